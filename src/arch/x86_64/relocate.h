@@ -1,0 +1,48 @@
+/* Moves instructions. Two steps: relocate_scan turns a window of whole instructions into
+ * a recipe (slow, decodes; done once per function and cached), relocate_emit writes the
+ * recipe's code for any pair of addresses (fast, no decoder). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum relocate_op {
+	RELOCATE_COPY,      /* bytes as they are */
+	RELOCATE_RIP,       /* copy, but the disp32 at `field` is relative to the end: re-aimed at target */
+	RELOCATE_JMP,       /* direct jump: becomes jmp rel32 to target */
+	RELOCATE_JCC,       /* conditional: becomes jcc rel32; cc in `field` */
+	RELOCATE_LOOP,      /* loop/jrcxz: op +2; jmp +5; jmp target */
+	RELOCATE_CALL,      /* call rel32: push of the original return address, jmp target */
+	RELOCATE_CALL_IND,  /* call r/m: push of the original return address, jmp r/m */
+};
+
+struct relocate_insn {
+	uint8_t op;         /* enum relocate_op */
+	uint8_t len;        /* original bytes */
+	uint8_t field;      /* see above */
+	uint8_t inside;     /* branch to window instruction number inside-1; 0 = outside */
+	int64_t target;     /* vaddr of what it refers to */
+};
+
+#define RELOCATE_MAX_INSNS 16
+#define RELOCATE_MAX_BYTES 160 /* an upper bound of what relocate_emit writes, jump back included */
+
+struct relocate_recipe {
+	uint8_t n;          /* instructions */
+	uint8_t len;        /* original bytes covered: >= the bytes asked for */
+	bool falls;         /* execution may fall out of the end: a jump back is needed */
+	struct relocate_insn insn[RELOCATE_MAX_INSNS];
+};
+
+/* Scans whole instructions from code (at vaddr; `avail` readable bytes) until at least
+ * `want` bytes are covered. 0, or -errno: EILSEQ undecodable, EOPNOTSUPP an instruction that
+ * cannot move (then *column is its offset), ENODATA the code ends before. */
+int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want,
+		  struct relocate_recipe *out, size_t *column);
+
+/* Writes the moved code for runtime address `to`, for a function whose runtime address is
+ * `from` (= bias + vaddr, bias = from - vaddr). The code ends with a jump back to
+ * from + recipe->len when recipe->falls. Returns bytes written, or -ERANGE when a target is
+ * more than 2 GiB from `to`. out has RELOCATE_MAX_BYTES bytes. */
+int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint64_t vaddr,
+		  uint64_t from, uint64_t to, uint8_t *out);

@@ -1,0 +1,76 @@
+/* From a module's functions to how each would be hooked, or why it cannot be. The plan
+ * knows file addresses only, so one plan serves every process and is cached by build-id. */
+#pragma once
+#include "arch/x86_64/relocate.h"
+#include "base/err.h"
+#include "sym/module.h"
+
+#define HOOK_KINDS(X)                                                        \
+	X(NONE, "none", "not hooked")                                        \
+	X(NOP, "nop", "nops made for it (patchable entry, -mnop-mcount)")    \
+	X(FENTRY, "fentry", "a call to __fentry__, replaced")                \
+	X(MCOUNT, "mcount", "a call to mcount or __cyg_profile_func_enter: entry jump as usual") \
+	X(XRAY, "xray", "an XRay sled")                                      \
+	X(JUMP, "jump", "5-byte jump over a moved prologue")                 \
+	X(PADDED, "jump+padding", "5-byte jump that uses the padding behind a short function") \
+	X(SHORT, "short", "2-byte jump to an island in padding")
+
+#define HOOK_REASONS(X)                                                      \
+	X(NONE, "", "")                                                      \
+	X(COLD, "cold", "a cold fragment, not a function")                   \
+	X(TOO_SHORT, "too-short", "shorter than a jump, and no padding to use") \
+	X(BRANCH_TARGET, "branch-target", "something jumps into the bytes a jump would need") \
+	X(CALL_IN_WINDOW, "call-in-window", "a call returns into the bytes a jump would need") \
+	X(UNDECODABLE, "undecodable", "its first bytes are not instructions") \
+	X(UNMOVABLE, "unmovable", "begins with an instruction that cannot be moved") \
+	X(READS_FLAGS, "reads-flags", "takes arguments in the flags (assembly)") \
+	X(RUNTIME, "runtime", "the language's or C runtime relies on its bytes or address") \
+	X(NOT_CODE, "not-code", "no proof that this is code")                \
+	X(FILTERED, "filtered", "not selected by the filters")               \
+	X(NO_ROOM, "no-room", "no memory for a trampoline within 2 GiB")     \
+	X(CHANGED, "changed", "its bytes in memory are not those of the file") \
+	X(TOO_MANY, "too-many", "more functions than ids")                   \
+	/* entry-only: hooked, but the return is not followed */             \
+	X(RETURNS_TWICE, "returns-twice", "returns twice or on another stack") \
+	X(READS_CALLER, "reads-caller", "looks at its return address")       \
+	X(NO_RETURN_ADDRESS, "no-return-address", "is not entered by a call") \
+	X(CONVENTION, "convention", "has a calling convention of its own")   \
+	X(RETURNS_FLAGS, "returns-flags", "returns a result in the flags (assembly)") \
+	X(GO, "go", "Go moves stacks: returns are not followed")
+
+enum hook_kind {
+#define X(id, word, text) HOOK_##id,
+	HOOK_KINDS(X)
+#undef X
+	HOOK_KINDS_N
+};
+enum hook_reason {
+#define X(id, word, text) REASON_##id,
+	HOOK_REASONS(X)
+#undef X
+	REASONS_N
+};
+extern const char *const hook_kind_words[HOOK_KINDS_N], *const hook_kind_texts[HOOK_KINDS_N];
+extern const char *const hook_reason_words[REASONS_N], *const hook_reason_texts[REASONS_N];
+
+struct hook_plan_entry {
+	uint64_t vaddr;         /* of the function */
+	uint32_t function;      /* index into module->functions */
+	uint8_t kind;           /* enum hook_kind; HOOK_NONE: not hooked, see reason */
+	uint8_t reason;         /* enum hook_reason: why not, or why entry only */
+	bool entry_only;
+	uint8_t patch_offset;   /* where the patch begins, from vaddr (behind endbr64, or at the nops) */
+	uint8_t patch_len;      /* 5, or 2 for HOOK_SHORT */
+	int16_t island;         /* HOOK_SHORT: the island's address = vaddr + island (5 bytes, a jmp rel32) */
+	struct relocate_recipe recipe; /* the window, from vaddr + patch_offset */
+};
+
+struct hook_plan {
+	uint32_t n;
+	struct hook_plan_entry *entries; /* one per module function, in its order */
+	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
+};
+
+/* Plans every function of the module. The result depends on the file alone. 0 or -errno. */
+int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *err);
+void hook_plan_free(struct hook_plan *p);

@@ -1,0 +1,42 @@
+/* One tracing session over a launched program: brings the agent in, hooks, drains the
+ * buffers, ends. The command line and the tree speak to this. */
+#pragma once
+#include "base/err.h"
+#include "model/settings.h"
+#include "source/event.h"
+
+struct session_request {
+	const struct settings *settings;
+	char *const *argv;        /* program and arguments, NULL-terminated */
+	const char *agent_path;   /* NULL: beside the brace executable, or the installed one */
+	const char *output;       /* trace file to write; NULL: none (live only) */
+	int verbosity;
+};
+
+struct session_result {
+	int wait_status;          /* of the program, as waitpid gives it */
+	uint64_t calls, records, lost, bytes;
+	uint32_t by_kind[16];     /* functions hooked, by enum hook_kind */
+	uint32_t by_reason[32];   /* functions not hooked, by enum hook_reason */
+	uint32_t functions, hooked;
+	uint64_t to_main_ns;      /* from session_start to the agent letting the program go on */
+	uint64_t run_ns;
+};
+
+struct session;
+
+/* Starts the program under trace: returns when it is about to run its own first
+ * constructor. 0, or -errno and *err (ENOENT, EACCES, ENOEXEC, EPERM for set-uid, ENOTSUP for
+ * static or 32-bit, EINVAL for a filter that matches nothing); then nothing was run and nothing is left behind. */
+int session_start(const struct session_request *req, struct session **out, struct err *err);
+
+/* record: drains into the trace file until the program (and its traced children) end. */
+int session_record(struct session *s, struct session_result *res, struct err *err);
+
+/* graph: the live stream; next() waits for events and gives 0 when the program has ended.
+ * After it, session_result has the closing figures. session_free closes it. */
+struct source *session_source(struct session *s);
+void session_result(struct session *s, struct session_result *res);
+/* Stops recording (Ctrl-C): the program goes on untouched, or gets the signal as its terminal sends it. */
+void session_stop(struct session *s);
+void session_free(struct session *s);

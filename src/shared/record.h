@@ -1,0 +1,71 @@
+/* What the agent writes into a sub-buffer: 64-bit little-endian words.
+ *
+ *   63            24 23         2 1    0
+ *  +----------------+------------+------+
+ *  | tsc, low 40    | id, 22     | kind |
+ *  +----------------+------------+------+
+ *
+ * The sub-buffer's descriptor holds one full TSC, so that a reader restores the upper
+ * bits. A word of 0 is a slot that was never written (sub-buffers are zeroed before
+ * use): kind and id of a written word are never both 0.
+ *
+ * RECORD_EVENT words are headers of longer records: the id is split into the number of
+ * payload words that follow (6 bits) and the type (16 bits). Payload is stored before
+ * its header, so a header that is there vouches for its payload.
+ */
+#pragma once
+#include <stdint.h>
+
+enum record_kind {
+	RECORD_EVENT = 0, /* id = payload words << 16 | enum record_event */
+	RECORD_ENTRY = 1, /* id = function: it was called */
+	RECORD_EXIT = 2,  /* id = call site: the call made there returned */
+	RECORD_TAIL = 3,  /* id = function: entered by a jump, or again by a loop to its own
+	                     entry; it shares its exit with the entry before it */
+};
+
+enum record_event {
+	RECORD_EVENT_NONE = 0,
+	RECORD_EVENT_CALL = 1, /* 1 word: function | site << 32. The function tracer's record */
+	RECORD_EVENT_SPAN = 2, /* 2 words: function | site << 32; TSC (all 64 bits) of its entry.
+	                          A call that lasted tracing_thresh or longer, at its exit */
+	RECORD_EVENT_CPU = 3,  /* 1 word: the CPU this thread runs on from here */
+	RECORD_EVENT_UNWIND = 4, /* 1 word: number of calls that end here without an exit of
+	                          their own (longjmp, exception), innermost first */
+	RECORD_EVENT_ENTRY_ONLY = 5, /* 1 word: function | site << 32. A call whose return is not followed */
+	RECORD_EVENT_PAD = 6,  /* fills the rest of a sub-buffer; nothing follows in it */
+};
+
+#define RECORD_TSC_BITS 40
+#define RECORD_ID_BITS 22
+#define RECORD_ID_MAX ((1u << RECORD_ID_BITS) - 1)
+#define RECORD_PAYLOAD_MAX 63
+
+static inline uint64_t record_word(uint64_t tsc, uint32_t id, enum record_kind kind)
+{
+	return tsc << (64 - RECORD_TSC_BITS) | (uint64_t)id << 2 | kind;
+}
+
+static inline uint32_t record_event_id(unsigned words, enum record_event type)
+{
+	return words << 16 | type;
+}
+
+static inline enum record_kind record_kind(uint64_t word) { return word & 3; }
+static inline uint32_t record_id(uint64_t word) { return word >> 2 & RECORD_ID_MAX; }
+static inline enum record_event record_type(uint64_t word) { return record_id(word) & 0xffff; }
+
+/* Words that follow the header `word` and belong to it. */
+static inline unsigned record_payload(uint64_t word)
+{
+	return record_kind(word) == RECORD_EVENT ? record_id(word) >> 16 : 0;
+}
+
+/* The full TSC of `word`, given a full TSC at most 2^39 cycles before or after it. */
+static inline uint64_t record_tsc(uint64_t word, uint64_t near)
+{
+	uint64_t low = word >> (64 - RECORD_TSC_BITS);
+	int64_t delta = (int64_t)((low - near) << (64 - RECORD_TSC_BITS)) >> (64 - RECORD_TSC_BITS);
+
+	return near + (uint64_t)delta;
+}

@@ -1,0 +1,40 @@
+/* One decoded record, whatever it came from, and the stream of them. */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+#include "source/trace_info.h"
+
+enum event_kind {
+	EVENT_ENTRY,      /* function called: fn */
+	EVENT_TAIL,       /* function entered by a tail jump: fn; shares the exit of the one before */
+	EVENT_EXIT,       /* a call returned: site */
+	EVENT_CALL,       /* function tracer: fn, site */
+	EVENT_SPAN,       /* fn, site, begin: a whole call, reported at its exit */
+	EVENT_ENTRY_ONLY, /* fn, site: a call whose return is not followed */
+	EVENT_UNWIND,     /* count: calls that end here without exits */
+	EVENT_LOST,       /* count: records of this thread that are missing here */
+};
+
+struct event {
+	uint64_t tsc;      /* full 64 bits */
+	uint64_t begin;    /* EVENT_SPAN: TSC of the entry */
+	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST */
+	uint32_t thread;   /* index into trace_info.threads */
+	uint32_t fn;       /* function id in the thread's image */
+	uint32_t site;     /* call-site id; 0 = unknown */
+	uint16_t cpu;
+	uint8_t kind;      /* enum event_kind */
+};
+
+/* A stream of events merged by time. Live sessions and trace files both are one. */
+struct source;
+struct source_ops {
+	/* 1 and *out filled; 0 at the end; -errno with *err set. Events of all threads, by tsc. */
+	int (*next)(struct source *s, struct event *out, struct err *err);
+	void (*close)(struct source *s);
+};
+struct source {
+	const struct source_ops *ops;
+	struct trace_info *info; /* grows while events come; valid until close */
+};

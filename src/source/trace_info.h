@@ -1,0 +1,95 @@
+/* What must be known to make sense of records: processes' images, their modules and
+ * functions, call sites, threads, the clock. The session fills one while it traces, the
+ * trace file stores it, a reader gets the same back. It owns everything in it. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Kinds of hook, and why there is none: closed lists, with words in hook/reason.h. */
+struct trace_function {
+	uint64_t vaddr;    /* in the module's file; runtime address = module base + vaddr */
+	uint32_t size;     /* bytes; 0 if unknown */
+	uint32_t name;     /* offset into the module's strings; 0 = no symbol */
+	uint8_t hook;      /* enum hook_kind */
+	uint8_t reason;    /* enum hook_reason when it is not hooked, or entry only */
+	uint8_t flags;     /* TRACE_FUNCTION_* */
+};
+#define TRACE_FUNCTION_ENTRY_ONLY 1 /* its return is not followed */
+#define TRACE_FUNCTION_PLT 2        /* a PLT entry: a call into another module */
+
+struct trace_module {
+	uint32_t image;       /* index into images */
+	char *path;           /* as in /proc/PID/maps */
+	char *name;           /* its last component */
+	uint8_t build_id[20];
+	uint8_t build_id_len;
+	uint64_t base;        /* load bias */
+	uint64_t start, end;  /* runtime range of its executable segments */
+	uint64_t from_tsc, to_tsc; /* mapped during; to_tsc 0 = to the end */
+	uint32_t first_id;    /* function i has the id first_id + i in this image's records */
+	VEC(struct trace_function) functions; /* by vaddr; those hooked (and, for naming call sites, not) */
+	VEC(char) strings;    /* NUL-terminated names; byte 0 is NUL */
+};
+
+/* One program image: from an exec (or the launch) to the next. Forked children share
+ * their parent's image, ids and call sites. */
+struct trace_image {
+	uint32_t pid;         /* of the process that execed */
+	uint64_t tsc;         /* when */
+	char *exe, *cmdline;  /* cmdline: arguments separated by a space */
+	VEC(uint64_t) sites;  /* site id -> return address; 0 = not used */
+};
+
+struct trace_thread {
+	uint32_t pid, tid;
+	uint32_t image;
+	uint64_t tsc;         /* first seen */
+	char comm[16];
+	uint64_t records, lost;
+};
+
+struct trace_clock {
+	uint64_t hz;          /* TSC ticks a second */
+	uint64_t tsc, mono_ns, real_ns; /* the same instant on TSC, CLOCK_MONOTONIC, CLOCK_REALTIME */
+	char from[32];        /* how hz is known: "cpuid", "kernel", "measured" */
+};
+
+struct trace_total {      /* the closing summary; all 0 in a file cut short */
+	uint64_t calls, bytes, lost, records;
+};
+
+struct trace_info {
+	char *host, *kernel, *cpu, *cmdline, *version; /* brace's version */
+	char *tracer;         /* "function_graph" or "function" */
+	uint32_t cpus;
+	uint64_t thresh_ns;   /* tracing_thresh, 0 = none */
+	struct trace_clock clock;
+	struct trace_total total;
+	VEC(struct trace_image) images;
+	VEC(struct trace_module) modules;
+	VEC(struct trace_thread) threads;
+};
+
+struct trace_info *trace_info_new(void);
+void trace_info_free(struct trace_info *info);
+
+/* The function with this id in an image, and its module; NULL if the id is unknown. */
+const struct trace_function *trace_info_function(const struct trace_info *info, uint32_t image,
+						 uint32_t id, const struct trace_module **module);
+/* The module mapped at a runtime address at time tsc, or NULL. */
+const struct trace_module *trace_info_module_at(const struct trace_info *info, uint32_t image,
+						uint64_t addr, uint64_t tsc);
+/* The function around a runtime address (of any module, hooked or not), or NULL. */
+const struct trace_function *trace_info_function_at(const struct trace_info *info, uint32_t image,
+						    uint64_t addr, uint64_t tsc,
+						    const struct trace_module **module);
+/* A call site's return address; 0 if unknown. */
+uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t site);
+/* "name", or "module+0x1234" for a function without a symbol. Returns the length as snprintf does. */
+int trace_function_name(const struct trace_module *module, const struct trace_function *f, char *out, size_t n);
+/* Nanoseconds of CLOCK_MONOTONIC at a TSC; nanoseconds in a number of ticks (rounded down). */
+uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc);
+uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks);

@@ -1,0 +1,63 @@
+/* One ELF file: its functions, where it may be patched, what it is. Reads untrusted
+ * bytes: any file, however malformed, gives an error or a module, never a crash. */
+#pragma once
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+enum sym_source { /* where a function was learnt from, best first */
+	SYM_SYMTAB, SYM_DEBUGFILE, SYM_DYNSYM, SYM_EH_FRAME, SYM_GOPCLNTAB, SYM_ENTRY, SYM_PLT,
+};
+
+struct sym_function {
+	uint64_t vaddr;
+	uint64_t size;         /* to the end of its own code; 0 = unknown */
+	uint32_t name;         /* offset into module strings; 0 = none. Aliases: the best name */
+	uint8_t source;        /* enum sym_source: of the address */
+	bool plt;              /* an entry of .plt/.plt.sec; name is the imported symbol's */
+	bool cold;             /* a .cold fragment: not a function; never hooked */
+	bool cfa_odd;          /* its FDE says CFA != rsp+8 at entry, or RA undefined, or signal frame */
+	bool ifunc;            /* STT_GNU_IFUNC: name is the resolver */
+};
+
+struct sym_segment { uint64_t vaddr, size, offset, filesz; bool exec, write; };
+
+enum sym_language { SYM_LANG_UNKNOWN, SYM_LANG_GO }; /* what changes how we may hook */
+
+struct sym_module {
+	char *path;
+	uint8_t *bytes;        /* the file, mapped read-only */
+	size_t n_bytes;
+	uint16_t e_type;       /* ET_EXEC, ET_DYN */
+	uint64_t entry;
+	char *interp;          /* NULL: statically linked (or a library) */
+	uint8_t build_id[20];
+	uint8_t build_id_len;
+	uint8_t language;      /* enum sym_language */
+	bool xray;             /* has an XRay sled map */
+	VEC(struct sym_segment) segments;      /* PT_LOAD */
+	VEC(struct sym_function) functions;    /* by vaddr, one for an address */
+	VEC(char) strings;                     /* byte 0 is NUL */
+	VEC(char *) needed;                    /* DT_NEEDED */
+	VEC(uint64_t) patchable;               /* __patchable_function_entries: addresses of nop runs */
+	VEC(uint64_t) mcount_loc;              /* __mcount_loc: addresses of the calls or nops */
+	VEC(uint64_t) xray_sleds;              /* function-entry sleds */
+	VEC(uint64_t) code_refs;               /* code addresses named by relocations or data, sorted:
+	                                          possible branch targets (jump tables, landing pads) */
+};
+
+/* Opens and reads everything above. 0, or -errno and *err (ENOENT, EACCES, ENOEXEC for
+ * not ELF / not x86-64 / malformed, with a sentence). sym_close frees. */
+int sym_open(const char *path, struct sym_module **out, struct err *err);
+void sym_close(struct sym_module *m);
+
+const char *sym_name(const struct sym_module *m, const struct sym_function *f); /* NULL = none */
+/* The function that begins at / lies around a vaddr; NULL = none. */
+const struct sym_function *sym_at(const struct sym_module *m, uint64_t vaddr);
+const struct sym_function *sym_around(const struct sym_module *m, uint64_t vaddr);
+/* n bytes of the file at a vaddr, or NULL when they are not all in one segment's file part. */
+const uint8_t *sym_bytes(const struct sym_module *m, uint64_t vaddr, size_t n);
