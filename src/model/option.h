@@ -1,0 +1,115 @@
+/* ftrace's trace options: the lines of trace_options and the files of options/, in
+ * ftrace's order, with the values they have after boot. One bit each; the printers, the
+ * command line and the tree share this table.
+ *
+ * A tracer's own options stand behind the common ones, and only that tracer's are shown
+ * in trace_options; options/ has all of them. The order within a group is that of
+ * Linux 6.12. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum trace_option_group { OPTION_COMMON, OPTION_FUNCTION, OPTION_GRAPH, OPTION_NOP };
+
+#define TRACE_OPTIONS(X)                                              \
+	X(PRINT_PARENT, "print-parent", COMMON, true)                 \
+	X(SYM_OFFSET, "sym-offset", COMMON, false)                    \
+	X(SYM_ADDR, "sym-addr", COMMON, false)                        \
+	X(VERBOSE, "verbose", COMMON, false)                          \
+	X(RAW, "raw", COMMON, false)                                  \
+	X(HEX, "hex", COMMON, false)                                  \
+	X(BIN, "bin", COMMON, false)                                  \
+	X(BLOCK, "block", COMMON, false)                              \
+	X(FIELDS, "fields", COMMON, false)                            \
+	X(TRACE_PRINTK, "trace_printk", COMMON, true)                 \
+	X(ANNOTATE, "annotate", COMMON, true)                         \
+	X(USERSTACKTRACE, "userstacktrace", COMMON, false)            \
+	X(SYM_USEROBJ, "sym-userobj", COMMON, false)                  \
+	X(PRINTK_MSG_ONLY, "printk-msg-only", COMMON, false)          \
+	X(CONTEXT_INFO, "context-info", COMMON, true)                 \
+	X(LATENCY_FORMAT, "latency-format", COMMON, false)            \
+	X(RECORD_CMD, "record-cmd", COMMON, true)                     \
+	X(RECORD_TGID, "record-tgid", COMMON, false)                  \
+	X(OVERWRITE, "overwrite", COMMON, true)                       \
+	X(DISABLE_ON_FREE, "disable_on_free", COMMON, false)          \
+	X(IRQ_INFO, "irq-info", COMMON, true)                         \
+	X(MARKERS, "markers", COMMON, true)                           \
+	X(EVENT_FORK, "event-fork", COMMON, false)                    \
+	X(TRACE_PRINTK_DEST, "trace_printk_dest", COMMON, true)       \
+	X(PAUSE_ON_TRACE, "pause-on-trace", COMMON, false)            \
+	X(HASH_PTR, "hash-ptr", COMMON, true)                         \
+	X(FUNCTION_TRACE, "function-trace", COMMON, true)             \
+	X(FUNCTION_FORK, "function-fork", COMMON, false)              \
+	X(DISPLAY_GRAPH, "display-graph", COMMON, false)              \
+	X(STACKTRACE, "stacktrace", COMMON, false)                    \
+	X(TEST_NOP_ACCEPT, "test_nop_accept", NOP, false)             \
+	X(TEST_NOP_REFUSE, "test_nop_refuse", NOP, false)             \
+	X(FUNC_STACK_TRACE, "func_stack_trace", FUNCTION, false)      \
+	X(FUNC_NO_REPEATS, "func-no-repeats", FUNCTION, false)        \
+	X(GRAPH_OVERRUN, "funcgraph-overrun", GRAPH, false)           \
+	X(GRAPH_CPU, "funcgraph-cpu", GRAPH, true)                    \
+	X(GRAPH_OVERHEAD, "funcgraph-overhead", GRAPH, true)          \
+	X(GRAPH_PROC, "funcgraph-proc", GRAPH, false)                 \
+	X(GRAPH_DURATION, "funcgraph-duration", GRAPH, true)          \
+	X(GRAPH_ABSTIME, "funcgraph-abstime", GRAPH, false)           \
+	X(GRAPH_IRQS, "funcgraph-irqs", GRAPH, true)                  \
+	X(GRAPH_TAIL, "funcgraph-tail", GRAPH, false)                 \
+	X(GRAPH_RETVAL, "funcgraph-retval", GRAPH, false)             \
+	X(GRAPH_RETVAL_HEX, "funcgraph-retval-hex", GRAPH, false)     \
+	X(SLEEP_TIME, "sleep-time", GRAPH, true)                      \
+	X(GRAPH_TIME, "graph-time", GRAPH, true)
+
+enum trace_option {
+#define X(id, name, group, on) OPTION_##id,
+	TRACE_OPTIONS(X)
+#undef X
+	TRACE_OPTIONS_N
+};
+
+struct trace_option_info {
+	const char *name;
+	uint8_t group; /* enum trace_option_group */
+	bool on;       /* after boot */
+};
+
+/* A set of options: bit `o` is option `o`. */
+#define OPTION_BIT(o) (UINT64_C(1) << (o))
+
+static inline bool option_is_set(uint64_t options, enum trace_option o)
+{
+	return options >> o & 1;
+}
+
+static inline const struct trace_option_info *trace_option_info(enum trace_option o)
+{
+	static const struct trace_option_info table[TRACE_OPTIONS_N] = {
+#define X(id, name, group, on) { name, OPTION_##group, on },
+		TRACE_OPTIONS(X)
+#undef X
+	};
+
+	return &table[o];
+}
+
+/* The option with this name (n bytes, without a leading "no"), or TRACE_OPTIONS_N. */
+static inline enum trace_option trace_option_find(const char *name, size_t n)
+{
+	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++) {
+		const char *s = trace_option_info(o)->name;
+
+		if (strlen(s) == n && !memcmp(s, name, n))
+			return o;
+	}
+	return TRACE_OPTIONS_N;
+}
+
+static inline uint64_t trace_options_default(void)
+{
+	uint64_t set = 0;
+
+	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
+		set |= (uint64_t)trace_option_info(o)->on << o;
+	return set;
+}
