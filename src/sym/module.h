@@ -32,6 +32,7 @@ struct sym_module {
 	char *path;
 	uint8_t *bytes;        /* the file, mapped read-only */
 	size_t n_bytes;
+	bool mapped;           /* by us: false for sym_open_bytes */
 	uint16_t e_type;       /* ET_EXEC, ET_DYN */
 	uint64_t entry;
 	char *interp;          /* NULL: statically linked (or a library) */
@@ -53,6 +54,10 @@ struct sym_module {
 /* Opens and reads everything above. 0, or -errno and *err (ENOENT, EACCES, ENOEXEC for
  * not ELF / not x86-64 / malformed, with a sentence). sym_close frees. */
 int sym_open(const char *path, struct sym_module **out, struct err *err);
+/* The same of bytes in memory (a vDSO, a fuzzer's input), which must outlive the module;
+ * no debug file is looked for. */
+int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_module **out,
+		   struct err *err);
 void sym_close(struct sym_module *m);
 
 const char *sym_name(const struct sym_module *m, const struct sym_function *f); /* NULL = none */

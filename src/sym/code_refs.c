@@ -1,0 +1,44 @@
+/* See code_refs.h. Too many is safe (a function is not hooked that could have been), too
+ * few is not. */
+#include "sym/code_refs.h"
+
+static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsym, struct code_set *out)
+{
+	for (size_t i = 0; i < v->relocs.n; i++) {
+		const Elf64_Rela *r = &v->relocs.at[i];
+		uint64_t symbol = ELF64_R_SYM(r->r_info);
+
+		switch (ELF64_R_TYPE(r->r_info)) {
+		case R_X86_64_RELATIVE:
+		case R_X86_64_IRELATIVE:
+			code_set_add(out, (uint64_t)r->r_addend);
+			break;
+		case R_X86_64_64:
+			if (symbol < dynsym->n)
+				code_set_add(out, elf_symbol(dynsym, symbol).st_value +
+					     (uint64_t)r->r_addend);
+			break;
+		}
+	}
+}
+
+static void from_words(const struct elf_view *v, struct code_set *out)
+{
+	for (size_t i = 0; i < v->data.n; i++) {
+		const struct elf_area *a = &v->data.at[i];
+
+		for (uint64_t at = -a->vaddr & 7; at + 8 <= a->size; at += 8) {
+			uint64_t word;
+
+			memcpy(&word, a->bytes + at, 8);
+			code_set_add(out, word);
+		}
+	}
+}
+
+void code_refs_find(const struct elf_view *v, const struct elf_symtab *dynsym, struct code_set *out)
+{
+	from_relocs(v, dynsym, out);
+	if (v->header.e_type == ET_EXEC)
+		from_words(v, out);
+}

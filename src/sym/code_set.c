@@ -1,0 +1,96 @@
+/* See code_set.h. */
+#include "sym/code_set.h"
+
+#define MAX_GAP 4096
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct code_range *x = a, *y = b;
+
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static size_t words(const struct code_range *r)
+{
+	return r->size / 64 + 1;
+}
+
+struct code_set code_set_new(const struct elf_view *v)
+{
+	struct code_set s = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->code.n; i++)
+		*vec_add(&s.ranges) = (struct code_range){ v->code.at[i].vaddr, v->code.at[i].size, NULL };
+	if (s.ranges.n)
+		qsort(s.ranges.at, s.ranges.n, sizeof(*s.ranges.at), by_vaddr);
+	for (size_t i = 1; i < s.ranges.n; i++) {
+		struct code_range *last = &s.ranges.at[n], *r = &s.ranges.at[i];
+		uint64_t last_end = last->vaddr + last->size, end = r->vaddr + r->size;
+
+		if (r->vaddr <= last_end + MAX_GAP)
+			last->size = (end > last_end ? end : last_end) - last->vaddr;
+		else
+			s.ranges.at[++n] = *r;
+	}
+	s.ranges.n = s.ranges.n ? n + 1 : 0;
+	for (size_t i = 0; i < s.ranges.n; i++)
+		s.ranges.at[i].bits = mem_zalloc(words(&s.ranges.at[i]) * sizeof(uint64_t));
+	return s;
+}
+
+void code_set_free(struct code_set *s)
+{
+	for (size_t i = 0; i < s->ranges.n; i++)
+		free(s->ranges.at[i].bits);
+	vec_free(&s->ranges);
+}
+
+void code_set_add(struct code_set *s, uint64_t vaddr)
+{
+	for (size_t i = 0; i < s->ranges.n; i++) {
+		struct code_range *r = &s->ranges.at[i];
+		uint64_t into = vaddr - r->vaddr;
+
+		if (into < r->size) {
+			r->bits[into / 64] |= UINT64_C(1) << (into % 64);
+			return;
+		}
+	}
+}
+
+bool code_set_has(const struct code_set *s, uint64_t vaddr)
+{
+	for (size_t i = 0; i < s->ranges.n; i++)
+		if (vaddr - s->ranges.at[i].vaddr < s->ranges.at[i].size)
+			return code_range_has(&s->ranges.at[i], vaddr - s->ranges.at[i].vaddr);
+	return false;
+}
+
+size_t code_set_count(const struct code_set *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ranges.n; i++)
+		for (size_t w = 0; w < words(&s->ranges.at[i]); w++)
+			n += (size_t)__builtin_popcountll(s->ranges.at[i].bits[w]);
+	return n;
+}
+
+void code_set_list(const struct code_set *s, uint64_t *out)
+{
+	for (size_t i = 0; i < s->ranges.n; i++) {
+		const struct code_range *r = &s->ranges.at[i];
+
+		for (size_t w = 0; w < words(r); w++)
+			for (uint64_t bits = r->bits[w]; bits; bits &= bits - 1)
+				*out++ = r->vaddr + w * 64 + (uint64_t)__builtin_ctzll(bits);
+	}
+}
+
+void code_set_join(struct code_set *a, const struct code_set *b)
+{
+	for (size_t i = 0; i < a->ranges.n; i++)
+		for (size_t w = 0; w < words(&a->ranges.at[i]); w++)
+			a->ranges.at[i].bits[w] |= b->ranges.at[i].bits[w];
+}

@@ -1,0 +1,105 @@
+/* See debug_file.h. A debug file that is absent or is another build's is passed over in
+ * silence: most programs have none. */
+#include <limits.h>
+#include <stdio.h>
+
+#include "sym/debug_file.h"
+#include "sym/elf_view.h"
+#include "sym/map_file.h"
+
+#define DEBUG_ROOT "/usr/lib/debug"
+
+static uint32_t crc32(const uint8_t *p, size_t n)
+{
+	uint32_t table[256], crc = UINT32_MAX;
+
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+	}
+	for (size_t i = 0; i < n; i++)
+		crc = crc >> 8 ^ table[(crc ^ p[i]) & 0xff];
+	return ~crc;
+}
+
+/* Is it the debug file of v? With no build-id in v the link's checksum decides. */
+static bool belongs(const struct elf_view *v, const struct debug_file *f, const uint32_t *crc)
+{
+	struct elf_view other = { 0 };
+	size_t n = 0, other_n = 0;
+	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n), *other_id;
+	bool same = false;
+
+	if (!elf_view_tables(&other, f->bytes, f->n, f->path, NULL)) {
+		other_id = elf_gnu_note(&other, NT_GNU_BUILD_ID, &other_n);
+		if (id)
+			same = other_id && n == other_n && !memcmp(id, other_id, n);
+		else
+			same = crc && crc32(f->bytes, f->n) == *crc;
+	}
+	elf_view_free(&other);
+	return same;
+}
+
+static bool try_file(const struct elf_view *v, char *path, const uint32_t *crc, struct debug_file *out)
+{
+	*out = (struct debug_file){ .path = path };
+	if (!map_file(path, &out->bytes, &out->n, NULL)) {
+		if (out->n != v->n || memcmp(out->bytes, v->bytes, v->n < 4096 ? v->n : 4096))
+			if (belongs(v, out, crc))
+				return true;
+		unmap_file(out->bytes, out->n);
+	}
+	free(path);
+	*out = (struct debug_file){ 0 };
+	return false;
+}
+
+static bool by_build_id(const struct elf_view *v, struct debug_file *out)
+{
+	size_t n = 0;
+	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
+	char hex[2 * 64 + 1] = "";
+
+	if (!id || n < 2 || n > 64)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	return try_file(v, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2), NULL, out);
+}
+
+static bool by_link(const struct elf_view *v, const char *path, struct debug_file *out)
+{
+	static const char *const places[][2] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_ROOT, "/" } };
+	const struct elf_section *s = elf_find_section(v, ".gnu_debuglink");
+	struct cursor c = cursor_of(s ? s->bytes : NULL, s && s->bytes ? s->size : 0);
+	char real[PATH_MAX], *slash;
+	const char *name = cursor_str(&c);
+	uint32_t crc;
+
+	if (!name || !*name || strchr(name, '/') || !realpath(path, real))
+		return false;
+	cursor_bytes(&c, cursor_left(&c) & 3); /* the checksum is aligned */
+	crc = cursor_u32(&c);
+	slash = strrchr(real, '/');
+	*slash = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !c.bad; i++)
+		if (try_file(v, mem_printf("%s%s%s%s", places[i][0], real, places[i][1], name), &crc, out))
+			return true;
+	return false;
+}
+
+bool debug_file_open(const struct elf_view *v, const char *path, struct debug_file *out)
+{
+	*out = (struct debug_file){ 0 };
+	return by_build_id(v, out) || by_link(v, path, out);
+}
+
+void debug_file_close(struct debug_file *f)
+{
+	if (f->bytes)
+		unmap_file(f->bytes, f->n);
+	free(f->path);
+	*f = (struct debug_file){ 0 };
+}

@@ -1,0 +1,15 @@
+/* The separate debug file of a stripped program. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_view;
+
+struct debug_file { uint8_t *bytes; size_t n; char *path; };
+
+/* Looks where gdb looks: /usr/lib/debug/.build-id, then the .gnu_debuglink name beside
+ * the program, in .debug/ there, and below /usr/lib/debug. Takes only a file with the same build-id
+ * (or the CRC the link asks for). False when there is none. debug_file_close frees. */
+bool debug_file_open(const struct elf_view *v, const char *path, struct debug_file *out);
+void debug_file_close(struct debug_file *f);

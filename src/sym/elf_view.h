@@ -1,0 +1,69 @@
+/* The tables of an ELF file, checked once against its size, so that the readers above
+ * (symbols, unwind tables, PLT, Go) never meet an offset that leaves the file. Private to
+ * src/sym. */
+#pragma once
+#include "base/cursor.h"
+#include "sym/module.h"
+
+struct elf_section {
+	const char *name;      /* never NULL */
+	uint32_t type, link;
+	uint64_t flags, vaddr, size, entsize;
+	const uint8_t *bytes;  /* NULL: not in the file (NOBITS, or it overruns the file) */
+};
+
+/* A stretch of memory that the file fills: a section, or a segment when there are no sections. */
+struct elf_area { uint64_t vaddr, size; const uint8_t *bytes; };
+
+struct elf_symtab {
+	const uint8_t *symbols;
+	size_t n;
+	const char *strings;   /* ends with NUL, or n_strings is 0 */
+	size_t n_strings;
+};
+
+struct elf_dynamic { /* values of PT_DYNAMIC; 0 = absent */
+	uint64_t symtab, strtab, strsz, hash, gnu_hash;
+	uint64_t rela, relasz, jmprel, pltrelsz, relr, relrsz;
+	uint64_t init, fini, init_array, init_arraysz, fini_array, fini_arraysz;
+	uint64_t preinit_array, preinit_arraysz;
+};
+
+struct elf_view {
+	const uint8_t *bytes;
+	size_t n;
+	Elf64_Ehdr header;
+	VEC(Elf64_Phdr) phdrs;
+	VEC(struct elf_section) sections; /* empty: the file has none, or they are no use */
+	VEC(struct elf_area) code, data;  /* allocated contents, executable and not */
+	struct elf_dynamic dynamic;
+	VEC(Elf64_Rela) relocs;           /* of all dynamic relocation tables, RELR unpacked */
+};
+
+/* Header, sections and nothing of the memory image: enough for a separate debug file.
+ * The bytes must outlive the view. 0 or -ENOEXEC; elf_view_free also after an error. */
+int elf_view_tables(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
+		    struct err *err);
+/* The same and segments, areas, dynamic section and relocations of a program or library. */
+int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
+		   struct err *err);
+void elf_view_free(struct elf_view *v);
+
+const struct elf_section *elf_find_section(const struct elf_view *v, const char *name);
+const Elf64_Phdr *elf_find_phdr(const struct elf_view *v, uint32_t type);
+/* From vaddr to the end of its segment's file part; empty when vaddr is nowhere. */
+struct cursor elf_from(const struct elf_view *v, uint64_t vaddr);
+/* n bytes at vaddr, or NULL. */
+const uint8_t *elf_at(const struct elf_view *v, uint64_t vaddr, size_t n);
+bool elf_is_code(const struct elf_view *v, uint64_t vaddr);
+/* The code area around vaddr, or NULL. */
+const struct elf_area *elf_code_area(const struct elf_view *v, uint64_t vaddr);
+
+struct elf_symtab elf_symtab(const struct elf_view *v); /* .symtab; n = 0: none */
+struct elf_symtab elf_dynsym(const struct elf_view *v); /* .dynsym, by section or PT_DYNAMIC */
+/* Symbol i < t->n; its name (NULL: outside the string table). */
+Elf64_Sym elf_symbol(const struct elf_symtab *t, size_t i);
+const char *elf_string(const struct elf_symtab *t, uint64_t offset);
+
+/* The descriptor of the GNU note of this type (in PT_NOTE or SHT_NOTE); NULL = none. */
+const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n);

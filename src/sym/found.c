@@ -1,0 +1,126 @@
+/* The simple sources: symbol tables, unwind ranges, and where the loader enters. */
+#include "sym/functions.h"
+
+#define MAX_NAME 4096
+
+void found_set_name(struct found *f, const char *name)
+{
+	size_t n = name ? strnlen(name, MAX_NAME) : 0;
+	const char *version = n ? memchr(name, '@', n) : NULL;
+
+	f->name_n = (uint32_t)(version ? (size_t)(version - name) : n);
+	f->name = f->name_n ? name : NULL;
+}
+
+void found_symbols(const struct elf_view *v, const struct elf_symtab *t, uint8_t source,
+		   struct found_list *out)
+{
+	for (size_t i = 1; i < t->n; i++) {
+		Elf64_Sym s = elf_symbol(t, i);
+		unsigned type = ELF64_ST_TYPE(s.st_info);
+		struct found f = {
+			.vaddr = s.st_value, .size = s.st_size, .source = source,
+			.local = ELF64_ST_BIND(s.st_info) == STB_LOCAL,
+			.ifunc = type == STT_GNU_IFUNC,
+		};
+
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s.st_shndx == SHN_UNDEF ||
+		    !elf_is_code(v, s.st_value))
+			continue;
+		found_set_name(&f, elf_string(t, s.st_name));
+		*vec_add(&out->list) = f;
+	}
+}
+
+/* The length of the nop that begins here; 0 = none. 66-prefixed forms of both kinds count. */
+static size_t nop_length(const uint8_t *p, size_t n)
+{
+	static const uint8_t by_modrm_size[256] = {
+		[0x00] = 3, [0x40] = 4, [0x44] = 5, [0x80] = 7, [0x84] = 8,
+	};
+	size_t prefix = 0;
+
+	while (prefix < n && (p[prefix] == 0x66 || p[prefix] == 0x2e))
+		prefix++;
+	if (prefix < n && p[prefix] == 0x90)
+		return prefix + 1;
+	if (n - prefix >= 3 && p[prefix] == 0x0f && p[prefix + 1] == 0x1f && by_modrm_size[p[prefix + 2]])
+		return prefix + by_modrm_size[p[prefix + 2]];
+	return 0;
+}
+
+/* Hand-written CFI may begin before the padding that aligns its function. */
+static uint64_t behind_padding(const struct elf_view *v, const struct eh_fde *fde)
+{
+	uint64_t aligned = (fde->start + 15) & ~UINT64_C(15);
+	size_t n = aligned - fde->start, at = 0, step;
+	const uint8_t *p = elf_at(v, fde->start, n);
+
+	if (!n || !p || n >= fde->size)
+		return fde->start;
+	while (at < n && (step = nop_length(p + at, n - at)))
+		at += step;
+	return at == n ? aligned : fde->start;
+}
+
+/* PLT sections are one FDE; PLT0 shows when there are no section names. */
+static bool is_plt(const struct elf_view *v, uint64_t vaddr)
+{
+	const uint8_t *p = elf_at(v, vaddr, 8);
+
+	for (size_t i = 0; i < v->sections.n; i++)
+		if (vaddr - v->sections.at[i].vaddr < v->sections.at[i].size &&
+		    plt_section(&v->sections.at[i]))
+			return true;
+	return p && p[0] == 0xff && p[1] == 0x35 && (p[6] == 0xff || p[6] == 0xf2);
+}
+
+/* The nops before a function that were made for patching are not padding. */
+void found_fdes(const struct elf_view *v, const struct eh_frame *f, bool patchable,
+		struct found_list *out)
+{
+	for (size_t i = 0; i < f->fdes.n; i++) {
+		const struct eh_fde *fde = &f->fdes.at[i];
+		uint64_t start = patchable ? fde->start : behind_padding(v, fde);
+
+		if (!fde->signal && !is_plt(v, fde->start))
+			*vec_add(&out->list) = (struct found){
+				.vaddr = start, .size = fde->start + fde->size - start,
+				.source = SYM_EH_FRAME };
+	}
+}
+
+static void found_entry(const struct elf_view *v, uint64_t vaddr, struct found_list *out)
+{
+	if (vaddr && elf_is_code(v, vaddr))
+		*vec_add(&out->list) = (struct found){ .vaddr = vaddr, .source = SYM_ENTRY };
+}
+
+/* An array of pointers: what the file holds, or what relocations put there. */
+static void found_array(const struct elf_view *v, uint64_t vaddr, uint64_t size, struct found_list *out)
+{
+	const uint8_t *at = elf_at(v, vaddr, size);
+	struct cursor c = cursor_of(at, at ? size : 0);
+
+	while (cursor_left(&c) >= 8)
+		found_entry(v, cursor_u64(&c), out);
+	if (!at)
+		return;
+	for (size_t i = 0; i < v->relocs.n; i++)
+		if (v->relocs.at[i].r_offset - vaddr < size &&
+		    ELF64_R_TYPE(v->relocs.at[i].r_info) == R_X86_64_RELATIVE)
+			found_entry(v, (uint64_t)v->relocs.at[i].r_addend, out);
+}
+
+/* The loader calls these; crt code has neither FDE nor dynamic symbol. */
+void found_entries(const struct elf_view *v, struct found_list *out)
+{
+	const struct elf_dynamic *d = &v->dynamic;
+
+	found_entry(v, v->header.e_entry, out);
+	found_entry(v, d->init, out);
+	found_entry(v, d->fini, out);
+	found_array(v, d->preinit_array, d->preinit_arraysz, out);
+	found_array(v, d->init_array, d->init_arraysz, out);
+	found_array(v, d->fini_array, d->fini_arraysz, out);
+}

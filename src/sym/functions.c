@@ -1,0 +1,144 @@
+/* Merges what the sources found into one list of functions: one for an address, with the
+ * best of its names, a size, and what the unwind table says of its entry. */
+#include "sym/functions.h"
+
+static bool underscored(const struct found *f)
+{
+	return f->name[0] == '_';
+}
+
+/* Of aliases, the name a programmer would call it by: exported, without underscores in
+ * front, short. */
+static bool better_name(const struct found *a, const struct found *b)
+{
+	if (!a->name || !b->name)
+		return a->name != NULL;
+	if (a->local != b->local)
+		return b->local;
+	if (underscored(a) != underscored(b))
+		return underscored(b);
+	if (a->name_n != b->name_n)
+		return a->name_n < b->name_n;
+	return memcmp(a->name, b->name, a->name_n) < 0;
+}
+
+static int by_vaddr_then_source(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return (int)x->source - (int)y->source;
+}
+
+static uint32_t add_name(struct sym_module *m, const struct found *f)
+{
+	size_t at = m->strings.n;
+
+	if (!f->name || at + f->name_n >= UINT32_MAX)
+		return 0;
+	vec_reserve(&m->strings, at + f->name_n + 1);
+	memcpy(m->strings.at + at, f->name, f->name_n);
+	m->strings.at[at + f->name_n] = 0;
+	m->strings.n = at + f->name_n + 1;
+	return (uint32_t)at;
+}
+
+/* "f.cold", "f.cold.1", "f.isra.0.cold" */
+static bool cold_name(const struct found *f)
+{
+	const char *at = f->name ? memmem(f->name, f->name_n, ".cold", 5) : NULL;
+	size_t rest = at ? f->name_n - (size_t)(at - f->name) - 5 : 0;
+
+	return at && (rest == 0 || at[5] == '.');
+}
+
+/* The n things found at one address. */
+static struct sym_function merge_one(struct sym_module *m, const struct found *found, size_t n)
+{
+	struct sym_function f = { .vaddr = found->vaddr, .source = found->source };
+	const struct found *name = found;
+
+	for (size_t i = 0; i < n; i++) {
+		if (found[i].source == SYM_PLT) {
+			f.plt = true;
+			f.source = SYM_PLT;
+			f.size = found[i].size;
+			name = &found[i];
+			break;
+		}
+		if (!f.size)
+			f.size = found[i].size;
+		if (better_name(&found[i], name))
+			name = &found[i];
+		f.ifunc |= found[i].ifunc;
+	}
+	f.name = add_name(m, name);
+	f.cold = cold_name(name);
+	return f;
+}
+
+/* What has no size ends where its unwind range, the next function or its section ends. */
+static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struct sym_function *f,
+		       uint64_t next)
+{
+	const struct elf_area *area = elf_code_area(v, f->vaddr);
+	uint64_t end = area->vaddr + area->size;
+
+	if (!f->size) {
+		end = next < end ? next : end;
+		if (fde && fde->start + fde->size < end)
+			end = fde->start + fde->size;
+	}
+	if (!f->size || f->size > end - f->vaddr)
+		f->size = end - f->vaddr;
+}
+
+/* Also drops signal frames, whoever names them: they are returned into, never called. */
+static void apply_unwind(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame)
+{
+	size_t kept = 0, n = m->functions.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct sym_function f = m->functions.at[i];
+		const struct eh_fde *fde = eh_frame_around(frame, f.vaddr);
+
+		if (fde && fde->signal)
+			continue;
+		f.cfa_odd = fde && !f.plt && eh_frame_odd(v, frame, fde, f.vaddr);
+		bound_size(v, fde, &f, i + 1 < n ? m->functions.at[i + 1].vaddr : UINT64_MAX);
+		m->functions.at[kept++] = f;
+	}
+	m->functions.n = kept;
+}
+
+static void name_resolved(struct sym_module *m, const struct found_list *found)
+{
+	for (size_t i = 0; i < found->resolvers.n; i++) {
+		const struct found_resolver *r = &found->resolvers.at[i];
+		const struct sym_function *to = sym_at(m, r->resolver);
+		struct sym_function *plt = (struct sym_function *)sym_at(m, r->plt);
+
+		if (plt && !plt->name && to)
+			plt->name = to->name;
+	}
+}
+
+void functions_merge(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
+		     struct found_list *found)
+{
+	size_t n = found->list.n;
+
+	if (!n)
+		return;
+	qsort(found->list.at, n, sizeof(*found->list.at), by_vaddr_then_source);
+	vec_reserve(&m->functions, n);
+	vec_reserve(&m->strings, 1 + 24 * n);
+	for (size_t i = 0, same; i < n; i += same) {
+		for (same = 1; i + same < n && found->list.at[i + same].vaddr == found->list.at[i].vaddr;)
+			same++;
+		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], same);
+	}
+	apply_unwind(m, v, frame);
+	name_resolved(m, found);
+}

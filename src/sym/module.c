@@ -1,0 +1,240 @@
+/* Opens an ELF file and has every reader of this folder look at it. */
+#include <errno.h>
+
+#include "sym/code_refs.h"
+#include "sym/debug_file.h"
+#include "sym/functions.h"
+#include "sym/map_file.h"
+#include "sym/patch_maps.h"
+
+static void read_segments(struct sym_module *m, const struct elf_view *v)
+{
+	for (size_t i = 0; i < v->phdrs.n; i++) {
+		const Elf64_Phdr *p = &v->phdrs.at[i];
+
+		if (p->p_type == PT_LOAD)
+			*vec_add(&m->segments) = (struct sym_segment){
+				.vaddr = p->p_vaddr, .size = p->p_memsz, .offset = p->p_offset,
+				.filesz = p->p_filesz, .exec = p->p_flags & PF_X, .write = p->p_flags & PF_W };
+	}
+}
+
+static void read_interp(struct sym_module *m, const struct elf_view *v)
+{
+	const Elf64_Phdr *p = elf_find_phdr(v, PT_INTERP);
+
+	if (p && p->p_filesz && p->p_offset < v->n && p->p_filesz <= v->n - p->p_offset)
+		m->interp = mem_strndup((const char *)v->bytes + p->p_offset, p->p_filesz);
+}
+
+static void read_build_id(struct sym_module *m, const struct elf_view *v)
+{
+	size_t n = 0;
+	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
+
+	if (!id)
+		return;
+	m->build_id_len = n < sizeof(m->build_id) ? (uint8_t)n : sizeof(m->build_id);
+	memcpy(m->build_id, id, m->build_id_len);
+}
+
+static void read_needed(struct sym_module *m, const struct elf_view *v)
+{
+	const Elf64_Phdr *p = elf_find_phdr(v, PT_DYNAMIC);
+	struct cursor c = elf_from(v, p ? p->p_vaddr : 0), strings = elf_from(v, v->dynamic.strtab);
+	uint64_t left = p ? p->p_filesz : 0;
+
+	for (; left >= 16 && !c.bad; left -= 16) {
+		uint64_t tag = cursor_u64(&c), value = cursor_u64(&c);
+		struct cursor name = strings;
+
+		if (tag == DT_NULL)
+			break;
+		if (tag != DT_NEEDED || !cursor_bytes(&name, value))
+			continue;
+		if (memchr(name.at, 0, cursor_left(&name) < 4096 ? cursor_left(&name) : 4096))
+			*vec_add(&m->needed) = mem_strdup((const char *)name.at);
+	}
+}
+
+/* Names that outlive the merge: a debug file must stay mapped until its names are copied. */
+static void read_functions(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
+			   bool has_path)
+{
+	struct elf_symtab symtab = elf_symtab(v), dynsym = elf_dynsym(v);
+	struct debug_file debug = { 0 };
+	struct elf_view debug_view = { 0 };
+	struct found_list found = { 0 };
+
+	found_symbols(v, &symtab, SYM_SYMTAB, &found);
+	if (!symtab.n && has_path && debug_file_open(v, m->path, &debug) &&
+	    !elf_view_tables(&debug_view, debug.bytes, debug.n, debug.path, NULL)) {
+		symtab = elf_symtab(&debug_view);
+		found_symbols(v, &symtab, SYM_DEBUGFILE, &found);
+	}
+	found_symbols(v, &dynsym, SYM_DYNSYM, &found);
+	found_fdes(v, frame, m->patchable.n > 0, &found);
+	if (found_go(v, &found))
+		m->language = SYM_LANG_GO;
+	found_entries(v, &found);
+	found_plt(v, &found);
+	functions_merge(m, v, frame, &found);
+	vec_free(&found.list);
+	vec_free(&found.resolvers);
+	elf_view_free(&debug_view);
+	debug_file_close(&debug);
+}
+
+static void list_refs(struct sym_module *m, const struct code_set *refs)
+{
+	size_t n = code_set_count(refs);
+
+	vec_reserve(&m->code_refs, n);
+	code_set_list(refs, m->code_refs.at);
+	m->code_refs.n = n;
+}
+
+static void read_code(struct sym_module *m, const struct elf_view *v, bool has_path)
+{
+	struct elf_symtab dynsym = elf_dynsym(v);
+	struct code_set refs = code_set_new(v), pads = code_set_new(v);
+	struct eh_frame frame;
+
+	eh_frame_read(v, &frame);
+	read_functions(m, v, &frame, has_path);
+	code_refs_find(v, &dynsym, &refs);
+	eh_frame_landing_pads(v, &frame, &pads);
+	functions_mark_cold(m, v, &frame, &refs, &pads);
+	code_set_join(&refs, &pads);
+	list_refs(m, &refs);
+	eh_frame_free(&frame);
+	code_set_free(&refs);
+	code_set_free(&pads);
+}
+
+static int read_module(struct sym_module *m, bool has_path, struct err *err)
+{
+	struct elf_view v = { 0 };
+	int r = elf_view_image(&v, m->bytes, m->n_bytes, m->path, err);
+
+	if (!r) {
+		m->e_type = v.header.e_type;
+		m->entry = v.header.e_entry;
+		*vec_add(&m->strings) = 0;
+		read_segments(m, &v);
+		read_interp(m, &v);
+		read_build_id(m, &v);
+		read_needed(m, &v);
+		patch_maps_read(m, &v);
+		read_code(m, &v, has_path);
+	}
+	elf_view_free(&v);
+	return r;
+}
+
+static int finish(struct sym_module *m, int r, struct sym_module **out)
+{
+	if (r) {
+		sym_close(m);
+		m = NULL;
+	}
+	*out = m;
+	return r;
+}
+
+int sym_open(const char *path, struct sym_module **out, struct err *err)
+{
+	struct sym_module *m = mem_zalloc(sizeof(*m));
+	int r;
+
+	m->path = mem_strdup(path);
+	m->mapped = true;
+	r = map_file(path, &m->bytes, &m->n_bytes, err);
+	return finish(m, r ? r : read_module(m, true, err), out);
+}
+
+int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_module **out,
+		   struct err *err)
+{
+	struct sym_module *m = mem_zalloc(sizeof(*m));
+
+	m->path = mem_strdup(name);
+	m->bytes = (uint8_t *)bytes;
+	m->n_bytes = n;
+	return finish(m, read_module(m, false, err), out);
+}
+
+void sym_close(struct sym_module *m)
+{
+	if (!m)
+		return;
+	if (m->mapped)
+		unmap_file(m->bytes, m->n_bytes);
+	for (size_t i = 0; i < m->needed.n; i++)
+		free(m->needed.at[i]);
+	free(m->path);
+	free(m->interp);
+	vec_free(&m->segments);
+	vec_free(&m->functions);
+	vec_free(&m->strings);
+	vec_free(&m->needed);
+	vec_free(&m->patchable);
+	vec_free(&m->mcount_loc);
+	vec_free(&m->xray_sleds);
+	vec_free(&m->code_refs);
+	free(m);
+}
+
+const char *sym_name(const struct sym_module *m, const struct sym_function *f)
+{
+	return f->name ? m->strings.at + f->name : NULL;
+}
+
+/* How many functions begin at or before vaddr. */
+static size_t count_until(const struct sym_module *m, uint64_t vaddr)
+{
+	size_t low = 0, high = m->functions.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->functions.at[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct sym_function *sym_at(const struct sym_module *m, uint64_t vaddr)
+{
+	size_t n = count_until(m, vaddr);
+
+	return n && m->functions.at[n - 1].vaddr == vaddr ? &m->functions.at[n - 1] : NULL;
+}
+
+/* Assembly has functions inside functions; the nearest that reaches so far is the one. */
+const struct sym_function *sym_around(const struct sym_module *m, uint64_t vaddr)
+{
+	size_t n = count_until(m, vaddr);
+
+	for (size_t back = 1; back <= 8 && back <= n; back++) {
+		const struct sym_function *f = &m->functions.at[n - back];
+
+		if (vaddr - f->vaddr < f->size)
+			return f;
+	}
+	return NULL;
+}
+
+const uint8_t *sym_bytes(const struct sym_module *m, uint64_t vaddr, size_t n)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct sym_segment *s = &m->segments.at[i];
+		uint64_t into = vaddr - s->vaddr;
+
+		if (into < s->filesz && n <= s->filesz - into)
+			return m->bytes + s->offset + into;
+	}
+	return NULL;
+}

@@ -1,0 +1,92 @@
+/* __patchable_function_entries, __mcount_loc and xray_instr_map. In a position-independent
+ * file their words may be 0 until relocated, so the relocations are applied to a copy. */
+#include "sym/patch_maps.h"
+
+#define XRAY_ENTRY_SIZE 32
+enum { XRAY_ENTER = 0, XRAY_LOG_ARGS_ENTER = 3 };
+
+/* A copy of the section's bytes as the loader leaves them (at bias 0); free() it. */
+static uint8_t *relocated(const struct elf_view *v, const struct elf_section *s)
+{
+	uint8_t *copy = mem_zalloc(s->size + 1);
+
+	memcpy(copy, s->bytes, s->size);
+	for (size_t i = 0; i < v->relocs.n; i++) {
+		const Elf64_Rela *r = &v->relocs.at[i];
+		uint64_t into = r->r_offset - s->vaddr;
+
+		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE && into < s->size && s->size - into >= 8)
+			memcpy(copy + into, &r->r_addend, 8);
+	}
+	return copy;
+}
+
+typedef VEC(uint64_t) addresses;
+
+static void read_words(const struct elf_view *v, const struct elf_section *s, addresses *out)
+{
+	uint8_t *bytes = relocated(v, s);
+	struct cursor c = cursor_of(bytes, s->size);
+
+	while (cursor_left(&c) >= 8) {
+		uint64_t word = cursor_u64(&c);
+
+		if (elf_is_code(v, word))
+			*vec_add(out) = word;
+	}
+	free(bytes);
+}
+
+/* Since version 2 the addresses are relative to the words that hold them. */
+static void read_sleds(const struct elf_view *v, const struct elf_section *s, addresses *out)
+{
+	uint8_t *bytes = relocated(v, s);
+
+	for (uint64_t at = 0; at + XRAY_ENTRY_SIZE <= s->size; at += XRAY_ENTRY_SIZE) {
+		struct cursor c = cursor_of(bytes + at, XRAY_ENTRY_SIZE);
+		uint64_t address = cursor_u64(&c);
+		uint8_t kind, version;
+
+		cursor_u64(&c); /* its function */
+		kind = cursor_u8(&c);
+		cursor_u8(&c);  /* always instrument */
+		version = cursor_u8(&c);
+		if (version >= 2)
+			address += s->vaddr + at;
+		if ((kind == XRAY_ENTER || kind == XRAY_LOG_ARGS_ENTER) && elf_is_code(v, address))
+			*vec_add(out) = address;
+	}
+	free(bytes);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct map {
+	const char *section;
+	void (*read)(const struct elf_view *v, const struct elf_section *s, addresses *out);
+	size_t field; /* in struct sym_module */
+};
+static const struct map maps[] = {
+	{ "__patchable_function_entries", read_words, offsetof(struct sym_module, patchable) },
+	{ "__mcount_loc", read_words, offsetof(struct sym_module, mcount_loc) },
+	{ "xray_instr_map", read_sleds, offsetof(struct sym_module, xray_sleds) },
+};
+
+void patch_maps_read(struct sym_module *m, const struct elf_view *v)
+{
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		addresses *out = (addresses *)((char *)m + maps[i].field);
+
+		for (size_t k = 0; k < v->sections.n; k++)
+			if (!strcmp(v->sections.at[k].name, maps[i].section) && v->sections.at[k].bytes)
+				maps[i].read(v, &v->sections.at[k], out);
+		if (out->n)
+			qsort(out->at, out->n, sizeof(*out->at), by_value);
+	}
+	m->xray = elf_find_section(v, "xray_instr_map") != NULL;
+}
