@@ -1,0 +1,301 @@
+/* Parsing and matching of function patterns; the language is described in the header. */
+#include "model/function_list.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "model/glob.h"
+
+static void pattern_free(struct function_pattern *p)
+{
+	free(p->text);
+	free(p->glob);
+	free(p->module);
+}
+
+void function_list_free(struct function_list *l)
+{
+	for (size_t i = 0; i < l->patterns.n; i++)
+		pattern_free(&l->patterns.at[i]);
+	vec_free(&l->patterns);
+}
+
+static struct function_pattern pattern_copy(const struct function_pattern *p)
+{
+	struct function_pattern c = *p;
+
+	c.text = mem_strdup(p->text);
+	c.glob = mem_strdup(p->glob);
+	c.module = p->module ? mem_strdup(p->module) : NULL;
+	return c;
+}
+
+/* --- parsing ------------------------------------------------------------------------ */
+
+/* ftrace's commands on functions. brace will have some of them; until then a word with one
+ * must not be taken for a name with colons in it, which Go and Rust have. */
+static const char *const commands[] = {
+	"traceon", "traceoff", "snapshot", "stacktrace", "dump", "cpudump",
+	"enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
+};
+
+/* Where `:COMMAND` begins in the word, or NULL. */
+static const char *find_command(const char *word)
+{
+	for (const char *colon = strchr(word, ':'); colon; colon = strchr(colon + 1, ':')) {
+		size_t n = strcspn(colon + 1, ":");
+
+		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+			if (strlen(commands[i]) == n && !memcmp(colon + 1, commands[i], n))
+				return colon;
+	}
+	return NULL;
+}
+
+/* A word of the text, with what is needed to point at a column of it. */
+struct word {
+	const char *text; /* the whole text written */
+	size_t column;    /* where the word begins in it */
+	char *s;          /* the word */
+	bool is_module;   /* a pattern of module names, not functions */
+};
+
+#define word_error(w, at, ...) \
+	err_at(err, EINVAL, (w)->text, (w)->column + (size_t)((at) - (w)->s), __VA_ARGS__)
+
+/* Where the part that narrows to a module begins, and behind it the module; or NULL. */
+static char *find_module(char *word, char **module)
+{
+	char *at = NULL;
+
+	for (char *p = word; (p = strstr(p, ":mod:")); p++)
+		at = p;
+	*module = at ? at + strlen(":mod:") : NULL;
+	if (at)
+		return at;
+	at = strrchr(word, '@');
+	*module = at ? at + 1 : NULL;
+	return at;
+}
+
+static int parse_module(const struct word *w, char *module, struct function_pattern *p,
+			struct err *err)
+{
+	p->other_modules = *module == '!';
+	module += p->other_modules;
+	if (!*module)
+		return word_error(w, module, "A module name is missing behind `%c`",
+				  module[-1]);
+	p->module = mem_strdup(module);
+	return 0;
+}
+
+/* A function's name, perhaps narrowed to a module; it begins at `name` in the word. */
+static int parse_function(const struct word *w, char *name, struct function_pattern *p,
+			  struct err *err)
+{
+	const char *command = find_command(name);
+	char *module, *end;
+
+	if (command)
+		return word_error(w, command + 1, "Function commands such as `%s` are not supported, "
+				  "only `mod` is", command + 1);
+	if (isdigit((unsigned char)*name))
+		return word_error(w, name, "A function cannot be chosen by its number, "
+				  "write its name");
+	end = find_module(name, &module);
+	p->glob = end == name ? mem_strdup("*") :
+		  end ? mem_strndup(name, (size_t)(end - name)) : mem_strdup(name);
+	return end ? parse_module(w, module, p, err) : 0;
+}
+
+static int parse_word(const struct word *w, struct function_pattern *p, struct err *err)
+{
+	char *name = w->s;
+
+	p->text = mem_strdup(w->s);
+	p->remove = *name == '!';
+	name += p->remove;
+	if (!*name)
+		return word_error(w, name, "A name is missing behind `!`");
+	if (!w->is_module)
+		return parse_function(w, name, p, err);
+	p->glob = mem_strdup(name);
+	return 0;
+}
+
+/* --- the list ----------------------------------------------------------------------- */
+
+static bool same_module(const struct function_pattern *a, const struct function_pattern *b)
+{
+	if (!a->module || !b->module)
+		return a->module == b->module;
+	return a->other_modules == b->other_modules && !strcmp(a->module, b->module);
+}
+
+/* Whether a removal takes out all that the entry put in, so that the entry can go. */
+static bool covers(const struct function_pattern *removal, const struct function_pattern *entry)
+{
+	bool names = !strcmp(removal->glob, "*") || !strcmp(removal->glob, entry->glob) ||
+		     (glob_is_name(entry->glob) && glob_match(removal->glob, entry->glob));
+
+	return names && (!removal->module || same_module(removal, entry));
+}
+
+/* Whether a removal may take out something of what the entry put in. */
+static bool touches(const struct function_pattern *removal, const struct function_pattern *entry)
+{
+	return !glob_is_name(entry->glob) || glob_match(removal->glob, entry->glob);
+}
+
+/* Drops the entries that a removal covers. It stays in the list itself if it touches others. */
+static void list_remove(struct function_list *l, struct function_pattern *removal)
+{
+	size_t kept = 0;
+	bool needed = false;
+
+	for (size_t i = 0; i < l->patterns.n; i++) {
+		struct function_pattern *entry = &l->patterns.at[i];
+
+		if (covers(removal, entry)) {
+			pattern_free(entry);
+			continue;
+		}
+		needed |= !entry->remove && touches(removal, entry);
+		l->patterns.at[kept++] = *entry;
+	}
+	l->patterns.n = kept;
+	if (needed)
+		*vec_add(&l->patterns) = *removal;
+	else
+		pattern_free(removal);
+}
+
+static int list_add(struct function_list *l, const struct word *w, struct err *err)
+{
+	struct function_pattern p = { 0 };
+	int e = parse_word(w, &p, err);
+
+	if (!e && p.remove && !l->patterns.n)
+		e = word_error(w, w->s, "Nothing to take `%s` from, the list is empty", w->s + 1);
+	if (e)
+		pattern_free(&p);
+	else if (p.remove)
+		list_remove(l, &p);
+	else
+		*vec_add(&l->patterns) = p;
+	return e;
+}
+
+static int list_add_words(struct function_list *l, const char *text, bool modules, struct err *err)
+{
+	static const char blanks[] = " \t\r\n";
+	int e = 0;
+
+	for (const char *p = text + strspn(text, blanks); *p && !e; p += strspn(p, blanks)) {
+		size_t n = strcspn(p, blanks);
+		struct word w = { text, (size_t)(p - text), mem_strndup(p, n), modules };
+
+		e = list_add(l, &w, err);
+		free(w.s);
+		p += n;
+	}
+	return e;
+}
+
+static int list_write(struct function_list *l, const char *text, bool append, bool modules,
+		      struct err *err)
+{
+	struct function_list next = { 0 };
+	int e;
+
+	for (size_t i = 0; append && i < l->patterns.n; i++)
+		*vec_add(&next.patterns) = pattern_copy(&l->patterns.at[i]);
+	e = list_add_words(&next, text, modules, err);
+	if (e) {
+		function_list_free(&next);
+		return e;
+	}
+	function_list_free(l);
+	*l = next;
+	return 0;
+}
+
+int function_list_write(struct function_list *l, const char *text, bool append, struct err *err)
+{
+	return list_write(l, text, append, false, err);
+}
+
+int module_list_write(struct function_list *l, const char *text, bool append, struct err *err)
+{
+	return list_write(l, text, append, true, err);
+}
+
+char *function_list_read(const struct function_list *l, const char *empty)
+{
+	VEC(char) out = { 0 };
+
+	if (!l->patterns.n)
+		return mem_printf("%s", empty);
+	for (size_t i = 0; i < l->patterns.n; i++) {
+		const char *s = l->patterns.at[i].text;
+		size_t n = strlen(s);
+
+		vec_reserve(&out, out.n + n + 2);
+		memcpy(out.at + out.n, s, n);
+		out.n += n;
+		out.at[out.n++] = '\n';
+	}
+	out.at[out.n] = '\0';
+	return out.at;
+}
+
+/* --- matching ----------------------------------------------------------------------- */
+
+bool module_match(const char *glob, const char *module)
+{
+	const char *slash = strrchr(module, '/');
+	const char *file = slash ? slash + 1 : module;
+	const char *so = strstr(file, ".so");
+	char stem[256];
+
+	if (glob_match(glob, module) || glob_match(glob, file))
+		return true;
+	if (!so || (size_t)(so - file) + sizeof(".so") > sizeof(stem))
+		return false;
+	memcpy(stem, file, (size_t)(so - file) + 3);
+	stem[so - file + 3] = '\0';
+	if (glob_match(glob, stem))
+		return true;
+	stem[so - file] = '\0';
+	return glob_match(glob, stem);
+}
+
+static bool pattern_match(const struct function_pattern *p, const char *name, const char *module)
+{
+	if (p->module && module && module_match(p->module, module) == p->other_modules)
+		return false;
+	return glob_match(p->glob, name);
+}
+
+bool function_list_match(const struct function_list *l, const char *name, const char *module)
+{
+	for (size_t i = l->patterns.n; i-- > 0;)
+		if (pattern_match(&l->patterns.at[i], name, module))
+			return !l->patterns.at[i].remove;
+	return false;
+}
+
+bool module_list_match(const struct function_list *l, const char *module)
+{
+	for (size_t i = l->patterns.n; i-- > 0;)
+		if (module_match(l->patterns.at[i].glob, module))
+			return !l->patterns.at[i].remove;
+	return false;
+}
+
+const char *function_pattern_name(const struct function_pattern *p)
+{
+	return !p->remove && glob_is_name(p->glob) ? p->glob : NULL;
+}

@@ -1,0 +1,76 @@
+/* Matching without recursion: when a character does not fit, the last `*` takes one more. */
+#include "model/glob.h"
+
+#include <string.h>
+
+/* The character behind the `]` that closes the class at p ("["), or NULL if none does. A `]`
+ * directly behind the `[` or `[!` is a member. */
+static const char *class_end(const char *p)
+{
+	p += p[1] == '!' ? 2 : 1;
+	p = *p ? strchr(p + 1, ']') : NULL;
+	return p ? p + 1 : NULL;
+}
+
+static bool class_has(const char *p, const char *end, unsigned char c)
+{
+	bool inverted = p[1] == '!', found = false;
+
+	for (p += inverted ? 2 : 1; p < end - 1; p++) {
+		unsigned char low = *p, high = *p;
+
+		if (p[1] == '-' && p + 2 < end - 1) {
+			high = p[2];
+			p += 2;
+		}
+		found |= low <= c && c <= high;
+	}
+	return found != inverted;
+}
+
+/* Whether the one pattern element at p fits c; *next is what stands behind the element. */
+static bool element_fits(const char *p, char c, const char **next)
+{
+	const char *end = *p == '[' ? class_end(p) : NULL;
+
+	if (end) {
+		*next = end;
+		return class_has(p, end, c);
+	}
+	if (*p == '?') {
+		*next = p + 1;
+		return true;
+	}
+	if (*p == '\\' && p[1])
+		p++;
+	*next = p + 1;
+	return *p == c;
+}
+
+bool glob_match(const char *p, const char *s)
+{
+	const char *star = NULL, *retry = NULL, *next;
+
+	while (*s) {
+		if (*p == '*') {
+			star = ++p;
+			retry = s;
+		} else if (*p && element_fits(p, *s, &next)) {
+			p = next;
+			s++;
+		} else if (star) {
+			p = star;
+			s = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*p == '*')
+		p++;
+	return !*p;
+}
+
+bool glob_is_name(const char *pattern)
+{
+	return !pattern[strcspn(pattern, "*?[\\")];
+}

@@ -1,0 +1,141 @@
+/* A number and a unit out of a table; the sentence for a wrong one names the units. */
+#include "model/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+struct quantity {
+	const char *sentence;       /* what one looks like, for errors */
+	const struct unit *units;   /* ends with a NULL name */
+	uint64_t bare;              /* factor of a number without unit */
+	bool fold_case;
+};
+
+static const struct unit time_units[] = {
+	{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 },
+};
+
+static const struct unit size_units[] = {
+	{ "K", 1 },	  { "KB", 1 },	     { "M", 1024 },	   { "MB", 1024 },
+	{ "G", 1 << 20 }, { "GB", 1 << 20 }, { "T", 1ull << 30 }, { NULL, 0 },
+};
+
+static const struct unit *find_unit(const struct quantity *q, const char *text)
+{
+	for (const struct unit *u = q->units; u->name; u++)
+		if (!(q->fold_case ? strcasecmp : strcmp)(u->name, text))
+			return u;
+	return NULL;
+}
+
+/* Digits at *p into *out; false when they do not fit 64 bits. */
+static bool digits(const char **p, uint64_t *out)
+{
+	*out = 0;
+	for (; isdigit((unsigned char)**p); ++*p)
+		if (__builtin_mul_overflow(*out, 10, out) ||
+		    __builtin_add_overflow(*out, (uint64_t)(**p - '0'), out))
+			return false;
+	return true;
+}
+
+/* The part of `factor` that ".5" and the like stand for; digits below one are dropped. */
+static uint64_t fraction(const char **p, uint64_t factor)
+{
+	uint64_t sum = 0;
+
+	if (**p != '.')
+		return 0;
+	for (++*p; isdigit((unsigned char)**p); ++*p) {
+		factor /= 10;
+		sum += factor * (uint64_t)(**p - '0');
+	}
+	return sum;
+}
+
+static int parse_quantity(const struct quantity *q, const char *text, uint64_t *out,
+			  struct err *err)
+{
+	const char *p = text, *after, *unit_at;
+	uint64_t whole, factor = q->bare;
+	const struct unit *u;
+
+	if (!isdigit((unsigned char)*p))
+		return err_at(err, EINVAL, text, 0, "%s", q->sentence);
+	if (!digits(&p, &whole))
+		return err_at(err, ERANGE, text, 0, "%s is too large: %s", text, q->sentence);
+	after = p;
+	fraction(&p, 0);
+	unit_at = p;
+	if (*p) {
+		u = find_unit(q, p);
+		if (!u)
+			return err_at(err, EINVAL, text, (size_t)(unit_at - text), "%s", q->sentence);
+		factor = u->factor;
+	}
+	if (__builtin_mul_overflow(whole, factor, out) ||
+	    __builtin_add_overflow(*out, fraction(&after, factor), out))
+		return err_at(err, ERANGE, text, 0, "%s is too large: %s", text, q->sentence);
+	return 0;
+}
+
+int parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err)
+{
+	const struct quantity q = {
+		"a time is a number with ns, us, ms or s", time_units, bare_unit_ns, false,
+	};
+
+	return parse_quantity(&q, text, out, err);
+}
+
+int parse_size_kb(const char *text, uint64_t *out, struct err *err)
+{
+	static const struct quantity q = {
+		"a size is a number of kilobytes, or one with K, M or G", size_units, 1, true,
+	};
+	uint64_t kb;
+	int e = parse_quantity(&q, text, &kb, err);
+
+	if (e)
+		return e;
+	if (!kb)
+		return err_at(err, EINVAL, text, 0, "a size must be at least 1 kilobyte");
+	*out = kb;
+	return 0;
+}
+
+int parse_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
+		 struct err *err)
+{
+	const char *p = text;
+	uint64_t value;
+	bool fits = digits(&p, &value);
+
+	if (p == text || (fits && *p))
+		return err_at(err, EINVAL, text, (size_t)(p - text), "%s is a number from %" PRIu64
+			      " to %" PRIu64, what, min, max);
+	if (!fits || value < min || value > max)
+		return err_at(err, ERANGE, text, 0, "%s is a number from %" PRIu64 " to %" PRIu64,
+			      what, min, max);
+	*out = value;
+	return 0;
+}
+
+const char *format_thresh(uint64_t ns, char *buf)
+{
+	if (ns % 1000)
+		snprintf(buf, 32, "%" PRIu64 "ns", ns);
+	else
+		snprintf(buf, 32, "%" PRIu64, ns / 1000);
+	return buf;
+}
