@@ -22,8 +22,13 @@ static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsy
 	}
 }
 
+/* Most words are no address at all; one comparison rules them out. */
 static void from_words(const struct elf_view *v, struct code_set *out)
 {
+	uint64_t low = out->ranges.n ? out->ranges.at[0].vaddr : 0;
+	const struct code_range *last = out->ranges.n ? &out->ranges.at[out->ranges.n - 1] : NULL;
+	uint64_t span = last ? last->vaddr + last->size - low : 0;
+
 	for (size_t i = 0; i < v->data.n; i++) {
 		const struct elf_area *a = &v->data.at[i];
 
@@ -31,7 +36,8 @@ static void from_words(const struct elf_view *v, struct code_set *out)
 			uint64_t word;
 
 			memcpy(&word, a->bytes + at, 8);
-			code_set_add(out, word);
+			if (word - low < span)
+				code_set_add(out, word);
 		}
 	}
 }

@@ -7,6 +7,8 @@
  * For (b) text is not decoded: a 4-byte field whose value leads to exactly the first byte
  * of one of a few thousand candidates is a real reference, bar one in a million, and the
  * bytes in front of it say of which kind. That is one pass at memory speed. */
+#include <xmmintrin.h>
+
 #include "sym/functions.h"
 
 struct search {
@@ -28,22 +30,25 @@ static const struct eh_fde *fde_of(const struct eh_frame *frame, const struct sy
 	return fde && fde->start == f->vaddr ? fde : NULL;
 }
 
-/* Test (a). Returns how many candidates are left for (b). */
+/* Test (a). Returns how many candidates are left for (b): none when there are symbols, which
+ * name fragments. */
 static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 {
+	bool symbols = false;
 	size_t left = 0;
 
 	for (size_t i = 0; i < m->functions.n; i++) {
 		struct sym_function *f = &m->functions.at[i];
 		const struct eh_fde *fde;
 
+		symbols |= f->source == SYM_SYMTAB || f->source == SYM_DEBUGFILE;
 		if (!candidate(f))
 			continue;
 		fde = fde_of(frame, f);
 		f->cold = fde && (fde->cfa_moved || fde->saved);
 		left += !f->cold;
 	}
-	return left;
+	return symbols ? 0 : left;
 }
 
 /* `at` points behind the last byte of a 32-bit field that leads, relative to its end, to
@@ -64,37 +69,82 @@ static void judge_relative(struct search *s, const uint8_t *field, uint64_t fiel
 	}
 }
 
-/* Positions are 32 bits wide in here: text is smaller than 2 GiB, and the sums of
- * displacements wrap as the processor's do. */
-static void search_range(struct search *s, const struct elf_area *area, const struct code_range *r,
-			 bool absolute)
+/* One pass over one area against one range of candidates. Positions are 32 bits wide in
+ * here: text is smaller than 2 GiB, and sums of displacements wrap as the processor's do. */
+struct pass {
+	struct search *s;
+	const struct elf_area *area;
+	const struct code_range *range;
+	uint32_t base;         /* of the area, within the range */
+	uint32_t low;          /* what turns an absolute address into a position in the range; */
+	uint32_t absolute;     /* 0: there are none, all bits: there may be */
+};
+
+typedef uint32_t lanes __attribute__((vector_size(16)));
+
+static uint32_t lane_bits(lanes mask)
 {
-	uint32_t size = (uint32_t)r->size, base = (uint32_t)(area->vaddr - r->vaddr), low = (uint32_t)r->vaddr;
+	return (uint32_t)_mm_movemask_ps((__m128)mask);
+}
 
-	for (uint64_t i = 2; i + 4 <= area->size; i++) {
-		uint32_t value, to;
+/* The 16 fields that begin at p (position i of the area), judged by their value alone: bit k
+ * says that field k leads into the range. Few do, and only they are looked at one by one. */
+static uint32_t lead_into_range(const struct pass *p, const uint8_t *at, uint32_t i)
+{
+	uint32_t size = (uint32_t)p->range->size, hits = 0;
 
-		memcpy(&value, area->bytes + i, 4);
-		to = base + (uint32_t)i + 4 + value;
-		to = to < size ? to : size; /* bit `size` is never set: no branch to mispredict */
-		if (__builtin_expect(code_range_has(r, to), 0))
-			judge_relative(s, area->bytes + i, area->vaddr + i, r->vaddr + to);
-		if (!absolute)
-			continue;
-		to = value - low;
-		to = to < size ? to : size;
-		if (__builtin_expect(code_range_has(r, to), 0))
-			code_set_add(&s->used, r->vaddr + to);
+	for (uint32_t shift = 0; shift < 4; shift++) {
+		lanes value, relative, absolute;
+
+		memcpy(&value, at + shift, sizeof(value));
+		relative = value + (p->base + i + shift + 4) + (lanes){ 0, 4, 8, 12 };
+		absolute = value - p->low;
+		hits |= lane_bits((lanes)(relative < size) | ((lanes)(absolute < size) & p->absolute))
+			<< (4 * shift);
 	}
+	return hits;
+}
+
+static void judge_field(const struct pass *p, uint32_t i)
+{
+	const uint8_t *field = p->area->bytes + i;
+	uint32_t size = (uint32_t)p->range->size, value, to;
+
+	memcpy(&value, field, 4);
+	to = p->base + i + 4 + value;
+	if (to < size && code_range_has(p->range, to))
+		judge_relative(p->s, field, p->area->vaddr + i, p->range->vaddr + to);
+	to = value - p->low;
+	if (p->absolute && to < size && code_range_has(p->range, to))
+		code_set_add(&p->s->used, p->range->vaddr + to);
+}
+
+static void search_range(const struct pass *p)
+{
+	uint64_t n = p->area->size, i = 2;
+
+	for (; i + 20 <= n; i += 16)
+		for (uint32_t hits = lead_into_range(p, p->area->bytes + i, (uint32_t)i); hits; hits &= hits - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctz(hits);
+
+			judge_field(p, (uint32_t)i + bit / 4 + bit % 4 * 4);
+		}
+	for (; i + 4 <= n; i++)
+		judge_field(p, (uint32_t)i);
 }
 
 static void search_text(struct search *s)
 {
-	bool absolute = s->v->header.e_type == ET_EXEC;
+	uint32_t absolute = s->v->header.e_type == ET_EXEC ? UINT32_MAX : 0;
 
 	for (size_t i = 0; i < s->v->code.n; i++)
-		for (size_t k = 0; k < s->candidates.ranges.n; k++)
-			search_range(s, &s->v->code.at[i], &s->candidates.ranges.at[k], absolute);
+		for (size_t k = 0; k < s->candidates.ranges.n; k++) {
+			const struct elf_area *area = &s->v->code.at[i];
+			const struct code_range *r = &s->candidates.ranges.at[k];
+
+			search_range(&(struct pass){ s, area, r, (uint32_t)(area->vaddr - r->vaddr),
+						     (uint32_t)r->vaddr, absolute });
+		}
 }
 
 /* GCC packs fragments; LLVM's functions, which its conditional tail calls make look

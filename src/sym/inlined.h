@@ -2,6 +2,8 @@
 #pragma once
 #include "sym/module.h"
 
+/* caller is the function whose machine code holds the copy (the one to trace instead), which
+ * in a chain of inlining is not the one the source line stands in. NULL: DWARF does not say. */
 struct sym_inline_copy { char *caller, *file; uint32_t line; uint64_t vaddr; };
 
 struct sym_inlined {
@@ -12,9 +14,11 @@ struct sym_inlined {
 };
 
 /* Everything the debug information (of the file, or its separate debug file found by
- * build-id or debuglink) says of functions matching `name` exactly. 0 or -errno. */
+ * build-id or debuglink) says of functions matching `name` exactly, as the source or the
+ * linker spells it. Reads all of it: a second for 50 MB. 0, or -EBADMSG and *err when it is malformed. */
 int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_inlined *out, struct err *err);
 void sym_inlined_free(struct sym_inlined *in);
 
-/* Up to n names of the module nearest to `name` (edit distance), best first. Returns how many. */
+/* Up to n names of the module's functions nearest to `name`, best first: those that hold
+ * it, and those a few typing errors away. None when nothing is near. The names are the module's. Returns how many. */
 size_t sym_nearest(const struct sym_module *m, const char *name, const char **out, size_t n);
