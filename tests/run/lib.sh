@@ -1,0 +1,187 @@
+# shellcheck shell=bash
+# What every script here needs: TAP lines for meson, a private directory that goes away,
+# a time limit around everything, and the comparison of a traced run with an untraced one.
+#
+# BRACE (the executable) comes from meson; so does FIXTURES (the directory of the compiled
+# test programs). A script sources this file, calls ok/check/same/..., and ends with finish.
+set -u
+: "${BRACE:?is the path of the brace executable}"
+export LC_ALL=C NO_COLOR=1
+unset PAGER DEBUGINFOD_URLS BRACE_OPTIONS
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034 # for the scripts
+WORK=$HERE/work            # the workloads: scripts and queries the programs are given
+LIMIT=${LIMIT:-120}        # seconds any one command may take
+STDIN=/dev/null            # what the program under test reads
+T=$(mktemp -d "${TMPDIR:-/tmp}/brace-test.XXXXXX")
+RUN_DIR=$T/run             # where the program under test runs, emptied before each run
+TAP_N=0
+TAP_FAILED=0
+ON_EXIT=()                 # commands, each one word list, run at the end
+
+cleanup() {
+	local i
+	for ((i = ${#ON_EXIT[@]} - 1; i >= 0; i--)); do
+		eval "${ON_EXIT[i]}" >/dev/null 2>&1
+	done
+	rm -rf "$T"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
+
+# --- TAP --------------------------------------------------------------------------------
+
+ok() {
+	TAP_N=$((TAP_N + 1))
+	printf 'ok %d - %s\n' "$TAP_N" "$1"
+}
+
+not_ok() {
+	TAP_N=$((TAP_N + 1))
+	TAP_FAILED=$((TAP_FAILED + 1))
+	printf 'not ok %d - %s\n' "$TAP_N" "$1"
+}
+
+skip() {
+	TAP_N=$((TAP_N + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$TAP_N" "$1" "$2"
+}
+
+# The end of a file, as a comment: what a failed case has to say for itself.
+diag() {
+	tail -n "${2:-12}" "$1" 2>/dev/null | cut -c1-300 | sed 's/^/#   /'
+}
+
+finish() {
+	printf '1..%d\n' "$TAP_N"
+	exit $((TAP_FAILED > 0))
+}
+
+# result NAME STATUS [FILE]: STATUS 0 is a pass.
+result() {
+	if [ "$2" -eq 0 ]; then
+		ok "$1"
+	else
+		not_ok "$1"
+		[ $# -lt 3 ] || diag "$3"
+	fi
+}
+
+# check NAME COMMAND...: passes when the command does; its output is shown only if not.
+check() {
+	local name=$1
+	shift
+	timeout -k 5 "$LIMIT" "$@" >"$T/check.log" 2>&1 </dev/null
+	result "$name" $? "$T/check.log"
+}
+
+# check_that NAME EXPRESSION...: the same for shell functions and [ ].
+check_that() {
+	local name=$1
+	shift
+	"$@" >"$T/check.log" 2>&1 </dev/null
+	result "$name" $? "$T/check.log"
+}
+
+# need PROGRAM: ends the script as skipped when the program under test is not installed.
+need() {
+	command -v "$1" >/dev/null && return
+	printf '1..0 # SKIP %s is not installed\n' "$1"
+	exit 0
+}
+
+# --- running ----------------------------------------------------------------------------
+
+# Sets up what the workload needs in the empty $RUN_DIR; scripts redefine it.
+prepare() { :; }
+
+# run_in PREFIX COMMAND...: leaves PREFIX.out, PREFIX.err, PREFIX.status.
+run_in() {
+	local prefix=$1
+	shift
+	rm -rf "$RUN_DIR"
+	mkdir -p "$RUN_DIR"
+	if ! (cd "$RUN_DIR" && prepare) >"$T/prepare.log" 2>&1; then
+		not_ok "the workload could be prepared"
+		diag "$T/prepare.log"
+	fi
+	(cd "$RUN_DIR" && exec timeout -k 5 "$LIMIT" "$@") \
+		>"$prefix.out" 2>"$prefix.err" <"$STDIN"
+	echo $? >"$prefix.status"
+}
+
+# record OPTIONS... -- PROGRAM...: a traced run. Leaves traced.out, traced.err (the
+# program's own), traced.status, summary (brace's closing words) and the trace file.
+record() {
+	rm -f "$T/trace" "$T/json"
+	run_in "$T/traced" "$BRACE" record -o "$T/trace" "$@"
+	split_summary
+}
+
+# brace's lines and the program's share standard error; brace's all begin with its name.
+split_summary() {
+	grep -a '^brace: ' "$T/traced.err" >"$T/summary"
+	grep -av '^brace: ' "$T/traced.err" >"$T/traced.err.own"
+	mv "$T/traced.err.own" "$T/traced.err"
+}
+
+# same NAME OPTIONS... -- PROGRAM...: output, errors and exit status are the untraced run's.
+same() {
+	local name=$1 options=()
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	run_in "$T/plain" "$@"
+	record --mode block "${options[@]}" -- "$@"
+	same_results "$name"
+}
+
+same_results() {
+	local f
+	: >"$T/differences"
+	for f in status out err; do
+		cmp -s "$T/plain.$f" "$T/traced.$f" && continue
+		printf '%s differs:\n' "$f"
+		diff -a "$T/plain.$f" "$T/traced.$f" | head -n 6
+	done >>"$T/differences" 2>&1
+	[ ! -s "$T/differences" ] || diag "$T/summary" 4
+	result "$1" "$(wc -l <"$T/differences")" "$T/differences"
+}
+
+# --- what a trace says ------------------------------------------------------------------
+
+info_number() { # a counter of `brace info`, by its label
+	"$BRACE" info "${2:-$T/trace}" 2>/dev/null |
+		sed -nE "s/^ *$1:? +([0-9][0-9,]*).*/\\1/ip" | head -n 1 | tr -d ,
+}
+
+# nothing_lost NAME [CALLS]: no record is missing, and there are at least CALLS calls.
+nothing_lost() {
+	local lost calls
+	lost=$(info_number lost)
+	calls=$(info_number calls)
+	[ "${lost:-1}" -eq 0 ] && [ "${calls:-0}" -ge "${2:-1}" ]
+	result "$1 (${calls:-no} calls, ${lost:-?} lost)" $? "$T/summary"
+}
+
+# json_calls FUNCTION: how often `brace report` says it was called, 0 if never.
+json_calls() {
+	[ -s "$T/json" ] || "$BRACE" report --json "$T/trace" >"$T/json" 2>"$T/report.err"
+	sed 's/": */":/g' "$T/json" | FUNCTION=$1 awk '
+		index($0, "\"name\":\"" ENVIRON["FUNCTION"] "\"") && match($0, /"calls":[0-9]+/) {
+			n += substr($0, RSTART + 8, RLENGTH - 8)
+		}
+		END { print n + 0 }'
+}
+
+# calls_are FUNCTION COUNT: one TAP line that the trace counts the function so.
+calls_are() {
+	local n
+	n=$(json_calls "$1")
+	[ "$n" = "$2" ]
+	result "$1 was called $2 times (trace: $n)" $? "$T/summary"
+}

@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# The same proof for every program of Debian's that the promise names: enough of its
+# functions can be hooked, and with all of them hooked it does what it does untraced.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+# `brace list -f` gives a line a function; how it would be hooked is the second column.
+hooked_share() { # PERCENT BINARY
+	local share
+	share=$("$BRACE" list -f "$2" --why 2>"$T/check.log" | awk -f "$HERE/hooked.awk")
+	awk -v share="${share:-0}" -v least="$1" 'BEGIN { exit !(share + 0 >= least) }'
+	result "$(basename "$2"): $share hooked, at least $1 %" $? "$T/check.log"
+}
+
+# program BINARY CALLS COMMAND...: hooked share; the run with the main executable hooked,
+# which must make at least CALLS calls; and the run with every library hooked as well.
+program() {
+	local binary calls=$2
+	binary=$(readlink -f "$1")
+	shift 2
+	hooked_share "${SHARE:-99.4}" "$binary"
+	same "same with the executable hooked" -- "$@"
+	nothing_lost "nothing lost" "$calls"
+	same "same with every library hooked" -L '*' -- "$@"
+	nothing_lost "nothing lost with every library hooked" "$calls"
+}

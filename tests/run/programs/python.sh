@@ -1,0 +1,25 @@
+#!/bin/bash
+# Debian's python3.11: the interpreter, its C modules, threads, fork, signals; and a part
+# of its own test suite where that is installed.
+. "$(dirname "$0")/lib.sh"
+export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
+PYTHON=/usr/bin/python3.11
+need $PYTHON
+
+program $PYTHON 100000 $PYTHON "$WORK/python.py"
+
+# Its own tests; times differ from run to run, verdicts must not.
+suite() { # NAME OPTIONS...
+	local name=$1
+	shift
+	record --mode block "$@" -- $PYTHON -m test -j0 test_json test_re test_generators \
+		test_exceptions test_contextlib test_struct test_deque
+	grep -q '^All [0-9]* tests OK\|^Result: SUCCESS' "$T/traced.out"
+	result "$name" $? "$T/traced.out"
+}
+if [ -e /usr/lib/python3.11/test/test_re.py ]; then
+	suite "its own tests pass with the executable hooked"
+else
+	skip "its own tests" "libpython3.11-testsuite is not installed"
+fi
+finish

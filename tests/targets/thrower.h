@@ -1,0 +1,3 @@
+#pragma once
+int library_call(int depth, int (*back)(int));
+int library_alive();
