@@ -7,24 +7,33 @@
 /* --- writing ------------------------------------------------------------------------ */
 struct store_writer;
 
-/* Creates path (0600, O_EXCL on a temporary, or truncated in place if it is not a regular file);
- * 0 or -errno and *err. */
+/* Creates path (0600; a regular file of ours under that name is replaced, a symbolic link refused,
+ * anything else - /dev/null, a pipe - written as it is); 0 or -errno and *err. `info` must stay
+ * until store_finish. It starts a thread or more at the first chunk. */
 int store_create(const char *path, const struct trace_info *info, struct store_writer **out, struct err *err);
 
 /* Writes what `info` has gained since the last call: images, modules, threads, sites. Must be
- * called before records that refer to them. */
+ * called before records that refer to them. Also gives the error of an earlier write. */
 int store_sync_info(struct store_writer *w, struct err *err);
 
 /* A run of one thread's records, words as in shared/record.h, whole records only. `near_tsc`:
  * a full TSC within 2^39 cycles of the first; `cpu`: where the first was written; `lost`:
  * records of this thread that are missing before it. Threads' runs come in their own order;
- * a run is 1 to 65,536 words. */
+ * a run is 1 to 65,536 words, or none to say only what was lost. Words of 0 are left out,
+ * so is all from a RECORD_EVENT_PAD; a record cut off by the run's end counts as lost. Waits
+ * when the disk is slower. */
 int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, uint16_t cpu,
 		  uint64_t lost, const uint64_t *words, size_t n, struct err *err);
 
+/* Puts out what has waited since `before_tsc` or longer (it waits at most two seconds of the
+ * traced program's records, so call this with the present TSC minus that when no record comes). */
+int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
+
 /* Everything out: pending chunks, info->total, the index. Frees w whatever happens; -errno
- * and *err (ENOSPC, EIO) if the file is not whole. */
+ * and *err (ENOSPC, EIO) if the file is not whole; it then reads up to where it ends. */
 int store_finish(struct store_writer *w, struct err *err);
+/* Ends without a file: removes what was written. Frees w. */
+void store_discard(struct store_writer *w);
 uint64_t store_bytes(const struct store_writer *w); /* written so far */
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -32,12 +41,29 @@ uint64_t store_bytes(const struct store_writer *w); /* written so far */
  * The source's events are merged by time, in memory bounded by threads, not by length. */
 struct store_reader;
 int store_open(const char *path, struct store_reader **out, struct err *err);
+/* The same from memory, which must stay until store_close; `name` for the sentences. */
+int store_open_bytes(const char *name, const void *bytes, size_t n, struct store_reader **out,
+		     struct err *err);
 void store_close(struct store_reader *r);
 struct trace_info *store_info(struct store_reader *r);
-bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost);
+bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost); /* bytes_lost may be NULL */
 struct source *store_source(struct store_reader *r); /* close() it before store_close */
 
-/* One thread's events in their order, several at a time for parallel work. NULL: no records.
+/* What only the file knows. Counts are those of the chunks, so a cut file has them too. */
+struct store_description {
+	uint64_t bytes;         /* of the file */
+	uint64_t created_ns;    /* CLOCK_REALTIME */
+	uint64_t info_chunks, record_chunks;
+	uint64_t info_bytes, record_bytes; /* in the file */
+	uint64_t words;         /* 8-byte words that the records were */
+	uint64_t records, calls, lost;
+	bool cut;
+	uint64_t cut_bytes;     /* at the end that could not be read */
+};
+void store_describe(const struct store_reader *r, struct store_description *out);
+
+/* One thread's events in their order, several at a time for parallel work: cursors of one
+ * reader may be used in different threads, each in one at a time. NULL: no records.
  * Fills up to n events, returns how many; 0 at the end, -errno and *err on damage. */
 struct store_cursor;
 struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread);

@@ -1,0 +1,27 @@
+/* A run of one thread's record words to and from the payload of a CHUNK_RECORDS: time apart
+ * from what happened, what happened told by where a predictor fails, each column compressed
+ * on its own. Every payload stands alone, so chunks decode in any order and in parallel. */
+#pragma once
+#include "base/err.h"
+#include "store/format.h"
+
+/* The writer's own records, beside those of shared/record.h; a file's readers turn them into
+ * events or skip them. */
+#define RECORD_STORE_LOST 0xfff0 /* 1 word: records of this thread that are missing here */
+
+struct encoder;
+struct encoder *encoder_new(void);
+void encoder_free(struct encoder *e);
+/* Codes n words (whole records, 1 to CHUNK_WORDS_MAX), the first with the full TSC
+ * head->first_tsc, and sets head's words, table_bits and tsc_shift. The payload is valid until
+ * the next call. */
+int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk_records *head,
+		struct bytes *payload, struct err *err);
+
+struct decoder;
+struct decoder *decoder_new(void);
+void decoder_free(struct decoder *d);
+/* The words again: out has room for head->words. Any payload is survived; -EBADMSG if it is
+ * not one that encoder_run made. */
+int decoder_run(struct decoder *d, const struct chunk_records *head, const uint8_t *payload,
+		size_t n, uint64_t *out, struct err *err);

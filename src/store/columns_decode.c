@@ -1,0 +1,199 @@
+/* Columns to words. The bytes may be anybody's: each stream is read through a cursor, and no
+ * record is written that does not fit what the chunk's header promised. */
+#include <errno.h>
+#include <zstd.h>
+
+#include "base/cursor.h"
+#include "shared/record.h"
+#include "store/columns.h"
+#include "store/predict.h"
+#include "store/streams.h"
+
+struct decoder {
+	ZSTD_DCtx *zstd;
+	struct predictor predictor;
+	struct bytes raw;      /* all streams, decompressed */
+	struct cursor in[STREAMS];
+	unsigned run;          /* good guesses before the next miss, or the next byte */
+	bool miss_next;        /* a miss follows the run */
+	uint64_t tsc;
+	unsigned shift;
+};
+
+struct decoder *decoder_new(void)
+{
+	struct decoder *d = mem_zalloc(sizeof(*d));
+
+	d->zstd = ZSTD_createDCtx();
+	return d;
+}
+
+void decoder_free(struct decoder *d)
+{
+	if (!d)
+		return;
+	vec_free(&d->raw);
+	ZSTD_freeDCtx(d->zstd);
+	free(d);
+}
+
+/* Decompresses one stream to d->raw, which has room for `left` more bytes. */
+static bool get_stream(struct decoder *d, struct cursor *c, size_t left, struct cursor *out)
+{
+	size_t raw = cursor_uleb(c);
+	uint8_t *to = d->raw.at + d->raw.n;
+	const void *stored;
+	uint32_t n;
+
+	if (c->bad || raw > left)
+		return false;
+	if (raw < STREAM_PLAIN) {
+		stored = cursor_bytes(c, raw);
+		if (stored)
+			memcpy(to, stored, raw);
+	} else {
+		n = cursor_u32(c);
+		stored = cursor_bytes(c, n);
+		if (stored && ZSTD_decompressDCtx(d->zstd, to, raw, stored, n) != raw)
+			return false;
+	}
+	*out = cursor_of(to, raw);
+	d->raw.n += raw;
+	return stored != NULL;
+}
+
+static bool get_streams(struct decoder *d, const uint8_t *payload, size_t n, uint32_t words)
+{
+	struct cursor c = cursor_of(payload, n);
+	size_t room = STREAMS_BYTES(words);
+
+	d->raw.n = 0;
+	vec_reserve(&d->raw, room);
+	for (int s = 0; s < STREAMS; s++)
+		if (!get_stream(d, &c, room - d->raw.n, &d->in[s]))
+			return false;
+	return cursor_left(&c) == 0;
+}
+
+static inline uint64_t get_time(struct decoder *d)
+{
+	uint64_t first = cursor_u8(&d->in[STREAM_TIME]);
+
+	if (first < TIME_TWO)
+		return first;
+	if (first < TIME_LONG)
+		return TIME_TWO + ((first - TIME_TWO) << 8) + cursor_u8(&d->in[STREAM_TIME_LOW]);
+	if (first == TIME_LONG)
+		return cursor_uleb(&d->in[STREAM_LONG]);
+	return -cursor_uleb(&d->in[STREAM_LONG]);
+}
+
+static void next_run(struct decoder *d)
+{
+	uint8_t b = cursor_u8(&d->in[STREAM_RUNS]);
+
+	d->run = b;
+	d->miss_next = b != RUN_FULL;
+}
+
+/* Whether the next guess is good. */
+static inline bool get_hit(struct decoder *d)
+{
+	if (d->run) {
+		d->run--;
+		return true;
+	}
+	if (!d->miss_next) {
+		next_run(d);
+		if (d->run) {
+			d->run--;
+			return true;
+		}
+		if (d->in[STREAM_RUNS].bad)
+			return false;
+	}
+	next_run(d);
+	return false;
+}
+
+static inline uint32_t get_record(struct decoder *d)
+{
+	uint32_t record = predict_record(&d->predictor);
+
+	if (!get_hit(d)) {
+		record = cursor_u8(&d->in[STREAM_LOW]);
+		record |= (uint32_t)cursor_u8(&d->in[STREAM_MID]) << 8;
+		record |= (uint32_t)cursor_u8(&d->in[STREAM_HIGH]) << 16;
+		predict_learn(&d->predictor, record);
+	}
+	predict_step(&d->predictor, record);
+	return record;
+}
+
+static uint64_t get_payload_word(struct decoder *d, enum record_event type, unsigned index)
+{
+	uint64_t word;
+
+	if (type == RECORD_EVENT_SPAN && index == 1)
+		return d->tsc - cursor_uleb(&d->in[STREAM_PAYLOAD]);
+	word = predict_payload(&d->predictor, index);
+	if (!get_hit(d)) {
+		word = (uint32_t)cursor_uleb(&d->in[STREAM_PAYLOAD]);
+		word |= cursor_uleb(&d->in[STREAM_PAYLOAD]) << 32;
+	}
+	predict_step_payload(&d->predictor, word);
+	return word;
+}
+
+/* One record into at most `room` words; returns how many, 0 if it cannot be one. */
+static inline size_t get_words(struct decoder *d, uint64_t *out, size_t room)
+{
+	uint32_t record;
+	unsigned payload;
+
+	d->tsc += get_time(d) << d->shift;
+	record = get_record(d);
+	out[0] = d->tsc << (64 - RECORD_TSC_BITS) | record;
+	payload = record_payload(out[0]);
+	if (!record || payload >= room)
+		return 0;
+	for (unsigned i = 0; i < payload; i++)
+		out[1 + i] = get_payload_word(d, record_type(out[0]), i);
+	return 1 + payload;
+}
+
+static bool any_bad(const struct decoder *d)
+{
+	for (int s = 0; s < STREAMS; s++)
+		if (d->in[s].bad)
+			return true;
+	return false;
+}
+
+static bool get_all(struct decoder *d, uint32_t words, uint64_t *out)
+{
+	for (size_t i = 0, n; i < words; i += n) {
+		n = get_words(d, out + i, words - i);
+		if (!n)
+			return false;
+	}
+	return !any_bad(d);
+}
+
+int decoder_run(struct decoder *d, const struct chunk_records *head, const uint8_t *payload,
+		size_t n, uint64_t *out, struct err *err)
+{
+	if (!d->zstd)
+		return err_set(err, ENOMEM, "no memory to decompress records");
+	if (head->table_bits < PREDICT_BITS_MIN || head->table_bits > PREDICT_BITS_MAX ||
+	    head->tsc_shift >= RECORD_TSC_BITS || !get_streams(d, payload, n, head->words))
+		return err_set(err, EBADMSG, "a chunk of records is damaged");
+	predictor_reset(&d->predictor, head->table_bits);
+	d->run = 0;
+	d->miss_next = false;
+	d->tsc = head->first_tsc;
+	d->shift = head->tsc_shift;
+	if (!get_all(d, head->words, out))
+		return err_set(err, EBADMSG, "a chunk of records is damaged");
+	return 0;
+}

@@ -1,0 +1,6 @@
+/* CRC-32C (Castagnoli), the checksum of every header and chunk of a trace file. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t crc32c(const void *bytes, size_t n);

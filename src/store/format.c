@@ -1,0 +1,136 @@
+#include "store/format.h"
+
+#include "base/cursor.h"
+#include "store/crc.h"
+
+#define FILE_MAGIC_SIZE 8
+
+static void append_crc(struct bytes *out, size_t from)
+{
+	bytes_u32(out, crc32c(out->at + from, out->n - from));
+}
+
+/* Whether the last 4 of n bytes are the checksum of those before. */
+static bool crc_matches(const uint8_t *p, size_t n)
+{
+	uint32_t crc;
+
+	memcpy(&crc, p + n - sizeof(crc), sizeof(crc));
+	return crc32c(p, n - sizeof(crc)) == crc;
+}
+
+void format_file_header(struct bytes *out, uint64_t real_ns)
+{
+	size_t from = out->n;
+
+	bytes_put(out, FILE_MAGIC, FILE_MAGIC_SIZE);
+	bytes_u32(out, FORMAT_VERSION);
+	bytes_u64(out, real_ns);
+	append_crc(out, from);
+}
+
+enum file_verdict format_check_file(const uint8_t *p, size_t n, uint32_t *version)
+{
+	size_t known = n < FILE_MAGIC_SIZE ? n : FILE_MAGIC_SIZE;
+
+	*version = 0;
+	if (memcmp(p, FILE_MAGIC, known))
+		return FILE_FOREIGN;
+	if (n < FILE_MAGIC_SIZE + sizeof(*version))
+		return FILE_SHORT;
+	memcpy(version, p + FILE_MAGIC_SIZE, sizeof(*version));
+	if (*version > FORMAT_VERSION)
+		return FILE_NEWER;
+	if (n < FILE_HEADER_SIZE)
+		return FILE_SHORT;
+	return *version && crc_matches(p, FILE_HEADER_SIZE) ? FILE_OK : FILE_DAMAGED;
+}
+
+static void put_records(struct bytes *out, const struct chunk_records *r)
+{
+	bytes_u32(out, r->thread);
+	bytes_u32(out, r->words);
+	bytes_u32(out, r->records);
+	bytes_u32(out, r->calls);
+	bytes_u16(out, r->cpu);
+	bytes_u8(out, r->table_bits);
+	bytes_u8(out, r->tsc_shift);
+	bytes_u64(out, r->first_tsc);
+	bytes_u64(out, r->lost);
+}
+
+static void get_records(struct cursor *c, struct chunk_records *r)
+{
+	r->thread = cursor_u32(c);
+	r->words = cursor_u32(c);
+	r->records = cursor_u32(c);
+	r->calls = cursor_u32(c);
+	r->cpu = cursor_u16(c);
+	r->table_bits = cursor_u8(c);
+	r->tsc_shift = cursor_u8(c);
+	r->first_tsc = cursor_u64(c);
+	r->lost = cursor_u64(c);
+}
+
+void format_chunk_header(struct bytes *out, const struct chunk_header *h)
+{
+	size_t from = out->n;
+	uint16_t size;
+
+	bytes_u32(out, CHUNK_MAGIC);
+	bytes_u16(out, h->type);
+	bytes_u16(out, 0);
+	bytes_u32(out, h->payload);
+	bytes_u32(out, h->raw);
+	bytes_u32(out, h->crc);
+	if (h->type == CHUNK_RECORDS)
+		put_records(out, &h->records);
+	size = (uint16_t)(out->n - from + 4);
+	memcpy(out->at + from + 6, &size, sizeof(size));
+	append_crc(out, from);
+}
+
+static bool plausible(const struct chunk_header *h)
+{
+	if (h->payload > CHUNK_PAYLOAD_MAX || h->raw > CHUNK_RAW_MAX)
+		return false;
+	return h->type != CHUNK_RECORDS || (h->records.words && h->records.words <= CHUNK_WORDS_MAX);
+}
+
+bool format_read_chunk_header(const uint8_t *p, size_t n, struct chunk_header *out)
+{
+	struct cursor c = cursor_of(p, n);
+	uint32_t magic = cursor_u32(&c);
+
+	memset(out, 0, sizeof(*out));
+	out->type = cursor_u16(&c);
+	out->size = cursor_u16(&c);
+	out->payload = cursor_u32(&c);
+	out->raw = cursor_u32(&c);
+	out->crc = cursor_u32(&c);
+	if (c.bad || magic != CHUNK_MAGIC || out->size < CHUNK_HEADER_MIN ||
+	    out->size > CHUNK_HEADER_MAX || out->size > n || !crc_matches(p, out->size))
+		return false;
+	c.end = p + out->size - 4;
+	if (out->type == CHUNK_RECORDS)
+		get_records(&c, &out->records);
+	return !c.bad && plausible(out);
+}
+
+void format_trailer(struct bytes *out, uint64_t index_offset)
+{
+	size_t from = out->n;
+
+	bytes_put(out, TRAILER_MAGIC, 8);
+	bytes_u64(out, index_offset);
+	bytes_u32(out, 0);
+	append_crc(out, from);
+}
+
+bool format_read_trailer(const uint8_t *p, size_t n, uint64_t *index_offset)
+{
+	if (n != TRAILER_SIZE || memcmp(p, TRAILER_MAGIC, 8) || !crc_matches(p, n))
+		return false;
+	memcpy(index_offset, p + 8, sizeof(*index_offset));
+	return true;
+}

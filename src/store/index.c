@@ -1,0 +1,105 @@
+#include "store/index.h"
+
+#include <zstd.h>
+
+#include "base/cursor.h"
+#include "store/crc.h"
+
+#define PER_CHUNK 65536u /* entries of one index chunk */
+#define LEVEL 3
+
+static void put_place(struct bytes *b, const struct chunk_place *place, uint64_t last_offset,
+		      uint64_t last_tsc)
+{
+	const struct chunk_records *r = &place->head.records;
+
+	bytes_uleb(b, place->head.type);
+	bytes_uleb(b, place->offset - last_offset);
+	bytes_uleb(b, place->head.payload);
+	if (place->head.type != CHUNK_RECORDS)
+		return;
+	bytes_uleb(b, r->thread);
+	bytes_uleb(b, r->words);
+	bytes_uleb(b, r->records);
+	bytes_uleb(b, r->calls);
+	bytes_uleb(b, zigzag((int64_t)(r->first_tsc - last_tsc)));
+	bytes_uleb(b, r->lost);
+}
+
+static void put_chunk(struct bytes *out, const struct bytes *raw)
+{
+	struct chunk_header head = { .type = CHUNK_INDEX, .raw = (uint32_t)raw->n };
+	size_t bound = ZSTD_compressBound(raw->n);
+	uint8_t *payload = mem_realloc(NULL, bound, 1);
+
+	head.payload = (uint32_t)ZSTD_compress(payload, bound, raw->at, raw->n, LEVEL);
+	head.crc = crc32c(payload, head.payload);
+	format_chunk_header(out, &head);
+	bytes_put(out, payload, head.payload);
+	free(payload);
+}
+
+void index_encode(const struct chunk_place *places, size_t n, struct bytes *out)
+{
+	struct bytes raw = {0};
+
+	while (n) {
+		size_t count = n < PER_CHUNK ? n : PER_CHUNK;
+		uint64_t offset = 0, tsc = 0;
+
+		raw.n = 0;
+		bytes_uleb(&raw, count);
+		for (size_t i = 0; i < count; i++) {
+			put_place(&raw, &places[i], offset, tsc);
+			offset = places[i].offset;
+			if (places[i].head.type == CHUNK_RECORDS)
+				tsc = places[i].head.records.first_tsc;
+		}
+		put_chunk(out, &raw);
+		places += count;
+		n -= count;
+	}
+	vec_free(&raw);
+}
+
+static uint32_t get_u32(struct cursor *c)
+{
+	uint64_t v = cursor_uleb(c);
+
+	if (v > UINT32_MAX)
+		c->bad = true;
+	return (uint32_t)v;
+}
+
+static void get_records(struct cursor *c, struct chunk_records *r, uint64_t last_tsc)
+{
+	r->thread = get_u32(c);
+	r->words = get_u32(c);
+	r->records = get_u32(c);
+	r->calls = get_u32(c);
+	r->first_tsc = last_tsc + (uint64_t)unzigzag(cursor_uleb(c));
+	r->lost = cursor_uleb(c);
+}
+
+bool index_decode(const uint8_t *p, size_t n, struct places *places)
+{
+	struct cursor c = cursor_of(p, n);
+	uint64_t count = cursor_uleb(&c), offset = 0, tsc = 0;
+
+	if (c.bad || count > cursor_left(&c) / 3)
+		return false;
+	for (; count && !c.bad; count--) {
+		struct chunk_place place = {0};
+
+		place.head.type = (uint16_t)cursor_uleb(&c);
+		offset += cursor_uleb(&c);
+		place.offset = offset;
+		place.head.payload = get_u32(&c);
+		if (place.head.type == CHUNK_RECORDS) {
+			get_records(&c, &place.head.records, tsc);
+			tsc = place.head.records.first_tsc;
+		}
+		*vec_add(places) = place;
+	}
+	return !c.bad;
+}

@@ -1,0 +1,16 @@
+/* The index at the end of a trace file: where the chunks are, so that opening a file of any
+ * size reads only what it needs. */
+#pragma once
+#include "store/pipeline.h"
+
+/* Appends CHUNK_INDEX chunks, headers and all. */
+void index_encode(const struct chunk_place *places, size_t n, struct bytes *out);
+
+struct places {
+	struct chunk_place *at;
+	size_t n, cap;
+};
+/* Adds what one index chunk's payload (decompressed) tells; false if it is malformed. Of each
+ * header only the type, the payload's size and the records' thread, words, records, calls,
+ * first_tsc and lost are known. */
+bool index_decode(const uint8_t *p, size_t n, struct places *places);

@@ -1,0 +1,32 @@
+/* trace_info as items: type, length, content, each LEB128. It goes out a piece at a time, as the
+ * traced program maps modules, starts threads and reaches call sites; a later item for the
+ * same thing replaces or extends the earlier. */
+#pragma once
+#include "source/trace_info.h"
+#include "store/bytes.h"
+
+enum info_item {
+	INFO_HOST = 1,      /* strings: host, kernel, cpu, cmdline, version, tracer; cpus, thresh_ns */
+	INFO_CLOCK = 2,     /* hz, tsc, mono_ns, real_ns, from */
+	INFO_IMAGE = 3,     /* index, pid, tsc, exe, cmdline */
+	INFO_MODULE = 4,    /* index, all but its functions and strings */
+	INFO_FUNCTIONS = 5, /* module, first, count, functions */
+	INFO_STRINGS = 6,   /* module, first byte, bytes */
+	INFO_THREAD = 7,    /* index, pid, tid, image, tsc, comm, records, lost */
+	INFO_SITES = 8,     /* image, first, count, addresses as differences */
+	INFO_TOTAL = 9,     /* calls, bytes, lost, records */
+};
+
+/* What has been written of one trace_info. */
+struct info_writer;
+struct info_writer *info_writer_new(void);
+void info_writer_free(struct info_writer *w);
+/* Appends items for what is new, at most about 1 MiB (0 bytes = nothing is). At the `last`
+ * time, for everything that changed after it was written, and the totals. */
+void info_write(struct info_writer *w, const struct trace_info *info, bool last, struct bytes *out);
+
+/* Applies a sequence of items; false if it is malformed. */
+bool info_read(struct trace_info *info, const uint8_t *p, size_t n);
+/* After the last: makes a partial trace_info safe to use (no NULL strings, no name outside the
+ * string table). False if it lacks INFO_HOST. */
+bool info_read_end(struct trace_info *info);

@@ -1,0 +1,298 @@
+/* Items back to a trace_info. The bytes may be anybody's: indices may only continue or repeat
+ * what is there, and counts are believed no further than bytes follow them. */
+#include "base/cursor.h"
+#include "shared/record.h"
+#include "store/info.h"
+
+static void read_str(struct cursor *c, char **out)
+{
+	const char *s = cursor_str(c);
+
+	if (!s)
+		return;
+	free(*out);
+	*out = mem_strdup(s);
+}
+
+static uint32_t read_u32(struct cursor *c)
+{
+	uint64_t v = cursor_uleb(c);
+
+	if (v > UINT32_MAX)
+		c->bad = true;
+	return (uint32_t)v;
+}
+
+/* An index into a list of n: one of its elements, or the one after (then *is_new). */
+static size_t read_index(struct cursor *c, size_t n, bool *is_new)
+{
+	uint64_t i = cursor_uleb(c);
+
+	if (i > n)
+		c->bad = true;
+	*is_new = !c->bad && i == n;
+	return c->bad ? 0 : i;
+}
+
+/* An index of one of n elements. */
+static size_t read_element(struct cursor *c, size_t n)
+{
+	uint64_t i = cursor_uleb(c);
+
+	if (i >= n)
+		c->bad = true;
+	return i;
+}
+
+static void read_host(struct trace_info *info, struct cursor *c)
+{
+	read_str(c, &info->host);
+	read_str(c, &info->kernel);
+	read_str(c, &info->cpu);
+	read_str(c, &info->cmdline);
+	read_str(c, &info->version);
+	read_str(c, &info->tracer);
+	info->cpus = read_u32(c);
+	info->thresh_ns = cursor_uleb(c);
+}
+
+static void read_clock(struct trace_info *info, struct cursor *c)
+{
+	struct trace_clock *k = &info->clock;
+	const char *from;
+
+	k->hz = cursor_uleb(c);
+	k->tsc = cursor_uleb(c);
+	k->mono_ns = cursor_uleb(c);
+	k->real_ns = cursor_uleb(c);
+	from = cursor_str(c);
+	if (!from || strlen(from) >= sizeof(k->from)) {
+		c->bad = true;
+		return;
+	}
+	strcpy(k->from, from);
+}
+
+static void read_image(struct trace_info *info, struct cursor *c)
+{
+	bool is_new;
+	size_t i = read_index(c, info->images.n, &is_new);
+
+	if (c->bad)
+		return;
+	if (is_new)
+		*vec_add(&info->images) = (struct trace_image){0};
+	info->images.at[i].pid = read_u32(c);
+	info->images.at[i].tsc = cursor_uleb(c);
+	read_str(c, &info->images.at[i].exe);
+	read_str(c, &info->images.at[i].cmdline);
+}
+
+static void read_build_id(struct trace_module *m, struct cursor *c)
+{
+	uint8_t len = cursor_u8(c);
+	const void *id = cursor_bytes(c, sizeof(m->build_id));
+
+	if (!id || len > sizeof(m->build_id)) {
+		c->bad = true;
+		return;
+	}
+	m->build_id_len = len;
+	memcpy(m->build_id, id, sizeof(m->build_id));
+}
+
+static void read_module(struct trace_info *info, struct cursor *c)
+{
+	bool is_new;
+	size_t i = read_index(c, info->modules.n, &is_new);
+	size_t image = read_element(c, info->images.n);
+	struct trace_module *m;
+
+	if (c->bad)
+		return;
+	if (is_new)
+		*vec_add(&info->modules) = (struct trace_module){0};
+	m = &info->modules.at[i];
+	m->image = (uint32_t)image;
+	read_str(c, &m->path);
+	read_str(c, &m->name);
+	read_build_id(m, c);
+	m->base = cursor_uleb(c);
+	m->start = cursor_uleb(c);
+	m->end = cursor_uleb(c);
+	m->from_tsc = cursor_uleb(c);
+	m->to_tsc = cursor_uleb(c);
+	m->first_id = read_u32(c);
+}
+
+/* "first, count" of a run of elements that extends or overwrites a list of n, each of which
+ * takes `least` bytes or more of what follows. */
+static size_t read_run(struct cursor *c, size_t n, size_t least, uint64_t *count)
+{
+	uint64_t first = cursor_uleb(c);
+
+	*count = cursor_uleb(c);
+	if (first > n || *count > cursor_left(c) / least || first + *count > RECORD_ID_MAX + 1)
+		c->bad = true;
+	return first;
+}
+
+#define grow_zeroed(v, want)                                                            \
+	(vec_reserve(v, want),                                                          \
+	 (want) > (v)->n ? (memset((v)->at + (v)->n, 0, ((want) - (v)->n) * sizeof(*(v)->at)), \
+			    (void)((v)->n = (want)))                                    \
+			 : (void)0)
+
+static void read_functions(struct trace_info *info, struct cursor *c)
+{
+	size_t i = read_element(c, info->modules.n);
+	struct trace_function last = {0};
+	struct trace_module *m;
+	uint64_t first, count;
+
+	if (c->bad)
+		return;
+	m = &info->modules.at[i];
+	first = read_run(c, m->functions.n, 6, &count);
+	if (c->bad)
+		return;
+	grow_zeroed(&m->functions, first + count);
+	for (; count--; first++) {
+		last.vaddr += (uint64_t)unzigzag(cursor_uleb(c));
+		last.size = read_u32(c);
+		last.name += (uint32_t)unzigzag(cursor_uleb(c));
+		last.hook = cursor_u8(c);
+		last.reason = cursor_u8(c);
+		last.flags = cursor_u8(c);
+		m->functions.at[first] = last;
+	}
+}
+
+static void read_strings(struct trace_info *info, struct cursor *c)
+{
+	size_t i = read_element(c, info->modules.n), n;
+	uint64_t first = cursor_uleb(c);
+	struct trace_module *m;
+
+	if (c->bad || first > info->modules.at[i].strings.n) {
+		c->bad = true;
+		return;
+	}
+	m = &info->modules.at[i];
+	n = cursor_left(c);
+	vec_reserve(&m->strings, first + n);
+	if (n)
+		memcpy(m->strings.at + first, cursor_bytes(c, n), n);
+	if (first + n > m->strings.n)
+		m->strings.n = first + n;
+}
+
+static void read_thread(struct trace_info *info, struct cursor *c)
+{
+	struct trace_thread t = {0};
+	bool is_new;
+	size_t i = read_index(c, info->threads.n, &is_new);
+	const char *comm;
+
+	t.pid = read_u32(c);
+	t.tid = read_u32(c);
+	t.image = (uint32_t)read_element(c, info->images.n);
+	t.tsc = cursor_uleb(c);
+	comm = cursor_bytes(c, sizeof(t.comm));
+	t.records = cursor_uleb(c);
+	t.lost = cursor_uleb(c);
+	if (c->bad)
+		return;
+	memcpy(t.comm, comm, sizeof(t.comm) - 1);
+	if (is_new)
+		(void)vec_add(&info->threads);
+	info->threads.at[i] = t;
+}
+
+static void read_sites(struct trace_info *info, struct cursor *c)
+{
+	size_t i = read_element(c, info->images.n);
+	struct trace_image *image;
+	uint64_t first, count, at = 0;
+
+	if (c->bad)
+		return;
+	image = &info->images.at[i];
+	first = read_run(c, image->sites.n, 1, &count);
+	if (c->bad)
+		return;
+	grow_zeroed(&image->sites, first + count);
+	for (; count--; first++) {
+		at += (uint64_t)unzigzag(cursor_uleb(c));
+		image->sites.at[first] = at;
+	}
+}
+
+static void read_total(struct trace_info *info, struct cursor *c)
+{
+	info->total.calls = cursor_uleb(c);
+	info->total.bytes = cursor_uleb(c);
+	info->total.lost = cursor_uleb(c);
+	info->total.records = cursor_uleb(c);
+}
+
+static void (*const readers[])(struct trace_info *, struct cursor *) = {
+	[INFO_HOST] = read_host,           [INFO_CLOCK] = read_clock,
+	[INFO_IMAGE] = read_image,         [INFO_MODULE] = read_module,
+	[INFO_FUNCTIONS] = read_functions, [INFO_STRINGS] = read_strings,
+	[INFO_THREAD] = read_thread,       [INFO_SITES] = read_sites,
+	[INFO_TOTAL] = read_total,
+};
+
+bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
+{
+	struct cursor c = cursor_of(p, n);
+
+	while (cursor_left(&c) && !c.bad) {
+		uint64_t type = cursor_uleb(&c), len = cursor_uleb(&c);
+		const void *content = cursor_bytes(&c, len);
+		struct cursor item = cursor_of(content, content ? len : 0);
+
+		if (!content)
+			return false;
+		if (type < sizeof(readers) / sizeof(readers[0]) && readers[type])
+			readers[type](info, &item);
+		if (item.bad)
+			return false;
+	}
+	return !c.bad;
+}
+
+static void never_null(char **s)
+{
+	if (!*s)
+		*s = mem_strdup("");
+}
+
+static void make_module_safe(struct trace_module *m)
+{
+	never_null(&m->path);
+	never_null(&m->name);
+	if (m->strings.n && m->strings.at[m->strings.n - 1])
+		*vec_add(&m->strings) = 0;
+	for (size_t i = 0; i < m->functions.n; i++)
+		if (m->functions.at[i].name >= m->strings.n)
+			m->functions.at[i].name = 0;
+}
+
+bool info_read_end(struct trace_info *info)
+{
+	bool have_host = info->version != NULL;
+	char **strings[] = { &info->host, &info->kernel, &info->cpu, &info->cmdline, &info->version,
+			     &info->tracer };
+
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		never_null(strings[i]);
+	for (size_t i = 0; i < info->images.n; i++) {
+		never_null(&info->images.at[i].exe);
+		never_null(&info->images.at[i].cmdline);
+	}
+	for (size_t i = 0; i < info->modules.n; i++)
+		make_module_safe(&info->modules.at[i]);
+	return have_host;
+}

@@ -1,0 +1,23 @@
+/* The file being written: created without following or overwriting anybody else's, written
+ * in order, never sought in, so a pipe will do. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct output {
+	int fd;
+	char *path;
+	bool regular;   /* we made it, so we may remove it */
+	uint64_t bytes; /* written */
+};
+
+/* A regular file of ours under that name is replaced by a new one (0600); anything but a
+ * regular file is written as it is; a symbolic link is refused. */
+int output_open(struct output *o, const char *path, struct err *err);
+/* All of it or an error; raises no signal. */
+int output_write(struct output *o, const void *p, size_t n, struct err *err);
+/* Closes; `keep` false removes the file if we made it. -errno if what was written is not safe. */
+int output_close(struct output *o, bool keep, struct err *err);

@@ -1,0 +1,345 @@
+#include "store/pipeline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "store/columns.h"
+#include "store/crc.h"
+#include "store/index.h"
+
+#define WORKERS_MAX 4
+#define JOBS (2 * WORKERS_MAX) /* on their way at most: 8 MiB of records */
+#define SPARE_MAX 32           /* buffers kept for reuse */
+#define INFO_LEVEL 3
+
+enum job_state { JOB_FREE, JOB_WAITING, JOB_CODING, JOB_CODED };
+
+struct job {
+	enum job_state state;
+	struct chunk_header head;
+	struct words words;   /* CHUNK_RECORDS */
+	struct bytes items;   /* CHUNK_INFO */
+	struct bytes payload; /* either, coded */
+};
+
+struct pipeline {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t workers[WORKERS_MAX];
+	unsigned n_workers;
+	bool stopping, writing;
+	struct job jobs[JOBS];        /* a ring: */
+	uint64_t first, next, submitted; /* oldest; next to code; next to submit */
+	VEC(struct words) spare;
+	struct output out;
+	uint64_t bytes;               /* out.bytes, for other threads */
+	struct err failed;
+	VEC(struct chunk_place) places;
+	struct encoder *own;          /* without workers: the submitter codes */
+};
+
+static struct job *job_at(struct pipeline *p, uint64_t n)
+{
+	return &p->jobs[n % JOBS];
+}
+
+static int write_header(struct pipeline *p, struct err *err)
+{
+	struct bytes b = {0};
+	struct timespec now;
+	int r;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	format_file_header(&b, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	r = output_write(&p->out, b.at, b.n, err);
+	vec_free(&b);
+	return r;
+}
+
+struct pipeline *pipeline_new(const char *path, struct err *err)
+{
+	struct pipeline *p = mem_zalloc(sizeof(*p));
+
+	if (output_open(&p->out, path, err)) {
+		free(p);
+		return NULL;
+	}
+	if (write_header(p, err)) {
+		output_close(&p->out, false, NULL);
+		free(p);
+		return NULL;
+	}
+	p->bytes = p->out.bytes;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->changed, NULL);
+	return p;
+}
+
+static int code_items(struct job *job, struct err *err)
+{
+	size_t bound = ZSTD_compressBound(job->items.n), n;
+
+	vec_reserve(&job->payload, bound);
+	n = ZSTD_compress(job->payload.at, bound, job->items.at, job->items.n, INFO_LEVEL);
+	if (ZSTD_isError(n))
+		return err_set(err, EIO, "cannot compress trace information: %s", ZSTD_getErrorName(n));
+	job->payload.n = n;
+	job->head.raw = (uint32_t)job->items.n;
+	return 0;
+}
+
+static int code(struct job *job, struct encoder *encoder, struct err *err)
+{
+	int r;
+
+	if (job->head.type == CHUNK_RECORDS)
+		r = encoder_run(encoder, job->words.at, job->words.n, &job->head.records,
+				&job->payload, err);
+	else
+		r = code_items(job, err);
+	job->head.payload = (uint32_t)job->payload.n;
+	job->head.crc = crc32c(job->payload.at, job->payload.n);
+	return r;
+}
+
+static int write_chunk(struct pipeline *p, const struct chunk_header *head,
+		       const struct bytes *payload, struct err *err)
+{
+	struct bytes b = {0};
+	int r;
+
+	*vec_add(&p->places) = (struct chunk_place){ p->out.bytes, *head };
+	format_chunk_header(&b, head);
+	bytes_put(&b, payload->at, payload->n);
+	r = output_write(&p->out, b.at, b.n, err);
+	vec_free(&b);
+	return r;
+}
+
+static void give_back(struct pipeline *p, struct words *words)
+{
+	words->n = 0;
+	if (p->spare.n < SPARE_MAX)
+		*vec_add(&p->spare) = *words;
+	else
+		free(words->at);
+	*words = (struct words){0};
+}
+
+/* Locked. Writes what is coded at the head of the ring, unless somebody is at it. */
+static void write_coded(struct pipeline *p)
+{
+	while (!p->writing && p->first < p->submitted && job_at(p, p->first)->state == JOB_CODED) {
+		struct job *job = job_at(p, p->first);
+		struct err err = {0};
+
+		if (!p->failed.code) {
+			p->writing = true;
+			pthread_mutex_unlock(&p->lock);
+			write_chunk(p, &job->head, &job->payload, &err);
+			pthread_mutex_lock(&p->lock);
+			p->writing = false;
+			p->bytes = p->out.bytes;
+			if (err.code)
+				p->failed = err;
+		}
+		give_back(p, &job->words);
+		job->state = JOB_FREE;
+		p->first++;
+		pthread_cond_broadcast(&p->changed);
+	}
+}
+
+/* Locked. Codes the next waiting job. */
+static void code_next(struct pipeline *p, struct encoder *encoder)
+{
+	struct job *job = job_at(p, p->next++);
+	struct err err = {0};
+
+	job->state = JOB_CODING;
+	pthread_mutex_unlock(&p->lock);
+	code(job, encoder, &err);
+	pthread_mutex_lock(&p->lock);
+	if (err.code && !p->failed.code)
+		p->failed = err;
+	job->state = JOB_CODED;
+	write_coded(p);
+}
+
+static void *work(void *arg)
+{
+	struct encoder *encoder = encoder_new();
+	struct pipeline *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stopping || p->next < p->submitted) {
+		if (p->next < p->submitted)
+			code_next(p, encoder);
+		else
+			pthread_cond_wait(&p->changed, &p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+	encoder_free(encoder);
+	return NULL;
+}
+
+/* Half of the CPUs: the others run the program. Workers take no signal: they are brace's
+ * main thread's. */
+static void start_workers(struct pipeline *p)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN), want = cpus / 2;
+	sigset_t all, old;
+
+	want = want < 1 ? 1 : want > WORKERS_MAX ? WORKERS_MAX : want;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (p->n_workers < want && !pthread_create(&p->workers[p->n_workers], NULL, work, p))
+		p->n_workers++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!p->n_workers)
+		p->own = encoder_new();
+}
+
+static int failure(const struct pipeline *p, struct err *err)
+{
+	if (p->failed.code && err)
+		*err = p->failed;
+	return -p->failed.code;
+}
+
+/* Locks, and waits for a place in the ring. */
+static struct job *begin_job(struct pipeline *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (!p->n_workers && !p->own)
+		start_workers(p);
+	while (p->submitted - p->first == JOBS)
+		pthread_cond_wait(&p->changed, &p->lock);
+	return job_at(p, p->submitted);
+}
+
+static int end_job(struct pipeline *p, struct job *job, struct err *err)
+{
+	int r;
+
+	job->state = JOB_WAITING;
+	p->submitted++;
+	if (p->own)
+		code_next(p, p->own);
+	else
+		pthread_cond_broadcast(&p->changed);
+	r = failure(p, err);
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
+int pipeline_records(struct pipeline *p, const struct chunk_records *head, struct words *words,
+		     struct err *err)
+{
+	struct job *job = begin_job(p);
+
+	job->head = (struct chunk_header){ .type = CHUNK_RECORDS, .records = *head };
+	job->words = *words;
+	*words = (struct words){0};
+	return end_job(p, job, err);
+}
+
+int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err)
+{
+	struct job *job = begin_job(p);
+	struct bytes old = job->items;
+
+	job->head = (struct chunk_header){ .type = CHUNK_INFO };
+	job->items = *items;
+	*items = old;
+	items->n = 0;
+	return end_job(p, job, err);
+}
+
+struct words pipeline_buffer(struct pipeline *p)
+{
+	struct words words = {0};
+
+	pthread_mutex_lock(&p->lock);
+	if (p->spare.n)
+		words = p->spare.at[--p->spare.n];
+	pthread_mutex_unlock(&p->lock);
+	return words;
+}
+
+uint64_t pipeline_bytes(struct pipeline *p)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&p->lock);
+	bytes = p->bytes;
+	pthread_mutex_unlock(&p->lock);
+	return bytes;
+}
+
+int pipeline_error(struct pipeline *p, struct err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&p->lock);
+	r = failure(p, err);
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
+static void stop_workers(struct pipeline *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->stopping = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	for (unsigned i = 0; i < p->n_workers; i++)
+		pthread_join(p->workers[i], NULL);
+}
+
+static int write_end(struct pipeline *p, struct err *err)
+{
+	uint64_t at = p->out.bytes;
+	struct bytes b = {0};
+	int r;
+
+	index_encode(p->places.at, p->places.n, &b);
+	format_trailer(&b, at);
+	r = output_write(&p->out, b.at, b.n, err);
+	vec_free(&b);
+	return r;
+}
+
+static void free_pipeline(struct pipeline *p)
+{
+	for (int i = 0; i < JOBS; i++) {
+		free(p->jobs[i].words.at);
+		vec_free(&p->jobs[i].items);
+		vec_free(&p->jobs[i].payload);
+	}
+	for (size_t i = 0; i < p->spare.n; i++)
+		free(p->spare.at[i].at);
+	vec_free(&p->spare);
+	vec_free(&p->places);
+	encoder_free(p->own);
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+int pipeline_finish(struct pipeline *p, bool keep, struct err *err)
+{
+	int r, closed;
+
+	stop_workers(p);
+	r = failure(p, err);
+	if (!r && keep)
+		r = write_end(p, err);
+	closed = output_close(&p->out, keep, r ? NULL : err);
+	free_pipeline(p);
+	return r ? r : closed;
+}

@@ -1,0 +1,35 @@
+/* Chunks on their way to the file: coded by worker threads, several at a time, written in the
+ * order they were submitted, so that what a chunk refers to always stands before it. */
+#pragma once
+#include "store/format.h"
+#include "store/output.h"
+
+struct words {
+	uint64_t *at;
+	size_t n, cap;
+};
+
+/* One written chunk, for the index. */
+struct chunk_place {
+	uint64_t offset;
+	struct chunk_header head;
+};
+
+struct pipeline;
+struct pipeline *pipeline_new(const char *path, struct err *err);
+
+/* Both wait when too much is on its way, and give the error of an earlier chunk if writing has
+ * failed. A buffer given away is replaced by another, empty one. */
+int pipeline_records(struct pipeline *p, const struct chunk_records *head, struct words *words,
+		     struct err *err);
+int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err);
+
+/* An empty buffer that was used before, if there is one. */
+struct words pipeline_buffer(struct pipeline *p);
+/* Written so far; any thread may ask. */
+uint64_t pipeline_bytes(struct pipeline *p);
+/* 0, or the first error. */
+int pipeline_error(struct pipeline *p, struct err *err);
+
+/* Waits for all chunks, writes the index, closes. `keep` false: removes the file instead. */
+int pipeline_finish(struct pipeline *p, bool keep, struct err *err);

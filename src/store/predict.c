@@ -1,0 +1,15 @@
+#include "store/predict.h"
+
+#include <string.h>
+
+void predictor_reset(struct predictor *p, unsigned bits)
+{
+	memset(p->next, 0, sizeof(p->next[0]) << bits);
+	memset(p->exits, 0, sizeof(p->exits[0]) << bits);
+	memset(p->payload, 0, sizeof(p->payload));
+	memset(p->stack, 0, sizeof(p->stack));
+	p->depth = 0;
+	p->bits = bits;
+	memset(p->last, 0, sizeof(p->last));
+	memset(p->last_payload, 0, sizeof(p->last_payload));
+}

@@ -1,0 +1,348 @@
+/* Opening a trace file: by its index, or, if it has none because it was cut short, by going
+ * from chunk to chunk as far as they are whole. */
+#include "store/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "store/crc.h"
+#include "store/info.h"
+
+static bool read_file(int fd, uint64_t offset, uint8_t *to, size_t n)
+{
+	while (n) {
+		ssize_t r = pread(fd, to, n, (off_t)offset);
+
+		if (r == 0 || (r < 0 && errno != EINTR))
+			return false;
+		if (r > 0) {
+			to += r;
+			offset += (uint64_t)r;
+			n -= (size_t)r;
+		}
+	}
+	return true;
+}
+
+/* Up to n bytes at offset into b; less only at the end of the file. */
+static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, struct bytes *b)
+{
+	if (offset > r->size)
+		return false;
+	if (n > r->size - offset)
+		n = r->size - offset;
+	vec_reserve(b, n);
+	b->n = n;
+	if (r->fd < 0) {
+		if (n)
+			memcpy(b->at, r->bytes + offset, n);
+		return true;
+	}
+	return read_file(r->fd, offset, b->at, n);
+}
+
+static int damaged(const struct store_reader *r, uint64_t offset, struct err *err)
+{
+	return err_set(err, EBADMSG, "trace file %s is damaged at byte %llu: a chunk there does not "
+		       "match its checksum", r->name, (unsigned long long)offset);
+}
+
+int reader_chunk(struct store_reader *r, struct chunk_place *place, struct loader *l, struct err *err)
+{
+	struct chunk_header head;
+
+	if (!read_at(r, place->offset, CHUNK_HEADER_MAX + (size_t)place->head.payload, &l->chunk) ||
+	    !format_read_chunk_header(l->chunk.at, l->chunk.n, &head) ||
+	    head.type != place->head.type || head.payload != place->head.payload ||
+	    head.payload > l->chunk.n - head.size ||
+	    crc32c(l->chunk.at + head.size, head.payload) != head.crc)
+		return damaged(r, place->offset, err);
+	l->chunk.n = head.size + (size_t)head.payload;
+	place->head = head;
+	return 0;
+}
+
+int reader_raw(struct store_reader *r, struct chunk_place *place, struct loader *l, struct err *err)
+{
+	const struct chunk_header *h = &place->head;
+	int res = reader_chunk(r, place, l, err);
+
+	if (res)
+		return res;
+	vec_reserve(&l->raw, h->raw);
+	l->raw.n = h->raw;
+	if (ZSTD_decompress(l->raw.at, h->raw, l->chunk.at + l->chunk.n - h->payload, h->payload) !=
+	    h->raw)
+		return damaged(r, place->offset, err);
+	return 0;
+}
+
+void loader_free(struct loader *l)
+{
+	vec_free(&l->chunk);
+	vec_free(&l->raw);
+	decoder_free(l->decoder);
+	l->decoder = NULL;
+}
+
+/* The header of the chunk at offset, whose payload lies inside the file. */
+static bool peek(struct store_reader *r, uint64_t offset, struct loader *l, struct chunk_place *out)
+{
+	out->offset = offset;
+	return read_at(r, offset, CHUNK_HEADER_MAX, &l->chunk) &&
+	       format_read_chunk_header(l->chunk.at, l->chunk.n, &out->head) &&
+	       out->head.payload <= r->size - offset - out->head.size;
+}
+
+static uint64_t end_of(const struct chunk_place *place)
+{
+	return place->offset + place->head.size + place->head.payload;
+}
+
+static bool index_ascends(const struct places *places, uint64_t end)
+{
+	uint64_t least = FILE_HEADER_SIZE;
+
+	for (size_t i = 0; i < places->n; i++) {
+		const struct chunk_place *p = &places->at[i];
+
+		if (p->offset < least || p->offset >= end ||
+		    p->head.payload > CHUNK_PAYLOAD_MAX || p->head.payload > end - p->offset)
+			return false;
+		least = p->offset + CHUNK_HEADER_MIN + p->head.payload;
+	}
+	return true;
+}
+
+/* Fills r->places from the index; false if there is none that can be believed. */
+static bool read_index(struct store_reader *r, struct loader *l)
+{
+	uint64_t first, at, end = r->size - TRAILER_SIZE;
+	struct chunk_place place;
+
+	if (r->size < FILE_HEADER_SIZE + TRAILER_SIZE || !read_at(r, end, TRAILER_SIZE, &l->chunk) ||
+	    !format_read_trailer(l->chunk.at, l->chunk.n, &first) || first >= end)
+		return false;
+	for (at = first; at < end; at = end_of(&place))
+		if (!peek(r, at, l, &place) || place.head.type != CHUNK_INDEX ||
+		    reader_raw(r, &place, l, NULL) ||
+		    !index_decode(l->raw.at, l->raw.n, &r->places))
+			return false;
+	return at == end && index_ascends(&r->places, first);
+}
+
+/* Fills r->places with the chunks that are whole, from the file's beginning. */
+static void scan(struct store_reader *r, struct loader *l)
+{
+	uint64_t at = FILE_HEADER_SIZE;
+	struct chunk_place place;
+
+	r->places.n = 0;
+	for (; peek(r, at, l, &place) && place.head.type != CHUNK_INDEX; at = end_of(&place)) {
+		if (reader_chunk(r, &place, l, NULL))
+			break;
+		*vec_add(&r->places) = place;
+	}
+	r->cut = true;
+	r->cut_bytes = r->size - at;
+}
+
+static int malformed(const struct store_reader *r, uint64_t offset, struct err *err)
+{
+	return err_set(err, EBADMSG, "trace file %s is malformed: the chunk at byte %llu says what "
+		       "cannot be", r->name, (unsigned long long)offset);
+}
+
+static int read_info(struct store_reader *r, struct loader *l, struct err *err)
+{
+	trace_info_free(r->info);
+	r->info = trace_info_new();
+	for (size_t i = 0; i < r->places.n; i++) {
+		struct chunk_place *place = &r->places.at[i];
+		int res;
+
+		if (place->head.type != CHUNK_INFO)
+			continue;
+		res = reader_raw(r, place, l, err);
+		if (res)
+			return res;
+		if (!info_read(r->info, l->raw.at, l->raw.n))
+			return malformed(r, place->offset, err);
+	}
+	if (!info_read_end(r->info))
+		return err_set(err, ENODATA, "trace file %s was cut before anything was recorded",
+			       r->name);
+	return 0;
+}
+
+/* Record chunks by thread: how many each has, where each one's begin, then each to its place. */
+static int group_chunks(struct store_reader *r, struct err *err)
+{
+	size_t threads = r->info->threads.n, n = 0;
+	uint32_t *first = mem_realloc(NULL, threads + 2, sizeof(*first));
+
+	r->first.at = first;
+	r->first.n = r->first.cap = threads + 2;
+	memset(first, 0, (threads + 2) * sizeof(*first));
+	for (size_t i = 0; i < r->places.n; i++) {
+		const struct chunk_place *p = &r->places.at[i];
+
+		if (p->head.type != CHUNK_RECORDS)
+			continue;
+		if (p->head.records.thread >= threads)
+			return malformed(r, p->offset, err);
+		first[p->head.records.thread + 2]++;
+		n++;
+	}
+	for (size_t t = 2; t < threads + 2; t++)
+		first[t] += first[t - 1];
+	vec_reserve(&r->chunks, n);
+	r->chunks.n = n;
+	for (size_t i = 0; i < r->places.n; i++)
+		if (r->places.at[i].head.type == CHUNK_RECORDS)
+			r->chunks.at[first[r->places.at[i].head.records.thread + 1]++] = (uint32_t)i;
+	return 0;
+}
+
+static int check_file(struct store_reader *r, struct loader *l, struct err *err)
+{
+	uint32_t version = 0;
+	enum file_verdict verdict = FILE_SHORT;
+
+	if (!r->size)
+		return err_set(err, ENODATA, "trace file %s is empty", r->name);
+	if (!read_at(r, 0, FILE_HEADER_SIZE, &l->chunk))
+		return err_set(err, EIO, "cannot read trace file %s: %s", r->name, strerror(errno));
+	verdict = format_check_file(l->chunk.at, l->chunk.n, &version);
+	switch (verdict) {
+	case FILE_FOREIGN:
+		return err_set(err, EINVAL, "%s is not a brace trace file", r->name);
+	case FILE_SHORT:
+		return err_set(err, ENODATA, "trace file %s was cut before anything was recorded",
+			       r->name);
+	case FILE_NEWER:
+		return err_set(err, EPROTONOSUPPORT, "trace file %s has format version %u, and this "
+			       "brace reads up to %u: use a newer brace", r->name, version,
+			       FORMAT_VERSION);
+	case FILE_DAMAGED:
+		return err_set(err, EBADMSG, "trace file %s is damaged: its header does not match its "
+			       "checksum", r->name);
+	case FILE_OK:
+		break;
+	}
+	memcpy(&r->created_ns, l->chunk.at + 12, sizeof(r->created_ns));
+	return 0;
+}
+
+static int load(struct store_reader *r, struct err *err)
+{
+	struct loader l = {0};
+	int res = check_file(r, &l, err);
+
+	if (!res) {
+		res = read_index(r, &l) ? read_info(r, &l, err) : -EBADMSG;
+		if (res) {
+			scan(r, &l);
+			res = read_info(r, &l, err);
+		}
+	}
+	if (!res)
+		res = group_chunks(r, err);
+	loader_free(&l);
+	return res;
+}
+
+static int open_reader(struct store_reader *r, struct store_reader **out, struct err *err)
+{
+	int res = load(r, err);
+
+	if (res) {
+		store_close(r);
+		r = NULL;
+	}
+	*out = r;
+	return res;
+}
+
+int store_open(const char *path, struct store_reader **out, struct err *err)
+{
+	struct store_reader *r;
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	*out = NULL;
+	if (fd < 0)
+		return err_set(err, errno, "cannot open trace file %s: %s", path, strerror(errno));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return err_set(err, EINVAL, "cannot read trace file %s: it is not a regular file", path);
+	}
+	r = mem_zalloc(sizeof(*r));
+	r->fd = fd;
+	r->size = (uint64_t)st.st_size;
+	r->name = mem_strdup(path);
+	return open_reader(r, out, err);
+}
+
+int store_open_bytes(const char *name, const void *bytes, size_t n, struct store_reader **out,
+		     struct err *err)
+{
+	struct store_reader *r = mem_zalloc(sizeof(*r));
+
+	r->fd = -1;
+	r->bytes = bytes;
+	r->size = n;
+	r->name = mem_strdup(name);
+	return open_reader(r, out, err);
+}
+
+void store_close(struct store_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	trace_info_free(r->info);
+	vec_free(&r->places);
+	vec_free(&r->chunks);
+	vec_free(&r->first);
+	free(r->name);
+	free(r);
+}
+
+struct trace_info *store_info(struct store_reader *r)
+{
+	return r->info;
+}
+
+bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost)
+{
+	if (bytes_lost)
+		*bytes_lost = r->cut_bytes;
+	return r->cut;
+}
+
+void store_describe(const struct store_reader *r, struct store_description *out)
+{
+	*out = (struct store_description){ .bytes = r->size, .created_ns = r->created_ns,
+					   .cut = r->cut, .cut_bytes = r->cut_bytes };
+	for (size_t i = 0; i < r->places.n; i++) {
+		const struct chunk_header *h = &r->places.at[i].head;
+
+		if (h->type == CHUNK_INFO) {
+			out->info_chunks++;
+			out->info_bytes += h->payload;
+		} else if (h->type == CHUNK_RECORDS) {
+			out->record_chunks++;
+			out->record_bytes += h->payload;
+			out->words += h->records.words;
+			out->records += h->records.records;
+			out->calls += h->records.calls;
+			out->lost += h->records.lost;
+		}
+	}
+}

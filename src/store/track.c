@@ -1,0 +1,119 @@
+/* One thread's records, a chunk at a time, and the public cursor over them. */
+#include <errno.h>
+
+#include "store/reader.h"
+
+bool track_begin(struct store_reader *r, uint32_t thread, struct track *out)
+{
+	if (thread >= r->info->threads.n || r->first.at[thread] == r->first.at[thread + 1])
+		return false;
+	*out = (struct track){ .thread = thread, .next = r->first.at[thread],
+			       .end = r->first.at[thread + 1] };
+	return true;
+}
+
+uint64_t track_next_tsc(const struct store_reader *r, const struct track *t)
+{
+	return r->places.at[r->chunks.at[t->next]].head.records.first_tsc;
+}
+
+/* The index and the chunk must tell the same, for one was believed before the other is seen. */
+static bool same_records(const struct chunk_records *a, const struct chunk_records *b)
+{
+	return a->thread == b->thread && a->words == b->words && a->first_tsc == b->first_tsc;
+}
+
+static void make_room(struct track *t, size_t words)
+{
+	if (t->room >= words)
+		return;
+	free(t->words);
+	t->words = mem_realloc(NULL, words, sizeof(*t->words));
+	t->room = words;
+}
+
+int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err)
+{
+	struct chunk_place place;
+	const struct chunk_records *head = &place.head.records;
+	struct chunk_records known;
+	int res;
+
+	if (t->next == t->end)
+		return 0;
+	place = r->places.at[r->chunks.at[t->next]];
+	known = *head;
+	res = reader_chunk(r, &place, l, err);
+	if (res)
+		return res;
+	if (!same_records(head, &known))
+		return err_set(err, EBADMSG, "trace file %s is damaged: its index and the chunk at "
+			       "byte %llu differ", r->name, (unsigned long long)place.offset);
+	if (!l->decoder)
+		l->decoder = decoder_new();
+	make_room(t, head->words);
+	res = decoder_run(l->decoder, head, l->chunk.at + l->chunk.n - place.head.payload,
+			  place.head.payload, t->words, err);
+	if (res)
+		return err_prefix(err, "trace file %s, byte %llu", r->name,
+				  (unsigned long long)place.offset), res;
+	t->next++;
+	t->unpack = (struct unpack){ .at = t->words, .end = t->words + head->words,
+				     .tsc = head->first_tsc, .thread = t->thread, .cpu = head->cpu };
+	return 1;
+}
+
+struct store_cursor {
+	struct store_reader *reader;
+	struct track track;
+	struct loader loader;
+	struct err failed; /* a damaged chunk ends the thread, for good */
+};
+
+struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
+{
+	struct track track;
+	struct store_cursor *c;
+
+	if (!track_begin(r, thread, &track))
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	c->reader = r;
+	c->track = track;
+	return c;
+}
+
+static int load_next(struct store_cursor *c)
+{
+	if (c->failed.code)
+		return -c->failed.code;
+	return track_load(c->reader, &c->track, &c->loader, &c->failed);
+}
+
+int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struct err *err)
+{
+	size_t done = 0;
+	int r = 1;
+
+	while (done < n && r > 0) {
+		if (unpack_next(&c->track.unpack, &out[done]))
+			done++;
+		else
+			r = load_next(c);
+	}
+	if (r < 0 && !done) {
+		if (err)
+			*err = c->failed;
+		return r;
+	}
+	return (int)done;
+}
+
+void store_cursor_close(struct store_cursor *c)
+{
+	if (!c)
+		return;
+	free(c->track.words);
+	loader_free(&c->loader);
+	free(c);
+}

@@ -1,0 +1,14 @@
+/* Record words to events: the one place that knows what each record says. */
+#pragma once
+#include "source/event.h"
+
+struct unpack {
+	const uint64_t *at, *end; /* whole records of one thread */
+	uint64_t tsc;             /* full, near the next record */
+	uint32_t thread;
+	uint16_t cpu;             /* where the next record was written */
+};
+
+/* The next event; false when there is none left. Records that are no events (a change of CPU,
+ * a type of a newer version) are passed over. */
+bool unpack_next(struct unpack *u, struct event *out);

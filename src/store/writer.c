@@ -1,0 +1,293 @@
+/* Collects each thread's runs until they make a chunk worth coding, and passes them on. */
+#include <errno.h>
+#include <string.h>
+
+#include "shared/record.h"
+#include "store/columns.h"
+#include "store/info.h"
+#include "store/pipeline.h"
+#include "store/store.h"
+
+/* Words collected at most, all threads together, which bounds a reader's memory too: it merges
+ * threads by time, and the chunks that overlap in time are those that were collected together. */
+#define PENDING_WORDS (6u << 20)
+#define PENDING_LEAST 512u /* words of a chunk, however many threads */
+#define GAP_MAX (UINT64_C(1) << (RECORD_TSC_BITS - 2)) /* between records of one chunk */
+#define AGE_MAX 2          /* seconds that a record may wait; a tracer killed loses no more */
+#define NONE UINT32_MAX
+
+struct pending {
+	struct words words;
+	struct chunk_records head;
+	uint64_t tsc;            /* of the last record */
+	uint16_t cpu;            /* after the last record */
+	uint32_t older, younger; /* threads that have pending records, by their first */
+};
+
+struct store_writer {
+	const struct trace_info *info;
+	struct info_writer *items;
+	struct pipeline *pipeline;
+	struct bytes raw;
+	VEC(struct pending) threads;
+	uint32_t oldest, youngest, n_pending;
+};
+
+static void free_writer(struct store_writer *w)
+{
+	for (size_t i = 0; i < w->threads.n; i++)
+		free(w->threads.at[i].words.at);
+	vec_free(&w->threads);
+	vec_free(&w->raw);
+	info_writer_free(w->items);
+	free(w);
+}
+
+static int sync_info(struct store_writer *w, bool last, struct err *err)
+{
+	for (int r = 0;;) {
+		w->raw.n = 0;
+		info_write(w->items, w->info, last, &w->raw);
+		if (!w->raw.n || r)
+			return r;
+		r = pipeline_info(w->pipeline, &w->raw, err);
+	}
+}
+
+int store_create(const char *path, const struct trace_info *info, struct store_writer **out,
+		 struct err *err)
+{
+	struct pipeline *pipeline = pipeline_new(path, err);
+	struct store_writer *w;
+	int r;
+
+	*out = NULL;
+	if (!pipeline)
+		return err ? -err->code : -EIO;
+	w = mem_zalloc(sizeof(*w));
+	w->info = info;
+	w->items = info_writer_new();
+	w->pipeline = pipeline;
+	w->oldest = w->youngest = NONE;
+	r = sync_info(w, false, err);
+	if (r)
+		store_discard(w);
+	else
+		*out = w;
+	return r;
+}
+
+int store_sync_info(struct store_writer *w, struct err *err)
+{
+	int r = sync_info(w, false, err);
+
+	return r ? r : pipeline_error(w->pipeline, err);
+}
+
+static struct pending *thread_of(struct store_writer *w, uint32_t thread)
+{
+	while (thread >= w->threads.n)
+		*vec_add(&w->threads) = (struct pending){0};
+	return &w->threads.at[thread];
+}
+
+static void link_youngest(struct store_writer *w, struct pending *p)
+{
+	p->older = w->youngest;
+	p->younger = NONE;
+	if (w->youngest != NONE)
+		w->threads.at[w->youngest].younger = p->head.thread;
+	else
+		w->oldest = p->head.thread;
+	w->youngest = p->head.thread;
+	w->n_pending++;
+}
+
+static void unlink_pending(struct store_writer *w, struct pending *p)
+{
+	if (p->older != NONE)
+		w->threads.at[p->older].younger = p->younger;
+	else
+		w->oldest = p->younger;
+	if (p->younger != NONE)
+		w->threads.at[p->younger].older = p->older;
+	else
+		w->youngest = p->older;
+	w->n_pending--;
+}
+
+static int flush(struct store_writer *w, struct pending *p, struct err *err)
+{
+	if (!p->words.n)
+		return 0;
+	unlink_pending(w, p);
+	return pipeline_records(w->pipeline, &p->head, &p->words, err);
+}
+
+/* Begins a chunk if none is open. */
+static void begin(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc)
+{
+	if (p->words.n)
+		return;
+	if (!p->words.at)
+		p->words = pipeline_buffer(w->pipeline);
+	p->head = (struct chunk_records){ .thread = thread, .first_tsc = tsc, .cpu = p->cpu };
+	link_youngest(w, p);
+}
+
+/* How many words a thread's chunk may have now. */
+static size_t limit(const struct store_writer *w)
+{
+	size_t share = PENDING_WORDS / (w->n_pending ? w->n_pending : 1);
+
+	return share > CHUNK_WORDS_MAX ? CHUNK_WORDS_MAX : share < PENDING_LEAST ? PENDING_LEAST : share;
+}
+
+/* Adds one record of n words, its header first. */
+static int add(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+	       const uint64_t *words, size_t n, struct err *err)
+{
+	uint64_t gap = tsc > p->tsc ? tsc - p->tsc : p->tsc - tsc;
+	int r = 0;
+
+	if (p->words.n && (p->words.n + n > limit(w) || gap >= GAP_MAX))
+		r = flush(w, p, err);
+	begin(w, p, thread, tsc);
+	vec_reserve(&p->words, p->words.n + (n > 64 ? n : 64));
+	memcpy(p->words.at + p->words.n, words, n * sizeof(*words));
+	p->words.n += n;
+	p->tsc = tsc;
+	return r;
+}
+
+static int add_lost(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+		    uint64_t lost, struct err *err)
+{
+	uint64_t words[] = {
+		record_word(tsc, record_event_id(1, RECORD_STORE_LOST), RECORD_EVENT), lost
+	};
+	int r = add(w, p, thread, tsc, words, 2, err);
+
+	p->head.lost += lost;
+	return r;
+}
+
+static int add_cpu(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+		   uint16_t cpu, struct err *err)
+{
+	uint64_t words[] = {
+		record_word(tsc, record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT), cpu
+	};
+	int r;
+
+	if (!p->words.n) { /* the chunk's header tells */
+		p->cpu = cpu;
+		return 0;
+	}
+	r = add(w, p, thread, tsc, words, 2, err);
+	p->cpu = cpu;
+	return r;
+}
+
+static bool is_call(uint64_t word)
+{
+	static const bool events[] = {
+		[RECORD_EVENT_CALL] = true, [RECORD_EVENT_SPAN] = true,
+		[RECORD_EVENT_ENTRY_ONLY] = true,
+	};
+	unsigned kind = record_kind(word), type = record_type(word);
+
+	if (kind == RECORD_EVENT)
+		return type < sizeof(events) && events[type];
+	return kind != RECORD_EXIT;
+}
+
+/* A slot that nobody wrote. */
+static bool is_hole(uint64_t word) { return !(word & 0xffffff); }
+
+static bool is_event(uint64_t word, enum record_event type)
+{
+	return record_kind(word) == RECORD_EVENT && record_type(word) == type;
+}
+
+static int add_run(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+		   const uint64_t *words, size_t n, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0, len; i < n && !r; i += len) {
+		len = 1 + record_payload(words[i]);
+		if (is_hole(words[i]))
+			continue;
+		if (is_event(words[i], RECORD_EVENT_PAD))
+			break;
+		if (len > n - i) /* its end is missing */
+			return add_lost(w, p, thread, tsc, 1, err);
+		tsc = record_tsc(words[i], tsc);
+		r = add(w, p, thread, tsc, words + i, len, err);
+		p->head.records++;
+		p->head.calls += is_call(words[i]);
+		if (is_event(words[i], RECORD_EVENT_CPU) && len == 2)
+			p->cpu = (uint16_t)words[i + 1];
+	}
+	return r;
+}
+
+int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err)
+{
+	int r = 0;
+
+	while (!r && w->oldest != NONE && w->threads.at[w->oldest].head.first_tsc <= before_tsc)
+		r = flush(w, &w->threads.at[w->oldest], err);
+	return r ? r : pipeline_error(w->pipeline, err);
+}
+
+/* The full TSC of the first record, or near if there is none. */
+static uint64_t first_tsc(const uint64_t *words, size_t n, uint64_t near)
+{
+	size_t i = 0;
+
+	while (i < n && is_hole(words[i]))
+		i++;
+	return i < n ? record_tsc(words[i], near) : near;
+}
+
+int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, uint16_t cpu,
+		  uint64_t lost, const uint64_t *words, size_t n, struct err *err)
+{
+	uint64_t age = w->info->clock.hz * AGE_MAX, tsc = first_tsc(words, n, near_tsc);
+	struct pending *p = thread_of(w, thread);
+	int r = 0;
+
+	if (cpu != p->cpu)
+		r = add_cpu(w, p, thread, tsc, cpu, err);
+	if (!r && lost)
+		r = add_lost(w, p, thread, tsc, lost, err);
+	if (!r)
+		r = add_run(w, p, thread, tsc, words, n, err);
+	if (!r && age && p->tsc > age)
+		r = store_flush(w, p->tsc - age, err);
+	return r ? r : pipeline_error(w->pipeline, err);
+}
+
+int store_finish(struct store_writer *w, struct err *err)
+{
+	int r = store_flush(w, UINT64_MAX, err), finished;
+
+	if (!r)
+		r = sync_info(w, true, err);
+	finished = pipeline_finish(w->pipeline, true, r ? NULL : err);
+	free_writer(w);
+	return r ? r : finished;
+}
+
+void store_discard(struct store_writer *w)
+{
+	pipeline_finish(w->pipeline, false, NULL);
+	free_writer(w);
+}
+
+uint64_t store_bytes(const struct store_writer *w)
+{
+	return pipeline_bytes(w->pipeline);
+}
