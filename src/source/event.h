@@ -37,4 +37,8 @@ struct source_ops {
 struct source {
 	const struct source_ops *ops;
 	struct trace_info *info; /* grows while events come; valid until close */
+	/* Set by the reader of a live stream, or NULL: called each time it has nothing (yet), so that
+	 * what was read can be shown. */
+	void (*idle)(void *context);
+	void *idle_context;
 };

@@ -1,0 +1,73 @@
+/* Inside the traced process. No libc, no lock, no vector register; nothing here may fail
+ * loudly: what cannot be done is counted or left out, the program goes on. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/memory.h"
+#include "shared/record.h"
+#include "shared/tls.h"
+
+/* What the process knows, set once by init.c before anything is hooked. Private memory: a
+ * forked child has its own copy. */
+struct agent {
+	struct memory_header *memory;    /* NULL: not tracing */
+	struct memory_thread *threads;
+	struct memory_desc *descs;
+	uint8_t *buffers;
+	struct image_memory *image;
+	uint32_t image_id;
+	uint32_t n_gates;
+	uint32_t **gates;                /* of the regions of trampolines */
+	uint8_t *arena;                  /* 64 KiB aligned, inside agent_arena */
+	int64_t tls_offset;
+	int64_t rseq_cpu;                /* of rseq's cpu_id, from the thread pointer; 0 = none */
+	bool abandoned;                  /* the tracer is gone */
+};
+extern struct agent agent;
+extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork */
+
+struct site_entry { uint64_t ret, stub; };
+extern struct site_entry agent_table[1u << SITE_HASH_BITS];
+extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */
+
+struct agent_tls *agent_tls_block(void);
+
+static inline uint64_t read_tsc(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+}
+
+/* signals.c: every slow path runs with all signals blocked, so that a handler on this
+ * thread finds either nothing done or everything. */
+uint64_t signals_block(void);
+void signals_restore(uint64_t old);
+
+/* rseq.c: of rseq's cpu_id from the thread pointer, 0 = there is none. */
+int64_t rseq_cpu_offset(char **envp);
+
+/* buffer.c */
+void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */
+void buffer_prepare(struct agent_tls *t);      /* before buffer_put: thread known, not a stale fork, CPU noted */
+void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
+void agent_record(uint64_t word);              /* a record that found no room, or another CPU */
+void agent_record2(uint64_t word, uint64_t payload);
+/* The record's fast path in C: one unlocked xadd. */
+void buffer_write(struct agent_tls *t, uint64_t word);
+
+/* site.c: the stub of a return address, made on first use; NULL when there is no room. */
+uint8_t *site_stub(uint64_t ret, bool needs_code); /* signals blocked */
+static inline bool in_arena(uint64_t addr)
+{
+	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
+}
+void site_after_fork(void);
+uint64_t agent_entry(uint64_t ret, uint32_t id_word);  /* stub or 0 */
+uint64_t agent_site(uint64_t ret);                     /* stub, or the arena itself: site 0 */
+
+/* state.c */
+uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
+void agent_state_exit(uint64_t sp, uint32_t site);

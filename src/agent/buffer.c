@@ -1,0 +1,367 @@
+/* The slow side of recording: a thread's first record, the end of a sub-buffer, another CPU,
+ * a forked child. Once in some eight thousand records, so clarity comes first here. */
+#include <asm/unistd.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+
+#include "agent/agent.h"
+#include "agent/sys.h"
+
+#define WAIT_NS 50000000   /* block mode: how often to look whether the tracer lives */
+#define WAITS_MAX 20       /* heartbeats missed in a row: a second */
+
+static struct memory_thread *thread_of(struct agent_tls *t)
+{
+	return (struct memory_thread *)t->thread;
+}
+
+static void zero(void *at, uint64_t bytes)
+{
+	__asm__ volatile("rep stosb" : "+D"(at), "+c"(bytes) : "a"(0) : "memory");
+}
+
+static long futex(uint32_t *word, int op, uint32_t value, const void *timeout)
+{
+	return sys4(__NR_futex, word, op, value, timeout);
+}
+
+/* --- threads ------------------------------------------------------------------------ */
+
+/* Records of threads for which there is no slot end here, counted a window at a time. */
+static uint64_t threadless[MEMORY_VOID_WORDS];
+
+static void thread_start(struct agent_tls *t)
+{
+	struct memory_header *m = agent.memory;
+	uint32_t i = __atomic_fetch_add(&m->threads_used, 1, __ATOMIC_RELAXED);
+	struct memory_thread *slot;
+
+	t->known = 1;
+	t->buffer = MEMORY_NONE;
+	t->pos = t->end = 0;
+	t->thread = 0;
+	if (i >= m->threads_max) {
+		__atomic_fetch_sub(&m->threads_used, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	slot = &agent.threads[i];
+	slot->pid = (uint32_t)sys0(__NR_getpid);
+	slot->tid = (uint32_t)sys0(__NR_gettid);
+	slot->image = agent.image_id;
+	slot->tsc = read_tsc();
+	slot->oldest = slot->newest = MEMORY_NONE;
+	sys2(__NR_prctl, PR_GET_NAME, slot->comm);
+	__atomic_store_n(&slot->ready, 1, __ATOMIC_RELEASE);
+	t->thread = (uint64_t)slot;
+}
+
+void buffer_after_fork(struct agent_tls *t)
+{
+	t->pos = t->end = 0;
+	t->known = 0;
+	site_after_fork();
+	for (uint32_t i = 0; i < agent.n_gates; i++)
+		*agent.gates[i] = SITE_HASH_MULTIPLIER;
+	agent_gate[0] = SITE_HASH_MULTIPLIER;
+}
+
+/* --- taking and giving up sub-buffers ------------------------------------------------ */
+
+static uint32_t pop_free(struct memory_header *m)
+{
+	uint64_t head = __atomic_load_n(&m->free_head, __ATOMIC_ACQUIRE);
+
+	for (;;) {
+		uint32_t i = (uint32_t)head;
+		uint64_t next;
+
+		if (i >= m->buffers_max)
+			return MEMORY_NONE;
+		next = ((head >> 32) + 1) << 32 | agent.descs[i].next;
+		if (__atomic_compare_exchange_n(&m->free_head, &head, next, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return i;
+	}
+}
+
+static uint32_t take_unused(struct memory_header *m)
+{
+	uint32_t i = __atomic_load_n(&m->buffers_used, __ATOMIC_RELAXED);
+
+	while (i < m->buffers_max)
+		if (__atomic_compare_exchange_n(&m->buffers_used, &i, i + 1, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return i;
+	return MEMORY_NONE;
+}
+
+static uint32_t take_own_oldest(struct memory_thread *slot)
+{
+	uint32_t i = slot->oldest;
+	struct memory_desc *d;
+
+	if (i == MEMORY_NONE)
+		return MEMORY_NONE;
+	d = &agent.descs[i];
+	slot->oldest = d->next;
+	slot->lost += d->used / 8 - d->payload_words;
+	__atomic_fetch_sub(&slot->held, 1, __ATOMIC_RELAXED);
+	return i;
+}
+
+static uint32_t try_take(struct memory_thread *slot)
+{
+	struct memory_header *m = agent.memory;
+	uint32_t i = MEMORY_NONE;
+
+	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < m->quota) {
+		i = pop_free(m);
+		if (i == MEMORY_NONE)
+			i = take_unused(m);
+	}
+	if (i == MEMORY_NONE && m->mode == MEMORY_OVERWRITE)
+		i = take_own_oldest(slot);
+	return i;
+}
+
+/* Block mode: until the tracer gives one back, or is gone. */
+static uint32_t wait_and_take(struct memory_thread *slot)
+{
+	struct memory_header *m = agent.memory;
+	const struct { int64_t s, ns; } timeout = { 0, WAIT_NS };
+	uint64_t beat = __atomic_load_n(&m->heartbeat, __ATOMIC_RELAXED);
+	uint32_t i, missed = 0;
+
+	__atomic_fetch_add(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST);
+
+		i = try_take(slot);
+		if (i != MEMORY_NONE || m->stopped)
+			break;
+		if (futex(&m->free_futex, FUTEX_WAIT, seen, &timeout) == 0)
+			continue;
+		if (__atomic_load_n(&m->heartbeat, __ATOMIC_RELAXED) != beat) {
+			beat = __atomic_load_n(&m->heartbeat, __ATOMIC_RELAXED);
+			missed = 0;
+		} else if (++missed >= WAITS_MAX) {
+			agent.abandoned = true;
+			break;
+		}
+	}
+	__atomic_fetch_sub(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
+	return i;
+}
+
+static void tell_tracer(struct memory_header *m)
+{
+	__atomic_fetch_add(&m->full_futex, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&m->tracer_waits, __ATOMIC_SEQ_CST))
+		futex(&m->full_futex, FUTEX_WAKE, 1, 0);
+}
+
+static void close_buffer(struct agent_tls *t)
+{
+	struct memory_thread *slot = thread_of(t);
+	struct memory_desc *d = &agent.descs[t->buffer];
+	uint64_t begin = (uint64_t)agent.buffers + (uint64_t)t->buffer * MEMORY_BUFFER_BYTES;
+
+	d->used = (uint32_t)((t->pos < t->end ? t->pos : t->end) - begin);
+	if (agent.memory->tracer == MEMORY_FUNCTION)
+		d->payload_words = d->used / 16;
+	if (agent.memory->mode == MEMORY_OVERWRITE) {
+		d->next = MEMORY_NONE;
+		if (slot->oldest == MEMORY_NONE)
+			slot->oldest = t->buffer;
+		else
+			agent.descs[slot->newest].next = t->buffer;
+		slot->newest = t->buffer;
+	}
+	__atomic_store_n(&d->state, MEMORY_FULL, __ATOMIC_RELEASE);
+	t->buffer = MEMORY_NONE;
+	if (agent.memory->mode != MEMORY_OVERWRITE)
+		tell_tracer(agent.memory);
+}
+
+static void open_buffer(struct agent_tls *t, uint32_t i)
+{
+	struct memory_thread *slot = thread_of(t);
+	struct memory_desc *d = &agent.descs[i];
+	uint8_t *at = agent.buffers + (uint64_t)i * MEMORY_BUFFER_BYTES;
+
+	if (d->dirty)
+		zero(at, MEMORY_BUFFER_BYTES);
+	d->dirty = 1;
+	d->thread = (uint32_t)(slot - agent.threads);
+	d->seq = slot->seq++;
+	d->used = d->payload_words = 0;
+	d->tsc = read_tsc();
+	d->cpu = t->cpu;
+	d->lost = slot->lost - slot->lost_reported;
+	slot->lost_reported = slot->lost;
+	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&d->state, MEMORY_FILLING, __ATOMIC_RELEASE);
+	t->buffer = i;
+	t->end = (uint64_t)at + MEMORY_BUFFER_BYTES;
+	t->pos = (uint64_t)at;
+}
+
+/* --- the void: where records go for which there is no room --------------------------- */
+
+static bool is_bookkeeping(uint64_t word)
+{
+	return record_kind(word) == RECORD_EVENT &&
+	       (record_type(word) == RECORD_EVENT_CPU || record_type(word) == RECORD_EVENT_PAD);
+}
+
+static uint64_t count_records(const uint64_t *words, uint64_t n)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < n; i += 1 + record_payload(words[i]))
+		count += words[i] != 0 && !is_bookkeeping(words[i]);
+	return count;
+}
+
+static void leave_void(struct agent_tls *t)
+{
+	struct memory_thread *slot = thread_of(t);
+
+	if (slot && slot->in_void) {
+		slot->lost += count_records(slot->nowhere, MEMORY_VOID_WORDS);
+		slot->in_void = 0;
+	} else if (!slot && t->end) {
+		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_VOID_WORDS, __ATOMIC_RELAXED);
+	}
+}
+
+static void enter_void(struct agent_tls *t)
+{
+	struct memory_thread *slot = thread_of(t);
+	uint64_t *at = slot ? slot->nowhere : threadless;
+
+	if (slot) {
+		zero(slot->nowhere, sizeof(slot->nowhere));
+		slot->in_void = !agent.memory->stopped;
+	}
+	t->end = (uint64_t)(at + MEMORY_VOID_WORDS);
+	t->pos = (uint64_t)at;
+}
+
+static void next_buffer(struct agent_tls *t)
+{
+	struct memory_header *m = agent.memory;
+	struct memory_thread *slot = thread_of(t);
+	uint32_t i = MEMORY_NONE;
+
+	if (t->buffer != MEMORY_NONE)
+		close_buffer(t);
+	leave_void(t);
+	if (slot && !m->stopped && !agent.abandoned) {
+		i = try_take(slot);
+		if (i == MEMORY_NONE && m->mode == MEMORY_BLOCK)
+			i = wait_and_take(slot);
+	}
+	if (i == MEMORY_NONE)
+		enter_void(t);
+	else
+		open_buffer(t, i);
+}
+
+/* --- writing ------------------------------------------------------------------------- */
+
+/* Whole records never straddle two sub-buffers: what is left over is padded. */
+static void make_room(struct agent_tls *t, unsigned words)
+{
+	while (t->pos >= t->end || t->end - t->pos < words * 8) {
+		if (t->pos < t->end)
+			*(uint64_t *)t->pos = record_word(read_tsc(),
+				record_event_id((unsigned)((t->end - t->pos) / 8 - 1), RECORD_EVENT_PAD),
+				RECORD_EVENT);
+		if (t->buffer != MEMORY_NONE && t->pos < t->end) {
+			agent.descs[t->buffer].payload_words += (uint32_t)((t->end - t->pos) / 8);
+			t->pos = t->end;
+		}
+		next_buffer(t);
+	}
+}
+
+void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header)
+{
+	uint64_t *at;
+
+	make_room(t, n + 1);
+	at = (uint64_t *)t->pos;
+	for (unsigned i = 0; i < n; i++)
+		at[i + 1] = payload[i];
+	__atomic_store_n(at, header, __ATOMIC_RELEASE);
+	t->pos += 8 * (n + 1);
+	if (t->buffer != MEMORY_NONE)
+		agent.descs[t->buffer].payload_words += n;
+}
+
+static uint32_t current_cpu(void)
+{
+	uint32_t cpu = 0;
+
+	if (agent.rseq_cpu)
+		__asm__ volatile("mov %%fs:(%1), %0" : "=r"(cpu) : "r"(agent.rseq_cpu));
+	else
+		sys3(__NR_getcpu, &cpu, 0, 0);
+	return cpu;
+}
+
+static void note_cpu(struct agent_tls *t)
+{
+	uint64_t cpu = current_cpu();
+
+	if (cpu == t->cpu)
+		return;
+	t->cpu = (uint32_t)cpu;
+	buffer_put(t, &cpu, 1, record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT));
+	if (t->buffer != MEMORY_NONE)
+		agent.descs[t->buffer].payload_words++;
+}
+
+void buffer_prepare(struct agent_tls *t)
+{
+	if (!agent_gate[0])
+		buffer_after_fork(t);
+	if (!t->known) {
+		thread_start(t);
+		t->cpu = current_cpu();
+	} else {
+		note_cpu(t);
+	}
+}
+
+static void record(uint64_t header, const uint64_t *payload, unsigned n)
+{
+	uint64_t signals = signals_block();
+	struct agent_tls *t = agent_tls_block();
+
+	buffer_prepare(t);
+	buffer_put(t, payload, n, header);
+	signals_restore(signals);
+}
+
+void agent_record(uint64_t word)
+{
+	record(word, 0, 0);
+}
+
+void agent_record2(uint64_t word, uint64_t payload)
+{
+	record(word, &payload, 1);
+}
+
+void buffer_write(struct agent_tls *t, uint64_t word)
+{
+	uint64_t at = 8;
+
+	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
+	if (at >= t->end || !agent_gate[0])
+		agent_record(word);
+	else
+		*(volatile uint64_t *)at = word;
+}

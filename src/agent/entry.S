@@ -1,0 +1,213 @@
+/* Where trampolines and stubs go when the fast path is not enough, the stub templates, and
+ * the stub arena with the unwind rule that covers it. Slots below the stack pointer: see
+ * arch/x86_64/trampoline.S. */
+#include "shared/tls.h"
+
+	.set ARENA_BYTES, 512 * 65536
+
+/* Calls C with everything preserved but rax (its result), rcx and rdx. Steps over the 128
+ * bytes below the stack pointer. \resume: a register that must survive, reloaded into rcx. */
+	.macro CALL_C function
+	lea	-128(%rsp), %rsp
+	push	%rbx
+	push	%rdi
+	push	%rsi
+	push	%r8
+	push	%r9
+	push	%r10
+	push	%r11
+	push	%rcx
+	mov	%rsp, %rbx
+	and	$-16, %rsp
+	cld
+	mov	%rax, %rdi
+	mov	%rdx, %rsi
+	call	\function
+	mov	%rbx, %rsp
+	pop	%rcx
+	pop	%r11
+	pop	%r10
+	pop	%r9
+	pop	%r8
+	pop	%rsi
+	pop	%rdi
+	pop	%rbx
+	lea	128(%rsp), %rsp
+	.endm
+
+	.text
+	.globl agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
+	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
+	.hidden agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
+	.hidden agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
+
+/* rax = record, rcx = where to go on. */
+agent_slow_record:
+	CALL_C	agent_record
+	jmp	*%rcx
+
+/* rax = header, payload in -32(%rsp), rcx = where to go on. */
+agent_slow_record2:
+	mov	-32(%rsp), %rdx
+	CALL_C	agent_record2
+	jmp	*%rcx
+
+/* A return address that is not in the table: a tail call (it is a stub's), or new.
+ * rax = return address, ecx = record's id and kind, -32 = body, -40 = where to go on with rcx = stub. */
+agent_slow_entry:
+	mov	agent_arena_at(%rip), %rdx
+	neg	%rdx
+	add	%rax, %rdx
+	cmp	$ARENA_BYTES, %rdx
+	jb	tail
+	mov	%rcx, %rdx
+	CALL_C	agent_entry
+	mov	%rax, %rcx
+	test	%rax, %rax
+	jz	to_body
+	jmp	*-40(%rsp)
+tail:
+	rdtsc
+	shl	$24, %rax
+	shl	$56, %rdx
+	or	$2, %ecx                # RECORD_ENTRY -> RECORD_TAIL
+	or	%rdx, %rax
+	or	%rcx, %rax
+	lea	to_body(%rip), %rcx
+	cmpl	$0, agent_gate(%rip)
+	je	agent_slow_record
+	mov	agent_tls@gottpoff(%rip), %rdx
+	mov	$8, %ecx
+	xadd	%rcx, %fs:TLS_POS(%rdx)
+	cmp	%fs:TLS_END(%rdx), %rcx
+	jae	1f
+	mov	%rax, (%rcx)
+to_body:
+	mov	-8(%rsp), %rax
+	mov	-16(%rsp), %rdx
+	mov	-24(%rsp), %rcx
+	jmp	*-32(%rsp)
+1:	lea	to_body(%rip), %rcx
+	jmp	agent_slow_record
+
+/* The same for records that carry the call site: rax = return address, -40 = where to go on
+ * with rcx = stub (or the arena, for none). */
+agent_slow_site:
+	CALL_C	agent_site
+	mov	%rax, %rcx
+	jmp	*-40(%rsp)
+
+/* State mode: ecx = record's id and kind, -32 = body. */
+agent_slow_state_entry:
+	mov	%rsp, %rax
+	mov	%rcx, %rdx
+	CALL_C	agent_state_entry
+	test	%rax, %rax
+	jz	to_body
+	mov	%rax, %rcx
+	mov	-8(%rsp), %rax
+	mov	-16(%rsp), %rdx
+	lea	8(%rsp), %rsp
+	jmp	*%rcx
+
+/* State mode's return: eax = call site, rcx = where to go on; rdx is live. */
+agent_slow_state_exit:
+	mov	%rdx, -32(%rsp)
+	mov	%eax, %edx
+	mov	%rsp, %rax
+	CALL_C	agent_state_exit
+	mov	-32(%rsp), %rdx
+	jmp	*%rcx
+
+agent_tls_block:
+	mov	%fs:0, %rax
+	add	agent_tls@gottpoff(%rip), %rax
+	ret
+
+/* --- stub templates: one copy for each call site, at a place that tells its id. A field is
+ * marked by a label right behind it. -32 = the caller's rcx, -40 = body. ------------------ */
+	.section .rodata
+	.globl stub_begin, stub_return, stub_word, stub_gate, stub_pos, stub_limit, stub_real, stub_record, stub_end
+	.hidden stub_begin, stub_return, stub_word, stub_gate, stub_pos, stub_limit, stub_real, stub_record, stub_end
+stub_begin:
+	mov	-32(%rsp), %rcx
+	call	*-40(%rsp)
+stub_return:
+	mov	%rax, -16(%rsp)
+	mov	%rdx, -24(%rsp)
+	mov	%rcx, -32(%rsp)
+	rdtsc
+	shl	$24, %rax
+	shl	$56, %rdx
+	lea	0x7fffffff(%rax,%rdx), %rax
+stub_word:
+	cmpl	$0, 0x7fffffff(%rip)
+stub_gate:                              # its displacement ends one byte before: the immediate
+	je	2f
+	mov	$8, %ecx
+	xadd	%rcx, %fs:0x7fffffff
+stub_pos:
+	cmp	%fs:0x7fffffff, %rcx
+stub_limit:
+	jae	2f
+	mov	%rax, (%rcx)
+1:	mov	-16(%rsp), %rax
+	mov	-24(%rsp), %rdx
+	mov	-32(%rsp), %rcx
+	push	0x7fffffff(%rip)
+stub_real:
+	ret
+2:	lea	1b(%rip), %rcx
+	.byte	0xe9
+	.long	0
+stub_record:
+stub_end:
+	.org	stub_begin + 128        # no stub is longer: the assembler refuses to go back
+
+	.globl state_stub_begin, state_stub_return, state_stub_id, state_stub_exit, state_stub_real, state_stub_end
+	.hidden state_stub_begin, state_stub_return, state_stub_id, state_stub_exit, state_stub_real, state_stub_end
+state_stub_begin:
+	mov	-32(%rsp), %rcx
+	call	*-40(%rsp)
+state_stub_return:
+	mov	%rax, -16(%rsp)
+	mov	%rcx, -24(%rsp)
+	lea	1f(%rip), %rcx
+	mov	$0x7fffffff, %eax
+state_stub_id:
+	.byte	0xe9
+	.long	0
+state_stub_exit:
+1:	mov	-16(%rsp), %rax
+	mov	-24(%rsp), %rcx
+	push	0x7fffffff(%rip)
+state_stub_real:
+	ret
+state_stub_end:
+
+	.section .tbss, "awT", @nobits
+	.balign 64
+	.type agent_tls, @object
+	.hidden agent_tls
+	.globl agent_tls
+agent_tls:
+	.skip 64
+
+/* --- the arena. One unwind rule for every stub's return point, exact while the body runs:
+ *   CFA = rsp + 1: libgcc tells frames apart by CFA, and this frame has no size
+ *   rsp = rsp
+ *   RA  = the word of the site table that belongs to the stub. The stub's return point is still
+ *         in -8(%rsp), where the call put it; p = that: *((p & ~0xffff) + ((p & 0xffff) >> 7) * 8) */
+	.section .arena, "ax", @nobits
+	.globl agent_arena
+	.hidden agent_arena
+	.balign 4096
+	.cfi_startproc
+	.cfi_def_cfa 7, 1
+	.cfi_escape 0x16, 0x07, 2, 0x77, 0x00
+	.cfi_escape 0x16, 0x10, 19, 0x77, 0x78, 0x06, 0x12, 0x0a, 0xff, 0xff, 0x1a, 0x37, 0x25, 0x33, 0x24, 0x16, 0x40, 0x25, 0x40, 0x24, 0x22, 0x06
+agent_arena:
+	.skip	ARENA_BYTES + 65536
+	.cfi_endproc
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,198 @@
+/* Call sites: the table from a return address to its stub, and the making of stubs.
+ *
+ * A process only ever adds to its table, without locks: a slot is claimed by changing its key
+ * from 0 to BUSY, filled, and published by storing the key. Two threads that meet the same
+ * new return address may both make a stub; both are right. Stub code is written a block at a
+ * time, before any of it can be reached: a page is never writable and executable at once. */
+#include <linux/mman.h>
+#include <asm/unistd.h>
+
+#include "agent/agent.h"
+#include "agent/sys.h"
+
+#define BUSY UINT64_C(1)
+#define PROBES 512
+#define PAGE 4096u
+
+struct site_entry agent_table[1u << SITE_HASH_BITS];
+uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
+
+extern const uint8_t stub_begin[], stub_word[], stub_gate[], stub_pos[], stub_limit[], stub_real[],
+	stub_record[], stub_end[];
+extern const uint8_t state_stub_begin[], state_stub_id[], state_stub_exit[], state_stub_real[], state_stub_end[];
+extern uint8_t agent_slow_record[], agent_slow_state_exit[];
+
+enum block_state { BLOCK_NONE, BLOCK_MAKING, BLOCK_READY, BLOCK_FAILED };
+static uint8_t blocks[SITE_BLOCKS];
+
+static void copy(uint8_t *to, const uint8_t *from, const uint8_t *end)
+{
+	while (from < end)
+		*to++ = *from++;
+}
+
+static void put32(uint8_t *field_end, int64_t value)
+{
+	*(int32_t *)(field_end - 4) = (int32_t)value;
+}
+
+static void write_graph_stub(uint8_t *at, uint32_t id, uint8_t *real)
+{
+#define END(label) (at + (label - stub_begin))
+	copy(at, stub_begin, stub_end);
+	put32(END(stub_word), id << 2 | RECORD_EXIT);
+	put32(END(stub_gate) - 1, (uint8_t *)agent_gate - END(stub_gate));
+	put32(END(stub_pos), agent.tls_offset + TLS_POS);
+	put32(END(stub_limit), agent.tls_offset + TLS_END);
+	put32(END(stub_real), real - END(stub_real));
+	put32(END(stub_record), agent_slow_record - END(stub_record));
+#undef END
+}
+
+static void write_state_stub(uint8_t *at, uint32_t id, uint8_t *real)
+{
+#define END(label) (at + (label - state_stub_begin))
+	copy(at, state_stub_begin, state_stub_end);
+	put32(END(state_stub_id), id);
+	put32(END(state_stub_exit), agent_slow_state_exit - END(state_stub_exit));
+	put32(END(state_stub_real), real - END(state_stub_real));
+#undef END
+}
+
+/* Maps the block's page of the site table and writes its stubs. */
+static bool make_block(uint32_t block)
+{
+	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES, *code = at + PAGE;
+	uint64_t *page = &agent.image->sites[block * SITE_BLOCK_IDS];
+	bool state = agent.memory->tracer == MEMORY_GRAPH_STATE;
+
+	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_WRITE) < 0)
+		return false;
+	for (uint32_t i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
+		(state ? write_state_stub : write_graph_stub)(at + i * SITE_STUB_BYTES,
+							      block * SITE_BLOCK_IDS + i, at + i * 8);
+	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_EXEC) < 0)
+		return false;
+	/* Of a shared mapping, mremap from length 0 makes a second view. */
+	return sys5(__NR_mremap, page, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at) == (long)at;
+}
+
+static bool block_ready(uint32_t block)
+{
+	uint8_t seen = BLOCK_NONE;
+
+	if (__atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY)
+		return true;
+	if (__atomic_compare_exchange_n(&blocks[block], &seen, BLOCK_MAKING, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE)) {
+		seen = make_block(block) ? BLOCK_READY : BLOCK_FAILED;
+		__atomic_store_n(&blocks[block], seen, __ATOMIC_RELEASE);
+	}
+	while ((seen = __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE)) == BLOCK_MAKING)
+		sys0(__NR_sched_yield);
+	return seen == BLOCK_READY;
+}
+
+/* A block that another thread of the parent was making is to be made again. */
+void site_after_fork(void)
+{
+	for (uint32_t i = 0; i < SITE_BLOCKS; i++)
+		if (blocks[i] == BLOCK_MAKING)
+			blocks[i] = BLOCK_NONE;
+}
+
+static uint32_t hash(uint64_t ret)
+{
+	return ((uint32_t)ret * SITE_HASH_MULTIPLIER) >> (32 - SITE_HASH_BITS);
+}
+
+/* Slot 0 stays empty: it is where every lookup ends after a fork. */
+static uint32_t slot_after(uint32_t slot)
+{
+	slot = (slot + 1) & ((1u << SITE_HASH_BITS) - 1);
+	return slot ? slot : 1;
+}
+
+static uint64_t find(uint64_t ret)
+{
+	uint32_t slot = hash(ret) ? hash(ret) : 1;
+
+	for (int i = 0; i < PROBES; i++, slot = slot_after(slot)) {
+		uint64_t key = __atomic_load_n(&agent_table[slot].ret, __ATOMIC_ACQUIRE);
+
+		if (key == ret)
+			return agent_table[slot].stub;
+		if (!key)
+			return 0;
+	}
+	return 0;
+}
+
+static void insert(uint64_t ret, uint64_t stub)
+{
+	uint32_t slot = hash(ret) ? hash(ret) : 1;
+
+	for (int i = 0; i < PROBES; i++, slot = slot_after(slot)) {
+		uint64_t empty = 0;
+
+		if (!__atomic_compare_exchange_n(&agent_table[slot].ret, &empty, BUSY, false,
+						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		agent_table[slot].stub = stub;
+		__atomic_store_n(&agent_table[slot].ret, ret, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+uint8_t *site_stub(uint64_t ret, bool needs_code)
+{
+	uint64_t stub = find(ret);
+	uint32_t count, id;
+
+	if (stub)
+		return (uint8_t *)stub;
+	if (__atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED) >=
+	    SITE_BLOCKS * (SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK))
+		return 0;
+	count = __atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED);
+	id = site_id_of_count(count);
+	if (id >= SITE_IDS || (needs_code && !block_ready(id / SITE_BLOCK_IDS)))
+		return 0;
+	agent.image->sites[id] = ret;
+	stub = (uint64_t)agent.arena + (uint64_t)id * SITE_STUB_BYTES;
+	insert(ret, stub);
+	return (uint8_t *)stub;
+}
+
+static bool stubs_have_code(void)
+{
+	return agent.memory->tracer != MEMORY_FUNCTION;
+}
+
+uint64_t agent_entry(uint64_t ret, uint32_t id_word)
+{
+	uint64_t signals = signals_block();
+	uint64_t stub, function = record_id(id_word);
+
+	if (!agent_gate[0])
+		buffer_after_fork(agent_tls_block());
+	stub = (uint64_t)site_stub(ret, true);
+	signals_restore(signals);
+	if (!stub)
+		agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
+			      function);
+	return stub;
+}
+
+uint64_t agent_site(uint64_t ret)
+{
+	uint64_t signals = signals_block();
+	uint64_t stub = 0;
+
+	if (!agent_gate[0])
+		buffer_after_fork(agent_tls_block());
+	if (!in_arena(ret))
+		stub = (uint64_t)site_stub(ret, stubs_have_code());
+	signals_restore(signals);
+	return stub ? stub : (uint64_t)agent.arena;
+}

@@ -1,0 +1,161 @@
+/* State mode: what needs to know how deep a thread is or how long a call took. A stack of live
+ * calls, keyed by where their return addresses stood: an entry at or below the current stack
+ * pointer is dead (longjmp, exception). A mistake here can misnest a report; it cannot
+ * misdirect a return, which only the stub knows.
+ *
+ * Signals may come at any instruction: an entry is reserved before it is filled, so that a
+ * handler's calls stack above it, and top_sp is written last. */
+#include <linux/mman.h>
+#include <asm/unistd.h>
+
+#include "agent/agent.h"
+#include "agent/sys.h"
+
+#define STACK_BYTES (16u << 20)
+
+struct call_state {
+	uint64_t sp;       /* where the return address stood */
+	uint64_t tsc;      /* of the entry */
+	uint64_t function;
+	uint64_t pad;
+};
+
+static struct call_state *top_of(struct agent_tls *t)
+{
+	return (struct call_state *)t->stack;
+}
+
+/* stack_base's own entry is never used: it stands for "no live call". */
+static bool stack_ready(struct agent_tls *t)
+{
+	long at;
+	uint64_t signals;
+
+	if (t->stack)
+		return true;
+	signals = signals_block();
+	at = sys6(__NR_mmap, 0, STACK_BYTES, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at > 0) {
+		t->stack_base = (uint64_t)at;
+		t->stack = (uint64_t)at;
+	}
+	signals_restore(signals);
+	return at > 0;
+}
+
+static void drop(struct agent_tls *t)
+{
+	struct call_state *below = top_of(t) - 1;
+
+	t->stack = (uint64_t)below;
+	t->depth--;
+	t->top_sp = t->stack == t->stack_base ? 0 : below->sp;
+}
+
+static void push(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint64_t function)
+{
+	struct call_state *c = top_of(t) + 1;
+
+	t->stack = (uint64_t)c;
+	t->depth++;
+	c->sp = sp;
+	c->tsc = tsc;
+	c->function = function;
+	t->top_sp = sp;
+}
+
+static bool full(const struct agent_tls *t)
+{
+	return t->stack + 2 * sizeof(struct call_state) > t->stack_base + STACK_BYTES;
+}
+
+/* Is this call one to record, now that the dead are gone? */
+static bool wanted(struct agent_tls *t, uint32_t id_word)
+{
+	struct memory_header *m = agent.memory;
+
+	if (m->graph_functions && !t->depth && !(id_word & STATE_GRAPH_FUNCTION))
+		return false;
+	return !m->max_depth || t->depth < m->max_depth;
+}
+
+static uint8_t *stub_of(uint64_t ret)
+{
+	uint64_t signals = signals_block();
+	uint8_t *stub = site_stub(ret, true);
+
+	signals_restore(signals);
+	return stub;
+}
+
+static void check_fork(struct agent_tls *t)
+{
+	uint64_t signals;
+
+	if (agent_gate[0])
+		return;
+	signals = signals_block();
+	buffer_after_fork(t);
+	signals_restore(signals);
+}
+
+uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
+{
+	struct agent_tls *t = agent_tls_block();
+	uint64_t ret = *(uint64_t *)sp, tsc;
+	uint32_t id = record_id(id_word);
+	uint8_t *stub;
+
+	check_fork(t);
+	if (!stack_ready(t))
+		return 0;
+	if (in_arena(ret)) { /* a tail call shares its caller's place */
+		if (!agent.memory->thresh_ticks)
+			buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
+		return 0;
+	}
+	while (t->depth && t->top_sp <= sp)
+		drop(t);
+	if (!wanted(t, id_word) || full(t))
+		return 0;
+	stub = stub_of(ret);
+	if (!stub)
+		return 0;
+	tsc = read_tsc();
+	push(t, sp, tsc, id);
+	if (!agent.memory->thresh_ticks)
+		buffer_write(t, record_word(tsc, id, RECORD_ENTRY));
+	return (uint64_t)stub;
+}
+
+static void write_span(uint64_t now, uint64_t begin, uint64_t function, uint64_t site)
+{
+	uint64_t signals = signals_block();
+	struct agent_tls *t = agent_tls_block();
+	const uint64_t payload[2] = { function | site << 32, begin };
+	
+	buffer_prepare(t);
+	buffer_put(t, payload, 2, record_word(now, record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT));
+	signals_restore(signals);
+}
+
+/* sp: the caller's, after the return; the return address stood right below. */
+void agent_state_exit(uint64_t sp, uint32_t site)
+{
+	struct agent_tls *t = agent_tls_block();
+	uint64_t now = read_tsc(), limit = agent.memory->thresh_ticks;
+	struct call_state call = { 0 };
+
+	check_fork(t);
+	while (t->depth && t->top_sp < sp - 8)
+		drop(t);
+	if (t->depth && t->top_sp == sp - 8) {
+		call = *top_of(t);
+		drop(t);
+	}
+	if (!limit)
+		buffer_write(t, record_word(now, site, RECORD_EXIT));
+	else if (call.sp && now - call.tsc >= limit)
+		write_span(now, call.tsc, call.function, site);
+}

@@ -1,0 +1,159 @@
+#include "arch/x86_64/trampoline.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shared/memory.h"
+#include "shared/record.h"
+#include "shared/tls.h"
+
+enum field_kind {
+	F_GATE, F_TABLE, F_WORD, F_RSEQ, F_CPU, F_POS, F_LIMIT, F_BODY, F_ID, F_FUNCTION, F_TOP, F_DEPTH,
+	F_MAX, F_SLOW_RECORD, F_SLOW_RECORD2, F_SLOW_ENTRY, F_SLOW_SITE, F_STATE_ENTRY, F_ARENA,
+};
+
+/* A field of a template: its last byte is right before `end`. */
+struct field { enum field_kind kind; const uint8_t *end; };
+struct template { const uint8_t *begin, *end; struct field fields[16]; };
+
+#define LABEL(name) extern const uint8_t name[]
+LABEL(graph_begin); LABEL(graph_end); LABEL(graph_gate); LABEL(graph_table); LABEL(graph_word);
+LABEL(graph_rseq); LABEL(graph_cpu); LABEL(graph_pos); LABEL(graph_limit); LABEL(graph_body);
+LABEL(graph_record); LABEL(graph_body2); LABEL(graph_id); LABEL(graph_entry);
+LABEL(call_begin); LABEL(call_end); LABEL(call_gate); LABEL(call_table); LABEL(call_word);
+LABEL(call_arena); LABEL(call_function); LABEL(call_rseq); LABEL(call_cpu); LABEL(call_pos);
+LABEL(call_limit); LABEL(call_record); LABEL(call_site);
+LABEL(state_begin); LABEL(state_end); LABEL(state_top); LABEL(state_depth); LABEL(state_max);
+LABEL(state_body); LABEL(state_id); LABEL(state_entry);
+LABEL(inner_begin); LABEL(inner_end); LABEL(inner_top); LABEL(inner_depth); LABEL(inner_max);
+LABEL(inner_body); LABEL(inner_id); LABEL(inner_entry);
+
+#define CALL_TEMPLATE                                                                             \
+	{ call_begin, call_end,                                                                   \
+	  { { F_GATE, call_gate }, { F_TABLE, call_table }, { F_ARENA, call_arena },              \
+	    { F_FUNCTION, call_function }, { F_WORD, call_word }, { F_RSEQ, call_rseq },          \
+	    { F_CPU, call_cpu }, { F_POS, call_pos }, { F_LIMIT, call_limit },                    \
+	    { F_SLOW_RECORD2, call_record }, { F_SLOW_SITE, call_site } } }
+#define STATE_TEMPLATE(t)                                                                         \
+	{ t##_begin, t##_end,                                                                     \
+	  { { F_TOP, t##_top }, { F_DEPTH, t##_depth }, { F_MAX, t##_max }, { F_BODY, t##_body }, \
+	    { F_ID, t##_id }, { F_STATE_ENTRY, t##_entry } } }
+
+static const struct template templates[TRAMPOLINE_KINDS] = {
+	[TRAMPOLINE_GRAPH] = { graph_begin, graph_end,
+		{ { F_GATE, graph_gate }, { F_TABLE, graph_table }, { F_WORD, graph_word },
+		  { F_RSEQ, graph_rseq }, { F_CPU, graph_cpu }, { F_POS, graph_pos },
+		  { F_LIMIT, graph_limit }, { F_BODY, graph_body }, { F_SLOW_RECORD, graph_record },
+		  { F_BODY, graph_body2 }, { F_ID, graph_id }, { F_SLOW_ENTRY, graph_entry } } },
+	[TRAMPOLINE_CALL] = CALL_TEMPLATE,
+	[TRAMPOLINE_ENTRY_ONLY] = CALL_TEMPLATE,
+	[TRAMPOLINE_STATE] = STATE_TEMPLATE(state),
+	[TRAMPOLINE_INNER] = STATE_TEMPLATE(inner),
+};
+
+/* The low 24 bits of the record this kind of trampoline writes. */
+static uint32_t record_low(enum trampoline_kind kind, uint32_t id)
+{
+	switch (kind) {
+	case TRAMPOLINE_CALL:
+		return record_event_id(1, RECORD_EVENT_CALL) << 2;
+	case TRAMPOLINE_ENTRY_ONLY:
+		return record_event_id(1, RECORD_EVENT_ENTRY_ONLY) << 2;
+	default:
+		return id << 2 | RECORD_ENTRY;
+	}
+}
+
+static const size_t pool_offset[] = {
+	[F_SLOW_RECORD] = offsetof(struct trampoline_pool, slow_record),
+	[F_SLOW_RECORD2] = offsetof(struct trampoline_pool, slow_record2),
+	[F_SLOW_ENTRY] = offsetof(struct trampoline_pool, slow_entry),
+	[F_SLOW_SITE] = offsetof(struct trampoline_pool, slow_site),
+	[F_STATE_ENTRY] = offsetof(struct trampoline_pool, state_entry),
+	[F_ARENA] = offsetof(struct trampoline_pool, arena),
+};
+
+/* The address a rip-relative field means, or 0. */
+static uint64_t field_target(enum field_kind kind, const struct trampoline_env *env, uint64_t body)
+{
+	switch (kind) {
+	case F_GATE:
+		return env->gate;
+	case F_BODY:
+		return body;
+	case F_SLOW_RECORD: case F_SLOW_RECORD2: case F_SLOW_ENTRY: case F_SLOW_SITE:
+	case F_STATE_ENTRY: case F_ARENA:
+		return env->pool + pool_offset[kind];
+	default:
+		return 0;
+	}
+}
+
+static uint32_t field_value(enum field_kind kind, const struct trampoline_env *env,
+			    enum trampoline_kind trampoline, uint32_t id)
+{
+	switch (kind) {
+	case F_WORD:
+		return record_low(trampoline, id);
+	case F_ID:
+		return record_low(trampoline, id) | (trampoline == TRAMPOLINE_STATE ? STATE_GRAPH_FUNCTION : 0);
+	case F_FUNCTION:
+		return id;
+	case F_RSEQ:
+		return (uint32_t)env->rseq_cpu;
+	case F_MAX:
+		return env->max_depth ? env->max_depth : INT32_MAX;
+	case F_CPU:
+		return (uint32_t)(env->tls + TLS_CPU);
+	case F_LIMIT:
+		return (uint32_t)(env->tls + TLS_END);
+	case F_TOP:
+		return (uint32_t)(env->tls + TLS_TOP_SP);
+	case F_DEPTH:
+		return (uint32_t)(env->tls + TLS_DEPTH);
+	default:
+		return (uint32_t)(env->tls + TLS_POS);
+	}
+}
+
+static int put_rel32(uint8_t *field, uint64_t next, uint64_t target)
+{
+	int64_t delta = (int64_t)(target - next);
+	int32_t rel = (int32_t)delta;
+
+	if (rel != delta)
+		return -ERANGE;
+	memcpy(field, &rel, sizeof(rel));
+	return 0;
+}
+
+int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out)
+{
+	out[0] = 0xe9;
+	return put_rel32(out + 1, from + 5, to);
+}
+
+int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
+		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
+		    uint64_t from, uint64_t at, uint8_t *out)
+{
+	const struct template *t = &templates[kind];
+	size_t size = (size_t)(t->end - t->begin);
+	int body;
+
+	memcpy(out, t->begin, size);
+	for (const struct field *f = t->fields; f->end; f++) {
+		size_t end = (size_t)(f->end - t->begin);
+		uint64_t target = field_target(f->kind, env, at + size);
+		uint32_t value = field_value(f->kind, env, kind, id);
+
+		if (f->kind == F_TABLE)
+			memcpy(out + end - 8, &env->table, 8);
+		else if (!target)
+			memcpy(out + end - 4, &value, 4);
+		else if (put_rel32(out + end - 4, at + end, target) < 0)
+			return -ERANGE;
+	}
+	body = relocate_emit(recipe, original, vaddr, from, at + size, out + size);
+	return body < 0 ? body : (int)size + body;
+}

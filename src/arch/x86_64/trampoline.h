@@ -1,0 +1,42 @@
+/* Emits the code a hooked entry jumps to: template (trampoline.S), then the moved prologue. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arch/x86_64/relocate.h"
+
+enum trampoline_kind {
+	TRAMPOLINE_GRAPH,      /* entry and exit, by the call site's stub */
+	TRAMPOLINE_CALL,       /* function tracer: RECORD_EVENT_CALL */
+	TRAMPOLINE_ENTRY_ONLY, /* RECORD_EVENT_ENTRY_ONLY */
+	TRAMPOLINE_STATE,      /* entry and exit with depth, threshold; may begin a graph */
+	TRAMPOLINE_INNER,      /* the same, recorded only inside a graph function */
+	TRAMPOLINE_KINDS
+};
+
+/* What all trampolines of a process share. Addresses are the traced process's. */
+struct trampoline_env {
+	int32_t tls;           /* struct agent_tls, from the thread pointer */
+	int32_t rseq_cpu;      /* rseq's cpu_id, from the thread pointer; tls's own cpu field if there is none */
+	uint64_t table;        /* site hash table */
+	uint64_t gate;         /* gate page of the region */
+	uint64_t pool;         /* struct trampoline_pool of the region */
+	uint32_t max_depth;    /* 0 = none */
+};
+
+/* Stands once in each region of trampolines. */
+struct trampoline_pool {
+	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, arena;
+};
+
+#define TRAMPOLINE_MAX_BYTES (256 + RELOCATE_MAX_BYTES)
+
+/* Writes the trampoline of function `id` for runtime address `at`; the function (its patched
+ * bytes) is at runtime address `from`, file address `vaddr`. Bytes written, or -ERANGE when something
+ * is out of reach. `out` has TRAMPOLINE_MAX_BYTES bytes. */
+int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
+		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
+		    uint64_t from, uint64_t at, uint8_t *out);
+
+/* Writes `jmp rel32` (5 bytes). 0 or -ERANGE. */
+int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out);

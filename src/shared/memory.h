@@ -1,0 +1,163 @@
+/* The session memory: what the tracer and the traced processes share. It belongs to the
+ * tracer (a memfd), every process maps it where it likes, and it holds offsets and indices,
+ * never pointers. A traced program that dies leaves everything it recorded in it.
+ *
+ *   header | thread slots | sub-buffer descriptors | sub-buffers
+ *
+ * A sub-buffer's life: taken by a thread (from the free stack, else from the never used
+ * ones), zeroed, FILLING; FULL when the thread moves on; read and given back by the tracer.
+ * The free stack's head carries a tag against ABA; a process that dies between taking a
+ * sub-buffer and marking it leaks that one, empty, to the end of the session.
+ *
+ * Everything the agent writes is untrusted to the tracer: it checks every index it reads.
+ */
+#pragma once
+#include <stdint.h>
+
+#define MEMORY_MAGIC 0x65636172625f5f31ull
+#define MEMORY_VERSION 1
+#define MEMORY_BUFFER_BYTES 65536u
+#define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
+#define MEMORY_VOID_WORDS 64
+#define MEMORY_NONE 0xffffffffu
+
+enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
+/* In the id word a state trampoline passes: this function may begin a graph. */
+#define STATE_GRAPH_FUNCTION (1u << 24)
+
+enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
+
+struct memory_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t mode;            /* enum memory_mode */
+	uint32_t tracer;          /* enum memory_tracer */
+	uint32_t max_depth;       /* 0 = none. Only MEMORY_GRAPH_STATE looks at these two */
+	uint64_t thresh_ticks;
+	uint32_t graph_functions; /* 1: only inside functions marked TRAMPOLINE_GRAPH */
+	uint32_t quota;           /* sub-buffers a thread may hold */
+	uint32_t threads_max, buffers_max;
+	uint64_t threads_at, descs_at, buffers_at, size; /* byte offsets */
+
+	_Alignas(64) uint64_t free_head; /* tag << 32 | index; index MEMORY_NONE = empty */
+	uint32_t buffers_used;    /* indices below were taken once */
+	uint32_t free_futex;      /* counts sub-buffers given back, for threads that wait */
+	uint32_t free_waiters;
+
+	_Alignas(64) uint32_t threads_used;
+	uint32_t full_futex;      /* counts sub-buffers that became FULL, for the tracer */
+	uint32_t tracer_waits;
+	uint32_t stopped;         /* nothing more is to be recorded, and that is no loss */
+	uint64_t lost_threadless; /* records of threads that got no slot */
+
+	_Alignas(64) uint64_t heartbeat; /* the tracer lives as long as it moves */
+};
+
+struct memory_thread {
+	uint32_t pid, tid;
+	uint32_t image;
+	uint32_t ready;           /* 1 once the fields above hold */
+	char comm[16];
+	uint64_t tsc;
+	uint64_t lost;            /* records lost for good, over the whole life */
+	uint64_t lost_reported;   /* of those, told in a descriptor's `lost` */
+	uint32_t seq;             /* of the next sub-buffer */
+	uint32_t held;            /* sub-buffers FILLING or FULL: +1 by the thread, -1 by the tracer */
+	uint32_t oldest, newest;  /* overwrite mode: this thread's ring */
+	uint32_t in_void;         /* records go to `nowhere` at the moment */
+	uint32_t pad;
+	/* Where records go that find no room: counted when it is full, and by the tracer at the end. */
+	uint64_t nowhere[MEMORY_VOID_WORDS];
+};
+
+enum memory_state { MEMORY_FREE, MEMORY_FILLING, MEMORY_FULL };
+
+struct memory_desc {
+	uint32_t state;           /* enum memory_state */
+	uint32_t thread;          /* slot index */
+	uint32_t seq;             /* 0, 1, 2 ... within the thread */
+	uint32_t used;            /* bytes, when FULL */
+	uint64_t tsc;             /* full TSC, just before its first record */
+	uint32_t cpu;             /* of its first record */
+	uint32_t next;            /* free stack; overwrite mode: next younger of the thread */
+	uint64_t lost;            /* records of this thread lost just before it */
+	uint32_t payload_words;   /* words that are no record of their own */
+	uint32_t dirty;           /* was used before: must be zeroed */
+};
+
+/* --- the image memory: one for each program image (exec), shared with its forks --------
+ *
+ * Call sites have ids that are also their stubs' places: the stub arena is made of 64 KiB
+ * blocks, the first page of each is a page of the site table below (return addresses), the
+ * other 60 KiB hold 128-byte stubs. id = block << 9 | (offset in block >> 7); ids whose low nine bits are
+ * below 32 do not exist (they would be the table's page). */
+#define SITE_BLOCK_BYTES 65536u
+#define SITE_STUB_BYTES 128u
+#define SITE_BLOCK_IDS 512u
+#define SITE_FIRST_IN_BLOCK 32u
+#define SITE_BLOCKS 512u
+#define SITE_IDS (SITE_BLOCKS * SITE_BLOCK_IDS)
+#define SITE_ARENA_BYTES (SITE_BLOCKS * SITE_BLOCK_BYTES)
+
+#define SITE_HASH_BITS 18
+#define SITE_HASH_MULTIPLIER 0x9E3779B1u
+
+struct image_memory {
+	uint32_t next_site;       /* counter, not an id: see site_id_of_count */
+	uint32_t pad[1023];
+	uint64_t sites[SITE_IDS]; /* return addresses by site id */
+};
+
+static inline uint32_t site_id_of_count(uint32_t n)
+{
+	const uint32_t per_block = SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK;
+
+	return n / per_block * SITE_BLOCK_IDS + SITE_FIRST_IN_BLOCK + n % per_block;
+}
+
+/* --- what is said over the socket when a program image starts --------------------------- */
+#define PROTOCOL_VERSION 1
+
+enum protocol_request { PROTOCOL_HELLO = 1, PROTOCOL_DONE, PROTOCOL_DLOPEN };
+
+struct protocol_hello {
+	uint32_t request, version;
+	uint32_t image;           /* PROTOCOL_DLOPEN: the image it has; else MEMORY_NONE */
+	uint32_t pad;
+	int64_t tls;              /* of struct agent_tls from the thread pointer */
+	int64_t rseq_cpu;         /* of rseq's cpu_id from the thread pointer; 0 = none */
+	uint64_t table;           /* struct site_entry[1 << SITE_HASH_BITS] */
+	uint64_t arena;
+	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry; /* agent/entry.S */
+};
+
+struct protocol_welcome {
+	uint32_t trace;           /* 0: go on without us */
+	uint32_t image;
+	uint32_t n_regions, n_patches, n_texts, pad;
+	uint64_t memory_size, image_size, code_size; /* of the three descriptors that come along */
+	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
+};
+
+struct protocol_done {
+	uint32_t request, applied;
+};
+
+/* A stretch of the code memory to map at `address`: [a page of data: the gate][code]. */
+struct patch_region {
+	uint64_t address, bytes, offset; /* code: PROT_READ|PROT_EXEC */
+	uint64_t gate;            /* address of its gate page: zeroed by a fork */
+	uint32_t mapped, pad;     /* set by the agent */
+};
+
+/* An executable mapping that has patches. */
+struct patch_text { uint64_t address, bytes; };
+
+struct patch {
+	uint64_t address;
+	uint32_t function;        /* id */
+	uint8_t length, status;   /* enum patch_status, set by the agent */
+	uint16_t region;
+	uint8_t bytes[8], expected[8];
+};
+enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED };

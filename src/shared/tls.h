@@ -1,0 +1,26 @@
+/* The agent's thread-local block, at a fixed distance from the thread pointer. All zero
+ * means "this thread has not recorded yet": pos >= end sends its first record the slow way. */
+#pragma once
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+struct agent_tls {
+	uint64_t pos;       /* where the next record goes; reserved by one unlocked xadd */
+	uint64_t end;       /* of the sub-buffer */
+	uint32_t cpu;       /* as last recorded, compared with rseq's */
+	uint32_t depth;     /* state mode: live recorded calls */
+	uint64_t top_sp;    /* state mode: where the innermost live call's return address stood; 0 = none */
+	uint64_t thread;    /* struct memory_thread, in this process */
+	uint64_t stack;     /* state mode: struct call_state of the innermost call */
+	uint64_t stack_base;
+	uint32_t buffer;    /* index of the sub-buffer, MEMORY_NONE in the void */
+	uint32_t known;     /* 1: the fields above are set */
+};
+_Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 bytes");
+#endif
+
+#define TLS_POS 0
+#define TLS_END 8
+#define TLS_CPU 16
+#define TLS_DEPTH 20
+#define TLS_TOP_SP 24
