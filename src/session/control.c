@@ -1,0 +1,309 @@
+#include "session/control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define REPLY_MS 10000 /* an agent that is silent for so long is given up */
+
+struct control {
+	struct control_request req;
+	pthread_t thread;
+	int listener, stop;
+	char dir[80], path[108];
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	VEC(struct image_news) news;  /* not handed over yet */
+	uint32_t images, handed;
+	bool first_done;
+	struct err first_err;
+	pid_t first_pid;
+	struct image_count count;
+};
+
+/* --- the socket -------------------------------------------------------------------------- */
+
+static int make_dir(struct control *c, struct err *err)
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (!base || strlen(base) > 50 || stat(base, &st) < 0 || !S_ISDIR(st.st_mode) || access(base, W_OK) < 0)
+		base = "/tmp";
+	snprintf(c->dir, sizeof(c->dir), "%s/brace-XXXXXX", base);
+	if (!mkdtemp(c->dir)) /* mode 0700 */
+		return err_set(err, errno, "cannot make a directory in %s: %s", base, strerror(errno));
+	snprintf(c->path, sizeof(c->path), "%s/agent", c->dir);
+	return 0;
+}
+
+static int make_socket(struct control *c, struct err *err)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", c->path);
+	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(c->listener, 64) < 0)
+		return err_set(err, errno, "cannot make the socket %s: %s", c->path, strerror(errno));
+	c->stop = eventfd(0, EFD_CLOEXEC);
+	if (c->stop < 0)
+		return err_set(err, errno, "cannot make an eventfd: %s", strerror(errno));
+	return 0;
+}
+
+/* Who calls: the kernel's word, not the caller's. Only our own user (or root). */
+static bool check_peer(int fd, pid_t *pid)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0)
+		return false;
+	*pid = who.pid;
+	return who.uid == geteuid() || who.uid == 0;
+}
+
+static bool hear(int fd, void *out, size_t n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, REPLY_MS) == 1 && recv(fd, out, n, 0) == (ssize_t)n;
+}
+
+static bool send_welcome(int fd, const struct protocol_welcome *w, const int fds[3])
+{
+	struct iovec iov = { (void *)w, sizeof(*w) };
+	union { struct cmsghdr h; char bytes[CMSG_SPACE(3 * sizeof(int))]; } control = { 0 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(3 * sizeof(int));
+	memcpy(CMSG_DATA(h), fds, 3 * sizeof(int));
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(*w);
+}
+
+/* --- one image --------------------------------------------------------------------------- */
+
+static void publish(struct control *c, struct image *im, pid_t pid)
+{
+	pthread_mutex_lock(&c->lock);
+	*vec_add(&c->news) = im->news;
+	if (!c->first_done)
+		c->first_pid = pid;
+	if (pid == c->first_pid)
+		c->count = im->count;
+	c->first_done = true;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void fail_first(struct control *c, const struct err *err)
+{
+	pthread_mutex_lock(&c->lock);
+	if (!c->first_done)
+		c->first_err = *err;
+	c->first_done = true;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static int check_selected(struct control *c, const struct image *im, struct err *err)
+{
+	if (im->selected || c->first_done)
+		return 0;
+	return err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
+		       im->news.about.exe);
+}
+
+static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_hello *hello, struct image *im,
+		  struct err *err)
+{
+	const struct image_request req = {
+		.index = c->images, .pid = pid, .hello = hello, .settings = c->req.settings,
+		.agent_path = c->req.agent_path, .tracer = c->req.tracer,
+	};
+	struct protocol_done done = { 0 };
+	int r = image_prepare(&req, im, err);
+
+	if (r == 0)
+		r = check_selected(c, im, err);
+	if (r < 0)
+		return r;
+	im->welcome.memory_size = c->req.memory->size;
+	if (!send_welcome(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
+		return err_set(err, EPIPE, "%s ended before it could be hooked", im->news.about.exe);
+	hear(fd, &done, sizeof(done)); /* or it died: what was patched until then stands in the patches */
+	image_settle(im);
+	return 0;
+}
+
+static void serve(struct control *c, int fd)
+{
+	struct protocol_hello hello;
+	struct image im = { .image_fd = -1, .code_fd = -1 };
+	struct err err = { 0 };
+	pid_t pid;
+
+	if (!check_peer(fd, &pid) || !hear(fd, &hello, sizeof(hello)) || hello.request != PROTOCOL_HELLO)
+		return;
+	if (hello.version != PROTOCOL_VERSION) {
+		err_set(&err, EPROTO, "%s is of another version of brace", c->req.agent_path);
+		fail_first(c, &err);
+		return;
+	}
+	if (set_up(c, fd, pid, &hello, &im, &err) < 0) {
+		fail_first(c, &err);
+	} else {
+		c->images++;
+		publish(c, &im, pid);
+	}
+	image_close(&im);
+}
+
+static void *run(void *context)
+{
+	struct control *c = context;
+	struct pollfd p[2] = { { .fd = c->listener, .events = POLLIN }, { .fd = c->stop, .events = POLLIN } };
+
+	for (;;) {
+		int fd;
+
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return NULL;
+		if (p[1].revents)
+			return NULL;
+		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0)
+			continue;
+		serve(c, fd);
+		close(fd);
+	}
+}
+
+/* --- for the session --------------------------------------------------------------------- */
+
+int control_start(const struct control_request *req, struct control **out, struct err *err)
+{
+	struct control *c = mem_zalloc(sizeof(*c));
+	int r;
+
+	c->req = *req;
+	c->listener = c->stop = -1;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	r = make_dir(c, err);
+	if (r == 0)
+		r = make_socket(c, err);
+	if (r == 0 && (errno = pthread_create(&c->thread, NULL, run, c)) != 0)
+		r = err_set(err, errno, "cannot start a thread: %s", strerror(errno));
+	if (r < 0) {
+		c->thread = 0;
+		control_stop(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+const char *control_socket(const struct control *c)
+{
+	return c->path;
+}
+
+void control_stop(struct control *c)
+{
+	const uint64_t one = 1;
+
+	if (!c)
+		return;
+	if (c->thread && write(c->stop, &one, sizeof(one)) == sizeof(one))
+		pthread_join(c->thread, NULL);
+	if (c->listener >= 0)
+		close(c->listener);
+	if (c->stop >= 0)
+		close(c->stop);
+	if (c->path[0])
+		unlink(c->path);
+	if (c->dir[0])
+		rmdir(c->dir);
+	vec_free(&c->news);
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->changed);
+	free(c);
+}
+
+bool control_next_news(struct control *c, struct image_news *out)
+{
+	bool any;
+
+	pthread_mutex_lock(&c->lock);
+	any = c->handed < c->news.n;
+	if (any)
+		*out = c->news.at[c->handed++];
+	pthread_mutex_unlock(&c->lock);
+	return any;
+}
+
+static void soon(struct timespec *until, long ms)
+{
+	clock_gettime(CLOCK_REALTIME, until);
+	until->tv_nsec += ms % 1000 * 1000000;
+	until->tv_sec += ms / 1000 + until->tv_nsec / 1000000000;
+	until->tv_nsec %= 1000000000;
+}
+
+bool control_wait_news(struct control *c, uint32_t index)
+{
+	struct timespec until;
+	bool there;
+
+	soon(&until, REPLY_MS);
+	pthread_mutex_lock(&c->lock);
+	while (c->news.n <= index && pthread_cond_timedwait(&c->changed, &c->lock, &until) != ETIMEDOUT)
+		;
+	there = c->news.n > index;
+	pthread_mutex_unlock(&c->lock);
+	return there;
+}
+
+int control_wait_first(struct control *c, bool (*alive)(void *), void *context, struct err *err)
+{
+	struct timespec until;
+	int r = 0;
+
+	pthread_mutex_lock(&c->lock);
+	while (!c->first_done) {
+		soon(&until, 10);
+		if (pthread_cond_timedwait(&c->changed, &c->lock, &until) == ETIMEDOUT && !c->first_done &&
+		    !alive(context)) {
+			r = err_set(err, ECHILD, "the program ended before the agent could start in it");
+			break;
+		}
+	}
+	if (r == 0 && c->first_err.code) {
+		*err = c->first_err;
+		r = -err->code;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}
+
+void control_count(struct control *c, struct image_count *out)
+{
+	pthread_mutex_lock(&c->lock);
+	*out = c->count;
+	pthread_mutex_unlock(&c->lock);
+}

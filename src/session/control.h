@@ -1,0 +1,34 @@
+/* The session's door: traced programs come here, once for each exec, to be told what to do. Runs
+ * in a thread of its own so that planning never holds up the draining of buffers. */
+#pragma once
+#include "session/image.h"
+#include "session/session.h"
+#include "session/shared_memory.h"
+
+struct control;
+
+struct control_request {
+	const struct settings *settings;
+	const char *agent_path;
+	const struct shared_memory *memory;
+	enum memory_tracer tracer;
+};
+
+/* Makes the socket, in a private directory, and the thread. */
+int control_start(const struct control_request *req, struct control **out, struct err *err);
+const char *control_socket(const struct control *c);
+/* Ends the thread, removes the socket. */
+void control_stop(struct control *c);
+
+/* The next image's news, in order of image; false if there is none (yet). The caller owns it. */
+bool control_next_news(struct control *c, struct image_news *out);
+
+/* Waits until the news of image `index` can be had; false if that takes more than seconds. */
+bool control_wait_news(struct control *c, uint32_t index);
+
+/* Waits until the first image is set up (0), its set-up failed (-errno, *err), or `alive` says
+ * that the program has gone. */
+int control_wait_first(struct control *c, bool (*alive)(void *), void *context, struct err *err);
+
+/* Hook counts of the launched program's newest image. */
+void control_count(struct control *c, struct image_count *out);

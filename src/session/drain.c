@@ -1,0 +1,333 @@
+#include "session/drain.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "session/clock.h"
+#include "shared/record.h"
+
+/* How many passes a FULL sub-buffer may have a hole (a writer interrupted between reserving a
+ * slot and filling it) before the hole is called lost. Its owner may still store there, so such a
+ * sub-buffer is not given back before the thread ends. */
+#define HOLE_PASSES 500
+
+/* What the tracer knows of each sub-buffer; the descriptor is the traced program's to spoil. */
+struct place {
+	uint32_t taken;      /* bytes already taken */
+	uint32_t hole_passes;
+	uint64_t near_tsc;   /* of the next record to be taken; 0 = the descriptor's */
+	uint16_t cpu;
+	bool quarantined;    /* all taken, waiting for its thread to end */
+};
+
+struct drain {
+	struct shared_memory *memory;
+	struct place *places;
+	uint32_t *expected;  /* by thread slot: seq of the next sub-buffer to take */
+	VEC(uint32_t) order; /* of one pass */
+};
+
+struct drain *drain_new(struct shared_memory *memory)
+{
+	struct drain *d = mem_zalloc(sizeof(*d));
+
+	d->memory = memory;
+	d->places = mem_zalloc(memory->buffers_max * sizeof(d->places[0]));
+	d->expected = mem_zalloc(memory->threads_max * sizeof(d->expected[0]));
+	return d;
+}
+
+void drain_free(struct drain *d)
+{
+	if (!d)
+		return;
+	free(d->places);
+	free(d->expected);
+	vec_free(&d->order);
+	free(d);
+}
+
+struct scan {
+	size_t n;        /* words of whole records */
+	size_t holes;    /* slots reserved and never filled, before the last record */
+	uint64_t calls, records;
+	uint16_t cpu;    /* at the end */
+};
+
+static bool is_call_event(uint64_t word)
+{
+	enum record_event type = record_type(word);
+
+	return type == RECORD_EVENT_CALL || type == RECORD_EVENT_SPAN || type == RECORD_EVENT_ENTRY_ONLY;
+}
+
+static void count_event(struct scan *s, const uint64_t *word)
+{
+	if (record_type(*word) == RECORD_EVENT_CPU)
+		s->cpu = (uint16_t)word[1];
+	else if (is_call_event(*word))
+		s->calls++, s->records++;
+}
+
+/* Walks the records of words[0..n). With stop_at_hole, ends before the first empty slot. */
+static struct scan scan_words(const uint64_t *words, size_t n, uint16_t cpu, bool stop_at_hole)
+{
+	struct scan s = { .cpu = cpu };
+	size_t i = 0, empty = 0;
+
+	while (i < n) {
+		uint64_t word = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
+		unsigned payload = record_payload(word);
+
+		if (!word) {
+			if (stop_at_hole)
+				break;
+			empty++;
+			i++;
+			continue;
+		}
+		if (i + 1 + payload > n)
+			break;
+		if (record_kind(word) == RECORD_EVENT) {
+			count_event(&s, &words[i]);
+		} else {
+			s.records++;
+			s.calls += record_kind(word) != RECORD_EXIT;
+		}
+		i += 1 + payload;
+		s.n = i;
+		s.holes += empty;
+		empty = 0;
+	}
+	return s;
+}
+
+/* Copies the records of a sub-buffer with holes without them. */
+static size_t squeeze(const uint64_t *words, size_t n, uint64_t *out)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n;) {
+		unsigned len = 1 + record_payload(words[i]);
+
+		if (words[i]) {
+			memcpy(out + kept, words + i, len * 8);
+			kept += len;
+		}
+		i += len;
+	}
+	return kept;
+}
+
+static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *sink, void *context,
+		struct err *err)
+{
+	struct memory_desc *desc = &d->memory->descs[i];
+	struct place *p = &d->places[i];
+	const uint64_t *words = shared_memory_words(d->memory, i) + p->taken / 8;
+	uint64_t squeezed[MEMORY_BUFFER_WORDS];
+	struct drain_run run = {
+		.slot = desc->thread, .words = words, .n = s->n, .calls = s->calls, .records = s->records,
+		.cpu = p->taken ? p->cpu : (uint16_t)desc->cpu,
+		.near_tsc = p->near_tsc ? p->near_tsc : desc->tsc,
+		.lost = (p->taken ? 0 : desc->lost) + s->holes,
+	};
+
+	if (s->holes) {
+		run.n = squeeze(words, s->n, squeezed);
+		run.words = squeezed;
+	}
+	p->taken += (uint32_t)s->n * 8;
+	p->cpu = s->cpu;
+	return sink(context, &run, err);
+}
+
+static bool thread_lives(const struct shared_memory *m, uint32_t slot)
+{
+	const struct memory_thread *t = &m->threads[slot];
+
+	return syscall(SYS_tgkill, t->pid, t->tid, 0) == 0 || errno == EPERM;
+}
+
+static void give_back(struct drain *d, uint32_t i)
+{
+	d->places[i] = (struct place){ 0 };
+	shared_memory_give_back(d->memory, i);
+}
+
+/* A FULL sub-buffer. 1 if something was emitted, 0 if not yet, -errno. */
+static int take_full(struct drain *d, uint32_t i, bool last, drain_sink *sink, void *context, struct err *err)
+{
+	struct memory_desc *desc = &d->memory->descs[i];
+	struct place *p = &d->places[i];
+	size_t used = desc->used < MEMORY_BUFFER_BYTES ? desc->used : MEMORY_BUFFER_BYTES;
+	uint16_t cpu = p->taken ? p->cpu : (uint16_t)desc->cpu;
+	struct scan s;
+	int r;
+
+	if (used < p->taken)
+		used = p->taken;
+	s = scan_words(shared_memory_words(d->memory, i) + p->taken / 8, (used - p->taken) / 8, cpu, false);
+	if (p->taken + s.n * 8 < used)
+		s.holes += (used - p->taken) / 8 - s.n;
+	if (s.holes && !last && p->hole_passes++ < HOLE_PASSES && thread_lives(d->memory, desc->thread))
+		return 0;
+	r = emit(d, i, &s, sink, context, err);
+	if (desc->thread < d->memory->threads_max)
+		d->expected[desc->thread] = desc->seq + 1;
+	if (s.holes && !last)
+		p->quarantined = true;
+	else
+		give_back(d, i);
+	return r < 0 ? r : 1;
+}
+
+static int take_partial(struct drain *d, uint32_t i, uint64_t now, drain_sink *sink, void *context,
+			struct err *err)
+{
+	struct place *p = &d->places[i];
+	uint16_t cpu = p->taken ? p->cpu : (uint16_t)d->memory->descs[i].cpu;
+	struct scan s = scan_words(shared_memory_words(d->memory, i) + p->taken / 8,
+				   (MEMORY_BUFFER_BYTES - p->taken) / 8, cpu, true);
+	int r = 0;
+
+	if (s.n)
+		r = emit(d, i, &s, sink, context, err);
+	if (p->taken)
+		p->near_tsc = now; /* what comes next is younger: an idle thread's stamps stay clear */
+	return r < 0 ? r : s.n > 0;
+}
+
+static const struct memory_desc *order_descs;
+
+static int by_thread_and_seq(const void *a, const void *b)
+{
+	const struct memory_desc *x = &order_descs[*(const uint32_t *)a], *y = &order_descs[*(const uint32_t *)b];
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static void collect(struct drain *d, bool partial)
+{
+	uint32_t used = shared_memory_used(d->memory);
+
+	d->order.n = 0;
+	for (uint32_t i = 0; i < used; i++) {
+		const struct memory_desc *desc = &d->memory->descs[i];
+		uint32_t state = __atomic_load_n(&desc->state, __ATOMIC_ACQUIRE);
+
+		if (desc->thread >= d->memory->threads_max || d->places[i].quarantined)
+			continue;
+		if (state == MEMORY_FULL || (partial && state == MEMORY_FILLING))
+			*vec_add(&d->order) = i;
+	}
+	order_descs = d->memory->descs;
+	if (d->order.n)
+		qsort(d->order.at, d->order.n, sizeof(d->order.at[0]), by_thread_and_seq);
+}
+
+static void release_quarantined(struct drain *d)
+{
+	uint32_t used = shared_memory_used(d->memory);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (d->places[i].quarantined && !thread_lives(d->memory, d->memory->descs[i].thread))
+			give_back(d, i);
+}
+
+/* What a writer that is no more would have noted: where its last whole record ends. */
+static void close_for_writer(struct drain *d, uint32_t i)
+{
+	uint64_t *words = shared_memory_words(d->memory, i);
+
+	d->memory->descs[i].used = (uint32_t)scan_words(words, MEMORY_BUFFER_WORDS, 0, false).n * 8;
+}
+
+/* Sub-buffers of threads that ended would otherwise stay with them to the end of the session. */
+static void reap_dead(struct drain *d)
+{
+	uint32_t used = shared_memory_used(d->memory);
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct memory_desc *desc = &d->memory->descs[i];
+
+		if (__atomic_load_n(&desc->state, __ATOMIC_ACQUIRE) != MEMORY_FILLING ||
+		    desc->thread >= d->memory->threads_max || thread_lives(d->memory, desc->thread))
+			continue;
+		close_for_writer(d, i);
+		__atomic_store_n(&desc->state, MEMORY_FULL, __ATOMIC_RELEASE);
+	}
+}
+
+static bool is_scarce(const struct drain *d)
+{
+	uint32_t used = shared_memory_used(d->memory);
+
+	return used > d->memory->buffers_max / 2 &&
+	       (uint32_t)__atomic_load_n(&d->memory->header->free_head, __ATOMIC_RELAXED) == MEMORY_NONE;
+}
+
+int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err)
+{
+	uint64_t now = clock_tsc();
+	int taken = 0, r;
+
+	if (is_scarce(d) && d->memory->header->mode != MEMORY_OVERWRITE) {
+		reap_dead(d);
+		release_quarantined(d);
+	}
+	collect(d, partial);
+	for (size_t k = 0; k < d->order.n; k++) {
+		uint32_t i = d->order.at[k];
+		const struct memory_desc *desc = &d->memory->descs[i];
+
+		if (desc->seq != d->expected[desc->thread])
+			continue; /* its predecessor became FULL after we looked */
+		if (__atomic_load_n(&desc->state, __ATOMIC_ACQUIRE) == MEMORY_FULL)
+			r = take_full(d, i, false, sink, context, err);
+		else
+			r = take_partial(d, i, now, sink, context, err);
+		if (r < 0)
+			return r;
+		taken += r;
+		shared_memory_wake_writers(d->memory);
+	}
+	return taken;
+}
+
+static uint64_t count_nowhere(const struct memory_thread *t)
+{
+	struct scan s = scan_words(t->nowhere, MEMORY_VOID_WORDS, 0, false);
+
+	return t->in_void ? s.records : 0;
+}
+
+int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
+{
+	int taken = 0, r;
+
+	collect(d, true);
+	for (size_t k = 0; k < d->order.n; k++) {
+		struct memory_desc *desc = &d->memory->descs[d->order.at[k]];
+
+		if (desc->state == MEMORY_FILLING)
+			close_for_writer(d, d->order.at[k]);
+		r = take_full(d, d->order.at[k], true, sink, context, err);
+		if (r < 0)
+			return r;
+		taken += r;
+	}
+	for (uint32_t i = 0; i < shared_memory_threads(d->memory); i++) {
+		const struct memory_thread *t = &d->memory->threads[i];
+
+		*lost += t->lost - t->lost_reported + count_nowhere(t);
+	}
+	*lost += __atomic_load_n(&d->memory->header->lost_threadless, __ATOMIC_RELAXED);
+	return taken;
+}

@@ -1,0 +1,143 @@
+#include "session/image.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "session/clock.h"
+#include "session/maps.h"
+#include "session/modules.h"
+#include "session/patches.h"
+#include "session/shared_memory.h"
+
+static char *read_cmdline(pid_t pid)
+{
+	char name[64], text[4096];
+	size_t n;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", (int)pid);
+	f = fopen(name, "re");
+	if (!f)
+		return mem_strdup("");
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	while (n && !text[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return mem_strndup(text, n);
+}
+
+static char *read_exe(pid_t pid)
+{
+	char name[64], path[4096];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
+	n = readlink(name, path, sizeof(path));
+	return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("");
+}
+
+static int make_image_memory(struct image *im, struct err *err)
+{
+	void *at;
+
+	im->image_fd = memory_file("brace-image", sizeof(struct image_memory), false, &at, err);
+	if (im->image_fd < 0)
+		return im->image_fd;
+	im->news.memory = at;
+	im->welcome.image_size = sizeof(struct image_memory);
+	return 0;
+}
+
+static void count_function(struct image_count *c, const struct trace_function *f)
+{
+	c->functions++;
+	c->hooked += f->hook != HOOK_NONE;
+	if (f->hook != HOOK_NONE)
+		c->by_kind[f->hook]++;
+	else
+		c->by_reason[f->reason]++;
+}
+
+static void count_all(struct image *im)
+{
+	im->count = (struct image_count){ 0 };
+	for (size_t i = 0; i < im->news.modules.n; i++) {
+		const struct trace_module *m = &im->news.modules.at[i];
+
+		for (size_t k = 0; k < m->functions.n; k++)
+			count_function(&im->count, &m->functions.at[k]);
+	}
+}
+
+int image_prepare(const struct image_request *req, struct image *out, struct err *err)
+{
+	struct modules modules = { 0 };
+	struct maps maps;
+	int r;
+
+	memset(out, 0, sizeof(*out));
+	out->image_fd = out->code_fd = -1;
+	out->news.image = req->index;
+	out->news.about = (struct trace_image){ .pid = (uint32_t)req->pid, .tsc = clock_tsc(),
+						.exe = read_exe(req->pid), .cmdline = read_cmdline(req->pid) };
+	r = maps_read(req->pid, &maps, err);
+	if (r < 0)
+		return r;
+	modules_find(&maps, out->news.about.exe, req->agent_path, req->settings, &modules);
+	out->selected = modules_select(&modules, req->settings);
+	r = make_image_memory(out, err);
+	if (r == 0)
+		r = patches_make(req, &modules, &maps, out, err);
+	if (r == 0)
+		modules_describe(&modules, req->index, &out->news);
+	count_all(out);
+	out->welcome.trace = 1;
+	out->welcome.image = req->index;
+	modules_free(&modules);
+	maps_free(&maps);
+	return r;
+}
+
+static struct trace_function *function_of_id(struct image *im, uint32_t id)
+{
+	for (size_t i = 0; i < im->news.modules.n; i++) {
+		struct trace_module *m = &im->news.modules.at[i];
+
+		if (id >= m->first_id && id - m->first_id < m->functions.n)
+			return &m->functions.at[id - m->first_id];
+	}
+	return NULL;
+}
+
+void image_settle(struct image *im)
+{
+	for (uint32_t i = 0; i < im->welcome.n_patches; i++) {
+		const struct patch *p = &im->patches[i];
+		struct trace_function *f = function_of_id(im, p->function);
+
+		if (!f || p->status == PATCH_APPLIED)
+			continue;
+		f->hook = HOOK_NONE;
+		f->reason = p->status == PATCH_CHANGED ? REASON_CHANGED : REASON_NO_ROOM;
+	}
+	count_all(im);
+}
+
+void image_close(struct image *im)
+{
+	if (im->code)
+		munmap(im->code, im->welcome.code_size);
+	if (im->code_fd >= 0)
+		close(im->code_fd);
+	if (im->image_fd >= 0)
+		close(im->image_fd);
+	im->code = NULL;
+	im->code_fd = im->image_fd = -1;
+}

@@ -1,0 +1,48 @@
+/* One program image brought under trace: which functions are selected, the trampolines and
+ * patches for exactly this address space, and what the trace must know of it. */
+#pragma once
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "model/settings.h"
+#include "shared/memory.h"
+#include "source/trace_info.h"
+
+/* What one image hands over, once, to the thread that owns the trace_info. */
+struct image_news {
+	uint32_t image;
+	struct trace_image about;
+	VEC(struct trace_module) modules;
+	const struct image_memory *memory; /* its sites; mapped as long as the session lives */
+};
+
+struct image_count {
+	uint32_t functions, hooked;
+	uint32_t by_kind[16], by_reason[32];
+};
+
+struct image {
+	struct image_news news;
+	struct image_count count;
+	uint32_t selected;        /* functions the filters let through */
+	struct protocol_welcome welcome;
+	int image_fd, code_fd;    /* image_close */
+	void *code;               /* the code memory, mapped */
+	struct patch *patches;
+	struct patch_region *regions;
+};
+
+struct image_request {
+	uint32_t index;           /* of the image in the session */
+	pid_t pid;
+	const struct protocol_hello *hello;
+	const struct settings *settings;
+	const char *agent_path;   /* not traced itself */
+	enum memory_tracer tracer;
+};
+
+/* Plans everything; nothing in the process has changed yet. */
+int image_prepare(const struct image_request *req, struct image *out, struct err *err);
+/* After the agent is done: which patches did not go in. */
+void image_settle(struct image *im);
+void image_close(struct image *im); /* all but the news */

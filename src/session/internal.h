@@ -1,0 +1,37 @@
+/* A session's own state, shared by its recording (session.c) and its live stream (live.c). */
+#pragma once
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#include "session/drain.h"
+#include "session/image.h"
+#include "session/session.h"
+#include "session/shared_memory.h"
+
+struct control;
+struct store_writer;
+
+struct session {
+	char *agent_path;
+	struct shared_memory memory;
+	struct control *control;
+	struct drain *drain;
+	struct store_writer *store;      /* NULL: live only */
+	struct trace_info *info;
+	VEC(const struct image_memory *) image_memory; /* by image */
+	VEC(uint32_t) slots;             /* thread slot -> index in info->threads */
+	struct trace_total total;
+	pid_t pid;
+	int status;
+	bool ended, stopped;
+	uint64_t started_tsc, ready_tsc, ended_tsc;
+};
+
+bool session_reap(struct session *s);   /* has the program ended? */
+bool session_over(struct session *s);   /* it, and its traced children? */
+void session_beat(struct session *s);   /* tells waiting writers that we live */
+void session_catch_up(struct session *s); /* info gains what came up since */
+uint32_t session_thread(struct session *s, uint32_t slot); /* index in info->threads */
+/* Counts a run; refuses one that refers to what cannot be. */
+int session_account(struct session *s, const struct drain_run *run, struct err *err);

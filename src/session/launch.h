@@ -1,0 +1,14 @@
+/* Starting the program: what may be traced at all, and the exec with the agent in its environment. */
+#pragma once
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Resolves a command as execvp would and checks that it can be traced: *path is the file to
+ * exec (free it), *image the ELF file that will run (the interpreter of a script; free it).
+ * -ENOENT, -EACCES, -ENOEXEC, -EPERM (set-uid), -ENOTSUP (static, 32-bit) with a sentence. */
+int launch_resolve(const char *command, char **path, char **image, struct err *err);
+
+/* Forks and execs. The child runs when this returns 0; exec's own failure comes back here. */
+int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket, pid_t *pid,
+		 struct err *err);

@@ -1,0 +1,160 @@
+/* The live stream: passes over the buffers, each one's records decoded and merged by time. A
+ * record seen by a pass was written before it, so that passes follow each other in time but for
+ * records a writer was stamping while the pass went by; a thread's own order always holds. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/internal.h"
+#include "source/decode.h"
+
+#define WAIT_MS 20
+
+struct keyed { uint64_t key; struct event event; };
+
+struct live {
+	struct source source;
+	struct session *session;
+	VEC(struct keyed) events;    /* of this pass, sorted */
+	VEC(struct keyed) scratch;
+	VEC(size_t) runs;            /* where each run begins; last: the end */
+	VEC(uint64_t) newest;        /* by thread: the key it has reached */
+	size_t next;
+	bool finished;
+};
+
+static void add(struct live *l, const struct event *e)
+{
+	uint64_t *newest;
+
+	while (l->newest.n <= e->thread)
+		*vec_add(&l->newest) = 0;
+	newest = &l->newest.at[e->thread];
+	if (e->tsc > *newest)
+		*newest = e->tsc;
+	*vec_add(&l->events) = (struct keyed){ *newest, *e };
+}
+
+static int take_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct live *l = context;
+	int r = session_account(l->session, run, err);
+	struct decode_state state = { .tsc = run->near_tsc, .cpu = run->cpu };
+	struct event e;
+	bool is_event;
+
+	if (r < 0)
+		return r;
+	state.thread = session_thread(l->session, run->slot);
+	*vec_add(&l->runs) = l->events.n;
+	if (run->lost)
+		add(l, &(struct event){ .kind = EVENT_LOST, .count = run->lost, .tsc = run->near_tsc,
+					.thread = state.thread, .cpu = run->cpu });
+	for (size_t i = 0, n; i < run->n; i += n) {
+		n = decode_record(&state, run->words + i, run->n - i, &e, &is_event);
+		if (!n)
+			break;
+		if (is_event)
+			add(l, &e);
+	}
+	return 0;
+}
+
+/* Merges [a, b) and [b, c) of from into to; the first wins ties, so order is kept. */
+static void merge(const struct keyed *from, struct keyed *to, size_t a, size_t b, size_t c)
+{
+	size_t i = a, j = b;
+
+	for (size_t k = a; k < c; k++)
+		to[k] = i < b && (j >= c || from[i].key <= from[j].key) ? from[i++] : from[j++];
+}
+
+/* Bottom-up merge of the sorted runs. */
+static void sort_pass(struct live *l)
+{
+	vec_reserve(&l->scratch, l->events.n + 1);
+	*vec_add(&l->runs) = l->events.n;
+	while (l->runs.n > 2) {
+		struct keyed *swap = l->scratch.at;
+		size_t kept = 0, cap = l->scratch.cap;
+
+		for (size_t i = 0; i + 1 < l->runs.n; i += 2) {
+			size_t a = l->runs.at[i], b = l->runs.at[i + 1];
+			size_t c = i + 2 < l->runs.n ? l->runs.at[i + 2] : b;
+
+			merge(l->events.at, l->scratch.at, a, b, c);
+			l->runs.at[kept++] = a;
+		}
+		l->runs.at[kept++] = l->events.n;
+		l->runs.n = kept;
+		l->scratch.at = l->events.at;
+		l->scratch.cap = l->events.cap;
+		l->events.at = swap;
+		l->events.cap = cap;
+	}
+}
+
+static int pass(struct live *l, bool last, struct err *err)
+{
+	uint64_t lost = 0;
+	int r;
+
+	l->events.n = l->runs.n = l->next = 0;
+	session_beat(l->session);
+	if (last)
+		r = drain_finish(l->session->drain, take_run, l, &lost, err);
+	else
+		r = drain_pass(l->session->drain, true, take_run, l, err);
+	l->session->total.lost += lost;
+	session_catch_up(l->session);
+	sort_pass(l);
+	return r;
+}
+
+static int live_next(struct source *source, struct event *out, struct err *err)
+{
+	struct live *l = (struct live *)source;
+	bool overwrite = l->session->memory.header->mode == MEMORY_OVERWRITE;
+	int r;
+
+	while (l->next >= l->events.n) {
+		if (l->finished)
+			return 0;
+		l->finished = session_over(l->session);
+		if (overwrite && !l->finished)
+			r = 0;
+		else
+			r = pass(l, l->finished, err);
+		if (r < 0)
+			return r;
+		if (l->next >= l->events.n && !l->finished) {
+			shared_memory_wait(&l->session->memory, WAIT_MS);
+			if (source->idle)
+				source->idle(source->idle_context);
+		}
+	}
+	*out = l->events.at[l->next++].event;
+	return 1;
+}
+
+static void live_close(struct source *source)
+{
+	struct live *l = (struct live *)source;
+
+	vec_free(&l->events);
+	vec_free(&l->scratch);
+	vec_free(&l->runs);
+	vec_free(&l->newest);
+	free(l);
+}
+
+struct source *session_source(struct session *s)
+{
+	static const struct source_ops ops = { live_next, live_close };
+	struct live *l = mem_zalloc(sizeof(*l));
+
+	l->source.ops = &ops;
+	l->source.info = s->info;
+	l->session = s;
+	return &l->source;
+}

@@ -1,0 +1,23 @@
+/* /proc/PID/maps: which files a process has mapped where, and where there is room. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+struct map {
+	uint64_t start, end, offset;
+	bool exec, write;
+	char *path;      /* "" for anonymous memory; "[heap]" and the like as they are */
+};
+struct maps { VEC(struct map) at; };
+
+int maps_read(pid_t pid, struct maps *out, struct err *err);
+void maps_free(struct maps *m);
+
+/* A free stretch of `bytes` (whole pages) that reaches all of [lo, hi) with 32-bit displacements,
+ * for a module that lies there: below it if possible, never where the heap will grow. It is marked
+ * as taken in *m. 0 = no room. */
+uint64_t maps_find_room(struct maps *m, uint64_t lo, uint64_t hi, uint64_t bytes);

@@ -1,0 +1,205 @@
+#include "session/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/record.h"
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_opened(const struct settings *set, const char *path, const char *exe)
+{
+	return strcmp(path, exe) == 0 || function_list_match(&set->modules, last_component(path), last_component(path));
+}
+
+/* The vDSO and the like have no file; what is deleted cannot be read. */
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && !strstr(path, " (deleted)") && strncmp(path, "/dev/", 5) != 0 &&
+	       strncmp(path, "/memfd:", 7) != 0;
+}
+
+static struct module *module_of_path(struct modules *m, const char *path)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		if (strcmp(m->at.at[i].path, path) == 0)
+			return &m->at.at[i];
+	return NULL;
+}
+
+static void add_mapping(struct modules *m, const struct map *map)
+{
+	struct module *mod = module_of_path(m, map->path);
+
+	if (!mod) {
+		mod = vec_add(&m->at);
+		*mod = (struct module){ .path = mem_strdup(map->path), .start = UINT64_MAX };
+		mod->name = mem_strdup(last_component(map->path));
+		mod->base = map->start - map->offset; /* corrected by load() when segments are known */
+	}
+	if (!map->exec)
+		return;
+	if (map->start < mod->start)
+		mod->start = map->start;
+	if (map->end > mod->end)
+		mod->end = map->end;
+}
+
+/* The load bias from the mapping that holds the first executable segment's first page. */
+static void correct_base(struct module *mod, const struct maps *maps)
+{
+	const struct hook_module *h = mod->hooks;
+
+	for (uint32_t s = 0; s < h->n_segments; s++) {
+		uint64_t offset = h->segments[s].offset & ~UINT64_C(4095);
+
+		for (size_t i = 0; i < maps->at.n; i++) {
+			const struct map *map = &maps->at.at[i];
+
+			if (!h->segments[s].exec || map->offset != offset || strcmp(map->path, mod->path) != 0)
+				continue;
+			mod->base = map->start - (h->segments[s].vaddr & ~UINT64_C(4095));
+			return;
+		}
+	}
+}
+
+static void load(struct module *mod, const struct maps *maps)
+{
+	struct err err = { 0 };
+
+	if (hook_module_load(mod->path, &mod->hooks, &err) < 0) {
+		mod->hooks = NULL;
+		return;
+	}
+	correct_base(mod, maps);
+}
+
+void modules_find(const struct maps *maps, const char *exe, const char *agent_path, const struct settings *set,
+		  struct modules *out)
+{
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (is_file(maps->at.at[i].path) && strcmp(maps->at.at[i].path, agent_path) != 0)
+			add_mapping(out, &maps->at.at[i]);
+	for (size_t i = 0; i < out->at.n;) {
+		struct module *mod = &out->at.at[i];
+
+		if (mod->start == UINT64_MAX) { /* data files, locale archives */
+			free(mod->path);
+			free(mod->name);
+			memmove(mod, mod + 1, (--out->at.n - i) * sizeof(*mod));
+			continue;
+		}
+		if (is_opened(set, mod->path, exe)) {
+			mod->choice = MODULE_OPEN;
+			load(mod, maps);
+		}
+		i++;
+	}
+}
+
+/* --- selection ------------------------------------------------------------------------------ */
+
+static bool defined_in_open_module(const struct modules *m, const struct module *but, const char *name)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		if (&m->at.at[i] != but && m->at.at[i].hooks && hook_module_has(m->at.at[i].hooks, name))
+			return true;
+	return false;
+}
+
+static enum selection choose(const struct modules *m, const struct module *mod, uint32_t i, const struct settings *set)
+{
+	const struct hook_function *f = &mod->hooks->functions[i];
+	char name[512];
+
+	hook_function_name(mod->hooks, i, name, sizeof(name));
+	if (set->filter.patterns.n && !function_list_match(&set->filter, name, mod->name) &&
+	    !(set->graph_function.patterns.n && function_list_match(&set->graph_function, name, mod->name)))
+		return SELECT_NO;
+	if (function_list_match(&set->notrace, name, mod->name))
+		return SELECT_NO;
+	if (f->plt && defined_in_open_module(m, mod, name))
+		return SELECT_NO; /* the function itself is traced where it is */
+	if (set->graph && set->graph_function.patterns.n)
+		return function_list_match(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
+	return SELECT_GRAPH;
+}
+
+uint32_t modules_select(struct modules *m, const struct settings *set)
+{
+	uint32_t next = 1, selected = 0, graph = 0;
+
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		if (!mod->hooks)
+			continue;
+		mod->first_id = next;
+		mod->selected = mem_zalloc(mod->hooks->n);
+		for (uint32_t k = 0; k < mod->hooks->n && next + k <= RECORD_ID_MAX; k++) {
+			mod->selected[k] = choose(m, mod, k, set);
+			selected += mod->selected[k] != SELECT_NO && mod->hooks->entries[k].kind != HOOK_NONE;
+			graph += mod->selected[k] == SELECT_GRAPH;
+		}
+		next += mod->hooks->n;
+	}
+	return graph ? selected : 0;
+}
+
+/* --- description ---------------------------------------------------------------------------- */
+
+static void describe_function(const struct module *mod, uint32_t i, struct trace_function *out)
+{
+	const struct hook_function *f = &mod->hooks->functions[i];
+	const struct hook_plan_entry *e = &mod->hooks->entries[i];
+
+	*out = (struct trace_function){ .vaddr = f->vaddr, .size = f->size, .name = f->name,
+					.hook = e->kind, .reason = e->reason };
+	out->flags = (e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) | (f->plt ? TRACE_FUNCTION_PLT : 0);
+	if (mod->selected[i] == SELECT_NO && e->kind != HOOK_NONE) {
+		out->hook = HOOK_NONE;
+		out->reason = REASON_FILTERED;
+	}
+}
+
+void modules_describe(const struct modules *m, uint32_t image, struct image_news *news)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct module *mod = &m->at.at[i];
+		struct trace_module t = {
+			.image = image, .path = mem_strdup(mod->path), .name = mem_strdup(mod->name),
+			.base = mod->base, .start = mod->start, .end = mod->end,
+			.first_id = mod->first_id ? mod->first_id : RECORD_ID_MAX, .from_tsc = news->about.tsc,
+		};
+		const struct hook_module *h = mod->hooks;
+
+		if (h) {
+			memcpy(t.build_id, h->build_id, sizeof(t.build_id));
+			t.build_id_len = h->build_id_len;
+			vec_reserve(&t.functions, h->n + 1);
+			for (uint32_t k = 0; k < h->n; k++)
+				describe_function(mod, k, vec_add(&t.functions));
+			vec_reserve(&t.strings, h->n_strings + 1);
+			memcpy(t.strings.at, h->strings, h->n_strings);
+			t.strings.n = h->n_strings;
+		}
+		*vec_add(&news->modules) = t;
+	}
+}
+
+void modules_free(struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		hook_module_free(m->at.at[i].hooks);
+		free(m->at.at[i].selected);
+		free(m->at.at[i].path);
+		free(m->at.at[i].name);
+	}
+	vec_free(&m->at);
+}

@@ -1,0 +1,32 @@
+/* The modules of one address space: which are opened, which of their functions are selected. */
+#pragma once
+#include "hook/cache.h"
+#include "model/settings.h"
+#include "session/image.h"
+#include "session/maps.h"
+
+enum module_choice { MODULE_CLOSED, MODULE_OPEN };
+
+struct module {
+	char *path, *name;
+	uint64_t base, start, end;    /* load bias; range of executable segments */
+	enum module_choice choice;
+	struct hook_module *hooks;    /* NULL: closed, or unreadable */
+	uint32_t first_id;
+	uint8_t *selected;            /* by function: enum selection */
+};
+
+enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */ };
+
+struct modules {
+	VEC(struct module) at;
+};
+
+/* Fills *out from the maps: executable file mappings, but for the agent's. */
+void modules_find(const struct maps *maps, const char *exe, const char *agent_path, const struct settings *set,
+		  struct modules *out);
+/* Decides function by function; gives ids. Returns how many are selected and can be hooked. */
+uint32_t modules_select(struct modules *m, const struct settings *set);
+/* What the trace stores of them. Call after patches_make, which may turn selections down. */
+void modules_describe(const struct modules *m, uint32_t image, struct image_news *news);
+void modules_free(struct modules *m);

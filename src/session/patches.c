@@ -1,0 +1,245 @@
+#include "session/patches.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "arch/x86_64/trampoline.h"
+#include "session/shared_memory.h"
+#include "shared/tls.h"
+
+#define PAGE UINT64_C(4096)
+#define TRAMPOLINE_TYPICAL 256 /* bytes to plan for each function, worst cases included by slack */
+
+/* One module's share of the work. */
+struct job {
+	const struct image_request *req;
+	struct module *mod;
+	struct trampoline_env env;
+	VEC(struct patch) *patches;
+	uint8_t *code;            /* where the region's bytes go */
+	uint64_t at, room, used;  /* runtime address of the region, its size, bytes used */
+	uint16_t region;
+	enum memory_tracer tracer;
+};
+typedef VEC(struct patch) patch_list;
+
+static uint64_t pages(uint64_t n)
+{
+	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+static enum trampoline_kind kind_of(enum memory_tracer tracer, const struct hook_plan_entry *e, uint8_t selection)
+{
+	if (tracer == MEMORY_FUNCTION)
+		return TRAMPOLINE_CALL;
+	if (e->entry_only)
+		return TRAMPOLINE_ENTRY_ONLY;
+	if (tracer == MEMORY_GRAPH)
+		return TRAMPOLINE_GRAPH;
+	return selection == SELECT_GRAPH ? TRAMPOLINE_STATE : TRAMPOLINE_INNER;
+}
+
+static struct patch *add_patch(patch_list *list, const struct job *j, uint64_t address, uint32_t function,
+			       uint8_t length, const uint8_t *expected)
+{
+	struct patch *p = vec_add(list);
+
+	*p = (struct patch){ .address = address, .function = function, .length = length, .region = j->region };
+	memcpy(p->expected, expected, length);
+	return p;
+}
+
+/* The patch that leads from the function to its trampoline; a short jump takes two. */
+static int lead_there(struct job *j, patch_list *list, uint32_t i, uint64_t from, uint64_t trampoline)
+{
+	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
+	uint32_t id = j->mod->first_id + i;
+	uint8_t jump[5];
+	uint64_t island;
+
+	if (e->kind != HOOK_SHORT) {
+		if (trampoline_jump(from, trampoline, jump) < 0)
+			return -ERANGE;
+		memcpy(add_patch(list, j, from, id, 5, hook_module_bytes(j->mod->hooks, i))->bytes, jump, 5);
+		return 0;
+	}
+	island = j->mod->base + e->vaddr + (uint64_t)(int64_t)e->island;
+	if (trampoline_jump(island, trampoline, jump) < 0)
+		return -ERANGE;
+	memcpy(add_patch(list, j, island, id, 5, hook_module_island(j->mod->hooks, i))->bytes, jump, 5);
+	add_patch(list, j, from, id, 2, hook_module_bytes(j->mod->hooks, i));
+	list->at[list->n - 1].bytes[0] = 0xeb;
+	list->at[list->n - 1].bytes[1] = (uint8_t)(island - (from + 2));
+	return 0;
+}
+
+static int hook_one(struct job *j, patch_list *list, uint32_t i)
+{
+	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
+	enum trampoline_kind kind = kind_of(j->tracer, e, j->mod->selected[i]);
+	uint64_t vaddr = e->vaddr + e->patch_offset, from = j->mod->base + vaddr;
+	int n, r;
+
+	if (j->used + TRAMPOLINE_MAX_BYTES > j->room)
+		return -ENOSPC;
+	n = trampoline_emit(kind, &j->env, j->mod->first_id + i, &e->recipe, hook_module_bytes(j->mod->hooks, i),
+			    vaddr, from, j->at + j->used, j->code + j->used);
+	if (n < 0)
+		return n;
+	r = lead_there(j, list, i, from, j->at + j->used);
+	if (r == 0)
+		j->used = (j->used + (uint64_t)n + 15) & ~UINT64_C(15);
+	return r;
+}
+
+static uint32_t count_selected(const struct module *mod)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < mod->hooks->n; i++)
+		n += mod->selected[i] != SELECT_NO && mod->hooks->entries[i].kind != HOOK_NONE;
+	return n;
+}
+
+static uint64_t room_for(const struct module *mod)
+{
+	return pages(sizeof(struct trampoline_pool) + (uint64_t)count_selected(mod) * TRAMPOLINE_TYPICAL +
+		     TRAMPOLINE_MAX_BYTES);
+}
+
+static void write_pool(const struct job *j)
+{
+	const struct protocol_hello *h = j->req->hello;
+	const struct trampoline_pool pool = { h->slow_record, h->slow_record2, h->slow_entry, h->slow_site,
+					      h->state_entry, h->arena };
+
+	memcpy(j->code, &pool, sizeof(pool));
+}
+
+/* Turns down a function after all: it is listed with its reason. */
+static void refuse(struct module *mod, uint32_t i, enum hook_reason reason)
+{
+	mod->hooks->entries[i].kind = HOOK_NONE;
+	mod->hooks->entries[i].reason = reason;
+}
+
+static void hook_module_functions(struct job *j, patch_list *list)
+{
+	write_pool(j);
+	j->used = sizeof(struct trampoline_pool);
+	for (uint32_t i = 0; i < j->mod->hooks->n; i++)
+		if (j->mod->selected[i] != SELECT_NO && j->mod->hooks->entries[i].kind != HOOK_NONE &&
+		    hook_one(j, list, i) < 0)
+			refuse(j->mod, i, REASON_NO_ROOM);
+}
+
+static void refuse_all(struct module *mod)
+{
+	for (uint32_t i = 0; i < mod->hooks->n; i++)
+		if (mod->selected[i] != SELECT_NO && mod->hooks->entries[i].kind != HOOK_NONE)
+			refuse(mod, i, REASON_NO_ROOM);
+}
+
+/* The code memory: every region's code, page by page, then the regions, then the patches. */
+static int make_code_memory(struct image *out, uint64_t code_bytes, uint64_t regions, uint64_t texts,
+			    uint64_t patches_max, struct err *err)
+{
+	uint64_t regions_at = code_bytes;
+	uint64_t texts_at = regions_at + regions * sizeof(struct patch_region);
+	uint64_t patches_at = pages(texts_at + texts * sizeof(struct patch_text));
+
+	out->welcome.regions_at = regions_at;
+	out->welcome.texts_at = texts_at;
+	out->welcome.patches_at = patches_at;
+	out->welcome.code_size = pages(patches_at + patches_max * sizeof(struct patch) + 1);
+	out->code_fd = memory_file("brace-code", out->welcome.code_size, true, &out->code, err);
+	return out->code_fd < 0 ? out->code_fd : 0;
+}
+
+static void fill_env(struct job *j, uint64_t gate)
+{
+	const struct protocol_hello *h = j->req->hello;
+
+	j->env = (struct trampoline_env){
+		.tls = (int32_t)h->tls, .table = h->table, .gate = gate, .pool = j->at,
+		.rseq_cpu = (int32_t)(h->rseq_cpu ? h->rseq_cpu : h->tls + TLS_CPU),
+		.max_depth = j->req->settings->max_graph_depth,
+	};
+}
+
+static bool is_hooked(const struct modules *modules, const char *path)
+{
+	for (size_t i = 0; i < modules->at.n; i++)
+		if (strcmp(modules->at.at[i].path, path) == 0)
+			return modules->at.at[i].hooks && count_selected(&modules->at.at[i]);
+	return false;
+}
+
+static void list_texts(struct image *out, const struct modules *modules, const struct maps *maps)
+{
+	struct patch_text *texts = (void *)((char *)out->code + out->welcome.texts_at);
+
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (m->exec && is_hooked(modules, m->path))
+			texts[out->welcome.n_texts++] = (struct patch_text){ m->start, m->end - m->start };
+	}
+}
+
+int patches_make(const struct image_request *req, struct modules *modules, struct maps *maps, struct image *out,
+		 struct err *err)
+{
+	patch_list list = { 0 };
+	uint64_t code_bytes = 0, patches_max = 0, offset = 0;
+	uint32_t n_regions = 0;
+	int r;
+
+	for (size_t i = 0; i < modules->at.n; i++) {
+		struct module *mod = &modules->at.at[i];
+
+		if (mod->hooks && count_selected(mod)) {
+			code_bytes += room_for(mod);
+			patches_max += 2ull * count_selected(mod);
+			n_regions++;
+		}
+	}
+	r = make_code_memory(out, code_bytes, n_regions, maps->at.n, patches_max, err);
+	if (r < 0)
+		return r;
+	out->regions = (void *)((char *)out->code + out->welcome.regions_at);
+	out->patches = (void *)((char *)out->code + out->welcome.patches_at);
+	list_texts(out, modules, maps);
+	for (size_t i = 0; i < modules->at.n; i++) {
+		struct module *mod = &modules->at.at[i];
+		struct job j = { .req = req, .mod = mod, .tracer = req->tracer };
+		uint64_t room, at;
+
+		if (!mod->hooks || !count_selected(mod))
+			continue;
+		room = room_for(mod);
+		at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
+		if (!at) {
+			refuse_all(mod);
+			continue;
+		}
+		j.code = (uint8_t *)out->code + offset;
+		j.at = at + PAGE;
+		j.room = room;
+		j.region = (uint16_t)out->welcome.n_regions;
+		fill_env(&j, at);
+		hook_module_functions(&j, &list);
+		out->regions[out->welcome.n_regions++] = (struct patch_region){
+			.address = j.at, .bytes = room, .offset = offset, .gate = at,
+		};
+		offset += room;
+	}
+	if (list.n)
+		memcpy(out->patches, list.at, list.n * sizeof(list.at[0]));
+	out->welcome.n_patches = (uint32_t)list.n;
+	vec_free(&list);
+	return 0;
+}

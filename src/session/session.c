@@ -1,0 +1,400 @@
+#include "session/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "session/agent_path.h"
+#include "session/clock.h"
+#include "session/control.h"
+#include "session/drain.h"
+#include "session/internal.h"
+#include "session/launch.h"
+#include "store/store.h"
+
+/* --- what the trace says of itself --------------------------------------------------------- */
+
+static char *join(char *const *argv)
+{
+	char *all = mem_strdup(argv[0]);
+
+	for (int i = 1; argv[i]; i++) {
+		char *longer = mem_printf("%s %s", all, argv[i]);
+
+		free(all);
+		all = longer;
+	}
+	return all;
+}
+
+static char *cpu_model(void)
+{
+	char line[256], *name = NULL;
+	FILE *f = fopen("/proc/cpuinfo", "re");
+
+	while (f && !name && fgets(line, sizeof(line), f))
+		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+			name = mem_strndup(strchr(line, ':') + 2, strcspn(strchr(line, ':') + 2, "\n"));
+	if (f)
+		fclose(f);
+	return name ? name : mem_strdup("unknown");
+}
+
+static struct trace_info *describe(const struct session_request *req)
+{
+	struct trace_info *info = trace_info_new();
+	struct utsname u;
+
+	uname(&u);
+	info->host = mem_strdup(u.nodename);
+	info->kernel = mem_strdup(u.release);
+	info->cpu = cpu_model();
+	info->cmdline = join(req->argv);
+	info->version = mem_strdup(BRACE_VERSION);
+	info->tracer = mem_strdup(req->settings->graph ? "function_graph" : "function");
+	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+	info->thresh_ns = req->settings->tracing_thresh_ns;
+	clock_calibrate(&info->clock);
+	return info;
+}
+
+/* --- starting ------------------------------------------------------------------------------ */
+
+static enum memory_tracer tracer_of(const struct settings *s)
+{
+	if (!s->graph)
+		return MEMORY_FUNCTION;
+	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ? MEMORY_GRAPH_STATE
+											   : MEMORY_GRAPH;
+}
+
+static int make_memory(struct session *s, const struct settings *set, struct err *err)
+{
+	static const enum memory_mode modes[] = {
+		[BUFFER_STREAM] = MEMORY_STREAM, [BUFFER_OVERWRITE] = MEMORY_OVERWRITE, [BUFFER_BLOCK] = MEMORY_BLOCK,
+	};
+	const struct shared_memory_shape shape = {
+		.mode = modes[set->mode], .tracer = tracer_of(set), .max_depth = set->max_graph_depth,
+		.graph_functions = set->graph_function.patterns.n > 0,
+		.thresh_ticks = (uint64_t)((unsigned __int128)set->tracing_thresh_ns * s->info->clock.hz / 1000000000u),
+		.thread_kb = set->buffer_size_kb,
+	};
+
+	return shared_memory_create(&shape, &s->memory, err);
+}
+
+static bool program_lives(void *context)
+{
+	struct session *s = context;
+
+	return !session_reap(s);
+}
+
+static int start(struct session *s, const struct session_request *req, const char *path, struct err *err)
+{
+	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
+					   .memory = &s->memory, .tracer = tracer_of(req->settings) };
+	int r = make_memory(s, req->settings, err);
+
+	if (r == 0)
+		r = control_start(&control, &s->control, err);
+	if (r == 0 && req->output)
+		r = store_create(req->output, s->info, &s->store, err);
+	if (r == 0)
+		r = launch_spawn(path, req->argv, s->agent_path, control_socket(s->control), &s->pid, err);
+	if (r == 0)
+		r = control_wait_first(s->control, program_lives, s, err);
+	if (r < 0 && s->pid > 0 && !s->ended) {
+		kill(s->pid, SIGKILL);
+		waitpid(s->pid, NULL, 0);
+	}
+	if (r < 0 && s->store && req->output) {
+		store_finish(s->store, NULL);
+		s->store = NULL;
+		unlink(req->output);
+	}
+	return r;
+}
+
+int session_start(const struct session_request *req, struct session **out, struct err *err)
+{
+	struct session *s = mem_zalloc(sizeof(*s));
+	char *path = NULL, *image = NULL;
+	int r;
+
+	s->started_tsc = clock_tsc();
+	r = launch_resolve(req->argv[0], &path, &image, err);
+	if (r == 0)
+		r = agent_path_find(req->agent_path, &s->agent_path, err);
+	if (r == 0) {
+		s->info = describe(req);
+		r = start(s, req, path, err);
+	}
+	free(path);
+	free(image);
+	if (r < 0) {
+		session_free(s);
+		return r;
+	}
+	s->drain = drain_new(&s->memory);
+	s->ready_tsc = clock_tsc();
+	*out = s;
+	return 0;
+}
+
+/* --- while it runs -------------------------------------------------------------------------- */
+
+bool session_reap(struct session *s)
+{
+	if (!s->ended && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
+		s->ended = true;
+		s->ended_tsc = clock_tsc();
+	}
+	return s->ended;
+}
+
+static bool is_running(uint32_t pid)
+{
+	char name[64], state = 'Z';
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%u/stat", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'R';
+	fclose(f);
+	return state != 'Z' && state != 'X';
+}
+
+/* Do children of the program that are traced too still run? */
+static bool others_run(const struct session *s)
+{
+	uint32_t n = shared_memory_threads(&s->memory), last = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t pid = s->memory.threads[i].pid;
+
+		if (pid && pid != last && pid != (uint32_t)s->pid && is_running(pid))
+			return true;
+		last = pid;
+	}
+	return false;
+}
+
+bool session_over(struct session *s)
+{
+	return session_reap(s) && (s->stopped || !others_run(s));
+}
+
+void session_beat(struct session *s)
+{
+	__atomic_fetch_add(&s->memory.header->heartbeat, 1, __ATOMIC_RELAXED);
+}
+
+void session_stop(struct session *s)
+{
+	s->stopped = true;
+	shared_memory_stop(&s->memory);
+}
+
+/* --- taking over what threads and the control thread found --------------------------------- */
+
+static void take_news(struct session *s)
+{
+	struct image_news news;
+
+	while (control_next_news(s->control, &news)) {
+		*vec_add(&s->info->images) = news.about;
+		for (size_t i = 0; i < news.modules.n; i++)
+			*vec_add(&s->info->modules) = news.modules.at[i];
+		vec_free(&news.modules);
+		*vec_add(&s->image_memory) = news.memory;
+	}
+}
+
+static void take_sites(struct session *s)
+{
+	for (size_t i = 0; i < s->image_memory.n; i++) {
+		const struct image_memory *m = s->image_memory.at[i];
+		struct trace_image *image = &s->info->images.at[i];
+		uint32_t count = __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE);
+		uint32_t id = count ? site_id_of_count(count - 1) : 0;
+
+		if (!count || id >= SITE_IDS)
+			continue;
+		while (image->sites.n <= id) {
+			uint64_t ret = m->sites[image->sites.n];
+
+			*vec_add(&image->sites) = ret;
+		}
+	}
+}
+
+static bool image_known(const struct session *s, uint32_t slot)
+{
+	return s->memory.threads[slot].image < s->info->images.n;
+}
+
+uint32_t session_thread(struct session *s, uint32_t slot)
+{
+	const struct memory_thread *t = &s->memory.threads[slot];
+	struct trace_thread thread = { .pid = t->pid, .tid = t->tid, .image = t->image, .tsc = t->tsc };
+
+	while (s->slots.n <= slot)
+		*vec_add(&s->slots) = UINT32_MAX;
+	if (s->slots.at[slot] == UINT32_MAX) {
+		s->slots.at[slot] = (uint32_t)s->info->threads.n;
+		memcpy(thread.comm, t->comm, sizeof(thread.comm));
+		thread.comm[sizeof(thread.comm) - 1] = '\0';
+		*vec_add(&s->info->threads) = thread;
+	}
+	return s->slots.at[slot];
+}
+
+int session_account(struct session *s, const struct drain_run *run, struct err *err)
+{
+	struct trace_thread *t;
+	uint32_t thread;
+
+	if (!image_known(s, run->slot) && control_wait_news(s->control, s->memory.threads[run->slot].image))
+		take_news(s);
+	if (!image_known(s, run->slot))
+		return err_set(err, EPROTO, "the traced program spoiled the session memory (image %u)",
+			       s->memory.threads[run->slot].image);
+	thread = session_thread(s, run->slot); /* before: it may move the array */
+	t = &s->info->threads.at[thread];
+	t->records += run->records;
+	t->lost += run->lost;
+	s->total.records += run->records;
+	s->total.calls += run->calls;
+	s->total.lost += run->lost;
+	return 0;
+}
+
+void session_catch_up(struct session *s)
+{
+	take_news(s);
+	take_sites(s);
+}
+
+/* --- record --------------------------------------------------------------------------------- */
+
+#define WAIT_MS 50
+#define PARTIAL_NS UINT64_C(60000000000) /* idle threads' stamps are anchored this often */
+
+static int record_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct session *s = context;
+	int r = session_account(s, run, err);
+
+	if (r < 0)
+		return r;
+	session_catch_up(s);
+	r = store_sync_info(s->store, err);
+	if (r < 0 || !run->n)
+		return r;
+	return store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu, run->lost,
+			     run->words, run->n, err);
+}
+
+static int record_loop(struct session *s, struct err *err)
+{
+	bool overwrite = s->memory.header->mode == MEMORY_OVERWRITE;
+	uint64_t partial = clock_tsc();
+	int r = 0;
+
+	while (r >= 0 && !session_over(s)) {
+		bool due = trace_clock_delta_ns(&s->info->clock, clock_tsc() - partial) > PARTIAL_NS;
+
+		session_beat(s);
+		if (overwrite) {
+			shared_memory_wait(&s->memory, WAIT_MS);
+			continue;
+		}
+		r = drain_pass(s->drain, due, record_run, s, err);
+		if (due)
+			partial = clock_tsc();
+		if (r == 0)
+			shared_memory_wait(&s->memory, WAIT_MS);
+	}
+	return r;
+}
+
+int session_record(struct session *s, struct session_result *res, struct err *err)
+{
+	uint64_t lost = 0;
+	struct err first = { 0 };
+	int r = record_loop(s, &first), r2;
+
+	if (r >= 0)
+		r = drain_finish(s->drain, record_run, s, &lost, &first);
+	if (r < 0) { /* the file cannot take more: let the program end in peace */
+		session_stop(s);
+		while (!session_over(s))
+			shared_memory_wait(&s->memory, WAIT_MS);
+	}
+	s->total.lost += lost;
+	session_catch_up(s);
+	s->total.bytes = store_bytes(s->store);
+	s->info->total = s->total;
+	r2 = store_finish(s->store, r < 0 ? NULL : &first);
+	s->store = NULL;
+	session_result(s, res);
+	if (r < 0 || r2 < 0)
+		*err = first;
+	return r < 0 ? r : r2;
+}
+
+/* --- results -------------------------------------------------------------------------------- */
+
+void session_result(struct session *s, struct session_result *res)
+{
+	struct image_count count;
+	const struct trace_clock *c = &s->info->clock;
+
+	control_count(s->control, &count);
+	memset(res, 0, sizeof(*res));
+	res->wait_status = s->status;
+	res->calls = s->total.calls;
+	res->records = s->total.records;
+	res->lost = s->total.lost;
+	res->bytes = s->total.bytes;
+	memcpy(res->by_kind, count.by_kind, sizeof(res->by_kind));
+	memcpy(res->by_reason, count.by_reason, sizeof(res->by_reason));
+	res->functions = count.functions;
+	res->hooked = count.hooked;
+	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
+	res->run_ns = s->ended ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;
+}
+
+static void free_image_memory(struct session *s)
+{
+	for (size_t i = 0; i < s->image_memory.n; i++)
+		munmap((void *)s->image_memory.at[i], sizeof(struct image_memory));
+	vec_free(&s->image_memory);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	if (s->memory.header)
+		shared_memory_stop(&s->memory);
+	control_stop(s->control);
+	drain_free(s->drain);
+	if (s->store)
+		store_finish(s->store, NULL);
+	free_image_memory(s);
+	shared_memory_destroy(&s->memory);
+	trace_info_free(s->info);
+	vec_free(&s->slots);
+	free(s->agent_path);
+	free(s);
+}

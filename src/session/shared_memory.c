@@ -1,0 +1,149 @@
+#include "session/shared_memory.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_MAX 32768u
+#define POOL_BYTES (UINT64_C(1) << 30) /* of sub-buffers; memory is used as it is touched */
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | (exec ? MFD_EXEC : 0));
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, MFD_CLOEXEC); /* kernels before 6.3 */
+	if (fd < 0)
+		return err_set(err, errno, "cannot make shared memory: %s", strerror(errno));
+	if (ftruncate(fd, (off_t)size) == 0) {
+		*mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		if (*mapped != MAP_FAILED)
+			return fd;
+	}
+	err_set(err, errno, "cannot map %llu bytes of shared memory: %s", (unsigned long long)size,
+		strerror(errno));
+	close(fd);
+	return -err->code;
+}
+
+static void lay_out(struct memory_header *h, const struct shared_memory_shape *shape)
+{
+	uint64_t quota = round_up(shape->thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
+	uint64_t pool = POOL_BYTES / MEMORY_BUFFER_BYTES;
+
+	h->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
+	h->threads_max = THREADS_MAX;
+	h->buffers_max = (uint32_t)(pool < h->quota * 4 ? h->quota * UINT64_C(4) : pool);
+	h->threads_at = round_up(sizeof(*h), 4096);
+	h->descs_at = round_up(h->threads_at + h->threads_max * sizeof(struct memory_thread), 4096);
+	h->buffers_at = round_up(h->descs_at + h->buffers_max * sizeof(struct memory_desc), 4096);
+	h->size = h->buffers_at + (uint64_t)h->buffers_max * MEMORY_BUFFER_BYTES;
+}
+
+int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err)
+{
+	struct memory_header h = {
+		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION,
+		.mode = shape->mode, .tracer = shape->tracer,
+		.max_depth = shape->max_depth, .graph_functions = shape->graph_functions,
+		.thresh_ticks = shape->thresh_ticks, .free_head = MEMORY_NONE,
+	};
+	void *at;
+	int fd;
+
+	lay_out(&h, shape);
+	fd = memory_file("brace-session", h.size, false, &at, err);
+	if (fd < 0)
+		return fd;
+	memcpy(at, &h, sizeof(h));
+	*out = (struct shared_memory){
+		.fd = fd, .header = at,
+		.threads = (void *)((char *)at + h.threads_at),
+		.descs = (void *)((char *)at + h.descs_at),
+		.buffers = (void *)((char *)at + h.buffers_at),
+		.threads_max = h.threads_max, .buffers_max = h.buffers_max, .size = h.size,
+	};
+	return 0;
+}
+
+void shared_memory_destroy(struct shared_memory *m)
+{
+	if (!m->header)
+		return;
+	munmap(m->header, m->size);
+	close(m->fd);
+	m->header = NULL;
+}
+
+static uint32_t at_most(uint32_t n, uint32_t max)
+{
+	return n < max ? n : max;
+}
+
+uint32_t shared_memory_used(const struct shared_memory *m)
+{
+	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE), m->buffers_max);
+}
+
+uint32_t shared_memory_threads(const struct shared_memory *m)
+{
+	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE), m->threads_max);
+}
+
+void shared_memory_give_back(struct shared_memory *m, uint32_t i)
+{
+	struct memory_desc *d = &m->descs[i];
+	uint64_t head, next;
+
+	if (d->thread < m->threads_max)
+		__atomic_fetch_sub(&m->threads[d->thread].held, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELAXED);
+	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);
+	do {
+		d->next = (uint32_t)head;
+		next = ((head >> 32) + 1) << 32 | i;
+	} while (!__atomic_compare_exchange_n(&m->header->free_head, &head, next, false,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+void shared_memory_wake_writers(struct shared_memory *m)
+{
+	if (!__atomic_load_n(&m->header->free_waiters, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_fetch_add(&m->header->free_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void shared_memory_wait(struct shared_memory *m, int ms)
+{
+	const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
+	uint32_t seen = __atomic_load_n(&m->header->full_futex, __ATOMIC_SEQ_CST);
+	uint32_t used = shared_memory_used(m);
+
+	__atomic_store_n(&m->header->tracer_waits, 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < used; i++)
+		if (__atomic_load_n(&m->descs[i].state, __ATOMIC_ACQUIRE) == MEMORY_FULL)
+			goto out;
+	syscall(SYS_futex, &m->header->full_futex, FUTEX_WAIT, seen, &timeout, NULL, 0);
+out:
+	__atomic_store_n(&m->header->tracer_waits, 0, __ATOMIC_SEQ_CST);
+}
+
+void shared_memory_stop(struct shared_memory *m)
+{
+	__atomic_store_n(&m->header->stopped, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&m->header->free_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}

@@ -1,0 +1,48 @@
+/* The tracer's side of the session memory: makes it, finds what threads have written, gives
+ * sub-buffers back. Everything in it may have been scribbled over by a traced program: every
+ * index is checked before use. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "shared/memory.h"
+
+struct shared_memory {
+	int fd;
+	struct memory_header *header;
+	struct memory_thread *threads;
+	struct memory_desc *descs;
+	uint64_t *buffers;
+	/* The tracer's own copies: the shared header may lie. */
+	uint32_t threads_max, buffers_max;
+	uint64_t size;
+};
+
+struct shared_memory_shape {
+	enum memory_mode mode;
+	enum memory_tracer tracer;
+	uint32_t max_depth, graph_functions;
+	uint64_t thresh_ticks;
+	uint64_t thread_kb;       /* per thread, rounded up to whole sub-buffers, at least two */
+};
+
+int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err);
+void shared_memory_destroy(struct shared_memory *m);
+
+/* The words of sub-buffer i. */
+static inline uint64_t *shared_memory_words(const struct shared_memory *m, uint32_t i)
+{
+	return m->buffers + (uint64_t)i * MEMORY_BUFFER_WORDS;
+}
+
+uint32_t shared_memory_used(const struct shared_memory *m);     /* sub-buffers ever taken */
+uint32_t shared_memory_threads(const struct shared_memory *m);  /* slots ever taken */
+void shared_memory_give_back(struct shared_memory *m, uint32_t i);
+void shared_memory_wake_writers(struct shared_memory *m);
+/* Until a sub-buffer becomes FULL, or ms have passed. */
+void shared_memory_wait(struct shared_memory *m, int ms);
+/* Ends the recording: writers go on as if nothing were recorded. */
+void shared_memory_stop(struct shared_memory *m);
+
+/* An anonymous memory file. *bytes mapped shared and writable. fd, or -errno and *err. */
+int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err);
