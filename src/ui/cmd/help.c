@@ -1,0 +1,26 @@
+#include "ui/commands.h"
+#include "ui/help.h"
+#include "ui/output.h"
+#include "ui/say.h"
+
+/* `brace help COMMAND`, and --help of every command, which comes here with inv->help set. */
+int cmd_help(struct invocation *inv)
+{
+	const struct command *c = inv->help ? inv->command : NULL;
+	struct output o;
+
+	if (!inv->help && inv->n_operands) {
+		c = command_find(inv->operands[0]);
+		if (!c) {
+			say("brace: there is no command %s; `brace help` lists them\n",
+			    inv->operands[0]);
+			return EXIT_BRACE;
+		}
+	}
+	output_open(&o, inv, OUTPUT_PLAIN);
+	if (c)
+		help_command(&o.text, c);
+	else
+		help_all(&o.text);
+	return output_close(&o, 0);
+}

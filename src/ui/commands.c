@@ -1,0 +1,127 @@
+/* The tables: every command and every option of brace. */
+#include "ui/commands.h"
+
+#include <string.h>
+
+#include "ui/nearest.h"
+
+#define TO(field) .offset = offsetof(struct invocation, field)
+#define WRITES(name) .set = set_setting, .file = name
+#define ADDS_TO(name) .set = set_setting, .file = name, .append = true
+#define END { 0 }
+
+/* Letters as trace-cmd's where the job is the same. */
+static const struct option trace_options[] = {
+	{ 'p', "tracer", "TRACER", "function_graph (the default) or function",
+	  WRITES("current_tracer") },
+	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times",
+	  ADDS_TO("set_ftrace_filter") },
+	{ 'n', "notrace", "GLOB", "do not trace functions that match, even if -l names them",
+	  ADDS_TO("set_ftrace_notrace") },
+	{ 'g', "graph-function", "GLOB", "trace only these functions and what they call",
+	  ADDS_TO("set_graph_function") },
+	{ 0, "max-graph-depth", "N", "follow calls N levels deep (0: no limit)",
+	  WRITES("max_graph_depth") },
+	{ 0, "threshold", "TIME", "record only calls that last TIME or longer (10us, 2ms)",
+	  WRITES("tracing_thresh") },
+	{ 'L', "library", "MODULE", "trace the functions of this library too ('*': of all); without "
+	  "it calls into libraries are leaves", ADDS_TO("set_ftrace_module") },
+	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
+	  WRITES("buffer_size_kb") },
+	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "
+	  "(the program waits, nothing is lost)", .set = set_mode },
+	{ 'v', "verbose", NULL, "print each write to a settings file", set_flag, TO(verbose) },
+	{ 'q', "quiet", NULL, "no closing summary", set_flag, TO(quiet) },
+	END
+};
+
+static const struct option record_options[] = {
+	{ 'o', "output", "FILE", "write the trace to FILE (default: trace.brace)", set_text,
+	  TO(output) },
+	END
+};
+
+static const struct option graph_options[] = {
+	{ 'o', "output", "FILE", "print the graph into FILE, apart from the program's own output",
+	  set_text, TO(output) },
+	END
+};
+
+static const struct option format_options[] = {
+	{ 'O', "option", "NAME", "turn a trace option on, or off with noNAME (funcgraph-proc, "
+	  "nofuncgraph-cpu, ...)", WRITES("trace_options") },
+	END
+};
+
+static const struct option report_options[] = {
+	{ 's', "sort", "COLUMN", "calls, total (the default), self, min, mean, p50, p99, max or name",
+	  set_text, TO(sort) },
+	{ 0, "limit", "N", "print the first N functions only", set_limit },
+	END
+};
+
+static const struct option json_options[] = {
+	{ 0, "json", NULL, "one JSON object a line", set_flag, TO(json) },
+	END
+};
+
+static const struct option list_options[] = {
+	{ 'f', "file", "BINARY", "the program or library whose functions are listed", set_text,
+	  TO(binary) },
+	{ 0, "why", NULL, "say of each function how it would be hooked, or why it cannot be",
+	  set_flag, TO(why) },
+	END
+};
+
+static const struct option screen_options[] = {
+	{ 0, "color", "WHEN", "auto (the default), always or never", .set = set_colour },
+	{ 0, "no-pager", NULL, "do not show long output in $PAGER", set_flag, TO(no_pager) },
+	END
+};
+
+static const struct option help_options[] = {
+	{ 'h', "help", NULL, "print this help", set_flag, TO(help) },
+	END
+};
+
+#define TABLES(...) (const struct option *const[]) { __VA_ARGS__, help_options, NULL }
+
+#define PROGRAM "PROGRAM [ARGUMENT]..."
+
+const struct command commands[] = {
+	{ "record", PROGRAM, "Run a program and write its trace to a file",
+	  TABLES(record_options, trace_options, format_options), true, 1, -1, cmd_record },
+	{ "graph", PROGRAM, "Run a program and print its function graph as it runs",
+	  TABLES(graph_options, trace_options, format_options, screen_options), true, 1, -1,
+	  cmd_graph },
+	{ "replay", "[FILE]", "Print the function graph of a trace file",
+	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
+	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
+	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
+	{ "list", "[GLOB]...", "List the functions of a binary and how each would be hooked",
+	  TABLES(list_options, json_options, screen_options), false, 0, -1, cmd_list },
+	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
+	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
+	{ "help", "[COMMAND]", "Print the commands, or a command's options",
+	  (const struct option *const[]) { help_options, NULL }, false, 0, 1, cmd_help },
+	{ "version", "", "Print brace's version",
+	  (const struct option *const[]) { help_options, NULL }, false, 0, 0, cmd_version },
+	{ 0 }
+};
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *c = commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+const char *command_nearest(const char *name)
+{
+	struct nearest n = { name, NULL, 0 };
+
+	for (const struct command *c = commands; c->name; c++)
+		nearest_offer(&n, c->name);
+	return n.best;
+}

@@ -1,0 +1,12 @@
+/* The commands, one file each in cmd/. Each returns brace's exit status. */
+#pragma once
+#include "ui/invocation.h"
+
+int cmd_record(struct invocation *inv);
+int cmd_graph(struct invocation *inv);
+int cmd_replay(struct invocation *inv);
+int cmd_report(struct invocation *inv);
+int cmd_list(struct invocation *inv);
+int cmd_info(struct invocation *inv);
+int cmd_help(struct invocation *inv);
+int cmd_version(struct invocation *inv);

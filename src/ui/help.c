@@ -1,0 +1,65 @@
+#include "ui/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 80
+#define INDENT 30
+
+/* Text in words from column INDENT on, broken at WIDTH. */
+static void wrapped(struct out *out, const char *text)
+{
+	size_t column = INDENT;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+
+		if (column + n >= WIDTH && column > INDENT) {
+			out_printf(out, "\n%*s", INDENT, "");
+			column = INDENT;
+		} else if (column > INDENT) {
+			out_char(out, ' ');
+		}
+		out_bytes(out, text, n);
+		column += n + 1;
+		text += n + (text[n] == ' ');
+	}
+	out_char(out, '\n');
+}
+
+static void help_option(struct out *out, const struct option *o)
+{
+	char left[128], letter[8] = "    ";
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "  -%c", o->letter);
+	snprintf(left, sizeof(left), "%s%s%s%s%s", letter,
+		 o->name ? (o->letter ? ", --" : "  --") : "", o->name ? o->name : "",
+		 o->argument ? (o->name ? "=" : " ") : "", o->argument ? o->argument : "");
+	if (strlen(left) < INDENT)
+		out_printf(out, "%-*s", INDENT, left);
+	else
+		out_printf(out, "%s\n%*s", left, INDENT, "");
+	wrapped(out, o->help);
+}
+
+void help_command(struct out *out, const struct command *c)
+{
+	out_printf(out, "Usage: brace %s [OPTION]...%s%s%s\n", c->name, c->stops ? " [--]" : "",
+		   *c->operands ? " " : "", c->operands);
+	out_printf(out, "%s.\n\nOptions:\n", c->summary);
+	for (const struct option *const *t = c->tables; *t; t++)
+		for (const struct option *o = *t; o->set; o++)
+			help_option(out, o);
+	out_printf(out, "\nThe manual has the whole story: man brace-%s\n", c->name);
+}
+
+void help_all(struct out *out)
+{
+	out_str(out, "Usage: brace COMMAND [OPTION]... [ARGUMENT]...\n"
+		     "The function graph of programs that were never built for tracing.\n\n"
+		     "Commands:\n");
+	for (const struct command *c = commands; c->name; c++)
+		out_printf(out, "  %-9s %s\n", c->name, c->summary);
+	out_str(out, "\n`brace COMMAND --help` lists a command's options.\n");
+}

@@ -1,0 +1,7 @@
+/* --help, generated from the tables the parser reads. */
+#pragma once
+#include "report/out.h"
+#include "ui/invocation.h"
+
+void help_command(struct out *out, const struct command *c);
+void help_all(struct out *out);

@@ -1,0 +1,254 @@
+/* The option parser: one loop over argv, one look-up in the command's tables. */
+#include "ui/invocation.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/nearest.h"
+#include "ui/say.h"
+
+/* --- setters ------------------------------------------------------------------------ */
+
+int set_flag(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	*(bool *)((char *)inv + o->offset) = true;
+	return 0;
+}
+
+int set_text(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	*(const char **)((char *)inv + o->offset) = value;
+	return 0;
+}
+
+int set_limit(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return parse_number(value, "A limit", 1, UINT32_MAX, &inv->limit, err);
+}
+
+static int add_write(struct invocation *inv, const struct option *o, const char *file,
+		     const char *text)
+{
+	*vec_add(&inv->writes) = (struct setting_write){ o, file, text, o->append };
+	return 0;
+}
+
+int set_setting(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return add_write(inv, o, o->file, value);
+}
+
+/* A choice by word: a row's index, or -1 and *err with the words there are. */
+static int choose(const char *const *words, const char *value, const char *what, struct err *err)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], value))
+			return i;
+	err_at(err, EINVAL, value, 0, "%s is %s, %s or %s", what, words[0], words[1], words[2]);
+	return -1;
+}
+
+int set_mode(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	static const char *const words[] = { "stream", "overwrite", "block", NULL };
+	static const char *const options[] = { "nooverwrite", "overwrite", "block" };
+	int i = choose(words, value, "A mode", err);
+
+	return i < 0 ? -EINVAL : add_write(inv, o, "trace_options", options[i]);
+}
+
+int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	static const char *const words[] = { "auto", "always", "never", NULL };
+	int i = choose(words, value, "Colour", err);
+
+	inv->colour = i < 0 ? COLOUR_AUTO : (enum colour_choice)i;
+	return i < 0 ? -EINVAL : 0;
+}
+
+/* --- the parser --------------------------------------------------------------------- */
+
+static const struct option *find_option(const struct command *c, const char *name, size_t n)
+{
+	for (const struct option *const *t = c->tables; *t; t++)
+		for (const struct option *o = *t; o->set; o++)
+			if (o->name && strlen(o->name) == n && !memcmp(o->name, name, n))
+				return o;
+	return NULL;
+}
+
+static const struct option *find_letter(const struct command *c, char letter)
+{
+	for (const struct option *const *t = c->tables; *t; t++)
+		for (const struct option *o = *t; o->set; o++)
+			if (o->letter == letter)
+				return o;
+	return NULL;
+}
+
+static int unknown_option(const struct command *c, const char *name, size_t n, struct err *err)
+{
+	char word[64];
+	struct nearest near = { word, NULL, 0 };
+
+	snprintf(word, sizeof(word), "%.*s", (int)n, name);
+	for (const struct option *const *t = c->tables; *t; t++)
+		for (const struct option *o = *t; o->set; o++)
+			if (o->name)
+				nearest_offer(&near, o->name);
+	if (near.best)
+		return err_set(err, EINVAL, "%s has no option --%s; did you mean --%s?", c->name, word,
+			       near.best);
+	return err_set(err, EINVAL, "%s has no option --%s; `brace %s --help` lists them", c->name,
+		       word, c->name);
+}
+
+/* What stands on the command line, for an error's first words. */
+static const char *spelling(const struct option *o, bool by_letter, char *buf, size_t n)
+{
+	if (by_letter)
+		snprintf(buf, n, "-%c", o->letter);
+	else
+		snprintf(buf, n, "--%s", o->name);
+	return buf;
+}
+
+struct scan {
+	struct invocation *inv;
+	char **at; /* the next argument */
+	struct err *err;
+};
+
+/* Sets an option; `value` is what is glued to it, or NULL. */
+static int apply(struct scan *s, const struct option *o, const char *value, bool by_letter)
+{
+	char as[32];
+	int e;
+
+	spelling(o, by_letter, as, sizeof(as));
+	if (o->argument && !value) {
+		if (!*s->at)
+			return err_set(s->err, EINVAL, "%s needs an argument: %s", as, o->argument);
+		value = *s->at++;
+	}
+	e = o->set(s->inv, o, value, s->err);
+	return e ? err_prefix(s->err, "%s", as) : 0;
+}
+
+static int long_option(struct scan *s, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	size_t n = equals ? (size_t)(equals - text) : strlen(text);
+	const struct option *o = find_option(s->inv->command, text, n);
+
+	if (!o)
+		return unknown_option(s->inv->command, text, n, s->err);
+	if (equals && !o->argument)
+		return err_set(s->err, EINVAL, "--%s takes no argument", o->name);
+	return apply(s, o, equals ? equals + 1 : NULL, false);
+}
+
+/* "-vlGLOB": letters until one takes an argument, which is the rest or the next word. */
+static int short_options(struct scan *s, const char *text)
+{
+	for (; *text; text++) {
+		const struct option *o = find_letter(s->inv->command, *text);
+		int e;
+
+		if (!o)
+			return err_set(s->err, EINVAL, "%s has no option -%c; `brace %s --help` lists "
+				       "them", s->inv->command->name, *text, s->inv->command->name);
+		e = apply(s, o, o->argument && text[1] ? text + 1 : NULL, true);
+		if (e || o->argument)
+			return e;
+	}
+	return 0;
+}
+
+static int check_operands(const struct invocation *inv, struct err *err)
+{
+	const struct command *c = inv->command;
+
+	if (inv->n_operands < c->min_operands)
+		return err_set(err, EINVAL, "%s needs %s; `brace %s --help` says more", c->name,
+			       c->operands, c->name);
+	if (c->max_operands >= 0 && inv->n_operands > c->max_operands)
+		return err_set(err, EINVAL, "%s: unexpected argument: %s", c->name,
+			       inv->operands[c->max_operands]);
+	return 0;
+}
+
+/* Operands are moved to the front of argv as they are met. */
+int invocation_parse(struct invocation *inv, char **argv, struct err *err)
+{
+	struct scan s = { inv, argv, err };
+	bool ended = false;
+	int e = 0;
+
+	inv->operands = argv;
+	while (*s.at && !e) {
+		char *word = *s.at++;
+
+		if (!ended && !strcmp(word, "--"))
+			ended = true;
+		else if (!ended && !strncmp(word, "--", 2))
+			e = long_option(&s, word + 2);
+		else if (!ended && word[0] == '-' && word[1])
+			e = short_options(&s, word + 1);
+		else {
+			inv->operands[inv->n_operands++] = word;
+			ended |= inv->command->stops;
+		}
+	}
+	inv->operands[inv->n_operands] = NULL;
+	if (e || inv->help)
+		return e;
+	return check_operands(inv, err);
+}
+
+/* --- the writes --------------------------------------------------------------------- */
+
+static void show_write(const struct setting_write *w)
+{
+	bool plain = *w->text && !w->text[strspn(w->text, "abcdefghijklmnopqrstuvwxyz"
+						 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@/+-")];
+
+	say("brace: echo %s%s%s %s %s\n", plain ? "" : "'", w->text, plain ? "" : "'",
+	    w->append ? ">>" : ">", w->file);
+}
+
+static int carry_out(struct invocation *inv, const struct setting_write *w, struct err *err)
+{
+	char as[32];
+
+	if (inv->verbose)
+		show_write(w);
+	if (!settings_write(&inv->settings, w->file, w->text, w->append, err))
+		return 0;
+	if (!w->option)
+		return -err->code;
+	return err_prefix(err, "%s", spelling(w->option, w->option->letter, as, sizeof(as)));
+}
+
+int invocation_settings(struct invocation *inv, struct err *err)
+{
+	static const struct setting_write tracer = { NULL, "current_tracer", "function_graph", false };
+	bool chosen = false;
+	int e = 0;
+
+	for (size_t i = 0; i < inv->writes.n; i++)
+		chosen |= !strcmp(inv->writes.at[i].file, tracer.file);
+	if (!chosen)
+		e = carry_out(inv, &tracer, err);
+	for (size_t i = 0; i < inv->writes.n && !e; i++)
+		e = carry_out(inv, &inv->writes.at[i], err);
+	return e;
+}
+
+void invocation_free(struct invocation *inv)
+{
+	vec_free(&inv->writes);
+	settings_free(&inv->settings);
+}

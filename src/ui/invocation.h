@@ -1,0 +1,72 @@
+/* What the user's command line said, and the tables it is read with. A command is a row in
+ * commands.c with a list of option tables; --help, the parser and the completion's test all
+ * read the same rows. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/settings.h"
+
+struct invocation;
+struct option;
+
+typedef int option_setter(struct invocation *inv, const struct option *o, const char *value,
+			  struct err *err);
+
+struct option {
+	char letter;          /* 0: none */
+	const char *name;     /* long name; NULL: none */
+	const char *argument; /* what it takes, as --help names it; NULL: nothing */
+	const char *help;
+	option_setter *set;
+	size_t offset;        /* where set_flag, set_text, set_number put the value */
+	const char *file;     /* set_setting: the file it writes */
+	bool append;          /* set_setting: each use adds to the list */
+};
+
+struct command {
+	const char *name;
+	const char *operands; /* as the synopsis shows them */
+	const char *summary;
+	const struct option *const *tables; /* NULL-terminated; each ends with a row without set */
+	bool stops;           /* the first operand ends the options: the rest is a program's */
+	int min_operands, max_operands; /* max -1: any number */
+	int (*run)(struct invocation *inv); /* returns the exit status */
+};
+
+enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+
+/* One write to a settings file that an option stands for. */
+struct setting_write {
+	const struct option *option;
+	const char *file, *text;
+	bool append;
+};
+
+struct invocation {
+	const struct command *command;
+	char **operands; /* NULL-terminated, as in argv */
+	int n_operands;
+	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
+	struct settings settings;
+	const char *output, *binary, *sort;
+	uint64_t limit;
+	enum colour_choice colour;
+	bool help, json, why, no_pager, quiet, verbose;
+};
+
+/* Setters for option tables. */
+option_setter set_flag, set_text, set_limit, set_setting, set_mode, set_colour;
+
+/* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */
+int invocation_parse(struct invocation *inv, char **argv, struct err *err);
+/* Carries out the writes, printing each to standard error if -v was given. */
+int invocation_settings(struct invocation *inv, struct err *err);
+void invocation_free(struct invocation *inv);
+
+extern const struct command commands[]; /* ends with a NULL name */
+const struct command *command_find(const char *name); /* NULL: none */
+/* The nearest command, or NULL if none is near. */
+const char *command_nearest(const char *name);

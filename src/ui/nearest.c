@@ -1,0 +1,46 @@
+#include "ui/nearest.h"
+
+#include <string.h>
+
+#define LONGEST 64
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Insertions, deletions and replacements from a to b (both shorter than LONGEST). */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[LONGEST + 1], nb = strlen(b);
+
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; a[i - 1]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t above = row[j];
+
+			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[nb];
+}
+
+void nearest_offer(struct nearest *n, const char *candidate)
+{
+	size_t length = strlen(n->word), d;
+
+	if (length >= LONGEST || strlen(candidate) >= LONGEST)
+		return;
+	d = edit_distance(n->word, candidate);
+	if (d > 1 + length / 3 || d >= strlen(candidate) || (n->best && d >= n->distance))
+		return;
+	n->best = candidate;
+	n->distance = d;
+}

@@ -1,0 +1,133 @@
+#include "ui/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ui/say.h"
+
+static void ignore(int sig)
+{
+}
+
+/* A write to a closed pipe shall fail instead of killing brace. A handler, not SIG_IGN: that
+ * would be inherited by the traced program. */
+static void catch_sigpipe(void)
+{
+	struct sigaction now;
+
+	if (!sigaction(SIGPIPE, NULL, &now) && now.sa_handler == SIG_DFL)
+		signal(SIGPIPE, ignore);
+}
+
+static bool wants_colour(const struct invocation *inv)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (inv->colour != COLOUR_AUTO)
+		return inv->colour == COLOUR_ALWAYS;
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+static void run_pager(const char *pager, const int fd[2])
+{
+	setenv("LESS", "FRX", 0);
+	dup2(fd[0], STDIN_FILENO);
+	close(fd[0]);
+	close(fd[1]);
+	execl("/bin/sh", "sh", "-c", pager, NULL);
+	_exit(127);
+}
+
+/* less if there is one: a bare system may have none. */
+#define DEFAULT_PAGER "command -v less >/dev/null && exec less; exec cat"
+
+static void start_pager(struct output *o)
+{
+	const char *pager = getenv("PAGER");
+	int fd[2];
+
+	if (!pager)
+		pager = DEFAULT_PAGER;
+	if (!*pager || !strcmp(pager, "cat") || pipe2(fd, O_CLOEXEC))
+		return;
+	o->pager = fork();
+	if (!o->pager)
+		run_pager(pager, fd);
+	close(fd[0]);
+	if (o->pager > 0)
+		o->fd = fd[1];
+	else
+		close(fd[1]);
+}
+
+/* The sink of o->text: all n bytes, or -errno. */
+static int write_all(void *arg, const char *bytes, size_t n)
+{
+	const struct output *o = arg;
+
+	while (n) {
+		ssize_t wrote = write(o->fd, bytes, n);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return -errno;
+		bytes += wrote;
+		n -= (size_t)wrote;
+	}
+	return 0;
+}
+
+void output_open(struct output *o, const struct invocation *inv, enum output_to to)
+{
+	*o = (struct output){ .fd = STDOUT_FILENO, .name = "standard output" };
+	o->colour = wants_colour(inv);
+	catch_sigpipe();
+	if (to == OUTPUT_PAGER && !inv->no_pager && isatty(STDOUT_FILENO))
+		start_pager(o);
+	out_init(&o->text, write_all, o);
+}
+
+int output_open_file(struct output *o, const char *path)
+{
+	*o = (struct output){ .name = path };
+	catch_sigpipe();
+	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	out_init(&o->text, write_all, o);
+	if (o->fd >= 0)
+		return 0;
+	say("brace: cannot write %s: %s\n", path, strerror(errno));
+	out_free(&o->text);
+	return EXIT_BRACE;
+}
+
+bool output_is_done(const struct output *o)
+{
+	return o->text.error;
+}
+
+static void wait_for_pager(struct output *o)
+{
+	if (o->pager > 0)
+		while (waitpid(o->pager, NULL, 0) < 0 && errno == EINTR)
+			;
+}
+
+int output_close(struct output *o, int status)
+{
+	int error = -out_flush(&o->text);
+
+	if (close(o->fd) && !error)
+		error = errno;
+	wait_for_pager(o);
+	out_free(&o->text);
+	if (!error || error == EPIPE)
+		return status;
+	say("brace: cannot write %s: %s\n", o->name, strerror(error));
+	return EXIT_BRACE;
+}

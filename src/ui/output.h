@@ -1,0 +1,27 @@
+/* Standard output: buffered, through a pager if it is a terminal, with failures (a full disk)
+ * noticed and a reader that went away taken as the end, not as an error. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "report/out.h"
+#include "ui/invocation.h"
+
+struct output {
+	struct out text;   /* write here, with out_printf and the like */
+	int fd;
+	const char *name;  /* for errors: "standard output" or a file's name */
+	bool colour;
+	pid_t pager;       /* 0: none */
+};
+
+enum output_to { OUTPUT_PLAIN, OUTPUT_PAGER };
+
+/* Opens standard output, in front of a pager if the user wants one and sees a terminal. */
+void output_open(struct output *o, const struct invocation *inv, enum output_to to);
+/* A text file instead. 0, or EXIT_BRACE (said). */
+int output_open_file(struct output *o, const char *path);
+/* True when there is no point in writing more: out of space, or nobody reads. */
+bool output_is_done(const struct output *o);
+/* Flushes and waits for the pager; says what failed. Returns `status`, or EXIT_BRACE. */
+int output_close(struct output *o, int status);

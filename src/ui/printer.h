@@ -1,0 +1,15 @@
+/* The printer that belongs to a trace: function_graph's or function's. */
+#pragma once
+#include "report/format.h"
+#include "source/event.h"
+
+struct printer {
+	struct graph *graph;
+};
+
+void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
+		  struct out *out);
+void printer_event(struct printer *p, const struct event *e);
+/* Nothing more is coming for now. */
+void printer_flush(struct printer *p);
+void printer_close(struct printer *p);

@@ -1,0 +1,78 @@
+#include "ui/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hook/plan.h"
+#include "ui/say.h"
+
+/* 12345678 -> "12,345,678". buf has 32 bytes. */
+static const char *grouped(uint64_t v, char *buf)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
+	char *p = buf;
+
+	for (int i = 0; i < n; i++) {
+		if (i && (n - i) % 3 == 0)
+			*p++ = ',';
+		*p++ = digits[i];
+	}
+	*p = '\0';
+	return buf;
+}
+
+static void say_counts(const struct session_result *r, const char *trace_file)
+{
+	char calls[32], lost[32], bytes[32];
+
+	say("brace: %s calls", grouped(r->calls, calls));
+	if (trace_file) {
+		say(", %s bytes", grouped(r->bytes, bytes));
+		if (r->calls)
+			say(" (%.2f a call)", (double)r->bytes / (double)r->calls);
+	}
+	say(", %s records lost", r->lost ? grouped(r->lost, lost) : "no");
+	say("; main after %.1f ms, ran %.3f s\n", (double)r->to_main_ns / 1e6,
+	    (double)r->run_ns / 1e9);
+}
+
+/* "1,234 jump, 5 short" for the non-zero of n counts, words from a table. */
+static void say_words(const uint32_t *counts, unsigned n, const char *const *words)
+{
+	const char *comma = "";
+	char buf[32];
+
+	for (unsigned i = 1; i < n; i++) {
+		if (!counts[i])
+			continue;
+		say("%s%s %s", comma, grouped(counts[i], buf), words[i]);
+		comma = ", ";
+	}
+}
+
+static void say_functions(const struct session_result *r)
+{
+	char hooked[32], all[32];
+
+	say("brace: %s of %s functions hooked", grouped(r->hooked, hooked),
+	    grouped(r->functions, all));
+	if (r->hooked) {
+		say(": ");
+		say_words(r->by_kind, HOOK_KINDS_N, hook_kind_words);
+	}
+	if (r->functions > r->hooked) {
+		say("; not: ");
+		say_words(r->by_reason, REASONS_N, hook_reason_words);
+	}
+	say("\n");
+}
+
+void summary_print(const struct session_result *r, const char *trace_file)
+{
+	say_counts(r, trace_file);
+	say_functions(r);
+	if (trace_file)
+		say("brace: trace in %s\n", trace_file);
+}

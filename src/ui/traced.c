@@ -1,0 +1,159 @@
+#include "ui/traced.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "session/launch.h"
+#include "ui/missing.h"
+#include "ui/say.h"
+
+/* --- starting ----------------------------------------------------------------------- */
+
+/* Before anything is made: can this program be traced, and are the functions named in it? */
+static int check_program(const struct invocation *inv, struct err *err)
+{
+	char *path, *image;
+	int e = launch_resolve(inv->operands[0], &path, &image, err);
+
+	if (e) {
+		say_error(err);
+		return err->code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	}
+	e = missing_functions(&inv->settings, image);
+	free(path);
+	free(image);
+	return e;
+}
+
+int traced_start(struct invocation *inv, const char *trace_file, struct session **out)
+{
+	struct session_request req = {
+		.settings = &inv->settings,
+		.argv = inv->operands,
+		.output = trace_file,
+		.verbosity = inv->verbose,
+	};
+	struct err err;
+	int status;
+
+	if (invocation_settings(inv, &err))
+		return say_error(&err);
+	status = check_program(inv, &err);
+	if (status)
+		return status;
+	return session_start(&req, out, &err) ? say_error(&err) : 0;
+}
+
+/* --- while it runs ------------------------------------------------------------------ */
+
+static atomic_uint interrupts;
+
+static void count_interrupt(int sig)
+{
+	interrupts++;
+}
+
+static const int interrupt_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
+/* Signals that were ignored when brace started (nohup, a background job) stay so. */
+static void catch_interrupts(void)
+{
+	struct sigaction act = { .sa_handler = count_interrupt, .sa_flags = SA_RESTART }, now;
+
+	for (size_t i = 0; i < sizeof(interrupt_signals) / sizeof(*interrupt_signals); i++)
+		if (!sigaction(interrupt_signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(interrupt_signals[i], &act, NULL);
+}
+
+static void heed_interrupts(struct attendant *a, unsigned *heeded)
+{
+	unsigned n = interrupts;
+
+	if (n > 1 && *heeded <= 1) {
+		say("brace: stopping; the program goes on untraced\n");
+		session_stop(a->session);
+	}
+	*heeded = n;
+}
+
+static void *attend(void *arg)
+{
+	struct attendant *a = arg;
+	unsigned heeded = 0;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->end) {
+		struct timespec t;
+
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		t.tv_nsec += 100000000;
+		t.tv_sec += t.tv_nsec / 1000000000;
+		t.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&a->ended, &a->lock, &t);
+		if (a->idle)
+			a->idle(a->arg);
+		heed_interrupts(a, &heeded);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+void attendant_begin(struct attendant *a, struct session *s, void (*idle)(void *), void *arg)
+{
+	pthread_condattr_t monotonic;
+
+	*a = (struct attendant){ .idle = idle, .arg = arg, .session = s };
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&a->ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&a->lock, NULL);
+	catch_interrupts();
+	if (pthread_create(&a->thread, NULL, attend, a)) {
+		say("brace: cannot start a thread\n");
+		_Exit(EXIT_BRACE);
+	}
+}
+
+void attendant_end(struct attendant *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->end = true;
+	pthread_cond_signal(&a->ended);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_cond_destroy(&a->ended);
+	pthread_mutex_destroy(&a->lock);
+}
+
+/* --- ending ------------------------------------------------------------------------- */
+
+/* As strace does: whoever waits for brace shall see what the program died of. No core: it
+ * would be brace's. */
+static void die_by(int sig)
+{
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+}
+
+int traced_exit(int wait_status)
+{
+	if (WIFEXITED(wait_status))
+		return WEXITSTATUS(wait_status);
+	if (WIFSIGNALED(wait_status)) {
+		die_by(WTERMSIG(wait_status));
+		return 128 + WTERMSIG(wait_status);
+	}
+	return EXIT_BRACE;
+}

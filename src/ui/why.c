@@ -1,0 +1,158 @@
+#include "ui/why.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/inlined.h"
+
+#define COPIES_SHOWN 3
+#define CALLERS_OFFERED 6
+#define NAMES_OFFERED 4
+
+/* Text that grows. */
+struct text {
+	VEC(char) chars;
+};
+
+static void add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	char *piece;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&piece, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	vec_reserve(&t->chars, t->chars.n + (size_t)n + 1);
+	memcpy(t->chars.at + t->chars.n, piece, (size_t)n + 1);
+	t->chars.n += (size_t)n;
+	free(piece);
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool has_function(const struct sym_module *m, const char *name)
+{
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const char *s = sym_name(m, &m->functions.at[i]);
+
+		if (s && !m->functions.at[i].cold && !strcmp(s, name))
+			return true;
+	}
+	return false;
+}
+
+/* "3 copies, in a() at x.c:12, ..., and 1 body of its own" */
+static void add_copies(struct text *t, const struct sym_inlined *in)
+{
+	add(t, "%zu cop%s, in", in->copies.n, in->copies.n == 1 ? "y" : "ies");
+	for (size_t i = 0; i < in->copies.n && i < COPIES_SHOWN; i++) {
+		const struct sym_inline_copy *c = &in->copies.at[i];
+
+		add(t, "%s %s()", i ? "," : "", c->caller ? c->caller : "?");
+		if (c->file)
+			add(t, " at %s:%u", last_component(c->file), c->line);
+	}
+	if (in->copies.n > COPIES_SHOWN)
+		add(t, ", ...");
+	if (in->bodies)
+		add(t, ", and %u bod%s of its own", in->bodies, in->bodies == 1 ? "y" : "ies");
+	else
+		add(t, ", and no body of its own");
+}
+
+static bool offered_before(const struct sym_inlined *in, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (in->copies.at[j].caller &&
+		    !strcmp(in->copies.at[j].caller, in->copies.at[i].caller))
+			return true;
+	return false;
+}
+
+/* The callers that can be traced themselves. */
+static void add_callers(struct text *t, const struct sym_module *m, const struct sym_inlined *in)
+{
+	int offered = 0;
+
+	for (size_t i = 0; i < in->copies.n && offered < CALLERS_OFFERED; i++) {
+		const char *caller = in->copies.at[i].caller;
+
+		if (!caller || offered_before(in, i) || !has_function(m, caller))
+			continue;
+		add(t, "%s -l %s", offered ? "" : "; trace the callers:", caller);
+		offered++;
+	}
+}
+
+static void add_nearest(struct text *t, const struct sym_module *m, const char *name)
+{
+	const char *near[NAMES_OFFERED];
+	size_t n = sym_nearest(m, name, near, NAMES_OFFERED);
+
+	for (size_t i = 0; i < n; i++)
+		add(t, "%s %s", i ? "," : "; nearest names:", near[i]);
+}
+
+static void add_no_debug(struct text *t, const char *package)
+{
+	add(t, ", and brace cannot know whether it was inlined: no debug information (install ");
+	if (package)
+		add(t, "%s-dbgsym", package);
+	else
+		add(t, "its -dbgsym package");
+	add(t, ", or build with -g)");
+}
+
+static void explain(struct text *t, const struct sym_module *m, const char *name,
+		    const char *package, const struct sym_inlined *in)
+{
+	const char *file = last_component(m->path);
+
+	if (in->copies.n) {
+		add(t, "`%s` is inlined: ", name);
+		add_copies(t, in);
+		add_callers(t, m, in);
+	} else if (in->known) {
+		add(t, "`%s` has no code in %s: it is declared, but never called or all optimised "
+		       "away", name, file);
+	} else {
+		add(t, "There is no function `%s` in %s", name, file);
+		if (!in->has_dwarf)
+			add_no_debug(t, package);
+		add_nearest(t, m, name);
+	}
+}
+
+int why_find(const struct sym_module *m, const char *name, const char *package, struct why *out,
+	     struct err *err)
+{
+	struct sym_inlined in = { 0 };
+	struct text t = { 0 };
+	int e = sym_inlined_find(m, name, &in, err);
+
+	*out = (struct why){ .there = has_function(m, name) };
+	if (e)
+		return e;
+	if (!out->there || in.copies.n)
+		explain(&t, m, name, package, &in);
+	out->sentence = t.chars.at;
+	sym_inlined_free(&in);
+	return 0;
+}
+
+void why_free(struct why *w)
+{
+	free(w->sentence);
+}
