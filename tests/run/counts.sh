@@ -1,1 +1,56 @@
 #!/bin/bash
+# Call counts equal to callgrind's, function by function, on real programs: callcounts.py
+# says what a call is and how callgrind is asked. Inputs are deterministic, and so must the
+# programs be: callgrind itself runs twice, and its two runs have to agree first.
+. "$(dirname "$0")/lib.sh"
+need valgrind
+LIMIT=300
+
+# An environment of known size: bash and gawk make calls for every variable they import.
+environment=(env -i "PATH=/usr/bin:/bin" LC_ALL=C HOME=/ PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0)
+
+callgrind() { # FILE COMMAND...
+	local file=$1
+	shift
+	run_in "$T/plain" "${environment[@]}" valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes \
+		--compress-pos=no --compress-strings=no --callgrind-out-file="$file" "$@"
+}
+
+# counted NAME "MODULE..." COMMAND...: modules by path; the first is the program itself.
+counted() {
+	local name=$1 modules=$2 module status opened=()
+	shift 2
+	callgrind "$T/first" "$@"
+	callgrind "$T/second" "$@"
+	for module in ${modules#* }; do
+		opened+=(-L "$(basename "$module")")
+	done
+	rm -f "$T/trace"
+	run_in "$T/traced" "${environment[@]}" "$BRACE" record --mode block -o "$T/trace" "${opened[@]}" -- "$@"
+	cmp -s "$T/plain.out" "$T/traced.out"
+	result "$name: same output under callgrind and brace" $?
+	"$BRACE" report --json "$T/trace" >"$T/json" 2>"$T/report.err"
+	for module in $modules; do
+		"$BRACE" list -f "$module" --why >"$T/list" 2>&1
+		check "$name: callgrind agrees with itself on $(basename "$module")" \
+			"$HERE/callcounts.py" --stable "$module" "$T/first" "$T/second"
+		"$HERE/callcounts.py" "$module" "$T/first" "$T/json" "$T/list" >"$T/check.log" 2>&1
+		status=$?
+		result "$name: $(basename "$module"): $(tail -n 1 "$T/check.log")" $status "$T/check.log"
+	done
+}
+
+library() { # PROGRAM PATTERN: the path of a library it is linked with
+	ldd "$1" | awk -v p="$2" '$1 ~ p { print $3 }'
+}
+
+STDIN=$WORK/query.sql
+counted sqlite3 "/usr/bin/sqlite3 $(library /usr/bin/sqlite3 libsqlite3)" sqlite3 -batch :memory:
+STDIN=/dev/null
+counted gawk /usr/bin/gawk gawk -f "$WORK/count.awk"
+counted bash /bin/bash /bin/bash "$WORK/count.bash"
+counted perl /usr/bin/perl perl "$WORK/count.pl"
+prepare() { head -c 200000 /usr/bin/perl >in; }
+counted xz "/usr/bin/xz $(library /usr/bin/xz liblzma)" xz -k -2 -T1 -c in
+counted zstd /usr/bin/zstd zstd -q -9 --single-thread -c in
+finish

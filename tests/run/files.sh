@@ -1,1 +1,125 @@
 #!/bin/bash
+# The trace file: whose it is, that it needs nothing but itself, and that it reads up to
+# wherever it was cut; and what happens to file and program when either side is killed.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+
+cp "$FIXTURES/shapes-plain" "$T/program"
+(cd "$T" && umask 0 && "$BRACE" record --mode block -o "$T/whole" -- "$T/program") >"$T/out" 2>"$T/err"
+result "recorded" $? "$T/err"
+[ "$(stat -c %a "$T/whole")" = 600 ]
+result "the file is its owner's alone" $?
+
+for command in 'replay --no-pager' 'report --no-pager' 'report --json'; do
+	# shellcheck disable=SC2086 # words
+	"$BRACE" $command "$T/whole" >"$T/before.${command// /}" 2>"$T/err"
+done
+[ -s "$T/before.report--json" ]
+result "it has a report" $? "$T/err"
+rm "$T/program"
+mkdir "$T/elsewhere"
+mv "$T/whole" "$T/elsewhere/moved"
+for command in 'replay --no-pager' 'report --no-pager' 'report --json'; do
+	# shellcheck disable=SC2086 # words
+	(cd / && HOME=/nonexistent "$BRACE" $command "$T/elsewhere/moved") >"$T/after" 2>"$T/err"
+	cmp -s "$T/before.${command// /}" "$T/after" && [ -s "$T/after" ]
+	result "moved, program deleted: $command prints the same" $? "$T/err"
+done
+check "brace info reads it" "$BRACE" info "$T/elsewhere/moved"
+
+# --- cut
+"$BRACE" record --mode block -o "$T/whole" -- "$FIXTURES/tails" >/dev/null 2>"$T/err"
+size=$(stat -c %s "$T/whole")
+all=$("$BRACE" report --json "$T/whole" 2>/dev/null | sed -nE 's/.*"calls": ?([0-9]+).*/\1/p' | awk '{ n += $1 } END { print n + 0 }')
+before=0
+for percent in 1 10 30 50 70 90 99; do
+	head -c $((size * percent / 100)) "$T/whole" >"$T/cut"
+	"$BRACE" report --json "$T/cut" >"$T/json" 2>"$T/err"
+	status=$?
+	calls=$(sed -nE 's/.*"calls": ?([0-9]+).*/\1/p' "$T/json" | awk '{ n += $1 } END { print n + 0 }')
+	[ "$calls" -ge "$before" ] && [ "$calls" -le "$all" ] && { [ $status -eq 0 ] || [ "$percent" -lt 10 ]; }
+	result "cut at $percent %: reads up to there ($calls of $all calls)" $? "$T/err"
+	before=$calls
+	grep -q . "$T/err"
+	result "cut at $percent %: says that it was cut" $?
+	check "cut at $percent %: replays without a crash" sh -c "'$BRACE' replay --no-pager '$T/cut' >/dev/null; [ \$? -lt 126 ]"
+done
+[ "$before" -gt $((all / 2)) ]
+result "most of the calls are in 99 % of the file" $?
+head -c $((size - 1)) "$T/whole" >"$T/cut"
+check "one byte short: still reads" "$BRACE" report "$T/cut"
+
+# --- damaged
+for i in $(seq 40); do
+	/usr/bin/python3.11 - "$T/whole" "$T/damaged" "$i" <<'END'
+import random, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+rnd = random.Random(int(sys.argv[3]))
+for _ in range(rnd.choice((1, 5, 200))):
+    data[rnd.randrange(min(len(data), rnd.choice((200, 4000, len(data)))))] ^= 1 << rnd.randrange(8)
+open(sys.argv[2], "wb").write(data)
+END
+	for command in report replay info; do
+		timeout 60 "$BRACE" $command "$T/damaged" </dev/null >/dev/null 2>"$T/err"
+		status=$?
+		[ $status -le 125 ] && [ $status -ne 124 ] || echo "damage $i: $command: $status"
+	done
+done >"$T/crashes"
+[ ! -s "$T/crashes" ]
+result "120 readings of damaged files: no crash, none endless" $? "$T/crashes"
+
+# --- the tracer is killed: the program goes on, the file reads up to there
+survives() { # MODE
+	rm -f "$T/trace" "$T/out"
+	# shellcheck disable=SC2016 # lua's
+	"$BRACE" record --mode "$1" -b 256 -o "$T/trace" -- lua5.4 -e \
+		'local n = 0 for i = 1, 6000000 do n = n + math.floor(i / 3) end print("done", n)' >"$T/out" 2>"$T/err" &
+	local brace=$! tries=0
+	until [ "$(stat -c %s "$T/trace" 2>/dev/null || stat -c %s "$T"/trace?* 2>/dev/null || echo 0)" -gt 100000 ] || ! kill -0 $brace 2>/dev/null; do
+		sleep 0.01
+	done
+	kill -KILL $brace 2>/dev/null
+	wait $brace 2>/dev/null
+	result "$1: the tracer was killed at work" $(($? != 137)) "$T/err"
+	until grep -q done "$T/out" || [ $tries -gt 600 ]; do
+		tries=$((tries + 1))
+		sleep 0.05
+	done
+	grep -qx "done	5999997000000" "$T/out"
+	result "$1: the program went on and came to its end" $? "$T/out"
+	file=$(ls -d "$T"/trace* | head -n 1)
+	check "$1: what the killed tracer had written reads" "$BRACE" report --json "$file"
+}
+if command -v lua5.4 >/dev/null; then
+	survives stream
+	survives block
+fi
+
+# --- Ctrl-C: both get it, the file is whole
+env --default-signal=INT,QUIT setsid "$BRACE" record --mode block -o "$T/trace" -- \
+	/usr/bin/python3.11 -c 'import time; print("up", flush=True); time.sleep(60)' >"$T/out" 2>"$T/err" &
+brace=$!
+for _ in $(seq 600); do
+	grep -q up "$T/out" && break
+	sleep 0.05
+done
+kill -INT -- -$brace
+wait $brace
+status=$?
+[ $status -eq 130 ]
+result "Ctrl-C: brace ends as the program did (status $status)" $? "$T/err"
+grep -q KeyboardInterrupt "$T/err"
+result "Ctrl-C: the program got the signal" $? "$T/err"
+check "Ctrl-C: the file is whole" sh -c "'$BRACE' report --json '$T/trace' >/dev/null 2>'$T/x' && [ ! -s '$T/x' ]"
+
+# --- two at once
+"$BRACE" record --mode block -o "$T/one" -- "$FIXTURES/tails" >/dev/null 2>&1 &
+one=$!
+"$BRACE" record --mode block -o "$T/two" -- "$FIXTURES/tails" >/dev/null 2>&1
+wait $one
+for trace in one two; do
+	rm -f "$T/json"
+	mv "$T/$trace" "$T/trace"
+	calls_are ping 500001
+done
+finish

@@ -154,16 +154,19 @@ same_results() {
 
 # --- what a trace says ------------------------------------------------------------------
 
-info_number() { # a counter of `brace info`, by its label
-	"$BRACE" info "${2:-$T/trace}" 2>/dev/null |
-		sed -nE "s/^ *$1:? +([0-9][0-9,]*).*/\\1/ip" | head -n 1 | tr -d ,
+# summary_number calls|lost: a figure of brace's closing words.
+summary_number() {
+	case $1 in
+	calls) sed -nE 's/^brace: ([0-9,]+) calls.*/\1/p' "$T/summary" ;;
+	lost) sed -nE 's/^brace: .*, (no|[0-9,]+) records lost.*/\1/p' "$T/summary" | sed 's/^no$/0/' ;;
+	esac | tr -d , | head -n 1
 }
 
 # nothing_lost NAME [CALLS]: no record is missing, and there are at least CALLS calls.
 nothing_lost() {
 	local lost calls
-	lost=$(info_number lost)
-	calls=$(info_number calls)
+	lost=$(summary_number lost)
+	calls=$(summary_number calls)
 	[ "${lost:-1}" -eq 0 ] && [ "${calls:-0}" -ge "${2:-1}" ]
 	result "$1 (${calls:-no} calls, ${lost:-?} lost)" $? "$T/summary"
 }

@@ -1,0 +1,43 @@
+#!/bin/bash
+# What libbrace-agent.so must be to be harmless in any process: no symbol it needs from
+# others, no library, no vector or x87 instruction, nothing to relocate in its text, no page
+# writable and executable at once, no stack that is.
+. "$(dirname "$0")/../run/lib.sh"
+AGENT=${AGENT:-$(dirname "$BRACE")/libbrace-agent.so}
+
+# none NAME FILE: passes when the file is empty (what it holds is the complaint).
+none() {
+	[ ! -s "$2" ]
+	result "$1" $? "$2"
+}
+
+[ -s "$AGENT" ]
+result "the agent is there" $?
+nm -D --undefined-only "$AGENT" >"$T/undefined"
+none "no undefined symbol" "$T/undefined"
+readelf -dW "$AGENT" >"$T/dynamic"
+grep NEEDED "$T/dynamic" >"$T/needed"
+none "needs no library" "$T/needed"
+grep -E 'TEXTREL|RPATH|RUNPATH' "$T/dynamic" >"$T/text"
+none "no relocation in its text, no search path" "$T/text"
+readelf -rW "$AGENT" | grep -E 'R_X86_64_' | grep -vE 'R_X86_64_(RELATIVE|TPOFF64 +0$)' >"$T/relocations"
+none "no relocation that names a symbol" "$T/relocations"
+objdump -d --no-show-raw-insn "$AGENT" >"$T/code"
+grep -cE '^ ' "$T/code" >"$T/instructions"
+[ "$(cat "$T/instructions")" -gt 500 ]
+result "its code could be read ($(cat "$T/instructions") instructions)" $?
+grep -E '%[xyz]mm[0-9]|%st\b|%mm[0-7]|%k[0-7]\b|\s(f?xsave|f?xrstor|emms|fld|fst|vzero)' "$T/code" >"$T/vector"
+none "no vector, x87 or mask register" "$T/vector"
+readelf -lW "$AGENT" >"$T/segments"
+grep -E '(LOAD|GNU_STACK).* RWE ' "$T/segments" >"$T/writable"
+none "no segment writable and executable" "$T/writable"
+grep -q GNU_STACK "$T/segments"
+result "says that it needs no executable stack" $? "$T/segments"
+nm -D --defined-only "$AGENT" | awk '{ print $3 }' | sed 's/@.*//' >"$T/exported"
+grep -vE '^(brace_|_?_?cyg_profile|dlopen|fork|vfork)' "$T/exported" >"$T/foreign"
+none "exports no name a program could meet by accident" "$T/foreign"
+readelf -SW "$AGENT" | awk '$2 ~ /^\.t(bss|data)$/ || $3 ~ /^\.t(bss|data)$/ { print }' >"$T/tls"
+# shellcheck disable=SC2016 # of awk
+check_that "thread-local storage of at most 64 bytes" \
+	awk '{ for (i = 1; i < NF; i++) if ($i ~ /^\.t(bss|data)$/) n += strtonum("0x" $(i + 4)) } END { exit n > 64 }' "$T/tls"
+finish
