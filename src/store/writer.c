@@ -143,19 +143,28 @@ static size_t limit(const struct store_writer *w)
 	return share > CHUNK_WORDS_MAX ? CHUNK_WORDS_MAX : share < PENDING_LEAST ? PENDING_LEAST : share;
 }
 
+static inline bool is_near(uint64_t a, uint64_t b)
+{
+	return a - b < GAP_MAX || b - a < GAP_MAX;
+}
+
+static void put_words(struct pending *p, const uint64_t *words, size_t n)
+{
+	vec_reserve(&p->words, p->words.n + (n > 64 ? n : 64));
+	memcpy(p->words.at + p->words.n, words, n * sizeof(*words));
+	p->words.n += n;
+}
+
 /* Adds one record of n words, its header first. */
 static int add(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
 	       const uint64_t *words, size_t n, struct err *err)
 {
-	uint64_t gap = tsc > p->tsc ? tsc - p->tsc : p->tsc - tsc;
 	int r = 0;
 
-	if (p->words.n && (p->words.n + n > limit(w) || gap >= GAP_MAX))
+	if (p->words.n && (p->words.n + n > limit(w) || !is_near(tsc, p->tsc)))
 		r = flush(w, p, err);
 	begin(w, p, thread, tsc);
-	vec_reserve(&p->words, p->words.n + (n > 64 ? n : 64));
-	memcpy(p->words.at + p->words.n, words, n * sizeof(*words));
-	p->words.n += n;
+	put_words(p, words, n);
 	p->tsc = tsc;
 	return r;
 }
@@ -210,25 +219,76 @@ static bool is_event(uint64_t word, enum record_event type)
 	return record_kind(word) == RECORD_EVENT && record_type(word) == type;
 }
 
+/* How many of the first n words are records of one word that go on where p->tsc is, and what
+ * they add. Most are, so this is the loop that the drain's speed depends on. */
+static size_t plain_run(struct pending *p, const uint64_t *words, size_t n)
+{
+	uint64_t tsc = p->tsc, next;
+	uint32_t exits = 0;
+	size_t i;
+
+	for (i = 0; i < n && record_kind(words[i]) != RECORD_EVENT; i++) {
+		next = record_tsc(words[i], tsc);
+		if (!is_near(next, tsc))
+			break;
+		tsc = next;
+		exits += record_kind(words[i]) == RECORD_EXIT;
+	}
+	p->tsc = tsc;
+	p->head.records += (uint32_t)i;
+	p->head.calls += (uint32_t)i - exits;
+	return i;
+}
+
+/* Adds as many plain records as fit into the chunk that is open. */
+static size_t add_plain(struct store_writer *w, struct pending *p, const uint64_t *words, size_t n)
+{
+	size_t most = limit(w), room = most > p->words.n ? most - p->words.n : 0, took;
+
+	if (!p->words.n || !room)
+		return 0;
+	took = plain_run(p, words, n < room ? n : room);
+	put_words(p, words, took);
+	return took;
+}
+
+/* Adds the record at the head of n words; *took are its words, n when no more follow. */
+static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t near,
+		   const uint64_t *words, size_t n, size_t *took, struct err *err)
+{
+	size_t len = 1 + record_payload(words[0]);
+	uint64_t tsc = record_tsc(words[0], near);
+	int r;
+
+	*took = n;
+	if (is_event(words[0], RECORD_EVENT_PAD))
+		return 0;
+	if (is_hole(words[0])) {
+		*took = 1;
+		return 0;
+	}
+	if (len > n) /* its end is missing */
+		return add_lost(w, p, thread, tsc, 1, err);
+	*took = len;
+	r = add(w, p, thread, tsc, words, len, err);
+	p->head.records++;
+	p->head.calls += is_call(words[0]);
+	if (is_event(words[0], RECORD_EVENT_CPU) && len == 2)
+		p->cpu = (uint16_t)words[1];
+	return r;
+}
+
 static int add_run(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
 		   const uint64_t *words, size_t n, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0, len; i < n && !r; i += len) {
-		len = 1 + record_payload(words[i]);
-		if (is_hole(words[i]))
-			continue;
-		if (is_event(words[i], RECORD_EVENT_PAD))
-			break;
-		if (len > n - i) /* its end is missing */
-			return add_lost(w, p, thread, tsc, 1, err);
-		tsc = record_tsc(words[i], tsc);
-		r = add(w, p, thread, tsc, words + i, len, err);
-		p->head.records++;
-		p->head.calls += is_call(words[i]);
-		if (is_event(words[i], RECORD_EVENT_CPU) && len == 2)
-			p->cpu = (uint16_t)words[i + 1];
+	for (size_t i = 0, took; i < n && !r; i += took) {
+		took = add_plain(w, p, words + i, n - i);
+		if (!took)
+			r = add_one(w, p, thread, tsc, words + i, n - i, &took, err);
+		if (p->words.n)
+			tsc = p->tsc;
 	}
 	return r;
 }
@@ -259,7 +319,9 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 	struct pending *p = thread_of(w, thread);
 	int r = 0;
 
-	if (cpu != p->cpu)
+	if (p->words.n && !is_near(tsc, p->tsc))
+		r = flush(w, p, err);
+	if (!r && cpu != p->cpu)
 		r = add_cpu(w, p, thread, tsc, cpu, err);
 	if (!r && lost)
 		r = add_lost(w, p, thread, tsc, lost, err);
