@@ -1,0 +1,217 @@
+#include "report/calls.h"
+
+void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image)
+{
+	*c = (struct calls){ .info = info, .map = map, .image = image };
+	c->learned = mem_realloc(NULL, CALLS_LEARNED, sizeof(*c->learned));
+	for (unsigned i = 0; i < CALLS_LEARNED; i++)
+		c->learned[i] = (struct call_learned){ 0, FN_NONE };
+}
+
+void calls_free(struct calls *c)
+{
+	free(c->at);
+	free(c->learned);
+}
+
+void calls_grow(struct calls *c)
+{
+	c->cap = c->cap ? 2 * c->cap : 64;
+	c->at = mem_realloc(c->at, c->cap, sizeof(*c->at));
+}
+
+static void end_top(struct calls *c, const struct event *e, unsigned flags, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_pop(c, e, flags);
+
+	if (flags & CALL_UNWOUND)
+		c->counts.unwound++;
+	emit(arg, &s);
+}
+
+/* Ends everything above the lowest n frames. */
+static void end_down_to(struct calls *c, size_t n, const struct event *e, unsigned flags,
+			calls_emit *emit, void *arg)
+{
+	while (c->n > n)
+		end_top(c, e, flags, emit, arg);
+}
+
+/* The index of the entry that frame i shares its exit with: i itself, or where the chain of
+ * tail entries it belongs to began. */
+static size_t group_of(const struct calls *c, size_t i)
+{
+	while (i && c->at[i].flags & CALL_TAIL)
+		i--;
+	return i;
+}
+
+/* What this site called whenever that was certain, or FN_NONE. */
+static uint32_t learned_of(const struct calls *c, uint32_t site)
+{
+	const struct call_learned *l = &c->learned[site % CALLS_LEARNED];
+
+	return l->site == site ? l->fn : FN_NONE;
+}
+
+static void learn(struct calls *c, uint32_t site, uint32_t fn)
+{
+	c->learned[site % CALLS_LEARNED] = (struct call_learned){ site, fn };
+}
+
+/* The lowest frame index, below `group`, whose call `caller` made; SIZE_MAX if none: the
+ * nearest to the top of those. */
+static size_t call_made_by(const struct calls *c, uint32_t caller, size_t group)
+{
+	while (group > 0) {
+		group = group_of(c, group - 1);
+		if (group && c->at[group - 1].fn == caller)
+			return group;
+	}
+	return SIZE_MAX;
+}
+
+static void orphan(struct calls *c)
+{
+	c->counts.orphans++;
+}
+
+/* The caller is open below the call under the top one. See the top of calls.h. */
+static void exit_below(struct calls *c, const struct event *e, size_t group, size_t below,
+		       calls_emit *emit, void *arg)
+{
+	uint32_t known = learned_of(c, e->site);
+	size_t first = group;
+
+	if (known == c->at[group].fn && known != c->at[below].fn) {
+		end_down_to(c, group, e, 0, emit, arg);
+		first = below;
+	} else {
+		first = below + 1;
+		while (first < c->n && c->at[first].flags & CALL_TAIL)
+			first++;
+	}
+	end_down_to(c, first, e, CALL_UNWOUND, emit, arg);
+	if (first != below)
+		end_down_to(c, below, e, 0, emit, arg);
+}
+
+static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	uint32_t caller = site_caller(c->info, c->map, c->image, e->site, e->tsc), known;
+	size_t group, below;
+
+	if (c->hidden) {
+		c->hidden--;
+		return;
+	}
+	if (!c->n) {
+		orphan(c);
+		return;
+	}
+	group = group_of(c, c->n - 1);
+	known = learned_of(c, e->site);
+	if (caller == FN_NONE) {
+		end_down_to(c, group, e, 0, emit, arg);
+		return;
+	}
+	if (group && c->at[group - 1].fn == caller) {
+		if (c->at[group].flags & CALL_DOUBTFUL && known != FN_NONE && known != c->at[group].fn) {
+			orphan(c);
+			return;
+		}
+		learn(c, e->site, c->at[group].fn);
+		end_down_to(c, group, e, 0, emit, arg);
+		return;
+	}
+	if (c->at[c->n - 1].fn == caller) {
+		orphan(c);
+		return;
+	}
+	below = call_made_by(c, caller, group);
+	if (below == SIZE_MAX)
+		end_down_to(c, group, e, 0, emit, arg);
+	else
+		exit_below(c, e, group, below, emit, arg);
+}
+
+static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(e, CALL_ENTER);
+
+	if (c->hidden || c->n >= CALLS_DEPTH_MAX) {
+		c->hidden++;
+		return;
+	}
+	s.depth = (uint32_t)c->n;
+	calls_push(c, e, 0);
+	emit(arg, &s);
+}
+
+static void feed_tail(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(e, CALL_ENTER);
+
+	if (c->hidden || c->n >= CALLS_DEPTH_MAX || (c->n && c->at[c->n - 1].fn == e->fn))
+		return; /* shares its exit with an entry that is there, or hidden already */
+	s.depth = (uint32_t)c->n;
+	s.flags = CALL_TAIL;
+	calls_push(c, e, c->n ? CALL_TAIL : 0);
+	emit(arg, &s);
+}
+
+static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(e, CALL_ONLY);
+
+	s.depth = (uint32_t)c->n;
+	emit(arg, &s);
+}
+
+static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(e, CALL_SPAN);
+
+	s.begin = e->begin < e->tsc ? e->begin : e->tsc;
+	emit(arg, &s);
+}
+
+static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	uint64_t n = e->count;
+	uint64_t hidden = n < c->hidden ? n : c->hidden;
+
+	c->hidden -= hidden;
+	for (n -= hidden; n && c->n; n--)
+		end_top(c, e, CALL_UNWOUND, emit, arg);
+}
+
+static void feed_lost(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(e, CALL_LOST);
+
+	s.count = e->count;
+	s.depth = (uint32_t)c->n;
+	c->counts.lost += e->count;
+	for (size_t i = 0; i < c->n; i++)
+		c->at[i].flags |= CALL_DOUBTFUL;
+	emit(arg, &s);
+}
+
+void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	static void (*const feed[])(struct calls *, const struct event *, calls_emit *, void *) = {
+		[EVENT_ENTRY] = feed_entry, [EVENT_TAIL] = feed_tail, [EVENT_EXIT] = feed_exit,
+		[EVENT_CALL] = feed_only, [EVENT_SPAN] = feed_span, [EVENT_ENTRY_ONLY] = feed_only,
+		[EVENT_UNWIND] = feed_unwind, [EVENT_LOST] = feed_lost,
+	};
+
+	if (e->kind < sizeof(feed) / sizeof(feed[0]))
+		feed[e->kind](c, e, emit, arg);
+}
+
+void calls_end(struct calls *c, const struct event *at, calls_emit *emit, void *arg)
+{
+	c->hidden = 0;
+	end_down_to(c, 0, at, CALL_UNFINISHED, emit, arg);
+}

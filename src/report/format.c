@@ -1,0 +1,67 @@
+#include "report/format.h"
+
+char format_mark(uint64_t ns)
+{
+	static const struct { uint64_t over; char mark; } marks[] = {
+		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' },
+		{ 1000000, '#' }, { 100000, '!' }, { 10000, '+' },
+	};
+
+	if (ns <= 10000)
+		return ' ';
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (ns > marks[i].over)
+			return marks[i].mark;
+	return ' ';
+}
+
+void format_duration(struct out *o, uint64_t ns)
+{
+	uint64_t us = ns / 1000;
+	unsigned rest = (unsigned)(ns % 1000), n = out_width(us);
+	char decimals[3] = { (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10) };
+
+	out_u64(o, us, 0, ' ');
+	if (n < 7) { /* the point and digits fill up to 8, but at most three digits */
+		unsigned digits = 7 - n < 3 ? 7 - n : 3;
+
+		out_char(o, '.');
+		out_bytes(o, decimals, digits);
+		n += 1 + digits;
+	}
+	out_bytes(o, " us ", 4);
+	out_spaces(o, n < 8 ? 8 - n : 0);
+}
+
+void format_tracer_line(struct out *o, const char *tracer)
+{
+	out_printf(o, "# tracer: %s\n#\n", tracer);
+}
+
+void format_latency_header(struct out *o, const char *tracer, const struct trace_info *info,
+			   const struct trace_header *h)
+{
+	out_printf(o, "# %s latency trace v1.1.5 on %s\n", tracer, info->kernel ? info->kernel : "");
+	out_str(o, "# --------------------------------------------------------------------\n");
+	out_printf(o, "# latency: 0 us, #%llu/%llu, CPU#%u | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
+		   (unsigned long long)h->entries, (unsigned long long)h->written, h->cpu,
+		   h->preempt ? h->preempt : "preempt", info->cpus);
+	out_str(o, "#    -----------------\n"
+		   "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
+		   "#    -----------------\n"
+		   "#\n");
+}
+
+size_t format_comm(const struct trace_thread *t)
+{
+	return strnlen(t->comm, sizeof(t->comm) - 1);
+}
+
+void format_lost(struct out *o, uint16_t cpu, uint64_t count)
+{
+	out_str(o, "CPU:");
+	out_u64(o, cpu, 0, ' ');
+	out_str(o, " [LOST ");
+	out_u64(o, count, 0, ' ');
+	out_str(o, " EVENTS]\n");
+}

@@ -1,0 +1,447 @@
+#include "report/graph.h"
+
+#include "model/option.h"
+#include "report/names.h"
+
+#define GRAPH_INDENT 2
+#define GRAPH_INDENT_MAX 500 /* levels: a runaway recursion must not make lines of a megabyte */
+#define GRAPH_MATCH_DEPTH 50 /* ftrace's FTRACE_RETFUNC_DEPTH */
+#define NO_THREAD UINT32_MAX
+
+enum wait { WAIT_NOT, WAIT_FOR_END, WAIT_LEAF, WAIT_NESTED, WAIT_SWALLOWED };
+
+/* A step in the window. Of an entry that turned out a leaf, `end` is when it ended. */
+struct waiting {
+	struct call_step step;
+	uint64_t end;
+	uint8_t wait; /* enum wait */
+};
+
+struct graph_cpu {
+	uint32_t thread;        /* last one written, or NO_THREAD */
+	uint64_t pending;       /* 1 + number of the entry that waits for this CPU; 0 = none */
+	uint64_t open[GRAPH_MATCH_DEPTH]; /* function_key by depth of the last `{`; 0 = none */
+};
+
+struct graph_thread {
+	struct calls calls;
+	uint64_t pending;       /* as graph_cpu's */
+	bool known;
+};
+
+struct graph {
+	const struct trace_info *info;
+	struct out *out;
+	uint64_t options;
+	unsigned cpu_width;
+	struct sites sites;
+	struct names names;
+	VEC(struct graph_cpu) cpus;
+	VEC(struct graph_thread) threads;
+	struct waiting *window;  /* step number i is at i % GRAPH_WINDOW */
+	uint64_t first, next;    /* numbers: of the oldest that waits, of the next to come */
+};
+
+struct graph *graph_new(const struct trace_info *info, uint64_t options, struct out *out)
+{
+	struct graph *g = mem_zalloc(sizeof(*g));
+
+	g->info = info;
+	g->out = out;
+	g->options = options;
+	g->cpu_width = out_width(info->cpus ? info->cpus - 1 : 0);
+	g->window = mem_realloc(NULL, GRAPH_WINDOW, sizeof(*g->window));
+	sites_init(&g->sites, info);
+	names_init(&g->names, info);
+	return g;
+}
+
+void graph_free(struct graph *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->threads.n; i++)
+		if (g->threads.at[i].known)
+			calls_free(&g->threads.at[i].calls);
+	vec_free(&g->threads);
+	vec_free(&g->cpus);
+	sites_free(&g->sites);
+	names_free(&g->names);
+	free(g->window);
+	free(g);
+}
+
+static bool on(const struct graph *g, enum trace_option o)
+{
+	return option_is_set(g->options, o);
+}
+
+/* --- header ---------------------------------------------------------------------------- */
+
+struct column { enum trace_option option; const char *title, *pointers; };
+
+/* How far the columns left of it move the legend of the latency flags. */
+static size_t legend_indent(const struct graph *g)
+{
+	return (on(g, OPTION_GRAPH_ABSTIME) ? 16 : 0) + (on(g, OPTION_GRAPH_CPU) ? 4 : 0) +
+	       (on(g, OPTION_GRAPH_PROC) ? 17 : 0);
+}
+
+static void latency_legend(struct graph *g)
+{
+	static const char *const lines[] = {
+		"  _-----=> irqs-off        \n", " / _----=> need-resched    \n",
+		"| / _---=> hardirq/softirq \n", "|| / _--=> preempt-depth   \n",
+		"||| /                      \n",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		out_char(g->out, '#');
+		out_spaces(g->out, legend_indent(g));
+		out_str(g->out, lines[i]);
+	}
+}
+
+static void columns_line(struct graph *g, bool titles)
+{
+	static const struct column columns[] = {
+		{ OPTION_GRAPH_ABSTIME, "     TIME       ", "      |         " },
+		{ OPTION_GRAPH_CPU, " CPU", " |  " },
+		{ OPTION_GRAPH_PROC, "  TASK/PID       ", "   |    |        " },
+		{ OPTION_LATENCY_FORMAT, "||||   ", "||||   " },
+		{ OPTION_GRAPH_DURATION, "  DURATION   ", "   |   |      " },
+	};
+
+	out_char(g->out, '#');
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		if (on(g, columns[i].option))
+			out_str(g->out, titles ? columns[i].title : columns[i].pointers);
+	out_str(g->out, titles ? "               FUNCTION CALLS\n" : "               |   |   |   |\n");
+}
+
+void graph_header(struct graph *g, const struct trace_header *h)
+{
+	format_tracer_line(g->out, "function_graph");
+	if (!on(g, OPTION_CONTEXT_INFO))
+		return;
+	if (on(g, OPTION_LATENCY_FORMAT)) {
+		format_latency_header(g->out, "function_graph", g->info, h);
+		latency_legend(g);
+	}
+	columns_line(g, true);
+	columns_line(g, false);
+}
+
+/* --- one line -------------------------------------------------------------------------- */
+
+static struct graph_cpu *cpu_of(struct graph *g, uint16_t cpu)
+{
+	while (g->cpus.n <= cpu)
+		*vec_add(&g->cpus) = (struct graph_cpu){ .thread = NO_THREAD };
+	return &g->cpus.at[cpu];
+}
+
+static uint64_t function_key(const struct graph *g, const struct call_step *s)
+{
+	return (uint64_t)(g->info->threads.at[s->thread].image + 1) << 32 | s->fn;
+}
+
+static void print_cpu(struct graph *g, uint16_t cpu)
+{
+	out_char(g->out, ' ');
+	out_u64(g->out, cpu, g->cpu_width, ' ');
+	out_bytes(g->out, ") ", 2);
+}
+
+/* comm-tid in the middle of 14 columns. */
+static void print_proc(struct graph *g, uint32_t thread)
+{
+	const struct trace_thread *t = &g->info->threads.at[thread];
+	size_t comm = strnlen(t->comm, FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid);
+	size_t spaces = n < FORMAT_PROC_WIDTH ? FORMAT_PROC_WIDTH - n : 0;
+
+	out_spaces(g->out, spaces / 2);
+	out_bytes(g->out, t->comm, comm);
+	out_char(g->out, '-');
+	out_u64(g->out, t->tid, 0, ' ');
+	out_spaces(g->out, spaces - spaces / 2);
+}
+
+static void print_task_switch(struct graph *g, uint16_t cpu, uint32_t from, uint32_t to)
+{
+	static const char rule[] = " ------------------------------------------\n";
+
+	out_str(g->out, rule);
+	print_cpu(g, cpu);
+	print_proc(g, from);
+	out_str(g->out, " => ");
+	print_proc(g, to);
+	out_char(g->out, '\n');
+	out_str(g->out, rule);
+	out_char(g->out, '\n');
+}
+
+static void print_abstime(struct graph *g, uint64_t tsc)
+{
+	uint64_t us = trace_clock_ns(&g->info->clock, tsc) / 1000;
+
+	out_u64(g->out, us / 1000000, 5, ' ');
+	out_char(g->out, '.');
+	out_u64(g->out, us % 1000000, 6, '0');
+	out_bytes(g->out, " |  ", 4);
+}
+
+/* Everything left of the duration. */
+static void print_context(struct graph *g, const struct call_step *s)
+{
+	struct graph_cpu *cpu = cpu_of(g, s->cpu);
+
+	if (cpu->thread != s->thread) {
+		if (cpu->thread != NO_THREAD)
+			print_task_switch(g, s->cpu, cpu->thread, s->thread);
+		cpu->thread = s->thread;
+	}
+	if (!on(g, OPTION_CONTEXT_INFO))
+		return;
+	if (on(g, OPTION_GRAPH_ABSTIME))
+		print_abstime(g, s->tsc);
+	if (on(g, OPTION_GRAPH_CPU))
+		print_cpu(g, s->cpu);
+	if (on(g, OPTION_GRAPH_PROC)) {
+		print_proc(g, s->thread);
+		out_bytes(g->out, " | ", 3);
+	}
+	if (on(g, OPTION_LATENCY_FORMAT)) /* user code: interrupts on, nothing disabled */
+		out_str(g->out, " ..... | ");
+}
+
+static bool has_duration(const struct graph *g)
+{
+	return on(g, OPTION_GRAPH_DURATION) && on(g, OPTION_CONTEXT_INFO);
+}
+
+static void print_no_duration(struct graph *g)
+{
+	if (has_duration(g))
+		out_str(g->out, "              |  ");
+}
+
+static void print_duration(struct graph *g, uint64_t begin, uint64_t end)
+{
+	uint64_t ns;
+
+	if (!has_duration(g))
+		return;
+	ns = trace_clock_delta_ns(&g->info->clock, end - begin);
+	out_char(g->out, on(g, OPTION_GRAPH_OVERHEAD) ? format_mark(ns) : ' ');
+	out_char(g->out, ' ');
+	format_duration(g->out, ns);
+	out_bytes(g->out, "|  ", 3);
+}
+
+static void print_indent(struct graph *g, uint32_t depth)
+{
+	out_spaces(g->out, GRAPH_INDENT * (depth < GRAPH_INDENT_MAX ? depth : GRAPH_INDENT_MAX));
+}
+
+static void print_name(struct graph *g, const struct call_step *s)
+{
+	struct name name = names_of(&g->names, g->info->threads.at[s->thread].image, s->fn);
+
+	out_bytes(g->out, name.text, name.n);
+}
+
+/* Notes the function written as open on this CPU at this depth, 0 for none; returns what was. */
+static uint64_t swap_open(struct graph *g, const struct call_step *s, uint64_t key)
+{
+	uint64_t *open, was;
+
+	if (s->depth >= GRAPH_MATCH_DEPTH)
+		return function_key(g, s); /* too deep to tell: taken as matching, as ftrace does */
+	open = &cpu_of(g, s->cpu)->open[s->depth];
+	was = *open;
+	*open = key;
+	return was;
+}
+
+static void print_leaf(struct graph *g, const struct waiting *w)
+{
+	print_context(g, &w->step);
+	swap_open(g, &w->step, 0);
+	if (w->wait == WAIT_LEAF)
+		print_duration(g, w->step.begin, w->end);
+	else
+		print_no_duration(g);
+	print_indent(g, w->step.depth);
+	print_name(g, &w->step);
+	out_bytes(g->out, "();\n", 4);
+}
+
+static void print_enter(struct graph *g, const struct waiting *w)
+{
+	if (w->wait == WAIT_LEAF) {
+		print_leaf(g, w);
+		return;
+	}
+	print_context(g, &w->step);
+	swap_open(g, &w->step, function_key(g, &w->step));
+	print_no_duration(g);
+	print_indent(g, w->step.depth);
+	print_name(g, &w->step);
+	out_bytes(g->out, "() {\n", 5);
+}
+
+static void print_leave(struct graph *g, const struct waiting *w)
+{
+	const struct call_step *s = &w->step;
+	bool match = swap_open(g, s, 0) == function_key(g, s);
+
+	print_context(g, s);
+	print_duration(g, s->begin, s->tsc);
+	print_indent(g, s->depth);
+	out_char(g->out, '}');
+	if (!match || s->flags & CALL_UNWOUND || on(g, OPTION_GRAPH_TAIL)) {
+		out_bytes(g->out, " /* ", 4);
+		print_name(g, s);
+		out_str(g->out, s->flags & CALL_UNWOUND ? " unwound */" : " */");
+	}
+	out_char(g->out, '\n');
+	if (on(g, OPTION_GRAPH_OVERRUN))
+		out_str(g->out, " (Overruns: 0)\n");
+}
+
+static void print_lost(struct graph *g, const struct waiting *w)
+{
+	format_lost(g->out, w->step.cpu, w->step.count);
+}
+
+static void print_step(struct graph *g, const struct waiting *w)
+{
+	static void (*const print[])(struct graph *, const struct waiting *) = {
+		[CALL_ENTER] = print_enter, [CALL_LEAVE] = print_leave, [CALL_ONLY] = print_leaf,
+		[CALL_SPAN] = print_leave, [CALL_LOST] = print_lost,
+	};
+
+	print[w->step.kind](g, w);
+}
+
+/* --- the window ------------------------------------------------------------------------ */
+
+static struct waiting *waiting_at(struct graph *g, uint64_t number)
+{
+	return &g->window[number % GRAPH_WINDOW];
+}
+
+/* Writes what no longer waits for anything. */
+static void drain(struct graph *g)
+{
+	for (; g->first < g->next; g->first++) {
+		struct waiting *w = waiting_at(g, g->first);
+
+		if (w->wait == WAIT_FOR_END)
+			return;
+		if (w->wait != WAIT_SWALLOWED)
+			print_step(g, w);
+	}
+}
+
+/* `s` is what comes after the entry that `pending` names: is it its return? */
+static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s)
+{
+	struct waiting *w;
+	bool leaf;
+
+	if (!*pending)
+		return false;
+	w = waiting_at(g, *pending - 1);
+	if (*pending - 1 < g->first || w->wait != WAIT_FOR_END) {
+		*pending = 0; /* written or decided already, by the other of CPU and thread */
+		return false;
+	}
+	*pending = 0;
+	leaf = s->kind == CALL_LEAVE && s->thread == w->step.thread && s->cpu == w->step.cpu &&
+	       s->depth == w->step.depth && !(s->flags & CALL_UNWOUND);
+	w->wait = leaf ? WAIT_LEAF : WAIT_NESTED;
+	w->end = s->tsc;
+	return leaf;
+}
+
+/* Makes room by no longer waiting for the oldest. */
+static void force_oldest(struct graph *g)
+{
+	struct waiting *w = waiting_at(g, g->first);
+	uint64_t *of_cpu = &cpu_of(g, w->step.cpu)->pending;
+	uint64_t *of_thread = &g->threads.at[w->step.thread].pending;
+
+	if (*of_cpu == g->first + 1)
+		*of_cpu = 0;
+	if (*of_thread == g->first + 1)
+		*of_thread = 0;
+	w->wait = WAIT_NESTED;
+	drain(g);
+}
+
+static void take_step(void *arg, const struct call_step *s)
+{
+	struct graph *g = arg;
+	struct graph_cpu *cpu = cpu_of(g, s->cpu);
+	struct graph_thread *thread = &g->threads.at[s->thread];
+	bool swallowed;
+	struct waiting *w;
+
+	swallowed = decide(g, &thread->pending, s);
+	decide(g, &cpu->pending, s);
+	if (g->next - g->first == GRAPH_WINDOW)
+		force_oldest(g);
+	w = waiting_at(g, g->next++);
+	w->step = *s;
+	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
+	if (s->kind == CALL_ENTER) {
+		w->wait = WAIT_FOR_END;
+		thread->pending = cpu->pending = g->next;
+	}
+	drain(g);
+}
+
+static struct graph_thread *thread_of(struct graph *g, uint32_t thread)
+{
+	struct graph_thread *t;
+
+	while (g->threads.n <= thread)
+		*vec_add(&g->threads) = (struct graph_thread){ .known = false };
+	t = &g->threads.at[thread];
+	if (!t->known) {
+		uint32_t image = g->info->threads.at[thread].image;
+
+		calls_init(&t->calls, g->info, sites_map(&g->sites, image), image);
+		t->known = true;
+	}
+	return t;
+}
+
+void graph_event(struct graph *g, const struct event *e)
+{
+	if (e->thread >= g->info->threads.n)
+		return; /* a damaged source */
+	calls_feed(&thread_of(g, e->thread)->calls, e, take_step, g);
+}
+
+void graph_flush(struct graph *g)
+{
+	while (g->first < g->next)
+		force_oldest(g);
+}
+
+struct calls_counts graph_counts(const struct graph *g)
+{
+	struct calls_counts sum = { 0 };
+
+	for (size_t i = 0; i < g->threads.n; i++) {
+		const struct calls_counts *c = &g->threads.at[i].calls.counts;
+
+		sum.unwound += c->unwound;
+		sum.orphans += c->orphans;
+		sum.lost += c->lost;
+	}
+	return sum;
+}

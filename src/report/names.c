@@ -1,0 +1,62 @@
+#include "report/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void names_init(struct names *s, const struct trace_info *info)
+{
+	*s = (struct names){ .info = info };
+}
+
+void names_free(struct names *s)
+{
+	for (size_t i = 0; i < s->images.n; i++) {
+		for (size_t f = 0; f < s->images.at[i].n; f++)
+			free((char *)s->images.at[i].at[f].text);
+		free(s->images.at[i].at);
+	}
+	vec_free(&s->images);
+}
+
+static struct name *place_for(struct names *s, uint32_t image, uint32_t fn)
+{
+	struct name_map *map;
+
+	while (s->images.n <= image)
+		*vec_add(&s->images) = (struct name_map){ 0 };
+	map = &s->images.at[image];
+	if (fn >= map->n) {
+		size_t n = fn + 1 > 2 * map->n ? (size_t)fn + 1 : 2 * map->n;
+
+		map->at = mem_realloc(map->at, n, sizeof(*map->at));
+		memset(map->at + map->n, 0, (n - map->n) * sizeof(*map->at));
+		map->n = n;
+	}
+	return &map->at[fn];
+}
+
+static char *text_of(const struct trace_module *m, const struct trace_function *f)
+{
+	int n = trace_function_name(m, f, NULL, 0);
+	char *text = mem_zalloc((size_t)n + 1);
+
+	trace_function_name(m, f, text, (size_t)n + 1);
+	return text;
+}
+
+struct name names_make(struct names *s, uint32_t image, uint32_t fn)
+{
+	const struct trace_module *m;
+	const struct trace_function *f = trace_info_function(s->info, image, fn, &m);
+	struct name *name;
+
+	if (!f || image >= s->info->images.n) {
+		int n = snprintf(s->unknown, sizeof(s->unknown), "[function %u]", fn);
+
+		return (struct name){ s->unknown, (uint32_t)n };
+	}
+	name = place_for(s, image, fn);
+	name->text = text_of(m, f);
+	name->n = (uint32_t)strlen(name->text);
+	return *name;
+}

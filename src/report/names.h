@@ -1,0 +1,27 @@
+/* Function id -> the text that is printed for it, kept by image. */
+#pragma once
+#include "source/trace_info.h"
+
+struct name {
+	const char *text; /* NULL: not made yet */
+	uint32_t n;
+};
+
+struct names {
+	const struct trace_info *info;
+	VEC(struct name_map { struct name *at; size_t n; }) images;
+	char unknown[32]; /* the text for an id that nothing defines: not kept */
+};
+
+void names_init(struct names *s, const struct trace_info *info);
+void names_free(struct names *s);
+struct name names_make(struct names *s, uint32_t image, uint32_t fn);
+
+/* The function's symbol, or "module+0x1234"; "[function 12]", until the next call, for an id
+ * that nothing defines. */
+static inline struct name names_of(struct names *s, uint32_t image, uint32_t fn)
+{
+	if (image < s->images.n && fn < s->images.at[image].n && s->images.at[image].at[fn].text)
+		return s->images.at[image].at[fn];
+	return names_make(s, image, fn);
+}

@@ -1,0 +1,66 @@
+#include "report/out.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define OUT_BYTES 65536
+
+void out_init(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg)
+{
+	o->buffer = o->at = mem_realloc(NULL, OUT_BYTES, 1);
+	o->end = o->buffer + OUT_BYTES;
+	o->flush = flush;
+	o->arg = arg;
+	o->error = 0;
+}
+
+static void hand_on(struct out *o, const char *bytes, size_t n)
+{
+	if (n && !o->error)
+		o->error = o->flush(o->arg, bytes, n);
+}
+
+int out_flush(struct out *o)
+{
+	hand_on(o, o->buffer, (size_t)(o->at - o->buffer));
+	o->at = o->buffer;
+	return o->error;
+}
+
+void out_free(struct out *o)
+{
+	free(o->buffer);
+	o->buffer = o->at = o->end = NULL;
+}
+
+void out_bytes_slow(struct out *o, const char *bytes, size_t n)
+{
+	out_flush(o);
+	if (n > OUT_BYTES) {
+		hand_on(o, bytes, n);
+		return;
+	}
+	memcpy(o->at, bytes, n);
+	o->at += n;
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		o->error = -ENOMEM;
+		return;
+	}
+	out_bytes(o, text, (size_t)n);
+	free(text);
+}
