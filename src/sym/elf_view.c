@@ -192,10 +192,11 @@ static void areas_from_segments(struct elf_view *v)
 {
 	for (size_t i = 0; i < v->phdrs.n; i++) {
 		const Elf64_Phdr *p = &v->phdrs.at[i];
-		struct elf_area area = { p->p_vaddr, p->p_filesz, v->bytes + p->p_offset };
+		struct elf_area area = { p->p_vaddr, p->p_filesz, NULL };
 
 		if (p->p_type != PT_LOAD || !p->p_filesz)
 			continue;
+		area.bytes = v->bytes + p->p_offset;
 		if (p->p_flags & PF_X)
 			*vec_add(&v->code) = area;
 		else

@@ -91,6 +91,16 @@ bool plt_section(const struct elf_section *s)
 	       (!strncmp(s->name, ".plt", 4) || !strcmp(s->name, ".iplt"));
 }
 
+/* The size of an entry, when the section header does not tell (static programs). */
+static uint64_t entry_size(const struct elf_section *s)
+{
+	bool known = s->entsize == 8 || s->entsize == 16 || s->entsize == 32;
+	bool bare = s->size >= 8 && s->bytes[0] == 0xff && s->bytes[1] == 0x25 &&
+		    s->bytes[6] == 0x66 && s->bytes[7] == 0x90; /* the jump and a 2-byte nop */
+
+	return known ? s->entsize : bare ? 8 : 16;
+}
+
 /* Without section names: 16-byte entries that begin with the jump (after an endbr64) and
  * go on as PLT entries do: with push, a nop, or int3. */
 static void search_plt(const struct elf_view *v, const struct slots *slots,
@@ -124,10 +134,9 @@ void found_plt(const struct elf_view *v, struct found_list *out)
 	for (size_t i = 0; i < v->sections.n; i++) {
 		const struct elf_section *s = &v->sections.at[i];
 		struct elf_area area = { s->vaddr, s->size, s->bytes };
-		bool known = s->entsize == 8 || s->entsize == 16 || s->entsize == 32;
 
 		if (plt_section(s))
-			read_plt(&slots, &dynsym, &area, known ? s->entsize : 16, out);
+			read_plt(&slots, &dynsym, &area, entry_size(s), out);
 	}
 	if (!v->sections.n && slots.list.n)
 		search_plt(v, &slots, &dynsym, out);

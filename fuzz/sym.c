@@ -1,0 +1,39 @@
+/* links: base sym */
+/* Any bytes as an ELF file: its functions, and what its DWARF says of an inlined name. */
+#include <stdlib.h>
+
+#include "sym/inlined.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+static void check(const struct sym_module *m)
+{
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const struct sym_function *f = &m->functions.at[i];
+
+		sym_name(m, f);
+		if (sym_at(m, f->vaddr) != f || !sym_bytes(m, f->vaddr, f->size) ||
+		    (i && f[-1].vaddr >= f->vaddr))
+			abort();
+	}
+	for (size_t i = 1; i < m->code_refs.n; i++)
+		if (m->code_refs.at[i - 1] >= m->code_refs.at[i])
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	struct sym_module *m;
+	struct sym_inlined in;
+	struct err err = { 0 };
+	const char *near[4];
+
+	if (sym_open_bytes(bytes, n, "input", &m, &err))
+		return 0;
+	check(m);
+	sym_nearest(m, "main", near, 4);
+	if (!sym_inlined_find(m, "f", &in, &err))
+		sym_inlined_free(&in);
+	sym_close(m);
+	return 0;
+}

@@ -1,0 +1,216 @@
+/* What DWARF says of inlined functions: C and C++, in the file, in a separate debug
+ * file, in one of dwz's; and the names near a name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools.h"
+
+static const char c_source[] =
+	"#include <stdio.h>\n"                                                                     /* 1 */
+	"static inline __attribute__((always_inline)) int twice(int x) { return 2 * x + puts(\"t\"); }\n"
+	"static inline __attribute__((always_inline)) int deep(int x) { return twice(x) + 1; }\n"  /* 3 */
+	"__attribute__((noinline)) int first(int x) {\n"
+	"	return twice(x);\n"                                                                  /* 5 */
+	"}\n"
+	"__attribute__((noinline)) int second(int x) {\n"
+	"	return deep(x) - twice(x + 1);\n"                                                    /* 8 */
+	"}\n"
+	"__attribute__((noinline)) static int alone(int x) { return x * x + puts(\"a\"); }\n"
+	"inline int both(int x) { return x ^ 5 ^ puts(\"b\"); }\n"
+	"extern int both(int x);\n"
+	"int (*pointer)(int) = both;\n"
+	"int main(int c, char **v) { return first(c) + second(c) + alone(c) + both(c) + pointer(c); }\n";
+
+static struct sym_inlined find(const char *file, const char *name)
+{
+	struct sym_module *m = open_module(file);
+	struct sym_inlined in;
+	struct err err = { 0 };
+
+	if (sym_inlined_find(m, name, &in, &err))
+		fail_msg("%s", err.text);
+	sym_close(m);
+	return in;
+}
+
+static void expect_copy(const struct sym_inlined *in, const char *caller, const char *file, unsigned line)
+{
+	for (size_t i = 0; i < in->copies.n; i++) {
+		const struct sym_inline_copy *c = &in->copies.at[i];
+
+		if (!strcmp(c->caller, caller) && !strcmp(c->file, file) && c->line == line) {
+			assert_int_not_equal(c->vaddr, 0);
+			return;
+		}
+	}
+	fail_msg("no copy in %s() at %s:%u", caller, file, line);
+}
+
+static void check_twice(const char *file)
+{
+	struct sym_inlined in = find(file, "twice");
+
+	assert_true(in.has_dwarf);
+	assert_true(in.known);
+	assert_int_equal(in.bodies, 0);
+	assert_int_equal(in.copies.n, 3);
+	expect_copy(&in, "first", "in.c", 5);
+	expect_copy(&in, "second", "in.c", 3); /* through deep(), which is inlined itself */
+	expect_copy(&in, "second", "in.c", 8);
+	sym_inlined_free(&in);
+}
+
+static void in_c(void **state)
+{
+	struct sym_inlined in;
+
+	write_source("in.c", c_source);
+	run("gcc -std=gnu11 -O2 -g in.c -o in && gcc -std=gnu11 -O2 -gdwarf-4 in.c -o in4 && clang -O2 -g in.c -o inclang 2>/dev/null");
+	check_twice("in");
+	check_twice("in4");
+	check_twice("inclang");
+	in = find("in", "alone");
+	assert_true(in.known);
+	assert_int_equal(in.bodies, 1);
+	assert_int_equal(in.copies.n, 0);
+	sym_inlined_free(&in);
+	in = find("in", "both");
+	assert_int_equal(in.bodies, 1);
+	assert_int_equal(in.copies.n, 1);
+	expect_copy(&in, "main", "in.c", 14);
+	sym_inlined_free(&in);
+	in = find("in", "puts"); /* declared, that is all */
+	assert_false(in.known);
+	sym_inlined_free(&in);
+	in = find("in", "nobody");
+	assert_true(in.has_dwarf);
+	assert_false(in.known);
+	sym_inlined_free(&in);
+}
+
+static void in_separate_files(void **state)
+{
+	struct sym_inlined in;
+	struct sym_module *m;
+
+	write_source("in.c", c_source);
+	run("gcc -std=gnu11 -O2 -g in.c -o in && strip -o gone in");
+	in = find("gone", "twice");
+	assert_false(in.has_dwarf);
+	sym_inlined_free(&in);
+
+	run("objcopy --only-keep-debug in in.debug && strip -o out in && objcopy --add-gnu-debuglink=in.debug out");
+	check_twice("out");
+	m = open_module("out");
+	for (size_t i = 0, n = 0; i < m->functions.n; i++) {
+		const char *name = sym_name(m, &m->functions.at[i]);
+
+		n += name && !strcmp(name, "alone") && m->functions.at[i].source == SYM_DEBUGFILE;
+		if (i + 1 == m->functions.n)
+			assert_int_equal(n, 1);
+	}
+	sym_close(m);
+
+	run("mkdir .debug && mv in.debug .debug/");
+	check_twice("out");
+
+	/* a debug file of another build is not believed */
+	run("sed 's/puts/atoi/g; s/stdio/stdlib/' in.c > in2.c && gcc -std=gnu11 -O2 -g in2.c -o in2 && objcopy --only-keep-debug in2 .debug/in.debug");
+	in = find("out", "twice");
+	assert_false(in.has_dwarf);
+	sym_inlined_free(&in);
+
+	/* without build-ids the checksum in the link decides */
+	run("gcc -std=gnu11 -O2 -g -Wl,--build-id=none in.c -o bare && objcopy --only-keep-debug bare bare.debug && "
+	    "strip -o bout bare && objcopy --add-gnu-debuglink=bare.debug bout");
+	check_twice("bout");
+	run("printf x >> bare.debug");
+	in = find("bout", "twice");
+	assert_false(in.has_dwarf);
+	sym_inlined_free(&in);
+}
+
+static void with_dwz(void **state)
+{
+	write_source("in.c", c_source);
+	run("gcc -std=gnu11 -O2 -g in.c -o in && cp in one && cp in two && dwz -m common.dwz one two && "
+	    "readelf -SW one | grep -q gnu_debugaltlink");
+	check_twice("one");
+}
+
+static const char cxx_source[] =
+	"#include <cstdio>\n"
+	"namespace geo {\n"
+	"struct point {\n"
+	"	int x;\n"
+	"	__attribute__((always_inline)) int norm() const { return x * x + puts(\"n\"); }\n"
+	"	__attribute__((noinline)) int far() const;\n"
+	"};\n"
+	"int point::far() const { return norm() > 9; }\n"                       /* 8 */
+	"}\n"
+	"int main(int c, char **) { geo::point p{c}; return p.norm() + p.far(); }\n"; /* 10 */
+
+static void in_cxx(void **state)
+{
+	static const char *const spellings[] = { "norm", "_ZNK3geo5point4normEv" };
+	struct sym_inlined in;
+
+	write_source("geo.cc", cxx_source);
+	run("g++ -O2 -g geo.cc -o geo");
+	for (size_t i = 0; i < 2; i++) {
+		in = find("geo", spellings[i]);
+		assert_true(in.known);
+		assert_int_equal(in.bodies, 0);
+		assert_int_equal(in.copies.n, 2);
+		expect_copy(&in, "far", "geo.cc", 8);
+		expect_copy(&in, "main", "geo.cc", 10);
+		sym_inlined_free(&in);
+	}
+	in = find("geo", "_ZNK3geo5point3farEv");
+	assert_int_equal(in.bodies, 1);
+	assert_int_equal(in.copies.n, 0);
+	sym_inlined_free(&in);
+}
+
+/* Against readelf: as many copies as there are inlined subroutines with that origin. */
+static void in_libc(void **state)
+{
+	struct sym_inlined in = find("/lib/x86_64-linux-gnu/libc.so.6", "checked_request2size");
+
+	assert_true(in.known);
+	assert_int_equal(in.bodies, 0);
+	assert_true(in.copies.n >= 4);
+	for (size_t i = 0; i < in.copies.n; i++)
+		assert_non_null(strstr(in.copies.at[i].file, "malloc.c"));
+	sym_inlined_free(&in);
+}
+
+static void near_names(void **state)
+{
+	struct sym_module *m = open_module("/usr/bin/bash");
+	const char *near[4];
+	size_t n;
+
+	assert_true(sym_nearest(m, "execute_comand", near, 4) > 0);
+	assert_string_equal(near[0], "execute_command");
+	assert_true(sym_nearest(m, "fidn_variable", near, 4) > 0);
+	assert_string_equal(near[0], "find_variable");
+	n = sym_nearest(m, "expand_string", near, 4);
+	assert_int_equal(n, 4);
+	assert_string_equal(near[0], "expand_string");
+	assert_non_null(strstr(near[3], "expand_string"));
+	assert_int_equal(sym_nearest(m, "quite_unlike_anything_there", near, 4), 0);
+	assert_int_equal(sym_nearest(m, "", near, 4), 0);
+	assert_int_equal(sym_nearest(m, "execute_comand", near, 0), 0);
+	sym_close(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_c), cmocka_unit_test(in_separate_files), cmocka_unit_test(with_dwz),
+		cmocka_unit_test(in_cxx), cmocka_unit_test(in_libc), cmocka_unit_test(near_names),
+	};
+
+	return cmocka_run_group_tests(tests, tools_setup, tools_teardown);
+}

@@ -1,0 +1,181 @@
+/* Files that are not what sym_open wants: refused with their own sentence; and real files
+ * cut short and damaged: no crash. Built with ASan and UBSan. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools.h"
+
+static void refused(const char *file, int code, const char *sentence)
+{
+	struct sym_module *m = (void *)1;
+	struct err err = { 0 };
+	int r = sym_open(path_of(file), &m, &err);
+
+	assert_int_equal(r, -code);
+	assert_null(m);
+	assert_int_equal(err.code, code);
+	if (!strstr(err.text, sentence) || !strstr(err.text, file) || strchr(err.text, '\n'))
+		fail_msg("\"%s\" does not say \"%s\"", err.text, sentence);
+}
+
+static void refusals(void **state)
+{
+	write_source("main.c", "int main(void) { return 0; }\n");
+	write_source("start.c", "void _start(void) { for (;;); }\n");
+	write_source("text", "hello\n");
+	write_source("script", "#! /bin/sh -e\necho\n");
+	write_source("empty", "");
+	run("gcc -c main.c -o main.o && clang -m32 -nostdlib -ffreestanding -static -fuse-ld=lld start.c -o small && "
+	    "clang --target=aarch64-linux-gnu -nostdlib -ffreestanding -static -fuse-ld=lld start.c -o arm && "
+	    "gcc main.c -o good && head -c 40 good > header && head -c 3000 good > segments && mkdir dir && "
+	    "cp good secret && chmod 0 secret && mkfifo fifo");
+	refused("nowhere", ENOENT, "No such file");
+	refused("dir", EISDIR, "is a directory");
+	refused("fifo", ENOEXEC, "not a regular file");
+	refused("empty", ENOEXEC, "is empty");
+	refused("text", ENOEXEC, "is not an ELF program");
+	refused("script", ENOEXEC, "is a script, not an ELF program; trace its interpreter: /bin/sh");
+	refused("small", ENOEXEC, "is a 32-bit program; brace traces x86-64 only");
+	refused("arm", ENOEXEC, "is a program for arm64; brace traces x86-64 only");
+	refused("main.o", ENOEXEC, "is a relocatable object, not a program or shared library");
+	refused("header", ENOEXEC, "is truncated: its ELF header is not whole");
+	refused("segments", ENOEXEC, "is truncated: it ends at byte 3000");
+	if (geteuid())
+		refused("secret", EACCES, "Permission denied");
+	sym_close(open_module("good"));
+}
+
+/* Reads everything there is to read, as hostile as the bytes may be. */
+static bool survives(const uint8_t *bytes, size_t n)
+{
+	static const uint64_t probes[] = { 0, 1, 0x1000, 0x401000, UINT64_MAX };
+	struct sym_module *m;
+	struct err err = { 0 };
+	size_t held = 0;
+
+	if (sym_open_bytes(bytes, n, "bytes", &m, &err)) {
+		assert_int_equal(err.code, ENOEXEC);
+		assert_true(err.text[0]);
+		return false;
+	}
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const struct sym_function *f = &m->functions.at[i];
+
+		held += sym_name(m, f) ? strlen(sym_name(m, f)) : 0;
+		assert_ptr_equal(sym_at(m, f->vaddr), f);
+		assert_non_null(sym_bytes(m, f->vaddr, f->size));
+		if (i)
+			assert_true(f[-1].vaddr < f->vaddr);
+	}
+	for (size_t i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
+		sym_around(m, probes[i]);
+		sym_bytes(m, probes[i], SIZE_MAX);
+	}
+	sym_close(m);
+	return held > 0;
+}
+
+static void truncations(void **state)
+{
+	static const char *const files[] = { "/usr/bin/xz", "/usr/bin/sqlite3", "/usr/bin/bash" };
+	size_t n, whole = 0;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		uint8_t *bytes = read_whole(files[i], &n);
+
+		for (size_t cut = 0; cut < n; cut += cut < 4096 ? 61 : 4093) {
+			uint8_t *exact = mem_zalloc(cut); /* so that one byte too far is seen */
+
+			memcpy(exact, bytes, cut);
+			whole += survives(exact, cut);
+			free(exact);
+		}
+		assert_true(survives(bytes, n));
+		free(bytes);
+	}
+	print_message("%zu cut files still had functions (their section headers were gone)\n", whole);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* Damage falls half on the tables in front (headers, dynamic symbols, relocations),
+ * half anywhere. */
+static void damage(uint8_t *bytes, size_t n, uint64_t *seed)
+{
+	for (int k = 0; k < 12; k++) {
+		uint64_t r = next_random(seed);
+		size_t at = r & 1 ? (r >> 8) % (n < 2048 ? n : 2048) : (r >> 8) % n;
+
+		bytes[at] = (uint8_t)(r & 2 ? r >> 40 : r & 4 ? 0xff : r & 8 ? 0 : bytes[at] ^ 1u << (r >> 50 & 7));
+	}
+}
+
+static void flips(void **state)
+{
+	size_t n, opened = 0;
+	uint8_t *bytes = read_whole("/usr/bin/xz", &n), *copy = mem_zalloc(n);
+	uint64_t seed = 88172645463325252;
+
+	for (int round = 0; round < 1500; round++) {
+		memcpy(copy, bytes, n);
+		damage(copy, n, &seed);
+		opened += survives(copy, n);
+	}
+	print_message("%zu of 1500 damaged files still had functions\n", opened);
+	assert_in_range(opened, 100, 1499);
+	free(copy);
+	free(bytes);
+}
+
+static void damaged_dwarf(void **state)
+{
+	size_t n, read = 0;
+	uint8_t *bytes, *copy;
+	uint64_t seed = 1442695040888963407;
+
+	write_source("d.c", "#include <stdio.h>\nstatic inline int f(int x) { return x + puts(\"f\"); }\n"
+		     "int g(int x) { return f(x); }\nint main(int c, char **v) { return g(c) + f(2); }\n");
+	run("gcc -O2 -g d.c -o d");
+	bytes = read_whole(path_of("d"), &n);
+	copy = mem_zalloc(n);
+	for (int round = 0; round < 1000; round++) {
+		struct sym_module *m;
+		struct sym_inlined in;
+		struct err err = { 0 };
+
+		memcpy(copy, bytes, n);
+		if (round)
+			damage(copy + n / 3, n - n / 3, &seed);
+		if (sym_open_bytes(copy, n, "d", &m, &err))
+			continue;
+		if (!sym_inlined_find(m, "f", &in, &err)) {
+			read += in.copies.n > 0;
+			sym_inlined_free(&in);
+		} else {
+			assert_non_null(strstr(err.text, "debug information of d"));
+		}
+		sym_close(m);
+	}
+	print_message("%zu of 1000 still told of copies\n", read);
+	assert_in_range(read, 1, 1000);
+	free(copy);
+	free(bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refusals), cmocka_unit_test(truncations), cmocka_unit_test(flips),
+		cmocka_unit_test(damaged_dwarf),
+	};
+
+	return cmocka_run_group_tests(tests, tools_setup, tools_teardown);
+}
