@@ -1,0 +1,414 @@
+#include "report/function.h"
+
+#include "model/option.h"
+#include "report/names.h"
+#include "report/sites.h"
+
+struct function_printer {
+	const struct trace_info *info;
+	struct out *out;
+	uint64_t options;
+	struct names names;
+	struct sites sites;
+	uint64_t start_ns;   /* latency-format: when the program was launched */
+	uint64_t index;      /* latency-format, verbose: of the record printed next */
+	bool started;
+	bool held;           /* latency-format: `last` is not printed yet */
+	struct event last;
+};
+
+struct function_printer *function_new(const struct trace_info *info, uint64_t options, struct out *out)
+{
+	struct function_printer *p = mem_zalloc(sizeof(*p));
+
+	p->info = info;
+	p->out = out;
+	p->options = options;
+	names_init(&p->names, info);
+	sites_init(&p->sites, info);
+	return p;
+}
+
+void function_free(struct function_printer *p)
+{
+	if (!p)
+		return;
+	names_free(&p->names);
+	sites_free(&p->sites);
+	free(p);
+}
+
+static bool on(const struct function_printer *p, enum trace_option o)
+{
+	return option_is_set(p->options, o);
+}
+
+/* --- header ---------------------------------------------------------------------------- */
+
+static const char *const legend[] = {
+	"                     _-----=> irqs-off/BH-disabled\n",
+	"                    / _----=> need-resched\n",
+	"                   | / _---=> hardirq/softirq\n",
+	"                   || / _--=> preempt-depth\n",
+	"                   ||| / _-=> migrate-disable\n",
+	"                   |||| /     delay\n",
+};
+
+/* With the thread group column everything right of it moves by 10. */
+static void plain_header(struct function_printer *p, const struct trace_header *h)
+{
+	bool tgid = on(p, OPTION_RECORD_TGID), irq = on(p, OPTION_IRQ_INFO);
+
+	out_printf(p->out, "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
+		   (unsigned long long)h->entries, (unsigned long long)h->written, p->info->cpus);
+	for (size_t i = 0; irq && i < sizeof(legend) / sizeof(legend[0]); i++)
+		out_printf(p->out, "#%*s%s", tgid ? 21 : 11, "", legend[i]);
+	out_printf(p->out, "#           TASK-PID     %sCPU#  %s  TIMESTAMP  FUNCTION\n",
+		   tgid ? "  TGID    " : "", irq ? "|||||" : " ");
+	out_printf(p->out, "#              | |       %s  |   %s     |         |\n",
+		   tgid ? "    |     " : "", irq ? "|||||" : " ");
+}
+
+static void latency_columns(struct out *out)
+{
+	out_str(out, "#                    _------=> CPU#            \n"
+		     "#                   / _-----=> irqs-off/BH-disabled\n"
+		     "#                  | / _----=> need-resched    \n"
+		     "#                  || / _---=> hardirq/softirq \n"
+		     "#                  ||| / _--=> preempt-depth   \n"
+		     "#                  |||| / _-=> migrate-disable \n"
+		     "#                  ||||| /     delay           \n"
+		     "#  cmd     pid     |||||| time  |   caller     \n"
+		     "#     \\   /        ||||||  \\    |    /       \n");
+}
+
+void function_header(struct function_printer *p, const struct trace_header *h)
+{
+	format_tracer_line(p->out, "function");
+	if (!on(p, OPTION_CONTEXT_INFO))
+		return;
+	if (on(p, OPTION_LATENCY_FORMAT)) {
+		format_latency_header(p->out, "function", p->info, h);
+		if (!on(p, OPTION_VERBOSE))
+			latency_columns(p->out);
+	} else if (!on(p, OPTION_VERBOSE)) {
+		plain_header(p, h);
+	}
+}
+
+/* --- names ----------------------------------------------------------------------------- */
+
+struct place {
+	uint64_t address;
+	const struct trace_module *module; /* NULL: in no module */
+	const struct trace_function *function;
+	uint32_t id;
+};
+
+static uint32_t image_of(const struct function_printer *p, const struct event *e)
+{
+	return p->info->threads.at[e->thread].image;
+}
+
+static struct place callee_of(const struct function_printer *p, const struct event *e)
+{
+	struct place l = { .id = e->fn };
+
+	l.function = trace_info_function(p->info, image_of(p, e), e->fn, &l.module);
+	if (l.function)
+		l.address = l.module->base + l.function->vaddr;
+	return l;
+}
+
+static struct place caller_of(const struct function_printer *p, const struct event *e)
+{
+	uint32_t image = image_of(p, e);
+	struct place l = { .address = trace_info_site(p->info, image, e->site) };
+
+	if (!l.address)
+		return l;
+	l.function = trace_info_function_at(p->info, image, l.address - 1, e->tsc, &l.module);
+	if (l.function)
+		l.id = l.module->first_id + (uint32_t)(l.function - l.module->functions.at);
+	else
+		l.module = trace_info_module_at(p->info, image, l.address, e->tsc);
+	return l;
+}
+
+static void print_hex(struct out *out, uint64_t v, unsigned width)
+{
+	char digits[16];
+	unsigned n = 0;
+
+	do {
+		digits[15 - n++] = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v || n < width);
+	out_bytes(out, digits + 16 - n, n);
+}
+
+static void print_place(struct function_printer *p, uint32_t image, const struct place *l)
+{
+	if (l->function) {
+		struct name name = names_of(&p->names, image, l->id);
+
+		out_bytes(p->out, name.text, name.n);
+	} else if (l->module) {
+		out_str(p->out, l->module->name);
+		out_bytes(p->out, "+0x", 3);
+		print_hex(p->out, l->address - l->module->base, 1);
+	} else {
+		out_bytes(p->out, "0x", 2);
+		print_hex(p->out, l->address, 1);
+	}
+	if (l->function && on(p, OPTION_SYM_OFFSET)) {
+		out_bytes(p->out, "+0x", 3);
+		print_hex(p->out, l->address - l->module->base - l->function->vaddr, 1);
+		out_bytes(p->out, "/0x", 3);
+		print_hex(p->out, l->function->size, 1);
+	}
+	if (on(p, OPTION_SYM_ADDR)) {
+		out_bytes(p->out, " <", 2);
+		print_hex(p->out, l->address, 16);
+		out_char(p->out, '>');
+	}
+}
+
+/* --- one line -------------------------------------------------------------------------- */
+
+/* ftrace rounds the times of this tracer to microseconds. */
+static uint64_t microseconds(uint64_t ns)
+{
+	return (ns + 500) / 1000;
+}
+
+static uint64_t time_of(const struct function_printer *p, const struct event *e)
+{
+	return trace_clock_ns(&p->info->clock, e->tsc);
+}
+
+static void print_left(struct out *out, uint64_t v, unsigned width)
+{
+	unsigned n = out_width(v);
+
+	out_u64(out, v, 0, ' ');
+	out_spaces(out, width > n ? width - n : 0);
+}
+
+/* comm in `width` columns, cut to `most` bytes. */
+static void print_comm(struct out *out, const struct trace_thread *t, size_t width, size_t most)
+{
+	size_t n = format_comm(t);
+
+	n = n < most ? n : most;
+	out_spaces(out, width > n ? width - n : 0);
+	out_bytes(out, t->comm, n);
+}
+
+static void print_context(struct function_printer *p, const struct event *e)
+{
+	const struct trace_thread *t = &p->info->threads.at[e->thread];
+	uint64_t us = microseconds(time_of(p, e));
+
+	print_comm(p->out, t, 16, 15);
+	out_char(p->out, '-');
+	print_left(p->out, t->tid, 7);
+	out_char(p->out, ' ');
+	if (on(p, OPTION_RECORD_TGID)) {
+		out_char(p->out, '(');
+		out_u64(p->out, t->pid, 7, ' ');
+		out_bytes(p->out, ") ", 2);
+	}
+	out_char(p->out, '[');
+	out_u64(p->out, e->cpu, 3, '0');
+	out_bytes(p->out, "] ", 2);
+	if (on(p, OPTION_IRQ_INFO)) /* user code: interrupts on, nothing disabled */
+		out_str(p->out, ".....");
+	out_char(p->out, ' ');
+	out_u64(p->out, us / 1000000, 5, ' ');
+	out_char(p->out, '.');
+	out_u64(p->out, us % 1000000, 6, '0');
+	out_bytes(p->out, ": ", 2);
+}
+
+/* next: when the record after this one was made. */
+static void print_latency_context(struct function_printer *p, const struct event *e, uint64_t next)
+{
+	const struct trace_thread *t = &p->info->threads.at[e->thread];
+	uint64_t ns = time_of(p, e), rel = microseconds(next > ns ? next - ns : 0);
+
+	print_comm(p->out, t, 8, 8);
+	out_char(p->out, '-');
+	print_left(p->out, t->tid, 7);
+	out_char(p->out, ' ');
+	out_u64(p->out, e->cpu, 3, ' ');
+	out_bytes(p->out, "..... ", 6);
+	out_u64(p->out, microseconds(ns - p->start_ns), 4, ' ');
+	out_bytes(p->out, "us", 2);
+	out_char(p->out, format_mark(rel * 1000));
+	out_bytes(p->out, ": ", 2);
+}
+
+static void print_verbose_context(struct function_printer *p, const struct event *e, uint64_t next)
+{
+	const struct trace_thread *t = &p->info->threads.at[e->thread];
+	uint64_t ns = time_of(p, e), abs = microseconds(ns - p->start_ns);
+	uint64_t rel = microseconds(next > ns ? next - ns : 0);
+
+	print_comm(p->out, t, 16, 15);
+	out_printf(p->out, " %7u %3u 0 00000000 %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", t->tid,
+		   e->cpu, (unsigned long long)p->index, (unsigned long long)microseconds(ns),
+		   (unsigned long long)abs / 1000, (unsigned long long)abs % 1000,
+		   (unsigned long long)rel / 1000, (unsigned long long)rel % 1000);
+}
+
+static void print_caller(struct function_printer *p, const struct event *e)
+{
+	uint32_t image = image_of(p, e);
+	uint32_t id = site_caller(p->info, sites_map(&p->sites, image), image, e->site, e->tsc);
+
+	if (id == FN_NONE || on(p, OPTION_SYM_OFFSET) || on(p, OPTION_SYM_ADDR)) {
+		struct place caller = caller_of(p, e);
+
+		print_place(p, image, &caller);
+	} else {
+		struct name name = names_of(&p->names, image, id);
+
+		out_bytes(p->out, name.text, name.n);
+	}
+}
+
+static void print_callee(struct function_printer *p, const struct event *e)
+{
+	if (on(p, OPTION_SYM_OFFSET) || on(p, OPTION_SYM_ADDR)) {
+		struct place callee = callee_of(p, e);
+
+		print_place(p, image_of(p, e), &callee);
+	} else {
+		struct name name = names_of(&p->names, image_of(p, e), e->fn);
+
+		out_bytes(p->out, name.text, name.n);
+	}
+}
+
+static void print_call(struct function_printer *p, const struct event *e)
+{
+	print_callee(p, e);
+	if (on(p, OPTION_PRINT_PARENT)) {
+		out_bytes(p->out, " <-", 3);
+		print_caller(p, e);
+	}
+	out_char(p->out, '\n');
+}
+
+/* raw, hex and bin: pid, CPU, time in nanoseconds, the function's address, the return address. */
+struct numbers { uint32_t tid, cpu; uint64_t ns, callee, caller; };
+
+static struct numbers numbers_of(const struct function_printer *p, const struct event *e)
+{
+	return (struct numbers){ p->info->threads.at[e->thread].tid, e->cpu, time_of(p, e),
+				 callee_of(p, e).address, caller_of(p, e).address };
+}
+
+static void print_bin(struct function_printer *p, const struct event *e)
+{
+	struct numbers n = numbers_of(p, e);
+
+	out_bytes(p->out, (const char *)&n, on(p, OPTION_CONTEXT_INFO) ? sizeof(n) : 0);
+	if (!on(p, OPTION_CONTEXT_INFO))
+		out_bytes(p->out, (const char *)&n.callee, 2 * sizeof(n.callee));
+}
+
+static void print_hex_line(struct function_printer *p, const struct event *e)
+{
+	struct numbers n = numbers_of(p, e);
+	const struct { uint64_t v; unsigned width; } fields[] = {
+		{ n.tid, 8 }, { n.cpu, 8 }, { n.ns, 16 }, { n.callee, 16 }, { n.caller, 16 },
+	};
+
+	for (size_t i = on(p, OPTION_CONTEXT_INFO) ? 0 : 3; i < 5; i++) {
+		print_hex(p->out, fields[i].v, fields[i].width);
+		out_char(p->out, ' ');
+	}
+	out_char(p->out, '\n');
+}
+
+static void print_raw(struct function_printer *p, const struct event *e)
+{
+	struct numbers n = numbers_of(p, e);
+
+	if (on(p, OPTION_CONTEXT_INFO))
+		out_printf(p->out, "%u %u %llu ", n.tid, n.cpu, (unsigned long long)n.ns);
+	print_hex(p->out, n.callee, 1);
+	out_char(p->out, ' ');
+	print_hex(p->out, n.caller, 1);
+	out_char(p->out, '\n');
+}
+
+static void print_text(struct function_printer *p, const struct event *e, uint64_t next)
+{
+	if (!on(p, OPTION_CONTEXT_INFO))
+		;
+	else if (!on(p, OPTION_LATENCY_FORMAT))
+		print_context(p, e);
+	else if (on(p, OPTION_VERBOSE))
+		print_verbose_context(p, e, next);
+	else
+		print_latency_context(p, e, next);
+	if (on(p, OPTION_FIELDS)) /* as Linux answers: function records have no type to ask */
+		out_str(p->out, "UNKNOWN TYPE 1\n");
+	else
+		print_call(p, e);
+}
+
+static void print_event(struct function_printer *p, const struct event *e, uint64_t next)
+{
+	if (on(p, OPTION_BIN))
+		print_bin(p, e);
+	else if (on(p, OPTION_HEX))
+		print_hex_line(p, e);
+	else if (on(p, OPTION_RAW))
+		print_raw(p, e);
+	else
+		print_text(p, e, next);
+	p->index++;
+}
+
+void function_flush(struct function_printer *p)
+{
+	if (p->held)
+		print_event(p, &p->last, time_of(p, &p->last));
+	p->held = false;
+}
+
+static uint64_t start_of(const struct function_printer *p, const struct event *first)
+{
+	uint64_t launch = p->info->images.n ? p->info->images.at[0].tsc : 0;
+
+	return launch && launch < first->tsc ? trace_clock_ns(&p->info->clock, launch)
+					     : time_of(p, first);
+}
+
+void function_event(struct function_printer *p, const struct event *e)
+{
+	if (e->thread >= p->info->threads.n)
+		return; /* a damaged source */
+	if (e->kind == EVENT_LOST) {
+		function_flush(p);
+		format_lost(p->out, e->cpu, e->count);
+	}
+	if (e->kind != EVENT_CALL && e->kind != EVENT_ENTRY_ONLY)
+		return;
+	if (!p->started) {
+		p->started = true;
+		p->start_ns = start_of(p, e);
+	}
+	if (!on(p, OPTION_LATENCY_FORMAT)) {
+		print_event(p, e, 0);
+		return;
+	}
+	if (p->held)
+		print_event(p, &p->last, time_of(p, e));
+	p->last = *e;
+	p->held = true;
+}
