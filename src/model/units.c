@@ -49,18 +49,21 @@ static bool digits(const char **p, uint64_t *out)
 	return true;
 }
 
-/* The part of `factor` that ".5" and the like stand for; digits below one are dropped. */
+/* The part of `factor` that ".5" and the like stand for, rounded down. Digits behind the
+ * eighteenth say nothing. */
 static uint64_t fraction(const char **p, uint64_t factor)
 {
-	uint64_t sum = 0;
+	uint64_t digits_value = 0, scale = 1;
 
 	if (**p != '.')
 		return 0;
 	for (++*p; isdigit((unsigned char)**p); ++*p) {
-		factor /= 10;
-		sum += factor * (uint64_t)(**p - '0');
+		if (scale == UINT64_C(1000000000000000000))
+			continue;
+		digits_value = 10 * digits_value + (uint64_t)(**p - '0');
+		scale *= 10;
 	}
-	return sum;
+	return (uint64_t)((unsigned __int128)factor * digits_value / scale);
 }
 
 static int parse_quantity(const struct quantity *q, const char *text, uint64_t *out,

@@ -3,13 +3,17 @@
 #include "report/format.h"
 #include "source/event.h"
 
+struct printer_ops;
+
 struct printer {
-	struct graph *graph;
+	const struct printer_ops *ops;
+	void *state;
 };
 
+/* Chooses by info->tracer and prints the header. */
 void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
 		  struct out *out);
 void printer_event(struct printer *p, const struct event *e);
-/* Nothing more is coming for now. */
+/* Nothing more is coming for now: what waits for a next event is printed. */
 void printer_flush(struct printer *p);
 void printer_close(struct printer *p);

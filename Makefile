@@ -1,0 +1,48 @@
+# A thin layer over Meson and Ninja, with the usual targets and variables.
+#
+#   make            build/brace and build/libbrace-agent.so
+#   make demo       installs what is missing, builds, traces a program of Debian's
+#   make check      installs what is missing, builds, runs every test
+#   make bench      the measurements of docs/performance.md
+#   make fuzz       each fuzz target for FUZZ_SECONDS (600)
+#   make install    PREFIX (/usr/local), DESTDIR
+#   make clean
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+MESON ?= meson
+NINJA ?= ninja
+
+all: $(BUILD)/build.ninja
+	@$(NINJA) -C $(BUILD) --quiet
+
+$(BUILD)/build.ninja:
+	@command -v $(MESON) $(NINJA) >/dev/null || \
+		{ echo "meson or ninja is missing: tools/deps build installs what a build needs" >&2; exit 1; }
+	$(MESON) setup $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib
+
+deps-%:
+	@tools/deps build $*
+
+demo: deps-demo
+	@$(MAKE) --no-print-directory all
+	@tools/demo $(BUILD)
+
+check: deps-test
+	@tools/check $(BUILD)
+
+bench: deps-bench
+	@$(MAKE) --no-print-directory all
+	@tools/bench $(BUILD)
+
+fuzz: deps-test
+	@tools/fuzz $(FUZZ_SECONDS)
+
+install: $(BUILD)/build.ninja
+	@$(MESON) configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) -Dlibdir=lib
+	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) $(MESON) install -C $(BUILD) --quiet
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-fuzz
+
+.PHONY: all demo check bench fuzz install clean
