@@ -24,7 +24,7 @@ struct relocate_insn {
 	int64_t target;     /* vaddr of what it refers to */
 };
 
-#define RELOCATE_MAX_INSNS 16
+#define RELOCATE_MAX_INSNS 8
 #define RELOCATE_MAX_BYTES 160 /* an upper bound of what relocate_emit writes, jump back included */
 
 struct relocate_recipe {
@@ -35,8 +35,11 @@ struct relocate_recipe {
 };
 
 /* Scans whole instructions from code (at vaddr; `avail` readable bytes) until at least
- * `want` bytes are covered. 0, or -errno: EILSEQ undecodable, EOPNOTSUPP an instruction that
- * cannot move (then *column is its offset), ENODATA the code ends before. */
+ * `want` bytes are covered, or an instruction is reached that execution never passes (ret, jmp,
+ * ud2): then out->len may be less than want. `want` is what will be overwritten: branches into
+ * it go to the copies, branches to vaddr itself stay. 0, or -errno: EILSEQ undecodable,
+ * EOPNOTSUPP an instruction that cannot move, EBUSY a call that would return into the first `want`
+ * bytes (*column is the offset of the instruction in all three), ENODATA the code ends before. */
 int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want,
 		  struct relocate_recipe *out, size_t *column);
 

@@ -1,0 +1,62 @@
+/* A module ready to be hooked: functions, names, plan and original bytes. From the cache
+ * ($XDG_CACHE_HOME/brace, by build-id) when it is there, else from the file itself, which is
+ * then read, planned and put into the cache. */
+#pragma once
+#include "hook/plan.h"
+
+#define HOOK_WINDOW_MAX 24
+
+struct hook_function {
+	uint64_t vaddr;
+	uint32_t size;         /* 0 = unknown */
+	uint32_t name;         /* offset into strings; 0 = no symbol */
+	bool plt;              /* a PLT entry; name is the imported symbol's */
+};
+
+/* What the file holds where patches go. */
+struct hook_bytes {
+	uint8_t window[HOOK_WINDOW_MAX]; /* from vaddr + patch_offset */
+	uint8_t window_len;              /* >= recipe.len and >= patch_len of a hooked function */
+	uint8_t island[5];               /* HOOK_SHORT: at the island */
+};
+
+struct hook_module {
+	uint32_t n;                             /* functions, by vaddr */
+	const struct hook_function *functions;
+	struct hook_plan_entry *entries;        /* one each; yours to change */
+	const struct hook_bytes *bytes;         /* one each */
+	const char *strings;                    /* NUL-terminated names; byte 0 is NUL */
+	uint32_t n_strings;
+	const struct sym_segment *segments;     /* PT_LOAD */
+	uint32_t n_segments;
+	uint8_t build_id[20];
+	uint8_t build_id_len;                   /* 0 = it has none */
+	uint16_t e_type;
+	uint8_t language;                       /* enum sym_language */
+	uint64_t entry;
+	const char *interp;                     /* NULL: statically linked, or a library */
+	const char *const *needed;              /* DT_NEEDED, n_needed of them */
+	uint32_t n_needed;
+	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N]; /* as planned */
+	bool cached;                            /* it came from the cache */
+};
+
+/* 0, or -errno and *err as sym_open's. A cache that cannot be read or written is no error: the
+ * file is planned then. hook_module_free frees. */
+int hook_module_load(const char *path, struct hook_module **out, struct err *err);
+void hook_module_free(struct hook_module *m);
+
+/* The file's bytes where the patch of function i goes, and those of its island. */
+static inline const uint8_t *hook_module_bytes(const struct hook_module *m, uint32_t i)
+{
+	return m->bytes[i].window;
+}
+static inline const uint8_t *hook_module_island(const struct hook_module *m, uint32_t i)
+{
+	return m->bytes[i].island;
+}
+
+/* The function's name as a user writes it; without a symbol, its file address: "0x4a3f0". */
+void hook_function_name(const struct hook_module *m, uint32_t i, char *out, size_t n);
+/* Is there a function of this name with code of its own (no PLT entry, no cold fragment)? */
+bool hook_module_has(const struct hook_module *m, const char *name);

@@ -1,0 +1,27 @@
+/* The rows of `brace list`: each function of a file, and how it would be hooked or why not. */
+#pragma once
+#include "hook/cache.h"
+
+struct hook_list_row {
+	uint64_t vaddr;
+	uint32_t size;
+	char *name;            /* as hook_function_name gives it */
+	bool plt;              /* a PLT entry: a call into another module */
+	bool hooked;
+	bool entry_only;
+	const char *kind;      /* of hook_kind_words: "jump", "none", ... */
+	const char *kind_text;
+	const char *reason;    /* of hook_reason_words: why not hooked, or why entry only; "" = neither */
+	const char *reason_text;
+};
+
+struct hook_list {
+	VEC(struct hook_list_row) rows; /* by vaddr */
+	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N]; /* of these rows; by_reason of those not hooked */
+};
+
+/* Lists the functions of the file at path for which select(name, arg) is true (select NULL:
+ * all). 0, or -errno and *err as hook_module_load. hook_list_free frees what is in it. */
+int hook_list_load(const char *path, bool (*select)(const char *name, void *arg), void *arg,
+		   struct hook_list *out, struct err *err);
+void hook_list_free(struct hook_list *l);
