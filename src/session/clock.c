@@ -58,44 +58,88 @@ static uint64_t hz_kernel(void)
 	return hz;
 }
 
-static uint64_t hz_measured(void)
-{
-	uint64_t ns0 = now_ns(CLOCK_MONOTONIC_RAW), tsc0 = __rdtsc(), ns, tsc;
-
-	do {
-		tsc = __rdtsc();
-		ns = now_ns(CLOCK_MONOTONIC_RAW);
-	} while (ns - ns0 < 20000000);
-	return (uint64_t)((unsigned __int128)(tsc - tsc0) * NS / (ns - ns0));
-}
-
-/* The tightest of a few brackets: the three clocks cannot be read at once. */
-static void same_instant(struct trace_clock *out)
+/* The tightest of a few brackets: two clocks cannot be read at once. */
+static void same_instant(clockid_t clock, uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
 
+	*tsc = *ns = 0;
+
 	for (int i = 0; i < 20; i++) {
-		uint64_t a = __rdtsc(), mono = now_ns(CLOCK_MONOTONIC), b = __rdtsc();
+		uint64_t a = __rdtsc(), now = now_ns(clock), b = __rdtsc();
 
 		if (b - a >= best)
 			continue;
 		best = b - a;
-		out->tsc = a + (b - a) / 2;
-		out->mono_ns = mono;
-		out->real_ns = now_ns(CLOCK_REALTIME);
+		*tsc = a + (b - a) / 2;
+		*ns = now;
 	}
 }
 
-void clock_calibrate(struct trace_clock *out)
-{
-	static const struct { const char *from; uint64_t (*hz)(void); } ways[] = {
-		{ "cpuid", hz_cpuid }, { "kernel", hz_kernel }, { "measured", hz_measured },
-	};
+/* A rate over so short a base is good to some 10^-5; clock_refine makes it better. */
+#define QUICK_NS 2000000
 
-	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !out->hz; i++) {
-		out->hz = ways[i].hz();
-		snprintf(out->from, sizeof(out->from), "%s", ways[i].from);
-	}
-	same_instant(out);
+static uint64_t hz_since(const struct clock *c)
+{
+	uint64_t tsc, ns;
+
+	do {
+		same_instant(CLOCK_MONOTONIC_RAW, &tsc, &ns);
+	} while (ns - c->first_ns < QUICK_NS);
+	return (uint64_t)((unsigned __int128)(tsc - c->first_tsc) * NS / (ns - c->first_ns));
+}
+
+/* Opening a perf event may take the kernel 10 ms: what it says serves clock_refine. */
+static void *ask_kernel(void *context)
+{
+	struct clock *c = context;
+
+	c->kernel_hz = hz_kernel();
+	return NULL;
+}
+
+void clock_begin(struct clock *c)
+{
+	memset(c, 0, sizeof(*c));
+	same_instant(CLOCK_MONOTONIC_RAW, &c->first_tsc, &c->first_ns);
+	c->cpuid_hz = hz_cpuid();
+	if (!c->cpuid_hz)
+		c->asking = pthread_create(&c->thread, NULL, ask_kernel, c) == 0;
+}
+
+static void say(struct trace_clock *out, uint64_t hz, const char *from)
+{
+	out->hz = hz;
+	snprintf(out->from, sizeof(out->from), "%s", from);
+}
+
+void clock_settle(struct clock *c, struct trace_clock *out)
+{
+	if (c->settled)
+		return;
+	c->settled = true;
+	if (c->cpuid_hz)
+		say(out, c->cpuid_hz, "cpuid");
+	else
+		say(out, hz_since(c), "measured");
+	same_instant(CLOCK_MONOTONIC, &out->tsc, &out->mono_ns);
+	out->real_ns = out->mono_ns - now_ns(CLOCK_MONOTONIC) + now_ns(CLOCK_REALTIME);
+}
+
+void clock_refine(struct clock *c, struct trace_clock *clock)
+{
+	clock_end(c);
+	if (!c->settled || c->cpuid_hz)
+		return;
+	if (c->kernel_hz)
+		say(clock, c->kernel_hz, "kernel");
+	else
+		say(clock, hz_since(c), "measured");
+}
+
+void clock_end(struct clock *c)
+{
+	if (c->asking)
+		pthread_join(c->thread, NULL);
+	c->asking = false;
 }

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ struct control {
 	struct control_request req;
 	pthread_t thread;
 	int listener, stop;
+	int program;                  /* pidfd of the launched program, or -1 */
 	char dir[80], path[108];
 
 	pthread_mutex_t lock;
@@ -173,17 +175,34 @@ static void serve(struct control *c, int fd)
 	image_close(&im);
 }
 
+/* What the eventfd is told: look again, or end. */
+enum { LOOK = 1, STOP = 1 << 20 };
+
+static void tell(struct control *c, uint64_t what)
+{
+	ssize_t n = write(c->stop, &what, sizeof(what));
+
+	(void)n; /* an eventfd of our own takes eight bytes */
+}
+
 static void *run(void *context)
 {
 	struct control *c = context;
-	struct pollfd p[2] = { { .fd = c->listener, .events = POLLIN }, { .fd = c->stop, .events = POLLIN } };
+	struct pollfd p[3] = { { .fd = c->listener, .events = POLLIN }, { .fd = c->stop, .events = POLLIN } };
 
 	for (;;) {
+		uint64_t told;
 		int fd;
 
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			return NULL;
-		if (p[1].revents)
+		p[2] = (struct pollfd){ .fd = __atomic_load_n(&c->program, __ATOMIC_ACQUIRE), .events = POLLIN };
+		if (poll(p, 3, -1) < 0)
+			continue;
+		if (p[2].revents) {
+			__atomic_store_n(&c->program, -1, __ATOMIC_RELEASE);
+			close(p[2].fd);
+			shared_memory_nudge(c->req.memory);
+		}
+		if (p[1].revents && (read(c->stop, &told, sizeof(told)) < 0 || told >= STOP))
 			return NULL;
 		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
 		if (fd < 0)
@@ -201,7 +220,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 	int r;
 
 	c->req = *req;
-	c->listener = c->stop = -1;
+	c->listener = c->stop = c->program = -1;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	r = make_dir(c, err);
@@ -218,6 +237,14 @@ int control_start(const struct control_request *req, struct control **out, struc
 	return 0;
 }
 
+void control_watch(struct control *c, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	__atomic_store_n(&c->program, fd, __ATOMIC_RELEASE);
+	tell(c, LOOK);
+}
+
 const char *control_socket(const struct control *c)
 {
 	return c->path;
@@ -225,12 +252,14 @@ const char *control_socket(const struct control *c)
 
 void control_stop(struct control *c)
 {
-	const uint64_t one = 1;
-
 	if (!c)
 		return;
-	if (c->thread && write(c->stop, &one, sizeof(one)) == sizeof(one))
+	if (c->thread) {
+		tell(c, STOP);
 		pthread_join(c->thread, NULL);
+	}
+	if (c->program >= 0)
+		close(c->program);
 	if (c->listener >= 0)
 		close(c->listener);
 	if (c->stop >= 0)

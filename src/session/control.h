@@ -10,12 +10,14 @@ struct control;
 struct control_request {
 	const struct settings *settings;
 	const char *agent_path;
-	const struct shared_memory *memory;
+	struct shared_memory *memory;
 	enum memory_tracer tracer;
 };
 
 /* Makes the socket, in a private directory, and the thread. */
 int control_start(const struct control_request *req, struct control **out, struct err *err);
+/* Nudges whoever waits on the session memory when this process ends. */
+void control_watch(struct control *c, pid_t pid);
 const char *control_socket(const struct control *c);
 /* Ends the thread, removes the socket. */
 void control_stop(struct control *c);

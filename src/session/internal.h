@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include "session/clock.h"
 #include "session/drain.h"
 #include "session/image.h"
 #include "session/session.h"
@@ -21,6 +22,7 @@ struct session {
 	struct trace_info *info;
 	VEC(const struct image_memory *) image_memory; /* by image */
 	VEC(uint32_t) slots;             /* thread slot -> index in info->threads */
+	struct clock clock;
 	struct trace_total total;
 	pid_t pid;
 	int status;

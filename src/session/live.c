@@ -118,6 +118,8 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 	int r;
 
 	while (l->next >= l->events.n) {
+		uint32_t moment = shared_memory_moment(&l->session->memory);
+
 		if (l->finished)
 			return 0;
 		l->finished = session_over(l->session);
@@ -128,9 +130,9 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		if (r < 0)
 			return r;
 		if (l->next >= l->events.n && !l->finished) {
-			shared_memory_wait(&l->session->memory, WAIT_MS);
 			if (source->idle)
 				source->idle(source->idle_context);
+			shared_memory_wait(&l->session->memory, moment, WAIT_MS);
 		}
 	}
 	*out = l->events.at[l->next++].event;

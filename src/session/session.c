@@ -59,7 +59,6 @@ static struct trace_info *describe(const struct session_request *req)
 	info->tracer = mem_strdup(req->settings->graph ? "function_graph" : "function");
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 	info->thresh_ns = req->settings->tracing_thresh_ns;
-	clock_calibrate(&info->clock);
 	return info;
 }
 
@@ -99,14 +98,19 @@ static int start(struct session *s, const struct session_request *req, const cha
 {
 	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
 					   .memory = &s->memory, .tracer = tracer_of(req->settings) };
-	int r = make_memory(s, req->settings, err);
+	int r;
 
+	if (req->settings->tracing_thresh_ns)
+		clock_settle(&s->clock, &s->info->clock);
+	r = make_memory(s, req->settings, err);
 	if (r == 0)
 		r = control_start(&control, &s->control, err);
 	if (r == 0 && req->output)
 		r = store_create(req->output, s->info, &s->store, err);
 	if (r == 0)
 		r = launch_spawn(path, req->argv, s->agent_path, control_socket(s->control), &s->pid, err);
+	if (r == 0)
+		control_watch(s->control, s->pid);
 	if (r == 0)
 		r = control_wait_first(s->control, program_lives, s, err);
 	if (r < 0 && s->pid > 0 && !s->ended) {
@@ -128,6 +132,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 	int r;
 
 	s->started_tsc = clock_tsc();
+	clock_begin(&s->clock);
 	r = launch_resolve(req->argv[0], &path, &image, err);
 	if (r == 0)
 		r = agent_path_find(req->agent_path, &s->agent_path, err);
@@ -141,6 +146,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 		session_free(s);
 		return r;
 	}
+	clock_settle(&s->clock, &s->info->clock);
 	s->drain = drain_new(&s->memory);
 	s->ready_tsc = clock_tsc();
 	*out = s;
@@ -310,19 +316,22 @@ static int record_loop(struct session *s, struct err *err)
 	uint64_t partial = clock_tsc();
 	int r = 0;
 
-	while (r >= 0 && !session_over(s)) {
+	while (r >= 0) {
+		uint32_t moment = shared_memory_moment(&s->memory);
 		bool due = trace_clock_delta_ns(&s->info->clock, clock_tsc() - partial) > PARTIAL_NS;
 
+		if (session_over(s))
+			break;
 		session_beat(s);
 		if (overwrite) {
-			shared_memory_wait(&s->memory, WAIT_MS);
+			shared_memory_wait(&s->memory, moment, WAIT_MS);
 			continue;
 		}
 		r = drain_pass(s->drain, due, record_run, s, err);
 		if (due)
 			partial = clock_tsc();
 		if (r == 0)
-			shared_memory_wait(&s->memory, WAIT_MS);
+			shared_memory_wait(&s->memory, moment, WAIT_MS);
 	}
 	return r;
 }
@@ -338,10 +347,11 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	if (r < 0) { /* the file cannot take more: let the program end in peace */
 		session_stop(s);
 		while (!session_over(s))
-			shared_memory_wait(&s->memory, WAIT_MS);
+			shared_memory_wait(&s->memory, shared_memory_moment(&s->memory), WAIT_MS);
 	}
 	s->total.lost += lost;
 	session_catch_up(s);
+	clock_refine(&s->clock, &s->info->clock);
 	s->total.bytes = store_bytes(s->store);
 	s->info->total = s->total;
 	r2 = store_finish(s->store, r < 0 ? NULL : &first);
@@ -359,6 +369,7 @@ void session_result(struct session *s, struct session_result *res)
 	struct image_count count;
 	const struct trace_clock *c = &s->info->clock;
 
+	clock_refine(&s->clock, &s->info->clock);
 	control_count(s->control, &count);
 	memset(res, 0, sizeof(*res));
 	res->wait_status = s->status;
@@ -391,6 +402,7 @@ void session_free(struct session *s)
 	drain_free(s->drain);
 	if (s->store)
 		store_finish(s->store, NULL);
+	clock_end(&s->clock);
 	free_image_memory(s);
 	shared_memory_destroy(&s->memory);
 	trace_info_free(s->info);

@@ -126,10 +126,20 @@ void shared_memory_wake_writers(struct shared_memory *m)
 	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-void shared_memory_wait(struct shared_memory *m, int ms)
+void shared_memory_nudge(struct shared_memory *m)
+{
+	__atomic_fetch_add(&m->header->full_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &m->header->full_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+uint32_t shared_memory_moment(const struct shared_memory *m)
+{
+	return __atomic_load_n(&m->header->full_futex, __ATOMIC_SEQ_CST);
+}
+
+void shared_memory_wait(struct shared_memory *m, uint32_t seen, int ms)
 {
 	const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
-	uint32_t seen = __atomic_load_n(&m->header->full_futex, __ATOMIC_SEQ_CST);
 	uint32_t used = shared_memory_used(m);
 
 	__atomic_store_n(&m->header->tracer_waits, 1, __ATOMIC_SEQ_CST);
