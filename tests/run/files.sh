@@ -81,13 +81,13 @@ survives() { # MODE
 	kill -KILL $brace 2>/dev/null
 	wait $brace 2>/dev/null
 	result "$1: the tracer was killed at work" $(($? != 137)) "$T/err"
-	until grep -q done "$T/out" || [ $tries -gt 600 ]; do
+	until grep -q "done" "$T/out" || [ $tries -gt 600 ]; do
 		tries=$((tries + 1))
 		sleep 0.05
 	done
 	grep -qx "done	5999997000000" "$T/out"
 	result "$1: the program went on and came to its end" $? "$T/out"
-	file=$(ls -d "$T"/trace* | head -n 1)
+	file=$(find "$T" -maxdepth 1 -name "trace*" | head -n 1)
 	check "$1: what the killed tracer had written reads" "$BRACE" report --json "$file"
 }
 if command -v lua5.4 >/dev/null; then
