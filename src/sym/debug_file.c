@@ -73,7 +73,7 @@ static bool by_link(const struct elf_view *v, const char *path, struct debug_fil
 {
 	static const char *const places[][2] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_ROOT, "/" } };
 	const struct elf_section *s = elf_find_section(v, ".gnu_debuglink");
-	struct cursor c = cursor_of(s ? s->bytes : NULL, s && s->bytes ? s->size : 0);
+	struct cursor c = elf_cursor(v, s ? s->bytes : NULL, s ? s->size : 0);
 	char real[PATH_MAX], *slash;
 	const char *name = cursor_str(&c);
 	uint32_t crc;

@@ -95,7 +95,7 @@ static struct cursor program_of(const struct elf_view *v, uint64_t vaddr, uint32
 {
 	const uint8_t *at = elf_at(v, vaddr, n);
 
-	return cursor_of(at, at ? n : 0);
+	return elf_cursor(v, at, n);
 }
 
 static bool fresh_cfa(const struct cfi_state *s)

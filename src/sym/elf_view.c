@@ -102,7 +102,7 @@ static void read_sections(struct elf_view *v)
 		return;
 	n = n ? n : s.sh_size; /* more than 65,279 sections */
 	names = names == SHN_XINDEX ? s.sh_link : names;
-	if (n > v->n / sizeof(s) || !read_section(v, n - 1, &s))
+	if (!n || n > v->n / sizeof(s) || !read_section(v, n - 1, &s))
 		return;
 	if (names < n && read_section(v, names, &s))
 		strings = strings_of(file_part(v, s.sh_offset, s.sh_size), s.sh_size);
@@ -250,7 +250,7 @@ static void read_dynamic(struct elf_view *v)
 {
 	const Elf64_Phdr *p = elf_find_phdr(v, PT_DYNAMIC);
 	const uint8_t *at = p ? file_part(v, p->p_offset, p->p_filesz) : NULL;
-	struct cursor c = cursor_of(at, at ? p->p_filesz : 0);
+	struct cursor c = elf_cursor(v, at, p ? p->p_filesz : 0);
 
 	while (cursor_left(&c) >= sizeof(Elf64_Dyn)) {
 		int64_t tag = (int64_t)cursor_u64(&c);

@@ -53,6 +53,11 @@ const struct elf_section *elf_find_section(const struct elf_view *v, const char 
 const Elf64_Phdr *elf_find_phdr(const struct elf_view *v, uint32_t type);
 /* From vaddr to the end of its segment's file part; empty when vaddr is nowhere. */
 struct cursor elf_from(const struct elf_view *v, uint64_t vaddr);
+/* Over n bytes inside the file; empty when at is NULL. */
+static inline struct cursor elf_cursor(const struct elf_view *v, const uint8_t *at, size_t n)
+{
+	return at ? cursor_of(at, n) : cursor_of(v->bytes, 0);
+}
 /* n bytes at vaddr, or NULL. */
 const uint8_t *elf_at(const struct elf_view *v, uint64_t vaddr, size_t n);
 bool elf_is_code(const struct elf_view *v, uint64_t vaddr);

@@ -100,7 +100,7 @@ static void found_entry(const struct elf_view *v, uint64_t vaddr, struct found_l
 static void found_array(const struct elf_view *v, uint64_t vaddr, uint64_t size, struct found_list *out)
 {
 	const uint8_t *at = elf_at(v, vaddr, size);
-	struct cursor c = cursor_of(at, at ? size : 0);
+	struct cursor c = elf_cursor(v, at, size);
 
 	while (cursor_left(&c) >= 8)
 		found_entry(v, cursor_u64(&c), out);

@@ -73,14 +73,14 @@ static void add_entry(const struct elf_symtab *dynsym, const struct slot *slot, 
 	*vec_add(&out->list) = f;
 }
 
-static void read_plt(const struct slots *slots, const struct elf_symtab *dynsym,
+static void read_plt(const struct elf_view *v, const struct slots *slots, const struct elf_symtab *dynsym,
 		     const struct elf_area *area, uint64_t step, struct found_list *out)
 {
 	for (uint64_t at = 0; at + step <= area->size; at += step) {
 		const struct slot *slot = slot_jumped_through(slots, area->bytes + at, step,
 							      area->vaddr + at);
 
-		if (slot)
+		if (slot && elf_is_code(v, area->vaddr + at))
 			add_entry(dynsym, slot, area->vaddr + at, step, out);
 	}
 }
@@ -136,7 +136,7 @@ void found_plt(const struct elf_view *v, struct found_list *out)
 		struct elf_area area = { s->vaddr, s->size, s->bytes };
 
 		if (plt_section(s))
-			read_plt(&slots, &dynsym, &area, entry_size(s), out);
+			read_plt(v, &slots, &dynsym, &area, entry_size(s), out);
 	}
 	if (!v->sections.n && slots.list.n)
 		search_plt(v, &slots, &dynsym, out);
