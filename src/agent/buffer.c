@@ -104,7 +104,7 @@ static uint32_t take_own_oldest(struct memory_thread *slot)
 		return MEMORY_NONE;
 	d = &agent.descs[i];
 	slot->oldest = d->next;
-	slot->lost += d->used / 8 - d->payload_words;
+	slot->overwritten += d->used / 8 - d->payload_words + d->lost;
 	__atomic_fetch_sub(&slot->held, 1, __ATOMIC_RELAXED);
 	return i;
 }

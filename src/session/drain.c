@@ -123,6 +123,16 @@ static size_t squeeze(const uint64_t *words, size_t n, uint64_t *out)
 	return kept;
 }
 
+/* Overwrite mode: what stood before the oldest sub-buffer that a thread kept. Told once. */
+static uint64_t overwritten(struct drain *d, uint32_t slot)
+{
+	struct memory_thread *t = &d->memory->threads[slot];
+	uint64_t n = d->memory->header->mode == MEMORY_OVERWRITE ? t->overwritten : 0;
+
+	t->overwritten = 0;
+	return n;
+}
+
 static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *sink, void *context,
 		struct err *err)
 {
@@ -134,7 +144,7 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 		.slot = desc->thread, .words = words, .n = s->n, .calls = s->calls, .records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)desc->cpu,
 		.near_tsc = p->near_tsc ? p->near_tsc : desc->tsc,
-		.lost = (p->taken ? 0 : desc->lost) + s->holes,
+		.lost = (p->taken ? 0 : desc->lost) + s->holes + overwritten(d, desc->thread),
 	};
 
 	if (s->holes) {

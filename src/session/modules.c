@@ -1,5 +1,6 @@
 #include "session/modules.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,12 +114,23 @@ static bool defined_in_open_module(const struct modules *m, const struct module 
 	return false;
 }
 
+/* As reports show it: "name", or "module+0x1234". */
+static void function_name(const struct module *mod, uint32_t i, char *out, size_t n)
+{
+	const struct hook_function *f = &mod->hooks->functions[i];
+
+	if (f->name)
+		snprintf(out, n, "%s", mod->hooks->strings + f->name);
+	else
+		snprintf(out, n, "%s+0x%llx", mod->name, (unsigned long long)f->vaddr);
+}
+
 static enum selection choose(const struct modules *m, const struct module *mod, uint32_t i, const struct settings *set)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
 	char name[512];
 
-	hook_function_name(mod->hooks, i, name, sizeof(name));
+	function_name(mod, i, name, sizeof(name));
 	if (set->filter.patterns.n && !function_list_match(&set->filter, name, mod->name) &&
 	    !(set->graph_function.patterns.n && function_list_match(&set->graph_function, name, mod->name)))
 		return SELECT_NO;

@@ -61,6 +61,7 @@ struct memory_thread {
 	uint64_t tsc;
 	uint64_t lost;            /* records lost for good, over the whole life */
 	uint64_t lost_reported;   /* of those, told in a descriptor's `lost` */
+	uint64_t overwritten;     /* overwrite mode: records that stood before the oldest kept one */
 	uint32_t seq;             /* of the next sub-buffer */
 	uint32_t held;            /* sub-buffers FILLING or FULL: +1 by the thread, -1 by the tracer */
 	uint32_t oldest, newest;  /* overwrite mode: this thread's ring */
