@@ -123,7 +123,8 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 	return s;
 }
 
-static inline void calls_feed(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+static inline __attribute__((always_inline)) void calls_feed(struct calls *c, const struct event *e,
+							     calls_emit *emit, void *arg)
 {
 	if (e->kind == EVENT_ENTRY && c->n < CALLS_DEPTH_MAX) {
 		struct call_step s = calls_step(e, CALL_ENTER);

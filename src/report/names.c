@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/record.h"
+
 void names_init(struct names *s, const struct trace_info *info)
 {
 	*s = (struct names){ .info = info };
@@ -50,7 +52,7 @@ struct name names_make(struct names *s, uint32_t image, uint32_t fn)
 	const struct trace_function *f = trace_info_function(s->info, image, fn, &m);
 	struct name *name;
 
-	if (!f || image >= s->info->images.n) {
+	if (!f || image >= s->info->images.n || fn > RECORD_ID_MAX) {
 		int n = snprintf(s->unknown, sizeof(s->unknown), "[function %u]", fn);
 
 		return (struct name){ s->unknown, (uint32_t)n };

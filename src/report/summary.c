@@ -1,0 +1,283 @@
+#include "report/summary.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/pipe.h"
+#include "report/tally.h"
+
+#define BATCH 2048
+#define WORKERS_MAX 64
+
+struct job { uint32_t thread; bool piped; };
+
+struct work {
+	const struct summary_input *in;
+	VEC(struct job) jobs;
+	atomic_size_t next_job;
+	pthread_mutex_t lock; /* of result and err, and of in->open */
+	int result;
+	struct err err;
+};
+
+struct worker {
+	struct work *work;
+	struct tally tally;
+	pthread_t thread;
+	bool started;
+};
+
+/* --- the jobs -------------------------------------------------------------------------- */
+
+static void fail(struct work *w, int result, const struct err *err)
+{
+	pthread_mutex_lock(&w->lock);
+	if (!w->result) {
+		w->result = result;
+		w->err = *err;
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int read_piped(const struct summary_input *in, void *cursor, struct tally *t, struct err *err)
+{
+	struct pipe *p = pipe_start(in->next, cursor);
+	const struct event *events;
+	size_t n;
+	int r;
+
+	while (!(r = pipe_next(p, &events, &n, err)) && n)
+		tally_events(t, events, n);
+	pipe_stop(p);
+	return r;
+}
+
+static int read_directly(const struct summary_input *in, void *cursor, struct tally *t, struct err *err)
+{
+	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
+	int n;
+
+	while ((n = in->next(cursor, events, BATCH, err)) > 0)
+		tally_events(t, events, (size_t)n);
+	free(events);
+	return n;
+}
+
+static int do_job(struct worker *w, const struct job *job, struct err *err)
+{
+	const struct summary_input *in = w->work->in;
+	void *cursor;
+	int r;
+
+	pthread_mutex_lock(&w->work->lock);
+	cursor = in->open(in->of, job->thread);
+	pthread_mutex_unlock(&w->work->lock);
+	if (!cursor)
+		return 0;
+	tally_begin(&w->tally, job->thread);
+	r = (job->piped ? read_piped : read_directly)(in, cursor, &w->tally, err);
+	tally_end(&w->tally);
+	in->close(cursor);
+	return r;
+}
+
+static void *run(void *arg)
+{
+	struct worker *w = arg;
+	struct err err = { 0 };
+	size_t i;
+
+	while ((i = atomic_fetch_add(&w->work->next_job, 1)) < w->work->jobs.n) {
+		int r = do_job(w, &w->work->jobs.at[i], &err);
+
+		if (r < 0)
+			fail(w->work, r, &err);
+	}
+	return NULL;
+}
+
+struct by_size { uint64_t records; uint32_t thread; };
+
+static int bigger_first(const void *a, const void *b)
+{
+	const struct by_size *x = a, *y = b;
+
+	if (x->records != y->records)
+		return x->records > y->records ? -1 : 1;
+	return x->thread < y->thread ? -1 : 1;
+}
+
+/* The biggest threads first; those that are more than a core's share by a quarter are decoded
+ * beside being added up. */
+static void plan_jobs(struct work *w, unsigned workers)
+{
+	const struct trace_info *info = w->in->info;
+	struct by_size *order = mem_realloc(NULL, info->threads.n, sizeof(*order));
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < info->threads.n; i++) {
+		order[i] = (struct by_size){ info->threads.at[i].records, i };
+		all += order[i].records;
+	}
+	qsort(order, info->threads.n, sizeof(*order), bigger_first);
+	for (size_t i = 0; i < info->threads.n; i++) {
+		double share = all ? (double)order[i].records / (double)all : 1.0 / (double)info->threads.n;
+
+		*vec_add(&w->jobs) = (struct job){ order[i].thread, share * workers > 1.25 };
+	}
+	free(order);
+}
+
+/* --- rows ------------------------------------------------------------------------------ */
+
+struct found {
+	struct tally_function *sums;
+	const struct trace_module *module;     /* NULL: nothing defines the id */
+	const struct trace_function *function;
+};
+
+/* The same function of the same file, in whatever image it was seen. */
+static int by_place(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int c;
+
+	if (!x->module || !y->module)
+		return !!x->module - !!y->module;
+	c = x->module == y->module ? 0 : strcmp(x->module->path, y->module->path);
+	if (c)
+		return c;
+	return x->function->vaddr < y->function->vaddr ? -1 : x->function->vaddr > y->function->vaddr;
+}
+
+static char *name_of(const struct found *f)
+{
+	char *name;
+	int n;
+
+	if (!f->module)
+		return mem_strdup("[unknown]");
+	n = trace_function_name(f->module, f->function, NULL, 0);
+	name = mem_zalloc((size_t)n + 1);
+	trace_function_name(f->module, f->function, name, (size_t)n + 1);
+	return name;
+}
+
+static uint64_t clamp(uint64_t v, const struct tally_function *f)
+{
+	return v < f->min ? f->min : v > f->max ? f->max : v;
+}
+
+static void add_row(struct summary *s, const struct trace_clock *clock, const struct found *found)
+{
+	const struct tally_function *f = found->sums;
+	struct summary_row row = {
+		.name = name_of(found),
+		.module = found->module ? found->module->name : "",
+		.symbol = found->module && found->function->name,
+	};
+	uint64_t ticks[SUMMARY_NUMBERS] = { 0 };
+
+	if (f->timed) {
+		ticks[SUMMARY_TOTAL] = f->total;
+		ticks[SUMMARY_SELF] = f->self;
+		ticks[SUMMARY_MIN] = f->min;
+		ticks[SUMMARY_MAX] = f->max;
+		ticks[SUMMARY_MEAN] = f->sum / f->timed;
+		ticks[SUMMARY_P50] = clamp(histogram_percentile(&f->durations, f->timed, 50), f);
+		ticks[SUMMARY_P99] = clamp(histogram_percentile(&f->durations, f->timed, 99), f);
+	}
+	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
+		row.value[c] = trace_clock_delta_ns(clock, ticks[c]);
+	row.value[SUMMARY_CALLS] = f->calls;
+	*vec_add(&s->rows) = row;
+}
+
+static void make_rows(struct summary *s, const struct trace_info *info, struct worker *workers, unsigned n)
+{
+	VEC(struct found) all = { 0 };
+
+	for (unsigned w = 0; w < n; w++) {
+		for (size_t i = 0; i < workers[w].tally.functions.n; i++) {
+			struct found *f = vec_add(&all);
+
+			f->sums = &workers[w].tally.functions.at[i];
+			f->module = NULL;
+			f->function = trace_info_function(info, f->sums->image, f->sums->fn, &f->module);
+		}
+	}
+	if (all.n)
+		qsort(all.at, all.n, sizeof(*all.at), by_place);
+	for (size_t i = 0, first = 0; i < all.n; i++) {
+		if (i != first)
+			tally_merge(all.at[first].sums, all.at[i].sums);
+		if (i + 1 < all.n && !by_place(&all.at[i], &all.at[i + 1]))
+			continue;
+		if (all.at[first].sums->calls)
+			add_row(s, &info->clock, &all.at[first]);
+		first = i + 1;
+	}
+	vec_free(&all);
+}
+
+/* --- all of it ------------------------------------------------------------------------- */
+
+static unsigned workers_for(unsigned wanted, size_t threads)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = wanted ? wanted : cores > 0 ? (size_t)cores : 1;
+
+	n = n < WORKERS_MAX ? n : WORKERS_MAX;
+	return (unsigned)(n < threads ? n : threads ? threads : 1);
+}
+
+static void run_workers(struct worker *workers, unsigned n, struct work *work)
+{
+	for (unsigned i = 0; i < n; i++) {
+		workers[i].work = work;
+		tally_init(&workers[i].tally, work->in->info);
+		workers[i].started = i && !pthread_create(&workers[i].thread, NULL, run, &workers[i]);
+	}
+	run(&workers[0]); /* where no thread could be started this one does it all */
+	for (unsigned i = 1; i < n; i++)
+		if (workers[i].started)
+			pthread_join(workers[i].thread, NULL);
+}
+
+int summary_make(const struct summary_input *in, unsigned wanted, struct summary *out, struct err *err)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = workers_for(wanted, in->info->threads.n);
+	struct worker *workers = mem_zalloc(n * sizeof(*workers));
+	struct work work = { .in = in };
+
+	*out = (struct summary){ 0 };
+	pthread_mutex_init(&work.lock, NULL);
+	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
+	run_workers(workers, n, &work);
+	if (!work.result)
+		make_rows(out, in->info, workers, n);
+	else if (err)
+		*err = work.err;
+	for (unsigned i = 0; i < n; i++) {
+		const struct calls_counts *c = &workers[i].tally.counts;
+
+		out->counts.unwound += c->unwound;
+		out->counts.orphans += c->orphans;
+		out->counts.lost += c->lost;
+		tally_free(&workers[i].tally);
+	}
+	free(workers);
+	vec_free(&work.jobs);
+	pthread_mutex_destroy(&work.lock);
+	return work.result;
+}
+
+void summary_free(struct summary *s)
+{
+	for (size_t i = 0; i < s->rows.n; i++)
+		free(s->rows.at[i].name);
+	vec_free(&s->rows);
+}

@@ -1,0 +1,24 @@
+/* The trace file as summary's input. */
+#include "report/summary.h"
+
+#include "store/store.h"
+
+static void *open_cursor(void *reader, uint32_t thread)
+{
+	return store_cursor_open(reader, thread);
+}
+
+static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
+{
+	return store_cursor_next(cursor, out, n, err);
+}
+
+static void close_cursor(void *cursor)
+{
+	store_cursor_close(cursor);
+}
+
+struct summary_input summary_from_store(struct store_reader *r)
+{
+	return (struct summary_input){ store_info(r), r, open_cursor, next_events, close_cursor };
+}

@@ -1,0 +1,49 @@
+/* One worker's sums for `report`, by function: fed with whole threads, one after another,
+ * and merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
+#pragma once
+#include "report/calls.h"
+#include "report/histogram.h"
+
+struct tally_function {
+	uint32_t image, fn;
+	uint32_t active;  /* open calls of it in the thread being fed: recursion */
+	uint64_t calls;   /* all */
+	uint64_t timed;   /* those whose end is known; the sums below are over these */
+	uint64_t total;   /* inner calls of a recursion not counted again */
+	uint64_t self;
+	uint64_t sum;     /* of all durations */
+	uint64_t min, max;
+	struct histogram durations;
+};
+
+struct tally_map {
+	uint32_t *slot; /* function id -> 1 + index into functions; 0 = none yet */
+	size_t n;
+	uint32_t unknown; /* the same for all ids that nothing defines, as function FN_NONE */
+};
+
+struct tally_span { uint64_t begin, end; uint32_t fn; };
+
+struct tally {
+	const struct trace_info *info;
+	struct sites sites;
+	VEC(struct tally_map) maps;              /* by image */
+	VEC(struct tally_function) functions;
+	struct calls_counts counts;
+	/* of the thread being fed */
+	struct calls calls;
+	struct tally_map *map;
+	uint32_t image;
+	struct event last;
+	VEC(struct tally_span) spans;
+};
+
+void tally_init(struct tally *t, const struct trace_info *info);
+void tally_free(struct tally *t);
+
+void tally_begin(struct tally *t, uint32_t thread);
+void tally_events(struct tally *t, const struct event *events, size_t n);
+/* Calls that are open at the end lasted until the thread's last record. */
+void tally_end(struct tally *t);
+
+void tally_merge(struct tally_function *into, const struct tally_function *from);
