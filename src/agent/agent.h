@@ -23,6 +23,8 @@ struct agent {
 	int64_t tls_offset;
 	int64_t rseq_cpu;                /* of rseq's cpu_id, from the thread pointer; 0 = none */
 	bool abandoned;                  /* the tracer is gone */
+	bool watch;                      /* modules that come later are to be hooked too */
+	char socket[108];                /* where it listens */
 };
 extern struct agent agent;
 extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork */
@@ -46,8 +48,16 @@ static inline uint64_t read_tsc(void)
 uint64_t signals_block(void);
 void signals_restore(uint64_t old);
 
-/* rseq.c: of rseq's cpu_id from the thread pointer, 0 = there is none. */
-int64_t rseq_cpu_offset(char **envp);
+/* ldso.c. The address of a symbol ld.so exports, or 0. */
+const void *ldso_symbol(char **envp, const char *name);
+int64_t rseq_cpu_offset(char **envp); /* of rseq's cpu_id from the thread pointer, 0 = there is none */
+
+/* init.c: asks the tracer what to hook and does it. */
+void session_ask(enum protocol_request request);
+
+/* dlopen.c: has ld.so tell us of modules that come and go. */
+void dlopen_watch(char **envp);
+void agent_modules_changed(void);
 
 /* buffer.c */
 void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */

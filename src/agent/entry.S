@@ -37,6 +37,8 @@
 
 	.text
 	.globl agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
+	.globl agent_dl_debug_state
+	.hidden agent_dl_debug_state
 	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
 	.hidden agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.hidden agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
@@ -118,6 +120,17 @@ agent_slow_state_exit:
 	CALL_C	agent_state_exit
 	mov	-32(%rsp), %rdx
 	jmp	*%rcx
+
+/* In place of ld.so's _dl_debug_state, which does nothing. */
+agent_dl_debug_state:
+	mov	%rax, -8(%rsp)
+	mov	%rdx, -16(%rsp)
+	mov	%rcx, -24(%rsp)
+	CALL_C	agent_modules_changed
+	mov	-8(%rsp), %rax
+	mov	-16(%rsp), %rdx
+	mov	-24(%rsp), %rcx
+	ret
 
 agent_tls_block:
 	mov	%fs:0, %rax

@@ -93,12 +93,12 @@ static int connect_to(const char *path)
 	return (int)fd;
 }
 
-static bool say_hello(int fd)
+static bool say_hello(int fd, enum protocol_request request)
 {
 	struct protocol_hello h = {
-		.request = PROTOCOL_HELLO,
+		.request = request,
 		.version = PROTOCOL_VERSION,
-		.image = MEMORY_NONE,
+		.image = request == PROTOCOL_DLOPEN ? agent.image_id : MEMORY_NONE,
 		.tls = agent.tls_offset,
 		.rseq_cpu = agent.rseq_cpu,
 		.table = (uint64_t)agent_table,
@@ -235,44 +235,60 @@ static bool map_memories(const struct protocol_welcome *w, const int fds[N_FDS])
 	return arm_gate(agent_gate);
 }
 
-static void start(int fd)
+static void talk(int fd, enum protocol_request request)
 {
 	struct protocol_welcome w;
 	struct protocol_done done = { PROTOCOL_DONE, 0 };
 	int fds[N_FDS];
 	uint8_t *code;
 
-	if (!say_hello(fd) || !hear_welcome(fd, &w, fds))
+	if (!say_hello(fd, request) || !hear_welcome(fd, &w, fds))
 		return;
 	code = map_shared(fds[2], w.code_size);
-	if (code && map_memories(&w, fds))
+	if (code && (agent.memory || map_memories(&w, fds)))
 		done.applied = apply_all(code, &w, fds[2]);
 	if (code)
 		sys2(__NR_munmap, code, w.code_size);
 	for (int i = 0; i < N_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	sys6(__NR_sendto, fd, (long)&done, sizeof(done), MSG_NOSIGNAL, 0, 0);
+	agent.watch = w.watch;
+}
+
+void session_ask(enum protocol_request request)
+{
+	int fd = connect_to(agent.socket);
+
+	if (fd < 0)
+		return;
+	talk(fd, request);
+	sys1(__NR_close, fd);
+}
+
+static bool keep_path(const char *path)
+{
+	for (unsigned n = 0; n < sizeof(agent.socket); n++)
+		if (!(agent.socket[n] = path[n]))
+			return true;
+	return false;
 }
 
 __attribute__((constructor, used)) static void agent_init(int argc, char **argv, char **envp)
 {
 	const char *path = value_of(envp, "BRACE_AGENT");
 	uint64_t signals;
-	int fd;
 
 	(void)argc;
 	(void)argv;
-	if (!path)
+	if (!path || !keep_path(path))
 		return;
 	signals = signals_block();
 	agent.arena = (uint8_t *)(((uint64_t)agent_arena + SITE_BLOCK_BYTES - 1) & ~(uint64_t)(SITE_BLOCK_BYTES - 1));
 	agent_arena_at = agent.arena;
 	agent.tls_offset = (int64_t)agent_tls_block() - (int64_t)__builtin_thread_pointer();
 	agent.rseq_cpu = rseq_cpu_offset(envp);
-	fd = connect_to(path);
-	if (fd >= 0) {
-		start(fd);
-		sys1(__NR_close, fd);
-	}
+	session_ask(PROTOCOL_HELLO);
+	if (agent.memory && agent.watch)
+		dlopen_watch(envp);
 	signals_restore(signals);
 }

@@ -16,6 +16,8 @@
 
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
 
+struct image_state { uint32_t next_id; struct known_modules known; };
+
 struct control {
 	struct control_request req;
 	pthread_t thread;
@@ -25,8 +27,10 @@ struct control {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	VEC(struct image_news) news;  /* not handed over yet */
-	uint32_t images, handed;
+	VEC(struct image_news) news;  /* in order; the first `handed` are the session's */
+	VEC(struct image_state) images;
+	size_t handed;
+	uint32_t published;           /* images whose news are there */
 	bool first_done;
 	struct err first_err;
 	pid_t first_pid;
@@ -103,10 +107,11 @@ static void publish(struct control *c, struct image *im, pid_t pid)
 {
 	pthread_mutex_lock(&c->lock);
 	*vec_add(&c->news) = im->news;
+	c->published += !im->news.addition;
 	if (!c->first_done)
 		c->first_pid = pid;
 	if (pid == c->first_pid)
-		c->count = im->count;
+		image_count_add(&c->count, &im->count, im->news.addition);
 	c->first_done = true;
 	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
@@ -130,20 +135,23 @@ static int check_selected(struct control *c, const struct image *im, struct err 
 		       im->news.about.exe);
 }
 
-static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_hello *hello, struct image *im,
-		  struct err *err)
+static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_hello *hello, uint32_t index,
+		  struct image *im, struct err *err)
 {
+	struct image_state *state = &c->images.at[index];
 	const struct image_request req = {
-		.index = c->images, .pid = pid, .hello = hello, .settings = c->req.settings,
-		.agent_path = c->req.agent_path, .tracer = c->req.tracer,
+		.index = index, .first_id = state->next_id, .known = &state->known, .pid = pid, .hello = hello,
+		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
 	};
 	struct protocol_done done = { 0 };
 	int r = image_prepare(&req, im, err);
 
-	if (r == 0)
+	if (r == 0 && hello->request == PROTOCOL_HELLO)
 		r = check_selected(c, im, err);
 	if (r < 0)
 		return r;
+	state->next_id = im->next_id;
+	im->news.addition = hello->request == PROTOCOL_DLOPEN;
 	im->welcome.memory_size = c->req.memory->size;
 	if (!send_welcome(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
 		return err_set(err, EPIPE, "%s ended before it could be hooked", im->news.about.exe);
@@ -152,26 +160,38 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 	return 0;
 }
 
+/* The image this caller speaks of: a new one, or the one it names. */
+static bool index_of(struct control *c, const struct protocol_hello *hello, uint32_t *index)
+{
+	if (hello->request == PROTOCOL_HELLO) {
+		*index = (uint32_t)c->images.n;
+		*vec_add(&c->images) = (struct image_state){ .next_id = 1 };
+		return true;
+	}
+	*index = hello->image;
+	return hello->request == PROTOCOL_DLOPEN && hello->image < c->images.n;
+}
+
 static void serve(struct control *c, int fd)
 {
 	struct protocol_hello hello;
 	struct image im = { .image_fd = -1, .code_fd = -1 };
 	struct err err = { 0 };
+	uint32_t index;
 	pid_t pid;
 
-	if (!check_peer(fd, &pid) || !hear(fd, &hello, sizeof(hello)) || hello.request != PROTOCOL_HELLO)
+	if (!check_peer(fd, &pid) || !hear(fd, &hello, sizeof(hello)))
 		return;
 	if (hello.version != PROTOCOL_VERSION) {
 		err_set(&err, EPROTO, "%s is of another version of brace", c->req.agent_path);
 		fail_first(c, &err);
 		return;
 	}
-	if (set_up(c, fd, pid, &hello, &im, &err) < 0) {
+	if (!index_of(c, &hello, &index))
+		return;
+	if (set_up(c, fd, pid, &hello, index, &im, &err) < 0)
 		fail_first(c, &err);
-	} else {
-		c->images++;
-		publish(c, &im, pid);
-	}
+	publish(c, &im, pid);
 	image_close(&im);
 }
 
@@ -250,6 +270,18 @@ const char *control_socket(const struct control *c)
 	return c->path;
 }
 
+static void free_images(struct control *c)
+{
+	for (size_t i = 0; i < c->images.n; i++) {
+		struct known_modules *k = &c->images.at[i].known;
+
+		for (size_t m = 0; m < k->at.n; m++)
+			free(k->at.at[m].path);
+		vec_free(&k->at);
+	}
+	vec_free(&c->images);
+}
+
 void control_stop(struct control *c)
 {
 	if (!c)
@@ -268,6 +300,7 @@ void control_stop(struct control *c)
 		unlink(c->path);
 	if (c->dir[0])
 		rmdir(c->dir);
+	free_images(c);
 	vec_free(&c->news);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->changed);
@@ -301,9 +334,9 @@ bool control_wait_news(struct control *c, uint32_t index)
 
 	soon(&until, REPLY_MS);
 	pthread_mutex_lock(&c->lock);
-	while (c->news.n <= index && pthread_cond_timedwait(&c->changed, &c->lock, &until) != ETIMEDOUT)
+	while (c->published <= index && pthread_cond_timedwait(&c->changed, &c->lock, &until) != ETIMEDOUT)
 		;
-	there = c->news.n > index;
+	there = c->published > index;
 	pthread_mutex_unlock(&c->lock);
 	return there;
 }

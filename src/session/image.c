@@ -65,6 +65,20 @@ static void count_function(struct image_count *c, const struct trace_function *f
 		c->by_reason[f->reason]++;
 }
 
+void image_count_add(struct image_count *total, const struct image_count *more, bool addition)
+{
+	if (!addition) {
+		*total = *more;
+		return;
+	}
+	total->functions += more->functions;
+	total->hooked += more->hooked;
+	for (size_t i = 0; i < sizeof(total->by_kind) / sizeof(total->by_kind[0]); i++)
+		total->by_kind[i] += more->by_kind[i];
+	for (size_t i = 0; i < sizeof(total->by_reason) / sizeof(total->by_reason[0]); i++)
+		total->by_reason[i] += more->by_reason[i];
+}
+
 static void count_all(struct image *im)
 {
 	im->count = (struct image_count){ 0 };
@@ -90,8 +104,9 @@ int image_prepare(const struct image_request *req, struct image *out, struct err
 	r = maps_read(req->pid, &maps, err);
 	if (r < 0)
 		return r;
-	modules_find(&maps, out->news.about.exe, req->agent_path, req->settings, &modules);
-	out->selected = modules_select(&modules, req->settings);
+	out->next_id = req->first_id;
+	modules_find(&maps, out->news.about.exe, req, &modules);
+	out->selected = modules_select(&modules, req->settings, &out->next_id);
 	r = make_image_memory(out, err);
 	if (r == 0)
 		r = patches_make(req, &modules, &maps, out, err);
@@ -100,6 +115,7 @@ int image_prepare(const struct image_request *req, struct image *out, struct err
 	count_all(out);
 	out->welcome.trace = 1;
 	out->welcome.image = req->index;
+	out->welcome.watch = req->settings->modules.patterns.n > 0;
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;
@@ -140,4 +156,13 @@ void image_close(struct image *im)
 		close(im->image_fd);
 	im->code = NULL;
 	im->code_fd = im->image_fd = -1;
+}
+
+void image_news_drop(struct image_news *news)
+{
+	free(news->about.exe);
+	free(news->about.cmdline);
+	if (news->memory)
+		munmap((void *)news->memory, sizeof(*news->memory));
+	news->memory = NULL;
 }

@@ -11,6 +11,7 @@
 /* What one image hands over, once, to the thread that owns the trace_info. */
 struct image_news {
 	uint32_t image;
+	bool addition;            /* modules that came later, of an image that is known */
 	struct trace_image about;
 	VEC(struct trace_module) modules;
 	const struct image_memory *memory; /* its sites; mapped as long as the session lives */
@@ -25,6 +26,7 @@ struct image {
 	struct image_news news;
 	struct image_count count;
 	uint32_t selected;        /* functions the filters let through */
+	uint32_t next_id;
 	struct protocol_welcome welcome;
 	int image_fd, code_fd;    /* image_close */
 	void *code;               /* the code memory, mapped */
@@ -32,8 +34,14 @@ struct image {
 	struct patch_region *regions;
 };
 
+/* What is already hooked in a process: so that a later look finds what is new. */
+struct known_module { pid_t pid; uint64_t start; char *path; };
+struct known_modules { VEC(struct known_module) at; };
+
 struct image_request {
 	uint32_t index;           /* of the image in the session */
+	uint32_t first_id;        /* for its functions */
+	struct known_modules *known; /* of this image; grows */
 	pid_t pid;
 	const struct protocol_hello *hello;
 	const struct settings *settings;
@@ -41,8 +49,13 @@ struct image_request {
 	enum memory_tracer tracer;
 };
 
+/* What a later look adds to, or a new image replaces. */
+void image_count_add(struct image_count *total, const struct image_count *more, bool addition);
+
 /* Plans everything; nothing in the process has changed yet. */
 int image_prepare(const struct image_request *req, struct image *out, struct err *err);
 /* After the agent is done: which patches did not go in. */
 void image_settle(struct image *im);
 void image_close(struct image *im); /* all but the news */
+/* Frees what an addition repeats: its image's description and memory. */
+void image_news_drop(struct image_news *news);

@@ -81,22 +81,73 @@ static void load(struct module *mod, const struct maps *maps)
 	correct_base(mod, maps);
 }
 
-void modules_find(const struct maps *maps, const char *exe, const char *agent_path, const struct settings *set,
-		  struct modules *out)
+static bool is_known(const struct known_modules *k, pid_t pid, const struct module *mod)
+{
+	for (size_t i = 0; i < k->at.n; i++)
+		if (k->at.at[i].pid == pid && k->at.at[i].start == mod->start && strcmp(k->at.at[i].path, mod->path) == 0)
+			return true;
+	return false;
+}
+
+static bool is_mapped(const struct modules *m, const struct known_module *k)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		if (m->at.at[i].start == k->start && strcmp(m->at.at[i].path, k->path) == 0)
+			return true;
+	return false;
+}
+
+/* A forked child begins with its parent's modules. */
+static void inherit(struct known_modules *k, pid_t pid)
+{
+	size_t n = k->at.n;
+
+	for (size_t i = 0; i < n; i++)
+		if (k->at.at[i].pid == pid)
+			return;
+	for (size_t i = 0; i < n; i++) {
+		struct known_module copy = { pid, k->at.at[i].start, mem_strdup(k->at.at[i].path) };
+
+		*vec_add(&k->at) = copy;
+	}
+}
+
+static void forget_unmapped(struct known_modules *k, pid_t pid, const struct modules *now)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->at.n; i++) {
+		if (k->at.at[i].pid == pid && !is_mapped(now, &k->at.at[i]))
+			free(k->at.at[i].path);
+		else
+			k->at.at[kept++] = k->at.at[i];
+	}
+	k->at.n = kept;
+}
+
+static void drop(struct modules *m, size_t i)
+{
+	free(m->at.at[i].path);
+	free(m->at.at[i].name);
+	memmove(&m->at.at[i], &m->at.at[i + 1], (--m->at.n - i) * sizeof(m->at.at[0]));
+}
+
+void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out)
 {
 	for (size_t i = 0; i < maps->at.n; i++)
-		if (is_file(maps->at.at[i].path) && strcmp(maps->at.at[i].path, agent_path) != 0)
+		if (is_file(maps->at.at[i].path) && strcmp(maps->at.at[i].path, req->agent_path) != 0)
 			add_mapping(out, &maps->at.at[i]);
+	inherit(req->known, req->pid);
+	forget_unmapped(req->known, req->pid, out);
 	for (size_t i = 0; i < out->at.n;) {
 		struct module *mod = &out->at.at[i];
 
-		if (mod->start == UINT64_MAX) { /* data files, locale archives */
-			free(mod->path);
-			free(mod->name);
-			memmove(mod, mod + 1, (--out->at.n - i) * sizeof(*mod));
+		if (mod->start == UINT64_MAX /* a data file */ || is_known(req->known, req->pid, mod)) {
+			drop(out, i);
 			continue;
 		}
-		if (is_opened(set, mod->path, exe)) {
+		*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path) };
+		if (is_opened(req->settings, mod->path, exe)) {
 			mod->choice = MODULE_OPEN;
 			load(mod, maps);
 		}
@@ -143,9 +194,9 @@ static enum selection choose(const struct modules *m, const struct module *mod, 
 	return SELECT_GRAPH;
 }
 
-uint32_t modules_select(struct modules *m, const struct settings *set)
+uint32_t modules_select(struct modules *m, const struct settings *set, uint32_t *next_id)
 {
-	uint32_t next = 1, selected = 0, graph = 0;
+	uint32_t next = *next_id, selected = 0, graph = 0;
 
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
@@ -161,6 +212,7 @@ uint32_t modules_select(struct modules *m, const struct settings *set)
 		}
 		next += mod->hooks->n;
 	}
+	*next_id = next;
 	return graph ? selected : 0;
 }
 

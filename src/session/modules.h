@@ -22,11 +22,11 @@ struct modules {
 	VEC(struct module) at;
 };
 
-/* Fills *out from the maps: executable file mappings, but for the agent's. */
-void modules_find(const struct maps *maps, const char *exe, const char *agent_path, const struct settings *set,
-		  struct modules *out);
-/* Decides function by function; gives ids. Returns how many are selected and can be hooked. */
-uint32_t modules_select(struct modules *m, const struct settings *set);
+/* Fills *out from the maps: executable file mappings, but for the agent's and
+ * those already known, to which these are added. */
+void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out);
+/* Decides function by function; gives ids from *next_id on. Returns how many are selected and can be hooked. */
+uint32_t modules_select(struct modules *m, const struct settings *set, uint32_t *next_id);
 /* What the trace stores of them. Call after patches_make, which may turn selections down. */
 void modules_describe(const struct modules *m, uint32_t image, struct image_news *news);
 void modules_free(struct modules *m);

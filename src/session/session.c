@@ -217,11 +217,15 @@ static void take_news(struct session *s)
 	struct image_news news;
 
 	while (control_next_news(s->control, &news)) {
-		*vec_add(&s->info->images) = news.about;
+		if (!news.addition) {
+			*vec_add(&s->info->images) = news.about;
+			*vec_add(&s->image_memory) = news.memory;
+		}
 		for (size_t i = 0; i < news.modules.n; i++)
 			*vec_add(&s->info->modules) = news.modules.at[i];
+		if (news.addition)
+			image_news_drop(&news);
 		vec_free(&news.modules);
-		*vec_add(&s->image_memory) = news.memory;
 	}
 }
 
@@ -230,7 +234,7 @@ static void take_sites(struct session *s)
 	for (size_t i = 0; i < s->image_memory.n; i++) {
 		const struct image_memory *m = s->image_memory.at[i];
 		struct trace_image *image = &s->info->images.at[i];
-		uint32_t count = __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE);
+		uint32_t count = m ? __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE) : 0;
 		uint32_t id = count ? site_id_of_count(count - 1) : 0;
 
 		if (!count || id >= SITE_IDS)
@@ -388,7 +392,8 @@ void session_result(struct session *s, struct session_result *res)
 static void free_image_memory(struct session *s)
 {
 	for (size_t i = 0; i < s->image_memory.n; i++)
-		munmap((void *)s->image_memory.at[i], sizeof(struct image_memory));
+		if (s->image_memory.at[i])
+			munmap((void *)s->image_memory.at[i], sizeof(struct image_memory));
 	vec_free(&s->image_memory);
 }
 

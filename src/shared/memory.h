@@ -135,7 +135,8 @@ struct protocol_hello {
 struct protocol_welcome {
 	uint32_t trace;           /* 0: go on without us */
 	uint32_t image;
-	uint32_t n_regions, n_patches, n_texts, pad;
+	uint32_t n_regions, n_patches, n_texts;
+	uint32_t watch;           /* ask again when modules come or go */
 	uint64_t memory_size, image_size, code_size; /* of the three descriptors that come along */
 	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
 };

@@ -1,5 +1,5 @@
-/* Where glibc (2.35 and later) keeps each thread's rseq area, whose cpu_id the kernel keeps
- * up to date: ld.so exports the distance from the thread pointer. Found without libc's help. */
+/* What ld.so exports and we need, found without libc's help: where each thread's rseq area is
+ * (glibc 2.35 and later), and the function it calls for debuggers when modules come and go. */
 #include <elf.h>
 
 #include "agent/agent.h"
@@ -57,12 +57,18 @@ static const void *find(uint64_t base, const Elf64_Dyn *d, const char *name)
 	return 0;
 }
 
-int64_t rseq_cpu_offset(char **envp)
+const void *ldso_symbol(char **envp, const char *name)
 {
 	uint64_t base = auxv_base(envp);
 	const Elf64_Dyn *d = base ? dynamic_of(base) : 0;
-	const int64_t *offset = d ? find(base, d, "__rseq_offset") : 0;
-	const uint32_t *size = d ? find(base, d, "__rseq_size") : 0;
+
+	return d ? find(base, d, name) : 0;
+}
+
+int64_t rseq_cpu_offset(char **envp)
+{
+	const int64_t *offset = ldso_symbol(envp, "__rseq_offset");
+	const uint32_t *size = ldso_symbol(envp, "__rseq_size");
 
 	return offset && size && *size ? *offset + 4 : 0;
 }

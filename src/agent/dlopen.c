@@ -1,0 +1,51 @@
+/* Modules that come later. ld.so calls _dl_debug_state, an empty function for debuggers, when
+ * it has mapped or unmapped modules: before the new ones are relocated and long before their
+ * constructors run, so that nothing executes in them while they are patched. */
+#include <asm/unistd.h>
+#include <link.h>
+#include <linux/mman.h>
+
+#include "agent/agent.h"
+#include "agent/sys.h"
+
+#define PAGE UINT64_C(4096)
+#define RET 0xc3
+
+static const struct r_debug *debug;
+extern uint8_t agent_dl_debug_state[];
+
+/* The function is one `ret`, and sixteen bytes apart from the next: a jump fits. */
+static bool patch(uint8_t *at, int64_t distance)
+{
+	uint64_t page = (uint64_t)at & ~(PAGE - 1);
+	int32_t rel = (int32_t)distance;
+
+	if (rel != distance || *at != RET || (uint64_t)at % 16)
+		return false;
+	if (sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
+		return false;
+	*(int32_t *)(at + 1) = rel;
+	*at = 0xe9;
+	sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_EXEC);
+	return true;
+}
+
+void dlopen_watch(char **envp)
+{
+	uint8_t *at = (uint8_t *)ldso_symbol(envp, "_dl_debug_state");
+
+	debug = ldso_symbol(envp, "_r_debug");
+	if (at && debug)
+		patch(at, agent_dl_debug_state - (at + 5));
+}
+
+void agent_modules_changed(void)
+{
+	uint64_t signals;
+
+	if (debug->r_state != RT_CONSISTENT || agent.abandoned || agent.memory->stopped)
+		return;
+	signals = signals_block();
+	session_ask(PROTOCOL_DLOPEN);
+	signals_restore(signals);
+}
