@@ -22,7 +22,8 @@ struct quantity {
 };
 
 static const struct unit time_units[] = {
-	{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 },
+	{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
+	{ "min", 60000000000 }, { "h", 3600000000000 }, { NULL, 0 },
 };
 
 static const struct unit size_units[] = {
@@ -95,7 +96,7 @@ static int parse_quantity(const struct quantity *q, const char *text, uint64_t *
 int parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err)
 {
 	const struct quantity q = {
-		"a time is a number with ns, us, ms or s", time_units, bare_unit_ns, false,
+		"a time is a number with ns, us, ms or s (or min, h)", time_units, bare_unit_ns, false,
 	};
 
 	return parse_quantity(&q, text, out, err);

@@ -54,8 +54,9 @@ static const struct option format_options[] = {
 };
 
 static const struct option report_options[] = {
-	{ 's', "sort", "COLUMN", "calls, total (the default), self, min, mean, p50, p99, max or name",
-	  set_text, TO(sort) },
+	{ 's', "sort", "COLUMN", "calls, total (the default), self, min, mean, p50, p99, max, name or "
+	  "module", set_text, TO(sort) },
+	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
 	{ 0, "limit", "N", "print the first N functions only", set_limit },
 	END
 };

@@ -54,7 +54,7 @@ struct invocation {
 	const char *output, *binary, *sort;
 	uint64_t limit;
 	enum colour_choice colour;
-	bool help, json, why, no_pager, quiet, verbose;
+	bool help, json, no_pager, quiet, reverse, verbose, why;
 };
 
 /* Setters for option tables. */

@@ -17,7 +17,7 @@ int say_error(const struct err *err)
 {
 	say("brace: %s\n", err->text);
 	if (err->input[0])
-		say("brace:   %s\nbrace:   %*s^\n", err->input, (int)err->column, "");
+		say("  %s\n  %*s^\n", err->input, (int)err->column, "");
 	return EXIT_BRACE;
 }
 

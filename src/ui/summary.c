@@ -52,27 +52,40 @@ static void say_words(const uint32_t *counts, unsigned n, const char *const *wor
 	}
 }
 
-static void say_functions(const struct session_result *r)
+/* The sum of n counts without the first, which stands for "none". */
+static uint32_t sum(const uint32_t *counts, unsigned n)
 {
-	char hooked[32], all[32];
+	uint32_t total = 0;
 
-	say("brace: %s of %s functions hooked", grouped(r->hooked, hooked),
-	    grouped(r->functions, all));
-	if (r->hooked) {
+	for (unsigned i = 1; i < n; i++)
+		total += counts[i];
+	return total;
+}
+
+void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
+{
+	uint32_t hooked = sum(by_kind, HOOK_KINDS_N), left[REASONS_N];
+	char n[32];
+
+	memcpy(left, by_reason, sizeof(left));
+	left[REASON_COLD] = left[REASON_FILTERED] = 0; /* no functions; not asked for */
+	say("brace: %s of", grouped(hooked, n));
+	say(" %s functions hooked", grouped(hooked + sum(left, REASONS_N), n));
+	if (hooked)
 		say(": ");
-		say_words(r->by_kind, HOOK_KINDS_N, hook_kind_words);
-	}
-	if (r->functions > r->hooked) {
-		say("; not: ");
-		say_words(r->by_reason, REASONS_N, hook_reason_words);
-	}
+	say_words(by_kind, HOOK_KINDS_N, hook_kind_words);
+	if (sum(left, REASONS_N))
+		say("; not hooked: ");
+	say_words(left, REASONS_N, hook_reason_words);
+	if (by_reason[REASON_FILTERED])
+		say("; %s filtered out", grouped(by_reason[REASON_FILTERED], n));
 	say("\n");
 }
 
 void summary_print(const struct session_result *r, const char *trace_file)
 {
 	say_counts(r, trace_file);
-	say_functions(r);
+	summary_hooks(r->by_kind, r->by_reason);
 	if (trace_file)
 		say("brace: trace in %s\n", trace_file);
 }

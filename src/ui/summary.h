@@ -1,6 +1,10 @@
-/* The closing summary on standard error. */
+/* Figures for people, on standard error. */
 #pragma once
 #include "session/session.h"
 
-/* `trace_file` NULL: none was written. */
+/* The closing summary of a traced run. `trace_file` NULL: none was written. */
 void summary_print(const struct session_result *r, const char *trace_file);
+
+/* "brace: N of M functions hooked: A jump, B short; not hooked: C too-short; D filtered out",
+ * from counts by enum hook_kind and enum hook_reason (of those not hooked). */
+void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason);

@@ -134,7 +134,7 @@ static void json_thread(struct out *o, const struct trace_thread *t)
 
 static void print_json(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
-	out_str(o, "{\"schema\":\"brace.info\",\"version\":1}\n");
+	out_str(o, "{\"schema\":\"brace-info\",\"version\":1}\n");
 	json_trace(o, info, bytes);
 	for (size_t i = 0; i < info->images.n; i++) {
 		out_str(o, "{\"type\":\"program\",");

@@ -1,0 +1,82 @@
+/* brace report: a row a function. */
+#include <stdlib.h>
+
+#include "report/summary.h"
+#include "ui/commands.h"
+#include "ui/globs.h"
+#include "ui/output.h"
+#include "ui/say.h"
+#include "ui/trace_file.h"
+
+static int sort_column(const struct invocation *inv, enum summary_column *out)
+{
+	*out = inv->sort ? summary_column_find(inv->sort) : SUMMARY_TOTAL;
+	if (*out != SUMMARY_COLUMNS_N)
+		return 0;
+	say("brace: no column %s to sort by; there are", inv->sort);
+	for (unsigned c = 0; c < SUMMARY_COLUMNS_N; c++)
+		say("%s %s", c ? "," : "", summary_column_words[c]);
+	say("\n");
+	return EXIT_BRACE;
+}
+
+static void keep_matching(struct summary *s, const struct function_list *globs)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++) {
+		if (function_list_match(globs, s->rows.at[i].name, s->rows.at[i].module))
+			s->rows.at[kept++] = s->rows.at[i];
+		else
+			free(s->rows.at[i].name);
+	}
+	s->rows.n = kept;
+}
+
+static int print_summary(const struct invocation *inv, const struct summary *s)
+{
+	struct output o;
+
+	output_open(&o, inv, OUTPUT_PAGER);
+	(inv->json ? summary_print_json : summary_print_table)(s, inv->limit, &o.text);
+	return output_close(&o, 0);
+}
+
+static int report(const struct invocation *inv, struct store_reader *reader,
+		  enum summary_column column, const struct function_list *globs)
+{
+	struct summary_input in = summary_from_store(reader);
+	struct summary s = { 0 };
+	struct err err;
+	int status;
+
+	if (summary_make(&in, 0, &s, &err)) {
+		status = say_error(&err);
+	} else {
+		if (globs->patterns.n)
+			keep_matching(&s, globs);
+		summary_sort(&s, column, inv->reverse);
+		status = print_summary(inv, &s);
+	}
+	summary_free(&s);
+	return status;
+}
+
+int cmd_report(struct invocation *inv)
+{
+	struct function_list globs = { 0 };
+	struct store_reader *reader;
+	enum summary_column column;
+	int status = sort_column(inv, &column);
+
+	if (!status)
+		status = globs_read(&globs, inv->operands, inv->n_operands, 1);
+	if (!status)
+		status = trace_file_open(inv, &reader);
+	if (!status) {
+		status = report(inv, reader, column, &globs);
+		store_close(reader);
+	}
+	function_list_free(&globs);
+	return status;
+}
