@@ -13,7 +13,7 @@ struct encoder;
 struct encoder *encoder_new(void);
 void encoder_free(struct encoder *e);
 /* Codes n words (whole records, 1 to CHUNK_WORDS_MAX), the first with the full TSC
- * head->first_tsc, and sets head's words, table_bits and tsc_shift. The payload is valid until
+ * head->first_tsc, and sets head's words, last_tsc, table_bits and tsc_shift. The payload is valid until
  * the next call. */
 int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk_records *head,
 		struct bytes *payload, struct err *err);

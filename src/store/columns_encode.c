@@ -167,6 +167,7 @@ int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk
 	for (size_t i = 0; i < n;)
 		i += put_words(e, words + i);
 	put_miss(e);
+	head->last_tsc = e->tsc;
 	payload->n = 0;
 	for (int s = 0; s < STREAMS && !r; s++)
 		r = put_stream(e, s, payload, err);

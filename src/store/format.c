@@ -56,6 +56,7 @@ static void put_records(struct bytes *out, const struct chunk_records *r)
 	bytes_u8(out, r->table_bits);
 	bytes_u8(out, r->tsc_shift);
 	bytes_u64(out, r->first_tsc);
+	bytes_u64(out, r->last_tsc);
 	bytes_u64(out, r->lost);
 }
 
@@ -69,6 +70,7 @@ static void get_records(struct cursor *c, struct chunk_records *r)
 	r->table_bits = cursor_u8(c);
 	r->tsc_shift = cursor_u8(c);
 	r->first_tsc = cursor_u64(c);
+	r->last_tsc = cursor_u64(c);
 	r->lost = cursor_u64(c);
 }
 

@@ -36,6 +36,7 @@ struct chunk_records {
 	uint8_t table_bits; /* log2 of the predictor tables' size */
 	uint8_t tsc_shift;  /* low TSC bits that never change in this chunk */
 	uint64_t first_tsc; /* full, of the first word */
+	uint64_t last_tsc;  /* full, of the last record */
 	uint64_t lost;      /* sum of the EVENT_LOST in it */
 };
 

@@ -23,6 +23,7 @@ static void put_place(struct bytes *b, const struct chunk_place *place, uint64_t
 	bytes_uleb(b, r->records);
 	bytes_uleb(b, r->calls);
 	bytes_uleb(b, zigzag((int64_t)(r->first_tsc - last_tsc)));
+	bytes_uleb(b, zigzag((int64_t)(r->last_tsc - r->first_tsc)));
 	bytes_uleb(b, r->lost);
 }
 
@@ -78,6 +79,7 @@ static void get_records(struct cursor *c, struct chunk_records *r, uint64_t last
 	r->records = get_u32(c);
 	r->calls = get_u32(c);
 	r->first_tsc = last_tsc + (uint64_t)unzigzag(cursor_uleb(c));
+	r->last_tsc = r->first_tsc + (uint64_t)unzigzag(cursor_uleb(c));
 	r->lost = cursor_uleb(c);
 }
 

@@ -12,5 +12,5 @@ struct places {
 };
 /* Adds what one index chunk's payload (decompressed) tells; false if it is malformed. Of each
  * header only the type, the payload's size and the records' thread, words, records, calls,
- * first_tsc and lost are known. */
+ * first_tsc, last_tsc and lost are known. */
 bool index_decode(const uint8_t *p, size_t n, struct places *places);

@@ -1,20 +1,30 @@
 /* All threads' events by time. A heap holds the threads whose records overlap the present one:
  * a thread comes in when the merge reaches its first record, gives its decoded chunk back
- * while it sleeps until its next one, and goes after its last. So memory follows what was going
- * on at one time, not the length of the file or the number of threads it ever had. */
+ * while it sleeps until its next one, and goes after its last. So memory follows what went on
+ * at one time, not the length of the file or the number of threads it ever had. And when so
+ * many threads live at one time that their chunks would be too much, each holds only a window
+ * of its chunk, which is decoded again for the next window: slower, but never bigger. */
+#include <string.h>
+
+#include "shared/record.h"
 #include "store/reader.h"
 
 #define SPARE_MAX 64
+#define BUDGET (8u << 20) /* words decoded and waiting: 64 MiB */
+#define WINDOW_LEAST 512u /* words; beyond the budget, for the sake of speed */
 
 struct lane {
 	struct track track;
+	uint64_t *words;    /* what the track unpacks now */
+	size_t room;
+	size_t done;        /* words of the chunk in earlier windows and this one; 0: all */
 	uint64_t key;       /* never falls: a thread's events keep their order whatever their stamps */
 	bool ready;         /* event is the next one; else a chunk must be loaded first */
 	struct event event;
 };
 
-/* A thread that has not come in yet. */
-struct start {
+/* When a thread comes in, or goes. */
+struct moment {
 	uint64_t tsc;
 	uint32_t thread;
 };
@@ -26,9 +36,10 @@ struct merge {
 	struct store_reader *reader;
 	struct loader loader;
 	VEC(struct lane *) heap;
-	VEC(struct start) starts;
+	VEC(struct moment) starts;
 	size_t started;
 	VEC(struct spare) spare;
+	size_t window;      /* words that a lane may hold */
 	struct err failed;
 };
 
@@ -65,29 +76,34 @@ static void sift_up(struct merge *m, size_t i)
 	h[i] = lane;
 }
 
-static void lend_room(struct merge *m, struct track *t)
+/* Room for n words in a lane that has none. */
+static void take_room(struct merge *m, struct lane *lane, size_t n)
 {
-	if (!t->words && m->spare.n) {
-		struct spare s = m->spare.at[--m->spare.n];
+	struct spare s = {0};
 
-		t->words = s.words;
-		t->room = s.room;
+	if (m->spare.n)
+		s = m->spare.at[--m->spare.n];
+	if (s.room < n) {
+		free(s.words);
+		s = (struct spare){ mem_realloc(NULL, n, sizeof(*s.words)), n };
 	}
+	lane->words = s.words;
+	lane->room = s.room;
 }
 
-static void take_room(struct merge *m, struct track *t)
+static void give_room_back(struct merge *m, struct lane *lane)
 {
-	if (m->spare.n < SPARE_MAX && t->words)
-		*vec_add(&m->spare) = (struct spare){ t->words, t->room };
+	if (m->spare.n < SPARE_MAX && lane->words)
+		*vec_add(&m->spare) = (struct spare){ lane->words, lane->room };
 	else
-		free(t->words);
-	t->words = NULL;
-	t->room = 0;
+		free(lane->words);
+	lane->words = NULL;
+	lane->room = 0;
 }
 
 static void come_in(struct merge *m)
 {
-	struct start *s = &m->starts.at[m->started++];
+	struct moment *s = &m->starts.at[m->started++];
 	struct lane *lane = mem_zalloc(sizeof(*lane));
 
 	track_begin(m->reader, s->thread, &lane->track);
@@ -98,7 +114,7 @@ static void come_in(struct merge *m)
 
 static bool start_is_next(const struct merge *m)
 {
-	const struct start *s;
+	const struct moment *s;
 
 	if (m->started == m->starts.n)
 		return false;
@@ -111,7 +127,7 @@ static void leave(struct merge *m)
 {
 	struct lane *lane = m->heap.at[0];
 
-	take_room(m, &lane->track);
+	give_room_back(m, lane);
 	free(lane);
 	m->heap.at[0] = m->heap.at[--m->heap.n];
 	if (m->heap.n)
@@ -133,8 +149,9 @@ static void advance(struct merge *m)
 	if (lane->ready) {
 		raise_key(lane, lane->event.tsc);
 	} else if (lane->track.next < lane->track.end) {
-		raise_key(lane, track_next_tsc(m->reader, &lane->track));
-		take_room(m, &lane->track);
+		if (!lane->done)
+			raise_key(lane, track_next_tsc(m->reader, &lane->track));
+		give_room_back(m, lane);
 	} else {
 		leave(m);
 		return;
@@ -142,14 +159,49 @@ static void advance(struct merge *m)
 	sift_down(m, 0);
 }
 
-/* The first lane's next chunk is due. */
+/* Words at the beginning of [at, end) that a lane takes: whole records. */
+static size_t window_words(const struct merge *m, const uint64_t *at, const uint64_t *end)
+{
+	size_t all = (size_t)(end - at), n = 0;
+
+	if (all <= m->window)
+		return all;
+	while (n < m->window)
+		n += 1 + record_payload(at[n]);
+	return n;
+}
+
+/* The lane takes the next window of the chunk that was decoded for it, and has seen `before`. */
+static void take_window(struct merge *m, struct lane *lane, const struct unpack *before)
+{
+	struct unpack *u = &lane->track.unpack;
+	size_t n;
+
+	if (lane->done) {
+		u->at += lane->done;
+		u->tsc = before->tsc;
+		u->cpu = before->cpu;
+	}
+	n = window_words(m, u->at, u->end);
+	lane->done = u->at + n < u->end ? lane->done + n : 0;
+	if (lane->done)
+		lane->track.next--; /* once more */
+	take_room(m, lane, n);
+	memcpy(lane->words, u->at, n * sizeof(*lane->words));
+	u->at = lane->words;
+	u->end = lane->words + n;
+}
+
+/* The first lane's next words are due. */
 static void wake(struct merge *m)
 {
-	struct track *t = &m->heap.at[0]->track;
+	struct lane *lane = m->heap.at[0];
+	struct unpack before_it = lane->track.unpack;
 
-	lend_room(m, t);
-	if (track_load(m->reader, t, &m->loader, &m->failed) > 0)
+	if (track_load(m->reader, &lane->track, &m->loader, &m->failed) > 0) {
+		take_window(m, lane, &before_it);
 		advance(m);
+	}
 }
 
 static int next(struct source *s, struct event *out, struct err *err)
@@ -179,7 +231,7 @@ static void close_merge(struct source *s)
 	struct merge *m = (struct merge *)s;
 
 	for (size_t i = 0; i < m->heap.n; i++) {
-		free(m->heap.at[i]->track.words);
+		free(m->heap.at[i]->words);
 		free(m->heap.at[i]);
 	}
 	for (size_t i = 0; i < m->spare.n; i++)
@@ -191,11 +243,51 @@ static void close_merge(struct source *s)
 	free(m);
 }
 
-static int by_start(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-	const struct start *x = a, *y = b;
+	const struct moment *x = a, *y = b;
 
 	return before(x->tsc, x->thread, y->tsc, y->thread) ? -1 : 1;
+}
+
+static void sort_moments(struct moment *at, size_t n)
+{
+	if (n)
+		qsort(at, n, sizeof(*at), by_time);
+}
+
+/* The most threads there are at one time. Both lists are sorted. */
+static size_t most_at_once(const struct moment *starts, const struct moment *ends, size_t n)
+{
+	size_t most = 1;
+
+	for (size_t in = 0, out = 0; in < n; in++) {
+		while (out < n && ends[out].tsc < starts[in].tsc)
+			out++;
+		if (in + 1 - out > most)
+			most = in + 1 - out;
+	}
+	return most;
+}
+
+static void plan(struct merge *m)
+{
+	VEC(struct moment) ends = {0};
+
+	for (uint32_t t = 0; t < m->reader->info->threads.n; t++) {
+		struct track track;
+
+		if (!track_begin(m->reader, t, &track))
+			continue;
+		*vec_add(&m->starts) = (struct moment){ track_next_tsc(m->reader, &track), t };
+		*vec_add(&ends) = (struct moment){ track_last_tsc(m->reader, &track), t };
+	}
+	sort_moments(m->starts.at, m->starts.n);
+	sort_moments(ends.at, ends.n);
+	m->window = BUDGET / most_at_once(m->starts.at, ends.at, ends.n);
+	if (m->window < WINDOW_LEAST)
+		m->window = WINDOW_LEAST;
+	vec_free(&ends);
 }
 
 struct source *store_source(struct store_reader *r)
@@ -206,13 +298,6 @@ struct source *store_source(struct store_reader *r)
 	m->source.ops = &ops;
 	m->source.info = r->info;
 	m->reader = r;
-	for (uint32_t t = 0; t < r->info->threads.n; t++) {
-		struct track track;
-
-		if (track_begin(r, t, &track))
-			*vec_add(&m->starts) = (struct start){ track_next_tsc(r, &track), t };
-	}
-	if (m->starts.n)
-		qsort(m->starts.at, m->starts.n, sizeof(*m->starts.at), by_start);
+	plan(m);
 	return &m->source;
 }

@@ -85,8 +85,9 @@ void loader_free(struct loader *l)
 {
 	vec_free(&l->chunk);
 	vec_free(&l->raw);
+	free(l->words);
 	decoder_free(l->decoder);
-	l->decoder = NULL;
+	*l = (struct loader){0};
 }
 
 /* The header of the chunk at offset, whose payload lies inside the file. */

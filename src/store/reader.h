@@ -25,24 +25,27 @@ struct store_reader {
 struct loader {
 	struct bytes chunk;
 	struct bytes raw;
+	uint64_t *words;        /* of the chunk decoded last */
+	size_t room;
 	struct decoder *decoder;
 };
 void loader_free(struct loader *l);
 
-/* One thread's chunks, one decoded at a time. */
+/* One thread's chunks. */
 struct track {
 	uint32_t thread;
 	size_t next, end;       /* into store_reader.chunks */
-	uint64_t *words;        /* of the chunk being unpacked */
-	size_t room;
 	struct unpack unpack;
 };
 /* False if the thread has no records. */
 bool track_begin(struct store_reader *r, uint32_t thread, struct track *out);
-/* Decodes the next chunk: 1; 0 if there is none; -errno on damage. */
+/* Decodes the next chunk and begins to unpack it, in l->words: 1; 0 if there is none; -errno
+ * on damage. */
 int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err);
 /* The TSC at which the next chunk begins; there must be one. */
 uint64_t track_next_tsc(const struct store_reader *r, const struct track *t);
+/* The TSC at which the last one ends. */
+uint64_t track_last_tsc(const struct store_reader *r, const struct track *t);
 
 /* Reads the chunk at *place into l->chunk, checks it and completes place->head; the payload is
  * l->chunk's last head.payload bytes. */

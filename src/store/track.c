@@ -17,19 +17,26 @@ uint64_t track_next_tsc(const struct store_reader *r, const struct track *t)
 	return r->places.at[r->chunks.at[t->next]].head.records.first_tsc;
 }
 
+uint64_t track_last_tsc(const struct store_reader *r, const struct track *t)
+{
+	return r->places.at[r->chunks.at[t->end - 1]].head.records.last_tsc;
+}
+
 /* The index and the chunk must tell the same, for one was believed before the other is seen. */
 static bool same_records(const struct chunk_records *a, const struct chunk_records *b)
 {
 	return a->thread == b->thread && a->words == b->words && a->first_tsc == b->first_tsc;
 }
 
-static void make_room(struct track *t, size_t words)
+static void make_ready(struct loader *l, size_t words)
 {
-	if (t->room >= words)
+	if (!l->decoder)
+		l->decoder = decoder_new();
+	if (l->room >= words)
 		return;
-	free(t->words);
-	t->words = mem_realloc(NULL, words, sizeof(*t->words));
-	t->room = words;
+	free(l->words);
+	l->words = mem_realloc(NULL, words, sizeof(*l->words));
+	l->room = words;
 }
 
 int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err)
@@ -49,16 +56,14 @@ int track_load(struct store_reader *r, struct track *t, struct loader *l, struct
 	if (!same_records(head, &known))
 		return err_set(err, EBADMSG, "trace file %s is damaged: its index and the chunk at "
 			       "byte %llu differ", r->name, (unsigned long long)place.offset);
-	if (!l->decoder)
-		l->decoder = decoder_new();
-	make_room(t, head->words);
+	make_ready(l, head->words);
 	res = decoder_run(l->decoder, head, l->chunk.at + l->chunk.n - place.head.payload,
-			  place.head.payload, t->words, err);
+			  place.head.payload, l->words, err);
 	if (res)
 		return err_prefix(err, "trace file %s, byte %llu", r->name,
 				  (unsigned long long)place.offset), res;
 	t->next++;
-	t->unpack = (struct unpack){ .at = t->words, .end = t->words + head->words,
+	t->unpack = (struct unpack){ .at = l->words, .end = l->words + head->words,
 				     .tsc = head->first_tsc, .thread = t->thread, .cpu = head->cpu };
 	return 1;
 }
@@ -113,7 +118,6 @@ void store_cursor_close(struct store_cursor *c)
 {
 	if (!c)
 		return;
-	free(c->track.words);
 	loader_free(&c->loader);
 	free(c);
 }

@@ -8,11 +8,11 @@
 #include "store/pipeline.h"
 #include "store/store.h"
 
-/* Words collected at most, all threads together, which bounds a reader's memory too: it merges
- * threads by time, and the chunks that overlap in time are those that were collected together. */
-#define PENDING_WORDS (6u << 20)
-#define PENDING_LEAST 512u /* words of a chunk, however many threads */
-#define GAP_MAX (UINT64_C(1) << (RECORD_TSC_BITS - 2)) /* between records of one chunk */
+/* Words collected at most, all threads together; then the oldest chunk goes. That bounds a
+ * reader's memory too: chunks that overlap in time were collected together, and by the time
+ * so many more words have come, all of them are gone, so they are twice this at most. */
+#define PENDING_WORDS (4u << 20)
+#define GAP_MAX (UINT64_C(1) << (RECORD_TSC_BITS - 2)) /* between runs in one chunk */
 #define AGE_MAX 2          /* seconds that a record may wait; a tracer killed loses no more */
 #define NONE UINT32_MAX
 
@@ -30,7 +30,8 @@ struct store_writer {
 	struct pipeline *pipeline;
 	struct bytes raw;
 	VEC(struct pending) threads;
-	uint32_t oldest, youngest, n_pending;
+	uint32_t oldest, youngest; /* threads with pending records */
+	size_t n_pending;          /* words */
 };
 
 static void free_writer(struct store_writer *w)
@@ -100,7 +101,6 @@ static void link_youngest(struct store_writer *w, struct pending *p)
 	else
 		w->oldest = p->head.thread;
 	w->youngest = p->head.thread;
-	w->n_pending++;
 }
 
 static void unlink_pending(struct store_writer *w, struct pending *p)
@@ -113,7 +113,6 @@ static void unlink_pending(struct store_writer *w, struct pending *p)
 		w->threads.at[p->younger].older = p->older;
 	else
 		w->youngest = p->older;
-	w->n_pending--;
 }
 
 static int flush(struct store_writer *w, struct pending *p, struct err *err)
@@ -121,6 +120,7 @@ static int flush(struct store_writer *w, struct pending *p, struct err *err)
 	if (!p->words.n)
 		return 0;
 	unlink_pending(w, p);
+	w->n_pending -= p->words.n;
 	return pipeline_records(w->pipeline, &p->head, &p->words, err);
 }
 
@@ -135,22 +135,10 @@ static void begin(struct store_writer *w, struct pending *p, uint32_t thread, ui
 	link_youngest(w, p);
 }
 
-/* How many words a thread's chunk may have now. */
-static size_t limit(const struct store_writer *w)
-{
-	size_t share = PENDING_WORDS / (w->n_pending ? w->n_pending : 1);
-
-	return share > CHUNK_WORDS_MAX ? CHUNK_WORDS_MAX : share < PENDING_LEAST ? PENDING_LEAST : share;
-}
-
-static inline bool is_near(uint64_t a, uint64_t b)
-{
-	return a - b < GAP_MAX || b - a < GAP_MAX;
-}
-
-static void put_words(struct pending *p, const uint64_t *words, size_t n)
+static void put_words(struct store_writer *w, struct pending *p, const uint64_t *words, size_t n)
 {
 	vec_reserve(&p->words, p->words.n + (n > 64 ? n : 64));
+	w->n_pending += n;
 	memcpy(p->words.at + p->words.n, words, n * sizeof(*words));
 	p->words.n += n;
 }
@@ -161,10 +149,10 @@ static int add(struct store_writer *w, struct pending *p, uint32_t thread, uint6
 {
 	int r = 0;
 
-	if (p->words.n && (p->words.n + n > limit(w) || !is_near(tsc, p->tsc)))
+	if (p->words.n + n > CHUNK_WORDS_MAX)
 		r = flush(w, p, err);
 	begin(w, p, thread, tsc);
-	put_words(p, words, n);
+	put_words(w, p, words, n);
 	p->tsc = tsc;
 	return r;
 }
@@ -223,15 +211,12 @@ static bool is_event(uint64_t word, enum record_event type)
  * they add. Most are, so this is the loop that the drain's speed depends on. */
 static size_t plain_run(struct pending *p, const uint64_t *words, size_t n)
 {
-	uint64_t tsc = p->tsc, next;
+	uint64_t tsc = p->tsc;
 	uint32_t exits = 0;
 	size_t i;
 
 	for (i = 0; i < n && record_kind(words[i]) != RECORD_EVENT; i++) {
-		next = record_tsc(words[i], tsc);
-		if (!is_near(next, tsc))
-			break;
-		tsc = next;
+		tsc = record_tsc(words[i], tsc);
 		exits += record_kind(words[i]) == RECORD_EXIT;
 	}
 	p->tsc = tsc;
@@ -243,12 +228,12 @@ static size_t plain_run(struct pending *p, const uint64_t *words, size_t n)
 /* Adds as many plain records as fit into the chunk that is open. */
 static size_t add_plain(struct store_writer *w, struct pending *p, const uint64_t *words, size_t n)
 {
-	size_t most = limit(w), room = most > p->words.n ? most - p->words.n : 0, took;
+	size_t room = CHUNK_WORDS_MAX - p->words.n, took;
 
 	if (!p->words.n || !room)
 		return 0;
 	took = plain_run(p, words, n < room ? n : room);
-	put_words(p, words, took);
+	put_words(w, p, words, took);
 	return took;
 }
 
@@ -293,12 +278,17 @@ static int add_run(struct store_writer *w, struct pending *p, uint32_t thread, u
 	return r;
 }
 
+static int flush_oldest(struct store_writer *w, struct err *err)
+{
+	return flush(w, &w->threads.at[w->oldest], err);
+}
+
 int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err)
 {
 	int r = 0;
 
 	while (!r && w->oldest != NONE && w->threads.at[w->oldest].head.first_tsc <= before_tsc)
-		r = flush(w, &w->threads.at[w->oldest], err);
+		r = flush_oldest(w, err);
 	return r ? r : pipeline_error(w->pipeline, err);
 }
 
@@ -319,7 +309,7 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 	struct pending *p = thread_of(w, thread);
 	int r = 0;
 
-	if (p->words.n && !is_near(tsc, p->tsc))
+	if (p->words.n && tsc - p->tsc >= GAP_MAX && p->tsc - tsc >= GAP_MAX)
 		r = flush(w, p, err);
 	if (!r && cpu != p->cpu)
 		r = add_cpu(w, p, thread, tsc, cpu, err);
@@ -327,6 +317,8 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 		r = add_lost(w, p, thread, tsc, lost, err);
 	if (!r)
 		r = add_run(w, p, thread, tsc, words, n, err);
+	while (!r && w->n_pending > PENDING_WORDS)
+		r = flush_oldest(w, err);
 	if (!r && age && p->tsc > age)
 		r = store_flush(w, p->tsc - age, err);
 	return r ? r : pipeline_error(w->pipeline, err);
