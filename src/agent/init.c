@@ -19,6 +19,7 @@
 #define MAX_REGIONS 1024
 #define GATE_BYTES 4096
 #define N_FDS 3
+#define ASK_MAX 3
 
 struct agent agent;
 uint32_t agent_gate[1024] __attribute__((aligned(4096)));
@@ -196,17 +197,33 @@ static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
 		sys3(__NR_mprotect, texts[i].address, texts[i].bytes, prot);
 }
 
+/* First of all, before the kernel gives their places to mappings of our own. */
+static bool map_regions(const struct protocol_welcome *w, int code_fd)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < w->n_regions; i++) {
+		struct patch_region r;
+		int64_t at = (int64_t)(w->regions_at + i * sizeof(r));
+
+		if (sys4(__NR_pread64, code_fd, &r, sizeof(r), at) != sizeof(r))
+			return false;
+		r.mapped = map_region(&r, code_fd);
+		all &= r.mapped;
+		sys4(__NR_pwrite64, code_fd, &r, sizeof(r), at);
+	}
+	return all;
+}
+
 /* The texts are writable and not executable meanwhile: nothing but the agent runs. If one of
  * them may not be changed (a security module), none is. */
-static uint32_t apply_all(uint8_t *code, struct protocol_welcome *w, int code_fd)
+static uint32_t apply_all(uint8_t *code, const struct protocol_welcome *w)
 {
 	struct patch_region *regions = (struct patch_region *)(code + w->regions_at);
 	struct patch *patches = (struct patch *)(code + w->patches_at);
 	struct patch_text *texts = (struct patch_text *)(code + w->texts_at);
 	uint32_t applied = 0;
 
-	for (uint32_t i = 0; i < w->n_regions; i++)
-		regions[i].mapped = map_region(&regions[i], code_fd);
 	for (uint32_t i = 0; i < w->n_texts; i++)
 		if (sys3(__NR_mprotect, texts[i].address, texts[i].bytes, PROT_READ | PROT_WRITE) < 0) {
 			protect_all(texts, i, PROT_READ | PROT_EXEC);
@@ -235,34 +252,42 @@ static bool map_memories(const struct protocol_welcome *w, const int fds[N_FDS])
 	return arm_gate(agent_gate);
 }
 
-static void talk(int fd, enum protocol_request request)
+/* True if it is worth asking again: somebody else took the place of a region meanwhile. */
+static bool talk(int fd, enum protocol_request request)
 {
 	struct protocol_welcome w;
 	struct protocol_done done = { PROTOCOL_DONE, 0 };
 	int fds[N_FDS];
+	bool mapped;
 	uint8_t *code;
 
 	if (!say_hello(fd, request) || !hear_welcome(fd, &w, fds))
-		return;
+		return false;
+	agent.watch = w.watch;
+	mapped = map_regions(&w, fds[2]);
 	code = map_shared(fds[2], w.code_size);
 	if (code && (agent.memory || map_memories(&w, fds)))
-		done.applied = apply_all(code, &w, fds[2]);
+		done.applied = apply_all(code, &w);
 	if (code)
 		sys2(__NR_munmap, code, w.code_size);
 	for (int i = 0; i < N_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	sys6(__NR_sendto, fd, (long)&done, sizeof(done), MSG_NOSIGNAL, 0, 0);
-	agent.watch = w.watch;
+	return !mapped && agent.memory;
 }
 
 void session_ask(enum protocol_request request)
 {
-	int fd = connect_to(agent.socket);
+	bool again = true;
 
-	if (fd < 0)
-		return;
-	talk(fd, request);
-	sys1(__NR_close, fd);
+	for (int i = 0; i < ASK_MAX && again; i++) {
+		int fd = connect_to(agent.socket);
+
+		if (fd < 0)
+			return;
+		again = talk(fd, i ? PROTOCOL_DLOPEN : request);
+		sys1(__NR_close, fd);
+	}
 }
 
 static bool keep_path(const char *path)

@@ -156,7 +156,7 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 	if (!send_welcome(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
 		return err_set(err, EPIPE, "%s ended before it could be hooked", im->news.about.exe);
 	hear(fd, &done, sizeof(done)); /* or it died: what was patched until then stands in the patches */
-	image_settle(im);
+	image_settle(im, &req);
 	return 0;
 }
 

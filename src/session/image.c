@@ -132,8 +132,22 @@ static struct trace_function *function_of_id(struct image *im, uint32_t id)
 	return NULL;
 }
 
-void image_settle(struct image *im)
+static void forget(struct known_modules *k, pid_t pid, uint64_t start)
 {
+	for (size_t i = 0; i < k->at.n; i++) {
+		if (k->at.at[i].pid != pid || k->at.at[i].start != start)
+			continue;
+		free(k->at.at[i].path);
+		k->at.at[i] = k->at.at[--k->at.n];
+		return;
+	}
+}
+
+void image_settle(struct image *im, const struct image_request *req)
+{
+	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+		if (!im->regions[i].mapped)
+			forget(req->known, req->pid, im->regions[i].module);
 	for (uint32_t i = 0; i < im->welcome.n_patches; i++) {
 		const struct patch *p = &im->patches[i];
 		struct trace_function *f = function_of_id(im, p->function);

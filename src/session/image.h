@@ -54,8 +54,9 @@ void image_count_add(struct image_count *total, const struct image_count *more, 
 
 /* Plans everything; nothing in the process has changed yet. */
 int image_prepare(const struct image_request *req, struct image *out, struct err *err);
-/* After the agent is done: which patches did not go in. */
-void image_settle(struct image *im);
+/* After the agent is done: which patches did not go in. Modules whose trampolines found no place are
+ * taken out of req->known: the agent asks for them again. */
+void image_settle(struct image *im, const struct image_request *req);
 void image_close(struct image *im); /* all but the news */
 /* Frees what an addition repeats: its image's description and memory. */
 void image_news_drop(struct image_news *news);

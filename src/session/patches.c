@@ -234,6 +234,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 		hook_module_functions(&j, &list);
 		out->regions[out->welcome.n_regions++] = (struct patch_region){
 			.address = j.at, .bytes = room, .offset = offset, .gate = at,
+			.module = mod->start,
 		};
 		offset += room;
 	}

@@ -149,6 +149,7 @@ struct protocol_done {
 struct patch_region {
 	uint64_t address, bytes, offset; /* code: PROT_READ|PROT_EXEC */
 	uint64_t gate;            /* address of its gate page: zeroed by a fork */
+	uint64_t module;          /* where the module's text starts, for the tracer */
 	uint32_t mapped, pad;     /* set by the agent */
 };
 
