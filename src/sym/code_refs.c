@@ -2,7 +2,8 @@
  * few is not. */
 #include "sym/code_refs.h"
 
-static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsym, struct code_set *out)
+static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsym,
+			struct code_set *out)
 {
 	for (size_t i = 0; i < v->relocs.n; i++) {
 		const Elf64_Rela *r = &v->relocs.at[i];

@@ -4,4 +4,5 @@
 
 /* Adds those that relocations name and, in a file linked for fixed addresses (where
  * pointers need no relocation), every aligned word of data that could be one. */
-void code_refs_find(const struct elf_view *v, const struct elf_symtab *dynsym, struct code_set *out);
+void code_refs_find(const struct elf_view *v, const struct elf_symtab *dynsym,
+		    struct code_set *out);

@@ -21,7 +21,8 @@ struct code_set code_set_new(const struct elf_view *v)
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->code.n; i++)
-		*vec_add(&s.ranges) = (struct code_range){ v->code.at[i].vaddr, v->code.at[i].size, NULL };
+		*vec_add(&s.ranges) =
+			(struct code_range){ v->code.at[i].vaddr, v->code.at[i].size, NULL };
 	if (s.ranges.n)
 		qsort(s.ranges.at, s.ranges.n, sizeof(*s.ranges.at), by_vaddr);
 	for (size_t i = 1; i < s.ranges.n; i++) {

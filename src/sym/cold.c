@@ -53,7 +53,8 @@ static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 
 /* `at` points behind the last byte of a 32-bit field that leads, relative to its end, to
  * a candidate. */
-static void judge_relative(struct search *s, const uint8_t *field, uint64_t field_vaddr, uint64_t target)
+static void judge_relative(struct search *s, const uint8_t *field, uint64_t field_vaddr,
+			   uint64_t target)
 {
 	bool jcc = field[-2] == 0x0f && (field[-1] & 0xf0) == 0x80;
 	bool call = field[-1] == 0xe8;
@@ -99,7 +100,8 @@ static uint32_t lead_into_range(const struct pass *p, const uint8_t *at, uint32_
 		memcpy(&value, at + shift, sizeof(value));
 		relative = value + (p->base + i + shift + 4) + (lanes){ 0, 4, 8, 12 };
 		absolute = value - p->low;
-		hits |= lane_bits((lanes)(relative < size) | ((lanes)(absolute < size) & p->absolute))
+		hits |= lane_bits((lanes)(relative < size) |
+				  ((lanes)(absolute < size) & p->absolute))
 			<< (4 * shift);
 	}
 	return hits;
@@ -124,7 +126,8 @@ static void search_range(const struct pass *p)
 	uint64_t n = p->area->size, i = 2;
 
 	for (; i + 20 <= n; i += 16)
-		for (uint32_t hits = lead_into_range(p, p->area->bytes + i, (uint32_t)i); hits; hits &= hits - 1) {
+		for (uint32_t hits = lead_into_range(p, p->area->bytes + i, (uint32_t)i); hits;
+		     hits &= hits - 1) {
 			uint32_t bit = (uint32_t)__builtin_ctz(hits);
 
 			judge_field(p, (uint32_t)i + bit / 4 + bit % 4 * 4);
@@ -161,14 +164,17 @@ static void mark_reached(struct sym_module *m, const struct search *s)
 	for (size_t i = 0; i < m->functions.n; i++) {
 		struct sym_function *f = &m->functions.at[i];
 
-		if (candidate(f) && !code_set_has(&s->used, f->vaddr) && !code_set_has(s->refs, f->vaddr))
+		if (candidate(f) && !code_set_has(&s->used, f->vaddr) &&
+		    !code_set_has(s->refs, f->vaddr))
 			f->cold = code_set_has(s->pads, f->vaddr) ||
-				  (code_set_has(&s->branched, f->vaddr) && !behind_padding(s->v, f->vaddr));
+				  (code_set_has(&s->branched, f->vaddr) &&
+				   !behind_padding(s->v, f->vaddr));
 	}
 }
 
-void functions_mark_cold(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
-			 const struct code_set *refs, const struct code_set *pads)
+void functions_mark_cold(struct sym_module *m, const struct elf_view *v,
+			 const struct eh_frame *frame, const struct code_set *refs,
+			 const struct code_set *pads)
 {
 	struct search s = { v, frame, refs, pads };
 

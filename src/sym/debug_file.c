@@ -42,7 +42,8 @@ static bool belongs(const struct elf_view *v, const struct debug_file *f, const 
 	return same;
 }
 
-static bool try_file(const struct elf_view *v, char *path, const uint32_t *crc, struct debug_file *out)
+static bool try_file(const struct elf_view *v, char *path, const uint32_t *crc,
+		     struct debug_file *out)
 {
 	*out = (struct debug_file){ .path = path };
 	if (!map_file(path, &out->bytes, &out->n, NULL)) {
@@ -66,12 +67,15 @@ static bool by_build_id(const struct elf_view *v, struct debug_file *out)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	return try_file(v, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2), NULL, out);
+	return try_file(v, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2), NULL,
+			out);
 }
 
 static bool by_link(const struct elf_view *v, const char *path, struct debug_file *out)
 {
-	static const char *const places[][2] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_ROOT, "/" } };
+	static const char *const places[][2] = { { "", "/" },
+						 { "", "/.debug/" },
+						 { DEBUG_ROOT, "/" } };
 	const struct elf_section *s = elf_find_section(v, ".gnu_debuglink");
 	struct cursor c = elf_cursor(v, s ? s->bytes : NULL, s ? s->size : 0);
 	char real[PATH_MAX], *slash;
@@ -85,7 +89,8 @@ static bool by_link(const struct elf_view *v, const char *path, struct debug_fil
 	slash = strrchr(real, '/');
 	*slash = 0;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !c.bad; i++)
-		if (try_file(v, mem_printf("%s%s%s%s", places[i][0], real, places[i][1], name), &crc, out))
+		if (try_file(v, mem_printf("%s%s%s%s", places[i][0], real, places[i][1], name),
+			     &crc, out))
 			return true;
 	return false;
 }

@@ -115,7 +115,8 @@ static void judge_start(const struct elf_view *v, const struct eh_cie *cie, stru
 	fde->ra_undefined = m.state.ra_undefined;
 }
 
-static void read_fde(const struct elf_view *v, struct eh_frame *f, uint32_t cie_index, struct entry e)
+static void read_fde(const struct elf_view *v, struct eh_frame *f, uint32_t cie_index,
+		     struct entry e)
 {
 	const struct eh_cie *cie = &f->cies.at[cie_index];
 	const uint8_t *begin = e.c.at;
@@ -193,8 +194,8 @@ void eh_frame_read(const struct elf_view *v, struct eh_frame *out)
 			break;
 		if (!length)
 			continue;
-		if (length < 4 || length > cursor_left(&c)) /* 64-bit entries: no compiler makes them */
-			break;
+		if (length < 4 || length > cursor_left(&c))
+			break; /* or a 64-bit entry: no compiler makes them */
 		e.c = c;
 		e.c.end = c.at + length;
 		e.vaddr = t.vaddr + (uint64_t)(c.at - t.bytes.at);
@@ -279,7 +280,8 @@ static size_t read_lsda(const struct elf_view *v, const struct eh_fde *fde, stru
 	return (size_t)(c.at - begin);
 }
 
-void eh_frame_landing_pads(const struct elf_view *v, const struct eh_frame *f, struct code_set *pads)
+void eh_frame_landing_pads(const struct elf_view *v, const struct eh_frame *f,
+			   struct code_set *pads)
 {
 	size_t budget = 4 * v->n;
 

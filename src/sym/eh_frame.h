@@ -44,4 +44,5 @@ bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const stru
 		  uint64_t vaddr);
 
 /* Adds the landing pads of all FDEs to pads. */
-void eh_frame_landing_pads(const struct elf_view *v, const struct eh_frame *f, struct code_set *pads);
+void eh_frame_landing_pads(const struct elf_view *v, const struct eh_frame *f,
+			   struct code_set *pads);

@@ -18,8 +18,9 @@ static int refuse_machine(uint16_t machine, const char *path, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
 		if (machines[i].machine == machine)
-			return err_set(err, ENOEXEC, "%s is a program for %s; brace traces x86-64 only",
-				       path, machines[i].name);
+			return err_set(err, ENOEXEC,
+				       "%s is a program for %s; brace traces x86-64 only", path,
+				       machines[i].name);
 	return err_set(err, ENOEXEC, "%s is a program for another processor (ELF machine %u); "
 		       "brace traces x86-64 only", path, machine);
 }
@@ -36,8 +37,9 @@ static int refuse_foreign(const uint8_t *bytes, size_t n, const char *path, stru
 		len++;
 	for (end = len; end < n && end < len + 200 && bytes[end] > ' '; end++)
 		;
-	return err_set(err, ENOEXEC, "%s is a script, not an ELF program; trace its interpreter: %.*s %s",
-		       path, (int)(end - len), (const char *)bytes + len, path);
+	return err_set(err, ENOEXEC,
+		       "%s is a script, not an ELF program; trace its interpreter: %.*s %s", path,
+		       (int)(end - len), (const char *)bytes + len, path);
 }
 
 static int refuse_type(uint16_t type, const char *path, struct err *err)
@@ -53,28 +55,30 @@ static int read_header(struct elf_view *v, const char *path, struct err *err)
 	if (v->n < SELFMAG || memcmp(v->bytes, ELFMAG, SELFMAG))
 		return refuse_foreign(v->bytes, v->n, path, err);
 	if (v->n > EI_CLASS && v->bytes[EI_CLASS] == ELFCLASS32)
-		return err_set(err, ENOEXEC, "%s is a 32-bit program; brace traces x86-64 only", path);
+		return err_set(err, ENOEXEC, "%s is a 32-bit program; brace traces x86-64 only",
+			       path);
 	if (v->n < sizeof(v->header))
 		return err_set(err, ENOEXEC, "%s is truncated: its ELF header is not whole", path);
 	memcpy(&v->header, v->bytes, sizeof(v->header));
 	if (v->bytes[EI_CLASS] != ELFCLASS64)
-		return err_set(err, ENOEXEC, "%s is malformed: ELF class %u", path, v->bytes[EI_CLASS]);
+		return err_set(err, ENOEXEC, "%s is malformed: ELF class %u", path,
+			       v->bytes[EI_CLASS]);
 	if (v->bytes[EI_DATA] != ELFDATA2LSB)
-		return err_set(err, ENOEXEC, "%s is a big-endian program; brace traces x86-64 only", path);
+		return err_set(err, ENOEXEC, "%s is a big-endian program; brace traces x86-64 only",
+			       path);
 	if (v->header.e_machine != EM_X86_64)
 		return refuse_machine(v->header.e_machine, path, err);
 	return 0;
 }
 
-/* The string table's bytes up to its last NUL. */
-static struct elf_symtab strings_of(const uint8_t *bytes, uint64_t n)
+struct elf_symtab elf_strings(const uint8_t *bytes, uint64_t n)
 {
 	while (bytes && n && bytes[n - 1])
 		n--;
 	return (struct elf_symtab){ .strings = (const char *)bytes, .n_strings = bytes ? n : 0 };
 }
 
-static const uint8_t *file_part(const struct elf_view *v, uint64_t offset, uint64_t size)
+const uint8_t *elf_file_part(const struct elf_view *v, uint64_t offset, uint64_t size)
 {
 	if (offset > v->n || size > v->n - offset)
 		return NULL;
@@ -83,7 +87,7 @@ static const uint8_t *file_part(const struct elf_view *v, uint64_t offset, uint6
 
 static bool read_section(struct elf_view *v, uint64_t i, Elf64_Shdr *out)
 {
-	const uint8_t *at = file_part(v, v->header.e_shoff, (i + 1) * sizeof(*out));
+	const uint8_t *at = elf_file_part(v, v->header.e_shoff, (i + 1) * sizeof(*out));
 
 	if (at)
 		memcpy(out, at + i * sizeof(*out), sizeof(*out));
@@ -105,7 +109,7 @@ static void read_sections(struct elf_view *v)
 	if (!n || n > v->n / sizeof(s) || !read_section(v, n - 1, &s))
 		return;
 	if (names < n && read_section(v, names, &s))
-		strings = strings_of(file_part(v, s.sh_offset, s.sh_size), s.sh_size);
+		strings = elf_strings(elf_file_part(v, s.sh_offset, s.sh_size), s.sh_size);
 	vec_reserve(&v->sections, n);
 	for (uint64_t i = 0; i < n; i++) {
 		const char *name;
@@ -113,9 +117,15 @@ static void read_sections(struct elf_view *v)
 		read_section(v, i, &s);
 		name = elf_string(&strings, s.sh_name);
 		*vec_add(&v->sections) = (struct elf_section){
-			.name = name ? name : "", .type = s.sh_type, .link = s.sh_link,
-			.flags = s.sh_flags, .vaddr = s.sh_addr, .size = s.sh_size, .entsize = s.sh_entsize,
-			.bytes = s.sh_type == SHT_NOBITS ? NULL : file_part(v, s.sh_offset, s.sh_size),
+			.name = name ? name : "",
+			.type = s.sh_type,
+			.link = s.sh_link,
+			.flags = s.sh_flags,
+			.vaddr = s.sh_addr,
+			.size = s.sh_size,
+			.entsize = s.sh_entsize,
+			.bytes = s.sh_type == SHT_NOBITS ? NULL
+							 : elf_file_part(v, s.sh_offset, s.sh_size),
 		};
 	}
 }
@@ -146,15 +156,17 @@ void elf_view_free(struct elf_view *v)
 static int check_load(const struct elf_view *v, const Elf64_Phdr *p, uint64_t *below,
 		      uint64_t *total, const char *path, struct err *err)
 {
-	if (!file_part(v, p->p_offset, p->p_filesz))
-		return err_set(err, ENOEXEC, "%s is truncated: it ends at byte %zu, inside a segment of "
-			       "%llu bytes at %llu", path, v->n, (unsigned long long)p->p_filesz,
+	if (!elf_file_part(v, p->p_offset, p->p_filesz))
+		return err_set(err, ENOEXEC,
+			       "%s is truncated: it ends at byte %zu, inside a segment of "
+			       "%llu bytes at %llu",
+			       path, v->n, (unsigned long long)p->p_filesz,
 			       (unsigned long long)p->p_offset);
 	*total += p->p_filesz;
-	if (p->p_vaddr < *below || p->p_filesz > p->p_memsz || p->p_memsz > INT64_MAX - p->p_vaddr ||
-	    p->p_vaddr > INT64_MAX || *total > 2 * v->n)
-		return err_set(err, ENOEXEC, "%s is malformed: its segments overlap or are out of order",
-			       path);
+	if (p->p_vaddr < *below || p->p_filesz > p->p_memsz ||
+	    p->p_memsz > INT64_MAX - p->p_vaddr || p->p_vaddr > INT64_MAX || *total > 2 * v->n)
+		return err_set(err, ENOEXEC,
+			       "%s is malformed: its segments overlap or are out of order", path);
 	*below = p->p_vaddr + p->p_memsz;
 	return 0;
 }
@@ -162,7 +174,7 @@ static int check_load(const struct elf_view *v, const Elf64_Phdr *p, uint64_t *b
 static int read_phdrs(struct elf_view *v, const char *path, struct err *err)
 {
 	const Elf64_Ehdr *h = &v->header;
-	const uint8_t *at = file_part(v, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr));
+	const uint8_t *at = elf_file_part(v, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr));
 	uint64_t below = 0, total = 0;
 	Elf64_Phdr p;
 	int r;
@@ -170,10 +182,11 @@ static int read_phdrs(struct elf_view *v, const char *path, struct err *err)
 	if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
 		return refuse_type(h->e_type, path, err);
 	if (!at)
-		return err_set(err, ENOEXEC, "%s is truncated: its program headers are not whole", path);
+		return err_set(err, ENOEXEC, "%s is truncated: its program headers are not whole",
+			       path);
 	if (h->e_phentsize != sizeof(p) || h->e_phnum > MAX_SEGMENTS)
-		return err_set(err, ENOEXEC, "%s is malformed: %u program headers of %u bytes", path,
-			       h->e_phnum, h->e_phentsize);
+		return err_set(err, ENOEXEC, "%s is malformed: %u program headers of %u bytes",
+			       path, h->e_phnum, h->e_phentsize);
 	for (size_t i = 0; i < h->e_phnum; i++) {
 		memcpy(&p, at + i * sizeof(p), sizeof(p));
 		if (p.p_type == PT_LOAD) {
@@ -184,7 +197,8 @@ static int read_phdrs(struct elf_view *v, const char *path, struct err *err)
 		*vec_add(&v->phdrs) = p;
 	}
 	if (!elf_find_phdr(v, PT_LOAD))
-		return err_set(err, ENOEXEC, "%s has no loadable segment: nothing of it can run", path);
+		return err_set(err, ENOEXEC, "%s has no loadable segment: nothing of it can run",
+			       path);
 	return 0;
 }
 
@@ -233,107 +247,6 @@ static void read_areas(struct elf_view *v)
 	}
 }
 
-/* ---- the dynamic section ---- */
-
-struct dynamic_tag { int64_t tag; size_t field; };
-#define TAG(tag, field) { tag, offsetof(struct elf_dynamic, field) }
-static const struct dynamic_tag dynamic_tags[] = {
-	TAG(DT_SYMTAB, symtab), TAG(DT_STRTAB, strtab), TAG(DT_STRSZ, strsz), TAG(DT_HASH, hash),
-	TAG(DT_GNU_HASH, gnu_hash), TAG(DT_RELA, rela), TAG(DT_RELASZ, relasz), TAG(DT_JMPREL, jmprel),
-	TAG(DT_PLTRELSZ, pltrelsz), TAG(DT_RELR, relr), TAG(DT_RELRSZ, relrsz), TAG(DT_INIT, init),
-	TAG(DT_FINI, fini), TAG(DT_INIT_ARRAY, init_array), TAG(DT_INIT_ARRAYSZ, init_arraysz),
-	TAG(DT_FINI_ARRAY, fini_array), TAG(DT_FINI_ARRAYSZ, fini_arraysz),
-	TAG(DT_PREINIT_ARRAY, preinit_array), TAG(DT_PREINIT_ARRAYSZ, preinit_arraysz),
-};
-
-static void read_dynamic(struct elf_view *v)
-{
-	const Elf64_Phdr *p = elf_find_phdr(v, PT_DYNAMIC);
-	const uint8_t *at = p ? file_part(v, p->p_offset, p->p_filesz) : NULL;
-	struct cursor c = elf_cursor(v, at, p ? p->p_filesz : 0);
-
-	while (cursor_left(&c) >= sizeof(Elf64_Dyn)) {
-		int64_t tag = (int64_t)cursor_u64(&c);
-		uint64_t value = cursor_u64(&c);
-
-		if (tag == DT_NULL)
-			break;
-		for (size_t i = 0; i < sizeof(dynamic_tags) / sizeof(*dynamic_tags); i++)
-			if (dynamic_tags[i].tag == tag)
-				memcpy((char *)&v->dynamic + dynamic_tags[i].field, &value, sizeof(value));
-	}
-}
-
-static void add_relocs(struct elf_view *v, struct cursor c)
-{
-	Elf64_Rela r;
-
-	vec_reserve(&v->relocs, v->relocs.n + cursor_left(&c) / sizeof(r) + 1);
-	while (cursor_left(&c) >= sizeof(r)) {
-		memcpy(&r, cursor_bytes(&c, sizeof(r)), sizeof(r));
-		*vec_add(&v->relocs) = r;
-	}
-}
-
-static void add_relative(struct elf_view *v, uint64_t at)
-{
-	const uint8_t *word = elf_at(v, at, 8);
-	Elf64_Rela r = { .r_offset = at, .r_info = ELF64_R_INFO(0, R_X86_64_RELATIVE) };
-
-	if (!word || v->relocs.n > v->n) /* more relocations than bytes: nonsense */
-		return;
-	memcpy(&r.r_addend, word, 8);
-	*vec_add(&v->relocs) = r;
-}
-
-/* RELR: an even word is an address, an odd one says which of the next 63 words follow. */
-static void add_relr(struct elf_view *v, struct cursor c)
-{
-	uint64_t next = 0;
-
-	while (cursor_left(&c) >= 8) {
-		uint64_t word = cursor_u64(&c);
-
-		if (!(word & 1)) {
-			add_relative(v, word);
-			next = word + 8;
-			continue;
-		}
-		for (unsigned bit = 1; bit < 64; bit++)
-			if (word >> bit & 1)
-				add_relative(v, next + 8 * (bit - 1));
-		next += 8 * 63;
-	}
-}
-
-static struct cursor at_most(struct cursor c, uint64_t n)
-{
-	if (n < cursor_left(&c))
-		c.end = c.at + n;
-	return c;
-}
-
-static void read_relocs(struct elf_view *v)
-{
-	const struct elf_dynamic *d = &v->dynamic;
-
-	if (d->rela)
-		add_relocs(v, at_most(elf_from(v, d->rela), d->relasz));
-	if (d->jmprel && (d->jmprel < d->rela || d->jmprel >= d->rela + d->relasz))
-		add_relocs(v, at_most(elf_from(v, d->jmprel), d->pltrelsz));
-	if (d->relr)
-		add_relr(v, at_most(elf_from(v, d->relr), d->relrsz));
-	if (d->symtab)
-		return;
-	/* a static program has its IRELATIVE ones without a dynamic section */
-	for (size_t i = 0; i < v->sections.n; i++) {
-		const struct elf_section *s = &v->sections.at[i];
-
-		if (s->type == SHT_RELA && s->flags & SHF_ALLOC && s->bytes)
-			add_relocs(v, cursor_of(s->bytes, s->size));
-	}
-}
-
 int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		   struct err *err)
 {
@@ -344,8 +257,7 @@ int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const cha
 	if (r)
 		return r;
 	read_areas(v);
-	read_dynamic(v);
-	read_relocs(v);
+	elf_dynamic_read(v);
 	return 0;
 }
 
@@ -401,7 +313,7 @@ bool elf_is_code(const struct elf_view *v, uint64_t vaddr)
 
 /* ---- symbols ---- */
 
-static struct elf_symtab symtab_of_type(const struct elf_view *v, uint32_t type)
+struct elf_symtab elf_symtab_of(const struct elf_view *v, uint32_t type)
 {
 	for (size_t i = 0; i < v->sections.n; i++) {
 		const struct elf_section *s = &v->sections.at[i], *str;
@@ -410,7 +322,7 @@ static struct elf_symtab symtab_of_type(const struct elf_view *v, uint32_t type)
 		if (s->type != type || !s->bytes || s->link >= v->sections.n)
 			continue;
 		str = &v->sections.at[s->link];
-		t = strings_of(str->bytes, str->size);
+		t = elf_strings(str->bytes, str->size);
 		t.symbols = s->bytes;
 		t.n = s->size / sizeof(Elf64_Sym);
 		return t;
@@ -420,57 +332,7 @@ static struct elf_symtab symtab_of_type(const struct elf_view *v, uint32_t type)
 
 struct elf_symtab elf_symtab(const struct elf_view *v)
 {
-	return symtab_of_type(v, SHT_SYMTAB);
-}
-
-/* The highest symbol of the longest chain, as the dynamic linker would walk them. */
-static size_t gnu_hash_symbols(const struct elf_view *v, uint64_t vaddr)
-{
-	struct cursor c = elf_from(v, vaddr);
-	uint32_t buckets = cursor_u32(&c), first = cursor_u32(&c), bloom = cursor_u32(&c), last = 0;
-	uint64_t seen = 0;
-
-	cursor_u32(&c);
-	cursor_bytes(&c, (size_t)bloom * 8);
-	for (uint32_t i = 0; i < buckets && !c.bad; i++) {
-		uint32_t bucket = cursor_u32(&c);
-
-		last = bucket > last ? bucket : last;
-	}
-	if (c.bad || last < first)
-		return first;
-	cursor_bytes(&c, (size_t)(last - first) * 4);
-	while (!c.bad && !(cursor_u32(&c) & 1))
-		seen++;
-	return c.bad ? 0 : last + seen + 1;
-}
-
-static size_t dynsym_count(const struct elf_view *v)
-{
-	const struct elf_dynamic *d = &v->dynamic;
-	struct cursor c = elf_from(v, d->hash);
-
-	if (d->gnu_hash)
-		return gnu_hash_symbols(v, d->gnu_hash);
-	cursor_u32(&c);
-	return d->hash ? cursor_u32(&c) : 0;
-}
-
-struct elf_symtab elf_dynsym(const struct elf_view *v)
-{
-	struct elf_symtab t = symtab_of_type(v, SHT_DYNSYM);
-	struct cursor symbols = elf_from(v, v->dynamic.symtab), strings;
-	size_t n;
-
-	if (t.n || !v->dynamic.symtab || !v->dynamic.strtab)
-		return t;
-	strings = at_most(elf_from(v, v->dynamic.strtab), v->dynamic.strsz);
-	t = strings_of(strings.at, cursor_left(&strings));
-	n = dynsym_count(v);
-	t.symbols = symbols.at;
-	t.n = cursor_left(&symbols) / sizeof(Elf64_Sym);
-	t.n = n < t.n ? n : t.n;
-	return t;
+	return elf_symtab_of(v, SHT_SYMTAB);
 }
 
 Elf64_Sym elf_symbol(const struct elf_symtab *t, size_t i)
@@ -510,7 +372,7 @@ const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n)
 
 	for (size_t i = 0; i < v->phdrs.n && !found; i++) {
 		const Elf64_Phdr *p = &v->phdrs.at[i];
-		const uint8_t *at = file_part(v, p->p_offset, p->p_filesz);
+		const uint8_t *at = elf_file_part(v, p->p_offset, p->p_filesz);
 
 		if (p->p_type == PT_NOTE && at)
 			found = note_in(cursor_of(at, p->p_filesz), type, n);

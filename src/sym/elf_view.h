@@ -64,6 +64,13 @@ bool elf_is_code(const struct elf_view *v, uint64_t vaddr);
 /* The code area around vaddr, or NULL. */
 const struct elf_area *elf_code_area(const struct elf_view *v, uint64_t vaddr);
 
+/* For elf_view.c and elf_dynamic.c: size bytes of the file at offset, or NULL; a string table
+ * cut behind its last NUL; the symbol table of a section type; PT_DYNAMIC and relocations. */
+const uint8_t *elf_file_part(const struct elf_view *v, uint64_t offset, uint64_t size);
+struct elf_symtab elf_strings(const uint8_t *bytes, uint64_t n);
+struct elf_symtab elf_symtab_of(const struct elf_view *v, uint32_t section_type);
+void elf_dynamic_read(struct elf_view *v);
+
 struct elf_symtab elf_symtab(const struct elf_view *v); /* .symtab; n = 0: none */
 struct elf_symtab elf_dynsym(const struct elf_view *v); /* .dynsym, by section or PT_DYNAMIC */
 /* Symbol i < t->n; its name (NULL: outside the string table). */

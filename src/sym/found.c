@@ -44,7 +44,8 @@ static size_t nop_length(const uint8_t *p, size_t n)
 		prefix++;
 	if (prefix < n && p[prefix] == 0x90)
 		return prefix + 1;
-	if (n - prefix >= 3 && p[prefix] == 0x0f && p[prefix + 1] == 0x1f && by_modrm_size[p[prefix + 2]])
+	if (n - prefix >= 3 && p[prefix] == 0x0f && p[prefix + 1] == 0x1f &&
+	    by_modrm_size[p[prefix + 2]])
 		return prefix + by_modrm_size[p[prefix + 2]];
 	return 0;
 }
@@ -68,6 +69,8 @@ static bool is_plt(const struct elf_view *v, uint64_t vaddr)
 {
 	const uint8_t *p = elf_at(v, vaddr, 8);
 
+	if (p && p[0] != 0xff && p[0] != 0xf3) /* a push or jmp of memory, endbr64 */
+		return false;
 	for (size_t i = 0; i < v->sections.n; i++)
 		if (vaddr - v->sections.at[i].vaddr < v->sections.at[i].size &&
 		    plt_section(&v->sections.at[i]))
@@ -97,7 +100,8 @@ static void found_entry(const struct elf_view *v, uint64_t vaddr, struct found_l
 }
 
 /* An array of pointers: what the file holds, or what relocations put there. */
-static void found_array(const struct elf_view *v, uint64_t vaddr, uint64_t size, struct found_list *out)
+static void found_array(const struct elf_view *v, uint64_t vaddr, uint64_t size,
+			struct found_list *out)
 {
 	const uint8_t *at = elf_at(v, vaddr, size);
 	struct cursor c = elf_cursor(v, at, size);

@@ -95,7 +95,8 @@ static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struc
 }
 
 /* Also drops signal frames, whoever names them: they are returned into, never called. */
-static void apply_unwind(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame)
+static void apply_unwind(struct sym_module *m, const struct elf_view *v,
+			 const struct eh_frame *frame)
 {
 	size_t kept = 0, n = m->functions.n;
 
@@ -135,7 +136,8 @@ void functions_merge(struct sym_module *m, const struct elf_view *v, const struc
 	vec_reserve(&m->functions, n);
 	vec_reserve(&m->strings, 1 + 24 * n);
 	for (size_t i = 0, same; i < n; i += same) {
-		for (same = 1; i + same < n && found->list.at[i + same].vaddr == found->list.at[i].vaddr;)
+		for (same = 1;
+		     i + same < n && found->list.at[i + same].vaddr == found->list.at[i].vaddr;)
 			same++;
 		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], same);
 	}

@@ -7,7 +7,7 @@
 struct found {
 	uint64_t vaddr, size;
 	const char *name;      /* NULL = none */
-	uint32_t name_n;       /* bytes that count: versions (@...) are not part of it; > 0 if name */
+	uint32_t name_n; /* bytes that count: versions (@...) are not part of it; > 0 if name */
 	uint8_t source;        /* enum sym_source */
 	bool local, ifunc;
 };

@@ -8,7 +8,10 @@ enum { GO_1_2, GO_1_16, GO_1_18 };
 
 struct layout { uint32_t magic; int version; };
 static const struct layout layouts[] = {
-	{ 0xfffffffb, GO_1_2 }, { 0xfffffffa, GO_1_16 }, { 0xfffffff0, GO_1_18 }, { 0xfffffff1, GO_1_18 },
+	{ 0xfffffffb, GO_1_2 },
+	{ 0xfffffffa, GO_1_16 },
+	{ 0xfffffff0, GO_1_18 },
+	{ 0xfffffff1, GO_1_18 },
 };
 
 struct pclntab {
@@ -33,7 +36,8 @@ static uint64_t text_start(const struct elf_view *v, uint64_t at, uint64_t word)
 	return s ? s->vaddr : word;
 }
 
-static bool read_header(const struct elf_view *v, uint64_t vaddr, struct cursor c, struct pclntab *out)
+static bool read_header(const struct elf_view *v, uint64_t vaddr, struct cursor c,
+			struct pclntab *out)
 {
 	uint32_t magic;
 	uint64_t word;
@@ -83,7 +87,8 @@ static const char *name_of(const struct pclntab *t, uint64_t function)
 
 	cursor_bytes(&f, t->version == GO_1_18 ? 4 : 8); /* entry */
 	name = at(t, t->names + cursor_u32(&f));
-	if (f.bad || !memchr(name.at, 0, cursor_left(&name) < MAX_NAME ? cursor_left(&name) : MAX_NAME))
+	if (f.bad ||
+	    !memchr(name.at, 0, cursor_left(&name) < MAX_NAME ? cursor_left(&name) : MAX_NAME))
 		return NULL;
 	return (const char *)name.at;
 }
@@ -91,7 +96,8 @@ static const char *name_of(const struct pclntab *t, uint64_t function)
 /* The table also names its own end marks, and the build id that lies before the code. */
 static bool is_function(const char *name)
 {
-	static const char *const marks[] = { "go.buildid", "go:buildid", "runtime.text", "runtime.etext" };
+	static const char *const marks[] = { "go.buildid", "go:buildid", "runtime.text",
+					     "runtime.etext" };
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (name && !strcmp(name, marks[i]))
@@ -99,7 +105,8 @@ static bool is_function(const char *name)
 	return true;
 }
 
-static void read_functions(const struct elf_view *v, const struct pclntab *t, struct found_list *out)
+static void read_functions(const struct elf_view *v, const struct pclntab *t,
+			   struct found_list *out)
 {
 	uint64_t width = t->version == GO_1_18 ? 4 : 8;
 	uint64_t fit = cursor_left(&t->whole) / (2 * width);
@@ -134,8 +141,10 @@ static bool search_table(const struct elf_view *v, struct pclntab *out)
 		for (uint64_t offset = -a->vaddr & 31; offset + 64 <= a->size; offset += 32) {
 			const uint8_t *p = a->bytes + offset;
 
-			if (p[3] == 0xff && p[2] == 0xff && p[1] == 0xff && p[7] == 8 && p[6] == 1 &&
-			    read_header(v, a->vaddr + offset, cursor_of(p, a->size - offset), out) &&
+			if (p[3] == 0xff && p[2] == 0xff && p[1] == 0xff && p[7] == 8 &&
+			    p[6] == 1 &&
+			    read_header(v, a->vaddr + offset, cursor_of(p, a->size - offset),
+					out) &&
 			    elf_is_code(v, out->text + table_word(out, 0)))
 				return true;
 		}

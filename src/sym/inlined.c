@@ -30,7 +30,8 @@ static const char *string_of(Dwarf_Die *die, unsigned attribute)
 
 static bool has_name(const char *wanted, Dwarf_Die *die)
 {
-	static const unsigned attributes[] = { DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
+	static const unsigned attributes[] = { DW_AT_name, DW_AT_linkage_name,
+					       DW_AT_MIPS_linkage_name };
 
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
 		const char *name = string_of(die, attributes[i]);
@@ -172,7 +173,8 @@ static int walk_units(struct walk *w, Dwarf *dwarf)
 	return r < 0 ? -EBADMSG : 0;
 }
 
-int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_inlined *out, struct err *err)
+int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_inlined *out,
+		     struct err *err)
 {
 	struct dwarf_file file;
 	struct walk w = { .name = name, .out = out };
@@ -190,8 +192,8 @@ int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_in
 	if (r) {
 		sym_inlined_free(out);
 		err_set(err, EBADMSG, "the debug information of %s is malformed%s%s",
-			file.separate.path ? file.separate.path : m->path, dwarf_errno() ? ": " : "",
-			dwarf_errno() ? dwarf_errmsg(-1) : "");
+			file.separate.path ? file.separate.path : m->path,
+			dwarf_errno() ? ": " : "", dwarf_errno() ? dwarf_errmsg(-1) : "");
 	}
 	dwarf_file_close(&file);
 	return r;

@@ -15,10 +15,13 @@ struct sym_inlined {
 
 /* Everything the debug information (of the file, or its separate debug file found by
  * build-id or debuglink) says of functions matching `name` exactly, as the source or the
- * linker spells it. Reads all of it: a second for 50 MB. 0, or -EBADMSG and *err when it is malformed. */
-int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_inlined *out, struct err *err);
+ * linker spells it. Reads all of it: a second for 50 MB. 0, or -EBADMSG and *err when it is
+ * malformed. */
+int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_inlined *out,
+		     struct err *err);
 void sym_inlined_free(struct sym_inlined *in);
 
 /* Up to n names of the module's functions nearest to `name`, best first: those that hold
- * it, and those a few typing errors away. None when nothing is near. The names are the module's. Returns how many. */
+ * it, and those a few typing errors away. None when nothing is near. The names are the module's.
+ * Returns how many. */
 size_t sym_nearest(const struct sym_module *m, const char *name, const char **out, size_t n);

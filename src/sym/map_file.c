@@ -16,7 +16,8 @@ static int map_fd(int fd, const char *path, uint8_t **bytes, size_t *n, struct e
 	if (fstat(fd, &st))
 		return err_set(err, errno, "cannot examine %s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, S_ISDIR(st.st_mode) ? EISDIR : ENOEXEC, "%s is %s, not a program", path,
+		return err_set(err, S_ISDIR(st.st_mode) ? EISDIR : ENOEXEC,
+			       "%s is %s, not a program", path,
 			       S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 	*n = (size_t)st.st_size;
 	if (!*n)

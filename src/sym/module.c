@@ -13,9 +13,12 @@ static void read_segments(struct sym_module *m, const struct elf_view *v)
 		const Elf64_Phdr *p = &v->phdrs.at[i];
 
 		if (p->p_type == PT_LOAD)
-			*vec_add(&m->segments) = (struct sym_segment){
-				.vaddr = p->p_vaddr, .size = p->p_memsz, .offset = p->p_offset,
-				.filesz = p->p_filesz, .exec = p->p_flags & PF_X, .write = p->p_flags & PF_W };
+			*vec_add(&m->segments) = (struct sym_segment){ .vaddr = p->p_vaddr,
+								       .size = p->p_memsz,
+								       .offset = p->p_offset,
+								       .filesz = p->p_filesz,
+								       .exec = p->p_flags & PF_X,
+								       .write = p->p_flags & PF_W };
 	}
 }
 
@@ -58,8 +61,8 @@ static void read_needed(struct sym_module *m, const struct elf_view *v)
 }
 
 /* Names that outlive the merge: a debug file must stay mapped until its names are copied. */
-static void read_functions(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
-			   bool has_path)
+static void read_functions(struct sym_module *m, const struct elf_view *v,
+			   const struct eh_frame *frame, bool has_path)
 {
 	struct elf_symtab symtab = elf_symtab(v), dynsym = elf_dynsym(v);
 	struct debug_file debug = { 0 };

@@ -19,11 +19,13 @@ static unsigned distance(const char *a, size_t a_n, const char *b, size_t b_n, u
 	for (size_t j = 0; j <= b_n; j++)
 		rows[0][j] = (unsigned)j;
 	for (size_t i = 1; i <= a_n; i++) {
-		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
+		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3],
+			 *above2 = rows[(i + 1) % 3];
 		unsigned best = row[0] = (unsigned)i;
 
 		for (size_t j = 1; j <= b_n; j++) {
-			row[j] = min(min(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+			row[j] = min(min(above[j], row[j - 1]) + 1,
+				     above[j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				row[j] = min(row[j], above2[j - 2] + 1);
 			best = min(best, row[j]);
@@ -37,9 +39,11 @@ static unsigned distance(const char *a, size_t a_n, const char *b, size_t b_n, u
 /* 0 is the name itself; more than limit: not near. */
 static unsigned cost(const char *wanted, size_t wanted_n, const char *name, unsigned limit)
 {
-	size_t n = strnlen(name, 4 * MAX_LENGTH), longer = n > wanted_n ? n - wanted_n : wanted_n - n;
-	unsigned holds = wanted_n >= 3 && n > wanted_n && strstr(name, wanted) ? 1 + (unsigned)longer / 8
-			 : limit + 1;
+	size_t n = strnlen(name, 4 * MAX_LENGTH),
+	       longer = n > wanted_n ? n - wanted_n : wanted_n - n;
+	unsigned holds = wanted_n >= 3 && n > wanted_n && strstr(name, wanted)
+				 ? 1 + (unsigned)longer / 8
+				 : limit + 1;
 
 	if (longer > limit || n > MAX_LENGTH)
 		return holds;

@@ -15,7 +15,8 @@ static uint8_t *relocated(const struct elf_view *v, const struct elf_section *s)
 		const Elf64_Rela *r = &v->relocs.at[i];
 		uint64_t into = r->r_offset - s->vaddr;
 
-		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE && into < s->size && s->size - into >= 8)
+		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE && into < s->size &&
+		    s->size - into >= 8)
 			memcpy(copy + into, &r->r_addend, 8);
 	}
 	return copy;
@@ -83,7 +84,8 @@ void patch_maps_read(struct sym_module *m, const struct elf_view *v)
 		addresses *out = (addresses *)((char *)m + maps[i].field);
 
 		for (size_t k = 0; k < v->sections.n; k++)
-			if (!strcmp(v->sections.at[k].name, maps[i].section) && v->sections.at[k].bytes)
+			if (!strcmp(v->sections.at[k].name, maps[i].section) &&
+			    v->sections.at[k].bytes)
 				maps[i].read(v, &v->sections.at[k], out);
 		if (out->n)
 			qsort(out->at, out->n, sizeof(*out->at), by_value);

@@ -14,7 +14,8 @@ static bool slot_of(const Elf64_Rela *r, struct slot *out)
 	*out = (struct slot){ r->r_offset, ELF64_R_SYM(r->r_info), 0 };
 	if (type == R_X86_64_IRELATIVE)
 		out->resolver = (uint64_t)r->r_addend;
-	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_IRELATIVE;
+	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
+	       type == R_X86_64_IRELATIVE;
 }
 
 static int by_vaddr(const void *a, const void *b)
@@ -73,8 +74,9 @@ static void add_entry(const struct elf_symtab *dynsym, const struct slot *slot, 
 	*vec_add(&out->list) = f;
 }
 
-static void read_plt(const struct elf_view *v, const struct slots *slots, const struct elf_symtab *dynsym,
-		     const struct elf_area *area, uint64_t step, struct found_list *out)
+static void read_plt(const struct elf_view *v, const struct slots *slots,
+		     const struct elf_symtab *dynsym, const struct elf_area *area, uint64_t step,
+		     struct found_list *out)
 {
 	for (uint64_t at = 0; at + step <= area->size; at += step) {
 		const struct slot *slot = slot_jumped_through(slots, area->bytes + at, step,
@@ -121,7 +123,8 @@ static void search_plt(const struct elf_view *v, const struct slots *slots,
 				continue;
 			slot = slot_jumped_through(slots, p + jump, 6, area->vaddr + at + jump);
 			if (slot)
-				add_entry(dynsym, slot, area->vaddr + at, lazy || endbr ? 16 : 8, out);
+				add_entry(dynsym, slot, area->vaddr + at, lazy || endbr ? 16 : 8,
+					  out);
 		}
 	}
 }

@@ -5,22 +5,6 @@
 
 #include "tools.h"
 
-static const char c_source[] =
-	"#include <stdio.h>\n"                                                                     /* 1 */
-	"static inline __attribute__((always_inline)) int twice(int x) { return 2 * x + puts(\"t\"); }\n"
-	"static inline __attribute__((always_inline)) int deep(int x) { return twice(x) + 1; }\n"  /* 3 */
-	"__attribute__((noinline)) int first(int x) {\n"
-	"	return twice(x);\n"                                                                  /* 5 */
-	"}\n"
-	"__attribute__((noinline)) int second(int x) {\n"
-	"	return deep(x) - twice(x + 1);\n"                                                    /* 8 */
-	"}\n"
-	"__attribute__((noinline)) static int alone(int x) { return x * x + puts(\"a\"); }\n"
-	"inline int both(int x) { return x ^ 5 ^ puts(\"b\"); }\n"
-	"extern int both(int x);\n"
-	"int (*pointer)(int) = both;\n"
-	"int main(int c, char **v) { return first(c) + second(c) + alone(c) + both(c) + pointer(c); }\n";
-
 static struct sym_inlined find(const char *file, const char *name)
 {
 	struct sym_module *m = open_module(file);
@@ -33,7 +17,8 @@ static struct sym_inlined find(const char *file, const char *name)
 	return in;
 }
 
-static void expect_copy(const struct sym_inlined *in, const char *caller, const char *file, unsigned line)
+static void expect_copy(const struct sym_inlined *in, const char *caller, const char *file,
+			unsigned line)
 {
 	for (size_t i = 0; i < in->copies.n; i++) {
 		const struct sym_inline_copy *c = &in->copies.at[i];
@@ -54,9 +39,9 @@ static void check_twice(const char *file)
 	assert_true(in.known);
 	assert_int_equal(in.bodies, 0);
 	assert_int_equal(in.copies.n, 3);
-	expect_copy(&in, "first", "in.c", 5);
-	expect_copy(&in, "second", "in.c", 3); /* through deep(), which is inlined itself */
-	expect_copy(&in, "second", "in.c", 8);
+	expect_copy(&in, "first", "in.c", 10);
+	expect_copy(&in, "second", "in.c", 6); /* through deep(), which is inlined itself */
+	expect_copy(&in, "second", "in.c", 15);
 	sym_inlined_free(&in);
 }
 
@@ -64,8 +49,9 @@ static void in_c(void **state)
 {
 	struct sym_inlined in;
 
-	write_source("in.c", c_source);
-	run("gcc -std=gnu11 -O2 -g in.c -o in && gcc -std=gnu11 -O2 -gdwarf-4 in.c -o in4 && clang -O2 -g in.c -o inclang 2>/dev/null");
+	copy_fixture("in.c");
+	run("gcc -std=gnu11 -O2 -g in.c -o in && gcc -std=gnu11 -O2 -gdwarf-4 in.c -o in4 && "
+	    "clang -O2 -g in.c -o inclang");
 	check_twice("in");
 	check_twice("in4");
 	check_twice("inclang");
@@ -77,7 +63,7 @@ static void in_c(void **state)
 	in = find("in", "both");
 	assert_int_equal(in.bodies, 1);
 	assert_int_equal(in.copies.n, 1);
-	expect_copy(&in, "main", "in.c", 14);
+	expect_copy(&in, "main", "in.c", 26);
 	sym_inlined_free(&in);
 	in = find("in", "puts"); /* declared, that is all */
 	assert_false(in.known);
@@ -93,13 +79,14 @@ static void in_separate_files(void **state)
 	struct sym_inlined in;
 	struct sym_module *m;
 
-	write_source("in.c", c_source);
+	copy_fixture("in.c");
 	run("gcc -std=gnu11 -O2 -g in.c -o in && strip -o gone in");
 	in = find("gone", "twice");
 	assert_false(in.has_dwarf);
 	sym_inlined_free(&in);
 
-	run("objcopy --only-keep-debug in in.debug && strip -o out in && objcopy --add-gnu-debuglink=in.debug out");
+	run("objcopy --only-keep-debug in in.debug && strip -o out in && "
+	    "objcopy --add-gnu-debuglink=in.debug out");
 	check_twice("out");
 	m = open_module("out");
 	for (size_t i = 0, n = 0; i < m->functions.n; i++) {
@@ -115,13 +102,16 @@ static void in_separate_files(void **state)
 	check_twice("out");
 
 	/* a debug file of another build is not believed */
-	run("sed 's/puts/atoi/g; s/stdio/stdlib/' in.c > in2.c && gcc -std=gnu11 -O2 -g in2.c -o in2 && objcopy --only-keep-debug in2 .debug/in.debug");
+	run("sed 's/puts/atoi/g; s/stdio/stdlib/' in.c > in2.c && "
+	    "gcc -std=gnu11 -O2 -g in2.c -o in2 && "
+	    "objcopy --only-keep-debug in2 .debug/in.debug");
 	in = find("out", "twice");
 	assert_false(in.has_dwarf);
 	sym_inlined_free(&in);
 
 	/* without build-ids the checksum in the link decides */
-	run("gcc -std=gnu11 -O2 -g -Wl,--build-id=none in.c -o bare && objcopy --only-keep-debug bare bare.debug && "
+	run("gcc -std=gnu11 -O2 -g -Wl,--build-id=none in.c -o bare && "
+	    "objcopy --only-keep-debug bare bare.debug && "
 	    "strip -o bout bare && objcopy --add-gnu-debuglink=bare.debug bout");
 	check_twice("bout");
 	run("printf x >> bare.debug");
@@ -132,38 +122,27 @@ static void in_separate_files(void **state)
 
 static void with_dwz(void **state)
 {
-	write_source("in.c", c_source);
-	run("gcc -std=gnu11 -O2 -g in.c -o in && cp in one && cp in two && dwz -m common.dwz one two && "
+	copy_fixture("in.c");
+	run("gcc -std=gnu11 -O2 -g in.c -o in && cp in one && cp in two && "
+	    "dwz -m common.dwz one two && "
 	    "readelf -SW one | grep -q gnu_debugaltlink");
 	check_twice("one");
 }
-
-static const char cxx_source[] =
-	"#include <cstdio>\n"
-	"namespace geo {\n"
-	"struct point {\n"
-	"	int x;\n"
-	"	__attribute__((always_inline)) int norm() const { return x * x + puts(\"n\"); }\n"
-	"	__attribute__((noinline)) int far() const;\n"
-	"};\n"
-	"int point::far() const { return norm() > 9; }\n"                       /* 8 */
-	"}\n"
-	"int main(int c, char **) { geo::point p{c}; return p.norm() + p.far(); }\n"; /* 10 */
 
 static void in_cxx(void **state)
 {
 	static const char *const spellings[] = { "norm", "_ZNK3geo5point4normEv" };
 	struct sym_inlined in;
 
-	write_source("geo.cc", cxx_source);
+	copy_fixture("geo.cc");
 	run("g++ -O2 -g geo.cc -o geo");
 	for (size_t i = 0; i < 2; i++) {
 		in = find("geo", spellings[i]);
 		assert_true(in.known);
 		assert_int_equal(in.bodies, 0);
 		assert_int_equal(in.copies.n, 2);
-		expect_copy(&in, "far", "geo.cc", 8);
-		expect_copy(&in, "main", "geo.cc", 10);
+		expect_copy(&in, "far", "geo.cc", 10);
+		expect_copy(&in, "main", "geo.cc", 16);
 		sym_inlined_free(&in);
 	}
 	in = find("geo", "_ZNK3geo5point3farEv");
@@ -208,8 +187,9 @@ static void near_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_c), cmocka_unit_test(in_separate_files), cmocka_unit_test(with_dwz),
-		cmocka_unit_test(in_cxx), cmocka_unit_test(in_libc), cmocka_unit_test(near_names),
+		cmocka_unit_test(in_c),	    cmocka_unit_test(in_separate_files),
+		cmocka_unit_test(with_dwz), cmocka_unit_test(in_cxx),
+		cmocka_unit_test(in_libc),  cmocka_unit_test(near_names),
 	};
 
 	return cmocka_run_group_tests(tests, tools_setup, tools_teardown);

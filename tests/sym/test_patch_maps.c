@@ -5,12 +5,6 @@
 
 #include "tools.h"
 
-static const char source[] =
-	"#include <stdio.h>\n#include <stdlib.h>\n"
-	"__attribute__((noinline)) int leaf(int x) { return x * 3 + 1; }\n"
-	"static __attribute__((noinline)) int inner(int x) { return leaf(x) + x; }\n"
-	"int main(int c, char **v) { printf(\"%d\\n\", inner(c)); return 0; }\n";
-
 static uint64_t address_of(const char *file, const char *symbol)
 {
 	struct output o = output_of("nm %s | awk '$3==\"%s\" {print $1}'", file, symbol);
@@ -24,7 +18,7 @@ static uint64_t address_of(const char *file, const char *symbol)
 
 static const char *const names[] = { "leaf", "inner", "main" };
 
-/* Each function has one entry, `before` bytes in front of it, and the bytes there begin with `code`. */
+/* Each function has one entry, `before` bytes in front of it, where the bytes are `code`. */
 static void has_entries(const char *file, const uint64_t *at, size_t n, uint64_t before,
 			const struct sym_module *m, const char *code)
 {
@@ -42,13 +36,14 @@ static void has_entries(const char *file, const uint64_t *at, size_t n, uint64_t
 
 static void build(const char *compiler, const char *options)
 {
-	write_source("a.c", source);
-	run("%s -O2 %s a.c -o a 2>/dev/null && strip -o a.stripped a", compiler, options);
+	copy_fixture("three.c");
+	run("%s -O2 %s three.c -o a 2>/dev/null && strip -o a.stripped a", compiler, options);
 }
 
 static void patchable_entries(void **state)
 {
-	static const char *const options[] = { "-fpatchable-function-entry=5,2", "-no-pie -fpatchable-function-entry=5,2" };
+	static const char *const options[] = { "-fpatchable-function-entry=5,2",
+					       "-no-pie -fpatchable-function-entry=5,2" };
 
 	for (size_t i = 0; i < 2; i++) {
 		struct sym_module *m;
@@ -117,11 +112,6 @@ static void xray_sleds(void **state)
 
 /* ---- code addresses in data ---- */
 
-static const char table[] =
-	".text\n.globl main\n.type main,@function\nmain: ret\nnop\nlabel1: nop\nlabel2: ret\n.size main,.-main\n"
-	".section .rodata\n.balign 8\n.quad 1, 0x10000000\n"
-	".section .data.rel.ro,\"aw\"\n.quad label1, label2, label1\n";
-
 static bool refers(const struct sym_module *m, uint64_t vaddr)
 {
 	for (size_t i = 0; i < m->code_refs.n; i++)
@@ -134,12 +124,12 @@ static void data_words(void **state)
 {
 	static const char *const options[] = { "-no-pie", "-pie" };
 
-	write_source("t.s", table);
+	copy_fixture("table.s");
 	for (size_t i = 0; i < 2; i++) {
 		struct sym_module *m;
 		uint64_t main_at;
 
-		run("gcc %s t.s -o t -Wl,-z,noexecstack", options[i]);
+		run("gcc %s table.s -o t -Wl,-z,noexecstack", options[i]);
 		m = open_module("t");
 		main_at = address_of("t", "main");
 		assert_true(refers(m, main_at + 2));
@@ -157,8 +147,9 @@ static void packed_relocations(void **state)
 	struct sym_module *m;
 	uint64_t main_at;
 
-	write_source("t.s", table);
-	run("clang -pie -fuse-ld=lld -Wl,--pack-dyn-relocs=relr t.s -o t && readelf -SW t | grep -q relr");
+	copy_fixture("table.s");
+	run("clang -pie -fuse-ld=lld -Wl,--pack-dyn-relocs=relr table.s -o t && "
+	    "readelf -SW t | grep -q relr");
 	m = open_module("t");
 	main_at = address_of("t", "main");
 	assert_true(refers(m, main_at + 2));
@@ -173,14 +164,13 @@ static void landing_pads(void **state)
 	struct sym_module *m;
 	size_t n = 0;
 
-	write_source("pads.cc", "#include <stdexcept>\nextern void f(int); struct s { ~s() { f(1); } };\n"
-		     "int g(int x) { s a; try { f(x); } catch (std::runtime_error &) { return 1; } catch (int i) { return i; } "
-		     "return 0; }\nvoid f(int x) { if (x == 7) throw x; }\n"
-		     "int h(int x) { s a; f(x); f(x + 1); return 2; }\nint main(int c, char **v) { return g(c) + h(c); }\n");
+	copy_fixture("pads.cc");
 	run("g++ -O1 -S pads.cc && g++ -Wa,-L pads.s -o pads && "
-	    "sed -n '/^.LLSDA.*:/,/^.LLSDACSE.*:/p' pads.s | grep -o '\\.L[0-9]*-' | tr -d - | sort -k1b,1 -u > pads.list");
+	    "sed -n '/^.LLSDA.*:/,/^.LLSDACSE.*:/p' pads.s | "
+	    "grep -o '\\.L[0-9]*-' | tr -d - | sort -k1b,1 -u > pads.list");
 	m = open_module("pads");
-	o = output_of("nm pads | awk '{print $3, $1}' | sort -k1b,1 | join - pads.list | cut -d' ' -f2");
+	o = output_of("nm pads | awk '{print $3, $1}' | sort -k1b,1 | join - pads.list | "
+		      "cut -d' ' -f2");
 	for (; next_line(&o); n++)
 		assert_true(refers(m, strtoull(o.line, NULL, 16)));
 	assert_true(n >= 2);
@@ -191,8 +181,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patchable_entries), cmocka_unit_test(unrelocated_words),
-		cmocka_unit_test(mcount_calls), cmocka_unit_test(xray_sleds), cmocka_unit_test(data_words),
-		cmocka_unit_test(packed_relocations), cmocka_unit_test(landing_pads),
+		cmocka_unit_test(mcount_calls),	     cmocka_unit_test(xray_sleds),
+		cmocka_unit_test(data_words),	     cmocka_unit_test(packed_relocations),
+		cmocka_unit_test(landing_pads),
 	};
 
 	return cmocka_run_group_tests(tests, tools_setup, tools_teardown);

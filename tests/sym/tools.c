@@ -77,13 +77,18 @@ const char *path_of(const char *file)
 	return path;
 }
 
-void write_source(const char *name, const char *text)
+void write_file(const char *name, const char *text)
 {
 	FILE *f = fopen(path_of(name), "w");
 
 	assert_non_null(f);
 	fputs(text, f);
 	assert_int_equal(fclose(f), 0);
+}
+
+void copy_fixture(const char *name)
+{
+	run("cp " FIXTURES "/%s .", name);
 }
 
 uint8_t *read_whole(const char *path, size_t *n)

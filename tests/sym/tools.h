@@ -16,14 +16,16 @@ int tools_teardown(void **state);
 
 /* Runs a shell command in the directory; the test fails when the command does. */
 void run(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Its output, line by line: while (next_line(&o, line)) ... The caller need not close it at the end. */
+/* Its output, line by line: while (next_line(&o)) ... o.line ... It must be
+ * read to the end, where the test fails when the command did. */
 struct output { void *pipe; char line[4096]; };
 struct output output_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool next_line(struct output *o);
 
-/* A file written into the directory. */
-void write_source(const char *name, const char *text);
-/* Opens a program: `file` in the directory, or an absolute path. The test fails when that fails. */
+/* A file written into the directory; a file of fixtures/, copied there. */
+void write_file(const char *name, const char *text);
+void copy_fixture(const char *name);
+/* Opens a program: `file` in the directory, or an absolute path. Fails the test if it cannot. */
 struct sym_module *open_module(const char *file);
 /* The same from memory only, so that no debug file helps. */
 struct sym_module *open_alone(const char *file);
