@@ -70,6 +70,7 @@ void buffer_write(struct agent_tls *t, uint64_t word);
 
 /* site.c: the stub of a return address, made on first use; NULL when there is no room. */
 uint8_t *site_stub(uint64_t ret, bool needs_code); /* signals blocked */
+uint64_t site_find(uint64_t ret);                  /* only if it is there already, else 0 */
 static inline bool in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;

@@ -113,7 +113,7 @@ static uint32_t slot_after(uint32_t slot)
 	return slot ? slot : 1;
 }
 
-static uint64_t find(uint64_t ret)
+uint64_t site_find(uint64_t ret)
 {
 	uint32_t slot = hash(ret) ? hash(ret) : 1;
 
@@ -146,7 +146,7 @@ static void insert(uint64_t ret, uint64_t stub)
 
 uint8_t *site_stub(uint64_t ret, bool needs_code)
 {
-	uint64_t stub = find(ret);
+	uint64_t stub = site_find(ret);
 	uint32_t count, id;
 
 	if (stub)

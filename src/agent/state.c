@@ -80,11 +80,14 @@ static bool wanted(struct agent_tls *t, uint32_t id_word)
 	return !m->max_depth || t->depth < m->max_depth;
 }
 
-static uint8_t *stub_of(uint64_t ret)
+static uint64_t stub_of(uint64_t ret)
 {
-	uint64_t signals = signals_block();
-	uint8_t *stub = site_stub(ret, true);
+	uint64_t stub = site_find(ret), signals;
 
+	if (stub)
+		return stub;
+	signals = signals_block();
+	stub = (uint64_t)site_stub(ret, true);
 	signals_restore(signals);
 	return stub;
 }
@@ -105,7 +108,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	struct agent_tls *t = agent_tls_block();
 	uint64_t ret = *(uint64_t *)sp, tsc;
 	uint32_t id = record_id(id_word);
-	uint8_t *stub;
+	uint64_t stub;
 
 	check_fork(t);
 	if (!stack_ready(t))
@@ -126,7 +129,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	push(t, sp, tsc, id);
 	if (!agent.memory->thresh_ticks)
 		buffer_write(t, record_word(tsc, id, RECORD_ENTRY));
-	return (uint64_t)stub;
+	return stub;
 }
 
 static void write_span(uint64_t now, uint64_t begin, uint64_t function, uint64_t site)
