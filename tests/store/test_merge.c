@@ -151,18 +151,18 @@ static size_t merge_memory_kb(struct store_reader *r, uint64_t *events)
 /* The same run again and again, so that making the file costs nothing. */
 static void write_long(struct sample *s, uint32_t thread, size_t times)
 {
-	static uint64_t words[4096];
+	static uint64_t words[2048];
 	struct sample_thread *t = &s->threads.at[thread];
 	struct err err;
 
 	while (times--) {
-		for (int i = 0; i < 4096; i++)
+		for (int i = 0; i < 2048; i++)
 			words[i] = record_word(t->tsc += 30, (uint32_t)(1 + i / 2 % 100), i % 2 ? RECORD_EXIT : RECORD_ENTRY);
-		assert_int_equal(store_records(s->writer, thread, t->tsc - 4096 * 30, 0, 0, words, 4096, &err), 0);
+		assert_int_equal(store_records(s->writer, thread, t->tsc - 2048 * 30, 0, 0, words, 2048, &err), 0);
 	}
 }
 
-/* 4 threads, 33 million records (264 MB of words): memory is four chunks. */
+/* 4 threads, 16 million records (131 MB of words): memory is four chunks. */
 static void test_long_file(void **state)
 {
 	struct store_reader *r;
@@ -171,19 +171,19 @@ static void test_long_file(void **state)
 	size_t kb;
 
 	sample_begin(&s, 4, 24, 1u << 30);
-	for (int i = 0; i < 250; i++)
+	for (int i = 0; i < 500; i++)
 		for (uint32_t t = 0; t < 4; t++)
-			write_long(&s, t, SANITIZED ? 1 : 8);
+			write_long(&s, t, SANITIZED ? 1 : 4);
 	r = finish_and_open(&s);
 	kb = merge_memory_kb(r, &events);
-	assert_int_equal(events, 4096 * 1000 * (SANITIZED ? 1 : 8));
+	assert_int_equal(events, 2048 * 2000 * (SANITIZED ? 1 : 4));
 	if (!SANITIZED)
 		assert_in_range(kb, 0, 12 * 1024);
 	store_close(r);
 	sample_free(&s);
 }
 
-/* 10,000 threads one after the other, and 10,000 at once: 40 million records (328 MB) each. */
+/* 10,000 threads one after the other, and 10,000 at once: 20 million records (164 MB) each. */
 static void test_memory_of_threads(void **state)
 {
 	for (int at_once = 0; at_once < 2; at_once++) {
@@ -195,14 +195,14 @@ static void test_memory_of_threads(void **state)
 		sample_begin(&s, SANITIZED ? 500 : 10000, 25, 1u << 30);
 		if (!at_once)
 			for (uint32_t t = 0; t < s.threads.n; t++)
-				s.threads.at[t].tsc += (uint64_t)t * 4096 * 30;
+				s.threads.at[t].tsc += (uint64_t)t * 2048 * 30;
 		for (uint32_t t = 0; t < s.threads.n; t++)
 			write_long(&s, t, 1);
 		r = finish_and_open(&s);
 		kb = merge_memory_kb(r, &events);
-		assert_int_equal(events, 4096 * s.threads.n);
+		assert_int_equal(events, 2048 * s.threads.n);
 		if (!SANITIZED)
-			assert_in_range(kb, 0, at_once ? 100 * 1024 : 16 * 1024);
+			assert_in_range(kb, 0, at_once ? 90 * 1024 : 16 * 1024);
 		store_close(r);
 		sample_free(&s);
 	}
