@@ -369,6 +369,42 @@ static void go_program_of(const char *mode)
 	sym_close(m);
 }
 
+static void go_table_of(int version, bool pie)
+{
+	struct sym_module *m;
+	struct output o;
+	uint64_t at[2];
+	size_t n = 0;
+
+	run("as -defsym GO=%d go_tables.s -o go.o && ld %s -e f go.o -o go && strip -o go.stripped go",
+	    version, pie ? "-pie" : "");
+	o = output_of("nm go | sed -n 's/^\\([0-9a-f]*\\) [Tt] [fg]$/\\1/p'");
+	while (next_line(&o))
+		at[n++] = strtoull(o.line, NULL, 16);
+	assert_int_equal(n, 2);
+	m = open_module("go.stripped");
+	assert_int_equal(m->language, SYM_LANG_GO);
+	assert_int_equal(m->functions.n, 2);
+	assert_int_equal(m->functions.at[0].vaddr, at[0] < at[1] ? at[0] : at[1]);
+	assert_int_equal(m->functions.at[1].vaddr, at[0] < at[1] ? at[1] : at[0]);
+	assert_string_equal(sym_name(m, &m->functions.at[0]), "f");
+	assert_string_equal(sym_name(m, &m->functions.at[1]), "main.g");
+	assert_int_equal(m->functions.at[1].size, 2);
+	sym_close(m);
+}
+
+/* Layouts of other Go releases than Debian's. */
+static void go_tables(void **state)
+{
+	static const int versions[] = { 2, 16, 18 };
+
+	copy_fixture("go_tables.s");
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		go_table_of(versions[i], false);
+		go_table_of(versions[i], true);
+	}
+}
+
 static void go_program(void **state)
 {
 	copy_fixture("hello.go");
@@ -422,6 +458,7 @@ int main(void)
 		cmocka_unit_test(cxx_program),	 cmocka_unit_test(libc_and_its_debug_file),
 		cmocka_unit_test(debian_frames), cmocka_unit_test(debian_exports),
 		cmocka_unit_test(cold_parts),	 cmocka_unit_test(plt_entries),
+		cmocka_unit_test(go_tables),
 		cmocka_unit_test(go_program),	 cmocka_unit_test(odd_entries),
 		cmocka_unit_test(aliases),
 	};
