@@ -1,0 +1,273 @@
+/* Calls out of records: tail calls, repair after longjmp and exceptions, recursion, lost
+ * records. Shown as the graph's text, which says what began, what ended and at what depth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+#include "model/option.h"
+#include "report/graph.h"
+
+struct expectation {
+	const char *what, *events, *text;
+	struct calls_counts counts;
+};
+
+static const struct expectation bare[] = {
+	{ "calls nest, leaves are one line",
+	  "main{ f{ }main.f g{ h{ }g.h }main.g }",
+	  "main() {\n  f();\n  g() {\n    h();\n  }\n}\n", { 0 } },
+	{ "recursion",
+	  "f{ f{ f{ }f.f }f.f }",
+	  "f() {\n  f() {\n    f();\n  }\n}\n", { 0 } },
+	{ "a tail call nests and shares the exit",
+	  "main{ f{ g~ }main.f h{ }main.h }",
+	  "main() {\n  f() {\n    g();\n  }\n  h();\n}\n", { 0 } },
+	{ "a tail call that calls",
+	  "main{ f{ g~ h{ }g.h }main.f }",
+	  "main() {\n  f() {\n    g() {\n      h();\n    }\n  }\n}\n", { 0 } },
+	{ "a chain of tail calls",
+	  "main{ f{ g~ h~ }main.f }",
+	  "main() {\n  f() {\n    g() {\n      h();\n    }\n  }\n}\n", { 0 } },
+	{ "a loop to its own entry is no call",
+	  "main{ f{ f~ f~ f~ }main.f }",
+	  "main() {\n  f();\n}\n", { 0 } },
+	{ "a tail call with nothing below",
+	  "f~ g{ }f.g }",
+	  "f() {\n  g();\n}\n", { 0 } },
+	{ "entry only",
+	  "main{ setjmp. f{ fork. }main.f }",
+	  "main() {\n  setjmp();\n  f() {\n    fork();\n  }\n}\n", { 0 } },
+	{ "longjmp over three calls, seen at the exit of the one that set it",
+	  "main{ try{ a{ b{ c{ }main.try d{ }main.d }",
+	  "main() {\n  try() {\n    a() {\n      b() {\n        c() {\n        } /* c unwound */\n"
+	  "      } /* b unwound */\n    } /* a unwound */\n  }\n  d();\n}\n", { .unwound = 3 } },
+	{ "longjmp to main, which calls on: the next exit at a site that is known",
+	  "main{ d{ }main.d a{ b{ d{ }main.d }",
+	  "main() {\n  d();\n  a() {\n    b() {\n      d();\n    } /* b unwound */\n  } /* a unwound */\n}\n",
+	  { .unwound = 2 } },
+	{ "unwinding over tail calls",
+	  "main{ try{ a{ t~ b{ }main.try }",
+	  "main() {\n  try() {\n    a() {\n      t() {\n        b() {\n        } /* b unwound */\n"
+	  "      } /* t unwound */\n    } /* a unwound */\n  }\n}\n", { .unwound = 3 } },
+	{ "the function that caught had tail-called",
+	  "main{ try{ t~ a{ }main.try }",
+	  "main() {\n  try() {\n    t() {\n      a() {\n      } /* a unwound */\n    }\n  }\n}\n",
+	  { .unwound = 1 } },
+	{ "unwind records say it themselves",
+	  "main{ a{ b{ *2 c{ }main.c }",
+	  "main() {\n  a() {\n    b() {\n    } /* b unwound */\n  } /* a unwound */\n  c();\n}\n",
+	  { .unwound = 2 } },
+	{ "more unwound than there is",
+	  "f{ *9 g{ }",
+	  "f() {\n} /* f unwound */\ng();\n", { .unwound = 1 } },
+	{ "a callback from a library that is not traced",
+	  "main{ sort{ cmp{ }libc.cmp cmp{ }libc.cmp }main.sort }",
+	  "main() {\n  sort() {\n    cmp();\n    cmp();\n  }\n}\n", { 0 } },
+	{ "exits without entries",
+	  "} }a.b f{ }",
+	  "f();\n", { .orphans = 2 } },
+	{ "an exit whose entry is missing does not end its caller",
+	  "main{ f{ }f.g }main.f }",
+	  "main() {\n  f();\n}\n", { .orphans = 1 } },
+	{ "open at the end: no closing brace",
+	  "main{ f{ g{ }f.g",
+	  "main() {\n  f() {\n    g();\n", { 0 } },
+	{ "lost records are told; what was open goes on",
+	  "main{ f{ ?12 }main.f }",
+	  "main() {\n  f() {\nCPU:0 [LOST 12 EVENTS]\n  }\n}\n", { .lost = 12 } },
+	{ "an exit that was lost: found when the caller's comes",
+	  "main{ f{ g{ ?2 }main.f h{ }main.h }",
+	  "main() {\n  f() {\n    g() {\nCPU:0 [LOST 2 EVENTS]\n    } /* g unwound */\n  }\n  h();\n}\n",
+	  { .unwound = 1, .lost = 2 } },
+	{ "an entry that was lost: the site is known to call another function",
+	  "main{ h{ }main.h f{ ?3 }main.h }main.f }",
+	  "main() {\n  h();\n  f() {\nCPU:0 [LOST 3 EVENTS]\n  }\n}\n", { .orphans = 1, .lost = 3 } },
+	{ "threads have stacks of their own",
+	  "f{ #1 %1 a{ #0 %0 g{ #1 %1 b{ }a.b #0 %0 }f.g #1 %1 } #0 %0 }",
+	  "f() {\na() {\n  g();\n  b();\n}\n}\n", { 0 } },
+	{ "a leaf that another thread of the CPU interrupts is none",
+	  "f{ #1 g{ } #0 }",
+	  "f() {\n ------------------------------------------\n 0)     x-1000     =>     x-1001    \n"
+	  " ------------------------------------------\n\ng();\n"
+	  " ------------------------------------------\n 0)     x-1001     =>     x-1000    \n"
+	  " ------------------------------------------\n\n} /* f */\n", { 0 } },
+	{ "a leaf that another CPU's thread overlaps is one",
+	  "f{ #1 %1 g{ #0 %0 } #1 %1 }",
+	  "f();\ng();\n", { 0 } },
+	{ "a call that ends on another CPU is no leaf, and gets its name",
+	  "f{ %1 }",
+	  "f() {\n} /* f */\n", { 0 } },
+};
+
+static const struct expectation timed[] = {
+	{ "durations of tail calls and unwound calls",
+	  "main{ f{ g~ }main.f try{ a{ +250 }main.try }",
+	  " 0)               |  main() {\n"
+	  " 0)               |    f() {\n"
+	  " 0)   1.000 us    |      g();\n"
+	  " 0)   2.000 us    |    }\n"
+	  " 0)               |    try() {\n"
+	  " 0)               |      a() {\n"
+	  " 0)   1.250 us    |      } /* a unwound */\n"
+	  " 0)   2.250 us    |    }\n"
+	  " 0)   7.250 us    |  }\n", { .unwound = 1 } },
+	{ "entry only has no duration",
+	  "setjmp.",
+	  " 0)               |  setjmp();\n", { 0 } },
+};
+
+static char *graph_text(const char *events, uint64_t options, bool flush_always, struct calls_counts *counts)
+{
+	struct fixture *f = fixture_new();
+	struct text text = { 0 };
+	struct out out;
+	struct graph *g;
+
+	fixture_parse(f, events);
+	out_init(&out, text_flush, &text);
+	g = graph_new(f->info, options, &out);
+	for (size_t i = 0; i < f->events.n; i++) {
+		graph_event(g, &f->events.at[i]);
+		if (flush_always)
+			graph_flush(g);
+	}
+	graph_flush(g);
+	*counts = graph_counts(g);
+	assert_int_equal(out_flush(&out), 0);
+	graph_free(g);
+	out_free(&out);
+	fixture_free(f);
+	text_end(&text);
+	return text.bytes.at;
+}
+
+static void expect(const struct expectation *e, uint64_t options)
+{
+	struct calls_counts counts;
+	char *got = graph_text(e->events, options, false, &counts);
+
+	if (strcmp(got, e->text))
+		printf("%s:\n%s\n", e->what, e->events);
+	assert_string_equal(got, e->text);
+	assert_int_equal(counts.unwound, e->counts.unwound);
+	assert_int_equal(counts.orphans, e->counts.orphans);
+	assert_int_equal(counts.lost, e->counts.lost);
+	free(got);
+}
+
+static void test_shapes(void **state)
+{
+	uint64_t options = trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
+
+	for (size_t i = 0; i < sizeof(bare) / sizeof(bare[0]); i++)
+		expect(&bare[i], options);
+}
+
+static void test_durations(void **state)
+{
+	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
+		expect(&timed[i], trace_options_default());
+}
+
+/* Over a threshold, not at it. */
+static void test_marks(void **state)
+{
+	static const struct { uint64_t ns; char mark; } cases[] = {
+		{ 10000, ' ' }, { 10001, '+' }, { 100000, '+' }, { 100001, '!' }, { 1000000, '!' },
+		{ 1000001, '#' }, { 10000000, '#' }, { 10000001, '*' }, { 100000000, '*' },
+		{ 100000001, '@' }, { 1000000000, '@' }, { 1000000001, '$' }, { UINT64_MAX, '$' },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(format_mark(cases[i].ns), cases[i].mark);
+}
+
+/* A live reader that has nothing more to read shows what it has. */
+static void test_flush(void **state)
+{
+	uint64_t options = trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
+	struct calls_counts counts;
+	char *got = graph_text("main{ f{ }main.f }", options, true, &counts);
+
+	assert_string_equal(got, "main() {\n  f() {\n  }\n}\n");
+	free(got);
+}
+
+/* An entry waits for its end behind at most GRAPH_WINDOW steps of other CPUs. */
+static void test_window(void **state)
+{
+	for (int fits = 0; fits < 2; fits++) {
+		struct fixture *f = fixture_new();
+		uint32_t fn = fixture_function(f, "f", 1), a = fixture_thread(f, "a", 1), b = fixture_thread(f, "b", 2);
+		size_t others = (GRAPH_WINDOW - (fits ? 2 : 0)) / 2;
+		struct event e = { .tsc = 1, .fn = fn, .thread = a, .kind = EVENT_ENTRY };
+		struct text text = { 0 };
+		struct out out;
+		struct graph *g;
+
+		out_init(&out, text_flush, &text);
+		g = graph_new(f->info, trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO), &out);
+		graph_event(g, &e);
+		for (size_t i = 0; i < 2 * others; i++) {
+			struct event o = { .tsc = 2 + i, .fn = fn, .thread = b, .cpu = 1,
+					   .kind = i % 2 ? EVENT_EXIT : EVENT_ENTRY };
+
+			graph_event(g, &o);
+		}
+		e.kind = EVENT_EXIT;
+		graph_event(g, &e);
+		graph_flush(g);
+		out_flush(&out);
+		assert_int_equal(strncmp(text_end(&text), fits ? "f();\n" : "f() {\n", 5), 0);
+		assert_int_equal(text.bytes.n, 5 * others + (fits ? 5 : 6 + 2));
+		graph_free(g);
+		out_free(&out);
+		vec_free(&text.bytes);
+		fixture_free(f);
+	}
+}
+
+static void count_step(void *arg, const struct call_step *s)
+{
+	*(uint64_t *)arg += s->kind == CALL_LEAVE;
+}
+
+/* The stack has an end; what lies beyond is counted, so that exits still fit. */
+static void test_deep(void **state)
+{
+	struct fixture *f = fixture_new();
+	uint32_t fn = fixture_function(f, "f", 1), thread = fixture_thread(f, "a", 1);
+	struct calls calls;
+	struct sites sites;
+	struct event e = { .tsc = 1, .fn = fn, .thread = thread, .kind = EVENT_ENTRY };
+	uint64_t left = 0;
+
+	sites_init(&sites, f->info);
+	calls_init(&calls, f->info, sites_map(&sites, 0), 0);
+	for (size_t i = 0; i < CALLS_DEPTH_MAX + 10; i++)
+		calls_feed(&calls, &e, count_step, &left);
+	assert_int_equal(calls.n, CALLS_DEPTH_MAX);
+	e.kind = EVENT_EXIT;
+	for (size_t i = 0; i < CALLS_DEPTH_MAX + 10; i++)
+		calls_feed(&calls, &e, count_step, &left);
+	assert_int_equal(calls.n, 0);
+	assert_int_equal(calls.counts.orphans, 0);
+	assert_int_equal(left, CALLS_DEPTH_MAX);
+	calls_free(&calls);
+	sites_free(&sites);
+	fixture_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shapes), cmocka_unit_test(test_durations), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_flush), cmocka_unit_test(test_window), cmocka_unit_test(test_deep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,464 @@
+/* `report` against a slow and obvious count over random traces, alike with any number of
+ * workers; its JSON read back by Python. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+#include "report/histogram.h"
+#include "report/summary.h"
+
+/* --- threads' events in memory ---------------------------------------------------------- */
+
+typedef VEC(struct event) events;
+
+struct memory {
+	struct trace_info *info;
+	VEC(events) threads;
+	size_t fail_at; /* events of a thread after which reading fails; 0 = never */
+};
+
+struct memory_cursor { const struct memory *m; const events *e; size_t at; };
+
+static void *memory_open(void *of, uint32_t thread)
+{
+	struct memory *m = of;
+	struct memory_cursor *c;
+
+	if (!m->threads.at[thread].n)
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	*c = (struct memory_cursor){ m, &m->threads.at[thread], 0 };
+	return c;
+}
+
+static int memory_next(void *cursor, struct event *out, size_t n, struct err *err)
+{
+	struct memory_cursor *c = cursor;
+	size_t left = c->e->n - c->at, take = left < n ? left : n;
+
+	if (c->m->fail_at && c->at >= c->m->fail_at)
+		return err_set(err, EIO, "the disk is gone");
+	take = take > 700 ? 700 : take; /* batches that are not full occur */
+	memcpy(out, c->e->at + c->at, take * sizeof(*out));
+	c->at += take;
+	return (int)take;
+}
+
+static struct summary_input input_of(struct memory *m)
+{
+	return (struct summary_input){ m->info, m, memory_open, memory_next, free };
+}
+
+/* --- random traces ----------------------------------------------------------------------- */
+
+#define FUNCTIONS 12
+#define HZ 2900000000u
+
+static uint64_t seed;
+
+static uint64_t any(uint64_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed % below;
+}
+
+/* Two images of one program, the second with its functions' ids shifted. */
+static struct trace_info *info_new(unsigned threads)
+{
+	struct fixture *f = fixture_new();
+	struct trace_info *info = f->info;
+	struct trace_module *m;
+
+	for (unsigned i = 0; i < FUNCTIONS; i++) {
+		char name[16];
+
+		fixture_function(f, name, (size_t)snprintf(name, sizeof(name), "f%u", i));
+	}
+	for (uint32_t site = 0; site < FUNCTIONS * FUNCTIONS; site++)
+		assert_int_equal(fixture_site(f, site / FUNCTIONS, site % FUNCTIONS), site + 1);
+	*vec_add(&info->images) = (struct trace_image){ .pid = 2 };
+	for (size_t i = 0; i < info->images.at[0].sites.n; i++)
+		*vec_add(&info->images.at[1].sites) = info->images.at[0].sites.at[i];
+	m = vec_add(&info->modules);
+	*m = info->modules.at[0];
+	m->image = 1;
+	m->first_id = 100;
+	m->path = mem_strdup(m->path);
+	m->name = mem_strdup(m->name);
+	memset(&m->functions, 0, sizeof(m->functions));
+	memset(&m->strings, 0, sizeof(m->strings));
+	for (size_t i = 0; i < info->modules.at[0].functions.n; i++)
+		*vec_add(&m->functions) = info->modules.at[0].functions.at[i];
+	for (size_t i = 0; i < info->modules.at[0].strings.n; i++)
+		*vec_add(&m->strings) = info->modules.at[0].strings.at[i];
+	for (unsigned i = 0; i < threads; i++)
+		*vec_add(&info->threads) = (struct trace_thread){ .tid = i, .image = i % 2 };
+	info->clock.hz = HZ;
+	f->info = NULL;
+	fixture_free(f);
+	return info;
+}
+
+/* A walk up and down a call tree, with recursion and tail calls; it may stop inside calls. */
+static void make_thread(events *e, uint32_t thread, uint32_t shift, size_t n)
+{
+	uint32_t stack[64] = { 0 };
+	bool tail[64] = { false };
+	unsigned depth = 0;
+	uint64_t tsc = 1000 + any(1000);
+
+	for (size_t i = 0; i < n; i++) {
+		struct event o = { .thread = thread };
+		bool down = !depth || (depth < 60 && any(100) < 50);
+
+		tsc += any(4) ? any(300) : any(1 << any(24));
+		o.tsc = tsc;
+		if (down) {
+			o.fn = (uint32_t)(any(3) ? any(FUNCTIONS) : stack[depth ? depth - 1 : 0] % FUNCTIONS);
+			tail[depth] = depth && any(8) == 0 && o.fn != stack[depth - 1];
+			stack[depth] = o.fn;
+			o.kind = tail[depth++] ? EVENT_TAIL : EVENT_ENTRY;
+			if (any(10) == 0) {
+				o.kind = EVENT_ENTRY_ONLY;
+				depth--;
+			}
+			o.fn += shift;
+		} else {
+			o.kind = EVENT_EXIT;
+			while (tail[--depth])
+				;
+			o.site = depth ? stack[depth - 1] * FUNCTIONS + stack[depth] + 1 : 0;
+		}
+		*vec_add(e) = o;
+	}
+}
+
+static struct memory *memory_new(unsigned threads, size_t n)
+{
+	struct memory *m = mem_zalloc(sizeof(*m));
+
+	m->info = info_new(threads);
+	for (unsigned i = 0; i < threads; i++) {
+		*vec_add(&m->threads) = (events){ 0 };
+		make_thread(&m->threads.at[i], i, i % 2 ? 100 : 0, any(3) ? n : any(n + 1));
+		m->info->threads.at[i].records = m->threads.at[i].n;
+	}
+	return m;
+}
+
+static void memory_free(struct memory *m)
+{
+	for (size_t i = 0; i < m->threads.n; i++)
+		vec_free(&m->threads.at[i]);
+	vec_free(&m->threads);
+	trace_info_free(m->info);
+	free(m);
+}
+
+/* --- the slow count ---------------------------------------------------------------------- */
+
+struct span { uint64_t from, to; uint32_t thread; };
+struct count {
+	uint64_t calls, self, sum;
+	VEC(struct span) spans;
+};
+struct open { uint32_t fn; uint64_t from, inside; bool tail; };
+
+static void close_call(struct count *counts, struct open *stack, unsigned *depth, uint64_t to, uint32_t thread)
+{
+	struct open *o = &stack[--*depth];
+	struct count *c = &counts[o->fn % 100];
+
+	c->calls++;
+	c->self += to - o->from - o->inside;
+	c->sum += to - o->from;
+	*vec_add(&c->spans) = (struct span){ o->from, to, thread };
+	if (*depth)
+		stack[*depth - 1].inside += to - o->from;
+}
+
+static void count_thread(struct count *counts, const events *e, uint32_t thread)
+{
+	struct open stack[64];
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < e->n; i++) {
+		const struct event *o = &e->at[i];
+		bool tail = true;
+
+		if (o->kind == EVENT_ENTRY_ONLY)
+			counts[o->fn % 100].calls++;
+		if (o->kind == EVENT_ENTRY || o->kind == EVENT_TAIL)
+			stack[depth++] = (struct open){ o->fn, o->tsc, 0, o->kind == EVENT_TAIL };
+		while (o->kind == EVENT_EXIT && tail) {
+			tail = stack[depth - 1].tail;
+			close_call(counts, stack, &depth, o->tsc, thread);
+		}
+	}
+	while (depth)
+		close_call(counts, stack, &depth, e->at[e->n - 1].tsc, thread);
+}
+
+/* Time in which at least one of the spans runs, thread by thread. */
+static uint64_t covered(const struct span *s, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool inner = false;
+
+		for (size_t j = 0; j < n && !inner; j++)
+			inner = s[j].thread == s[i].thread && j != i && s[j].from <= s[i].from &&
+				s[j].to >= s[i].to && (s[j].to - s[j].from > s[i].to - s[i].from || j > i);
+		sum += inner ? 0 : s[i].to - s[i].from;
+	}
+	return sum;
+}
+
+static int shorter(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return x->to - x->from < y->to - y->from ? -1 : x->to - x->from > y->to - y->from;
+}
+
+static uint64_t ns(uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * 1000000000 / HZ);
+}
+
+static void assert_within_1_percent(uint64_t got, uint64_t ticks)
+{
+	double want = (double)ticks * 1e9 / HZ;
+
+	assert_true(fabs((double)got - want) <= want / 100 + 1);
+}
+
+static void check_row(const struct summary_row *r, struct count *c)
+{
+	size_t n = c->spans.n;
+
+	assert_int_equal(r->value[SUMMARY_CALLS], c->calls);
+	assert_int_equal(r->value[SUMMARY_SELF], ns(c->self));
+	assert_int_equal(r->value[SUMMARY_TOTAL], ns(covered(c->spans.at, n)));
+	if (!n)
+		return;
+	qsort(c->spans.at, n, sizeof(*c->spans.at), shorter);
+#define TICKS(i) (c->spans.at[i].to - c->spans.at[i].from)
+	assert_int_equal(r->value[SUMMARY_MEAN], ns(c->sum / n));
+	assert_int_equal(r->value[SUMMARY_MIN], ns(TICKS(0)));
+	assert_int_equal(r->value[SUMMARY_MAX], ns(TICKS(n - 1)));
+	assert_within_1_percent(r->value[SUMMARY_P50], TICKS((n * 50 + 99) / 100 - 1));
+	assert_within_1_percent(r->value[SUMMARY_P99], TICKS((n * 99 + 99) / 100 - 1));
+#undef TICKS
+}
+
+static void test_against_slow_count(void **state)
+{
+	for (unsigned round = 1; round <= 60; round++) {
+		struct count counts[100] = { 0 };
+		struct summary_input in;
+		struct memory *m;
+		struct summary s;
+		size_t rows = 0;
+
+		seed = round * UINT64_C(0x9E3779B97F4A7C15);
+		m = memory_new(1 + (unsigned)any(9), 1 + any(1500));
+		in = input_of(m);
+		for (uint32_t i = 0; i < m->threads.n; i++)
+			if (m->threads.at[i].n)
+				count_thread(counts, &m->threads.at[i], i);
+		assert_int_equal(summary_make(&in, 0, &s, NULL), 0);
+		for (size_t i = 0; i < s.rows.n; i++)
+			check_row(&s.rows.at[i], &counts[atoi(s.rows.at[i].name + 1)]);
+		for (size_t i = 0; i < FUNCTIONS; i++) {
+			rows += counts[i].calls > 0;
+			vec_free(&counts[i].spans);
+		}
+		assert_int_equal(s.rows.n, rows);
+		summary_free(&s);
+		memory_free(m);
+	}
+}
+
+static char *json_of(struct memory *m, unsigned workers)
+{
+	struct summary_input in = input_of(m);
+	struct text text = { 0 };
+	struct summary s;
+	struct out out;
+
+	out_init(&out, text_flush, &text);
+	assert_int_equal(summary_make(&in, workers, &s, NULL), 0);
+	summary_sort(&s, SUMMARY_TOTAL, false);
+	summary_print_json(&s, 0, &out);
+	assert_int_equal(out_flush(&out), 0);
+	summary_free(&s);
+	out_free(&out);
+	text_end(&text);
+	return text.bytes.at;
+}
+
+static void test_any_number_of_workers(void **state)
+{
+	seed = 42;
+	for (unsigned threads = 1; threads <= 40; threads += 13) {
+		struct memory *m = memory_new(threads, 20000);
+		char *one = json_of(m, 1);
+
+		assert_true(strlen(one) > 500);
+		for (unsigned workers = 2; workers < 9; workers += 3) {
+			char *many = json_of(m, workers);
+
+			assert_string_equal(one, many);
+			free(many);
+		}
+		free(one);
+		memory_free(m);
+	}
+}
+
+/* With tracing_thresh calls come as spans, at their ends: the same rows must come out. */
+static void test_spans(void **state)
+{
+	static const struct event spans[] = {
+		/* f0 { f1 { f0 {} } f2 {} }  f1 {} */
+		{ .begin = 300, .tsc = 400, .fn = 0, .kind = EVENT_SPAN },
+		{ .begin = 200, .tsc = 500, .fn = 1, .kind = EVENT_SPAN },
+		{ .begin = 600, .tsc = 700, .fn = 2, .kind = EVENT_SPAN },
+		{ .begin = 100, .tsc = 900, .fn = 0, .kind = EVENT_SPAN },
+		{ .begin = 1000, .tsc = 1010, .fn = 1, .kind = EVENT_SPAN },
+	};
+	static const struct { uint64_t calls, total, self; } want[] = { { 2, 800, 500 }, { 2, 310, 210 }, { 1, 100, 100 } };
+	struct memory *m = memory_new(1, 1);
+	struct summary_input in = input_of(m);
+	struct summary s;
+
+	m->info->clock.hz = 1000000000;
+	m->threads.at[0].n = 0;
+	for (size_t i = 0; i < 5; i++)
+		*vec_add(&m->threads.at[0]) = spans[i];
+	assert_int_equal(summary_make(&in, 1, &s, NULL), 0);
+	summary_sort(&s, SUMMARY_NAME, false);
+	assert_int_equal(s.rows.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(s.rows.at[i].value[SUMMARY_CALLS], want[i].calls);
+		assert_int_equal(s.rows.at[i].value[SUMMARY_TOTAL], want[i].total);
+		assert_int_equal(s.rows.at[i].value[SUMMARY_SELF], want[i].self);
+	}
+	summary_free(&s);
+	memory_free(m);
+}
+
+static void test_error(void **state)
+{
+	for (unsigned workers = 1; workers < 4; workers++) {
+		struct memory *m;
+		struct summary_input in;
+		struct summary s;
+		struct err err = { 0 };
+
+		seed = 7;
+		m = memory_new(1, 20000); /* with two workers or more it is decoded beside */
+		m->fail_at = m->threads.at[0].n / 2;
+		in = input_of(m);
+		assert_true(m->fail_at > 1000);
+		assert_int_equal(summary_make(&in, workers, &s, &err), -EIO);
+		assert_string_equal(err.text, "the disk is gone");
+		assert_int_equal(s.rows.n, 0);
+		summary_free(&s);
+		memory_free(m);
+	}
+}
+
+static void test_histogram_error(void **state)
+{
+	for (uint64_t v = 1; v < UINT64_MAX / 3; v += v / 37 + 1) {
+		struct histogram h = { 0 };
+		uint64_t got;
+
+		histogram_add(&h, v);
+		got = histogram_percentile(&h, 1, 50);
+		assert_true(fabs((double)got - (double)v) <= (double)v / 128);
+		histogram_free(&h);
+	}
+}
+
+static void test_order(void **state)
+{
+	struct memory *m;
+	struct summary_input in;
+	struct summary s;
+
+	seed = 99;
+	m = memory_new(4, 3000);
+	in = input_of(m);
+	assert_int_equal(summary_make(&in, 0, &s, NULL), 0);
+	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++) {
+		assert_int_equal(summary_column_find(summary_column_words[c]), c);
+		for (int reverse = 0; reverse < 2; reverse++) {
+			summary_sort(&s, c, reverse);
+			for (size_t i = 1; i < s.rows.n; i++) {
+				uint64_t a = s.rows.at[i - 1].value[c], b = s.rows.at[i].value[c];
+
+				assert_true(reverse ? a <= b : a >= b);
+			}
+		}
+	}
+	assert_int_equal(summary_column_find("totals"), SUMMARY_COLUMNS_N);
+	summary_free(&s);
+	memory_free(m);
+}
+
+/* Python's json reads every line, finds exactly our keys, and the names survive. */
+static void test_json(void **state)
+{
+	static const char check[] =
+		"import json,sys\n"
+		"head,*rows=[json.loads(l) for l in sys.stdin]\n"
+		"assert head=={'schema':'brace-report','version':1},head\n"
+		"keys=['name','module','calls','total_ns','self_ns','min_ns','mean_ns','p50_ns','p99_ns','max_ns']\n"
+		"assert all(list(r)==keys for r in rows)\n"
+		"assert [r['name'] for r in rows]==['q\"b\\\\n\\n\\x01','\\u00e9\\u20ac\\U0001F600','\\ufffdx\\ufffd\\ufffd'],"
+		"[r['name'] for r in rows]\n"
+		"assert rows[0]['calls']==18446744073709551615 and rows[0]['module']=='m'\n";
+	struct summary s = { 0 };
+	static char *const names[] = { "q\"b\\n\n\x01", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xffx\xed\xa0" };
+	struct text text = { 0 };
+	struct out out;
+	FILE *python;
+
+	for (size_t i = 0; i < 3; i++)
+		*vec_add(&s.rows) = (struct summary_row){ .name = names[i], .module = "m",
+							  .value = { [SUMMARY_CALLS] = UINT64_MAX } };
+	out_init(&out, text_flush, &text);
+	summary_print_json(&s, 0, &out);
+	out_flush(&out);
+	setenv("CHECK", check, 1);
+	python = popen("/usr/bin/python3.11 -c 'import os; exec(os.environ[\"CHECK\"])'", "w");
+	assert_non_null(python);
+	fwrite(text.bytes.at, 1, text.bytes.n, python);
+	assert_int_equal(pclose(python), 0);
+	out_free(&out);
+	vec_free(&text.bytes);
+	vec_free(&s.rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_against_slow_count), cmocka_unit_test(test_any_number_of_workers),
+		cmocka_unit_test(test_spans), cmocka_unit_test(test_error), cmocka_unit_test(test_histogram_error),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
