@@ -33,7 +33,7 @@ check: deps-test
 
 bench: deps-bench
 	@$(MAKE) --no-print-directory all
-	@tools/bench $(BUILD)
+	@bench/run --brace $(BUILD)/brace
 
 fuzz: deps-test
 	@tools/fuzz $(FUZZ_SECONDS)

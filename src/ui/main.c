@@ -4,7 +4,7 @@
 
 #include "ui/commands.h"
 #include "ui/help.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 #include "ui/say.h"
 
 static int print_help(const struct command *c)

@@ -1,13 +1,13 @@
 /* brace graph: run a program and print its graph while it runs. */
 #include "ui/commands.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 #include "ui/printer.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/traced.h"
 
 struct live {
-	struct output output;
+	struct screen output;
 	struct printer printer;
 	struct attendant attendant;
 	struct session *session;
@@ -45,7 +45,7 @@ static int print_all(struct live *l, struct err *err)
 	printer_open(&l->printer, source->info, l->options, &l->output.text);
 	attendant_begin(&l->attendant, l->session, print_waiting, l);
 	while ((r = source->ops->next(source, &e, err)) > 0) {
-		if (!output_is_done(&l->output)) {
+		if (!screen_is_done(&l->output)) {
 			print_event(l, &e);
 		} else if (!stopped) {
 			session_stop(l->session);
@@ -60,8 +60,8 @@ static int print_all(struct live *l, struct err *err)
 static int open_output(struct live *l, const struct invocation *inv)
 {
 	if (inv->output)
-		return output_open_file(&l->output, inv->output);
-	output_open(&l->output, inv, OUTPUT_PLAIN);
+		return screen_open_file(&l->output, inv->output);
+	screen_open(&l->output, inv, SCREEN_PLAIN);
 	return 0;
 }
 
@@ -76,12 +76,12 @@ int cmd_graph(struct invocation *inv)
 		return status;
 	status = traced_start(inv, NULL, &l.session);
 	if (status)
-		return output_close(&l.output, status);
+		return screen_close(&l.output, status);
 	l.options = inv->settings.options;
 	e = print_all(&l, &err);
 	session_result(l.session, &result);
 	session_free(l.session);
-	status = output_close(&l.output, 0);
+	status = screen_close(&l.output, 0);
 	if (e)
 		return say_error(&err);
 	if (!inv->quiet)

@@ -1,13 +1,13 @@
 #include "ui/commands.h"
 #include "ui/help.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 #include "ui/say.h"
 
 /* `brace help COMMAND`, and --help of every command, which comes here with inv->help set. */
 int cmd_help(struct invocation *inv)
 {
 	const struct command *c = inv->help ? inv->command : NULL;
-	struct output o;
+	struct screen o;
 
 	if (!inv->help && inv->n_operands) {
 		c = command_find(inv->operands[0]);
@@ -17,10 +17,10 @@ int cmd_help(struct invocation *inv)
 			return EXIT_BRACE;
 		}
 	}
-	output_open(&o, inv, OUTPUT_PLAIN);
+	screen_open(&o, inv, SCREEN_PLAIN);
 	if (c)
 		help_command(&o.text, c);
 	else
 		help_all(&o.text);
-	return output_close(&o, 0);
+	return screen_close(&o, 0);
 }

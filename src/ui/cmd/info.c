@@ -5,7 +5,7 @@
 
 #include "ui/commands.h"
 #include "ui/json.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 #include "ui/trace_file.h"
 
 static const char *build_id(const struct trace_module *m, char *buf)
@@ -152,14 +152,14 @@ int cmd_info(struct invocation *inv)
 {
 	struct store_reader *reader;
 	const struct trace_info *info;
-	struct output o;
+	struct screen o;
 	int status = trace_file_open(inv, &reader);
 
 	if (status)
 		return status;
 	info = store_info(reader);
-	output_open(&o, inv, OUTPUT_PAGER);
+	screen_open(&o, inv, SCREEN_PAGED);
 	(inv->json ? print_json : print_text)(&o.text, info, info->total.bytes);
 	store_close(reader);
-	return output_close(&o, 0);
+	return screen_close(&o, 0);
 }

@@ -6,7 +6,7 @@
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "ui/json.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 
@@ -46,14 +46,14 @@ static void print_json(struct out *o, const struct hook_list_row *r)
 		   r->entry_only ? "true" : "false", r->kind, r->reason);
 }
 
-static void print_rows(const struct invocation *inv, const struct hook_list *l, struct output *o)
+static void print_rows(const struct invocation *inv, const struct hook_list *l, struct screen *o)
 {
 	void (*print)(struct out *, const struct hook_list_row *) =
 		inv->json ? print_json : inv->why ? print_why : print_name;
 
 	if (inv->json)
 		out_str(&o->text, "{\"schema\":\"brace-list\",\"version\":1}\n");
-	for (size_t i = 0; i < l->rows.n && !output_is_done(o); i++)
+	for (size_t i = 0; i < l->rows.n && !screen_is_done(o); i++)
 		print(&o->text, &l->rows.at[i]);
 }
 
@@ -64,12 +64,12 @@ static bool selected(const char *name, void *globs)
 
 static int print_list(const struct invocation *inv, const struct hook_list *l)
 {
-	struct output o;
+	struct screen o;
 	int status;
 
-	output_open(&o, inv, OUTPUT_PAGER);
+	screen_open(&o, inv, SCREEN_PAGED);
 	print_rows(inv, l, &o);
-	status = output_close(&o, 0);
+	status = screen_close(&o, 0);
 	if (inv->why && !inv->json && l->rows.n)
 		summary_hooks(l->by_kind, l->by_reason);
 	return status;

@@ -1,18 +1,18 @@
 /* brace replay: the graph of a trace file. */
 #include "ui/commands.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 #include "ui/printer.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
-static int print_all(struct source *source, uint64_t options, struct output *o, struct err *err)
+static int print_all(struct source *source, uint64_t options, struct screen *o, struct err *err)
 {
 	struct printer printer;
 	struct event e;
 	int r = 0;
 
 	printer_open(&printer, source->info, options, &o->text);
-	while (!output_is_done(o) && (r = source->ops->next(source, &e, err)) > 0)
+	while (!screen_is_done(o) && (r = source->ops->next(source, &e, err)) > 0)
 		printer_event(&printer, &e);
 	printer_close(&printer);
 	return r < 0 ? r : 0;
@@ -22,7 +22,7 @@ int cmd_replay(struct invocation *inv)
 {
 	struct store_reader *reader;
 	struct source *source;
-	struct output o;
+	struct screen o;
 	struct err err;
 	int status, e;
 
@@ -31,11 +31,11 @@ int cmd_replay(struct invocation *inv)
 	status = trace_file_open(inv, &reader);
 	if (status)
 		return status;
-	output_open(&o, inv, OUTPUT_PAGER);
+	screen_open(&o, inv, SCREEN_PAGED);
 	source = store_source(reader);
 	e = print_all(source, inv->settings.options, &o, &err);
 	source->ops->close(source);
 	store_close(reader);
-	status = output_close(&o, 0);
+	status = screen_close(&o, 0);
 	return e ? say_error(&err) : status;
 }

@@ -4,7 +4,7 @@
 #include "report/summary.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
@@ -35,11 +35,11 @@ static void keep_matching(struct summary *s, const struct function_list *globs)
 
 static int print_summary(const struct invocation *inv, const struct summary *s)
 {
-	struct output o;
+	struct screen o;
 
-	output_open(&o, inv, OUTPUT_PAGER);
+	screen_open(&o, inv, SCREEN_PAGED);
 	(inv->json ? summary_print_json : summary_print_table)(s, inv->limit, &o.text);
-	return output_close(&o, 0);
+	return screen_close(&o, 0);
 }
 
 static int report(const struct invocation *inv, struct store_reader *reader,

@@ -1,11 +1,11 @@
 #include "ui/commands.h"
-#include "ui/output.h"
+#include "ui/screen.h"
 
 int cmd_version(struct invocation *inv)
 {
-	struct output o;
+	struct screen o;
 
-	output_open(&o, inv, OUTPUT_PLAIN);
+	screen_open(&o, inv, SCREEN_PLAIN);
 	out_printf(&o.text, "brace %s\n", BRACE_VERSION);
-	return output_close(&o, 0);
+	return screen_close(&o, 0);
 }

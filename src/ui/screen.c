@@ -1,4 +1,4 @@
-#include "ui/output.h"
+#include "ui/screen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static void run_pager(const char *pager, const int fd[2])
 /* less if there is one: a bare system may have none. */
 #define DEFAULT_PAGER "command -v less >/dev/null && exec less; exec cat"
 
-static void start_pager(struct output *o)
+static void start_pager(struct screen *o)
 {
 	const char *pager = getenv("PAGER");
 	int fd[2];
@@ -68,7 +68,7 @@ static void start_pager(struct output *o)
 /* The sink of o->text: all n bytes, or -errno. */
 static int write_all(void *arg, const char *bytes, size_t n)
 {
-	const struct output *o = arg;
+	const struct screen *o = arg;
 
 	while (n) {
 		ssize_t wrote = write(o->fd, bytes, n);
@@ -83,19 +83,19 @@ static int write_all(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
-void output_open(struct output *o, const struct invocation *inv, enum output_to to)
+void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to)
 {
-	*o = (struct output){ .fd = STDOUT_FILENO, .name = "standard output" };
+	*o = (struct screen){ .fd = STDOUT_FILENO, .name = "standard output" };
 	o->colour = wants_colour(inv);
 	catch_sigpipe();
-	if (to == OUTPUT_PAGER && !inv->no_pager && isatty(STDOUT_FILENO))
+	if (to == SCREEN_PAGED && !inv->no_pager && isatty(STDOUT_FILENO))
 		start_pager(o);
 	out_init(&o->text, write_all, o);
 }
 
-int output_open_file(struct output *o, const char *path)
+int screen_open_file(struct screen *o, const char *path)
 {
-	*o = (struct output){ .name = path };
+	*o = (struct screen){ .name = path };
 	catch_sigpipe();
 	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	out_init(&o->text, write_all, o);
@@ -106,19 +106,19 @@ int output_open_file(struct output *o, const char *path)
 	return EXIT_BRACE;
 }
 
-bool output_is_done(const struct output *o)
+bool screen_is_done(const struct screen *o)
 {
 	return o->text.error;
 }
 
-static void wait_for_pager(struct output *o)
+static void wait_for_pager(struct screen *o)
 {
 	if (o->pager > 0)
 		while (waitpid(o->pager, NULL, 0) < 0 && errno == EINTR)
 			;
 }
 
-int output_close(struct output *o, int status)
+int screen_close(struct screen *o, int status)
 {
 	int error = -out_flush(&o->text);
 

@@ -7,7 +7,7 @@
 #include "report/out.h"
 #include "ui/invocation.h"
 
-struct output {
+struct screen {
 	struct out text;   /* write here, with out_printf and the like */
 	int fd;
 	const char *name;  /* for errors: "standard output" or a file's name */
@@ -15,13 +15,13 @@ struct output {
 	pid_t pager;       /* 0: none */
 };
 
-enum output_to { OUTPUT_PLAIN, OUTPUT_PAGER };
+enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
 
 /* Opens standard output, in front of a pager if the user wants one and sees a terminal. */
-void output_open(struct output *o, const struct invocation *inv, enum output_to to);
+void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to);
 /* A text file instead. 0, or EXIT_BRACE (said). */
-int output_open_file(struct output *o, const char *path);
+int screen_open_file(struct screen *o, const char *path);
 /* True when there is no point in writing more: out of space, or nobody reads. */
-bool output_is_done(const struct output *o);
+bool screen_is_done(const struct screen *o);
 /* Flushes and waits for the pager; says what failed. Returns `status`, or EXIT_BRACE. */
-int output_close(struct output *o, int status);
+int screen_close(struct screen *o, int status);

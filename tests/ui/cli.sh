@@ -1,0 +1,140 @@
+#!/bin/bash
+# The command line without a traced program: help, manual and completion agree; output that
+# cannot be written, readers that go away, pagers and colour.
+. "$(dirname "$0")/../run/lib.sh"
+: "${SOURCE:?is the top of the source tree}"
+TRUE=$(readlink -f "$(command -v true)")
+commands=$("$BRACE" help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p')
+
+# says NAME STATUS WORD COMMAND...: ends so, with one sentence with the word, and prints nothing.
+says() {
+	local name=$1 status=$2 word=$3
+	shift 3
+	timeout "$LIMIT" "$@" >"$T/out" 2>"$T/err" </dev/null
+	[ $? -eq "$status" ] && grep -q -- "$word" "$T/err" && [ ! -s "$T/out" ] &&
+		[ "$(grep -c '^brace: ' "$T/err")" -eq 1 ]
+	result "$name" $? "$T/err"
+}
+
+# --- help, manual, completion
+[ "$(wc -w <<<"$commands")" -eq 8 ]
+result "help lists the commands ($(echo $commands))" $?
+for command in $commands; do
+	"$BRACE" "$command" --help >"$T/help" 2>"$T/err"
+	[ $? -eq 0 ] && [ ! -s "$T/err" ] && head -n 1 "$T/help" | grep -q "^Usage: brace $command"
+	result "$command --help" $? "$T/err"
+	"$BRACE" help "$command" | cmp -s - "$T/help"
+	result "help $command is the same" $?
+	awk 'length > 80' "$T/help" >"$T/long"
+	[ ! -s "$T/long" ]
+	result "$command --help fits 80 columns" $? "$T/long"
+done
+
+options_of() { # COMMAND: its options, a line each
+	"$BRACE" "$1" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' |
+		grep -oE -- '--?[a-zA-Z][a-z-]*'
+}
+
+for command in record graph replay report list info; do
+	options_of "$command" >"$T/options"
+	mandoc -T utf8 "$SOURCE/man/brace-$command.1" 2>"$T/err" | sed 's/.\x08//g' >"$T/page"
+	while read -r option; do
+		grep -qE -- "(^|[ ,])$option([ =,]|\$)" "$T/page" || echo "$option"
+	done <"$T/options" >"$T/missing"
+	[ -s "$T/options" ] && [ ! -s "$T/missing" ]
+	result "brace-$command(1) has every option ($(wc -l <"$T/options"))" $? "$T/missing"
+	grep -oE '^     -(-[a-z-]+|[a-zA-Z])(, --[a-z-]+)?' "$T/page" | grep -oE -- '--?[a-zA-Z][a-z-]*' |
+		sort -u | comm -23 - <(sort -u "$T/options") >"$T/extra"
+	[ ! -s "$T/extra" ]
+	result "brace-$command(1) has no option more" $? "$T/extra"
+done
+for page in "$SOURCE"/man/*.1; do
+	check "$(basename "$page") is well-formed" mandoc -T lint -W warning "$page"
+done
+for command in $commands; do
+	grep -q "$command" "$SOURCE/man/brace.1"
+	result "brace(1) has $command" $?
+done
+
+# complete WORD...: what the completion offers for the last word, a line each.
+complete() {
+	bash --norc -c '
+		. "$1"; shift
+		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+		_brace
+		printf "%s\n" "${COMPREPLY[@]}"' - "$SOURCE/completion/brace" "$@"
+}
+
+offers() { # NAME WANTED-WORD WORD...
+	local name=$1 want=$2
+	shift 2
+	complete "$@" >"$T/offers" 2>&1
+	grep -qx -- "$want" "$T/offers"
+	result "completion: $name" $? "$T/offers"
+}
+
+for command in $commands; do
+	complete "$BRACE" "$command" - | sort >"$T/offers"
+	[ "$command" = version ] || [ "$command" = help ] || {
+		options_of "$command" | sort -u | diff - "$T/offers" >"$T/missing"
+		result "completion has the options of $command, and no others" $? "$T/missing"
+	}
+done
+offers "commands" replay "$BRACE" re
+offers "values of --mode" block "$BRACE" record --mode b
+offers "values of --mode=" overwrite "$BRACE" record --mode = o
+offers "trace options" nofuncgraph-cpu "$BRACE" replay -O nofuncgraph-c
+offers "columns" p99 "$BRACE" report -s p
+COMP_BEHIND=$(bash --norc -c '
+	. "$1"; COMP_WORDS=("$2" record -l mai -- "$3"); COMP_CWORD=3; _brace
+	printf "%s\n" "${COMPREPLY[@]}"' - "$SOURCE/completion/brace" "$BRACE" "$FIXTURE")
+[ "$COMP_BEHIND" = main ]
+result "completion: -l offers functions ($COMP_BEHIND)" $?
+
+# --- the command line
+says "no command" 125 'which command' "$BRACE"
+says "an unknown command" 125 'did you mean record' "$BRACE" recrd
+says "help of an unknown command" 125 'no command frob' "$BRACE" help frob
+says "an unknown option" 125 'did you mean --json' "$BRACE" report --jsn
+says "an option without its value" 125 'needs an argument' "$BRACE" report -s
+says "a column that is none" 125 'p99' "$BRACE" report -s weight
+says "list without a binary" 125 '-f BINARY' "$BRACE" list
+says "list of a glob that matches nothing" 125 'no function that matches' "$BRACE" list -f "$FIXTURE" 'nonesuch*'
+says "a replay of nothing" 125 'trace.brace' env -C "$T" "$BRACE" replay
+"$BRACE" version | grep -qE '^brace [0-9]+\.[0-9]+'
+result "version" $?
+"$BRACE" --version | cmp -s - <("$BRACE" version)
+result "--version" $?
+
+# --- output
+for command in "help" "version" "record --help" "list -f $FIXTURE"; do
+	$BRACE $command >/dev/full 2>"$T/err"
+	[ $? -eq 125 ] && grep -q 'cannot write standard output: No space' "$T/err"
+	result "a full disk under brace $command" $? "$T/err"
+	$BRACE $command >&- 2>"$T/err"
+	[ $? -eq 125 ] && grep -q '^brace: cannot write standard output' "$T/err"
+	result "closed standard output under brace $command" $? "$T/err"
+done
+"$BRACE" list -f /usr/bin/python3.11 2>"$T/err" | head -n 1 >"$T/out"
+[ "${PIPESTATUS[0]}" -eq 0 ] && [ ! -s "$T/err" ] && [ -s "$T/out" ]
+result "a reader that goes away is no error" $? "$T/err"
+
+# terminal COMMAND: runs it on a terminal, prints what the terminal shows.
+terminal() { TERM=xterm script -qec "$1" /dev/null </dev/null | tr -d '\r'; }
+
+terminal "PAGER='sed s/^/paged:/' $BRACE list -f $FIXTURE main" >"$T/out" 2>&1
+grep -q '^paged:main$' "$T/out"
+result "a terminal gets the pager" $? "$T/out"
+terminal "PAGER='sed s/^/paged:/' $BRACE list --no-pager -f $FIXTURE main" >"$T/out" 2>&1
+grep -q '^main$' "$T/out"
+result "--no-pager" $? "$T/out"
+terminal "PAGER= $BRACE list -f $FIXTURE main" >"$T/out" 2>&1
+grep -q '^main$' "$T/out"
+result "an empty PAGER is none" $? "$T/out"
+terminal "PAGER=true $BRACE list -f /usr/bin/python3.11; echo status \$?" >"$T/out" 2>&1
+[ "$(cat "$T/out")" = "status 0" ]
+result "a pager that quits at once" $? "$T/out"
+PAGER='sed s/^/paged:/' "$BRACE" list -f "$FIXTURE" main >"$T/out"
+[ "$(cat "$T/out")" = main ]
+result "no pager but on a terminal" $? "$T/out"
+finish
