@@ -1,7 +1,9 @@
 /* Inside the traced process. No libc, no lock, no vector register; nothing here may fail
  * loudly: what cannot be done is counted or left out, the program goes on. */
 #pragma once
+#include <elf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shared/memory.h"
@@ -48,12 +50,18 @@ static inline uint64_t read_tsc(void)
 uint64_t signals_block(void);
 void signals_restore(uint64_t old);
 
-/* ldso.c. The address of a symbol ld.so exports, or 0. */
+/* ldso.c. The address of a symbol ld.so exports (of one that a module at base exports), or 0. */
 const void *ldso_symbol(char **envp, const char *name);
+const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name);
 int64_t rseq_cpu_offset(char **envp); /* of rseq's cpu_id from the thread pointer, 0 = there is none */
 
 /* init.c: asks the tracer what to hook and does it. */
 void session_ask(enum protocol_request request);
+
+/* exec.c: hides us from the program's environment, and has execve put us back. */
+void exec_hide(char **envp);
+uint64_t agent_env_bytes(char *const *envp);
+char **agent_env_fill(char *const *envp, char *area);
 
 /* dlopen.c: has ld.so tell us of modules that come and go. */
 void dlopen_watch(char **envp);

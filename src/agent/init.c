@@ -315,5 +315,7 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 	session_ask(PROTOCOL_HELLO);
 	if (agent.memory && agent.watch)
 		dlopen_watch(envp);
+	if (agent.memory)
+		exec_hide(envp);
 	signals_restore(signals);
 }

@@ -44,7 +44,7 @@ static bool equal(const char *a, const char *b)
 }
 
 /* The symbol table ends where the string table begins, in every linker's output. */
-static const void *find(uint64_t base, const Elf64_Dyn *d, const char *name)
+const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name)
 {
 	const Elf64_Sym *sym = (const Elf64_Sym *)pointer(d, DT_SYMTAB, base);
 	const char *strings = (const char *)pointer(d, DT_STRTAB, base);
@@ -62,7 +62,7 @@ const void *ldso_symbol(char **envp, const char *name)
 	uint64_t base = auxv_base(envp);
 	const Elf64_Dyn *d = base ? dynamic_of(base) : 0;
 
-	return d ? find(base, d, name) : 0;
+	return d ? ldso_find(base, d, name) : 0;
 }
 
 int64_t rseq_cpu_offset(char **envp)

@@ -31,7 +31,7 @@ struct control {
 	VEC(struct image_state) images;
 	size_t handed;
 	uint32_t published;           /* images whose news are there */
-	bool first_done;
+	bool first_done, serving;
 	struct err first_err;
 	pid_t first_pid;
 	struct image_count count;
@@ -205,6 +205,22 @@ static void tell(struct control *c, uint64_t what)
 	(void)n; /* an eventfd of our own takes eight bytes */
 }
 
+static void set_serving(struct control *c, bool serving)
+{
+	pthread_mutex_lock(&c->lock);
+	c->serving = serving;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Is somebody at the door, or inside? Lock held. */
+static bool is_busy(const struct control *c)
+{
+	struct pollfd p = { .fd = c->listener, .events = POLLIN };
+
+	return c->serving || poll(&p, 1, 0) == 1;
+}
+
 static void *run(void *context)
 {
 	struct control *c = context;
@@ -224,11 +240,15 @@ static void *run(void *context)
 		}
 		if (p[1].revents && (read(c->stop, &told, sizeof(told)) < 0 || told >= STOP))
 			return NULL;
-		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0)
+		if (!p[0].revents)
 			continue;
-		serve(c, fd);
-		close(fd);
+		set_serving(c, true);
+		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0) {
+			serve(c, fd);
+			close(fd);
+		}
+		set_serving(c, false);
 	}
 }
 
@@ -350,7 +370,7 @@ int control_wait_first(struct control *c, bool (*alive)(void *), void *context, 
 	while (!c->first_done) {
 		soon(&until, 10);
 		if (pthread_cond_timedwait(&c->changed, &c->lock, &until) == ETIMEDOUT && !c->first_done &&
-		    !alive(context)) {
+		    !alive(context) && !is_busy(c)) {
 			r = err_set(err, ECHILD, "the program ended before the agent could start in it");
 			break;
 		}
