@@ -85,7 +85,7 @@ static int parse_module(const struct word *w, char *module, struct function_patt
 	p->other_modules = *module == '!';
 	module += p->other_modules;
 	if (!*module)
-		return word_error(w, module, "A module name is missing behind `%c`",
+		return word_error(w, module, "a module name is missing behind `%c`",
 				  module[-1]);
 	p->module = mem_strdup(module);
 	return 0;
@@ -99,10 +99,10 @@ static int parse_function(const struct word *w, char *name, struct function_patt
 	char *module, *end;
 
 	if (command)
-		return word_error(w, command + 1, "Function commands such as `%s` are not supported, "
+		return word_error(w, command + 1, "function commands such as `%s` are not supported, "
 				  "only `mod` is", command + 1);
 	if (isdigit((unsigned char)*name))
-		return word_error(w, name, "A function cannot be chosen by its number, "
+		return word_error(w, name, "a function cannot be chosen by its number, "
 				  "write its name");
 	end = find_module(name, &module);
 	p->glob = end == name ? mem_strdup("*") :
@@ -118,7 +118,7 @@ static int parse_word(const struct word *w, struct function_pattern *p, struct e
 	p->remove = *name == '!';
 	name += p->remove;
 	if (!*name)
-		return word_error(w, name, "A name is missing behind `!`");
+		return word_error(w, name, "a name is missing behind `!`");
 	if (!w->is_module)
 		return parse_function(w, name, p, err);
 	p->glob = mem_strdup(name);
@@ -178,7 +178,7 @@ static int list_add(struct function_list *l, const struct word *w, struct err *e
 	int e = parse_word(w, &p, err);
 
 	if (!e && p.remove && !l->patterns.n)
-		e = word_error(w, w->s, "Nothing to take `%s` from, the list is empty", w->s + 1);
+		e = word_error(w, w->s, "nothing to take `%s` from, the list is empty", w->s + 1);
 	if (e)
 		pattern_free(&p);
 	else if (p.remove)

@@ -54,7 +54,7 @@ static int write_tracer(struct settings *s, const struct file *f, const char *te
 			return 0;
 		}
 	}
-	return err_at(err, EINVAL, text, 0, "Unknown tracer, there are function_graph and function");
+	return err_at(err, EINVAL, text, 0, "unknown tracer, there are function_graph and function");
 }
 
 static char *read_tracer(const struct settings *s, const struct file *f)
@@ -87,7 +87,7 @@ static int write_depth(struct settings *s, const struct file *f, const char *tex
 		       struct err *err)
 {
 	uint64_t v;
-	int e = parse_number(text, "A depth", 0, INT32_MAX, &v, err);
+	int e = parse_number(text, "a depth", 0, INT32_MAX, &v, err);
 
 	if (!e)
 		s->max_graph_depth = (uint32_t)v;
@@ -119,7 +119,7 @@ static int write_size(struct settings *s, const struct file *f, const char *text
 	int e = parse_size_kb(text, &kb, err);
 
 	if (!e && kb > BUFFER_SIZE_KB_MAX)
-		e = err_at(err, ERANGE, text, 0, "A buffer of one thread is at most %d GB",
+		e = err_at(err, ERANGE, text, 0, "a buffer of one thread is at most %d GB",
 			   BUFFER_SIZE_KB_MAX >> 20);
 	if (!e)
 		s->buffer_size_kb = kb;
@@ -136,7 +136,7 @@ static int write_clock(struct settings *s, const struct file *f, const char *tex
 {
 	if (!strcmp(text, "x86-tsc"))
 		return 0;
-	return err_at(err, EINVAL, text, 0, "Unknown clock, the only one is x86-tsc");
+	return err_at(err, EINVAL, text, 0, "unknown clock, the only one is x86-tsc");
 }
 
 static char *read_clock(const struct settings *s, const struct file *f)
@@ -180,7 +180,7 @@ static int each_option(struct settings *s, const char *text, struct err *err)
 		enum trace_option o = trace_option_find(p + 2 * off, n - 2 * off);
 
 		if (o == TRACE_OPTIONS_N)
-			return err_at(err, EINVAL, text, (size_t)(p - text), "Unknown option");
+			return err_at(err, EINVAL, text, (size_t)(p - text), "unknown option");
 		if (s)
 			set_option(s, o, !off);
 		p += n;
@@ -219,7 +219,7 @@ static int write_one_option(struct settings *s, enum trace_option o, const char 
 			    struct err *err)
 {
 	if (strcmp(text, "0") && strcmp(text, "1"))
-		return err_at(err, EINVAL, text, 0, "An option is 0 or 1");
+		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
 	set_option(s, o, *text == '1');
 	return 0;
 }
@@ -286,7 +286,7 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 	int e;
 
 	if (!f && o == TRACE_OPTIONS_N)
-		return err_set(err, ENOENT, "There is no file %s", file);
+		return err_set(err, ENOENT, "there is no file %s", file);
 	if (f && !f->write)
 		return err_set(err, EACCES, "%s can only be read", file);
 	value = trimmed(text);

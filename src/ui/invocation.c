@@ -25,7 +25,7 @@ int set_text(struct invocation *inv, const struct option *o, const char *value, 
 
 int set_limit(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	return parse_number(value, "A limit", 1, UINT32_MAX, &inv->limit, err);
+	return parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
 }
 
 static int add_write(struct invocation *inv, const struct option *o, const char *file,
@@ -54,7 +54,7 @@ int set_mode(struct invocation *inv, const struct option *o, const char *value, 
 {
 	static const char *const words[] = { "stream", "overwrite", "block", NULL };
 	static const char *const options[] = { "nooverwrite", "overwrite", "block" };
-	int i = choose(words, value, "A mode", err);
+	int i = choose(words, value, "a mode", err);
 
 	return i < 0 ? -EINVAL : add_write(inv, o, "trace_options", options[i]);
 }
@@ -62,7 +62,7 @@ int set_mode(struct invocation *inv, const struct option *o, const char *value, 
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[] = { "auto", "always", "never", NULL };
-	int i = choose(words, value, "Colour", err);
+	int i = choose(words, value, "colour", err);
 
 	inv->colour = i < 0 ? COLOUR_AUTO : (enum colour_choice)i;
 	return i < 0 ? -EINVAL : 0;

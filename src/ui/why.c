@@ -128,7 +128,7 @@ static void explain(struct text *t, const struct sym_module *m, const char *name
 		add(t, "`%s` has no code in %s: it is declared, but never called or all optimised "
 		       "away", name, file);
 	} else {
-		add(t, "There is no function `%s` in %s", name, file);
+		add(t, "there is no function `%s` in %s", name, file);
 		if (!in->has_dwarf)
 			add_no_debug(t, package);
 		add_nearest(t, m, name);

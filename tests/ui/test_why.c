@@ -111,7 +111,7 @@ static void no_debug_information(void **state)
 {
 	char *s = why(without_debug, "everywhere", false);
 
-	contains(s, "There is no function `everywhere` in ");
+	contains(s, "there is no function `everywhere` in ");
 	contains(s, "cannot know whether it was inlined: no debug information (install "
 		    "thing-dbgsym, or build with -g)");
 	free(s);
@@ -124,7 +124,7 @@ static void near_names(void **state)
 {
 	char *s = why(with_debug, "not_inlind", false);
 
-	contains(s, "There is no function `not_inlind` in ");
+	contains(s, "there is no function `not_inlind` in ");
 	contains(s, "nearest names: not_inlined");
 	assert_null(strstr(s, "debug information"));
 	free(s);
