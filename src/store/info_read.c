@@ -251,10 +251,11 @@ bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
 	while (cursor_left(&c) && !c.bad) {
 		uint64_t type = cursor_uleb(&c), len = cursor_uleb(&c);
 		const void *content = cursor_bytes(&c, len);
-		struct cursor item = cursor_of(content, content ? len : 0);
+		struct cursor item;
 
 		if (!content)
 			return false;
+		item = cursor_of(content, len);
 		if (type < sizeof(readers) / sizeof(readers[0]) && readers[type])
 			readers[type](info, &item);
 		if (item.bad)

@@ -35,7 +35,7 @@ static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, str
 		return false;
 	if (n > r->size - offset)
 		n = r->size - offset;
-	vec_reserve(b, n);
+	vec_reserve(b, n + 1);
 	b->n = n;
 	if (r->fd < 0) {
 		if (n)
@@ -73,7 +73,7 @@ int reader_raw(struct store_reader *r, struct chunk_place *place, struct loader 
 
 	if (res)
 		return res;
-	vec_reserve(&l->raw, h->raw);
+	vec_reserve(&l->raw, (size_t)h->raw + 1);
 	l->raw.n = h->raw;
 	if (ZSTD_decompress(l->raw.at, h->raw, l->chunk.at + l->chunk.n - h->payload, h->payload) !=
 	    h->raw)

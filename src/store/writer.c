@@ -14,6 +14,7 @@
 #define PENDING_WORDS (4u << 20)
 #define GAP_MAX (UINT64_C(1) << (RECORD_TSC_BITS - 2)) /* between runs in one chunk */
 #define AGE_MAX 2          /* seconds that a record may wait; a tracer killed loses no more */
+#define INFO_ENOUGH (64u << 10)
 #define NONE UINT32_MAX
 
 struct pending {
@@ -44,15 +45,28 @@ static void free_writer(struct store_writer *w)
 	free(w);
 }
 
+/* Sends the collected items on their way. */
+static int put_info(struct store_writer *w, struct err *err)
+{
+	return w->raw.n ? pipeline_info(w->pipeline, &w->raw, err) : 0;
+}
+
+/* Collects what is new: a chunk is made of it when there is enough, or before the next
+ * records, for a program's first seconds bring a few call sites with every run. */
 static int sync_info(struct store_writer *w, bool last, struct err *err)
 {
-	for (int r = 0;;) {
-		w->raw.n = 0;
+	size_t before;
+	int r = 0;
+
+	do {
+		before = w->raw.n;
 		info_write(w->items, w->info, last, &w->raw);
-		if (!w->raw.n || r)
-			return r;
-		r = pipeline_info(w->pipeline, &w->raw, err);
-	}
+		if (w->raw.n == before)
+			break;
+		if (w->raw.n >= INFO_ENOUGH)
+			r = put_info(w, err);
+	} while (!r);
+	return r;
 }
 
 int store_create(const char *path, const struct trace_info *info, struct store_writer **out,
@@ -71,6 +85,8 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
 	w->pipeline = pipeline;
 	w->oldest = w->youngest = NONE;
 	r = sync_info(w, false, err);
+	if (!r)
+		r = put_info(w, err);
 	if (r)
 		store_discard(w);
 	else
@@ -117,8 +133,13 @@ static void unlink_pending(struct store_writer *w, struct pending *p)
 
 static int flush(struct store_writer *w, struct pending *p, struct err *err)
 {
+	int r;
+
 	if (!p->words.n)
 		return 0;
+	r = put_info(w, err);
+	if (r)
+		return r;
 	unlink_pending(w, p);
 	w->n_pending -= p->words.n;
 	return pipeline_records(w->pipeline, &p->head, &p->words, err);
@@ -147,14 +168,14 @@ static void put_words(struct store_writer *w, struct pending *p, const uint64_t 
 static int add(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
 	       const uint64_t *words, size_t n, struct err *err)
 {
-	int r = 0;
+	int r = p->words.n + n > CHUNK_WORDS_MAX ? flush(w, p, err) : 0;
 
-	if (p->words.n + n > CHUNK_WORDS_MAX)
-		r = flush(w, p, err);
+	if (r)
+		return r;
 	begin(w, p, thread, tsc);
 	put_words(w, p, words, n);
 	p->tsc = tsc;
-	return r;
+	return 0;
 }
 
 static int add_lost(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
@@ -330,6 +351,8 @@ int store_finish(struct store_writer *w, struct err *err)
 
 	if (!r)
 		r = sync_info(w, true, err);
+	if (!r)
+		r = put_info(w, err);
 	finished = pipeline_finish(w->pipeline, true, r ? NULL : err);
 	free_writer(w);
 	return r ? r : finished;
