@@ -7,7 +7,7 @@
  * For (b) text is not decoded: a 4-byte field whose value leads to exactly the first byte
  * of one of a few thousand candidates is a real reference, bar one in a million, and the
  * bytes in front of it say of which kind. That is one pass at memory speed. */
-#include <xmmintrin.h>
+#include <emmintrin.h>
 
 #include "sym/functions.h"
 
@@ -23,19 +23,12 @@ static bool candidate(const struct sym_function *f)
 	return f->source == SYM_EH_FRAME && !f->name && !f->cold;
 }
 
-static const struct eh_fde *fde_of(const struct eh_frame *frame, const struct sym_function *f)
-{
-	const struct eh_fde *fde = eh_frame_around(frame, f->vaddr);
-
-	return fde && fde->start == f->vaddr ? fde : NULL;
-}
-
 /* Test (a). Returns how many candidates are left for (b): none when there are symbols, which
  * name fragments. */
 static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 {
 	bool symbols = false;
-	size_t left = 0;
+	size_t left = 0, at = 0;
 
 	for (size_t i = 0; i < m->functions.n; i++) {
 		struct sym_function *f = &m->functions.at[i];
@@ -44,30 +37,36 @@ static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 		symbols |= f->source == SYM_SYMTAB || f->source == SYM_DEBUGFILE;
 		if (!candidate(f))
 			continue;
-		fde = fde_of(frame, f);
-		f->cold = fde && (fde->cfa_moved || fde->saved);
+		fde = eh_frame_walk(frame, f->vaddr, &at);
+		f->cold = fde && fde->start == f->vaddr && (fde->cfa_moved || fde->saved);
 		left += !f->cold;
 	}
 	return symbols ? 0 : left;
 }
 
-/* `at` points behind the last byte of a 32-bit field that leads, relative to its end, to
- * a candidate. */
-static void judge_relative(struct search *s, const uint8_t *field, uint64_t field_vaddr,
-			   uint64_t target)
+/* What the bytes in front of a 32-bit field, relative to its own end, make of it. */
+static bool is_jcc(const uint8_t *field)
 {
-	bool jcc = field[-2] == 0x0f && (field[-1] & 0xf0) == 0x80;
-	bool call = field[-1] == 0xe8;
-	bool operand = (field[-1] & 0xc7) == 0x05; /* modrm of disp32(%rip) */
+	return (field[-1] & 0xf0) == 0x80 && field[-2] == 0x0f;
+}
+
+static bool is_use(const uint8_t *field)
+{
+	return field[-1] == 0xe8 || (field[-1] & 0xc7) == 0x05; /* call; modrm of disp32(%rip) */
+}
+
+static void note_relative(struct search *s, const uint8_t *field, uint64_t field_vaddr,
+			  uint64_t target)
+{
 	const struct eh_fde *from;
 
-	if (jcc) {
-		from = eh_frame_around(s->frame, field_vaddr);
-		if (!from || from->start != target)
-			code_set_add(&s->branched, target);
-	} else if (call || operand) {
+	if (is_use(field)) {
 		code_set_add(&s->used, target);
+		return;
 	}
+	from = eh_frame_around(s->frame, field_vaddr);
+	if (!from || from->start != target)
+		code_set_add(&s->branched, target);
 }
 
 /* One pass over one area against one range of candidates. Positions are 32 bits wide in
@@ -82,29 +81,46 @@ struct pass {
 };
 
 typedef uint32_t lanes __attribute__((vector_size(16)));
+typedef uint8_t octets __attribute__((vector_size(16)));
 
-static uint32_t lane_bits(lanes mask)
+/* Bit k of four to bit 4k of sixteen. */
+static const uint16_t spread[16] = {
+	0x0000, 0x0001, 0x0010, 0x0011, 0x0100, 0x0101, 0x0110, 0x0111,
+	0x1000, 0x1001, 0x1010, 0x1011, 0x1100, 0x1101, 0x1110, 0x1111,
+};
+
+static uint32_t spread_mask(lanes mask)
 {
-	return (uint32_t)_mm_movemask_ps((__m128)mask);
+	return spread[_mm_movemask_ps((__m128)mask)];
 }
 
-/* The 16 fields that begin at p (position i of the area), judged by their value alone: bit k
- * says that field k leads into the range. Few do, and only they are looked at one by one. */
-static uint32_t lead_into_range(const struct pass *p, const uint8_t *at, uint32_t i)
+/* is_use or is_jcc, of the 16 fields that begin at `at`. */
+static uint32_t fields_with_opcode(const uint8_t *at)
 {
-	uint32_t size = (uint32_t)p->range->size, hits = 0;
+	octets last, before;
+
+	memcpy(&last, at - 1, sizeof(last));
+	memcpy(&before, at - 2, sizeof(before));
+	return (uint32_t)_mm_movemask_epi8((__m128i)((last == 0xe8) | ((last & 0xc7) == 0x05) |
+						     (((last & 0xf0) == 0x80) & (before == 0x0f))));
+}
+
+/* The 16 fields that begin at `at` (position i of the area): bit k says that field k is worth
+ * judge_field. Few are. */
+static uint32_t fields_to_judge(const struct pass *p, const uint8_t *at, uint32_t i)
+{
+	uint32_t size = (uint32_t)p->range->size, relative = 0, absolute = 0;
 
 	for (uint32_t shift = 0; shift < 4; shift++) {
-		lanes value, relative, absolute;
+		lanes value, to;
 
 		memcpy(&value, at + shift, sizeof(value));
-		relative = value + (p->base + i + shift + 4) + (lanes){ 0, 4, 8, 12 };
-		absolute = value - p->low;
-		hits |= lane_bits((lanes)(relative < size) |
-				  ((lanes)(absolute < size) & p->absolute))
-			<< (4 * shift);
+		to = value + (p->base + i + shift + 4) + (lanes){ 0, 4, 8, 12 };
+		relative |= spread_mask((lanes)(to < size)) << shift;
+		to = value - p->low;
+		absolute |= spread_mask((lanes)(to < size)) << shift;
 	}
-	return hits;
+	return (relative & fields_with_opcode(at)) | (absolute & p->absolute);
 }
 
 static void judge_field(const struct pass *p, uint32_t i)
@@ -114,8 +130,8 @@ static void judge_field(const struct pass *p, uint32_t i)
 
 	memcpy(&value, field, 4);
 	to = p->base + i + 4 + value;
-	if (to < size && code_range_has(p->range, to))
-		judge_relative(p->s, field, p->area->vaddr + i, p->range->vaddr + to);
+	if (to < size && (is_use(field) || is_jcc(field)) && code_range_has(p->range, to))
+		note_relative(p->s, field, p->area->vaddr + i, p->range->vaddr + to);
 	to = value - p->low;
 	if (p->absolute && to < size && code_range_has(p->range, to))
 		code_set_add(&p->s->used, p->range->vaddr + to);
@@ -126,12 +142,9 @@ static void search_range(const struct pass *p)
 	uint64_t n = p->area->size, i = 2;
 
 	for (; i + 20 <= n; i += 16)
-		for (uint32_t hits = lead_into_range(p, p->area->bytes + i, (uint32_t)i); hits;
-		     hits &= hits - 1) {
-			uint32_t bit = (uint32_t)__builtin_ctz(hits);
-
-			judge_field(p, (uint32_t)i + bit / 4 + bit % 4 * 4);
-		}
+		for (uint32_t todo = fields_to_judge(p, p->area->bytes + i, (uint32_t)i); todo;
+		     todo &= todo - 1)
+			judge_field(p, (uint32_t)i + (uint32_t)__builtin_ctz(todo));
 	for (; i + 4 <= n; i++)
 		judge_field(p, (uint32_t)i);
 }

@@ -218,6 +218,14 @@ void eh_frame_free(struct eh_frame *f)
 	vec_free(&f->cies);
 }
 
+/* The last of the n FDEs that begin at or before vaddr, if it reaches so far. */
+static const struct eh_fde *reaches(const struct eh_frame *f, size_t n, uint64_t vaddr)
+{
+	const struct eh_fde *last = n ? &f->fdes.at[n - 1] : NULL;
+
+	return last && vaddr - last->start < last->size ? last : NULL;
+}
+
 const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr)
 {
 	size_t low = 0, high = f->fdes.n;
@@ -230,9 +238,14 @@ const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr)
 		else
 			high = mid;
 	}
-	if (!low || vaddr - f->fdes.at[low - 1].start >= f->fdes.at[low - 1].size)
-		return NULL;
-	return &f->fdes.at[low - 1];
+	return reaches(f, low, vaddr);
+}
+
+const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at)
+{
+	while (*at < f->fdes.n && f->fdes.at[*at].start <= vaddr)
+		++*at;
+	return reaches(f, *at, vaddr);
 }
 
 bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,

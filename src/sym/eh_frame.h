@@ -38,6 +38,8 @@ void eh_frame_free(struct eh_frame *f);
 
 /* The FDE around vaddr, or NULL. */
 const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr);
+/* The same for vaddrs that ascend from call to call; *at begins as 0. */
+const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at);
 /* Does the unwinder, at vaddr inside the FDE, see anything but a fresh call: CFA = rsp+8
  * and a return address there? */
 bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,

@@ -98,11 +98,11 @@ static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struc
 static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 			 const struct eh_frame *frame)
 {
-	size_t kept = 0, n = m->functions.n;
+	size_t kept = 0, n = m->functions.n, at = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct sym_function f = m->functions.at[i];
-		const struct eh_fde *fde = eh_frame_around(frame, f.vaddr);
+		const struct eh_fde *fde = eh_frame_walk(frame, f.vaddr, &at);
 
 		if (fde && fde->signal)
 			continue;

@@ -10,17 +10,23 @@
 #include "base/vec.h"
 
 enum sym_source { /* where a function was learnt from, best first */
-	SYM_SYMTAB, SYM_DEBUGFILE, SYM_DYNSYM, SYM_EH_FRAME, SYM_GOPCLNTAB, SYM_ENTRY, SYM_PLT,
+	SYM_SYMTAB, SYM_DEBUGFILE, SYM_DYNSYM, SYM_EH_FRAME, SYM_GOPCLNTAB,
+	SYM_ENTRY, /* the loader enters there: e_entry, DT_INIT, DT_FINI and their arrays */
+	SYM_PLT,
 };
 
 struct sym_function {
 	uint64_t vaddr;
-	uint64_t size;         /* to the end of its own code; 0 = unknown */
-	uint32_t name;         /* offset into module strings; 0 = none. Aliases: the best name */
+	uint64_t size;         /* never 0, never beyond its section. Where no source gives it: to the
+	                          next function or the section's end, padding included */
+	uint32_t name;         /* offset into module strings; 0 = none. Aliases: the best name;
+	                          C++ and Rust as the linker spells them, no @VERSION */
 	uint8_t source;        /* enum sym_source: of the address */
 	bool plt;              /* an entry of .plt/.plt.sec; name is the imported symbol's */
-	bool cold;             /* a .cold fragment: not a function; never hooked */
-	bool cfa_odd;          /* its FDE says CFA != rsp+8 at entry, or RA undefined, or signal frame */
+	bool cold;             /* a .cold fragment: not a function; never hooked. By name, or in
+	                          a stripped file by its frame at entry and by who reaches it */
+	bool cfa_odd;          /* its FDE says CFA != rsp+8 at entry, or RA undefined. Signal
+	                          frames are not in the list at all */
 	bool ifunc;            /* STT_GNU_IFUNC: name is the resolver */
 };
 
@@ -44,11 +50,12 @@ struct sym_module {
 	VEC(struct sym_function) functions;    /* by vaddr, one for an address */
 	VEC(char) strings;                     /* byte 0 is NUL */
 	VEC(char *) needed;                    /* DT_NEEDED */
-	VEC(uint64_t) patchable;               /* __patchable_function_entries: addresses of nop runs */
-	VEC(uint64_t) mcount_loc;              /* __mcount_loc: addresses of the calls or nops */
-	VEC(uint64_t) xray_sleds;              /* function-entry sleds */
-	VEC(uint64_t) code_refs;               /* code addresses named by relocations or data, sorted:
-	                                          possible branch targets (jump tables, landing pads) */
+	/* All sorted; addresses that are no code are left out. */
+	VEC(uint64_t) patchable;  /* __patchable_function_entries: where each run of nops begins */
+	VEC(uint64_t) mcount_loc; /* __mcount_loc: addresses of the calls or nops */
+	VEC(uint64_t) xray_sleds; /* function-entry sleds */
+	VEC(uint64_t) code_refs;  /* code that data, relocations or landing pads name, unique. Not what
+	                             position-independent jump tables name: they hold differences */
 };
 
 /* Opens and reads everything above. 0, or -errno and *err (ENOENT, EACCES, ENOEXEC for
