@@ -1,0 +1,280 @@
+/* The ring protocol: threads that write with the agent's own code while the tracer's drain reads.
+ * Every record carries its number, so that order, loss and repetition all show. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/agent.h"
+#include "session/drain.h"
+
+#define WRITERS 4
+
+struct agent agent;
+uint32_t agent_gate[1024] = { SITE_HASH_MULTIPLIER };
+static __thread struct agent_tls tls;
+struct agent_tls *agent_tls_block(void) { return &tls; }
+void site_after_fork(void) { }
+
+static struct shared_memory memory;
+
+static void begin(enum memory_mode mode, uint64_t kb)
+{
+	const struct shared_memory_shape shape = { .mode = mode, .tracer = MEMORY_GRAPH, .thread_kb = kb };
+	struct err err;
+
+	assert_int_equal(shared_memory_create(&shape, &memory, &err), 0);
+	agent = (struct agent){ .memory = memory.header, .threads = memory.threads, .descs = memory.descs,
+				.buffers = (uint8_t *)memory.buffers };
+}
+
+/* Record i of a writer: every seventh has payload. Ids are 1-based so that no word is 0. */
+static void write_record(uint32_t i)
+{
+	uint64_t payload[2] = { i, 0 };
+
+	buffer_prepare(&tls);
+	if (i % 7)
+		buffer_put(&tls, NULL, 0, record_word(read_tsc(), i % RECORD_ID_MAX + 1, RECORD_ENTRY));
+	else
+		buffer_put(&tls, payload, 2,
+			   record_word(read_tsc(), record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT));
+}
+
+static void *writer(void *count)
+{
+	for (uint32_t i = 0; i < (uintptr_t)count; i++)
+		write_record(i);
+	return NULL;
+}
+
+/* What has come of each thread slot: the number expected next, and losses told. */
+struct seen { uint64_t next[64], got[64], lost[64]; bool exact; };
+
+static uint64_t number_of(const uint64_t *w, uint64_t expected)
+{
+	if (record_kind(*w) == RECORD_EVENT)
+		return w[1];
+	return expected - expected % RECORD_ID_MAX + record_id(*w) - 1;
+}
+
+static int take(void *context, const struct drain_run *run, struct err *err)
+{
+	struct seen *s = context;
+	uint32_t t = run->slot;
+	uint64_t records = 0;
+
+	(void)err;
+	assert_in_range(t, 0, 63);
+	s->lost[t] += run->lost;
+	s->next[t] += run->lost;
+	for (size_t i = 0; i < run->n; i += 1 + record_payload(run->words[i])) {
+		enum record_kind kind = record_kind(run->words[i]);
+
+		if (kind == RECORD_EVENT && record_type(run->words[i]) != RECORD_EVENT_SPAN)
+			continue;
+		assert_int_equal(number_of(&run->words[i], s->next[t]), s->next[t]);
+		s->next[t]++;
+		records++;
+	}
+	assert_int_equal(records, run->records);
+	s->got[t] += records;
+	return 0;
+}
+
+static struct seen run_writers(uintptr_t count, bool partial)
+{
+	pthread_t threads[WRITERS];
+	struct drain *d = drain_new(&memory);
+	struct seen seen = { 0 };
+	struct err err = { 0 };
+	uint64_t lost = 0;
+	void *(*body)(void *) = writer;
+	int alive = WRITERS;
+
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, body, (void *)count), 0);
+	while (alive) {
+		memory.header->heartbeat++;
+		if (memory.header->mode != MEMORY_OVERWRITE)
+			assert_true(drain_pass(d, partial, take, &seen, &err) >= 0);
+		if (pthread_tryjoin_np(threads[alive - 1], NULL) == 0)
+			alive--;
+	}
+	assert_true(drain_finish(d, take, &seen, &lost, &err) >= 0);
+	for (uint32_t t = 0; t < shared_memory_threads(&memory); t++)
+		seen.lost[63] += seen.lost[t];
+	seen.lost[63] += lost;
+	drain_free(d);
+	return seen;
+}
+
+static uint64_t total(const uint64_t *per_thread)
+{
+	uint64_t n = 0;
+
+	for (uint32_t t = 0; t < shared_memory_threads(&memory); t++)
+		n += per_thread[t];
+	return n;
+}
+
+static void nothing_is_lost_in_block_mode(void **state)
+{
+	const uintptr_t count = 300000;
+	struct seen seen;
+
+	(void)state;
+	begin(MEMORY_BLOCK, 128);
+	seen = run_writers(count, true);
+	assert_int_equal(shared_memory_threads(&memory), WRITERS);
+	for (int t = 0; t < WRITERS; t++)
+		assert_int_equal(seen.got[t], count);
+	assert_int_equal(seen.lost[63], 0);
+	shared_memory_destroy(&memory);
+}
+
+static void losses_are_counted_exactly_in_stream_mode(void **state)
+{
+	const uintptr_t count = 500000;
+	struct seen seen;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	seen = run_writers(count, false);
+	assert_int_equal(total(seen.got) + seen.lost[63], count * WRITERS);
+	assert_true(total(seen.got) > 0);
+	shared_memory_destroy(&memory);
+}
+
+static void overwrite_mode_keeps_the_newest(void **state)
+{
+	const uintptr_t count = 200000;
+	struct seen seen;
+
+	(void)state;
+	begin(MEMORY_OVERWRITE, 192);
+	seen = run_writers(count, false);
+	assert_int_equal(total(seen.got) + seen.lost[63], count * WRITERS);
+	for (int t = 0; t < WRITERS; t++) {
+		assert_int_equal(seen.next[t], count); /* the last one is there */
+		assert_true(seen.got[t] > 8192);
+	}
+	shared_memory_destroy(&memory);
+}
+
+/* A handler interrupts a writer between reserving its slot and filling it, and fills the
+ * sub-buffer: the tracer waits for the slot, and nothing is lost. */
+static void an_interrupted_writer_is_waited_for(void **state)
+{
+	struct seen seen = { 0 };
+	struct drain *d;
+	struct err err;
+	uint64_t *slot, lost = 0;
+
+	(void)state;
+	begin(MEMORY_BLOCK, 256);
+	d = drain_new(&memory);
+	tls = (struct agent_tls){ 0 };
+	write_record(0);
+	slot = (uint64_t *)tls.pos;
+	tls.pos += 8; /* reserved: number 1 */
+	for (uint32_t i = 2; i < 9000; i++)
+		write_record(i);
+	assert_int_equal(drain_pass(d, false, take, &seen, &err), 0);
+	*slot = record_word(read_tsc(), 2, RECORD_ENTRY);
+	assert_int_equal(drain_pass(d, false, take, &seen, &err), 1);
+	assert_true(drain_finish(d, take, &seen, &lost, &err) >= 0);
+	assert_int_equal(seen.next[0], 9000);
+	assert_int_equal(lost + seen.lost[0], 0);
+	drain_free(d);
+	shared_memory_destroy(&memory);
+}
+
+/* The same, but it never comes back (siglongjmp): one record is lost, and said to be. */
+static void a_slot_that_stays_empty_is_one_loss(void **state)
+{
+	struct seen seen = { 0 };
+	struct drain *d;
+	struct err err;
+	uint64_t lost = 0;
+
+	(void)state;
+	begin(MEMORY_BLOCK, 256);
+	d = drain_new(&memory);
+	tls = (struct agent_tls){ 0 };
+	tls.pos = 0;
+	write_record(0);
+	*(uint64_t *)(tls.pos - 8) = 0; /* a hole before everything else but the header */
+	for (uint32_t i = 1; i < 9000; i++)
+		write_record(i);
+	for (int i = 0; i < 2000 && !seen.got[0]; i++)
+		assert_true(drain_pass(d, false, take, &seen, &err) >= 0);
+	assert_true(drain_finish(d, take, &seen, &lost, &err) >= 0);
+	assert_int_equal(seen.got[0] + seen.lost[0] + lost, 9000);
+	drain_free(d);
+	shared_memory_destroy(&memory);
+}
+
+/* The traced program can write anything there: the tracer may read rubbish, nothing worse. */
+static int take_anything(void *context, const struct drain_run *run, struct err *err)
+{
+	uint64_t *sum = context;
+
+	(void)err;
+	assert_in_range(run->slot, 0, memory.threads_max - 1);
+	assert_in_range(run->n, 0, MEMORY_BUFFER_WORDS);
+	for (size_t i = 0; i < run->n; i++)
+		*sum += run->words[i];
+	return 0;
+}
+
+static void a_scribbled_memory_does_no_harm(void **state)
+{
+	uint64_t sum = 0, lost = 0;
+	struct err err;
+
+	(void)state;
+	srand(1);
+	for (int round = 0; round < 200; round++) {
+		struct drain *d;
+
+		begin(MEMORY_STREAM, 128);
+		d = drain_new(&memory);
+		tls = (struct agent_tls){ 0 };
+		for (uint32_t i = 0; i < 20000; i++)
+			write_record(i);
+		for (int k = 0; k < 50; k++)
+			((uint8_t *)memory.descs)[rand() % (4 * sizeof(struct memory_desc))] = (uint8_t)rand();
+		for (int k = 0; k < 50; k++)
+			((uint8_t *)memory.threads)[rand() % sizeof(struct memory_thread)] = (uint8_t)rand();
+		for (int k = 0; k < 50; k++)
+			((uint8_t *)memory.buffers)[rand() % (2 * MEMORY_BUFFER_BYTES)] = (uint8_t)rand();
+		memory.header->buffers_used = (uint32_t)rand();
+		memory.header->threads_used = (uint32_t)rand();
+		memory.header->free_head = (uint64_t)rand();
+		drain_pass(d, true, take_anything, &sum, &err);
+		drain_finish(d, take_anything, &sum, &lost, &err);
+		drain_free(d);
+		shared_memory_destroy(&memory);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_lost_in_block_mode),
+		cmocka_unit_test(losses_are_counted_exactly_in_stream_mode),
+		cmocka_unit_test(overwrite_mode_keeps_the_newest),
+		cmocka_unit_test(an_interrupted_writer_is_waited_for),
+		cmocka_unit_test(a_slot_that_stays_empty_is_one_loss),
+		cmocka_unit_test(a_scribbled_memory_does_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
