@@ -14,7 +14,7 @@ struct control;
 struct store_writer;
 
 struct session {
-	char *agent_path;
+	char *agent_path, *output;       /* output NULL: live only */
 	struct shared_memory memory;
 	struct control *control;
 	struct drain *drain;

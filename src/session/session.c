@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -94,6 +95,15 @@ static bool program_lives(void *context)
 	return !session_reap(s);
 }
 
+/* Never a device or a pipe the trace was to go to. */
+static void remove_file(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(path);
+}
+
 static int start(struct session *s, const struct session_request *req, const char *path, struct err *err)
 {
 	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
@@ -120,7 +130,7 @@ static int start(struct session *s, const struct session_request *req, const cha
 	if (r < 0 && s->store && req->output) {
 		store_finish(s->store, NULL);
 		s->store = NULL;
-		unlink(req->output);
+		remove_file(req->output);
 	}
 	return r;
 }
@@ -131,6 +141,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 	char *path = NULL, *image = NULL;
 	int r;
 
+	s->output = req->output ? mem_strdup(req->output) : NULL;
 	s->started_tsc = clock_tsc();
 	clock_begin(&s->clock);
 	r = launch_resolve(req->argv[0], &path, &image, err);
@@ -344,6 +355,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 {
 	uint64_t lost = 0;
 	struct err first = { 0 };
+	struct stat st;
 	int r = record_loop(s, &first), r2;
 
 	if (r >= 0)
@@ -360,6 +372,8 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	s->info->total = s->total;
 	r2 = store_finish(s->store, r < 0 ? NULL : &first);
 	s->store = NULL;
+	if (stat(s->output, &st) == 0 && S_ISREG(st.st_mode))
+		s->total.bytes = (uint64_t)st.st_size; /* with what was still pending, and the index */
 	session_result(s, res);
 	if (r < 0 || r2 < 0)
 		*err = first;
@@ -412,6 +426,7 @@ void session_free(struct session *s)
 	shared_memory_destroy(&s->memory);
 	trace_info_free(s->info);
 	vec_free(&s->slots);
+	free(s->output);
 	free(s->agent_path);
 	free(s);
 }
