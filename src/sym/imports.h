@@ -2,7 +2,8 @@
 #pragma once
 #include "sym/module.h"
 
-struct sym_import_slots { VEC(uint64_t) at; };
+struct sym_import { uint64_t slot; size_t name; /* index into names */ };
+struct sym_imports { VEC(struct sym_import) at; };
 
-/* Adds the addresses of the GOT slots that are filled with the imported symbol `name`. */
-void sym_import_slots(const struct sym_module *m, const char *name, struct sym_import_slots *out);
+/* Adds the GOT slots that are filled with the addresses of any of n imported symbols. */
+void sym_imports_find(const struct sym_module *m, const char *const *names, size_t n, struct sym_imports *out);

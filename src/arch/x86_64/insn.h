@@ -1,0 +1,72 @@
+/* One instruction, as far as a sweep over a whole program needs it: its length, where it may go
+ * on, what address it names. About twenty times as fast as a full decoder, which stands
+ * behind it for everything rare. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum insn_flow {
+	FLOW_NEXT,          /* goes on behind itself */
+	FLOW_BRANCH,        /* conditional, to target */
+	FLOW_CALL,          /* to target */
+	FLOW_CALL_INDIRECT,
+	FLOW_JUMP,          /* to target */
+	FLOW_JUMP_INDIRECT,
+	FLOW_STOP,          /* ret, ud2, hlt */
+};
+
+enum insn_map { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A, MAP_VEX /* or EVEX: only len, flow and rip are set */ };
+
+#define PREFIX_66 1
+#define PREFIX_F2 2
+#define PREFIX_F3 4
+#define PREFIX_67 8
+#define PREFIX_LOCK 16
+#define PREFIX_SEGMENT 32 /* fs or gs */
+
+struct insn {
+	uint8_t len;
+	uint8_t flow;       /* enum insn_flow */
+	uint8_t map;        /* enum insn_map */
+	uint8_t opcode;     /* its last byte */
+	uint8_t prefixes;   /* PREFIX_* */
+	uint8_t rex;        /* 0 = none */
+	uint8_t modrm;      /* the byte, if modrm_at */
+	uint8_t modrm_at;   /* its offset; 0 = there is none */
+	bool rip;           /* names target by a rip-relative operand */
+	uint64_t target;    /* of the branch, or of the operand */
+};
+
+/* Decodes what stands at p (at vaddr). False: no instruction, or cut off after n bytes. */
+bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out);
+
+/* Status flags, as bits of the flags register. */
+#define FLAG_CF 0x001
+#define FLAG_PF 0x004
+#define FLAG_AF 0x010
+#define FLAG_ZF 0x040
+#define FLAG_SF 0x080
+#define FLAG_OF 0x800
+#define FLAGS_ALL (FLAG_CF | FLAG_PF | FLAG_AF | FLAG_ZF | FLAG_SF | FLAG_OF)
+
+struct insn_flags {
+	uint16_t read;      /* needed by the instruction */
+	uint16_t lost;      /* no longer what they were */
+};
+struct insn_flags insn_flags(const uint8_t *p, const struct insn *in);
+
+/* The length of the no-operation at p, any form assemblers pad with; 0 = none. int3 is not one. */
+size_t insn_nop(const uint8_t *p, size_t n);
+
+/* What the instruction does to the stack pointer: adds *delta; false: not known. Calls count
+ * as their return. */
+bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta);
+
+/* Is it a load of 8 bytes from displacement(%rsp), or from displacement(%rbp)? Then *offset. */
+bool insn_loads_rsp(const uint8_t *p, const struct insn *in, int64_t *offset);
+bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset);
+
+/* A number that code of a program linked for fixed addresses may mean as an address: a 32-bit
+ * immediate of mov or push, or a displacement without base. 0 = none. */
+uint64_t insn_absolute(const uint8_t *p, const struct insn *in);

@@ -1,0 +1,260 @@
+/* What instructions do that matters at a function's entry: to the flags, to the stack pointer,
+ * and whether they look at the return address. Meant to be asked of few instructions or to
+ * say "nothing" at once. */
+#include "arch/x86_64/insn.h"
+
+#include <string.h>
+
+#include <Zydis/Decoder.h>
+
+#define RSP 4
+#define RBP 5
+#define REX_W 8
+#define REX_R 4
+#define REX_X 2
+#define REX_B 1
+
+static unsigned mod_of(const struct insn *in)
+{
+	return in->modrm >> 6;
+}
+
+static unsigned reg_of(const struct insn *in)
+{
+	return in->modrm >> 3 & 7;
+}
+
+/* --- flags ----------------------------------------------------------------------------------- */
+
+static struct insn_flags ask_zydis(const uint8_t *p, const struct insn *in)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction full;
+	const ZydisAccessedFlags *f;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, p, in->len, &full)) || !full.cpu_flags)
+		return (struct insn_flags){ 0 };
+	f = full.cpu_flags;
+	return (struct insn_flags){ f->tested & FLAGS_ALL,
+				    (f->modified | f->set_0 | f->set_1 | f->undefined) & FLAGS_ALL };
+}
+
+/* jcc, setcc, cmovcc; a pair of codes tests the same flags. */
+static struct insn_flags condition(uint8_t opcode)
+{
+	static const uint16_t tested[8] = { FLAG_OF, FLAG_CF, FLAG_ZF, FLAG_CF | FLAG_ZF, FLAG_SF, FLAG_PF,
+					    FLAG_SF | FLAG_OF, FLAG_SF | FLAG_OF | FLAG_ZF };
+
+	return (struct insn_flags){ tested[opcode >> 1 & 7], 0 };
+}
+
+static struct insn_flags flags_0f(const uint8_t *p, const struct insn *in)
+{
+	switch (in->opcode) {
+	case 0x40 ... 0x4f: case 0x80 ... 0x9f:
+		return condition(in->opcode);
+	case 0x10 ... 0x1f: case 0x28: case 0x29: case 0x51 ... 0x7f: case 0xb6: case 0xb7: case 0xbe:
+	case 0xbf: case 0xc6: case 0xd0 ... 0xfe:
+		return (struct insn_flags){ 0 };
+	default:
+		return ask_zydis(p, in);
+	}
+}
+
+struct insn_flags insn_flags(const uint8_t *p, const struct insn *in)
+{
+	static const struct insn_flags none = { 0 }, all = { 0, FLAGS_ALL }, carry = { FLAG_CF, FLAGS_ALL };
+	bool with_carry = (in->modrm & 0x30) == 0x10; /* adc, sbb; rcl, rcr */
+
+	if (in->map != MAP_ONE)
+		return in->map == MAP_0F ? flags_0f(p, in) : ask_zydis(p, in);
+	switch (in->opcode) {
+	case 0x00 ... 0x05: case 0x08 ... 0x0d: case 0x20 ... 0x25: case 0x28 ... 0x2d:
+	case 0x30 ... 0x35: case 0x38 ... 0x3d: case 0x84: case 0x85: case 0xa8: case 0xa9:
+		return all;
+	case 0x80: case 0x81: case 0x83:
+		return with_carry ? carry : all;
+	case 0x70 ... 0x7f:
+		return condition(in->opcode);
+	case 0x50 ... 0x5f: case 0x63: case 0x68: case 0x6a: case 0x86 ... 0x8b: case 0x8d: case 0x90:
+	case 0xb0 ... 0xbf: case 0xc6: case 0xc7: case 0xc9:
+		return none;
+	case 0xd2: case 0xd3: /* shifts by %cl, which may be 0 */
+		return with_carry ? (struct insn_flags){ FLAG_CF, 0 } : none;
+	default:
+		return ask_zydis(p, in);
+	}
+}
+
+/* --- padding ---------------------------------------------------------------------------------- */
+
+size_t insn_nop(const uint8_t *p, size_t n)
+{
+	struct insn in;
+	size_t at = 0;
+
+	while (at < n && at < 12 && (p[at] == 0x66 || p[at] == 0x2e))
+		at++;
+	if (at < n && p[at] == 0x90)
+		return at + 1;
+	if (n - at < 3 || p[at] != 0x0f || p[at + 1] != 0x1f || !insn_decode(p, n, 0, &in))
+		return 0;
+	return in.len;
+}
+
+/* --- the stack pointer -------------------------------------------------------------------------- */
+
+static bool is_rsp_rm(const struct insn *in)
+{
+	return mod_of(in) == 3 && (in->modrm & 7) == RSP && !(in->rex & REX_B);
+}
+
+static bool is_rsp_reg(const struct insn *in)
+{
+	return reg_of(in) == RSP && !(in->rex & REX_R);
+}
+
+/* displacement(%rsp), nothing else */
+static bool rsp_operand(const uint8_t *p, const struct insn *in, int64_t *disp)
+{
+	const uint8_t *sib = p + in->modrm_at + 1;
+	int32_t wide;
+
+	if (!in->modrm_at || mod_of(in) == 3 || (in->modrm & 7) != RSP || (in->rex & (REX_B | REX_X)) ||
+	    (*sib & 0x3f) != 0x24 || (in->prefixes & (PREFIX_SEGMENT | PREFIX_67)))
+		return false;
+	memcpy(&wide, sib + 1, mod_of(in) == 2 ? 4 : 0);
+	*disp = mod_of(in) == 0 ? 0 : mod_of(in) == 1 ? (int8_t)sib[1] : wide;
+	return true;
+}
+
+static int64_t trailing_immediate(const uint8_t *p, const struct insn *in, size_t size)
+{
+	int32_t wide;
+
+	if (size == 1)
+		return (int8_t)p[in->len - 1];
+	memcpy(&wide, p + in->len - 4, 4);
+	return wide;
+}
+
+/* add, sub and friends with an immediate */
+static bool arithmetic(const uint8_t *p, const struct insn *in, int64_t *delta)
+{
+	int64_t by;
+
+	if (!is_rsp_rm(in) || reg_of(in) == 7)
+		return true;
+	by = trailing_immediate(p, in, in->opcode == 0x81 ? 4 : 1);
+	if (!(in->rex & REX_W) || (reg_of(in) != 0 && reg_of(in) != 5))
+		return false;
+	*delta += reg_of(in) == 0 ? by : -by;
+	return true;
+}
+
+static bool load_address(const uint8_t *p, const struct insn *in, int64_t *delta)
+{
+	int64_t by;
+
+	if (!is_rsp_reg(in) || !(in->rex & REX_W))
+		return true;
+	if (!rsp_operand(p, in, &by))
+		return false;
+	*delta += by;
+	return true;
+}
+
+/* Instructions that write the stack pointer as a register like any other. */
+static bool leaves_rsp(const struct insn *in)
+{
+	switch (in->opcode) {
+	case 0x38: case 0x39: case 0x3a: case 0x3b: case 0x84: case 0x85: /* cmp, test */
+		return true;
+	case 0x01: case 0x09: case 0x11: case 0x19: case 0x21: case 0x29: case 0x31: case 0x89: /* to r/m */
+	case 0xf7: case 0xc1: case 0xd1: case 0xd3: case 0xc7:
+		return !is_rsp_rm(in);
+	case 0x87:
+		return !is_rsp_rm(in) && !is_rsp_reg(in);
+	case 0x03: case 0x0b: case 0x13: case 0x1b: case 0x23: case 0x2b: case 0x33: case 0x8b: case 0x63:
+	case 0x69: case 0x6b:
+		return !is_rsp_reg(in);
+	default:
+		return true;
+	}
+}
+
+bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta)
+{
+	int64_t word = in->prefixes & PREFIX_66 ? 2 : 8;
+
+	if (in->map == MAP_0F)
+		return in->opcode >> 4 != 4 || !is_rsp_reg(in); /* cmov */
+	if (in->map != MAP_ONE)
+		return true;
+	switch (in->opcode) {
+	case 0x50 ... 0x57: case 0x68: case 0x6a: case 0x9c:
+		*delta -= word;
+		return true;
+	case 0x58 ... 0x5f: case 0x9d:
+		*delta += word;
+		return in->opcode != 0x5c || (in->rex & REX_B);
+	case 0x8f:
+		*delta += word;
+		return !is_rsp_rm(in);
+	case 0xff:
+		*delta -= reg_of(in) == 6 ? word : 0;
+		return reg_of(in) > 1 || !is_rsp_rm(in);
+	case 0x81: case 0x83:
+		return arithmetic(p, in, delta);
+	case 0x8d:
+		return load_address(p, in, delta);
+	case 0xc8: case 0xc9:
+		return false;
+	case 0xb8 ... 0xbf:
+		return in->opcode != 0xbc || (in->rex & REX_B);
+	default:
+		return !in->modrm_at || leaves_rsp(in);
+	}
+}
+
+bool insn_loads_rsp(const uint8_t *p, const struct insn *in, int64_t *offset)
+{
+	bool load = in->opcode == 0x8b && (in->rex & REX_W);
+	bool push = in->opcode == 0xff && reg_of(in) == 6;
+
+	return in->map == MAP_ONE && (load || push) && rsp_operand(p, in, offset);
+}
+
+bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset)
+{
+	int32_t wide;
+
+	if (in->map != MAP_ONE || in->opcode != 0x8b || !(in->rex & REX_W) || (in->rex & REX_B) ||
+	    (in->modrm & 7) != RBP || mod_of(in) == 3 || mod_of(in) == 0 || (in->prefixes & PREFIX_SEGMENT))
+		return false;
+	memcpy(&wide, p + in->modrm_at + 1, mod_of(in) == 2 ? 4 : 1);
+	*offset = mod_of(in) == 1 ? (int8_t)wide : wide;
+	return true;
+}
+
+/* --- addresses ------------------------------------------------------------------------------------ */
+
+static uint64_t unsigned_32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+uint64_t insn_absolute(const uint8_t *p, const struct insn *in)
+{
+	if (in->map == MAP_ONE && !(in->prefixes & PREFIX_66) &&
+	    ((in->opcode >= 0xb8 && in->opcode <= 0xbf && !(in->rex & REX_W)) || in->opcode == 0xc7 ||
+	     in->opcode == 0x68))
+		return unsigned_32(p + in->len - 4);
+	if (in->modrm_at && (in->modrm & 0xc7) == 0x04 && (p[in->modrm_at + 1] & 7) == 5)
+		return unsigned_32(p + in->modrm_at + 2);
+	return 0;
+}

@@ -1,0 +1,31 @@
+#include "hook/address_set.h"
+
+struct address_set address_set_new(const struct sym_module *m, bool exec)
+{
+	struct address_set s = { 0 };
+
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct sym_segment *seg = &m->segments.at[i];
+		const uint8_t *bytes = seg->filesz ? sym_bytes(m, seg->vaddr, seg->filesz) : NULL;
+
+		if (seg->exec == exec && bytes)
+			*vec_add(&s.ranges) = (struct address_range){
+				seg->vaddr, seg->filesz, bytes, mem_zalloc(seg->filesz / 8 + 8) };
+	}
+	return s;
+}
+
+void address_set_free(struct address_set *s)
+{
+	for (size_t i = 0; i < s->ranges.n; i++)
+		free(s->ranges.at[i].bits);
+	vec_free(&s->ranges);
+}
+
+bool address_set_any(const struct address_set *s, uint64_t from, uint64_t to)
+{
+	for (; from < to; from++)
+		if (address_set_has(s, from))
+			return true;
+	return false;
+}

@@ -1,0 +1,114 @@
+#include "hook/padding.h"
+
+#include "arch/x86_64/insn.h"
+
+#define ISLAND 5
+#define NEIGHBOURS 64 /* functions to look at on each side */
+
+void padding_init(const struct sweep *s, struct padding *out)
+{
+	size_t n = s->m->functions.n;
+	uint64_t end = 0;
+
+	*out = (struct padding){ s, mem_zalloc((n + 1) * 8), mem_zalloc((n + 1) * 8) };
+	for (size_t i = 0; i < n; i++) {
+		uint64_t own = s->m->functions.at[i].vaddr + s->m->functions.at[i].size;
+
+		end = own > end ? own : end;
+		out->end[i] = out->free_from[i] = end;
+	}
+}
+
+void padding_free(struct padding *p)
+{
+	free(p->end);
+	free(p->free_from);
+}
+
+/* Where the room behind function i certainly ends: the next function, or the nops that were
+ * made for patching it, or the end of the file's part of the segment. */
+static uint64_t limit_behind(const struct padding *p, uint32_t i, const struct address_range *r)
+{
+	const struct sym_module *m = p->s->m;
+	uint64_t limit = r->vaddr + r->size;
+	size_t low = 0, high = m->patchable.n;
+
+	if (i + 1 < m->functions.n && m->functions.at[i + 1].vaddr < limit)
+		limit = m->functions.at[i + 1].vaddr;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->patchable.at[mid] < p->end[i])
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < m->patchable.n && m->patchable.at[low] < limit ? m->patchable.at[low] : limit;
+}
+
+static uint64_t zeros_until(const struct address_range *r, uint64_t at, uint64_t limit)
+{
+	while (at < limit && r->bytes[at - r->vaddr] == 0)
+		at++;
+	return at;
+}
+
+/* The end of the padding that begins at `from`: whole nops and int3, or zeros, which count
+ * only if nothing else comes before the limit. */
+static uint64_t padding_until(const struct address_range *r, uint64_t from, uint64_t limit)
+{
+	while (from < limit) {
+		const uint8_t *b = r->bytes + (from - r->vaddr);
+		size_t n = *b == 0xcc ? 1 : insn_nop(b, limit - from);
+
+		if (!n)
+			break;
+		from += n;
+	}
+	return zeros_until(r, from, limit) == limit ? limit : from;
+}
+
+bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to)
+{
+	const struct sym_function *f = &p->s->m->functions.at[i];
+	const struct address_range *r = address_set_range(&p->s->targets, f->vaddr);
+	uint64_t end = f->vaddr + f->size;
+
+	if (to > end && p->end[i] != end)
+		return false; /* inside another function */
+	if (!r || padding_until(r, from, limit_behind(p, i, r)) < to || address_set_any(&p->s->targets, from, to))
+		return false;
+	if (to > p->free_from[i])
+		p->free_from[i] = to;
+	return true;
+}
+
+/* The first place at or above `low` in what is free behind function i. */
+static uint64_t take_behind(struct padding *p, uint32_t i, uint64_t low, uint64_t high)
+{
+	const struct address_range *r = address_set_range(&p->s->targets, p->s->m->functions.at[i].vaddr);
+	uint64_t at = p->free_from[i] > low ? p->free_from[i] : low;
+
+	if (at > high || !r || !address_set_has(&p->s->stops, p->end[i]) ||
+	    padding_until(r, p->end[i], limit_behind(p, i, r)) < at + ISLAND ||
+	    address_set_any(&p->s->targets, p->end[i], at + ISLAND))
+		return 0;
+	p->free_from[i] = at + ISLAND;
+	return at;
+}
+
+uint64_t padding_island(struct padding *p, uint32_t i, uint64_t from)
+{
+	uint64_t low = from + 2 - 128, high = from + 2 + 127;
+	size_t n = p->s->m->functions.n;
+
+	for (uint32_t d = 0; d < NEIGHBOURS; d++) {
+		uint64_t at = i + d < n ? take_behind(p, i + d, low, high) : 0;
+
+		if (!at && d && d <= i)
+			at = take_behind(p, i - d, low, high);
+		if (at)
+			return at;
+	}
+	return 0;
+}

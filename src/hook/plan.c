@@ -1,0 +1,345 @@
+/* The ladder: for each function the best of the ways to hook it that its bytes allow. A
+ * function is left alone whenever something about it is not understood; then it is listed
+ * with the reason. Two rounds: short jumps take what padding the first round left. */
+#include "hook/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/x86_64/insn.h"
+#include "hook/padding.h"
+#include "hook/special.h"
+#include "sym/imports.h"
+
+#define JUMP_LEN 5
+#define SHORT_LEN 2
+#define XRAY_LEN 11
+
+struct planner {
+	const struct sym_module *m;
+	struct hook_plan *plan;
+	struct sweep_hooks fentry, mcount;
+	struct sweep sweep;
+	struct padding padding;
+	enum special_runtime runtime;
+};
+
+/* A function while it is planned: its code from where a patch would begin. */
+struct site {
+	uint32_t i;
+	const struct sym_function *f;
+	struct hook_plan_entry *e;
+	uint64_t at;
+	const uint8_t *code;
+	size_t own;       /* bytes up to the function's end */
+	size_t readable;  /* bytes up to the segment's end */
+};
+
+static bool is_listed(const uint64_t *list, size_t n, uint64_t vaddr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == vaddr)
+			return true;
+	return false;
+}
+
+/* --- what forbids a hook -------------------------------------------------------------------------- */
+
+static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct special special)
+{
+	const struct sym_function *f = &p->m->functions.at[i];
+	uint8_t facts = p->sweep.facts[i];
+
+	if (f->cold)
+		return REASON_COLD;
+	if (!address_set_range(&p->sweep.targets, f->vaddr) || (facts & FACT_READ_AS_DATA))
+		return REASON_NOT_CODE;
+	if (special.never)
+		return special.reason;
+	if (f->cfa_odd && !f->name && f->vaddr != p->m->entry)
+		return REASON_CONVENTION;
+	return facts & FACT_READS_FLAGS ? REASON_READS_FLAGS : REASON_NONE;
+}
+
+/* --- what forbids to follow the return --------------------------------------------------------------- */
+
+static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct special special)
+{
+	const struct sym_function *f = &p->m->functions.at[i];
+	uint8_t facts = p->sweep.facts[i];
+
+	if (p->m->language == SYM_LANG_GO)
+		return REASON_GO;
+	if (special.reason)
+		return special.reason;
+	if (f->cfa_odd || f->vaddr == p->m->entry || (facts & FACT_ODD_ENTRY))
+		return REASON_NO_RETURN_ADDRESS;
+	if (facts & FACT_READS_CALLER)
+		return REASON_READS_CALLER;
+	if (facts & FACT_RETURNS_FLAGS)
+		return REASON_RETURNS_FLAGS;
+	if (p->runtime && f->name && special_called_by_runtime(p->runtime, sym_name(p->m, f)))
+		return REASON_RUNTIME;
+	return REASON_NONE;
+}
+
+/* --- the rungs ------------------------------------------------------------------------------------------ */
+
+static bool targeted(const struct planner *p, const struct site *s, size_t len)
+{
+	return address_set_any(&p->sweep.targets, s->at + 1, s->at + len);
+}
+
+static void take(struct site *s, enum hook_kind kind)
+{
+	s->e->kind = (uint8_t)kind;
+	s->e->reason = REASON_NONE;
+	s->e->patch_len = kind == HOOK_SHORT ? SHORT_LEN : JUMP_LEN;
+}
+
+/* The patched instructions are nothing to be kept. */
+static bool take_over(struct site *s, enum hook_kind kind, size_t len)
+{
+	s->e->recipe = (struct relocate_recipe){ .len = (uint8_t)len, .falls = true };
+	take(s, kind);
+	return true;
+}
+
+static bool try_nops(const struct planner *p, struct site *s)
+{
+	size_t len = 0;
+
+	while (len < JUMP_LEN) {
+		size_t n = len < s->own ? insn_nop(s->code + len, s->own - len) : 0;
+
+		if (!n)
+			return false;
+		len += n;
+	}
+	return !targeted(p, s, JUMP_LEN) && take_over(s, HOOK_NOP, len);
+}
+
+static bool try_fentry(const struct planner *p, struct site *s)
+{
+	struct insn in;
+	bool fentry;
+
+	if (!p->fentry.functions.n && !p->fentry.slots.n)
+		return false;
+	if (!insn_decode(s->code, s->own, s->at, &in) || in.len < JUMP_LEN)
+		return false;
+	fentry = in.flow == FLOW_CALL ? is_listed(p->fentry.functions.at, p->fentry.functions.n, in.target) :
+		 in.flow == FLOW_CALL_INDIRECT && in.rip &&
+		 is_listed(p->fentry.slots.at, p->fentry.slots.n, in.target);
+	return fentry && !targeted(p, s, JUMP_LEN) && take_over(s, HOOK_FENTRY, in.len);
+}
+
+/* jmp +9 over 9 bytes of nop */
+static bool try_xray(const struct planner *p, struct site *s)
+{
+	if (!p->m->xray || s->own < XRAY_LEN || memcmp(s->code, "\xeb\x09", 2) != 0 ||
+	    insn_nop(s->code + 2, s->own - 2) != 9)
+		return false;
+	return !targeted(p, s, JUMP_LEN) && take_over(s, HOOK_XRAY, XRAY_LEN);
+}
+
+static enum hook_reason reason_of_scan(int r)
+{
+	switch (r) {
+	case -EILSEQ:
+		return REASON_UNDECODABLE;
+	case -EBUSY:
+		return REASON_CALL_IN_WINDOW;
+	case -ENODATA:
+		return REASON_TOO_SHORT;
+	default:
+		return REASON_UNMOVABLE;
+	}
+}
+
+static bool starts_within(const struct planner *p, const struct site *s, size_t len)
+{
+	size_t n = p->m->functions.n;
+
+	return s->i + 1 < n && p->m->functions.at[s->i + 1].vaddr < s->at + len;
+}
+
+/* The window for a patch of len bytes; in the padding behind it if need be. */
+static enum hook_reason window(struct planner *p, struct site *s, size_t len)
+{
+	size_t column;
+	int r = relocate_scan(s->code, s->own, s->at, len, &s->e->recipe, &column);
+
+	if (starts_within(p, s, len))
+		return REASON_TOO_SHORT;
+	if (targeted(p, s, len))
+		return REASON_BRANCH_TARGET;
+	if (r < 0)
+		return reason_of_scan(r);
+	if (s->e->recipe.len < len && !padding_extend(&p->padding, s->i, s->at + s->e->recipe.len, s->at + len))
+		return REASON_TOO_SHORT;
+	return REASON_NONE;
+}
+
+static void try_jump(struct planner *p, struct site *s)
+{
+	s->e->reason = (uint8_t)window(p, s, JUMP_LEN);
+	if (s->e->reason)
+		return;
+	if (s->e->recipe.len < JUMP_LEN)
+		take(s, HOOK_PADDED);
+	else
+		take(s, p->sweep.facts[s->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
+}
+
+static void try_short(struct planner *p, struct site *s)
+{
+	enum hook_reason first = s->e->reason;
+	uint64_t island;
+
+	if (window(p, s, SHORT_LEN) != REASON_NONE)
+		return;
+	island = padding_island(&p->padding, s->i, s->at);
+	if (!island) {
+		s->e->reason = (uint8_t)first;
+		return;
+	}
+	take(s, HOOK_SHORT);
+	s->e->island = (int16_t)(island - s->f->vaddr);
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------------ */
+
+static struct site site_of(const struct planner *p, uint32_t i)
+{
+	const struct sym_function *f = &p->m->functions.at[i];
+	const struct address_range *r = address_set_range(&p->sweep.targets, f->vaddr);
+	struct site s = { .i = i, .f = f, .e = &p->plan->entries[i], .at = f->vaddr };
+	uint64_t into = f->vaddr - r->vaddr;
+
+	s.code = r->bytes + into;
+	s.readable = r->size - into;
+	if (s.readable > 4 && f->size > 4 && memcmp(s.code, "\xf3\x0f\x1e\xfa", 4) == 0) {
+		s.e->patch_offset = 4;
+		s.at += 4;
+		s.code += 4;
+		s.readable -= 4;
+	}
+	s.own = f->vaddr + f->size - s.at;
+	s.own = s.own < s.readable ? s.own : s.readable;
+	return s;
+}
+
+static void first_round(struct planner *p, uint32_t i, struct special special)
+{
+	struct hook_plan_entry *e = &p->plan->entries[i];
+	struct site s;
+
+	e->reason = (uint8_t)forbidden(p, i, special);
+	if (e->reason)
+		return;
+	s = site_of(p, i);
+	if (!try_nops(p, &s) && !try_fentry(p, &s) && !try_xray(p, &s))
+		try_jump(p, &s);
+}
+
+static bool could_be_short(const struct hook_plan_entry *e)
+{
+	return e->kind == HOOK_NONE && (e->reason == REASON_TOO_SHORT || e->reason == REASON_BRANCH_TARGET ||
+					e->reason == REASON_CALL_IN_WINDOW || e->reason == REASON_UNMOVABLE);
+}
+
+static void count(struct hook_plan *plan, const struct hook_plan_entry *e)
+{
+	plan->by_kind[e->kind]++;
+	if (e->kind == HOOK_NONE)
+		plan->by_reason[e->reason]++;
+}
+
+static void plan_all(struct planner *p)
+{
+	uint32_t n = p->plan->n;
+	struct special *special = mem_zalloc((n + 1) * sizeof(*special));
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *name = sym_name(p->m, &p->m->functions.at[i]);
+
+		p->plan->entries[i].vaddr = p->m->functions.at[i].vaddr;
+		p->plan->entries[i].function = i;
+		if (name)
+			special[i] = special_function(name);
+		first_round(p, i, special[i]);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct hook_plan_entry *e = &p->plan->entries[i];
+
+		if (could_be_short(e)) {
+			struct site s = site_of(p, i);
+
+			try_short(p, &s);
+		}
+		if (e->kind != HOOK_NONE)
+			e->reason = (uint8_t)entry_only(p, i, special[i]);
+		else
+			e->recipe = (struct relocate_recipe){ 0 };
+		e->entry_only = e->kind != HOOK_NONE && e->reason != REASON_NONE;
+		count(p->plan, e);
+	}
+	free(special);
+}
+
+/* The functions (PLT entries, too) and GOT slots that lead to compilers' entry hooks. */
+static void find_hooks(struct planner *p)
+{
+	static const char *const names[] = { "__fentry__", "mcount", "_mcount", "__cyg_profile_func_enter" };
+	struct sym_imports imports = { 0 };
+
+	for (size_t i = 0; i < p->m->functions.n; i++) {
+		const char *name = sym_name(p->m, &p->m->functions.at[i]);
+
+		for (size_t k = 0; name && k < sizeof(names) / sizeof(*names); k++)
+			if (strcmp(name, names[k]) == 0)
+				*vec_add(k ? &p->mcount.functions : &p->fentry.functions) = p->m->functions.at[i].vaddr;
+	}
+	sym_imports_find(p->m, names, sizeof(names) / sizeof(*names), &imports);
+	for (size_t i = 0; i < imports.at.n; i++)
+		*vec_add(imports.at.at[i].name ? &p->mcount.slots : &p->fentry.slots) = imports.at.at[i].slot;
+	vec_free(&imports.at);
+}
+
+static void free_hooks(struct sweep_hooks *h)
+{
+	vec_free(&h->functions);
+	vec_free(&h->slots);
+}
+
+int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *err)
+{
+	struct planner p = { .m = m, .plan = mem_zalloc(sizeof(*p.plan)) };
+
+	if (m->functions.n > UINT32_MAX / 2) {
+		free(p.plan);
+		return err_set(err, E2BIG, "%s has too many functions", m->path);
+	}
+	p.plan->n = (uint32_t)m->functions.n;
+	p.plan->entries = mem_zalloc((p.plan->n + 1) * sizeof(*p.plan->entries));
+	p.runtime = special_runtime(m);
+	find_hooks(&p);
+	sweep_run(m, &p.mcount, &p.sweep);
+	padding_init(&p.sweep, &p.padding);
+	plan_all(&p);
+	padding_free(&p.padding);
+	sweep_free(&p.sweep);
+	free_hooks(&p.fentry);
+	free_hooks(&p.mcount);
+	*out = p.plan;
+	return 0;
+}
+
+void hook_plan_free(struct hook_plan *p)
+{
+	if (!p)
+		return;
+	free(p->entries);
+	free(p);
+}

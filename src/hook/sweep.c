@@ -1,0 +1,333 @@
+/* Everything is decoded once, in address order, and taken up anew at every function: inside
+ * functions that is exact, between them it may decode data, which can only add targets. What a
+ * function does to its stack pointer is followed in a straight line from its entry; where the
+ * line breaks and the stack had been used, nothing is claimed any more. */
+#include "hook/sweep.h"
+
+#include <string.h>
+
+#include "arch/x86_64/insn.h"
+
+#define NO_FUNCTION UINT32_MAX
+#define TABLE_MAX 4096     /* entries of a jump table */
+#define DATA_REACH 8       /* bytes of a function that must not be loaded from */
+
+/* A call after which the caller reads flags. */
+struct flag_reader { uint64_t callee, from, at; };
+
+struct walk {
+	struct sweep *s;
+	const struct sweep_hooks *hooks;
+	struct address_set starts;     /* of functions */
+	struct address_set named;      /* data whose address is taken */
+	VEC(uint64_t) tables;          /* data that may begin a jump table */
+	VEC(struct flag_reader) readers;
+	bool absolute;                 /* addresses may stand in immediates */
+
+	/* where it stands */
+	uint64_t at, next;             /* next function's start */
+	uint32_t i_next;
+	uint32_t f;                    /* the function around, or NO_FUNCTION */
+	uint64_t f_end;
+	size_t f_tables;               /* tables.n when it began */
+	bool jumps_indirect;
+	/* its stack: rsp - rsp at entry */
+	int64_t depth;
+	bool known, touched, framed;
+	/* flags */
+	uint16_t watched;              /* not written since the entry, or since the call of */
+	uint64_t callee, since;        /* callee; 0 = the entry */
+};
+
+static const struct sym_function *function(const struct walk *w, uint32_t i)
+{
+	return &w->s->m->functions.at[i];
+}
+
+static void add_fact(struct walk *w, const struct sym_function *f, uint8_t fact)
+{
+	w->s->facts[f - w->s->m->functions.at] |= fact;
+}
+
+static void leave_function(struct walk *w)
+{
+	if (!w->jumps_indirect)
+		w->tables.n = w->f_tables;
+	w->f_tables = w->tables.n;
+	w->jumps_indirect = false;
+	w->known = w->framed = false;
+	w->watched = 0;
+	w->f = NO_FUNCTION;
+}
+
+static void enter_function(struct walk *w)
+{
+	const struct sym_function *f = function(w, w->i_next);
+	bool last_called = address_set_has(&w->s->stops, w->at);
+
+	if (w->f != NO_FUNCTION && w->known && w->depth && !last_called)
+		w->s->facts[w->i_next] |= FACT_ODD_ENTRY; /* fallen into */
+	leave_function(w);
+	w->f = w->i_next++;
+	w->f_end = f->vaddr + f->size;
+	w->next = w->i_next < w->s->m->functions.n ? function(w, w->i_next)->vaddr : UINT64_MAX;
+	w->known = !f->cold;
+	w->watched = f->cold ? 0 : FLAGS_ALL;
+	w->touched = false;
+	w->depth = 0;
+	w->callee = 0;
+}
+
+/* --- flags ------------------------------------------------------------------------------------- */
+
+static void flags_read(struct walk *w)
+{
+	if (w->callee)
+		*vec_add(&w->readers) = (struct flag_reader){ w->callee, w->since, w->at };
+	else
+		w->s->facts[w->f] |= FACT_READS_FLAGS;
+}
+
+static void watch_flags(struct walk *w, const uint8_t *p, const struct insn *in)
+{
+	struct insn_flags flags;
+
+	if (in->flow != FLOW_NEXT && in->flow != FLOW_BRANCH) {
+		w->watched = 0;
+		return;
+	}
+	flags = insn_flags(p, in);
+	if (flags.read & w->watched) {
+		flags_read(w);
+		w->watched = 0;
+	}
+	w->watched &= (uint16_t)~flags.lost;
+}
+
+static void judge_readers(struct walk *w)
+{
+	for (size_t i = 0; i < w->readers.n; i++) {
+		const struct flag_reader *r = &w->readers.at[i];
+		const struct sym_function *f = sym_at(w->s->m, r->callee);
+
+		/* a call that does not return, and then a block with flags of its own */
+		if (f && !address_set_any(&w->s->targets, r->from, r->at + 1))
+			add_fact(w, f, FACT_RETURNS_FLAGS);
+	}
+}
+
+/* --- the stack ---------------------------------------------------------------------------------- */
+
+static void watch_stack(struct walk *w, const uint8_t *p, const struct insn *in)
+{
+	int64_t offset = 0, before = w->depth;
+
+	if (w->framed && insn_loads_rbp(p, in, &offset) && offset == 8)
+		w->s->facts[w->f] |= FACT_READS_CALLER;
+	if (!w->known)
+		return;
+	if (insn_loads_rsp(p, in, &offset) && offset == -w->depth)
+		w->s->facts[w->f] |= FACT_READS_CALLER;
+	w->known = insn_stack(p, in, &w->depth);
+	w->touched |= !w->known || w->depth != before;
+	if (w->depth > 0) {
+		w->s->facts[w->f] |= FACT_READS_CALLER; /* popped it */
+		w->known = false;
+	}
+	w->framed |= w->depth == -8 && in->len == 3 && !memcmp(p, "\x48\x89\xe5", 3); /* mov %rsp, %rbp */
+}
+
+/* After a jump or a return the next block's stack is known only if it was never used; after a
+ * call that perhaps does not return, too. */
+static void end_line(struct walk *w, const struct insn *in, uint64_t end)
+{
+	bool breaks = in->flow == FLOW_STOP || in->flow == FLOW_JUMP || in->flow == FLOW_JUMP_INDIRECT;
+
+	if (breaks || (in->flow == FLOW_CALL && address_set_has(&w->s->targets, end)))
+		w->known &= !w->touched;
+}
+
+/* A jump to a function's first byte: its return address must be on top of the stack. */
+static void jump_to_start(struct walk *w, uint64_t target)
+{
+	const struct sym_function *f = sym_at(w->s->m, target);
+	bool own = w->f != NO_FUNCTION && f == function(w, w->f);
+
+	if (own ? !w->known || w->depth : w->known && w->depth)
+		add_fact(w, f, FACT_ODD_ENTRY);
+}
+
+/* --- addresses ------------------------------------------------------------------------------------ */
+
+static bool is_hook(const uint64_t *list, size_t n, uint64_t vaddr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == vaddr)
+			return true;
+	return false;
+}
+
+static void note_call(struct walk *w, const struct insn *in)
+{
+	const struct sweep_hooks *h = w->hooks;
+	bool hook = in->flow == FLOW_CALL ? is_hook(h->functions.at, h->functions.n, in->target) :
+					    in->rip && is_hook(h->slots.at, h->slots.n, in->target);
+
+	if (hook && w->f != NO_FUNCTION)
+		w->s->facts[w->f] |= FACT_MCOUNT;
+}
+
+static bool is_address_only(const struct insn *in)
+{
+	return (in->map == MAP_ONE && in->opcode == 0x8d) || /* lea */
+	       (in->map == MAP_0F && (in->opcode == 0x1f || in->opcode == 0x18 || in->opcode == 0x0d)); /* nop, prefetch */
+}
+
+static void note_operand(struct walk *w, const struct insn *in)
+{
+	bool lea = in->map == MAP_ONE && in->opcode == 0x8d;
+
+	if (address_set_range(&w->s->targets, in->target)) {
+		const struct sym_function *f = sym_around(w->s->m, in->target);
+
+		address_set_add(&w->s->targets, in->target);
+		if (f && in->target - f->vaddr < DATA_REACH && !is_address_only(in))
+			add_fact(w, f, FACT_READ_AS_DATA);
+	} else if (lea) {
+		address_set_add(&w->named, in->target);
+		if (w->f != NO_FUNCTION)
+			*vec_add(&w->tables) = in->target;
+	}
+}
+
+static void note_flow(struct walk *w, const struct insn *in, uint64_t end)
+{
+	switch (in->flow) {
+	case FLOW_BRANCH: case FLOW_JUMP:
+		address_set_add(&w->s->targets, in->target);
+		if (address_set_has(&w->starts, in->target))
+			jump_to_start(w, in->target);
+		break;
+	case FLOW_CALL:
+		address_set_add(&w->s->targets, in->target);
+		/* fall through */
+	case FLOW_CALL_INDIRECT:
+		if (w->hooks->functions.n || w->hooks->slots.n)
+			note_call(w, in);
+		break;
+	case FLOW_JUMP_INDIRECT:
+		w->jumps_indirect |= in->modrm >> 6 == 3;
+		break;
+	}
+	if (in->flow != FLOW_NEXT && in->flow != FLOW_BRANCH)
+		address_set_add(&w->s->stops, end);
+}
+
+static void watch_call(struct walk *w, const struct insn *in, uint64_t end)
+{
+	w->watched = FLAGS_ALL;
+	w->callee = in->target;
+	w->since = end;
+}
+
+static void note(struct walk *w, const uint8_t *p, const struct insn *in)
+{
+	uint64_t end = w->at + in->len, word;
+
+	if (w->watched)
+		watch_flags(w, p, in);
+	if (w->known || w->framed)
+		watch_stack(w, p, in);
+	if (in->rip)
+		note_operand(w, in);
+	if (in->flow != FLOW_NEXT) {
+		note_flow(w, in, end);
+		end_line(w, in, end);
+		if (in->flow == FLOW_CALL)
+			watch_call(w, in, end);
+	} else if (w->absolute) {
+		word = insn_absolute(p, in);
+		if (word)
+			address_set_add(&w->s->targets, word);
+	}
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------- */
+
+static void walk_range(struct walk *w, const struct address_range *r)
+{
+	uint64_t end = r->vaddr + r->size;
+	size_t n = w->s->m->functions.n;
+
+	while (w->i_next < n && function(w, w->i_next)->vaddr < r->vaddr)
+		w->i_next++;
+	w->next = w->i_next < n ? function(w, w->i_next)->vaddr : UINT64_MAX;
+	for (w->at = r->vaddr; w->at < end;) {
+		const uint8_t *p = r->bytes + (w->at - r->vaddr);
+		struct insn in;
+
+		if (w->at == w->next)
+			enter_function(w);
+		else if (w->f != NO_FUNCTION && w->at >= w->f_end)
+			leave_function(w);
+		if (!insn_decode(p, end - w->at, w->at, &in))
+			in.len = 1;
+		else
+			note(w, p, &in);
+		w->at = w->at + in.len > w->next ? w->next : w->at + in.len;
+	}
+	leave_function(w);
+}
+
+/* Tables of 32-bit distances from the table itself. Each ends where another begins, or
+ * with the first entry that does not lead to code. */
+static void follow_tables(struct walk *w)
+{
+	for (size_t i = 0; i < w->tables.n; i++) {
+		uint64_t table = w->tables.at[i];
+
+		for (uint64_t at = table; at < table + 4 * TABLE_MAX; at += 4) {
+			const struct address_range *r = address_set_range(&w->named, at);
+			int32_t distance;
+
+			if (!r || r->vaddr + r->size - at < 4 || (at != table && address_set_has(&w->named, at)))
+				break;
+			memcpy(&distance, r->bytes + (at - r->vaddr), 4);
+			if (!address_set_range(&w->s->targets, table + (uint64_t)(int64_t)distance))
+				break;
+			address_set_add(&w->s->targets, table + (uint64_t)(int64_t)distance);
+		}
+	}
+}
+
+void sweep_run(const struct sym_module *m, const struct sweep_hooks *hooks, struct sweep *out)
+{
+	struct walk w = { .s = out, .hooks = hooks, .f = NO_FUNCTION, .absolute = m->e_type == ET_EXEC };
+
+	*out = (struct sweep){ .m = m, .facts = mem_zalloc(m->functions.n + 1) };
+	out->targets = address_set_new(m, true);
+	out->stops = address_set_new(m, true);
+	w.starts = address_set_new(m, true);
+	w.named = address_set_new(m, false);
+	for (size_t i = 0; i < m->functions.n; i++)
+		address_set_add(&w.starts, m->functions.at[i].vaddr);
+	for (size_t i = 0; i < m->code_refs.n; i++)
+		address_set_add(&out->targets, m->code_refs.at[i]);
+	for (size_t i = 0; i < out->targets.ranges.n; i++)
+		walk_range(&w, &out->targets.ranges.at[i]);
+	follow_tables(&w);
+	for (size_t i = 0; i < m->functions.n; i++)
+		address_set_add(&out->targets, m->functions.at[i].vaddr);
+	judge_readers(&w);
+	address_set_free(&w.starts);
+	address_set_free(&w.named);
+	vec_free(&w.tables);
+	vec_free(&w.readers);
+}
+
+void sweep_free(struct sweep *s)
+{
+	address_set_free(&s->targets);
+	address_set_free(&s->stops);
+	free(s->facts);
+}

@@ -1,0 +1,10 @@
+/* The words of plan.h's closed lists. */
+#include "hook/plan.h"
+
+#define WORD(id, word, text) word,
+#define TEXT(id, word, text) text,
+
+const char *const hook_kind_words[HOOK_KINDS_N] = { HOOK_KINDS(WORD) };
+const char *const hook_kind_texts[HOOK_KINDS_N] = { HOOK_KINDS(TEXT) };
+const char *const hook_reason_words[REASONS_N] = { HOOK_REASONS(WORD) };
+const char *const hook_reason_texts[REASONS_N] = { HOOK_REASONS(TEXT) };
