@@ -202,6 +202,23 @@ static int read_phdrs(struct elf_view *v, const char *path, struct err *err)
 	return 0;
 }
 
+/* A library of data alone has no executable segment; a debug file has one without contents. */
+static bool is_debug_file(const struct elf_view *v)
+{
+	bool emptied = false;
+
+	for (size_t i = 0; i < v->phdrs.n; i++) {
+		const Elf64_Phdr *p = &v->phdrs.at[i];
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		if (p->p_filesz)
+			return false;
+		emptied |= p->p_memsz > 0;
+	}
+	return emptied;
+}
+
 static void areas_from_segments(struct elf_view *v)
 {
 	for (size_t i = 0; i < v->phdrs.n; i++) {
@@ -256,6 +273,9 @@ int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const cha
 		r = read_phdrs(v, path, err);
 	if (r)
 		return r;
+	if (is_debug_file(v))
+		return err_set(err, ENOEXEC,
+			       "%s holds debug information, no code: name the program it is of", path);
 	read_areas(v);
 	elf_dynamic_read(v);
 	return 0;

@@ -31,7 +31,8 @@ static void refusals(void **state)
 	    "clang -m32 -nostdlib -ffreestanding -static -fuse-ld=lld start.c -o small && "
 	    "clang --target=aarch64-linux-gnu -nostdlib -ffreestanding -static -fuse-ld=lld "
 	    "start.c -o arm && "
-	    "gcc main.c -o good && head -c 40 good > header && head -c 3000 good > segments && "
+	    "gcc -g main.c -o good && objcopy --only-keep-debug good debug && "
+	    "head -c 40 good > header && head -c 3000 good > segments && "
 	    "mkdir dir && cp good secret && chmod 0 secret && mkfifo fifo");
 	refused("nowhere", ENOENT, "No such file");
 	refused("dir", EISDIR, "is a directory");
@@ -43,6 +44,7 @@ static void refusals(void **state)
 	refused("small", ENOEXEC, "is a 32-bit program; brace traces x86-64 only");
 	refused("arm", ENOEXEC, "is a program for arm64; brace traces x86-64 only");
 	refused("main.o", ENOEXEC, "is a relocatable object, not a program or shared library");
+	refused("debug", ENOEXEC, "holds debug information, no code");
 	refused("header", ENOEXEC, "is truncated: its ELF header is not whole");
 	refused("segments", ENOEXEC, "is truncated: it ends at byte 3000");
 	if (geteuid())
