@@ -1,17 +1,48 @@
 #include "report/histogram.h"
 
-#include <stddef.h>
-#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_LINES 4096
+
+uint8_t *histogram_new_page(struct histogram_pool *pool)
+{
+	if (!pool->blocks.n || pool->used == BLOCK_LINES) {
+		/* a line more, to begin at a multiple of the cache line */
+		*vec_add(&pool->blocks) = mem_zalloc((BLOCK_LINES + 1) * HISTOGRAM_SUB);
+		pool->used = 0;
+	}
+	return (uint8_t *)(((uintptr_t)pool->blocks.at[pool->blocks.n - 1] + HISTOGRAM_SUB - 1) &
+			   ~(uintptr_t)(HISTOGRAM_SUB - 1)) + pool->used++ * HISTOGRAM_SUB;
+}
+
+void histogram_pool_free(struct histogram_pool *pool)
+{
+	for (size_t i = 0; i < pool->blocks.n; i++)
+		free(pool->blocks.at[i]);
+	vec_free(&pool->blocks);
+}
+
+void histogram_carry(struct histogram *h, unsigned page, unsigned sub, uint64_t n)
+{
+	if (!h->carried)
+		h->carried = mem_zalloc(HISTOGRAM_PAGES * sizeof(*h->carried));
+	h->carried[page][sub] += n;
+}
+
+static uint64_t count_of(const struct histogram *h, unsigned page, unsigned sub)
+{
+	return (h->pages[page] ? h->pages[page][sub] : 0) + (h->carried ? h->carried[page][sub] : 0);
+}
 
 void histogram_merge(struct histogram *into, const struct histogram *from)
 {
 	for (unsigned p = 0; p < HISTOGRAM_PAGES; p++) {
-		if (!from->pages[p])
-			continue;
-		if (!into->pages[p])
-			into->pages[p] = mem_zalloc(HISTOGRAM_SUB * sizeof(uint64_t));
-		for (unsigned i = 0; i < HISTOGRAM_SUB; i++)
-			into->pages[p][i] += from->pages[p][i];
+		for (unsigned i = 0; i < HISTOGRAM_SUB; i++) {
+			uint64_t n = count_of(from, p, i);
+
+			if (n)
+				histogram_carry(into, p, i, n);
+		}
 	}
 }
 
@@ -28,8 +59,8 @@ uint64_t histogram_percentile(const struct histogram *h, uint64_t n, unsigned pe
 	uint64_t rank = (uint64_t)(((unsigned __int128)n * percent + 99) / 100), seen = 0;
 
 	for (unsigned p = 0; p < HISTOGRAM_PAGES; p++) {
-		for (unsigned i = 0; h->pages[p] && i < HISTOGRAM_SUB; i++) {
-			seen += h->pages[p][i];
+		for (unsigned i = 0; i < HISTOGRAM_SUB; i++) {
+			seen += count_of(h, p, i);
 			if (seen >= rank && seen)
 				return value_of(p, i);
 		}
@@ -39,6 +70,5 @@ uint64_t histogram_percentile(const struct histogram *h, uint64_t n, unsigned pe
 
 void histogram_free(struct histogram *h)
 {
-	for (unsigned p = 0; p < HISTOGRAM_PAGES; p++)
-		free(h->pages[p]);
+	free(h->carried);
 }

@@ -191,7 +191,7 @@ static void add_row(struct summary *s, const struct trace_clock *clock, const st
 	}
 	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
 		row.value[c] = trace_clock_delta_ns(clock, ticks[c]);
-	row.value[SUMMARY_CALLS] = f->calls;
+	row.value[SUMMARY_CALLS] = f->timed + f->untimed;
 	*vec_add(&s->rows) = row;
 }
 
@@ -215,7 +215,7 @@ static void make_rows(struct summary *s, const struct trace_info *info, struct w
 			tally_merge(all.at[first].sums, all.at[i].sums);
 		if (i + 1 < all.n && !by_place(&all.at[i], &all.at[i + 1]))
 			continue;
-		if (all.at[first].sums->calls)
+		if (all.at[first].sums->timed + all.at[first].sums->untimed)
 			add_row(s, &info->clock, &all.at[first]);
 		first = i + 1;
 	}

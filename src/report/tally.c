@@ -17,14 +17,14 @@ void tally_free(struct tally *t)
 		histogram_free(&t->functions.at[i].durations);
 	for (size_t i = 0; i < t->maps.n; i++)
 		free(t->maps.at[i].slot);
+	histogram_pool_free(&t->pool);
 	vec_free(&t->functions);
 	vec_free(&t->maps);
 	vec_free(&t->spans);
 	sites_free(&t->sites);
 }
 
-/* Where the index of fn's sums is kept. */
-static uint32_t *slot_for(struct tally *t, uint32_t fn)
+static struct tally_slot *slot_for(struct tally *t, uint32_t fn)
 {
 	struct tally_map *m = t->map;
 
@@ -38,39 +38,74 @@ static uint32_t *slot_for(struct tally *t, uint32_t fn)
 	return &m->slot[fn];
 }
 
-static struct tally_function *add_function(struct tally *t, uint32_t fn)
+static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t, uint32_t fn)
 {
 	bool known = fn <= RECORD_ID_MAX && trace_info_function(t->info, t->image, fn, NULL);
-	uint32_t *slot = known ? slot_for(t, fn) : &t->map->unknown;
+	struct tally_slot *slot = known ? slot_for(t, fn) : &t->map->unknown;
 
-	if (!*slot) {
+	if (!slot->index) {
 		*vec_add(&t->functions) = (struct tally_function){
 			.image = t->image, .fn = known ? fn : FN_NONE, .min = UINT64_MAX };
-		*slot = (uint32_t)t->functions.n;
+		slot->index = (uint32_t)t->functions.n;
 	}
-	return &t->functions.at[*slot - 1];
+	return slot;
 }
 
-static inline struct tally_function *function_of(struct tally *t, uint32_t fn)
+static inline struct tally_slot *slot_of(struct tally *t, uint32_t fn)
 {
-	if (__builtin_expect(fn < t->map->n && t->map->slot[fn], 1))
-		return &t->functions.at[t->map->slot[fn] - 1];
+	if (__builtin_expect(fn < t->map->n && t->map->slot[fn].index, 1))
+		return &t->map->slot[fn];
 	return add_function(t, fn);
 }
 
-static inline void add_call(struct tally_function *f, uint64_t ticks, uint64_t self)
+static inline struct tally_function *function_of(struct tally *t, uint32_t index)
 {
-	f->calls++;
+	return &t->functions.at[index - 1];
+}
+
+static inline void add_call(struct tally *t, const struct tally_ended *e)
+{
+	struct tally_function *f = function_of(t, e->index);
+
 	f->timed++;
-	if (!f->active)
-		f->total += ticks;
-	f->self += self;
-	f->sum += ticks;
-	if (ticks < f->min)
-		f->min = ticks;
-	if (ticks > f->max)
-		f->max = ticks;
-	histogram_add(&f->durations, ticks);
+	f->total += e->outermost ? e->ticks : 0;
+	f->self += e->self;
+	f->sum += e->ticks;
+	f->min = e->ticks < f->min ? e->ticks : f->min;
+	f->max = e->ticks > f->max ? e->ticks : f->max;
+	histogram_add(&f->durations, &t->pool, e->ticks);
+}
+
+static inline struct tally_ended *ended_at(struct tally *t, uint64_t number)
+{
+	return &t->queue[number % TALLY_QUEUE];
+}
+
+/* A call of slot's function ended: asks for its sums, for the counter of one that ended a
+ * while ago, and adds up one that ended longer ago. */
+static inline void end_call(struct tally *t, struct tally_slot *slot, uint64_t ticks, uint64_t self)
+{
+	struct tally_ended *e = ended_at(t, t->ended);
+
+	if (t->ended >= TALLY_QUEUE)
+		add_call(t, e);
+	*e = (struct tally_ended){ slot->index, !--slot->active, ticks, self };
+	__builtin_prefetch(function_of(t, e->index), 1);
+	__builtin_prefetch(histogram_page(&function_of(t, e->index)->durations, ticks));
+	if (t->ended >= TALLY_QUEUE / 2) {
+		e = ended_at(t, t->ended - TALLY_QUEUE / 2);
+		histogram_prefetch(&function_of(t, e->index)->durations, e->ticks);
+	}
+	t->ended++;
+}
+
+static void add_queue(struct tally *t)
+{
+	uint64_t from = t->ended > TALLY_QUEUE ? t->ended - TALLY_QUEUE : 0;
+
+	for (; from < t->ended; from++)
+		add_call(t, ended_at(t, from));
+	t->ended = 0;
 }
 
 static void add_span(struct tally *t, const struct call_step *s)
@@ -78,22 +113,18 @@ static void add_span(struct tally *t, const struct call_step *s)
 	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc, s->fn };
 }
 
-static inline void take_step(void *arg, const struct call_step *s)
+static inline __attribute__((always_inline)) void take_step(void *arg, const struct call_step *s)
 {
 	struct tally *t = arg;
-	struct tally_function *f;
 
-	if (s->kind == CALL_ENTER) {
-		function_of(t, s->fn)->active++;
-	} else if (s->kind == CALL_LEAVE) {
-		f = function_of(t, s->fn);
-		f->active--;
-		add_call(f, s->tsc - s->begin, s->tsc - s->begin - s->inside);
-	} else if (s->kind == CALL_ONLY) {
-		function_of(t, s->fn)->calls++;
-	} else if (s->kind == CALL_SPAN) {
+	if (s->kind == CALL_ENTER)
+		slot_of(t, s->fn)->active++;
+	else if (s->kind == CALL_LEAVE)
+		end_call(t, slot_of(t, s->fn), s->tsc - s->begin, s->tsc - s->begin - s->inside);
+	else if (s->kind == CALL_ONLY)
+		function_of(t, slot_of(t, s->fn)->index)->untimed++;
+	else if (s->kind == CALL_SPAN)
 		add_span(t, s);
-	}
 }
 
 void tally_begin(struct tally *t, uint32_t thread)
@@ -129,17 +160,16 @@ static void tally_spans(struct tally *t)
 		while (open.n && (!s || open.at[open.n - 1].span.begin > s->begin)) {
 			const struct open_span *o = &open.at[--open.n];
 			uint64_t ticks = o->span.end - o->span.begin;
-			struct tally_function *f = function_of(t, o->span.fn);
 
-			f->active--;
-			add_call(f, ticks, ticks - (o->inside < ticks ? o->inside : ticks));
+			end_call(t, slot_of(t, o->span.fn), ticks,
+				 ticks - (o->inside < ticks ? o->inside : ticks));
 		}
 		if (!s)
 			break;
 		i--;
 		if (open.n)
 			open.at[open.n - 1].inside += s->end - s->begin;
-		function_of(t, s->fn)->active++;
+		slot_of(t, s->fn)->active++;
 		*vec_add(&open) = (struct open_span){ *s, 0 };
 	}
 	vec_free(&open);
@@ -149,6 +179,7 @@ void tally_end(struct tally *t)
 {
 	calls_end(&t->calls, &t->last, take_step, t);
 	tally_spans(t);
+	add_queue(t);
 	t->counts.unwound += t->calls.counts.unwound;
 	t->counts.orphans += t->calls.counts.orphans;
 	t->counts.lost += t->calls.counts.lost;
@@ -157,7 +188,7 @@ void tally_end(struct tally *t)
 
 void tally_merge(struct tally_function *into, const struct tally_function *from)
 {
-	into->calls += from->calls;
+	into->untimed += from->untimed;
 	into->timed += from->timed;
 	into->total += from->total;
 	into->self += from->self;

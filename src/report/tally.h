@@ -6,9 +6,8 @@
 
 struct tally_function {
 	uint32_t image, fn;
-	uint32_t active;  /* open calls of it in the thread being fed: recursion */
-	uint64_t calls;   /* all */
-	uint64_t timed;   /* those whose end is known; the sums below are over these */
+	uint64_t untimed; /* calls whose end is not followed */
+	uint64_t timed;   /* the others; the sums below are over these */
 	uint64_t total;   /* inner calls of a recursion not counted again */
 	uint64_t self;
 	uint64_t sum;     /* of all durations */
@@ -16,11 +15,22 @@ struct tally_function {
 	struct histogram durations;
 };
 
-struct tally_map {
-	uint32_t *slot; /* function id -> 1 + index into functions; 0 = none yet */
-	size_t n;
-	uint32_t unknown; /* the same for all ids that nothing defines, as function FN_NONE */
+struct tally_slot {
+	uint32_t index;   /* 1 + index into functions; 0 = none yet */
+	uint32_t active;  /* open calls of it in the thread being fed: recursion */
 };
+
+struct tally_map {
+	struct tally_slot *slot; /* by function id */
+	size_t n;
+	struct tally_slot unknown; /* for all ids that nothing defines, as function FN_NONE */
+};
+
+/* Calls that ended and are not added up yet. Programs use thousands of functions in no order,
+ * whose sums are not in the cache: they are asked for when a call ends and used some calls
+ * later, when they have come. */
+#define TALLY_QUEUE 32
+struct tally_ended { uint32_t index; bool outermost; uint64_t ticks, self; };
 
 struct tally_span { uint64_t begin, end; uint32_t fn; };
 
@@ -29,12 +39,15 @@ struct tally {
 	struct sites sites;
 	VEC(struct tally_map) maps;              /* by image */
 	VEC(struct tally_function) functions;
+	struct histogram_pool pool;              /* of their histograms */
 	struct calls_counts counts;
 	/* of the thread being fed */
 	struct calls calls;
 	struct tally_map *map;
 	uint32_t image;
 	struct event last;
+	struct tally_ended queue[TALLY_QUEUE]; /* number i is at i % TALLY_QUEUE */
+	uint64_t ended;
 	VEC(struct tally_span) spans;
 };
 

@@ -70,10 +70,10 @@ static void zero_callee_offset(char *text)
 
 static void read_names(struct reader *r, char *text, struct call *c)
 {
-	char *parent = strstr(text, " <-");
+	char *parent = strstr(text, " <-"), any[] = "f\n";
 
 	if (!strncmp(text, "UNKNOWN TYPE", 12))
-		text = strcpy((char[64]){ 0 }, "f\n");
+		text = any; /* options/fields hides which function it was */
 	if (on(r, OPTION_SYM_OFFSET))
 		zero_callee_offset(text);
 	read_symbol(r, text, c->name, &c->ip);

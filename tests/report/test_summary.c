@@ -382,14 +382,36 @@ static void test_error(void **state)
 static void test_histogram_error(void **state)
 {
 	for (uint64_t v = 1; v < UINT64_MAX / 3; v += v / 37 + 1) {
+		struct histogram_pool pool = { 0 };
 		struct histogram h = { 0 };
 		uint64_t got;
 
-		histogram_add(&h, v);
+		histogram_add(&h, &pool, v);
 		got = histogram_percentile(&h, 1, 50);
 		assert_true(fabs((double)got - (double)v) <= (double)v / 128);
 		histogram_free(&h);
+		histogram_pool_free(&pool);
 	}
+}
+
+/* Counts beyond a byte are carried, and survive merging. */
+static void test_histogram_counts(void **state)
+{
+	struct histogram_pool pool = { 0 };
+	struct histogram h = { 0 }, sum = { 0 };
+
+	for (unsigned i = 0; i < 1000; i++)
+		histogram_add(&h, &pool, i < 700 ? 5 : 5000);
+	assert_int_equal(histogram_percentile(&h, 1000, 70), 5);
+	assert_in_range(histogram_percentile(&h, 1000, 71), 4960, 5040);
+	histogram_merge(&sum, &h);
+	histogram_merge(&sum, &h);
+	assert_int_equal(histogram_percentile(&sum, 2000, 70), 5);
+	assert_in_range(histogram_percentile(&sum, 2000, 71), 4960, 5040);
+	assert_in_range(histogram_percentile(&sum, 2000, 100), 4960, 5040);
+	histogram_free(&h);
+	histogram_free(&sum);
+	histogram_pool_free(&pool);
 }
 
 static void test_order(void **state)
@@ -456,7 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_slow_count), cmocka_unit_test(test_any_number_of_workers),
-		cmocka_unit_test(test_spans), cmocka_unit_test(test_error), cmocka_unit_test(test_histogram_error),
+		cmocka_unit_test(test_spans), cmocka_unit_test(test_error), cmocka_unit_test(test_histogram_error), cmocka_unit_test(test_histogram_counts),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_json),
 	};
 
