@@ -291,6 +291,18 @@ int pipeline_error(struct pipeline *p, struct err *err)
 	return r;
 }
 
+int pipeline_settle(struct pipeline *p, struct err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&p->lock);
+	while (p->first < p->submitted)
+		pthread_cond_wait(&p->changed, &p->lock);
+	r = failure(p, err);
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
 static void stop_workers(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);

@@ -28,6 +28,8 @@ int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err);
 struct words pipeline_buffer(struct pipeline *p);
 /* Written so far; any thread may ask. */
 uint64_t pipeline_bytes(struct pipeline *p);
+/* Waits until what was submitted is written. */
+int pipeline_settle(struct pipeline *p, struct err *err);
 /* 0, or the first error. */
 int pipeline_error(struct pipeline *p, struct err *err);
 

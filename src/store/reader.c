@@ -253,6 +253,8 @@ static int load(struct store_reader *r, struct err *err)
 	}
 	if (!res)
 		res = group_chunks(r, err);
+	if (!res && !r->cut)
+		r->info->total.bytes = r->size;
 	loader_free(&l);
 	return res;
 }

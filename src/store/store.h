@@ -29,8 +29,13 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
  * traced program's records, so call this with the present TSC minus that when no record comes). */
 int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
 
+/* Everything so far into the file, and waits until it is: then store_bytes is all but the index
+ * and the totals that store_finish adds. */
+int store_settle(struct store_writer *w, struct err *err);
+
 /* Everything out: pending chunks, info->total, the index. Frees w whatever happens; -errno
- * and *err (ENOSPC, EIO) if the file is not whole; it then reads up to where it ends. */
+ * and *err (ENOSPC, EIO) if the file is not whole; it then reads up to where it ends.
+ * A reader of a whole file gets its size as total.bytes, whatever info said. */
 int store_finish(struct store_writer *w, struct err *err);
 /* Ends without a file: removes what was written. Frees w. */
 void store_discard(struct store_writer *w);

@@ -345,6 +345,15 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 	return r ? r : pipeline_error(w->pipeline, err);
 }
 
+int store_settle(struct store_writer *w, struct err *err)
+{
+	int r = store_flush(w, UINT64_MAX, err);
+
+	if (!r)
+		r = put_info(w, err);
+	return r ? r : pipeline_settle(w->pipeline, err);
+}
+
 int store_finish(struct store_writer *w, struct err *err)
 {
 	int r = store_flush(w, UINT64_MAX, err), finished;

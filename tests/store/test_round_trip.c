@@ -187,7 +187,8 @@ static void same_info(const struct trace_info *a, const struct trace_info *b)
 	assert_int_equal(a->cpus, b->cpus);
 	assert_int_equal(a->thresh_ns, b->thresh_ns);
 	assert_memory_equal(&a->clock, &b->clock, sizeof(a->clock));
-	assert_memory_equal(&a->total, &b->total, sizeof(a->total));
+	assert_true(a->total.calls == b->total.calls && a->total.lost == b->total.lost &&
+		    a->total.records == b->total.records && b->total.bytes > 1000);
 	assert_int_equal(a->images.n, b->images.n);
 	for (size_t i = 0; i < a->images.n; i++) {
 		assert_int_equal(a->images.at[i].pid, b->images.at[i].pid);
@@ -243,7 +244,7 @@ static void test_info(void **state)
 		assert_int_equal(store_sync_info(s.writer, &err), 0);
 	}
 	change_info(s.info, 20);
-	s.info->total = (struct trace_total){ 1, UINT64_MAX, 3, 4 };
+	s.info->total = (struct trace_total){ .calls = UINT64_MAX, .lost = 3, .records = 4 };
 	sample_finish(&s);
 	r = open_sample(&s);
 	same_info(s.info, store_info(r));
