@@ -21,6 +21,7 @@ struct hook_bytes {
 };
 
 struct hook_module {
+	const char *name;                       /* last component of its path */
 	uint32_t n;                             /* functions, by vaddr */
 	const struct hook_function *functions;
 	struct hook_plan_entry *entries;        /* one each; yours to change */
@@ -56,7 +57,7 @@ static inline const uint8_t *hook_module_island(const struct hook_module *m, uin
 	return m->bytes[i].island;
 }
 
-/* The function's name as a user writes it; without a symbol, its file address: "0x4a3f0". */
+/* The function's name as reports show it; without a symbol, module and offset: "nginx+0x4a3f0". */
 void hook_function_name(const struct hook_module *m, uint32_t i, char *out, size_t n);
 /* Is there a function of this name with code of its own (no PLT entry, no cold fragment)? */
 bool hook_module_has(const struct hook_module *m, const char *name);

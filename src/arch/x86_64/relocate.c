@@ -330,3 +330,45 @@ int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint
 	}
 	return e.far ? -ERANGE : (int)e.n;
 }
+
+/* --- checking --------------------------------------------------------------------------------- */
+
+static bool insn_valid(const struct relocate_insn *i, const uint8_t *original, unsigned n)
+{
+	if (i->len == 0 || i->len > 15 || i->inside > n)
+		return false;
+	switch (i->op) {
+	case RELOCATE_COPY:
+	case RELOCATE_JMP:
+	case RELOCATE_CALL:
+		return true;
+	case RELOCATE_LOOP:
+		return i->len >= 2;
+	case RELOCATE_JCC:
+		return i->field < 16;
+	case RELOCATE_RIP:
+		return i->field + 4 <= i->len;
+	case RELOCATE_CALL_IND:
+		return i->field < i->len && i->field + ((original[i->field] & 0xc7) == 0x05 ? 5 : 1) <= i->len;
+	default:
+		return false;
+	}
+}
+
+bool relocate_valid(const struct relocate_recipe *r, const uint8_t *original)
+{
+	unsigned at = 0;
+
+	if (r->n > RELOCATE_MAX_INSNS)
+		return false;
+	if (r->n == 0)
+		return r->falls;
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct relocate_insn *in = &r->insn[i];
+
+		if (at + in->len > r->len || in->field >= 16 || !insn_valid(in, original + at, r->n))
+			return false;
+		at += in->len;
+	}
+	return at == r->len && fits(r);
+}

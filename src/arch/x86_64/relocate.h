@@ -49,3 +49,7 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
  * more than 2 GiB from `to`. out has RELOCATE_MAX_BYTES bytes. */
 int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint64_t vaddr,
 		  uint64_t from, uint64_t to, uint8_t *out);
+
+/* Could relocate_scan have made this recipe of these bytes (recipe->len of them are readable)?
+ * Then relocate_emit stays within its bounds. For recipes that were stored. */
+bool relocate_valid(const struct relocate_recipe *r, const uint8_t *original);

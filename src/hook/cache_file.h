@@ -1,0 +1,23 @@
+/* A module's plan as one block of bytes: what the cache stores, and what a hook_module points
+ * into. Private to src/hook. */
+#pragma once
+#include "hook/cache.h"
+
+/* What a block was made from: the file and this very build of brace. */
+struct cache_key {
+	uint8_t build_id[20];
+	uint8_t build_id_len;
+	uint64_t identity;
+};
+
+/* Makes the block of a planned module; free() it. */
+uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p, const struct cache_key *key,
+			 size_t *n);
+
+/* Looks at every byte that anything depends on. If all is well, *out's fields point into the
+ * block, which must be writable and outlive it; path, name and needed are not set, and the texts of
+ * DT_NEEDED begin at *needed. False: not a block for this key, or a damaged one. */
+bool cache_file_read(uint8_t *bytes, size_t n, const struct cache_key *key, struct hook_module *out,
+		     const char **needed);
+
+uint64_t cache_hash(uint64_t seed, const void *bytes, size_t n);
