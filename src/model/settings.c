@@ -157,6 +157,26 @@ static void set_mode(struct settings *s, enum buffer_mode mode)
 		s->options |= OPTION_BIT(OPTION_BLOCK);
 }
 
+/* What brace's recording and printing heeds. The rest of ftrace's options keep the value they
+ * have after boot: turning one the other way is refused, not ignored. */
+static const uint64_t heeded =
+	OPTION_BIT(OPTION_PRINT_PARENT) | OPTION_BIT(OPTION_SYM_OFFSET) |
+	OPTION_BIT(OPTION_SYM_ADDR) | OPTION_BIT(OPTION_VERBOSE) | OPTION_BIT(OPTION_RAW) |
+	OPTION_BIT(OPTION_HEX) | OPTION_BIT(OPTION_BIN) | OPTION_BIT(OPTION_FIELDS) |
+	OPTION_BIT(OPTION_BLOCK) | OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_CONTEXT_INFO) |
+	OPTION_BIT(OPTION_LATENCY_FORMAT) | OPTION_BIT(OPTION_RECORD_TGID) |
+	OPTION_BIT(OPTION_IRQ_INFO) | OPTION_BIT(OPTION_GRAPH_OVERRUN) |
+	OPTION_BIT(OPTION_GRAPH_CPU) | OPTION_BIT(OPTION_GRAPH_OVERHEAD) |
+	OPTION_BIT(OPTION_GRAPH_PROC) | OPTION_BIT(OPTION_GRAPH_DURATION) |
+	OPTION_BIT(OPTION_GRAPH_ABSTIME) | OPTION_BIT(OPTION_GRAPH_TAIL);
+
+static bool can_set(enum trace_option o, bool on)
+{
+	return option_is_set(heeded, o) || on == trace_option_info(o)->on;
+}
+
+#define NOT_HEEDED "brace does not have this option of ftrace's; it stays as it is"
+
 static void set_option(struct settings *s, enum trace_option o, bool on)
 {
 	if (o == OPTION_OVERWRITE || o == OPTION_BLOCK) {
@@ -181,6 +201,8 @@ static int each_option(struct settings *s, const char *text, struct err *err)
 
 		if (o == TRACE_OPTIONS_N)
 			return err_at(err, EINVAL, text, (size_t)(p - text), "unknown option");
+		if (!can_set(o, !off))
+			return err_at(err, EINVAL, text, (size_t)(p - text), NOT_HEEDED);
 		if (s)
 			set_option(s, o, !off);
 		p += n;
@@ -220,6 +242,8 @@ static int write_one_option(struct settings *s, enum trace_option o, const char 
 {
 	if (strcmp(text, "0") && strcmp(text, "1"))
 		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
+	if (!can_set(o, *text == '1'))
+		return err_at(err, EINVAL, trace_option_info(o)->name, 0, NOT_HEEDED);
 	set_option(s, o, *text == '1');
 	return 0;
 }

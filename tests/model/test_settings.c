@@ -157,6 +157,16 @@ static void options(void **state)
 	shows("options/funcgraph-cpu", "1\n");
 }
 
+/* Refused, not ignored; but what is already so may be said. */
+static void options_without_effect(void **state)
+{
+	assert_int_equal(put("trace_options", "funcgraph-retval"), -EINVAL);
+	assert_int_equal(put("options/sleep-time", "0"), -EINVAL);
+	shows("options/sleep-time", "1\n");
+	assert_int_equal(put("trace_options", "nofuncgraph-retval"), 0);
+	assert_int_equal(put("options/sleep-time", "1"), 0);
+}
+
 /* trace_options shows a tracer's own options only while it is the current one. */
 static void options_of_the_tracer(void **state)
 {
@@ -190,7 +200,7 @@ int main(void)
 		TEST(as_after_boot), TEST(refused_as_by_the_kernel),
 		TEST(unknown_and_read_only_files), TEST(every_file_reads_back), TEST(tracer),
 		TEST(threshold), TEST(lists_append), TEST(modes), TEST(options),
-		TEST(options_of_the_tracer), TEST(buffer_size),
+		TEST(options_without_effect), TEST(options_of_the_tracer), TEST(buffer_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
