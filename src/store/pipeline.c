@@ -188,7 +188,7 @@ static void *work(void *arg)
 }
 
 /* Half of the CPUs: the others run the program. Workers take no signal: they are brace's
- * main thread's. */
+ * main thread's. None start before there are records, so that brace can still fork. */
 static void start_workers(struct pipeline *p)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN), want = cpus / 2;
@@ -215,8 +215,6 @@ static int failure(const struct pipeline *p, struct err *err)
 static struct job *begin_job(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
-	if (!p->n_workers && !p->own)
-		start_workers(p);
 	while (p->submitted - p->first == JOBS)
 		pthread_cond_wait(&p->changed, &p->lock);
 	return job_at(p, p->submitted);
@@ -228,10 +226,10 @@ static int end_job(struct pipeline *p, struct job *job, struct err *err)
 
 	job->state = JOB_WAITING;
 	p->submitted++;
-	if (p->own)
-		code_next(p, p->own);
-	else
+	if (p->n_workers)
 		pthread_cond_broadcast(&p->changed);
+	else
+		code_next(p, p->own);
 	r = failure(p, err);
 	pthread_mutex_unlock(&p->lock);
 	return r;
@@ -242,6 +240,8 @@ int pipeline_records(struct pipeline *p, const struct chunk_records *head, struc
 {
 	struct job *job = begin_job(p);
 
+	if (!p->n_workers && !p->own)
+		start_workers(p);
 	job->head = (struct chunk_header){ .type = CHUNK_RECORDS, .records = *head };
 	job->words = *words;
 	*words = (struct words){0};

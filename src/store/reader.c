@@ -209,6 +209,22 @@ static int group_chunks(struct store_reader *r, struct err *err)
 	return 0;
 }
 
+/* The writer gave each thread's counts at the end, which is missing. */
+static void count_threads(struct store_reader *r)
+{
+	for (size_t t = 0; t < r->info->threads.n; t++) {
+		struct trace_thread *thread = &r->info->threads.at[t];
+
+		thread->records = thread->lost = 0;
+		for (uint32_t c = r->first.at[t]; c < r->first.at[t + 1]; c++) {
+			const struct chunk_place *p = &r->places.at[r->chunks.at[c]];
+
+			thread->records += p->head.records.records;
+			thread->lost += p->head.records.lost;
+		}
+	}
+}
+
 static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 {
 	uint32_t version = 0;
@@ -253,7 +269,9 @@ static int load(struct store_reader *r, struct err *err)
 	}
 	if (!res)
 		res = group_chunks(r, err);
-	if (!res && !r->cut)
+	if (!res && r->cut)
+		count_threads(r);
+	else if (!res)
 		r->info->total.bytes = r->size;
 	loader_free(&l);
 	return res;

@@ -9,11 +9,13 @@ struct store_writer;
 
 /* Creates path (0600; a regular file of ours under that name is replaced, a symbolic link refused,
  * anything else - /dev/null, a pipe - written as it is); 0 or -errno and *err. `info` must stay
- * until store_finish. It starts a thread or more at the first chunk. */
+ * until store_finish. Worker threads start with the first chunk of records, not before: fork
+ * first. */
 int store_create(const char *path, const struct trace_info *info, struct store_writer **out, struct err *err);
 
-/* Writes what `info` has gained since the last call: images, modules, threads, sites. Must be
- * called before records that refer to them. Also gives the error of an earlier write. */
+/* Takes up what `info` has gained since the last call: images, modules, threads, sites. A chunk of
+ * records does it too, so call it for what must be in the file although no records need it.
+ * Also gives the error of an earlier write. */
 int store_sync_info(struct store_writer *w, struct err *err);
 
 /* A run of one thread's records, words as in shared/record.h, whole records only. `near_tsc`:

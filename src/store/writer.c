@@ -137,7 +137,9 @@ static int flush(struct store_writer *w, struct pending *p, struct err *err)
 
 	if (!p->words.n)
 		return 0;
-	r = put_info(w, err);
+	r = sync_info(w, false, err);
+	if (!r)
+		r = put_info(w, err);
 	if (r)
 		return r;
 	unlink_pending(w, p);
@@ -327,9 +329,13 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 		  uint64_t lost, const uint64_t *words, size_t n, struct err *err)
 {
 	uint64_t age = w->info->clock.hz * AGE_MAX, tsc = first_tsc(words, n, near_tsc);
-	struct pending *p = thread_of(w, thread);
+	struct pending *p;
 	int r = 0;
 
+	if (thread >= w->info->threads.n)
+		return err_set(err, EINVAL, "records of a thread that trace_info does not have: %u",
+			       thread);
+	p = thread_of(w, thread);
 	if (p->words.n && tsc - p->tsc >= GAP_MAX && p->tsc - tsc >= GAP_MAX)
 		r = flush(w, p, err);
 	if (!r && cpu != p->cpu)

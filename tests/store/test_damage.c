@@ -208,6 +208,7 @@ static size_t events_so_far(struct sample *s)
 	assert_true(store_was_cut(r, NULL));
 	assert_int_equal(read_thread(r, 0, &got, &err), 0);
 	n = got.n;
+	assert_true(store_info(r)->threads.at[0].records >= n);
 	for (size_t i = 0; i < n; i++)
 		assert_same_event(&got.at[i], &s->expect.at[i]);
 	vec_free(&got);
