@@ -8,6 +8,7 @@ program_output=$("$FIXTURE_G")
 refuses() {
 	local name=$1 word=$2
 	shift 2
+	rm -f "$T/trace"
 	timeout "$LIMIT" "$BRACE" record -o "$T/trace" "$@" >"$T/out" 2>"$T/err" </dev/null
 	[ $? -eq 125 ] && grep -q -- "$word" "$T/err" && [ ! -s "$T/out" ] && [ ! -e "$T/trace" ]
 	result "$name" $? "$T/err"
