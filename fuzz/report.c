@@ -1,0 +1,155 @@
+/* links: report store source base zstd threads */
+/* The printers and the summary on any events and any tables: what a damaged trace file can
+ * hold once it has been read. The first 8 bytes are the options, then come the tables' odd
+ * values, then events. */
+#include <stdlib.h>
+
+#include "base/cursor.h"
+#include "report/function.h"
+#include "report/graph.h"
+#include "report/summary.h"
+
+#define EVENTS_MOST 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+static int swallow(void *arg, const char *bytes, size_t n)
+{
+	(void)arg;
+	(void)bytes;
+	(void)n;
+	return 0;
+}
+
+static void add_module(struct trace_info *info, struct cursor *c)
+{
+	static const char strings[] = "\0f\0\xff\"";
+	struct trace_module *m = vec_add(&info->modules);
+
+	*m = (struct trace_module){ .image = cursor_u8(c) % 3, .path = mem_strdup("/m"), .name = mem_strdup("m"),
+				    .base = cursor_u16(c), .end = 0x10000 };
+	m->first_id = cursor_u8(c) & 1 ? cursor_u32(c) : cursor_u8(c);
+	for (size_t i = 0; i < sizeof(strings); i++)
+		*vec_add(&m->strings) = strings[i];
+	for (uint64_t i = 0, vaddr = 0; i < 8; i++)
+		*vec_add(&m->functions) = (struct trace_function){
+			.vaddr = vaddr += cursor_u8(c), .size = cursor_u8(c), .name = cursor_u8(c) % 8 };
+}
+
+static struct trace_info *make_info(struct cursor *c)
+{
+	struct trace_info *info = trace_info_new();
+
+	info->clock.hz = cursor_u32(c);
+	info->clock.tsc = cursor_u64(c);
+	info->clock.mono_ns = cursor_u64(c);
+	info->cpus = cursor_u32(c);
+	for (int i = 0; i < 2; i++) {
+		*vec_add(&info->images) = (struct trace_image){ .tsc = cursor_u8(c) };
+		for (int s = 0; s < 16; s++)
+			*vec_add(&info->images.at[i].sites) = cursor_u16(c);
+	}
+	for (int i = 0; i < 3; i++)
+		add_module(info, c);
+	for (int i = 0; i < 4; i++) {
+		struct trace_thread *t = vec_add(&info->threads);
+
+		*t = (struct trace_thread){ .pid = cursor_u32(c), .tid = cursor_u32(c), .records = cursor_u8(c) };
+		t->image = cursor_u8(c) & 1 ? cursor_u32(c) : cursor_u8(c) % 3;
+		memset(t->comm, cursor_u8(c), sizeof(t->comm));
+	}
+	return info;
+}
+
+static struct event make_event(struct cursor *c)
+{
+	uint8_t kind = cursor_u8(c);
+	struct event e = { .kind = kind & 15, .cpu = kind & 16 ? cursor_u16(c) : 0 };
+
+	e.thread = cursor_u8(c) % 5;
+	e.fn = kind & 32 ? cursor_u32(c) : cursor_u8(c);
+	e.site = kind & 64 ? cursor_u32(c) : cursor_u8(c) % 20;
+	e.tsc = cursor_u16(c);
+	e.begin = cursor_u16(c);
+	e.count = kind & 128 ? cursor_u64(c) : cursor_u8(c);
+	return e;
+}
+
+struct all_events { struct event at[EVENTS_MOST]; size_t n; };
+struct reading { const struct all_events *all; uint32_t thread; size_t next; };
+
+static void *open_events(void *of, uint32_t thread)
+{
+	struct reading *r = mem_zalloc(sizeof(*r));
+
+	*r = (struct reading){ of, thread, 0 };
+	return r;
+}
+
+static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
+{
+	struct reading *r = cursor;
+	size_t got = 0;
+
+	(void)err;
+	for (; r->next < r->all->n && got < n; r->next++)
+		if (r->all->at[r->next].thread == r->thread)
+			out[got++] = r->all->at[r->next];
+	return (int)got;
+}
+
+static void print_all(const struct trace_info *info, const struct all_events *all, uint64_t options)
+{
+	struct trace_header header = { 1, 2, 3, NULL };
+	struct function_printer *f;
+	struct graph *g;
+	struct out out;
+
+	out_init(&out, swallow, NULL);
+	f = function_new(info, options, &out);
+	g = graph_new(info, options, &out);
+	function_header(f, &header);
+	graph_header(g, &header);
+	for (size_t i = 0; i < all->n; i++) {
+		function_event(f, &all->at[i]);
+		graph_event(g, &all->at[i]);
+	}
+	function_flush(f);
+	graph_flush(g);
+	function_free(f);
+	graph_free(g);
+	out_free(&out);
+}
+
+static void sum_up(const struct trace_info *info, struct all_events *all)
+{
+	struct summary_input in = { info, all, open_events, next_events, free };
+	struct summary s;
+	struct out out;
+	struct err err;
+
+	out_init(&out, swallow, NULL);
+	if (summary_make(&in, 2, &s, &err))
+		abort();
+	summary_sort(&s, SUMMARY_P99, false);
+	summary_print_table(&s, 0, &out);
+	summary_print_json(&s, 0, &out);
+	summary_free(&s);
+	out_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	struct cursor c = cursor_of(bytes, n);
+	struct all_events *all = mem_zalloc(sizeof(*all));
+	uint64_t options = cursor_u64(&c);
+	struct trace_info *info = make_info(&c);
+
+	while (cursor_left(&c) && all->n < EVENTS_MOST)
+		all->at[all->n++] = make_event(&c);
+	print_all(info, all, options);
+	sum_up(info, all);
+	trace_info_free(info);
+	free(all);
+	return 0;
+}
