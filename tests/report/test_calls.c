@@ -49,6 +49,11 @@ static const struct expectation bare[] = {
 	  "main{ d{ }main.d a{ b{ d{ }main.d }",
 	  "main() {\n  d();\n  a() {\n    b() {\n      d();\n    } /* b unwound */\n  } /* a unwound */\n}\n",
 	  { .unwound = 2 } },
+	{ "the same where the known function tail-calls",
+	  "main{ d{ t~ }main.d a{ b{ d{ t~ }main.d }",
+	  "main() {\n  d() {\n    t();\n  }\n  a() {\n    b() {\n      d() {\n        t();\n      }\n"
+	  "    } /* b unwound */\n  } /* a unwound */\n}\n",
+	  { .unwound = 2 } },
 	{ "unwinding over tail calls",
 	  "main{ try{ a{ t~ b{ }main.try }",
 	  "main() {\n  try() {\n    a() {\n      t() {\n        b() {\n        } /* b unwound */\n"
@@ -84,8 +89,8 @@ static const struct expectation bare[] = {
 	  "main() {\n  f() {\n    g() {\nCPU:0 [LOST 2 EVENTS]\n    } /* g unwound */\n  }\n  h();\n}\n",
 	  { .unwound = 1, .lost = 2 } },
 	{ "an entry that was lost: the site is known to call another function",
-	  "main{ h{ }main.h f{ ?3 }main.h }main.f }",
-	  "main() {\n  h();\n  f() {\nCPU:0 [LOST 3 EVENTS]\n  }\n}\n", { .orphans = 1, .lost = 3 } },
+	  "main{ h{ }main.h f{ ?3 }main.h g{ }f.g }main.f }",
+	  "main() {\n  h();\n  f() {\nCPU:0 [LOST 3 EVENTS]\n    g();\n  }\n}\n", { .orphans = 1, .lost = 3 } },
 	{ "threads have stacks of their own",
 	  "f{ #1 %1 a{ #0 %0 g{ #1 %1 b{ }a.b #0 %0 }f.g #1 %1 } #0 %0 }",
 	  "f() {\na() {\n  g();\n  b();\n}\n}\n", { 0 } },
@@ -231,6 +236,23 @@ static void test_window(void **state)
 	}
 }
 
+/* A call may be its function's last instruction: what it returns to is the next function. */
+static void test_site_at_end(void **state)
+{
+	struct fixture *f = fixture_new();
+	uint32_t caller = fixture_function(f, "caller", 6), next = fixture_function(f, "next", 4);
+	uint32_t site = fixture_site(f, caller, next), image = 0;
+	const struct trace_module *m = &f->info->modules.at[0];
+	struct sites sites;
+
+	f->info->images.at[image].sites.at[site] = m->base + m->functions.at[next].vaddr;
+	sites_init(&sites, f->info);
+	for (int again = 0; again < 2; again++)
+		assert_int_equal(site_caller(f->info, sites_map(&sites, image), image, site, 1), caller);
+	sites_free(&sites);
+	fixture_free(f);
+}
+
 static void count_step(void *arg, const struct call_step *s)
 {
 	*(uint64_t *)arg += s->kind == CALL_LEAVE;
@@ -266,7 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes), cmocka_unit_test(test_durations), cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_flush), cmocka_unit_test(test_window), cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_flush), cmocka_unit_test(test_window), cmocka_unit_test(test_site_at_end), cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
