@@ -65,6 +65,28 @@ void buffer_after_fork(struct agent_tls *t)
 	agent_gate[0] = SITE_HASH_MULTIPLIER;
 }
 
+/* --- counting what is thrown away ------------------------------------------------------ */
+
+static bool is_bookkeeping(uint64_t word)
+{
+	return record_kind(word) == RECORD_EVENT &&
+	       (record_type(word) == RECORD_EVENT_CPU || record_type(word) == RECORD_EVENT_PAD);
+}
+
+static uint64_t count_records(const uint64_t *words, uint64_t n)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < n; i += 1 + record_payload(words[i]))
+		count += words[i] != 0 && !is_bookkeeping(words[i]);
+	return count;
+}
+
+static uint64_t *words_of(uint32_t i)
+{
+	return (uint64_t *)(agent.buffers + (uint64_t)i * MEMORY_BUFFER_BYTES);
+}
+
 /* --- taking and giving up sub-buffers ------------------------------------------------ */
 
 static uint32_t pop_free(struct memory_header *m)
@@ -104,7 +126,7 @@ static uint32_t take_own_oldest(struct memory_thread *slot)
 		return MEMORY_NONE;
 	d = &agent.descs[i];
 	slot->oldest = d->next;
-	slot->overwritten += d->used / 8 - d->payload_words + d->lost;
+	slot->overwritten += d->lost + count_records(words_of(i), MEMORY_BUFFER_WORDS);
 	__atomic_fetch_sub(&slot->held, 1, __ATOMIC_RELAXED);
 	return i;
 }
@@ -164,11 +186,9 @@ static void close_buffer(struct agent_tls *t)
 {
 	struct memory_thread *slot = thread_of(t);
 	struct memory_desc *d = &agent.descs[t->buffer];
-	uint64_t begin = (uint64_t)agent.buffers + (uint64_t)t->buffer * MEMORY_BUFFER_BYTES;
+	uint64_t begin = (uint64_t)words_of(t->buffer);
 
 	d->used = (uint32_t)((t->pos < t->end ? t->pos : t->end) - begin);
-	if (agent.memory->tracer == MEMORY_FUNCTION)
-		d->payload_words = d->used / 16;
 	if (agent.memory->mode == MEMORY_OVERWRITE) {
 		d->next = MEMORY_NONE;
 		if (slot->oldest == MEMORY_NONE)
@@ -187,14 +207,14 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 {
 	struct memory_thread *slot = thread_of(t);
 	struct memory_desc *d = &agent.descs[i];
-	uint8_t *at = agent.buffers + (uint64_t)i * MEMORY_BUFFER_BYTES;
+	uint64_t *at = words_of(i);
 
 	if (d->dirty)
 		zero(at, MEMORY_BUFFER_BYTES);
 	d->dirty = 1;
 	d->thread = (uint32_t)(slot - agent.threads);
 	d->seq = slot->seq++;
-	d->used = d->payload_words = 0;
+	d->used = 0;
 	d->tsc = read_tsc();
 	d->cpu = t->cpu;
 	d->lost = slot->lost - slot->lost_reported;
@@ -202,26 +222,11 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->state, MEMORY_FILLING, __ATOMIC_RELEASE);
 	t->buffer = i;
-	t->end = (uint64_t)at + MEMORY_BUFFER_BYTES;
+	t->end = (uint64_t)at + MEMORY_BUFFER_USABLE;
 	t->pos = (uint64_t)at;
 }
 
 /* --- the void: where records go for which there is no room --------------------------- */
-
-static bool is_bookkeeping(uint64_t word)
-{
-	return record_kind(word) == RECORD_EVENT &&
-	       (record_type(word) == RECORD_EVENT_CPU || record_type(word) == RECORD_EVENT_PAD);
-}
-
-static uint64_t count_records(const uint64_t *words, uint64_t n)
-{
-	uint64_t count = 0;
-
-	for (uint64_t i = 0; i < n; i += 1 + record_payload(words[i]))
-		count += words[i] != 0 && !is_bookkeeping(words[i]);
-	return count;
-}
 
 static void leave_void(struct agent_tls *t)
 {
@@ -274,12 +279,10 @@ static void next_buffer(struct agent_tls *t)
 static void make_room(struct agent_tls *t, unsigned words)
 {
 	while (t->pos >= t->end || t->end - t->pos < words * 8) {
-		if (t->pos < t->end)
+		if (t->pos < t->end) {
 			*(uint64_t *)t->pos = record_word(read_tsc(),
 				record_event_id((unsigned)((t->end - t->pos) / 8 - 1), RECORD_EVENT_PAD),
 				RECORD_EVENT);
-		if (t->buffer != MEMORY_NONE && t->pos < t->end) {
-			agent.descs[t->buffer].payload_words += (uint32_t)((t->end - t->pos) / 8);
 			t->pos = t->end;
 		}
 		next_buffer(t);
@@ -296,8 +299,6 @@ void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64
 		at[i + 1] = payload[i];
 	__atomic_store_n(at, header, __ATOMIC_RELEASE);
 	t->pos += 8 * (n + 1);
-	if (t->buffer != MEMORY_NONE)
-		agent.descs[t->buffer].payload_words += n;
 }
 
 static uint32_t current_cpu(void)
@@ -319,8 +320,6 @@ static void note_cpu(struct agent_tls *t)
 		return;
 	t->cpu = (uint32_t)cpu;
 	buffer_put(t, &cpu, 1, record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT));
-	if (t->buffer != MEMORY_NONE)
-		agent.descs[t->buffer].payload_words++;
 }
 
 void buffer_prepare(struct agent_tls *t)

@@ -140,11 +140,12 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	struct place *p = &d->places[i];
 	const uint64_t *words = shared_memory_words(d->memory, i) + p->taken / 8;
 	uint64_t squeezed[MEMORY_BUFFER_WORDS];
+	uint32_t slot = __atomic_load_n(&desc->thread, __ATOMIC_RELAXED) % d->memory->threads_max;
 	struct drain_run run = {
-		.slot = desc->thread, .words = words, .n = s->n, .calls = s->calls, .records = s->records,
+		.slot = slot, .words = words, .n = s->n, .calls = s->calls, .records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)desc->cpu,
 		.near_tsc = p->near_tsc ? p->near_tsc : desc->tsc,
-		.lost = (p->taken ? 0 : desc->lost) + s->holes + overwritten(d, desc->thread),
+		.lost = (p->taken ? 0 : desc->lost) + s->holes + overwritten(d, slot),
 	};
 
 	if (s->holes) {
@@ -158,7 +159,7 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 
 static bool thread_lives(const struct shared_memory *m, uint32_t slot)
 {
-	const struct memory_thread *t = &m->threads[slot];
+	const struct memory_thread *t = &m->threads[slot % m->threads_max];
 
 	return syscall(SYS_tgkill, t->pid, t->tid, 0) == 0 || errno == EPERM;
 }
@@ -174,21 +175,21 @@ static int take_full(struct drain *d, uint32_t i, bool last, drain_sink *sink, v
 {
 	struct memory_desc *desc = &d->memory->descs[i];
 	struct place *p = &d->places[i];
-	size_t used = desc->used < MEMORY_BUFFER_BYTES ? desc->used : MEMORY_BUFFER_BYTES;
+	size_t used = desc->used < MEMORY_BUFFER_USABLE ? desc->used : MEMORY_BUFFER_USABLE;
+	size_t end = used == MEMORY_BUFFER_USABLE ? MEMORY_BUFFER_BYTES : used;
 	uint16_t cpu = p->taken ? p->cpu : (uint16_t)desc->cpu;
 	struct scan s;
 	int r;
 
-	if (used < p->taken)
-		used = p->taken;
-	s = scan_words(shared_memory_words(d->memory, i) + p->taken / 8, (used - p->taken) / 8, cpu, false);
+	if (end < p->taken)
+		end = p->taken;
+	s = scan_words(shared_memory_words(d->memory, i) + p->taken / 8, (end - p->taken) / 8, cpu, false);
 	if (p->taken + s.n * 8 < used)
 		s.holes += (used - p->taken) / 8 - s.n;
 	if (s.holes && !last && p->hole_passes++ < HOLE_PASSES && thread_lives(d->memory, desc->thread))
 		return 0;
 	r = emit(d, i, &s, sink, context, err);
-	if (desc->thread < d->memory->threads_max)
-		d->expected[desc->thread] = desc->seq + 1;
+	d->expected[desc->thread % d->memory->threads_max] = desc->seq + 1;
 	if (s.holes && !last)
 		p->quarantined = true;
 	else
@@ -297,7 +298,7 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 		uint32_t i = d->order.at[k];
 		const struct memory_desc *desc = &d->memory->descs[i];
 
-		if (desc->seq != d->expected[desc->thread])
+		if (desc->seq != d->expected[desc->thread % d->memory->threads_max])
 			continue; /* its predecessor became FULL after we looked */
 		if (__atomic_load_n(&desc->state, __ATOMIC_ACQUIRE) == MEMORY_FULL)
 			r = take_full(d, i, false, sink, context, err);
@@ -306,6 +307,7 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 		if (r < 0)
 			return r;
 		taken += r;
+		__atomic_fetch_add(&d->memory->header->heartbeat, 1, __ATOMIC_RELAXED);
 		shared_memory_wake_writers(d->memory);
 	}
 	return taken;

@@ -18,6 +18,9 @@
 #define MEMORY_VERSION 1
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
+/* Where a writer stops: the last word is there for the second half of a two-word record that the
+ * trampolines wrote right before. It stays 0 otherwise, and that is no hole. */
+#define MEMORY_BUFFER_USABLE (MEMORY_BUFFER_BYTES - 8)
 #define MEMORY_VOID_WORDS 64
 #define MEMORY_NONE 0xffffffffu
 
@@ -77,13 +80,13 @@ struct memory_desc {
 	uint32_t state;           /* enum memory_state */
 	uint32_t thread;          /* slot index */
 	uint32_t seq;             /* 0, 1, 2 ... within the thread */
-	uint32_t used;            /* bytes, when FULL */
+	uint32_t used;            /* bytes, when FULL; at most MEMORY_BUFFER_USABLE */
 	uint64_t tsc;             /* full TSC, just before its first record */
 	uint32_t cpu;             /* of its first record */
 	uint32_t next;            /* free stack; overwrite mode: next younger of the thread */
 	uint64_t lost;            /* records of this thread lost just before it */
-	uint32_t payload_words;   /* words that are no record of their own */
 	uint32_t dirty;           /* was used before: must be zeroed */
+	uint32_t pad;
 };
 
 /* --- the image memory: one for each program image (exec), shared with its forks --------
