@@ -1,21 +1,26 @@
-/* Lengths by table. Each opcode has what follows it; opcodes that are rare, invalid in 64-bit
- * mode or irregular are marked SLOW and left to Zydis. tests/arch compares the two over all the
- * code of many programs. */
+/* Lengths by table. Each opcode has a byte that says what follows it; opcodes that are rare,
+ * invalid in 64-bit mode or irregular are left to Zydis. The common path is written without
+ * branches on the instruction's form: mispredicting them is what decoding costs. tests/arch
+ * compares the two decoders over all the code of many programs. */
 #include "arch/x86_64/insn.h"
 
 #include <string.h>
 
 #include <Zydis/Decoder.h>
 
-enum shape {
-	SLOW,  /* ask Zydis */
-	NONE,  /* nothing behind the opcode */
-	I8, I16, IZ,       /* immediate; Z: 4 bytes, with a 66 prefix 2 */
-	IV,                /* as Z, with REX.W 8 bytes */
-	M, M8, MZ,         /* modrm, and an immediate */
-	G8, GZ,            /* modrm, and an immediate if its reg field is 0 or 1 (test) */
-	R8, R32,           /* relative branch */
-	PREFIX, ESCAPE,
+/* What follows an opcode: bytes of immediate, MODRM if there is one, and whether control
+ * goes on. */
+#define IMM 7        /* mask of the immediate's size */
+#define MODRM 8
+#define WIDE 0x10    /* the immediate is 2 bytes with a 66 prefix; with REX.W 8 if it is a mov's */
+#define FLOW 0x20    /* not FLOW_NEXT, or depending on the modrm byte */
+#define SPECIAL 0x80 /* none of this: */
+enum {
+	SLOW = SPECIAL, PREFIX, ESCAPE, VEX,
+	NONE = 0, I8 = 1, I16 = 2, IZ = 4 | WIDE, IV = IZ,
+	M = MODRM, M8 = MODRM | 1, MZ = MODRM | 4 | WIDE,
+	G8 = M | FLOW, GZ = M | FLOW, GM = M | FLOW, /* test among others; call and jmp among others */
+	R8 = 1 | FLOW, R32 = 4 | FLOW, STOP = FLOW, RET16 = 2 | FLOW, MOVZ = MZ | FLOW /* or xbegin */
 };
 
 static const uint8_t one_byte[256] = {
@@ -35,15 +40,15 @@ static const uint8_t one_byte[256] = {
 	NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SLOW, NONE, NONE, NONE, NONE, NONE, /* 90 */
 	SLOW, SLOW, SLOW, SLOW, NONE, NONE, NONE, NONE, I8, IZ, NONE, NONE, NONE, NONE, NONE, NONE, /* a0 */
 	I8, I8, I8, I8, I8, I8, I8, I8, IV, IV, IV, IV, IV, IV, IV, IV, /* b0: mov imm */
-	M8, M8, I16, NONE, SLOW, SLOW, M8, MZ, SLOW, NONE, SLOW, SLOW, NONE, I8, SLOW, SLOW, /* c0 */
+	M8, M8, RET16, STOP, VEX, VEX, M8, MOVZ, SLOW, NONE, SLOW, SLOW, NONE, I8, SLOW, SLOW, /* c0 */
 	M, M, M, M, SLOW, SLOW, SLOW, NONE, M, M, M, M, M, M, M, M,     /* d0: shifts, x87 */
 	R8, R8, R8, R8, SLOW, SLOW, SLOW, SLOW, R32, R32, SLOW, R8, SLOW, SLOW, SLOW, SLOW, /* e0 */
-	PREFIX, SLOW, PREFIX, PREFIX, NONE, NONE, G8, GZ, NONE, NONE, SLOW, SLOW, NONE, NONE, M, M, /* f0 */
+	PREFIX, SLOW, PREFIX, PREFIX, STOP, NONE, G8, GZ, NONE, NONE, SLOW, SLOW, NONE, NONE, M, GM, /* f0 */
 #undef ALU
 };
 
 static const uint8_t two_byte[256] = {
-	SLOW, SLOW, SLOW, SLOW, SLOW, NONE, SLOW, SLOW, SLOW, SLOW, SLOW, NONE, SLOW, M, SLOW, SLOW, /* 00 */
+	SLOW, SLOW, SLOW, SLOW, SLOW, NONE, SLOW, SLOW, SLOW, SLOW, SLOW, STOP, SLOW, M, SLOW, SLOW, /* 00 */
 	M, M, M, M, M, M, M, M, M, SLOW, SLOW, SLOW, SLOW, SLOW, M, M,  /* 10: sse moves, nop */
 	SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, M, M, M, M, M, M, M, M, /* 20 */
 	SLOW, NONE, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, ESCAPE, SLOW, ESCAPE, SLOW, SLOW, SLOW, SLOW, SLOW, /* 30 */
@@ -79,25 +84,15 @@ static enum insn_flow flow_of(const ZydisDecodedInstruction *in)
 {
 	bool direct = in->raw.imm[0].is_relative;
 
-	switch (in->meta.category) {
-	case ZYDIS_CATEGORY_CALL:
-		return direct ? FLOW_CALL : FLOW_CALL_INDIRECT;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return direct ? FLOW_JUMP : FLOW_JUMP_INDIRECT;
-	case ZYDIS_CATEGORY_COND_BR:
-		return FLOW_BRANCH;
-	case ZYDIS_CATEGORY_RET:
-		return FLOW_STOP;
-	default:
-		break;
-	}
 	switch (in->mnemonic) {
+	case ZYDIS_MNEMONIC_CALL:
+		return direct ? FLOW_CALL : FLOW_CALL_INDIRECT;
+	case ZYDIS_MNEMONIC_JMP:
+		return direct ? FLOW_JUMP : FLOW_JUMP_INDIRECT;
 	case ZYDIS_MNEMONIC_UD0: case ZYDIS_MNEMONIC_UD1: case ZYDIS_MNEMONIC_UD2: case ZYDIS_MNEMONIC_HLT:
 		return FLOW_STOP;
-	case ZYDIS_MNEMONIC_XBEGIN:
-		return FLOW_BRANCH;
 	default:
-		return FLOW_NEXT;
+		return in->meta.category == ZYDIS_CATEGORY_RET ? FLOW_STOP : direct ? FLOW_BRANCH : FLOW_NEXT;
 	}
 }
 
@@ -128,164 +123,139 @@ static bool decode_slowly(const uint8_t *p, size_t n, uint64_t vaddr, struct ins
 	return true;
 }
 
-/* Bytes of modrm, sib and displacement; at least 2 bytes must be readable. */
-static size_t modrm_size(const uint8_t *p)
-{
-	uint8_t mod = p[0] >> 6, rm = p[0] & 7;
-	bool sib = mod != 3 && rm == 4;
+/* Bytes of modrm, sib and displacement, but for a sib byte without base. */
+static const uint8_t modrm_sizes[256] = {
+#define EIGHT(n, sib, five) n, n, n, n, sib, five, n, n
+#define SIXTYFOUR(n, sib, five)                                                               \
+	EIGHT(n, sib, five), EIGHT(n, sib, five), EIGHT(n, sib, five), EIGHT(n, sib, five),   \
+	EIGHT(n, sib, five), EIGHT(n, sib, five), EIGHT(n, sib, five), EIGHT(n, sib, five)
+	SIXTYFOUR(1, 2, 5), SIXTYFOUR(2, 3, 2), SIXTYFOUR(5, 6, 5), SIXTYFOUR(1, 1, 1),
+#undef SIXTYFOUR
+#undef EIGHT
+};
 
-	switch (mod) {
-	case 0:
-		return 1u + sib + (rm == 5 || (sib && (p[1] & 7) == 5) ? 4 : 0);
-	case 1:
-		return 2u + sib;
-	case 2:
-		return 5u + sib;
-	default:
-		return 1;
-	}
-}
-
-static size_t immediate_size(enum shape s, const struct insn *in)
-{
-	static const uint8_t sizes[] = { [I8] = 1, [I16] = 2, [IZ] = 4, [IV] = 4, [M8] = 1, [MZ] = 4,
-					 [G8] = 1, [GZ] = 4, [R8] = 1, [R32] = 4, [ESCAPE] = 0 };
-	bool small = in->prefixes & PREFIX_66;
-
-	if (s == IV && (in->rex & 8))
-		return 8;
-	if ((s == G8 || s == GZ) && (in->modrm & 0x30))
-		return 0;
-	if ((s == IZ || s == IV || s == MZ || s == GZ) && small && !(in->rex & 8))
-		return 2;
-	return sizes[s];
-}
-
-static enum insn_flow flow_by_opcode(const struct insn *in)
-{
-	if (in->map == MAP_0F)
-		return in->opcode >> 4 == 8 ? FLOW_BRANCH : in->opcode == 0x0b ? FLOW_STOP : FLOW_NEXT;
-	if (in->map != MAP_ONE)
-		return FLOW_NEXT;
-	switch (in->opcode) {
-	case 0x70 ... 0x7f: case 0xe0 ... 0xe3:
-		return FLOW_BRANCH;
-	case 0xc2: case 0xc3: case 0xf4:
-		return FLOW_STOP;
-	case 0xe8:
-		return FLOW_CALL;
-	case 0xe9: case 0xeb:
-		return FLOW_JUMP;
-	case 0xff:
-		switch (in->modrm >> 3 & 7) {
-		case 2: case 3:
-			return FLOW_CALL_INDIRECT;
-		case 4: case 5:
-			return FLOW_JUMP_INDIRECT;
-		}
-	}
-	return FLOW_NEXT;
-}
-
-static uint64_t relative(const uint8_t *p, size_t size, uint64_t end)
+static int64_t relative(const uint8_t *p, size_t size)
 {
 	int32_t rel;
 
 	if (size == 1)
-		return end + (uint64_t)(int64_t)(int8_t)*p;
+		return (int8_t)*p;
 	memcpy(&rel, p, sizeof(rel));
-	return end + (uint64_t)(int64_t)rel;
+	return rel;
 }
 
-/* Two-byte VEX and its three-byte form: the same opcodes as without, in a smaller selection. */
-static enum shape vex_shape(const uint8_t *p, size_t *at, struct insn *out)
+/* Opcodes marked FLOW. p is behind the modrm byte's operand, or behind the opcode. False: leave
+ * it to Zydis. */
+static bool finish_flow(const uint8_t *p, uint64_t vaddr, uint8_t what, struct insn *out)
+{
+	static const uint8_t by_ff[8] = { FLOW_NEXT, FLOW_NEXT, FLOW_CALL_INDIRECT, FLOW_CALL_INDIRECT,
+					  FLOW_JUMP_INDIRECT, FLOW_JUMP_INDIRECT, FLOW_NEXT, FLOW_NEXT };
+	unsigned reg = out->modrm >> 3 & 7;
+
+	if (what == STOP || what == RET16) {
+		out->flow = FLOW_STOP;
+		return true;
+	}
+	if (what & MODRM) {
+		if (out->opcode == 0xff)
+			out->flow = by_ff[reg];
+		else if (out->opcode == 0xf6)
+			out->len += reg < 2;
+		else if (out->opcode == 0xf7)
+			out->len += reg >= 2 ? 0 : (out->prefixes & PREFIX_66) && !(out->rex & 8) ? 2 : 4;
+		else
+			return out->modrm != 0xf8;
+		return true;
+	}
+	out->flow = out->map == MAP_0F ? FLOW_BRANCH : out->opcode == 0xe8 ? FLOW_CALL :
+		    out->opcode == 0xe9 || out->opcode == 0xeb ? FLOW_JUMP : FLOW_BRANCH;
+	out->target = vaddr + out->len + (uint64_t)relative(p, what & IMM);
+	return !(out->prefixes & PREFIX_66);
+}
+
+/* The immediate of an opcode marked WIDE, whose plain size is 4. */
+static unsigned wide_size(const struct insn *in)
+{
+	if (in->rex & 8)
+		return in->map == MAP_ONE && in->opcode >= 0xb8 && in->opcode <= 0xbf ? 8 : 4;
+	return in->prefixes & PREFIX_66 ? 2 : 4;
+}
+
+/* Behind the prefixes: *at is the opcode's last byte afterwards. */
+static uint8_t escaped(const uint8_t *p, size_t *at, struct insn *out)
+{
+	uint8_t what = two_byte[p[++*at]];
+
+	out->map = MAP_0F;
+	if (what != ESCAPE)
+		return what;
+	out->map = p[(*at)++] == 0x38 ? MAP_0F38 : MAP_0F3A;
+	return out->map == MAP_0F38 ? M : M8;
+}
+
+/* The same opcodes as without VEX, in a smaller selection. */
+static uint8_t vex(const uint8_t *p, size_t *at, struct insn *out)
 {
 	unsigned map = p[*at] == 0xc5 ? 1 : p[*at + 1] & 0x1f;
+	uint8_t opcode;
 
-	*at += p[*at] == 0xc5 ? 2 : 3;
-	out->map = MAP_VEX;
-	out->opcode = p[*at];
-	if (map == 3)
-		return M8;
-	if (map == 2)
-		return M;
-	if (map != 1 || out->opcode == 0x77)
+	if (out->rex || out->prefixes)
 		return SLOW;
-	return two_byte[out->opcode] == M8 ? M8 : M;
+	*at += p[*at] == 0xc5 ? 2 : 3;
+	opcode = p[*at];
+	out->map = MAP_VEX;
+	if (map == 3 || map == 2)
+		return map == 3 ? M8 : M;
+	return map != 1 || (two_byte[opcode] & MODRM) == 0 ? SLOW : two_byte[opcode];
 }
 
-static enum shape legacy_shape(const uint8_t *p, size_t *at, struct insn *out)
+/* Prefixes but for a rex that comes first, and what they lead to. */
+static uint8_t prefixed(const uint8_t *p, size_t *at, struct insn *out)
 {
-	enum shape s = one_byte[p[*at]];
+	uint8_t what = PREFIX;
 
-	if (s == ESCAPE) {
-		out->map = MAP_0F;
-		s = two_byte[p[++*at]];
-		if (s == ESCAPE) {
-			out->map = p[*at] == 0x38 ? MAP_0F38 : MAP_0F3A;
-			++*at;
-			s = out->map == MAP_0F38 ? M : M8;
-		}
+	for (unsigned i = 0; what == PREFIX && i < 6; i++) {
+		if (out->rex)
+			return SLOW; /* it would not be the last */
+		if (p[*at] >> 4 == 4)
+			out->rex = p[*at];
+		else
+			out->prefixes |= prefix_bit(p[*at]);
+		what = one_byte[p[++*at]];
 	}
-	out->opcode = p[*at];
-	return s;
-}
-
-static size_t read_prefixes(const uint8_t *p, struct insn *out)
-{
-	size_t at = 0;
-
-	for (; one_byte[p[at]] == PREFIX; at++) {
-		if (p[at] >> 4 == 4) {
-			out->rex = p[at++];
-			break;
-		}
-		out->prefixes |= prefix_bit(p[at]);
-		if (at == 4)
-			break;
-	}
-	return at;
-}
-
-/* 16-bit branches, and xbegin, which looks like a mov. */
-static bool irregular(enum shape s, const struct insn *in)
-{
-	return ((s == R8 || s == R32) && (in->prefixes & PREFIX_66)) ||
-	       (in->map == MAP_ONE && in->opcode == 0xc7 && in->modrm == 0xf8);
+	return what;
 }
 
 bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out)
 {
-	enum shape s;
-	size_t at, imm;
+	bool rex = (p[0] & 0xf0) == 0x40;
+	size_t at = rex, sizes;
+	uint8_t what, has_modrm;
 
 	if (n < 24) /* so that nothing below needs to look where the bytes end */
 		return decode_slowly(p, n, vaddr, out);
-	memset(out, 0, sizeof(*out));
-	at = read_prefixes(p, out);
-	if ((p[at] == 0xc5 || p[at] == 0xc4) && !out->rex && !out->prefixes)
-		s = vex_shape(p, &at, out);
-	else
-		s = legacy_shape(p, &at, out);
-	if (s == SLOW || s == PREFIX)
-		return decode_slowly(p, n, vaddr, out);
-	at++;
-	if (s >= M && s <= GZ) {
-		out->modrm_at = (uint8_t)at;
-		out->modrm = p[at];
-		out->rip = (out->modrm & 0xc7) == 0x05;
-		at += modrm_size(p + at);
+	*out = (struct insn){ .rex = rex ? p[0] : 0 };
+	what = one_byte[p[at]];
+	if (what & SPECIAL) {
+		what = what == PREFIX ? prefixed(p, &at, out) : what;
+		what = what == ESCAPE ? escaped(p, &at, out) : what == VEX ? vex(p, &at, out) : what;
+		if (what & SPECIAL)
+			return decode_slowly(p, n, vaddr, out);
 	}
-	if (irregular(s, out))
+	out->opcode = p[at++];
+	has_modrm = what & MODRM ? 0xff : 0;
+	out->modrm_at = (uint8_t)at & has_modrm;
+	out->modrm = p[at] & has_modrm;
+	sizes = modrm_sizes[p[at]] & has_modrm;
+	if ((p[at] & 0xc7 & has_modrm) == 0x04 && has_modrm && (p[at + 1] & 7) == 5)
+		sizes += 4;
+	at += sizes;
+	out->len = (uint8_t)(at + (what & WIDE ? wide_size(out) : what & IMM));
+	if ((what & FLOW) && !finish_flow(p + at, vaddr, what, out))
 		return decode_slowly(p, n, vaddr, out);
-	imm = immediate_size(s, out);
-	out->len = (uint8_t)(at + imm);
-	if (out->len > 15)
-		return false;
-	out->flow = (uint8_t)flow_by_opcode(out);
-	if (out->rip)
-		out->target = relative(p + out->modrm_at + 1, 4, vaddr + out->len);
-	else if (s == R8 || s == R32)
-		out->target = relative(p + at, imm, vaddr + out->len);
-	return true;
+	if ((out->modrm & 0xc7) == 0x05 && has_modrm) {
+		out->rip = true;
+		out->target = vaddr + out->len + (uint64_t)relative(p + out->modrm_at + 1, 4);
+	}
+	return out->len <= 15;
 }

@@ -53,7 +53,7 @@ static bool cannot_move(const ZydisDecodedInstruction *in)
 
 static bool never_passed(const ZydisDecodedInstruction *in)
 {
-	return in->meta.category == ZYDIS_CATEGORY_UNCOND_BR || in->meta.category == ZYDIS_CATEGORY_RET ||
+	return in->mnemonic == ZYDIS_MNEMONIC_JMP || in->meta.category == ZYDIS_CATEGORY_RET ||
 	       in->mnemonic == ZYDIS_MNEMONIC_UD0 || in->mnemonic == ZYDIS_MNEMONIC_UD1 ||
 	       in->mnemonic == ZYDIS_MNEMONIC_UD2;
 }
