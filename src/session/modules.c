@@ -13,9 +13,37 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* A library is asked for by the name programs link it with, a link to the file that is mapped:
+ * libz.so.1.2.13 answers to libz.so.1.2, libz.so.1 and libz.so too. */
+static bool is_wanted_library(const struct settings *set, const char *path)
+{
+	char name[256];
+	char *dot;
+
+	snprintf(name, sizeof(name), "%s", last_component(path));
+	while (!function_list_match(&set->modules, name, name)) {
+		dot = strrchr(name, '.');
+		if (!dot || !dot[1] || dot[1 + strspn(dot + 1, "0123456789")])
+			return false;
+		*dot = '\0';
+	}
+	return true;
+}
+
 static bool is_opened(const struct settings *set, const char *path, const char *exe)
 {
-	return strcmp(path, exe) == 0 || function_list_match(&set->modules, last_component(path), last_component(path));
+	return strcmp(path, exe) == 0 || is_wanted_library(set, path);
+}
+
+/* Functions whose entries the agent itself leads elsewhere (agent/exec.c, agent/dlopen.c). */
+static bool is_agents(const char *name)
+{
+	static const char *const names[] = { "execve", "__execve", "_dl_debug_state" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
 }
 
 /* The vDSO and the like have no file; what is deleted cannot be read. */
@@ -182,6 +210,11 @@ static enum selection choose(const struct modules *m, const struct module *mod, 
 	char name[512];
 
 	function_name(mod, i, name, sizeof(name));
+	if (!f->plt && is_agents(name)) {
+		mod->hooks->entries[i].kind = HOOK_NONE;
+		mod->hooks->entries[i].reason = REASON_RUNTIME;
+		return SELECT_NO;
+	}
 	if (set->filter.patterns.n && !function_list_match(&set->filter, name, mod->name) &&
 	    !(set->graph_function.patterns.n && function_list_match(&set->graph_function, name, mod->name)))
 		return SELECT_NO;
