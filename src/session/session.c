@@ -400,7 +400,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->functions = count.functions;
 	res->hooked = count.hooked;
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
-	res->run_ns = s->ended ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;
+	res->run_ns = s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;
 }
 
 static void free_image_memory(struct session *s)
