@@ -28,10 +28,15 @@ int set_limit(struct invocation *inv, const struct option *o, const char *value,
 	return parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
 }
 
+/* The first write to a list replaces what is in it, as `echo >` does; the next ones append. */
 static int add_write(struct invocation *inv, const struct option *o, const char *file,
 		     const char *text)
 {
-	*vec_add(&inv->writes) = (struct setting_write){ o, file, text, o->append };
+	bool again = false;
+
+	for (size_t i = 0; i < inv->writes.n; i++)
+		again |= !strcmp(inv->writes.at[i].file, file);
+	*vec_add(&inv->writes) = (struct setting_write){ o, file, text, o->append && again };
 	return 0;
 }
 
