@@ -122,6 +122,12 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		drop(t);
 	if (!wanted(t, id_word) || full(t))
 		return 0;
+	if (id_word & STATE_ENTRY_ONLY) {
+		if (!agent.memory->thresh_ticks)
+			agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
+				      id);
+		return 0;
+	}
 	stub = stub_of(ret);
 	if (!stub)
 		return 0;

@@ -33,13 +33,16 @@ static uint64_t pages(uint64_t n)
 
 static enum trampoline_kind kind_of(enum memory_tracer tracer, const struct hook_plan_entry *e, uint8_t selection)
 {
-	if (tracer == MEMORY_FUNCTION)
-		return TRAMPOLINE_CALL;
-	if (e->entry_only)
-		return TRAMPOLINE_ENTRY_ONLY;
-	if (tracer == MEMORY_GRAPH)
-		return TRAMPOLINE_GRAPH;
-	return selection == SELECT_GRAPH ? TRAMPOLINE_STATE : TRAMPOLINE_INNER;
+	static const enum trampoline_kind kinds[][2] = { /* [tracer][entry only] */
+		[MEMORY_GRAPH] = { TRAMPOLINE_GRAPH, TRAMPOLINE_ENTRY_ONLY },
+		[MEMORY_FUNCTION] = { TRAMPOLINE_CALL, TRAMPOLINE_CALL },
+		[MEMORY_GRAPH_STATE] = { TRAMPOLINE_INNER, TRAMPOLINE_INNER_ENTRY_ONLY },
+	};
+	static const enum trampoline_kind may_begin[2] = { TRAMPOLINE_STATE, TRAMPOLINE_STATE_ENTRY_ONLY };
+
+	if (tracer == MEMORY_GRAPH_STATE && selection == SELECT_GRAPH)
+		return may_begin[e->entry_only];
+	return kinds[tracer][e->entry_only];
 }
 
 static struct patch *add_patch(patch_list *list, const struct job *j, uint64_t address, uint32_t function,

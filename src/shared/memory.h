@@ -25,8 +25,10 @@
 #define MEMORY_NONE 0xffffffffu
 
 enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
-/* In the id word a state trampoline passes: this function may begin a graph. */
+/* In the id word a state trampoline passes: this function may begin a graph; its return is not
+ * followed. */
 #define STATE_GRAPH_FUNCTION (1u << 24)
+#define STATE_ENTRY_ONLY (1u << 25)
 
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
 

@@ -49,6 +49,15 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_ENTRY_ONLY] = CALL_TEMPLATE,
 	[TRAMPOLINE_STATE] = STATE_TEMPLATE(state),
 	[TRAMPOLINE_INNER] = STATE_TEMPLATE(inner),
+	[TRAMPOLINE_STATE_ENTRY_ONLY] = STATE_TEMPLATE(state),
+	[TRAMPOLINE_INNER_ENTRY_ONLY] = STATE_TEMPLATE(inner),
+};
+
+/* What a state trampoline's id word carries besides. */
+static const uint32_t id_flags[TRAMPOLINE_KINDS] = {
+	[TRAMPOLINE_STATE] = STATE_GRAPH_FUNCTION,
+	[TRAMPOLINE_STATE_ENTRY_ONLY] = STATE_GRAPH_FUNCTION | STATE_ENTRY_ONLY,
+	[TRAMPOLINE_INNER_ENTRY_ONLY] = STATE_ENTRY_ONLY,
 };
 
 /* The low 24 bits of the record this kind of trampoline writes. */
@@ -96,7 +105,7 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 	case F_WORD:
 		return record_low(trampoline, id);
 	case F_ID:
-		return record_low(trampoline, id) | (trampoline == TRAMPOLINE_STATE ? STATE_GRAPH_FUNCTION : 0);
+		return record_low(trampoline, id) | id_flags[trampoline];
 	case F_FUNCTION:
 		return id;
 	case F_RSEQ:

@@ -11,6 +11,8 @@ enum trampoline_kind {
 	TRAMPOLINE_ENTRY_ONLY, /* RECORD_EVENT_ENTRY_ONLY */
 	TRAMPOLINE_STATE,      /* entry and exit with depth, threshold; may begin a graph */
 	TRAMPOLINE_INNER,      /* the same, recorded only inside a graph function */
+	TRAMPOLINE_STATE_ENTRY_ONLY, /* RECORD_EVENT_ENTRY_ONLY, by the same rules */
+	TRAMPOLINE_INNER_ENTRY_ONLY,
 	TRAMPOLINE_KINDS
 };
 
