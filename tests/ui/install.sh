@@ -1,0 +1,27 @@
+#!/bin/bash
+# What make install installs works from where it was put, and from where it was moved to.
+. "$(dirname "$0")/../run/lib.sh"
+: "${BUILD:?is the build tree}"
+meson install -C "$BUILD" --no-rebuild --quiet --destdir "$T/root" >"$T/log" 2>&1
+result "meson install" $? "$T/log"
+brace=$(find "$T/root" -type f -path '*/bin/brace')
+prefix=${brace%/bin/brace}
+for file in lib/brace/libbrace-agent.so share/man/man1/brace.1 share/man/man1/brace-record.1 \
+	share/bash-completion/completions/brace; do
+	[ -f "$prefix/$file" ]
+	result "installs $file" $?
+done
+(cd "$prefix" && find . -type f ! -path './share/*') | sort >"$T/files"
+printf './bin/brace\n./lib/brace/libbrace-agent.so\n' | diff - "$T/files" >"$T/differences"
+result "installs nothing else but in share" $? "$T/differences"
+traces() { "$1" record -q -o "$T/trace" -- true && "$1" report --json "$T/trace" | grep -q '"name"'; }
+check_that "traces from the installed tree" traces "$brace"
+mv "$prefix" "$T/moved"
+check_that "traces from a moved tree" traces "$T/moved/bin/brace"
+ln -s "$T/moved/bin/brace" "$T/link"
+check_that "traces through a symbolic link" traces "$T/link"
+rm "$T/moved/lib/brace/libbrace-agent.so"
+"$T/moved/bin/brace" record -o "$T/none" -- true >"$T/out" 2>"$T/err"
+[ $? -eq 125 ] && grep -q '^brace: .*libbrace-agent.so' "$T/err" && [ ! -e "$T/none" ]
+result "without its agent it says so" $? "$T/err"
+finish
