@@ -73,6 +73,7 @@ static const char *value_of(char **envp, const char *name)
 	return 0;
 }
 
+/* The address as the tracer writes it: `@` stands for the NUL of an abstract one. */
 static int connect_to(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -84,10 +85,12 @@ static int connect_to(const char *path)
 			return -1;
 		to.sun_path[n] = path[n];
 	}
+	if (path[0] == '@')
+		to.sun_path[0] = 0;
 	fd = sys3(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	if (sys3(__NR_connect, fd, &to, sizeof(to)) < 0) {
+	if (sys3(__NR_connect, fd, &to, sizeof(to.sun_family) + n) < 0) {
 		sys1(__NR_close, fd);
 		return -1;
 	}

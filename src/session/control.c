@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ struct control {
 	pthread_t thread;
 	int listener, stop;
 	int program;                  /* pidfd of the launched program, or -1 */
-	char dir[80], path[108];
+	char path[108];
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -39,27 +39,22 @@ struct control {
 
 /* --- the socket -------------------------------------------------------------------------- */
 
-static int make_dir(struct control *c, struct err *err)
-{
-	const char *base = getenv("XDG_RUNTIME_DIR");
-	struct stat st;
-
-	if (!base || strlen(base) > 50 || stat(base, &st) < 0 || !S_ISDIR(st.st_mode) || access(base, W_OK) < 0)
-		base = "/tmp";
-	snprintf(c->dir, sizeof(c->dir), "%s/brace-XXXXXX", base);
-	if (!mkdtemp(c->dir)) /* mode 0700 */
-		return err_set(err, errno, "cannot make a directory in %s: %s", base, strerror(errno));
-	snprintf(c->path, sizeof(c->path), "%s/agent", c->dir);
-	return 0;
-}
-
+/* An abstract address: nothing to leave behind, and a program that changed its root still finds
+ * it. Nobody can guess it, and the kernel tells who calls. `@` stands for the leading NUL. */
 static int make_socket(struct control *c, struct err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	uint64_t random[2];
+	socklen_t n;
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", c->path);
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return err_set(err, EIO, "the kernel gives no random numbers");
+	snprintf(c->path, sizeof(c->path), "@brace-%d-%016llx%016llx", (int)getpid(),
+		 (unsigned long long)random[0], (unsigned long long)random[1]);
+	n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(c->path));
+	memcpy(at.sun_path + 1, c->path + 1, strlen(c->path) - 1);
 	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(c->listener, 64) < 0)
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&at, n) < 0 || listen(c->listener, 64) < 0)
 		return err_set(err, errno, "cannot make the socket %s: %s", c->path, strerror(errno));
 	c->stop = eventfd(0, EFD_CLOEXEC);
 	if (c->stop < 0)
@@ -263,9 +258,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 	c->listener = c->stop = c->program = -1;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
-	r = make_dir(c, err);
-	if (r == 0)
-		r = make_socket(c, err);
+	r = make_socket(c, err);
 	if (r == 0 && (errno = pthread_create(&c->thread, NULL, run, c)) != 0)
 		r = err_set(err, errno, "cannot start a thread: %s", strerror(errno));
 	if (r < 0) {
@@ -316,10 +309,6 @@ void control_stop(struct control *c)
 		close(c->listener);
 	if (c->stop >= 0)
 		close(c->stop);
-	if (c->path[0])
-		unlink(c->path);
-	if (c->dir[0])
-		rmdir(c->dir);
 	free_images(c);
 	vec_free(&c->news);
 	pthread_mutex_destroy(&c->lock);

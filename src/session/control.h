@@ -14,12 +14,12 @@ struct control_request {
 	enum memory_tracer tracer;
 };
 
-/* Makes the socket, in a private directory, and the thread. */
+/* Makes the socket and the thread. */
 int control_start(const struct control_request *req, struct control **out, struct err *err);
 /* Nudges whoever waits on the session memory when this process ends. */
 void control_watch(struct control *c, pid_t pid);
 const char *control_socket(const struct control *c);
-/* Ends the thread, removes the socket. */
+/* Ends the thread, closes the socket. */
 void control_stop(struct control *c);
 
 /* The next image's news, in order of image; false if there is none (yet). The caller owns it. */
