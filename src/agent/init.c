@@ -13,6 +13,7 @@
 #define SOCK_SEQPACKET 5
 #define SOCK_CLOEXEC 02000000
 #define SOL_SOCKET 1
+#define SO_PEERCRED 17
 #define SCM_RIGHTS 1
 #define MSG_CMSG_CLOEXEC 0x40000000
 #define MSG_NOSIGNAL 0x4000
@@ -73,6 +74,16 @@ static const char *value_of(char **envp, const char *name)
 	return 0;
 }
 
+/* After the tracer's end somebody else could take its address: what comes from there is code to us. */
+static bool is_trusted(int fd)
+{
+	struct { int32_t pid; uint32_t uid, gid; } who = { 0, ~0u, ~0u };
+	uint32_t n = sizeof(who);
+
+	return sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+	       (who.uid == 0 || who.uid == (uint32_t)sys0(__NR_geteuid));
+}
+
 /* The address as the tracer writes it: `@` stands for the NUL of an abstract one. */
 static int connect_to(const char *path)
 {
@@ -90,7 +101,7 @@ static int connect_to(const char *path)
 	fd = sys3(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	if (sys3(__NR_connect, fd, &to, sizeof(to.sun_family) + n) < 0) {
+	if (sys3(__NR_connect, fd, &to, sizeof(to.sun_family) + n) < 0 || !is_trusted((int)fd)) {
 		sys1(__NR_close, fd);
 		return -1;
 	}
