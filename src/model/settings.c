@@ -9,7 +9,7 @@
 
 /* A streamed buffer must outlast the time the tracer takes to come round: 4 MB hold half a
  * million records. Memory is used only as far as a thread fills it. */
-#define BUFFER_SIZE_KB 4096
+#define BUFFER_SIZE_KB 32768
 #define BUFFER_SIZE_KB_MAX (64 << 20)
 
 struct file {

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MAX 32768u
-#define POOL_BYTES (UINT64_C(1) << 30) /* of sub-buffers; memory is used as it is touched */
+#define THREADS_MAX 262144u
+#define POOL_BYTES (UINT64_C(512) << 20) /* of sub-buffers; memory is used as it is touched */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
 #endif
