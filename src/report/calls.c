@@ -3,20 +3,16 @@
 void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image)
 {
 	*c = (struct calls){ .info = info, .map = map, .image = image };
-	c->learned = mem_realloc(NULL, CALLS_LEARNED, sizeof(*c->learned));
-	for (unsigned i = 0; i < CALLS_LEARNED; i++)
-		c->learned[i] = (struct call_learned){ 0, FN_NONE };
 }
 
 void calls_free(struct calls *c)
 {
 	free(c->at);
-	free(c->learned);
 }
 
 void calls_grow(struct calls *c)
 {
-	c->cap = c->cap ? 2 * c->cap : 64;
+	c->cap = c->cap ? 2 * c->cap : 16;
 	c->at = mem_realloc(c->at, c->cap, sizeof(*c->at));
 }
 
@@ -46,21 +42,8 @@ static size_t group_of(const struct calls *c, size_t i)
 	return i;
 }
 
-/* What this site called whenever that was certain, or FN_NONE. */
-static uint32_t learned_of(const struct calls *c, uint32_t site)
-{
-	const struct call_learned *l = &c->learned[site % CALLS_LEARNED];
-
-	return l->site == site ? l->fn : FN_NONE;
-}
-
-static void learn(struct calls *c, uint32_t site, uint32_t fn)
-{
-	c->learned[site % CALLS_LEARNED] = (struct call_learned){ site, fn };
-}
-
-/* The lowest frame index, below `group`, whose call `caller` made; SIZE_MAX if none: the
- * nearest to the top of those. */
+/* The frame nearest below `group` whose call `caller` made, where its chain of tail entries
+ * begins; SIZE_MAX if there is none. */
 static size_t call_made_by(const struct calls *c, uint32_t caller, size_t group)
 {
 	while (group > 0) {
@@ -80,7 +63,7 @@ static void orphan(struct calls *c)
 static void exit_below(struct calls *c, const struct event *e, size_t group, size_t below,
 		       calls_emit *emit, void *arg)
 {
-	uint32_t known = learned_of(c, e->site);
+	uint32_t known = site_learned(c->map, e->site);
 	size_t first = group;
 
 	if (known == c->at[group].fn && known != c->at[below].fn) {
@@ -110,8 +93,8 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 		return;
 	}
 	group = group_of(c, c->n - 1);
-	known = learned_of(c, e->site);
-	if (caller == FN_NONE) {
+	known = site_learned(c->map, e->site);
+	if (caller & SITE_UNHOOKED) {
 		end_down_to(c, group, e, 0, emit, arg);
 		return;
 	}
@@ -120,7 +103,7 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 			orphan(c);
 			return;
 		}
-		learn(c, e->site, c->at[group].fn);
+		site_learn(c->map, e->site, c->at[group].fn);
 		end_down_to(c, group, e, 0, emit, arg);
 		return;
 	}

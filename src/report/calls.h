@@ -11,7 +11,8 @@
  *     or, when this site is known to call the function on top, that one returned and what
  *     lies between is what was abandoned earlier.
  *   - It is the function on top itself: its callee's entry is missing; nothing ends.
- *   - It is not open (a library that is not traced calls back): the top is trusted.
+ *   - It is not open (a library that is not traced calls back): the top is trusted. Functions
+ *     that are not hooked are not looked for: that would cost the depth of the stack.
  *
  * A tail entry nests in the entry before it and both end at the one exit. A tail entry of
  * the function on top is a loop to its own first instruction: not a call. */
@@ -54,10 +55,6 @@ struct call_frame {
 	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL */
 };
 
-/* The function a site called when that was certain; a small cache, by site. */
-#define CALLS_LEARNED 1024
-struct call_learned { uint32_t site, fn; };
-
 struct calls_counts {
 	uint64_t unwound;  /* calls that ended without an exit */
 	uint64_t orphans;  /* exits whose entry is missing */
@@ -71,14 +68,14 @@ struct calls {
 	const struct trace_info *info;
 	struct site_map *map;
 	uint32_t image;
-	struct call_learned *learned;
 	struct calls_counts counts;
 };
 
 /* No program has as many; a damaged file might. */
 #define CALLS_DEPTH_MAX (1u << 22)
 
-/* For a thread of `image`. map: of the same image; must outlive c. */
+/* For a thread of `image`. map: of the same image, shared with its other threads if the order
+ * in which they come is always the same; must outlive c. */
 void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image);
 void calls_free(struct calls *c);
 
@@ -138,8 +135,7 @@ static inline __attribute__((always_inline)) void calls_feed(struct calls *c, co
 	    c->at[c->n - 2].fn == site_caller(c->info, c->map, c->image, e->site, e->tsc)) {
 		struct call_step s;
 
-		c->learned[e->site % CALLS_LEARNED] =
-			(struct call_learned){ e->site, c->at[c->n - 1].fn };
+		site_learn(c->map, e->site, c->at[c->n - 1].fn);
 		s = calls_pop(c, e, 0);
 		emit(arg, &s);
 		return;

@@ -272,7 +272,7 @@ static void print_caller(struct function_printer *p, const struct event *e)
 
 		print_place(p, image, &caller);
 	} else {
-		struct name name = names_of(&p->names, image, id);
+		struct name name = names_of(&p->names, image, id & ~SITE_UNHOOKED);
 
 		out_bytes(p->out, name.text, name.n);
 	}

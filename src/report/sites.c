@@ -1,5 +1,6 @@
 #include "report/sites.h"
 
+#include "hook/plan.h"
 #include "shared/record.h"
 
 void sites_init(struct sites *s, const struct trace_info *info)
@@ -20,9 +21,19 @@ struct site_map *sites_map(struct sites *s, uint32_t image)
 {
 	if (image > s->info->images.n)
 		image = (uint32_t)s->info->images.n; /* a damaged file: they share one */
-	while (s->maps.n <= image)
-		*vec_add(&s->maps) = mem_zalloc(sizeof(struct site_map));
+	while (s->maps.n <= image) {
+		struct site_map *map = mem_zalloc(sizeof(*map));
+
+		sites_forget(map);
+		*vec_add(&s->maps) = map;
+	}
 	return s->maps.at[image];
+}
+
+void sites_forget(struct site_map *map)
+{
+	for (unsigned i = 0; i < SITES_LEARNED; i++)
+		map->learned[i] = (struct site_learned){ 0, FN_NONE };
 }
 
 static void grow(struct site_map *map, size_t want)
@@ -33,6 +44,15 @@ static void grow(struct site_map *map, size_t want)
 	for (size_t i = map->n; i < n; i++)
 		map->caller[i] = SITE_PENDING;
 	map->n = n;
+}
+
+static uint32_t id_of(const struct trace_module *m, const struct trace_function *f)
+{
+	uint32_t id = m->first_id + (uint32_t)(f - m->functions.at);
+
+	if (id > RECORD_ID_MAX) /* a damaged file */
+		return FN_NONE;
+	return f->hook == HOOK_NONE ? id | SITE_UNHOOKED : id;
 }
 
 uint32_t sites_look_up(const struct trace_info *info, struct site_map *map, uint32_t image,
@@ -49,6 +69,6 @@ uint32_t sites_look_up(const struct trace_info *info, struct site_map *map, uint
 	f = trace_info_function_at(info, image, addr - 1, tsc, &m);
 	if (site >= map->n)
 		grow(map, (size_t)site + 1);
-	map->caller[site] = f ? m->first_id + (uint32_t)(f - m->functions.at) : FN_NONE;
+	map->caller[site] = f ? id_of(m, f) : FN_NONE;
 	return map->caller[site];
 }

@@ -137,6 +137,7 @@ void tally_begin(struct tally *t, uint32_t thread)
 	t->map = &t->maps.at[t->image];
 	t->spans.n = 0;
 	t->last = (struct event){ 0 };
+	sites_forget(sites_map(&t->sites, t->image)); /* whichever threads this worker had before */
 	calls_init(&t->calls, t->info, sites_map(&t->sites, t->image), t->image);
 }
 

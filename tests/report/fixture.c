@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include "hook/plan.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -45,7 +47,8 @@ uint32_t fixture_function(struct fixture *f, const char *name, size_t n)
 	}
 	new = vec_add(&m->functions);
 	*new = (struct trace_function){ .vaddr = (m->functions.n - 1) * FUNCTION_BYTES,
-					.size = FUNCTION_BYTES, .name = (uint32_t)m->strings.n };
+					.size = FUNCTION_BYTES, .name = (uint32_t)m->strings.n,
+					.hook = strncmp(name, "un", 2) ? HOOK_JUMP : HOOK_NONE };
 	m->end = m->base + m->functions.n * FUNCTION_BYTES;
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&m->strings) = name[i];

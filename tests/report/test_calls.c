@@ -72,6 +72,9 @@ static const struct expectation bare[] = {
 	{ "a callback from a library that is not traced",
 	  "main{ sort{ cmp{ }libc.cmp cmp{ }libc.cmp }main.sort }",
 	  "main() {\n  sort() {\n    cmp();\n    cmp();\n  }\n}\n", { 0 } },
+	{ "a callback from a library function that is known and not hooked",
+	  "main{ sort{ cmp{ }unhooked.cmp cmp{ }unhooked.cmp }main.sort }",
+	  "main() {\n  sort() {\n    cmp();\n    cmp();\n  }\n}\n", { 0 } },
 	{ "exits without entries",
 	  "} }a.b f{ }",
 	  "f();\n", { .orphans = 2 } },
@@ -258,6 +261,32 @@ static void count_step(void *arg, const struct call_step *s)
 	*(uint64_t *)arg += s->kind == CALL_LEAVE;
 }
 
+/* Callbacks deep in a recursion: looking for their callers all the way down each time would take
+ * minutes. */
+static void test_callbacks_deep_down(void **state)
+{
+	enum { DEPTH = 1000000 };
+	struct fixture *f = fixture_new();
+	struct event e = { .thread = fixture_thread(f, "a", 1), .fn = fixture_function(f, "f", 1) };
+	uint32_t site = fixture_site(f, fixture_function(f, "unhooked", 8), e.fn);
+	struct calls calls;
+	struct sites sites;
+	uint64_t left = 0;
+
+	sites_init(&sites, f->info);
+	calls_init(&calls, f->info, sites_map(&sites, 0), 0);
+	for (unsigned i = 0; i < 2 * DEPTH; i++) {
+		e.tsc++;
+		e.kind = i < DEPTH ? EVENT_ENTRY : EVENT_EXIT;
+		e.site = site;
+		calls_feed(&calls, &e, count_step, &left);
+	}
+	assert_int_equal(left, DEPTH);
+	calls_free(&calls);
+	sites_free(&sites);
+	fixture_free(f);
+}
+
 /* The stack has an end; what lies beyond is counted, so that exits still fit. */
 static void test_deep(void **state)
 {
@@ -288,7 +317,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes), cmocka_unit_test(test_durations), cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_flush), cmocka_unit_test(test_window), cmocka_unit_test(test_site_at_end), cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_flush), cmocka_unit_test(test_window), cmocka_unit_test(test_site_at_end), cmocka_unit_test(test_deep), cmocka_unit_test(test_callbacks_deep_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
