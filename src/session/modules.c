@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "shared/record.h"
 
 static const char *last_component(const char *path)
@@ -204,6 +205,21 @@ static void function_name(const struct module *mod, uint32_t i, char *out, size_
 		snprintf(out, n, "%s+0x%llx", mod->name, (unsigned long long)f->vaddr);
 }
 
+/* By its symbol, or as its programmer wrote it. */
+static bool matches(const struct function_list *list, const char *name, const char *module)
+{
+	char plain[512];
+
+	if (!list->patterns.n)
+		return false;
+	if (function_list_match(list, name, module))
+		return true;
+	if (!demangle_is_mangled(name))
+		return false;
+	demangle(name, plain, sizeof(plain));
+	return function_list_match(list, plain, module);
+}
+
 static enum selection choose(const struct modules *m, const struct module *mod, uint32_t i, const struct settings *set)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
@@ -215,15 +231,15 @@ static enum selection choose(const struct modules *m, const struct module *mod, 
 		mod->hooks->entries[i].reason = REASON_RUNTIME;
 		return SELECT_NO;
 	}
-	if (set->filter.patterns.n && !function_list_match(&set->filter, name, mod->name) &&
-	    !(set->graph_function.patterns.n && function_list_match(&set->graph_function, name, mod->name)))
+	if (set->filter.patterns.n && !matches(&set->filter, name, mod->name) &&
+	    !matches(&set->graph_function, name, mod->name))
 		return SELECT_NO;
-	if (function_list_match(&set->notrace, name, mod->name))
+	if (matches(&set->notrace, name, mod->name))
 		return SELECT_NO;
 	if (f->plt && defined_in_open_module(m, mod, name))
 		return SELECT_NO; /* the function itself is traced where it is */
 	if (set->graph && set->graph_function.patterns.n)
-		return function_list_match(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
+		return matches(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
 	return SELECT_GRAPH;
 }
 

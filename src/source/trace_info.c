@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
+
 struct trace_info *trace_info_new(void)
 {
 	struct trace_info *info = mem_zalloc(sizeof(*info));
@@ -119,7 +121,7 @@ uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t
 int trace_function_name(const struct trace_module *module, const struct trace_function *f, char *out, size_t n)
 {
 	if (f->name && f->name < module->strings.n)
-		return snprintf(out, n, "%s", module->strings.at + f->name);
+		return demangle(module->strings.at + f->name, out, n);
 	return snprintf(out, n, "%s+0x%llx", module->name, (unsigned long long)f->vaddr);
 }
 

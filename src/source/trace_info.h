@@ -88,7 +88,7 @@ const struct trace_function *trace_info_function_at(const struct trace_info *inf
 						    const struct trace_module **module);
 /* A call site's return address; 0 if unknown. */
 uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t site);
-/* "name", or "module+0x1234" for a function without a symbol. Returns the length as snprintf does. */
+/* "name" (demangled), or "module+0x1234" for a function without a symbol. Returns the length as snprintf does. */
 int trace_function_name(const struct trace_module *module, const struct trace_function *f, char *out, size_t n);
 /* Nanoseconds of CLOCK_MONOTONIC at a TSC; nanoseconds in a number of ticks (rounded down). */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc);

@@ -1,0 +1,9 @@
+/* C++ and Rust symbols as their programmers wrote them, by libiberty. */
+#pragma once
+#include <stddef.h>
+
+/* "_ZN4node5StartEiPPc" -> "node::Start", without parameters; another name, or one that does not
+ * demangle, comes out as it is. Returns the length as snprintf does. */
+int demangle(const char *name, char *out, size_t n);
+/* Is there anything to demangle? Cheap. */
+int demangle_is_mangled(const char *name);
