@@ -1,5 +1,6 @@
 /* A session's own state, shared by its recording (session.c) and its live stream (live.c). */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -26,7 +27,8 @@ struct session {
 	struct trace_total total;
 	pid_t pid;
 	int status;
-	bool ended, stopped;
+	bool ended;
+	atomic_bool stopped;             /* session_stop may come from another thread */
 	uint64_t started_tsc, ready_tsc, ended_tsc;
 };
 

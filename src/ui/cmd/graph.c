@@ -26,15 +26,21 @@ static void print_waiting(void *arg)
 	out_flush(&l->output.text);
 }
 
-/* One event. When nobody reads any more the program goes on, unrecorded. */
-static void print_event(struct live *l, const struct event *e)
+/* False when nobody reads any more. */
+static bool print_event(struct live *l, const struct event *e)
 {
+	bool wanted;
+
 	pthread_mutex_lock(&l->attendant.lock);
-	printer_event(&l->printer, e);
+	wanted = !screen_is_done(&l->output);
+	if (wanted)
+		printer_event(&l->printer, e);
 	l->fresh = true;
 	pthread_mutex_unlock(&l->attendant.lock);
+	return wanted;
 }
 
+/* When nobody reads any more the program goes on, unrecorded. */
 static int print_all(struct live *l, struct err *err)
 {
 	struct source *source = session_source(l->session);
@@ -45,15 +51,14 @@ static int print_all(struct live *l, struct err *err)
 	printer_open(&l->printer, source->info, l->options, &l->output.text);
 	attendant_begin(&l->attendant, l->session, print_waiting, l);
 	while ((r = source->ops->next(source, &e, err)) > 0) {
-		if (!screen_is_done(&l->output)) {
-			print_event(l, &e);
-		} else if (!stopped) {
-			session_stop(l->session);
-			stopped = true;
-		}
+		if (stopped || print_event(l, &e))
+			continue;
+		session_stop(l->session);
+		stopped = true;
 	}
 	attendant_end(&l->attendant);
 	printer_close(&l->printer);
+	source->ops->close(source);
 	return r;
 }
 
