@@ -112,10 +112,10 @@ static void put_texts(const struct sym_module *m, char *to)
 		to = stpcpy(to, m->needed.at[i]) + 1;
 }
 
-static struct header header_of(const struct sym_module *m, const struct hook_plan *p, const struct cache_key *key)
+static struct header header_of(const struct sym_module *m, const struct hook_plan *p)
 {
 	struct header h = {
-		.magic = MAGIC, .key = *key, .entry = m->entry, .n = p->n, .n_strings = (uint32_t)m->strings.n,
+		.entry = m->entry, .n = p->n, .n_strings = (uint32_t)m->strings.n,
 		.n_segments = (uint32_t)m->segments.n, .n_needed = (uint32_t)m->needed.n,
 		.n_texts = (uint32_t)texts_size(m), .e_type = m->e_type, .language = m->language,
 		.has_interp = m->interp != NULL,
@@ -129,7 +129,7 @@ static struct header header_of(const struct sym_module *m, const struct hook_pla
 uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p, const struct cache_key *key,
 			 size_t *n)
 {
-	struct header h = header_of(m, p, key);
+	struct header h = header_of(m, p);
 	struct layout l = layout_of(&h);
 	uint8_t *out = mem_zalloc(l.size);
 
@@ -141,11 +141,25 @@ uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p, 
 		memcpy(out + l.segments, m->segments.at, m->segments.n * sizeof(*m->segments.at));
 	memcpy(out + l.strings, m->strings.at, m->strings.n);
 	put_texts(m, (char *)out + l.texts);
-	h.size = *n = l.size;
 	memcpy(out, &h, sizeof(h));
-	h.checksum = cache_hash(0, out + CHECKED_FROM, l.size - CHECKED_FROM);
-	memcpy(out, &h, sizeof(h));
+	cache_file_seal(out, l.size, key);
+	*n = l.size;
 	return out;
+}
+
+void cache_file_seal(uint8_t *bytes, size_t n, const struct cache_key *key)
+{
+	struct header h;
+
+	if (n < sizeof(h))
+		return;
+	memcpy(&h, bytes, sizeof(h));
+	memcpy(h.magic, MAGIC, sizeof(h.magic));
+	h.size = n;
+	h.key = *key;
+	memcpy(bytes, &h, sizeof(h));
+	h.checksum = cache_hash(0, bytes + CHECKED_FROM, n - CHECKED_FROM);
+	memcpy(bytes, &h, sizeof(h));
 }
 
 /* --- reading ------------------------------------------------------------------------------------------- */

@@ -20,4 +20,8 @@ uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p, 
 bool cache_file_read(uint8_t *bytes, size_t n, const struct cache_key *key, struct hook_module *out,
 		     const char **needed);
 
+/* Writes size, key and checksum into the header of a block (if n allows): for tests that
+ * damage what lies behind them. */
+void cache_file_seal(uint8_t *bytes, size_t n, const struct cache_key *key);
+
 uint64_t cache_hash(uint64_t seed, const void *bytes, size_t n);

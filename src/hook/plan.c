@@ -74,7 +74,8 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct s
 		return special.reason;
 	if (f->cfa_odd || f->vaddr == p->m->entry || (facts & FACT_ODD_ENTRY))
 		return REASON_NO_RETURN_ADDRESS;
-	if (facts & FACT_READS_CALLER)
+	/* -finstrument-functions reads it too, for the hook that it calls */
+	if ((facts & FACT_READS_CALLER) && !(facts & FACT_MCOUNT))
 		return REASON_READS_CALLER;
 	if (facts & FACT_RETURNS_FLAGS)
 		return REASON_RETURNS_FLAGS;
