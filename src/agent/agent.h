@@ -71,14 +71,14 @@ void agent_modules_changed(void);
 void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */
 void buffer_prepare(struct agent_tls *t);      /* before buffer_put: thread known, not a stale fork, CPU noted */
 void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
+void buffer_check_fork(void);                  /* the same if this is a child that does not know it yet */
 void agent_record(uint64_t word);              /* a record that found no room, or another CPU */
 void agent_record2(uint64_t word, uint64_t payload);
 /* The record's fast path in C: one unlocked xadd. */
 void buffer_write(struct agent_tls *t, uint64_t word);
 
 /* site.c: the stub of a return address, made on first use; NULL when there is no room. */
-uint8_t *site_stub(uint64_t ret, bool needs_code); /* signals blocked */
-uint64_t site_find(uint64_t ret);                  /* only if it is there already, else 0 */
+uint8_t *site_stub(uint64_t ret, bool needs_code);
 static inline bool in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;

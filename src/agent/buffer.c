@@ -65,6 +65,18 @@ void buffer_after_fork(struct agent_tls *t)
 	agent_gate[0] = SITE_HASH_MULTIPLIER;
 }
 
+void buffer_check_fork(void)
+{
+	uint64_t signals;
+
+	if (agent_gate[0])
+		return;
+	signals = signals_block();
+	if (!agent_gate[0])
+		buffer_after_fork(agent_tls_block());
+	signals_restore(signals);
+}
+
 /* --- counting what is thrown away ------------------------------------------------------ */
 
 static bool is_bookkeeping(uint64_t word)

@@ -1,8 +1,9 @@
-/* Call sites: the table from a return address to its stub, and the making of stubs.
+/* Call sites: the table from a return address to its stub, and the making of stubs. All of it may
+ * be interrupted by a signal handler that does the same.
  *
  * A process only ever adds to its table, without locks: a slot is claimed by changing its key
  * from 0 to BUSY, filled, and published by storing the key. Two threads that meet the same
- * new return address may both make a stub; both are right. Stub code is written a block at a
+ * new return address (or a handler and what it interrupted) may both make a stub; both are right. Stub code is written a block at a
  * time, before any of it can be reached: a page is never writable and executable at once. */
 #include <linux/mman.h>
 #include <asm/unistd.h>
@@ -77,12 +78,11 @@ static bool make_block(uint32_t block)
 	return sys5(__NR_mremap, page, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at) == (long)at;
 }
 
-static bool block_ready(uint32_t block)
+/* Signals blocked: a handler on this thread must not wait for what it interrupted. */
+static bool make_or_wait(uint32_t block)
 {
 	uint8_t seen = BLOCK_NONE;
 
-	if (__atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY)
-		return true;
 	if (__atomic_compare_exchange_n(&blocks[block], &seen, BLOCK_MAKING, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
 		seen = make_block(block) ? BLOCK_READY : BLOCK_FAILED;
@@ -91,6 +91,19 @@ static bool block_ready(uint32_t block)
 	while ((seen = __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE)) == BLOCK_MAKING)
 		sys0(__NR_sched_yield);
 	return seen == BLOCK_READY;
+}
+
+static bool block_ready(uint32_t block)
+{
+	uint64_t signals;
+	bool ready;
+
+	if (__atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY)
+		return true;
+	signals = signals_block();
+	ready = make_or_wait(block);
+	signals_restore(signals);
+	return ready;
 }
 
 /* A block that another thread of the parent was making is to be made again. */
@@ -113,7 +126,7 @@ static uint32_t slot_after(uint32_t slot)
 	return slot ? slot : 1;
 }
 
-uint64_t site_find(uint64_t ret)
+static uint64_t find(uint64_t ret)
 {
 	uint32_t slot = hash(ret) ? hash(ret) : 1;
 
@@ -146,7 +159,7 @@ static void insert(uint64_t ret, uint64_t stub)
 
 uint8_t *site_stub(uint64_t ret, bool needs_code)
 {
-	uint64_t stub = site_find(ret);
+	uint64_t stub = find(ret);
 	uint32_t count, id;
 
 	if (stub)
@@ -171,13 +184,10 @@ static bool stubs_have_code(void)
 
 uint64_t agent_entry(uint64_t ret, uint32_t id_word)
 {
-	uint64_t signals = signals_block();
 	uint64_t stub, function = record_id(id_word);
 
-	if (!agent_gate[0])
-		buffer_after_fork(agent_tls_block());
+	buffer_check_fork();
 	stub = (uint64_t)site_stub(ret, true);
-	signals_restore(signals);
 	if (!stub)
 		agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
 			      function);
@@ -186,13 +196,10 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word)
 
 uint64_t agent_site(uint64_t ret)
 {
-	uint64_t signals = signals_block();
 	uint64_t stub = 0;
 
-	if (!agent_gate[0])
-		buffer_after_fork(agent_tls_block());
+	buffer_check_fork();
 	if (!in_arena(ret))
 		stub = (uint64_t)site_stub(ret, stubs_have_code());
-	signals_restore(signals);
 	return stub ? stub : (uint64_t)agent.arena;
 }

@@ -80,29 +80,6 @@ static bool wanted(struct agent_tls *t, uint32_t id_word)
 	return !m->max_depth || t->depth < m->max_depth;
 }
 
-static uint64_t stub_of(uint64_t ret)
-{
-	uint64_t stub = site_find(ret), signals;
-
-	if (stub)
-		return stub;
-	signals = signals_block();
-	stub = (uint64_t)site_stub(ret, true);
-	signals_restore(signals);
-	return stub;
-}
-
-static void check_fork(struct agent_tls *t)
-{
-	uint64_t signals;
-
-	if (agent_gate[0])
-		return;
-	signals = signals_block();
-	buffer_after_fork(t);
-	signals_restore(signals);
-}
-
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	struct agent_tls *t = agent_tls_block();
@@ -110,7 +87,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	uint32_t id = record_id(id_word);
 	uint64_t stub;
 
-	check_fork(t);
+	buffer_check_fork();
 	if (!stack_ready(t))
 		return 0;
 	if (in_arena(ret)) { /* a tail call shares its caller's place */
@@ -128,7 +105,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 				      id);
 		return 0;
 	}
-	stub = stub_of(ret);
+	stub = (uint64_t)site_stub(ret, true);
 	if (!stub)
 		return 0;
 	tsc = read_tsc();
@@ -156,7 +133,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	uint64_t now = read_tsc(), limit = agent.memory->thresh_ticks;
 	struct call_state call = { 0 };
 
-	check_fork(t);
+	buffer_check_fork();
 	while (t->depth && t->top_sp < sp - 8)
 		drop(t);
 	if (t->depth && t->top_sp == sp - 8) {
