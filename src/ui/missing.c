@@ -12,6 +12,7 @@ struct search {
 	const struct settings *settings;
 	struct sym_module *program;
 	char *package; /* "" when looked for in vain; NULL: not looked for yet */
+	VEC(char *) libraries;
 };
 
 /* --- the package, for advice -------------------------------------------------------- */
@@ -60,27 +61,57 @@ static bool module_has(const char *path, const char *name)
 	return found;
 }
 
-/* Whether a library that the program links, and that -L opens, has the function. What the
- * program will dlopen is not known here. */
-static bool libraries_have(const struct search *s, const char *name)
+/* The paths of the libraries that the program links; what it will dlopen is not known here. The
+ * loader lists them, as ldd has it do. */
+static void find_libraries(struct search *s)
 {
 	const char *interp = s->program->interp;
-	char *list = !interp || !s->settings->modules.patterns.n ? NULL :
-		     capture((const char *const[]){ interp, "--list", s->program->path, NULL });
+	char *list = interp ? capture((const char *const[]){ interp, "--list", s->program->path,
+							     NULL }) : NULL;
 	char *state = NULL;
-	bool found = false;
 
-	for (char *line = list ? strtok_r(list, "\n", &state) : NULL; line && !found;
+	for (char *line = list ? strtok_r(list, "\n", &state) : NULL; line;
 	     line = strtok_r(NULL, "\n", &state)) {
 		char *path = strchr(line, '/');
 
-		if (!path)
-			continue;
-		path[strcspn(path, " ")] = '\0';
-		found = module_list_match(&s->settings->modules, path) && module_has(path, name);
+		if (path)
+			*vec_add(&s->libraries) = mem_strndup(path, strcspn(path, " "));
 	}
 	free(list);
-	return found;
+}
+
+/* Whether a library that -L opens has the function. */
+static bool libraries_have(const struct search *s, const char *name)
+{
+	for (size_t i = 0; i < s->libraries.n; i++) {
+		const char *path = s->libraries.at[i];
+
+		if (module_list_match(&s->settings->modules, path) && module_has(path, name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_linked(const struct search *s, const char *glob)
+{
+	for (size_t i = 0; i < s->libraries.n; i++)
+		if (module_match(glob, s->libraries.at[i]))
+			return true;
+	return module_match(glob, s->program->path);
+}
+
+/* A module of -L that the program does not link may be loaded later, or be a slip. */
+static void check_modules(const struct search *s)
+{
+	const struct function_list *l = &s->settings->modules;
+
+	for (size_t i = 0; i < l->patterns.n; i++) {
+		const struct function_pattern *p = &l->patterns.at[i];
+
+		if (!p->remove && !is_linked(s, p->glob))
+			say_warning("%s links no library %s; it will be traced if the program "
+				    "loads it later", s->program->path, p->glob);
+	}
 }
 
 /* --- the lists ---------------------------------------------------------------------- */
@@ -158,19 +189,40 @@ static bool has_names(const struct function_list *l)
 	return false;
 }
 
+/* Whether something is named that has to be looked for. */
+static bool has_questions(const struct settings *s)
+{
+	const struct function_list *l = &s->modules;
+
+	for (size_t i = 0; i < l->patterns.n; i++)
+		if (strcmp(l->patterns.at[i].glob, "*"))
+			return true;
+	return has_names(&s->filter) || has_names(&s->graph_function);
+}
+
+static int check_all(struct search *s)
+{
+	int status;
+
+	if (s->settings->modules.patterns.n)
+		find_libraries(s);
+	check_modules(s);
+	status = check_list(s, &s->settings->filter);
+	return status ? status : check_list(s, &s->settings->graph_function);
+}
+
 int missing_functions(const struct settings *settings, const char *image)
 {
 	struct search s = { .settings = settings };
 	int status;
 
-	if (!has_names(&settings->filter) && !has_names(&settings->graph_function))
-		return 0;
-	if (sym_open(image, &s.program, NULL))
-		return 0; /* the session says what is wrong with it */
-	status = check_list(&s, &settings->filter);
-	if (!status)
-		status = check_list(&s, &settings->graph_function);
+	if (!has_questions(settings) || sym_open(image, &s.program, NULL))
+		return 0; /* the session says what is wrong with the file */
+	status = check_all(&s);
 	sym_close(s.program);
 	free(s.package);
+	for (size_t i = 0; i < s.libraries.n; i++)
+		free(s.libraries.at[i]);
+	vec_free(&s.libraries);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* Tells the user at once, before the program runs, that a function named with -l or -g is not
- * there or not all there. */
+ * there or not all there, and that a module named with -L is not linked by the program. */
 #pragma once
 #include "model/settings.h"
 

@@ -46,9 +46,12 @@ refuses "a name of nothing of a package" 'install python3.11-minimal-dbgsym' -l 
 refuses "a program found in PATH" 'no function `nonesuch`' -l nonesuch -- sh -c :
 printf '#!%s\n' "$FIXTURE_G" >"$T/script" && chmod +x "$T/script"
 refuses "the interpreter of a script" '`everywhere` is inlined' -l everywhere -- "$T/script"
+warns "a library that is not linked" 'links no library libnone' -L 'libnone.so*' -- "$FIXTURE_G"
 quiet "functions that are there" -l alpha -l beta -- "$FIXTURE_G"
 quiet "a glob is never asked after" -l 'alph*' -l 'nonesuch*' -- "$FIXTURE_G"
 quiet "a function of a library that is opened" -L libc.so.6 -l qsort -l alpha -- "$FIXTURE_G"
 quiet "a call into a library" -l printf -l alpha -- "$FIXTURE_G"
+quiet "all libraries" -L '*' -- "$FIXTURE_G"
+quiet "a library by any of its names" -L libc -L libc.so -L 'libc.*' -- "$FIXTURE_G"
 quiet "a removal" -l 'a* !alfa' -- "$FIXTURE_G"
 finish

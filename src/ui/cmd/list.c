@@ -22,7 +22,8 @@ static void print_why(struct out *o, const struct hook_list_row *r)
 			      r->hooked	     ? "entry only" :
 					       "not hooked";
 
-	out_printf(o, "0x%016" PRIx64 " %-12s %s", r->vaddr, r->kind, r->name);
+	out_printf(o, "0x%016" PRIx64 " %-12s %s%s", r->vaddr, r->kind, r->name,
+		   r->plt ? " [plt]" : "");
 	if (*r->reason)
 		out_printf(o, " (%s: %s, %s)", verdict, r->reason, r->reason_text);
 	out_char(o, '\n');
