@@ -1,5 +1,7 @@
 #include "report/calls.h"
 
+#include <string.h>
+
 void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image)
 {
 	*c = (struct calls){ .info = info, .map = map, .image = image };
@@ -59,24 +61,58 @@ static void orphan(struct calls *c)
 	c->counts.orphans++;
 }
 
+/* Is it one of those that leave by unwinding and never return? */
+static bool never_returns(const struct calls *c, uint32_t fn)
+{
+	static const char *const names[] = {
+		"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "__cxa_throw", "__cxa_rethrow",
+		"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_ForcedUnwind",
+	};
+	const struct trace_module *m;
+	const struct trace_function *f = trace_info_function(c->info, c->image, fn, &m);
+	char name[32];
+
+	if (!f || trace_function_name(m, f, name, sizeof(name)) >= (int)sizeof(name))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Two calls may be the one that returned to the caller: the top one, when it was made after
+ * the jump, or the one at `below`, when the jump ended there. All of them end now; the
+ * question is which was not abandoned. */
+static bool top_returned(const struct calls *c, uint32_t site, size_t group, size_t below)
+{
+	uint32_t known = site_learned(c->map, site);
+
+	if (known == c->at[group].fn || known == c->at[below].fn)
+		return known != c->at[below].fn;
+	if (never_returns(c, c->at[group].fn))
+		return false;
+	for (size_t i = below; i < group; i++)
+		if (never_returns(c, c->at[i].fn))
+			return true;
+	return false;
+}
+
 /* The caller is open below the call under the top one. See the top of calls.h. */
 static void exit_below(struct calls *c, const struct event *e, size_t group, size_t below,
 		       calls_emit *emit, void *arg)
 {
-	uint32_t known = site_learned(c->map, e->site);
-	size_t first = group;
+	size_t first = below + 1;
 
-	if (known == c->at[group].fn && known != c->at[below].fn) {
+	if (top_returned(c, e->site, group, below)) {
+		site_learn(c->map, e->site, c->at[group].fn);
 		end_down_to(c, group, e, 0, emit, arg);
-		first = below;
-	} else {
-		first = below + 1;
-		while (first < c->n && c->at[first].flags & CALL_TAIL)
-			first++;
+		end_down_to(c, below, e, CALL_UNWOUND, emit, arg);
+		return;
 	}
+	while (first < c->n && c->at[first].flags & CALL_TAIL)
+		first++;
 	end_down_to(c, first, e, CALL_UNWOUND, emit, arg);
-	if (first != below)
-		end_down_to(c, below, e, 0, emit, arg);
+	end_down_to(c, below, e, 0, emit, arg);
 }
 
 static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, void *arg)

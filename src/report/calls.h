@@ -8,8 +8,8 @@
  *   - It is: the call on top returned.
  *   - It is open further down: calls in between ended without a word. The call that
  *     returned is the one right above the caller, and everything over it was abandoned;
- *     or, when this site is known to call the function on top, that one returned and what
- *     lies between is what was abandoned earlier.
+ *     or, when this site is known to call the function on top, or a longjmp or throw lies
+ *     below it, that one returned and what lies between is what was abandoned earlier.
  *   - It is the function on top itself: its callee's entry is missing; nothing ends.
  *   - It is not open (a library that is not traced calls back): the top is trusted. Functions
  *     that are not hooked are not looked for: that would cost the depth of the stack.

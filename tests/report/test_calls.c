@@ -54,6 +54,14 @@ static const struct expectation bare[] = {
 	  "main() {\n  d() {\n    t();\n  }\n  a() {\n    b() {\n      d() {\n        t();\n      }\n"
 	  "    } /* b unwound */\n  } /* a unwound */\n}\n",
 	  { .unwound = 2 } },
+	{ "the one that caught calls on: what was made after the longjmp has returned",
+	  "main{ try{ a{ longjmp{ h{ }try.h }main.try }",
+	  "main() {\n  try() {\n    a() {\n      longjmp() {\n        h();\n      } /* longjmp unwound */\n"
+	  "    } /* a unwound */\n  }\n}\n", { .unwound = 2 } },
+	{ "the one that caught returns at once: longjmp has not returned",
+	  "main{ try{ a{ longjmp{ }main.try }",
+	  "main() {\n  try() {\n    a() {\n      longjmp() {\n      } /* longjmp unwound */\n"
+	  "    } /* a unwound */\n  }\n}\n", { .unwound = 2 } },
 	{ "unwinding over tail calls",
 	  "main{ try{ a{ t~ b{ }main.try }",
 	  "main() {\n  try() {\n    a() {\n      t() {\n        b() {\n        } /* b unwound */\n"
