@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "session/internal.h"
-#include "source/decode.h"
+#include "source/unpack.h"
 
 #define WAIT_MS 20
 
@@ -39,24 +39,18 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct live *l = context;
 	int r = session_account(l->session, run, err);
-	struct decode_state state = { .tsc = run->near_tsc, .cpu = run->cpu };
+	struct unpack unpack = { .at = run->words, .end = run->words + run->n, .tsc = run->near_tsc, .cpu = run->cpu };
 	struct event e;
-	bool is_event;
 
 	if (r < 0)
 		return r;
-	state.thread = session_thread(l->session, run->slot);
+	unpack.thread = session_thread(l->session, run->slot);
 	*vec_add(&l->runs) = l->events.n;
 	if (run->lost)
 		add(l, &(struct event){ .kind = EVENT_LOST, .count = run->lost, .tsc = run->near_tsc,
-					.thread = state.thread, .cpu = run->cpu });
-	for (size_t i = 0, n; i < run->n; i += n) {
-		n = decode_record(&state, run->words + i, run->n - i, &e, &is_event);
-		if (!n)
-			break;
-		if (is_event)
-			add(l, &e);
-	}
+					.thread = unpack.thread, .cpu = run->cpu });
+	while (unpack_next(&unpack, &e))
+		add(l, &e);
 	return 0;
 }
 

@@ -95,15 +95,6 @@ static bool program_lives(void *context)
 	return !session_reap(s);
 }
 
-/* Never a device or a pipe the trace was to go to. */
-static void remove_file(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
-		unlink(path);
-}
-
 static int start(struct session *s, const struct session_request *req, const char *path, struct err *err)
 {
 	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
@@ -127,10 +118,9 @@ static int start(struct session *s, const struct session_request *req, const cha
 		kill(s->pid, SIGKILL);
 		waitpid(s->pid, NULL, 0);
 	}
-	if (r < 0 && s->store && req->output) {
-		store_finish(s->store, NULL);
+	if (r < 0 && s->store) {
+		store_discard(s->store);
 		s->store = NULL;
-		remove_file(req->output);
 	}
 	return r;
 }
@@ -308,6 +298,7 @@ void session_catch_up(struct session *s)
 /* --- record --------------------------------------------------------------------------------- */
 
 #define WAIT_MS 50
+#define FLUSH_S 2  /* how long an idle program's records may wait before they are written */
 #define PARTIAL_NS UINT64_C(60000000000) /* idle threads' stamps are anchored this often */
 
 static int record_run(void *context, const struct drain_run *run, struct err *err)
@@ -319,7 +310,7 @@ static int record_run(void *context, const struct drain_run *run, struct err *er
 		return r;
 	session_catch_up(s);
 	r = store_sync_info(s->store, err);
-	if (r < 0 || !run->n)
+	if (r < 0)
 		return r;
 	return store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu, run->lost,
 			     run->words, run->n, err);
@@ -345,6 +336,8 @@ static int record_loop(struct session *s, struct err *err)
 		r = drain_pass(s->drain, due, record_run, s, err);
 		if (due)
 			partial = clock_tsc();
+		if (r == 0)
+			r = store_flush(s->store, clock_tsc() - FLUSH_S * s->info->clock.hz, err);
 		if (r == 0)
 			shared_memory_wait(&s->memory, moment, WAIT_MS);
 	}

@@ -3,7 +3,7 @@
 #include "store/columns.h"
 #include "store/index.h"
 #include "store/store.h"
-#include "store/unpack.h"
+#include "source/unpack.h"
 
 struct store_reader {
 	int fd;                 /* -1: bytes */

@@ -1,4 +1,4 @@
-#include "store/unpack.h"
+#include "source/unpack.h"
 
 #include "shared/record.h"
 #include "store/columns.h"
