@@ -61,23 +61,29 @@ static void orphan(struct calls *c)
 	c->counts.orphans++;
 }
 
-/* Is it one of those that leave by unwinding and never return? */
-static bool never_returns(const struct calls *c, uint32_t fn)
+/* Functions that say by their name how they end. */
+enum ending { ENDS_SOMEHOW, ENDS_BY_UNWINDING, ENDS_BY_RETURNING };
+
+static enum ending ending_of(const struct calls *c, uint32_t fn)
 {
-	static const char *const names[] = {
-		"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "__cxa_throw", "__cxa_rethrow",
-		"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_ForcedUnwind",
+	static const struct { const char *name; enum ending ending; } known[] = {
+		{ "longjmp", ENDS_BY_UNWINDING }, { "_longjmp", ENDS_BY_UNWINDING },
+		{ "siglongjmp", ENDS_BY_UNWINDING }, { "__longjmp_chk", ENDS_BY_UNWINDING },
+		{ "__cxa_throw", ENDS_BY_UNWINDING }, { "__cxa_rethrow", ENDS_BY_UNWINDING },
+		{ "_Unwind_RaiseException", ENDS_BY_UNWINDING }, { "_Unwind_Resume", ENDS_BY_UNWINDING },
+		{ "_Unwind_ForcedUnwind", ENDS_BY_UNWINDING },
+		{ "__cxa_begin_catch", ENDS_BY_RETURNING }, /* where a catch begins, often its first call */
 	};
 	const struct trace_module *m;
 	const struct trace_function *f = trace_info_function(c->info, c->image, fn, &m);
 	char name[32];
 
 	if (!f || trace_function_name(m, f, name, sizeof(name)) >= (int)sizeof(name))
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+		return ENDS_SOMEHOW;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(name, known[i].name))
+			return known[i].ending;
+	return ENDS_SOMEHOW;
 }
 
 /* Two calls may be the one that returned to the caller: the top one, when it was made after
@@ -89,10 +95,10 @@ static bool top_returned(const struct calls *c, uint32_t site, size_t group, siz
 
 	if (known == c->at[group].fn || known == c->at[below].fn)
 		return known != c->at[below].fn;
-	if (never_returns(c, c->at[group].fn))
-		return false;
+	if (ending_of(c, c->at[group].fn) != ENDS_SOMEHOW)
+		return ending_of(c, c->at[group].fn) == ENDS_BY_RETURNING;
 	for (size_t i = below; i < group; i++)
-		if (never_returns(c, c->at[i].fn))
+		if (ending_of(c, c->at[i].fn) == ENDS_BY_UNWINDING)
 			return true;
 	return false;
 }

@@ -62,6 +62,10 @@ static const struct expectation bare[] = {
 	  "main{ try{ a{ longjmp{ }main.try }",
 	  "main() {\n  try() {\n    a() {\n      longjmp() {\n      } /* longjmp unwound */\n"
 	  "    } /* a unwound */\n  }\n}\n", { .unwound = 2 } },
+	{ "the first thing a catch does has returned, even with the throw gone from the stack",
+	  "main{ try{ a{ b{ __cxa_begin_catch{ }try.__cxa_begin_catch }main.try }",
+	  "main() {\n  try() {\n    a() {\n      b() {\n        __cxa_begin_catch();\n      } /* b unwound */\n"
+	  "    } /* a unwound */\n  }\n}\n", { .unwound = 2 } },
 	{ "unwinding over tail calls",
 	  "main{ try{ a{ t~ b{ }main.try }",
 	  "main() {\n  try() {\n    a() {\n      t() {\n        b() {\n        } /* b unwound */\n"
