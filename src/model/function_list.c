@@ -40,15 +40,23 @@ static const char *const commands[] = {
 	"enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
 };
 
-/* Where `:COMMAND` begins in the word, or NULL. */
+static bool is_command(const char *word, size_t n)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (strlen(commands[i]) == n && !memcmp(word, commands[i], n))
+			return true;
+	return false;
+}
+
+/* Where `:COMMAND` begins in the word, or NULL. `::` is a part of names. */
 static const char *find_command(const char *word)
 {
-	for (const char *colon = strchr(word, ':'); colon; colon = strchr(colon + 1, ':')) {
-		size_t n = strcspn(colon + 1, ":");
+	for (const char *p = strchr(word, ':'); p; p = strchr(p, ':')) {
+		size_t colons = strspn(p, ":");
 
-		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-			if (strlen(commands[i]) == n && !memcmp(colon + 1, commands[i], n))
-				return colon;
+		p += colons;
+		if (colons == 1 && is_command(p, strcspn(p, ":")))
+			return p - 1;
 	}
 	return NULL;
 }
@@ -188,13 +196,32 @@ static int list_add(struct function_list *l, const struct word *w, struct err *e
 	return e;
 }
 
+static const char blanks[] = " \t\r\n";
+
+/* Bytes of the word at p. Blanks inside of brackets belong to it, as in C++'s
+ * `map<int, char>::find` and `(anonymous namespace)::f`; unless they never close, as in
+ * `operator<`. */
+static size_t word_length(const char *p)
+{
+	int open = 0;
+
+	for (size_t n = 0; p[n]; n++) {
+		if (strchr("<(", p[n]))
+			open++;
+		else if (strchr(">)", p[n]) && open)
+			open--;
+		else if (strchr(blanks, p[n]) && !open)
+			return n;
+	}
+	return open ? strcspn(p, blanks) : strlen(p);
+}
+
 static int list_add_words(struct function_list *l, const char *text, bool modules, struct err *err)
 {
-	static const char blanks[] = " \t\r\n";
 	int e = 0;
 
 	for (const char *p = text + strspn(text, blanks); *p && !e; p += strspn(p, blanks)) {
-		size_t n = strcspn(p, blanks);
+		size_t n = word_length(p);
 		struct word w = { text, (size_t)(p - text), mem_strndup(p, n), modules };
 
 		e = list_add(l, &w, err);
@@ -253,23 +280,31 @@ char *function_list_read(const struct function_list *l, const char *empty)
 
 /* --- matching ----------------------------------------------------------------------- */
 
+/* A library is asked for by the name that programs link it with, which is a link to the file
+ * that is mapped: libz.so.1.2.13 answers to libz.so.1.2, libz.so.1, libz.so and libz too. */
+static bool shorter_match(const char *glob, const char *file)
+{
+	char name[256];
+	char *so;
+
+	if (strlen(file) >= sizeof(name))
+		return false;
+	strcpy(name, file);
+	so = strstr(name, ".so");
+	for (char *dot = so ? strrchr(name, '.') : NULL; dot && dot >= so; dot = strrchr(name, '.')) {
+		*dot = '\0';
+		if (glob_match(glob, name))
+			return true;
+	}
+	return false;
+}
+
 bool module_match(const char *glob, const char *module)
 {
 	const char *slash = strrchr(module, '/');
 	const char *file = slash ? slash + 1 : module;
-	const char *so = strstr(file, ".so");
-	char stem[256];
 
-	if (glob_match(glob, module) || glob_match(glob, file))
-		return true;
-	if (!so || (size_t)(so - file) + sizeof(".so") > sizeof(stem))
-		return false;
-	memcpy(stem, file, (size_t)(so - file) + 3);
-	stem[so - file + 3] = '\0';
-	if (glob_match(glob, stem))
-		return true;
-	stem[so - file] = '\0';
-	return glob_match(glob, stem);
+	return glob_match(glob, module) || glob_match(glob, file) || shorter_match(glob, file);
 }
 
 static bool pattern_match(const struct function_pattern *p, const char *name, const char *module)

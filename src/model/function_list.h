@@ -21,7 +21,7 @@ struct function_list {
 	VEC(struct function_pattern) patterns;
 };
 
-/* Words of text, separated by blanks or newlines, each
+/* Words of text, separated by blanks (but for those inside of <> or ()) or newlines, each
  *
  *	[!]GLOB    [!]GLOB:mod:[!]MODULE    [!]:mod:[!]MODULE    [!]GLOB@MODULE    [!]@MODULE
  *
@@ -43,7 +43,7 @@ bool function_list_match(const struct function_list *l, const char *name, const 
 bool module_list_match(const struct function_list *l, const char *module);
 
 /* Whether a glob means the module with this path: it is matched against the path, the file
- * name, and the file name cut behind and before ".so" (libc.so.6, libc.so, libc). */
+ * name, and the file name cut at each dot from ".so" on (libz.so.1.2, libz.so.1, libz.so, libz). */
 bool module_match(const char *glob, const char *module);
 
 /* The function's name if the pattern puts in functions of that one name; else NULL. */

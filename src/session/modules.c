@@ -14,26 +14,9 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A library is asked for by the name programs link it with, a link to the file that is mapped:
- * libz.so.1.2.13 answers to libz.so.1.2, libz.so.1 and libz.so too. */
-static bool is_wanted_library(const struct settings *set, const char *path)
-{
-	char name[256];
-	char *dot;
-
-	snprintf(name, sizeof(name), "%s", last_component(path));
-	while (!function_list_match(&set->modules, name, name)) {
-		dot = strrchr(name, '.');
-		if (!dot || !dot[1] || dot[1 + strspn(dot + 1, "0123456789")])
-			return false;
-		*dot = '\0';
-	}
-	return true;
-}
-
 static bool is_opened(const struct settings *set, const char *path, const char *exe)
 {
-	return strcmp(path, exe) == 0 || is_wanted_library(set, path);
+	return strcmp(path, exe) == 0 || module_list_match(&set->modules, path);
 }
 
 /* Functions whose entries the agent itself leads elsewhere (agent/exec.c, agent/dlopen.c). */

@@ -48,15 +48,11 @@ static const char *package(struct search *s)
 static bool module_has(const char *path, const char *name)
 {
 	struct sym_module *m;
-	bool found = false;
+	bool found;
 
 	if (sym_open(path, &m, NULL))
 		return false;
-	for (size_t i = 0; i < m->functions.n && !found; i++) {
-		const char *s = sym_name(m, &m->functions.at[i]);
-
-		found = s && !strcmp(s, name);
-	}
+	found = why_has_function(m, name);
 	sym_close(m);
 	return found;
 }
@@ -122,9 +118,12 @@ static bool list_takes_any(const struct search *s, const struct function_list *l
 	const struct sym_module *m = s->program;
 
 	for (size_t i = 0; i < m->functions.n; i++) {
-		const char *name = sym_name(m, &m->functions.at[i]);
+		const struct sym_function *f = &m->functions.at[i];
+		const char *symbol = sym_name(m, f);
+		char spelled[1024];
 
-		if (name && function_list_match(l, name, m->path))
+		if ((symbol && function_list_match(l, symbol, m->path)) ||
+		    function_list_match(l, why_spell(m, f, spelled, sizeof(spelled)), m->path))
 			return true;
 	}
 	return false;

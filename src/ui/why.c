@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "sym/inlined.h"
 
 #define COPIES_SHOWN 3
@@ -42,15 +43,45 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool has_function(const struct sym_module *m, const char *name)
+const char *why_spell(const struct sym_module *m, const struct sym_function *f, char *out, size_t n)
 {
-	for (size_t i = 0; i < m->functions.n; i++) {
-		const char *s = sym_name(m, &m->functions.at[i]);
+	const char *symbol = sym_name(m, f);
 
-		if (s && !m->functions.at[i].cold && !strcmp(s, name))
+	if (symbol)
+		demangle(symbol, out, n);
+	else
+		snprintf(out, n, "%s+0x%llx", last_component(m->path), (unsigned long long)f->vaddr);
+	return out;
+}
+
+static bool is_name(const struct sym_module *m, const struct sym_function *f, const char *name)
+{
+	const char *symbol = sym_name(m, f);
+	char spelled[1024];
+
+	if (f->cold)
+		return false;
+	if (symbol && (!strcmp(symbol, name) || !demangle_is_mangled(symbol)))
+		return !strcmp(symbol, name);
+	return !strcmp(why_spell(m, f, spelled, sizeof(spelled)), name);
+}
+
+bool why_has_function(const struct sym_module *m, const char *name)
+{
+	for (size_t i = 0; i < m->functions.n; i++)
+		if (is_name(m, &m->functions.at[i], name))
 			return true;
-	}
 	return false;
+}
+
+/* DWARF has names without their scopes: "node::Start" -> "Start". */
+static const char *unscoped(const char *name)
+{
+	const char *last = name;
+
+	for (const char *p = strstr(name, "::"); p; p = strstr(p + 2, "::"))
+		last = p + 2;
+	return strpbrk(last, "<>()") ? name : last;
 }
 
 /* "3 copies, in a() at x.c:12, ..., and 1 body of its own" */
@@ -89,7 +120,7 @@ static void add_callers(struct text *t, const struct sym_module *m, const struct
 	for (size_t i = 0; i < in->copies.n && offered < CALLERS_OFFERED; i++) {
 		const char *caller = in->copies.at[i].caller;
 
-		if (!caller || offered_before(in, i) || !has_function(m, caller))
+		if (!caller || offered_before(in, i) || !why_has_function(m, caller))
 			continue;
 		add(t, "%s -l %s", offered ? "" : "; trace the callers:", caller);
 		offered++;
@@ -140,9 +171,9 @@ int why_find(const struct sym_module *m, const char *name, const char *package, 
 {
 	struct sym_inlined in = { 0 };
 	struct text t = { 0 };
-	int e = sym_inlined_find(m, name, &in, err);
+	int e = sym_inlined_find(m, unscoped(name), &in, err);
 
-	*out = (struct why){ .there = has_function(m, name) };
+	*out = (struct why){ .there = why_has_function(m, name) };
 	if (e)
 		return e;
 	if (!out->there || in.copies.n)

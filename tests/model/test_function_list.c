@@ -65,6 +65,31 @@ static void colons_in_names(void **state)
 	assert_true(takes("type:.eq.runtime.g", "type:.eq.runtime.g", NULL));
 	assert_true(takes("core::fmt::write", "core::fmt::write", NULL));
 	assert_true(takes("core::fmt::*:mod:rg", "core::fmt::write", "/usr/bin/rg"));
+	assert_true(takes("Trace::dump", "Trace::dump", NULL));
+}
+
+static void blanks_in_names(void **state)
+{
+	assert_true(takes("(anonymous namespace)::f", "(anonymous namespace)::f", NULL));
+	assert_true(takes("a map<int, b<char> >::at c", "map<int, b<char> >::at", NULL));
+	assert_true(takes("a map<int, b<char> >::at c", "c", NULL));
+	assert_true(takes("operator< other", "other", NULL));
+	assert_true(takes("operator?new", "operator new", NULL));
+}
+
+/* A library answers to every name that links to it. */
+static void versions(void **state)
+{
+	static const char *const names[] = {
+		"libz.so.1.2.13", "libz.so.1.2", "libz.so.1", "libz.so", "libz", "libz*",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_true(module_match(names[i], "/usr/lib/libz.so.1.2.13"));
+	assert_false(module_match("libz.so.1.3", "/usr/lib/libz.so.1.2.13"));
+	assert_false(module_match("lib", "/usr/lib/libz.so.1.2.13"));
+	assert_true(module_match("python3.11", "/usr/bin/python3.11"));
+	assert_false(module_match("python3", "/usr/bin/python3.11"));
 }
 
 static void removal(void **state)
@@ -180,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_matches_nothing), cmocka_unit_test(several_words),
 		cmocka_unit_test(modules), cmocka_unit_test(colons_in_names),
+		cmocka_unit_test(blanks_in_names), cmocka_unit_test(versions),
 		cmocka_unit_test(removal), cmocka_unit_test(read_back), cmocka_unit_test(writes),
 		cmocka_unit_test(errors_point), cmocka_unit_test(module_lists),
 		cmocka_unit_test(names),

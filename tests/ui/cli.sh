@@ -3,7 +3,6 @@
 # cannot be written, readers that go away, pagers and colour.
 . "$(dirname "$0")/../run/lib.sh"
 : "${SOURCE:?is the top of the source tree}"
-TRUE=$(readlink -f "$(command -v true)")
 commands=$("$BRACE" help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p')
 
 # says NAME STATUS WORD COMMAND...: ends so, with one sentence with the word, and prints nothing.
@@ -105,6 +104,20 @@ says "a replay of nothing" 125 'trace.brace' env -C "$T" "$BRACE" replay
 result "version" $?
 "$BRACE" --version | cmp -s - <("$BRACE" version)
 result "--version" $?
+
+# --- names
+if [ -x /usr/bin/node ]; then
+	"$BRACE" list -f /usr/bin/node 'node::Start' | uniq >"$T/out"
+	[ "$(cat "$T/out")" = node::Start ]
+	result "list knows C++ names" $? "$T/out"
+else
+	skip "list knows C++ names" "nodejs is not installed"
+fi
+if command -v rg >/dev/null; then
+	"$BRACE" list -f "$(readlink -f "$(command -v rg)")" >"$T/out"
+	[ -s "$T/out" ] && ! grep -q '^_ZN' "$T/out"
+	result "list prints no mangled name" $? "$T/out"
+fi
 
 # --- output
 for command in "help" "version" "record --help" "list -f $FIXTURE"; do

@@ -51,6 +51,8 @@ quiet "functions that are there" -l alpha -l beta -- "$FIXTURE_G"
 quiet "a glob is never asked after" -l 'alph*' -l 'nonesuch*' -- "$FIXTURE_G"
 quiet "a function of a library that is opened" -L libc.so.6 -l qsort -l alpha -- "$FIXTURE_G"
 quiet "a call into a library" -l printf -l alpha -- "$FIXTURE_G"
+nameless=$("$BRACE" list -f /usr/bin/python3.11 'python3.11+0x*' 2>"$T/err" | head -n 1)
+quiet "a function without a symbol ($nameless)" -l "$nameless" -- /usr/bin/python3.11 -c ''
 quiet "all libraries" -L '*' -- "$FIXTURE_G"
 quiet "a library by any of its names" -L libc -L libc.so -L 'libc.*' -- "$FIXTURE_G"
 quiet "a removal" -l 'a* !alfa' -- "$FIXTURE_G"

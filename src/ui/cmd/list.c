@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "hook/list.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
@@ -54,13 +55,27 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l, 
 
 	if (inv->json)
 		out_str(&o->text, "{\"schema\":\"brace-list\",\"version\":1}\n");
-	for (size_t i = 0; i < l->rows.n && !screen_is_done(o); i++)
-		print(&o->text, &l->rows.at[i]);
+	for (size_t i = 0; i < l->rows.n && !screen_is_done(o); i++) {
+		struct hook_list_row row = l->rows.at[i];
+		char name[1024];
+
+		demangle(row.name, name, sizeof(name));
+		row.name = name;
+		print(&o->text, &row);
+	}
 }
 
+/* By the symbol, or as a programmer wrote it. */
 static bool selected(const char *name, void *globs)
 {
-	return function_list_match(globs, name, NULL);
+	char plain[1024];
+
+	if (function_list_match(globs, name, NULL))
+		return true;
+	if (!demangle_is_mangled(name))
+		return false;
+	demangle(name, plain, sizeof(plain));
+	return function_list_match(globs, plain, NULL);
 }
 
 static int print_list(const struct invocation *inv, const struct hook_list *l)
