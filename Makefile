@@ -17,8 +17,8 @@ all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD) --quiet
 
 $(BUILD)/build.ninja:
-	@command -v $(MESON) $(NINJA) >/dev/null || \
-		{ echo "meson or ninja is missing: tools/deps build installs what a build needs" >&2; exit 1; }
+	@for tool in $(MESON) $(NINJA); do command -v $$tool >/dev/null || \
+		{ echo "$$tool is missing: \`tools/deps build\` installs what a build needs" >&2; exit 1; }; done
 	$(MESON) setup $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib
 
 deps-%:

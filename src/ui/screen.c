@@ -83,14 +83,26 @@ static int write_all(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
-void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to)
+/* The sink of o->text when there is colour. Hands on at once what is painted. */
+static int paint_all(void *arg, const char *bytes, size_t n)
 {
+	struct screen *o = arg;
+
+	paint_bytes(&o->paint, bytes, n);
+	return out_flush(&o->bytes);
+}
+
+void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to, painter *line)
+{
+	bool colour = line && wants_colour(inv);
+
 	*o = (struct screen){ .fd = STDOUT_FILENO, .name = "standard output" };
-	o->colour = wants_colour(inv);
 	catch_sigpipe();
 	if (to == SCREEN_PAGED && !inv->no_pager && isatty(STDOUT_FILENO))
 		start_pager(o);
-	out_init(&o->text, write_all, o);
+	out_init(&o->bytes, write_all, o);
+	o->paint = (struct paint){ .line = line, .to = &o->bytes };
+	out_init(&o->text, colour ? paint_all : write_all, o);
 }
 
 int screen_open_file(struct screen *o, const char *path)
@@ -98,11 +110,13 @@ int screen_open_file(struct screen *o, const char *path)
 	*o = (struct screen){ .name = path };
 	catch_sigpipe();
 	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	out_init(&o->bytes, write_all, o);
 	out_init(&o->text, write_all, o);
 	if (o->fd >= 0)
 		return 0;
 	say("brace: cannot write %s: %s\n", path, strerror(errno));
 	out_free(&o->text);
+	out_free(&o->bytes);
 	return EXIT_BRACE;
 }
 
@@ -122,10 +136,14 @@ int screen_close(struct screen *o, int status)
 {
 	int error = -out_flush(&o->text);
 
+	paint_end(&o->paint);
+	if (!error)
+		error = -out_flush(&o->bytes);
 	if (close(o->fd) && !error)
 		error = errno;
 	wait_for_pager(o);
 	out_free(&o->text);
+	out_free(&o->bytes);
 	if (!error || error == EPIPE)
 		return status;
 	say("brace: cannot write %s: %s\n", o->name, strerror(error));

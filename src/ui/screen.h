@@ -6,19 +6,22 @@
 
 #include "report/out.h"
 #include "ui/invocation.h"
+#include "ui/paint.h"
 
 struct screen {
 	struct out text;   /* write here, with out_printf and the like */
 	int fd;
 	const char *name;  /* for errors: "standard output" or a file's name */
-	bool colour;
+	struct paint paint; /* between text and bytes, when there is colour */
+	struct out bytes;
 	pid_t pager;       /* 0: none */
 };
 
 enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
 
-/* Opens standard output, in front of a pager if the user wants one and sees a terminal. */
-void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to);
+/* Opens standard output, in front of a pager if the user wants one and sees a terminal; painted
+ * if `line` is given and the user wants colour. */
+void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to, painter *line);
 /* A text file instead. 0, or EXIT_BRACE (said). */
 int screen_open_file(struct screen *o, const char *path);
 /* True when there is no point in writing more: out of space, or nobody reads. */

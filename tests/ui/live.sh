@@ -95,4 +95,29 @@ brace: echo 5us > tracing_thresh
 END
 grep '^brace: echo' "$T/err" | diff - "$T/want" >"$T/differences"
 result "-v prints the writes, in order" $? "$T/differences"
+# --- colour
+"$BRACE" record -q -o "$T/trace" --mode block -- /usr/bin/python3.11 -c '' 2>"$T/err"
+result "a trace to show" $? "$T/err"
+strip_colour() { sed 's/\x1b\[[0-9]*m//g'; }
+for command in "replay $T/trace" "report $T/trace" "list --why -f /usr/bin/python3.11"; do
+	"$BRACE" $command >"$T/plain" 2>"$T/err"
+	"$BRACE" $command --color=always 2>"$T/err" >"$T/coloured"
+	grep -q $'\x1b\[' "$T/coloured" && strip_colour <"$T/coloured" | cmp -s - "$T/plain" &&
+		! grep -q $'\x1b' "$T/plain"
+	result "${command%% *}: colour changes nothing else" $? "$T/coloured"
+done
+"$BRACE" report --json --color=always "$T/trace" | grep -q $'\x1b'
+result "JSON has no colour" $(($? == 0))
+terminal() { TERM=xterm script -qec "$1" /dev/null </dev/null; }
+unset NO_COLOR
+colours() { grep -c $'\x1b\[' "$T/out"; }
+terminal "$BRACE report --no-pager --limit 1 $T/trace" >"$T/out"
+[ "$(colours)" -gt 0 ]
+result "colour on a terminal" $? "$T/out"
+terminal "NO_COLOR=1 $BRACE report --no-pager --limit 1 $T/trace" >"$T/out"
+[ "$(colours)" -eq 0 ]
+result "NO_COLOR" $? "$T/out"
+terminal "$BRACE report --no-pager --color=never --limit 1 $T/trace" >"$T/out"
+[ "$(colours)" -eq 0 ]
+result "--color=never" $? "$T/out"
 finish

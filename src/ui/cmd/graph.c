@@ -66,7 +66,7 @@ static int open_output(struct live *l, const struct invocation *inv)
 {
 	if (inv->output)
 		return screen_open_file(&l->output, inv->output);
-	screen_open(&l->output, inv, SCREEN_PLAIN);
+	screen_open(&l->output, inv, SCREEN_PLAIN, paint_graph);
 	return 0;
 }
 

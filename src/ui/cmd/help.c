@@ -17,7 +17,7 @@ int cmd_help(struct invocation *inv)
 			return EXIT_BRACE;
 		}
 	}
-	screen_open(&o, inv, SCREEN_PLAIN);
+	screen_open(&o, inv, SCREEN_PLAIN, NULL);
 	if (c)
 		help_command(&o.text, c);
 	else

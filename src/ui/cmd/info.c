@@ -158,7 +158,7 @@ int cmd_info(struct invocation *inv)
 	if (status)
 		return status;
 	info = store_info(reader);
-	screen_open(&o, inv, SCREEN_PAGED);
+	screen_open(&o, inv, SCREEN_PAGED, NULL);
 	(inv->json ? print_json : print_text)(&o.text, info, info->total.bytes);
 	store_close(reader);
 	return screen_close(&o, 0);

@@ -83,7 +83,7 @@ static int print_list(const struct invocation *inv, const struct hook_list *l)
 	struct screen o;
 	int status;
 
-	screen_open(&o, inv, SCREEN_PAGED);
+	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_list);
 	print_rows(inv, l, &o);
 	status = screen_close(&o, 0);
 	if (inv->why && !inv->json && l->rows.n)

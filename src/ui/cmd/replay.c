@@ -31,7 +31,7 @@ int cmd_replay(struct invocation *inv)
 	status = trace_file_open(inv, &reader);
 	if (status)
 		return status;
-	screen_open(&o, inv, SCREEN_PAGED);
+	screen_open(&o, inv, SCREEN_PAGED, paint_graph);
 	source = store_source(reader);
 	e = print_all(source, inv->settings.options, &o, &err);
 	source->ops->close(source);

@@ -37,7 +37,7 @@ static int print_summary(const struct invocation *inv, const struct summary *s)
 {
 	struct screen o;
 
-	screen_open(&o, inv, SCREEN_PAGED);
+	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table);
 	(inv->json ? summary_print_json : summary_print_table)(s, inv->limit, &o.text);
 	return screen_close(&o, 0);
 }

@@ -5,7 +5,7 @@ int cmd_version(struct invocation *inv)
 {
 	struct screen o;
 
-	screen_open(&o, inv, SCREEN_PLAIN);
+	screen_open(&o, inv, SCREEN_PLAIN, NULL);
 	out_printf(&o.text, "brace %s\n", BRACE_VERSION);
 	return screen_close(&o, 0);
 }
