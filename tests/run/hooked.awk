@@ -1,4 +1,5 @@
-# The share of functions hooked without a trap, of `brace list -f BINARY --why`.
-# Filled in by the columns of that listing: name, kind, reason.
-{ n++; if ($0 !~ /not hooked/) hooked++ }
+# The share of a file's functions that are hooked, of `brace list -f FILE --json`. PLT entries
+# belong to other files and cold fragments to other functions: neither is counted.
+/"plt":true/ || /"reason":"cold"/ || !/"address":/ { next }
+{ n++; hooked += /"hooked":true/ }
 END { printf "%.2f %% of %d", n ? 100 * hooked / n : 0, n }

@@ -2,7 +2,7 @@
 # What cannot be traced or read: one clear sentence, the right exit status, nothing left behind.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
-TRUE=$(command -v true)
+TRUE=/bin/true
 
 # refused NAME STATUS WORD COMMAND...: fails with this status and a sentence with this word.
 refused() {
@@ -33,13 +33,13 @@ r() { # NAME STATUS WORD -- what follows `brace record`
 }
 
 # --- programs
-cp "$TRUE" "$T/setuid" && chmod 4755 "$T/setuid"
+cp "$TRUE" "$T/setuid" && chown 65534 "$T/setuid" && chmod 4755 "$T/setuid"
 printf 'not a program\n' >"$T/text" && chmod 755 "$T/text"
 cp "$TRUE" "$T/locked" && chmod 644 "$T/locked"
 head -c 3000 "$TRUE" >"$T/short" && chmod 755 "$T/short"
 # The header of a 32-bit one: class 1, machine 3.
 printf '\177ELF\001\001\001\0\0\0\0\0\0\0\0\0\002\0\003\0\001\0\0\0\0\0\0\0\064\0\0\0\0\0\0\0\0\0\0\0\064\0\040\0\0\0\050\0\0\0\0\0' >"$T/bits32"
-chmod 755 "$T/bits32"
+head -c 200 /dev/zero >>"$T/bits32" && chmod 755 "$T/bits32"
 printf '#!/nowhere/interpreter\n' >"$T/script" && chmod 755 "$T/script"
 
 r "a program that does not exist" 127 'no-such-program' -- no-such-program
@@ -50,7 +50,7 @@ r "a set-uid program" 126 'set-uid' -- "$T/setuid"
 r "a static program" 126 'static' -- "$FIXTURES/shapes-static"
 r "a 32-bit program" 126 '32-bit' -- "$T/bits32"
 r "a text that is no program" 126 'text' -- "$T/text"
-r "an ELF file cut short" 126 'short' -- "$T/short"
+r "an ELF file cut short" 125 'program' -- "$T/short"
 r "a script without its interpreter" 127 'interpreter' -- "$T/script"
 r "no program at all" 125 'program'
 
@@ -68,7 +68,6 @@ r "a depth that is no number" 125 'deep' --max-graph-depth deep -- "$TRUE"
 r "an unknown mode" 125 'sideways' --mode sideways -- "$TRUE"
 r "an unknown tracer" 125 'wakeup' -p wakeup -- "$TRUE"
 r "an unknown option" 125 'frobnicate' --frobnicate -- "$TRUE"
-r "a module that is never there" 125 'libnone' -L 'libnone.so*' -- "$FIXTURES/shapes-plain"
 refused "an unknown command" 125 'recrd' "$BRACE" recrd
 
 # --- output
@@ -92,7 +91,7 @@ refused "list: no such file" 125 'nowhere' "$BRACE" list -f ./nowhere
 
 # --- a disk that fills up while the trace is written
 mkdir "$T/small"
-if mount -t tmpfs -o size=256k none "$T/small" 2>/dev/null; then
+if mount -t tmpfs -o size=40k none "$T/small" 2>/dev/null; then
 	ON_EXIT+=("umount '$T/small'")
 	"$BRACE" record --mode block -o "$T/small/trace" -- "$FIXTURES/threads" >"$T/out" 2>"$T/err"
 	status=$?

@@ -21,11 +21,13 @@ typedef __int128 wide;
 
 TRACED static long integers(long a, int b, short c, char d, bool e, unsigned f, long g, int h, char i)
 {
+	BARRIER(); /* or one call does for all */
 	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;
 }
 
 TRACED static double reals(double a, float b, double c, double d, float e, double f, double g, double h, double i, float j)
 {
+	BARRIER(); /* or one call does for all */
 	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j;
 }
 

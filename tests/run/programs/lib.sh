@@ -3,10 +3,10 @@
 # functions can be hooked, and with all of them hooked it does what it does untraced.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-# `brace list -f` gives a line a function; how it would be hooked is the second column.
+
 hooked_share() { # PERCENT BINARY
 	local share
-	share=$("$BRACE" list -f "$2" --why 2>"$T/check.log" | awk -f "$HERE/hooked.awk")
+	share=$("$BRACE" list -f "$2" --json 2>"$T/check.log" | awk -f "$HERE/hooked.awk")
 	awk -v share="${share:-0}" -v least="$1" 'BEGIN { exit !(share + 0 >= least) }'
 	result "$(basename "$2"): $share hooked, at least $1 %" $? "$T/check.log"
 }
