@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/string_set.h"
 #include "shared/record.h"
 
 static const char *last_component(const char *path)
@@ -169,12 +170,20 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 
 /* --- selection ------------------------------------------------------------------------------ */
 
-static bool defined_in_open_module(const struct modules *m, const struct module *but, const char *name)
+/* Functions with code of their own in opened modules: calls that lead there through a PLT are seen
+ * where they arrive. */
+static struct string_set defined_functions(const struct modules *m)
 {
-	for (size_t i = 0; i < m->at.n; i++)
-		if (&m->at.at[i] != but && m->at.at[i].hooks && hook_module_has(m->at.at[i].hooks, name))
-			return true;
-	return false;
+	struct string_set set = { 0 };
+
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct hook_module *h = m->at.at[i].hooks;
+
+		for (uint32_t k = 0; h && k < h->n; k++)
+			if (h->functions[k].name && !h->functions[k].plt && h->entries[k].reason != REASON_COLD)
+				string_set_add(&set, h->strings + h->functions[k].name);
+	}
+	return set;
 }
 
 /* As reports show it: "name", or "module+0x1234". */
@@ -203,7 +212,8 @@ static bool matches(const struct function_list *list, const char *name, const ch
 	return function_list_match(list, plain, module);
 }
 
-static enum selection choose(const struct modules *m, const struct module *mod, uint32_t i, const struct settings *set)
+static enum selection choose(const struct string_set *defined, const struct module *mod, uint32_t i,
+			     const struct settings *set)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
 	char name[512];
@@ -219,7 +229,7 @@ static enum selection choose(const struct modules *m, const struct module *mod, 
 		return SELECT_NO;
 	if (matches(&set->notrace, name, mod->name))
 		return SELECT_NO;
-	if (f->plt && defined_in_open_module(m, mod, name))
+	if (f->plt && string_set_has(defined, name))
 		return SELECT_NO; /* the function itself is traced where it is */
 	if (set->graph && set->graph_function.patterns.n)
 		return matches(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
@@ -228,6 +238,7 @@ static enum selection choose(const struct modules *m, const struct module *mod, 
 
 uint32_t modules_select(struct modules *m, const struct settings *set, uint32_t *next_id)
 {
+	struct string_set defined = defined_functions(m);
 	uint32_t next = *next_id, selected = 0, graph = 0;
 
 	for (size_t i = 0; i < m->at.n; i++) {
@@ -238,12 +249,13 @@ uint32_t modules_select(struct modules *m, const struct settings *set, uint32_t 
 		mod->first_id = next;
 		mod->selected = mem_zalloc(mod->hooks->n);
 		for (uint32_t k = 0; k < mod->hooks->n && next + k <= RECORD_ID_MAX; k++) {
-			mod->selected[k] = choose(m, mod, k, set);
+			mod->selected[k] = choose(&defined, mod, k, set);
 			selected += mod->selected[k] != SELECT_NO && mod->hooks->entries[k].kind != HOOK_NONE;
 			graph += mod->selected[k] == SELECT_GRAPH;
 		}
 		next += mod->hooks->n;
 	}
+	string_set_free(&defined);
 	*next_id = next;
 	return graph ? selected : 0;
 }

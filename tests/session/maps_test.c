@@ -31,28 +31,31 @@ static void our_own_text_is_there(void **state)
 }
 
 /* The kernel is the judge: what we find can be mapped, and reaches the module. */
+static void find_and_map(struct maps *maps, uint64_t lo, uint64_t hi)
+{
+	const uint64_t bytes = 1 << 20;
+	uint64_t at = maps_find_room(maps, lo, hi, bytes);
+	void *wanted = (void *)(uintptr_t)at;
+
+	assert_int_not_equal(at, 0);
+	assert_ptr_equal(mmap(wanted, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+			 wanted);
+	assert_true((at < hi ? hi - at : at + bytes - lo) < UINT64_C(1) << 31);
+}
+
 static void room_is_free_and_near(void **state)
 {
-	struct maps maps;
+	struct maps maps, now;
 	struct err err;
 
 	(void)state;
 	assert_int_equal(maps_read(getpid(), &maps, &err), 0);
-	for (size_t i = 0, n = maps.at.n; i < n; i++) {
-		uint64_t lo = maps.at.at[i].start, hi = maps.at.at[i].end, at;
-		void *got;
-
-		if (!maps.at.at[i].exec || maps.at.at[i].path[0] != '/')
-			continue;
-		at = maps_find_room(&maps, lo, hi, 1 << 20);
-		assert_int_not_equal(at, 0);
-		n = maps.at.n;
-		got = mmap((void *)(uintptr_t)at, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-			   -1, 0);
-		assert_ptr_equal(got, (void *)(uintptr_t)at);
-		assert_true((at < hi ? hi - at : at + (1 << 20) - lo) < UINT64_C(1) << 31);
-	}
+	assert_int_equal(maps_read(getpid(), &now, &err), 0);
+	for (size_t i = 0; i < now.at.n; i++)
+		if (now.at.at[i].exec && now.at.at[i].path[0] == '/')
+			find_and_map(&maps, now.at.at[i].start, now.at.at[i].end);
 	maps_free(&maps);
+	maps_free(&now);
 }
 
 static struct map map_of(uint64_t start, uint64_t end, const char *path)

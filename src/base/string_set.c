@@ -1,0 +1,61 @@
+#include "base/string_set.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	while (*s)
+		h = (h ^ (unsigned char)*s++) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/* The slot of a string, or the free one it would take. size > n, so that there is one. */
+static const char **slot_of(const struct string_set *s, const char *string)
+{
+	size_t i = hash(string) & (s->size - 1);
+
+	while (s->slots[i] && strcmp(s->slots[i], string) != 0)
+		i = (i + 1) & (s->size - 1);
+	return &s->slots[i];
+}
+
+static void grow(struct string_set *s)
+{
+	struct string_set bigger = { .size = s->size ? s->size * 2 : 64 };
+
+	bigger.slots = mem_zalloc(bigger.size * sizeof(*bigger.slots));
+	for (size_t i = 0; i < s->size; i++)
+		if (s->slots[i])
+			*slot_of(&bigger, s->slots[i]) = s->slots[i];
+	bigger.n = s->n;
+	free(s->slots);
+	*s = bigger;
+}
+
+void string_set_add(struct string_set *s, const char *string)
+{
+	const char **slot;
+
+	if (s->n * 2 >= s->size)
+		grow(s);
+	slot = slot_of(s, string);
+	s->n += !*slot;
+	*slot = string;
+}
+
+bool string_set_has(const struct string_set *s, const char *string)
+{
+	return s->n && *slot_of(s, string);
+}
+
+void string_set_free(struct string_set *s)
+{
+	free(s->slots);
+	*s = (struct string_set){ 0 };
+}

@@ -1,0 +1,163 @@
+/* The base library: untrusted bytes, errors with a column, names, sets. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cursor.h"
+#include "base/demangle.h"
+#include "base/err.h"
+#include "base/string_set.h"
+#include "base/vec.h"
+
+static void a_cursor_never_reads_past_the_end(void **state)
+{
+	const uint8_t bytes[] = { 1, 2, 3, 4, 5 };
+	struct cursor c = cursor_of(bytes, sizeof(bytes));
+
+	(void)state;
+	assert_int_equal(cursor_u32(&c), 0x04030201);
+	assert_false(c.bad);
+	assert_int_equal(cursor_u16(&c), 0);
+	assert_true(c.bad);
+	assert_int_equal(cursor_u8(&c), 0); /* bad stays bad, though a byte was left */
+	assert_int_equal(cursor_left(&c), 0);
+}
+
+/* The examples of DWARF 5, figures 22 and 23 (7.6). */
+static void leb128_is_dwarfs(void **state)
+{
+	static const struct { uint8_t bytes[2]; size_t n; int64_t value; bool is_signed; } cases[] = {
+		{ { 2 }, 1, 2, false }, { { 127 }, 1, 127, false }, { { 0x80, 1 }, 2, 128, false },
+		{ { 0x81, 1 }, 2, 129, false }, { { 0x80 | 57, 100 }, 2, 12857, false },
+		{ { 2 }, 1, 2, true }, { { 0x7e }, 1, -2, true }, { { 0xff, 0 }, 2, 127, true },
+		{ { 0x81, 0x7f }, 2, -127, true }, { { 0x80, 0x7f }, 2, -128, true }, { { 0x80, 1 }, 2, 128, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cursor c = cursor_of(cases[i].bytes, cases[i].n);
+		int64_t got = cases[i].is_signed ? cursor_sleb(&c) : (int64_t)cursor_uleb(&c);
+
+		assert_int_equal(got, cases[i].value);
+		assert_false(c.bad);
+	}
+}
+
+static void leb128_without_end_is_bad(void **state)
+{
+	uint8_t bytes[20];
+	struct cursor c;
+
+	(void)state;
+	memset(bytes, 0x80, sizeof(bytes));
+	c = cursor_of(bytes, sizeof(bytes));
+	cursor_uleb(&c);
+	assert_true(c.bad);
+	c = cursor_of(bytes, sizeof(bytes));
+	cursor_sleb(&c);
+	assert_true(c.bad);
+}
+
+static void strings_need_their_nul(void **state)
+{
+	struct cursor c = cursor_of("ab\0cd", 5);
+
+	(void)state;
+	assert_string_equal(cursor_str(&c), "ab");
+	assert_null(cursor_str(&c));
+	assert_true(c.bad);
+}
+
+static void errors_know_their_place(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(err_at(&e, EINVAL, "foo bar", 4, "\"%s\" is unknown", "bar"), -EINVAL);
+	assert_string_equal(e.text, "\"bar\" is unknown");
+	assert_string_equal(e.input, "foo bar");
+	assert_int_equal(e.column, 4);
+	assert_int_equal(err_prefix(&e, "line %d", 3), -EINVAL);
+	assert_string_equal(e.text, "line 3: \"bar\" is unknown");
+	assert_int_equal(err_set(NULL, ENOENT, "nobody listens"), -ENOENT);
+}
+
+/* Ground truth: what c++filt -p says of the same names. */
+static void names_demangle_as_cxxfilt_does(void **state)
+{
+	static const char *const names[] = {
+		"_ZN4node5StartEiPPc", "_ZNKSt6vectorIiSaIiEE4sizeEv", "_ZN1aC1Ev", "_ZnwmRKSt9nothrow_t",
+		"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", "main", "_Zfoo", "_start",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char command[256], want[512], got[512];
+		FILE *f;
+
+		snprintf(command, sizeof(command), "c++filt -p %s", names[i]);
+		f = popen(command, "r");
+		assert_non_null(f);
+		assert_non_null(fgets(want, sizeof(want), f));
+		assert_int_equal(pclose(f), 0);
+		want[strcspn(want, "\n")] = '\0';
+		demangle(names[i], got, sizeof(got));
+		assert_string_equal(got, want);
+	}
+}
+
+static void copies_of_a_function_stay_distinct(void **state)
+{
+	char got[64];
+
+	(void)state;
+	demangle("_ZN1a1bEv.part.0", got, sizeof(got));
+	assert_string_equal(got, "a::b.part.0");
+}
+
+static void a_set_finds_what_was_added(void **state)
+{
+	struct string_set set = { 0 };
+	VEC(char *) all = { 0 };
+
+	(void)state;
+	assert_false(string_set_has(&set, "x"));
+	for (int i = 0; i < 5000; i++) {
+		*vec_add(&all) = mem_printf("name%d", i);
+		string_set_add(&set, all.at[i]);
+		string_set_add(&set, all.at[i]);
+	}
+	assert_int_equal(set.n, 5000);
+	for (int i = 0; i < 5000; i++) {
+		char absent[32];
+
+		snprintf(absent, sizeof(absent), "name%dx", i);
+		assert_true(string_set_has(&set, all.at[i]));
+		assert_false(string_set_has(&set, absent));
+		free(all.at[i]);
+	}
+	string_set_free(&set);
+	vec_free(&all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cursor_never_reads_past_the_end),
+		cmocka_unit_test(leb128_is_dwarfs),
+		cmocka_unit_test(leb128_without_end_is_bad),
+		cmocka_unit_test(strings_need_their_nul),
+		cmocka_unit_test(errors_know_their_place),
+		cmocka_unit_test(names_demangle_as_cxxfilt_does),
+		cmocka_unit_test(copies_of_a_function_stay_distinct),
+		cmocka_unit_test(a_set_finds_what_was_added),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
