@@ -7,7 +7,7 @@
  * All registers come out as they went in. rax, rdx, rcx are spilled below the stack pointer,
  * where nothing lives at a function's entry and signals do not write (128 bytes). Slots, from
  * the stack pointer at entry:
- *    0 return address   -8 rax   -16 rdx   -24 rcx   -32 stub or payload, then body   -40 "found"
+ *    0 return address   -8 rax   -16 rdx   -24 rcx   -32 payload or body   -40 "found"
  * Flags are not preserved: functions that read them at entry are never hooked.
  */
 #include "shared/tls.h"
@@ -51,22 +51,20 @@
 graph_begin:
 	LOOKUP graph
 graph_found:
-	mov	%rcx, -32(%rsp)
 	STAMP graph
-	mov	%fs:0x7fffffff, %ecx
+	mov	%fs:0x7fffffff, %edx
 graph_rseq:
-	cmp	%fs:0x7fffffff, %ecx
+	cmp	%fs:0x7fffffff, %edx
 graph_cpu:
 	jne	graph_slow_at
-	mov	$8, %ecx
-	xadd	%rcx, %fs:0x7fffffff
+	mov	$8, %edx
+	xadd	%rdx, %fs:0x7fffffff
 graph_pos:
-	cmp	%fs:0x7fffffff, %rcx
+	cmp	%fs:0x7fffffff, %rdx
 graph_limit:
 	jae	graph_slow_at
-	mov	%rax, (%rcx)
+	mov	%rax, (%rdx)
 graph_resume:
-	mov	-32(%rsp), %rcx
 	lea	0x7fffffff(%rip), %rax
 graph_body:
 	mov	%rax, -32(%rsp)
@@ -75,9 +73,13 @@ graph_body:
 	lea	8(%rsp), %rsp
 	jmp	*%rcx
 graph_slow_at:
-	lea	graph_resume(%rip), %rcx
+	mov	%rcx, -32(%rsp)
+	lea	graph_recorded(%rip), %rcx
 	jmp	*0x7fffffff(%rip)
 graph_record:
+graph_recorded:
+	mov	-32(%rsp), %rcx
+	jmp	graph_resume
 graph_miss_at:
 	lea	graph_found(%rip), %rdx
 	mov	%rdx, -40(%rsp)
