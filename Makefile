@@ -14,12 +14,13 @@ MESON ?= meson
 NINJA ?= ninja
 
 all: $(BUILD)/build.ninja
-	@$(NINJA) -C $(BUILD) --quiet
+	@$(NINJA) -C $(BUILD) --quiet brace libbrace-agent.so
 
 $(BUILD)/build.ninja:
 	@for tool in $(MESON) $(NINJA); do command -v $$tool >/dev/null || \
 		{ echo "$$tool is missing: \`tools/deps build\` installs what a build needs" >&2; exit 1; }; done
-	$(MESON) setup $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib
+	@said=$$($(MESON) setup $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib 2>&1) || \
+		{ echo "$$said" >&2; exit 1; }
 
 deps-%:
 	@tools/deps build $*
@@ -39,8 +40,10 @@ fuzz: deps-test
 	@tools/fuzz $(FUZZ_SECONDS)
 
 install: $(BUILD)/build.ninja
-	@$(MESON) configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) -Dlibdir=lib
-	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) $(MESON) install -C $(BUILD) --quiet
+	@said=$$($(MESON) setup --reconfigure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib 2>&1) || \
+		{ echo "$$said" >&2; exit 1; }
+	@$(NINJA) -C $(BUILD) --quiet brace libbrace-agent.so
+	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) $(MESON) install -C $(BUILD) --no-rebuild --quiet
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-fuzz
