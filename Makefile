@@ -39,10 +39,10 @@ bench: deps-bench
 fuzz: deps-test
 	@tools/fuzz $(FUZZ_SECONDS)
 
+# Reconfiguring prints a page of what was found: only if it fails is it worth reading.
 install: $(BUILD)/build.ninja
-	@said=$$($(MESON) setup --reconfigure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib 2>&1) || \
-		{ echo "$$said" >&2; exit 1; }
-	@$(NINJA) -C $(BUILD) --quiet brace libbrace-agent.so
+	@said=$$($(MESON) setup --reconfigure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib 2>&1 && \
+		$(NINJA) -C $(BUILD) brace libbrace-agent.so 2>&1) || { echo "$$said" >&2; exit 1; }
 	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) $(MESON) install -C $(BUILD) --no-rebuild --quiet
 
 clean:
