@@ -1,16 +1,23 @@
 #include "hook/address_set.h"
 
+#define MOST_RANGES 64 /* looked through one by one */
+
+/* Segments that overlap in the file, as only a malformed one has them, would cost time and
+ * memory without bound: together they may be as large as the file. */
 struct address_set address_set_new(const struct sym_module *m, bool exec)
 {
 	struct address_set s = { 0 };
+	uint64_t left = m->n_bytes;
 
-	for (size_t i = 0; i < m->segments.n; i++) {
+	for (size_t i = 0; i < m->segments.n && s.ranges.n < MOST_RANGES; i++) {
 		const struct sym_segment *seg = &m->segments.at[i];
 		const uint8_t *bytes = seg->filesz ? sym_bytes(m, seg->vaddr, seg->filesz) : NULL;
 
-		if (seg->exec == exec && bytes)
-			*vec_add(&s.ranges) = (struct address_range){
-				seg->vaddr, seg->filesz, bytes, mem_zalloc(seg->filesz / 8 + 8) };
+		if (seg->exec != exec || !bytes || seg->filesz > left)
+			continue;
+		left -= seg->filesz;
+		*vec_add(&s.ranges) = (struct address_range){
+			seg->vaddr, seg->filesz, bytes, mem_zalloc(seg->filesz / 8 + 8) };
 	}
 	return s;
 }

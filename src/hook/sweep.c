@@ -283,9 +283,14 @@ static void walk_range(struct walk *w, const struct address_range *r)
  * with the first entry that does not lead to code. */
 static void follow_tables(struct walk *w)
 {
+	struct address_set followed = address_set_new(w->s->m, false);
+
 	for (size_t i = 0; i < w->tables.n; i++) {
 		uint64_t table = w->tables.at[i];
 
+		if (address_set_has(&followed, table))
+			continue;
+		address_set_add(&followed, table);
 		for (uint64_t at = table; at < table + 4 * TABLE_MAX; at += 4) {
 			const struct address_range *r = address_set_range(&w->named, at);
 			int32_t distance;
@@ -298,6 +303,7 @@ static void follow_tables(struct walk *w)
 			address_set_add(&w->s->targets, table + (uint64_t)(int64_t)distance);
 		}
 	}
+	address_set_free(&followed);
 }
 
 void sweep_run(const struct sym_module *m, const struct sweep_hooks *hooks, struct sweep *out)
