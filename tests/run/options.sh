@@ -122,6 +122,20 @@ lost=$(summary_number lost)
 calls=$(summary_number calls)
 result "overwrite counts what it dropped ($lost records, $calls calls kept)" $((lost < 100000)) "$T/summary"
 
+# Eight threads that call faster than anything can be taken away: each of the 16 million records
+# is there or counted as lost.
+"$FIXTURES/storm" >"$T/storm.out"
+for mode in stream overwrite block; do
+	record --mode $mode -b 512 -l step -- "$FIXTURES/storm"
+	cmp -s "$T/traced.out" "$T/storm.out"
+	result "a storm in --mode $mode: same output" $? "$T/summary"
+	records=$("$BRACE" info "$T/trace" 2>/dev/null | awk '$1 == "records" { print $2 }')
+	lost=$("$BRACE" info "$T/trace" 2>/dev/null | awk '$1 == "lost" { print $2 }')
+	[ $((records + lost)) -eq 16000000 ]
+	result "a storm in --mode $mode: $records records and $lost lost are all there were" $? "$T/summary"
+done
+calls_are step 8000000
+
 # --- the live graph
 run_in "$T/live" "$BRACE" graph --mode block -g recursive -- "$SHAPES"
 grep -q 'recursive() {' "$T/live.out" && grep -q "^$(cat "$T/shapes.out")" "$T/live.out"
