@@ -15,10 +15,11 @@ static void use(struct hook_module *m, const char *needed)
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hook_plan_entry *e = &m->entries[i];
 
-		sum += strlen(m->strings + m->functions[i].name) + strlen(hook_kind_words[e->kind]) +
-		       strlen(hook_reason_words[e->reason]);
+		sum += strlen(m->strings + m->functions[i].name) +
+		       strlen(hook_kind_words[e->kind]) + strlen(hook_reason_words[e->reason]);
 		if (e->kind != HOOK_NONE)
-			relocate_emit(&e->recipe, m->bytes[i].window, e->vaddr, e->vaddr, e->vaddr + 4096, out);
+			relocate_emit(&e->recipe, m->bytes[i].window, e->vaddr, e->vaddr,
+				      e->vaddr + 4096, out);
 	}
 	for (uint32_t i = 0; i < m->n_needed; i++)
 		needed += strlen(needed) + 1;

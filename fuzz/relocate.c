@@ -30,7 +30,8 @@ static void check_decodes(const struct relocate_recipe *r, const uint8_t *code, 
 	check(at == end);
 }
 
-static void move(const uint8_t *code, size_t n, size_t want, uint64_t vaddr, uint64_t from, uint64_t to)
+static void move(const uint8_t *code, size_t n, size_t want, uint64_t vaddr, uint64_t from,
+		 uint64_t to)
 {
 	uint8_t *out = malloc(RELOCATE_MAX_BYTES), *original;
 	struct relocate_recipe r;
@@ -64,7 +65,8 @@ static void emit_stored(const uint8_t *data, size_t n)
 	original = calloc(1, r.len + 1u);
 	memcpy(original, data + sizeof(r), n - sizeof(r) < r.len ? n - sizeof(r) : r.len);
 	if (relocate_valid(&r, original))
-		check(relocate_emit(&r, original, 0x1000, 0x401000, 0x402000, out) <= RELOCATE_MAX_BYTES);
+		check(relocate_emit(&r, original, 0x1000, 0x401000, 0x402000, out) <=
+		      RELOCATE_MAX_BYTES);
 	free(original);
 	free(out);
 }

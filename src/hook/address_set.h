@@ -1,4 +1,5 @@
-/* A set of file addresses: one bit a byte of what the file puts into memory. Private to src/hook. */
+/* A set of file addresses: one bit a byte of what the file puts into memory. Private to
+ * src/hook. */
 #pragma once
 #include "sym/module.h"
 
@@ -15,7 +16,8 @@ struct address_set address_set_new(const struct sym_module *m, bool exec);
 void address_set_free(struct address_set *s);
 
 /* The range around vaddr, or NULL. */
-static inline const struct address_range *address_set_range(const struct address_set *s, uint64_t vaddr)
+static inline const struct address_range *address_set_range(const struct address_set *s,
+							    uint64_t vaddr)
 {
 	for (size_t i = 0; i < s->ranges.n; i++)
 		if (vaddr - s->ranges.at[i].vaddr < s->ranges.at[i].size)

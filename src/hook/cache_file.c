@@ -23,7 +23,7 @@ struct header {
 
 #define CHECKED_FROM (offsetof(struct header, checksum) + sizeof(uint64_t))
 
-/* --- checksum -------------------------------------------------------------------------------------- */
+/* --- checksum ---------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t word)
 {
@@ -50,7 +50,7 @@ uint64_t cache_hash(uint64_t seed, const void *bytes, size_t n)
 	return mix(mix(mix(mix(n, h[0]), h[1]), h[2]), h[3]);
 }
 
-/* --- layout ------------------------------------------------------------------------------------------ */
+/* --- layout ---------------------------------------------------------------- */
 
 struct layout { size_t functions, entries, bytes, segments, strings, texts, size; };
 
@@ -73,15 +73,16 @@ static struct layout layout_of(const struct header *h)
 	return l;
 }
 
-/* --- making ------------------------------------------------------------------------------------------- */
+/* --- making ---------------------------------------------------------------- */
 
-static void put_function(const struct sym_module *m, const struct hook_plan_entry *e, struct hook_function *f,
-			 struct hook_bytes *b)
+static void put_function(const struct sym_module *m, const struct hook_plan_entry *e,
+			 struct hook_function *f, struct hook_bytes *b)
 {
 	const struct sym_function *s = &m->functions.at[e->function];
 	size_t want = e->recipe.len > e->patch_len ? e->recipe.len : e->patch_len;
 	const uint8_t *window = sym_bytes(m, e->vaddr + e->patch_offset, want);
-	const uint8_t *island = sym_bytes(m, e->vaddr + (uint64_t)(int64_t)e->island, sizeof(b->island));
+	const uint8_t *island =
+		sym_bytes(m, e->vaddr + (uint64_t)(int64_t)e->island, sizeof(b->island));
 
 	f->vaddr = s->vaddr;
 	f->size = s->size < UINT32_MAX ? (uint32_t)s->size : UINT32_MAX;
@@ -126,8 +127,8 @@ static struct header header_of(const struct sym_module *m, const struct hook_pla
 	return h;
 }
 
-uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p, const struct cache_key *key,
-			 size_t *n)
+uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p,
+			 const struct cache_key *key, size_t *n)
 {
 	struct header h = header_of(m, p);
 	struct layout l = layout_of(&h);
@@ -162,7 +163,7 @@ void cache_file_seal(uint8_t *bytes, size_t n, const struct cache_key *key)
 	memcpy(bytes, &h, sizeof(h));
 }
 
-/* --- reading ------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------- */
 
 /* A bool must not even be looked at before it is known to hold 0 or 1. */
 static bool is_bool(const bool *b)
@@ -189,16 +190,20 @@ static bool is_code(const struct hook_module *m, uint64_t vaddr, uint64_t n)
 	return false;
 }
 
-static bool good_patch(const struct hook_module *m, const struct hook_plan_entry *e, const struct hook_bytes *b)
+static bool good_patch(const struct hook_module *m, const struct hook_plan_entry *e,
+		       const struct hook_bytes *b)
 {
 	uint64_t at = e->vaddr + e->patch_offset;
 
 	if (e->kind == HOOK_NONE)
 		return !e->entry_only;
-	return (e->patch_offset == 0 || e->patch_offset == 4) && e->patch_len == (e->kind == HOOK_SHORT ? 2 : 5) &&
-	       b->window_len <= HOOK_WINDOW_MAX && b->window_len >= e->recipe.len && b->window_len >= e->patch_len &&
-	       is_code(m, at, b->window_len) && relocate_valid(&e->recipe, b->window) &&
-	       (e->kind != HOOK_SHORT || is_code(m, e->vaddr + (uint64_t)(int64_t)e->island, sizeof(b->island)));
+	return (e->patch_offset == 0 || e->patch_offset == 4) &&
+	       e->patch_len == (e->kind == HOOK_SHORT ? 2 : 5) &&
+	       b->window_len <= HOOK_WINDOW_MAX && b->window_len >= e->recipe.len &&
+	       b->window_len >= e->patch_len && is_code(m, at, b->window_len) &&
+	       relocate_valid(&e->recipe, b->window) &&
+	       (e->kind != HOOK_SHORT ||
+		is_code(m, e->vaddr + (uint64_t)(int64_t)e->island, sizeof(b->island)));
 }
 
 static bool good_function(const struct hook_module *m, uint32_t i)
@@ -207,8 +212,9 @@ static bool good_function(const struct hook_module *m, uint32_t i)
 	const struct hook_plan_entry *e = &m->entries[i];
 
 	return is_bool(&f->plt) && f->name < m->n_strings && (i == 0 || f->vaddr > f[-1].vaddr) &&
-	       e->vaddr == f->vaddr && e->function == i && e->kind < HOOK_KINDS_N && e->reason < REASONS_N &&
-	       is_bool(&e->entry_only) && is_bool(&e->recipe.falls) && good_patch(m, e, &m->bytes[i]);
+	       e->vaddr == f->vaddr && e->function == i && e->kind < HOOK_KINDS_N &&
+	       e->reason < REASONS_N && is_bool(&e->entry_only) && is_bool(&e->recipe.falls) &&
+	       good_patch(m, e, &m->bytes[i]);
 }
 
 static bool good_texts(const struct header *h, const char *texts)
@@ -220,11 +226,12 @@ static bool good_texts(const struct header *h, const char *texts)
 	return ends == h->n_needed + h->has_interp && (h->n_texts == 0 || !texts[h->n_texts - 1]);
 }
 
-static bool good_header(const struct header *h, const uint8_t *bytes, size_t n, const struct cache_key *key)
+static bool good_header(const struct header *h, const uint8_t *bytes, size_t n,
+			const struct cache_key *key)
 {
-	return memcmp(h->magic, MAGIC, sizeof(h->magic)) == 0 && h->size == n && layout_of(h).size == n &&
-	       memcmp(&h->key, key, sizeof(*key)) == 0 && h->has_interp <= 1 && h->n_strings &&
-	       key->build_id_len <= sizeof(key->build_id) &&
+	return memcmp(h->magic, MAGIC, sizeof(h->magic)) == 0 && h->size == n &&
+	       layout_of(h).size == n && memcmp(&h->key, key, sizeof(*key)) == 0 &&
+	       h->has_interp <= 1 && h->n_strings && key->build_id_len <= sizeof(key->build_id) &&
 	       cache_hash(0, bytes + CHECKED_FROM, n - CHECKED_FROM) == h->checksum;
 }
 
@@ -233,11 +240,19 @@ static void point_into(const struct header *h, uint8_t *bytes, struct hook_modul
 	struct layout l = layout_of(h);
 
 	*out = (struct hook_module){
-		.n = h->n, .n_strings = h->n_strings, .n_segments = h->n_segments, .n_needed = h->n_needed,
-		.e_type = h->e_type, .language = h->language, .entry = h->entry,
-		.functions = (void *)(bytes + l.functions), .entries = (void *)(bytes + l.entries),
-		.bytes = (void *)(bytes + l.bytes), .segments = (void *)(bytes + l.segments),
-		.strings = (void *)(bytes + l.strings), .build_id_len = h->key.build_id_len,
+		.n = h->n,
+		.n_strings = h->n_strings,
+		.n_segments = h->n_segments,
+		.n_needed = h->n_needed,
+		.e_type = h->e_type,
+		.language = h->language,
+		.entry = h->entry,
+		.functions = (void *)(bytes + l.functions),
+		.entries = (void *)(bytes + l.entries),
+		.bytes = (void *)(bytes + l.bytes),
+		.segments = (void *)(bytes + l.segments),
+		.strings = (void *)(bytes + l.strings),
+		.build_id_len = h->key.build_id_len,
 		.interp = h->has_interp ? (char *)bytes + l.texts : NULL,
 	};
 	memcpy(out->build_id, h->key.build_id, sizeof(out->build_id));

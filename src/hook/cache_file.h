@@ -11,8 +11,8 @@ struct cache_key {
 };
 
 /* Makes the block of a planned module; free() it. */
-uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p, const struct cache_key *key,
-			 size_t *n);
+uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p,
+			 const struct cache_key *key, size_t *n);
 
 /* Looks at every byte that anything depends on. If all is well, *out's fields point into the
  * block, which must be writable and outlive it; path, name and needed are not set, and the texts of

@@ -20,7 +20,7 @@
 #define NOTES_MAX 65536
 #define TRUSTED_ID 8   /* bytes: shorter ones were not made by hashing */
 
-/* --- notes --------------------------------------------------------------------------------------- */
+/* --- notes ---------------------------------------------------------------- */
 
 static void find_build_id(struct cursor c, uint8_t *id, uint8_t *len)
 {
@@ -29,7 +29,8 @@ static void find_build_id(struct cursor c, uint8_t *id, uint8_t *len)
 		const char *name = cursor_bytes(&c, ((uint64_t)name_n + 3) & ~UINT64_C(3));
 		const uint8_t *desc = cursor_bytes(&c, desc_n);
 
-		if (name && desc && type == NT_GNU_BUILD_ID && name_n == 4 && memcmp(name, "GNU", 4) == 0) {
+		if (name && desc && type == NT_GNU_BUILD_ID && name_n == 4 &&
+		    memcmp(name, "GNU", 4) == 0) {
 			*len = desc_n < 20 ? (uint8_t)desc_n : 20;
 			memcpy(id, desc, *len);
 			return;
@@ -46,8 +47,8 @@ static int own_notes(struct dl_phdr_info *info, size_t size, void *arg)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_NOTE && !own->build_id_len)
-			find_build_id(cursor_of((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz), own->build_id,
-				      &own->build_id_len);
+			find_build_id(cursor_of((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz),
+				      own->build_id, &own->build_id_len);
 	}
 	return 1; /* the program itself comes first */
 }
@@ -61,14 +62,15 @@ static uint64_t own_identity(void)
 	return cache_hash(sizeof(struct hook_plan_entry), own.build_id, sizeof(own.build_id));
 }
 
-/* --- the key --------------------------------------------------------------------------------------- */
+/* --- the key ---------------------------------------------------------------- */
 
 static void read_notes(int fd, const uint8_t *head, size_t n, struct cache_key *out)
 {
 	Elf64_Ehdr eh;
 
 	memcpy(&eh, head, sizeof(eh));
-	for (unsigned i = 0; i < eh.e_phnum && eh.e_phentsize == sizeof(Elf64_Phdr) && !out->build_id_len; i++) {
+	for (unsigned i = 0;
+	     i < eh.e_phnum && eh.e_phentsize == sizeof(Elf64_Phdr) && !out->build_id_len; i++) {
 		uint64_t at = eh.e_phoff + i * sizeof(Elf64_Phdr);
 		uint8_t *notes;
 		Elf64_Phdr p;
@@ -81,15 +83,17 @@ static void read_notes(int fd, const uint8_t *head, size_t n, struct cache_key *
 			continue;
 		notes = mem_zalloc(p.p_filesz + 1);
 		got = pread(fd, notes, p.p_filesz, (off_t)p.p_offset);
-		find_build_id(cursor_of(notes, got > 0 ? (size_t)got : 0), out->build_id, &out->build_id_len);
+		find_build_id(cursor_of(notes, got > 0 ? (size_t)got : 0), out->build_id,
+			      &out->build_id_len);
 		free(notes);
 	}
 }
 
 static uint64_t hash_stat(uint64_t h, const struct stat *st)
 {
-	const uint64_t words[] = { (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-				   (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec };
+	const uint64_t words[] = { (uint64_t)st->st_dev, (uint64_t)st->st_ino,
+				   (uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
+				   (uint64_t)st->st_mtim.tv_nsec };
 
 	return cache_hash(h, words, sizeof(words));
 }
@@ -116,7 +120,8 @@ static bool read_key(int fd, struct cache_key *out)
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
 	n = pread(fd, head, sizeof(head), 0);
-	if (n < (ssize_t)sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0 || head[EI_CLASS] != ELFCLASS64)
+	if (n < (ssize_t)sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
+	    head[EI_CLASS] != ELFCLASS64)
 		return false;
 	read_notes(fd, head, (size_t)n, out);
 	out->identity = cache_hash(own_identity() + (uint64_t)st.st_size, head, (size_t)n);
@@ -139,7 +144,7 @@ bool cache_key_of(const char *path, struct cache_key *out)
 	return ok;
 }
 
-/* --- the directory ------------------------------------------------------------------------------------ */
+/* --- the directory ---------------------------------------------------------------- */
 
 static bool is_ours(int fd, mode_t type)
 {

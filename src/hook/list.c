@@ -2,15 +2,22 @@
 
 #include <stdlib.h>
 
-static void fill(const struct hook_module *m, uint32_t i, const char *name, struct hook_list_row *row)
+static void fill(const struct hook_module *m, uint32_t i, const char *name,
+		 struct hook_list_row *row)
 {
 	const struct hook_plan_entry *e = &m->entries[i];
 
 	*row = (struct hook_list_row){
-		.vaddr = e->vaddr, .size = m->functions[i].size, .name = mem_strdup(name), .plt = m->functions[i].plt,
-		.hooked = e->kind != HOOK_NONE, .entry_only = e->entry_only,
-		.kind = hook_kind_words[e->kind], .kind_text = hook_kind_texts[e->kind],
-		.reason = hook_reason_words[e->reason], .reason_text = hook_reason_texts[e->reason],
+		.vaddr = e->vaddr,
+		.size = m->functions[i].size,
+		.name = mem_strdup(name),
+		.plt = m->functions[i].plt,
+		.hooked = e->kind != HOOK_NONE,
+		.entry_only = e->entry_only,
+		.kind = hook_kind_words[e->kind],
+		.kind_text = hook_kind_texts[e->kind],
+		.reason = hook_reason_words[e->reason],
+		.reason_text = hook_reason_texts[e->reason],
 	};
 }
 

@@ -63,7 +63,8 @@ static int load_file(struct loaded *l, const char *path, const struct cache_key 
 	if (r == 0) {
 		l->block = cache_file_make(m, plan, key, &l->n_block);
 		if (!cache_file_read(l->block, l->n_block, key, &l->module, needed))
-			r = err_set(err, EINVAL, "the plan of %s contradicts itself: please report this", path);
+			r = err_set(err, EINVAL,
+				    "the plan of %s contradicts itself: please report this", path);
 		else if (store)
 			cache_store(key, l->block, l->n_block);
 	}
@@ -121,7 +122,8 @@ bool hook_module_has(const struct hook_module *m, const char *name)
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hook_function *f = &m->functions[i];
 
-		if (f->name && !f->plt && m->entries[i].reason != REASON_COLD && strcmp(m->strings + f->name, name) == 0)
+		if (f->name && !f->plt && m->entries[i].reason != REASON_COLD &&
+		    strcmp(m->strings + f->name, name) == 0)
 			return true;
 	}
 	return false;

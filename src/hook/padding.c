@@ -76,7 +76,8 @@ bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to)
 
 	if (to > end && p->end[i] != end)
 		return false; /* inside another function */
-	if (!r || padding_until(r, from, limit_behind(p, i, r)) < to || address_set_any(&p->s->targets, from, to))
+	if (!r || padding_until(r, from, limit_behind(p, i, r)) < to ||
+	    address_set_any(&p->s->targets, from, to))
 		return false;
 	if (to > p->free_from[i])
 		p->free_from[i] = to;
@@ -86,7 +87,8 @@ bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to)
 /* The first place at or above `low` in what is free behind function i. */
 static uint64_t take_behind(struct padding *p, uint32_t i, uint64_t low, uint64_t high)
 {
-	const struct address_range *r = address_set_range(&p->s->targets, p->s->m->functions.at[i].vaddr);
+	const struct address_range *r =
+		address_set_range(&p->s->targets, p->s->m->functions.at[i].vaddr);
 	uint64_t at = p->free_from[i] > low ? p->free_from[i] : low;
 
 	if (at > high || !r || !address_set_has(&p->s->stops, p->end[i]) ||

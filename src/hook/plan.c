@@ -43,7 +43,7 @@ static bool is_listed(const uint64_t *list, size_t n, uint64_t vaddr)
 	return false;
 }
 
-/* --- what forbids a hook -------------------------------------------------------------------------- */
+/* --- what forbids a hook ---------------------------------------------------------------- */
 
 static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct special special)
 {
@@ -61,7 +61,7 @@ static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct sp
 	return facts & FACT_READS_FLAGS ? REASON_READS_FLAGS : REASON_NONE;
 }
 
-/* --- what forbids to follow the return --------------------------------------------------------------- */
+/* --- what forbids to follow the return ---------------------------------------------------------------- */
 
 static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct special special)
 {
@@ -84,7 +84,7 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct s
 	return REASON_NONE;
 }
 
-/* --- the rungs ------------------------------------------------------------------------------------------ */
+/* --- the rungs ---------------------------------------------------------------- */
 
 static bool targeted(const struct planner *p, const struct site *s, size_t len)
 {
@@ -129,9 +129,10 @@ static bool try_fentry(const struct planner *p, struct site *s)
 		return false;
 	if (!insn_decode(s->code, s->own, s->at, &in) || in.len < JUMP_LEN)
 		return false;
-	fentry = in.flow == FLOW_CALL ? is_listed(p->fentry.functions.at, p->fentry.functions.n, in.target) :
-		 in.flow == FLOW_CALL_INDIRECT && in.rip &&
-		 is_listed(p->fentry.slots.at, p->fentry.slots.n, in.target);
+	fentry = in.flow == FLOW_CALL
+			 ? is_listed(p->fentry.functions.at, p->fentry.functions.n, in.target)
+			 : in.flow == FLOW_CALL_INDIRECT && in.rip &&
+				   is_listed(p->fentry.slots.at, p->fentry.slots.n, in.target);
 	return fentry && !targeted(p, s, JUMP_LEN) && take_over(s, HOOK_FENTRY, in.len);
 }
 
@@ -177,7 +178,8 @@ static enum hook_reason window(struct planner *p, struct site *s, size_t len)
 		return REASON_BRANCH_TARGET;
 	if (r < 0)
 		return reason_of_scan(r);
-	if (s->e->recipe.len < len && !padding_extend(&p->padding, s->i, s->at + s->e->recipe.len, s->at + len))
+	if (s->e->recipe.len < len &&
+	    !padding_extend(&p->padding, s->i, s->at + s->e->recipe.len, s->at + len))
 		return REASON_TOO_SHORT;
 	return REASON_NONE;
 }
@@ -209,7 +211,7 @@ static void try_short(struct planner *p, struct site *s)
 	s->e->island = (int16_t)(island - s->f->vaddr);
 }
 
-/* --- rounds ------------------------------------------------------------------------------------------------ */
+/* --- rounds ---------------------------------------------------------------- */
 
 static struct site site_of(const struct planner *p, uint32_t i)
 {
@@ -246,8 +248,9 @@ static void first_round(struct planner *p, uint32_t i, struct special special)
 
 static bool could_be_short(const struct hook_plan_entry *e)
 {
-	return e->kind == HOOK_NONE && (e->reason == REASON_TOO_SHORT || e->reason == REASON_BRANCH_TARGET ||
-					e->reason == REASON_CALL_IN_WINDOW || e->reason == REASON_UNMOVABLE);
+	return e->kind == HOOK_NONE &&
+	       (e->reason == REASON_TOO_SHORT || e->reason == REASON_BRANCH_TARGET ||
+		e->reason == REASON_CALL_IN_WINDOW || e->reason == REASON_UNMOVABLE);
 }
 
 static void count(struct hook_plan *plan, const struct hook_plan_entry *e)
@@ -292,7 +295,8 @@ static void plan_all(struct planner *p)
 /* The functions (PLT entries, too) and GOT slots that lead to compilers' entry hooks. */
 static void find_hooks(struct planner *p)
 {
-	static const char *const names[] = { "__fentry__", "mcount", "_mcount", "__cyg_profile_func_enter" };
+	static const char *const names[] = { "__fentry__", "mcount", "_mcount",
+					     "__cyg_profile_func_enter" };
 	struct sym_imports imports = { 0 };
 
 	for (size_t i = 0; i < p->m->functions.n; i++) {

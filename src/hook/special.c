@@ -116,7 +116,8 @@ static struct special special_of(const struct entry *e)
 
 struct special special_function(const char *name)
 {
-	const struct entry *e = bsearch(name, exact, sizeof(exact) / sizeof(*exact), sizeof(*exact), by_name);
+	const struct entry *e =
+		bsearch(name, exact, sizeof(exact) / sizeof(*exact), sizeof(*exact), by_name);
 
 	if (e)
 		return special_of(e);
@@ -128,7 +129,7 @@ struct special special_function(const char *name)
 	return (struct special){ 0 };
 }
 
-/* --- runtimes ---------------------------------------------------------------------------------- */
+/* --- runtimes ---------------------------------------------------------------- */
 
 enum special_runtime special_runtime(const struct sym_module *m)
 {

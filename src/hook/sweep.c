@@ -78,7 +78,7 @@ static void enter_function(struct walk *w)
 	w->callee = 0;
 }
 
-/* --- flags ------------------------------------------------------------------------------------- */
+/* --- flags ---------------------------------------------------------------- */
 
 static void flags_read(struct walk *w)
 {
@@ -116,7 +116,7 @@ static void judge_readers(struct walk *w)
 	}
 }
 
-/* --- the stack ---------------------------------------------------------------------------------- */
+/* --- the stack ---------------------------------------------------------------- */
 
 static void watch_stack(struct walk *w, const uint8_t *p, const struct insn *in)
 {
@@ -134,14 +134,16 @@ static void watch_stack(struct walk *w, const uint8_t *p, const struct insn *in)
 		w->s->facts[w->f] |= FACT_READS_CALLER; /* popped it */
 		w->known = false;
 	}
-	w->framed |= w->depth == -8 && in->len == 3 && !memcmp(p, "\x48\x89\xe5", 3); /* mov %rsp, %rbp */
+	w->framed |= w->depth == -8 && in->len == 3 &&
+		     !memcmp(p, "\x48\x89\xe5", 3); /* mov %rsp, %rbp */
 }
 
 /* After a jump or a return the next block's stack is known only if it was never used; after a
  * call that perhaps does not return, too. */
 static void end_line(struct walk *w, const struct insn *in, uint64_t end)
 {
-	bool breaks = in->flow == FLOW_STOP || in->flow == FLOW_JUMP || in->flow == FLOW_JUMP_INDIRECT;
+	bool breaks =
+		in->flow == FLOW_STOP || in->flow == FLOW_JUMP || in->flow == FLOW_JUMP_INDIRECT;
 
 	if (breaks || (in->flow == FLOW_CALL && address_set_has(&w->s->targets, end)))
 		w->known &= !w->touched;
@@ -157,7 +159,7 @@ static void jump_to_start(struct walk *w, uint64_t target)
 		add_fact(w, f, FACT_ODD_ENTRY);
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses ---------------------------------------------------------------- */
 
 static bool is_hook(const uint64_t *list, size_t n, uint64_t vaddr)
 {
@@ -180,7 +182,8 @@ static void note_call(struct walk *w, const struct insn *in)
 static bool is_address_only(const struct insn *in)
 {
 	return (in->map == MAP_ONE && in->opcode == 0x8d) || /* lea */
-	       (in->map == MAP_0F && (in->opcode == 0x1f || in->opcode == 0x18 || in->opcode == 0x0d)); /* nop, prefetch */
+	       (in->map == MAP_0F && (in->opcode == 0x1f || in->opcode == 0x18 ||
+				      in->opcode == 0x0d)); /* nop, prefetch */
 }
 
 static void note_operand(struct walk *w, const struct insn *in)
@@ -252,7 +255,7 @@ static void note(struct walk *w, const uint8_t *p, const struct insn *in)
 	}
 }
 
-/* --- the pass ----------------------------------------------------------------------------------------- */
+/* --- the pass ---------------------------------------------------------------- */
 
 static void walk_range(struct walk *w, const struct address_range *r)
 {
@@ -295,7 +298,8 @@ static void follow_tables(struct walk *w)
 			const struct address_range *r = address_set_range(&w->named, at);
 			int32_t distance;
 
-			if (!r || r->vaddr + r->size - at < 4 || (at != table && address_set_has(&w->named, at)))
+			if (!r || r->vaddr + r->size - at < 4 ||
+			    (at != table && address_set_has(&w->named, at)))
 				break;
 			memcpy(&distance, r->bytes + (at - r->vaddr), 4);
 			if (!address_set_range(&w->s->targets, table + (uint64_t)(int64_t)distance))
@@ -308,7 +312,9 @@ static void follow_tables(struct walk *w)
 
 void sweep_run(const struct sym_module *m, const struct sweep_hooks *hooks, struct sweep *out)
 {
-	struct walk w = { .s = out, .hooks = hooks, .f = NO_FUNCTION, .absolute = m->e_type == ET_EXEC };
+	struct walk w = {
+		.s = out, .hooks = hooks, .f = NO_FUNCTION, .absolute = m->e_type == ET_EXEC
+	};
 
 	*out = (struct sweep){ .m = m, .facts = mem_zalloc(m->functions.n + 1) };
 	out->targets = address_set_new(m, true);

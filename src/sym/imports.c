@@ -8,13 +8,15 @@
 
 /* Symbols whose name is one of the wanted: usually there are none, and then no relocation need
  * be looked at. wanted[symbol] = 1 + index of the name; free() it. */
-static uint32_t *find_symbols(const struct elf_symtab *t, const char *const *names, size_t n, bool *any)
+static uint32_t *find_symbols(const struct elf_symtab *t, const char *const *names, size_t n,
+			      bool *any)
 {
 	uint32_t *wanted = mem_zalloc((t->n + 1) * sizeof(*wanted));
 
 	for (size_t i = 1; i < t->n; i++) {
 		Elf64_Sym symbol = elf_symbol(t, i);
-		const char *name = symbol.st_shndx == SHN_UNDEF ? elf_string(t, symbol.st_name) : NULL;
+		const char *name =
+			symbol.st_shndx == SHN_UNDEF ? elf_string(t, symbol.st_name) : NULL;
 
 		for (uint32_t k = 0; name && k < n; k++)
 			if (strcmp(name, names[k]) == 0)
@@ -24,7 +26,8 @@ static uint32_t *find_symbols(const struct elf_symtab *t, const char *const *nam
 	return wanted;
 }
 
-void sym_imports_find(const struct sym_module *m, const char *const *names, size_t n, struct sym_imports *out)
+void sym_imports_find(const struct sym_module *m, const char *const *names, size_t n,
+		      struct sym_imports *out)
 {
 	struct elf_view v = { 0 };
 

@@ -6,4 +6,5 @@ struct sym_import { uint64_t slot; size_t name; /* index into names */ };
 struct sym_imports { VEC(struct sym_import) at; };
 
 /* Adds the GOT slots that are filled with the addresses of any of n imported symbols. */
-void sym_imports_find(const struct sym_module *m, const char *const *names, size_t n, struct sym_imports *out);
+void sym_imports_find(const struct sym_module *m, const char *const *names, size_t n,
+		      struct sym_imports *out);

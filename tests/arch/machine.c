@@ -49,7 +49,8 @@ static void handler(int sig, siginfo_t *si, void *arg)
 	if (!running) {
 		if (sig != SIGTRAP || !wanted)
 			abort(); /* a fault of the test itself */
-		memcpy(&home.uc_mcontext.gregs, &uc->uc_mcontext.gregs, sizeof(home.uc_mcontext.gregs));
+		memcpy(&home.uc_mcontext.gregs, &uc->uc_mcontext.gregs,
+		       sizeof(home.uc_mcontext.gregs));
 		memcpy(home_fp, uc->uc_mcontext.fpregs, sizeof(home_fp));
 		running = wanted;
 		load(uc, running);
@@ -74,7 +75,8 @@ static uint8_t *map(size_t n, int prot)
 void machine_init(void)
 {
 	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+	struct sigaction sa = { .sa_sigaction = handler,
+				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 	stack_t alt = { .ss_sp = map(1 << 16, PROT_READ | PROT_WRITE), .ss_size = 1 << 16 };
 
 	sigaltstack(&alt, NULL);

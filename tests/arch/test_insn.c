@@ -24,8 +24,14 @@ static enum insn_flow expected_flow(const ZydisDecodedInstruction *in)
 	if (direct)
 		return FLOW_BRANCH;
 	switch (in->mnemonic) {
-	case ZYDIS_MNEMONIC_RET: case ZYDIS_MNEMONIC_UD0: case ZYDIS_MNEMONIC_UD1: case ZYDIS_MNEMONIC_UD2:
-	case ZYDIS_MNEMONIC_HLT: case ZYDIS_MNEMONIC_IRET: case ZYDIS_MNEMONIC_IRETD: case ZYDIS_MNEMONIC_IRETQ:
+	case ZYDIS_MNEMONIC_RET:
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
 	case ZYDIS_MNEMONIC_SYSRET: case ZYDIS_MNEMONIC_SYSEXIT:
 		return FLOW_STOP;
 	default:
@@ -43,7 +49,8 @@ static const ZydisDecoder *decoder(void)
 
 static bool agrees(const uint8_t *p, size_t n, uint64_t vaddr, const ZydisDecodedInstruction *z)
 {
-	bool rip = (z->attributes & ZYDIS_ATTRIB_HAS_MODRM) && z->raw.modrm.mod == 0 && z->raw.modrm.rm == 5;
+	bool rip = (z->attributes & ZYDIS_ATTRIB_HAS_MODRM) && z->raw.modrm.mod == 0 &&
+		   z->raw.modrm.rm == 5;
 	struct insn in;
 
 	if (!insn_decode(p, n, vaddr, &in) || in.len != z->length || in.rip != rip)
@@ -54,7 +61,8 @@ static bool agrees(const uint8_t *p, size_t n, uint64_t vaddr, const ZydisDecode
 		return false;
 	if (in.flow != expected_flow(z) && z->meta.category != ZYDIS_CATEGORY_SYSRET)
 		return false;
-	return !(z->attributes & ZYDIS_ATTRIB_HAS_MODRM) || p[in.modrm_at] == in.modrm || !in.modrm_at;
+	return !(z->attributes & ZYDIS_ATTRIB_HAS_MODRM) || p[in.modrm_at] == in.modrm ||
+	       !in.modrm_at;
 }
 
 static void show(const uint8_t *p, size_t n, const ZydisDecodedInstruction *z)
@@ -76,7 +84,8 @@ static size_t compare(const uint8_t *p, size_t n, uint64_t vaddr, size_t *differ
 	for (size_t at = 0; at < n;) {
 		ZydisDecodedInstruction z;
 
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, p + at, n - at, &z))) {
+		if (!ZYAN_SUCCESS(
+			    ZydisDecoderDecodeInstruction(decoder(), NULL, p + at, n - at, &z))) {
 			at++;
 			continue;
 		}
@@ -91,8 +100,12 @@ static size_t compare(const uint8_t *p, size_t n, uint64_t vaddr, size_t *differ
 static void test_real_code(void **state)
 {
 	static const char *const files[] = {
-		"/usr/bin/python3.11", "/usr/bin/perl", "/usr/bin/git", "/usr/lib/x86_64-linux-gnu/libc.so.6",
-		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib/x86_64-linux-gnu/libm.so.6",
+		"/usr/bin/python3.11",
+		"/usr/bin/perl",
+		"/usr/bin/git",
+		"/usr/lib/x86_64-linux-gnu/libc.so.6",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libm.so.6",
 	};
 	size_t compared = 0, differ = 0;
 
@@ -119,7 +132,8 @@ static void test_real_code(void **state)
  * taken (only functions' entries are judged by Zydis). */
 static void test_random_bytes(void **state)
 {
-	static const uint8_t frequent[] = { 0x66, 0xf2, 0xf3, 0x48, 0x4c, 0x41, 0x0f, 0x64, 0x67, 0xc5, 0xc4, 0xff, 0xf7 };
+	static const uint8_t frequent[] = { 0x66, 0xf2, 0xf3, 0x48, 0x4c, 0x41, 0x0f,
+					    0x64, 0x67, 0xc5, 0xc4, 0xff, 0xf7 };
 	size_t differ = 0, compared = 0;
 	uint8_t p[64];
 

@@ -63,7 +63,8 @@ static void test_moved(void **state)
 		int n;
 
 		print_message("%s\n", c->what);
-		assert_int_equal(relocate_scan((const uint8_t *)c->in, c->n, VADDR, 5, &r, &column), 0);
+		assert_int_equal(relocate_scan((const uint8_t *)c->in, c->n, VADDR, 5, &r, &column),
+				 0);
 		assert_int_equal(r.len, c->covered);
 		assert_int_equal(r.falls, c->falls);
 		assert_true(relocate_valid(&r, (const uint8_t *)c->in));
@@ -73,7 +74,13 @@ static void test_moved(void **state)
 	}
 }
 
-static const struct { const char *what; size_t n; const char *in; int error; size_t column; } refused[] = {
+static const struct {
+	const char *what;
+	size_t n;
+	const char *in;
+	int error;
+	size_t column;
+} refused[] = {
 	{ "int3", 5, "\xcc\x90\x90\x90\x90", EOPNOTSUPP, 0 },
 	{ "hlt", 5, "\x90\xf4\x90\x90\x90", EOPNOTSUPP, 1 },
 	{ "in %dx, %al", 5, "\xec\x90\x90\x90\x90", EOPNOTSUPP, 0 },
@@ -102,7 +109,8 @@ static void test_refused(void **state)
 		size_t column = 99;
 
 		print_message("%s\n", refused[i].what);
-		assert_int_equal(relocate_scan((const uint8_t *)refused[i].in, refused[i].n, VADDR, 5, &r, &column),
+		assert_int_equal(relocate_scan((const uint8_t *)refused[i].in, refused[i].n, VADDR,
+					       5, &r, &column),
 				 -refused[i].error);
 		assert_int_equal(column, refused[i].column);
 	}
@@ -110,7 +118,8 @@ static void test_refused(void **state)
 
 static void test_out_of_reach(void **state)
 {
-	static const uint8_t lea[] = "\x48\x8d\x05\x10\x00\x00\x00", push[] = "\x55\x48\x89\xe5\x41\x57";
+	static const uint8_t lea[] = "\x48\x8d\x05\x10\x00\x00\x00",
+			     push[] = "\x55\x48\x89\xe5\x41\x57";
 	uint8_t out[RELOCATE_MAX_BYTES];
 	struct relocate_recipe r;
 	size_t column;

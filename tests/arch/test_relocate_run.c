@@ -21,7 +21,7 @@
 #include "machine.h"
 #include "sym/module.h"
 
-#define BIAS UINT64_C(0x4200000000)
+#define BIAS UINT64_C(0x100200000000) /* also free under AddressSanitizer */
 #define WINDOW 5
 #define STATES 3
 
@@ -47,35 +47,41 @@ static uint64_t place(uint64_t rip, uint64_t from, uint64_t n)
 }
 
 /* Memory before both runs, and after the first. */
-static uint8_t stack0[MACHINE_MEMORY], data0[MACHINE_MEMORY], stack1[MACHINE_MEMORY], data1[MACHINE_MEMORY];
+static uint8_t stack0[MACHINE_MEMORY], data0[MACHINE_MEMORY], stack1[MACHINE_MEMORY],
+	data1[MACHINE_MEMORY];
 
 /* An indirect call that faults itself has not pushed yet; its copy has: the one difference. */
-static void forgive_push(const struct relocate_recipe *r, const struct machine_state *a, struct machine_state *b)
+static void forgive_push(const struct relocate_recipe *r, const struct machine_state *a,
+			 struct machine_state *b)
 {
 	bool call = r->n && r->insn[r->n - 1].op == RELOCATE_CALL_IND;
 
-	if (call && a->signal == SIGSEGV && b->signal == SIGSEGV && b->gpr[4] == a->gpr[4] - 8 && a->rip != b->rip) {
+	if (call && a->signal == SIGSEGV && b->signal == SIGSEGV && b->gpr[4] == a->gpr[4] - 8 &&
+	    a->rip != b->rip) {
 		b->gpr[4] += 8;
 		memcpy(machine_stack() + (b->gpr[4] - 8 - (uint64_t)machine_stack()),
 		       stack1 + (b->gpr[4] - 8 - (uint64_t)machine_stack()), 8);
 	}
 }
 
-static bool same(const struct machine_state *a, uint64_t a_from, uint64_t a_n, const struct machine_state *b,
-		 uint64_t b_from, uint64_t b_n)
+static bool same(const struct machine_state *a, uint64_t a_from, uint64_t a_n,
+		 const struct machine_state *b, uint64_t b_from, uint64_t b_n)
 {
-	return a->signal == b->signal && a->flags == b->flags && a->mxcsr == b->mxcsr && a->fault == b->fault &&
-	       memcmp(a->gpr, b->gpr, sizeof(a->gpr)) == 0 && memcmp(a->xmm, b->xmm, sizeof(a->xmm)) == 0 &&
-	       (a->signal == SIGTRAP ? a->rip == b->rip : place(a->rip, a_from, a_n) == place(b->rip, b_from, b_n));
+	return a->signal == b->signal && a->flags == b->flags && a->mxcsr == b->mxcsr &&
+	       a->fault == b->fault && memcmp(a->gpr, b->gpr, sizeof(a->gpr)) == 0 &&
+	       memcmp(a->xmm, b->xmm, sizeof(a->xmm)) == 0 &&
+	       (a->signal == SIGTRAP ? a->rip == b->rip
+				     : place(a->rip, a_from, a_n) == place(b->rip, b_from, b_n));
 }
 
-static void report(const uint8_t *code, size_t n, const struct machine_state *a, const struct machine_state *b)
+static void report(const uint8_t *code, size_t n, const struct machine_state *a,
+		   const struct machine_state *b)
 {
 	fprintf(stderr, "differs:");
 	for (size_t i = 0; i < n; i++)
 		fprintf(stderr, " %02x", code[i]);
-	fprintf(stderr, "\n signal %d %d rip %lx %lx flags %lx %lx fault %lx %lx\n", a->signal, b->signal, a->rip, b->rip,
-		a->flags, b->flags, a->fault, b->fault);
+	fprintf(stderr, "\n signal %d %d rip %lx %lx flags %lx %lx fault %lx %lx\n", a->signal,
+		b->signal, a->rip, b->rip, a->flags, b->flags, a->fault, b->fault);
 	for (int i = 0; i < 16; i++)
 		if (a->gpr[i] != b->gpr[i])
 			fprintf(stderr, " r%d %lx %lx\n", i, a->gpr[i], b->gpr[i]);
@@ -93,7 +99,8 @@ static void restore(void)
 	memcpy(machine_data(), data0, MACHINE_MEMORY);
 }
 
-static size_t find_touched(const struct stage *g, const struct relocate_recipe *r, struct touched *t)
+static size_t find_touched(const struct stage *g, const struct relocate_recipe *r,
+			   struct touched *t)
 {
 	size_t n = 0;
 
@@ -137,7 +144,8 @@ static bool run_both(struct stage *g, const struct relocate_recipe *r, uint64_t 
 	memcpy(from, code, r->len);
 	forgive_push(r, &a, &b);
 	ok = same(&a, (uint64_t)from, r->len, &b, (uint64_t)to, (uint64_t)n) &&
-	     memcmp(machine_stack(), stack1, MACHINE_MEMORY) == 0 && memcmp(machine_data(), data1, MACHINE_MEMORY) == 0;
+	     memcmp(machine_stack(), stack1, MACHINE_MEMORY) == 0 &&
+	     memcmp(machine_data(), data1, MACHINE_MEMORY) == 0;
 	for (size_t i = 0; i < n_t; i++) {
 		ok &= memcmp(t[i].at, t[i].after, 64) == 0;
 		memcpy(t[i].at, t[i].before, 64);
@@ -158,12 +166,15 @@ static bool harmless(const uint8_t *code, const struct relocate_recipe *r, uint6
 
 		if (!insn_decode(code + at, r->len + 15 - at, vaddr + at, &in))
 			return false;
-		if (in.map == MAP_0F && (in.opcode <= 0x0b || in.opcode == 0x31 || in.opcode == 0x34 || in.opcode == 0xa2 ||
-					 in.opcode == 0xae || in.opcode == 0xc7))
-			return in.opcode == 0x0b; /* syscall, rdtsc, cpuid, rdrand, fs and gs bases */
+		if (in.map == MAP_0F &&
+		    (in.opcode <= 0x0b || in.opcode == 0x31 || in.opcode == 0x34 ||
+		     in.opcode == 0xa2 || in.opcode == 0xae || in.opcode == 0xc7))
+			return in.opcode ==
+			       0x0b; /* syscall, rdtsc, cpuid, rdrand, fs and gs bases */
 		if (in.map == MAP_ONE && (in.opcode == 0xcd || in.opcode == 0x8e ||
 					  (in.opcode == 0xd9 && (in.modrm >> 3 & 7) == 6)))
-			return false; /* int, segments; fnstenv stores the address of the last x87 instruction */
+			return false; /* int, segments; fnstenv stores the address of the last x87
+					 instruction */
 		if ((in.prefixes & PREFIX_SEGMENT) && in.opcode != 0x8b && in.opcode != 0x33)
 			return false; /* our own thread's memory */
 		if (k->op != RELOCATE_COPY && k->op != RELOCATE_RIP && (uint64_t)k->target == vaddr)
@@ -218,7 +229,8 @@ static void set_stage(struct stage *g, const struct sym_module *m)
 		if (s->exec)
 			memset((void *)(BIAS + s->vaddr), 0xcc, s->size);
 		else if (s->filesz)
-			memcpy((void *)(BIAS + s->vaddr), sym_bytes(m, s->vaddr, s->filesz), s->filesz);
+			memcpy((void *)(BIAS + s->vaddr), sym_bytes(m, s->vaddr, s->filesz),
+			       s->filesz);
 	}
 	g->copy[0] = map_at(BIAS + end, 4096);
 	g->copy[1] = map_at(BIAS - 0x60000000, 4096);
@@ -280,7 +292,7 @@ static void test_real_windows(void **state)
 		assert_int_equal(in_child(run_file, files[i]), 0);
 }
 
-/* --- made by hand ---------------------------------------------------------------------------- */
+/* --- made by hand ---------------------------------------------------------------- */
 
 /* At vaddr 0x1000 of a stage; targets +-0x40 and 0x5000 (data) are within it. */
 static const struct { const char *what; size_t n; const char *bytes; } cases[] = {
@@ -332,7 +344,8 @@ static const struct { const char *what; size_t n; const char *bytes; } cases[] =
 static int run_cases(const void *arg)
 {
 	static const struct sym_segment segments[] = {
-		{ .vaddr = 0, .size = 0x5000, .exec = true }, { .vaddr = 0x5000, .size = 0x3000, .write = true },
+		{ .vaddr = 0, .size = 0x5000, .exec = true },
+		{ .vaddr = 0x5000, .size = 0x3000, .write = true },
 	};
 	struct sym_module m = { .segments = { (struct sym_segment *)segments, 2, 2 } };
 	struct stage g = { 0 };
@@ -365,7 +378,8 @@ static void test_made_by_hand(void **state)
 static int run_wrong(const void *arg)
 {
 	static const struct sym_segment segment = { .vaddr = 0, .size = 0x8000, .exec = true };
-	static const uint8_t code[32] = "\x48\x8d\x05\xf9\x3f\x00\x00\x90\x90\x90\x90\x90\x90\x90\x90\x90";
+	static const uint8_t code[32] =
+		"\x48\x8d\x05\xf9\x3f\x00\x00\x90\x90\x90\x90\x90\x90\x90\x90\x90";
 	struct sym_module m = { .segments = { (struct sym_segment *)&segment, 1, 1 } };
 	struct stage g = { 0 };
 	struct relocate_recipe r;

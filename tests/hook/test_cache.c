@@ -136,7 +136,9 @@ static void test_bytes(void **state)
 		if (e->kind == HOOK_NONE)
 			continue;
 		assert_true(b->window_len >= e->patch_len && b->window_len >= e->recipe.len);
-		assert_memory_equal(b->window, sym_bytes(s, e->vaddr + e->patch_offset, b->window_len), b->window_len);
+		assert_memory_equal(b->window,
+				    sym_bytes(s, e->vaddr + e->patch_offset, b->window_len),
+				    b->window_len);
 	}
 	sym_close(s);
 	hook_module_free(m);
@@ -204,7 +206,8 @@ static void test_damage(void **state)
 /* What others could have written is not read. */
 static void test_foreign(void **state)
 {
-	char *path = fixture("functions-O2"), *other = fixture("functions-Os"), name[512], second[512], link[600];
+	char *path = fixture("functions-O2"), *other = fixture("functions-Os"), name[512],
+	     second[512], link[600];
 
 	hook_module_free(load(path, false));
 	assert_int_equal(stored(name, sizeof(name)), 1);
@@ -273,7 +276,8 @@ static void test_without_build_id(void **state)
 
 static void test_no_home(void **state)
 {
-	char *path = fixture("functions-O2"), *old = mem_strdup(getenv("HOME") ? getenv("HOME") : "/");
+	char *path = fixture("functions-O2"),
+	     *old = mem_strdup(getenv("HOME") ? getenv("HOME") : "/");
 	char *file = mem_printf("%s/file", home);
 
 	unsetenv("XDG_CACHE_HOME");
@@ -308,7 +312,7 @@ static void test_errors(void **state)
 	free(text);
 }
 
-/* --- the list -------------------------------------------------------------------------------------- */
+/* --- the list ---------------------------------------------------------------- */
 
 static bool is_factorial(const char *name, void *arg)
 {
@@ -351,9 +355,11 @@ static void test_list(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_warm_is_cold), TEST(test_bytes), TEST(test_private), TEST(test_damage), TEST(test_foreign),
-		TEST(test_edited_program), TEST(test_without_build_id), TEST(test_no_home), TEST(test_errors),
-		TEST(test_list),
+		TEST(test_warm_is_cold),     TEST(test_bytes),
+		TEST(test_private),	     TEST(test_damage),
+		TEST(test_foreign),	     TEST(test_edited_program),
+		TEST(test_without_build_id), TEST(test_no_home),
+		TEST(test_errors),	     TEST(test_list),
 	};
 
 	return cmocka_run_group_tests_name("hook_cache", tests, NULL, NULL);

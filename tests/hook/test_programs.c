@@ -41,7 +41,8 @@ static void planned_free(struct planned *p)
 /* PLT entries belong to other modules, cold fragments to other functions. */
 static double hooked_share(const char *path, const struct planned *p)
 {
-	unsigned n = 0, by_kind[HOOK_KINDS_N] = { 0 }, by_reason[REASONS_N] = { 0 }, only[REASONS_N] = { 0 };
+	unsigned n = 0, by_kind[HOOK_KINDS_N] = { 0 }, by_reason[REASONS_N] = { 0 },
+		 only[REASONS_N] = { 0 };
 	double share;
 
 	for (uint32_t i = 0; i < p->plan->n; i++) {
@@ -72,9 +73,11 @@ static double hooked_share(const char *path, const struct planned *p)
 static void test_shares(void **state)
 {
 	static const char *const files[] = {
-		"/usr/bin/python3.11", "/usr/bin/sqlite3", "/usr/bin/redis-server", "/usr/sbin/nginx", "/usr/bin/git",
-		"/usr/bin/bash", "/usr/bin/gawk", "/usr/bin/lua5.4", "/usr/bin/perl", "/usr/bin/xz", "/usr/bin/zstd",
-		"/usr/lib/gcc/x86_64-linux-gnu/12/cc1", "/usr/bin/node", "/usr/bin/rg", "/usr/bin/caddy",
+		"/usr/bin/python3.11", "/usr/bin/sqlite3", "/usr/bin/redis-server",
+		"/usr/sbin/nginx",     "/usr/bin/git",	   "/usr/bin/bash",
+		"/usr/bin/gawk",       "/usr/bin/lua5.4",  "/usr/bin/perl",
+		"/usr/bin/xz",	       "/usr/bin/zstd",	   "/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
+		"/usr/bin/node",       "/usr/bin/rg",	   "/usr/bin/caddy",
 	};
 	unsigned seen = 0;
 
@@ -108,14 +111,15 @@ static void test_go(void **state)
 	planned_free(&p);
 }
 
-/* --- objdump ----------------------------------------------------------------------------------- */
+/* --- objdump ---------------------------------------------------------------- */
 
 /* Marks the bytes that a patch takes but for its first one, the only one that may be jumped to. */
 static void mark_patches(const struct planned *p, uint64_t base, uint8_t *marks, size_t n)
 {
 	for (uint32_t i = 0; i < p->plan->n; i++) {
 		const struct hook_plan_entry *e = &p->plan->entries[i];
-		uint64_t at = e->vaddr + e->patch_offset - base, island = e->vaddr + (uint64_t)(int64_t)e->island - base;
+		uint64_t at = e->vaddr + e->patch_offset - base,
+			 island = e->vaddr + (uint64_t)(int64_t)e->island - base;
 
 		if (e->kind == HOOK_NONE || at + 5 > n)
 			continue;

@@ -24,7 +24,7 @@ static unsigned reg_of(const struct insn *in)
 	return in->modrm >> 3 & 7;
 }
 
-/* --- flags ----------------------------------------------------------------------------------- */
+/* --- flags ---------------------------------------------------------------- */
 
 static struct insn_flags ask_zydis(const uint8_t *p, const struct insn *in)
 {
@@ -87,7 +87,7 @@ struct insn_flags insn_flags(const uint8_t *p, const struct insn *in)
 	}
 }
 
-/* --- padding ---------------------------------------------------------------------------------- */
+/* --- padding ---------------------------------------------------------------- */
 
 size_t insn_nop(const uint8_t *p, size_t n)
 {
@@ -103,7 +103,7 @@ size_t insn_nop(const uint8_t *p, size_t n)
 	return in.len;
 }
 
-/* --- the stack pointer -------------------------------------------------------------------------- */
+/* --- the stack pointer ---------------------------------------------------------------- */
 
 static bool is_rsp_rm(const struct insn *in)
 {
@@ -238,7 +238,7 @@ bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset)
 	return true;
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses ---------------------------------------------------------------- */
 
 static uint64_t unsigned_32(const uint8_t *p)
 {

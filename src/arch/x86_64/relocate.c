@@ -30,10 +30,14 @@ static bool is_category(ZydisInstructionCategory c, const ZydisInstructionCatego
 static bool cannot_move(const ZydisDecodedInstruction *in)
 {
 	static const ZydisInstructionCategory refused[] = {
-		ZYDIS_CATEGORY_IO, ZYDIS_CATEGORY_IOSTRINGOP, ZYDIS_CATEGORY_SYSRET, ZYDIS_CATEGORY_INVALID,
+		ZYDIS_CATEGORY_IO,
+		ZYDIS_CATEGORY_IOSTRINGOP,
+		ZYDIS_CATEGORY_SYSRET,
+		ZYDIS_CATEGORY_INVALID,
 	};
 
-	if ((in->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED) || in->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+	if ((in->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED) ||
+	    in->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
 		return true;
 	switch (in->mnemonic) {
 	case ZYDIS_MNEMONIC_INT1:
@@ -60,14 +64,16 @@ static bool never_passed(const ZydisDecodedInstruction *in)
 
 static bool rip_relative(const ZydisDecodedInstruction *in)
 {
-	return (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 && in->raw.modrm.rm == 5;
+	return (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 &&
+	       in->raw.modrm.rm == 5;
 }
 
 /* The target of an indirect call must not be found through the stack pointer, which the
  * push moves. */
 static bool through_rsp(const ZydisDecodedInstruction *in)
 {
-	uint8_t base = in->raw.modrm.mod != 3 && in->raw.modrm.rm == MODRM_RSP ? in->raw.sib.base : in->raw.modrm.rm;
+	uint8_t base = in->raw.modrm.mod != 3 && in->raw.modrm.rm == MODRM_RSP ? in->raw.sib.base
+									       : in->raw.modrm.rm;
 
 	return base == MODRM_RSP && !in->raw.rex.B;
 }
@@ -87,7 +93,8 @@ static int direct_branch(const ZydisDecodedInstruction *in, uint64_t end, struct
 	default:
 		break;
 	}
-	if (in->opcode >= 0xe0 && in->opcode <= 0xe3 && in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
+	if (in->opcode >= 0xe0 && in->opcode <= 0xe3 &&
+	    in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
 		out->op = RELOCATE_LOOP;
 		return 0;
 	}
@@ -147,7 +154,8 @@ static bool is_call(const struct relocate_insn *i)
 
 static bool is_branch(const struct relocate_insn *i)
 {
-	return i->op == RELOCATE_JMP || i->op == RELOCATE_JCC || i->op == RELOCATE_LOOP || i->op == RELOCATE_CALL;
+	return i->op == RELOCATE_JMP || i->op == RELOCATE_JCC || i->op == RELOCATE_LOOP ||
+	       i->op == RELOCATE_CALL;
 }
 
 /* Branches into the overwritten bytes go to the copies instead. A branch behind them finds
@@ -199,7 +207,8 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
 			return -ENODATA;
 		if (out->n == RELOCATE_MAX_INSNS)
 			return -EOPNOTSUPP;
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code + out->len, avail - out->len, &in)))
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code + out->len,
+								avail - out->len, &in)))
 			return -EILSEQ;
 		r = classify(&in, vaddr + out->len + in.length, i);
 		if (r < 0)
@@ -215,7 +224,7 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
 	return aim_inside(out, vaddr, want, column);
 }
 
-/* --- emitting ------------------------------------------------------------------------------- */
+/* --- emitting ---------------------------------------------------------------- */
 
 struct emit {
 	const struct relocate_recipe *r;
@@ -268,7 +277,8 @@ static void push_return(struct emit *e)
 }
 
 /* jmp r/m is call r/m with another number in the modrm byte. */
-static void put_call_indirect(struct emit *e, const struct relocate_insn *i, const uint8_t *original)
+static void put_call_indirect(struct emit *e, const struct relocate_insn *i,
+			      const uint8_t *original)
 {
 	size_t modrm = e->n + 6u + i->field;
 
@@ -331,7 +341,7 @@ int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint
 	return e.far ? -ERANGE : (int)e.n;
 }
 
-/* --- checking --------------------------------------------------------------------------------- */
+/* --- checking ---------------------------------------------------------------- */
 
 static bool insn_valid(const struct relocate_insn *i, const uint8_t *original, unsigned n)
 {
@@ -349,7 +359,8 @@ static bool insn_valid(const struct relocate_insn *i, const uint8_t *original, u
 	case RELOCATE_RIP:
 		return i->field + 4 <= i->len;
 	case RELOCATE_CALL_IND:
-		return i->field < i->len && i->field + ((original[i->field] & 0xc7) == 0x05 ? 5 : 1) <= i->len;
+		return i->field < i->len &&
+		       i->field + ((original[i->field] & 0xc7) == 0x05 ? 5 : 1) <= i->len;
 	default:
 		return false;
 	}
@@ -366,7 +377,8 @@ bool relocate_valid(const struct relocate_recipe *r, const uint8_t *original)
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct relocate_insn *in = &r->insn[i];
 
-		if (at + in->len > r->len || in->field >= 16 || !insn_valid(in, original + at, r->n))
+		if (at + in->len > r->len || in->field >= 16 ||
+		    !insn_valid(in, original + at, r->n))
 			return false;
 		at += in->len;
 	}

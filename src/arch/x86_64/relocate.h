@@ -8,7 +8,7 @@
 
 enum relocate_op {
 	RELOCATE_COPY,      /* bytes as they are */
-	RELOCATE_RIP,       /* copy, but the disp32 at `field` is relative to the end: re-aimed at target */
+	RELOCATE_RIP,       /* copy, but the disp32 at `field` is re-aimed at target */
 	RELOCATE_JMP,       /* direct jump: becomes jmp rel32 to target */
 	RELOCATE_JCC,       /* conditional: becomes jcc rel32; cc in `field` */
 	RELOCATE_LOOP,      /* loop/jrcxz: op +2; jmp +5; jmp target */
