@@ -11,15 +11,14 @@ struct hook_list_row {
 	bool entry_only;
 	const char *kind;      /* of hook_kind_words: "jump", "none", ... */
 	const char *kind_text;
-	const char
-		*reason; /* of hook_reason_words: why not hooked, or why entry only; "" = neither */
+	const char *reason;    /* of hook_reason_words: why not hooked or entry only; "" = neither */
 	const char *reason_text;
 };
 
 struct hook_list {
 	VEC(struct hook_list_row) rows; /* by vaddr */
-	uint32_t by_kind[HOOK_KINDS_N],
-		by_reason[REASONS_N]; /* of these rows; by_reason of those not hooked */
+	/* of these rows; by_reason of those not hooked */
+	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
 };
 
 /* Lists the functions of the file at path for which select(name, arg) is true (select NULL:

@@ -6,7 +6,7 @@
 /* Of a function. */
 #define FACT_MCOUNT 1           /* calls a compiler's entry hook */
 #define FACT_READS_CALLER 2     /* reads the return address on its stack */
-#define FACT_ODD_ENTRY 4 /* may be entered with something else than a return address on top */
+#define FACT_ODD_ENTRY 4        /* entered with something else than a return address on top */
 #define FACT_RETURNS_FLAGS 8    /* some caller reads the flags it returns */
 #define FACT_READ_AS_DATA 16    /* some instruction loads from its first bytes */
 #define FACT_READS_FLAGS 32     /* reads the flags before it writes them */
@@ -18,9 +18,8 @@ struct sweep {
 	uint8_t *facts;             /* FACT_* of each function */
 };
 
-struct sweep_hooks {
-	VEC(uint64_t) functions, slots;
-}; /* entry hooks: their code, and GOT slots that lead there */
+/* Entry hooks: their code, and the GOT slots that lead there. */
+struct sweep_hooks { VEC(uint64_t) functions, slots; };
 
 void sweep_run(const struct sym_module *m, const struct sweep_hooks *hooks, struct sweep *out);
 void sweep_free(struct sweep *s);
