@@ -24,8 +24,9 @@ readelf -rW "$AGENT" | grep -E 'R_X86_64_' | grep -vE 'R_X86_64_(RELATIVE|TPOFF6
 none "no relocation that names a symbol" "$T/relocations"
 objdump -d --no-show-raw-insn "$AGENT" >"$T/code"
 grep -cE '^ ' "$T/code" >"$T/instructions"
-[ "$(cat "$T/instructions")" -gt 500 ]
-result "its code could be read ($(cat "$T/instructions") instructions)" $?
+instructions=$(cat "$T/instructions")
+[ "$instructions" -gt 500 ]
+result "its code could be read ($instructions instructions)" $?
 grep -E '%[xyz]mm[0-9]|%st\b|%mm[0-7]|%k[0-7]\b|\s(f?xsave|f?xrstor|emms|fld|fst|vzero)' "$T/code" >"$T/vector"
 none "no vector, x87 or mask register" "$T/vector"
 readelf -lW "$AGENT" >"$T/segments"

@@ -5,10 +5,11 @@
 
 
 hooked_share() { # PERCENT BINARY
-	local share
+	local share enough
 	share=$("$BRACE" list -f "$2" --json 2>"$T/check.log" | awk -f "$HERE/hooked.awk")
 	awk -v share="${share:-0}" -v least="$1" 'BEGIN { exit !(share + 0 >= least) }'
-	result "$(basename "$2"): $share hooked, at least $1 %" $? "$T/check.log"
+	enough=$? # not behind a command substitution, which has a status of its own
+	result "$(basename "$2"): $share hooked, at least $1 %" $enough "$T/check.log"
 }
 
 # program BINARY CALLS COMMAND...: hooked share; the run with the main executable hooked,
