@@ -17,7 +17,7 @@ struct call_state {
 	uint64_t sp;       /* where the return address stood */
 	uint64_t tsc;      /* of the entry */
 	uint64_t function;
-	uint64_t pad;
+	uint64_t tails;    /* functions it went on to by tail calls: each is one level deeper */
 };
 
 static struct call_state *top_of(struct agent_tls *t)
@@ -62,6 +62,7 @@ static void push(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint64_t functi
 	c->sp = sp;
 	c->tsc = tsc;
 	c->function = function;
+	c->tails = 0;
 	t->top_sp = sp;
 }
 
@@ -80,6 +81,19 @@ static bool wanted(struct agent_tls *t, uint32_t id_word)
 	return !m->max_depth || t->depth < m->max_depth;
 }
 
+/* A tail call shares its caller's place on the stack, and its exit. */
+static void record_tail(struct agent_tls *t, uint32_t id)
+{
+	struct memory_header *m = agent.memory;
+	struct call_state *c = top_of(t);
+
+	if (m->thresh_ticks || (t->depth && m->max_depth && t->depth + c->tails >= m->max_depth))
+		return;
+	if (t->depth)
+		c->tails++;
+	buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	struct agent_tls *t = agent_tls_block();
@@ -90,9 +104,8 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	buffer_check_fork();
 	if (!stack_ready(t))
 		return 0;
-	if (in_arena(ret)) { /* a tail call shares its caller's place */
-		if (!agent.memory->thresh_ticks)
-			buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
+	if (in_arena(ret)) {
+		record_tail(t, id);
 		return 0;
 	}
 	while (t->depth && t->top_sp <= sp)

@@ -42,6 +42,7 @@ int err_at(struct err *e, int code, const char *input, size_t column, const char
 int err_prefix(struct err *e, const char *fmt, ...)
 {
 	char head[256], tail[sizeof(e->text)];
+	size_t n;
 	va_list ap;
 
 	if (!e)
@@ -49,7 +50,10 @@ int err_prefix(struct err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
-	snprintf(tail, sizeof(tail), "%s", e->text);
-	snprintf(e->text, sizeof(e->text), "%s: %.200s", head, tail);
+	memcpy(tail, e->text, sizeof(tail));
+	n = (size_t)snprintf(e->text, sizeof(e->text), "%s: ", head);
+	for (const char *c = tail; *c && n + 1 < sizeof(e->text); c++)
+		e->text[n++] = *c;
+	e->text[n] = '\0';
 	return -e->code;
 }

@@ -222,7 +222,7 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	if (!f->plt && is_agents(name)) {
 		mod->hooks->entries[i].kind = HOOK_NONE;
 		mod->hooks->entries[i].reason = REASON_RUNTIME;
-		return SELECT_NO;
+		return SELECT_YES;
 	}
 	if (set->filter.patterns.n && !matches(&set->filter, name, mod->name) &&
 	    !matches(&set->graph_function, name, mod->name))
@@ -270,7 +270,7 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 	*out = (struct trace_function){ .vaddr = f->vaddr, .size = f->size, .name = f->name,
 					.hook = e->kind, .reason = e->reason };
 	out->flags = (e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) | (f->plt ? TRACE_FUNCTION_PLT : 0);
-	if (mod->selected[i] == SELECT_NO && e->kind != HOOK_NONE) {
+	if (mod->selected[i] == SELECT_NO && e->reason != REASON_COLD) {
 		out->hook = HOOK_NONE;
 		out->reason = REASON_FILTERED;
 	}
