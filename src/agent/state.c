@@ -46,10 +46,10 @@ static bool stack_ready(struct agent_tls *t)
 
 static void drop(struct agent_tls *t)
 {
-	struct call_state *below = top_of(t) - 1;
+	struct call_state *top = top_of(t), *below = top - 1;
 
 	t->stack = (uint64_t)below;
-	t->depth--;
+	t->depth -= 1 + (uint32_t)top->tails;
 	t->top_sp = t->stack == t->stack_base ? 0 : below->sp;
 }
 
@@ -87,10 +87,12 @@ static void record_tail(struct agent_tls *t, uint32_t id)
 	struct memory_header *m = agent.memory;
 	struct call_state *c = top_of(t);
 
-	if (m->thresh_ticks || (t->depth && m->max_depth && t->depth + c->tails >= m->max_depth))
+	if (m->thresh_ticks || (m->max_depth && t->depth >= m->max_depth))
 		return;
-	if (t->depth)
+	if (t->depth) {
 		c->tails++;
+		t->depth++;
+	}
 	buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
 }
 
