@@ -30,7 +30,9 @@ only main=1 jumping=0 leaf=0 recursive=0
 traced --max-graph-depth 2
 only main=1 jumping=300 tiny=300 real=300 variadic=300 leaf=0 recursive=1
 traced --max-graph-depth 3
-only main=1 leaf=3300 recursive=3
+only main=1 jumping=300 looping=300 leaf=0 recursive=3
+traced --max-graph-depth 4
+only leaf=3300 recursive=7
 
 # --- graph functions
 traced -g recursive
@@ -138,7 +140,7 @@ calls_are step 8000000
 
 # --- the live graph
 run_in "$T/live" "$BRACE" graph --mode block -g recursive -- "$SHAPES"
-grep -q 'recursive() {' "$T/live.out" && grep -q "^$(cat "$T/shapes.out")" "$T/live.out"
+grep -q 'recursive() {' "$T/live.out" && grep -qF "$(cat "$T/shapes.out")" "$T/live.out"
 result "brace graph prints while the program runs" $? "$T/live.err"
 [ "$(grep -c '{$' "$T/live.out")" -eq "$(grep -cE '\| +\}' "$T/live.out")" ]
 result "brace graph closes what it opens" $? "$T/live.out"
