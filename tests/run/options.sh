@@ -30,7 +30,7 @@ only main=1 jumping=0 leaf=0 recursive=0
 traced --max-graph-depth 2
 only main=1 jumping=300 tiny=300 real=300 variadic=300 leaf=0 recursive=1
 traced --max-graph-depth 3
-only main=1 jumping=300 looping=300 leaf=0 recursive=3
+only main=1 looping=300 leaf=0 recursive=3 # jumping goes on to looping by a tail call: a level
 traced --max-graph-depth 4
 only leaf=3300 recursive=7
 
