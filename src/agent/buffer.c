@@ -187,8 +187,12 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 	return i;
 }
 
-static void tell_tracer(struct memory_header *m)
+/* A wake costs microseconds: it waits until there is some work. What lies there until then is found
+ * by the tracer's own clock. */
+static void tell_tracer(struct memory_header *m, const struct memory_thread *slot)
 {
+	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < m->wake_at)
+		return;
 	__atomic_fetch_add(&m->full_futex, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&m->tracer_waits, __ATOMIC_SEQ_CST))
 		futex(&m->full_futex, FUTEX_WAKE, 1, 0);
@@ -212,7 +216,7 @@ static void close_buffer(struct agent_tls *t)
 	__atomic_store_n(&d->state, MEMORY_FULL, __ATOMIC_RELEASE);
 	t->buffer = MEMORY_NONE;
 	if (agent.memory->mode != MEMORY_OVERWRITE)
-		tell_tracer(agent.memory);
+		tell_tracer(agent.memory, slot);
 }
 
 static void open_buffer(struct agent_tls *t, uint32_t i)

@@ -5,20 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "session/clock.h"
 #include "shared/record.h"
 
-/* How many passes a FULL sub-buffer may have a hole (a writer interrupted between reserving a
- * slot and filling it) before the hole is called lost. Its owner may still store there, so such a
- * sub-buffer is not given back before the thread ends. */
-#define HOLE_PASSES 500
+/* How long a FULL sub-buffer may have a hole (a writer interrupted between reserving a slot and
+ * filling it) before the hole is called lost. Its owner may still store there, so such a sub-buffer is
+ * not given back before the thread ends. */
+#define HOLE_NS UINT64_C(1000000000)
 
 /* What the tracer knows of each sub-buffer; the descriptor is the traced program's to spoil. */
 struct place {
 	uint32_t taken;      /* bytes already taken */
-	uint32_t hole_passes;
+	uint64_t hole_since; /* nanoseconds; 0 = it has none */
 	uint64_t near_tsc;   /* of the next record to be taken; 0 = the descriptor's */
 	uint16_t cpu;
 	bool quarantined;    /* all taken, waiting for its thread to end */
@@ -170,6 +171,18 @@ static void give_back(struct drain *d, uint32_t i)
 	shared_memory_give_back(d->memory, i);
 }
 
+static bool may_fill(struct place *p)
+{
+	struct timespec t;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (!p->hole_since)
+		p->hole_since = now;
+	return now - p->hole_since < HOLE_NS;
+}
+
 /* A FULL sub-buffer. 1 if something was emitted, 0 if not yet, -errno. */
 static int take_full(struct drain *d, uint32_t i, bool last, drain_sink *sink, void *context, struct err *err)
 {
@@ -186,7 +199,7 @@ static int take_full(struct drain *d, uint32_t i, bool last, drain_sink *sink, v
 	s = scan_words(shared_memory_words(d->memory, i) + p->taken / 8, (end - p->taken) / 8, cpu, false);
 	if (p->taken + s.n * 8 < used)
 		s.holes += (used - p->taken) / 8 - s.n;
-	if (s.holes && !last && p->hole_passes++ < HOLE_PASSES && thread_lives(d->memory, desc->thread))
+	if (s.holes && !last && may_fill(p) && thread_lives(d->memory, desc->thread))
 		return 0;
 	r = emit(d, i, &s, sink, context, err);
 	d->expected[desc->thread % d->memory->threads_max] = desc->seq + 1;

@@ -10,6 +10,7 @@
 
 #define THREADS_MAX 262144u
 #define POOL_BYTES (UINT64_C(512) << 20) /* of sub-buffers; memory is used as it is touched */
+#define WAKE_AT 8u /* 512 KiB: they stay in the second-level cache */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
 #endif
@@ -44,6 +45,7 @@ static void lay_out(struct memory_header *h, const struct shared_memory_shape *s
 	uint64_t pool = POOL_BYTES / MEMORY_BUFFER_BYTES;
 
 	h->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
+	h->wake_at = h->quota < 4 * WAKE_AT ? (h->quota + 3) / 4 : WAKE_AT;
 	h->threads_max = THREADS_MAX;
 	h->buffers_max = (uint32_t)(pool < h->quota * 4 ? h->quota * UINT64_C(4) : pool);
 	h->threads_at = round_up(sizeof(*h), 4096);
@@ -140,14 +142,9 @@ uint32_t shared_memory_moment(const struct shared_memory *m)
 void shared_memory_wait(struct shared_memory *m, uint32_t seen, int ms)
 {
 	const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
-	uint32_t used = shared_memory_used(m);
 
 	__atomic_store_n(&m->header->tracer_waits, 1, __ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; i < used; i++)
-		if (__atomic_load_n(&m->descs[i].state, __ATOMIC_ACQUIRE) == MEMORY_FULL)
-			goto out;
 	syscall(SYS_futex, &m->header->full_futex, FUTEX_WAIT, seen, &timeout, NULL, 0);
-out:
 	__atomic_store_n(&m->header->tracer_waits, 0, __ATOMIC_SEQ_CST);
 }
 

@@ -41,7 +41,7 @@ void shared_memory_give_back(struct shared_memory *m, uint32_t i);
 void shared_memory_wake_writers(struct shared_memory *m);
 /* Taken before looking whether there is something to do, so that shared_memory_wait misses nothing. */
 uint32_t shared_memory_moment(const struct shared_memory *m);
-/* Until a sub-buffer becomes FULL (since `seen`), shared_memory_nudge is called, or ms have passed. */
+/* Until there is work for the tracer (since `seen`): a thread holds wake_at sub-buffers, shared_memory_nudge is called, or ms have passed. */
 void shared_memory_nudge(struct shared_memory *m); /* from any thread */
 void shared_memory_wait(struct shared_memory *m, uint32_t seen, int ms);
 /* Ends the recording: writers go on as if nothing were recorded. */

@@ -41,6 +41,7 @@ struct memory_header {
 	uint64_t thresh_ticks;
 	uint32_t graph_functions; /* 1: only inside functions marked TRAMPOLINE_GRAPH */
 	uint32_t quota;           /* sub-buffers a thread may hold */
+	uint32_t wake_at;         /* holding so many, it wakes the tracer */
 	uint32_t threads_max, buffers_max;
 	uint64_t threads_at, descs_at, buffers_at, size; /* byte offsets */
 
