@@ -3,8 +3,8 @@
 # functions can be hooked, and with all of them hooked it does what it does untraced.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-
-hooked_share() { # PERCENT BINARY
+# hooked_share PERCENT BINARY: of its own functions, without a trap.
+hooked_share() {
 	local share enough
 	share=$("$BRACE" list -f "$2" --json 2>"$T/check.log" | awk -f "$HERE/hooked.awk")
 	awk -v share="${share:-0}" -v least="$1" 'BEGIN { exit !(share + 0 >= least) }'
@@ -23,4 +23,9 @@ program() {
 	nothing_lost "nothing lost" "$calls"
 	same "same with every library hooked" -L '*' -- "$@"
 	nothing_lost "nothing lost with every library hooked" "$calls"
+	# Two other ways of following calls: with a stack of its own, and entries alone.
+	same "same with a depth limit" --max-graph-depth 12 -- "$@"
+	same "same with a threshold" --threshold 50us -- "$@"
+	same "same with the function tracer" -p function -- "$@"
+	nothing_lost "nothing lost by the function tracer" "$calls"
 }
