@@ -123,7 +123,7 @@ static inline uint32_t site_id_of_count(uint32_t n)
 }
 
 /* --- what is said over the socket when a program image starts --------------------------- */
-#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION 2 /* raise it with every change of what is in this file: both sides compare */
 
 enum protocol_request { PROTOCOL_HELLO = 1, PROTOCOL_DONE, PROTOCOL_DLOPEN };
 
