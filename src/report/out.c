@@ -31,6 +31,21 @@ int out_flush(struct out *o)
 	return o->error;
 }
 
+void out_make_room(struct out *o, size_t n)
+{
+	const char *newline = memrchr(o->buffer, '\n', (size_t)(o->at - o->buffer));
+	size_t whole = newline ? (size_t)(newline + 1 - o->buffer) : 0;
+	size_t rest = (size_t)(o->at - o->buffer) - whole;
+
+	if (rest + n > OUT_BYTES) { /* a line longer than the buffer */
+		out_flush(o);
+		return;
+	}
+	hand_on(o, o->buffer, whole);
+	memmove(o->buffer, o->buffer + whole, rest);
+	o->at = o->buffer + rest;
+}
+
 void out_free(struct out *o)
 {
 	free(o->buffer);
@@ -39,11 +54,12 @@ void out_free(struct out *o)
 
 void out_bytes_slow(struct out *o, const char *bytes, size_t n)
 {
-	out_flush(o);
 	if (n > OUT_BYTES) {
+		out_flush(o);
 		hand_on(o, bytes, n);
 		return;
 	}
+	out_make_room(o, n);
 	memcpy(o->at, bytes, n);
 	o->at += n;
 }

@@ -24,6 +24,10 @@ int out_flush(struct out *o);
 /* Frees the buffer; does not flush. */
 void out_free(struct out *o);
 
+/* Room for n bytes (at most OUT_ROOM): hands on whole lines, so that what the traced program writes to
+ * the same place comes between two of ours. */
+void out_make_room(struct out *o, size_t n);
+
 /* Bytes of any number, a NUL-terminated string, and printf for what is printed once. */
 void out_bytes_slow(struct out *o, const char *bytes, size_t n);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -31,7 +35,7 @@ void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(print
 static inline void out_room(struct out *o, size_t n)
 {
 	if ((size_t)(o->end - o->at) < n)
-		out_flush(o);
+		out_make_room(o, n);
 }
 
 static inline void out_bytes(struct out *o, const char *bytes, size_t n)
