@@ -60,6 +60,7 @@ void session_ask(enum protocol_request request);
 
 /* exec.c: hides us from the program's environment, and has execve put us back. */
 void exec_hide(char **envp);
+bool agent_env_wanted(const char *path);
 uint64_t agent_env_bytes(char *const *envp);
 char **agent_env_fill(char *const *envp, char *area);
 

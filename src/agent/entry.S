@@ -144,7 +144,10 @@ agent_execve:
 	push	%rsi
 	push	%rdx
 	sub	$8, %rsp
-	mov	%rdx, %rdi
+	call	agent_env_wanted
+	test	%al, %al
+	jz	2f
+	mov	-24(%rbp), %rdi
 	call	agent_env_bytes
 	mov	-24(%rbp), %rdi
 	sub	%rax, %rsp
@@ -156,6 +159,10 @@ agent_execve:
 	call	1f
 	leave
 	ret
+2:	mov	-8(%rbp), %rdi
+	mov	-16(%rbp), %rsi
+	mov	-24(%rbp), %rdx
+	leave
 1:	mov	$59, %eax               # the instruction that made room
 	jmp	*agent_execve_rest(%rip)
 

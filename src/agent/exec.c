@@ -124,6 +124,24 @@ void exec_hide(char **envp)
 		hide(envp);
 }
 
+/* Where the agent cannot come in, ld.so would complain: a 32-bit program, or a changed root from
+ * which the agent's file is not seen. */
+bool agent_env_wanted(const char *path)
+{
+	unsigned char head[EI_CLASS + 1] = { 0 };
+	long fd;
+
+	if (sys2(__NR_access, preload, 4 /* R_OK */) < 0)
+		return false;
+	fd = sys3(__NR_open, path, 02000000 /* O_CLOEXEC */, 0);
+	if (fd < 0)
+		return true;
+	sys3(__NR_read, fd, head, sizeof(head));
+	sys1(__NR_close, fd);
+	return head[0] != ELFMAG0 || head[1] != ELFMAG1 || head[2] != ELFMAG2 || head[3] != ELFMAG3 ||
+	       head[EI_CLASS] != ELFCLASS32;
+}
+
 /* --- on the way out: called with a stack area of agent_env_bytes ----------------------------- */
 
 static const char *preload_of(char *const *envp)
