@@ -11,7 +11,7 @@
 #include "shared/tls.h"
 
 #define PAGE UINT64_C(4096)
-#define TRAMPOLINE_TYPICAL 256 /* bytes to plan for each function, worst cases included by slack */
+#define TRAMPOLINE_ALIGN UINT64_C(16)
 
 /* One module's share of the work. */
 struct job {
@@ -29,6 +29,11 @@ typedef VEC(struct patch) patch_list;
 static uint64_t pages(uint64_t n)
 {
 	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+static uint64_t aligned(uint64_t n)
+{
+	return (n + TRAMPOLINE_ALIGN - 1) & ~(TRAMPOLINE_ALIGN - 1);
 }
 
 static enum trampoline_kind kind_of(enum memory_tracer tracer, const struct hook_plan_entry *e, uint8_t selection)
@@ -94,7 +99,7 @@ static int hook_one(struct job *j, patch_list *list, uint32_t i)
 		return n;
 	r = lead_there(j, list, i, from, j->at + j->used);
 	if (r == 0)
-		j->used = (j->used + (uint64_t)n + 15) & ~UINT64_C(15);
+		j->used = aligned(j->used + (uint64_t)n);
 	return r;
 }
 
@@ -107,10 +112,17 @@ static uint32_t count_selected(const struct module *mod)
 	return n;
 }
 
-static uint64_t room_for(const struct module *mod)
+static uint64_t room_for(const struct module *mod, enum memory_tracer tracer)
 {
-	return pages(sizeof(struct trampoline_pool) + (uint64_t)count_selected(mod) * TRAMPOLINE_TYPICAL +
-		     TRAMPOLINE_MAX_BYTES);
+	uint64_t bytes = sizeof(struct trampoline_pool) + TRAMPOLINE_MAX_BYTES;
+
+	for (uint32_t i = 0; i < mod->hooks->n; i++) {
+		const struct hook_plan_entry *e = &mod->hooks->entries[i];
+
+		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
+			bytes += aligned(trampoline_room(kind_of(tracer, e, mod->selected[i]), &e->recipe));
+	}
+	return pages(bytes);
 }
 
 static void write_pool(const struct job *j)
@@ -205,7 +217,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 		struct module *mod = &modules->at.at[i];
 
 		if (mod->hooks && count_selected(mod)) {
-			code_bytes += room_for(mod);
+			code_bytes += room_for(mod, req->tracer);
 			patches_max += 2ull * count_selected(mod);
 			n_regions++;
 		}
@@ -223,7 +235,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 
 		if (!mod->hooks || !count_selected(mod))
 			continue;
-		room = room_for(mod);
+		room = room_for(mod, req->tracer);
 		at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
 		if (!at) {
 			refuse_all(mod);

@@ -136,6 +136,19 @@ static int put_rel32(uint8_t *field, uint64_t next, uint64_t target)
 	return 0;
 }
 
+/* A moved instruction grows by a pushed constant and a jump at most; a jump back ends them. */
+#define MOVED_GROWTH 20
+#define JUMP_BACK 5
+
+size_t trampoline_room(enum trampoline_kind kind, const struct relocate_recipe *recipe)
+{
+	size_t body = recipe->len + MOVED_GROWTH * (size_t)recipe->n + JUMP_BACK;
+
+	if (body > RELOCATE_MAX_BYTES)
+		body = RELOCATE_MAX_BYTES;
+	return (size_t)(templates[kind].end - templates[kind].begin) + body;
+}
+
 int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out)
 {
 	out[0] = 0xe9;

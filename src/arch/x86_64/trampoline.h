@@ -33,6 +33,9 @@ struct trampoline_pool {
 
 #define TRAMPOLINE_MAX_BYTES (256 + RELOCATE_MAX_BYTES)
 
+/* The most bytes trampoline_emit writes for this recipe; at most TRAMPOLINE_MAX_BYTES. */
+size_t trampoline_room(enum trampoline_kind kind, const struct relocate_recipe *recipe);
+
 /* Writes the trampoline of function `id` for runtime address `at`; the function (its patched
  * bytes) is at runtime address `from`, file address `vaddr`. Bytes written, or -ERANGE when something
  * is out of reach. `out` has TRAMPOLINE_MAX_BYTES bytes. */
