@@ -296,9 +296,9 @@ static void make_room(struct agent_tls *t, unsigned words)
 {
 	while (t->pos >= t->end || t->end - t->pos < words * 8) {
 		if (t->pos < t->end) {
-			*(uint64_t *)t->pos = record_word(read_tsc(),
-				record_event_id((unsigned)((t->end - t->pos) / 8 - 1), RECORD_EVENT_PAD),
-				RECORD_EVENT);
+			uint32_t id = record_event_id((unsigned)((t->end - t->pos) / 8 - 1), RECORD_EVENT_PAD);
+
+			__atomic_store_n((uint64_t *)t->pos, record_word(read_tsc(), id, RECORD_EVENT), __ATOMIC_RELEASE);
 			t->pos = t->end;
 		}
 		next_buffer(t);

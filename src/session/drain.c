@@ -246,9 +246,9 @@ static void collect(struct drain *d, bool partial)
 		const struct memory_desc *desc = &d->memory->descs[i];
 		uint32_t state = __atomic_load_n(&desc->state, __ATOMIC_ACQUIRE);
 
-		if (desc->thread >= d->memory->threads_max || d->places[i].quarantined)
-			continue;
-		if (state == MEMORY_FULL || (partial && state == MEMORY_FILLING))
+		if (state != MEMORY_FULL && !(partial && state == MEMORY_FILLING))
+			continue; /* its fields are not ours to read */
+		if (desc->thread < d->memory->threads_max && !d->places[i].quarantined)
 			*vec_add(&d->order) = i;
 	}
 	order_descs = d->memory->descs;

@@ -101,7 +101,7 @@ static struct seen run_writers(uintptr_t count, bool partial)
 	for (int i = 0; i < WRITERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, body, (void *)count), 0);
 	while (alive) {
-		memory.header->heartbeat++;
+		__atomic_fetch_add(&memory.header->heartbeat, 1, __ATOMIC_RELAXED);
 		if (memory.header->mode != MEMORY_OVERWRITE)
 			assert_true(drain_pass(d, partial, take, &seen, &err) >= 0);
 		if (pthread_tryjoin_np(threads[alive - 1], NULL) == 0)
