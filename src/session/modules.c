@@ -186,17 +186,6 @@ static struct string_set defined_functions(const struct modules *m)
 	return set;
 }
 
-/* As reports show it: "name", or "module+0x1234". */
-static void function_name(const struct module *mod, uint32_t i, char *out, size_t n)
-{
-	const struct hook_function *f = &mod->hooks->functions[i];
-
-	if (f->name)
-		snprintf(out, n, "%s", mod->hooks->strings + f->name);
-	else
-		snprintf(out, n, "%s+0x%llx", mod->name, (unsigned long long)f->vaddr);
-}
-
 /* By its symbol, or as its programmer wrote it. */
 static bool matches(const struct function_list *list, const char *name, const char *module)
 {
@@ -218,7 +207,7 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	const struct hook_function *f = &mod->hooks->functions[i];
 	char name[512];
 
-	function_name(mod, i, name, sizeof(name));
+	hook_function_name(mod->hooks, i, name, sizeof(name));
 	if (!f->plt && is_agents(name)) {
 		mod->hooks->entries[i].kind = HOOK_NONE;
 		mod->hooks->entries[i].reason = REASON_RUNTIME;
