@@ -13,21 +13,24 @@
 /* What the process knows, set once by init.c before anything is hooked. Private memory: a
  * forked child has its own copy. */
 struct agent {
-	struct memory_header *memory;    /* NULL: not tracing */
+	struct memory_header *memory;    /* NULL: not tracing. From here to n_regions: struct agent_state */
+	uint64_t memory_size;
+	int64_t tls_offset;
+	int64_t key;                     /* what agent_tls.key is compared with, from the thread pointer; 0 = none */
+	uint32_t flags;                  /* AGENT_* */
+	uint32_t image_id;
+	uint64_t n_regions;              /* of trampolines */
 	struct memory_thread *threads;
 	struct memory_desc *descs;
 	uint8_t *buffers;
 	struct image_memory *image;
-	uint32_t image_id;
-	uint32_t n_gates;
-	uint32_t **gates;                /* of the regions of trampolines */
 	uint8_t *arena;                  /* 64 KiB aligned, inside agent_arena */
-	int64_t tls_offset;
-	int64_t rseq_cpu;                /* of rseq's cpu_id, from the thread pointer; 0 = none */
 	bool abandoned;                  /* the tracer is gone */
 	bool watch;                      /* modules that come later are to be hooked too */
 	char socket[108];                /* where it listens */
 };
+_Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
+	       "a tracer reads it as struct agent_state");
 extern struct agent agent;
 extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork */
 
@@ -35,7 +38,8 @@ struct site_entry { uint64_t ret, stub; };
 extern struct site_entry agent_table[1u << SITE_HASH_BITS];
 extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */
 
-struct agent_tls *agent_tls_block(void);
+void *memset(void *to, int byte, size_t n); /* mem.c */
+struct agent_tls *agent_tls_block(void);   /* of the calling thread */
 
 static inline uint64_t read_tsc(void)
 {
@@ -57,6 +61,13 @@ int64_t rseq_cpu_offset(char **envp); /* of rseq's cpu_id from the thread pointe
 
 /* init.c: asks the tracer what to hook and does it. */
 void session_ask(enum protocol_request request);
+
+/* far.c: blocks by thread id, with AGENT_FAR; without it far_begin does nothing. */
+bool far_begin(void);
+void far_end(void);
+
+/* place.c: opens the gates that a fork closed. */
+void place_rearm(void);
 
 /* exec.c: hides us from the program's environment, and has execve put us back. */
 void exec_hide(char **envp);
@@ -85,6 +96,8 @@ static inline bool in_arena(uint64_t addr)
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
 }
 void site_after_fork(void);
+void site_adopt(void);  /* attach: the sites of before go into the new image */
+void site_keep(void);   /* detach: keeps them, apart from the tracer's memory */
 uint64_t agent_entry(uint64_t ret, uint32_t id_word);  /* stub or 0 */
 uint64_t agent_site(uint64_t ret);                     /* stub, or the arena itself: site 0 */
 

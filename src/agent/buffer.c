@@ -27,6 +27,26 @@ static long futex(uint32_t *word, int op, uint32_t value, const void *timeout)
 
 /* --- threads ------------------------------------------------------------------------ */
 
+/* What the fast path compares with agent_tls.key; 0 if it compares nothing. */
+static uint32_t key_now(void)
+{
+	uint32_t key = 0;
+
+	if (agent.key)
+		__asm__ volatile("mov %%fs:(%1), %0" : "=r"(key) : "r"(agent.key));
+	return key;
+}
+
+static uint32_t current_cpu(void)
+{
+	uint32_t cpu = 0;
+
+	if (agent.key && !(agent.flags & AGENT_KEY_IS_TID))
+		return key_now();
+	sys3(__NR_getcpu, &cpu, 0, 0);
+	return cpu;
+}
+
 /* Records of threads for which there is no slot end here, counted a window at a time. */
 static uint64_t threadless[MEMORY_VOID_WORDS];
 
@@ -51,6 +71,7 @@ static void thread_start(struct agent_tls *t)
 	slot->tsc = read_tsc();
 	slot->oldest = slot->newest = MEMORY_NONE;
 	sys2(__NR_prctl, PR_GET_NAME, slot->comm);
+	slot->cpu = current_cpu();
 	__atomic_store_n(&slot->ready, 1, __ATOMIC_RELEASE);
 	t->thread = (uint64_t)slot;
 }
@@ -60,9 +81,7 @@ void buffer_after_fork(struct agent_tls *t)
 	t->pos = t->end = 0;
 	t->known = 0;
 	site_after_fork();
-	for (uint32_t i = 0; i < agent.n_gates; i++)
-		*agent.gates[i] = SITE_HASH_MULTIPLIER;
-	agent_gate[0] = SITE_HASH_MULTIPLIER;
+	place_rearm();
 }
 
 void buffer_check_fork(void)
@@ -232,7 +251,7 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	d->seq = slot->seq++;
 	d->used = 0;
 	d->tsc = read_tsc();
-	d->cpu = t->cpu;
+	d->cpu = slot->cpu;
 	d->lost = slot->lost - slot->lost_reported;
 	slot->lost_reported = slot->lost;
 	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
@@ -317,44 +336,45 @@ void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64
 	t->pos += 8 * (n + 1);
 }
 
-static uint32_t current_cpu(void)
-{
-	uint32_t cpu = 0;
-
-	if (agent.rseq_cpu)
-		__asm__ volatile("mov %%fs:(%1), %0" : "=r"(cpu) : "r"(agent.rseq_cpu));
-	else
-		sys3(__NR_getcpu, &cpu, 0, 0);
-	return cpu;
-}
-
 static void note_cpu(struct agent_tls *t)
 {
+	struct memory_thread *slot = thread_of(t);
 	uint64_t cpu = current_cpu();
 
-	if (cpu == t->cpu)
+	if (!slot || cpu == slot->cpu)
 		return;
-	t->cpu = (uint32_t)cpu;
+	slot->cpu = (uint32_t)cpu;
 	buffer_put(t, &cpu, 1, record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT));
+}
+
+/* Where nobody clears the block for a new thread, it may be that of one which ended. */
+static bool is_anothers(const struct agent_tls *t)
+{
+	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() &&
+	       (!t->thread || thread_of((struct agent_tls *)t)->tid != (uint32_t)sys0(__NR_gettid));
 }
 
 void buffer_prepare(struct agent_tls *t)
 {
 	if (!agent_gate[0])
 		buffer_after_fork(t);
-	if (!t->known) {
+	if (t->known && is_anothers(t))
+		t->known = 0;
+	if (!t->known)
 		thread_start(t);
-		t->cpu = current_cpu();
-	} else {
-		note_cpu(t);
-	}
+	t->key = key_now();
+	note_cpu(t);
 }
 
 static void record(uint64_t header, const uint64_t *payload, unsigned n)
 {
-	uint64_t signals = signals_block();
-	struct agent_tls *t = agent_tls_block();
+	uint64_t signals;
+	struct agent_tls *t;
 
+	if (!agent.memory)
+		return; /* detached: a return that was under way */
+	signals = signals_block();
+	t = agent_tls_block();
 	buffer_prepare(t);
 	buffer_put(t, payload, n, header);
 	signals_restore(signals);

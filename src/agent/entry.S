@@ -167,6 +167,8 @@ agent_execve:
 	jmp	*agent_execve_rest(%rip)
 
 agent_tls_block:
+	cmpl	$0, agent_far(%rip)
+	jne	agent_far_block
 	mov	%fs:0, %rax
 	add	agent_tls@gottpoff(%rip), %rax
 	ret

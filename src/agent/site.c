@@ -15,7 +15,7 @@
 #define PROBES 512
 #define PAGE 4096u
 
-struct site_entry agent_table[1u << SITE_HASH_BITS];
+struct site_entry agent_table[1u << SITE_HASH_BITS] __attribute__((aligned(PAGE)));
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
 
 extern const uint8_t stub_begin[], stub_word[], stub_gate[], stub_pos[], stub_limit[], stub_real[],
@@ -60,12 +60,22 @@ static void write_state_stub(uint8_t *at, uint32_t id, uint8_t *real)
 #undef END
 }
 
+/* What the stubs do. None are needed where returns are not followed. */
+enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE };
+
+static enum stub_kind stub_kind(void)
+{
+	if (agent.memory->tracer == MEMORY_FUNCTION)
+		return STUB_NONE;
+	return agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR ? STUB_STATE : STUB_GRAPH;
+}
+
 /* Maps the block's page of the site table and writes its stubs. */
 static bool make_block(uint32_t block)
 {
 	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES, *code = at + PAGE;
 	uint64_t *page = &agent.image->sites[block * SITE_BLOCK_IDS];
-	bool state = agent.memory->tracer == MEMORY_GRAPH_STATE;
+	bool state = stub_kind() == STUB_STATE;
 
 	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_WRITE) < 0)
 		return false;
@@ -177,11 +187,6 @@ uint8_t *site_stub(uint64_t ret, bool needs_code)
 	return (uint8_t *)stub;
 }
 
-static bool stubs_have_code(void)
-{
-	return agent.memory->tracer != MEMORY_FUNCTION;
-}
-
 uint64_t agent_entry(uint64_t ret, uint32_t id_word)
 {
 	uint64_t stub, function = record_id(id_word);
@@ -200,6 +205,67 @@ uint64_t agent_site(uint64_t ret)
 
 	buffer_check_fork();
 	if (!in_arena(ret))
-		stub = (uint64_t)site_stub(ret, stubs_have_code());
+		stub = (uint64_t)site_stub(ret, stub_kind() != STUB_NONE);
 	return stub ? stub : (uint64_t)agent.arena;
+}
+
+/* --- from one tracer to the next ---------------------------------------------------------
+ * Stubs outlive a detach: frames that return through them may stand on stacks for as long as the
+ * program lives. Their blocks stay, each with its page of the site table. */
+static uint32_t kept_sites;         /* next_site of the image before */
+static enum stub_kind kept_kind;
+
+static void copy_page(uint64_t *to, const uint64_t *from)
+{
+	for (unsigned i = 0; i < PAGE / 8; i++)
+		to[i] = from[i];
+}
+
+void site_keep(void)
+{
+	static uint64_t page[PAGE / 8];
+
+	kept_kind = stub_kind();
+	kept_sites = kept_kind == STUB_NONE ? kept_sites : agent.image->next_site;
+	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
+		uint64_t *at = (uint64_t *)(agent.arena + i * SITE_BLOCK_BYTES);
+
+		if (blocks[i] != BLOCK_READY)
+			continue;
+		copy_page(page, at);
+		if (sys6(__NR_mmap, (long)at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+			 -1, 0) == (long)at)
+			copy_page(at, page); /* else it stays a view of the tracer's memory */
+	}
+}
+
+static void forget_table(void)
+{
+	if (sys3(__NR_madvise, agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
+		memset(agent_table, 0, sizeof(agent_table));
+}
+
+/* Stubs of another kind stay for those who return through them; new calls get new ones. */
+static void begin_next_block(void)
+{
+	const uint32_t per_block = SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK;
+
+	forget_table();
+	kept_sites = (kept_sites + per_block - 1) / per_block * per_block;
+}
+
+void site_adopt(void)
+{
+	if (kept_kind == STUB_NONE || kept_kind != stub_kind())
+		begin_next_block();
+	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
+		uint64_t *at = (uint64_t *)(agent.arena + i * SITE_BLOCK_BYTES);
+		uint64_t *view = &agent.image->sites[i * SITE_BLOCK_IDS];
+
+		if (blocks[i] != BLOCK_READY)
+			continue;
+		copy_page(view, at);
+		sys5(__NR_mremap, view, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+	}
+	agent.image->next_site = kept_sites;
 }

@@ -145,8 +145,12 @@ static void write_span(uint64_t now, uint64_t begin, uint64_t function, uint64_t
 void agent_state_exit(uint64_t sp, uint32_t site)
 {
 	struct agent_tls *t = agent_tls_block();
-	uint64_t now = read_tsc(), limit = agent.memory->thresh_ticks;
+	uint64_t now = read_tsc(), limit;
 	struct call_state call = { 0 };
+
+	if (!agent.memory)
+		return; /* detached: a return that was under way */
+	limit = agent.memory->thresh_ticks;
 
 	buffer_check_fork();
 	while (t->depth && t->top_sp < sp - 8)

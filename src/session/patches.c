@@ -180,7 +180,7 @@ static void fill_env(struct job *j, uint64_t gate)
 
 	j->env = (struct trampoline_env){
 		.tls = (int32_t)h->tls, .table = h->table, .gate = gate, .pool = j->at,
-		.rseq_cpu = (int32_t)(h->rseq_cpu ? h->rseq_cpu : h->tls + TLS_CPU),
+		.key = (int32_t)(h->key ? h->key : h->tls + TLS_KEY),
 		.max_depth = j->req->settings->max_graph_depth,
 	};
 }

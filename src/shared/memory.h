@@ -14,6 +14,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "shared/version.h"
+
 #define MEMORY_MAGIC 0x65636172625f5f31ull
 #define MEMORY_VERSION 1
 #define MEMORY_BUFFER_BYTES 65536u
@@ -72,7 +74,7 @@ struct memory_thread {
 	uint32_t held;            /* sub-buffers FILLING or FULL: +1 by the thread, -1 by the tracer */
 	uint32_t oldest, newest;  /* overwrite mode: this thread's ring */
 	uint32_t in_void;         /* records go to `nowhere` at the moment */
-	uint32_t pad;
+	uint32_t cpu;             /* as last recorded */
 	/* Where records go that find no room: counted when it is full, and by the tracer at the end. */
 	uint64_t nowhere[MEMORY_VOID_WORDS];
 };
@@ -123,20 +125,23 @@ static inline uint32_t site_id_of_count(uint32_t n)
 }
 
 /* --- what is said over the socket when a program image starts --------------------------- */
-#define PROTOCOL_VERSION 2 /* raise it with every change of what is in this file: both sides compare */
-
 enum protocol_request { PROTOCOL_HELLO = 1, PROTOCOL_DONE, PROTOCOL_DLOPEN };
 
 struct protocol_hello {
 	uint32_t request, version;
 	uint32_t image;           /* PROTOCOL_DLOPEN: the image it has; else MEMORY_NONE */
-	uint32_t pad;
+	uint32_t flags;           /* AGENT_* */
 	int64_t tls;              /* of struct agent_tls from the thread pointer */
-	int64_t rseq_cpu;         /* of rseq's cpu_id from the thread pointer; 0 = none */
+	int64_t key;              /* from the thread pointer: what agent_tls.key is compared with; 0 = nothing */
 	uint64_t table;           /* struct site_entry[1 << SITE_HASH_BITS] */
 	uint64_t arena;
-	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry; /* agent/entry.S */
+	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, find_fde; /* agent/entry.S */
 };
+
+/* How an agent finds what belongs to a thread. */
+#define AGENT_KEY_IS_TID 1u /* agent_tls.key is the thread's id, not its CPU: its place may be reused */
+#define AGENT_FAR 2u        /* nothing is at a fixed distance from the thread pointer: records go by C code */
+#define AGENT_BY_HAND 4u    /* not loaded by ld.so: unwinders do not find its tables by themselves */
 
 struct protocol_welcome {
 	uint32_t trace;           /* 0: go on without us */
@@ -170,3 +175,35 @@ struct patch {
 	uint8_t bytes[8], expected[8];
 };
 enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED };
+
+/* --- an agent in a process that runs already ---------------------------------------------
+ * This stands at the entry point of the agent's file; offsets are from here. */
+#define AGENT_MAGIC 0x746e656761636272ull
+struct agent_contents {
+	uint64_t magic;
+	uint32_t version;         /* PROTOCOL_VERSION */
+	int32_t state;            /* struct agent_state */
+	int32_t params;           /* struct attach_params */
+	int32_t attach, detach;   /* int64_t f(void): what the parameters ask for; 0 or -errno */
+	int32_t stack_top;        /* of a stack to call them on */
+	int32_t table, arena;     /* the arena's first 64 KiB boundary is its beginning */
+	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry, find_fde;
+	int32_t pad[2];
+};
+
+/* What a tracer wants to know of an agent it finds. */
+struct agent_state {
+	uint64_t memory;          /* address of the session memory; 0 = it does not trace */
+	uint64_t memory_size;
+	int64_t tls, key;         /* as in protocol_hello */
+	uint32_t flags, image;
+	uint64_t n_regions;
+};
+
+struct attach_params {
+	int64_t tls, key;
+	uint32_t flags;
+	int32_t socket;           /* attach: a welcome lies there */
+	uint32_t quiet;           /* detach: no thread is inside the agent or a trampoline */
+	uint32_t mapped;          /* attach: regions that found their place */
+};

@@ -7,7 +7,7 @@
 struct agent_tls {
 	uint64_t pos;       /* where the next record goes; reserved by one unlocked xadd */
 	uint64_t end;       /* of the sub-buffer */
-	uint32_t cpu;       /* as last recorded, compared with rseq's */
+	uint32_t key;       /* the CPU as last recorded, compared with rseq's; AGENT_KEY_IS_TID: the thread's id */
 	uint32_t depth;     /* state mode: live recorded calls */
 	uint64_t top_sp;    /* state mode: where the innermost live call's return address stood; 0 = none */
 	uint64_t thread;    /* struct memory_thread, in this process */
@@ -21,6 +21,6 @@ _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 byte
 
 #define TLS_POS 0
 #define TLS_END 8
-#define TLS_CPU 16
+#define TLS_KEY 16
 #define TLS_DEPTH 20
 #define TLS_TOP_SP 24

@@ -21,6 +21,7 @@ uint32_t agent_gate[1024] = { SITE_HASH_MULTIPLIER };
 static __thread struct agent_tls tls;
 struct agent_tls *agent_tls_block(void) { return &tls; }
 void site_after_fork(void) { }
+void place_rearm(void) { }
 
 static struct shared_memory memory;
 

@@ -109,11 +109,11 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 	case F_FUNCTION:
 		return id;
 	case F_RSEQ:
-		return (uint32_t)env->rseq_cpu;
+		return (uint32_t)env->key;
 	case F_MAX:
 		return env->max_depth ? env->max_depth : INT32_MAX;
 	case F_CPU:
-		return (uint32_t)(env->tls + TLS_CPU);
+		return (uint32_t)(env->tls + TLS_KEY);
 	case F_LIMIT:
 		return (uint32_t)(env->tls + TLS_END);
 	case F_TOP:

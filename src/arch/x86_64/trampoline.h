@@ -19,7 +19,7 @@ enum trampoline_kind {
 /* What all trampolines of a process share. Addresses are the traced process's. */
 struct trampoline_env {
 	int32_t tls;           /* struct agent_tls, from the thread pointer */
-	int32_t rseq_cpu;      /* rseq's cpu_id, from the thread pointer; tls's own cpu field if there is none */
+	int32_t key;           /* what the block's key is compared with, from the thread pointer; the key itself if nothing */
 	uint64_t table;        /* site hash table */
 	uint64_t gate;         /* gate page of the region */
 	uint64_t pool;         /* struct trampoline_pool of the region */

@@ -1,0 +1,69 @@
+/* Coming into a process that runs already, and leaving it. A tracer that holds the process by
+ * ptrace calls these two in one of its threads, on a stack of ours, while all others are stopped;
+ * they may be stopped anywhere, inside the agent too. The patches are the tracer's business. */
+#include <asm/errno.h>
+#include <asm/unistd.h>
+
+#include "agent/agent.h"
+#include "agent/place.h"
+#include "agent/sys.h"
+#include "agent/talk.h"
+
+struct attach_params agent_params;
+
+static void unmap_all(uint64_t memory_size)
+{
+	place_forget_regions();
+	if (agent.memory)
+		sys2(__NR_munmap, agent.memory, memory_size);
+	if (agent.image)
+		sys2(__NR_munmap, agent.image, sizeof(struct image_memory));
+	agent.memory = 0;
+	agent.image = 0;
+	far_end();
+}
+
+static bool take_places(const struct protocol_welcome *w, const int fds[TALK_FDS])
+{
+	if (!far_begin())
+		return false;
+	agent_params.mapped = place_regions(w, fds[2]);
+	if (!place_memories(w, fds))
+		return false;
+	site_adopt();
+	return true;
+}
+
+int64_t agent_attach(void)
+{
+	struct protocol_welcome w;
+	int fds[TALK_FDS];
+	bool there = talk_welcome(agent_params.socket, &w, fds), done;
+
+	sys1(__NR_close, agent_params.socket);
+	if (!there)
+		return -EPROTO;
+	place_self();
+	agent.tls_offset = agent_params.tls;
+	agent.key = agent_params.key;
+	agent.flags = agent_params.flags;
+	agent.abandoned = false;
+	agent.watch = w.watch && agent.socket[0];
+	done = take_places(&w, fds);
+	for (int i = 0; i < TALK_FDS; i++)
+		sys1(__NR_close, fds[i]);
+	if (!done)
+		unmap_all(w.memory_size);
+	return done ? 0 : -ENOMEM;
+}
+
+/* No thread is inside the agent, a trampoline or a stub. Return addresses into stubs may be on the
+ * stacks: those stay, and find nothing to write to. */
+int64_t agent_detach(void)
+{
+	if (!agent.memory)
+		return 0;
+	site_keep();
+	unmap_all(agent.memory_size);
+	return 0;
+}

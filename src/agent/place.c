@@ -1,0 +1,154 @@
+/* Where things stand in the process: see place.h. */
+#include <linux/mman.h>
+#include <asm/unistd.h>
+
+#include "agent/place.h"
+#include "agent/agent.h"
+#include "agent/sys.h"
+
+#define MAX_REGIONS 1024
+#define GATE_BYTES 4096
+
+struct agent agent;
+uint32_t agent_gate[1024] __attribute__((aligned(4096)));
+static struct region { uint32_t *gate; uint64_t bytes; /* of code, behind the gate */ } regions[MAX_REGIONS];
+extern uint8_t *agent_arena_at;
+
+void place_self(void)
+{
+	agent.arena = (uint8_t *)(((uint64_t)agent_arena + SITE_BLOCK_BYTES - 1) & ~(uint64_t)(SITE_BLOCK_BYTES - 1));
+	agent_arena_at = agent.arena;
+}
+
+void *place_shared(int fd, uint64_t size)
+{
+	long at = sys6(__NR_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return at < 0 && at > -4096 ? 0 : (void *)at;
+}
+
+/* A page that a fork zeroes in the child, holding the hash's multiplier. */
+static bool arm_gate(uint32_t *gate)
+{
+	if (sys3(__NR_madvise, gate, GATE_BYTES, MADV_WIPEONFORK) < 0)
+		return false;
+	*gate = SITE_HASH_MULTIPLIER;
+	return true;
+}
+
+static bool map_region(struct patch_region *r, int code_fd)
+{
+	long at;
+
+	if (agent.n_regions >= MAX_REGIONS)
+		return false;
+	at = sys6(__NR_mmap, (long)r->gate, GATE_BYTES, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (at != (long)r->gate)
+		return false;
+	at = sys6(__NR_mmap, (long)r->address, (long)r->bytes, PROT_READ | PROT_EXEC,
+		  MAP_PRIVATE | MAP_FIXED_NOREPLACE, code_fd, (long)r->offset);
+	if (at != (long)r->address || !arm_gate((uint32_t *)r->gate)) {
+		sys2(__NR_munmap, r->gate, GATE_BYTES);
+		return false;
+	}
+	regions[agent.n_regions++] = (struct region){ (uint32_t *)r->gate, r->bytes };
+	return true;
+}
+
+void place_rearm(void)
+{
+	for (uint64_t i = 0; i < agent.n_regions; i++)
+		*regions[i].gate = SITE_HASH_MULTIPLIER;
+	agent_gate[0] = SITE_HASH_MULTIPLIER;
+}
+
+void place_forget_regions(void)
+{
+	for (uint64_t i = 0; i < agent.n_regions; i++)
+		sys2(__NR_munmap, regions[i].gate, GATE_BYTES + regions[i].bytes);
+	agent.n_regions = 0;
+}
+
+static bool same(const uint8_t *a, const uint8_t *b, unsigned n)
+{
+	while (n--)
+		if (a[n] != b[n])
+			return false;
+	return true;
+}
+
+static bool apply(struct patch *p)
+{
+	uint8_t *at = (uint8_t *)p->address;
+
+	if (!same(at, p->expected, p->length)) {
+		p->status = PATCH_CHANGED;
+		return false;
+	}
+	for (unsigned i = 0; i < p->length; i++)
+		at[i] = p->bytes[i];
+	p->status = PATCH_APPLIED;
+	return true;
+}
+
+static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
+{
+	for (uint32_t i = 0; i < n; i++)
+		sys3(__NR_mprotect, texts[i].address, texts[i].bytes, prot);
+}
+
+/* First of all, before the kernel gives their places to mappings of our own. */
+bool place_regions(const struct protocol_welcome *w, int code_fd)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < w->n_regions; i++) {
+		struct patch_region r;
+		int64_t at = (int64_t)(w->regions_at + i * sizeof(r));
+
+		if (sys4(__NR_pread64, code_fd, &r, sizeof(r), at) != sizeof(r))
+			return false;
+		r.mapped = map_region(&r, code_fd);
+		all &= r.mapped;
+		sys4(__NR_pwrite64, code_fd, &r, sizeof(r), at);
+	}
+	return all;
+}
+
+/* The texts are writable and not executable meanwhile: nothing but the agent runs. If one of
+ * them may not be changed (a security module), none is. */
+uint32_t place_patches(uint8_t *code, const struct protocol_welcome *w)
+{
+	struct patch_region *list = (struct patch_region *)(code + w->regions_at);
+	struct patch *patches = (struct patch *)(code + w->patches_at);
+	struct patch_text *texts = (struct patch_text *)(code + w->texts_at);
+	uint32_t applied = 0;
+
+	for (uint32_t i = 0; i < w->n_texts; i++)
+		if (sys3(__NR_mprotect, texts[i].address, texts[i].bytes, PROT_READ | PROT_WRITE) < 0) {
+			protect_all(texts, i, PROT_READ | PROT_EXEC);
+			return 0;
+		}
+	for (uint32_t i = 0; i < w->n_patches; i++)
+		if (patches[i].region < w->n_regions && list[patches[i].region].mapped)
+			applied += apply(&patches[i]);
+	protect_all(texts, w->n_texts, PROT_READ | PROT_EXEC);
+	return applied;
+}
+
+bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
+{
+	struct memory_header *m = place_shared(fds[0], w->memory_size);
+
+	agent.image = place_shared(fds[1], w->image_size);
+	if (!m || !agent.image)
+		return false;
+	agent.threads = (struct memory_thread *)((uint8_t *)m + m->threads_at);
+	agent.descs = (struct memory_desc *)((uint8_t *)m + m->descs_at);
+	agent.buffers = (uint8_t *)m + m->buffers_at;
+	agent.image_id = w->image;
+	agent.memory_size = w->memory_size;
+	agent.memory = m;
+	return arm_gate(agent_gate);
+}

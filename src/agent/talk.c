@@ -1,0 +1,105 @@
+/* The socket to the tracer: hello, welcome with three descriptors. */
+#include <asm/unistd.h>
+#include <linux/socket.h>
+#include <linux/un.h>
+
+#include "agent/agent.h"
+#include "agent/sys.h"
+#include "agent/talk.h"
+
+#define AF_UNIX 1
+#define SOCK_SEQPACKET 5
+#define SOCK_CLOEXEC 02000000
+#define SOL_SOCKET 1
+#define SO_PEERCRED 17
+#define SCM_RIGHTS 1
+#define MSG_CMSG_CLOEXEC 0x40000000
+#define MSG_NOSIGNAL 0x4000
+
+extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
+	agent_slow_state_entry[], agent_find_fde[];
+
+struct iov { void *at; size_t bytes; };
+struct msg {
+	void *name;
+	uint32_t name_len;
+	struct iov *iov;
+	size_t n_iov;
+	void *control;
+	size_t control_len;
+	uint32_t flags;
+};
+struct control { size_t len; int level, type; int fds[TALK_FDS]; };
+
+/* After the tracer's end somebody else could take its address: what comes from there is code to us. */
+static bool is_trusted(int fd)
+{
+	struct { int32_t pid; uint32_t uid, gid; } who = { 0, ~0u, ~0u };
+	uint32_t n = sizeof(who);
+
+	return sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+	       (who.uid == 0 || who.uid == (uint32_t)sys0(__NR_geteuid));
+}
+
+/* The address as the tracer writes it: `@` stands for the NUL of an abstract one. */
+int talk_connect(const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	long fd;
+	size_t n = 0;
+
+	for (; path[n]; n++) {
+		if (n + 1 >= sizeof(to.sun_path))
+			return -1;
+		to.sun_path[n] = path[n];
+	}
+	if (path[0] == '@')
+		to.sun_path[0] = 0;
+	fd = sys3(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (sys3(__NR_connect, fd, &to, sizeof(to.sun_family) + n) < 0 || !is_trusted((int)fd)) {
+		sys1(__NR_close, fd);
+		return -1;
+	}
+	return (int)fd;
+}
+
+bool talk_hello(int fd, enum protocol_request request)
+{
+	struct protocol_hello h = {
+		.request = request,
+		.version = PROTOCOL_VERSION,
+		.image = request == PROTOCOL_DLOPEN ? agent.image_id : MEMORY_NONE,
+		.tls = agent.tls_offset,
+		.flags = agent.flags,
+		.key = agent.key,
+		.table = (uint64_t)agent_table,
+		.arena = (uint64_t)agent.arena,
+		.slow_record = (uint64_t)agent_slow_record,
+		.slow_record2 = (uint64_t)agent_slow_record2,
+		.slow_entry = (uint64_t)agent_slow_entry,
+		.slow_site = (uint64_t)agent_slow_site,
+		.state_entry = (uint64_t)agent_slow_state_entry,
+		.find_fde = (uint64_t)agent_find_fde,
+	};
+
+	return sys6(__NR_sendto, fd, (long)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) == sizeof(h);
+}
+
+bool talk_welcome(int fd, struct protocol_welcome *w, int fds[TALK_FDS])
+{
+	struct control c = { 0 };
+	struct iov iov = { w, sizeof(*w) };
+	struct msg m = { .iov = &iov, .n_iov = 1, .control = &c, .control_len = sizeof(c) };
+	long n;
+
+	do {
+		n = sys3(__NR_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
+	} while (n == -4 /* EINTR */);
+	if (n != sizeof(*w) || !w->trace || c.type != SCM_RIGHTS || c.len != 16 + sizeof(c.fds))
+		return false;
+	for (int i = 0; i < TALK_FDS; i++)
+		fds[i] = c.fds[i];
+	return true;
+}
