@@ -98,18 +98,12 @@ void buffer_check_fork(void)
 
 /* --- counting what is thrown away ------------------------------------------------------ */
 
-static bool is_bookkeeping(uint64_t word)
-{
-	return record_kind(word) == RECORD_EVENT &&
-	       (record_type(word) == RECORD_EVENT_CPU || record_type(word) == RECORD_EVENT_PAD);
-}
-
 static uint64_t count_records(const uint64_t *words, uint64_t n)
 {
 	uint64_t count = 0;
 
 	for (uint64_t i = 0; i < n; i += 1 + record_payload(words[i]))
-		count += words[i] != 0 && !is_bookkeeping(words[i]);
+		count += words[i] != 0 && record_counts(words[i]);
 	return count;
 }
 
@@ -250,6 +244,7 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	d->thread = (uint32_t)(slot - agent.threads);
 	d->seq = slot->seq++;
 	d->used = 0;
+	d->begins = 0;
 	d->tsc = read_tsc();
 	d->cpu = slot->cpu;
 	d->lost = slot->lost - slot->lost_reported;

@@ -29,6 +29,7 @@ struct drain {
 	struct shared_memory *memory;
 	struct place *places;
 	uint32_t *expected;  /* by thread slot: seq of the next sub-buffer to take */
+	uint64_t *position;  /* by thread slot: records kept and lost so far */
 	VEC(uint32_t) order; /* of one pass */
 };
 
@@ -39,6 +40,7 @@ struct drain *drain_new(struct shared_memory *memory)
 	d->memory = memory;
 	d->places = mem_zalloc(memory->buffers_max * sizeof(d->places[0]));
 	d->expected = mem_zalloc(memory->threads_max * sizeof(d->expected[0]));
+	d->position = mem_zalloc(memory->threads_max * sizeof(d->position[0]));
 	return d;
 }
 
@@ -48,6 +50,7 @@ void drain_free(struct drain *d)
 		return;
 	free(d->places);
 	free(d->expected);
+	free(d->position);
 	vec_free(&d->order);
 	free(d);
 }
@@ -70,8 +73,8 @@ static void count_event(struct scan *s, const uint64_t *word)
 {
 	if (record_type(*word) == RECORD_EVENT_CPU)
 		s->cpu = (uint16_t)word[1];
-	else if (is_call_event(*word))
-		s->calls++, s->records++;
+	s->calls += is_call_event(*word);
+	s->records += record_counts(*word);
 }
 
 /* Walks the records of words[0..n). With stop_at_hole, ends before the first empty slot. */
@@ -142,6 +145,7 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	const uint64_t *words = shared_memory_words(d->memory, i) + p->taken / 8;
 	uint64_t squeezed[MEMORY_BUFFER_WORDS];
 	uint32_t slot = __atomic_load_n(&desc->thread, __ATOMIC_RELAXED) % d->memory->threads_max;
+	int r;
 	struct drain_run run = {
 		.slot = slot, .words = words, .n = s->n, .calls = s->calls, .records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)desc->cpu,
@@ -155,7 +159,12 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	}
 	p->taken += (uint32_t)s->n * 8;
 	p->cpu = s->cpu;
-	return sink(context, &run, err);
+	if (!desc->begins)
+		desc->begins = 1 + d->position[slot];
+	r = sink(context, &run, err);
+	d->position[slot] += run.records + run.lost;
+	__atomic_store_n(&d->memory->threads[slot].taken, d->position[slot], __ATOMIC_RELEASE);
+	return r;
 }
 
 static bool thread_lives(const struct shared_memory *m, uint32_t slot)

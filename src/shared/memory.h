@@ -17,7 +17,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 1
+#define MEMORY_VERSION 2
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer stops: the last word is there for the second half of a two-word record that the
@@ -70,6 +70,7 @@ struct memory_thread {
 	uint64_t lost;            /* records lost for good, over the whole life */
 	uint64_t lost_reported;   /* of those, told in a descriptor's `lost` */
 	uint64_t overwritten;     /* overwrite mode: records that stood before the oldest kept one */
+	uint64_t taken;           /* records, kept and lost, that the tracer has taken over; it alone writes here */
 	uint32_t seq;             /* of the next sub-buffer */
 	uint32_t held;            /* sub-buffers FILLING or FULL: +1 by the thread, -1 by the tracer */
 	uint32_t oldest, newest;  /* overwrite mode: this thread's ring */
@@ -90,6 +91,7 @@ struct memory_desc {
 	uint32_t cpu;             /* of its first record */
 	uint32_t next;            /* free stack; overwrite mode: next younger of the thread */
 	uint64_t lost;            /* records of this thread lost just before it */
+	uint64_t begins;          /* 1 + the thread's `taken` when the tracer began with it; 0 = not yet */
 	uint32_t dirty;           /* was used before: must be zeroed */
 	uint32_t pad;
 };

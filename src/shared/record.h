@@ -61,6 +61,13 @@ static inline unsigned record_payload(uint64_t word)
 	return record_kind(word) == RECORD_EVENT ? record_id(word) >> 16 : 0;
 }
 
+/* Is `word` of those that kept + lost = produced counts? All but what only serves reading. */
+static inline int record_counts(uint64_t word)
+{
+	return record_kind(word) != RECORD_EVENT ||
+	       (record_type(word) != RECORD_EVENT_CPU && record_type(word) != RECORD_EVENT_PAD);
+}
+
 /* The full TSC of `word`, given a full TSC at most 2^39 cycles before or after it. */
 static inline uint64_t record_tsc(uint64_t word, uint64_t near)
 {

@@ -30,7 +30,7 @@ enum chunk_type {
 struct chunk_records {
 	uint32_t thread;
 	uint32_t words;     /* 1 to CHUNK_WORDS_MAX */
-	uint32_t records;   /* without those the writer added itself */
+	uint32_t records;   /* that record_counts, without those the writer added itself */
 	uint32_t calls;
 	uint16_t cpu;       /* where the first one was written */
 	uint8_t table_bits; /* log2 of the predictor tables' size */

@@ -279,7 +279,7 @@ static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, u
 		return add_lost(w, p, thread, tsc, 1, err);
 	*took = len;
 	r = add(w, p, thread, tsc, words, len, err);
-	p->head.records++;
+	p->head.records += (uint32_t)record_counts(words[0]);
 	p->head.calls += is_call(words[0]);
 	if (is_event(words[0], RECORD_EVENT_CPU) && len == 2)
 		p->cpu = (uint16_t)words[1];
