@@ -26,7 +26,8 @@ agent_contents:
 	AT	agent_slow_site
 	AT	agent_slow_state_entry
 	AT	agent_find_fde
-	.long	0, 0
+	AT	agent_find_object
+	AT	agent_iterate_phdr
 
 	.section .bss
 	.balign 16

@@ -11,8 +11,6 @@
 #include "agent/agent.h"
 #include "agent/sys.h"
 
-#define STACK_BYTES (16u << 20)
-
 struct call_state {
 	uint64_t sp;       /* where the return address stood */
 	uint64_t tsc;      /* of the entry */
@@ -34,7 +32,7 @@ static bool stack_ready(struct agent_tls *t)
 	if (t->stack)
 		return true;
 	signals = signals_block();
-	at = sys6(__NR_mmap, 0, STACK_BYTES, PROT_READ | PROT_WRITE,
+	at = sys6(__NR_mmap, 0, AGENT_STACK_BYTES, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at > 0) {
 		t->stack_base = (uint64_t)at;
@@ -68,7 +66,7 @@ static void push(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint64_t functi
 
 static bool full(const struct agent_tls *t)
 {
-	return t->stack + 2 * sizeof(struct call_state) > t->stack_base + STACK_BYTES;
+	return t->stack + 2 * sizeof(struct call_state) > t->stack_base + AGENT_STACK_BYTES;
 }
 
 /* Is this call one to record, now that the dead are gone? */
@@ -96,6 +94,14 @@ static void record_tail(struct agent_tls *t, uint32_t id)
 	buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
 }
 
+/* The function tracer's record, where no trampoline writes it (AGENT_FAR). */
+static void record_call(uint64_t ret, uint64_t function)
+{
+	uint64_t site = (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
+
+	agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT), function | site << 32);
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	struct agent_tls *t = agent_tls_block();
@@ -104,6 +110,10 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	uint64_t stub;
 
 	buffer_check_fork();
+	if (agent.memory->tracer == MEMORY_FUNCTION) {
+		record_call(ret, id);
+		return 0;
+	}
 	if (!stack_ready(t))
 		return 0;
 	if (in_arena(ret)) {

@@ -36,7 +36,10 @@
 	X(NO_RETURN_ADDRESS, "no-return-address", "is not entered by a call") \
 	X(CONVENTION, "convention", "has a calling convention of its own")   \
 	X(RETURNS_FLAGS, "returns-flags", "returns a result in the flags (assembly)") \
-	X(GO, "go", "Go moves stacks: returns are not followed")
+	X(GO, "go", "Go moves stacks: returns are not followed")             \
+	X(UNWINDER, "unwinder", "static and without symbols: its unwinder would not find our tables") \
+	/* not hooked, in a process that ran already */                      \
+	X(BUSY, "busy", "a thread stood in its first bytes at the moment it was to be hooked")
 
 enum hook_kind {
 #define X(id, word, text) HOOK_##id,

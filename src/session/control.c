@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "session/welcome.h"
+
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
 
 struct image_state { uint32_t next_id; struct known_modules known; };
@@ -81,21 +83,6 @@ static bool hear(int fd, void *out, size_t n)
 	return poll(&p, 1, REPLY_MS) == 1 && recv(fd, out, n, 0) == (ssize_t)n;
 }
 
-static bool send_welcome(int fd, const struct protocol_welcome *w, const int fds[3])
-{
-	struct iovec iov = { (void *)w, sizeof(*w) };
-	union { struct cmsghdr h; char bytes[CMSG_SPACE(3 * sizeof(int))]; } control = { 0 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			    .msg_controllen = sizeof(control) };
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(3 * sizeof(int));
-	memcpy(CMSG_DATA(h), fds, 3 * sizeof(int));
-	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(*w);
-}
-
 /* --- one image --------------------------------------------------------------------------- */
 
 static void publish(struct control *c, struct image *im, pid_t pid)
@@ -148,7 +135,7 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 	state->next_id = im->next_id;
 	im->news.addition = hello->request == PROTOCOL_DLOPEN;
 	im->welcome.memory_size = c->req.memory->size;
-	if (!send_welcome(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
+	if (!welcome_send(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
 		return err_set(err, EPIPE, "%s ended before it could be hooked", im->news.about.exe);
 	hear(fd, &done, sizeof(done)); /* or it died: what was patched until then stands in the patches */
 	image_settle(im, &req);

@@ -104,9 +104,12 @@ int image_prepare(const struct image_request *req, struct image *out, struct err
 	r = maps_read(req->pid, &maps, err);
 	if (r < 0)
 		return r;
+	if (req->taken_bytes)
+		maps_take(&maps, req->taken_from, req->taken_bytes);
+	maps.distance = req->distance;
 	out->next_id = req->first_id;
 	modules_find(&maps, out->news.about.exe, req, &modules);
-	out->selected = modules_select(&modules, req->settings, &out->next_id);
+	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND, &out->next_id);
 	r = make_image_memory(out, err);
 	if (r == 0)
 		r = patches_make(req, &modules, &maps, out, err);
@@ -145,6 +148,11 @@ static void forget(struct known_modules *k, pid_t pid, uint64_t start)
 
 void image_settle(struct image *im, const struct image_request *req)
 {
+	static const enum hook_reason reasons[] = {
+		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_NO_ROOM,
+		[PATCH_CHANGED] = REASON_CHANGED, [PATCH_BUSY] = REASON_BUSY,
+	};
+
 	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
 		if (!im->regions[i].mapped)
 			forget(req->known, req->pid, im->regions[i].module);
@@ -152,10 +160,10 @@ void image_settle(struct image *im, const struct image_request *req)
 		const struct patch *p = &im->patches[i];
 		struct trace_function *f = function_of_id(im, p->function);
 
-		if (!f || p->status == PATCH_APPLIED)
+		if (!f || p->status == PATCH_APPLIED || p->status > PATCH_BUSY)
 			continue;
 		f->hook = HOOK_NONE;
-		f->reason = p->status == PATCH_CHANGED ? REASON_CHANGED : REASON_NO_ROOM;
+		f->reason = reasons[p->status];
 	}
 	count_all(im);
 }
@@ -170,6 +178,22 @@ void image_close(struct image *im)
 		close(im->image_fd);
 	im->code = NULL;
 	im->code_fd = im->image_fd = -1;
+}
+
+static void free_module(struct trace_module *m)
+{
+	free(m->path);
+	free(m->name);
+	vec_free(&m->functions);
+	vec_free(&m->strings);
+}
+
+void image_news_free(struct image_news *news)
+{
+	for (size_t i = 0; i < news->modules.n; i++)
+		free_module(&news->modules.at[i]);
+	vec_free(&news->modules);
+	image_news_drop(news);
 }
 
 void image_news_drop(struct image_news *news)

@@ -46,6 +46,8 @@ struct image_request {
 	const struct protocol_hello *hello;
 	const struct settings *settings;
 	const char *agent_path;   /* not traced itself */
+	uint64_t taken_from, taken_bytes; /* where the agent will be put; 0 bytes: it is there */
+	uint64_t distance;        /* as in struct maps */
 	enum memory_tracer tracer;
 };
 
@@ -58,5 +60,6 @@ int image_prepare(const struct image_request *req, struct image *out, struct err
  * taken out of req->known: the agent asks for them again. */
 void image_settle(struct image *im, const struct image_request *req);
 void image_close(struct image *im); /* all but the news */
+void image_news_free(struct image_news *news); /* all of it */
 /* Frees what an addition repeats: its image's description and memory. */
 void image_news_drop(struct image_news *news);

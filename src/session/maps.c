@@ -59,6 +59,29 @@ static void insert(struct maps *m, size_t i, uint64_t start, uint64_t bytes)
 	m->at.at[i] = (struct map){ start, start + bytes, 0, true, false, mem_strdup("[brace]") };
 }
 
+void maps_take(struct maps *m, uint64_t start, uint64_t bytes)
+{
+	size_t i = 0;
+
+	while (i < m->at.n && m->at.at[i].start < start)
+		i++;
+	insert(m, i, start, bytes);
+}
+
+#define GAP_MIN (UINT64_C(4) << 30) /* such a gap is below all libraries, or above the executable */
+
+uint64_t maps_find_gap(const struct maps *m, uint64_t bytes)
+{
+	for (size_t i = m->at.n; i-- > 1;) {
+		uint64_t hi = m->at.at[i].start, lo = m->at.at[i - 1].end;
+
+		if (hi > UINT64_C(1) << 47 || strcmp(m->at.at[i].path, "[stack]") == 0 || hi - lo < GAP_MIN + bytes)
+			continue;
+		return (hi - GAP_MIN / 2 - bytes) & ~UINT64_C(0xffff);
+	}
+	return 0;
+}
+
 /* The heap may grow from right behind an executable, or at a random distance from it. */
 static bool in_heap_way(const struct maps *m, uint64_t start, uint64_t bytes)
 {
@@ -88,6 +111,8 @@ uint64_t maps_find_room(struct maps *m, uint64_t lo, uint64_t hi, uint64_t bytes
 
 		if (gap_hi > lo || gap_hi < bytes + LOWEST)
 			continue;
+		if (m->distance && fits(m, gap_hi - bytes - m->distance, bytes, gap_lo, gap_hi, lo, hi))
+			gap_hi -= m->distance;
 		if (fits(m, gap_hi - bytes, bytes, gap_lo, gap_hi, lo, hi)) {
 			insert(m, i, gap_hi - bytes, bytes);
 			return m->at.at[i].start;

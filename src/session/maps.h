@@ -12,7 +12,10 @@ struct map {
 	bool exec, write;
 	char *path;      /* "" for anonymous memory; "[heap]" and the like as they are */
 };
-struct maps { VEC(struct map) at; };
+struct maps {
+	VEC(struct map) at;
+	uint64_t distance; /* maps_find_room keeps so far from mappings below which the kernel puts new ones */
+};
 
 int maps_read(pid_t pid, struct maps *out, struct err *err);
 void maps_free(struct maps *m);
@@ -20,4 +23,11 @@ void maps_free(struct maps *m);
 /* A free stretch of `bytes` (whole pages) that reaches all of [lo, hi) with 32-bit displacements,
  * for a module that lies there: below it if possible, never where the heap will grow. It is marked
  * as taken in *m. 0 = no room. */
+/* Marks a range as taken. */
+void maps_take(struct maps *m, uint64_t start, uint64_t bytes);
+
+/* A free stretch for something that may stand anywhere, apart from where the kernel puts what the
+ * process maps next. 0 = no room. */
+uint64_t maps_find_gap(const struct maps *m, uint64_t bytes);
+
 uint64_t maps_find_room(struct maps *m, uint64_t lo, uint64_t hi, uint64_t bytes);

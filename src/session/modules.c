@@ -31,6 +31,32 @@ static bool is_agents(const char *name)
 	return false;
 }
 
+/* Where unwinders look tables up; those of an agent that ld.so does not know must be found too. */
+static bool is_unwinder(const char *module)
+{
+	static const char *const names[] = { "ld-linux-x86-64.so", "libc.so", "libc-2", "libgcc_s.so" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(module, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static enum selection look_up_of_unwinder(const char *name)
+{
+	static const struct { const char *name; enum selection selection; } table[] = {
+		{ "_Unwind_Find_FDE", SELECT_FIND_FDE },
+		{ "_dl_find_object", SELECT_FIND_OBJECT },
+		{ "dl_iterate_phdr", SELECT_ITERATE_PHDR },
+		{ "__dl_iterate_phdr", SELECT_ITERATE_PHDR },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(name, table[i].name) == 0)
+			return table[i].selection;
+	return SELECT_NO;
+}
+
 /* The vDSO and the like have no file; what is deleted cannot be read. */
 static bool is_file(const char *path)
 {
@@ -147,6 +173,8 @@ static void drop(struct modules *m, size_t i)
 
 void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out)
 {
+	bool by_hand = req->hello->flags & AGENT_BY_HAND;
+
 	for (size_t i = 0; i < maps->at.n; i++)
 		if (is_file(maps->at.at[i].path) && strcmp(maps->at.at[i].path, req->agent_path) != 0)
 			add_mapping(out, &maps->at.at[i]);
@@ -160,10 +188,12 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 			continue;
 		}
 		*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path) };
-		if (is_opened(req->settings, mod->path, exe)) {
+		if (is_opened(req->settings, mod->path, exe))
 			mod->choice = MODULE_OPEN;
+		else if (by_hand && is_unwinder(mod->name))
+			mod->choice = MODULE_UNWINDER;
+		if (mod->choice != MODULE_CLOSED)
 			load(mod, maps);
-		}
 		i++;
 	}
 }
@@ -202,12 +232,16 @@ static bool matches(const struct function_list *list, const char *name, const ch
 }
 
 static enum selection choose(const struct string_set *defined, const struct module *mod, uint32_t i,
-			     const struct settings *set)
+			     const struct settings *set, bool by_hand)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
 	char name[512];
 
 	hook_function_name(mod->hooks, i, name, sizeof(name));
+	if (by_hand && !f->plt && look_up_of_unwinder(name))
+		return look_up_of_unwinder(name);
+	if (mod->choice == MODULE_UNWINDER)
+		return SELECT_NO;
 	if (!f->plt && is_agents(name)) {
 		mod->hooks->entries[i].kind = HOOK_NONE;
 		mod->hooks->entries[i].reason = REASON_RUNTIME;
@@ -225,7 +259,37 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	return SELECT_GRAPH;
 }
 
-uint32_t modules_select(struct modules *m, const struct settings *set, uint32_t *next_id)
+static bool is_traced(uint8_t selection)
+{
+	return selection == SELECT_YES || selection == SELECT_GRAPH;
+}
+
+static bool unwinders_find_us(const struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct module *mod = &m->at.at[i];
+
+		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
+			if (mod->selected[k] >= SELECT_FIND_FDE && mod->hooks->entries[k].kind != HOOK_NONE)
+				return true;
+	}
+	return false;
+}
+
+static void enter_only(struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
+			if (mod->hooks->entries[k].kind != HOOK_NONE && !mod->hooks->entries[k].entry_only) {
+				mod->hooks->entries[k].entry_only = true;
+				mod->hooks->entries[k].reason = REASON_UNWINDER;
+			}
+	}
+}
+
+uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id)
 {
 	struct string_set defined = defined_functions(m);
 	uint32_t next = *next_id, selected = 0, graph = 0;
@@ -238,13 +302,15 @@ uint32_t modules_select(struct modules *m, const struct settings *set, uint32_t 
 		mod->first_id = next;
 		mod->selected = mem_zalloc(mod->hooks->n);
 		for (uint32_t k = 0; k < mod->hooks->n && next + k <= RECORD_ID_MAX; k++) {
-			mod->selected[k] = choose(&defined, mod, k, set);
-			selected += mod->selected[k] != SELECT_NO && mod->hooks->entries[k].kind != HOOK_NONE;
+			mod->selected[k] = choose(&defined, mod, k, set, by_hand);
+			selected += is_traced(mod->selected[k]) && mod->hooks->entries[k].kind != HOOK_NONE;
 			graph += mod->selected[k] == SELECT_GRAPH;
 		}
 		next += mod->hooks->n;
 	}
 	string_set_free(&defined);
+	if (by_hand && !unwinders_find_us(m))
+		enter_only(m);
 	*next_id = next;
 	return graph ? selected : 0;
 }
@@ -259,7 +325,7 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 	*out = (struct trace_function){ .vaddr = f->vaddr, .size = f->size, .name = f->name,
 					.hook = e->kind, .reason = e->reason };
 	out->flags = (e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) | (f->plt ? TRACE_FUNCTION_PLT : 0);
-	if (mod->selected[i] == SELECT_NO && e->reason != REASON_COLD) {
+	if (!is_traced(mod->selected[i]) && e->reason != REASON_COLD) {
 		out->hook = HOOK_NONE;
 		out->reason = REASON_FILTERED;
 	}

@@ -5,7 +5,8 @@
 #include "session/image.h"
 #include "session/maps.h"
 
-enum module_choice { MODULE_CLOSED, MODULE_OPEN };
+/* MODULE_UNWINDER: opened only to lead the unwinder's look-up past the stubs. */
+enum module_choice { MODULE_CLOSED, MODULE_UNWINDER, MODULE_OPEN };
 
 struct module {
 	char *path, *name;
@@ -16,7 +17,9 @@ struct module {
 	uint8_t *selected;            /* by function: enum selection */
 };
 
-enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */ };
+enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,
+		 /* look-ups of unwinders, led past the stubs */
+		 SELECT_FIND_FDE, SELECT_FIND_OBJECT, SELECT_ITERATE_PHDR };
 
 struct modules {
 	VEC(struct module) at;
@@ -26,7 +29,7 @@ struct modules {
  * those already known, to which these are added. */
 void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out);
 /* Decides function by function; gives ids from *next_id on. Returns how many are selected and can be hooked. */
-uint32_t modules_select(struct modules *m, const struct settings *set, uint32_t *next_id);
+uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id);
 /* What the trace stores of them. Call after patches_make, which may turn selections down. */
 void modules_describe(const struct modules *m, uint32_t image, struct image_news *news);
 void modules_free(struct modules *m);

@@ -22,7 +22,6 @@ struct job {
 	uint8_t *code;            /* where the region's bytes go */
 	uint64_t at, room, used;  /* runtime address of the region, its size, bytes used */
 	uint16_t region;
-	enum memory_tracer tracer;
 };
 typedef VEC(struct patch) patch_list;
 
@@ -36,8 +35,14 @@ static uint64_t aligned(uint64_t n)
 	return (n + TRAMPOLINE_ALIGN - 1) & ~(TRAMPOLINE_ALIGN - 1);
 }
 
-static enum trampoline_kind kind_of(enum memory_tracer tracer, const struct hook_plan_entry *e, uint8_t selection)
+/* Kinds by [may begin a graph][entry only]. */
+static const enum trampoline_kind far_kinds[2][2] = {
+	{ TRAMPOLINE_FAR_INNER, TRAMPOLINE_FAR_INNER_ENTRY_ONLY }, { TRAMPOLINE_FAR, TRAMPOLINE_FAR_ENTRY_ONLY },
+};
+
+static enum trampoline_kind kind_of(const struct image_request *req, const struct hook_plan_entry *e, uint8_t selection)
 {
+	enum memory_tracer tracer = req->tracer;
 	static const enum trampoline_kind kinds[][2] = { /* [tracer][entry only] */
 		[MEMORY_GRAPH] = { TRAMPOLINE_GRAPH, TRAMPOLINE_ENTRY_ONLY },
 		[MEMORY_FUNCTION] = { TRAMPOLINE_CALL, TRAMPOLINE_CALL },
@@ -45,6 +50,10 @@ static enum trampoline_kind kind_of(enum memory_tracer tracer, const struct hook
 	};
 	static const enum trampoline_kind may_begin[2] = { TRAMPOLINE_STATE, TRAMPOLINE_STATE_ENTRY_ONLY };
 
+	if (selection >= SELECT_FIND_FDE)
+		return TRAMPOLINE_FIND_FDE + (selection - SELECT_FIND_FDE);
+	if (req->hello->flags & AGENT_FAR)
+		return far_kinds[selection == SELECT_GRAPH][e->entry_only];
 	if (tracer == MEMORY_GRAPH_STATE && selection == SELECT_GRAPH)
 		return may_begin[e->entry_only];
 	return kinds[tracer][e->entry_only];
@@ -87,7 +96,7 @@ static int lead_there(struct job *j, patch_list *list, uint32_t i, uint64_t from
 static int hook_one(struct job *j, patch_list *list, uint32_t i)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
-	enum trampoline_kind kind = kind_of(j->tracer, e, j->mod->selected[i]);
+	enum trampoline_kind kind = kind_of(j->req, e, j->mod->selected[i]);
 	uint64_t vaddr = e->vaddr + e->patch_offset, from = j->mod->base + vaddr;
 	int n, r;
 
@@ -112,7 +121,7 @@ static uint32_t count_selected(const struct module *mod)
 	return n;
 }
 
-static uint64_t room_for(const struct module *mod, enum memory_tracer tracer)
+static uint64_t room_for(const struct module *mod, const struct image_request *req)
 {
 	uint64_t bytes = sizeof(struct trampoline_pool) + TRAMPOLINE_MAX_BYTES;
 
@@ -120,7 +129,7 @@ static uint64_t room_for(const struct module *mod, enum memory_tracer tracer)
 		const struct hook_plan_entry *e = &mod->hooks->entries[i];
 
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
-			bytes += aligned(trampoline_room(kind_of(tracer, e, mod->selected[i]), &e->recipe));
+			bytes += aligned(trampoline_room(kind_of(req, e, mod->selected[i]), &e->recipe));
 	}
 	return pages(bytes);
 }
@@ -129,7 +138,8 @@ static void write_pool(const struct job *j)
 {
 	const struct protocol_hello *h = j->req->hello;
 	const struct trampoline_pool pool = { h->slow_record, h->slow_record2, h->slow_entry, h->slow_site,
-					      h->state_entry, h->arena };
+					      h->state_entry, h->arena,
+					      h->find_fde, h->find_object, h->iterate_phdr };
 
 	memcpy(j->code, &pool, sizeof(pool));
 }
@@ -217,7 +227,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 		struct module *mod = &modules->at.at[i];
 
 		if (mod->hooks && count_selected(mod)) {
-			code_bytes += room_for(mod, req->tracer);
+			code_bytes += room_for(mod, req);
 			patches_max += 2ull * count_selected(mod);
 			n_regions++;
 		}
@@ -230,12 +240,12 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 	list_texts(out, modules, maps);
 	for (size_t i = 0; i < modules->at.n; i++) {
 		struct module *mod = &modules->at.at[i];
-		struct job j = { .req = req, .mod = mod, .tracer = req->tracer };
+		struct job j = { .req = req, .mod = mod };
 		uint64_t room, at;
 
 		if (!mod->hooks || !count_selected(mod))
 			continue;
-		room = room_for(mod, req->tracer);
+		room = room_for(mod, req);
 		at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
 		if (!at) {
 			refuse_all(mod);

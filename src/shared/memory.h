@@ -59,6 +59,7 @@ struct memory_header {
 	uint64_t lost_threadless; /* records of threads that got no slot */
 
 	_Alignas(64) uint64_t heartbeat; /* the tracer lives as long as it moves */
+	uint32_t tracer_pid;
 };
 
 struct memory_thread {
@@ -137,7 +138,8 @@ struct protocol_hello {
 	int64_t key;              /* from the thread pointer: what agent_tls.key is compared with; 0 = nothing */
 	uint64_t table;           /* struct site_entry[1 << SITE_HASH_BITS] */
 	uint64_t arena;
-	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, find_fde; /* agent/entry.S */
+	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry; /* agent/entry.S */
+	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 };
 
 /* How an agent finds what belongs to a thread. */
@@ -176,7 +178,7 @@ struct patch {
 	uint16_t region;
 	uint8_t bytes[8], expected[8];
 };
-enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED };
+enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY };
 
 /* --- an agent in a process that runs already ---------------------------------------------
  * This stands at the entry point of the agent's file; offsets are from here. */
@@ -189,8 +191,8 @@ struct agent_contents {
 	int32_t attach, detach;   /* int64_t f(void): what the parameters ask for; 0 or -errno */
 	int32_t stack_top;        /* of a stack to call them on */
 	int32_t table, arena;     /* the arena's first 64 KiB boundary is its beginning */
-	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry, find_fde;
-	int32_t pad[2];
+	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry;
+	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 };
 
 /* What a tracer wants to know of an agent it finds. */

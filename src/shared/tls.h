@@ -19,6 +19,8 @@ struct agent_tls {
 _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 bytes");
 #endif
 
+#define AGENT_STACK_BYTES (16u << 20) /* behind stack_base */
+
 #define TLS_POS 0
 #define TLS_END 8
 #define TLS_KEY 16

@@ -171,4 +171,42 @@ call_end:
 	STATE state, 2f
 	STATE inner, 3b
 
+/* --- where nothing is known at a fixed distance from the thread pointer: all of it in C ---- */
+	.globl far_begin, far_end, far_body, far_id, far_entry
+far_begin:
+	mov	%rax, -8(%rsp)
+	mov	%rdx, -16(%rsp)
+	mov	%rcx, -24(%rsp)
+	lea	0x7fffffff(%rip), %rcx
+far_body:
+	mov	%rcx, -32(%rsp)
+	mov	$0x7fffffff, %ecx
+far_id:
+	jmp	*0x7fffffff(%rip)
+far_entry:
+far_end:
+
+/* --- f(pc, ...): the agent answers for the stub arena, which is 2^25 bytes -------------------- */
+	.globl find_begin, find_end, find_arena, find_answer
+find_begin:
+	mov	%rax, -8(%rsp)
+	mov	%rdi, %rax
+	sub	0x7fffffff(%rip), %rax
+find_arena:
+	shr	$25, %rax
+	mov	-8(%rsp), %rax
+	jnz	find_end
+	jmp	*0x7fffffff(%rip)
+find_answer:
+find_end:
+
+/* --- f(a, b): the agent's own, with the moved one as a third argument -------------------------- */
+	.globl wrap_begin, wrap_end, wrap_body, wrap_answer
+wrap_begin:
+	lea	0x7fffffff(%rip), %rdx
+wrap_body:
+	jmp	*0x7fffffff(%rip)
+wrap_answer:
+wrap_end:
+
 	.section .note.GNU-stack, "", @progbits

@@ -10,6 +10,7 @@
 enum field_kind {
 	F_GATE, F_TABLE, F_WORD, F_RSEQ, F_CPU, F_POS, F_LIMIT, F_BODY, F_ID, F_FUNCTION, F_TOP, F_DEPTH,
 	F_MAX, F_SLOW_RECORD, F_SLOW_RECORD2, F_SLOW_ENTRY, F_SLOW_SITE, F_STATE_ENTRY, F_ARENA,
+	F_FIND_FDE, F_FIND_OBJECT, F_ITERATE_PHDR,
 };
 
 /* A field of a template: its last byte is right before `end`. */
@@ -28,6 +29,10 @@ LABEL(state_body); LABEL(state_id); LABEL(state_entry);
 LABEL(inner_begin); LABEL(inner_end); LABEL(inner_top); LABEL(inner_depth); LABEL(inner_max);
 LABEL(inner_body); LABEL(inner_id); LABEL(inner_entry);
 
+LABEL(far_begin); LABEL(far_end); LABEL(far_body); LABEL(far_id); LABEL(far_entry);
+LABEL(find_begin); LABEL(find_end); LABEL(find_arena); LABEL(find_answer);
+LABEL(wrap_begin); LABEL(wrap_end); LABEL(wrap_body); LABEL(wrap_answer);
+
 #define CALL_TEMPLATE                                                                             \
 	{ call_begin, call_end,                                                                   \
 	  { { F_GATE, call_gate }, { F_TABLE, call_table }, { F_ARENA, call_arena },              \
@@ -38,6 +43,8 @@ LABEL(inner_body); LABEL(inner_id); LABEL(inner_entry);
 	{ t##_begin, t##_end,                                                                     \
 	  { { F_TOP, t##_top }, { F_DEPTH, t##_depth }, { F_MAX, t##_max }, { F_BODY, t##_body }, \
 	    { F_ID, t##_id }, { F_STATE_ENTRY, t##_entry } } }
+
+#define FAR_TEMPLATE { far_begin, far_end, { { F_BODY, far_body }, { F_ID, far_id }, { F_STATE_ENTRY, far_entry } } }
 
 static const struct template templates[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_GRAPH] = { graph_begin, graph_end,
@@ -51,6 +58,13 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_INNER] = STATE_TEMPLATE(inner),
 	[TRAMPOLINE_STATE_ENTRY_ONLY] = STATE_TEMPLATE(state),
 	[TRAMPOLINE_INNER_ENTRY_ONLY] = STATE_TEMPLATE(inner),
+	[TRAMPOLINE_FAR] = FAR_TEMPLATE,
+	[TRAMPOLINE_FAR_INNER] = FAR_TEMPLATE,
+	[TRAMPOLINE_FAR_ENTRY_ONLY] = FAR_TEMPLATE,
+	[TRAMPOLINE_FAR_INNER_ENTRY_ONLY] = FAR_TEMPLATE,
+	[TRAMPOLINE_FIND_FDE] = { find_begin, find_end, { { F_ARENA, find_arena }, { F_FIND_FDE, find_answer } } },
+	[TRAMPOLINE_FIND_OBJECT] = { find_begin, find_end, { { F_ARENA, find_arena }, { F_FIND_OBJECT, find_answer } } },
+	[TRAMPOLINE_ITERATE_PHDR] = { wrap_begin, wrap_end, { { F_BODY, wrap_body }, { F_ITERATE_PHDR, wrap_answer } } },
 };
 
 /* What a state trampoline's id word carries besides. */
@@ -58,6 +72,9 @@ static const uint32_t id_flags[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_STATE] = STATE_GRAPH_FUNCTION,
 	[TRAMPOLINE_STATE_ENTRY_ONLY] = STATE_GRAPH_FUNCTION | STATE_ENTRY_ONLY,
 	[TRAMPOLINE_INNER_ENTRY_ONLY] = STATE_ENTRY_ONLY,
+	[TRAMPOLINE_FAR] = STATE_GRAPH_FUNCTION,
+	[TRAMPOLINE_FAR_ENTRY_ONLY] = STATE_GRAPH_FUNCTION | STATE_ENTRY_ONLY,
+	[TRAMPOLINE_FAR_INNER_ENTRY_ONLY] = STATE_ENTRY_ONLY,
 };
 
 /* The low 24 bits of the record this kind of trampoline writes. */
@@ -80,6 +97,9 @@ static const size_t pool_offset[] = {
 	[F_SLOW_SITE] = offsetof(struct trampoline_pool, slow_site),
 	[F_STATE_ENTRY] = offsetof(struct trampoline_pool, state_entry),
 	[F_ARENA] = offsetof(struct trampoline_pool, arena),
+	[F_FIND_FDE] = offsetof(struct trampoline_pool, find_fde),
+	[F_FIND_OBJECT] = offsetof(struct trampoline_pool, find_object),
+	[F_ITERATE_PHDR] = offsetof(struct trampoline_pool, iterate_phdr),
 };
 
 /* The address a rip-relative field means, or 0. */
@@ -91,7 +111,7 @@ static uint64_t field_target(enum field_kind kind, const struct trampoline_env *
 	case F_BODY:
 		return body;
 	case F_SLOW_RECORD: case F_SLOW_RECORD2: case F_SLOW_ENTRY: case F_SLOW_SITE:
-	case F_STATE_ENTRY: case F_ARENA:
+	case F_STATE_ENTRY: case F_ARENA: case F_FIND_FDE: case F_FIND_OBJECT: case F_ITERATE_PHDR:
 		return env->pool + pool_offset[kind];
 	default:
 		return 0;

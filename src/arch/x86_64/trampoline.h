@@ -13,6 +13,12 @@ enum trampoline_kind {
 	TRAMPOLINE_INNER,      /* the same, recorded only inside a graph function */
 	TRAMPOLINE_STATE_ENTRY_ONLY, /* RECORD_EVENT_ENTRY_ONLY, by the same rules */
 	TRAMPOLINE_INNER_ENTRY_ONLY,
+	TRAMPOLINE_FAR,        /* entry and exit, or what the agent makes of it: AGENT_FAR processes */
+	TRAMPOLINE_FAR_INNER,
+	TRAMPOLINE_FAR_ENTRY_ONLY,
+	TRAMPOLINE_FAR_INNER_ENTRY_ONLY,
+	/* These record nothing: look-ups of unwinders, which must find an agent that ld.so does not know. */
+	TRAMPOLINE_FIND_FDE, TRAMPOLINE_FIND_OBJECT, TRAMPOLINE_ITERATE_PHDR,
 	TRAMPOLINE_KINDS
 };
 
@@ -28,7 +34,7 @@ struct trampoline_env {
 
 /* Stands once in each region of trampolines. */
 struct trampoline_pool {
-	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, arena;
+	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, arena, find_fde, find_object, iterate_phdr;
 };
 
 #define TRAMPOLINE_MAX_BYTES (256 + RELOCATE_MAX_BYTES)

@@ -1,0 +1,26 @@
+/* Into a process that runs already, and out again. Everything slow is done before it is held: finding
+ * functions, emitting trampolines, making its text pages its own. What is left for the pause is
+ * mapping memories and writing bytes. */
+#pragma once
+#include "session/image.h"
+#include "session/shared_memory.h"
+
+struct attach_report {
+	uint64_t pause_ns;        /* the longest the process stood still at once */
+	uint32_t threads;         /* most threads held */
+	uint32_t changed;         /* leaving: places that somebody else had changed meanwhile */
+};
+
+/* Brings the agent in if it is not there, plans (image_prepare; req->hello is filled in here) and hooks.
+ * 0, or -errno and *err, and the process is as before. *rep is added to. */
+int attach_process(struct image_request *req, const struct shared_memory *memory, struct image *out,
+		   struct attach_report *rep, struct err *err);
+
+/* Takes the patches out and has the agent let go of all memories. -EBUSY and *err if a thread would
+ * not leave the agent within a second: the bytes are restored then, and its memories stay. A
+ * process that is no more is no error. */
+int attach_leave(pid_t pid, const char *agent_path, const struct patch *patches, size_t n,
+		 struct attach_report *rep, struct err *err);
+
+/* Processes other than those in `but` that map the session's memory: forked children. Caller frees. */
+size_t attach_find_children(const struct shared_memory *memory, const pid_t *but, size_t n, pid_t **out);

@@ -1,0 +1,277 @@
+#include "session/held_patches.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#define PAGE UINT64_C(4096)
+#define STACK_LOOK (UINT64_C(256) << 10) /* how far up a stack signal frames are looked for */
+#define STEPS_MAX 400
+
+/* --- pages ---------------------------------------------------------------------------------- */
+
+static int open_memory(pid_t pid)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
+	return open(name, O_RDWR | O_CLOEXEC);
+}
+
+void held_patches_touch(pid_t pid, const struct patch *patches, size_t n)
+{
+	int fd = open_memory(pid);
+	uint64_t last = UINT64_MAX;
+
+	for (size_t i = 0; fd >= 0 && i < n; i++) {
+		uint64_t page = patches[i].address & ~(PAGE - 1);
+		uint8_t byte;
+
+		if (page == last || pread(fd, &byte, 1, (off_t)page) != 1 || pwrite(fd, &byte, 1, (off_t)page) != 1)
+			continue;
+		last = page;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Patches in the order of their addresses. */
+typedef VEC(struct patch *) patch_order;
+
+static int by_address(const void *a, const void *b)
+{
+	const struct patch *x = *(struct patch *const *)a, *y = *(struct patch *const *)b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void sort(struct patch *patches, size_t n, patch_order *out)
+{
+	vec_reserve(out, n + 1);
+	for (size_t i = 0; i < n; i++)
+		*vec_add(out) = &patches[i];
+	qsort(out->at, out->n, sizeof(out->at[0]), by_address);
+}
+
+/* As many patches from `first` on as lie in reach of two pages. */
+static size_t run_length(const patch_order *o, size_t first)
+{
+	uint64_t end = (o->at[first]->address & ~(PAGE - 1)) + PAGE;
+	size_t i = first;
+
+	while (i < o->n && o->at[i]->address < end)
+		i++;
+	return i - first;
+}
+
+/* Changes one patch's bytes in a copy of the page. */
+typedef void edit_bytes(struct patch *p, uint8_t *at);
+
+static void put_in(struct patch *p, uint8_t *at)
+{
+	if (p->status == PATCH_BUSY)
+		return;
+	p->status = memcmp(at, p->expected, p->length) == 0 ? PATCH_APPLIED : PATCH_CHANGED;
+	if (p->status == PATCH_APPLIED)
+		memcpy(at, p->bytes, p->length);
+}
+
+static void take_out(struct patch *p, uint8_t *at)
+{
+	if (p->status != PATCH_APPLIED)
+		return;
+	if (memcmp(at, p->bytes, p->length) == 0)
+		memcpy(at, p->expected, p->length);
+	else
+		p->status = PATCH_CHANGED;
+}
+
+static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t n, edit_bytes *edit, struct err *err)
+{
+	uint8_t bytes[2 * PAGE];
+	uint64_t from = o->at[first]->address;
+	size_t len = o->at[first + n - 1]->address + o->at[first + n - 1]->length - from;
+	int r = tracee_read(t, from, bytes, len, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = first; i < first + n; i++)
+		edit(o->at[i], bytes + (o->at[i]->address - from));
+	return tracee_write(t, from, bytes, len, err);
+}
+
+static int edit_all(struct tracee *t, const patch_order *o, edit_bytes *edit, struct err *err)
+{
+	for (size_t i = 0, n; i < o->n; i += n) {
+		int r;
+
+		n = run_length(o, i);
+		r = edit_run(t, o, i, n, edit, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+static struct patch *around(const patch_order *o, uint64_t address)
+{
+	size_t lo = 0, hi = o->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (o->at[mid]->address < address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && address - o->at[lo - 1]->address < o->at[lo - 1]->length ? o->at[lo - 1] : NULL;
+}
+
+/* A short jump's two patches stand and fall together. */
+static void refuse(const patch_order *o, uint32_t function)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (o->at[i]->function == function)
+			o->at[i]->status = PATCH_BUSY;
+}
+
+/* Signal frames and saved contexts hold places where threads will go on. What merely looks like one
+ * costs a function that is not hooked. */
+static void refuse_on_stack(struct tracee *t, size_t i, const patch_order *o)
+{
+	uint64_t sp = tracee_regs(t, i)->rsp & ~UINT64_C(7), words[PAGE / 8];
+	struct err err;
+
+	for (uint64_t at = sp; at < sp + STACK_LOOK; at += sizeof(words) - (at & (PAGE - 1))) {
+		size_t n = sizeof(words) - (at & (PAGE - 1));
+
+		if (tracee_read(t, at, words, n, &err) < 0)
+			return;
+		for (size_t k = 0; k < n / 8; k++) {
+			struct patch *p = words[k] < o->at[0]->address ? NULL : around(o, words[k]);
+
+			if (p)
+				refuse(o, p->function);
+		}
+	}
+}
+
+static void make_room(struct tracee *t, const patch_order *o)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		struct err err;
+		struct patch *p;
+
+		for (int step = 0; step < 8 && around(o, tracee_regs(t, i)->rip); step++)
+			if (tracee_step(t, i, &err) < 0)
+				break;
+		p = around(o, tracee_regs(t, i)->rip);
+		if (p)
+			refuse(o, p->function);
+		refuse_on_stack(t, i, o);
+	}
+}
+
+int held_patches_apply(struct tracee *t, struct patch *patches, size_t n, struct err *err)
+{
+	patch_order order = { 0 };
+	struct err ignored;
+	int r = 0;
+
+	if (!n)
+		return 0;
+	sort(patches, n, &order);
+	make_room(t, &order);
+	r = edit_all(t, &order, put_in, err);
+	if (r < 0)
+		edit_all(t, &order, take_out, &ignored);
+	vec_free(&order);
+	return r;
+}
+
+/* A thread may stand at the first byte of an island, which will be padding again. */
+static void leave_islands(struct tracee *t, const patch_order *o)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		const struct patch *p = around(o, tracee_regs(t, i)->rip + 1);
+		struct err err;
+
+		if (p && p->status == PATCH_APPLIED)
+			tracee_step(t, i, &err);
+	}
+}
+
+int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, struct err *err)
+{
+	struct patch *copy = mem_zalloc((n + 1) * sizeof(*copy));
+	patch_order order = { 0 };
+	int changed = 0, r = 0;
+
+	memcpy(copy, patches, n * sizeof(*copy));
+	sort(copy, n, &order);
+	if (n) {
+		leave_islands(t, &order);
+		r = edit_all(t, &order, take_out, err);
+	}
+	for (size_t i = 0; i < n; i++)
+		changed += patches[i].status == PATCH_APPLIED && copy[i].status != PATCH_APPLIED;
+	vec_free(&order);
+	free(copy);
+	return r < 0 ? r : changed;
+}
+
+/* --- ranges --------------------------------------------------------------------------------- */
+
+static bool in_ranges(const struct held_range *ranges, size_t n, uint64_t address)
+{
+	for (size_t i = 0; i < n; i++)
+		if (address >= ranges[i].from && address < ranges[i].to)
+			return true;
+	return false;
+}
+
+static bool stack_leads_there(struct tracee *t, size_t i, const struct held_range *ranges, size_t n)
+{
+	uint64_t sp = (tracee_regs(t, i)->rsp - 128) & ~UINT64_C(7), words[PAGE / 8];
+	struct err err;
+
+	for (uint64_t at = sp; at < sp + STACK_LOOK; at += sizeof(words) - (at & (PAGE - 1))) {
+		size_t bytes = sizeof(words) - (at & (PAGE - 1));
+
+		if (tracee_read(t, at, words, bytes, &err) < 0)
+			return false;
+		for (size_t k = 0; k < bytes / 8; k++)
+			if (in_ranges(ranges, n, words[k]))
+				return true;
+	}
+	return false;
+}
+
+bool held_is_inside(struct tracee *t, const struct held_range *ranges, size_t n, bool with_stacks)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++)
+		if (in_ranges(ranges, n, tracee_regs(t, i)->rip) || (with_stacks && stack_leads_there(t, i, ranges, n)))
+			return true;
+	return false;
+}
+
+bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		struct err err;
+
+		for (int step = 0; in_ranges(ranges, n, tracee_regs(t, i)->rip); step++)
+			if (step == STEPS_MAX || tracee_step(t, i, &err) < 0)
+				return false;
+	}
+	return true;
+}

@@ -1,0 +1,21 @@
+/* Patches written into, and taken out of, a process that is held: page by page, with no thread left
+ * standing in bytes that change. */
+#pragma once
+#include "shared/memory.h"
+#include "tracee/tracee.h"
+
+/* Before it is held: makes every page that will change the process's own, which is most of the work. */
+void held_patches_touch(pid_t pid, const struct patch *patches, size_t n);
+
+/* Sets each patch's status: APPLIED, CHANGED (other bytes than expected stand there: left alone),
+ * BUSY (a thread or a signal's frame stands within). 0, or -errno and *err: then the bytes are as before. */
+int held_patches_apply(struct tracee *t, struct patch *patches, size_t n, struct err *err);
+/* Puts the original bytes of APPLIED patches back, where the patch still stands. Returns how many
+ * places somebody else had changed meanwhile, or -errno. */
+int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, struct err *err);
+
+/* Does a thread stand in [from, to), or (with_stacks) could it come back there? */
+struct held_range { uint64_t from, to; };
+bool held_is_inside(struct tracee *t, const struct held_range *ranges, size_t n, bool with_stacks);
+/* Lets threads that stand in the ranges go on, an instruction at a time, until they do not. */
+bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n);

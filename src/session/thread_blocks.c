@@ -1,0 +1,90 @@
+#include "session/thread_blocks.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "shared/tls.h"
+
+/* glibc's tcbhead_t on x86-64: itself at 0 and at 0x10, `multiple_threads` at 0x18, 64 bytes that nobody
+ * uses before struct pthread's own fields, of which the thread's id is the second word. The sanitizers
+ * rely on the size of this head: it has been the same since 2.4. */
+#define GLIBC_SELF 0x10
+#define GLIBC_MULTIPLE 0x18
+#define GLIBC_FREE 0x280
+#define GLIBC_TID 0x2d0
+
+/* As the process itself sees it: in a container it is another number. */
+static pid_t inner_tid(pid_t pid, pid_t tid)
+{
+	char name[64], line[256];
+	int inner = tid;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "NSpid:", 6) == 0)
+			sscanf(strrchr(line, '\t') ? strrchr(line, '\t') : line + 6, "%d", &inner);
+	if (f)
+		fclose(f);
+	return inner;
+}
+
+static bool is_glibc(struct tracee *t, size_t i)
+{
+	uint64_t fs = tracee_regs(t, i)->fs_base, head[GLIBC_TID / 8 + 1];
+	struct err err;
+
+	/* The free bytes may be somebody else's after all. */
+	static const uint8_t none[sizeof(struct agent_tls)];
+
+	return fs && tracee_read(t, fs, head, sizeof(head), &err) == 0 && head[0] == fs &&
+	       head[GLIBC_SELF / 8] == fs && head[GLIBC_MULTIPLE / 8] <= 1 &&
+	       memcmp(&head[GLIBC_FREE / 8], none, sizeof(none)) == 0 &&
+	       (uint32_t)head[GLIBC_TID / 8] == (uint32_t)inner_tid(tracee_pid(t), tracee_tid(t, i));
+}
+
+struct thread_layout thread_layout_of(struct tracee *t)
+{
+	const struct thread_layout glibc = { GLIBC_FREE, GLIBC_TID, AGENT_KEY_IS_TID | AGENT_BY_HAND };
+	const struct thread_layout far = { 0, 0, AGENT_FAR | AGENT_BY_HAND };
+
+	for (size_t i = 0; i < tracee_threads(t); i++)
+		if (!is_glibc(t, i))
+			return far;
+	return glibc;
+}
+
+static void reset(struct tracee *t, const struct thread_layout *l, bool drop)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		uint64_t fs = tracee_regs(t, i)->fs_base, at = fs + (uint64_t)l->tls;
+		struct agent_tls block, none = { 0 };
+		struct err err;
+
+		if (!fs || tracee_read(t, at, &block, sizeof(block), &err) < 0)
+			continue;
+		if (drop && block.stack_base) {
+			const uint64_t args[6] = { block.stack_base, AGENT_STACK_BYTES };
+			int64_t result;
+
+			tracee_syscall(t, SYS_munmap, args, &result, &err);
+		} else {
+			none.stack_base = none.stack = block.stack_base;
+		}
+		tracee_write(t, at, &none, sizeof(none), &err);
+	}
+}
+
+void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)
+{
+	if (!(l->flags & AGENT_FAR))
+		reset(t, l, false);
+}
+
+void thread_blocks_drop(struct tracee *t, const struct thread_layout *l)
+{
+	if (!(l->flags & AGENT_FAR))
+		reset(t, l, true);
+}

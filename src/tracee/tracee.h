@@ -1,0 +1,63 @@
+/* A process held by ptrace for a moment: every thread stopped, its registers and memory at
+ * hand; then let go as if nothing had been. What attaching, detaching and changing filters on a
+ * running program are made of. All functions of one tracee are called from the thread that
+ * held it (ptrace wants that). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "base/err.h"
+
+struct tracee;
+
+/* Could this process be held? Touches nothing. 0, or -errno and one sentence that names the rule in
+ * the way and what would change it: no such process, a zombie, a kernel thread, 32-bit, another
+ * user's, not dumpable (set-uid, capabilities, prctl), Yama, a tracer it has already, a
+ * user or pid namespace, a seccomp filter (see seccomp.h). */
+int tracee_check(pid_t pid, struct err *err);
+
+/* Stops every thread, also those born meanwhile. 0, or -errno and *err, and the process runs on as
+ * before: a thread that does not come to a stop (an uninterruptible sleep, a vfork whose child
+ * lives) is named after `TRACEE_STOP_MS`. */
+#define TRACEE_STOP_MS 2000
+int tracee_hold(pid_t pid, struct tracee **out, struct err *err);
+
+/* Lets it go: registers that were borrowed are put back, signals that came meanwhile are delivered,
+ * a stopped (SIGSTOP) process stays stopped, system calls go on as if not interrupted (those that the
+ * kernel would end with EINTR for no reason the program could see are restarted). Returns
+ * how many nanoseconds the process was held, from the first thread's stop to the last one's
+ * release. Frees t. A process that died meanwhile is no error. */
+uint64_t tracee_release(struct tracee *t);
+
+pid_t tracee_pid(const struct tracee *t);
+bool tracee_alive(const struct tracee *t);       /* false once it died in our hands */
+size_t tracee_threads(const struct tracee *t);   /* at least 1 */
+pid_t tracee_tid(const struct tracee *t, size_t i);
+/* As the program has them (borrowing for calls does not show). rip is where the thread goes on. */
+const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i);
+/* Takes effect at release. */
+void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip);
+/* Executes one instruction in thread i. 0; -EBUSY if the thread is inside a system call
+ * and nothing was done; -EIO and *err if it died or did not come back. */
+int tracee_step(struct tracee *t, size_t i, struct err *err);
+
+/* Whole or not at all; page protections do not matter (/proc/PID/mem). 0, or -errno and *err. */
+int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err);
+int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes, struct err *err);
+
+/* A system call in the process's name. *result is what the kernel returned (-4095..-1 are errors).
+ * 0, or -errno and *err if it could not be made at all. */
+int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err);
+
+/* Calls function(args[0..3]) in the process, on the stack that ends at stack_top (not the
+ * program's own), all its signals held back meanwhile. The function must not take locks that
+ * another thread may hold: they are all stopped. *result is its rax. -EIO and *err when it
+ * faulted: the registers are put back all the same. */
+int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top,
+		uint64_t *result, struct err *err);
+
+/* The process's descriptor fd as one of ours (pidfd_getfd), close-on-exec. fd or -errno and *err. */
+int tracee_take_fd(struct tracee *t, int fd, struct err *err);
