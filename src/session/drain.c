@@ -62,19 +62,12 @@ struct scan {
 	uint16_t cpu;    /* at the end */
 };
 
-static bool is_call_event(uint64_t word)
-{
-	enum record_event type = record_type(word);
-
-	return type == RECORD_EVENT_CALL || type == RECORD_EVENT_SPAN || type == RECORD_EVENT_ENTRY_ONLY;
-}
-
 static void count_event(struct scan *s, const uint64_t *word)
 {
 	if (record_type(*word) == RECORD_EVENT_CPU)
 		s->cpu = (uint16_t)word[1];
-	s->calls += is_call_event(*word);
-	s->records += record_counts(*word);
+	s->calls += (uint64_t)record_is_call(*word);
+	s->records += (uint64_t)record_counts(*word);
 }
 
 /* Walks the records of words[0..n). With stop_at_hole, ends before the first empty slot. */
@@ -137,6 +130,19 @@ static uint64_t overwritten(struct drain *d, uint32_t slot)
 	return n;
 }
 
+/* How much of the thread came before the rest of sub-buffer i. In a memory that another tracer left
+ * (recover.c) it is what that one noted. */
+static uint64_t position(const struct drain *d, uint32_t i, uint32_t slot)
+{
+	uint64_t begins = d->memory->descs[i].begins, taken = d->memory->threads[slot].taken;
+
+	if (d->places[i].taken)
+		return d->position[slot];
+	if (begins)
+		return begins - 1;
+	return taken > d->position[slot] ? taken : d->position[slot];
+}
+
 static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *sink, void *context,
 		struct err *err)
 {
@@ -147,7 +153,7 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	uint32_t slot = __atomic_load_n(&desc->thread, __ATOMIC_RELAXED) % d->memory->threads_max;
 	int r;
 	struct drain_run run = {
-		.slot = slot, .words = words, .n = s->n, .calls = s->calls, .records = s->records,
+		.slot = slot, .position = position(d, i, slot), .words = words, .n = s->n, .calls = s->calls, .records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)desc->cpu,
 		.near_tsc = p->near_tsc ? p->near_tsc : desc->tsc,
 		.lost = (p->taken ? 0 : desc->lost) + s->holes + overwritten(d, slot),
@@ -160,9 +166,9 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	p->taken += (uint32_t)s->n * 8;
 	p->cpu = s->cpu;
 	if (!desc->begins)
-		desc->begins = 1 + d->position[slot];
+		desc->begins = 1 + run.position;
 	r = sink(context, &run, err);
-	d->position[slot] += run.records + run.lost;
+	d->position[slot] = run.position + run.records + run.lost;
 	__atomic_store_n(&d->memory->threads[slot].taken, d->position[slot], __ATOMIC_RELEASE);
 	return r;
 }

@@ -7,6 +7,7 @@ struct drain_run {
 	uint32_t slot;            /* thread slot */
 	uint16_t cpu;             /* of its first record */
 	uint64_t near_tsc;        /* at most 2^39 ticks before its first record */
+	uint64_t position;        /* records of this thread, kept and lost, before all that is told here */
 	uint64_t lost;            /* records of this thread lost before it */
 	const uint64_t *words;    /* whole records; valid during the call */
 	size_t n;

@@ -8,40 +8,11 @@
 #include <unistd.h>
 
 #include "session/clock.h"
+#include "session/describe.h"
 #include "session/maps.h"
 #include "session/modules.h"
 #include "session/patches.h"
 #include "session/shared_memory.h"
-
-static char *read_cmdline(pid_t pid)
-{
-	char name[64], text[4096];
-	size_t n;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/cmdline", (int)pid);
-	f = fopen(name, "re");
-	if (!f)
-		return mem_strdup("");
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	while (n && !text[n - 1])
-		n--;
-	for (size_t i = 0; i < n; i++)
-		if (!text[i])
-			text[i] = ' ';
-	return mem_strndup(text, n);
-}
-
-static char *read_exe(pid_t pid)
-{
-	char name[64], path[4096];
-	ssize_t n;
-
-	snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
-	n = readlink(name, path, sizeof(path));
-	return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("");
-}
 
 static int make_image_memory(struct image *im, struct err *err)
 {
@@ -100,7 +71,7 @@ int image_prepare(const struct image_request *req, struct image *out, struct err
 	out->image_fd = out->code_fd = -1;
 	out->news.image = req->index;
 	out->news.about = (struct trace_image){ .pid = (uint32_t)req->pid, .tsc = clock_tsc(),
-						.exe = read_exe(req->pid), .cmdline = read_cmdline(req->pid) };
+						.exe = describe_exe(req->pid), .cmdline = describe_cmdline(req->pid) };
 	r = maps_read(req->pid, &maps, err);
 	if (r < 0)
 		return r;

@@ -35,7 +35,7 @@ struct session {
 bool session_reap(struct session *s);   /* has the program ended? */
 bool session_over(struct session *s);   /* it, and its traced children? */
 void session_beat(struct session *s);   /* tells waiting writers that we live */
-void session_catch_up(struct session *s); /* info gains what came up since */
+bool session_catch_up(struct session *s); /* info gains what came up since; true: an image or a module */
 uint32_t session_thread(struct session *s, uint32_t slot); /* index in info->threads */
 /* Counts a run; refuses one that refers to what cannot be. */
 int session_account(struct session *s, const struct drain_run *run, struct err *err);

@@ -6,19 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "session/agent_path.h"
 #include "session/clock.h"
 #include "session/control.h"
+#include "session/describe.h"
 #include "session/drain.h"
 #include "session/internal.h"
 #include "session/launch.h"
 #include "store/store.h"
-
-/* --- what the trace says of itself --------------------------------------------------------- */
 
 static char *join(char *const *argv)
 {
@@ -31,36 +29,6 @@ static char *join(char *const *argv)
 		all = longer;
 	}
 	return all;
-}
-
-static char *cpu_model(void)
-{
-	char line[256], *name = NULL;
-	FILE *f = fopen("/proc/cpuinfo", "re");
-
-	while (f && !name && fgets(line, sizeof(line), f))
-		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
-			name = mem_strndup(strchr(line, ':') + 2, strcspn(strchr(line, ':') + 2, "\n"));
-	if (f)
-		fclose(f);
-	return name ? name : mem_strdup("unknown");
-}
-
-static struct trace_info *describe(const struct session_request *req)
-{
-	struct trace_info *info = trace_info_new();
-	struct utsname u;
-
-	uname(&u);
-	info->host = mem_strdup(u.nodename);
-	info->kernel = mem_strdup(u.release);
-	info->cpu = cpu_model();
-	info->cmdline = join(req->argv);
-	info->version = mem_strdup(BRACE_VERSION);
-	info->tracer = mem_strdup(req->settings->graph ? "function_graph" : "function");
-	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
-	info->thresh_ns = req->settings->tracing_thresh_ns;
-	return info;
 }
 
 /* --- starting ------------------------------------------------------------------------------ */
@@ -138,7 +106,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 	if (r == 0)
 		r = agent_path_find(req->agent_path, &s->agent_path, err);
 	if (r == 0) {
-		s->info = describe(req);
+		s->info = describe(join(req->argv), req->settings->graph, req->settings->tracing_thresh_ns);
 		r = start(s, req, path, err);
 	}
 	free(path);
@@ -213,21 +181,37 @@ void session_stop(struct session *s)
 
 /* --- taking over what threads and the control thread found --------------------------------- */
 
-static void take_news(struct session *s)
+/* For who must make sense of the records without us. */
+static void note_module(const struct session *s, uint32_t image, const struct trace_module *m)
+{
+	struct image_memory *memory = image < s->image_memory.n ? (void *)s->image_memory.at[image] : NULL;
+
+	if (!memory || !m->functions.n || memory->n_modules >= IMAGE_MODULES)
+		return;
+	memory->modules[memory->n_modules] = (struct image_module){ m->start, m->first_id, 0 };
+	__atomic_store_n(&memory->n_modules, memory->n_modules + 1, __ATOMIC_RELEASE);
+}
+
+static bool take_news(struct session *s)
 {
 	struct image_news news;
+	bool any = false;
 
 	while (control_next_news(s->control, &news)) {
+		any = true;
 		if (!news.addition) {
 			*vec_add(&s->info->images) = news.about;
 			*vec_add(&s->image_memory) = news.memory;
 		}
-		for (size_t i = 0; i < news.modules.n; i++)
+		for (size_t i = 0; i < news.modules.n; i++) {
+			note_module(s, news.image, &news.modules.at[i]);
 			*vec_add(&s->info->modules) = news.modules.at[i];
+		}
 		if (news.addition)
 			image_news_drop(&news);
 		vec_free(&news.modules);
 	}
+	return any;
 }
 
 static void take_sites(struct session *s)
@@ -289,10 +273,12 @@ int session_account(struct session *s, const struct drain_run *run, struct err *
 	return 0;
 }
 
-void session_catch_up(struct session *s)
+bool session_catch_up(struct session *s)
 {
-	take_news(s);
+	bool news = take_news(s);
+
 	take_sites(s);
+	return news;
 }
 
 /* --- record --------------------------------------------------------------------------------- */
@@ -316,6 +302,12 @@ static int record_run(void *context, const struct drain_run *run, struct err *er
 			     run->words, run->n, err);
 }
 
+/* At once: whoever recovers the records of a dead tracer needs their names. */
+static int write_news(struct session *s, struct err *err)
+{
+	return session_catch_up(s) ? store_flush_info(s->store, err) : 0;
+}
+
 static int record_loop(struct session *s, struct err *err)
 {
 	bool overwrite = s->memory.header->mode == MEMORY_OVERWRITE;
@@ -329,7 +321,8 @@ static int record_loop(struct session *s, struct err *err)
 		if (session_over(s))
 			break;
 		session_beat(s);
-		if (overwrite) {
+		r = write_news(s, err);
+		if (overwrite || r < 0) {
 			shared_memory_wait(&s->memory, moment, WAIT_MS);
 			continue;
 		}

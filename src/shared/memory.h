@@ -12,6 +12,7 @@
  * Everything the agent writes is untrusted to the tracer: it checks every index it reads.
  */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shared/version.h"
@@ -114,11 +115,19 @@ struct memory_desc {
 #define SITE_HASH_BITS 18
 #define SITE_HASH_MULTIPLIER 0x9E3779B1u
 
+/* For who must read records without the trace file: the ids of a module's functions. */
+struct image_module { uint64_t start; uint32_t first_id, pad; };
+#define IMAGE_MODULES 255u
+
 struct image_memory {
 	uint32_t next_site;       /* counter, not an id: see site_id_of_count */
-	uint32_t pad[1023];
+	uint32_t n_modules;       /* opened; the tracer writes these */
+	struct image_module modules[IMAGE_MODULES];
+	uint64_t pad;
 	uint64_t sites[SITE_IDS]; /* return addresses by site id */
 };
+
+_Static_assert(offsetof(struct image_memory, sites) == 4096, "a page of sites is a page");
 
 static inline uint32_t site_id_of_count(uint32_t n)
 {

@@ -68,6 +68,16 @@ static inline int record_counts(uint64_t word)
 	       (record_type(word) != RECORD_EVENT_CPU && record_type(word) != RECORD_EVENT_PAD);
 }
 
+/* Does `word` say that a function was called? */
+static inline int record_is_call(uint64_t word)
+{
+	enum record_event type = record_type(word);
+
+	if (record_kind(word) != RECORD_EVENT)
+		return record_kind(word) != RECORD_EXIT;
+	return type == RECORD_EVENT_CALL || type == RECORD_EVENT_SPAN || type == RECORD_EVENT_ENTRY_ONLY;
+}
+
 /* The full TSC of `word`, given a full TSC at most 2^39 cycles before or after it. */
 static inline uint64_t record_tsc(uint64_t word, uint64_t near)
 {

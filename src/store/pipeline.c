@@ -47,20 +47,20 @@ static struct job *job_at(struct pipeline *p, uint64_t n)
 	return &p->jobs[n % JOBS];
 }
 
-static int write_header(struct pipeline *p, struct err *err)
+static int write_header(struct pipeline *p, uint64_t real_ns, struct err *err)
 {
 	struct bytes b = {0};
 	struct timespec now;
 	int r;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	format_file_header(&b, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	format_file_header(&b, real_ns ? real_ns : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	r = output_write(&p->out, b.at, b.n, err);
 	vec_free(&b);
 	return r;
 }
 
-struct pipeline *pipeline_new(const char *path, struct err *err)
+struct pipeline *pipeline_new(const char *path, uint64_t real_ns, struct err *err)
 {
 	struct pipeline *p = mem_zalloc(sizeof(*p));
 
@@ -68,7 +68,7 @@ struct pipeline *pipeline_new(const char *path, struct err *err)
 		free(p);
 		return NULL;
 	}
-	if (write_header(p, err)) {
+	if (write_header(p, real_ns, err)) {
 		output_close(&p->out, false, NULL);
 		free(p);
 		return NULL;
@@ -117,6 +117,17 @@ static int write_chunk(struct pipeline *p, const struct chunk_header *head,
 	bytes_put(&b, payload->at, payload->n);
 	r = output_write(&p->out, b.at, b.n, err);
 	vec_free(&b);
+	return r;
+}
+
+int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const struct bytes *chunk,
+		   struct err *err)
+{
+	int r;
+
+	*vec_add(&p->places) = (struct chunk_place){ p->out.bytes, *head };
+	r = output_write(&p->out, chunk->at, chunk->n, err);
+	p->bytes = p->out.bytes;
 	return r;
 }
 

@@ -16,7 +16,12 @@ struct chunk_place {
 };
 
 struct pipeline;
-struct pipeline *pipeline_new(const char *path, struct err *err);
+/* real_ns: CLOCK_REALTIME of the trace's beginning; 0 = now. */
+struct pipeline *pipeline_new(const char *path, uint64_t real_ns, struct err *err);
+
+/* Writes a chunk of another file as it is (header and payload), before anything else is submitted. */
+int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const struct bytes *chunk,
+		   struct err *err);
 
 /* Both wait when too much is on its way, and give the error of an earlier chunk if writing has
  * failed. A buffer given away is replaced by another, empty one. */

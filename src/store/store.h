@@ -18,6 +18,10 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
  * Also gives the error of an earlier write. */
 int store_sync_info(struct store_writer *w, struct err *err);
 
+/* The same, and on its way to the file at once: what makes sense of records that a dead tracer
+ * leaves behind. */
+int store_flush_info(struct store_writer *w, struct err *err);
+
 /* A run of one thread's records, words as in shared/record.h, whole records only. `near_tsc`:
  * a full TSC within 2^39 cycles of the first; `cpu`: where the first was written; `lost`:
  * records of this thread that are missing before it. Threads' runs come in their own order;
@@ -53,6 +57,9 @@ int store_open_bytes(const char *name, const void *bytes, size_t n, struct store
 		     struct err *err);
 void store_close(struct store_reader *r);
 struct trace_info *store_info(struct store_reader *r);
+/* A new file that begins with all that can be read of r's, to write on: its info is r's, and may be
+ * added to. r must stay until store_finish. */
+int store_continue(const char *path, struct store_reader *r, struct store_writer **out, struct err *err);
 bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost); /* bytes_lost may be NULL */
 struct source *store_source(struct store_reader *r); /* close() it before store_close */
 

@@ -6,6 +6,7 @@
 #include "store/columns.h"
 #include "store/info.h"
 #include "store/pipeline.h"
+#include "store/reader.h"
 #include "store/store.h"
 
 /* Words collected at most, all threads together; then the oldest chunk goes. That bounds a
@@ -69,28 +70,71 @@ static int sync_info(struct store_writer *w, bool last, struct err *err)
 	return r;
 }
 
+static struct store_writer *new_writer(struct pipeline *pipeline, const struct trace_info *info)
+{
+	struct store_writer *w = mem_zalloc(sizeof(*w));
+
+	w->info = info;
+	w->items = info_writer_new();
+	w->pipeline = pipeline;
+	w->oldest = w->youngest = NONE;
+	return w;
+}
+
+int store_flush_info(struct store_writer *w, struct err *err)
+{
+	int r = sync_info(w, false, err);
+
+	return r ? r : put_info(w, err);
+}
+
 int store_create(const char *path, const struct trace_info *info, struct store_writer **out,
 		 struct err *err)
 {
-	struct pipeline *pipeline = pipeline_new(path, err);
+	struct pipeline *pipeline = pipeline_new(path, 0, err);
 	struct store_writer *w;
 	int r;
 
 	*out = NULL;
 	if (!pipeline)
 		return err ? -err->code : -EIO;
-	w = mem_zalloc(sizeof(*w));
-	w->info = info;
-	w->items = info_writer_new();
-	w->pipeline = pipeline;
-	w->oldest = w->youngest = NONE;
-	r = sync_info(w, false, err);
-	if (!r)
-		r = put_info(w, err);
+	w = new_writer(pipeline, info);
+	r = store_flush_info(w, err);
 	if (r)
 		store_discard(w);
 	else
 		*out = w;
+	return r;
+}
+
+static int adopt_chunks(struct pipeline *p, struct store_reader *reader, struct err *err)
+{
+	struct loader l = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < reader->places.n && !r; i++) {
+		r = reader_chunk(reader, &reader->places.at[i], &l, err);
+		if (!r)
+			r = pipeline_adopt(p, &reader->places.at[i].head, &l.chunk, err);
+	}
+	loader_free(&l);
+	return r;
+}
+
+int store_continue(const char *path, struct store_reader *reader, struct store_writer **out,
+		   struct err *err)
+{
+	struct pipeline *pipeline = pipeline_new(path, reader->created_ns, err);
+	int r;
+
+	*out = NULL;
+	if (!pipeline)
+		return err ? -err->code : -EIO;
+	r = adopt_chunks(pipeline, reader, err);
+	if (r)
+		pipeline_finish(pipeline, false, NULL);
+	else
+		*out = new_writer(pipeline, reader->info);
 	return r;
 }
 
@@ -209,19 +253,6 @@ static int add_cpu(struct store_writer *w, struct pending *p, uint32_t thread, u
 	return r;
 }
 
-static bool is_call(uint64_t word)
-{
-	static const bool events[] = {
-		[RECORD_EVENT_CALL] = true, [RECORD_EVENT_SPAN] = true,
-		[RECORD_EVENT_ENTRY_ONLY] = true,
-	};
-	unsigned kind = record_kind(word), type = record_type(word);
-
-	if (kind == RECORD_EVENT)
-		return type < sizeof(events) && events[type];
-	return kind != RECORD_EXIT;
-}
-
 /* A slot that nobody wrote. */
 static bool is_hole(uint64_t word) { return !(word & 0xffffff); }
 
@@ -280,7 +311,7 @@ static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, u
 	*took = len;
 	r = add(w, p, thread, tsc, words, len, err);
 	p->head.records += (uint32_t)record_counts(words[0]);
-	p->head.calls += is_call(words[0]);
+	p->head.calls += (uint32_t)record_is_call(words[0]);
 	if (is_event(words[0], RECORD_EVENT_CPU) && len == 2)
 		p->cpu = (uint16_t)words[1];
 	return r;

@@ -47,6 +47,14 @@ static const struct option graph_options[] = {
 	END
 };
 
+static const struct option recover_options[] = {
+	{ 'p', "pid", "PID", "read also what the memory shared with this process holds, if its tracer died",
+	  set_pid },
+	{ 'o', "output", "FILE", "write the whole trace to FILE (default: recovered.brace)", set_text,
+	  TO(output) },
+	END
+};
+
 static const struct option format_options[] = {
 	{ 'O', "option", "NAME", "turn a trace option on, or off with noNAME (funcgraph-proc, "
 	  "nofuncgraph-cpu, ...)", WRITES("trace_options") },
@@ -103,6 +111,8 @@ const struct command commands[] = {
 	  TABLES(list_options, json_options, screen_options), false, 0, -1, cmd_list },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
+	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",
+	  TABLES(recover_options), false, 0, 1, cmd_recover },
 	{ "help", "[COMMAND]", "Print the commands, or a command's options",
 	  (const struct option *const[]) { help_options, NULL }, false, 0, 1, cmd_help },
 	{ "version", "", "Print brace's version",

@@ -8,5 +8,6 @@ int cmd_replay(struct invocation *inv);
 int cmd_report(struct invocation *inv);
 int cmd_list(struct invocation *inv);
 int cmd_info(struct invocation *inv);
+int cmd_recover(struct invocation *inv);
 int cmd_help(struct invocation *inv);
 int cmd_version(struct invocation *inv);

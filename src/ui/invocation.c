@@ -28,6 +28,11 @@ int set_limit(struct invocation *inv, const struct option *o, const char *value,
 	return parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
 }
 
+int set_pid(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return parse_number(value, "a process id", 1, INT32_MAX, &inv->pid, err);
+}
+
 /* The first write to a list replaces what is in it, as `echo >` does; the next ones append. */
 static int add_write(struct invocation *inv, const struct option *o, const char *file,
 		     const char *text)

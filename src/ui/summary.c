@@ -7,8 +7,7 @@
 #include "hook/plan.h"
 #include "ui/say.h"
 
-/* 12345678 -> "12,345,678". buf has 32 bytes. */
-static const char *grouped(uint64_t v, char *buf)
+const char *summary_grouped(uint64_t v, char *buf)
 {
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
@@ -27,13 +26,13 @@ static void say_counts(const struct session_result *r, const char *trace_file)
 {
 	char calls[32], lost[32], bytes[32];
 
-	say("brace: %s calls", grouped(r->calls, calls));
+	say("brace: %s calls", summary_grouped(r->calls, calls));
 	if (trace_file) {
-		say(", %s bytes", grouped(r->bytes, bytes));
+		say(", %s bytes", summary_grouped(r->bytes, bytes));
 		if (r->calls)
 			say(" (%.2f a call)", (double)r->bytes / (double)r->calls);
 	}
-	say(", %s records lost", r->lost ? grouped(r->lost, lost) : "no");
+	say(", %s records lost", r->lost ? summary_grouped(r->lost, lost) : "no");
 	say("; main after %.1f ms, ran %.3f s\n", (double)r->to_main_ns / 1e6,
 	    (double)r->run_ns / 1e9);
 }
@@ -47,7 +46,7 @@ static void say_words(const uint32_t *counts, unsigned n, const char *const *wor
 	for (unsigned i = 1; i < n; i++) {
 		if (!counts[i])
 			continue;
-		say("%s%s %s", comma, grouped(counts[i], buf), words[i]);
+		say("%s%s %s", comma, summary_grouped(counts[i], buf), words[i]);
 		comma = ", ";
 	}
 }
@@ -69,8 +68,8 @@ void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
 
 	memcpy(left, by_reason, sizeof(left));
 	left[REASON_COLD] = left[REASON_FILTERED] = 0; /* no functions; not asked for */
-	say("brace: %s of", grouped(hooked, n));
-	say(" %s functions hooked", grouped(hooked + sum(left, REASONS_N), n));
+	say("brace: %s of", summary_grouped(hooked, n));
+	say(" %s functions hooked", summary_grouped(hooked + sum(left, REASONS_N), n));
 	if (hooked)
 		say(": ");
 	say_words(by_kind, HOOK_KINDS_N, hook_kind_words);
@@ -78,7 +77,7 @@ void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
 		say("; not hooked: ");
 	say_words(left, REASONS_N, hook_reason_words);
 	if (by_reason[REASON_FILTERED])
-		say("; %s filtered out", grouped(by_reason[REASON_FILTERED], n));
+		say("; %s filtered out", summary_grouped(by_reason[REASON_FILTERED], n));
 	say("\n");
 }
 

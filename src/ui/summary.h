@@ -5,6 +5,9 @@
 /* The closing summary of a traced run. `trace_file` NULL: none was written. */
 void summary_print(const struct session_result *r, const char *trace_file);
 
+/* 12345678 -> "12,345,678". buf has 32 bytes. */
+const char *summary_grouped(uint64_t v, char *buf);
+
 /* "brace: N of M functions hooked: A jump, B short; not hooked: C too-short; D filtered out",
  * from counts by enum hook_kind and enum hook_reason (of those not hooked). */
 void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason);

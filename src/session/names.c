@@ -1,0 +1,202 @@
+#include "session/names.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/settings.h"
+#include "session/clock.h"
+#include "session/describe.h"
+#include "session/maps.h"
+#include "session/modules.h"
+
+/* --- the image memory of a process ---------------------------------------------------------- */
+
+struct remote { int fd; uint64_t at; };
+
+static bool read_remote(const struct remote *r, uint64_t offset, void *to, size_t n)
+{
+	return pread(r->fd, to, n, (off_t)(r->at + offset)) == (ssize_t)n;
+}
+
+static bool find_image(const struct maps *maps, uint64_t *at)
+{
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (m->offset != 0 || strncmp(m->path, "/memfd:brace-image", 18) != 0 ||
+		    m->end - m->start < sizeof(struct image_memory))
+			continue;
+		*at = m->start;
+		return true;
+	}
+	return false;
+}
+
+/* False if the process is gone, not ours to read, or not traced. */
+static bool open_image(uint32_t pid, const struct maps *maps, struct remote *out)
+{
+	char name[64];
+
+	if (!find_image(maps, &out->at))
+		return false;
+	snprintf(name, sizeof(name), "/proc/%u/mem", pid);
+	out->fd = open(name, O_RDONLY | O_CLOEXEC);
+	return out->fd >= 0;
+}
+
+/* --- call sites -------------------------------------------------------------------------------- */
+
+static void read_sites(const struct remote *r, struct trace_image *image)
+{
+	uint32_t count, id;
+
+	if (!read_remote(r, offsetof(struct image_memory, next_site), &count, sizeof(count)) || !count)
+		return;
+	id = site_id_of_count(count - 1);
+	if (count > SITE_IDS || id >= SITE_IDS || id < image->sites.n)
+		return;
+	vec_reserve(&image->sites, id + 1);
+	if (read_remote(r, offsetof(struct image_memory, sites), image->sites.at, (id + 1) * sizeof(uint64_t)))
+		image->sites.n = id + 1;
+}
+
+static bool add_sites_of(uint32_t pid, struct trace_image *image)
+{
+	struct remote r;
+	struct maps maps;
+	bool found;
+
+	if (maps_read((pid_t)pid, &maps, NULL) < 0)
+		return false;
+	found = open_image(pid, &maps, &r);
+	if (found) {
+		read_sites(&r, image);
+		close(r.fd);
+	}
+	maps_free(&maps);
+	return found;
+}
+
+/* A forked child has its parent's image: once is enough. */
+void names_add_sites(struct trace_info *info, const struct shared_memory *memory)
+{
+	bool *done = mem_zalloc(info->images.n + 1);
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < shared_memory_threads(memory); i++) {
+		const struct memory_thread *t = &memory->threads[i];
+
+		if (!t->ready || t->image >= info->images.n || done[t->image] || t->pid == last)
+			continue;
+		last = t->pid;
+		done[t->image] = add_sites_of(t->pid, &info->images.at[t->image]);
+	}
+	free(done);
+}
+
+/* --- modules ------------------------------------------------------------------------------------ */
+
+static uint32_t image_of(const struct shared_memory *memory, pid_t pid)
+{
+	uint32_t image = 0;
+
+	for (uint32_t i = 0; i < shared_memory_threads(memory); i++)
+		if (memory->threads[i].pid == (uint32_t)pid)
+			image = memory->threads[i].image;
+	return image;
+}
+
+static uint32_t first_id_of(const struct image_module *noted, uint32_t n, uint64_t start)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (noted[i].start == start)
+			return noted[i].first_id;
+	return 0;
+}
+
+/* Modules that were not hooked keep their place in memory, but need no functions. */
+static void number_functions(struct modules *m, const struct remote *r)
+{
+	struct image_module noted[IMAGE_MODULES];
+	uint32_t n = 0;
+
+	if (!read_remote(r, offsetof(struct image_memory, n_modules), &n, sizeof(n)) || n > IMAGE_MODULES ||
+	    !read_remote(r, offsetof(struct image_memory, modules), noted, sizeof(noted)))
+		n = 0;
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		mod->first_id = first_id_of(noted, n, mod->start);
+		if (mod->hooks && mod->first_id) {
+			mod->selected = mem_zalloc(mod->hooks->n + 1);
+			memset(mod->selected, SELECT_YES, mod->hooks->n);
+		} else {
+			hook_module_free(mod->hooks);
+			mod->hooks = NULL;
+		}
+	}
+}
+
+static void drop_known(struct known_modules *k)
+{
+	for (size_t i = 0; i < k->at.n; i++)
+		free(k->at.at[i].path);
+	vec_free(&k->at);
+}
+
+static void find_modules(pid_t pid, const struct maps *maps, const struct remote *r, struct image_news *news)
+{
+	struct known_modules known = { 0 };
+	struct modules modules = { 0 };
+	struct settings all;
+	const struct image_request req = { .known = &known, .pid = pid, .settings = &all, .agent_path = "" };
+
+	settings_init(&all);
+	settings_write(&all, "set_ftrace_module", "*", false, NULL);
+	modules_find(maps, news->about.exe, &req, &modules);
+	number_functions(&modules, r);
+	modules_describe(&modules, news->image, news);
+	modules_free(&modules);
+	drop_known(&known);
+	settings_free(&all);
+}
+
+static void add_image(struct trace_info *info, struct image_news *news)
+{
+	while (info->images.n <= news->image)
+		*vec_add(&info->images) = (struct trace_image){ .pid = news->about.pid,
+								.exe = mem_strdup(news->about.exe),
+								.cmdline = mem_strdup(news->about.cmdline) };
+	free(news->about.exe);
+	free(news->about.cmdline);
+	for (size_t i = 0; i < news->modules.n; i++)
+		*vec_add(&info->modules) = news->modules.at[i];
+	vec_free(&news->modules);
+}
+
+struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory)
+{
+	struct trace_info *info = describe(describe_cmdline(pid), memory->header->tracer != MEMORY_FUNCTION, 0);
+	struct image_news news = { .image = image_of(memory, pid) };
+	struct clock clock = { 0 };
+	struct remote r;
+	struct maps maps;
+
+	clock_begin(&clock);
+	news.about = (struct trace_image){ .pid = (uint32_t)pid, .exe = describe_exe(pid), .cmdline = describe_cmdline(pid) };
+	if (news.image < NAMES_IMAGES_MOST && maps_read(pid, &maps, NULL) == 0) {
+		if (open_image((uint32_t)pid, &maps, &r)) {
+			find_modules(pid, &maps, &r, &news);
+			close(r.fd);
+		}
+		maps_free(&maps);
+	} else {
+		news.image = 0;
+	}
+	add_image(info, &news);
+	clock_settle(&clock, &info->clock);
+	clock_end(&clock);
+	return info;
+}

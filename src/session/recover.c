@@ -1,0 +1,359 @@
+/* What stands where. A thread's records are counted from its first: kept and lost together they
+ * are its `position`. The file's counts say at which position it ends. The session memory says at which
+ * position each sub-buffer begins, and how far the dead tracer had taken the thread over. So what both
+ * have is left out, and what neither has, because the tracer died with it, is a number. */
+#include "session/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "session/drain.h"
+#include "session/maps.h"
+#include "session/names.h"
+#include "session/snapshot.h"
+#include "shared/record.h"
+#include "store/store.h"
+
+
+struct recovery {
+	struct store_reader *reader;  /* of the cut file; NULL: there is none */
+	struct trace_info *info;      /* the reader's, or our own */
+	struct store_writer *writer;
+	struct shared_memory memory;
+	VEC(uint32_t) threads;        /* slot -> index in info->threads */
+	VEC(uint64_t) position;       /* by info thread: how far the output has come */
+	struct recover_result *res;
+};
+
+/* --- threads ------------------------------------------------------------------------------- */
+
+static bool is_thread(const struct trace_thread *t, const struct memory_thread *slot)
+{
+	return t->pid == slot->pid && t->tid == slot->tid && t->tsc == slot->tsc;
+}
+
+static uint32_t find_thread(const struct trace_info *info, const struct memory_thread *slot)
+{
+	uint32_t i = 0;
+
+	while (i < info->threads.n && !is_thread(&info->threads.at[i], slot))
+		i++;
+	return i;
+}
+
+/* An image the file knows nothing of yet has a number, nothing more. */
+static uint32_t image_of(struct trace_info *info, const struct memory_thread *slot)
+{
+	if (slot->image >= NAMES_IMAGES_MOST)
+		return 0;
+	while (info->images.n <= slot->image)
+		*vec_add(&info->images) = (struct trace_image){ .pid = slot->pid, .tsc = slot->tsc,
+								.exe = mem_strdup(""), .cmdline = mem_strdup("") };
+	return slot->image;
+}
+
+static uint32_t thread_of(struct recovery *r, uint32_t slot)
+{
+	const struct memory_thread *t = &r->memory.threads[slot];
+	uint32_t i;
+
+	while (r->threads.n <= slot)
+		*vec_add(&r->threads) = UINT32_MAX;
+	if (r->threads.at[slot] != UINT32_MAX)
+		return r->threads.at[slot];
+	i = find_thread(r->info, t);
+	if (i == r->info->threads.n) {
+		struct trace_thread add = { .pid = t->pid, .tid = t->tid, .tsc = t->tsc,
+					    .image = image_of(r->info, t) };
+
+		memcpy(add.comm, t->comm, sizeof(add.comm) - 1);
+		*vec_add(&r->info->threads) = add;
+		*vec_add(&r->position) = 0;
+	}
+	r->threads.at[slot] = i;
+	return i;
+}
+
+/* --- from runs to the file ------------------------------------------------------------------ */
+
+/* Leaves out the first `n` records of a run. */
+static void skip(struct drain_run *run, uint64_t n)
+{
+	while (n && run->n) {
+		uint64_t word = run->words[0];
+		size_t len = 1 + record_payload(word);
+
+		if (len > run->n)
+			len = run->n;
+		run->near_tsc = record_tsc(word, run->near_tsc);
+		if (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU && len > 1)
+			run->cpu = (uint16_t)run->words[1];
+		if (record_counts(word))
+			n--, run->records--;
+		run->calls -= (uint64_t)record_is_call(word);
+		run->words += len;
+		run->n -= len;
+	}
+}
+
+static int put(struct recovery *r, uint32_t thread, const struct drain_run *run, struct err *err)
+{
+	struct trace_thread *t = &r->info->threads.at[thread];
+
+	t->records += run->records;
+	t->lost += run->lost;
+	r->res->from_memory += run->records;
+	r->res->calls += run->calls;
+	r->res->lost += run->lost;
+	if (!run->n && !run->lost)
+		return 0;
+	return store_records(r->writer, thread, run->near_tsc, run->cpu, run->lost, run->words, run->n, err);
+}
+
+static int take_run(void *context, const struct drain_run *given, struct err *err)
+{
+	struct recovery *r = context;
+	struct drain_run run = *given;
+	uint32_t thread = thread_of(r, run.slot);
+	uint64_t have = r->position.at[thread], end = run.position + run.lost + run.records;
+
+	if (end <= have)
+		return 0;
+	if (run.position > have) {
+		r->res->unwritten += run.position - have;
+		run.lost += run.position - have;
+	} else if (have - run.position <= run.lost) {
+		run.lost -= have - run.position;
+	} else {
+		uint64_t n = have - run.position - run.lost;
+
+		run.lost = 0;
+		skip(&run, n);
+	}
+	r->position.at[thread] = end;
+	return put(r, thread, &run, err);
+}
+
+/* Threads whose last records the dead tracer had. */
+static int count_unwritten(struct recovery *r, struct err *err)
+{
+	int e = 0;
+
+	for (uint32_t slot = 0; slot < shared_memory_threads(&r->memory) && !e; slot++) {
+		const struct memory_thread *t = &r->memory.threads[slot];
+		struct drain_run run = { .near_tsc = t->tsc };
+		uint32_t thread;
+
+		if (!t->ready || !t->taken)
+			continue;
+		thread = thread_of(r, slot);
+		if (t->taken <= r->position.at[thread])
+			continue;
+		run.lost = t->taken - r->position.at[thread];
+		r->res->unwritten += run.lost;
+		r->position.at[thread] = t->taken;
+		e = put(r, thread, &run, err);
+	}
+	return e;
+}
+
+static int drain_memory(struct recovery *r, struct err *err)
+{
+	struct drain *drain = drain_new(&r->memory);
+	uint64_t lost = 0;
+	int e;
+
+	for (uint32_t slot = 0; slot < shared_memory_threads(&r->memory); slot++)
+		r->res->threads += r->memory.threads[slot].ready == 1;
+	e = drain_finish(drain, take_run, r, &lost, err);
+	drain_free(drain);
+	if (e >= 0)
+		e = count_unwritten(r, err);
+	r->res->lost += lost;
+	return e < 0 ? e : 0;
+}
+
+/* --- from a file and a memory to a file ------------------------------------------------------ */
+
+static void count_file(struct recovery *r)
+{
+	struct store_description about;
+
+	for (size_t i = 0; i < r->info->threads.n; i++) {
+		const struct trace_thread *t = &r->info->threads.at[i];
+
+		*vec_add(&r->position) = t->records + t->lost;
+	}
+	store_describe(r->reader, &about);
+	r->res->from_file = about.records;
+	r->res->calls = about.calls;
+	r->res->lost = about.lost;
+	r->res->cut = about.cut;
+	r->res->cut_bytes = about.cut_bytes;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int open_file(struct recovery *r, const struct recover_request *req, bool may_be_whole, struct err *err)
+{
+	int e;
+
+	if (is_same_file(req->file, req->output))
+		return err_set(err, EINVAL, "%s cannot be recovered into itself: name another file with -o", req->file);
+	e = store_open(req->file, &r->reader, err);
+	if (e)
+		return e;
+	if (!store_was_cut(r->reader, NULL) && !may_be_whole)
+		return err_set(err, EINVAL, "%s is whole: there is nothing to recover", req->file);
+	r->info = store_info(r->reader);
+	count_file(r);
+	return store_continue(req->output, r->reader, &r->writer, err);
+}
+
+static int finish(struct recovery *r, const struct recover_request *req, struct err *err)
+{
+	struct stat st;
+	int e;
+
+	r->info->total = (struct trace_total){ .records = r->res->from_file + r->res->from_memory,
+					       .calls = r->res->calls, .lost = r->res->lost,
+					       .bytes = store_bytes(r->writer) };
+	e = store_finish(r->writer, err);
+	r->writer = NULL;
+	if (stat(req->output, &st) == 0)
+		r->res->bytes = (uint64_t)st.st_size;
+	return e;
+}
+
+static void close_all(struct recovery *r)
+{
+	if (r->writer)
+		store_discard(r->writer);
+	if (!r->reader)
+		trace_info_free(r->info);
+	store_close(r->reader);
+	snapshot_free(&r->memory);
+	vec_free(&r->threads);
+	vec_free(&r->position);
+}
+
+static int begin(struct recovery *r, const struct recover_request *req, struct recover_result *res, bool memory,
+		 struct err *err)
+{
+	memset(res, 0, sizeof(*res));
+	r->res = res;
+	if (req->file)
+		return open_file(r, req, memory, err);
+	if (!memory)
+		return err_set(err, EINVAL, "nothing to recover from: neither a file nor a process");
+	r->info = names_of_process(req->pid, &r->memory);
+	return store_create(req->output, r->info, &r->writer, err);
+}
+
+static int recover(struct recovery *r, const struct recover_request *req, bool memory, struct err *err)
+{
+	int e = memory ? drain_memory(r, err) : 0;
+
+	return e ? e : finish(r, req, err);
+}
+
+int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_request *req,
+		   struct recover_result *res, struct err *err)
+{
+	struct recovery r = { 0 };
+	int e = snapshot_take(fd, at, size, &r.memory, err);
+
+	if (e == 0)
+		e = begin(&r, req, res, true, err);
+	if (e == 0)
+		e = recover(&r, req, true, err);
+	close_all(&r);
+	return e;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* Where the process has the session memory; false if it has none. */
+static bool find_memory(pid_t pid, uint64_t *at, uint64_t *size, struct err *err)
+{
+	struct maps maps;
+	bool found = false;
+
+	if (maps_read(pid, &maps, err) < 0)
+		return false;
+	for (size_t i = 0; i < maps.at.n && !found; i++) {
+		const struct map *m = &maps.at.at[i];
+
+		found = m->offset == 0 && strncmp(m->path, "/memfd:brace-session", 20) == 0;
+		*at = m->start;
+		*size = m->end - m->start;
+	}
+	maps_free(&maps);
+	if (!found)
+		err_set(err, ENODATA, "process %d is not being traced: it has no session memory", (int)pid);
+	return found;
+}
+
+static int open_memory(pid_t pid, struct err *err)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return err_set(err, errno, "may not read the memory of process %d: that takes the right to ptrace it "
+			       "(the same user, and no Yama or container in the way; or root)", (int)pid);
+	return fd < 0 ? err_set(err, errno, "cannot open %s: %s", name, strerror(errno)) : fd;
+}
+
+static int recover_process(const struct recover_request *req, struct recover_result *res, struct err *err)
+{
+	struct recovery r = { 0 };
+	uint64_t at = 0, size = 0;
+	int fd, e;
+
+	if (!find_memory(req->pid, &at, &size, err))
+		return -err->code;
+	fd = open_memory(req->pid, err);
+	if (fd < 0)
+		return fd;
+	if (snapshot_is_attended(fd, at))
+		e = err_set(err, EBUSY, "the tracer of process %d lives: there is nothing to recover", (int)req->pid);
+	else
+		e = snapshot_take(fd, at, size, &r.memory, err);
+	close(fd);
+	if (e == 0)
+		e = begin(&r, req, res, true, err);
+	if (e == 0) {
+		names_add_sites(r.info, &r.memory);
+		e = recover(&r, req, true, err);
+	}
+	close_all(&r);
+	return e;
+}
+
+int session_recover(const struct recover_request *req, struct recover_result *res, struct err *err)
+{
+	struct recovery r = { 0 };
+	int e;
+
+	if (req->pid)
+		return recover_process(req, res, err);
+	e = begin(&r, req, res, false, err);
+	if (e == 0)
+		e = recover(&r, req, false, err);
+	close_all(&r);
+	return e;
+}

@@ -1,0 +1,45 @@
+/* brace recover: a whole trace file of what a tracer that died left. */
+#include <inttypes.h>
+
+#include "session/recover.h"
+#include "ui/commands.h"
+#include "ui/say.h"
+#include "ui/summary.h"
+
+static void print_result(const struct recover_request *req, const struct recover_result *r)
+{
+	char n[32], lost[32], bytes[32];
+
+	if (req->file)
+		say("brace: %s records from %s", summary_grouped(r->from_file, n), req->file);
+	if (req->file && r->cut_bytes)
+		say(" (%s bytes at its end cannot be read)", summary_grouped(r->cut_bytes, n));
+	if (req->pid)
+		say("%s%s records from the memory of process %d", req->file ? ", " : "brace: ",
+		    summary_grouped(r->from_memory, n), (int)req->pid);
+	say("; %s lost", r->lost ? summary_grouped(r->lost, lost) : "none known to be");
+	if (r->unwritten)
+		say(", of them %s that the tracer had not written yet", summary_grouped(r->unwritten, n));
+	say("\nbrace: %s calls, %s bytes; trace in %s\n", summary_grouped(r->calls, n),
+	    summary_grouped(r->bytes, bytes), req->output);
+}
+
+int cmd_recover(struct invocation *inv)
+{
+	const struct recover_request req = {
+		.file = inv->n_operands ? inv->operands[0] : NULL,
+		.pid = (pid_t)inv->pid,
+		.output = inv->output ? inv->output : "recovered.brace",
+	};
+	struct recover_result result;
+	struct err err;
+
+	if (!req.file && !req.pid) {
+		say("brace: recover needs a FILE, or a process with -p; `brace recover --help` says more\n");
+		return EXIT_BRACE;
+	}
+	if (session_recover(&req, &result, &err))
+		return say_error(&err);
+	print_result(&req, &result);
+	return 0;
+}

@@ -1,0 +1,129 @@
+/* A program to be killed, or to outlive its tracer. `victim LEDGER THREADS CALLS [END [CODE]]`: each thread calls
+ * step CALLS times and keeps its count in a file that is mapped shared, so that whoever killed the
+ * program, or its tracer, can read how far it came. Then, by END:
+ *   wait    says so in the ledger, and goes on for another CALLS when the ledger allows
+ *   kill, abort, _exit, overflow, fault, memory, trap   dies so, in the thread that came last
+ *   (none)  ends */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "ledger.h"
+#include "truth.h"
+
+static struct ledger *ledger;
+static unsigned long calls, threads;
+static pthread_barrier_t met;
+static const char *ending = "";
+static int code;
+
+TRACED static unsigned long step(unsigned long n)
+{
+	BARRIER();
+	return n * 3 + 1;
+}
+
+/* The count is raised before the call: a thread that dies is at most one ahead of its trace. */
+static unsigned long run(unsigned long x, unsigned long slot)
+{
+	for (unsigned long i = 0; i < calls; i++) {
+		ledger->calls[slot]++;
+		BARRIER();
+		x = step(x);
+	}
+	return x;
+}
+
+/* --- the ways to die ------------------------------------------------------------------- */
+
+TRACED static int deeper(volatile int *from)
+{
+	volatile int here[16] = { *from };
+
+	ledger->deep++;
+	return deeper(here) + here[0];
+}
+
+static void by_kill(void) { kill(getpid(), SIGKILL); }
+static void by_abort(void) { abort(); }
+static void by_exit(void) { _exit(code); }
+static volatile int *volatile nowhere = (volatile int *)16;
+static void by_fault(void) { *nowhere = 1; }
+static void by_trap(void) { __builtin_trap(); }
+static void by_overflow(void) { deeper(&code); }
+
+/* Until the kernel kills somebody; the caller has set a limit. */
+static void by_memory(void)
+{
+	for (;;) {
+		char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED)
+			_exit(98);
+		memset(at, 1, 1 << 20);
+	}
+}
+
+/* Traced and not hooked so seldom that it could be mistaken: every step is a call. */
+static void by_wait(void)
+{
+	ledger->waits = 1;
+	while (!ledger->go)
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+}
+
+static const struct { const char *name; void (*end)(void); } ways[] = {
+	{ "kill", by_kill }, { "abort", by_abort }, { "_exit", by_exit }, { "overflow", by_overflow },
+	{ "fault", by_fault }, { "memory", by_memory }, { "wait", by_wait }, { "trap", by_trap },
+};
+
+static void end(void)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (!strcmp(ways[i].name, ending))
+			ways[i].end();
+}
+
+static void *body(void *arg)
+{
+	unsigned long slot = (unsigned long)arg, x = run(slot, slot);
+
+	if (pthread_barrier_wait(&met) == PTHREAD_BARRIER_SERIAL_THREAD)
+		end();
+	pthread_barrier_wait(&met);
+	if (!strcmp(ending, "wait"))
+		x = run(x, slot);
+	return (void *)x;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t others[LEDGER_THREADS];
+	unsigned long sum = 0;
+	void *x;
+
+	require(argc > 3, "arguments");
+	ledger = ledger_open(argv[1]);
+	threads = strtoul(argv[2], NULL, 10);
+	calls = strtoul(argv[3], NULL, 10);
+	ending = argc > 4 ? argv[4] : "";
+	code = argc > 5 ? atoi(argv[5]) : 0;
+	require(ledger && threads >= 1 && threads <= LEDGER_THREADS, "a ledger and threads");
+	ledger->pid = getpid();
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	pthread_barrier_init(&met, NULL, (unsigned)threads);
+	for (unsigned long i = 1; i < threads; i++)
+		require(!pthread_create(&others[i], NULL, body, (void *)i), "pthread_create");
+	sum = (unsigned long)body(0);
+	for (unsigned long i = 1; i < threads; i++) {
+		require(!pthread_join(others[i], &x), "pthread_join");
+		sum ^= (unsigned long)x;
+	}
+	printf("%lx\n", sum);
+	truth("step", threads * calls * (strcmp(ending, "wait") ? 1 : 2));
+	return 0;
+}
