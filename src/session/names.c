@@ -151,7 +151,9 @@ static void find_modules(pid_t pid, const struct maps *maps, const struct remote
 	struct known_modules known = { 0 };
 	struct modules modules = { 0 };
 	struct settings all;
-	const struct image_request req = { .known = &known, .pid = pid, .settings = &all, .agent_path = "" };
+	const struct protocol_hello hello = { 0 };
+	const struct image_request req = { .known = &known, .pid = pid, .hello = &hello, .settings = &all,
+					   .agent_path = "" };
 
 	settings_init(&all);
 	settings_write(&all, "set_ftrace_module", "*", false, NULL);
