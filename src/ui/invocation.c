@@ -33,6 +33,14 @@ int set_pid(struct invocation *inv, const struct option *o, const char *value, s
 	return parse_number(value, "a process id", 1, INT32_MAX, &inv->pid, err);
 }
 
+int set_last(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	int e = parse_number(value, "a number of calls", 0, 1000000, &inv->last, err);
+
+	inv->last++;
+	return e;
+}
+
 /* The first write to a list replaces what is in it, as `echo >` does; the next ones append. */
 static int add_write(struct invocation *inv, const struct option *o, const char *file,
 		     const char *text)

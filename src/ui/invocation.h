@@ -54,12 +54,13 @@ struct invocation {
 	const char *output, *binary, *sort;
 	uint64_t limit;
 	uint64_t pid;    /* 0: none */
+	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
 	enum colour_choice colour;
 	bool help, json, no_pager, quiet, reverse, verbose, why;
 };
 
 /* Setters for option tables. */
-option_setter set_flag, set_text, set_limit, set_pid, set_setting, set_mode, set_colour;
+option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour;
 
 /* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err);

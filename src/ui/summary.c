@@ -1,11 +1,17 @@
 #include "ui/summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "hook/plan.h"
+#include "report/last.h"
 #include "ui/say.h"
+
+#define LAST_THREADS 16 /* that are shown; the file has all */
 
 const char *summary_grouped(uint64_t v, char *buf)
 {
@@ -79,6 +85,47 @@ void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
 	if (by_reason[REASON_FILTERED])
 		say("; %s filtered out", summary_grouped(by_reason[REASON_FILTERED], n));
 	say("\n");
+}
+
+/* --- the black box ---------------------------------------------------------------------- */
+
+static int to_stderr(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, stderr) == n ? 0 : -EIO;
+}
+
+static int print_last(struct store_reader *reader, int sig, unsigned n, struct err *err)
+{
+	const struct trace_info *info = store_info(reader);
+	uint32_t pid = info->images.n ? info->images.at[0].pid : 0;
+	struct last last;
+	struct out out;
+	int e = last_read(reader, pid, n, sig, &last, err);
+
+	say("brace: SIG%s (%s) ended the program; its threads' last calls:\n", sigabbrev_np(sig) ? sigabbrev_np(sig) : "?",
+	    strsignal(sig));
+	out_init(&out, to_stderr, NULL);
+	last_print(&last, LAST_THREADS, "brace: ", &out);
+	out_flush(&out);
+	out_free(&out);
+	last_free(&last);
+	return e;
+}
+
+void summary_last(const char *trace_file, int wait_status, unsigned n)
+{
+	struct store_reader *reader;
+	struct err err;
+
+	if (!n || !WIFSIGNALED(wait_status))
+		return;
+	if (store_open(trace_file, &reader, &err)) {
+		say_error(&err);
+		return;
+	}
+	if (print_last(reader, WTERMSIG(wait_status), n, &err) < 0)
+		say_error(&err);
+	store_close(reader);
 }
 
 void summary_print(const struct session_result *r, const char *trace_file)

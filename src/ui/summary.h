@@ -5,6 +5,9 @@
 /* The closing summary of a traced run. `trace_file` NULL: none was written. */
 void summary_print(const struct session_result *r, const char *trace_file);
 
+/* The black box: the last n calls of each thread of a program that a signal ended, from its trace. */
+void summary_last(const char *trace_file, int wait_status, unsigned n);
+
 /* 12345678 -> "12,345,678". buf has 32 bytes. */
 const char *summary_grouped(uint64_t v, char *buf);
 

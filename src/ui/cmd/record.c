@@ -6,6 +6,15 @@
 #include "ui/summary.h"
 #include "ui/traced.h"
 
+#define LAST_CALLS 10
+
+static unsigned last_calls(const struct invocation *inv)
+{
+	if (inv->last)
+		return (unsigned)inv->last - 1;
+	return inv->settings.mode == BUFFER_OVERWRITE ? LAST_CALLS : 0;
+}
+
 int cmd_record(struct invocation *inv)
 {
 	const char *file = inv->output ? inv->output : "trace.brace";
@@ -23,7 +32,9 @@ int cmd_record(struct invocation *inv)
 	session_free(session);
 	if (e)
 		return say_error(&err);
-	if (!inv->quiet)
+	if (!inv->quiet) {
+		summary_last(file, result.wait_status, last_calls(inv));
 		summary_print(&result, file);
+	}
 	return traced_exit(result.wait_status);
 }
