@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/notes.h"
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
@@ -61,6 +62,8 @@ struct memory_header {
 
 	_Alignas(64) uint64_t heartbeat; /* the tracer lives as long as it moves */
 	uint32_t tracer_pid;
+
+	_Alignas(64) struct memory_notes notes;
 };
 
 struct memory_thread {

@@ -1,0 +1,36 @@
+/* What a traced process has to say to the user, in the session memory: programs it is about to execute
+ * that cannot be traced, and that it stops recording itself. A process in the child of a vfork may
+ * write one: it needs no more than an atomic addition. */
+#pragma once
+#include <stdint.h>
+
+enum note_kind {
+	NOTE_NONE,
+	NOTE_STATIC,       /* executed: has no dynamic loader, so no agent either */
+	NOTE_32BIT,
+	NOTE_MACHINE,      /* for another processor */
+	NOTE_SETUID,       /* executed with another user's rights: the loader drops the agent */
+	NOTE_CAPABILITIES,
+	NOTE_ROOT,         /* executed where the agent's file is not seen */
+	NOTE_NETWORK,      /* executed in a network namespace from which the tracer is not reached */
+	NOTE_FILTERED,     /* executed under a seccomp filter that forbids what the agent starts with */
+	NOTE_LIMIT,        /* its address space is limited to less than the session memory takes */
+	NOTE_STOPPED,      /* this process stops recording: its filter forbids `number` */
+	NOTE_KINDS
+};
+
+#define NOTES_MAX 64u
+enum note_state { NOTE_EMPTY, NOTE_WRITTEN, NOTE_WITHDRAWN };
+
+struct memory_note {
+	uint32_t state;    /* enum note_state: WRITTEN when all else holds */
+	uint32_t kind, pid;
+	uint32_t number;   /* NOTE_STOPPED: of the system call */
+	char name[48];     /* the program's last path component */
+};
+
+struct memory_notes {
+	uint32_t used;     /* may exceed NOTES_MAX: those beyond are only counted */
+	uint32_t counts[NOTE_KINDS]; /* withdrawn ones taken off */
+	struct memory_note at[NOTES_MAX];
+};
