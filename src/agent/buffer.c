@@ -8,7 +8,7 @@
 #include "agent/sys.h"
 
 #define WAIT_NS 50000000   /* block mode: how often to look whether the tracer lives */
-#define WAITS_MAX 20       /* heartbeats missed in a row: a second */
+#define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; a tracer's heart beats every 0.1 s */
 
 static struct memory_thread *thread_of(struct agent_tls *t)
 {
@@ -249,6 +249,7 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	d->cpu = slot->cpu;
 	d->lost = slot->lost - slot->lost_reported;
 	slot->lost_reported = slot->lost;
+	slot->window = 0;
 	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->state, MEMORY_FILLING, __ATOMIC_RELEASE);
 	t->buffer = i;
@@ -266,20 +267,29 @@ static void leave_void(struct agent_tls *t)
 		slot->lost += count_records(slot->nowhere, MEMORY_VOID_WORDS);
 		slot->in_void = 0;
 	} else if (!slot && t->end) {
-		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_VOID_WORDS, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_VOID_WORDS - 1, __ATOMIC_RELAXED);
 	}
+}
+
+static uint32_t next_window(uint32_t window)
+{
+	if (!window)
+		return MEMORY_VOID_FIRST;
+	return 2 * window < MEMORY_VOID_WORDS ? 2 * window : MEMORY_VOID_WORDS - 1;
 }
 
 static void enter_void(struct agent_tls *t)
 {
 	struct memory_thread *slot = thread_of(t);
 	uint64_t *at = slot ? slot->nowhere : threadless;
+	uint32_t window = MEMORY_VOID_WORDS - 1;
 
 	if (slot) {
 		zero(slot->nowhere, sizeof(slot->nowhere));
+		slot->window = window = next_window(slot->window);
 		slot->in_void = !agent.memory->stopped;
 	}
-	t->end = (uint64_t)(at + MEMORY_VOID_WORDS);
+	t->end = (uint64_t)(at + window);
 	t->pos = (uint64_t)at;
 }
 

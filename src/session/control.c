@@ -16,6 +16,7 @@
 
 #include "session/welcome.h"
 
+#define BEAT_MS 100    /* whatever the tracer's main thread waits for: a slow disk, us */
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
 
 struct image_state { uint32_t next_id; struct known_modules known; };
@@ -213,7 +214,8 @@ static void *run(void *context)
 		int fd;
 
 		p[2] = (struct pollfd){ .fd = __atomic_load_n(&c->program, __ATOMIC_ACQUIRE), .events = POLLIN };
-		if (poll(p, 3, -1) < 0)
+		shared_memory_beat(c->req.memory);
+		if (poll(p, 3, BEAT_MS) < 0)
 			continue;
 		if (p[2].revents) {
 			__atomic_store_n(&c->program, -1, __ATOMIC_RELEASE);
@@ -323,15 +325,18 @@ static void soon(struct timespec *until, long ms)
 	until->tv_nsec %= 1000000000;
 }
 
+/* In small steps: the control thread is busy, so it is we who say that the tracer lives. */
 bool control_wait_news(struct control *c, uint32_t index)
 {
-	struct timespec until;
+	struct timespec step;
 	bool there;
 
-	soon(&until, REPLY_MS);
 	pthread_mutex_lock(&c->lock);
-	while (c->published <= index && pthread_cond_timedwait(&c->changed, &c->lock, &until) != ETIMEDOUT)
-		;
+	for (int waited = 0; c->published <= index && waited < REPLY_MS; waited += BEAT_MS) {
+		soon(&step, BEAT_MS);
+		pthread_cond_timedwait(&c->changed, &c->lock, &step);
+		shared_memory_beat(c->req.memory);
+	}
 	there = c->published > index;
 	pthread_mutex_unlock(&c->lock);
 	return there;

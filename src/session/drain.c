@@ -335,7 +335,7 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 		if (r < 0)
 			return r;
 		taken += r;
-		__atomic_fetch_add(&d->memory->header->heartbeat, 1, __ATOMIC_RELAXED);
+		shared_memory_beat(d->memory);
 		shared_memory_wake_writers(d->memory);
 	}
 	return taken;

@@ -170,7 +170,7 @@ bool session_over(struct session *s)
 
 void session_beat(struct session *s)
 {
-	__atomic_fetch_add(&s->memory.header->heartbeat, 1, __ATOMIC_RELAXED);
+	shared_memory_beat(&s->memory);
 }
 
 void session_stop(struct session *s)

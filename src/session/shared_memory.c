@@ -120,6 +120,11 @@ void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
+void shared_memory_beat(struct shared_memory *m)
+{
+	__atomic_fetch_add(&m->header->heartbeat, 1, __ATOMIC_RELAXED);
+}
+
 void shared_memory_wake_writers(struct shared_memory *m)
 {
 	if (!__atomic_load_n(&m->header->free_waiters, __ATOMIC_SEQ_CST))

@@ -38,6 +38,7 @@ static inline uint64_t *shared_memory_words(const struct shared_memory *m, uint3
 uint32_t shared_memory_used(const struct shared_memory *m);     /* sub-buffers ever taken */
 uint32_t shared_memory_threads(const struct shared_memory *m);  /* slots ever taken */
 void shared_memory_give_back(struct shared_memory *m, uint32_t i);
+void shared_memory_beat(struct shared_memory *m);               /* tells waiting writers that the tracer lives */
 void shared_memory_wake_writers(struct shared_memory *m);
 /* Taken before looking whether there is something to do, so that shared_memory_wait misses nothing. */
 uint32_t shared_memory_moment(const struct shared_memory *m);

@@ -19,13 +19,16 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 2
+#define MEMORY_VERSION 3
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer stops: the last word is there for the second half of a two-word record that the
  * trampolines wrote right before. It stays 0 otherwise, and that is no hole. */
 #define MEMORY_BUFFER_USABLE (MEMORY_BUFFER_BYTES - 8)
-#define MEMORY_VOID_WORDS 64
+/* The window for records that find no room: small at first, for room may come; then larger, for each one costs
+ * a slow path. Its last word is what MEMORY_BUFFER_USABLE leaves of a sub-buffer. */
+#define MEMORY_VOID_WORDS 256
+#define MEMORY_VOID_FIRST 64
 #define MEMORY_NONE 0xffffffffu
 
 enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
@@ -81,6 +84,8 @@ struct memory_thread {
 	uint32_t oldest, newest;  /* overwrite mode: this thread's ring */
 	uint32_t in_void;         /* records go to `nowhere` at the moment */
 	uint32_t cpu;             /* as last recorded */
+	uint32_t window;          /* of `nowhere`, words; 0 = none yet since there was room */
+	uint32_t pad;
 	/* Where records go that find no room: counted when it is full, and by the tracer at the end. */
 	uint64_t nowhere[MEMORY_VOID_WORDS];
 };
