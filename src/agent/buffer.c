@@ -151,7 +151,9 @@ static uint32_t take_own_oldest(struct memory_thread *slot)
 		return MEMORY_NONE;
 	d = &agent.descs[i];
 	slot->oldest = d->next;
-	slot->overwritten += d->lost + count_records(words_of(i), MEMORY_BUFFER_WORDS);
+	slot->overwritten[(d->seq + 1) & 1] = slot->overwritten[d->seq & 1] + d->lost +
+					      count_records(words_of(i), MEMORY_BUFFER_WORDS);
+	__atomic_store_n(&slot->first_seq, d->seq + 1, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&slot->held, 1, __ATOMIC_RELAXED);
 	return i;
 }
@@ -248,10 +250,11 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	d->tsc = read_tsc();
 	d->cpu = slot->cpu;
 	d->lost = slot->lost - slot->lost_reported;
-	slot->lost_reported = slot->lost;
+	d->lost_upto = slot->lost;
 	slot->window = 0;
 	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->state, MEMORY_FILLING, __ATOMIC_RELEASE);
+	slot->lost_reported = d->lost_upto; /* behind it: whoever dies here has told them once */
 	t->buffer = i;
 	t->end = (uint64_t)at + MEMORY_BUFFER_USABLE;
 	t->pos = (uint64_t)at;
@@ -287,6 +290,7 @@ static void enter_void(struct agent_tls *t)
 	if (slot) {
 		zero(slot->nowhere, sizeof(slot->nowhere));
 		slot->window = window = next_window(slot->window);
+		slot->void_from = slot->lost;
 		slot->in_void = !agent.memory->stopped;
 	}
 	t->end = (uint64_t)(at + window);

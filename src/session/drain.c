@@ -30,6 +30,8 @@ struct drain {
 	struct place *places;
 	uint32_t *expected;  /* by thread slot: seq of the next sub-buffer to take */
 	uint64_t *position;  /* by thread slot: records kept and lost so far */
+	uint64_t *lost;      /* by thread slot: of its `lost`, told by runs */
+	bool *told;          /* by thread slot: what was overwritten */
 	VEC(uint32_t) order; /* of one pass */
 };
 
@@ -41,6 +43,8 @@ struct drain *drain_new(struct shared_memory *memory)
 	d->places = mem_zalloc(memory->buffers_max * sizeof(d->places[0]));
 	d->expected = mem_zalloc(memory->threads_max * sizeof(d->expected[0]));
 	d->position = mem_zalloc(memory->threads_max * sizeof(d->position[0]));
+	d->lost = mem_zalloc(memory->threads_max * sizeof(d->lost[0]));
+	d->told = mem_zalloc(memory->threads_max * sizeof(d->told[0]));
 	return d;
 }
 
@@ -51,6 +55,8 @@ void drain_free(struct drain *d)
 	free(d->places);
 	free(d->expected);
 	free(d->position);
+	free(d->lost);
+	free(d->told);
 	vec_free(&d->order);
 	free(d);
 }
@@ -123,11 +129,20 @@ static size_t squeeze(const uint64_t *words, size_t n, uint64_t *out)
 /* Overwrite mode: what stood before the oldest sub-buffer that a thread kept. Told once. */
 static uint64_t overwritten(struct drain *d, uint32_t slot)
 {
-	struct memory_thread *t = &d->memory->threads[slot];
-	uint64_t n = d->memory->header->mode == MEMORY_OVERWRITE ? t->overwritten : 0;
+	const struct memory_thread *t = &d->memory->threads[slot];
 
-	t->overwritten = 0;
-	return n;
+	if (d->memory->header->mode != MEMORY_OVERWRITE || d->told[slot])
+		return 0;
+	d->told[slot] = true;
+	return t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1];
+}
+
+/* A sub-buffer that its thread has begun to use again, and counted. */
+static bool is_overwritten(const struct drain *d, const struct memory_desc *desc)
+{
+	uint32_t first = __atomic_load_n(&d->memory->threads[desc->thread].first_seq, __ATOMIC_ACQUIRE);
+
+	return d->memory->header->mode == MEMORY_OVERWRITE && (int32_t)(desc->seq - first) < 0;
 }
 
 /* How much of the thread came before the rest of sub-buffer i. In a memory that another tracer left
@@ -153,7 +168,8 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	uint32_t slot = __atomic_load_n(&desc->thread, __ATOMIC_RELAXED) % d->memory->threads_max;
 	int r;
 	struct drain_run run = {
-		.slot = slot, .position = position(d, i, slot), .words = words, .n = s->n, .calls = s->calls, .records = s->records,
+		.slot = slot, .position = position(d, i, slot),
+		.words = words, .n = s->n, .calls = s->calls, .records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)desc->cpu,
 		.near_tsc = p->near_tsc ? p->near_tsc : desc->tsc,
 		.lost = (p->taken ? 0 : desc->lost) + s->holes + overwritten(d, slot),
@@ -167,6 +183,7 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	p->cpu = s->cpu;
 	if (!desc->begins)
 		desc->begins = 1 + run.position;
+	d->lost[slot] = desc->lost_upto;
 	r = sink(context, &run, err);
 	d->position[slot] = run.position + run.records + run.lost;
 	__atomic_store_n(&d->memory->threads[slot].taken, d->position[slot], __ATOMIC_RELEASE);
@@ -263,7 +280,7 @@ static void collect(struct drain *d, bool partial)
 
 		if (state != MEMORY_FULL && !(partial && state == MEMORY_FILLING))
 			continue; /* its fields are not ours to read */
-		if (desc->thread < d->memory->threads_max && !d->places[i].quarantined)
+		if (desc->thread < d->memory->threads_max && !d->places[i].quarantined && !is_overwritten(d, desc))
 			*vec_add(&d->order) = i;
 	}
 	order_descs = d->memory->descs;
@@ -341,11 +358,20 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 	return taken;
 }
 
-static uint64_t count_nowhere(const struct memory_thread *t)
+static uint64_t count_window(const struct memory_thread *t)
 {
-	struct scan s = scan_words(t->nowhere, MEMORY_VOID_WORDS, 0, false);
+	if (!t->in_void || t->lost != t->void_from)
+		return 0;
+	return scan_words(t->nowhere, MEMORY_VOID_WORDS, 0, false).records;
+}
 
-	return t->in_void ? s.records : 0;
+/* Losses that no sub-buffer tells: since its thread's last one was opened. */
+static uint64_t count_untold(struct drain *d, uint32_t slot)
+{
+	const struct memory_thread *t = &d->memory->threads[slot];
+	uint64_t told = t->lost_reported > d->lost[slot] ? t->lost_reported : d->lost[slot];
+
+	return t->lost - told + count_window(t) + overwritten(d, slot);
 }
 
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
@@ -363,11 +389,8 @@ int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *los
 			return r;
 		taken += r;
 	}
-	for (uint32_t i = 0; i < shared_memory_threads(d->memory); i++) {
-		const struct memory_thread *t = &d->memory->threads[i];
-
-		*lost += t->lost - t->lost_reported + count_nowhere(t);
-	}
+	for (uint32_t i = 0; i < shared_memory_threads(d->memory); i++)
+		*lost += count_untold(d, i);
 	*lost += __atomic_load_n(&d->memory->header->lost_threadless, __ATOMIC_RELAXED);
 	return taken;
 }

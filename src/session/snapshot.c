@@ -1,7 +1,7 @@
 /* Nothing stops the program while it is copied: so descriptors are read, then the sub-buffers they speak of,
  * then the descriptors again. A copy counts if its sub-buffer was that thread's, of the same
- * sequence number, before and after; in overwrite mode a thread takes its oldest out of its ring
- * before it zeroes it, so the copy must be younger than what is the oldest afterwards. */
+ * sequence number, before and after. In overwrite mode a thread says which are thrown away before it
+ * zeroes them, and what it says afterwards is what counts. */
 #include "session/snapshot.h"
 
 #include <errno.h>
@@ -100,24 +100,21 @@ static int copy_buffers(int fd, uint64_t at, const struct shared_memory *m, stru
 static bool is_whole(const struct shared_memory *m, uint32_t i, const struct look *again)
 {
 	const struct memory_desc *was = &m->descs[i], *is = &again->descs[i];
-	uint32_t oldest;
 
-	if (!holds_records(is) || is->seq != was->seq || is->thread != was->thread ||
-	    was->thread >= shared_memory_threads(m))
-		return false;
-	if (m->header->mode != MEMORY_OVERWRITE || was->state == MEMORY_FILLING)
-		return true;
-	oldest = again->threads[was->thread].oldest;
-	return oldest < shared_memory_used(m) && (int32_t)(was->seq - again->descs[oldest].seq) >= 0;
+	return holds_records(is) && is->seq == was->seq && is->thread == was->thread &&
+	       was->thread < shared_memory_threads(m);
 }
 
+/* What is thrown away from here on is what was thrown away until after the copy. */
 static void leave_out_what_changed(struct shared_memory *m, const struct look *again)
 {
 	for (uint32_t i = 0; i < shared_memory_used(m); i++)
 		if (!is_whole(m, i, again))
 			m->descs[i].state = MEMORY_FREE;
-	for (uint32_t i = 0; i < shared_memory_threads(m); i++)
-		m->threads[i].overwritten = again->threads[i].overwritten;
+	for (uint32_t i = 0; i < shared_memory_threads(m); i++) {
+		memcpy(m->threads[i].overwritten, again->threads[i].overwritten, sizeof(m->threads[i].overwritten));
+		m->threads[i].first_seq = again->threads[i].first_seq;
+	}
 }
 
 int snapshot_take(int fd, uint64_t at, uint64_t size, struct shared_memory *out, struct err *err)

@@ -19,7 +19,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 3
+#define MEMORY_VERSION 4
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer stops: the last word is there for the second half of a two-word record that the
@@ -77,7 +77,11 @@ struct memory_thread {
 	uint64_t tsc;
 	uint64_t lost;            /* records lost for good, over the whole life */
 	uint64_t lost_reported;   /* of those, told in a descriptor's `lost` */
-	uint64_t overwritten;     /* overwrite mode: records that stood before the oldest kept one */
+	/* Overwrite mode: sub-buffers before first_seq are thrown away, overwritten[first_seq & 1] records with
+	 * them. One store of first_seq does both. */
+	uint64_t overwritten[2];
+	uint32_t first_seq;
+	uint32_t pad;
 	uint64_t taken;           /* records, kept and lost, that the tracer has taken over; it alone writes here */
 	uint32_t seq;             /* of the next sub-buffer */
 	uint32_t held;            /* sub-buffers FILLING or FULL: +1 by the thread, -1 by the tracer */
@@ -85,7 +89,8 @@ struct memory_thread {
 	uint32_t in_void;         /* records go to `nowhere` at the moment */
 	uint32_t cpu;             /* as last recorded */
 	uint32_t window;          /* of `nowhere`, words; 0 = none yet since there was room */
-	uint32_t pad;
+	uint32_t pad2;
+	uint64_t void_from;       /* `lost` when the window was begun: when it is another, the window is counted */
 	/* Where records go that find no room: counted when it is full, and by the tracer at the end. */
 	uint64_t nowhere[MEMORY_VOID_WORDS];
 };
@@ -101,6 +106,7 @@ struct memory_desc {
 	uint32_t cpu;             /* of its first record */
 	uint32_t next;            /* free stack; overwrite mode: next younger of the thread */
 	uint64_t lost;            /* records of this thread lost just before it */
+	uint64_t lost_upto;       /* the thread's `lost` when it was opened */
 	uint64_t begins;          /* 1 + the thread's `taken` when the tracer began with it; 0 = not yet */
 	uint32_t dirty;           /* was used before: must be zeroed */
 	uint32_t pad;
