@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/sys.h"
+#include "shared/points.h"
 
 #define WAIT_NS 50000000   /* block mode: how often to look whether the tracer lives */
 #define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; a tracer's heart beats every 0.1 s */
@@ -56,6 +57,7 @@ static void thread_start(struct agent_tls *t)
 	uint32_t i = __atomic_fetch_add(&m->threads_used, 1, __ATOMIC_RELAXED);
 	struct memory_thread *slot;
 
+	POINT(thread_counted);
 	t->known = 1;
 	t->buffer = MEMORY_NONE;
 	t->pos = t->end = 0;
@@ -72,12 +74,15 @@ static void thread_start(struct agent_tls *t)
 	slot->oldest = slot->newest = MEMORY_NONE;
 	sys2(__NR_prctl, PR_GET_NAME, slot->comm);
 	slot->cpu = current_cpu();
+	POINT(thread_described);
 	__atomic_store_n(&slot->ready, 1, __ATOMIC_RELEASE);
+	POINT(thread_ready);
 	t->thread = (uint64_t)slot;
 }
 
 void buffer_after_fork(struct agent_tls *t)
 {
+	POINT(fork_noticed);
 	t->pos = t->end = 0;
 	t->known = 0;
 	site_after_fork();
@@ -125,9 +130,12 @@ static uint32_t pop_free(struct memory_header *m)
 		if (i >= m->buffers_max)
 			return MEMORY_NONE;
 		next = ((head >> 32) + 1) << 32 | agent.descs[i].next;
+		POINT(free_before_pop);
 		if (__atomic_compare_exchange_n(&m->free_head, &head, next, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
+						__ATOMIC_ACQUIRE)) {
+			POINT(free_popped);
 			return i;
+		}
 	}
 }
 
@@ -137,8 +145,10 @@ static uint32_t take_unused(struct memory_header *m)
 
 	while (i < m->buffers_max)
 		if (__atomic_compare_exchange_n(&m->buffers_used, &i, i + 1, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
+						__ATOMIC_RELAXED)) {
+			POINT(unused_taken);
 			return i;
+		}
 	return MEMORY_NONE;
 }
 
@@ -151,9 +161,12 @@ static uint32_t take_own_oldest(struct memory_thread *slot)
 		return MEMORY_NONE;
 	d = &agent.descs[i];
 	slot->oldest = d->next;
+	POINT(own_unlinked);
 	slot->overwritten[(d->seq + 1) & 1] = slot->overwritten[d->seq & 1] + d->lost +
 					      count_records(words_of(i), MEMORY_BUFFER_WORDS);
+	POINT(own_counted);
 	__atomic_store_n(&slot->first_seq, d->seq + 1, __ATOMIC_RELEASE);
+	POINT(own_thrown_away);
 	__atomic_fetch_sub(&slot->held, 1, __ATOMIC_RELAXED);
 	return i;
 }
@@ -182,6 +195,7 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 	uint32_t i, missed = 0;
 
 	__atomic_fetch_add(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
+	POINT(wait_begins);
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST);
 
@@ -198,6 +212,7 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 			break;
 		}
 	}
+	POINT(wait_ends);
 	__atomic_fetch_sub(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
 	return i;
 }
@@ -209,6 +224,7 @@ static void tell_tracer(struct memory_header *m, const struct memory_thread *slo
 	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < m->wake_at)
 		return;
 	__atomic_fetch_add(&m->full_futex, 1, __ATOMIC_SEQ_CST);
+	POINT(tracer_told);
 	if (__atomic_load_n(&m->tracer_waits, __ATOMIC_SEQ_CST))
 		futex(&m->full_futex, FUTEX_WAKE, 1, 0);
 }
@@ -219,6 +235,7 @@ static void close_buffer(struct agent_tls *t)
 	struct memory_desc *d = &agent.descs[t->buffer];
 	uint64_t begin = (uint64_t)words_of(t->buffer);
 
+	POINT(close_begins);
 	d->used = (uint32_t)((t->pos < t->end ? t->pos : t->end) - begin);
 	if (agent.memory->mode == MEMORY_OVERWRITE) {
 		d->next = MEMORY_NONE;
@@ -228,7 +245,9 @@ static void close_buffer(struct agent_tls *t)
 			agent.descs[slot->newest].next = t->buffer;
 		slot->newest = t->buffer;
 	}
+	POINT(close_linked);
 	__atomic_store_n(&d->state, MEMORY_FULL, __ATOMIC_RELEASE);
+	POINT(close_full);
 	t->buffer = MEMORY_NONE;
 	if (agent.memory->mode != MEMORY_OVERWRITE)
 		tell_tracer(agent.memory, slot);
@@ -240,8 +259,10 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	struct memory_desc *d = &agent.descs[i];
 	uint64_t *at = words_of(i);
 
+	POINT(open_begins);
 	if (d->dirty)
 		zero(at, MEMORY_BUFFER_BYTES);
+	POINT(open_zeroed);
 	d->dirty = 1;
 	d->thread = (uint32_t)(slot - agent.threads);
 	d->seq = slot->seq++;
@@ -253,9 +274,12 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	d->lost_upto = slot->lost;
 	slot->window = 0;
 	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
+	POINT(open_described);
 	__atomic_store_n(&d->state, MEMORY_FILLING, __ATOMIC_RELEASE);
+	POINT(open_filling);
 	slot->lost_reported = d->lost_upto; /* behind it: whoever dies here has told them once */
 	t->buffer = i;
+	POINT(open_told);
 	t->end = (uint64_t)at + MEMORY_BUFFER_USABLE;
 	t->pos = (uint64_t)at;
 }
@@ -268,6 +292,7 @@ static void leave_void(struct agent_tls *t)
 
 	if (slot && slot->in_void) {
 		slot->lost += count_records(slot->nowhere, MEMORY_VOID_WORDS);
+		POINT(void_counted);
 		slot->in_void = 0;
 	} else if (!slot && t->end) {
 		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_VOID_WORDS - 1, __ATOMIC_RELAXED);
@@ -289,10 +314,12 @@ static void enter_void(struct agent_tls *t)
 
 	if (slot) {
 		zero(slot->nowhere, sizeof(slot->nowhere));
+		POINT(void_zeroed);
 		slot->window = window = next_window(slot->window);
 		slot->void_from = slot->lost;
 		slot->in_void = !agent.memory->stopped;
 	}
+	POINT(void_entered);
 	t->end = (uint64_t)(at + window);
 	t->pos = (uint64_t)at;
 }
@@ -329,6 +356,7 @@ static void make_room(struct agent_tls *t, unsigned words)
 			__atomic_store_n((uint64_t *)t->pos, record_word(read_tsc(), id, RECORD_EVENT), __ATOMIC_RELEASE);
 			t->pos = t->end;
 		}
+		POINT(room_padded);
 		next_buffer(t);
 	}
 }
@@ -341,7 +369,9 @@ void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64
 	at = (uint64_t *)t->pos;
 	for (unsigned i = 0; i < n; i++)
 		at[i + 1] = payload[i];
+	POINT(put_payload);
 	__atomic_store_n(at, header, __ATOMIC_RELEASE);
+	POINT(put_header);
 	t->pos += 8 * (n + 1);
 }
 

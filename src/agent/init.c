@@ -7,6 +7,7 @@
 #include "agent/place.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
+#include "shared/points.h"
 
 #define MSG_NOSIGNAL 0x4000
 #define ASK_MAX 3
@@ -35,6 +36,7 @@ static bool talk(int fd, enum protocol_request request)
 
 	if (!talk_hello(fd, request) || !talk_welcome(fd, &w, fds))
 		return false;
+	POINT(welcomed);
 	agent.watch = w.watch;
 	mapped = place_regions(&w, fds[2]);
 	code = place_shared(fds[2], w.code_size);
@@ -45,6 +47,7 @@ static bool talk(int fd, enum protocol_request request)
 	for (int i = 0; i < TALK_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	sys6(__NR_sendto, fd, (long)&done, sizeof(done), MSG_NOSIGNAL, 0, 0);
+	POINT(done_told);
 	return !mapped && agent.memory;
 }
 
@@ -57,6 +60,7 @@ void session_ask(enum protocol_request request)
 
 		if (fd < 0)
 			return;
+		POINT(connected);
 		again = talk(fd, i ? PROTOCOL_DLOPEN : request);
 		sys1(__NR_close, fd);
 	}

@@ -5,6 +5,7 @@
 #include "agent/place.h"
 #include "agent/agent.h"
 #include "agent/sys.h"
+#include "shared/points.h"
 
 #define MAX_REGIONS 1024
 #define GATE_BYTES 4096
@@ -52,6 +53,7 @@ static bool map_region(struct patch_region *r, int code_fd)
 		sys2(__NR_munmap, r->gate, GATE_BYTES);
 		return false;
 	}
+	POINT(region_mapped);
 	regions[agent.n_regions++] = (struct region){ (uint32_t *)r->gate, r->bytes };
 	return true;
 }
@@ -88,6 +90,7 @@ static bool apply(struct patch *p)
 	}
 	for (unsigned i = 0; i < p->length; i++)
 		at[i] = p->bytes[i];
+	POINT(patch_written);
 	p->status = PATCH_APPLIED;
 	return true;
 }
@@ -130,9 +133,11 @@ uint32_t place_patches(uint8_t *code, const struct protocol_welcome *w)
 			protect_all(texts, i, PROT_READ | PROT_EXEC);
 			return 0;
 		}
+	POINT(texts_writable);
 	for (uint32_t i = 0; i < w->n_patches; i++)
 		if (patches[i].region < w->n_regions && list[patches[i].region].mapped)
 			applied += apply(&patches[i]);
+	POINT(texts_patched);
 	protect_all(texts, w->n_texts, PROT_READ | PROT_EXEC);
 	return applied;
 }
@@ -149,6 +154,7 @@ bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
 	agent.buffers = (uint8_t *)m + m->buffers_at;
 	agent.image_id = w->image;
 	agent.memory_size = w->memory_size;
+	POINT(memories_mapped);
 	agent.memory = m;
 	return arm_gate(agent_gate);
 }

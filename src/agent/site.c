@@ -10,6 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/sys.h"
+#include "shared/points.h"
 
 #define BUSY UINT64_C(1)
 #define PROBES 512
@@ -79,9 +80,11 @@ static bool make_block(uint32_t block)
 
 	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_WRITE) < 0)
 		return false;
+	POINT(block_writable);
 	for (uint32_t i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
 		(state ? write_state_stub : write_graph_stub)(at + i * SITE_STUB_BYTES,
 							      block * SITE_BLOCK_IDS + i, at + i * 8);
+	POINT(block_written);
 	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_EXEC) < 0)
 		return false;
 	/* Of a shared mapping, mremap from length 0 makes a second view. */
@@ -161,8 +164,11 @@ static void insert(uint64_t ret, uint64_t stub)
 		if (!__atomic_compare_exchange_n(&agent_table[slot].ret, &empty, BUSY, false,
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
+		POINT(site_busy);
 		agent_table[slot].stub = stub;
+		POINT(site_filled);
 		__atomic_store_n(&agent_table[slot].ret, ret, __ATOMIC_RELEASE);
+		POINT(site_published);
 		return;
 	}
 }
@@ -178,10 +184,12 @@ uint8_t *site_stub(uint64_t ret, bool needs_code)
 	    SITE_BLOCKS * (SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK))
 		return 0;
 	count = __atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED);
+	POINT(site_counted);
 	id = site_id_of_count(count);
 	if (id >= SITE_IDS || (needs_code && !block_ready(id / SITE_BLOCK_IDS)))
 		return 0;
 	agent.image->sites[id] = ret;
+	POINT(site_noted);
 	stub = (uint64_t)agent.arena + (uint64_t)id * SITE_STUB_BYTES;
 	insert(ret, stub);
 	return (uint8_t *)stub;

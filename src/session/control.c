@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "session/welcome.h"
+#include "shared/points.h"
 
 #define BEAT_MS 100    /* whatever the tracer's main thread waits for: a slow disk, us */
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
@@ -133,12 +134,15 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 		r = check_selected(c, im, err);
 	if (r < 0)
 		return r;
+	POINT(image_prepared);
 	state->next_id = im->next_id;
 	im->news.addition = hello->request == PROTOCOL_DLOPEN;
 	im->welcome.memory_size = c->req.memory->size;
 	if (!welcome_send(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
 		return err_set(err, EPIPE, "%s ended before it could be hooked", im->news.about.exe);
+	POINT(welcome_sent);
 	hear(fd, &done, sizeof(done)); /* or it died: what was patched until then stands in the patches */
+	POINT(done_heard);
 	image_settle(im, &req);
 	return 0;
 }
@@ -165,6 +169,7 @@ static void serve(struct control *c, int fd)
 
 	if (!check_peer(fd, &pid) || !hear(fd, &hello, sizeof(hello)))
 		return;
+	POINT(hello_heard);
 	if (hello.version != PROTOCOL_VERSION) {
 		err_set(&err, EPROTO, "%s is of another version of brace", c->req.agent_path);
 		fail_first(c, &err);
@@ -175,6 +180,7 @@ static void serve(struct control *c, int fd)
 	if (set_up(c, fd, pid, &hello, index, &im, &err) < 0)
 		fail_first(c, &err);
 	publish(c, &im, pid);
+	POINT(image_published);
 	image_close(&im);
 }
 

@@ -10,6 +10,7 @@
 
 #include "session/clock.h"
 #include "shared/record.h"
+#include "shared/points.h"
 
 /* How long a FULL sub-buffer may have a hole (a writer interrupted between reserving a slot and
  * filling it) before the hole is called lost. Its owner may still store there, so such a sub-buffer is
@@ -184,9 +185,12 @@ static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *s
 	if (!desc->begins)
 		desc->begins = 1 + run.position;
 	d->lost[slot] = desc->lost_upto;
+	POINT(run_begins);
 	r = sink(context, &run, err);
+	POINT(run_given);
 	d->position[slot] = run.position + run.records + run.lost;
 	__atomic_store_n(&d->memory->threads[slot].taken, d->position[slot], __ATOMIC_RELEASE);
+	POINT(run_told);
 	return r;
 }
 
@@ -199,6 +203,7 @@ static bool thread_lives(const struct shared_memory *m, uint32_t slot)
 
 static void give_back(struct drain *d, uint32_t i)
 {
+	POINT(give_back_begins);
 	d->places[i] = (struct place){ 0 };
 	shared_memory_give_back(d->memory, i);
 }
@@ -283,6 +288,7 @@ static void collect(struct drain *d, bool partial)
 		if (desc->thread < d->memory->threads_max && !d->places[i].quarantined && !is_overwritten(d, desc))
 			*vec_add(&d->order) = i;
 	}
+	POINT(pass_collected);
 	order_descs = d->memory->descs;
 	if (d->order.n)
 		qsort(d->order.at, d->order.n, sizeof(d->order.at[0]), by_thread_and_seq);
@@ -378,6 +384,7 @@ int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *los
 {
 	int taken = 0, r;
 
+	POINT(finish_begins);
 	collect(d, true);
 	for (size_t k = 0; k < d->order.n; k++) {
 		struct memory_desc *desc = &d->memory->descs[d->order.at[k]];

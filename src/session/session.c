@@ -17,6 +17,7 @@
 #include "session/internal.h"
 #include "session/launch.h"
 #include "store/store.h"
+#include "shared/points.h"
 
 static char *join(char *const *argv)
 {
@@ -78,6 +79,7 @@ static int start(struct session *s, const struct session_request *req, const cha
 		r = store_create(req->output, s->info, &s->store, err);
 	if (r == 0)
 		r = launch_spawn(path, req->argv, s->agent_path, control_socket(s->control), &s->pid, err);
+	POINT(program_spawned);
 	if (r == 0)
 		control_watch(s->control, s->pid);
 	if (r == 0)
@@ -320,8 +322,10 @@ static int record_loop(struct session *s, struct err *err)
 
 		if (session_over(s))
 			break;
+		POINT(loop_turns);
 		session_beat(s);
 		r = write_news(s, err);
+		POINT(news_written);
 		if (overwrite || r < 0) {
 			shared_memory_wait(&s->memory, moment, WAIT_MS);
 			continue;
@@ -344,6 +348,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	struct stat st;
 	int r = record_loop(s, &first), r2;
 
+	POINT(program_over);
 	if (r >= 0)
 		r = drain_finish(s->drain, record_run, s, &lost, &first);
 	if (r < 0) { /* the file cannot take more: let the program end in peace */
@@ -360,6 +365,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	s->store = NULL;
 	if (stat(s->output, &st) == 0 && S_ISREG(st.st_mode))
 		s->total.bytes = (uint64_t)st.st_size; /* with what was still pending, and the index */
+	POINT(file_finished);
 	session_result(s, res);
 	if (r < 0 || r2 < 0)
 		*err = first;

@@ -1,4 +1,5 @@
 #include "session/shared_memory.h"
+#include "shared/points.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -112,12 +113,14 @@ void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 	if (d->thread < m->threads_max)
 		__atomic_fetch_sub(&m->threads[d->thread].held, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELAXED);
+	POINT(buffer_free);
 	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);
 	do {
 		d->next = (uint32_t)head;
 		next = ((head >> 32) + 1) << 32 | i;
 	} while (!__atomic_compare_exchange_n(&m->header->free_head, &head, next, false,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	POINT(buffer_given_back);
 }
 
 void shared_memory_beat(struct shared_memory *m)
@@ -129,6 +132,7 @@ void shared_memory_wake_writers(struct shared_memory *m)
 {
 	if (!__atomic_load_n(&m->header->free_waiters, __ATOMIC_SEQ_CST))
 		return;
+	POINT(writers_to_wake);
 	__atomic_fetch_add(&m->header->free_futex, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }

@@ -10,6 +10,7 @@
 #include "store/columns.h"
 #include "store/crc.h"
 #include "store/index.h"
+#include "shared/points.h"
 
 #define WORKERS_MAX 4
 #define JOBS (2 * WORKERS_MAX) /* on their way at most: 8 MiB of records */
@@ -73,6 +74,7 @@ struct pipeline *pipeline_new(const char *path, uint64_t real_ns, struct err *er
 		free(p);
 		return NULL;
 	}
+	POINT(file_begun);
 	p->bytes = p->out.bytes;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->changed, NULL);
@@ -113,9 +115,11 @@ static int write_chunk(struct pipeline *p, const struct chunk_header *head,
 	int r;
 
 	*vec_add(&p->places) = (struct chunk_place){ p->out.bytes, *head };
+	POINT(chunk_to_write);
 	format_chunk_header(&b, head);
 	bytes_put(&b, payload->at, payload->n);
 	r = output_write(&p->out, b.at, b.n, err);
+	POINT(chunk_written);
 	vec_free(&b);
 	return r;
 }
@@ -173,6 +177,7 @@ static void code_next(struct pipeline *p, struct encoder *encoder)
 
 	job->state = JOB_CODING;
 	pthread_mutex_unlock(&p->lock);
+	POINT(chunk_to_code);
 	code(job, encoder, &err);
 	pthread_mutex_lock(&p->lock);
 	if (err.code && !p->failed.code)
@@ -330,6 +335,7 @@ static int write_end(struct pipeline *p, struct err *err)
 	struct bytes b = {0};
 	int r;
 
+	POINT(index_to_write);
 	index_encode(p->places.at, p->places.n, &b);
 	format_trailer(&b, at);
 	r = output_write(&p->out, b.at, b.n, err);
@@ -362,6 +368,7 @@ int pipeline_finish(struct pipeline *p, bool keep, struct err *err)
 	r = failure(p, err);
 	if (!r && keep)
 		r = write_end(p, err);
+	POINT(index_written);
 	closed = output_close(&p->out, keep, r ? NULL : err);
 	free_pipeline(p);
 	return r ? r : closed;
