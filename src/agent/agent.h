@@ -28,6 +28,7 @@ struct agent {
 	bool abandoned;                  /* the tracer is gone */
 	bool watch;                      /* modules that come later are to be hooked too */
 	char socket[108];                /* where it listens */
+	uint32_t forbidden;              /* system calls we must do without, enum need in needs.h */
 };
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
 	       "a tracer reads it as struct agent_state");
@@ -51,8 +52,11 @@ static inline uint64_t read_tsc(void)
 
 /* signals.c: every slow path runs with all signals blocked, so that a handler on this
  * thread finds either nothing done or everything. */
+#define SIGNALS_UNTOUCHED (~UINT64_C(0)) /* no mask of the kernel's: nothing more is recorded (filter.c) */
 uint64_t signals_block(void);
 void signals_restore(uint64_t old);
+uint32_t signals_inside(void);     /* threads between the two: filter.c waits for them */
+void signals_after_fork(void);     /* in a slow path: nobody else is */
 
 /* ldso.c. The address of a symbol ld.so exports (of one that a module at base exports), or 0. */
 const void *ldso_symbol(char **envp, const char *name);
@@ -71,9 +75,6 @@ void place_rearm(void);
 
 /* exec.c: hides us from the program's environment, and has execve put us back. */
 void exec_hide(char **envp);
-bool agent_env_wanted(const char *path);
-uint64_t agent_env_bytes(char *const *envp);
-char **agent_env_fill(char *const *envp, char *area);
 
 /* dlopen.c: has ld.so tell us of modules that come and go. */
 void dlopen_watch(char **envp);
@@ -83,6 +84,7 @@ void agent_modules_changed(void);
 void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */
 void buffer_prepare(struct agent_tls *t);      /* before buffer_put: thread known, not a stale fork, CPU noted */
 void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
+void buffer_lose(void);                        /* signals_block gave SIGNALS_UNTOUCHED: counts one record */
 void buffer_check_fork(void);                  /* the same if this is a child that does not know it yet */
 void agent_record(uint64_t word);              /* a record that found no room, or another CPU */
 void agent_record2(uint64_t word, uint64_t payload);

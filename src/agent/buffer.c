@@ -5,6 +5,7 @@
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
+#include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/points.h"
 
@@ -23,7 +24,7 @@ static void zero(void *at, uint64_t bytes)
 
 static long futex(uint32_t *word, int op, uint32_t value, const void *timeout)
 {
-	return sys4(__NR_futex, word, op, value, timeout);
+	return agent.forbidden & NEED_FUTEX ? -1 : sys4(__NR_futex, word, op, value, timeout);
 }
 
 /* --- threads ------------------------------------------------------------------------ */
@@ -44,7 +45,8 @@ static uint32_t current_cpu(void)
 
 	if (agent.key && !(agent.flags & AGENT_KEY_IS_TID))
 		return key_now();
-	sys3(__NR_getcpu, &cpu, 0, 0);
+	if (!(agent.forbidden & NEED_CPU))
+		sys3(__NR_getcpu, &cpu, 0, 0);
 	return cpu;
 }
 
@@ -54,14 +56,17 @@ static uint64_t threadless[MEMORY_VOID_WORDS];
 static void thread_start(struct agent_tls *t)
 {
 	struct memory_header *m = agent.memory;
-	uint32_t i = __atomic_fetch_add(&m->threads_used, 1, __ATOMIC_RELAXED);
 	struct memory_thread *slot;
+	uint32_t i;
 
 	POINT(thread_counted);
 	t->known = 1;
 	t->buffer = MEMORY_NONE;
 	t->pos = t->end = 0;
 	t->thread = 0;
+	if (agent.forbidden & NEED_THREADS)
+		return;
+	i = __atomic_fetch_add(&m->threads_used, 1, __ATOMIC_RELAXED);
 	if (i >= m->threads_max) {
 		__atomic_fetch_sub(&m->threads_used, 1, __ATOMIC_RELAXED);
 		return;
@@ -85,6 +90,7 @@ void buffer_after_fork(struct agent_tls *t)
 	POINT(fork_noticed);
 	t->pos = t->end = 0;
 	t->known = 0;
+	signals_after_fork();
 	site_after_fork();
 	place_rearm();
 }
@@ -200,7 +206,7 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 		uint32_t seen = __atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST);
 
 		i = try_take(slot);
-		if (i != MEMORY_NONE || m->stopped)
+		if (i != MEMORY_NONE || m->stopped || agent.forbidden & NEED_FUTEX)
 			break;
 		if (futex(&m->free_futex, FUTEX_WAIT, seen, &timeout) == 0)
 			continue;
@@ -405,6 +411,17 @@ void buffer_prepare(struct agent_tls *t)
 	note_cpu(t);
 }
 
+/* No signals may be blocked any more: a record for which the slow path is needed is gone. */
+void buffer_lose(void)
+{
+	struct agent_tls *t = agent_tls_block();
+
+	if (!agent_gate[0])
+		buffer_after_fork(t);
+	__atomic_fetch_add(t->known && t->thread ? &thread_of(t)->lost : &agent.memory->lost_threadless, 1,
+			   __ATOMIC_RELAXED);
+}
+
 static void record(uint64_t header, const uint64_t *payload, unsigned n)
 {
 	uint64_t signals;
@@ -413,6 +430,10 @@ static void record(uint64_t header, const uint64_t *payload, unsigned n)
 	if (!agent.memory)
 		return; /* detached: a return that was under way */
 	signals = signals_block();
+	if (signals == SIGNALS_UNTOUCHED) {
+		buffer_lose();
+		return;
+	}
 	t = agent_tls_block();
 	buffer_prepare(t);
 	buffer_put(t, payload, n, header);

@@ -6,6 +6,7 @@
 #include <linux/mman.h>
 
 #include "agent/agent.h"
+#include "agent/needs.h"
 #include "agent/sys.h"
 
 #define PAGE UINT64_C(4096)
@@ -43,7 +44,8 @@ void agent_modules_changed(void)
 {
 	uint64_t signals;
 
-	if (debug->r_state != RT_CONSISTENT || agent.abandoned || agent.memory->stopped)
+	if (debug->r_state != RT_CONSISTENT || !agent.memory || agent.abandoned || agent.memory->stopped ||
+	    agent.forbidden & NEED_START)
 		return;
 	signals = signals_block();
 	session_ask(PROTOCOL_DLOPEN);

@@ -37,8 +37,6 @@
 
 	.text
 	.globl agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
-	.globl agent_execve
-	.hidden agent_execve
 	.globl agent_dl_debug_state
 	.hidden agent_dl_debug_state
 	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
@@ -133,38 +131,6 @@ agent_dl_debug_state:
 	mov	-16(%rsp), %rdx
 	mov	-24(%rsp), %rcx
 	ret
-
-/* In place of libc's execve(path, argv, envp): the same with our variables in a copy of envp. */
-agent_execve:
-	test	%rdx, %rdx
-	jz	1f
-	push	%rbp
-	mov	%rsp, %rbp
-	push	%rdi
-	push	%rsi
-	push	%rdx
-	sub	$8, %rsp
-	call	agent_env_wanted
-	test	%al, %al
-	jz	2f
-	mov	-24(%rbp), %rdi
-	call	agent_env_bytes
-	mov	-24(%rbp), %rdi
-	sub	%rax, %rsp
-	mov	%rsp, %rsi
-	call	agent_env_fill
-	mov	%rax, %rdx
-	mov	-8(%rbp), %rdi
-	mov	-16(%rbp), %rsi
-	call	1f
-	leave
-	ret
-2:	mov	-8(%rbp), %rdi
-	mov	-16(%rbp), %rsi
-	mov	-24(%rbp), %rdx
-	leave
-1:	mov	$59, %eax               # the instruction that made room
-	jmp	*agent_execve_rest(%rip)
 
 agent_tls_block:
 	cmpl	$0, agent_far(%rip)

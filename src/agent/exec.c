@@ -1,21 +1,17 @@
 /* The program sees the environment it would have without us: LD_PRELOAD and BRACE_AGENT are taken out
- * when it starts, and put back by libc's execve, whose entry leads here, so that what it execs is
- * traced too. May run in a vfork's child: nothing but the stack is written. */
+ * when it starts, and put back by libc's execve and its kin (libc_calls.c), so that what it execs is
+ * traced too. May run in a vfork's child: nothing but the stack and the session memory is written. */
 #include <asm/unistd.h>
-#include <elf.h>
-#include <link.h>
-#include <linux/mman.h>
 
 #include "agent/agent.h"
-#include "agent/sys.h"
+#include "agent/libc_calls.h"
+#include "agent/note.h"
+#include "agent/untraced.h"
 
-#define PAGE UINT64_C(4096)
+#define PASSED_ON 16 /* what may follow the address in BRACE_AGENT's value */
 
 static const char preload_name[] = "LD_PRELOAD=", agent_name[] = "BRACE_AGENT=";
 static char preload[4096];      /* the agent's own path, first of LD_PRELOAD's */
-uint64_t agent_execve_rest;     /* execve, behind the bytes that were overwritten */
-
-extern uint8_t agent_execve[];
 
 static size_t length(const char *s)
 {
@@ -75,74 +71,21 @@ static void hide(char **envp)
 	*to = 0;
 }
 
-/* `mov $59, %eax` is five bytes, and all that a jump needs. */
-static bool patch_execve(uint8_t *at)
-{
-	uint64_t page = (uint64_t)at & ~(PAGE - 1);
-	int64_t distance = agent_execve - (at + 5);
-
-	if (at[0] != 0xb8 || *(uint32_t *)(at + 1) != __NR_execve || distance != (int32_t)distance)
-		return false;
-	if (sys3(__NR_mprotect, page, 2 * PAGE, PROT_READ | PROT_WRITE) < 0)
-		return false;
-	*(int32_t *)(at + 1) = (int32_t)distance;
-	*at = 0xe9;
-	sys3(__NR_mprotect, page, 2 * PAGE, PROT_READ | PROT_EXEC);
-	agent_execve_rest = (uint64_t)at + 5;
-	return true;
-}
-
-static bool ends(const char *s, const char *with)
-{
-	size_t n = length(s), m = length(with);
-
-	return n >= m && begins(s + n - m, with);
-}
-
-static uint8_t *find_execve(char **envp)
-{
-	const struct r_debug *debug = ldso_symbol(envp, "_r_debug");
-
-	for (const struct link_map *l = debug ? debug->r_map : 0; l; l = l->l_next)
-		if (l->l_name && ends(l->l_name, "/libc.so.6"))
-			return (uint8_t *)ldso_find(l->l_addr, l->l_ld, "execve");
-	return 0;
-}
-
 void exec_hide(char **envp)
 {
 	const char *value = 0;
-	uint8_t *at;
 
 	for (char **e = envp; *e; e++)
 		if (begins(*e, preload_name))
 			value = *e + sizeof(preload_name) - 1;
 	if (!value || !keep_preload(value, first_path(value)))
 		return;
-	at = find_execve(envp);
-	if (at && patch_execve(at))
+	untraced_begin(preload);
+	if (libc_calls_lead(envp))
 		hide(envp);
 }
 
-/* Where the agent cannot come in, ld.so would complain: a 32-bit program, or a changed root from
- * which the agent's file is not seen. */
-bool agent_env_wanted(const char *path)
-{
-	unsigned char head[EI_CLASS + 1] = { 0 };
-	long fd;
-
-	if (sys2(__NR_access, preload, 4 /* R_OK */) < 0)
-		return false;
-	fd = sys3(__NR_open, path, 02000000 /* O_CLOEXEC */, 0);
-	if (fd < 0)
-		return true;
-	sys3(__NR_read, fd, head, sizeof(head));
-	sys1(__NR_close, fd);
-	return head[0] != ELFMAG0 || head[1] != ELFMAG1 || head[2] != ELFMAG2 || head[3] != ELFMAG3 ||
-	       head[EI_CLASS] != ELFCLASS32;
-}
-
-/* --- on the way out: called with a stack area of agent_env_bytes ----------------------------- */
+/* --- on the way out ---------------------------------------------------------------------------- */
 
 static const char *preload_of(char *const *envp)
 {
@@ -152,18 +95,16 @@ static const char *preload_of(char *const *envp)
 	return 0;
 }
 
-uint64_t agent_env_bytes(char *const *envp)
+static uint64_t environment_bytes(char *const *envp)
 {
 	uint64_t n = 0;
 	const char *theirs;
 
-	if (!envp)
-		return 0;
 	while (envp[n])
 		n++;
 	theirs = preload_of(envp);
 	return ((n + 3) * sizeof(char *) + sizeof(preload_name) + length(preload) + 1 +
-		(theirs ? length(theirs) : 0) + sizeof(agent_name) + length(agent.socket) + 16) & ~15ull;
+		(theirs ? length(theirs) : 0) + sizeof(agent_name) + length(agent.socket) + PASSED_ON + 16) & ~15ull;
 }
 
 static char *append(char *to, const char *s)
@@ -173,8 +114,19 @@ static char *append(char *to, const char *s)
 	return to;
 }
 
+/* What filters forbid is inherited: ";" and eight hexadecimal digits. */
+static char *append_forbidden(char *to)
+{
+	if (!agent.forbidden)
+		return to;
+	*to++ = ';';
+	for (int shift = 28; shift >= 0; shift -= 4)
+		*to++ = "0123456789abcdef"[agent.forbidden >> shift & 15];
+	return to;
+}
+
 /* The environment as it would be without us, and ours: in `area`, which must outlive the exec. */
-char **agent_env_fill(char *const *envp, char *area)
+static char **fill_environment(char *const *envp, char *area)
 {
 	const char *theirs = preload_of(envp);
 	char **out = (char **)area, *text;
@@ -194,8 +146,56 @@ char **agent_env_fill(char *const *envp, char *area)
 	}
 	*text++ = 0;
 	out[k++] = text;
-	text = append(append(text, agent_name), agent.socket);
+	text = append_forbidden(append(append(text, agent_name), agent.socket));
 	*text = 0;
 	out[k] = 0;
 	return out;
+}
+
+static char *const nothing[] = { 0 };
+
+/* execve has its environment in rdx, execveat in r10. */
+static char *const *environment_of(const struct call_registers *r)
+{
+	uint64_t at = r->rax == __NR_execve ? r->rdx : r->r10;
+
+	return at ? (char *const *)at : nothing;
+}
+
+uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
+{
+	enum note_kind kind;
+	char name[NOTE_NAME];
+
+	*p = call_as_it_is(r);
+	if (!agent.memory)
+		return 0;
+	kind = r->rax == __NR_execve ? untraced_kind(UNTRACED_CWD, (const char *)r->rdi, 0, name)
+				     : untraced_kind((int)r->rdi, (const char *)r->rsi, (uint32_t)r->r8, name);
+	if (kind) {
+		p->note = note_write(kind, 0, name);
+		return 0;
+	}
+	p->environment = 1;
+	return environment_bytes(environment_of(r));
+}
+
+void agent_call_ready(const struct call_registers *r, struct call_plan *p, char *area)
+{
+	uint64_t env;
+
+	if (!p->environment)
+		return;
+	env = (uint64_t)fill_environment(environment_of(r), area);
+	*(r->rax == __NR_execve ? &p->rdx : &p->r10) = env;
+}
+
+void agent_call_done(int64_t result, const struct call_plan *p)
+{
+	if (result >= 0)
+		return;
+	if (p->note)
+		note_withdraw(p->note);
+	if (p->forbidden != UINT32_MAX)
+		agent.forbidden = p->forbidden;
 }

@@ -5,6 +5,7 @@
 #include <linux/mman.h>
 
 #include "agent/agent.h"
+#include "agent/needs.h"
 #include "agent/sys.h"
 
 #define TIDS (UINT64_C(1) << 22) /* the kernel's own limit */
@@ -40,5 +41,5 @@ struct agent_tls *agent_far_block(void)
 {
 	static struct agent_tls none;
 
-	return blocks ? &blocks[(uint64_t)sys0(__NR_gettid) & (TIDS - 1)] : &none;
+	return blocks && !(agent.forbidden & NEED_THREADS) ? &blocks[(uint64_t)sys0(__NR_gettid) & (TIDS - 1)] : &none;
 }

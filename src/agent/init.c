@@ -4,6 +4,7 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/needs.h"
 #include "agent/place.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
@@ -25,25 +26,37 @@ static const char *value_of(char **envp, const char *name)
 	return 0;
 }
 
+static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], struct protocol_done *done, bool *mapped)
+{
+	uint8_t *code;
+
+	if (!agent.memory && place_limited(w->memory_size)) {
+		done->note = NOTE_LIMIT;
+		return;
+	}
+	*mapped = place_regions(w, fds[2]);
+	code = place_shared(fds[2], w->code_size);
+	if (code && (agent.memory || place_memories(w, fds)))
+		done->applied = place_patches(code, w);
+	else
+		done->note = NOTE_LIMIT;
+	if (code)
+		sys2(__NR_munmap, code, w->code_size);
+}
+
 /* True if it is worth asking again: somebody else took the place of a region meanwhile. */
 static bool talk(int fd, enum protocol_request request)
 {
 	struct protocol_welcome w;
-	struct protocol_done done = { PROTOCOL_DONE, 0 };
+	struct protocol_done done = { .request = PROTOCOL_DONE };
 	int fds[TALK_FDS];
-	bool mapped;
-	uint8_t *code;
+	bool mapped = true;
 
 	if (!talk_hello(fd, request) || !talk_welcome(fd, &w, fds))
 		return false;
 	POINT(welcomed);
 	agent.watch = w.watch;
-	mapped = place_regions(&w, fds[2]);
-	code = place_shared(fds[2], w.code_size);
-	if (code && (agent.memory || place_memories(&w, fds)))
-		done.applied = place_patches(code, &w);
-	if (code)
-		sys2(__NR_munmap, code, w.code_size);
+	take(&w, fds, &done, &mapped);
 	for (int i = 0; i < TALK_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	sys6(__NR_sendto, fd, (long)&done, sizeof(done), MSG_NOSIGNAL, 0, 0);
@@ -66,12 +79,21 @@ void session_ask(enum protocol_request request)
 	}
 }
 
-static bool keep_path(const char *path)
+/* Behind a semicolon: what filters of those that executed us forbid (exec.c). */
+static bool keep_address(const char *value)
 {
-	for (unsigned n = 0; n < sizeof(agent.socket); n++)
-		if (!(agent.socket[n] = path[n]))
-			return true;
-	return false;
+	unsigned n = 0;
+
+	while (value[n] && value[n] != ';') {
+		if (n + 1 >= sizeof(agent.socket))
+			return false;
+		agent.socket[n] = value[n];
+		n++;
+	}
+	agent.socket[n] = 0;
+	for (value += n; *value && *++value;)
+		agent.forbidden = agent.forbidden << 4 | (uint32_t)(*value <= '9' ? *value - '0' : *value - 'a' + 10);
+	return !(agent.forbidden & NEED_START);
 }
 
 __attribute__((constructor, used)) static void agent_init(int argc, char **argv, char **envp)
@@ -81,7 +103,7 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	if (!path || !keep_path(path))
+	if (!path || !keep_address(path))
 		return;
 	signals = signals_block();
 	place_self();

@@ -21,6 +21,16 @@ void place_self(void)
 	agent_arena_at = agent.arena;
 }
 
+/* The session memory is far larger than what is used of it. In an address space that is limited it would
+ * take what the program needs. */
+bool place_limited(uint64_t bytes)
+{
+	struct { uint64_t now, max; } limit = { ~UINT64_C(0), 0 };
+
+	sys4(__NR_prlimit64, 0, 9 /* RLIMIT_AS */, 0, &limit);
+	return limit.now < 2 * bytes;
+}
+
 void *place_shared(int fd, uint64_t size)
 {
 	long at = sys6(__NR_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -101,22 +111,35 @@ static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
 		sys3(__NR_mprotect, texts[i].address, texts[i].bytes, prot);
 }
 
+/* Through a mapping: a write to the file could meet the process's limit for files. */
+static bool tell_mapped(const struct protocol_welcome *w, int code_fd, const bool *mapped)
+{
+	uint8_t *code = place_shared(code_fd, w->code_size);
+	struct patch_region *r = (struct patch_region *)(code + w->regions_at);
+
+	for (uint32_t i = 0; code && i < w->n_regions && i < MAX_REGIONS; i++)
+		r[i].mapped = mapped[i];
+	if (code)
+		sys2(__NR_munmap, code, w->code_size);
+	return code != 0;
+}
+
 /* First of all, before the kernel gives their places to mappings of our own. */
 bool place_regions(const struct protocol_welcome *w, int code_fd)
 {
+	static bool mapped[MAX_REGIONS];
 	bool all = true;
 
-	for (uint32_t i = 0; i < w->n_regions; i++) {
+	for (uint32_t i = 0; i < w->n_regions && i < MAX_REGIONS; i++) {
 		struct patch_region r;
 		int64_t at = (int64_t)(w->regions_at + i * sizeof(r));
 
 		if (sys4(__NR_pread64, code_fd, &r, sizeof(r), at) != sizeof(r))
 			return false;
-		r.mapped = map_region(&r, code_fd);
-		all &= r.mapped;
-		sys4(__NR_pwrite64, code_fd, &r, sizeof(r), at);
+		mapped[i] = map_region(&r, code_fd);
+		all &= mapped[i];
 	}
-	return all;
+	return tell_mapped(w, code_fd, mapped) && all;
 }
 
 /* The texts are writable and not executable meanwhile: nothing but the agent runs. If one of

@@ -9,6 +9,7 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/points.h"
 
@@ -102,7 +103,8 @@ static bool make_or_wait(uint32_t block)
 		__atomic_store_n(&blocks[block], seen, __ATOMIC_RELEASE);
 	}
 	while ((seen = __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE)) == BLOCK_MAKING)
-		sys0(__NR_sched_yield);
+		if (!(agent.forbidden & NEED_YIELD))
+			sys0(__NR_sched_yield);
 	return seen == BLOCK_READY;
 }
 
@@ -113,6 +115,8 @@ static bool block_ready(uint32_t block)
 
 	if (__atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY)
 		return true;
+	if (agent.forbidden & (NEED_STUBS | NEED_SIGNALS))
+		return false;
 	signals = signals_block();
 	ready = make_or_wait(block);
 	signals_restore(signals);

@@ -9,6 +9,7 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/needs.h"
 #include "agent/sys.h"
 
 struct call_state {
@@ -31,6 +32,8 @@ static bool stack_ready(struct agent_tls *t)
 
 	if (t->stack)
 		return true;
+	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS))
+		return false;
 	signals = signals_block();
 	at = sys6(__NR_mmap, 0, AGENT_STACK_BYTES, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -145,7 +148,11 @@ static void write_span(uint64_t now, uint64_t begin, uint64_t function, uint64_t
 	uint64_t signals = signals_block();
 	struct agent_tls *t = agent_tls_block();
 	const uint64_t payload[2] = { function | site << 32, begin };
-	
+
+	if (signals == SIGNALS_UNTOUCHED) {
+		buffer_lose();
+		return;
+	}
 	buffer_prepare(t);
 	buffer_put(t, payload, 2, record_word(now, record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT));
 	signals_restore(signals);

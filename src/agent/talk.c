@@ -96,8 +96,12 @@ bool talk_welcome(int fd, struct protocol_welcome *w, int fds[TALK_FDS])
 	do {
 		n = sys3(__NR_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
 	} while (n == -4 /* EINTR */);
-	if (n != sizeof(*w) || !w->trace || c.type != SCM_RIGHTS || c.len != 16 + sizeof(c.fds))
+	if (n != sizeof(*w) || !w->trace || c.type != SCM_RIGHTS || c.len != 16 + sizeof(c.fds)) {
+		/* With few descriptors left a part of them comes. */
+		for (unsigned i = 0; c.type == SCM_RIGHTS && 16 + i * sizeof(int) < c.len; i++)
+			sys1(__NR_close, c.fds[i]);
 		return false;
+	}
 	for (int i = 0; i < TALK_FDS; i++)
 		fds[i] = c.fds[i];
 	return true;

@@ -181,6 +181,7 @@ struct protocol_welcome {
 
 struct protocol_done {
 	uint32_t request, applied;
+	uint32_t note;            /* enum note_kind: why it goes on untraced */
 };
 
 /* A stretch of the code memory to map at `address`: [a page of data: the gate][code]. */

@@ -1,6 +1,6 @@
 /* What a traced process has to say to the user, in the session memory: programs it is about to execute
  * that cannot be traced, and that it stops recording itself. A process in the child of a vfork may
- * write one: it needs no more than an atomic addition. */
+ * write one: it needs no more than atomic additions. */
 #pragma once
 #include <stdint.h>
 
@@ -20,17 +20,19 @@ enum note_kind {
 };
 
 #define NOTES_MAX 64u
-enum note_state { NOTE_EMPTY, NOTE_WRITTEN, NOTE_WITHDRAWN };
+#define NOTE_NAME 40u
 
+/* The same about the same program is one note with a count. */
 struct memory_note {
-	uint32_t state;    /* enum note_state: WRITTEN when all else holds */
-	uint32_t kind, pid;
-	uint32_t number;   /* NOTE_STOPPED: of the system call */
-	char name[48];     /* the program's last path component */
+	uint32_t written;     /* 1 when the fields below hold */
+	uint32_t kind, pid;   /* pid: the first one's */
+	uint32_t number;      /* NOTE_STOPPED: of the system call */
+	uint32_t count, pad;  /* 0: all withdrawn */
+	char name[NOTE_NAME]; /* the program's last path component */
 };
 
 struct memory_notes {
-	uint32_t used;     /* may exceed NOTES_MAX: those beyond are only counted */
-	uint32_t counts[NOTE_KINDS]; /* withdrawn ones taken off */
+	uint32_t used;        /* may exceed NOTES_MAX: those beyond are only counted */
+	uint32_t counts[NOTE_KINDS];
 	struct memory_note at[NOTES_MAX];
 };

@@ -1,0 +1,177 @@
+/* A program that binds itself by seccomp would be killed for what we do in its name. So the filter is
+ * run here before it is installed, on every system call the agent makes; what it does not let
+ * through is not done again in this process, nor in what it executes. */
+#include <asm/unistd.h>
+#include <linux/audit.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+
+#include "agent/agent.h"
+#include "agent/libc_calls.h"
+#include "agent/needs.h"
+#include "agent/note.h"
+#include "agent/sys.h"
+
+#define P UINT64_C(0x7ffff0000000) /* some pointer: no filter looks at where they lead */
+#define STUB_BYTES (65536 - 4096)
+#define MINUS(n) ((uint64_t)-(int64_t)(n))
+#define EFAULT 14
+#define YIELDS 100000
+
+static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
+	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, P, 8 } },
+	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, 0, 8 } },
+	{ __NR_getpid, NEED_THREADS | NEED_COPY | NEED_START, { 0 } },
+	{ __NR_gettid, NEED_THREADS | NEED_START, { 0 } },
+	{ __NR_prctl, NEED_THREADS | NEED_START, { PR_GET_NAME, P } },
+	{ __NR_futex, NEED_FUTEX, { P, 0, 1, P } },
+	{ __NR_futex, NEED_FUTEX, { P, 1, 1, 0 } },
+	{ __NR_mprotect, NEED_STUBS | NEED_START, { P, STUB_BYTES, 3 } },
+	{ __NR_mprotect, NEED_STUBS | NEED_START, { P, STUB_BYTES, 5 } },
+	{ __NR_mremap, NEED_STUBS | NEED_START, { P, 0, 4096, 3, P } },
+	{ __NR_sched_yield, NEED_YIELD, { 0 } },
+	{ __NR_getcpu, NEED_CPU, { P, 0, 0 } },
+	{ __NR_mmap, NEED_STACKS, { 0, AGENT_STACK_BYTES, 3, 0x4022, MINUS(1), 0 } },
+	{ __NR_process_vm_readv, NEED_COPY, { 1, P, 1, P, 1, 0 } },
+	{ __NR_openat, NEED_EXEC | NEED_START, { MINUS(100), P, 02000000 } },
+	{ __NR_faccessat, NEED_EXEC, { MINUS(100), P, 1 } },
+	{ __NR_access, NEED_EXEC | NEED_START, { P, 4 } },
+	{ __NR_pread64, NEED_EXEC | NEED_START, { 3, P, 1024, 0 } },
+	{ __NR_fstat, NEED_EXEC, { 3, P } },
+	{ __NR_stat, NEED_EXEC | NEED_START, { P, P } },
+	{ __NR_fgetxattr, NEED_EXEC, { 3, P, 0, 0 } },
+	{ __NR_getuid, NEED_EXEC, { 0 } },
+	{ __NR_getgid, NEED_EXEC, { 0 } },
+	{ __NR_geteuid, NEED_EXEC | NEED_START, { 0 } },
+	{ __NR_getegid, NEED_EXEC, { 0 } },
+	{ __NR_prctl, NEED_EXEC, { PR_GET_NO_NEW_PRIVS } },
+	{ __NR_close, NEED_EXEC | NEED_START, { 3 } },
+	{ __NR_socket, NEED_START, { 1, 5 | 02000000, 0 } },
+	{ __NR_connect, NEED_START, { 3, P, 50 } },
+	{ __NR_getsockopt, NEED_START, { 3, 1, 17, P, P } },
+	{ __NR_sendto, NEED_START, { 3, P, 64, 0x4000 } },
+	{ __NR_recvmsg, NEED_START, { 3, P, 0x40000000 } },
+	{ __NR_mmap, NEED_START, { 0, 4096, 3, 1, 4, 0 } },
+	{ __NR_mmap, NEED_START, { P, 4096, 3, 0x100022, MINUS(1), 0 } },
+	{ __NR_mmap, NEED_START, { P, 4096, 5, 0x100002, 4, 4096 } },
+	{ __NR_prlimit64, NEED_START, { 0, 9, 0, P } },
+	{ __NR_munmap, NEED_START, { P, 4096 } },
+	{ __NR_madvise, NEED_START, { P, 4096, 18 } },
+};
+
+uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first)
+{
+	uint32_t forbidden = 0;
+
+	for (unsigned i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
+		struct seccomp_data data = {
+			.nr = needed[i].number, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = P,
+		};
+
+		for (int a = 0; a < 6; a++)
+			data.args[a] = needed[i].args[a];
+		if (bpf_allows(bpf_run(program, n, &data)))
+			continue;
+		if (needed[i].needs & ~forbidden & NEED_SIGNALS)
+			*first = needed[i].number;
+		forbidden |= needed[i].needs;
+	}
+	return forbidden;
+}
+
+/* Pointers of the program's may lead nowhere: the kernel finds out, into a place nobody reads. */
+static bool is_readable(uint64_t at, uint64_t bytes)
+{
+	static uint8_t nowhere[BPF_MAXINSNS * sizeof(struct sock_filter)];
+	const struct { void *at; uint64_t bytes; } to = { nowhere, bytes }, from = { (void *)at, bytes };
+
+	if (agent.forbidden & NEED_COPY)
+		return at != 0;
+	return sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&to, 1, (long)&from, 1, 0) != -EFAULT;
+}
+
+static uint64_t mode_of(const struct call_registers *r)
+{
+	return r->rax == __NR_prctl ? r->rsi : r->rdi + 1; /* SECCOMP_MODE_* are SECCOMP_SET_MODE_* and one */
+}
+
+/* Strict mode would take the time stamp counter away too, which trampolines and stubs read. A filter
+ * that lets the same four calls through does not; nothing else can tell them apart while it
+ * lives. */
+static void ask_for_strict(struct call_plan *p)
+{
+	static const struct sock_filter four[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, __NR_write, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD),
+	};
+	static struct sock_fprog program;
+
+	program.len = sizeof(four) / sizeof(*four);
+	program.filter = (struct sock_filter *)four;
+	sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	p->rax = __NR_seccomp;
+	p->rdi = SECCOMP_SET_MODE_FILTER;
+	p->rsi = 0;
+	p->rdx = (uint64_t)&program;
+}
+
+/* What the process is about to forbid itself. 0 also for what the kernel will refuse. */
+static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
+{
+	uint64_t mode = mode_of(r);
+	const struct sock_fprog *f = (const struct sock_fprog *)r->rdx;
+
+	*first = __NR_rt_sigprocmask;
+	if (mode == SECCOMP_MODE_STRICT)
+		return NEED_ALL;
+	if (mode != SECCOMP_MODE_FILTER || !is_readable((uint64_t)f, sizeof(*f)) || f->len > BPF_MAXINSNS ||
+	    !is_readable((uint64_t)f->filter, f->len * sizeof(*f->filter)))
+		return 0;
+	return filter_forbids(f->filter, f->len, first);
+}
+
+/* Other threads may be in the midst of a slow path, and could not end it. */
+static void wait_for_threads(void)
+{
+	for (int i = 0; i < YIELDS && agent_gate[0] && signals_inside(); i++)
+		if (!(agent.forbidden & NEED_YIELD))
+			sys0(__NR_sched_yield);
+}
+
+static uint32_t say_stopped(uint32_t number)
+{
+	char name[NOTE_NAME] = { 0 };
+
+	sys2(__NR_prctl, PR_GET_NAME, name);
+	return note_write(NOTE_STOPPED, number, name);
+}
+
+uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p)
+{
+	uint32_t first = 0, forbidden, before = agent.forbidden;
+
+	*p = call_as_it_is(r);
+	if (!agent.memory)
+		return 0;
+	if (r->rax == __NR_prctl && (uint32_t)r->rdi == PR_SET_TSC) {
+		p->rdi = 0; /* no option of prctl: as where the processor cannot do it */
+		return 0;
+	}
+	forbidden = about_to_forbid(r, &first);
+	if (mode_of(r) == SECCOMP_MODE_STRICT)
+		ask_for_strict(p);
+	if (!(forbidden & ~before))
+		return 0;
+	p->forbidden = before;
+	if (forbidden & ~before & NEED_SIGNALS && !(before & NEED_THREADS))
+		p->note = say_stopped(first);
+	__atomic_fetch_or(&agent.forbidden, forbidden, __ATOMIC_SEQ_CST);
+	wait_for_threads();
+	return 0;
+}

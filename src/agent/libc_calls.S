@@ -1,0 +1,104 @@
+/* In place of the `syscall` instructions of libc's functions that matter to us (libc_calls.c): everything
+ * is where the kernel wants it, rcx and r11 are free. What stood in the five bytes that were overwritten,
+ * the call and the comparison of its result, is done here. A fork or a clone may be the call: between
+ * it and the way back nothing of ours may be on the stack. */
+#include <asm/unistd.h>
+
+	.macro LIBC_CALL name
+	.globl agent_call_\name, agent_limit_\name, agent_back_\name
+	.hidden agent_call_\name, agent_limit_\name, agent_back_\name
+	.text
+agent_call_\name:
+	cmp	$__NR_execve, %rax
+	je	2f
+	cmp	$__NR_execveat, %rax
+	je	2f
+	cmp	$__NR_prctl, %rax
+	je	3f
+	cmp	$__NR_seccomp, %rax
+	je	4f
+0:	syscall
+1:	cmp	agent_limit_\name(%rip), %rax
+	jmp	*agent_back_\name(%rip)
+2:	lea	1b(%rip), %rcx
+	lea	agent_exec_coming(%rip), %r11
+	jmp	with_agent
+3:	cmp	$22, %edi               # PR_SET_SECCOMP
+	je	4f
+	cmp	$26, %edi               # PR_SET_TSC
+	jne	0b
+4:	lea	1b(%rip), %rcx
+	lea	agent_filter_coming(%rip), %r11
+	jmp	with_agent
+	.bss
+	.balign 8
+agent_limit_\name:
+	.skip	8
+agent_back_\name:
+	.skip	8
+	.text
+	.endm
+
+	LIBC_CALL execve
+	LIBC_CALL execveat
+	LIBC_CALL fexecve
+	LIBC_CALL prctl
+	LIBC_CALL syscall
+
+/* rcx = where to go on with rax = result; r11 = what to ask before. On the stack, from rbp down:
+ * rbx, struct call_registers, struct call_plan, the environment of a program to be executed. */
+	.set REGISTERS, -80
+	.set PLAN, -144
+with_agent:
+	lea	-128(%rsp), %rsp
+	push	%rbp
+	mov	%rsp, %rbp
+	push	%rbx
+	push	%r11
+	push	%rcx
+	push	%rax
+	push	%rdi
+	push	%rsi
+	push	%rdx
+	push	%r10
+	push	%r8
+	push	%r9
+	sub	$64, %rsp
+	and	$-16, %rsp
+	cld
+	lea	REGISTERS(%rbp), %rdi
+	lea	PLAN(%rbp), %rsi
+	call	*%r11
+	sub	%rax, %rsp              # bytes of the environment, a multiple of 16
+	lea	REGISTERS(%rbp), %rdi
+	lea	PLAN(%rbp), %rsi
+	mov	%rsp, %rdx
+	call	agent_call_ready
+	mov	REGISTERS(%rbp), %r9
+	mov	REGISTERS+8(%rbp), %r8
+	mov	PLAN(%rbp), %r10
+	mov	PLAN+8(%rbp), %rdx
+	mov	PLAN+16(%rbp), %rsi
+	mov	PLAN+24(%rbp), %rdi
+	mov	PLAN+32(%rbp), %rax
+	syscall
+	mov	%rax, REGISTERS+48(%rbp)
+	mov	%rax, %rdi
+	lea	PLAN(%rbp), %rsi
+	call	agent_call_done
+	lea	REGISTERS(%rbp), %rsp
+	pop	%r9
+	pop	%r8
+	pop	%r10
+	pop	%rdx
+	pop	%rsi
+	pop	%rdi
+	pop	%rax
+	pop	%rcx
+	pop	%r11
+	pop	%rbx
+	pop	%rbp
+	lea	128(%rsp), %rsp
+	jmp	*%rcx
+
+	.section .note.GNU-stack, "", @progbits

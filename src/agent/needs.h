@@ -1,0 +1,24 @@
+/* What the agent asks of the kernel, by what for: a seccomp filter that forbids one of a kind
+ * takes that ability away. Without NEED_SIGNALS nothing is recorded any more. */
+#pragma once
+#include <stdint.h>
+
+#include "shared/bpf.h"
+
+enum need {
+	NEED_SIGNALS = 1,   /* blocking them while a slow path runs */
+	NEED_THREADS = 2,   /* who a new thread is */
+	NEED_FUTEX = 4,     /* waking the tracer, waiting for it */
+	NEED_STUBS = 8,     /* making stubs of new call sites */
+	NEED_YIELD = 16,    /* waiting for another thread */
+	NEED_CPU = 32,      /* where rseq does not tell */
+	NEED_STACKS = 64,   /* depth or threshold: a new thread's stack of calls */
+	NEED_EXEC = 128,    /* looking at a program that is to be executed */
+	NEED_START = 256,   /* an agent's start, in what is executed or for a module that comes */
+	NEED_COPY = 512,    /* seeing whether a filter can be read */
+	NEED_ALL = 1023,
+};
+
+/* filter.c. The needs a filter of n instructions takes away; *first: the system call for which
+ * NEED_SIGNALS is gone, if it is. */
+uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first);

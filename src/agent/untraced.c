@@ -1,0 +1,225 @@
+#include "agent/untraced.h"
+
+#include <asm/stat.h>
+#include <asm/unistd.h>
+#include <elf.h>
+#include <linux/prctl.h>
+
+#include "agent/agent.h"
+#include "agent/needs.h"
+#include "agent/sys.h"
+
+#define AT_EMPTY_PATH 0x1000
+#define SCRIPT_LEVELS 5 /* as the kernel's */
+#define S_ISUID 04000
+#define S_ISGID 02000
+#define S_IXGRP 00010
+#define HEAD 1024
+
+union head { Elf64_Ehdr eh; char bytes[HEAD]; };
+
+static const char *agent_file;
+static uint64_t network; /* the namespace the tracer's socket is in; 0 = not known */
+
+static uint64_t network_namespace(void)
+{
+	struct stat st;
+
+	return sys2(__NR_stat, "/proc/self/ns/net", &st) < 0 ? 0 : st.st_ino;
+}
+
+void untraced_begin(const char *agent_path)
+{
+	agent_file = agent_path;
+	network = agent.forbidden & NEED_EXEC ? 0 : network_namespace();
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static void take_name(char *name, const char *path)
+{
+	const char *last = path;
+	unsigned i = 0;
+
+	for (; *path; path++)
+		if (*path == '/' && path[1] && path[1] != '/')
+			last = path + 1;
+	for (; i < NOTE_NAME - 1 && last[i] && last[i] != '/'; i++)
+		name[i] = last[i];
+	for (; i < NOTE_NAME; i++)
+		name[i] = 0;
+}
+
+static void descriptor_path(int fd, char *out)
+{
+	static const char prefix[] = "/proc/self/fd/";
+	char digits[12];
+	unsigned n = 0, at = sizeof(prefix) - 1;
+
+	for (unsigned i = 0; i < at; i++)
+		out[i] = prefix[i];
+	do {
+		digits[n++] = (char)('0' + fd % 10);
+	} while ((fd /= 10) > 0);
+	while (n)
+		out[at++] = digits[--n];
+	out[at] = 0;
+}
+
+static bool contains(const char *s, const char *word)
+{
+	for (; *s; s++) {
+		const char *a = s, *b = word;
+
+		while (*b && *a == *b)
+			a++, b++;
+		if (!*b)
+			return true;
+	}
+	return false;
+}
+
+/* --- one file -------------------------------------------------------------------------------- */
+
+/* The kernel tells the loader to be careful (AT_SECURE) when the new effective user is not the old real
+ * one; bits of the file do not count with no_new_privs. */
+static bool changes_user(const struct stat *st)
+{
+	bool bits = sys5(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+	uint32_t uid = (uint32_t)sys0(__NR_geteuid), gid = (uint32_t)sys0(__NR_getegid);
+
+	if (bits && st->st_mode & S_ISUID)
+		uid = st->st_uid;
+	if (bits && (st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
+		gid = st->st_gid;
+	return uid != (uint32_t)sys0(__NR_getuid) || gid != (uint32_t)sys0(__NR_getgid);
+}
+
+static bool gains_capabilities(int fd)
+{
+	return sys0(__NR_getuid) != 0 && sys4(__NR_fgetxattr, fd, "security.capability", 0, 0) > 0 &&
+	       sys5(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+}
+
+static bool has_loader(int fd, const Elf64_Ehdr *eh)
+{
+	for (unsigned i = 0; i < eh->e_phnum; i++) {
+		Elf64_Phdr ph;
+
+		if (sys4(__NR_pread64, fd, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph)) != sizeof(ph))
+			return true; /* no program: the kernel will say so */
+		if (ph.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+/* A loader that is executed by name loads us as well. */
+static bool is_loader(const char *name)
+{
+	return contains(name, "ld-linux") || contains(name, "ld-musl") || contains(name, "ld.so");
+}
+
+static enum note_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name)
+{
+	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
+		return NOTE_32BIT;
+	if (eh->e_machine != EM_X86_64)
+		return NOTE_MACHINE;
+	return has_loader(fd, eh) || is_loader(name) ? NOTE_NONE : NOTE_STATIC;
+}
+
+static bool is_elf(const union head *h, long n)
+{
+	return n >= (long)sizeof(h->eh) && h->eh.e_ident[0] == ELFMAG0 && h->eh.e_ident[1] == ELFMAG1 &&
+	       h->eh.e_ident[2] == ELFMAG2 && h->eh.e_ident[3] == ELFMAG3;
+}
+
+static bool file_kind(int fd, const union head *h, const char *name, enum note_kind *kind)
+{
+	struct stat st;
+
+	if (sys2(__NR_fstat, fd, &st) < 0)
+		return false;
+	*kind = elf_kind(fd, &h->eh, name);
+	if (!*kind && changes_user(&st))
+		*kind = NOTE_SETUID;
+	if (!*kind && gains_capabilities(fd))
+		*kind = NOTE_CAPABILITIES;
+	return true;
+}
+
+/* "#! /path arg" -> the path, in place; false if this is no script. */
+static bool interpreter(union head *h, long n)
+{
+	char *c = h->bytes, *end = c + n;
+	char *to = c;
+
+	if (n < 3 || c[0] != '#' || c[1] != '!')
+		return false;
+	for (c += 2; c < end && (*c == ' ' || *c == '\t');)
+		c++;
+	while (c < end && *c && *c != ' ' && *c != '\t' && *c != '\n')
+		*to++ = *c++;
+	*to = 0;
+	return to > h->bytes;
+}
+
+/* What the kernel will load in the end: scripts lead to others. */
+static enum note_kind look(int directory, const char *path, char *name)
+{
+	enum note_kind kind = NOTE_NONE;
+	union head h;
+	bool script = true;
+
+	for (int level = 0; level < SCRIPT_LEVELS && script; level++) {
+		long fd = sys4(__NR_openat, directory, path, 02000000 /* O_CLOEXEC */, 0), n;
+
+		if (fd < 0)
+			return NOTE_NONE;
+		n = sys4(__NR_pread64, fd, &h, HEAD - 1, 0);
+		script = false;
+		if (is_elf(&h, n)) {
+			take_name(name, path);
+			file_kind((int)fd, &h, name, &kind);
+		} else if (interpreter(&h, n)) {
+			script = true;
+		}
+		sys1(__NR_close, fd);
+		path = h.bytes;
+		directory = UNTRACED_CWD;
+	}
+	return kind;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static enum note_kind place_kind(void)
+{
+	if (agent.forbidden & NEED_START)
+		return NOTE_FILTERED;
+	if (sys2(__NR_access, agent_file, 4 /* R_OK */) < 0)
+		return NOTE_ROOT;
+	if (network && network_namespace() && network_namespace() != network)
+		return NOTE_NETWORK;
+	return NOTE_NONE;
+}
+
+enum note_kind untraced_kind(int directory, const char *path, uint32_t flags, char *name)
+{
+	char descriptor[32];
+	enum note_kind kind;
+
+	take_name(name, "");
+	if (agent.forbidden & NEED_EXEC)
+		return agent.forbidden & NEED_START ? NOTE_FILTERED : NOTE_NONE;
+	if (flags & AT_EMPTY_PATH && directory >= 0) {
+		descriptor_path(directory, descriptor);
+		path = descriptor;
+		directory = UNTRACED_CWD;
+	}
+	if (sys4(__NR_faccessat, directory, path, 1 /* X_OK */, 0) < 0)
+		return NOTE_NONE;
+	kind = look(directory, path, name);
+	return kind ? kind : place_kind();
+}
