@@ -1,0 +1,321 @@
+/* Stops every thread of a process, and lets them go.
+ *
+ * Threads are seized first, which stops nothing, then interrupted all at once, so that the pause is
+ * that of the slowest and not of all in a row. A thread that was about to take a signal is let on to
+ * take it, with the interrupt pending: it stops at the first instruction of its handler, and no
+ * signal has to be kept. Threads born meanwhile are found by looking at /proc/PID/task again until
+ * there is nothing new. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tracee/internal.h"
+#include "tracee/proc_status.h"
+
+#define REAP_TURNS 64 /* turns of waiting between looks at those that stand already */
+
+static bool knows(const struct tracee *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid == tid)
+			return true;
+	return false;
+}
+
+static void forget(struct tracee *t, size_t i)
+{
+	t->threads.at[i] = t->threads.at[--t->threads.n];
+}
+
+static void let_go(struct thread *th)
+{
+	if (th->moved)
+		ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip), (void *)th->regs.rip);
+	ptrace(PTRACE_DETACH, th->tid, NULL, NULL);
+}
+
+/* A thread that ended in our hands has to be waited for, or it stays as a zombie. Not the main
+ * thread of a process that we started ourselves: whoever did that waits for it. */
+static void reap(struct tracee *t, pid_t tid)
+{
+	struct proc_stat stat;
+	int status;
+
+	if (tid == t->pid && proc_stat_read(t->pid, tid, &stat) == 0 && stat.ppid == getpid())
+		return;
+	wait_thread(tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
+}
+
+/* The main thread last: the kernel reports its end when all others are waited for. */
+static void reap_all(struct tracee *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid != t->pid)
+			reap(t, t->threads.at[i].tid);
+	if (knows(t, t->pid))
+		reap(t, t->pid);
+}
+
+static void free_tracee(struct tracee *t)
+{
+	if (t->mem >= 0)
+		close(t->mem);
+	vec_free(&t->threads);
+	free(t);
+}
+
+uint64_t tracee_release(struct tracee *t)
+{
+	uint64_t held;
+
+	for (size_t i = 0; i < t->threads.n; i++) {
+		struct thread *th = &t->threads.at[i];
+
+		if (!t->dead && th->stopped)
+			let_go(th);
+	}
+	held = clock_ns() - t->held_at;
+	if (t->dead)
+		reap_all(t);
+	free_tracee(t);
+	return held;
+}
+
+/* --- stopping ------------------------------------------------------------------------------- */
+
+/* 1: seized; 0: nothing there to seize; -errno. */
+static int seize(struct tracee *t, pid_t tid)
+{
+	struct proc_stat stat;
+	int code;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD) == 0)
+		return 1;
+	code = errno;
+	if (code == ESRCH)
+		return 0;
+	if (proc_stat_read(t->pid, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X')
+		return 0;
+	return -code;
+}
+
+/* Seizes the threads that are not known yet: how many, or -errno. */
+static int seize_new(struct tracee *t)
+{
+	char name[32];
+	struct dirent *e;
+	int n = 0, r = 0;
+	DIR *d;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)t->pid);
+	d = opendir(name);
+	while (r >= 0 && d && (e = readdir(d))) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (tid <= 0 || knows(t, tid))
+			continue;
+		r = seize(t, tid);
+		if (r > 0) {
+			*vec_add(&t->threads) = (struct thread){ .tid = tid };
+			n++;
+		}
+	}
+	if (d)
+		closedir(d);
+	return r < 0 ? r : n;
+}
+
+static void interrupt_from(struct tracee *t, size_t first)
+{
+	if (first == 0)
+		t->held_at = clock_ns();
+	for (size_t i = first; i < t->threads.n; i++)
+		ptrace(PTRACE_INTERRUPT, t->threads.at[i].tid, NULL, NULL);
+}
+
+/* What the kernel ends with EINTR merely because the thread was stopped (signal(7) lists them) is made
+ * to begin again, unless a handler runs first: then it is EINTR, as it would have been. */
+static bool ends_for_a_stop(const struct user_regs_struct *regs)
+{
+	static const uint16_t calls[] = {
+		SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
+		SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter, SYS_msgrcv, SYS_msgsnd, SYS_read, SYS_readv,
+		SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
+		SYS_accept, SYS_accept4, SYS_connect, SYS_sendfile, SYS_splice, SYS_select, SYS_pselect6, SYS_poll,
+		SYS_ppoll, SYS_nanosleep, SYS_clock_nanosleep, SYS_futex, SYS_futex_waitv, SYS_mq_timedsend,
+		SYS_mq_timedreceive, SYS_wait4, SYS_waitid, SYS_flock, SYS_fcntl, SYS_pause, SYS_rt_sigsuspend,
+	};
+
+	if ((int64_t)regs->rax != -EINTR)
+		return false;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (regs->orig_rax == calls[i])
+			return true;
+	return false;
+}
+
+static void stands(struct thread *th)
+{
+	th->stopped = true;
+	ptrace(PTRACE_GETREGS, th->tid, NULL, &th->regs);
+	if (ends_for_a_stop(&th->regs)) {
+		th->regs.rax = (uint64_t)RESTART_NOHAND;
+		ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rax), (void *)th->regs.rax);
+	}
+}
+
+/* 1: it stands; 0: not yet; -1: it is gone. */
+static int look_at(struct thread *th)
+{
+	int status;
+	pid_t r = waitpid(th->tid, &status, __WALL | WNOHANG);
+
+	if (r == 0 || (r < 0 && errno == EINTR))
+		return 0;
+	if (r < 0 || !WIFSTOPPED(status))
+		return -1;
+	if (is_event_stop(status)) {
+		stands(th);
+		return 1;
+	}
+	ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
+	ptrace(PTRACE_CONT, th->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+	return 0;
+}
+
+/* A thread that executes a program ends the others, and waits until these are waited for. */
+static void reap_stopped(struct tracee *t)
+{
+	int status;
+
+	for (size_t i = t->threads.n; i-- > 0;)
+		if (t->threads.at[i].stopped && waitpid(t->threads.at[i].tid, &status, __WALL | WNOHANG) != 0)
+			forget(t, i);
+}
+
+static size_t look_at_all(struct tracee *t)
+{
+	size_t pending = 0;
+
+	for (size_t i = t->threads.n; i-- > 0;) {
+		int r = t->threads.at[i].stopped ? 1 : look_at(&t->threads.at[i]);
+
+		pending += r == 0;
+		if (r < 0)
+			forget(t, i);
+	}
+	return pending;
+}
+
+/* false: the deadline passed. */
+static bool wait_all(struct tracee *t, uint64_t deadline)
+{
+	for (unsigned turn = 1; look_at_all(t) > 0; turn++) {
+		if (clock_ns() > deadline)
+			return false;
+		if (turn % REAP_TURNS == 0)
+			reap_stopped(t);
+		wait_pace(turn);
+	}
+	return true;
+}
+
+static int does_not_stop(struct tracee *t, struct err *err)
+{
+	size_t i = 0;
+
+	while (i + 1 < t->threads.n && t->threads.at[i].stopped)
+		i++;
+	return proc_explain_wait(t->pid, t->threads.at[i].tid, err);
+}
+
+static int stop_all(struct tracee *t, struct err *err)
+{
+	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+
+	for (;;) {
+		size_t before = t->threads.n;
+		int n = seize_new(t);
+
+		if (n < 0)
+			return err_set(err, -n, "cannot hold process %d: %s", (int)t->pid, strerror(-n));
+		if (n == 0)
+			break;
+		interrupt_from(t, before);
+		if (!wait_all(t, deadline))
+			return does_not_stop(t, err);
+	}
+	if (t->threads.n > 0)
+		return 0;
+	return err_set(err, ESRCH, "there is no process %d", (int)t->pid);
+}
+
+static int open_memory(struct tracee *t, struct err *err)
+{
+	char name[32];
+
+	/* By a thread: a main thread that is gone has no memory. */
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)t->threads.at[0].tid);
+	t->mem = open(name, O_RDWR | O_CLOEXEC);
+	return t->mem >= 0 ? 0 : err_set(err, errno, "cannot open %s: %s", name, strerror(errno));
+}
+
+int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
+{
+	struct tracee *t = mem_zalloc(sizeof(*t));
+	struct err why;
+	int r;
+
+	*t = (struct tracee){ .pid = pid, .mem = -1, .held_at = clock_ns() };
+	r = stop_all(t, err);
+	if (r == 0)
+		r = open_memory(t, err);
+	if (r < 0) {
+		tracee_release(t);
+		if ((r == -EPERM || r == -EACCES) && tracee_check(pid, &why) < 0)
+			*err = why;
+		return r;
+	}
+	*out = t;
+	return 0;
+}
+
+/* --- looking at it -------------------------------------------------------------------------- */
+
+pid_t tracee_pid(const struct tracee *t)
+{
+	return t->pid;
+}
+
+bool tracee_alive(const struct tracee *t)
+{
+	return !t->dead;
+}
+
+size_t tracee_threads(const struct tracee *t)
+{
+	return t->threads.n;
+}
+
+pid_t tracee_tid(const struct tracee *t, size_t i)
+{
+	return t->threads.at[i].tid;
+}
+
+const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i)
+{
+	return &t->threads.at[i].regs;
+}
+
+void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip)
+{
+	t->threads.at[i].regs.rip = rip;
+	t->threads.at[i].moved = true;
+}

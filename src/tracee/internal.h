@@ -1,0 +1,60 @@
+/* What the files of this folder share: the threads of a held process, and how one of them is made
+ * to run to its next stop.
+ *
+ * A held thread always stands in one of two kinds of stop. Usually PTRACE_EVENT_STOP (from
+ * PTRACE_INTERRUPT), inside the kernel's signal code: whatever system call was under way, its
+ * restart is decided after the stop from the registers we leave there. After a single step it is a
+ * SIGTRAP's delivery, which has no system call under it. Every operation that ran a thread elsewhere
+ * brings it back to the first kind (run_settle), so that restarts and signals work out as if the
+ * thread had never been moved. */
+#pragma once
+#include <signal.h>
+#include <sys/ptrace.h>
+
+#include "base/vec.h"
+#include "tracee/tracee.h"
+
+/* What the kernel leaves in rax of a system call that it means to take up again. */
+enum { RESTART_SYS = -512, RESTART_NOINTR = -513, RESTART_NOHAND = -514, RESTART_BLOCK = -516 };
+
+#define TRAP_SYSCALL (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
+
+struct thread {
+	pid_t tid;
+	bool stopped;
+	bool moved; /* regs.rip is to be written at release */
+	struct user_regs_struct regs;
+};
+
+struct tracee {
+	pid_t pid;
+	bool dead;
+	VEC(struct thread) threads;
+	int mem;         /* /proc/TID/mem */
+	uint64_t held_at; /* CLOCK_MONOTONIC, ns */
+	uint64_t syscall_at; /* a `syscall` instruction of the process; 0 = not looked for yet */
+};
+
+uint64_t clock_ns(void);
+
+/* Waits for the thread's next stop or end, until the deadline (of clock_ns). 1: *status as
+ * waitpid gives it; 0: the deadline passed; -ESRCH: there is no such thread any more. */
+int wait_thread(pid_t tid, uint64_t deadline, int *status);
+/* The polling's pace: at once at first, then ever slower. */
+void wait_pace(unsigned turn);
+
+static inline bool is_event_stop(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP;
+}
+
+/* Lets the thread run by `request` (PTRACE_CONT, PTRACE_SYSCALL, PTRACE_SINGLESTEP) to the next stop that
+ * means something: what SIGSTOP and its like cause on the way is passed on. 0 and *status, or
+ * -errno and *err. */
+int run_thread(struct tracee *t, struct thread *th, int request, int signal, int *status, struct err *err);
+/* From any stop to PTRACE_EVENT_STOP; `signal` (or 0) goes to the program on the way. */
+int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err);
+int tracee_died(struct tracee *t, struct err *err); /* -EIO */
+
+/* A system call stopped in thread th would be taken up again, at rip - 2. */
+bool regs_restart(const struct user_regs_struct *regs);

@@ -1,0 +1,96 @@
+/* The memory and the descriptors of a held process. */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tracee/internal.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD 0200 /* O_EXCL; Linux 6.9 */
+#endif
+
+typedef ssize_t transfer(int fd, void *bytes, size_t n, off_t at);
+
+static ssize_t get(int fd, void *bytes, size_t n, off_t at)
+{
+	return pread(fd, bytes, n, at);
+}
+
+static ssize_t put(int fd, void *bytes, size_t n, off_t at)
+{
+	return pwrite(fd, bytes, n, at);
+}
+
+/* How many bytes came or went; fewer than n at the first page that is not there. */
+static size_t move(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n, transfer *do_it)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t r = do_it(t->mem, bytes + done, n - done, (off_t)(address + done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			break;
+		done += (size_t)r;
+	}
+	return done;
+}
+
+static int not_there(struct tracee *t, const char *what, uint64_t address, size_t bytes, size_t done, struct err *err)
+{
+	return err_set(err, EFAULT, "process %d: cannot %s %zu bytes at %#llx (only %zu are there)", (int)t->pid, what,
+		       bytes, (unsigned long long)address, done);
+}
+
+int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err)
+{
+	size_t done = move(t, address, to, bytes, get);
+
+	return done == bytes ? 0 : not_there(t, "read", address, bytes, done, err);
+}
+
+/* What was there is kept, so that a write that fails half way can be undone. */
+int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes, struct err *err)
+{
+	uint8_t *old = mem_zalloc(bytes ? bytes : 1);
+	int r = tracee_read(t, address, old, bytes, err);
+	size_t done;
+
+	if (r == 0) {
+		done = move(t, address, (uint8_t *)(uintptr_t)from, bytes, put);
+		if (done != bytes) {
+			move(t, address, old, done, put);
+			r = not_there(t, "write", address, bytes, done, err);
+		}
+	}
+	free(old);
+	return r;
+}
+
+static int open_pidfd(const struct tracee *t)
+{
+	int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+
+	/* A main thread that is gone has no files: ask for another. */
+	if (fd < 0 || t->threads.at[0].tid == t->pid)
+		return fd;
+	close(fd);
+	return (int)syscall(SYS_pidfd_open, t->threads.at[0].tid, PIDFD_THREAD);
+}
+
+int tracee_take_fd(struct tracee *t, int fd, struct err *err)
+{
+	int pidfd = open_pidfd(t), got, code;
+
+	if (pidfd < 0)
+		return err_set(err, errno, "cannot open process %d: %s", (int)t->pid, strerror(errno));
+	got = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	code = errno;
+	close(pidfd);
+	if (got < 0)
+		return err_set(err, code, "cannot take descriptor %d of process %d: %s", fd, (int)t->pid, strerror(code));
+	return got;
+}

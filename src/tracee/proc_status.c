@@ -1,0 +1,254 @@
+#include "tracee/proc_status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define STATUS_MAX 8192
+
+/* A piece of the text: from `at`, n bytes, without a NUL at its end. */
+struct span {
+	const char *at;
+	size_t n;
+};
+
+static struct span next_line(struct span *text)
+{
+	const char *nl = text->n ? memchr(text->at, '\n', text->n) : NULL;
+	struct span line = { text->at, nl ? (size_t)(nl - text->at) : text->n };
+	size_t used = line.n + (nl ? 1 : 0);
+
+	text->at += used;
+	text->n -= used;
+	return line;
+}
+
+static void skip_blanks(struct span *s)
+{
+	while (s->n && (*s->at == ' ' || *s->at == '\t'))
+		s->at++, s->n--;
+}
+
+static int digit(char c, unsigned base)
+{
+	int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+
+	return d < (int)base ? d : -1;
+}
+
+/* The next number; 0 if there is none or it does not fit. */
+static uint64_t number(struct span *s, unsigned base)
+{
+	uint64_t v = 0;
+	bool over = false;
+
+	skip_blanks(s);
+	for (; s->n && digit(*s->at, base) >= 0; s->at++, s->n--)
+		over |= __builtin_mul_overflow(v, base, &v) ||
+			__builtin_add_overflow(v, (uint64_t)digit(*s->at, base), &v);
+	return over ? 0 : v;
+}
+
+static pid_t pid_number(struct span *s)
+{
+	uint64_t v = number(s, 10);
+
+	return v <= INT_MAX ? (pid_t)v : 0;
+}
+
+enum kind { KIND_NAME, KIND_STATE, KIND_PID, KIND_IDS, KIND_HEX, KIND_COUNT, KIND_FLAG, KIND_THERE };
+
+static const struct field {
+	const char *key;
+	enum kind kind;
+	size_t at;
+} fields[] = {
+#define FIELD(key, kind, member) { key, kind, offsetof(struct proc_status, member) }
+	FIELD("Name", KIND_NAME, name),
+	FIELD("State", KIND_STATE, state),
+	FIELD("Tgid", KIND_PID, tgid),
+	FIELD("PPid", KIND_PID, ppid),
+	FIELD("TracerPid", KIND_PID, tracer),
+	FIELD("Uid", KIND_IDS, uid),
+	FIELD("Gid", KIND_IDS, gid),
+	FIELD("CapPrm", KIND_HEX, cap_permitted),
+	FIELD("CapEff", KIND_HEX, cap_effective),
+	FIELD("SigIgn", KIND_HEX, sig_ignored),
+	FIELD("Seccomp", KIND_COUNT, seccomp),
+	FIELD("Seccomp_filters", KIND_COUNT, seccomp_filters),
+	FIELD("Kthread", KIND_FLAG, kthread),
+	FIELD("VmSize", KIND_THERE, has_memory),
+#undef FIELD
+};
+
+static void read_name(struct span *s, char name[16])
+{
+	size_t n = s->n < 15 ? s->n : 15;
+
+	for (size_t i = 0; i < n; i++)
+		name[i] = s->at[i] >= ' ' && s->at[i] < 127 ? s->at[i] : '?';
+	name[n] = '\0';
+}
+
+static void read_ids(struct span *s, uint32_t ids[4])
+{
+	for (int i = 0; i < 4; i++)
+		ids[i] = (uint32_t)number(s, 10);
+}
+
+static void read_field(const struct field *f, struct span *s, struct proc_status *out)
+{
+	void *to = (char *)out + f->at;
+
+	skip_blanks(s);
+	switch (f->kind) {
+	case KIND_NAME:
+		read_name(s, to);
+		break;
+	case KIND_STATE:
+		*(char *)to = s->n ? *s->at : 0;
+		break;
+	case KIND_PID:
+		*(pid_t *)to = pid_number(s);
+		break;
+	case KIND_IDS:
+		read_ids(s, to);
+		break;
+	case KIND_HEX:
+		*(uint64_t *)to = number(s, 16);
+		break;
+	case KIND_COUNT:
+		*(unsigned *)to = (unsigned)number(s, 10);
+		break;
+	case KIND_FLAG:
+		*(bool *)to = number(s, 10) != 0;
+		break;
+	case KIND_THERE:
+		*(bool *)to = true;
+		break;
+	}
+}
+
+static void read_line(struct span line, struct proc_status *out)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		size_t n = strlen(fields[i].key);
+
+		if (line.n > n && line.at[n] == ':' && memcmp(line.at, fields[i].key, n) == 0) {
+			struct span value = { line.at + n + 1, line.n - n - 1 };
+
+			read_field(&fields[i], &value, out);
+			return;
+		}
+	}
+}
+
+int proc_status_parse(const char *bytes, size_t n, struct proc_status *out)
+{
+	struct span text = { bytes, n };
+
+	memset(out, 0, sizeof(*out));
+	while (text.n)
+		read_line(next_line(&text), out);
+	return out->state && out->tgid > 0 ? 0 : -EINVAL;
+}
+
+int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
+{
+	const char *paren = n ? memrchr(bytes, ')', n) : NULL; /* the name before it may hold any */
+	struct span s;
+
+	memset(out, 0, sizeof(*out));
+	if (!paren)
+		return -EINVAL;
+	s = (struct span){ paren + 1, n - (size_t)(paren + 1 - bytes) };
+	skip_blanks(&s);
+	if (!s.n)
+		return -EINVAL;
+	out->state = *s.at++;
+	s.n--;
+	out->ppid = pid_number(&s);
+	for (int field = 5; field < 22; field++) { /* proc(5) counts from 1; starttime is the 22nd */
+		skip_blanks(&s);
+		while (s.n && *s.at != ' ')
+			s.at++, s.n--;
+	}
+	out->start_time = number(&s, 10);
+	return 0;
+}
+
+ssize_t proc_read(pid_t pid, const char *file, void *bytes, size_t n)
+{
+	char name[64];
+	size_t done = 0;
+	ssize_t r = 0;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, file);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (done < n && (r = read(fd, (char *)bytes + done, n - done)) > 0)
+		done += (size_t)r;
+	if (r < 0)
+		r = -errno;
+	close(fd);
+	return r < 0 ? r : (ssize_t)done;
+}
+
+int proc_status_read(pid_t pid, struct proc_status *out)
+{
+	char bytes[STATUS_MAX];
+	ssize_t n = proc_read(pid, "status", bytes, sizeof(bytes));
+
+	return n < 0 ? (int)n : proc_status_parse(bytes, (size_t)n, out);
+}
+
+int proc_stat_read(pid_t pid, pid_t tid, struct proc_stat *out)
+{
+	char bytes[1024], file[32];
+	ssize_t n;
+
+	snprintf(file, sizeof(file), "task/%d/stat", (int)tid);
+	n = proc_read(pid, file, bytes, sizeof(bytes));
+	return n < 0 ? (int)n : proc_stat_parse(bytes, (size_t)n, out);
+}
+
+void proc_name(pid_t pid, char name[16])
+{
+	struct proc_status status;
+
+	strcpy(name, "?");
+	if (proc_status_read(pid, &status) == 0 && status.name[0])
+		memcpy(name, status.name, 16);
+}
+
+/* The number of the system call a thread is in, or -1. */
+static long call_of(pid_t tid)
+{
+	char bytes[128];
+	ssize_t n = proc_read(tid, "syscall", bytes, sizeof(bytes));
+	struct span s = { bytes, n > 0 ? (size_t)n : 0 };
+
+	return s.n && digit(bytes[0], 10) >= 0 ? (long)number(&s, 10) : -1;
+}
+
+int proc_explain_wait(pid_t pid, pid_t tid, struct err *err)
+{
+	long call = call_of(tid);
+	char where[64];
+	ssize_t n;
+
+	if (call == SYS_vfork || call == SYS_clone || call == SYS_clone3)
+		return err_set(err, EBUSY, "thread %d of process %d waits in vfork for a child that has not executed a "
+			       "program yet: try again when it has", (int)tid, (int)pid);
+	n = proc_read(tid, "wchan", where, sizeof(where) - 1);
+	where[n > 0 ? n : 0] = '\0';
+	return err_set(err, EBUSY, "thread %d of process %d does not stop: it waits in the kernel where nothing may interrupt "
+		       "it (system call %ld%s%s), usually for a disk or a network file system", (int)tid, (int)pid, call,
+		       n > 1 ? ", in " : "", n > 1 ? where : "");
+}
