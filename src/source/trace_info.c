@@ -41,6 +41,7 @@ void trace_info_free(struct trace_info *info)
 	free_images(info);
 	free_modules(info);
 	vec_free(&info->threads);
+	vec_free(&info->notes);
 	free(info->host);
 	free(info->kernel);
 	free(info->cpu);

@@ -57,6 +57,13 @@ struct trace_clock {
 	char from[32];        /* how hz is known: "cpuid", "kernel", "measured" */
 };
 
+/* What a process had to say: see shared/notes.h. */
+struct trace_note {
+	uint32_t kind;        /* enum note_kind; later versions may have more */
+	uint32_t pid, number, count;
+	char name[40];        /* "" for those there was no place for */
+};
+
 struct trace_total {      /* the closing summary; all 0 in a file cut short */
 	uint64_t calls, bytes, lost, records;
 };
@@ -71,6 +78,7 @@ struct trace_info {
 	VEC(struct trace_image) images;
 	VEC(struct trace_module) modules;
 	VEC(struct trace_thread) threads;
+	VEC(struct trace_note) notes;
 };
 
 struct trace_info *trace_info_new(void);

@@ -15,6 +15,7 @@ enum info_item {
 	INFO_THREAD = 7,    /* index, pid, tid, image, tsc, comm, records, lost */
 	INFO_SITES = 8,     /* image, first, count, addresses as differences */
 	INFO_TOTAL = 9,     /* calls, bytes, lost, records */
+	INFO_NOTE = 10,     /* index, kind, pid, number, count, name */
 };
 
 /* What has been written of one trace_info. */

@@ -236,12 +236,34 @@ static void read_total(struct trace_info *info, struct cursor *c)
 	info->total.records = cursor_uleb(c);
 }
 
+static void read_note(struct trace_info *info, struct cursor *c)
+{
+	struct trace_note note = {0};
+	bool is_new;
+	size_t i = read_index(c, info->notes.n, &is_new);
+	const char *name;
+
+	note.kind = read_u32(c);
+	note.pid = read_u32(c);
+	note.number = read_u32(c);
+	note.count = read_u32(c);
+	name = cursor_str(c);
+	if (c->bad || !name || strlen(name) >= sizeof(note.name)) {
+		c->bad = true;
+		return;
+	}
+	strcpy(note.name, name);
+	if (is_new)
+		(void)vec_add(&info->notes);
+	info->notes.at[i] = note;
+}
+
 static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_HOST] = read_host,           [INFO_CLOCK] = read_clock,
 	[INFO_IMAGE] = read_image,         [INFO_MODULE] = read_module,
 	[INFO_FUNCTIONS] = read_functions, [INFO_STRINGS] = read_strings,
 	[INFO_THREAD] = read_thread,       [INFO_SITES] = read_sites,
-	[INFO_TOTAL] = read_total,
+	[INFO_TOTAL] = read_total,         [INFO_NOTE] = read_note,
 };
 
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)

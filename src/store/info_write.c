@@ -20,7 +20,7 @@ struct module_state {
 
 struct info_writer {
 	uint32_t host_crc, clock_crc;
-	bool total_done;
+	bool total_done, notes_done;
 	VEC(struct image_state) images;
 	VEC(struct module_state) modules;
 	VEC(uint32_t) threads; /* checksum of each one's item */
@@ -163,6 +163,26 @@ static void total(struct info_writer *w, const struct trace_total *t, struct byt
 	bytes_uleb(b, t->records);
 	put_item(out, INFO_TOTAL, b);
 	w->total_done = true;
+}
+
+/* They change as the program runs: only the last ones are written. */
+static void notes(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+{
+	struct bytes *b = &w->item;
+
+	for (size_t i = 0; i < info->notes.n && !w->notes_done; i++) {
+		const struct trace_note *n = &info->notes.at[i];
+
+		b->n = 0;
+		bytes_uleb(b, i);
+		bytes_uleb(b, n->kind);
+		bytes_uleb(b, n->pid);
+		bytes_uleb(b, n->number);
+		bytes_uleb(b, n->count);
+		put_str(b, n->name);
+		put_item(out, INFO_NOTE, b);
+	}
+	w->notes_done = true;
 }
 
 /* Functions [first, first + n) of module i, n at most PIECE, into w->item. */
@@ -362,6 +382,7 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 		image(w, info, i, out);
 	changed_functions(w, info, out);
 	changed_threads(w, info, out);
+	notes(w, info, out);
 	if (out->n == from && !w->total_done)
 		total(w, &info->total, out);
 }
