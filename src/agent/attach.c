@@ -25,10 +25,8 @@ static void unmap_all(uint64_t memory_size)
 
 static bool take_places(const struct protocol_welcome *w, const int fds[TALK_FDS])
 {
-	if (!far_begin())
-		return false;
-	agent_params.mapped = place_regions(w, fds[2]);
-	if (!place_memories(w, fds))
+	agent_params.mapped = place_regions(w, fds[2]); /* before the kernel gives their places away */
+	if (!far_begin() || !place_memories(w, fds))
 		return false;
 	site_adopt();
 	return true;

@@ -77,10 +77,7 @@ static bool add_relocation(struct agent_file *f, const Elf64_Rela *r)
 {
 	switch (ELF64_R_TYPE(r->r_info)) {
 	case R_X86_64_RELATIVE:
-		if (f->n_relocations == sizeof(f->relocations) / sizeof(f->relocations[0]))
-			return false;
-		f->relocations[f->n_relocations].at = r->r_offset;
-		f->relocations[f->n_relocations++].value = (uint64_t)r->r_addend;
+		*vec_add(&f->relocations) = (struct agent_relocation){ r->r_offset, (uint64_t)r->r_addend };
 		return true;
 	case R_X86_64_TPOFF64:
 		f->tpoff = r->r_offset;
@@ -148,6 +145,7 @@ int agent_file_open(const char *path, struct agent_file *out, struct err *err)
 void agent_file_close(struct agent_file *f)
 {
 	free(f->bytes);
+	vec_free(&f->relocations);
 	f->bytes = NULL;
 }
 
@@ -165,8 +163,8 @@ static void put(const struct agent_segment *s, uint8_t *segment, uint64_t vaddr,
 void agent_file_relocate(const struct agent_file *f, uint64_t base, int64_t tls, const struct agent_segment *s,
 			 uint8_t *segment)
 {
-	for (unsigned i = 0; i < f->n_relocations; i++)
-		put(s, segment, f->relocations[i].at, base + f->relocations[i].value);
+	for (size_t i = 0; i < f->relocations.n; i++)
+		put(s, segment, f->relocations.at[i].at, base + f->relocations.at[i].value);
 	put(s, segment, f->tpoff, (uint64_t)tls);
 }
 

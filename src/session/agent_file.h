@@ -6,12 +6,16 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "shared/memory.h"
 
 struct agent_segment {
 	uint64_t vaddr, offset, file_bytes, memory_bytes; /* whole pages but for file_bytes */
 	int prot;
 };
+
+/* The word at vaddr `at` becomes base + value. */
+struct agent_relocation { uint64_t at, value; };
 
 struct agent_file {
 	uint8_t *bytes;           /* the whole file */
@@ -22,8 +26,7 @@ struct agent_file {
 	uint64_t build_id_at;     /* its vaddr */
 	struct agent_segment segments[4];
 	unsigned n_segments;
-	struct { uint64_t at, value; } relocations[16]; /* the word at vaddr `at` becomes base + value */
-	unsigned n_relocations;
+	VEC(struct agent_relocation) relocations;
 	uint64_t tpoff;           /* vaddr of the word for the block's distance from the thread pointer */
 };
 

@@ -17,6 +17,7 @@
 #include "session/agent_file.h"
 #include "session/held_patches.h"
 #include "session/maps.h"
+#include "session/orphans.h"
 #include "session/thread_blocks.h"
 #include "session/welcome.h"
 #include "shared/tls.h"
@@ -325,12 +326,23 @@ static bool places_free(const struct maps *maps, const struct agent_file *f, con
 	return true;
 }
 
+static int check_regions(const struct image *im, struct err *err)
+{
+	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+		if (!im->regions[i].mapped)
+			return err_set(err, EAGAIN, "%s would not map trampolines where there was room a moment ago",
+				       im->news.about.exe);
+	return 0;
+}
+
 static int enter_held(struct tracee *t, const struct agent_file *f, struct agent_place *place,
 		      const struct shared_memory *memory, struct image *im, struct err *err)
 {
 	uint64_t scratch;
 	struct err ignored;
-	int r = remote_map(t, 0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &scratch, err);
+	/* Beside the agent, not where the kernel would put it: that may be a region's place. */
+	int r = remote_map(t, place->base - PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
+			   &scratch, err);
 
 	if (r < 0)
 		return r;
@@ -341,7 +353,9 @@ static int enter_held(struct tracee *t, const struct agent_file *f, struct agent
 	if (r == 0)
 		r = begin_agent(t, place, memory, im, scratch, err);
 	if (r == 0) {
-		r = held_patches_apply(t, im->patches, im->welcome.n_patches, err);
+		r = check_regions(im, err);
+		if (r == 0)
+			r = held_patches_apply(t, im->patches, im->welcome.n_patches, err);
 		if (r < 0)
 			call_agent(t, place, place->contents.detach, &ignored);
 	}
@@ -431,6 +445,18 @@ static void forget_attempt(struct image_request *req, struct image *out)
 	req->known->at.n = 0;
 }
 
+/* Its tracer died, or could not leave. */
+static int leave_orphan(pid_t pid, const char *agent_path, struct attach_report *rep, struct err *err)
+{
+	struct patch_list list = { 0 };
+	int r = orphans_find(pid, &list, err);
+
+	if (r == 0)
+		r = attach_leave(pid, agent_path, &list, 1, rep, err);
+	vec_free(&list);
+	return r;
+}
+
 int attach_process(struct image_request *req, const struct shared_memory *memory, struct image *out,
 		   struct attach_report *rep, struct err *err)
 {
@@ -445,7 +471,7 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 	for (int i = 0; i < TRIES; i++) {
 		r = look(req->pid, &f, req->agent_path, &place, rep, err);
 		if (r == 0 && place.there && place.state.memory)
-			r = attach_leave(req->pid, req->agent_path, NULL, 0, rep, err);
+			r = leave_orphan(req->pid, req->agent_path, rep, err);
 		if (r == 0)
 			r = attempt(req, &f, &place, memory, out, rep, err);
 		if (r != -EAGAIN)
@@ -484,21 +510,41 @@ static int leave_quietly(struct tracee *t, struct agent_place *place, struct err
 	return call_agent(t, place, place->contents.detach, err);
 }
 
-static int leave_held(struct tracee *t, const struct agent_file *f, const char *agent_path, struct err *err)
+struct leaving {
+	const struct agent_file *file;
+	const char *agent_path;
+	const struct patch_list *by_image;
+	size_t n;
+	bool undone;
+	struct attach_report *rep;
+};
+
+static int undo(struct leaving *l, struct tracee *t, const struct agent_place *place, struct err *err)
+{
+	const struct patch_list *list = &l->by_image[place->state.image < l->n ? place->state.image : l->n - 1];
+	int r = l->undone || !l->n ? 0 : held_patches_undo(t, list->at, list->n, err);
+
+	l->undone |= r >= 0;
+	l->rep->changed += r > 0 ? (uint32_t)r : 0;
+	return r < 0 ? r : 0;
+}
+
+static int leave_held(struct leaving *l, struct tracee *t, struct err *err)
 {
 	range_list code = { 0 }, arena = { 0 };
 	struct agent_place place = { 0 };
 	struct maps maps;
 	int r = maps_read(tracee_pid(t), &maps, err);
 
-	if (r == 0 && find_agent(t, f, &maps, agent_path, &place)) {
+	if (r == 0 && find_agent(t, l->file, &maps, l->agent_path, &place) && place.state.memory) {
+		r = undo(l, t, &place, err);
 		place.layout = (struct thread_layout){ place.state.tls, place.state.key, place.state.flags };
-		list_ranges(&maps, f, &place, &code, &arena);
-		if (held_step_out(t, code.at, code.n) && held_step_out(t, arena.at, arena.n) &&
+		list_ranges(&maps, l->file, &place, &code, &arena);
+		if (r == 0 && held_step_out(t, code.at, code.n) && held_step_out(t, arena.at, arena.n) &&
 		    !held_is_inside(t, arena.at, arena.n, false) && !held_is_inside(t, code.at, code.n, true))
 			r = leave_quietly(t, &place, err);
 		else
-			r = -EBUSY;
+			r = r < 0 ? r : -EBUSY;
 	}
 	maps_free(&maps);
 	vec_free(&code);
@@ -506,12 +552,12 @@ static int leave_held(struct tracee *t, const struct agent_file *f, const char *
 	return r;
 }
 
-int attach_leave(pid_t pid, const char *agent_path, const struct patch *patches, size_t n,
+int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_image, size_t n,
 		 struct attach_report *rep, struct err *err)
 {
 	const struct timespec pause = { 0, LEAVE_WAIT_NS };
 	struct agent_file f;
-	bool undone = false;
+	struct leaving l = { .file = &f, .agent_path = agent_path, .by_image = by_image, .n = n, .rep = rep };
 	int r = agent_file_open(agent_path, &f, err);
 
 	for (int i = 0; r == 0 && i < LEAVE_TRIES; i++) {
@@ -522,14 +568,7 @@ int attach_leave(pid_t pid, const char *agent_path, const struct patch *patches,
 			r = kill(pid, 0) < 0 && errno == ESRCH ? 0 : r;
 			break;
 		}
-		if (!undone) {
-			r = held_patches_undo(t, patches, n, err);
-			rep->changed += r > 0 ? (uint32_t)r : 0;
-			undone = r >= 0;
-			r = r < 0 ? r : 0;
-		}
-		if (r == 0)
-			r = leave_held(t, &f, agent_path, err);
+		r = leave_held(&l, t, err);
 		if (!tracee_alive(t))
 			r = 0;
 		release(t, rep);

@@ -16,10 +16,10 @@ struct attach_report {
 int attach_process(struct image_request *req, const struct shared_memory *memory, struct image *out,
 		   struct attach_report *rep, struct err *err);
 
-/* Takes the patches out and has the agent let go of all memories. -EBUSY and *err if a thread would
+/* Takes the patches out (those of the image the process has; of the last list if there are fewer) and has the agent let go of all memories. -EBUSY and *err if a thread would
  * not leave the agent within a second: the bytes are restored then, and its memories stay. A
  * process that is no more is no error. */
-int attach_leave(pid_t pid, const char *agent_path, const struct patch *patches, size_t n,
+int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_image, size_t n,
 		 struct attach_report *rep, struct err *err);
 
 /* Processes other than those in `but` that map the session's memory: forked children. Caller frees. */

@@ -14,13 +14,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "session/attach.h"
+#include "session/notes.h"
 #include "session/welcome.h"
 #include "shared/points.h"
 
 #define BEAT_MS 100    /* whatever the tracer's main thread waits for: a slow disk, us */
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
 
-struct image_state { uint32_t next_id; struct known_modules known; };
+struct image_state {
+	uint32_t next_id;
+	struct known_modules known;
+	struct patch_list patches;    /* that went in */
+};
 
 struct control {
 	struct control_request req;
@@ -29,7 +35,8 @@ struct control {
 	int program;                  /* pidfd of the launched program, or -1 */
 	char path[108];
 
-	pthread_mutex_t lock;
+	pthread_mutex_t work;         /* held while an image is set up or left: images is its */
+	pthread_mutex_t lock;         /* for what follows */
 	pthread_cond_t changed;
 	VEC(struct image_news) news;  /* in order; the first `handed` are the session's */
 	VEC(struct image_state) images;
@@ -119,6 +126,13 @@ static int check_selected(struct control *c, const struct image *im, struct err 
 		       im->news.about.exe);
 }
 
+static void keep_patches(struct image_state *state, const struct image *im)
+{
+	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
+		if (im->patches[i].status == PATCH_APPLIED)
+			*vec_add(&state->patches) = im->patches[i];
+}
+
 static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_hello *hello, uint32_t index,
 		  struct image *im, struct err *err)
 {
@@ -141,9 +155,12 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 	if (!welcome_send(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
 		return err_set(err, EPIPE, "%s ended before it could be hooked", im->news.about.exe);
 	POINT(welcome_sent);
-	hear(fd, &done, sizeof(done)); /* or it died: what was patched until then stands in the patches */
+	/* Or it died: what was patched until then stands in the patches. */
+	if (hear(fd, &done, sizeof(done)) && done.note > NOTE_NONE && done.note < NOTE_KINDS)
+		notes_add(&c->req.memory->header->notes, done.note, pid, im->news.about.exe);
 	POINT(done_heard);
 	image_settle(im, &req);
+	keep_patches(state, im);
 	return 0;
 }
 
@@ -235,7 +252,9 @@ static void *run(void *context)
 		set_serving(c, true);
 		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0) {
+			pthread_mutex_lock(&c->work);
 			serve(c, fd);
+			pthread_mutex_unlock(&c->work);
 			close(fd);
 		}
 		set_serving(c, false);
@@ -251,6 +270,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 
 	c->req = *req;
 	c->listener = c->stop = c->program = -1;
+	pthread_mutex_init(&c->work, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	r = make_socket(c, err);
@@ -263,6 +283,57 @@ int control_start(const struct control_request *req, struct control **out, struc
 	}
 	*out = c;
 	return 0;
+}
+
+#define MMAP_AWAY (UINT64_C(256) << 20) /* a running process maps more memory right below what it has */
+
+/* Lock `work` held. */
+static int attach(struct control *c, pid_t pid, struct image *im, struct attach_report *rep, struct err *err)
+{
+	uint32_t index = (uint32_t)c->images.n;
+	struct image_state state = { .next_id = 1 };
+	struct image_request req = {
+		.index = index, .first_id = state.next_id, .known = &state.known, .pid = pid,
+		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
+		.distance = MMAP_AWAY,
+	};
+	int r = attach_process(&req, c->req.memory, im, rep, err);
+
+	state.next_id = im->next_id;
+	if (r == 0)
+		keep_patches(&state, im);
+	*vec_add(&c->images) = state; /* a failed one's index is not used again */
+	return r;
+}
+
+int control_attach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
+{
+	struct image im = { .image_fd = -1, .code_fd = -1 };
+	int r;
+
+	pthread_mutex_lock(&c->work);
+	r = attach(c, pid, &im, rep, err);
+	if (r == 0)
+		publish(c, &im, pid);
+	else
+		image_news_free(&im.news);
+	pthread_mutex_unlock(&c->work);
+	image_close(&im);
+	return r;
+}
+
+int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
+{
+	VEC(struct patch_list) lists = { 0 };
+	int r;
+
+	pthread_mutex_lock(&c->work);
+	for (size_t i = 0; i < c->images.n; i++)
+		*vec_add(&lists) = c->images.at[i].patches;
+	r = attach_leave(pid, c->req.agent_path, lists.at, lists.n, rep, err);
+	pthread_mutex_unlock(&c->work);
+	vec_free(&lists);
+	return r;
 }
 
 void control_watch(struct control *c, pid_t pid)
@@ -286,6 +357,7 @@ static void free_images(struct control *c)
 		for (size_t m = 0; m < k->at.n; m++)
 			free(k->at.at[m].path);
 		vec_free(&k->at);
+		vec_free(&c->images.at[i].patches);
 	}
 	vec_free(&c->images);
 }
@@ -306,6 +378,7 @@ void control_stop(struct control *c)
 		close(c->stop);
 	free_images(c);
 	vec_free(&c->news);
+	pthread_mutex_destroy(&c->work);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->changed);
 	free(c);

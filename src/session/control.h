@@ -5,6 +5,7 @@
 #include "session/session.h"
 #include "session/shared_memory.h"
 
+struct attach_report;
 struct control;
 
 struct control_request {
@@ -16,6 +17,10 @@ struct control_request {
 
 /* Makes the socket and the thread. */
 int control_start(const struct control_request *req, struct control **out, struct err *err);
+/* Brings a process that runs already under trace. 0, or -errno and *err, and it runs on as before. */
+int control_attach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
+/* Takes a process out of the trace: its bytes are restored, the agent lets go of the session's memory. */
+int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
 /* Nudges whoever waits on the session memory when this process ends. */
 void control_watch(struct control *c, pid_t pid);
 const char *control_socket(const struct control *c);

@@ -22,6 +22,8 @@ struct image_count {
 	uint32_t by_kind[16], by_reason[32];
 };
 
+struct patch_list { struct patch *at; size_t n, cap; }; /* a VEC with a name */
+
 struct image {
 	struct image_news news;
 	struct image_count count;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include "session/attach.h"
 #include "session/clock.h"
 #include "session/drain.h"
 #include "session/image.h"
@@ -25,12 +26,22 @@ struct session {
 	VEC(uint32_t) slots;             /* thread slot -> index in info->threads */
 	struct clock clock;
 	struct trace_total total;
-	pid_t pid;
+	pid_t pid;                       /* launched, or the first attached */
+	VEC(pid_t) attached;
+	struct attach_report attach;
+	uint32_t stuck;
+	bool left;
 	int status;
 	bool ended;
 	atomic_bool stopped;             /* session_stop may come from another thread */
 	uint64_t started_tsc, ready_tsc, ended_tsc;
 };
+
+/* attached.c: -errno and *err, and none of them is attached. */
+int session_attach(struct session *s, const pid_t *pids, size_t n, struct err *err);
+bool session_attached_run(const struct session *s); /* any of them */
+void session_leave(struct session *s);   /* all of them, and their children; once */
+bool session_is_running(uint32_t pid);  /* and is no zombie */
 
 bool session_reap(struct session *s);   /* has the program ended? */
 bool session_over(struct session *s);   /* it, and its traced children? */

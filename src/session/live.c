@@ -117,6 +117,8 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		if (l->finished)
 			return 0;
 		l->finished = session_over(l->session);
+		if (l->finished)
+			session_leave(l->session);
 		if (overwrite && !l->finished)
 			r = 0;
 		else

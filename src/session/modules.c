@@ -198,6 +198,16 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 	}
 }
 
+void modules_load_all(const struct maps *maps, struct modules *out)
+{
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (is_file(maps->at.at[i].path))
+			add_mapping(out, &maps->at.at[i]);
+	for (size_t i = 0; i < out->at.n; i++)
+		if (out->at.at[i].start != UINT64_MAX)
+			load(&out->at.at[i], maps);
+}
+
 /* --- selection ------------------------------------------------------------------------------ */
 
 /* Functions with code of their own in opened modules: calls that lead there through a PLT are seen

@@ -28,6 +28,8 @@ struct modules {
 /* Fills *out from the maps: executable file mappings, but for the agent's and
  * those already known, to which these are added. */
 void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out);
+/* Every executable file mapping, opened. */
+void modules_load_all(const struct maps *maps, struct modules *out);
 /* Decides function by function; gives ids from *next_id on. Returns how many are selected and can be hooked. */
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id);
 /* What the trace stores of them. Call after patches_make, which may turn selections down. */

@@ -18,12 +18,11 @@ struct job {
 	const struct image_request *req;
 	struct module *mod;
 	struct trampoline_env env;
-	VEC(struct patch) *patches;
+	struct patch_list *patches;
 	uint8_t *code;            /* where the region's bytes go */
 	uint64_t at, room, used;  /* runtime address of the region, its size, bytes used */
 	uint16_t region;
 };
-typedef VEC(struct patch) patch_list;
 
 static uint64_t pages(uint64_t n)
 {
@@ -59,7 +58,7 @@ static enum trampoline_kind kind_of(const struct image_request *req, const struc
 	return kinds[tracer][e->entry_only];
 }
 
-static struct patch *add_patch(patch_list *list, const struct job *j, uint64_t address, uint32_t function,
+static struct patch *add_patch(struct patch_list *list, const struct job *j, uint64_t address, uint32_t function,
 			       uint8_t length, const uint8_t *expected)
 {
 	struct patch *p = vec_add(list);
@@ -70,7 +69,7 @@ static struct patch *add_patch(patch_list *list, const struct job *j, uint64_t a
 }
 
 /* The patch that leads from the function to its trampoline; a short jump takes two. */
-static int lead_there(struct job *j, patch_list *list, uint32_t i, uint64_t from, uint64_t trampoline)
+static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64_t from, uint64_t trampoline)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
 	uint32_t id = j->mod->first_id + i;
@@ -93,7 +92,7 @@ static int lead_there(struct job *j, patch_list *list, uint32_t i, uint64_t from
 	return 0;
 }
 
-static int hook_one(struct job *j, patch_list *list, uint32_t i)
+static int hook_one(struct job *j, struct patch_list *list, uint32_t i)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
 	enum trampoline_kind kind = kind_of(j->req, e, j->mod->selected[i]);
@@ -151,7 +150,7 @@ static void refuse(struct module *mod, uint32_t i, enum hook_reason reason)
 	mod->hooks->entries[i].reason = reason;
 }
 
-static void hook_module_functions(struct job *j, patch_list *list)
+static void hook_module_functions(struct job *j, struct patch_list *list)
 {
 	write_pool(j);
 	j->used = sizeof(struct trampoline_pool);
@@ -218,7 +217,7 @@ static void list_texts(struct image *out, const struct modules *modules, const s
 int patches_make(const struct image_request *req, struct modules *modules, struct maps *maps, struct image *out,
 		 struct err *err)
 {
-	patch_list list = { 0 };
+	struct patch_list list = { 0 };
 	uint64_t code_bytes = 0, patches_max = 0, offset = 0;
 	uint32_t n_regions = 0;
 	int r;

@@ -16,6 +16,7 @@
 #include "session/drain.h"
 #include "session/internal.h"
 #include "session/launch.h"
+#include "session/notes.h"
 #include "store/store.h"
 #include "shared/points.h"
 
@@ -64,6 +65,34 @@ static bool program_lives(void *context)
 	return !session_reap(s);
 }
 
+/* The program, up to where its own code begins. */
+static int launch(struct session *s, const struct session_request *req, const char *path, struct err *err)
+{
+	int r = launch_spawn(path, req->argv, s->agent_path, control_socket(s->control), &s->pid, err);
+
+	POINT(program_spawned);
+	if (r == 0)
+		control_watch(s->control, s->pid);
+	if (r == 0)
+		r = control_wait_first(s->control, program_lives, s, err);
+	if (r < 0 && s->pid > 0 && !s->ended) {
+		kill(s->pid, SIGKILL);
+		waitpid(s->pid, NULL, 0);
+	}
+	return r;
+}
+
+static int attach(struct session *s, const struct session_request *req, struct err *err)
+{
+	int r = session_attach(s, req->pids, req->n_pids, err);
+
+	s->pid = req->pids[0];
+	if (r == 0)
+		control_watch(s->control, s->pid);
+	return r;
+}
+
+/* path NULL: attach. */
 static int start(struct session *s, const struct session_request *req, const char *path, struct err *err)
 {
 	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
@@ -78,16 +107,7 @@ static int start(struct session *s, const struct session_request *req, const cha
 	if (r == 0 && req->output)
 		r = store_create(req->output, s->info, &s->store, err);
 	if (r == 0)
-		r = launch_spawn(path, req->argv, s->agent_path, control_socket(s->control), &s->pid, err);
-	POINT(program_spawned);
-	if (r == 0)
-		control_watch(s->control, s->pid);
-	if (r == 0)
-		r = control_wait_first(s->control, program_lives, s, err);
-	if (r < 0 && s->pid > 0 && !s->ended) {
-		kill(s->pid, SIGKILL);
-		waitpid(s->pid, NULL, 0);
-	}
+		r = path ? launch(s, req, path, err) : attach(s, req, err);
 	if (r < 0 && s->store) {
 		store_discard(s->store);
 		s->store = NULL;
@@ -104,11 +124,11 @@ int session_start(const struct session_request *req, struct session **out, struc
 	s->output = req->output ? mem_strdup(req->output) : NULL;
 	s->started_tsc = clock_tsc();
 	clock_begin(&s->clock);
-	r = launch_resolve(req->argv[0], &path, &image, err);
+	r = req->argv ? launch_resolve(req->argv[0], &path, &image, err) : 0;
 	if (r == 0)
 		r = agent_path_find(req->agent_path, &s->agent_path, err);
 	if (r == 0) {
-		s->info = describe(join(req->argv), req->settings->graph, req->settings->tracing_thresh_ns);
+		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), req->settings->graph, req->settings->tracing_thresh_ns);
 		r = start(s, req, path, err);
 	}
 	free(path);
@@ -128,26 +148,14 @@ int session_start(const struct session_request *req, struct session **out, struc
 
 bool session_reap(struct session *s)
 {
-	if (!s->ended && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
+	bool gone = s->attached.n ? s->stopped || !session_attached_run(s)
+				  : !s->ended && waitpid(s->pid, &s->status, WNOHANG) == s->pid;
+
+	if (!s->ended && gone) {
 		s->ended = true;
 		s->ended_tsc = clock_tsc();
 	}
 	return s->ended;
-}
-
-static bool is_running(uint32_t pid)
-{
-	char name[64], state = 'Z';
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%u/stat", pid);
-	f = fopen(name, "re");
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 'R';
-	fclose(f);
-	return state != 'Z' && state != 'X';
 }
 
 /* Do children of the program that are traced too still run? */
@@ -158,7 +166,7 @@ static bool others_run(const struct session *s)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t pid = s->memory.threads[i].pid;
 
-		if (pid && pid != last && pid != (uint32_t)s->pid && is_running(pid))
+		if (pid && pid != last && pid != (uint32_t)s->pid && session_is_running(pid))
 			return true;
 		last = pid;
 	}
@@ -280,6 +288,7 @@ bool session_catch_up(struct session *s)
 	bool news = take_news(s);
 
 	take_sites(s);
+	notes_take(&s->memory.header->notes, s->info);
 	return news;
 }
 
@@ -349,6 +358,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	int r = record_loop(s, &first), r2;
 
 	POINT(program_over);
+	session_leave(s);
 	if (r >= 0)
 		r = drain_finish(s->drain, record_run, s, &lost, &first);
 	if (r < 0) { /* the file cannot take more: let the program end in peace */
@@ -389,8 +399,16 @@ void session_result(struct session *s, struct session_result *res)
 	res->bytes = s->total.bytes;
 	memcpy(res->by_kind, count.by_kind, sizeof(res->by_kind));
 	memcpy(res->by_reason, count.by_reason, sizeof(res->by_reason));
+	notes_take(&s->memory.header->notes, s->info);
+	for (size_t i = 0; i < s->info->notes.n && i < sizeof(res->notes) / sizeof(*res->notes); i++)
+		res->notes[res->n_notes++] = s->info->notes.at[i];
 	res->functions = count.functions;
 	res->hooked = count.hooked;
+	res->attached = s->attached.n > 0;
+	res->pause_ns = s->attach.pause_ns;
+	res->threads = s->attach.threads;
+	res->changed = s->attach.changed;
+	res->stuck = s->stuck;
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
 	res->run_ns = s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;
 }
@@ -409,6 +427,7 @@ void session_free(struct session *s)
 		return;
 	if (s->memory.header)
 		shared_memory_stop(&s->memory);
+	session_leave(s);
 	control_stop(s->control);
 	drain_free(s->drain);
 	if (s->store)
@@ -418,6 +437,7 @@ void session_free(struct session *s)
 	shared_memory_destroy(&s->memory);
 	trace_info_free(s->info);
 	vec_free(&s->slots);
+	vec_free(&s->attached);
 	free(s->output);
 	free(s->agent_path);
 	free(s);

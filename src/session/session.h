@@ -1,13 +1,19 @@
-/* One tracing session over a launched program: brings the agent in, hooks, drains the
+/* One tracing session over a program launched for it, or processes that run already: brings the agent in, hooks, drains the
  * buffers, ends. The command line and the tree speak to this. */
 #pragma once
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "model/settings.h"
+#include "shared/notes.h"
 #include "source/event.h"
+#include "source/trace_info.h"
 
 struct session_request {
 	const struct settings *settings;
-	char *const *argv;        /* program and arguments, NULL-terminated */
+	char *const *argv;        /* program and arguments, NULL-terminated; NULL: attach */
+	const pid_t *pids;        /* to attach to */
+	size_t n_pids;
 	const char *agent_path;   /* NULL: beside the brace executable, or the installed one */
 	const char *output;       /* trace file to write; NULL: none (live only) */
 	int verbosity;
@@ -21,6 +27,13 @@ struct session_result {
 	uint32_t functions, hooked;
 	uint64_t to_main_ns;      /* from session_start to the agent letting the program go on */
 	uint64_t run_ns;
+	struct trace_note notes[NOTES_MAX + NOTE_KINDS]; /* programs that ran untraced, and more */
+	size_t n_notes;
+	bool attached;
+	uint64_t pause_ns;        /* the longest stop that an attached process saw */
+	uint32_t threads;         /* most threads stopped at once */
+	uint32_t changed;         /* places that somebody else had changed at the end: left as they are */
+	uint32_t stuck;           /* processes that kept our memory: a thread stays inside the agent */
 };
 
 struct session;
@@ -37,6 +50,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
  * After it, session_result has the closing figures. session_free closes it. */
 struct source *session_source(struct session *s);
 void session_result(struct session *s, struct session_result *res);
-/* Stops recording (Ctrl-C): the program goes on untouched, or gets the signal as its terminal sends it. */
+/* Stops recording (Ctrl-C), from any thread: a launched program goes on untouched, or gets the signal as its
+ * terminal sends it; attached processes are left as they were. */
 void session_stop(struct session *s);
 void session_free(struct session *s);

@@ -12,8 +12,12 @@
 
 /* Letters as trace-cmd's where the job is the same. */
 static const struct option trace_options[] = {
-	{ 'p', "tracer", "TRACER", "function_graph (the default) or function",
-	  WRITES("current_tracer") },
+	{ 'p', "pid", "PID[,PID]...", "attach to running processes instead of starting a program",
+	  .set = set_pids },
+	{ 't', "tracer", "TRACER", "function_graph (the default) or function; -p takes these names too, as "
+	  "trace-cmd's", WRITES("current_tracer") },
+	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms); the program goes on",
+	  .set = set_duration },
 	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times",
 	  ADDS_TO("set_ftrace_filter") },
 	{ 'n', "notrace", "GLOB", "do not trace functions that match, even if -l names them",
@@ -97,14 +101,14 @@ static const struct option help_options[] = {
 
 #define TABLES(...) (const struct option *const[]) { __VA_ARGS__, help_options, NULL }
 
-#define PROGRAM "PROGRAM [ARGUMENT]..."
+#define PROGRAM "PROGRAM [ARGUMENT]... | -p PID"
 
 const struct command commands[] = {
-	{ "record", PROGRAM, "Run a program and write its trace to a file",
-	  TABLES(record_options, trace_options, format_options), true, 1, -1, cmd_record },
-	{ "graph", PROGRAM, "Run a program and print its function graph as it runs",
+	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
+	  TABLES(record_options, trace_options, format_options), true, 1, -1, cmd_record, true },
+	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
 	  TABLES(graph_options, trace_options, format_options, screen_options), true, 1, -1,
-	  cmd_graph },
+	  cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",

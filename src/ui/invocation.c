@@ -86,6 +86,49 @@ int set_colour(struct invocation *inv, const struct option *o, const char *value
 	return i < 0 ? -EINVAL : 0;
 }
 
+static int add_pid(struct invocation *inv, const char *value, size_t at, size_t n, struct err *err)
+{
+	char word[16];
+	uint64_t pid;
+
+	if (!n || n >= sizeof(word))
+		return err_at(err, EINVAL, value, (int)at, "a process id is expected here");
+	memcpy(word, value + at, n);
+	word[n] = '\0';
+	if (parse_number(word, "a process id", 1, INT32_MAX, &pid, err))
+		return err_at(err, EINVAL, value, (int)at, "a process id is a number from 1 on");
+	for (size_t i = 0; i < inv->pids.n; i++)
+		if (inv->pids.at[i] == (pid_t)pid)
+			return err_at(err, EINVAL, value, (int)at, "process %s is named twice", word);
+	*vec_add(&inv->pids) = (pid_t)pid;
+	return 0;
+}
+
+/* trace-cmd's -p names a tracer: those are words, processes are numbers. */
+int set_pids(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	size_t at = 0;
+
+	if (*value && !strchr("0123456789,-", *value))
+		return add_write(inv, o, "current_tracer", value);
+	for (;;) {
+		size_t n = strcspn(value + at, ",");
+		int e = add_pid(inv, value, at, n, err);
+
+		at += n;
+		if (e || !value[at])
+			return e;
+		at++;
+	}
+}
+
+int set_duration(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	int e = parse_time_ns(value, 1000000000, &inv->duration_ns, err);
+
+	return !e && !inv->duration_ns ? err_at(err, EINVAL, value, 0, "a duration is longer than 0") : e;
+}
+
 /* --- the parser --------------------------------------------------------------------- */
 
 static const struct option *find_option(const struct command *c, const char *name, size_t n)
@@ -189,6 +232,9 @@ static int check_operands(const struct invocation *inv, struct err *err)
 {
 	const struct command *c = inv->command;
 
+	if (c->attaches && inv->pids.n)
+		return inv->n_operands ? err_set(err, EINVAL, "%s either runs a program or attaches with -p, not both",
+						 c->name) : 0;
 	if (inv->n_operands < c->min_operands)
 		return err_set(err, EINVAL, "%s needs %s; `brace %s --help` says more", c->name,
 			       c->operands, c->name);
@@ -268,5 +314,6 @@ int invocation_settings(struct invocation *inv, struct err *err)
 void invocation_free(struct invocation *inv)
 {
 	vec_free(&inv->writes);
+	vec_free(&inv->pids);
 	settings_free(&inv->settings);
 }

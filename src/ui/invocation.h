@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "model/settings.h"
 
@@ -34,6 +36,7 @@ struct command {
 	bool stops;           /* the first operand ends the options: the rest is a program's */
 	int min_operands, max_operands; /* max -1: any number */
 	int (*run)(struct invocation *inv); /* returns the exit status */
+	bool attaches;        /* -p may stand in for the operands */
 };
 
 enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
@@ -53,6 +56,8 @@ struct invocation {
 	struct settings settings;
 	const char *output, *binary, *sort;
 	uint64_t limit;
+	VEC(pid_t) pids;      /* to attach to */
+	uint64_t duration_ns; /* 0: to the end */
 	uint64_t pid;    /* 0: none */
 	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
 	enum colour_choice colour;
@@ -60,7 +65,8 @@ struct invocation {
 };
 
 /* Setters for option tables. */
-option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour;
+option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour, set_pids,
+	set_duration;
 
 /* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err);

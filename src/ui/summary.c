@@ -9,6 +9,7 @@
 
 #include "hook/plan.h"
 #include "report/last.h"
+#include "ui/notes.h"
 #include "ui/say.h"
 
 #define LAST_THREADS 16 /* that are shown; the file has all */
@@ -39,8 +40,9 @@ static void say_counts(const struct session_result *r, const char *trace_file)
 			say(" (%.2f a call)", (double)r->bytes / (double)r->calls);
 	}
 	say(", %s records lost", r->lost ? summary_grouped(r->lost, lost) : "no");
-	say("; main after %.1f ms, ran %.3f s\n", (double)r->to_main_ns / 1e6,
-	    (double)r->run_ns / 1e9);
+	if (!r->attached)
+		say("; main after %.1f ms, ran %.3f s", (double)r->to_main_ns / 1e6, (double)r->run_ns / 1e9);
+	say("\n");
 }
 
 /* "1,234 jump, 5 short" for the non-zero of n counts, words from a table. */
@@ -128,10 +130,35 @@ void summary_last(const char *trace_file, int wait_status, unsigned n)
 	store_close(reader);
 }
 
+/* How the attached processes fared. */
+static void say_attached(const struct session_result *r)
+{
+	say("brace: attached for %.3f s; the longest stop was %.2f ms, of %u thread%s\n", (double)r->run_ns / 1e9,
+	    (double)r->pause_ns / 1e6, r->threads, r->threads == 1 ? "" : "s");
+	if (r->changed)
+		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n", r->changed);
+	if (r->stuck)
+		say("brace: %u process%s kept the agent's memory: a thread stays inside the agent; its functions are "
+		    "as before\n", r->stuck, r->stuck == 1 ? "" : "es");
+}
+
+static void say_notes(const struct session_result *r)
+{
+	struct out out;
+
+	out_init(&out, to_stderr, NULL);
+	notes_print(&out, "brace: ", r->notes, r->n_notes);
+	out_flush(&out);
+	out_free(&out);
+}
+
 void summary_print(const struct session_result *r, const char *trace_file)
 {
 	say_counts(r, trace_file);
 	summary_hooks(r->by_kind, r->by_reason);
+	if (r->attached)
+		say_attached(r);
+	say_notes(r);
 	if (trace_file)
 		say("brace: trace in %s\n", trace_file);
 }

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "session/launch.h"
 #include "ui/missing.h"
@@ -30,11 +32,30 @@ static int check_program(const struct invocation *inv, struct err *err)
 	return e;
 }
 
+/* The same for processes that run: by what they execute. */
+static int check_processes(const struct invocation *inv)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < inv->pids.n && !e; i++) {
+		char name[64], path[4096];
+		ssize_t n;
+
+		snprintf(name, sizeof(name), "/proc/%d/exe", (int)inv->pids.at[i]);
+		n = readlink(name, path, sizeof(path) - 1);
+		path[n > 0 ? n : 0] = '\0';
+		e = n > 0 ? missing_functions(&inv->settings, path) : 0; /* the session says what is wrong */
+	}
+	return e;
+}
+
 int traced_start(struct invocation *inv, const char *trace_file, struct session **out)
 {
 	struct session_request req = {
 		.settings = &inv->settings,
-		.argv = inv->operands,
+		.argv = inv->pids.n ? NULL : inv->operands,
+		.pids = inv->pids.at,
+		.n_pids = inv->pids.n,
 		.output = trace_file,
 		.verbosity = inv->verbose,
 	};
@@ -43,7 +64,7 @@ int traced_start(struct invocation *inv, const char *trace_file, struct session 
 
 	if (invocation_settings(inv, &err))
 		return say_error(&err);
-	status = check_program(inv, &err);
+	status = inv->pids.n ? check_processes(inv) : check_program(inv, &err);
 	if (status)
 		return status;
 	return session_start(&req, out, &err) ? say_error(&err) : 0;
@@ -70,15 +91,49 @@ static void catch_interrupts(void)
 			sigaction(interrupt_signals[i], &act, NULL);
 }
 
+static void stop(struct attendant *a)
+{
+	if (!a->stopped)
+		session_stop(a->session);
+	a->stopped = true;
+}
+
 static void heed_interrupts(struct attendant *a, unsigned *heeded)
 {
-	unsigned n = interrupts;
+	unsigned n = interrupts, enough = a->attached ? 0 : 1;
 
-	if (n > 1 && *heeded <= 1) {
-		say("brace: stopping; the program goes on untraced\n");
-		session_stop(a->session);
+	if (n > enough && *heeded <= enough) {
+		if (!a->attached)
+			say("brace: stopping; the program goes on untraced\n");
+		stop(a);
 	}
 	*heeded = n;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void heed_duration(struct attendant *a)
+{
+	if (a->end_ns && now_ns() >= a->end_ns)
+		stop(a);
+}
+
+#define LOOK_NS 100000000u
+
+/* When to look again: ten times a second, and when the time is up. */
+static struct timespec next_look(const struct attendant *a)
+{
+	uint64_t at = now_ns() + LOOK_NS;
+
+	if (a->end_ns && !a->stopped && a->end_ns < at)
+		at = a->end_ns;
+	return (struct timespec){ (time_t)(at / 1000000000u), (long)(at % 1000000000u) };
 }
 
 static void *attend(void *arg)
@@ -88,26 +143,25 @@ static void *attend(void *arg)
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->end) {
-		struct timespec t;
+		struct timespec t = next_look(a);
 
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		t.tv_nsec += 100000000;
-		t.tv_sec += t.tv_nsec / 1000000000;
-		t.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&a->ended, &a->lock, &t);
 		if (a->idle)
 			a->idle(a->arg);
 		heed_interrupts(a, &heeded);
+		heed_duration(a);
 	}
 	pthread_mutex_unlock(&a->lock);
 	return NULL;
 }
 
-void attendant_begin(struct attendant *a, struct session *s, void (*idle)(void *), void *arg)
+void attendant_begin(struct attendant *a, const struct invocation *inv, struct session *s, void (*idle)(void *),
+		     void *arg)
 {
 	pthread_condattr_t monotonic;
 
-	*a = (struct attendant){ .idle = idle, .arg = arg, .session = s };
+	*a = (struct attendant){ .idle = idle, .arg = arg, .session = s, .attached = inv->pids.n > 0,
+				 .end_ns = inv->duration_ns ? now_ns() + inv->duration_ns : 0 };
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&a->ended, &monotonic);

@@ -16,15 +16,19 @@ struct attendant {
 	void (*idle)(void *arg); /* called, locked, ten times a second; may be NULL */
 	void *arg;
 	struct session *session;
+	bool attached;        /* the first interrupt is for us: the program does not get it */
+	uint64_t end_ns;      /* CLOCK_MONOTONIC: when --duration is over; 0 = never */
+	bool stopped;
 };
 
 /* Settings, checks, start. 0, or the exit status for what went wrong (said). `trace_file`
  * NULL: none is written. */
 int traced_start(struct invocation *inv, const char *trace_file, struct session **out);
 
-/* From here until attendant_end: Ctrl-C goes to the program (the terminal sends it there too),
- * a second one stops the recording. */
-void attendant_begin(struct attendant *a, struct session *s, void (*idle)(void *), void *arg);
+/* From here until attendant_end: Ctrl-C goes to a launched program (the terminal sends it there too),
+ * a second one stops the recording; the first one if it is attached to. */
+void attendant_begin(struct attendant *a, const struct invocation *inv, struct session *s, void (*idle)(void *),
+		     void *arg);
 void attendant_end(struct attendant *a);
 
 /* The exit status that stands for the program's; does not return if a signal ended it, but

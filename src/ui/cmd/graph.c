@@ -11,6 +11,7 @@ struct live {
 	struct printer printer;
 	struct attendant attendant;
 	struct session *session;
+	const struct invocation *inv;
 	uint64_t options; /* of the trace, by enum trace_option */
 	bool fresh;       /* events came since the attendant last looked */
 };
@@ -49,7 +50,7 @@ static int print_all(struct live *l, struct err *err)
 	int r;
 
 	printer_open(&l->printer, source->info, l->options, &l->output.text);
-	attendant_begin(&l->attendant, l->session, print_waiting, l);
+	attendant_begin(&l->attendant, l->inv, l->session, print_waiting, l);
 	while ((r = source->ops->next(source, &e, err)) > 0) {
 		if (stopped || print_event(l, &e))
 			continue;
@@ -83,6 +84,7 @@ int cmd_graph(struct invocation *inv)
 	if (status)
 		return screen_close(&l.output, status);
 	l.options = inv->settings.options;
+	l.inv = inv;
 	e = print_all(&l, &err);
 	session_result(l.session, &result);
 	session_free(l.session);

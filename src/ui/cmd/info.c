@@ -5,6 +5,7 @@
 
 #include "ui/commands.h"
 #include "ui/json.h"
+#include "ui/notes.h"
 #include "ui/screen.h"
 #include "ui/trace_file.h"
 
@@ -81,6 +82,7 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 		print_module(o, &info->modules.at[i]);
 	for (size_t i = 0; i < info->threads.n; i++)
 		print_thread(o, &info->threads.at[i]);
+	notes_print(o, "note       ", info->notes.at, info->notes.n);
 }
 
 /* --- for machines ------------------------------------------------------------------- */
@@ -132,6 +134,15 @@ static void json_thread(struct out *o, const struct trace_thread *t)
 		   t->records, t->lost);
 }
 
+static void json_note(struct out *o, const struct trace_note *n)
+{
+	out_str(o, "{\"type\":\"note\",");
+	json_field(o, "kind", notes_kind(n->kind));
+	json_field(o, "program", n->name);
+	out_printf(o, "\"pid\":%" PRIu32 ",\"number\":%" PRIu32 ",\"count\":%" PRIu32 "}\n", n->pid, n->number,
+		   n->count);
+}
+
 static void print_json(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
 	out_str(o, "{\"schema\":\"brace-info\",\"version\":1}\n");
@@ -146,6 +157,8 @@ static void print_json(struct out *o, const struct trace_info *info, uint64_t by
 		json_module(o, &info->modules.at[i]);
 	for (size_t i = 0; i < info->threads.n; i++)
 		json_thread(o, &info->threads.at[i]);
+	for (size_t i = 0; i < info->notes.n; i++)
+		json_note(o, &info->notes.at[i]);
 }
 
 int cmd_info(struct invocation *inv)

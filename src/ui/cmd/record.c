@@ -26,7 +26,7 @@ int cmd_record(struct invocation *inv)
 
 	if (status)
 		return status;
-	attendant_begin(&attendant, session, NULL, NULL);
+	attendant_begin(&attendant, inv, session, NULL, NULL);
 	e = session_record(session, &result, &err);
 	attendant_end(&attendant);
 	session_free(session);

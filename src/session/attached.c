@@ -1,0 +1,80 @@
+/* A session over processes that run already: in, and out again with every child they forked. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "session/control.h"
+#include "session/internal.h"
+
+#define ROUNDS_MAX 20 /* of looking for children that were forked meanwhile */
+
+bool session_is_running(uint32_t pid)
+{
+	char name[64], state = 'Z';
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%u/stat", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'R';
+	fclose(f);
+	return state != 'Z' && state != 'X';
+}
+
+int session_attach(struct session *s, const pid_t *pids, size_t n, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = control_attach(s->control, pids[i], &s->attach, err);
+		if (r == 0)
+			*vec_add(&s->attached) = pids[i];
+	}
+	if (r < 0)
+		session_leave(s);
+	return r;
+}
+
+bool session_attached_run(const struct session *s)
+{
+	for (size_t i = 0; i < s->attached.n; i++)
+		if (session_is_running((uint32_t)s->attached.at[i]))
+			return true;
+	return false;
+}
+
+static void leave(struct session *s, pid_t pid)
+{
+	struct err err;
+
+	if (session_is_running((uint32_t)pid) && control_leave(s->control, pid, &s->attach, &err) < 0)
+		s->stuck++;
+}
+
+/* A process that was left maps the session's memory no more; one that could not be is not asked again. */
+void session_leave(struct session *s)
+{
+	VEC(pid_t) done = { 0 };
+	pid_t *children = NULL;
+
+	if (s->left || !s->control)
+		return;
+	s->left = true;
+	for (size_t i = 0; i < s->attached.n; i++) {
+		leave(s, s->attached.at[i]);
+		*vec_add(&done) = s->attached.at[i];
+	}
+	for (int round = 0; round < ROUNDS_MAX && s->attached.n; round++) {
+		size_t n = attach_find_children(&s->memory, done.at, done.n, &children);
+
+		for (size_t i = 0; i < n; i++) {
+			leave(s, children[i]);
+			*vec_add(&done) = children[i];
+		}
+		free(children);
+		if (!n)
+			break;
+	}
+	vec_free(&done);
+}

@@ -1,0 +1,59 @@
+#include "session/notes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT_MAX (1u << 30) /* more is a number that was taken below zero */
+
+static uint32_t counted(const uint32_t *at)
+{
+	uint32_t n = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	return n < COUNT_MAX ? n : 0;
+}
+
+static void take_one(const struct memory_note *n, struct trace_info *info, uint32_t *rest)
+{
+	struct trace_note note = { .kind = n->kind, .pid = n->pid, .number = n->number, .count = counted(&n->count) };
+
+	if (!__atomic_load_n(&n->written, __ATOMIC_ACQUIRE) || note.kind >= NOTE_KINDS || !note.count)
+		return;
+	memcpy(note.name, n->name, sizeof(n->name));
+	note.name[sizeof(note.name) - 1] = '\0';
+	for (char *c = note.name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	rest[note.kind] -= note.count < rest[note.kind] ? note.count : rest[note.kind];
+	*vec_add(&info->notes) = note;
+}
+
+void notes_take(const struct memory_notes *from, struct trace_info *info)
+{
+	uint32_t used = __atomic_load_n(&from->used, __ATOMIC_ACQUIRE), rest[NOTE_KINDS];
+
+	info->notes.n = 0;
+	for (unsigned k = 0; k < NOTE_KINDS; k++)
+		rest[k] = counted(&from->counts[k]);
+	for (uint32_t i = 0; i < used && i < NOTES_MAX; i++)
+		take_one(&from->at[i], info, rest);
+	for (unsigned k = NOTE_NONE + 1; k < NOTE_KINDS; k++)
+		if (rest[k])
+			*vec_add(&info->notes) = (struct trace_note){ .kind = k, .count = rest[k] };
+}
+
+void notes_add(struct memory_notes *to, enum note_kind kind, pid_t pid, const char *program)
+{
+	uint32_t i = __atomic_fetch_add(&to->used, 1, __ATOMIC_RELAXED);
+	const char *last = strrchr(program, '/');
+	struct memory_note *n;
+
+	__atomic_fetch_add(&to->counts[kind], 1, __ATOMIC_RELAXED);
+	if (i >= NOTES_MAX)
+		return;
+	n = &to->at[i];
+	n->kind = kind;
+	n->pid = (uint32_t)pid;
+	n->count = 1;
+	snprintf(n->name, sizeof(n->name), "%s", last ? last + 1 : program);
+	__atomic_store_n(&n->written, 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,11 @@
+/* What traced processes left in the session memory for the user. */
+#pragma once
+#include <sys/types.h>
+
+#include "shared/notes.h"
+#include "source/trace_info.h"
+
+/* Brings info->notes up to date. The memory may hold anything. */
+void notes_take(const struct memory_notes *from, struct trace_info *info);
+/* For a process that could not say it itself. */
+void notes_add(struct memory_notes *to, enum note_kind kind, pid_t pid, const char *program);

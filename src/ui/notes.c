@@ -1,0 +1,109 @@
+#include "ui/notes.h"
+
+#include <asm/unistd.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "shared/notes.h"
+
+#define NAMES_MAX 4 /* of one kind, in a line */
+
+static const char *const words[NOTE_KINDS] = {
+	[NOTE_STATIC] = "static",
+	[NOTE_32BIT] = "32-bit",
+	[NOTE_MACHINE] = "for another processor",
+	[NOTE_SETUID] = "set-uid",
+	[NOTE_CAPABILITIES] = "with file capabilities",
+	[NOTE_ROOT] = "in a changed root",
+	[NOTE_NETWORK] = "in another network namespace",
+	[NOTE_FILTERED] = "under a seccomp filter",
+	[NOTE_LIMIT] = "in a limited address space",
+};
+
+static const char *const kinds[NOTE_KINDS] = {
+	[NOTE_STATIC] = "static",     [NOTE_32BIT] = "32bit",         [NOTE_MACHINE] = "machine",
+	[NOTE_SETUID] = "setuid",     [NOTE_CAPABILITIES] = "capabilities", [NOTE_ROOT] = "root",
+	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
+	[NOTE_STOPPED] = "stopped",
+};
+
+const char *notes_kind(uint32_t kind)
+{
+	return kind < NOTE_KINDS && kinds[kind] ? kinds[kind] : "unknown";
+}
+
+static bool is_untraced(const struct trace_note *n)
+{
+	return n->kind < NOTE_KINDS && words[n->kind];
+}
+
+static uint32_t count_of(const struct trace_note *notes, size_t n, uint32_t kind)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (notes[i].kind == kind)
+			count += notes[i].count;
+	return count;
+}
+
+/* " (busybox, ldconfig, ...)" */
+static void print_names(struct out *o, const struct trace_note *notes, size_t n, uint32_t kind)
+{
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (notes[i].kind != kind || !notes[i].name[0])
+			continue;
+		if (shown == NAMES_MAX) {
+			out_str(o, ", ...");
+			break;
+		}
+		out_printf(o, "%s%s", shown++ ? ", " : " (", notes[i].name);
+	}
+	if (shown)
+		out_char(o, ')');
+}
+
+static void print_untraced(struct out *o, const char *prefix, const struct trace_note *notes, size_t n)
+{
+	const char *comma = "";
+	uint32_t total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += is_untraced(&notes[i]) ? notes[i].count : 0;
+	if (!total)
+		return;
+	out_printf(o, "%s%" PRIu32 " program%s ran untraced: ", prefix, total, total == 1 ? "" : "s");
+	for (uint32_t k = 0; k < NOTE_KINDS; k++) {
+		if (!words[k] || !count_of(notes, n, k))
+			continue;
+		out_printf(o, "%s%" PRIu32 " %s", comma, count_of(notes, n, k), words[k]);
+		print_names(o, notes, n, k);
+		comma = ", ";
+	}
+	out_char(o, '\n');
+}
+
+static void print_stopped(struct out *o, const char *prefix, const struct trace_note *note)
+{
+	out_printf(o, "%s", prefix);
+	if (note->count == 1)
+		out_printf(o, "%" PRIu32 " (%s): ", note->pid, note->name);
+	else
+		out_printf(o, "%" PRIu32 " processes (%s): ", note->count, note->name);
+	out_str(o, "stopped recording: its seccomp filter forbids ");
+	if (note->number == __NR_rt_sigprocmask)
+		out_str(o, "rt_sigprocmask");
+	else
+		out_printf(o, "system call %" PRIu32, note->number);
+	out_char(o, '\n');
+}
+
+void notes_print(struct out *o, const char *prefix, const struct trace_note *notes, size_t n)
+{
+	print_untraced(o, prefix, notes, n);
+	for (size_t i = 0; i < n; i++)
+		if (notes[i].kind == NOTE_STOPPED)
+			print_stopped(o, prefix, &notes[i]);
+}

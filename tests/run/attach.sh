@@ -1,0 +1,159 @@
+#!/bin/bash
+# Attaching to processes that run, and leaving them as they were: text compared with the files byte for
+# byte, descriptors, signal dispositions, results. CYCLES (25) is how often under load.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+CYCLES=${CYCLES:-25}
+
+# start PREFIX PROGRAM...: runs it in the background until its first line; $PID is its process.
+start() {
+	local prefix=$1
+	shift
+	"$@" >"$T/$prefix.out" 2>"$T/$prefix.err" &
+	PID=$!
+	ON_EXIT+=("kill -KILL $PID")
+	timeout 20 tail -f --pid=$PID "$T/$prefix.out" 2>/dev/null | head -n 1 >"$T/first"
+}
+
+# What the kernel says of a process that must not change.
+state() {
+	grep -E '^(SigBlk|SigIgn|SigCgt|TracerPid)' "/proc/$1/status"
+	readlink "/proc/$1/fd/"* 2>/dev/null
+}
+
+# same_text NAME PID
+same_text() {
+	check "$1" "$FIXTURES/same_text" "$2"
+}
+
+# attach OPTIONS...: records $PID for a moment; leaves summary and trace.
+attach() {
+	timeout -k 5 "$LIMIT" "$BRACE" record -p "$PID" -o "$T/trace" "$@" >"$T/attach.out" 2>"$T/summary"
+	echo $? >"$T/attach.status"
+	rm -f "$T/json"
+}
+
+# ends_right NAME PREFIX PID: it was undisturbed to the end.
+ends_right() {
+	local status
+	kill -TERM "$3"
+	wait "$3"
+	status=$?
+	[ "$status" -eq 0 ] && [ "$(tail -n 1 "$T/$2.out")" = right ]
+	result "$1 (status $status)" $? "$T/$2.err"
+}
+
+# --- one process under full load --------------------------------------------------------------
+start load "$FIXTURES/attachee" 6 spawn
+LOAD=$PID
+state "$LOAD" >"$T/state.before"
+attach --duration 200ms
+check_that "attaches to a running program" [ "$(cat "$T/attach.status")" -eq 0 ]
+nothing_lost "its calls are recorded, none lost" 1000
+for f in att_step att_depth att_catch att_jumps round_of_all; do
+	[ "$(json_calls $f)" -gt 0 ]
+	result "$f was seen" $? "$T/summary"
+done
+grep -qE '^brace: attached for .*longest stop was [0-9.]+ ms, of [0-9]+ threads$' "$T/summary"
+result "the longest stop is told" $? "$T/summary"
+same_text "its text is the files' again" "$LOAD"
+state "$LOAD" >"$T/state.after"
+check_that "descriptors and signals are as before" cmp "$T/state.before" "$T/state.after"
+check_that "no memory of the session stays mapped" sh -c "! grep -E 'brace-(session|code|image)' /proc/$LOAD/maps"
+
+# --- every way of tracing, with every library --------------------------------------------------
+for options in "-L *" "-t function" "-t function -L *" "--max-graph-depth 3" "-g att_depth" "--threshold 10us" \
+	"--mode block -L *" "--mode overwrite -L *"; do
+	set -f
+	# shellcheck disable=SC2086 # words
+	attach --duration 100ms $options
+	set +f
+	check_that "attach with $options" [ "$(cat "$T/attach.status")" -eq 0 ]
+	same_text "left clean after $options" "$LOAD"
+done
+check_that "it runs on after all that" kill -0 "$LOAD"
+
+# --- again and again ---------------------------------------------------------------------------
+failed=0
+for ((i = 0; i < CYCLES && failed == 0; i++)); do
+	kinds=("" "-L libc.so.6" "-t function" "--max-graph-depth 5")
+	# shellcheck disable=SC2086 # words
+	attach -q --duration 5ms ${kinds[i % 4]}
+	failed=$(cat "$T/attach.status")
+	kill -0 "$LOAD" 2>/dev/null || failed=1
+done
+check_that "$CYCLES attach and detach cycles under load" [ "$failed" -eq 0 ]
+same_text "its text is the files' after them" "$LOAD"
+state "$LOAD" >"$T/state.after"
+check_that "descriptors and signals are as before them" cmp "$T/state.before" "$T/state.after"
+
+# --- Ctrl-C, and the live graph ------------------------------------------------------------------
+"$BRACE" record -p "$LOAD" -o "$T/trace" 2>"$T/summary" &
+tracer=$!
+until grep -q brace-session "/proc/$LOAD/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
+kill -INT $tracer
+wait $tracer
+check_that "an interrupt ends the recording" [ $? -eq 0 ]
+same_text "and leaves the text clean" "$LOAD"
+timeout -k 5 "$LIMIT" "$BRACE" graph -p "$LOAD" --duration 100ms >"$T/graph" 2>"$T/graph.err"
+grep -q 'att_depth() {' "$T/graph"
+result "graph -p prints the calls as they happen" $? "$T/graph.err"
+same_text "and leaves the text clean as well" "$LOAD"
+
+# --- a tracer that dies ---------------------------------------------------------------------------
+"$BRACE" record -p "$LOAD" -o "$T/trace" 2>"$T/summary" &
+tracer=$!
+until grep -q brace-session "/proc/$LOAD/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
+{ kill -KILL $tracer; wait $tracer; } 2>/dev/null
+attach --duration 50ms
+check_that "the next tracer takes over what a killed one left" [ "$(cat "$T/attach.status")" -eq 0 ]
+nothing_lost "and records" 100
+same_text "and cleans up" "$LOAD"
+
+# --- two at once, and one twice ----------------------------------------------------------------
+start second "$FIXTURES/attachee" 2
+timeout -k 5 "$LIMIT" "$BRACE" record -p "$LOAD,$PID" --duration 100ms -o "$T/trace" 2>"$T/summary"
+check_that "attaches to two processes" [ $? -eq 0 ]
+"$BRACE" info "$T/trace" >"$T/info" 2>&1
+same_text "leaves the first clean" "$LOAD"
+same_text "leaves the second clean" "$PID"
+"$BRACE" record -p "$PID" -o "$T/trace2" 2>/dev/null &
+tracer=$!
+until grep -q brace-session "/proc/$PID/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
+attach --duration 50ms
+grep -q "traced already, by brace" "$T/summary"
+result "a process traced by another brace is refused" $? "$T/summary"
+kill -INT $tracer
+wait $tracer
+ends_right "the second ends right" second "$PID"
+
+# --- children forked meanwhile -------------------------------------------------------------------
+start parent "$FIXTURES/attachee" 2
+"$BRACE" record -p "$PID" -o "$T/trace" 2>"$T/summary" &
+tracer=$!
+until grep -q brace-session "/proc/$PID/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
+kill -USR1 "$PID"
+timeout 20 tail -n +1 -f --pid="$PID" "$T/parent.out" | sed -n '/^child/{p;q}' >"$T/child"
+child=$(awk '{ print $2 }' "$T/child")
+kill -INT $tracer
+wait $tracer
+check_that "ends with a child traced too" [ $? -eq 0 ]
+same_text "leaves the parent clean" "$PID"
+same_text "leaves the child clean" "$child"
+ends_right "parent and child end right" parent "$PID"
+
+ends_right "the loaded one computed right to the end" load "$LOAD"
+
+# --- what is refused ------------------------------------------------------------------------------
+refuses() {
+	local name=$1 words=$2
+	shift 2
+	timeout -k 5 20 "$BRACE" record -o "$T/none" "$@" >"$T/out" 2>&1
+	[ $? -ge 1 ] && grep -qE "$words" "$T/out" && [ ! -e "$T/none" ]
+	result "$name" $? "$T/out"
+}
+refuses "a process that is not there" 'no (such )?process' -p 999999
+refuses "no process id" 'process id' -p 12,,13
+refuses "a program and a process" 'not both' -p 1 -- true
+refuses "no function that matches" 'matches|nothing|no function' -p $$ -l no_such_function_anywhere
+finish
