@@ -19,13 +19,17 @@
 #include "tracee/internal.h"
 #include "tracee/proc_status.h"
 
-#define REAP_TURNS 64 /* turns of waiting between looks at those that stand already */
-
-static bool knows(const struct tracee *t, pid_t tid)
+/* Both lists mostly have the same order: `next` is where the one after the last answer stands. */
+static bool knows(const struct tracee *t, pid_t tid, size_t *next)
 {
-	for (size_t i = 0; i < t->threads.n; i++)
-		if (t->threads.at[i].tid == tid)
+	for (size_t i = 0; i < t->threads.n; i++) {
+		size_t at = (*next + i) % t->threads.n;
+
+		if (t->threads.at[at].tid == tid) {
+			*next = at + 1;
 			return true;
+		}
+	}
 	return false;
 }
 
@@ -50,16 +54,18 @@ static void reap(struct tracee *t, pid_t tid)
 
 	if (tid == t->pid && proc_stat_read(t->pid, tid, &stat) == 0 && stat.ppid == getpid())
 		return;
-	wait_thread(tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
+	wait_thread(&t->ticks, tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
 }
 
 /* The main thread last: the kernel reports its end when all others are waited for. */
 static void reap_all(struct tracee *t)
 {
+	size_t next = 0;
+
 	for (size_t i = 0; i < t->threads.n; i++)
 		if (t->threads.at[i].tid != t->pid)
 			reap(t, t->threads.at[i].tid);
-	if (knows(t, t->pid))
+	if (knows(t, t->pid, &next))
 		reap(t, t->pid);
 }
 
@@ -67,6 +73,7 @@ static void free_tracee(struct tracee *t)
 {
 	if (t->mem >= 0)
 		close(t->mem);
+	ticks_end(&t->ticks);
 	vec_free(&t->threads);
 	free(t);
 }
@@ -90,20 +97,22 @@ uint64_t tracee_release(struct tracee *t)
 
 /* --- stopping ------------------------------------------------------------------------------- */
 
+static bool is_zombie(struct tracee *t, pid_t tid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(t->pid, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X';
+}
+
 /* 1: seized; 0: nothing there to seize; -errno. */
 static int seize(struct tracee *t, pid_t tid)
 {
-	struct proc_stat stat;
 	int code;
 
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD) == 0)
 		return 1;
 	code = errno;
-	if (code == ESRCH)
-		return 0;
-	if (proc_stat_read(t->pid, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X')
-		return 0;
-	return -code;
+	return code == ESRCH || is_zombie(t, tid) ? 0 : -code;
 }
 
 /* Seizes the threads that are not known yet: how many, or -errno. */
@@ -111,6 +120,7 @@ static int seize_new(struct tracee *t)
 {
 	char name[32];
 	struct dirent *e;
+	size_t next = 0;
 	int n = 0, r = 0;
 	DIR *d;
 
@@ -119,7 +129,7 @@ static int seize_new(struct tracee *t)
 	while (r >= 0 && d && (e = readdir(d))) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
-		if (tid <= 0 || knows(t, tid))
+		if (tid <= 0 || knows(t, tid, &next))
 			continue;
 		r = seize(t, tid);
 		if (r > 0) {
@@ -172,12 +182,11 @@ static void stands(struct thread *th)
 }
 
 /* 1: it stands; 0: not yet; -1: it is gone. */
-static int look_at(struct thread *th)
+static int stop_one(struct tracee *t, struct thread *th)
 {
-	int status;
-	pid_t r = waitpid(th->tid, &status, __WALL | WNOHANG);
+	int status, r = wait_tick(&t->ticks, th->tid, &status);
 
-	if (r == 0 || (r < 0 && errno == EINTR))
+	if (r == 0)
 		return 0;
 	if (r < 0 || !WIFSTOPPED(status))
 		return -1;
@@ -190,39 +199,35 @@ static int look_at(struct thread *th)
 	return 0;
 }
 
-/* A thread that executes a program ends the others, and waits until these are waited for. */
+/* What a thread that does not come may wait for: one that executes a program ends the others, and waits
+ * until these are waited for. A main thread that ends is not reported before the rest. */
 static void reap_stopped(struct tracee *t)
 {
 	int status;
 
-	for (size_t i = t->threads.n; i-- > 0;)
-		if (t->threads.at[i].stopped && waitpid(t->threads.at[i].tid, &status, __WALL | WNOHANG) != 0)
-			forget(t, i);
-}
-
-static size_t look_at_all(struct tracee *t)
-{
-	size_t pending = 0;
-
 	for (size_t i = t->threads.n; i-- > 0;) {
-		int r = t->threads.at[i].stopped ? 1 : look_at(&t->threads.at[i]);
+		const struct thread *th = &t->threads.at[i];
 
-		pending += r == 0;
-		if (r < 0)
+		if ((th->stopped && waitpid(th->tid, &status, __WALL | WNOHANG) != 0) ||
+		    (!th->stopped && th->tid == t->pid && is_zombie(t, th->tid)))
 			forget(t, i);
 	}
-	return pending;
 }
 
 /* false: the deadline passed. */
 static bool wait_all(struct tracee *t, uint64_t deadline)
 {
-	for (unsigned turn = 1; look_at_all(t) > 0; turn++) {
-		if (clock_ns() > deadline)
+	for (size_t i = t->threads.n; i-- > 0;) {
+		int r = t->threads.at[i].stopped ? 1 : stop_one(t, &t->threads.at[i]);
+
+		if (r < 0)
+			forget(t, i);
+		if (r == 0 && clock_ns() > deadline)
 			return false;
-		if (turn % REAP_TURNS == 0)
+		if (r == 0) {
 			reap_stopped(t);
-		wait_pace(turn);
+			i = t->threads.n;
+		}
 	}
 	return true;
 }
@@ -274,6 +279,11 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 	int r;
 
 	*t = (struct tracee){ .pid = pid, .mem = -1, .held_at = clock_ns() };
+	r = ticks_begin(&t->ticks, err);
+	if (r < 0) {
+		free(t);
+		return r;
+	}
 	r = stop_all(t, err);
 	if (r == 0)
 		r = open_memory(t, err);

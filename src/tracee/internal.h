@@ -10,6 +10,7 @@
 #pragma once
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <time.h>
 
 #include "base/vec.h"
 #include "tracee/tracee.h"
@@ -26,22 +27,30 @@ struct thread {
 	struct user_regs_struct regs;
 };
 
+/* What ends a wait that takes too long. Belongs to the thread that began it. */
+struct ticks {
+	timer_t timer;
+	sigset_t mask;
+};
+
 struct tracee {
 	pid_t pid;
 	bool dead;
+	struct ticks ticks;
 	VEC(struct thread) threads;
 	int mem;         /* /proc/TID/mem */
 	uint64_t held_at; /* CLOCK_MONOTONIC, ns */
 	uint64_t syscall_at; /* a `syscall` instruction of the process; 0 = not looked for yet */
 };
 
-uint64_t clock_ns(void);
+uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
 
-/* Waits for the thread's next stop or end, until the deadline (of clock_ns). 1: *status as
- * waitpid gives it; 0: the deadline passed; -ESRCH: there is no such thread any more. */
-int wait_thread(pid_t tid, uint64_t deadline, int *status);
-/* The polling's pace: at once at first, then ever slower. */
-void wait_pace(unsigned turn);
+/* Waits for the thread's next stop or end. 1: *status as waitpid gives it; 0: not within 10 ms (or
+ * before the deadline); -ESRCH: there is no such thread any more. */
+int wait_tick(struct ticks *ticks, pid_t tid, int *status);
+int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status);
+int ticks_begin(struct ticks *ticks, struct err *err);
+void ticks_end(struct ticks *ticks);
 
 static inline bool is_event_stop(int status)
 {

@@ -1,51 +1,10 @@
 /* One thread of a held process, made to run for a moment: until a system call, a trap, a stop. */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tracee/internal.h"
-
-#define SPIN_TURNS 400
-#define NAP_NS 50000
-#define NAP_NS_MAX 2000000
-
-uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-void wait_pace(unsigned turn)
-{
-	uint64_t ns = turn < SPIN_TURNS ? 0 : NAP_NS * (uint64_t)(turn - SPIN_TURNS + 1);
-	const struct timespec nap = { 0, (long)(ns < NAP_NS_MAX ? ns : NAP_NS_MAX) };
-
-	if (ns)
-		nanosleep(&nap, NULL);
-	else
-		sched_yield();
-}
-
-int wait_thread(pid_t tid, uint64_t deadline, int *status)
-{
-	for (unsigned turn = 0;; turn++) {
-		pid_t r = waitpid(tid, status, __WALL | WNOHANG);
-
-		if (r == tid)
-			return 1;
-		if (r < 0 && errno != EINTR)
-			return -ESRCH;
-		if (clock_ns() > deadline)
-			return 0;
-		wait_pace(turn);
-	}
-}
 
 int tracee_died(struct tracee *t, struct err *err)
 {
@@ -64,7 +23,7 @@ static int call_back(struct tracee *t, struct thread *th, struct err *err)
 	int status, r;
 
 	ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
-	r = wait_thread(th->tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
+	r = wait_thread(&t->ticks, th->tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
 	if (r < 0 || (r > 0 && !WIFSTOPPED(status)))
 		return tracee_died(t, err);
 	th->stopped = r > 0;
@@ -81,7 +40,7 @@ int run_thread(struct tracee *t, struct thread *th, int request, int signal, int
 
 		if (t->dead || ptrace(request, th->tid, NULL, (void *)(intptr_t)signal) < 0)
 			return tracee_died(t, err);
-		r = wait_thread(th->tid, deadline, status);
+		r = wait_thread(&t->ticks, th->tid, deadline, status);
 		if (r == 0)
 			return call_back(t, th, err);
 		if (r < 0 || !WIFSTOPPED(*status))

@@ -1,0 +1,81 @@
+/* Waiting for a thread's stop, with a limit.
+ *
+ * waitpid has none, and polling costs either a processor (that the thread may be waiting for) or the
+ * length of a nap, at every stop of a pause that is to be short. So waitpid blocks, and a timer
+ * that ticks into this thread interrupts it now and then to look at the clock. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracee/internal.h"
+
+#define TICK_SIGNAL (SIGRTMAX - 1)
+#define TICK_NS 10000000
+
+uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void nothing(int signal)
+{
+}
+
+int ticks_begin(struct ticks *ticks, struct err *err)
+{
+	const struct sigaction action = { .sa_handler = nothing }; /* without SA_RESTART */
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TICK_SIGNAL };
+	sigset_t tick;
+
+	event._sigev_un._tid = gettid();
+	sigemptyset(&tick);
+	sigaddset(&tick, TICK_SIGNAL);
+	if (sigaction(TICK_SIGNAL, &action, NULL) < 0 || timer_create(CLOCK_MONOTONIC, &event, &ticks->timer) < 0)
+		return err_set(err, errno, "cannot make a timer: %s", strerror(errno));
+	sigprocmask(SIG_UNBLOCK, &tick, &ticks->mask);
+	return 0;
+}
+
+void ticks_end(struct ticks *ticks)
+{
+	timer_delete(ticks->timer);
+	sigprocmask(SIG_SETMASK, &ticks->mask, NULL);
+}
+
+static void tick(struct ticks *ticks, long ns)
+{
+	const struct itimerspec every = { { 0, ns }, { 0, ns } };
+
+	timer_settime(ticks->timer, 0, &every, NULL);
+}
+
+int wait_tick(struct ticks *ticks, pid_t tid, int *status)
+{
+	pid_t r = waitpid(tid, status, __WALL | WNOHANG);
+	int code;
+
+	if (r == 0) {
+		tick(ticks, TICK_NS);
+		r = waitpid(tid, status, __WALL);
+		code = errno;
+		tick(ticks, 0);
+		errno = code;
+	}
+	return r == tid ? 1 : errno == EINTR ? 0 : -ESRCH;
+}
+
+int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status)
+{
+	for (;;) {
+		int r = wait_tick(ticks, tid, status);
+
+		if (r != 0 || clock_ns() > deadline)
+			return r;
+	}
+}
