@@ -18,6 +18,7 @@ agent_contents:
 	AT	agent_attach
 	AT	agent_detach
 	AT	agent_attach_stack_top
+	.long	9 /* stub_return - stub_begin: entry.S sees to it */
 	AT	agent_table
 	AT	agent_arena
 	AT	agent_slow_record
@@ -25,6 +26,7 @@ agent_contents:
 	AT	agent_slow_entry
 	AT	agent_slow_site
 	AT	agent_slow_state_entry
+	AT	agent_slow_leave
 	AT	agent_find_fde
 	AT	agent_find_object
 	AT	agent_iterate_phdr

@@ -16,6 +16,7 @@
 
 #include "session/agent_file.h"
 #include "session/held_patches.h"
+#include "session/held_stacks.h"
 #include "session/maps.h"
 #include "session/orphans.h"
 #include "session/thread_blocks.h"
@@ -326,6 +327,17 @@ static bool places_free(const struct maps *maps, const struct agent_file *f, con
 	return true;
 }
 
+/* Without its unwinders a process is not to be traced. */
+static int check_look_ups(const struct image *im, struct err *err)
+{
+	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
+		if (im->patches[i].function == PATCH_LOOK_UP && im->patches[i].status != PATCH_APPLIED)
+			return err_set(err, im->patches[i].status == PATCH_BUSY ? EAGAIN : EPERM,
+				       "the unwinder of %s is not as in its file, or in use at every try",
+				       im->news.about.exe);
+	return 0;
+}
+
 static int check_regions(const struct image *im, struct err *err)
 {
 	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
@@ -356,6 +368,12 @@ static int enter_held(struct tracee *t, const struct agent_file *f, struct agent
 		r = check_regions(im, err);
 		if (r == 0)
 			r = held_patches_apply(t, im->patches, im->welcome.n_patches, err);
+		if (r == 0) {
+			r = check_look_ups(im, err);
+			if (r < 0)
+				held_patches_undo(t, im->patches, im->welcome.n_patches, HELD_FUNCTIONS | HELD_LOOK_UPS,
+						  &ignored);
+		}
 		if (r < 0)
 			call_agent(t, place, place->contents.detach, &ignored);
 	}
@@ -486,69 +504,101 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 
 typedef VEC(struct held_range) range_list;
 
-/* What must not be under a thread's feet when it goes: the agent, its stubs, the trampolines. */
-static void list_ranges(const struct maps *maps, const struct agent_file *f, const struct agent_place *place,
-			range_list *code, range_list *arena)
-{
-	uint64_t arena_at = place->contents_at + (uint64_t)(int64_t)place->contents.arena;
-
-	code->n = arena->n = 0;
-	for (size_t i = 0; i < maps->at.n; i++) {
-		const struct map *m = &maps->at.at[i];
-
-		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0)
-			*vec_add(code) = (struct held_range){ m->start, m->end };
-	}
-	*vec_add(code) = (struct held_range){ place->base, place->base + f->segments[0].memory_bytes };
-	*vec_add(arena) = (struct held_range){ arena_at, arena_at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES };
-}
-
-/* With every thread outside: lets go. */
-static int leave_quietly(struct tracee *t, struct agent_place *place, struct err *err)
-{
-	thread_blocks_drop(t, &place->layout);
-	return call_agent(t, place, place->contents.detach, err);
-}
-
 struct leaving {
 	const struct agent_file *file;
 	const char *agent_path;
 	const struct patch_list *by_image;
 	size_t n;
-	bool undone;
+	unsigned tries;
+	bool undone;              /* functions are as before */
 	struct attach_report *rep;
 };
 
-static int undo(struct leaving *l, struct tracee *t, const struct agent_place *place, struct err *err)
+static const struct patch_list *patches_of(const struct leaving *l, const struct agent_place *place)
 {
-	const struct patch_list *list = &l->by_image[place->state.image < l->n ? place->state.image : l->n - 1];
-	int r = l->undone || !l->n ? 0 : held_patches_undo(t, list->at, list->n, err);
+	static const struct patch_list none;
 
-	l->undone |= r >= 0;
+	return l->n ? &l->by_image[place->state.image < l->n ? place->state.image : l->n - 1] : &none;
+}
+
+static int undo(struct leaving *l, struct tracee *t, const struct agent_place *place, enum held_which which,
+		struct err *err)
+{
+	const struct patch_list *list = patches_of(l, place);
+	int r = held_patches_undo(t, list->at, list->n, which, err);
+
 	l->rep->changed += r > 0 ? (uint32_t)r : 0;
 	return r < 0 ? r : 0;
 }
 
+/* The agent's code and the trampolines. */
+static void list_code(const struct maps *maps, const struct agent_file *f, const struct agent_place *place,
+		      range_list *out)
+{
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0)
+			*vec_add(out) = (struct held_range){ m->start, m->end };
+	}
+	*vec_add(out) = (struct held_range){ place->base, place->base + f->segments[0].memory_bytes };
+}
+
+static struct held_arena arena_of(const struct agent_place *place)
+{
+	uint64_t at = place->contents_at + (uint64_t)(int64_t)place->contents.arena;
+
+	return (struct held_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES, place->contents.stub_return };
+}
+
+#define PATIENT_TRIES 40 /* after these, what is left on a stack is taken for rubbish */
+
+/* No thread is in code of ours, nor will it come back there: return addresses are the program's own again. An
+ * unwinder at work may hold a stub's address in a register, or have put it aside. */
+static bool is_quiet(const struct leaving *l, struct tracee *t, const struct maps *maps, const range_list *code,
+		     const struct held_arena *arena)
+{
+	const struct held_range stubs = { arena->begin, arena->end };
+
+	if (!held_step_out(t, code->at, code->n) || !held_step_out(t, &stubs, 1))
+		return false;
+	if (held_unstub(t, maps, arena) && l->tries < PATIENT_TRIES)
+		return false;
+	return !held_is_inside(t, code->at, code->n) && !held_is_inside(t, &stubs, 1) &&
+	       (l->tries >= PATIENT_TRIES || !held_stacks_lead(t, maps, code->at, code->n));
+}
+
+static int leave_place(struct leaving *l, struct tracee *t, const struct maps *maps, struct agent_place *place,
+		       struct err *err)
+{
+	const struct held_arena arena = arena_of(place);
+	range_list code = { 0 };
+	int r = l->undone ? 0 : undo(l, t, place, HELD_FUNCTIONS, err);
+
+	l->undone |= r == 0;
+	list_code(maps, l->file, place, &code);
+	if (r == 0 && !is_quiet(l, t, maps, &code, &arena))
+		r = -EBUSY;
+	if (r == 0)
+		r = undo(l, t, place, HELD_LOOK_UPS, err);
+	if (r == 0) {
+		place->layout = (struct thread_layout){ place->state.tls, place->state.key, place->state.flags };
+		thread_blocks_drop(t, &place->layout);
+		r = call_agent(t, place, place->contents.detach, err);
+	}
+	vec_free(&code);
+	return r;
+}
+
 static int leave_held(struct leaving *l, struct tracee *t, struct err *err)
 {
-	range_list code = { 0 }, arena = { 0 };
 	struct agent_place place = { 0 };
 	struct maps maps;
 	int r = maps_read(tracee_pid(t), &maps, err);
 
-	if (r == 0 && find_agent(t, l->file, &maps, l->agent_path, &place) && place.state.memory) {
-		r = undo(l, t, &place, err);
-		place.layout = (struct thread_layout){ place.state.tls, place.state.key, place.state.flags };
-		list_ranges(&maps, l->file, &place, &code, &arena);
-		if (r == 0 && held_step_out(t, code.at, code.n) && held_step_out(t, arena.at, arena.n) &&
-		    !held_is_inside(t, arena.at, arena.n, false) && !held_is_inside(t, code.at, code.n, true))
-			r = leave_quietly(t, &place, err);
-		else
-			r = r < 0 ? r : -EBUSY;
-	}
+	if (r == 0 && find_agent(t, l->file, &maps, l->agent_path, &place) && place.state.memory)
+		r = leave_place(l, t, &maps, &place, err);
 	maps_free(&maps);
-	vec_free(&code);
-	vec_free(&arena);
 	return r;
 }
 
@@ -569,6 +619,7 @@ int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_
 			break;
 		}
 		r = leave_held(&l, t, err);
+		l.tries++;
 		if (!tracee_alive(t))
 			r = 0;
 		release(t, rep);

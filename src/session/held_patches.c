@@ -12,7 +12,6 @@
 
 #define PAGE UINT64_C(4096)
 #define STACK_LOOK (UINT64_C(256) << 10) /* how far up a stack signal frames are looked for */
-#define STEPS_MAX 400
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
@@ -210,68 +209,29 @@ static void leave_islands(struct tracee *t, const patch_order *o)
 	}
 }
 
-int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, struct err *err)
+static bool is_among(const struct patch *p, enum held_which which)
+{
+	return which & (p->function == PATCH_LOOK_UP ? HELD_LOOK_UPS : HELD_FUNCTIONS) && p->status == PATCH_APPLIED;
+}
+
+int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, enum held_which which, struct err *err)
 {
 	struct patch *copy = mem_zalloc((n + 1) * sizeof(*copy));
 	patch_order order = { 0 };
 	int changed = 0, r = 0;
+	size_t some = 0;
 
-	memcpy(copy, patches, n * sizeof(*copy));
-	sort(copy, n, &order);
-	if (n) {
+	for (size_t i = 0; i < n; i++)
+		if (is_among(&patches[i], which))
+			copy[some++] = patches[i];
+	sort(copy, some, &order);
+	if (some) {
 		leave_islands(t, &order);
 		r = edit_all(t, &order, take_out, err);
 	}
-	for (size_t i = 0; i < n; i++)
-		changed += patches[i].status == PATCH_APPLIED && copy[i].status != PATCH_APPLIED;
+	for (size_t i = 0; i < some; i++)
+		changed += copy[i].status != PATCH_APPLIED;
 	vec_free(&order);
 	free(copy);
 	return r < 0 ? r : changed;
-}
-
-/* --- ranges --------------------------------------------------------------------------------- */
-
-static bool in_ranges(const struct held_range *ranges, size_t n, uint64_t address)
-{
-	for (size_t i = 0; i < n; i++)
-		if (address >= ranges[i].from && address < ranges[i].to)
-			return true;
-	return false;
-}
-
-static bool stack_leads_there(struct tracee *t, size_t i, const struct held_range *ranges, size_t n)
-{
-	uint64_t sp = (tracee_regs(t, i)->rsp - 128) & ~UINT64_C(7), words[PAGE / 8];
-	struct err err;
-
-	for (uint64_t at = sp; at < sp + STACK_LOOK; at += sizeof(words) - (at & (PAGE - 1))) {
-		size_t bytes = sizeof(words) - (at & (PAGE - 1));
-
-		if (tracee_read(t, at, words, bytes, &err) < 0)
-			return false;
-		for (size_t k = 0; k < bytes / 8; k++)
-			if (in_ranges(ranges, n, words[k]))
-				return true;
-	}
-	return false;
-}
-
-bool held_is_inside(struct tracee *t, const struct held_range *ranges, size_t n, bool with_stacks)
-{
-	for (size_t i = 0; i < tracee_threads(t); i++)
-		if (in_ranges(ranges, n, tracee_regs(t, i)->rip) || (with_stacks && stack_leads_there(t, i, ranges, n)))
-			return true;
-	return false;
-}
-
-bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n)
-{
-	for (size_t i = 0; i < tracee_threads(t); i++) {
-		struct err err;
-
-		for (int step = 0; in_ranges(ranges, n, tracee_regs(t, i)->rip); step++)
-			if (step == STEPS_MAX || tracee_step(t, i, &err) < 0)
-				return false;
-	}
-	return true;
 }

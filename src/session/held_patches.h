@@ -12,10 +12,6 @@ void held_patches_touch(pid_t pid, const struct patch *patches, size_t n);
 int held_patches_apply(struct tracee *t, struct patch *patches, size_t n, struct err *err);
 /* Puts the original bytes of APPLIED patches back, where the patch still stands. Returns how many
  * places somebody else had changed meanwhile, or -errno. */
-int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, struct err *err);
-
-/* Does a thread stand in [from, to), or (with_stacks) could it come back there? */
-struct held_range { uint64_t from, to; };
-bool held_is_inside(struct tracee *t, const struct held_range *ranges, size_t n, bool with_stacks);
-/* Lets threads that stand in the ranges go on, an instruction at a time, until they do not. */
-bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n);
+enum held_which { HELD_FUNCTIONS = 1, HELD_LOOK_UPS = 2 /* of unwinders: PATCH_LOOK_UP */ };
+int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, enum held_which which,
+		      struct err *err);

@@ -57,6 +57,11 @@ static enum selection look_up_of_unwinder(const char *name)
 	return SELECT_NO;
 }
 
+bool modules_is_look_up(const char *name)
+{
+	return look_up_of_unwinder(name) != SELECT_NO;
+}
+
 /* The vDSO and the like have no file; what is deleted cannot be read. */
 static bool is_file(const char *path)
 {

@@ -34,4 +34,5 @@ void modules_load_all(const struct maps *maps, struct modules *out);
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id);
 /* What the trace stores of them. Call after patches_make, which may turn selections down. */
 void modules_describe(const struct modules *m, uint32_t image, struct image_news *news);
+bool modules_is_look_up(const char *name); /* of an unwinder */
 void modules_free(struct modules *m);

@@ -15,6 +15,7 @@ struct look {
 	int fd;                   /* /proc/PID/mem */
 	const struct maps *maps;
 	struct patch_list *out;
+	uint32_t function;        /* of the patches that are added */
 };
 
 static bool is_trampoline(const struct maps *maps, uint64_t address)
@@ -32,7 +33,7 @@ static void add(struct look *l, uint64_t at, const uint8_t *there, const uint8_t
 {
 	struct patch *p = vec_add(l->out);
 
-	*p = (struct patch){ .address = at, .length = length, .status = PATCH_APPLIED };
+	*p = (struct patch){ .address = at, .length = length, .function = l->function, .status = PATCH_APPLIED };
 	memcpy(p->bytes, there, length);
 	memcpy(p->expected, expected, length);
 }
@@ -57,9 +58,12 @@ static void look_at_function(struct look *l, const struct module *mod, uint32_t 
 	const struct hook_plan_entry *e = &mod->hooks->entries[i];
 	uint64_t at = mod->base + e->vaddr;
 	uint8_t there[2];
+	char name[512];
 
 	if (e->kind == HOOK_NONE)
 		return;
+	hook_function_name(mod->hooks, i, name, sizeof(name));
+	l->function = modules_is_look_up(name) ? PATCH_LOOK_UP : 0;
 	if (e->kind != HOOK_SHORT)
 		look_at(l, at + e->patch_offset, hook_module_bytes(mod->hooks, i));
 	else if (look_at(l, at + (uint64_t)(int64_t)e->island, hook_module_island(mod->hooks, i)) &&

@@ -72,7 +72,7 @@ static struct patch *add_patch(struct patch_list *list, const struct job *j, uin
 static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64_t from, uint64_t trampoline)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
-	uint32_t id = j->mod->first_id + i;
+	uint32_t id = j->mod->selected[i] >= SELECT_FIND_FDE ? PATCH_LOOK_UP : j->mod->first_id + i;
 	uint8_t jump[5];
 	uint64_t island;
 

@@ -37,6 +37,24 @@ enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
 #define STATE_GRAPH_FUNCTION (1u << 24)
 #define STATE_ENTRY_ONLY (1u << 25)
 
+/* How a call may leave its stack other than by returning; in an id word, too. */
+enum leave_kind {
+	LEAVE_NOT,
+	LEAVE_SOMEWHERE,         /* not known where to */
+	LEAVE_BY_JMP_BUF,        /* to where its first argument, a jmp_buf, says, for good */
+	LEAVE_BY_CONTEXT,        /* the same with a ucontext_t */
+	LEAVE_BY_SECOND_CONTEXT, /* its second argument is one: may come back */
+	LEAVE_MARK,              /* it does not, but control may come back to where it returns */
+	LEAVE_KINDS
+};
+#define LEAVE_SHIFT 26
+
+/* Stands in the trampoline of such a function. */
+struct leave_about {
+	uint32_t id_word, size;  /* size of the function in bytes */
+	int32_t from;            /* from the end of this to the function */
+};
+
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
 
 struct memory_header {
@@ -161,7 +179,7 @@ struct protocol_hello {
 	int64_t key;              /* from the thread pointer: what agent_tls.key is compared with; 0 = nothing */
 	uint64_t table;           /* struct site_entry[1 << SITE_HASH_BITS] */
 	uint64_t arena;
-	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry; /* agent/entry.S */
+	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave; /* agent/entry.S */
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 };
 
@@ -202,6 +220,7 @@ struct patch {
 	uint16_t region;
 	uint8_t bytes[8], expected[8];
 };
+#define PATCH_LOOK_UP UINT32_MAX /* as a function: no function of the trace, but an unwinder's look-up */
 enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY };
 
 /* --- an agent in a process that runs already ---------------------------------------------
@@ -214,8 +233,9 @@ struct agent_contents {
 	int32_t params;           /* struct attach_params */
 	int32_t attach, detach;   /* int64_t f(void): what the parameters ask for; 0 or -errno */
 	int32_t stack_top;        /* of a stack to call them on */
+	uint32_t stub_return;     /* how far into a stub its calls return */
 	int32_t table, arena;     /* the arena's first 64 KiB boundary is its beginning */
-	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry;
+	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave;
 	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 };
 
