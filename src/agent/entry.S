@@ -4,6 +4,7 @@
 #include "shared/tls.h"
 
 	.set ARENA_BYTES, 512 * 65536
+	.set STUB_RET, 0x65 /* where every stub's `ret` stands, for the unwind rule */
 
 /* Calls C with everything preserved but rax (its result), rcx and rdx. Steps over the 128
  * bytes below the stack pointer. \resume: a register that must survive, reloaded into rcx. */
@@ -22,6 +23,7 @@
 	cld
 	mov	%rax, %rdi
 	mov	%rdx, %rsi
+	lea	128 + 64(%rbx), %rdx    # the stack pointer as it was
 	call	\function
 	mov	%rbx, %rsp
 	pop	%rcx
@@ -39,6 +41,8 @@
 	.globl agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.globl agent_dl_debug_state
 	.hidden agent_dl_debug_state
+	.globl agent_slow_leave
+	.hidden agent_slow_leave
 	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
 	.hidden agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.hidden agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
@@ -104,6 +108,7 @@ agent_slow_state_entry:
 	mov	%rsp, %rax
 	mov	%rcx, %rdx
 	CALL_C	agent_state_entry
+by_stub:
 	test	%rax, %rax
 	jz	to_body
 	mov	%rax, %rcx
@@ -111,6 +116,15 @@ agent_slow_state_entry:
 	mov	-16(%rsp), %rdx
 	lea	8(%rsp), %rsp
 	jmp	*%rcx
+
+/* A function that may leave the stack: rcx = its struct leave_about, -32 = body. */
+agent_slow_leave:
+	mov	%rdi, -48(%rsp)
+	mov	%rsi, -56(%rsp)
+	mov	%rsp, %rax
+	mov	%rcx, %rdx
+	CALL_C	agent_leave
+	jmp	by_stub
 
 /* State mode's return: eax = call site, rcx = where to go on; rdx is live. */
 agent_slow_state_exit:
@@ -147,6 +161,9 @@ agent_tls_block:
 stub_begin:
 	mov	-32(%rsp), %rcx
 	call	*-40(%rsp)
+	.if	. - stub_begin - 9
+	.error	"contents.S says otherwise"
+	.endif
 stub_return:
 	mov	%rax, -16(%rsp)
 	mov	%rdx, -24(%rsp)
@@ -171,6 +188,7 @@ stub_limit:
 	mov	-32(%rsp), %rcx
 	push	0x7fffffff(%rip)
 stub_real:
+	.org	stub_begin + STUB_RET, 0x90
 	ret
 2:	lea	1b(%rip), %rcx
 	.byte	0xe9
@@ -193,6 +211,7 @@ state_stub_id:
 	.byte	0xe9
 	.long	0
 state_stub_exit:
+	.org	state_stub_begin + STUB_RET - 16 /* the three instructions before the ret */
 1:	mov	-16(%rsp), %rax
 	mov	-24(%rsp), %rcx
 	push	0x7fffffff(%rip)
@@ -208,19 +227,23 @@ state_stub_end:
 agent_tls:
 	.skip 64
 
-/* --- the arena. One unwind rule for every stub's return point, exact while the body runs:
+/* --- the arena. One unwind rule for every stub, exact at every instruction, for a signal may come
+ * at any, and its handler may look at the stack or leave through it:
  *   CFA = rsp + 1: libgcc tells frames apart by CFA, and this frame has no size
- *   rsp = rsp
- *   RA  = the word of the site table that belongs to the stub. The stub's return point is still
- *         in -8(%rsp), where the call put it; p = that: *((p & ~0xffff) + ((p & 0xffff) >> 7) * 8) */
+ *   rsp = rsp, and at the `ret`, which has the return address on the stack again, 8 more:
+ *         rsp + (((pc & 127) == STUB_RET) << 3)
+ *   RA  = the word of the site table that belongs to the stub: with p = pc,
+ *         *((p & ~0xffff) + ((p & 0xffff) >> 7) * 8)
+ * An unwinder that leaves the call tells the personality routine (unwind.c). */
 	.section .arena, "ax", @nobits
 	.globl agent_arena
 	.hidden agent_arena
 	.balign 4096
 	.cfi_startproc
+	.cfi_personality 0x1b, agent_personality
 	.cfi_def_cfa 7, 1
-	.cfi_escape 0x16, 0x07, 2, 0x77, 0x00
-	.cfi_escape 0x16, 0x10, 19, 0x77, 0x78, 0x06, 0x12, 0x0a, 0xff, 0xff, 0x1a, 0x37, 0x25, 0x33, 0x24, 0x16, 0x40, 0x25, 0x40, 0x24, 0x22, 0x06
+	.cfi_escape 0x16, 0x07, 13, 0x77, 0x00, 0x80, 0x00, 0x08, 0x7f, 0x1a, 0x08, STUB_RET, 0x29, 0x33, 0x24, 0x22
+	.cfi_escape 0x16, 0x10, 18, 0x80, 0x00, 0x12, 0x0a, 0xff, 0xff, 0x1a, 0x37, 0x25, 0x33, 0x24, 0x16, 0x40, 0x25, 0x40, 0x24, 0x22, 0x06
 agent_arena:
 	.skip	ARENA_BYTES + 65536
 	.cfi_endproc
