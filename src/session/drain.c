@@ -17,11 +17,22 @@
  * not given back before the thread ends. */
 #define HOLE_NS UINT64_C(1000000000)
 
-/* What the tracer knows of each sub-buffer; the descriptor is the traced program's to spoil. */
+/* The traced program may change everything in the session memory at any time: what is looked at is read
+ * once, into memory of our own, and checked there. */
+
+/* A sub-buffer's descriptor, and which it is. */
+struct claim {
+	uint32_t i, slot;    /* slot: below threads_max */
+	uint32_t state;
+	struct memory_desc desc;
+};
+
+/* What the tracer knows of each sub-buffer. */
 struct place {
 	uint32_t taken;      /* bytes already taken */
 	uint64_t hole_since; /* nanoseconds; 0 = it has none */
 	uint64_t near_tsc;   /* of the next record to be taken; 0 = the descriptor's */
+	uint32_t slot;
 	uint16_t cpu;
 	bool quarantined;    /* all taken, waiting for its thread to end */
 };
@@ -33,7 +44,8 @@ struct drain {
 	uint64_t *position;  /* by thread slot: records kept and lost so far */
 	uint64_t *lost;      /* by thread slot: of its `lost`, told by runs */
 	bool *told;          /* by thread slot: what was overwritten */
-	VEC(uint32_t) order; /* of one pass */
+	VEC(struct claim) order; /* of one pass */
+	uint64_t words[MEMORY_BUFFER_WORDS]; /* of the sub-buffer that is looked at, without its holes */
 };
 
 struct drain *drain_new(struct shared_memory *memory)
@@ -63,7 +75,8 @@ void drain_free(struct drain *d)
 }
 
 struct scan {
-	size_t n;        /* words of whole records */
+	size_t n;        /* words looked at, up to the end of the last record */
+	size_t kept;     /* of those, in d->words: without the holes */
 	size_t holes;    /* slots reserved and never filled, before the last record */
 	uint64_t calls, records;
 	uint16_t cpu;    /* at the end */
@@ -71,14 +84,30 @@ struct scan {
 
 static void count_event(struct scan *s, const uint64_t *word)
 {
-	if (record_type(*word) == RECORD_EVENT_CPU)
+	if (record_type(*word) == RECORD_EVENT_CPU && record_payload(*word))
 		s->cpu = (uint16_t)word[1];
 	s->calls += (uint64_t)record_is_call(*word);
 	s->records += (uint64_t)record_counts(*word);
 }
 
-/* Walks the records of words[0..n). With stop_at_hole, ends before the first empty slot. */
-static struct scan scan_words(const uint64_t *words, size_t n, uint16_t cpu, bool stop_at_hole)
+static void take_record(struct scan *s, uint64_t *out, uint64_t header, const uint64_t *payload, unsigned n)
+{
+	uint64_t *at = out + s->kept;
+
+	at[0] = header;
+	for (unsigned i = 0; i < n; i++)
+		at[1 + i] = __atomic_load_n(&payload[i], __ATOMIC_RELAXED);
+	s->kept += 1 + n;
+	if (record_kind(header) == RECORD_EVENT) {
+		count_event(s, at);
+	} else {
+		s->records++;
+		s->calls += record_kind(header) != RECORD_EXIT;
+	}
+}
+
+/* Copies the records of words[0..n) to d->words. With stop_at_hole, ends before the first empty slot. */
+static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint16_t cpu, bool stop_at_hole)
 {
 	struct scan s = { .cpu = cpu };
 	size_t i = 0, empty = 0;
@@ -96,12 +125,7 @@ static struct scan scan_words(const uint64_t *words, size_t n, uint16_t cpu, boo
 		}
 		if (i + 1 + payload > n)
 			break;
-		if (record_kind(word) == RECORD_EVENT) {
-			count_event(&s, &words[i]);
-		} else {
-			s.records++;
-			s.calls += record_kind(word) != RECORD_EXIT;
-		}
+		take_record(&s, d->words, word, &words[i + 1], payload);
 		i += 1 + payload;
 		s.n = i;
 		s.holes += empty;
@@ -110,21 +134,16 @@ static struct scan scan_words(const uint64_t *words, size_t n, uint16_t cpu, boo
 	return s;
 }
 
-/* Copies the records of a sub-buffer with holes without them. */
-static size_t squeeze(const uint64_t *words, size_t n, uint64_t *out)
+/* Reads descriptor i; false if it makes no sense. */
+static bool read_claim(const struct drain *d, uint32_t i, struct claim *out)
 {
-	size_t kept = 0;
+	struct memory_desc *desc = &d->memory->descs[i];
 
-	for (size_t i = 0; i < n;) {
-		unsigned len = 1 + record_payload(words[i]);
-
-		if (words[i]) {
-			memcpy(out + kept, words + i, len * 8);
-			kept += len;
-		}
-		i += len;
-	}
-	return kept;
+	out->i = i;
+	out->state = __atomic_load_n(&desc->state, __ATOMIC_ACQUIRE);
+	out->desc = *(volatile struct memory_desc *)desc;
+	out->slot = out->desc.thread;
+	return out->slot < d->memory->threads_max;
 }
 
 /* Overwrite mode: what stood before the oldest sub-buffer that a thread kept. Told once. */
@@ -132,64 +151,57 @@ static uint64_t overwritten(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
 
-	if (d->memory->header->mode != MEMORY_OVERWRITE || d->told[slot])
+	if (d->memory->mode != MEMORY_OVERWRITE || d->told[slot])
 		return 0;
 	d->told[slot] = true;
 	return t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1];
 }
 
 /* A sub-buffer that its thread has begun to use again, and counted. */
-static bool is_overwritten(const struct drain *d, const struct memory_desc *desc)
+static bool is_overwritten(const struct drain *d, const struct claim *c)
 {
-	uint32_t first = __atomic_load_n(&d->memory->threads[desc->thread].first_seq, __ATOMIC_ACQUIRE);
+	uint32_t first = __atomic_load_n(&d->memory->threads[c->slot].first_seq, __ATOMIC_ACQUIRE);
 
-	return d->memory->header->mode == MEMORY_OVERWRITE && (int32_t)(desc->seq - first) < 0;
+	return d->memory->mode == MEMORY_OVERWRITE && (int32_t)(c->desc.seq - first) < 0;
 }
 
-/* How much of the thread came before the rest of sub-buffer i. In a memory that another tracer left
+/* How much of the thread came before the rest of a sub-buffer. In a memory that another tracer left
  * (recover.c) it is what that one noted. */
-static uint64_t position(const struct drain *d, uint32_t i, uint32_t slot)
+static uint64_t position(const struct drain *d, const struct claim *c)
 {
-	uint64_t begins = d->memory->descs[i].begins, taken = d->memory->threads[slot].taken;
+	uint64_t taken = __atomic_load_n(&d->memory->threads[c->slot].taken, __ATOMIC_RELAXED);
 
-	if (d->places[i].taken)
-		return d->position[slot];
-	if (begins)
-		return begins - 1;
-	return taken > d->position[slot] ? taken : d->position[slot];
+	if (d->places[c->i].taken)
+		return d->position[c->slot];
+	if (c->desc.begins)
+		return c->desc.begins - 1;
+	return taken > d->position[c->slot] ? taken : d->position[c->slot];
 }
 
-static int emit(struct drain *d, uint32_t i, const struct scan *s, drain_sink *sink, void *context,
+/* What was scanned, from d->words. */
+static int emit(struct drain *d, const struct claim *c, const struct scan *s, drain_sink *sink, void *context,
 		struct err *err)
 {
-	struct memory_desc *desc = &d->memory->descs[i];
-	struct place *p = &d->places[i];
-	const uint64_t *words = shared_memory_words(d->memory, i) + p->taken / 8;
-	uint64_t squeezed[MEMORY_BUFFER_WORDS];
-	uint32_t slot = __atomic_load_n(&desc->thread, __ATOMIC_RELAXED) % d->memory->threads_max;
-	int r;
-	struct drain_run run = {
-		.slot = slot, .position = position(d, i, slot),
-		.words = words, .n = s->n, .calls = s->calls, .records = s->records,
-		.cpu = p->taken ? p->cpu : (uint16_t)desc->cpu,
-		.near_tsc = p->near_tsc ? p->near_tsc : desc->tsc,
-		.lost = (p->taken ? 0 : desc->lost) + s->holes + overwritten(d, slot),
+	struct place *p = &d->places[c->i];
+	const struct drain_run run = {
+		.slot = c->slot, .position = position(d, c),
+		.words = d->words, .n = s->kept, .calls = s->calls, .records = s->records,
+		.cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu,
+		.near_tsc = p->near_tsc ? p->near_tsc : c->desc.tsc,
+		.lost = (p->taken ? 0 : c->desc.lost) + s->holes + overwritten(d, c->slot),
 	};
+	int r;
 
-	if (s->holes) {
-		run.n = squeeze(words, s->n, squeezed);
-		run.words = squeezed;
-	}
 	p->taken += (uint32_t)s->n * 8;
 	p->cpu = s->cpu;
-	if (!desc->begins)
-		desc->begins = 1 + run.position;
-	d->lost[slot] = desc->lost_upto;
+	if (!c->desc.begins)
+		d->memory->descs[c->i].begins = 1 + run.position;
+	d->lost[c->slot] = c->desc.lost_upto;
 	POINT(run_begins);
 	r = sink(context, &run, err);
 	POINT(run_given);
-	d->position[slot] = run.position + run.records + run.lost;
-	__atomic_store_n(&d->memory->threads[slot].taken, d->position[slot], __ATOMIC_RELEASE);
+	d->position[c->slot] = run.position + run.records + run.lost;
+	__atomic_store_n(&d->memory->threads[c->slot].taken, d->position[c->slot], __ATOMIC_RELEASE);
 	POINT(run_told);
 	return r;
 }
@@ -221,57 +233,56 @@ static bool may_fill(struct place *p)
 }
 
 /* A FULL sub-buffer. 1 if something was emitted, 0 if not yet, -errno. */
-static int take_full(struct drain *d, uint32_t i, bool last, drain_sink *sink, void *context, struct err *err)
+static int take_full(struct drain *d, const struct claim *c, bool last, drain_sink *sink, void *context,
+		     struct err *err)
 {
-	struct memory_desc *desc = &d->memory->descs[i];
-	struct place *p = &d->places[i];
-	size_t used = desc->used < MEMORY_BUFFER_USABLE ? desc->used : MEMORY_BUFFER_USABLE;
+	struct place *p = &d->places[c->i];
+	size_t used = c->desc.used < MEMORY_BUFFER_USABLE ? c->desc.used & ~7u : MEMORY_BUFFER_USABLE;
 	size_t end = used == MEMORY_BUFFER_USABLE ? MEMORY_BUFFER_BYTES : used;
-	uint16_t cpu = p->taken ? p->cpu : (uint16_t)desc->cpu;
+	uint16_t cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu;
 	struct scan s;
 	int r;
 
 	if (end < p->taken)
 		end = p->taken;
-	s = scan_words(shared_memory_words(d->memory, i) + p->taken / 8, (end - p->taken) / 8, cpu, false);
+	s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, (end - p->taken) / 8, cpu, false);
 	if (p->taken + s.n * 8 < used)
 		s.holes += (used - p->taken) / 8 - s.n;
-	if (s.holes && !last && may_fill(p) && thread_lives(d->memory, desc->thread))
+	if (s.holes && !last && may_fill(p) && thread_lives(d->memory, c->slot))
 		return 0;
-	r = emit(d, i, &s, sink, context, err);
-	d->expected[desc->thread % d->memory->threads_max] = desc->seq + 1;
+	r = emit(d, c, &s, sink, context, err);
+	d->expected[c->slot] = c->desc.seq + 1;
+	p->slot = c->slot;
 	if (s.holes && !last)
 		p->quarantined = true;
 	else
-		give_back(d, i);
+		give_back(d, c->i);
 	return r < 0 ? r : 1;
 }
 
-static int take_partial(struct drain *d, uint32_t i, uint64_t now, drain_sink *sink, void *context,
+static int take_partial(struct drain *d, const struct claim *c, uint64_t now, drain_sink *sink, void *context,
 			struct err *err)
 {
-	struct place *p = &d->places[i];
-	uint16_t cpu = p->taken ? p->cpu : (uint16_t)d->memory->descs[i].cpu;
-	struct scan s = scan_words(shared_memory_words(d->memory, i) + p->taken / 8,
+	struct place *p = &d->places[c->i];
+	uint16_t cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu;
+	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8,
 				   (MEMORY_BUFFER_BYTES - p->taken) / 8, cpu, true);
 	int r = 0;
 
 	if (s.n)
-		r = emit(d, i, &s, sink, context, err);
+		r = emit(d, c, &s, sink, context, err);
 	if (p->taken)
 		p->near_tsc = now; /* what comes next is younger: an idle thread's stamps stay clear */
 	return r < 0 ? r : s.n > 0;
 }
 
-static const struct memory_desc *order_descs;
-
 static int by_thread_and_seq(const void *a, const void *b)
 {
-	const struct memory_desc *x = &order_descs[*(const uint32_t *)a], *y = &order_descs[*(const uint32_t *)b];
+	const struct claim *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return x->desc.seq < y->desc.seq ? -1 : x->desc.seq > y->desc.seq;
 }
 
 static void collect(struct drain *d, bool partial)
@@ -280,16 +291,15 @@ static void collect(struct drain *d, bool partial)
 
 	d->order.n = 0;
 	for (uint32_t i = 0; i < used; i++) {
-		const struct memory_desc *desc = &d->memory->descs[i];
-		uint32_t state = __atomic_load_n(&desc->state, __ATOMIC_ACQUIRE);
+		uint32_t state = __atomic_load_n(&d->memory->descs[i].state, __ATOMIC_ACQUIRE);
+		struct claim c;
 
 		if (state != MEMORY_FULL && !(partial && state == MEMORY_FILLING))
 			continue; /* its fields are not ours to read */
-		if (desc->thread < d->memory->threads_max && !d->places[i].quarantined && !is_overwritten(d, desc))
-			*vec_add(&d->order) = i;
+		if (read_claim(d, i, &c) && !d->places[i].quarantined && !is_overwritten(d, &c))
+			*vec_add(&d->order) = c;
 	}
 	POINT(pass_collected);
-	order_descs = d->memory->descs;
 	if (d->order.n)
 		qsort(d->order.at, d->order.n, sizeof(d->order.at[0]), by_thread_and_seq);
 }
@@ -299,16 +309,18 @@ static void release_quarantined(struct drain *d)
 	uint32_t used = shared_memory_used(d->memory);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (d->places[i].quarantined && !thread_lives(d->memory, d->memory->descs[i].thread))
+		if (d->places[i].quarantined && !thread_lives(d->memory, d->places[i].slot))
 			give_back(d, i);
 }
 
 /* What a writer that is no more would have noted: where its last whole record ends. */
-static void close_for_writer(struct drain *d, uint32_t i)
+static uint32_t close_for_writer(struct drain *d, uint32_t i)
 {
 	uint64_t *words = shared_memory_words(d->memory, i);
+	uint32_t used = (uint32_t)scan_words(d, words, MEMORY_BUFFER_WORDS, 0, false).n * 8;
 
-	d->memory->descs[i].used = (uint32_t)scan_words(words, MEMORY_BUFFER_WORDS, 0, false).n * 8;
+	d->memory->descs[i].used = used;
+	return used;
 }
 
 /* Sub-buffers of threads that ended would otherwise stay with them to the end of the session. */
@@ -317,13 +329,12 @@ static void reap_dead(struct drain *d)
 	uint32_t used = shared_memory_used(d->memory);
 
 	for (uint32_t i = 0; i < used; i++) {
-		struct memory_desc *desc = &d->memory->descs[i];
+		struct claim c;
 
-		if (__atomic_load_n(&desc->state, __ATOMIC_ACQUIRE) != MEMORY_FILLING ||
-		    desc->thread >= d->memory->threads_max || thread_lives(d->memory, desc->thread))
+		if (!read_claim(d, i, &c) || c.state != MEMORY_FILLING || thread_lives(d->memory, c.slot))
 			continue;
 		close_for_writer(d, i);
-		__atomic_store_n(&desc->state, MEMORY_FULL, __ATOMIC_RELEASE);
+		__atomic_store_n(&d->memory->descs[i].state, MEMORY_FULL, __ATOMIC_RELEASE);
 	}
 }
 
@@ -335,26 +346,34 @@ static bool is_scarce(const struct drain *d)
 	       (uint32_t)__atomic_load_n(&d->memory->header->free_head, __ATOMIC_RELAXED) == MEMORY_NONE;
 }
 
+/* Looks at a sub-buffer again: since it was collected it may have become FULL. */
+static int take_claimed(struct drain *d, const struct claim *then, uint64_t now, drain_sink *sink, void *context,
+			struct err *err)
+{
+	struct claim c;
+
+	if (then->desc.seq != d->expected[then->slot])
+		return 0; /* its predecessor became FULL after we looked */
+	if (!read_claim(d, then->i, &c) || c.slot != then->slot || c.desc.seq != then->desc.seq)
+		return 0; /* the program spoiled it */
+	if (c.state == MEMORY_FULL)
+		return take_full(d, &c, false, sink, context, err);
+	return take_partial(d, &c, now, sink, context, err);
+}
+
 int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err)
 {
 	uint64_t now = clock_tsc();
 	int taken = 0, r;
 
-	if (is_scarce(d) && d->memory->header->mode != MEMORY_OVERWRITE) {
+	if (is_scarce(d) && d->memory->mode != MEMORY_OVERWRITE) {
 		reap_dead(d);
 		release_quarantined(d);
+		shared_memory_wake_writers(d->memory);
 	}
 	collect(d, partial);
 	for (size_t k = 0; k < d->order.n; k++) {
-		uint32_t i = d->order.at[k];
-		const struct memory_desc *desc = &d->memory->descs[i];
-
-		if (desc->seq != d->expected[desc->thread % d->memory->threads_max])
-			continue; /* its predecessor became FULL after we looked */
-		if (__atomic_load_n(&desc->state, __ATOMIC_ACQUIRE) == MEMORY_FULL)
-			r = take_full(d, i, false, sink, context, err);
-		else
-			r = take_partial(d, i, now, sink, context, err);
+		r = take_claimed(d, &d->order.at[k], now, sink, context, err);
 		if (r < 0)
 			return r;
 		taken += r;
@@ -364,11 +383,11 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 	return taken;
 }
 
-static uint64_t count_window(const struct memory_thread *t)
+static uint64_t count_window(struct drain *d, const struct memory_thread *t)
 {
 	if (!t->in_void || t->lost != t->void_from)
 		return 0;
-	return scan_words(t->nowhere, MEMORY_VOID_WORDS, 0, false).records;
+	return scan_words(d, t->nowhere, MEMORY_VOID_WORDS, 0, false).records;
 }
 
 /* Losses that no sub-buffer tells: since its thread's last one was opened. */
@@ -377,7 +396,7 @@ static uint64_t count_untold(struct drain *d, uint32_t slot)
 	const struct memory_thread *t = &d->memory->threads[slot];
 	uint64_t told = t->lost_reported > d->lost[slot] ? t->lost_reported : d->lost[slot];
 
-	return t->lost - told + count_window(t) + overwritten(d, slot);
+	return t->lost - told + count_window(d, t) + overwritten(d, slot);
 }
 
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
@@ -387,11 +406,11 @@ int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *los
 	POINT(finish_begins);
 	collect(d, true);
 	for (size_t k = 0; k < d->order.n; k++) {
-		struct memory_desc *desc = &d->memory->descs[d->order.at[k]];
+		struct claim *c = &d->order.at[k];
 
-		if (desc->state == MEMORY_FILLING)
-			close_for_writer(d, d->order.at[k]);
-		r = take_full(d, d->order.at[k], true, sink, context, err);
+		if (c->state == MEMORY_FILLING)
+			c->desc.used = close_for_writer(d, c->i);
+		r = take_full(d, c, true, sink, context, err);
 		if (r < 0)
 			return r;
 		taken += r;

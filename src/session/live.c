@@ -108,7 +108,7 @@ static int pass(struct live *l, bool last, struct err *err)
 static int live_next(struct source *source, struct event *out, struct err *err)
 {
 	struct live *l = (struct live *)source;
-	bool overwrite = l->session->memory.header->mode == MEMORY_OVERWRITE;
+	bool overwrite = l->session->memory.mode == MEMORY_OVERWRITE;
 	int r;
 
 	while (l->next >= l->events.n) {

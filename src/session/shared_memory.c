@@ -76,7 +76,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		.threads = (void *)((char *)at + h.threads_at),
 		.descs = (void *)((char *)at + h.descs_at),
 		.buffers = (void *)((char *)at + h.buffers_at),
-		.threads_max = h.threads_max, .buffers_max = h.buffers_max, .size = h.size,
+		.mode = shape->mode, .threads_max = h.threads_max, .buffers_max = h.buffers_max, .size = h.size,
 	};
 	return 0;
 }
@@ -108,10 +108,11 @@ uint32_t shared_memory_threads(const struct shared_memory *m)
 void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 {
 	struct memory_desc *d = &m->descs[i];
+	uint32_t thread = __atomic_load_n(&d->thread, __ATOMIC_RELAXED);
 	uint64_t head, next;
 
-	if (d->thread < m->threads_max)
-		__atomic_fetch_sub(&m->threads[d->thread].held, 1, __ATOMIC_RELAXED);
+	if (thread < m->threads_max)
+		__atomic_fetch_sub(&m->threads[thread].held, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELAXED);
 	POINT(buffer_free);
 	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);

@@ -14,6 +14,7 @@ struct shared_memory {
 	struct memory_desc *descs;
 	uint64_t *buffers;
 	/* The tracer's own copies: the shared header may lie. */
+	enum memory_mode mode;
 	uint32_t threads_max, buffers_max;
 	uint64_t size;
 };
