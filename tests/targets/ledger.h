@@ -11,8 +11,11 @@ struct ledger {
 	volatile pid_t pid;
 	volatile int waits;  /* set by the program: it stands still */
 	volatile int go;     /* set by others: it may go on */
+	volatile int started; /* set by the program: it has called step once */
+	volatile int tid;    /* of the thread that meant to die */
 	volatile int pad;
 	volatile unsigned long deep;                  /* calls of deeper, one thread's */
+	volatile unsigned long step, run;             /* where these functions are: run calls step */
 	volatile unsigned long calls[LEDGER_THREADS]; /* of step, by thread */
 };
 
