@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tracee/check.h"
 #include "tracee/internal.h"
 #include "tracee/proc_status.h"
 
@@ -272,12 +273,60 @@ static int open_memory(struct tracee *t, struct err *err)
 	return t->mem >= 0 ? 0 : err_set(err, errno, "cannot open %s: %s", name, strerror(errno));
 }
 
+/* A thread in an uninterruptible sleep, or one whose vfork child lives, could be seized but not be let go
+ * again before it wakes (ptrace lets go of stopped threads only; until then, or until brace
+ * ends, it would stop when it wakes). So none is touched that was not seen awake, or asleep as usual. */
+static int wait_interruptible(pid_t pid, struct err *err)
+{
+	const struct timespec nap = { 0, 1000000 };
+	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+	char name[32];
+	struct proc_stat stat;
+	struct dirent *e;
+	int r = 0;
+	DIR *d;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+	d = opendir(name);
+	while (r == 0 && d && (e = readdir(d))) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		while (r == 0 && tid > 0 && proc_stat_read(pid, tid, &stat) == 0 && stat.state == 'D') {
+			if (clock_ns() > deadline)
+				r = proc_explain_wait(pid, tid, err);
+			nanosleep(&nap, NULL);
+		}
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
+/* When the kernel forbids it: why. */
+static int explain_failure(pid_t pid, int r, struct err *err)
+{
+	struct proc_status own;
+	struct err why;
+	int rule = check_rules(pid, &why);
+
+	if (rule < 0) {
+		*err = why;
+		return rule;
+	}
+	if ((r == -EPERM || r == -ENOSYS) && proc_status_read(getpid(), &own) == 0 && own.seccomp)
+		return err_set(err, EPERM, "brace itself is under a seccomp filter that forbids ptrace (a container's?): run it "
+			       "outside, or without that filter (docker run --security-opt seccomp=unconfined)");
+	return r;
+}
+
 int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 {
-	struct tracee *t = mem_zalloc(sizeof(*t));
-	struct err why;
-	int r;
+	struct tracee *t;
+	int r = wait_interruptible(pid, err);
 
+	if (r < 0)
+		return r;
+	t = mem_zalloc(sizeof(*t));
 	*t = (struct tracee){ .pid = pid, .mem = -1, .held_at = clock_ns() };
 	r = ticks_begin(&t->ticks, err);
 	if (r < 0) {
@@ -289,9 +338,7 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 		r = open_memory(t, err);
 	if (r < 0) {
 		tracee_release(t);
-		if ((r == -EPERM || r == -EACCES) && tracee_check(pid, &why) < 0)
-			*err = why;
-		return r;
+		return explain_failure(pid, r, err);
 	}
 	*out = t;
 	return 0;

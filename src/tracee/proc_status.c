@@ -157,6 +157,15 @@ int proc_status_parse(const char *bytes, size_t n, struct proc_status *out)
 	return out->state && out->tgid > 0 ? 0 : -EINVAL;
 }
 
+static void skip_fields(struct span *s, int n)
+{
+	for (; n > 0; n--) {
+		skip_blanks(s);
+		while (s->n && *s->at != ' ')
+			s->at++, s->n--;
+	}
+}
+
 int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 {
 	const char *paren = n ? memrchr(bytes, ')', n) : NULL; /* the name before it may hold any */
@@ -172,11 +181,9 @@ int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 	out->state = *s.at++;
 	s.n--;
 	out->ppid = pid_number(&s);
-	for (int field = 5; field < 22; field++) { /* proc(5) counts from 1; starttime is the 22nd */
-		skip_blanks(&s);
-		while (s.n && *s.at != ' ')
-			s.at++, s.n--;
-	}
+	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, starttime the 22nd */
+	out->flags = (uint32_t)number(&s, 10);
+	skip_fields(&s, 12);
 	out->start_time = number(&s, 10);
 	return 0;
 }

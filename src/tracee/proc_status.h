@@ -28,6 +28,7 @@ int proc_status_read(pid_t pid, struct proc_status *out); /* 0 or -errno */
 struct proc_stat {
 	char state;
 	pid_t ppid;
+	uint32_t flags;      /* PF_* */
 	uint64_t start_time; /* clock ticks since boot: tells one process from a later one with its number */
 };
 int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out);

@@ -1,0 +1,190 @@
+/* What the filters of a process say to the system calls of an attach and of the agent.
+ *
+ * The kernel shows filters of a stopped thread only, so the process is held while they are copied;
+ * each thread has its own, though most have the same. */
+#include "tracee/seccomp.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "base/vec.h"
+#include "shared/bpf.h"
+#include "tracee/proc_status.h"
+#include "tracee/tracee.h"
+
+#define POINTER UINT64_C(0x7ffff0000000) /* filters see that there is one, not where it leads */
+#define PAGE 4096
+#define MINUS_ONE (~UINT64_C(0))
+#define RW (PROT_READ | PROT_WRITE)
+
+static const struct need {
+	const char *name;
+	long number;
+	uint64_t args[6];
+} needs[] = {
+	{ "mmap", SYS_mmap, { 0, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, MINUS_ONE, 0 } },
+	{ "mmap", SYS_mmap, { POINTER, PAGE, RW, MAP_SHARED | MAP_FIXED, 3, 0 } },
+	{ "mmap with PROT_EXEC", SYS_mmap, { POINTER, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, 3, PAGE } },
+	{ "munmap", SYS_munmap, { POINTER, PAGE } },
+	{ "mprotect", SYS_mprotect, { POINTER, PAGE, RW } },
+	{ "mprotect with PROT_EXEC", SYS_mprotect, { POINTER, PAGE, PROT_READ | PROT_EXEC } },
+	{ "mremap", SYS_mremap, { POINTER, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, POINTER } },
+	{ "madvise", SYS_madvise, { POINTER, PAGE, MADV_DONTFORK } },
+	{ "futex", SYS_futex, { POINTER, FUTEX_WAKE, 1 } },
+	{ "futex", SYS_futex, { POINTER, FUTEX_WAIT, 1, POINTER } },
+	{ "getcpu", SYS_getcpu, { POINTER } },
+	{ "gettid", SYS_gettid, { 0 } },
+	{ "getpid", SYS_getpid, { 0 } },
+	{ "prctl(PR_GET_NAME)", SYS_prctl, { PR_GET_NAME, POINTER } },
+	{ "sched_yield", SYS_sched_yield, { 0 } },
+	{ "rt_sigprocmask", SYS_rt_sigprocmask, { 2, POINTER, POINTER, 8 } },
+	{ "close", SYS_close, { 3 } },
+	{ "socketpair", SYS_socketpair, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, POINTER } },
+	{ "memfd_create", SYS_memfd_create, { POINTER, MFD_CLOEXEC } },
+	{ "recvmsg", SYS_recvmsg, { 3, POINTER, MSG_CMSG_CLOEXEC } },
+	{ "sendto", SYS_sendto, { 3, POINTER, 64, MSG_NOSIGNAL } },
+	{ "read", SYS_read, { 3, POINTER, PAGE } },
+	{ "pread64", SYS_pread64, { 3, POINTER, PAGE, 0 } },
+	{ "pwrite64", SYS_pwrite64, { 3, POINTER, PAGE, 0 } },
+};
+
+uint32_t seccomp_run(const struct sock_filter *program, size_t n, long number, const uint64_t args[6])
+{
+	struct seccomp_data data = {
+		.nr = (int)number, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = POINTER,
+	};
+
+	memcpy(data.args, args, sizeof(data.args));
+	return bpf_run(program, n, &data);
+}
+
+/* --- copying -------------------------------------------------------------------------------- */
+
+struct filter {
+	struct sock_filter *program;
+	size_t n;
+};
+typedef VEC(struct filter) filter_list;
+
+static void keep(filter_list *list, struct sock_filter *program, size_t n)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i].n == n && memcmp(list->at[i].program, program, n * sizeof(*program)) == 0) {
+			free(program);
+			return;
+		}
+	*vec_add(list) = (struct filter){ program, n };
+}
+
+/* 0, or -errno: -ENOENT after the last, -EINVAL if the thread has none at all. */
+static int copy_one(pid_t tid, unsigned long index, filter_list *list)
+{
+	long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)index, NULL);
+	struct sock_filter *program;
+
+	if (n < 0)
+		return -errno;
+	program = mem_zalloc((size_t)(n ? n : 1) * sizeof(*program));
+	if (ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)index, program) != n) {
+		free(program);
+		return -EIO;
+	}
+	keep(list, program, (size_t)n);
+	return 0;
+}
+
+static int copy_all(const struct tracee *t, filter_list *list)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		int r = 0;
+
+		for (unsigned long index = 0; r == 0; index++)
+			r = copy_one(tracee_tid(t, i), index, list);
+		if (r != -ENOENT && r != -EINVAL)
+			return r;
+	}
+	return 0;
+}
+
+static int unreadable(const struct proc_status *s, int code, struct err *err)
+{
+	return err_set(err, EACCES, "process %d (%s) is under a seccomp filter, and the kernel shows only to root whether it forbids "
+		       "what brace needs (%s): use sudo", (int)s->tgid, s->name, strerror(code));
+}
+
+/* --- judging -------------------------------------------------------------------------------- */
+
+static int judge(const struct proc_status *s, const filter_list *list, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		for (size_t f = 0; f < list->n; f++)
+			if (!bpf_allows(seccomp_run(list->at[f].program, list->at[f].n, needs[i].number, needs[i].args)))
+				return err_set(err, EPERM, "process %d (%s) is under a seccomp filter that forbids %s, which "
+					       "brace needs in it", (int)s->tgid, s->name, needs[i].name);
+	return 0;
+}
+
+static int check_filters(const struct proc_status *s, struct err *err)
+{
+	filter_list list = { 0 };
+	struct tracee *t;
+	int r = tracee_hold(s->tgid, &t, err);
+
+	if (r < 0)
+		return r;
+	r = copy_all(t, &list);
+	tracee_release(t);
+	r = r < 0 ? unreadable(s, -r, err) : judge(s, &list, err);
+	for (size_t i = 0; i < list.n; i++)
+		free(list.at[i].program);
+	vec_free(&list);
+	return r;
+}
+
+/* Of the thread that is bound most. */
+static unsigned mode_of(pid_t pid)
+{
+	char name[32];
+	struct proc_status s;
+	struct dirent *e;
+	unsigned mode = 0;
+	DIR *d;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+	d = opendir(name);
+	while (d && (e = readdir(d))) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (tid > 0 && proc_status_read(tid, &s) == 0 && s.seccomp &&
+		    (!mode || s.seccomp == SECCOMP_MODE_STRICT))
+			mode = s.seccomp;
+	}
+	if (d)
+		closedir(d);
+	return mode;
+}
+
+int seccomp_check(pid_t pid, struct err *err)
+{
+	struct proc_status s;
+	unsigned mode;
+
+	if (proc_status_read(pid, &s) < 0)
+		return err_set(err, ESRCH, "there is no process %d", (int)pid);
+	mode = mode_of(pid);
+	if (mode == SECCOMP_MODE_STRICT)
+		return err_set(err, EPERM, "process %d (%s) is under strict seccomp, which forbids all that brace needs in it",
+			       (int)pid, s.name);
+	return mode == SECCOMP_MODE_FILTER ? check_filters(&s, err) : 0;
+}
