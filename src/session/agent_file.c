@@ -187,6 +187,7 @@ void agent_file_hello(const struct agent_contents *c, uint64_t contents_at, stru
 	out->slow_entry = place(contents_at, c->slow_entry);
 	out->slow_site = place(contents_at, c->slow_site);
 	out->state_entry = place(contents_at, c->state_entry);
+	out->slow_leave = place(contents_at, c->slow_leave);
 	out->find_fde = place(contents_at, c->find_fde);
 	out->find_object = place(contents_at, c->find_object);
 	out->iterate_phdr = place(contents_at, c->iterate_phdr);

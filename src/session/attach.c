@@ -347,7 +347,7 @@ static int check_regions(const struct image *im, struct err *err)
 	return 0;
 }
 
-static int enter_held(struct tracee *t, const struct agent_file *f, struct agent_place *place,
+static int enter_held(struct tracee *t, const struct maps *maps, const struct agent_file *f, struct agent_place *place,
 		      const struct shared_memory *memory, struct image *im, struct err *err)
 {
 	uint64_t scratch;
@@ -367,7 +367,7 @@ static int enter_held(struct tracee *t, const struct agent_file *f, struct agent
 	if (r == 0) {
 		r = check_regions(im, err);
 		if (r == 0)
-			r = held_patches_apply(t, im->patches, im->welcome.n_patches, err);
+			r = held_patches_apply(t, maps, im->patches, im->welcome.n_patches, err);
 		if (r == 0) {
 			r = check_look_ups(im, err);
 			if (r < 0)
@@ -399,7 +399,7 @@ static int enter(pid_t pid, const struct agent_file *f, struct agent_place *plac
 	if (r == 0 && !places_free(&maps, f, place, im))
 		r = err_set(err, EAGAIN, "process %d maps memory faster than brace can choose places: try again", (int)pid);
 	if (r == 0)
-		r = enter_held(t, f, place, memory, im, err);
+		r = enter_held(t, &maps, f, place, memory, im, err);
 	maps_free(&maps);
 	release(t, rep);
 	return r;
@@ -511,6 +511,7 @@ struct leaving {
 	size_t n;
 	unsigned tries;
 	bool undone;              /* functions are as before */
+	VEC(pid_t) clean;         /* threads without stubs on their stacks */
 	struct attach_report *rep;
 };
 
@@ -551,21 +552,42 @@ static struct held_arena arena_of(const struct agent_place *place)
 	return (struct held_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES, place->contents.stub_return };
 }
 
-#define PATIENT_TRIES 40 /* after these, what is left on a stack is taken for rubbish */
+#define PATIENT_TRIES 40
 
-/* No thread is in code of ours, nor will it come back there: return addresses are the program's own again. An
- * unwinder at work may hold a stub's address in a register, or have put it aside. */
-static bool is_quiet(const struct leaving *l, struct tracee *t, const struct maps *maps, const range_list *code,
+static bool is_clean(const struct leaving *l, pid_t tid)
+{
+	for (size_t i = 0; i < l->clean.n; i++)
+		if (l->clean.at[i] == tid)
+			return true;
+	return false;
+}
+
+/* Since the functions are as before no stack gets new stubs: a thread that was cleaned stays so. One that unwinds
+ * is left for the next time. */
+static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps *maps, const struct held_arena *arena)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		if (is_clean(l, tracee_tid(t, i)))
+			continue;
+		if (held_is_unwinding(t, i, maps, l->tries >= PATIENT_TRIES)) {
+			all = false;
+			continue;
+		}
+		held_unstub(t, i, maps, arena);
+		*vec_add(&l->clean) = tracee_tid(t, i);
+	}
+	return all;
+}
+
+/* No thread is in code of ours, nor will it come back there. */
+static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *maps, range_list *code,
 		     const struct held_arena *arena)
 {
-	const struct held_range stubs = { arena->begin, arena->end };
-
-	if (!held_step_out(t, code->at, code->n) || !held_step_out(t, &stubs, 1))
-		return false;
-	if (held_unstub(t, maps, arena) && l->tries < PATIENT_TRIES)
-		return false;
-	return !held_is_inside(t, code->at, code->n) && !held_is_inside(t, &stubs, 1) &&
-	       (l->tries >= PATIENT_TRIES || !held_stacks_lead(t, maps, code->at, code->n));
+	*vec_add(code) = (struct held_range){ arena->begin, arena->end };
+	return held_step_out(t, code->at, code->n) && !held_is_inside(t, maps, code->at, code->n) &&
+	       clean_stacks(l, t, maps, arena);
 }
 
 static int leave_place(struct leaving *l, struct tracee *t, const struct maps *maps, struct agent_place *place,
@@ -629,6 +651,7 @@ int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_
 						      "restored, the agent's memory stays until the next attach", (int)pid);
 		nanosleep(&pause, NULL);
 	}
+	vec_free(&l.clean);
 	agent_file_close(&f);
 	return r;
 }

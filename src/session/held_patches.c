@@ -11,7 +11,6 @@
 #include "base/vec.h"
 
 #define PAGE UINT64_C(4096)
-#define STACK_LOOK (UINT64_C(256) << 10) /* how far up a stack signal frames are looked for */
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
@@ -143,44 +142,38 @@ static void refuse(const patch_order *o, uint32_t function)
 			o->at[i]->status = PATCH_BUSY;
 }
 
-/* Signal frames and saved contexts hold places where threads will go on. What merely looks like one
- * costs a function that is not hooked. */
-static void refuse_on_stack(struct tracee *t, size_t i, const patch_order *o)
+/* At its first byte a thread may stand: it will meet the jump. */
+static struct patch *cut_by(const patch_order *o, uint64_t rip)
 {
-	uint64_t sp = tracee_regs(t, i)->rsp & ~UINT64_C(7), words[PAGE / 8];
-	struct err err;
+	struct patch *p = around(o, rip);
 
-	for (uint64_t at = sp; at < sp + STACK_LOOK; at += sizeof(words) - (at & (PAGE - 1))) {
-		size_t n = sizeof(words) - (at & (PAGE - 1));
-
-		if (tracee_read(t, at, words, n, &err) < 0)
-			return;
-		for (size_t k = 0; k < n / 8; k++) {
-			struct patch *p = words[k] < o->at[0]->address ? NULL : around(o, words[k]);
-
-			if (p)
-				refuse(o, p->function);
-		}
-	}
+	return p && p->address != rip ? p : NULL;
 }
 
-static void make_room(struct tracee *t, const patch_order *o)
+static void refuse_around(void *context, uint64_t rip)
+{
+	const struct patch *p = cut_by(context, rip);
+
+	if (p)
+		refuse(context, p->function);
+}
+
+#define STEPS_MAX 8
+
+static void make_room(struct tracee *t, const struct maps *maps, patch_order *o)
 {
 	for (size_t i = 0; i < tracee_threads(t); i++) {
 		struct err err;
-		struct patch *p;
 
-		for (int step = 0; step < 8 && around(o, tracee_regs(t, i)->rip); step++)
+		for (int step = 0; step < STEPS_MAX && cut_by(o, tracee_regs(t, i)->rip); step++)
 			if (tracee_step(t, i, &err) < 0)
 				break;
-		p = around(o, tracee_regs(t, i)->rip);
-		if (p)
-			refuse(o, p->function);
-		refuse_on_stack(t, i, o);
+		refuse_around(o, tracee_regs(t, i)->rip);
+		held_interrupted(t, i, maps, refuse_around, o);
 	}
 }
 
-int held_patches_apply(struct tracee *t, struct patch *patches, size_t n, struct err *err)
+int held_patches_apply(struct tracee *t, const struct maps *maps, struct patch *patches, size_t n, struct err *err)
 {
 	patch_order order = { 0 };
 	struct err ignored;
@@ -189,7 +182,7 @@ int held_patches_apply(struct tracee *t, struct patch *patches, size_t n, struct
 	if (!n)
 		return 0;
 	sort(patches, n, &order);
-	make_room(t, &order);
+	make_room(t, maps, &order);
 	r = edit_all(t, &order, put_in, err);
 	if (r < 0)
 		edit_all(t, &order, take_out, &ignored);

@@ -41,31 +41,30 @@ static uint64_t stack_end(const struct map *m, uint64_t sp, uint64_t fs)
 	return fs > sp && fs < m->end ? fs : m->end;
 }
 
-/* The stack each thread is on, and if that is not its own (an alternate one), its own as well. */
-static void walk_stacks(struct tracee *t, const struct maps *maps, see_words *see, void *context)
+/* The stack thread i is on, and if that is not its own (an alternate one), its own as well. */
+static void walk_stack(struct tracee *t, size_t i, const struct maps *maps, see_words *see, void *context)
 {
-	for (size_t i = 0; i < tracee_threads(t); i++) {
-		const struct user_regs_struct *r = tracee_regs(t, i);
-		uint64_t sp = (r->rsp - RED_ZONE) & ~UINT64_C(7);
-		const struct map *on = map_at(maps, sp), *own = map_at(maps, r->fs_base);
+	const struct user_regs_struct *r = tracee_regs(t, i);
+	bool main = tracee_tid(t, i) == tracee_pid(t);
+	uint64_t sp = (r->rsp - RED_ZONE) & ~UINT64_C(7);
+	const struct map *on = map_at(maps, sp), *own = map_at(maps, r->fs_base);
 
-		if (on)
-			walk(t, sp, stack_end(on, sp, r->fs_base), see, context);
-		if (on && own && own != on && own->write && tracee_tid(t, i) != tracee_pid(t))
-			walk(t, own->start, r->fs_base & ~UINT64_C(7), see, context);
-		if (on && strcmp(on->path, "[stack]") != 0 && tracee_tid(t, i) == tracee_pid(t))
-			for (size_t k = 0; k < maps->at.n; k++)
-				if (strcmp(maps->at.at[k].path, "[stack]") == 0)
-					walk(t, maps->at.at[k].start, maps->at.at[k].end, see, context);
-	}
+	if (!on)
+		return;
+	walk(t, sp, stack_end(on, sp, r->fs_base), see, context);
+	if (!main && own && own != on && own->write)
+		walk(t, own->start, r->fs_base & ~UINT64_C(7), see, context);
+	for (size_t k = 0; main && strcmp(on->path, "[stack]") != 0 && k < maps->at.n; k++)
+		if (strcmp(maps->at.at[k].path, "[stack]") == 0)
+			walk(t, maps->at.at[k].start, maps->at.at[k].end, see, context);
 }
 
 /* --- stubs ---------------------------------------------------------------------------------- */
 
 struct unstub {
 	struct tracee *t;
+	const struct maps *maps;
 	const struct held_arena *arena;
-	size_t rest;
 };
 
 /* The word of the site table that stands for a stub: the unwind rule of agent/entry.S. */
@@ -78,6 +77,37 @@ static uint64_t real_return(struct tracee *t, uint64_t stub)
 	return tracee_read(t, at, &real, sizeof(real), &err) < 0 ? 0 : real;
 }
 
+/* GCC's struct _Unwind_Exception. Its search phase leaves in private_2 the CFA below the handler's frame, by
+ * which the second phase knows it again. A stub's CFA is odd, one above what it is without the stub. */
+struct exception { uint64_t class, cleanup, private_1, private_2; };
+
+#define CLASS_CXX UINT64_C(0x474e5543432b2b00)  /* "GNUCC++\0", and 1 for a rethrown one's */
+#define CLASS_RUST UINT64_C(0x4d4f5a0052555354) /* "MOZ\0RUST" */
+
+static void correct_exception(const struct unstub *u, uint64_t address)
+{
+	const struct map *m = address % 16 ? NULL : map_at(u->maps, address);
+	struct exception e;
+	struct err err;
+
+	if (!m || !m->write || tracee_read(u->t, address, &e, sizeof(e), &err) < 0 ||
+	    ((e.class & ~UINT64_C(1)) != CLASS_CXX && e.class != CLASS_RUST))
+		return;
+	if (!(e.private_2 & 1) || !map_at(u->maps, e.private_2))
+		return;
+	e.private_2--;
+	tracee_write(u->t, address, &e, sizeof(e), &err);
+}
+
+static void correct_in_registers(const struct unstub *u, size_t i)
+{
+	const struct user_regs_struct *r = tracee_regs(u->t, i);
+	const uint64_t all[] = { r->rax, r->rbx, r->rdi, r->rbp, r->r12, r->r13, r->r14, r->r15 };
+
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+		correct_exception(u, all[k]);
+}
+
 static bool take_stubs_out(void *context, uint64_t *words, size_t first, size_t n)
 {
 	struct unstub *u = context;
@@ -86,24 +116,55 @@ static bool take_stubs_out(void *context, uint64_t *words, size_t first, size_t 
 	for (size_t i = first; i < n; i++) {
 		uint64_t real;
 
-		if (words[i] - u->arena->begin >= u->arena->end - u->arena->begin)
+		if (words[i] - u->arena->begin >= u->arena->end - u->arena->begin) {
+			correct_exception(u, words[i]);
 			continue;
+		}
 		real = words[i] % SITE_STUB_BYTES == u->arena->stub_return ? real_return(u->t, words[i]) : 0;
 		if (real)
 			words[i] = real;
-		else
-			u->rest++;
 		changed |= real != 0;
 	}
 	return changed;
 }
 
-size_t held_unstub(struct tracee *t, const struct maps *maps, const struct held_arena *arena)
+void held_unstub(struct tracee *t, size_t i, const struct maps *maps, const struct held_arena *arena)
 {
-	struct unstub u = { t, arena, 0 };
+	struct unstub u = { t, maps, arena };
 
-	walk_stacks(t, maps, take_stubs_out, &u);
-	return u.rest;
+	correct_in_registers(&u, i);
+	walk_stack(t, i, maps, take_stubs_out, &u);
+}
+
+/* --- signal frames -------------------------------------------------------------------------- */
+
+/* Of the kernel's ucontext: rip, flags, then a word with the user code segment in it. */
+#define SEGMENTS UINT64_C(0x33)
+#define SEGMENTS_MASK UINT64_C(0xffff)
+#define SEGMENTS_BEHIND 2
+
+struct frames { void (*f)(void *context, uint64_t rip); void *context; uint64_t before[SEGMENTS_BEHIND]; };
+
+/* The pattern may lie across two pages: the last words of the one before are kept. */
+static bool see_frames(void *context, uint64_t *words, size_t first, size_t n)
+{
+	struct frames *f = context;
+
+	for (size_t i = first; i < n; i++) {
+		if ((words[i] & SEGMENTS_MASK) == SEGMENTS && f->before[0])
+			f->f(f->context, f->before[0]);
+		f->before[0] = f->before[1];
+		f->before[1] = words[i];
+	}
+	return false;
+}
+
+void held_interrupted(struct tracee *t, size_t i, const struct maps *maps, void (*f)(void *context, uint64_t rip),
+		      void *context)
+{
+	struct frames frames = { .f = f, .context = context };
+
+	walk_stack(t, i, maps, see_frames, &frames);
 }
 
 /* --- ranges --------------------------------------------------------------------------------- */
@@ -118,40 +179,22 @@ static bool in_ranges(const struct held_range *ranges, size_t n, uint64_t addres
 	return false;
 }
 
-static bool look_for(void *context, uint64_t *words, size_t first, size_t n)
+static void look_at(void *context, uint64_t rip)
 {
 	struct search *s = context;
 
-	for (size_t i = first; i < n && !s->found; i++)
-		s->found = in_ranges(s->ranges, s->n, words[i]);
-	return false;
+	s->found |= in_ranges(s->ranges, s->n, rip);
 }
 
-bool held_stacks_lead(struct tracee *t, const struct maps *maps, const struct held_range *ranges, size_t n)
+bool held_is_inside(struct tracee *t, const struct maps *maps, const struct held_range *ranges, size_t n)
 {
 	struct search s = { ranges, n, false };
 
-	walk_stacks(t, maps, look_for, &s);
+	for (size_t i = 0; i < tracee_threads(t) && !s.found; i++) {
+		look_at(&s, tracee_regs(t, i)->rip);
+		held_interrupted(t, i, maps, look_at, &s);
+	}
 	return s.found;
-}
-
-static bool registers_lead(const struct user_regs_struct *r, const struct held_range *ranges, size_t n)
-{
-	const uint64_t all[] = { r->rip, r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8,
-				 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (in_ranges(ranges, n, all[i]))
-			return true;
-	return false;
-}
-
-bool held_is_inside(struct tracee *t, const struct held_range *ranges, size_t n)
-{
-	for (size_t i = 0; i < tracee_threads(t); i++)
-		if (registers_lead(tracee_regs(t, i), ranges, n))
-			return true;
-	return false;
 }
 
 bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n)
@@ -164,4 +207,47 @@ bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n)
 				return false;
 	}
 	return true;
+}
+
+/* --- unwinders ------------------------------------------------------------------------------- */
+
+#define UNWINDER_FRAMES 8192 /* of the stack: its contexts, and what a personality routine calls */
+
+static bool is_named(const struct map *m, const char *const *names)
+{
+	const char *slash = strrchr(m->path, '/');
+
+	for (; slash && *names; names++)
+		if (strncmp(slash + 1, *names, strlen(*names)) == 0)
+			return true;
+	return false;
+}
+
+static bool look_for(void *context, uint64_t *words, size_t first, size_t n)
+{
+	struct search *s = context;
+
+	for (size_t i = first; i < n && !s->found; i++)
+		s->found = in_ranges(s->ranges, s->n, words[i]);
+	return false;
+}
+
+/* The unwinder itself runs, or something that it calls and its return address is near. */
+bool held_is_unwinding(struct tracee *t, size_t i, const struct maps *maps, bool patient)
+{
+	static const char *const unwinders[] = { "libgcc_s.so", NULL };
+	static const char *const helpers[] = { "libc.so", "ld-linux", "libstdc++.so", "libc++abi", NULL };
+	const struct user_regs_struct *r = tracee_regs(t, i);
+	const struct map *at = map_at(maps, r->rip);
+	struct held_range ranges[8];
+	struct search s = { ranges, 0, false };
+
+	for (size_t k = 0; k < maps->at.n && s.n < sizeof(ranges) / sizeof(ranges[0]); k++)
+		if (maps->at.at[k].exec && is_named(&maps->at.at[k], unwinders))
+			ranges[s.n++] = (struct held_range){ maps->at.at[k].start, maps->at.at[k].end };
+	if (!at || is_named(at, unwinders) || !is_named(at, helpers))
+		return at && is_named(at, unwinders);
+	if (!(patient && (int64_t)r->orig_rax >= 0))
+		walk(t, r->rsp & ~UINT64_C(7), r->rsp + UNWINDER_FRAMES, look_for, &s);
+	return s.found;
 }

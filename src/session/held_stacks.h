@@ -1,4 +1,4 @@
-/* The stacks of a held process: what on them leads into code that is to go. */
+/* The stacks of a held process: what on them leads into code that is to go, or to change. */
 #pragma once
 #include "session/maps.h"
 #include "tracee/tracee.h"
@@ -8,14 +8,21 @@ struct held_range { uint64_t from, to; };
 /* Where stubs are, and how far into one a call's return address points. */
 struct held_arena { uint64_t begin, end; uint32_t stub_return; };
 
-/* Takes stubs out of the stacks: a return address that is a stub's becomes that of the call site
- * it stands for, as if the call had never been followed. Stacks that no thread is on (coroutines) are not
- * found; the stubs themselves stay. Returns how many words of the arena remain that are no return address. */
-size_t held_unstub(struct tracee *t, const struct maps *maps, const struct held_arena *arena);
+/* Takes stubs out of thread i's stack: a return address that is a stub's becomes that of the call site
+ * it stands for, as if the call had never been followed. Stacks that no thread is on (coroutines) are
+ * not found; the stubs themselves stay. Exceptions on their way to a handler get their mark of it moved
+ * along. The thread is not to be unwinding. */
+void held_unstub(struct tracee *t, size_t i, const struct maps *maps, const struct held_arena *arena);
 
-/* Does a thread stand in one of the ranges, or has it such an address in a register? */
-bool held_is_inside(struct tracee *t, const struct held_range *ranges, size_t n);
-/* Is there such an address on a stack (a saved register, a signal frame)? */
-bool held_stacks_lead(struct tracee *t, const struct maps *maps, const struct held_range *ranges, size_t n);
+/* Is thread i in the midst of unwinding (in GCC's unwinder)? It may have taken a stub for a frame. `patient`:
+ * what looks so on the stack of a thread that waits in the kernel is taken for rubbish. */
+bool held_is_unwinding(struct tracee *t, size_t i, const struct maps *maps, bool patient);
+
+/* Does a thread stand in one of the ranges, or will it when a signal handler returns? */
+bool held_is_inside(struct tracee *t, const struct maps *maps, const struct held_range *ranges, size_t n);
 /* Lets threads that stand in the ranges go on, an instruction at a time, until they do not. */
 bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n);
+
+/* Calls f for the place where each interrupted signal handler of thread i's stack goes on. */
+void held_interrupted(struct tracee *t, size_t i, const struct maps *maps, void (*f)(void *context, uint64_t rip),
+		      void *context);

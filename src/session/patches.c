@@ -51,6 +51,8 @@ static enum trampoline_kind kind_of(const struct image_request *req, const struc
 
 	if (selection >= SELECT_FIND_FDE)
 		return TRAMPOLINE_FIND_FDE + (selection - SELECT_FIND_FDE);
+	if (e->leaves && tracer != MEMORY_FUNCTION)
+		return TRAMPOLINE_LEAVE;
 	if (req->hello->flags & AGENT_FAR)
 		return far_kinds[selection == SELECT_GRAPH][e->entry_only];
 	if (tracer == MEMORY_GRAPH_STATE && selection == SELECT_GRAPH)
@@ -101,6 +103,9 @@ static int hook_one(struct job *j, struct patch_list *list, uint32_t i)
 
 	if (j->used + TRAMPOLINE_MAX_BYTES > j->room)
 		return -ENOSPC;
+	j->env.id_flags = (uint32_t)e->leaves << LEAVE_SHIFT | (e->entry_only ? STATE_ENTRY_ONLY : 0) |
+			  (j->mod->selected[i] == SELECT_GRAPH ? STATE_GRAPH_FUNCTION : 0);
+	j->env.function_size = j->mod->hooks->functions[i].size;
 	n = trampoline_emit(kind, &j->env, j->mod->first_id + i, &e->recipe, hook_module_bytes(j->mod->hooks, i),
 			    vaddr, from, j->at + j->used, j->code + j->used);
 	if (n < 0)
@@ -137,7 +142,7 @@ static void write_pool(const struct job *j)
 {
 	const struct protocol_hello *h = j->req->hello;
 	const struct trampoline_pool pool = { h->slow_record, h->slow_record2, h->slow_entry, h->slow_site,
-					      h->state_entry, h->arena,
+					      h->state_entry, h->slow_leave, h->arena,
 					      h->find_fde, h->find_object, h->iterate_phdr };
 
 	memcpy(j->code, &pool, sizeof(pool));

@@ -159,14 +159,19 @@ bool session_reap(struct session *s)
 }
 
 /* Do children of the program that are traced too still run? */
-static bool others_run(const struct session *s)
+static bool others_run(struct session *s)
 {
 	uint32_t n = shared_memory_threads(&s->memory), last = 0;
+	struct stat memory;
+
+	if (fstat(s->memory.fd, &memory) < 0)
+		return false;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t pid = s->memory.threads[i].pid;
 
-		if (pid && pid != last && pid != (uint32_t)s->pid && session_is_running(pid))
+		if (pid && pid != last && pid != (uint32_t)s->pid &&
+		    processes_run(&s->processes, pid, i, n, memory.st_ino))
 			return true;
 		last = pid;
 	}
@@ -321,7 +326,7 @@ static int write_news(struct session *s, struct err *err)
 
 static int record_loop(struct session *s, struct err *err)
 {
-	bool overwrite = s->memory.header->mode == MEMORY_OVERWRITE;
+	bool overwrite = s->memory.mode == MEMORY_OVERWRITE;
 	uint64_t partial = clock_tsc();
 	int r = 0;
 
@@ -437,6 +442,7 @@ void session_free(struct session *s)
 	shared_memory_destroy(&s->memory);
 	trace_info_free(s->info);
 	vec_free(&s->slots);
+	vec_free(&s->processes.at);
 	vec_free(&s->attached);
 	free(s->output);
 	free(s->agent_path);
