@@ -67,7 +67,8 @@ static bool read_status(pid_t pid, const char *field, bool last, uint32_t *value
 	return found;
 }
 
-/* One of our user's whose maps we may not read (it is not dumpable) gets the benefit of the doubt. */
+/* One of our user's whose maps we may not read (it is not dumpable) gets the benefit of the doubt; root may
+ * read them all. */
 bool processes_maps(pid_t pid, ino_t memory)
 {
 	char line[512];
@@ -80,7 +81,7 @@ bool processes_maps(pid_t pid, ino_t memory)
 		found = sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 && inode == memory;
 	if (f)
 		fclose(f);
-	else if (errno == EACCES)
+	else if (errno == EACCES && getuid() != 0)
 		return read_status(pid, "Uid:", false, &uid) && uid == getuid();
 	return found;
 }
