@@ -10,7 +10,6 @@
 #include "session/drain.h"
 #include "session/image.h"
 #include "session/processes.h"
-#include "session/processes.h"
 #include "session/session.h"
 #include "session/shared_memory.h"
 
@@ -25,7 +24,6 @@ struct session {
 	struct store_writer *store;      /* NULL: live only */
 	struct trace_info *info;
 	VEC(const struct image_memory *) image_memory; /* by image */
-	struct processes processes;
 	struct processes processes;
 	VEC(uint32_t) slots;             /* thread slot -> index in info->threads */
 	struct clock clock;
