@@ -76,6 +76,9 @@ void place_rearm(void);
 /* exec.c: hides us from the program's environment, and has execve put us back. */
 void exec_hide(char **envp);
 
+/* order.c: lets AddressSanitizer's library be the first module. */
+void order_modules(char **envp);
+
 /* dlopen.c: has ld.so tell us of modules that come and go. */
 void dlopen_watch(char **envp);
 void agent_modules_changed(void);

@@ -106,6 +106,7 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 	if (!path || !keep_address(path))
 		return;
 	signals = signals_block();
+	order_modules(envp);
 	place_self();
 	agent.tls_offset = (int64_t)agent_tls_block() - (int64_t)__builtin_thread_pointer();
 	agent.key = rseq_cpu_offset(envp);
