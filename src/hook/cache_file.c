@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define MAGIC "braceHK1"
+#define MAGIC "braceHK2"
 
 struct header {
 	char magic[8];
@@ -213,7 +213,7 @@ static bool good_function(const struct hook_module *m, uint32_t i)
 
 	return is_bool(&f->plt) && f->name < m->n_strings && (i == 0 || f->vaddr > f[-1].vaddr) &&
 	       e->vaddr == f->vaddr && e->function == i && e->kind < HOOK_KINDS_N &&
-	       e->reason < REASONS_N && is_bool(&e->entry_only) && is_bool(&e->recipe.falls) &&
+	       e->reason < REASONS_N && e->leaves < LEAVE_KINDS && is_bool(&e->entry_only) && is_bool(&e->recipe.falls) &&
 	       good_patch(m, e, &m->bytes[i]);
 }
 

@@ -84,6 +84,19 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct s
 	return REASON_NONE;
 }
 
+/* How it may leave its stack. Go moves between stacks as it likes, and no return is followed; what V8
+ * generated puts back stack pointers that it kept. */
+static enum leave_kind leave_of(const struct planner *p, uint32_t i)
+{
+	const char *name = sym_name(p->m, &p->m->functions.at[i]);
+	enum leave_kind by_name = name ? special_leave(name) : LEAVE_NOT;
+
+	if (by_name || p->m->language == SYM_LANG_GO ||
+	    (p->runtime && name && special_called_by_runtime(p->runtime, name)))
+		return by_name;
+	return p->sweep.facts[i] & FACT_LEAVES_STACK ? LEAVE_SOMEWHERE : LEAVE_NOT;
+}
+
 /* --- the rungs ---------------------------------------------------------------- */
 
 static bool targeted(const struct planner *p, const struct site *s, size_t len)
@@ -287,6 +300,7 @@ static void plan_all(struct planner *p)
 		else
 			e->recipe = (struct relocate_recipe){ 0 };
 		e->entry_only = e->kind != HOOK_NONE && e->reason != REASON_NONE;
+		e->leaves = e->kind != HOOK_NONE ? (uint8_t)leave_of(p, i) : LEAVE_NOT;
 		count(p->plan, e);
 	}
 	free(special);

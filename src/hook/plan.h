@@ -3,6 +3,7 @@
 #pragma once
 #include "arch/x86_64/relocate.h"
 #include "base/err.h"
+#include "shared/leave.h"
 #include "sym/module.h"
 
 #define HOOK_KINDS(X)                                                        \
@@ -62,6 +63,7 @@ struct hook_plan_entry {
 	uint8_t kind;           /* enum hook_kind; HOOK_NONE: not hooked, see reason */
 	uint8_t reason;         /* enum hook_reason: why not, or why entry only */
 	bool entry_only;
+	uint8_t leaves;         /* enum leave_kind */
 	uint8_t patch_offset;   /* where the patch begins, from vaddr (behind endbr64, or at the nops) */
 	uint8_t patch_len;      /* 5, or 2 for HOOK_SHORT */
 	int16_t island;         /* HOOK_SHORT: the island's address = vaddr + island (5 bytes, a jmp rel32) */

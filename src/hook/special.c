@@ -46,7 +46,6 @@ static const struct entry exact[] = {
 	TWICE("__sigreturn"),
 	TWICE("__sigsetjmp"),
 	NO_RETURN("__start_context"),
-	TWICE("__swapcontext"),
 	CONVENTION("__tls_get_addr"),
 	CONVENTION("__tls_get_addr_slow"),
 	TWICE("__vfork"),
@@ -84,7 +83,6 @@ static const struct entry exact[] = {
 	TWICE("setjmp"),
 	TWICE("sigreturn"),
 	TWICE("sigsetjmp"),
-	TWICE("swapcontext"),
 	TWICE("vfork"),
 };
 
@@ -127,6 +125,48 @@ struct special special_function(const char *name)
 		if (strncmp(name, prefixes[i].name, strlen(prefixes[i].name)) == 0)
 			return special_of(&prefixes[i]);
 	return (struct special){ 0 };
+}
+
+/* --- ways to leave a stack ---------------------------------------------------------------- */
+
+/* Sorted as strcmp does. What else sets its stack pointer is seen in its code. */
+static const struct { const char *name; uint8_t kind; } leaves[] = {
+	{ "_Unwind_ForcedUnwind", LEAVE_SOMEWHERE },
+	{ "_Unwind_RaiseException", LEAVE_SOMEWHERE },
+	{ "_Unwind_Resume", LEAVE_SOMEWHERE },
+	{ "_Unwind_Resume_or_Rethrow", LEAVE_SOMEWHERE },
+	{ "__getcontext", LEAVE_MARK },
+	{ "__libc_longjmp", LEAVE_BY_JMP_BUF },
+	{ "__libc_siglongjmp", LEAVE_BY_JMP_BUF },
+	{ "__longjmp", LEAVE_BY_JMP_BUF },
+	{ "__longjmp_chk", LEAVE_BY_JMP_BUF },
+	{ "__setcontext", LEAVE_BY_CONTEXT },
+	{ "__setjmp", LEAVE_MARK },
+	{ "__sigsetjmp", LEAVE_MARK },
+	{ "__swapcontext", LEAVE_BY_SECOND_CONTEXT },
+	{ "_longjmp", LEAVE_BY_JMP_BUF },
+	{ "_setjmp", LEAVE_MARK },
+	{ "getcontext", LEAVE_MARK },
+	{ "jump_fcontext", LEAVE_SOMEWHERE },
+	{ "longjmp", LEAVE_BY_JMP_BUF },
+	{ "ontop_fcontext", LEAVE_SOMEWHERE },
+	{ "setcontext", LEAVE_BY_CONTEXT },
+	{ "setjmp", LEAVE_MARK },
+	{ "siglongjmp", LEAVE_BY_JMP_BUF },
+	{ "sigsetjmp", LEAVE_MARK },
+	{ "swapcontext", LEAVE_BY_SECOND_CONTEXT },
+};
+
+static int by_leave_name(const void *key, const void *entry)
+{
+	return strcmp(key, *(const char *const *)entry);
+}
+
+enum leave_kind special_leave(const char *name)
+{
+	const void *found = bsearch(name, leaves, sizeof(leaves) / sizeof(*leaves), sizeof(*leaves), by_leave_name);
+
+	return found ? leaves[((const char *)found - (const char *)leaves) / sizeof(*leaves)].kind : LEAVE_NOT;
 }
 
 /* --- runtimes ---------------------------------------------------------------- */

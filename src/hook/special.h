@@ -8,6 +8,8 @@ struct special {
 };
 
 struct special special_function(const char *name);
+/* How it leaves its stack, or LEAVE_NOT. */
+enum leave_kind special_leave(const char *name);
 
 /* Runtimes that walk their stacks by looking up every return address: no function that
  * they call may see another one there. */

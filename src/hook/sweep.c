@@ -10,6 +10,9 @@
 
 #define NO_FUNCTION UINT32_MAX
 #define TABLE_MAX 4096     /* entries of a jump table */
+#define KEPT_MAX 16
+#define RSP 4
+#define RBP 5
 #define DATA_REACH 8       /* bytes of a function that must not be loaded from */
 
 /* A call after which the caller reads flags. */
@@ -34,6 +37,9 @@ struct walk {
 	/* its stack: rsp - rsp at entry */
 	int64_t depth;
 	bool known, touched, framed;
+	uint32_t own;                  /* registers that hold addresses of its stack */
+	struct { int64_t at; uint8_t base; } kept[KEPT_MAX]; /* places in its frame that do */
+	unsigned n_kept;
 	/* flags */
 	uint16_t watched;              /* not written since the entry, or since the call of */
 	uint64_t callee, since;        /* callee; 0 = the entry */
@@ -75,6 +81,8 @@ static void enter_function(struct walk *w)
 	w->watched = f->cold ? 0 : FLAGS_ALL;
 	w->touched = false;
 	w->depth = 0;
+	w->own = 1u << RSP | 1u << RBP;
+	w->n_kept = 0;
 	w->callee = 0;
 }
 
@@ -136,6 +144,46 @@ static void watch_stack(struct walk *w, const uint8_t *p, const struct insn *in)
 	}
 	w->framed |= w->depth == -8 && in->len == 3 &&
 		     !memcmp(p, "\x48\x89\xe5", 3); /* mov %rsp, %rbp */
+}
+
+/* --- where a stack pointer comes from -------------------------------------------------------- */
+
+static bool is_kept(const struct walk *w, const struct insn_copy *c)
+{
+	for (unsigned i = 0; i < w->n_kept && i < KEPT_MAX; i++)
+		if (w->kept[i].at == c->slot && w->kept[i].base == c->base)
+			return true;
+	return false;
+}
+
+static void keep(struct walk *w, const struct insn_copy *c)
+{
+	w->kept[w->n_kept % KEPT_MAX].at = c->slot;
+	w->kept[w->n_kept % KEPT_MAX].base = c->base;
+	w->n_kept++;
+}
+
+/* What is loaded into the stack pointer from the frame is the compiler's: it keeps it there around
+ * arrays of variable size. An argument that was spilled comes back through a register. */
+static void watch_copies(struct walk *w, const uint8_t *p, const struct insn *in)
+{
+	struct insn_copy c;
+	bool own;
+
+	if (!insn_copy(p, in, &c))
+		return;
+	if (c.from < COPY_FRAME)
+		own = w->own >> c.from & 1;
+	else
+		own = c.from == COPY_FRAME && w->own >> c.base & 1 && (c.to == RSP || is_kept(w, &c));
+	if (c.exchange && c.to != RSP && c.from != RSP)
+		own = false;
+	if ((c.to == RSP || (c.exchange && c.from == RSP)) && !own)
+		w->s->facts[w->f] |= FACT_LEAVES_STACK;
+	if (c.to == COPY_FRAME && own)
+		keep(w, &c);
+	else if (c.to < COPY_FRAME && c.to != RSP)
+		w->own = (w->own & ~(1u << c.to)) | (uint32_t)own << c.to;
 }
 
 /* After a jump or a return the next block's stack is known only if it was never used; after a
@@ -241,6 +289,8 @@ static void note(struct walk *w, const uint8_t *p, const struct insn *in)
 		watch_flags(w, p, in);
 	if (w->known || w->framed)
 		watch_stack(w, p, in);
+	if (w->f != NO_FUNCTION)
+		watch_copies(w, p, in);
 	if (in->rip)
 		note_operand(w, in);
 	if (in->flow != FLOW_NEXT) {

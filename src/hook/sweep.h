@@ -10,6 +10,7 @@
 #define FACT_RETURNS_FLAGS 8    /* some caller reads the flags it returns */
 #define FACT_READ_AS_DATA 16    /* some instruction loads from its first bytes */
 #define FACT_READS_FLAGS 32     /* reads the flags before it writes them */
+#define FACT_LEAVES_STACK 64    /* sets its stack pointer to what it did not get from it */
 
 struct sweep {
 	const struct sym_module *m;

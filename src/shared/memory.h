@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/leave.h"
 #include "shared/notes.h"
 #include "shared/version.h"
 
@@ -36,24 +37,6 @@ enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
  * followed. */
 #define STATE_GRAPH_FUNCTION (1u << 24)
 #define STATE_ENTRY_ONLY (1u << 25)
-
-/* How a call may leave its stack other than by returning; in an id word, too. */
-enum leave_kind {
-	LEAVE_NOT,
-	LEAVE_SOMEWHERE,         /* not known where to */
-	LEAVE_BY_JMP_BUF,        /* to where its first argument, a jmp_buf, says, for good */
-	LEAVE_BY_CONTEXT,        /* the same with a ucontext_t */
-	LEAVE_BY_SECOND_CONTEXT, /* its second argument is one: may come back */
-	LEAVE_MARK,              /* it does not, but control may come back to where it returns */
-	LEAVE_KINDS
-};
-#define LEAVE_SHIFT 26
-
-/* Stands in the trampoline of such a function. */
-struct leave_about {
-	uint32_t id_word, size;  /* size of the function in bytes */
-	int32_t from;            /* from the end of this to the function */
-};
 
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
 

@@ -30,11 +30,21 @@ enum record_event {
 	RECORD_EVENT_SPAN = 2, /* 2 words: function | site << 32; TSC (all 64 bits) of its entry.
 	                          A call that lasted tracing_thresh or longer, at its exit */
 	RECORD_EVENT_CPU = 3,  /* 1 word: the CPU this thread runs on from here */
-	RECORD_EVENT_UNWIND = 4, /* 1 word: number of calls that end here without an exit of
-	                          their own (longjmp, exception), innermost first */
+	RECORD_EVENT_UNWIND = 4, /* 1 word: so many calls more that an unwinder has left, innermost first.
+	                          They are those open when it was entered (its SWITCH) */
 	RECORD_EVENT_ENTRY_ONLY = 5, /* 1 word: function | site << 32. A call whose return is not followed */
 	RECORD_EVENT_PAD = 6,  /* fills the rest of a sub-buffer; nothing follows in it */
+	/* Where a thread is on its stack; `sp` is the stack pointer of the one who calls or is
+	   returned to, outside of the call: docs/nesting.md */
+	RECORD_EVENT_SWITCH = 7, /* 2 words: sp | RECORD_SWITCH_*; sp it goes to, 0 = not known. The call
+	                          just entered may leave this stack, or jump up in it */
+	RECORD_EVENT_MARK = 8,   /* 1 word: sp. The call just entered (setjmp) may return here again */
+	RECORD_EVENT_AT = 9,     /* 2 words: sp; the call's site, or 0. Of the record that follows: the
+	                          thread's first, and the first after a SWITCH */
 };
+
+#define RECORD_SWITCH_FOLLOWED 1u /* the call has an exit: if that comes, with this sp, it is resumed */
+#define RECORD_SWITCH_ENDS 2u     /* it never returns */
 
 #define RECORD_TSC_BITS 40
 #define RECORD_ID_BITS 22
@@ -64,8 +74,11 @@ static inline unsigned record_payload(uint64_t word)
 /* Is `word` of those that kept + lost = produced counts? All but what only serves reading. */
 static inline int record_counts(uint64_t word)
 {
-	return record_kind(word) != RECORD_EVENT ||
-	       (record_type(word) != RECORD_EVENT_CPU && record_type(word) != RECORD_EVENT_PAD);
+	const unsigned serves = 1u << RECORD_EVENT_CPU | 1u << RECORD_EVENT_PAD | 1u << RECORD_EVENT_UNWIND |
+				1u << RECORD_EVENT_SWITCH | 1u << RECORD_EVENT_MARK | 1u << RECORD_EVENT_AT;
+
+	return record_kind(word) != RECORD_EVENT || record_type(word) > RECORD_EVENT_AT ||
+	       !(serves >> record_type(word) & 1);
 }
 
 /* Does `word` say that a function was called? */

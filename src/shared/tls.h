@@ -8,11 +8,20 @@ struct agent_tls {
 	uint64_t pos;       /* where the next record goes; reserved by one unlocked xadd */
 	uint64_t end;       /* of the sub-buffer */
 	uint32_t key;       /* the CPU as last recorded, compared with rseq's; AGENT_KEY_IS_TID: the thread's id */
-	uint32_t depth;     /* state mode: live recorded calls */
-	uint64_t top_sp;    /* state mode: where the innermost live call's return address stood; 0 = none */
+	union {
+		uint32_t depth; /* state mode: live recorded calls */
+		uint32_t room;  /* pos is out of reach (leave.c): end - it */
+	};
+	union {
+		uint64_t top_sp; /* state mode: where the innermost live call's return address stood; 0 = none */
+		uint64_t inner_sp; /* leave.c: of the call that does not tell where it was made; 0 = none */
+	};
 	uint64_t thread;    /* struct memory_thread, in this process */
-	uint64_t stack;     /* state mode: struct call_state of the innermost call */
-	uint64_t stack_base;
+	union {
+		uint64_t stack; /* state mode: struct call_state of the innermost call */
+		uint64_t leaving; /* leave.c: struct leave_about of the function that may leave */
+	};
+	uint64_t stack_base; /* state mode */
 	uint32_t buffer;    /* index of the sub-buffer, MEMORY_NONE in the void */
 	uint32_t known;     /* 1: the fields above are set */
 };

@@ -22,6 +22,9 @@ static __thread struct agent_tls tls;
 struct agent_tls *agent_tls_block(void) { return &tls; }
 void site_after_fork(void) { }
 void place_rearm(void) { }
+bool leave_disarm(struct agent_tls *t) { return false; }
+bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp) { return false; }
+void leave_rearm(struct agent_tls *t) { }
 
 static struct shared_memory memory;
 

@@ -67,6 +67,18 @@ bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta);
 bool insn_loads_rsp(const uint8_t *p, const struct insn *in, int64_t *offset);
 bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset);
 
+/* Where a 64-bit value goes from and to. */
+#define COPY_FRAME 16u     /* `slot` of the frame: memory at %rsp or %rbp */
+#define COPY_ELSEWHERE 17u /* other memory */
+struct insn_copy {
+	uint8_t from, to;   /* a register (4 = %rsp, 5 = %rbp), or COPY_* */
+	bool exchange;      /* the other way too */
+	uint8_t base;       /* COPY_FRAME: 4 or 5 */
+	int64_t slot;       /* COPY_FRAME: displacement */
+};
+/* Is it a copy (mov, xchg, cmov, pop %rsp; lea of an address in the frame counts as one of its base)? */
+bool insn_copy(const uint8_t *p, const struct insn *in, struct insn_copy *out);
+
 /* A number that code of a program linked for fixed addresses may mean as an address: a 32-bit
  * immediate of mov or push, or a displacement without base. 0 = none. */
 uint64_t insn_absolute(const uint8_t *p, const struct insn *in);

@@ -238,6 +238,65 @@ bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset)
 	return true;
 }
 
+/* --- copies ---------------------------------------------------------------- */
+
+static uint8_t reg_number(const struct insn *in)
+{
+	return (uint8_t)(reg_of(in) | (in->rex & REX_R ? 8 : 0));
+}
+
+/* disp(%rbp), nothing else */
+static bool rbp_operand(const uint8_t *p, const struct insn *in, int64_t *disp)
+{
+	int32_t wide = 0;
+
+	if (!in->modrm_at || (in->modrm & 7) != RBP || (in->rex & REX_B) || mod_of(in) == 3 || mod_of(in) == 0 ||
+	    (in->prefixes & (PREFIX_SEGMENT | PREFIX_67)))
+		return false;
+	memcpy(&wide, p + in->modrm_at + 1, mod_of(in) == 2 ? 4 : 1);
+	*disp = mod_of(in) == 1 ? (int8_t)wide : wide;
+	return true;
+}
+
+static uint8_t copy_place(const uint8_t *p, const struct insn *in, struct insn_copy *out)
+{
+	if (mod_of(in) == 3)
+		return (uint8_t)((in->modrm & 7) | (in->rex & REX_B ? 8 : 0));
+	out->base = RSP;
+	if (rsp_operand(p, in, &out->slot))
+		return COPY_FRAME;
+	out->base = RBP;
+	return rbp_operand(p, in, &out->slot) ? COPY_FRAME : COPY_ELSEWHERE;
+}
+
+bool insn_copy(const uint8_t *p, const struct insn *in, struct insn_copy *out)
+{
+	bool cmov = in->map == MAP_0F && in->opcode >> 4 == 4;
+	uint8_t place;
+
+	*out = (struct insn_copy){ .from = COPY_ELSEWHERE, .to = RSP };
+	if (in->map == MAP_ONE && in->opcode == 0x5c && !(in->rex & REX_B))
+		return true;
+	if (!in->modrm_at || !(in->rex & REX_W) || (in->map != MAP_ONE && !cmov))
+		return false;
+	place = copy_place(p, in, out);
+	out->from = place;
+	out->to = reg_number(in);
+	if (cmov || in->opcode == 0x8b)
+		return true;
+	if (in->opcode == 0x8d && place == COPY_FRAME)
+		out->from = out->base;
+	else if (in->opcode == 0x87)
+		out->exchange = true;
+	else if (in->opcode != 0x89)
+		return false;
+	if (in->opcode == 0x89) {
+		out->from = out->to;
+		out->to = place;
+	}
+	return true;
+}
+
 /* --- addresses ---------------------------------------------------------------- */
 
 static uint64_t unsigned_32(const uint8_t *p)

@@ -186,6 +186,28 @@ far_id:
 far_entry:
 far_end:
 
+/* --- functions that may leave their stack: the agent gets a struct leave_about ---------------- */
+	.globl leave_begin, leave_end, leave_body, leave_entry, leave_id, leave_size, leave_from
+leave_begin:
+	mov	%rax, -8(%rsp)
+	mov	%rdx, -16(%rsp)
+	mov	%rcx, -24(%rsp)
+	lea	0x7fffffff(%rip), %rcx
+leave_body:
+	mov	%rcx, -32(%rsp)
+	lea	leave_about(%rip), %rcx
+	jmp	*0x7fffffff(%rip)
+leave_entry:
+	.balign 4
+leave_about:
+	.long	0x7fffffff
+leave_id:
+	.long	0x7fffffff
+leave_size:
+	.long	0x7fffffff
+leave_from:
+leave_end:
+
 /* --- f(pc, ...): the agent answers for the stub arena, which is 2^25 bytes -------------------- */
 	.globl find_begin, find_end, find_arena, find_answer
 find_begin:

@@ -10,7 +10,7 @@
 enum field_kind {
 	F_GATE, F_TABLE, F_WORD, F_RSEQ, F_CPU, F_POS, F_LIMIT, F_BODY, F_ID, F_FUNCTION, F_TOP, F_DEPTH,
 	F_MAX, F_SLOW_RECORD, F_SLOW_RECORD2, F_SLOW_ENTRY, F_SLOW_SITE, F_STATE_ENTRY, F_ARENA,
-	F_FIND_FDE, F_FIND_OBJECT, F_ITERATE_PHDR,
+	F_FIND_FDE, F_FIND_OBJECT, F_ITERATE_PHDR, F_SLOW_LEAVE, F_LEAVE_ID, F_SIZE, F_FROM,
 };
 
 /* A field of a template: its last byte is right before `end`. */
@@ -30,6 +30,8 @@ LABEL(inner_begin); LABEL(inner_end); LABEL(inner_top); LABEL(inner_depth); LABE
 LABEL(inner_body); LABEL(inner_id); LABEL(inner_entry);
 
 LABEL(far_begin); LABEL(far_end); LABEL(far_body); LABEL(far_id); LABEL(far_entry);
+LABEL(leave_begin); LABEL(leave_end); LABEL(leave_body); LABEL(leave_entry); LABEL(leave_id);
+LABEL(leave_size); LABEL(leave_from);
 LABEL(find_begin); LABEL(find_end); LABEL(find_arena); LABEL(find_answer);
 LABEL(wrap_begin); LABEL(wrap_end); LABEL(wrap_body); LABEL(wrap_answer);
 
@@ -62,6 +64,9 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_FAR_INNER] = FAR_TEMPLATE,
 	[TRAMPOLINE_FAR_ENTRY_ONLY] = FAR_TEMPLATE,
 	[TRAMPOLINE_FAR_INNER_ENTRY_ONLY] = FAR_TEMPLATE,
+	[TRAMPOLINE_LEAVE] = { leave_begin, leave_end,
+		{ { F_BODY, leave_body }, { F_SLOW_LEAVE, leave_entry }, { F_LEAVE_ID, leave_id }, { F_SIZE, leave_size },
+		  { F_FROM, leave_from } } },
 	[TRAMPOLINE_FIND_FDE] = { find_begin, find_end, { { F_ARENA, find_arena }, { F_FIND_FDE, find_answer } } },
 	[TRAMPOLINE_FIND_OBJECT] = { find_begin, find_end, { { F_ARENA, find_arena }, { F_FIND_OBJECT, find_answer } } },
 	[TRAMPOLINE_ITERATE_PHDR] = { wrap_begin, wrap_end, { { F_BODY, wrap_body }, { F_ITERATE_PHDR, wrap_answer } } },
@@ -96,6 +101,7 @@ static const size_t pool_offset[] = {
 	[F_SLOW_ENTRY] = offsetof(struct trampoline_pool, slow_entry),
 	[F_SLOW_SITE] = offsetof(struct trampoline_pool, slow_site),
 	[F_STATE_ENTRY] = offsetof(struct trampoline_pool, state_entry),
+	[F_SLOW_LEAVE] = offsetof(struct trampoline_pool, slow_leave),
 	[F_ARENA] = offsetof(struct trampoline_pool, arena),
 	[F_FIND_FDE] = offsetof(struct trampoline_pool, find_fde),
 	[F_FIND_OBJECT] = offsetof(struct trampoline_pool, find_object),
@@ -103,15 +109,17 @@ static const size_t pool_offset[] = {
 };
 
 /* The address a rip-relative field means, or 0. */
-static uint64_t field_target(enum field_kind kind, const struct trampoline_env *env, uint64_t body)
+static uint64_t field_target(enum field_kind kind, const struct trampoline_env *env, uint64_t from, uint64_t body)
 {
 	switch (kind) {
 	case F_GATE:
 		return env->gate;
 	case F_BODY:
 		return body;
+	case F_FROM:
+		return from;
 	case F_SLOW_RECORD: case F_SLOW_RECORD2: case F_SLOW_ENTRY: case F_SLOW_SITE:
-	case F_STATE_ENTRY: case F_ARENA: case F_FIND_FDE: case F_FIND_OBJECT: case F_ITERATE_PHDR:
+	case F_STATE_ENTRY: case F_SLOW_LEAVE: case F_ARENA: case F_FIND_FDE: case F_FIND_OBJECT: case F_ITERATE_PHDR:
 		return env->pool + pool_offset[kind];
 	default:
 		return 0;
@@ -128,6 +136,10 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 		return record_low(trampoline, id) | id_flags[trampoline];
 	case F_FUNCTION:
 		return id;
+	case F_LEAVE_ID:
+		return id << 2 | RECORD_ENTRY | env->id_flags;
+	case F_SIZE:
+		return env->function_size;
 	case F_RSEQ:
 		return (uint32_t)env->key;
 	case F_MAX:
@@ -186,7 +198,7 @@ int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env,
 	memcpy(out, t->begin, size);
 	for (const struct field *f = t->fields; f->end; f++) {
 		size_t end = (size_t)(f->end - t->begin);
-		uint64_t target = field_target(f->kind, env, at + size);
+		uint64_t target = field_target(f->kind, env, from, at + size);
 		uint32_t value = field_value(f->kind, env, kind, id);
 
 		if (f->kind == F_TABLE)

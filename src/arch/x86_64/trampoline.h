@@ -17,6 +17,7 @@ enum trampoline_kind {
 	TRAMPOLINE_FAR_INNER,
 	TRAMPOLINE_FAR_ENTRY_ONLY,
 	TRAMPOLINE_FAR_INNER_ENTRY_ONLY,
+	TRAMPOLINE_LEAVE,      /* a function that may leave its stack: all of it is the agent's */
 	/* These record nothing: look-ups of unwinders, which must find an agent that ld.so does not know. */
 	TRAMPOLINE_FIND_FDE, TRAMPOLINE_FIND_OBJECT, TRAMPOLINE_ITERATE_PHDR,
 	TRAMPOLINE_KINDS
@@ -30,11 +31,13 @@ struct trampoline_env {
 	uint64_t gate;         /* gate page of the region */
 	uint64_t pool;         /* struct trampoline_pool of the region */
 	uint32_t max_depth;    /* 0 = none */
+	/* TRAMPOLINE_LEAVE: what its id word carries besides, and the function's bytes */
+	uint32_t id_flags, function_size;
 };
 
 /* Stands once in each region of trampolines. */
 struct trampoline_pool {
-	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, arena, find_fde, find_object, iterate_phdr;
+	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave, arena, find_fde, find_object, iterate_phdr;
 };
 
 #define TRAMPOLINE_MAX_BYTES (256 + RELOCATE_MAX_BYTES)
