@@ -33,7 +33,7 @@ struct agent {
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
 	       "a tracer reads it as struct agent_state");
 extern struct agent agent;
-extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork; [1]: who sees to that */
+extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork */
 
 struct site_entry { uint64_t ret, stub; };
 extern struct site_entry agent_table[1u << SITE_HASH_BITS];
@@ -85,14 +85,31 @@ void agent_modules_changed(void);
 
 /* buffer.c */
 void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */
-void buffer_prepare(struct agent_tls *t);      /* before buffer_put: thread known, not a stale fork, CPU noted */
+/* Before buffer_put: thread known, not a stale fork, CPU noted. True if the thread begins just now. */
+bool buffer_prepare(struct agent_tls *t);
 void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
 void buffer_lose(void);                        /* signals_block gave SIGNALS_UNTOUCHED: counts one record */
 void buffer_check_fork(void);                  /* the same if this is a child that does not know it yet */
-void agent_record(uint64_t word);              /* a record that found no room, or another CPU */
-void agent_record2(uint64_t word, uint64_t payload);
+/* A record that found no room, or another CPU. sp: where the trampoline or stub stood with it, 0 = C code. */
+void agent_record(uint64_t word, uint64_t unused, uint64_t sp);
+void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
 /* The record's fast path in C: one unlocked xadd. */
 void buffer_write(struct agent_tls *t, uint64_t word);
+/* The same for n words: whole records that must stand together. sp as above. */
+void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp);
+void buffer_unwound(void);                     /* an unwinder leaves one more call */
+
+/* leave.c */
+static inline uint64_t leave_function(const struct leave_about *about)
+{
+	return (uint64_t)(about + 1) + (uint64_t)(int64_t)about->from;
+}
+uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about); /* stub or 0 */
+bool leave_disarm(struct agent_tls *t);        /* true: the next record is to tell where it was made */
+/* Before the record `word` of the slow path is written, in a thread that was armed or has just begun:
+ * true if it is to be armed again afterwards. Signals blocked, as for the next. */
+bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp);
+void leave_rearm(struct agent_tls *t);
 
 /* site.c: the stub of a return address, made on first use; NULL when there is no room. */
 uint8_t *site_stub(uint64_t ret, bool needs_code);
@@ -109,3 +126,4 @@ uint64_t agent_site(uint64_t ret);                     /* stub, or the arena its
 /* state.c */
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
 void agent_state_exit(uint64_t sp, uint32_t site);
+uint64_t agent_state_leave(uint64_t sp, const struct leave_about *about); /* as agent_leave */

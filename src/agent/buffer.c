@@ -85,22 +85,14 @@ static void thread_start(struct agent_tls *t)
 	t->thread = (uint64_t)slot;
 }
 
-/* A child may have several threads by the time it first comes here, and they may come at once: one of them does
- * what is done once. The fork zeroed both words. */
 void buffer_after_fork(struct agent_tls *t)
 {
-	uint32_t nobody = 0;
-
 	POINT(fork_noticed);
 	t->pos = t->end = 0;
 	t->known = 0;
-	if (__atomic_compare_exchange_n(&agent_gate[1], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		signals_after_fork();
-		site_after_fork();
-		place_rearm();
-	}
-	while (!__atomic_load_n(&agent_gate[0], __ATOMIC_ACQUIRE))
-		sys0(__NR_sched_yield);
+	signals_after_fork();
+	site_after_fork();
+	place_rearm();
 }
 
 void buffer_check_fork(void)
@@ -360,14 +352,19 @@ static void next_buffer(struct agent_tls *t)
 
 /* --- writing ------------------------------------------------------------------------- */
 
+static void write_pad(uint64_t at, uint64_t end)
+{
+	uint32_t id = record_event_id((unsigned)((end - at) / 8 - 1), RECORD_EVENT_PAD);
+
+	__atomic_store_n((uint64_t *)at, record_word(read_tsc(), id, RECORD_EVENT), __ATOMIC_RELEASE);
+}
+
 /* Whole records never straddle two sub-buffers: what is left over is padded. */
 static void make_room(struct agent_tls *t, unsigned words)
 {
 	while (t->pos >= t->end || t->end - t->pos < words * 8) {
 		if (t->pos < t->end) {
-			uint32_t id = record_event_id((unsigned)((t->end - t->pos) / 8 - 1), RECORD_EVENT_PAD);
-
-			__atomic_store_n((uint64_t *)t->pos, record_word(read_tsc(), id, RECORD_EVENT), __ATOMIC_RELEASE);
+			write_pad(t->pos, t->end);
 			t->pos = t->end;
 		}
 		POINT(room_padded);
@@ -407,16 +404,20 @@ static bool is_anothers(const struct agent_tls *t)
 	       (!t->thread || thread_of((struct agent_tls *)t)->tid != (uint32_t)sys0(__NR_gettid));
 }
 
-void buffer_prepare(struct agent_tls *t)
+bool buffer_prepare(struct agent_tls *t)
 {
+	bool first;
+
 	if (!agent_gate[0])
 		buffer_after_fork(t);
 	if (t->known && is_anothers(t))
 		t->known = 0;
-	if (!t->known)
+	first = !t->known;
+	if (first)
 		thread_start(t);
 	t->key = key_now();
 	note_cpu(t);
+	return first;
 }
 
 /* No signals may be blocked any more: a record for which the slow path is needed is gone. */
@@ -430,10 +431,12 @@ void buffer_lose(void)
 			   __ATOMIC_RELAXED);
 }
 
-static void record(uint64_t header, const uint64_t *payload, unsigned n)
+/* words: records that stand together. sp: leave.c's, or 0. */
+static void record(const uint64_t *words, unsigned n, uint64_t sp)
 {
 	uint64_t signals;
 	struct agent_tls *t;
+	bool armed, first;
 
 	if (!agent.memory)
 		return; /* detached: a return that was under way */
@@ -443,19 +446,34 @@ static void record(uint64_t header, const uint64_t *payload, unsigned n)
 		return;
 	}
 	t = agent_tls_block();
-	buffer_prepare(t);
-	buffer_put(t, payload, n, header);
+	armed = leave_disarm(t);
+	first = buffer_prepare(t);
+	if ((armed || first) && sp && agent.memory->tracer == MEMORY_GRAPH)
+		armed = leave_before(t, armed && !first, words[0], sp);
+	buffer_put(t, words + 1, n - 1, words[0]);
+	if (armed)
+		leave_rearm(t);
 	signals_restore(signals);
 }
 
-void agent_record(uint64_t word)
+void agent_record(uint64_t word, uint64_t unused, uint64_t sp)
 {
-	record(word, 0, 0);
+	(void)unused;
+	record(&word, 1, sp);
 }
 
-void agent_record2(uint64_t word, uint64_t payload)
+void agent_record2(uint64_t word, uint64_t payload, uint64_t sp)
 {
-	record(word, &payload, 1);
+	const uint64_t words[2] = { word, payload };
+
+	record(words, 2, sp);
+}
+
+void buffer_unwound(void)
+{
+	const uint64_t words[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_UNWIND), RECORD_EVENT), 1 };
+
+	record(words, 2, 0);
 }
 
 void buffer_write(struct agent_tls *t, uint64_t word)
@@ -464,7 +482,28 @@ void buffer_write(struct agent_tls *t, uint64_t word)
 
 	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
 	if (at >= t->end || !agent_gate[0])
-		agent_record(word);
+		record(&word, 1, 0);
 	else
 		*(volatile uint64_t *)at = word;
+}
+
+void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp)
+{
+	uint64_t at = 8 * (uint64_t)n, *to;
+
+	if (t->key != key_now() || !agent_gate[0]) {
+		record(words, n, sp);
+		return;
+	}
+	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
+	if (at >= t->end || t->end - at < 8 * n) {
+		if (at < t->end)
+			write_pad(at, t->end);
+		record(words, n, sp);
+		return;
+	}
+	to = (uint64_t *)at;
+	for (unsigned i = n; --i;)
+		to[i] = words[i];
+	__atomic_store_n(to, words[0], __ATOMIC_RELEASE);
 }

@@ -32,6 +32,7 @@ static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_sched_yield, NEED_YIELD, { 0 } },
 	{ __NR_getcpu, NEED_CPU, { P, 0, 0 } },
 	{ __NR_mmap, NEED_STACKS, { 0, AGENT_STACK_BYTES, 3, 0x4022, MINUS(1), 0 } },
+	{ __NR_prctl, NEED_COPY, { PR_GET_SECCOMP } },
 	{ __NR_process_vm_readv, NEED_COPY, { 1, P, 1, P, 1, 0 } },
 	{ __NR_openat, NEED_EXEC | NEED_START, { MINUS(100), P, 02000000 } },
 	{ __NR_faccessat, NEED_EXEC, { MINUS(100), P, 1 } },
@@ -92,7 +93,17 @@ static bool is_readable(uint64_t at, uint64_t bytes)
 
 static uint64_t mode_of(const struct call_registers *r)
 {
-	return r->rax == __NR_prctl ? r->rsi : r->rdi + 1; /* SECCOMP_MODE_* are SECCOMP_SET_MODE_* and one */
+	if (r->rax == __NR_prctl)
+		return r->rsi;
+	if (r->rdi == SECCOMP_SET_MODE_STRICT && (r->rsi || r->rdx))
+		return SECCOMP_MODE_DISABLED; /* libseccomp asks so whether there is such a call */
+	return r->rdi + 1; /* SECCOMP_MODE_* are SECCOMP_SET_MODE_* and one */
+}
+
+/* Then there is no strict mode any more. */
+static bool has_filter(void)
+{
+	return agent.forbidden & NEED_COPY || sys5(__NR_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_DISABLED;
 }
 
 /* Strict mode would take the time stamp counter away too, which trampolines and stubs read. A filter
@@ -128,6 +139,8 @@ static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
 	const struct sock_fprog *f = (const struct sock_fprog *)r->rdx;
 
 	*first = __NR_rt_sigprocmask;
+	if (mode == SECCOMP_MODE_STRICT && has_filter())
+		return 0;
 	if (mode == SECCOMP_MODE_STRICT)
 		return NEED_ALL;
 	if (mode != SECCOMP_MODE_FILTER || !is_readable((uint64_t)f, sizeof(*f)) || f->len > BPF_MAXINSNS ||
@@ -164,7 +177,7 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 		return 0;
 	}
 	forbidden = about_to_forbid(r, &first);
-	if (mode_of(r) == SECCOMP_MODE_STRICT)
+	if (mode_of(r) == SECCOMP_MODE_STRICT && forbidden)
 		ask_for_strict(p);
 	if (!(forbidden & ~before))
 		return 0;

@@ -1,8 +1,8 @@
 /* Call sites: the table from a return address to its stub, and the making of stubs. All of it may
  * be interrupted by a signal handler that does the same.
  *
- * A process only ever adds to its table, without locks: a slot is claimed by changing its key
- * from 0 to BUSY, filled, and published by storing the key. Two threads that meet the same
+ * A process only ever adds to its table, without locks: an empty slot becomes a full one in one
+ * instruction. Two threads that meet the same
  * new return address (or a handler and what it interrupted) may both make a stub; both are right. Stub code is written a block at a
  * time, before any of it can be reached: a page is never writable and executable at once. */
 #include <linux/mman.h>
@@ -13,7 +13,6 @@
 #include "agent/sys.h"
 #include "shared/points.h"
 
-#define BUSY UINT64_C(1)
 #define PROBES 512
 #define PAGE 4096u
 
@@ -158,23 +157,25 @@ static uint64_t find(uint64_t ret)
 	return 0;
 }
 
+/* Both words at once: whoever is interrupted here for good leaves no half-made entry. */
+static bool claim(struct site_entry *e, uint64_t ret, uint64_t stub)
+{
+	uint64_t old_ret = 0, old_stub = 0;
+	bool claimed;
+
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(claimed), "+m"(*e), "+a"(old_ret), "+d"(old_stub)
+			 : "b"(ret), "c"(stub) : "memory");
+	return claimed;
+}
+
 static void insert(uint64_t ret, uint64_t stub)
 {
 	uint32_t slot = hash(ret) ? hash(ret) : 1;
 
-	for (int i = 0; i < PROBES; i++, slot = slot_after(slot)) {
-		uint64_t empty = 0;
-
-		if (!__atomic_compare_exchange_n(&agent_table[slot].ret, &empty, BUSY, false,
-						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			continue;
-		POINT(site_busy);
-		agent_table[slot].stub = stub;
-		POINT(site_filled);
-		__atomic_store_n(&agent_table[slot].ret, ret, __ATOMIC_RELEASE);
-		POINT(site_published);
-		return;
-	}
+	for (int i = 0; i < PROBES; i++, slot = slot_after(slot))
+		if (claim(&agent_table[slot], ret, stub))
+			return;
 }
 
 uint8_t *site_stub(uint64_t ret, bool needs_code)
@@ -207,7 +208,7 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word)
 	stub = (uint64_t)site_stub(ret, true);
 	if (!stub)
 		agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
-			      function);
+			      function, 0);
 	return stub;
 }
 

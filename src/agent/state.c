@@ -102,7 +102,7 @@ static void record_call(uint64_t ret, uint64_t function)
 {
 	uint64_t site = (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
 
-	agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT), function | site << 32);
+	agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT), function | site << 32, 0);
 }
 
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
@@ -130,7 +130,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	if (id_word & STATE_ENTRY_ONLY) {
 		if (!agent.memory->thresh_ticks)
 			agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
-				      id);
+				      id, 0);
 		return 0;
 	}
 	stub = (uint64_t)site_stub(ret, true);
@@ -180,4 +180,9 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 		buffer_write(t, record_word(now, site, RECORD_EXIT));
 	else if (call.sp && now - call.tsc >= limit)
 		write_span(now, call.tsc, call.function, site);
+}
+
+uint64_t agent_state_leave(uint64_t sp, const struct leave_about *about)
+{
+	return agent_state_entry(sp, about->id_word);
 }

@@ -17,7 +17,7 @@
 #define MSG_NOSIGNAL 0x4000
 
 extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
-	agent_slow_state_entry[];
+	agent_slow_state_entry[], agent_slow_leave[];
 
 struct iov { void *at; size_t bytes; };
 struct msg {
@@ -81,6 +81,7 @@ bool talk_hello(int fd, enum protocol_request request)
 		.slow_entry = (uint64_t)agent_slow_entry,
 		.slow_site = (uint64_t)agent_slow_site,
 		.state_entry = (uint64_t)agent_slow_state_entry,
+		.slow_leave = (uint64_t)agent_slow_leave,
 	};
 
 	return sys6(__NR_sendto, fd, (long)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) == sizeof(h);

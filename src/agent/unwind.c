@@ -1,8 +1,25 @@
-/* An agent that ld.so did not load is not found by unwinders. Three of their look-ups lead here: GCC's
+/* Unwinders: what they are told, and what they tell.
+ *
+ * An agent that ld.so did not load is not found by them. Three of their look-ups lead here: GCC's
  * own and ld.so's, when they are asked for an address in the stub arena, and the walk over all modules. */
 #include <elf.h>
 
 #include "agent/agent.h"
+
+/* --- the personality of all stubs: a phase of unwinding that gets here leaves a traced call ------ */
+#define CLEANUP_PHASE 2
+#define CONTINUE_UNWIND 8
+
+int agent_personality(int version, int actions, uint64_t class, void *exception, void *context)
+{
+	(void)version;
+	(void)class;
+	(void)exception;
+	(void)context;
+	if (actions & CLEANUP_PHASE)
+		buffer_unwound();
+	return CONTINUE_UNWIND;
+}
 
 extern const uint8_t agent_eh_frame[] __attribute__((visibility("hidden"))); /* agent.ld */
 extern const uint8_t agent_eh_frame_hdr[] __attribute__((visibility("hidden")));

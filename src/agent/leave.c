@@ -1,0 +1,198 @@
+/* Calls after which a thread may go on elsewhere than behind them: longjmp, coroutine switches,
+ * unwinders (docs/nesting.md). They come here from trampolines of their own, and are recorded with
+ * the stack pointer. The thread's next record is then made to take the slow path, so that it can tell
+ * where it was made: its position is put out of every buffer's reach. */
+#include "agent/agent.h"
+#include "agent/sys.h"
+
+#define ARMED (UINT64_C(1) << 62)
+
+static bool by_c_code(void)
+{
+	return agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR;
+}
+
+/* A handler may run at any instruction. Until the exchange succeeds it finds nothing changed. */
+static void arm(struct agent_tls *t, const struct leave_about *about)
+{
+	uint64_t pos;
+
+	t->leaving = (uint64_t)about;
+	t->inner_sp = 0;
+	do {
+		pos = __atomic_load_n(&t->pos, __ATOMIC_RELAXED);
+		if (pos >= ARMED)
+			return;
+		t->room = pos < t->end ? (uint32_t)(t->end - pos) : 0;
+	} while (!__atomic_compare_exchange_n(&t->pos, &pos, ARMED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+bool leave_disarm(struct agent_tls *t)
+{
+	if (t->pos < ARMED)
+		return false;
+	t->pos = t->end - t->room;
+	return true;
+}
+
+/* --- the record that follows ---------------------------------------------------------------- */
+
+static bool is_entry(uint64_t word)
+{
+	return record_kind(word) == RECORD_ENTRY || record_kind(word) == RECORD_TAIL ||
+	       (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_ENTRY_ONLY);
+}
+
+/* Where signal handlers return to: mov $15, %rax (or %eax); syscall. */
+static bool is_sigreturn(uint64_t ret)
+{
+	static const uint8_t forms[2][9] = {
+		{ 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+	};
+	static const uint8_t lengths[2] = { 9, 7 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned n = 0;
+
+		while (n < lengths[i] && ((const uint8_t *)ret)[n] == forms[i][n])
+			n++;
+		if (n == lengths[i])
+			return true;
+	}
+	return false;
+}
+
+/* Made by the function that is about to leave, before it does, or by a signal handler. */
+static bool is_inner_call(const struct agent_tls *t, uint64_t ret)
+{
+	const struct leave_about *about = (const struct leave_about *)t->leaving;
+
+	return ret - leave_function(about) < about->size || (!in_arena(ret) && is_sigreturn(ret));
+}
+
+/* A record that says where it was made ends the matter; inner calls do not until they are over. */
+static bool tells(struct agent_tls *t, uint64_t word, uint64_t sp)
+{
+	if (t->inner_sp) {
+		if (record_kind(word) == RECORD_EXIT && sp == t->inner_sp)
+			t->inner_sp = 0;
+		return false;
+	}
+	if (!is_entry(word) || !is_inner_call(t, *(const uint64_t *)(sp - 8)))
+		return true;
+	if (record_kind(word) == RECORD_ENTRY)
+		t->inner_sp = sp;
+	return false;
+}
+
+/* The caller's stack pointer, outside of the call. */
+static uint64_t outer_sp(uint64_t word, uint64_t sp)
+{
+	return is_entry(word) ? sp + 8 : sp;
+}
+
+static uint64_t site_of(uint64_t ret)
+{
+	return in_arena(ret) ? 0 : (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
+}
+
+static void put_at(struct agent_tls *t, uint64_t word, uint64_t sp)
+{
+	const uint64_t payload[2] = { sp, is_entry(word) ? site_of(*(const uint64_t *)(sp - 8)) : 0 };
+
+	buffer_put(t, payload, 2, record_word(read_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT));
+}
+
+/* Before a record of the slow path. */
+bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp)
+{
+	sp = outer_sp(word, sp);
+	if (armed && !tells(t, word, sp))
+		return true;
+	put_at(t, word, sp);
+	return false;
+}
+
+void leave_rearm(struct agent_tls *t)
+{
+	t->room = t->pos < t->end ? (uint32_t)(t->end - t->pos) : 0;
+	t->pos = ARMED;
+}
+
+/* --- the calls themselves ------------------------------------------------------------------- */
+
+/* What setjmp and makecontext left: glibc scrambles a jmp_buf's addresses, musl does not. */
+static uint64_t jmp_buf_sp(const uint64_t *buf)
+{
+	uint64_t sp = buf[6], guard;
+
+	if (!(sp >> 47))
+		return sp;
+	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
+	return (sp >> 17 | sp << 47) ^ guard;
+}
+
+static uint64_t context_sp(const uint64_t *ucontext)
+{
+	return ucontext[20]; /* uc_mcontext.gregs[REG_RSP] */
+}
+
+/* sp: of the return address; below it what agent_slow_leave kept of the arguments. */
+static uint64_t target(uint32_t kind, const uint64_t *sp)
+{
+	const uint64_t *first = (const uint64_t *)sp[-6], *second = (const uint64_t *)sp[-7];
+
+	switch (kind) {
+	case LEAVE_BY_JMP_BUF:
+		return first ? jmp_buf_sp(first) : 0;
+	case LEAVE_BY_CONTEXT:
+		return first ? context_sp(first) : 0;
+	case LEAVE_BY_SECOND_CONTEXT:
+		return second ? context_sp(second) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* The call's entry, then what it is about to do; in one piece, so that nothing comes between. */
+static void write_leave(struct agent_tls *t, const struct leave_about *about, const uint64_t *sp, bool tail,
+			bool followed)
+{
+	uint32_t kind = about->id_word >> LEAVE_SHIFT, id = record_id(about->id_word);
+	uint64_t words[5], now = read_tsc(), outer = (uint64_t)sp + 8;
+	unsigned n = 0;
+
+	if (tail || followed) {
+		words[n++] = record_word(now, id, tail ? RECORD_TAIL : RECORD_ENTRY);
+	} else {
+		words[n++] = record_word(now, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT);
+		words[n++] = id | site_of(*sp) << 32;
+	}
+	if (kind == LEAVE_MARK) {
+		words[n++] = record_word(now, record_event_id(1, RECORD_EVENT_MARK), RECORD_EVENT);
+		words[n++] = outer;
+	} else {
+		words[n++] = record_word(now, record_event_id(2, RECORD_EVENT_SWITCH), RECORD_EVENT);
+		words[n++] = outer | (followed ? RECORD_SWITCH_FOLLOWED : 0) |
+			     (kind == LEAVE_BY_JMP_BUF || kind == LEAVE_BY_CONTEXT ? RECORD_SWITCH_ENDS : 0);
+		words[n++] = target(kind, sp);
+	}
+	buffer_write_words(t, words, n, (uint64_t)sp);
+}
+
+uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about)
+{
+	struct agent_tls *t = agent_tls_block();
+	bool tail = in_arena(*sp), follow = !tail && !(about->id_word & STATE_ENTRY_ONLY);
+	uint64_t stub = 0;
+
+	buffer_check_fork();
+	if (by_c_code())
+		return agent_state_leave((uint64_t)sp, about);
+	if (follow)
+		stub = (uint64_t)site_stub(*sp, true);
+	write_leave(t, about, sp, tail, stub != 0);
+	if (about->id_word >> LEAVE_SHIFT != LEAVE_MARK)
+		arm(t, about);
+	return stub;
+}
