@@ -48,6 +48,7 @@ void agent_modules_changed(void)
 	    agent.forbidden & NEED_START)
 		return;
 	signals = signals_block();
+	cfa_make_even(debug);
 	session_ask(PROTOCOL_DLOPEN);
 	signals_restore(signals);
 }

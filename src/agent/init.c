@@ -111,6 +111,8 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 	agent.tls_offset = (int64_t)agent_tls_block() - (int64_t)__builtin_thread_pointer();
 	agent.key = rseq_cpu_offset(envp);
 	session_ask(PROTOCOL_HELLO);
+	if (agent.memory)
+		cfa_make_even(ldso_symbol(envp, "_r_debug"));
 	if (agent.memory && agent.watch)
 		dlopen_watch(envp);
 	if (agent.memory)

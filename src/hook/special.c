@@ -18,6 +18,7 @@ static const struct entry exact[] = {
 	CALLER("_Unwind_Backtrace"),
 	CALLER("_Unwind_FindEnclosingFunction"),
 	CALLER("_Unwind_ForcedUnwind"),
+	RUNTIME("_Unwind_GetCFA"),
 	CALLER("_Unwind_RaiseException"),
 	CALLER("_Unwind_Resume"),
 	CALLER("_Unwind_Resume_or_Rethrow"),
