@@ -39,22 +39,18 @@ static void forget(struct tracee *t, size_t i)
 	t->threads.at[i] = t->threads.at[--t->threads.n];
 }
 
-static void let_go(struct thread *th)
+static bool let_go(struct thread *th)
 {
 	if (th->moved)
 		ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip), (void *)th->regs.rip);
-	ptrace(PTRACE_DETACH, th->tid, NULL, NULL);
+	return ptrace(PTRACE_DETACH, th->tid, NULL, NULL) == 0;
 }
 
-/* A thread that ended in our hands has to be waited for, or it stays as a zombie. Not the main
- * thread of a process that we started ourselves: whoever did that waits for it. */
+/* A thread that ended in our hands has to be waited for, or it stays as a zombie. */
 static void reap(struct tracee *t, pid_t tid)
 {
-	struct proc_stat stat;
 	int status;
 
-	if (tid == t->pid && proc_stat_read(t->pid, tid, &stat) == 0 && stat.ppid == getpid())
-		return;
 	wait_thread(&t->ticks, tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
 }
 
@@ -83,11 +79,12 @@ uint64_t tracee_release(struct tracee *t)
 {
 	uint64_t held;
 
+	step_undo(t);
 	for (size_t i = 0; i < t->threads.n; i++) {
 		struct thread *th = &t->threads.at[i];
 
-		if (!t->dead && th->stopped)
-			let_go(th);
+		if (th->stopped && !let_go(th)) /* only what was killed cannot be let go */
+			t->dead = true;
 	}
 	held = clock_ns() - t->held_at;
 	if (t->dead)
@@ -98,6 +95,8 @@ uint64_t tracee_release(struct tracee *t)
 
 /* --- stopping ------------------------------------------------------------------------------- */
 
+#define SEIZE_TRIES 3
+
 static bool is_zombie(struct tracee *t, pid_t tid)
 {
 	struct proc_stat stat;
@@ -106,14 +105,31 @@ static bool is_zombie(struct tracee *t, pid_t tid)
 }
 
 /* 1: seized; 0: nothing there to seize; -errno. */
-static int seize(struct tracee *t, pid_t tid)
+static int seize_once(struct tracee *t, pid_t tid)
 {
+	struct proc_status status;
 	int code;
 
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD) == 0)
 		return 1;
 	code = errno;
-	return code == ESRCH || is_zombie(t, tid) ? 0 : -code;
+	if (code == ESRCH || is_zombie(t, tid))
+		return 0;
+	/* One that executed a program when we knew it by another number is ours already. */
+	return proc_status_read(tid, &status) == 0 && status.tracer == gettid() ? 1 : -code;
+}
+
+/* While a thread executes a program, its number may pass from a zombie to it between two looks. */
+static int seize(struct tracee *t, pid_t tid)
+{
+	const struct timespec nap = { 0, 100000 };
+	int r = seize_once(t, tid);
+
+	for (int i = 1; i < SEIZE_TRIES && r == -EPERM; i++) {
+		nanosleep(&nap, NULL);
+		r = seize_once(t, tid);
+	}
+	return r;
 }
 
 /* Seizes the threads that are not known yet: how many, or -errno. */
@@ -187,8 +203,11 @@ static int stop_one(struct tracee *t, struct thread *th)
 {
 	int status, r = wait_tick(&t->ticks, th->tid, &status);
 
-	if (r == 0)
+	if (r == 0) {
+		/* It may be another by now: one that executed a program has the main thread's number. */
+		ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
 		return 0;
+	}
 	if (r < 0 || !WIFSTOPPED(status))
 		return -1;
 	if (is_event_stop(status)) {
@@ -209,7 +228,7 @@ static void reap_stopped(struct tracee *t)
 	for (size_t i = t->threads.n; i-- > 0;) {
 		const struct thread *th = &t->threads.at[i];
 
-		if ((th->stopped && waitpid(th->tid, &status, __WALL | WNOHANG) != 0) ||
+		if ((th->stopped && th->tid != t->ticks.keep && waitpid(th->tid, &status, __WALL | WNOHANG) != 0) ||
 		    (!th->stopped && th->tid == t->pid && is_zombie(t, th->tid)))
 			forget(t, i);
 	}
@@ -242,6 +261,16 @@ static int does_not_stop(struct tracee *t, struct err *err)
 	return proc_explain_wait(t->pid, t->threads.at[i].tid, err);
 }
 
+/* The list of threads ends early when one that is being listed ends; their number does not lie. */
+static bool has_others(const struct tracee *t)
+{
+	struct proc_stat stat;
+	size_t next = 0;
+
+	return proc_stat_read(t->pid, t->pid, &stat) == 0 &&
+	       stat.threads > t->threads.n + (knows(t, t->pid, &next) ? 0 : 1);
+}
+
 static int stop_all(struct tracee *t, struct err *err)
 {
 	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
@@ -252,8 +281,11 @@ static int stop_all(struct tracee *t, struct err *err)
 
 		if (n < 0)
 			return err_set(err, -n, "cannot hold process %d: %s", (int)t->pid, strerror(-n));
-		if (n == 0)
+		if (n == 0 && !has_others(t))
 			break;
+		if (n == 0 && clock_ns() > deadline)
+			return err_set(err, EBUSY, "process %d starts threads faster than they can be stopped: try again",
+				       (int)t->pid);
 		interrupt_from(t, before);
 		if (!wait_all(t, deadline))
 			return does_not_stop(t, err);
@@ -321,6 +353,7 @@ static int explain_failure(pid_t pid, int r, struct err *err)
 
 int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 {
+	struct proc_stat stat;
 	struct tracee *t;
 	int r = wait_interruptible(pid, err);
 
@@ -328,6 +361,8 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 		return r;
 	t = mem_zalloc(sizeof(*t));
 	*t = (struct tracee){ .pid = pid, .mem = -1, .held_at = clock_ns() };
+	if (proc_stat_read(pid, pid, &stat) == 0 && stat.ppid == getpid())
+		t->ticks.keep = pid;
 	r = ticks_begin(&t->ticks, err);
 	if (r < 0) {
 		free(t);

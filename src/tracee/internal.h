@@ -31,6 +31,13 @@ struct thread {
 struct ticks {
 	timer_t timer;
 	sigset_t mask;
+	pid_t keep; /* a child of ours: its end is for others to wait for */
+};
+
+/* As rt_sigaction takes it. */
+struct saved_action {
+	bool saved;
+	struct { uint64_t handler, flags, restorer, mask; } action;
 };
 
 struct tracee {
@@ -40,6 +47,7 @@ struct tracee {
 	VEC(struct thread) threads;
 	int mem;         /* /proc/TID/mem */
 	uint64_t held_at; /* CLOCK_MONOTONIC, ns */
+	struct saved_action trap_action; /* of SIGTRAP, to be set again */
 	uint64_t syscall_at; /* a `syscall` instruction of the process; 0 = not looked for yet */
 };
 
@@ -64,6 +72,8 @@ int run_thread(struct tracee *t, struct thread *th, int request, int signal, int
 /* From any stop to PTRACE_EVENT_STOP; `signal` (or 0) goes to the program on the way. */
 int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err);
 int tracee_died(struct tracee *t, struct err *err); /* -EIO */
+
+void step_undo(struct tracee *t); /* what stepping changed besides registers */
 
 /* A system call stopped in thread th would be taken up again, at rip - 2. */
 bool regs_restart(const struct user_regs_struct *regs);

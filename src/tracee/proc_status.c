@@ -181,9 +181,11 @@ int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 	out->state = *s.at++;
 	s.n--;
 	out->ppid = pid_number(&s);
-	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, starttime the 22nd */
+	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, num_threads the 20th, starttime the 22nd */
 	out->flags = (uint32_t)number(&s, 10);
-	skip_fields(&s, 12);
+	skip_fields(&s, 10);
+	out->threads = (uint32_t)number(&s, 10);
+	skip_fields(&s, 1);
 	out->start_time = number(&s, 10);
 	return 0;
 }

@@ -29,6 +29,7 @@ struct proc_stat {
 	char state;
 	pid_t ppid;
 	uint32_t flags;      /* PF_* */
+	uint32_t threads;    /* zombies too */
 	uint64_t start_time; /* clock ticks since boot: tells one process from a later one with its number */
 };
 int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out);

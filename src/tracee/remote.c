@@ -125,17 +125,16 @@ static int borrow(struct tracee *t, struct loan *loan, struct err *err)
 	const uint64_t all = ~UINT64_C(0);
 	int r;
 
-	if (t->dead)
-		return tracee_died(t, err);
-	r = find_syscall(t, err);
-	if (r < 0)
-		return r;
 	loan->th = choose(t);
 	if (!loan->th)
 		return err_set(err, EIO, "no thread of process %d stands still", (int)t->pid);
+	r = find_syscall(t, err);
+	if (t->dead || ptrace(PTRACE_GETSIGMASK, loan->th->tid, sizeof(loan->mask), &loan->mask) < 0)
+		return tracee_died(t, err);
+	if (r < 0)
+		return r;
 	save_rseq(t, loan);
-	if (ptrace(PTRACE_GETSIGMASK, loan->th->tid, sizeof(loan->mask), &loan->mask) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, loan->th->tid, sizeof(all), &all) < 0)
+	if (ptrace(PTRACE_SETSIGMASK, loan->th->tid, sizeof(all), &all) < 0)
 		return tracee_died(t, err);
 	return 0;
 }

@@ -55,14 +55,36 @@ static void tick(struct ticks *ticks, long ns)
 	timer_settime(ticks->timer, 0, &every, NULL);
 }
 
+/* waitpid would take the end of a child of ours from whoever started it. */
+static bool must_be_kept(const struct ticks *ticks, pid_t tid)
+{
+	siginfo_t info = { 0 };
+
+	return tid == ticks->keep && waitid(P_PID, (id_t)tid, &info, WEXITED | __WALL | WNOWAIT | WNOHANG) == 0 &&
+	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+}
+
+static pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options)
+{
+	siginfo_t info;
+
+	if (tid == ticks->keep && waitid(P_PID, (id_t)tid, &info, WEXITED | __WALL | WNOWAIT | options) < 0)
+		return -1;
+	if (must_be_kept(ticks, tid)) {
+		errno = ECHILD;
+		return -1;
+	}
+	return waitpid(tid, status, __WALL | options);
+}
+
 int wait_tick(struct ticks *ticks, pid_t tid, int *status)
 {
-	pid_t r = waitpid(tid, status, __WALL | WNOHANG);
+	pid_t r = wait_now(ticks, tid, status, WNOHANG);
 	int code;
 
 	if (r == 0) {
 		tick(ticks, TICK_NS);
-		r = waitpid(tid, status, __WALL);
+		r = wait_now(ticks, tid, status, 0);
 		code = errno;
 		tick(ticks, 0);
 		errno = code;
