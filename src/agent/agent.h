@@ -79,6 +79,10 @@ void exec_hide(char **envp);
 /* order.c: lets AddressSanitizer's library be the first module. */
 void order_modules(char **envp);
 
+/* cfa.c: of each libgcc in the process; while nothing executes in one that is new. */
+struct r_debug;
+void cfa_make_even(const struct r_debug *debug);
+
 /* dlopen.c: has ld.so tell us of modules that come and go. */
 void dlopen_watch(char **envp);
 void agent_modules_changed(void);
