@@ -33,7 +33,7 @@ struct agent {
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
 	       "a tracer reads it as struct agent_state");
 extern struct agent agent;
-extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork */
+extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork; [1]: who sees to that */
 
 struct site_entry { uint64_t ret, stub; };
 extern struct site_entry agent_table[1u << SITE_HASH_BITS];

@@ -85,14 +85,22 @@ static void thread_start(struct agent_tls *t)
 	t->thread = (uint64_t)slot;
 }
 
+/* A child may have several threads by the time it first comes here, and they may come at once: one of them does
+ * what is done once. The fork zeroed both words. */
 void buffer_after_fork(struct agent_tls *t)
 {
+	uint32_t nobody = 0;
+
 	POINT(fork_noticed);
 	t->pos = t->end = 0;
 	t->known = 0;
-	signals_after_fork();
-	site_after_fork();
-	place_rearm();
+	if (__atomic_compare_exchange_n(&agent_gate[1], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		signals_after_fork();
+		site_after_fork();
+		place_rearm();
+	}
+	while (!__atomic_load_n(&agent_gate[0], __ATOMIC_ACQUIRE))
+		sys0(__NR_sched_yield);
 }
 
 void buffer_check_fork(void)

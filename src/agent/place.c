@@ -72,7 +72,7 @@ void place_rearm(void)
 {
 	for (uint64_t i = 0; i < agent.n_regions; i++)
 		*regions[i].gate = SITE_HASH_MULTIPLIER;
-	agent_gate[0] = SITE_HASH_MULTIPLIER;
+	__atomic_store_n(&agent_gate[0], SITE_HASH_MULTIPLIER, __ATOMIC_RELEASE);
 }
 
 void place_forget_regions(void)
