@@ -1,6 +1,7 @@
 /* A stub's frame has no size, and libgcc tells frames apart by their CFA: so a stub's is odd (entry.S), and
  * the function that called through it is shown an odd one. LuaJIT takes it for the address of its
- * frame, and it is what _Unwind_GetCFA gives. Four bytes of its padding make that even again. */
+ * frame, and it is what _Unwind_GetCFA gives. That one leads here, and gives an even one to all
+ * but libgcc itself. */
 #include <asm/unistd.h>
 #include <link.h>
 #include <linux/mman.h>
@@ -9,7 +10,9 @@
 #include "agent/sys.h"
 
 #define PAGE UINT64_C(4096)
-#define FUNCTION_BYTES 16 /* functions are so far apart */
+
+uint64_t agent_libgcc, agent_libgcc_bytes; /* for entry.S */
+extern uint8_t agent_get_cfa[];
 
 static bool is_libgcc(const char *name)
 {
@@ -24,26 +27,37 @@ static bool is_libgcc(const char *name)
 	return true;
 }
 
-/* [endbr64;] mov 0x90(%rdi), %rax; ret -> the same with and $-8, %rax before the ret. */
-static void make_even(uint8_t *function)
+static uint64_t bytes_of(const Elf64_Ehdr *eh)
+{
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)((uint64_t)eh + eh->e_phoff);
+	uint64_t end = 0;
+
+	for (unsigned i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr + ph[i].p_memsz > end)
+			end = ph[i].p_vaddr + ph[i].p_memsz;
+	return end;
+}
+
+/* [endbr64;] mov 0x90(%rdi), %rax; ret */
+static void lead(uint8_t *function, uint64_t base)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, get[] = { 0x48, 0x8b, 0x87, 0x90, 0, 0, 0, 0xc3 };
-	static const uint8_t even[] = { 0x48, 0x83, 0xe0, 0xf8, 0xc3 };
 	uint64_t page = (uint64_t)function & ~(PAGE - 1);
-	uint8_t *at = function;
+	int64_t distance;
 
-	for (unsigned i = 0; i < sizeof(endbr) && at[i] == endbr[i]; i++)
+	for (unsigned i = 0; i < sizeof(endbr) && function[i] == endbr[i]; i++)
 		if (i + 1 == sizeof(endbr))
-			at += sizeof(endbr);
+			function += sizeof(endbr);
 	for (unsigned i = 0; i < sizeof(get); i++)
-		if (at[i] != get[i])
+		if (function[i] != get[i])
 			return;
-	at += sizeof(get) - 1;
-	if ((uint64_t)function % FUNCTION_BYTES || at + sizeof(even) > function + FUNCTION_BYTES ||
-	    sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
+	distance = agent_get_cfa - (function + 5);
+	if ((uint64_t)function - page > PAGE - sizeof(get) || distance != (int32_t)distance || sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
 		return;
-	for (unsigned i = 0; i < sizeof(even); i++)
-		at[i] = even[i];
+	agent_libgcc = base;
+	agent_libgcc_bytes = bytes_of((const Elf64_Ehdr *)base);
+	*(int32_t *)(function + 1) = (int32_t)distance;
+	*function = 0xe9;
 	sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_EXEC);
 }
 
@@ -55,6 +69,6 @@ void cfa_make_even(const struct r_debug *debug)
 		if (l->l_name && is_libgcc(l->l_name))
 			function = (uint8_t *)ldso_find(l->l_addr, l->l_ld, "_Unwind_GetCFA");
 		if (function)
-			make_even(function);
+			lead(function, l->l_addr);
 	}
 }

@@ -146,6 +146,18 @@ agent_dl_debug_state:
 	mov	-24(%rsp), %rcx
 	ret
 
+/* In place of libgcc's _Unwind_GetCFA(context): see cfa.c. */
+	.globl agent_get_cfa
+	.hidden agent_get_cfa
+agent_get_cfa:
+	mov	0x90(%rdi), %rax
+	mov	(%rsp), %rcx
+	sub	agent_libgcc(%rip), %rcx
+	cmp	agent_libgcc_bytes(%rip), %rcx
+	jb	1f
+	and	$-8, %rax
+1:	ret
+
 agent_tls_block:
 	cmpl	$0, agent_far(%rip)
 	jne	agent_far_block
