@@ -20,6 +20,7 @@
 #include "session/maps.h"
 #include "session/orphans.h"
 #include "session/thread_blocks.h"
+#include "session/unwinder.h"
 #include "session/welcome.h"
 #include "shared/tls.h"
 #include "tracee/tracee.h"
@@ -511,6 +512,7 @@ struct leaving {
 	size_t n;
 	unsigned tries;
 	bool undone;              /* functions are as before */
+	struct held_unwinder unwinder;
 	VEC(pid_t) clean;         /* threads without stubs on their stacks */
 	struct attach_report *rep;
 };
@@ -571,7 +573,7 @@ static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps 
 	for (size_t i = 0; i < tracee_threads(t); i++) {
 		if (is_clean(l, tracee_tid(t, i)))
 			continue;
-		if (held_is_unwinding(t, i, maps, l->tries >= PATIENT_TRIES)) {
+		if (held_is_unwinding(t, i, maps, &l->unwinder, l->tries >= PATIENT_TRIES)) {
 			all = false;
 			continue;
 		}
@@ -630,8 +632,13 @@ int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_
 	const struct timespec pause = { 0, LEAVE_WAIT_NS };
 	struct agent_file f;
 	struct leaving l = { .file = &f, .agent_path = agent_path, .by_image = by_image, .n = n, .rep = rep };
+	struct maps maps;
 	int r = agent_file_open(agent_path, &f, err);
 
+	if (r == 0 && maps_read(pid, &maps, err) == 0) {
+		unwinder_find(&maps, &l.unwinder);
+		maps_free(&maps);
+	}
 	for (int i = 0; r == 0 && i < LEAVE_TRIES; i++) {
 		struct tracee *t;
 

@@ -233,20 +233,15 @@ static bool look_for(void *context, uint64_t *words, size_t first, size_t n)
 }
 
 /* The unwinder itself runs, or something that it calls and its return address is near. */
-bool held_is_unwinding(struct tracee *t, size_t i, const struct maps *maps, bool patient)
+bool held_is_unwinding(struct tracee *t, size_t i, const struct maps *maps, const struct held_unwinder *u, bool patient)
 {
-	static const char *const unwinders[] = { "libgcc_s.so", NULL };
 	static const char *const helpers[] = { "libc.so", "ld-linux", "libstdc++.so", "libc++abi", NULL };
 	const struct user_regs_struct *r = tracee_regs(t, i);
 	const struct map *at = map_at(maps, r->rip);
-	struct held_range ranges[8];
-	struct search s = { ranges, 0, false };
+	struct search s = { u->ranges, u->n, in_ranges(u->ranges, u->n, r->rip) };
 
-	for (size_t k = 0; k < maps->at.n && s.n < sizeof(ranges) / sizeof(ranges[0]); k++)
-		if (maps->at.at[k].exec && is_named(&maps->at.at[k], unwinders))
-			ranges[s.n++] = (struct held_range){ maps->at.at[k].start, maps->at.at[k].end };
-	if (!at || is_named(at, unwinders) || !is_named(at, helpers))
-		return at && is_named(at, unwinders);
+	if (s.found || !at || !(u->in_program || is_named(at, helpers)))
+		return s.found;
 	if (!(patient && (int64_t)r->orig_rax >= 0))
 		walk(t, r->rsp & ~UINT64_C(7), r->rsp + UNWINDER_FRAMES, look_for, &s);
 	return s.found;

@@ -14,9 +14,12 @@ struct held_arena { uint64_t begin, end; uint32_t stub_return; };
  * along. The thread is not to be unwinding. */
 void held_unstub(struct tracee *t, size_t i, const struct maps *maps, const struct held_arena *arena);
 
+/* Where GCC's unwinder is: a library's text, or a part of a static program's. */
+struct held_unwinder { struct held_range ranges[8]; size_t n; bool in_program; };
+
 /* Is thread i in the midst of unwinding (in GCC's unwinder)? It may have taken a stub for a frame. `patient`:
  * what looks so on the stack of a thread that waits in the kernel is taken for rubbish. */
-bool held_is_unwinding(struct tracee *t, size_t i, const struct maps *maps, bool patient);
+bool held_is_unwinding(struct tracee *t, size_t i, const struct maps *maps, const struct held_unwinder *u, bool patient);
 
 /* Does a thread stand in one of the ranges, or will it when a signal handler returns? */
 bool held_is_inside(struct tracee *t, const struct maps *maps, const struct held_range *ranges, size_t n);
