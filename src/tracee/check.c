@@ -111,16 +111,15 @@ static bool all_are(const uint32_t ids[4], uint32_t id)
 	return ids[0] == id && ids[1] == id && ids[2] == id;
 }
 
-static bool same_namespace(pid_t pid, const char *which)
+/* Are there users outside of the namespace that we are in? */
+static bool in_user_namespace(void)
 {
-	char name[32];
-	struct stat own, other;
+	unsigned first, outside, count;
+	char map[128];
+	ssize_t n = proc_read(getpid(), "uid_map", map, sizeof(map) - 1);
 
-	snprintf(name, sizeof(name), "/proc/%d/ns/%s", (int)pid, which);
-	if (stat(name, &other) < 0) /* unreadable says nothing */
-		return true;
-	snprintf(name, sizeof(name), "/proc/self/ns/%s", which);
-	return stat(name, &own) < 0 || own.st_ino == other.st_ino;
+	map[n > 0 ? n : 0] = '\0';
+	return n >= 0 && (sscanf(map, "%u %u %u", &first, &outside, &count) != 3 || count != UINT32_MAX);
 }
 
 static int other_user(const struct proc_status *s, const struct proc_status *own, struct err *err)
@@ -134,8 +133,9 @@ static int other_user(const struct proc_status *s, const struct proc_status *own
 	if (!all_are(s->uid, s->uid[0]))
 		return err_set(err, EPERM, "process %d (%s) is a set-uid program (user %s, running as %s): only root may trace it "
 			       "(sudo brace ...)", (int)s->tgid, s->name, real.text, effective.text);
-	return err_set(err, EPERM, "process %d (%s) belongs to user %s and you are %s: only %s or root may trace it "
-		       "(sudo brace ...)", (int)s->tgid, s->name, real.text, me.text, real.text);
+	return err_set(err, EPERM, "process %d (%s) belongs to user %s and you are %s: only %s%s may trace it "
+		       "(sudo brace ...)", (int)s->tgid, s->name, real.text, me.text, s->uid[0] ? real.text : "",
+		       s->uid[0] ? " or root" : "root");
 }
 
 static int not_dumpable(const struct proc_status *s, struct err *err)
@@ -171,13 +171,13 @@ static int yama_scope(void)
 	return scope;
 }
 
-/* The kernel gives /proc/PID of a process that is not dumpable to root. */
+/* The kernel gives the files in /proc/PID of a process that is not dumpable to root. */
 static bool is_dumpable(const struct proc_status *s)
 {
 	char name[32];
 	struct stat st;
 
-	snprintf(name, sizeof(name), "/proc/%d", (int)s->tgid);
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)s->tgid);
 	return stat(name, &st) < 0 || st.st_uid == s->uid[1] || s->uid[1] == 0;
 }
 
@@ -187,9 +187,6 @@ static int explain(const struct proc_status *s, struct err *err)
 	int scope = yama_scope();
 
 	proc_status_read(getpid(), &own);
-	if (!same_namespace(s->tgid, "user"))
-		return err_set(err, EPERM, "process %d (%s) is in another user namespace (a container): only that one's root or root "
-			       "outside of it may trace it", (int)s->tgid, s->name);
 	if (!(own.cap_effective & CAN_PTRACE)) {
 		if (!all_are(s->uid, own.uid[1]))
 			return other_user(s, &own, err);
@@ -204,6 +201,9 @@ static int explain(const struct proc_status *s, struct err *err)
 	}
 	if (scope > 0)
 		return check_explain_yama(scope, s, err);
+	if (in_user_namespace())
+		return err_set(err, EPERM, "process %d (%s) is outside of the user namespace (container) that brace is in: run brace "
+			       "outside too", (int)s->tgid, s->name);
 	return err_set(err, EPERM, "the kernel forbids tracing process %d (%s): a security module, or a container without "
 		       "CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE)", (int)s->tgid, s->name);
 }
