@@ -158,6 +158,10 @@ static uint64_t target(uint32_t kind, const uint64_t *sp)
 static void write_leave(struct agent_tls *t, const struct leave_about *about, const uint64_t *sp, bool tail,
 			bool followed)
 {
+	static const uint8_t flags[LEAVE_KINDS] = {
+		[LEAVE_BY_JMP_BUF] = RECORD_SWITCH_ENDS, [LEAVE_BY_CONTEXT] = RECORD_SWITCH_ENDS,
+		[LEAVE_BY_UNWINDING] = RECORD_SWITCH_UNWINDS,
+	};
 	uint32_t kind = about->id_word >> LEAVE_SHIFT, id = record_id(about->id_word);
 	uint64_t words[5], now = read_tsc(), outer = (uint64_t)sp + 8;
 	unsigned n = 0;
@@ -173,8 +177,7 @@ static void write_leave(struct agent_tls *t, const struct leave_about *about, co
 		words[n++] = outer;
 	} else {
 		words[n++] = record_word(now, record_event_id(2, RECORD_EVENT_SWITCH), RECORD_EVENT);
-		words[n++] = outer | (followed ? RECORD_SWITCH_FOLLOWED : 0) |
-			     (kind == LEAVE_BY_JMP_BUF || kind == LEAVE_BY_CONTEXT ? RECORD_SWITCH_ENDS : 0);
+		words[n++] = outer | flags[kind] | (tail || followed ? RECORD_SWITCH_FOLLOWED : 0);
 		words[n++] = target(kind, sp);
 	}
 	buffer_write_words(t, words, n, (uint64_t)sp);

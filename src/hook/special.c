@@ -132,10 +132,10 @@ struct special special_function(const char *name)
 
 /* Sorted as strcmp does. What else sets its stack pointer is seen in its code. */
 static const struct { const char *name; uint8_t kind; } leaves[] = {
-	{ "_Unwind_ForcedUnwind", LEAVE_SOMEWHERE },
-	{ "_Unwind_RaiseException", LEAVE_SOMEWHERE },
-	{ "_Unwind_Resume", LEAVE_SOMEWHERE },
-	{ "_Unwind_Resume_or_Rethrow", LEAVE_SOMEWHERE },
+	{ "_Unwind_ForcedUnwind", LEAVE_BY_UNWINDING },
+	{ "_Unwind_RaiseException", LEAVE_BY_UNWINDING },
+	{ "_Unwind_Resume", LEAVE_BY_UNWINDING },
+	{ "_Unwind_Resume_or_Rethrow", LEAVE_BY_UNWINDING },
 	{ "__getcontext", LEAVE_MARK },
 	{ "__libc_longjmp", LEAVE_BY_JMP_BUF },
 	{ "__libc_siglongjmp", LEAVE_BY_JMP_BUF },

@@ -4,7 +4,7 @@
 
 void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image)
 {
-	*c = (struct calls){ .info = info, .map = map, .image = image };
+	*c = (struct calls){ .info = info, .map = map, .image = image, .unwinder = SIZE_MAX };
 }
 
 void calls_free(struct calls *c)
@@ -20,8 +20,11 @@ void calls_grow(struct calls *c)
 
 static void end_top(struct calls *c, const struct event *e, unsigned flags, calls_emit *emit, void *arg)
 {
-	struct call_step s = calls_pop(c, e, flags);
+	struct call_step s;
 
+	c->dead -= c->at[c->n - 1].flags & CALL_DEAD ? 1 : 0;
+	s = calls_pop(c, e, flags);
+	s.flags &= (uint8_t)~CALL_DEAD;
 	if (flags & CALL_UNWOUND)
 		c->counts.unwound++;
 	emit(arg, &s);
@@ -162,7 +165,7 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 
 static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	struct call_step s = calls_step(e, CALL_ENTER);
+	struct call_step s = calls_step(c, e, CALL_ENTER);
 
 	if (c->hidden || c->n >= CALLS_DEPTH_MAX) {
 		c->hidden++;
@@ -175,7 +178,7 @@ static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit,
 
 static void feed_tail(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	struct call_step s = calls_step(e, CALL_ENTER);
+	struct call_step s = calls_step(c, e, CALL_ENTER);
 
 	if (c->hidden || c->n >= CALLS_DEPTH_MAX || (c->n && c->at[c->n - 1].fn == e->fn))
 		return; /* shares its exit with an entry that is there, or hidden already */
@@ -187,7 +190,7 @@ static void feed_tail(struct calls *c, const struct event *e, calls_emit *emit, 
 
 static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	struct call_step s = calls_step(e, CALL_ONLY);
+	struct call_step s = calls_step(c, e, CALL_ONLY);
 
 	s.depth = (uint32_t)c->n;
 	emit(arg, &s);
@@ -195,10 +198,34 @@ static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, 
 
 static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	struct call_step s = calls_step(e, CALL_SPAN);
+	struct call_step s = calls_step(c, e, CALL_SPAN);
 
 	s.begin = e->begin < e->tsc ? e->begin : e->tsc;
 	emit(arg, &s);
+}
+
+/* What an unwinder has left, as soon as nothing is above it. */
+static void drop_dead(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	while (c->dead && c->at[c->n - 1].flags & CALL_DEAD)
+		end_top(c, e, CALL_UNWOUND, emit, arg);
+}
+
+/* The topmost call that an unwinder may still leave, below its own; and all that share its exit. */
+static bool mark_dead(struct calls *c)
+{
+	size_t i = c->unwinder < c->n ? c->unwinder : c->n, group;
+
+	while (i && c->at[i - 1].flags & CALL_DEAD)
+		i--;
+	if (!i)
+		return false;
+	group = group_of(c, i - 1);
+	while (i-- > group) {
+		c->at[i].flags |= CALL_DEAD;
+		c->dead++;
+	}
+	return true;
 }
 
 static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
@@ -207,13 +234,52 @@ static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit
 	uint64_t hidden = n < c->hidden ? n : c->hidden;
 
 	c->hidden -= hidden;
-	for (n -= hidden; n && c->n; n--)
-		end_top(c, e, CALL_UNWOUND, emit, arg);
+	for (n -= hidden; n && mark_dead(c);)
+		n--;
+	drop_dead(c, e, emit, arg);
+}
+
+void calls_landed(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	if (c->unwinder < c->n)
+		end_down_to(c, c->unwinder, e, CALL_UNWOUND, emit, arg);
+	c->unwinder = SIZE_MAX;
+	drop_dead(c, e, emit, arg);
+}
+
+void calls_cut(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg)
+{
+	c->hidden = c->n > n ? 0 : c->hidden;
+	end_down_to(c, n, e, CALL_UNWOUND, emit, arg);
+}
+
+void calls_return(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg)
+{
+	size_t first = n + 1;
+
+	while (first < c->n && c->at[first].flags & CALL_TAIL)
+		first++;
+	calls_cut(c, first, e, emit, arg);
+	end_down_to(c, n, e, 0, emit, arg);
+}
+
+size_t calls_find(const struct calls *c, uint32_t fn)
+{
+	size_t i = c->n;
+
+	while (i && c->at[i - 1].fn != fn)
+		i--;
+	return i - 1;
+}
+
+size_t calls_top(const struct calls *c)
+{
+	return c->n ? group_of(c, c->n - 1) : 0;
 }
 
 static void feed_lost(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	struct call_step s = calls_step(e, CALL_LOST);
+	struct call_step s = calls_step(c, e, CALL_LOST);
 
 	s.count = e->count;
 	s.depth = (uint32_t)c->n;
@@ -231,6 +297,8 @@ void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, v
 		[EVENT_UNWIND] = feed_unwind, [EVENT_LOST] = feed_lost,
 	};
 
+	if (c->dead && e->kind != EVENT_LOST)
+		drop_dead(c, e, emit, arg);
 	if (e->kind < sizeof(feed) / sizeof(feed[0]))
 		feed[e->kind](c, e, emit, arg);
 }

@@ -33,6 +33,7 @@ enum call_flag {
 	CALL_DOUBTFUL = 2,   /* records were lost while it was open */
 	CALL_TAIL = 4,       /* entered by a jump */
 	CALL_UNFINISHED = 8, /* LEAVE: still open at the end of the trace */
+	CALL_DEAD = 16,      /* an unwinder has left it: it ends when those above it have */
 };
 
 struct call_step {
@@ -43,6 +44,7 @@ struct call_step {
 		uint64_t count;  /* LOST */
 	};
 	uint32_t thread, fn, site, depth;
+	uint32_t track; /* 0: the thread's own stack; else a coroutine, numbered in its process */
 	uint16_t cpu;
 	uint8_t kind;  /* enum call_kind */
 	uint8_t flags; /* enum call_flag */
@@ -52,7 +54,7 @@ typedef void calls_emit(void *arg, const struct call_step *step);
 
 struct call_frame {
 	uint64_t begin, inside;
-	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL */
+	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD */
 };
 
 struct calls_counts {
@@ -65,6 +67,9 @@ struct calls {
 	struct call_frame *at; /* open calls, outermost first */
 	size_t n, cap;
 	uint64_t hidden;       /* open calls beyond CALLS_DEPTH_MAX */
+	size_t dead;           /* of them have CALL_DEAD */
+	size_t unwinder;       /* calls from this one on are the unwinder's own; SIZE_MAX: none runs */
+	uint32_t track;
 	const struct trace_info *info;
 	struct site_map *map;
 	uint32_t image;
@@ -84,6 +89,17 @@ static inline void calls_feed(struct calls *c, const struct event *e, calls_emit
 /* The end of the trace at tsc: emits a LEAVE (UNFINISHED) for every open call, innermost first. */
 void calls_end(struct calls *c, const struct event *at, calls_emit *emit, void *arg);
 
+/* Ends all but the lowest n calls: control has left them for good. */
+void calls_cut(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg);
+/* The call that ended by e is number n (and what it went on to by tail calls). */
+void calls_return(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg);
+/* The topmost open call of function fn; SIZE_MAX if there is none. */
+size_t calls_find(const struct calls *c, uint32_t fn);
+/* Where the calls begin that share the exit of the top one. */
+size_t calls_top(const struct calls *c);
+/* An unwinder has found the frame it goes on in. */
+void calls_landed(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
+
 /* --- the two common cases, inline; the rest is in calls.c ------------------------------ */
 void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
 void calls_grow(struct calls *c);
@@ -95,11 +111,11 @@ static inline void calls_push(struct calls *c, const struct event *e, uint32_t f
 	c->at[c->n++] = (struct call_frame){ e->tsc, 0, e->fn, flags };
 }
 
-static inline struct call_step calls_step(const struct event *e, enum call_kind kind)
+static inline struct call_step calls_step(const struct calls *c, const struct event *e, enum call_kind kind)
 {
 	return (struct call_step){
 		.tsc = e->tsc, .begin = e->tsc, .thread = e->thread, .fn = e->fn,
-		.site = e->site, .cpu = e->cpu, .kind = (uint8_t)kind,
+		.site = e->site, .track = c->track, .cpu = e->cpu, .kind = (uint8_t)kind,
 	};
 }
 
@@ -107,7 +123,7 @@ static inline struct call_step calls_step(const struct event *e, enum call_kind 
 static inline struct call_step calls_pop(struct calls *c, const struct event *e, unsigned flags)
 {
 	const struct call_frame *f = &c->at[--c->n];
-	struct call_step s = calls_step(e, CALL_LEAVE);
+	struct call_step s = calls_step(c, e, CALL_LEAVE);
 	uint64_t ticks = e->tsc > f->begin ? e->tsc - f->begin : 0;
 
 	s.begin = e->tsc - ticks;
@@ -123,8 +139,8 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 static inline __attribute__((always_inline)) void calls_feed(struct calls *c, const struct event *e,
 							     calls_emit *emit, void *arg)
 {
-	if (e->kind == EVENT_ENTRY && c->n < CALLS_DEPTH_MAX) {
-		struct call_step s = calls_step(e, CALL_ENTER);
+	if (e->kind == EVENT_ENTRY && c->n < CALLS_DEPTH_MAX && !c->dead) {
+		struct call_step s = calls_step(c, e, CALL_ENTER);
 
 		s.depth = (uint32_t)c->n;
 		calls_push(c, e, 0);

@@ -6,7 +6,6 @@
 #define GRAPH_INDENT 2
 #define GRAPH_INDENT_MAX 500 /* levels: a runaway recursion must not make lines of a megabyte */
 #define GRAPH_MATCH_DEPTH 50 /* ftrace's FTRACE_RETFUNC_DEPTH */
-#define NO_THREAD UINT32_MAX
 
 enum wait { WAIT_NOT, WAIT_FOR_END, WAIT_LEAF, WAIT_NESTED, WAIT_SWALLOWED };
 
@@ -18,15 +17,13 @@ struct waiting {
 };
 
 struct graph_cpu {
-	uint32_t thread;        /* last one written, or NO_THREAD */
+	uint32_t thread, track; /* last one written, or NO_THREAD */
 	uint64_t pending;       /* 1 + number of the entry that waits for this CPU; 0 = none */
 	uint64_t open[GRAPH_MATCH_DEPTH]; /* function_key by depth of the last `{`; 0 = none */
 };
 
 struct graph_thread {
-	struct calls calls;
 	uint64_t pending;       /* as graph_cpu's */
-	bool known;
 };
 
 struct graph {
@@ -35,6 +32,7 @@ struct graph {
 	uint64_t options;
 	unsigned cpu_width;
 	struct sites sites;
+	struct tracks tracks;
 	struct names names;
 	VEC(struct graph_cpu) cpus;
 	VEC(struct graph_thread) threads;
@@ -52,6 +50,7 @@ struct graph *graph_new(const struct trace_info *info, uint64_t options, struct 
 	g->cpu_width = out_width(info->cpus ? info->cpus - 1 : 0);
 	g->window = mem_realloc(NULL, GRAPH_WINDOW, sizeof(*g->window));
 	sites_init(&g->sites, info);
+	tracks_init(&g->tracks, info, &g->sites);
 	names_init(&g->names, info);
 	return g;
 }
@@ -60,9 +59,7 @@ void graph_free(struct graph *g)
 {
 	if (!g)
 		return;
-	for (size_t i = 0; i < g->threads.n; i++)
-		if (g->threads.at[i].known)
-			calls_free(&g->threads.at[i].calls);
+	tracks_free(&g->tracks);
 	vec_free(&g->threads);
 	vec_free(&g->cpus);
 	sites_free(&g->sites);
@@ -153,29 +150,34 @@ static void print_cpu(struct graph *g, uint16_t cpu)
 	out_bytes(g->out, ") ", 2);
 }
 
-/* comm-tid in the middle of 14 columns. */
-static void print_proc(struct graph *g, uint32_t thread)
+/* comm-tid in the middle of 14 columns; on a coroutine's stack comm/coN-tid. */
+static void print_proc(struct graph *g, uint32_t thread, uint32_t track)
 {
 	const struct trace_thread *t = &g->info->threads.at[thread];
-	size_t comm = strnlen(t->comm, FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid);
-	size_t spaces = n < FORMAT_PROC_WIDTH ? FORMAT_PROC_WIDTH - n : 0;
+	size_t comm = strnlen(t->comm, FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid), spaces;
 
+	n += track ? 3 + out_width(track) : 0;
+	spaces = n < FORMAT_PROC_WIDTH ? FORMAT_PROC_WIDTH - n : 0;
 	out_spaces(g->out, spaces / 2);
 	out_bytes(g->out, t->comm, comm);
+	if (track) {
+		out_bytes(g->out, "/co", 3);
+		out_u64(g->out, track, 0, ' ');
+	}
 	out_char(g->out, '-');
 	out_u64(g->out, t->tid, 0, ' ');
 	out_spaces(g->out, spaces - spaces / 2);
 }
 
-static void print_task_switch(struct graph *g, uint16_t cpu, uint32_t from, uint32_t to)
+static void print_task_switch(struct graph *g, const struct graph_cpu *from, const struct call_step *to)
 {
 	static const char rule[] = " ------------------------------------------\n";
 
 	out_str(g->out, rule);
-	print_cpu(g, cpu);
-	print_proc(g, from);
+	print_cpu(g, to->cpu);
+	print_proc(g, from->thread, from->track);
 	out_str(g->out, " => ");
-	print_proc(g, to);
+	print_proc(g, to->thread, to->track);
 	out_char(g->out, '\n');
 	out_str(g->out, rule);
 	out_char(g->out, '\n');
@@ -196,10 +198,11 @@ static void print_context(struct graph *g, const struct call_step *s)
 {
 	struct graph_cpu *cpu = cpu_of(g, s->cpu);
 
-	if (cpu->thread != s->thread) {
+	if (cpu->thread != s->thread || cpu->track != s->track) {
 		if (cpu->thread != NO_THREAD)
-			print_task_switch(g, s->cpu, cpu->thread, s->thread);
+			print_task_switch(g, cpu, s);
 		cpu->thread = s->thread;
+		cpu->track = s->track;
 	}
 	if (!on(g, OPTION_CONTEXT_INFO))
 		return;
@@ -208,7 +211,7 @@ static void print_context(struct graph *g, const struct call_step *s)
 	if (on(g, OPTION_GRAPH_CPU))
 		print_cpu(g, s->cpu);
 	if (on(g, OPTION_GRAPH_PROC)) {
-		print_proc(g, s->thread);
+		print_proc(g, s->thread, s->track);
 		out_bytes(g->out, " | ", 3);
 	}
 	if (on(g, OPTION_LATENCY_FORMAT)) /* user code: interrupts on, nothing disabled */
@@ -359,7 +362,8 @@ static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s
 		return false;
 	}
 	*pending = 0;
-	leaf = s->kind == CALL_LEAVE && s->thread == w->step.thread && s->cpu == w->step.cpu &&
+	leaf = s->kind == CALL_LEAVE && s->thread == w->step.thread && s->track == w->step.track &&
+	       s->cpu == w->step.cpu &&
 	       s->depth == w->step.depth && !(s->flags & CALL_UNWOUND);
 	w->wait = leaf ? WAIT_LEAF : WAIT_NESTED;
 	w->end = s->tsc;
@@ -389,6 +393,8 @@ static void take_step(void *arg, const struct call_step *s)
 	bool swallowed;
 	struct waiting *w;
 
+	if (s->flags & CALL_UNFINISHED)
+		return;
 	swallowed = decide(g, &thread->pending, s);
 	decide(g, &cpu->pending, s);
 	if (g->next - g->first == GRAPH_WINDOW)
@@ -403,27 +409,13 @@ static void take_step(void *arg, const struct call_step *s)
 	drain(g);
 }
 
-static struct graph_thread *thread_of(struct graph *g, uint32_t thread)
-{
-	struct graph_thread *t;
-
-	while (g->threads.n <= thread)
-		*vec_add(&g->threads) = (struct graph_thread){ .known = false };
-	t = &g->threads.at[thread];
-	if (!t->known) {
-		uint32_t image = g->info->threads.at[thread].image;
-
-		calls_init(&t->calls, g->info, sites_map(&g->sites, image), image);
-		t->known = true;
-	}
-	return t;
-}
-
 void graph_event(struct graph *g, const struct event *e)
 {
 	if (e->thread >= g->info->threads.n)
 		return; /* a damaged source */
-	calls_feed(&thread_of(g, e->thread)->calls, e, take_step, g);
+	while (g->threads.n <= e->thread)
+		*vec_add(&g->threads) = (struct graph_thread){ 0 };
+	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_step, g);
 }
 
 void graph_flush(struct graph *g)
@@ -434,14 +426,5 @@ void graph_flush(struct graph *g)
 
 struct calls_counts graph_counts(const struct graph *g)
 {
-	struct calls_counts sum = { 0 };
-
-	for (size_t i = 0; i < g->threads.n; i++) {
-		const struct calls_counts *c = &g->threads.at[i].calls.counts;
-
-		sum.unwound += c->unwound;
-		sum.orphans += c->orphans;
-		sum.lost += c->lost;
-	}
-	return sum;
+	return tracks_counts(&g->tracks);
 }

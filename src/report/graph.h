@@ -14,7 +14,7 @@
  * Options that change it: funcgraph-cpu, -overhead, -duration, -proc, -abstime, -tail,
  * -overrun, context-info, latency-format. */
 #pragma once
-#include "report/calls.h"
+#include "report/tracks.h"
 #include "report/format.h"
 
 #define GRAPH_WINDOW 32768

@@ -138,13 +138,14 @@ void tally_begin(struct tally *t, uint32_t thread)
 	t->spans.n = 0;
 	t->last = (struct event){ 0 };
 	sites_forget(sites_map(&t->sites, t->image)); /* whichever threads this worker had before */
-	calls_init(&t->calls, t->info, sites_map(&t->sites, t->image), t->image);
+	tracks_init(&t->tracks, t->info, &t->sites);
+	t->lane = tracks_lane(&t->tracks, thread);
 }
 
 void tally_events(struct tally *t, const struct event *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		calls_feed(&t->calls, &events[i], take_step, t);
+		tracks_feed(&t->tracks, t->lane, &events[i], take_step, t);
 	if (n)
 		t->last = events[n - 1];
 }
@@ -178,13 +179,17 @@ static void tally_spans(struct tally *t)
 
 void tally_end(struct tally *t)
 {
-	calls_end(&t->calls, &t->last, take_step, t);
+	struct calls_counts counts;
+
+	tracks_end(&t->tracks, &t->last, take_step, t);
 	tally_spans(t);
 	add_queue(t);
-	t->counts.unwound += t->calls.counts.unwound;
-	t->counts.orphans += t->calls.counts.orphans;
-	t->counts.lost += t->calls.counts.lost;
-	calls_free(&t->calls);
+	counts = tracks_counts(&t->tracks);
+	t->counts.unwound += counts.unwound;
+	t->counts.orphans += counts.orphans;
+	t->counts.lost += counts.lost;
+	t->strays += t->tracks.strays;
+	tracks_free(&t->tracks);
 }
 
 void tally_merge(struct tally_function *into, const struct tally_function *from)

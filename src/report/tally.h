@@ -1,7 +1,7 @@
 /* One worker's sums for `report`, by function: fed with whole threads, one after another,
  * and merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
 #pragma once
-#include "report/calls.h"
+#include "report/tracks.h"
 #include "report/histogram.h"
 
 struct tally_function {
@@ -41,8 +41,10 @@ struct tally {
 	VEC(struct tally_function) functions;
 	struct histogram_pool pool;              /* of their histograms */
 	struct calls_counts counts;
+	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
 	/* of the thread being fed */
-	struct calls calls;
+	struct tracks tracks;
+	struct lane *lane;
 	struct tally_map *map;
 	uint32_t image;
 	struct event last;

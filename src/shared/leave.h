@@ -9,6 +9,7 @@ enum leave_kind {
 	LEAVE_BY_JMP_BUF,        /* to where its first argument, a jmp_buf, says, for good */
 	LEAVE_BY_CONTEXT,        /* the same with a ucontext_t */
 	LEAVE_BY_SECOND_CONTEXT, /* its second argument is one: may come back */
+	LEAVE_BY_UNWINDING,      /* up this stack; what it passes is told by itself */
 	LEAVE_MARK,              /* it does not, but control may come back to where it returns */
 	LEAVE_KINDS
 };

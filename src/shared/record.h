@@ -45,6 +45,8 @@ enum record_event {
 
 #define RECORD_SWITCH_FOLLOWED 1u /* the call has an exit: if that comes, with this sp, it is resumed */
 #define RECORD_SWITCH_ENDS 2u     /* it never returns */
+#define RECORD_SWITCH_UNWINDS 4u  /* an unwinder: it stays on this stack */
+#define RECORD_SWITCH_FLAGS 7u
 
 #define RECORD_TSC_BITS 40
 #define RECORD_ID_BITS 22

@@ -12,19 +12,27 @@ enum event_kind {
 	EVENT_CALL,       /* function tracer: fn, site */
 	EVENT_SPAN,       /* fn, site, begin: a whole call, reported at its exit */
 	EVENT_ENTRY_ONLY, /* fn, site: a call whose return is not followed */
-	EVENT_UNWIND,     /* count: calls that end here without exits */
+	EVENT_UNWIND,     /* count: so many calls more that an unwinder has left */
 	EVENT_LOST,       /* count: records of this thread that are missing here */
+	/* Of stack pointers (shared/record.h, docs/nesting.md): */
+	EVENT_SWITCH,     /* count: sp; begin: where it goes to, 0 = not known; flags */
+	EVENT_MARK,       /* count: sp */
+	EVENT_AT,         /* count: sp; site: the call's, 0 = the next event knows it or nobody */
 };
+#define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
+#define EVENT_ENDS 2
+#define EVENT_UNWINDS 4
 
 struct event {
 	uint64_t tsc;      /* full 64 bits */
 	uint64_t begin;    /* EVENT_SPAN: TSC of the entry */
-	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST */
+	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; a stack pointer */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */
 	uint32_t site;     /* call-site id; 0 = unknown */
 	uint16_t cpu;
 	uint8_t kind;      /* enum event_kind */
+	uint8_t flags;     /* EVENT_SWITCH: EVENT_* */
 };
 
 /* A stream of events merged by time. Live sessions and trace files both are one. */

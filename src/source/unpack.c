@@ -51,6 +51,30 @@ static bool lost(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
+static bool leaves(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	e->kind = EVENT_SWITCH;
+	e->flags = payload[0] & RECORD_SWITCH_FLAGS;
+	e->count = payload[0] & ~(uint64_t)RECORD_SWITCH_FLAGS;
+	e->begin = payload[1];
+	return true;
+}
+
+static bool mark(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	e->kind = EVENT_MARK;
+	e->count = payload[0];
+	return true;
+}
+
+static bool at(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	e->kind = EVENT_AT;
+	e->count = payload[0];
+	e->site = (uint32_t)payload[1];
+	return true;
+}
+
 struct event_type {
 	uint32_t type;
 	unsigned words; /* of payload, at least */
@@ -63,6 +87,9 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_CPU, 1, cpu },
 	{ RECORD_EVENT_UNWIND, 1, unwind },
 	{ RECORD_EVENT_ENTRY_ONLY, 1, entry_only },
+	{ RECORD_EVENT_SWITCH, 2, leaves },
+	{ RECORD_EVENT_MARK, 1, mark },
+	{ RECORD_EVENT_AT, 2, at },
 	{ RECORD_STORE_LOST, 1, lost },
 };
 
