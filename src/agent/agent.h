@@ -28,6 +28,7 @@ struct agent {
 	bool abandoned;                  /* the tracer is gone */
 	bool watch;                      /* modules that come later are to be hooked too */
 	char socket[108];                /* where it listens */
+	bool limit_shifted;              /* our part was added to the limit of address space (limits.c) */
 	uint32_t forbidden;              /* system calls we must do without, enum need in needs.h */
 };
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
@@ -75,6 +76,9 @@ void place_rearm(void);
 
 /* exec.c: hides us from the program's environment, and has execve put us back. */
 void exec_hide(char **envp);
+
+/* limits.c: does the limit of address space leave room for so much of ours? */
+bool limits_leave_room(uint64_t bytes);
 
 /* order.c: lets AddressSanitizer's library be the first module. */
 void order_modules(char **envp);

@@ -114,14 +114,16 @@ static char *append(char *to, const char *s)
 	return to;
 }
 
-/* What filters forbid is inherited: ";" and eight hexadecimal digits. */
-static char *append_forbidden(char *to)
+/* What filters forbid is inherited, and a limit that was raised for us: ";" and eight hexadecimal digits. */
+static char *append_inherited(char *to)
 {
-	if (!agent.forbidden)
+	uint32_t what = agent.forbidden | (agent.limit_shifted ? INHERITED_LIMIT : 0);
+
+	if (!what)
 		return to;
 	*to++ = ';';
 	for (int shift = 28; shift >= 0; shift -= 4)
-		*to++ = "0123456789abcdef"[agent.forbidden >> shift & 15];
+		*to++ = "0123456789abcdef"[what >> shift & 15];
 	return to;
 }
 
@@ -146,7 +148,7 @@ static char **fill_environment(char *const *envp, char *area)
 	}
 	*text++ = 0;
 	out[k++] = text;
-	text = append_forbidden(append(append(text, agent_name), agent.socket));
+	text = append_inherited(append(append(text, agent_name), agent.socket));
 	*text = 0;
 	out[k] = 0;
 	return out;
@@ -192,8 +194,10 @@ void agent_call_ready(const struct call_registers *r, struct call_plan *p, char 
 
 void agent_call_done(int64_t result, const struct call_plan *p)
 {
-	if (result >= 0)
+	if (result >= 0) {
+		limits_done(p);
 		return;
+	}
 	if (p->note)
 		note_withdraw(p->note);
 	if (p->forbidden != UINT32_MAX)

@@ -81,7 +81,7 @@ uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t 
 }
 
 /* Pointers of the program's may lead nowhere: the kernel finds out, into a place nobody reads. */
-static bool is_readable(uint64_t at, uint64_t bytes)
+bool filter_can_read(uint64_t at, uint64_t bytes)
 {
 	static uint8_t nowhere[BPF_MAXINSNS * sizeof(struct sock_filter)];
 	const struct { void *at; uint64_t bytes; } to = { nowhere, bytes }, from = { (void *)at, bytes };
@@ -143,8 +143,8 @@ static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
 		return 0;
 	if (mode == SECCOMP_MODE_STRICT)
 		return NEED_ALL;
-	if (mode != SECCOMP_MODE_FILTER || !is_readable((uint64_t)f, sizeof(*f)) || f->len > BPF_MAXINSNS ||
-	    !is_readable((uint64_t)f->filter, f->len * sizeof(*f->filter)))
+	if (mode != SECCOMP_MODE_FILTER || !filter_can_read((uint64_t)f, sizeof(*f)) || f->len > BPF_MAXINSNS ||
+	    !filter_can_read((uint64_t)f->filter, f->len * sizeof(*f->filter)))
 		return 0;
 	return filter_forbids(f->filter, f->len, first);
 }

@@ -30,7 +30,7 @@ static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], stru
 {
 	uint8_t *code;
 
-	if (!agent.memory && place_limited(w->memory_size)) {
+	if (!agent.memory && !limits_leave_room(w->memory_size)) {
 		done->note = NOTE_LIMIT;
 		return;
 	}
@@ -93,6 +93,8 @@ static bool keep_address(const char *value)
 	agent.socket[n] = 0;
 	for (value += n; *value && *++value;)
 		agent.forbidden = agent.forbidden << 4 | (uint32_t)(*value <= '9' ? *value - '0' : *value - 'a' + 10);
+	agent.limit_shifted = agent.forbidden & INHERITED_LIMIT;
+	agent.forbidden &= NEED_ALL;
 	return !(agent.forbidden & NEED_START);
 }
 

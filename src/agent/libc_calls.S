@@ -17,6 +17,8 @@ agent_call_\name:
 	je	3f
 	cmp	$__NR_seccomp, %rax
 	je	4f
+	cmp	$__NR_prlimit64, %rax
+	je	5f
 0:	syscall
 1:	cmp	agent_limit_\name(%rip), %rax
 	jmp	*agent_back_\name(%rip)
@@ -29,6 +31,9 @@ agent_call_\name:
 	jne	0b
 4:	lea	1b(%rip), %rcx
 	lea	agent_filter_coming(%rip), %r11
+	jmp	with_agent
+5:	lea	1b(%rip), %rcx
+	lea	agent_limit_coming(%rip), %r11
 	jmp	with_agent
 	.bss
 	.balign 8
@@ -44,11 +49,14 @@ agent_back_\name:
 	LIBC_CALL fexecve
 	LIBC_CALL prctl
 	LIBC_CALL syscall
+	LIBC_CALL prlimit64
+	LIBC_CALL setrlimit64
+	LIBC_CALL getrlimit64
 
 /* rcx = where to go on with rax = result; r11 = what to ask before. On the stack, from rbp down:
  * rbx, struct call_registers, struct call_plan, the environment of a program to be executed. */
 	.set REGISTERS, -80
-	.set PLAN, -144
+	.set PLAN, -208
 with_agent:
 	lea	-128(%rsp), %rsp
 	push	%rbp
@@ -63,7 +71,7 @@ with_agent:
 	push	%r10
 	push	%r8
 	push	%r9
-	sub	$64, %rsp
+	sub	$128, %rsp
 	and	$-16, %rsp
 	cld
 	lea	REGISTERS(%rbp), %rdi

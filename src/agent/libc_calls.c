@@ -1,4 +1,4 @@
-/* Finds the `syscall` instruction in five functions of libc and leads it through us, in the first moments
+/* Finds the `syscall` instruction in some functions of libc and leads it through us, in the first moments
  * of a program, while it has one thread. It is recognized with the comparison behind it: seven bytes
  * of which five make room for a jump. The functions' entries stay free for the tracer. */
 #include "agent/libc_calls.h"
@@ -13,7 +13,7 @@
 #define PAGE UINT64_C(4096)
 #define FUNCTION_MAX 160  /* how far behind its entry a function's system call is looked for */
 
-#define EACH_CALL(X) X(execve) X(execveat) X(fexecve) X(prctl) X(syscall)
+#define EACH_CALL(X) X(execve) X(execveat) X(fexecve) X(prctl) X(syscall) X(prlimit64) X(setrlimit64) X(getrlimit64)
 #define X(name) extern uint8_t agent_call_##name[]; extern int64_t agent_limit_##name; extern uint64_t agent_back_##name;
 EACH_CALL(X)
 #undef X

@@ -18,7 +18,10 @@ enum need {
 	NEED_COPY = 512,    /* seeing whether a filter can be read */
 	NEED_ALL = 1023,
 };
+#define INHERITED_LIMIT (1u << 31) /* beside them, for what is executed: agent.limit_shifted */
 
-/* filter.c. The needs a filter of n instructions takes away; *first: the system call for which
+/* filter.c. Can the program's pointer be read? It may lead nowhere; the kernel will say so. */
+bool filter_can_read(uint64_t at, uint64_t bytes);
+/* The needs a filter of n instructions takes away; *first: the system call for which
  * NEED_SIGNALS is gone, if it is. */
 uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first);

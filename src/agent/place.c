@@ -21,16 +21,6 @@ void place_self(void)
 	agent_arena_at = agent.arena;
 }
 
-/* The session memory is far larger than what is used of it. In an address space that is limited it would
- * take what the program needs. */
-bool place_limited(uint64_t bytes)
-{
-	struct { uint64_t now, max; } limit = { ~UINT64_C(0), 0 };
-
-	sys4(__NR_prlimit64, 0, 9 /* RLIMIT_AS */, 0, &limit);
-	return limit.now < 2 * bytes;
-}
-
 void *place_shared(int fd, uint64_t size)
 {
 	long at = sys6(__NR_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -5,8 +5,6 @@
 
 /* The agent's own places, before anything else. */
 void place_self(void);
-/* Is the process's address space limited to too little for so much of ours? */
-bool place_limited(uint64_t bytes);
 /* False if one of them found its place taken; the others are mapped all the same. */
 bool place_regions(const struct protocol_welcome *w, int code_fd);
 bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS]);

@@ -1,0 +1,213 @@
+/* Binds itself by seccomp in the way its argument says, and goes on computing. Filters that let through
+ * only what a sandbox of four calls needs must not kill it for what a tracer does in its name.
+ * The only function to be traced is step(): its count is known whatever is lost. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "truth.h"
+
+#define ROUNDS 30000
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define IF(number, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, yes, no)
+#define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
+#define LENGTH(a) (sizeof(a) / sizeof(*(a)))
+
+static unsigned long steps;
+
+TRACED static unsigned step(unsigned n)
+{
+	BARRIER();
+	return n * 1103515245u + 12345u;
+}
+
+static unsigned work(unsigned n)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		n = step(n);
+	steps += ROUNDS;
+	return n;
+}
+
+/* Without libc's buffers: only write and exit are sure to be allowed. */
+static void say(const char *what, unsigned n)
+{
+	char line[64];
+	int length = snprintf(line, sizeof(line), "%s %u\n", what, n);
+
+	if (write(1, line, (size_t)length) != length)
+		_exit(98);
+}
+
+static int by_seccomp(unsigned flags, struct sock_filter *filter, size_t n)
+{
+	struct sock_fprog program = { (unsigned short)n, filter };
+
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+static int by_prctl(struct sock_filter *filter, size_t n)
+{
+	struct sock_fprog program = { (unsigned short)n, filter };
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static struct sock_filter four_calls[] = {
+	LOAD(nr), IF(SYS_write, 4, 0), IF(SYS_read, 3, 0), IF(SYS_exit_group, 2, 0), IF(SYS_rt_sigreturn, 1, 0),
+	RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
+};
+
+/* All but one, or but those that make code. */
+static int forbid(int number, unsigned flags)
+{
+	struct sock_filter one[] = {
+		LOAD(nr), IF((unsigned)number, 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	return by_seccomp(flags, one, LENGTH(one));
+}
+
+/* As systemd's MemoryDenyWriteExecute does: mprotect with PROT_EXEC. */
+static int forbid_exec_pages(void)
+{
+	struct sock_filter args[] = {
+		LOAD(nr), IF(SYS_mprotect, 0, 3), LOAD(args[2]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 4, 0, 1),
+		RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	return by_seccomp(0, args, LENGTH(args));
+}
+
+static void strict(void)
+{
+	say("strict", (unsigned)prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
+}
+
+static void prctl_four(void) { say("prctl", (unsigned)by_prctl(four_calls, LENGTH(four_calls))); }
+static void seccomp_four(void) { say("seccomp", (unsigned)by_seccomp(0, four_calls, LENGTH(four_calls))); }
+static void twice(void)
+{
+	say("first", (unsigned)forbid(SYS_mprotect, 0));
+	say("second", (unsigned)by_seccomp(0, four_calls, LENGTH(four_calls)));
+}
+static void no_pages(void) { say("no exec pages", (unsigned)forbid_exec_pages()); }
+static void no_mprotect(void) { say("no mprotect", (unsigned)forbid(SYS_mprotect, 0)); }
+static void no_futex(void) { say("no futex", (unsigned)forbid(SYS_futex, 0)); }
+static void no_prctl(void) { say("no prctl", (unsigned)forbid(SYS_prctl, 0)); }
+static void no_socket(void) { say("no socket", (unsigned)forbid(SYS_socket, 0)); }
+
+/* What does not install anything changes nothing. */
+static void questions(void)
+{
+	say("strict with flags", (unsigned)syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL));
+	say("no filter", (unsigned)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL));
+	say("a filter nowhere", (unsigned)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (void *)8));
+	say("unknown flags", (unsigned)by_seccomp(1u << 20, four_calls, LENGTH(four_calls)));
+	say("no instruction", (unsigned)by_seccomp(0, four_calls, 0));
+	say("mode", (unsigned)prctl(PR_GET_SECCOMP));
+}
+
+/* A forbidden call that is answered by a signal: the handler goes on. */
+static volatile int trapped;
+static void on_sys(int sig) { trapped += (int)step(0) != 0; }
+static void trap(void)
+{
+	struct sock_filter one[] = {
+		LOAD(nr), IF(SYS_getppid, 0, 1), RETURN(SECCOMP_RET_TRAP), RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	signal(SIGSYS, on_sys);
+	say("trap", (unsigned)by_seccomp(0, one, LENGTH(one)));
+	for (int i = 0; i < 10; i++)
+		syscall(SYS_getppid);
+	steps += 10;
+	say("trapped", (unsigned)trapped);
+}
+
+static void *hot(void *arg)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < 20; i++)
+		n = work(n);
+	__atomic_store_n((unsigned *)arg, n, __ATOMIC_RELEASE);
+	for (;;) /* under the filter a thread cannot even end */
+		__asm__ volatile("pause");
+	return NULL;
+}
+
+/* The filter comes over threads that are in the midst of recording. */
+static void threads(void)
+{
+	pthread_t t;
+	unsigned n[4] = { 0 };
+
+	for (int i = 0; i < 4; i++)
+		require(!pthread_create(&t, NULL, hot, &n[i]), "a thread");
+	work(1);
+	say("threads", (unsigned)by_seccomp(SECCOMP_FILTER_FLAG_TSYNC, four_calls, LENGTH(four_calls)));
+	for (int i = 0; i < 4; i++)
+		while (!__atomic_load_n(&n[i], __ATOMIC_ACQUIRE))
+			work(1);
+	say("all", n[0] == n[1] && n[1] == n[2] && n[2] == n[3]);
+}
+
+static void children(void)
+{
+	int status;
+	pid_t pid;
+
+	no_mprotect();
+	pid = fork();
+	if (!pid) {
+		by_seccomp(0, four_calls, LENGTH(four_calls));
+		say("child", work(5));
+		_exit(7);
+	}
+	require(waitpid(pid, &status, 0) == pid, "the child");
+	say("its status", (unsigned)status);
+}
+
+/* exec under a filter that the next program's agent could not start with. */
+static void executes(void)
+{
+	char *argv[] = { "sh", "-c", "echo executed", NULL };
+
+	no_socket();
+	say("steps", work(1));
+	execv("/bin/sh", argv);
+}
+
+static const struct { const char *name; void (*bind)(void); int counted; } ways[] = {
+	{ "strict", strict, 0 }, { "prctl", prctl_four, 0 }, { "seccomp", seccomp_four, 0 }, { "twice", twice, 0 },
+	{ "no-pages", no_pages, 1 }, { "no-mprotect", no_mprotect, 1 }, { "no-futex", no_futex, 1 },
+	{ "no-prctl", no_prctl, 1 }, { "no-socket", no_socket, 1 }, { "questions", questions, 1 },
+	{ "trap", trap, 1 }, { "threads", threads, 0 }, { "children", children, 0 }, { "executes", executes, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	unsigned n = work(42), i = 0;
+
+	while (i < LENGTH(ways) && strcmp(ways[i].name, argc > 1 ? argv[1] : ""))
+		i++;
+	require(i < LENGTH(ways), "the argument");
+	require(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	ways[i].bind();
+	say("result", work(n));
+	if (ways[i].counted)
+		truth("step", steps);
+	if (!strcmp(ways[i].name, "strict"))
+		syscall(SYS_exit, 0);
+	_exit(0);
+}
