@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/libc_calls.h"
+#include "agent/needs.h"
 #include "agent/note.h"
 #include "agent/untraced.h"
 
