@@ -17,6 +17,9 @@
  * not given back before the thread ends. */
 #define HOLE_NS UINT64_C(1000000000)
 
+/* A handler's records may be older than those of what it interrupted. */
+#define TSC_SLACK (UINT64_C(1) << 33)
+
 /* The traced program may change everything in the session memory at any time: what is looked at is read
  * once, into memory of our own, and checked there. */
 
@@ -106,11 +109,23 @@ static void take_record(struct scan *s, uint64_t *out, uint64_t header, const ui
 	}
 }
 
-/* Copies the records of words[0..n) to d->words. With stop_at_hole, ends before the first empty slot. */
-static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint16_t cpu, bool stop_at_hole)
+/* Payload is stored before its header. Behind an empty slot may therefore stand what was to belong to a record that
+ * never came; a record is told from it by its time, which is behind that of the one before and not in the future. */
+static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
+{
+	uint64_t then = before ? record_tsc(before, near) : near, tsc = record_tsc(word, then);
+
+	return tsc + TSC_SLACK >= then && tsc <= clock_tsc();
+}
+
+/* Copies the records of words[0..n) to d->words. near: a full TSC near that of the first; 0 = not known. With
+ * stop_at_hole, ends before the first empty slot. */
+static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near, uint16_t cpu,
+			      bool stop_at_hole)
 {
 	struct scan s = { .cpu = cpu };
 	size_t i = 0, empty = 0;
+	uint64_t before = 0;
 
 	while (i < n) {
 		uint64_t word = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
@@ -123,9 +138,14 @@ static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, 
 			i++;
 			continue;
 		}
+		if (empty && near && !is_of_its_time(word, before, near)) {
+			i++;
+			continue;
+		}
 		if (i + 1 + payload > n)
 			break;
 		take_record(&s, d->words, word, &words[i + 1], payload);
+		before = word;
 		i += 1 + payload;
 		s.n = i;
 		s.holes += empty;
@@ -245,7 +265,8 @@ static int take_full(struct drain *d, const struct claim *c, bool last, drain_si
 
 	if (end < p->taken)
 		end = p->taken;
-	s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, (end - p->taken) / 8, cpu, false);
+	s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, (end - p->taken) / 8, c->desc.tsc, cpu,
+		       false);
 	if (p->taken + s.n * 8 < used)
 		s.holes += (used - p->taken) / 8 - s.n;
 	if (s.holes && !last && may_fill(p) && thread_lives(d->memory, c->slot))
@@ -266,7 +287,7 @@ static int take_partial(struct drain *d, const struct claim *c, uint64_t now, dr
 	struct place *p = &d->places[c->i];
 	uint16_t cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu;
 	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8,
-				   (MEMORY_BUFFER_BYTES - p->taken) / 8, cpu, true);
+				   (MEMORY_BUFFER_BYTES - p->taken) / 8, 0, cpu, true);
 	int r = 0;
 
 	if (s.n)
@@ -317,7 +338,8 @@ static void release_quarantined(struct drain *d)
 static uint32_t close_for_writer(struct drain *d, uint32_t i)
 {
 	uint64_t *words = shared_memory_words(d->memory, i);
-	uint32_t used = (uint32_t)scan_words(d, words, MEMORY_BUFFER_WORDS, 0, false).n * 8;
+	uint64_t tsc = *(volatile uint64_t *)&d->memory->descs[i].tsc;
+	uint32_t used = (uint32_t)scan_words(d, words, MEMORY_BUFFER_WORDS, tsc, 0, false).n * 8;
 
 	d->memory->descs[i].used = used;
 	return used;
@@ -387,7 +409,7 @@ static uint64_t count_window(struct drain *d, const struct memory_thread *t)
 {
 	if (!t->in_void || t->lost != t->void_from)
 		return 0;
-	return scan_words(d, t->nowhere, MEMORY_VOID_WORDS, 0, false).records;
+	return scan_words(d, t->nowhere, MEMORY_VOID_WORDS, 0, 0, false).records;
 }
 
 /* Losses that no sub-buffer tells: since its thread's last one was opened. */

@@ -275,7 +275,7 @@ static void check_program_killed(struct trial *t)
 		return;
 	}
 	reads(t, t->out);
-	if (counts(t, t->out, &kept, &lost) && (kept + lost > made + open || kept + lost + open < made))
+	if (counts(t, t->out, &kept, &lost) && (kept + lost > made || kept + lost + open < made))
 		fail(t, "%lu kept + %lu lost, but %lu were made", kept, lost, made);
 }
 
