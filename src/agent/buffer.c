@@ -185,6 +185,12 @@ static uint32_t take_own_oldest(struct memory_thread *slot)
 	return i;
 }
 
+/* The last quarter is for threads that have next to nothing: in overwrite mode what is held stays held. */
+static bool may_take_unused(const struct memory_header *m, const struct memory_thread *slot)
+{
+	return m->mode != MEMORY_OVERWRITE || slot->held < 2 || m->buffers_used < m->buffers_max / 4 * 3;
+}
+
 static uint32_t try_take(struct memory_thread *slot)
 {
 	struct memory_header *m = agent.memory;
@@ -192,7 +198,7 @@ static uint32_t try_take(struct memory_thread *slot)
 
 	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < m->quota) {
 		i = pop_free(m);
-		if (i == MEMORY_NONE)
+		if (i == MEMORY_NONE && may_take_unused(m, slot))
 			i = take_unused(m);
 	}
 	if (i == MEMORY_NONE && m->mode == MEMORY_OVERWRITE)

@@ -368,6 +368,58 @@ static bool is_scarce(const struct drain *d)
 	       (uint32_t)__atomic_load_n(&d->memory->header->free_head, __ATOMIC_RELAXED) == MEMORY_NONE;
 }
 
+/* --- overwrite mode: threads that ended make room ------------------------------------------------ */
+
+static int by_age(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	return x->desc.tsc < y->desc.tsc ? -1 : x->desc.tsc > y->desc.tsc;
+}
+
+static void keep_only_dead(struct drain *d)
+{
+	uint32_t slot = UINT32_MAX;
+	bool lives = false;
+	size_t kept = 0;
+
+	for (size_t k = 0; k < d->order.n; k++) {
+		const struct claim c = d->order.at[k];
+
+		if (c.slot != slot)
+			lives = thread_lives(d->memory, c.slot);
+		slot = c.slot;
+		if (!lives)
+			d->order.at[kept++] = c;
+	}
+	d->order.n = kept;
+}
+
+/* As its thread would have done, had it lived to need the room (agent/buffer.c). */
+static void throw_away(struct drain *d, const struct claim *c)
+{
+	struct memory_thread *t = &d->memory->threads[c->slot];
+	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i), MEMORY_BUFFER_WORDS, c->desc.tsc, 0, false);
+
+	t->overwritten[(c->desc.seq + 1) & 1] = t->overwritten[c->desc.seq & 1] + c->desc.lost + s.records + s.holes;
+	__atomic_store_n(&t->first_seq, c->desc.seq + 1, __ATOMIC_RELEASE);
+	give_back(d, c->i);
+}
+
+void drain_recycle(struct drain *d)
+{
+	if (d->memory->mode != MEMORY_OVERWRITE || !is_scarce(d))
+		return;
+	collect(d, true);
+	keep_only_dead(d);
+	if (d->order.n)
+		qsort(d->order.at, d->order.n, sizeof(d->order.at[0]), by_age);
+	for (size_t k = 0; k < (d->order.n + 1) / 2; k++)
+		throw_away(d, &d->order.at[k]);
+}
+
+/* --- taking --------------------------------------------------------------------------------------- */
+
 /* Looks at a sub-buffer again: since it was collected it may have become FULL. */
 static int take_claimed(struct drain *d, const struct claim *then, uint64_t now, drain_sink *sink, void *context,
 			struct err *err)

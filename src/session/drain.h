@@ -25,6 +25,10 @@ void drain_free(struct drain *d);
  * ones hold so far as well. Returns how many runs, or -errno. */
 int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err);
 
+/* Overwrite mode, where nothing is taken before the end: when sub-buffers become scarce, the older half of those
+ * whose threads ended is given back, what stood in them counted. Otherwise nothing. */
+void drain_recycle(struct drain *d);
+
 /* The last pass: nobody writes any more. Everything comes out, overwrite mode's rings too; returns
  * runs or -errno. Losses that no run could carry are added to *lost. */
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err);

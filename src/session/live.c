@@ -119,8 +119,9 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		l->finished = session_over(l->session);
 		if (l->finished)
 			session_leave(l->session);
+		r = 0;
 		if (overwrite && !l->finished)
-			r = 0;
+			drain_recycle(l->session->drain);
 		else
 			r = pass(l, l->finished, err);
 		if (r < 0)

@@ -340,6 +340,8 @@ static int record_loop(struct session *s, struct err *err)
 		session_beat(s);
 		r = write_news(s, err);
 		POINT(news_written);
+		if (overwrite)
+			drain_recycle(s->drain);
 		if (overwrite || r < 0) {
 			shared_memory_wait(&s->memory, moment, WAIT_MS);
 			continue;

@@ -296,18 +296,28 @@ static int carry_out(struct invocation *inv, const struct setting_write *w, stru
 	return err_prefix(err, "%s", spelling(w->option, w->option->letter, as, sizeof(as)));
 }
 
+static bool is_written(const struct invocation *inv, const char *file)
+{
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (!strcmp(inv->writes.at[i].file, file))
+			return true;
+	return false;
+}
+
+/* What the command line does not say: function_graph, and, where threads keep what they fill to the end of the
+ * session, a buffer of which many threads can have one. */
 int invocation_settings(struct invocation *inv, struct err *err)
 {
 	static const struct setting_write tracer = { NULL, "current_tracer", "function_graph", false };
-	bool chosen = false;
+	static const struct setting_write kept = { NULL, "buffer_size_kb", "4096", false };
 	int e = 0;
 
-	for (size_t i = 0; i < inv->writes.n; i++)
-		chosen |= !strcmp(inv->writes.at[i].file, tracer.file);
-	if (!chosen)
+	if (!is_written(inv, tracer.file))
 		e = carry_out(inv, &tracer, err);
 	for (size_t i = 0; i < inv->writes.n && !e; i++)
 		e = carry_out(inv, &inv->writes.at[i], err);
+	if (!e && inv->settings.mode == BUFFER_OVERWRITE && !is_written(inv, kept.file))
+		e = carry_out(inv, &kept, err);
 	return e;
 }
 

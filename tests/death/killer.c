@@ -39,11 +39,13 @@ struct shape {
 	unsigned records;       /* of one call */
 };
 static const struct shape shapes[] = {
-	{ "one thread", { "-l", "step", "-b", "128K" }, "1", "20000", "wait", 2 },
-	{ "four threads", { "-l", "step", "-b", "128K" }, "4", "9000", "wait", 2 },
-	{ "function tracer", { "-l", "step", "-p", "function", "-b", "128K" }, "2", "9000", "wait", 1 },
-	{ "depth limit", { "-l", "step", "--max-graph-depth", "9", "-b", "128K" }, "2", "9000", "wait", 2 },
-	{ "a fork", { "-l", "step", "-b", "128K" }, "2", "9000", "forks", 2 },
+	{ "one thread", { "-l", "step", "-b", "128K" }, "1", "50000", "wait", 2 },
+	{ "four threads", { "-l", "step", "-b", "128K" }, "4", "20000", "wait", 2 },
+	{ "function tracer", { "-l", "step", "-p", "function", "-b", "128K" }, "2", "20000", "wait", 1 },
+	{ "depth limit", { "-l", "step", "--max-graph-depth", "9", "-b", "128K" }, "2", "20000", "wait", 2 },
+	{ "a fork", { "-l", "step", "-b", "128K" }, "2", "20000", "forks", 2 },
+	{ "large buffers", { "-l", "step", "-b", "4M" }, "3", "60000", "wait", 2 },
+	{ "twenty threads", { "-l", "step", "-b", "192K" }, "20", "4000", "wait", 2 },
 };
 static const char *const modes[] = { "stream", "overwrite", "block" };
 #define N(array) (sizeof(array) / sizeof((array)[0]))

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COUNT_MOST 64 /* what is passed more often is passed often */
+#define COUNT_MOST 200 /* what is passed more often is passed often */
 #define FOLLOW (PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 
 /* --- memory ----------------------------------------------------------------------------------- */

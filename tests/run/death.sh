@@ -217,7 +217,7 @@ rm -f "$T/none"
 
 # --- at every test point
 mkdir "$T/killer"
-timeout 300 "$FIXTURES/../death/killer" "$BRACE" "$(dirname "$BRACE")/libbrace-agent.so" "$victim" "$T/killer" "$SCENARIOS" \
+timeout "${KILLER_SECONDS:-300}" "$FIXTURES/../death/killer" "$BRACE" "$(dirname "$BRACE")/libbrace-agent.so" "$victim" "$T/killer" "$SCENARIOS" \
 	>"$T/killer.tap" 2>"$T/killer.err"
 result "the killer ends" $? "$T/killer.err"
 while read -r line; do
@@ -227,6 +227,9 @@ while read -r line; do
 	'# '*) echo "$line" ;;
 	esac
 done <"$T/killer.tap"
+reached=$(sed -nE 's/^# .* ([0-9]+) of them reached.*/\1/p' "$T/killer.tap")
+[ "${reached:-0}" -ge "${REACHED_LEAST:-$((SCENARIOS * 3 / 4))}" ]
+result "$reached scenarios reached their point" $?
 
 # --- storms: what is lost is counted
 for storm in '1 10000 30' '4 1000 400' '16 64 2000' '40 8 3000'; do
