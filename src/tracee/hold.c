@@ -295,7 +295,7 @@ static int stop_all(struct tracee *t, struct err *err)
 	return err_set(err, ESRCH, "there is no process %d", (int)t->pid);
 }
 
-static int open_memory(struct tracee *t, struct err *err)
+int open_memory(struct tracee *t, struct err *err)
 {
 	char name[32];
 
@@ -364,11 +364,8 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 	if (proc_stat_read(pid, pid, &stat) == 0 && stat.ppid == getpid())
 		t->ticks.keep = pid;
 	r = ticks_begin(&t->ticks, err);
-	if (r < 0) {
-		free(t);
-		return r;
-	}
-	r = stop_all(t, err);
+	if (r == 0)
+		r = stop_all(t, err);
 	if (r == 0)
 		r = open_memory(t, err);
 	if (r < 0) {

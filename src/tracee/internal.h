@@ -29,6 +29,7 @@ struct thread {
 
 /* What ends a wait that takes too long. Belongs to the thread that began it. */
 struct ticks {
+	bool began;
 	timer_t timer;
 	sigset_t mask;
 	pid_t keep; /* a child of ours: its end is for others to wait for */
@@ -73,6 +74,10 @@ int run_thread(struct tracee *t, struct thread *th, int request, int signal, int
 int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err);
 int tracee_died(struct tracee *t, struct err *err); /* -EIO */
 
+/* Where these bytes (at most 64) stand in the code of the process: in the kernel's page, or in the rest. 0 if
+ * nowhere. */
+uint64_t code_find(struct tracee *t, bool vdso, const void *bytes, size_t n);
+int open_memory(struct tracee *t, struct err *err);
 void step_undo(struct tracee *t); /* what stepping changed besides registers */
 
 /* A system call stopped in thread th would be taken up again, at rip - 2. */

@@ -7,14 +7,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "tracee/internal.h"
-#include "tracee/proc_status.h"
 
 #define XSTATE_MAX 16384
 #define RSEQ_CS 8           /* offset in struct rseq */
@@ -35,49 +33,15 @@ struct rseq_config {
 	uint32_t size, signature, flags, pad;
 };
 
-/* --- a place to call from ------------------------------------------------------------------- */
-
-static uint64_t search(struct tracee *t, uint64_t start, uint64_t end)
-{
-	uint8_t bytes[4096];
-	struct err ignored;
-
-	for (uint64_t at = start; at < end; at += sizeof(bytes) - 1) { /* pieces overlap by a byte */
-		size_t n = end - at < sizeof(bytes) ? (size_t)(end - at) : sizeof(bytes);
-		const uint8_t *found;
-
-		if (tracee_read(t, at, bytes, n, &ignored) < 0)
-			return 0;
-		found = memmem(bytes, n, "\x0f\x05", 2);
-		if (found)
-			return at + (uint64_t)(found - bytes);
-	}
-	return 0;
-}
-
 /* The kernel's own page has one, and so has any program that ever did a system call. */
 static int find_syscall(struct tracee *t, struct err *err)
 {
-	char name[32], line[512], perms[5];
-	unsigned long long start, end;
-	uint64_t any = 0, vdso = 0;
-	FILE *f;
+	static const uint8_t instruction[2] = { 0x0f, 0x05 };
 
-	if (t->syscall_at)
-		return 0;
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)t->threads.at[0].tid);
-	f = fopen(name, "re");
-	while (f && !vdso && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx-%llx %4s", &start, &end, perms) != 3 || perms[2] != 'x' || start >> 47)
-			continue;
-		if (strstr(line, "[vdso]"))
-			vdso = search(t, start, end);
-		else if (!any)
-			any = search(t, start, end);
-	}
-	if (f)
-		fclose(f);
-	t->syscall_at = vdso ? vdso : any;
+	if (!t->syscall_at)
+		t->syscall_at = code_find(t, true, instruction, sizeof(instruction));
+	if (!t->syscall_at)
+		t->syscall_at = code_find(t, false, instruction, sizeof(instruction));
 	return t->syscall_at ? 0 : err_set(err, ENOEXEC, "process %d has no system call instruction to borrow", (int)t->pid);
 }
 

@@ -77,3 +77,8 @@ bool regs_restart(const struct user_regs_struct *regs)
 	return (int64_t)regs->orig_rax >= 0 &&
 	       (rax == RESTART_SYS || rax == RESTART_NOINTR || rax == RESTART_NOHAND || rax == RESTART_BLOCK);
 }
+
+bool tracee_restarts(const struct tracee *t, size_t i)
+{
+	return regs_restart(&t->threads.at[i].regs);
+}

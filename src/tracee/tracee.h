@@ -36,12 +36,15 @@ pid_t tracee_pid(const struct tracee *t);
 bool tracee_alive(const struct tracee *t);       /* false once it died in our hands */
 size_t tracee_threads(const struct tracee *t);   /* at least 1 */
 pid_t tracee_tid(const struct tracee *t, size_t i);
-/* As the program has them (borrowing for calls does not show). rip is where the thread goes on. */
+/* As the program has them (borrowing for calls does not show). rip is where the thread goes on; if
+ * tracee_restarts, it goes on at rip - 2 (a system call instruction, again), or at rip when a signal
+ * handler ran first. */
 const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i);
+bool tracee_restarts(const struct tracee *t, size_t i);
 /* Takes effect at release. */
 void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip);
-/* Executes one instruction in thread i. 0; -EBUSY if the thread is inside a system call
- * and nothing was done; -EIO and *err if it died or did not come back. */
+/* Executes one instruction in thread i. 0; -EBUSY if the thread is inside a system call, or its next
+ * instruction is one, and nothing was done; -EIO and *err if it died or did not come back. */
 int tracee_step(struct tracee *t, size_t i, struct err *err);
 
 /* Whole or not at all; page protections do not matter (/proc/PID/mem). 0, or -errno and *err. */

@@ -39,11 +39,14 @@ int ticks_begin(struct ticks *ticks, struct err *err)
 	if (sigaction(TICK_SIGNAL, &action, NULL) < 0 || timer_create(CLOCK_MONOTONIC, &event, &ticks->timer) < 0)
 		return err_set(err, errno, "cannot make a timer: %s", strerror(errno));
 	sigprocmask(SIG_UNBLOCK, &tick, &ticks->mask);
+	ticks->began = true;
 	return 0;
 }
 
 void ticks_end(struct ticks *ticks)
 {
+	if (!ticks->began)
+		return;
 	timer_delete(ticks->timer);
 	sigprocmask(SIG_SETMASK, &ticks->mask, NULL);
 }

@@ -1,0 +1,331 @@
+/* Runs a program under ptrace from its exec to where it has a thread pointer.
+ *
+ * glibc and musl set it by arch_prctl(ARCH_SET_FS), with the thread's block in place (its first word
+ * points to itself), and go on with set_tid_address; the thread id is in the block a moment after that,
+ * so we stop before the system call that follows. Others stop behind arch_prctl. A system call
+ * before which we stop has been entered already: it is exchanged for getpid, and the registers are put
+ * back to before its instruction, so that it is made once, later. */
+#include "tracee/launch_stop.h"
+
+#include <asm/prctl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tracee/internal.h"
+
+#define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)
+#define CALLS_MAX 256 /* before the thread pointer */
+
+/* What runs, and where its start is. */
+struct run {
+	struct tracee *t;
+	struct thread *th;
+	struct launch_stop *where;
+	bool done;
+};
+
+static void child(const char *path, char *const *argv, int go, int report)
+{
+	char c;
+	int code;
+
+	if (read(go, &c, 1) != 1)
+		_exit(126);
+	execv(path, argv);
+	code = errno;
+	if (write(report, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* A process that waits for a byte before it executes path. */
+static int spawn(const char *path, char *const *argv, pid_t *pid, int *go, int *report, struct err *err)
+{
+	int gos[2], reports[2];
+
+	if (pipe2(gos, O_CLOEXEC) < 0)
+		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+	if (pipe2(reports, O_CLOEXEC) < 0) {
+		close(gos[0]);
+		close(gos[1]);
+		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+	}
+	*pid = fork();
+	if (*pid == 0) {
+		close(gos[1]);
+		child(path, argv, gos[0], reports[1]);
+	}
+	close(gos[0]);
+	close(reports[1]);
+	*go = gos[1];
+	*report = reports[0];
+	return *pid < 0 ? err_set(err, errno, "cannot fork: %s", strerror(errno)) : 0;
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+/* On to the next stop at a system call; signals go to the program as they come. -ETIME: it computes. */
+static int next_stop(struct run *run, struct user_regs_struct *regs, struct err *err)
+{
+	int signal = 0, status, r;
+
+	for (;;) {
+		r = run_thread(run->t, run->th, PTRACE_SYSCALL, signal, &status, err);
+		if (r < 0)
+			return !run->t->dead && run->th->stopped ? -ETIME : r;
+		if (WSTOPSIG(status) == TRAP_SYSCALL)
+			break;
+		signal = WSTOPSIG(status);
+	}
+	return ptrace(PTRACE_GETREGS, run->th->tid, NULL, regs) < 0 ? tracee_died(run->t, err) : 0;
+}
+
+/* From the entry of a system call, or from wherever `before` was read, to a held thread with these
+ * registers. */
+static int hold_with(struct run *run, const struct user_regs_struct *regs, struct err *err)
+{
+	int r = run_settle(run->t, run->th, 0, err);
+
+	if (r < 0)
+		return r;
+	run->th->regs = *regs;
+	run->done = true;
+	return ptrace(PTRACE_SETREGS, run->th->tid, NULL, regs) < 0 ? tracee_died(run->t, err) : 0;
+}
+
+static int hold_before(struct run *run, const struct user_regs_struct *entry, struct err *err)
+{
+	struct user_regs_struct harmless = *entry, before = *entry;
+
+	harmless.orig_rax = SYS_getpid;
+	before.rip -= 2;
+	before.rax = entry->orig_rax;
+	before.orig_rax = ~UINT64_C(0);
+	if (ptrace(PTRACE_SETREGS, run->th->tid, NULL, &harmless) < 0)
+		return tracee_died(run->t, err);
+	return hold_with(run, &before, err);
+}
+
+/* What the start of a C library does before it has a thread pointer. */
+static bool is_starts(uint64_t call)
+{
+	static const uint16_t calls[] = {
+		SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_arch_prctl, SYS_uname, SYS_readlink,
+		SYS_readlinkat, SYS_getrandom, SYS_prlimit64, SYS_getrlimit, SYS_getuid, SYS_geteuid, SYS_getgid,
+		SYS_getegid, SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask, SYS_rt_sigaction,
+		SYS_sigaltstack, SYS_sched_getaffinity, SYS_poll, SYS_fcntl, SYS_getpid, SYS_gettid, SYS_clock_gettime,
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (call == calls[i])
+			return true;
+	return false;
+}
+
+static bool points_to_itself(struct run *run, uint64_t fs)
+{
+	uint64_t word;
+	struct err ignored;
+
+	return tracee_read(run->t, fs, &word, sizeof(word), &ignored) == 0 && word == fs;
+}
+
+/* glibc notes the thread's id at the address that it gave; musl's is that of a lock. */
+static enum launch_libc libc_of(struct run *run, uint64_t tid)
+{
+	uint32_t there;
+	struct err ignored;
+
+	return tracee_read(run->t, run->where->tid_address, &there, sizeof(there), &ignored) == 0 && there == tid
+		? LAUNCH_GLIBC : LAUNCH_MUSL;
+}
+
+/* Held before the call that follows ARCH_SET_FS, or the one after set_tid_address. */
+static int after_thread_pointer(struct run *run, struct err *err)
+{
+	struct user_regs_struct entry, after;
+	int r = next_stop(run, &entry, err);
+
+	if (r == 0 && entry.orig_rax == SYS_set_tid_address) {
+		run->where->tid_address = entry.rdi;
+		r = next_stop(run, &after, err);
+		if (r == 0)
+			r = next_stop(run, &entry, err);
+		if (r == 0)
+			run->where->libc = libc_of(run, after.rax);
+	}
+	return r < 0 ? r : hold_before(run, &entry, err);
+}
+
+/* One system call of the start, entered. */
+static int one_call(struct run *run, const struct user_regs_struct *entry, struct err *err)
+{
+	struct user_regs_struct after;
+	int r;
+
+	if (!is_starts(entry->orig_rax))
+		return hold_before(run, entry, err);
+	r = next_stop(run, &after, err);
+	if (r < 0 || entry->orig_rax != SYS_arch_prctl || entry->rdi != ARCH_SET_FS || after.rax != 0)
+		return r;
+	run->where->fs = entry->rsi;
+	run->where->libc = LAUNCH_OTHER;
+	return points_to_itself(run, entry->rsi) ? after_thread_pointer(run, err) : hold_with(run, &after, err);
+}
+
+/* Every library's start loads ARCH_SET_FS into a register. A program that nowhere has that number need
+ * not be run to find out. */
+static bool may_set_fs(struct tracee *t)
+{
+	static const uint8_t number[4] = { ARCH_SET_FS & 0xff, ARCH_SET_FS >> 8 };
+
+	return code_find(t, false, number, sizeof(number)) != 0;
+}
+
+static int run_to_thread_pointer(struct run *run, struct err *err)
+{
+	struct user_regs_struct regs;
+	int r = 0;
+
+	if (!may_set_fs(run->t)) {
+		run->done = true;
+		return 0;
+	}
+	for (int i = 0; r == 0 && !run->done && i < CALLS_MAX; i++) {
+		r = next_stop(run, &regs, err);
+		if (r == 0)
+			r = one_call(run, &regs, err);
+	}
+	if (r == 0 && !run->done) {
+		r = next_stop(run, &regs, err);
+		if (r == 0)
+			r = hold_before(run, &regs, err);
+	}
+	if (r != -ETIME)
+		return r;
+	/* It has been computing for long: held wherever that is. */
+	r = run_settle(run->t, run->th, 0, err);
+	return r == 0 && ptrace(PTRACE_GETREGS, run->th->tid, NULL, &run->th->regs) < 0 ? tracee_died(run->t, err) : r;
+}
+
+/* --- from exec on --------------------------------------------------------------------------- */
+
+static int read_report(int report, const char *path, struct err *err)
+{
+	int code = 0;
+	ssize_t n;
+
+	do {
+		n = read(report, &code, sizeof(code));
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(code))
+		return 0;
+	return err_set(err, code, "cannot execute %s: %s", path, strerror(code));
+}
+
+/* Lets it execute, up to the program's first instruction. */
+static int pass_exec(struct tracee *t, struct err *err)
+{
+	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+	struct thread *th = &t->threads.at[0];
+	int status, r;
+
+	for (;;) {
+		r = wait_thread(&t->ticks, t->pid, deadline, &status);
+		if (r == 0)
+			return err_set(err, EIO, "process %d does not execute its program", (int)t->pid);
+		if (r < 0 || !WIFSTOPPED(status))
+			return tracee_died(t, err);
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			break;
+		ptrace(PTRACE_CONT, t->pid, NULL, (void *)(intptr_t)(is_event_stop(status) ? 0 : WSTOPSIG(status)));
+	}
+	th->stopped = true;
+	t->held_at = clock_ns();
+	ptrace(PTRACE_SETOPTIONS, t->pid, NULL, (void *)(uintptr_t)OPTIONS);
+	r = run_settle(t, th, 0, err);
+	if (r == 0 && ptrace(PTRACE_GETREGS, t->pid, NULL, &th->regs) < 0)
+		r = tracee_died(t, err);
+	return r < 0 ? r : open_memory(t, err);
+}
+
+static int begin(pid_t pid, struct tracee *t, struct err *err)
+{
+	int r;
+
+	*t = (struct tracee){ .pid = pid, .mem = -1, .held_at = clock_ns(), .ticks.keep = pid };
+	r = ticks_begin(&t->ticks, err);
+	if (r < 0)
+		return r;
+	*vec_add(&t->threads) = (struct thread){ .tid = pid };
+	if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)(uintptr_t)(OPTIONS | PTRACE_O_TRACEEXEC)) < 0)
+		return err_set(err, errno, "cannot trace what was just started (%s): brace needs ptrace to bring its agent into a "
+			       "static program; a seccomp filter or a container may forbid it", strerror(errno));
+	return 0;
+}
+
+/* Nothing of it stays. */
+static int give_up(struct tracee *t, pid_t pid, const char *path, int r, struct err *err)
+{
+	bool ended = t->dead;
+	int status = 0;
+
+	if (!ended)
+		kill(pid, SIGKILL);
+	t->dead = true;
+	tracee_release(t);
+	waitpid(pid, &status, 0);
+	if (ended && WIFSIGNALED(status))
+		r = err_set(err, EIO, "%s ended with signal %d (%s) before its first function could be traced", path,
+			    WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
+	else if (ended)
+		r = err_set(err, EIO, "%s ended with status %d before its first function could be traced", path,
+			    WEXITSTATUS(status));
+	return r;
+}
+
+static int to_its_start(struct tracee *t, struct launch_stop *where, struct err *err)
+{
+	struct run run = { .t = t, .th = &t->threads.at[0], .where = where };
+	int r = pass_exec(t, err);
+
+	if (r < 0)
+		return r;
+	where->entry = run.th->regs.rip;
+	return run_to_thread_pointer(&run, err);
+}
+
+int launch_stop(const char *path, char *const *argv, pid_t *pid, struct tracee **out, struct launch_stop *where,
+		struct err *err)
+{
+	struct tracee *t = mem_zalloc(sizeof(*t));
+	int go = -1, report = -1, failed, r = spawn(path, argv, pid, &go, &report, err);
+	struct err why;
+
+	memset(where, 0, sizeof(*where));
+	if (r < 0) {
+		free(t);
+		return r;
+	}
+	r = begin(*pid, t, err);
+	if (r == 0 && write(go, "x", 1) != 1)
+		r = err_set(err, EPIPE, "cannot start process %d", (int)*pid);
+	close(go);
+	if (r == 0)
+		r = to_its_start(t, where, err);
+	if (r == 0) {
+		close(report);
+		*out = t;
+		return 0;
+	}
+	r = give_up(t, *pid, path, r, err);
+	failed = read_report(report, path, &why);
+	close(report);
+	if (failed < 0)
+		*err = why;
+	return failed < 0 ? failed : r;
+}
