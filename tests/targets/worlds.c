@@ -128,7 +128,7 @@ static void limits(void)
 {
 	limit(RLIMIT_NOFILE, 3);
 	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_FSIZE, 0);
+	limit(RLIMIT_FSIZE, 1 << 20);
 	limit(RLIMIT_STACK, 256 << 10);
 	limit(RLIMIT_DATA, 64 << 20);
 	limit(RLIMIT_NPROC, 1);

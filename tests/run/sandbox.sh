@@ -1,0 +1,146 @@
+#!/bin/bash
+# Programs that change their own world: each computes the same, is traced as far as can be, and where
+# it cannot be, brace says so.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+export TRUTH=$T/truth
+LIMIT=60
+prepare() { rm -f "$TRUTH"; }
+
+counted() { # every count the program keeps itself
+	local function count
+	[ -s "$TRUTH" ] || not_ok "it writes its counts"
+	awk '{ n[$1] += $2 } END { for (f in n) print f, n[f] }' "$TRUTH" >"$T/counts"
+	while read -r function count; do
+		calls_are "$function" "$count"
+	done <"$T/counts"
+}
+
+target() { # NAME OPTIONS... -- PROGRAM ARGS...
+	local name=$1
+	shift
+	same "$name: same result" "$@"
+	counted
+}
+
+says() { # NAME WORDS: brace's closing words have a line with these
+	grep -qE -- "$2" "$T/summary"
+	result "$1" $? "$T/summary"
+}
+
+programs() { "$BRACE" info "$T/trace" | grep -c '^program'; }
+
+# --- seccomp
+for way in no-pages no-mprotect no-futex no-prctl no-socket questions trap; do
+	target "a filter ($way)" -l step -- "$FIXTURES/filtered" $way
+	nothing_lost "a filter ($way): nothing lost"
+done
+# No signals can be blocked: what is not recorded any more is counted. 30,000 steps before, 30,000 after.
+for way in strict prctl seccomp twice; do
+	same "a filter ($way): same result" -l step -- "$FIXTURES/filtered" $way
+	says "a filter ($way): brace says why" "filtered\): stopped recording: its seccomp filter forbids rt_sigprocmask"
+	records=$("$BRACE" info "$T/trace" | awk '$1 == "records" { print $2 }')
+	[ $((records + $(summary_number lost))) -eq 120000 ]
+	result "a filter ($way): kept $records + lost $(summary_number lost) = 120000 produced" $? "$T/summary"
+done
+for mode in '-p function' '--max-graph-depth 9' '--threshold 1ns'; do
+	# shellcheck disable=SC2086 # an option is two words
+	same "a filter, $mode: same result" $mode -- "$FIXTURES/filtered" prctl
+done
+same "a filter over threads that record: same result" -l step -- "$FIXTURES/filtered" threads
+same "a filter in a child: same result" -l step -- "$FIXTURES/filtered" children
+says "a filter in a child: brace says so" "stopped recording"
+same "exec under a filter: same result" -- "$FIXTURES/filtered" executes
+says "exec under a filter: brace says so" "1 program ran untraced: 1 under a seccomp filter"
+same "every library open, under a filter" -L '*' -- "$FIXTURES/filtered" seccomp
+
+# --- root, user, namespaces, descriptors, limits, memory
+for way in root user dumpable namespaces descriptors daemon limits address-space locked; do
+	if [ "$way" = root ] || [ "$way" = user ] && [ "$(id -u)" -ne 0 ]; then
+		skip "its $way" "only root may change it"
+		continue
+	fi
+	target "its $way" -l step -- "$FIXTURES/worlds" $way
+	nothing_lost "its $way: nothing lost"
+done
+# shellcheck disable=SC2016 # for the shell inside
+same "a shell's ulimit -v" -- bash -c 'ulimit -v 300000; ulimit -v; x=$(seq 1 50000); echo ${#x}; bash -c "ulimit -v"'
+check_that "a shell's ulimit -v: all were traced" [ "$(programs)" -eq 3 ]
+# shellcheck disable=SC2016
+same "a shell's ulimit -f" -- bash -c 'ulimit -f 1; ls -d /'
+same "a shell's ulimit -n" -- bash -c 'ulimit -n 5; ls -d /'
+
+# --- debuggers' means, code that is made and changed
+target "breakpoints and steps" -- "$FIXTURES/traps"
+target "code that is made" -- "$FIXTURES/jit"
+target "code that is made, all libraries" -L '*' -- "$FIXTURES/jit"
+target "more call sites than there is room for" -- "$FIXTURES/jit" many
+target "its own text" -- "$FIXTURES/jit" text
+
+# --- ways to execute
+for way in execve execv empty execveat fexecve path syscall syscallat vfork spawn system popen; do
+	target "exec by $way" -- "$FIXTURES/executes" $way /usr/bin/env
+	wanted=2
+	case $way in system | popen) wanted=3 ;; esac
+	[ "$(programs)" -eq $wanted ]
+	result "exec by $way: $(programs) programs traced" $? "$T/summary"
+	same "exec by $way of a static program" -- "$FIXTURES/executes" $way "$FIXTURES/shapes-static"
+	says "exec by $way of a static program: brace says so" '1 program ran untraced: 1 static \(shapes-static\)'
+done
+
+# --- programs that cannot be traced
+printf '#!%s\n' "$FIXTURES/shapes-static" >"$T/script" && chmod 755 "$T/script"
+same "a script of a static interpreter" -- sh -c "'$T/script'; '$T/script'; '$FIXTURES/shapes-static'; true"
+says "a script of a static interpreter: said" '3 programs ran untraced: 3 static \(shapes-static\)'
+"$BRACE" info --json "$T/trace" | grep -q '"type":"note","kind":"static","program":"shapes-static",.*"count":3'
+result "brace info --json has it" $? "$T/summary"
+printf '\177ELF\001\001\001' >"$T/bits32" && head -c 100 /dev/zero >>"$T/bits32" && chmod 755 "$T/bits32"
+same "an exec that fails" -- sh -c "'$T/bits32' 2>/dev/null; true"
+grep -q 'ran untraced' "$T/summary" && not_ok "an exec that fails: nothing is said" || ok "an exec that fails: nothing is said"
+if [ "$(id -u)" -eq 0 ]; then
+	cp /usr/bin/env "$T/setuid" && chown 65534 "$T/setuid" && chmod 4755 "$T/setuid" && chmod 755 "$T"
+	same "a set-uid child" -- sh -c "'$T/setuid' id -un; true"
+	says "a set-uid child: said" '1 set-uid \(setuid\)'
+	same "a child of another user" -- su -s /bin/sh nobody -c 'id -u; env | wc -l'
+	check_that "a child of another user: all were traced" [ "$(programs)" -ge 3 ]
+fi
+if unshare -rn true 2>/dev/null; then
+	same "another network namespace" -- unshare -rn sh -c 'echo inside; ls /'
+	says "another network namespace: said" '1 in another network namespace \(sh\)'
+	same "another pid namespace" -- unshare -rpf sh -c 'echo $$'
+	check_that "another pid namespace: all were traced" [ "$(programs)" -ge 2 ]
+fi
+
+# --- real sandboxes and wrappers, where they are installed
+real() { # PROGRAM ARGS...
+	if command -v "$1" >/dev/null; then
+		same "$*" -- "$@"
+	else
+		skip "$*" "$1 is not installed"
+	fi
+}
+real file /bin/sh /etc/passwd "$FIXTURES/shapes-static"
+real man --pager=cat ls
+real bwrap --ro-bind / / --unshare-all --die-with-parent id -u
+real strace -f -o /dev/null sh -c 'ls /; true'
+real valgrind -q ls /
+real fakeroot id -u
+real eatmydata ls /
+real faketime '2020-01-01 00:00:00' date -u
+real stdbuf -oL ls /
+real openssl version
+real luajit -e 'local n = 0 for i = 1, 2000 do local ok = pcall(error, "x") if not ok then n = n + 1 end end print(n)'
+real luajit -e 'local t = {} for i = 1, 500 do t[#t + 1] = loadstring("return function(n) local s = 0 for i = 1, n do s = s + i % " .. i .. " end return s end")()(200) end print(#t, t[100])'
+real gdb -nx -batch -ex 'break work' -ex run -ex bt "$FIXTURES/shapes-plain"
+if [ -e /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 ]; then
+	export LD_PRELOAD=libjemalloc.so.2
+	same "jemalloc preloaded" -- bash -c 'echo $LD_PRELOAD; ls /'
+	same "jemalloc preloaded, every library" -L '*' -- ls /
+	unset LD_PRELOAD
+fi
+for sanitizer in address undefined thread leak; do
+	[ -x "$FIXTURES/sanitized-$sanitizer" ] || continue
+	same "built with -fsanitize=$sanitizer" -- "$FIXTURES/sanitized-$sanitizer"
+	same "built with -fsanitize=$sanitizer, every library" -L '*' -- "$FIXTURES/sanitized-$sanitizer"
+done
+finish
