@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define THREADS 20
-#define CYCLES 300
+#define CYCLES 100
 
 /* --- threads that compute ------------------------------------------------------------------- */
 
