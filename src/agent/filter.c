@@ -38,6 +38,7 @@ static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_faccessat, NEED_EXEC, { MINUS(100), P, 1 } },
 	{ __NR_access, NEED_EXEC | NEED_START, { P, 4 } },
 	{ __NR_pread64, NEED_EXEC | NEED_START, { 3, P, 1024, 0 } },
+	{ __NR_readlink, NEED_EXEC, { P, P, 255 } },
 	{ __NR_fstat, NEED_EXEC, { 3, P } },
 	{ __NR_stat, NEED_EXEC | NEED_START, { P, P } },
 	{ __NR_fgetxattr, NEED_EXEC, { 3, P, 0, 0 } },

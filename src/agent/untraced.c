@@ -14,7 +14,9 @@
 #define S_ISUID 04000
 #define S_ISGID 02000
 #define S_IXGRP 00010
+#define UNTRACED_DESCRIPTOR (-101) /* the path is one of /proc/self/fd; which directory does not matter */
 #define HEAD 1024
+#define SCRIPT_PATH 256 /* as long as the kernel reads */
 
 union head { Elf64_Ehdr eh; char bytes[HEAD]; };
 
@@ -48,6 +50,20 @@ static void take_name(char *name, const char *path)
 		name[i] = last[i];
 	for (; i < NOTE_NAME; i++)
 		name[i] = 0;
+}
+
+/* A descriptor's path says nothing; where it leads does. */
+static void take_file_name(char *name, const char *path, int directory)
+{
+	char target[SCRIPT_PATH];
+	long n = directory == UNTRACED_DESCRIPTOR ? sys3(__NR_readlink, path, target, sizeof(target) - 1) : -1;
+
+	if (n < 0) {
+		take_name(name, path);
+		return;
+	}
+	target[n] = 0;
+	take_name(name, target);
 }
 
 static void descriptor_path(int fd, char *out)
@@ -149,20 +165,20 @@ static bool file_kind(int fd, const union head *h, const char *name, enum note_k
 	return true;
 }
 
-/* "#! /path arg" -> the path, in place; false if this is no script. */
-static bool interpreter(union head *h, long n)
+/* "#! /path arg" -> the path (SCRIPT_PATH bytes); false if this is no script. */
+static bool interpreter(const union head *h, long n, char *to)
 {
-	char *c = h->bytes, *end = c + n;
-	char *to = c;
+	const char *c = h->bytes, *end = c + n;
+	char *begin = to, *last = to + SCRIPT_PATH - 1;
 
 	if (n < 3 || c[0] != '#' || c[1] != '!')
 		return false;
 	for (c += 2; c < end && (*c == ' ' || *c == '\t');)
 		c++;
-	while (c < end && *c && *c != ' ' && *c != '\t' && *c != '\n')
+	while (c < end && to < last && *c && *c != ' ' && *c != '\t' && *c != '\n')
 		*to++ = *c++;
 	*to = 0;
-	return to > h->bytes;
+	return to > begin;
 }
 
 /* What the kernel will load in the end: scripts lead to others. */
@@ -170,6 +186,7 @@ static enum note_kind look(int directory, const char *path, char *name)
 {
 	enum note_kind kind = NOTE_NONE;
 	union head h;
+	char next[SCRIPT_PATH];
 	bool script = true;
 
 	for (int level = 0; level < SCRIPT_LEVELS && script; level++) {
@@ -180,13 +197,13 @@ static enum note_kind look(int directory, const char *path, char *name)
 		n = sys4(__NR_pread64, fd, &h, HEAD - 1, 0);
 		script = false;
 		if (is_elf(&h, n)) {
-			take_name(name, path);
+			take_file_name(name, path, directory);
 			file_kind((int)fd, &h, name, &kind);
-		} else if (interpreter(&h, n)) {
+		} else if (interpreter(&h, n, next)) {
 			script = true;
 		}
 		sys1(__NR_close, fd);
-		path = h.bytes;
+		path = next;
 		directory = UNTRACED_CWD;
 	}
 	return kind;
@@ -216,7 +233,7 @@ enum note_kind untraced_kind(int directory, const char *path, uint32_t flags, ch
 	if (flags & AT_EMPTY_PATH && directory >= 0) {
 		descriptor_path(directory, descriptor);
 		path = descriptor;
-		directory = UNTRACED_CWD;
+		directory = UNTRACED_DESCRIPTOR;
 	}
 	if (sys4(__NR_faccessat, directory, path, 1 /* X_OK */, 0) < 0)
 		return NOTE_NONE;

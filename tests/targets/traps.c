@@ -116,7 +116,6 @@ int main(void)
 	by_debug_register();
 	by_steps();
 	printf("nobody traces us: %ld\n", ptrace(PTRACE_TRACEME, 0, 0, 0));
-	truth("own_int3", 100);
 	truth("on_trap", 200);
 	truth("target", 18);
 	return 0;
