@@ -131,7 +131,7 @@ real stdbuf -oL ls /
 real openssl version
 real luajit -e 'local n = 0 for i = 1, 2000 do local ok = pcall(error, "x") if not ok then n = n + 1 end end print(n)'
 real luajit -e 'local t = {} for i = 1, 500 do t[#t + 1] = loadstring("return function(n) local s = 0 for i = 1, n do s = s + i % " .. i .. " end return s end")()(200) end print(#t, t[100])'
-real gdb -nx -batch -ex 'set print inferior-events off' -ex 'break work' -ex run -ex bt "$FIXTURES/shapes-plain"
+real gdb -nx -batch -ex 'break main' -ex run -ex bt -ex 'kill inferiors 1' "$FIXTURES/filtered" strict
 if [ -e /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 ]; then
 	export LD_PRELOAD=libjemalloc.so.2
 	same "jemalloc preloaded" -- bash -c 'echo $LD_PRELOAD; ls /'

@@ -134,10 +134,13 @@ static void trap(void)
 	say("trapped", (unsigned)trapped);
 }
 
+static unsigned running;
+
 static void *hot(void *arg)
 {
 	unsigned n = 0;
 
+	__atomic_fetch_add(&running, 1, __ATOMIC_RELEASE);
 	for (int i = 0; i < 20; i++)
 		n = work(n);
 	__atomic_store_n((unsigned *)arg, n, __ATOMIC_RELEASE);
@@ -154,7 +157,8 @@ static void threads(void)
 
 	for (int i = 0; i < 4; i++)
 		require(!pthread_create(&t, NULL, hot, &n[i]), "a thread");
-	work(1);
+	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) < 4)
+		work(1);
 	say("threads", (unsigned)by_seccomp(SECCOMP_FILTER_FLAG_TSYNC, four_calls, LENGTH(four_calls)));
 	for (int i = 0; i < 4; i++)
 		while (!__atomic_load_n(&n[i], __ATOMIC_ACQUIRE))
