@@ -16,7 +16,7 @@
 #define STUB_BYTES (65536 - 4096)
 #define MINUS(n) ((uint64_t)-(int64_t)(n))
 #define EFAULT 14
-#define YIELDS 100000
+#define PATIENCE 10000000000 /* ticks, some seconds: one that waits for a sub-buffer looks more often */
 
 static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, P, 8 } },
@@ -151,10 +151,12 @@ static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
 }
 
 /* Other threads may be in the midst of a slow path, and could not end it. */
-static void wait_for_threads(void)
+static void wait_for_threads(uint32_t forbidden_before)
 {
-	for (int i = 0; i < YIELDS && agent_gate[0] && signals_inside(); i++)
-		if (!(agent.forbidden & NEED_YIELD))
+	uint64_t since = read_tsc();
+
+	while (agent_gate[0] && signals_inside() && read_tsc() - since < PATIENCE)
+		if (!(forbidden_before & NEED_YIELD))
 			sys0(__NR_sched_yield);
 }
 
@@ -186,6 +188,6 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	if (forbidden & ~before & NEED_SIGNALS && !(before & NEED_THREADS))
 		p->note = say_stopped(first);
 	__atomic_fetch_or(&agent.forbidden, forbidden, __ATOMIC_SEQ_CST);
-	wait_for_threads();
+	wait_for_threads(before);
 	return 0;
 }
