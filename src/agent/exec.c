@@ -197,6 +197,7 @@ void agent_call_done(int64_t result, const struct call_plan *p)
 {
 	if (result >= 0) {
 		limits_done(p);
+		locks_done(p);
 		return;
 	}
 	if (p->note)

@@ -19,6 +19,8 @@ agent_call_\name:
 	je	4f
 	cmp	$__NR_prlimit64, %rax
 	je	5f
+	cmp	$__NR_mlockall, %rax
+	je	6f
 0:	syscall
 1:	cmp	agent_limit_\name(%rip), %rax
 	jmp	*agent_back_\name(%rip)
@@ -34,6 +36,9 @@ agent_call_\name:
 	jmp	with_agent
 5:	lea	1b(%rip), %rcx
 	lea	agent_limit_coming(%rip), %r11
+	jmp	with_agent
+6:	lea	1b(%rip), %rcx
+	lea	agent_lock_coming(%rip), %r11
 	jmp	with_agent
 	.bss
 	.balign 8
@@ -52,6 +57,7 @@ agent_back_\name:
 	LIBC_CALL prlimit64
 	LIBC_CALL setrlimit64
 	LIBC_CALL getrlimit64
+	LIBC_CALL mlockall
 
 /* rcx = where to go on with rax = result; r11 = what to ask before. On the stack, from rbp down:
  * rbx, struct call_registers, struct call_plan, the environment of a program to be executed. */

@@ -16,6 +16,7 @@ struct call_plan {
 	uint32_t environment;  /* exec: 1 = ours is to be made */
 	uint32_t forbidden;    /* filter: agent.forbidden as it was; UINT32_MAX = nothing to put back */
 	uint32_t limit_set;    /* limits: 1 = `limit` is set instead of the program's */
+	uint32_t lock, pad;    /* locks: the flags that were asked for; 0 = nothing to do */
 	uint64_t limit_told;   /* limits: where the kernel writes one that has to be corrected; 0 = nowhere */
 	struct call_limit limit;
 };
@@ -37,5 +38,7 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p);
 uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p);
 uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p);
 void limits_done(const struct call_plan *p); /* the call succeeded */
+uint64_t agent_lock_coming(const struct call_registers *r, struct call_plan *p);
+void locks_done(const struct call_plan *p);
 void agent_call_ready(const struct call_registers *r, struct call_plan *p, char *area);
 void agent_call_done(int64_t result, const struct call_plan *p);

@@ -16,7 +16,8 @@ enum need {
 	NEED_EXEC = 128,    /* looking at a program that is to be executed */
 	NEED_START = 256,   /* an agent's start, in what is executed or for a module that comes */
 	NEED_COPY = 512,    /* seeing whether a filter can be read */
-	NEED_ALL = 1023,
+	NEED_LOCKS = 1024,  /* mlockall without our memory */
+	NEED_ALL = 2047,
 };
 #define INHERITED_LIMIT (1u << 31) /* beside them, for what is executed: agent.limit_shifted */
 

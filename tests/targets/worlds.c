@@ -140,9 +140,20 @@ static void address_space(void)
 	printf("%d %d\n", allocates(100 << 20), allocates(600 << 20));
 }
 
+static long resident(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	long pages = 0;
+
+	require(f && fscanf(f, "%*d %ld", &pages) == 1, "/proc/self/statm");
+	fclose(f);
+	return pages * 4096;
+}
+
 static void locked(void)
 {
 	printf("%d\n", mlockall(MCL_CURRENT | MCL_FUTURE));
+	printf("%d\n", resident() < 128 << 20);
 	printf("%d\n", allocates(16 << 20));
 }
 
