@@ -27,7 +27,9 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err);
 
 /* Lets it go: registers that were borrowed are put back, signals that came meanwhile are delivered,
  * a stopped (SIGSTOP) process stays stopped, system calls go on as if not interrupted (those that the
- * kernel would end with EINTR for no reason the program could see are restarted). Returns
+ * kernel would end with EINTR for no reason the program could see are restarted, with their whole time
+ * limit). As after SIGSTOP and SIGCONT, one that has done its work in part (a write to a full pipe, a recv
+ * with MSG_WAITALL) returns that part. Returns
  * how many nanoseconds the process was held, from the first thread's stop to the last one's
  * release. Frees t. A process that died meanwhile is no error. */
 uint64_t tracee_release(struct tracee *t);
