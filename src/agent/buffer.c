@@ -11,6 +11,7 @@
 
 #define WAIT_NS 50000000   /* block mode: how often to look whether the tracer lives */
 #define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; a tracer's heart beats every 0.1 s */
+#define ALONE_MAX 20       /* waits of a thread that has nothing: 1 s */
 
 static struct memory_thread *thread_of(struct agent_tls *t)
 {
@@ -117,12 +118,16 @@ void buffer_check_fork(void)
 
 /* --- counting what is thrown away ------------------------------------------------------ */
 
-static uint64_t count_records(const uint64_t *words, uint64_t n)
+/* Of words[0..n), all of them reserved: an empty one is the record of somebody whom a signal interrupted. */
+static uint64_t count_records(const uint64_t *words, uint64_t n, uint64_t *holes)
 {
 	uint64_t count = 0;
 
-	for (uint64_t i = 0; i < n; i += 1 + record_payload(words[i]))
-		count += words[i] != 0 && record_counts(words[i]);
+	*holes = 0;
+	for (uint64_t i = 0; i < n; i += 1 + record_payload(words[i])) {
+		*holes += words[i] == 0;
+		count += words[i] == 0 || record_counts(words[i]);
+	}
 	return count;
 }
 
@@ -166,22 +171,34 @@ static uint32_t take_unused(struct memory_header *m)
 	return MEMORY_NONE;
 }
 
-static uint32_t take_own_oldest(struct memory_thread *slot)
+/* Throws away what stands in the oldest. True if it may be used again: a slot of it that is still empty
+ * belongs to somebody whom a signal interrupted, and who may yet store there. */
+static bool throw_away(struct memory_thread *slot, struct memory_desc *d, const uint64_t *words)
 {
-	uint32_t i = slot->oldest;
-	struct memory_desc *d;
+	uint64_t holes, records = count_records(words, d->used / 8, &holes);
 
-	if (i == MEMORY_NONE)
-		return MEMORY_NONE;
-	d = &agent.descs[i];
-	slot->oldest = d->next;
-	POINT(own_unlinked);
-	slot->overwritten[(d->seq + 1) & 1] = slot->overwritten[d->seq & 1] + d->lost +
-					      count_records(words_of(i), MEMORY_BUFFER_WORDS);
+	slot->overwritten[(d->seq + 1) & 1] = slot->overwritten[d->seq & 1] + d->lost + records;
 	POINT(own_counted);
 	__atomic_store_n(&slot->first_seq, d->seq + 1, __ATOMIC_RELEASE);
 	POINT(own_thrown_away);
+	/* Before it is described anew: whoever dies there leaves no old fields under a new number. */
+	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&slot->held, 1, __ATOMIC_RELAXED);
+	return !holes;
+}
+
+static uint32_t take_own_oldest(struct memory_thread *slot)
+{
+	uint32_t i;
+
+	while ((i = slot->oldest) != MEMORY_NONE) {
+		struct memory_desc *d = &agent.descs[i];
+
+		slot->oldest = d->next;
+		POINT(own_unlinked);
+		if (throw_away(slot, d, words_of(i)))
+			break;
+	}
 	return i;
 }
 
@@ -206,13 +223,21 @@ static uint32_t try_take(struct memory_thread *slot)
 	return i;
 }
 
+/* Whoever holds nothing waits for what others hold; and they may wait for him, for ever. */
+static bool waits_in_vain(const struct memory_thread *slot, uint32_t *waits)
+{
+	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED))
+		*waits = 0;
+	return ++*waits >= (slot->window ? 1 : ALONE_MAX);
+}
+
 /* Block mode: until the tracer gives one back, or is gone. */
 static uint32_t wait_and_take(struct memory_thread *slot)
 {
 	struct memory_header *m = agent.memory;
 	const struct { int64_t s, ns; } timeout = { 0, WAIT_NS };
 	uint64_t beat = __atomic_load_n(&m->heartbeat, __ATOMIC_RELAXED);
-	uint32_t i, missed = 0;
+	uint32_t i, missed = 0, alone = 0;
 
 	__atomic_fetch_add(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
 	POINT(wait_begins);
@@ -231,6 +256,8 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 			agent.abandoned = true;
 			break;
 		}
+		if (waits_in_vain(slot, &alone))
+			break;
 	}
 	POINT(wait_ends);
 	__atomic_fetch_sub(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
@@ -309,9 +336,10 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 static void leave_void(struct agent_tls *t)
 {
 	struct memory_thread *slot = thread_of(t);
+	uint64_t to = t->pos < t->end ? t->pos : t->end, holes;
 
 	if (slot && slot->in_void) {
-		slot->lost += count_records(slot->nowhere, MEMORY_VOID_WORDS);
+		slot->lost += count_records(slot->nowhere, (to - (uint64_t)slot->nowhere) / 8, &holes);
 		POINT(void_counted);
 		slot->in_void = 0;
 	} else if (!slot && t->end) {

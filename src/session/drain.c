@@ -274,6 +274,7 @@ static int take_full(struct drain *d, const struct claim *c, bool last, drain_si
 	r = emit(d, c, &s, sink, context, err);
 	d->expected[c->slot] = c->desc.seq + 1;
 	p->slot = c->slot;
+	shared_memory_let_go(d->memory, c->slot); /* a quarantined one is no longer the thread's either */
 	if (s.holes && !last)
 		p->quarantined = true;
 	else

@@ -105,14 +105,16 @@ uint32_t shared_memory_threads(const struct shared_memory *m)
 	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE), m->threads_max);
 }
 
+void shared_memory_let_go(struct shared_memory *m, uint32_t slot)
+{
+	__atomic_fetch_sub(&m->threads[slot].held, 1, __ATOMIC_RELAXED);
+}
+
 void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 {
 	struct memory_desc *d = &m->descs[i];
-	uint32_t thread = __atomic_load_n(&d->thread, __ATOMIC_RELAXED);
 	uint64_t head, next;
 
-	if (thread < m->threads_max)
-		__atomic_fetch_sub(&m->threads[thread].held, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELAXED);
 	POINT(buffer_free);
 	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);

@@ -38,6 +38,7 @@ static inline uint64_t *shared_memory_words(const struct shared_memory *m, uint3
 
 uint32_t shared_memory_used(const struct shared_memory *m);     /* sub-buffers ever taken */
 uint32_t shared_memory_threads(const struct shared_memory *m);  /* slots ever taken */
+void shared_memory_let_go(struct shared_memory *m, uint32_t slot); /* the thread holds one less */
 void shared_memory_give_back(struct shared_memory *m, uint32_t i);
 void shared_memory_beat(struct shared_memory *m);               /* tells waiting writers that the tracer lives */
 void shared_memory_wake_writers(struct shared_memory *m);

@@ -225,6 +225,151 @@ static void a_slot_that_stays_empty_is_one_loss(void **state)
 	shared_memory_destroy(&memory);
 }
 
+/* A record of a writer's own that only counts: its number would be out of order. */
+static int take_counts(void *context, const struct drain_run *run, struct err *err)
+{
+	struct seen *s = context;
+
+	(void)err;
+	s->got[run->slot] += run->records;
+	s->lost[run->slot] += run->lost;
+	return 0;
+}
+
+static uint64_t counted(struct seen *seen)
+{
+	struct drain *d = drain_new(&memory);
+	struct err err;
+	uint64_t lost = 0;
+
+	assert_true(drain_finish(d, take_counts, seen, &lost, &err) >= 0);
+	drain_free(d);
+	return seen->got[0] + seen->lost[0] + lost;
+}
+
+/* A handler that overwrites the whole ring between a writer's reservation and its store: nobody else's
+ * record may stand in that slot by then. */
+static void an_interrupted_writers_slot_is_not_used_again(void **state)
+{
+	const uint32_t count = 60000;
+	struct seen seen = { 0 };
+	uint64_t *slot;
+
+	(void)state;
+	begin(MEMORY_OVERWRITE, 128);
+	tls = (struct agent_tls){ 0 };
+	write_record(0);
+	slot = (uint64_t *)tls.pos;
+	tls.pos += 8; /* reserved: number 1 */
+	for (uint32_t i = 2; i < count; i++)
+		write_record(i);
+	assert_int_equal(*slot, 0);
+	*slot = record_word(read_tsc(), 2, RECORD_ENTRY);
+	assert_int_equal(counted(&seen), count);
+	shared_memory_destroy(&memory);
+}
+
+static void an_interrupted_loss_is_counted(void **state)
+{
+	const uint32_t count = 40000;
+	struct seen seen = { 0 };
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	tls = (struct agent_tls){ 0 };
+	for (uint32_t i = 0; i < count; i++) {
+		write_record(i);
+		if (i == count / 2) { /* long in the void */
+			tls.pos += 8;
+			i++;
+		}
+	}
+	assert_int_equal(counted(&seen), count);
+	shared_memory_destroy(&memory);
+}
+
+/* Slots that stay empty keep their sub-buffers from others until the thread ends, but not the thread from
+ * new ones: else a few siglongjmps would end its recording. */
+static void quarantine_takes_nothing_from_the_quota(void **state)
+{
+	struct seen seen = { 0 };
+	struct drain *d;
+	struct err err;
+	uint32_t i = 0;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128); /* quota: 2 */
+	d = drain_new(&memory);
+	tls = (struct agent_tls){ 0 };
+	for (int holes = 1; holes <= 2; holes++) {
+		write_record(i++);
+		tls.pos += 8; /* of sub-buffer holes - 1 */
+		while (memory.threads[0].seq < (uint32_t)holes + 1)
+			write_record(i++);
+		while (seen.lost[0] < (uint64_t)holes) {
+			assert_true(drain_pass(d, false, take_counts, &seen, &err) >= 0);
+			usleep(10000);
+		}
+	}
+	seen.got[0] = 0;
+	for (uint32_t n = 0; n < 20000; n++) {
+		write_record(i++);
+		assert_true(drain_pass(d, false, take_counts, &seen, &err) >= 0);
+	}
+	assert_true(seen.got[0] > 10000);
+	drain_free(d);
+	shared_memory_destroy(&memory);
+}
+
+static void *hold_one(void *arg)
+{
+	pthread_barrier_t *b = arg;
+
+	tls = (struct agent_tls){ 0 };
+	write_record(0);
+	pthread_barrier_wait(b);
+	pthread_barrier_wait(b); /* for whoever waits for a sub-buffer */
+	return NULL;
+}
+
+static void *beat(void *stop)
+{
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE)) {
+		shared_memory_beat(&memory);
+		usleep(10000);
+	}
+	return NULL;
+}
+
+/* Block mode, every sub-buffer with a thread that waits for this one, which has none: it goes on. */
+static void waiting_for_those_who_wait_ends(void **state)
+{
+	pthread_barrier_t b;
+	pthread_t other, tracer;
+	struct seen seen = { 0 };
+	bool stop = false;
+
+	(void)state;
+	begin(MEMORY_BLOCK, 128);
+	memory.header->buffers_max = 1;
+	pthread_barrier_init(&b, NULL, 2);
+	assert_int_equal(pthread_create(&tracer, NULL, beat, &stop), 0);
+	assert_int_equal(pthread_create(&other, NULL, hold_one, &b), 0);
+	pthread_barrier_wait(&b);
+	tls = (struct agent_tls){ 0 };
+	for (uint32_t i = 0; i < 1000; i++)
+		write_record(i);
+	pthread_barrier_wait(&b);
+	pthread_join(other, NULL);
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	pthread_join(tracer, NULL);
+	assert_false(agent.abandoned);
+	memory.header->buffers_max = memory.buffers_max;
+	assert_int_equal(counted(&seen), 1001);
+	pthread_barrier_destroy(&b);
+	shared_memory_destroy(&memory);
+}
+
 /* The traced program can write anything there: the tracer may read rubbish, nothing worse. */
 static int take_anything(void *context, const struct drain_run *run, struct err *err)
 {
@@ -277,6 +422,10 @@ int main(void)
 		cmocka_unit_test(overwrite_mode_keeps_the_newest),
 		cmocka_unit_test(an_interrupted_writer_is_waited_for),
 		cmocka_unit_test(a_slot_that_stays_empty_is_one_loss),
+		cmocka_unit_test(an_interrupted_writers_slot_is_not_used_again),
+		cmocka_unit_test(an_interrupted_loss_is_counted),
+		cmocka_unit_test(quarantine_takes_nothing_from_the_quota),
+		cmocka_unit_test(waiting_for_those_who_wait_ends),
 		cmocka_unit_test(a_scribbled_memory_does_no_harm),
 	};
 
