@@ -192,6 +192,31 @@ kill -9 "$(field 0)"
 [ "$ms" -le 1100 ] && [ "$after" -gt $((before + 100000)) ]
 result "block mode: brace killed, the program stood still for $ms ms, then called $((2 * (after - before))) times a second" $?
 
+# A program that was attached to: its tracer dies, it goes on, what is left is recovered, and another tracer comes.
+rm -f "$ledger" "$T/trace" "$T/whole"
+"$victim" "$ledger" 2 100000000000 >"$T/out" 2>&1 &
+program=$!
+ON_EXIT+=("kill -9 $program")
+until_is test -s "$ledger" && until_is test "$(field 12)" = 1
+"$BRACE" record -q -l step -o "$T/trace" -p $program >"$T/summary" 2>&1 &
+pid=$!
+written() { [ "$(stat -c %s "$T/trace" 2>/dev/null || echo 0)" -gt 100000 ]; }
+until_is written
+result "attached: records are written" $? "$T/summary"
+kill -9 $pid
+wait $pid 2>/dev/null
+check "attached: recover" "$BRACE" recover -p $program -o "$T/whole" "$T/trace"
+[ "$(figure records "$T/whole")" -gt 100000 ]
+result "attached: $(figure records "$T/whole") records were recovered" $?
+check "attached: another tracer comes" "$BRACE" record -l step --duration 300ms -o "$T/again" -p $program
+grep -q ' no records lost' "$T/check.log" && [ "$("$BRACE" info --json "$T/again" | sed -nE 's/.*"type":"trace".*"calls":([0-9]+).*/\1/p')" -gt 1000 ]
+result "attached: and records" $? "$T/check.log"
+before=$(made)
+sleep 0.2
+[ "$(made)" -gt "$before" ]
+result "attached: the program goes on" $?
+kill -9 $program
+
 # --- recover refuses
 prepare() { rm -f "$ledger"; }
 record -- "$victim" "$ledger" 1 10
