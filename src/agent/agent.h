@@ -126,6 +126,7 @@ static inline bool in_arena(uint64_t addr)
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
 }
 void site_after_fork(void);
+void site_begin(void);  /* before anything is hooked */
 void site_adopt(void);  /* attach: the sites of before go into the new image */
 void site_keep(void);   /* detach: keeps them, apart from the tracer's memory */
 uint64_t agent_entry(uint64_t ret, uint32_t id_word);  /* stub or 0 */

@@ -40,7 +40,9 @@ bool leave_disarm(struct agent_tls *t)
 static bool is_entry(uint64_t word)
 {
 	return record_kind(word) == RECORD_ENTRY || record_kind(word) == RECORD_TAIL ||
-	       (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_ENTRY_ONLY);
+	       (record_kind(word) == RECORD_EVENT &&
+		(record_type(word) == RECORD_EVENT_ENTRY_ONLY || record_type(word) == RECORD_EVENT_SWITCH ||
+		 record_type(word) == RECORD_EVENT_MARK));
 }
 
 /* Where signal handlers return to: mov $15, %rax (or %eax); syscall. */
@@ -162,11 +164,13 @@ static void write_leave(struct agent_tls *t, const struct leave_about *about, co
 		[LEAVE_BY_JMP_BUF] = RECORD_SWITCH_ENDS, [LEAVE_BY_CONTEXT] = RECORD_SWITCH_ENDS,
 		[LEAVE_BY_UNWINDING] = RECORD_SWITCH_UNWINDS,
 	};
-	uint32_t kind = about->id_word >> LEAVE_SHIFT, id = record_id(about->id_word);
+	uint32_t kind = about->id_word >> LEAVE_SHIFT & LEAVE_MASK, id = record_id(about->id_word);
 	uint64_t words[5], now = read_tsc(), outer = (uint64_t)sp + 8;
 	unsigned n = 0;
 
-	if (tail || followed) {
+	if (about->id_word & LEAVE_SILENT) {
+		;
+	} else if (tail || followed) {
 		words[n++] = record_word(now, id, tail ? RECORD_TAIL : RECORD_ENTRY);
 	} else {
 		words[n++] = record_word(now, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT);
@@ -186,16 +190,18 @@ static void write_leave(struct agent_tls *t, const struct leave_about *about, co
 uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about)
 {
 	struct agent_tls *t = agent_tls_block();
-	bool tail = in_arena(*sp), follow = !tail && !(about->id_word & STATE_ENTRY_ONLY);
+	bool tail = in_arena(*sp), follow = !tail && !(about->id_word & (STATE_ENTRY_ONLY | LEAVE_SILENT));
 	uint64_t stub = 0;
 
 	buffer_check_fork();
+	if (by_c_code() && about->id_word & LEAVE_SILENT)
+		return 0;
 	if (by_c_code())
 		return agent_state_leave((uint64_t)sp, about);
 	if (follow)
 		stub = (uint64_t)site_stub(*sp, true);
 	write_leave(t, about, sp, tail, stub != 0);
-	if (about->id_word >> LEAVE_SHIFT != LEAVE_MARK)
+	if ((about->id_word >> LEAVE_SHIFT & LEAVE_MASK) != LEAVE_MARK)
 		arm(t, about);
 	return stub;
 }

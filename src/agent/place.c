@@ -167,6 +167,7 @@ bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
 	agent.buffers = (uint8_t *)m + m->buffers_at;
 	agent.image_id = w->image;
 	agent.memory_size = w->memory_size;
+	site_begin();
 	POINT(memories_mapped);
 	agent.memory = m;
 	return arm_gate(agent_gate);

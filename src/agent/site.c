@@ -15,6 +15,7 @@
 
 #define PROBES 512
 #define PAGE 4096u
+#define NOBODY UINT64_C(1) /* no return address */
 
 struct site_entry agent_table[1u << SITE_HASH_BITS] __attribute__((aligned(PAGE)));
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
@@ -135,7 +136,13 @@ static uint32_t hash(uint64_t ret)
 	return ((uint32_t)ret * SITE_HASH_MULTIPLIER) >> (32 - SITE_HASH_BITS);
 }
 
-/* Slot 0 stays empty: it is where every lookup ends after a fork. */
+/* Slot 0 is where every lookup ends after a fork, and that of the return address 0, which stands below the
+ * first function of some stacks: it must be nobody's. */
+void site_begin(void)
+{
+	agent_table[0].ret = NOBODY;
+}
+
 static uint32_t slot_after(uint32_t slot)
 {
 	slot = (slot + 1) & ((1u << SITE_HASH_BITS) - 1);
@@ -180,10 +187,10 @@ static void insert(uint64_t ret, uint64_t stub)
 
 uint8_t *site_stub(uint64_t ret, bool needs_code)
 {
-	uint64_t stub = find(ret);
+	uint64_t stub = ret > NOBODY ? find(ret) : 0;
 	uint32_t count, id;
 
-	if (stub)
+	if (stub || ret <= NOBODY)
 		return (uint8_t *)stub;
 	if (__atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED) >=
 	    SITE_BLOCKS * (SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK))
@@ -256,6 +263,7 @@ static void forget_table(void)
 {
 	if (sys3(__NR_madvise, agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
 		memset(agent_table, 0, sizeof(agent_table));
+	site_begin();
 }
 
 /* Stubs of another kind stay for those who return through them; new calls get new ones. */

@@ -61,6 +61,27 @@ static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct sp
 	return facts & FACT_READS_FLAGS ? REASON_READS_FLAGS : REASON_NONE;
 }
 
+/* How it may leave its stack. Go moves between stacks as it likes, and no return is followed; what V8
+ * generated puts back stack pointers that it kept. */
+static enum leave_kind leave_of(const struct planner *p, uint32_t i)
+{
+	const char *name = sym_name(p->m, &p->m->functions.at[i]);
+	enum leave_kind by_name = name ? special_leave(name) : LEAVE_NOT;
+
+	if (by_name || p->m->language == SYM_LANG_GO ||
+	    (p->runtime && name && special_called_by_runtime(p->runtime, name)))
+		return by_name;
+	return p->sweep.facts[i] & FACT_LEAVES_STACK ? LEAVE_SOMEWHERE : LEAVE_NOT;
+}
+
+/* A switch of stacks reads its return address in order to come back there. */
+static bool keeps_caller(const struct planner *p, uint32_t i)
+{
+	enum leave_kind kind = leave_of(p, i);
+
+	return kind == LEAVE_SOMEWHERE || kind == LEAVE_BY_SECOND_CONTEXT;
+}
+
 /* --- what forbids to follow the return ---------------------------------------------------------------- */
 
 static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct special special)
@@ -75,26 +96,13 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct s
 	if (f->cfa_odd || f->vaddr == p->m->entry || (facts & FACT_ODD_ENTRY))
 		return REASON_NO_RETURN_ADDRESS;
 	/* -finstrument-functions reads it too, for the hook that it calls */
-	if ((facts & FACT_READS_CALLER) && !(facts & FACT_MCOUNT))
+	if ((facts & FACT_READS_CALLER) && !(facts & FACT_MCOUNT) && !keeps_caller(p, i))
 		return REASON_READS_CALLER;
 	if (facts & FACT_RETURNS_FLAGS)
 		return REASON_RETURNS_FLAGS;
 	if (p->runtime && f->name && special_called_by_runtime(p->runtime, sym_name(p->m, f)))
 		return REASON_RUNTIME;
 	return REASON_NONE;
-}
-
-/* How it may leave its stack. Go moves between stacks as it likes, and no return is followed; what V8
- * generated puts back stack pointers that it kept. */
-static enum leave_kind leave_of(const struct planner *p, uint32_t i)
-{
-	const char *name = sym_name(p->m, &p->m->functions.at[i]);
-	enum leave_kind by_name = name ? special_leave(name) : LEAVE_NOT;
-
-	if (by_name || p->m->language == SYM_LANG_GO ||
-	    (p->runtime && name && special_called_by_runtime(p->runtime, name)))
-		return by_name;
-	return p->sweep.facts[i] & FACT_LEAVES_STACK ? LEAVE_SOMEWHERE : LEAVE_NOT;
 }
 
 /* --- the rungs ---------------------------------------------------------------- */

@@ -168,15 +168,19 @@ static void go_to(struct tracks *t, struct lane *l, uint32_t index, const struct
 	number(l->process, l->now, e->thread);
 }
 
-/* A stack that was not known: nothing is open on it. One that began at the same place is over. */
+/* A stack that was not known: nothing is open on it. One that began at the same place, or had come down just to
+ * there, is over. */
 static void begin(struct tracks *t, struct lane *l, uint64_t base, const struct event *e, calls_emit *emit, void *arg)
 {
 	struct process *p = l->process;
-	uint64_t old = sp_map_get(&p->bases, base);
-	struct track *k = track_at(p, old);
+	const uint64_t old[2] = { sp_map_get(&p->bases, base), sp_map_get(&p->left, base) };
+	struct track *k;
 
-	if (k && k != l->now)
-		retire(t, p, (uint32_t)old, e, emit, arg);
+	for (unsigned i = 0; i < 2; i++) {
+		k = track_at(p, old[i]);
+		if (k && k != l->now && k->home == NO_THREAD)
+			retire(t, p, (uint32_t)old[i], e, emit, arg);
+	}
 	k = track_new(t, p, NO_THREAD);
 	k->base = base;
 	k->calls.track = ++p->coroutines;
@@ -257,11 +261,12 @@ static bool resumed(struct tracks *t, struct lane *l, const struct event *e, cal
 
 static void arrived_by_exit(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
 {
-	uint64_t index;
+	uint64_t index = holder(l->process, l->at);
+	bool here = stays(l, l->at);
 
-	if (stays(l, l->at))
+	/* stacks may lie within a frame of another stack: the innermost it is */
+	if (here && (index == SP_NONE || (l->now->base && l->now->base <= l->process->tracks.at[index]->base)))
 		return;
-	index = holder(l->process, l->at);
 	if (index != SP_NONE) {
 		go_to(t, l, (uint32_t)index, e, emit, arg);
 		return;
@@ -303,9 +308,12 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 	uint32_t caller = site_caller(t->info, l->now->calls.map, p->image, l->at_site, e->tsc);
 	size_t open;
 
-	if (k) { /* the call by which it left is over, without an exit */
-		go_to(t, l, (uint32_t)index, e, emit, arg);
-		calls_cut(&k->calls, k->left, e, emit, arg);
+	if (k && k->flags & EVENT_FOLLOWED && e->kind == EVENT_TAIL) {
+		go_to(t, l, (uint32_t)index, e, emit, arg); /* a piece of the switch behind it; the exit is still to come */
+		return;
+	}
+	if (k && !(k->flags & EVENT_FOLLOWED) && (l->at != k->base || e->kind == EVENT_SWITCH)) {
+		go_to(t, l, (uint32_t)index, e, emit, arg); /* behind the call by which it left */
 		return;
 	}
 	open = l->at_site && stays(l, l->at) ? calls_find(&l->now->calls, caller) : SIZE_MAX;
@@ -338,6 +346,9 @@ static bool arrive(struct tracks *t, struct lane *l, const struct event *e, call
 	bool exit = e->kind == EVENT_EXIT, done = false;
 
 	l->told = false;
+	if (l->leaving && l->now->runner == l->thread && l->at == l->now->sp &&
+	    (e->kind == EVENT_TAIL || (e->kind == EVENT_SWITCH && e->flags & EVENT_FOLLOWED)))
+		return false; /* by a jump from the call that leaves: it is that one still */
 	if (!l->leaving) {
 		if (!l->now->base && !l->now->calls.n)
 			l->now->base = l->at;
@@ -384,6 +395,7 @@ static void take_switch(struct lane *l, const struct event *e)
 	k->flags = (uint8_t)(followed ? e->flags : e->flags & ~EVENT_FOLLOWED);
 	k->left = followed ? calls_top(&k->calls) : k->calls.n;
 	k->fn = followed ? k->calls.at[k->calls.n - 1].fn : l->last_fn;
+	l->last_fn = FN_NONE;
 	note_leaver(p, k->fn);
 	if (!(k->flags & EVENT_ENDS))
 		sp_map_set(&p->left, k->sp, l->index);
@@ -408,20 +420,19 @@ static void take_mark(struct lane *l, const struct event *e)
 
 void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
 {
-	switch (e->kind) {
-	case EVENT_SWITCH:
-		take_switch(l, e);
-		return;
-	case EVENT_MARK:
-		take_mark(l, e);
-		return;
-	case EVENT_AT:
+	if (e->kind == EVENT_AT) {
 		l->told = true;
 		l->at = e->count;
 		l->at_site = e->site;
 		return;
 	}
 	if (l->told && e->kind != EVENT_LOST && arrive(t, l, e, emit, arg))
+		return;
+	if (e->kind == EVENT_SWITCH)
+		take_switch(l, e);
+	if (e->kind == EVENT_MARK)
+		take_mark(l, e);
+	if (e->kind == EVENT_SWITCH || e->kind == EVENT_MARK)
 		return;
 	if (e->kind == EVENT_ENTRY_ONLY)
 		l->last_fn = e->fn;

@@ -31,7 +31,8 @@ static bool is_agents(const char *name)
 	return false;
 }
 
-/* Where unwinders look tables up; those of an agent that ld.so does not know must be found too. */
+/* Where unwinders look tables up (those of an agent that ld.so does not know must be found too), and where
+ * longjmp and its like are. */
 static bool is_unwinder(const char *module)
 {
 	static const char *const names[] = { "ld-linux-x86-64.so", "libc.so", "libc-2", "libgcc_s.so" };
@@ -195,7 +196,7 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 		*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path) };
 		if (is_opened(req->settings, mod->path, exe))
 			mod->choice = MODULE_OPEN;
-		else if (by_hand && is_unwinder(mod->name))
+		else if ((by_hand || req->settings->graph) && is_unwinder(mod->name))
 			mod->choice = MODULE_UNWINDER;
 		if (mod->choice != MODULE_CLOSED)
 			load(mod, maps);
@@ -224,7 +225,7 @@ static struct string_set defined_functions(const struct modules *m)
 	for (size_t i = 0; i < m->at.n; i++) {
 		const struct hook_module *h = m->at.at[i].hooks;
 
-		for (uint32_t k = 0; h && k < h->n; k++)
+		for (uint32_t k = 0; h && m->at.at[i].choice == MODULE_OPEN && k < h->n; k++)
 			if (h->functions[k].name && !h->functions[k].plt && h->entries[k].reason != REASON_COLD)
 				string_set_add(&set, h->strings + h->functions[k].name);
 	}
@@ -246,17 +247,24 @@ static bool matches(const struct function_list *list, const char *name, const ch
 	return function_list_match(list, plain, module);
 }
 
+/* Selected or not: where control goes when it leaves a stack must be known. */
+static bool must_tell(const struct module *mod, uint32_t i, const struct settings *set)
+{
+	return set->graph && mod->hooks->entries[i].leaves && !mod->hooks->functions[i].plt;
+}
+
 static enum selection choose(const struct string_set *defined, const struct module *mod, uint32_t i,
 			     const struct settings *set, bool by_hand)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
+	enum selection otherwise = must_tell(mod, i, set) ? SELECT_LEAVE : SELECT_NO;
 	char name[512];
 
 	hook_function_name(mod->hooks, i, name, sizeof(name));
 	if (by_hand && !f->plt && look_up_of_unwinder(name))
 		return look_up_of_unwinder(name);
 	if (mod->choice == MODULE_UNWINDER)
-		return SELECT_NO;
+		return otherwise;
 	if (!f->plt && is_agents(name)) {
 		mod->hooks->entries[i].kind = HOOK_NONE;
 		mod->hooks->entries[i].reason = REASON_RUNTIME;
@@ -264,9 +272,9 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	}
 	if (set->filter.patterns.n && !matches(&set->filter, name, mod->name) &&
 	    !matches(&set->graph_function, name, mod->name))
-		return SELECT_NO;
+		return otherwise;
 	if (matches(&set->notrace, name, mod->name))
-		return SELECT_NO;
+		return otherwise;
 	if (f->plt && string_set_has(defined, name))
 		return SELECT_NO; /* the function itself is traced where it is */
 	if (set->graph && set->graph_function.patterns.n)
@@ -314,14 +322,14 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 
 		if (!mod->hooks)
 			continue;
-		mod->first_id = next;
+		mod->first_id = mod->choice == MODULE_OPEN ? next : 0;
 		mod->selected = mem_zalloc(mod->hooks->n);
 		for (uint32_t k = 0; k < mod->hooks->n && next + k <= RECORD_ID_MAX; k++) {
 			mod->selected[k] = choose(&defined, mod, k, set, by_hand);
 			selected += is_traced(mod->selected[k]) && mod->hooks->entries[k].kind != HOOK_NONE;
 			graph += mod->selected[k] == SELECT_GRAPH;
 		}
-		next += mod->hooks->n;
+		next += mod->choice == MODULE_OPEN ? mod->hooks->n : 0;
 	}
 	string_set_free(&defined);
 	if (by_hand && !unwinders_find_us(m))
@@ -355,7 +363,7 @@ void modules_describe(const struct modules *m, uint32_t image, struct image_news
 			.base = mod->base, .start = mod->start, .end = mod->end,
 			.first_id = mod->first_id ? mod->first_id : RECORD_ID_MAX, .from_tsc = news->about.tsc,
 		};
-		const struct hook_module *h = mod->hooks;
+		const struct hook_module *h = mod->choice == MODULE_OPEN ? mod->hooks : NULL;
 
 		if (h) {
 			memcpy(t.build_id, h->build_id, sizeof(t.build_id));

@@ -5,7 +5,7 @@
 #include "session/image.h"
 #include "session/maps.h"
 
-/* MODULE_UNWINDER: opened only to lead the unwinder's look-up past the stubs. */
+/* MODULE_UNWINDER: opened only for what its functions do to stacks: no function of it is traced. */
 enum module_choice { MODULE_CLOSED, MODULE_UNWINDER, MODULE_OPEN };
 
 struct module {
@@ -18,6 +18,7 @@ struct module {
 };
 
 enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,
+		 SELECT_LEAVE, /* not traced, but readers must know where control goes */
 		 /* look-ups of unwinders, led past the stubs */
 		 SELECT_FIND_FDE, SELECT_FIND_OBJECT, SELECT_ITERATE_PHDR };
 

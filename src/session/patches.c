@@ -51,7 +51,7 @@ static enum trampoline_kind kind_of(const struct image_request *req, const struc
 
 	if (selection >= SELECT_FIND_FDE)
 		return TRAMPOLINE_FIND_FDE + (selection - SELECT_FIND_FDE);
-	if (e->leaves && tracer != MEMORY_FUNCTION)
+	if (selection == SELECT_LEAVE || (e->leaves && tracer != MEMORY_FUNCTION))
 		return TRAMPOLINE_LEAVE;
 	if (req->hello->flags & AGENT_FAR)
 		return far_kinds[selection == SELECT_GRAPH][e->entry_only];
@@ -74,7 +74,7 @@ static struct patch *add_patch(struct patch_list *list, const struct job *j, uin
 static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64_t from, uint64_t trampoline)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
-	uint32_t id = j->mod->selected[i] >= SELECT_FIND_FDE ? PATCH_LOOK_UP : j->mod->first_id + i;
+	uint32_t id = j->mod->selected[i] >= SELECT_LEAVE ? PATCH_LOOK_UP : j->mod->first_id + i;
 	uint8_t jump[5];
 	uint64_t island;
 
@@ -104,7 +104,8 @@ static int hook_one(struct job *j, struct patch_list *list, uint32_t i)
 	if (j->used + TRAMPOLINE_MAX_BYTES > j->room)
 		return -ENOSPC;
 	j->env.id_flags = (uint32_t)e->leaves << LEAVE_SHIFT | (e->entry_only ? STATE_ENTRY_ONLY : 0) |
-			  (j->mod->selected[i] == SELECT_GRAPH ? STATE_GRAPH_FUNCTION : 0);
+			  (j->mod->selected[i] == SELECT_GRAPH ? STATE_GRAPH_FUNCTION : 0) |
+			  (j->mod->selected[i] == SELECT_LEAVE ? LEAVE_SILENT : 0);
 	j->env.function_size = j->mod->hooks->functions[i].size;
 	n = trampoline_emit(kind, &j->env, j->mod->first_id + i, &e->recipe, hook_module_bytes(j->mod->hooks, i),
 			    vaddr, from, j->at + j->used, j->code + j->used);

@@ -14,6 +14,8 @@ enum leave_kind {
 	LEAVE_KINDS
 };
 #define LEAVE_SHIFT 26
+#define LEAVE_MASK 7u
+#define LEAVE_SILENT (1u << 29) /* the call itself is not to be recorded */
 
 /* Stands in the trampoline of such a function. */
 struct leave_about {
