@@ -210,6 +210,13 @@ static void same_info(const struct trace_info *a, const struct trace_info *b)
 			    t->tsc == u->tsc && t->records == u->records && t->lost == u->lost);
 		assert_string_equal(t->comm, u->comm);
 	}
+	assert_int_equal(a->notes.n, b->notes.n);
+	for (size_t i = 0; i < a->notes.n; i++) {
+		const struct trace_note *t = &a->notes.at[i], *u = &b->notes.at[i];
+
+		assert_true(t->kind == u->kind && t->pid == u->pid && t->number == u->number && t->count == u->count);
+		assert_string_equal(t->name, u->name);
+	}
 }
 
 /* Everything that may change while a program runs does so between two calls. */
@@ -218,8 +225,11 @@ static void change_info(struct trace_info *info, int step)
 	struct trace_module *m = &info->modules.at[0];
 	struct trace_image *image = &info->images.at[0];
 	struct trace_thread t = { .pid = 1, .tid = (uint32_t)step, .image = 1, .comm = "new" };
+	struct trace_note note = { .kind = (uint32_t)step, .pid = 7, .number = 14, .count = 1u << 31 };
 
 	m->to_tsc = (uint64_t)step;
+	memset(note.name, 'n', (size_t)step % sizeof(note.name));
+	*vec_add(&info->notes) = note;
 	m->functions.at[step].hook ^= 1;
 	*vec_add(&m->functions) = (struct trace_function){ .vaddr = 1u << 20 | step, .name = 1 };
 	*vec_add(&m->strings) = (char)('a' + step % 26);
