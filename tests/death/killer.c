@@ -509,8 +509,8 @@ static int tell(int from)
 		printf("%s %u -%s", line, ++n, dash + 2);
 		fflush(stdout);
 	}
-	printf("# %u scenarios, %u of them reached their point, %u recovered from a living program's memory, %u failed\n1..%u\n", n, reached, live,
-	       bad, n);
+	printf("# %u scenarios, %u of them reached their point, %u recovered from a living program's memory, %u failed\n"
+	       "1..%u\n", n, reached, live, bad, n);
 	return bad ? 1 : 0;
 }
 
