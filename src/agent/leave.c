@@ -45,6 +45,8 @@ static bool is_entry(uint64_t word)
 		 record_type(word) == RECORD_EVENT_MARK));
 }
 
+#define LOWEST_CODE (UINT64_C(4) << 20)
+
 /* Where signal handlers return to: mov $15, %rax (or %eax); syscall. */
 static bool is_sigreturn(uint64_t ret)
 {
@@ -53,6 +55,8 @@ static bool is_sigreturn(uint64_t ret)
 	};
 	static const uint8_t lengths[2] = { 9, 7 };
 
+	if (ret < LOWEST_CODE)
+		return false; /* _start has no return address: argc stands there */
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned n = 0;
 
