@@ -113,6 +113,8 @@ static inline uint64_t leave_function(const struct leave_about *about)
 	return (uint64_t)(about + 1) + (uint64_t)(int64_t)about->from;
 }
 uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about); /* stub or 0 */
+/* Writes what such a call is about to do. followed: its return is. */
+void leave_tell(struct agent_tls *t, const struct leave_about *about, const uint64_t *sp, bool followed);
 bool leave_disarm(struct agent_tls *t);        /* true: the next record is to tell where it was made */
 /* Before the record `word` of the slow path is written, in a thread that was armed or has just begun:
  * true if it is to be armed again afterwards. Signals blocked, as for the next. */
@@ -135,4 +137,10 @@ uint64_t agent_site(uint64_t ret);                     /* stub, or the arena its
 /* state.c */
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
 void agent_state_exit(uint64_t sp, uint32_t site);
-uint64_t agent_state_leave(uint64_t sp, const struct leave_about *about); /* as agent_leave */
+uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about); /* as agent_leave */
+
+/* park.c: state mode's live calls of a stack that is left at sp, and gone on with there; false: no room,
+ * nothing there. Signals blocked. */
+bool park(struct agent_tls *t, uint64_t sp);
+bool unpark(struct agent_tls *t, uint64_t sp);
+void park_forget(void);

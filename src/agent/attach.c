@@ -62,6 +62,7 @@ int64_t agent_detach(void)
 	if (!agent.memory)
 		return 0;
 	site_keep();
+	park_forget();
 	unmap_all(agent.memory_size);
 	return 0;
 }

@@ -160,16 +160,40 @@ static uint64_t target(uint32_t kind, const uint64_t *sp)
 	}
 }
 
-/* The call's entry, then what it is about to do; in one piece, so that nothing comes between. */
-static void write_leave(struct agent_tls *t, const struct leave_about *about, const uint64_t *sp, bool tail,
-			bool followed)
+/* What the call is about to do. Returns the words written. */
+static unsigned leave_words(const struct leave_about *about, const uint64_t *sp, bool followed, uint64_t *words)
 {
 	static const uint8_t flags[LEAVE_KINDS] = {
 		[LEAVE_BY_JMP_BUF] = RECORD_SWITCH_ENDS, [LEAVE_BY_CONTEXT] = RECORD_SWITCH_ENDS,
 		[LEAVE_BY_UNWINDING] = RECORD_SWITCH_UNWINDS,
 	};
-	uint32_t kind = about->id_word >> LEAVE_SHIFT & LEAVE_MASK, id = record_id(about->id_word);
-	uint64_t words[5], now = read_tsc(), outer = (uint64_t)sp + 8;
+	uint32_t kind = about->id_word >> LEAVE_SHIFT & LEAVE_MASK;
+	uint64_t now = read_tsc(), outer = (uint64_t)sp + 8;
+
+	if (kind == LEAVE_MARK) {
+		words[0] = record_word(now, record_event_id(1, RECORD_EVENT_MARK), RECORD_EVENT);
+		words[1] = outer;
+		return 2;
+	}
+	words[0] = record_word(now, record_event_id(2, RECORD_EVENT_SWITCH), RECORD_EVENT);
+	words[1] = outer | flags[kind] | (followed ? RECORD_SWITCH_FOLLOWED : 0);
+	words[2] = target(kind, sp);
+	return 3;
+}
+
+void leave_tell(struct agent_tls *t, const struct leave_about *about, const uint64_t *sp, bool followed)
+{
+	uint64_t words[3];
+
+	buffer_write_words(t, words, leave_words(about, sp, followed, words), 0);
+}
+
+/* After the call's entry, in one piece, so that nothing comes between. */
+static void write_leave(struct agent_tls *t, const struct leave_about *about, const uint64_t *sp, bool tail,
+			bool followed)
+{
+	uint64_t words[5], now = read_tsc();
+	uint32_t id = record_id(about->id_word);
 	unsigned n = 0;
 
 	if (about->id_word & LEAVE_SILENT) {
@@ -180,14 +204,7 @@ static void write_leave(struct agent_tls *t, const struct leave_about *about, co
 		words[n++] = record_word(now, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT);
 		words[n++] = id | site_of(*sp) << 32;
 	}
-	if (kind == LEAVE_MARK) {
-		words[n++] = record_word(now, record_event_id(1, RECORD_EVENT_MARK), RECORD_EVENT);
-		words[n++] = outer;
-	} else {
-		words[n++] = record_word(now, record_event_id(2, RECORD_EVENT_SWITCH), RECORD_EVENT);
-		words[n++] = outer | flags[kind] | (tail || followed ? RECORD_SWITCH_FOLLOWED : 0);
-		words[n++] = target(kind, sp);
-	}
+	n += leave_words(about, sp, tail || followed, words + n);
 	buffer_write_words(t, words, n, (uint64_t)sp);
 }
 
@@ -198,10 +215,8 @@ uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about)
 	uint64_t stub = 0;
 
 	buffer_check_fork();
-	if (by_c_code() && about->id_word & LEAVE_SILENT)
-		return 0;
 	if (by_c_code())
-		return agent_state_leave((uint64_t)sp, about);
+		return agent_state_leave(sp, about);
 	if (follow)
 		stub = (uint64_t)site_stub(*sp, true);
 	write_leave(t, about, sp, tail, stub != 0);

@@ -12,6 +12,11 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 
+/* agent_tls.known: the thread may have left its stack; and the next record is to say where it is made */
+#define KNOWN_LEFT 2u
+#define KNOWN_TELL 4u
+#define UNRECORDED UINT64_MAX /* as a function: a call that left its stack, and must be seen to come back */
+
 struct call_state {
 	uint64_t sp;       /* where the return address stood */
 	uint64_t tsc;      /* of the entry */
@@ -105,6 +110,36 @@ static void record_call(uint64_t ret, uint64_t function)
 	agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT), function | site << 32, 0);
 }
 
+static bool must_tell(const struct agent_tls *t)
+{
+	return !t->known || t->known & (KNOWN_LEFT | KNOWN_TELL);
+}
+
+/* The thread begins, or has left a stack, and this is its first record since: it says where it was made. */
+static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret)
+{
+	const uint64_t words[3] = {
+		record_word(read_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT), sp,
+		ret && !in_arena(ret) ? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES : 0,
+	};
+
+	t->known &= ~(KNOWN_LEFT | KNOWN_TELL);
+	if (!agent.memory->thresh_ticks)
+		buffer_write_words(t, words, 3, 0);
+}
+
+/* A return to where a stack was left: its calls are live again. */
+static void come_back(struct agent_tls *t, uint64_t sp)
+{
+	uint64_t signals = signals_block();
+
+	if (signals == SIGNALS_UNTOUCHED)
+		return;
+	unpark(t, sp);
+	t->known = (t->known & ~KNOWN_LEFT) | KNOWN_TELL;
+	signals_restore(signals);
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	struct agent_tls *t = agent_tls_block();
@@ -127,6 +162,8 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		drop(t);
 	if (!wanted(t, id_word) || full(t))
 		return 0;
+	if (must_tell(t))
+		tell_where(t, sp + 8, ret);
 	if (id_word & STATE_ENTRY_ONLY) {
 		if (!agent.memory->thresh_ticks)
 			agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
@@ -143,11 +180,11 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	return stub;
 }
 
-static void write_span(uint64_t now, uint64_t begin, uint64_t function, uint64_t site)
+static void write_span(uint64_t now, uint64_t begin, uint64_t function, uint64_t depth, uint64_t site)
 {
 	uint64_t signals = signals_block();
 	struct agent_tls *t = agent_tls_block();
-	const uint64_t payload[2] = { function | site << 32, begin };
+	const uint64_t payload[2] = { record_span(function, depth, site), begin };
 
 	if (signals == SIGNALS_UNTOUCHED) {
 		buffer_lose();
@@ -170,19 +207,81 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	limit = agent.memory->thresh_ticks;
 
 	buffer_check_fork();
+	if (t->known & KNOWN_LEFT)
+		come_back(t, sp);
 	while (t->depth && t->top_sp < sp - 8)
 		drop(t);
 	if (t->depth && t->top_sp == sp - 8) {
 		call = *top_of(t);
 		drop(t);
 	}
+	if (call.function == UNRECORDED)
+		return;
+	if (!limit && t->known & KNOWN_TELL)
+		tell_where(t, sp, 0);
 	if (!limit)
 		buffer_write(t, record_word(now, site, RECORD_EXIT));
 	else if (call.sp && now - call.tsc >= limit)
-		write_span(now, call.tsc, call.function, site);
+		write_span(now, call.tsc, call.function, t->depth, site);
 }
 
-uint64_t agent_state_leave(uint64_t sp, const struct leave_about *about)
+/* --- calls that may leave their stack (leave.c) --------------------------------------------- */
+
+/* Where it goes cannot be told from where it is: what is above stays, for it may come back. */
+static bool may_come_back(const struct leave_about *about)
 {
-	return agent_state_entry(sp, about->id_word);
+	uint32_t kind = about->id_word >> LEAVE_SHIFT & LEAVE_MASK;
+
+	return kind == LEAVE_SOMEWHERE || kind == LEAVE_BY_SECOND_CONTEXT;
+}
+
+static void park_at(struct agent_tls *t, uint64_t sp)
+{
+	uint64_t signals = signals_block();
+
+	if (signals == SIGNALS_UNTOUCHED)
+		return;
+	park(t, sp);
+	t->known |= KNOWN_LEFT;
+	signals_restore(signals);
+}
+
+static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
+{
+	uint64_t stub = full(t) ? 0 : (uint64_t)site_stub(*sp, true);
+
+	if (stub)
+		push(t, (uint64_t)sp, 0, UNRECORDED);
+	return stub;
+}
+
+uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)
+{
+	struct agent_tls *t = agent_tls_block();
+	bool silent = about->id_word & LEAVE_SILENT, tail = in_arena(*sp);
+	bool followed;
+	uint32_t depth;
+	uint64_t stub = 0;
+
+	if (!stack_ready(t))
+		return 0;
+	depth = t->depth;
+	if (!silent)
+		stub = agent_state_entry((uint64_t)sp, about->id_word);
+	followed = tail || stub;
+	if (!agent.memory->thresh_ticks && (depth || stub || !agent.memory->graph_functions)) {
+		if (must_tell(t))
+			tell_where(t, (uint64_t)sp + 8, *sp);
+		leave_tell(t, about, sp, followed);
+	}
+	if ((about->id_word >> LEAVE_SHIFT & LEAVE_MASK) == LEAVE_MARK)
+		return stub;
+	if (!may_come_back(about)) {
+		t->known |= KNOWN_LEFT;
+		return stub;
+	}
+	if (!followed && !(about->id_word & STATE_ENTRY_ONLY) && t->depth)
+		stub = follow_unrecorded(t, sp);
+	park_at(t, (uint64_t)sp + 8);
+	return stub;
 }

@@ -201,6 +201,7 @@ static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, 
 	struct call_step s = calls_step(c, e, CALL_SPAN);
 
 	s.begin = e->begin < e->tsc ? e->begin : e->tsc;
+	s.depth = (uint32_t)e->count;
 	emit(arg, &s);
 }
 

@@ -24,7 +24,7 @@ enum call_kind {
 	CALL_ENTER, /* fn begins at tsc, depth is its own */
 	CALL_LEAVE, /* fn, entered at begin, ends at tsc */
 	CALL_ONLY,  /* fn was called; its end is not followed */
-	CALL_SPAN,  /* fn, from begin to tsc, told at its end; depth is not known (0) */
+	CALL_SPAN,  /* fn, from begin to tsc, told at its end */
 	CALL_LOST,  /* count records of this thread are missing here */
 };
 

@@ -27,7 +27,7 @@ enum record_kind {
 enum record_event {
 	RECORD_EVENT_NONE = 0,
 	RECORD_EVENT_CALL = 1, /* 1 word: function | site << 32. The function tracer's record */
-	RECORD_EVENT_SPAN = 2, /* 2 words: function | site << 32; TSC (all 64 bits) of its entry.
+	RECORD_EVENT_SPAN = 2, /* 2 words: function | depth << 22 | site << 32; TSC (all 64 bits) of its entry.
 	                          A call that lasted tracing_thresh or longer, at its exit */
 	RECORD_EVENT_CPU = 3,  /* 1 word: the CPU this thread runs on from here */
 	RECORD_EVENT_UNWIND = 4, /* 1 word: so many calls more that an unwinder has left, innermost first.
@@ -71,6 +71,12 @@ static inline enum record_event record_type(uint64_t word) { return record_id(wo
 static inline unsigned record_payload(uint64_t word)
 {
 	return record_kind(word) == RECORD_EVENT ? record_id(word) >> 16 : 0;
+}
+
+/* The first payload word of a SPAN. */
+static inline uint64_t record_span(uint64_t function, uint64_t depth, uint64_t site)
+{
+	return function | (depth < 1023 ? depth : 1023) << RECORD_ID_BITS | site << 32;
 }
 
 /* Is `word` of those that kept + lost = produced counts? All but what only serves reading. */

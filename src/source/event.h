@@ -26,7 +26,7 @@ enum event_kind {
 struct event {
 	uint64_t tsc;      /* full 64 bits */
 	uint64_t begin;    /* EVENT_SPAN: TSC of the entry */
-	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; a stack pointer */
+	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */
 	uint32_t site;     /* call-site id; 0 = unknown */

@@ -20,6 +20,8 @@ static bool span(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_SPAN;
 	function_and_site(e, payload[0]);
+	e->count = e->fn >> RECORD_ID_BITS;
+	e->fn &= RECORD_ID_MAX;
 	e->begin = payload[1];
 	return true;
 }

@@ -1,0 +1,87 @@
+/* State mode keeps the live calls of each stack a thread runs on. When a call may leave its stack, that
+ * one's are parked under the stack pointer it would come back with, and whoever comes back there, in
+ * whatever thread, takes them again. */
+#include <asm/unistd.h>
+
+#include "agent/agent.h"
+#include "agent/sys.h"
+
+#define PLACES 1024u
+#define PROBES 16u
+#define BUSY UINT64_C(1)
+
+struct parked { uint64_t sp, base, stack, top_sp; uint32_t depth; };
+static struct parked parked[PLACES];
+
+static struct parked *place(uint64_t sp, unsigned probe)
+{
+	return &parked[((uint32_t)(sp >> 4) * SITE_HASH_MULTIPLIER >> 16 ^ probe) % PLACES];
+}
+
+/* Changes the key of the first place that has `from`, so that it is ours. */
+static struct parked *claim(uint64_t sp, uint64_t from)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct parked *p = place(sp, i);
+		uint64_t seen = from;
+
+		if (__atomic_compare_exchange_n(&p->sp, &seen, BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return p;
+	}
+	return 0;
+}
+
+static void give_up(uint64_t base)
+{
+	if (base)
+		sys2(__NR_munmap, base, AGENT_STACK_BYTES);
+}
+
+/* What it came down to before is over, if it stands there again. Signals blocked, as for the next. */
+bool park(struct agent_tls *t, uint64_t sp)
+{
+	struct parked *p = claim(sp, sp);
+	bool again = p != 0;
+	uint64_t base;
+
+	if (!p)
+		p = claim(sp, 0);
+	if (!p)
+		return false;
+	base = again ? p->base : 0;
+	p->base = t->stack_base;
+	p->stack = t->stack;
+	p->top_sp = t->top_sp;
+	p->depth = t->depth;
+	t->stack = t->stack_base = base;
+	t->depth = 0;
+	t->top_sp = 0;
+	__atomic_store_n(&p->sp, sp, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool unpark(struct agent_tls *t, uint64_t sp)
+{
+	struct parked *p = claim(sp, sp);
+	uint64_t base = t->stack_base;
+
+	if (!p)
+		return false;
+	t->stack_base = p->base;
+	t->stack = p->stack;
+	t->top_sp = p->top_sp;
+	t->depth = p->depth;
+	__atomic_store_n(&p->sp, 0, __ATOMIC_RELEASE);
+	give_up(base);
+	return true;
+}
+
+/* At a detach: no thread is in here. */
+void park_forget(void)
+{
+	for (unsigned i = 0; i < PLACES; i++) {
+		if (parked[i].sp)
+			give_up(parked[i].base);
+		parked[i].sp = 0;
+	}
+}
