@@ -8,7 +8,8 @@
  * `}` gets a comment with the name when the last `name() {` that was written for this CPU at
  * this depth was another's (it moved to another CPU, or its beginning is not in the trace),
  * and with funcgraph-tail. What user space adds: `} / * name unwound * /` (without the inner
- * blanks) for a call that ended without returning, by longjmp or an exception. Calls that are
+ * blanks) for a call that ended without returning, by longjmp or an exception; a coroutine's stack is
+ * comm/coN-tid, and its calls have a depth of their own. Calls that are
  * open at the end of the trace have no `}`.
  *
  * Options that change it: funcgraph-cpu, -overhead, -duration, -proc, -abstime, -tail,
