@@ -3,6 +3,7 @@
 #   make            build/brace and build/libbrace-agent.so
 #   make demo       installs what is missing, builds, traces a program of Debian's
 #   make check      installs what is missing, builds, runs every test
+#   make soak       the long tests of tests/soak; SOAK=SECONDS begins none later
 #   make bench      the measurements of docs/performance.md
 #   make fuzz       each fuzz target for FUZZ_SECONDS (600)
 #   make install    PREFIX (/usr/local), DESTDIR
@@ -10,6 +11,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+SOAK ?= full
 MESON ?= meson
 NINJA ?= ninja
 
@@ -32,6 +34,9 @@ demo: deps-demo
 check: deps-test
 	@tools/check $(BUILD)
 
+soak: deps-soak
+	@tools/soak $(SOAK) $(BUILD)
+
 bench: deps-bench
 	@$(MAKE) --no-print-directory all
 	@bench/run --brace $(BUILD)/brace
@@ -48,4 +53,4 @@ install: $(BUILD)/build.ninja
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-fuzz
 
-.PHONY: all demo check bench fuzz install clean
+.PHONY: all demo check soak bench fuzz install clean
