@@ -14,6 +14,7 @@
 #define JUMP_LEN 5
 #define SHORT_LEN 2
 #define XRAY_LEN 11
+#define SWITCH_MAX 256
 
 struct planner {
 	const struct sym_module *m;
@@ -74,12 +75,14 @@ static enum leave_kind leave_of(const struct planner *p, uint32_t i)
 	return p->sweep.facts[i] & FACT_LEAVES_STACK ? LEAVE_SOMEWHERE : LEAVE_NOT;
 }
 
-/* A switch of stacks reads its return address in order to come back there. */
+/* A switch of stacks reads its return address in order to come back there. An unwinder without a name may look
+ * like one, but is bigger. */
 static bool keeps_caller(const struct planner *p, uint32_t i)
 {
 	enum leave_kind kind = leave_of(p, i);
 
-	return kind == LEAVE_SOMEWHERE || kind == LEAVE_BY_SECOND_CONTEXT;
+	return kind == LEAVE_BY_SECOND_CONTEXT ||
+	       (kind == LEAVE_SOMEWHERE && p->m->functions.at[i].size <= SWITCH_MAX);
 }
 
 /* --- what forbids to follow the return ---------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #define NO_FUNCTION UINT32_MAX
 #define TABLE_MAX 4096     /* entries of a jump table */
 #define KEPT_MAX 16
+#define CALLEE_SAVED 0xf008u    /* rbx, r12 to r15 */
 #define RSP 4
 #define RBP 5
 #define DATA_REACH 8       /* bytes of a function that must not be loaded from */
@@ -38,6 +39,7 @@ struct walk {
 	int64_t depth;
 	bool known, touched, framed;
 	uint32_t own;                  /* registers that hold addresses of its stack */
+	uint32_t owned, loaded;        /* callee-saved ones that ever did; that rsp was loaded from when they did not */
 	struct { int64_t at; uint8_t base; } kept[KEPT_MAX]; /* places in its frame that do */
 	unsigned n_kept;
 	/* flags */
@@ -55,8 +57,17 @@ static void add_fact(struct walk *w, const struct sym_function *f, uint8_t fact)
 	w->s->facts[f - w->s->m->functions.at] |= fact;
 }
 
+/* The block that keeps the stack pointer in a register may stand behind the one that puts it back. */
+static void judge_loads(struct walk *w)
+{
+	if (w->f != NO_FUNCTION && w->loaded & ~w->owned)
+		w->s->facts[w->f] |= FACT_LEAVES_STACK;
+	w->loaded = 0;
+}
+
 static void leave_function(struct walk *w)
 {
+	judge_loads(w);
 	if (!w->jumps_indirect)
 		w->tables.n = w->f_tables;
 	w->f_tables = w->tables.n;
@@ -83,6 +94,7 @@ static void enter_function(struct walk *w)
 	w->depth = 0;
 	w->own = 1u << RSP | 1u << RBP;
 	w->n_kept = 0;
+	w->owned = w->loaded = 0;
 	w->callee = 0;
 }
 
@@ -178,12 +190,15 @@ static void watch_copies(struct walk *w, const uint8_t *p, const struct insn *in
 		own = c.from == COPY_FRAME && w->own >> c.base & 1 && (c.to == RSP || is_kept(w, &c));
 	if (c.exchange && c.to != RSP && c.from != RSP)
 		own = false;
-	if ((c.to == RSP || (c.exchange && c.from == RSP)) && !own)
+	if (c.to == RSP && !own && c.from < COPY_FRAME && CALLEE_SAVED >> c.from & 1)
+		w->loaded |= 1u << c.from;
+	else if ((c.to == RSP || (c.exchange && c.from == RSP)) && !own)
 		w->s->facts[w->f] |= FACT_LEAVES_STACK;
 	if (c.to == COPY_FRAME && own)
 		keep(w, &c);
 	else if (c.to < COPY_FRAME && c.to != RSP)
 		w->own = (w->own & ~(1u << c.to)) | (uint32_t)own << c.to;
+	w->owned |= w->own;
 }
 
 /* After a jump or a return the next block's stack is known only if it was never used; after a
