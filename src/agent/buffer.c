@@ -61,7 +61,7 @@ static void thread_start(struct agent_tls *t)
 	uint32_t i;
 
 	POINT(thread_counted);
-	t->known = 1;
+	t->known |= TLS_THREAD;
 	t->buffer = MEMORY_NONE;
 	t->pos = t->end = 0;
 	t->thread = 0;
@@ -94,7 +94,7 @@ void buffer_after_fork(struct agent_tls *t)
 
 	POINT(fork_noticed);
 	t->pos = t->end = 0;
-	t->known = 0;
+	t->known &= ~TLS_THREAD;
 	if (__atomic_compare_exchange_n(&agent_gate[1], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		signals_after_fork();
 		site_after_fork();
@@ -452,9 +452,9 @@ bool buffer_prepare(struct agent_tls *t)
 
 	if (!agent_gate[0])
 		buffer_after_fork(t);
-	if (t->known && is_anothers(t))
+	if (t->known & TLS_THREAD && is_anothers(t))
 		t->known = 0;
-	first = !t->known;
+	first = !(t->known & TLS_THREAD);
 	if (first)
 		thread_start(t);
 	t->key = key_now();
@@ -469,7 +469,7 @@ void buffer_lose(void)
 
 	if (!agent_gate[0])
 		buffer_after_fork(t);
-	__atomic_fetch_add(t->known && t->thread ? &thread_of(t)->lost : &agent.memory->lost_threadless, 1,
+	__atomic_fetch_add(t->known & TLS_THREAD && t->thread ? &thread_of(t)->lost : &agent.memory->lost_threadless, 1,
 			   __ATOMIC_RELAXED);
 }
 

@@ -112,7 +112,7 @@ static void record_call(uint64_t ret, uint64_t function)
 
 static bool must_tell(const struct agent_tls *t)
 {
-	return !t->known || t->known & (KNOWN_LEFT | KNOWN_TELL);
+	return !(t->known & TLS_THREAD) || t->known & (KNOWN_LEFT | KNOWN_TELL);
 }
 
 /* The thread begins, or has left a stack, and this is its first record since: it says where it was made. */

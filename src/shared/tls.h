@@ -23,11 +23,12 @@ struct agent_tls {
 	};
 	uint64_t stack_base; /* state mode */
 	uint32_t buffer;    /* index of the sub-buffer, MEMORY_NONE in the void */
-	uint32_t known;     /* 1: the fields above are set */
+	uint32_t known;     /* TLS_THREAD: the fields above are set; the other bits are the agent's own */
 };
 _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 bytes");
 #endif
 
+#define TLS_THREAD 1u /* agent_tls.known */
 #define AGENT_STACK_BYTES (16u << 20) /* behind stack_base */
 
 #define TLS_POS 0
