@@ -188,7 +188,8 @@ static void make_wild(struct sample *s, uint32_t thread, struct made *m)
 		payload(m, v);
 		payload(m, r & 1024 ? w : t->tsc - (r & 0xffff));
 		e = expect(s, thread, EVENT_SPAN);
-		e->fn = (uint32_t)v;
+		e->fn = (uint32_t)v & RECORD_ID_MAX;
+		e->count = (uint32_t)v >> RECORD_ID_BITS;
 		e->site = (uint32_t)(v >> 32);
 		e->begin = m->words[m->n - 1];
 		break;
