@@ -68,6 +68,14 @@ void maps_take(struct maps *m, uint64_t start, uint64_t bytes)
 	insert(m, i, start, bytes);
 }
 
+bool maps_are_free(const struct maps *maps, uint64_t from, uint64_t bytes)
+{
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (maps->at.at[i].start < from + bytes && maps->at.at[i].end > from)
+			return false;
+	return true;
+}
+
 #define GAP_MIN (UINT64_C(4) << 30) /* such a gap is below all libraries, or above the executable */
 
 uint64_t maps_find_gap(const struct maps *m, uint64_t bytes)

@@ -26,6 +26,9 @@ void maps_free(struct maps *m);
 /* Marks a range as taken. */
 void maps_take(struct maps *m, uint64_t start, uint64_t bytes);
 
+/* Is nothing mapped there? */
+bool maps_are_free(const struct maps *m, uint64_t from, uint64_t bytes);
+
 /* A free stretch for something that may stand anywhere, apart from where the kernel puts what the
  * process maps next. 0 = no room. */
 uint64_t maps_find_gap(const struct maps *m, uint64_t bytes);

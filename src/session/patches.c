@@ -70,11 +70,18 @@ static struct patch *add_patch(struct patch_list *list, const struct job *j, uin
 	return p;
 }
 
+static uint32_t patch_function(const struct module *mod, uint32_t i)
+{
+	if (mod->selected[i] >= SELECT_FIND_FDE)
+		return PATCH_LOOK_UP;
+	return (mod->selected[i] == SELECT_LEAVE ? PATCH_LEAVE : 0) | (mod->first_id + i);
+}
+
 /* The patch that leads from the function to its trampoline; a short jump takes two. */
 static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64_t from, uint64_t trampoline)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
-	uint32_t id = j->mod->selected[i] >= SELECT_LEAVE ? PATCH_LOOK_UP : j->mod->first_id + i;
+	uint32_t id = patch_function(j->mod, i);
 	uint8_t jump[5];
 	uint64_t island;
 

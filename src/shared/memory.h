@@ -203,7 +203,9 @@ struct patch {
 	uint16_t region;
 	uint8_t bytes[8], expected[8];
 };
-#define PATCH_LOOK_UP UINT32_MAX /* as a function: no function of the trace, but an unwinder's look-up */
+/* As a function: none of the trace, but an unwinder's look-up, or one that only tells where control goes. */
+#define PATCH_LOOK_UP UINT32_MAX
+#define PATCH_LEAVE (1u << 31) /* | an id */
 enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY };
 
 /* --- an agent in a process that runs already ---------------------------------------------

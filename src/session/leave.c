@@ -1,0 +1,184 @@
+#include "session/attach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "session/agent_place.h"
+#include "session/held_patches.h"
+#include "session/held_stacks.h"
+#include "session/unwinder.h"
+
+#define LEAVE_TRIES 200
+#define LEAVE_WAIT_NS 5000000
+
+typedef VEC(struct held_range) range_list;
+
+struct leaving {
+	const struct agent_file *file;
+	const char *agent_path;
+	const struct patch_list *by_image;
+	size_t n;
+	unsigned tries;
+	enum held_which undone;   /* what is as before */
+	struct held_unwinder unwinder;
+	VEC(pid_t) clean;         /* threads without stubs on their stacks */
+	struct attach_report *rep;
+};
+
+static const struct patch_list *patches_of(const struct leaving *l, const struct agent_place *place)
+{
+	static const struct patch_list none;
+
+	return l->n ? &l->by_image[place->state.image < l->n ? place->state.image : l->n - 1] : &none;
+}
+
+static int undo(struct leaving *l, struct tracee *t, const struct agent_place *place, enum held_which which,
+		struct err *err)
+{
+	const struct patch_list *list = patches_of(l, place);
+	int r;
+
+	if (l->undone & which)
+		return 0;
+	r = held_patches_undo(t, list->at, list->n, which, err);
+	if (r >= 0)
+		l->undone |= which;
+	l->rep->changed += r > 0 ? (uint32_t)r : 0;
+	return r < 0 ? r : 0;
+}
+
+/* The agent's code and the trampolines. */
+static void list_code(const struct maps *maps, const struct agent_file *f, const struct agent_place *place,
+		      range_list *out)
+{
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0)
+			*vec_add(out) = (struct held_range){ m->start, m->end };
+	}
+	*vec_add(out) = (struct held_range){ place->base, place->base + f->segments[0].memory_bytes };
+}
+
+static struct held_arena arena_of(const struct agent_place *place)
+{
+	uint64_t at = place->contents_at + (uint64_t)(int64_t)place->contents.arena;
+
+	return (struct held_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES, place->contents.stub_return };
+}
+
+#define PATIENT_TRIES 40
+
+static bool is_clean(const struct leaving *l, pid_t tid)
+{
+	for (size_t i = 0; i < l->clean.n; i++)
+		if (l->clean.at[i] == tid)
+			return true;
+	return false;
+}
+
+/* Since the functions are as before no stack gets new stubs: a thread that was cleaned stays so. One that unwinds
+ * is left for the next time. */
+static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps *maps, const struct held_arena *arena)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		if (is_clean(l, tracee_tid(t, i)))
+			continue;
+		if (held_is_unwinding(t, i, maps, &l->unwinder, l->tries >= PATIENT_TRIES)) {
+			all = false;
+			continue;
+		}
+		held_unstub(t, i, maps, arena);
+		*vec_add(&l->clean) = tracee_tid(t, i);
+	}
+	return all;
+}
+
+static bool is_outside(struct tracee *t, const struct maps *maps, const range_list *code)
+{
+	return held_step_out(t, code->at, code->n) && !held_is_inside(t, maps, code->at, code->n);
+}
+
+/* No thread is in code of ours, nor will it come back there. */
+static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *maps, range_list *code,
+		     const struct held_arena *arena)
+{
+	*vec_add(code) = (struct held_range){ arena->begin, arena->end };
+	return is_outside(t, maps, code) && clean_stacks(l, t, maps, arena);
+}
+
+static int leave_place(struct leaving *l, struct tracee *t, const struct maps *maps, struct agent_place *place,
+		       struct err *err)
+{
+	const struct held_arena arena = arena_of(place);
+	range_list code = { 0 };
+	int r = undo(l, t, place, HELD_FUNCTIONS, err);
+
+	list_code(maps, l->file, place, &code);
+	if (r == 0 && !is_quiet(l, t, maps, &code, &arena))
+		r = -EBUSY;
+	if (r == 0)
+		r = undo(l, t, place, HELD_LOOK_UPS, err);
+	if (r == 0 && !is_outside(t, maps, &code)) /* taking a jump out may have sent a thread along it */
+		r = -EBUSY;
+	if (r == 0) {
+		place->layout = (struct thread_layout){ place->state.tls, place->state.key, place->state.flags };
+		thread_blocks_drop(t, &place->layout);
+		r = agent_place_call(t, place, place->contents.detach, err);
+	}
+	vec_free(&code);
+	return r;
+}
+
+static int leave_held(struct leaving *l, struct tracee *t, struct err *err)
+{
+	struct agent_place place = { 0 };
+	struct maps maps;
+	int r = maps_read(tracee_pid(t), &maps, err);
+
+	if (r == 0 && agent_place_find(t, l->file, &maps, l->agent_path, &place) && place.state.memory)
+		r = leave_place(l, t, &maps, &place, err);
+	maps_free(&maps);
+	return r;
+}
+
+int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_image, size_t n,
+		 struct attach_report *rep, struct err *err)
+{
+	const struct timespec pause = { 0, LEAVE_WAIT_NS };
+	struct agent_file f;
+	struct leaving l = { .file = &f, .agent_path = agent_path, .by_image = by_image, .n = n, .rep = rep };
+	struct maps maps;
+	int r = agent_file_open(agent_path, &f, err);
+
+	if (r == 0 && maps_read(pid, &maps, err) == 0) {
+		unwinder_find(&maps, &l.unwinder);
+		maps_free(&maps);
+	}
+	for (int i = 0; r == 0 && i < LEAVE_TRIES; i++) {
+		struct tracee *t;
+
+		r = tracee_hold(pid, &t, err);
+		if (r < 0) {
+			r = kill(pid, 0) < 0 && errno == ESRCH ? 0 : r;
+			break;
+		}
+		r = leave_held(&l, t, err);
+		l.tries++;
+		if (!tracee_alive(t))
+			r = 0;
+		attach_release(t, rep);
+		if (r != -EBUSY)
+			break;
+		r = i + 1 < LEAVE_TRIES ? 0 : err_set(err, EBUSY, "a thread of process %d stays inside the agent: its bytes are "
+						      "restored, the agent's memory stays until the next attach", (int)pid);
+		nanosleep(&pause, NULL);
+	}
+	vec_free(&l.clean);
+	agent_file_close(&f);
+	return r;
+}

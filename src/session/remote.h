@@ -1,0 +1,14 @@
+/* System calls in a held process's name that say what went wrong. */
+#pragma once
+#include "tracee/tracee.h"
+
+/* `what` fits into "the process could not %s for the agent". -errno and *err. */
+int remote_call(struct tracee *t, const char *what, long number, const uint64_t args[6], int64_t *result,
+		struct err *err);
+int remote_refused(int64_t result, const char *what, struct err *err);
+int remote_map(struct tracee *t, uint64_t at, uint64_t bytes, int prot, int flags, int fd, uint64_t offset,
+	       uint64_t *out, struct err *err);
+void remote_unmap(struct tracee *t, uint64_t at, uint64_t bytes);
+void remote_close(struct tracee *t, int64_t fd);
+/* A socket with one end in the process and one here. `scratch`: eight bytes of the process's. */
+int remote_socket(struct tracee *t, uint64_t scratch, int32_t *theirs, int *ours, struct err *err);
