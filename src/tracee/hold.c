@@ -96,6 +96,7 @@ uint64_t tracee_release(struct tracee *t)
 /* --- stopping ------------------------------------------------------------------------------- */
 
 #define SEIZE_TRIES 3
+#define LAST_WAIT_MS 200
 
 static bool is_zombie(struct tracee *t, pid_t tid)
 {
@@ -104,13 +105,35 @@ static bool is_zombie(struct tracee *t, pid_t tid)
 	return proc_stat_read(t->pid, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X';
 }
 
+/* Seizing waits for a thread that is just executing a program, and that one waits for us to wait for the
+ * threads it has ended. So it is done from a signal handler meanwhile. */
+static void reap_meanwhile(void *of)
+{
+	const struct tracee *t = of;
+	int status;
+
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid != t->pid && has_ended(t->threads.at[i].tid))
+			waitpid(t->threads.at[i].tid, &status, __WALL | WNOHANG);
+}
+
+static long seize_and_reap(struct tracee *t, pid_t tid)
+{
+	long r;
+
+	ticks_during(&t->ticks, reap_meanwhile, t);
+	r = ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
+	ticks_during(&t->ticks, NULL, NULL);
+	return r;
+}
+
 /* 1: seized; 0: nothing there to seize; -errno. */
 static int seize_once(struct tracee *t, pid_t tid)
 {
 	struct proc_status status;
 	int code;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD) == 0)
+	if (seize_and_reap(t, tid) == 0)
 		return 1;
 	code = errno;
 	if (code == ESRCH || is_zombie(t, tid))
@@ -159,12 +182,13 @@ static int seize_new(struct tracee *t)
 	return r < 0 ? r : n;
 }
 
-static void interrupt_from(struct tracee *t, size_t first)
+static void interrupt_all(struct tracee *t)
 {
-	if (first == 0)
+	if (!t->held_at)
 		t->held_at = clock_ns();
-	for (size_t i = first; i < t->threads.n; i++)
-		ptrace(PTRACE_INTERRUPT, t->threads.at[i].tid, NULL, NULL);
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (!t->threads.at[i].stopped)
+			ptrace(PTRACE_INTERRUPT, t->threads.at[i].tid, NULL, NULL);
 }
 
 /* What the kernel ends with EINTR merely because the thread was stopped (signal(7) lists them) is made
@@ -204,9 +228,9 @@ static int stop_one(struct tracee *t, struct thread *th)
 	int status, r = wait_tick(&t->ticks, th->tid, &status);
 
 	if (r == 0) {
-		/* It may be another by now: one that executed a program has the main thread's number. */
-		ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
-		return 0;
+		/* It may be another by now: one that executed a program has the main thread's number, and is
+		 * ours or not. */
+		return ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0 && errno == ESRCH ? -1 : 0;
 	}
 	if (r < 0 || !WIFSTOPPED(status))
 		return -1;
@@ -276,17 +300,17 @@ static int stop_all(struct tracee *t, struct err *err)
 	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 
 	for (;;) {
-		size_t before = t->threads.n;
 		int n = seize_new(t);
 
 		if (n < 0)
 			return err_set(err, -n, "cannot hold process %d: %s", (int)t->pid, strerror(-n));
+		reap_stopped(t);
 		if (n == 0 && !has_others(t))
 			break;
-		if (n == 0 && clock_ns() > deadline)
-			return err_set(err, EBUSY, "process %d starts threads faster than they can be stopped: try again",
+		if (clock_ns() > deadline)
+			return err_set(err, EBUSY, "process %d starts threads or programs faster than they can be stopped: try again",
 				       (int)t->pid);
-		interrupt_from(t, before);
+		interrupt_all(t);
 		if (!wait_all(t, deadline))
 			return does_not_stop(t, err);
 	}
@@ -334,6 +358,23 @@ static int wait_interruptible(pid_t pid, struct err *err)
 	return r;
 }
 
+/* After a failure: only a stopped thread can be let go, so those that still run have to stop for it. */
+static void stop_to_let_go(struct tracee *t)
+{
+	uint64_t deadline = clock_ns() + LAST_WAIT_MS * UINT64_C(1000000);
+
+	interrupt_all(t);
+	for (size_t i = t->threads.n; i-- > 0;) {
+		struct thread *th = &t->threads.at[i];
+
+		while (!th->stopped && clock_ns() < deadline)
+			if (stop_one(t, th) < 0) {
+				forget(t, i);
+				break;
+			}
+	}
+}
+
 /* When the kernel forbids it: why. */
 static int explain_failure(pid_t pid, int r, struct err *err)
 {
@@ -360,7 +401,7 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 	if (r < 0)
 		return r;
 	t = mem_zalloc(sizeof(*t));
-	*t = (struct tracee){ .pid = pid, .mem = -1, .held_at = clock_ns() };
+	*t = (struct tracee){ .pid = pid, .mem = -1 };
 	if (proc_stat_read(pid, pid, &stat) == 0 && stat.ppid == getpid())
 		t->ticks.keep = pid;
 	r = ticks_begin(&t->ticks, err);
@@ -369,6 +410,7 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 	if (r == 0)
 		r = open_memory(t, err);
 	if (r < 0) {
+		stop_to_let_go(t);
 		tracee_release(t);
 		return explain_failure(pid, r, err);
 	}

@@ -60,6 +60,9 @@ int wait_tick(struct ticks *ticks, pid_t tid, int *status);
 int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status);
 int ticks_begin(struct ticks *ticks, struct err *err);
 void ticks_end(struct ticks *ticks);
+/* Has `call` called in a signal handler every 10 ms from now on; NULL: no more. No waiting meanwhile. */
+void ticks_during(struct ticks *ticks, void (*call)(void *), void *of);
+bool has_ended(pid_t tid); /* and is to be waited for */
 
 static inline bool is_event_stop(int status)
 {

@@ -23,13 +23,21 @@ uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void nothing(int signal)
+static __thread void (*on_tick)(void *);
+static __thread void *on_tick_of;
+
+static void ticked(int signal)
 {
+	int code = errno;
+
+	if (on_tick)
+		on_tick(on_tick_of);
+	errno = code;
 }
 
 int ticks_begin(struct ticks *ticks, struct err *err)
 {
-	const struct sigaction action = { .sa_handler = nothing }; /* without SA_RESTART */
+	const struct sigaction action = { .sa_handler = ticked }; /* without SA_RESTART */
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TICK_SIGNAL };
 	sigset_t tick;
 
@@ -58,13 +66,25 @@ static void tick(struct ticks *ticks, long ns)
 	timer_settime(ticks->timer, 0, &every, NULL);
 }
 
-/* waitpid would take the end of a child of ours from whoever started it. */
-static bool must_be_kept(const struct ticks *ticks, pid_t tid)
+void ticks_during(struct ticks *ticks, void (*call)(void *), void *of)
+{
+	on_tick_of = of;
+	on_tick = call;
+	tick(ticks, call ? TICK_NS : 0);
+}
+
+bool has_ended(pid_t tid)
 {
 	siginfo_t info = { 0 };
 
-	return tid == ticks->keep && waitid(P_PID, (id_t)tid, &info, WEXITED | __WALL | WNOWAIT | WNOHANG) == 0 &&
+	return waitid(P_PID, (id_t)tid, &info, WEXITED | __WALL | WNOWAIT | WNOHANG) == 0 &&
 	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+}
+
+/* waitpid would take the end of a child of ours from whoever started it. */
+static bool must_be_kept(const struct ticks *ticks, pid_t tid)
+{
+	return tid == ticks->keep && has_ended(tid);
 }
 
 static pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options)

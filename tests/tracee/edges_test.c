@@ -77,6 +77,21 @@ static void *spin(void *arg)
 	return NULL;
 }
 
+/* In a process of its own, to which pid is no child. */
+static void apart(void (*work)(pid_t), pid_t pid)
+{
+	int status;
+	pid_t holder = fork();
+
+	assert_true(holder >= 0);
+	if (holder == 0) {
+		work(pid);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(holder, &status, 0), holder);
+	assert_int_equal(status, 0);
+}
+
 /* --- signals -------------------------------------------------------------------------------- */
 
 #define SENT 30000
@@ -347,21 +362,36 @@ static void threads_are_born_and_end(void **state)
 	assert_int_equal(child_end(&c), 0);
 }
 
+static void hold_and_kill(pid_t pid)
+{
+	struct tracee *t = hold(pid);
+
+	kill(pid, SIGKILL);
+	tracee_release(t);
+}
+
+static void kill_and_call(pid_t pid)
+{
+	struct tracee *t = hold(pid);
+	struct err err;
+	int64_t result;
+
+	kill(pid, SIGKILL);
+	assert_int_equal(tracee_syscall(t, SYS_getpid, none, &result, &err), -EIO);
+	assert_false(tracee_alive(t));
+	tracee_release(t);
+}
+
 static void killed_in_our_hands(void **state)
 {
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 80; i++) {
 		struct child c = child_start(spinning, 3);
-		struct tracee *t = hold(c.pid);
-		struct err err;
-		int64_t result;
 		int status;
 
-		kill(c.pid, SIGKILL);
-		if (i % 2) {
-			assert_int_equal(tracee_syscall(t, SYS_getpid, none, &result, &err), -EIO);
-			assert_false(tracee_alive(t));
-		}
-		tracee_release(t);
+		if (i % 4 > 1)
+			apart(i % 2 ? kill_and_call : hold_and_kill, c.pid);
+		else
+			(i % 2 ? kill_and_call : hold_and_kill)(c.pid);
 		assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), SIGKILL);
@@ -384,27 +414,32 @@ static void ending(struct report *rep)
 		pause();
 }
 
+static void hold_until_it_ends(pid_t pid)
+{
+	struct tracee *t;
+	struct err err;
+	int r;
+
+	while ((r = tracee_hold(pid, &t, &err)) == 0)
+		tracee_release(t);
+	if (r != -ESRCH)
+		fail_msg("%d: %s", r, err.text);
+}
+
 static void ending_while_it_is_stopped(void **state)
 {
-	int held = 0;
-
 	for (int i = 0; i < CYCLES; i++) {
 		struct child c = child_start(ending, 0);
-		struct tracee *t;
-		struct err err;
-		int status, r;
+		int status;
 
-		while ((r = tracee_hold(c.pid, &t, &err)) == 0) {
-			held++;
-			tracee_release(t);
-		}
-		if (r != -ESRCH)
-			fail_msg("%d: %s", r, err.text);
+		if (i % 2)
+			apart(hold_until_it_ends, c.pid);
+		else
+			hold_until_it_ends(c.pid);
 		assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
 		assert_int_equal(status, 3 << 8);
 		munmap(c.report, sizeof(*c.report));
 	}
-	assert_true(held > CYCLES);
 }
 
 /* --- vfork and exec ------------------------------------------------------------------------- */
@@ -494,19 +529,31 @@ static void executing(struct report *rep)
 	exec_again(&enough[0]);
 }
 
+static void hold_often(pid_t pid)
+{
+	for (int i = 0; i < 100; i++)
+		hold_once(pid);
+}
+
 static void programs_are_executed_meanwhile(void **state)
 {
-	struct child c;
-	int status;
+	for (int i = 0; i < 2; i++) {
+		struct child c;
+		int status;
 
-	assert_int_equal(pipe(enough), 0);
-	c = child_start(executing, 1);
-	for (int i = 0; i < 100; i++)
-		hold_once(c.pid);
-	assert_int_equal(write(enough[1], "x", 1), 1);
-	assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
-	assert_int_equal(status, 5 << 8);
-	munmap(c.report, sizeof(*c.report));
+		assert_int_equal(pipe(enough), 0);
+		c = child_start(executing, 1);
+		if (i)
+			apart(hold_often, c.pid);
+		else
+			hold_often(c.pid);
+		assert_int_equal(write(enough[1], "x", 1), 1);
+		assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
+		assert_int_equal(status, 5 << 8);
+		munmap(c.report, sizeof(*c.report));
+		close(enough[0]);
+		close(enough[1]);
+	}
 }
 
 /* --- steps, breakpoints, masks -------------------------------------------------------------- */
