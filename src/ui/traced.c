@@ -14,6 +14,27 @@
 #include "ui/missing.h"
 #include "ui/say.h"
 
+/* --- interrupts --------------------------------------------------------------------- */
+
+static atomic_uint interrupts;
+
+static void count_interrupt(int sig)
+{
+	interrupts++;
+}
+
+static const int interrupt_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
+/* Signals that were ignored when brace started (nohup, a background job) stay so. */
+static void catch_interrupts(void)
+{
+	struct sigaction act = { .sa_handler = count_interrupt, .sa_flags = SA_RESTART }, now;
+
+	for (size_t i = 0; i < sizeof(interrupt_signals) / sizeof(*interrupt_signals); i++)
+		if (!sigaction(interrupt_signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(interrupt_signals[i], &act, NULL);
+}
+
 /* --- starting ----------------------------------------------------------------------- */
 
 /* Before anything is made: can this program be traced, and are the functions named in it? */
@@ -67,29 +88,12 @@ int traced_start(struct invocation *inv, const char *trace_file, struct session 
 	status = inv->pids.n ? check_processes(inv) : check_program(inv, &err);
 	if (status)
 		return status;
+	if (inv->pids.n)
+		catch_interrupts(); /* from here on there is something to put right */
 	return session_start(&req, out, &err) ? say_error(&err) : 0;
 }
 
 /* --- while it runs ------------------------------------------------------------------ */
-
-static atomic_uint interrupts;
-
-static void count_interrupt(int sig)
-{
-	interrupts++;
-}
-
-static const int interrupt_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
-
-/* Signals that were ignored when brace started (nohup, a background job) stay so. */
-static void catch_interrupts(void)
-{
-	struct sigaction act = { .sa_handler = count_interrupt, .sa_flags = SA_RESTART }, now;
-
-	for (size_t i = 0; i < sizeof(interrupt_signals) / sizeof(*interrupt_signals); i++)
-		if (!sigaction(interrupt_signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
-			sigaction(interrupt_signals[i], &act, NULL);
-}
 
 static void stop(struct attendant *a)
 {

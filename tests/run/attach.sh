@@ -33,6 +33,12 @@ attach() {
 	rm -f "$T/json"
 }
 
+# attached PID: waits until $tracer has hooked it and let it go.
+attached() {
+	until grep -q brace-code "/proc/$1/maps" && grep -qE '^TracerPid:.0$' "/proc/$1/status" ||
+		! kill -0 $tracer 2>/dev/null; do :; done
+}
+
 # ends_right NAME PREFIX PID: it was undisturbed to the end.
 ends_right() {
 	local status
@@ -58,7 +64,7 @@ grep -qE '^brace: attached for .*longest stop was [0-9.]+ ms, of [0-9]+ threads$
 result "the longest stop is told" $? "$T/summary"
 same_text "its text is the files' again" "$LOAD"
 state "$LOAD" >"$T/state.after"
-check_that "descriptors and signals are as before" cmp "$T/state.before" "$T/state.after"
+check_that "descriptors and signals are as before" diff "$T/state.before" "$T/state.after"
 check_that "no memory of the session stays mapped" sh -c "! grep -E 'brace-(session|code|image)' /proc/$LOAD/maps"
 
 # --- every way of tracing, with every library --------------------------------------------------
@@ -85,25 +91,25 @@ done
 check_that "$CYCLES attach and detach cycles under load" [ "$failed" -eq 0 ]
 same_text "its text is the files' after them" "$LOAD"
 state "$LOAD" >"$T/state.after"
-check_that "descriptors and signals are as before them" cmp "$T/state.before" "$T/state.after"
+check_that "descriptors and signals are as before them" diff "$T/state.before" "$T/state.after"
 
 # --- Ctrl-C, and the live graph ------------------------------------------------------------------
 "$BRACE" record -p "$LOAD" -o "$T/trace" 2>"$T/summary" &
 tracer=$!
-until grep -q brace-session "/proc/$LOAD/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
-kill -INT $tracer
+attached "$LOAD"
+kill -TERM $tracer
 wait $tracer
 check_that "an interrupt ends the recording" [ $? -eq 0 ]
 same_text "and leaves the text clean" "$LOAD"
 timeout -k 5 "$LIMIT" "$BRACE" graph -p "$LOAD" --duration 100ms >"$T/graph" 2>"$T/graph.err"
-grep -q 'att_depth() {' "$T/graph"
+grep -q 'att_catch() {' "$T/graph"
 result "graph -p prints the calls as they happen" $? "$T/graph.err"
 same_text "and leaves the text clean as well" "$LOAD"
 
 # --- a tracer that dies ---------------------------------------------------------------------------
 "$BRACE" record -p "$LOAD" -o "$T/trace" 2>"$T/summary" &
 tracer=$!
-until grep -q brace-session "/proc/$LOAD/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
+attached "$LOAD"
 { kill -KILL $tracer; wait $tracer; } 2>/dev/null
 attach --duration 50ms
 check_that "the next tracer takes over what a killed one left" [ "$(cat "$T/attach.status")" -eq 0 ]
@@ -119,11 +125,11 @@ same_text "leaves the first clean" "$LOAD"
 same_text "leaves the second clean" "$PID"
 "$BRACE" record -p "$PID" -o "$T/trace2" 2>/dev/null &
 tracer=$!
-until grep -q brace-session "/proc/$PID/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
+attached "$PID"
 attach --duration 50ms
 grep -q "traced already, by brace" "$T/summary"
 result "a process traced by another brace is refused" $? "$T/summary"
-kill -INT $tracer
+kill -TERM $tracer
 wait $tracer
 ends_right "the second ends right" second "$PID"
 
@@ -131,11 +137,11 @@ ends_right "the second ends right" second "$PID"
 start parent "$FIXTURES/attachee" 2
 "$BRACE" record -p "$PID" -o "$T/trace" 2>"$T/summary" &
 tracer=$!
-until grep -q brace-session "/proc/$PID/maps" || ! kill -0 $tracer 2>/dev/null; do :; done
+attached "$PID"
 kill -USR1 "$PID"
 timeout 20 tail -n +1 -f --pid="$PID" "$T/parent.out" | sed -n '/^child/{p;q}' >"$T/child"
 child=$(awk '{ print $2 }' "$T/child")
-kill -INT $tracer
+kill -TERM $tracer
 wait $tracer
 check_that "ends with a child traced too" [ $? -eq 0 ]
 same_text "leaves the parent clean" "$PID"
