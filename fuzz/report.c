@@ -54,7 +54,7 @@ static struct trace_info *make_info(struct cursor *c)
 	for (int i = 0; i < 4; i++) {
 		struct trace_thread *t = vec_add(&info->threads);
 
-		*t = (struct trace_thread){ .pid = cursor_u32(c), .tid = cursor_u32(c), .records = cursor_u8(c) };
+		*t = (struct trace_thread){ .pid = cursor_u8(c) & 1, .tid = cursor_u32(c), .records = cursor_u8(c) };
 		t->image = cursor_u8(c) & 1 ? cursor_u32(c) : cursor_u8(c) % 3;
 		memset(t->comm, cursor_u8(c), sizeof(t->comm));
 	}
@@ -71,7 +71,10 @@ static struct event make_event(struct cursor *c)
 	e.site = kind & 64 ? cursor_u32(c) : cursor_u8(c) % 20;
 	e.tsc = cursor_u16(c);
 	e.begin = cursor_u16(c);
-	e.count = kind & 128 ? cursor_u64(c) : cursor_u8(c);
+	e.flags = cursor_u8(c);
+	e.count = kind & 128 ? cursor_u64(c) : cursor_u8(c); /* few stack pointers, so that they meet again */
+	if (e.kind == EVENT_SWITCH)
+		e.begin &= 255;
 	return e;
 }
 

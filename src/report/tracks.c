@@ -43,6 +43,7 @@ static void put_on(struct lane *l, uint32_t index)
 	l->index = index;
 	l->now = l->process->tracks.at[index];
 	l->now->runner = l->thread;
+	l->now->lanes++;
 }
 
 struct lane *tracks_lane(struct tracks *t, uint32_t thread)
@@ -124,7 +125,7 @@ static void discard(struct tracks *t, struct process *p, uint32_t index)
 	p->tracks.at[index] = NULL;
 }
 
-/* A coroutine's end: it will not be gone on with. A thread that has not said so yet may still be on it. */
+/* A coroutine's end. A thread that has not said yet where it is keeps it. */
 static void retire(struct tracks *t, struct process *p, uint32_t index, const struct event *e, calls_emit *emit,
 		   void *arg)
 {
@@ -132,7 +133,8 @@ static void retire(struct tracks *t, struct process *p, uint32_t index, const st
 
 	forget(p, index);
 	calls_end(&k->calls, e, emit, arg);
-	if (k->runner == NO_THREAD)
+	k->over = true;
+	if (!k->lanes)
 		discard(t, p, index);
 }
 
@@ -141,13 +143,18 @@ static void leave(struct tracks *t, struct lane *l, const struct event *e, calls
 {
 	struct track *k = l->now;
 
-	if (k->runner != l->thread)
-		return; /* another one goes on with it */
-	k->runner = NO_THREAD;
-	if (k->flags & EVENT_ENDS && k->flags & EVENT_FOLLOWED)
-		calls_cut(&k->calls, k->left, e, emit, arg);
-	if (!k->calls.n && k->home == NO_THREAD && (k->flags & EVENT_ENDS || !k->base))
-		retire(t, l->process, l->index, e, emit, arg);
+	k->lanes--;
+	if (k->runner == l->thread) { /* else another one goes on with it */
+		k->runner = NO_THREAD;
+		if (k->flags & EVENT_ENDS && k->flags & EVENT_FOLLOWED)
+			calls_cut(&k->calls, k->left, e, emit, arg);
+		if (!k->over && !k->calls.n && k->home == NO_THREAD && k->flags & EVENT_ENDS) {
+			retire(t, l->process, l->index, e, emit, arg);
+			return;
+		}
+	}
+	if (k->over && !k->lanes)
+		discard(t, l->process, l->index);
 }
 
 /* A thread's own stack that another thread runs on is a coroutine like others. */

@@ -20,6 +20,8 @@ struct track {
 	uint32_t fn;        /* that call's function */
 	uint8_t flags;      /* EVENT_* of it */
 	uint32_t runner;    /* the thread on it, or NO_THREAD; it may have left, and not said so yet */
+	uint32_t lanes;     /* threads that are on it, or were and have not said where they are now */
+	bool over;          /* not to be gone on with */
 	uint32_t home;      /* the thread whose own stack it is, or NO_THREAD */
 };
 #define NO_THREAD UINT32_MAX

@@ -1,0 +1,469 @@
+/* A signal between any two instructions. A child calls a function through every way a hooked call
+ * can take (a known call site, one seen for the first time, a tail call, the PLT); its parent
+ * steps it by ptrace, instruction by instruction, and sends it a signal at each: through
+ * trampoline, stub and the agent's slow paths. Before the call the parent fills every register
+ * there is (general, x87, vector, mask) with random bits; they must be the same behind each
+ * signal and behind the call.
+ *   stepper         the handler calls functions, looks at its stack and returns
+ *   stepper jump    the handler leaves by siglongjmp, once for each instruction
+ *   stepper unwind  the handler ends its thread by pthread_exit, once for each instruction */
+#include <elf.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "truth.h"
+
+enum { THUNKS = 2000, XSTATE_MAX = 16384, STEPS_MAX = 3000000 };
+enum { RT_SIGRETURN = 15 };
+
+/* What parent and child both see. */
+static struct {
+	volatile unsigned long handled, called, complete, wrong, cleaned;
+	volatile int last;        /* the scenario ran to its end */
+} *both;
+
+/* --- the child's calls, in assembly so that nothing but the call touches a register ------ */
+
+void leaf(void);
+void tailing(void);
+void call_known(void);
+void call_fresh(void);
+void call_tail(void);
+void call_plt(void);
+extern const char known_before[], known_after[], fresh_before[], fresh_after[], tail_before[], tail_after[],
+	plt_before[], plt_after[], thunks[];
+extern const char *fresh_next;
+const char *fresh_next;
+
+#define FUNCTION(name, body) \
+	".p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" body \
+	".cfi_endproc\n.size " #name ", .-" #name "\n"
+#define CALL(name, target) \
+	FUNCTION(call_##name, "\tlea -8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset 8\n" #name "_before:\n\tcall " target "\n" \
+		 #name "_after:\n\tlea 8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n")
+
+__asm__(".text\n"
+	FUNCTION(leaf, "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tret\n")
+	FUNCTION(tailing, "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tjmp leaf\n")
+	CALL(known, "leaf") CALL(fresh, "*fresh_next(%rip)") CALL(tail, "tailing")
+	".p2align 4\nthunks:\n.cfi_startproc\n.rept 2000\n\tcall leaf\n\tret\n\tnop\n\tnop\n.endr\n.cfi_endproc\n");
+
+static void fresh(void)
+{
+	static unsigned next;
+
+	fresh_next = thunks + 8 * next;
+	next = (next + 1) % THUNKS;
+	call_fresh();
+}
+
+static const struct scenario { void (*run)(void); const char *before, *after; } scenarios[] = {
+	{ fresh, fresh_before, fresh_after },
+	{ call_known, known_before, known_after },
+	{ call_known, known_before, known_after },
+	{ call_tail, tail_before, tail_after },
+	{ call_tail, tail_before, tail_after },
+};
+enum { SCENARIOS = sizeof(scenarios) / sizeof(*scenarios) };
+
+static void *outermost; /* what the stack begins with */
+static sigjmp_buf out;
+
+TRACED static unsigned long in_handler(unsigned long n)
+{
+	BARRIER();
+	both->called++;
+	return n ? in_handler(n - 1) + n : 0;
+}
+
+TRACED static void on_return(int signal)
+{
+	void *at[64];
+	int n = backtrace(at, 64);
+
+	both->complete = at[n - 1] == outermost;
+	both->wrong += in_handler(3) != 6;
+	both->handled++;
+}
+
+TRACED static void on_jump(int signal)
+{
+	both->wrong += in_handler(2) != 3;
+	both->handled++;
+	siglongjmp(out, 1);
+}
+
+TRACED static void on_unwind(int signal)
+{
+	both->wrong += in_handler(2) != 3;
+	both->handled++;
+	pthread_exit(NULL);
+}
+
+/* The parent steps from each stop to finished(). */
+__attribute__((noinline)) static void finished(void)
+{
+	BARRIER();
+	both->last = 1;
+}
+
+static void stop_and_run(const struct scenario *s)
+{
+	void *at[64];
+
+	outermost = at[backtrace(at, 64) - 1];
+	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGSTOP);
+	s->run();
+	finished();
+}
+
+static void all_returning(void)
+{
+	for (int i = 0; i < SCENARIOS; i++)
+		stop_and_run(&scenarios[i]);
+}
+
+static void all_jumping(void)
+{
+	for (volatile int i = 0; i < SCENARIOS; i++)
+		for (both->last = 0; !both->last;)
+			if (!sigsetjmp(out, 1))
+				stop_and_run(&scenarios[i]);
+}
+
+static void cleaned(void *arg) { both->cleaned++; }
+
+static void *ending_thread(void *s)
+{
+	pthread_cleanup_push(cleaned, NULL);
+	stop_and_run(s);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void all_unwinding(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < SCENARIOS; i++)
+		for (both->last = 0; !both->last;) {
+			require(!pthread_create(&thread, NULL, ending_thread, (void *)&scenarios[i]), "pthread_create");
+			pthread_join(thread, NULL);
+		}
+}
+
+static const struct way { const char *name; void (*handler)(int); void (*all)(void); int once; } ways[] = {
+	{ "return", on_return, all_returning, 0 },
+	{ "jump", on_jump, all_jumping, 1 },
+	{ "unwind", on_unwind, all_unwinding, 1 },
+};
+
+static void child(const struct way *way)
+{
+	struct sigaction act = { .sa_handler = way->handler };
+	sigaction(SIGUSR1, &act, NULL);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	raise(SIGSTOP);
+	way->all();
+	_exit(0);
+}
+
+/* --- the parent ------------------------------------------------------------------------- */
+
+struct registers { struct user_regs_struct general; uint8_t x[XSTATE_MAX]; size_t x_bytes; };
+
+static void get(pid_t pid, struct registers *r)
+{
+	struct iovec v = { r->x, sizeof(r->x) };
+
+	require(!ptrace(PTRACE_GETREGS, pid, 0, &r->general), "PTRACE_GETREGS");
+	require(!ptrace(PTRACE_GETREGSET, pid, NT_X86_XSTATE, &v), "PTRACE_GETREGSET");
+	r->x_bytes = v.iov_len;
+}
+
+static void set(pid_t pid, struct registers *r)
+{
+	struct iovec v = { r->x, r->x_bytes };
+
+	require(!ptrace(PTRACE_SETREGS, pid, 0, &r->general), "PTRACE_SETREGS");
+	require(!ptrace(PTRACE_SETREGSET, pid, NT_X86_XSTATE, &v), "PTRACE_SETREGSET");
+}
+
+/* Not the x87's pointers to its last instruction, nor what the kernel and the processor note in
+ * the area about itself (which parts are in use). */
+static int same_x(const struct registers *a, const struct registers *b)
+{
+	return !memcmp(a->x, b->x, 6) && !memcmp(a->x + 24, b->x + 24, 464 - 24) &&
+	       !memcmp(a->x + 576, b->x + 576, a->x_bytes - 576);
+}
+
+static int same_general(const struct registers *a, const struct registers *b, int flags)
+{
+	struct user_regs_struct x = a->general, y = b->general;
+
+	x.orig_rax = y.orig_rax = 0;
+	if (!flags)
+		x.eflags = y.eflags = 0;
+	x.eflags &= ~0x10100ul; /* of the stepping itself */
+	y.eflags &= ~0x10100ul;
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+static void scramble(void *at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		((uint8_t *)at)[i] = (uint8_t)rand();
+}
+
+/* Everything but rsp and rip, segments and control words: x87, vector and mask registers as far
+ * as the processor has them (the parts behind them in the area stay as they are). */
+static void fill(pid_t pid, const struct registers *from, struct registers *now)
+{
+	struct user_regs_struct *g = &now->general;
+	unsigned long long *all[] = { &g->rax, &g->rbx, &g->rcx, &g->rdx, &g->rsi, &g->rdi, &g->rbp, &g->r8,
+				      &g->r9, &g->r10, &g->r11, &g->r12, &g->r13, &g->r14, &g->r15 };
+	uint64_t parts;
+
+	*now = *from;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		scramble(all[i], 8);
+	g->orig_rax = (unsigned long long)-1;
+	memcpy(&parts, now->x + 464, 8); /* what the kernel enabled */
+	parts &= 0xe7;                   /* x87, SSE, AVX, masks, ZMM */
+	scramble(now->x + 160, 256);
+	for (int i = 0; i < 8; i++)
+		memcpy(now->x + 32 + 16 * i, &(long double){ rand() * 0.5L + 1 }, 10);
+	now->x[4] = 0xff; /* all eight are in use */
+	if (parts & 4)
+		scramble(now->x + 576, 256);
+	if ((parts & 0xe0) == 0xe0 && now->x_bytes >= 2688)
+		scramble(now->x + 1088, 64), scramble(now->x + 1152, 512 + 1024);
+	memcpy(now->x + 512, &parts, 8);
+	set(pid, now);
+	get(pid, now);
+}
+
+static int blocked(pid_t pid)
+{
+	uint64_t mask = 0;
+
+	require(!ptrace(PTRACE_GETSIGMASK, pid, 8, &mask), "PTRACE_GETSIGMASK");
+	return mask >> (SIGUSR1 - 1) & 1;
+}
+
+/* True if it stands at a stop; false if it ended. */
+static int wait_for(pid_t *pid, int *stop)
+{
+	int status;
+
+	*pid = waitpid(*pid, &status, __WALL);
+	require(*pid > 0, "waitpid");
+	if (!WIFSTOPPED(status)) {
+		*stop = status;
+		return 0;
+	}
+	*stop = status >> 8;
+	return 1;
+}
+
+static void go(pid_t pid, int how, int signal)
+{
+	require(!ptrace(how, pid, 0, signal), "ptrace");
+}
+
+/* A signal here, up to the instruction behind the handler's return, which is this one. */
+static void interrupt(pid_t pid, const char *where)
+{
+	static struct registers before, after;
+	int stop, enters = 0;
+
+	get(pid, &before);
+	go(pid, PTRACE_SYSCALL, SIGUSR1);
+	for (;;) {
+		require(wait_for(&pid, &stop), "the child outlives a signal");
+		if (stop != (SIGTRAP | 0x80)) {
+			fprintf(stderr, "signal %d in the handler, %s rip %llx\n", stop & 0xff, where, before.general.rip);
+			exit(98);
+		}
+		get(pid, &after);
+		if (enters && after.general.rip == before.general.rip)
+			break;
+		enters = after.general.orig_rax == RT_SIGRETURN;
+		go(pid, PTRACE_SYSCALL, 0);
+	}
+	require(same_general(&before, &after, 1), "general registers behind a signal");
+	require(same_x(&before, &after), "vector registers behind a signal");
+}
+
+struct phase {
+	const struct way *way;
+	unsigned long skip;       /* ways that happen once: instructions to let pass */
+	unsigned long steps, signals, complete, partial;
+	const struct scenario *scenario;
+	int filled, of_program_partial;
+};
+
+extern const char __executable_start[], etext[];
+
+static int of_program(uint64_t rip)
+{
+	return rip >= (uint64_t)__executable_start && rip < (uint64_t)etext;
+}
+
+static void check_backtrace(struct phase *p, uint64_t rip)
+{
+	if (!p->filled)
+		return;
+	p->complete += both->complete > 0;
+	p->partial += !both->complete;
+	if (!both->complete && of_program(rip) && !p->of_program_partial++)
+		fprintf(stderr, "the stack is not seen from %llx\n", (unsigned long long)rip);
+}
+
+static void at_marks(pid_t pid, struct phase *p, const struct registers *now)
+{
+	static struct registers saved, want, got;
+	const char *rip = (const char *)now->general.rip;
+
+	if (!p->filled && rip == p->scenario->before) {
+		get(pid, &saved);
+		fill(pid, &saved, &want);
+		p->filled = 1;
+	} else if (p->filled && rip == p->scenario->after) {
+		get(pid, &got);
+		got.general.rip = want.general.rip;
+		require(same_general(&want, &got, 0), "general registers behind the call");
+		require(same_x(&want, &got), "vector registers behind the call");
+		saved.general.rip = (uint64_t)rip;
+		set(pid, &saved);
+		p->filled = 0;
+	}
+}
+
+/* One run of a scenario, from the child's stop to finished() or to where the signal led it. */
+static int step_through(pid_t pid, struct phase *p)
+{
+	struct registers now;
+	uint64_t last = 0;
+	unsigned long passed = 0;
+	int stop;
+
+	for (p->filled = 0; p->steps < STEPS_MAX; p->steps++) {
+		go(pid, PTRACE_SINGLESTEP, 0);
+		require(wait_for(&pid, &stop), "the child outlives a step");
+		require((stop & 0xff) == SIGTRAP, "a step ends");
+		get(pid, &now);
+		if (now.general.rip == (uint64_t)finished)
+			return 0;
+		at_marks(pid, p, &now);
+		if (now.general.rip == last || blocked(pid) || (p->way->once && !p->filled))
+			continue;
+		last = now.general.rip;
+		if (p->way->once && passed++ < p->skip)
+			continue;
+		p->signals++;
+		if (p->way->once) {
+			go(pid, PTRACE_CONT, SIGUSR1);
+			return 1;
+		}
+		interrupt(pid, p->filled ? "in the call" : "outside");
+		check_backtrace(p, now.general.rip);
+	}
+	return 0;
+}
+
+static void report(const struct phase *p)
+{
+	const char *path = getenv("STEPS");
+	FILE *f = path ? fopen(path, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "scenario %d: %lu steps, %lu signals, stack complete %lu partial %lu\n",
+		(int)(p->scenario - scenarios), p->steps, p->signals, p->complete, p->partial);
+	fclose(f);
+}
+
+/* Its own SIGSTOP, not that of a new thread. */
+static int is_beginning(pid_t pid, int stop)
+{
+	siginfo_t info;
+
+	return stop == SIGSTOP && !ptrace(PTRACE_GETSIGINFO, pid, 0, &info) && info.si_code == SI_TKILL;
+}
+
+/* Every stop of the child's is the beginning of one run. */
+static void drive(pid_t main_pid, const struct way *way)
+{
+	struct phase p = { .way = way, .scenario = scenarios };
+	int stop;
+
+	for (;;) {
+		pid_t pid = -1;
+
+		if (!wait_for(&pid, &stop)) {
+			if (pid != main_pid)
+				continue;
+			require(WIFEXITED(stop) && WEXITSTATUS(stop) == 0, "the child's end");
+			return;
+		}
+		if (!is_beginning(pid, stop)) {
+			int signal = stop & 0xff;
+
+			go(pid, PTRACE_CONT, stop >> 8 || signal == SIGTRAP || signal == SIGSTOP ? 0 : signal);
+			continue;
+		}
+		if (step_through(pid, &p)) {
+			p.skip++;
+			continue;
+		}
+		report(&p);
+		require(p.steps < STEPS_MAX, "the scenario ends");
+		require(!p.of_program_partial, "the stack is seen from the program's own instructions");
+		p = (struct phase){ .way = way, .scenario = p.scenario + 1 };
+		go(pid, PTRACE_CONT, 0);
+	}
+}
+
+static void make_shared(void)
+{
+	both = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	require(both != MAP_FAILED, "mmap");
+}
+
+int main(int argc, char **argv)
+{
+	const struct way *way = ways;
+	int status;
+	pid_t pid;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (argc > 1 && !strcmp(argv[1], ways[i].name))
+			way = &ways[i];
+	make_shared();
+	pid = fork();
+	if (!pid)
+		child(way);
+	require(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status), "the child's first stop");
+	require(!ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL),
+		"PTRACE_SETOPTIONS");
+	go(pid, PTRACE_CONT, 0);
+	drive(pid, way);
+	require(!both->wrong && both->handled, "every handler computed the same");
+	printf("all registers kept behind every instruction\n");
+	truth("in_handler", both->called);
+	if (!way->once)
+		truth("call_known", 2);
+	return 0;
+}
