@@ -48,7 +48,7 @@ static void leave(struct session *s, pid_t pid)
 {
 	struct err err;
 
-	if (session_is_running((uint32_t)pid) && control_leave(s->control, pid, &s->attach, &err) < 0)
+	if (session_is_running((uint32_t)pid) && control_leave(s->control, pid, &s->leave, &err) < 0)
 		s->stuck++;
 }
 

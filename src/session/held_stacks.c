@@ -6,7 +6,6 @@
 
 #define PAGE UINT64_C(4096)
 #define RED_ZONE 128
-#define STEPS_MAX 400
 
 /* Sees a page's words, of which those from `first` on count; true: they were changed, and are written back. */
 typedef bool see_words(void *context, uint64_t *words, size_t first, size_t n);
@@ -197,13 +196,13 @@ bool held_is_inside(struct tracee *t, const struct maps *maps, const struct held
 	return s.found;
 }
 
-bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n)
+bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n, unsigned steps)
 {
 	for (size_t i = 0; i < tracee_threads(t); i++) {
 		struct err err;
 
-		for (int step = 0; in_ranges(ranges, n, tracee_regs(t, i)->rip); step++)
-			if (step == STEPS_MAX || tracee_step(t, i, &err) < 0)
+		for (; in_ranges(ranges, n, tracee_regs(t, i)->rip); steps--)
+			if (!steps || tracee_step(t, i, &err) < 0)
 				return false;
 	}
 	return true;

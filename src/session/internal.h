@@ -30,7 +30,7 @@ struct session {
 	struct trace_total total;
 	pid_t pid;                       /* launched, or the first attached */
 	VEC(pid_t) attached;
-	struct attach_report attach;
+	struct attach_report attach, leave;
 	uint32_t stuck;
 	bool left;
 	int status;

@@ -10,8 +10,9 @@
 #include "session/held_stacks.h"
 #include "session/unwinder.h"
 
-#define LEAVE_TRIES 200
+#define LEAVE_TRIES 40
 #define LEAVE_WAIT_NS 5000000
+#define LEAVE_WAIT_MOST_NS 25000000
 
 typedef VEC(struct held_range) range_list;
 
@@ -69,7 +70,7 @@ static struct held_arena arena_of(const struct agent_place *place)
 	return (struct held_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES, place->contents.stub_return };
 }
 
-#define PATIENT_TRIES 40
+#define PATIENT_TRIES 12
 
 static bool is_clean(const struct leaving *l, pid_t tid)
 {
@@ -98,9 +99,15 @@ static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps 
 	return all;
 }
 
-static bool is_outside(struct tracee *t, const struct maps *maps, const range_list *code)
+/* Threads that run leave by themselves: to wait for that costs the program nothing. */
+static unsigned steps(const struct leaving *l)
 {
-	return held_step_out(t, code->at, code->n) && !held_is_inside(t, maps, code->at, code->n);
+	return l->tries == 0 ? 0 : l->tries < PATIENT_TRIES ? 100 : 4000;
+}
+
+static bool is_outside(const struct leaving *l, struct tracee *t, const struct maps *maps, const range_list *code)
+{
+	return held_step_out(t, code->at, code->n, steps(l)) && !held_is_inside(t, maps, code->at, code->n);
 }
 
 /* No thread is in code of ours, nor will it come back there. */
@@ -108,7 +115,7 @@ static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *map
 		     const struct held_arena *arena)
 {
 	*vec_add(code) = (struct held_range){ arena->begin, arena->end };
-	return is_outside(t, maps, code) && clean_stacks(l, t, maps, arena);
+	return is_outside(l, t, maps, code) && clean_stacks(l, t, maps, arena);
 }
 
 static int leave_place(struct leaving *l, struct tracee *t, const struct maps *maps, struct agent_place *place,
@@ -123,7 +130,7 @@ static int leave_place(struct leaving *l, struct tracee *t, const struct maps *m
 		r = -EBUSY;
 	if (r == 0)
 		r = undo(l, t, place, HELD_LOOK_UPS, err);
-	if (r == 0 && !is_outside(t, maps, &code)) /* taking a jump out may have sent a thread along it */
+	if (r == 0 && !is_outside(l, t, maps, &code)) /* taking a jump out may have sent a thread along it */
 		r = -EBUSY;
 	if (r == 0) {
 		place->layout = (struct thread_layout){ place->state.tls, place->state.key, place->state.flags };
@@ -146,10 +153,19 @@ static int leave_held(struct leaving *l, struct tracee *t, struct err *err)
 	return r;
 }
 
+/* All threads should have run in between. */
+static void pause_between(unsigned tries)
+{
+	struct timespec pause = { 0, (long)tries * LEAVE_WAIT_NS };
+
+	if (pause.tv_nsec > LEAVE_WAIT_MOST_NS)
+		pause.tv_nsec = LEAVE_WAIT_MOST_NS;
+	nanosleep(&pause, NULL);
+}
+
 int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_image, size_t n,
 		 struct attach_report *rep, struct err *err)
 {
-	const struct timespec pause = { 0, LEAVE_WAIT_NS };
 	struct agent_file f;
 	struct leaving l = { .file = &f, .agent_path = agent_path, .by_image = by_image, .n = n, .rep = rep };
 	struct maps maps;
@@ -176,7 +192,7 @@ int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_
 			break;
 		r = i + 1 < LEAVE_TRIES ? 0 : err_set(err, EBUSY, "a thread of process %d stays inside the agent: its bytes are "
 						      "restored, the agent's memory stays until the next attach", (int)pid);
-		nanosleep(&pause, NULL);
+		pause_between(l.tries);
 	}
 	vec_free(&l.clean);
 	agent_file_close(&f);

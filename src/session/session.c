@@ -412,9 +412,10 @@ void session_result(struct session *s, struct session_result *res)
 	res->functions = count.functions;
 	res->hooked = count.hooked;
 	res->attached = s->attached.n > 0;
-	res->pause_ns = s->attach.pause_ns;
-	res->threads = s->attach.threads;
-	res->changed = s->attach.changed;
+	res->attach_ns = s->attach.pause_ns;
+	res->leave_ns = s->leave.pause_ns;
+	res->threads = s->attach.threads > s->leave.threads ? s->attach.threads : s->leave.threads;
+	res->changed = s->leave.changed;
 	res->stuck = s->stuck;
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
 	res->run_ns = s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;

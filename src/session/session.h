@@ -30,7 +30,7 @@ struct session_result {
 	struct trace_note notes[NOTES_MAX + NOTE_KINDS]; /* programs that ran untraced, and more */
 	size_t n_notes;
 	bool attached;
-	uint64_t pause_ns;        /* the longest stop that an attached process saw */
+	uint64_t attach_ns, leave_ns; /* the longest stops that an attached process saw, going in and coming out */
 	uint32_t threads;         /* most threads stopped at once */
 	uint32_t changed;         /* places that somebody else had changed at the end: left as they are */
 	uint32_t stuck;           /* processes that kept our memory: a thread stays inside the agent */

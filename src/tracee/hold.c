@@ -71,26 +71,29 @@ static void free_tracee(struct tracee *t)
 	if (t->mem >= 0)
 		close(t->mem);
 	ticks_end(&t->ticks);
+	urgency_end(&t->urgency);
 	vec_free(&t->threads);
 	free(t);
 }
 
 uint64_t tracee_release(struct tracee *t)
 {
-	uint64_t held;
+	uint64_t longest = 0;
 
 	step_undo(t);
-	for (size_t i = 0; i < t->threads.n; i++) {
+	for (size_t i = 0; i < t->threads.n; i++) { /* in the order in which they were stopped */
 		struct thread *th = &t->threads.at[i];
+		uint64_t stood;
 
 		if (th->stopped && !let_go(th)) /* only what was killed cannot be let go */
 			t->dead = true;
+		stood = th->asked_at ? clock_ns() - th->asked_at : 0;
+		longest = stood > longest ? stood : longest;
 	}
-	held = clock_ns() - t->held_at;
 	if (t->dead)
 		reap_all(t);
 	free_tracee(t);
-	return held;
+	return longest;
 }
 
 /* --- stopping ------------------------------------------------------------------------------- */
@@ -184,11 +187,15 @@ static int seize_new(struct tracee *t)
 
 static void interrupt_all(struct tracee *t)
 {
-	if (!t->held_at)
-		t->held_at = clock_ns();
-	for (size_t i = 0; i < t->threads.n; i++)
-		if (!t->threads.at[i].stopped)
-			ptrace(PTRACE_INTERRUPT, t->threads.at[i].tid, NULL, NULL);
+	for (size_t i = 0; i < t->threads.n; i++) {
+		struct thread *th = &t->threads.at[i];
+
+		if (th->stopped)
+			continue;
+		if (!th->asked_at)
+			th->asked_at = clock_ns();
+		ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
+	}
 }
 
 /* What the kernel ends with EINTR merely because the thread was stopped (signal(7) lists them) is made
@@ -404,6 +411,7 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 	*t = (struct tracee){ .pid = pid, .mem = -1 };
 	if (proc_stat_read(pid, pid, &stat) == 0 && stat.ppid == getpid())
 		t->ticks.keep = pid;
+	urgency_begin(&t->urgency);
 	r = ticks_begin(&t->ticks, err);
 	if (r == 0)
 		r = stop_all(t, err);

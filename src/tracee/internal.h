@@ -24,6 +24,7 @@ struct thread {
 	pid_t tid;
 	bool stopped;
 	bool moved; /* regs.rip is to be written at release */
+	uint64_t asked_at; /* to stop; CLOCK_MONOTONIC, ns */
 	struct user_regs_struct regs;
 };
 
@@ -33,6 +34,21 @@ struct ticks {
 	timer_t timer;
 	sigset_t mask;
 	pid_t keep; /* a child of ours: its end is for others to wait for */
+};
+
+/* As sched_getattr gives it. */
+struct urgency_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+/* The calling thread goes before others. */
+struct urgency {
+	bool raised;
+	struct urgency_attr before;
 };
 
 /* As rt_sigaction takes it. */
@@ -47,7 +63,7 @@ struct tracee {
 	struct ticks ticks;
 	VEC(struct thread) threads;
 	int mem;         /* /proc/TID/mem */
-	uint64_t held_at; /* CLOCK_MONOTONIC, ns */
+	struct urgency urgency;
 	struct saved_action trap_action; /* of SIGTRAP, to be set again */
 	uint64_t syscall_at; /* a `syscall` instruction of the process; 0 = not looked for yet */
 };
@@ -58,6 +74,8 @@ uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
  * before the deadline); -ESRCH: there is no such thread any more. */
 int wait_tick(struct ticks *ticks, pid_t tid, int *status);
 int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status);
+void urgency_begin(struct urgency *u);
+void urgency_end(struct urgency *u);
 int ticks_begin(struct ticks *ticks, struct err *err);
 void ticks_end(struct ticks *ticks);
 /* Has `call` called in a signal handler every 10 ms from now on; NULL: no more. No waiting meanwhile. */

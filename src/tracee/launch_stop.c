@@ -245,7 +245,7 @@ static int pass_exec(struct tracee *t, struct err *err)
 		ptrace(PTRACE_CONT, t->pid, NULL, (void *)(intptr_t)(is_event_stop(status) ? 0 : WSTOPSIG(status)));
 	}
 	th->stopped = true;
-	t->held_at = clock_ns();
+	th->asked_at = clock_ns();
 	ptrace(PTRACE_SETOPTIONS, t->pid, NULL, (void *)(uintptr_t)OPTIONS);
 	r = run_settle(t, th, 0, err);
 	if (r == 0 && ptrace(PTRACE_GETREGS, t->pid, NULL, &th->regs) < 0)
@@ -257,7 +257,7 @@ static int begin(pid_t pid, struct tracee *t, struct err *err)
 {
 	int r;
 
-	*t = (struct tracee){ .pid = pid, .mem = -1, .held_at = clock_ns(), .ticks.keep = pid };
+	*t = (struct tracee){ .pid = pid, .mem = -1, .ticks.keep = pid };
 	r = ticks_begin(&t->ticks, err);
 	if (r < 0)
 		return r;

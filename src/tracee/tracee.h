@@ -30,7 +30,7 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err);
  * kernel would end with EINTR for no reason the program could see are restarted, with their whole time
  * limit). As after SIGSTOP and SIGCONT, one that has done its work in part (a write to a full pipe, a recv
  * with MSG_WAITALL) returns that part. Returns
- * how many nanoseconds the process was held, from the first thread's stop to the last one's
+ * for how many nanoseconds a thread stood still at most, from when it was asked to stop to its
  * release. Frees t. A process that died meanwhile is no error. */
 uint64_t tracee_release(struct tracee *t);
 

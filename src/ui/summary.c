@@ -133,8 +133,9 @@ void summary_last(const char *trace_file, int wait_status, unsigned n)
 /* How the attached processes fared. */
 static void say_attached(const struct session_result *r)
 {
-	say("brace: attached for %.3f s; the longest stop was %.2f ms, of %u thread%s\n", (double)r->run_ns / 1e9,
-	    (double)r->pause_ns / 1e6, r->threads, r->threads == 1 ? "" : "s");
+	say("brace: attached for %.3f s; the longest stop was %.2f ms going in and %.2f ms coming out, of %u thread%s\n",
+	    (double)r->run_ns / 1e9, (double)r->attach_ns / 1e6, (double)r->leave_ns / 1e6, r->threads,
+	    r->threads == 1 ? "" : "s");
 	if (r->changed)
 		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n", r->changed);
 	if (r->stuck)

@@ -60,7 +60,7 @@ for f in att_step att_depth att_catch att_jumps round_of_all; do
 	[ "$(json_calls $f)" -gt 0 ]
 	result "$f was seen" $? "$T/summary"
 done
-grep -qE '^brace: attached for .*longest stop was [0-9.]+ ms, of [0-9]+ threads$' "$T/summary"
+grep -qE '^brace: attached for .*longest stop was [0-9.]+ ms going in and [0-9.]+ ms coming out, of [0-9]+ threads$' "$T/summary"
 result "the longest stop is told" $? "$T/summary"
 same_text "its text is the files' again" "$LOAD"
 state "$LOAD" >"$T/state.after"
