@@ -7,15 +7,6 @@ export TRUTH=$T/truth
 LIMIT=60
 prepare() { rm -f "$TRUTH"; }
 
-counted() { # every count the program keeps itself
-	local function count
-	[ -s "$TRUTH" ] || not_ok "it writes its counts"
-	awk '{ n[$1] += $2 } END { for (f in n) print f, n[f] }' "$TRUTH" >"$T/counts"
-	while read -r function count; do
-		calls_are "$function" "$count"
-	done <"$T/counts"
-}
-
 target() { # NAME OPTIONS... -- PROGRAM ARGS...
 	local name=$1
 	shift

@@ -1,45 +1,64 @@
 #!/bin/bash
-# The self-checking programs of tests/targets: the same result as untraced, and every count
-# they keep themselves equal to the trace's.
+# The self-checking programs of tests/targets: the same result as untraced, and every count they keep
+# themselves equal to the trace's, in every way of recording.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export TRUTH=$T/truth
 LIMIT=60
+prepare() { rm -f "$TRUTH"; }
 
 # target NAME OPTIONS... -- PROGRAM ARGS...
 target() {
-	local name=$1 function count
+	local name=$1
 	shift
-	rm -f "$TRUTH"
-	prepare() { rm -f "$TRUTH"; }
 	same "$name: same result" "$@"
-	[ -s "$TRUTH" ] || not_ok "$name: writes its counts"
-	while read -r function count; do
-		calls_are "$function" "$count"
-	done <"$TRUTH"
+	counted
 }
 
-for name in threads forks spawns signals jumps recursion tails arguments registers callbacks \
-	contexts cancels exceptions; do
-	target $name -- "$FIXTURES/$name"
+# The ways to record: as ever, with state kept (another way to follow returns), the function tracer.
+STATE='--max-graph-depth 100000000'
+tracers() {
+	local name=$1
+	shift
+	# shellcheck disable=SC2086 # an option is two words
+	target "$name, with state" $STATE "$@"
+	TRACER=function target "$name, function tracer" -p function "$@"
+}
+
+# each NAME PROGRAM ARGS...: its own functions, then those of every library. A threshold leaves out calls: the result only.
+each() {
+	local name=$1
+	shift
+	target "$name" -- "$@"
 	nothing_lost "$name: nothing lost"
-done
-target loads -- "$FIXTURES/loads" "$FIXTURES/plugin.so"
+	tracers "$name" -- "$@"
+	target "$name, all libraries" -L '*' -- "$@"
+	tracers "$name, all libraries" -L '*' -- "$@"
+	same "$name, with a threshold: same result" --threshold 1us -- "$@"
+}
 
-# With every library open as well: the same programs, whatever libc does beneath them.
-for name in threads forks spawns signals jumps tails arguments registers callbacks contexts cancels \
-	exceptions; do
-	target "$name with all libraries" -L '*' -- "$FIXTURES/$name"
+for name in threads forks spawns signals jumps recursion tails arguments registers callbacks contexts cancels \
+	exceptions faults overflow twice; do
+	each $name "$FIXTURES/$name"
 done
-target "loads with all libraries" -L '*' -- "$FIXTURES/loads" "$FIXTURES/plugin.so"
-calls_are inner 120
-calls_are plugin_answer 120
-
-# With state kept (depth, threshold) the other way of following returns is used.
-for name in threads forks jumps contexts cancels exceptions signals recursion tails registers; do
-	prepare() { rm -f "$TRUTH"; }
-	same "$name with a depth limit: same result" --max-graph-depth 1000000 -- "$FIXTURES/$name"
-	same "$name with a threshold: same result" --threshold 1ms -- "$FIXTURES/$name"
+each loads "$FIXTURES/loads" "$FIXTURES/plugin.so"
+export PLUGIN_COUNTS=yes
+for options in '' "$STATE" '-p function'; do
+	# shellcheck disable=SC2086 # an option is two words
+	target "loads and what is loaded${options:+, $options}" -L '*' $options -- "$FIXTURES/loads" "$FIXTURES/plugin.so"
+	calls_are inner 120
+	calls_are plugin_answer 120
+done
+unset PLUGIN_COUNTS
+for way in noexcept uncaught second nothing library thread last-word library-last-word handler joinable; do
+	target "terminate $way" -- "$FIXTURES/terminate" $way
+	tracers "terminate $way, all libraries" -L '*' -- "$FIXTURES/terminate" $way
+done
+for options in '' '-L *' "$STATE" '-p function'; do
+	set -f
+	# shellcheck disable=SC2086 # an option is two words
+	target "10,000 threads${options:+, $options}" $options -- "$FIXTURES/crowd" 1 10000 3
+	set +f
 done
 
 # Ways to end: the status or the signal is passed on, the records up to there are in the file.

@@ -53,7 +53,7 @@ int main(void)
 	truth("first", 1000);
 	truth("middle", 1000);
 	truth("last", 1000);
-	truth("countdown", 10);
+	truth("countdown", getenv("TRACER") ? 10000 : 10); /* the function tracer cannot tell a loop from a call */
 	truth("ping", 500001);
 	truth("pong", 500000);
 	return 0;

@@ -13,15 +13,24 @@
 /* Keeps the compiler from merging, moving or leaving out what stands around it. */
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
-static inline void truth(const char *function, unsigned long calls)
+/* What cannot be said exactly is told as a range. */
+static inline void truth_between(const char *function, unsigned long least, unsigned long most)
 {
 	const char *path = getenv("TRUTH");
 	int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
 
 	if (fd < 0)
 		return;
-	dprintf(fd, "%s %lu\n", function, calls);
+	if (least == most)
+		dprintf(fd, "%s %lu\n", function, least);
+	else
+		dprintf(fd, "%s %lu-%lu\n", function, least, most);
 	close(fd);
+}
+
+static inline void truth(const char *function, unsigned long calls)
+{
+	truth_between(function, calls, calls);
 }
 
 static inline void require(int holds, const char *what)
