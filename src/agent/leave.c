@@ -127,13 +127,16 @@ void leave_rearm(struct agent_tls *t)
 
 /* --- the calls themselves ------------------------------------------------------------------- */
 
-/* What setjmp and makecontext left: glibc scrambles a jmp_buf's addresses, musl does not. */
+/* What setjmp and makecontext left: glibc scrambles a jmp_buf's addresses, musl does not. Far programs may have
+ * a longjmp of their own, and no thread pointer. 0 = not known. */
 static uint64_t jmp_buf_sp(const uint64_t *buf)
 {
 	uint64_t sp = buf[6], guard;
 
 	if (!(sp >> 47))
 		return sp;
+	if (agent.flags & AGENT_FAR)
+		return 0;
 	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
 	return (sp >> 17 | sp << 47) ^ guard;
 }

@@ -219,17 +219,16 @@ static int choose_base(const struct agent_file *f, struct agent_place *place, pi
 					 (unsigned long long)(f->span >> 20));
 }
 
-/* One attempt: plan for the address space as it is now, and enter it. */
-static int attempt(struct image_request *req, const struct agent_file *f, struct agent_place *place,
-		   const struct shared_memory *memory, struct image *out, struct attach_report *rep, struct err *err)
+/* For the address space as it is now. *hello is what req refers to from here on. */
+static int plan(struct image_request *req, const struct agent_file *f, struct agent_place *place,
+		const struct shared_memory *memory, struct protocol_hello *hello, struct image *out, struct err *err)
 {
-	struct protocol_hello hello;
 	int r = place->there ? 0 : choose_base(f, place, req->pid, err);
 
 	if (r < 0)
 		return r;
-	agent_place_hello(place, &hello);
-	req->hello = &hello;
+	agent_place_hello(place, hello);
+	req->hello = hello;
 	req->taken_from = place->there ? 0 : place->base;
 	req->taken_bytes = place->there ? 0 : f->span;
 	r = image_prepare(req, out, err);
@@ -237,6 +236,15 @@ static int attempt(struct image_request *req, const struct agent_file *f, struct
 		r = err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
 			    out->news.about.exe);
 	out->welcome.memory_size = memory->size;
+	return r;
+}
+
+static int attempt(struct image_request *req, const struct agent_file *f, struct agent_place *place,
+		   const struct shared_memory *memory, struct image *out, struct attach_report *rep, struct err *err)
+{
+	struct protocol_hello hello;
+	int r = plan(req, f, place, memory, &hello, out, err);
+
 	if (r == 0)
 		r = enter(req->pid, f, place, memory, out, rep, err);
 	req->hello = NULL;
@@ -287,6 +295,32 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 			break;
 		forget_attempt(req, out);
 	}
+	agent_file_close(&f);
+	return r;
+}
+
+int attach_held(struct image_request *req, struct tracee *t, const struct shared_memory *memory, struct image *out,
+		struct err *err)
+{
+	struct agent_place place = { .layout = thread_layout_of(t) };
+	struct protocol_hello hello;
+	struct agent_file f;
+	struct maps maps;
+	int r = agent_file_open(req->agent_path, &f, err);
+
+	if (r < 0)
+		return r;
+	place.contents = *agent_file_contents(&f);
+	r = plan(req, &f, &place, memory, &hello, out, err);
+	if (r == 0)
+		r = maps_read(req->pid, &maps, err);
+	if (r == 0) {
+		r = enter_held(t, &maps, &f, &place, memory, out, err);
+		maps_free(&maps);
+	}
+	req->hello = NULL;
+	if (r == 0)
+		image_settle(out, req);
 	agent_file_close(&f);
 	return r;
 }

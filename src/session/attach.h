@@ -4,6 +4,7 @@
 #pragma once
 #include "session/image.h"
 #include "session/shared_memory.h"
+#include "tracee/tracee.h"
 
 struct attach_report {
 	uint64_t pause_ns;        /* the longest the process stood still at once */
@@ -15,6 +16,10 @@ struct attach_report {
  * 0, or -errno and *err, and the process is as before. *rep is added to. */
 int attach_process(struct image_request *req, const struct shared_memory *memory, struct image *out,
 		   struct attach_report *rep, struct err *err);
+
+/* The same for a program that was just started, is held and has no agent yet. It stays held. */
+int attach_held(struct image_request *req, struct tracee *t, const struct shared_memory *memory, struct image *out,
+		struct err *err);
 
 /* Takes the patches out (those of the image the process has; of the last list if there are fewer) and has the agent let go of all memories. -EBUSY and *err if a thread would
  * not leave the agent within a second: the bytes are restored then, and its memories stay. A

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "session/processes.h"
 #include "session/welcome.h"
 #include "shared/points.h"
+#include "tracee/launch_stop.h"
 
 #define BEAT_MS 100    /* whatever the tracer's main thread waits for: a slow disk, us */
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
@@ -303,8 +305,9 @@ int control_start(const struct control_request *req, struct control **out, struc
 
 #define MMAP_AWAY (UINT64_C(256) << 20) /* a running process maps more memory right below what it has */
 
-/* Lock `work` held. */
-static int attach(struct control *c, pid_t pid, struct image *im, struct attach_report *rep, struct err *err)
+/* A process that runs, or one that we hold. Lock `work` held. */
+static int attach(struct control *c, pid_t pid, struct tracee *held, struct image *im, struct attach_report *rep,
+		  struct err *err)
 {
 	uint32_t index = (uint32_t)c->images.n;
 	struct image_state state = { .next_id = 1 };
@@ -313,7 +316,8 @@ static int attach(struct control *c, pid_t pid, struct image *im, struct attach_
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
 		.distance = MMAP_AWAY,
 	};
-	int r = attach_process(&req, c->req.memory, im, rep, err);
+	int r = held ? attach_held(&req, held, c->req.memory, im, err)
+		     : attach_process(&req, c->req.memory, im, rep, err);
 
 	state.next_id = im->next_id;
 	if (r == 0)
@@ -322,19 +326,42 @@ static int attach(struct control *c, pid_t pid, struct image *im, struct attach_
 	return r;
 }
 
-int control_attach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
+static int attach_and_tell(struct control *c, pid_t pid, struct tracee *held, struct attach_report *rep,
+			   struct err *err)
 {
 	struct image im = { .image_fd = -1, .code_fd = -1 };
 	int r;
 
 	pthread_mutex_lock(&c->work);
-	r = attach(c, pid, &im, rep, err);
+	r = attach(c, pid, held, &im, rep, err);
 	if (r == 0)
 		publish(c, &im, pid);
 	else
 		image_news_free(&im.news);
 	pthread_mutex_unlock(&c->work);
 	image_close(&im);
+	return r;
+}
+
+int control_attach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
+{
+	return attach_and_tell(c, pid, NULL, rep, err);
+}
+
+int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid, struct err *err)
+{
+	struct launch_stop where;
+	struct tracee *t;
+	int r = launch_stop(path, argv, pid, &t, &where, err);
+
+	if (r < 0) {
+		*pid = 0;
+		return r;
+	}
+	r = attach_and_tell(c, *pid, t, NULL, err);
+	if (r < 0)
+		kill(*pid, SIGKILL);
+	tracee_release(t);
 	return r;
 }
 

@@ -19,6 +19,10 @@ struct control_request {
 int control_start(const struct control_request *req, struct control **out, struct err *err);
 /* Brings a process that runs already under trace. 0, or -errno and *err, and it runs on as before. */
 int control_attach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
+/* Starts a program that no loader brings us into, and lets it go when it is hooked: before its main, where
+ * that can be. 0; or -errno and *err, and nothing of it is left but what *pid says: a dead child, to
+ * be waited for, or 0. */
+int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid, struct err *err);
 /* Takes a process out of the trace: its bytes are restored, the agent lets go of the session's memory. */
 int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
 /* Nudges whoever waits on the session memory when this process ends. */

@@ -80,6 +80,26 @@ static bool has_interp(int fd, const Elf64_Ehdr *eh)
 	return false;
 }
 
+/* A loader that is executed by name has no interpreter, and loads the agent all the same. */
+static bool is_loader(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "ld.so", 5) == 0;
+}
+
+bool launch_is_static(const char *image)
+{
+	int fd = open(image, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr eh;
+	bool is = fd >= 0 && pread(fd, &eh, sizeof(eh), 0) == sizeof(eh) && !has_interp(fd, &eh) && !is_loader(image);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err *err)
 {
 	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
@@ -89,8 +109,6 @@ static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err 
 			       "x86-64 programs only", path, eh->e_machine);
 	if (eh->e_phentsize != sizeof(Elf64_Phdr) || (eh->e_type != ET_EXEC && eh->e_type != ET_DYN))
 		return err_set(err, ENOEXEC, "%s is a malformed ELF file, or not a program", path);
-	if (!has_interp(fd, eh))
-		return err_set(err, ENOTSUP, "%s is a static program: brace does not trace these yet", path);
 	return 0;
 }
 

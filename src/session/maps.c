@@ -78,16 +78,35 @@ bool maps_are_free(const struct maps *maps, uint64_t from, uint64_t bytes)
 
 #define GAP_MIN (UINT64_C(4) << 30) /* such a gap is below all libraries, or above the executable */
 
+static uint64_t gap_below(const struct maps *m, size_t i)
+{
+	return m->at.at[i].start - (i ? m->at.at[i - 1].end : LOWEST);
+}
+
+/* A program that has mapped nothing yet: far from its heap, its stack and what it will map. */
+static uint64_t middle_of_all(const struct maps *m, uint64_t bytes)
+{
+	size_t widest = 0;
+
+	for (size_t i = 1; i < m->at.n && m->at.at[i].start < UINT64_C(1) << 47; i++)
+		if (gap_below(m, i) > gap_below(m, widest))
+			widest = i;
+	if (!m->at.n || m->at.at[widest].start < LOWEST || gap_below(m, widest) < bytes)
+		return 0;
+	return (m->at.at[widest].start - gap_below(m, widest) / 2 - bytes / 2) & ~UINT64_C(0xffff);
+}
+
 uint64_t maps_find_gap(const struct maps *m, uint64_t bytes)
 {
-	for (size_t i = m->at.n; i-- > 1;) {
-		uint64_t hi = m->at.at[i].start, lo = m->at.at[i - 1].end;
+	for (size_t i = m->at.n; i-- > 0;) {
+		uint64_t hi = m->at.at[i].start;
 
-		if (hi > UINT64_C(1) << 47 || strcmp(m->at.at[i].path, "[stack]") == 0 || hi - lo < GAP_MIN + bytes)
+		if (hi > UINT64_C(1) << 47 || hi < LOWEST || strcmp(m->at.at[i].path, "[stack]") == 0 ||
+		    gap_below(m, i) < GAP_MIN + bytes)
 			continue;
 		return (hi - GAP_MIN / 2 - bytes) & ~UINT64_C(0xffff);
 	}
-	return 0;
+	return middle_of_all(m, bytes);
 }
 
 /* The heap may grow from right behind an executable, or at a random distance from it. */

@@ -299,6 +299,33 @@ static bool unwinders_find_us(const struct modules *m)
 	return false;
 }
 
+static bool begins_with(const char *name, const char *const *prefixes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A static program whose symbols say that nothing in it unwinds: C with musl, assembly. */
+static bool has_no_unwinder(const struct modules *m)
+{
+	static const char *const prefixes[] = { "_Unwind_", "unw_", "__unw_", "_UL", "_Ux86_64_" };
+	const struct hook_module *h = m->at.n == 1 ? m->at.at[0].hooks : NULL;
+	uint32_t named = 0;
+
+	if (!h || h->interp || h->n_needed)
+		return false;
+	for (uint32_t k = 0; k < h->n; k++) {
+		const char *name = h->strings + h->functions[k].name;
+
+		if (begins_with(name, prefixes, sizeof(prefixes) / sizeof(prefixes[0])))
+			return false;
+		named += *name && !h->functions[k].plt;
+	}
+	return named > h->n / 2;
+}
+
 static void enter_only(struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
@@ -332,7 +359,7 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 		next += mod->choice == MODULE_OPEN ? mod->hooks->n : 0;
 	}
 	string_set_free(&defined);
-	if (by_hand && !unwinders_find_us(m))
+	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))
 		enter_only(m);
 	*next_id = next;
 	return graph ? selected : 0;

@@ -65,16 +65,30 @@ static bool program_lives(void *context)
 	return !session_reap(s);
 }
 
-/* The program, up to where its own code begins. */
-static int launch(struct session *s, const struct session_request *req, const char *path, struct err *err)
+static int launch_dynamic(struct session *s, const char *path, char *const *argv, struct err *err)
 {
-	int r = launch_spawn(path, req->argv, s->agent_path, control_socket(s->control), &s->pid, err);
+	int r = launch_spawn(path, argv, s->agent_path, control_socket(s->control), &s->pid, err);
 
 	POINT(program_spawned);
 	if (r == 0)
 		control_watch(s->control, s->pid);
+	return r == 0 ? control_wait_first(s->control, program_lives, s, err) : r;
+}
+
+static int launch_static(struct session *s, const char *path, char *const *argv, struct err *err)
+{
+	int r = control_launch(s->control, path, argv, &s->pid, err);
+
 	if (r == 0)
-		r = control_wait_first(s->control, program_lives, s, err);
+		control_watch(s->control, s->pid);
+	return r;
+}
+
+/* The program, up to where its own code begins. */
+static int launch(struct session *s, const char *path, const char *image, char *const *argv, struct err *err)
+{
+	int r = launch_is_static(image) ? launch_static(s, path, argv, err) : launch_dynamic(s, path, argv, err);
+
 	if (r < 0 && s->pid > 0 && !s->ended) {
 		kill(s->pid, SIGKILL);
 		waitpid(s->pid, NULL, 0);
@@ -93,7 +107,8 @@ static int attach(struct session *s, const struct session_request *req, struct e
 }
 
 /* path NULL: attach. */
-static int start(struct session *s, const struct session_request *req, const char *path, struct err *err)
+static int start(struct session *s, const struct session_request *req, const char *path, const char *image,
+		 struct err *err)
 {
 	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
 					   .memory = &s->memory, .tracer = tracer_of(req->settings) };
@@ -107,7 +122,7 @@ static int start(struct session *s, const struct session_request *req, const cha
 	if (r == 0 && req->output)
 		r = store_create(req->output, s->info, &s->store, err);
 	if (r == 0)
-		r = path ? launch(s, req, path, err) : attach(s, req, err);
+		r = path ? launch(s, path, image, req->argv, err) : attach(s, req, err);
 	if (r < 0 && s->store) {
 		store_discard(s->store);
 		s->store = NULL;
@@ -129,7 +144,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 		r = agent_path_find(req->agent_path, &s->agent_path, err);
 	if (r == 0) {
 		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), req->settings->graph, req->settings->tracing_thresh_ns);
-		r = start(s, req, path, err);
+		r = start(s, req, path, image, err);
 	}
 	free(path);
 	free(image);

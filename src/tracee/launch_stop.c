@@ -1,10 +1,10 @@
 /* Runs a program under ptrace from its exec to where it has a thread pointer.
  *
  * glibc and musl set it by arch_prctl(ARCH_SET_FS), with the thread's block in place (its first word
- * points to itself), and go on with set_tid_address; the thread id is in the block a moment after that,
- * so we stop before the system call that follows. Others stop behind arch_prctl. A system call
- * before which we stop has been entered already: it is exchanged for getpid, and the registers are put
- * back to before its instruction, so that it is made once, later. */
+ * points to itself), and go on with set_tid_address. There we stop musl. glibc notes the thread's id in the
+ * block a moment later: we stop it before its next system call. Others stop behind arch_prctl. A system
+ * call before which we stop has been entered already: it is exchanged for getpid, and the registers are
+ * put back to before its instruction, so that it is made once, later. */
 #include "tracee/launch_stop.h"
 
 #include <asm/prctl.h>
@@ -134,30 +134,38 @@ static bool points_to_itself(struct run *run, uint64_t fs)
 	return tracee_read(run->t, fs, &word, sizeof(word), &ignored) == 0 && word == fs;
 }
 
-/* glibc notes the thread's id at the address that it gave; musl's is that of a lock. */
-static enum launch_libc libc_of(struct run *run, uint64_t tid)
-{
-	uint32_t there;
-	struct err ignored;
+#define GLIBC_TID 0x2d0 /* in a thread's block, as in session/thread_blocks.c */
 
-	return tracee_read(run->t, run->where->tid_address, &there, sizeof(there), &ignored) == 0 && there == tid
-		? LAUNCH_GLIBC : LAUNCH_MUSL;
+/* glibc gives the address of a word of the thread's block, and notes the thread's id there a moment later,
+ * before its next call; musl that of a lock, which may stand behind the first thread's block. */
+static enum launch_libc libc_of(const struct run *run)
+{
+	return run->where->tid_address - run->where->fs == GLIBC_TID ? LAUNCH_GLIBC : LAUNCH_MUSL;
 }
 
-/* Held before the call that follows ARCH_SET_FS, or the one after set_tid_address. */
+/* set_tid_address, entered. musl's next call may be main's. */
+static int after_tid_address(struct run *run, const struct user_regs_struct *entry, struct err *err)
+{
+	struct user_regs_struct after, next;
+	int r = next_stop(run, &after, err);
+
+	run->where->tid_address = entry->rdi;
+	run->where->libc = libc_of(run);
+	if (r == 0 && run->where->libc == LAUNCH_MUSL)
+		return hold_with(run, &after, err);
+	if (r == 0)
+		r = next_stop(run, &next, err);
+	return r < 0 ? r : hold_before(run, &next, err);
+}
+
+/* Held before the call that follows ARCH_SET_FS, or about set_tid_address. */
 static int after_thread_pointer(struct run *run, struct err *err)
 {
-	struct user_regs_struct entry, after;
+	struct user_regs_struct entry;
 	int r = next_stop(run, &entry, err);
 
-	if (r == 0 && entry.orig_rax == SYS_set_tid_address) {
-		run->where->tid_address = entry.rdi;
-		r = next_stop(run, &after, err);
-		if (r == 0)
-			r = next_stop(run, &entry, err);
-		if (r == 0)
-			run->where->libc = libc_of(run, after.rax);
-	}
+	if (r == 0 && entry.orig_rax == SYS_set_tid_address)
+		return after_tid_address(run, &entry, err);
 	return r < 0 ? r : hold_before(run, &entry, err);
 }
 

@@ -47,7 +47,6 @@ r "a path that does not exist" 127 'nowhere' -- ./nowhere/program
 r "a file that is not executable" 126 'locked' -- "$T/locked"
 r "a directory" 126 "$(basename "$T")" -- "$T"
 r "a set-uid program" 126 'set-uid' -- "$T/setuid"
-r "a static program" 126 'static' -- "$FIXTURES/shapes-static"
 r "a 32-bit program" 126 '32-bit' -- "$T/bits32"
 r "a text that is no program" 126 'text' -- "$T/text"
 r "an ELF file cut short" 125 'program' -- "$T/short"

@@ -1,0 +1,77 @@
+#!/bin/bash
+# Static programs, which no loader brings the agent into: glibc's (also position independent), musl's, Go's,
+# one without a libc, busybox. Results as untraced, counts as the programs keep them.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+export TRUTH=$T/truth
+LIMIT=60
+
+# target NAME OPTIONS... -- PROGRAM ARGS...
+target() {
+	local name=$1 function count
+	shift
+	rm -f "$TRUTH"
+	prepare() { rm -f "$TRUTH"; }
+	same "$name: same result" "$@"
+	[ -s "$TRUTH" ] || not_ok "$name: writes its counts"
+	while read -r function count; do
+		calls_are "$function" "$count"
+	done <"$TRUTH"
+	nothing_lost "$name: nothing lost"
+}
+
+for name in threads forks signals jumps recursion tails arguments callbacks contexts cancels; do
+	target "$name, static" -- "$FIXTURES/$name-static"
+done
+for name in threads jumps cancels; do
+	target "$name, static-pie" -- "$FIXTURES/$name-static-pie"
+done
+target "C++ exceptions, static" -- "$FIXTURES/exceptions-static"
+
+# --- musl
+for name in threads forks signals jumps recursion arguments cancels; do
+	if [ -x "$FIXTURES/$name-musl" ]; then
+		target "$name, musl" -- "$FIXTURES/$name-musl"
+	else
+		skip "$name, musl" "musl-gcc is not installed"
+	fi
+done
+
+# --- before main, and up to the end
+record -- "$FIXTURES/recursion-static"
+"$BRACE" replay "$T/trace" >"$T/replay" 2>&1
+grep -q ' main() {' "$T/replay"
+result "main is in the trace of a static program" $? "$T/replay"
+[ "$(json_calls exit)" -eq 1 ]
+result "so is exit" $? "$T/replay"
+
+# --- no libc, no thread pointer
+for way in static static-pie; do
+	same "no libc, $way: same result" -- "$FIXTURES/bare-$way"
+	calls_are work 1000
+	calls_are leaf 2000
+	calls_are longjmp 1000
+	calls_are _start 1
+	nothing_lost "no libc, $way: nothing lost" 4001
+	same "no libc, $way: with a depth" --max-graph-depth 1 -- "$FIXTURES/bare-$way"
+	calls_are leaf 0
+done
+
+# --- every way of tracing
+for options in "-t function" "--max-graph-depth 4" "-g recursive" "--threshold 1us" "--mode overwrite" \
+	"-L *" "-l recur* -n leaf"; do
+	set -f
+	# shellcheck disable=SC2086 # words
+	same "shapes with $options: same result" $options -- "$FIXTURES/shapes-static"
+	set +f
+done
+
+# --- ends
+for name in ends-static ends-static-pie ends-musl; do
+	[ -x "$FIXTURES/$name" ] || continue
+	for way in 'exit 7' '_exit 3' 'thread 5' 'abort 0' 'signal 9' 'signal 15' 'fault 16'; do
+		# shellcheck disable=SC2086 # a way is two words
+		target "$name by $way" -- "$FIXTURES/$name" $way
+	done
+done
+finish
