@@ -29,6 +29,7 @@ struct agent {
 	bool watch;                      /* modules that come later are to be hooked too */
 	char socket[108];                /* where it listens */
 	bool limit_shifted;              /* our part was added to the limit of address space (limits.c) */
+	uint32_t session;                /* how many tracers attached, of which 24 bits are told apart */
 	uint32_t forbidden;              /* system calls we must do without, enum need in needs.h */
 };
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
@@ -138,6 +139,11 @@ uint64_t agent_site(uint64_t ret);                     /* stub, or the arena its
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
 void agent_state_exit(uint64_t sp, uint32_t site);
 uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about); /* as agent_leave */
+
+/* stacks.c: has the thread a stack of live calls? It is given one, empty, if it has none of this session. */
+bool stack_ready(struct agent_tls *t);
+void stack_give(uint64_t base); /* 0: none */
+void stacks_end(void);          /* at a detach: no thread is in here */
 
 /* park.c: state mode's live calls of a stack that is left at sp, and gone on with there; false: no room,
  * nothing there. Signals blocked. */

@@ -46,6 +46,7 @@ int64_t agent_attach(void)
 	agent.key = agent_params.key;
 	agent.flags = agent_params.flags;
 	agent.abandoned = false;
+	agent.session++;
 	agent.watch = w.watch && agent.socket[0];
 	done = take_places(&w, fds);
 	for (int i = 0; i < TALK_FDS; i++)
@@ -63,6 +64,7 @@ int64_t agent_detach(void)
 		return 0;
 	site_keep();
 	park_forget();
+	stacks_end();
 	unmap_all(agent.memory_size);
 	return 0;
 }

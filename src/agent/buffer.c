@@ -453,7 +453,7 @@ bool buffer_prepare(struct agent_tls *t)
 	if (!agent_gate[0])
 		buffer_after_fork(t);
 	if (t->known & TLS_THREAD && is_anothers(t))
-		t->known = 0;
+		t->known &= ~TLS_KNOWN_MASK;
 	first = !(t->known & TLS_THREAD);
 	if (first)
 		thread_start(t);

@@ -1,10 +1,7 @@
 /* State mode keeps the live calls of each stack a thread runs on. When a call may leave its stack, that
  * one's are parked under the stack pointer it would come back with, and whoever comes back there, in
  * whatever thread, takes them again. */
-#include <asm/unistd.h>
-
 #include "agent/agent.h"
-#include "agent/sys.h"
 
 #define PLACES 1024u
 #define PROBES 16u
@@ -29,12 +26,6 @@ static struct parked *claim(uint64_t sp, uint64_t from)
 			return p;
 	}
 	return 0;
-}
-
-static void give_up(uint64_t base)
-{
-	if (base)
-		sys2(__NR_munmap, base, AGENT_STACK_BYTES);
 }
 
 /* What it came down to before is over, if it stands there again. Signals blocked, as for the next. */
@@ -72,16 +63,13 @@ bool unpark(struct agent_tls *t, uint64_t sp)
 	t->top_sp = p->top_sp;
 	t->depth = p->depth;
 	__atomic_store_n(&p->sp, 0, __ATOMIC_RELEASE);
-	give_up(base);
+	stack_give(base);
 	return true;
 }
 
 /* At a detach: no thread is in here. */
 void park_forget(void)
 {
-	for (unsigned i = 0; i < PLACES; i++) {
-		if (parked[i].sp)
-			give_up(parked[i].base);
+	for (unsigned i = 0; i < PLACES; i++)
 		parked[i].sp = 0;
-	}
 }

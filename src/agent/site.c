@@ -16,6 +16,7 @@
 #define PROBES 512
 #define PAGE 4096u
 #define NOBODY UINT64_C(1) /* no return address */
+#define PER_BLOCK (SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK)
 
 struct site_entry agent_table[1u << SITE_HASH_BITS] __attribute__((aligned(PAGE)));
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
@@ -27,6 +28,7 @@ extern uint8_t agent_slow_record[], agent_slow_state_exit[];
 
 enum block_state { BLOCK_NONE, BLOCK_MAKING, BLOCK_READY, BLOCK_FAILED };
 static uint8_t blocks[SITE_BLOCKS];
+static uint8_t kinds[SITE_BLOCKS]; /* of those that are ready: enum stub_kind */
 
 static void copy(uint8_t *to, const uint8_t *from, const uint8_t *end)
 {
@@ -63,7 +65,7 @@ static void write_state_stub(uint8_t *at, uint32_t id, uint8_t *real)
 }
 
 /* What the stubs do. None are needed where returns are not followed. */
-enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE };
+enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_KINDS };
 
 static enum stub_kind stub_kind(void)
 {
@@ -79,6 +81,7 @@ static bool make_block(uint32_t block)
 	uint64_t *page = &agent.image->sites[block * SITE_BLOCK_IDS];
 	bool state = stub_kind() == STUB_STATE;
 
+	kinds[block] = (uint8_t)stub_kind();
 	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_WRITE) < 0)
 		return false;
 	POINT(block_writable);
@@ -185,19 +188,43 @@ static void insert(uint64_t ret, uint64_t stub)
 			return;
 }
 
+/* A block of an earlier tracer's, with stubs of another kind. */
+static bool is_foreign(uint32_t block)
+{
+	return __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY && kinds[block] != stub_kind();
+}
+
+static void pass_by(uint32_t block)
+{
+	uint32_t seen = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED), next = (block + 1) * PER_BLOCK;
+
+	while (seen < next && !__atomic_compare_exchange_n(&agent.image->next_site, &seen, next, false, __ATOMIC_RELAXED,
+							   __ATOMIC_RELAXED))
+		;
+}
+
+static uint32_t next_id(void)
+{
+	for (;;) {
+		uint32_t id = site_id_of_count(__atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED));
+
+		if (id >= SITE_IDS || !is_foreign(id / SITE_BLOCK_IDS))
+			return id;
+		pass_by(id / SITE_BLOCK_IDS);
+	}
+}
+
 uint8_t *site_stub(uint64_t ret, bool needs_code)
 {
 	uint64_t stub = ret > NOBODY ? find(ret) : 0;
-	uint32_t count, id;
+	uint32_t id;
 
 	if (stub || ret <= NOBODY)
 		return (uint8_t *)stub;
-	if (__atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED) >=
-	    SITE_BLOCKS * (SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK))
+	if (__atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED) >= SITE_BLOCKS * PER_BLOCK)
 		return 0;
-	count = __atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED);
+	id = next_id();
 	POINT(site_counted);
-	id = site_id_of_count(count);
 	if (id >= SITE_IDS || (needs_code && !block_ready(id / SITE_BLOCK_IDS)))
 		return 0;
 	agent.image->sites[id] = ret;
@@ -232,8 +259,8 @@ uint64_t agent_site(uint64_t ret)
 /* --- from one tracer to the next ---------------------------------------------------------
  * Stubs outlive a detach: frames that return through them may stand on stacks for as long as the
  * program lives. Their blocks stay, each with its page of the site table. */
-static uint32_t kept_sites;         /* next_site of the image before */
-static enum stub_kind kept_kind;
+static uint32_t kept_sites[STUB_KINDS]; /* next_site of the last image with such stubs */
+static enum stub_kind table_kind;       /* whose stubs the table leads to */
 
 static void copy_page(uint64_t *to, const uint64_t *from)
 {
@@ -245,8 +272,9 @@ void site_keep(void)
 {
 	static uint64_t page[PAGE / 8];
 
-	kept_kind = stub_kind();
-	kept_sites = kept_kind == STUB_NONE ? kept_sites : agent.image->next_site;
+	table_kind = stub_kind();
+	if (table_kind != STUB_NONE)
+		kept_sites[table_kind] = agent.image->next_site;
 	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
 		uint64_t *at = (uint64_t *)(agent.arena + i * SITE_BLOCK_BYTES);
 
@@ -266,19 +294,31 @@ static void forget_table(void)
 	site_begin();
 }
 
-/* Stubs of another kind stay for those who return through them; new calls get new ones. */
-static void begin_next_block(void)
+static void insert_block(const uint64_t *sites, const uint8_t *at)
 {
-	const uint32_t per_block = SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK;
+	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
+		if (sites[i])
+			insert(sites[i], (uint64_t)(at + i * SITE_STUB_BYTES));
+}
 
+/* Stubs of another kind stay for those who return through them, and for the next tracer that wants
+ * such. Sites without stubs are forgotten: nothing returns there. */
+static void change_kind(enum stub_kind kind)
+{
 	forget_table();
-	kept_sites = (kept_sites + per_block - 1) / per_block * per_block;
+	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
+		uint8_t *at = agent.arena + i * SITE_BLOCK_BYTES;
+
+		if (blocks[i] == BLOCK_READY && kinds[i] == kind)
+			insert_block((const uint64_t *)at, at);
+	}
+	table_kind = kind;
 }
 
 void site_adopt(void)
 {
-	if (kept_kind == STUB_NONE || kept_kind != stub_kind())
-		begin_next_block();
+	if (table_kind == STUB_NONE || table_kind != stub_kind())
+		change_kind(stub_kind());
 	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
 		uint64_t *at = (uint64_t *)(agent.arena + i * SITE_BLOCK_BYTES);
 		uint64_t *view = &agent.image->sites[i * SITE_BLOCK_IDS];
@@ -288,5 +328,5 @@ void site_adopt(void)
 		copy_page(view, at);
 		sys5(__NR_mremap, view, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at);
 	}
-	agent.image->next_site = kept_sites;
+	agent.image->next_site = kept_sites[table_kind];
 }

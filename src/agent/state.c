@@ -5,12 +5,8 @@
  *
  * Signals may come at any instruction: an entry is reserved before it is filled, so that a
  * handler's calls stack above it, and top_sp is written last. */
-#include <linux/mman.h>
-#include <asm/unistd.h>
 
 #include "agent/agent.h"
-#include "agent/needs.h"
-#include "agent/sys.h"
 
 /* agent_tls.known: the thread may have left its stack; and the next record is to say where it is made */
 #define KNOWN_LEFT 2u
@@ -30,26 +26,6 @@ static struct call_state *top_of(struct agent_tls *t)
 }
 
 /* stack_base's own entry is never used: it stands for "no live call". */
-static bool stack_ready(struct agent_tls *t)
-{
-	long at;
-	uint64_t signals;
-
-	if (t->stack)
-		return true;
-	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS))
-		return false;
-	signals = signals_block();
-	at = sys6(__NR_mmap, 0, AGENT_STACK_BYTES, PROT_READ | PROT_WRITE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at > 0) {
-		t->stack_base = (uint64_t)at;
-		t->stack = (uint64_t)at;
-	}
-	signals_restore(signals);
-	return at > 0;
-}
-
 static void drop(struct agent_tls *t)
 {
 	struct call_state *top = top_of(t), *below = top - 1;

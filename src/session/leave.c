@@ -134,7 +134,7 @@ static int leave_place(struct leaving *l, struct tracee *t, const struct maps *m
 		r = -EBUSY;
 	if (r == 0) {
 		place->layout = (struct thread_layout){ place->state.tls, place->state.key, place->state.flags };
-		thread_blocks_drop(t, &place->layout);
+		thread_blocks_clear(t, &place->layout);
 		r = agent_place_call(t, place, place->contents.detach, err);
 	}
 	vec_free(&code);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "shared/tls.h"
 
@@ -56,35 +55,15 @@ struct thread_layout thread_layout_of(struct tracee *t)
 	return glibc;
 }
 
-static void reset(struct tracee *t, const struct thread_layout *l, bool drop)
-{
-	for (size_t i = 0; i < tracee_threads(t); i++) {
-		uint64_t fs = tracee_regs(t, i)->fs_base, at = fs + (uint64_t)l->tls;
-		struct agent_tls block, none = { 0 };
-		struct err err;
-
-		if (!fs || tracee_read(t, at, &block, sizeof(block), &err) < 0)
-			continue;
-		if (drop && block.stack_base) {
-			const uint64_t args[6] = { block.stack_base, AGENT_STACK_BYTES };
-			int64_t result;
-
-			tracee_syscall(t, SYS_munmap, args, &result, &err);
-		} else {
-			none.stack_base = none.stack = block.stack_base;
-		}
-		tracee_write(t, at, &none, sizeof(none), &err);
-	}
-}
-
 void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)
 {
-	if (!(l->flags & AGENT_FAR))
-		reset(t, l, false);
-}
+	static const struct agent_tls none;
 
-void thread_blocks_drop(struct tracee *t, const struct thread_layout *l)
-{
-	if (!(l->flags & AGENT_FAR))
-		reset(t, l, true);
+	for (size_t i = 0; i < tracee_threads(t) && !(l->flags & AGENT_FAR); i++) {
+		uint64_t fs = tracee_regs(t, i)->fs_base;
+		struct err err;
+
+		if (fs)
+			tracee_write(t, fs + (uint64_t)l->tls, &none, sizeof(none), &err);
+	}
 }

@@ -12,23 +12,33 @@ static void find_library(const struct maps *maps, struct held_unwinder *out)
 			out->ranges[out->n++] = (struct held_range){ maps->at.at[i].start, maps->at.at[i].end };
 }
 
-/* Linked in, its functions stand side by side: from the first of that name to the last. */
+#define BESIDE UINT64_C(0x4000) /* what its files leave between two functions of that name: others of its own */
+
+static void add_range(struct held_unwinder *out, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < out->n; i++) {
+		struct held_range *r = &out->ranges[i];
+
+		if (from >= r->to + BESIDE || to + BESIDE <= r->from)
+			continue;
+		r->from = from < r->from ? from : r->from;
+		r->to = to > r->to ? to : r->to;
+		return;
+	}
+	if (out->n < sizeof(out->ranges) / sizeof(out->ranges[0]))
+		out->ranges[out->n++] = (struct held_range){ from, to };
+}
+
+/* Linked in, its functions stand side by side; but for their cold parts (.cold), which are far off among those
+ * of others. */
 static void find_in_module(const struct module *mod, struct held_unwinder *out)
 {
-	struct held_range r = { UINT64_MAX, 0 };
-
 	for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++) {
 		const struct hook_function *f = &mod->hooks->functions[k];
 
-		if (!f->name || f->plt || strncmp(mod->hooks->strings + f->name, "_Unwind_", 8) != 0)
-			continue;
-		if (mod->base + f->vaddr < r.from)
-			r.from = mod->base + f->vaddr;
-		if (mod->base + f->vaddr + f->size > r.to)
-			r.to = mod->base + f->vaddr + f->size;
+		if (f->name && !f->plt && strncmp(mod->hooks->strings + f->name, "_Unwind_", 8) == 0)
+			add_range(out, mod->base + f->vaddr, mod->base + f->vaddr + f->size);
 	}
-	if (r.to)
-		out->ranges[out->n++] = r;
 }
 
 void unwinder_find(const struct maps *maps, struct held_unwinder *out)

@@ -29,6 +29,7 @@ _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 byte
 #endif
 
 #define TLS_THREAD 1u /* agent_tls.known */
+#define TLS_KNOWN_MASK 0xffu /* of it, what is known of the thread; above, the session that its stack is for */
 #define AGENT_STACK_BYTES (16u << 20) /* behind stack_base */
 
 #define TLS_POS 0
