@@ -5,10 +5,13 @@
 
 	.set ARENA_BYTES, 512 * 65536
 	.set STUB_RET, 0x65 /* where every stub's `ret` stands, for the unwind rule */
+	.set C_STACK, 1024 /* more than any of the paths below takes */
 
 /* Calls C with everything preserved but rax (its result), rcx and rdx. Steps over the 128
- * bytes below the stack pointer. \resume: a register that must survive, reloaded into rcx. */
+ * bytes below the stack pointer. If the stack ends here, the program may have a handler for that: it must be
+ * met before C blocks signals, or the process is killed. */
 	.macro CALL_C function
+	testb	$0, -C_STACK(%rsp)
 	lea	-128(%rsp), %rsp
 	push	%rbx
 	push	%rdi

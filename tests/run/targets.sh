@@ -50,6 +50,9 @@ for options in '' "$STATE" '-p function'; do
 	calls_are plugin_answer 120
 done
 unset PLUGIN_COUNTS
+# The stack ends under the agent's own frames, in a thread's first record.
+target "overflow at its first call" -l last -- "$FIXTURES/overflow" edge
+tracers "overflow at its first call" -l last -- "$FIXTURES/overflow" edge
 for way in noexcept uncaught second nothing library thread last-word library-last-word handler joinable; do
 	target "terminate $way" -- "$FIXTURES/terminate" $way
 	tracers "terminate $way, all libraries" -L '*' -- "$FIXTURES/terminate" $way
