@@ -68,8 +68,8 @@ int64_t rseq_cpu_offset(char **envp); /* of rseq's cpu_id from the thread pointe
 /* init.c: asks the tracer what to hook and does it. */
 void session_ask(enum protocol_request request);
 
-/* far.c: blocks by thread id, with AGENT_FAR; without it far_begin does nothing. */
-bool far_begin(void);
+/* far.c: blocks by thread id, with AGENT_FAR, which the tracer may ask for; without it far_begin does nothing. */
+bool far_begin(const struct protocol_welcome *w);
 void far_end(void);
 
 /* place.c: opens the gates that a fork closed. */

@@ -26,7 +26,7 @@ static void unmap_all(uint64_t memory_size)
 static bool take_places(const struct protocol_welcome *w, const int fds[TALK_FDS])
 {
 	agent_params.mapped = place_regions(w, fds[2]); /* before the kernel gives their places away */
-	if (!far_begin() || !place_memories(w, fds))
+	if (!far_begin(w) || !place_memories(w, fds))
 		return false;
 	site_adopt();
 	return true;

@@ -1,5 +1,5 @@
 /* Threads of programs that leave us no room at a fixed distance from the thread pointer (musl, Go,
- * no libc at all): their blocks stand in a table by thread id, which the kernel tells. Slower by that
+ * no libc at all), or that may have no thread pointer, or another's (started by clone itself): their blocks stand in a table by thread id, which the kernel tells. Slower by that
  * system call, and the same otherwise. */
 #include <asm/unistd.h>
 #include <linux/mman.h>
@@ -14,16 +14,18 @@
 static struct agent_tls *blocks;
 uint32_t agent_far; /* for entry.S */
 
-bool far_begin(void)
+bool far_begin(const struct protocol_welcome *w)
 {
 	long at;
 
 	agent_far = 0;
+	agent.flags |= w->flags & AGENT_FAR;
 	if (!(agent.flags & AGENT_FAR))
 		return true;
 	at = sys6(__NR_mmap, 0, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at < 0 && at > -4096)
 		return false;
+	agent.key = 0;
 	blocks = (struct agent_tls *)at;
 	agent_far = 1;
 	return sys3(__NR_madvise, at, BYTES, MADV_WIPEONFORK) == 0;

@@ -36,7 +36,7 @@ static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], stru
 	}
 	*mapped = place_regions(w, fds[2]);
 	code = place_shared(fds[2], w->code_size);
-	if (code && (agent.memory || place_memories(w, fds)))
+	if (code && (agent.memory || (far_begin(w) && place_memories(w, fds))))
 		done->applied = place_patches(code, w);
 	else
 		done->note = NOTE_LIMIT;

@@ -39,6 +39,7 @@ struct hook_module {
 	const char *const *needed;              /* DT_NEEDED, n_needed of them */
 	uint32_t n_needed;
 	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N]; /* as planned */
+	bool starts_threads;                    /* as struct hook_plan's */
 	bool cached;                            /* it came from the cache */
 };
 

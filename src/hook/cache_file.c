@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define MAGIC "braceHK2"
+#define MAGIC "braceHK3"
 
 struct header {
 	char magic[8];
@@ -18,6 +18,7 @@ struct header {
 	uint16_t e_type;
 	uint8_t language;
 	uint8_t has_interp;
+	uint8_t starts_threads, pad[3];
 	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
 };
 
@@ -119,7 +120,7 @@ static struct header header_of(const struct sym_module *m, const struct hook_pla
 		.entry = m->entry, .n = p->n, .n_strings = (uint32_t)m->strings.n,
 		.n_segments = (uint32_t)m->segments.n, .n_needed = (uint32_t)m->needed.n,
 		.n_texts = (uint32_t)texts_size(m), .e_type = m->e_type, .language = m->language,
-		.has_interp = m->interp != NULL,
+		.has_interp = m->interp != NULL, .starts_threads = p->starts_threads,
 	};
 
 	memcpy(h.by_kind, p->by_kind, sizeof(h.by_kind));
@@ -247,6 +248,7 @@ static void point_into(const struct header *h, uint8_t *bytes, struct hook_modul
 		.e_type = h->e_type,
 		.language = h->language,
 		.entry = h->entry,
+		.starts_threads = h->starts_threads,
 		.functions = (void *)(bytes + l.functions),
 		.entries = (void *)(bytes + l.entries),
 		.bytes = (void *)(bytes + l.bytes),

@@ -337,6 +337,27 @@ static void find_hooks(struct planner *p)
 	vec_free(&imports.at);
 }
 
+/* Does it start threads itself, or have libc's clone do it? Threads of pthread_create are another matter. What is
+ * linked statically has libc's clone in it. */
+static bool starts_threads(const struct planner *p)
+{
+	static const char *const names[] = { "clone", "__clone" };
+	struct sym_imports imports = { 0 };
+	bool starts, knows = false;
+
+	sym_imports_find(p->m, names, sizeof(names) / sizeof(*names), &imports);
+	starts = imports.at.n > 0;
+	vec_free(&imports.at);
+	for (size_t i = 0; i < p->m->functions.n && !knows; i++) {
+		const struct sym_function *f = &p->m->functions.at[i];
+		const char *name = sym_name(p->m, f);
+
+		starts |= !!(p->sweep.facts[i] & FACT_STARTS_THREADS);
+		knows = name && !f->plt && special_starts_threads(name);
+	}
+	return starts && !knows && (p->m->interp || p->m->needed.n);
+}
+
 static void free_hooks(struct sweep_hooks *h)
 {
 	vec_free(&h->functions);
@@ -358,6 +379,7 @@ int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *er
 	sweep_run(m, &p.mcount, &p.sweep);
 	padding_init(&p.sweep, &p.padding);
 	plan_all(&p);
+	p.plan->starts_threads = starts_threads(&p);
 	padding_free(&p.padding);
 	sweep_free(&p.sweep);
 	free_hooks(&p.fentry);

@@ -74,6 +74,7 @@ struct hook_plan {
 	uint32_t n;
 	struct hook_plan_entry *entries; /* one per module function, in its order */
 	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
+	bool starts_threads;    /* without libc: they may have another's thread pointer, or none */
 };
 
 /* Plans every function of the module. The result depends on the file alone. 0 or -errno. */

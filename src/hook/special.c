@@ -128,6 +128,18 @@ struct special special_function(const char *name)
 	return (struct special){ 0 };
 }
 
+/* A sanitizer starts one to look at the others while they stand still; Go's have thread pointers of their own. */
+bool special_starts_threads(const char *name)
+{
+	static const char *const names[] = { "clone", "__clone", "__sanitizer_print_stack_trace", "runtime.clone",
+					     "runtime.clone.abi0" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 /* --- ways to leave a stack ---------------------------------------------------------------- */
 
 /* Sorted as strcmp does. What else sets its stack pointer is seen in its code. */

@@ -11,6 +11,9 @@ struct special special_function(const char *name);
 /* How it leaves its stack, or LEAVE_NOT. */
 enum leave_kind special_leave(const char *name);
 
+/* Does a module of this function's name know what it does when it starts threads: libc, a sanitizer, Go? */
+bool special_starts_threads(const char *name);
+
 /* Runtimes that walk their stacks by looking up every return address: no function that
  * they call may see another one there. */
 enum special_runtime { RUNTIME_PLAIN, RUNTIME_V8, RUNTIME_OCAML };

@@ -5,6 +5,7 @@
 #include "hook/sweep.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "arch/x86_64/insn.h"
 
@@ -45,6 +46,7 @@ struct walk {
 	/* flags */
 	uint16_t watched;              /* not written since the entry, or since the call of */
 	uint64_t callee, since;        /* callee; 0 = the entry */
+	uint32_t number;               /* last put into eax: of a system call */
 };
 
 static const struct sym_function *function(const struct walk *w, uint32_t i)
@@ -96,6 +98,7 @@ static void enter_function(struct walk *w)
 	w->n_kept = 0;
 	w->owned = w->loaded = 0;
 	w->callee = 0;
+	w->number = 0;
 }
 
 /* --- flags ---------------------------------------------------------------- */
@@ -242,6 +245,14 @@ static void note_call(struct walk *w, const struct insn *in)
 		w->s->facts[w->f] |= FACT_MCOUNT;
 }
 
+static void watch_system_calls(struct walk *w, const uint8_t *p, const struct insn *in)
+{
+	if (in->len == 5 && p[0] == 0xb8) /* mov $number, %eax */
+		memcpy(&w->number, p + 1, 4);
+	else if (in->len == 2 && p[0] == 0x0f && p[1] == 0x05 && (w->number == SYS_clone || w->number == SYS_clone3))
+		w->s->facts[w->f] |= FACT_STARTS_THREADS;
+}
+
 static bool is_address_only(const struct insn *in)
 {
 	return (in->map == MAP_ONE && in->opcode == 0x8d) || /* lea */
@@ -304,8 +315,10 @@ static void note(struct walk *w, const uint8_t *p, const struct insn *in)
 		watch_flags(w, p, in);
 	if (w->known || w->framed)
 		watch_stack(w, p, in);
-	if (w->f != NO_FUNCTION)
+	if (w->f != NO_FUNCTION) {
 		watch_copies(w, p, in);
+		watch_system_calls(w, p, in);
+	}
 	if (in->rip)
 		note_operand(w, in);
 	if (in->flow != FLOW_NEXT) {

@@ -11,6 +11,7 @@
 #define FACT_READ_AS_DATA 16    /* some instruction loads from its first bytes */
 #define FACT_READS_FLAGS 32     /* reads the flags before it writes them */
 #define FACT_LEAVES_STACK 64    /* sets its stack pointer to what it did not get from it */
+#define FACT_STARTS_THREADS 128 /* makes the system call clone, or clone3 */
 
 struct sweep {
 	const struct sym_module *m;

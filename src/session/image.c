@@ -61,8 +61,21 @@ static void count_all(struct image *im)
 	}
 }
 
-int image_prepare(const struct image_request *req, struct image *out, struct err *err)
+/* Threads that a module starts by itself may have no thread pointer, or share one. */
+static uint32_t flags_of(const struct modules *m, const struct protocol_hello *hello)
 {
+	uint32_t flags = hello->flags;
+
+	for (size_t i = 0; i < m->at.n && hello->request != PROTOCOL_DLOPEN; i++)
+		if (m->at.at[i].hooks && m->at.at[i].hooks->starts_threads)
+			flags |= AGENT_FAR;
+	return flags;
+}
+
+int image_prepare(const struct image_request *asked, struct image *out, struct err *err)
+{
+	struct protocol_hello hello = *asked->hello;
+	struct image_request request = *asked, *const req = &request;
 	struct modules modules = { 0 };
 	struct maps maps;
 	int r;
@@ -80,6 +93,8 @@ int image_prepare(const struct image_request *req, struct image *out, struct err
 	maps.distance = req->distance;
 	out->next_id = req->first_id;
 	modules_find(&maps, out->news.about.exe, req, &modules);
+	req->hello = &hello;
+	hello.flags = out->welcome.flags = flags_of(&modules, asked->hello);
 	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND, &out->next_id);
 	r = make_image_memory(out, err);
 	if (r == 0)

@@ -176,6 +176,7 @@ struct protocol_welcome {
 	uint32_t image;
 	uint32_t n_regions, n_patches, n_texts;
 	uint32_t watch;           /* ask again when modules come or go */
+	uint32_t flags, pad;      /* AGENT_FAR: threads are started without libc, see far.c */
 	uint64_t memory_size, image_size, code_size; /* of the three descriptors that come along */
 	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
 };

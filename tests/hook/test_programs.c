@@ -93,6 +93,25 @@ static void test_shares(void **state)
 	assert_true(seen >= 5);
 }
 
+/* Who starts threads with clone itself costs a system call for each record: not libc, not what has threads of libc's. */
+static void test_threads(void **state)
+{
+	static const char *const files[] = {
+		"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3.11", "/usr/bin/gdb", "/usr/bin/node",
+		"/usr/bin/caddy", "/usr/lib/x86_64-linux-gnu/libasan.so.8", "/usr/bin/busybox",
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct planned p;
+
+		if (!plan_file(files[i], &p))
+			continue;
+		if (p.plan->starts_threads)
+			fail_msg("%s is said to start threads itself", files[i]);
+		planned_free(&p);
+	}
+}
+
 /* In a Go program no return is followed, whatever else is known of a function. */
 static void test_go(void **state)
 {
@@ -196,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_go),
+		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_objdump),
 	};
 

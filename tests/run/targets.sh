@@ -57,6 +57,11 @@ for way in noexcept uncaught second nothing library thread last-word library-las
 	target "terminate $way" -- "$FIXTURES/terminate" $way
 	tracers "terminate $way, all libraries" -L '*' -- "$FIXTURES/terminate" $way
 done
+# Threads without libc: exact, because who starts them is seen in the program.
+for way in shared zero own process vfork libc storm; do
+	target "clone ($way)" -- "$FIXTURES/clones" $way
+	tracers "clone ($way), all libraries" -L '*' -- "$FIXTURES/clones" $way
+done
 for options in '' '-L *' "$STATE" '-p function'; do
 	set -f
 	# shellcheck disable=SC2086 # an option is two words
