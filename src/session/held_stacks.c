@@ -12,10 +12,17 @@ typedef bool see_words(void *context, uint64_t *words, size_t first, size_t n);
 
 static const struct map *map_at(const struct maps *maps, uint64_t address)
 {
-	for (size_t i = 0; i < maps->at.n; i++)
-		if (address >= maps->at.at[i].start && address < maps->at.at[i].end)
-			return &maps->at.at[i];
-	return NULL;
+	size_t lo = 0, hi = maps->at.n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (maps->at.at[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < maps->at.n && maps->at.at[lo].start <= address ? &maps->at.at[lo] : NULL;
 }
 
 static void walk(struct tracee *t, uint64_t from, uint64_t to, see_words *see, void *context)
@@ -34,10 +41,15 @@ static void walk(struct tracee *t, uint64_t from, uint64_t to, see_words *see, v
 	}
 }
 
-/* A thread's control block stands at the top of its own stack. */
+#define BORROWED_MOST (UINT64_C(1) << 20)
+
+/* A thread's control block stands at the top of its own stack. Any other stack (a coroutine's, a goroutine's)
+ * is a part of some heap, of which nobody says where it ends. */
 static uint64_t stack_end(const struct map *m, uint64_t sp, uint64_t fs)
 {
-	return fs > sp && fs < m->end ? fs : m->end;
+	if (fs > sp && fs < m->end)
+		return fs;
+	return strcmp(m->path, "[stack]") == 0 || m->end - sp < BORROWED_MOST ? m->end : sp + BORROWED_MOST;
 }
 
 /* The stack thread i is on, and if that is not its own (an alternate one), its own as well. */
@@ -64,6 +76,9 @@ struct unstub {
 	struct tracee *t;
 	const struct maps *maps;
 	const struct held_arena *arena;
+	bool exceptions;                 /* there is an unwinder that they could be under way in */
+	uint64_t maybe[PAGE / 8];        /* addresses that may be an exception's */
+	size_t n;
 };
 
 /* The word of the site table that stands for a stub: the unwind rule of agent/entry.S. */
@@ -83,28 +98,50 @@ struct exception { uint64_t class, cleanup, private_1, private_2; };
 #define CLASS_CXX UINT64_C(0x474e5543432b2b00)  /* "GNUCC++\0", and 1 for a rethrown one's */
 #define CLASS_RUST UINT64_C(0x4d4f5a0052555354) /* "MOZ\0RUST" */
 
+static bool is_class(uint64_t word)
+{
+	return (word & ~UINT64_C(1)) == CLASS_CXX || word == CLASS_RUST;
+}
+
+static void note_exception(struct unstub *u, uint64_t address)
+{
+	const struct map *m = address % 16 || !u->exceptions ? NULL : map_at(u->maps, address);
+
+	if (m && m->write && u->n < PAGE / 8)
+		u->maybe[u->n++] = address;
+}
+
 static void correct_exception(const struct unstub *u, uint64_t address)
 {
-	const struct map *m = address % 16 ? NULL : map_at(u->maps, address);
 	struct exception e;
 	struct err err;
 
-	if (!m || !m->write || tracee_read(u->t, address, &e, sizeof(e), &err) < 0 ||
-	    ((e.class & ~UINT64_C(1)) != CLASS_CXX && e.class != CLASS_RUST))
-		return;
-	if (!(e.private_2 & 1) || !map_at(u->maps, e.private_2))
+	if (tracee_read(u->t, address, &e, sizeof(e), &err) < 0 || !(e.private_2 & 1) || !map_at(u->maps, e.private_2))
 		return;
 	e.private_2--;
 	tracee_write(u->t, address, &e, sizeof(e), &err);
 }
 
-static void correct_in_registers(const struct unstub *u, size_t i)
+/* Most are something else, which is found out for all of them at once. */
+static void correct_exceptions(struct unstub *u)
+{
+	uint64_t classes[PAGE / 8];
+
+	tracee_read_words(u->t, u->maybe, u->n, classes);
+	for (size_t i = 0; i < u->n; i++)
+		if (is_class(classes[i]))
+			correct_exception(u, u->maybe[i]);
+	u->n = 0;
+}
+
+static void correct_in_registers(struct unstub *u, size_t i)
 {
 	const struct user_regs_struct *r = tracee_regs(u->t, i);
 	const uint64_t all[] = { r->rax, r->rbx, r->rdi, r->rbp, r->r12, r->r13, r->r14, r->r15 };
 
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
-		correct_exception(u, all[k]);
+		note_exception(u, all[k]);
+	correct_exceptions(u);
 }
 
 static bool take_stubs_out(void *context, uint64_t *words, size_t first, size_t n)
@@ -116,7 +153,7 @@ static bool take_stubs_out(void *context, uint64_t *words, size_t first, size_t 
 		uint64_t real;
 
 		if (words[i] - u->arena->begin >= u->arena->end - u->arena->begin) {
-			correct_exception(u, words[i]);
+			note_exception(u, words[i]);
 			continue;
 		}
 		real = words[i] % SITE_STUB_BYTES == u->arena->stub_return ? real_return(u->t, words[i]) : 0;
@@ -124,12 +161,13 @@ static bool take_stubs_out(void *context, uint64_t *words, size_t first, size_t 
 			words[i] = real;
 		changed |= real != 0;
 	}
+	correct_exceptions(u);
 	return changed;
 }
 
-void held_unstub(struct tracee *t, size_t i, const struct maps *maps, const struct held_arena *arena)
+void held_unstub(struct tracee *t, size_t i, const struct maps *maps, const struct held_arena *arena, bool exceptions)
 {
-	struct unstub u = { t, maps, arena };
+	struct unstub u = { .t = t, .maps = maps, .arena = arena, .exceptions = exceptions };
 
 	correct_in_registers(&u, i);
 	walk_stack(t, i, maps, take_stubs_out, &u);

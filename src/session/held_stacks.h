@@ -11,8 +11,8 @@ struct held_arena { uint64_t begin, end; uint32_t stub_return; };
 /* Takes stubs out of thread i's stack: a return address that is a stub's becomes that of the call site
  * it stands for, as if the call had never been followed. Stacks that no thread is on (coroutines) are
  * not found; the stubs themselves stay. Exceptions on their way to a handler get their mark of it moved
- * along. The thread is not to be unwinding. */
-void held_unstub(struct tracee *t, size_t i, const struct maps *maps, const struct held_arena *arena);
+ * along, if there may be `exceptions`. The thread is not to be unwinding. */
+void held_unstub(struct tracee *t, size_t i, const struct maps *maps, const struct held_arena *arena, bool exceptions);
 
 /* Where GCC's unwinder is: a library's text, or a part of a static program's. */
 struct held_unwinder { struct held_range ranges[8]; size_t n; bool in_program; };

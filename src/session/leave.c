@@ -93,7 +93,7 @@ static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps 
 			all = false;
 			continue;
 		}
-		held_unstub(t, i, maps, arena);
+		held_unstub(t, i, maps, arena, l->unwinder.n || l->unwinder.in_program);
 		*vec_add(&l->clean) = tracee_tid(t, i);
 	}
 	return all;

@@ -227,6 +227,13 @@ static void list_texts(struct image *out, const struct modules *modules, const s
 	}
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct patch *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
 int patches_make(const struct image_request *req, struct modules *modules, struct maps *maps, struct image *out,
 		 struct err *err)
 {
@@ -275,6 +282,8 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 		};
 		offset += room;
 	}
+	/* Who writes them while a process stands still has them in order. */
+	qsort(list.at, list.n, sizeof(list.at[0]), by_address);
 	if (list.n)
 		memcpy(out->patches, list.at, list.n * sizeof(list.at[0]));
 	out->welcome.n_patches = (uint32_t)list.n;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tracee/internal.h"
@@ -50,6 +51,31 @@ int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, stru
 	size_t done = move(t, address, to, bytes, get);
 
 	return done == bytes ? 0 : not_there(t, "read", address, bytes, done, err);
+}
+
+#define WORDS_AT_ONCE 512
+
+/* How many were read: fewer than n at the first that is not there. */
+static size_t read_some(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words)
+{
+	struct iovec to = { words, n * sizeof(*words) }, from[WORDS_AT_ONCE];
+	ssize_t r;
+
+	for (size_t i = 0; i < n; i++)
+		from[i] = (struct iovec){ (void *)(uintptr_t)addresses[i], sizeof(*words) };
+	r = process_vm_readv(t->pid, &to, 1, from, n, 0);
+	return r < 0 ? 0 : (size_t)r / sizeof(*words);
+}
+
+void tracee_read_words(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words)
+{
+	struct err ignored;
+
+	for (size_t i = 0; i < n; i++) {
+		i += read_some(t, addresses + i, n - i < WORDS_AT_ONCE ? n - i : WORDS_AT_ONCE, words + i);
+		if (i < n && tracee_read(t, addresses[i], &words[i], sizeof(words[i]), &ignored) < 0)
+			words[i] = 0;
+	}
 }
 
 /* What was there is kept, so that a write that fails half way can be undone. */

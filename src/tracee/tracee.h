@@ -53,6 +53,9 @@ int tracee_step(struct tracee *t, size_t i, struct err *err);
 int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err);
 int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes, struct err *err);
 
+/* One word from each address, all at once; zero from where there is nothing. */
+void tracee_read_words(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words);
+
 /* A system call in the process's name. *result is what the kernel returned (-4095..-1 are errors).
  * 0, or -errno and *err if it could not be made at all. */
 int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err);

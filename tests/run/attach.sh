@@ -1,52 +1,13 @@
 #!/bin/bash
 # Attaching to processes that run, and leaving them as they were: text compared with the files byte for
 # byte, descriptors, signal dispositions, results. CYCLES (25) is how often under load.
-. "$(dirname "$0")/lib.sh"
-: "${FIXTURES:?is the directory of the compiled test programs}"
+. "$(dirname "$0")/attach-lib.sh"
 CYCLES=${CYCLES:-25}
-
-# start PREFIX PROGRAM...: runs it in the background until its first line; $PID is its process.
-start() {
-	local prefix=$1
-	shift
-	"$@" >"$T/$prefix.out" 2>"$T/$prefix.err" &
-	PID=$!
-	ON_EXIT+=("kill -KILL $PID")
-	timeout 20 tail -f --pid=$PID "$T/$prefix.out" 2>/dev/null | head -n 1 >"$T/first"
-}
-
-# What the kernel says of a process that must not change.
-state() {
-	grep -E '^(SigBlk|SigIgn|SigCgt|TracerPid)' "/proc/$1/status"
-	readlink "/proc/$1/fd/"* 2>/dev/null
-}
-
-# same_text NAME PID
-same_text() {
-	check "$1" "$FIXTURES/same_text" "$2"
-}
-
-# attach OPTIONS...: records $PID for a moment; leaves summary and trace.
-attach() {
-	timeout -k 5 "$LIMIT" "$BRACE" record -p "$PID" -o "$T/trace" "$@" >"$T/attach.out" 2>"$T/summary"
-	echo $? >"$T/attach.status"
-	rm -f "$T/json"
-}
 
 # attached PID: waits until $tracer has hooked it and let it go.
 attached() {
 	until grep -q brace-code "/proc/$1/maps" && grep -qE '^TracerPid:.0$' "/proc/$1/status" ||
 		! kill -0 $tracer 2>/dev/null; do :; done
-}
-
-# ends_right NAME PREFIX PID: it was undisturbed to the end.
-ends_right() {
-	local status
-	kill -TERM "$3"
-	wait "$3"
-	status=$?
-	[ "$status" -eq 0 ] && [ "$(tail -n 1 "$T/$2.out")" = right ]
-	result "$1 (status $status)" $? "$T/$2.err"
 }
 
 # --- one process under full load --------------------------------------------------------------
