@@ -34,6 +34,8 @@ struct agent {
 };
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
 	       "a tracer reads it as struct agent_state");
+_Static_assert(offsetof(struct agent, memory) == 0, "entry.S reads it");
+_Static_assert(offsetof(struct memory_header, lost_threadless) == HEADER_LOST_THREADLESS, "entry.S counts there");
 extern struct agent agent;
 extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork; [1]: who sees to that */
 

@@ -106,11 +106,30 @@ agent_slow_site:
 	mov	%rax, %rcx
 	jmp	*-40(%rsp)
 
-/* State mode: ecx = record's id and kind, -32 = body. */
+/* State mode, and whatever is far: ecx = record's id and kind, -32 = body. Goroutines have small stacks. A
+ * function that looks whether it has to grow has 792 bytes below its return address; those that the
+ * runtime calls without may have few. Such a call is counted as lost rather than made to overwrite a neighbour. */
+	.set GO_ROOM, 760
+	.set GO_STACK_LOW, 0            # in runtime.g
 agent_slow_state_entry:
-	mov	%rsp, %rax
+	cmpl	$0, agent_go(%rip)
+	jne	2f
+1:	mov	%rsp, %rax
 	mov	%rcx, %rdx
 	CALL_C	agent_state_entry
+	jmp	by_stub
+2:	mov	%fs:-8, %rax
+	test	%rax, %rax
+	jz	1b
+	mov	%rsp, %rdx
+	sub	GO_STACK_LOW(%rax), %rdx
+	cmp	$GO_ROOM, %rdx          # unsigned: another stack is above that, too
+	jae	1b
+	mov	agent(%rip), %rax
+	test	%rax, %rax
+	jz	to_body
+	lock incq HEADER_LOST_THREADLESS(%rax)
+	jmp	to_body
 by_stub:
 	test	%rax, %rax
 	jz	to_body

@@ -12,7 +12,7 @@
 #define BYTES (TIDS * sizeof(struct agent_tls))
 
 static struct agent_tls *blocks;
-uint32_t agent_far; /* for entry.S */
+uint32_t agent_far, agent_go; /* for entry.S */
 
 bool far_begin(const struct protocol_welcome *w)
 {
@@ -20,6 +20,7 @@ bool far_begin(const struct protocol_welcome *w)
 
 	agent_far = 0;
 	agent.flags |= w->flags & AGENT_FAR;
+	agent_go = w->flags & AGENT_GO;
 	if (!(agent.flags & AGENT_FAR))
 		return true;
 	at = sys6(__NR_mmap, 0, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -61,6 +61,14 @@ static void count_all(struct image *im)
 	}
 }
 
+static bool is_go(const struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		if (m->at.at[i].choice == MODULE_OPEN && m->at.at[i].hooks && m->at.at[i].hooks->language == SYM_LANG_GO)
+			return true;
+	return false;
+}
+
 /* Threads that a module starts by itself may have no thread pointer, or share one. */
 static uint32_t flags_of(const struct modules *m, const struct protocol_hello *hello)
 {
@@ -69,7 +77,7 @@ static uint32_t flags_of(const struct modules *m, const struct protocol_hello *h
 	for (size_t i = 0; i < m->at.n && hello->request != PROTOCOL_DLOPEN; i++)
 		if (m->at.at[i].hooks && m->at.at[i].hooks->starts_threads)
 			flags |= AGENT_FAR;
-	return flags;
+	return is_go(m) ? flags : flags & ~AGENT_GO;
 }
 
 int image_prepare(const struct image_request *asked, struct image *out, struct err *err)

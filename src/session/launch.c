@@ -67,34 +67,42 @@ static int check_privilege(const char *path, struct err *err)
 	return 0;
 }
 
-static bool has_interp(int fd, const Elf64_Ehdr *eh)
+/* False: none. */
+static bool read_interp(int fd, const Elf64_Ehdr *eh, char *out, size_t n)
 {
 	for (unsigned i = 0; i < eh->e_phnum; i++) {
 		Elf64_Phdr ph;
 
 		if (pread(fd, &ph, sizeof(ph), (off_t)(eh->e_phoff + i * sizeof(ph))) != sizeof(ph))
 			return false;
-		if (ph.p_type == PT_INTERP)
-			return true;
+		if (ph.p_type != PT_INTERP)
+			continue;
+		memset(out, 0, n);
+		return pread(fd, out, ph.p_filesz < n ? ph.p_filesz : n - 1, (off_t)ph.p_offset) > 0;
 	}
 	return false;
 }
 
-/* A loader that is executed by name has no interpreter, and loads the agent all the same. */
-static bool is_loader(const char *path)
+static bool is_glibcs_loader(const char *path)
 {
 	const char *name = strrchr(path, '/');
 
-	name = name ? name + 1 : path;
-	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "ld.so", 5) == 0;
+	return strncmp(name ? name + 1 : path, "ld-linux", 8) == 0;
 }
 
-bool launch_is_static(const char *image)
+bool launch_by_hand(const char *image)
 {
 	int fd = open(image, O_RDONLY | O_CLOEXEC);
+	char interp[256];
 	Elf64_Ehdr eh;
-	bool is = fd >= 0 && pread(fd, &eh, sizeof(eh), 0) == sizeof(eh) && !has_interp(fd, &eh) && !is_loader(image);
+	bool is;
 
+	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh))
+		is = false; /* exec will say what is wrong */
+	else if (read_interp(fd, &eh, interp, sizeof(interp)))
+		is = !is_glibcs_loader(interp);
+	else
+		is = !is_glibcs_loader(image); /* executed by its name, it loads the agent all the same */
 	if (fd >= 0)
 		close(fd);
 	return is;

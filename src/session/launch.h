@@ -10,8 +10,9 @@
  * -ENOENT, -EACCES, -ENOEXEC, -EPERM (set-uid), -ENOTSUP (32-bit) with a sentence. */
 int launch_resolve(const char *command, char **path, char **image, struct err *err);
 
-/* Has it no loader that would bring the agent in? Then control_launch is to start it. */
-bool launch_is_static(const char *image);
+/* Has it no loader that would bring the agent in (it is static), or one that the agent is not made for (musl's)?
+ * Then control_launch is to start it. */
+bool launch_by_hand(const char *image);
 
 /* Forks and execs. The child runs when this returns 0; exec's own failure comes back here. */
 int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket, pid_t *pid,

@@ -65,7 +65,7 @@ static bool program_lives(void *context)
 	return !session_reap(s);
 }
 
-static int launch_dynamic(struct session *s, const char *path, char *const *argv, struct err *err)
+static int launch_preloaded(struct session *s, const char *path, char *const *argv, struct err *err)
 {
 	int r = launch_spawn(path, argv, s->agent_path, control_socket(s->control), &s->pid, err);
 
@@ -75,7 +75,7 @@ static int launch_dynamic(struct session *s, const char *path, char *const *argv
 	return r == 0 ? control_wait_first(s->control, program_lives, s, err) : r;
 }
 
-static int launch_static(struct session *s, const char *path, char *const *argv, struct err *err)
+static int launch_held(struct session *s, const char *path, char *const *argv, struct err *err)
 {
 	int r = control_launch(s->control, path, argv, &s->pid, err);
 
@@ -87,7 +87,7 @@ static int launch_static(struct session *s, const char *path, char *const *argv,
 /* The program, up to where its own code begins. */
 static int launch(struct session *s, const char *path, const char *image, char *const *argv, struct err *err)
 {
-	int r = launch_is_static(image) ? launch_static(s, path, argv, err) : launch_dynamic(s, path, argv, err);
+	int r = launch_by_hand(image) ? launch_held(s, path, argv, err) : launch_preloaded(s, path, argv, err);
 
 	if (r < 0 && s->pid > 0 && !s->ended) {
 		kill(s->pid, SIGKILL);

@@ -44,15 +44,28 @@ static bool is_glibc(struct tracee *t, size_t i)
 	       (uint32_t)head[GLIBC_TID / 8] == (uint32_t)inner_tid(tracee_pid(t), tracee_tid(t, i));
 }
 
+/* C libraries have their thread pointers point to themselves. */
+static bool is_of_its_own_making(struct tracee *t, size_t i)
+{
+	uint64_t fs = tracee_regs(t, i)->fs_base, word;
+	struct err err;
+
+	return fs && tracee_read(t, fs - 8, &word, sizeof(word), &err) == 0 &&
+	       (tracee_read(t, fs, &word, sizeof(word), &err) < 0 || word != fs);
+}
+
 struct thread_layout thread_layout_of(struct tracee *t)
 {
 	const struct thread_layout glibc = { GLIBC_FREE, GLIBC_TID, AGENT_KEY_IS_TID | AGENT_BY_HAND };
-	const struct thread_layout far = { 0, 0, AGENT_FAR | AGENT_BY_HAND };
+	struct thread_layout far = { 0, 0, AGENT_FAR | AGENT_BY_HAND | AGENT_GO };
+	bool all_glibc = true;
 
-	for (size_t i = 0; i < tracee_threads(t); i++)
-		if (!is_glibc(t, i))
-			return far;
-	return glibc;
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		all_glibc &= is_glibc(t, i);
+		if (!is_of_its_own_making(t, i))
+			far.flags &= ~AGENT_GO;
+	}
+	return all_glibc ? glibc : far;
 }
 
 void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)

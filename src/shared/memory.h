@@ -170,13 +170,14 @@ struct protocol_hello {
 #define AGENT_KEY_IS_TID 1u /* agent_tls.key is the thread's id, not its CPU: its place may be reused */
 #define AGENT_FAR 2u        /* nothing is at a fixed distance from the thread pointer: records go by C code */
 #define AGENT_BY_HAND 4u    /* not loaded by ld.so: unwinders do not find its tables by themselves */
+#define AGENT_GO 8u         /* Go without a C library: below the thread pointer stands its goroutine */
 
 struct protocol_welcome {
 	uint32_t trace;           /* 0: go on without us */
 	uint32_t image;
 	uint32_t n_regions, n_patches, n_texts;
 	uint32_t watch;           /* ask again when modules come or go */
-	uint32_t flags, pad;      /* AGENT_FAR: threads are started without libc, see far.c */
+	uint32_t flags, pad;      /* AGENT_FAR: threads are started without libc, see far.c; AGENT_GO */
 	uint64_t memory_size, image_size, code_size; /* of the three descriptors that come along */
 	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
 };

@@ -37,3 +37,4 @@ _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 byte
 #define TLS_KEY 16
 #define TLS_DEPTH 20
 #define TLS_TOP_SP 24
+#define HEADER_LOST_THREADLESS 208 /* struct memory_header */

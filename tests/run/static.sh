@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export TRUTH=$T/truth
-LIMIT=60
+export LIMIT=60
 
 # target NAME OPTIONS... -- PROGRAM ARGS...
 target() {
@@ -36,6 +36,47 @@ for name in threads forks signals jumps recursion arguments cancels; do
 		skip "$name, musl" "musl-gcc is not installed"
 	fi
 done
+
+if [ -x "$FIXTURES/threads-musl-dynamic" ]; then
+	target "threads, with musl's loader" -- "$FIXTURES/threads-musl-dynamic"
+else
+	skip "threads, with musl's loader" "musl-gcc is not installed"
+fi
+
+# --- stripped: names are gone, results are not
+for name in threads-static jumps-static-pie cancels-static exceptions-static threads-musl bare-static; do
+	[ -x "$FIXTURES/$name" ] || continue
+	strip -o "$T/$name" "$FIXTURES/$name"
+	same "$name, stripped: same result" -- "$T/$name"
+	nothing_lost "$name, stripped: nothing lost"
+done
+prepare() { :; }
+
+# --- Go: entries; a call that makes its stack grow begins twice
+if [ -x "$FIXTURES/goroutines" ]; then
+	for options in "" "-t function" "--max-graph-depth 3"; do
+		# shellcheck disable=SC2086 # words
+		same "Go${options:+ with }$options: same result" $options -- "$FIXTURES/goroutines"
+		nothing_lost "Go${options:+ with }$options: nothing lost" 100000
+	done
+	calls_are main.worker 100
+	[ "$(json_calls main.deep)" -ge 105050 ]
+	result "every call of main.deep is there" $? "$T/summary"
+else
+	skip "Go" "go is not installed"
+fi
+
+# --- busybox, stripped by Debian
+if command -v busybox >/dev/null && ! readelf -l "$(command -v busybox)" | grep -q INTERP; then
+	same "busybox: a script" -- busybox sh "$WORK/static.sh"
+	nothing_lost "busybox: nothing lost" 10000
+	printf '#!%s sh\n. %s\n' "$(command -v busybox)" "$WORK/static.sh" >"$T/script"
+	chmod +x "$T/script"
+	same "a script whose interpreter is static" -- "$T/script"
+	nothing_lost "a script whose interpreter is static: nothing lost" 10000
+else
+	skip "busybox" "no static busybox is installed"
+fi
 
 # --- before main, and up to the end
 record -- "$FIXTURES/recursion-static"
