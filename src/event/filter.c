@@ -1,0 +1,98 @@
+/* The `filter` files. */
+#include "event/filter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char system_text[] = "### global filter ###\n"
+				  "# Use this to set filters for multiple events.\n"
+				  "# Only events with the given fields will be affected.\n"
+				  "# If no events are modified, an error message will be displayed here\n";
+
+/* The text without blanks around it. */
+static const char *strip(const char *text, size_t *n)
+{
+	while (isspace((unsigned char)*text))
+		text++;
+	*n = strlen(text);
+	while (*n && isspace((unsigned char)text[*n - 1]))
+		--*n;
+	return text;
+}
+
+/* Takes over both. */
+static void replace(struct event_filter *f, char *text, struct filter_program *program)
+{
+	event_filter_free(f);
+	f->text = text;
+	f->program = program;
+}
+
+void event_filter_free(struct event_filter *f)
+{
+	free(f->text);
+	free(f->program);
+	*f = (struct event_filter){ 0 };
+}
+
+int event_filter_write(struct event_filter *f, const struct event_format *e, const char *text,
+		       const struct filter_context *c, struct filter_fault *fault)
+{
+	struct filter_program *program;
+	size_t n;
+	int r;
+
+	text = strip(text, &n);
+	if (n == 1 && *text == '0') {
+		event_filter_free(f);
+		return 0;
+	}
+	r = filter_compile(e, text, n, c, &program, fault);
+	if (r < 0)
+		replace(f, filter_fault_shown(fault), NULL);
+	else
+		replace(f, mem_strndup(text, n), program);
+	return r;
+}
+
+char *event_filter_read(const struct event_filter *f)
+{
+	return mem_printf("%s\n", f->text ? f->text : "none");
+}
+
+int event_filter_write_system(struct event_filter *system, const struct event_filter_member *members, size_t n_members,
+			      const char *text, const struct filter_context *c, struct filter_fault *fault, unsigned *faults)
+{
+	bool any = false;
+	size_t n;
+
+	*faults = 0;
+	text = strip(text, &n);
+	for (size_t i = 0; i < n_members; i++) {
+		int r = event_filter_write(members[i].filter, members[i].event, text, c, fault);
+
+		any |= r == 0;
+		if (r == 0)
+			continue;
+		filter_fault_set(fault, FILTER_BAD_SUBSYSTEM, EINVAL, 0);
+		replace(members[i].filter, filter_fault_shown(fault), NULL);
+		++*faults;
+	}
+	if (any || (n == 1 && *text == '0')) {
+		event_filter_free(system);
+		return 0;
+	}
+	*fault = (struct filter_fault){ .text = text, .length = n };
+	filter_fault_set(fault, FILTER_BAD_SUBSYSTEM, EINVAL, 0);
+	++*faults;
+	replace(system, filter_fault_shown(fault), NULL);
+	return -EINVAL;
+}
+
+char *event_filter_read_system(const struct event_filter *system)
+{
+	return system->text ? mem_printf("%s\n", system->text) : mem_strdup(system_text);
+}

@@ -1,0 +1,52 @@
+/* What may be wrong with a filter, in ftrace's words and at ftrace's column. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum filter_error {
+	FILTER_ERROR_OTHER, /* the kernel has no word for it: "Error" */
+	FILTER_INVALID_OP,
+	FILTER_TOO_MANY_OPEN,
+	FILTER_TOO_MANY_CLOSE,
+	FILTER_MISSING_QUOTE,
+	FILTER_MISSING_BRACE_OPEN,
+	FILTER_MISSING_BRACE_CLOSE,
+	FILTER_OPERAND_TOO_LONG,
+	FILTER_EXPECT_STRING,
+	FILTER_EXPECT_DIGIT,
+	FILTER_ILLEGAL_FIELD_OP,
+	FILTER_FIELD_NOT_FOUND,
+	FILTER_ILLEGAL_INTVAL,
+	FILTER_BAD_SUBSYSTEM,
+	FILTER_TOO_MANY_PREDICATES,
+	FILTER_MEANINGLESS,
+	FILTER_INVALID_CPULIST,
+	FILTER_INVALID_VALUE,
+	FILTER_NO_FUNCTION,
+	FILTER_NO_FILTER,
+	FILTER_ERRORS
+};
+
+struct filter_fault {
+	enum filter_error error;
+	int code;           /* positive errno, the kernel's */
+	size_t position;    /* where ftrace's caret goes; may be one behind the text */
+	const char *text;   /* the filter, in what the caller passed */
+	size_t length;
+};
+
+extern const char *const filter_error_text[FILTER_ERRORS];
+
+/* Fills *f; returns -code. */
+int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, size_t position);
+
+/* What the `filter` file shows of a filter that was refused: the text, the caret, the sentence. free() it. */
+char *filter_fault_shown(const struct filter_fault *f);
+
+/* What is added to `error_log`, ns on the trace's clock. free() it. */
+char *filter_fault_log(const struct filter_fault *f, uint64_t ns);
+
+/* The same for people: a sentence, the text, the column. Returns -code. */
+int filter_fault_err(const struct filter_fault *f, struct err *err);
