@@ -39,6 +39,13 @@ int err_at(struct err *e, int code, const char *input, size_t column, const char
 	return -code;
 }
 
+int err_code(struct err *e, int code)
+{
+	if (e)
+		e->code = code;
+	return -code;
+}
+
 int err_prefix(struct err *e, const char *fmt, ...)
 {
 	char head[256], tail[sizeof(e->text)];

@@ -49,4 +49,5 @@ bool module_match(const char *glob, const char *module);
 /* The function's name if the pattern puts in functions of that one name; else NULL. */
 const char *function_pattern_name(const struct function_pattern *p);
 
+void function_list_copy(struct function_list *to, const struct function_list *from);
 void function_list_free(struct function_list *l);

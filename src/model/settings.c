@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/options.h"
+
 /* A streamed buffer must outlast the time the tracer takes to come round: 4 MB hold half a
  * million records. Memory is used only as far as a thread fills it. */
 #define BUFFER_SIZE_KB 32768
+/* One that keeps the latest is filled by every thread, and kept to the end. */
+#define BUFFER_SIZE_KB_KEPT 4096
 #define BUFFER_SIZE_KB_MAX (64 << 20)
 
 struct file {
@@ -43,28 +47,32 @@ static char *read_list(const struct settings *s, const struct file *f)
 	return function_list_read(AT_CONST(s, f, struct function_list), f->empty);
 }
 
-static const char *const tracers[] = { "function", "function_graph" };
+/* In the order in which ftrace's are registered: it shows the latest first. */
+static const char *const tracers[] = { "function_graph", "function", "nop" };
+#define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
+enum { TRACER_GRAPH, TRACER_FUNCTION, TRACER_NOP };
 
 static int write_tracer(struct settings *s, const struct file *f, const char *text, bool append,
 			struct err *err)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < TRACERS_N; i++) {
 		if (!strcmp(text, tracers[i])) {
-			s->graph = i;
+			s->graph = i == TRACER_GRAPH;
+			s->nop = i == TRACER_NOP;
 			return 0;
 		}
 	}
-	return err_at(err, EINVAL, text, 0, "unknown tracer, there are function_graph and function");
+	return err_at(err, EINVAL, text, 0, "unknown tracer, there are function_graph, function and nop");
 }
 
 static char *read_tracer(const struct settings *s, const struct file *f)
 {
-	return mem_printf("%s\n", tracers[s->graph]);
+	return mem_printf("%s\n", tracers[s->graph ? TRACER_GRAPH : s->nop ? TRACER_NOP : TRACER_FUNCTION]);
 }
 
 static char *read_tracers(const struct settings *s, const struct file *f)
 {
-	return mem_printf("%s %s\n", tracers[1], tracers[0]);
+	return mem_printf("%s %s %s\n", tracers[0], tracers[1], tracers[2]);
 }
 
 static int write_bool(struct settings *s, const struct file *f, const char *text, bool append,
@@ -119,7 +127,7 @@ static int write_size(struct settings *s, const struct file *f, const char *text
 	int e = parse_size_kb(text, &kb, err);
 
 	if (!e && kb > BUFFER_SIZE_KB_MAX)
-		e = err_at(err, ERANGE, text, 0, "a buffer of one thread is at most %d GB",
+		e = err_at(err, ENOMEM, text, 0, "a buffer of one thread is at most %d GB",
 			   BUFFER_SIZE_KB_MAX >> 20);
 	if (!e)
 		s->buffer_size_kb = kb;
@@ -131,121 +139,80 @@ static char *read_size(const struct settings *s, const struct file *f)
 	return mem_printf("%" PRIu64 "\n", s->buffer_size_kb);
 }
 
+static const char *const clocks[] = {
+#define X(id, name) name,
+	TRACE_CLOCKS(X)
+#undef X
+};
+
 static int write_clock(struct settings *s, const struct file *f, const char *text, bool append,
 		       struct err *err)
 {
-	if (!strcmp(text, "x86-tsc"))
-		return 0;
-	return err_at(err, EINVAL, text, 0, "unknown clock, the only one is x86-tsc");
+	for (unsigned i = 0; i < TRACE_CLOCKS_N; i++) {
+		if (!strcmp(text, clocks[i])) {
+			s->clock = i;
+			return 0;
+		}
+	}
+	return err_at(err, EINVAL, text, 0, "unknown clock; trace_clock shows those there are");
 }
 
 static char *read_clock(const struct settings *s, const struct file *f)
 {
-	return mem_printf("[x86-tsc]\n");
+	char text[TRACE_CLOCKS_N * 16], *p = text;
+
+	for (unsigned i = 0; i < TRACE_CLOCKS_N; i++)
+		p += sprintf(p, s->clock == i ? "%s[%s]" : "%s%s", i ? " " : "", clocks[i]);
+	return mem_printf("%s\n", text);
 }
 
-/* --- options ------------------------------------------------------------------------ */
-
-/* The two options that are a choice of buffer mode; the mode is the truth, the bits follow it. */
-static void set_mode(struct settings *s, enum buffer_mode mode)
+static int write_cpumask(struct settings *s, const struct file *f, const char *text, bool append,
+			 struct err *err)
 {
-	s->mode = mode;
-	s->options &= ~(OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_BLOCK));
-	if (mode == BUFFER_OVERWRITE)
-		s->options |= OPTION_BIT(OPTION_OVERWRITE);
-	if (mode == BUFFER_BLOCK)
-		s->options |= OPTION_BIT(OPTION_BLOCK);
+	return cpumask_parse(&s->cpumask, text, err);
 }
 
-/* What brace's recording and printing heeds. The rest of ftrace's options keep the value they
- * have after boot: turning one the other way is refused, not ignored. */
-static const uint64_t heeded =
-	OPTION_BIT(OPTION_PRINT_PARENT) | OPTION_BIT(OPTION_SYM_OFFSET) |
-	OPTION_BIT(OPTION_SYM_ADDR) | OPTION_BIT(OPTION_VERBOSE) | OPTION_BIT(OPTION_RAW) |
-	OPTION_BIT(OPTION_HEX) | OPTION_BIT(OPTION_BIN) | OPTION_BIT(OPTION_FIELDS) |
-	OPTION_BIT(OPTION_BLOCK) | OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_CONTEXT_INFO) |
-	OPTION_BIT(OPTION_LATENCY_FORMAT) | OPTION_BIT(OPTION_RECORD_TGID) |
-	OPTION_BIT(OPTION_IRQ_INFO) | OPTION_BIT(OPTION_GRAPH_OVERRUN) |
-	OPTION_BIT(OPTION_GRAPH_CPU) | OPTION_BIT(OPTION_GRAPH_OVERHEAD) |
-	OPTION_BIT(OPTION_GRAPH_PROC) | OPTION_BIT(OPTION_GRAPH_DURATION) |
-	OPTION_BIT(OPTION_GRAPH_ABSTIME) | OPTION_BIT(OPTION_GRAPH_TAIL);
-
-static bool can_set(enum trace_option o, bool on)
+static char *read_cpumask(const struct settings *s, const struct file *f)
 {
-	return option_is_set(heeded, o) || on == trace_option_info(o)->on;
+	return cpumask_print(&s->cpumask);
 }
 
-#define NOT_HEEDED "brace does not have this option of ftrace's; it stays as it is"
-
-static void set_option(struct settings *s, enum trace_option o, bool on)
+static int write_percent(struct settings *s, const struct file *f, const char *text, bool append,
+			 struct err *err)
 {
-	if (o == OPTION_OVERWRITE || o == OPTION_BLOCK) {
-		if (on)
-			set_mode(s, o == OPTION_BLOCK ? BUFFER_BLOCK : BUFFER_OVERWRITE);
-		else if (option_is_set(s->options, o))
-			set_mode(s, BUFFER_STREAM);
-	} else if (on) {
-		s->options |= OPTION_BIT(o);
-	} else {
-		s->options &= ~OPTION_BIT(o);
-	}
-}
+	uint64_t v;
 
-/* trace_options: one or several of NAME, noNAME. All are looked up before one is set. */
-static int each_option(struct settings *s, const char *text, struct err *err)
-{
-	for (const char *p = text; *p;) {
-		size_t n = strcspn(p, " \t\n,");
-		bool off = n > 2 && !memcmp(p, "no", 2) && trace_option_find(p, n) == TRACE_OPTIONS_N;
-		enum trace_option o = trace_option_find(p + 2 * off, n - 2 * off);
-
-		if (o == TRACE_OPTIONS_N)
-			return err_at(err, EINVAL, text, (size_t)(p - text), "unknown option");
-		if (!can_set(o, !off))
-			return err_at(err, EINVAL, text, (size_t)(p - text), NOT_HEEDED);
-		if (s)
-			set_option(s, o, !off);
-		p += n;
-		p += strspn(p, " \t\n,");
-	}
+	if (parse_number(text, f->name, 0, 100, &v, err))
+		return err_code(err, EINVAL);
+	s->buffer_percent = (uint32_t)v;
 	return 0;
+}
+
+static char *read_percent(const struct settings *s, const struct file *f)
+{
+	return mem_printf("%" PRIu32 "\n", s->buffer_percent);
+}
+
+static int write_latency(struct settings *s, const struct file *f, const char *text, bool append,
+			 struct err *err)
+{
+	return parse_number(text, f->name, 0, UINT64_MAX / 1000, &s->max_latency_us, err);
+}
+
+static char *read_latency(const struct settings *s, const struct file *f)
+{
+	return mem_printf("%" PRIu64 "\n", s->max_latency_us);
 }
 
 static int write_options(struct settings *s, const struct file *f, const char *text, bool append,
 			 struct err *err)
 {
-	int e = each_option(NULL, text, err);
-
-	return e ? e : each_option(s, text, err);
-}
-
-static bool option_shown(const struct settings *s, enum trace_option o)
-{
-	uint8_t group = trace_option_info(o)->group;
-
-	return group == OPTION_COMMON || group == (s->graph ? OPTION_GRAPH : OPTION_FUNCTION);
+	return options_write(s, text, err);
 }
 
 static char *read_options(const struct settings *s, const struct file *f)
 {
-	char *out = mem_zalloc(TRACE_OPTIONS_N * 32), *p = out;
-
-	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
-		if (option_shown(s, o))
-			p += snprintf(p, 32, "%s%s\n", option_is_set(s->options, o) ? "" : "no",
-				      trace_option_info(o)->name);
-	return out;
-}
-
-static int write_one_option(struct settings *s, enum trace_option o, const char *text,
-			    struct err *err)
-{
-	if (strcmp(text, "0") && strcmp(text, "1"))
-		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
-	if (!can_set(o, *text == '1'))
-		return err_at(err, EINVAL, trace_option_info(o)->name, 0, NOT_HEEDED);
-	set_option(s, o, *text == '1');
-	return 0;
+	return options_read(s);
 }
 
 /* --- the table ---------------------------------------------------------------------- */
@@ -255,6 +222,7 @@ static int write_one_option(struct settings *s, enum trace_option o, const char 
 
 static const struct file files[] = {
 	{ "available_tracers", NULL, read_tracers, 0, NULL },
+	{ "buffer_percent", write_percent, read_percent, 0, NULL },
 	{ "buffer_size_kb", write_size, read_size, 0, NULL },
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
 	{ "max_graph_depth", write_depth, read_depth, 0, NULL },
@@ -267,6 +235,8 @@ static const struct file files[] = {
 	     "#### no functions disabled ####\n"),
 	{ "trace_clock", write_clock, read_clock, 0, NULL },
 	{ "trace_options", write_options, read_options, 0, NULL },
+	{ "tracing_cpumask", write_cpumask, read_cpumask, 0, NULL },
+	{ "tracing_max_latency", write_latency, read_latency, 0, NULL },
 	{ "tracing_on", write_bool, read_bool, offsetof(struct settings, tracing_on), NULL },
 	{ "tracing_thresh", write_thresh, read_thresh, 0, NULL },
 };
@@ -314,7 +284,7 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 	if (f && !f->write)
 		return err_set(err, EACCES, "%s can only be read", file);
 	value = trimmed(text);
-	e = f ? f->write(s, f, value, append, err) : write_one_option(s, o, value, err);
+	e = f ? f->write(s, f, value, append, err) : options_write_one(s, o, value, err);
 	free(value);
 	return e;
 }
@@ -341,8 +311,31 @@ void settings_init(struct settings *s)
 		.tracing_on = true,
 		.buffer_size_kb = BUFFER_SIZE_KB,
 		.options = trace_options_default(),
+		.clock = TRACE_CLOCK_X86_TSC,
+		.buffer_percent = 50,
 	};
-	set_mode(s, BUFFER_STREAM);
+	cpumask_all(&s->cpumask);
+	options_set_mode(s, BUFFER_STREAM);
+}
+
+void settings_init_tree(struct settings *s)
+{
+	settings_init(s);
+	s->graph = false;
+	s->nop = true;
+	s->buffer_size_kb = BUFFER_SIZE_KB_KEPT;
+	s->clock = TRACE_CLOCK_LOCAL;
+	options_set_mode(s, BUFFER_OVERWRITE);
+}
+
+void settings_copy(struct settings *to, const struct settings *from)
+{
+	*to = *from;
+	function_list_copy(&to->filter, &from->filter);
+	function_list_copy(&to->notrace, &from->notrace);
+	function_list_copy(&to->graph_function, &from->graph_function);
+	function_list_copy(&to->graph_notrace, &from->graph_notrace);
+	function_list_copy(&to->modules, &from->modules);
 }
 
 void settings_free(struct settings *s)

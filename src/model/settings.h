@@ -6,14 +6,29 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/cpumask.h"
 #include "model/function_list.h"
 #include "model/option.h"
 #include "model/units.h"
 
 enum buffer_mode { BUFFER_STREAM, BUFFER_OVERWRITE, BUFFER_BLOCK };
 
+/* ftrace's clocks, in its order. */
+#define TRACE_CLOCKS(X)                                                                        \
+	X(LOCAL, "local") X(GLOBAL, "global") X(COUNTER, "counter") X(UPTIME, "uptime")        \
+	X(PERF, "perf") X(MONO, "mono") X(MONO_RAW, "mono_raw") X(BOOT, "boot") X(TAI, "tai")  \
+	X(X86_TSC, "x86-tsc")
+
+enum clock_choice {
+#define X(id, name) TRACE_CLOCK_##id,
+	TRACE_CLOCKS(X)
+#undef X
+	TRACE_CLOCKS_N
+};
+
 struct settings {
 	bool graph;                 /* current_tracer: function_graph, else function */
+	bool nop;                   /* ... none: no function is recorded; graph is false then */
 	bool tracing_on;
 	struct function_list filter;   /* set_ftrace_filter */
 	struct function_list notrace;  /* set_ftrace_notrace */
@@ -26,11 +41,18 @@ struct settings {
 	uint64_t buffer_size_kb;    /* per thread */
 	enum buffer_mode mode;      /* options/overwrite, options/block; neither: stream */
 	uint64_t options;           /* bits by enum trace_option */
+	enum clock_choice clock;    /* trace_clock: of the times that are shown */
+	struct cpumask cpumask;     /* tracing_cpumask */
+	uint32_t buffer_percent;    /* how full before who waits for data is woken */
+	uint64_t max_latency_us;    /* tracing_max_latency */
 };
 
-/* Defaults, as ftrace's after boot but for: function_graph is on, and the buffer is streamed
- * (nooverwrite) and larger. */
+/* The command line's defaults, as ftrace's after boot but for: function_graph is on, and the
+ * buffer is streamed (nooverwrite) and larger. */
 void settings_init(struct settings *s);
+/* The tree's: ftrace's after boot, but for the size of the buffer. */
+void settings_init_tree(struct settings *s);
+void settings_copy(struct settings *to, const struct settings *from);
 void settings_free(struct settings *s);
 
 /* `echo text > file` (append: `>>`). 0, or -errno and *err with the caret (ENOENT: no such file,

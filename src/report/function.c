@@ -1,5 +1,7 @@
 #include "report/function.h"
 
+#include <string.h>
+
 #include "model/option.h"
 #include "report/names.h"
 #include "report/sites.h"
@@ -82,13 +84,16 @@ static void latency_columns(struct out *out)
 		     "#     \\   /        ||||||  \\    |    /       \n");
 }
 
+/* The tracer nop shares the header. */
 void function_header(struct function_printer *p, const struct trace_header *h)
 {
-	format_tracer_line(p->out, "function");
+	const char *tracer = p->info->tracer && !strcmp(p->info->tracer, "nop") ? "nop" : "function";
+
+	format_tracer_line(p->out, tracer);
 	if (!on(p, OPTION_CONTEXT_INFO))
 		return;
 	if (on(p, OPTION_LATENCY_FORMAT)) {
-		format_latency_header(p->out, "function", p->info, h);
+		format_latency_header(p->out, tracer, p->info, h);
 		if (!on(p, OPTION_VERBOSE))
 			latency_columns(p->out);
 	} else if (!on(p, OPTION_VERBOSE)) {

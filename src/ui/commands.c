@@ -61,6 +61,18 @@ static const struct option recover_options[] = {
 	END
 };
 
+static const struct option mount_options[] = {
+	{ 'f', "foreground", NULL, "stay until the tree is unmounted, instead of serving it from the background",
+	  set_flag, TO(foreground) },
+	END
+};
+
+static const struct option umount_options[] = {
+	{ 'l', "lazy", NULL, "even if it is in use: out of sight at once, gone when nobody uses it",
+	  set_flag, TO(lazy) },
+	END
+};
+
 static const struct option format_options[] = {
 	{ 'O', "option", "NAME", "turn a trace option on, or off with noNAME (funcgraph-proc, "
 	  "nofuncgraph-cpu, ...)", WRITES("trace_options") },
@@ -119,6 +131,10 @@ const struct command commands[] = {
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
 	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",
 	  TABLES(recover_options), false, 0, 1, cmd_recover },
+	{ "mount", "DIRECTORY", "Mount ftrace's files, for cat and echo, on a directory",
+	  TABLES(mount_options), false, 1, 1, cmd_mount },
+	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted",
+	  TABLES(umount_options), false, 1, 1, cmd_umount },
 	{ "help", "[COMMAND]", "Print the commands, or a command's options",
 	  (const struct option *const[]) { help_options, NULL }, false, 0, 1, cmd_help },
 	{ "version", "", "Print brace's version",

@@ -9,5 +9,7 @@ int cmd_report(struct invocation *inv);
 int cmd_list(struct invocation *inv);
 int cmd_info(struct invocation *inv);
 int cmd_recover(struct invocation *inv);
+int cmd_mount(struct invocation *inv);
+int cmd_umount(struct invocation *inv);
 int cmd_help(struct invocation *inv);
 int cmd_version(struct invocation *inv);

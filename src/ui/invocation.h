@@ -61,7 +61,7 @@ struct invocation {
 	uint64_t pid;    /* 0: none */
 	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
 	enum colour_choice colour;
-	bool help, json, no_pager, quiet, reverse, verbose, why;
+	bool foreground, help, json, lazy, no_pager, quiet, reverse, verbose, why;
 };
 
 /* Setters for option tables. */

@@ -85,6 +85,10 @@ int traced_start(struct invocation *inv, const char *trace_file, struct session 
 
 	if (invocation_settings(inv, &err))
 		return say_error(&err);
+	if (inv->settings.nop) {
+		say("brace: the tracer nop records no function; choose function_graph or function\n");
+		return EXIT_BRACE;
+	}
 	status = inv->pids.n ? check_processes(inv) : check_program(inv, &err);
 	if (status)
 		return status;

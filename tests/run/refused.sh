@@ -66,6 +66,7 @@ r "a negative depth" 125 'depth' --max-graph-depth -3 -- "$TRUE"
 r "a depth that is no number" 125 'deep' --max-graph-depth deep -- "$TRUE"
 r "an unknown mode" 125 'sideways' --mode sideways -- "$TRUE"
 r "an unknown tracer" 125 'wakeup' -p wakeup -- "$TRUE"
+r "the tracer that records nothing" 125 'records no function' -p nop -- "$TRUE"
 r "an unknown option" 125 'frobnicate' --frobnicate -- "$TRUE"
 refused "an unknown command" 125 'recrd' "$BRACE" recrd
 

@@ -1,0 +1,22 @@
+/* A set of processors, written and shown as the kernel does: hexadecimal, most significant
+ * first, in groups of 32 separated by commas. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define CPUS_MAX 1024
+
+struct cpumask {
+	unsigned n; /* processors that the machine can have */
+	uint32_t group[CPUS_MAX / 32];
+};
+
+/* All processors of this machine. */
+void cpumask_all(struct cpumask *m);
+/* 0, or -EINVAL (no number), -EOVERFLOW (a processor that cannot be) and *err with the column; then
+ * the mask is unchanged. m->n must be set. */
+int cpumask_parse(struct cpumask *m, const char *text, struct err *err);
+/* As many digits as m->n asks for; free() it. */
+char *cpumask_print(const struct cpumask *m);

@@ -1,0 +1,106 @@
+/* trace_options and the files of options/: what may be set, and what follows from it. */
+#include "model/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The two options that are a choice of buffer mode; the mode is the truth, the bits follow it. */
+void options_set_mode(struct settings *s, enum buffer_mode mode)
+{
+	s->mode = mode;
+	s->options &= ~(OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_BLOCK));
+	if (mode == BUFFER_OVERWRITE)
+		s->options |= OPTION_BIT(OPTION_OVERWRITE);
+	if (mode == BUFFER_BLOCK)
+		s->options |= OPTION_BIT(OPTION_BLOCK);
+}
+
+/* What brace's recording and printing heeds. The rest of ftrace's options keep the value they
+ * have after boot: turning one the other way is refused, not ignored. */
+static const uint64_t heeded =
+	OPTION_BIT(OPTION_PRINT_PARENT) | OPTION_BIT(OPTION_SYM_OFFSET) |
+	OPTION_BIT(OPTION_SYM_ADDR) | OPTION_BIT(OPTION_VERBOSE) | OPTION_BIT(OPTION_RAW) |
+	OPTION_BIT(OPTION_HEX) | OPTION_BIT(OPTION_BIN) | OPTION_BIT(OPTION_FIELDS) |
+	OPTION_BIT(OPTION_BLOCK) | OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_CONTEXT_INFO) |
+	OPTION_BIT(OPTION_LATENCY_FORMAT) | OPTION_BIT(OPTION_RECORD_TGID) |
+	OPTION_BIT(OPTION_IRQ_INFO) | OPTION_BIT(OPTION_GRAPH_OVERRUN) |
+	OPTION_BIT(OPTION_GRAPH_CPU) | OPTION_BIT(OPTION_GRAPH_OVERHEAD) |
+	OPTION_BIT(OPTION_GRAPH_PROC) | OPTION_BIT(OPTION_GRAPH_DURATION) |
+	OPTION_BIT(OPTION_GRAPH_ABSTIME) | OPTION_BIT(OPTION_GRAPH_TAIL);
+
+static bool can_set(enum trace_option o, bool on)
+{
+	return option_is_set(heeded, o) || on == trace_option_info(o)->on;
+}
+
+#define NOT_HEEDED "brace does not have this option of ftrace's; it stays as it is"
+
+static void set_option(struct settings *s, enum trace_option o, bool on)
+{
+	if (o == OPTION_OVERWRITE || o == OPTION_BLOCK) {
+		if (on)
+			options_set_mode(s, o == OPTION_BLOCK ? BUFFER_BLOCK : BUFFER_OVERWRITE);
+		else if (option_is_set(s->options, o))
+			options_set_mode(s, BUFFER_STREAM);
+	} else if (on) {
+		s->options |= OPTION_BIT(o);
+	} else {
+		s->options &= ~OPTION_BIT(o);
+	}
+}
+
+/* trace_options: one or several of NAME, noNAME. All are looked up before one is set. */
+static int each_option(struct settings *s, const char *text, struct err *err)
+{
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, " \t\n,");
+		bool off = n > 2 && !memcmp(p, "no", 2) && trace_option_find(p, n) == TRACE_OPTIONS_N;
+		enum trace_option o = trace_option_find(p + 2 * off, n - 2 * off);
+
+		if (o == TRACE_OPTIONS_N)
+			return err_at(err, EINVAL, text, (size_t)(p - text), "unknown option");
+		if (!can_set(o, !off))
+			return err_at(err, EINVAL, text, (size_t)(p - text), NOT_HEEDED);
+		if (s)
+			set_option(s, o, !off);
+		p += n;
+		p += strspn(p, " \t\n,");
+	}
+	return 0;
+}
+
+int options_write(struct settings *s, const char *text, struct err *err)
+{
+	int e = each_option(NULL, text, err);
+
+	return e ? e : each_option(s, text, err);
+}
+
+static bool option_shown(const struct settings *s, enum trace_option o)
+{
+	uint8_t group = trace_option_info(o)->group;
+
+	return group == OPTION_COMMON || group == (s->graph ? OPTION_GRAPH : s->nop ? OPTION_NOP : OPTION_FUNCTION);
+}
+
+char *options_read(const struct settings *s)
+{
+	char *out = mem_zalloc(TRACE_OPTIONS_N * 32), *p = out;
+
+	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
+		if (option_shown(s, o))
+			p += snprintf(p, 32, "%s%s\n", option_is_set(s->options, o) ? "" : "no",
+				      trace_option_info(o)->name);
+	return out;
+}
+
+int options_write_one(struct settings *s, enum trace_option o, const char *text, struct err *err)
+{
+	if (strcmp(text, "0") && strcmp(text, "1"))
+		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
+	if (!can_set(o, *text == '1'))
+		return err_at(err, EINVAL, trace_option_info(o)->name, 0, NOT_HEEDED);
+	set_option(s, o, *text == '1');
+	return 0;
+}

@@ -1,0 +1,266 @@
+/* What each file of ftrace's directory does. A setting of model/settings.c becomes a file by its row in the
+ * table; README is made from the same table. */
+#include "tree/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/function.h"
+#include "report/graph.h"
+#include "tree/instance_internal.h"
+
+#define MARKER_MAX 4096 /* bytes that one write to trace_marker takes */
+#define MARKER_ID 4     /* bytes of the id in trace_marker_raw */
+
+static struct instance *instance_of(const struct tree_file *f)
+{
+	return (struct instance *)f->owner;
+}
+
+/* --- settings ----------------------------------------------------------------------- */
+
+static int show_setting(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	char *value;
+
+	pthread_mutex_lock(&in->lock);
+	value = settings_read(&in->settings, f->arg);
+	pthread_mutex_unlock(&in->lock);
+	if (!value)
+		return err_set(err, ENOENT, "there is no setting %s", (const char *)f->arg);
+	out_str(text, value);
+	free(value);
+	return 0;
+}
+
+static ssize_t write_setting(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	int e = instance_write(instance_of(f), f->arg, text, !(f->flags & O_TRUNC), err);
+
+	return e ? e : (ssize_t)n;
+}
+
+static const struct tree_file_ops setting = { .show = show_setting, .write = write_setting };
+static const struct tree_file_ops fixed_setting = { .show = show_setting };
+
+/* --- error_log ---------------------------------------------------------------------- */
+
+static int show_errors(struct tree_file *f, struct out *text, struct err *err)
+{
+	error_log_show(&instance_of(f)->errors, text);
+	return 0;
+}
+
+static int clear_errors(struct tree_file *f, struct err *err)
+{
+	error_log_clear(&instance_of(f)->errors);
+	return 0;
+}
+
+/* It is O_TRUNC that clears; what is written is nothing. */
+static ssize_t take_any(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	return (ssize_t)n;
+}
+
+static const struct tree_file_ops error_log = {
+	.show = show_errors, .truncate = clear_errors, .write = take_any,
+};
+
+/* --- trace -------------------------------------------------------------------------- */
+
+/* What `cat trace` gives while nothing is recorded. */
+static void show_empty(const struct settings *s, struct out *text)
+{
+	struct trace_info *info = trace_info_new();
+	struct trace_header none = { 0 };
+
+	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	info->tracer = mem_strdup(s->nop ? "nop" : "function");
+	if (s->graph) {
+		struct graph *g = graph_new(info, s->options, text);
+
+		graph_header(g, &none);
+		graph_free(g);
+	} else {
+		struct function_printer *p = function_new(info, s->options, text);
+
+		function_header(p, &none);
+		function_free(p);
+	}
+	trace_info_free(info);
+}
+
+static int show_trace(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct settings s;
+	struct tree_target t;
+	int e = 0;
+
+	instance_settings(in, &s);
+	t = instance_hold(in);
+	if (t.ops->trace)
+		e = t.ops->trace(t.arg, &s, text, err);
+	else
+		show_empty(&s, text);
+	instance_release(in);
+	settings_free(&s);
+	return e;
+}
+
+static int clear_trace(struct tree_file *f, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t;
+	int e;
+
+	pthread_mutex_lock(&in->lock);
+	t = instance_hold(in);
+	e = t.ops->clear ? t.ops->clear(t.arg, err) : 0;
+	instance_release(in);
+	pthread_mutex_unlock(&in->lock);
+	return e;
+}
+
+static const struct tree_file_ops trace = { .show = show_trace, .truncate = clear_trace, .write = take_any };
+
+static ssize_t stream_pipe(struct tree_file *f, char *buf, size_t n, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+	ssize_t got = t.ops->pipe ? t.ops->pipe(t.arg, buf, n, err) : -EAGAIN;
+
+	instance_release(in);
+	return got;
+}
+
+static bool pipe_ready(struct tree_file *f)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+	bool ready = t.ops->pipe_ready && t.ops->pipe_ready(t.arg);
+
+	instance_release(in);
+	return ready;
+}
+
+static const struct tree_file_ops trace_pipe = { .stream = stream_pipe, .ready = pipe_ready, .exclusive = true };
+
+/* --- markers ------------------------------------------------------------------------ */
+
+static int marker(struct tree_file *f, const char *text, size_t n, bool raw, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+	int e = t.ops->marker ? t.ops->marker(t.arg, f->thread, text, n, raw, err) : 0;
+
+	instance_release(in);
+	return e;
+}
+
+static ssize_t write_marker(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	size_t taken = n > MARKER_MAX ? MARKER_MAX : n;
+	int e = marker(f, text, taken, false, err);
+
+	return e ? e : (ssize_t)taken;
+}
+
+static ssize_t write_raw_marker(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	int e;
+
+	if (n < MARKER_ID || n > MARKER_MAX)
+		return err_set(err, EINVAL, "a raw marker has %d to %d bytes, of which the first %d are its id", MARKER_ID,
+			       MARKER_MAX, MARKER_ID);
+	e = marker(f, text, n, true, err);
+	return e ? e : (ssize_t)n;
+}
+
+static const struct tree_file_ops trace_marker = { .write = write_marker };
+static const struct tree_file_ops trace_marker_raw = { .write = write_raw_marker };
+
+/* --- the table ---------------------------------------------------------------------- */
+
+static int show_readme(struct tree_file *f, struct out *text, struct err *err);
+static const struct tree_file_ops readme = { .show = show_readme };
+
+enum where { EVERYWHERE, TOP };
+
+#define SETTING(name, where, help) { name, 0640, where, &setting, help }
+
+static const struct file_row {
+	const char *name;
+	mode_t mode;
+	enum where where;
+	const struct tree_file_ops *ops;
+	const char *help;
+} files[] = {
+	{ "README", 0440, TOP, &readme, "this text" },
+	{ "available_tracers", 0440, EVERYWHERE, &fixed_setting, "names that current_tracer takes" },
+	SETTING("buffer_percent", EVERYWHERE, "how full (%) the buffer is before a reader that waits is woken"),
+	SETTING("buffer_size_kb", EVERYWHERE, "buffer of each thread, in kilobytes; 4M and the like are taken too"),
+	SETTING("current_tracer", EVERYWHERE, "what is recorded of functions; nop: nothing"),
+	{ "error_log", 0640, EVERYWHERE, &error_log, "the last writes that failed, and why; `> error_log` clears it" },
+	SETTING("max_graph_depth", TOP, "how many levels deep function_graph follows calls; 0: no limit"),
+	{ "trace", 0640, EVERYWHERE, &trace, "what was recorded, as text; `> trace` clears it" },
+	SETTING("trace_clock", EVERYWHERE, "the clock of the times that are shown"),
+	{ "trace_marker", 0220, EVERYWHERE, &trace_marker, "text written here is put into the trace" },
+	{ "trace_marker_raw", 0220, EVERYWHERE, &trace_marker_raw, "the same for bytes: an id of 4 bytes and data" },
+	SETTING("trace_options", EVERYWHERE, "all options; NAME turns one on, noNAME off (see also options/)"),
+	{ "trace_pipe", 0440, EVERYWHERE, &trace_pipe, "what is recorded, as it comes; what was read is gone" },
+	SETTING("tracing_cpumask", EVERYWHERE, "processors whose records are kept, in hexadecimal"),
+	SETTING("tracing_max_latency", EVERYWHERE, "longest latency seen, in microseconds"),
+	SETTING("tracing_on", EVERYWHERE, "1: recording, 0: not"),
+	SETTING("tracing_thresh", TOP, "only calls at least so many microseconds long are recorded; 0: all"),
+};
+
+static int show_readme(struct tree_file *f, struct out *text, struct err *err)
+{
+	out_str(text, "brace: ftrace's files over user-space programs. Use them with cat, echo, mkdir and rmdir.\n\n");
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		out_printf(text, "  %-20s %s\n", files[i].name, files[i].help);
+	out_printf(text, "  %-20s %s\n  %-20s %s\n", "options/", "a file for each option: 0 or 1", "instances/",
+		   "mkdir makes a buffer with settings of its own, rmdir removes it");
+	return 0;
+}
+
+/* Options that are about all instances stand in the top directory only. */
+static bool of_all(enum trace_option o)
+{
+	return o == OPTION_PRINTK_MSG_ONLY || o == OPTION_RECORD_CMD || o == OPTION_TRACE_PRINTK;
+}
+
+static void fill_options(struct tree_node *dir, bool top)
+{
+	static const char *const names[] = {
+#define X(id, name, group, on) "options/" name,
+		TRACE_OPTIONS(X)
+#undef X
+	};
+	struct tree_node *options = tree_dir(dir, "options", 0750, NULL);
+
+	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
+		if (top || !of_all(o))
+			tree_file(options, trace_option_info(o)->name, 0640, &setting, names[o]);
+}
+
+void files_fill(struct instance *in, struct tree_node *dir, bool top)
+{
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct tree_node *n;
+
+		if (files[i].where == TOP && !top)
+			continue;
+		n = tree_file(dir, files[i].name, files[i].mode, files[i].ops, files[i].name);
+		if (files[i].ops == &trace_pipe)
+			in->pipe = n;
+	}
+	fill_options(dir, top);
+	if (top)
+		tree_dir(dir, "instances", 0750, &instances_ops);
+}

@@ -1,0 +1,154 @@
+/* Mounting, serving, unmounting. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tree/captured.h"
+#include "tree/fuse_internal.h"
+#include "tree/mount_point.h"
+
+/* Enough that one that makes a long text, or waits for a file to be closed, is in nobody's way. */
+#define WORKERS 4
+
+/* What goes wrong is told to the reader; our standard error is the user's. */
+static void no_log(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+}
+
+static struct fuse_session *new_session(struct fuse_face *f)
+{
+	char *argv[] = { "brace", "-o", "fsname=" MOUNT_SOURCE ",subtype=" MOUNT_SUBTYPE ",default_permissions" };
+	struct fuse_args args = FUSE_ARGS_INIT(sizeof(argv) / sizeof(*argv), argv);
+	struct fuse_lowlevel_ops ops = { 0 };
+	struct fuse_session *session;
+
+	fuse_nodes_ops(&ops);
+	fuse_files_ops(&ops);
+	session = fuse_session_new(&args, &ops, sizeof(ops), f);
+	fuse_opt_free_args(&args);
+	return session;
+}
+
+static int mount_session(struct fuse_face *f, const char *dir, struct err *err)
+{
+	struct captured c;
+	char said[256];
+	int e;
+
+	captured_begin(&c);
+	f->session = new_session(f);
+	e = f->session ? fuse_session_mount(f->session, dir) : -1;
+	captured_end(&c, said, sizeof(said));
+	if (e && f->session)
+		fuse_session_destroy(f->session);
+	return e ? err_set(err, EPERM, "cannot mount on %s: %s", dir, *said ? said : "the kernel refuses") : 0;
+}
+
+int fuse_face_mount(struct tree *t, const char *dir, struct fuse_face **out, struct err *err)
+{
+	struct fuse_face *f = mem_zalloc(sizeof(*f));
+	int e;
+
+	f->tree = t;
+	f->uid = geteuid();
+	f->root.node = tree_root(t);
+	f->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	e = f->stop < 0 ? err_set(err, errno, "no event descriptor: %s", strerror(errno)) : mount_session(f, dir, err);
+	if (e) {
+		if (f->stop >= 0)
+			close(f->stop);
+		free(f);
+		return e;
+	}
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->woken, NULL);
+	fuse_set_log_func(no_log);
+	fcntl(fuse_session_fd(f->session), F_SETFL, O_NONBLOCK); /* several threads see that there is a request */
+	tree_watch(t, fuse_files_wake, f);
+	*out = f;
+	return 0;
+}
+
+void fuse_face_stop(struct fuse_face *f)
+{
+	uint64_t one = 1;
+
+	while (write(f->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* Requests one by one, until it is unmounted or stopped. */
+static void *work(void *arg)
+{
+	struct fuse_face *f = arg;
+	struct pollfd fds[2] = { { fuse_session_fd(f->session), POLLIN, 0 }, { f->stop, POLLIN, 0 } };
+	struct fuse_buf buf = { 0 };
+
+	while (!fuse_session_exited(f->session)) {
+		int n;
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (fds[1].revents)
+			break;
+		n = fuse_session_receive_buf(f->session, &buf);
+		if (n > 0)
+			fuse_session_process_buf(f->session, &buf);
+		else if (n != -EINTR && n != -EAGAIN)
+			break;
+	}
+	free(buf.mem);
+	fuse_face_stop(f); /* one has seen it: all end */
+	return NULL;
+}
+
+static int start_threads(struct fuse_face *f, pthread_t *threads, unsigned *n, struct err *err)
+{
+	sigset_t all, before;
+	int e = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (*n = 0; *n <= WORKERS && !e; *n += !e)
+		e = pthread_create(&threads[*n], NULL, *n ? work : fuse_files_waker, f);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return e ? err_set(err, e, "cannot start a thread: %s", strerror(e)) : 0;
+}
+
+int fuse_face_serve(struct fuse_face *f, struct err *err)
+{
+	pthread_t threads[WORKERS + 1];
+	unsigned n;
+	int e = start_threads(f, threads, &n, err);
+
+	if (e)
+		fuse_face_stop(f);
+	for (unsigned i = 1; i < n; i++)
+		pthread_join(threads[i], NULL);
+	pthread_mutex_lock(&f->lock);
+	f->ended = true;
+	pthread_cond_signal(&f->woken);
+	pthread_mutex_unlock(&f->lock);
+	if (n)
+		pthread_join(threads[0], NULL);
+	return e;
+}
+
+void fuse_face_free(struct fuse_face *f)
+{
+	tree_watch(f->tree, NULL, NULL);
+	fuse_session_unmount(f->session);
+	fuse_session_destroy(f->session);
+	fuse_files_close_all(f);
+	fuse_nodes_forget_all(f);
+	pthread_mutex_destroy(&f->lock);
+	pthread_cond_destroy(&f->woken);
+	close(f->stop);
+	free(f);
+}

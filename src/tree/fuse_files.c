@@ -1,0 +1,349 @@
+/* Open files, and reads and polls that wait for data. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree/fuse_internal.h"
+
+/* Texts longer than this are not put into the page cache: whoever reads so much uses read(2). */
+#define STORED_MAX (16u << 20)
+
+struct fuse_wait {
+	struct fuse_wait *prev, *next; /* in face->waits while `listed` */
+	struct fuse_face *face;
+	fuse_req_t req;
+	struct fuse_open *open;
+	size_t size;
+	bool listed, interrupted;
+};
+
+static struct fuse_face *face_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static struct fuse_open *open_of(const struct fuse_file_info *fi)
+{
+	return (struct fuse_open *)(uintptr_t)fi->fh;
+}
+
+/* --- opening ------------------------------------------------------------------------ */
+
+/* sendfile and splice take what is in the page cache, up to the size that stat tells. */
+static int store_text(struct fuse_face *f, fuse_ino_t ino, struct tree_open *o, struct fuse_file_info *fi)
+{
+	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(0);
+	const char *text;
+	size_t n;
+	int e = tree_text(o, &text, &n, NULL);
+
+	if (e || !n || n > STORED_MAX)
+		return e;
+	atomic_store(&fuse_inode_of(f, ino)->stored, n);
+	buf.buf[0].size = n;
+	buf.buf[0].mem = (void *)text;
+	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, 0, &buf, 0);
+	return 0;
+}
+
+static void keep_open(struct fuse_face *f, struct fuse_open *o)
+{
+	pthread_mutex_lock(&f->lock);
+	o->next = f->opens;
+	if (o->next)
+		o->next->prev = o;
+	f->opens = o;
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void close_file(struct fuse_face *f, struct fuse_open *o)
+{
+	pthread_mutex_lock(&f->lock);
+	if (o->prev)
+		o->prev->next = o->next;
+	else
+		f->opens = o->next;
+	if (o->next)
+		o->next->prev = o->prev;
+	pthread_mutex_unlock(&f->lock);
+	if (o->poll)
+		fuse_pollhandle_destroy(o->poll);
+	tree_close(o->file);
+	free(o);
+}
+
+void fuse_files_close_all(struct fuse_face *f)
+{
+	while (f->opens)
+		close_file(f, f->opens);
+}
+
+static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fuse_face *f = face_of(req);
+	struct tree_node *n = fuse_inode_of(f, ino)->node;
+	struct fuse_open *o;
+	struct tree_open *file;
+	int e;
+
+	if (!fuse_caller_ok(req))
+		return;
+	e = tree_open(n, fi->flags, fuse_req_ctx(req)->pid, FUSE_PATIENCE_MS, &file, NULL);
+	if (!e && (fi->flags & O_ACCMODE) == O_RDONLY && !tree_is_stream(file)) {
+		e = store_text(f, ino, file, fi);
+		if (e)
+			tree_close(file);
+	}
+	if (e) {
+		fuse_reply_err(req, -e);
+		return;
+	}
+	o = mem_zalloc(sizeof(*o));
+	o->file = file;
+	keep_open(f, o);
+	fi->fh = (uintptr_t)o;
+	fi->direct_io = 1;
+	fi->nonseekable = tree_is_stream(file);
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		close_file(f, o);
+}
+
+static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	fuse_reply_err(req, -tree_flush(open_of(fi)->file, NULL));
+}
+
+static void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	close_file(face_of(req), open_of(fi));
+	fuse_reply_err(req, 0);
+}
+
+/* --- reads that wait ---------------------------------------------------------------- */
+
+static void unlist(struct fuse_wait *w)
+{
+	if (w->prev)
+		w->prev->next = w->next;
+	else
+		w->face->waits = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	w->listed = false;
+}
+
+static void answer(fuse_req_t req, const char *buf, ssize_t got)
+{
+	if (got < 0)
+		fuse_reply_err(req, (int)-got);
+	else
+		fuse_reply_buf(req, buf, (size_t)got);
+}
+
+/* A signal of the reader's. libfuse holds the request's lock meanwhile. */
+static void on_interrupt(fuse_req_t req, void *arg)
+{
+	struct fuse_wait *w = arg;
+	bool mine;
+
+	pthread_mutex_lock(&w->face->lock);
+	w->interrupted = true;
+	mine = w->listed;
+	if (mine)
+		unlist(w);
+	pthread_mutex_unlock(&w->face->lock);
+	if (!mine)
+		return;
+	fuse_reply_err(req, EINTR);
+	free(w);
+}
+
+/* From here on no interrupt knows of w. */
+static void finish(struct fuse_wait *w, const char *buf, ssize_t got)
+{
+	fuse_req_interrupt_func(w->req, NULL, NULL);
+	answer(w->req, buf, got);
+	free(w);
+}
+
+/* False: somebody woke us, or wants us to stop waiting, since `wakes`. */
+static bool wait_on(struct fuse_wait *w, unsigned wakes)
+{
+	struct fuse_face *f = w->face;
+	bool waits;
+
+	pthread_mutex_lock(&f->lock);
+	waits = f->wakes == wakes && !f->ended && !w->interrupted;
+	if (waits) {
+		w->prev = NULL;
+		w->next = f->waits;
+		if (w->next)
+			w->next->prev = w;
+		f->waits = w;
+		w->listed = true;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return waits;
+}
+
+static ssize_t given_up(struct fuse_wait *w)
+{
+	ssize_t how;
+
+	pthread_mutex_lock(&w->face->lock);
+	how = w->interrupted ? -EINTR : w->face->ended ? 0 : -EAGAIN;
+	pthread_mutex_unlock(&w->face->lock);
+	return how;
+}
+
+static void try_read(struct fuse_wait *w)
+{
+	char *buf = mem_zalloc(w->size + 1);
+	ssize_t got;
+
+	for (;;) {
+		unsigned wakes;
+
+		pthread_mutex_lock(&w->face->lock);
+		wakes = w->face->wakes;
+		pthread_mutex_unlock(&w->face->lock);
+		got = tree_read(w->open->file, buf, w->size, 0, NULL);
+		if (got == -EAGAIN)
+			got = given_up(w);
+		if (got != -EAGAIN)
+			break;
+		if (wait_on(w, wakes)) {
+			free(buf);
+			return;
+		}
+	}
+	finish(w, buf, got);
+	free(buf);
+}
+
+static void read_now(fuse_req_t req, struct fuse_open *o, size_t size, off_t off)
+{
+	char *buf = mem_zalloc(size + 1);
+
+	answer(req, buf, tree_read(o->file, buf, size, off, NULL));
+	free(buf);
+}
+
+static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct fuse_open *o = open_of(fi);
+	struct fuse_wait *w;
+
+	if (!tree_is_stream(o->file) || (fi->flags & O_NONBLOCK)) {
+		read_now(req, o, size, off);
+		return;
+	}
+	w = mem_zalloc(sizeof(*w));
+	*w = (struct fuse_wait){ .face = face_of(req), .req = req, .open = o, .size = size };
+	fuse_req_interrupt_func(req, on_interrupt, w);
+	try_read(w);
+}
+
+static void do_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t n, off_t off, struct fuse_file_info *fi)
+{
+	ssize_t took = tree_write(open_of(fi)->file, fuse_req_ctx(req)->pid, text, n, NULL);
+
+	if (took < 0)
+		fuse_reply_err(req, (int)-took);
+	else
+		fuse_reply_write(req, (size_t)took);
+}
+
+/* --- polls, and who wakes them ----------------------------------------------------------- */
+
+static void do_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *poll)
+{
+	struct fuse_face *f = face_of(req);
+	struct fuse_open *o = open_of(fi);
+	struct fuse_pollhandle *old;
+
+	pthread_mutex_lock(&f->lock);
+	old = o->poll;
+	o->poll = poll;
+	pthread_mutex_unlock(&f->lock);
+	if (old)
+		fuse_pollhandle_destroy(old);
+	fuse_reply_poll(req, (tree_ready(o->file) ? POLLIN | POLLRDNORM : 0) | POLLOUT | POLLWRNORM);
+}
+
+void fuse_files_wake(void *face)
+{
+	struct fuse_face *f = face;
+
+	pthread_mutex_lock(&f->lock);
+	f->wakes++;
+	pthread_cond_signal(&f->woken);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Locked; takes one away. */
+static struct fuse_pollhandle *some_poll(struct fuse_face *f)
+{
+	for (struct fuse_open *o = f->opens; o; o = o->next) {
+		struct fuse_pollhandle *poll = o->poll;
+
+		o->poll = NULL;
+		if (poll)
+			return poll;
+	}
+	return NULL;
+}
+
+/* Locked, and unlocked for each call. Reads that wait again come to the front of the list, which is
+ * taken whole first. */
+static void serve_waiting(struct fuse_face *f)
+{
+	struct fuse_pollhandle *poll;
+	VEC(struct fuse_wait *) waits = { 0 };
+
+	while (f->waits) {
+		*vec_add(&waits) = f->waits;
+		unlist(f->waits);
+	}
+	while ((poll = some_poll(f))) {
+		pthread_mutex_unlock(&f->lock);
+		fuse_lowlevel_notify_poll(poll);
+		fuse_pollhandle_destroy(poll);
+		pthread_mutex_lock(&f->lock);
+	}
+	pthread_mutex_unlock(&f->lock);
+	while (waits.n)
+		try_read(waits.at[--waits.n]);
+	vec_free(&waits);
+	pthread_mutex_lock(&f->lock);
+}
+
+void *fuse_files_waker(void *face)
+{
+	struct fuse_face *f = face;
+	unsigned served = 0;
+	bool ended = false;
+
+	pthread_mutex_lock(&f->lock);
+	while (!ended) {
+		while (f->wakes == served && !f->ended)
+			pthread_cond_wait(&f->woken, &f->lock);
+		served = f->wakes;
+		ended = f->ended;
+		serve_waiting(f);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+void fuse_files_ops(struct fuse_lowlevel_ops *ops)
+{
+	ops->open = do_open;
+	ops->read = do_read;
+	ops->write = do_write;
+	ops->flush = do_flush;
+	ops->release = do_release;
+	ops->poll = do_poll;
+}

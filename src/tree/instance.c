@@ -1,0 +1,211 @@
+/* An instance: its values, its target, its directory; and the directory of instances. */
+#include "tree/instance.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "tree/files.h"
+#include "tree/instance_internal.h"
+
+/* --- failures ----------------------------------------------------------------------- */
+
+/* Where in the command the sentence points: it may speak of a part of it. */
+static size_t column_in(const char *text, size_t n, const struct err *err)
+{
+	size_t length = strlen(err->input);
+	const char *at = length ? memmem(text, n, err->input, length) : NULL;
+
+	return at ? (size_t)(at - text) + err->column : 0;
+}
+
+static void failed(struct tree_owner *owner, const char *location, const char *text, size_t n, const struct err *err)
+{
+	struct instance *in = (struct instance *)owner;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	error_log_add(&in->errors, (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec, location, err->text, text, n,
+		      column_in(text, n, err));
+}
+
+/* --- settings ----------------------------------------------------------------------- */
+
+void instance_settings(struct instance *in, struct settings *out)
+{
+	pthread_mutex_lock(&in->lock);
+	settings_copy(out, &in->settings);
+	pthread_mutex_unlock(&in->lock);
+}
+
+/* Made so by the target, or not at all. Locked. */
+static int apply(struct instance *in, const struct settings *next, const char *file, struct err *err)
+{
+	const struct tree_target_ops *ops = in->target.ops;
+
+	return ops && ops->apply ? ops->apply(in->target.arg, next, file, err) : 0;
+}
+
+int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err)
+{
+	struct settings next, *old = &next;
+	int e;
+
+	pthread_mutex_lock(&in->lock);
+	settings_copy(&next, &in->settings);
+	e = settings_write(&next, file, text, append, err);
+	if (!e)
+		e = apply(in, &next, file, err);
+	if (!e) {
+		struct settings before = in->settings;
+
+		in->settings = next;
+		*old = before;
+	}
+	pthread_mutex_unlock(&in->lock);
+	settings_free(old);
+	return e;
+}
+
+/* --- the target --------------------------------------------------------------------- */
+
+int instance_attach(struct instance *in, struct tree_target target, struct err *err)
+{
+	int e;
+
+	pthread_mutex_lock(&in->lock);
+	e = target.ops->apply ? target.ops->apply(target.arg, &in->settings, NULL, err) : 0;
+	if (!e) {
+		pthread_rwlock_wrlock(&in->target_lock);
+		in->target = target;
+		pthread_rwlock_unlock(&in->target_lock);
+	}
+	pthread_mutex_unlock(&in->lock);
+	if (!e)
+		instance_wake(in);
+	return e;
+}
+
+void instance_detach(struct instance *in)
+{
+	pthread_mutex_lock(&in->lock);
+	pthread_rwlock_wrlock(&in->target_lock);
+	in->target = (struct tree_target){ 0 };
+	pthread_rwlock_unlock(&in->target_lock);
+	pthread_mutex_unlock(&in->lock);
+	instance_wake(in);
+}
+
+struct tree_target instance_hold(struct instance *in)
+{
+	static const struct tree_target_ops nothing;
+
+	pthread_rwlock_rdlock(&in->target_lock);
+	return in->target.ops ? in->target : (struct tree_target){ &nothing, NULL };
+}
+
+void instance_release(struct instance *in)
+{
+	pthread_rwlock_unlock(&in->target_lock);
+}
+
+void instance_wake(struct instance *in)
+{
+	tree_wake(in->pipe);
+}
+
+/* --- making and removing ------------------------------------------------------------ */
+
+static struct instance *instance_new(void)
+{
+	struct instance *in = mem_zalloc(sizeof(*in));
+
+	in->owner.failed = failed;
+	pthread_mutex_init(&in->lock, NULL);
+	pthread_rwlock_init(&in->target_lock, NULL);
+	settings_init_tree(&in->settings);
+	error_log_init(&in->errors);
+	return in;
+}
+
+static void instance_free(struct instance *in)
+{
+	settings_free(&in->settings);
+	error_log_free(&in->errors);
+	pthread_mutex_destroy(&in->lock);
+	pthread_rwlock_destroy(&in->target_lock);
+	free(in);
+}
+
+/* The new directory is whole before it is seen. */
+static int make_instance(struct tree_node *dir, const char *name, struct err *err)
+{
+	struct instance *top = (struct instance *)tree_node_owner(dir), *in = instance_new();
+	struct tree_node *root = tree_dir_new(top->tree, name, 0750, NULL, &in->owner);
+	struct tree_target target;
+	int e = 0;
+
+	in->tree = top->tree;
+	files_fill(in, root, false);
+	pthread_mutex_lock(&top->lock);
+	target = instance_hold(top);
+	if (target.ops->make)
+		e = target.ops->make(target.arg, name, &in->target, err);
+	instance_release(top);
+	if (!e)
+		e = tree_attach(dir, root);
+	else
+		tree_discard(root);
+	if (e && in->target.ops && in->target.ops->drop)
+		in->target.ops->drop(in->target.arg);
+	pthread_mutex_unlock(&top->lock);
+	if (!e)
+		return 0;
+	instance_free(in);
+	return e == -EEXIST ? err_set(err, EEXIST, "there is an instance %s already", name) : e;
+}
+
+static int remove_instance(struct tree_node *child, struct err *err)
+{
+	struct instance *in = (struct instance *)tree_node_owner(child), *top = instance_top(in->tree);
+
+	pthread_mutex_lock(&top->lock);
+	if (in->target.ops && in->target.ops->drop)
+		in->target.ops->drop(in->target.arg);
+	pthread_mutex_unlock(&top->lock);
+	instance_free(in);
+	return 0;
+}
+
+const struct tree_dir_ops instances_ops = { make_instance, remove_instance };
+
+struct tree *instance_tree_new(void)
+{
+	struct instance *in = instance_new();
+
+	in->tree = tree_new(&in->owner);
+	files_fill(in, tree_root(in->tree), true);
+	return in->tree;
+}
+
+struct instance *instance_top(struct tree *t)
+{
+	return (struct instance *)tree_node_owner(tree_root(t));
+}
+
+/* The instances that are left, then the top. */
+void instance_tree_free(struct tree *t)
+{
+	struct instance *top = instance_top(t);
+	struct tree_node *dir = tree_find(t, "instances");
+	struct tree_list names;
+
+	tree_list(dir, &names);
+	for (size_t i = 0; i < names.entries.n; i++)
+		tree_rmdir(dir, names.entries.at[i].name, 0, NULL);
+	tree_list_free(&names);
+	tree_put(dir);
+	tree_free(t);
+	instance_free(top);
+}

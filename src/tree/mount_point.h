@@ -1,0 +1,26 @@
+/* The directory a tree is mounted on: whether it can be, and taking the mount away. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* What stands in /proc/self/mountinfo for ours. */
+#define MOUNT_SOURCE "brace"
+#define MOUNT_SUBTYPE "tracefs"
+#define MOUNT_TYPE "fuse." MOUNT_SUBTYPE
+
+/* Whether a tree can be mounted on dir: an empty directory, nothing mounted there. What a killed brace left
+ * is taken away first. 0 and its absolute path (free() it), or -errno and *err. */
+int mount_point_take(const char *dir, char **path, struct err *err);
+/* Unmounts the tree on dir. -EBUSY while it is in use, unless `lazy`: then it goes out of sight at once, and away
+ * when the last user does. -EINVAL: there is no tree of ours. */
+int mount_point_leave(const char *dir, bool lazy, struct err *err);
+
+/* A mount of ours whose server is gone. `path` is absolute. */
+bool mount_point_is_dead(const char *path);
+/* Unmounts whatever is on this absolute path. */
+int mount_point_release(const char *path, bool lazy, struct err *err);
+
+/* The mount on `path` in the text of a mountinfo file; type and source as there. False: none. The last one counts,
+ * it lies on top. */
+bool mount_point_find(const char *mountinfo, const char *path, char type[64], char source[64]);

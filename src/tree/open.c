@@ -1,0 +1,417 @@
+/* Open files: one command a write, one text a reading. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree/internal.h"
+
+struct tree_open {
+	struct tree_file file;
+	pthread_mutex_t lock; /* one operation at a time */
+	VEC(char) text;       /* what `show` gave, and a NUL */
+	bool made, untouched; /* there is a text; nothing of it was read */
+};
+
+static bool may_write(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* --- failures ----------------------------------------------------------------------- */
+
+/* The file's path below its owner's directory. */
+static void location_of(const struct tree_node *n, char *out, size_t size)
+{
+	const struct tree_node *dir = n->parent;
+
+	if (dir && dir->parent && dir->parent->owner == n->owner) {
+		size_t used;
+
+		location_of(dir, out, size);
+		used = strlen(out);
+		snprintf(out + used, size - used, "/%s", n->name);
+	} else {
+		snprintf(out, size, "%s", n->name);
+	}
+}
+
+/* Every failed command has a sentence, and its owner hears of it. */
+static int failed(struct tree_open *o, int e, const char *text, size_t n, struct err *err)
+{
+	struct tree_owner *owner = o->file.owner;
+	char location[256];
+
+	if (!err->text[0])
+		err_set(err, -e, "%s", strerror(-e));
+	if (!owner || !owner->failed)
+		return e;
+	location_of(o->file.node, location, sizeof(location));
+	owner->failed(owner, o->file.node->ops->location ? o->file.node->ops->location : location, text, n, err);
+	return e;
+}
+
+/* --- opening and closing ------------------------------------------------------------ */
+
+static void count_opens(struct tree_node *n, int by)
+{
+	for (; n; n = n->parent)
+		n->opens += (unsigned)by;
+}
+
+/* Locked. */
+static int may_open(struct tree_node *n, unsigned patience_ms)
+{
+	if (n->gone)
+		return -ENOENT;
+	if (n->ops->exclusive && !tree_wait_closed(n, patience_ms))
+		return -EBUSY;
+	return n->gone ? -ENOENT : 0;
+}
+
+static int reserve(struct tree_node *n, unsigned patience_ms, struct err *err)
+{
+	int e;
+
+	if (!n->ops)
+		return err_set(err, S_ISDIR(n->mode) ? EISDIR : ELOOP, "%s is no file", n->name);
+	pthread_mutex_lock(&n->tree->lock);
+	e = may_open(n, patience_ms);
+	if (!e) {
+		n->refs++;
+		count_opens(n, 1);
+	}
+	pthread_mutex_unlock(&n->tree->lock);
+	return e ? err_set(err, -e, e == -EBUSY ? "%s is open already" : "%s is gone", n->name) : 0;
+}
+
+static void give_back(struct tree_open *o)
+{
+	struct tree_node *n = o->file.node;
+	struct tree *t = n->tree;
+
+	pthread_mutex_destroy(&o->lock);
+	vec_free(&o->text);
+	free(o);
+	pthread_mutex_lock(&t->lock);
+	count_opens(n, -1);
+	pthread_cond_broadcast(&t->closed);
+	tree_put_locked(n);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static int begin(struct tree_open *o, struct err *err)
+{
+	const struct tree_file_ops *ops = o->file.node->ops;
+	int e = ops->open ? ops->open(&o->file, err) : 0;
+
+	if (e || !ops->truncate || !may_write(o->file.flags) || !(o->file.flags & O_TRUNC))
+		return e;
+	e = ops->truncate(&o->file, err);
+	if (!e)
+		return 0;
+	failed(o, e, "", 0, err);
+	if (ops->release)
+		ops->release(&o->file);
+	return e;
+}
+
+int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms, struct tree_open **out,
+	      struct err *err)
+{
+	struct err own = { 0 };
+	struct tree_open *o;
+	int e = reserve(n, patience_ms, err);
+
+	if (e)
+		return e;
+	o = mem_zalloc(sizeof(*o));
+	o->file = (struct tree_file){ n, n->owner, n->arg, flags, thread, NULL };
+	pthread_mutex_init(&o->lock, NULL);
+	e = begin(o, &own);
+	if (e) {
+		if (err)
+			*err = own;
+		give_back(o);
+		return e;
+	}
+	*out = o;
+	return 0;
+}
+
+int tree_flush(struct tree_open *o, struct err *err)
+{
+	const struct tree_file_ops *ops = o->file.node->ops;
+	struct err own = { 0 };
+	int e;
+
+	if (!ops->flush || !may_write(o->file.flags))
+		return 0;
+	pthread_mutex_lock(&o->lock);
+	e = ops->flush(&o->file, &own);
+	if (e)
+		failed(o, e, "", 0, &own);
+	pthread_mutex_unlock(&o->lock);
+	if (err)
+		*err = own;
+	return e;
+}
+
+void tree_close(struct tree_open *o)
+{
+	const struct tree_file_ops *ops = o->file.node->ops;
+
+	tree_flush(o, NULL);
+	if (ops->release)
+		ops->release(&o->file);
+	give_back(o);
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static int keep(void *arg, const char *bytes, size_t n)
+{
+	struct tree_open *o = arg;
+
+	vec_reserve(&o->text, o->text.n + n + 1);
+	memcpy(o->text.at + o->text.n, bytes, n);
+	o->text.n += n;
+	return 0;
+}
+
+static int make_text(struct tree_open *o, struct err *err)
+{
+	struct out out;
+	int e;
+
+	o->text.n = 0;
+	out_init(&out, keep, o);
+	e = o->file.node->ops->show(&o->file, &out, err);
+	if (!e)
+		e = out_flush(&out);
+	out_free(&out);
+	if (e)
+		return e;
+	vec_reserve(&o->text, o->text.n + 1);
+	o->text.at[o->text.n] = '\0';
+	o->made = o->untouched = true;
+	return 0;
+}
+
+/* Reading that begins again sees what there is now, as the kernel's files do. */
+static int need_text(struct tree_open *o, bool from_start, struct err *err)
+{
+	return o->made && (!from_start || o->untouched) ? 0 : make_text(o, err);
+}
+
+static ssize_t read_text(struct tree_open *o, char *buf, size_t n, size_t at, struct err *err)
+{
+	int e = need_text(o, !at, err);
+
+	if (e)
+		return e;
+	o->untouched = false;
+	if (at >= o->text.n)
+		return 0;
+	if (n > o->text.n - at)
+		n = o->text.n - at;
+	memcpy(buf, o->text.at + at, n);
+	return (ssize_t)n;
+}
+
+bool tree_is_stream(const struct tree_open *o)
+{
+	return !o->file.node->ops->show;
+}
+
+ssize_t tree_read(struct tree_open *o, char *buf, size_t n, off_t at, struct err *err)
+{
+	const struct tree_file_ops *ops = o->file.node->ops;
+	ssize_t got;
+
+	if ((o->file.flags & O_ACCMODE) == O_WRONLY || (!ops->show && !ops->stream) || at < 0)
+		return err_set(err, EINVAL, "%s cannot be read", o->file.node->name);
+	pthread_mutex_lock(&o->lock);
+	got = ops->stream ? ops->stream(&o->file, buf, n, err) : read_text(o, buf, n, (size_t)at, err);
+	pthread_mutex_unlock(&o->lock);
+	return got;
+}
+
+int tree_text(struct tree_open *o, const char **text, size_t *n, struct err *err)
+{
+	int e;
+
+	if (!o->file.node->ops->show)
+		return err_set(err, EINVAL, "%s has no text", o->file.node->name);
+	pthread_mutex_lock(&o->lock);
+	e = need_text(o, true, err);
+	*text = e ? NULL : o->text.at;
+	*n = e ? 0 : o->text.n;
+	pthread_mutex_unlock(&o->lock);
+	return e;
+}
+
+bool tree_ready(struct tree_open *o)
+{
+	const struct tree_file_ops *ops = o->file.node->ops;
+	bool ready;
+
+	if (!ops->ready)
+		return true;
+	pthread_mutex_lock(&o->lock);
+	ready = ops->ready(&o->file);
+	pthread_mutex_unlock(&o->lock);
+	return ready;
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n, struct err *err)
+{
+	const struct tree_file_ops *ops = o->file.node->ops;
+	struct err own = { 0 };
+	char *command;
+	ssize_t took;
+
+	if (!may_write(o->file.flags))
+		return err_set(err, EBADF, "%s is not open for writing", o->file.node->name);
+	if (!ops->write)
+		return err_set(err, EINVAL, "%s can only be read", o->file.node->name);
+	command = mem_realloc(NULL, n + 1, 1);
+	memcpy(command, text, n);
+	command[n] = '\0';
+	pthread_mutex_lock(&o->lock);
+	o->file.thread = thread;
+	took = ops->write(&o->file, command, n, &own);
+	if (took < 0)
+		failed(o, (int)took, command, n, &own);
+	pthread_mutex_unlock(&o->lock);
+	free(command);
+	if (err)
+		*err = own;
+	return took;
+}
+
+/* --- waiting ------------------------------------------------------------------------ */
+
+/* Locked, so that a watcher that has gone is not called any more. */
+static void tell(struct tree *t)
+{
+	pthread_cond_broadcast(&t->woken);
+	if (t->watch)
+		t->watch(t->watch_arg);
+}
+
+void tree_wake(struct tree_node *n)
+{
+	pthread_mutex_lock(&n->tree->lock);
+	n->wakes++;
+	tell(n->tree);
+	pthread_mutex_unlock(&n->tree->lock);
+}
+
+unsigned tree_wakes(const struct tree_node *n)
+{
+	unsigned wakes;
+
+	pthread_mutex_lock(&n->tree->lock);
+	wakes = n->wakes;
+	pthread_mutex_unlock(&n->tree->lock);
+	return wakes;
+}
+
+bool tree_wait(struct tree_node *n, unsigned wakes)
+{
+	struct tree *t = n->tree;
+	bool goes_on;
+
+	pthread_mutex_lock(&t->lock);
+	while (n->wakes == wakes && !t->ended)
+		pthread_cond_wait(&t->woken, &t->lock);
+	goes_on = !t->ended;
+	pthread_mutex_unlock(&t->lock);
+	return goes_on;
+}
+
+void tree_end(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->ended = true;
+	tell(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_watch(struct tree *t, void (*woken)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&t->lock);
+	t->watch = woken;
+	t->watch_arg = arg;
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* --- by path ------------------------------------------------------------------------ */
+
+static int open_path(struct tree *t, const char *path, int flags, struct tree_open **out, struct err *err)
+{
+	struct tree_node *n = tree_find(t, path);
+	int e;
+
+	if (!n)
+		return err_set(err, ENOENT, "there is no file %s", path);
+	e = tree_open(n, flags, 0, 0, out, err);
+	tree_put(n);
+	return e;
+}
+
+static int collect(struct tree_open *o, char **out, struct err *err)
+{
+	VEC(char) all = { 0 };
+	ssize_t got = 0;
+
+	do {
+		all.n += (size_t)got;
+		vec_reserve(&all, all.n + 65536);
+		got = tree_read(o, all.at + all.n, 65535, (off_t)all.n, err);
+	} while (got > 0);
+	if (got < 0 && got != -EAGAIN) {
+		vec_free(&all);
+		return (int)got;
+	}
+	all.at[all.n] = '\0';
+	*out = all.at;
+	return 0;
+}
+
+char *tree_cat(struct tree *t, const char *path, struct err *err)
+{
+	struct tree_open *o;
+	char *text = NULL;
+
+	if (open_path(t, path, O_RDONLY, &o, err))
+		return NULL;
+	collect(o, &text, err);
+	tree_close(o);
+	return text;
+}
+
+int tree_echo(struct tree *t, const char *path, const char *text, bool append, struct err *err)
+{
+	char *line = mem_printf("%s\n", text);
+	size_t n = strlen(line), done = 0;
+	struct tree_open *o = NULL;
+	int e = open_path(t, path, O_WRONLY | (append ? O_APPEND : O_TRUNC), &o, err);
+
+	while (!e && done < n) {
+		ssize_t took = tree_write(o, 0, line + done, n - done, err);
+
+		e = took < 0 ? (int)took : took ? 0 : -EIO;
+		done += (size_t)(took > 0 ? took : 0);
+	}
+	if (!e)
+		e = tree_flush(o, err);
+	if (o)
+		tree_close(o);
+	free(line);
+	return e;
+}

@@ -1,0 +1,392 @@
+/* The nodes: making, finding, listing, removing. */
+#include "tree/tree.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tree/internal.h"
+
+static struct tree_node *node_new(struct tree *t, const char *name, mode_t mode, struct tree_owner *owner)
+{
+	struct tree_node *n = mem_zalloc(sizeof(*n));
+
+	n->tree = t;
+	n->name = mem_strdup(name);
+	n->mode = mode;
+	n->uid = geteuid();
+	n->gid = getegid();
+	n->owner = owner;
+	n->refs = 1;
+	clock_gettime(CLOCK_REALTIME, &n->made);
+	pthread_mutex_lock(&t->lock);
+	n->ino = ++t->last_ino;
+	pthread_mutex_unlock(&t->lock);
+	return n;
+}
+
+struct tree *tree_new(struct tree_owner *owner)
+{
+	struct tree *t = mem_zalloc(sizeof(*t));
+	pthread_condattr_t monotonic;
+
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->closed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&t->woken, NULL);
+	t->root = node_new(t, "", S_IFDIR | 0700, owner);
+	return t;
+}
+
+static void node_free(struct tree_node *n)
+{
+	struct tree_node *parent = n->parent;
+
+	vec_free(&n->children);
+	free(n->name);
+	free(n->target);
+	free(n);
+	if (parent)
+		tree_put_locked(parent);
+}
+
+void tree_put_locked(struct tree_node *n)
+{
+	if (!--n->refs)
+		node_free(n);
+}
+
+void tree_get(struct tree_node *n)
+{
+	pthread_mutex_lock(&n->tree->lock);
+	n->refs++;
+	pthread_mutex_unlock(&n->tree->lock);
+}
+
+void tree_put(struct tree_node *n)
+{
+	struct tree *t = n->tree;
+
+	pthread_mutex_lock(&t->lock);
+	tree_put_locked(n);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Children hold their parents: the circle is opened from above. The node itself may live on,
+ * held by whoever found it. */
+static void abandon(struct tree_node *n)
+{
+	n->gone = true;
+	while (n->children.n) {
+		struct tree_node *child = n->children.at[--n->children.n];
+
+		abandon(child);
+		tree_put_locked(child);
+	}
+}
+
+void tree_free(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	abandon(t->root);
+	tree_put_locked(t->root);
+	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_destroy(&t->lock);
+	pthread_cond_destroy(&t->closed);
+	pthread_cond_destroy(&t->woken);
+	free(t);
+}
+
+struct tree_node *tree_root(struct tree *t)
+{
+	return t->root;
+}
+
+struct tree_owner *tree_node_owner(const struct tree_node *n)
+{
+	return n->owner;
+}
+
+/* --- building ----------------------------------------------------------------------- */
+
+static struct tree_node *child_named(const struct tree_node *dir, const char *name)
+{
+	for (size_t i = 0; i < dir->children.n; i++)
+		if (!strcmp(dir->children.at[i]->name, name))
+			return dir->children.at[i];
+	return NULL;
+}
+
+static int attach_locked(struct tree_node *parent, struct tree_node *n)
+{
+	if (parent->gone)
+		return -ENOENT;
+	if (child_named(parent, n->name))
+		return -EEXIST;
+	n->parent = parent;
+	parent->refs++;
+	*vec_add(&parent->children) = n;
+	return 0;
+}
+
+int tree_attach(struct tree_node *parent, struct tree_node *dir)
+{
+	struct tree *t = parent->tree;
+	int e;
+
+	pthread_mutex_lock(&t->lock);
+	e = attach_locked(parent, dir);
+	pthread_mutex_unlock(&t->lock);
+	if (e)
+		tree_discard(dir);
+	return e;
+}
+
+void tree_discard(struct tree_node *dir)
+{
+	struct tree *t = dir->tree;
+
+	pthread_mutex_lock(&t->lock);
+	abandon(dir);
+	tree_put_locked(dir);
+	pthread_mutex_unlock(&t->lock);
+}
+
+struct tree_node *tree_dir_new(struct tree *t, const char *name, mode_t mode, const struct tree_dir_ops *ops,
+			       struct tree_owner *owner)
+{
+	struct tree_node *n = node_new(t, name, S_IFDIR | mode, owner);
+
+	n->dir_ops = ops;
+	return n;
+}
+
+struct tree_node *tree_dir(struct tree_node *parent, const char *name, mode_t mode, const struct tree_dir_ops *ops)
+{
+	struct tree_node *n = tree_dir_new(parent->tree, name, mode, ops, parent->owner);
+
+	return tree_attach(parent, n) ? NULL : n;
+}
+
+struct tree_node *tree_file(struct tree_node *parent, const char *name, mode_t mode,
+			    const struct tree_file_ops *ops, const void *arg)
+{
+	struct tree_node *n = node_new(parent->tree, name, S_IFREG | mode, parent->owner);
+
+	n->ops = ops;
+	n->arg = arg;
+	return tree_attach(parent, n) ? NULL : n;
+}
+
+struct tree_node *tree_link(struct tree_node *parent, const char *name, const char *target)
+{
+	struct tree_node *n = node_new(parent->tree, name, S_IFLNK | 0777, parent->owner);
+
+	n->target = mem_strdup(target);
+	return tree_attach(parent, n) ? NULL : n;
+}
+
+/* --- finding ------------------------------------------------------------------------ */
+
+struct tree_node *tree_lookup(struct tree_node *dir, const char *name)
+{
+	struct tree_node *n;
+
+	pthread_mutex_lock(&dir->tree->lock);
+	n = child_named(dir, name);
+	if (n)
+		n->refs++;
+	pthread_mutex_unlock(&dir->tree->lock);
+	return n;
+}
+
+struct tree_node *tree_find(struct tree *t, const char *path)
+{
+	struct tree_node *at = t->root;
+	char *words = mem_strdup(path), *save = NULL;
+
+	tree_get(at);
+	for (char *word = strtok_r(words, "/", &save); word && at; word = strtok_r(NULL, "/", &save)) {
+		struct tree_node *next = tree_lookup(at, word);
+
+		tree_put(at);
+		at = next;
+	}
+	free(words);
+	return at;
+}
+
+void **tree_node_front(struct tree_node *n)
+{
+	return &n->front;
+}
+
+void tree_stat(const struct tree_node *n, struct stat *st)
+{
+	*st = (struct stat){ .st_ino = n->ino, .st_nlink = 1, .st_blksize = 4096 };
+	pthread_mutex_lock(&n->tree->lock);
+	st->st_mode = n->mode;
+	st->st_uid = n->uid;
+	st->st_gid = n->gid;
+	if (S_ISDIR(n->mode))
+		st->st_nlink = 2;
+	if (n->target)
+		st->st_size = (off_t)strlen(n->target);
+	for (size_t i = 0; i < n->children.n; i++)
+		st->st_nlink += S_ISDIR(n->children.at[i]->mode);
+	pthread_mutex_unlock(&n->tree->lock);
+	st->st_atim = st->st_mtim = st->st_ctim = n->made;
+}
+
+void tree_chmod(struct tree_node *n, mode_t mode)
+{
+	pthread_mutex_lock(&n->tree->lock);
+	n->mode = (n->mode & S_IFMT) | (mode & 07777);
+	pthread_mutex_unlock(&n->tree->lock);
+}
+
+void tree_chown(struct tree_node *n, uid_t uid, gid_t gid)
+{
+	pthread_mutex_lock(&n->tree->lock);
+	if (uid != (uid_t)-1)
+		n->uid = uid;
+	if (gid != (gid_t)-1)
+		n->gid = gid;
+	pthread_mutex_unlock(&n->tree->lock);
+}
+
+const char *tree_link_target(const struct tree_node *n)
+{
+	return n->target;
+}
+
+const char *tree_node_name(const struct tree_node *n)
+{
+	return n->name;
+}
+
+void tree_list(struct tree_node *dir, struct tree_list *out)
+{
+	*out = (struct tree_list){ 0 };
+	pthread_mutex_lock(&dir->tree->lock);
+	for (size_t i = 0; i < dir->children.n; i++) {
+		const struct tree_node *n = dir->children.at[i];
+
+		*vec_add(&out->entries) = (struct tree_entry){ mem_strdup(n->name), n->ino, n->mode };
+	}
+	pthread_mutex_unlock(&dir->tree->lock);
+}
+
+void tree_list_free(struct tree_list *l)
+{
+	for (size_t i = 0; i < l->entries.n; i++)
+		free(l->entries.at[i].name);
+	vec_free(&l->entries);
+}
+
+/* --- mkdir and rmdir ---------------------------------------------------------------- */
+
+int tree_mkdir(struct tree_node *dir, const char *name, struct err *err)
+{
+	struct tree_node *there;
+
+	if (!*name || *name == '.' || strchr(name, '/'))
+		return err_set(err, EINVAL, "'%s' is no name for a directory here", name);
+	there = tree_lookup(dir, name);
+	if (there) {
+		tree_put(there);
+		return err_set(err, EEXIST, "%s is there already", name);
+	}
+	if (!dir->dir_ops || !dir->dir_ops->make)
+		return err_set(err, EPERM, "no directory can be made here");
+	return dir->dir_ops->make(dir, name, err);
+}
+
+static struct timespec deadline(unsigned ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000L;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
+bool tree_wait_closed(struct tree_node *n, unsigned patience_ms)
+{
+	struct timespec until = deadline(patience_ms);
+
+	while (n->opens)
+		if (pthread_cond_timedwait(&n->tree->closed, &n->tree->lock, &until))
+			return !n->opens;
+	return true;
+}
+
+static void detach(struct tree_node *parent, struct tree_node *child)
+{
+	size_t i = 0;
+
+	while (i < parent->children.n && parent->children.at[i] != child)
+		i++;
+	if (i == parent->children.n) /* the parent itself was removed meanwhile */
+		return;
+	memmove(&parent->children.at[i], &parent->children.at[i + 1],
+		(--parent->children.n - i) * sizeof(*parent->children.at));
+	abandon(child);
+	tree_put_locked(child);
+}
+
+static void set_gone(struct tree_node *n, bool gone)
+{
+	n->gone = gone;
+	for (size_t i = 0; i < n->children.n; i++)
+		set_gone(n->children.at[i], gone);
+}
+
+/* Closes it to new opens; the owner says the last word unlocked. */
+static int remove_child(struct tree_node *dir, struct tree_node *child, unsigned patience_ms, struct err *err)
+{
+	struct tree *t = dir->tree;
+	int e;
+
+	pthread_mutex_lock(&t->lock);
+	if (!tree_wait_closed(child, patience_ms) || child->gone) {
+		e = child->gone ? ENOENT : EBUSY;
+		pthread_mutex_unlock(&t->lock);
+		return err_set(err, e, e == EBUSY ? "a file in it is open" : "it is gone");
+	}
+	set_gone(child, true);
+	pthread_mutex_unlock(&t->lock);
+	e = dir->dir_ops->remove(child, err);
+	pthread_mutex_lock(&t->lock);
+	if (e)
+		set_gone(child, false);
+	else
+		detach(dir, child);
+	pthread_mutex_unlock(&t->lock);
+	return e;
+}
+
+int tree_rmdir(struct tree_node *dir, const char *name, unsigned patience_ms, struct err *err)
+{
+	struct tree_node *child = tree_lookup(dir, name);
+	int e;
+
+	if (!child)
+		return err_set(err, ENOENT, "there is no %s", name);
+	if (!S_ISDIR(child->mode))
+		e = err_set(err, ENOTDIR, "%s is no directory", name);
+	else if (!dir->dir_ops || !dir->dir_ops->remove)
+		e = err_set(err, EPERM, "%s cannot be removed", name);
+	else
+		e = remove_child(dir, child, patience_ms, err);
+	tree_put(child);
+	return e;
+}

@@ -1,0 +1,11 @@
+/* brace umount: takes the tree away again; the process that serves it ends by that. */
+#include "tree/mount_point.h"
+#include "ui/commands.h"
+#include "ui/say.h"
+
+int cmd_umount(struct invocation *inv)
+{
+	struct err err;
+
+	return mount_point_leave(inv->operands[0], inv->lazy, &err) ? say_error(&err) : 0;
+}

@@ -1,0 +1,533 @@
+/* ftrace's directory without FUSE: against what a running kernel showed and answered. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "golden.h"
+#include "tree/instance.h"
+
+static struct tree *t;
+
+static int setup(void **state)
+{
+	t = instance_tree_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	instance_tree_free(t);
+	return 0;
+}
+
+static void shows(const char *path, const char *want)
+{
+	struct err err;
+	char *got = tree_cat(t, path, &err);
+
+	if (!got)
+		fail_msg("%s: %s", path, err.text);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void shows_golden(const char *path, const char *name)
+{
+	char *want = golden(name);
+
+	shows(path, want);
+	free(want);
+}
+
+static int echo(const char *path, const char *text)
+{
+	return tree_echo(t, path, text, false, NULL);
+}
+
+/* --- as the kernel ------------------------------------------------------------------ */
+
+static void as_after_boot(void **state)
+{
+	static const char *const same[] = {
+		"current_tracer", "tracing_on", "tracing_thresh", "tracing_max_latency", "trace_clock", "trace_options",
+		"error_log", "buffer_percent", "max_graph_depth",
+	};
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+		char *name = mem_printf("k6.12-own.init.%s.txt", same[i]);
+
+		shows_golden(same[i], name);
+		free(name);
+	}
+	shows_golden("options/overwrite", "k6.12-own.init.options.overwrite.txt");
+	shows_golden("options/funcgraph-irqs", "k6.12-own.init.options.funcgraph-irqs.txt");
+	shows("available_tracers", "function_graph function nop\n");
+}
+
+/* The golden file's machine had two processors. */
+static void an_empty_trace(void **state)
+{
+	char *want = golden("k6.12-own.init.trace.txt"), *at = strstr(want, "#P:2\n"), *text;
+
+	text = mem_printf("%.*s#P:%ld\n%s", (int)(at - want), want, sysconf(_SC_NPROCESSORS_ONLN), at + strlen("#P:2\n"));
+	shows("trace", text);
+	free(text);
+	free(want);
+	assert_int_equal(echo("current_tracer", "function_graph"), 0);
+	shows("trace", "# tracer: function_graph\n#\n"
+		       "# CPU  DURATION                  FUNCTION CALLS\n"
+		       "# |     |   |                     |   |   |   |\n");
+}
+
+static void clock_and_options_of_a_tracer(void **state)
+{
+	assert_int_equal(echo("trace_clock", "counter"), 0);
+	shows_golden("trace_clock", "k6.12-own.trace_clock.counter-selected.txt");
+	assert_int_equal(echo("current_tracer", "function_graph"), 0);
+	/* the kernel's machine had it on */
+	assert_int_equal(echo("trace_options", "funcgraph-proc"), 0);
+	shows_golden("trace_options", "k6.12-own.trace_options.function_graph.txt");
+}
+
+static bool has_line(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0)
+		if (!strncmp(line, word, n) && (line[n] == '\n' || (line[n] == '/' && line[n + 1] == '\n')))
+			return true;
+	return false;
+}
+
+/* Everything listed here is in the golden list, and if `all`, the other way round but for `except`. */
+static void lists(const char *path, const char *name, bool all, const char *except)
+{
+	char *want = golden(name);
+	struct tree_node *dir = tree_find(t, path);
+	struct tree_list l;
+	size_t lines = 0;
+
+	tree_list(dir, &l);
+	tree_put(dir);
+	for (size_t i = 0; i < l.entries.n; i++)
+		if (!has_line(want, l.entries.at[i].name))
+			fail_msg("the kernel has no %s/%s", path, l.entries.at[i].name);
+	for (const char *p = want; *p; p++)
+		lines += *p == '\n';
+	if (all)
+		assert_int_equal(l.entries.n, lines - (except && has_line(want, except)));
+	tree_list_free(&l);
+	free(want);
+}
+
+static void names_as_the_kernel(void **state)
+{
+	struct tree_node *dir = tree_find(t, "instances");
+
+	assert_int_equal(tree_mkdir(dir, "foo", NULL), 0);
+	tree_put(dir);
+	lists("", "k6.12-own.ls-root.txt", false, NULL);
+	lists("options", "k6.12-own.ls-options.txt", true, "blk_classic"); /* of a tracer of block devices */
+	lists("instances/foo", "k6.12-own.instance.ls.txt", false, NULL);
+	lists("instances/foo/options", "k6.12-own.instance.ls-options.txt", true, NULL);
+}
+
+/* --- golden results of single writes: FLAG FILE: open ok; write "TEXT" (N) -> RESULT; ... close ok ---- */
+
+static const struct errno_name { const char *name; int code; } errnos[] = {
+	{ "EINVAL", EINVAL }, { "ENOMEM", ENOMEM }, { "EOVERFLOW", EOVERFLOW }, { "EBUSY", EBUSY }, { "EEXIST", EEXIST },
+	{ "ENOENT", ENOENT },
+};
+
+static ssize_t result_named(const char *text)
+{
+	for (size_t i = 0; i < sizeof(errnos) / sizeof(*errnos); i++)
+		if (!strncmp(text, errnos[i].name, strlen(errnos[i].name)))
+			return -errnos[i].code;
+	return atoi(text);
+}
+
+static unsigned do_writes(struct tree_open *o, const char *path, const char *at)
+{
+	unsigned n = 0;
+
+	for (; !strncmp(at, "write \"", 7); n++) {
+		const char *text = at + 7, *end = strstr(text, "\" (");
+		const char *result = strstr(end, "-> ") + 3;
+		ssize_t got = tree_write(o, 0, text, (size_t)(end - text), NULL);
+
+		if (got != result_named(result))
+			fail_msg("%s: %.*s gave %zd", path, (int)(end - text), text, got);
+		at = strstr(result, "; ") + 2;
+	}
+	return n;
+}
+
+static unsigned do_line(const char *line)
+{
+	char path[64];
+	struct tree_node *n;
+	struct tree_open *o;
+	unsigned writes;
+
+	if (sscanf(line + 2, "%63[^:]: open ok; ", path) != 1 || !strncmp(path, "tracing_cpumask", 15))
+		return 0; /* how many processors there are differs: cpumasks() has them */
+	n = tree_find(t, path);
+	if (!n)
+		return 0;
+	assert_int_equal(tree_open(n, O_WRONLY | (*line == 't' ? O_TRUNC : *line == 'a' ? O_APPEND : 0), 0, 0, &o, NULL), 0);
+	writes = do_writes(o, path, strstr(line, "open ok; ") + 9);
+	tree_close(o);
+	tree_put(n);
+	return writes;
+}
+
+static unsigned replay(const char *name)
+{
+	char *text = golden(name);
+	unsigned n = 0;
+
+	for (char *line = text; line && *line; line = strstr(line, "close ok\n"), line += line ? 9 : 0) {
+		while (strncmp(line + 1, " ", 1) || !strchr("taw", *line))
+			line = strchr(line, '\n') + 1;
+		n += do_line(line);
+		if (!strstr(line, "close ok\n"))
+			break;
+	}
+	free(text);
+	return n;
+}
+
+static void writes_as_on_the_kernel(void **state)
+{
+	assert_true(replay("k6.12-own.write-results.txt") >= 30);
+}
+
+static void writes_as_on_a_later_kernel(void **state)
+{
+	assert_true(replay("k7.2-own.write-results.txt") >= 30);
+}
+
+/* --- error_log ---------------------------------------------------------------------- */
+
+/* The log without times, which differ. */
+static char *errors(const char *path)
+{
+	char *text = tree_cat(t, path, NULL), *to = text;
+
+	for (char *p = text; *p; p++) {
+		if (*p == '[' && strchr(p, ']'))
+			p = strchr(p, ']') + 1; /* at the blank */
+		else
+			*to++ = *p;
+	}
+	*to = '\0';
+	return text;
+}
+
+static void logs(const char *path, const char *want)
+{
+	char *got = errors(path);
+
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void refusals_are_logged(void **state)
+{
+	assert_int_equal(echo("trace_options", "funcgraph-cpu  nosuch"), -EINVAL);
+	logs("error_log", "trace_options: error: unknown option\n"
+			  "  Command: funcgraph-cpu  nosuch\n"
+			  "                          ^\n");
+	assert_int_equal(echo("error_log", ""), 0);
+	logs("error_log", "");
+	assert_int_equal(echo("options/overwrite", "  2"), -EINVAL);
+	logs("error_log", "options/overwrite: error: an option is 0 or 1\n"
+			  "  Command:   2\n"
+			  "             ^\n");
+	shows("options/overwrite", "1\n");
+}
+
+/* Another instance's failures are its own. */
+static void logs_of_instances(void **state)
+{
+	struct tree_node *dir = tree_find(t, "instances");
+
+	assert_int_equal(tree_mkdir(dir, "foo", NULL), 0);
+	assert_int_equal(echo("instances/foo/tracing_on", "x"), -EINVAL);
+	logs("error_log", "");
+	logs("instances/foo/error_log", "tracing_on: error: tracing_on is a number from 0 to 4294967295\n"
+					"  Command: x\n"
+					"           ^\n");
+	tree_put(dir);
+}
+
+/* --- instances ---------------------------------------------------------------------- */
+
+static void instances(void **state)
+{
+	struct tree_node *dir = tree_find(t, "instances"), *n;
+	struct tree_open *o;
+
+	assert_int_equal(tree_mkdir(dir, "foo", NULL), 0);
+	assert_int_equal(tree_mkdir(dir, "foo", NULL), -EEXIST);
+	assert_int_equal(echo("instances/foo/tracing_on", "0"), 0);
+	assert_int_equal(echo("instances/foo/current_tracer", "function"), 0);
+	assert_int_equal(echo("instances/foo/options/sym-addr", "1"), 0);
+	shows("tracing_on", "1\n");
+	shows("current_tracer", "nop\n");
+	shows("options/sym-addr", "0\n");
+	shows("instances/foo/current_tracer", "function\n");
+	n = tree_find(t, "instances/foo");
+	assert_int_equal(tree_mkdir(n, "x", NULL), -EPERM);
+	tree_put(n);
+	n = tree_find(t, "instances/foo/trace");
+	assert_int_equal(tree_open(n, O_RDONLY, 0, 0, &o, NULL), 0);
+	assert_int_equal(tree_rmdir(dir, "foo", 0, NULL), -EBUSY);
+	tree_close(o);
+	tree_put(n);
+	assert_int_equal(tree_rmdir(dir, "foo", 0, NULL), 0);
+	assert_int_equal(tree_mkdir(dir, "foo", NULL), 0);
+	shows("instances/foo/current_tracer", "nop\n");
+	tree_put(dir);
+}
+
+/* --- processors --------------------------------------------------------------------- */
+
+struct mask_row { unsigned n; const char *text; int result; const char *shown; };
+
+static void cpumasks(void **state)
+{
+	static const struct mask_row table[] = {
+		{ 2, "3", 0, "3\n" }, { 2, "0", 0, "0\n" }, { 2, "ffff", -EOVERFLOW, NULL }, { 2, "zz", -EINVAL, NULL },
+		{ 2, "", -EINVAL, NULL }, { 2, "00000003", 0, "3\n" }, { 2, "000000003", -EOVERFLOW, NULL },
+		{ 12, "fFf", 0, "fff\n" }, { 12, "1", 0, "001\n" }, { 36, "f,ffffffff", 0, "f,ffffffff\n" },
+		{ 36, "1,0", 0, "1,00000000\n" }, { 36, "10,0", -EOVERFLOW, NULL }, { 36, ",1", -EINVAL, NULL },
+		{ 36, "1,,1", -EINVAL, NULL }, { 36, "-1", -EINVAL, NULL }, { 64, "ffffffff,00000001", 0, "ffffffff,00000001\n" },
+		{ 1024, "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1", -EOVERFLOW, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct cpumask m = { .n = table[i].n };
+		int e = cpumask_parse(&m, table[i].text, NULL);
+		char *text = cpumask_print(&m);
+
+		if (e != table[i].result || (!e && strcmp(text, table[i].shown)))
+			fail_msg("%s of %u: %d, %s", table[i].text, table[i].n, e, text);
+		free(text);
+	}
+}
+
+static void all_processors(void **state)
+{
+	char *before = tree_cat(t, "tracing_cpumask", NULL);
+
+	assert_int_equal(echo("tracing_cpumask", "1"), 0);
+	assert_int_equal(echo("tracing_cpumask", before), 0);
+	shows("tracing_cpumask", before);
+	free(before);
+}
+
+/* --- a target ----------------------------------------------------------------------- */
+
+/* What a session would be: it notes what it is told, and refuses a buffer of 7. */
+static struct target {
+	char applied[256], marked[256];
+	unsigned cleared, dropped;
+	const char *pipe;
+} seen;
+
+static int apply(void *arg, const struct settings *next, const char *file, struct err *err)
+{
+	size_t n = strlen(seen.applied);
+
+	snprintf(seen.applied + n, sizeof(seen.applied) - n, "%s=%lu ", file ? file : "all", next->buffer_size_kb);
+	return next->buffer_size_kb == 7 ? err_at(err, EBUSY, "7", 0, "not seven") : 0;
+}
+
+static int trace(void *arg, const struct settings *s, struct out *out, struct err *err)
+{
+	out_printf(out, "on %d\n", s->tracing_on);
+	return 0;
+}
+
+static int clear(void *arg, struct err *err)
+{
+	seen.cleared++;
+	return 0;
+}
+
+static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
+{
+	size_t length = seen.pipe ? strlen(seen.pipe) : 0;
+
+	if (!length)
+		return -EAGAIN;
+	length = length < n ? length : n;
+	memcpy(buf, seen.pipe, length);
+	seen.pipe += length;
+	return (ssize_t)length;
+}
+
+static bool pipe_ready(void *arg)
+{
+	return seen.pipe && *seen.pipe;
+}
+
+static int marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err)
+{
+	snprintf(seen.marked, sizeof(seen.marked), "%d %.*s%s", (int)thread, (int)n, text, raw ? " raw" : "");
+	return 0;
+}
+
+static void drop(void *arg);
+static int make(void *arg, const char *name, struct tree_target *out, struct err *err);
+
+static const struct tree_target_ops target_ops = { apply, trace, clear, read_pipe, pipe_ready, marker, make, drop };
+
+static int make(void *arg, const char *name, struct tree_target *out, struct err *err)
+{
+	if (!strcmp(name, "no"))
+		return err_set(err, ENOSPC, "no more");
+	*out = (struct tree_target){ &target_ops, NULL };
+	return 0;
+}
+
+static void drop(void *arg)
+{
+	seen.dropped++;
+}
+
+static int attach(void **state)
+{
+	struct err err;
+
+	seen = (struct target){ 0 };
+	setup(state);
+	assert_int_equal(instance_attach(instance_top(t), (struct tree_target){ &target_ops, NULL }, &err), 0);
+	return 0;
+}
+
+static void the_target_decides(void **state)
+{
+	struct settings s;
+
+	assert_int_equal(echo("buffer_size_kb", "8"), 0);
+	assert_int_equal(echo("buffer_size_kb", "  7"), -EBUSY);
+	shows("buffer_size_kb", "8\n");
+	assert_int_equal(echo("buffer_size_kb", "seven"), -EINVAL);
+	assert_string_equal(seen.applied, "all=4096 buffer_size_kb=8 buffer_size_kb=7 ");
+	logs("error_log", "buffer_size_kb: error: not seven\n  Command:   7\n             ^\n"
+			  "buffer_size_kb: error: a size is a number of kilobytes, or one with K, M or G\n"
+			  "  Command: seven\n           ^\n");
+	instance_settings(instance_top(t), &s);
+	assert_int_equal(s.buffer_size_kb, 8);
+	settings_free(&s);
+}
+
+static void the_target_shows(void **state)
+{
+	assert_int_equal(echo("tracing_on", "0"), 0);
+	shows("trace", "on 0\n");
+	assert_int_equal(echo("trace", ""), 0);
+	assert_int_equal(tree_echo(t, "trace", "", true, NULL), 0);
+	assert_int_equal(seen.cleared, 1);
+	seen.pipe = "line 1\nline 2\n";
+	shows("trace_pipe", "line 1\nline 2\n");
+	shows("trace_pipe", "");
+	assert_int_equal(echo("trace_marker", "hello"), 0);
+	assert_string_equal(seen.marked, "0 hello\n");
+	assert_int_equal(echo("trace_marker_raw", "abcdefg"), 0);
+	assert_string_equal(seen.marked, "0 abcdefg\n raw");
+	instance_detach(instance_top(t));
+	assert_int_equal(echo("buffer_size_kb", "7"), 0);
+	assert_int_equal(instance_attach(instance_top(t), (struct tree_target){ &target_ops, NULL }, NULL), -EBUSY);
+	shows("buffer_size_kb", "7\n");
+}
+
+static void targets_of_instances(void **state)
+{
+	struct tree_node *dir = tree_find(t, "instances");
+
+	assert_int_equal(tree_mkdir(dir, "no", NULL), -ENOSPC);
+	assert_null(tree_find(t, "instances/no"));
+	assert_int_equal(tree_mkdir(dir, "yes", NULL), 0);
+	shows("instances/yes/trace", "on 1\n");
+	assert_int_equal(tree_rmdir(dir, "yes", 0, NULL), 0);
+	assert_int_equal(seen.dropped, 1);
+	tree_put(dir);
+}
+
+/* --- many at once ------------------------------------------------------------------- */
+
+static void *toggle(void *arg)
+{
+	for (unsigned i = 0; i < 3000; i++) {
+		char *text;
+
+		echo("options/sym-addr", i & 1 ? "1" : "0");
+		text = tree_cat(t, "options/sym-addr", NULL);
+		if (strcmp(text, "0\n") && strcmp(text, "1\n"))
+			*(bool *)arg = true;
+		free(text);
+		echo("trace_options", i & 1 ? "overwrite" : "block");
+		echo("tracing_on", "x");
+	}
+	return NULL;
+}
+
+/* Attaching and detaching go on meanwhile. */
+static void many_threads(void **state)
+{
+	bool wrong[3] = { false };
+	pthread_t threads[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, toggle, &wrong[i]);
+	for (unsigned i = 0; i < 2000; i++) {
+		instance_detach(instance_top(t));
+		instance_attach(instance_top(t), (struct tree_target){ &target_ops, NULL }, NULL);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		pthread_join(threads[i], NULL);
+		assert_false(wrong[i]);
+	}
+}
+
+/* One of each kind of file, and README names every one. */
+static void readme(void **state)
+{
+	char *text = tree_cat(t, "README", NULL);
+	struct tree_list l;
+
+	tree_list(tree_root(t), &l);
+	for (size_t i = 0; i < l.entries.n; i++) {
+		char *word = mem_printf("\n  %s%s ", l.entries.at[i].name, S_ISDIR(l.entries.at[i].mode) ? "/" : "");
+
+		if (!strstr(text, word))
+			fail_msg("README has no %s", l.entries.at[i].name);
+		free(word);
+	}
+	tree_list_free(&l);
+	free(text);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TARGET_TEST(f) cmocka_unit_test_setup_teardown(f, attach, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(as_after_boot), TEST(an_empty_trace), TEST(clock_and_options_of_a_tracer), TEST(names_as_the_kernel),
+		TEST(writes_as_on_the_kernel), TEST(writes_as_on_a_later_kernel), TEST(refusals_are_logged),
+		TEST(logs_of_instances), TEST(instances), TEST(cpumasks), TEST(all_processors), TEST(readme),
+		TARGET_TEST(the_target_decides), TARGET_TEST(the_target_shows), TARGET_TEST(targets_of_instances),
+		TARGET_TEST(many_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
