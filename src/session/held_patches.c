@@ -39,14 +39,28 @@ void held_patches_touch(pid_t pid, const struct patch *patches, size_t n)
 		close(fd);
 }
 
-/* Patches in the order of their addresses. */
 typedef VEC(struct patch *) patch_order;
+
+/* The order in which patches are written. We may die in between, and the program then runs on with what
+ * there is: unwinders first learn of stubs, then functions make them; an island is there before the short
+ * jump that leads to it. Taken out in the opposite order. */
+static unsigned phase(const struct patch *p)
+{
+	return (p->function == PATCH_LOOK_UP ? 0 : 2) + (p->length == 2);
+}
+
+#define PHASES 4
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
 
 static int by_address(const void *a, const void *b)
 {
 	const struct patch *x = *(struct patch *const *)a, *y = *(struct patch *const *)b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	return compare(x->address, y->address);
 }
 
 /* They mostly have it: patches_make put them in it. */
@@ -79,7 +93,7 @@ typedef void edit_bytes(struct patch *p, uint8_t *at);
 
 static void put_in(struct patch *p, uint8_t *at)
 {
-	if (p->status == PATCH_BUSY)
+	if (p->status == PATCH_BUSY || p->status == PATCH_REFUSED)
 		return;
 	p->status = memcmp(at, p->expected, p->length) == 0 ? PATCH_APPLIED : PATCH_CHANGED;
 	if (p->status == PATCH_APPLIED)
@@ -110,7 +124,7 @@ static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t
 	return tracee_write(t, from, bytes, len, err);
 }
 
-static int edit_all(struct tracee *t, const patch_order *o, edit_bytes *edit, struct err *err)
+static int edit_phase(struct tracee *t, const patch_order *o, edit_bytes *edit, struct err *err)
 {
 	for (size_t i = 0, n; i < o->n; i += n) {
 		int r;
@@ -121,6 +135,28 @@ static int edit_all(struct tracee *t, const patch_order *o, edit_bytes *edit, st
 			return r;
 	}
 	return 0;
+}
+
+/* Those of a phase, in the order of their addresses. */
+static void list_phase(const patch_order *o, unsigned which, patch_order *out)
+{
+	out->n = 0;
+	for (size_t i = 0; i < o->n; i++)
+		if (phase(o->at[i]) == which)
+			*vec_add(out) = o->at[i];
+}
+
+static int edit_all(struct tracee *t, const patch_order *o, edit_bytes *edit, struct err *err)
+{
+	patch_order some = { 0 };
+	int r = 0;
+
+	for (unsigned i = 0; i < PHASES && r == 0; i++) {
+		list_phase(o, edit == put_in ? i : PHASES - 1 - i, &some);
+		r = edit_phase(t, &some, edit, err);
+	}
+	vec_free(&some);
+	return r;
 }
 
 /* --- threads -------------------------------------------------------------------------------- */
@@ -141,11 +177,11 @@ static struct patch *around(const patch_order *o, uint64_t address)
 }
 
 /* A short jump's two patches stand and fall together. */
-static void refuse(const patch_order *o, uint32_t function)
+static void refuse(const patch_order *o, uint32_t function, enum patch_status why)
 {
 	for (size_t i = 0; i < o->n; i++)
 		if (o->at[i]->function == function)
-			o->at[i]->status = PATCH_BUSY;
+			o->at[i]->status = why;
 }
 
 /* At its first byte a thread may stand: it will meet the jump. */
@@ -161,19 +197,32 @@ static void refuse_around(void *context, uint64_t rip)
 	const struct patch *p = cut_by(context, rip);
 
 	if (p)
-		refuse(context, p->function);
+		refuse(context, p->function, PATCH_BUSY);
 }
 
-#define STEPS_MAX 8
+/* The kernel writes a page whole or not at all, even if we are killed meanwhile. A jump that crosses the end of
+ * one could be left in halves. (Unwinders must be hooked, and theirs never do.) */
+static void refuse_crossing(const patch_order *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		const struct patch *p = o->at[i];
+
+		if (p->address / PAGE != (p->address + p->length - 1) / PAGE && p->function != PATCH_LOOK_UP)
+			refuse(o, p->function, PATCH_REFUSED);
+	}
+}
+
+#define ROUNDS_MAX 8
+
+static bool is_cut(const void *context, uint64_t rip)
+{
+	return cut_by(context, rip) != NULL;
+}
 
 static void make_room(struct tracee *t, const struct maps *maps, patch_order *o)
 {
+	held_run_on(t, is_cut, o, ROUNDS_MAX);
 	for (size_t i = 0; i < tracee_threads(t); i++) {
-		struct err err;
-
-		for (int step = 0; step < STEPS_MAX && cut_by(o, tracee_regs(t, i)->rip); step++)
-			if (tracee_step(t, i, &err) < 0)
-				break;
 		refuse_around(o, tracee_regs(t, i)->rip);
 		held_interrupted(t, i, maps, refuse_around, o);
 	}
@@ -189,6 +238,7 @@ int held_patches_apply(struct tracee *t, const struct maps *maps, struct patch *
 		return 0;
 	sort(patches, n, &order);
 	make_room(t, maps, &order);
+	refuse_crossing(&order);
 	r = edit_all(t, &order, put_in, err);
 	if (r < 0)
 		edit_all(t, &order, take_out, &ignored);
@@ -196,15 +246,27 @@ int held_patches_apply(struct tracee *t, const struct maps *maps, struct patch *
 	return r;
 }
 
-/* A thread may stand at the first byte of an island, which will be padding again. */
+static bool is_island(const patch_order *o, const struct patch *p)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (o->at[i]->length == 2 && o->at[i]->address + 2 + (uint64_t)(int64_t)(int8_t)o->at[i]->bytes[1] == p->address)
+			return true;
+	return false;
+}
+
+/* A thread may stand at the first byte of an island, which will be padding again: it goes along the jump that
+ * is there, now, for the padding may stay without us. */
 static void leave_islands(struct tracee *t, const patch_order *o)
 {
 	for (size_t i = 0; i < tracee_threads(t); i++) {
-		const struct patch *p = around(o, tracee_regs(t, i)->rip + 1);
-		struct err err;
+		uint64_t rip = tracee_regs(t, i)->rip;
+		const struct patch *p = around(o, rip);
+		int32_t distance;
 
-		if (p && p->status == PATCH_APPLIED)
-			tracee_step(t, i, &err);
+		if (!p || p->address != rip || p->length != 5 || !is_island(o, p))
+			continue;
+		memcpy(&distance, p->bytes + 1, sizeof(distance));
+		tracee_set_rip(t, i, rip + 5 + (uint64_t)(int64_t)distance);
 	}
 }
 

@@ -1,7 +1,9 @@
 #include "session/held_stacks.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "shared/memory.h"
 
 #define PAGE UINT64_C(4096)
@@ -234,16 +236,45 @@ bool held_is_inside(struct tracee *t, const struct maps *maps, const struct held
 	return s.found;
 }
 
-bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n, unsigned steps)
-{
-	for (size_t i = 0; i < tracee_threads(t); i++) {
-		struct err err;
+#define RUN_NS 20000
 
-		for (; in_ranges(ranges, n, tracee_regs(t, i)->rip); steps--)
-			if (!steps || tracee_step(t, i, &err) < 0)
-				return false;
+/* How many of them there are. */
+static size_t mark_those(struct tracee *t, bool (*stays)(const void *context, uint64_t rip), const void *context, bool *marks)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		marks[i] = stays(context, tracee_regs(t, i)->rip);
+		n += marks[i];
 	}
-	return true;
+	return n;
+}
+
+bool held_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_t rip), const void *context, unsigned rounds)
+{
+	bool *marks = mem_zalloc(tracee_threads(t) + 1);
+	size_t n = mark_those(t, stays, context, marks);
+
+	for (; n && rounds; rounds--) {
+		tracee_let_run(t, marks, RUN_NS);
+		n = mark_those(t, stays, context, marks);
+	}
+	free(marks);
+	return n == 0;
+}
+
+static bool is_in(const void *context, uint64_t rip)
+{
+	const struct search *s = context;
+
+	return in_ranges(s->ranges, s->n, rip);
+}
+
+bool held_run_out(struct tracee *t, const struct held_range *ranges, size_t n, unsigned rounds)
+{
+	const struct search s = { ranges, n, false };
+
+	return held_run_on(t, is_in, &s, rounds);
 }
 
 /* --- unwinders ------------------------------------------------------------------------------- */

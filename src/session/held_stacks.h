@@ -23,9 +23,11 @@ bool held_is_unwinding(struct tracee *t, size_t i, const struct maps *maps, cons
 
 /* Does a thread stand in one of the ranges, or will it when a signal handler returns? */
 bool held_is_inside(struct tracee *t, const struct maps *maps, const struct held_range *ranges, size_t n);
-/* Lets threads that stand in the ranges go on, an instruction at a time, until they do not; no more than
- * `steps` instructions in all, each of which costs the whole process about 20 us. */
-bool held_step_out(struct tracee *t, const struct held_range *ranges, size_t n, unsigned steps);
+/* Lets threads that stand in the ranges go on until they do not: `rounds` times, each of which costs the whole
+ * process about 0.3 ms. False if one still stands there. */
+bool held_run_out(struct tracee *t, const struct held_range *ranges, size_t n, unsigned rounds);
+/* The same for threads of which `stays` is true. */
+bool held_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_t rip), const void *context, unsigned rounds);
 
 /* Calls f for the place where each interrupted signal handler of thread i's stack goes on. */
 void held_interrupted(struct tracee *t, size_t i, const struct maps *maps, void (*f)(void *context, uint64_t rip),

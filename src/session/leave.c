@@ -80,34 +80,39 @@ static bool is_clean(const struct leaving *l, pid_t tid)
 	return false;
 }
 
+#define UNWIND_NS 50000
+
 /* Since the functions are as before no stack gets new stubs: a thread that was cleaned stays so. One that unwinds
- * is left for the next time. */
+ * is left for the next time, when it will have gone on. */
 static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps *maps, const struct held_arena *arena)
 {
-	bool all = true;
+	bool all = true, *unwinding = mem_zalloc(tracee_threads(t) + 1);
 
 	for (size_t i = 0; i < tracee_threads(t); i++) {
 		if (is_clean(l, tracee_tid(t, i)))
 			continue;
-		if (held_is_unwinding(t, i, maps, &l->unwinder, l->tries >= PATIENT_TRIES)) {
-			all = false;
+		unwinding[i] = held_is_unwinding(t, i, maps, &l->unwinder, l->tries >= PATIENT_TRIES);
+		all &= !unwinding[i];
+		if (unwinding[i])
 			continue;
-		}
 		held_unstub(t, i, maps, arena, l->unwinder.n || l->unwinder.in_program);
 		*vec_add(&l->clean) = tracee_tid(t, i);
 	}
+	if (!all && l->tries)
+		tracee_let_run(t, unwinding, UNWIND_NS);
+	free(unwinding);
 	return all;
 }
 
 /* Threads that run leave by themselves: to wait for that costs the program nothing. */
-static unsigned steps(const struct leaving *l)
+static unsigned rounds(const struct leaving *l)
 {
-	return l->tries == 0 ? 0 : l->tries < PATIENT_TRIES ? 100 : 4000;
+	return l->tries == 0 ? 0 : l->tries < PATIENT_TRIES ? 4 : 40;
 }
 
 static bool is_outside(const struct leaving *l, struct tracee *t, const struct maps *maps, const range_list *code)
 {
-	return held_step_out(t, code->at, code->n, steps(l)) && !held_is_inside(t, maps, code->at, code->n);
+	return held_run_out(t, code->at, code->n, rounds(l)) && !held_is_inside(t, maps, code->at, code->n);
 }
 
 /* No thread is in code of ours, nor will it come back there. */

@@ -39,10 +39,8 @@ static void forget(struct tracee *t, size_t i)
 	t->threads.at[i] = t->threads.at[--t->threads.n];
 }
 
-static bool let_go(struct thread *th)
+static bool let_go(const struct thread *th)
 {
-	if (th->moved)
-		ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip), (void *)th->regs.rip);
 	return ptrace(PTRACE_DETACH, th->tid, NULL, NULL) == 0;
 }
 
@@ -72,6 +70,7 @@ static void free_tracee(struct tracee *t)
 		close(t->mem);
 	ticks_end(&t->ticks);
 	urgency_end(&t->urgency);
+	vec_free(&t->loan.before);
 	vec_free(&t->threads);
 	free(t);
 }
@@ -79,8 +78,9 @@ static void free_tracee(struct tracee *t)
 uint64_t tracee_release(struct tracee *t)
 {
 	uint64_t longest = 0;
+	struct err ignored;
 
-	step_undo(t);
+	loan_give_back(t, &ignored);
 	for (size_t i = 0; i < t->threads.n; i++) { /* in the order in which they were stopped */
 		struct thread *th = &t->threads.at[i];
 		uint64_t stood;
@@ -219,7 +219,7 @@ static bool ends_for_a_stop(const struct user_regs_struct *regs)
 	return false;
 }
 
-static void stands(struct thread *th)
+void thread_stands(struct thread *th)
 {
 	th->stopped = true;
 	ptrace(PTRACE_GETREGS, th->tid, NULL, &th->regs);
@@ -242,7 +242,7 @@ static int stop_one(struct tracee *t, struct thread *th)
 	if (r < 0 || !WIFSTOPPED(status))
 		return -1;
 	if (is_event_stop(status)) {
-		stands(th);
+		thread_stands(th);
 		return 1;
 	}
 	ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
@@ -455,6 +455,11 @@ const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i)
 
 void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip)
 {
-	t->threads.at[i].regs.rip = rip;
-	t->threads.at[i].moved = true;
+	struct thread *th = &t->threads.at[i];
+	struct err ignored;
+
+	if (t->loan.th == th)
+		loan_give_back(t, &ignored);
+	th->regs.rip = rip;
+	ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip), (void *)rip);
 }

@@ -1,18 +1,21 @@
 /* What the files of this folder share: the threads of a held process, and how one of them is made
  * to run to its next stop.
  *
- * A held thread always stands in one of two kinds of stop. Usually PTRACE_EVENT_STOP (from
- * PTRACE_INTERRUPT), inside the kernel's signal code: whatever system call was under way, its
- * restart is decided after the stop from the registers we leave there. After a single step it is a
- * SIGTRAP's delivery, which has no system call under it. Every operation that ran a thread elsewhere
- * brings it back to the first kind (run_settle), so that restarts and signals work out as if the
- * thread had never been moved. */
+ * A held thread stands in PTRACE_EVENT_STOP (from PTRACE_INTERRUPT), inside the kernel's signal code:
+ * whatever system call was under way, its restart is decided after the stop from the registers we leave
+ * there. Every operation that ran a thread elsewhere brings it back to such a stop (run_settle), so that
+ * restarts and signals work out as if the thread had never been moved.
+ *
+ * We may die at any moment, and the kernel then lets every thread go as it stands. So none may ever stand
+ * where it could not go on: no single step (its SIGTRAP would be the program's end), no registers that
+ * lead nowhere (loan.h), no mask or disposition of signals that a later step was to put back. */
 #pragma once
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <time.h>
 
 #include "base/vec.h"
+#include "tracee/loan.h"
 #include "tracee/tracee.h"
 
 /* What the kernel leaves in rax of a system call that it means to take up again. */
@@ -23,7 +26,6 @@ enum { RESTART_SYS = -512, RESTART_NOINTR = -513, RESTART_NOHAND = -514, RESTART
 struct thread {
 	pid_t tid;
 	bool stopped;
-	bool moved; /* regs.rip is to be written at release */
 	uint64_t asked_at; /* to stop; CLOCK_MONOTONIC, ns */
 	struct user_regs_struct regs;
 };
@@ -51,12 +53,6 @@ struct urgency {
 	struct urgency_attr before;
 };
 
-/* As rt_sigaction takes it. */
-struct saved_action {
-	bool saved;
-	struct { uint64_t handler, flags, restorer, mask; } action;
-};
-
 struct tracee {
 	pid_t pid;
 	bool dead;
@@ -64,8 +60,7 @@ struct tracee {
 	VEC(struct thread) threads;
 	int mem;         /* /proc/TID/mem */
 	struct urgency urgency;
-	struct saved_action trap_action; /* of SIGTRAP, to be set again */
-	uint64_t syscall_at; /* a `syscall` instruction of the process; 0 = not looked for yet */
+	struct loan loan;
 };
 
 uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
@@ -99,7 +94,8 @@ int tracee_died(struct tracee *t, struct err *err); /* -EIO */
  * nowhere. */
 uint64_t code_find(struct tracee *t, bool vdso, const void *bytes, size_t n);
 int open_memory(struct tracee *t, struct err *err);
-void step_undo(struct tracee *t); /* what stepping changed besides registers */
+/* It came to PTRACE_EVENT_STOP: notes its registers. */
+void thread_stands(struct thread *th);
 
 /* A system call stopped in thread th would be taken up again, at rip - 2. */
 bool regs_restart(const struct user_regs_struct *regs);

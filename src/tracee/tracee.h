@@ -1,5 +1,5 @@
 /* A process held by ptrace for a moment: every thread stopped, its registers and memory at
- * hand; then let go as if nothing had been. What attaching, detaching and changing filters on a
+ * hand; then let go as if nothing had been, also when we are killed in the midst of it. What attaching, detaching and changing filters on a
  * running program are made of. All functions of one tracee are called from the thread that
  * held it (ptrace wants that). */
 #pragma once
@@ -43,11 +43,12 @@ pid_t tracee_tid(const struct tracee *t, size_t i);
  * handler ran first. */
 const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i);
 bool tracee_restarts(const struct tracee *t, size_t i);
-/* Takes effect at release. */
+/* At once, not only at release: for whatever is then done to the code at its old place. */
 void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip);
-/* Executes one instruction in thread i. 0; -EBUSY if the thread is inside a system call, or its next
- * instruction is one, and nothing was done; -EIO and *err if it died or did not come back. */
-int tracee_step(struct tracee *t, size_t i, struct err *err);
+/* Lets the threads i with which[i] go on for about `ns` of processor time, or up to their next system call,
+ * which is not made: nothing but user code runs. Threads that end by it (a signal) are forgotten, and others
+ * may have their number. */
+void tracee_let_run(struct tracee *t, const bool *which, uint64_t ns);
 
 /* Whole or not at all; page protections do not matter (/proc/PID/mem). 0, or -errno and *err. */
 int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err);
@@ -56,13 +57,18 @@ int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t by
 /* One word from each address, all at once; zero from where there is nothing. */
 void tracee_read_words(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words);
 
+/* TRACEE_SCRATCH bytes of the process's for arguments of system calls, until it is released. */
+#define TRACEE_SCRATCH 256
+int tracee_scratch(struct tracee *t, uint64_t *at, struct err *err);
+
 /* A system call in the process's name. *result is what the kernel returned (-4095..-1 are errors).
  * 0, or -errno and *err if it could not be made at all. */
 int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err);
 
 /* Calls function(args[0..3]) in the process, on the stack that ends at stack_top (not the
  * program's own), all its signals held back meanwhile. The function must not take locks that
- * another thread may hold: they are all stopped. *result is its rax. -EIO and *err when it
+ * another thread may hold: they are all stopped. If we die it runs on to its end, while the others
+ * run too. *result is its rax. -EIO and *err when it
  * faulted: the registers are put back all the same. */
 int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top,
 		uint64_t *result, struct err *err);

