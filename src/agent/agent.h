@@ -79,6 +79,8 @@ void place_rearm(void);
 
 /* exec.c: hides us from the program's environment, and has execve put us back. */
 void exec_hide(char **envp);
+/* The same for a process that the agent was put into by hand: what it executes is to have the agent at path. */
+bool exec_begin(const char *path);
 
 /* limits.c: does the limit of address space leave room for so much of ours? */
 bool limits_leave_room(uint64_t bytes);

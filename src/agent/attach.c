@@ -48,6 +48,9 @@ int64_t agent_attach(void)
 	agent.abandoned = false;
 	agent.session++;
 	agent.watch = w.watch && agent.socket[0];
+	if (exec_begin(agent_params.agent))
+		for (unsigned i = 0; i < sizeof(agent.socket); i++)
+			agent.socket[i] = agent_params.tracer[i];
 	done = take_places(&w, fds);
 	for (int i = 0; i < TALK_FDS; i++)
 		sys1(__NR_close, fds[i]);

@@ -30,6 +30,7 @@ agent_contents:
 	AT	agent_find_fde
 	AT	agent_find_object
 	AT	agent_iterate_phdr
+	AT	agent_led_call
 
 	.section .bss
 	.balign 16

@@ -86,6 +86,14 @@ void exec_hide(char **envp)
 		hide(envp);
 }
 
+bool exec_begin(const char *path)
+{
+	if (!*path || !keep_preload(path, length(path)))
+		return false;
+	untraced_begin(preload);
+	return true;
+}
+
 /* --- on the way out ---------------------------------------------------------------------------- */
 
 static const char *preload_of(char *const *envp)
@@ -171,7 +179,7 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 	char name[NOTE_NAME];
 
 	*p = call_as_it_is(r);
-	if (!agent.memory)
+	if (!agent.memory || !preload[0])
 		return 0;
 	kind = r->rax == __NR_execve ? untraced_kind(UNTRACED_CWD, (const char *)r->rdi, 0, name)
 				     : untraced_kind((int)r->rdi, (const char *)r->rsi, (uint32_t)r->r8, name);

@@ -59,6 +59,37 @@ agent_back_\name:
 	LIBC_CALL getrlimit64
 	LIBC_CALL mlockall
 
+/* A system call of a static program (session/led_calls.c): rcx = its instruction. */
+	.globl agent_led_call
+	.hidden agent_led_call
+agent_led_call:
+	cmp	$__NR_execve, %rax
+	je	2f
+	cmp	$__NR_execveat, %rax
+	je	2f
+	cmp	$__NR_prctl, %rax
+	je	3f
+	cmp	$__NR_seccomp, %rax
+	je	4f
+	cmp	$__NR_prlimit64, %rax
+	je	5f
+	cmp	$__NR_mlockall, %rax
+	je	6f
+0:	jmp	*%rcx
+2:	lea	agent_exec_coming(%rip), %r11
+	jmp	7f
+3:	cmp	$22, %edi               # PR_SET_SECCOMP
+	je	4f
+	cmp	$26, %edi               # PR_SET_TSC
+	jne	0b
+4:	lea	agent_filter_coming(%rip), %r11
+	jmp	7f
+5:	lea	agent_limit_coming(%rip), %r11
+	jmp	7f
+6:	lea	agent_lock_coming(%rip), %r11
+7:	add	$2, %rcx
+	jmp	with_agent
+
 /* rcx = where to go on with rax = result; r11 = what to ask before. On the stack, from rbp down:
  * rbx, struct call_registers, struct call_plan, the environment of a program to be executed. */
 	.set REGISTERS, -80

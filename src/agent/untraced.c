@@ -117,23 +117,31 @@ static bool gains_capabilities(int fd)
 	       sys5(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
 }
 
-static bool has_loader(int fd, const Elf64_Ehdr *eh)
+static enum note_kind loader_kind(int fd, const Elf64_Phdr *ph)
+{
+	char path[SCRIPT_PATH];
+	long n = sys4(__NR_pread64, fd, path, ph->p_filesz < sizeof(path) ? ph->p_filesz : sizeof(path) - 1, ph->p_offset);
+
+	if (n <= 0)
+		return NOTE_NONE; /* no program: the kernel will say so */
+	path[n] = 0;
+	return contains(path, "ld-linux") ? NOTE_NONE : NOTE_LOADER;
+}
+
+/* A loader that is executed by name has none itself. */
+static enum note_kind kind_by_loader(int fd, const Elf64_Ehdr *eh, const char *name)
 {
 	for (unsigned i = 0; i < eh->e_phnum; i++) {
 		Elf64_Phdr ph;
 
 		if (sys4(__NR_pread64, fd, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph)) != sizeof(ph))
-			return true; /* no program: the kernel will say so */
+			return NOTE_NONE;
 		if (ph.p_type == PT_INTERP)
-			return true;
+			return loader_kind(fd, &ph);
 	}
-	return false;
-}
-
-/* A loader that is executed by name loads us as well. */
-static bool is_loader(const char *name)
-{
-	return contains(name, "ld-linux") || contains(name, "ld-musl") || contains(name, "ld.so");
+	if (contains(name, "ld-musl"))
+		return NOTE_LOADER;
+	return contains(name, "ld-linux") || contains(name, "ld.so") ? NOTE_NONE : NOTE_STATIC;
 }
 
 static enum note_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name)
@@ -142,7 +150,7 @@ static enum note_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name)
 		return NOTE_32BIT;
 	if (eh->e_machine != EM_X86_64)
 		return NOTE_MACHINE;
-	return has_loader(fd, eh) || is_loader(name) ? NOTE_NONE : NOTE_STATIC;
+	return kind_by_loader(fd, eh, name);
 }
 
 static bool is_elf(const union head *h, long n)

@@ -14,6 +14,7 @@ struct agent_place {
 	struct agent_contents contents;
 	struct agent_state state;
 	struct thread_layout layout;
+	const char *tracer, *path; /* for what the process executes; NULL: it goes on without us */
 };
 
 /* False if no agent of this very file is there. */

@@ -1,6 +1,7 @@
 #include "session/attach.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -100,6 +101,11 @@ static int begin_agent(struct tracee *t, const struct agent_place *place, const 
 	struct attach_params params = { .tls = place->layout.tls, .key = place->layout.key,
 					.flags = place->layout.flags };
 	int ours = -1, r = remote_socket(t, scratch, &params.socket, &ours, err);
+
+	if (place->tracer && strlen(place->path) < sizeof(params.agent)) {
+		snprintf(params.tracer, sizeof(params.tracer), "%s", place->tracer);
+		snprintf(params.agent, sizeof(params.agent), "%s", place->path);
+	}
 
 	if (r < 0)
 		return r;
@@ -302,7 +308,7 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 int attach_held(struct image_request *req, struct tracee *t, const struct shared_memory *memory, struct image *out,
 		struct err *err)
 {
-	struct agent_place place = { .layout = thread_layout_of(t) };
+	struct agent_place place = { .layout = thread_layout_of(t), .tracer = req->socket, .path = req->agent_path };
 	struct protocol_hello hello;
 	struct agent_file f;
 	struct maps maps;

@@ -314,7 +314,7 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	struct image_request req = {
 		.index = index, .first_id = state.next_id, .known = &state.known, .pid = pid,
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
-		.distance = MMAP_AWAY,
+		.distance = MMAP_AWAY, .socket = held ? c->path : NULL,
 	};
 	int r = held ? attach_held(&req, held, c->req.memory, im, err)
 		     : attach_process(&req, c->req.memory, im, rep, err);

@@ -48,6 +48,7 @@ struct image_request {
 	const struct protocol_hello *hello;
 	const struct settings *settings;
 	const char *agent_path;   /* not traced itself */
+	const char *socket;       /* launched by hand: where what it executes finds us; NULL: no system call is led */
 	uint64_t taken_from, taken_bytes; /* where the agent will be put; 0 bytes: it is there */
 	uint64_t distance;        /* as in struct maps */
 	enum memory_tracer tracer;

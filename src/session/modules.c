@@ -200,6 +200,8 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 			mod->choice = MODULE_UNWINDER;
 		if (mod->choice != MODULE_CLOSED)
 			load(mod, maps);
+		if (req->socket && mod->hooks)
+			led_calls_find(mod->path, mod->hooks, &mod->calls);
 		i++;
 	}
 }
@@ -411,6 +413,7 @@ void modules_free(struct modules *m)
 	for (size_t i = 0; i < m->at.n; i++) {
 		hook_module_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
+		vec_free(&m->at.at[i].calls);
 		free(m->at.at[i].path);
 		free(m->at.at[i].name);
 	}

@@ -3,6 +3,7 @@
 #include "hook/cache.h"
 #include "model/settings.h"
 #include "session/image.h"
+#include "session/led_calls.h"
 #include "session/maps.h"
 
 /* MODULE_UNWINDER: opened only for what its functions do to stacks: no function of it is traced. */
@@ -15,6 +16,7 @@ struct module {
 	struct hook_module *hooks;    /* NULL: closed, or unreadable */
 	uint32_t first_id;
 	uint8_t *selected;            /* by function: enum selection */
+	led_call_list calls;          /* to be led through the agent */
 };
 
 enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,

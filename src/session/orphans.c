@@ -71,6 +71,20 @@ static void look_at_function(struct look *l, const struct module *mod, uint32_t 
 		add(l, at + e->patch_offset, there, hook_module_bytes(mod->hooks, i), 2);
 }
 
+static void look_at_module(struct look *l, const struct module *mod)
+{
+	led_call_list calls = { 0 };
+
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)
+		look_at_function(l, mod, i);
+	if (mod->hooks)
+		led_calls_find(mod->path, mod->hooks, &calls);
+	l->function = PATCH_CALL;
+	for (size_t i = 0; i < calls.n; i++)
+		look_at(l, mod->base + calls.at[i].vaddr, calls.at[i].bytes);
+	vec_free(&calls);
+}
+
 int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
 {
 	struct modules modules = { 0 };
@@ -88,8 +102,7 @@ int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
 	else
 		modules_load_all(&maps, &modules);
 	for (size_t i = 0; i < modules.at.n; i++)
-		for (uint32_t k = 0; modules.at.at[i].hooks && k < modules.at.at[i].hooks->n; k++)
-			look_at_function(&l, &modules.at.at[i], k);
+		look_at_module(&l, &modules.at.at[i]);
 	if (l.fd >= 0)
 		close(l.fd);
 	modules_free(&modules);

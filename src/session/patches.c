@@ -101,6 +101,22 @@ static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64
 	return 0;
 }
 
+/* The system calls stay where they are: only what comes right before moves. */
+static void lead_calls(struct job *j, struct patch_list *list)
+{
+	for (size_t i = 0; i < j->mod->calls.n; i++) {
+		const struct led_call *c = &j->mod->calls.at[i];
+		uint64_t from = j->mod->base + c->vaddr;
+		uint8_t jump[5];
+
+		if (j->used + LED_CALL_BYTES > j->room || trampoline_jump(from, j->at + j->used, jump) < 0)
+			continue;
+		led_call_emit(c, from, j->req->hello->led_call, j->at + j->used, j->code + j->used);
+		j->used += LED_CALL_BYTES;
+		memcpy(add_patch(list, j, from, PATCH_CALL, sizeof(jump), c->bytes)->bytes, jump, sizeof(jump));
+	}
+}
+
 static int hook_one(struct job *j, struct patch_list *list, uint32_t i)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
@@ -143,7 +159,7 @@ static uint64_t room_for(const struct module *mod, const struct image_request *r
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
 			bytes += aligned(trampoline_room(kind_of(req, e, mod->selected[i]), &e->recipe));
 	}
-	return pages(bytes);
+	return pages(bytes + mod->calls.n * LED_CALL_BYTES);
 }
 
 static void write_pool(const struct job *j)
@@ -167,10 +183,18 @@ static void hook_module_functions(struct job *j, struct patch_list *list)
 {
 	write_pool(j);
 	j->used = sizeof(struct trampoline_pool);
-	for (uint32_t i = 0; i < j->mod->hooks->n; i++)
-		if (j->mod->selected[i] != SELECT_NO && j->mod->hooks->entries[i].kind != HOOK_NONE &&
-		    hook_one(j, list, i) < 0)
+	lead_calls(j, list);
+	j->used = aligned(j->used);
+	for (uint32_t i = 0; i < j->mod->hooks->n; i++) {
+		const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
+
+		if (j->mod->selected[i] == SELECT_NO || e->kind == HOOK_NONE)
+			continue;
+		if (led_calls_touch(&j->mod->calls, e->vaddr + e->patch_offset, e->recipe.len > 5 ? e->recipe.len : 5))
+			refuse(j->mod, i, REASON_RUNTIME);
+		else if (hook_one(j, list, i) < 0)
 			refuse(j->mod, i, REASON_NO_ROOM);
+	}
 }
 
 static void refuse_all(struct module *mod)
@@ -247,7 +271,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 
 		if (mod->hooks && count_selected(mod)) {
 			code_bytes += room_for(mod, req);
-			patches_max += 2ull * count_selected(mod);
+			patches_max += 2ull * count_selected(mod) + mod->calls.n;
 			n_regions++;
 		}
 	}

@@ -164,6 +164,7 @@ struct protocol_hello {
 	uint64_t arena;
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave; /* agent/entry.S */
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
+	uint64_t led_call;        /* agent/libc_calls.S */
 };
 
 /* How an agent finds what belongs to a thread. */
@@ -224,6 +225,7 @@ struct agent_contents {
 	int32_t table, arena;     /* the arena's first 64 KiB boundary is its beginning */
 	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave;
 	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
+	int32_t led_call;         /* agent/libc_calls.S */
 };
 
 /* What a tracer wants to know of an agent it finds. */
@@ -241,4 +243,6 @@ struct attach_params {
 	int32_t socket;           /* attach: a welcome lies there */
 	uint32_t quiet;           /* detach: no thread is inside the agent or a trampoline */
 	uint32_t mapped;          /* attach: regions that found their place */
+	/* For what it executes: the tracer's address and the agent's path; empty: that goes on without us. */
+	char tracer[108], agent[4096];
 };

@@ -16,6 +16,7 @@ enum note_kind {
 	NOTE_FILTERED,     /* executed under a seccomp filter that forbids what the agent starts with */
 	NOTE_LIMIT,        /* its address space is limited to less than the session memory takes */
 	NOTE_STOPPED,      /* this process stops recording: its filter forbids `number` */
+	NOTE_LOADER,       /* executed: its loader is not glibc's, which the agent is made for */
 	NOTE_KINDS
 };
 

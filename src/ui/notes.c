@@ -18,13 +18,14 @@ static const char *const words[NOTE_KINDS] = {
 	[NOTE_NETWORK] = "in another network namespace",
 	[NOTE_FILTERED] = "under a seccomp filter",
 	[NOTE_LIMIT] = "in a limited address space",
+	[NOTE_LOADER] = "with another C library",
 };
 
 static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_STATIC] = "static",     [NOTE_32BIT] = "32bit",         [NOTE_MACHINE] = "machine",
 	[NOTE_SETUID] = "setuid",     [NOTE_CAPABILITIES] = "capabilities", [NOTE_ROOT] = "root",
 	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
-	[NOTE_STOPPED] = "stopped",
+	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
 };
 
 const char *notes_kind(uint32_t kind)

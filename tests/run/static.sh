@@ -78,6 +78,41 @@ else
 	skip "busybox" "no static busybox is installed"
 fi
 
+# --- what it executes is traced on, or named
+programs() { "$BRACE" info "$T/trace" | grep -c '^program'; }
+
+says() { # NAME WORDS
+	grep -qE -- "$2" "$T/summary"
+	result "$1" $? "$T/summary"
+}
+for way in execve fexecve execveat vfork spawn system popen syscall; do
+	target "exec by $way" -- "$FIXTURES/executes-static" $way /usr/bin/env
+	wanted=2
+	case $way in system | popen) wanted=3 ;; esac
+	[ "$(programs)" -eq $wanted ]
+	result "exec by $way: $(programs) programs traced" $? "$T/summary"
+done
+strip -o "$T/executes-static" "$FIXTURES/executes-static"
+prepare() { :; }
+same "exec by spawn, stripped" -- "$T/executes-static" spawn /usr/bin/env
+check_that "exec by spawn, stripped: 2 programs traced" [ "$(programs)" -eq 2 ]
+same "exec of a static program" -- "$FIXTURES/executes-static" vfork "$FIXTURES/shapes-static"
+says "exec of a static program: said" '1 program ran untraced: 1 static \(shapes-static\)'
+same "an exec that fails" -- "$FIXTURES/executes-static" vfork /nowhere
+if [ -x "$FIXTURES/threads-musl-dynamic" ]; then
+	same "exec of a program with musl's loader" -- sh -c "'$FIXTURES/threads-musl-dynamic'; true"
+	says "exec of a program with musl's loader: said" '1 with another C library \(threads-musl-dyn'
+fi
+
+# --- filters, limits
+for way in no-mprotect questions strict prctl; do
+	same "a filter ($way)" -l step -- "$FIXTURES/filtered-static" $way
+done
+says "a filter: brace says why" "stopped recording: its seccomp filter forbids rt_sigprocmask"
+for way in address-space locked descriptors; do
+	target "its $way" -l step -- "$FIXTURES/worlds-static" $way
+done
+
 # --- before main, and up to the end
 record -- "$FIXTURES/recursion-static"
 "$BRACE" replay "$T/trace" >"$T/replay" 2>&1
