@@ -59,12 +59,19 @@ static bool parse_line(const char *at, const char *path, char type[64], char sou
 	return false;
 }
 
+static const char *behind(const char *line)
+{
+	const char *newline = strchr(line, '\n');
+
+	return newline ? newline + 1 : "";
+}
+
 bool mount_point_find(const char *mountinfo, const char *path, char type[64], char source[64])
 {
 	char found_type[64], found_source[64];
 	bool there = false;
 
-	for (const char *line = mountinfo; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+	for (const char *line = mountinfo; *line; line = behind(line)) {
 		if (!parse_line(line, path, found_type, found_source))
 			continue;
 		memcpy(type, found_type, 64);
