@@ -4,6 +4,7 @@
 
 #include "session/control.h"
 #include "session/internal.h"
+#include "tracee/tracee.h"
 
 #define ROUNDS_MAX 20 /* of looking for children that were forked meanwhile */
 
@@ -22,14 +23,25 @@ bool session_is_running(uint32_t pid)
 	return state != 'Z' && state != 'X';
 }
 
-int session_attach(struct session *s, const pid_t *pids, size_t n, struct err *err)
+static int check_all(const pid_t *pids, size_t n, struct err *err)
 {
 	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = tracee_check(pids[i], err);
+	return r;
+}
+
+int session_attach(struct session *s, const pid_t *pids, size_t n, struct err *err)
+{
+	int r = check_all(pids, n, err);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		r = control_attach(s->control, pids[i], &s->attach, err);
 		if (r == 0)
 			*vec_add(&s->attached) = pids[i];
+		else if (!session_is_running((uint32_t)pids[i]) && (s->attached.n || i + 1 < n))
+			r = 0; /* the others' turn takes a while, and servers' processes come and go */
 	}
 	if (r < 0)
 		session_leave(s);
@@ -46,9 +58,7 @@ bool session_attached_run(const struct session *s)
 
 static void leave(struct session *s, pid_t pid)
 {
-	struct err err;
-
-	if (session_is_running((uint32_t)pid) && control_leave(s->control, pid, &s->leave, &err) < 0)
+	if (session_is_running((uint32_t)pid) && control_leave(s->control, pid, &s->leave, &s->stuck_why) < 0)
 		s->stuck++;
 }
 

@@ -32,6 +32,7 @@ struct session {
 	VEC(pid_t) attached;
 	struct attach_report attach, leave;
 	uint32_t stuck;
+	struct err stuck_why;
 	bool left;
 	int status;
 	bool ended;

@@ -8,11 +8,11 @@
 #include "session/agent_place.h"
 #include "session/held_patches.h"
 #include "session/held_stacks.h"
+#include "session/runs.h"
 #include "session/unwinder.h"
 
-#define LEAVE_TRIES 40
-#define LEAVE_WAIT_NS 5000000
-#define LEAVE_WAIT_MOST_NS 25000000
+#define LEAVE_MS 5000
+#define LEAVE_WAIT_MS 25 /* between two, at most */
 
 typedef VEC(struct held_range) range_list;
 
@@ -25,6 +25,7 @@ struct leaving {
 	enum held_which undone;   /* what is as before */
 	struct held_unwinder unwinder;
 	VEC(pid_t) clean;         /* threads without stubs on their stacks */
+	struct runs others;
 	struct attach_report *rep;
 };
 
@@ -70,7 +71,7 @@ static struct held_arena arena_of(const struct agent_place *place)
 	return (struct held_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES, place->contents.stub_return };
 }
 
-#define PATIENT_TRIES 12
+#define PATIENT_TRIES 40
 
 static bool is_clean(const struct leaving *l, pid_t tid)
 {
@@ -158,21 +159,48 @@ static int leave_held(struct leaving *l, struct tracee *t, struct err *err)
 	return r;
 }
 
-/* All threads should have run in between. */
-static void pause_between(unsigned tries)
+static uint64_t now_ms(void)
 {
-	struct timespec pause = { 0, (long)tries * LEAVE_WAIT_NS };
+	struct timespec t;
 
-	if (pause.tv_nsec > LEAVE_WAIT_MOST_NS)
-		pause.tv_nsec = LEAVE_WAIT_MOST_NS;
-	nanosleep(&pause, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void note_others(struct leaving *l, struct tracee *t)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++)
+		if (!is_clean(l, tracee_tid(t, i)))
+			runs_note(&l->others, tracee_tid(t, i));
+}
+
+/* One look: -EBUSY and *err if it is worth another. */
+static int try_to_leave(struct leaving *l, pid_t pid, struct err *err)
+{
+	struct tracee *t;
+	int r = tracee_hold(pid, &t, err);
+
+	if (r < 0)
+		return kill(pid, 0) < 0 && errno == ESRCH ? 0 : r;
+	r = leave_held(l, t, err);
+	l->tries++;
+	if (!tracee_alive(t))
+		r = 0;
+	if (r == -EBUSY) {
+		note_others(l, t);
+		err_set(err, EBUSY, "a thread of process %d stays inside the agent: its functions are as before, the "
+			"agent's memory stays until the next attach", (int)pid);
+	}
+	attach_release(t, l->rep);
+	return r;
 }
 
 int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_image, size_t n,
 		 struct attach_report *rep, struct err *err)
 {
 	struct agent_file f;
-	struct leaving l = { .file = &f, .agent_path = agent_path, .by_image = by_image, .n = n, .rep = rep };
+	struct leaving l = { .file = &f, .agent_path = agent_path, .by_image = by_image, .n = n, .rep = rep,
+			     .others.pid = pid };
 	struct maps maps;
 	int r = agent_file_open(agent_path, &f, err);
 
@@ -180,25 +208,14 @@ int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_
 		unwinder_find(&maps, &l.unwinder);
 		maps_free(&maps);
 	}
-	for (int i = 0; r == 0 && i < LEAVE_TRIES; i++) {
-		struct tracee *t;
-
-		r = tracee_hold(pid, &t, err);
-		if (r < 0) {
-			r = kill(pid, 0) < 0 && errno == ESRCH ? 0 : r;
+	for (uint64_t until = now_ms() + LEAVE_MS; r == 0;) {
+		r = try_to_leave(&l, pid, err);
+		if (r != -EBUSY || now_ms() > until)
 			break;
-		}
-		r = leave_held(&l, t, err);
-		l.tries++;
-		if (!tracee_alive(t))
-			r = 0;
-		attach_release(t, rep);
-		if (r != -EBUSY)
-			break;
-		r = i + 1 < LEAVE_TRIES ? 0 : err_set(err, EBUSY, "a thread of process %d stays inside the agent: its bytes are "
-						      "restored, the agent's memory stays until the next attach", (int)pid);
-		pause_between(l.tries);
+		runs_wait(&l.others, LEAVE_WAIT_MS);
+		r = 0;
 	}
+	runs_free(&l.others);
 	vec_free(&l.clean);
 	agent_file_close(&f);
 	return r;

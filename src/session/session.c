@@ -432,6 +432,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->threads = s->attach.threads > s->leave.threads ? s->attach.threads : s->leave.threads;
 	res->changed = s->leave.changed;
 	res->stuck = s->stuck;
+	res->stuck_why = s->stuck_why;
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
 	res->run_ns = s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;
 }

@@ -33,7 +33,8 @@ struct session_result {
 	uint64_t attach_ns, leave_ns; /* the longest stops that an attached process saw, going in and coming out */
 	uint32_t threads;         /* most threads stopped at once */
 	uint32_t changed;         /* places that somebody else had changed at the end: left as they are */
-	uint32_t stuck;           /* processes that kept our memory: a thread stays inside the agent */
+	uint32_t stuck;           /* processes that could not be left as they were */
+	struct err stuck_why;     /* the last of them */
 };
 
 struct session;

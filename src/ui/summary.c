@@ -139,8 +139,8 @@ static void say_attached(const struct session_result *r)
 	if (r->changed)
 		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n", r->changed);
 	if (r->stuck)
-		say("brace: %u process%s kept the agent's memory: a thread stays inside the agent; its functions are "
-		    "as before\n", r->stuck, r->stuck == 1 ? "" : "es");
+		say("brace: %u process%s could not be left as before: %s\n", r->stuck, r->stuck == 1 ? "" : "es",
+		    r->stuck_why.text);
 }
 
 static void say_notes(const struct session_result *r)
