@@ -136,10 +136,16 @@ void site_after_fork(void);
 void site_begin(void);  /* before anything is hooked */
 void site_adopt(void);  /* attach: the sites of before go into the new image */
 void site_keep(void);   /* detach: keeps them, apart from the tracer's memory */
+void site_renew(void); /* another tracer: calls get new stubs, those there stay for who returns through them */
 uint64_t agent_entry(uint64_t ret, uint32_t id_word);  /* stub or 0 */
 uint64_t agent_site(uint64_t ret);                     /* stub, or the arena itself: site 0 */
 
-/* state.c */
+/* state.c: the tracer has live calls in each thread's block, else leave.c has its own there. */
+static inline bool keeps_state(void)
+{
+	return agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR;
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
 void agent_state_exit(uint64_t sp, uint32_t site);
 uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about); /* as agent_leave */

@@ -13,7 +13,7 @@ struct attach_params agent_params;
 
 static void unmap_all(uint64_t memory_size)
 {
-	place_forget_regions();
+	place_forget_regions(0, agent.n_regions);
 	if (agent.memory)
 		sys2(__NR_munmap, agent.memory, memory_size);
 	if (agent.image)
@@ -25,7 +25,7 @@ static void unmap_all(uint64_t memory_size)
 
 static bool take_places(const struct protocol_welcome *w, const int fds[TALK_FDS])
 {
-	agent_params.mapped = place_regions(w, fds[2]); /* before the kernel gives their places away */
+	place_regions(w, fds[2]); /* before the kernel gives their places away */
 	if (!far_begin(w) || !place_memories(w, fds))
 		return false;
 	site_adopt();
@@ -57,6 +57,41 @@ int64_t agent_attach(void)
 	if (!done)
 		unmap_all(w.memory_size);
 	return done ? 0 : -ENOMEM;
+}
+
+/* More trampolines, for the patches that take the place of those there are. */
+int64_t agent_change(void)
+{
+	struct protocol_welcome w;
+	int fds[TALK_FDS];
+	uint64_t before = agent.n_regions;
+	bool there = talk_welcome(agent_params.socket, &w, fds), done;
+
+	sys1(__NR_close, agent_params.socket);
+	if (!there)
+		return -EPROTO;
+	done = place_regions(&w, fds[2]);
+	for (int i = 0; i < TALK_FDS; i++)
+		sys1(__NR_close, fds[i]);
+	if (!done) {
+		place_forget_regions(before, agent.n_regions - before);
+		return -ENOMEM;
+	}
+	place_disarm_if_forked(before);
+	agent.watch = w.watch && agent.socket[0];
+	if (agent_params.renew) {
+		park_forget();
+		site_renew();
+	}
+	return 0;
+}
+
+int64_t agent_forget(void)
+{
+	if (agent_params.first > agent.n_regions || agent_params.n > agent.n_regions - agent_params.first)
+		return -EINVAL;
+	place_forget_regions(agent_params.first, agent_params.n);
+	return 0;
 }
 
 /* No thread is inside the agent, a trampoline or a stub. Return addresses into stubs may be on the

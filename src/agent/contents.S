@@ -17,6 +17,8 @@ agent_contents:
 	AT	agent_params
 	AT	agent_attach
 	AT	agent_detach
+	AT	agent_change
+	AT	agent_forget
 	AT	agent_attach_stack_top
 	.long	9 /* stub_return - stub_begin: entry.S sees to it */
 	AT	agent_table

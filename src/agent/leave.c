@@ -7,11 +7,6 @@
 
 #define ARMED (UINT64_C(1) << 62)
 
-static bool by_c_code(void)
-{
-	return agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR;
-}
-
 /* A handler may run at any instruction. Until the exchange succeeds it finds nothing changed. */
 static void arm(struct agent_tls *t, const struct leave_about *about)
 {
@@ -73,7 +68,8 @@ static bool is_inner_call(const struct agent_tls *t, uint64_t ret)
 {
 	const struct leave_about *about = (const struct leave_about *)t->leaving;
 
-	return ret - leave_function(about) < about->size || (!in_arena(ret) && is_sigreturn(ret));
+	/* 0: the trampolines were changed meanwhile, and its own went with them. */
+	return (about && ret - leave_function(about) < about->size) || (!in_arena(ret) && is_sigreturn(ret));
 }
 
 /* A record that says where it was made ends the matter; inner calls do not until they are over. */
@@ -218,7 +214,7 @@ uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about)
 	uint64_t stub = 0;
 
 	buffer_check_fork();
-	if (by_c_code())
+	if (keeps_state())
 		return agent_state_leave(sp, about);
 	if (follow)
 		stub = (uint64_t)site_stub(*sp, true);

@@ -65,11 +65,21 @@ void place_rearm(void)
 	__atomic_store_n(&agent_gate[0], SITE_HASH_MULTIPLIER, __ATOMIC_RELEASE);
 }
 
-void place_forget_regions(void)
+void place_disarm_if_forked(uint64_t first)
 {
-	for (uint64_t i = 0; i < agent.n_regions; i++)
+	for (uint64_t i = first; !agent_gate[0] && i < agent.n_regions; i++)
+		*regions[i].gate = 0;
+}
+
+void place_forget_regions(uint64_t first, uint64_t n)
+{
+	uint64_t end = first + n;
+
+	for (uint64_t i = first; i < end; i++)
 		sys2(__NR_munmap, regions[i].gate, GATE_BYTES + regions[i].bytes);
-	agent.n_regions = 0;
+	for (uint64_t i = end; i < agent.n_regions; i++)
+		regions[i - n] = regions[i];
+	agent.n_regions -= n;
 }
 
 static bool same(const uint8_t *a, const uint8_t *b, unsigned n)

@@ -11,5 +11,7 @@ bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS]);
 void *place_shared(int fd, uint64_t size); /* NULL on failure */
 /* How many patches went in. Nothing but the agent may run in these texts meanwhile. */
 uint32_t place_patches(uint8_t *code, const struct protocol_welcome *w);
-/* Unmaps all regions of trampolines: no thread may be in one. */
-void place_forget_regions(void);
+/* Unmaps n regions of trampolines from `first` on: no thread may be in one. */
+void place_forget_regions(uint64_t first, uint64_t n);
+/* In a child that has not noticed its fork yet, regions from `first` on wait for that as the others do. */
+void place_disarm_if_forked(uint64_t first);

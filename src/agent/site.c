@@ -315,6 +315,11 @@ static void change_kind(enum stub_kind kind)
 	table_kind = kind;
 }
 
+void site_renew(void)
+{
+	change_kind(stub_kind());
+}
+
 void site_adopt(void)
 {
 	if (table_kind == STUB_NONE || table_kind != stub_kind())

@@ -183,6 +183,10 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	limit = agent.memory->thresh_ticks;
 
 	buffer_check_fork();
+	if (!keeps_state()) { /* called when another tracer did */
+		agent_record(record_word(now, site, RECORD_EXIT), 0, sp);
+		return;
+	}
 	if (t->known & KNOWN_LEFT)
 		come_back(t, sp);
 	while (t->depth && t->top_sp < sp - 8)

@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "session/remote.h"
+#include "session/welcome.h"
 
 static void note(struct attach_report *rep, uint64_t pause_ns, size_t threads)
 {
@@ -97,6 +101,13 @@ void agent_place_hello(const struct agent_place *place, struct protocol_hello *h
 	h->flags = place->layout.flags;
 }
 
+struct held_arena agent_place_arena(const struct agent_place *place)
+{
+	uint64_t at = place->contents_at + (uint64_t)(int64_t)place->contents.arena;
+
+	return (struct held_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES, place->contents.stub_return };
+}
+
 int agent_place_call(struct tracee *t, const struct agent_place *place, int32_t function, struct err *err)
 {
 	const uint64_t args[4] = { 0 };
@@ -115,4 +126,23 @@ int agent_place_set_params(struct tracee *t, const struct agent_place *place, co
 {
 	return tracee_write(t, place->contents_at + (uint64_t)(int64_t)place->contents.params, params, sizeof(*params),
 			    err);
+}
+
+int agent_place_welcome(struct tracee *t, const struct agent_place *place, int32_t function, struct attach_params *params,
+			const struct protocol_welcome *welcome, const int fds[3], uint64_t scratch, struct err *err)
+{
+	int ours = -1, r = remote_socket(t, scratch, &params->socket, &ours, err);
+
+	if (r < 0)
+		return r;
+	if (!welcome_send(ours, welcome, fds))
+		r = err_set(err, EPIPE, "the process does not take the session memory: %s", strerror(errno));
+	if (r == 0)
+		r = agent_place_set_params(t, place, params, err);
+	if (r == 0)
+		r = agent_place_call(t, place, function, err);
+	else
+		remote_close(t, params->socket);
+	close(ours);
+	return r;
 }

@@ -100,57 +100,20 @@ static int begin_agent(struct tracee *t, const struct agent_place *place, const 
 {
 	struct attach_params params = { .tls = place->layout.tls, .key = place->layout.key,
 					.flags = place->layout.flags };
-	int ours = -1, r = remote_socket(t, scratch, &params.socket, &ours, err);
 
 	if (place->tracer && strlen(place->path) < sizeof(params.agent)) {
 		snprintf(params.tracer, sizeof(params.tracer), "%s", place->tracer);
 		snprintf(params.agent, sizeof(params.agent), "%s", place->path);
 	}
-
-	if (r < 0)
-		return r;
-	if (!welcome_send(ours, &im->welcome, (int[]){ memory->fd, im->image_fd, im->code_fd }))
-		r = err_set(err, EPIPE, "the process does not take the session memory: %s", strerror(errno));
-	if (r == 0)
-		r = agent_place_set_params(t, place, &params, err);
-	if (r == 0)
-		r = agent_place_call(t, place, place->contents.attach, err);
-	else
-		remote_close(t, params.socket);
-	close(ours);
-	return r;
+	return agent_place_welcome(t, place, place->contents.attach, &params, &im->welcome,
+				   (int[]){ memory->fd, im->image_fd, im->code_fd }, scratch, err);
 }
 
 /* Are the places that were chosen while the process ran still free? */
 static bool places_free(const struct maps *maps, const struct agent_file *f, const struct agent_place *place,
 			const struct image *im)
 {
-	if (!place->there && !maps_are_free(maps, place->base, f->span))
-		return false;
-	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
-		if (!maps_are_free(maps, im->regions[i].gate, im->regions[i].bytes + PAGE))
-			return false;
-	return true;
-}
-
-/* Without its unwinders a process is not to be traced. */
-static int check_look_ups(const struct image *im, struct err *err)
-{
-	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
-		if (im->patches[i].function == PATCH_LOOK_UP && im->patches[i].status != PATCH_APPLIED)
-			return err_set(err, im->patches[i].status == PATCH_BUSY ? EAGAIN : EPERM,
-				       "the unwinder of %s is not as in its file, or in use at every try",
-				       im->news.about.exe);
-	return 0;
-}
-
-static int check_regions(const struct image *im, struct err *err)
-{
-	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
-		if (!im->regions[i].mapped)
-			return err_set(err, EAGAIN, "%s would not map trampolines where there was room a moment ago",
-				       im->news.about.exe);
-	return 0;
+	return (place->there || maps_are_free(maps, place->base, f->span)) && image_places_free(im, maps);
 }
 
 static int enter_held(struct tracee *t, const struct maps *maps, const struct agent_file *f, struct agent_place *place,
@@ -171,11 +134,11 @@ static int enter_held(struct tracee *t, const struct maps *maps, const struct ag
 	if (r == 0)
 		r = begin_agent(t, place, memory, im, scratch, err);
 	if (r == 0) {
-		r = check_regions(im, err);
+		r = image_check_mapped(im, err);
 		if (r == 0)
 			r = held_patches_apply(t, maps, im->patches, im->welcome.n_patches, err);
 		if (r == 0) {
-			r = check_look_ups(im, err);
+			r = image_check_look_ups(im, err);
 			if (r < 0)
 				held_patches_undo(t, im->patches, im->welcome.n_patches, HELD_FUNCTIONS | HELD_LOOK_UPS,
 						  &ignored);
@@ -263,9 +226,7 @@ static void forget_attempt(struct image_request *req, struct image *out)
 {
 	image_close(out);
 	image_news_free(&out->news);
-	for (size_t i = 0; i < req->known->at.n; i++)
-		free(req->known->at.at[i].path);
-	req->known->at.n = 0;
+	known_modules_free(req->known);
 }
 
 /* Its tracer died, or could not leave. */
@@ -275,7 +236,7 @@ static int leave_orphan(pid_t pid, const char *agent_path, struct attach_report 
 	int r = orphans_find(pid, &list, err);
 
 	if (r == 0)
-		r = attach_leave(pid, agent_path, &list, 1, rep, err);
+		r = attach_leave(pid, agent_path, &list, rep, err);
 	vec_free(&list);
 	return r;
 }

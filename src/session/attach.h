@@ -21,11 +21,12 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 int attach_held(struct image_request *req, struct tracee *t, const struct shared_memory *memory, struct image *out,
 		struct err *err);
 
-/* Takes the patches out (those of the image the process has; of the last list if there are fewer) and has the agent let go of all memories. -EBUSY and *err if it could
+/* Takes the patches out and has the agent let go of all memories. -EBUSY and *err if it could
  * not be held, or a thread would not leave the agent, for five seconds: in that case the bytes are restored, and its memories stay. A
  * process that is no more is no error. */
-int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_image, size_t n,
-		 struct attach_report *rep, struct err *err);
+int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *patches, struct attach_report *rep, struct err *err);
 
+/* Does it record into the session's memory? */
+bool attach_maps_memory(const struct shared_memory *memory, pid_t pid);
 /* Processes other than those in `but` that map the session's memory: forked children. Caller frees. */
 size_t attach_find_children(const struct shared_memory *memory, const pid_t *but, size_t n, pid_t **out);

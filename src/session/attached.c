@@ -88,3 +88,14 @@ void session_leave(struct session *s)
 	}
 	vec_free(&done);
 }
+
+int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns, struct err *err)
+{
+	struct attach_report rep = { 0 };
+	const pid_t *pids = s->attached.n ? s->attached.at : &s->pid;
+	int r = control_change(s->control, settings, session_thresh_ticks(s, settings), pids, s->attached.n ? s->attached.n : 1,
+			       &rep, err);
+
+	*pause_ns = rep.pause_ns;
+	return r;
+}

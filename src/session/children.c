@@ -34,6 +34,13 @@ static bool is_listed(pid_t pid, const pid_t *list, size_t n)
 	return false;
 }
 
+bool attach_maps_memory(const struct shared_memory *memory, pid_t pid)
+{
+	struct stat st;
+
+	return fstat(memory->fd, &st) == 0 && maps_inode(pid, st.st_ino);
+}
+
 size_t attach_find_children(const struct shared_memory *memory, const pid_t *but, size_t n, pid_t **out)
 {
 	DIR *d = opendir("/proc");

@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "session/attach.h"
+#include "session/change.h"
 #include "session/notes.h"
+#include "session/patch_lists.h"
 #include "session/processes.h"
 #include "session/welcome.h"
 #include "shared/points.h"
@@ -28,7 +30,6 @@
 struct image_state {
 	uint32_t next_id;
 	struct known_modules known;
-	struct patch_list patches;    /* that went in */
 };
 
 struct control {
@@ -43,6 +44,7 @@ struct control {
 	pthread_cond_t changed;
 	VEC(struct image_news) news;  /* in order; the first `handed` are the session's */
 	VEC(struct image_state) images;
+	struct patch_lists patches;   /* that went in */
 	size_t handed;
 	uint32_t published;           /* images whose news are there */
 	bool first_done, serving;
@@ -120,7 +122,7 @@ static void publish(struct control *c, struct image *im, pid_t pid)
 	if (!c->first_done)
 		c->first_pid = pid;
 	if (pid == c->first_pid)
-		image_count_add(&c->count, &im->count, im->news.addition);
+		image_count_add(&c->count, &im->count, im->news.addition && !im->news.again);
 	c->first_done = true;
 	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
@@ -142,13 +144,6 @@ static int check_selected(struct control *c, const struct image *im, struct err 
 		return 0;
 	return err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
 		       im->news.about.exe);
-}
-
-static void keep_patches(struct image_state *state, const struct image *im)
-{
-	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
-		if (im->patches[i].status == PATCH_APPLIED)
-			*vec_add(&state->patches) = im->patches[i];
 }
 
 static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_hello *hello, uint32_t index,
@@ -178,7 +173,9 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 		notes_add(&c->req.memory->header->notes, done.note, pid, im->news.about.exe);
 	POINT(done_heard);
 	image_settle(im, &req);
-	keep_patches(state, im);
+	if (hello->request == PROTOCOL_HELLO)
+		patch_lists_begin(&c->patches, pid);
+	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
 	return 0;
 }
 
@@ -320,8 +317,10 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 		     : attach_process(&req, c->req.memory, im, rep, err);
 
 	state.next_id = im->next_id;
-	if (r == 0)
-		keep_patches(&state, im);
+	if (r == 0) {
+		patch_lists_begin(&c->patches, pid);
+		patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
+	}
 	*vec_add(&c->images) = state; /* a failed one's index is not used again */
 	return r;
 }
@@ -367,15 +366,208 @@ int control_launch(struct control *c, const char *path, char *const *argv, pid_t
 
 int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
 {
-	VEC(struct patch_list) lists = { 0 };
 	int r;
 
 	pthread_mutex_lock(&c->work);
-	for (size_t i = 0; i < c->images.n; i++)
-		*vec_add(&lists) = c->images.at[i].patches;
-	r = attach_leave(pid, c->req.agent_path, lists.at, lists.n, rep, err);
+	r = attach_leave(pid, c->req.agent_path, patch_lists_of(&c->patches, pid), rep, err);
 	pthread_mutex_unlock(&c->work);
-	vec_free(&lists);
+	return r;
+}
+
+/* --- other settings --------------------------------------------------------------------- */
+
+#define CHANGE_TRIES 10
+#define CHANGE_PAUSE_NS 5000000
+
+enum memory_tracer control_tracer_of(const struct settings *s)
+{
+	if (!s->graph)
+		return MEMORY_FUNCTION;
+	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ? MEMORY_GRAPH_STATE
+											   : MEMORY_GRAPH;
+}
+
+struct changing {
+	struct control *c;
+	struct control_request req;   /* as it will be */
+	VEC(struct change_target) targets;
+	VEC(struct image_state) images; /* copies, which the plans change */
+	struct agent_file file;
+	struct attach_report *rep;
+};
+
+/* No process of ours runs at this moment. */
+static void commit(void *context, bool these)
+{
+	const struct changing *ch = context;
+	const struct control_request *req = these ? &ch->req : &ch->c->req;
+	struct memory_header *m = req->memory->header;
+
+	m->tracer = req->tracer;
+	m->max_depth = req->settings->max_graph_depth;
+	m->graph_functions = req->settings->graph_function.patterns.n > 0;
+	m->thresh_ticks = req->thresh_ticks;
+}
+
+static void copy_images(struct changing *ch)
+{
+	for (size_t i = 0; i < ch->c->images.n; i++) {
+		struct image_state copy = { .next_id = ch->c->images.at[i].next_id };
+
+		known_modules_copy(&copy.known, &ch->c->images.at[i].known);
+		*vec_add(&ch->images) = copy;
+	}
+}
+
+static void drop_images(struct changing *ch)
+{
+	for (size_t i = 0; i < ch->images.n; i++)
+		known_modules_free(&ch->images.at[i].known);
+	vec_free(&ch->images);
+}
+
+static void drop_plans(struct changing *ch)
+{
+	for (size_t i = 0; i < ch->targets.n; i++)
+		if (ch->targets.at[i].ready) {
+			image_news_free(&ch->targets.at[i].im.news);
+			image_close(&ch->targets.at[i].im);
+		}
+	ch->targets.n = 0;
+	drop_images(ch);
+}
+
+static int plan(struct changing *ch, const struct change *change, struct change_target *t, struct err *err)
+{
+	uint32_t image = 0;
+	int r = change_look(change, t, &image, err);
+
+	if (r < 0 || t->gone)
+		return r;
+	if (image >= ch->images.n)
+		return err_set(err, EPROTO, "process %d spoiled what brace keeps in it", (int)t->pid);
+	t->old = patch_lists_of(&ch->c->patches, t->pid);
+	t->req = (struct image_request){
+		.index = image, .first_id = ch->images.at[image].next_id, .known = &ch->images.at[image].known,
+		.settings = ch->req.settings, .agent_path = ch->req.agent_path, .tracer = ch->req.tracer,
+		.distance = MMAP_AWAY,
+	};
+	r = change_plan(t, err);
+	if (r == 0)
+		ch->images.at[image].next_id = t->im.next_id;
+	return r;
+}
+
+static int plan_all(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+{
+	uint32_t selected = 0;
+	size_t kept = 0;
+
+	copy_images(ch);
+	for (size_t i = 0; i < n; i++)
+		*vec_add(&ch->targets) = (struct change_target){ .pid = pids[i] };
+	for (size_t i = 0; i < n; i++) {
+		struct change_target t = ch->targets.at[i];
+		int r = plan(ch, change, &t, err);
+
+		if (t.gone)
+			continue;
+		ch->targets.at[kept++] = t;
+		if (r < 0) {
+			ch->targets.n = kept;
+			return r;
+		}
+		ch->targets.at[kept - 1].req.hello = &ch->targets.at[kept - 1].hello;
+		selected += t.im.selected;
+	}
+	ch->targets.n = kept;
+	change->targets = ch->targets.at;
+	change->n = kept;
+	return selected || !kept ? 0 : err_set(err, EINVAL, "no function matches the filters: brace list -f shows their names");
+}
+
+/* All are changed and run on. */
+static void keep(struct changing *ch)
+{
+	struct control *c = ch->c;
+
+	c->req = ch->req;
+	for (size_t i = 0; i < ch->targets.n; i++) {
+		struct change_target *t = &ch->targets.at[i];
+
+		image_settle(&t->im, &t->req);
+		patch_lists_begin(&c->patches, t->pid);
+		patch_lists_add(&c->patches, t->pid, t->im.patches, t->im.welcome.n_patches);
+	}
+	for (size_t i = 0; i < c->images.n; i++) {
+		known_modules_free(&c->images.at[i].known);
+		c->images.at[i] = ch->images.at[i];
+	}
+	ch->images.n = 0;
+	for (size_t i = 0; i < ch->targets.n; i++) {
+		publish(c, &ch->targets.at[i].im, ch->targets.at[i].pid);
+		image_close(&ch->targets.at[i].im);
+	}
+	ch->targets.n = 0;
+}
+
+/* With the pids and whoever they forked. */
+static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+{
+	VEC(pid_t) all = { 0 };
+	pid_t *children = NULL;
+	size_t more = attach_find_children(ch->req.memory, pids, n, &children);
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		*vec_add(&all) = pids[i];
+	for (size_t i = 0; i < more; i++)
+		*vec_add(&all) = children[i];
+	free(children);
+	r = plan_all(ch, change, all.at, all.n, err);
+	if (r == 0)
+		r = change_all(change, err);
+	if (r == 0)
+		keep(ch);
+	drop_plans(ch);
+	vec_free(&all);
+	return r;
+}
+
+static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+{
+	const struct timespec pause = { 0, CHANGE_PAUSE_NS };
+	int r = -EAGAIN;
+
+	for (int i = 0; i < CHANGE_TRIES && r == -EAGAIN; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		r = change_once(ch, change, pids, n, err);
+	}
+	if (r == -EAGAIN)
+		r = err_set(err, EAGAIN, "the processes fork, map memory or stay inside the agent at every try: nothing was changed");
+	return r;
+}
+
+int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
+		   struct attach_report *rep, struct err *err)
+{
+	struct changing ch = { .c = c, .req = c->req, .rep = rep };
+	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memory = c->req.memory,
+				 .commit = commit, .context = &ch, .rep = rep };
+	int r = agent_file_open(c->req.agent_path, &ch.file, err);
+
+	if (r < 0)
+		return r;
+	ch.req.settings = settings;
+	ch.req.thresh_ticks = thresh_ticks;
+	ch.req.tracer = control_tracer_of(settings);
+	pthread_mutex_lock(&c->work);
+	change.renew = ch.req.tracer != c->req.tracer;
+	r = change_patiently(&ch, &change, pids, n, err);
+	pthread_mutex_unlock(&c->work);
+	vec_free(&ch.targets);
+	agent_file_close(&ch.file);
 	return r;
 }
 
@@ -394,15 +586,10 @@ const char *control_socket(const struct control *c)
 
 static void free_images(struct control *c)
 {
-	for (size_t i = 0; i < c->images.n; i++) {
-		struct known_modules *k = &c->images.at[i].known;
-
-		for (size_t m = 0; m < k->at.n; m++)
-			free(k->at.at[m].path);
-		vec_free(&k->at);
-		vec_free(&c->images.at[i].patches);
-	}
+	for (size_t i = 0; i < c->images.n; i++)
+		known_modules_free(&c->images.at[i].known);
 	vec_free(&c->images);
+	patch_lists_free(&c->patches);
 }
 
 void control_stop(struct control *c)

@@ -8,11 +8,15 @@
 struct attach_report;
 struct control;
 
+/* Of the settings: what the agent does. */
+enum memory_tracer control_tracer_of(const struct settings *s);
+
 struct control_request {
 	const struct settings *settings;
 	const char *agent_path;
 	struct shared_memory *memory;
 	enum memory_tracer tracer;
+	uint64_t thresh_ticks;    /* tracing_thresh of the settings */
 };
 
 /* Makes the socket and the thread. */
@@ -25,6 +29,10 @@ int control_attach(struct control *c, pid_t pid, struct attach_report *rep, stru
 int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid, struct err *err);
 /* Takes a process out of the trace: its bytes are restored, the agent lets go of the session's memory. */
 int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
+/* Other settings (which must live on) in the processes and in all that come later, in one transaction: 0, or -errno
+ * and *err, and all is as before. thresh_ticks: of the settings, in TSC ticks. */
+int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
+		   struct attach_report *rep, struct err *err);
 /* Nudges whoever waits on the session memory when this process ends. */
 void control_watch(struct control *c, pid_t pid);
 const char *control_socket(const struct control *c);

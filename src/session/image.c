@@ -14,6 +14,8 @@
 #include "session/patches.h"
 #include "session/shared_memory.h"
 
+#define PAGE UINT64_C(4096)
+
 static int make_image_memory(struct image *im, struct err *err)
 {
 	void *at;
@@ -104,7 +106,10 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	req->hello = &hello;
 	hello.flags = out->welcome.flags = flags_of(&modules, asked->hello);
 	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND, &out->next_id);
-	r = make_image_memory(out, err);
+	modules_note_ids(&modules, req);
+	out->news.again = out->news.addition = req->again;
+	if (!req->again)
+		r = make_image_memory(out, err);
 	if (r == 0)
 		r = patches_make(req, &modules, &maps, out, err);
 	if (r == 0)
@@ -116,6 +121,23 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;
+}
+
+void known_modules_copy(struct known_modules *to, const struct known_modules *from)
+{
+	for (size_t i = 0; i < from->at.n; i++) {
+		struct known_module copy = from->at.at[i];
+
+		copy.path = mem_strdup(copy.path);
+		*vec_add(&to->at) = copy;
+	}
+}
+
+void known_modules_free(struct known_modules *k)
+{
+	for (size_t i = 0; i < k->at.n; i++)
+		free(k->at.at[i].path);
+	vec_free(&k->at);
 }
 
 static struct trace_function *function_of_id(struct image *im, uint32_t id)
@@ -162,6 +184,33 @@ void image_settle(struct image *im, const struct image_request *req)
 	count_all(im);
 }
 
+bool image_places_free(const struct image *im, const struct maps *maps)
+{
+	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+		if (!maps_are_free(maps, im->regions[i].gate, im->regions[i].bytes + PAGE))
+			return false;
+	return true;
+}
+
+int image_check_mapped(const struct image *im, struct err *err)
+{
+	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+		if (!im->regions[i].mapped)
+			return err_set(err, EAGAIN, "%s would not map trampolines where there was room a moment ago",
+				       im->news.about.exe);
+	return 0;
+}
+
+int image_check_look_ups(const struct image *im, struct err *err)
+{
+	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
+		if (im->patches[i].function == PATCH_LOOK_UP && im->patches[i].status != PATCH_APPLIED)
+			return err_set(err, im->patches[i].status == PATCH_BUSY ? EAGAIN : EPERM,
+				       "the unwinder of %s is not as in its file, or in use at every try",
+				       im->news.about.exe);
+	return 0;
+}
+
 void image_close(struct image *im)
 {
 	if (im->code)
@@ -174,7 +223,7 @@ void image_close(struct image *im)
 	im->code_fd = im->image_fd = -1;
 }
 
-static void free_module(struct trace_module *m)
+void image_module_free(struct trace_module *m)
 {
 	free(m->path);
 	free(m->name);
@@ -185,7 +234,7 @@ static void free_module(struct trace_module *m)
 void image_news_free(struct image_news *news)
 {
 	for (size_t i = 0; i < news->modules.n; i++)
-		free_module(&news->modules.at[i]);
+		image_module_free(&news->modules.at[i]);
 	vec_free(&news->modules);
 	image_news_drop(news);
 }

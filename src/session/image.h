@@ -12,6 +12,7 @@
 struct image_news {
 	uint32_t image;
 	bool addition;            /* modules that came later, of an image that is known */
+	bool again;               /* an addition: all modules, some of them known */
 	struct trace_image about;
 	VEC(struct trace_module) modules;
 	const struct image_memory *memory; /* its sites; mapped as long as the session lives */
@@ -37,8 +38,16 @@ struct image {
 };
 
 /* What is already hooked in a process: so that a later look finds what is new. */
-struct known_module { pid_t pid; uint64_t start; char *path; };
+struct known_module {
+	pid_t pid;
+	uint64_t start;
+	char *path;
+	uint32_t first_id;        /* of its functions; 0: it has none in the trace */
+};
 struct known_modules { VEC(struct known_module) at; };
+
+void known_modules_copy(struct known_modules *to, const struct known_modules *from);
+void known_modules_free(struct known_modules *k);
 
 struct image_request {
 	uint32_t index;           /* of the image in the session */
@@ -47,6 +56,7 @@ struct image_request {
 	pid_t pid;
 	const struct protocol_hello *hello;
 	const struct settings *settings;
+	bool again;               /* what is known is planned anew, by the ids it has */
 	const char *agent_path;   /* not traced itself */
 	const char *socket;       /* launched by hand: where what it executes finds us; NULL: no system call is led */
 	uint64_t taken_from, taken_bytes; /* where the agent will be put; 0 bytes: it is there */
@@ -62,7 +72,15 @@ int image_prepare(const struct image_request *req, struct image *out, struct err
 /* After the agent is done: which patches did not go in. Modules whose trampolines found no place are
  * taken out of req->known: the agent asks for them again. */
 void image_settle(struct image *im, const struct image_request *req);
+/* Are the regions' places still free? */
+struct maps;
+bool image_places_free(const struct image *im, const struct maps *maps);
+/* After the agent has mapped: -EAGAIN and *err if a region has no place. */
+int image_check_mapped(const struct image *im, struct err *err);
+/* After patching: without its unwinders' look-ups a process is not to be traced. -EAGAIN if one was in use, -EPERM. */
+int image_check_look_ups(const struct image *im, struct err *err);
 void image_close(struct image *im); /* all but the news */
+void image_module_free(struct trace_module *m);
 void image_news_free(struct image_news *news); /* all of it */
 /* Frees what an addition repeats: its image's description and memory. */
 void image_news_drop(struct image_news *news);

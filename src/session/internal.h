@@ -46,6 +46,7 @@ bool session_attached_run(const struct session *s); /* any of them */
 void session_leave(struct session *s);   /* all of them, and their children; once */
 bool session_is_running(uint32_t pid);  /* and is no zombie */
 
+uint64_t session_thresh_ticks(const struct session *s, const struct settings *set);
 bool session_reap(struct session *s);   /* has the program ended? */
 bool session_over(struct session *s);   /* it, and its traced children? */
 void session_beat(struct session *s);   /* tells waiting writers that we live */

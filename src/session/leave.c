@@ -19,8 +19,7 @@ typedef VEC(struct held_range) range_list;
 struct leaving {
 	const struct agent_file *file;
 	const char *agent_path;
-	const struct patch_list *by_image;
-	size_t n;
+	const struct patch_list *patches;
 	unsigned tries;
 	enum held_which undone;   /* what is as before */
 	struct held_unwinder unwinder;
@@ -29,22 +28,13 @@ struct leaving {
 	struct attach_report *rep;
 };
 
-static const struct patch_list *patches_of(const struct leaving *l, const struct agent_place *place)
+static int undo(struct leaving *l, struct tracee *t, enum held_which which, struct err *err)
 {
-	static const struct patch_list none;
-
-	return l->n ? &l->by_image[place->state.image < l->n ? place->state.image : l->n - 1] : &none;
-}
-
-static int undo(struct leaving *l, struct tracee *t, const struct agent_place *place, enum held_which which,
-		struct err *err)
-{
-	const struct patch_list *list = patches_of(l, place);
 	int r;
 
 	if (l->undone & which)
 		return 0;
-	r = held_patches_undo(t, list->at, list->n, which, err);
+	r = held_patches_undo(t, l->patches->at, l->patches->n, which, err);
 	if (r >= 0)
 		l->undone |= which;
 	l->rep->changed += r > 0 ? (uint32_t)r : 0;
@@ -62,13 +52,6 @@ static void list_code(const struct maps *maps, const struct agent_file *f, const
 			*vec_add(out) = (struct held_range){ m->start, m->end };
 	}
 	*vec_add(out) = (struct held_range){ place->base, place->base + f->segments[0].memory_bytes };
-}
-
-static struct held_arena arena_of(const struct agent_place *place)
-{
-	uint64_t at = place->contents_at + (uint64_t)(int64_t)place->contents.arena;
-
-	return (struct held_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES, place->contents.stub_return };
 }
 
 #define PATIENT_TRIES 40
@@ -127,15 +110,15 @@ static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *map
 static int leave_place(struct leaving *l, struct tracee *t, const struct maps *maps, struct agent_place *place,
 		       struct err *err)
 {
-	const struct held_arena arena = arena_of(place);
+	const struct held_arena arena = agent_place_arena(place);
 	range_list code = { 0 };
-	int r = undo(l, t, place, HELD_FUNCTIONS, err);
+	int r = undo(l, t, HELD_FUNCTIONS, err);
 
 	list_code(maps, l->file, place, &code);
 	if (r == 0 && !is_quiet(l, t, maps, &code, &arena))
 		r = -EBUSY;
 	if (r == 0)
-		r = undo(l, t, place, HELD_LOOK_UPS, err);
+		r = undo(l, t, HELD_LOOK_UPS, err);
 	if (r == 0 && !is_outside(l, t, maps, &code)) /* taking a jump out may have sent a thread along it */
 		r = -EBUSY;
 	if (r == 0) {
@@ -195,12 +178,10 @@ static int try_to_leave(struct leaving *l, pid_t pid, struct err *err)
 	return r;
 }
 
-int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *by_image, size_t n,
-		 struct attach_report *rep, struct err *err)
+int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *patches, struct attach_report *rep, struct err *err)
 {
 	struct agent_file f;
-	struct leaving l = { .file = &f, .agent_path = agent_path, .by_image = by_image, .n = n, .rep = rep,
-			     .others.pid = pid };
+	struct leaving l = { .file = &f, .agent_path = agent_path, .patches = patches, .rep = rep, .others.pid = pid };
 	struct maps maps;
 	int r = agent_file_open(agent_path, &f, err);
 

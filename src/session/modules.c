@@ -126,12 +126,12 @@ static void load(struct module *mod, const struct maps *maps)
 	correct_base(mod, maps);
 }
 
-static bool is_known(const struct known_modules *k, pid_t pid, const struct module *mod)
+static struct known_module *known(const struct known_modules *k, pid_t pid, const struct module *mod)
 {
 	for (size_t i = 0; i < k->at.n; i++)
 		if (k->at.at[i].pid == pid && k->at.at[i].start == mod->start && strcmp(k->at.at[i].path, mod->path) == 0)
-			return true;
-	return false;
+			return &k->at.at[i];
+	return NULL;
 }
 
 static bool is_mapped(const struct modules *m, const struct known_module *k)
@@ -151,7 +151,10 @@ static void inherit(struct known_modules *k, pid_t pid)
 		if (k->at.at[i].pid == pid)
 			return;
 	for (size_t i = 0; i < n; i++) {
-		struct known_module copy = { pid, k->at.at[i].start, mem_strdup(k->at.at[i].path) };
+		struct known_module copy = k->at.at[i];
+
+		copy.pid = pid;
+		copy.path = mem_strdup(copy.path);
 
 		*vec_add(&k->at) = copy;
 	}
@@ -188,12 +191,15 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 	forget_unmapped(req->known, req->pid, out);
 	for (size_t i = 0; i < out->at.n;) {
 		struct module *mod = &out->at.at[i];
+		const struct known_module *k = known(req->known, req->pid, mod);
 
-		if (mod->start == UINT64_MAX /* a data file */ || is_known(req->known, req->pid, mod)) {
+		if (mod->start == UINT64_MAX /* a data file */ || (k && !req->again)) {
 			drop(out, i);
 			continue;
 		}
-		*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path) };
+		mod->first_id = k ? k->first_id : 0;
+		if (!k)
+			*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path), 0 };
 		if (is_opened(req->settings, mod->path, exe))
 			mod->choice = MODULE_OPEN;
 		else if ((by_hand || req->settings->graph) && is_unwinder(mod->name))
@@ -341,30 +347,52 @@ static void enter_only(struct modules *m)
 	}
 }
 
+/* Its functions' first id: what it had, or the next. */
+static uint32_t id_of(struct module *mod, uint32_t *next)
+{
+	uint32_t id = mod->first_id;
+
+	if (mod->choice != MODULE_OPEN)
+		return 0;
+	if (!id) {
+		id = *next;
+		*next += mod->hooks->n;
+	}
+	return id;
+}
+
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id)
 {
 	struct string_set defined = defined_functions(m);
-	uint32_t next = *next_id, selected = 0, graph = 0;
+	uint32_t selected = 0, graph = 0;
 
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
 
 		if (!mod->hooks)
 			continue;
-		mod->first_id = mod->choice == MODULE_OPEN ? next : 0;
+		mod->first_id = id_of(mod, next_id);
 		mod->selected = mem_zalloc(mod->hooks->n);
-		for (uint32_t k = 0; k < mod->hooks->n && next + k <= RECORD_ID_MAX; k++) {
+		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++) {
 			mod->selected[k] = choose(&defined, mod, k, set, by_hand);
 			selected += is_traced(mod->selected[k]) && mod->hooks->entries[k].kind != HOOK_NONE;
 			graph += mod->selected[k] == SELECT_GRAPH;
 		}
-		next += mod->choice == MODULE_OPEN ? mod->hooks->n : 0;
 	}
 	string_set_free(&defined);
 	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))
 		enter_only(m);
-	*next_id = next;
 	return graph ? selected : 0;
+}
+
+void modules_note_ids(const struct modules *m, const struct image_request *req)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct known_module *k = known(req->known, req->pid, &m->at.at[i]);
+
+		if (k && m->at.at[i].first_id)
+			k->first_id = m->at.at[i].first_id;
+	}
 }
 
 /* --- description ---------------------------------------------------------------------------- */
@@ -383,29 +411,32 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 	}
 }
 
+static void describe_module(const struct module *mod, uint32_t image, struct image_news *news)
+{
+	struct trace_module t = {
+		.image = image, .path = mem_strdup(mod->path), .name = mem_strdup(mod->name),
+		.base = mod->base, .start = mod->start, .end = mod->end,
+		.first_id = mod->first_id ? mod->first_id : RECORD_ID_MAX, .from_tsc = news->about.tsc,
+	};
+	const struct hook_module *h = mod->choice == MODULE_OPEN ? mod->hooks : NULL;
+
+	if (h) {
+		memcpy(t.build_id, h->build_id, sizeof(t.build_id));
+		t.build_id_len = h->build_id_len;
+		vec_reserve(&t.functions, h->n + 1);
+		for (uint32_t k = 0; k < h->n; k++)
+			describe_function(mod, k, vec_add(&t.functions));
+		vec_reserve(&t.strings, h->n_strings + 1);
+		memcpy(t.strings.at, h->strings, h->n_strings);
+		t.strings.n = h->n_strings;
+	}
+	*vec_add(&news->modules) = t;
+}
+
 void modules_describe(const struct modules *m, uint32_t image, struct image_news *news)
 {
-	for (size_t i = 0; i < m->at.n; i++) {
-		const struct module *mod = &m->at.at[i];
-		struct trace_module t = {
-			.image = image, .path = mem_strdup(mod->path), .name = mem_strdup(mod->name),
-			.base = mod->base, .start = mod->start, .end = mod->end,
-			.first_id = mod->first_id ? mod->first_id : RECORD_ID_MAX, .from_tsc = news->about.tsc,
-		};
-		const struct hook_module *h = mod->choice == MODULE_OPEN ? mod->hooks : NULL;
-
-		if (h) {
-			memcpy(t.build_id, h->build_id, sizeof(t.build_id));
-			t.build_id_len = h->build_id_len;
-			vec_reserve(&t.functions, h->n + 1);
-			for (uint32_t k = 0; k < h->n; k++)
-				describe_function(mod, k, vec_add(&t.functions));
-			vec_reserve(&t.strings, h->n_strings + 1);
-			memcpy(t.strings.at, h->strings, h->n_strings);
-			t.strings.n = h->n_strings;
-		}
-		*vec_add(&news->modules) = t;
-	}
+	for (size_t i = 0; i < m->at.n; i++)
+		describe_module(&m->at.at[i], image, news);
 }
 
 void modules_free(struct modules *m)

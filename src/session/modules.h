@@ -35,6 +35,8 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 void modules_load_all(const struct maps *maps, struct modules *out);
 /* Decides function by function; gives ids from *next_id on. Returns how many are selected and can be hooked. */
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id);
+/* For the next look at this process. */
+void modules_note_ids(const struct modules *m, const struct image_request *req);
 /* What the trace stores of them. Call after patches_make, which may turn selections down. */
 void modules_describe(const struct modules *m, uint32_t image, struct image_news *news);
 bool modules_is_look_up(const char *name); /* of an unwinder */

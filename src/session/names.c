@@ -139,13 +139,6 @@ static void number_functions(struct modules *m, const struct remote *r)
 	}
 }
 
-static void drop_known(struct known_modules *k)
-{
-	for (size_t i = 0; i < k->at.n; i++)
-		free(k->at.at[i].path);
-	vec_free(&k->at);
-}
-
 static void find_modules(pid_t pid, const struct maps *maps, const struct remote *r, struct image_news *news)
 {
 	struct known_modules known = { 0 };
@@ -161,7 +154,7 @@ static void find_modules(pid_t pid, const struct maps *maps, const struct remote
 	number_functions(&modules, r);
 	modules_describe(&modules, news->image, news);
 	modules_free(&modules);
-	drop_known(&known);
+	known_modules_free(&known);
 	settings_free(&all);
 }
 

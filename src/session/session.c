@@ -35,12 +35,9 @@ static char *join(char *const *argv)
 
 /* --- starting ------------------------------------------------------------------------------ */
 
-static enum memory_tracer tracer_of(const struct settings *s)
+uint64_t session_thresh_ticks(const struct session *s, const struct settings *set)
 {
-	if (!s->graph)
-		return MEMORY_FUNCTION;
-	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ? MEMORY_GRAPH_STATE
-											   : MEMORY_GRAPH;
+	return (uint64_t)((unsigned __int128)set->tracing_thresh_ns * s->info->clock.hz / 1000000000u);
 }
 
 static int make_memory(struct session *s, const struct settings *set, struct err *err)
@@ -49,9 +46,9 @@ static int make_memory(struct session *s, const struct settings *set, struct err
 		[BUFFER_STREAM] = MEMORY_STREAM, [BUFFER_OVERWRITE] = MEMORY_OVERWRITE, [BUFFER_BLOCK] = MEMORY_BLOCK,
 	};
 	const struct shared_memory_shape shape = {
-		.mode = modes[set->mode], .tracer = tracer_of(set), .max_depth = set->max_graph_depth,
+		.mode = modes[set->mode], .tracer = control_tracer_of(set), .max_depth = set->max_graph_depth,
 		.graph_functions = set->graph_function.patterns.n > 0,
-		.thresh_ticks = (uint64_t)((unsigned __int128)set->tracing_thresh_ns * s->info->clock.hz / 1000000000u),
+		.thresh_ticks = session_thresh_ticks(s, set),
 		.thread_kb = set->buffer_size_kb,
 	};
 
@@ -111,11 +108,12 @@ static int start(struct session *s, const struct session_request *req, const cha
 		 struct err *err)
 {
 	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
-					   .memory = &s->memory, .tracer = tracer_of(req->settings) };
+					   .memory = &s->memory, .tracer = control_tracer_of(req->settings) };
 	int r;
 
 	if (req->settings->tracing_thresh_ns)
 		clock_settle(&s->clock, &s->info->clock);
+	control.thresh_ticks = session_thresh_ticks(s, req->settings);
 	r = make_memory(s, req->settings, err);
 	if (r == 0)
 		r = control_start(&control, &s->control, err);
@@ -161,10 +159,19 @@ int session_start(const struct session_request *req, struct session **out, struc
 
 /* --- while it runs -------------------------------------------------------------------------- */
 
+/* waitpid alone would take the stops away from a thread that holds the program (session_change). */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid &&
+	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+}
+
 bool session_reap(struct session *s)
 {
 	bool gone = s->attached.n ? s->stopped || !session_attached_run(s)
-				  : !s->ended && waitpid(s->pid, &s->status, WNOHANG) == s->pid;
+				  : !s->ended && has_ended(s->pid) && waitpid(s->pid, &s->status, WNOHANG) == s->pid;
 
 	if (!s->ended && gone) {
 		s->ended = true;
@@ -203,6 +210,11 @@ void session_beat(struct session *s)
 	shared_memory_beat(&s->memory);
 }
 
+pid_t session_pid(const struct session *s)
+{
+	return s->pid;
+}
+
 void session_stop(struct session *s)
 {
 	s->stopped = true;
@@ -222,6 +234,33 @@ static void note_module(const struct session *s, uint32_t image, const struct tr
 	__atomic_store_n(&memory->n_modules, memory->n_modules + 1, __ATOMIC_RELEASE);
 }
 
+static struct trace_module *same_module(struct session *s, const struct trace_module *m)
+{
+	for (size_t i = 0; i < s->info->modules.n; i++) {
+		struct trace_module *k = &s->info->modules.at[i];
+
+		if (k->image == m->image && k->first_id == m->first_id && k->functions.n == m->functions.n &&
+		    k->start == m->start && strcmp(k->path, m->path) == 0)
+			return k;
+	}
+	return NULL;
+}
+
+/* After a change of filters a module comes again: other functions of it are hooked. */
+static void take_module(struct session *s, const struct image_news *news, struct trace_module *m)
+{
+	struct trace_module *known = news->again ? same_module(s, m) : NULL;
+
+	if (!known) {
+		note_module(s, news->image, m);
+		*vec_add(&s->info->modules) = *m;
+		return;
+	}
+	if (m->functions.n)
+		memcpy(known->functions.at, m->functions.at, m->functions.n * sizeof(m->functions.at[0]));
+	image_module_free(m);
+}
+
 static bool take_news(struct session *s)
 {
 	struct image_news news;
@@ -233,10 +272,8 @@ static bool take_news(struct session *s)
 			*vec_add(&s->info->images) = news.about;
 			*vec_add(&s->image_memory) = news.memory;
 		}
-		for (size_t i = 0; i < news.modules.n; i++) {
-			note_module(s, news.image, &news.modules.at[i]);
-			*vec_add(&s->info->modules) = news.modules.at[i];
-		}
+		for (size_t i = 0; i < news.modules.n; i++)
+			take_module(s, &news, &news.modules.at[i]);
 		if (news.addition)
 			image_news_drop(&news);
 		vec_free(&news.modules);

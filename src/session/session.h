@@ -54,4 +54,8 @@ void session_result(struct session *s, struct session_result *res);
 /* Stops recording (Ctrl-C), from any thread: a launched program goes on untouched, or gets the signal as its
  * terminal sends it; attached processes are left as they were. */
 void session_stop(struct session *s);
+pid_t session_pid(const struct session *s); /* of the program, or the first one attached to */
+/* Other settings (which must live on; mode and buffer sizes stay) while programs run: one transaction over all the
+ * session's processes. From any thread. *pause_ns: the longest stop. 0, or -errno and *err, and all is as before. */
+int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns, struct err *err);
 void session_free(struct session *s);

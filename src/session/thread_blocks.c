@@ -80,3 +80,35 @@ void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)
 			tracee_write(t, fs + (uint64_t)l->tls, &none, sizeof(none), &err);
 	}
 }
+
+#define OUT_OF_REACH (UINT64_C(1) << 62) /* agent/leave.c: pos of a thread that is to say where it goes on */
+
+static void renew(struct agent_tls *block)
+{
+	if (block->pos >= OUT_OF_REACH)
+		block->pos = block->end - block->room;
+	block->depth = 0;
+	block->top_sp = 0;
+	block->stack = block->stack_base;
+	block->known &= TLS_THREAD | ~TLS_KNOWN_MASK;
+}
+
+static void forget_code(struct agent_tls *block)
+{
+	if (block->pos >= OUT_OF_REACH)
+		block->leaving = 0;
+}
+
+void thread_blocks_change(struct tracee *t, const struct thread_layout *l, bool other_tracer)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		uint64_t fs = tracee_regs(t, i)->fs_base, at = fs + (uint64_t)l->tls;
+		struct agent_tls block;
+		struct err err;
+
+		if (l->flags & AGENT_FAR || !fs || tracee_read(t, at, &block, sizeof(block), &err) < 0)
+			continue;
+		(other_tracer ? renew : forget_code)(&block);
+		tracee_write(t, at, &block, sizeof(block), &err);
+	}
+}

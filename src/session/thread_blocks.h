@@ -10,3 +10,6 @@ struct thread_layout { int64_t tls, key; uint32_t flags; };
 struct thread_layout thread_layout_of(struct tracee *t);
 /* For a new session, in which every thread begins with its first record, and after it. */
 void thread_blocks_clear(struct tracee *t, const struct thread_layout *l);
+/* When trampolines change: nothing in the blocks refers to the old ones; for another tracer, what the last one kept
+ * of each thread's calls is void. */
+void thread_blocks_change(struct tracee *t, const struct thread_layout *l, bool other_tracer);

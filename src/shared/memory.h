@@ -219,7 +219,7 @@ struct agent_contents {
 	uint32_t version;         /* PROTOCOL_VERSION */
 	int32_t state;            /* struct agent_state */
 	int32_t params;           /* struct attach_params */
-	int32_t attach, detach;   /* int64_t f(void): what the parameters ask for; 0 or -errno */
+	int32_t attach, detach, change, forget; /* int64_t f(void): what the parameters ask for; 0 or -errno */
 	int32_t stack_top;        /* of a stack to call them on */
 	uint32_t stub_return;     /* how far into a stub its calls return */
 	int32_t table, arena;     /* the arena's first 64 KiB boundary is its beginning */
@@ -240,9 +240,9 @@ struct agent_state {
 struct attach_params {
 	int64_t tls, key;
 	uint32_t flags;
-	int32_t socket;           /* attach: a welcome lies there */
-	uint32_t quiet;           /* detach: no thread is inside the agent or a trampoline */
-	uint32_t mapped;          /* attach: regions that found their place */
+	int32_t socket;           /* attach, change: a welcome lies there */
+	uint32_t renew;           /* change: the tracer will be another: stubs are made anew. Nobody is inside */
+	uint32_t first, n;        /* forget: regions, by the order they came in. Nobody is inside */
 	/* For what it executes: the tracer's address and the agent's path; empty: that goes on without us. */
 	char tracer[108], agent[4096];
 };
