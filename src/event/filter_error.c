@@ -3,7 +3,6 @@
  * does not. So it is here. */
 #include "event/filter_error.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -53,18 +52,12 @@ char *filter_fault_shown(const struct filter_fault *f)
 	return mem_printf("%.*s\n%*s^\nparse_error: %s\n", n, f->text, shown_column(f), "", filter_error_text[f->error]);
 }
 
-char *filter_fault_log(const struct filter_fault *f, uint64_t ns)
-{
-	return mem_printf("[%5" PRIu64 ".%06" PRIu64 "] event filter parse error: error: %s\n  Command: %.*s\n           %*s^\n",
-			  ns / 1000000000, ns / 1000 % 1000000, filter_error_text[f->error], (int)f->length, f->text,
-			  (int)f->position, "");
-}
-
 int filter_fault_err(const struct filter_fault *f, struct err *err)
 {
 	char *text = mem_strndup(f->text, f->length);
 
-	err_at(err, f->code, text, (size_t)shown_column(f), "event filter parse error: %s", filter_error_text[f->error]);
+	err_at(err, f->code, text, (size_t)shown_column(f), FILTER_FAULT_LOCATION ": %s",
+	       filter_error_text[f->error]);
 	free(text);
 	return -f->code;
 }

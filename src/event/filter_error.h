@@ -1,7 +1,7 @@
-/* What may be wrong with a filter, in ftrace's words and at ftrace's column. */
+/* What may be wrong with a filter, in ftrace's words and at ftrace's column. For `error_log` (tree/error_log.h):
+ * FILTER_FAULT_LOCATION, filter_error_text[f.error], f.text, f.length, f.position. */
 #pragma once
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/err.h"
 
@@ -29,10 +29,12 @@ enum filter_error {
 	FILTER_ERRORS
 };
 
+#define FILTER_FAULT_LOCATION "event filter parse error"
+
 struct filter_fault {
 	enum filter_error error;
 	int code;           /* positive errno, the kernel's */
-	size_t position;    /* where ftrace's caret goes; may be one behind the text */
+	size_t position;    /* where ftrace's caret goes; may be one or two behind the text */
 	const char *text;   /* the filter, in what the caller passed */
 	size_t length;
 };
@@ -44,9 +46,6 @@ int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, 
 
 /* What the `filter` file shows of a filter that was refused: the text, the caret, the sentence. free() it. */
 char *filter_fault_shown(const struct filter_fault *f);
-
-/* What is added to `error_log`, ns on the trace's clock. free() it. */
-char *filter_fault_log(const struct filter_fault *f, uint64_t ns);
 
 /* The same for people: a sentence, the text, the column. Returns -code. */
 int filter_fault_err(const struct filter_fault *f, struct err *err);

@@ -14,15 +14,34 @@ struct run {
 };
 
 /* The compiler may not read it twice: what was checked must be what is used. */
+static uint64_t word_load(const struct filter_insn *from, unsigned i)
+{
+	return ((const volatile uint64_t *)from)[i];
+}
+
 static struct filter_insn insn_load(const struct filter_insn *from)
 {
-	const volatile uint64_t *words = (const volatile uint64_t *)from;
 	union { uint64_t words[3]; struct filter_insn insn; } copy;
 
 	_Static_assert(sizeof(struct filter_insn) == 24, "an instruction is three words");
 	for (unsigned i = 0; i < 3; i++)
-		copy.words[i] = words[i];
+		copy.words[i] = word_load(from, i);
 	return copy.insn;
+}
+
+/* An instruction's first word, to be taken apart in a register: most instructions compare a number, and need no
+ * more than this and the value. */
+struct head {
+	uint8_t test, compare, flags, size;
+	uint16_t offset, target;
+};
+
+static struct head head_load(const struct filter_insn *from)
+{
+	union { uint64_t word; struct head head; } copy = { word_load(from, 0) };
+
+	_Static_assert(__builtin_offsetof(struct filter_insn, target) == __builtin_offsetof(struct head, target), "as in filter.h");
+	return copy.head;
 }
 
 #define LOADED(type, at) ({ type v_; __builtin_memcpy(&v_, at, sizeof(v_)); v_; })
@@ -43,35 +62,37 @@ static bool load(const struct filter_record *r, uint32_t offset, uint32_t size, 
 	}
 }
 
-/* Both without a sign; what had one was shifted up by half the range. */
-static bool compare(unsigned how, uint64_t a, uint64_t b)
+/* Which outcomes of a comparison make it true: byte enum filter_compare, bit (a < b) + 2 (a == b) + 4 (a & b). Looking
+ * it up takes no branch that depends on the filter or on the record. */
+static const uint64_t outcomes = 0x0070551166223344ull;
+
+static bool compare(unsigned how, uint64_t a, uint64_t b, uint64_t half)
 {
-	switch (how) {
-	case FILTER_EQ: return a == b;
-	case FILTER_NE: return a != b;
-	case FILTER_LT: return a < b;
-	case FILTER_LE: return a <= b;
-	case FILTER_GT: return a > b;
-	case FILTER_GE: return a >= b;
-	default: return false;
-	}
+	unsigned outcome = ((a ^ half) < (b ^ half)) + 2u * (a == b) + 4u * !!(a & b);
+
+	return outcomes >> ((how & 7) * 8 + outcome) & 1;
 }
 
-static bool number(const struct filter_record *r, const struct filter_insn *i)
+/* A field's number as wide as 64 bits. Eight bytes are loaded if the record has them, and the field cut out: one way
+ * for all sizes. */
+static inline bool load_number(const struct filter_record *r, struct head i, uint64_t *v)
 {
-	uint64_t v, half = 0;
+	unsigned unused = (64 - 8u * i.size) & 63;
 
-	if (!load(r, i->offset, i->size, &v))
+	if (i.offset + 8u <= r->size)
+		*v = LOADED(uint64_t, r->bytes + i.offset);
+	else if (!load(r, i.offset, i.size, v))
 		return false;
-	if (i->compare == FILTER_AND)
-		return v & i->value;
-	if (i->flags & FILTER_SIGNED) {
-		unsigned unused = 64 - 8u * i->size; /* load has seen that size is 1 to 8 */
+	*v <<= unused;
+	*v = i.flags & FILTER_SIGNED ? (uint64_t)((int64_t)*v >> unused) : *v >> unused;
+	return true;
+}
 
-		v = (uint64_t)((int64_t)(v << unused) >> unused);
-		half = 1ull << 63;
-	}
-	return compare(i->compare, v ^ half, i->value ^ half);
+static inline bool number(const struct filter_record *r, struct head i, uint64_t value)
+{
+	uint64_t v;
+
+	return load_number(r, i, &v) && compare(i.compare, v, value, i.flags & FILTER_SIGNED ? 1ull << 63 : 0);
 }
 
 static bool function(const struct filter_record *r, const struct filter_insn *i)
@@ -151,27 +172,27 @@ static bool same(const uint8_t *a, const uint8_t *b, uint32_t n)
 	return true;
 }
 
-static bool contains(struct span s, struct span pattern)
+static bool contains(struct span s, struct span p)
 {
-	for (uint32_t i = 0; i + pattern.n <= s.n; i++)
-		if (same(s.at + i, pattern.at, pattern.n))
+	if (!p.n)
+		return true;
+	for (uint32_t i = 0; i + p.n <= s.n && s.at[i]; i++)
+		if (s.at[i] == p.at[0] && same(s.at + i, p.at, p.n))
 			return true;
 	return false;
 }
 
+/* s may go on behind the end of the string, its NUL. Only what needs the end looks for it. */
 static bool match(unsigned how, struct span p, struct span s)
 {
+	if (how == FILTER_FULL || how == FILTER_FRONT)
+		return p.n <= s.n && same(s.at, p.at, p.n) && (how == FILTER_FRONT || p.n == s.n || !s.at[p.n]);
+	if (how == FILTER_MIDDLE)
+		return contains(s, p);
+	s.n = text_length(s.at, s.n);
 	if (how == FILTER_GLOB)
 		return filter_glob(p.at, p.n, s.at, s.n);
-	if (p.n > s.n)
-		return false;
-	switch (how) {
-	case FILTER_FULL: return p.n == s.n && same(s.at, p.at, p.n);
-	case FILTER_FRONT: return same(s.at, p.at, p.n);
-	case FILTER_END: return same(s.at + s.n - p.n, p.at, p.n);
-	case FILTER_MIDDLE: return contains(s, p);
-	default: return false;
-	}
+	return how == FILTER_END && p.n <= s.n && same(s.at + s.n - p.n, p.at, p.n);
 }
 
 static bool operand(const struct run *run, const struct filter_insn *i, struct span *s)
@@ -188,7 +209,6 @@ static bool string(const struct run *run, const struct filter_insn *i)
 
 	if (!operand(run, i, &pattern) || !characters(run->r, i, &s))
 		return false;
-	s.n = text_length(s.at, s.n);
 	return match(i->compare, pattern, s) != !!(i->flags & FILTER_NOT);
 }
 
@@ -232,25 +252,25 @@ static bool cpus(const struct run *run, const struct filter_insn *i)
 
 static bool cpu(const struct filter_record *r, const struct filter_insn *i)
 {
-	const uint64_t half = 1ull << 63;
-
-	return compare(i->compare, (uint64_t)(int64_t)r->cpu ^ half, i->value ^ half);
+	return i->compare != FILTER_AND && compare(i->compare, (uint64_t)(int64_t)r->cpu, i->value, 1ull << 63);
 }
 
-static bool test(const struct run *run, const struct filter_insn *i)
+/* Every test but a number's. Kept apart, so that a filter of numbers does not save registers for it. */
+__attribute__((noinline)) static bool test(const struct run *run, const struct filter_insn *from)
 {
-	switch (i->test) {
-	case FILTER_NUMBER: return number(run->r, i);
-	case FILTER_FUNCTION: return function(run->r, i);
+	const struct filter_insn i = insn_load(from);
+
+	switch (i.test) {
+	case FILTER_FUNCTION: return function(run->r, &i);
 	case FILTER_STRING:
 	case FILTER_DYNAMIC:
 	case FILTER_RELATIVE:
 	case FILTER_POINTER:
-	case FILTER_COMM: return string(run, i);
-	case FILTER_CPU: return cpu(run->r, i);
-	case FILTER_CPU_IN: return cpu_in(run, i, (uint32_t)run->r->cpu);
-	case FILTER_NUMBER_IN: return number_in(run, i);
-	case FILTER_CPUS: return cpus(run, i);
+	case FILTER_COMM: return string(run, &i);
+	case FILTER_CPU: return cpu(run->r, &i);
+	case FILTER_CPU_IN: return cpu_in(run, &i, (uint32_t)run->r->cpu);
+	case FILTER_NUMBER_IN: return number_in(run, &i);
+	case FILTER_CPUS: return cpus(run, &i);
 	default: return false;
 	}
 }
@@ -263,12 +283,14 @@ bool filter_run(const struct filter_program *p, uint32_t bytes, const struct fil
 	if (bytes < sizeof(*p))
 		return false;
 	n = *(const volatile uint16_t *)&p->n;
-	if (n > (bytes - sizeof(*p)) / sizeof(p->at[0]))
+	if (n * (uint32_t)sizeof(p->at[0]) > bytes - sizeof(*p))
 		return false;
 	while (at < n) {
-		struct filter_insn i = insn_load(&p->at[at]);
+		const struct filter_insn *from = &p->at[at];
+		struct head i = head_load(from);
+		bool holds = __builtin_expect(i.test == FILTER_NUMBER, 1) ? number(r, i, word_load(from, 2)) : test(&run, from);
 
-		if (test(&run, &i) != !!(i.flags & FILTER_BRANCH))
+		if (holds != !!(i.flags & FILTER_BRANCH))
 			at++;
 		else if (i.target > at)
 			at = i.target;

@@ -44,7 +44,7 @@ static void one_command(const char *line, size_t n, const char *then, bool lenie
 	if (lenient)
 		text[8] = '\0';
 	if (event_filter_write(&f, &signal_generate, text, &context, &fault) < 0) {
-		s = filter_fault_log(&fault, stamp(then));
+		s = golden_log(&fault, stamp(then));
 		fputs(s, to);
 		free(s);
 	}
@@ -106,7 +106,7 @@ static void one_event(void **state)
 			char *line, *more;
 
 			if (writes[i].text && event_filter_write(&f, e, writes[i].text, &context, &fault) < 0) {
-				line = filter_fault_log(&fault, stamp(stamped));
+				line = golden_log(&fault, stamp(stamped));
 				more = mem_printf("%s%s", log, line);
 				stamped += strlen(line);
 				free(line);

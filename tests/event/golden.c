@@ -3,12 +3,14 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/mem.h"
 #include "golden.h"
+#include "tree/error_log.h"
 
 const char *const golden_kernels[3] = { "k6.12-debian", "k6.12-own", "k7.2-own" };
 
@@ -82,4 +84,29 @@ struct event_format *golden_event(const char *kernel, const char *system, const 
 	free(file);
 	free(text);
 	return e;
+}
+
+static int append(void *arg, const char *bytes, size_t n)
+{
+	char **text = arg, *longer = mem_printf("%s%.*s", *text, (int)n, bytes);
+
+	free(*text);
+	*text = longer;
+	return 0;
+}
+
+char *golden_log(const struct filter_fault *f, uint64_t ns)
+{
+	char *text = mem_strdup("");
+	struct error_log log;
+	struct out out;
+
+	error_log_init(&log);
+	out_init(&out, append, &text);
+	error_log_add(&log, ns, FILTER_FAULT_LOCATION, filter_error_text[f->error], f->text, f->length, f->position);
+	error_log_show(&log, &out);
+	out_flush(&out);
+	out_free(&out);
+	error_log_free(&log);
+	return text;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <stddef.h>
 
+#include "event/filter_error.h"
 #include "event/format.h"
 
 /* golden/<kernel>.<name>, NUL-terminated; free() it. Aborts if it is not there. */
@@ -12,5 +13,8 @@ unsigned golden_each(const char *part, void (*f)(const char *name, const char *t
 void golden_same(const char *what, const char *got, const char *want);
 /* An event of the golden format files, or of a text like them. Aborts if it does not parse. */
 struct event_format *golden_event(const char *kernel, const char *system, const char *name);
+
+/* What error_log shows of the fault; free() it. */
+char *golden_log(const struct filter_fault *f, uint64_t ns);
 
 extern const char *const golden_kernels[3];

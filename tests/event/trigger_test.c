@@ -204,7 +204,7 @@ static void faults(void **state)
 	char *log;
 
 	assert_int_equal(trigger_write(&l, e, line, &context, &fault), -EINVAL);
-	log = filter_fault_log(&fault, 1000000);
+	log = golden_log(&fault, 1000000);
 	assert_string_equal(log, "[    0.001000] event filter parse error: error: Invalid operator\n"
 				 "  Command: prev_pid = 1\n                     ^\n");
 	free(log);
