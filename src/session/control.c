@@ -1,8 +1,7 @@
-#include "session/control.h"
+#include "session/control_internal.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +15,7 @@
 #include <unistd.h>
 
 #include "session/attach.h"
-#include "session/change.h"
 #include "session/notes.h"
-#include "session/patch_lists.h"
 #include "session/processes.h"
 #include "session/welcome.h"
 #include "shared/points.h"
@@ -26,32 +23,6 @@
 
 #define BEAT_MS 100    /* whatever the tracer's main thread waits for: a slow disk, us */
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
-
-struct image_state {
-	uint32_t next_id;
-	struct known_modules known;
-};
-
-struct control {
-	struct control_request req;
-	pthread_t thread;
-	int listener, stop;
-	int program;                  /* pidfd of the launched program, or -1 */
-	char path[108];
-
-	pthread_mutex_t work;         /* held while an image is set up or left: images is its */
-	pthread_mutex_t lock;         /* for what follows */
-	pthread_cond_t changed;
-	VEC(struct image_news) news;  /* in order; the first `handed` are the session's */
-	VEC(struct image_state) images;
-	struct patch_lists patches;   /* that went in */
-	size_t handed;
-	uint32_t published;           /* images whose news are there */
-	bool first_done, serving;
-	struct err first_err;
-	pid_t first_pid;
-	struct image_count count;
-};
 
 /* --- the socket -------------------------------------------------------------------------- */
 
@@ -114,7 +85,7 @@ static bool hear(int fd, void *out, size_t n)
 
 /* --- one image --------------------------------------------------------------------------- */
 
-static void publish(struct control *c, struct image *im, pid_t pid)
+void control_publish(struct control *c, struct image *im, pid_t pid)
 {
 	pthread_mutex_lock(&c->lock);
 	*vec_add(&c->news) = im->news;
@@ -211,7 +182,7 @@ static void serve(struct control *c, int fd)
 		return;
 	if (set_up(c, fd, pid, &hello, index, &im, &err) < 0)
 		fail_first(c, &err);
-	publish(c, &im, pid);
+	control_publish(c, &im, pid);
 	POINT(image_published);
 	image_close(&im);
 }
@@ -300,8 +271,6 @@ int control_start(const struct control_request *req, struct control **out, struc
 	return 0;
 }
 
-#define MMAP_AWAY (UINT64_C(256) << 20) /* a running process maps more memory right below what it has */
-
 /* A process that runs, or one that we hold. Lock `work` held. */
 static int attach(struct control *c, pid_t pid, struct tracee *held, struct image *im, struct attach_report *rep,
 		  struct err *err)
@@ -334,7 +303,7 @@ static int attach_and_tell(struct control *c, pid_t pid, struct tracee *held, st
 	pthread_mutex_lock(&c->work);
 	r = attach(c, pid, held, &im, rep, err);
 	if (r == 0)
-		publish(c, &im, pid);
+		control_publish(c, &im, pid);
 	else
 		image_news_free(&im.news);
 	pthread_mutex_unlock(&c->work);
@@ -371,203 +340,6 @@ int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struc
 	pthread_mutex_lock(&c->work);
 	r = attach_leave(pid, c->req.agent_path, patch_lists_of(&c->patches, pid), rep, err);
 	pthread_mutex_unlock(&c->work);
-	return r;
-}
-
-/* --- other settings --------------------------------------------------------------------- */
-
-#define CHANGE_TRIES 10
-#define CHANGE_PAUSE_NS 5000000
-
-enum memory_tracer control_tracer_of(const struct settings *s)
-{
-	if (!s->graph)
-		return MEMORY_FUNCTION;
-	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ? MEMORY_GRAPH_STATE
-											   : MEMORY_GRAPH;
-}
-
-struct changing {
-	struct control *c;
-	struct control_request req;   /* as it will be */
-	VEC(struct change_target) targets;
-	VEC(struct image_state) images; /* copies, which the plans change */
-	struct agent_file file;
-	struct attach_report *rep;
-};
-
-/* No process of ours runs at this moment. */
-static void commit(void *context, bool these)
-{
-	const struct changing *ch = context;
-	const struct control_request *req = these ? &ch->req : &ch->c->req;
-	struct memory_header *m = req->memory->header;
-
-	m->tracer = req->tracer;
-	m->max_depth = req->settings->max_graph_depth;
-	m->graph_functions = req->settings->graph_function.patterns.n > 0;
-	m->thresh_ticks = req->thresh_ticks;
-}
-
-static void copy_images(struct changing *ch)
-{
-	for (size_t i = 0; i < ch->c->images.n; i++) {
-		struct image_state copy = { .next_id = ch->c->images.at[i].next_id };
-
-		known_modules_copy(&copy.known, &ch->c->images.at[i].known);
-		*vec_add(&ch->images) = copy;
-	}
-}
-
-static void drop_images(struct changing *ch)
-{
-	for (size_t i = 0; i < ch->images.n; i++)
-		known_modules_free(&ch->images.at[i].known);
-	vec_free(&ch->images);
-}
-
-static void drop_plans(struct changing *ch)
-{
-	for (size_t i = 0; i < ch->targets.n; i++)
-		if (ch->targets.at[i].ready) {
-			image_news_free(&ch->targets.at[i].im.news);
-			image_close(&ch->targets.at[i].im);
-		}
-	ch->targets.n = 0;
-	drop_images(ch);
-}
-
-static int plan(struct changing *ch, const struct change *change, struct change_target *t, struct err *err)
-{
-	uint32_t image = 0;
-	int r = change_look(change, t, &image, err);
-
-	if (r < 0 || t->gone)
-		return r;
-	if (image >= ch->images.n)
-		return err_set(err, EPROTO, "process %d spoiled what brace keeps in it", (int)t->pid);
-	t->old = patch_lists_of(&ch->c->patches, t->pid);
-	t->req = (struct image_request){
-		.index = image, .first_id = ch->images.at[image].next_id, .known = &ch->images.at[image].known,
-		.settings = ch->req.settings, .agent_path = ch->req.agent_path, .tracer = ch->req.tracer,
-		.distance = MMAP_AWAY,
-	};
-	r = change_plan(t, err);
-	if (r == 0)
-		ch->images.at[image].next_id = t->im.next_id;
-	return r;
-}
-
-static int plan_all(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
-{
-	uint32_t selected = 0;
-	size_t kept = 0;
-
-	copy_images(ch);
-	for (size_t i = 0; i < n; i++)
-		*vec_add(&ch->targets) = (struct change_target){ .pid = pids[i] };
-	for (size_t i = 0; i < n; i++) {
-		struct change_target t = ch->targets.at[i];
-		int r = plan(ch, change, &t, err);
-
-		if (t.gone)
-			continue;
-		ch->targets.at[kept++] = t;
-		if (r < 0) {
-			ch->targets.n = kept;
-			return r;
-		}
-		ch->targets.at[kept - 1].req.hello = &ch->targets.at[kept - 1].hello;
-		selected += t.im.selected;
-	}
-	ch->targets.n = kept;
-	change->targets = ch->targets.at;
-	change->n = kept;
-	return selected || !kept ? 0 : err_set(err, EINVAL, "no function matches the filters: brace list -f shows their names");
-}
-
-/* All are changed and run on. */
-static void keep(struct changing *ch)
-{
-	struct control *c = ch->c;
-
-	c->req = ch->req;
-	for (size_t i = 0; i < ch->targets.n; i++) {
-		struct change_target *t = &ch->targets.at[i];
-
-		image_settle(&t->im, &t->req);
-		patch_lists_begin(&c->patches, t->pid);
-		patch_lists_add(&c->patches, t->pid, t->im.patches, t->im.welcome.n_patches);
-	}
-	for (size_t i = 0; i < c->images.n; i++) {
-		known_modules_free(&c->images.at[i].known);
-		c->images.at[i] = ch->images.at[i];
-	}
-	ch->images.n = 0;
-	for (size_t i = 0; i < ch->targets.n; i++) {
-		publish(c, &ch->targets.at[i].im, ch->targets.at[i].pid);
-		image_close(&ch->targets.at[i].im);
-	}
-	ch->targets.n = 0;
-}
-
-/* With the pids and whoever they forked. */
-static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
-{
-	VEC(pid_t) all = { 0 };
-	pid_t *children = NULL;
-	size_t more = attach_find_children(ch->req.memory, pids, n, &children);
-	int r;
-
-	for (size_t i = 0; i < n; i++)
-		*vec_add(&all) = pids[i];
-	for (size_t i = 0; i < more; i++)
-		*vec_add(&all) = children[i];
-	free(children);
-	r = plan_all(ch, change, all.at, all.n, err);
-	if (r == 0)
-		r = change_all(change, err);
-	if (r == 0)
-		keep(ch);
-	drop_plans(ch);
-	vec_free(&all);
-	return r;
-}
-
-static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
-{
-	const struct timespec pause = { 0, CHANGE_PAUSE_NS };
-	int r = -EAGAIN;
-
-	for (int i = 0; i < CHANGE_TRIES && r == -EAGAIN; i++) {
-		if (i)
-			nanosleep(&pause, NULL);
-		r = change_once(ch, change, pids, n, err);
-	}
-	if (r == -EAGAIN)
-		r = err_set(err, EAGAIN, "the processes fork, map memory or stay inside the agent at every try: nothing was changed");
-	return r;
-}
-
-int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
-		   struct attach_report *rep, struct err *err)
-{
-	struct changing ch = { .c = c, .req = c->req, .rep = rep };
-	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memory = c->req.memory,
-				 .commit = commit, .context = &ch, .rep = rep };
-	int r = agent_file_open(c->req.agent_path, &ch.file, err);
-
-	if (r < 0)
-		return r;
-	ch.req.settings = settings;
-	ch.req.thresh_ticks = thresh_ticks;
-	ch.req.tracer = control_tracer_of(settings);
-	pthread_mutex_lock(&c->work);
-	change.renew = ch.req.tracer != c->req.tracer;
-	r = change_patiently(&ch, &change, pids, n, err);
-	pthread_mutex_unlock(&c->work);
-	vec_free(&ch.targets);
-	agent_file_close(&ch.file);
 	return r;
 }
 

@@ -1,0 +1,204 @@
+/* Other settings for programs that run: plans for every process of the session, tried until none of them has
+ * forked or mapped memory since. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "session/attach.h"
+#include "session/change.h"
+#include "session/control_internal.h"
+
+#define CHANGE_TRIES 10
+#define CHANGE_PAUSE_NS 5000000
+
+enum memory_tracer control_tracer_of(const struct settings *s)
+{
+	if (!s->graph)
+		return MEMORY_FUNCTION;
+	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ? MEMORY_GRAPH_STATE
+											   : MEMORY_GRAPH;
+}
+
+struct changing {
+	struct control *c;
+	struct control_request req;   /* as it will be */
+	VEC(struct change_target) targets;
+	VEC(struct image_state) images; /* copies, which the plans change */
+	struct agent_file file;
+	struct attach_report *rep;
+};
+
+/* No process of ours runs at this moment. */
+static void commit(void *context, bool these)
+{
+	const struct changing *ch = context;
+	const struct control_request *req = these ? &ch->req : &ch->c->req;
+	struct memory_header *m = req->memory->header;
+
+	m->tracer = req->tracer;
+	m->max_depth = req->settings->max_graph_depth;
+	m->graph_functions = req->settings->graph_function.patterns.n > 0;
+	m->thresh_ticks = req->thresh_ticks;
+}
+
+static void copy_images(struct changing *ch)
+{
+	for (size_t i = 0; i < ch->c->images.n; i++) {
+		struct image_state copy = { .next_id = ch->c->images.at[i].next_id };
+
+		known_modules_copy(&copy.known, &ch->c->images.at[i].known);
+		*vec_add(&ch->images) = copy;
+	}
+}
+
+static void drop_images(struct changing *ch)
+{
+	for (size_t i = 0; i < ch->images.n; i++)
+		known_modules_free(&ch->images.at[i].known);
+	vec_free(&ch->images);
+}
+
+static void drop_plans(struct changing *ch)
+{
+	for (size_t i = 0; i < ch->targets.n; i++)
+		if (ch->targets.at[i].ready) {
+			image_news_free(&ch->targets.at[i].im.news);
+			image_close(&ch->targets.at[i].im);
+		}
+	ch->targets.n = 0;
+	drop_images(ch);
+}
+
+static int plan(struct changing *ch, const struct change *change, struct change_target *t, struct err *err)
+{
+	uint32_t image = 0;
+	int r = change_look(change, t, &image, err);
+
+	if (r < 0 || t->gone)
+		return r;
+	if (image >= ch->images.n)
+		return err_set(err, EPROTO, "process %d spoiled what brace keeps in it", (int)t->pid);
+	t->old = patch_lists_of(&ch->c->patches, t->pid);
+	t->req = (struct image_request){
+		.index = image, .first_id = ch->images.at[image].next_id, .known = &ch->images.at[image].known,
+		.settings = ch->req.settings, .agent_path = ch->req.agent_path, .tracer = ch->req.tracer,
+		.distance = MMAP_AWAY,
+	};
+	r = change_plan(t, err);
+	if (r == 0)
+		ch->images.at[image].next_id = t->im.next_id;
+	return r;
+}
+
+static int plan_all(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+{
+	uint32_t selected = 0;
+	size_t kept = 0;
+
+	copy_images(ch);
+	for (size_t i = 0; i < n; i++)
+		*vec_add(&ch->targets) = (struct change_target){ .pid = pids[i] };
+	for (size_t i = 0; i < n; i++) {
+		struct change_target t = ch->targets.at[i];
+		int r = plan(ch, change, &t, err);
+
+		if (t.gone)
+			continue;
+		ch->targets.at[kept++] = t;
+		if (r < 0) {
+			ch->targets.n = kept;
+			return r;
+		}
+		ch->targets.at[kept - 1].req.hello = &ch->targets.at[kept - 1].hello;
+		selected += t.im.selected;
+	}
+	ch->targets.n = kept;
+	change->targets = ch->targets.at;
+	change->n = kept;
+	return selected || !kept ? 0 : err_set(err, EINVAL, "no function matches the filters: brace list -f shows their names");
+}
+
+/* All are changed and run on. */
+static void keep(struct changing *ch)
+{
+	struct control *c = ch->c;
+
+	c->req = ch->req;
+	for (size_t i = 0; i < ch->targets.n; i++) {
+		struct change_target *t = &ch->targets.at[i];
+
+		image_settle(&t->im, &t->req);
+		patch_lists_begin(&c->patches, t->pid);
+		patch_lists_add(&c->patches, t->pid, t->im.patches, t->im.welcome.n_patches);
+	}
+	for (size_t i = 0; i < c->images.n; i++) {
+		known_modules_free(&c->images.at[i].known);
+		c->images.at[i] = ch->images.at[i];
+	}
+	ch->images.n = 0;
+	for (size_t i = 0; i < ch->targets.n; i++) {
+		control_publish(c, &ch->targets.at[i].im, ch->targets.at[i].pid);
+		image_close(&ch->targets.at[i].im);
+	}
+	ch->targets.n = 0;
+}
+
+/* With the pids and whoever they forked. */
+static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+{
+	VEC(pid_t) all = { 0 };
+	pid_t *children = NULL;
+	size_t more = attach_find_children(ch->req.memory, pids, n, &children);
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		*vec_add(&all) = pids[i];
+	for (size_t i = 0; i < more; i++)
+		*vec_add(&all) = children[i];
+	free(children);
+	r = plan_all(ch, change, all.at, all.n, err);
+	if (r == 0)
+		r = change_all(change, err);
+	if (r == 0)
+		keep(ch);
+	drop_plans(ch);
+	vec_free(&all);
+	return r;
+}
+
+static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+{
+	const struct timespec pause = { 0, CHANGE_PAUSE_NS };
+	int r = -EAGAIN;
+
+	for (int i = 0; i < CHANGE_TRIES && r == -EAGAIN; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		r = change_once(ch, change, pids, n, err);
+	}
+	if (r == -EAGAIN)
+		r = err_set(err, EAGAIN, "the processes fork, map memory or stay inside the agent at every try: nothing was changed");
+	return r;
+}
+
+int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
+		   struct attach_report *rep, struct err *err)
+{
+	struct changing ch = { .c = c, .req = c->req, .rep = rep };
+	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memory = c->req.memory,
+				 .commit = commit, .context = &ch, .rep = rep };
+	int r = agent_file_open(c->req.agent_path, &ch.file, err);
+
+	if (r < 0)
+		return r;
+	ch.req.settings = settings;
+	ch.req.thresh_ticks = thresh_ticks;
+	ch.req.tracer = control_tracer_of(settings);
+	pthread_mutex_lock(&c->work);
+	change.renew = ch.req.tracer != c->req.tracer;
+	r = change_patiently(&ch, &change, pids, n, err);
+	pthread_mutex_unlock(&c->work);
+	vec_free(&ch.targets);
+	agent_file_close(&ch.file);
+	return r;
+}
