@@ -14,6 +14,6 @@ function done(summary)
 	for _, thread in ipairs(threads) do wrong = wrong + thread:get("wrong") end
 	local e = summary.errors
 	local errors = e.connect + e.read + e.write + e.timeout
-	print(string.format("rate %.0f", summary.requests / summary.duration * 1e6))
+	print(string.format("work %d", summary.requests))
 	if wrong + errors > 0 then print(string.format("wrong: %d answers, %d errors", wrong, errors)) end
 end
