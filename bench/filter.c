@@ -14,7 +14,8 @@
 
 static const struct event_field fields[] = {
 	{ "char[16]", "prev_comm", 8, 16, false }, { "pid_t", "prev_pid", 24, 4, true }, { "int", "prev_prio", 28, 4, true },
-	{ "long", "prev_state", 32, 8, true },     { "char[16]", "next_comm", 40, 16, false }, { "pid_t", "next_pid", 56, 4, true },
+	{ "long", "prev_state", 32, 8, true },     { "char[16]", "next_comm", 40, 16, false },
+	{ "pid_t", "next_pid", 56, 4, true },
 	{ "int", "next_prio", 60, 4, true },
 };
 static const struct event_format event = { "sched", "sched_switch", 1, fields, 7, "" };

@@ -53,7 +53,7 @@ static void text(const uint8_t *data, size_t n)
 	struct filter_fault fault;
 
 	if (event_filter_write(&f, &event, s, &context, &fault) < 0) {
-		if (fault.position > fault.length + 2 || fault.text < s || fault.text + fault.length > s + length || !f.text)
+		if (fault.code && (fault.position > fault.length + 2 || fault.text < s || fault.text + fault.length > s + length || !f.text))
 			abort();
 	} else if (f.program) {
 		if (!filter_verify(f.program, f.program->bytes, event_record_bytes(&event)))

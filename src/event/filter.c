@@ -45,6 +45,9 @@ int event_filter_write(struct event_filter *f, const struct event_format *e, con
 	size_t n;
 	int r;
 
+	*fault = (struct filter_fault){ 0 };
+	if (strlen(text) >= FILTER_TEXT_MAX)
+		return -EINVAL;
 	text = strip(text, &n);
 	if (n == 1 && *text == '0') {
 		event_filter_free(f);
@@ -70,6 +73,9 @@ int event_filter_write_system(struct event_filter *system, const struct event_fi
 	size_t n;
 
 	*faults = 0;
+	*fault = (struct filter_fault){ 0 };
+	if (strlen(text) >= FILTER_TEXT_MAX)
+		return -EINVAL;
 	text = strip(text, &n);
 	for (size_t i = 0; i < n_members; i++) {
 		int r = event_filter_write(members[i].filter, members[i].event, text, c, fault);

@@ -8,7 +8,8 @@ struct event_filter {
 	struct filter_program *program; /* NULL: everything passes */
 };
 
-/* `echo text > filter`. "0" clears. 0, or -errno and *fault, which points into text; error_log gets it. */
+/* `echo text > filter`. "0" clears. 0, or -errno and *fault, which points into text; error_log gets it. Of more than
+ * FILTER_TEXT_MAX - 1 characters nothing is taken or changed: -EINVAL, and fault->code is 0. */
 int event_filter_write(struct event_filter *f, const struct event_format *e, const char *text,
 		       const struct filter_context *c, struct filter_fault *fault);
 /* `cat filter`; free() it. */

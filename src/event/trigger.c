@@ -189,6 +189,8 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	int r;
 
 	*fault = (struct filter_fault){ 0 };
+	if (strlen(line) >= FILTER_TEXT_MAX)
+		return -EINVAL;
 	t.kind = kind_named((struct part){ name.at + remove, name.n - remove });
 	if (!t.kind)
 		return -EINVAL;

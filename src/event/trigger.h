@@ -38,7 +38,7 @@ struct trigger_context {
 
 /* `echo line > trigger`: adds a trigger, or removes it with "!". 0, or -errno (EEXIST: the slot is taken) and, if a
  * filter was at fault, *fault, which points into line and goes to error_log; else fault->code is 0. A failed write
- * changes nothing. */
+ * changes nothing; nor does a line of a page or more, which is -EINVAL. */
 int trigger_write(struct trigger_list *l, const struct event_format *e, const char *line,
 		  const struct trigger_context *c, struct filter_fault *fault);
 /* `cat trigger`; free() it. */

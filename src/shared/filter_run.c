@@ -40,7 +40,8 @@ static struct head head_load(const struct filter_insn *from)
 {
 	union { uint64_t word; struct head head; } copy = { word_load(from, 0) };
 
-	_Static_assert(__builtin_offsetof(struct filter_insn, target) == __builtin_offsetof(struct head, target), "as in filter.h");
+	_Static_assert(__builtin_offsetof(struct filter_insn, target) == __builtin_offsetof(struct head, target),
+		       "the head is an instruction's first word");
 	return copy.head;
 }
 

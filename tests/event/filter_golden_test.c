@@ -195,6 +195,38 @@ static void results(void **state)
 	assert_int_equal(n, 9);
 }
 
+/* More than a page of text is refused before it is looked at; what stood there stays. */
+static void too_long(void **state)
+{
+	struct event_filter f = { 0 };
+	struct filter_fault fault;
+	char *text = mem_printf("sig == 1%4088s", "");
+
+	assert_int_equal(event_filter_write(&f, &signal_generate, "sig == 2", &context, &fault), 0);
+	assert_int_equal(event_filter_write(&f, &signal_generate, text, &context, &fault), -EINVAL);
+	assert_int_equal(fault.code, 0);
+	assert_string_equal(f.text, "sig == 2");
+	text[4095] = '\0';
+	assert_int_equal(event_filter_write(&f, &signal_generate, text, &context, &fault), 0);
+	assert_string_equal(f.text, "sig == 1");
+	event_filter_free(&f);
+	free(text);
+}
+
+/* The same fault as brace's own commands tell it. */
+static void for_people(void **state)
+{
+	struct filter_program *p;
+	struct filter_fault fault;
+	struct err err = { 0 };
+
+	assert_int_equal(filter_compile(&signal_generate, "sig == ", 7, &context, &p, &fault), -EINVAL);
+	assert_int_equal(filter_fault_err(&fault, &err), -EINVAL);
+	assert_string_equal(err.text, "event filter parse error: Invalid value (did you forget quotes)?");
+	assert_string_equal(err.input, "sig == ");
+	assert_int_equal(err.column, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +234,8 @@ int main(void)
 		cmocka_unit_test(one_event),
 		cmocka_unit_test(a_system),
 		cmocka_unit_test(results),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(for_people),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,12 @@ static void random_record(uint8_t *b, struct filter_record *r, char *comm)
 	memcpy(b + 52, &item, 4);
 	item = (uint32_t)(8 << 16 | 60); /* from 60 on: at 120 */
 	memcpy(b + 56, &item, 4);
+	item = (uint32_t)(3 << 16 | 104);
+	memcpy(b + 72, &item, 4);
+	memset(b + 104, 0, 3);
+	for (unsigned i = rnd() % 3; i < 3; i++)
+		b[104 + rnd() % 3] |= (uint8_t)(1u << rnd() % 8);
+	b[106] &= 15;
 	memset(b + 108, 0, 20);
 	strncpy((char *)b + 110, words[rnd() % 9], 10);
 	strncpy((char *)b + 120, words[rnd() % 9], 8);
@@ -113,25 +119,28 @@ static void random_record(uint8_t *b, struct filter_record *r, char *comm)
 
 /* The tree a text is printed from. */
 struct tree {
-	enum { AND, OR, NOT, NUMBER, TEXT } kind;
+	enum { AND, OR, NOT, NUMBER, TEXT, MASK } kind;
 	struct tree *left, *right;
 	unsigned field, op;
-	int64_t value;
+	int64_t value; /* MASK: the CPUs, a bit each */
 	const char *pattern;
 };
 
 static const char *const compare_ops[] = { "==", "!=", "<", "<=", ">", ">=", "&" };
+static const char *const mask_ops[] = { "==", "!=", "&" };
+static const char *const mask_fields[] = { "u8", "s32", "CPU", "mask" };
 static const char *const text_ops[] = { "==", "!=", "~" };
 static const char *const text_fields[] = { "fixed", "dynamic", "relative", "pointer.ustring", "comm", "COMM" };
 static const char *const patterns[] = {
-	"", "a", "ab", "py*", "*py", "*py*", "*", "**", "p*n3.11", "?b", "[a-p]*", "[!p]*", "\\[b]", "*.11", "h*p*", "longer than*",
+	"", "a", "ab", "py*", "*py", "*py*", "*", "**", "p*n3.11", "?b", "[a-p]*", "[!p]*", "\\[b]", "*.11", "h*p*",
+	"longer than*",
 };
 
 static struct tree *random_tree(unsigned depth)
 {
 	struct tree *t = mem_zalloc(sizeof(*t));
 
-	t->kind = depth ? rnd() % 5 : NUMBER + rnd() % 2;
+	t->kind = depth && rnd() % 2 ? rnd() % NUMBER : NUMBER + rnd() % 3;
 	if (t->kind <= NOT)
 		t->left = random_tree(depth - 1);
 	if (t->kind < NOT)
@@ -147,6 +156,12 @@ static struct tree *random_tree(unsigned depth)
 		t->field = (unsigned)(rnd() % 6);
 		t->op = (unsigned)(rnd() % 3);
 		t->pattern = patterns[rnd() % 16];
+	}
+	if (t->kind == MASK) {
+		t->field = (unsigned)(rnd() % 4);
+		t->op = (unsigned)(rnd() % 3);
+		t->value = rnd() % 3 ? 1ll << rnd() % CPUS : (int64_t)(rnd() & rnd() & ((1u << CPUS) - 1));
+		t->value |= !t->value; /* an empty list has no spelling but "," */
 	}
 	return t;
 }
@@ -164,6 +179,24 @@ static void blank(FILE *to)
 {
 	if (rnd() % 3)
 		fputc(' ', to);
+}
+
+/* "0-2,5", at times one by one. */
+static void print_cpus(FILE *to, int64_t mask)
+{
+	const char *comma = "";
+
+	for (unsigned i = 0; i < CPUS; i++) {
+		unsigned last = i;
+
+		if (!(mask >> i & 1))
+			continue;
+		while (rnd() % 4 && mask >> (last + 1) & 1)
+			last++;
+		fprintf(to, last > i || rnd() % 8 == 0 ? "%s%u-%u" : "%s%u", comma, i, last);
+		comma = rnd() % 4 ? "," : ", ";
+		i = last;
+	}
 }
 
 /* In every spelling the grammar has. && binds before ||, and both group to the left or right alike. */
@@ -196,6 +229,11 @@ static void print(FILE *to, const struct tree *t, unsigned above)
 		break;
 	case TEXT:
 		fprintf(to, "%s %s %c%s%c", text_fields[t->field], text_ops[t->op], quote, t->pattern, quote);
+		break;
+	case MASK:
+		fprintf(to, "%s %s CPUS{", mask_fields[t->field], mask_ops[t->op]);
+		print_cpus(to, t->value);
+		fputc('}', to);
 	}
 	blank(to);
 	if (parens)
@@ -246,6 +284,23 @@ static bool text_says(const struct tree *t, const struct filter_record *r)
 	return same != (t->op == 1);
 }
 
+static bool mask_says(const struct tree *t, const struct filter_record *r)
+{
+	bool one = !(t->value & (t->value - 1));
+	int64_t cpu = r->cpu, set;
+
+	if (t->field == 0)
+		cpu = r->bytes[8];
+	if (t->field == 1)
+		cpu = (uint32_t)(r->bytes[20] | r->bytes[21] << 8 | r->bytes[22] << 16 | (uint32_t)r->bytes[23] << 24);
+	if (t->field < 2 && !one && cpu >= CPUS)
+		return false; /* no CPU: the kernel does not even say "not equal" */
+	set = cpu < 64 ? 1ll << cpu : 0;
+	if (t->field == 3)
+		set = r->bytes[104] | r->bytes[105] << 8 | r->bytes[106] << 16;
+	return t->op == 0 ? set == t->value : t->op == 1 ? set != t->value : (set & t->value) != 0;
+}
+
 static bool tree_says(const struct tree *t, const struct filter_record *r)
 {
 	switch (t->kind) {
@@ -253,7 +308,8 @@ static bool tree_says(const struct tree *t, const struct filter_record *r)
 	case OR: return tree_says(t->left, r) || tree_says(t->right, r);
 	case NOT: return !tree_says(t->left, r);
 	case NUMBER: return number_says(t, r);
-	default: return text_says(t, r);
+	case TEXT: return text_says(t, r);
+	default: return mask_says(t, r);
 	}
 }
 
@@ -350,16 +406,21 @@ static const struct { const char *text; bool pass; } cases[] = {
 	{ "array == 0", false }, { "array != 0", false }, { "!array == 0", true }, /* an array compares to nothing */
 	{ "stacktrace == 0", false }, { "tail == \"the end\"", true }, { "tail ~ \"*end\"", true },
 	{ "fixed == \"twelve chars\"", true }, { "fixed ~ \"*chars\"", true }, { "fixed == \"twelve\"", false },
-	{ "dynamic == 'py'", true }, { "dynamic != 'py'", false }, { "dynamic ~ \"!p*\"", false }, { "dynamic ~ \"!x*\"", true },
+	{ "dynamic == 'py'", true }, { "dynamic != 'py'", false }, { "dynamic ~ \"!p*\"", false },
+	{ "dynamic ~ \"!x*\"", true },
 	{ "comm == \"python3.11\"", true }, { "COMM ~ \"py*\"", true }, { "common_comm ~ \"*.11\"", true },
 	{ "comm ~ \"p?thon[1-5].11\"", true }, { "comm ~ \"p*n*1\"", true },
 	{ "pointer == \"python3.11\"", true }, { "pointer.ustring ~ \"py*\"", true },
 	{ "CPU == 3", true }, { "cpu < 3", false }, { "common_cpu >= 3", true }, { "CPU & 3", false }, { "CPU > -1", true },
-	{ "CPU & CPUS{3}", true }, { "CPU & CPUS{0-2,4-19}", false }, { "CPU & CPUS{0-2,3}", true }, { "CPU != CPUS{3}", false },
-	{ "CPU == CPUS{3,4}", false }, { "CPU != CPUS{3,4}", true }, { "u32 & CPUS{7}", true }, { "u32 & CPUS{0-19:1/7}", true },
+	{ "CPU & CPUS{3}", true }, { "CPU & CPUS{0-2,4-19}", false }, { "CPU & CPUS{0-2,3}", true },
+	{ "CPU != CPUS{3}", false },
+	{ "CPU == CPUS{3,4}", false }, { "CPU != CPUS{3,4}", true }, { "u32 & CPUS{7}", true },
+	{ "u32 & CPUS{0-19:1/7}", true },
 	{ "u32 & CPUS{0-6,8-N}", false }, { "u8 & CPUS{all}", false }, { "u8 != CPUS{1,2}", false }, /* no such CPU: 200 */
-	{ "mask & CPUS{2-8}", true }, { "mask & CPUS{3-8}", false }, { "mask == CPUS{2,9}", true }, { "mask != CPUS{2,9}", false },
-	{ "mask == CPUS{2}", false }, { "mask == CPUS{2,9,11}", false }, { "mask & CPUS{9}", true }, { "array == CPUS{1-2}", false },
+	{ "mask & CPUS{2-8}", true }, { "mask & CPUS{3-8}", false }, { "mask == CPUS{2,9}", true },
+	{ "mask != CPUS{2,9}", false },
+	{ "mask == CPUS{2}", false }, { "mask == CPUS{2,9,11}", false }, { "mask & CPUS{9}", true },
+	{ "array == CPUS{1-2}", false },
 	{ "s64.function == main", false }, { "u64.function != main", true }, { "pointer.function == 0x1050", false },
 };
 
@@ -420,7 +481,8 @@ static const struct { const char *text; enum filter_error error; int code; size_
 	{ "(u8 == 1 ||)", FILTER_ERROR_OTHER, EPERM, 0 },
 	{ "u8", FILTER_INVALID_OP, EINVAL, 3 }, { "u8 =< 1", FILTER_INVALID_OP, EINVAL, 4 },
 	{ "u8 == -1", FILTER_ILLEGAL_INTVAL, EINVAL, 7 }, { "s64 == 9223372036854775808", FILTER_ILLEGAL_INTVAL, EINVAL, 8 },
-	{ "s64 == -9223372036854775809", FILTER_ILLEGAL_INTVAL, EINVAL, 8 }, { "u8 == 08", FILTER_ILLEGAL_INTVAL, EINVAL, 7 },
+	{ "s64 == -9223372036854775809", FILTER_ILLEGAL_INTVAL, EINVAL, 8 },
+	{ "u8 == 08", FILTER_ILLEGAL_INTVAL, EINVAL, 7 },
 	{ "u8 == 0x", FILTER_ILLEGAL_INTVAL, EINVAL, 7 }, { "u8 == 12ab", FILTER_ILLEGAL_INTVAL, EINVAL, 7 },
 	{ "s8 == -", FILTER_ILLEGAL_INTVAL, EINVAL, 7 },
 	{ "u8 == 000000000000000000000001", FILTER_OPERAND_TOO_LONG, EINVAL, 31 },
@@ -428,15 +490,19 @@ static const struct { const char *text; enum filter_error error; int code; size_
 	{ "comm == 'a\"", FILTER_MISSING_QUOTE, ESRCH, 8 }, { "((u8 == 1)", FILTER_TOO_MANY_OPEN, ENOENT, 0 },
 	{ "u8 == 1 && ((u8 == 1)", FILTER_TOO_MANY_OPEN, ENOENT, 11 },
 	{ "comm == '(' && (u8 == ')'", FILTER_TOO_MANY_OPEN, ENOENT, 15 },
-	{ "u8 == 1 & u8 == 2", FILTER_TOO_MANY_PREDICATES, EPERM, 8 }, { "u8 == 1 (u8 == 2)", FILTER_TOO_MANY_PREDICATES, EPERM, 8 },
+	{ "u8 == 1 & u8 == 2", FILTER_TOO_MANY_PREDICATES, EPERM, 8 },
+	{ "u8 == 1 (u8 == 2)", FILTER_TOO_MANY_PREDICATES, EPERM, 8 },
 	{ "u8 & CPUS", FILTER_MISSING_BRACE_OPEN, EINVAL, 11 }, { "u8 & CPUS{1", FILTER_MISSING_BRACE_CLOSE, EINVAL, 12 },
 	{ "u8 & CPUS{}", FILTER_INVALID_CPULIST, EINVAL, 11 }, { "u8 & CPUS{3-1}", FILTER_INVALID_CPULIST, EINVAL, 14 },
 	{ "u8 & CPUS{20}", FILTER_INVALID_CPULIST, EINVAL, 13 }, { "u8 & CPUS{1:1/2}", FILTER_INVALID_CPULIST, EINVAL, 16 },
 	{ "u8 & CPUS{1-4:3/2}", FILTER_INVALID_CPULIST, EINVAL, 18 }, { "u8 & CPUS{x}", FILTER_INVALID_CPULIST, EINVAL, 12 },
 	{ "u8 > CPUS{1}", FILTER_ILLEGAL_FIELD_OP, EINVAL, 6 }, { "comm == CPUS{1}", FILTER_ILLEGAL_FIELD_OP, EINVAL, 9 },
-	{ "stacktrace == CPUS{1}", FILTER_ILLEGAL_FIELD_OP, EINVAL, 15 }, { "stacktrace == 'x'", FILTER_EXPECT_DIGIT, EINVAL, 15 },
-	{ "u64.function < main", FILTER_INVALID_OP, EINVAL, 16 }, { "u64.function == nosuch", FILTER_NO_FUNCTION, EINVAL, 23 },
-	{ "u64.function == 0xz", FILTER_INVALID_VALUE, EINVAL, 20 }, { "u64.function == 0x2000", FILTER_NO_FUNCTION, EINVAL, 23 },
+	{ "stacktrace == CPUS{1}", FILTER_ILLEGAL_FIELD_OP, EINVAL, 15 },
+	{ "stacktrace == 'x'", FILTER_EXPECT_DIGIT, EINVAL, 15 },
+	{ "u64.function < main", FILTER_INVALID_OP, EINVAL, 16 },
+	{ "u64.function == nosuch", FILTER_NO_FUNCTION, EINVAL, 23 },
+	{ "u64.function == 0xz", FILTER_INVALID_VALUE, EINVAL, 20 },
+	{ "u64.function == 0x2000", FILTER_NO_FUNCTION, EINVAL, 23 },
 	{ "u64.nosuch == 1", FILTER_INVALID_OP, EINVAL, 4 },
 };
 
@@ -522,7 +588,8 @@ static void hostile_records(void **state)
  * none pass that jumps back or out. */
 static void hostile_programs(void **state)
 {
-	struct filter_program *good = compiled("u8 == 1 && (fixed ~ \"a*b\" || dynamic ~ \"*x*\") && mask & CPUS{1,9} || comm == \"c\"");
+	static const char text[] = "u8 == 1 && (fixed ~ \"a*b\" || dynamic ~ \"*x*\") && mask & CPUS{1,9} || comm == \"c\"";
+	struct filter_program *good = compiled(text);
 	uint8_t b[RECORD_BYTES];
 	char comm[FILTER_COMM_BYTES];
 	struct filter_record r;
