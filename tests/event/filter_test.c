@@ -295,7 +295,7 @@ static bool mask_says(const struct tree *t, const struct filter_record *r)
 		cpu = (uint32_t)(r->bytes[20] | r->bytes[21] << 8 | r->bytes[22] << 16 | (uint32_t)r->bytes[23] << 24);
 	if (t->field < 2 && !one && cpu >= CPUS)
 		return false; /* no CPU: the kernel does not even say "not equal" */
-	set = cpu < 64 ? 1ll << cpu : 0;
+	set = cpu < CPUS ? 1ll << cpu : 0;
 	if (t->field == 3)
 		set = r->bytes[104] | r->bytes[105] << 8 | r->bytes[106] << 16;
 	return t->op == 0 ? set == t->value : t->op == 1 ? set != t->value : (set & t->value) != 0;
