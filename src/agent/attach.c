@@ -1,6 +1,7 @@
 /* Coming into a process that runs already, and leaving it. A tracer that holds the process by
  * ptrace calls these two in one of its threads, on a stack of ours, while all others are stopped;
- * they may be stopped anywhere, inside the agent too. The patches are the tracer's business. */
+ * they may be stopped anywhere, inside the agent too. The patches are the tracer's business. If the tracer dies
+ * meanwhile the others go on, and so does what it called: to its end, with nobody waiting for it. */
 #include <asm/errno.h>
 #include <asm/unistd.h>
 
@@ -32,13 +33,20 @@ static bool take_places(const struct protocol_welcome *w, const int fds[TALK_FDS
 	return true;
 }
 
+static void close_sockets(void)
+{
+	for (int i = 0; i < 2; i++)
+		sys1(__NR_close, agent_params.sockets[i]);
+	agent_params.sockets[0] = agent_params.sockets[1] = 0;
+}
+
 int64_t agent_attach(void)
 {
 	struct protocol_welcome w;
 	int fds[TALK_FDS];
-	bool there = talk_welcome(agent_params.socket, &w, fds), done;
+	bool there = talk_welcome(agent_params.sockets[0], &w, fds), done;
 
-	sys1(__NR_close, agent_params.socket);
+	close_sockets();
 	if (!there)
 		return -EPROTO;
 	place_self();
@@ -65,9 +73,9 @@ int64_t agent_change(void)
 	struct protocol_welcome w;
 	int fds[TALK_FDS];
 	uint64_t before = agent.n_regions;
-	bool there = talk_welcome(agent_params.socket, &w, fds), done;
+	bool there = talk_welcome(agent_params.sockets[0], &w, fds), done;
 
-	sys1(__NR_close, agent_params.socket);
+	close_sockets();
 	if (!there)
 		return -EPROTO;
 	done = place_regions(&w, fds[2]);

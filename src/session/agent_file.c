@@ -49,8 +49,8 @@ static bool add_segment(struct agent_file *f, const Elf64_Phdr *ph)
 		return false;
 	*s = (struct agent_segment){ ph->p_vaddr, ph->p_offset, ph->p_filesz, pages(ph->p_memsz),
 				     prot_of(ph->p_flags) };
-	if (f->span < s->vaddr + s->memory_bytes)
-		f->span = s->vaddr + s->memory_bytes;
+	if (f->span < s->vaddr + s->memory_bytes + PAGE)
+		f->span = s->vaddr + s->memory_bytes + PAGE;
 	f->n_segments++;
 	return true;
 }

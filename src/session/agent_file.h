@@ -20,7 +20,7 @@ struct agent_relocation { uint64_t at, value; };
 struct agent_file {
 	uint8_t *bytes;           /* the whole file */
 	size_t n;
-	uint64_t span;            /* of addresses it takes */
+	uint64_t span;            /* of addresses it takes, with a page behind it that stays empty */
 	uint64_t contents;        /* vaddr of struct agent_contents */
 	uint8_t build_id[20];
 	uint64_t build_id_at;     /* its vaddr */

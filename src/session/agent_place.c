@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "session/leftovers.h"
 #include "session/remote.h"
 #include "session/welcome.h"
 
@@ -121,28 +122,35 @@ int agent_place_call(struct tracee *t, const struct agent_place *place, int32_t 
 	return r;
 }
 
+uint64_t agent_place_params(const struct agent_place *place)
+{
+	return place->contents_at + (uint64_t)(int64_t)place->contents.params;
+}
+
 int agent_place_set_params(struct tracee *t, const struct agent_place *place, const struct attach_params *params,
 			   struct err *err)
 {
-	return tracee_write(t, place->contents_at + (uint64_t)(int64_t)place->contents.params, params, sizeof(*params),
-			    err);
+	return tracee_write(t, agent_place_params(place), params, sizeof(*params), err);
 }
 
-int agent_place_welcome(struct tracee *t, const struct agent_place *place, int32_t function, struct attach_params *params,
-			const struct protocol_welcome *welcome, const int fds[3], uint64_t scratch, struct err *err)
+/* The socket's descriptors stand in the agent's parameters from the moment they are made: it closes them, or,
+ * if we die before it is called, our successor. */
+int agent_place_welcome(struct tracee *t, const struct agent_place *place, int32_t function,
+			const struct attach_params *params, const struct protocol_welcome *welcome, const int fds[3],
+			struct err *err)
 {
-	int ours = -1, r = remote_socket(t, scratch, &params->socket, &ours, err);
+	uint64_t at = agent_place_params(place) + offsetof(struct attach_params, sockets);
+	int ours = -1, r = agent_place_set_params(t, place, params, err);
 
-	if (r < 0)
-		return r;
-	if (!welcome_send(ours, welcome, fds))
+	if (r == 0)
+		r = remote_socket(t, at, &ours, err);
+	if (r == 0 && !welcome_send(ours, welcome, fds))
 		r = err_set(err, EPIPE, "the process does not take the session memory: %s", strerror(errno));
 	if (r == 0)
-		r = agent_place_set_params(t, place, params, err);
-	if (r == 0)
 		r = agent_place_call(t, place, function, err);
-	else
-		remote_close(t, params->socket);
-	close(ours);
+	if (r < 0)
+		leftovers_close_sockets(t, at);
+	if (ours >= 0)
+		close(ours);
 	return r;
 }

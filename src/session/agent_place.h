@@ -31,11 +31,13 @@ void agent_place_hello(const struct agent_place *place, struct protocol_hello *h
 struct held_arena agent_place_arena(const struct agent_place *place);
 /* Calls one of its functions, by its place in the contents. */
 int agent_place_call(struct tracee *t, const struct agent_place *place, int32_t function, struct err *err);
+uint64_t agent_place_params(const struct agent_place *place); /* struct attach_params */
 int agent_place_set_params(struct tracee *t, const struct agent_place *place, const struct attach_params *params,
 			   struct err *err);
-/* Calls one that begins with a welcome: params->socket is filled in. `scratch`: eight bytes of the process's. */
-int agent_place_welcome(struct tracee *t, const struct agent_place *place, int32_t function, struct attach_params *params,
-			const struct protocol_welcome *welcome, const int fds[3], uint64_t scratch, struct err *err);
+/* Calls one that begins with a welcome; it is given a socket for that. */
+int agent_place_welcome(struct tracee *t, const struct agent_place *place, int32_t function,
+			const struct attach_params *params, const struct protocol_welcome *welcome, const int fds[3],
+			struct err *err);
 
 /* Releases, and notes how long and how many threads stood still. */
 void attach_release(struct tracee *t, struct attach_report *rep);

@@ -149,11 +149,9 @@ static int forget_regions(struct change_target *t, uint64_t first, uint64_t n)
 
 static int map_trampolines(const struct change *c, struct change_target *t, struct err *err)
 {
-	struct attach_params params = { .renew = c->renew };
-	/* The kernel tells the socket's numbers where the parameters will stand. */
-	uint64_t scratch = t->place.contents_at + (uint64_t)(int64_t)t->place.contents.params;
+	const struct attach_params params = { .renew = c->renew };
 	int r = agent_place_welcome(t->t, &t->place, t->place.contents.change, &params, &t->im.welcome,
-				    (int[]){ c->memory->fd, c->memory->fd, t->im.code_fd }, scratch, err);
+				    (int[]){ c->memory->fd, c->memory->fd, t->im.code_fd }, err);
 
 	t->entered = r == 0;
 	return r == 0 ? image_check_mapped(&t->im, err) : r;

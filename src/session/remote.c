@@ -50,21 +50,17 @@ void remote_close(struct tracee *t, int64_t fd)
 	tracee_syscall(t, SYS_close, args, &result, &ignored);
 }
 
-int remote_socket(struct tracee *t, uint64_t scratch, int32_t *theirs, int *ours, struct err *err)
+int remote_socket(struct tracee *t, uint64_t at, int *ours, struct err *err)
 {
-	const uint64_t args[6] = { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, scratch };
+	const uint64_t args[6] = { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, at };
 	int32_t fds[2];
 	int64_t result;
 	int r = remote_call(t, "make a socket", SYS_socketpair, args, &result, err);
 
 	if (r == 0)
-		r = tracee_read(t, scratch, fds, sizeof(fds), err);
+		r = tracee_read(t, at, fds, sizeof(fds), err);
 	if (r < 0)
 		return r;
-	*theirs = fds[0];
 	*ours = tracee_take_fd(t, fds[1], err);
-	remote_close(t, fds[1]);
-	if (*ours < 0)
-		remote_close(t, fds[0]);
 	return *ours < 0 ? *ours : 0;
 }

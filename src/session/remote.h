@@ -10,5 +10,6 @@ int remote_map(struct tracee *t, uint64_t at, uint64_t bytes, int prot, int flag
 	       uint64_t *out, struct err *err);
 void remote_unmap(struct tracee *t, uint64_t at, uint64_t bytes);
 void remote_close(struct tracee *t, int64_t fd);
-/* A socket with one end in the process and one here. `scratch`: eight bytes of the process's. */
-int remote_socket(struct tracee *t, uint64_t scratch, int32_t *theirs, int *ours, struct err *err);
+/* A pair of sockets in the process, whose descriptors (int32_t[2]) the kernel writes to `at`; *ours is the second
+ * one's. */
+int remote_socket(struct tracee *t, uint64_t at, int *ours, struct err *err);

@@ -240,7 +240,7 @@ struct agent_state {
 struct attach_params {
 	int64_t tls, key;
 	uint32_t flags;
-	int32_t socket;           /* attach, change: a welcome lies there */
+	int32_t sockets[2];       /* attach, change: a welcome lies in the first; both alike: none. The agent closes them */
 	uint32_t renew;           /* change: the tracer will be another: stubs are made anew. Nobody is inside */
 	uint32_t first, n;        /* forget: regions, by the order they came in. Nobody is inside */
 	/* For what it executes: the tracer's address and the agent's path; empty: that goes on without us. */

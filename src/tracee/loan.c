@@ -44,7 +44,7 @@ static const uint8_t code[CODE_BYTES] = {
 	0x0f, 0x05,                          /* syscall */
 	0x48, 0x89, 0xc7,                    /* mov %rax, %rdi */
 	0x48, 0xbc, 0, 0, 0, 0, 0, 0, 0, 0,  /* mov $frame, %rsp */
-	0x48, 0x83, 0x64, 0x24, 0x08, 0x00,  /* andq $0, 8(%rsp): its link, by which one on its way is known */
+	0x48, 0x83, 0x64, 0x24, 0x08, 0x00,  /* andq $0, 8(%rsp): its link, by which a called function is known */
 	0xb8, 0x0f, 0x00, 0x00, 0x00,        /* mov $SYS_rt_sigreturn, %eax */
 	0x0f, 0x05,                          /* syscall */
 };
@@ -55,7 +55,7 @@ static bool is_code(const uint8_t bytes[CODE_BYTES])
 	       memcmp(bytes + CODE_FRAME + 8, code + CODE_FRAME + 8, CODE_BYTES - CODE_FRAME - 8) == 0;
 }
 
-/* A tracer died while this code was on loan: is the thread still under way? */
+/* A tracer died while this code was on loan: is the thread still under way, here or in a function it called? */
 static bool is_under_way(struct tracee *t, uint64_t at, const uint8_t bytes[CODE_BYTES])
 {
 	uint64_t frame, link = 0;
@@ -69,15 +69,21 @@ static bool is_under_way(struct tracee *t, uint64_t at, const uint8_t bytes[CODE
 	return false;
 }
 
-static bool is_free(struct tracee *t, uint64_t at)
+enum slot { SLOT_FREE, SLOT_TAKEN, SLOT_UNDER_WAY };
+
+static enum slot look_at_slot(struct tracee *t, uint64_t at)
 {
 	static const uint8_t none[CODE_BYTES];
 	uint8_t bytes[CODE_BYTES];
 	struct err ignored;
 
 	if (tracee_read(t, at, bytes, sizeof(bytes), &ignored) < 0)
-		return false;
-	return memcmp(bytes, none, sizeof(none)) == 0 || (is_code(bytes) && !is_under_way(t, at, bytes));
+		return SLOT_TAKEN;
+	if (memcmp(bytes, none, sizeof(none)) == 0)
+		return SLOT_FREE;
+	if (!is_code(bytes))
+		return SLOT_TAKEN;
+	return is_under_way(t, at, bytes) ? SLOT_UNDER_WAY : SLOT_FREE;
 }
 
 static int put_code(struct tracee *t, struct err *err)
@@ -124,7 +130,7 @@ static void look_at(struct tracee *t, const struct lines *l, struct places *p)
 
 	if (strcmp(l->path, "[vdso]") == 0)
 		p->vdso = l->end;
-	else if (l->exec && !p->text && l->path[0] == '/' && is_free(t, l->end - CODE_BYTES))
+	else if (l->exec && !p->text && l->path[0] == '/' && look_at_slot(t, l->end - CODE_BYTES) == SLOT_FREE)
 		p->text = l->end;
 	if (strcmp(l->path, "[stack]") == 0) {
 		p->stack = l->start;
@@ -165,29 +171,37 @@ static uint64_t place_frame(const struct places *p, unsigned k, size_t bytes)
 	return (p->own_end - bytes) & ~UINT64_C(63);
 }
 
+static void use_slot(struct loan *loan, uint64_t at)
+{
+	loan->call = at;
+	loan->result = at + CODE_RESULT;
+	loan->back = at + CODE_BACK;
+	loan->end = at + CODE_END;
+}
+
 static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
 {
 	struct loan *loan = &t->loan;
 	struct places p = { 0 };
+	unsigned chosen = 2 * PLACES;
 
 	find_places(t, &p);
-	for (unsigned i = 0; i < 2 * PLACES; i++) {
-		unsigned k = i % PLACES;
-		uint64_t end = i < PLACES ? p.vdso : p.text, at = end - (k + 1) * CODE_BYTES;
+	loan->others = false;
+	for (unsigned i = 2 * PLACES; i-- > 0;) { /* the kernel's code first */
+		uint64_t end = i < PLACES ? p.vdso : p.text, at = end - (i % PLACES + 1) * CODE_BYTES;
+		enum slot slot = end ? look_at_slot(t, at) : SLOT_TAKEN;
 
-		if (!end || !is_free(t, at))
+		loan->others |= slot == SLOT_UNDER_WAY;
+		if (slot != SLOT_FREE)
 			continue;
-		loan->scratch = place_frame(&p, k, TRACEE_SCRATCH + frame_bytes);
-		if (!loan->scratch)
-			return err_set(err, ENOMEM, "process %d has no room on its stacks to lend a thread", (int)t->pid);
-		loan->frame = loan->scratch + TRACEE_SCRATCH;
-		loan->call = at;
-		loan->result = at + CODE_RESULT;
-		loan->back = at + CODE_BACK;
-		loan->end = at + CODE_END;
-		return 0;
+		chosen = i;
+		use_slot(loan, at);
 	}
-	return err_set(err, ENOEXEC, "process %d has no room behind its code to lend a thread", (int)t->pid);
+	if (chosen == 2 * PLACES)
+		return err_set(err, ENOEXEC, "process %d has no room behind its code to lend a thread", (int)t->pid);
+	loan->scratch = place_frame(&p, chosen % PLACES, TRACEE_SCRATCH + frame_bytes);
+	loan->frame = loan->scratch + TRACEE_SCRATCH;
+	return loan->scratch ? 0 : err_set(err, ENOMEM, "process %d has no room on its stacks to lend a thread", (int)t->pid);
 }
 
 /* --- which thread, and what it is ------------------------------------------------------------- */
@@ -266,11 +280,9 @@ static int put_frame(struct tracee *t, struct loan *loan, struct err *err)
 {
 	uint8_t bytes[SIGFRAME_MAX];
 	struct user_regs_struct regs = regs_alone(t, loan);
-	uint64_t link = (uint64_t)loan->th->tid;
 	size_t n = sigframe_build(bytes, loan->frame, &regs, loan->mask, loan->xstate, loan->n_xstate);
 	int r;
 
-	memcpy(bytes + SIGFRAME_LINK, &link, sizeof(link));
 	vec_reserve(&loan->before, TRACEE_SCRATCH + n);
 	loan->before.n = TRACEE_SCRATCH + n;
 	r = tracee_read(t, loan->scratch, loan->before.at, loan->before.n, err);

@@ -26,6 +26,7 @@ struct loan {
 	uint64_t frame;
 	uint64_t mask;
 	uint64_t rseq_at, rseq_cs;
+	bool others;               /* what a dead tracer began is not over yet */
 	bool called;               /* a function: vector registers may be others */
 	size_t n_xstate;
 	VEC(uint8_t) before;       /* what stood from `scratch` on */

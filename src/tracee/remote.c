@@ -143,6 +143,8 @@ int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uin
 {
 	int r = loan_take(t, err);
 
+	if (r == 0 && t->loan.others)
+		r = err_set(err, EAGAIN, "process %d has not ended yet what a tracer began that was killed: try again", (int)t->pid);
 	if (r < 0)
 		return r;
 	t->loan.called = true;

@@ -69,7 +69,7 @@ int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_
  * program's own), all its signals held back meanwhile. The function must not take locks that
  * another thread may hold: they are all stopped. If we die it runs on to its end, while the others
  * run too. *result is its rax. -EIO and *err when it
- * faulted: the registers are put back all the same. */
+ * faulted: the registers are put back all the same. -EAGAIN while a call is under way whose tracer died. */
 int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top,
 		uint64_t *result, struct err *err);
 
