@@ -338,15 +338,6 @@ const char *function_pattern_name(const struct function_pattern *p)
 void function_list_copy(struct function_list *to, const struct function_list *from)
 {
 	*to = (struct function_list){ 0 };
-	for (size_t i = 0; i < from->patterns.n; i++) {
-		const struct function_pattern *p = &from->patterns.at[i];
-
-		*vec_add(&to->patterns) = (struct function_pattern){
-			.text = mem_strdup(p->text),
-			.glob = mem_strdup(p->glob),
-			.module = p->module ? mem_strdup(p->module) : NULL,
-			.remove = p->remove,
-			.other_modules = p->other_modules,
-		};
-	}
+	for (size_t i = 0; i < from->patterns.n; i++)
+		*vec_add(&to->patterns) = pattern_copy(&from->patterns.at[i]);
 }

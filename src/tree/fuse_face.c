@@ -1,11 +1,11 @@
 /* Mounting, serving, unmounting. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -83,26 +83,46 @@ void fuse_face_stop(struct fuse_face *f)
 		;
 }
 
+/* The kernel wakes one worker for a request, and all of them for the end. */
+static int wait_set(struct fuse_face *f)
+{
+	struct epoll_event request = { EPOLLIN | EPOLLEXCLUSIVE, { 0 } }, stop = { EPOLLIN, { .u32 = 1 } };
+	int set = epoll_create1(EPOLL_CLOEXEC);
+
+	if (set >= 0 && !epoll_ctl(set, EPOLL_CTL_ADD, fuse_session_fd(f->session), &request) &&
+	    !epoll_ctl(set, EPOLL_CTL_ADD, f->stop, &stop))
+		return set;
+	if (set >= 0)
+		close(set);
+	return -1;
+}
+
+static bool next_request(struct fuse_face *f, int set, struct fuse_buf *buf)
+{
+	struct epoll_event event;
+	int n = epoll_wait(set, &event, 1, -1);
+
+	if (n < 0)
+		return errno == EINTR;
+	if (event.data.u32)
+		return false;
+	n = fuse_session_receive_buf(f->session, buf);
+	if (n > 0)
+		fuse_session_process_buf(f->session, buf);
+	return n > 0 || n == -EINTR || n == -EAGAIN; /* EAGAIN: another worker was faster */
+}
+
 /* Requests one by one, until it is unmounted or stopped. */
 static void *work(void *arg)
 {
 	struct fuse_face *f = arg;
-	struct pollfd fds[2] = { { fuse_session_fd(f->session), POLLIN, 0 }, { f->stop, POLLIN, 0 } };
 	struct fuse_buf buf = { 0 };
+	int set = wait_set(f);
 
-	while (!fuse_session_exited(f->session)) {
-		int n;
-
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			break;
-		if (fds[1].revents)
-			break;
-		n = fuse_session_receive_buf(f->session, &buf);
-		if (n > 0)
-			fuse_session_process_buf(f->session, &buf);
-		else if (n != -EINTR && n != -EAGAIN)
-			break;
-	}
+	while (set >= 0 && !fuse_session_exited(f->session) && next_request(f, set, &buf))
+		;
+	if (set >= 0)
+		close(set);
 	free(buf.mem);
 	fuse_face_stop(f); /* one has seen it: all end */
 	return NULL;
