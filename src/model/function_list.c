@@ -154,6 +154,8 @@ static bool covers(const struct function_pattern *removal, const struct function
 /* Whether a removal may take out something of what the entry put in. */
 static bool touches(const struct function_pattern *removal, const struct function_pattern *entry)
 {
+	if (glob_is_name(removal->glob))
+		return glob_match(entry->glob, removal->glob);
 	return !glob_is_name(entry->glob) || glob_match(removal->glob, entry->glob);
 }
 
@@ -201,7 +203,7 @@ static const char blanks[] = " \t\r\n";
 /* Bytes of the word at p. Blanks inside of brackets belong to it, as in C++'s
  * `map<int, char>::find` and `(anonymous namespace)::f`; unless they never close, as in
  * `operator<`. */
-static size_t word_length(const char *p)
+size_t function_word_length(const char *p)
 {
 	int open = 0;
 
@@ -221,7 +223,7 @@ static int list_add_words(struct function_list *l, const char *text, bool module
 	int e = 0;
 
 	for (const char *p = text + strspn(text, blanks); *p && !e; p += strspn(p, blanks)) {
-		size_t n = word_length(p);
+		size_t n = function_word_length(p);
 		struct word w = { text, (size_t)(p - text), mem_strndup(p, n), modules };
 
 		e = list_add(l, &w, err);

@@ -29,6 +29,9 @@ struct function_list {
  * -EINVAL and *err with the column; then the list is unchanged. */
 int function_list_write(struct function_list *l, const char *text, bool append, struct err *err);
 
+/* Bytes of the word at `text`, which ends at a blank that is not inside of its brackets. */
+size_t function_word_length(const char *text);
+
 /* The same for a list of modules (-L): every word is [!]GLOB of modules' names. */
 int module_list_write(struct function_list *l, const char *text, bool append, struct err *err);
 

@@ -299,6 +299,13 @@ char *settings_read(const struct settings *s, const char *file)
 	return o == TRACE_OPTIONS_N ? NULL : mem_printf("%d\n", option_is_set(s->options, o));
 }
 
+const struct function_list *settings_list(const struct settings *s, const char *file)
+{
+	const struct file *f = find_file(file);
+
+	return f && f->read == read_list ? AT_CONST(s, f, struct function_list) : NULL;
+}
+
 const char *settings_file(unsigned i)
 {
 	return i < FILES_N ? files[i].name : NULL;

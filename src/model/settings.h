@@ -60,5 +60,7 @@ void settings_free(struct settings *s);
 int settings_write(struct settings *s, const char *file, const char *text, bool append, struct err *err);
 /* `cat file`: free() the result. NULL = no such file. */
 char *settings_read(const struct settings *s, const char *file);
+/* The list that a file shows; NULL: the file is no list. */
+const struct function_list *settings_list(const struct settings *s, const char *file);
 /* The files' names but options/, in order; NULL behind the last. */
 const char *settings_file(unsigned i);

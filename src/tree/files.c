@@ -191,6 +191,7 @@ static const struct tree_file_ops readme = { .show = show_readme };
 
 enum where { EVERYWHERE, TOP };
 
+#define FUNCTIONS(name, where, help) { name, 0640, where, &function_list_file, help }
 #define SETTING(name, where, help) { name, 0640, where, &setting, help }
 
 static const struct file_row {
@@ -201,12 +202,19 @@ static const struct file_row {
 	const char *help;
 } files[] = {
 	{ "README", 0440, TOP, &readme, "this text" },
+	{ "available_filter_functions", 0440, TOP, &all_functions_file, "every function that can be traced" },
 	{ "available_tracers", 0440, EVERYWHERE, &fixed_setting, "names that current_tracer takes" },
 	SETTING("buffer_percent", EVERYWHERE, "how full (%) the buffer is before a reader that waits is woken"),
 	SETTING("buffer_size_kb", EVERYWHERE, "buffer of each thread, in kilobytes; 4M and the like are taken too"),
 	SETTING("current_tracer", EVERYWHERE, "what is recorded of functions; nop: nothing"),
 	{ "error_log", 0640, EVERYWHERE, &error_log, "the last writes that failed, and why; `> error_log` clears it" },
 	SETTING("max_graph_depth", TOP, "how many levels deep function_graph follows calls; 0: no limit"),
+	FUNCTIONS("set_ftrace_filter", EVERYWHERE, "functions that are traced; empty: all. >> adds, !NAME removes, * is a glob, "
+		  "NAME:mod:MODULE is of one module"),
+	FUNCTIONS("set_ftrace_module", TOP, "libraries whose functions are traced too, besides those of the program"),
+	FUNCTIONS("set_ftrace_notrace", EVERYWHERE, "functions that are not traced, whatever set_ftrace_filter says"),
+	FUNCTIONS("set_graph_function", TOP, "function_graph: only these and what they call"),
+	FUNCTIONS("set_graph_notrace", TOP, "function_graph: not these, and nothing that they call"),
 	{ "trace", 0640, EVERYWHERE, &trace, "what was recorded, as text; `> trace` clears it" },
 	SETTING("trace_clock", EVERYWHERE, "the clock of the times that are shown"),
 	{ "trace_marker", 0220, EVERYWHERE, &trace_marker, "text written here is put into the trace" },
@@ -223,8 +231,8 @@ static int show_readme(struct tree_file *f, struct out *text, struct err *err)
 {
 	out_str(text, "brace: ftrace's files over user-space programs. Use them with cat, echo, mkdir and rmdir.\n\n");
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		out_printf(text, "  %-20s %s\n", files[i].name, files[i].help);
-	out_printf(text, "  %-20s %s\n  %-20s %s\n", "options/", "a file for each option: 0 or 1", "instances/",
+		out_printf(text, "  %-26s %s\n", files[i].name, files[i].help);
+	out_printf(text, "  %-26s %s\n  %-26s %s\n", "options/", "a file for each option: 0 or 1", "instances/",
 		   "mkdir makes a buffer with settings of its own, rmdir removes it");
 	return 0;
 }

@@ -124,6 +124,7 @@ static struct instance *instance_new(void)
 	in->owner.failed = failed;
 	pthread_mutex_init(&in->lock, NULL);
 	pthread_rwlock_init(&in->target_lock, NULL);
+	pthread_cond_init(&in->cleared, NULL);
 	settings_init_tree(&in->settings);
 	error_log_init(&in->errors);
 	return in;
@@ -135,6 +136,7 @@ static void instance_free(struct instance *in)
 	error_log_free(&in->errors);
 	pthread_mutex_destroy(&in->lock);
 	pthread_rwlock_destroy(&in->target_lock);
+	pthread_cond_destroy(&in->cleared);
 	free(in);
 }
 

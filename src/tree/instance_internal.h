@@ -13,9 +13,12 @@ struct instance {
 	pthread_rwlock_t target_lock;  /* after lock; read-held around calls of the target */
 	struct tree_target target;
 	struct error_log errors;
+	unsigned clearing;             /* lists that were opened with `>` and are not closed yet */
+	pthread_cond_t cleared;
 };
 
 extern const struct tree_dir_ops instances_ops;
+extern const struct tree_file_ops function_list_file, all_functions_file; /* function_files.c */
 
 /* `echo text > file` of a setting, as one change: checked, made so by the target, or nothing is changed. */
 int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err);

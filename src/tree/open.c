@@ -151,7 +151,7 @@ int tree_flush(struct tree_open *o, struct err *err)
 	pthread_mutex_lock(&o->lock);
 	e = ops->flush(&o->file, &own);
 	if (e)
-		failed(o, e, "", 0, &own);
+		failed(o, e, own.input, strlen(own.input), &own);
 	pthread_mutex_unlock(&o->lock);
 	if (err)
 		*err = own;

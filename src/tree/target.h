@@ -21,6 +21,15 @@ struct tree_target_ops {
 	 * are new, the target is being attached). 0 when it is so; -errno and *err with the column in what
 	 * was written: nothing has changed then, and the settings stay what they were. */
 	int (*apply)(void *arg, const struct settings *next, const char *file, struct err *err);
+	/* A word that was written to a list of functions ("set_ftrace_filter", without a `!`): 0, or -EINVAL and
+	 * *err when it means none of the functions there are. */
+	int (*check)(void *arg, const char *file, const char *word, struct err *err);
+	/* The name, for such a list, of the function on this line (from 1) of available_filter_functions; free() it.
+	 * NULL: there are not so many. */
+	char *(*function_at)(void *arg, unsigned long line);
+	/* A line for each function that the list holds, "name" or "name [module]"; NULL: each one there is. The
+	 * order is the same at all times. */
+	void (*functions)(void *arg, const struct function_list *list, struct out *out);
 	/* `cat trace`, header and all; nothing is consumed. */
 	int (*trace)(void *arg, const struct settings *s, struct out *out, struct err *err);
 	int (*clear)(void *arg, struct err *err); /* `> trace` */

@@ -77,6 +77,15 @@ done
 echo hello >"$D/trace_marker" && head -c 5000 /dev/zero >"$D/trace_marker"
 result "markers are taken" $?
 
+echo 'main vfs_*' >"$D/set_ftrace_filter" && echo '!main' >>"$D/set_ftrace_filter" &&
+	[ "$(cat "$D/set_ftrace_filter")" = 'vfs_*' ]
+result "a list of functions is set, and one taken out" $?
+: >"$D/set_ftrace_filter" && [ "$(cat "$D/set_ftrace_filter")" = '#### all functions enabled ####' ]
+result "> clears it" $?
+seq -f 'function_%g' 5000 >"$T/names" && cat "$T/names" >"$D/set_ftrace_notrace" &&
+	cmp -s "$T/names" "$D/set_ftrace_notrace"
+result "5,000 names" $?
+
 # --- what cannot be done here
 refuses() { # NAME WORDS COMMAND...
 	local name=$1 words=$2

@@ -43,7 +43,9 @@ def main():
                 print(f'{path}: open gave {errno.errorcode[e.errno]}, the kernel {opened}')
             continue
         for text, _, want in CALL.findall(calls):
-            if not text:  # FUSE's kernel side answers writes of nothing itself
+            # FUSE's kernel side answers writes of nothing itself; and as long as no program is traced no
+            # function is known, and none unknown
+            if not text or (path.startswith('set_') and 'nosuch' in text and '\n' in text):
                 continue
             got = attempt(lambda: os.write(fd, text.encode()))
             compared += 1

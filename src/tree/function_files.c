@@ -1,0 +1,250 @@
+/* set_ftrace_filter and the other lists of functions. As in ftrace a write(2) takes one word; what was written
+ * becomes the list when the file is closed; and a word that is not ended by a blank goes on in the next write,
+ * or ends with the file.
+ *
+ * `>` clears the list. With a shell a descriptor is closed before the first word is written, so the clearing
+ * is kept until there are words, or until the last close: else a running program would be hooked whole for a
+ * moment. Who reads the file meanwhile waits a little. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+#include "tree/instance_internal.h"
+
+#define CLEARING_MS 200
+
+struct draft {
+	bool clears;      /* the list's words so far are to go */
+	VEC(char) words;  /* checked, each with a blank behind it */
+	VEC(char) rest;   /* of a word that has no end yet */
+};
+
+static struct instance *instance_of(const struct tree_file *f)
+{
+	return (struct instance *)f->owner;
+}
+
+static int open_list(struct tree_file *f, struct err *err)
+{
+	if ((f->flags & O_ACCMODE) != O_RDONLY)
+		f->state = mem_zalloc(sizeof(struct draft));
+	return 0;
+}
+
+static int clear_list(struct tree_file *f, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct draft *d = f->state;
+
+	d->clears = true;
+	pthread_mutex_lock(&in->lock);
+	in->clearing++;
+	pthread_mutex_unlock(&in->lock);
+	return 0;
+}
+
+/* --- words -------------------------------------------------------------------------- */
+
+static void add(struct draft *d, const char *text, size_t n)
+{
+	vec_reserve(&d->words, d->words.n + n + 2);
+	memcpy(d->words.at + d->words.n, text, n);
+	d->words.n += n;
+	d->words.at[d->words.n++] = ' ';
+	d->words.at[d->words.n] = '\0';
+}
+
+static bool is_number(const char *word)
+{
+	return *word && !word[strspn(word, "0123456789")];
+}
+
+/* The line of available_filter_functions that a number means. */
+static char *named(struct tree_target t, const char *word)
+{
+	return is_number(word) && t.ops->function_at ? t.ops->function_at(t.arg, strtoul(word, NULL, 10)) : NULL;
+}
+
+/* Whether the word is one, and of something that is there. */
+static int check_word(const struct tree_file *f, struct tree_target t, const char *word, struct err *err)
+{
+	struct settings scratch = { 0 };
+	int e = settings_write(&scratch, f->arg, word, false, err);
+
+	settings_free(&scratch);
+	return !e && t.ops->check ? t.ops->check(t.arg, f->arg, word, err) : e;
+}
+
+static int take_word(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	char *word = mem_strndup(text, n), *name;
+	bool removes = *word == '!' && word[1];
+	struct tree_target t = instance_hold(instance_of(f));
+	struct draft *d = f->state;
+	int e;
+
+	name = named(t, word + removes);
+	e = check_word(f, t, name ? name : word + removes, err);
+	instance_release(instance_of(f));
+	if (!e && name) {
+		char *both = mem_printf("%s%s", removes ? "!" : "", name);
+
+		add(d, both, strlen(both));
+		free(both);
+	} else if (!e) {
+		add(d, word, n);
+	}
+	free(name);
+	free(word);
+	return e;
+}
+
+static void keep_rest(struct draft *d, const char *text, size_t n)
+{
+	vec_reserve(&d->rest, d->rest.n + n + 1);
+	memcpy(d->rest.at + d->rest.n, text, n);
+	d->rest.n += n;
+	d->rest.at[d->rest.n] = '\0';
+}
+
+/* Takes what there is of the next word, and the blank behind it. */
+static ssize_t write_list(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	struct draft *d = f->state;
+	size_t skipped = 0, had = d->rest.n, length;
+	int e;
+
+	if (n && !*text)
+		return err_set(err, EINVAL, "a name has no byte 0");
+	n = strnlen(text, n);
+	while (!had && skipped < n && isspace((unsigned char)text[skipped]))
+		skipped++;
+	if (skipped == n)
+		return (ssize_t)n;
+	keep_rest(d, text + skipped, n - skipped);
+	length = function_word_length(d->rest.at);
+	if (length == d->rest.n)
+		return (ssize_t)n;
+	e = take_word(f, d->rest.at, length < had ? had : length, err);
+	d->rest.n = 0;
+	if (e)
+		return e;
+	if (length < had) /* brackets opened by what is new, and not closed: the word ended with the last write */
+		return write_list(f, text, n, err);
+	return (ssize_t)(skipped + length - had + 1);
+}
+
+/* --- closing ------------------------------------------------------------------------ */
+
+static void cleared(struct tree_file *f)
+{
+	struct instance *in = instance_of(f);
+	struct draft *d = f->state;
+
+	if (!d->clears)
+		return;
+	d->clears = false;
+	pthread_mutex_lock(&in->lock);
+	in->clearing--;
+	pthread_cond_broadcast(&in->cleared);
+	pthread_mutex_unlock(&in->lock);
+}
+
+/* The words become the list, or are added to it. */
+static int commit(struct tree_file *f, struct err *err)
+{
+	struct draft *d = f->state;
+	int e = instance_write(instance_of(f), f->arg, d->words.n ? d->words.at : "", !d->clears, err);
+
+	d->words.n = 0;
+	cleared(f);
+	return e;
+}
+
+static int flush_list(struct tree_file *f, struct err *err)
+{
+	struct draft *d = f->state;
+	int e = 0, committed = 0;
+
+	if (d->rest.n)
+		e = take_word(f, d->rest.at, d->rest.n, err);
+	d->rest.n = 0;
+	if (d->words.n)
+		committed = commit(f, e ? NULL : err);
+	return e ? e : committed;
+}
+
+static void release_list(struct tree_file *f)
+{
+	struct instance *in = instance_of(f);
+	struct draft *d = f->state;
+	struct err err = { 0 };
+
+	if (!d)
+		return;
+	if (d->clears && commit(f, &err))
+		in->owner.failed(&in->owner, f->arg, "", 0, &err);
+	vec_free(&d->words);
+	vec_free(&d->rest);
+	free(d);
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static void await_cleared(struct instance *in)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += CLEARING_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&in->lock);
+	while (in->clearing && !pthread_cond_timedwait(&in->cleared, &in->lock, &until))
+		;
+	pthread_mutex_unlock(&in->lock);
+}
+
+/* The functions that are in it; where none are known, its patterns. */
+static int show_list(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	const struct function_list *list;
+	struct tree_target t;
+	struct settings s;
+
+	await_cleared(in);
+	instance_settings(in, &s);
+	list = settings_list(&s, f->arg);
+	t = instance_hold(in);
+	if (t.ops->functions && list->patterns.n) {
+		t.ops->functions(t.arg, list, text);
+	} else {
+		char *patterns = settings_read(&s, f->arg);
+
+		out_str(text, patterns);
+		free(patterns);
+	}
+	instance_release(in);
+	settings_free(&s);
+	return 0;
+}
+
+static int show_all(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+
+	if (t.ops->functions)
+		t.ops->functions(t.arg, NULL, text);
+	instance_release(in);
+	return 0;
+}
+
+const struct tree_file_ops function_list_file = {
+	.open = open_list, .truncate = clear_list, .show = show_list, .write = write_list, .flush = flush_list,
+	.release = release_list,
+};
+const struct tree_file_ops all_functions_file = { .show = show_all };
