@@ -285,13 +285,15 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	int r = held ? attach_held(&req, held, c->req.memory, im, err)
 		     : attach_process(&req, c->req.memory, im, rep, err);
 
-	state.next_id = im->next_id;
-	if (r == 0) {
-		patch_lists_begin(&c->patches, pid);
-		patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
+	if (r < 0) {
+		known_modules_free(&state.known);
+		return r; /* nothing ran with this index: the next has it */
 	}
-	*vec_add(&c->images) = state; /* a failed one's index is not used again */
-	return r;
+	state.next_id = im->next_id;
+	patch_lists_begin(&c->patches, pid);
+	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
+	*vec_add(&c->images) = state;
+	return 0;
 }
 
 static int attach_and_tell(struct control *c, pid_t pid, struct tracee *held, struct attach_report *rep,
