@@ -18,6 +18,7 @@
 
 extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
 	agent_slow_state_entry[], agent_slow_leave[];
+extern int agent_iterate_phdr(void); /* its address only */
 
 struct iov { void *at; size_t bytes; };
 struct msg {
@@ -82,6 +83,7 @@ bool talk_hello(int fd, enum protocol_request request)
 		.slow_site = (uint64_t)agent_slow_site,
 		.state_entry = (uint64_t)agent_slow_state_entry,
 		.slow_leave = (uint64_t)agent_slow_leave,
+		.iterate_phdr = (uint64_t)agent_iterate_phdr,
 	};
 
 	return sys6(__NR_sendto, fd, (long)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) == sizeof(h);

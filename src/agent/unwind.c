@@ -1,7 +1,8 @@
 /* Unwinders: what they are told, and what they tell.
  *
  * An agent that ld.so did not load is not found by them. Three of their look-ups lead here: GCC's
- * own and ld.so's, when they are asked for an address in the stub arena, and the walk over all modules. */
+ * own and ld.so's, when they are asked for an address in the stub arena, and the walk over all modules; the
+ * last in every process, for nongnu's libunwind must find a table of its own. */
 #include <elf.h>
 
 #include "agent/agent.h"
@@ -19,6 +20,20 @@ int agent_personality(int version, int actions, uint64_t class, void *exception,
 	if (actions & CLEANUP_PHASE)
 		buffer_unwound();
 	return CONTINUE_UNWIND;
+}
+
+/* nongnu's, by the table in even.S. To land in a function it writes the landing pad over its return address,
+ * which must not be the site table's: where the stub's own stood there is nothing any more. A context begins with
+ * two pointers, the CFA and the address. */
+int agent_even_personality(int version, int actions, uint64_t class, void *exception, void *context)
+{
+	const uint64_t *about = context;
+	uint64_t *below = (uint64_t *)about[2] - 1, pc = about[3];
+
+	if (actions & CLEANUP_PHASE && in_arena(pc) && *below == pc)
+		*below = *(const uint64_t *)((pc & ~(uint64_t)(SITE_BLOCK_BYTES - 1)) +
+					     (pc & (SITE_BLOCK_BYTES - 1)) / SITE_STUB_BYTES * 8);
+	return agent_personality(version, actions, class, exception, context);
 }
 
 extern const uint8_t agent_eh_frame[] __attribute__((visibility("hidden"))); /* agent.ld */
@@ -61,7 +76,7 @@ int agent_find_object(const void *pc, struct dl_find_object *result)
 	return 0;
 }
 
-/* --- dl_iterate_phdr(callback, data): the original, then us ------------------------------------- */
+/* --- dl_iterate_phdr(callback, data): the original, and us ------------------------------------- */
 struct dl_phdr_info {
 	uint64_t base;
 	const char *name;
@@ -72,14 +87,84 @@ struct dl_phdr_info {
 typedef int phdr_callback(struct dl_phdr_info *info, size_t bytes, void *data);
 typedef int iterate_phdr(phdr_callback *callback, void *data);
 
-int agent_iterate_phdr(phdr_callback *callback, void *data, iterate_phdr *original)
+extern const uint8_t agent_even_hdr[] __attribute__((visibility("hidden"))); /* even.S */
+
+struct whose { uint64_t code; bool nongnu; };
+
+/* LLVM's is libunwind.so.1. */
+static bool is_nongnu(const char *path)
+{
+	static const char wanted[] = "/libunwind.so.";
+	const char *at = path, *w;
+
+	for (; *at; at++) {
+		for (w = wanted; *w && at[w - wanted] == *w; w++)
+			;
+		if (!*w)
+			return at[w - wanted] > '1' && at[w - wanted] <= '9';
+	}
+	return false;
+}
+
+static int look_at(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct whose *whose = data;
+
+	(void)bytes;
+	for (unsigned i = 0; i < (uint16_t)info->phnum; i++) {
+		const Elf64_Phdr *p = &info->phdr[i];
+
+		if (p->p_type != PT_LOAD || whose->code - info->base - p->p_vaddr >= p->p_memsz)
+			continue;
+		whose->nongnu = info->name && is_nongnu(info->name);
+		return 1;
+	}
+	return 0;
+}
+
+static bool nongnu_asks(phdr_callback *callback, iterate_phdr *original)
+{
+	static uint64_t nongnu, another; /* the last ones that asked */
+	struct whose whose = { (uint64_t)callback, false };
+
+	if (whose.code == nongnu || whose.code == another)
+		return whose.code == nongnu;
+	original(look_at, &whose);
+	__atomic_store_n(whose.nongnu ? &nongnu : &another, whose.code, __ATOMIC_RELAXED);
+	return whose.nongnu;
+}
+
+static int show_even(phdr_callback *callback, void *data)
+{
+	const uint64_t base = (uint64_t)&agent_header;
+	const Elf64_Phdr phdrs[2] = {
+		{ .p_type = PT_LOAD, .p_vaddr = (uint64_t)agent_arena - base, .p_memsz = SITE_ARENA_BYTES + SITE_BLOCK_BYTES },
+		{ .p_type = PT_GNU_EH_FRAME, .p_vaddr = (uint64_t)agent_even_hdr - base, .p_memsz = 20 },
+	};
+	struct dl_phdr_info info = { base, "libbrace-agent.so", phdrs, 2 };
+
+	return callback(&info, sizeof(info), data);
+}
+
+static int show_by_hand(phdr_callback *callback, void *data)
 {
 	struct dl_phdr_info info = {
 		.base = (uint64_t)&agent_header, .name = "libbrace-agent.so",
 		.phdr = (const void *)((const uint8_t *)&agent_header + agent_header.e_phoff),
 		.phnum = agent_header.e_phnum,
 	};
-	int result = original(callback, data);
 
-	return result ? result : callback(&info, sizeof(info), data);
+	return callback(&info, sizeof(info), data);
+}
+
+int agent_iterate_phdr(phdr_callback *callback, void *data, iterate_phdr *original)
+{
+	bool even = nongnu_asks(callback, original);
+	int result = even ? show_even(callback, data) : 0;
+
+	if (!result)
+		result = original(callback, data);
+	if (!result && !even && agent.flags & AGENT_BY_HAND)
+		result = show_by_hand(callback, data);
+	return result;
 }

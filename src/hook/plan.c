@@ -87,19 +87,43 @@ static bool keeps_caller(const struct planner *p, uint32_t i)
 
 /* --- what forbids to follow the return ---------------------------------------------------------------- */
 
-static enum hook_reason entry_only(const struct planner *p, uint32_t i, struct special special)
+static bool reads_caller(const struct planner *p, uint32_t i, const struct special *special)
+{
+	/* -finstrument-functions reads it too, for the hook that it calls */
+	return special[i].reason == REASON_READS_CALLER ||
+	       ((p->sweep.facts[i] & (FACT_READS_CALLER | FACT_MCOUNT)) == FACT_READS_CALLER && !keeps_caller(p, i));
+}
+
+/* Who jumps to such a function leaves it the return address to look at. */
+static void follow_tail_calls(struct planner *p, const struct special *special)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < p->sweep.tails.n; i++) {
+			const struct tail_call *t = &p->sweep.tails.at[i];
+
+			if (p->sweep.facts[t->from] & FACT_READS_CALLER || !reads_caller(p, t->to, special))
+				continue;
+			p->sweep.facts[t->from] |= FACT_READS_CALLER;
+			more = true;
+		}
+	}
+}
+
+static enum hook_reason entry_only(const struct planner *p, uint32_t i, const struct special *special)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
 	uint8_t facts = p->sweep.facts[i];
 
 	if (p->m->language == SYM_LANG_GO)
 		return REASON_GO;
-	if (special.reason)
-		return special.reason;
+	if (special[i].reason)
+		return special[i].reason;
 	if (f->cfa_odd || f->vaddr == p->m->entry || (facts & FACT_ODD_ENTRY))
 		return REASON_NO_RETURN_ADDRESS;
-	/* -finstrument-functions reads it too, for the hook that it calls */
-	if ((facts & FACT_READS_CALLER) && !(facts & FACT_MCOUNT) && !keeps_caller(p, i))
+	if (reads_caller(p, i, special))
 		return REASON_READS_CALLER;
 	if (facts & FACT_RETURNS_FLAGS)
 		return REASON_RETURNS_FLAGS;
@@ -298,6 +322,7 @@ static void plan_all(struct planner *p)
 			special[i] = special_function(name);
 		first_round(p, i, special[i]);
 	}
+	follow_tail_calls(p, special);
 	for (uint32_t i = 0; i < n; i++) {
 		struct hook_plan_entry *e = &p->plan->entries[i];
 
@@ -307,7 +332,7 @@ static void plan_all(struct planner *p)
 			try_short(p, &s);
 		}
 		if (e->kind != HOOK_NONE)
-			e->reason = (uint8_t)entry_only(p, i, special[i]);
+			e->reason = (uint8_t)entry_only(p, i, special);
 		else
 			e->recipe = (struct relocate_recipe){ 0 };
 		e->entry_only = e->kind != HOOK_NONE && e->reason != REASON_NONE;

@@ -223,6 +223,8 @@ static void jump_to_start(struct walk *w, uint64_t target)
 
 	if (own ? !w->known || w->depth : w->known && w->depth)
 		add_fact(w, f, FACT_ODD_ENTRY);
+	else if (!own && w->f != NO_FUNCTION && f)
+		*vec_add(&w->s->tails) = (struct tail_call){ w->f, (uint32_t)(f - w->s->m->functions.at) };
 }
 
 /* --- addresses ---------------------------------------------------------------- */
@@ -419,5 +421,6 @@ void sweep_free(struct sweep *s)
 {
 	address_set_free(&s->targets);
 	address_set_free(&s->stops);
+	vec_free(&s->tails);
 	free(s->facts);
 }

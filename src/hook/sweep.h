@@ -13,11 +13,15 @@
 #define FACT_LEAVES_STACK 64    /* sets its stack pointer to what it did not get from it */
 #define FACT_STARTS_THREADS 128 /* makes the system call clone, or clone3 */
 
+/* By their indices: the first one jumps to the second one's entry. */
+struct tail_call { uint32_t from, to; };
+
 struct sweep {
 	const struct sym_module *m;
 	struct address_set targets; /* code: something jumps there, or may */
 	struct address_set stops;   /* code: behind an instruction that control does not pass */
 	uint8_t *facts;             /* FACT_* of each function */
+	VEC(struct tail_call) tails;
 };
 
 /* Entry hooks: their code, and the GOT slots that lead there. */

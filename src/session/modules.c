@@ -261,6 +261,12 @@ static bool must_tell(const struct module *mod, uint32_t i, const struct setting
 	return set->graph && mod->hooks->entries[i].leaves && !mod->hooks->functions[i].plt;
 }
 
+/* ld.so finds an agent that it loaded itself; libunwind must find another table of it (agent/unwind.c). */
+static bool is_led(enum selection look_up, bool by_hand, const struct settings *set)
+{
+	return look_up && (by_hand || (look_up == SELECT_ITERATE_PHDR && set->graph));
+}
+
 static enum selection choose(const struct string_set *defined, const struct module *mod, uint32_t i,
 			     const struct settings *set, bool by_hand)
 {
@@ -269,7 +275,7 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	char name[512];
 
 	hook_function_name(mod->hooks, i, name, sizeof(name));
-	if (by_hand && !f->plt && look_up_of_unwinder(name))
+	if (!f->plt && is_led(look_up_of_unwinder(name), by_hand, set))
 		return look_up_of_unwinder(name);
 	if (mod->choice == MODULE_UNWINDER)
 		return otherwise;

@@ -7,9 +7,12 @@
 
 static void find_library(const struct maps *maps, struct held_unwinder *out)
 {
-	for (size_t i = 0; i < maps->at.n && out->n < sizeof(out->ranges) / sizeof(out->ranges[0]); i++)
-		if (maps->at.at[i].exec && strstr(maps->at.at[i].path, "/libgcc_s.so"))
-			out->ranges[out->n++] = (struct held_range){ maps->at.at[i].start, maps->at.at[i].end };
+	for (size_t i = 0; i < maps->at.n && out->n < sizeof(out->ranges) / sizeof(out->ranges[0]); i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (m->exec && (strstr(m->path, "/libgcc_s.so") || strstr(m->path, "/libunwind.so")))
+			out->ranges[out->n++] = (struct held_range){ m->start, m->end };
+	}
 }
 
 #define BESIDE UINT64_C(0x4000) /* what its files leave between two functions of that name: others of its own */

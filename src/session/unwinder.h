@@ -1,4 +1,4 @@
-/* Finds GCC's unwinder in a process. */
+/* Finds GCC's unwinder in a process, and libunwind. */
 #pragma once
 #include "session/held_stacks.h"
 

@@ -38,7 +38,8 @@ each() {
 }
 
 for name in threads forks spawns signals jumps recursion tails arguments registers callbacks contexts cancels \
-	exceptions faults overflow twice; do
+	exceptions exceptions-libunwind callers faults overflow twice; do
+	[ -x "$FIXTURES/$name" ] || { skip "$name" "not built here (no libunwind)"; continue; }
 	each $name "$FIXTURES/$name"
 done
 each loads "$FIXTURES/loads" "$FIXTURES/plugin.so"
@@ -68,6 +69,29 @@ for options in '' '-L *' "$STATE" '-p function'; do
 	target "10,000 threads${options:+, $options}" $options -- "$FIXTURES/crowd" 1 10000 3
 	set +f
 done
+
+# gdb, attached to a program that stands deep in traced calls: the frames that are not the agent's are the untraced ones.
+frames() { # NAME COMMAND...
+	local out=$1 pid i
+	shift
+	rm -f "$T/there"
+	"$@" "$FIXTURES/callers" wait "$T/there" >/dev/null 2>&1 &
+	pid=$!
+	for ((i = 0; i < 500; i++)); do [ ! -e "$T/there" ] || break; sleep 0.02; done
+	timeout 50 gdb -nx -batch -p "$(pgrep -f "^$FIXTURES/callers wait $T/there")" -ex 'set print frame-arguments none' -ex bt >"$out.gdb" 2>&1
+	rm -f "$T/there"
+	wait $pid
+	sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+ in )?(.*)/\2/p' "$out.gdb" | grep -v '^agent_arena ' | sed -n '/^look /,$p' >"$out"
+}
+if command -v gdb >/dev/null; then
+	frames "$T/frames.plain"
+	for options in '' "$STATE"; do
+		# shellcheck disable=SC2086 # an option is two words
+		frames "$T/frames.traced" "$BRACE" record -o "$T/trace" $options --
+		diff "$T/frames.plain" "$T/frames.traced" >"$T/differences" && [ "$(grep -c '^down ' "$T/frames.traced")" -eq 13 ]
+		result "gdb shows the true frames${options:+, $options}" $? "$T/differences"
+	done
+fi
 
 # Ways to end: the status or the signal is passed on, the records up to there are in the file.
 for way in 'exit 7' 'return 9' '_exit 3' 'quick 4' 'thread 5' 'abort 0' 'signal 9' 'signal 15' \
