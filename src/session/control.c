@@ -276,7 +276,7 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 		  struct err *err)
 {
 	uint32_t index = (uint32_t)c->images.n;
-	struct image_state state = { .next_id = 1 };
+	struct image_state state = { .next_id = 1, .by_hand = held != NULL };
 	struct image_request req = {
 		.index = index, .first_id = state.next_id, .known = &state.known, .pid = pid,
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,

@@ -44,7 +44,8 @@ static void commit(void *context, bool these)
 static void copy_images(struct changing *ch)
 {
 	for (size_t i = 0; i < ch->c->images.n; i++) {
-		struct image_state copy = { .next_id = ch->c->images.at[i].next_id };
+		struct image_state copy = { .next_id = ch->c->images.at[i].next_id,
+					    .by_hand = ch->c->images.at[i].by_hand };
 
 		known_modules_copy(&copy.known, &ch->c->images.at[i].known);
 		*vec_add(&ch->images) = copy;
@@ -82,7 +83,7 @@ static int plan(struct changing *ch, const struct change *change, struct change_
 	t->req = (struct image_request){
 		.index = image, .first_id = ch->images.at[image].next_id, .known = &ch->images.at[image].known,
 		.settings = ch->req.settings, .agent_path = ch->req.agent_path, .tracer = ch->req.tracer,
-		.distance = MMAP_AWAY,
+		.distance = MMAP_AWAY, .socket = ch->images.at[image].by_hand ? ch->c->path : NULL,
 	};
 	r = change_plan(t, err);
 	if (r == 0)

@@ -12,6 +12,7 @@
 struct image_state {
 	uint32_t next_id;
 	struct known_modules known;
+	bool by_hand;                 /* launched: its system calls are led */
 };
 
 struct control {

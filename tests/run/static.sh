@@ -113,6 +113,13 @@ for way in address-space locked descriptors; do
 	target "its $way" -l step -- "$FIXTURES/worlds-static" $way
 done
 
+# --- where ptrace is forbidden
+run_in "$T/traced" "$FIXTURES/filtered" no-ptrace "$BRACE" record -- "$FIXTURES/shapes-static"
+split_summary
+says "without ptrace: refused, with the word" '^brace: .*needs ptrace'
+check_that "without ptrace: brace's own status" [ "$(cat "$T/traced.status")" -eq 125 ]
+check_that "without ptrace: nothing is left behind" [ -z "$(ls -A "$RUN_DIR")" ]
+
 # --- before main, and up to the end
 record -- "$FIXTURES/recursion-static"
 "$BRACE" replay "$T/trace" >"$T/replay" 2>&1

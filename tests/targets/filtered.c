@@ -192,6 +192,18 @@ static void executes(void)
 	execv("/bin/sh", argv);
 }
 
+/* Nothing but ptrace is forbidden, to whom it executes. */
+static void no_ptrace(char **argv)
+{
+	struct sock_filter filter[] = {
+		LOAD(nr), IF(SYS_ptrace, 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	require(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	require(!by_prctl(filter, LENGTH(filter)), "a filter");
+	execv(argv[0], argv);
+}
+
 static const struct { const char *name; void (*bind)(void); int counted; } ways[] = {
 	{ "strict", strict, 0 }, { "prctl", prctl_four, 0 }, { "seccomp", seccomp_four, 0 }, { "twice", twice, 0 },
 	{ "no-pages", no_pages, 1 }, { "no-mprotect", no_mprotect, 1 }, { "no-futex", no_futex, 1 },
@@ -203,6 +215,8 @@ int main(int argc, char **argv)
 {
 	unsigned n = work(42), i = 0;
 
+	if (argc > 2 && !strcmp(argv[1], "no-ptrace"))
+		no_ptrace(argv + 2);
 	while (i < LENGTH(ways) && strcmp(ways[i].name, argc > 1 ? argv[1] : ""))
 		i++;
 	require(i < LENGTH(ways), "the argument");
