@@ -165,7 +165,7 @@ static void forget(struct known_modules *k, pid_t pid, uint64_t start)
 void image_settle(struct image *im, const struct image_request *req)
 {
 	static const enum hook_reason reasons[] = {
-		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_NO_ROOM,
+		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_PAGE_END,
 		[PATCH_CHANGED] = REASON_CHANGED, [PATCH_BUSY] = REASON_BUSY,
 	};
 
