@@ -22,7 +22,7 @@ until_ready() {
 	local tries=0
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries + 1))
-		[ $tries -lt 600 ] && kill -0 "$PID" || return 1
+		[ "$tries" -lt 600 ] && kill -0 "$PID" || return 1
 		sleep 0.05
 	done
 }
