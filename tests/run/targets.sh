@@ -38,8 +38,8 @@ each() {
 }
 
 for name in threads forks spawns signals jumps recursion tails arguments registers callbacks contexts cancels \
-	exceptions exceptions-libunwind callers faults overflow twice; do
-	[ -x "$FIXTURES/$name" ] || { skip "$name" "not built here (no libunwind)"; continue; }
+	exceptions exceptions-libunwind panics callers ifuncs faults overflow twice; do
+	[ -x "$FIXTURES/$name" ] || { skip "$name" "not built here (no libunwind, no rustc)"; continue; }
 	each $name "$FIXTURES/$name"
 done
 each loads "$FIXTURES/loads" "$FIXTURES/plugin.so"

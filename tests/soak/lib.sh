@@ -36,6 +36,19 @@ source_of() {
 	fi
 }
 
+# original_of PACKAGE: the same without Debian's changes, which are not needed for what is only data.
+original_of() {
+	[ ! -d "$SOURCES/$1" ] || return 0
+	mkdir -p "$SOURCES/$1.new"
+	{ [ -d "$SOURCES/parts" ] || apt_sources; apt_there source --download-only "$1"; } >"$T/source.log" 2>&1
+	if ! { tar -x --strip-components=1 -C "$SOURCES/$1.new" -f "$(newest "$SOURCES/$1"_*.orig.tar.*)" &&
+		mv "$SOURCES/$1.new" "$SOURCES/$1"; } >>"$T/source.log" 2>&1; then
+		diag "$T/source.log"
+		printf '1..0 # SKIP the source package %s could not be had\n' "$1"
+		exit 0
+	fi
+}
+
 newest() { printf '%s\n' "$@" | sort -V | tail -n 1; }
 
 # built DIRECTORY PRODUCT COMMAND...: runs COMMAND in it unless PRODUCT is there.

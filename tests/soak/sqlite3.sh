@@ -8,9 +8,9 @@ FIXTURE=$SOURCES/sqlite3/bld/testfixture
 TESTS=${SUITE_TESTS:-select1 select2 select3 select4 select5 select6 select7 select8 select9 selectA selectB selectC
 	insert insert2 update delete join join2 join3 where where2 where7 index index2 expr func func2 trigger1 trigger2
 	view subquery in in2 like minmax null date cast collate1 collate2 aggnested with1 with2 window1 window2 window3
-	savepoint trans trans2 vacuum pragma attach fkey1 fkey2 json101 fts3aa fts4aa rtree upsert1 alter alter2
+	savepoint trans trans2 vacuum pragma attach fkey1 fkey2 json101 upsert1 alter alter2
 	blob boundary1 between case distinct distinctagg enc enc2 exists limit misc1 misc2 misc3 misc5 rowid schema sort
-	table temptable types types2 types3 unique vtab1 wal wal2 crash malloc3}
+	table temptable types types2 types3 unique vtab1 wal wal2 malloc3}
 
 build() {
 	mkdir -p bld && cd bld && ../configure --with-tcl=/usr/lib/tcl8.6 && nice make testfixture
