@@ -157,11 +157,44 @@ static int map_trampolines(const struct change *c, struct change_target *t, stru
 	return r == 0 ? image_check_mapped(&t->im, err) : r;
 }
 
-static int undo(struct change_target *t, const struct patch *patches, size_t n, struct err *err)
+static int undo(struct change_target *t, const struct patch *patches, size_t n, enum held_which which, struct err *err)
 {
-	int r = held_patches_undo(t->t, patches, n, HELD_FUNCTIONS | HELD_LOOK_UPS, err);
+	int r = held_patches_undo(t->t, patches, n, which, err);
 
 	return r < 0 ? r : 0;
+}
+
+static const struct patch *look_up_at(const struct patch *patches, size_t n, uint64_t address)
+{
+	for (size_t i = 0; i < n; i++)
+		if (patches[i].function == PATCH_LOOK_UP && patches[i].address == address)
+			return &patches[i];
+	return NULL;
+}
+
+/* Stubs are on the stacks: a look-up leads to the agent at every moment, even should brace die here. So the new jump
+ * takes the place of the old one. `over`: that is what the patch expects; else the function's own bytes. */
+static void expect_old(struct change_target *t, bool over)
+{
+	for (uint32_t i = 0; i < t->im.welcome.n_patches; i++) {
+		struct patch *p = &t->im.patches[i];
+		const struct patch *old = p->function == PATCH_LOOK_UP ? look_up_at(t->old->at, t->old->n, p->address) : NULL;
+
+		if (old)
+			memcpy(p->expected, over ? old->bytes : old->expected, p->length);
+	}
+}
+
+/* The old look-ups that no new one took the place of: the new tracer puts no stubs on stacks. */
+static int drop_look_ups(struct change_target *t, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->old->n && r == 0; i++)
+		if (t->old->at[i].function == PATCH_LOOK_UP &&
+		    !look_up_at(t->im.patches, t->im.welcome.n_patches, t->old->at[i].address))
+			r = undo(t, &t->old->at[i], 1, HELD_LOOK_UPS, err);
+	return r;
 }
 
 static int enter(const struct change *c, struct change_target *t, struct err *err)
@@ -169,10 +202,13 @@ static int enter(const struct change *c, struct change_target *t, struct err *er
 	int r = map_trampolines(c, t, err);
 
 	if (r == 0)
-		r = undo(t, t->old->at, t->old->n, err);
+		r = undo(t, t->old->at, t->old->n, HELD_FUNCTIONS, err);
+	expect_old(t, true);
 	if (r == 0)
 		r = held_patches_apply(t->t, &t->maps, t->im.patches, t->im.welcome.n_patches, err);
-	return r == 0 ? image_check_look_ups(&t->im, err) : r;
+	if (r == 0)
+		r = image_check_look_ups(&t->im, err);
+	return r == 0 ? drop_look_ups(t, err) : r;
 }
 
 static void apply_old(struct change_target *t)
@@ -191,7 +227,7 @@ static void go_back(struct change_target *t)
 {
 	struct err ignored;
 
-	undo(t, t->im.patches, t->im.welcome.n_patches, &ignored);
+	undo(t, t->im.patches, t->im.welcome.n_patches, HELD_FUNCTIONS | HELD_LOOK_UPS, &ignored);
 	apply_old(t);
 	forget_regions(t, t->place.state.n_regions, t->im.welcome.n_regions);
 	t->entered = false;
@@ -200,6 +236,7 @@ static void go_back(struct change_target *t)
 static void settle(const struct change *c, struct change_target *t, bool quiet)
 {
 	/* A thread that stood in an island was sent along the jump there. */
+	expect_old(t, false);
 	if (quiet && is_quiet(c, t, 0))
 		forget_regions(t, 0, t->place.state.n_regions);
 	thread_blocks_change(t->t, &t->place.layout, c->renew);
@@ -239,7 +276,7 @@ static bool is_crowded(const struct change *c)
 static void undo_all(const struct change *c, struct err *err)
 {
 	for (size_t i = 0; i < c->n; i++)
-		held_patches_undo(c->targets[i].t, c->targets[i].old->at, c->targets[i].old->n, HELD_FUNCTIONS, err);
+		undo(&c->targets[i], c->targets[i].old->at, c->targets[i].old->n, HELD_FUNCTIONS, err);
 }
 
 /* Holds all while no thread is in code of ours. They come out of it by themselves when functions are as

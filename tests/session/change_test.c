@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,6 +105,7 @@ static void start(struct run *r, const char *mode, bool attach)
 	if (attach) {
 		r->pid = fork();
 		if (!r->pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			execv(attachee, (char *const *)argv);
 			_exit(127);
 		}
