@@ -40,7 +40,7 @@ static void again(const struct trigger_list *l)
 	char *want = trigger_read(l), *got;
 
 	for (size_t i = 0; i < l->at.n; i++) {
-		const struct event_trigger *t = &l->at.at[i];
+		const struct event_trigger *t = l->at.at[i];
 		char *line = mem_printf("%s%s%s%s%s:%lu%s%s", t->kind->name, t->system ? ":" : "", t->system ? t->system : "",
 					t->event ? ":" : "", t->event ? t->event : "", t->count, t->filter ? " if " : "",
 					t->filter ? t->filter : "");

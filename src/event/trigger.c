@@ -80,10 +80,23 @@ static const struct trigger_kind *kind_named(struct part name)
 
 static void trigger_free(struct event_trigger *t)
 {
+	if (--t->users)
+		return;
 	free(t->system);
 	free(t->event);
 	free(t->filter);
 	free(t->program);
+	free(t);
+}
+
+static struct event_trigger *trigger_new(const struct trigger_kind *kind)
+{
+	struct event_trigger *t = mem_zalloc(sizeof(*t));
+
+	t->kind = kind;
+	t->count = TRIGGER_UNLIMITED;
+	t->users = 1;
+	return t;
 }
 
 /* "SYSTEM:EVENT[:...]" off the front of the parameters. */
@@ -139,7 +152,7 @@ static int filter(struct event_trigger *t, const struct event_format *e, struct 
 static int taken(const struct trigger_list *l, const struct event_trigger *t)
 {
 	for (size_t i = 0; i < l->at.n; i++) {
-		const struct event_trigger *other = &l->at.at[i];
+		const struct event_trigger *other = l->at.at[i];
 
 		if (other->kind->slot == t->kind->slot &&
 		    (!t->kind->switches || (!strcmp(other->system, t->system) && !strcmp(other->event, t->event))))
@@ -152,7 +165,7 @@ static void take_out(struct trigger_list *l, int i)
 {
 	if (i < 0)
 		return;
-	trigger_free(&l->at.at[i]);
+	trigger_free(l->at.at[i]);
 	l->at.n--;
 	memmove(&l->at.at[i], &l->at.at[i + 1], (l->at.n - (size_t)i) * sizeof(l->at.at[0]));
 }
@@ -185,22 +198,21 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 {
 	struct part rest = strip(line), name = split(&rest, ": \t");
 	bool remove = name.n && *name.at == '!';
-	struct event_trigger t = { .count = TRIGGER_UNLIMITED };
+	const struct trigger_kind *kind = kind_named((struct part){ name.at + remove, name.n - remove });
+	struct event_trigger *t;
 	int r;
 
 	*fault = (struct filter_fault){ 0 };
-	if (strlen(line) >= FILTER_TEXT_MAX)
+	if (strlen(line) >= FILTER_TEXT_MAX || !kind)
 		return -EINVAL;
-	t.kind = kind_named((struct part){ name.at + remove, name.n - remove });
-	if (!t.kind)
-		return -EINVAL;
-	r = parse(&t, e, present(rest), remove, c, fault);
-	if (r == 0 && !remove && taken(l, &t) >= 0)
+	t = trigger_new(kind);
+	r = parse(t, e, present(rest), remove, c, fault);
+	if (r == 0 && !remove && taken(l, t) >= 0)
 		r = -EEXIST;
 	if (r == 0 && remove)
-		take_out(l, taken(l, &t));
+		take_out(l, taken(l, t));
 	if (r < 0 || remove)
-		trigger_free(&t);
+		trigger_free(t);
 	else
 		*vec_add(&l->at) = t;
 	return r;
@@ -237,7 +249,7 @@ char *trigger_read(const struct trigger_list *l)
 	if (!to)
 		return mem_strdup("");
 	for (size_t i = l->at.n; i-- > 0;)
-		show(to, &l->at.at[i]);
+		show(to, l->at.at[i]);
 	if (!l->at.n)
 		show_kinds(to);
 	fclose(to);
@@ -247,8 +259,17 @@ char *trigger_read(const struct trigger_list *l)
 void trigger_list_free(struct trigger_list *l)
 {
 	for (size_t i = 0; i < l->at.n; i++)
-		trigger_free(&l->at.at[i]);
+		trigger_free(l->at.at[i]);
 	vec_free(&l->at);
+}
+
+void trigger_list_copy(struct trigger_list *to, const struct trigger_list *from)
+{
+	*to = (struct trigger_list){ 0 };
+	for (size_t i = 0; i < from->at.n; i++) {
+		from->at.at[i]->users++;
+		*vec_add(&to->at) = from->at.at[i];
+	}
 }
 
 bool trigger_due(struct event_trigger *t, bool so)

@@ -17,10 +17,12 @@ struct trigger_kind {
 	bool after;     /* done when the event's record has been written, not before */
 };
 
+/* Shared by all copies of the lists it is in, so that what it did is seen in each. */
 struct event_trigger {
 	const struct trigger_kind *kind;
 	char *system, *event;           /* of the event it switches; or NULL */
-	unsigned long count;            /* how often yet; TRIGGER_UNLIMITED */
+	_Atomic unsigned long count;    /* how often yet; TRIGGER_UNLIMITED */
+	_Atomic unsigned users;         /* lists */
 	char *filter;                   /* as it was written; or NULL */
 	struct filter_program *program; /* on the event that triggers; NULL: always */
 };
@@ -28,7 +30,7 @@ struct event_trigger {
 #define TRIGGER_UNLIMITED (~0ul)
 
 struct trigger_list {
-	VEC(struct event_trigger) at;   /* the newest last; shown and run from the newest on */
+	VEC(struct event_trigger *) at; /* the newest last; shown and run from the newest on */
 };
 
 struct trigger_context {
@@ -43,8 +45,9 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 		  const struct trigger_context *c, struct filter_fault *fault);
 /* `cat trigger`; free() it. */
 char *trigger_read(const struct trigger_list *l);
+void trigger_list_copy(struct trigger_list *to, const struct trigger_list *from);
 void trigger_list_free(struct trigger_list *l);
 
 /* The event has happened and t's filter lets it pass: whether t is to be done, which is counted. `so`: what it would
- * bring about is so already. */
+ * bring about is so already. One thread runs the triggers of an event. */
 bool trigger_due(struct event_trigger *t, bool so);

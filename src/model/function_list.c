@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/glob.h"
+#include "base/glob.h"
 
 static void pattern_free(struct function_pattern *p)
 {

@@ -47,6 +47,38 @@ static char *read_list(const struct settings *s, const struct file *f)
 	return function_list_read(AT_CONST(s, f, struct function_list), f->empty);
 }
 
+static int write_words(struct event_set *s, char *words, struct err *err)
+{
+	char *save = NULL;
+	int e = 0;
+
+	for (char *word = strtok_r(words, " \t\r\n", &save); word && !e; word = strtok_r(NULL, " \t\r\n", &save))
+		e = event_set_write(s, word, err);
+	return e;
+}
+
+static int write_events(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+{
+	struct event_set next;
+	char *words = mem_strdup(text);
+	int e;
+
+	event_set_copy(&next, &s->events);
+	if (!append)
+		event_set_clear(&next);
+	e = write_words(&next, words, err);
+	free(words);
+	event_set_free(e ? &next : &s->events);
+	if (!e)
+		s->events = next;
+	return e;
+}
+
+static char *read_events(const struct settings *s, const struct file *f)
+{
+	return event_set_read(&s->events);
+}
+
 /* In the order in which ftrace's are registered: it shows the latest first. */
 static const char *const tracers[] = { "function_graph", "function", "nop" };
 #define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
@@ -226,6 +258,7 @@ static const struct file files[] = {
 	{ "buffer_size_kb", write_size, read_size, 0, NULL },
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
 	{ "max_graph_depth", write_depth, read_depth, 0, NULL },
+	{ "set_event", write_events, read_events, 0, NULL },
 	LIST("set_ftrace_filter", filter, write_functions, "#### all functions enabled ####\n"),
 	LIST("set_ftrace_module", modules, write_modules, "#### main executable only ####\n"),
 	LIST("set_ftrace_notrace", notrace, write_functions, "#### no functions disabled ####\n"),
@@ -321,6 +354,7 @@ void settings_init(struct settings *s)
 		.clock = TRACE_CLOCK_X86_TSC,
 		.buffer_percent = 50,
 	};
+	s->events.waits = true;
 	cpumask_all(&s->cpumask);
 	options_set_mode(s, BUFFER_STREAM);
 }
@@ -330,6 +364,7 @@ void settings_init_tree(struct settings *s)
 	settings_init(s);
 	s->graph = false;
 	s->nop = true;
+	s->events.waits = false;
 	s->buffer_size_kb = BUFFER_SIZE_KB_KEPT;
 	s->clock = TRACE_CLOCK_LOCAL;
 	options_set_mode(s, BUFFER_OVERWRITE);
@@ -343,6 +378,7 @@ void settings_copy(struct settings *to, const struct settings *from)
 	function_list_copy(&to->graph_function, &from->graph_function);
 	function_list_copy(&to->graph_notrace, &from->graph_notrace);
 	function_list_copy(&to->modules, &from->modules);
+	event_set_copy(&to->events, &from->events);
 }
 
 void settings_free(struct settings *s)
@@ -352,4 +388,5 @@ void settings_free(struct settings *s)
 	function_list_free(&s->graph_function);
 	function_list_free(&s->graph_notrace);
 	function_list_free(&s->modules);
+	event_set_free(&s->events);
 }

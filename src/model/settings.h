@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "event/event_set.h"
 #include "model/cpumask.h"
 #include "model/function_list.h"
 #include "model/option.h"
@@ -36,6 +37,7 @@ struct settings {
 	struct function_list graph_notrace;  /* set_graph_notrace */
 	struct function_list modules;  /* set_ftrace_module, brace's own (-L): modules opened besides
 					  the main executable; module_list_match reads it */
+	struct event_set events;       /* set_event, events/: the catalogue is whoever's the settings are */
 	uint32_t max_graph_depth;   /* 0 = no limit */
 	uint64_t tracing_thresh_ns; /* the file is in microseconds, as ftrace's; 0 = off */
 	uint64_t buffer_size_kb;    /* per thread */

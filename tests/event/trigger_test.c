@@ -70,9 +70,9 @@ static void the_kernels_files(void **state)
 		/* the forks: sched_wakeup was not on, so switching it off was nothing to count */
 		for (unsigned i = 0; i < 6; i++) {
 			for (size_t t = 0; t < l.at.n; t++) {
-				enum trigger_action a = l.at.at[t].kind->action;
+				enum trigger_action a = l.at.at[t]->kind->action;
 
-				trigger_due(&l.at.at[t], a == TRIGGER_DISABLE || (i && a != TRIGGER_STACKTRACE));
+				trigger_due(l.at.at[t], a == TRIGGER_DISABLE || (i && a != TRIGGER_STACKTRACE));
 			}
 		}
 		want = without_hist(golden_kernels[k], "trigger.all-kinds-after-fork");
@@ -221,7 +221,7 @@ static void counts(void **state)
 	struct event_trigger *t;
 
 	assert_int_equal(add(&l, e, "traceoff:2"), 0);
-	t = &l.at.at[0];
+	t = l.at.at[0];
 	assert_false(trigger_due(t, true));
 	assert_true(trigger_due(t, false));
 	assert_true(trigger_due(t, false));

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "model/glob.h"
+#include "base/glob.h"
 
 /* The n-th string over the alphabet, shortest first. */
 static void nth(unsigned n, const char *alphabet, char *out)

@@ -1,5 +1,5 @@
 /* Matching without recursion: when a character does not fit, the last `*` takes one more. */
-#include "model/glob.h"
+#include "base/glob.h"
 
 #include <string.h>
 

@@ -1,0 +1,215 @@
+/* The events a session knows. */
+#include "event/catalogue.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct event_catalogue {
+	pthread_mutex_t lock;
+	VEC(struct event_entry *) entries;
+	struct filter_context context;
+	void (*grown)(void *arg, const struct event_entry *e);
+	void *grown_arg;
+};
+
+/* Takes over both. Locked. */
+static const struct event_entry *append(struct event_catalogue *c, enum event_owner owner, struct event_format *format)
+{
+	struct event_entry *e = mem_zalloc(sizeof(*e));
+
+	e->index = (uint32_t)c->entries.n;
+	if (owner != EVENT_OWNER_FTRACE)
+		format->id = EVENT_ID_FIRST + e->index;
+	e->owner = owner;
+	e->format = format;
+	e->text = event_format_read(format);
+	*vec_add(&c->entries) = e;
+	return e;
+}
+
+static struct event_format *copy_of(const struct event_format *format, struct err *err)
+{
+	char *text = event_format_read(format);
+	struct event_format *copy = event_format_parse(text, strlen(text), format->system, err);
+
+	free(text);
+	return copy;
+}
+
+struct event_catalogue *events_new(void)
+{
+	struct event_catalogue *c = mem_zalloc(sizeof(*c));
+	size_t n;
+	const struct event_format *builtin = event_builtin(&n);
+
+	pthread_mutex_init(&c->lock, NULL);
+	for (size_t i = 0; i < n; i++)
+		append(c, EVENT_OWNER_FTRACE, copy_of(&builtin[i], NULL));
+	return c;
+}
+
+void events_free(struct event_catalogue *c)
+{
+	for (size_t i = 0; i < c->entries.n; i++) {
+		struct event_entry *e = c->entries.at[i];
+
+		event_format_free((struct event_format *)e->format);
+		free((char *)e->text);
+		free(e);
+	}
+	vec_free(&c->entries);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static struct event_entry *find(const struct event_catalogue *c, const char *system, const char *name)
+{
+	for (size_t i = 0; i < c->entries.n; i++) {
+		const struct event_format *f = c->entries.at[i]->format;
+
+		if (!strcmp(f->name, name) && !strcmp(f->system, system))
+			return c->entries.at[i];
+	}
+	return NULL;
+}
+
+/* A directory's name, and a word of set_event. */
+static bool is_name(const char *name)
+{
+	if (!*name || *name == '.' || *name == '!' || strlen(name) > 100)
+		return false;
+	return !name[strcspn(name, "/:*?[]\\ \t\r\n")];
+}
+
+/* Whether the two describe the same record. */
+static bool same(const struct event_entry *e, struct event_format *f)
+{
+	char *text;
+	bool is;
+
+	f->id = e->format->id;
+	text = event_format_read(f);
+	is = !strcmp(text, e->text);
+	free(text);
+	return is;
+}
+
+/* Locked. 1: it is new, and took over f; 0: it was there. */
+static int enter(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
+		 const struct event_entry **entry, struct err *err)
+{
+	*entry = find(c, f->system, f->name);
+	if (*entry && same(*entry, f))
+		return 0;
+	if (*entry)
+		return err_set(err, EEXIST, "there is an event %s:%s with other fields already", f->system, f->name);
+	if (c->entries.n >= EVENTS_MAX)
+		return err_set(err, ENOSPC, "there are %u events already, %s:%s is one too many", EVENTS_MAX, f->system,
+			       f->name);
+	*entry = append(c, owner, f);
+	return 1;
+}
+
+static int add(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
+	       const struct event_entry **entry, struct err *err)
+{
+	void (*grown)(void *arg, const struct event_entry *e);
+	void *arg;
+	int e;
+
+	if (!is_name(f->system) || !is_name(f->name)) {
+		e = err_set(err, EINVAL, "'%s:%s' is no name for an event", f->system, f->name);
+		event_format_free(f);
+		return e;
+	}
+	pthread_mutex_lock(&c->lock);
+	e = enter(c, owner, f, entry, err);
+	grown = c->grown;
+	arg = c->grown_arg;
+	pthread_mutex_unlock(&c->lock);
+	if (e != 1)
+		event_format_free(f);
+	else if (grown)
+		grown(arg, *entry);
+	return e < 0 ? e : 0;
+}
+
+int events_add(struct event_catalogue *c, enum event_owner owner, const char *system, const char *text, size_t n,
+	       const struct event_entry **entry, struct err *err)
+{
+	struct event_format *f = event_format_parse(text, n, system, err);
+
+	return f ? add(c, owner, f, entry, err) : err_code(err, EINVAL);
+}
+
+int events_add_format(struct event_catalogue *c, enum event_owner owner, const struct event_format *format,
+		      const struct event_entry **entry, struct err *err)
+{
+	struct event_format *f = copy_of(format, err);
+
+	return f ? add(c, owner, f, entry, err) : err_code(err, EINVAL);
+}
+
+uint32_t events_n(struct event_catalogue *c)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&c->lock);
+	n = (uint32_t)c->entries.n;
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
+const struct event_entry *events_at(struct event_catalogue *c, uint32_t index)
+{
+	const struct event_entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = index < c->entries.n ? c->entries.at[index] : NULL;
+	pthread_mutex_unlock(&c->lock);
+	return e;
+}
+
+const struct event_entry *events_find(struct event_catalogue *c, const char *system, const char *name)
+{
+	const struct event_entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = find(c, system, name);
+	pthread_mutex_unlock(&c->lock);
+	return e;
+}
+
+bool events_can_enable(const struct event_entry *e)
+{
+	return e->owner != EVENT_OWNER_FTRACE;
+}
+
+void events_set_context(struct event_catalogue *c, const struct filter_context *context)
+{
+	pthread_mutex_lock(&c->lock);
+	c->context = *context;
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct filter_context events_context(struct event_catalogue *c)
+{
+	struct filter_context context;
+
+	pthread_mutex_lock(&c->lock);
+	context = c->context;
+	pthread_mutex_unlock(&c->lock);
+	return context;
+}
+
+void events_watch(struct event_catalogue *c, void (*grown)(void *arg, const struct event_entry *e), void *arg)
+{
+	pthread_mutex_lock(&c->lock);
+	c->grown = grown;
+	c->grown_arg = arg;
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,201 @@
+/* The value: which events are set, what that asks of the traced program. */
+#include "event/event_set.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/event_set_internal.h"
+
+/* --- filters and settings as values --------------------------------------------------- */
+
+static void copy_filter(struct event_filter *to, const struct event_filter *from)
+{
+	*to = (struct event_filter){ from->text ? mem_strdup(from->text) : NULL, NULL };
+	if (from->program) {
+		to->program = mem_realloc(NULL, from->program->bytes, 1);
+		memcpy(to->program, from->program, from->program->bytes);
+	}
+}
+
+static void setting_free(struct event_setting *e)
+{
+	event_filter_free(&e->filter);
+	trigger_list_free(&e->triggers);
+}
+
+void event_wish_free(struct event_wish *w)
+{
+	free(w->pattern);
+	free(w->filter);
+	for (size_t i = 0; i < w->triggers.n; i++)
+		free(w->triggers.at[i]);
+	vec_free(&w->triggers);
+}
+
+static void copy_wish(struct event_wish *to, const struct event_wish *from)
+{
+	*to = (struct event_wish){ mem_strdup(from->pattern), from->filter ? mem_strdup(from->filter) : NULL, { 0 } };
+	for (size_t i = 0; i < from->triggers.n; i++)
+		*vec_add(&to->triggers) = mem_strdup(from->triggers.at[i]);
+}
+
+void event_set_copy(struct event_set *to, const struct event_set *from)
+{
+	*to = (struct event_set){ .catalogue = from->catalogue, .waits = from->waits, .seen = from->seen };
+	for (size_t i = 0; i < from->at.n; i++) {
+		const struct event_setting *e = &from->at.at[i];
+		struct event_setting *copy = vec_add(&to->at);
+
+		*copy = *e;
+		copy_filter(&copy->filter, &e->filter);
+		trigger_list_copy(&copy->triggers, &e->triggers);
+	}
+	for (size_t i = 0; i < from->systems.n; i++) {
+		struct event_system_filter *copy = vec_add(&to->systems);
+
+		copy->system = mem_strdup(from->systems.at[i].system);
+		copy_filter(&copy->filter, &from->systems.at[i].filter);
+	}
+	for (size_t i = 0; i < from->wishes.n; i++)
+		copy_wish(vec_add(&to->wishes), &from->wishes.at[i]);
+}
+
+void event_set_free(struct event_set *s)
+{
+	for (size_t i = 0; i < s->at.n; i++)
+		setting_free(&s->at.at[i]);
+	for (size_t i = 0; i < s->systems.n; i++) {
+		free(s->systems.at[i].system);
+		event_filter_free(&s->systems.at[i].filter);
+	}
+	for (size_t i = 0; i < s->wishes.n; i++)
+		event_wish_free(&s->wishes.at[i]);
+	vec_free(&s->at);
+	vec_free(&s->systems);
+	vec_free(&s->wishes);
+}
+
+/* --- finding -------------------------------------------------------------------------- */
+
+/* Where the event's setting stands, or would. */
+static size_t place_of(const struct event_set *s, uint32_t index)
+{
+	size_t low = 0, high = s->at.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (s->at.at[middle].index < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct event_setting *event_set_get(const struct event_set *s, uint32_t index)
+{
+	static const struct event_setting unset;
+	size_t i = place_of(s, index);
+
+	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : &unset;
+}
+
+struct event_setting *event_set_of(struct event_set *s, uint32_t index)
+{
+	size_t i = place_of(s, index);
+
+	if (i < s->at.n && s->at.at[i].index == index)
+		return &s->at.at[i];
+	(void)vec_add(&s->at);
+	memmove(&s->at.at[i + 1], &s->at.at[i], (s->at.n - 1 - i) * sizeof(*s->at.at));
+	s->at.at[i] = (struct event_setting){ .index = index };
+	return &s->at.at[i];
+}
+
+void event_set_tidy(struct event_set *s, uint32_t index)
+{
+	size_t i = place_of(s, index);
+	struct event_setting *e = &s->at.at[i];
+
+	if (i == s->at.n || e->index != index || e->enabled || e->held || e->filter.text || e->triggers.at.n)
+		return;
+	setting_free(e);
+	s->at.n--;
+	memmove(e, e + 1, (s->at.n - i) * sizeof(*e));
+}
+
+/* --- what is to be done --------------------------------------------------------------- */
+
+static bool switched_by(const struct trigger_list *l, const struct event_format *f)
+{
+	for (size_t i = 0; i < l->at.n; i++) {
+		const struct event_trigger *t = l->at.at[i];
+
+		if (t->kind->switches && !strcmp(t->event, f->name) && !strcmp(t->system, f->system))
+			return true;
+	}
+	return false;
+}
+
+/* Whether something may switch it on and off while it is recorded: it is armed then, whatever `enabled` says. */
+static bool is_switched(const struct event_set *s, uint32_t index)
+{
+	const struct event_setting *e = event_set_get(s, index);
+	const struct event_entry *entry;
+
+	if (e->held || e->triggers.at.n)
+		return true;
+	entry = s->catalogue ? events_at(s->catalogue, index) : NULL;
+	for (size_t i = 0; entry && i < s->at.n; i++)
+		if (switched_by(&s->at.at[i].triggers, entry->format))
+			return true;
+	return false;
+}
+
+bool event_set_armed(const struct event_set *s, uint32_t index)
+{
+	return event_set_get(s, index)->enabled || is_switched(s, index);
+}
+
+const struct filter_program *event_set_program(const struct event_set *s, uint32_t index)
+{
+	return is_switched(s, index) ? NULL : event_set_get(s, index)->filter.program;
+}
+
+static bool same_program(const struct filter_program *a, const struct filter_program *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->bytes == b->bytes && !memcmp(a, b, a->bytes);
+}
+
+bool event_set_differ(const struct event_set *a, const struct event_set *b, uint32_t index)
+{
+	bool armed = event_set_armed(a, index);
+
+	if (armed != event_set_armed(b, index))
+		return true;
+	return armed && !same_program(event_set_program(a, index), event_set_program(b, index));
+}
+
+/* --- enabling ------------------------------------------------------------------------- */
+
+void event_set_enable(struct event_set *s, uint32_t index, bool on)
+{
+	event_set_of(s, index)->enabled = on;
+	event_set_tidy(s, index);
+}
+
+void event_set_hold(struct event_set *s, uint32_t index, int by)
+{
+	event_set_of(s, index)->held += (uint32_t)by;
+	event_set_tidy(s, index);
+}
+
+const char *event_set_read_enable(const struct event_set *s, uint32_t index)
+{
+	static const char *const states[] = { "0", "1", "0*", "1*" };
+
+	return states[event_set_get(s, index)->enabled + 2 * is_switched(s, index)];
+}

@@ -1,0 +1,109 @@
+/* Filters and triggers of a set's events, as their files take them. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/event_set_internal.h"
+
+int event_set_filter(struct event_set *s, uint32_t index, const char *text, struct filter_fault *fault)
+{
+	struct filter_context context = events_context(s->catalogue);
+	int r = event_filter_write(&event_set_of(s, index)->filter, events_at(s->catalogue, index)->format, text, &context,
+				   fault);
+
+	event_set_tidy(s, index);
+	return r;
+}
+
+static struct event_system_filter *system_filter(struct event_set *s, const char *system)
+{
+	struct event_system_filter *f;
+
+	for (size_t i = 0; i < s->systems.n; i++)
+		if (!strcmp(s->systems.at[i].system, system))
+			return &s->systems.at[i];
+	f = vec_add(&s->systems);
+	*f = (struct event_system_filter){ .system = mem_strdup(system) };
+	return f;
+}
+
+struct members {
+	VEC(struct event_filter_member) at;
+	VEC(uint32_t) indices;
+};
+
+/* All settings are there before the first is pointed to: they move. */
+static void collect(struct event_set *s, const char *system, struct members *m)
+{
+	uint32_t n = events_n(s->catalogue);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = events_at(s->catalogue, i);
+
+		if (!events_can_enable(e) || strcmp(e->format->system, system))
+			continue;
+		event_set_of(s, i);
+		*vec_add(&m->indices) = i;
+	}
+	for (size_t i = 0; i < m->indices.n; i++)
+		*vec_add(&m->at) = (struct event_filter_member){ events_at(s->catalogue, m->indices.at[i])->format,
+								 &event_set_of(s, m->indices.at[i])->filter };
+}
+
+int event_set_filter_system(struct event_set *s, const char *system, const char *text, struct filter_fault *fault,
+			    unsigned *faults)
+{
+	struct filter_context context = events_context(s->catalogue);
+	struct members m = { 0 };
+	int r;
+
+	collect(s, system, &m);
+	r = event_filter_write_system(&system_filter(s, system)->filter, m.at.at, m.at.n, text, &context, fault, faults);
+	for (size_t i = 0; i < m.indices.n; i++)
+		event_set_tidy(s, m.indices.at[i]);
+	vec_free(&m.at);
+	vec_free(&m.indices);
+	return r;
+}
+
+char *event_set_read_filter_system(const struct event_set *s, const char *system)
+{
+	static const struct event_filter none;
+
+	for (size_t i = 0; i < s->systems.n; i++)
+		if (!strcmp(s->systems.at[i].system, system))
+			return event_filter_read_system(&s->systems.at[i].filter);
+	return event_filter_read_system(&none);
+}
+
+/* What the context of triggers is asked with. */
+struct lookup {
+	struct event_catalogue *catalogue;
+	struct filter_context context;
+};
+
+static bool exists(void *arg, const char *system, const char *event)
+{
+	struct lookup *l = arg;
+	const struct event_entry *e = events_find(l->catalogue, system, event);
+
+	return e && events_can_enable(e);
+}
+
+static bool function(void *arg, const char *name, uint64_t address, struct filter_function *f)
+{
+	struct lookup *l = arg;
+
+	return l->context.function && l->context.function(l->context.arg, name, address, f);
+}
+
+int event_set_trigger(struct event_set *s, uint32_t index, const char *line, struct filter_fault *fault)
+{
+	struct lookup l = { s->catalogue, events_context(s->catalogue) };
+	struct trigger_context context = { { l.context.cpus, l.context.function ? function : NULL, &l }, exists };
+	int r = trigger_write(&event_set_of(s, index)->triggers, events_at(s->catalogue, index)->format, line, &context,
+			      fault);
+
+	event_set_tidy(s, index);
+	return r;
+}
