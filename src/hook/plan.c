@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "arch/x86_64/insn.h"
-#include "hook/padding.h"
+#include "hook/planner.h"
 #include "hook/special.h"
 #include "sym/imports.h"
 
@@ -20,8 +20,8 @@ struct planner {
 	const struct sym_module *m;
 	struct hook_plan *plan;
 	struct sweep_hooks fentry, mcount;
-	struct sweep sweep;
-	struct padding padding;
+	struct sweep *sweep;
+	struct padding *padding;
 	enum special_runtime runtime;
 };
 
@@ -49,11 +49,11 @@ static bool is_listed(const uint64_t *list, size_t n, uint64_t vaddr)
 static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct special special)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
-	uint8_t facts = p->sweep.facts[i];
+	uint8_t facts = p->sweep->facts[i];
 
 	if (f->cold)
 		return REASON_COLD;
-	if (!address_set_range(&p->sweep.targets, f->vaddr) || (facts & FACT_READ_AS_DATA))
+	if (!address_set_range(&p->sweep->targets, f->vaddr) || (facts & FACT_READ_AS_DATA))
 		return REASON_NOT_CODE;
 	if (special.never)
 		return special.reason;
@@ -72,7 +72,7 @@ static enum leave_kind leave_of(const struct planner *p, uint32_t i)
 	if (by_name || p->m->language == SYM_LANG_GO ||
 	    (p->runtime && name && special_called_by_runtime(p->runtime, name)))
 		return by_name;
-	return p->sweep.facts[i] & FACT_LEAVES_STACK ? LEAVE_SOMEWHERE : LEAVE_NOT;
+	return p->sweep->facts[i] & FACT_LEAVES_STACK ? LEAVE_SOMEWHERE : LEAVE_NOT;
 }
 
 /* A switch of stacks reads its return address in order to come back there. An unwinder without a name may look
@@ -91,7 +91,7 @@ static bool reads_caller(const struct planner *p, uint32_t i, const struct speci
 {
 	/* -finstrument-functions reads it too, for the hook that it calls */
 	return special[i].reason == REASON_READS_CALLER ||
-	       ((p->sweep.facts[i] & (FACT_READS_CALLER | FACT_MCOUNT)) == FACT_READS_CALLER && !keeps_caller(p, i));
+	       ((p->sweep->facts[i] & (FACT_READS_CALLER | FACT_MCOUNT)) == FACT_READS_CALLER && !keeps_caller(p, i));
 }
 
 /* Who jumps to such a function leaves it the return address to look at. */
@@ -101,12 +101,12 @@ static void follow_tail_calls(struct planner *p, const struct special *special)
 
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < p->sweep.tails.n; i++) {
-			const struct tail_call *t = &p->sweep.tails.at[i];
+		for (size_t i = 0; i < p->sweep->tails.n; i++) {
+			const struct tail_call *t = &p->sweep->tails.at[i];
 
-			if (p->sweep.facts[t->from] & FACT_READS_CALLER || !reads_caller(p, t->to, special))
+			if (p->sweep->facts[t->from] & FACT_READS_CALLER || !reads_caller(p, t->to, special))
 				continue;
-			p->sweep.facts[t->from] |= FACT_READS_CALLER;
+			p->sweep->facts[t->from] |= FACT_READS_CALLER;
 			more = true;
 		}
 	}
@@ -115,7 +115,7 @@ static void follow_tail_calls(struct planner *p, const struct special *special)
 static enum hook_reason entry_only(const struct planner *p, uint32_t i, const struct special *special)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
-	uint8_t facts = p->sweep.facts[i];
+	uint8_t facts = p->sweep->facts[i];
 
 	if (p->m->language == SYM_LANG_GO)
 		return REASON_GO;
@@ -136,7 +136,7 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i, const st
 
 static bool targeted(const struct planner *p, const struct site *s, size_t len)
 {
-	return address_set_any(&p->sweep.targets, s->at + 1, s->at + len);
+	return address_set_any(&p->sweep->targets, s->at + 1, s->at + len);
 }
 
 static void take(struct site *s, enum hook_kind kind)
@@ -227,7 +227,7 @@ static enum hook_reason window(struct planner *p, struct site *s, size_t len)
 	if (r < 0)
 		return reason_of_scan(r);
 	if (s->e->recipe.len < len &&
-	    !padding_extend(&p->padding, s->i, s->at + s->e->recipe.len, s->at + len))
+	    !padding_extend(p->padding, s->i, s->at + s->e->recipe.len, s->at + len))
 		return REASON_TOO_SHORT;
 	return REASON_NONE;
 }
@@ -240,7 +240,7 @@ static void try_jump(struct planner *p, struct site *s)
 	if (s->e->recipe.len < JUMP_LEN)
 		take(s, HOOK_PADDED);
 	else
-		take(s, p->sweep.facts[s->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
+		take(s, p->sweep->facts[s->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
 }
 
 static void try_short(struct planner *p, struct site *s)
@@ -250,7 +250,7 @@ static void try_short(struct planner *p, struct site *s)
 
 	if (window(p, s, SHORT_LEN) != REASON_NONE)
 		return;
-	island = padding_island(&p->padding, s->i, s->at);
+	island = padding_island(p->padding, s->i, s->at);
 	if (!island) {
 		s->e->reason = (uint8_t)first;
 		return;
@@ -264,7 +264,7 @@ static void try_short(struct planner *p, struct site *s)
 static struct site site_of(const struct planner *p, uint32_t i)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
-	const struct address_range *r = address_set_range(&p->sweep.targets, f->vaddr);
+	const struct address_range *r = address_set_range(&p->sweep->targets, f->vaddr);
 	struct site s = { .i = i, .f = f, .e = &p->plan->entries[i], .at = f->vaddr };
 	uint64_t into = f->vaddr - r->vaddr;
 
@@ -377,7 +377,7 @@ static bool starts_threads(const struct planner *p)
 		const struct sym_function *f = &p->m->functions.at[i];
 		const char *name = sym_name(p->m, f);
 
-		starts |= !!(p->sweep.facts[i] & FACT_STARTS_THREADS);
+		starts |= !!(p->sweep->facts[i] & FACT_STARTS_THREADS);
 		knows = name && !f->plt && special_starts_threads(name);
 	}
 	return starts && !knows && (p->m->interp || p->m->needed.n);
@@ -389,7 +389,8 @@ static void free_hooks(struct sweep_hooks *h)
 	vec_free(&h->slots);
 }
 
-int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *err)
+int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct sweep *sweep, struct padding *padding,
+		      struct err *err)
 {
 	struct planner p = { .m = m, .plan = mem_zalloc(sizeof(*p.plan)) };
 
@@ -401,15 +402,28 @@ int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *er
 	p.plan->entries = mem_zalloc((p.plan->n + 1) * sizeof(*p.plan->entries));
 	p.runtime = special_runtime(m);
 	find_hooks(&p);
-	sweep_run(m, &p.mcount, &p.sweep);
-	padding_init(&p.sweep, &p.padding);
+	p.sweep = sweep;
+	p.padding = padding;
+	sweep_run(m, &p.mcount, sweep);
+	padding_init(sweep, padding);
 	plan_all(&p);
 	p.plan->starts_threads = starts_threads(&p);
-	padding_free(&p.padding);
-	sweep_free(&p.sweep);
 	free_hooks(&p.fentry);
 	free_hooks(&p.mcount);
 	*out = p.plan;
+	return 0;
+}
+
+int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *err)
+{
+	struct sweep sweep;
+	struct padding padding;
+	int r = hook_plan_keeping(m, out, &sweep, &padding, err);
+
+	if (r < 0)
+		return r;
+	padding_free(&padding);
+	sweep_free(&sweep);
 	return 0;
 }
 

@@ -41,7 +41,9 @@
 	X(UNWINDER, "unwinder", "static and without symbols: its unwinder would not find our tables") \
 	/* not hooked, in a process that ran already */                      \
 	X(BUSY, "busy", "a thread stood in its first bytes at the moment it was to be hooked") \
-	X(PAGE_END, "page-end", "its first bytes lie on two pages, which cannot be changed at once")
+	X(PAGE_END, "page-end", "its first bytes lie on two pages, which cannot be changed at once") \
+	/* not hooked, a probe */                                            \
+	X(TAKEN, "taken", "another hook has the bytes a jump would need")
 
 enum hook_kind {
 #define X(id, word, text) HOOK_##id,

@@ -1,0 +1,341 @@
+/* At a function's entry every caller arrives at the first byte. In its middle nothing is known but what the sweep over
+ * the module has seen, so these rules are stricter: the instructions are counted from the function's begin, and where a
+ * jump goes to a place computed from the function's own addresses nothing in it is probed. */
+#include "hook/probe.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/x86_64/insn.h"
+#include "hook/planner.h"
+#include "hook/special.h"
+
+#define JUMP_LEN 5
+#define SHORT_LEN 2
+#define PAGE 4096u
+#define LEAD_MAX 16u
+#define LEAD_INSNS 6
+
+typedef VEC(struct hook_probe *) probe_list;
+
+struct hook_prober {
+	const struct sym_module *m;
+	struct sym_module *own;       /* the same, to be closed; or NULL */
+	struct hook_plan *plan;
+	struct sweep sweep;
+	struct padding padding;
+	probe_list known;             /* by vaddr */
+};
+
+/* Where a probe is asked for. */
+struct spot {
+	struct hook_prober *p;
+	struct hook_probe *out;
+	uint32_t i;                   /* of the function around */
+	const struct sym_function *f;
+	const struct address_range *r;
+	uint64_t starts[LEAD_INSNS + 1]; /* of the instruction itself and of those before it, nearest first */
+	size_t n;
+	bool computed;                /* the function jumps to addresses that it computes */
+};
+
+static const uint8_t *at(const struct spot *s, uint64_t vaddr)
+{
+	return s->r->bytes + (vaddr - s->r->vaddr);
+}
+
+static uint64_t function_end(const struct spot *s)
+{
+	uint64_t end = s->f->vaddr + s->f->size, limit = s->r->vaddr + s->r->size;
+
+	return end < limit ? end : limit;
+}
+
+/* --- the function around -------------------------------------------------------------------- */
+
+static bool is_own_address(const struct spot *s, const struct insn *in)
+{
+	return in->rip && in->map == MAP_ONE && in->opcode == 0x8d && in->target > s->f->vaddr &&
+	       in->target < s->f->vaddr + s->f->size;
+}
+
+static void remember(struct spot *s, uint64_t vaddr)
+{
+	memmove(&s->starts[1], &s->starts[0], LEAD_INSNS * sizeof(s->starts[0]));
+	s->starts[0] = vaddr;
+	s->n += s->n <= LEAD_INSNS;
+}
+
+/* Every instruction of the function; false if `vaddr` is not the begin of one. */
+static bool walk(struct spot *s, uint64_t vaddr)
+{
+	bool jumps = false, own = false, found = false;
+	uint64_t end = function_end(s);
+	struct insn in;
+
+	for (uint64_t here = s->f->vaddr; here < end; here += in.len) {
+		if (here <= vaddr)
+			remember(s, here);
+		found |= here == vaddr;
+		if (!insn_decode(at(s, here), end - here, here, &in)) {
+			in.len = 1;
+			s->n = here < vaddr ? 0 : s->n;
+			continue;
+		}
+		jumps |= in.flow == FLOW_JUMP_INDIRECT;
+		own |= is_own_address(s, &in);
+	}
+	s->computed = jumps && own;
+	return found;
+}
+
+static enum hook_reason find(struct spot *s, uint64_t vaddr)
+{
+	const struct sym_function *f = sym_around(s->p->m, vaddr);
+	const char *name = f ? sym_name(s->p->m, f) : NULL;
+	const struct hook_plan_entry *e;
+	struct special special = { 0 };
+
+	if (!f || f->plt)
+		return REASON_NOT_CODE;
+	s->f = f;
+	s->i = (uint32_t)(f - s->p->m->functions.at);
+	s->r = address_set_range(&s->p->sweep.targets, vaddr);
+	e = &s->p->plan->entries[s->i];
+	if (!s->r || e->reason == REASON_NOT_CODE)
+		return REASON_NOT_CODE;
+	if (name)
+		special = special_function(name);
+	if (special.never && special.reason == REASON_RUNTIME)
+		return REASON_RUNTIME;
+	if (s->p->m->language == SYM_LANG_GO)
+		return REASON_GO;
+	if (!walk(s, vaddr))
+		return REASON_UNDECODABLE;
+	return s->computed ? REASON_BRANCH_TARGET : REASON_NONE;
+}
+
+/* --- windows -------------------------------------------------------------------------------- */
+
+static enum hook_reason reason_of_scan(int r)
+{
+	return r == -EILSEQ ? REASON_UNDECODABLE : r == -EBUSY ? REASON_CALL_IN_WINDOW :
+	       r == -ENODATA ? REASON_TOO_SHORT : REASON_UNMOVABLE;
+}
+
+/* The first function whose bytes begin in (from, to), and it is not the one around. */
+static bool starts_within(const struct spot *s, uint64_t to)
+{
+	return s->i + 1 < s->p->m->functions.n && s->p->m->functions.at[s->i + 1].vaddr < to;
+}
+
+/* Instructions that lead to the probed one, and to nowhere else without being seen at the window's begin. */
+static bool scan_lead(struct spot *s, uint64_t from, struct hook_probe *out)
+{
+	size_t column;
+
+	out->lead = (struct relocate_recipe){ .falls = true };
+	if (from == out->vaddr)
+		return true;
+	if (relocate_scan(at(s, from), out->vaddr - from, from, out->vaddr - from, &out->lead, &column) < 0)
+		return false;
+	for (unsigned i = 0; i < out->lead.n; i++)
+		if (out->lead.insn[i].op == RELOCATE_CALL || out->lead.insn[i].op == RELOCATE_CALL_IND)
+			return false;
+	return out->lead.falls && out->lead.len == out->vaddr - from;
+}
+
+/* The window of a patch of `len` bytes at `from`. */
+static enum hook_reason window(struct spot *s, uint64_t from, uint8_t len)
+{
+	struct hook_probe *out = s->out;
+	uint64_t to = from + len > out->vaddr + 1 ? from + len : out->vaddr + 1;
+	size_t want = from + len > out->vaddr ? from + len - out->vaddr : 0, column;
+	int r = relocate_scan(at(s, out->vaddr), function_end(s) - out->vaddr, out->vaddr, want, &out->rest, &column);
+
+	if (starts_within(s, to))
+		return REASON_TOO_SHORT;
+	if (address_set_any(&s->p->sweep.targets, from + 1, to))
+		return REASON_BRANCH_TARGET;
+	if (r < 0)
+		return reason_of_scan(r);
+	if (!scan_lead(s, from, out))
+		return REASON_UNMOVABLE;
+	out->before = (uint8_t)(out->vaddr - from);
+	out->patch_len = len;
+	out->len = (uint8_t)(out->before + (out->rest.len > want ? out->rest.len : want));
+	if (out->len > HOOK_WINDOW_MAX)
+		return REASON_UNMOVABLE;
+	if (out->rest.len < want && !padding_extend(&s->p->padding, s->i, out->vaddr + out->rest.len, from + len))
+		return REASON_TOO_SHORT;
+	return REASON_NONE;
+}
+
+static bool crosses_page(uint64_t from, unsigned len)
+{
+	return from / PAGE != (from + len - 1) / PAGE;
+}
+
+/* Where a window may not reach back to: the instructions that the function's entry hook has. */
+static uint64_t lowest(const struct spot *s)
+{
+	const struct hook_plan_entry *e = &s->p->plan->entries[s->i];
+	uint64_t patch = e->vaddr + e->patch_offset;
+	unsigned len = e->recipe.len > e->patch_len ? e->recipe.len : e->patch_len;
+
+	return e->kind != HOOK_NONE && s->out->vaddr >= patch + len ? patch + len : s->f->vaddr;
+}
+
+static bool take(struct spot *s, uint64_t from, enum hook_kind kind)
+{
+	struct hook_probe *out = s->out;
+	bool padded = out->rest.len + out->before < out->patch_len;
+
+	out->kind = (uint8_t)(kind == HOOK_JUMP && padded ? HOOK_PADDED : kind);
+	out->reason = REASON_NONE;
+	memcpy(out->bytes, at(s, from), out->len);
+	return true;
+}
+
+static bool try_from(struct spot *s, uint64_t from, bool crossing)
+{
+	enum hook_reason reason;
+
+	if (crosses_page(from, JUMP_LEN) != crossing)
+		return false;
+	reason = window(s, from, JUMP_LEN);
+	if (from == s->out->vaddr && reason)
+		s->out->reason = (uint8_t)reason;
+	return !reason && take(s, from, HOOK_JUMP);
+}
+
+static bool try_short(struct spot *s, uint64_t from)
+{
+	uint64_t island;
+
+	if (crosses_page(from, SHORT_LEN) || window(s, from, SHORT_LEN))
+		return false;
+	island = padding_island(&s->p->padding, s->i, from);
+	if (!island || crosses_page(island, JUMP_LEN))
+		return false;
+	s->out->island = (int16_t)(island - from);
+	memcpy(s->out->island_bytes, at(s, island), sizeof(s->out->island_bytes));
+	return take(s, from, HOOK_SHORT);
+}
+
+/* From the instruction itself, then from those before it: one page is better than two, a jump than an island. */
+static bool try_all(struct spot *s)
+{
+	size_t n = 0;
+
+	while (n < s->n && s->starts[n] >= lowest(s) && s->out->vaddr - s->starts[n] <= LEAD_MAX)
+		n++;
+	for (size_t k = 0; k < 2 * n; k++)
+		if (try_from(s, s->starts[k % n], k >= n))
+			return true;
+	for (size_t k = 0; k < n; k++)
+		if (try_short(s, s->starts[k]))
+			return true;
+	return false;
+}
+
+/* --- beside functions' entries -------------------------------------------------------------- */
+
+static void meet_entry(struct spot *s)
+{
+	const struct hook_plan_entry *e = &s->p->plan->entries[s->i];
+	struct hook_probe *out = s->out;
+	uint64_t patch = e->vaddr + e->patch_offset, from = out->vaddr - out->before;
+	unsigned len = e->recipe.len > e->patch_len ? e->recipe.len : e->patch_len;
+
+	if (e->kind == HOOK_NONE || from >= patch + len || patch >= from + out->len)
+		return;
+	out->function = s->i;
+	out->at_entry = out->vaddr == patch && !out->before && e->kind != HOOK_SHORT && out->kind != HOOK_SHORT;
+}
+
+static void plan_one(struct hook_prober *p, struct hook_probe *out)
+{
+	struct spot s = { .p = p, .out = out };
+
+	out->reason = (uint8_t)find(&s, out->vaddr);
+	if (out->reason)
+		return;
+	/* behind endbr64 nothing is lost: who enters there enters here */
+	out->reason = REASON_TOO_SHORT;
+	if (try_all(&s))
+		meet_entry(&s);
+	else
+		out->kind = HOOK_NONE;
+}
+
+/* --- ---------------------------------------------------------------------------------------- */
+
+const struct hook_probe *hook_probe_plan(struct hook_prober *p, uint64_t vaddr)
+{
+	struct hook_probe *out;
+
+	for (size_t i = 0; i < p->known.n; i++)
+		if (p->known.at[i]->vaddr == vaddr)
+			return p->known.at[i];
+	out = mem_zalloc(sizeof(*out));
+	*vec_add(&p->known) = out;
+	*out = (struct hook_probe){ .vaddr = vaddr, .function = PROBE_ALONE };
+	plan_one(p, out);
+	return out;
+}
+
+bool hook_probes_overlap(const struct hook_probe *a, const struct hook_probe *b)
+{
+	uint64_t x = a->vaddr - a->before, y = b->vaddr - b->before;
+
+	return x < y + b->len && y < x + a->len;
+}
+
+int hook_prober_of(const struct sym_module *m, struct hook_prober **out, struct err *err)
+{
+	struct hook_prober *p = mem_zalloc(sizeof(*p));
+	int r = hook_plan_keeping(m, &p->plan, &p->sweep, &p->padding, err);
+
+	p->m = m;
+	if (r < 0)
+		free(p);
+	else
+		*out = p;
+	return r;
+}
+
+int hook_prober_open(const char *path, struct hook_prober **out, struct err *err)
+{
+	struct sym_module *m;
+	int r = sym_open(path, &m, err);
+
+	if (r < 0)
+		return r;
+	r = hook_prober_of(m, out, err);
+	if (r < 0)
+		sym_close(m);
+	else
+		(*out)->own = m;
+	return r;
+}
+
+void hook_prober_close(struct hook_prober *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->known.n; i++)
+		free(p->known.at[i]);
+	vec_free(&p->known);
+	padding_free(&p->padding);
+	sweep_free(&p->sweep);
+	hook_plan_free(p->plan);
+	if (p->own)
+		sym_close(p->own);
+	free(p);
+}
+
+const struct sym_module *hook_prober_module(const struct hook_prober *p)
+{
+	return p->m;
+}

@@ -1,0 +1,43 @@
+/* A probe at any instruction: how the bytes there are to be replaced by a jump, or why they cannot be.
+ *
+ *     window:   [lead: instructions in front][rest: the probed one, and what follows]
+ *
+ * The jump overwrites the window's first bytes; in its place run the lead, the probe, the rest. A lead is taken
+ * where the window from the probed instruction on would be too short or is jumped into: markers stand in short
+ * blocks that only the program's cold paths go through. Nothing jumps into the window but to its first byte. */
+#pragma once
+#include "hook/cache.h"
+
+#define PROBE_ALONE UINT32_MAX
+
+struct hook_probe {
+	uint64_t vaddr;               /* of the probed instruction */
+	uint8_t kind;                 /* HOOK_JUMP, HOOK_PADDED or HOOK_SHORT; HOOK_NONE: see reason */
+	uint8_t reason;               /* enum hook_reason */
+	uint8_t before;               /* bytes of the lead: the patch is at vaddr - before */
+	uint8_t patch_len;            /* 5, or 2 for HOOK_SHORT */
+	uint8_t len;                  /* of the window: at least patch_len, padding included */
+	int16_t island;               /* HOOK_SHORT: from the patch */
+	bool at_entry;                /* at the patch of `function`: both can be had, the probe first */
+	uint32_t function;            /* whose entry hook, if it has one, has bytes of this window; PROBE_ALONE */
+	struct relocate_recipe lead, rest;
+	uint8_t bytes[HOOK_WINDOW_MAX]; /* the file's, from the patch on */
+	uint8_t island_bytes[5];
+};
+
+struct hook_prober;
+
+/* Reads the file and every instruction in it (0.1 s for 8 MB): to be kept while there may be more to plan. 0, or
+ * -errno and *err as sym_open's. The functions are those of hook_module_load, by index. */
+int hook_prober_open(const char *path, struct hook_prober **out, struct err *err);
+/* The same for a module that is open, and outlives the prober. */
+int hook_prober_of(const struct sym_module *m, struct hook_prober **out, struct err *err);
+void hook_prober_close(struct hook_prober *p);
+const struct sym_module *hook_prober_module(const struct hook_prober *p);
+
+/* The same address always has the same answer. Windows of different addresses may overlap: who puts the first one in
+ * refuses the second (REASON_TAKEN). */
+const struct hook_probe *hook_probe_plan(struct hook_prober *p, uint64_t vaddr);
+
+/* Does either's window have bytes of the other's? */
+bool hook_probes_overlap(const struct hook_probe *a, const struct hook_probe *b);

@@ -1,0 +1,101 @@
+/* Notes of type 3 and name "stapsdt" hold three addresses and three strings. The addresses are those the linker gave;
+ * prelink moves a program without touching its notes, so each note also says where the linker put the section
+ * .stapsdt.base, and what that section has moved by, everything has. */
+#include "sym/usdt.h"
+
+#include <string.h>
+
+#include "sym/elf_view.h"
+
+#define NT_STAPSDT 3
+
+struct notes { const struct elf_view *v; uint64_t base; usdt_markers *out; };
+
+static void read_marker(const struct notes *n, const uint8_t *bytes, size_t size)
+{
+	struct cursor c = cursor_of(bytes, size);
+	struct usdt_marker m = { .vaddr = cursor_u64(&c) };
+	uint64_t linked = cursor_u64(&c), moved = n->base ? n->base - linked : 0;
+
+	m.semaphore = cursor_u64(&c);
+	m.provider = cursor_str(&c);
+	m.name = cursor_str(&c);
+	m.arguments = cursor_str(&c);
+	m.vaddr += moved;
+	if (m.semaphore)
+		m.semaphore += moved;
+	if (!c.bad && *m.provider && *m.name && elf_is_code(n->v, m.vaddr))
+		*vec_add(n->out) = m;
+}
+
+static size_t padded(size_t n)
+{
+	return (n + 3) & ~(size_t)3;
+}
+
+static void read_notes(const struct notes *n, const uint8_t *bytes, size_t size)
+{
+	struct cursor c = cursor_of(bytes, size);
+
+	while (cursor_left(&c) >= 12 && !c.bad) {
+		uint32_t name_size = cursor_u32(&c), size_here = cursor_u32(&c), type = cursor_u32(&c);
+		const char *name = cursor_bytes(&c, padded(name_size));
+		const uint8_t *here = cursor_bytes(&c, size_here);
+
+		if (cursor_left(&c))
+			cursor_bytes(&c, padded(size_here) - size_here);
+		if (name && here && type == NT_STAPSDT && name_size == 8 && memcmp(name, "stapsdt", 8) == 0)
+			read_marker(n, here, size_here);
+	}
+}
+
+void sym_usdt(const struct sym_module *m, usdt_markers *out)
+{
+	struct notes n = { .out = out };
+	const struct elf_section *base;
+	struct elf_view v;
+	struct err ignored;
+
+	if (elf_view_image(&v, m->bytes, m->n_bytes, m->path, &ignored) == 0) {
+		base = elf_find_section(&v, ".stapsdt.base");
+		n.v = &v;
+		n.base = base ? base->vaddr : 0;
+		for (size_t i = 0; i < v.sections.n; i++) {
+			const struct elf_section *s = &v.sections.at[i];
+
+			if (s->type == SHT_NOTE && s->bytes && strcmp(s->name, ".note.stapsdt") == 0)
+				read_notes(&n, s->bytes, s->size);
+		}
+	}
+	elf_view_free(&v);
+}
+
+static bool find_in(const struct elf_symtab *t, const char *name, size_t n, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		Elf64_Sym s = elf_symbol(t, i);
+		const char *at = s.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s.st_info) != STT_TLS ? elf_string(t, s.st_name) : NULL;
+
+		if (!at || strncmp(at, name, n) != 0 || at[n])
+			continue;
+		*vaddr = s.st_value;
+		return true;
+	}
+	return false;
+}
+
+bool sym_object(const struct sym_module *m, const char *name, size_t n, uint64_t *vaddr)
+{
+	struct elf_symtab all, exported;
+	struct elf_view v;
+	struct err ignored;
+	bool found = false;
+
+	if (elf_view_image(&v, m->bytes, m->n_bytes, m->path, &ignored) == 0) {
+		all = elf_symtab(&v);
+		exported = elf_dynsym(&v);
+		found = find_in(&all, name, n, vaddr) || find_in(&exported, name, n, vaddr);
+	}
+	elf_view_free(&v);
+	return found;
+}
