@@ -79,6 +79,16 @@ static char *read_events(const struct settings *s, const struct file *f)
 	return event_set_read(&s->events);
 }
 
+static int write_pids(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+{
+	return pid_list_write(AT(s, f, struct pid_list), text, append, err);
+}
+
+static char *read_pids(const struct settings *s, const struct file *f)
+{
+	return pid_list_read(AT_CONST(s, f, struct pid_list), f->empty);
+}
+
 /* In the order in which ftrace's are registered: it shows the latest first. */
 static const char *const tracers[] = { "function_graph", "function", "nop" };
 #define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
@@ -252,6 +262,9 @@ static char *read_options(const struct settings *s, const struct file *f)
 #define LIST(file_name, field, parse, empty_text) \
 	{ file_name, parse, read_list, offsetof(struct settings, field), empty_text }
 
+#define PIDS(file_name, field, empty_text) \
+	{ file_name, write_pids, read_pids, offsetof(struct settings, field), empty_text }
+
 static const struct file files[] = {
 	{ "available_tracers", NULL, read_tracers, 0, NULL },
 	{ "buffer_percent", write_percent, read_percent, 0, NULL },
@@ -259,9 +272,13 @@ static const struct file files[] = {
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
 	{ "max_graph_depth", write_depth, read_depth, 0, NULL },
 	{ "set_event", write_events, read_events, 0, NULL },
+	PIDS("set_event_notrace_pid", event_notrace_pids, ""),
+	PIDS("set_event_pid", event_pids, ""),
 	LIST("set_ftrace_filter", filter, write_functions, "#### all functions enabled ####\n"),
 	LIST("set_ftrace_module", modules, write_modules, "#### main executable only ####\n"),
 	LIST("set_ftrace_notrace", notrace, write_functions, "#### no functions disabled ####\n"),
+	PIDS("set_ftrace_notrace_pid", notrace_pids, "no pid\n"),
+	PIDS("set_ftrace_pid", pids, "no pid\n"),
 	LIST("set_graph_function", graph_function, write_functions,
 	     "#### all functions enabled ####\n"),
 	LIST("set_graph_notrace", graph_notrace, write_functions,
@@ -379,6 +396,10 @@ void settings_copy(struct settings *to, const struct settings *from)
 	function_list_copy(&to->graph_notrace, &from->graph_notrace);
 	function_list_copy(&to->modules, &from->modules);
 	event_set_copy(&to->events, &from->events);
+	pid_list_copy(&to->pids, &from->pids);
+	pid_list_copy(&to->notrace_pids, &from->notrace_pids);
+	pid_list_copy(&to->event_pids, &from->event_pids);
+	pid_list_copy(&to->event_notrace_pids, &from->event_notrace_pids);
 }
 
 void settings_free(struct settings *s)
@@ -389,4 +410,8 @@ void settings_free(struct settings *s)
 	function_list_free(&s->graph_notrace);
 	function_list_free(&s->modules);
 	event_set_free(&s->events);
+	pid_list_free(&s->pids);
+	pid_list_free(&s->notrace_pids);
+	pid_list_free(&s->event_pids);
+	pid_list_free(&s->event_notrace_pids);
 }

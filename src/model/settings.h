@@ -10,6 +10,7 @@
 #include "model/cpumask.h"
 #include "model/function_list.h"
 #include "model/option.h"
+#include "model/pid_list.h"
 #include "model/units.h"
 
 enum buffer_mode { BUFFER_STREAM, BUFFER_OVERWRITE, BUFFER_BLOCK };
@@ -38,6 +39,10 @@ struct settings {
 	struct function_list modules;  /* set_ftrace_module, brace's own (-L): modules opened besides
 					  the main executable; module_list_match reads it */
 	struct event_set events;       /* set_event, events/: the catalogue is whoever's the settings are */
+	struct pid_list pids;          /* set_ftrace_pid: threads whose functions are recorded; empty: all */
+	struct pid_list notrace_pids;  /* set_ftrace_notrace_pid: whose are not */
+	struct pid_list event_pids;    /* set_event_pid */
+	struct pid_list event_notrace_pids; /* set_event_notrace_pid */
 	uint32_t max_graph_depth;   /* 0 = no limit */
 	uint64_t tracing_thresh_ns; /* the file is in microseconds, as ftrace's; 0 = off */
 	uint64_t buffer_size_kb;    /* per thread */

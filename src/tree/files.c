@@ -192,6 +192,7 @@ static const struct tree_file_ops readme = { .show = show_readme };
 enum where { EVERYWHERE, TOP };
 
 #define FUNCTIONS(name, where, help) { name, 0640, where, &function_list_file, help }
+#define PIDS(name, help) { name, 0640, EVERYWHERE, &pid_list_file, help }
 #define SETTING(name, where, help) { name, 0640, where, &setting, help }
 
 static const struct file_row {
@@ -202,6 +203,7 @@ static const struct file_row {
 	const char *help;
 } files[] = {
 	{ "README", 0440, TOP, &readme, "this text" },
+	{ "available_events", 0440, TOP, &available_events_file, "every event there is, SYSTEM:EVENT" },
 	{ "available_filter_functions", 0440, TOP, &all_functions_file, "every function that can be traced" },
 	{ "available_tracers", 0440, EVERYWHERE, &fixed_setting, "names that current_tracer takes" },
 	SETTING("buffer_percent", EVERYWHERE, "how full (%) the buffer is before a reader that waits is woken"),
@@ -209,10 +211,16 @@ static const struct file_row {
 	SETTING("current_tracer", EVERYWHERE, "what is recorded of functions; nop: nothing"),
 	{ "error_log", 0640, EVERYWHERE, &error_log, "the last writes that failed, and why; `> error_log` clears it" },
 	SETTING("max_graph_depth", TOP, "how many levels deep function_graph follows calls; 0: no limit"),
+	{ "set_event", 0640, EVERYWHERE, &set_event_file, "events that are recorded: SYSTEM:EVENT, SYSTEM:*, EVENT; >> adds, "
+	  "!NAME removes, * is a glob" },
+	PIDS("set_event_notrace_pid", "threads whose events are not recorded"),
+	PIDS("set_event_pid", "threads whose events are recorded; empty: all"),
 	FUNCTIONS("set_ftrace_filter", EVERYWHERE, "functions that are traced; empty: all. >> adds, !NAME removes, * is a glob, "
 		  "NAME:mod:MODULE is of one module"),
 	FUNCTIONS("set_ftrace_module", TOP, "libraries whose functions are traced too, besides those of the program"),
 	FUNCTIONS("set_ftrace_notrace", EVERYWHERE, "functions that are not traced, whatever set_ftrace_filter says"),
+	PIDS("set_ftrace_notrace_pid", "threads whose functions are not recorded"),
+	PIDS("set_ftrace_pid", "threads whose functions are recorded; empty: all"),
 	FUNCTIONS("set_graph_function", TOP, "function_graph: only these and what they call"),
 	FUNCTIONS("set_graph_notrace", TOP, "function_graph: not these, and nothing that they call"),
 	{ "trace", 0640, EVERYWHERE, &trace, "what was recorded, as text; `> trace` clears it" },
@@ -227,13 +235,19 @@ static const struct file_row {
 	SETTING("tracing_thresh", TOP, "only calls at least so many microseconds long are recorded; 0: all"),
 };
 
+static const char *const directories[][2] = {
+	{ "events/", "a directory for each system and event: enable, filter, trigger, format, id" },
+	{ "options/", "a file for each option: 0 or 1" },
+	{ "instances/", "mkdir makes a buffer with settings of its own, rmdir removes it" },
+};
+
 static int show_readme(struct tree_file *f, struct out *text, struct err *err)
 {
 	out_str(text, "brace: ftrace's files over user-space programs. Use them with cat, echo, mkdir and rmdir.\n\n");
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		out_printf(text, "  %-26s %s\n", files[i].name, files[i].help);
-	out_printf(text, "  %-26s %s\n  %-26s %s\n", "options/", "a file for each option: 0 or 1", "instances/",
-		   "mkdir makes a buffer with settings of its own, rmdir removes it");
+	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++)
+		out_printf(text, "  %-26s %s\n", directories[i][0], directories[i][1]);
 	return 0;
 }
 
@@ -268,6 +282,7 @@ void files_fill(struct instance *in, struct tree_node *dir, bool top)
 		if (files[i].ops == &trace_pipe)
 			in->pipe = n;
 	}
+	event_files_fill(in, dir);
 	fill_options(dir, top);
 	if (top)
 		tree_dir(dir, "instances", 0750, &instances_ops);

@@ -20,14 +20,19 @@ static size_t column_in(const char *text, size_t n, const struct err *err)
 	return at ? (size_t)(at - text) + err->column : 0;
 }
 
-static void failed(struct tree_owner *owner, const char *location, const char *text, size_t n, const struct err *err)
+void instance_log(struct instance *in, const char *location, const char *sentence, const char *text, size_t n,
+		  size_t column)
 {
-	struct instance *in = (struct instance *)owner;
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	error_log_add(&in->errors, (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec, location, err->text, text, n,
-		      column_in(text, n, err));
+	error_log_add(&in->errors, (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec, location, sentence, text, n,
+		      column);
+}
+
+static void failed(struct tree_owner *owner, const char *location, const char *text, size_t n, const struct err *err)
+{
+	instance_log((struct instance *)owner, location, err->text, text, n, column_in(text, n, err));
 }
 
 /* --- settings ----------------------------------------------------------------------- */
@@ -47,14 +52,15 @@ static int apply(struct instance *in, const struct settings *next, const char *f
 	return ops && ops->apply ? ops->apply(in->target.arg, next, file, err) : 0;
 }
 
-int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err)
+int instance_change(struct instance *in, const char *file,
+		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg, struct err *err)
 {
 	struct settings next, *old = &next;
 	int e;
 
 	pthread_mutex_lock(&in->lock);
 	settings_copy(&next, &in->settings);
-	e = settings_write(&next, file, text, append, err);
+	e = change(&next, arg, err);
 	if (!e)
 		e = apply(in, &next, file, err);
 	if (!e) {
@@ -66,6 +72,68 @@ int instance_write(struct instance *in, const char *file, const char *text, bool
 	pthread_mutex_unlock(&in->lock);
 	settings_free(old);
 	return e;
+}
+
+struct written {
+	const char *file, *text;
+	bool append;
+};
+
+static int write_file(struct settings *next, void *arg, struct err *err)
+{
+	const struct written *w = arg;
+
+	return settings_write(next, w->file, w->text, w->append, err);
+}
+
+int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err)
+{
+	struct written w = { file, text, append };
+
+	return instance_change(in, file, write_file, &w, err);
+}
+
+/* --- events ------------------------------------------------------------------------- */
+
+struct event_catalogue *instance_events(struct tree *t)
+{
+	return instance_top(t)->events;
+}
+
+void instance_event_switched(struct instance *in, uint32_t index, bool on)
+{
+	pthread_mutex_lock(&in->lock);
+	event_set_enable(&in->settings.events, index, on);
+	pthread_mutex_unlock(&in->lock);
+}
+
+static void event_came(void *arg, const struct event_entry *entry)
+{
+	struct instance *top = arg;
+
+	pthread_mutex_lock(&top->events_lock);
+	for (struct instance *in = top; in; in = in->next)
+		event_files_grow(in);
+	pthread_mutex_unlock(&top->events_lock);
+}
+
+/* Among the instances that grow. The top's lock is held, so that nobody removes it meanwhile. */
+static void enlist(struct instance *top, struct instance *in)
+{
+	pthread_mutex_lock(&top->events_lock);
+	in->next = top->next;
+	top->next = in;
+	event_files_grow(in);
+	pthread_mutex_unlock(&top->events_lock);
+}
+
+static void strike_off(struct instance *top, struct instance *in)
+{
+	pthread_mutex_lock(&top->events_lock);
+	for (struct instance *at = top; at; at = at->next)
+		if (at->next == in)
+			at->next = in->next;
+	pthread_mutex_unlock(&top->events_lock);
 }
 
 /* --- the target --------------------------------------------------------------------- */
@@ -117,7 +185,7 @@ void instance_wake(struct instance *in)
 
 /* --- making and removing ------------------------------------------------------------ */
 
-static struct instance *instance_new(void)
+static struct instance *instance_new(struct event_catalogue *events)
 {
 	struct instance *in = mem_zalloc(sizeof(*in));
 
@@ -125,7 +193,9 @@ static struct instance *instance_new(void)
 	pthread_mutex_init(&in->lock, NULL);
 	pthread_rwlock_init(&in->target_lock, NULL);
 	pthread_cond_init(&in->cleared, NULL);
+	pthread_mutex_init(&in->events_lock, NULL);
 	settings_init_tree(&in->settings);
+	in->events = in->settings.events.catalogue = events;
 	error_log_init(&in->errors);
 	return in;
 }
@@ -137,28 +207,32 @@ static void instance_free(struct instance *in)
 	pthread_mutex_destroy(&in->lock);
 	pthread_rwlock_destroy(&in->target_lock);
 	pthread_cond_destroy(&in->cleared);
+	pthread_mutex_destroy(&in->events_lock);
 	free(in);
 }
 
 /* The new directory is whole before it is seen. */
 static int make_instance(struct tree_node *dir, const char *name, struct err *err)
 {
-	struct instance *top = (struct instance *)tree_node_owner(dir), *in = instance_new();
+	struct instance *top = (struct instance *)tree_node_owner(dir), *in = instance_new(top->events);
 	struct tree_node *root = tree_dir_new(top->tree, name, 0750, NULL, &in->owner);
 	struct tree_target target;
 	int e = 0;
 
 	in->tree = top->tree;
 	files_fill(in, root, false);
+	pthread_mutex_lock(&top->events_lock);
+	event_files_grow(in);
+	pthread_mutex_unlock(&top->events_lock);
 	pthread_mutex_lock(&top->lock);
 	target = instance_hold(top);
 	if (target.ops->make)
 		e = target.ops->make(target.arg, name, &in->target, err);
 	instance_release(top);
-	if (!e)
-		e = tree_attach(dir, root);
-	else
+	if (e)
 		tree_discard(root);
+	else if (!(e = tree_attach(dir, root)))
+		enlist(top, in);
 	if (e && in->target.ops && in->target.ops->drop)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);
@@ -176,6 +250,7 @@ static int remove_instance(struct tree_node *child, struct err *err)
 	if (in->target.ops && in->target.ops->drop)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);
+	strike_off(top, in);
 	instance_free(in);
 	return 0;
 }
@@ -184,10 +259,12 @@ const struct tree_dir_ops instances_ops = { make_instance, remove_instance };
 
 struct tree *instance_tree_new(void)
 {
-	struct instance *in = instance_new();
+	struct instance *in = instance_new(events_new());
 
 	in->tree = tree_new(&in->owner);
 	files_fill(in, tree_root(in->tree), true);
+	event_files_grow(in);
+	events_watch(in->events, event_came, in);
 	return in->tree;
 }
 
@@ -209,5 +286,6 @@ void instance_tree_free(struct tree *t)
 	tree_list_free(&names);
 	tree_put(dir);
 	tree_free(t);
+	events_free(top->events);
 	instance_free(top);
 }

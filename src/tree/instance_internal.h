@@ -15,13 +15,32 @@ struct instance {
 	struct error_log errors;
 	unsigned clearing;             /* lists that were opened with `>` and are not closed yet */
 	pthread_cond_t cleared;
+	struct event_catalogue *events; /* one for the tree */
+	struct tree_node *events_dir;
+	uint32_t events_shown;          /* so many of the catalogue's have their directories */
+	struct instance *next;          /* of the tree; the top first, under its lock below */
+	pthread_mutex_t events_lock;    /* the top's: instances, and directories of events; between `lock` and the tree's lock */
 };
 
 extern const struct tree_dir_ops instances_ops;
 extern const struct tree_file_ops function_list_file, all_functions_file; /* function_files.c */
+extern const struct tree_file_ops set_event_file, available_events_file, pid_list_file; /* event_files.c */
 
 /* `echo text > file` of a setting, as one change: checked, made so by the target, or nothing is changed. */
 int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err);
+
+/* The same of any change of the settings, told to the target as a write to `file`. `change` says no with -errno. */
+int instance_change(struct instance *in, const char *file,
+		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg, struct err *err);
+
+/* An entry of the error_log: n bytes of text, and where in it the caret goes. */
+void instance_log(struct instance *in, const char *location, const char *sentence, const char *text, size_t n,
+		  size_t column);
+
+/* events/ below dir, with what stands in it for all events. */
+void event_files_fill(struct instance *in, struct tree_node *dir);
+/* Directories for the events that came since. The top's events_lock is held. */
+void event_files_grow(struct instance *in);
 
 /* The target (ops are never NULL), which stays until instance_release. */
 struct tree_target instance_hold(struct instance *in);

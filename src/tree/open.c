@@ -127,7 +127,7 @@ int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms
 	if (e)
 		return e;
 	o = mem_zalloc(sizeof(*o));
-	o->file = (struct tree_file){ n, n->owner, n->arg, flags, thread, NULL };
+	o->file = (struct tree_file){ n, n->owner, n->arg, flags, thread, NULL, false };
 	pthread_mutex_init(&o->lock, NULL);
 	e = begin(o, &own);
 	if (e) {
@@ -283,8 +283,9 @@ ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n
 	command[n] = '\0';
 	pthread_mutex_lock(&o->lock);
 	o->file.thread = thread;
+	o->file.told = false;
 	took = ops->write(&o->file, command, n, &own);
-	if (took < 0)
+	if (took < 0 && !o->file.told)
 		failed(o, (int)took, command, n, &own);
 	pthread_mutex_unlock(&o->lock);
 	free(command);

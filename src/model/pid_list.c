@@ -1,0 +1,99 @@
+#include "model/pid_list.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PID_END (1ul << 30) /* the kernel's lists hold so much */
+
+static size_t place_of(const struct pid_list *l, pid_t pid)
+{
+	size_t low = 0, high = l->pids.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (l->pids.at[middle] < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool pid_list_has(const struct pid_list *l, pid_t pid)
+{
+	size_t i = place_of(l, pid);
+
+	return i < l->pids.n && l->pids.at[i] == pid;
+}
+
+static void add(struct pid_list *l, pid_t pid)
+{
+	size_t i = place_of(l, pid);
+
+	if (pid_list_has(l, pid))
+		return;
+	(void)vec_add(&l->pids);
+	memmove(&l->pids.at[i + 1], &l->pids.at[i], (l->pids.n - 1 - i) * sizeof(pid_t));
+	l->pids.at[i] = pid;
+}
+
+/* The number at *at, which is then behind it. */
+static int add_number(struct pid_list *l, const char *text, const char **at, struct err *err)
+{
+	char *end;
+	unsigned long pid;
+
+	errno = 0;
+	pid = strtoul(*at, &end, 0);
+	if (!isdigit((unsigned char)**at) || errno || pid >= PID_END || (*end && !isspace((unsigned char)*end)))
+		return err_at(err, EINVAL, text, (size_t)(*at - text), "a process is chosen by its number");
+	add(l, (pid_t)pid);
+	*at = end;
+	return 0;
+}
+
+int pid_list_write(struct pid_list *l, const char *text, bool append, struct err *err)
+{
+	struct pid_list next = { 0 };
+	const char *at = text + strspn(text, " \t\r\n\v\f");
+	int e = 0;
+
+	if (append && *at)
+		pid_list_copy(&next, l);
+	for (; *at && !e; at += strspn(at, " \t\r\n\v\f"))
+		e = add_number(&next, text, &at, err);
+	pid_list_free(e ? &next : l);
+	if (!e)
+		*l = next;
+	return e;
+}
+
+char *pid_list_read(const struct pid_list *l, const char *empty)
+{
+	char *text = mem_realloc(NULL, l->pids.n + 1, 12), *to = text;
+
+	if (!l->pids.n) {
+		free(text);
+		return mem_strdup(empty);
+	}
+	for (size_t i = 0; i < l->pids.n; i++)
+		to += sprintf(to, "%d\n", l->pids.at[i]);
+	return text;
+}
+
+void pid_list_copy(struct pid_list *to, const struct pid_list *from)
+{
+	*to = (struct pid_list){ 0 };
+	vec_reserve(&to->pids, from->pids.n);
+	if (from->pids.n)
+		memcpy(to->pids.at, from->pids.at, from->pids.n * sizeof(pid_t));
+	to->pids.n = from->pids.n;
+}
+
+void pid_list_free(struct pid_list *l)
+{
+	vec_free(&l->pids);
+}
