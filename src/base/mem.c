@@ -36,7 +36,13 @@ char *mem_strdup(const char *s)
 
 char *mem_strndup(const char *s, size_t n)
 {
-	return or_die(strndup(s, n));
+	/* Not strndup: sanitizers may want its argument to end with a NUL, however small n is. */
+	size_t length = strnlen(s, n);
+	char *copy = or_die(malloc(length + 1));
+
+	memcpy(copy, s, length);
+	copy[length] = '\0';
+	return copy;
 }
 
 char *mem_printf(const char *fmt, ...)

@@ -111,7 +111,7 @@ static void fail_first(struct control *c, const struct err *err)
 
 static int check_selected(struct control *c, const struct image *im, struct err *err)
 {
-	if (im->selected || c->first_done)
+	if (im->selected || c->first_done || c->req.settings->nop)
 		return 0;
 	return err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
 		       im->news.about.exe);

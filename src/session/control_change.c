@@ -116,7 +116,7 @@ static int plan_all(struct changing *ch, struct change *change, const pid_t *pid
 	ch->targets.n = kept;
 	change->targets = ch->targets.at;
 	change->n = kept;
-	return selected || !kept ? 0 : err_set(err, EINVAL, "no function matches the filters: brace list -f shows their names");
+	return selected || !kept || ch->req.settings->nop ? 0 : err_set(err, EINVAL, "no function matches the filters: brace list -f shows their names");
 }
 
 /* All are changed and run on. */

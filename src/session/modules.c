@@ -284,6 +284,8 @@ static enum selection choose(const struct string_set *defined, const struct modu
 		mod->hooks->entries[i].reason = REASON_RUNTIME;
 		return SELECT_YES;
 	}
+	if (set->nop)
+		return SELECT_NO;
 	if (set->filter.patterns.n && !matches(&set->filter, name, mod->name) &&
 	    !matches(&set->graph_function, name, mod->name))
 		return otherwise;

@@ -16,8 +16,6 @@ static const struct option trace_options[] = {
 	  .set = set_pids },
 	{ 't', "tracer", "TRACER", "function_graph (the default) or function; -p takes these names too, as "
 	  "trace-cmd's", WRITES("current_tracer") },
-	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms); the program goes on",
-	  .set = set_duration },
 	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times",
 	  ADDS_TO("set_ftrace_filter") },
 	{ 'n', "notrace", "GLOB", "do not trace functions that match, even if -l names them",
@@ -35,6 +33,12 @@ static const struct option trace_options[] = {
 	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "
 	  "(the program waits, nothing is lost)", .set = set_mode },
 	{ 'v', "verbose", NULL, "print each write to a settings file", set_flag, TO(verbose) },
+	END
+};
+
+static const struct option run_options[] = {
+	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms); the program goes on",
+	  .set = set_duration },
 	{ 'q', "quiet", NULL, "no closing summary", set_flag, TO(quiet) },
 	END
 };
@@ -117,9 +121,9 @@ static const struct option help_options[] = {
 
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, trace_options, format_options), true, 1, -1, cmd_record, true },
+	  TABLES(record_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
 	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, trace_options, format_options, screen_options), true, 1, -1,
+	  TABLES(graph_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
 	  cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
@@ -131,8 +135,9 @@ const struct command commands[] = {
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
 	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",
 	  TABLES(recover_options), false, 0, 1, cmd_recover },
-	{ "mount", "DIRECTORY", "Mount ftrace's files, for cat and echo, on a directory",
-	  TABLES(mount_options), false, 1, 1, cmd_mount },
+	{ "mount", "DIRECTORY [-- PROGRAM [ARGUMENT]...]",
+	  "Mount ftrace's files over processes, for cat and echo",
+	  TABLES(mount_options, trace_options, format_options), false, 1, -1, cmd_mount },
 	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted",
 	  TABLES(umount_options), false, 1, 1, cmd_umount },
 	{ "help", "[COMMAND]", "Print the commands, or a command's options",

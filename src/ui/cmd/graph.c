@@ -1,7 +1,7 @@
 /* brace graph: run a program and print its graph while it runs. */
 #include "ui/commands.h"
 #include "ui/screen.h"
-#include "ui/printer.h"
+#include "report/printer.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/traced.h"
@@ -49,7 +49,7 @@ static int print_all(struct live *l, struct err *err)
 	struct event e;
 	int r;
 
-	printer_open(&l->printer, source->info, l->options, &l->output.text);
+	printer_begin(&l->printer, source->info, l->options, &l->output.text);
 	attendant_begin(&l->attendant, l->inv, l->session, print_waiting, l);
 	while ((r = source->ops->next(source, &e, err)) > 0) {
 		if (stopped || print_event(l, &e))

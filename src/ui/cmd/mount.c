@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "live/live.h"
 #include "tree/fuse_face.h"
 #include "tree/instance.h"
 #include "tree/keeper.h"
@@ -33,7 +34,8 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* What the server tells who started it: the directory is there, or why not. Then it has no terminal. */
+/* What the server tells who started it: the directory is there, or why not. Then it has no terminal, and no
+ * place of its own. */
 static void report_start(int fd, const struct err *err)
 {
 	int null;
@@ -43,6 +45,8 @@ static void report_start(int fd, const struct err *err)
 	while (write(fd, err, sizeof(*err)) < 0 && errno == EINTR)
 		;
 	close(fd);
+	if (chdir("/"))
+		return;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 3; i++)
 		dup2(null, i);
@@ -50,22 +54,52 @@ static void report_start(int fd, const struct err *err)
 		close(null);
 }
 
+/* As the command line's options say: each is a write to a file. */
+static int write_settings(const struct invocation *inv, struct tree *tree, struct err *err)
+{
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+		int e = tree_echo(tree, w->file, w->text, w->append, err);
+
+		if (e)
+			return e;
+		if (inv->verbose)
+			say("brace: echo %s %s %s\n", w->text, w->append ? ">>" : ">", w->file);
+	}
+	return 0;
+}
+
+/* Programs, if there are to be any. */
+static int start_programs(const struct invocation *inv, struct tree *tree, struct live **live, struct err *err)
+{
+	const struct live_request req = { .argv = inv->pids.n ? NULL : inv->operands + 1, .pids = inv->pids.at,
+					  .n_pids = inv->pids.n };
+
+	return inv->pids.n || inv->n_operands > 1 ? live_start(&req, tree, live, err) : 0;
+}
+
 /* Mounts and serves to the end. 0 or -errno and *err, which `told` has heard if it came before serving. */
-static int serve(const char *path, int told, struct err *err)
+static int serve(const struct invocation *inv, const char *path, int told, struct err *err)
 {
 	struct tree *tree = instance_tree_new();
+	struct live *live = NULL;
 	struct err none = { 0 };
-	int e = keeper_start(path, err);
+	int e = write_settings(inv, tree, err);
 
+	if (!e)
+		e = keeper_start(path, err);
 	if (!e)
 		e = fuse_face_mount(tree, path, &served, err);
 	if (!e)
+		e = start_programs(inv, tree, &live, err);
+	if (!e)
 		catch_signals();
 	report_start(told, e ? err : &none);
-	if (!e) {
+	if (!e)
 		e = fuse_face_serve(served, err);
+	live_stop(live);
+	if (served)
 		fuse_face_free(served);
-	}
 	instance_tree_free(tree);
 	return e;
 }
@@ -83,7 +117,7 @@ static int await_start(int fd, struct err *err)
 	return -err->code;
 }
 
-static int serve_in_background(const char *path, struct err *err)
+static int serve_in_background(const struct invocation *inv, const char *path, struct err *err)
 {
 	struct err of_server;
 	int pipe[2], e;
@@ -97,9 +131,7 @@ static int serve_in_background(const char *path, struct err *err)
 	if (!pid) {
 		close(pipe[0]);
 		setsid();
-		if (chdir("/"))
-			_exit(EXIT_BRACE);
-		_exit(serve(path, pipe[1], &of_server) ? EXIT_BRACE : 0);
+		_exit(serve(inv, path, pipe[1], &of_server) ? EXIT_BRACE : 0);
 	}
 	close(pipe[1]);
 	e = await_start(pipe[0], err);
@@ -113,11 +145,16 @@ int cmd_mount(struct invocation *inv)
 {
 	struct err err = { 0 };
 	char *path;
-	int e = mount_point_take(inv->operands[0], &path, &err);
+	int e;
 
+	if (inv->pids.n && inv->n_operands > 1) {
+		say("brace: mount either runs a program or attaches with -p, not both\n");
+		return EXIT_BRACE;
+	}
+	e = mount_point_take(inv->operands[0], &path, &err);
 	if (e)
 		return say_error(&err);
-	e = inv->foreground ? serve(path, -1, &err) : serve_in_background(path, &err);
+	e = inv->foreground ? serve(inv, path, -1, &err) : serve_in_background(inv, path, &err);
 	free(path);
 	return e ? say_error(&err) : 0;
 }

@@ -1,7 +1,7 @@
 /* brace replay: the graph of a trace file. */
 #include "ui/commands.h"
 #include "ui/screen.h"
-#include "ui/printer.h"
+#include "report/printer.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
@@ -11,7 +11,7 @@ static int print_all(struct source *source, uint64_t options, struct screen *o, 
 	struct event e;
 	int r = 0;
 
-	printer_open(&printer, source->info, options, &o->text);
+	printer_begin(&printer, source->info, options, &o->text);
 	while (!screen_is_done(o) && (r = source->ops->next(source, &e, err)) > 0)
 		printer_event(&printer, &e);
 	printer_close(&printer);

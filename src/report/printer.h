@@ -10,9 +10,12 @@ struct printer {
 	void *state;
 };
 
-/* Chooses by info->tracer and prints the header. */
-void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
-		  struct out *out);
+/* Chooses by info->tracer ("nop" prints as "function"). */
+void printer_open(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out);
+/* The lines that begin with #. */
+void printer_header(struct printer *p, const struct trace_header *h);
+/* Both, for a whole trace. */
+void printer_begin(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out);
 void printer_event(struct printer *p, const struct event *e);
 /* Nothing more is coming for now: what waits for a next event is printed. */
 void printer_flush(struct printer *p);

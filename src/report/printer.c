@@ -1,4 +1,4 @@
-#include "ui/printer.h"
+#include "report/printer.h"
 
 #include <string.h>
 
@@ -8,37 +8,24 @@
 struct printer_ops {
 	const char *tracer;
 	void *(*open)(const struct trace_info *info, uint64_t options, struct out *out);
+	void (*header)(void *state, const struct trace_header *h);
 	void (*event)(void *state, const struct event *e);
 	void (*flush)(void *state);
 	void (*close)(void *state);
 };
 
-static struct trace_header header_of(const struct trace_info *info)
-{
-	return (struct trace_header){
-		.entries = info->total.records,
-		.written = info->total.records + info->total.lost,
-	};
-}
-
 static void *open_graph(const struct trace_info *info, uint64_t options, struct out *out)
 {
-	const struct trace_header header = header_of(info);
-	struct graph *g = graph_new(info, options, out);
-
-	graph_header(g, &header);
-	return g;
+	return graph_new(info, options, out);
 }
 
 static void *open_function(const struct trace_info *info, uint64_t options, struct out *out)
 {
-	const struct trace_header header = header_of(info);
-	struct function_printer *p = function_new(info, options, out);
-
-	function_header(p, &header);
-	return p;
+	return function_new(info, options, out);
 }
 
+static void header_graph(void *state, const struct trace_header *h) { graph_header(state, h); }
+static void header_function(void *state, const struct trace_header *h) { function_header(state, h); }
 static void event_graph(void *state, const struct event *e) { graph_event(state, e); }
 static void flush_graph(void *state) { graph_flush(state); }
 static void close_graph(void *state) { graph_free(state); }
@@ -47,15 +34,30 @@ static void flush_function(void *state) { function_flush(state); }
 static void close_function(void *state) { function_free(state); }
 
 static const struct printer_ops printers[] = {
-	{ "function_graph", open_graph, event_graph, flush_graph, close_graph },
-	{ "function", open_function, event_function, flush_function, close_function },
+	{ "function_graph", open_graph, header_graph, event_graph, flush_graph, close_graph },
+	{ "function", open_function, header_function, event_function, flush_function, close_function },
 };
 
-void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
-		  struct out *out)
+void printer_open(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out)
 {
-	p->ops = &printers[info->tracer && !strcmp(info->tracer, printers[1].tracer)];
+	p->ops = &printers[info->tracer && strcmp(info->tracer, printers[0].tracer)];
 	p->state = p->ops->open(info, options, out);
+}
+
+void printer_header(struct printer *p, const struct trace_header *h)
+{
+	p->ops->header(p->state, h);
+}
+
+void printer_begin(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out)
+{
+	const struct trace_header h = {
+		.entries = info->total.records,
+		.written = info->total.records + info->total.lost,
+	};
+
+	printer_open(p, info, options, out);
+	printer_header(p, &h);
 }
 
 void printer_event(struct printer *p, const struct event *e)

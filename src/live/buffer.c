@@ -1,0 +1,284 @@
+#include "live/buffer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* How long what could be a call without calls of its own waits for its end to come. */
+#define HELD_BACK_NS 100000000u
+/* Printed at a time for a reader of trace_pipe. */
+#define PIPE_TEXT 65536u
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- settings ----------------------------------------------------------------------- */
+
+/* buffer_size_kb is of each CPU, as ftrace's. */
+static uint64_t limit_of(const struct settings *s)
+{
+	return s->buffer_size_kb * 1024 * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void buffer_init(struct buffer *b, const struct settings *settings)
+{
+	*b = (struct buffer){ .on = settings->tracing_on };
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->reading, NULL);
+	ring_init(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
+	settings_copy(&b->settings, settings);
+	if (!b->on)
+		*vec_add(&b->off) = (struct off_span){ 0, UINT64_MAX };
+}
+
+static void turn(struct buffer *b, bool on, uint64_t tsc)
+{
+	if (b->on == on)
+		return;
+	b->on = on;
+	if (on)
+		b->off.at[b->off.n - 1].to = tsc;
+	else
+		*vec_add(&b->off) = (struct off_span){ tsc, UINT64_MAX };
+}
+
+static bool is_other_tracer(const struct settings *a, const struct settings *b)
+{
+	return a->nop != b->nop || a->graph != b->graph;
+}
+
+void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc)
+{
+	bool other;
+
+	pthread_mutex_lock(&b->lock);
+	other = is_other_tracer(&b->settings, settings);
+	turn(b, settings->tracing_on, tsc);
+	settings_free(&b->settings);
+	settings_copy(&b->settings, settings);
+	pthread_mutex_unlock(&b->lock);
+	ring_configure(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
+	if (other)
+		buffer_clear(b, tsc);
+}
+
+/* What is on its way here, too. */
+void buffer_clear(struct buffer *b, uint64_t tsc)
+{
+	pthread_mutex_lock(&b->lock);
+	b->off.n = 0;
+	*vec_add(&b->off) = (struct off_span){ 0, b->on ? tsc : UINT64_MAX };
+	pthread_mutex_unlock(&b->lock);
+	ring_clear(&b->ring);
+}
+
+bool buffer_wants(struct buffer *b, uint64_t tsc)
+{
+	bool wants;
+
+	pthread_mutex_lock(&b->lock);
+	wants = b->on || tsc < b->off.at[b->off.n - 1].from; /* off: there is one */
+	pthread_mutex_unlock(&b->lock);
+	return wants;
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static const char *tracer_of(const struct settings *s)
+{
+	return s->nop ? "nop" : s->graph ? "function_graph" : "function";
+}
+
+static void name_tracer(struct trace_info *info, const struct settings *s)
+{
+	free(info->tracer);
+	info->tracer = mem_strdup(tracer_of(s));
+}
+
+static struct source *merge(struct buffer *b, struct trace_info *info, chunk_list *chunks)
+{
+	struct merge_filter filter = { 0 };
+	struct source *source;
+
+	pthread_mutex_lock(&b->lock);
+	for (size_t i = 0; i < b->off.n; i++)
+		*vec_add(&filter.off) = b->off.at[i];
+	pthread_mutex_unlock(&b->lock);
+	source = merge_chunks(info, chunks, &filter);
+	vec_free(&filter.off);
+	return source;
+}
+
+int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out, struct err *err)
+{
+	chunk_list chunks = { 0 };
+	struct ring_counts counts = ring_counts(&b->ring);
+	struct trace_header header = { .entries = counts.entries,
+				       .written = counts.entries + counts.overrun + counts.lost };
+	struct printer printer;
+	struct source *source;
+	struct event e;
+	int r;
+
+	ring_copy(&b->ring, &chunks);
+	name_tracer(info, s);
+	source = merge(b, info, &chunks);
+	printer_open(&printer, info, s->options, out);
+	printer_header(&printer, &header);
+	while ((r = source->ops->next(source, &e, err)) > 0)
+		printer_event(&printer, &e);
+	printer_close(&printer);
+	source->ops->close(source);
+	return r;
+}
+
+/* --- trace_pipe --------------------------------------------------------------------- */
+
+static int take_text(void *arg, const char *bytes, size_t n)
+{
+	struct buffer_pipe *p = arg;
+
+	vec_reserve(&p->text, p->text.n + n);
+	memcpy(p->text.at + p->text.n, bytes, n);
+	p->text.n += n;
+	return 0;
+}
+
+static void close_pipe(struct buffer_pipe *p)
+{
+	if (!p->open)
+		return;
+	printer_close(&p->printer);
+	out_flush(&p->out);
+	out_free(&p->out);
+	if (p->source)
+		p->source->ops->close(p->source);
+	p->source = NULL;
+	p->open = false;
+	p->fed_ns = 0;
+}
+
+/* Another tracer, or other options: printed with another printer. */
+static void open_pipe(struct buffer *b, struct trace_info *info)
+{
+	struct buffer_pipe *p = &b->pipe;
+
+	pthread_mutex_lock(&b->lock);
+	if (p->open && (p->graph != b->settings.graph || p->options != b->settings.options))
+		close_pipe(p);
+	if (!p->open) {
+		p->graph = b->settings.graph;
+		p->options = b->settings.options;
+		name_tracer(info, &b->settings);
+		out_init(&p->out, take_text, p);
+		printer_open(&p->printer, info, p->options, &p->out);
+		p->open = true;
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void take_chunks(struct buffer *b, struct trace_info *info)
+{
+	chunk_list chunks = { 0 };
+
+	ring_take(&b->ring, &chunks);
+	if (chunks.n)
+		b->pipe.source = merge(b, info, &chunks);
+	else
+		vec_free(&chunks);
+}
+
+/* Prints what there is, a while's worth at most. */
+static int feed(struct buffer *b, struct trace_info *info, struct err *err)
+{
+	struct buffer_pipe *p = &b->pipe;
+	struct event e;
+	int r = 1;
+
+	if (!p->source)
+		take_chunks(b, info);
+	while (p->source && r > 0 && p->text.n < PIPE_TEXT) {
+		r = p->source->ops->next(p->source, &e, err);
+		if (r > 0) {
+			printer_event(&p->printer, &e);
+			p->fed_ns = now_ns();
+		}
+		if (r <= 0) {
+			p->source->ops->close(p->source);
+			p->source = NULL;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+static bool holds_back_too_long(const struct buffer_pipe *p)
+{
+	return p->fed_ns && now_ns() - p->fed_ns > HELD_BACK_NS;
+}
+
+static size_t give(struct buffer_pipe *p, char *buf, size_t n)
+{
+	size_t have = p->text.n - p->read;
+
+	if (n > have)
+		n = have;
+	if (n)
+		memcpy(buf, p->text.at + p->read, n);
+	p->read += n;
+	if (p->read == p->text.n)
+		p->text.n = p->read = 0;
+	return n;
+}
+
+ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err)
+{
+	struct buffer_pipe *p = &b->pipe;
+	size_t given;
+	int r = 0;
+
+	pthread_mutex_lock(&b->reading);
+	if (p->text.n == p->read) {
+		open_pipe(b, info);
+		r = feed(b, info, err);
+		if (!p->source && holds_back_too_long(p)) {
+			printer_flush(&p->printer);
+			p->fed_ns = 0;
+		}
+		out_flush(&p->out);
+	}
+	given = give(p, buf, n);
+	pthread_mutex_unlock(&b->reading);
+	return r < 0 ? r : given ? (ssize_t)given : -EAGAIN;
+}
+
+bool buffer_is_readable(struct buffer *b)
+{
+	const struct buffer_pipe *p = &b->pipe;
+	bool readable;
+
+	if (!ring_is_empty(&b->ring))
+		return true;
+	pthread_mutex_lock(&b->reading);
+	readable = p->source || p->text.n > p->read || holds_back_too_long(p);
+	pthread_mutex_unlock(&b->reading);
+	return readable;
+}
+
+void buffer_free(struct buffer *b)
+{
+	close_pipe(&b->pipe);
+	vec_free(&b->pipe.text);
+	vec_free(&b->off);
+	settings_free(&b->settings);
+	ring_free(&b->ring);
+	pthread_mutex_destroy(&b->lock);
+	pthread_mutex_destroy(&b->reading);
+}

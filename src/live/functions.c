@@ -1,0 +1,104 @@
+#include "live/functions.h"
+
+#include <string.h>
+
+#include "base/demangle.h"
+#include "base/mem.h"
+#include "hook/list.h"
+
+static bool is_known(const struct functions *f, const char *path)
+{
+	for (size_t i = 0; i < f->files.n; i++)
+		if (strcmp(f->files.at[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* A file that cannot be read any more (it was replaced) has none: the session hooked by what it read then. */
+static void add_file(struct functions *f, const struct trace_module *m, bool program)
+{
+	struct hook_list list = { 0 };
+	char *path = mem_strdup(m->path);
+	struct err ignored;
+
+	*vec_add(&f->files) = path;
+	if (hook_list_load(path, NULL, NULL, &list, &ignored))
+		return;
+	for (size_t i = 0; i < list.rows.n; i++) {
+		const char *slash = strrchr(path, '/');
+
+		if (list.rows.at[i].hooked)
+			*vec_add(&f->at) = (struct function_name){ mem_strdup(list.rows.at[i].name),
+								   program ? NULL : slash ? slash + 1 : path };
+	}
+	hook_list_free(&list);
+}
+
+static bool is_program(const struct trace_info *info, const struct trace_module *m)
+{
+	return m->image < info->images.n && strcmp(info->images.at[m->image].exe, m->path) == 0;
+}
+
+void functions_update(struct functions *f, const struct trace_info *info)
+{
+	for (size_t i = 0; i < info->modules.n; i++) {
+		const struct trace_module *m = &info->modules.at[i];
+
+		if (m->functions.n && !is_known(f, m->path))
+			add_file(f, m, is_program(info, m));
+	}
+}
+
+void functions_free(struct functions *f)
+{
+	for (size_t i = 0; i < f->at.n; i++)
+		free(f->at.at[i].name);
+	for (size_t i = 0; i < f->files.n; i++)
+		free(f->files.at[i]);
+	vec_free(&f->at);
+	vec_free(&f->files);
+}
+
+/* By the symbol, or as a programmer wrote it. */
+static bool matches(const struct function_list *list, const struct function_name *n)
+{
+	char plain[1024];
+
+	if (function_list_match(list, n->name, n->module))
+		return true;
+	if (!demangle_is_mangled(n->name))
+		return false;
+	demangle(n->name, plain, sizeof(plain));
+	return function_list_match(list, plain, n->module);
+}
+
+void functions_print(const struct functions *f, const struct function_list *list, struct out *out)
+{
+	for (size_t i = 0; i < f->at.n; i++) {
+		const struct function_name *n = &f->at.at[i];
+
+		if (list && !matches(list, n))
+			continue;
+		out_str(out, n->name);
+		if (n->module) {
+			out_str(out, " [");
+			out_str(out, n->module);
+			out_char(out, ']');
+		}
+		out_char(out, '\n');
+	}
+}
+
+bool functions_have(const struct functions *f, const char *pattern)
+{
+	struct function_list list = { 0 };
+	struct err ignored;
+	bool have = false;
+
+	if (function_list_write(&list, pattern, false, &ignored))
+		return false;
+	for (size_t i = 0; i < f->at.n && !have; i++)
+		have = matches(&list, &f->at.at[i]);
+	function_list_free(&list);
+	return have;
+}

@@ -1,0 +1,24 @@
+/* The functions that the programs of a session have and that can be traced: what available_filter_functions lists,
+ * and what filters are checked against. */
+#pragma once
+#include "model/function_list.h"
+#include "report/out.h"
+#include "source/trace_info.h"
+
+struct function_name {
+	char *name;
+	const char *module;  /* NULL: of the program itself */
+};
+
+struct functions {
+	VEC(struct function_name) at;  /* in the order of the list */
+	VEC(char *) files;             /* whose functions are in it: paths */
+};
+
+/* Those of modules that came since. Their order stays: new ones come behind. info: nobody changes it meanwhile. */
+void functions_update(struct functions *f, const struct trace_info *info);
+void functions_free(struct functions *f);
+/* A line each, of those in the list; NULL: of all. */
+void functions_print(const struct functions *f, const struct function_list *list, struct out *out);
+/* Whether one of them matches a pattern as set_ftrace_filter takes it. */
+bool functions_have(const struct functions *f, const char *pattern);

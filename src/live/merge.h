@@ -1,0 +1,18 @@
+/* Chunks of several threads as one stream of events by time. */
+#pragma once
+#include "live/ring.h"
+#include "model/cpumask.h"
+#include "source/event.h"
+
+/* Recording was off from `from` on, up to before `to`; UINT64_MAX: it still is. */
+struct off_span { uint64_t from, to; };
+
+struct merge_filter {
+	VEC(struct off_span) off;  /* by time */
+	bool one_cpu;
+	uint16_t cpu;              /* only records of this one */
+};
+
+/* Takes the list over (what is not settled stays unseen); the filter is copied. info: valid until close, and nobody changes it while
+ * next() runs. A thread's events keep their order whatever their stamps. */
+struct source *merge_chunks(struct trace_info *info, chunk_list *chunks, const struct merge_filter *filter);

@@ -1,0 +1,206 @@
+#include "live/pump.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct pump {
+	struct session *session;
+	pthread_t thread;
+	void (*woken)(void *context);
+	void *context;
+
+	pthread_mutex_t names;     /* held by who settles chunks, or reads the session's info */
+
+	pthread_mutex_t lock;      /* of what follows; taken after `names` */
+	pthread_cond_t passed;
+	VEC(struct buffer *) buffers;
+	chunk_list unsettled;
+	uint64_t begun, done;      /* passes */
+	bool over, ending;
+};
+
+/* --- records ------------------------------------------------------------------------ */
+
+static int take_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct pump *p = context;
+	struct chunk *c = chunk_new(run);
+
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->buffers.n; i++)
+		if (buffer_wants(p->buffers.at[i], run->near_tsc))
+			ring_push(&p->buffers.at[i]->ring, c);
+	*vec_add(&p->unsettled) = c;
+	pthread_mutex_unlock(&p->lock);
+	return 0;
+}
+
+/* What cannot be settled stays as it is, and nobody shows it. `names` is held. */
+static void settle(struct pump *p)
+{
+	chunk_list chunks;
+
+	pthread_mutex_lock(&p->lock);
+	chunks = p->unsettled;
+	p->unsettled = (chunk_list){ 0 };
+	pthread_mutex_unlock(&p->lock);
+	for (size_t i = 0; i < chunks.n; i++) {
+		struct chunk *c = chunks.at[i];
+		const struct drain_run run = { .slot = c->thread, .cpu = c->cpu, .near_tsc = c->near_tsc, .lost = c->lost,
+					       .calls = c->calls, .records = c->records };
+		struct err ignored;
+
+		c->settled = tap_settle(p->session, &run, &c->thread, &ignored) == 0;
+	}
+	chunk_list_free(&chunks);
+	tap_catch_up(p->session);
+}
+
+/* --- the thread --------------------------------------------------------------------- */
+
+static bool is_ending(struct pump *p)
+{
+	bool ending;
+
+	pthread_mutex_lock(&p->lock);
+	ending = p->ending;
+	pthread_mutex_unlock(&p->lock);
+	return ending;
+}
+
+static void note_begin(struct pump *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->begun++;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void note_done(struct pump *p, bool over)
+{
+	pthread_mutex_lock(&p->lock);
+	p->done = p->begun;
+	p->over = over;
+	pthread_cond_broadcast(&p->passed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *pump(void *arg)
+{
+	struct pump *p = arg;
+	bool over = false;
+
+	while (!over) {
+		uint64_t lost = 0;
+		struct err ignored;
+
+		if (is_ending(p))
+			session_stop(p->session);
+		over = tap_over(p->session);
+		note_begin(p);
+		tap_pass(p->session, over, take_run, p, &lost, &ignored);
+		if (pthread_mutex_trylock(&p->names) == 0) {
+			settle(p);
+			pthread_mutex_unlock(&p->names);
+		}
+		note_done(p, over);
+		p->woken(p->context);
+		if (!over)
+			tap_wait(p->session);
+	}
+	return NULL;
+}
+
+int pump_start(struct session *s, void (*woken)(void *context), void *context, struct pump **out, struct err *err)
+{
+	struct pump *p = mem_zalloc(sizeof(*p));
+	int e;
+
+	p->session = s;
+	p->woken = woken;
+	p->context = context;
+	pthread_mutex_init(&p->names, NULL);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->passed, NULL);
+	e = pthread_create(&p->thread, NULL, pump, p);
+	if (e) {
+		free(p);
+		return err_set(err, e, "cannot start a thread: %s", strerror(e));
+	}
+	*out = p;
+	return 0;
+}
+
+void pump_stop(struct pump *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->ending = true;
+	pthread_mutex_unlock(&p->lock);
+	tap_wake(p->session);
+	pthread_join(p->thread, NULL);
+	chunk_list_free(&p->unsettled);
+	vec_free(&p->buffers);
+	pthread_cond_destroy(&p->passed);
+	pthread_mutex_destroy(&p->lock);
+	pthread_mutex_destroy(&p->names);
+	free(p);
+}
+
+/* --- buffers ------------------------------------------------------------------------ */
+
+void pump_add(struct pump *p, struct buffer *b)
+{
+	pthread_mutex_lock(&p->lock);
+	*vec_add(&p->buffers) = b;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pump_remove(struct pump *p, struct buffer *b)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->buffers.n; i++)
+		if (p->buffers.at[i] != b)
+			p->buffers.at[kept++] = p->buffers.at[i];
+	p->buffers.n = kept;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* A pass that is under way may have gone by what was written before the call. */
+void pump_sync(struct pump *p)
+{
+	uint64_t want;
+
+	pthread_mutex_lock(&p->lock);
+	want = p->begun + 1;
+	while (p->done < want && !p->over) {
+		tap_wake(p->session);
+		pthread_cond_wait(&p->passed, &p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+struct trace_info *pump_hold(struct pump *p)
+{
+	pthread_mutex_lock(&p->names);
+	settle(p);
+	return tap_info(p->session);
+}
+
+void pump_release(struct pump *p)
+{
+	pthread_mutex_unlock(&p->names);
+}
+
+bool pump_is_over(struct pump *p)
+{
+	bool over;
+
+	pthread_mutex_lock(&p->lock);
+	over = p->over;
+	pthread_mutex_unlock(&p->lock);
+	return over;
+}

@@ -1,0 +1,20 @@
+/* The thread that brings a session's records to the buffers of the instances. */
+#pragma once
+#include "live/buffer.h"
+#include "session/tap.h"
+
+struct pump;
+
+/* woken(context) is called, by the pump's thread, when a buffer may have something to read. */
+int pump_start(struct session *s, void (*woken)(void *context), void *context, struct pump **out, struct err *err);
+/* From here on the buffer gets what is recorded. */
+void pump_add(struct pump *p, struct buffer *b);
+void pump_remove(struct pump *p, struct buffer *b);
+/* Returns when all that was written before this call is in the buffers. */
+void pump_sync(struct pump *p);
+/* The session's names, for as long as they are held; all chunks that are in the buffers now are settled. */
+struct trace_info *pump_hold(struct pump *p);
+void pump_release(struct pump *p);
+bool pump_is_over(struct pump *p); /* the program has ended */
+/* Ends the recording; attached processes are left as they were. */
+void pump_stop(struct pump *p);

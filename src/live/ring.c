@@ -1,0 +1,182 @@
+#include "live/ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* --- chunks ------------------------------------------------------------------------- */
+
+struct chunk *chunk_new(const struct drain_run *run)
+{
+	struct chunk *c = mem_zalloc(sizeof(*c) + run->n * sizeof(c->words[0]));
+
+	atomic_init(&c->refs, 1);
+	c->thread = run->slot;
+	c->cpu = run->cpu;
+	c->near_tsc = run->near_tsc;
+	c->lost = run->lost;
+	c->calls = run->calls;
+	c->records = run->records;
+	c->n = run->n;
+	if (run->n)
+		memcpy(c->words, run->words, run->n * sizeof(c->words[0]));
+	return c;
+}
+
+struct chunk *chunk_get(struct chunk *c)
+{
+	atomic_fetch_add(&c->refs, 1);
+	return c;
+}
+
+void chunk_put(struct chunk *c)
+{
+	if (c && atomic_fetch_sub(&c->refs, 1) == 1)
+		free(c);
+}
+
+void chunk_list_free(chunk_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		chunk_put(l->at[i]);
+	vec_free(l);
+}
+
+static uint64_t bytes_of(const struct chunk *c)
+{
+	return sizeof(*c) + c->n * sizeof(c->words[0]);
+}
+
+/* --- the ring ----------------------------------------------------------------------- */
+
+void ring_init(struct ring *r, uint64_t limit, bool overwrite)
+{
+	*r = (struct ring){ .limit = limit, .overwrite = overwrite };
+	pthread_mutex_init(&r->lock, NULL);
+}
+
+static void drop_all(struct ring *r)
+{
+	for (size_t i = r->first; i < r->at.n; i++)
+		chunk_put(r->at.at[i]);
+	r->at.n = r->first = 0;
+	r->counts.bytes = r->counts.entries = 0;
+}
+
+void ring_free(struct ring *r)
+{
+	drop_all(r);
+	vec_free(&r->at);
+	pthread_mutex_destroy(&r->lock);
+}
+
+static void drop_oldest(struct ring *r)
+{
+	struct chunk *c = r->at.at[r->first++];
+
+	r->counts.bytes -= bytes_of(c);
+	r->counts.entries -= c->records;
+	r->counts.overrun += c->records;
+	chunk_put(c);
+}
+
+/* The queue's dead end is given up when it is the longer part. */
+static void close_up(struct ring *r)
+{
+	if (r->first < 64 || r->first < r->at.n / 2)
+		return;
+	memmove(r->at.at, r->at.at + r->first, (r->at.n - r->first) * sizeof(r->at.at[0]));
+	r->at.n -= r->first;
+	r->first = 0;
+}
+
+/* At least the newest chunk stays. */
+static void shrink(struct ring *r)
+{
+	while (r->counts.bytes > r->limit && r->at.n - r->first > 1)
+		drop_oldest(r);
+	close_up(r);
+}
+
+static void keep(struct ring *r, struct chunk *c)
+{
+	*vec_add(&r->at) = chunk_get(c);
+	r->counts.bytes += bytes_of(c);
+	r->counts.entries += c->records;
+	r->counts.lost += c->lost;
+}
+
+void ring_push(struct ring *r, struct chunk *c)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->overwrite || r->counts.bytes + bytes_of(c) <= r->limit || r->at.n == r->first)
+		keep(r, c);
+	else
+		r->counts.dropped += c->records;
+	if (r->overwrite)
+		shrink(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ring_configure(struct ring *r, uint64_t limit, bool overwrite)
+{
+	pthread_mutex_lock(&r->lock);
+	r->limit = limit;
+	r->overwrite = overwrite;
+	shrink(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ring_clear(struct ring *r)
+{
+	pthread_mutex_lock(&r->lock);
+	drop_all(r);
+	r->counts = (struct ring_counts){ 0 };
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ring_copy(struct ring *r, chunk_list *out)
+{
+	pthread_mutex_lock(&r->lock);
+	vec_reserve(out, r->at.n - r->first + 1);
+	for (size_t i = r->first; i < r->at.n; i++)
+		*vec_add(out) = chunk_get(r->at.at[i]);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ring_take(struct ring *r, chunk_list *out)
+{
+	ring_copy(r, out);
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < out->n && r->first < r->at.n && r->at.at[r->first] == out->at[i]; i++) {
+		struct chunk *c = r->at.at[r->first++];
+
+		r->counts.bytes -= bytes_of(c);
+		r->counts.entries -= c->records;
+		r->counts.read += c->records;
+		chunk_put(c);
+	}
+	close_up(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool ring_is_empty(struct ring *r)
+{
+	bool empty;
+
+	pthread_mutex_lock(&r->lock);
+	empty = r->first == r->at.n;
+	pthread_mutex_unlock(&r->lock);
+	return empty;
+}
+
+struct ring_counts ring_counts(struct ring *r)
+{
+	struct ring_counts c;
+
+	pthread_mutex_lock(&r->lock);
+	c = r->counts;
+	pthread_mutex_unlock(&r->lock);
+	return c;
+}

@@ -1,0 +1,60 @@
+/* What an instance keeps of its records: the runs of the last while, up to a size, oldest first. A run is as a
+ * thread wrote it (words, not events), so that keeping costs a copy and no more; who reads puts the threads' runs
+ * together by time (live/merge.h). Chunks are shared: between instances, and with who reads them. */
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/vec.h"
+#include "session/drain.h"
+
+struct chunk {
+	atomic_uint refs;
+	uint32_t thread;     /* in trace_info, once settled; else the slot in the session's memory */
+	bool settled;
+	uint16_t cpu;        /* of the first record */
+	uint64_t near_tsc;   /* near the first record */
+	uint64_t lost;       /* records of the thread lost right before */
+	uint64_t calls, records;
+	size_t n;
+	uint64_t words[];
+};
+
+/* A copy of the run, with one reference. */
+struct chunk *chunk_new(const struct drain_run *run);
+struct chunk *chunk_get(struct chunk *c);
+void chunk_put(struct chunk *c); /* NULL is fine */
+
+typedef VEC(struct chunk *) chunk_list;
+void chunk_list_free(chunk_list *l);
+
+struct ring_counts {
+	uint64_t entries;    /* records in it */
+	uint64_t overrun;    /* records that newer ones took the place of */
+	uint64_t dropped;    /* records that found no place (nooverwrite) */
+	uint64_t read;       /* taken by ring_take */
+	uint64_t lost;       /* by the traced program, before they came here */
+	uint64_t bytes;
+};
+
+struct ring {
+	pthread_mutex_t lock;
+	chunk_list at;       /* a queue: from `first` on */
+	size_t first;
+	uint64_t limit;      /* bytes */
+	bool overwrite;
+	struct ring_counts counts;
+};
+
+void ring_init(struct ring *r, uint64_t limit, bool overwrite);
+void ring_free(struct ring *r);
+/* Keeps the chunk (a reference of its own) and lets the oldest go, or drops it. */
+void ring_push(struct ring *r, struct chunk *c);
+void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
+void ring_clear(struct ring *r);
+/* References to all there is, oldest first; chunk_list_free. */
+void ring_copy(struct ring *r, chunk_list *out);
+/* The same, and the ring is empty then: they were read. */
+void ring_take(struct ring *r, chunk_list *out);
+bool ring_is_empty(struct ring *r);
+struct ring_counts ring_counts(struct ring *r);

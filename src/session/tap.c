@@ -1,0 +1,56 @@
+#include "session/tap.h"
+
+#include "session/internal.h"
+
+#define WAIT_MS 20
+
+int tap_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
+{
+	int r;
+
+	session_beat(s);
+	if (last)
+		session_leave(s);
+	r = last ? drain_finish(s->drain, sink, context, lost, err) : drain_pass(s->drain, true, sink, context, err);
+	return r < 0 ? r : 0;
+}
+
+bool tap_over(struct session *s)
+{
+	return session_over(s);
+}
+
+void tap_wait(struct session *s)
+{
+	shared_memory_wait(&s->memory, shared_memory_moment(&s->memory), WAIT_MS);
+}
+
+void tap_wake(struct session *s)
+{
+	shared_memory_nudge(&s->memory);
+}
+
+int tap_settle(struct session *s, const struct drain_run *run, uint32_t *thread, struct err *err)
+{
+	int r = session_account(s, run, err);
+
+	if (r == 0)
+		*thread = session_thread(s, run->slot);
+	return r;
+}
+
+void tap_catch_up(struct session *s)
+{
+	session_catch_up(s);
+}
+
+struct trace_info *tap_info(struct session *s)
+{
+	return s->info;
+}
+
+pid_t tap_pid(const struct session *s, uint32_t slot, pid_t *tid)
+{
+	*tid = (pid_t)s->memory.threads[slot].tid;
+	return (pid_t)s->memory.threads[slot].pid;
+}

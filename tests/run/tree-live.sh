@@ -1,0 +1,205 @@
+#!/bin/bash
+# Programs behind the mounted tree, as an ftrace user has them: echo and cat. The program does what it is told and
+# says how often it called what, so counts are exact.
+. "$(dirname "$0")/lib.sh"
+D=$T/tree
+mkdir "$D"
+A=$FIXTURES/answers
+
+# The program, with its input and output at hand.
+start_program() {
+	coproc PROGRAM { exec "$@" 2>>"$T/program.err"; }
+	exec {TO}>&"${PROGRAM[1]}" {FROM}<&"${PROGRAM[0]}"
+	PID=$PROGRAM_PID
+	read -rt "$LIMIT" -u "$FROM" SAID
+}
+# tell LINE...: each is done when this returns.
+tell() {
+	local line
+	for line; do
+		echo "$line" >&"$TO"
+		read -rt "$LIMIT" -u "$FROM" SAID
+	done
+}
+end_program() {
+	echo q >&"$TO"
+	wait "$PID" 2>/dev/null
+	STATUS=$?
+	exec {TO}>&- {FROM}<&-
+}
+
+count() { grep -c -- "$1" "$D/${2:-trace}"; }
+# has N PATTERN: so many lines of the trace.
+has() { [ "$(count "$2")" = "$1" ]; }
+# fails_with NAME WORDS TEXT FILE: what is written is refused, and error_log says why.
+fails_with() {
+	! echo "$3" 2>/dev/null >"$D/$4" && grep -q -- "$2" "$D/error_log"
+	result "$1" $? "$D/error_log"
+}
+
+start_program "$A"
+[ "$SAID" = ready ] || not_ok "the program runs"
+if ! "$BRACE" mount "$D" -p "$PID" 2>"$T/err"; then
+	grep -qE '/dev/fuse|cannot mount on|ptrace' "$T/err" || { not_ok mount; diag "$T/err"; finish; }
+	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
+	exit 0
+fi
+ON_EXIT+=("$BRACE umount --lazy $D")
+
+# --- nop
+tell 1000
+check_that "nop records nothing" has 0 leaf
+grep -qx '# tracer: nop' "$D/trace"
+result "and its header is there" $?
+check_that "available_filter_functions" grep -qx leaf "$D/available_filter_functions"
+
+# --- function
+echo function >"$D/current_tracer"
+tell 1000 1
+check_that "function: every call" has 1001 ': leaf <-request$'
+check_that "and of its caller" has 2 ': request <-main$'
+check_that "and reading took nothing away" has 1001 ': leaf <-request$'
+echo >"$D/trace"
+check_that "> trace empties it" has 0 leaf
+tell 7
+check_that "and it fills again" has 7 leaf
+
+# --- tracing_on
+echo 0 >"$D/tracing_on"
+tell 500
+check_that "tracing_on 0: nothing" has 7 leaf
+echo 1 >"$D/tracing_on"
+tell 5
+check_that "tracing_on 1: again" has 12 leaf
+
+# --- function_graph
+echo function_graph >"$D/current_tracer"
+check_that "another tracer begins with an empty trace" has 0 leaf
+tell 3
+check_that "function_graph: nested" has 3 '|    leaf();$'
+check_that "within its caller" has 1 '|  request() {$'
+echo 1 >"$D/max_graph_depth"
+echo >"$D/trace"
+tell 3
+check_that "max_graph_depth" has 0 leaf
+check_that "max_graph_depth 1" has 1 'request();$'
+echo 0 >"$D/max_graph_depth"
+
+# --- filters
+echo leaf >"$D/set_ftrace_filter"
+echo >"$D/trace"
+tell 9
+check_that "set_ftrace_filter: what it names" has 9 'leaf();$'
+check_that "and nothing else" has 0 request
+echo request >>"$D/set_ftrace_filter"
+tell 1
+check_that ">> adds" has 1 'request() {$'
+echo '!leaf' >>"$D/set_ftrace_filter"
+echo >"$D/trace"
+tell 4
+check_that "! removes" has 0 leaf
+check_that "and only that" has 1 'request();$'
+fails_with "a function that is not there is refused" 'no function that can be traced matches nonesuch' nonesuch set_ftrace_filter
+echo >"$D/set_ftrace_filter"
+echo 'lea*' >"$D/set_ftrace_notrace"
+echo >"$D/trace"
+tell 6
+check_that "set_ftrace_notrace" has 0 leaf
+check_that "leaves the others" has 1 'request();$'
+echo >"$D/set_ftrace_notrace"
+echo request >"$D/set_graph_function"
+echo >"$D/trace"
+tell 6
+check_that "set_graph_function: inside of it" has 6 'leaf();$'
+check_that "and not outside" has 0 fgets
+echo >"$D/set_graph_function"
+
+# --- threads and children
+echo >"$D/trace"
+tell t11
+check_that "a thread's calls" has 11 'leaf();$'
+tell f13
+check_that "a child's calls" has 24 'leaf();$'
+
+# --- trace_pipe
+echo >"$D/trace"
+exec {PIPE}<"$D/trace_pipe"
+tell 21
+n=0
+while [ "$n" -lt 21 ] && read -rt "$LIMIT" -u "$PIPE" line; do
+	[[ $line != *"leaf();"* ]] || n=$((n + 1))
+done
+[ "$n" -eq 21 ]
+result "trace_pipe gives what comes" $?
+check_that "and takes it away" has 0 leaf
+! (exec 2>/dev/null; cat "$D/trace_pipe")
+result "a second reader is told EBUSY" $?
+exec {PIPE}<&-
+
+# --- the buffer's size
+echo 64 >"$D/buffer_size_kb"
+echo function >"$D/current_tracer"
+tell 200000
+n=$(count ': leaf <-request$')
+[ "$n" -gt 1000 ] && [ "$n" -lt 200000 ]
+result "a small buffer keeps some ($n)" $?
+grep -q "^# entries-in-buffer/entries-written: [0-9]*/20[0-9][0-9][0-9][0-9] " "$D/trace"
+result "and counts what it had to let go" $? "$D/trace"
+tail -1 "$D/trace" | grep -qE ': (leaf|fgets|request|puts|.*printf.*) <-'
+result "the newest it is" $?
+echo nooverwrite >"$D/trace_options"
+echo >"$D/trace"
+tell 1 200000
+check_that "nooverwrite: the oldest stays" grep -q ': request <-main$' "$D/trace"
+echo overwrite >"$D/trace_options"
+echo 4096 >"$D/buffer_size_kb"
+
+# --- the end
+echo nop >"$D/current_tracer"
+tell 5
+check_that "nop again" has 0 leaf
+[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 5))" ]
+result "the program computed what it would have" $?
+echo function >"$D/current_tracer"
+tell 2
+end_program
+[ "$STATUS" -eq 0 ]
+result "and ended as it would have" $?
+check_that "what it recorded is there when it has ended" has 2 leaf
+echo function_graph >"$D/current_tracer"
+result "and files still take what is written" $?
+check "umount" "$BRACE" umount "$D"
+
+# --- detached by umount
+start_program "$A"
+check "attached once more" "$BRACE" mount "$D" -p "$PID" -t function_graph
+tell 2
+check_that "the option -t traces from the beginning" has 2 'leaf();$'
+check "umount while it runs" "$BRACE" umount "$D"
+for ((i = 0; i < 600; i++)); do
+	grep -qE 'brace-(session|code|image)' "/proc/$PID/maps" || break
+	read -rt 0.05 _ <> <(:)
+done
+! grep -qE 'brace-(session|code|image)' "/proc/$PID/maps"
+result "leaves the process as it was" $?
+tell 3
+end_program
+[ "$STATUS" -eq 0 ] && [ "$SAID" = "done 5" ]
+result "which goes on" $?
+
+# --- launched
+printf '4\nq\n' >"$T/in"
+timeout "$LIMIT" "$BRACE" mount "$D" -t function -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+result "mount -- PROGRAM" $? "$T/err"
+for ((i = 0; i < 600; i++)); do
+	has 4 ': leaf <-request$' && break
+	read -rt 0.05 _ <> <(:)
+done
+check_that "traces it" has 4 ': leaf <-request$'
+printf 'ready\ndone 4\n' | cmp -s - "$T/out"
+result "and its output is its own" $? "$T/out"
+check "umount" "$BRACE" umount "$D"
+timeout "$LIMIT" "$BRACE" mount "$D" -- "$T/none" >"$T/out" 2>"$T/err" </dev/null
+[ $? -eq 125 ] && [ "$(wc -l <"$T/err")" -eq 1 ] && ! grep -q " $D " /proc/self/mountinfo
+result "a program that is not there: a sentence, and no mount" $? "$T/err"
+finish
