@@ -80,14 +80,33 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 	ring_clear(&b->ring);
 }
 
-bool buffer_wants(struct buffer *b, uint64_t tsc)
+static bool has_events(const struct event_set *set)
 {
-	bool wants;
+	for (size_t i = 0; i < set->at.n; i++)
+		if (event_set_armed(set, set->at.at[i].index))
+			return true;
+	return false;
+}
+
+static bool is_among(const struct pid_list *these, const struct pid_list *not_these, pid_t tid)
+{
+	return (!these->pids.n || pid_list_has(these, tid)) && !pid_list_has(not_these, tid);
+}
+
+unsigned buffer_wants(struct buffer *b, pid_t tid, uint64_t tsc)
+{
+	const struct settings *s = &b->settings;
+	unsigned what = 0;
 
 	pthread_mutex_lock(&b->lock);
-	wants = b->on || tsc < b->off.at[b->off.n - 1].from; /* off: there is one */
+	if (b->on || tsc < b->off.at[b->off.n - 1].from) { /* off: there is one */
+		if (!s->nop && is_among(&s->pids, &s->notrace_pids, tid))
+			what |= KEEP_FUNCTIONS;
+		if (has_events(&s->events) && is_among(&s->event_pids, &s->event_notrace_pids, tid))
+			what |= KEEP_EVENTS;
+	}
 	pthread_mutex_unlock(&b->lock);
-	return wants;
+	return what;
 }
 
 /* --- reading ------------------------------------------------------------------------ */

@@ -35,8 +35,8 @@ void buffer_free(struct buffer *b);
 /* Other settings: size, mode, on or off from this moment (a TSC) on. Another tracer empties it. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc);
 void buffer_clear(struct buffer *b, uint64_t tsc); /* of what was recorded before */
-/* Whether it keeps anything that was recorded from this time on. */
-bool buffer_wants(struct buffer *b, uint64_t tsc);
+/* What it keeps of the records that a thread made from this time on: of enum keep. */
+unsigned buffer_wants(struct buffer *b, pid_t tid, uint64_t tsc);
 
 /* What `cat trace` shows. */
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out, struct err *err);

@@ -8,9 +8,10 @@
 /* A thread's chunks, one after the other. */
 struct lane {
 	uint32_t thread;
-	VEC(const struct chunk *) chunks;
+	VEC(struct kept) chunks; /* borrowed */
 	size_t next;          /* chunk to unpack when this one is through */
 	struct unpack unpack;
+	unsigned what;        /* enum keep, of this chunk */
 	uint64_t key;
 	struct event event;   /* the next one */
 };
@@ -46,8 +47,9 @@ static void sift_down(struct merge *m, size_t i)
 /* The next chunk; what was lost before it is an event of its own. */
 static bool open_chunk(struct lane *l)
 {
-	const struct chunk *c = l->chunks.at[l->next++];
+	const struct chunk *c = l->chunks.at[l->next].chunk;
 
+	l->what = l->chunks.at[l->next++].what;
 	l->unpack = (struct unpack){ .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu,
 				     .thread = l->thread };
 	l->event = (struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = l->thread,
@@ -76,13 +78,18 @@ static bool is_off(struct merge *m, uint64_t tsc)
 	return m->span < m->filter.off.n && m->filter.off.at[m->span].from <= tsc;
 }
 
+static bool is_kept(const struct lane *l)
+{
+	return l->event.kind == EVENT_LOST || l->what & KEEP_FUNCTIONS;
+}
+
 static int next(struct source *s, struct event *out, struct err *err)
 {
 	struct merge *m = (struct merge *)s;
 
 	while (m->heap.n) {
 		struct lane *l = m->heap.at[0];
-		bool wanted = !is_off(m, l->key) && (!m->filter.one_cpu || l->event.cpu == m->filter.cpu);
+		bool wanted = !is_off(m, l->key) && is_kept(l) && (!m->filter.one_cpu || l->event.cpu == m->filter.cpu);
 
 		*out = l->event;
 		if (!advance(l))
@@ -135,8 +142,8 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks, const s
 	for (size_t i = 0; i < filter->off.n; i++)
 		*vec_add(&m->filter.off) = filter->off.at[i];
 	for (size_t i = 0; i < m->chunks.n; i++)
-		if (m->chunks.at[i]->settled)
-			*vec_add(&lane_of(m, m->chunks.at[i]->thread)->chunks) = m->chunks.at[i];
+		if (m->chunks.at[i].chunk->settled)
+			*vec_add(&lane_of(m, m->chunks.at[i].chunk->thread)->chunks) = m->chunks.at[i];
 	for (size_t i = 0; i < m->lanes.n; i++)
 		if (m->lanes.at[i] && advance(m->lanes.at[i]))
 			*vec_add(&m->heap) = m->lanes.at[i];

@@ -28,12 +28,17 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct pump *p = context;
 	struct chunk *c = chunk_new(run);
+	pid_t tid;
 
+	tap_pid(p->session, run->slot, &tid);
 	pthread_mutex_lock(&p->lock);
-	for (size_t i = 0; i < p->buffers.n; i++)
-		if (buffer_wants(p->buffers.at[i], run->near_tsc))
-			ring_push(&p->buffers.at[i]->ring, c);
-	*vec_add(&p->unsettled) = c;
+	for (size_t i = 0; i < p->buffers.n; i++) {
+		unsigned what = buffer_wants(p->buffers.at[i], tid, run->near_tsc);
+
+		if (what)
+			ring_push(&p->buffers.at[i]->ring, c, what);
+	}
+	*vec_add(&p->unsettled) = (struct kept){ c, 0 };
 	pthread_mutex_unlock(&p->lock);
 	return 0;
 }
@@ -48,7 +53,7 @@ static void settle(struct pump *p)
 	p->unsettled = (chunk_list){ 0 };
 	pthread_mutex_unlock(&p->lock);
 	for (size_t i = 0; i < chunks.n; i++) {
-		struct chunk *c = chunks.at[i];
+		struct chunk *c = chunks.at[i].chunk;
 		const struct drain_run run = { .slot = c->thread, .cpu = c->cpu, .near_tsc = c->near_tsc, .lost = c->lost,
 					       .calls = c->calls, .records = c->records };
 		struct err ignored;

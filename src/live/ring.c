@@ -39,7 +39,7 @@ void chunk_put(struct chunk *c)
 void chunk_list_free(chunk_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		chunk_put(l->at[i]);
+		chunk_put(l->at[i].chunk);
 	vec_free(l);
 }
 
@@ -59,7 +59,7 @@ void ring_init(struct ring *r, uint64_t limit, bool overwrite)
 static void drop_all(struct ring *r)
 {
 	for (size_t i = r->first; i < r->at.n; i++)
-		chunk_put(r->at.at[i]);
+		chunk_put(r->at.at[i].chunk);
 	r->at.n = r->first = 0;
 	r->counts.bytes = r->counts.entries = 0;
 }
@@ -73,7 +73,7 @@ void ring_free(struct ring *r)
 
 static void drop_oldest(struct ring *r)
 {
-	struct chunk *c = r->at.at[r->first++];
+	struct chunk *c = r->at.at[r->first++].chunk;
 
 	r->counts.bytes -= bytes_of(c);
 	r->counts.entries -= c->records;
@@ -99,19 +99,19 @@ static void shrink(struct ring *r)
 	close_up(r);
 }
 
-static void keep(struct ring *r, struct chunk *c)
+static void keep(struct ring *r, struct chunk *c, unsigned what)
 {
-	*vec_add(&r->at) = chunk_get(c);
+	*vec_add(&r->at) = (struct kept){ chunk_get(c), what };
 	r->counts.bytes += bytes_of(c);
 	r->counts.entries += c->records;
 	r->counts.lost += c->lost;
 }
 
-void ring_push(struct ring *r, struct chunk *c)
+void ring_push(struct ring *r, struct chunk *c, unsigned what)
 {
 	pthread_mutex_lock(&r->lock);
 	if (r->overwrite || r->counts.bytes + bytes_of(c) <= r->limit || r->at.n == r->first)
-		keep(r, c);
+		keep(r, c, what);
 	else
 		r->counts.dropped += c->records;
 	if (r->overwrite)
@@ -141,7 +141,7 @@ void ring_copy(struct ring *r, chunk_list *out)
 	pthread_mutex_lock(&r->lock);
 	vec_reserve(out, r->at.n - r->first + 1);
 	for (size_t i = r->first; i < r->at.n; i++)
-		*vec_add(out) = chunk_get(r->at.at[i]);
+		*vec_add(out) = (struct kept){ chunk_get(r->at.at[i].chunk), r->at.at[i].what };
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -149,8 +149,8 @@ void ring_take(struct ring *r, chunk_list *out)
 {
 	ring_copy(r, out);
 	pthread_mutex_lock(&r->lock);
-	for (size_t i = 0; i < out->n && r->first < r->at.n && r->at.at[r->first] == out->at[i]; i++) {
-		struct chunk *c = r->at.at[r->first++];
+	for (size_t i = 0; i < out->n && r->first < r->at.n && r->at.at[r->first].chunk == out->at[i].chunk; i++) {
+		struct chunk *c = r->at.at[r->first++].chunk;
 
 		r->counts.bytes -= bytes_of(c);
 		r->counts.entries -= c->records;

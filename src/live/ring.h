@@ -25,7 +25,11 @@ struct chunk *chunk_new(const struct drain_run *run);
 struct chunk *chunk_get(struct chunk *c);
 void chunk_put(struct chunk *c); /* NULL is fine */
 
-typedef VEC(struct chunk *) chunk_list;
+/* A chunk as one instance has it: what of it is the instance's. */
+enum keep { KEEP_FUNCTIONS = 1, KEEP_EVENTS = 2 };
+struct kept { struct chunk *chunk; unsigned what; };
+
+typedef VEC(struct kept) chunk_list;
 void chunk_list_free(chunk_list *l);
 
 struct ring_counts {
@@ -49,7 +53,7 @@ struct ring {
 void ring_init(struct ring *r, uint64_t limit, bool overwrite);
 void ring_free(struct ring *r);
 /* Keeps the chunk (a reference of its own) and lets the oldest go, or drops it. */
-void ring_push(struct ring *r, struct chunk *c);
+void ring_push(struct ring *r, struct chunk *c, unsigned what);
 void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
 void ring_clear(struct ring *r);
 /* References to all there is, oldest first; chunk_list_free. */

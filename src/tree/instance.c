@@ -227,7 +227,7 @@ static int make_instance(struct tree_node *dir, const char *name, struct err *er
 	pthread_mutex_lock(&top->lock);
 	target = instance_hold(top);
 	if (target.ops->make)
-		e = target.ops->make(target.arg, name, &in->target, err);
+		e = target.ops->make(target.arg, in, name, &in->target, err);
 	instance_release(top);
 	if (e)
 		tree_discard(root);

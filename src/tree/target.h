@@ -11,6 +11,8 @@
 #include "model/settings.h"
 #include "report/out.h"
 
+struct instance;
+
 struct tree_target {
 	const struct tree_target_ops *ops; /* NULL: there is none */
 	void *arg;
@@ -39,7 +41,8 @@ struct tree_target_ops {
 	bool (*pipe_ready)(void *arg);
 	/* trace_marker (raw: trace_marker_raw, the first 4 bytes are the id), written by this thread. */
 	int (*marker)(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err);
-	/* mkdir instances/NAME, rmdir: a target for the new instance. NULL: it has none. `drop` gets the new one's. */
-	int (*make)(void *arg, const char *name, struct tree_target *out, struct err *err);
+	/* mkdir instances/NAME, rmdir: a target for the new instance. NULL: it has none. `drop` gets the new one's; when
+	 * it has returned, `instance` is no more. */
+	int (*make)(void *arg, struct instance *instance, const char *name, struct tree_target *out, struct err *err);
 	void (*drop)(void *arg);
 };

@@ -154,11 +154,43 @@ check_that "nooverwrite: the oldest stays" grep -q ': request <-main$' "$D/trace
 echo overwrite >"$D/trace_options"
 echo 4096 >"$D/buffer_size_kb"
 
+# --- threads that are recorded
+echo function >"$D/current_tracer"
+echo 999999 >"$D/set_ftrace_pid"
+echo >"$D/trace"
+tell 3
+check_that "set_ftrace_pid: nobody else" has 0 leaf
+echo "$PID" >"$D/set_ftrace_pid"
+tell 3
+check_that "set_ftrace_pid" has 3 ': leaf <-request$'
+echo >"$D/set_ftrace_pid"
+
+# --- instances
+mkdir "$D/instances/mine"
+! echo function >"$D/instances/mine/current_tracer" 2>/dev/null &&
+	grep -q 'the top directory traces functions already' "$D/instances/mine/error_log"
+result "one tracer at a time" $? "$D/instances/mine/error_log"
+echo nop >"$D/current_tracer"
+echo leaf >"$D/instances/mine/set_ftrace_filter"
+echo function >"$D/instances/mine/current_tracer"
+tell 8
+has_in_mine() { [ "$(count "$1" instances/mine/trace)" = "$2" ]; }
+check_that "an instance's tracer and filter" has_in_mine ': leaf <-request$' 8
+check_that "and only its" has_in_mine ': request <-' 0
+check_that "its records are its own" has 0 leaf
+timeout 20 head -3 "$D/instances/mine/trace_pipe" >"$T/pipe" 2>/dev/null
+[ "$(grep -c leaf "$T/pipe")" = 3 ]
+result "and its trace_pipe" $? "$T/pipe"
+check "rmdir" rmdir "$D/instances/mine"
+echo function >"$D/current_tracer"
+tell 2
+check_that "its tracer is gone with it" has 2 ': leaf <-request$'
+
 # --- the end
 echo nop >"$D/current_tracer"
 tell 5
 check_that "nop again" has 0 leaf
-[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 5))" ]
+[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 3 + 3 + 8 + 2 + 5))" ]
 result "the program computed what it would have" $?
 echo function >"$D/current_tracer"
 tell 2

@@ -388,7 +388,7 @@ static int marker(void *arg, pid_t thread, const char *text, size_t n, bool raw,
 }
 
 static void drop(void *arg);
-static int make(void *arg, const char *name, struct tree_target *out, struct err *err);
+static int make(void *arg, struct instance *instance, const char *name, struct tree_target *out, struct err *err);
 
 /* The functions of a small program, and of a module of its. */
 static const struct { const char *name, *module; } functions[] = {
@@ -426,7 +426,7 @@ static const struct tree_target_ops target_ops = {
 	.clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .marker = marker, .make = make, .drop = drop,
 };
 
-static int make(void *arg, const char *name, struct tree_target *out, struct err *err)
+static int make(void *arg, struct instance *instance, const char *name, struct tree_target *out, struct err *err)
 {
 	if (!strcmp(name, "no"))
 		return err_set(err, ENOSPC, "no more");
