@@ -103,8 +103,10 @@ bool buffer_prepare(struct agent_tls *t);
 void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
 void buffer_lose(void);                        /* signals_block gave SIGNALS_UNTOUCHED: counts one record */
 void buffer_check_fork(void);                  /* the same if this is a child that does not know it yet */
-/* A record that found no room, or another CPU. sp: where the trampoline or stub stood with it, 0 = C code. */
-void agent_record(uint64_t word, uint64_t unused, uint64_t sp);
+/* A record that found no room, or another CPU. at: its slot, which is behind the end, or UNRESERVED.
+ * sp: where the trampoline or stub stood with it, 0 = C code. A trampoline's second kind has `at` in -40(sp). */
+#define UNRESERVED (~UINT64_C(0))
+void agent_record(uint64_t word, uint64_t at, uint64_t sp);
 void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
 /* The record's fast path in C: one unlocked xadd. */
 void buffer_write(struct agent_tls *t, uint64_t word);

@@ -121,14 +121,22 @@ void buffer_check_fork(void)
 /* Of words[0..n), all of them reserved: an empty one is the record of somebody whom a signal interrupted. */
 static uint64_t count_records(const uint64_t *words, uint64_t n, uint64_t *holes)
 {
-	uint64_t count = 0;
+	const unsigned hole = memory_hole_words(agent.memory->tracer);
+	uint64_t count = 0, empty = 0, i = 0;
 
-	*holes = 0;
-	for (uint64_t i = 0; i < n; i += 1 + record_payload(words[i])) {
-		*holes += words[i] == 0;
-		count += words[i] == 0 || record_counts(words[i]);
+	while (i < n) {
+		const uint64_t word = words[i];
+
+		if (!word) {
+			empty++;
+			i += hole;
+			continue;
+		}
+		count += (uint64_t)record_counts(word);
+		i += 1 + record_payload(word);
 	}
-	return count;
+	*holes = empty;
+	return count + empty;
 }
 
 static uint64_t *words_of(uint32_t i)
@@ -148,7 +156,7 @@ static uint32_t pop_free(struct memory_header *m)
 
 		if (i >= m->buffers_max)
 			return MEMORY_NONE;
-		next = ((head >> 32) + 1) << 32 | agent.descs[i].next;
+		next = ((head >> 32) + 1) << 32 | __atomic_load_n(&agent.descs[i].next, __ATOMIC_RELAXED);
 		POINT(free_before_pop);
 		if (__atomic_compare_exchange_n(&m->free_head, &head, next, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
@@ -205,7 +213,8 @@ static uint32_t take_own_oldest(struct memory_thread *slot)
 /* The last quarter is for threads that have next to nothing: in overwrite mode what is held stays held. */
 static bool may_take_unused(const struct memory_header *m, const struct memory_thread *slot)
 {
-	return m->mode != MEMORY_OVERWRITE || slot->held < 2 || m->buffers_used < m->buffers_max / 4 * 3;
+	return m->mode != MEMORY_OVERWRITE || __atomic_load_n(&slot->held, __ATOMIC_RELAXED) < 2 ||
+	       __atomic_load_n(&m->buffers_used, __ATOMIC_RELAXED) < m->buffers_max / 4 * 3;
 }
 
 static uint32_t try_take(struct memory_thread *slot)
@@ -283,7 +292,7 @@ static void close_buffer(struct agent_tls *t)
 	uint64_t begin = (uint64_t)words_of(t->buffer);
 
 	POINT(close_begins);
-	d->used = (uint32_t)((t->pos < t->end ? t->pos : t->end) - begin);
+	d->used = t->pos - begin < MEMORY_BUFFER_BYTES ? (uint32_t)(t->pos - begin) : MEMORY_BUFFER_BYTES;
 	if (agent.memory->mode == MEMORY_OVERWRITE) {
 		d->next = MEMORY_NONE;
 		if (slot->oldest == MEMORY_NONE)
@@ -317,14 +326,15 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	d->begins = 0;
 	d->tsc = read_tsc();
 	d->cpu = slot->cpu;
-	d->lost = slot->lost - slot->lost_reported;
+	d->lost = slot->lost - __atomic_load_n(&slot->lost_reported, __ATOMIC_RELAXED);
 	d->lost_upto = slot->lost;
 	slot->window = 0;
 	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
 	POINT(open_described);
 	__atomic_store_n(&d->state, MEMORY_FILLING, __ATOMIC_RELEASE);
 	POINT(open_filling);
-	slot->lost_reported = d->lost_upto; /* behind it: whoever dies here has told them once */
+	/* Behind it: for who dies before, the tracer does it. */
+	__atomic_store_n(&slot->lost_reported, d->lost_upto, __ATOMIC_RELAXED);
 	t->buffer = i;
 	POINT(open_told);
 	t->end = (uint64_t)at + MEMORY_BUFFER_USABLE;
@@ -336,14 +346,16 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 static void leave_void(struct agent_tls *t)
 {
 	struct memory_thread *slot = thread_of(t);
-	uint64_t to = t->pos < t->end ? t->pos : t->end, holes;
+	uint64_t holes;
 
 	if (slot && slot->in_void) {
-		slot->lost += count_records(slot->nowhere, (to - (uint64_t)slot->nowhere) / 8, &holes);
+		uint64_t n = (t->pos - (uint64_t)slot->nowhere) / 8;
+
+		slot->lost += count_records(slot->nowhere, n < MEMORY_VOID_WORDS ? n : MEMORY_VOID_WORDS, &holes);
 		POINT(void_counted);
 		slot->in_void = 0;
 	} else if (!slot && t->end) {
-		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_VOID_WORDS - 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_VOID_MOST, __ATOMIC_RELAXED);
 	}
 }
 
@@ -351,14 +363,14 @@ static uint32_t next_window(uint32_t window)
 {
 	if (!window)
 		return MEMORY_VOID_FIRST;
-	return 2 * window < MEMORY_VOID_WORDS ? 2 * window : MEMORY_VOID_WORDS - 1;
+	return 2 * window < MEMORY_VOID_MOST ? 2 * window : MEMORY_VOID_MOST;
 }
 
 static void enter_void(struct agent_tls *t)
 {
 	struct memory_thread *slot = thread_of(t);
 	uint64_t *at = slot ? slot->nowhere : threadless;
-	uint32_t window = MEMORY_VOID_WORDS - 1;
+	uint32_t window = MEMORY_VOID_MOST;
 
 	if (slot) {
 		zero(slot->nowhere, sizeof(slot->nowhere));
@@ -394,37 +406,21 @@ static void next_buffer(struct agent_tls *t)
 
 /* --- writing ------------------------------------------------------------------------- */
 
-static void write_pad(uint64_t at, uint64_t end)
+static void store(uint64_t *at, const uint64_t *payload, unsigned n, uint64_t header)
 {
-	uint32_t id = record_event_id((unsigned)((end - at) / 8 - 1), RECORD_EVENT_PAD);
-
-	__atomic_store_n((uint64_t *)at, record_word(read_tsc(), id, RECORD_EVENT), __ATOMIC_RELEASE);
-}
-
-/* Whole records never straddle two sub-buffers: what is left over is padded. */
-static void make_room(struct agent_tls *t, unsigned words)
-{
-	while (t->pos >= t->end || t->end - t->pos < words * 8) {
-		if (t->pos < t->end) {
-			write_pad(t->pos, t->end);
-			t->pos = t->end;
-		}
-		POINT(room_padded);
-		next_buffer(t);
-	}
-}
-
-void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header)
-{
-	uint64_t *at;
-
-	make_room(t, n + 1);
-	at = (uint64_t *)t->pos;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = n; i--;)
 		at[i + 1] = payload[i];
 	POINT(put_payload);
 	__atomic_store_n(at, header, __ATOMIC_RELEASE);
 	POINT(put_header);
+}
+
+void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header)
+{
+	/* Whole records never straddle two sub-buffers. */
+	while (t->pos >= t->end || t->end - t->pos < 8 * (n + 1))
+		next_buffer(t);
+	store((uint64_t *)t->pos, payload, n, header);
 	t->pos += 8 * (n + 1);
 }
 
@@ -473,8 +469,59 @@ void buffer_lose(void)
 			   __ATOMIC_RELAXED);
 }
 
-/* words: records that stand together. sp: leave.c's, or 0. */
-static void record(const uint64_t *words, unsigned n, uint64_t sp)
+/* A thread's first record is made where its position and its end are 0. If a handler interrupts it between the
+ * reservation and the comparison, nothing may come below the end that it will compare with: the handler's
+ * records are lost. (And all others of this thread, if the handler never returns there.) */
+static bool is_too_early(const struct agent_tls *t, uint64_t at)
+{
+	return !(t->known & TLS_THREAD) && (at == UNRESERVED ? t->pos : at) != 0;
+}
+
+static uint64_t offset_in_pool(uint64_t at)
+{
+	return at - (uint64_t)agent.buffers;
+}
+
+/* Handlers may have run between the reservation of `at` and here. If they closed the sub-buffer that it
+ * is in, they counted on it: it is to be filled there, and nowhere else. If they closed the window, they counted
+ * it as lost. Otherwise it is given up: what is reserved below it belongs to those whom this context
+ * interrupted. True: nothing more is to be done. */
+static bool settle(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t at)
+{
+	struct memory_thread *slot = thread_of(t);
+	uint64_t offset = offset_in_pool(at), i = offset / MEMORY_BUFFER_BYTES;
+
+	if (i < agent.memory->buffers_max && i != t->buffer) {
+		if (agent.descs[i].thread != (uint32_t)(slot - agent.threads))
+			return false;
+		if (offset % MEMORY_BUFFER_BYTES + 8 * n <= MEMORY_BUFFER_BYTES)
+			store((uint64_t *)at, words + 1, n - 1, words[0]);
+		return true;
+	}
+	if (at - (uint64_t)slot->nowhere < sizeof(slot->nowhere) &&
+	    !(slot->in_void && at < t->pos && at + 8 * n > t->end))
+		return true;
+	if (at < t->pos && (i == t->buffer || at - (uint64_t)slot->nowhere < sizeof(slot->nowhere)))
+		t->pos = at;
+	return false;
+}
+
+/* What comes before a record of the slow path. True: it is done with. */
+static bool is_settled(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t at)
+{
+	uint64_t holes;
+
+	if (!agent_gate[0])
+		return false; /* a child: it has reserved nothing */
+	if (is_too_early(t, at)) {
+		__atomic_fetch_add(&agent.memory->lost_threadless, count_records(words, n, &holes), __ATOMIC_RELAXED);
+		return true;
+	}
+	return t->known & TLS_THREAD && t->thread && at != UNRESERVED && settle(t, words, n, at);
+}
+
+/* words: records that stand together. at: their slot, or UNRESERVED. sp: leave.c's, or 0. */
+static void record(const uint64_t *words, unsigned n, uint64_t at, uint64_t sp)
 {
 	uint64_t signals;
 	struct agent_tls *t;
@@ -489,33 +536,34 @@ static void record(const uint64_t *words, unsigned n, uint64_t sp)
 	}
 	t = agent_tls_block();
 	armed = leave_disarm(t);
-	first = buffer_prepare(t);
-	if ((armed || first) && sp && agent.memory->tracer == MEMORY_GRAPH)
-		armed = leave_before(t, armed && !first, words[0], sp);
-	buffer_put(t, words + 1, n - 1, words[0]);
+	if (!is_settled(t, words, n, at)) {
+		first = buffer_prepare(t);
+		if ((armed || first) && sp && agent.memory->tracer == MEMORY_GRAPH)
+			armed = leave_before(t, armed && !first, words[0], sp);
+		buffer_put(t, words + 1, n - 1, words[0]);
+	}
 	if (armed)
 		leave_rearm(t);
 	signals_restore(signals);
 }
 
-void agent_record(uint64_t word, uint64_t unused, uint64_t sp)
+void agent_record(uint64_t word, uint64_t at, uint64_t sp)
 {
-	(void)unused;
-	record(&word, 1, sp);
+	record(&word, 1, at, sp);
 }
 
 void agent_record2(uint64_t word, uint64_t payload, uint64_t sp)
 {
 	const uint64_t words[2] = { word, payload };
 
-	record(words, 2, sp);
+	record(words, 2, sp ? ((const uint64_t *)sp)[-5] : UNRESERVED, sp);
 }
 
 void buffer_unwound(void)
 {
 	const uint64_t words[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_UNWIND), RECORD_EVENT), 1 };
 
-	record(words, 2, 0);
+	record(words, 2, UNRESERVED, 0);
 }
 
 void buffer_write(struct agent_tls *t, uint64_t word)
@@ -524,28 +572,22 @@ void buffer_write(struct agent_tls *t, uint64_t word)
 
 	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
 	if (at >= t->end || !agent_gate[0])
-		record(&word, 1, 0);
+		record(&word, 1, at, 0);
 	else
 		*(volatile uint64_t *)at = word;
 }
 
 void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp)
 {
-	uint64_t at = 8 * (uint64_t)n, *to;
+	uint64_t at = 8 * (uint64_t)n;
 
 	if (t->key != key_now() || !agent_gate[0]) {
-		record(words, n, sp);
+		record(words, n, UNRESERVED, sp);
 		return;
 	}
 	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
-	if (at >= t->end || t->end - at < 8 * n) {
-		if (at < t->end)
-			write_pad(at, t->end);
-		record(words, n, sp);
-		return;
-	}
-	to = (uint64_t *)at;
-	for (unsigned i = n; --i;)
-		to[i] = words[i];
-	__atomic_store_n(to, words[0], __ATOMIC_RELEASE);
+	if (at >= t->end || t->end - at < 8 * n)
+		record(words, n, at, sp);
+	else
+		store((uint64_t *)at, words + 1, n - 1, words[0]);
 }

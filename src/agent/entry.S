@@ -50,12 +50,12 @@
 	.hidden agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.hidden agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
 
-/* rax = record, rcx = where to go on. */
+/* rax = record, rdx = its slot or -1, rcx = where to go on. */
 agent_slow_record:
 	CALL_C	agent_record
 	jmp	*%rcx
 
-/* rax = header, payload in -32(%rsp), rcx = where to go on. */
+/* rax = header, payload in -32(%rsp), slot or -1 in -40(%rsp), rcx = where to go on. */
 agent_slow_record2:
 	mov	-32(%rsp), %rdx
 	CALL_C	agent_record2
@@ -83,6 +83,7 @@ tail:
 	or	%rdx, %rax
 	or	%rcx, %rax
 	lea	to_body(%rip), %rcx
+	or	$-1, %rdx
 	cmpl	$0, agent_gate(%rip)
 	je	agent_slow_record
 	mov	agent_tls@gottpoff(%rip), %rdx
@@ -96,7 +97,8 @@ to_body:
 	mov	-16(%rsp), %rdx
 	mov	-24(%rsp), %rcx
 	jmp	*-32(%rsp)
-1:	lea	to_body(%rip), %rcx
+1:	mov	%rcx, %rdx
+	lea	to_body(%rip), %rcx
 	jmp	agent_slow_record
 
 /* The same for records that carry the call site: rax = return address, -40 = where to go on
@@ -209,7 +211,7 @@ stub_return:
 stub_word:
 	cmpl	$0, 0x7fffffff(%rip)
 stub_gate:                              # its displacement ends one byte before: the immediate
-	je	2f
+	je	3f
 	mov	$8, %ecx
 	xadd	%rcx, %fs:0x7fffffff
 stub_pos:
@@ -224,7 +226,9 @@ stub_limit:
 stub_real:
 	.org	stub_begin + STUB_RET, 0x90
 	ret
-2:	lea	1b(%rip), %rcx
+3:	or	$-1, %rcx
+2:	mov	%rcx, %rdx
+	lea	1b(%rip), %rcx
 	.byte	0xe9
 	.long	0
 stub_record:

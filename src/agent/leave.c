@@ -18,7 +18,7 @@ static void arm(struct agent_tls *t, const struct leave_about *about)
 		pos = __atomic_load_n(&t->pos, __ATOMIC_RELAXED);
 		if (pos >= ARMED)
 			return;
-		t->room = pos < t->end ? (uint32_t)(t->end - pos) : 0;
+		t->room = (uint32_t)(t->end - pos);
 	} while (!__atomic_compare_exchange_n(&t->pos, &pos, ARMED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
@@ -26,7 +26,7 @@ bool leave_disarm(struct agent_tls *t)
 {
 	if (t->pos < ARMED)
 		return false;
-	t->pos = t->end - t->room;
+	t->pos = t->end - (uint64_t)(int32_t)t->room;
 	return true;
 }
 
@@ -117,7 +117,7 @@ bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp)
 
 void leave_rearm(struct agent_tls *t)
 {
-	t->room = t->pos < t->end ? (uint32_t)(t->end - t->pos) : 0;
+	t->room = (uint32_t)(t->end - t->pos);
 	t->pos = ARMED;
 }
 

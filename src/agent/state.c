@@ -184,7 +184,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 
 	buffer_check_fork();
 	if (!keeps_state()) { /* called when another tracer did */
-		agent_record(record_word(now, site, RECORD_EXIT), 0, sp);
+		agent_record(record_word(now, site, RECORD_EXIT), UNRESERVED, sp);
 		return;
 	}
 	if (t->known & KNOWN_LEFT)

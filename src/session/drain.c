@@ -45,8 +45,8 @@ struct drain {
 	struct place *places;
 	uint32_t *expected;  /* by thread slot: seq of the next sub-buffer to take */
 	uint64_t *position;  /* by thread slot: records kept and lost so far */
-	uint64_t *lost;      /* by thread slot: of its `lost`, told by runs */
 	bool *told;          /* by thread slot: what was overwritten */
+	bool *dead;          /* by thread slot: it has ended (drain_recycle) */
 	VEC(struct claim) order; /* of one pass */
 	uint64_t words[MEMORY_BUFFER_WORDS]; /* of the sub-buffer that is looked at, without its holes */
 };
@@ -59,8 +59,8 @@ struct drain *drain_new(struct shared_memory *memory)
 	d->places = mem_zalloc(memory->buffers_max * sizeof(d->places[0]));
 	d->expected = mem_zalloc(memory->threads_max * sizeof(d->expected[0]));
 	d->position = mem_zalloc(memory->threads_max * sizeof(d->position[0]));
-	d->lost = mem_zalloc(memory->threads_max * sizeof(d->lost[0]));
 	d->told = mem_zalloc(memory->threads_max * sizeof(d->told[0]));
+	d->dead = mem_zalloc(memory->threads_max * sizeof(d->dead[0]));
 	return d;
 }
 
@@ -71,8 +71,8 @@ void drain_free(struct drain *d)
 	free(d->places);
 	free(d->expected);
 	free(d->position);
-	free(d->lost);
 	free(d->told);
+	free(d->dead);
 	vec_free(&d->order);
 	free(d);
 }
@@ -80,7 +80,7 @@ void drain_free(struct drain *d)
 struct scan {
 	size_t n;        /* words looked at, up to the end of the last record */
 	size_t kept;     /* of those, in d->words: without the holes */
-	size_t holes;    /* slots reserved and never filled, before the last record */
+	size_t holes;    /* records whose slots were reserved and never filled, before the last record */
 	uint64_t calls, records;
 	uint16_t cpu;    /* at the end */
 };
@@ -123,6 +123,7 @@ static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near, uint16_t cpu,
 			      bool stop_at_hole)
 {
+	const unsigned hole = memory_hole_words(d->memory->tracer);
 	struct scan s = { .cpu = cpu };
 	size_t i = 0, empty = 0;
 	uint64_t before = 0;
@@ -135,7 +136,7 @@ static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, 
 			if (stop_at_hole)
 				break;
 			empty++;
-			i++;
+			i += hole;
 			continue;
 		}
 		if (empty && near && !is_of_its_time(word, before, near)) {
@@ -154,14 +155,21 @@ static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, 
 	return s;
 }
 
-/* Reads descriptor i; false if it makes no sense. */
+/* Reads descriptor i; false if it is nobody's, or makes no sense. Of one that is FILLING its thread may be storing
+ * `used`. */
 static bool read_claim(const struct drain *d, uint32_t i, struct claim *out)
 {
-	struct memory_desc *desc = &d->memory->descs[i];
+	const volatile struct memory_desc *desc = &d->memory->descs[i];
 
 	out->i = i;
 	out->state = __atomic_load_n(&desc->state, __ATOMIC_ACQUIRE);
-	out->desc = *(volatile struct memory_desc *)desc;
+	if (out->state == MEMORY_FREE)
+		return false;
+	out->desc = (struct memory_desc){
+		.thread = desc->thread, .seq = desc->seq, .tsc = desc->tsc, .cpu = desc->cpu, .lost = desc->lost,
+		.lost_upto = desc->lost_upto, .begins = desc->begins,
+		.used = out->state == MEMORY_FULL ? desc->used : 0,
+	};
 	out->slot = out->desc.thread;
 	return out->slot < d->memory->threads_max;
 }
@@ -198,6 +206,26 @@ static uint64_t position(const struct drain *d, const struct claim *c)
 	return taken > d->position[c->slot] ? taken : d->position[c->slot];
 }
 
+/* In a memory that another tracer left, what that one had taken over may be more. */
+static void note_taken(struct drain *d, uint32_t slot)
+{
+	uint64_t *taken = &d->memory->threads[slot].taken;
+
+	if (__atomic_load_n(taken, __ATOMIC_RELAXED) < d->position[slot])
+		__atomic_store_n(taken, d->position[slot], __ATOMIC_RELEASE);
+}
+
+/* The losses of a descriptor are told. Its thread says so itself, unless it died right before. */
+static void note_told(struct drain *d, const struct claim *c)
+{
+	uint64_t *reported = &d->memory->threads[c->slot].lost_reported;
+	uint64_t was = __atomic_load_n(reported, __ATOMIC_RELAXED);
+
+	if (was < c->desc.lost_upto)
+		__atomic_compare_exchange_n(reported, &was, c->desc.lost_upto, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+}
+
 /* What was scanned, from d->words. */
 static int emit(struct drain *d, const struct claim *c, const struct scan *s, drain_sink *sink, void *context,
 		struct err *err)
@@ -216,12 +244,12 @@ static int emit(struct drain *d, const struct claim *c, const struct scan *s, dr
 	p->cpu = s->cpu;
 	if (!c->desc.begins)
 		d->memory->descs[c->i].begins = 1 + run.position;
-	d->lost[c->slot] = c->desc.lost_upto;
 	POINT(run_begins);
 	r = sink(context, &run, err);
 	POINT(run_given);
 	d->position[c->slot] = run.position + run.records + run.lost;
-	__atomic_store_n(&d->memory->threads[c->slot].taken, d->position[c->slot], __ATOMIC_RELEASE);
+	note_taken(d, c->slot);
+	note_told(d, c);
 	POINT(run_told);
 	return r;
 }
@@ -252,23 +280,28 @@ static bool may_fill(struct place *p)
 	return now - p->hole_since < HOLE_NS;
 }
 
+/* What is left of a FULL sub-buffer, all of it reserved. */
+static struct scan scan_reserved(struct drain *d, const struct claim *c)
+{
+	const struct place *p = &d->places[c->i];
+	const unsigned hole = memory_hole_words(d->memory->tracer);
+	size_t used = c->desc.used < MEMORY_BUFFER_BYTES ? c->desc.used & ~7u : MEMORY_BUFFER_BYTES;
+	size_t n = used > p->taken ? (used - p->taken) / 8 : 0;
+	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, n, c->desc.tsc,
+				   p->taken ? p->cpu : (uint16_t)c->desc.cpu, false);
+
+	s.holes += (n - s.n + hole - 1) / hole;
+	return s;
+}
+
 /* A FULL sub-buffer. 1 if something was emitted, 0 if not yet, -errno. */
 static int take_full(struct drain *d, const struct claim *c, bool last, drain_sink *sink, void *context,
 		     struct err *err)
 {
 	struct place *p = &d->places[c->i];
-	size_t used = c->desc.used < MEMORY_BUFFER_USABLE ? c->desc.used & ~7u : MEMORY_BUFFER_USABLE;
-	size_t end = used == MEMORY_BUFFER_USABLE ? MEMORY_BUFFER_BYTES : used;
-	uint16_t cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu;
-	struct scan s;
+	struct scan s = scan_reserved(d, c);
 	int r;
 
-	if (end < p->taken)
-		end = p->taken;
-	s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, (end - p->taken) / 8, c->desc.tsc, cpu,
-		       false);
-	if (p->taken + s.n * 8 < used)
-		s.holes += (used - p->taken) / 8 - s.n;
 	if (s.holes && !last && may_fill(p) && thread_lives(d->memory, c->slot))
 		return 0;
 	r = emit(d, c, &s, sink, context, err);
@@ -378,32 +411,49 @@ static int by_age(const void *a, const void *b)
 	return x->desc.tsc < y->desc.tsc ? -1 : x->desc.tsc > y->desc.tsc;
 }
 
-static void keep_only_dead(struct drain *d)
+static void note_dead(struct drain *d)
 {
 	uint32_t slot = UINT32_MAX;
-	bool lives = false;
+
+	for (size_t k = 0; k < d->order.n; k++) {
+		const struct claim *c = &d->order.at[k];
+
+		if (c->slot != slot && !d->dead[c->slot])
+			d->dead[c->slot] = !thread_lives(d->memory, c->slot);
+		slot = c->slot;
+	}
+}
+
+/* Those of threads that had ended before their first sub-buffer was looked at: of others an older one may have been
+ * missed. */
+static void collect_dead(struct drain *d)
+{
 	size_t kept = 0;
 
+	collect(d, true);
+	note_dead(d);
+	collect(d, true);
 	for (size_t k = 0; k < d->order.n; k++) {
 		const struct claim c = d->order.at[k];
 
-		if (c.slot != slot)
-			lives = thread_lives(d->memory, c.slot);
-		slot = c.slot;
-		if (!lives)
+		if (d->dead[c.slot])
 			d->order.at[kept++] = c;
 	}
 	d->order.n = kept;
 }
 
 /* As its thread would have done, had it lived to need the room (agent/buffer.c). */
-static void throw_away(struct drain *d, const struct claim *c)
+static void throw_away(struct drain *d, struct claim *c)
 {
 	struct memory_thread *t = &d->memory->threads[c->slot];
-	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i), MEMORY_BUFFER_WORDS, c->desc.tsc, 0, false);
+	struct scan s;
 
+	if (c->state == MEMORY_FILLING)
+		c->desc.used = close_for_writer(d, c->i);
+	s = scan_reserved(d, c);
 	t->overwritten[(c->desc.seq + 1) & 1] = t->overwritten[c->desc.seq & 1] + c->desc.lost + s.records + s.holes;
 	__atomic_store_n(&t->first_seq, c->desc.seq + 1, __ATOMIC_RELEASE);
+	note_told(d, c);
 	give_back(d, c->i);
 }
 
@@ -411,8 +461,7 @@ void drain_recycle(struct drain *d)
 {
 	if (d->memory->mode != MEMORY_OVERWRITE || !is_scarce(d))
 		return;
-	collect(d, true);
-	keep_only_dead(d);
+	collect_dead(d);
 	if (d->order.n)
 		qsort(d->order.at, d->order.n, sizeof(d->order.at[0]), by_age);
 	for (size_t k = 0; k < (d->order.n + 1) / 2; k++)
@@ -469,9 +518,8 @@ static uint64_t count_window(struct drain *d, const struct memory_thread *t)
 static uint64_t count_untold(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
-	uint64_t told = t->lost_reported > d->lost[slot] ? t->lost_reported : d->lost[slot];
 
-	return t->lost - told + count_window(d, t) + overwritten(d, slot);
+	return t->lost - t->lost_reported + count_window(d, t) + overwritten(d, slot);
 }
 
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err)

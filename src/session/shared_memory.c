@@ -76,7 +76,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		.threads = (void *)((char *)at + h.threads_at),
 		.descs = (void *)((char *)at + h.descs_at),
 		.buffers = (void *)((char *)at + h.buffers_at),
-		.mode = shape->mode, .threads_max = h.threads_max, .buffers_max = h.buffers_max, .size = h.size,
+		.mode = shape->mode, .tracer = shape->tracer, .threads_max = h.threads_max, .buffers_max = h.buffers_max, .size = h.size,
 	};
 	return 0;
 }
@@ -119,7 +119,7 @@ void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 	POINT(buffer_free);
 	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);
 	do {
-		d->next = (uint32_t)head;
+		__atomic_store_n(&d->next, (uint32_t)head, __ATOMIC_RELAXED); /* one that lost a pop may still look */
 		next = ((head >> 32) + 1) << 32 | i;
 	} while (!__atomic_compare_exchange_n(&m->header->free_head, &head, next, false,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));

@@ -15,6 +15,7 @@ struct shared_memory {
 	uint64_t *buffers;
 	/* The tracer's own copies: the shared header may lie. */
 	enum memory_mode mode;
+	enum memory_tracer tracer;
 	uint32_t threads_max, buffers_max;
 	uint64_t size;
 };

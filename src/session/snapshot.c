@@ -60,7 +60,7 @@ static int make_room(const struct memory_header *h, uint64_t size, struct shared
 	*out = (struct shared_memory){
 		.fd = -1, .header = (void *)at, .threads = (void *)(at + h->threads_at),
 		.descs = (void *)(at + h->descs_at), .buffers = (void *)(at + h->buffers_at),
-		.mode = h->mode, .threads_max = h->threads_max, .buffers_max = h->buffers_max, .size = size,
+		.mode = h->mode, .tracer = h->tracer, .threads_max = h->threads_max, .buffers_max = h->buffers_max, .size = size,
 	};
 	return 0;
 }

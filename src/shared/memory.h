@@ -20,15 +20,18 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 4
+#define MEMORY_VERSION 5
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
-/* Where a writer stops: the last word is there for the second half of a two-word record that the
- * trampolines wrote right before. It stays 0 otherwise, and that is no hole. */
-#define MEMORY_BUFFER_USABLE (MEMORY_BUFFER_BYTES - 8)
+/* Where a writer's end stands. Behind it is the second half of a two-word record that began right before, and
+ * the slots of those who reserved them behind the end, were interrupted before they compared, and find a later
+ * end when they do: as many as signal handlers may nest. */
+#define MEMORY_SPARE_WORDS 64
+#define MEMORY_BUFFER_USABLE (MEMORY_BUFFER_BYTES - 8 * MEMORY_SPARE_WORDS)
 /* The window for records that find no room: small at first, for room may come; then larger, for each one costs
- * a slow path. Its last word is what MEMORY_BUFFER_USABLE leaves of a sub-buffer. */
+ * a slow path. Behind its end is the same as behind a sub-buffer's. */
 #define MEMORY_VOID_WORDS 256
+#define MEMORY_VOID_MOST (MEMORY_VOID_WORDS - MEMORY_SPARE_WORDS)
 #define MEMORY_VOID_FIRST 64
 #define MEMORY_NONE 0xffffffffu
 
@@ -39,6 +42,13 @@ enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
 #define STATE_ENTRY_ONLY (1u << 25)
 
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
+
+/* Words of an empty slot that count as one record that never came: all that count have two in the function tracer;
+ * in the others nearly all have one. */
+static inline unsigned memory_hole_words(uint32_t tracer)
+{
+	return tracer == MEMORY_FUNCTION ? 2 : 1;
+}
 
 struct memory_header {
 	uint64_t magic;
@@ -102,7 +112,7 @@ struct memory_desc {
 	uint32_t state;           /* enum memory_state */
 	uint32_t thread;          /* slot index */
 	uint32_t seq;             /* 0, 1, 2 ... within the thread */
-	uint32_t used;            /* bytes, when FULL; at most MEMORY_BUFFER_USABLE */
+	uint32_t used;            /* bytes, when FULL */
 	uint64_t tsc;             /* full TSC, just before its first record */
 	uint32_t cpu;             /* of its first record */
 	uint32_t next;            /* free stack; overwrite mode: next younger of the thread */

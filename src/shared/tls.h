@@ -10,7 +10,7 @@ struct agent_tls {
 	uint32_t key;       /* the CPU as last recorded, compared with rseq's; AGENT_KEY_IS_TID: the thread's id */
 	union {
 		uint32_t depth; /* state mode: live recorded calls */
-		uint32_t room;  /* pos is out of reach (leave.c): end - it */
+		uint32_t room;  /* pos is out of reach (leave.c): end - it, signed */
 	};
 	union {
 		uint64_t top_sp; /* state mode: where the innermost live call's return address stood; 0 = none */

@@ -288,6 +288,164 @@ static void an_interrupted_loss_is_counted(void **state)
 	shared_memory_destroy(&memory);
 }
 
+static uint64_t entry(uint32_t i)
+{
+	return record_word(read_tsc(), i + 1, RECORD_ENTRY);
+}
+
+/* What xadd does. */
+static uint64_t reserve(void)
+{
+	uint64_t at = tls.pos;
+
+	tls.pos += 8;
+	return at;
+}
+
+/* Where `places` more words would close the sub-buffer. */
+static uint32_t fill_up_to(uint32_t i, unsigned places)
+{
+	while (tls.end - tls.pos > 8 * places) {
+		buffer_prepare(&tls);
+		buffer_put(&tls, NULL, 0, entry(i++));
+	}
+	return i;
+}
+
+/* A handler between a trampoline's reservation and its comparison with the end, which is another by then. lower: the
+ * new sub-buffer lies below the old one, so that the trampoline takes the slow path; else it stores. */
+static void interrupted_before_comparing(bool lower, unsigned places)
+{
+	struct seen seen = { 0 };
+	uint64_t at, handlers;
+	uint32_t i;
+
+	begin(MEMORY_STREAM, 256);
+	memory.header->buffers_used = 2;
+	memory.header->free_head = lower ? 1 : 0;
+	memory.descs[lower ? 1 : 0].next = lower ? 0 : 1;
+	memory.descs[lower ? 0 : 1].next = MEMORY_NONE;
+	tls = (struct agent_tls){ 0 };
+	write_record(1);
+	assert_int_equal(tls.buffer, lower);
+	i = fill_up_to(2, places);
+	at = reserve();
+	while (tls.pos < tls.end)
+		*(uint64_t *)reserve() = entry(i++);
+	handlers = reserve();
+	agent_record(entry(i++), handlers, 0);
+	assert_int_equal(tls.buffer, !lower);
+	if (at >= tls.end)
+		agent_record(entry(i++), at, 0);
+	else
+		*(uint64_t *)at = entry(i++);
+	assert_int_equal(counted(&seen), i - 1);
+	assert_int_equal(seen.got[0], i - 1);
+	shared_memory_destroy(&memory);
+}
+
+static void a_slot_has_one_record_whatever_the_end_is(void **state)
+{
+	(void)state;
+	interrupted_before_comparing(true, 3);
+	interrupted_before_comparing(false, 3);
+	interrupted_before_comparing(true, 0);
+	interrupted_before_comparing(false, 0);
+}
+
+/* A window that a handler closed had that slot counted. */
+static void a_slot_of_a_counted_window_is_lost_once(void **state)
+{
+	struct seen seen = { 0 };
+	uint64_t at;
+	uint32_t i = 0;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	tls = (struct agent_tls){ 0 };
+	while (!memory.threads[0].in_void)
+		write_record(i++);
+	i = fill_up_to(i, 0);
+	at = reserve();
+	agent_record(entry(i++), reserve(), 0);
+	agent_record(entry(i++), at, 0);
+	assert_int_equal(counted(&seen), i);
+	shared_memory_destroy(&memory);
+}
+
+/* The first record of a thread has its slot at 0: its trampoline must never find an end above it. */
+static void a_handler_in_a_threads_first_record_opens_nothing(void **state)
+{
+	struct seen seen = { 0 };
+	uint64_t first;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	tls = (struct agent_tls){ 0 };
+	first = reserve();
+	agent_record(entry(0), reserve(), 0);
+	agent_record(entry(1), UNRESERVED, 0);
+	assert_int_equal(tls.end, 0);
+	agent_record(entry(2), first, 0);
+	assert_true(tls.end != 0);
+	assert_int_equal(counted(&seen), 3);
+	assert_int_equal(seen.got[0], 1);
+	shared_memory_destroy(&memory);
+}
+
+/* The function tracer's records have two words. */
+static void an_empty_slot_of_two_words_is_one_loss(void **state)
+{
+	struct seen seen = { 0 };
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	agent.memory->tracer = memory.tracer = MEMORY_FUNCTION;
+	tls = (struct agent_tls){ 0 };
+	for (int i = 0; i < 5000; i++) {
+		const uint64_t words[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), 0), 7 };
+
+		if (i == 3)
+			tls.pos += 16;
+		else if (i == 5)
+			((uint64_t *)(tls.pos += 16))[-1] = 7; /* interrupted before its header */
+		else
+			buffer_write_words(&tls, words, 2, 0);
+	}
+	assert_int_equal(counted(&seen), 5000);
+	assert_int_equal(seen.lost[0], 2);
+	shared_memory_destroy(&memory);
+}
+
+/* What a descriptor tells is told when it was read, even if its thread died before it said so; and the tracer's own
+ * word is never taken back. */
+static void the_tracers_death_tells_nothing_twice(void **state)
+{
+	struct seen seen = { 0 };
+	struct drain *d;
+	struct err err;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	tls = (struct agent_tls){ 0 };
+	write_record(1);
+	memory.threads[0].lost = memory.descs[0].lost = memory.descs[0].lost_upto = 5;
+	memory.descs[0].used = 8;
+	memory.descs[0].state = MEMORY_FULL;
+	memory.threads[0].taken = 100;
+	d = drain_new(&memory);
+	assert_int_equal(drain_pass(d, false, take_counts, &seen, &err), 1);
+	drain_free(d);
+	assert_int_equal(seen.lost[0], 5);
+	assert_int_equal(counted(&seen), 6);
+	assert_int_equal(memory.threads[0].taken, 106);
+	memory.descs[0].begins = 1; /* given back to the state before, as a quarantined one stays */
+	memory.descs[0].state = MEMORY_FULL;
+	counted(&seen);
+	assert_int_equal(memory.threads[0].taken, 106);
+	shared_memory_destroy(&memory);
+}
+
 /* Slots that stay empty keep their sub-buffers from others until the thread ends, but not the thread from
  * new ones: else a few siglongjmps would end its recording. */
 static void quarantine_takes_nothing_from_the_quota(void **state)
@@ -424,6 +582,11 @@ int main(void)
 		cmocka_unit_test(a_slot_that_stays_empty_is_one_loss),
 		cmocka_unit_test(an_interrupted_writers_slot_is_not_used_again),
 		cmocka_unit_test(an_interrupted_loss_is_counted),
+		cmocka_unit_test(a_slot_has_one_record_whatever_the_end_is),
+		cmocka_unit_test(a_slot_of_a_counted_window_is_lost_once),
+		cmocka_unit_test(a_handler_in_a_threads_first_record_opens_nothing),
+		cmocka_unit_test(an_empty_slot_of_two_words_is_one_loss),
+		cmocka_unit_test(the_tracers_death_tells_nothing_twice),
 		cmocka_unit_test(quarantine_takes_nothing_from_the_quota),
 		cmocka_unit_test(waiting_for_those_who_wait_ends),
 		cmocka_unit_test(a_scribbled_memory_does_no_harm),

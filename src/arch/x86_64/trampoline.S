@@ -7,7 +7,7 @@
  * All registers come out as they went in. rax, rdx, rcx are spilled below the stack pointer,
  * where nothing lives at a function's entry and signals do not write (128 bytes). Slots, from
  * the stack pointer at entry:
- *    0 return address   -8 rax   -16 rdx   -24 rcx   -32 payload or body   -40 "found"
+ *    0 return address   -8 rax   -16 rdx   -24 rcx   -32 payload or body   -40 "found", or the record's slot
  * Flags are not preserved: functions that read them at entry are never hooked.
  */
 #include "shared/tls.h"
@@ -56,7 +56,7 @@ graph_found:
 graph_rseq:
 	cmp	%fs:0x7fffffff, %edx
 graph_cpu:
-	jne	graph_slow_at
+	jne	graph_moved_at
 	mov	$8, %edx
 	xadd	%rdx, %fs:0x7fffffff
 graph_pos:
@@ -72,6 +72,8 @@ graph_body:
 	mov	-16(%rsp), %rdx
 	lea	8(%rsp), %rsp
 	jmp	*%rcx
+graph_moved_at:
+	or	$-1, %rdx
 graph_slow_at:
 	mov	%rcx, -32(%rsp)
 	lea	graph_recorded(%rip), %rcx
@@ -109,7 +111,7 @@ call_function:
 call_rseq:
 	cmp	%fs:0x7fffffff, %ecx
 call_cpu:
-	jne	call_slow_at
+	jne	call_moved_at
 	mov	$16, %ecx
 	xadd	%rcx, %fs:0x7fffffff
 call_pos:
@@ -124,7 +126,10 @@ call_resume:
 	mov	-16(%rsp), %rdx
 	mov	-24(%rsp), %rcx
 	jmp	call_end
+call_moved_at:
+	or	$-1, %rcx
 call_slow_at:
+	mov	%rcx, -40(%rsp)
 	lea	call_resume(%rip), %rcx
 	jmp	*0x7fffffff(%rip)
 call_record:
