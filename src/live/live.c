@@ -324,9 +324,7 @@ static int begin_session(struct live *l, const struct live_request *req, struct 
 	int e = session_start(&session, &l->session, err);
 
 	if (e == 0)
-		e = pump_start(l->session, woken, l, &l->pump, err);
-	if (e == 0)
-		pump_add(l->pump, &l->parts.at[0]->buffer);
+		e = pump_start(l->session, woken, l, &l->parts.at[0]->buffer, &l->pump, err);
 	return e;
 }
 

@@ -118,7 +118,8 @@ static void *pump(void *arg)
 	return NULL;
 }
 
-int pump_start(struct session *s, void (*woken)(void *context), void *context, struct pump **out, struct err *err)
+int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first, struct pump **out,
+	       struct err *err)
 {
 	struct pump *p = mem_zalloc(sizeof(*p));
 	int e;
@@ -129,8 +130,10 @@ int pump_start(struct session *s, void (*woken)(void *context), void *context, s
 	pthread_mutex_init(&p->names, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->passed, NULL);
+	*vec_add(&p->buffers) = first;
 	e = pthread_create(&p->thread, NULL, pump, p);
 	if (e) {
+		vec_free(&p->buffers);
 		free(p);
 		return err_set(err, e, "cannot start a thread: %s", strerror(e));
 	}

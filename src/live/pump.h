@@ -5,8 +5,10 @@
 
 struct pump;
 
-/* woken(context) is called, by the pump's thread, when a buffer may have something to read. */
-int pump_start(struct session *s, void (*woken)(void *context), void *context, struct pump **out, struct err *err);
+/* woken(context) is called, by the pump's thread, when a buffer may have something to read. `first` gets all that is
+ * recorded, from the beginning. */
+int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first, struct pump **out,
+	       struct err *err);
 /* From here on the buffer gets what is recorded. */
 void pump_add(struct pump *p, struct buffer *b);
 void pump_remove(struct pump *p, struct buffer *b);
