@@ -184,6 +184,21 @@ static ssize_t write_raw_marker(struct tree_file *f, const char *text, size_t n,
 static const struct tree_file_ops trace_marker = { .write = write_marker };
 static const struct tree_file_ops trace_marker_raw = { .write = write_raw_marker };
 
+/* --- kallsyms ----------------------------------------------------------------------- */
+
+static int show_symbols(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+
+	if (t.ops->symbols)
+		t.ops->symbols(t.arg, text);
+	instance_release(in);
+	return 0;
+}
+
+static const struct tree_file_ops kallsyms = { .show = show_symbols };
+
 /* --- the table ---------------------------------------------------------------------- */
 
 static int show_readme(struct tree_file *f, struct out *text, struct err *err);
@@ -210,6 +225,7 @@ static const struct file_row {
 	SETTING("buffer_size_kb", EVERYWHERE, "buffer of each thread, in kilobytes; 4M and the like are taken too"),
 	SETTING("current_tracer", EVERYWHERE, "what is recorded of functions; nop: nothing"),
 	{ "error_log", 0640, EVERYWHERE, &error_log, "the last writes that failed, and why; `> error_log` clears it" },
+	{ "kallsyms", 0444, TOP, &kallsyms, "addresses of functions as records have them (brace's own: /proc/kallsyms is not here)" },
 	SETTING("max_graph_depth", TOP, "how many levels deep function_graph follows calls; 0: no limit"),
 	{ "set_event", 0640, EVERYWHERE, &set_event_file, "events that are recorded: SYSTEM:EVENT, SYSTEM:*, EVENT; >> adds, "
 	  "!NAME removes, * is a glob" },

@@ -8,7 +8,8 @@
 
 struct fuse_face;
 
-/* Mounts the tree on dir (an absolute path that mount_point_take found fit). Prints nothing; standard error
+/* Mounts the tree on dir (an absolute path that mount_point_take found fit; or "/dev/fd/N", a connection that
+ * is mounted already, which is the face's from then on). Prints nothing; standard error
  * is borrowed for a moment to catch what fusermount3 says, so no other thread may write there meanwhile.
  * 0, or -errno and *err. */
 int fuse_face_mount(struct tree *t, const char *dir, struct fuse_face **out, struct err *err);

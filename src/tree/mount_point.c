@@ -216,17 +216,21 @@ static int check_free(const char *path, struct err *err)
 	return there == ANOTHER ? err_set(err, EBUSY, "something else is mounted on %s", path) : 0;
 }
 
+int mount_point_no_device(int code, struct err *err)
+{
+	if (code == ENOENT || code == ENODEV || code == ENXIO)
+		return err_set(err, code, "this system has no FUSE: there is no device /dev/fuse (`modprobe fuse` loads it)");
+	return err_set(err, code, "/dev/fuse cannot be opened: %s; in a container it must be passed in", strerror(code));
+}
+
 static int check_device(struct err *err)
 {
-	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), e = errno;
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
-	if (fd >= 0) {
-		close(fd);
-		return 0;
-	}
-	if (e == ENOENT || e == ENODEV || e == ENXIO)
-		return err_set(err, e, "this system has no FUSE: there is no device /dev/fuse (`modprobe fuse` loads it)");
-	return err_set(err, e, "/dev/fuse cannot be opened: %s; in a container it must be passed in", strerror(e));
+	if (fd < 0)
+		return mount_point_no_device(errno, err);
+	close(fd);
+	return 0;
 }
 
 int mount_point_take(const char *dir, char **path, struct err *err)

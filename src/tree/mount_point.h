@@ -16,6 +16,9 @@ int mount_point_take(const char *dir, char **path, struct err *err);
  * when the last user does. -EINVAL: there is no tree of ours. */
 int mount_point_leave(const char *dir, bool lazy, struct err *err);
 
+/* Why /dev/fuse cannot be opened, by errno. Returns -code. */
+int mount_point_no_device(int code, struct err *err);
+
 /* A mount of ours whose server is gone. `path` is absolute. */
 bool mount_point_is_dead(const char *path);
 /* Unmounts whatever is on this absolute path. */

@@ -32,6 +32,9 @@ struct tree_target_ops {
 	/* A line for each function that the list holds, "name" or "name [module]"; NULL: each one there is. The
 	 * order is the same at all times. */
 	void (*functions)(void *arg, const struct function_list *list, struct out *out);
+	/* kallsyms: a line "ADDRESS t NAME" or "ADDRESS t NAME\t[MODULE]" for each function, the address in 16 hexadecimal
+	 * digits as the ip of records has it, by which trace-cmd names it. NULL: none. */
+	void (*symbols)(void *arg, struct out *out);
 	/* `cat trace`, header and all; nothing is consumed. */
 	int (*trace)(void *arg, const struct settings *s, struct out *out, struct err *err);
 	int (*clear)(void *arg, struct err *err); /* `> trace` */

@@ -140,6 +140,8 @@ const struct command commands[] = {
 	  TABLES(mount_options, trace_options, format_options), false, 1, -1, cmd_mount },
 	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted",
 	  TABLES(umount_options), false, 1, 1, cmd_umount },
+	{ "shell", "[COMMAND [ARGUMENT]...]", "Run a command that finds ftrace's files where the kernel's are",
+	  (const struct option *const[]) { help_options, NULL }, true, 0, -1, cmd_shell },
 	{ "help", "[COMMAND]", "Print the commands, or a command's options",
 	  (const struct option *const[]) { help_options, NULL }, false, 0, 1, cmd_help },
 	{ "version", "", "Print brace's version",

@@ -10,6 +10,7 @@ int cmd_list(struct invocation *inv);
 int cmd_info(struct invocation *inv);
 int cmd_recover(struct invocation *inv);
 int cmd_mount(struct invocation *inv);
+int cmd_shell(struct invocation *inv);
 int cmd_umount(struct invocation *inv);
 int cmd_help(struct invocation *inv);
 int cmd_version(struct invocation *inv);

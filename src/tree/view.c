@@ -1,0 +1,261 @@
+#include "tree/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "tree/mount_point.h"
+
+/* --- namespaces --------------------------------------------------------------------- */
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), e = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		e = -errno;
+	close(fd);
+	return e;
+}
+
+/* The same user and group as outside: programs see no difference. */
+static int map_ids(uid_t uid, gid_t gid)
+{
+	char line[64];
+	int e = write_text("/proc/self/setgroups", "deny");
+
+	snprintf(line, sizeof(line), "%u %u 1\n", uid, uid);
+	e = e ? e : write_text("/proc/self/uid_map", line);
+	snprintf(line, sizeof(line), "%u %u 1\n", gid, gid);
+	return e ? e : write_text("/proc/self/gid_map", line);
+}
+
+/* Why the kernel says no to an ordinary user, as far as it can be known. */
+static int no_namespace(int code, struct err *err)
+{
+	if (code == ENOSPC || code == EUSERS)
+		return err_set(err, code, "no namespace of our own can be made: /proc/sys/user/max_user_namespaces or "
+			       "max_mnt_namespaces is reached");
+	return err_set(err, code, "no namespace of our own can be made (%s): this system or container forbids user "
+		       "namespaces; root on the host may use `brace shell`, anybody `brace mount`", strerror(code));
+}
+
+static int enter_namespaces(struct err *err)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int e;
+
+	if (unshare(CLONE_NEWNS)) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+			return no_namespace(errno, err);
+		e = map_ids(uid, gid);
+		if (e)
+			return no_namespace(-e, err);
+	}
+	if (mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return no_namespace(errno, err);
+	return 0;
+}
+
+/* --- files over others' ------------------------------------------------------------- */
+
+/* They are made in a file system of our own, under the place where the tree will be. */
+static int lay_scratch(struct err *err)
+{
+	struct stat st;
+
+	if (stat(VIEW_DIRECTORY, &st))
+		return err_set(err, ENOENT, "there is no directory " VIEW_DIRECTORY " on which the tree could stand: this "
+			       "kernel has no ftrace, or the container hides it");
+	if (mount("none", VIEW_DIRECTORY, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755"))
+		return err_set(err, errno, "cannot mount on " VIEW_DIRECTORY ": %s", strerror(errno));
+	return 0;
+}
+
+static int make_file(const char *name, const char *text, mode_t mode, struct err *err)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), VIEW_DIRECTORY "/%s", name);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		return err_set(err, errno, "cannot make %s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* What `name` holds stands at `path` then; a symbolic link is not followed, as it would lead into one process's files. */
+static int lay_over(const char *name, const char *path, struct err *err)
+{
+	char from[128];
+	int fd, e = 0;
+
+	snprintf(from, sizeof(from), VIEW_DIRECTORY "/%s", name);
+	fd = (int)syscall(SYS_open_tree, AT_FDCWD, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (fd < 0 || syscall(SYS_move_mount, fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
+		e = err_set(err, errno, "cannot lay a file over %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return e;
+}
+
+static int replace(const char *name, const char *path, const char *text, struct err *err)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st))
+		return 0; /* who looks for it knows that kernels may lack it */
+	fd = make_file(name, text, 0644, err);
+	if (fd < 0)
+		return -err->code;
+	close(fd);
+	return lay_over(name, path, err);
+}
+
+/* Tools switch ftrace on as a whole, and addresses in kallsyms: the kernel's own shall not change by it. */
+static int replace_settings(struct err *err)
+{
+	static const char *const files[][2] = {
+		{ "ftrace_enabled", "1\n" }, { "kptr_restrict", "0\n" }, { "stack_tracer_enabled", "0\n" },
+	};
+	int e = 0;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !e; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/sys/kernel/%s", files[i][0]);
+		e = replace(files[i][0], path, files[i][1], err);
+	}
+	return e;
+}
+
+/* --- /proc/mounts ------------------------------------------------------------------- */
+
+/* Whether the field of the line (0: device, 1: path, 2: type) is this word. */
+static bool field_is(const char *line, int field, const char *word)
+{
+	for (; field; field--) {
+		line += strcspn(line, " \n");
+		line += *line == ' ';
+	}
+	return strcspn(line, " \n") == strlen(word) && !strncmp(line, word, strlen(word));
+}
+
+static const char *behind(const char *line)
+{
+	const char *newline = strchr(line, '\n');
+
+	return newline ? newline + 1 : line + strlen(line);
+}
+
+/* libtracefs takes the first line of this type, wherever it is. */
+static bool is_right(const char *mounts)
+{
+	for (const char *line = mounts; *line; line = behind(line))
+		if (field_is(line, 2, "tracefs"))
+			return field_is(line, 1, VIEW_DIRECTORY);
+	return false;
+}
+
+/* No tracefs but ours. */
+char *view_mounts(const char *mounts)
+{
+	VEC(char) text = { 0 };
+
+	if (is_right(mounts))
+		return NULL;
+	for (const char *line = mounts; *line; line = behind(line)) {
+		size_t n = (size_t)(behind(line) - line);
+
+		if (field_is(line, 2, "tracefs") || field_is(line, 1, VIEW_DIRECTORY))
+			continue;
+		vec_reserve(&text, text.n + n + 1);
+		memcpy(text.at + text.n, line, n);
+		text.n += n;
+	}
+	vec_reserve(&text, text.n + 128);
+	sprintf(text.at + text.n, "%s " VIEW_DIRECTORY " tracefs rw,nosuid,nodev,relatime 0 0\n", MOUNT_SOURCE);
+	return text.at;
+}
+
+static char *read_all(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	size_t size = 0;
+	char *text = NULL;
+
+	if (!file || getdelim(&text, &size, '\0', file) < 0) {
+		free(text);
+		text = mem_strdup("");
+	}
+	if (file)
+		fclose(file);
+	return text;
+}
+
+/* A copy that does not change any more, but only where the true one would lead astray. */
+static int replace_mounts(struct err *err)
+{
+	char *mounts = read_all("/proc/self/mounts"), *text = view_mounts(mounts);
+	int fd = text ? make_file("mounts", text, 0444, err) : 0;
+	int e = fd < 0 ? -err->code : 0;
+
+	if (text && fd >= 0) {
+		close(fd);
+		e = lay_over("mounts", "/proc/mounts", err);
+	}
+	free(text);
+	free(mounts);
+	return e;
+}
+
+/* --- the tree ----------------------------------------------------------------------- */
+
+static int mount_tree(int *fuse, struct err *err)
+{
+	char options[128];
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return mount_point_no_device(errno, err);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions", fd, geteuid(),
+		 getegid());
+	if (mount(MOUNT_SOURCE, VIEW_DIRECTORY, MOUNT_TYPE, MS_NOSUID | MS_NODEV, options)) {
+		close(fd);
+		return err_set(err, errno, "cannot mount the tree on " VIEW_DIRECTORY ": %s", strerror(errno));
+	}
+	*fuse = fd;
+	return 0;
+}
+
+int view_enter(int *fuse, struct err *err)
+{
+	int e = enter_namespaces(err);
+
+	if (!e)
+		e = lay_scratch(err);
+	if (!e)
+		e = replace_settings(err);
+	if (!e)
+		e = replace_mounts(err);
+	return e ? e : mount_tree(fuse, err);
+}
+
+int view_finish(struct err *err)
+{
+	return lay_over("kallsyms", "/proc/kallsyms", err);
+}

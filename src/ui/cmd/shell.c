@@ -1,0 +1,198 @@
+/* brace shell: runs a command that finds ftrace's tree where the kernel's would be. The command is in namespaces of its
+ * own; brace stays outside, where processes to be traced are, and serves the tree. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tree/fuse_face.h"
+#include "tree/instance.h"
+#include "tree/view.h"
+#include "ui/commands.h"
+#include "ui/say.h"
+#include "ui/traced.h"
+
+/* --- the command's side --------------------------------------------------------------- */
+
+/* The connection to serve, or what went wrong. */
+static void send_connection(int socket, int fuse, const struct err *err)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec bytes = { (void *)err, sizeof(*err) };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (fuse >= 0) {
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fuse, sizeof(int));
+	}
+	if (sendmsg(socket, &m, MSG_NOSIGNAL) < 0)
+		_exit(EXIT_BRACE); /* brace is gone */
+	close(socket);
+	if (fuse >= 0)
+		close(fuse); /* when brace goes, the connection does */
+}
+
+static void run_command(char **argv, int socket)
+{
+	struct err err = { 0 };
+	int fuse = -1, e = view_enter(&fuse, &err);
+
+	send_connection(socket, fuse, &err);
+	if (e)
+		_exit(EXIT_BRACE);
+	if (view_finish(&err))
+		_exit(say_error(&err));
+	execvp(argv[0], argv);
+	e = errno;
+	say("brace: cannot run %s: %s\n", argv[0], strerror(e));
+	_exit(e == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+}
+
+/* --- brace's side --------------------------------------------------------------------- */
+
+static pid_t command; /* for the signal handler */
+
+/* What a terminal sends it sends to the command too. */
+static void pass_on(int sig, siginfo_t *from, void *context)
+{
+	int e = errno;
+
+	if (from->si_code != SI_KERNEL)
+		kill(command, sig);
+	errno = e;
+}
+
+static void catch_signals(void)
+{
+	static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
+	struct sigaction act = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART }, now;
+
+	for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
+		if (!sigaction(passed[i], NULL, &now) && now.sa_handler == SIG_DFL) /* nohup */
+			sigaction(passed[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int receive_connection(int socket, int *fuse, struct err *err)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec bytes = { err, sizeof(*err) };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do {
+		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	c = n == sizeof(*err) ? CMSG_FIRSTHDR(&m) : NULL;
+	if (n == sizeof(*err) && err->code)
+		return -err->code;
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return err_set(err, EIO, "the process that was to run the command ended before it had begun");
+	memcpy(fuse, CMSG_DATA(c), sizeof(int));
+	return 0;
+}
+
+struct waiter {
+	struct fuse_face *face;
+	int status;
+};
+
+/* The tree stands as long as the command runs. */
+static void *await_command(void *arg)
+{
+	struct waiter *w = arg;
+
+	while (waitpid(command, &w->status, 0) < 0 && errno == EINTR)
+		;
+	fuse_face_stop(w->face);
+	return NULL;
+}
+
+static int start_waiter(struct waiter *w, pthread_t *thread, struct err *err)
+{
+	sigset_t all, before;
+	int e;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	e = pthread_create(thread, NULL, await_command, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return e ? err_set(err, e, "cannot start a thread: %s", strerror(e)) : 0;
+}
+
+/* To the command's end. 0 and its wait status. */
+static int serve(struct tree *tree, int fuse, int *status, struct err *err)
+{
+	char path[32];
+	struct waiter w = { 0 };
+	pthread_t thread;
+	int e;
+
+	snprintf(path, sizeof(path), "/dev/fd/%d", fuse);
+	e = fuse_face_mount(tree, path, &w.face, err);
+	if (e)
+		return e;
+	e = start_waiter(&w, &thread, err);
+	if (!e) {
+		e = fuse_face_serve(w.face, err);
+		pthread_join(thread, NULL); /* the command may have unmounted the tree, and go on */
+		*status = w.status;
+	}
+	fuse_face_free(w.face);
+	return e;
+}
+
+static int start_command(char **argv, int *socket, struct err *err)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return err_set(err, errno, "no socket: %s", strerror(errno));
+	command = fork();
+	if (command < 0)
+		return err_set(err, errno, "cannot start a process: %s", strerror(errno));
+	if (!command) {
+		close(ends[0]);
+		run_command(argv, ends[1]);
+	}
+	close(ends[1]);
+	*socket = ends[0];
+	catch_signals();
+	return 0;
+}
+
+int cmd_shell(struct invocation *inv)
+{
+	char *shell[] = { getenv("SHELL"), NULL };
+	struct err err = { 0 };
+	struct tree *tree;
+	int socket = -1, fuse = -1, status = 0, e;
+
+	if (!shell[0] || !*shell[0])
+		shell[0] = "/bin/sh";
+	e = start_command(inv->n_operands ? inv->operands : shell, &socket, &err);
+	if (e)
+		return say_error(&err);
+	e = receive_connection(socket, &fuse, &err);
+	close(socket);
+	if (e) {
+		waitpid(command, NULL, 0);
+		return say_error(&err);
+	}
+	tree = instance_tree_new();
+	e = serve(tree, fuse, &status, &err);
+	instance_tree_free(tree);
+	return e ? say_error(&err) : traced_exit(status);
+}
