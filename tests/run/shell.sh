@@ -64,13 +64,13 @@ result "is said" $? "$T/err"
 ends "one that cannot be executed" 126 in_shell "$T"
 ends "death by a signal" 143 bash -c "'$BRACE' shell -- sh -c 'kill -TERM \$\$'"
 ends "a command that unmounts the tree goes on" 3 in_shell sh -c "umount $W; exit 3"
-"$BRACE" shell -- bash -c "trap 'echo got; exit 5' USR1; echo ready; while :; do read -rt 1 _ <> <(:); done" >"$T/out" &
+"$BRACE" shell -- bash -c "trap 'echo got; exit 5' USR1; echo ready; while :; do read -rt 1 _ <> <(:); done" >"$T/signals" &
 shell=$!
-until_true "the command runs" grep -q ready "$T/out"
+until_true "the command runs" grep -q ready "$T/signals"
 kill -USR1 "$shell"
 wait "$shell"
-[ $? -eq 5 ] && grep -q got "$T/out"
-result "signals go to the command" $? "$T/out"
+[ $? -eq 5 ] && grep -q got "$T/signals"
+result "signals go to the command" $? "$T/signals"
 cat >"$T/terminal.py" <<'END'
 import os, pty, sys
 pid, fd = pty.fork()
@@ -98,13 +98,13 @@ result "Ctrl-C comes to the command once" $?
 
 # --- what happens when brace is killed
 mkfifo "$T/go"
-"$BRACE" shell -- sh -c "echo ready; read -r _ <$T/go; cat $W/README; exit 0" >"$T/out" 2>"$T/err" &
+"$BRACE" shell -- sh -c "echo ready; read -r _ <$T/go; cat $W/README; exit 0" >"$T/killed.out" 2>"$T/killed.err" &
 shell=$!
-until_true "a command waits" grep -q ready "$T/out"
+until_true "a command waits" grep -q ready "$T/killed.out"
 kill -KILL "$shell"
 wait "$shell" 2>/dev/null
 echo go >"$T/go"
-until_true "brace killed: the command is not held up" grep -qi 'not connected' "$T/err"
+until_true "brace killed: the command is not held up" grep -qi 'not connected' "$T/killed.err"
 
 # --- trace-cmd
 tc() { # NAME WANT COMMAND...: trace-cmd prints so
@@ -160,7 +160,7 @@ events() { # TAP lines, in the namespace
 	result "trace-cmd start -B -e -R" $? "$T/err"
 
 	# a plain shell
-	echo sched:sched_switch sched:sched_waking >"$W/set_event" && cat "$W/set_event" | tr '\n' ' ' |
+	echo sched:sched_switch sched:sched_waking >"$W/set_event" && tr '\n' ' ' <"$W/set_event" |
 		grep -qx 'sched:sched_switch sched:sched_waking '
 	result "echo of two names into set_event" $?
 	echo '!sched:*' >>"$W/set_event" && [ -z "$(cat "$W/set_event")" ]
