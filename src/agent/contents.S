@@ -33,6 +33,7 @@ agent_contents:
 	AT	agent_find_object
 	AT	agent_iterate_phdr
 	AT	agent_led_call
+	AT	agent_probe
 
 	.section .bss
 	.balign 16

@@ -167,7 +167,7 @@ static void write_pool(const struct job *j)
 	const struct protocol_hello *h = j->req->hello;
 	const struct trampoline_pool pool = { h->slow_record, h->slow_record2, h->slow_entry, h->slow_site,
 					      h->state_entry, h->slow_leave, h->arena,
-					      h->find_fde, h->find_object, h->iterate_phdr };
+					      h->find_fde, h->find_object, h->iterate_phdr, h->probe };
 
 	memcpy(j->code, &pool, sizeof(pool));
 }

@@ -175,6 +175,7 @@ struct protocol_hello {
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave; /* agent/entry.S */
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 	uint64_t led_call;        /* agent/libc_calls.S */
+	uint64_t probe;           /* agent/probe.S */
 };
 
 /* How an agent finds what belongs to a thread. */
@@ -236,6 +237,7 @@ struct agent_contents {
 	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave;
 	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 	int32_t led_call;         /* agent/libc_calls.S */
+	int32_t probe;            /* agent/probe.S */
 };
 
 /* What a tracer wants to know of an agent it finds. */

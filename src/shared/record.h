@@ -41,7 +41,12 @@ enum record_event {
 	RECORD_EVENT_MARK = 8,   /* 1 word: sp. The call just entered (setjmp) may return here again */
 	RECORD_EVENT_AT = 9,     /* 2 words: sp; the call's site, or 0. Of the record that follows: the
 	                          thread's first, and the first after a SWITCH */
+	/* From here on an event of the program's: TRACE + its number in the session, below RECORD_TRACES. Payload: its
+	   record as its `format` says, from offset 8 on, zeros up to a word. docs/events.md */
+	RECORD_EVENT_TRACE = 64,
 };
+
+#define RECORD_TRACES 65000u
 
 #define RECORD_SWITCH_FOLLOWED 1u /* the call has an exit: if that comes, with this sp, it is resumed */
 #define RECORD_SWITCH_ENDS 2u     /* it never returns */

@@ -38,6 +38,7 @@ struct trampoline_env {
 /* Stands once in each region of trampolines. */
 struct trampoline_pool {
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave, arena, find_fde, find_object, iterate_phdr;
+	uint64_t probe;
 };
 
 #define TRAMPOLINE_MAX_BYTES (256 + RELOCATE_MAX_BYTES)

@@ -1,0 +1,81 @@
+/* What happens at a probe: its program gathers the fields, and a record is written. In the midst of the
+ * program's work: nothing here takes a lock, blocks or faults, wherever the program's registers may lead. */
+#include <asm/unistd.h>
+#include <linux/prctl.h>
+
+#include "agent/agent.h"
+#include "agent/needs.h"
+#include "agent/sys.h"
+#include "shared/probe.h"
+
+#define PAGE UINT64_C(4096)
+#define EVENTS_MAX 64        /* at one instruction */
+#define PUSHED (128 + 16)    /* below the program's stack pointer, and written by now: agent/probe.S */
+#define RSP 4
+
+void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
+
+struct place { void *at; uint64_t bytes; };
+
+/* The kernel finds out what is there; so much of it as is. Pages end where they end. */
+static uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
+{
+	uint64_t first = PAGE - address % PAGE < n ? PAGE - address % PAGE : n;
+	const struct place into = { to, n }, from[2] = { { (void *)address, first }, { (void *)(address + first), n - first } };
+	long got;
+
+	if (agent.forbidden & NEED_COPY)
+		return 0;
+	got = sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&into, 1, (long)from, first < n ? 2 : 1, 0);
+	return got > 0 ? (uint32_t)got : 0;
+}
+
+static void copy(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		((volatile uint8_t *)to)[i] = from[i];
+}
+
+/* The page that the registers were kept in is there. */
+static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t n)
+{
+	const struct probe_regs *regs = context;
+	uint64_t page = (regs->at[RSP] - PUSHED) & ~(PAGE - 1);
+
+	if (address - page >= PAGE || address - page > PAGE - n)
+		return read_anywhere(address, to, n);
+	copy(to, (const uint8_t *)address, n);
+	return n;
+}
+
+static void read_comm(void *context, char *to)
+{
+	*to = 0;
+	if (!(agent.forbidden & NEED_THREADS))
+		sys2(__NR_prctl, PR_GET_NAME, to);
+}
+
+static void hit(const struct probe_regs *regs, const struct probe_site *site)
+{
+	const struct fetch_context c = { regs->at, site->ip, site->base, read_memory, read_comm, (void *)regs };
+	uint64_t words[FETCH_RECORD_MAX / 8];
+	uint32_t n = fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words, sizeof(words));
+
+	for (uint32_t i = n; i % 8; i++)
+		((volatile uint8_t *)words)[i] = 0;
+	n = (n + 7) / 8;
+	if (!n)
+		return;
+	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event), RECORD_EVENT);
+	buffer_write_words(agent_tls_block(), words, n, 0);
+}
+
+void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site)
+{
+	for (unsigned i = 0; i < EVENTS_MAX && agent.memory; i++) {
+		hit(regs, site);
+		if (!site->next)
+			break;
+		site = (const struct probe_site *)((const uint8_t *)site + site->next);
+	}
+}

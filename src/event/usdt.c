@@ -1,0 +1,265 @@
+/* An argument is SIZE@OPERAND; a negative size is a signed value's. Compilers put anything there that an instruction
+ * might have: $5, %edi, %ah, -16(%rbp), (%rax,%rbx,8), 44+CheckpointStats(%rip), table(,%rcx,4). */
+#include "event/usdt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct argument { const char *operand; size_t n; int size; /* 0: none */ };
+
+/* The next of the arguments; names may have no blanks, so blanks part them. */
+static bool next(const char **at, struct argument *a)
+{
+	const char *sign;
+	char *end;
+
+	*at += strspn(*at, " \t");
+	if (!**at)
+		return false;
+	sign = strchr(*at, '@');
+	a->n = strcspn(*at, " \t");
+	a->operand = *at;
+	a->size = 8;
+	if (sign && sign < *at + a->n) {
+		a->size = (int)strtol(*at, &end, 10);
+		if (end != sign) /* 8f: a floating-point number's bits */
+			a->size = *end == 'f' && end + 1 == sign ? a->size : 0;
+		a->n -= (size_t)(sign + 1 - *at);
+		a->operand = sign + 1;
+	}
+	if (!fetch_type_number((unsigned)abs(a->size), a->size < 0))
+		a->size = 0;
+	*at = a->operand + a->n;
+	return true;
+}
+
+void usdt_fields_meet(struct usdt_fields *f, const char *arguments)
+{
+	struct argument a;
+	unsigned i = 0;
+
+	for (; i < USDT_ARGUMENTS_MAX && next(&arguments, &a); i++) {
+		unsigned size = (unsigned)abs(a.size);
+
+		if (size > f->size[i])
+			f->size[i] = (uint8_t)size;
+		f->is_signed[i] |= a.size < 0;
+	}
+	f->n = i > f->n ? i : f->n;
+}
+
+/* --- operands ------------------------------------------------------------------------------- */
+
+struct operand { const char *at, *end; const struct usdt_names *names; };
+
+/* al, ax, eax, rax; r8b, r8w, r8d, r8. -1: none, or a vector's. */
+static int register_of(const char *name, size_t n, unsigned *shift)
+{
+	static const char letters[] = "acdb";
+	char plain[8];
+	const char *letter;
+
+	*shift = 0;
+	if (n < 2 || n >= sizeof(plain))
+		return -1;
+	letter = strchr(letters, name[0]);
+	if (n == 2 && name[0] && letter && (name[1] == 'l' || name[1] == 'h')) {
+		*shift = name[1] == 'h' ? 8 : 0;
+		return (int)(letter - letters);
+	}
+	if (name[0] == 'r' && isdigit((unsigned char)name[1]))
+		return fetch_register(name, strchr("bwd", name[n - 1]) ? n - 1 : n);
+	if (n == 3 && (name[0] == 'r' || name[0] == 'e' || name[2] == 'l'))
+		return fetch_register(name[2] == 'l' ? name : name + 1, 2); /* rdi, edi, dil */
+	return n == 2 ? fetch_register(name, 2) : -1;
+}
+
+static size_t word(const struct operand *o)
+{
+	size_t n = 0;
+
+	while (o->at + n < o->end && (isalnum((unsigned char)o->at[n]) || strchr("_.$@", o->at[n])))
+		n++;
+	return n;
+}
+
+static bool term(struct operand *o, uint64_t *sum, bool minus, bool *named)
+{
+	uint64_t value = 0;
+	char *end, digits[32];
+	size_t n = word(o);
+
+	if (!n)
+		return false;
+	if (isdigit((unsigned char)*o->at)) {
+		if (n >= sizeof(digits))
+			return false;
+		memcpy(digits, o->at, n);
+		digits[n] = '\0';
+		value = strtoull(digits, &end, 0);
+		if (*end)
+			return false;
+	} else if (!o->names || !o->names->find(o->names->module, o->at, n, &value)) {
+		return false;
+	} else {
+		*named = true;
+	}
+	o->at += n;
+	*sum += minus ? -value : value;
+	return true;
+}
+
+/* 44+CheckpointStats, -16, 0x10; nothing: 0. */
+static bool displacement(struct operand *o, uint64_t *sum, bool *named)
+{
+	*sum = 0;
+	while (o->at < o->end && *o->at != '(') {
+		bool minus = *o->at == '-';
+
+		o->at += minus || *o->at == '+';
+		if (!term(o, sum, minus, named))
+			return false;
+	}
+	return true;
+}
+
+/* %rax: its number, FETCH_REGS for %rip; -1: none. */
+static int base_register(struct operand *o)
+{
+	unsigned shift;
+	size_t n;
+	int r;
+
+	if (o->at == o->end || *o->at != '%')
+		return -1;
+	o->at++;
+	n = word(o);
+	r = n == 3 && !memcmp(o->at, "rip", 3) ? (int)FETCH_REGS : register_of(o->at, n, &shift);
+	if (r < 0 || (*o->at != 'r' && n)) /* 32-bit addresses: none compiles so */
+		return -1;
+	o->at += n;
+	return r;
+}
+
+static bool index_register(struct operand *o, struct fetch_insn *out)
+{
+	static const char scales[] = "1248";
+	const char *scale = scales;
+	int r;
+
+	o->at++; /* the comma */
+	r = base_register(o);
+	if (r < 0 || r >= (int)FETCH_FLAGS_REG)
+		return false;
+	if (o->end - o->at >= 2 && *o->at == ',') {
+		scale = strchr(scales, o->at[1]);
+		o->at += 2;
+	}
+	*out = (struct fetch_insn){ .op = FETCH_ADD_REG, .reg = (uint8_t)r, .size = scale ? (uint8_t)(scale - scales) : 0 };
+	return scale && *scale;
+}
+
+/* disp(base,index,scale): the address, but for the displacement, which the load adds. */
+static bool memory(struct fetch_build *b, struct operand *o, uint64_t *sum)
+{
+	struct fetch_insn index = { .op = FETCH_OPS }, begin = { .op = FETCH_IMM };
+	bool named = false, moves;
+	int base = -1;
+
+	if (!displacement(o, sum, &named))
+		return false;
+	moves = named;
+	if (o->at < o->end) {
+		o->at++;
+		base = o->at < o->end && *o->at == '%' ? base_register(o) : -1;
+		if (o->at < o->end && *o->at == ',' && !index_register(o, &index))
+			return false;
+		if (o->end - o->at != 1 || *o->at != ')' || (base < 0 && index.op == FETCH_OPS))
+			return false;
+	}
+	if (base == (int)FETCH_REGS && !named)
+		return false; /* from an instruction that is not this one */
+	if (base >= 0 && base < (int)FETCH_FLAGS_REG)
+		begin = (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)base };
+	fetch_insn(b, begin);
+	if (index.op != FETCH_OPS)
+		fetch_insn(b, index);
+	if (moves)
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_BASE });
+	return true;
+}
+
+static bool in_register(struct fetch_build *b, const struct operand *o)
+{
+	unsigned shift;
+	int r = register_of(o->at + 1, (size_t)(o->end - o->at - 1), &shift);
+
+	if (r < 0 || r >= (int)FETCH_FLAGS_REG)
+		return false;
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)r });
+	if (shift)
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_SHIFT, .value = shift });
+	return true;
+}
+
+static bool immediate(struct fetch_build *b, struct operand *o)
+{
+	bool named = false;
+	uint64_t value;
+
+	o->at++;
+	if (!displacement(o, &value, &named) || o->at < o->end)
+		return false;
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)value });
+	if (named)
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_BASE });
+	return true;
+}
+
+/* The number, as wide as the argument is. */
+static bool operand(struct fetch_build *b, const struct argument *a, const struct usdt_names *names)
+{
+	struct operand o = { a->operand, a->operand + a->n, names };
+	struct fetch_insn last = { .op = FETCH_NARROW, .size = (uint8_t)abs(a->size),
+				   .flags = a->size < 0 ? FETCH_SIGNED : 0 };
+	uint64_t sum;
+
+	if (!a->size || !a->n)
+		return false;
+	if (*o.at == '%' && memchr(o.at, ':', a->n))
+		return false; /* %fs:8 */
+	if (*o.at == '%' ? !in_register(b, &o) : *o.at == '$' ? !immediate(b, &o) : !memory(b, &o, &sum))
+		return false;
+	if (*a->operand != '%' && *a->operand != '$') {
+		last.op = FETCH_LOAD;
+		last.value = (int64_t)sum;
+	}
+	fetch_insn(b, last);
+	return true;
+}
+
+int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *arguments, const struct usdt_names *names,
+	       struct err *err)
+{
+	struct argument a = { 0 };
+
+	fetch_begin(b);
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct fetch_type *type = fetch_type_number(f->size[i] ? f->size[i] : 8, f->is_signed[i]);
+		bool there = next(&arguments, &a);
+		size_t before = b->code.n;
+		char name[16];
+		int at = fetch_add_field(b, name, (size_t)snprintf(name, sizeof(name), "arg%u", i + 1), type, err);
+
+		if (at < 0)
+			return at;
+		if (!there || !operand(b, &a, names)) {
+			b->code.n = before;
+			continue;
+		}
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_STORE, .size = type->size, .at = (uint16_t)at });
+	}
+	return 0;
+}

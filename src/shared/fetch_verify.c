@@ -1,0 +1,31 @@
+/* What a fetch program must be: fetch_run survives anything, this tells what its compiler meant. */
+#include "shared/fetch.h"
+
+static bool size_good(uint8_t size)
+{
+	return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+static bool insn_good(const struct fetch_program *p, const struct fetch_insn *i)
+{
+	unsigned writes = i->op == FETCH_STORE ? i->size : i->op == FETCH_STRING ? 4 : 0;
+
+	if (i->op >= FETCH_OPS || i->reg >= FETCH_REGS)
+		return false;
+	if ((i->op == FETCH_LOAD || i->op == FETCH_NARROW || i->op == FETCH_STORE) && !size_good(i->size))
+		return false;
+	if (i->op == FETCH_ADD_REG && i->size > 3)
+		return false;
+	return !writes || (i->at >= 8 && i->at + writes <= p->fixed);
+}
+
+bool fetch_verify(const struct fetch_program *p, uint32_t bytes)
+{
+	if (bytes < sizeof(*p) || p->n > FETCH_INSNS_MAX || bytes != sizeof(*p) + p->n * sizeof(p->code[0]) || p->fixed < 8 ||
+	    p->fixed > FETCH_RECORD_MAX)
+		return false;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (!insn_good(p, &p->code[i]))
+			return false;
+	return true;
+}

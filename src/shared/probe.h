@@ -1,0 +1,27 @@
+/* What stands in a region of trampolines for one probe of one event: the agent finds it from the trampoline, and a later
+ * brace finds from it what was there before. */
+#pragma once
+#ifndef __ASSEMBLER__
+#include "shared/fetch.h"
+
+#define PROBE_MAGIC 0x65626f7270637262ull /* "brcprobe" */
+
+struct probe_site {
+	uint64_t magic;
+	uint64_t ip;             /* of the probed instruction, in this process */
+	uint64_t patch;          /* of the jump */
+	uint64_t base;           /* what its module was moved by */
+	uint64_t semaphore;      /* counter of two bytes, raised while this is enabled; 0 = none */
+	uint64_t island;         /* of a short jump; 0 = none */
+	uint8_t expected[8], island_expected[8]; /* what the program had there */
+	uint32_t event;          /* the session's number of it */
+	uint32_t next;           /* of another event at the same instruction: bytes from here; 0 = none */
+	uint32_t program_bytes;
+	uint8_t patch_len, pad[3];
+	struct fetch_program program;
+};
+
+/* The registers of a probed thread, as agent/probe.S leaves them. */
+struct probe_regs { uint64_t at[FETCH_REGS]; };
+_Static_assert(__builtin_offsetof(struct probe_site, ip) == 8, "agent/probe.S says so to unwinders");
+#endif
