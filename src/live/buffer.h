@@ -23,7 +23,7 @@ struct buffer_pipe {
 struct buffer {
 	struct ring ring;
 	pthread_mutex_t lock;    /* of what follows */
-	VEC(struct off_span) off;
+	off_list off;
 	bool on;
 	struct settings settings;
 	pthread_mutex_t reading; /* of the pipe */
@@ -40,6 +40,9 @@ unsigned buffer_wants(struct buffer *b, pid_t tid, uint64_t tsc);
 
 /* What `cat trace` shows. */
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out, struct err *err);
+
+/* All of it into a new trace file. */
+int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err);
 
 /* Bytes of whole lines, at most n; -EAGAIN: none now. */
 ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err);

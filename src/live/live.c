@@ -374,3 +374,19 @@ void live_stop(struct live *l)
 	pthread_mutex_destroy(&l->names);
 	free(l);
 }
+
+bool live_is_over(struct live *l)
+{
+	return pump_is_over(l->pump);
+}
+
+int live_extract(struct live *l, const char *path, struct err *err)
+{
+	struct buffer *b = &l->parts.at[0]->buffer;
+	int e;
+
+	pump_sync(l->pump);
+	e = buffer_extract(b, pump_hold(l->pump), path, err);
+	pump_release(l->pump);
+	return e;
+}

@@ -24,3 +24,7 @@ struct live_request {
 int live_start(const struct live_request *req, struct tree *tree, struct live **out, struct err *err);
 /* A launched program goes on, untraced. The tree keeps its settings. NULL is fine. */
 void live_stop(struct live *l);
+/* All programs have ended, and what they recorded is in the buffers. */
+bool live_is_over(struct live *l);
+/* The top instance's buffer into a trace file, for brace report and its like. Nothing is taken away. */
+int live_extract(struct live *l, const char *path, struct err *err);

@@ -6,9 +6,10 @@
 
 /* Recording was off from `from` on, up to before `to`; UINT64_MAX: it still is. */
 struct off_span { uint64_t from, to; };
+typedef VEC(struct off_span) off_list; /* by time */
 
 struct merge_filter {
-	VEC(struct off_span) off;  /* by time */
+	off_list off;
 	bool one_cpu;
 	uint16_t cpu;              /* only records of this one */
 };

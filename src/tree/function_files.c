@@ -4,7 +4,7 @@
  *
  * `>` clears the list. With a shell a descriptor is closed before the first word is written, so the clearing
  * is kept until there are words, or until the last close: else a running program would be hooked whole for a
- * moment. Who reads the file meanwhile waits a little. */
+ * moment. If there were words but all of them were refused, the list stays what it was. Who reads the file meanwhile waits a little. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 
 struct draft {
 	bool clears;      /* the list's words so far are to go */
+	bool refused;     /* a word was: alone it does not clear the list */
 	VEC(char) words;  /* checked, each with a blank behind it */
 	VEC(char) rest;   /* of a word that has no end yet */
 };
@@ -87,6 +88,7 @@ static int take_word(struct tree_file *f, const char *text, size_t n, struct err
 
 	name = named(t, word + removes);
 	e = check_word(f, t, name ? name : word + removes, err);
+	d->refused |= e != 0;
 	instance_release(instance_of(f));
 	if (!e && name) {
 		char *both = mem_printf("%s%s", removes ? "!" : "", name);
@@ -184,6 +186,8 @@ static void release_list(struct tree_file *f)
 
 	if (!d)
 		return;
+	if (d->refused)
+		cleared(f);
 	if (d->clears && commit(f, &err))
 		in->owner.failed(&in->owner, f->arg, "", 0, &err);
 	vec_free(&d->words);

@@ -11,9 +11,13 @@
 #define END { 0 }
 
 /* Letters as trace-cmd's where the job is the same. */
-static const struct option trace_options[] = {
+static const struct option process_options[] = {
 	{ 'p', "pid", "PID[,PID]...", "attach to running processes instead of starting a program",
 	  .set = set_pids },
+	END
+};
+
+static const struct option trace_options[] = {
 	{ 't', "tracer", "TRACER", "function_graph (the default) or function; -p takes these names too, as "
 	  "trace-cmd's", WRITES("current_tracer") },
 	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times",
@@ -77,6 +81,17 @@ static const struct option umount_options[] = {
 	END
 };
 
+static const struct option session_options[] = {
+	{ 0, "session", "NAME", "the session in the background (default: default)", set_text, TO(session) },
+	END
+};
+
+static const struct option extract_options[] = {
+	{ 'o', "output", "FILE", "write the trace to FILE (default: trace.brace)", set_text, TO(output) },
+	{ 'q', "quiet", NULL, "do not say so", set_flag, TO(quiet) },
+	END
+};
+
 static const struct option format_options[] = {
 	{ 'O', "option", "NAME", "turn a trace option on, or off with noNAME (funcgraph-proc, "
 	  "nofuncgraph-cpu, ...)", WRITES("trace_options") },
@@ -121,9 +136,9 @@ static const struct option help_options[] = {
 
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
+	  TABLES(record_options, process_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
 	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
+	  TABLES(graph_options, process_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
 	  cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
@@ -137,11 +152,29 @@ const struct command commands[] = {
 	  TABLES(recover_options), false, 0, 1, cmd_recover },
 	{ "mount", "DIRECTORY [-- PROGRAM [ARGUMENT]...]",
 	  "Mount ftrace's files over processes, for cat and echo",
-	  TABLES(mount_options, trace_options, format_options), false, 1, -1, cmd_mount },
+	  TABLES(mount_options, process_options, trace_options, format_options), false, 1, -1, cmd_mount },
 	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted",
 	  TABLES(umount_options), false, 1, 1, cmd_umount },
 	{ "shell", "[COMMAND [ARGUMENT]...]", "Run a command that finds ftrace's files where the kernel's are",
 	  (const struct option *const[]) { help_options, NULL }, true, 0, -1, cmd_shell },
+	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]", "Trace in the background; without PROGRAM, set options and go on",
+	  TABLES(session_options, process_options, trace_options, format_options), true, 0, -1, cmd_start, true },
+	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",
+	  TABLES(session_options), false, 0, 0, cmd_stop },
+	{ "restart", "", "Record again", TABLES(session_options), false, 0, 0, cmd_restart },
+	{ "show", "[FILE]", "Print what was recorded, or another of ftrace's files",
+	  TABLES(session_options, screen_options), false, 0, 1, cmd_show },
+	{ "stream", "", "Print what is recorded as it comes, and take it away",
+	  TABLES(session_options, screen_options), false, 0, 0, cmd_stream },
+	{ "extract", "", "Write what was recorded to a trace file",
+	  TABLES(extract_options, session_options), false, 0, 0, cmd_extract },
+	{ "clear", "", "Throw away what was recorded", TABLES(session_options), false, 0, 0, cmd_clear },
+	{ "set", "", "Change settings while programs run",
+	  TABLES(session_options, trace_options, format_options), false, 0, 0, cmd_set },
+	{ "stat", "", "Tell how a session is set", TABLES(session_options, screen_options), false, 0, 0, cmd_stat },
+	{ "reset", "", "End a session: programs are as they were", TABLES(session_options), false, 0, 0, cmd_reset },
+	{ "sessions", "", "List the sessions in the background",
+	  (const struct option *const[]) { help_options, NULL }, false, 0, 0, cmd_sessions },
 	{ "help", "[COMMAND]", "Print the commands, or a command's options",
 	  (const struct option *const[]) { help_options, NULL }, false, 0, 1, cmd_help },
 	{ "version", "", "Print brace's version",

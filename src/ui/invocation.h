@@ -55,6 +55,7 @@ struct invocation {
 	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
 	struct settings settings;
 	const char *output, *binary, *sort;
+	const char *session;  /* in the background */
 	uint64_t limit;
 	VEC(pid_t) pids;      /* to attach to */
 	uint64_t duration_ns; /* 0: to the end */

@@ -17,7 +17,7 @@ static int print_help(const struct command *c)
 
 static int run(const struct command *c, char **argv)
 {
-	struct invocation inv = { .command = c };
+	struct invocation inv = { .command = c, .session = "default" };
 	struct err err;
 	int status;
 

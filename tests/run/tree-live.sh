@@ -100,6 +100,7 @@ tell 4
 check_that "! removes" has 0 leaf
 check_that "and only that" has 1 'request();$'
 fails_with "a function that is not there is refused" 'no function that can be traced matches nonesuch' nonesuch set_ftrace_filter
+check_that "and changes nothing" [ "$(cat "$D/set_ftrace_filter")" = request ]
 echo >"$D/set_ftrace_filter"
 echo 'lea*' >"$D/set_ftrace_notrace"
 echo >"$D/trace"

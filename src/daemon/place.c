@@ -1,0 +1,152 @@
+#include "daemon/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define LOCK ".lock"
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static char *directory_name(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char usual[64];
+
+	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)geteuid());
+	if (runtime && *runtime == '/')
+		return mem_printf("%s/brace", runtime);
+	if (is_dir(usual))
+		return mem_printf("%s/brace", usual);
+	return mem_printf("/tmp/brace-%u", (unsigned)geteuid());
+}
+
+static int check_own(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return err_set(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
+		return err_set(err, EPERM, "%s must be a directory that is yours alone (mode 0700): brace keeps its sessions there", path);
+	return 0;
+}
+
+/* free() it. NULL and *err. */
+static char *directory(struct err *err)
+{
+	char *path = directory_name();
+	int e = mkdir(path, 0700) && errno != EEXIST
+			? err_set(err, errno, "cannot make %s, for sessions in the background: %s", path, strerror(errno))
+			: check_own(path, err);
+
+	if (!e)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static int check_name(const char *name, struct err *err)
+{
+	size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+
+	if (!*name || name[good] || good > 32)
+		return err_at(err, EINVAL, name, name[good] ? good : 0,
+			      "a session's name has 1 to 32 letters, digits, - and _");
+	return 0;
+}
+
+int place_address(const char *name, struct sockaddr_un *out, struct err *err)
+{
+	int e = check_name(name, err);
+	char *dir = e ? NULL : directory(err);
+	int n;
+
+	if (!dir)
+		return -err->code;
+	*out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	n = snprintf(out->sun_path, sizeof(out->sun_path), "%s/%s", dir, name);
+	if (n < 0 || (size_t)n >= sizeof(out->sun_path))
+		e = err_set(err, ENAMETOOLONG, "%s/%s is too long for a socket's name", dir, name);
+	free(dir);
+	return e;
+}
+
+static int open_lock(const char *dir, const char *name, int flags)
+{
+	char *path = mem_printf("%s/%s" LOCK, dir, name);
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+
+	free(path);
+	return fd;
+}
+
+int place_lock(const char *name, struct err *err)
+{
+	int e = check_name(name, err), fd;
+	char *dir = e ? NULL : directory(err);
+
+	if (!dir)
+		return -err->code;
+	fd = open_lock(dir, name, O_CREAT);
+	if (fd < 0)
+		e = err_set(err, errno, "cannot make a lock in %s: %s", dir, strerror(errno));
+	else if (flock(fd, LOCK_EX | LOCK_NB))
+		e = err_set(err, EBUSY, "a session named %s runs already: `brace reset` ends it, --session gives another a name", name);
+	free(dir);
+	if (e && fd >= 0)
+		close(fd);
+	return e ? e : fd;
+}
+
+/* Somebody holds its lock. */
+static bool runs(const char *dir, const char *name)
+{
+	int fd = open_lock(dir, name, 0);
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int place_list(name_list *out, struct err *err)
+{
+	char *dir = directory(err);
+	DIR *d = dir ? opendir(dir) : NULL;
+	struct dirent *entry;
+
+	if (!d) {
+		int e = dir ? err_set(err, errno, "%s: %s", dir, strerror(errno)) : -err->code;
+
+		free(dir);
+		return e;
+	}
+	while ((entry = readdir(d)))
+		if (*entry->d_name != '.' && !strchr(entry->d_name, '.') && runs(dir, entry->d_name))
+			*vec_add(out) = mem_strdup(entry->d_name);
+	closedir(d);
+	free(dir);
+	if (out->n)
+		qsort(out->at, out->n, sizeof(out->at[0]), by_name);
+	return 0;
+}

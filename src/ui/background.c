@@ -1,0 +1,91 @@
+#include "ui/background.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ui/say.h"
+
+void background_begun(int fd, const struct err *err)
+{
+	static const struct err none;
+	int null;
+
+	if (fd < 0)
+		return;
+	while (write(fd, err ? err : &none, sizeof(*err)) < 0 && errno == EINTR)
+		;
+	close(fd);
+	if (chdir("/"))
+		return;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; i < 3; i++)
+		dup2(null, i);
+	if (null > 2)
+		close(null);
+}
+
+/* What the server reported; it went without a word if it was killed. */
+static int await_start(int fd, struct err *err)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, err, sizeof(*err));
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(*err))
+		err_set(err, EIO, "the process in the background ended before it had begun");
+	return -err->code;
+}
+
+int background_start(background_server *serve, void *arg, struct err *err)
+{
+	struct err of_server;
+	int pipe[2], e;
+	pid_t pid;
+
+	if (pipe2(pipe, O_CLOEXEC))
+		return err_set(err, errno, "no pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		return err_set(err, errno, "cannot start a process: %s", strerror(errno));
+	if (!pid) {
+		close(pipe[0]);
+		setsid();
+		_exit(serve(arg, pipe[1], &of_server) ? EXIT_BRACE : 0);
+	}
+	close(pipe[1]);
+	e = await_start(pipe[0], err);
+	close(pipe[0]);
+	if (e)
+		waitpid(pid, NULL, 0);
+	return e;
+}
+
+void background_signals(void (*on_signal)(int))
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction act = { .sa_handler = on_signal }, now;
+
+	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (!sigaction(ending[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(ending[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int background_settings(const struct invocation *inv, struct tree *tree, struct err *err)
+{
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+		int e = tree_echo(tree, w->file, w->text, w->append, err);
+
+		if (e)
+			return e;
+		if (inv->verbose)
+			say("brace: echo %s %s %s\n", w->text, w->append ? ">>" : ">", w->file);
+	}
+	return 0;
+}

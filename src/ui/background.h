@@ -1,0 +1,18 @@
+/* A process of brace's that stays when the command has ended, and serves a tree. */
+#pragma once
+#include "tree/tree.h"
+#include "ui/invocation.h"
+
+/* Serves to its end. 0, or -errno and *err, which background_begun has told if it came before serving. */
+typedef int background_server(void *arg, int told, struct err *err);
+
+/* Runs it in a process of its own, and returns when it has begun: 0, or -errno and *err. */
+int background_start(background_server *serve, void *arg, struct err *err);
+/* The server tells who started it: it serves (err NULL), or why not. From here on it has no terminal, and no place of
+ * its own. told -1: it is in the foreground, nothing happens. */
+void background_begun(int told, const struct err *err);
+/* Calls the handler for signals that end a server, but for those that were ignored. A reader that goes away is no reason
+ * to end. */
+void background_signals(void (*on_signal)(int));
+/* The command line's options: each is a write to a file of the tree. */
+int background_settings(const struct invocation *inv, struct tree *tree, struct err *err);

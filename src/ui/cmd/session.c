@@ -1,0 +1,248 @@
+/* The commands of a session that runs in the background: brace start begins it, the others speak to it. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/ask.h"
+#include "daemon/place.h"
+#include "daemon/serve.h"
+#include "live/live.h"
+#include "tree/instance.h"
+#include "ui/background.h"
+#include "ui/commands.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+
+/* --- start -------------------------------------------------------------------------- */
+
+static struct server *server; /* for the signal handler */
+
+static void on_signal(int sig)
+{
+	serve_stop(server);
+}
+
+static int extract(void *context, const char *path, struct err *err)
+{
+	return live_extract(*(struct live **)context, path, err);
+}
+
+static bool is_over(void *context)
+{
+	return live_is_over(*(struct live **)context);
+}
+
+/* With the options' settings; without one about the tracer it is function_graph, as brace record's. */
+static int set_up(const struct invocation *inv, struct tree *tree, struct err *err)
+{
+	int e = tree_echo(tree, "current_tracer", "function_graph", false, err);
+
+	return e ? e : background_settings(inv, tree, err);
+}
+
+static int serve(void *arg, int told, struct err *err)
+{
+	const struct invocation *inv = arg;
+	const struct live_request req = { .argv = inv->pids.n ? NULL : inv->operands, .pids = inv->pids.at,
+					  .n_pids = inv->pids.n };
+	struct tree *tree = instance_tree_new();
+	struct live *live = NULL;
+	const struct serve_request door = { inv->session, tree, extract, is_over, &live };
+	int e = set_up(inv, tree, err);
+
+	if (!e)
+		e = serve_open(&door, &server, err);
+	if (!e)
+		e = live_start(&req, tree, &live, err);
+	if (!e)
+		background_signals(on_signal);
+	background_begun(told, e ? err : NULL);
+	if (!e)
+		serve_run(server);
+	live_stop(live);
+	if (server)
+		serve_close(server);
+	instance_tree_free(tree);
+	return e;
+}
+
+/* The options, as writes to the session's files. */
+static int write_settings(const struct invocation *inv, struct err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < inv->writes.n && !e; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		if (inv->verbose)
+			say("brace: echo %s %s %s\n", w->text, w->append ? ">>" : ">", w->file);
+		e = ask_echo(inv->session, w->file, w->text, w->append, err);
+	}
+	return e;
+}
+
+int cmd_start(struct invocation *inv)
+{
+	struct err err;
+	int e;
+
+	if (inv->pids.n || inv->n_operands) {
+		e = background_start(serve, inv, &err);
+	} else {
+		e = write_settings(inv, &err);
+		if (!e)
+			e = ask_echo(inv->session, "tracing_on", "1", false, &err);
+	}
+	return e ? say_error(&err) : 0;
+}
+
+/* --- writes ------------------------------------------------------------------------- */
+
+int cmd_set(struct invocation *inv)
+{
+	struct err err;
+
+	return write_settings(inv, &err) ? say_error(&err) : 0;
+}
+
+static int write_one(struct invocation *inv, const char *file, const char *text)
+{
+	struct err err;
+
+	return ask_echo(inv->session, file, text, false, &err) ? say_error(&err) : 0;
+}
+
+int cmd_stop(struct invocation *inv) { return write_one(inv, "tracing_on", "0"); }
+int cmd_restart(struct invocation *inv) { return write_one(inv, "tracing_on", "1"); }
+int cmd_clear(struct invocation *inv) { return write_one(inv, "trace", ""); }
+
+int cmd_reset(struct invocation *inv)
+{
+	struct err err;
+
+	return ask_end(inv->session, &err) ? say_error(&err) : 0;
+}
+
+/* --- reads -------------------------------------------------------------------------- */
+
+int cmd_show(struct invocation *inv)
+{
+	const char *file = inv->n_operands ? inv->operands[0] : "trace";
+	struct screen o;
+	struct err err;
+	char *text;
+
+	if (ask_cat(inv->session, file, &text, &err))
+		return say_error(&err);
+	screen_open(&o, inv, SCREEN_PAGED, strcmp(file, "trace") ? NULL : paint_graph);
+	out_str(&o.text, text);
+	free(text);
+	return screen_close(&o, 0);
+}
+
+static bool print_bytes(void *arg, const char *bytes, size_t n)
+{
+	struct screen *o = arg;
+
+	out_bytes(&o->text, bytes, n);
+	out_flush(&o->text);
+	return !screen_is_done(o);
+}
+
+int cmd_stream(struct invocation *inv)
+{
+	struct screen o;
+	struct err err;
+	int e;
+
+	screen_open(&o, inv, SCREEN_PLAIN, paint_graph);
+	e = ask_stream(inv->session, "trace_pipe", print_bytes, &o, &err);
+	return screen_close(&o, e ? say_error(&err) : 0);
+}
+
+/* A path as the session sees it: it does not stand where we do. */
+static char *absolute(const char *path)
+{
+	char here[PATH_MAX];
+
+	return *path == '/' || !getcwd(here, sizeof(here)) ? mem_strdup(path) : mem_printf("%s/%s", here, path);
+}
+
+int cmd_extract(struct invocation *inv)
+{
+	const char *name = inv->output ? inv->output : "trace.brace";
+	char *path = absolute(name);
+	struct err err;
+	int e = ask_extract(inv->session, path, &err);
+
+	free(path);
+	if (e)
+		return say_error(&err);
+	if (!inv->quiet)
+		say("brace: %s written: brace report and brace replay read it\n", name);
+	return 0;
+}
+
+/* What `brace stat` tells, and when it is not worth telling. */
+static const struct { const char *title, *file, *unless; } facts[] = {
+	{ "Tracer", "current_tracer", NULL },
+	{ "Recording", "tracing_on", NULL },
+	{ "Buffer of each CPU (kB)", "buffer_size_kb", NULL },
+	{ "Filter", "set_ftrace_filter", "#### all functions enabled ####\n" },
+	{ "Not traced", "set_ftrace_notrace", "#### no functions disabled ####\n" },
+	{ "Graph functions", "set_graph_function", "#### all functions enabled ####\n" },
+	{ "Graph, not traced", "set_graph_notrace", "#### no functions disabled ####\n" },
+	{ "Libraries", "set_ftrace_module", "#### main executable only ####\n" },
+	{ "Deepest call", "max_graph_depth", "0\n" },
+	{ "Threshold (us)", "tracing_thresh", "0\n" },
+	{ "Threads", "set_ftrace_pid", "no pid\n" },
+	{ "Events", "set_event", "" },
+	{ "Errors", "error_log", "" },
+};
+
+static int print_fact(struct screen *o, const char *session, size_t i, struct err *err)
+{
+	char *text;
+	int e = ask_cat(session, facts[i].file, &text, err);
+	size_t lines = 0;
+
+	if (e)
+		return e;
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	if (!facts[i].unless || strcmp(text, facts[i].unless))
+		out_printf(&o->text, "%s:%s%s", facts[i].title, lines > 1 ? "\n" : " ", text);
+	free(text);
+	return 0;
+}
+
+int cmd_stat(struct invocation *inv)
+{
+	struct screen o;
+	struct err err;
+	int e = 0;
+
+	screen_open(&o, inv, SCREEN_PAGED, NULL);
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !e; i++)
+		e = print_fact(&o, inv->session, i, &err);
+	return screen_close(&o, e ? say_error(&err) : 0);
+}
+
+int cmd_sessions(struct invocation *inv)
+{
+	name_list names = { 0 };
+	struct screen o;
+	struct err err;
+
+	if (place_list(&names, &err))
+		return say_error(&err);
+	screen_open(&o, inv, SCREEN_PLAIN, NULL);
+	for (size_t i = 0; i < names.n; i++) {
+		out_printf(&o.text, "%s\n", names.at[i]);
+		free(names.at[i]);
+	}
+	vec_free(&names);
+	return screen_close(&o, 0);
+}

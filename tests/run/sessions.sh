@@ -1,0 +1,144 @@
+#!/bin/bash
+# Sessions in the background: start, stop, restart, show, stream, set, extract, stat, reset, as trace-cmd's user has them.
+. "$(dirname "$0")/lib.sh"
+export XDG_RUNTIME_DIR=$T/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+A=$FIXTURES/answers
+
+start_program() {
+	coproc PROGRAM { exec "$@" 2>>"$T/program.err"; }
+	exec {TO}>&"${PROGRAM[1]}" {FROM}<&"${PROGRAM[0]}"
+	PID=$PROGRAM_PID
+	read -rt "$LIMIT" -u "$FROM" SAID
+}
+tell() { # LINE: it is done when this returns
+	echo "$1" >&"$TO"
+	read -rt "$LIMIT" -u "$FROM" SAID
+}
+brace() { timeout -k 5 "$LIMIT" "$BRACE" "$@" 2>"$T/err" </dev/null; }
+leaves() { [ "$(brace show | grep -c 'leaf()')" = "$1" ]; }
+# says NAME STATUS WORDS COMMAND...
+says() {
+	local name=$1 status=$2 words=$3
+	shift 3
+	brace "$@" >"$T/out"
+	[ $? -eq "$status" ] && grep -q -- "$words" "$T/err"
+	result "$name" $? "$T/err"
+}
+
+says "no session" 125 'no session named default runs' show
+start_program "$A"
+if ! brace start -p "$PID" -l leaf; then
+	grep -q ptrace "$T/err" || { not_ok start; diag "$T/err"; finish; }
+	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
+	exit 0
+fi
+ON_EXIT+=("$BRACE reset" "$BRACE reset --session two" "kill $PID")
+[ "$(brace sessions)" = default ]
+result "sessions lists it" $?
+[ "$(stat -c %a "$XDG_RUNTIME_DIR/brace")" = 700 ]
+result "in a directory of mode 0700" $?
+says "a second of its name is refused" 125 'runs already' start -p "$PID"
+tell 5
+check_that "show: what was recorded" leaves 5
+check_that "and again" leaves 5
+check brace-stop "$BRACE" stop
+tell 7
+check_that "stop: nothing more" leaves 5
+check brace-restart "$BRACE" restart
+tell 3
+check_that "restart: again" leaves 8
+says "set: a function that is not there" 125 'no function that can be traced matches nonesuch' set -l nonesuch
+tell 1
+check_that "changes nothing" leaves 9
+check "set" "$BRACE" set -l request
+tell 4
+check_that "other functions" leaves 9
+[ "$(brace show | grep -c 'request()')" = 1 ]
+result "are recorded" $?
+check "start without a program sets options and goes on" "$BRACE" start -l leaf -l request
+brace stat >"$T/stat"
+grep -qx 'Tracer: function_graph' "$T/stat" && grep -qx 'Recording: 1' "$T/stat" && grep -qx 'leaf' "$T/stat"
+result "stat" $? "$T/stat"
+[ "$(brace show current_tracer)" = function_graph ]
+result "show FILE" $?
+says "a file that is not there" 125 'nonesuch' show nonesuch
+
+# --- extract
+(cd "$T" && brace extract -q -o rel.brace)
+[ "$(stat -c %a "$T/rel.brace")" = 600 ] && [ "$(brace report "$T/rel.brace" | awk '$NF == "[answers]" && $(NF-1) == "leaf" { print $1 }')" = 9 ]
+result "extract: a trace file, 0600, that report reads" $? "$T/err"
+[ "$(brace replay "$T/rel.brace" | grep -c 'leaf()')" = 9 ]
+result "and replay" $?
+check_that "and nothing was taken away" leaves 9
+says "extract into no directory" 125 'none' extract -o "$T/none/x"
+
+# --- clear and stream
+check "clear" "$BRACE" clear
+check_that "clear" leaves 0
+timeout "$LIMIT" "$BRACE" stream >"$T/stream" 2>"$T/err" </dev/null &
+STREAM=$!
+tell 6
+for ((i = 0; i < 600; i++)); do
+	[ "$(grep -c 'leaf()' "$T/stream")" = 6 ] && break
+	read -rt 0.05 _ <> <(:)
+done
+[ "$(grep -c 'leaf()' "$T/stream")" = 6 ]
+result "stream" $? "$T/stream"
+says "a second stream" 125 'open already' stream
+check_that "what was streamed is gone" leaves 0
+echo q >&"$TO"
+wait "$PID" 2>/dev/null
+result "the program ends as it would have" $?
+[ "$SAID" = "done 26" ]
+result "and computed the same" $?
+wait "$STREAM"
+result "the stream ends with it" $? "$T/err"
+check "reset" "$BRACE" reset
+[ -z "$(brace sessions)" ]
+result "no session is left" $?
+
+# --- launched, by another name
+printf '4\nq\n' >"$T/in"
+timeout "$LIMIT" "$BRACE" start --session two -t function -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+result "start PROGRAM" $? "$T/err"
+for ((i = 0; i < 600; i++)); do
+	[ "$(brace show --session two | grep -c ': leaf <-request$')" = 4 ] && break
+	read -rt 0.05 _ <> <(:)
+done
+[ "$(brace show --session two | grep -c ': leaf <-request$')" = 4 ]
+result "is traced from the beginning" $?
+printf 'ready\ndone 4\n' | cmp -s - "$T/out"
+result "its output is its own" $? "$T/out"
+check "reset by name" "$BRACE" reset --session two
+says "a program that is not there" 125 'none' start -- "$T/none"
+[ -z "$(brace sessions)" ]
+result "leaves no session" $?
+
+# --- reset while it runs; a daemon that is killed
+start_program "$A"
+brace start -p "$PID"
+tell 2
+check "reset while the program runs" "$BRACE" reset
+! grep -qE 'brace-(session|code|image)' "/proc/$PID/maps"
+result "it is left as it was when reset returns" $?
+brace start -p "$PID"
+DAEMON=$(pgrep -f "^$BRACE start -p $PID\$")
+kill -KILL "$DAEMON"
+for ((i = 0; i < 600; i++)); do
+	[ -d "/proc/$DAEMON" ] || break
+	read -rt 0.05 _ <> <(:)
+done
+tell 3
+[ "$SAID" = "done 5" ]
+result "a killed daemon: the program goes on" $?
+[ -z "$(brace sessions)" ]
+result "and its session is not listed" $?
+check "a new one takes its place" "$BRACE" start -p "$PID" -l leaf
+tell 2
+check_that "and traces" leaves 2
+check "reset" "$BRACE" reset
+chmod 755 "$XDG_RUNTIME_DIR/brace"
+says "a directory that others may enter is refused" 125 'yours alone' start -p "$PID"
+says "a name that is none" 125 'letters, digits' show --session a/b
+finish
