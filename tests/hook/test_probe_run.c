@@ -152,9 +152,9 @@ static void make_writable(void)
 	assert_int_equal(mprotect((void *)from, to + 8192 - from, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
 }
 
-static void find_spots(struct hook_prober *prober, const char *name)
+static void find_spots(struct hook_prober *p, const char *name)
 {
-	const struct sym_module *m = hook_prober_module(prober);
+	const struct sym_module *m = hook_prober_module(p);
 
 	for (size_t i = 0; i < m->functions.n; i++) {
 		const struct sym_function *f = &m->functions.at[i];
@@ -163,12 +163,12 @@ static void find_spots(struct hook_prober *prober, const char *name)
 		if (!s || strcmp(s, name) != 0)
 			continue;
 		for (uint64_t at = f->vaddr; at < f->vaddr + f->size; at++) {
-			const struct hook_probe *p = hook_probe_plan(prober, at);
+			const struct hook_probe *plan = hook_probe_plan(p, at);
 
-			if (p->kind == HOOK_NONE)
+			if (plan->kind == HOOK_NONE)
 				continue;
 			assert_true(n_spots < SPOTS);
-			spots[n_spots++] = (struct spot){ at, p };
+			spots[n_spots++] = (struct spot){ at, plan };
 		}
 	}
 }
@@ -410,9 +410,16 @@ static uint64_t own_bias(void)
 	return start;
 }
 
+static struct hook_prober *prober;
+
+static int teardown(void **state)
+{
+	hook_prober_close(prober);
+	return 0;
+}
+
 static int setup(void **state)
 {
-	struct hook_prober *prober;
 	struct err err;
 
 	both = mmap(NULL, sizeof(*both), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -431,5 +438,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_instruction), cmocka_unit_test(test_signals) };
 
-	return cmocka_run_group_tests_name("hook_probe_run", tests, setup, NULL);
+	return cmocka_run_group_tests_name("hook_probe_run", tests, setup, teardown);
 }
