@@ -1,4 +1,4 @@
-/* links: report store source base zstd threads */
+/* links: report store source event shared base zstd threads */
 /* The printers and the summary on any events and any tables: what a damaged trace file can
  * hold once it has been read. The first 8 bytes are the options, then come the tables' odd
  * values, then events. */
@@ -36,6 +36,29 @@ static void add_module(struct trace_info *info, struct cursor *c)
 			.vaddr = vaddr += cursor_u8(c), .size = cursor_u8(c), .name = cursor_u8(c) % 8 };
 }
 
+/* An event with fields of every kind, and one whose format says anything. */
+static void add_events(struct trace_info *info, struct cursor *c)
+{
+	static const char whole[] = "name: e\nID: 700\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+		"\tfield:__data_loc char[] s;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:__data_loc int[] a;\toffset:12;\tsize:4;\tsigned:1;\n"
+		"\tfield:char c[8];\toffset:16;\tsize:8;\tsigned:1;\n"
+		"\tfield:long v;\toffset:24;\tsize:8;\tsigned:1;\n"
+		"\nprint fmt: ";
+	static const char print[] = "\"%s %s %s %ld\", __get_str(s), "
+		"__print_array(__get_dynamic_array(a), __get_dynamic_array_len(a) / 4, 4), REC->c, REC->v\n";
+	size_t n = cursor_u16(c) % 512;
+	const char *any = cursor_bytes(c, n);
+
+	for (uint32_t i = 0; i < 2; i++)
+		*vec_add(&info->events) = (struct trace_event){ .index = i, .system = mem_strdup("s"), .name = mem_strdup("e"),
+			.format = i && any ? mem_printf("%s%.*s\n", whole, (int)n, any) : mem_printf("%s%s", whole, print) };
+}
+
 static struct trace_info *make_info(struct cursor *c)
 {
 	struct trace_info *info = trace_info_new();
@@ -58,10 +81,13 @@ static struct trace_info *make_info(struct cursor *c)
 		t->image = cursor_u8(c) & 1 ? cursor_u32(c) : cursor_u8(c) % 3;
 		memset(t->comm, cursor_u8(c), sizeof(t->comm));
 	}
+	add_events(info, c);
 	return info;
 }
 
-static struct event make_event(struct cursor *c)
+static uint64_t payloads[EVENTS_MOST][8];
+
+static struct event make_event(struct cursor *c, uint64_t *payload)
 {
 	uint8_t kind = cursor_u8(c);
 	struct event e = { .kind = kind & 15, .cpu = kind & 16 ? cursor_u16(c) : 0 };
@@ -73,6 +99,13 @@ static struct event make_event(struct cursor *c)
 	e.begin = cursor_u16(c);
 	e.flags = cursor_u8(c);
 	e.count = kind & 128 ? cursor_u64(c) : cursor_u8(c); /* few stack pointers, so that they meet again */
+	if (e.kind == EVENT_TRACE) {
+		e.fn %= 3;
+		e.count = e.count % 9 * 8;
+		for (uint64_t i = 0; i < e.count / 8; i++)
+			payload[i] = cursor_u64(c);
+		e.payload = payload;
+	}
 	if (e.kind == EVENT_SWITCH)
 		e.begin &= 255;
 	return e;
@@ -148,8 +181,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	uint64_t options = cursor_u64(&c);
 	struct trace_info *info = make_info(&c);
 
-	while (cursor_left(&c) && all->n < EVENTS_MOST)
-		all->at[all->n++] = make_event(&c);
+	for (; cursor_left(&c) && all->n < EVENTS_MOST; all->n++)
+		all->at[all->n] = make_event(&c, payloads[all->n]);
 	print_all(info, all, options);
 	sum_up(info, all);
 	trace_info_free(info);

@@ -26,6 +26,7 @@ enum call_kind {
 	CALL_ONLY,  /* fn was called; its end is not followed */
 	CALL_SPAN,  /* fn, from begin to tsc, told at its end */
 	CALL_LOST,  /* count records of this thread are missing here */
+	CALL_EVENT, /* an event of the program's: event; depth: so many calls are open */
 };
 
 enum call_flag {
@@ -42,6 +43,7 @@ struct call_step {
 	union {
 		uint64_t inside; /* LEAVE: of tsc - begin, how much was in calls it made */
 		uint64_t count;  /* LOST */
+		const struct event *event; /* EVENT: while the step is emitted */
 	};
 	uint32_t thread, fn, site, depth;
 	uint32_t track; /* 0: the thread's own stack; else a coroutine, numbered in its process */

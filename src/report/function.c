@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "model/option.h"
+#include "report/event_text.h"
 #include "report/names.h"
 #include "report/sites.h"
+#include "shared/record.h"
 
 struct function_printer {
 	const struct trace_info *info;
@@ -17,6 +19,8 @@ struct function_printer {
 	bool started;
 	bool held;           /* latency-format: `last` is not printed yet */
 	struct event last;
+	uint64_t payload[RECORD_PAYLOAD_MAX]; /* of last */
+	struct event_texts *texts;
 };
 
 struct function_printer *function_new(const struct trace_info *info, uint64_t options, struct out *out)
@@ -28,6 +32,7 @@ struct function_printer *function_new(const struct trace_info *info, uint64_t op
 	p->options = options;
 	names_init(&p->names, info);
 	sites_init(&p->sites, info);
+	p->texts = event_texts_new(info);
 	return p;
 }
 
@@ -37,6 +42,7 @@ void function_free(struct function_printer *p)
 		return;
 	names_free(&p->names);
 	sites_free(&p->sites);
+	event_texts_free(p->texts);
 	free(p);
 }
 
@@ -315,12 +321,18 @@ static struct numbers numbers_of(const struct function_printer *p, const struct 
 				 callee_of(p, e).address, caller_of(p, e).address };
 }
 
+/* Events have no raw or hexadecimal form of their own in ftrace either. */
+static void print_type(struct function_printer *p, const struct event *e)
+{
+	out_printf(p->out, "type: %u\n", event_text_id(p->texts, e));
+}
+
 static void print_bin(struct function_printer *p, const struct event *e)
 {
 	struct numbers n = numbers_of(p, e);
 
-	out_bytes(p->out, (const char *)&n, on(p, OPTION_CONTEXT_INFO) ? sizeof(n) : 0);
-	if (!on(p, OPTION_CONTEXT_INFO))
+	out_bytes(p->out, (const char *)&n, on(p, OPTION_CONTEXT_INFO) ? e->kind == EVENT_TRACE ? 16 : sizeof(n) : 0);
+	if (!on(p, OPTION_CONTEXT_INFO) && e->kind != EVENT_TRACE)
 		out_bytes(p->out, (const char *)&n.callee, 2 * sizeof(n.callee));
 }
 
@@ -331,10 +343,12 @@ static void print_hex_line(struct function_printer *p, const struct event *e)
 		{ n.tid, 8 }, { n.cpu, 8 }, { n.ns, 16 }, { n.callee, 16 }, { n.caller, 16 },
 	};
 
-	for (size_t i = on(p, OPTION_CONTEXT_INFO) ? 0 : 3; i < 5; i++) {
+	for (size_t i = on(p, OPTION_CONTEXT_INFO) ? 0 : 3; i < (e->kind == EVENT_TRACE ? 3 : 5); i++) {
 		print_hex(p->out, fields[i].v, fields[i].width);
 		out_char(p->out, ' ');
 	}
+	if (e->kind == EVENT_TRACE)
+		print_type(p, e);
 	out_char(p->out, '\n');
 }
 
@@ -344,6 +358,10 @@ static void print_raw(struct function_printer *p, const struct event *e)
 
 	if (on(p, OPTION_CONTEXT_INFO))
 		out_printf(p->out, "%u %u %llu ", n.tid, n.cpu, (unsigned long long)n.ns);
+	if (e->kind == EVENT_TRACE) {
+		print_type(p, e);
+		return;
+	}
 	print_hex(p->out, n.callee, 1);
 	out_char(p->out, ' ');
 	print_hex(p->out, n.caller, 1);
@@ -360,7 +378,10 @@ static void print_text(struct function_printer *p, const struct event *e, uint64
 		print_verbose_context(p, e, next);
 	else
 		print_latency_context(p, e, next);
-	if (on(p, OPTION_FIELDS)) /* as Linux answers: function records have no type to ask */
+	if (e->kind == EVENT_TRACE) {
+		out_str(p->out, event_text(p->texts, e, on(p, OPTION_FIELDS)));
+		out_char(p->out, '\n');
+	} else if (on(p, OPTION_FIELDS)) /* as Linux answers: function records have no type to ask */
 		out_str(p->out, "UNKNOWN TYPE 1\n");
 	else
 		print_call(p, e);
@@ -402,7 +423,7 @@ void function_event(struct function_printer *p, const struct event *e)
 		function_flush(p);
 		format_lost(p->out, e->cpu, e->count);
 	}
-	if (e->kind != EVENT_CALL && e->kind != EVENT_ENTRY_ONLY)
+	if (e->kind != EVENT_CALL && e->kind != EVENT_ENTRY_ONLY && e->kind != EVENT_TRACE)
 		return;
 	if (!p->started) {
 		p->started = true;
@@ -416,4 +437,8 @@ void function_event(struct function_printer *p, const struct event *e)
 		print_event(p, &p->last, time_of(p, e));
 	p->last = *e;
 	p->held = true;
+	if (e->kind == EVENT_TRACE && e->count <= sizeof(p->payload)) {
+		memcpy(p->payload, e->payload, e->count);
+		p->last.payload = p->payload;
+	}
 }

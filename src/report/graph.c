@@ -1,6 +1,7 @@
 #include "report/graph.h"
 
 #include "model/option.h"
+#include "report/event_text.h"
 #include "report/names.h"
 
 #define GRAPH_INDENT 2
@@ -12,7 +13,10 @@ enum wait { WAIT_NOT, WAIT_FOR_END, WAIT_LEAF, WAIT_NESTED, WAIT_SWALLOWED };
 /* A step in the window. Of an entry that turned out a leaf, `end` is when it ended. */
 struct waiting {
 	struct call_step step;
-	uint64_t end;
+	union {
+		uint64_t end;
+		char *text; /* CALL_EVENT: until it is printed */
+	};
 	uint8_t wait; /* enum wait */
 };
 
@@ -34,11 +38,17 @@ struct graph {
 	struct sites sites;
 	struct tracks tracks;
 	struct names names;
+	struct event_texts *texts;
 	VEC(struct graph_cpu) cpus;
 	VEC(struct graph_thread) threads;
 	struct waiting *window;  /* step number i is at i % GRAPH_WINDOW */
 	uint64_t first, next;    /* numbers: of the oldest that waits, of the next to come */
 };
+
+static struct waiting *waiting_at(struct graph *g, uint64_t number)
+{
+	return &g->window[number % GRAPH_WINDOW];
+}
 
 struct graph *graph_new(const struct trace_info *info, uint64_t options, struct out *out)
 {
@@ -52,6 +62,7 @@ struct graph *graph_new(const struct trace_info *info, uint64_t options, struct 
 	sites_init(&g->sites, info);
 	tracks_init(&g->tracks, info, &g->sites);
 	names_init(&g->names, info);
+	g->texts = event_texts_new(info);
 	return g;
 }
 
@@ -59,6 +70,10 @@ void graph_free(struct graph *g)
 {
 	if (!g)
 		return;
+	for (; g->first < g->next; g->first++)
+		if (waiting_at(g, g->first)->step.kind == CALL_EVENT)
+			free(waiting_at(g, g->first)->text);
+	event_texts_free(g->texts);
 	tracks_free(&g->tracks);
 	vec_free(&g->threads);
 	vec_free(&g->cpus);
@@ -318,22 +333,30 @@ static void print_lost(struct graph *g, const struct waiting *w)
 	format_lost(g->out, w->step.cpu, w->step.count);
 }
 
+/* As the kernel's: at the depth of what comes next, but not within an outermost function. */
+static void print_comment(struct graph *g, const struct waiting *w)
+{
+	print_context(g, &w->step);
+	print_no_duration(g);
+	print_indent(g, w->step.depth > 1 ? w->step.depth : 0);
+	out_bytes(g->out, "/* ", 3);
+	out_str(g->out, w->text);
+	out_bytes(g->out, " */\n", 4);
+	free(w->text);
+}
+
 static void print_step(struct graph *g, const struct waiting *w)
 {
 	static void (*const print[])(struct graph *, const struct waiting *) = {
 		[CALL_ENTER] = print_enter, [CALL_LEAVE] = print_leave, [CALL_ONLY] = print_leaf,
 		[CALL_SPAN] = print_leave, [CALL_LOST] = print_lost,
+		[CALL_EVENT] = print_comment,
 	};
 
 	print[w->step.kind](g, w);
 }
 
 /* --- the window ------------------------------------------------------------------------ */
-
-static struct waiting *waiting_at(struct graph *g, uint64_t number)
-{
-	return &g->window[number % GRAPH_WINDOW];
-}
 
 /* Writes what no longer waits for anything. */
 static void drain(struct graph *g)
@@ -402,6 +425,8 @@ static void take_step(void *arg, const struct call_step *s)
 	w = waiting_at(g, g->next++);
 	w->step = *s;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
+	if (s->kind == CALL_EVENT)
+		w->text = mem_strdup(event_text(g->texts, s->event, on(g, OPTION_FIELDS)));
 	if (s->kind == CALL_ENTER) {
 		w->wait = WAIT_FOR_END;
 		thread->pending = cpu->pending = g->next;

@@ -24,7 +24,7 @@ static void keep(void *arg, const struct call_step *s)
 	struct reading *r = arg;
 	struct last_thread *t = r->to;
 
-	if (s->kind == CALL_ENTER || s->kind == CALL_LOST || s->flags & CALL_UNFINISHED)
+	if (s->kind == CALL_ENTER || s->kind == CALL_LOST || s->kind == CALL_EVENT || s->flags & CALL_UNFINISHED)
 		return;
 	if (t->finished.n < r->keep) {
 		*vec_add(&t->finished) = *s;

@@ -222,7 +222,30 @@ static void make_rows(struct summary *s, const struct trace_info *info, struct w
 	vec_free(&all);
 }
 
+/* An event is a row of its own, with a count and no times. */
+static void make_event_rows(struct summary *s, const struct trace_info *info, const struct worker *workers, unsigned n)
+{
+	for (size_t i = 0; i < info->events.n; i++) {
+		const struct trace_event *e = &info->events.at[i];
+		struct summary_row row = { .module = "" };
+
+		for (unsigned w = 0; w < n; w++)
+			if (e->index < workers[w].tally.events.n)
+				row.value[SUMMARY_CALLS] += workers[w].tally.events.at[e->index];
+		if (!row.value[SUMMARY_CALLS])
+			continue;
+		row.name = mem_printf("%s:%s", e->system, e->name);
+		*vec_add(&s->rows) = row;
+	}
+}
+
 /* --- all of it ------------------------------------------------------------------------- */
+
+static void make_all_rows(struct summary *s, const struct trace_info *info, struct worker *workers, unsigned n)
+{
+	make_rows(s, info, workers, n);
+	make_event_rows(s, info, workers, n);
+}
 
 static unsigned workers_for(unsigned wanted, size_t threads)
 {
@@ -258,7 +281,7 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
 	run_workers(workers, n, &work);
 	if (!work.result)
-		make_rows(out, in->info, workers, n);
+		make_all_rows(out, in->info, workers, n);
 	else if (err)
 		*err = work.err;
 	for (unsigned i = 0; i < n; i++) {

@@ -7,6 +7,7 @@
  *   self   the part of it that was not spent in functions it called (that were traced)
  *   min, mean, p50, p99, max  of the single calls' durations; p50 and p99 are the values of
  *          rank ceil(n/2) and ceil(99n/100), within 1 %. All 0 when no call's end is known.
+ * An event of the program's is a row too, SYSTEM:NAME, with the number of its records as calls.
  * A call that is open at the end of the trace lasted until its thread's last record. */
 #pragma once
 #include "report/calls.h"

@@ -18,6 +18,7 @@ void tally_free(struct tally *t)
 	for (size_t i = 0; i < t->maps.n; i++)
 		free(t->maps.at[i].slot);
 	histogram_pool_free(&t->pool);
+	vec_free(&t->events);
 	vec_free(&t->functions);
 	vec_free(&t->maps);
 	vec_free(&t->spans);
@@ -113,6 +114,13 @@ static void add_span(struct tally *t, const struct call_step *s)
 	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc, s->fn };
 }
 
+static void count_event(struct tally *t, uint32_t index)
+{
+	while (t->events.n <= index)
+		*vec_add(&t->events) = 0;
+	t->events.at[index]++;
+}
+
 static inline __attribute__((always_inline)) void take_step(void *arg, const struct call_step *s)
 {
 	struct tally *t = arg;
@@ -125,6 +133,8 @@ static inline __attribute__((always_inline)) void take_step(void *arg, const str
 		function_of(t, slot_of(t, s->fn)->index)->untimed++;
 	else if (s->kind == CALL_SPAN)
 		add_span(t, s);
+	else if (s->kind == CALL_EVENT)
+		count_event(t, s->fn);
 }
 
 void tally_begin(struct tally *t, uint32_t thread)

@@ -41,6 +41,7 @@ struct tally {
 	VEC(struct tally_function) functions;
 	struct histogram_pool pool;              /* of their histograms */
 	struct calls_counts counts;
+	VEC(uint64_t) events;                    /* by index */
 	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
 	/* of the thread being fed */
 	struct tracks tracks;

@@ -427,6 +427,14 @@ static void take_mark(struct lane *l, const struct event *e)
 
 void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
 {
+	if (e->kind == EVENT_TRACE) {
+		struct call_step s = calls_step(&l->now->calls, e, CALL_EVENT);
+
+		s.depth = (uint32_t)l->now->calls.n;
+		s.event = e;
+		emit(arg, &s);
+		return;
+	}
 	if (e->kind == EVENT_AT) {
 		l->told = true;
 		l->at = e->count;

@@ -17,11 +17,21 @@ struct live {
 	struct session *session;
 	VEC(struct keyed) events;    /* of this pass, sorted */
 	VEC(struct keyed) scratch;
+	VEC(uint64_t) payloads;      /* of this pass; an event's `begin` says where its own stands */
 	VEC(size_t) runs;            /* where each run begins; last: the end */
 	VEC(uint64_t) newest;        /* by thread: the key it has reached */
 	size_t next;
 	bool finished;
 };
+
+static void keep_payload(struct live *l, struct event *e)
+{
+	const uint64_t *from = e->payload;
+
+	e->begin = l->payloads.n;
+	for (uint64_t i = 0; i < e->count / 8; i++)
+		*vec_add(&l->payloads) = from[i];
+}
 
 static void add(struct live *l, const struct event *e)
 {
@@ -33,6 +43,8 @@ static void add(struct live *l, const struct event *e)
 	if (e->tsc > *newest)
 		*newest = e->tsc;
 	*vec_add(&l->events) = (struct keyed){ *newest, *e };
+	if (e->kind == EVENT_TRACE)
+		keep_payload(l, &l->events.at[l->events.n - 1].event);
 }
 
 static int take_run(void *context, const struct drain_run *run, struct err *err)
@@ -93,7 +105,7 @@ static int pass(struct live *l, bool last, struct err *err)
 	uint64_t lost = 0;
 	int r;
 
-	l->events.n = l->runs.n = l->next = 0;
+	l->events.n = l->runs.n = l->next = l->payloads.n = 0;
 	session_beat(l->session);
 	if (last)
 		r = drain_finish(l->session->drain, take_run, l, &lost, err);
@@ -133,6 +145,8 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		}
 	}
 	*out = l->events.at[l->next++].event;
+	if (out->kind == EVENT_TRACE)
+		out->payload = l->payloads.at + out->begin;
 	return 1;
 }
 
@@ -143,6 +157,7 @@ static void live_close(struct source *source)
 	vec_free(&l->events);
 	vec_free(&l->scratch);
 	vec_free(&l->runs);
+	vec_free(&l->payloads);
 	vec_free(&l->newest);
 	free(l);
 }

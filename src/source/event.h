@@ -18,6 +18,7 @@ enum event_kind {
 	EVENT_SWITCH,     /* count: sp; begin: where it goes to, 0 = not known; flags */
 	EVENT_MARK,       /* count: sp */
 	EVENT_AT,         /* count: sp; site: the call's, 0 = the next event knows it or nobody */
+	EVENT_TRACE,      /* fn: the event's index; payload, count: its record's bytes from offset 8 on */
 };
 #define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
 #define EVENT_ENDS 2
@@ -25,7 +26,10 @@ enum event_kind {
 
 struct event {
 	uint64_t tsc;      /* full 64 bits */
-	uint64_t begin;    /* EVENT_SPAN: TSC of the entry */
+	union {
+		uint64_t begin;          /* EVENT_SPAN: TSC of the entry */
+		const uint64_t *payload; /* EVENT_TRACE: a stream's next() keeps it until it is called again */
+	};
 	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */

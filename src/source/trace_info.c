@@ -34,12 +34,23 @@ static void free_modules(struct trace_info *info)
 	vec_free(&info->modules);
 }
 
+static void free_events(struct trace_info *info)
+{
+	for (size_t i = 0; i < info->events.n; i++) {
+		free(info->events.at[i].system);
+		free(info->events.at[i].name);
+		free(info->events.at[i].format);
+	}
+	vec_free(&info->events);
+}
+
 void trace_info_free(struct trace_info *info)
 {
 	if (!info)
 		return;
 	free_images(info);
 	free_modules(info);
+	free_events(info);
 	vec_free(&info->threads);
 	vec_free(&info->notes);
 	free(info->host);
@@ -49,6 +60,14 @@ void trace_info_free(struct trace_info *info)
 	free(info->version);
 	free(info->tracer);
 	free(info);
+}
+
+const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index)
+{
+	for (size_t i = 0; i < info->events.n; i++)
+		if (info->events.at[i].index == index)
+			return &info->events.at[i];
+	return NULL;
 }
 
 const struct trace_function *trace_info_function(const struct trace_info *info, uint32_t image,

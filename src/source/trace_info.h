@@ -64,6 +64,13 @@ struct trace_note {
 	char name[40];        /* "" for those there was no place for */
 };
 
+/* An event of the traced programs: what its records look like. */
+struct trace_event {
+	uint32_t index;       /* in records: RECORD_EVENT_TRACE + index */
+	char *system, *name;
+	char *format;         /* the whole `format` file, id included */
+};
+
 struct trace_total {      /* the closing summary; all 0 in a file cut short */
 	uint64_t calls, bytes, lost, records;
 };
@@ -79,11 +86,14 @@ struct trace_info {
 	VEC(struct trace_module) modules;
 	VEC(struct trace_thread) threads;
 	VEC(struct trace_note) notes;
+	VEC(struct trace_event) events;
 };
 
 struct trace_info *trace_info_new(void);
 void trace_info_free(struct trace_info *info);
 
+/* The event with this index, or NULL. */
+const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index);
 /* The function with this id in an image, and its module; NULL if the id is unknown. */
 const struct trace_function *trace_info_function(const struct trace_info *info, uint32_t image,
 						 uint32_t id, const struct trace_module **module);

@@ -77,6 +77,15 @@ static bool at(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
+static bool trace(struct unpack *u, uint64_t word, const uint64_t *payload, struct event *e)
+{
+	e->kind = EVENT_TRACE;
+	e->fn = record_type(word) - RECORD_EVENT_TRACE;
+	e->payload = payload;
+	e->count = 8 * record_payload(word);
+	return true;
+}
+
 struct event_type {
 	uint32_t type;
 	unsigned words; /* of payload, at least */
@@ -99,6 +108,8 @@ static bool unpack_event(struct unpack *u, uint64_t word, const uint64_t *payloa
 {
 	uint32_t type = record_type(word);
 
+	if (type - RECORD_EVENT_TRACE < RECORD_TRACES)
+		return trace(u, word, payload, e);
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (types[i].type == type)
 			return record_payload(word) >= types[i].words &&

@@ -9,6 +9,6 @@ struct unpack {
 	uint16_t cpu;             /* where the next record was written */
 };
 
-/* The next event; false when there is none left. Records that are no events (a change of CPU,
+/* The next event (payload points into the words); false when there is none left. Records that are no events (a change of CPU,
  * a type of a newer version) are passed over. */
 bool unpack_next(struct unpack *u, struct event *out);

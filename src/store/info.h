@@ -16,6 +16,7 @@ enum info_item {
 	INFO_SITES = 8,     /* image, first, count, addresses as differences */
 	INFO_TOTAL = 9,     /* calls, bytes, lost, records */
 	INFO_NOTE = 10,     /* index, kind, pid, number, count, name */
+	INFO_EVENT = 11,    /* place in the table, index in records, system, name, format */
 };
 
 /* What has been written of one trace_info. */

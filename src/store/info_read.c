@@ -258,12 +258,30 @@ static void read_note(struct trace_info *info, struct cursor *c)
 	info->notes.at[i] = note;
 }
 
+static void read_event(struct trace_info *info, struct cursor *c)
+{
+	bool is_new;
+	size_t i = read_index(c, info->events.n, &is_new);
+	struct trace_event *e;
+
+	if (c->bad)
+		return;
+	if (is_new)
+		*vec_add(&info->events) = (struct trace_event){ 0 };
+	e = &info->events.at[i];
+	e->index = read_u32(c);
+	read_str(c, &e->system);
+	read_str(c, &e->name);
+	read_str(c, &e->format);
+}
+
 static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_HOST] = read_host,           [INFO_CLOCK] = read_clock,
 	[INFO_IMAGE] = read_image,         [INFO_MODULE] = read_module,
 	[INFO_FUNCTIONS] = read_functions, [INFO_STRINGS] = read_strings,
 	[INFO_THREAD] = read_thread,       [INFO_SITES] = read_sites,
 	[INFO_TOTAL] = read_total,         [INFO_NOTE] = read_note,
+	[INFO_EVENT] = read_event,
 };
 
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
@@ -317,5 +335,10 @@ bool info_read_end(struct trace_info *info)
 	}
 	for (size_t i = 0; i < info->modules.n; i++)
 		make_module_safe(&info->modules.at[i]);
+	for (size_t i = 0; i < info->events.n; i++) {
+		never_null(&info->events.at[i].system);
+		never_null(&info->events.at[i].name);
+		never_null(&info->events.at[i].format);
+	}
 	return have_host;
 }

@@ -24,7 +24,7 @@ struct info_writer {
 	VEC(struct image_state) images;
 	VEC(struct module_state) modules;
 	VEC(uint32_t) threads; /* checksum of each one's item */
-	size_t threads_checked;
+	size_t threads_checked, events;
 	struct bytes item, piece;
 };
 
@@ -262,6 +262,22 @@ static void new_modules(struct info_writer *w, const struct trace_info *info, st
 	}
 }
 
+static void new_events(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+{
+	for (; w->events < info->events.n && out->n < ENOUGH; w->events++) {
+		const struct trace_event *e = &info->events.at[w->events];
+		struct bytes *b = &w->item;
+
+		b->n = 0;
+		bytes_uleb(b, w->events);
+		bytes_uleb(b, e->index);
+		put_str(b, e->system);
+		put_str(b, e->name);
+		put_str(b, e->format);
+		put_item(out, INFO_EVENT, b);
+	}
+}
+
 static void new_images(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	for (size_t i = w->images.n; i < info->images.n && out->n < ENOUGH; i++) {
@@ -372,6 +388,7 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 		clock_item(w, &info->clock, out);
 	}
 	new_images(w, info, out);
+	new_events(w, info, out);
 	new_modules(w, info, out);
 	new_threads(w, info, out);
 	for (size_t i = 0; i < w->images.n; i++)

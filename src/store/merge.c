@@ -41,6 +41,7 @@ struct merge {
 	VEC(struct spare) spare;
 	size_t window;      /* words that a lane may hold */
 	struct err failed;
+	uint64_t payload[RECORD_PAYLOAD_MAX]; /* of the event given out last */
 };
 
 static bool before(uint64_t key_a, uint32_t thread_a, uint64_t key_b, uint32_t thread_b)
@@ -204,6 +205,16 @@ static void wake(struct merge *m)
 	}
 }
 
+/* What the event points to may be gone when its lane goes on. */
+static void give_out(struct merge *m, struct event *out)
+{
+	*out = m->heap.at[0]->event;
+	if (out->kind != EVENT_TRACE)
+		return;
+	memcpy(m->payload, out->payload, out->count);
+	out->payload = m->payload;
+}
+
 static int next(struct source *s, struct event *out, struct err *err)
 {
 	struct merge *m = (struct merge *)s;
@@ -214,7 +225,7 @@ static int next(struct source *s, struct event *out, struct err *err)
 		} else if (!m->heap.n) {
 			return 0;
 		} else if (m->heap.at[0]->ready) {
-			*out = m->heap.at[0]->event;
+			give_out(m, out);
 			advance(m);
 			return 1;
 		} else {

@@ -82,6 +82,8 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 		print_module(o, &info->modules.at[i]);
 	for (size_t i = 0; i < info->threads.n; i++)
 		print_thread(o, &info->threads.at[i]);
+	for (size_t i = 0; i < info->events.n; i++)
+		out_printf(o, "event      %s:%s\n", info->events.at[i].system, info->events.at[i].name);
 	notes_print(o, "note       ", info->notes.at, info->notes.n);
 }
 
@@ -134,6 +136,14 @@ static void json_thread(struct out *o, const struct trace_thread *t)
 		   t->records, t->lost);
 }
 
+static void json_event(struct out *o, const struct trace_event *e)
+{
+	out_str(o, "{\"type\":\"event\",");
+	json_field(o, "system", e->system);
+	json_field(o, "name", e->name);
+	out_printf(o, "\"index\":%" PRIu32 "}\n", e->index);
+}
+
 static void json_note(struct out *o, const struct trace_note *n)
 {
 	out_str(o, "{\"type\":\"note\",");
@@ -157,6 +167,8 @@ static void print_json(struct out *o, const struct trace_info *info, uint64_t by
 		json_module(o, &info->modules.at[i]);
 	for (size_t i = 0; i < info->threads.n; i++)
 		json_thread(o, &info->threads.at[i]);
+	for (size_t i = 0; i < info->events.n; i++)
+		json_event(o, &info->events.at[i]);
 	for (size_t i = 0; i < info->notes.n; i++)
 		json_note(o, &info->notes.at[i]);
 }

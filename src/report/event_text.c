@@ -1,0 +1,300 @@
+#include "report/event_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "event/format.h"
+#include "shared/record.h"
+
+#define RECORD_BYTES (EVENT_COMMON_BYTES + 8 * RECORD_PAYLOAD_MAX)
+/* libtraceevent believes the places and lengths in a record: 16 bits each, of elements of 8 bytes at most. It reads
+ * zeros there. */
+#define SLACK (1u << 20)
+#define PARENTHESES_MAX 100 /* its parser calls itself */
+#define TEXT_MAX 4096
+
+struct shown {
+	bool known;
+	struct event_format *format; /* NULL: there is none */
+	struct tep_handle *tep;      /* NULL: not by its print format */
+	struct tep_event *event;
+};
+
+struct event_texts {
+	const struct trace_info *info;
+	VEC(struct shown) events;    /* by index */
+	struct trace_seq seq;
+	uint8_t *record;             /* RECORD_BYTES + SLACK */
+	char text[TEXT_MAX];
+};
+
+struct event_texts *event_texts_new(const struct trace_info *info)
+{
+	struct event_texts *t = mem_zalloc(sizeof(*t));
+
+	t->info = info;
+	t->record = mem_zalloc(RECORD_BYTES + SLACK);
+	trace_seq_init(&t->seq);
+	return t;
+}
+
+void event_texts_free(struct event_texts *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->events.n; i++) {
+		event_format_free(t->events.at[i].format);
+		tep_free(t->events.at[i].tep);
+	}
+	vec_free(&t->events);
+	trace_seq_destroy(&t->seq);
+	free(t->record);
+	free(t);
+}
+
+/* --- formats --------------------------------------------------------------------------- */
+
+/* Copies what stands outside of string constants; false: one has no end. */
+static bool without_strings(const char *s, char *to)
+{
+	for (; *s; s++) {
+		if (*s != '"') {
+			*to++ = *s;
+			continue;
+		}
+		for (s++; *s != '"'; s++) {
+			s += *s == '\\';
+			if (!*s)
+				return false;
+		}
+	}
+	*to = '\0';
+	return true;
+}
+
+/* How many elements are read must follow from the record: a small number, or the field's own length. */
+static bool count_is_safe(const char *arguments)
+{
+	const char *comma = strchr(arguments, ',');
+
+	if (!comma)
+		return false;
+	comma += 1 + strspn(comma + 1, " ");
+	return !strncmp(comma, "__get_dynamic_array_len(", 24) ||
+	       (isdigit((unsigned char)*comma) && strtoul(comma, NULL, 0) <= RECORD_BYTES &&
+		strspn(comma, "0123456789") == strcspn(comma, ",)"));
+}
+
+static bool counts_are_safe(const char *s)
+{
+	static const char *const readers[] = { "__print_array", "__print_hex" };
+
+	for (size_t i = 0; i < 2; i++)
+		for (const char *at = s; (at = strstr(at, readers[i])); at++) {
+			const char *open = strchr(at, '(');
+
+			if (!open || !count_is_safe(open))
+				return false;
+		}
+	return true;
+}
+
+/* Indices lead anywhere; so does %s of a number. */
+static bool is_safe(const char *print)
+{
+	char *code = mem_zalloc(strlen(print) + 1);
+	unsigned depth = 0;
+	bool safe = without_strings(print, code) && !strpbrk(code, "[*") && counts_are_safe(code);
+
+	for (const char *c = code; *c; c++)
+		depth += *c == '(';
+	free(code);
+	return safe && depth <= PARENTHESES_MAX;
+}
+
+static void parse(struct shown *s, const struct trace_event *e)
+{
+	struct err ignored;
+
+	s->format = event_format_parse(e->format, strlen(e->format), e->system, &ignored);
+	if (!s->format || !is_safe(s->format->print))
+		return;
+	s->tep = tep_alloc();
+	if (!s->tep)
+		return;
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_set_long_size(s->tep, 8);
+	tep_set_page_size(s->tep, 4096);
+	tep_set_file_bigendian(s->tep, TEP_LITTLE_ENDIAN);
+	tep_set_local_bigendian(s->tep, TEP_LITTLE_ENDIAN);
+	if (tep_parse_event(s->tep, e->format, strlen(e->format), e->system) == 0)
+		s->event = tep_find_event_by_name(s->tep, e->system, e->name);
+}
+
+static struct shown *shown_of(struct event_texts *t, uint32_t index)
+{
+	const struct trace_event *e;
+	struct shown *s;
+
+	while (t->events.n <= index)
+		*vec_add(&t->events) = (struct shown){ 0 };
+	s = &t->events.at[index];
+	e = s->known ? NULL : trace_info_event(t->info, index);
+	if (e)
+		parse(s, e);
+	s->known |= e != NULL; /* a live session's may come yet */
+	return s;
+}
+
+uint32_t event_text_id(struct event_texts *t, const struct event *e)
+{
+	const struct shown *s = shown_of(t, e->fn);
+
+	return s->format ? s->format->id : 0;
+}
+
+/* --- records --------------------------------------------------------------------------- */
+
+static uint32_t rebuild(struct event_texts *t, const struct shown *s, const struct event *e)
+{
+	uint16_t id = (uint16_t)s->format->id;
+	int32_t pid = (int32_t)t->info->threads.at[e->thread].tid;
+
+	memset(t->record, 0, RECORD_BYTES);
+	memcpy(t->record, &id, sizeof(id));
+	memcpy(t->record + 4, &pid, sizeof(pid));
+	memcpy(t->record + EVENT_COMMON_BYTES, e->payload, e->count);
+	return EVENT_COMMON_BYTES + (uint32_t)e->count;
+}
+
+static bool has_place(const struct event_field *f)
+{
+	enum event_field_kind kind = event_field_kind(f);
+
+	return kind == EVENT_RELATIVE || kind == EVENT_DYNAMIC || kind == EVENT_CPUMASK ||
+	       !strncmp(f->type, "__data_loc", 10);
+}
+
+/* A dynamic field's bytes; false: they are not in the record. */
+static bool dynamic_of(const struct event_texts *t, const struct event_field *f, uint32_t size, uint32_t *at, uint32_t *n)
+{
+	uint32_t place;
+
+	memcpy(&place, t->record + f->offset, sizeof(place));
+	*at = place & 0xffff;
+	*n = place >> 16;
+	if (event_field_kind(f) == EVENT_RELATIVE)
+		*at += f->offset + 4u;
+	return *at <= size && *n <= size - *at;
+}
+
+/* Do the fixed fields, and those that say where they are, lie in it? */
+static bool is_whole(const struct event_texts *t, const struct shown *s, uint32_t size)
+{
+	uint32_t at, n;
+
+	for (size_t i = 0; i < s->format->n; i++) {
+		const struct event_field *f = &s->format->fields[i];
+
+		if ((uint32_t)f->offset + f->size > size || (has_place(f) && !dynamic_of(t, f, size, &at, &n)))
+			return false;
+	}
+	return true;
+}
+
+/* --- by field, as the option `fields` ---------------------------------------------------- */
+
+static void print_bytes(struct trace_seq *s, const uint8_t *at, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		trace_seq_printf(s, "%s%02x", i ? "," : "", at[i]);
+}
+
+static void print_number(struct trace_seq *s, const struct event_field *f, const uint8_t *at)
+{
+	uint64_t v = 0;
+	int64_t narrow;
+
+	memcpy(&v, at, f->size);
+	narrow = (int64_t)(v << (64 - 8 * f->size)) >> (64 - 8 * f->size);
+	trace_seq_printf(s, "0x%llx (%lld)", (unsigned long long)v,
+			 f->is_signed ? (long long)narrow : (long long)v);
+}
+
+static void print_field(struct event_texts *t, const struct event_field *f, uint32_t size)
+{
+	enum event_field_kind kind = event_field_kind(f);
+	const uint8_t *at = t->record + f->offset;
+	uint32_t place, n;
+
+	if (has_place(f)) {
+		dynamic_of(t, f, size, &place, &n);
+		if (strstr(f->type, "char"))
+			trace_seq_printf(&t->seq, "%.*s", (int)n, (const char *)t->record + place);
+		else
+			print_bytes(&t->seq, t->record + place, n);
+	} else if (kind == EVENT_STRING) {
+		trace_seq_printf(&t->seq, "%.*s", (int)f->size, (const char *)at);
+	} else if (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8) {
+		print_number(&t->seq, f, at);
+	} else {
+		print_bytes(&t->seq, at, f->size);
+	}
+}
+
+static void print_fields(struct event_texts *t, const struct shown *s, uint32_t size)
+{
+	trace_seq_printf(&t->seq, "%s:", s->format->name);
+	for (size_t i = 0; i < s->format->n; i++) {
+		trace_seq_printf(&t->seq, " %s=", s->format->fields[i].name);
+		print_field(t, &s->format->fields[i], size);
+	}
+}
+
+static void print_by_format(struct event_texts *t, const struct shown *s, uint32_t size)
+{
+	struct tep_record record = { .data = t->record, .size = (int)size };
+
+	trace_seq_printf(&t->seq, "%s: ", s->format->name);
+	tep_print_event(s->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
+}
+
+/* One line, whatever a program wrote into it. */
+static const char *one_line(struct event_texts *t)
+{
+	size_t n = t->seq.len < TEXT_MAX - 1 ? t->seq.len : TEXT_MAX - 1;
+
+	memcpy(t->text, t->seq.buffer, n);
+	while (n && (t->text[n - 1] == '\n' || t->text[n - 1] == ' '))
+		n--;
+	t->text[n] = '\0';
+	for (char *c = t->text; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	return t->text;
+}
+
+const char *event_text(struct event_texts *t, const struct event *e, bool by_field)
+{
+	const struct shown *s = shown_of(t, e->fn);
+	uint32_t size;
+
+	if (!s->format || e->count > 8 * RECORD_PAYLOAD_MAX) {
+		snprintf(t->text, sizeof(t->text), "[event %u]:", e->fn);
+		return t->text;
+	}
+	trace_seq_reset(&t->seq);
+	size = rebuild(t, s, e);
+	if (!is_whole(t, s, size))
+		trace_seq_printf(&t->seq, "%s: [a record of %u bytes that is not of its format]", s->format->name, size);
+	else if (by_field || !s->event)
+		print_fields(t, s, size);
+	else
+		print_by_format(t, s, size);
+	return one_line(t);
+}

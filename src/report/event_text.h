@@ -1,0 +1,16 @@
+/* Events of the traced programs as text: what their print formats make of a record, by libtraceevent, as trace-cmd
+ * shows it. Formats and records may be anybody's: a format that could lead out of its record, and a record that is
+ * not of its format, are shown by their fields. */
+#pragma once
+#include "report/out.h"
+#include "source/event.h"
+
+struct event_texts;
+
+struct event_texts *event_texts_new(const struct trace_info *info);
+void event_texts_free(struct event_texts *t);
+
+/* "name: ..." without a newline, valid until the next call. by_field: as with the option `fields`. */
+const char *event_text(struct event_texts *t, const struct event *e, bool by_field);
+/* The number that stands in its `id` file; 0: the trace does not say. */
+uint32_t event_text_id(struct event_texts *t, const struct event *e);
