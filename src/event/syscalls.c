@@ -1,0 +1,163 @@
+/* Every system call's events are made from one line of the table. */
+#include "event/syscalls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define NUMBER_OFFSET 8u
+#define FIRST_OFFSET 16u
+
+static const struct syscall_info all[] = {
+#define S(number, name, arguments) { number, #name, arguments },
+#include "event/syscalls_x86_64.h"
+#undef S
+};
+
+const struct syscall_info *syscalls_all(size_t *n)
+{
+	*n = sizeof(all) / sizeof(*all);
+	return all;
+}
+
+static int by_number(const void *key, const void *element)
+{
+	return (int)*(const uint32_t *)key - ((const struct syscall_info *)element)->number;
+}
+
+const struct syscall_info *syscall_by_number(uint32_t number)
+{
+	if (number >= SYSCALL_NUMBERS)
+		return NULL;
+	return bsearch(&number, all, sizeof(all) / sizeof(*all), sizeof(*all), by_number);
+}
+
+/* --- enter: all arguments take eight bytes, whatever their type ------------------------------ */
+
+struct call {
+	char *words;           /* the arguments, cut into types and names */
+	struct event_field fields[1 + SYSCALL_ARGS];
+	size_t n;
+	char *print;
+};
+
+static const struct event_field number_field = { "int", "__syscall_nr", NUMBER_OFFSET, 4, true };
+
+static void cut_arguments(struct call *c, const char *arguments)
+{
+	char *rest = NULL;
+
+	c->words = mem_strdup(arguments);
+	c->fields[0] = number_field;
+	c->n = 1;
+	for (char *one = strtok_r(c->words, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
+		char *name = strrchr(one, ' ');
+
+		*name = 0;
+		c->fields[c->n] = (struct event_field){ one + (*one == ' '), name + 1,
+							(uint16_t)(FIRST_OFFSET + 8 * (c->n - 1)), 8, false };
+		c->n++;
+	}
+}
+
+/* "a: 0x%08lx, b: 0x%08lx", ((unsigned long)(REC->a)), ((unsigned long)(REC->b)) */
+static char *print_arguments(const struct call *c)
+{
+	size_t size;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &size);
+
+	fputc('"', f);
+	for (size_t i = 1; i < c->n; i++)
+		fprintf(f, "%s%s: 0x%%08lx", i > 1 ? ", " : "", c->fields[i].name);
+	fputc('"', f);
+	for (size_t i = 1; i < c->n; i++)
+		fprintf(f, ", ((unsigned long)(REC->%s))", c->fields[i].name);
+	fclose(f);
+	return text;
+}
+
+static int add_enter(struct event_catalogue *c, const struct syscall_info *s, struct err *err)
+{
+	struct call call = { 0 };
+	const struct event_entry *entry;
+	char *name = mem_printf("sys_enter_%s", s->name);
+	struct event_format format = { .system = "syscalls", .name = name };
+	int r;
+
+	cut_arguments(&call, s->arguments);
+	call.print = print_arguments(&call);
+	format.fields = call.fields;
+	format.n = call.n;
+	format.print = call.print;
+	r = events_add_format(c, EVENT_OWNER_SYSCALL, &format, &entry, err);
+	free(call.print);
+	free(call.words);
+	free(name);
+	return r;
+}
+
+/* --- exit, and both of the raw ones: the same for every call --------------------------------- */
+
+static int add_exit(struct event_catalogue *c, const struct syscall_info *s, struct err *err)
+{
+	static const struct event_field ret = { "long", "ret", FIRST_OFFSET, 8, true };
+	const struct event_field fields[] = { number_field, ret };
+	const struct event_entry *entry;
+	char *name = mem_printf("sys_exit_%s", s->name);
+	struct event_format format = { .system = "syscalls", .name = name, .fields = fields, .n = 2,
+				       .print = "\"0x%lx\", REC->ret" };
+	int r = events_add_format(c, EVENT_OWNER_SYSCALL, &format, &entry, err);
+
+	free(name);
+	return r;
+}
+
+static const struct event_field raw_enter[] = {
+	{ "long", "id", NUMBER_OFFSET, 8, true },
+	{ "unsigned long[6]", "args", FIRST_OFFSET, 8 * SYSCALL_ARGS, false },
+}, raw_exit[] = {
+	{ "long", "id", NUMBER_OFFSET, 8, true },
+	{ "long", "ret", FIRST_OFFSET, 8, true },
+};
+static const struct event_format raw[] = {
+	{ .system = "raw_syscalls", .name = "sys_enter", .fields = raw_enter, .n = 2,
+	  .print = "\"NR %ld (%lx, %lx, %lx, %lx, %lx, %lx)\", REC->id, REC->args[0], REC->args[1], REC->args[2], "
+		   "REC->args[3], REC->args[4], REC->args[5]" },
+	{ .system = "raw_syscalls", .name = "sys_exit", .fields = raw_exit, .n = 2,
+	  .print = "\"NR %ld = %ld\", REC->id, REC->ret" },
+};
+
+/* --- ---------------------------------------------------------------------------------------- */
+
+int syscalls_add(struct event_catalogue *c, struct err *err)
+{
+	const struct event_entry *entry;
+	int r = 0;
+
+	for (size_t i = 0; i < 2 && !r; i++)
+		r = events_add_format(c, EVENT_OWNER_SYSCALL, &raw[i], &entry, err);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !r; i++) {
+		r = add_enter(c, &all[i], err);
+		if (!r)
+			r = add_exit(c, &all[i], err);
+	}
+	return r;
+}
+
+struct syscall_events syscalls_find(struct event_catalogue *c, uint32_t number)
+{
+	const struct syscall_info *s = syscall_by_number(number);
+	struct syscall_events found = { 0 };
+	char name[64];
+
+	if (!s)
+		return found;
+	snprintf(name, sizeof(name), "sys_enter_%s", s->name);
+	found.enter = events_find(c, "syscalls", name);
+	snprintf(name, sizeof(name), "sys_exit_%s", s->name);
+	found.exit = events_find(c, "syscalls", name);
+	return found;
+}

@@ -1,0 +1,193 @@
+/* System calls as events: the kernel's own files byte for byte where there are some, its numbers by the C library's
+ * header, and the one rule all others follow. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "event/syscalls.h"
+#include "golden.h"
+
+static struct event_catalogue *c;
+
+static int setup(void **state)
+{
+	struct err err = { 0 };
+
+	c = events_new();
+	if (syscalls_add(c, &err) < 0)
+		fail_msg("%s", err.text);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	events_free(c);
+	return 0;
+}
+
+/* Two files but for their numbers. */
+static void same_but_id(const char *kernel, const char *system, const char *name)
+{
+	char *file = mem_printf("init.events.%s.%s.format", system, name), *want = golden_read(kernel, file);
+	const struct event_entry *e = events_find(c, system, name);
+	char *id, *text, *rest;
+
+	assert_non_null(e);
+	id = strstr(want, "ID: ");
+	rest = strchr(id, '\n');
+	*id = 0;
+	text = mem_printf("%sID: %u%s", want, e->format->id, rest);
+	golden_same(file, e->text, text);
+	free(text);
+	free(want);
+	free(file);
+}
+
+static void as_the_kernel_has_them(void **state)
+{
+	static const char *const kernels[] = { "k6.12-own", "k6.12-debian" };
+
+	for (size_t i = 0; i < 2; i++) {
+		same_but_id(kernels[i], "raw_syscalls", "sys_enter");
+		same_but_id(kernels[i], "syscalls", "sys_enter_openat");
+		same_but_id(kernels[i], "syscalls", "sys_exit_openat");
+	}
+}
+
+static void without_arguments(void **state)
+{
+	const struct event_entry *e = syscalls_find(c, 39).enter;
+
+	assert_string_equal(e->format->name, "sys_enter_getpid");
+	assert_int_equal(e->format->n, 1);
+	assert_string_equal(e->format->print, "\"\"");
+	assert_int_equal(event_record_bytes(e->format), 12);
+}
+
+static void with_six(void **state)
+{
+	const struct event_entry *e = syscalls_find(c, 9).enter;
+
+	assert_string_equal(e->format->name, "sys_enter_mmap");
+	assert_int_equal(event_record_bytes(e->format), 8 + sizeof(struct syscall_enter));
+	assert_string_equal(e->format->fields[6].name, "off");
+	assert_int_equal(e->format->fields[6].offset, 8 + offsetof(struct syscall_enter, args[5]));
+	assert_int_equal(event_record_bytes(events_find(c, "raw_syscalls", "sys_enter")->format),
+			 8 + sizeof(struct syscall_raw_enter));
+	assert_int_equal(event_record_bytes(events_find(c, "raw_syscalls", "sys_exit")->format),
+			 8 + sizeof(struct syscall_raw_exit));
+	assert_int_equal(event_record_bytes(syscalls_find(c, 9).exit->format), 8 + sizeof(struct syscall_exit));
+}
+
+/* --- numbers: the C library's header ---------------------------------------------------------- */
+
+#define LAST 462u /* mseal: Linux 6.12 has no more */
+
+static const struct { const char *number, *function; } renamed[] = {
+	{ "stat", "newstat" }, { "fstat", "newfstat" }, { "lstat", "newlstat" }, { "uname", "newuname" },
+	{ "sendfile", "sendfile64" }, { "umount2", "umount" },
+};
+
+/* The kernel has these numbers, and nothing behind them. */
+static const char *const nothing[] = {
+	"uselib", "_sysctl", "create_module", "get_kernel_syms", "query_module", "nfsservctl", "getpmsg", "putpmsg",
+	"afs_syscall", "tuxcall", "security", "set_thread_area", "get_thread_area", "lookup_dcookie", "epoll_ctl_old",
+	"epoll_wait_old", "vserver",
+};
+
+static const char *function_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++)
+		if (strcmp(nothing[i], name) == 0)
+			return NULL;
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(*renamed); i++)
+		if (strcmp(renamed[i].number, name) == 0)
+			return renamed[i].function;
+	return name;
+}
+
+static void by_their_numbers(void **state)
+{
+	FILE *f = popen("echo '#include <asm/unistd_64.h>' | cc -E -dM -xc -", "r");
+	char line[256], name[128];
+	unsigned number, n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		const struct syscall_info *s;
+		const char *want;
+
+		if (sscanf(line, "#define __NR_%127s %u", name, &number) != 2 || number > LAST)
+			continue;
+		want = function_of(name);
+		s = syscall_by_number(number);
+		if (!want != !s || (s && strcmp(s->name, want) != 0))
+			fail_msg("%u is %s, not %s", number, s ? s->name : "nothing", want ? want : "nothing");
+		n++;
+	}
+	assert_int_equal(pclose(f), 0);
+	assert_in_range(n, 340, 600);
+}
+
+static void every_line_is_right(void **state)
+{
+	size_t n;
+	const struct syscall_info *all = syscalls_all(&n);
+
+	assert_in_range(n, 350, SYSCALL_NUMBERS);
+	for (size_t i = 0; i < n; i++) {
+		struct syscall_events e = syscalls_find(c, all[i].number);
+
+		assert_true(i == 0 || all[i - 1].number < all[i].number);
+		assert_ptr_equal(syscall_by_number(all[i].number), &all[i]);
+		assert_non_null(e.enter);
+		assert_non_null(e.exit);
+		assert_true(events_can_enable(e.enter) && e.enter->owner == EVENT_OWNER_SYSCALL);
+		assert_true(e.enter->format->n <= 1 + SYSCALL_ARGS);
+		for (size_t k = 1; k < e.enter->format->n; k++) {
+			assert_true(*e.enter->format->fields[k].name && *e.enter->format->fields[k].type);
+			assert_int_equal(e.enter->format->fields[k].offset, 8 + 8 * k);
+		}
+	}
+	assert_null(syscall_by_number(134));
+	assert_null(syscall_by_number(400));
+	assert_null(syscall_by_number(UINT32_MAX));
+	assert_null(syscalls_find(c, 134).enter);
+}
+
+/* A field of them in a filter. */
+static void filtered(void **state)
+{
+	static const struct { const char *text; bool right; } filters[] = {
+		{ "fd == 3 && count > 100", true }, { "__syscall_nr == 0", true }, { "length > 1", false },
+	};
+	struct filter_context context = { 0 };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct filter_fault fault = { 0 };
+		struct filter_program *f = NULL;
+		int r = filter_compile(syscalls_find(c, 0).enter->format, filters[i].text, strlen(filters[i].text),
+				       &context, &f, &fault);
+
+		assert_int_equal(r == 0, filters[i].right);
+		free(f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(as_the_kernel_has_them), cmocka_unit_test(without_arguments),
+		cmocka_unit_test(with_six), cmocka_unit_test(by_their_numbers),
+		cmocka_unit_test(every_line_is_right), cmocka_unit_test(filtered),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
