@@ -175,16 +175,20 @@ static void find_spots(struct hook_prober *p, const char *name)
 
 /* --- the children: all run the subjects by the same calls, from the same depth -------------- */
 
-/* With the same registers each time, whatever came before. */
+/* On the same stack and with the same registers each time, whatever came before. */
 uint64_t run_from_zero(void);
-__asm__(".text\n.type run_from_zero, @function\nrun_from_zero:\n"
-	".cfi_startproc; .cfi_def_cfa_offset 64; .cfi_offset %rbx, -16; .cfi_offset %rbp, -24; .cfi_offset %r12, -32\n"
-	".cfi_offset %r13, -40; .cfi_offset %r14, -48; .cfi_offset %r15, -56\n" /* at the call */
-	"push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15; sub $8, %rsp\n"
-	"mov $1, %eax; mov $2, %ebx; mov $3, %ecx; mov $4, %edx; mov $5, %esi; mov $6, %edi; mov $7, %ebp; mov $8, %r8d\n"
+__asm__(".local own_stack\n.comm own_stack, 65536, 64\n"
+	".text\n.type run_from_zero, @function\nrun_from_zero:\n"
+	".cfi_startproc; .cfi_offset %rbx, -16; .cfi_offset %rbp, -24; .cfi_offset %r12, -32\n"
+	".cfi_offset %r13, -40; .cfi_offset %r14, -48; .cfi_offset %r15, -56\n"
+	".cfi_escape 0x0f, 5, 0x77, 0, 0x06, 0x23, 56\n" /* CFA = *rsp + 56: so it is at the call */
+	"push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15\n"
+	"mov %rsp, %rax; lea own_stack+65536(%rip), %rsp; push %rax; push %rax\n"
+	"mov $2, %ebx; mov $3, %ecx; mov $4, %edx; mov $5, %esi; mov $6, %edi; mov $7, %ebp; mov $8, %r8d\n"
 	"mov $9, %r9d; mov $10, %r10d; mov $11, %r11d; mov $12, %r12d; mov $13, %r13d; mov $14, %r14d; mov $15, %r15d\n"
 	"xor %eax, %eax; call probe_subjects_run\n"
-	"add $8, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\n.cfi_endproc\n.size run_from_zero, .-run_from_zero\n");
+	"pop %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\n"
+	".cfi_endproc\n.size run_from_zero, .-run_from_zero\n");
 
 __attribute__((noinline)) static uint64_t run_one(size_t i, bool stop)
 {
@@ -398,16 +402,17 @@ static void test_signals(void **state)
 	assert_true(both->partial < sent / 3); /* those in the trampoline, of which unwinders know nothing */
 }
 
-static uint64_t own_bias(void)
+/* What this program was moved by. */
+static uint64_t own_bias(const struct sym_module *m)
 {
-	unsigned long long start = 0;
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const char *name = sym_name(m, &m->functions.at[i]);
 
-	if (f && fgets(line, sizeof(line), f))
-		sscanf(line, "%llx", &start);
-	fclose(f);
-	return start;
+		if (name && strcmp(name, "probe_subjects_run") == 0)
+			return (uint64_t)(uintptr_t)probe_subjects_run - m->functions.at[i].vaddr;
+	}
+	fail_msg("no symbols");
+	return 0;
 }
 
 static struct hook_prober *prober;
@@ -426,8 +431,7 @@ static int setup(void **state)
 	assert_int_equal(hook_prober_open("/proc/self/exe", &prober, &err), 0);
 	for (size_t i = 0; probe_subjects[i]; i++)
 		find_spots(prober, probe_subjects[i]);
-	if (hook_prober_module(prober)->e_type == ET_DYN)
-		bias = own_bias();
+	bias = own_bias(hook_prober_module(prober));
 	for (size_t i = 0; i < n_spots; i++)
 		spots[i].ip += bias;
 	make_region();
