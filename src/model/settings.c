@@ -15,6 +15,9 @@
 /* One that keeps the latest is filled by every thread, and kept to the end. */
 #define BUFFER_SIZE_KB_KEPT 4096
 #define BUFFER_SIZE_KB_MAX (64 << 20)
+/* ftrace's after boot, and at most. */
+#define CMDLINES 6552
+#define CMDLINES_MAX 32768
 
 struct file {
 	const char *name;
@@ -28,6 +31,8 @@ struct file {
 #define AT(s, f, type) ((type *)((char *)(s) + (f)->offset))
 #define AT_CONST(s, f, type) ((const type *)((const char *)(s) + (f)->offset))
 
+static const char blanks[] = " \t\r\n";
+
 /* --- values ------------------------------------------------------------------------- */
 
 static int write_functions(struct settings *s, const struct file *f, const char *text, bool append,
@@ -36,15 +41,91 @@ static int write_functions(struct settings *s, const struct file *f, const char 
 	return function_list_write(AT(s, f, struct function_list), text, append, err);
 }
 
+static char *read_list(const struct settings *s, const struct file *f)
+{
+	return function_list_read(AT_CONST(s, f, struct function_list), f->empty);
+}
+
+static bool event_exists(void *arg, const char *system, const char *event)
+{
+	const struct settings *s = arg;
+	const struct event_entry *e = s->events.catalogue ? events_find(s->events.catalogue, system, event) : NULL;
+
+	return e && events_can_enable(e);
+}
+
+/* Events that commands switch are armed, as many as there are. */
+static void hold_events(struct settings *s, int by)
+{
+	for (size_t i = 0; i < s->commands.at.n; i++) {
+		const struct function_command *c = s->commands.at.at[i];
+
+		if (c->event)
+			event_set_hold(&s->events, events_find(s->events.catalogue, c->system, c->event)->index, by);
+	}
+}
+
+/* The text's commands; blanks are in their place then. */
+static int write_commands(struct settings *s, struct function_commands *next, char *text, struct err *err)
+{
+	size_t n;
+	int e = 0;
+
+	for (char *p = text + strspn(text, blanks); *p && !e; p += n + strspn(p + n, blanks)) {
+		char *word;
+
+		n = function_word_length(p);
+		word = mem_strndup(p, n);
+		if (function_command_in(word)) {
+			e = function_commands_write(next, word, event_exists, s, err);
+			memset(p, ' ', n);
+		}
+		free(word);
+	}
+	return e;
+}
+
+/* Names, of which `>` clears those that were, and commands, of which it does not. */
+static int write_filter(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+{
+	struct function_commands next;
+	char *names;
+	int e;
+
+	if (!s->takes_commands)
+		return write_functions(s, f, text, append, err);
+	names = mem_strdup(text);
+	function_commands_copy(&next, &s->commands);
+	e = write_commands(s, &next, names, err);
+	if (!e && (!append || names[strspn(names, blanks)]))
+		e = write_functions(s, f, names, append, err);
+	free(names);
+	if (!e) {
+		struct function_commands old = s->commands;
+
+		hold_events(s, -1);
+		s->commands = next;
+		hold_events(s, 1);
+		next = old;
+	}
+	function_commands_free(&next);
+	return e;
+}
+
+static char *read_filter(const struct settings *s, const struct file *f)
+{
+	char *names = read_list(s, f), *commands = function_commands_read(&s->commands);
+	char *both = mem_printf("%s%s", names, commands);
+
+	free(names);
+	free(commands);
+	return both;
+}
+
 static int write_modules(struct settings *s, const struct file *f, const char *text, bool append,
 			 struct err *err)
 {
 	return module_list_write(AT(s, f, struct function_list), text, append, err);
-}
-
-static char *read_list(const struct settings *s, const struct file *f)
-{
-	return function_list_read(AT_CONST(s, f, struct function_list), f->empty);
 }
 
 static int write_words(struct event_set *s, char *words, struct err *err)
@@ -246,6 +327,21 @@ static char *read_latency(const struct settings *s, const struct file *f)
 	return mem_printf("%" PRIu64 "\n", s->max_latency_us);
 }
 
+static int write_cmdlines(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+{
+	uint64_t v;
+
+	if (parse_number(text, f->name, 1, CMDLINES_MAX, &v, err))
+		return err_code(err, EINVAL);
+	s->cmdlines = (uint32_t)v;
+	return 0;
+}
+
+static char *read_cmdlines(const struct settings *s, const struct file *f)
+{
+	return mem_printf("%" PRIu32 "\n", s->cmdlines);
+}
+
 static int write_options(struct settings *s, const struct file *f, const char *text, bool append,
 			 struct err *err)
 {
@@ -271,10 +367,12 @@ static const struct file files[] = {
 	{ "buffer_size_kb", write_size, read_size, 0, NULL },
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
 	{ "max_graph_depth", write_depth, read_depth, 0, NULL },
+	{ "saved_cmdlines_size", write_cmdlines, read_cmdlines, 0, NULL },
 	{ "set_event", write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", event_notrace_pids, ""),
 	PIDS("set_event_pid", event_pids, ""),
-	LIST("set_ftrace_filter", filter, write_functions, "#### all functions enabled ####\n"),
+	{ "set_ftrace_filter", write_filter, read_filter, offsetof(struct settings, filter),
+	  "#### all functions enabled ####\n" },
 	LIST("set_ftrace_module", modules, write_modules, "#### main executable only ####\n"),
 	LIST("set_ftrace_notrace", notrace, write_functions, "#### no functions disabled ####\n"),
 	PIDS("set_ftrace_notrace_pid", notrace_pids, "no pid\n"),
@@ -353,7 +451,7 @@ const struct function_list *settings_list(const struct settings *s, const char *
 {
 	const struct file *f = find_file(file);
 
-	return f && f->read == read_list ? AT_CONST(s, f, struct function_list) : NULL;
+	return f && (f->read == read_list || f->read == read_filter) ? AT_CONST(s, f, struct function_list) : NULL;
 }
 
 const char *settings_file(unsigned i)
@@ -370,6 +468,7 @@ void settings_init(struct settings *s)
 		.options = trace_options_default(),
 		.clock = TRACE_CLOCK_X86_TSC,
 		.buffer_percent = 50,
+		.cmdlines = CMDLINES,
 	};
 	s->events.waits = true;
 	cpumask_all(&s->cpumask);
@@ -382,6 +481,7 @@ void settings_init_tree(struct settings *s)
 	s->graph = false;
 	s->nop = true;
 	s->events.waits = false;
+	s->takes_commands = true;
 	s->buffer_size_kb = BUFFER_SIZE_KB_KEPT;
 	s->clock = TRACE_CLOCK_LOCAL;
 	options_set_mode(s, BUFFER_OVERWRITE);
@@ -395,6 +495,7 @@ void settings_copy(struct settings *to, const struct settings *from)
 	function_list_copy(&to->graph_function, &from->graph_function);
 	function_list_copy(&to->graph_notrace, &from->graph_notrace);
 	function_list_copy(&to->modules, &from->modules);
+	function_commands_copy(&to->commands, &from->commands);
 	event_set_copy(&to->events, &from->events);
 	pid_list_copy(&to->pids, &from->pids);
 	pid_list_copy(&to->notrace_pids, &from->notrace_pids);
@@ -409,6 +510,7 @@ void settings_free(struct settings *s)
 	function_list_free(&s->graph_function);
 	function_list_free(&s->graph_notrace);
 	function_list_free(&s->modules);
+	function_commands_free(&s->commands);
 	event_set_free(&s->events);
 	pid_list_free(&s->pids);
 	pid_list_free(&s->notrace_pids);

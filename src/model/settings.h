@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "event/event_set.h"
 #include "model/cpumask.h"
+#include "model/function_command.h"
 #include "model/function_list.h"
 #include "model/option.h"
 #include "model/pid_list.h"
@@ -33,6 +34,8 @@ struct settings {
 	bool nop;                   /* ... none: no function is recorded; graph is false then */
 	bool tracing_on;
 	struct function_list filter;   /* set_ftrace_filter */
+	struct function_commands commands; /* set_ftrace_filter: what calls of functions bring about */
+	bool takes_commands;           /* else a word with a command is refused */
 	struct function_list notrace;  /* set_ftrace_notrace */
 	struct function_list graph_function; /* set_graph_function */
 	struct function_list graph_notrace;  /* set_graph_notrace */
@@ -52,6 +55,7 @@ struct settings {
 	struct cpumask cpumask;     /* tracing_cpumask */
 	uint32_t buffer_percent;    /* how full before who waits for data is woken */
 	uint64_t max_latency_us;    /* tracing_max_latency */
+	uint32_t cmdlines;          /* saved_cmdlines_size: brace keeps all names, so it is only kept */
 };
 
 /* The command line's defaults, as ftrace's after boot but for: function_graph is on, and the

@@ -72,8 +72,7 @@ static const struct tree_file_ops error_log = {
 
 /* --- trace -------------------------------------------------------------------------- */
 
-/* What `cat trace` gives while nothing is recorded. */
-static void show_empty(const struct settings *s, struct out *text)
+void show_empty_trace(const struct settings *s, struct out *text)
 {
 	struct trace_info *info = trace_info_new();
 	struct trace_header none = { 0 };
@@ -106,7 +105,7 @@ static int show_trace(struct tree_file *f, struct out *text, struct err *err)
 	if (t.ops->trace)
 		e = t.ops->trace(t.arg, &s, text, err);
 	else
-		show_empty(&s, text);
+		show_empty_trace(&s, text);
 	instance_release(in);
 	settings_free(&s);
 	return e;
@@ -223,10 +222,18 @@ static const struct file_row {
 	{ "available_tracers", 0440, EVERYWHERE, &fixed_setting, "names that current_tracer takes" },
 	SETTING("buffer_percent", EVERYWHERE, "how full (%) the buffer is before a reader that waits is woken"),
 	SETTING("buffer_size_kb", EVERYWHERE, "buffer of each thread, in kilobytes; 4M and the like are taken too"),
+	{ "buffer_total_size_kb", 0440, EVERYWHERE, &buffer_total_file, "all buffers, in kilobytes" },
 	SETTING("current_tracer", EVERYWHERE, "what is recorded of functions; nop: nothing"),
+	{ "dyn_ftrace_total_info", 0440, TOP, &total_functions_file, "how many functions can be traced" },
+	{ "enabled_functions", 0440, TOP, &hooked_functions_file, "functions that are hooked now" },
 	{ "error_log", 0640, EVERYWHERE, &error_log, "the last writes that failed, and why; `> error_log` clears it" },
+	{ "free_buffer", 0200, EVERYWHERE, &free_buffer_file, "closing it clears the trace, with disable_on_free it ends recording" },
 	{ "kallsyms", 0444, TOP, &kallsyms, "addresses of functions as records have them (brace's own: /proc/kallsyms is not here)" },
 	SETTING("max_graph_depth", TOP, "how many levels deep function_graph follows calls; 0: no limit"),
+	{ "printk_formats", 0440, TOP, &printk_formats_file, "formats of trace_printk; programs have none" },
+	{ "saved_cmdlines", 0440, TOP, &saved_cmdlines_file, "names of threads, by their ids" },
+	SETTING("saved_cmdlines_size", TOP, "how many names are kept at least"),
+	{ "saved_tgids", 0440, TOP, &saved_tgids_file, "processes of threads, by their ids" },
 	{ "set_event", 0640, EVERYWHERE, &set_event_file, "events that are recorded: SYSTEM:EVENT, SYSTEM:*, EVENT; >> adds, "
 	  "!NAME removes, * is a glob" },
 	PIDS("set_event_notrace_pid", "threads whose events are not recorded"),
@@ -239,6 +246,9 @@ static const struct file_row {
 	PIDS("set_ftrace_pid", "threads whose functions are recorded; empty: all"),
 	FUNCTIONS("set_graph_function", TOP, "function_graph: only these and what they call"),
 	FUNCTIONS("set_graph_notrace", TOP, "function_graph: not these, and nothing that they call"),
+	{ "snapshot", 0640, EVERYWHERE, &snapshot_file, "1: what was recorded so far goes here, 0: frees it, 2: clears it" },
+	{ "timestamp_mode", 0440, EVERYWHERE, &timestamp_mode_file, "how times are kept in trace_pipe_raw" },
+	{ "touched_functions", 0440, TOP, &hooked_functions_file, "functions that were hooked at any time" },
 	{ "trace", 0640, EVERYWHERE, &trace, "what was recorded, as text; `> trace` clears it" },
 	SETTING("trace_clock", EVERYWHERE, "the clock of the times that are shown"),
 	{ "trace_marker", 0220, EVERYWHERE, &trace_marker, "text written here is put into the trace" },
@@ -253,6 +263,7 @@ static const struct file_row {
 
 static const char *const directories[][2] = {
 	{ "events/", "a directory for each system and event: enable, filter, trigger, format, id" },
+	{ "per_cpu/", "trace, trace_pipe, trace_pipe_raw, stats of what ran on each processor" },
 	{ "options/", "a file for each option: 0 or 1" },
 	{ "instances/", "mkdir makes a buffer with settings of its own, rmdir removes it" },
 };
@@ -299,6 +310,7 @@ void files_fill(struct instance *in, struct tree_node *dir, bool top)
 			in->pipe = n;
 	}
 	event_files_fill(in, dir);
+	per_cpu_fill(in, dir);
 	fill_options(dir, top);
 	if (top)
 		tree_dir(dir, "instances", 0750, &instances_ops);

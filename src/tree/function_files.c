@@ -71,11 +71,68 @@ static char *named(struct tree_target t, const char *word)
 /* Whether the word is one, and of something that is there. */
 static int check_word(const struct tree_file *f, struct tree_target t, const char *word, struct err *err)
 {
-	struct settings scratch = { 0 };
+	struct settings scratch = { .takes_commands = !t.ops->apply || t.ops->commands,
+				    .events.catalogue = instance_of(f)->events };
 	int e = settings_write(&scratch, f->arg, word, false, err);
 
 	settings_free(&scratch);
-	return !e && t.ops->check ? t.ops->check(t.arg, f->arg, word, err) : e;
+	return !e && t.ops->check && !function_command_in(word) ? t.ops->check(t.arg, f->arg, word, err) : e;
+}
+
+/* --- commands ----------------------------------------------------------------------- */
+
+struct expansion {
+	struct draft *draft;
+	const char *command; /* with its colon */
+	VEC(char) line;
+	unsigned n;
+};
+
+/* A line of the functions that a glob means, "name" or "name [module]", becomes a word of its own. */
+static int expand_lines(void *arg, const char *bytes, size_t n)
+{
+	struct expansion *x = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		char *word, *module;
+
+		if (bytes[i] != '\n') {
+			*vec_add(&x->line) = bytes[i];
+			continue;
+		}
+		*vec_add(&x->line) = '\0';
+		module = strstr(x->line.at, " [");
+		if (module)
+			*module = '\0';
+		word = mem_printf("%s%s", x->line.at, x->command);
+		add(x->draft, word, strlen(word));
+		free(word);
+		x->line.n = 0;
+		x->n++;
+	}
+	return 0;
+}
+
+/* As in ftrace each function that the command's glob means has the command, and counts, for itself. */
+static int take_command(struct tree_file *f, struct tree_target t, const char *word, struct err *err)
+{
+	const char *at = function_command_in(word);
+	char *glob = mem_strndup(word, (size_t)(at - word));
+	struct expansion x = { .draft = f->state, .command = at };
+	struct function_list list = { 0 };
+	struct out lines;
+	int e = function_list_write(&list, glob, false, err);
+
+	free(glob);
+	if (!e) {
+		out_init(&lines, expand_lines, &x);
+		t.ops->functions(t.arg, &list, &lines);
+		out_flush(&lines);
+		out_free(&lines);
+	}
+	function_list_free(&list);
+	vec_free(&x.line);
+	return e || x.n ? e : err_at(err, EINVAL, word, 0, "no function matches");
 }
 
 static int take_word(struct tree_file *f, const char *text, size_t n, struct err *err)
@@ -84,20 +141,23 @@ static int take_word(struct tree_file *f, const char *text, size_t n, struct err
 	bool removes = *word == '!' && word[1];
 	struct tree_target t = instance_hold(instance_of(f));
 	struct draft *d = f->state;
+	bool commands = t.ops->functions && function_command_in(word);
 	int e;
 
 	name = named(t, word + removes);
 	e = check_word(f, t, name ? name : word + removes, err);
-	d->refused |= e != 0;
-	instance_release(instance_of(f));
 	if (!e && name) {
 		char *both = mem_printf("%s%s", removes ? "!" : "", name);
 
 		add(d, both, strlen(both));
 		free(both);
+	} else if (!e && commands && !removes) {
+		e = take_command(f, t, word, err);
 	} else if (!e) {
 		add(d, word, n);
 	}
+	instance_release(instance_of(f));
+	d->refused |= e != 0;
 	free(name);
 	free(word);
 	return e;
@@ -211,6 +271,15 @@ static void await_cleared(struct instance *in)
 	pthread_mutex_unlock(&in->lock);
 }
 
+static void show_commands(const struct settings *s, const char *file, struct out *text)
+{
+	char *commands = function_commands_read(&s->commands);
+
+	if (!strcmp(file, "set_ftrace_filter"))
+		out_str(text, commands);
+	free(commands);
+}
+
 /* The functions that are in it; where none are known, its patterns. */
 static int show_list(struct tree_file *f, struct out *text, struct err *err)
 {
@@ -225,6 +294,7 @@ static int show_list(struct tree_file *f, struct out *text, struct err *err)
 	t = instance_hold(in);
 	if (t.ops->functions && list->patterns.n) {
 		t.ops->functions(t.arg, list, text);
+		show_commands(&s, f->arg, text);
 	} else {
 		char *patterns = settings_read(&s, f->arg);
 

@@ -181,6 +181,7 @@ void instance_release(struct instance *in)
 void instance_wake(struct instance *in)
 {
 	tree_wake(in->pipe);
+	tree_wake(in->per_cpu);
 }
 
 /* --- making and removing ------------------------------------------------------------ */

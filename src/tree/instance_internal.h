@@ -16,6 +16,8 @@ struct instance {
 	unsigned clearing;             /* lists that were opened with `>` and are not closed yet */
 	pthread_cond_t cleared;
 	struct event_catalogue *events; /* one for the tree */
+	struct tree_node *per_cpu;
+	bool snapshot;                  /* there is a second buffer; locked */
 	struct tree_node *events_dir;
 	uint32_t events_shown;          /* so many of the catalogue's have their directories */
 	struct instance *next;          /* of the tree; the top first, under its lock below */
@@ -25,6 +27,13 @@ struct instance {
 extern const struct tree_dir_ops instances_ops;
 extern const struct tree_file_ops function_list_file, all_functions_file; /* function_files.c */
 extern const struct tree_file_ops set_event_file, available_events_file, pid_list_file; /* event_files.c */
+
+/* buffer_files.c */
+extern const struct tree_file_ops buffer_total_file, free_buffer_file, snapshot_file, saved_cmdlines_file, saved_tgids_file,
+	hooked_functions_file, total_functions_file, timestamp_mode_file, printk_formats_file;
+void per_cpu_fill(struct instance *in, struct tree_node *dir);
+/* What `cat trace` gives while nothing is recorded. */
+void show_empty_trace(const struct settings *s, struct out *text);
 
 /* `echo text > file` of a setting, as one change: checked, made so by the target, or nothing is changed. */
 int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err);

@@ -312,12 +312,22 @@ void tree_wake(struct tree_node *n)
 	pthread_mutex_unlock(&n->tree->lock);
 }
 
+/* Of the node and all that it is in. Locked. */
+static unsigned count_wakes(const struct tree_node *n)
+{
+	unsigned wakes = 0;
+
+	for (; n; n = n->parent)
+		wakes += n->wakes;
+	return wakes;
+}
+
 unsigned tree_wakes(const struct tree_node *n)
 {
 	unsigned wakes;
 
 	pthread_mutex_lock(&n->tree->lock);
-	wakes = n->wakes;
+	wakes = count_wakes(n);
 	pthread_mutex_unlock(&n->tree->lock);
 	return wakes;
 }
@@ -328,7 +338,7 @@ bool tree_wait(struct tree_node *n, unsigned wakes)
 	bool goes_on;
 
 	pthread_mutex_lock(&t->lock);
-	while (n->wakes == wakes && !t->ended)
+	while (count_wakes(n) == wakes && !t->ended)
 		pthread_cond_wait(&t->woken, &t->lock);
 	goes_on = !t->ended;
 	pthread_mutex_unlock(&t->lock);

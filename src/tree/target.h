@@ -18,7 +18,18 @@ struct tree_target {
 	void *arg;
 };
 
+/* What `echo 0`, `1` and `2` > snapshot mean. */
+enum tree_snapshot { TREE_SNAPSHOT_FREE, TREE_SNAPSHOT_TAKE, TREE_SNAPSHOT_CLEAR };
+
+/* per_cpu/cpuN/stats. */
+struct tree_cpu_stats {
+	uint64_t entries, overrun, bytes, dropped, read;
+	uint64_t oldest_ns, now_ns; /* by the trace clock; now_ns is CLOCK_MONOTONIC's if the target leaves it */
+};
+
 struct tree_target_ops {
+	/* It does what settings.commands says (set_ftrace_filter's `f:traceoff`); else they are refused. */
+	bool commands;
 	/* The settings are about to be these, because of a write to `file` ("options/overwrite"; NULL: all
 	 * are new, the target is being attached). 0 when it is so; -errno and *err with the column in what
 	 * was written: nothing has changed then, and the settings stay what they were. */
@@ -42,6 +53,23 @@ struct tree_target_ops {
 	 * One reader at a time. Call instance_wake when there are some. */
 	ssize_t (*pipe)(void *arg, char *buf, size_t n, struct err *err);
 	bool (*pipe_ready)(void *arg);
+	/* The same of what ran on one CPU; NULL: nothing did. */
+	int (*cpu_trace)(void *arg, unsigned cpu, const struct settings *s, struct out *out, struct err *err);
+	int (*cpu_clear)(void *arg, unsigned cpu, struct err *err);
+	ssize_t (*cpu_pipe)(void *arg, unsigned cpu, char *buf, size_t n, struct err *err);
+	bool (*cpu_pipe_ready)(void *arg, unsigned cpu);
+	/* trace_pipe_raw: whole sub-buffers of 4,096 bytes, as events/header_page has them, consumed. */
+	ssize_t (*cpu_raw)(void *arg, unsigned cpu, char *buf, size_t n, struct err *err);
+	bool (*cpu_raw_ready)(void *arg, unsigned cpu);
+	void (*cpu_stats)(void *arg, unsigned cpu, struct tree_cpu_stats *out);
+	/* The second buffer. snapshot_trace sets *shown and writes as `trace` does, or leaves both: it is empty. */
+	int (*snapshot)(void *arg, enum tree_snapshot what, struct err *err);
+	int (*snapshot_trace)(void *arg, const struct settings *s, bool *shown, struct out *out, struct err *err);
+	uint64_t (*total_kb)(void *arg);                     /* buffer_total_size_kb */
+	void (*cmdlines)(void *arg, struct out *out);        /* saved_cmdlines: "TID NAME" lines */
+	void (*tgids)(void *arg, struct out *out);           /* saved_tgids: "TID PID" lines */
+	/* enabled_functions: "NAME (1)" lines of what is hooked; ever: touched_functions, of what was at any time. */
+	void (*hooked)(void *arg, bool ever, struct out *out);
 	/* trace_marker (raw: trace_marker_raw, the first 4 bytes are the id), written by this thread. */
 	int (*marker)(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err);
 	/* mkdir instances/NAME, rmdir: a target for the new instance. NULL: it has none. `drop` gets the new one's; when

@@ -132,7 +132,7 @@ void tree_close(struct tree_open *o);
 
 /* --- waiting ------------------------------------------------------------------------ */
 
-/* A stream may have something new. Cheap, and allowed under the owner's locks. */
+/* A stream may have something new, or, of a directory, any in it. Cheap, and allowed under the owner's locks. */
 void tree_wake(struct tree_node *n);
 /* How often it was woken: a wait that begins with the number from before the read misses nothing. */
 unsigned tree_wakes(const struct tree_node *n);

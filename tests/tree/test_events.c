@@ -291,6 +291,58 @@ static void pids(void **state)
 	shows("set_ftrace_notrace_pid", "no pid\n");
 }
 
+/* --- function commands ----------------------------------------------------------------- */
+
+static void function_commands(void **state)
+{
+	static const char *const words[] = {
+		"schedule:traceoff", "schedule:traceon:0", "vfs_read:traceoff:5", "vfs_write:stacktrace", "vfs_open:stacktrace:2",
+		"do_exit:enable_event:sched:sched_switch", "do_exit:disable_event:sched:sched_waking:7", "kernel_clone:snapshot",
+		"kernel_clone:dump:0", "do_exit:cpudump",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		assert_int_equal(append("set_ftrace_filter", words[i]), 0);
+	shows_golden("set_ftrace_filter", "set_ftrace_filter.commands");
+	shows(SWITCH "enable", "0*\n");
+	assert_int_equal(append("set_ftrace_filter", "vfs_fsync"), 0);
+	shows_golden("set_ftrace_filter", "set_ftrace_filter.function-and-commands");
+	assert_int_equal(append("set_ftrace_filter", "!schedule:traceoff !vfs_*:stacktrace"), 0);
+	shows_golden("set_ftrace_filter", "set_ftrace_filter.commands-after-two-removals");
+	assert_int_equal(append("set_ftrace_filter", "vfs_fsync:hist"), -EINVAL);
+	assert_int_equal(append("set_ftrace_filter", "vfs_fsync:traceoff:x"), -EINVAL);
+	assert_int_equal(append("set_ftrace_filter", "vfs_fsync:enable_event:sched"), -EINVAL);
+	assert_int_equal(append("set_ftrace_filter", "vfs_fsync:enable_event:sched:nosuch"), -EINVAL);
+	assert_int_equal(append("set_ftrace_notrace", "vfs_fsync:traceoff"), -EINVAL);
+	assert_int_equal(append("set_ftrace_filter", "!do_exit:enable_event:sched:sched_switch"), 0);
+	shows(SWITCH "enable", "0\n");
+	assert_int_equal(echo("set_ftrace_filter", ""), 0); /* names go, commands stay */
+	shows("set_ftrace_filter", "#### all functions enabled ####\ndo_exit:cpudump:unlimited\n"
+				   "kernel_clone:dump:count=0\nkernel_clone:snapshot:unlimited\n"
+				   "do_exit:disable_event:sched:sched_waking:count=7\nvfs_open:stacktrace:count=2\n"
+				   "vfs_read:traceoff:count=5\nschedule:traceon:count=0\n");
+}
+
+static void counts_are_shared(void **state)
+{
+	struct settings s;
+	struct function_command *c;
+
+	assert_int_equal(append("set_ftrace_filter", "std::sort:traceoff:2"), 0);
+	instance_settings(instance_top(t), &s);
+	c = s.commands.at.at[0];
+	assert_string_equal(c->function, "std::sort");
+	assert_false(function_command_due(c, true));
+	assert_true(function_command_due(c, false));
+	shows("set_ftrace_filter", "#### all functions enabled ####\nstd::sort:traceoff:count=1\n");
+	assert_true(function_command_due(c, false));
+	assert_false(function_command_due(c, false));
+	settings_free(&s);
+	shows("set_ftrace_filter", "#### all functions enabled ####\nstd::sort:traceoff:count=0\n");
+	assert_int_equal(append("set_ftrace_filter", "!std::*:traceoff:0"), 0);
+	shows("set_ftrace_filter", "#### all functions enabled ####\n");
+}
+
 /* --- instances, targets, many at once ------------------------------------------------ */
 
 static void make(const char *name)
@@ -396,7 +448,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(as_after_boot), TEST(formats), TEST(directories), TEST(set_event), TEST(enabling), TEST(soft_mode),
-		TEST(filters), TEST(errors), TEST(triggers), TEST(pids), TEST(instances_have_their_own),
+		TEST(filters), TEST(errors), TEST(triggers), TEST(pids), TEST(function_commands), TEST(counts_are_shared), TEST(instances_have_their_own),
 		TEST(the_target_decides), TEST(events_come_while_instances_go),
 	};
 

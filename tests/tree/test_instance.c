@@ -55,7 +55,8 @@ static void as_after_boot(void **state)
 {
 	static const char *const same[] = {
 		"current_tracer", "tracing_on", "tracing_thresh", "tracing_max_latency", "trace_clock", "trace_options",
-		"error_log", "buffer_percent", "max_graph_depth",
+		"error_log", "buffer_percent", "max_graph_depth", "snapshot", "timestamp_mode", "saved_cmdlines_size",
+		"enabled_functions", "touched_functions",
 	};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
@@ -82,6 +83,50 @@ static void an_empty_trace(void **state)
 	shows("trace", "# tracer: function_graph\n#\n"
 		       "# CPU  DURATION                  FUNCTION CALLS\n"
 		       "# |     |   |                     |   |   |   |\n");
+}
+
+/* Of one processor: as of all, and counts with the kernel's words. */
+static void per_cpu(void **state)
+{
+	char *all = tree_cat(t, "trace", NULL), *want = golden("k6.12-own.init.per_cpu.cpu0.stats.txt");
+	char *got = tree_cat(t, "per_cpu/cpu0/stats", NULL), *kb;
+
+	shows("per_cpu/cpu0/trace", all);
+	assert_int_equal(echo("per_cpu/cpu0/trace", ""), 0);
+	strstr(want, "now ts:")[0] = strstr(got, "now ts:")[0] = '\0';
+	assert_string_equal(got, want);
+	assert_int_equal(echo("buffer_size_kb", "100"), 0);
+	shows("per_cpu/cpu0/buffer_size_kb", "100\n");
+	kb = mem_printf("%ld\n", 100 * sysconf(_SC_NPROCESSORS_CONF));
+	shows("buffer_total_size_kb", kb);
+	shows("per_cpu/cpu0/trace_pipe", "");
+	shows("per_cpu/cpu0/trace_pipe_raw", "");
+	assert_int_equal(echo("per_cpu/cpu0/stats", "x"), -EINVAL);
+	free(kb);
+	free(got);
+	free(want);
+	free(all);
+}
+
+static void snapshots(void **state)
+{
+	assert_int_equal(echo("snapshot", "1"), 0);
+	shows_golden("snapshot", "k6.12-own.snapshot.after-echo-2.txt"); /* it is empty */
+	assert_int_equal(echo("snapshot", "2"), 0);
+	shows_golden("snapshot", "k6.12-own.snapshot.after-echo-2.txt");
+	assert_int_equal(echo("snapshot", "x"), -EINVAL);
+	assert_int_equal(echo("snapshot", "0"), 0);
+	shows_golden("snapshot", "k6.12-own.snapshot.after-echo-0.txt");
+}
+
+/* Who closes free_buffer has no use for what was recorded. */
+static void freeing(void **state)
+{
+	assert_int_equal(echo("free_buffer", "x"), 0);
+	shows("tracing_on", "1\n");
+	assert_int_equal(echo("options/disable_on_free", "1"), 0);
+	assert_int_equal(echo("free_buffer", "x"), 0);
+	shows("tracing_on", "0\n");
 }
 
 static void clock_and_options_of_a_tracer(void **state)
@@ -139,6 +184,7 @@ static void names_as_the_kernel(void **state)
 	lists("", "k6.12-own.ls-root.txt", false, NULL);
 	lists("options", "k6.12-own.ls-options.txt", true, "blk_classic"); /* of a tracer of block devices */
 	lists("instances/foo", "k6.12-own.instance.ls.txt", false, NULL);
+	lists("per_cpu/cpu0", "k6.12-own.ls-per_cpu-cpu0.txt", false, NULL);
 	lists("instances/foo/options", "k6.12-own.instance.ls-options.txt", true, NULL);
 }
 
@@ -427,6 +473,7 @@ static void show_functions(void *arg, const struct function_list *l, struct out 
 }
 
 static const struct tree_target_ops target_ops = {
+	.commands = true,
 	.apply = apply, .check = check, .function_at = function_at, .functions = show_functions, .trace = trace,
 	.clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .marker = marker, .make = make, .drop = drop,
 };
@@ -548,6 +595,18 @@ static void lists_of_functions(void **state)
 	shows(FILTER, "#### all functions enabled ####\n");
 }
 
+/* Each function that a command's glob means has it for itself. */
+static void commands_on_functions(void **state)
+{
+	assert_int_equal(tree_echo(t, FILTER, "vfs_*:traceoff:3 main:stacktrace", true, NULL), 0);
+	shows(FILTER, "#### all functions enabled ####\nmain:stacktrace:unlimited\nvfs_open:traceoff:count=3\n"
+		      "vfs_write:traceoff:count=3\nvfs_read:traceoff:count=3\n");
+	assert_int_equal(tree_echo(t, FILTER, "nosuch*:traceoff", true, NULL), -EINVAL);
+	assert_int_equal(tree_echo(t, FILTER, "!vfs_[rw]*:traceoff:0", true, NULL), 0);
+	assert_int_equal(echo(FILTER, "main"), 0);
+	shows(FILTER, "main\nmain:stacktrace:unlimited\nvfs_open:traceoff:count=3\n");
+}
+
 /* One change at the close, whatever was written in however many pieces. */
 static void a_list_changes_at_the_close(void **state)
 {
@@ -576,7 +635,7 @@ static void words_that_are_refused(void **state)
 
 	assert_int_equal(tree_write(o, 0, "main nosuch vfs_read\n", 21, NULL), 5);
 	assert_int_equal(tree_write(o, 0, "nosuch vfs_read\n", 16, NULL), -EINVAL);
-	assert_int_equal(tree_write(o, 0, "vfs_read:traceon\n", 17, NULL), -EINVAL);
+	assert_int_equal(tree_write(o, 0, "vfs_read:hist\n", 14, NULL), -EINVAL);
 	assert_int_equal(tree_write(o, 0, "\0", 1, NULL), -EINVAL);
 	assert_int_equal(write_all(o, "late"), 4);
 	assert_int_equal(tree_flush(o, NULL), -EINVAL);
@@ -584,8 +643,8 @@ static void words_that_are_refused(void **state)
 	shows(FILTER, "main\n");
 	logs("error_log", "set_ftrace_filter: error: no function matches\n"
 			  "  Command: nosuch vfs_read\n           ^\n"
-			  "set_ftrace_filter: error: function commands such as `traceon` are not supported, only `mod` is\n"
-			  "  Command: vfs_read:traceon\n                    ^\n"
+			  "set_ftrace_filter: error: function commands such as `hist` are not supported, only `mod` is\n"
+			  "  Command: vfs_read:hist\n                    ^\n"
 			  "set_ftrace_filter: error: a name has no byte 0\n  Command:  \n           ^\n"
 			  "set_ftrace_filter: error: no function matches\n  Command: late\n           ^\n");
 }
@@ -663,9 +722,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(as_after_boot), TEST(an_empty_trace), TEST(clock_and_options_of_a_tracer), TEST(names_as_the_kernel),
 		TARGET_TEST(writes_as_on_the_kernel), TARGET_TEST(writes_as_on_a_later_kernel), TEST(refusals_are_logged),
-		TEST(logs_of_instances), TEST(instances), TEST(cpumasks), TEST(all_processors), TEST(readme),
+		TEST(per_cpu), TEST(snapshots), TEST(freeing), TEST(logs_of_instances), TEST(instances), TEST(cpumasks), TEST(all_processors), TEST(readme),
 		TARGET_TEST(the_target_decides), TARGET_TEST(the_target_shows), TARGET_TEST(targets_of_instances),
-		TARGET_TEST(lists_of_functions), TARGET_TEST(a_list_changes_at_the_close), TARGET_TEST(words_that_are_refused),
+		TARGET_TEST(lists_of_functions), TARGET_TEST(commands_on_functions), TARGET_TEST(a_list_changes_at_the_close), TARGET_TEST(words_that_are_refused),
 		TARGET_TEST(brackets_over_writes), TARGET_TEST(many_threads),
 	};
 

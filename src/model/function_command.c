@@ -1,0 +1,227 @@
+#include "model/function_command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/glob.h"
+
+static const struct kind {
+	const char *name;
+	bool switches; /* an event */
+	bool settles;  /* brings about a state: what is so already is not counted */
+} kinds[] = {
+	[FUNCTION_TRACEON] = { "traceon", false, true },
+	[FUNCTION_TRACEOFF] = { "traceoff", false, true },
+	[FUNCTION_SNAPSHOT] = { "snapshot", false, false },
+	[FUNCTION_STACKTRACE] = { "stacktrace", false, false },
+	[FUNCTION_DUMP] = { "dump", false, false },
+	[FUNCTION_CPUDUMP] = { "cpudump", false, false },
+	[FUNCTION_ENABLE] = { "enable_event", true, true },
+	[FUNCTION_DISABLE] = { "disable_event", true, true },
+};
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* --- parsing ------------------------------------------------------------------------ */
+
+static int kind_of(const char *name, size_t n)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (strlen(kinds[i].name) == n && !memcmp(kinds[i].name, name, n))
+			return (int)i;
+	return -1;
+}
+
+const char *function_command_in(const char *word)
+{
+	for (const char *p = strchr(word, ':'); p; p = strchr(p, ':')) {
+		size_t colons = strspn(p, ":");
+
+		p += colons;
+		if (colons == 1 && kind_of(p, strcspn(p, ":")) >= 0)
+			return p - 1;
+	}
+	return NULL;
+}
+
+static void put(struct function_command *c)
+{
+	if (--c->users)
+		return;
+	free(c->function);
+	free(c->system);
+	free(c->event);
+	free(c);
+}
+
+/* The next parameter, off the front of *at; NULL: there is none. */
+static char *parameter(const char **at)
+{
+	size_t n;
+	char *p;
+
+	if (!**at)
+		return NULL;
+	++*at; /* the colon */
+	n = strcspn(*at, ":");
+	p = mem_strndup(*at, n);
+	*at += n;
+	return p;
+}
+
+static int parse_count(struct function_command *c, const char *word, const char *at, struct err *err)
+{
+	const char *begin = at + 1;
+	char *number = parameter(&at), *end = NULL;
+	int e = 0;
+
+	if (!number)
+		return 0;
+	c->counted = true;
+	errno = 0;
+	c->count = *number ? strtoul(number, &end, 0) : COMMAND_UNLIMITED;
+	if (*number && (!isdigit((unsigned char)*number) || *end || errno))
+		e = err_at(err, EINVAL, word, (size_t)(begin - word), "how often must be a number");
+	free(number);
+	return e;
+}
+
+/* What stands behind the command's name. */
+static int parse_parameters(struct function_command *c, const char *word, const char *at, struct err *err)
+{
+	const char *begin = at;
+
+	if (kinds[c->action].switches) {
+		c->system = parameter(&at);
+		c->event = c->system ? parameter(&at) : NULL;
+		if (!c->event)
+			return err_at(err, EINVAL, word, (size_t)(begin - word), "%s needs SYSTEM:EVENT",
+				      kinds[c->action].name);
+	}
+	return parse_count(c, word, at, err);
+}
+
+static struct function_command *parse(const char *word, struct err *err)
+{
+	struct function_command *c = mem_zalloc(sizeof(*c));
+	const char *function = word + (*word == '!'), *at = function_command_in(word);
+	size_t n = strcspn(at + 1, ":");
+
+	*c = (struct function_command){ .action = (enum function_action)kind_of(at + 1, n), .count = COMMAND_UNLIMITED,
+					.users = 1, .function = mem_strndup(function, (size_t)(at - function)) };
+	if (parse_parameters(c, word, at + 1 + n, err)) {
+		put(c);
+		return NULL;
+	}
+	return c;
+}
+
+/* --- the list ----------------------------------------------------------------------- */
+
+static bool same_event(const struct function_command *a, const struct function_command *b)
+{
+	return !a->event || (!strcmp(a->event, b->event) && !strcmp(a->system, b->system));
+}
+
+static bool same_kind(const struct function_command *a, const struct function_command *b)
+{
+	return a->action == b->action && a->counted == b->counted && same_event(a, b);
+}
+
+static void take_out(struct function_commands *l, const struct function_command *removal)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->at.n; i++) {
+		struct function_command *c = l->at.at[i];
+
+		if (same_kind(removal, c) &&
+		    (!strcmp(removal->function, c->function) || glob_match(removal->function, c->function)))
+			put(c);
+		else
+			l->at.at[kept++] = c;
+	}
+	l->at.n = kept;
+}
+
+static bool is_there(const struct function_commands *l, const struct function_command *c)
+{
+	for (size_t i = 0; i < l->at.n; i++)
+		if (same_kind(c, l->at.at[i]) && !strcmp(c->function, l->at.at[i]->function))
+			return true;
+	return false;
+}
+
+int function_commands_write(struct function_commands *l, const char *word,
+			    bool (*exists)(void *arg, const char *system, const char *event), void *arg, struct err *err)
+{
+	struct function_command *c = parse(word, err);
+	bool remove = *word == '!';
+	int e = 0;
+
+	if (!c)
+		return -EINVAL;
+	if (!*c->function)
+		e = err_at(err, EINVAL, word, remove, "the name of a function is missing");
+	else if (!remove && c->event && !exists(arg, c->system, c->event))
+		e = err_at(err, EINVAL, word, (size_t)(strstr(word, c->event) - word), "there is no event %s:%s", c->system,
+			   c->event);
+	if (!e && remove)
+		take_out(l, c);
+	if (e || remove || is_there(l, c))
+		put(c);
+	else
+		*vec_add(&l->at) = c;
+	return e;
+}
+
+static void show(FILE *to, const struct function_command *c)
+{
+	fprintf(to, "%s:%s", c->function, kinds[c->action].name);
+	if (c->event)
+		fprintf(to, ":%s:%s", c->system, c->event);
+	if (c->count == COMMAND_UNLIMITED)
+		fputs(":unlimited\n", to);
+	else
+		fprintf(to, ":count=%ld\n", (long)c->count);
+}
+
+char *function_commands_read(const struct function_commands *l)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *to = open_memstream(&text, &n);
+
+	if (!to)
+		return mem_strdup("");
+	for (size_t i = l->at.n; i-- > 0;)
+		show(to, l->at.at[i]);
+	fclose(to);
+	return text;
+}
+
+void function_commands_copy(struct function_commands *to, const struct function_commands *from)
+{
+	*to = (struct function_commands){ 0 };
+	for (size_t i = 0; i < from->at.n; i++) {
+		from->at.at[i]->users++;
+		*vec_add(&to->at) = from->at.at[i];
+	}
+}
+
+void function_commands_free(struct function_commands *l)
+{
+	for (size_t i = 0; i < l->at.n; i++)
+		put(l->at.at[i]);
+	vec_free(&l->at);
+}
+
+bool function_command_due(struct function_command *c, bool so)
+{
+	if (!c->count || (kinds[c->action].settles && so))
+		return false;
+	if (c->count != COMMAND_UNLIMITED)
+		c->count--;
+	return true;
+}
