@@ -81,6 +81,11 @@ static const struct option umount_options[] = {
 	END
 };
 
+static const struct option shell_options[] = {
+	{ 'p', "pid", "PID[,PID]...", "the files are over these processes, which run already", .set = set_pids },
+	END
+};
+
 static const struct option session_options[] = {
 	{ 0, "session", "NAME", "the session in the background (default: default)", set_text, TO(session) },
 	END
@@ -156,7 +161,7 @@ const struct command commands[] = {
 	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted",
 	  TABLES(umount_options), false, 1, 1, cmd_umount },
 	{ "shell", "[COMMAND [ARGUMENT]...]", "Run a command that finds ftrace's files where the kernel's are",
-	  (const struct option *const[]) { help_options, NULL }, true, 0, -1, cmd_shell },
+	  TABLES(shell_options, trace_options, format_options), true, 0, -1, cmd_shell },
 	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]", "Trace in the background; without PROGRAM, set options and go on",
 	  TABLES(session_options, process_options, trace_options, format_options), true, 0, -1, cmd_start, true },
 	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",

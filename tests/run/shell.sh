@@ -135,6 +135,54 @@ else
 	skip "trace-cmd" "it is not installed"
 fi
 
+# --- over a program that runs: unmodified trace-cmd on it
+live() { # TAP lines; the program does what it is told on one pipe, and answers on another
+	tell() {
+		echo "$1" >&7
+		read -rt 30 SAID <&8
+	}
+	exec 7>"$T/to" 8<"$T/from"
+	trace-cmd list -f | grep -qx leaf
+	result "trace-cmd list -f has the program's functions" $?
+	trace-cmd start -p function -l leaf >"$T/out" 2>&1 && tell 10 && trace-cmd stop && tell 5
+	result "trace-cmd start -p function -l, stop" $? "$T/out"
+	[ "$(trace-cmd show | grep -c 'leaf <-request')" = 10 ]
+	result "trace-cmd show has each call" $? "$W/trace"
+	trace-cmd stat >"$T/out" 2>"$T/err" && grep -q 'Tracer: function' "$T/out" && grep -qx ' *leaf' "$T/out"
+	result "trace-cmd stat has tracer and filter" $? "$T/out"
+	trace-cmd reset && [ "$(cat "$W/current_tracer")" = nop ] && tell 7 && ! grep -q leaf "$W/trace"
+	result "trace-cmd reset ends it" $? "$T/out"
+	trace-cmd start -p function_graph -g request --max-graph-depth 1 >"$T/out" 2>&1 && tell 3 && tell 3 &&
+		[ "$(trace-cmd show | grep -c 'request();')" = 2 ]
+	result "trace-cmd start -p function_graph -g" $? "$T/out"
+}
+mkfifo "$T/to" "$T/from"
+"$FIXTURES/answers" <"$T/to" >"$T/from" &
+answers=$!
+exec {TO}>"$T/to" {FROM}<"$T/from"
+read -rt 30 -u "$FROM" SAID
+if ! command -v trace-cmd >/dev/null; then
+	skip "trace-cmd over a program" "it is not installed"
+elif ! timeout "$LIMIT" "$BRACE" shell -p "$answers" -- true 2>"$T/err" && grep -q ptrace "$T/err"; then
+	skip "trace-cmd over a program" "ptrace is forbidden here"
+else
+	export -f live ok not_ok result diag
+	export T W TAP_N
+	timeout "$LIMIT" "$BRACE" shell -p "$answers" -- bash -c 'live; echo "$TAP_N" >"$T/tap_n"' 2>"$T/err" | tee "$T/live.tap"
+	TAP_N=$(cat "$T/tap_n")
+	TAP_FAILED=$((TAP_FAILED + $(grep -c '^not ok' "$T/live.tap")))
+	ends "the options are writes to its files" 0 "$BRACE" shell -p "$answers" -t function -l leaf -- \
+		sh -c "grep -qx function $W/current_tracer && grep -qx leaf $W/set_ftrace_filter"
+fi
+echo 4 >&"$TO" && read -rt 30 -u "$FROM" SAID && [ "${SAID%% *}" = done ]
+result "the program goes on when the shell has ended" $?
+echo q >&"$TO"
+wait "$answers"
+exec {TO}>&- {FROM}<&-
+ends "a process that is not there" 125 "$BRACE" shell -p 4194303 -- true
+[ "$(wc -l <"$T/err")" -eq 1 ]
+result "is one sentence" $? "$T/err"
+
 # --- events, which no program has brought yet: a tree of the test's own with some, laid over
 events() { # TAP lines, in the namespace
 	local D=$W/events

@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "live/live.h"
 #include "tree/fuse_face.h"
 #include "tree/instance.h"
 #include "tree/view.h"
+#include "ui/background.h"
 #include "ui/commands.h"
 #include "ui/say.h"
 #include "ui/traced.h"
@@ -38,9 +40,22 @@ static void send_connection(int socket, int fuse, const struct err *err)
 	}
 	if (sendmsg(socket, &m, MSG_NOSIGNAL) < 0)
 		_exit(EXIT_BRACE); /* brace is gone */
-	close(socket);
 	if (fuse >= 0)
 		close(fuse); /* when brace goes, the connection does */
+}
+
+/* Until brace serves. Without a word it has not come to that, and has said why. */
+static void await_server(int socket)
+{
+	char c;
+	ssize_t n;
+
+	do {
+		n = read(socket, &c, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(EXIT_BRACE);
+	close(socket);
 }
 
 static void run_command(char **argv, int socket)
@@ -51,6 +66,7 @@ static void run_command(char **argv, int socket)
 	send_connection(socket, fuse, &err);
 	if (e)
 		_exit(EXIT_BRACE);
+	await_server(socket);
 	if (view_finish(&err))
 		_exit(say_error(&err));
 	execvp(argv[0], argv);
@@ -133,7 +149,7 @@ static int start_waiter(struct waiter *w, pthread_t *thread, struct err *err)
 }
 
 /* To the command's end. 0 and its wait status. */
-static int serve(struct tree *tree, int fuse, int *status, struct err *err)
+static int serve_to_the_end(struct tree *tree, int fuse, int socket, int *status, struct err *err)
 {
 	char path[32];
 	struct waiter w = { 0 };
@@ -146,11 +162,30 @@ static int serve(struct tree *tree, int fuse, int *status, struct err *err)
 		return e;
 	e = start_waiter(&w, &thread, err);
 	if (!e) {
+		while (write(socket, "", 1) < 0 && errno == EINTR)
+			;
 		e = fuse_face_serve(w.face, err);
 		pthread_join(thread, NULL); /* the command may have unmounted the tree, and go on */
 		*status = w.status;
 	}
 	fuse_face_free(w.face);
+	return e;
+}
+
+/* The processes to be traced, if there are any; they go on when the command has ended. */
+static int serve(const struct invocation *inv, int fuse, int socket, int *status, struct err *err)
+{
+	const struct live_request req = { .pids = inv->pids.at, .n_pids = inv->pids.n };
+	struct tree *tree = instance_tree_new();
+	struct live *live = NULL;
+	int e = background_settings(inv, tree, err);
+
+	if (!e && inv->pids.n)
+		e = live_start(&req, tree, &live, err);
+	if (!e)
+		e = serve_to_the_end(tree, fuse, socket, status, err);
+	live_stop(live);
+	instance_tree_free(tree);
 	return e;
 }
 
@@ -177,7 +212,6 @@ int cmd_shell(struct invocation *inv)
 {
 	char *shell[] = { getenv("SHELL"), NULL };
 	struct err err = { 0 };
-	struct tree *tree;
 	int socket = -1, fuse = -1, status = 0, e;
 
 	if (!shell[0] || !*shell[0])
@@ -186,13 +220,11 @@ int cmd_shell(struct invocation *inv)
 	if (e)
 		return say_error(&err);
 	e = receive_connection(socket, &fuse, &err);
+	if (!e)
+		e = serve(inv, fuse, socket, &status, &err);
 	close(socket);
-	if (e) {
-		waitpid(command, NULL, 0);
-		return say_error(&err);
-	}
-	tree = instance_tree_new();
-	e = serve(tree, fuse, &status, &err);
-	instance_tree_free(tree);
-	return e ? say_error(&err) : traced_exit(status);
+	if (!e)
+		return traced_exit(status);
+	waitpid(command, NULL, 0);
+	return say_error(&err);
 }
