@@ -1,20 +1,10 @@
 #!/bin/bash
 # Sessions in the background: start, stop, restart, show, stream, set, extract, stat, reset, as trace-cmd's user has them.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/answers-lib.sh"
 export XDG_RUNTIME_DIR=$T/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-A=$FIXTURES/answers
 
-start_program() {
-	coproc PROGRAM { exec "$@" 2>>"$T/program.err"; }
-	exec {TO}>&"${PROGRAM[1]}" {FROM}<&"${PROGRAM[0]}"
-	PID=$PROGRAM_PID
-	read -rt "$LIMIT" -u "$FROM" SAID
-}
-tell() { # LINE: it is done when this returns
-	echo "$1" >&"$TO"
-	read -rt "$LIMIT" -u "$FROM" SAID
-}
 brace() { timeout -k 5 "$LIMIT" "$BRACE" "$@" 2>"$T/err" </dev/null; }
 leaves() { [ "$(brace show | grep -c 'leaf()')" = "$1" ]; }
 # says NAME STATUS WORDS COMMAND...
@@ -27,7 +17,7 @@ says() {
 }
 
 says "no session" 125 'no session named default runs' show
-start_program "$A"
+start_program
 if ! brace start -p "$PID" -l leaf; then
 	grep -q ptrace "$T/err" || { not_ok start; diag "$T/err"; finish; }
 	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
@@ -87,8 +77,8 @@ done
 result "stream" $? "$T/stream"
 says "a second stream" 125 'open already' stream
 check_that "what was streamed is gone" leaves 0
-echo q >&"$TO"
-wait "$PID" 2>/dev/null
+end_program
+[ "$STATUS" -eq 0 ]
 result "the program ends as it would have" $?
 [ "$SAID" = "done 26" ]
 result "and computed the same" $?
@@ -116,7 +106,7 @@ says "a program that is not there" 125 'none' start -- "$T/none"
 result "leaves no session" $?
 
 # --- reset while it runs; a daemon that is killed
-start_program "$A"
+start_program
 brace start -p "$PID"
 tell 2
 check "reset while the program runs" "$BRACE" reset

@@ -2,32 +2,9 @@
 # Programs behind the mounted tree, as an ftrace user has them: echo and cat. The program does what it is told and
 # says how often it called what, so counts are exact.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/answers-lib.sh"
 D=$T/tree
 mkdir "$D"
-A=$FIXTURES/answers
-
-# The program, with its input and output at hand.
-start_program() {
-	coproc PROGRAM { exec "$@" 2>>"$T/program.err"; }
-	exec {TO}>&"${PROGRAM[1]}" {FROM}<&"${PROGRAM[0]}"
-	PID=$PROGRAM_PID
-	read -rt "$LIMIT" -u "$FROM" SAID
-}
-# tell LINE...: each is done when this returns.
-tell() {
-	local line
-	for line; do
-		echo "$line" >&"$TO"
-		read -rt "$LIMIT" -u "$FROM" SAID
-	done
-}
-end_program() {
-	echo q >&"$TO"
-	wait "$PID" 2>/dev/null
-	STATUS=$?
-	exec {TO}>&- {FROM}<&-
-}
-
 count() { grep -c -- "$1" "$D/${2:-trace}"; }
 # has N PATTERN: so many lines of the trace.
 has() { [ "$(count "$2")" = "$1" ]; }
@@ -37,7 +14,7 @@ fails_with() {
 	result "$1" $? "$D/error_log"
 }
 
-start_program "$A"
+start_program
 [ "$SAID" = ready ] || not_ok "the program runs"
 if ! "$BRACE" mount "$D" -p "$PID" 2>"$T/err"; then
 	grep -qE '/dev/fuse|cannot mount on|ptrace' "$T/err" || { not_ok mount; diag "$T/err"; finish; }
@@ -204,7 +181,7 @@ result "and files still take what is written" $?
 check "umount" "$BRACE" umount "$D"
 
 # --- detached by umount
-start_program "$A"
+start_program
 check "attached once more" "$BRACE" mount "$D" -p "$PID" -t function_graph
 tell 2
 check_that "the option -t traces from the beginning" has 2 'leaf();$'
