@@ -408,6 +408,16 @@ static void soon(struct timespec *until, long ms)
 	until->tv_nsec %= 1000000000;
 }
 
+/* Does anything go on that could end in news? A program has an index only while it is set up or attached to, or after its
+ * news. Lock held. */
+static bool is_at_work(struct control *c)
+{
+	if (is_busy(c) || pthread_mutex_trylock(&c->work) != 0)
+		return true;
+	pthread_mutex_unlock(&c->work);
+	return false;
+}
+
 /* In small steps: the control thread is busy, so it is we who say that the tracer lives. */
 bool control_wait_news(struct control *c, uint32_t index)
 {
@@ -415,7 +425,7 @@ bool control_wait_news(struct control *c, uint32_t index)
 	bool there;
 
 	pthread_mutex_lock(&c->lock);
-	for (int waited = 0; c->published <= index && waited < REPLY_MS; waited += BEAT_MS) {
+	for (int waited = 0; c->published <= index && waited < REPLY_MS && is_at_work(c); waited += BEAT_MS) {
 		soon(&step, BEAT_MS);
 		pthread_cond_timedwait(&c->changed, &c->lock, &step);
 		shared_memory_beat(c->req.memory);

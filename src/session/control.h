@@ -42,7 +42,7 @@ void control_stop(struct control *c);
 /* The next image's news, in order of image; false if there is none (yet). The caller owns it. */
 bool control_next_news(struct control *c, struct image_news *out);
 
-/* Waits until the news of image `index` can be had; false if that takes more than seconds. */
+/* Waits until the news of image `index` can be had; false if that takes more than seconds, or there is no such image. */
 bool control_wait_news(struct control *c, uint32_t index);
 
 /* Waits until the first image is set up (0), its set-up failed (-errno, *err), or `alive` says

@@ -315,6 +315,8 @@ uint32_t session_thread(struct session *s, uint32_t slot)
 		s->slots.at[slot] = (uint32_t)s->info->threads.n;
 		memcpy(thread.comm, t->comm, sizeof(thread.comm));
 		thread.comm[sizeof(thread.comm) - 1] = '\0';
+		if (thread.image >= s->info->images.n)
+			thread.image = 0; /* spoiled since it was looked at */
 		*vec_add(&s->info->threads) = thread;
 	}
 	return s->slots.at[slot];

@@ -2,6 +2,7 @@
 #include "shared/points.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,13 +24,16 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 
 int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | (exec ? MFD_EXEC : 0));
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create(name, flags | (exec ? MFD_EXEC : 0));
 
 	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create(name, MFD_CLOEXEC); /* kernels before 6.3 */
+		fd = memfd_create(name, flags); /* kernels before 6.3 */
 	if (fd < 0)
 		return err_set(err, errno, "cannot make shared memory: %s", strerror(errno));
-	if (ftruncate(fd, (off_t)size) == 0) {
+	/* Sealed: a program that made it shorter would kill whoever looks at what is gone. */
+	if (ftruncate(fd, (off_t)size) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
 		*mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 		if (*mapped != MAP_FAILED)
 			return fd;

@@ -1,0 +1,75 @@
+#!/bin/bash
+# A program that scribbles over the session memory while it is traced (tests/targets/scribbles.c). It may die of that;
+# brace must neither crash nor hang, must say how it went, and what it writes must be readable. SEEDS: how many
+# of each.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+LIMIT=30
+SEEDS=${SEEDS:-1}
+scribbles=$FIXTURES/scribbles
+kinds=(header counters notes threads fields descriptors states buffers records sites all)
+
+# The program's own status, or that brace gave it up and says why.
+ended_well() {
+	local status
+	status=$(cat "$T/traced.status")
+	if [ "$status" = 3 ]; then
+		grep -Eq ' calls, .* lost' "$T/summary"
+	else
+		[ "$status" = 125 ] && grep -q 'spoiled the session memory' "$T/summary"
+	fi
+}
+
+# reads FILE: every record of it, in order and summed up.
+reads() {
+	timeout -k 5 "$LIMIT" "$BRACE" info "$1" && timeout -k 5 "$LIMIT" "$BRACE" report "$1" >/dev/null &&
+		timeout -k 5 "$LIMIT" "$BRACE" replay "$1" >/dev/null
+}
+
+for kind in "${kinds[@]}"; do
+	for mode in stream overwrite block; do
+		failed=0
+		for ((seed = 1; seed <= SEEDS && !failed; seed++)); do
+			record --mode $mode -b 512K -l step -- "$scribbles" "$kind" "$seed" 2
+			cat "$T/traced.status" "$T/traced.err" >>"$T/summary"
+			ended_well || failed=1
+			reads "$T/trace" >>"$T/summary" 2>&1 || failed=1
+		done
+		result "$kind, $mode mode: brace ends, and its file reads" $failed "$T/summary"
+	done
+done
+
+record -l step -- "$scribbles" shorten 1 5
+[ "$(cat "$T/traced.status")" = 3 ] && grep -q 'brace-session.*sealed' "$T/traced.out" &&
+	! grep -q shorter "$T/traced.out"
+result "the session memory cannot be made shorter" $? "$T/traced.out"
+
+# --- live, and what a killed tracer left
+for kind in all states records; do
+	run_in "$T/traced" "$BRACE" graph -l step -- "$scribbles" "$kind" 7 2
+	split_summary
+	status=$(cat "$T/traced.status")
+	[ "$status" = 3 ] || { [ "$status" = 125 ] && grep -q 'spoiled the session memory' "$T/summary"; }
+	result "$kind: brace graph ends" $? "$T/summary"
+done
+
+for kind in "${kinds[@]}"; do
+	rm -f "$T/trace" "$T/out"
+	"$BRACE" record -q -l step -o "$T/trace" -- "$scribbles" "$kind" 3 8 >"$T/killed" 2>&1 </dev/null &
+	tracer=$!
+	for ((i = 0; i < 500; i++)); do # the parent, then its child, which records
+		parent=$(pgrep -P "$tracer" -x scribbles) && child=$(pgrep -P "$parent" -x scribbles) && break
+		sleep 0.01
+	done
+	sleep 0.1 # it scribbles
+	kill -KILL "$tracer"
+	wait "$tracer" 2>/dev/null
+	timeout -k 5 "$LIMIT" "$BRACE" recover -p "$child" -o "$T/out" "$T/trace" >"$T/recover" 2>&1
+	status=$?
+	[ $status -lt 124 ] || [ $status -eq 125 ]
+	result "$kind: brace recover -p ends ($status)" $? "$T/recover"
+	[ $status -ne 0 ] || { reads "$T/out" >"$T/recover" 2>&1; }
+	result "$kind: and what it makes reads" $? "$T/recover"
+	kill -KILL "$child" "$parent" 2>/dev/null
+done
+finish
