@@ -1,7 +1,8 @@
 /* links: tree report store source model event shared base zstd threads */
 /* Any writes, to any files of ftrace's tree, and directories made and removed between them. A write that fails
  * changes nothing and is in the error_log, whose carets stand under its commands; what was accepted reads
- * back, and can be written again. And what /proc/self/mountinfo might say. */
+ * back, and can be written again. And what /proc/self/mountinfo
+ * and /proc/mounts might say. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/cursor.h"
 #include "tree/instance.h"
 #include "tree/mount_point.h"
+#include "tree/view.h"
 
 static const char *const paths[] = {
 	"current_tracer", "tracing_on", "trace_options", "trace_clock", "buffer_size_kb", "buffer_percent",
@@ -17,6 +19,10 @@ static const char *const paths[] = {
 	"options/block", "options/sym-addr", "options/sleep-time", "trace", "error_log", "trace_marker",
 	"trace_marker_raw", "trace_pipe", "README", "available_tracers", "instances/a/tracing_on",
 	"instances/a/error_log", "instances/b/trace_options", "instances/a/options/bin",
+	"set_event", "set_event_pid", "events/enable", "events/s/enable", "events/s/filter", "events/s/one/enable",
+	"events/s/one/filter", "events/s/one/trigger", "events/t/three/trigger", "instances/a/set_event", "snapshot",
+	"instances/a/events/s/two/filter", "instances/a/events/s/one/trigger", "free_buffer", "per_cpu/cpu0/trace",
+	"set_ftrace_pid", "saved_cmdlines_size",
 	"set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "set_ftrace_module", "instances/a/set_ftrace_filter",
 };
 
@@ -46,10 +52,10 @@ static void check_log(struct tree *t, const char *path)
 	free(log);
 }
 
-/* `>` clears a list of functions even if what follows is refused. */
+/* `>` clears a list of functions even if what follows is refused; a filter that is refused stands in its file. */
 static bool is_setting(const char *path, int flags)
 {
-	if (strstr(path, "set_") && (flags & O_TRUNC))
+	if ((strstr(path, "set_") && (flags & O_TRUNC)) || strstr(path, "/filter"))
 		return false;
 	return !strstr(path, "trace_pipe") && !strstr(path, "error_log") && !strstr(path, "trace_marker");
 }
@@ -108,6 +114,36 @@ static void step(struct tree *t, struct cursor *c)
 	}
 }
 
+static void add_events(struct tree *t)
+{
+	static const struct event_field fields[] = { { "int", "a", 8, 4, true }, { "char[8]", "s", 12, 8, false } };
+	static const char *const names[][2] = { { "s", "one" }, { "s", "two" }, { "t", "three" } };
+	const struct event_entry *e;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct event_format f = { names[i][0], names[i][1], 0, fields, 2, "\"%d\", REC->a" };
+
+		check(!events_add_format(instance_events(t), EVENT_OWNER_STATIC, &f, &e, NULL));
+	}
+}
+
+/* What set_event says can be written to it, and it says the same then. */
+static void check_events(struct tree *t)
+{
+	char *before = tree_cat(t, "set_event", NULL), *after;
+	struct settings s;
+
+	instance_settings(instance_top(t), &s);
+	for (uint32_t i = 0; i < events_n(instance_events(t)); i++)
+		check(!event_set_differ(&s.events, &s.events, i));
+	settings_free(&s);
+	check(!tree_echo(t, "set_event", before, true, NULL));
+	after = tree_cat(t, "set_event", NULL);
+	check(!strcmp(before, after));
+	free(before);
+	free(after);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cursor c = cursor_of(data, size);
@@ -115,9 +151,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree *t = instance_tree_new();
 
 	mount_point_find(text, "/a b", type, source);
+	free(view_mounts(text));
+	add_events(t);
 	free(text);
 	while (cursor_left(&c) && !c.bad)
 		step(t, &c);
+	check_events(t);
 	check_log(t, "error_log");
 	check_log(t, "instances/a/error_log");
 	instance_tree_free(t);

@@ -47,10 +47,21 @@ static char *line_at(const char *command, size_t n, size_t *column)
 	return line;
 }
 
+/* A sentence may quote what was written. */
+static char *one_line(const char *text)
+{
+	char *line = mem_strdup(text);
+
+	for (char *p = line; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	return line;
+}
+
 void error_log_add(struct error_log *l, uint64_t ns, const char *location, const char *text, const char *command,
 		   size_t n, size_t column)
 {
-	struct error_entry e = { ns, mem_strdup(location), mem_strdup(text), NULL, column };
+	struct error_entry e = { ns, mem_strdup(location), one_line(text), NULL, column };
 
 	e.command = line_at(command, n, &e.column);
 	pthread_mutex_lock(&l->lock);

@@ -156,12 +156,23 @@ static void lines_and_odd_bytes(void **state)
 	}
 }
 
+static void a_sentence_that_quotes_lines(void **state)
+{
+	struct error_log l;
+
+	error_log_init(&l);
+	error_log_add(&l, 0, "f", "1\n2 is too large", "1\n2", 3, 0);
+	shows(&l, "[    0.000000] f: error: 1 2 is too large\n  Command: 1\n           ^\n");
+	error_log_free(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_the_kernel_shows_them),
 		cmocka_unit_test(keeps_the_last_eight),
 		cmocka_unit_test(lines_and_odd_bytes),
+		cmocka_unit_test(a_sentence_that_quotes_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
