@@ -94,6 +94,11 @@ static bool apply(struct patch *p)
 {
 	uint8_t *at = (uint8_t *)p->address;
 
+	if (p->function == PATCH_SEMAPHORE) {
+		__atomic_fetch_add((uint16_t *)at, 1, __ATOMIC_SEQ_CST);
+		p->status = PATCH_APPLIED;
+		return true;
+	}
 	if (!same(at, p->expected, p->length)) {
 		p->status = PATCH_CHANGED;
 		return false;

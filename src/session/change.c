@@ -157,7 +157,7 @@ static int map_trampolines(const struct change *c, struct change_target *t, stru
 	return r == 0 ? image_check_mapped(&t->im, err) : r;
 }
 
-static int undo(struct change_target *t, const struct patch *patches, size_t n, enum held_which which, struct err *err)
+static int undo(struct change_target *t, struct patch *patches, size_t n, enum held_which which, struct err *err)
 {
 	int r = held_patches_undo(t->t, patches, n, which, err);
 
@@ -219,6 +219,9 @@ static void apply_old(struct change_target *t)
 	if (t->old->n)
 		memcpy(old, t->old->at, t->old->n * sizeof(*old));
 	held_patches_apply(t->t, &t->maps, old, t->old->n, &ignored);
+	for (size_t i = 0; i < t->old->n; i++)
+		if (old[i].function == PATCH_SEMAPHORE)
+			t->old->at[i].status = old[i].status;
 	free(old);
 }
 

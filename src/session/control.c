@@ -340,6 +340,7 @@ int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struc
 	int r;
 
 	pthread_mutex_lock(&c->work);
+	patch_lists_add(&c->patches, pid, NULL, 0); /* a forked one's own: what is lowered in it is not in others */
 	r = attach_leave(pid, c->req.agent_path, patch_lists_of(&c->patches, pid), rep, err);
 	pthread_mutex_unlock(&c->work);
 	return r;

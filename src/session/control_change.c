@@ -98,6 +98,8 @@ static int plan_all(struct changing *ch, struct change *change, const pid_t *pid
 
 	copy_images(ch);
 	for (size_t i = 0; i < n; i++)
+		patch_lists_add(&ch->c->patches, pids[i], NULL, 0); /* from now on a forked one has its own */
+	for (size_t i = 0; i < n; i++)
 		*vec_add(&ch->targets) = (struct change_target){ .pid = pids[i] };
 	for (size_t i = 0; i < n; i++) {
 		struct change_target t = ch->targets.at[i];

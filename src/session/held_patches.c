@@ -31,6 +31,8 @@ void held_patches_touch(pid_t pid, const struct patch *patches, size_t n)
 		uint64_t page = patches[i].address & ~(PAGE - 1);
 		uint8_t byte;
 
+		if (patches[i].function == PATCH_SEMAPHORE) /* data, which the program writes too */
+			continue;
 		if (page == last || pread(fd, &byte, 1, (off_t)page) != 1 || pwrite(fd, &byte, 1, (off_t)page) != 1)
 			continue;
 		last = page;
@@ -91,8 +93,24 @@ static size_t run_length(const patch_order *o, size_t first)
 /* Changes one patch's bytes in a copy of the page. */
 typedef void edit_bytes(struct patch *p, uint8_t *at);
 
+static void add_to_semaphore(uint8_t *at, int by)
+{
+	uint16_t count;
+
+	memcpy(&count, at, sizeof(count));
+	if (by > 0 || count)
+		count = (uint16_t)(count + by);
+	memcpy(at, &count, sizeof(count));
+}
+
 static void put_in(struct patch *p, uint8_t *at)
 {
+	if (p->function == PATCH_SEMAPHORE) {
+		if (p->status != PATCH_APPLIED)
+			add_to_semaphore(at, 1);
+		p->status = PATCH_APPLIED;
+		return;
+	}
 	if (p->status == PATCH_BUSY || p->status == PATCH_REFUSED)
 		return;
 	p->status = memcmp(at, p->expected, p->length) == 0 ? PATCH_APPLIED : PATCH_CHANGED;
@@ -104,6 +122,10 @@ static void take_out(struct patch *p, uint8_t *at)
 {
 	if (p->status != PATCH_APPLIED)
 		return;
+	if (p->function == PATCH_SEMAPHORE) {
+		add_to_semaphore(at, -1);
+		return;
+	}
 	if (memcmp(at, p->bytes, p->length) == 0)
 		memcpy(at, p->expected, p->length);
 	else
@@ -275,7 +297,15 @@ static bool is_among(const struct patch *p, enum held_which which)
 	return which & (p->function == PATCH_LOOK_UP ? HELD_LOOK_UPS : HELD_FUNCTIONS) && p->status == PATCH_APPLIED;
 }
 
-int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, enum held_which which, struct err *err)
+/* Its bytes do not tell whether it is raised: the list does. */
+static void note_semaphores(struct patch *patches, size_t n, enum held_which which)
+{
+	for (size_t i = 0; i < n; i++)
+		if (patches[i].function == PATCH_SEMAPHORE && is_among(&patches[i], which))
+			patches[i].status = PATCH_PENDING;
+}
+
+int held_patches_undo(struct tracee *t, struct patch *patches, size_t n, enum held_which which, struct err *err)
 {
 	struct patch *copy = mem_zalloc((n + 1) * sizeof(*copy));
 	patch_order order = { 0 };
@@ -292,6 +322,8 @@ int held_patches_undo(struct tracee *t, const struct patch *patches, size_t n, e
 	}
 	for (size_t i = 0; i < some; i++)
 		changed += copy[i].status != PATCH_APPLIED;
+	if (r >= 0)
+		note_semaphores(patches, n, which);
 	vec_free(&order);
 	free(copy);
 	return r < 0 ? r : changed;

@@ -117,7 +117,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	count_all(out);
 	out->welcome.trace = 1;
 	out->welcome.image = req->index;
-	out->welcome.watch = req->settings->modules.patterns.n > 0;
+	out->welcome.watch = req->settings->modules.patterns.n || req->settings->events.at.n || req->settings->events.wishes.n;
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;

@@ -180,6 +180,28 @@ static void drop(struct modules *m, size_t i)
 	memmove(&m->at.at[i], &m->at.at[i + 1], (--m->at.n - i) * sizeof(m->at.at[0]));
 }
 
+/* What waits for an event of that name holds now, too. */
+static void find_probes(const struct maps *maps, const struct event_set *set, struct modules *m)
+{
+	struct event_set grown;
+	struct err ignored;
+
+	for (size_t i = 0; i < m->at.n; i++)
+		probes_catalogue(m->at.at[i].path, set->catalogue);
+	event_set_copy(&grown, set);
+	event_set_grow(&grown, &ignored);
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		probes_find(mod->path, &grown, &mod->probes);
+		if (!mod->probes.n || mod->choice != MODULE_CLOSED)
+			continue;
+		mod->choice = MODULE_PROBED;
+		load(mod, maps);
+	}
+	event_set_free(&grown);
+}
+
 void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out)
 {
 	bool by_hand = req->hello->flags & AGENT_BY_HAND;
@@ -210,6 +232,8 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 			led_calls_find(mod->path, mod->hooks, &mod->calls);
 		i++;
 	}
+	if (req->settings->events.catalogue)
+		find_probes(maps, &req->settings->events, out);
 }
 
 void modules_load_all(const struct maps *maps, struct modules *out)
@@ -275,6 +299,8 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	char name[512];
 
 	hook_function_name(mod->hooks, i, name, sizeof(name));
+	if (mod->choice == MODULE_PROBED)
+		return SELECT_NO;
 	if (!f->plt && is_led(look_up_of_unwinder(name), by_hand, set))
 		return look_up_of_unwinder(name);
 	if (mod->choice == MODULE_UNWINDER)
@@ -453,6 +479,7 @@ void modules_free(struct modules *m)
 		hook_module_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
 		vec_free(&m->at.at[i].calls);
+		probes_free(&m->at.at[i].probes);
 		free(m->at.at[i].path);
 		free(m->at.at[i].name);
 	}

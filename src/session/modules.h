@@ -5,9 +5,11 @@
 #include "session/image.h"
 #include "session/led_calls.h"
 #include "session/maps.h"
+#include "session/probes.h"
 
-/* MODULE_UNWINDER: opened only for what its functions do to stacks: no function of it is traced. */
-enum module_choice { MODULE_CLOSED, MODULE_UNWINDER, MODULE_OPEN };
+/* MODULE_PROBED: opened only for places inside its functions. MODULE_UNWINDER: only for what its functions do to
+ * stacks: no function of either is traced. */
+enum module_choice { MODULE_CLOSED, MODULE_PROBED, MODULE_UNWINDER, MODULE_OPEN };
 
 struct module {
 	char *path, *name;
@@ -17,6 +19,7 @@ struct module {
 	uint32_t first_id;
 	uint8_t *selected;            /* by function: enum selection */
 	led_call_list calls;          /* to be led through the agent */
+	probe_points probes;          /* inside functions */
 };
 
 enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,

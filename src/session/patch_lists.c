@@ -88,6 +88,8 @@ static unsigned stand_in(int fd, const struct patch_list *list)
 		const struct patch *p = &list->at[list->n <= SAMPLES ? i : i * (list->n - 1) / (SAMPLES - 1)];
 		uint8_t there[sizeof(p->bytes)];
 
+		if (p->function == PATCH_SEMAPHORE)
+			continue;
 		found += pread(fd, there, p->length, (off_t)p->address) == p->length &&
 			 memcmp(there, p->bytes, p->length) == 0;
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/x86_64/trampoline.h"
+#include "session/probe_patches.h"
 #include "session/shared_memory.h"
 #include "shared/tls.h"
 
@@ -159,7 +160,7 @@ static uint64_t room_for(const struct module *mod, const struct image_request *r
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
 			bytes += aligned(trampoline_room(kind_of(req, e, mod->selected[i]), &e->recipe));
 	}
-	return pages(bytes + mod->calls.n * LED_CALL_BYTES);
+	return pages(bytes + mod->calls.n * LED_CALL_BYTES + probe_patches_room(mod));
 }
 
 static void write_pool(const struct job *j)
@@ -197,8 +198,26 @@ static void hook_module_functions(struct job *j, struct patch_list *list)
 	}
 }
 
+static void probe_module(struct job *j, const struct maps *maps, struct patch_list *list, size_t first)
+{
+	struct probe_job probes = {
+		.mod = j->mod, .maps = maps, .list = list, .first = first, .region = j->region, .code = j->code, .at = j->at,
+		.room = j->room, .used = j->used, .agent = j->at + offsetof(struct trampoline_pool, probe),
+	};
+
+	probe_patches_make(&probes);
+	j->used = probes.used;
+}
+
+static bool has_patches(const struct module *mod)
+{
+	return mod->hooks && (count_selected(mod) || mod->probes.n);
+}
+
 static void refuse_all(struct module *mod)
 {
+	for (size_t i = 0; i < mod->probes.n; i++)
+		mod->probes.at[i].plan.kind = HOOK_NONE;
 	for (uint32_t i = 0; i < mod->hooks->n; i++)
 		if (mod->selected[i] != SELECT_NO && mod->hooks->entries[i].kind != HOOK_NONE)
 			refuse(mod, i, REASON_NO_ROOM);
@@ -235,7 +254,7 @@ static bool is_hooked(const struct modules *modules, const char *path)
 {
 	for (size_t i = 0; i < modules->at.n; i++)
 		if (strcmp(modules->at.at[i].path, path) == 0)
-			return modules->at.at[i].hooks && count_selected(&modules->at.at[i]);
+			return has_patches(&modules->at.at[i]);
 	return false;
 }
 
@@ -269,9 +288,9 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 	for (size_t i = 0; i < modules->at.n; i++) {
 		struct module *mod = &modules->at.at[i];
 
-		if (mod->hooks && count_selected(mod)) {
+		if (has_patches(mod)) {
 			code_bytes += room_for(mod, req);
-			patches_max += 2ull * count_selected(mod) + mod->calls.n;
+			patches_max += 2ull * count_selected(mod) + mod->calls.n + probe_patches_max(mod);
 			n_regions++;
 		}
 	}
@@ -285,8 +304,9 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 		struct module *mod = &modules->at.at[i];
 		struct job j = { .req = req, .mod = mod };
 		uint64_t room, at;
+		size_t first = list.n;
 
-		if (!mod->hooks || !count_selected(mod))
+		if (!has_patches(mod))
 			continue;
 		room = room_for(mod, req);
 		at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
@@ -300,6 +320,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 		j.region = (uint16_t)out->welcome.n_regions;
 		fill_env(&j, at);
 		hook_module_functions(&j, &list);
+		probe_module(&j, maps, &list, first);
 		out->regions[out->welcome.n_regions++] = (struct patch_region){
 			.address = j.at, .bytes = room, .offset = offset, .gate = at,
 			.module = mod->start,

@@ -220,6 +220,9 @@ struct patch {
 /* As a function: none of the trace, but an unwinder's look-up, or one that only tells where control goes. */
 #define PATCH_LOOK_UP UINT32_MAX
 #define PATCH_LEAVE (1u << 31) /* | an id */
+#define PATCH_PROBE (1u << 30) /* | a number: inside of a function */
+/* No code: a counter of two bytes that is raised. What was there and what is there is not known beforehand. */
+#define PATCH_SEMAPHORE (UINT32_MAX - 2)
 enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY };
 
 /* --- an agent in a process that runs already ---------------------------------------------

@@ -49,14 +49,14 @@ static void read_notes(const struct notes *n, const uint8_t *bytes, size_t size)
 	}
 }
 
-void sym_usdt(const struct sym_module *m, usdt_markers *out)
+void sym_usdt_bytes(const uint8_t *bytes, size_t n_bytes, usdt_markers *out)
 {
 	struct notes n = { .out = out };
 	const struct elf_section *base;
 	struct elf_view v;
 	struct err ignored;
 
-	if (elf_view_image(&v, m->bytes, m->n_bytes, m->path, &ignored) == 0) {
+	if (elf_view_image(&v, bytes, n_bytes, "", &ignored) == 0) {
 		base = elf_find_section(&v, ".stapsdt.base");
 		n.v = &v;
 		n.base = base ? base->vaddr : 0;
@@ -68,6 +68,11 @@ void sym_usdt(const struct sym_module *m, usdt_markers *out)
 		}
 	}
 	elf_view_free(&v);
+}
+
+void sym_usdt(const struct sym_module *m, usdt_markers *out)
+{
+	sym_usdt_bytes(m->bytes, m->n_bytes, out);
 }
 
 static bool find_in(const struct elf_symtab *t, const char *name, size_t n, uint64_t *vaddr)

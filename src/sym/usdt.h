@@ -14,6 +14,8 @@ typedef VEC(struct usdt_marker) usdt_markers;
 
 /* All markers of the module that stand in code, in the file's order. vec_free frees. */
 void sym_usdt(const struct sym_module *m, usdt_markers *out);
+/* The same of a file's bytes, which is all that is read of it. */
+void sym_usdt_bytes(const uint8_t *bytes, size_t n, usdt_markers *out);
 
 /* The address of the object of this name, n characters, which an argument may name. False: not known. */
 bool sym_object(const struct sym_module *m, const char *name, size_t n, uint64_t *vaddr);

@@ -1,0 +1,222 @@
+/* Reading a file's instructions takes up to 0.1 s, and processes come and go with the same files: the last few are
+ * kept, with what was planned in them. */
+#include "session/probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "event/usdt.h"
+#include "sym/usdt.h"
+
+#define KEPT 16
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+struct marked { /* one file, and its markers */
+	struct stat is;
+	uint64_t used;                /* the larger, the later */
+	uint8_t *bytes;
+	size_t n_bytes;
+	usdt_markers markers;
+	struct hook_prober *prober;   /* NULL: not yet, or it cannot be */
+};
+
+static struct marked kept[KEPT];
+static uint64_t clock_of_use;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static void drop(struct marked *m)
+{
+	hook_prober_close(m->prober);
+	vec_free(&m->markers);
+	if (m->bytes)
+		munmap(m->bytes, m->n_bytes);
+	*m = (struct marked){ 0 };
+}
+
+static void read_file(struct marked *m, int fd)
+{
+	void *at = m->is.st_size > 0 ? mmap(NULL, (size_t)m->is.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+
+	if (at == MAP_FAILED)
+		return;
+	m->bytes = at;
+	m->n_bytes = (size_t)m->is.st_size;
+	sym_usdt_bytes(m->bytes, m->n_bytes, &m->markers);
+}
+
+/* Lock held. NULL: it cannot be read. */
+static struct marked *marked_file(const char *path)
+{
+	struct marked *m = &kept[0];
+	struct stat is;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &is) < 0) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	for (size_t i = 0; i < KEPT; i++) {
+		if (kept[i].used && is_same(&kept[i].is, &is)) {
+			m = &kept[i];
+			break;
+		}
+		if (kept[i].used < m->used)
+			m = &kept[i];
+	}
+	if (!m->used || !is_same(&m->is, &is)) {
+		drop(m);
+		m->is = is;
+		read_file(m, fd);
+	}
+	m->used = ++clock_of_use;
+	close(fd);
+	return m;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static bool is_same_marker(const struct usdt_marker *a, const struct usdt_marker *b)
+{
+	return strcmp(a->provider, b->provider) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+static bool is_first(const usdt_markers *all, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (is_same_marker(&all->at[k], &all->at[i]))
+			return false;
+	return true;
+}
+
+static char *system_of(const struct usdt_marker *m)
+{
+	return mem_printf("sdt_%s", m->provider);
+}
+
+/* All sites of a marker are one event. */
+static void add_event(const usdt_markers *all, size_t i, struct event_catalogue *c)
+{
+	struct usdt_fields fields = { 0 };
+	const struct event_entry *ignored;
+	struct fetch_build b;
+	struct err err;
+
+	for (size_t k = i; k < all->n; k++)
+		if (is_same_marker(&all->at[k], &all->at[i]))
+			usdt_fields_meet(&fields, all->at[k].arguments);
+	if (usdt_build(&b, &fields, "", NULL, &err) == 0) {
+		char *text = fetch_format(&b, all->at[i].name), *system = system_of(&all->at[i]);
+
+		events_add(c, EVENT_OWNER_MARKER, system, text, strlen(text), &ignored, &err);
+		free(system);
+		free(text);
+	}
+	fetch_free(&b);
+}
+
+void probes_catalogue(const char *path, struct event_catalogue *c)
+{
+	struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(path);
+	for (size_t i = 0; m && i < m->markers.n; i++)
+		if (is_first(&m->markers, i))
+			add_event(&m->markers, i, c);
+	pthread_mutex_unlock(&lock);
+}
+
+/* --- places --------------------------------------------------------------------------------- */
+
+/* The event may be another file's, where the arguments were wider. */
+static struct usdt_fields fields_of(const struct event_format *e)
+{
+	struct usdt_fields f = { 0 };
+
+	for (size_t i = 1; i < e->n && f.n < USDT_ARGUMENTS_MAX; i++, f.n++) {
+		f.size[f.n] = (uint8_t)e->fields[i].size;
+		f.is_signed[f.n] = e->fields[i].is_signed;
+	}
+	return f;
+}
+
+static bool find_object(void *module, const char *name, size_t n, uint64_t *vaddr)
+{
+	return sym_object(module, name, n, vaddr);
+}
+
+static void add_point(struct marked *m, const struct usdt_marker *marker, const struct event_entry *e, probe_points *out)
+{
+	const struct usdt_names names = { find_object, (void *)hook_prober_module(m->prober) };
+	const struct usdt_fields fields = fields_of(e->format);
+	struct probe_point p = { .event = e->index, .semaphore = marker->semaphore };
+	struct fetch_build b;
+	struct err ignored;
+
+	if (usdt_build(&b, &fields, marker->arguments, &names, &ignored) == 0)
+		p.program = fetch_finish(&b, &p.program_bytes);
+	fetch_free(&b);
+	if (!p.program)
+		return;
+	p.plan = *hook_probe_plan(m->prober, marker->vaddr);
+	*vec_add(out) = p;
+}
+
+static const struct event_entry *armed_event(const struct event_set *set, const struct usdt_marker *m)
+{
+	char *system = system_of(m);
+	const struct event_entry *e = events_find(set->catalogue, system, m->name);
+
+	free(system);
+	return e && e->owner == EVENT_OWNER_MARKER && event_set_armed(set, e->index) ? e : NULL;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct probe_point *x = a, *y = b;
+
+	if (x->plan.vaddr != y->plan.vaddr)
+		return x->plan.vaddr < y->plan.vaddr ? -1 : 1;
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
+void probes_find(const char *path, const struct event_set *set, probe_points *out)
+{
+	struct marked *m;
+	struct err ignored;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(path);
+	for (size_t i = 0; m && i < m->markers.n; i++) {
+		const struct event_entry *e = armed_event(set, &m->markers.at[i]);
+
+		if (e && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0))
+			add_point(m, &m->markers.at[i], e, out);
+	}
+	pthread_mutex_unlock(&lock);
+	if (out->n)
+		qsort(out->at, out->n, sizeof(out->at[0]), by_address);
+}
+
+void probes_free(probe_points *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->at[i].program);
+	vec_free(p);
+}
