@@ -132,9 +132,9 @@ static void copy_off(struct buffer *b, off_list *out)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static struct source *merge(struct buffer *b, struct trace_info *info, chunk_list *chunks)
+static struct source *merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu)
 {
-	struct merge_filter filter = { 0 };
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
 	struct source *source;
 
 	copy_off(b, &filter.off);
@@ -143,28 +143,136 @@ static struct source *merge(struct buffer *b, struct trace_info *info, chunk_lis
 	return source;
 }
 
-int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out, struct err *err)
+static int print_all(struct source *source, const struct trace_header *header, uint64_t options, struct out *out,
+		     struct err *err)
 {
-	chunk_list chunks = { 0 };
-	struct ring_counts counts = ring_counts(&b->ring);
-	struct trace_header header = { .entries = counts.entries,
-				       .written = counts.entries + counts.overrun + counts.lost };
 	struct printer printer;
-	struct source *source;
 	struct event e;
 	int r;
 
-	ring_copy(&b->ring, &chunks);
-	name_tracer(info, s);
-	source = merge(b, info, &chunks);
-	printer_open(&printer, info, s->options, out);
-	printer_header(&printer, &header);
+	printer_open(&printer, source->info, options, out);
+	printer_header(&printer, header);
 	while ((r = source->ops->next(source, &e, err)) > 0)
 		printer_event(&printer, &e);
 	printer_close(&printer);
 	source->ops->close(source);
 	return r;
 }
+
+static struct trace_header header_of(const struct ring_counts *c)
+{
+	return (struct trace_header){ .entries = c->entries, .written = c->entries + c->overrun + c->lost };
+}
+
+int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
+		struct err *err)
+{
+	uint64_t oldest;
+	struct ring_counts counts = cpu == BUFFER_ALL_CPUS ? ring_counts(&b->ring) : buffer_count(b, info, cpu, &oldest);
+	struct trace_header header = header_of(&counts);
+	chunk_list chunks = { 0 };
+
+	ring_copy(&b->ring, &chunks);
+	name_tracer(info, s);
+	return print_all(merge(b, info, &chunks, cpu), &header, s->options, out, err);
+}
+
+struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t *oldest_tsc)
+{
+	struct ring_counts counts = { 0 };
+	chunk_list chunks = { 0 };
+	struct source *source;
+	struct event e;
+	struct err ignored;
+
+	*oldest_tsc = 0;
+	ring_copy(&b->ring, &chunks);
+	source = merge(b, info, &chunks, cpu);
+	while (source->ops->next(source, &e, &ignored) > 0) {
+		if (!*oldest_tsc)
+			*oldest_tsc = e.tsc;
+		if (e.kind == EVENT_LOST)
+			counts.lost += e.count;
+		else
+			counts.entries++;
+	}
+	source->ops->close(source);
+	counts.bytes = counts.entries * sizeof(uint64_t);
+	return counts;
+}
+
+bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n, uint64_t tsc)
+{
+	const struct drain_run run = { .slot = thread, .cpu = cpu, .near_tsc = tsc, .words = words, .n = n, .records = 1 };
+	struct chunk *c;
+	bool on;
+
+	pthread_mutex_lock(&b->lock);
+	on = b->on;
+	pthread_mutex_unlock(&b->lock);
+	if (!on)
+		return false;
+	c = chunk_new(&run);
+	c->settled = true;
+	ring_push(&b->ring, c, KEEP_EVENTS);
+	chunk_put(c);
+	return true;
+}
+
+/* --- the snapshot ------------------------------------------------------------------- */
+
+static void drop(struct buffer_snapshot *s)
+{
+	chunk_list_free(&s->chunks);
+	vec_free(&s->off);
+	*s = (struct buffer_snapshot){ 0 };
+}
+
+void buffer_snapshot_take(struct buffer *b)
+{
+	off_list off = { 0 };
+
+	copy_off(b, &off);
+	pthread_mutex_lock(&b->lock);
+	drop(&b->snapshot);
+	b->snapshot.taken = true;
+	b->snapshot.off = off;
+	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void buffer_snapshot_drop(struct buffer *b)
+{
+	pthread_mutex_lock(&b->lock);
+	drop(&b->snapshot);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out)
+{
+	struct merge_filter filter = { 0 };
+	struct trace_header header;
+	chunk_list chunks = { 0 };
+	struct err ignored;
+
+	pthread_mutex_lock(&b->lock);
+	if (!b->snapshot.taken) {
+		pthread_mutex_unlock(&b->lock);
+		return false;
+	}
+	header = header_of(&b->snapshot.counts);
+	for (size_t i = 0; i < b->snapshot.off.n; i++)
+		*vec_add(&filter.off) = b->snapshot.off.at[i];
+	for (size_t i = 0; i < b->snapshot.chunks.n; i++)
+		*vec_add(&chunks) = (struct kept){ chunk_get(b->snapshot.chunks.at[i].chunk), b->snapshot.chunks.at[i].what };
+	pthread_mutex_unlock(&b->lock);
+	name_tracer(info, s);
+	print_all(merge_chunks(info, &chunks, &filter), &header, s->options, out, &ignored);
+	vec_free(&filter.off);
+	return true;
+}
+
+/* --- into a file -------------------------------------------------------------------- */
 
 static bool is_off(const off_list *off, uint64_t tsc)
 {
@@ -298,7 +406,7 @@ static void take_chunks(struct buffer *b, struct trace_info *info)
 
 	ring_take(&b->ring, &chunks);
 	if (chunks.n)
-		b->pipe.source = merge(b, info, &chunks);
+		b->pipe.source = merge(b, info, &chunks, BUFFER_ALL_CPUS);
 	else
 		vec_free(&chunks);
 }
@@ -383,6 +491,7 @@ void buffer_free(struct buffer *b)
 {
 	close_pipe(&b->pipe);
 	vec_free(&b->pipe.text);
+	drop(&b->snapshot);
 	vec_free(&b->off);
 	settings_free(&b->settings);
 	ring_free(&b->ring);

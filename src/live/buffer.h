@@ -1,6 +1,8 @@
 /* An instance's buffer: what it recorded, when it did, and the two ways to read it: `trace`, which takes nothing
  * away, and `trace_pipe`, which does. The caller has the trace_info to himself in the functions that get it. */
 #pragma once
+#include <limits.h>
+
 #include "live/merge.h"
 #include "live/ring.h"
 #include "model/settings.h"
@@ -20,12 +22,21 @@ struct buffer_pipe {
 	uint64_t fed_ns;         /* when the printer got something last; 0: it holds nothing back */
 };
 
+/* What `echo 1 > snapshot` put aside. */
+struct buffer_snapshot {
+	bool taken;
+	chunk_list chunks;
+	off_list off;
+	struct ring_counts counts;
+};
+
 struct buffer {
 	struct ring ring;
 	pthread_mutex_t lock;    /* of what follows */
 	off_list off;
 	bool on;
 	struct settings settings;
+	struct buffer_snapshot snapshot;
 	pthread_mutex_t reading; /* of the pipe */
 	struct buffer_pipe pipe;
 };
@@ -38,8 +49,19 @@ void buffer_clear(struct buffer *b, uint64_t tsc); /* of what was recorded befor
 /* What it keeps of the records that a thread made from this time on: of enum keep. */
 unsigned buffer_wants(struct buffer *b, pid_t tid, uint64_t tsc);
 
-/* What `cat trace` shows. */
-int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out, struct err *err);
+/* What `cat trace` shows; cpu: of one CPU, or BUFFER_ALL_CPUS. */
+#define BUFFER_ALL_CPUS UINT_MAX
+int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
+		struct err *err);
+/* What is in the buffer becomes the snapshot, and the buffer is empty; or the snapshot goes. */
+void buffer_snapshot_take(struct buffer *b);
+void buffer_snapshot_drop(struct buffer *b);
+/* False: there is none. */
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out);
+/* Of one CPU. *oldest_tsc: of its first record; 0: it has none. */
+struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t *oldest_tsc);
+/* A record that did not come from a program: one event's, made now by a thread of trace_info. False: it is off. */
+bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n, uint64_t tsc);
 
 /* All of it into a new trace file. */
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err);

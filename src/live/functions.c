@@ -55,6 +55,10 @@ void functions_free(struct functions *f)
 		free(f->at.at[i].name);
 	for (size_t i = 0; i < f->files.n; i++)
 		free(f->files.at[i]);
+	for (size_t i = 0; i < f->touched.n; i++)
+		free(f->touched.at[i]);
+	string_set_free(&f->touched_set);
+	vec_free(&f->touched);
 	vec_free(&f->at);
 	vec_free(&f->files);
 }
@@ -101,4 +105,45 @@ bool functions_have(const struct functions *f, const char *pattern)
 		have = matches(&list, &f->at.at[i]);
 	function_list_free(&list);
 	return have;
+}
+
+/* --- hooked ------------------------------------------------------------------------- */
+
+static void touch(struct functions *f, const char *name)
+{
+	if (string_set_has(&f->touched_set, name))
+		return;
+	*vec_add(&f->touched) = mem_strdup(name);
+	string_set_add(&f->touched_set, f->touched.at[f->touched.n - 1]);
+}
+
+void functions_touch(struct functions *f, const struct trace_info *info)
+{
+	for (size_t i = 0; i < info->modules.n; i++) {
+		const struct trace_module *m = &info->modules.at[i];
+
+		for (size_t k = 0; k < m->functions.n; k++)
+			if (m->functions.at[k].hook != HOOK_NONE && m->functions.at[k].name)
+				touch(f, m->strings.at + m->functions.at[k].name);
+	}
+}
+
+static void print_names(const struct functions *f, struct out *out)
+{
+	for (size_t i = 0; i < f->touched.n; i++)
+		out_printf(out, "%s (1)\n", f->touched.at[i]);
+}
+
+void functions_print_hooked(const struct trace_info *info, struct out *out)
+{
+	struct functions now = { 0 };
+
+	functions_touch(&now, info);
+	print_names(&now, out);
+	functions_free(&now);
+}
+
+void functions_print_touched(const struct functions *f, struct out *out)
+{
+	print_names(f, out);
 }

@@ -1,6 +1,7 @@
 /* The functions that the programs of a session have and that can be traced: what available_filter_functions lists,
  * and what filters are checked against. */
 #pragma once
+#include "base/string_set.h"
 #include "model/function_list.h"
 #include "report/out.h"
 #include "source/trace_info.h"
@@ -13,6 +14,8 @@ struct function_name {
 struct functions {
 	VEC(struct function_name) at;  /* in the order of the list */
 	VEC(char *) files;             /* whose functions are in it: paths */
+	VEC(char *) touched;           /* that were hooked at any time, by the first */
+	struct string_set touched_set; /* the same */
 };
 
 /* Those of modules that came since. Their order stays: new ones come behind. info: nobody changes it meanwhile. */
@@ -22,3 +25,8 @@ void functions_free(struct functions *f);
 void functions_print(const struct functions *f, const struct function_list *list, struct out *out);
 /* Whether one of them matches a pattern as set_ftrace_filter takes it. */
 bool functions_have(const struct functions *f, const char *pattern);
+/* Remembers what is hooked now. */
+void functions_touch(struct functions *f, const struct trace_info *info);
+/* "NAME (1)" lines: of what is hooked now; of what was when functions_touch was called. */
+void functions_print_hooked(const struct trace_info *info, struct out *out);
+void functions_print_touched(const struct functions *f, struct out *out);

@@ -80,7 +80,9 @@ static bool is_off(struct merge *m, uint64_t tsc)
 
 static bool is_kept(const struct lane *l)
 {
-	return l->event.kind == EVENT_LOST || l->what & KEEP_FUNCTIONS;
+	if (l->event.kind == EVENT_LOST)
+		return true;
+	return l->what & (l->event.kind == EVENT_TRACE ? KEEP_EVENTS : KEEP_FUNCTIONS);
 }
 
 static int next(struct source *s, struct event *out, struct err *err)

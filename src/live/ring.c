@@ -161,6 +161,20 @@ void ring_take(struct ring *r, chunk_list *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
+struct ring_counts ring_move(struct ring *r, chunk_list *out)
+{
+	struct ring_counts counts;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = r->first; i < r->at.n; i++)
+		*vec_add(out) = r->at.at[i];
+	r->at.n = r->first = 0;
+	counts = r->counts;
+	r->counts = (struct ring_counts){ 0 };
+	pthread_mutex_unlock(&r->lock);
+	return counts;
+}
+
 bool ring_is_empty(struct ring *r)
 {
 	bool empty;

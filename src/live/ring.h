@@ -60,5 +60,7 @@ void ring_clear(struct ring *r);
 void ring_copy(struct ring *r, chunk_list *out);
 /* The same, and the ring is empty then: they were read. */
 void ring_take(struct ring *r, chunk_list *out);
+/* All there is, with their counts; the ring begins anew. */
+struct ring_counts ring_move(struct ring *r, chunk_list *out);
 bool ring_is_empty(struct ring *r);
 struct ring_counts ring_counts(struct ring *r);

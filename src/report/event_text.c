@@ -279,6 +279,14 @@ static const char *one_line(struct event_texts *t)
 	return t->text;
 }
 
+/* The kernel prints the address before the text as the function that put it there. Here it is always that one. */
+#define MARKER_AT 16 /* of the text */
+
+static bool is_marker(const struct event_format *f)
+{
+	return !strcmp(f->name, "print") && !strcmp(f->system, "ftrace");
+}
+
 const char *event_text(struct event_texts *t, const struct event *e, bool by_field)
 {
 	const struct shown *s = shown_of(t, e->fn);
@@ -292,6 +300,9 @@ const char *event_text(struct event_texts *t, const struct event *e, bool by_fie
 	size = rebuild(t, s, e);
 	if (!is_whole(t, s, size))
 		trace_seq_printf(&t->seq, "%s: [a record of %u bytes that is not of its format]", s->format->name, size);
+	else if (is_marker(s->format) && !by_field)
+		trace_seq_printf(&t->seq, EVENT_TEXT_MARKER "%.*s", (int)(size - MARKER_AT),
+				 (const char *)t->record + MARKER_AT);
 	else if (by_field || !s->event)
 		print_fields(t, s, size);
 	else

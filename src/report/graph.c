@@ -408,6 +408,14 @@ static void force_oldest(struct graph *g)
 	drain(g);
 }
 
+/* As ftrace's: what somebody wrote into the trace stands there by itself. */
+static char *comment(const char *text)
+{
+	bool marker = !strncmp(text, EVENT_TEXT_MARKER, strlen(EVENT_TEXT_MARKER));
+
+	return mem_strdup(marker ? text + strlen(EVENT_TEXT_MARKER) : text);
+}
+
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
@@ -426,7 +434,7 @@ static void take_step(void *arg, const struct call_step *s)
 	w->step = *s;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
 	if (s->kind == CALL_EVENT)
-		w->text = mem_strdup(event_text(g->texts, s->event, on(g, OPTION_FIELDS)));
+		w->text = comment(event_text(g->texts, s->event, on(g, OPTION_FIELDS)));
 	if (s->kind == CALL_ENTER) {
 		w->wait = WAIT_FOR_END;
 		thread->pending = cpu->pending = g->next;

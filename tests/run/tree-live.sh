@@ -143,6 +143,53 @@ tell 3
 check_that "set_ftrace_pid" has 3 ': leaf <-request$'
 echo >"$D/set_ftrace_pid"
 
+# --- trace_marker
+echo >"$D/trace"
+tell 1
+echo 'hello marker' >"$D/trace_marker"
+tell 1
+check_that "trace_marker" has 1 ': tracing_mark_write: hello marker$'
+sed -n '/leaf\|hello/p' "$D/trace" | sed 's/.*: //' | tr '\n' , >"$T/order"
+grep -qx 'leaf <-request,hello marker,leaf <-request,' "$T/order"
+result "stands where it was written" $? "$T/order"
+printf '%02000d' 7 >"$D/trace_marker"
+[ "$(grep -o 'tracing_mark_write: .*' "$D/trace" | grep -v hello | cut -d' ' -f2 | tr -d '\n' | wc -c)" -eq 2000 ]
+result "a long one is kept whole" $?
+echo 0 >"$D/tracing_on"
+! echo more 2>/dev/null >"$D/trace_marker"
+result "and refused while tracing is off" $?
+echo 1 >"$D/tracing_on"
+echo function_graph >"$D/current_tracer"
+echo 'in a graph' >"$D/trace_marker"
+check_that "in a graph it is a comment" has 1 '/\* in a graph \*/$'
+echo function >"$D/current_tracer"
+
+# --- per_cpu, snapshot, tables
+tell 4
+n=0
+for cpu in "$D"/per_cpu/cpu*; do
+	n=$((n + $(grep -c ': leaf <-request$' "$cpu/trace")))
+done
+[ "$n" -eq 4 ]
+result "each record is of one CPU" $?
+[ "$(sed -n 's/^entries: //p' "$D"/per_cpu/cpu*/stats | awk '{ n += $1 } END { print n }')" -ge 4 ]
+result "and counted in its stats" $?
+echo 1 >"$D/snapshot"
+[ "$(count ': leaf <-request$' snapshot)" = 4 ] && has 0 leaf
+result "snapshot: what was recorded is put aside" $?
+tell 2
+[ "$(count ': leaf <-request$' snapshot)" = 4 ] && has 2 ': leaf <-request$'
+result "and recording goes on" $?
+echo 0 >"$D/snapshot"
+[ "$(count leaf snapshot)" = 0 ] && grep -q 'Snapshot is freed' "$D/snapshot"
+result "until it is freed" $?
+echo leaf >"$D/set_ftrace_filter"
+[ "$(cat "$D/enabled_functions")" = 'leaf (1)' ] && grep -qx 'request (1)' "$D/touched_functions"
+result "enabled_functions, touched_functions" $? "$D/enabled_functions"
+echo >"$D/set_ftrace_filter"
+grep -qx "$PID answers" "$D/saved_cmdlines" && grep -qx "$PID $PID" "$D/saved_tgids"
+result "saved_cmdlines, saved_tgids" $? "$D/saved_cmdlines"
+
 # --- instances
 mkdir "$D/instances/mine"
 ! echo function >"$D/instances/mine/current_tracer" 2>/dev/null &&
@@ -168,7 +215,7 @@ check_that "its tracer is gone with it" has 2 ': leaf <-request$'
 echo nop >"$D/current_tracer"
 tell 5
 check_that "nop again" has 0 leaf
-[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 3 + 3 + 8 + 2 + 5))" ]
+[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 3 + 3 + 2 + 4 + 2 + 8 + 2 + 5))" ]
 result "the program computed what it would have" $?
 echo function >"$D/current_tracer"
 tell 2

@@ -1,0 +1,41 @@
+/* A live session's own state, shared by its beginning and end (live.c), what a write does (settings.c) and what
+ * the tree asks (target.c). */
+#pragma once
+#include "live/functions.h"
+#include "live/live.h"
+#include "live/pump.h"
+
+/* An instance's part: the target of its files. */
+struct part {
+	struct live *live;
+	struct instance *instance;
+	char *name;               /* NULL: the top one's */
+	struct buffer buffer;
+	struct settings settings; /* as last applied */
+};
+
+struct live {
+	struct session *session;
+	struct pump *pump;
+	struct settings *now;     /* as the session has them */
+	enum buffer_mode mode;    /* of the session's memory: as it was made */
+	pthread_mutex_t lock;     /* of parts: to change them both locks are held, to read them one */
+	VEC(struct part *) parts; /* the first is the top one's */
+	pthread_mutex_t changing; /* one change at a time: of `now`, and the parts' settings */
+	pthread_mutex_t names;    /* of functions */
+	struct functions functions;
+	struct event_catalogue *events; /* the tree's */
+};
+
+struct part *part_new(struct live *l, struct instance *in, const char *name, const struct settings *s);
+void part_free(struct part *p);
+
+/* As tree_target_ops.apply. */
+int live_apply(void *arg, const struct settings *next, const char *file, struct err *err);
+/* As tree_target_ops.marker. */
+int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err);
+/* What the programs are to do when part p has the settings `next`; settings_free and free() it. */
+struct settings *live_for_session(struct live *l, struct part *p, const struct settings *next);
+void live_drop_settings(struct settings *s);
+
+extern const struct tree_target_ops live_ops;

@@ -1,0 +1,136 @@
+/* What a write to the tree does to the session: one tracer at a time, whosever it is, and the settings that all
+ * instances share. */
+#include "live/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "session/clock.h"
+
+/* Whose tracer runs; NULL: nobody's. `p` has other settings than it had. */
+static struct part *owner_with(struct live *l, struct part *p, const struct settings *next)
+{
+	struct part *owner = next->nop ? NULL : p;
+
+	for (size_t i = 0; i < l->parts.n && !owner; i++)
+		if (l->parts.at[i] != p && !l->parts.at[i]->settings.nop)
+			owner = l->parts.at[i];
+	return owner;
+}
+
+static int check_one_tracer(struct live *l, const struct part *p, const struct settings *next, struct err *err)
+{
+	for (size_t i = 0; i < l->parts.n && !next->nop; i++) {
+		const struct part *other = l->parts.at[i];
+
+		if (other != p && !other->settings.nop)
+			return err_set(err, EBUSY, "%s%s traces functions already, and one can at a time: write nop to its current_tracer",
+				       other->name ? "instance " : "the top directory", other->name ? other->name : "");
+	}
+	return 0;
+}
+
+static void take_list(struct function_list *to, const struct function_list *from)
+{
+	function_list_free(to);
+	function_list_copy(to, from);
+}
+
+/* What the programs are to do: the top's settings, and the tracer and filters of the one whose tracer runs. Sizes
+ * and modes are about the buffers here; the session's memory is between the programs and us. */
+struct settings *live_for_session(struct live *l, struct part *p, const struct settings *next)
+{
+	const struct part *top = l->parts.n ? l->parts.at[0] : NULL, *owner = owner_with(l, p, next);
+	const struct settings *common = !top || top == p ? next : &top->settings;
+	const struct settings *tracer = !owner ? common : owner == p ? next : &owner->settings;
+	struct settings *s = mem_zalloc(sizeof(*s)), usual;
+
+	settings_copy(s, common);
+	s->nop = tracer->nop;
+	s->graph = tracer->graph;
+	if (tracer != common) {
+		take_list(&s->filter, &tracer->filter);
+		take_list(&s->notrace, &tracer->notrace);
+	}
+	settings_init(&usual);
+	s->mode = l->mode;
+	s->buffer_size_kb = usual.buffer_size_kb;
+	settings_free(&usual);
+	return s;
+}
+
+void live_drop_settings(struct settings *s)
+{
+	if (s)
+		settings_free(s);
+	free(s);
+}
+
+/* Files whose change reaches into the programs. */
+static bool concerns_session(const char *file)
+{
+	static const char *const files[] = { "current_tracer", "max_graph_depth", "set_ftrace_filter", "set_ftrace_module",
+					     "set_ftrace_notrace", "set_graph_function", "set_graph_notrace", "tracing_thresh" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(file, files[i]))
+			return true;
+	return false;
+}
+
+/* What is hooked so far, before it is something else. */
+static void note_touched(struct live *l)
+{
+	pthread_mutex_lock(&l->names);
+	functions_touch(&l->functions, pump_hold(l->pump));
+	pump_release(l->pump);
+	pthread_mutex_unlock(&l->names);
+}
+
+/* Without a tracer function filters mean nothing yet: they are kept for when there is one. */
+static int change_session(struct part *p, const struct settings *next, struct err *err)
+{
+	struct live *l = p->live;
+	struct settings *s = live_for_session(l, p, next), *old = l->now;
+	bool nothing = (s->nop && old->nop) || pump_is_over(l->pump);
+	uint64_t pause;
+	int e;
+
+	if (!nothing)
+		note_touched(l);
+	e = nothing ? 0 : session_change(l->session, s, &pause, err);
+
+	l->now = e ? old : s;
+	live_drop_settings(e ? s : old);
+	return e;
+}
+
+static void configure(struct part *p, const struct settings *next)
+{
+	settings_free(&p->settings);
+	settings_copy(&p->settings, next);
+	buffer_configure(&p->buffer, next, clock_tsc());
+}
+
+int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
+{
+	struct part *p = arg;
+	int e = 0;
+
+	if (file && !strcmp(file, "options/block"))
+		return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
+	pthread_mutex_lock(&p->live->changing);
+	if (file && concerns_session(file)) {
+		e = check_one_tracer(p->live, p, next, err);
+		if (e == 0)
+			e = change_session(p, next, err);
+	}
+	if (e == 0 && file && !strcmp(file, "current_tracer"))
+		pump_sync(p->live->pump); /* the old one's last records are not the new one's first */
+	if (e == 0)
+		configure(p, next);
+	pthread_mutex_unlock(&p->live->changing);
+	return e;
+}

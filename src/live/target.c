@@ -1,0 +1,220 @@
+/* What the tree asks of a session. */
+#include "live/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "session/clock.h"
+#include "report/format.h"
+
+/* --- functions ---------------------------------------------------------------------- */
+
+/* Locked until functions_end. */
+static struct functions *functions_begin(struct live *l)
+{
+	pthread_mutex_lock(&l->names);
+	functions_update(&l->functions, pump_hold(l->pump));
+	pump_release(l->pump);
+	return &l->functions;
+}
+
+static void functions_end(struct live *l)
+{
+	pthread_mutex_unlock(&l->names);
+}
+
+static int check(void *arg, const char *file, const char *word, struct err *err)
+{
+	struct live *l = ((struct part *)arg)->live;
+	bool have = !strcmp(file, "set_ftrace_module");
+
+	if (!have) {
+		have = functions_have(functions_begin(l), word);
+		functions_end(l);
+	}
+	return have ? 0 : err_set(err, EINVAL, "no function that can be traced matches %s", word);
+}
+
+static char *function_at(void *arg, unsigned long line)
+{
+	struct live *l = ((struct part *)arg)->live;
+	const struct functions *f = functions_begin(l);
+	char *name = line && line <= f->at.n ? mem_strdup(f->at.at[line - 1].name) : NULL;
+
+	functions_end(l);
+	return name;
+}
+
+static void functions(void *arg, const struct function_list *list, struct out *out)
+{
+	struct live *l = ((struct part *)arg)->live;
+
+	functions_print(functions_begin(l), list, out);
+	functions_end(l);
+}
+
+/* What is hooked now; ever: or was, since the session began. */
+static void hooked(void *arg, bool ever, struct out *out)
+{
+	struct live *l = ((struct part *)arg)->live;
+	const struct trace_info *info;
+
+	pthread_mutex_lock(&l->names);
+	info = pump_hold(l->pump);
+	functions_touch(&l->functions, info);
+	if (ever)
+		functions_print_touched(&l->functions, out);
+	else
+		functions_print_hooked(info, out);
+	pump_release(l->pump);
+	pthread_mutex_unlock(&l->names);
+}
+
+/* --- data --------------------------------------------------------------------------- */
+
+static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out, struct err *err)
+{
+	struct part *p = arg;
+	int e;
+
+	pump_sync(p->live->pump);
+	e = buffer_show(&p->buffer, pump_hold(p->live->pump), s, cpu, out, err);
+	pump_release(p->live->pump);
+	return e;
+}
+
+static int trace(void *arg, const struct settings *s, struct out *out, struct err *err)
+{
+	return cpu_trace(arg, BUFFER_ALL_CPUS, s, out, err);
+}
+
+static int clear(void *arg, struct err *err)
+{
+	struct part *p = arg;
+
+	pump_sync(p->live->pump);
+	buffer_clear(&p->buffer, clock_tsc());
+	return 0;
+}
+
+static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
+{
+	struct part *p = arg;
+	ssize_t got = buffer_read(&p->buffer, pump_hold(p->live->pump), buf, n, err);
+
+	pump_release(p->live->pump);
+	return got;
+}
+
+static bool pipe_ready(void *arg)
+{
+	return buffer_is_readable(&((struct part *)arg)->buffer);
+}
+
+static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
+{
+	struct part *p = arg;
+	const struct ring_counts all = ring_counts(&p->buffer.ring);
+	struct trace_info *info;
+	struct ring_counts c;
+	uint64_t oldest;
+
+	pump_sync(p->live->pump);
+	info = pump_hold(p->live->pump);
+	c = buffer_count(&p->buffer, info, cpu, &oldest);
+	*out = (struct tree_cpu_stats){ .entries = c.entries, .bytes = c.bytes,
+					.oldest_ns = oldest ? trace_clock_ns(&info->clock, oldest) : 0 };
+	pump_release(p->live->pump);
+	/* What went was not kept by CPU: all of it is told of the first. */
+	if (cpu == 0) {
+		out->overrun = all.overrun;
+		out->dropped = all.dropped + all.lost;
+		out->read = all.read;
+	}
+}
+
+static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
+{
+	struct part *p = arg;
+
+	if (what == TREE_SNAPSHOT_TAKE) {
+		pump_sync(p->live->pump);
+		buffer_snapshot_take(&p->buffer);
+	} else {
+		buffer_snapshot_drop(&p->buffer);
+	}
+	return 0;
+}
+
+static int snapshot_trace(void *arg, const struct settings *s, bool *shown, struct out *out, struct err *err)
+{
+	struct part *p = arg;
+
+	if (buffer_snapshot_show(&p->buffer, pump_hold(p->live->pump), s, out))
+		*shown = true;
+	pump_release(p->live->pump);
+	return 0;
+}
+
+/* --- tables ------------------------------------------------------------------------- */
+
+static void cmdlines(void *arg, struct out *out)
+{
+	struct part *p = arg;
+	const struct trace_info *info = pump_hold(p->live->pump);
+
+	for (size_t i = 0; i < info->threads.n; i++)
+		out_printf(out, "%u %.*s\n", info->threads.at[i].tid, (int)format_comm(&info->threads.at[i]),
+			   info->threads.at[i].comm);
+	pump_release(p->live->pump);
+}
+
+static void tgids(void *arg, struct out *out)
+{
+	struct part *p = arg;
+	const struct trace_info *info = pump_hold(p->live->pump);
+
+	for (size_t i = 0; i < info->threads.n; i++)
+		out_printf(out, "%u %u\n", info->threads.at[i].tid, info->threads.at[i].pid);
+	pump_release(p->live->pump);
+}
+
+/* --- instances ---------------------------------------------------------------------- */
+
+static int make(void *arg, struct instance *instance, const char *name, struct tree_target *out, struct err *err)
+{
+	struct live *l = ((struct part *)arg)->live;
+	struct settings s;
+	struct part *p;
+
+	instance_settings(instance, &s);
+	p = part_new(l, instance, name, &s);
+	settings_free(&s);
+	pump_add(l->pump, &p->buffer);
+	*out = (struct tree_target){ &live_ops, p };
+	return 0;
+}
+
+/* If its tracer runs, it runs no more. */
+static void drop(void *arg)
+{
+	struct part *p = arg;
+	struct settings s;
+	struct err ignored;
+
+	settings_copy(&s, &p->settings);
+	settings_write(&s, "current_tracer", "nop", false, &ignored);
+	live_apply(p, &s, "current_tracer", &ignored);
+	settings_free(&s);
+	pump_remove(p->live->pump, &p->buffer);
+	part_free(p);
+}
+
+const struct tree_target_ops live_ops = {
+	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
+	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_stats = cpu_stats,
+	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
+	.marker = live_marker, .make = make, .drop = drop,
+};
