@@ -205,11 +205,23 @@ static int change_triggers(struct settings *next, void *arg, struct err *err)
 	return err_at(err, -e, c->text, 0, "no trigger; the file lists them when it is empty, events.rst has their form");
 }
 
+/* What nobody would run is refused; taking triggers away is not. */
+static int can_trigger(struct instance *in, const char *text, struct err *err)
+{
+	struct tree_target t = instance_hold(in);
+	bool can = !t.ops->apply || t.ops->commands || text[strspn(text, " \t\n")] == '!';
+
+	instance_release(in);
+	return can ? 0 : err_at(err, EINVAL, text, 0, "triggers are not run over these processes");
+}
+
 static ssize_t write_trigger(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct event_change c = { .event = f->arg, .text = text };
-	int e = instance_change(instance_of(f), "events", change_triggers, &c, err);
+	int e = can_trigger(instance_of(f), text, err);
 
+	if (!e)
+		e = instance_change(instance_of(f), "events", change_triggers, &c, err);
 	if (e && c.fault.code)
 		tell_fault(f, &c.fault, 1, err);
 	return e ? e : (ssize_t)n;

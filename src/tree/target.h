@@ -28,7 +28,8 @@ struct tree_cpu_stats {
 };
 
 struct tree_target_ops {
-	/* It does what settings.commands says (set_ftrace_filter's `f:traceoff`); else they are refused. */
+	/* It does what settings.commands (set_ftrace_filter's `f:traceoff`) and the triggers of settings.events say; else they
+	 * are refused. */
 	bool commands;
 	/* The settings are about to be these, because of a write to `file` ("options/overwrite"; NULL: all
 	 * are new, the target is being attached). 0 when it is so; -errno and *err with the column in what

@@ -384,7 +384,8 @@ static int apply(void *arg, const struct settings *next, const char *file, struc
 	return seen.refuse ? err_set(err, EBUSY, "not now") : 0;
 }
 
-static const struct tree_target_ops target_ops = { .apply = apply };
+static const struct tree_target_ops target_ops = { .apply = apply, .commands = true };
+static const struct tree_target_ops simple_ops = { .apply = apply };
 
 static void the_target_decides(void **state)
 {
@@ -403,6 +404,17 @@ static void the_target_decides(void **state)
 	shows(SWITCH "enable", "0\n");
 	shows("events/sched/enable", "X\n");
 	instance_detach(instance_top(t));
+}
+
+/* What nobody would do is refused. */
+static void a_target_without_triggers(void **state)
+{
+	assert_int_equal(instance_attach(instance_top(t), (struct tree_target){ &simple_ops, NULL }, NULL), 0);
+	assert_int_equal(append(SWITCH "trigger", "traceoff"), -EINVAL);
+	assert_int_equal(append(SWITCH "trigger", "!traceoff"), 0);
+	assert_int_equal(append("set_ftrace_filter", "main:traceoff"), -EINVAL);
+	instance_detach(instance_top(t));
+	assert_int_equal(append(SWITCH "trigger", "traceoff"), 0);
 }
 
 static void *bring(void *arg)
@@ -449,7 +461,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(as_after_boot), TEST(formats), TEST(directories), TEST(set_event), TEST(enabling), TEST(soft_mode),
 		TEST(filters), TEST(errors), TEST(triggers), TEST(pids), TEST(function_commands), TEST(counts_are_shared), TEST(instances_have_their_own),
-		TEST(the_target_decides), TEST(events_come_while_instances_go),
+		TEST(the_target_decides), TEST(a_target_without_triggers), TEST(events_come_while_instances_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
