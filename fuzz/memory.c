@@ -38,17 +38,30 @@ static void put(void *part, size_t bytes)
 	memcpy((uint8_t *)part + at, &value, n);
 }
 
-/* What a thread does: a sub-buffer of its own, some records in it, FULL or not. */
+/* Records of every kind, to the end of `words`. */
+static void record(uint64_t *words, uint32_t n, uint64_t tsc)
+{
+	uint8_t events = cursor_u8(&script), payload = cursor_u8(&script);
+
+	for (uint32_t k = 0; k < n; k++) {
+		bool event = n - k < events && k % 3 == 0;
+
+		words[k] = record_word(tsc + k, event ? record_event_id((payload + k) % 4, k % 12) : 1 + k,
+				       event ? RECORD_EVENT : k % 3);
+	}
+}
+
+/* What a thread does: a sub-buffer of its own, some records in it or a whole one, FULL or not. */
 static void open_one(void)
 {
 	uint32_t i = cursor_u8(&script) % BUFFERS, n = cursor_u8(&script);
 	struct memory_desc *d = &memory.descs[i];
-	uint64_t tsc = clock_tsc() - 1000000, *words = shared_memory_words(&memory, i);
+	uint64_t tsc = clock_tsc() - 1000000;
 
+	n = n & 1 ? MEMORY_BUFFER_WORDS - n / 64 : n;
 	*d = (struct memory_desc){ .thread = cursor_u8(&script) % THREADS, .seq = cursor_u8(&script) % 8, .tsc = tsc,
 				   .used = n * 8, .lost = cursor_u8(&script) % 4 };
-	for (uint32_t k = 0; k < n; k++)
-		words[k] = record_word(tsc + k, k % 5 ? 1 + k : record_event_id(k % 4, k % 12), k % 5 ? k % 3 : RECORD_EVENT);
+	record(shared_memory_words(&memory, i), n, tsc);
 	d->state = cursor_u8(&script) % 2 ? MEMORY_FULL : MEMORY_FILLING;
 }
 
