@@ -16,7 +16,8 @@
 #define LEAD_MAX 16u
 #define LEAD_INSNS 6
 
-typedef VEC(struct hook_probe *) probe_list;
+struct known { struct hook_probe probe; uint64_t from, to; };
+typedef VEC(struct known *) probe_list;
 
 struct hook_prober {
 	const struct sym_module *m;
@@ -24,7 +25,7 @@ struct hook_prober {
 	struct hook_plan *plan;
 	struct sweep sweep;
 	struct padding padding;
-	probe_list known;             /* by vaddr */
+	probe_list known;
 };
 
 /* Where a probe is asked for. */
@@ -36,6 +37,7 @@ struct spot {
 	const struct address_range *r;
 	uint64_t starts[LEAD_INSNS + 1]; /* of the instruction itself and of those before it, nearest first */
 	size_t n;
+	uint64_t from, to;            /* where a window must stay; 0, UINT64_MAX: anywhere */
 	bool computed;                /* the function jumps to addresses that it computes */
 };
 
@@ -145,20 +147,40 @@ static bool scan_lead(struct spot *s, uint64_t from, struct hook_probe *out)
 	return out->lead.falls && out->lead.len == out->vaddr - from;
 }
 
+/* The probed instruction and what follows. */
+static int scan_rest(struct spot *s, size_t want, struct hook_probe *out)
+{
+	size_t column;
+
+	out->rest = (struct relocate_recipe){ .falls = true };
+	if (out->vaddr == s->to) /* nothing: it stays where it is */
+		return want ? -ENODATA : 0;
+	return relocate_scan(at(s, out->vaddr), function_end(s) - out->vaddr, out->vaddr, want, &out->rest, &column);
+}
+
+static bool leaves_bounds(const struct spot *s, uint64_t from, uint64_t end)
+{
+	return from < s->from || end > s->to;
+}
+
 /* The window of a patch of `len` bytes at `from`. */
 static enum hook_reason window(struct spot *s, uint64_t from, uint8_t len)
 {
 	struct hook_probe *out = s->out;
 	uint64_t to = from + len > out->vaddr + 1 ? from + len : out->vaddr + 1;
-	size_t want = from + len > out->vaddr ? from + len - out->vaddr : 0, column;
-	int r = relocate_scan(at(s, out->vaddr), function_end(s) - out->vaddr, out->vaddr, want, &out->rest, &column);
+	size_t want = from + len > out->vaddr ? from + len - out->vaddr : 0;
+	int r = scan_rest(s, want, out);
 
+	if (r == 0 && s->to != UINT64_MAX)
+		to = s->to + 1; /* what arrives behind the window has passed the probe by */
 	if (starts_within(s, to))
 		return REASON_TOO_SHORT;
 	if (address_set_any(&s->p->sweep.targets, from + 1, to))
 		return REASON_BRANCH_TARGET;
 	if (r < 0)
 		return reason_of_scan(r);
+	if (leaves_bounds(s, from, out->vaddr + (out->rest.len > want ? out->rest.len : want)))
+		return REASON_TOO_SHORT;
 	if (!scan_lead(s, from, out))
 		return REASON_UNMOVABLE;
 	out->before = (uint8_t)(out->vaddr - from);
@@ -254,9 +276,10 @@ static void meet_entry(struct spot *s)
 	out->at_entry = out->vaddr == patch && !out->before && e->kind != HOOK_SHORT && out->kind != HOOK_SHORT;
 }
 
-static void plan_one(struct hook_prober *p, struct hook_probe *out)
+static void plan_one(struct hook_prober *p, struct known *k)
 {
-	struct spot s = { .p = p, .out = out };
+	struct hook_probe *out = &k->probe;
+	struct spot s = { .p = p, .out = out, .from = k->from, .to = k->to };
 
 	out->reason = (uint8_t)find(&s, out->vaddr);
 	if (out->reason)
@@ -271,18 +294,32 @@ static void plan_one(struct hook_prober *p, struct hook_probe *out)
 
 /* --- ---------------------------------------------------------------------------------------- */
 
+const struct hook_probe *hook_probe_within(struct hook_prober *p, uint64_t vaddr, uint64_t from, uint64_t to)
+{
+	struct known *k;
+
+	for (size_t i = 0; i < p->known.n; i++) {
+		k = p->known.at[i];
+		if (k->probe.vaddr == vaddr && k->from == from && k->to == to)
+			return &k->probe;
+	}
+	k = mem_zalloc(sizeof(*k));
+	*k = (struct known){ { .vaddr = vaddr, .function = PROBE_ALONE }, from, to };
+	*vec_add(&p->known) = k;
+	plan_one(p, k);
+	return &k->probe;
+}
+
 const struct hook_probe *hook_probe_plan(struct hook_prober *p, uint64_t vaddr)
 {
-	struct hook_probe *out;
+	return hook_probe_within(p, vaddr, 0, UINT64_MAX);
+}
 
-	for (size_t i = 0; i < p->known.n; i++)
-		if (p->known.at[i]->vaddr == vaddr)
-			return p->known.at[i];
-	out = mem_zalloc(sizeof(*out));
-	*vec_add(&p->known) = out;
-	*out = (struct hook_probe){ .vaddr = vaddr, .function = PROBE_ALONE };
-	plan_one(p, out);
-	return out;
+bool hook_prober_jumped_into(const struct hook_prober *p, uint64_t from, uint64_t to)
+{
+	if (!address_set_range(&p->sweep.targets, from) || !address_set_range(&p->sweep.targets, to))
+		return true;
+	return address_set_any(&p->sweep.targets, from + 1, to + 1);
 }
 
 bool hook_probes_overlap(const struct hook_probe *a, const struct hook_probe *b)

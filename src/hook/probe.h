@@ -39,5 +39,12 @@ const struct sym_module *hook_prober_module(const struct hook_prober *p);
  * refuses the second (REASON_TAKEN). */
 const struct hook_probe *hook_probe_plan(struct hook_prober *p, uint64_t vaddr);
 
+/* The same within [from, to), of which vaddr is in, or the end. At `to` itself the instruction stays where it is, and nothing but
+ * the probe stands before it: the window is a lead only. Whoever jumps to `to` would pass by the probe: there is none. */
+const struct hook_probe *hook_probe_within(struct hook_prober *p, uint64_t vaddr, uint64_t from, uint64_t to);
+
+/* Does something jump into (from, to]? Or may: what is not code is jumped into. */
+bool hook_prober_jumped_into(const struct hook_prober *p, uint64_t from, uint64_t to);
+
 /* Does either's window have bytes of the other's? */
 bool hook_probes_overlap(const struct hook_probe *a, const struct hook_probe *b);
