@@ -173,13 +173,27 @@ static void enabling(void **state)
 	free(want);
 }
 
+/* The golden file's lines are the two files, each behind what is before it there. */
+static void shows_both(const char *name, const char *before_first, const char *before_second)
+{
+	char *file = mem_printf("k6.12-own.%s.txt", name), *want = golden(file);
+	char *first = tree_cat(t, SWITCH "enable", NULL), *second = tree_cat(t, "events/sched/sched_waking/enable", NULL);
+	char *got = mem_printf("%s%s%s%s", before_first, first, before_second, second);
+
+	assert_string_equal(got, want);
+	free(got);
+	free(first);
+	free(second);
+	free(want);
+	free(file);
+}
+
 /* An event with a trigger, and one that a trigger switches, are armed. */
 static void soft_mode(void **state)
 {
 	assert_int_equal(echo(SWITCH "enable", "1"), 0);
 	assert_int_equal(echo(SWITCH "trigger", "enable_event:sched:sched_waking"), 0);
-	shows(SWITCH "enable", "1*\n");
-	shows("events/sched/sched_waking/enable", "0*\n");
+	shows_both("enable-files.soft-by-trigger", "", "");
 	shows("events/sched/enable", "X\n");
 	instance_event_switched(instance_top(t), events_find(instance_events(t), "sched", "sched_waking")->index, true);
 	shows("events/sched/sched_waking/enable", "1*\n");
@@ -195,6 +209,7 @@ static void filters(void **state)
 		{ "prev_comm ~ \"*sh*\"", "filter.glob" }, { "prev_pid & 1", "filter.band" },
 		{ "prev_comm ==", "filter.bad-value" }, { "nosuch == 1", "filter.no-such-field" }, { "0", "filter.cleared" },
 	};
+	char *members;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_int_equal(echo(SWITCH "filter", rows[i][0]), i == 3 || i == 4 ? -EINVAL : 0);
@@ -202,7 +217,11 @@ static void filters(void **state)
 	}
 	assert_int_equal(echo("events/sched/filter", "prev_pid > 1"), 0);
 	shows_golden("events/sched/filter", "filter.subsystem-some-lack-field");
+	members = golden("k6.12-own.filter.subsystem-some-lack-field.members.txt");
+	assert_memory_equal(members, "prev_pid > 1\n", 13);
 	shows(SWITCH "filter", "prev_pid > 1\n");
+	shows(FORK "filter", members + 13);
+	free(members);
 	assert_int_equal(echo("events/sched/filter", "nosuch == 1"), -EINVAL);
 	shows("events/sched/filter", "nosuch == 1\n^\nparse_error: Couldn't find or set field in one of a subsystem's "
 				     "events\n\n");
@@ -305,6 +324,10 @@ static void function_commands(void **state)
 		assert_int_equal(append("set_ftrace_filter", words[i]), 0);
 	shows_golden("set_ftrace_filter", "set_ftrace_filter.commands");
 	shows(SWITCH "enable", "0*\n");
+	assert_int_equal(echo(SWITCH "enable", "1"), 0);
+	shows_both("enable-files.soft-by-function-command", "events/sched/sched_switch/enable:",
+		   "events/sched/sched_waking/enable:");
+	assert_int_equal(echo(SWITCH "enable", "0"), 0);
 	assert_int_equal(append("set_ftrace_filter", "vfs_fsync"), 0);
 	shows_golden("set_ftrace_filter", "set_ftrace_filter.function-and-commands");
 	assert_int_equal(append("set_ftrace_filter", "!schedule:traceoff !vfs_*:stacktrace"), 0);
