@@ -30,6 +30,16 @@ static uint64_t limit_of(const struct settings *s)
 	return s->buffer_size_kb * 1024 * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+static void select_events(struct buffer *b)
+{
+	selection_put(b->events);
+	b->events = selection_new(&b->settings.events);
+	if (selection_is_empty(b->events)) {
+		selection_put(b->events);
+		b->events = NULL;
+	}
+}
+
 void buffer_init(struct buffer *b, const struct settings *settings)
 {
 	*b = (struct buffer){ .on = settings->tracing_on };
@@ -37,6 +47,7 @@ void buffer_init(struct buffer *b, const struct settings *settings)
 	pthread_mutex_init(&b->reading, NULL);
 	ring_init(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
 	settings_copy(&b->settings, settings);
+	select_events(b);
 	if (!b->on)
 		*vec_add(&b->off) = (struct off_span){ 0, UINT64_MAX };
 }
@@ -66,6 +77,7 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 	turn(b, settings->tracing_on, tsc);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
+	select_events(b);
 	pthread_mutex_unlock(&b->lock);
 	ring_configure(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
 	if (other)
@@ -82,33 +94,28 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 	ring_clear(&b->ring);
 }
 
-static bool has_events(const struct event_set *set)
-{
-	for (size_t i = 0; i < set->at.n; i++)
-		if (event_set_armed(set, set->at.at[i].index))
-			return true;
-	return false;
-}
-
 static bool is_among(const struct pid_list *these, const struct pid_list *not_these, pid_t tid)
 {
 	return (!these->pids.n || pid_list_has(these, tid)) && !pid_list_has(not_these, tid);
 }
 
-unsigned buffer_wants(struct buffer *b, pid_t tid, uint64_t tsc)
+void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 {
 	const struct settings *s = &b->settings;
-	unsigned what = 0;
+	struct kept k = { .chunk = c };
 
 	pthread_mutex_lock(&b->lock);
-	if (b->on || tsc < b->off.at[b->off.n - 1].from) { /* off: there is one */
+	if (b->on || c->near_tsc < b->off.at[b->off.n - 1].from) { /* off: there is one */
 		if (!s->nop && is_among(&s->pids, &s->notrace_pids, tid))
-			what |= KEEP_FUNCTIONS;
-		if (has_events(&s->events) && is_among(&s->event_pids, &s->event_notrace_pids, tid))
-			what |= KEEP_EVENTS;
+			k.what |= KEEP_FUNCTIONS;
+		if (b->events && is_among(&s->event_pids, &s->event_notrace_pids, tid)) {
+			k.what |= KEEP_EVENTS;
+			k.events = b->events;
+		}
 	}
+	if (k.what)
+		ring_push(&b->ring, &k);
 	pthread_mutex_unlock(&b->lock);
-	return what;
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -214,7 +221,7 @@ bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_
 		return false;
 	c = chunk_new(&run);
 	c->settled = true;
-	ring_push(&b->ring, c, KEEP_EVENTS);
+	ring_push(&b->ring, &(struct kept){ .chunk = c, .what = KEEP_EVENTS });
 	chunk_put(c);
 	return true;
 }
@@ -264,7 +271,7 @@ bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struc
 	for (size_t i = 0; i < b->snapshot.off.n; i++)
 		*vec_add(&filter.off) = b->snapshot.off.at[i];
 	for (size_t i = 0; i < b->snapshot.chunks.n; i++)
-		*vec_add(&chunks) = (struct kept){ chunk_get(b->snapshot.chunks.at[i].chunk), b->snapshot.chunks.at[i].what };
+		*vec_add(&chunks) = kept_get(&b->snapshot.chunks.at[i]);
 	pthread_mutex_unlock(&b->lock);
 	name_tracer(info, s);
 	print_all(merge_chunks(info, &chunks, &filter), &header, s->options, out, &ignored);
@@ -493,6 +500,7 @@ void buffer_free(struct buffer *b)
 	vec_free(&b->pipe.text);
 	drop(&b->snapshot);
 	vec_free(&b->off);
+	selection_put(b->events);
 	settings_free(&b->settings);
 	ring_free(&b->ring);
 	pthread_mutex_destroy(&b->lock);

@@ -36,6 +36,7 @@ struct buffer {
 	off_list off;
 	bool on;
 	struct settings settings;
+	struct selection *events; /* of the settings; NULL: none is enabled */
 	struct buffer_snapshot snapshot;
 	pthread_mutex_t reading; /* of the pipe */
 	struct buffer_pipe pipe;
@@ -46,8 +47,8 @@ void buffer_free(struct buffer *b);
 /* Other settings: size, mode, on or off from this moment (a TSC) on. Another tracer empties it. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc);
 void buffer_clear(struct buffer *b, uint64_t tsc); /* of what was recorded before */
-/* What it keeps of the records that a thread made from this time on: of enum keep. */
-unsigned buffer_wants(struct buffer *b, pid_t tid, uint64_t tsc);
+/* What it keeps of the records that a thread made from this time on: c is the ring's then, or not. */
+void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
 
 /* What `cat trace` shows; cpu: of one CPU, or BUFFER_ALL_CPUS. */
 #define BUFFER_ALL_CPUS UINT_MAX

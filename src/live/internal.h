@@ -25,6 +25,7 @@ struct live {
 	pthread_mutex_t names;    /* of functions */
 	struct functions functions;
 	struct event_catalogue *events; /* the tree's */
+	uint32_t named;           /* so many of them are in the session's trace_info; under pump_hold */
 };
 
 struct part *part_new(struct live *l, struct instance *in, const char *name, const struct settings *s);
@@ -37,5 +38,8 @@ int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, s
 /* What the programs are to do when part p has the settings `next`; settings_free and free() it. */
 struct settings *live_for_session(struct live *l, struct part *p, const struct settings *next);
 void live_drop_settings(struct settings *s);
+
+/* pump_hold, with the names of all events. */
+struct trace_info *live_hold(struct live *l);
 
 extern const struct tree_target_ops live_ops;

@@ -125,7 +125,7 @@ int live_extract(struct live *l, const char *path, struct err *err)
 	int e;
 
 	pump_sync(l->pump);
-	e = buffer_extract(b, pump_hold(l->pump), path, err);
+	e = buffer_extract(b, live_hold(l), path, err);
 	pump_release(l->pump);
 	return e;
 }

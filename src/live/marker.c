@@ -40,17 +40,6 @@ static uint32_t thread_of(struct trace_info *info, pid_t tid)
 	return (uint32_t)info->threads.n - 1;
 }
 
-/* The trace says what the event looks like. */
-static uint32_t event_of(struct trace_info *info, struct event_catalogue *events)
-{
-	const struct event_entry *e = events_find(events, "ftrace", "print");
-
-	if (!trace_info_event(info, e->index))
-		*vec_add(&info->events) = (struct trace_event){ e->index, mem_strdup("ftrace"), mem_strdup("print"),
-								mem_strdup(e->text) };
-	return e->index;
-}
-
 static bool write_piece(struct buffer *b, uint32_t thread, uint32_t event, const char *text, size_t n)
 {
 	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 }, tsc = clock_tsc();
@@ -66,14 +55,13 @@ int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, s
 {
 	struct part *p = arg;
 	struct trace_info *info;
-	uint32_t index, event;
+	uint32_t index, event = events_find(p->live->events, "ftrace", "print")->index;
 	bool on = true;
 
 	if (raw)
 		return err_set(err, ENOTSUP, "what is written to trace_marker_raw is not kept; trace_marker takes text");
 	info = pump_hold(p->live->pump);
 	index = thread_of(info, thread);
-	event = event_of(info, p->live->events);
 	pump_release(p->live->pump);
 	for (size_t at = 0; at < n && on; at += TEXT_MAX)
 		on = write_piece(&p->buffer, index, event, text + at, n - at < TEXT_MAX ? n - at : TEXT_MAX);

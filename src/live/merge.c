@@ -11,7 +11,7 @@ struct lane {
 	VEC(struct kept) chunks; /* borrowed */
 	size_t next;          /* chunk to unpack when this one is through */
 	struct unpack unpack;
-	unsigned what;        /* enum keep, of this chunk */
+	const struct kept *kept; /* this chunk */
 	uint64_t key;
 	struct event event;   /* the next one */
 };
@@ -49,7 +49,7 @@ static bool open_chunk(struct lane *l)
 {
 	const struct chunk *c = l->chunks.at[l->next].chunk;
 
-	l->what = l->chunks.at[l->next++].what;
+	l->kept = &l->chunks.at[l->next++];
 	l->unpack = (struct unpack){ .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu,
 				     .thread = l->thread };
 	l->event = (struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = l->thread,
@@ -78,11 +78,15 @@ static bool is_off(struct merge *m, uint64_t tsc)
 	return m->span < m->filter.off.n && m->filter.off.at[m->span].from <= tsc;
 }
 
-static bool is_kept(const struct lane *l)
+static bool is_kept(const struct merge *m, const struct lane *l)
 {
 	if (l->event.kind == EVENT_LOST)
 		return true;
-	return l->what & (l->event.kind == EVENT_TRACE ? KEEP_EVENTS : KEEP_FUNCTIONS);
+	if (l->event.kind != EVENT_TRACE)
+		return l->kept->what & KEEP_FUNCTIONS;
+	return l->kept->what & KEEP_EVENTS &&
+	       (!l->kept->events ||
+		selection_keeps(l->kept->events, &l->event, &m->source.info->threads.at[l->thread]));
 }
 
 static int next(struct source *s, struct event *out, struct err *err)
@@ -91,7 +95,7 @@ static int next(struct source *s, struct event *out, struct err *err)
 
 	while (m->heap.n) {
 		struct lane *l = m->heap.at[0];
-		bool wanted = !is_off(m, l->key) && is_kept(l) && (!m->filter.one_cpu || l->event.cpu == m->filter.cpu);
+		bool wanted = !is_off(m, l->key) && is_kept(m, l) && (!m->filter.one_cpu || l->event.cpu == m->filter.cpu);
 
 		*out = l->event;
 		if (!advance(l))

@@ -32,13 +32,9 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 
 	tap_pid(p->session, run->slot, &tid);
 	pthread_mutex_lock(&p->lock);
-	for (size_t i = 0; i < p->buffers.n; i++) {
-		unsigned what = buffer_wants(p->buffers.at[i], tid, run->near_tsc);
-
-		if (what)
-			ring_push(&p->buffers.at[i]->ring, c, what);
-	}
-	*vec_add(&p->unsettled) = (struct kept){ c, 0 };
+	for (size_t i = 0; i < p->buffers.n; i++)
+		buffer_offer(p->buffers.at[i], c, tid);
+	*vec_add(&p->unsettled) = (struct kept){ .chunk = c };
 	pthread_mutex_unlock(&p->lock);
 	return 0;
 }

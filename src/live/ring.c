@@ -36,10 +36,21 @@ void chunk_put(struct chunk *c)
 		free(c);
 }
 
+struct kept kept_get(const struct kept *k)
+{
+	return (struct kept){ chunk_get(k->chunk), k->what, k->events ? selection_get(k->events) : NULL };
+}
+
+void kept_put(const struct kept *k)
+{
+	chunk_put(k->chunk);
+	selection_put(k->events);
+}
+
 void chunk_list_free(chunk_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		chunk_put(l->at[i].chunk);
+		kept_put(&l->at[i]);
 	vec_free(l);
 }
 
@@ -59,7 +70,7 @@ void ring_init(struct ring *r, uint64_t limit, bool overwrite)
 static void drop_all(struct ring *r)
 {
 	for (size_t i = r->first; i < r->at.n; i++)
-		chunk_put(r->at.at[i].chunk);
+		kept_put(&r->at.at[i]);
 	r->at.n = r->first = 0;
 	r->counts.bytes = r->counts.entries = 0;
 }
@@ -73,12 +84,12 @@ void ring_free(struct ring *r)
 
 static void drop_oldest(struct ring *r)
 {
-	struct chunk *c = r->at.at[r->first++].chunk;
+	const struct kept *k = &r->at.at[r->first++];
 
-	r->counts.bytes -= bytes_of(c);
-	r->counts.entries -= c->records;
-	r->counts.overrun += c->records;
-	chunk_put(c);
+	r->counts.bytes -= bytes_of(k->chunk);
+	r->counts.entries -= k->chunk->records;
+	r->counts.overrun += k->chunk->records;
+	kept_put(k);
 }
 
 /* The queue's dead end is given up when it is the longer part. */
@@ -99,19 +110,23 @@ static void shrink(struct ring *r)
 	close_up(r);
 }
 
-static void keep(struct ring *r, struct chunk *c, unsigned what)
+static void keep(struct ring *r, const struct kept *k)
 {
-	*vec_add(&r->at) = (struct kept){ chunk_get(c), what };
+	const struct chunk *c = k->chunk;
+
+	*vec_add(&r->at) = kept_get(k);
 	r->counts.bytes += bytes_of(c);
 	r->counts.entries += c->records;
 	r->counts.lost += c->lost;
 }
 
-void ring_push(struct ring *r, struct chunk *c, unsigned what)
+void ring_push(struct ring *r, const struct kept *k)
 {
+	const struct chunk *c = k->chunk;
+
 	pthread_mutex_lock(&r->lock);
 	if (r->overwrite || r->counts.bytes + bytes_of(c) <= r->limit || r->at.n == r->first)
-		keep(r, c, what);
+		keep(r, k);
 	else
 		r->counts.dropped += c->records;
 	if (r->overwrite)
@@ -141,7 +156,7 @@ void ring_copy(struct ring *r, chunk_list *out)
 	pthread_mutex_lock(&r->lock);
 	vec_reserve(out, r->at.n - r->first + 1);
 	for (size_t i = r->first; i < r->at.n; i++)
-		*vec_add(out) = (struct kept){ chunk_get(r->at.at[i].chunk), r->at.at[i].what };
+		*vec_add(out) = kept_get(&r->at.at[i]);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -150,12 +165,12 @@ void ring_take(struct ring *r, chunk_list *out)
 	ring_copy(r, out);
 	pthread_mutex_lock(&r->lock);
 	for (size_t i = 0; i < out->n && r->first < r->at.n && r->at.at[r->first].chunk == out->at[i].chunk; i++) {
-		struct chunk *c = r->at.at[r->first++].chunk;
+		const struct kept *k = &r->at.at[r->first++];
 
-		r->counts.bytes -= bytes_of(c);
-		r->counts.entries -= c->records;
-		r->counts.read += c->records;
-		chunk_put(c);
+		r->counts.bytes -= bytes_of(k->chunk);
+		r->counts.entries -= k->chunk->records;
+		r->counts.read += k->chunk->records;
+		kept_put(k);
 	}
 	close_up(r);
 	pthread_mutex_unlock(&r->lock);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/vec.h"
+#include "live/selection.h"
 #include "session/drain.h"
 
 struct chunk {
@@ -27,7 +28,14 @@ void chunk_put(struct chunk *c); /* NULL is fine */
 
 /* A chunk as one instance has it: what of it is the instance's. */
 enum keep { KEEP_FUNCTIONS = 1, KEEP_EVENTS = 2 };
-struct kept { struct chunk *chunk; unsigned what; };
+struct kept {
+	struct chunk *chunk;
+	unsigned what;
+	struct selection *events; /* of KEEP_EVENTS; NULL: all */
+};
+
+struct kept kept_get(const struct kept *k); /* with references */
+void kept_put(const struct kept *k);
 
 typedef VEC(struct kept) chunk_list;
 void chunk_list_free(chunk_list *l);
@@ -52,8 +60,8 @@ struct ring {
 
 void ring_init(struct ring *r, uint64_t limit, bool overwrite);
 void ring_free(struct ring *r);
-/* Keeps the chunk (a reference of its own) and lets the oldest go, or drops it. */
-void ring_push(struct ring *r, struct chunk *c, unsigned what);
+/* Keeps the chunk (references of its own) and lets the oldest go, or drops it. */
+void ring_push(struct ring *r, const struct kept *k);
 void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
 void ring_clear(struct ring *r);
 /* References to all there is, oldest first; chunk_list_free. */

@@ -32,6 +32,21 @@ static int check_one_tracer(struct live *l, const struct part *p, const struct s
 	return 0;
 }
 
+/* An event that several instances have enabled comes whole: each leaves out by its own filter. */
+static void add_events(struct event_set *to, const struct event_set *from)
+{
+	for (size_t i = 0; i < from->at.n; i++) {
+		uint32_t index = from->at.at[i].index;
+		struct filter_fault ignored;
+
+		if (!event_set_armed(from, index))
+			continue;
+		if (event_set_armed(to, index))
+			event_set_filter(to, index, "0", &ignored);
+		event_set_enable(to, index, true);
+	}
+}
+
 static void take_list(struct function_list *to, const struct function_list *from)
 {
 	function_list_free(to);
@@ -54,6 +69,11 @@ struct settings *live_for_session(struct live *l, struct part *p, const struct s
 		take_list(&s->filter, &tracer->filter);
 		take_list(&s->notrace, &tracer->notrace);
 	}
+	for (size_t i = 0; i < l->parts.n; i++)
+		if (l->parts.at[i] != p && l->parts.at[i] != top)
+			add_events(&s->events, &l->parts.at[i]->settings.events);
+	if (top != p && top)
+		add_events(&s->events, &next->events);
 	settings_init(&usual);
 	s->mode = l->mode;
 	s->buffer_size_kb = usual.buffer_size_kb;
@@ -71,13 +91,21 @@ void live_drop_settings(struct settings *s)
 /* Files whose change reaches into the programs. */
 static bool concerns_session(const char *file)
 {
-	static const char *const files[] = { "current_tracer", "max_graph_depth", "set_ftrace_filter", "set_ftrace_module",
-					     "set_ftrace_notrace", "set_graph_function", "set_graph_notrace", "tracing_thresh" };
+	static const char *const files[] = { "current_tracer", "events", "max_graph_depth", "set_ftrace_filter", "set_ftrace_module",
+					     "set_event", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace", "tracing_thresh" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(file, files[i]))
 			return true;
 	return false;
+}
+
+static bool does_nothing(const struct settings *s)
+{
+	for (size_t i = 0; i < s->events.at.n; i++)
+		if (event_set_armed(&s->events, s->events.at.at[i].index))
+			return false;
+	return s->nop;
 }
 
 /* What is hooked so far, before it is something else. */
@@ -94,7 +122,7 @@ static int change_session(struct part *p, const struct settings *next, struct er
 {
 	struct live *l = p->live;
 	struct settings *s = live_for_session(l, p, next), *old = l->now;
-	bool nothing = (s->nop && old->nop) || pump_is_over(l->pump);
+	bool nothing = (does_nothing(s) && does_nothing(old)) || pump_is_over(l->pump);
 	uint64_t pause;
 	int e;
 
@@ -105,6 +133,15 @@ static int change_session(struct part *p, const struct settings *next, struct er
 	l->now = e ? old : s;
 	live_drop_settings(e ? s : old);
 	return e;
+}
+
+/* Nothing is taken that would have no effect. */
+static int check_triggers(const struct settings *next, struct err *err)
+{
+	for (size_t i = 0; i < next->events.at.n; i++)
+		if (next->events.at.at[i].triggers.at.n)
+			return err_set(err, ENOTSUP, "triggers are not run yet while programs are behind the tree");
+	return 0;
 }
 
 static void configure(struct part *p, const struct settings *next)
@@ -124,6 +161,8 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 	pthread_mutex_lock(&p->live->changing);
 	if (file && concerns_session(file)) {
 		e = check_one_tracer(p->live, p, next, err);
+		if (e == 0)
+			e = check_triggers(next, err);
 		if (e == 0)
 			e = change_session(p, next, err);
 	}

@@ -74,13 +74,24 @@ static void hooked(void *arg, bool ever, struct out *out)
 
 /* --- data --------------------------------------------------------------------------- */
 
+struct trace_info *live_hold(struct live *l)
+{
+	struct trace_info *info = pump_hold(l->pump);
+	const struct event_entry *e;
+
+	for (; (e = events_at(l->events, l->named)); l->named++)
+		*vec_add(&info->events) = (struct trace_event){ e->index, mem_strdup(e->format->system),
+								mem_strdup(e->format->name), mem_strdup(e->text) };
+	return info;
+}
+
 static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out, struct err *err)
 {
 	struct part *p = arg;
 	int e;
 
 	pump_sync(p->live->pump);
-	e = buffer_show(&p->buffer, pump_hold(p->live->pump), s, cpu, out, err);
+	e = buffer_show(&p->buffer, live_hold(p->live), s, cpu, out, err);
 	pump_release(p->live->pump);
 	return e;
 }
@@ -102,7 +113,7 @@ static int clear(void *arg, struct err *err)
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
 	struct part *p = arg;
-	ssize_t got = buffer_read(&p->buffer, pump_hold(p->live->pump), buf, n, err);
+	ssize_t got = buffer_read(&p->buffer, live_hold(p->live), buf, n, err);
 
 	pump_release(p->live->pump);
 	return got;
@@ -152,7 +163,7 @@ static int snapshot_trace(void *arg, const struct settings *s, bool *shown, stru
 {
 	struct part *p = arg;
 
-	if (buffer_snapshot_show(&p->buffer, pump_hold(p->live->pump), s, out))
+	if (buffer_snapshot_show(&p->buffer, live_hold(p->live), s, out))
 		*shown = true;
 	pump_release(p->live->pump);
 	return 0;

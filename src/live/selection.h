@@ -1,0 +1,15 @@
+/* Which events an instance keeps, at one time: those that are enabled, and that their filters let pass. Records that
+ * were made under it refer to it, however it is set when somebody reads them. */
+#pragma once
+#include "event/event_set.h"
+#include "source/event.h"
+
+struct selection;
+
+/* With one reference. */
+struct selection *selection_new(const struct event_set *set);
+struct selection *selection_get(struct selection *s);
+void selection_put(struct selection *s); /* NULL is fine */
+bool selection_is_empty(const struct selection *s);
+/* An EVENT_TRACE, by this thread. */
+bool selection_keeps(const struct selection *s, const struct event *e, const struct trace_thread *thread);
