@@ -135,15 +135,6 @@ static int change_session(struct part *p, const struct settings *next, struct er
 	return e;
 }
 
-/* Nothing is taken that would have no effect. */
-static int check_triggers(const struct settings *next, struct err *err)
-{
-	for (size_t i = 0; i < next->events.at.n; i++)
-		if (next->events.at.at[i].triggers.at.n)
-			return err_set(err, ENOTSUP, "triggers are not run yet while programs are behind the tree");
-	return 0;
-}
-
 static void configure(struct part *p, const struct settings *next)
 {
 	settings_free(&p->settings);
@@ -161,8 +152,6 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 	pthread_mutex_lock(&p->live->changing);
 	if (file && concerns_session(file)) {
 		e = check_one_tracer(p->live, p, next, err);
-		if (e == 0)
-			e = check_triggers(next, err);
 		if (e == 0)
 			e = change_session(p, next, err);
 	}

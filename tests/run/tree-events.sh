@@ -67,7 +67,7 @@ result "and can be read" $?
 result "a wrong one is refused" $? "$D/error_log"
 echo 0 >"$E/gc__start/filter"
 
-! echo traceoff 2>/dev/null >"$E/gc__start/trigger" && grep -q 'triggers are not run yet' "$D/error_log"
+! echo traceoff 2>/dev/null >"$E/gc__start/trigger" && grep -q 'triggers are not run' "$D/error_log"
 result "a trigger, which would have no effect, is refused" $? "$D/error_log"
 
 # --- in the graph
