@@ -10,7 +10,7 @@
 	.set FLAGS, 128
 	.set RSP, 32
 	.set RETURN, 136
-	.set TRAP_FLAG, 0x100
+	.set DIRECTION_FLAG, 0x400
 
 	.macro KEEP register, number
 	push	%\register
@@ -37,7 +37,6 @@ agent_probe:
 	.cfi_escape 0x10, 0x10, 18, 0x08, 136, 0x1c, 0x06, 0x12, 0x23, 3, 0x94, 4, 0x08, 32, 0x24, 0x08, 32, 0x26, 0x22, 0x23, 8
 	pushf
 	.cfi_adjust_cfa_offset 8
-	andl	$~TRAP_FLAG, (%rsp)     # of a debugger's stepping; put back it would become the program's own
 	KEEP	r15
 	KEEP	r14
 	KEEP	r13
@@ -69,6 +68,17 @@ agent_probe:
 	call	agent_probe_hit
 	mov	%rbx, %rsp
 	.cfi_def_cfa_register %rsp
+	/* popf is slow, and nothing here has changed another flag than these: overflow by an addition, the other
+	   status flags by sahf, the direction */
+	mov	FLAGS(%rsp), %ecx
+	test	$DIRECTION_FLAG, %ecx
+	jz	1f
+	std
+1:	mov	%cl, %ah
+	shr	$11, %ecx
+	and	$1, %ecx
+	add	$0x7f, %cl
+	sahf
 	RESTORE	rax
 	RESTORE	rcx
 	RESTORE	rdx
@@ -86,7 +96,7 @@ agent_probe:
 	RESTORE	r13
 	RESTORE	r14
 	RESTORE	r15
-	popf
+	lea	8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
 	ret
 	.cfi_endproc

@@ -10,6 +10,9 @@
 #include "hook/cache.h"
 #include "session/maps.h"
 #include "session/modules.h"
+#include "shared/probe.h"
+
+#define REGION_MAX (UINT64_C(1) << 30)
 
 struct look {
 	int fd;                   /* /proc/PID/mem */
@@ -85,6 +88,68 @@ static void look_at_module(struct look *l, const struct module *mod)
 	vec_free(&calls);
 }
 
+/* --- probes: the regions themselves say where they are --------------------------------------- */
+
+static bool has(const struct patch_list *list, uint64_t address)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i].address == address)
+			return true;
+	return false;
+}
+
+static bool stands(struct look *l, const struct probe_site *s)
+{
+	uint8_t there[2];
+
+	if (!s->island)
+		return look_at(l, s->patch, s->expected);
+	if (!look_at(l, s->island, s->island_expected))
+		return false;
+	if (pread(l->fd, there, 2, (off_t)s->patch) == 2 && there[0] == 0xeb)
+		add(l, s->patch, there, s->expected, 2);
+	return true;
+}
+
+/* Of several events at one place the first one's is enough for the place; a function's entry may be there already. */
+static void look_at_probe(struct look *l, const struct probe_site *s)
+{
+	static const uint8_t unknown[2];
+
+	l->function = PATCH_PROBE | (uint32_t)l->out->n;
+	if (!has(l->out, s->patch) && !stands(l, s))
+		return;
+	l->function = PATCH_SEMAPHORE;
+	if (s->semaphore && !has(l->out, s->semaphore))
+		add(l, s->semaphore, unknown, unknown, sizeof(unknown));
+}
+
+static void look_at_region(struct look *l, const struct map *m)
+{
+	size_t n = (size_t)(m->end - m->start);
+	uint8_t *bytes = mem_zalloc(n + sizeof(struct probe_site));
+	struct probe_site s;
+
+	if (pread(l->fd, bytes, n, (off_t)m->start) != (ssize_t)n)
+		n = 0;
+	for (size_t at = 0; at < n; at += 16) {
+		memcpy(&s, bytes + at, sizeof(s));
+		if (s.magic == PROBE_MAGIC)
+			look_at_probe(l, &s);
+	}
+	free(bytes);
+}
+
+static void look_at_regions(struct look *l)
+{
+	for (size_t i = 0; i < l->maps->at.n; i++) {
+		const struct map *m = &l->maps->at.at[i];
+
+		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0 && m->end - m->start < REGION_MAX)
+			look_at_region(l, m);
+	}
+}
+
 int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
 {
 	struct modules modules = { 0 };
@@ -103,6 +168,8 @@ int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
 		modules_load_all(&maps, &modules);
 	for (size_t i = 0; i < modules.at.n; i++)
 		look_at_module(&l, &modules.at.at[i]);
+	if (l.fd >= 0)
+		look_at_regions(&l);
 	if (l.fd >= 0)
 		close(l.fd);
 	modules_free(&modules);

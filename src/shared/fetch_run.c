@@ -11,7 +11,7 @@ struct run {
 
 static bool size_good(uint8_t size)
 {
-	return size == 1 || size == 2 || size == 4 || size == 8;
+	return size <= 8 && 0x116 >> size & 1;
 }
 
 static uint64_t narrow(uint64_t number, const struct fetch_insn *i)
@@ -24,8 +24,22 @@ static uint64_t narrow(uint64_t number, const struct fetch_insn *i)
 
 static void put(struct run *r, uint32_t at, uint64_t number, unsigned size)
 {
-	for (unsigned k = 0; k < size; k++)
-		r->record[at + k] = (uint8_t)(number >> 8 * k);
+	uint8_t *to = r->record + at;
+
+	switch (size) {
+	case 1: *to = (uint8_t)number; break;
+	case 2: __builtin_memcpy(to, &number, 2); break;
+	case 4: __builtin_memcpy(to, &number, 4); break;
+	default: __builtin_memcpy(to, &number, 8); break;
+	}
+}
+
+static void zero(uint8_t *record, uint32_t from, uint32_t to)
+{
+	for (; from + 8 <= to; from += 8)
+		*(volatile uint64_t *)&record[from] = 0; /* or the compiler calls memset */
+	for (; from < to; from++)
+		*(volatile uint8_t *)&record[from] = 0;
 }
 
 static void load(struct run *r, const struct fetch_insn *i)
@@ -50,7 +64,7 @@ static uint32_t end_string(const struct run *r, uint32_t n)
 	return length + 1;
 }
 
-static void string(struct run *r, const struct fetch_insn *i)
+__attribute__((noinline)) static void string(struct run *r, const struct fetch_insn *i)
 {
 	char comm[FETCH_COMM_BYTES];
 	uint32_t n = 0, room = r->room - r->used;
@@ -78,6 +92,14 @@ static bool is_within(const struct run *r, const struct fetch_insn *i, unsigned 
 	return i->at >= 8 && i->at + size <= r->fixed;
 }
 
+static bool store(struct run *r, const struct fetch_insn *i)
+{
+	if (!size_good(i->size) || !is_within(r, i, i->size))
+		return false;
+	put(r, i->at, r->number, i->size);
+	return true;
+}
+
 static bool step(struct run *r, const struct fetch_insn *i)
 {
 	const uint64_t value = (uint64_t)i->value;
@@ -97,11 +119,7 @@ static bool step(struct run *r, const struct fetch_insn *i)
 	case FETCH_NARROW:
 		r->number = size_good(i->size) ? narrow(r->number, i) : 0;
 		return size_good(i->size);
-	case FETCH_STORE:
-		if (!size_good(i->size) || !is_within(r, i, i->size))
-			return false;
-		put(r, i->at, r->number, i->size);
-		return true;
+	case FETCH_STORE: return store(r, i);
 	case FETCH_STRING:
 		if (!is_within(r, i, 4))
 			return false;
@@ -133,8 +151,7 @@ uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct f
 	r.used = r.fixed = *(const volatile uint16_t *)&p->fixed;
 	if (n * (uint32_t)sizeof(p->code[0]) > bytes - sizeof(*p) || r.fixed < 8 || r.fixed > r.room)
 		return 0;
-	for (uint32_t i = 8; i < r.fixed; i++)
-		*(volatile uint8_t *)&record[i] = 0; /* or the compiler calls memset */
+	zero(record, 8, r.fixed);
 	for (uint32_t i = 0; i < n; i++) {
 		struct fetch_insn insn = insn_load(&p->code[i]);
 

@@ -367,6 +367,27 @@ static void *recording(void *context)
 	return NULL;
 }
 
+/* It ends by itself, and its semaphore is as before. How often it passed the marker. */
+static uint64_t end_program(pid_t pid, int in, int out)
+{
+	char line[128];
+	int status;
+	ssize_t n;
+
+	assert_int_equal(kill(pid, 0), 0);
+	assert_int_equal(write(in, "\n", 1), 1);
+	n = read(out, line, sizeof(line) - 1);
+	assert_true(n > 0);
+	line[n] = '\0';
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	if (!strstr(line, "semaphore 0"))
+		fail_msg("%s", line);
+	close(in);
+	close(out);
+	return strtoull(line + 6, NULL, 10);
+}
+
 enum { CHANGES = 24 };
 
 /* Four threads pass the marker all the time, while it is enabled and disabled, and left in the end. */
@@ -377,14 +398,11 @@ static void test_storm(void **state)
 	const char *const argv[] = { program, "threads", "60", NULL };
 	struct settings settings[2];
 	struct session_request req = { .agent_path = agent, .n_pids = 1 };
-	uint64_t wrong = 0, records;
-	int in, out, status;
+	uint64_t wrong = 0, records, passed, pause;
+	int in, out;
 	struct run r;
 	pthread_t thread;
 	struct err err;
-	char line[128];
-	uint64_t pause;
-	ssize_t n;
 	pid_t pid;
 
 	begin(&r, "nop", events);
@@ -410,24 +428,56 @@ static void test_storm(void **state)
 	session_stop(r.session);
 	pthread_join(thread, NULL);
 	session_free(r.session);
-	assert_int_equal(kill(pid, 0), 0);
-	assert_int_equal(write(in, "\n", 1), 1);
-	n = read(out, line, sizeof(line) - 1);
-	assert_true(n > 0);
-	line[n] = '\0';
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
-	assert_non_null(strstr(line, "semaphore 0"));
+	passed = end_program(pid, in, out);
 	assert_int_equal(r.result.stuck, 0);
 	assert_int_equal(r.result.changed, 0);
 	records = each(&r, "sdt_marked", "storm", count_storm, &wrong);
-	printf("%llu records, %llu lost, of %s", (unsigned long long)records, (unsigned long long)r.result.lost, line);
+	printf("%llu records, %llu lost, of %llu\n", (unsigned long long)records, (unsigned long long)r.result.lost,
+	       (unsigned long long)passed);
 	assert_true(records > 1000);
-	assert_true(records + r.result.lost <= strtoull(line + 6, NULL, 10));
+	assert_true(records + r.result.lost <= passed);
 	assert_int_equal(wrong, 0);
-	close(in);
-	close(out);
 	settings_free(&settings[1]);
+	end(&r);
+	free(program);
+}
+
+/* Who dies while a marker is enabled leaves it enabled; the next one finds it, and lowers the semaphore. */
+static void test_death(void **state)
+{
+	static const char *const events[] = { "sdt_marked:storm", NULL }, *const none[] = { NULL };
+	char *program = mem_printf("%s-O2", marked), byte;
+	const char *const argv[] = { program, "threads", "60", NULL };
+	struct session_request req = { .agent_path = agent, .n_pids = 1 };
+	struct run r;
+	int in, out, ready[2];
+	pid_t pid = start(argv, &in, &out), tracer;
+	struct err err;
+
+	assert_int_equal(pipe(ready), 0);
+	tracer = fork();
+	req.pids = &pid;
+	begin(&r, "nop", tracer ? none : events);
+	req.settings = &r.settings;
+	req.output = r.trace;
+	if (!tracer) {
+		if (session_start(&req, &r.session, &err) == 0 && unlink(r.trace) == 0 && write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+	if (session_start(&req, &r.session, &err) < 0)
+		fail_msg("%s", err.text);
+	session_stop(r.session);
+	if (session_record(r.session, &r.result, &err) < 0)
+		fail_msg("%s", err.text);
+	session_free(r.session);
+	assert_int_equal(r.result.stuck, 0);
+	end_program(pid, in, out);
+	close(ready[0]);
+	close(ready[1]);
 	end(&r);
 	free(program);
 }
@@ -437,7 +487,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_levels), cmocka_unit_test(test_with_functions), cmocka_unit_test(test_disabled),
-		cmocka_unit_test(test_python), cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_python), cmocka_unit_test(test_storm), cmocka_unit_test(test_death),
 	};
 
 	agent = argv[1];
