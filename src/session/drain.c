@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "session/clock.h"
+#include "session/notes.h"
 #include "shared/record.h"
 #include "shared/points.h"
 
@@ -47,6 +48,7 @@ struct drain {
 	uint64_t *position;  /* by thread slot: records kept and lost so far */
 	bool *told;          /* by thread slot: what was overwritten */
 	bool *dead;          /* by thread slot: it has ended (drain_recycle) */
+	bool spoiled;        /* a count made no sense, which is noted */
 	VEC(struct claim) order; /* of one pass */
 	uint64_t words[MEMORY_BUFFER_WORDS]; /* of the sub-buffer that is looked at, without its holes */
 };
@@ -174,6 +176,19 @@ static bool read_claim(const struct drain *d, uint32_t i, struct claim *out)
 	return out->slot < d->memory->threads_max;
 }
 
+#define LOST_MOST (UINT64_C(1) << 48) /* what a thread throws away in two months */
+
+/* A count of losses, or 0 if the program spoiled it. */
+static uint64_t believed(struct drain *d, uint64_t lost)
+{
+	if (lost < LOST_MOST)
+		return lost;
+	if (!d->spoiled)
+		notes_add(&d->memory->header->notes, NOTE_SPOILED, 0, "");
+	d->spoiled = true;
+	return 0;
+}
+
 /* Overwrite mode: what stood before the oldest sub-buffer that a thread kept. Told once. */
 static uint64_t overwritten(struct drain *d, uint32_t slot)
 {
@@ -182,7 +197,7 @@ static uint64_t overwritten(struct drain *d, uint32_t slot)
 	if (d->memory->mode != MEMORY_OVERWRITE || d->told[slot])
 		return 0;
 	d->told[slot] = true;
-	return t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1];
+	return believed(d, t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1]);
 }
 
 /* A sub-buffer that its thread has begun to use again, and counted. */
@@ -236,7 +251,7 @@ static int emit(struct drain *d, const struct claim *c, const struct scan *s, dr
 		.words = d->words, .n = s->kept, .calls = s->calls, .records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu,
 		.near_tsc = p->near_tsc ? p->near_tsc : c->desc.tsc,
-		.lost = (p->taken ? 0 : c->desc.lost) + s->holes + overwritten(d, c->slot),
+		.lost = (p->taken ? 0 : believed(d, c->desc.lost)) + s->holes + overwritten(d, c->slot),
 	};
 	int r;
 
@@ -519,7 +534,7 @@ static uint64_t count_untold(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
 
-	return t->lost - t->lost_reported + count_window(d, t) + overwritten(d, slot);
+	return believed(d, t->lost - t->lost_reported) + count_window(d, t) + overwritten(d, slot);
 }
 
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
@@ -540,6 +555,6 @@ int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *los
 	}
 	for (uint32_t i = 0; i < shared_memory_threads(d->memory); i++)
 		*lost += count_untold(d, i);
-	*lost += __atomic_load_n(&d->memory->header->lost_threadless, __ATOMIC_RELAXED);
+	*lost += believed(d, __atomic_load_n(&d->memory->header->lost_threadless, __ATOMIC_RELAXED));
 	return taken;
 }

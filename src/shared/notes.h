@@ -17,6 +17,7 @@ enum note_kind {
 	NOTE_LIMIT,        /* its address space is limited to less than the session memory takes */
 	NOTE_STOPPED,      /* this process stops recording: its filter forbids `number` */
 	NOTE_LOADER,       /* executed: its loader is not glibc's, which the agent is made for */
+	NOTE_SPOILED,      /* the tracer's own: numbers in the session memory made no sense */
 	NOTE_KINDS
 };
 

@@ -26,6 +26,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_SETUID] = "setuid",     [NOTE_CAPABILITIES] = "capabilities", [NOTE_ROOT] = "root",
 	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
+	[NOTE_SPOILED] = "spoiled",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -101,10 +102,18 @@ static void print_stopped(struct out *o, const char *prefix, const struct trace_
 	out_char(o, '\n');
 }
 
+static void print_spoiled(struct out *o, const char *prefix)
+{
+	out_printf(o, "%sthe traced program spoiled the session memory: counts of lost records that made no sense are left out\n",
+		   prefix);
+}
+
 void notes_print(struct out *o, const char *prefix, const struct trace_note *notes, size_t n)
 {
 	print_untraced(o, prefix, notes, n);
 	for (size_t i = 0; i < n; i++)
 		if (notes[i].kind == NOTE_STOPPED)
 			print_stopped(o, prefix, &notes[i]);
+	if (count_of(notes, n, NOTE_SPOILED))
+		print_spoiled(o, prefix);
 }
