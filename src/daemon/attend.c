@@ -1,0 +1,139 @@
+#include "daemon/attend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "daemon/wire.h"
+
+#define LOOK_MS 20         /* how often a stream without news looks whether its reader is there */
+#define LAST_LOOKS 10      /* a program has ended: what was held back comes out within these */
+
+bool attend_answer(int fd, int error, const struct err *err, uint64_t bytes)
+{
+	struct wire_answer w = { .magic = WIRE_MAGIC, .error = error, .bytes = bytes };
+
+	if (error)
+		w.err = *err;
+	return wire_send(fd, &w, sizeof(w));
+}
+
+static void cat(const struct attended *a, int fd, const char *path)
+{
+	struct err err = { 0 };
+	char *text = tree_cat(a->request->tree, path, &err);
+	size_t n = text ? strlen(text) : 0;
+
+	if (attend_answer(fd, text ? 0 : -err.code, &err, n) && n)
+		wire_send(fd, text, n);
+	free(text);
+}
+
+static void echo(const struct attended *a, int fd, const char *path, const char *text, bool append)
+{
+	struct err err = { 0 };
+	int e = tree_echo(a->request->tree, path, text, append, &err);
+
+	attend_answer(fd, e, &err, 0);
+}
+
+static bool is_gone(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, LOOK_MS) > 0;
+}
+
+static void copy_stream(const struct attended *a, int fd, struct tree_open *file)
+{
+	unsigned looks = 0;
+	char buf[16384];
+	struct err err;
+
+	while (looks < LAST_LOOKS && !*a->stopping) {
+		ssize_t n = tree_read(file, buf, sizeof(buf), 0, &err);
+
+		if (n > 0 && !wire_send(fd, buf, (size_t)n))
+			return;
+		if (n == 0 || (n < 0 && n != -EAGAIN))
+			return;
+		if (n < 0 && is_gone(fd))
+			return;
+		looks = n < 0 && a->request->is_over(a->request->context) ? looks + 1 : 0;
+	}
+}
+
+static void stream(const struct attended *a, int fd, const char *path)
+{
+	struct err err = { 0 };
+	struct tree_node *node = tree_find(a->request->tree, path);
+	struct tree_open *file = NULL;
+	int e = node ? tree_open(node, O_RDONLY, gettid(), 0, &file, &err)
+		     : err_set(&err, ENOENT, "there is no file %s", path);
+
+	if (e && !err.code)
+		err_set(&err, -e, "%s: %s", path, e == -EBUSY ? "somebody else reads it" : strerror(-e));
+	if (attend_answer(fd, e, &err, UINT64_MAX) && !e)
+		copy_stream(a, fd, file);
+	if (!e)
+		tree_close(file);
+	if (node)
+		tree_put(node);
+}
+
+static void extract(const struct attended *a, int fd, const char *path)
+{
+	struct err err = { 0 };
+	int e = a->request->extract(a->request->context, path, &err);
+
+	attend_answer(fd, e, &err, 0);
+}
+
+static void carry_out(const struct attended *a, int fd, const struct wire_question *q, const char *path, const char *text)
+{
+	struct err err = { 0 };
+
+	switch (q->request) {
+	case WIRE_CAT:
+		return cat(a, fd, path);
+	case WIRE_ECHO:
+		return echo(a, fd, path, text, q->append);
+	case WIRE_STREAM:
+		return stream(a, fd, path);
+	case WIRE_EXTRACT:
+		return extract(a, fd, path);
+	}
+	attend_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"), &err, 0);
+}
+
+static bool is_ours(int fd)
+{
+	struct ucred peer;
+	socklen_t n = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+bool attend(const struct attended *a, int fd)
+{
+	struct wire_question q;
+	char *path, *text;
+	bool ends;
+
+	if (!is_ours(fd) || !wire_receive(fd, &q, sizeof(q)) || q.magic != WIRE_MAGIC || q.path_bytes > WIRE_PATH_MAX ||
+	    q.text_bytes > WIRE_TEXT_MAX)
+		return false;
+	path = mem_zalloc(q.path_bytes + 1);
+	text = mem_zalloc(q.text_bytes + 1);
+	ends = wire_receive(fd, path, q.path_bytes) && wire_receive(fd, text, q.text_bytes);
+	if (ends && q.request != WIRE_END)
+		carry_out(a, fd, &q, path, text);
+	free(path);
+	free(text);
+	return ends && q.request == WIRE_END;
+}
