@@ -34,6 +34,7 @@ agent_contents:
 	AT	agent_iterate_phdr
 	AT	agent_led_call
 	AT	agent_probe
+	AT	agent_event
 
 	.section .bss
 	.balign 16

@@ -80,7 +80,8 @@ struct trace_info *live_hold(struct live *l)
 	const struct event_entry *e;
 
 	for (; (e = events_at(l->events, l->named)); l->named++)
-		*vec_add(&info->events) = (struct trace_event){ e->index, mem_strdup(e->format->system),
+		if (!trace_info_event(info, e->index)) /* else the session took it over with its module */
+			*vec_add(&info->events) = (struct trace_event){ e->index, mem_strdup(e->format->system),
 								mem_strdup(e->format->name), mem_strdup(e->text) };
 	return info;
 }

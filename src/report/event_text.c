@@ -15,12 +15,14 @@
 /* libtraceevent believes the places and lengths in a record: 16 bits each, of elements of 8 bytes at most. It reads
  * zeros there. */
 #define SLACK (1u << 20)
+#define WIDE_BYTES 1024u
 #define PARENTHESES_MAX 100 /* its parser calls itself */
 #define TEXT_MAX 4096
 
 struct shown {
 	bool known;
 	struct event_format *format; /* NULL: there is none */
+	struct event_field *wide;    /* the same fields, where libtraceevent is to look for them: see widen() */
 	struct tep_handle *tep;      /* NULL: not by its print format */
 	struct tep_event *event;
 };
@@ -49,6 +51,7 @@ void event_texts_free(struct event_texts *t)
 		return;
 	for (size_t i = 0; i < t->events.n; i++) {
 		event_format_free(t->events.at[i].format);
+		free(t->events.at[i].wide);
 		tep_free(t->events.at[i].tep);
 	}
 	vec_free(&t->events);
@@ -117,6 +120,39 @@ static bool is_safe(const char *print)
 	return safe && depth <= PARENTHESES_MAX;
 }
 
+/* libtraceevent 1.7 takes the sign of what is narrower than an int for granted to be none: such fields are moved
+ * behind the record, as ints. */
+static bool is_narrow(const struct event_field *f)
+{
+	return f->is_signed && f->size < 4 && event_field_kind(f) == EVENT_NUMBER && (f->size == 1 || f->size == 2);
+}
+
+static char *widen(struct shown *s)
+{
+	struct event_format wide = *s->format;
+	uint16_t at = RECORD_BYTES;
+
+	s->wide = mem_zalloc((wide.n + 1) * sizeof(*s->wide));
+	for (size_t i = 0; i < wide.n; i++) {
+		s->wide[i] = s->format->fields[i];
+		if (!is_narrow(&s->wide[i]) || at + 4u > RECORD_BYTES + WIDE_BYTES)
+			continue;
+		s->wide[i] = (struct event_field){ "int", s->wide[i].name, at, 4, true };
+		at += 4;
+	}
+	wide.fields = s->wide;
+	return event_format_read(&wide);
+}
+
+static void parse_print(struct shown *s)
+{
+	char *text = widen(s);
+
+	if (tep_parse_event(s->tep, text, strlen(text), s->format->system) == 0)
+		s->event = tep_find_event_by_name(s->tep, s->format->system, s->format->name);
+	free(text);
+}
+
 static void parse(struct shown *s, const struct trace_event *e)
 {
 	struct err ignored;
@@ -132,8 +168,7 @@ static void parse(struct shown *s, const struct trace_event *e)
 	tep_set_page_size(s->tep, 4096);
 	tep_set_file_bigendian(s->tep, TEP_LITTLE_ENDIAN);
 	tep_set_local_bigendian(s->tep, TEP_LITTLE_ENDIAN);
-	if (tep_parse_event(s->tep, e->format, strlen(e->format), e->system) == 0)
-		s->event = tep_find_event_by_name(s->tep, e->system, e->name);
+	parse_print(s);
 }
 
 static struct shown *shown_of(struct event_texts *t, uint32_t index)
@@ -256,9 +291,25 @@ static void print_fields(struct event_texts *t, const struct shown *s, uint32_t 
 	}
 }
 
-static void print_by_format(struct event_texts *t, const struct shown *s, uint32_t size)
+static void put_wide(struct event_texts *t, const struct shown *s)
 {
-	struct tep_record record = { .data = t->record, .size = (int)size };
+	for (size_t i = 0; i < s->format->n; i++) {
+		const struct event_field *f = &s->format->fields[i];
+		int32_t v = 0;
+
+		if (s->wide[i].offset == f->offset)
+			continue;
+		memcpy(&v, t->record + f->offset, f->size);
+		v = f->size == 1 ? (int8_t)v : (int16_t)v;
+		memcpy(t->record + s->wide[i].offset, &v, sizeof(v));
+	}
+}
+
+static void print_by_format(struct event_texts *t, const struct shown *s)
+{
+	struct tep_record record = { .data = t->record, .size = RECORD_BYTES + WIDE_BYTES };
+
+	put_wide(t, s);
 
 	trace_seq_printf(&t->seq, "%s: ", s->format->name);
 	tep_print_event(s->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
@@ -306,6 +357,6 @@ const char *event_text(struct event_texts *t, const struct event *e, bool by_fie
 	else if (by_field || !s->event)
 		print_fields(t, s, size);
 	else
-		print_by_format(t, s, size);
+		print_by_format(t, s);
 	return one_line(t);
 }

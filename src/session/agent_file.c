@@ -193,4 +193,5 @@ void agent_file_hello(const struct agent_contents *c, uint64_t contents_at, stru
 	out->iterate_phdr = place(contents_at, c->iterate_phdr);
 	out->led_call = place(contents_at, c->led_call);
 	out->probe = place(contents_at, c->probe);
+	out->event = place(contents_at, c->event);
 }

@@ -1,4 +1,5 @@
 #include "session/attach.h"
+#include "session/event_sites.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -138,6 +139,8 @@ static int plan(struct image_request *req, const struct agent_file *f, struct ag
 	if (r == 0 && !out->selected && !req->settings->nop)
 		r = err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
 			    out->news.about.exe);
+	if (r == 0 && req->events)
+		r = event_sites_check(req->events, err);
 	out->welcome.memory_size = memory->size;
 	return r;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "session/attach.h"
+#include "session/event_sites.h"
 #include "session/notes.h"
 #include "session/processes.h"
 #include "session/welcome.h"
@@ -22,6 +23,7 @@
 #include "tracee/launch_stop.h"
 
 #define BEAT_MS 100    /* whatever the tracer's main thread waits for: a slow disk, us */
+#define REFUSED_MS 1000
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
 
 /* --- the socket -------------------------------------------------------------------------- */
@@ -111,8 +113,10 @@ static void fail_first(struct control *c, const struct err *err)
 
 static int check_selected(struct control *c, const struct image *im, struct err *err)
 {
-	if (im->selected || c->first_done || c->req.settings->nop)
+	if (c->first_done)
 		return 0;
+	if (im->selected || c->req.settings->nop)
+		return event_sites_check(&c->req.events, err);
 	return err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
 		       im->news.about.exe);
 }
@@ -124,6 +128,7 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 	const struct image_request req = {
 		.index = index, .first_id = state->next_id, .known = &state->known, .pid = pid, .hello = hello,
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
+		.events = &c->req.events,
 	};
 	struct protocol_done done = { 0 };
 	int r = image_prepare(&req, im, err);
@@ -162,6 +167,17 @@ static bool index_of(struct control *c, const struct protocol_hello *hello, uint
 	return hello->request == PROTOCOL_DLOPEN && hello->image < c->images.n;
 }
 
+/* The program waits for our answer, and is not to run: whoever launched it ends it now. */
+static void refuse(struct control *c, int fd, const struct err *err)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	bool first = !c->first_done;
+
+	fail_first(c, err);
+	if (first)
+		poll(&p, 1, REFUSED_MS);
+}
+
 static void serve(struct control *c, int fd)
 {
 	struct protocol_hello hello;
@@ -181,7 +197,7 @@ static void serve(struct control *c, int fd)
 	if (!index_of(c, &hello, &index))
 		return;
 	if (set_up(c, fd, pid, &hello, index, &im, &err) < 0)
-		fail_first(c, &err);
+		refuse(c, fd, &err);
 	control_publish(c, &im, pid);
 	POINT(image_published);
 	image_close(&im);
@@ -255,6 +271,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 	int r;
 
 	c->req = *req;
+	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->stop = c->program = -1;
 	pthread_mutex_init(&c->work, NULL);
 	pthread_mutex_init(&c->lock, NULL);
@@ -280,7 +297,7 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	struct image_request req = {
 		.index = index, .first_id = state.next_id, .known = &state.known, .pid = pid,
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
-		.distance = MMAP_AWAY, .socket = held ? c->path : NULL,
+		.events = &c->req.events, .distance = MMAP_AWAY, .socket = held ? c->path : NULL,
 	};
 	int r = held ? attach_held(&req, held, c->req.memory, im, err)
 		     : attach_process(&req, c->req.memory, im, rep, err);
@@ -365,6 +382,7 @@ static void free_images(struct control *c)
 		known_modules_free(&c->images.at[i].known);
 	vec_free(&c->images);
 	patch_lists_free(&c->patches);
+	event_set_free(&c->req.events);
 }
 
 void control_stop(struct control *c)

@@ -13,6 +13,7 @@ enum memory_tracer control_tracer_of(const struct settings *s);
 
 struct control_request {
 	const struct settings *settings;
+	struct event_set events;  /* the settings', with what came since; control_start begins with none */
 	const char *agent_path;
 	struct shared_memory *memory;
 	enum memory_tracer tracer;

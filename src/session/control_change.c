@@ -83,6 +83,7 @@ static int plan(struct changing *ch, const struct change *change, struct change_
 	t->req = (struct image_request){
 		.index = image, .first_id = ch->images.at[image].next_id, .known = &ch->images.at[image].known,
 		.settings = ch->req.settings, .agent_path = ch->req.agent_path, .tracer = ch->req.tracer,
+		.events = &ch->req.events,
 		.distance = MMAP_AWAY, .socket = ch->images.at[image].by_hand ? ch->c->path : NULL,
 	};
 	r = change_plan(t, err);
@@ -126,7 +127,9 @@ static void keep(struct changing *ch)
 {
 	struct control *c = ch->c;
 
+	event_set_free(&c->req.events);
 	c->req = ch->req;
+	ch->req.events = (struct event_set){ 0 };
 	for (size_t i = 0; i < ch->targets.n; i++) {
 		struct change_target *t = &ch->targets.at[i];
 
@@ -195,12 +198,14 @@ int control_change(struct control *c, const struct settings *settings, uint64_t 
 	if (r < 0)
 		return r;
 	ch.req.settings = settings;
+	event_set_copy(&ch.req.events, &settings->events);
 	ch.req.thresh_ticks = thresh_ticks;
 	ch.req.tracer = control_tracer_of(settings);
 	pthread_mutex_lock(&c->work);
 	change.renew = ch.req.tracer != c->req.tracer;
 	r = change_patiently(&ch, &change, pids, n, err);
 	pthread_mutex_unlock(&c->work);
+	event_set_free(&ch.req.events);
 	vec_free(&ch.targets);
 	agent_file_close(&ch.file);
 	return r;

@@ -19,7 +19,7 @@ static char *cpu_model(void)
 	return name ? name : mem_strdup("unknown");
 }
 
-struct trace_info *describe(char *cmdline, bool graph, uint64_t thresh_ns)
+struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_ns)
 {
 	struct trace_info *info = trace_info_new();
 	struct utsname u;
@@ -30,7 +30,7 @@ struct trace_info *describe(char *cmdline, bool graph, uint64_t thresh_ns)
 	info->cpu = cpu_model();
 	info->cmdline = cmdline;
 	info->version = mem_strdup(BRACE_VERSION);
-	info->tracer = mem_strdup(graph ? "function_graph" : "function");
+	info->tracer = mem_strdup(tracer);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 	info->thresh_ns = thresh_ns;
 	return info;

@@ -3,7 +3,7 @@
 #include "source/trace_info.h"
 
 /* All but the clock; takes cmdline over. trace_info_free() it. */
-struct trace_info *describe(char *cmdline, bool graph, uint64_t thresh_ns);
+struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_ns);
 /* Of a process: its arguments, separated by blanks; its executable. "" if the process is not there. free() them. */
 char *describe_cmdline(int pid);
 char *describe_exe(int pid);

@@ -31,7 +31,7 @@ void held_patches_touch(pid_t pid, const struct patch *patches, size_t n)
 		uint64_t page = patches[i].address & ~(PAGE - 1);
 		uint8_t byte;
 
-		if (patches[i].function == PATCH_SEMAPHORE) /* data, which the program writes too */
+		if (patches[i].function == PATCH_SEMAPHORE || patches[i].length == 8) /* data, which the program writes too */
 			continue;
 		if (page == last || pread(fd, &byte, 1, (off_t)page) != 1 || pwrite(fd, &byte, 1, (off_t)page) != 1)
 			continue;

@@ -9,6 +9,7 @@
 
 #include "session/clock.h"
 #include "session/describe.h"
+#include "session/event_sites.h"
 #include "session/maps.h"
 #include "session/modules.h"
 #include "session/patches.h"
@@ -102,22 +103,24 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 		maps_take(&maps, req->taken_from, req->taken_bytes);
 	maps.distance = req->distance;
 	out->next_id = req->first_id;
-	modules_find(&maps, out->news.about.exe, req, &modules);
+	r = modules_find(&maps, out->news.about.exe, req, &modules, err);
 	req->hello = &hello;
 	hello.flags = out->welcome.flags = flags_of(&modules, asked->hello);
 	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND, &out->next_id);
 	modules_note_ids(&modules, req);
 	out->news.again = out->news.addition = req->again;
-	if (!req->again)
+	if (r == 0 && !req->again)
 		r = make_image_memory(out, err);
 	if (r == 0)
 		r = patches_make(req, &modules, &maps, out, err);
 	if (r == 0)
 		modules_describe(&modules, req->index, &out->news);
+	if (r == 0)
+		event_sites_describe(&modules, req->events, &out->news);
 	count_all(out);
 	out->welcome.trace = 1;
 	out->welcome.image = req->index;
-	out->welcome.watch = req->settings->modules.patterns.n || req->settings->events.at.n || req->settings->events.wishes.n;
+	out->welcome.watch = req->settings->modules.patterns.n > 0 || event_sites_wanted(req->events);
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;
@@ -236,6 +239,7 @@ void image_news_free(struct image_news *news)
 	for (size_t i = 0; i < news->modules.n; i++)
 		image_module_free(&news->modules.at[i]);
 	vec_free(&news->modules);
+	vec_free(&news->events);
 	image_news_drop(news);
 }
 

@@ -15,6 +15,7 @@ struct image_news {
 	bool again;               /* an addition: all modules, some of them known */
 	struct trace_image about;
 	VEC(struct trace_module) modules;
+	VEC(const struct event_entry *) events; /* those that may be recorded from now on; the catalogue's */
 	const struct image_memory *memory; /* its sites; mapped as long as the session lives */
 };
 
@@ -56,6 +57,7 @@ struct image_request {
 	pid_t pid;
 	const struct protocol_hello *hello;
 	const struct settings *settings;
+	struct event_set *events; /* the settings'; events that come are held against its wishes; NULL: none */
 	bool again;               /* what is known is planned anew, by the ids it has */
 	const char *agent_path;   /* not traced itself */
 	const char *socket;       /* launched by hand: where what it executes finds us; NULL: no system call is led */

@@ -6,6 +6,7 @@
 
 #include "base/demangle.h"
 #include "base/string_set.h"
+#include "session/event_sites.h"
 #include "shared/record.h"
 
 static const char *last_component(const char *path)
@@ -23,12 +24,14 @@ static bool is_opened(const struct settings *set, const char *path, const char *
 /* Functions whose entries the agent itself leads elsewhere (agent/exec.c, agent/dlopen.c). */
 static bool is_agents(const char *name)
 {
+	static const char events[] = "brace__"; /* include/brace/event.h's own */
+
 	static const char *const names[] = { "execve", "__execve", "_dl_debug_state" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return false;
+	return strncmp(name, events, sizeof(events) - 1) == 0;
 }
 
 /* Where unwinders look tables up (those of an agent that ld.so does not know must be found too), and where
@@ -180,29 +183,32 @@ static void drop(struct modules *m, size_t i)
 	memmove(&m->at.at[i], &m->at.at[i + 1], (--m->at.n - i) * sizeof(m->at.at[0]));
 }
 
-/* What waits for an event of that name holds now, too. */
-static void find_probes(const struct maps *maps, const struct event_set *set, struct modules *m)
+/* Of all events that the modules bring along those that are wanted, and where they happen. */
+static int find_events(const struct maps *maps, struct event_set *set, struct modules *m, struct err *err)
 {
-	struct event_set grown;
-	struct err ignored;
+	int r;
 
-	for (size_t i = 0; i < m->at.n; i++)
+	for (size_t i = 0; i < m->at.n; i++) {
 		probes_catalogue(m->at.at[i].path, set->catalogue);
-	event_set_copy(&grown, set);
-	event_set_grow(&grown, &ignored);
+		event_sites_catalogue(&m->at.at[i], set->catalogue);
+	}
+	r = event_set_grow(set, err);
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
 
-		probes_find(mod->path, &grown, &mod->probes);
+		probes_find(mod->path, set, &mod->probes);
 		if (!mod->probes.n || mod->choice != MODULE_CLOSED)
 			continue;
 		mod->choice = MODULE_PROBED;
 		load(mod, maps);
 	}
-	event_set_free(&grown);
+	for (size_t i = 0; i < m->at.n; i++)
+		event_sites_choose(&m->at.at[i], set);
+	return r;
 }
 
-void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out)
+int modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out,
+		 struct err *err)
 {
 	bool by_hand = req->hello->flags & AGENT_BY_HAND;
 
@@ -232,8 +238,7 @@ void modules_find(const struct maps *maps, const char *exe, const struct image_r
 			led_calls_find(mod->path, mod->hooks, &mod->calls);
 		i++;
 	}
-	if (req->settings->events.catalogue)
-		find_probes(maps, &req->settings->events, out);
+	return req->events && req->events->catalogue ? find_events(maps, req->events, out, err) : 0;
 }
 
 void modules_load_all(const struct maps *maps, struct modules *out)
@@ -480,6 +485,9 @@ void modules_free(struct modules *m)
 		free(m->at.at[i].selected);
 		vec_free(&m->at.at[i].calls);
 		probes_free(&m->at.at[i].probes);
+		static_events_free(&m->at.at[i].events);
+		vec_free(&m->at.at[i].sites.at);
+		vec_free(&m->at.at[i].sites.places);
 		free(m->at.at[i].path);
 		free(m->at.at[i].name);
 	}

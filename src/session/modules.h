@@ -6,10 +6,25 @@
 #include "session/led_calls.h"
 #include "session/maps.h"
 #include "session/probes.h"
+#include "sym/static_events.h"
 
 /* MODULE_PROBED: opened only for places inside its functions. MODULE_UNWINDER: only for what its functions do to
  * stacks: no function of either is traced. */
 enum module_choice { MODULE_CLOSED, MODULE_PROBED, MODULE_UNWINDER, MODULE_OPEN };
+
+/* Bytes to be changed while an event is wanted: the site itself, or what the agent is told of it. Others than static ones
+ * may come (probes): everything that is patched is one of these. */
+struct event_site {
+	uint64_t address;             /* in the process */
+	uint8_t length, bytes[8], expected[8];
+};
+/* What of an event stands in the module's region: `state` of the program's is to point there. */
+struct event_place {
+	uint32_t event;               /* in the catalogue */
+	uint64_t state;               /* address in the process */
+	const struct filter_program *filter; /* the set's; or NULL */
+};
+typedef struct { VEC(struct event_site) at; VEC(struct event_place) places; } event_site_list;
 
 struct module {
 	char *path, *name;
@@ -20,6 +35,8 @@ struct module {
 	uint8_t *selected;            /* by function: enum selection */
 	led_call_list calls;          /* to be led through the agent */
 	probe_points probes;          /* inside functions */
+	struct static_events events;
+	event_site_list sites;        /* what of them is wanted */
 };
 
 enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,
@@ -33,7 +50,8 @@ struct modules {
 
 /* Fills *out from the maps: executable file mappings, but for the agent's and
  * those already known, to which these are added. */
-void modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out);
+int modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out,
+		 struct err *err);
 /* Every executable file mapping, opened. */
 void modules_load_all(const struct maps *maps, struct modules *out);
 /* Decides function by function; gives ids from *next_id on. Returns how many are selected and can be hooked. */

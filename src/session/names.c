@@ -144,13 +144,14 @@ static void find_modules(pid_t pid, const struct maps *maps, const struct remote
 	struct known_modules known = { 0 };
 	struct modules modules = { 0 };
 	struct settings all;
+	struct err ignored;
 	const struct protocol_hello hello = { 0 };
 	const struct image_request req = { .known = &known, .pid = pid, .hello = &hello, .settings = &all,
 					   .agent_path = "" };
 
 	settings_init(&all);
 	settings_write(&all, "set_ftrace_module", "*", false, NULL);
-	modules_find(maps, news->about.exe, &req, &modules);
+	modules_find(maps, news->about.exe, &req, &modules, &ignored);
 	number_functions(&modules, r);
 	modules_describe(&modules, news->image, news);
 	modules_free(&modules);
@@ -173,7 +174,7 @@ static void add_image(struct trace_info *info, struct image_news *news)
 
 struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory)
 {
-	struct trace_info *info = describe(describe_cmdline(pid), memory->header->tracer != MEMORY_FUNCTION, 0);
+	struct trace_info *info = describe(describe_cmdline(pid), memory->header->tracer != MEMORY_FUNCTION ? "function_graph" : "function", 0);
 	struct image_news news = { .image = image_of(memory, pid) };
 	struct clock clock = { 0 };
 	struct remote r;

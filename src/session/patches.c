@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/x86_64/trampoline.h"
+#include "session/event_sites.h"
 #include "session/probe_patches.h"
 #include "session/shared_memory.h"
 #include "shared/tls.h"
@@ -145,7 +146,7 @@ static uint32_t count_selected(const struct module *mod)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < mod->hooks->n; i++)
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)
 		n += mod->selected[i] != SELECT_NO && mod->hooks->entries[i].kind != HOOK_NONE;
 	return n;
 }
@@ -154,13 +155,14 @@ static uint64_t room_for(const struct module *mod, const struct image_request *r
 {
 	uint64_t bytes = sizeof(struct trampoline_pool) + TRAMPOLINE_MAX_BYTES;
 
-	for (uint32_t i = 0; i < mod->hooks->n; i++) {
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++) {
 		const struct hook_plan_entry *e = &mod->hooks->entries[i];
 
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
 			bytes += aligned(trampoline_room(kind_of(req, e, mod->selected[i]), &e->recipe));
 	}
-	return pages(bytes + mod->calls.n * LED_CALL_BYTES + probe_patches_room(mod));
+	return pages(bytes + mod->calls.n * LED_CALL_BYTES + probe_patches_room(mod) +
+		     event_sites_room(mod));
 }
 
 static void write_pool(const struct job *j)
@@ -184,9 +186,10 @@ static void hook_module_functions(struct job *j, struct patch_list *list)
 {
 	write_pool(j);
 	j->used = sizeof(struct trampoline_pool);
+	j->used += event_sites_write(j->mod, j->at + j->used, j->req->hello->event, j->region, j->code + j->used, list);
 	lead_calls(j, list);
 	j->used = aligned(j->used);
-	for (uint32_t i = 0; i < j->mod->hooks->n; i++) {
+	for (uint32_t i = 0; j->mod->hooks && i < j->mod->hooks->n; i++) {
 		const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
 
 		if (j->mod->selected[i] == SELECT_NO || e->kind == HOOK_NONE)
@@ -211,14 +214,14 @@ static void probe_module(struct job *j, const struct maps *maps, struct patch_li
 
 static bool has_patches(const struct module *mod)
 {
-	return mod->hooks && (count_selected(mod) || mod->probes.n);
+	return mod->sites.at.n || (mod->hooks && (count_selected(mod) || mod->probes.n));
 }
 
 static void refuse_all(struct module *mod)
 {
 	for (size_t i = 0; i < mod->probes.n; i++)
 		mod->probes.at[i].plan.kind = HOOK_NONE;
-	for (uint32_t i = 0; i < mod->hooks->n; i++)
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)
 		if (mod->selected[i] != SELECT_NO && mod->hooks->entries[i].kind != HOOK_NONE)
 			refuse(mod, i, REASON_NO_ROOM);
 }
@@ -290,7 +293,8 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 
 		if (has_patches(mod)) {
 			code_bytes += room_for(mod, req);
-			patches_max += 2ull * count_selected(mod) + mod->calls.n + probe_patches_max(mod);
+			patches_max += 2ull * count_selected(mod) + mod->calls.n + probe_patches_max(mod) +
+				       event_sites_patches(mod);
 			n_regions++;
 		}
 	}

@@ -128,6 +128,11 @@ static int start(struct session *s, const struct session_request *req, const cha
 	return r;
 }
 
+static const char *tracer_of(const struct settings *s)
+{
+	return s->nop ? "nop" : s->graph ? "function_graph" : "function";
+}
+
 int session_start(const struct session_request *req, struct session **out, struct err *err)
 {
 	struct session *s = mem_zalloc(sizeof(*s));
@@ -141,7 +146,8 @@ int session_start(const struct session_request *req, struct session **out, struc
 	if (r == 0)
 		r = agent_path_find(req->agent_path, &s->agent_path, err);
 	if (r == 0) {
-		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), req->settings->graph, req->settings->tracing_thresh_ns);
+		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), tracer_of(req->settings),
+				   req->settings->tracing_thresh_ns);
 		r = start(s, req, path, image, err);
 	}
 	free(path);
@@ -261,6 +267,14 @@ static void take_module(struct session *s, const struct image_news *news, struct
 	image_module_free(m);
 }
 
+static void take_event(struct session *s, const struct event_entry *e)
+{
+	if (!trace_info_event(s->info, e->index))
+		*vec_add(&s->info->events) = (struct trace_event){
+			e->index, mem_strdup(e->format->system), mem_strdup(e->format->name), mem_strdup(e->text),
+		};
+}
+
 static bool take_news(struct session *s)
 {
 	struct image_news news;
@@ -274,9 +288,12 @@ static bool take_news(struct session *s)
 		}
 		for (size_t i = 0; i < news.modules.n; i++)
 			take_module(s, &news, &news.modules.at[i]);
+		for (size_t i = 0; i < news.events.n; i++)
+			take_event(s, news.events.at[i]);
 		if (news.addition)
 			image_news_drop(&news);
 		vec_free(&news.modules);
+		vec_free(&news.events);
 	}
 	return any;
 }

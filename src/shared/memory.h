@@ -176,6 +176,7 @@ struct protocol_hello {
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 	uint64_t led_call;        /* agent/libc_calls.S */
 	uint64_t probe;           /* agent/probe.S */
+	uint64_t event;           /* agent/event.c */
 };
 
 /* How an agent finds what belongs to a thread. */
@@ -223,6 +224,7 @@ struct patch {
 #define PATCH_PROBE (1u << 30) /* | a number: inside of a function */
 /* No code: a counter of two bytes that is raised. What was there and what is there is not known beforehand. */
 #define PATCH_SEMAPHORE (UINT32_MAX - 2)
+#define PATCH_EVENT (1u << 29) /* | a number: an event's site. With length 8: a word of its state, in the program's data */
 enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY };
 
 /* --- an agent in a process that runs already ---------------------------------------------
@@ -241,6 +243,7 @@ struct agent_contents {
 	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 	int32_t led_call;         /* agent/libc_calls.S */
 	int32_t probe;            /* agent/probe.S */
+	int32_t event;            /* agent/event.c */
 };
 
 /* What a tracer wants to know of an agent it finds. */

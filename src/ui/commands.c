@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ui/nearest.h"
+#include "base/nearest.h"
 
 #define TO(field) .offset = offsetof(struct invocation, field)
 #define WRITES(name) .set = set_setting, .file = name
@@ -44,6 +44,14 @@ static const struct option run_options[] = {
 	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms); the program goes on",
 	  .set = set_duration },
 	{ 'q', "quiet", NULL, "no closing summary", set_flag, TO(quiet) },
+	END
+};
+
+static const struct option event_options[] = {
+	{ 'e', "event", "SYSTEM:EVENT", "record the program's events of this name (globs; may be given several times); no "
+	  "functions unless they are asked for too", ADDS_TO("set_event") },
+	{ 'f', "event-filter", "FILTER", "of the events of the -e before it, only those that pass (\"size > 100 && name ~ \"a*\"\")",
+	  .set = set_event_filter },
 	END
 };
 
@@ -119,6 +127,9 @@ static const struct option json_options[] = {
 static const struct option list_options[] = {
 	{ 'f', "file", "BINARY", "the program or library whose functions are listed", set_text,
 	  TO(binary) },
+	{ 0, "events", NULL, "list the events of programs (include/brace/event.h) instead: of PROGRAM..., of BINARY, or of a process",
+	  set_flag, TO(list_events) },
+	{ 'p', "pid", "PID", "with --events: of what this process has mapped", set_pid },
 	{ 0, "why", NULL, "say of each function how it would be hooked, or why it cannot be",
 	  set_flag, TO(why) },
 	END
@@ -141,15 +152,15 @@ static const struct option help_options[] = {
 
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, process_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
+	  TABLES(record_options, process_options, event_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
 	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, process_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
+	  TABLES(graph_options, process_options, event_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
 	  cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
-	{ "list", "[GLOB]...", "List the functions of a binary and how each would be hooked",
+	{ "list", "[GLOB]... | --events PROGRAM", "List the functions of a binary and how each would be hooked",
 	  TABLES(list_options, json_options, screen_options), false, 0, -1, cmd_list },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/nearest.h"
+#include "base/nearest.h"
 #include "ui/say.h"
 
 /* --- setters ------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static int add_write(struct invocation *inv, const struct option *o, const char 
 	bool again = false;
 
 	for (size_t i = 0; i < inv->writes.n; i++)
-		again |= !strcmp(inv->writes.at[i].file, file);
+		again |= inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, file);
 	*vec_add(&inv->writes) = (struct setting_write){ o, file, text, o->append && again };
 	return 0;
 }
@@ -56,6 +56,13 @@ static int add_write(struct invocation *inv, const struct option *o, const char 
 int set_setting(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return add_write(inv, o, o->file, value);
+}
+
+/* It belongs to the event before it, as in trace-cmd. */
+int set_event_filter(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	*vec_add(&inv->writes) = (struct setting_write){ o, NULL, value, true };
+	return 0;
 }
 
 /* A choice by word: a row's index, or -1 and *err with the words there are. */
@@ -286,7 +293,12 @@ static void show_write(const struct setting_write *w)
 static int carry_out(struct invocation *inv, const struct setting_write *w, struct err *err)
 {
 	char as[32];
+	int e;
 
+	if (!w->file) {
+		e = event_set_wish_filter(&inv->settings.events, w->text, err);
+		return e ? err_prefix(err, "-%c", w->option->letter) : 0;
+	}
 	if (inv->verbose)
 		show_write(w);
 	if (!settings_write(&inv->settings, w->file, w->text, w->append, err))
@@ -299,16 +311,30 @@ static int carry_out(struct invocation *inv, const struct setting_write *w, stru
 static bool is_written(const struct invocation *inv, const char *file)
 {
 	for (size_t i = 0; i < inv->writes.n; i++)
-		if (!strcmp(inv->writes.at[i].file, file))
+		if (inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, file))
 			return true;
 	return false;
+}
+
+/* Events alone, unless functions are asked for too. */
+static const char *usual_tracer(const struct invocation *inv)
+{
+	static const char *const files[] = { "set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "max_graph_depth",
+					     "tracing_thresh" };
+
+	if (!is_written(inv, "set_event"))
+		return "function_graph";
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (is_written(inv, files[i]))
+			return "function_graph";
+	return "nop";
 }
 
 /* What the command line does not say: function_graph, and, where threads keep what they fill to the end of the
  * session, a buffer of which many threads can have one. */
 int invocation_settings(struct invocation *inv, struct err *err)
 {
-	static const struct setting_write tracer = { NULL, "current_tracer", "function_graph", false };
+	const struct setting_write tracer = { NULL, "current_tracer", usual_tracer(inv), false };
 	static const struct setting_write kept = { NULL, "buffer_size_kb", "4096", false };
 	int e = 0;
 
@@ -316,6 +342,8 @@ int invocation_settings(struct invocation *inv, struct err *err)
 		e = carry_out(inv, &tracer, err);
 	for (size_t i = 0; i < inv->writes.n && !e; i++)
 		e = carry_out(inv, &inv->writes.at[i], err);
+	if (!e && inv->settings.events.wishes.n && !inv->events)
+		inv->settings.events.catalogue = inv->events = events_new();
 	if (!e && inv->settings.mode == BUFFER_OVERWRITE && !is_written(inv, kept.file))
 		e = carry_out(inv, &kept, err);
 	return e;
@@ -326,4 +354,6 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->writes);
 	vec_free(&inv->pids);
 	settings_free(&inv->settings);
+	if (inv->events)
+		events_free(inv->events);
 }

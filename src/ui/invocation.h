@@ -44,7 +44,7 @@ enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* One write to a settings file that an option stands for. */
 struct setting_write {
 	const struct option *option;
-	const char *file, *text;
+	const char *file, *text; /* file NULL: text is the filter of the events named before */
 	bool append;
 };
 
@@ -54,6 +54,7 @@ struct invocation {
 	int n_operands;
 	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
 	struct settings settings;
+	struct event_catalogue *events; /* of settings; NULL until an event is named */
 	const char *output, *binary, *sort;
 	const char *session;  /* in the background */
 	uint64_t limit;
@@ -62,11 +63,11 @@ struct invocation {
 	uint64_t pid;    /* 0: none */
 	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
 	enum colour_choice colour;
-	bool foreground, help, json, lazy, no_pager, quiet, reverse, verbose, why;
+	bool foreground, help, json, lazy, list_events, no_pager, quiet, reverse, verbose, why;
 };
 
 /* Setters for option tables. */
-option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour, set_pids,
+option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour, set_pids, set_event_filter,
 	set_duration;
 
 /* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */

@@ -85,7 +85,7 @@ int traced_start(struct invocation *inv, const char *trace_file, struct session 
 
 	if (invocation_settings(inv, &err))
 		return say_error(&err);
-	if (inv->settings.nop) {
+	if (inv->settings.nop && !inv->events) {
 		say("brace: the tracer nop records no function; choose function_graph or function\n");
 		return EXIT_BRACE;
 	}

@@ -7,6 +7,7 @@
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "ui/json.h"
+#include "ui/list_events.h"
 #include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/summary.h"
@@ -98,6 +99,8 @@ int cmd_list(struct invocation *inv)
 	struct err err;
 	int status;
 
+	if (inv->list_events)
+		return list_events(inv);
 	if (!inv->binary) {
 		say("brace: list needs -f BINARY; `brace list --help` says more\n");
 		return EXIT_BRACE;

@@ -1,4 +1,4 @@
-#include "ui/nearest.h"
+#include "base/nearest.h"
 
 #include <string.h>
 

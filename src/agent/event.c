@@ -1,0 +1,89 @@
+/* What the slow path of a program's own event calls, with the record it has built: the filter, then the ring. The record is
+ * the kernel's from offset 8 on; the first 8 bytes are ours, and its room is padded to words. */
+#include <asm/unistd.h>
+#include <linux/prctl.h>
+
+#include "agent/agent.h"
+#include "agent/needs.h"
+#include "agent/sys.h"
+#include "shared/event.h"
+
+#define SCRATCH 256
+#define PAGE UINT64_C(4096)
+
+struct common { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
+
+void agent_event(const struct event_state *state, void *record, uint32_t bytes);
+
+/* A string of the program's, by an address that may lead nowhere: the kernel finds out, a page at a time. */
+static int fetch(void *context, uint64_t address, char *to, uint32_t n)
+{
+	uint32_t got = 0;
+
+	(void)context;
+	if (agent.forbidden & NEED_COPY)
+		return -1;
+	while (got < n) {
+		uint64_t left = PAGE - (address + got) % PAGE, want = left < n - got ? left : n - got;
+		const struct { void *at; uint64_t bytes; } into = { to + got, want }, from = { (void *)(address + got), want };
+		long r = sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&into, 1, (long)&from, 1, 0);
+
+		if (r <= 0)
+			return got ? (int)got : -1;
+		for (uint32_t end = got + (uint32_t)r; got < end; got++)
+			if (!to[got])
+				return (int)got;
+	}
+	return (int)got;
+}
+
+static int32_t tid_now(void)
+{
+	const struct agent_tls *t = agent_tls_block();
+
+	if (t->known & TLS_THREAD && t->thread && agent_gate[0])
+		return (int32_t)((const struct memory_thread *)t->thread)->tid;
+	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_gettid);
+}
+
+static int32_t cpu_now(void)
+{
+	uint32_t cpu = 0;
+
+	if (agent.key && !(agent.flags & AGENT_KEY_IS_TID))
+		__asm__ volatile("mov %%fs:(%1), %0" : "=r"(cpu) : "r"(agent.key));
+	else if (!(agent.forbidden & NEED_CPU))
+		sys3(__NR_getcpu, &cpu, 0, 0);
+	return (int32_t)cpu;
+}
+
+static __attribute__((noinline)) bool passes(const struct event_block *b, void *record, uint32_t bytes)
+{
+	char comm[FILTER_COMM_BYTES] = { 0 }, scratch[SCRATCH];
+	struct filter_record r = {
+		.bytes = record, .size = bytes, .comm = comm, .fetch = fetch, .scratch = scratch, .scratch_bytes = SCRATCH,
+	};
+
+	*(struct common *)record = (struct common){ .type = (uint16_t)(b->event + EVENT_IDS), .pid = tid_now() };
+	if (b->filter.needs & FILTER_NEEDS_CPU)
+		r.cpu = cpu_now();
+	if (b->filter.needs & FILTER_NEEDS_COMM && !(agent.forbidden & NEED_THREADS))
+		sys2(__NR_prctl, PR_GET_NAME, comm);
+	return filter_run(&b->filter, b->filter_bytes, &r);
+}
+
+void agent_event(const struct event_state *state, void *record, uint32_t bytes)
+{
+	const struct event_block *b = (const struct event_block *)__atomic_load_n(&state->block, __ATOMIC_ACQUIRE);
+	uint64_t *words = record;
+	uint32_t n = (bytes + 7) / 8;
+
+	if (!b || !agent.memory || bytes <= 8 || bytes > EVENT_RECORD_MAX)
+		return;
+	for (uint32_t i = bytes; i < 8 * n; i++)
+		((volatile uint8_t *)record)[i] = 0;
+	if (b->filter_bytes && !passes(b, record, bytes))
+		return;
+	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event), RECORD_EVENT);
+	buffer_write_words(agent_tls_block(), words, n, 0);
+}

@@ -1,0 +1,113 @@
+/* brace list --events: the events that programs and libraries bring with them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/launch.h"
+#include "session/maps.h"
+#include "sym/static_events.h"
+#include "ui/commands.h"
+#include "ui/json.h"
+#include "ui/list_events.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+
+struct listing {
+	const struct invocation *inv;
+	struct screen screen;
+	size_t n;
+};
+
+static void print_event(struct listing *l, const char *path, const struct static_event *e)
+{
+	struct out *o = &l->screen.text;
+
+	l->n++;
+	if (!l->inv->json) {
+		out_printf(o, "%s:%s\n", e->system, e->name);
+		return;
+	}
+	out_str(o, "{\"system\":");
+	json_string(o, e->system);
+	out_str(o, ",\"name\":");
+	json_string(o, e->name);
+	out_str(o, ",\"module\":");
+	json_string(o, path);
+	out_str(o, "}\n");
+}
+
+static int list_file(struct listing *l, const char *path, struct err *err)
+{
+	struct static_events events;
+	int r = static_events_load(path, &events, err);
+
+	for (size_t i = 0; r == 0 && i < events.events.n; i++)
+		print_event(l, path, &events.events.at[i]);
+	if (r == 0)
+		static_events_free(&events);
+	return r;
+}
+
+static int list_program(struct listing *l, const char *name, struct err *err)
+{
+	char *path, *image;
+	int r = strchr(name, '/') ? 0 : launch_resolve(name, &path, &image, err);
+
+	if (strchr(name, '/'))
+		return list_file(l, name, err);
+	if (r < 0)
+		return r;
+	r = list_file(l, image, err);
+	free(path);
+	free(image);
+	return r;
+}
+
+/* Every file that a process has mapped to execute. */
+static int list_process(struct listing *l, pid_t pid, struct err *err)
+{
+	struct maps maps;
+	const char *last = "";
+	struct err ignored;
+	int r = maps_read(pid, &maps, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < maps.at.n; i++) {
+		const struct map *m = &maps.at.at[i];
+
+		if (!m->exec || m->path[0] != '/' || !strcmp(m->path, last))
+			continue;
+		last = m->path;
+		list_file(l, m->path, &ignored);
+	}
+	maps_free(&maps);
+	return 0;
+}
+
+int list_events(struct invocation *inv)
+{
+	struct listing l = { .inv = inv };
+	struct err err;
+	int r = 0, status;
+
+	if (!inv->pid && !inv->binary && !inv->n_operands) {
+		say("brace: list --events needs a PROGRAM or -p PID; `brace list --help` says more\n");
+		return EXIT_BRACE;
+	}
+	screen_open(&l.screen, inv, SCREEN_PAGED, NULL);
+	if (inv->json)
+		out_str(&l.screen.text, "{\"schema\":\"brace-events\",\"version\":1}\n");
+	if (inv->pid)
+		r = list_process(&l, (pid_t)inv->pid, &err);
+	if (inv->binary && r == 0)
+		r = list_file(&l, inv->binary, &err);
+	for (int i = 0; i < inv->n_operands && r == 0; i++)
+		r = list_program(&l, inv->operands[i], &err);
+	status = screen_close(&l.screen, 0);
+	if (r < 0)
+		return say_error(&err);
+	if (!l.n)
+		say("brace: no events there\n");
+	return status ? status : l.n ? 0 : EXIT_BRACE;
+}
