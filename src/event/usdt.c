@@ -259,6 +259,8 @@ int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *a
 			b->code.n = before;
 			continue;
 		}
+		if (b->code.at[b->code.n - 1].op == FETCH_NARROW && abs(a.size) == type->size)
+			b->code.n--; /* the store is as narrow */
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_STORE, .size = type->size, .at = (uint16_t)at });
 	}
 	return 0;

@@ -15,7 +15,7 @@
 #include "event/usdt.h"
 #include "sym/usdt.h"
 
-#define KEPT 16
+#define KEPT 64
 
 /* --- files ---------------------------------------------------------------------------------- */
 

@@ -49,6 +49,17 @@ static void read_notes(const struct notes *n, const uint8_t *bytes, size_t size)
 	}
 }
 
+/* Most files have none, and all the rest of them need not be read. */
+static bool has_notes(const uint8_t *bytes, size_t n)
+{
+	struct elf_view v;
+	struct err ignored;
+	bool has = elf_view_tables(&v, bytes, n, "", &ignored) == 0 && elf_find_section(&v, ".note.stapsdt");
+
+	elf_view_free(&v);
+	return has;
+}
+
 void sym_usdt_bytes(const uint8_t *bytes, size_t n_bytes, usdt_markers *out)
 {
 	struct notes n = { .out = out };
@@ -56,6 +67,8 @@ void sym_usdt_bytes(const uint8_t *bytes, size_t n_bytes, usdt_markers *out)
 	struct elf_view v;
 	struct err ignored;
 
+	if (!has_notes(bytes, n_bytes))
+		return;
 	if (elf_view_image(&v, bytes, n_bytes, "", &ignored) == 0) {
 		base = elf_find_section(&v, ".stapsdt.base");
 		n.v = &v;
