@@ -96,6 +96,10 @@ void cfa_make_even(const struct r_debug *debug);
 void dlopen_watch(char **envp);
 void agent_modules_changed(void);
 
+/* event.c: does a record pass its event's filter? Its first 8 bytes are filled in. */
+struct filter_program;
+bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record, uint32_t bytes);
+
 /* buffer.c */
 void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */
 /* Before buffer_put: thread known, not a stale fork, CPU noted. True if the thread begins just now. */

@@ -57,19 +57,20 @@ static int32_t cpu_now(void)
 	return (int32_t)cpu;
 }
 
-static __attribute__((noinline)) bool passes(const struct event_block *b, void *record, uint32_t bytes)
+__attribute__((noinline)) bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record,
+					     uint32_t bytes)
 {
 	char comm[FILTER_COMM_BYTES] = { 0 }, scratch[SCRATCH];
 	struct filter_record r = {
 		.bytes = record, .size = bytes, .comm = comm, .fetch = fetch, .scratch = scratch, .scratch_bytes = SCRATCH,
 	};
 
-	*(struct common *)record = (struct common){ .type = (uint16_t)(b->event + EVENT_IDS), .pid = tid_now() };
-	if (b->filter.needs & FILTER_NEEDS_CPU)
+	*(struct common *)record = (struct common){ .type = (uint16_t)(event + EVENT_IDS), .pid = tid_now() };
+	if (f->needs & FILTER_NEEDS_CPU)
 		r.cpu = cpu_now();
-	if (b->filter.needs & FILTER_NEEDS_COMM && !(agent.forbidden & NEED_THREADS))
+	if (f->needs & FILTER_NEEDS_COMM && !(agent.forbidden & NEED_THREADS))
 		sys2(__NR_prctl, PR_GET_NAME, comm);
-	return filter_run(&b->filter, b->filter_bytes, &r);
+	return filter_run(f, filter_bytes, &r);
 }
 
 void agent_event(const struct event_state *state, void *record, uint32_t bytes)
@@ -82,7 +83,7 @@ void agent_event(const struct event_state *state, void *record, uint32_t bytes)
 		return;
 	for (uint32_t i = bytes; i < 8 * n; i++)
 		((volatile uint8_t *)record)[i] = 0;
-	if (b->filter_bytes && !passes(b, record, bytes))
+	if (b->filter_bytes && !event_passes(&b->filter, b->filter_bytes, b->event, record, bytes))
 		return;
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event), RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);

@@ -55,6 +55,13 @@ static void read_comm(void *context, char *to)
 		sys2(__NR_prctl, PR_GET_NAME, to);
 }
 
+static bool passes(const struct probe_site *site, uint64_t *record, uint32_t n)
+{
+	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)site + site->filter);
+
+	return !site->filter || event_passes(f, site->filter_bytes, site->event, record, n);
+}
+
 static void hit(const struct probe_regs *regs, const struct probe_site *site)
 {
 	const struct fetch_context c = { regs->at, site->ip, site->base, read_memory, read_comm, (void *)regs };
@@ -63,9 +70,9 @@ static void hit(const struct probe_regs *regs, const struct probe_site *site)
 
 	for (uint32_t i = n; i % 8; i++)
 		((volatile uint8_t *)words)[i] = 0;
-	n = (n + 7) / 8;
-	if (!n)
+	if (!n || !passes(site, words, n))
 		return;
+	n = (n + 7) / 8;
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event), RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }

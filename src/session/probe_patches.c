@@ -13,9 +13,15 @@ static uint64_t aligned(uint64_t n)
 	return (n + ALIGN - 1) & ~(ALIGN - 1);
 }
 
-static uint64_t site_bytes(const struct probe_point *p)
+/* A multiple of 8, as programs are: the filter stands behind it. */
+static uint64_t program_end(const struct probe_point *p)
 {
 	return offsetof(struct probe_site, program) + p->program_bytes;
+}
+
+static uint64_t site_bytes(const struct probe_point *p)
+{
+	return program_end(p) + (p->filter ? p->filter->bytes : 0);
 }
 
 uint64_t probe_patches_room(const struct module *mod)
@@ -88,6 +94,11 @@ static struct probe_site *add_site(struct probe_job *j, const struct probe_point
 	memcpy(s->expected, p->plan.bytes, sizeof(s->expected));
 	memcpy(s->island_expected, p->plan.island_bytes, sizeof(p->plan.island_bytes));
 	memcpy(&s->program, p->program, p->program_bytes);
+	if (p->filter) {
+		s->filter = (uint32_t)program_end(p);
+		s->filter_bytes = p->filter->bytes;
+		memcpy((uint8_t *)s + s->filter, p->filter, p->filter->bytes);
+	}
 	j->used += aligned(site_bytes(p));
 	return s;
 }

@@ -161,7 +161,19 @@ static bool find_object(void *module, const char *name, size_t n, uint64_t *vadd
 	return sym_object(module, name, n, vaddr);
 }
 
-static void add_point(struct marked *m, const struct usdt_marker *marker, const struct event_entry *e, probe_points *out)
+/* The set may be gone before it is used. */
+static struct filter_program *filter_of(const struct event_set *set, uint32_t event)
+{
+	const struct filter_program *from = event_set_program(set, event);
+	struct filter_program *copy = from ? mem_zalloc(from->bytes) : NULL;
+
+	if (copy)
+		memcpy(copy, from, from->bytes);
+	return copy;
+}
+
+static void add_point(struct marked *m, const struct usdt_marker *marker, const struct event_set *set,
+		      const struct event_entry *e, probe_points *out)
 {
 	const struct usdt_names names = { find_object, (void *)hook_prober_module(m->prober) };
 	const struct usdt_fields fields = fields_of(e->format);
@@ -174,6 +186,7 @@ static void add_point(struct marked *m, const struct usdt_marker *marker, const 
 	fetch_free(&b);
 	if (!p.program)
 		return;
+	p.filter = filter_of(set, e->index);
 	p.plan = *hook_probe_plan(m->prober, marker->vaddr);
 	*vec_add(out) = p;
 }
@@ -207,7 +220,7 @@ void probes_find(const char *path, const struct event_set *set, probe_points *ou
 		const struct event_entry *e = armed_event(set, &m->markers.at[i]);
 
 		if (e && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0))
-			add_point(m, &m->markers.at[i], e, out);
+			add_point(m, &m->markers.at[i], set, e, out);
 	}
 	pthread_mutex_unlock(&lock);
 	if (out->n)
@@ -216,7 +229,9 @@ void probes_find(const char *path, const struct event_set *set, probe_points *ou
 
 void probes_free(probe_points *p)
 {
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
 		free(p->at[i].program);
+		free(p->at[i].filter);
+	}
 	vec_free(p);
 }

@@ -11,6 +11,7 @@ struct probe_point {
 	uint32_t event;
 	struct fetch_program *program;
 	uint32_t program_bytes;
+	struct filter_program *filter; /* NULL: every record */
 };
 typedef VEC(struct probe_point) probe_points;
 

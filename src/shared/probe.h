@@ -16,6 +16,7 @@ struct probe_site {
 	uint8_t expected[8], island_expected[8]; /* what the program had there */
 	uint32_t event;          /* the session's number of it */
 	uint32_t next;           /* of another event at the same instruction: bytes from here; 0 = none */
+	uint32_t filter, filter_bytes; /* bytes from here; 0 = none: every record */
 	uint32_t program_bytes;
 	uint8_t patch_len, pad[3];
 	struct fetch_program program;

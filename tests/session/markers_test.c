@@ -213,6 +213,33 @@ static void test_with_functions(void **state)
 	}
 }
 
+static void see_leaf(void *context, const struct event_format *e, const uint8_t *record, uint32_t n)
+{
+	uint64_t *wrong = context;
+
+	*wrong += field(e, 2, record) % 2 || field(e, 2, record) < 900;
+}
+
+/* A filter decides in the program: of 1000 rounds the even ones from 900 on. */
+static void test_filter(void **state)
+{
+	static const char *const events[] = { "sdt_marked:leaf", NULL };
+	char *program = mem_printf("%s-O2", marked);
+	const char *const argv[] = { program, "1000", NULL };
+	uint64_t wrong = 0;
+	struct err err;
+	struct run r;
+
+	begin(&r, "nop", events);
+	if (event_set_wish_filter(&r.settings.events, "arg2 >= 900 && !(arg2 & 1) && comm ~ \"marked*\"", &err) < 0)
+		fail_msg("%s", err.text);
+	record_to(&r, argv, "/dev/null");
+	assert_int_equal(each(&r, "sdt_marked", "leaf", see_leaf, &wrong), 50);
+	assert_int_equal(wrong, 0);
+	end(&r);
+	free(program);
+}
+
 /* Nothing is enabled: no record, and the semaphore stays down. */
 static void test_disabled(void **state)
 {
@@ -486,7 +513,7 @@ static void test_death(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_levels), cmocka_unit_test(test_with_functions), cmocka_unit_test(test_disabled),
+		cmocka_unit_test(test_levels), cmocka_unit_test(test_with_functions), cmocka_unit_test(test_disabled), cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_python), cmocka_unit_test(test_storm), cmocka_unit_test(test_death),
 	};
 
