@@ -227,6 +227,41 @@ void probes_find(const char *path, const struct event_set *set, probe_points *ou
 		qsort(out->at, out->n, sizeof(out->at[0]), by_address);
 }
 
+static void count_sites(struct marked *m, size_t first, struct probe_marker *out)
+{
+	for (size_t i = first; i < m->markers.n; i++) {
+		const struct hook_probe *plan;
+
+		if (!is_same_marker(&m->markers.at[i], &m->markers.at[first]))
+			continue;
+		plan = hook_probe_plan(m->prober, m->markers.at[i].vaddr);
+		out->sites++;
+		if (plan->kind == HOOK_NONE && !out->refused++)
+			out->reason = plan->reason;
+	}
+}
+
+void probes_list(const char *path, void (*f)(void *context, const struct probe_marker *m), void *context)
+{
+	struct marked *m;
+	struct err ignored;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(path);
+	for (size_t i = 0; m && i < m->markers.n; i++) {
+		struct probe_marker out = { .name = m->markers.at[i].name };
+		char *system = system_of(&m->markers.at[i]);
+
+		out.system = system;
+		if (is_first(&m->markers, i) && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0)) {
+			count_sites(m, i, &out);
+			f(context, &out);
+		}
+		free(system);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 void probes_free(probe_points *p)
 {
 	for (size_t i = 0; i < p->n; i++) {

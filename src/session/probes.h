@@ -20,3 +20,11 @@ void probes_catalogue(const char *path, struct event_catalogue *c);
 /* The file's places for whose events the set wants records, in the order of their addresses. */
 void probes_find(const char *path, const struct event_set *set, probe_points *out);
 void probes_free(probe_points *p);
+
+/* A file's marker, for who lists them. */
+struct probe_marker {
+	const char *system, *name;
+	unsigned sites, refused;      /* places; of those, that cannot be hooked */
+	enum hook_reason reason;      /* why: of the first */
+};
+void probes_list(const char *path, void (*f)(void *context, const struct probe_marker *m), void *context);

@@ -5,6 +5,7 @@
 
 #include "session/launch.h"
 #include "session/maps.h"
+#include "session/probes.h"
 #include "sym/static_events.h"
 #include "ui/commands.h"
 #include "ui/json.h"
@@ -15,25 +16,48 @@
 struct listing {
 	const struct invocation *inv;
 	struct screen screen;
+	const char *path;         /* of the file that is listed */
 	size_t n;
 };
 
-static void print_event(struct listing *l, const char *path, const struct static_event *e)
+/* Up to where the line, or the object, may end. */
+static void print_name(struct listing *l, const char *system, const char *name)
 {
 	struct out *o = &l->screen.text;
 
 	l->n++;
 	if (!l->inv->json) {
-		out_printf(o, "%s:%s\n", e->system, e->name);
+		out_printf(o, "%s:%s", system, name);
 		return;
 	}
 	out_str(o, "{\"system\":");
-	json_string(o, e->system);
+	json_string(o, system);
 	out_str(o, ",\"name\":");
-	json_string(o, e->name);
+	json_string(o, name);
 	out_str(o, ",\"module\":");
-	json_string(o, path);
-	out_str(o, "}\n");
+	json_string(o, l->path);
+}
+
+static void print_event(struct listing *l, const struct static_event *e)
+{
+	print_name(l, e->system, e->name);
+	out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
+}
+
+static void print_marker(void *context, const struct probe_marker *m)
+{
+	struct listing *l = context;
+	struct out *o = &l->screen.text;
+	const char *reason = hook_reason_words[m->reason];
+
+	print_name(l, m->system, m->name);
+	if (l->inv->json)
+		out_printf(o, ",\"sites\":%u,\"refused\":%u,\"reason\":\"%s\"}\n", m->sites, m->refused, reason);
+	else if (m->refused)
+		out_printf(o, " (%u of %u places not hooked: %s, %s)\n", m->refused, m->sites, reason,
+			   hook_reason_texts[m->reason]);
+	else
+		out_char(o, '\n');
 }
 
 static int list_file(struct listing *l, const char *path, struct err *err)
@@ -41,10 +65,13 @@ static int list_file(struct listing *l, const char *path, struct err *err)
 	struct static_events events;
 	int r = static_events_load(path, &events, err);
 
+	l->path = path;
 	for (size_t i = 0; r == 0 && i < events.events.n; i++)
-		print_event(l, path, &events.events.at[i]);
+		print_event(l, &events.events.at[i]);
 	if (r == 0)
 		static_events_free(&events);
+	if (r == 0)
+		probes_list(path, print_marker, l);
 	return r;
 }
 
