@@ -116,6 +116,8 @@ void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
 void buffer_write(struct agent_tls *t, uint64_t word);
 /* The same for n words: whole records that must stand together. sp as above. */
 void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp);
+/* The same for an event's record, of fields that were written right before. */
+void buffer_write_event(struct agent_tls *t, const uint64_t *words, unsigned n);
 void buffer_unwound(void);                     /* an unwinder leaves one more call */
 
 /* leave.c */

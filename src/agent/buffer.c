@@ -577,7 +577,20 @@ void buffer_write(struct agent_tls *t, uint64_t word)
 		*(volatile uint64_t *)at = word;
 }
 
-void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp)
+/* A word that was stored in halves is also loaded in halves: a processor waits for both stores to reach its cache if one
+ * load wants them. */
+static inline void store_halves(uint64_t *at, const uint64_t *payload, unsigned n, uint64_t header)
+{
+	const volatile uint32_t *from = (const volatile uint32_t *)payload;
+	volatile uint32_t *to = (volatile uint32_t *)(at + 1);
+
+	for (unsigned i = 0; i < 2 * n; i++)
+		to[i] = from[i];
+	__atomic_store_n(at, header, __ATOMIC_RELEASE);
+}
+
+static inline __attribute__((always_inline)) void write_words(struct agent_tls *t, const uint64_t *words, unsigned n,
+							      uint64_t sp, bool halves)
 {
 	uint64_t at = 8 * (uint64_t)n;
 
@@ -588,6 +601,18 @@ void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, 
 	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
 	if (at >= t->end || t->end - at < 8 * n)
 		record(words, n, at, sp);
+	else if (halves)
+		store_halves((uint64_t *)at, words + 1, n - 1, words[0]);
 	else
 		store((uint64_t *)at, words + 1, n - 1, words[0]);
+}
+
+void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp)
+{
+	write_words(t, words, n, sp, false);
+}
+
+void buffer_write_event(struct agent_tls *t, const uint64_t *words, unsigned n)
+{
+	write_words(t, words, n, 0, true);
 }

@@ -37,6 +37,14 @@ static int fetch(void *context, uint64_t address, char *to, uint32_t n)
 	return (int)got;
 }
 
+/* Without the call, where it is at a fixed distance. */
+static inline struct agent_tls *tls_block(void)
+{
+	if (agent.flags & AGENT_FAR)
+		return agent_tls_block();
+	return (struct agent_tls *)((uint8_t *)__builtin_thread_pointer() + agent.tls_offset);
+}
+
 static int32_t tid_now(void)
 {
 	const struct agent_tls *t = agent_tls_block();
@@ -57,19 +65,43 @@ static int32_t cpu_now(void)
 	return (int32_t)cpu;
 }
 
+static void read_comm(char *comm)
+{
+	*comm = 0;
+	if (!(agent.forbidden & NEED_THREADS))
+		sys2(__NR_prctl, PR_GET_NAME, comm);
+}
+
+/* Does it look at common_type, ... common_pid? The thread's id may cost a system call. */
+static bool wants_common(const struct filter_program *f, uint32_t bytes)
+{
+	uint32_t most = (bytes - (uint32_t)sizeof(*f)) / (uint32_t)sizeof(f->at[0]), n = f->n < most ? f->n : most;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (f->at[i].test == FILTER_NUMBER && f->at[i].offset < sizeof(struct common))
+			return true;
+	return false;
+}
+
+/* Nothing is cleared that is not read: a record that does not pass is to cost next to nothing. */
 __attribute__((noinline)) bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record,
 					     uint32_t bytes)
 {
-	char comm[FILTER_COMM_BYTES] = { 0 }, scratch[SCRATCH];
-	struct filter_record r = {
-		.bytes = record, .size = bytes, .comm = comm, .fetch = fetch, .scratch = scratch, .scratch_bytes = SCRATCH,
-	};
+	char comm[FILTER_COMM_BYTES], scratch[SCRATCH];
+	struct filter_record r;
 
-	*(struct common *)record = (struct common){ .type = (uint16_t)(event + EVENT_IDS), .pid = tid_now() };
-	if (f->needs & FILTER_NEEDS_CPU)
-		r.cpu = cpu_now();
-	if (f->needs & FILTER_NEEDS_COMM && !(agent.forbidden & NEED_THREADS))
-		sys2(__NR_prctl, PR_GET_NAME, comm);
+	r.bytes = record;
+	r.size = bytes;
+	r.comm = comm;
+	r.fetch = fetch;
+	r.context = 0;
+	r.scratch = scratch;
+	r.scratch_bytes = SCRATCH;
+	r.cpu = f->needs & FILTER_NEEDS_CPU ? cpu_now() : 0;
+	if (filter_bytes >= sizeof(*f) && wants_common(f, filter_bytes))
+		*(struct common *)record = (struct common){ .type = (uint16_t)(event + EVENT_IDS), .pid = tid_now() };
+	if (f->needs & FILTER_NEEDS_COMM)
+		read_comm(comm);
 	return filter_run(f, filter_bytes, &r);
 }
 
@@ -86,5 +118,5 @@ void agent_event(const struct event_state *state, void *record, uint32_t bytes)
 	if (b->filter_bytes && !event_passes(&b->filter, b->filter_bytes, b->event, record, bytes))
 		return;
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event), RECORD_EVENT);
-	buffer_write_words(agent_tls_block(), words, n, 0);
+	buffer_write_event(tls_block(), words, n);
 }
