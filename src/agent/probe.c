@@ -17,6 +17,16 @@ void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *sit
 
 struct place { void *at; uint64_t bytes; };
 
+/* A child of a fork, which does not know it yet, asks. */
+static long own_pid(void)
+{
+	const struct agent_tls *t = agent_tls_block();
+
+	if (t->known & TLS_THREAD && t->thread && agent_gate[0])
+		return ((const struct memory_thread *)t->thread)->pid;
+	return sys0(__NR_getpid);
+}
+
 /* The kernel finds out what is there; so much of it as is. Pages end where they end. */
 static uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
 {
@@ -26,7 +36,7 @@ static uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
 
 	if (agent.forbidden & NEED_COPY)
 		return 0;
-	got = sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&into, 1, (long)from, first < n ? 2 : 1, 0);
+	got = sys6(__NR_process_vm_readv, own_pid(), (long)&into, 1, (long)from, first < n ? 2 : 1, 0);
 	return got > 0 ? (uint32_t)got : 0;
 }
 
