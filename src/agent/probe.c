@@ -4,6 +4,7 @@
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
+#include "agent/calls.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/probe.h"
@@ -90,7 +91,10 @@ static void hit(const struct probe_regs *regs, const struct probe_site *site)
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site)
 {
 	for (unsigned i = 0; i < EVENTS_MAX && agent.memory; i++) {
-		hit(regs, site);
+		if (site->kind == PROBE_CALL)
+			call_hit(regs, site);
+		else
+			hit(regs, site);
 		if (!site->next)
 			break;
 		site = (const struct probe_site *)((const uint8_t *)site + site->next);

@@ -107,12 +107,44 @@ static bool counts_are_safe(const char *s)
 	return true;
 }
 
-/* Indices lead anywhere; so does %s of a number. */
-static bool is_safe(const char *print)
+static bool is_word(char c)
 {
-	char *code = mem_zalloc(strlen(print) + 1);
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* REC->field[3], of a field that has as many elements. */
+static bool index_is_safe(const struct event_format *e, const char *code, const char *open)
+{
+	const char *name = open, *dimension;
+	enum event_field_kind kind;
+	const struct event_field *f;
+	unsigned long index;
+	char *end;
+
+	while (name > code && is_word(name[-1]))
+		name--;
+	if (name - code < 5 || strncmp(name - 5, "REC->", 5) != 0 || !isdigit((unsigned char)open[1]))
+		return false;
+	f = event_find_field(e, name, (size_t)(open - name), &kind);
+	dimension = f ? strchr(f->type, '[') : NULL;
+	index = strtoul(open + 1, &end, 10);
+	return dimension && *end == ']' && index < strtoul(dimension + 1, NULL, 10) && f->offset + f->size <= RECORD_BYTES;
+}
+
+static bool indices_are_safe(const struct event_format *e, const char *code)
+{
+	for (const char *at = code; (at = strchr(at, '[')); at++)
+		if (!index_is_safe(e, code, at))
+			return false;
+	return true;
+}
+
+/* Other indices lead anywhere; so does %s of a number. */
+static bool is_safe(const struct event_format *e)
+{
+	char *code = mem_zalloc(strlen(e->print) + 1);
 	unsigned depth = 0;
-	bool safe = without_strings(print, code) && !strpbrk(code, "[*") && counts_are_safe(code);
+	bool safe = without_strings(e->print, code) && !strchr(code, '*') && indices_are_safe(e, code) && counts_are_safe(code);
 
 	for (const char *c = code; *c; c++)
 		depth += *c == '(';
@@ -158,7 +190,7 @@ static void parse(struct shown *s, const struct trace_event *e)
 	struct err ignored;
 
 	s->format = event_format_parse(e->format, strlen(e->format), e->system, &ignored);
-	if (!s->format || !is_safe(s->format->print))
+	if (!s->format || !is_safe(s->format))
 		return;
 	s->tep = tep_alloc();
 	if (!s->tep)

@@ -1,3 +1,4 @@
+#include "session/call_points.h"
 #include "session/event_sites.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "shared/probe.h"
 #include "shared/event.h"
 
 _Static_assert(EVENT_IDS == EVENT_ID_FIRST, "filters see the id that the format file has");
@@ -252,6 +254,10 @@ void event_sites_describe(const struct modules *m, const struct event_set *set, 
 		for (size_t k = 0; k < mod->sites.places.n; k++)
 			*vec_add(&news->events) = events_at(set->catalogue, mod->sites.places.at[k].event);
 		for (size_t k = 0; k < mod->probes.n; k++)
-			*vec_add(&news->events) = events_at(set->catalogue, mod->probes.at[k].event);
+			if (mod->probes.at[k].kind != PROBE_CALL)
+				*vec_add(&news->events) = events_at(set->catalogue, mod->probes.at[k].event);
 	}
+	for (uint32_t i = 0; set && set->catalogue && i < events_n(set->catalogue); i++)
+		if (call_points_want(set, events_at(set->catalogue, i)))
+			*vec_add(&news->events) = events_at(set->catalogue, i);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "event/usdt.h"
+#include "session/call_points.h"
 #include "sym/usdt.h"
 
 #define KEPT 64
@@ -26,6 +27,8 @@ struct marked { /* one file, and its markers */
 	size_t n_bytes;
 	usdt_markers markers;
 	struct hook_prober *prober;   /* NULL: not yet, or it cannot be */
+	hook_syscall_list calls;      /* the prober's, if calls_known */
+	bool calls_known;
 };
 
 static struct marked kept[KEPT];
@@ -41,6 +44,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 
 static void drop(struct marked *m)
 {
+	vec_free(&m->calls);
 	hook_prober_close(m->prober);
 	vec_free(&m->markers);
 	if (m->bytes)
@@ -134,6 +138,7 @@ void probes_catalogue(const char *path, struct event_catalogue *c)
 {
 	struct marked *m;
 
+	call_points_catalogue(c);
 	pthread_mutex_lock(&lock);
 	m = marked_file(path);
 	for (size_t i = 0; m && i < m->markers.n; i++)
@@ -209,6 +214,20 @@ static int by_address(const void *a, const void *b)
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
+static void add_calls(struct marked *m, const char *path, const struct event_set *set, probe_points *out)
+{
+	struct err ignored;
+
+	if (!call_points_wanted(set) || !call_points_possible(m->bytes, m->n_bytes))
+		return;
+	if (!m->prober && hook_prober_open(path, &m->prober, &ignored) < 0)
+		return;
+	if (!m->calls_known)
+		hook_syscalls_find(m->prober, &m->calls);
+	m->calls_known = true;
+	call_points_add(&m->calls, set, out);
+}
+
 void probes_find(const char *path, const struct event_set *set, probe_points *out)
 {
 	struct marked *m;
@@ -222,6 +241,8 @@ void probes_find(const char *path, const struct event_set *set, probe_points *ou
 		if (e && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0))
 			add_point(m, &m->markers.at[i], set, e, out);
 	}
+	if (m)
+		add_calls(m, path, set, out);
 	pthread_mutex_unlock(&lock);
 	if (out->n)
 		qsort(out->at, out->n, sizeof(out->at[0]), by_address);

@@ -1,4 +1,4 @@
-/* The places inside functions that a process is probed at: markers whose events are enabled. For each a
+/* The places inside functions that a process is probed at: markers and system calls whose events are enabled. For each a
  * struct probe_site and code in its module's region, and a patch (docs/probes.md). */
 #pragma once
 #include "event/event_set.h"
@@ -9,13 +9,14 @@ struct probe_point {
 	struct hook_probe plan;       /* reason: also what stood in its way later */
 	uint64_t semaphore;           /* file address; 0 = none */
 	uint32_t event;
-	struct fetch_program *program;
+	uint8_t kind;                 /* enum probe_kind: what the program is */
+	void *program;
 	uint32_t program_bytes;
 	struct filter_program *filter; /* NULL: every record */
 };
 typedef VEC(struct probe_point) probe_points;
 
-/* Brings the markers of a file into the catalogue, as sdt_PROVIDER:NAME. What cannot be read has none. */
+/* Brings system calls and the markers of a file into the catalogue, as sdt_PROVIDER:NAME. What cannot be read has none. */
 void probes_catalogue(const char *path, struct event_catalogue *c);
 /* The file's places for whose events the set wants records, in the order of their addresses. */
 void probes_find(const char *path, const struct event_set *set, probe_points *out);

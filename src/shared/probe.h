@@ -6,6 +6,9 @@
 
 #define PROBE_MAGIC 0x65626f7270637262ull /* "brcprobe" */
 
+/* PROBE_FETCH: its program gathers fields. PROBE_CALL: a struct call_about (calls.h) stands there. */
+enum probe_kind { PROBE_FETCH, PROBE_CALL };
+
 struct probe_site {
 	uint64_t magic;
 	uint64_t ip;             /* of the probed instruction, in this process */
@@ -18,7 +21,7 @@ struct probe_site {
 	uint32_t next;           /* of another event at the same instruction: bytes from here; 0 = none */
 	uint32_t filter, filter_bytes; /* bytes from here; 0 = none: every record */
 	uint32_t program_bytes;
-	uint8_t patch_len, pad[3];
+	uint8_t patch_len, kind /* enum probe_kind */, pad[2];
 	struct fetch_program program;
 };
 

@@ -1,0 +1,18 @@
+/* System calls, and nothing else: `calls N` prints what one cost. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? atol(argv[1]) : 1000000;
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (long i = 0; i < n; i++)
+		getppid();
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	printf("%.2f ns a call\n", ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / (double)n);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* System calls' records. A call's two probes share nothing but the stack pointer, which nobody else has while it lasts: where
+ * the second one cannot know what the first one saw, a table keeps it by that. A slot that another took in between costs the
+ * record of a return, never more. */
+#include <asm/unistd.h>
+
+#include "agent/agent.h"
+#include "agent/calls.h"
+#include "shared/calls.h"
+#include "shared/filter.h"
+
+#define SLOTS 4096u
+#define WAYS 8u
+#define KEPT_BITS 16         /* of a number, in a slot */
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+enum { RAX = 0, RDX = 2, RSP = 4, RSI = 6, RDI = 7, R8 = 8, R9 = 9, R10 = 10 };
+
+/* Stack pointer << KEPT_BITS | number; 0: free. */
+static uint64_t kept[SLOTS + WAYS];
+
+static uint64_t *slots_of(uint64_t sp)
+{
+	return &kept[sp * MIX >> 52];
+}
+
+static void keep(uint64_t sp, uint32_t number)
+{
+	uint64_t *slots = slots_of(sp), *to = NULL;
+
+	if (number >= CALL_NUMBERS)
+		return;
+	for (unsigned i = 0; i < WAYS; i++) {
+		uint64_t s = __atomic_load_n(&slots[i], __ATOMIC_RELAXED);
+
+		if (s >> KEPT_BITS == sp) { /* of a call that did not come back */
+			to = &slots[i];
+			break;
+		}
+		if (!s && !to)
+			to = &slots[i];
+	}
+	if (!to)
+		to = &slots[read_tsc() / 64 % WAYS];
+	__atomic_store_n(to, sp << KEPT_BITS | number, __ATOMIC_RELAXED);
+}
+
+/* CALL_UNKNOWN: nothing was kept. */
+static uint32_t take(uint64_t sp)
+{
+	uint64_t *slots = slots_of(sp);
+
+	for (unsigned i = 0; i < WAYS; i++) {
+		uint64_t s = __atomic_load_n(&slots[i], __ATOMIC_RELAXED);
+
+		if (s >> KEPT_BITS != sp)
+			continue;
+		__atomic_store_n(&slots[i], 0, __ATOMIC_RELAXED);
+		return s & ((1u << KEPT_BITS) - 1);
+	}
+	return CALL_UNKNOWN;
+}
+
+/* A child comes back from these as well, on a stack and with thread-local memory that may be its parent's. */
+static bool is_child(uint32_t number, uint64_t result)
+{
+	return result == 0 && (number == __NR_clone || number == __NR_clone3 || number == __NR_vfork || number == __NR_fork);
+}
+
+/* words[0] is for the header. */
+static void write_event(const struct call_about *c, const struct call_event *e, uint64_t *words, unsigned n)
+{
+	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)c + e->filter);
+
+	if (e->event == CALL_NO_EVENT || (e->filter && !event_passes(f, f->bytes, e->event, words, 8 * n)))
+		return;
+	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + e->event), RECORD_EVENT);
+	buffer_write_words(agent_tls_block(), words, n, 0);
+}
+
+static const struct call_event *named(const struct call_about *c, uint32_t number)
+{
+	static const struct call_event none = { .event = CALL_NO_EVENT };
+	uint32_t i = c->number == CALL_UNKNOWN ? number : 0;
+
+	return i < c->n ? &c->named[i] : &none;
+}
+
+static void begin(const uint64_t *regs, const struct call_about *c)
+{
+	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[RAX] : c->number;
+	uint64_t words[2 + CALL_ARGUMENTS] = { 0, number, regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
+	const struct call_event *e = named(c, number);
+
+	if (c->kept)
+		keep(regs[RSP], number);
+	write_event(c, &c->raw, words, 2 + CALL_ARGUMENTS);
+	write_event(c, e, words, 2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
+}
+
+static void end(const uint64_t *regs, const struct call_about *c)
+{
+	uint32_t number = c->number;
+	uint64_t words[3] = { 0, 0, regs[RAX] };
+
+	if (c->kept)
+		number = take(regs[RSP]);
+	if (number == CALL_UNKNOWN || is_child(number, regs[RAX]))
+		return;
+	words[1] = number;
+	write_event(c, &c->raw, words, 3);
+	write_event(c, named(c, number), words, 3);
+}
+
+void call_hit(const struct probe_regs *regs, const struct probe_site *site)
+{
+	const struct call_about *c = (const struct call_about *)&site->program;
+
+	if (c->behind)
+		end(regs->at, c);
+	else
+		begin(regs->at, c);
+}

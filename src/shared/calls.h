@@ -1,0 +1,24 @@
+/* What stands in a struct probe_site of kind PROBE_CALL, in the place of a fetch program: which events a system call is,
+ * before it is made or behind it (docs/syscalls.md). */
+#pragma once
+#include <stdint.h>
+
+#define CALL_UNKNOWN UINT32_MAX
+#define CALL_NO_EVENT 0xffffu   /* as an event's number */
+#define CALL_NUMBERS 512u       /* every number of a system call is smaller */
+#define CALL_ARGUMENTS 6u
+
+struct call_event {
+	uint16_t event;
+	uint16_t arguments;     /* in its record */
+	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = every record */
+};
+
+struct call_about {
+	uint32_t number;        /* CALL_UNKNOWN: the call says it; behind it the agent knows, if `kept` */
+	uint8_t behind;
+	uint8_t kept;           /* from before the call to behind it, by its stack pointer */
+	uint16_t n;             /* named: one, of `number`; or one of each number */
+	struct call_event raw;  /* of every number */
+	struct call_event named[];
+};
