@@ -132,6 +132,20 @@ static void take_out(struct patch *p, uint8_t *at)
 		p->status = PATCH_CHANGED;
 }
 
+static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t n, edit_bytes *edit, struct err *err);
+
+/* Not all of it is mapped: a module was closed since. What is there is taken out one by one. */
+static int take_out_rest(struct tracee *t, const patch_order *o, size_t first, size_t n, struct err *err)
+{
+	int r = 0;
+
+	if (n == 1)
+		o->at[first]->status = PATCH_GONE;
+	for (size_t i = first; i < first + n && n > 1 && r == 0; i++)
+		r = edit_run(t, o, i, 1, take_out, err);
+	return r;
+}
+
 static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t n, edit_bytes *edit, struct err *err)
 {
 	uint8_t bytes[2 * PAGE];
@@ -140,7 +154,7 @@ static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t
 	int r = tracee_read(t, from, bytes, len, err);
 
 	if (r < 0)
-		return r;
+		return edit == take_out ? take_out_rest(t, o, first, n, err) : r;
 	for (size_t i = first; i < first + n; i++)
 		edit(o->at[i], bytes + (o->at[i]->address - from));
 	return tracee_write(t, from, bytes, len, err);
@@ -321,7 +335,7 @@ int held_patches_undo(struct tracee *t, struct patch *patches, size_t n, enum he
 		r = edit_all(t, &order, take_out, err);
 	}
 	for (size_t i = 0; i < some; i++)
-		changed += copy[i].status != PATCH_APPLIED;
+		changed += copy[i].status != PATCH_APPLIED && copy[i].status != PATCH_GONE;
 	if (r >= 0)
 		note_semaphores(patches, n, which);
 	vec_free(&order);

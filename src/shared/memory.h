@@ -225,7 +225,7 @@ struct patch {
 /* No code: a counter of two bytes that is raised. What was there and what is there is not known beforehand. */
 #define PATCH_SEMAPHORE (UINT32_MAX - 2)
 #define PATCH_EVENT (1u << 29) /* | a number: an event's site. With length 8: a word of its state, in the program's data */
-enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY };
+enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY, PATCH_GONE /* unmapped since */ };
 
 /* --- an agent in a process that runs already ---------------------------------------------
  * This stands at the entry point of the agent's file; offsets are from here. */

@@ -109,6 +109,33 @@ same_text "leaves the parent clean" "$PID"
 same_text "leaves the child clean" "$child"
 ends_right "parent and child end right" parent "$PID"
 
+# --- a library that is closed meanwhile, with the jumps that were in it ---------------------------------
+cat >"$T/closes.py" <<'PY'
+import _ctypes, ctypes, signal
+library = ctypes.CDLL("libsqlite3.so.0")
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
+print("ready", flush=True)
+signal.sigwait({signal.SIGUSR1})
+_ctypes.dlclose(library._handle)
+print("sqlite" in open("/proc/self/maps").read(), flush=True)
+signal.sigwait({signal.SIGTERM})
+print("right", flush=True)
+PY
+if [ -x /usr/bin/python3.11 ]; then
+	start closes /usr/bin/python3.11 -S "$T/closes.py"
+	"$BRACE" record -p "$PID" -L '*' -o "$T/trace" 2>"$T/summary" &
+	tracer=$!
+	attached "$PID"
+	kill -USR1 "$PID"
+	timeout 20 tail -n +1 -f --pid="$PID" "$T/closes.out" | sed -n '/False/q'
+	kill -TERM $tracer
+	wait $tracer
+	[ $? -eq 0 ] && ! grep -q 'could not be left' "$T/summary"
+	result "leaves a process that has closed a library" $? "$T/summary"
+	same_text "clean" "$PID"
+	ends_right "and it ends right" closes "$PID"
+fi
+
 ends_right "the loaded one computed right to the end" load "$LOAD"
 
 # --- what is refused ------------------------------------------------------------------------------
