@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "event/filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -48,7 +49,7 @@ static void text(const uint8_t *data, size_t n)
 {
 	const uint8_t *nul = n ? memchr(data, 0, n) : NULL;
 	size_t length = nul ? (size_t)(nul - data) : n;
-	char *s = strndup((const char *)data, length);
+	char *s = mem_strndup((const char *)data, length);
 	struct event_filter f = { 0 };
 	struct filter_fault fault;
 
