@@ -117,14 +117,27 @@ static void touch(struct functions *f, const char *name)
 	string_set_add(&f->touched_set, f->touched.at[f->touched.n - 1]);
 }
 
+/* As the list has it: the symbol, or module+offset. */
+static void touch_function(struct functions *f, const struct trace_module *m, const struct trace_function *function)
+{
+	char place[512];
+
+	if (function->name) {
+		touch(f, m->strings.at + function->name);
+		return;
+	}
+	trace_function_name(m, function, place, sizeof(place));
+	touch(f, place);
+}
+
 void functions_touch(struct functions *f, const struct trace_info *info)
 {
 	for (size_t i = 0; i < info->modules.n; i++) {
 		const struct trace_module *m = &info->modules.at[i];
 
 		for (size_t k = 0; k < m->functions.n; k++)
-			if (m->functions.at[k].hook != HOOK_NONE && m->functions.at[k].name)
-				touch(f, m->strings.at + m->functions.at[k].name);
+			if (m->functions.at[k].hook != HOOK_NONE)
+				touch_function(f, m, &m->functions.at[k]);
 	}
 }
 
