@@ -108,6 +108,19 @@ static bool does_nothing(const struct settings *s)
 	return s->nop;
 }
 
+/* trace-cmd writes "0" to the filter of each event there is: hundreds of writes that change nothing. */
+static bool is_same_for_programs(const char *file, const struct settings *a, const struct settings *b)
+{
+	uint32_t n = b->events.catalogue ? events_n(b->events.catalogue) : 0;
+
+	if (strcmp(file, "events") && strcmp(file, "set_event"))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (event_set_differ(&a->events, &b->events, i))
+			return false;
+	return true;
+}
+
 /* What is hooked so far, before it is something else. */
 static void note_touched(struct live *l)
 {
@@ -118,11 +131,11 @@ static void note_touched(struct live *l)
 }
 
 /* Without a tracer function filters mean nothing yet: they are kept for when there is one. */
-static int change_session(struct part *p, const struct settings *next, struct err *err)
+static int change_session(struct part *p, const struct settings *next, const char *file, struct err *err)
 {
 	struct live *l = p->live;
 	struct settings *s = live_for_session(l, p, next), *old = l->now;
-	bool nothing = (does_nothing(s) && does_nothing(old)) || pump_is_over(l->pump);
+	bool nothing = (does_nothing(s) && does_nothing(old)) || is_same_for_programs(file, old, s) || pump_is_over(l->pump);
 	uint64_t pause;
 	int e;
 
@@ -153,7 +166,7 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 	if (file && concerns_session(file)) {
 		e = check_one_tracer(p->live, p, next, err);
 		if (e == 0)
-			e = change_session(p, next, err);
+			e = change_session(p, next, file, err);
 	}
 	if (e == 0 && file && !strcmp(file, "current_tracer"))
 		pump_sync(p->live->pump); /* the old one's last records are not the new one's first */
