@@ -120,15 +120,10 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static const char *tracer_of(const struct settings *s)
-{
-	return s->nop ? "nop" : s->graph ? "function_graph" : "function";
-}
-
 static void name_tracer(struct trace_info *info, const struct settings *s)
 {
 	free(info->tracer);
-	info->tracer = mem_strdup(tracer_of(s));
+	info->tracer = mem_strdup(settings_tracer(s));
 }
 
 static void copy_off(struct buffer *b, off_list *out)

@@ -141,7 +141,7 @@ void functions_touch(struct functions *f, const struct trace_info *info)
 	}
 }
 
-static void print_names(const struct functions *f, struct out *out)
+void functions_print_touched(const struct functions *f, struct out *out)
 {
 	for (size_t i = 0; i < f->touched.n; i++)
 		out_printf(out, "%s (1)\n", f->touched.at[i]);
@@ -152,11 +152,6 @@ void functions_print_hooked(const struct trace_info *info, struct out *out)
 	struct functions now = { 0 };
 
 	functions_touch(&now, info);
-	print_names(&now, out);
+	functions_print_touched(&now, out);
 	functions_free(&now);
-}
-
-void functions_print_touched(const struct functions *f, struct out *out)
-{
-	print_names(f, out);
 }

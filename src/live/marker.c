@@ -1,7 +1,6 @@
 /* trace_marker: text that somebody writes into the trace, as ftrace's event `print`. Who writes need not be traced. */
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "live/internal.h"
@@ -12,19 +11,6 @@
 /* One record's text; a longer one is several records. Before it stands an address, behind it a NUL. */
 #define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 1)
 
-static void name_thread(struct trace_thread *t)
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", t->tid);
-	f = fopen(path, "re");
-	if (f && fgets(t->comm, sizeof(t->comm), f))
-		t->comm[strcspn(t->comm, "\n")] = '\0';
-	if (f)
-		fclose(f);
-}
-
 static uint32_t thread_of(struct trace_info *info, pid_t tid)
 {
 	struct trace_thread t = { .tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc() };
@@ -33,9 +19,10 @@ static uint32_t thread_of(struct trace_info *info, pid_t tid)
 	for (size_t i = info->threads.n; i-- > 0;)
 		if (info->threads.at[i].tid == (uint32_t)tid)
 			return (uint32_t)i;
-	if (proc_status_read(tid, &status) == 0)
+	if (proc_status_read(tid, &status) == 0) {
 		t.pid = (uint32_t)status.tgid;
-	name_thread(&t);
+		memcpy(t.comm, status.name, sizeof(t.comm));
+	}
 	*vec_add(&info->threads) = t;
 	return (uint32_t)info->threads.n - 1;
 }

@@ -175,6 +175,11 @@ static const char *const tracers[] = { "function_graph", "function", "nop" };
 #define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
 enum { TRACER_GRAPH, TRACER_FUNCTION, TRACER_NOP };
 
+const char *settings_tracer(const struct settings *s)
+{
+	return tracers[s->nop ? TRACER_NOP : s->graph ? TRACER_GRAPH : TRACER_FUNCTION];
+}
+
 static int write_tracer(struct settings *s, const struct file *f, const char *text, bool append,
 			struct err *err)
 {

@@ -71,6 +71,8 @@ void settings_free(struct settings *s);
 int settings_write(struct settings *s, const char *file, const char *text, bool append, struct err *err);
 /* `cat file`: free() the result. NULL = no such file. */
 char *settings_read(const struct settings *s, const char *file);
+/* The tracer's name, as current_tracer has it. */
+const char *settings_tracer(const struct settings *s);
 /* The list that a file shows; NULL: the file is no list. */
 const struct function_list *settings_list(const struct settings *s, const char *file);
 /* The files' names but options/, in order; NULL behind the last. */

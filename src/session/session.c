@@ -128,11 +128,6 @@ static int start(struct session *s, const struct session_request *req, const cha
 	return r;
 }
 
-static const char *tracer_of(const struct settings *s)
-{
-	return s->nop ? "nop" : s->graph ? "function_graph" : "function";
-}
-
 int session_start(const struct session_request *req, struct session **out, struct err *err)
 {
 	struct session *s = mem_zalloc(sizeof(*s));
@@ -146,7 +141,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 	if (r == 0)
 		r = agent_path_find(req->agent_path, &s->agent_path, err);
 	if (r == 0) {
-		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), tracer_of(req->settings),
+		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), settings_tracer(req->settings),
 				   req->settings->tracing_thresh_ns);
 		r = start(s, req, path, image, err);
 	}

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/function.h"
-#include "report/graph.h"
+#include "report/printer.h"
 #include "tree/instance_internal.h"
 
 #define MARKER_MAX 4096 /* bytes that one write to trace_marker takes */
@@ -75,21 +74,14 @@ static const struct tree_file_ops error_log = {
 void show_empty_trace(const struct settings *s, struct out *text)
 {
 	struct trace_info *info = trace_info_new();
-	struct trace_header none = { 0 };
+	const struct trace_header none = { 0 };
+	struct printer printer;
 
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-	info->tracer = mem_strdup(s->nop ? "nop" : "function");
-	if (s->graph) {
-		struct graph *g = graph_new(info, s->options, text);
-
-		graph_header(g, &none);
-		graph_free(g);
-	} else {
-		struct function_printer *p = function_new(info, s->options, text);
-
-		function_header(p, &none);
-		function_free(p);
-	}
+	info->tracer = mem_strdup(settings_tracer(s));
+	printer_open(&printer, info, s->options, text);
+	printer_header(&printer, &none);
+	printer_close(&printer);
 	trace_info_free(info);
 }
 

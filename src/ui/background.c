@@ -85,7 +85,7 @@ int background_settings(const struct invocation *inv, struct tree *tree, struct 
 		if (e)
 			return e;
 		if (inv->verbose)
-			say("brace: echo %s %s %s\n", w->text, w->append ? ">>" : ">", w->file);
+			invocation_show_write(w);
 	}
 	return 0;
 }

@@ -281,7 +281,7 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 
 /* --- the writes --------------------------------------------------------------------- */
 
-static void show_write(const struct setting_write *w)
+void invocation_show_write(const struct setting_write *w)
 {
 	bool plain = *w->text && !w->text[strspn(w->text, "abcdefghijklmnopqrstuvwxyz"
 						 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@/+-")];
@@ -300,7 +300,7 @@ static int carry_out(struct invocation *inv, const struct setting_write *w, stru
 		return e ? err_prefix(err, "-%c", w->option->letter) : 0;
 	}
 	if (inv->verbose)
-		show_write(w);
+		invocation_show_write(w);
 	if (!settings_write(&inv->settings, w->file, w->text, w->append, err))
 		return 0;
 	if (!w->option)

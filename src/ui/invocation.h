@@ -72,6 +72,8 @@ option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set
 
 /* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err);
+/* "brace: echo TEXT > FILE", as -v has it. */
+void invocation_show_write(const struct setting_write *w);
 /* Carries out the writes, printing each to standard error if -v was given. */
 int invocation_settings(struct invocation *inv, struct err *err);
 void invocation_free(struct invocation *inv);

@@ -77,7 +77,7 @@ static int write_settings(const struct invocation *inv, struct err *err)
 		const struct setting_write *w = &inv->writes.at[i];
 
 		if (inv->verbose)
-			say("brace: echo %s %s %s\n", w->text, w->append ? ">>" : ">", w->file);
+			invocation_show_write(w);
 		e = ask_echo(inv->session, w->file, w->text, w->append, err);
 	}
 	return e;
