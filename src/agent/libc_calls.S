@@ -4,11 +4,8 @@
  * it and the way back nothing of ours may be on the stack. */
 #include <asm/unistd.h>
 
-	.macro LIBC_CALL name
-	.globl agent_call_\name, agent_limit_\name, agent_back_\name
-	.hidden agent_call_\name, agent_limit_\name, agent_back_\name
-	.text
-agent_call_\name:
+/* Calls that concern the agent, at 2: execute, 3: prctl, 4: a filter, 5: a limit, 6: locks; others fall through. */
+	.macro BY_NUMBER
 	cmp	$__NR_execve, %rax
 	je	2f
 	cmp	$__NR_execveat, %rax
@@ -21,6 +18,14 @@ agent_call_\name:
 	je	5f
 	cmp	$__NR_mlockall, %rax
 	je	6f
+	.endm
+
+	.macro LIBC_CALL name
+	.globl agent_call_\name, agent_limit_\name, agent_back_\name
+	.hidden agent_call_\name, agent_limit_\name, agent_back_\name
+	.text
+agent_call_\name:
+	BY_NUMBER
 0:	syscall
 1:	cmp	agent_limit_\name(%rip), %rax
 	jmp	*agent_back_\name(%rip)
@@ -63,18 +68,7 @@ agent_back_\name:
 	.globl agent_led_call
 	.hidden agent_led_call
 agent_led_call:
-	cmp	$__NR_execve, %rax
-	je	2f
-	cmp	$__NR_execveat, %rax
-	je	2f
-	cmp	$__NR_prctl, %rax
-	je	3f
-	cmp	$__NR_seccomp, %rax
-	je	4f
-	cmp	$__NR_prlimit64, %rax
-	je	5f
-	cmp	$__NR_mlockall, %rax
-	je	6f
+	BY_NUMBER
 0:	jmp	*%rcx
 2:	lea	agent_exec_coming(%rip), %r11
 	jmp	7f
