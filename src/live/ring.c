@@ -47,6 +47,13 @@ void kept_put(const struct kept *k)
 	selection_put(k->events);
 }
 
+void chunk_list_copy(chunk_list *to, const struct kept *from, size_t n)
+{
+	vec_reserve(to, to->n + n + 1);
+	for (size_t i = 0; i < n; i++)
+		*vec_add(to) = kept_get(&from[i]);
+}
+
 void chunk_list_free(chunk_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -154,9 +161,7 @@ void ring_clear(struct ring *r)
 void ring_copy(struct ring *r, chunk_list *out)
 {
 	pthread_mutex_lock(&r->lock);
-	vec_reserve(out, r->at.n - r->first + 1);
-	for (size_t i = r->first; i < r->at.n; i++)
-		*vec_add(out) = kept_get(&r->at.at[i]);
+	chunk_list_copy(out, r->at.at + r->first, r->at.n - r->first);
 	pthread_mutex_unlock(&r->lock);
 }
 

@@ -38,6 +38,8 @@ struct kept kept_get(const struct kept *k); /* with references */
 void kept_put(const struct kept *k);
 
 typedef VEC(struct kept) chunk_list;
+/* n of them more, with references. */
+void chunk_list_copy(chunk_list *to, const struct kept *from, size_t n);
 void chunk_list_free(chunk_list *l);
 
 struct ring_counts {

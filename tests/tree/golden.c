@@ -22,3 +22,14 @@ char *golden(const char *name)
 	free(path);
 	return text;
 }
+
+void golden_shows(struct tree *t, const char *path, const char *want)
+{
+	struct err err;
+	char *got = tree_cat(t, path, &err);
+
+	if (!got)
+		fail_msg("%s: %s", path, err.text);
+	assert_string_equal(got, want);
+	free(got);
+}

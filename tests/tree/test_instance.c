@@ -27,13 +27,7 @@ static int teardown(void **state)
 
 static void shows(const char *path, const char *want)
 {
-	struct err err;
-	char *got = tree_cat(t, path, &err);
-
-	if (!got)
-		fail_msg("%s: %s", path, err.text);
-	assert_string_equal(got, want);
-	free(got);
+	golden_shows(t, path, want);
 }
 
 static void shows_golden(const char *path, const char *name)

@@ -1,0 +1,12 @@
+/* What the files of a buffer share. */
+#pragma once
+#include "live/buffer.h"
+
+/* info says what is shown now: of which tracer. */
+void buffer_name_tracer(struct trace_info *info, const struct settings *s);
+/* A copy of when recording was off. */
+void buffer_off(struct buffer *b, off_list *out);
+/* The chunks as events, of one CPU or BUFFER_ALL_CPUS; takes the list over. */
+struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu);
+void buffer_snapshot_free(struct buffer_snapshot *s);
+void buffer_pipe_free(struct buffer_pipe *p);

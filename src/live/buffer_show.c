@@ -1,0 +1,144 @@
+/* `cat trace`, of the buffer or of its snapshot: nothing is taken away. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "live/buffer_internal.h"
+
+void buffer_name_tracer(struct trace_info *info, const struct settings *s)
+{
+	free(info->tracer);
+	info->tracer = mem_strdup(settings_tracer(s));
+}
+
+static void off_list_copy(off_list *to, const off_list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		*vec_add(to) = from->at[i];
+}
+
+void buffer_off(struct buffer *b, off_list *out)
+{
+	pthread_mutex_lock(&b->lock);
+	off_list_copy(out, &b->off);
+	pthread_mutex_unlock(&b->lock);
+}
+
+struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu)
+{
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
+	struct source *source;
+
+	buffer_off(b, &filter.off);
+	source = merge_chunks(info, chunks, &filter);
+	vec_free(&filter.off);
+	return source;
+}
+
+static int print_all(struct source *source, const struct trace_header *header, uint64_t options, struct out *out,
+		     struct err *err)
+{
+	struct printer printer;
+	struct event e;
+	int r;
+
+	printer_open(&printer, source->info, options, out);
+	printer_header(&printer, header);
+	while ((r = source->ops->next(source, &e, err)) > 0)
+		printer_event(&printer, &e);
+	printer_close(&printer);
+	source->ops->close(source);
+	return r;
+}
+
+static struct trace_header header_of(const struct ring_counts *c)
+{
+	return (struct trace_header){ .entries = c->entries, .written = c->entries + c->overrun + c->lost };
+}
+
+int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
+		struct err *err)
+{
+	uint64_t oldest;
+	struct ring_counts counts = cpu == BUFFER_ALL_CPUS ? ring_counts(&b->ring) : buffer_count(b, info, cpu, &oldest);
+	struct trace_header header = header_of(&counts);
+	chunk_list chunks = { 0 };
+
+	ring_copy(&b->ring, &chunks);
+	buffer_name_tracer(info, s);
+	return print_all(buffer_merge(b, info, &chunks, cpu), &header, s->options, out, err);
+}
+
+struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t *oldest_tsc)
+{
+	struct ring_counts counts = { 0 };
+	chunk_list chunks = { 0 };
+	struct source *source;
+	struct event e;
+	struct err ignored;
+
+	*oldest_tsc = 0;
+	ring_copy(&b->ring, &chunks);
+	source = buffer_merge(b, info, &chunks, cpu);
+	while (source->ops->next(source, &e, &ignored) > 0) {
+		if (!*oldest_tsc)
+			*oldest_tsc = e.tsc;
+		if (e.kind == EVENT_LOST)
+			counts.lost += e.count;
+		else
+			counts.entries++;
+	}
+	source->ops->close(source);
+	counts.bytes = counts.entries * sizeof(uint64_t);
+	return counts;
+}
+
+/* --- the snapshot ------------------------------------------------------------------- */
+
+void buffer_snapshot_free(struct buffer_snapshot *s)
+{
+	chunk_list_free(&s->chunks);
+	vec_free(&s->off);
+	*s = (struct buffer_snapshot){ 0 };
+}
+
+void buffer_snapshot_take(struct buffer *b)
+{
+	off_list off = { 0 };
+
+	buffer_off(b, &off);
+	pthread_mutex_lock(&b->lock);
+	buffer_snapshot_free(&b->snapshot);
+	b->snapshot.taken = true;
+	b->snapshot.off = off;
+	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void buffer_snapshot_drop(struct buffer *b)
+{
+	pthread_mutex_lock(&b->lock);
+	buffer_snapshot_free(&b->snapshot);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out)
+{
+	struct merge_filter filter = { 0 };
+	struct trace_header header;
+	chunk_list chunks = { 0 };
+	struct err ignored;
+
+	pthread_mutex_lock(&b->lock);
+	if (!b->snapshot.taken) {
+		pthread_mutex_unlock(&b->lock);
+		return false;
+	}
+	header = header_of(&b->snapshot.counts);
+	off_list_copy(&filter.off, &b->snapshot.off);
+	chunk_list_copy(&chunks, b->snapshot.chunks.at, b->snapshot.chunks.n);
+	pthread_mutex_unlock(&b->lock);
+	buffer_name_tracer(info, s);
+	print_all(merge_chunks(info, &chunks, &filter), &header, s->options, out, &ignored);
+	vec_free(&filter.off);
+	return true;
+}
