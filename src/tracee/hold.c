@@ -229,17 +229,11 @@ void thread_stands(struct thread *th)
 	}
 }
 
-/* 1: it stands; 0: not yet; -1: it is gone. */
-static int stop_one(struct tracee *t, struct thread *th)
+/* What waitpid said of it. 1: it stands; 0: not yet; -1: it is gone. */
+static int take_status(struct thread *th, int status)
 {
-	int status, r = wait_tick(&t->ticks, th->tid, &status);
-
-	if (r == 0) {
-		/* It may be another by now: one that executed a program has the main thread's number, and is
-		 * ours or not. */
-		return ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0 && errno == ESRCH ? -1 : 0;
-	}
-	if (r < 0 || !WIFSTOPPED(status))
+	th->stopped = false;
+	if (!WIFSTOPPED(status))
 		return -1;
 	if (is_event_stop(status)) {
 		thread_stands(th);
@@ -250,19 +244,52 @@ static int stop_one(struct tracee *t, struct thread *th)
 	return 0;
 }
 
+/* 1: it stands; 0: not yet; -1: it is gone. */
+static int stop_one(struct tracee *t, struct thread *th)
+{
+	int status, r = wait_tick(&t->ticks, th->tid, &status);
+
+	if (r > 0)
+		return take_status(th, status);
+	/* It may be another by now: one that executed a program has the main thread's number, and is
+	 * ours or not. */
+	return r < 0 || (ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0 && errno == ESRCH) ? -1 : 0;
+}
+
+static bool answers(const struct thread *th)
+{
+	unsigned long message;
+
+	return ptrace(PTRACE_GETEVENTMSG, th->tid, NULL, &message) == 0;
+}
+
+/* One that stood may have been ended by another that executes a program, and if it was the main thread, its
+ * number is the other's now, whose stop is still to come, or came and is not taken yet. The same three
+ * answers. */
+static int stands_still(struct tracee *t, struct thread *th)
+{
+	int status, r = wait_now(&t->ticks, th->tid, &status, WNOHANG);
+
+	if (r == 0)
+		th->stopped = answers(th);
+	return r > 0 ? take_status(th, status) : r < 0 ? -1 : th->stopped;
+}
+
 /* What a thread that does not come may wait for: one that executes a program ends the others, and waits
  * until these are waited for. A main thread that ends is not reported before the rest. */
-static void reap_stopped(struct tracee *t)
+static bool look_again(struct tracee *t)
 {
-	int status;
+	bool all = true;
 
 	for (size_t i = t->threads.n; i-- > 0;) {
-		const struct thread *th = &t->threads.at[i];
+		struct thread *th = &t->threads.at[i];
+		int r = th->stopped ? stands_still(t, th) : th->tid == t->pid && is_zombie(t, th->tid) ? -1 : 0;
 
-		if ((th->stopped && th->tid != t->ticks.keep && waitpid(th->tid, &status, __WALL | WNOHANG) != 0) ||
-		    (!th->stopped && th->tid == t->pid && is_zombie(t, th->tid)))
+		if (r < 0)
 			forget(t, i);
+		all = all && r != 0;
 	}
+	return all;
 }
 
 /* false: the deadline passed. */
@@ -276,7 +303,7 @@ static bool wait_all(struct tracee *t, uint64_t deadline)
 		if (r == 0 && clock_ns() > deadline)
 			return false;
 		if (r == 0) {
-			reap_stopped(t);
+			look_again(t);
 			i = t->threads.n;
 		}
 	}
@@ -311,8 +338,7 @@ static int stop_all(struct tracee *t, struct err *err)
 
 		if (n < 0)
 			return err_set(err, -n, "cannot hold process %d: %s", (int)t->pid, strerror(-n));
-		reap_stopped(t);
-		if (n == 0 && !has_others(t))
+		if (look_again(t) && n == 0 && !has_others(t))
 			break;
 		if (clock_ns() > deadline)
 			return err_set(err, EBUSY, "process %d starts threads or programs faster than they can be stopped: try again",
@@ -387,7 +413,7 @@ static int explain_failure(pid_t pid, int r, struct err *err)
 {
 	struct proc_status own;
 	struct err why;
-	int rule = check_rules(pid, &why);
+	int rule = r == -EBUSY ? 0 : check_rules(pid, &why);
 
 	if (rule < 0) {
 		*err = why;

@@ -69,6 +69,8 @@ uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
  * before the deadline); -ESRCH: there is no such thread any more. */
 int wait_tick(struct ticks *ticks, pid_t tid, int *status);
 int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status);
+/* waitpid, but the end of what is to be kept is told by ECHILD and left to wait for. */
+pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options);
 void urgency_begin(struct urgency *u);
 void urgency_end(struct urgency *u);
 int ticks_begin(struct ticks *ticks, struct err *err);

@@ -87,7 +87,7 @@ static bool must_be_kept(const struct ticks *ticks, pid_t tid)
 	return tid == ticks->keep && has_ended(tid);
 }
 
-static pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options)
+pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options)
 {
 	siginfo_t info;
 
