@@ -50,7 +50,7 @@ static void as_after_boot(void **state)
 	static const char *const same[] = {
 		"current_tracer", "tracing_on", "tracing_thresh", "tracing_max_latency", "trace_clock", "trace_options",
 		"error_log", "buffer_percent", "max_graph_depth", "snapshot", "timestamp_mode", "saved_cmdlines_size",
-		"enabled_functions", "touched_functions",
+		"enabled_functions", "touched_functions", "function_profile_enabled",
 	};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
@@ -180,6 +180,22 @@ static void names_as_the_kernel(void **state)
 	lists("instances/foo", "k6.12-own.instance.ls.txt", false, NULL);
 	lists("per_cpu/cpu0", "k6.12-own.ls-per_cpu-cpu0.txt", false, NULL);
 	lists("instances/foo/options", "k6.12-own.instance.ls-options.txt", true, NULL);
+}
+
+/* The table's head; and nothing is counted without a program. */
+static void profile_without_a_program(void **state)
+{
+	char *want = golden("k6.12-own.trace_stat.function0.graph-time.txt");
+	const char *rows = strstr(want, "  vfs_open");
+
+	assert_non_null(rows);
+	want[rows - want] = '\0';
+	shows("trace_stat/function0", want);
+	free(want);
+	assert_int_equal(echo("function_profile_enabled", "1"), -ENODEV);
+	assert_int_equal(echo("function_profile_enabled", "x"), -EINVAL);
+	assert_int_equal(echo("function_profile_enabled", "0"), 0);
+	shows("function_profile_enabled", "0\n");
 }
 
 /* --- golden results of single writes: FLAG FILE: open ok; write "TEXT" (N) -> RESULT; ... close ok ---- */
@@ -715,6 +731,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(as_after_boot), TEST(an_empty_trace), TEST(clock_and_options_of_a_tracer), TEST(names_as_the_kernel),
+		TEST(profile_without_a_program),
 		TARGET_TEST(writes_as_on_the_kernel), TARGET_TEST(writes_as_on_a_later_kernel), TEST(refusals_are_logged),
 		TEST(per_cpu), TEST(snapshots), TEST(freeing), TEST(logs_of_instances), TEST(instances), TEST(cpumasks), TEST(all_processors), TEST(readme),
 		TARGET_TEST(the_target_decides), TARGET_TEST(the_target_shows), TARGET_TEST(targets_of_instances),
