@@ -371,6 +371,7 @@ static const struct file files[] = {
 	{ "buffer_percent", write_percent, read_percent, 0, NULL },
 	{ "buffer_size_kb", write_size, read_size, 0, NULL },
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
+	{ "function_profile_enabled", write_bool, read_bool, offsetof(struct settings, function_profile), NULL },
 	{ "max_graph_depth", write_depth, read_depth, 0, NULL },
 	{ "saved_cmdlines_size", write_cmdlines, read_cmdlines, 0, NULL },
 	{ "set_event", write_events, read_events, 0, NULL },

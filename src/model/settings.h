@@ -33,6 +33,7 @@ struct settings {
 	bool graph;                 /* current_tracer: function_graph, else function */
 	bool nop;                   /* ... none: no function is recorded; graph is false then */
 	bool tracing_on;
+	bool function_profile;      /* function_profile_enabled: calls are counted, whatever the tracer */
 	struct function_list filter;   /* set_ftrace_filter */
 	struct function_commands commands; /* set_ftrace_filter: what calls of functions bring about */
 	bool takes_commands;           /* else a word with a command is refused */

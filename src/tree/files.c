@@ -220,6 +220,7 @@ static const struct file_row {
 	{ "enabled_functions", 0440, TOP, &hooked_functions_file, "functions that are hooked now" },
 	{ "error_log", 0640, EVERYWHERE, &error_log, "the last writes that failed, and why; `> error_log` clears it" },
 	{ "free_buffer", 0200, EVERYWHERE, &free_buffer_file, "closing it clears the trace, with disable_on_free it ends recording" },
+	{ "function_profile_enabled", 0640, TOP, &function_profile_file, "1: calls and times of each function are counted, for trace_stat" },
 	{ "kallsyms", 0444, TOP, &kallsyms, "addresses of functions as records have them (brace's own: /proc/kallsyms is not here)" },
 	SETTING("max_graph_depth", TOP, "how many levels deep function_graph follows calls; 0: no limit"),
 	{ "printk_formats", 0440, TOP, &printk_formats_file, "formats of trace_printk; programs have none" },
@@ -256,6 +257,7 @@ static const struct file_row {
 static const char *const directories[][2] = {
 	{ "events/", "a directory for each system and event: enable, filter, trigger, format, id" },
 	{ "per_cpu/", "trace, trace_pipe, trace_pipe_raw, stats of what ran on each processor" },
+	{ "trace_stat/", "functionN: what function_profile_enabled has counted on processor N" },
 	{ "options/", "a file for each option: 0 or 1" },
 	{ "instances/", "mkdir makes a buffer with settings of its own, rmdir removes it" },
 };
@@ -304,6 +306,8 @@ void files_fill(struct instance *in, struct tree_node *dir, bool top)
 	event_files_fill(in, dir);
 	per_cpu_fill(in, dir);
 	fill_options(dir, top);
-	if (top)
-		tree_dir(dir, "instances", 0750, &instances_ops);
+	if (!top)
+		return;
+	trace_stat_fill(dir);
+	tree_dir(dir, "instances", 0750, &instances_ops);
 }

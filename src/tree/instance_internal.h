@@ -35,6 +35,10 @@ void per_cpu_fill(struct instance *in, struct tree_node *dir);
 /* What `cat trace` gives while nothing is recorded. */
 void show_empty_trace(const struct settings *s, struct out *text);
 
+/* profile_files.c */
+extern const struct tree_file_ops function_profile_file;
+void trace_stat_fill(struct tree_node *dir);
+
 /* `echo text > file` of a setting, as one change: checked, made so by the target, or nothing is changed. */
 int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err);
 

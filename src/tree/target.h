@@ -66,6 +66,9 @@ struct tree_target_ops {
 	/* The second buffer. snapshot_trace sets *shown and writes as `trace` does, or leaves both: it is empty. */
 	int (*snapshot)(void *arg, enum tree_snapshot what, struct err *err);
 	int (*snapshot_trace)(void *arg, const struct settings *s, bool *shown, struct out *out, struct err *err);
+	/* trace_stat/functionN: the rows, without the two header lines, of what settings.function_profile has counted on a
+	 * CPU. NULL: it cannot count, and function_profile_enabled is refused. */
+	void (*profile)(void *arg, unsigned cpu, const struct settings *s, struct out *out);
 	uint64_t (*total_kb)(void *arg);                     /* buffer_total_size_kb */
 	void (*cmdlines)(void *arg, struct out *out);        /* saved_cmdlines: "TID NAME" lines */
 	void (*tgids)(void *arg, struct out *out);           /* saved_tgids: "TID PID" lines */
