@@ -34,10 +34,12 @@ bool leave_disarm(struct agent_tls *t)
 
 static bool is_entry(uint64_t word)
 {
-	return record_kind(word) == RECORD_ENTRY || record_kind(word) == RECORD_TAIL ||
-	       (record_kind(word) == RECORD_EVENT &&
-		(record_type(word) == RECORD_EVENT_ENTRY_ONLY || record_type(word) == RECORD_EVENT_SWITCH ||
-		 record_type(word) == RECORD_EVENT_MARK));
+	const unsigned entries = 1u << RECORD_EVENT_CALL | 1u << RECORD_EVENT_ENTRY_ONLY | 1u << RECORD_EVENT_SWITCH |
+				 1u << RECORD_EVENT_MARK;
+
+	if (record_kind(word) != RECORD_EVENT)
+		return record_kind(word) != RECORD_EXIT;
+	return record_type(word) <= RECORD_EVENT_MARK && entries >> record_type(word) & 1;
 }
 
 #define LOWEST_CODE (UINT64_C(4) << 20)

@@ -246,12 +246,15 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word)
 	return stub;
 }
 
+/* The stub that a function entered by a jump returns through is its call's. */
 uint64_t agent_site(uint64_t ret)
 {
 	uint64_t stub = 0;
 
 	buffer_check_fork();
-	if (!in_arena(ret))
+	if (in_arena(ret))
+		stub = agent.memory->calls_too ? ret & ~(uint64_t)(SITE_STUB_BYTES - 1) : 0;
+	else
 		stub = (uint64_t)site_stub(ret, stub_kind() != STUB_NONE);
 	return stub ? stub : (uint64_t)agent.arena;
 }

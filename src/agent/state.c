@@ -124,10 +124,10 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	uint64_t stub;
 
 	buffer_check_fork();
-	if (agent.memory->tracer == MEMORY_FUNCTION) {
+	if (agent.memory->tracer == MEMORY_FUNCTION || (agent.memory->calls_too && agent.flags & AGENT_FAR))
 		record_call(ret, id);
+	if (agent.memory->tracer == MEMORY_FUNCTION)
 		return 0;
-	}
 	if (!stack_ready(t))
 		return 0;
 	if (in_arena(ret)) {

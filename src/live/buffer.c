@@ -93,9 +93,56 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 			k.events = b->events;
 		}
 	}
-	if (k.what)
+	if (k.what & KEEP_FUNCTIONS && b->sieve)
+		*vec_add(&b->pending) = kept_get(&k);
+	else if (k.what)
 		ring_push(&b->ring, &k);
 	pthread_mutex_unlock(&b->lock);
+}
+
+void buffer_share(struct buffer *b, const struct settings *s, bool alone)
+{
+	pthread_mutex_lock(&b->lock);
+	if (!s || !b->sieve || !sieve_configure(b->sieve, s)) {
+		sieve_free(b->sieve);
+		b->sieve = s ? sieve_new(s, alone) : NULL;
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void pass_sieve(struct buffer *b, const struct trace_info *info, const struct kept *k)
+{
+	struct kept own = *k;
+
+	if (!k->chunk->settled)
+		return;
+	own.chunk = b->sieve ? sieve_chunk(b->sieve, info, k->chunk) : chunk_get(k->chunk);
+	if (own.chunk)
+		ring_push(&b->ring, &own);
+	chunk_put(own.chunk);
+}
+
+/* Nobody else has the sieve: whoever settles has the trace_info to himself. What came meanwhile waits. */
+void buffer_settle(struct buffer *b, const struct trace_info *info)
+{
+	chunk_list pending;
+	size_t n = 0;
+
+	pthread_mutex_lock(&b->lock);
+	pending = b->pending;
+	b->pending = (chunk_list){ 0 };
+	pthread_mutex_unlock(&b->lock);
+	for (; n < pending.n && (pending.at[n].chunk->settled || pending.at[n].chunk->refused); n++)
+		pass_sieve(b, info, &pending.at[n]);
+	pthread_mutex_lock(&b->lock);
+	for (size_t i = 0; i < b->pending.n; i++)
+		*vec_add(&pending) = b->pending.at[i];
+	vec_free(&b->pending);
+	for (size_t i = n; i < pending.n; i++)
+		*vec_add(&b->pending) = pending.at[i];
+	pthread_mutex_unlock(&b->lock);
+	pending.n = n;
+	chunk_list_free(&pending);
 }
 
 bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n, uint64_t tsc)
@@ -120,6 +167,8 @@ void buffer_free(struct buffer *b)
 {
 	buffer_pipe_free(&b->pipe);
 	buffer_snapshot_free(&b->snapshot);
+	chunk_list_free(&b->pending);
+	sieve_free(b->sieve);
 	vec_free(&b->off);
 	selection_put(b->events);
 	settings_free(&b->settings);

@@ -5,6 +5,7 @@
 
 #include "live/merge.h"
 #include "live/ring.h"
+#include "live/sieve.h"
 #include "model/settings.h"
 #include "report/out.h"
 #include "report/printer.h"
@@ -37,6 +38,8 @@ struct buffer {
 	bool on;
 	struct settings settings;
 	struct selection *events; /* of the settings; NULL: none is enabled */
+	struct sieve *sieve;     /* others trace functions too; NULL: no */
+	chunk_list pending;      /* not through it yet */
 	struct buffer_snapshot snapshot;
 	pthread_mutex_t reading; /* of the pipe */
 	struct buffer_pipe pipe;
@@ -49,6 +52,11 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 void buffer_clear(struct buffer *b, uint64_t tsc); /* of what was recorded before */
 /* What it keeps of the records that a thread made from this time on: c is the ring's then, or not. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
+
+/* From now on the functions' records are those for these settings, as sieve_new has it; NULL: all of them. */
+void buffer_share(struct buffer *b, const struct settings *s, bool alone);
+/* What was offered is settled now: it comes into the ring. */
+void buffer_settle(struct buffer *b, const struct trace_info *info);
 
 /* What `cat trace` shows; cpu: of one CPU, or BUFFER_ALL_CPUS. */
 #define BUFFER_ALL_CPUS UINT_MAX

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/demangle.h"
 #include "base/mem.h"
 #include "hook/list.h"
 
@@ -63,25 +62,12 @@ void functions_free(struct functions *f)
 	vec_free(&f->files);
 }
 
-/* By the symbol, or as a programmer wrote it. */
-static bool matches(const struct function_list *list, const struct function_name *n)
-{
-	char plain[1024];
-
-	if (function_list_match(list, n->name, n->module))
-		return true;
-	if (!demangle_is_mangled(n->name))
-		return false;
-	demangle(n->name, plain, sizeof(plain));
-	return function_list_match(list, plain, n->module);
-}
-
 void functions_print(const struct functions *f, const struct function_list *list, struct out *out)
 {
 	for (size_t i = 0; i < f->at.n; i++) {
 		const struct function_name *n = &f->at.at[i];
 
-		if (list && !matches(list, n))
+		if (list && !function_list_has(list, n->name, n->module))
 			continue;
 		out_str(out, n->name);
 		if (n->module) {
@@ -102,7 +88,7 @@ bool functions_have(const struct functions *f, const char *pattern)
 	if (function_list_write(&list, pattern, false, &ignored))
 		return false;
 	for (size_t i = 0; i < f->at.n && !have; i++)
-		have = matches(&list, &f->at.at[i]);
+		have = function_list_has(&list, f->at.at[i].name, f->at.at[i].module);
 	function_list_free(&list);
 	return have;
 }

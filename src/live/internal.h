@@ -18,6 +18,7 @@ struct live {
 	struct session *session;
 	struct pump *pump;
 	struct settings *now;     /* as the session has them */
+	bool shared;              /* several things are wanted of the programs' functions: parts have sieves */
 	enum buffer_mode mode;    /* of the session's memory: as it was made */
 	pthread_mutex_t lock;     /* of parts: to change them both locks are held, to read them one */
 	VEC(struct part *) parts; /* the first is the top one's */

@@ -16,7 +16,7 @@ struct pump {
 
 	pthread_mutex_t lock;      /* of what follows; taken after `names` */
 	pthread_cond_t passed;
-	VEC(struct buffer *) buffers;
+	VEC(struct buffer *) buffers; /* changed under `names` too */
 	chunk_list unsettled;
 	uint64_t begun, done;      /* passes */
 	bool over, ending;
@@ -39,6 +39,13 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 	return 0;
 }
 
+/* Buffers come and go under `names`, too. */
+static void settle_buffers(struct pump *p)
+{
+	for (size_t i = 0; i < p->buffers.n; i++)
+		buffer_settle(p->buffers.at[i], tap_info(p->session));
+}
+
 /* What cannot be settled stays as it is, and nobody shows it. `names` is held. */
 static void settle(struct pump *p)
 {
@@ -55,9 +62,11 @@ static void settle(struct pump *p)
 		struct err ignored;
 
 		c->settled = tap_settle(p->session, &run, &c->thread, &ignored) == 0;
+		c->refused = !c->settled;
 	}
 	chunk_list_free(&chunks);
 	tap_catch_up(p->session);
+	settle_buffers(p);
 }
 
 /* --- the thread --------------------------------------------------------------------- */
@@ -156,21 +165,32 @@ void pump_stop(struct pump *p)
 
 void pump_add(struct pump *p, struct buffer *b)
 {
+	pthread_mutex_lock(&p->names);
 	pthread_mutex_lock(&p->lock);
 	*vec_add(&p->buffers) = b;
 	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->names);
 }
 
 void pump_remove(struct pump *p, struct buffer *b)
 {
 	size_t kept = 0;
 
+	pthread_mutex_lock(&p->names);
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < p->buffers.n; i++)
 		if (p->buffers.at[i] != b)
 			p->buffers.at[kept++] = p->buffers.at[i];
 	p->buffers.n = kept;
 	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->names);
+}
+
+void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone)
+{
+	pump_hold(p);
+	buffer_share(b, s, alone);
+	pump_release(p);
 }
 
 /* A pass that is under way may have gone by what was written before the call. */

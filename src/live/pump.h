@@ -12,6 +12,8 @@ int pump_start(struct session *s, void (*woken)(void *context), void *context, s
 /* From here on the buffer gets what is recorded. */
 void pump_add(struct pump *p, struct buffer *b);
 void pump_remove(struct pump *p, struct buffer *b);
+/* buffer_share, when all that came until now is in it as it was. */
+void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone);
 /* Returns when all that was written before this call is in the buffers. */
 void pump_sync(struct pump *p);
 /* The session's names, for as long as they are held; all chunks that are in the buffers now are settled. */

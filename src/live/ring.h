@@ -13,6 +13,7 @@ struct chunk {
 	atomic_uint refs;
 	uint32_t thread;     /* in trace_info, once settled; else the slot in the session's memory */
 	bool settled;
+	bool refused;        /* it never will be: the traced program spoiled what belongs to it */
 	uint16_t cpu;        /* of the first record */
 	uint64_t near_tsc;   /* near the first record */
 	uint64_t lost;       /* records of the thread lost right before */

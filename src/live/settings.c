@@ -1,5 +1,5 @@
-/* What a write to the tree does to the session: one tracer at a time, whosever it is, and the settings that all
- * instances share. */
+/* What a write to the tree does to the session: what all instances want together, and each instance's share of what
+ * comes of it. */
 #include "live/internal.h"
 
 #include <errno.h>
@@ -7,30 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "live/wants.h"
 #include "session/clock.h"
-
-/* Whose tracer runs; NULL: nobody's. `p` has other settings than it had. */
-static struct part *owner_with(struct live *l, struct part *p, const struct settings *next)
-{
-	struct part *owner = next->nop ? NULL : p;
-
-	for (size_t i = 0; i < l->parts.n && !owner; i++)
-		if (l->parts.at[i] != p && !l->parts.at[i]->settings.nop)
-			owner = l->parts.at[i];
-	return owner;
-}
-
-static int check_one_tracer(struct live *l, const struct part *p, const struct settings *next, struct err *err)
-{
-	for (size_t i = 0; i < l->parts.n && !next->nop; i++) {
-		const struct part *other = l->parts.at[i];
-
-		if (other != p && !other->settings.nop)
-			return err_set(err, EBUSY, "%s%s traces functions already, and one can at a time: write nop to its current_tracer",
-				       other->name ? "instance " : "the top directory", other->name ? other->name : "");
-	}
-	return 0;
-}
 
 /* An event that several instances have enabled comes whole: each leaves out by its own filter. */
 static void add_events(struct event_set *to, const struct event_set *from)
@@ -47,37 +25,39 @@ static void add_events(struct event_set *to, const struct event_set *from)
 	}
 }
 
-static void take_list(struct function_list *to, const struct function_list *from)
+/* The settings of all parts, p's being `next`; p may be none of them yet. free() it. */
+static const struct settings **all_settings(struct live *l, struct part *p, const struct settings *next, size_t *n)
 {
-	function_list_free(to);
-	function_list_copy(to, from);
+	const struct settings **all = mem_zalloc((l->parts.n + 1) * sizeof(*all));
+	bool found = false;
+
+	*n = l->parts.n;
+	for (size_t i = 0; i < l->parts.n; i++) {
+		found = found || l->parts.at[i] == p;
+		all[i] = l->parts.at[i] == p ? next : &l->parts.at[i]->settings;
+	}
+	if (!found)
+		all[(*n)++] = next;
+	return all;
 }
 
-/* What the programs are to do: the top's settings, and the tracer and filters of the one whose tracer runs. Sizes
- * and modes are about the buffers here; the session's memory is between the programs and us. */
+/* What the programs are to do: the top's settings, and of functions and events what any instance wants. Sizes and
+ * modes are about the buffers here; the session's memory is between the programs and us. */
 struct settings *live_for_session(struct live *l, struct part *p, const struct settings *next)
 {
-	const struct part *top = l->parts.n ? l->parts.at[0] : NULL, *owner = owner_with(l, p, next);
-	const struct settings *common = !top || top == p ? next : &top->settings;
-	const struct settings *tracer = !owner ? common : owner == p ? next : &owner->settings;
 	struct settings *s = mem_zalloc(sizeof(*s)), usual;
+	size_t n;
+	const struct settings **all = all_settings(l, p, next, &n);
 
-	settings_copy(s, common);
-	s->nop = tracer->nop;
-	s->graph = tracer->graph;
-	if (tracer != common) {
-		take_list(&s->filter, &tracer->filter);
-		take_list(&s->notrace, &tracer->notrace);
-	}
-	for (size_t i = 0; i < l->parts.n; i++)
-		if (l->parts.at[i] != p && l->parts.at[i] != top)
-			add_events(&s->events, &l->parts.at[i]->settings.events);
-	if (top != p && top)
-		add_events(&s->events, &next->events);
+	settings_copy(s, all[0]);
+	wants_unite(all, n, s);
+	for (size_t i = 1; i < n; i++)
+		add_events(&s->events, &all[i]->events);
 	settings_init(&usual);
 	s->mode = l->mode;
 	s->buffer_size_kb = usual.buffer_size_kb;
 	settings_free(&usual);
+	free(all);
 	return s;
 }
 
@@ -91,8 +71,9 @@ void live_drop_settings(struct settings *s)
 /* Files whose change reaches into the programs. */
 static bool concerns_session(const char *file)
 {
-	static const char *const files[] = { "current_tracer", "events", "max_graph_depth", "set_ftrace_filter", "set_ftrace_module",
-					     "set_event", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace", "tracing_thresh" };
+	static const char *const files[] = { "current_tracer", "events", "function_profile_enabled", "max_graph_depth",
+					     "set_ftrace_filter", "set_ftrace_module", "set_event", "set_ftrace_notrace",
+					     "set_graph_function", "set_graph_notrace", "tracing_thresh" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(file, files[i]))
@@ -148,6 +129,26 @@ static int change_session(struct part *p, const struct settings *next, const cha
 	return e;
 }
 
+/* Whose records come through a sieve: each tracer's, while several things are wanted. Before the session changes for
+ * what will be; afterwards, when the records made until then have come, for what is. */
+static void share(struct part *p, const struct settings *next, bool begins)
+{
+	struct live *l = p->live;
+	size_t n;
+	const struct settings **all = all_settings(l, p, next, &n);
+	bool several = wants_are_several(all, n);
+
+	if (!begins && !several && l->shared)
+		pump_sync(l->pump);
+	for (size_t i = 0; i < l->parts.n && (several || (l->shared && !begins)); i++) {
+		bool alone = !l->shared && !l->parts.at[i]->settings.nop;
+
+		pump_share(l->pump, &l->parts.at[i]->buffer, several && !all[i]->nop ? all[i] : NULL, alone);
+	}
+	l->shared = several || (l->shared && begins);
+	free(all);
+}
+
 static void configure(struct part *p, const struct settings *next)
 {
 	settings_free(&p->settings);
@@ -164,14 +165,15 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 		return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
 	pthread_mutex_lock(&p->live->changing);
 	if (file && concerns_session(file)) {
-		e = check_one_tracer(p->live, p, next, err);
-		if (e == 0)
-			e = change_session(p, next, file, err);
+		share(p, next, true);
+		e = change_session(p, next, file, err);
 	}
 	if (e == 0 && file && !strcmp(file, "current_tracer"))
 		pump_sync(p->live->pump); /* the old one's last records are not the new one's first */
 	if (e == 0)
 		configure(p, next);
+	if (file && concerns_session(file))
+		share(p, &p->settings, false);
 	pthread_mutex_unlock(&p->live->changing);
 	return e;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/glob.h"
 
 static void pattern_free(struct function_pattern *p)
@@ -322,6 +323,20 @@ bool function_list_match(const struct function_list *l, const char *name, const 
 		if (pattern_match(&l->patterns.at[i], name, module))
 			return !l->patterns.at[i].remove;
 	return false;
+}
+
+bool function_list_has(const struct function_list *l, const char *symbol, const char *module)
+{
+	char plain[1024];
+
+	if (!l->patterns.n)
+		return false;
+	if (function_list_match(l, symbol, module))
+		return true;
+	if (!demangle_is_mangled(symbol))
+		return false;
+	demangle(symbol, plain, sizeof(plain));
+	return function_list_match(l, plain, module);
 }
 
 bool module_list_match(const struct function_list *l, const char *module)

@@ -42,6 +42,9 @@ char *function_list_read(const struct function_list *l, const char *empty);
  * does not matter. An empty list matches nothing. */
 bool function_list_match(const struct function_list *l, const char *name, const char *module);
 
+/* The same by its symbol, or as its programmer wrote it. */
+bool function_list_has(const struct function_list *l, const char *symbol, const char *module);
+
 /* Whether a list of modules holds the module with this path. */
 bool module_list_match(const struct function_list *l, const char *module);
 

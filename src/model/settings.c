@@ -175,6 +175,13 @@ static const char *const tracers[] = { "function_graph", "function", "nop" };
 #define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
 enum { TRACER_GRAPH, TRACER_FUNCTION, TRACER_NOP };
 
+bool settings_trace(const struct settings *s, const char *symbol, const char *module)
+{
+	return (!s->filter.patterns.n || function_list_has(&s->filter, symbol, module) ||
+		function_list_has(&s->graph_function, symbol, module)) &&
+	       !function_list_has(&s->notrace, symbol, module);
+}
+
 const char *settings_tracer(const struct settings *s)
 {
 	return tracers[s->nop ? TRACER_NOP : s->graph ? TRACER_GRAPH : TRACER_FUNCTION];

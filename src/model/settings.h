@@ -32,6 +32,8 @@ enum clock_choice {
 struct settings {
 	bool graph;                 /* current_tracer: function_graph, else function */
 	bool nop;                   /* ... none: no function is recorded; graph is false then */
+	bool calls_too;             /* no file: beside function_graph's records the function tracer's, for a session that
+				       several instances share */
 	bool tracing_on;
 	bool function_profile;      /* function_profile_enabled: calls are counted, whatever the tracer */
 	struct function_list filter;   /* set_ftrace_filter */
@@ -72,6 +74,8 @@ void settings_free(struct settings *s);
 int settings_write(struct settings *s, const char *file, const char *text, bool append, struct err *err);
 /* `cat file`: free() the result. NULL = no such file. */
 char *settings_read(const struct settings *s, const char *file);
+/* Whether the tracer, if there is one, records the function: by its symbol or as its programmer wrote it. */
+bool settings_trace(const struct settings *s, const char *symbol, const char *module);
 /* The tracer's name, as current_tracer has it. */
 const char *settings_tracer(const struct settings *s);
 /* The list that a file shows; NULL: the file is no list. */

@@ -38,6 +38,7 @@ static void commit(void *context, bool these)
 	m->tracer = req->tracer;
 	m->max_depth = req->settings->max_graph_depth;
 	m->graph_functions = req->settings->graph_function.patterns.n > 0;
+	m->calls_too = req->settings->calls_too;
 	m->thresh_ticks = req->thresh_ticks;
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/demangle.h"
 #include "base/string_set.h"
 #include "session/event_sites.h"
 #include "shared/record.h"
@@ -269,21 +268,6 @@ static struct string_set defined_functions(const struct modules *m)
 	return set;
 }
 
-/* By its symbol, or as its programmer wrote it. */
-static bool matches(const struct function_list *list, const char *name, const char *module)
-{
-	char plain[512];
-
-	if (!list->patterns.n)
-		return false;
-	if (function_list_match(list, name, module))
-		return true;
-	if (!demangle_is_mangled(name))
-		return false;
-	demangle(name, plain, sizeof(plain));
-	return function_list_match(list, plain, module);
-}
-
 /* Selected or not: where control goes when it leaves a stack must be known. */
 static bool must_tell(const struct module *mod, uint32_t i, const struct settings *set)
 {
@@ -317,15 +301,12 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	}
 	if (set->nop)
 		return SELECT_NO;
-	if (set->filter.patterns.n && !matches(&set->filter, name, mod->name) &&
-	    !matches(&set->graph_function, name, mod->name))
-		return otherwise;
-	if (matches(&set->notrace, name, mod->name))
+	if (!settings_trace(set, name, mod->name))
 		return otherwise;
 	if (f->plt && string_set_has(defined, name))
 		return SELECT_NO; /* the function itself is traced where it is */
 	if (set->graph && set->graph_function.patterns.n)
-		return matches(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
+		return function_list_has(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
 	return SELECT_GRAPH;
 }
 

@@ -159,7 +159,7 @@ static uint64_t room_for(const struct module *mod, const struct image_request *r
 		const struct hook_plan_entry *e = &mod->hooks->entries[i];
 
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
-			bytes += aligned(trampoline_room(kind_of(req, e, mod->selected[i]), &e->recipe));
+			bytes += aligned(trampoline_room(kind_of(req, e, mod->selected[i]), req->settings->calls_too, &e->recipe));
 	}
 	return pages(bytes + mod->calls.n * LED_CALL_BYTES + probe_patches_room(mod) +
 		     event_sites_room(mod));
@@ -249,7 +249,7 @@ static void fill_env(struct job *j, uint64_t gate)
 	j->env = (struct trampoline_env){
 		.tls = (int32_t)h->tls, .table = h->table, .gate = gate, .pool = j->at,
 		.key = (int32_t)(h->key ? h->key : h->tls + TLS_KEY),
-		.max_depth = j->req->settings->max_graph_depth,
+		.max_depth = j->req->settings->max_graph_depth, .calls_too = j->req->settings->calls_too,
 	};
 }
 

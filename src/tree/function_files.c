@@ -3,8 +3,8 @@
  * or ends with the file.
  *
  * `>` clears the list. With a shell a descriptor is closed before the first word is written, so the clearing
- * is kept until there are words, or until the last close: else a running program would be hooked whole for a
- * moment. If there were words but all of them were refused, the list stays what it was. Who reads the file meanwhile waits a little. */
+ * is kept until there are words, or blanks alone (`echo > FILE`: the close is what the shell waits for), or until the
+ * last close: else a running program would be hooked whole for a moment. If there were words but all of them were refused, the list stays what it was. Who reads the file meanwhile waits a little. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 
 struct draft {
 	bool clears;      /* the list's words so far are to go */
+	bool blank;       /* blanks were written */
 	bool refused;     /* a word was: alone it does not clear the list */
 	VEC(char) words;  /* checked, each with a blank behind it */
 	VEC(char) rest;   /* of a word that has no end yet */
@@ -183,6 +184,7 @@ static ssize_t write_list(struct tree_file *f, const char *text, size_t n, struc
 	n = strnlen(text, n);
 	while (!had && skipped < n && isspace((unsigned char)text[skipped]))
 		skipped++;
+	d->blank |= skipped == n;
 	if (skipped == n)
 		return (ssize_t)n;
 	keep_rest(d, text + skipped, n - skipped);
@@ -233,7 +235,7 @@ static int flush_list(struct tree_file *f, struct err *err)
 	if (d->rest.n)
 		e = take_word(f, d->rest.at, d->rest.n, err);
 	d->rest.n = 0;
-	if (d->words.n)
+	if (d->words.n || (d->clears && d->blank && !d->refused))
 		committed = commit(f, e ? NULL : err);
 	return e ? e : committed;
 }

@@ -192,9 +192,6 @@ result "saved_cmdlines, saved_tgids" $? "$D/saved_cmdlines"
 
 # --- instances
 mkdir "$D/instances/mine"
-! echo function >"$D/instances/mine/current_tracer" 2>/dev/null &&
-	grep -q 'the top directory traces functions already' "$D/instances/mine/error_log"
-result "one tracer at a time" $? "$D/instances/mine/error_log"
 echo nop >"$D/current_tracer"
 echo leaf >"$D/instances/mine/set_ftrace_filter"
 echo function >"$D/instances/mine/current_tracer"

@@ -72,6 +72,18 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_ITERATE_PHDR] = { wrap_begin, wrap_end, { { F_BODY, wrap_body }, { F_ITERATE_PHDR, wrap_answer } } },
 };
 
+/* Before these the function tracer's template may stand, which leaves everything as it was. What is AGENT_FAR's the
+ * agent sees to. */
+static const bool graphs[TRAMPOLINE_KINDS] = {
+	[TRAMPOLINE_GRAPH] = true, [TRAMPOLINE_ENTRY_ONLY] = true, [TRAMPOLINE_STATE] = true, [TRAMPOLINE_INNER] = true,
+	[TRAMPOLINE_STATE_ENTRY_ONLY] = true, [TRAMPOLINE_INNER_ENTRY_ONLY] = true, [TRAMPOLINE_LEAVE] = true,
+};
+
+static size_t template_size(enum trampoline_kind kind)
+{
+	return (size_t)(templates[kind].end - templates[kind].begin);
+}
+
 /* What a state trampoline's id word carries besides. */
 static const uint32_t id_flags[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_STATE] = STATE_GRAPH_FUNCTION,
@@ -172,13 +184,13 @@ static int put_rel32(uint8_t *field, uint64_t next, uint64_t target)
 #define MOVED_GROWTH 20
 #define JUMP_BACK 5
 
-size_t trampoline_room(enum trampoline_kind kind, const struct relocate_recipe *recipe)
+size_t trampoline_room(enum trampoline_kind kind, bool calls_too, const struct relocate_recipe *recipe)
 {
 	size_t body = recipe->len + MOVED_GROWTH * (size_t)recipe->n + JUMP_BACK;
 
 	if (body > RELOCATE_MAX_BYTES)
 		body = RELOCATE_MAX_BYTES;
-	return (size_t)(templates[kind].end - templates[kind].begin) + body;
+	return (calls_too && graphs[kind] ? template_size(TRAMPOLINE_CALL) : 0) + template_size(kind) + body;
 }
 
 int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out)
@@ -187,27 +199,44 @@ int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out)
 	return put_rel32(out + 1, from + 5, to);
 }
 
-int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
-		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
-		    uint64_t from, uint64_t at, uint8_t *out)
+/* Where one trampoline comes from, where the template stands, and what comes behind. */
+struct place { uint64_t from, at, body; };
+
+static int emit_template(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
+			 const struct place *place, uint8_t *out)
 {
 	const struct template *t = &templates[kind];
-	size_t size = (size_t)(t->end - t->begin);
-	int body;
 
-	memcpy(out, t->begin, size);
+	memcpy(out, t->begin, template_size(kind));
 	for (const struct field *f = t->fields; f->end; f++) {
 		size_t end = (size_t)(f->end - t->begin);
-		uint64_t target = field_target(f->kind, env, from, at + size);
+		uint64_t target = field_target(f->kind, env, place->from, place->body);
 		uint32_t value = field_value(f->kind, env, kind, id);
 
 		if (f->kind == F_TABLE)
 			memcpy(out + end - 8, &env->table, 8);
 		else if (!target)
 			memcpy(out + end - 4, &value, 4);
-		else if (put_rel32(out + end - 4, at + end, target) < 0)
+		else if (put_rel32(out + end - 4, place->at + end, target) < 0)
 			return -ERANGE;
 	}
-	body = relocate_emit(recipe, original, vaddr, from, at + size, out + size);
-	return body < 0 ? body : (int)size + body;
+	return 0;
+}
+
+int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
+		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
+		    uint64_t from, uint64_t at, uint8_t *out)
+{
+	bool silent = kind == TRAMPOLINE_LEAVE && env->id_flags & LEAVE_SILENT;
+	size_t call = env->calls_too && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
+	size_t size = call + template_size(kind);
+	int r = 0;
+
+	if (call)
+		r = emit_template(TRAMPOLINE_CALL, env, id, &(struct place){ from, at, at + call }, out);
+	if (r == 0)
+		r = emit_template(kind, env, id, &(struct place){ from, at + call, at + size }, out + call);
+	if (r == 0)
+		r = relocate_emit(recipe, original, vaddr, from, at + size, out + size);
+	return r < 0 ? r : (int)size + r;
 }

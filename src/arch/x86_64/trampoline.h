@@ -1,5 +1,6 @@
 /* Emits the code a hooked entry jumps to: template (trampoline.S), then the moved prologue. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct trampoline_env {
 	uint64_t gate;         /* gate page of the region */
 	uint64_t pool;         /* struct trampoline_pool of the region */
 	uint32_t max_depth;    /* 0 = none */
+	bool calls_too;        /* what records for function_graph records for function before (RECORD_EVENT_CALL) */
 	/* TRAMPOLINE_LEAVE: what its id word carries besides, and the function's bytes */
 	uint32_t id_flags, function_size;
 };
@@ -41,10 +43,10 @@ struct trampoline_pool {
 	uint64_t probe;
 };
 
-#define TRAMPOLINE_MAX_BYTES (256 + RELOCATE_MAX_BYTES)
+#define TRAMPOLINE_MAX_BYTES (512 + RELOCATE_MAX_BYTES)
 
 /* The most bytes trampoline_emit writes for this recipe; at most TRAMPOLINE_MAX_BYTES. */
-size_t trampoline_room(enum trampoline_kind kind, const struct relocate_recipe *recipe);
+size_t trampoline_room(enum trampoline_kind kind, bool calls_too, const struct relocate_recipe *recipe);
 
 /* Writes the trampoline of function `id` for runtime address `at`; the function (its patched
  * bytes) is at runtime address `from`, file address `vaddr`. Bytes written, or -ERANGE when something
