@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include "live/rules.h"
+#include "live/triggers.h"
+
 /* --- settings ----------------------------------------------------------------------- */
 
 /* buffer_size_kb is of each CPU, as ftrace's. */
@@ -28,19 +31,32 @@ void buffer_init(struct buffer *b, const struct settings *settings)
 	ring_init(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
 	settings_copy(&b->settings, settings);
 	select_events(b);
+	if (rules_wanted(settings))
+		b->triggers = triggers_new(b, settings);
 	if (!b->on)
 		*vec_add(&b->off) = (struct off_span){ 0, UINT64_MAX };
 }
 
 static void turn(struct buffer *b, bool on, uint64_t tsc)
 {
-	if (b->on == on)
-		return;
-	b->on = on;
-	if (on)
-		b->off.at[b->off.n - 1].to = tsc;
-	else
-		*vec_add(&b->off) = (struct off_span){ tsc, UINT64_MAX };
+	off_turn(&b->off, on, tsc);
+	b->on = !off_now(&b->off);
+}
+
+void buffer_turn(struct buffer *b, bool on, uint64_t tsc)
+{
+	pthread_mutex_lock(&b->lock);
+	turn(b, on, tsc);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Those that have to be run, or had to be until now. */
+static void configure_triggers(struct buffer *b, const struct settings *next, uint64_t tsc)
+{
+	if (!b->triggers && rules_wanted(next))
+		b->triggers = triggers_new(b, &b->settings);
+	if (b->triggers)
+		triggers_configure(b->triggers, &b->settings, next, tsc);
 }
 
 static bool is_other_tracer(const struct settings *a, const struct settings *b)
@@ -54,7 +70,9 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 
 	pthread_mutex_lock(&b->lock);
 	other = is_other_tracer(&b->settings, settings);
-	turn(b, settings->tracing_on, tsc);
+	if (settings->tracing_on != b->settings.tracing_on) /* else a trigger may have turned it meanwhile */
+		turn(b, settings->tracing_on, tsc);
+	configure_triggers(b, settings, tsc);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
 	select_events(b);
@@ -85,15 +103,17 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 	struct kept k = { .chunk = c };
 
 	pthread_mutex_lock(&b->lock);
-	if (b->on || c->near_tsc < b->off.at[b->off.n - 1].from) { /* off: there is one */
+	if (b->triggers || b->on || c->near_tsc < b->off.at[b->off.n - 1].from) { /* off: there is one */
 		if (!s->nop && is_among(&s->pids, &s->notrace_pids, tid))
 			k.what |= KEEP_FUNCTIONS;
-		if (b->events && is_among(&s->event_pids, &s->event_notrace_pids, tid)) {
+		if ((b->events || b->triggers) && is_among(&s->event_pids, &s->event_notrace_pids, tid)) {
 			k.what |= KEEP_EVENTS;
 			k.events = b->events;
 		}
 	}
-	if (k.what & KEEP_FUNCTIONS && b->sieve)
+	if (b->triggers)
+		triggers_offer(b->triggers, &k);
+	else if (k.what & KEEP_FUNCTIONS && b->sieve)
 		*vec_add(&b->pending) = kept_get(&k);
 	else if (k.what)
 		ring_push(&b->ring, &k);
@@ -163,8 +183,51 @@ bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_
 	return true;
 }
 
+/* --- triggers ----------------------------------------------------------------------- */
+
+bool buffer_has_triggers(struct buffer *b)
+{
+	bool has;
+
+	pthread_mutex_lock(&b->lock);
+	has = b->triggers;
+	pthread_mutex_unlock(&b->lock);
+	return has;
+}
+
+void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until)
+{
+	struct triggers *t, *idle = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	t = b->triggers;
+	pthread_mutex_unlock(&b->lock);
+	if (!t || triggers_run(t, info, until))
+		return;
+	pthread_mutex_lock(&b->lock);
+	if (triggers_are_idle(t)) {
+		idle = t;
+		b->triggers = NULL;
+	}
+	pthread_mutex_unlock(&b->lock);
+	triggers_free(idle);
+}
+
+void buffer_present(struct buffer *b, struct settings *s)
+{
+	pthread_mutex_lock(&b->lock);
+	b->settings.tracing_on = b->on;
+	if (b->triggers)
+		triggers_present(b->triggers, &b->settings.events);
+	if (b->triggers)
+		triggers_present(b->triggers, &s->events);
+	s->tracing_on = b->on;
+	pthread_mutex_unlock(&b->lock);
+}
+
 void buffer_free(struct buffer *b)
 {
+	triggers_free(b->triggers);
 	buffer_pipe_free(&b->pipe);
 	buffer_snapshot_free(&b->snapshot);
 	chunk_list_free(&b->pending);

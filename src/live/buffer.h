@@ -40,9 +40,13 @@ struct buffer {
 	struct selection *events; /* of the settings; NULL: none is enabled */
 	struct sieve *sieve;     /* others trace functions too; NULL: no */
 	chunk_list pending;      /* not through it yet */
+	struct triggers *triggers; /* NULL: there are none, nor function commands */
 	struct buffer_snapshot snapshot;
 	pthread_mutex_t reading; /* of the pipe */
 	struct buffer_pipe pipe;
+	/* Where `dump` goes; NULL: nowhere. Before anything is recorded. */
+	int (*dump)(void *arg, const char *bytes, size_t n);
+	void *dump_arg;
 };
 
 void buffer_init(struct buffer *b, const struct settings *settings);
@@ -57,6 +61,11 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
 void buffer_share(struct buffer *b, const struct settings *s, bool alone);
 /* What was offered is settled now: it comes into the ring. */
 void buffer_settle(struct buffer *b, const struct trace_info *info);
+/* All that was offered is settled, and nothing from before `until` is missing: triggers are run so far. */
+void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until);
+bool buffer_has_triggers(struct buffer *b);
+/* The settings become what triggers have made of them: tracing_on, and what is enabled. */
+void buffer_present(struct buffer *b, struct settings *s);
 
 /* What `cat trace` shows; cpu: of one CPU, or BUFFER_ALL_CPUS. */
 #define BUFFER_ALL_CPUS UINT_MAX

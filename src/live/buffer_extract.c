@@ -5,14 +5,6 @@
 #include "shared/record.h"
 #include "store/store.h"
 
-static bool is_off(const off_list *off, uint64_t tsc)
-{
-	for (size_t i = 0; i < off->n; i++)
-		if (off->at[i].from <= tsc && tsc < off->at[i].to)
-			return true;
-	return false;
-}
-
 struct extract {
 	struct store_writer *store;
 	off_list off;
@@ -32,7 +24,7 @@ static void cut(struct extract *x, const struct chunk *c)
 		tsc = record_tsc(c->words[i], tsc);
 		if (i + words > c->n)
 			return;
-		if (record_counts(c->words[i]) && is_off(&x->off, tsc))
+		if (record_counts(c->words[i]) && off_at(&x->off, tsc))
 			continue;
 		memcpy(x->words.at + x->words.n, c->words + i, words * sizeof(c->words[0]));
 		x->words.n += words;

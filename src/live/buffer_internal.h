@@ -4,6 +4,10 @@
 
 /* info says what is shown now: of which tracer. */
 void buffer_name_tracer(struct trace_info *info, const struct settings *s);
+/* On or off from this time on. */
+void buffer_turn(struct buffer *b, bool on, uint64_t tsc);
+/* As the kernel's ftrace_dump: the buffer's text, between two lines, to where dumps go. */
+void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu);
 /* A copy of when recording was off. */
 void buffer_off(struct buffer *b, off_list *out);
 /* The chunks as events, of one CPU or BUFFER_ALL_CPUS; takes the list over. */

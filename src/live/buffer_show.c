@@ -10,12 +10,6 @@ void buffer_name_tracer(struct trace_info *info, const struct settings *s)
 	info->tracer = mem_strdup(settings_tracer(s));
 }
 
-static void off_list_copy(off_list *to, const off_list *from)
-{
-	for (size_t i = 0; i < from->n; i++)
-		*vec_add(to) = from->at[i];
-}
-
 void buffer_off(struct buffer *b, off_list *out)
 {
 	pthread_mutex_lock(&b->lock);
@@ -42,12 +36,37 @@ static int print_all(struct source *source, const struct trace_header *header, u
 	int r;
 
 	printer_open(&printer, source->info, options, out);
-	printer_header(&printer, header);
+	if (header)
+		printer_header(&printer, header);
 	while ((r = source->ops->next(source, &e, err)) > 0)
 		printer_event(&printer, &e);
 	printer_close(&printer);
 	source->ops->close(source);
 	return r;
+}
+
+void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
+{
+	static const char line[] = "---------------------------------\n";
+	struct settings s;
+	chunk_list chunks = { 0 };
+	struct out out;
+	struct err ignored;
+
+	if (!b->dump)
+		return;
+	pthread_mutex_lock(&b->lock);
+	settings_copy(&s, &b->settings);
+	pthread_mutex_unlock(&b->lock);
+	out_init(&out, b->dump, b->dump_arg);
+	out_printf(&out, "Dumping ftrace buffer:\n%s", line);
+	ring_copy(&b->ring, &chunks);
+	buffer_name_tracer(info, &s);
+	print_all(buffer_merge(b, info, &chunks, cpu), NULL, s.options, &out, &ignored);
+	out_str(&out, line);
+	out_flush(&out);
+	out_free(&out);
+	settings_free(&s);
 }
 
 static struct trace_header header_of(const struct ring_counts *c)

@@ -32,6 +32,10 @@ struct live {
 struct part *part_new(struct live *l, struct instance *in, const char *name, const struct settings *s);
 void part_free(struct part *p);
 
+/* What was recorded before the call is in the buffer, and p's triggers have been run; in all buffers. */
+void part_sync(struct part *p);
+void live_sync(struct live *l);
+
 /* As tree_target_ops.apply. */
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err);
 /* As tree_target_ops.marker. */

@@ -124,7 +124,7 @@ int live_extract(struct live *l, const char *path, struct err *err)
 	struct buffer *b = &l->parts.at[0]->buffer;
 	int e;
 
-	pump_sync(l->pump);
+	part_sync(l->parts.at[0]);
 	e = buffer_extract(b, live_hold(l), path, err);
 	pump_release(l->pump);
 	return e;

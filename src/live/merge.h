@@ -1,12 +1,7 @@
 /* Chunks of several threads as one stream of events by time. */
 #pragma once
-#include "live/ring.h"
-#include "model/cpumask.h"
-#include "source/event.h"
-
-/* Recording was off from `from` on, up to before `to`; UINT64_MAX: it still is. */
-struct off_span { uint64_t from, to; };
-typedef VEC(struct off_span) off_list; /* by time */
+#include "live/spans.h"
+#include "live/stream.h"
 
 struct merge_filter {
 	off_list off;

@@ -3,8 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
+#include "session/clock.h"
+
+/* How long a thread may have a record's time and not yet the record: it was preempted in between. What comes later
+ * is in its place by its time, but triggers have gone by. */
+#define LATE_PER_SECOND 100
 
 struct pump {
 	struct session *session;
@@ -19,6 +25,8 @@ struct pump {
 	VEC(struct buffer *) buffers; /* changed under `names` too */
 	chunk_list unsettled;
 	uint64_t begun, done;      /* passes */
+	uint64_t begun_tsc, late;  /* of the pass that is under way; how late a record may be, ticks */
+	uint64_t complete;         /* nothing from before this time is missing any more */
 	bool over, ending;
 };
 
@@ -40,21 +48,17 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 }
 
 /* Buffers come and go under `names`, too. */
-static void settle_buffers(struct pump *p)
+static void settle_buffers(struct pump *p, uint64_t complete)
 {
-	for (size_t i = 0; i < p->buffers.n; i++)
+	for (size_t i = 0; i < p->buffers.n; i++) {
 		buffer_settle(p->buffers.at[i], tap_info(p->session));
+		buffer_run(p->buffers.at[i], tap_info(p->session), complete);
+	}
 }
 
-/* What cannot be settled stays as it is, and nobody shows it. `names` is held. */
-static void settle(struct pump *p)
+/* What cannot be settled stays as it is, and nobody shows it. */
+static void settle_chunks(struct pump *p, chunk_list chunks)
 {
-	chunk_list chunks;
-
-	pthread_mutex_lock(&p->lock);
-	chunks = p->unsettled;
-	p->unsettled = (chunk_list){ 0 };
-	pthread_mutex_unlock(&p->lock);
 	for (size_t i = 0; i < chunks.n; i++) {
 		struct chunk *c = chunks.at[i].chunk;
 		const struct drain_run run = { .slot = c->thread, .cpu = c->cpu, .near_tsc = c->near_tsc, .lost = c->lost,
@@ -66,7 +70,21 @@ static void settle(struct pump *p)
 	}
 	chunk_list_free(&chunks);
 	tap_catch_up(p->session);
-	settle_buffers(p);
+}
+
+/* `names` is held. */
+static void settle(struct pump *p)
+{
+	chunk_list chunks;
+	uint64_t complete;
+
+	pthread_mutex_lock(&p->lock);
+	chunks = p->unsettled;
+	p->unsettled = (chunk_list){ 0 };
+	complete = p->complete;
+	pthread_mutex_unlock(&p->lock);
+	settle_chunks(p, chunks);
+	settle_buffers(p, complete);
 }
 
 /* --- the thread --------------------------------------------------------------------- */
@@ -85,6 +103,14 @@ static void note_begin(struct pump *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->begun++;
+	p->begun_tsc = clock_tsc();
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void note_taken(struct pump *p, bool over)
+{
+	pthread_mutex_lock(&p->lock);
+	p->complete = over ? UINT64_MAX : p->begun_tsc - p->late;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -111,6 +137,7 @@ static void *pump(void *arg)
 		over = tap_over(p->session);
 		note_begin(p);
 		tap_pass(p->session, over, take_run, p, &lost, &ignored);
+		note_taken(p, over);
 		if (pthread_mutex_trylock(&p->names) == 0) {
 			settle(p);
 			pthread_mutex_unlock(&p->names);
@@ -132,6 +159,7 @@ int pump_start(struct session *s, void (*woken)(void *context), void *context, s
 	p->session = s;
 	p->woken = woken;
 	p->context = context;
+	p->late = tap_info(s)->clock.hz / LATE_PER_SECOND;
 	pthread_mutex_init(&p->names, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->passed, NULL);
@@ -205,6 +233,24 @@ void pump_sync(struct pump *p)
 		pthread_cond_wait(&p->passed, &p->lock);
 	}
 	pthread_mutex_unlock(&p->lock);
+}
+
+void pump_complete(struct pump *p)
+{
+	const struct timespec moment = { .tv_nsec = 2000000 };
+	uint64_t want = clock_tsc();
+	bool complete = false;
+
+	while (!complete) {
+		pump_sync(p);
+		pthread_mutex_lock(&p->lock);
+		complete = p->complete >= want;
+		pthread_mutex_unlock(&p->lock);
+		if (!complete)
+			nanosleep(&moment, NULL);
+	}
+	pump_hold(p);
+	pump_release(p);
 }
 
 struct trace_info *pump_hold(struct pump *p)

@@ -83,7 +83,8 @@ static const struct selected *find(const struct selection *s, uint32_t index)
 
 /* As the kernel's record: the common fields, then what is kept. A string in the program's memory cannot be looked at
  * any more: the traced program has done so, where it ran the filter. */
-static bool passes(const struct selected *s, const struct event *e, const struct trace_thread *thread)
+bool selection_passes(const struct filter_program *p, uint16_t id, const struct event *e,
+		      const struct trace_thread *thread)
 {
 	uint64_t record[1 + RECORD_PAYLOAD_MAX];
 	const struct filter_record r = { .bytes = (const uint8_t *)record, .size = COMMON_BYTES + (uint32_t)e->count,
@@ -91,16 +92,16 @@ static bool passes(const struct selected *s, const struct event *e, const struct
 
 	if (e->count > 8 * RECORD_PAYLOAD_MAX)
 		return false;
-	if (s->program->needs & FILTER_NEEDS_FETCH)
+	if (p->needs & FILTER_NEEDS_FETCH)
 		return true;
-	record[0] = s->id | (uint64_t)thread->tid << 32;
+	record[0] = id | (uint64_t)thread->tid << 32;
 	memcpy(record + 1, e->payload, e->count);
-	return filter_run(s->program, s->program->bytes, &r);
+	return filter_run(p, p->bytes, &r);
 }
 
 bool selection_keeps(const struct selection *s, const struct event *e, const struct trace_thread *thread)
 {
 	const struct selected *found = find(s, e->fn);
 
-	return found && (!found->program || passes(found, e, thread));
+	return found && (!found->program || selection_passes(found->program, found->id, e, thread));
 }

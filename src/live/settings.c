@@ -139,7 +139,7 @@ static void share(struct part *p, const struct settings *next, bool begins)
 	bool several = wants_are_several(all, n);
 
 	if (!begins && !several && l->shared)
-		pump_sync(l->pump);
+		live_sync(l);
 	for (size_t i = 0; i < l->parts.n && (several || (l->shared && !begins)); i++) {
 		bool alone = !l->shared && !l->parts.at[i]->settings.nop;
 
@@ -149,11 +149,34 @@ static void share(struct part *p, const struct settings *next, bool begins)
 	free(all);
 }
 
+/* Nobody looks at what was recorded before and after at once. */
 static void configure(struct part *p, const struct settings *next)
 {
+	pump_hold(p->live->pump);
 	settings_free(&p->settings);
 	settings_copy(&p->settings, next);
 	buffer_configure(&p->buffer, next, clock_tsc());
+	pump_release(p->live->pump);
+}
+
+static bool fetches(const struct filter_program *p)
+{
+	return p && p->needs & FILTER_NEEDS_FETCH;
+}
+
+/* Triggers and their events' filters look at records when these are here; what a pointer led to is not. */
+static int check_triggers(const struct event_set *s, struct err *err)
+{
+	for (size_t i = 0; i < s->at.n; i++) {
+		const struct event_setting *e = &s->at.at[i];
+		bool bad = fetches(e->filter.program) && !event_set_program(s, e->index);
+
+		for (size_t k = 0; k < e->triggers.at.n; k++)
+			bad |= fetches(e->triggers.at.at[k]->program);
+		if (bad)
+			return err_set(err, EINVAL, "a filter on what a pointer leads to cannot stand beside triggers, nor be a trigger's");
+	}
+	return 0;
 }
 
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
@@ -164,12 +187,13 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 	if (file && !strcmp(file, "options/block"))
 		return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
 	pthread_mutex_lock(&p->live->changing);
-	if (file && concerns_session(file)) {
+	e = check_triggers(&next->events, err);
+	if (e == 0 && file && concerns_session(file)) {
 		share(p, next, true);
 		e = change_session(p, next, file, err);
 	}
 	if (e == 0 && file && !strcmp(file, "current_tracer"))
-		pump_sync(p->live->pump); /* the old one's last records are not the new one's first */
+		live_sync(p->live); /* the old one's last records are not the new one's first */
 	if (e == 0)
 		configure(p, next);
 	if (file && concerns_session(file))

@@ -46,6 +46,7 @@ void sieve_free(struct sieve *s)
 	}
 	forget_functions(s);
 	settings_free(&s->settings);
+	chunk_put(s->one);
 	free(s);
 }
 
@@ -235,10 +236,17 @@ static taker *const of_graph[] = {
 };
 static taker *const of_function[] = { [EVENT_CALL] = take_by_function, [EVENT_TRACE] = take };
 
-static void sift(struct pass *p, const struct chunk *c)
+static void sift_record(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
 {
 	taker *const *takers = p->s->graph ? of_graph : of_function;
 	size_t kinds = p->s->graph ? sizeof(of_graph) / sizeof(*of_graph) : sizeof(of_function) / sizeof(*of_function);
+
+	if (e->kind < kinds && takers[e->kind])
+		takers[e->kind](p, e, words, n);
+}
+
+static void sift(struct pass *p, const struct chunk *c)
+{
 	struct unpack u = { .at = c->words, .tsc = c->near_tsc, .cpu = c->cpu, .thread = c->thread };
 	const uint64_t *end = c->words + c->n;
 
@@ -252,8 +260,8 @@ static void sift(struct pass *p, const struct chunk *c)
 		u.end = words + n;
 		if (!unpack_next(&u, &e))
 			put(p, words, n); /* a change of CPU */
-		else if (e.kind < kinds && takers[e.kind])
-			takers[e.kind](p, &e, words, n);
+		else
+			sift_record(p, &e, words, n);
 	}
 }
 
@@ -284,4 +292,22 @@ struct chunk *sieve_chunk(struct sieve *s, const struct trace_info *info, const 
 		return mem_realloc(p.out, 1, sizeof(*p.out) + p.out->n * sizeof(p.out->words[0]));
 	chunk_put(p.out);
 	return NULL;
+}
+
+const uint64_t *sieve_record(struct sieve *s, const struct trace_info *info, const struct event *e, const uint64_t *words)
+{
+	struct pass p = { .s = s, .info = info, .image = info->threads.at[e->thread].image };
+
+	begin(s, info);
+	if (!s->one)
+		s->one = mem_zalloc(sizeof(*s->one) + (1 + RECORD_PAYLOAD_MAX) * sizeof(s->one->words[0]));
+	atomic_init(&s->one->refs, 1);
+	s->one->n = 0;
+	p.out = s->one;
+	p.lane = tracks_lane(&s->tracks, e->thread);
+	if (words)
+		sift_record(&p, e, words, 1 + record_payload(words[0]));
+	else if (s->graph)
+		feed(&p, e);
+	return s->one->n ? s->one->words : NULL;
 }

@@ -17,6 +17,7 @@ struct sieve {
 	VEC(struct sieve_image) images;
 	struct sites sites;
 	struct tracks tracks;
+	struct chunk *one;   /* what sieve_record gives */
 };
 
 /* For these settings, whose tracer is not nop. alone: no other instance traced functions up to now. */
@@ -27,3 +28,7 @@ void sieve_free(struct sieve *s); /* NULL is fine */
 /* A settled chunk's records that are the instance's: a chunk of its own, or NULL if nothing is. A thread's chunks
  * come in their order. */
 struct chunk *sieve_chunk(struct sieve *s, const struct trace_info *info, const struct chunk *c);
+/* The same of one record after the other: e, which stands at `words` (NULL: EVENT_LOST). What the instance has of
+ * it, until the next call; NULL: nothing. */
+const uint64_t *sieve_record(struct sieve *s, const struct trace_info *info, const struct event *e,
+			     const uint64_t *words);

@@ -86,12 +86,49 @@ struct trace_info *live_hold(struct live *l)
 	return info;
 }
 
+void part_sync(struct part *p)
+{
+	if (buffer_has_triggers(&p->buffer))
+		pump_complete(p->live->pump);
+	else
+		pump_sync(p->live->pump);
+}
+
+void live_sync(struct live *l)
+{
+	bool triggers = false;
+
+	for (size_t i = 0; i < l->parts.n && !triggers; i++)
+		triggers = buffer_has_triggers(&l->parts.at[i]->buffer);
+	if (triggers)
+		pump_complete(l->pump);
+	else
+		pump_sync(l->pump);
+}
+
+static void catch_up(void *arg)
+{
+	struct part *p = arg;
+
+	if (buffer_has_triggers(&p->buffer))
+		pump_complete(p->live->pump);
+}
+
+static void present(void *arg, struct settings *s)
+{
+	struct part *p = arg;
+
+	pump_hold(p->live->pump);
+	buffer_present(&p->buffer, s);
+	pump_release(p->live->pump);
+}
+
 static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out, struct err *err)
 {
 	struct part *p = arg;
 	int e;
 
-	pump_sync(p->live->pump);
+	part_sync(p);
 	e = buffer_show(&p->buffer, live_hold(p->live), s, cpu, out, err);
 	pump_release(p->live->pump);
 	return e;
@@ -106,8 +143,10 @@ static int clear(void *arg, struct err *err)
 {
 	struct part *p = arg;
 
-	pump_sync(p->live->pump);
+	part_sync(p);
+	pump_hold(p->live->pump);
 	buffer_clear(&p->buffer, clock_tsc());
+	pump_release(p->live->pump);
 	return 0;
 }
 
@@ -133,7 +172,7 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	struct ring_counts c;
 	uint64_t oldest;
 
-	pump_sync(p->live->pump);
+	part_sync(p);
 	info = pump_hold(p->live->pump);
 	c = buffer_count(&p->buffer, info, cpu, &oldest);
 	*out = (struct tree_cpu_stats){ .entries = c.entries, .bytes = c.bytes,
@@ -152,7 +191,7 @@ static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
 	struct part *p = arg;
 
 	if (what == TREE_SNAPSHOT_TAKE) {
-		pump_sync(p->live->pump);
+		part_sync(p);
 		buffer_snapshot_take(&p->buffer);
 	} else {
 		buffer_snapshot_drop(&p->buffer);
@@ -164,6 +203,7 @@ static int snapshot_trace(void *arg, const struct settings *s, bool *shown, stru
 {
 	struct part *p = arg;
 
+	catch_up(p);
 	if (buffer_snapshot_show(&p->buffer, live_hold(p->live), s, out))
 		*shown = true;
 	pump_release(p->live->pump);
@@ -225,6 +265,7 @@ static void drop(void *arg)
 }
 
 const struct tree_target_ops live_ops = {
+	.commands = true, .catch_up = catch_up, .present = present,
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
 	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_stats = cpu_stats,
 	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,

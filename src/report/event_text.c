@@ -370,6 +370,42 @@ static bool is_marker(const struct event_format *f)
 	return !strcmp(f->name, "print") && !strcmp(f->system, "ftrace");
 }
 
+/* What a trigger has found out of where a thread was: innermost first, 0 where no more is known. */
+#define STACK_AT 16
+#define STACK_FRAMES 8
+
+static bool is_stack(const struct event_format *f)
+{
+	return !strcmp(f->name, "user_stack") && !strcmp(f->system, "ftrace");
+}
+
+static void print_frame(struct event_texts *t, const struct event *e, uint64_t address)
+{
+	const struct trace_module *module;
+	uint32_t image = t->info->threads.at[e->thread].image;
+	const struct trace_function *f = trace_info_function_at(t->info, image, address, e->tsc, &module);
+	char name[512];
+
+	if (f)
+		trace_function_name(module, f, name, sizeof(name));
+	else
+		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)address);
+	trace_seq_printf(&t->seq, "\n => %s", name);
+}
+
+/* As the kernel writes its own stacks: a line for each frame, the only event that has several. */
+static const char *stack_text(struct event_texts *t, const struct event *e)
+{
+	uint64_t at[STACK_FRAMES];
+
+	memcpy(at, t->record + STACK_AT, sizeof(at));
+	trace_seq_puts(&t->seq, "<stack trace>");
+	for (size_t i = 0; i < STACK_FRAMES && at[i]; i++)
+		print_frame(t, e, at[i]);
+	snprintf(t->text, sizeof(t->text), "%.*s", (int)t->seq.len, t->seq.buffer);
+	return t->text;
+}
+
 const char *event_text(struct event_texts *t, const struct event *e, bool by_field)
 {
 	const struct shown *s = shown_of(t, e->fn);
@@ -383,6 +419,8 @@ const char *event_text(struct event_texts *t, const struct event *e, bool by_fie
 	size = rebuild(t, s, e);
 	if (!is_whole(t, s, size))
 		trace_seq_printf(&t->seq, "%s: [a record of %u bytes that is not of its format]", s->format->name, size);
+	else if (is_stack(s->format) && !by_field)
+		return stack_text(t, e);
 	else if (is_marker(s->format) && !by_field)
 		trace_seq_printf(&t->seq, EVENT_TEXT_MARKER "%.*s", (int)(size - MARKER_AT),
 				 (const char *)t->record + MARKER_AT);

@@ -13,7 +13,8 @@ void event_texts_free(struct event_texts *t);
 /* What text that was written to trace_marker begins with. */
 #define EVENT_TEXT_MARKER "tracing_mark_write: "
 
-/* "name: ..." without a newline, valid until the next call. by_field: as with the option `fields`. */
+/* "name: ..." (or `<stack trace>`, of several lines) without a newline at its end, valid until the next call. by_field: as
+ * with the option `fields`. */
 const char *event_text(struct event_texts *t, const struct event *e, bool by_field);
 /* The number that stands in its `id` file; 0: the trace does not say. */
 uint32_t event_text_id(struct event_texts *t, const struct event *e);

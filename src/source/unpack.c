@@ -129,6 +129,7 @@ bool unpack_next(struct unpack *u, struct event *e)
 		const uint64_t *payload = u->at + 1;
 
 		u->tsc = record_tsc(word, u->tsc);
+		u->record = u->at;
 		u->at += 1 + record_payload(word);
 		*e = (struct event){ .tsc = u->tsc, .thread = u->thread, .cpu = u->cpu };
 		if (kind == RECORD_EVENT) {

@@ -7,6 +7,7 @@ struct unpack {
 	uint64_t tsc;             /* full, near the next record */
 	uint32_t thread;
 	uint16_t cpu;             /* where the next record was written */
+	const uint64_t *record;   /* the last event's */
 };
 
 /* The next event (payload points into the words); false when there is none left. Records that are no events (a change of CPU,

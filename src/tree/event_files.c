@@ -88,6 +88,8 @@ static ssize_t write_enable(struct tree_file *f, const char *text, size_t n, str
 	int e = parse_switch(text, &c.on, err);
 
 	if (!e)
+		instance_catch_up(instance_of(f));
+	if (!e)
 		e = instance_change(instance_of(f), "events", switch_event, &c, err);
 	return e ? e : (ssize_t)n;
 }
@@ -98,6 +100,8 @@ static ssize_t write_enable_system(struct tree_file *f, const char *text, size_t
 	int e = parse_switch(text, &c.on, err);
 
 	if (!e)
+		instance_catch_up(instance_of(f));
+	if (!e)
 		e = instance_change(instance_of(f), "events", switch_system, &c, err);
 	return e ? e : (ssize_t)n;
 }
@@ -107,6 +111,7 @@ static int show_enable(struct tree_file *f, struct out *text, struct err *err)
 	struct instance *in = instance_of(f);
 	const struct event_entry *event = f->arg;
 
+	instance_catch_up(in);
 	pthread_mutex_lock(&in->lock);
 	show_line(text, event_set_read_enable(&in->settings.events, event->index));
 	pthread_mutex_unlock(&in->lock);
@@ -117,6 +122,7 @@ static int show_enable_system(struct tree_file *f, struct out *text, struct err 
 {
 	struct instance *in = instance_of(f);
 
+	instance_catch_up(in);
 	pthread_mutex_lock(&in->lock);
 	show_line(text, event_set_read_system(&in->settings.events, f->arg));
 	pthread_mutex_unlock(&in->lock);
@@ -232,6 +238,7 @@ static int show_triggers(struct tree_file *f, struct out *text, struct err *err)
 	struct instance *in = instance_of(f);
 	const struct event_entry *event = f->arg;
 
+	instance_catch_up(in);
 	pthread_mutex_lock(&in->lock);
 	show_text(text, trigger_read(&event_set_get(&in->settings.events, event->index)->triggers));
 	pthread_mutex_unlock(&in->lock);
@@ -317,6 +324,7 @@ static int show_set(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
 
+	instance_catch_up(in);
 	pthread_mutex_lock(&in->lock);
 	show_text(text, event_set_read(&in->settings.events));
 	pthread_mutex_unlock(&in->lock);

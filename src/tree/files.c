@@ -20,11 +20,19 @@ static struct instance *instance_of(const struct tree_file *f)
 
 /* --- settings ----------------------------------------------------------------------- */
 
+/* By triggers. */
+static bool can_be_turned(const char *file)
+{
+	return !strcmp(file, "tracing_on");
+}
+
 static int show_setting(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
 	char *value;
 
+	if (can_be_turned(f->arg))
+		instance_catch_up(in);
 	pthread_mutex_lock(&in->lock);
 	value = settings_read(&in->settings, f->arg);
 	pthread_mutex_unlock(&in->lock);
@@ -37,8 +45,11 @@ static int show_setting(struct tree_file *f, struct out *text, struct err *err)
 
 static ssize_t write_setting(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
-	int e = instance_write(instance_of(f), f->arg, text, !(f->flags & O_TRUNC), err);
+	int e;
 
+	if (can_be_turned(f->arg))
+		instance_catch_up(instance_of(f));
+	e = instance_write(instance_of(f), f->arg, text, !(f->flags & O_TRUNC), err);
 	return e ? e : (ssize_t)n;
 }
 

@@ -291,6 +291,7 @@ static int show_list(struct tree_file *f, struct out *text, struct err *err)
 	struct settings s;
 
 	await_cleared(in);
+	instance_catch_up(in);
 	instance_settings(in, &s);
 	list = settings_list(&s, f->arg);
 	t = instance_hold(in);

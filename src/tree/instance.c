@@ -52,6 +52,40 @@ static int apply(struct instance *in, const struct settings *next, const char *f
 	return ops && ops->apply ? ops->apply(in->target.arg, next, file, err) : 0;
 }
 
+/* Locked. */
+static void take_over(struct instance *in)
+{
+	const struct tree_target_ops *ops = in->target.ops;
+
+	if (ops && ops->present)
+		ops->present(in->target.arg, &in->settings);
+}
+
+void instance_catch_up(struct instance *in)
+{
+	struct tree_target t = instance_hold(in);
+
+	if (t.ops->catch_up)
+		t.ops->catch_up(t.arg);
+	instance_release(in);
+	pthread_mutex_lock(&in->lock);
+	take_over(in);
+	pthread_mutex_unlock(&in->lock);
+}
+
+/* A snapshot that something may take has its place. */
+static bool takes_snapshots(const struct settings *s)
+{
+	for (size_t i = 0; i < s->commands.at.n; i++)
+		if (s->commands.at.at[i]->action == FUNCTION_SNAPSHOT)
+			return true;
+	for (size_t i = 0; i < s->events.at.n; i++)
+		for (size_t k = 0; k < s->events.at.at[i].triggers.at.n; k++)
+			if (s->events.at.at[i].triggers.at.at[k]->kind->action == TRIGGER_SNAPSHOT)
+				return true;
+	return false;
+}
+
 int instance_change(struct instance *in, const char *file,
 		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg, struct err *err)
 {
@@ -59,6 +93,7 @@ int instance_change(struct instance *in, const char *file,
 	int e;
 
 	pthread_mutex_lock(&in->lock);
+	take_over(in);
 	settings_copy(&next, &in->settings);
 	e = change(&next, arg, err);
 	if (!e)
@@ -67,6 +102,7 @@ int instance_change(struct instance *in, const char *file,
 		struct settings before = in->settings;
 
 		in->settings = next;
+		in->snapshot |= takes_snapshots(&next);
 		*old = before;
 	}
 	pthread_mutex_unlock(&in->lock);
@@ -98,13 +134,6 @@ int instance_write(struct instance *in, const char *file, const char *text, bool
 struct event_catalogue *instance_events(struct tree *t)
 {
 	return instance_top(t)->events;
-}
-
-void instance_event_switched(struct instance *in, uint32_t index, bool on)
-{
-	pthread_mutex_lock(&in->lock);
-	event_set_enable(&in->settings.events, index, on);
-	pthread_mutex_unlock(&in->lock);
 }
 
 static void event_came(void *arg, const struct event_entry *entry)

@@ -25,8 +25,5 @@ void instance_wake(struct instance *in);
 
 /* The events of all instances. An event that is added (events_add) has its directories when that returns. */
 struct event_catalogue *instance_events(struct tree *t);
-/* A trigger has switched the event on or off: what files show. The target is not told, it knows. */
-void instance_event_switched(struct instance *in, uint32_t index, bool on);
-
 /* A copy of the settings; settings_free it. */
 void instance_settings(struct instance *in, struct settings *out);

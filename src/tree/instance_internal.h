@@ -39,6 +39,9 @@ void show_empty_trace(const struct settings *s, struct out *text);
 extern const struct tree_file_ops function_profile_file;
 void trace_stat_fill(struct tree_node *dir);
 
+/* The settings are what triggers have made of them by now, and counts are up to date. */
+void instance_catch_up(struct instance *in);
+
 /* `echo text > file` of a setting, as one change: checked, made so by the target, or nothing is changed. */
 int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err);
 

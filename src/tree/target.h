@@ -35,6 +35,11 @@ struct tree_target_ops {
 	 * are new, the target is being attached). 0 when it is so; -errno and *err with the column in what
 	 * was written: nothing has changed then, and the settings stay what they were. */
 	int (*apply)(void *arg, const struct settings *next, const char *file, struct err *err);
+	/* What was recorded before this call has brought about what triggers and commands make of it. NULL: nothing does. */
+	void (*catch_up)(void *arg);
+	/* The settings become what triggers and commands have made of them since: tracing_on, which events are enabled.
+	 * Called with the instance's settings locked. */
+	void (*present)(void *arg, struct settings *s);
 	/* A word that was written to a list of functions ("set_ftrace_filter", without a `!`): 0, or -EINVAL and
 	 * *err when it means none of the functions there are. */
 	int (*check)(void *arg, const char *file, const char *word, struct err *err);

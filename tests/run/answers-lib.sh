@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # A program that does what it is told (tests/targets/answers.c), with its input and output at hand.
-A=$FIXTURES/answers
+A=$FIXTURES/${ANSWERS:-answers}
 
 # start_program: PID is its own; SAID what it said last.
 start_program() {

@@ -67,8 +67,14 @@ result "and can be read" $?
 result "a wrong one is refused" $? "$D/error_log"
 echo 0 >"$E/gc__start/filter"
 
-! echo traceoff 2>/dev/null >"$E/gc__start/trigger" && grep -q 'triggers are not run' "$D/error_log"
-result "a trigger, which would have no effect, is refused" $? "$D/error_log"
+echo 'traceoff:1 if arg1 == 1' >"$E/gc__start/trigger"
+echo >"$D/trace"
+collect 2 2
+collect 3 1
+[ "$(cat "$D/tracing_on")" = 0 ] && has 2 'gc__start: .* arg1=2$' && has 1 'gc__start: .* arg1=1$'
+result "a trigger at a marker" $? "$D/trace"
+echo '!traceoff' >"$E/gc__start/trigger"
+echo 1 >"$D/tracing_on"
 
 # --- in the graph
 echo function_graph >"$D/current_tracer"

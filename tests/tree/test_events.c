@@ -182,6 +182,13 @@ static void shows_both(const char *name, const char *before_first, const char *b
 	free(file);
 }
 
+static void switched_on(void *arg, struct settings *s)
+{
+	event_set_enable(&s->events, events_find(instance_events(t), "sched", "sched_waking")->index, true);
+}
+
+static const struct tree_target_ops switching_ops = { .present = switched_on };
+
 /* An event with a trigger, and one that a trigger switches, are armed. */
 static void soft_mode(void **state)
 {
@@ -189,8 +196,9 @@ static void soft_mode(void **state)
 	assert_int_equal(echo(SWITCH "trigger", "enable_event:sched:sched_waking"), 0);
 	shows_both("enable-files.soft-by-trigger", "", "");
 	shows("events/sched/enable", "X\n");
-	instance_event_switched(instance_top(t), events_find(instance_events(t), "sched", "sched_waking")->index, true);
+	assert_int_equal(instance_attach(instance_top(t), (struct tree_target){ &switching_ops, NULL }, NULL), 0);
 	shows("events/sched/sched_waking/enable", "1*\n");
+	instance_detach(instance_top(t));
 	assert_int_equal(append(SWITCH "trigger", "!enable_event:sched:sched_waking"), 0);
 	shows(SWITCH "enable", "1\n");
 	shows("events/sched/sched_waking/enable", "1\n");

@@ -1,0 +1,20 @@
+/* The calls that are open on a thread's stack, as far as records say: what a `stacktrace` can know. */
+#pragma once
+#include "report/tracks.h"
+
+struct last_call { bool known; uint32_t fn, site; };
+
+struct open_calls {
+	const struct trace_info *info;
+	struct sites sites;
+	struct tracks tracks;
+	VEC(struct last_call) last; /* of records that have no end, by thread: the function tracer's */
+};
+
+void open_calls_init(struct open_calls *o, const struct trace_info *info);
+void open_calls_free(struct open_calls *o);
+/* All records in their order. */
+void open_calls_feed(struct open_calls *o, const struct event *e);
+/* Where the thread is at this event, which was fed, innermost first: the functions' addresses. Without a graph the
+ * function called last and where it was called from; what is not known is left out. */
+size_t open_calls_addresses(struct open_calls *o, const struct event *e, uint64_t *to, size_t max);

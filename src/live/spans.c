@@ -1,0 +1,54 @@
+#include "live/spans.h"
+
+#include <string.h>
+
+/* The first span that ends behind this time. There may be many, and the newest are asked about. */
+static size_t place_of(const off_list *l, uint64_t tsc)
+{
+	size_t i = l->n;
+
+	while (i && l->at[i - 1].to > tsc)
+		i--;
+	return i;
+}
+
+bool off_at(const off_list *l, uint64_t tsc)
+{
+	size_t i = place_of(l, tsc);
+
+	return i < l->n && l->at[i].from <= tsc;
+}
+
+bool off_now(const off_list *l)
+{
+	return l->n && l->at[l->n - 1].to == UINT64_MAX;
+}
+
+static void take_out(off_list *l, size_t i)
+{
+	l->n--;
+	memmove(&l->at[i], &l->at[i + 1], (l->n - i) * sizeof(l->at[0]));
+}
+
+void off_turn(off_list *l, bool on, uint64_t tsc)
+{
+	size_t i = place_of(l, tsc);
+	bool off = i < l->n && l->at[i].from <= tsc;
+
+	if (off != on)
+		return;
+	if (off && l->at[i].from == tsc)
+		take_out(l, i);
+	else if (off)
+		l->at[i].to = tsc;
+	else if (i < l->n)
+		l->at[i].from = tsc;
+	else
+		*vec_add(l) = (struct off_span){ tsc, UINT64_MAX };
+}
+
+void off_list_copy(off_list *to, const off_list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		*vec_add(to) = from->at[i];
+}

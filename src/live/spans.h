@@ -1,0 +1,17 @@
+/* When recording was off: spans of TSC, by time. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Recording was off from `from` on, up to before `to`; UINT64_MAX: it still is. */
+struct off_span { uint64_t from, to; };
+typedef VEC(struct off_span) off_list;
+
+bool off_at(const off_list *l, uint64_t tsc);
+/* On or off from this time on, up to the next time at which it changes. */
+void off_turn(off_list *l, bool on, uint64_t tsc);
+/* At the end of all that is known. */
+bool off_now(const off_list *l);
+void off_list_copy(off_list *to, const off_list *from);

@@ -1,0 +1,178 @@
+#include "live/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "source/unpack.h"
+
+/* A thread's chunks, one after the other. */
+struct stream_lane {
+	uint32_t thread;
+	chunk_list chunks;    /* from the one that is unpacked on; those before it are done with */
+	size_t now, next;
+	struct unpack unpack;
+	uint64_t time;
+	struct event event;   /* the next one */
+	const uint64_t *words;
+	bool waits;           /* in the heap */
+};
+
+struct stream {
+	VEC(struct stream_lane *) lanes; /* by thread; NULL: it has no chunk */
+	VEC(struct stream_lane *) heap;
+	struct stream_lane *given;       /* whose event was given last, and has not gone on yet */
+};
+
+struct stream *stream_new(void)
+{
+	return mem_zalloc(sizeof(struct stream));
+}
+
+void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->lanes.n; i++) {
+		struct stream_lane *l = s->lanes.at[i];
+
+		for (size_t k = l ? l->now : 0; l && k < l->chunks.n; k++)
+			kept_put(&l->chunks.at[k]);
+		if (l)
+			vec_free(&l->chunks);
+		free(l);
+	}
+	vec_free(&s->lanes);
+	vec_free(&s->heap);
+	free(s);
+}
+
+/* --- by time ------------------------------------------------------------------------ */
+
+static bool before(const struct stream_lane *a, const struct stream_lane *b)
+{
+	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
+}
+
+static void sift_down(struct stream *s, size_t i)
+{
+	struct stream_lane **h = s->heap.at, *lane = h[i];
+
+	for (size_t child; (child = 2 * i + 1) < s->heap.n; i = child) {
+		if (child + 1 < s->heap.n && before(h[child + 1], h[child]))
+			child++;
+		if (!before(h[child], lane))
+			break;
+		h[i] = h[child];
+	}
+	h[i] = lane;
+}
+
+static void push(struct stream *s, struct stream_lane *l)
+{
+	struct stream_lane **h;
+	size_t i = s->heap.n;
+
+	*vec_add(&s->heap) = l;
+	h = s->heap.at;
+	for (; i && before(l, h[(i - 1) / 2]); i = (i - 1) / 2)
+		h[i] = h[(i - 1) / 2];
+	h[i] = l;
+	l->waits = true;
+}
+
+/* --- a thread ----------------------------------------------------------------------- */
+
+/* The chunks that are done with make room when they are the longer part. */
+static void close_up(struct stream_lane *l)
+{
+	if (l->now < 16 || l->now < l->chunks.n / 2)
+		return;
+	memmove(l->chunks.at, l->chunks.at + l->now, (l->chunks.n - l->now) * sizeof(l->chunks.at[0]));
+	l->chunks.n -= l->now;
+	l->next -= l->now;
+	l->now = 0;
+}
+
+/* The next chunk; what was lost before it is an event of its own. */
+static bool open_chunk(struct stream_lane *l)
+{
+	const struct chunk *c;
+
+	while (l->now < l->next)
+		kept_put(&l->chunks.at[l->now++]);
+	close_up(l);
+	c = l->chunks.at[l->next++].chunk;
+	l->unpack = (struct unpack){ .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu,
+				     .thread = l->thread };
+	l->event = (struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = l->thread,
+				   .cpu = c->cpu };
+	return c->lost > 0;
+}
+
+static bool advance(struct stream_lane *l)
+{
+	l->words = NULL;
+	while (!unpack_next(&l->unpack, &l->event)) {
+		if (l->next == l->chunks.n)
+			return false;
+		if (open_chunk(l))
+			break;
+	}
+	l->words = l->event.kind == EVENT_LOST ? NULL : l->unpack.record;
+	if (l->event.tsc > l->time)
+		l->time = l->event.tsc;
+	return true;
+}
+
+static struct stream_lane *lane_of(struct stream *s, uint32_t thread)
+{
+	while (s->lanes.n <= thread)
+		*vec_add(&s->lanes) = NULL;
+	if (!s->lanes.at[thread]) {
+		s->lanes.at[thread] = mem_zalloc(sizeof(struct stream_lane));
+		s->lanes.at[thread]->thread = thread;
+	}
+	return s->lanes.at[thread];
+}
+
+/* --- the stream --------------------------------------------------------------------- */
+
+void stream_add(struct stream *s, const struct kept *k)
+{
+	struct stream_lane *l = lane_of(s, k->chunk->thread);
+
+	*vec_add(&l->chunks) = kept_get(k);
+	if (!l->waits && advance(l))
+		push(s, l);
+}
+
+static void go_on(struct stream *s)
+{
+	struct stream_lane *l = s->given;
+
+	s->given = NULL;
+	if (!l)
+		return;
+	if (!advance(l)) {
+		l->waits = false;
+		s->heap.at[0] = s->heap.at[--s->heap.n];
+	}
+	if (s->heap.n)
+		sift_down(s, 0);
+}
+
+bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)
+{
+	struct stream_lane *l;
+
+	go_on(s);
+	if (!s->heap.n || (s->heap.at[0]->time >= until && until != UINT64_MAX))
+		return false;
+	l = s->given = s->heap.at[0];
+	out->event = &l->event;
+	out->time = l->time;
+	out->kept = &l->chunks.at[l->next - 1];
+	out->words = l->words;
+	return true;
+}
