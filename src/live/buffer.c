@@ -228,6 +228,7 @@ void buffer_present(struct buffer *b, struct settings *s)
 void buffer_free(struct buffer *b)
 {
 	triggers_free(b->triggers);
+	vec_free(&b->dumped.text);
 	buffer_pipe_free(&b->pipe);
 	buffer_snapshot_free(&b->snapshot);
 	chunk_list_free(&b->pending);

@@ -31,6 +31,8 @@ struct buffer_snapshot {
 	struct ring_counts counts;
 };
 
+struct buffer_text { VEC(char) text; };
+
 struct buffer {
 	struct ring ring;
 	pthread_mutex_t lock;    /* of what follows */
@@ -44,9 +46,7 @@ struct buffer {
 	struct buffer_snapshot snapshot;
 	pthread_mutex_t reading; /* of the pipe */
 	struct buffer_pipe pipe;
-	/* Where `dump` goes; NULL: nowhere. Before anything is recorded. */
-	int (*dump)(void *arg, const char *bytes, size_t n);
-	void *dump_arg;
+	struct buffer_text dumped; /* what the last `dump` printed */
 };
 
 void buffer_init(struct buffer *b, const struct settings *settings);
@@ -76,6 +76,8 @@ void buffer_snapshot_take(struct buffer *b);
 void buffer_snapshot_drop(struct buffer *b);
 /* False: there is none. */
 bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out);
+/* What the command dump, or cpudump, has printed last. */
+void buffer_show_dump(struct buffer *b, struct out *out);
 /* Of one CPU. *oldest_tsc: of its first record; 0: it has none. */
 struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t *oldest_tsc);
 /* A record that did not come from a program: one event's, made now by a thread of trace_info. False: it is off. */

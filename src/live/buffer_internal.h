@@ -6,7 +6,7 @@
 void buffer_name_tracer(struct trace_info *info, const struct settings *s);
 /* On or off from this time on. */
 void buffer_turn(struct buffer *b, bool on, uint64_t tsc);
-/* As the kernel's ftrace_dump: the buffer's text, between two lines, to where dumps go. */
+/* As the kernel's ftrace_dump: the buffer's text between two lines, for buffer_show_dump. */
 void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu);
 /* A copy of when recording was off. */
 void buffer_off(struct buffer *b, off_list *out);

@@ -1,5 +1,6 @@
 /* `cat trace`, of the buffer or of its snapshot: nothing is taken away. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "live/buffer_internal.h"
@@ -45,20 +46,29 @@ static int print_all(struct source *source, const struct trace_header *header, u
 	return r;
 }
 
+static int take_text(void *arg, const char *bytes, size_t n)
+{
+	struct buffer_text *t = arg;
+
+	vec_reserve(&t->text, t->text.n + n);
+	memcpy(t->text.at + t->text.n, bytes, n);
+	t->text.n += n;
+	return 0;
+}
+
 void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 {
 	static const char line[] = "---------------------------------\n";
+	struct buffer_text dumped = { 0 }, old;
 	struct settings s;
 	chunk_list chunks = { 0 };
 	struct out out;
 	struct err ignored;
 
-	if (!b->dump)
-		return;
 	pthread_mutex_lock(&b->lock);
 	settings_copy(&s, &b->settings);
 	pthread_mutex_unlock(&b->lock);
-	out_init(&out, b->dump, b->dump_arg);
+	out_init(&out, take_text, &dumped);
 	out_printf(&out, "Dumping ftrace buffer:\n%s", line);
 	ring_copy(&b->ring, &chunks);
 	buffer_name_tracer(info, &s);
@@ -67,6 +77,18 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	out_flush(&out);
 	out_free(&out);
 	settings_free(&s);
+	pthread_mutex_lock(&b->lock);
+	old = b->dumped;
+	b->dumped = dumped;
+	pthread_mutex_unlock(&b->lock);
+	vec_free(&old.text);
+}
+
+void buffer_show_dump(struct buffer *b, struct out *out)
+{
+	pthread_mutex_lock(&b->lock);
+	out_bytes(out, b->dumped.text.at, b->dumped.text.n);
+	pthread_mutex_unlock(&b->lock);
 }
 
 static struct trace_header header_of(const struct ring_counts *c)

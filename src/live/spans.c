@@ -47,6 +47,19 @@ void off_turn(off_list *l, bool on, uint64_t tsc)
 		*vec_add(l) = (struct off_span){ tsc, UINT64_MAX };
 }
 
+void off_forget(off_list *l, uint64_t since, size_t most)
+{
+	size_t first = 0, gone;
+
+	while (first < l->n && l->at[first].from <= since)
+		first++;
+	if (l->n - first <= most)
+		return;
+	gone = l->n - first - most;
+	memmove(&l->at[first], &l->at[first + gone], most * sizeof(l->at[0]));
+	l->n -= gone;
+}
+
 void off_list_copy(off_list *to, const off_list *from)
 {
 	for (size_t i = 0; i < from->n; i++)

@@ -14,4 +14,6 @@ bool off_at(const off_list *l, uint64_t tsc);
 void off_turn(off_list *l, bool on, uint64_t tsc);
 /* At the end of all that is known. */
 bool off_now(const off_list *l);
+/* Forgets the oldest spans that begin after `since`, down to so many. */
+void off_forget(off_list *l, uint64_t since, size_t most);
 void off_list_copy(off_list *to, const off_list *from);

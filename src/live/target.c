@@ -264,8 +264,16 @@ static void drop(void *arg)
 	part_free(p);
 }
 
+static void dumped(void *arg, struct out *out)
+{
+	struct part *p = arg;
+
+	catch_up(p);
+	buffer_show_dump(&p->buffer, out);
+}
+
 const struct tree_target_ops live_ops = {
-	.commands = true, .catch_up = catch_up, .present = present,
+	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
 	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_stats = cpu_stats,
 	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,

@@ -10,12 +10,15 @@
 #include "live/rules.h"
 #include "shared/record.h"
 
+/* When it was off long ago: what was recorded since there are triggers has been cut. */
+#define SPANS_MAX 256
 #define STACK_FRAMES 8 /* ftrace:user_stack has room for */
 
 struct triggers {
 	struct buffer *buffer;
 	chunk_list waiting;          /* locked */
 	VEC(struct rules *) coming;  /* locked: by time */
+	uint64_t since;              /* the first that had something to run */
 	struct rules *now;
 	struct stream *stream;
 	struct cut cut;
@@ -69,6 +72,8 @@ void triggers_free(struct triggers *t)
 
 void triggers_configure(struct triggers *t, const struct settings *before, const struct settings *next, uint64_t tsc)
 {
+	if (before && !t->since)
+		t->since = tsc;
 	*vec_add(&t->coming) = rules_new(before, next, tsc);
 }
 
@@ -351,6 +356,7 @@ static void take_over(struct triggers *t)
 	while (n < t->waiting.n)
 		t->waiting.at[kept++] = t->waiting.at[n++];
 	t->waiting.n = kept;
+	off_forget(&t->buffer->off, t->since, SPANS_MAX);
 	t->off.n = 0;
 	off_list_copy(&t->off, &t->buffer->off);
 	pthread_mutex_unlock(&t->buffer->lock);

@@ -88,6 +88,21 @@ const struct tree_file_ops buffer_total_file = { .show = show_total };
 const struct tree_file_ops free_buffer_file = { .write = take_any, .release = free_at_close };
 static const struct tree_file_ops cpu_size = { .show = show_cpu_size };
 
+/* --- dump --------------------------------------------------------------------------- */
+
+static int show_dump(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+
+	if (t.ops->dumped)
+		t.ops->dumped(t.arg, text);
+	instance_release(in);
+	return 0;
+}
+
+const struct tree_file_ops dump_file = { .show = show_dump };
+
 /* --- snapshot ----------------------------------------------------------------------- */
 
 static void show_snapshot_help(struct out *text, const struct settings *s, bool allocated)

@@ -227,6 +227,7 @@ static const struct file_row {
 	SETTING("buffer_size_kb", EVERYWHERE, "buffer of each thread, in kilobytes; 4M and the like are taken too"),
 	{ "buffer_total_size_kb", 0440, EVERYWHERE, &buffer_total_file, "all buffers, in kilobytes" },
 	SETTING("current_tracer", EVERYWHERE, "what is recorded of functions; nop: nothing"),
+	{ "dump", 0440, EVERYWHERE, &dump_file, "what the commands dump and cpudump printed last (brace's own: the kernel's is on the console)" },
 	{ "dyn_ftrace_total_info", 0440, TOP, &total_functions_file, "how many functions can be traced" },
 	{ "enabled_functions", 0440, TOP, &hooked_functions_file, "functions that are hooked now" },
 	{ "error_log", 0640, EVERYWHERE, &error_log, "the last writes that failed, and why; `> error_log` clears it" },

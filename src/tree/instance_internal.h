@@ -29,7 +29,7 @@ extern const struct tree_file_ops function_list_file, all_functions_file; /* fun
 extern const struct tree_file_ops set_event_file, available_events_file, pid_list_file; /* event_files.c */
 
 /* buffer_files.c */
-extern const struct tree_file_ops buffer_total_file, free_buffer_file, snapshot_file, saved_cmdlines_file, saved_tgids_file,
+extern const struct tree_file_ops buffer_total_file, free_buffer_file, dump_file, snapshot_file, saved_cmdlines_file, saved_tgids_file,
 	hooked_functions_file, total_functions_file, timestamp_mode_file, printk_formats_file;
 void per_cpu_fill(struct instance *in, struct tree_node *dir);
 /* What `cat trace` gives while nothing is recorded. */

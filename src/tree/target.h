@@ -74,6 +74,7 @@ struct tree_target_ops {
 	/* trace_stat/functionN: the rows, without the two header lines, of what settings.function_profile has counted on a
 	 * CPU. NULL: it cannot count, and function_profile_enabled is refused. */
 	void (*profile)(void *arg, unsigned cpu, const struct settings *s, struct out *out);
+	void (*dumped)(void *arg, struct out *out);          /* dump: what the commands dump and cpudump have printed last */
 	uint64_t (*total_kb)(void *arg);                     /* buffer_total_size_kb */
 	void (*cmdlines)(void *arg, struct out *out);        /* saved_cmdlines: "TID NAME" lines */
 	void (*tgids)(void *arg, struct out *out);           /* saved_tgids: "TID PID" lines */

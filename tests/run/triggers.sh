@@ -49,8 +49,8 @@ reads "traceoff" tracing_on 0
 mapfile -t want < <(seq 1000)
 holds "leaves what was before it of every thread, and its own record" step trace "${want[@]}"
 reads "its count has gone down" events/steps/step/trigger 'traceoff:count=0 if n == 1000'
-[ "$(sed -n 's/.*step: n=.*who=//p' "$D/trace" | sort -u | wc -l)" -gt 1 ]
-result "and they are of several threads" $? "$D/trace"
+[ "$(sed -n 's/.*step: n=.*who=//p' "$D/trace" | sort -u | wc -l)" -eq 4 ]
+result "and they are of four threads" $? "$D/trace"
 echo '!traceoff' >"$E/step/trigger"
 reads "!traceoff takes it away" events/steps/step/enable 1
 
@@ -127,7 +127,7 @@ echo function_graph >"$D/current_tracer"
 echo 1 >"$E/stepped/enable"
 echo 'stacktrace:1 if n == 8220' >"$E/stepped/trigger"
 tell 10
-sed -n '/<stack trace>/,/pthread_mutex_unlock/p' "$D/trace" >"$T/got"
+sed -n '/<stack trace>/,/pthread_cond_broadcast/p' "$D/trace" >"$T/got"
 [ "$(sed -n 's/ \*\/$//; s/^ => //p' "$T/got" | head -2 | tr '\n' ' ')" = "pace walk " ]
 result "stacktrace: the calls that are open" $? "$T/got"
 [ "$(grep -c '<stack trace>' "$D/trace")" = 1 ] && grep -B1 '<stack trace>' "$D/trace" | grep -q 'stepped: n=8220 '
@@ -194,7 +194,45 @@ tell 3 # to 8439
 [ "$(grep -A2 '<stack trace>$' "$D/trace" | grep '^ =>' | tr '\n' ' ')" = ' => pace  => walk  => pace  => walk ' ]
 result "stacktrace: under the function tracer, the call and its caller" $? "$D/trace"
 echo '!pace:stacktrace:0' >>"$D/set_ftrace_filter"
+echo 'pace:dump' >>"$D/set_ftrace_filter"
+echo >"$D/trace"
+echo '!pace:dump' >>"$D/set_ftrace_filter"
+tell 2 # to 8441
+echo 'pace:dump:1' >>"$D/set_ftrace_filter"
+tell 2 # to 8443
+[ "$(grep -c 'pace <-walk$' "$D/dump")" = 2 ] && grep -qx 'Dumping ftrace buffer:' "$D/dump"
+result "dump: what had been recorded" $? "$D/dump"
+reads "and recording is off" tracing_on 0
+echo 1 >"$D/tracing_on"
+echo '!pace:dump:0' >>"$D/set_ftrace_filter"
 reads "commands can be taken away" set_ftrace_filter pace
+
+# --- beside other tracers: a call is one call, whoever records it
+echo >"$D/trace"
+echo nop >"$D/current_tracer"
+mkdir "$D/instances/f" "$D/instances/g"
+echo walk >"$D/instances/f/set_ftrace_filter"
+echo function >"$D/instances/f/current_tracer"
+echo 'pace:traceoff:1' >>"$D/set_ftrace_filter"
+echo 'pace:stacktrace:7' >>"$D/instances/f/set_ftrace_filter"
+echo function_graph >"$D/instances/g/current_tracer"
+tell 10 # to 8453
+reads "function and function_graph at once: a command of the one" instances/f/set_ftrace_filter walk 'pace:stacktrace:count=0'
+reads "a command of who has no tracer" tracing_on 0
+[ "$(grep -c 'walk <-main$' "$D/instances/f/trace")" = 1 ] && ! grep -q 'pace <-' "$D/instances/f/trace"
+result "the tracer's own filter holds" $? "$D/instances/f/trace"
+[ "$(grep '^ =>' "$D/instances/f/trace" | head -2 | tr '\n' ' ')" = ' => pace  => walk ' ]
+result "the stack is the graph's" $? "$D/instances/f/trace"
+[ "$(grep -c '  pace() {\|  pace();' "$D/instances/g/trace")" = 10 ]
+result "the graph is whole" $? "$D/instances/g/trace"
+check_that "and the top directory has nothing" [ "$(grep -vc '^#' "$D/trace")" = 0 ]
+echo 'pace:traceoff:1' >>"$D/instances/g/set_ftrace_filter"
+tell 10 # to 8463
+[ "$(grep -c '  pace() {\|  pace();' "$D/instances/g/trace")" = 10 ]
+result "a graph that is cut" $? "$D/instances/g/trace"
+rmdir "$D/instances/f" "$D/instances/g"
+echo '!pace:traceoff:0' >>"$D/set_ftrace_filter"
+echo 1 >"$D/tracing_on"
 
 # --- what cannot be
 ! echo 'snapshot:x' 2>/dev/null >"$E/step/trigger" && ! echo hist:keys=n 2>/dev/null >"$E/step/trigger"
@@ -202,7 +240,7 @@ result "a trigger that is none" $?
 ! echo 'pace:enable_event:steps:nonesuch' 2>/dev/null >>"$D/set_ftrace_filter"
 result "a command for an event that is none" $?
 end_program
-[ "$STATUS" -eq 0 ] && [ "$SAID" = "done 8439" ]
+[ "$STATUS" -eq 0 ] && [ "$SAID" = "done 8463" ]
 result "the program ended as it would have" $?
 check "umount" "$BRACE" umount "$D"
 finish

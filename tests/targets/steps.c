@@ -2,7 +2,7 @@
  * whichever thread takes them, so what was recorded of them between two moments is known exactly.
  *
  *	N     N steps
- *	tN    the same, by four threads that take turns as they come
+ *	tN    the same, by four threads that take turns, one step each
  *	q     ends
  *
  * Every line is answered with "done STEPS", steps taken since it began. */
@@ -27,6 +27,7 @@ BRACE_EVENT(steps, stepped,
 	BRACE_PRINT("n=%ld who=%d", REC->n, REC->who))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn = PTHREAD_COND_INITIALIZER;
 static long steps, target;
 
 __attribute__((noinline)) static void leg(int who)
@@ -44,17 +45,19 @@ __attribute__((noinline)) static void pace(int who)
 
 __attribute__((noinline)) static void *walk(void *arg)
 {
-	int who = (int)(long)arg, more = 1;
+	int who = (int)(long)arg;
 
-	while (more) {
-		pthread_mutex_lock(&lock);
-		more = steps < target;
-		if (more) {
-			steps++;
-			pace(who);
-		}
-		pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&lock);
+	while (steps < target) {
+		while (who && steps < target && steps % THREADS + 1 != who)
+			pthread_cond_wait(&turn, &lock);
+		if (steps == target)
+			break;
+		steps++;
+		pace(who);
+		pthread_cond_broadcast(&turn);
 	}
+	pthread_mutex_unlock(&lock);
 	return NULL;
 }
 

@@ -145,7 +145,7 @@ static bool has_line(const char *text, const char *word)
 
 static bool is_own(const char *name)
 {
-	return !strcmp(name, "set_ftrace_module") || !strcmp(name, "kallsyms");
+	return !strcmp(name, "set_ftrace_module") || !strcmp(name, "kallsyms") || !strcmp(name, "dump");
 }
 
 /* Everything listed here is in the golden list, and if `all`, the other way round but for `except`. */
