@@ -34,7 +34,8 @@ struct agent {
 };
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
 	       "a tracer reads it as struct agent_state");
-_Static_assert(offsetof(struct agent, memory) == 0, "entry.S reads it");
+_Static_assert(offsetof(struct agent, memory) == 0, "entry.S and syscall.S read it");
+_Static_assert(offsetof(struct agent, key) == 24, "syscall.S reads it");
 _Static_assert(offsetof(struct memory_header, lost_threadless) == HEADER_LOST_THREADLESS, "entry.S counts there");
 extern struct agent agent;
 extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork; [1]: who sees to that */
@@ -118,6 +119,8 @@ void buffer_write(struct agent_tls *t, uint64_t word);
 void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp);
 /* The same for an event's record, of fields that were written right before. */
 void buffer_write_event(struct agent_tls *t, const uint64_t *words, unsigned n);
+/* For n words that did not fit where `at` was reserved for them. */
+void buffer_settle_words(const uint64_t *words, unsigned n, uint64_t at);
 void buffer_unwound(void);                     /* an unwinder leaves one more call */
 
 /* leave.c */

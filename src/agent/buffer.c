@@ -559,6 +559,11 @@ void agent_record2(uint64_t word, uint64_t payload, uint64_t sp)
 	record(words, 2, sp ? ((const uint64_t *)sp)[-5] : UNRESERVED, sp);
 }
 
+void buffer_settle_words(const uint64_t *words, unsigned n, uint64_t at)
+{
+	record(words, n, at, 0);
+}
+
 void buffer_unwound(void)
 {
 	const uint64_t words[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_UNWIND), RECORD_EVENT), 1 };

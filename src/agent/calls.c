@@ -120,3 +120,28 @@ void call_hit(const struct probe_regs *regs, const struct probe_site *site)
 	else
 		begin(regs->at, c);
 }
+
+/* One of the two, to words. */
+static unsigned fill(uint64_t *words, const uint64_t *regs, const struct call_quick *q, uint64_t header, unsigned arguments)
+{
+	const uint64_t of[CALL_ARGUMENTS] = { regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
+
+	if (!header)
+		return 0;
+	words[0] = header | record_word(read_tsc(), 0, RECORD_EVENT);
+	words[1] = q->number;
+	words[2] = regs[RAX];
+	for (unsigned i = 0; !q->behind && i < arguments; i++)
+		words[2 + i] = of[i];
+	return 2 + (q->behind ? 1 : arguments);
+}
+
+void agent_syscall_full(const struct probe_regs *regs, const struct probe_site *site, uint64_t at)
+{
+	const struct call_quick *q = &((const struct call_about *)&site->program)->quick;
+	uint64_t words[2 * (2 + CALL_ARGUMENTS)];
+	unsigned n = fill(words, regs->at, q, q->raw, CALL_ARGUMENTS);
+
+	n += fill(words + n, regs->at, q, q->named, q->arguments < CALL_ARGUMENTS ? q->arguments : CALL_ARGUMENTS);
+	buffer_settle_words(words, n, at);
+}

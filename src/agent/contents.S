@@ -35,6 +35,7 @@ agent_contents:
 	AT	agent_led_call
 	AT	agent_probe
 	AT	agent_event
+	AT	agent_syscall
 
 	.section .bss
 	.balign 16

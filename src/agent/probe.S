@@ -1,104 +1,15 @@
 /* Where probes' trampolines call (arch/x86_64/probe_code.h): the program stands between two instructions, so every register
  * and the flags are kept, and the 128 bytes below its stack pointer were stepped over. The return address is that of a
- * nop whose displacement leads to the struct probe_site.
- *
- * To unwinders this is a signal's frame: its caller is the program at the probed instruction, not the
- * trampoline, of which they know nothing. */
-#include "shared/probe.h"
-
-	.set C_STACK, 2048 /* more than agent_probe_hit takes: it is met here if the stack ends, see entry.S */
-	.set FLAGS, 128
-	.set RSP, 32
-	.set RETURN, 136
-	.set DIRECTION_FLAG, 0x400
-
-	.macro KEEP register, number
-	push	%\register
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset %\register, 0
-	.endm
-	.macro RESTORE register
-	pop	%\register
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore %\register
-	.endm
+ * nop whose displacement leads to the struct probe_site. */
+#include "agent/probe_frame.h"
 
 	.text
 	.globl agent_probe
 	.hidden agent_probe
 	.type agent_probe, @function
 agent_probe:
-	.cfi_startproc
-	.cfi_signal_frame
-	.cfi_def_cfa %rsp, 8 + 128
-	/* RA is saved at the site's `ip`: CFA - 136 holds the nop's address r; r + *(int32_t *)(r + 3) + 8:
-	   DW_CFA_expression RA, const1u 136, minus, deref, dup, plus_uconst 3, deref_size 4, const1u 32, shl, const1u 32, shra, plus,
-	   plus_uconst 8 */
-	.cfi_escape 0x10, 0x10, 18, 0x08, 136, 0x1c, 0x06, 0x12, 0x23, 3, 0x94, 4, 0x08, 32, 0x24, 0x08, 32, 0x26, 0x22, 0x23, 8
-	pushf
-	.cfi_adjust_cfa_offset 8
-	KEEP	r15
-	KEEP	r14
-	KEEP	r13
-	KEEP	r12
-	KEEP	r11
-	KEEP	r10
-	KEEP	r9
-	KEEP	r8
-	KEEP	rdi
-	KEEP	rsi
-	KEEP	rbp
-	push	%rsp
-	.cfi_adjust_cfa_offset 8
-	KEEP	rbx
-	KEEP	rdx
-	KEEP	rcx
-	KEEP	rax
-	cld
-	testb	$0, -C_STACK(%rsp)
-	lea	RETURN + 8 + 128(%rsp), %rax
-	mov	%rax, RSP(%rsp)
-	mov	RETURN(%rsp), %rsi
-	movslq	3(%rsi), %rax
-	add	%rax, %rsi
-	mov	%rsp, %rdi
-	mov	%rsp, %rbx
-	.cfi_def_cfa_register %rbx
-	and	$-16, %rsp
-	call	agent_probe_hit
-	mov	%rbx, %rsp
-	.cfi_def_cfa_register %rsp
-	/* popf is slow, and nothing here has changed another flag than these: overflow by an addition, the other
-	   status flags by sahf, the direction */
-	mov	FLAGS(%rsp), %ecx
-	test	$DIRECTION_FLAG, %ecx
-	jz	1f
-	std
-1:	mov	%cl, %ah
-	shr	$11, %ecx
-	and	$1, %ecx
-	add	$0x7f, %cl
-	sahf
-	RESTORE	rax
-	RESTORE	rcx
-	RESTORE	rdx
-	RESTORE	rbx
-	lea	8(%rsp), %rsp
-	.cfi_adjust_cfa_offset -8
-	RESTORE	rbp
-	RESTORE	rsi
-	RESTORE	rdi
-	RESTORE	r8
-	RESTORE	r9
-	RESTORE	r10
-	RESTORE	r11
-	RESTORE	r12
-	RESTORE	r13
-	RESTORE	r14
-	RESTORE	r15
-	lea	8(%rsp), %rsp
-	.cfi_adjust_cfa_offset -8
-	ret
+	PROBE_BEGINS
+	PROBE_CALLS agent_probe_hit
 	.cfi_endproc
 	.size agent_probe, .-agent_probe
 

@@ -17,7 +17,7 @@
 #define MSG_NOSIGNAL 0x4000
 
 extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
-	agent_slow_state_entry[], agent_slow_leave[], agent_probe[], agent_event[];
+	agent_slow_state_entry[], agent_slow_leave[], agent_probe[], agent_event[], agent_syscall[];
 extern int agent_iterate_phdr(void); /* its address only */
 
 struct iov { void *at; size_t bytes; };
@@ -83,7 +83,7 @@ bool talk_hello(int fd, enum protocol_request request)
 		.slow_site = (uint64_t)agent_slow_site,
 		.state_entry = (uint64_t)agent_slow_state_entry,
 		.slow_leave = (uint64_t)agent_slow_leave,
-		.probe = (uint64_t)agent_probe, .event = (uint64_t)agent_event,
+		.probe = (uint64_t)agent_probe, .event = (uint64_t)agent_event, .syscall = (uint64_t)agent_syscall,
 		.iterate_phdr = (uint64_t)agent_iterate_phdr,
 	};
 

@@ -194,4 +194,5 @@ void agent_file_hello(const struct agent_contents *c, uint64_t contents_at, stru
 	out->led_call = place(contents_at, c->led_call);
 	out->probe = place(contents_at, c->probe);
 	out->event = place(contents_at, c->event);
+	out->syscall = place(contents_at, c->syscall);
 }

@@ -8,6 +8,7 @@
 #include "event/syscalls.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
+#include "shared/record.h"
 
 _Static_assert(CALL_NUMBERS == SYSCALL_NUMBERS && CALL_ARGUMENTS == SYSCALL_ARGS && CALL_UNKNOWN == SYSCALL_UNKNOWN,
 	       "the agent knows calls as we do");
@@ -146,6 +147,33 @@ static struct call_about *about(const struct wanted *w, const struct hook_syscal
 	return a;
 }
 
+/* A child's coming is not a return. */
+static bool is_plain(const struct hook_syscall *c, const struct call_about *a)
+{
+	return a->n == 1 && !a->kept && !(a->behind && c->twice) && !a->raw.filter && !a->named[0].filter;
+}
+
+/* A record's header without its time, 0 for none; its size is added. */
+static uint64_t header(const struct call_event *e, unsigned values, uint64_t *bytes)
+{
+	if (e->event == CALL_NO_EVENT)
+		return 0;
+	*bytes += 8 * (uint64_t)(2 + values);
+	return record_word(0, record_event_id(1 + values, RECORD_EVENT_TRACE + e->event), RECORD_EVENT);
+}
+
+static void make_quick(const struct hook_syscall *c, struct call_about *a)
+{
+	struct call_quick q = { .number = a->number, .behind = a->behind };
+
+	if (!is_plain(c, a))
+		return;
+	q.arguments = (uint8_t)(a->named[0].arguments < CALL_ARGUMENTS ? a->named[0].arguments : CALL_ARGUMENTS);
+	q.raw = header(&a->raw, a->behind ? 1 : CALL_ARGUMENTS, &q.bytes);
+	q.named = header(&a->named[0], a->behind ? 1 : q.arguments, &q.bytes);
+	a->quick = q;
+}
+
 /* Any of the events it may be, for who asks what stands there. */
 static uint32_t event_of(const struct call_about *a)
 {
@@ -160,6 +188,7 @@ static void add(const struct wanted *w, const struct hook_syscall *c, bool behin
 	if (p.plan.kind == HOOK_NONE)
 		return;
 	a = about(w, c, behind, &p.program_bytes);
+	make_quick(c, a);
 	p.event = event_of(a);
 	p.program = a;
 	*vec_add(out) = p;

@@ -4,6 +4,7 @@
 
 #include "arch/x86_64/probe_code.h"
 #include "arch/x86_64/trampoline.h"
+#include "shared/calls.h"
 #include "shared/probe.h"
 
 #define ALIGN UINT64_C(16)
@@ -172,6 +173,14 @@ static void raise_semaphore(struct probe_job *j, const struct probe_point *p)
 		add_patch(j, at, 2, NULL, PATCH_SEMAPHORE);
 }
 
+/* Where the agent is entered at a place with n events. */
+static uint64_t agent_for(const struct probe_job *j, const struct probe_point *p, size_t n)
+{
+	const struct call_about *a = p->program;
+
+	return n == 1 && p->kind == PROBE_CALL && a->quick.bytes ? j->syscall : j->agent;
+}
+
 /* The place's own, and those of other events at the same one. */
 static bool put_in(struct probe_job *j, size_t i, size_t n)
 {
@@ -180,7 +189,7 @@ static bool put_in(struct probe_job *j, size_t i, size_t n)
 	uint64_t site = j->at + j->used, code;
 	const struct probe_code c = {
 		.lead = &p->plan.lead, .rest = &p->plan.rest, .original = p->plan.bytes, .vaddr = p->plan.vaddr,
-		.ip = j->mod->base + p->plan.vaddr, .agent = j->agent, .site = site, .then = led_to(function),
+		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site, .then = led_to(function),
 	};
 	struct probe_site *last = NULL;
 	int bytes;

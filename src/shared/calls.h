@@ -14,7 +14,19 @@ struct call_event {
 	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = every record */
 };
 
+/* For agent/syscall.S, which writes both events at once. Headers of records without their time: 0 = is not wanted. */
+struct call_quick {
+	uint64_t raw, named;
+	uint64_t number;
+	uint64_t bytes;         /* of the records, headers included; 0: the call needs more thought than this */
+	uint8_t arguments;      /* of named */
+	uint8_t behind;
+	uint8_t pad[6];
+};
+_Static_assert(sizeof(struct call_quick) == 40, "agent/syscall.S reads it");
+
 struct call_about {
+	struct call_quick quick;
 	uint32_t number;        /* CALL_UNKNOWN: the call says it; behind it the agent knows, if `kept` */
 	uint8_t behind;
 	uint8_t kept;           /* from before the call to behind it, by its stack pointer */

@@ -178,6 +178,7 @@ struct protocol_hello {
 	uint64_t led_call;        /* agent/libc_calls.S */
 	uint64_t probe;           /* agent/probe.S */
 	uint64_t event;           /* agent/event.c */
+	uint64_t syscall;         /* agent/syscall.S */
 };
 
 /* How an agent finds what belongs to a thread. */
@@ -245,6 +246,7 @@ struct agent_contents {
 	int32_t led_call;         /* agent/libc_calls.S */
 	int32_t probe;            /* agent/probe.S */
 	int32_t event;            /* agent/event.c */
+	int32_t syscall;          /* agent/syscall.S */
 };
 
 /* What a tracer wants to know of an agent it finds. */

@@ -1,6 +1,7 @@
 /* What stands in a region of trampolines for one probe of one event: the agent finds it from the trampoline, and a later
  * brace finds from it what was there before. */
 #pragma once
+#define PROBE_SITE_PROGRAM 88 /* bytes from a struct probe_site */
 #ifndef __ASSEMBLER__
 #include "shared/fetch.h"
 
@@ -27,5 +28,6 @@ struct probe_site {
 
 /* The registers of a probed thread, as agent/probe.S leaves them. */
 struct probe_regs { uint64_t at[FETCH_REGS]; };
-_Static_assert(__builtin_offsetof(struct probe_site, ip) == 8, "agent/probe.S says so to unwinders");
+_Static_assert(__builtin_offsetof(struct probe_site, ip) == 8, "agent/probe_frame.h says so to unwinders");
+_Static_assert(__builtin_offsetof(struct probe_site, program) == PROBE_SITE_PROGRAM, "agent/syscall.S reads it");
 #endif

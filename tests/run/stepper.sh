@@ -8,6 +8,13 @@ LIMIT=300
 same "handlers that return" -- "$FIXTURES/stepper"
 same "handlers that return, with a depth limit" --max-graph-depth 1000 -- "$FIXTURES/stepper"
 same "handlers that return, function tracer" -t function -- "$FIXTURES/stepper"
+# The calls' own instructions too: all events of one at once, and each by itself through the general way, for its filter.
+SYSTEM=(-p nop -e 'raw_syscalls:*' -e 'syscalls:sys_*_getppid')
+same "handlers that return, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper"
+check_that "the calls were led" test "$("$BRACE" replay "$T/trace" | grep -c 'NR 110 ')" = 12
+same "handlers that return, filtered system calls" -p nop -e raw_syscalls:sys_enter -f 'id != 1' -e raw_syscalls:sys_exit -f 'id != 1' \
+	-- "$FIXTURES/stepper"
+same "handlers that jump, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper" jump
 same "handlers that jump" -- "$FIXTURES/stepper" jump
 same "handlers that end their thread" -- "$FIXTURES/stepper" unwind
 finish

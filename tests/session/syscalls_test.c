@@ -201,6 +201,48 @@ static void filtered(void **state)
 	end(&r);
 }
 
+/* Calls with every number of arguments, often enough to fill many sub-buffers: what the call's own events have is what those of
+ * all calls have. */
+static void arguments(void **state)
+{
+	static const struct { const char *name; unsigned number, arguments; } calls[] = {
+		{ "getppid", SYS_getppid, 0 }, { "close", SYS_close, 1 }, { "dup2", SYS_dup2, 2 }, { "lseek", SYS_lseek, 3 },
+		{ "pread64", SYS_pread64, 4 }, { "waitid", SYS_waitid, 5 }, { "mmap", SYS_mmap, 6 },
+	};
+	static const char *const events[] = { RAW, "syscalls:*", NULL };
+	static struct seen raw, raw_exit, seen;
+	struct run r;
+
+	begin(&r, "nop", events);
+	record(&r, "exec /usr/bin/python3.11 -c 'import os,mmap\n"
+		   "f=os.open(\"/bin/true\",os.O_RDONLY)\n"
+		   "for i in range(3000):\n"
+		   " os.getppid(); os.dup2(f,50+i%9); os.close(50+i%9); os.lseek(f,i,0); os.pread(f,i,i*3)\n"
+		   " mmap.mmap(-1,4096*(i+1)).close()\n"
+		   " try: os.waitid(os.P_PID,1,os.WEXITED)\n"
+		   " except ChildProcessError: pass'");
+	collect(&r, "raw_syscalls", "sys_enter", &raw);
+	collect(&r, "raw_syscalls", "sys_exit", &raw_exit);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "sys_enter_%s", calls[i].name);
+		collect(&r, "syscalls", name, &seen);
+		assert_in_range(seen.n, 3000, 4000);
+		assert_int_equal(seen.n, raw.of[calls[i].number]);
+		assert_memory_equal(seen.sums[calls[i].number], raw.sums[calls[i].number], calls[i].arguments * 8);
+		snprintf(name, sizeof(name), "sys_exit_%s", calls[i].name);
+		collect(&r, "syscalls", name, &seen);
+		assert_int_equal(seen.n, raw_exit.of[calls[i].number]);
+		assert_int_equal(seen.n, raw.of[calls[i].number]);
+		assert_int_equal(seen.sums[calls[i].number][0], raw_exit.sums[calls[i].number][0]);
+	}
+	assert_int_equal(raw_exit.sums[SYS_waitid][0], 3000 * -10ull);
+	assert_in_range(raw.sums[SYS_lseek][1], 2999 * 1500 - 100000, 2999 * 1500 + 100000);
+	assert_in_range(raw.sums[SYS_pread64][3], 3 * 2999 * 1500, 3 * 2999 * 1500 + 1000000);
+	end(&r);
+}
+
 /* Forks, pipes, signals and executed programs: they do what they did. */
 static void processes(void **state)
 {
@@ -244,7 +286,7 @@ static void none(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(alone), cmocka_unit_test(with_functions), cmocka_unit_test(returns_only), cmocka_unit_test(filtered),
+		cmocka_unit_test(alone), cmocka_unit_test(with_functions), cmocka_unit_test(returns_only), cmocka_unit_test(filtered), cmocka_unit_test(arguments),
 		cmocka_unit_test(processes), cmocka_unit_test(none),
 	};
 

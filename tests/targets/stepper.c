@@ -41,6 +41,7 @@ void call_known(void);
 void call_fresh(void);
 void call_tail(void);
 void call_plt(void);
+void call_system(void);
 extern const char known_before[], known_after[], fresh_before[], fresh_after[], tail_before[], tail_after[],
 	plt_before[], plt_after[], thunks[];
 extern const char *fresh_next;
@@ -57,6 +58,11 @@ __asm__(".text\n"
 	FUNCTION(leaf, "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tret\n")
 	FUNCTION(tailing, "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tjmp leaf\n")
 	CALL(known, "leaf") CALL(fresh, "*fresh_next(%rip)") CALL(tail, "tailing")
+	/* A system call: what its events need is done before it and behind it. No names here, and no
+	   addresses anywhere: somebody might jump there. */
+	FUNCTION(call_system, "\tlea -8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset 8\n\tmov $110, %eax\n"
+		 "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tsyscall\n\tlea (%rsp), %rsp\n"
+		 "\tlea (%rsp), %rsp\n\tlea 8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n")
 	".p2align 4\nthunks:\n.cfi_startproc\n.rept 2000\n\tcall leaf\n\tret\n\tnop\n\tnop\n.endr\n.cfi_endproc\n");
 
 static void fresh(void)
@@ -68,12 +74,20 @@ static void fresh(void)
 	call_fresh();
 }
 
-static const struct scenario { void (*run)(void); const char *before, *after; } scenarios[] = {
+/* Without `before`: from so many bytes of `run` to so many, and between them the flags and the 128 bytes below the stack
+ * pointer are kept, too. */
+static const struct scenario { void (*run)(void); const char *before, *after; unsigned from, to; } scenarios[] = {
 	{ fresh, fresh_before, fresh_after },
 	{ call_known, known_before, known_after },
 	{ call_known, known_before, known_after },
 	{ call_tail, tail_before, tail_after },
 	{ call_tail, tail_before, tail_after },
+	{ call_system, .from = 10, .to = 18 },
+	{ call_system, .from = 10, .to = 18 },
+	{ call_system, .from = 10, .to = 18 },
+	{ call_system, .from = 20, .to = 28 },
+	{ call_system, .from = 20, .to = 28 },
+	{ call_system, .from = 20, .to = 28 },
 };
 enum { SCENARIOS = sizeof(scenarios) / sizeof(*scenarios) };
 
@@ -331,21 +345,55 @@ static void check_backtrace(struct phase *p, uint64_t rip)
 		fprintf(stderr, "the stack is not seen from %llx\n", (unsigned long long)rip);
 }
 
+/* --- what only a part of a function keeps ---------------------------------------------------- */
+
+enum { FLAGS = 0xcd5, RED_ZONE = 16 /* words */ };
+
+static uint64_t below(unsigned i)
+{
+	return 0x0101010101010101ul * (i + 1);
+}
+
+static void fill_part(pid_t pid, struct registers *r)
+{
+	r->general.eflags = (r->general.eflags & ~(unsigned long long)FLAGS) | ((unsigned)rand() & FLAGS);
+	set(pid, r);
+	for (unsigned i = 0; i < RED_ZONE; i++)
+		require(!ptrace(PTRACE_POKEDATA, pid, r->general.rsp - 8 * (i + 1), below(i)), "PTRACE_POKEDATA");
+}
+
+static int part_is_kept(pid_t pid, const struct registers *want, const struct registers *got)
+{
+	for (unsigned i = 0; i < RED_ZONE; i++)
+		if ((uint64_t)ptrace(PTRACE_PEEKDATA, pid, want->general.rsp - 8 * (i + 1), 0) != below(i))
+			return 0;
+	return same_general(want, got, 1);
+}
+
+static int is_at(uint64_t rip, const struct scenario *s, const char *mark, unsigned offset)
+{
+	return s->before ? rip == (uint64_t)mark : rip - (uint64_t)s->run == offset;
+}
+
 static void at_marks(pid_t pid, struct phase *p, const struct registers *now)
 {
 	static struct registers saved, want, got;
-	const char *rip = (const char *)now->general.rip;
+	const struct scenario *s = p->scenario;
+	uint64_t rip = now->general.rip;
 
-	if (!p->filled && rip == p->scenario->before) {
+	if (!p->filled && is_at(rip, s, s->before, s->from)) {
 		get(pid, &saved);
 		fill(pid, &saved, &want);
+		if (!s->before)
+			fill_part(pid, &want);
 		p->filled = 1;
-	} else if (p->filled && rip == p->scenario->after) {
+	} else if (p->filled && is_at(rip, s, s->after, s->to)) {
 		get(pid, &got);
 		got.general.rip = want.general.rip;
 		require(same_general(&want, &got, 0), "general registers behind the call");
 		require(same_x(&want, &got), "vector registers behind the call");
-		saved.general.rip = (uint64_t)rip;
+		require(s->before || part_is_kept(pid, &want, &got), "flags and red zone behind a system call's events");
+		saved.general.rip = rip;
 		set(pid, &saved);
 		p->filled = 0;
 	}
