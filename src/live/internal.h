@@ -3,6 +3,7 @@
 #pragma once
 #include "live/functions.h"
 #include "live/live.h"
+#include "live/profile.h"
 #include "live/pump.h"
 
 /* An instance's part: the target of its files. */
@@ -25,6 +26,7 @@ struct live {
 	pthread_mutex_t changing; /* one change at a time: of `now`, and the parts' settings */
 	pthread_mutex_t names;    /* of functions */
 	struct functions functions;
+	struct profile *profile;  /* NULL: there was none yet; under pump_hold */
 	struct event_catalogue *events; /* the tree's */
 	uint32_t named;           /* so many of them are in the session's trace_info; under pump_hold */
 };
@@ -46,5 +48,12 @@ void live_drop_settings(struct settings *s);
 
 /* pump_hold, with the names of all events. */
 struct trace_info *live_hold(struct live *l);
+
+/* Around a write to a file of any instance: function_profile of the top's `was` on before, these are its settings afterwards
+ * if e is 0; else it was refused. */
+void profiling_before(struct live *l, bool was, const struct settings *top);
+void profiling_after(struct live *l, bool was, const struct settings *top, const char *file, int e);
+/* As tree_target_ops.profile. */
+void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct out *out);
 
 extern const struct tree_target_ops live_ops;

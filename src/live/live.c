@@ -103,6 +103,7 @@ void live_stop(struct live *l)
 	if (l->pump)
 		pump_stop(l->pump);
 	session_free(l->session);
+	profile_free(l->profile);
 	while (l->parts.n)
 		part_free(l->parts.at[l->parts.n - 1]);
 	vec_free(&l->parts);

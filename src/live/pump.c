@@ -18,7 +18,9 @@ struct pump {
 	void (*woken)(void *context);
 	void *context;
 
-	pthread_mutex_t names;     /* held by who settles chunks, or reads the session's info */
+	pthread_mutex_t names;     /* held by who settles chunks, or reads the session's info; and of these two: */
+	void (*fed)(void *context, const struct chunk *c);
+	void *fed_context;
 
 	pthread_mutex_t lock;      /* of what follows; taken after `names` */
 	pthread_cond_t passed;
@@ -68,8 +70,11 @@ static void settle_chunks(struct pump *p, chunk_list chunks)
 		c->settled = tap_settle(p->session, &run, &c->thread, &ignored) == 0;
 		c->refused = !c->settled;
 	}
-	chunk_list_free(&chunks);
 	tap_catch_up(p->session);
+	for (size_t i = 0; i < chunks.n && p->fed; i++)
+		if (chunks.at[i].chunk->settled)
+			p->fed(p->fed_context, chunks.at[i].chunk);
+	chunk_list_free(&chunks);
 }
 
 /* `names` is held. */
@@ -219,6 +224,12 @@ void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool
 	pump_hold(p);
 	buffer_share(b, s, alone);
 	pump_release(p);
+}
+
+void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c), void *context)
+{
+	p->fed = fed;
+	p->fed_context = context;
 }
 
 /* A pass that is under way may have gone by what was written before the call. */

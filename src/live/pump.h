@@ -11,6 +11,9 @@ int pump_start(struct session *s, void (*woken)(void *context), void *context, s
 	       struct err *err);
 /* From here on the buffer gets what is recorded. */
 void pump_add(struct pump *p, struct buffer *b);
+/* fed(context, chunk) is called for every chunk from here on, thread by thread in its order, settled, while the names are
+ * held; NULL: for none. The names are held by the caller. */
+void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c), void *context);
 void pump_remove(struct pump *p, struct buffer *b);
 /* buffer_share, when all that came until now is in it as it was. */
 void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone);

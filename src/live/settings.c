@@ -179,21 +179,35 @@ static int check_triggers(const struct event_set *s, struct err *err)
 	return 0;
 }
 
+/* What a write to the file means for the programs, and for what is counted of them. */
+static int change(struct part *p, const struct settings *next, const char *file, struct err *err)
+{
+	const struct settings *first = &p->live->parts.at[0]->settings, *top = p->name ? first : next;
+	const bool profiled = first->function_profile;
+	int e = 0;
+
+	profiling_before(p->live, profiled, top);
+	if (concerns_session(file)) {
+		share(p, next, true);
+		e = change_session(p, next, file, err);
+	}
+	if (e == 0 && !strcmp(file, "current_tracer"))
+		live_sync(p->live); /* the old one's last records are not the new one's first */
+	profiling_after(p->live, profiled, top, file, e);
+	return e;
+}
+
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
 {
 	struct part *p = arg;
-	int e = 0;
+	int e;
 
 	if (file && !strcmp(file, "options/block"))
 		return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
 	pthread_mutex_lock(&p->live->changing);
 	e = check_triggers(&next->events, err);
-	if (e == 0 && file && concerns_session(file)) {
-		share(p, next, true);
-		e = change_session(p, next, file, err);
-	}
-	if (e == 0 && file && !strcmp(file, "current_tracer"))
-		live_sync(p->live); /* the old one's last records are not the new one's first */
+	if (e == 0 && file)
+		e = change(p, next, file, err);
 	if (e == 0)
 		configure(p, next);
 	if (file && concerns_session(file))

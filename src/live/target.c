@@ -276,6 +276,6 @@ const struct tree_target_ops live_ops = {
 	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
 	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_stats = cpu_stats,
-	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
+	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
 	.marker = live_marker, .make = make, .drop = drop,
 };

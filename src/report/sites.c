@@ -17,6 +17,18 @@ void sites_free(struct sites *s)
 	vec_free(&s->maps);
 }
 
+void sites_renew(struct sites *s)
+{
+	for (size_t i = 0; i < s->maps.n; i++) {
+		struct site_map *map = s->maps.at[i];
+
+		free(map->caller);
+		map->caller = NULL;
+		map->n = 0;
+		sites_forget(map);
+	}
+}
+
 struct site_map *sites_map(struct sites *s, uint32_t image)
 {
 	if (image > s->info->images.n)

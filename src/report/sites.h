@@ -27,6 +27,8 @@ struct sites {
 
 void sites_init(struct sites *s, const struct trace_info *info);
 void sites_free(struct sites *s);
+/* Which functions are hooked has changed: all is looked up anew. */
+void sites_renew(struct sites *s);
 /* An image's map: stays where it is until sites_free. */
 struct site_map *sites_map(struct sites *s, uint32_t image);
 /* Looks up (and keeps) the function around a site that the map does not have yet. */

@@ -148,8 +148,7 @@ void tally_begin(struct tally *t, uint32_t thread)
 	t->spans.n = 0;
 	t->last = (struct event){ 0 };
 	sites_forget(sites_map(&t->sites, t->image)); /* whichever threads this worker had before */
-	tracks_init(&t->tracks, t->info, &t->sites);
-	t->lane = tracks_lane(&t->tracks, thread);
+	t->lane = tracks_init_one(&t->tracks, t->info, &t->sites, thread);
 }
 
 void tally_events(struct tally *t, const struct event *events, size_t n)

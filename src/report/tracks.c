@@ -50,9 +50,9 @@ struct lane *tracks_lane(struct tracks *t, uint32_t thread)
 {
 	struct lane *l;
 
-	while (t->lanes.n <= thread)
+	while (t->lanes.n <= thread - t->first_thread)
 		*vec_add(&t->lanes) = (struct lane){ 0 };
-	l = &t->lanes.at[thread];
+	l = &t->lanes.at[thread - t->first_thread];
 	if (!l->process) {
 		l->process = process_of(t, &t->info->threads.at[thread]);
 		l->last_fn = FN_NONE;
@@ -61,6 +61,13 @@ struct lane *tracks_lane(struct tracks *t, uint32_t thread)
 		put_on(l, (uint32_t)l->process->tracks.n - 1);
 	}
 	return l;
+}
+
+struct lane *tracks_init_one(struct tracks *t, const struct trace_info *info, struct sites *sites, uint32_t thread)
+{
+	tracks_init(t, info, sites);
+	t->first_thread = thread;
+	return tracks_lane(t, thread);
 }
 
 static void track_free(struct track *k)

@@ -57,13 +57,16 @@ struct tracks {
 	const struct trace_info *info;
 	struct sites *sites;
 	VEC(struct process *) processes;
-	VEC(struct lane) lanes;      /* by thread */
+	uint32_t first_thread;
+	VEC(struct lane) lanes;      /* by thread, from the first on */
 	uint64_t strays;             /* exits of calls whose track was not found: another thread's, perhaps */
 	struct calls_counts ended;   /* of tracks that are no more */
 };
 
 /* sites: must outlive it. */
 void tracks_init(struct tracks *t, const struct trace_info *info, struct sites *sites);
+/* To be fed with one thread's events alone, whose lane this is. */
+struct lane *tracks_init_one(struct tracks *t, const struct trace_info *info, struct sites *sites, uint32_t thread);
 void tracks_free(struct tracks *t);
 /* The end of the trace for all tracks there are. */
 void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg);

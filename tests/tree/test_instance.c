@@ -185,7 +185,7 @@ static void names_as_the_kernel(void **state)
 /* The table's head; and nothing is counted without a program. */
 static void profile_without_a_program(void **state)
 {
-	char *want = golden("k6.12-own.trace_stat.function0.graph-time.txt");
+	char *want = golden("../../report/golden/k6.12-own.trace_stat.function0.graph-time.txt");
 	const char *rows = strstr(want, "  vfs_open");
 
 	assert_non_null(rows);
