@@ -31,6 +31,8 @@ struct agent {
 	bool limit_shifted;              /* our part was added to the limit of address space (limits.c) */
 	uint32_t session;                /* how many tracers attached, of which 24 bits are told apart */
 	uint32_t forbidden;              /* system calls we must do without, enum need in needs.h */
+	int32_t oom_score_adj;           /* as the tracer last saw it: reading it takes a descriptor of the program's */
+	const char *executed;            /* what execve was given for this program; NULL: not known */
 };
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
 	       "a tracer reads it as struct agent_state");
@@ -67,6 +69,7 @@ void signals_after_fork(void);     /* in a slow path: nobody else is */
 const void *ldso_symbol(char **envp, const char *name);
 const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name);
 int64_t rseq_cpu_offset(char **envp); /* of rseq's cpu_id from the thread pointer, 0 = there is none */
+const char *ldso_executed(char **envp);
 
 /* init.c: asks the tracer what to hook and does it. */
 void session_ask(enum protocol_request request);
@@ -100,6 +103,9 @@ void agent_modules_changed(void);
 /* event.c: does a record pass its event's filter? Its first 8 bytes are filled in. */
 struct filter_program;
 bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record, uint32_t bytes);
+
+/* probe.c: so many of the n bytes as are there. */
+uint32_t read_anywhere(uint64_t address, void *to, uint32_t n);
 
 /* buffer.c */
 void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/calls.h"
+#include "agent/tasks.h"
 #include "shared/calls.h"
 #include "shared/filter.h"
 
@@ -85,16 +86,23 @@ static const struct call_event *named(const struct call_about *c, uint32_t numbe
 	return i < c->n ? &c->named[i] : &none;
 }
 
+static const struct task_block *tasks(const struct call_about *c)
+{
+	return (const struct task_block *)((const uint8_t *)c + c->tasks);
+}
+
 static void begin(const uint64_t *regs, const struct call_about *c)
 {
 	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[RAX] : c->number;
-	uint64_t words[2 + CALL_ARGUMENTS] = { 0, number, regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
+	uint64_t words[2 + CALL_ARGUMENTS] = { 0, number, c->ahead ? 0 : regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
 	const struct call_event *e = named(c, number);
 
 	if (c->kept)
 		keep(regs[RSP], number);
 	write_event(c, &c->raw, words, 2 + CALL_ARGUMENTS);
 	write_event(c, e, words, 2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
+	if (c->tasks)
+		task_before(regs, number, tasks(c));
 }
 
 static void end(const uint64_t *regs, const struct call_about *c)
@@ -104,6 +112,8 @@ static void end(const uint64_t *regs, const struct call_about *c)
 
 	if (c->kept)
 		number = take(regs[RSP]);
+	if (c->tasks)
+		task_behind(regs, number, tasks(c));
 	if (number == CALL_UNKNOWN || is_child(number, regs[RAX]))
 		return;
 	words[1] = number;

@@ -64,6 +64,10 @@ static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_mmap, NEED_START, { P, 4096, 5, 0x100002, 4, 4096 } },
 	{ __NR_prlimit64, NEED_START, { 0, 9, 0, P } },
 	{ __NR_munmap, NEED_START, { P, 4096 } },
+	{ __NR_sched_getscheduler, NEED_TASKS, { 0 } },
+	{ __NR_sched_getparam, NEED_TASKS, { 0, P } },
+	{ __NR_getpriority, NEED_TASKS, { 0, 0 } },
+	{ __NR_getppid, NEED_TASKS, { 0 } },
 	{ __NR_madvise, NEED_START, { P, 4096, 18 } },
 };
 

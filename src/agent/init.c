@@ -8,6 +8,7 @@
 #include "agent/place.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
+#include "agent/tasks.h"
 #include "shared/points.h"
 
 #define MSG_NOSIGNAL 0x4000
@@ -40,6 +41,9 @@ static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], stru
 		done->applied = place_patches(code, w);
 	else
 		done->note = NOTE_LIMIT;
+	agent.oom_score_adj = w->oom_score_adj;
+	if (code && agent.memory && w->tasks_at)
+		task_begun((const struct task_block *)(code + w->tasks_at));
 	if (code)
 		sys2(__NR_munmap, code, w->code_size);
 }
@@ -112,6 +116,7 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 	place_self();
 	agent.tls_offset = (int64_t)agent_tls_block() - (int64_t)__builtin_thread_pointer();
 	agent.key = rseq_cpu_offset(envp);
+	agent.executed = ldso_executed(envp);
 	session_ask(PROTOCOL_HELLO);
 	if (agent.memory)
 		cfa_make_even(ldso_symbol(envp, "_r_debug"));

@@ -4,16 +4,21 @@
 
 #include "agent/agent.h"
 
-static uint64_t auxv_base(char **envp)
+static uint64_t auxv_value(char **envp, uint64_t type)
 {
 	const Elf64_auxv_t *a;
 
 	while (*envp)
 		envp++;
 	for (a = (const Elf64_auxv_t *)(envp + 1); a->a_type != AT_NULL; a++)
-		if (a->a_type == AT_BASE)
+		if (a->a_type == type)
 			return a->a_un.a_val;
 	return 0;
+}
+
+const char *ldso_executed(char **envp)
+{
+	return (const char *)auxv_value(envp, AT_EXECFN);
 }
 
 static const Elf64_Dyn *dynamic_of(uint64_t base)
@@ -59,7 +64,7 @@ const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name)
 
 const void *ldso_symbol(char **envp, const char *name)
 {
-	uint64_t base = auxv_base(envp);
+	uint64_t base = auxv_value(envp, AT_BASE);
 	const Elf64_Dyn *d = base ? dynamic_of(base) : 0;
 
 	return d ? ldso_find(base, d, name) : 0;

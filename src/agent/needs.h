@@ -17,7 +17,8 @@ enum need {
 	NEED_START = 256,   /* an agent's start, in what is executed or for a module that comes */
 	NEED_COPY = 512,    /* seeing whether a filter can be read */
 	NEED_LOCKS = 1024,  /* mlockall without our memory */
-	NEED_ALL = 2047,
+	NEED_TASKS = 2048,  /* priorities and parents, for events of threads and processes */
+	NEED_ALL = 4095,
 };
 #define INHERITED_LIMIT (1u << 31) /* beside them, for what is executed: agent.limit_shifted */
 

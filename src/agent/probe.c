@@ -29,7 +29,7 @@ static long own_pid(void)
 }
 
 /* The kernel finds out what is there; so much of it as is. Pages end where they end. */
-static uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
+uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
 {
 	uint64_t first = PAGE - address % PAGE < n ? PAGE - address % PAGE : n;
 	const struct place into = { to, n }, from[2] = { { (void *)address, first }, { (void *)(address + first), n - first } };

@@ -10,6 +10,7 @@
 #define SYSCALL_LEN 2u
 #define BACK_MAX 16u       /* bytes of a window before it */
 #define RAX 0
+#define KEPT_LEN 5u       /* of mov $number, %edx */
 
 const char *const syscall_bar_words[] = {
 #define X(id, word, text) word,
@@ -34,6 +35,10 @@ struct walk {
 	uint64_t loads;            /* since where nothing else was done */
 	uint32_t number;
 	uint64_t end_of_loads;
+	/* The last number that was put into another register, and where that and the nops behind it end. */
+	uint64_t kept, kept_end;
+	uint32_t kept_number;
+	unsigned kept_in;
 };
 
 /* --- the number ------------------------------------------------------------------------------- */
@@ -123,6 +128,37 @@ static void follow_rax(struct walk *w, uint64_t at, const uint8_t *p, const stru
 	}
 }
 
+static bool is_nop(const struct insn *in)
+{
+	return (in->map == MAP_ONE && in->opcode == 0x90) || (in->map == MAP_0F && in->opcode == 0x1f);
+}
+
+/* mov $number, %edx */
+static void follow_kept(struct walk *w, uint64_t at, const uint8_t *p, const struct insn *in)
+{
+	if (w->kept_end == at && is_nop(in)) {
+		w->kept_end = at + in->len;
+	} else if (in->len == 5 && p[0] > 0xb8 && p[0] <= 0xbf) {
+		w->kept = at;
+		w->kept_end = at + in->len;
+		w->kept_in = p[0] & 7u;
+		memcpy(&w->kept_number, p + 1, 4);
+	}
+}
+
+/* How glibc ends a thread: the call in a loop of 8 bytes, which leaves no room for a jump. What stands before the loop is done
+ * once, and then the call.
+ *
+ *     mov $60, %edx; nop;  again: xor %edi, %edi; mov %edx, %eax; syscall; jmp again */
+#define END_LOADS 4u
+static bool is_end_loop(const struct walk *w, uint64_t vaddr)
+{
+	const uint8_t *p = sym_bytes(w->m, vaddr - END_LOADS, END_LOADS + SYSCALL_LEN + 2);
+
+	return p && w->kept_end == vaddr - END_LOADS && w->kept_number == SYS_exit && p[0] == 0x31 && p[1] == 0xff &&
+	       p[2] == 0x89 && p[3] == (0xc0 | w->kept_in << 3) && p[6] == 0xeb && p[7] == 0xf8;
+}
+
 /* --- one call ---------------------------------------------------------------------------------- */
 
 static bool is_one_of(uint32_t number, const uint16_t *list, size_t n)
@@ -168,14 +204,15 @@ static void add(struct walk *w, uint64_t vaddr)
 	/* who jumps in between brings a number of its own */
 	if (w->number != SYSCALL_UNKNOWN && hook_prober_jumped_into(w->p, w->loaded, vaddr))
 		w->number = SYSCALL_UNKNOWN;
-	c.number = w->number;
+	c.ahead = w->number == SYSCALL_UNKNOWN && is_end_loop(w, vaddr);
+	c.number = c.ahead ? SYS_exit : w->number;
 	c.returns = !is_one_of(c.number, last, 2);
 	c.twice = is_one_of(c.number, twice, 4);
 	c.joined = hook_prober_jumped_into(w->p, vaddr + SYSCALL_LEN - 1, vaddr + SYSCALL_LEN);
 	if (c.number == SYS_rt_sigreturn) {
 		c.bar = SYSCALL_BAR_SIGNAL_RETURN;
 	} else {
-		c.before = plan_before(w, vaddr);
+		c.before = c.ahead ? hook_probe_within(w->p, w->kept, w->begin, w->kept + KEPT_LEN) : plan_before(w, vaddr);
 		if (c.returns)
 			c.behind = plan_behind(w, vaddr);
 		c.bar = (uint8_t)bar_of(&c);
@@ -232,6 +269,7 @@ static void walk_code(struct walk *w, uint64_t at, uint64_t end)
 			w->number = SYSCALL_UNKNOWN;
 		} else {
 			follow_rax(w, at, p, &in);
+			follow_kept(w, at, p, &in);
 		}
 	}
 }

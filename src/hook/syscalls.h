@@ -32,6 +32,7 @@ struct hook_syscall {
 	uint32_t number;          /* SYSCALL_UNKNOWN: %rax says it when it happens */
 	bool returns;             /* false: exit, exit_group; nothing comes behind */
 	bool joined;              /* the program comes behind it by other ways too: it returned only if it had begun */
+	bool ahead;               /* a thread's end: `before` is where its number is loaded, in front of the loop it is made in */
 	bool twice;               /* fork, vfork, clone, clone3: a child comes behind it too, with 0 */
 	uint8_t bar;              /* enum syscall_bar */
 	/* The prober's. HOOK_NONE in `before`: the call is not led at all. In `behind`: no return is seen. */

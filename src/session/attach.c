@@ -15,6 +15,7 @@
 #include "session/orphans.h"
 #include "session/remote.h"
 #include "session/welcome.h"
+#include "tracee/seccomp.h"
 
 #define PAGE UINT64_C(4096)
 #define TRIES 5            /* the process maps memory of its own where we meant to */
@@ -142,6 +143,7 @@ static int plan(struct image_request *req, const struct agent_file *f, struct ag
 	if (r == 0 && req->events)
 		r = event_sites_check(req->events, err);
 	out->welcome.memory_size = memory->size;
+	out->welcome.lacks = seccomp_lacks(req->pid);
 	return r;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "event/syscalls.h"
+#include "event/tasks.h"
+#include "session/task_points.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
 #include "shared/record.h"
@@ -19,19 +21,22 @@ struct wanted {
 	struct call_event raw[2];
 	struct call_event named[2][CALL_NUMBERS];
 	bool any[2];
+	uint32_t tasks;           /* kinds of task_points.h */
 };
 
 void call_points_catalogue(struct event_catalogue *c)
 {
 	struct err ignored;
 
-	if (!events_find(c, "raw_syscalls", "sys_enter"))
-		syscalls_add(c, &ignored);
+	if (events_find(c, "raw_syscalls", "sys_enter"))
+		return;
+	syscalls_add(c, &ignored);
+	tasks_add(c, &ignored);
 }
 
 bool call_points_want(const struct event_set *set, const struct event_entry *e)
 {
-	return e->owner == EVENT_OWNER_SYSCALL && event_set_armed(set, e->index);
+	return (e->owner == EVENT_OWNER_SYSCALL || e->owner == EVENT_OWNER_TASK) && event_set_armed(set, e->index);
 }
 
 bool call_points_wanted(const struct event_set *set)
@@ -83,16 +88,19 @@ static void read_wanted(const struct event_set *set, struct wanted *w)
 	memset(w, 0xff, sizeof(*w)); /* CALL_NO_EVENT */
 	w->any[0] = w->any[1] = false;
 	w->set = set;
+	w->tasks = task_points_kinds(set);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);
 
-		if (call_points_want(set, e))
+		if (e->owner == EVENT_OWNER_SYSCALL && call_points_want(set, e))
 			want(w, e);
 	}
 }
 
 static bool wants(const struct wanted *w, const struct hook_syscall *c, bool behind)
 {
+	if (task_points_at(w->tasks, c->number, behind))
+		return true;
 	if (c->number == SYSCALL_UNKNOWN)
 		return w->any[behind];
 	if (w->raw[behind].event != CALL_NO_EVENT)
@@ -130,13 +138,24 @@ static void append_filter(const struct wanted *w, struct call_about **a, uint32_
 	*bytes += aligned(f->bytes);
 }
 
+static void append_tasks(const struct wanted *w, struct call_about **a, uint32_t *bytes)
+{
+	uint32_t more = task_points_bytes(w->set);
+
+	*a = mem_realloc(*a, *bytes + more, 1);
+	memset((uint8_t *)*a + *bytes, 0, more);
+	task_points_write(w->set, (struct task_block *)((uint8_t *)*a + *bytes));
+	(*a)->tasks = *bytes;
+	*bytes += more;
+}
+
 static struct call_about *about(const struct wanted *w, const struct hook_syscall *c, bool behind, uint32_t *bytes)
 {
 	bool known = c->number < CALL_NUMBERS;
 	uint16_t n = c->number == SYSCALL_UNKNOWN ? CALL_NUMBERS : known;
 	struct call_about *a = mem_zalloc(*bytes = (uint32_t)(sizeof(*a) + n * sizeof(a->named[0])));
 
-	*a = (struct call_about){ .number = c->number, .behind = behind, .kept = is_kept(c), .raw = w->raw[behind], .n = n };
+	*a = (struct call_about){ .number = c->number, .behind = behind, .kept = is_kept(c), .ahead = c->ahead, .raw = w->raw[behind], .n = n };
 	if (known)
 		a->named[0] = w->named[behind][c->number];
 	else if (n)
@@ -144,13 +163,15 @@ static struct call_about *about(const struct wanted *w, const struct hook_syscal
 	append_filter(w, &a, bytes, offsetof(struct call_about, raw));
 	for (uint16_t i = 0; i < n; i++)
 		append_filter(w, &a, bytes, offsetof(struct call_about, named) + i * sizeof(a->named[0]));
+	if (task_points_at(w->tasks, c->number, behind))
+		append_tasks(w, &a, bytes);
 	return a;
 }
 
 /* A child's coming is not a return. */
 static bool is_plain(const struct hook_syscall *c, const struct call_about *a)
 {
-	return a->n == 1 && !a->kept && !(a->behind && c->twice) && !a->raw.filter && !a->named[0].filter;
+	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) && !a->raw.filter && !a->named[0].filter;
 }
 
 /* A record's header without its time, 0 for none; its size is added. */

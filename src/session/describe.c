@@ -65,3 +65,18 @@ char *describe_exe(int pid)
 	n = readlink(name, path, sizeof(path));
 	return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("");
 }
+
+int describe_oom_score_adj(int pid)
+{
+	char name[64];
+	int value = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/oom_score_adj", pid);
+	f = fopen(name, "re");
+	if (f && fscanf(f, "%d", &value) != 1)
+		value = 0;
+	if (f)
+		fclose(f);
+	return value;
+}

@@ -7,3 +7,5 @@ struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_n
 /* Of a process: its arguments, separated by blanks; its executable. "" if the process is not there. free() them. */
 char *describe_cmdline(int pid);
 char *describe_exe(int pid);
+/* As /proc says, or 0. */
+int describe_oom_score_adj(int pid);

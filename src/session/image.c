@@ -119,6 +119,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 		event_sites_describe(&modules, req->events, &out->news);
 	count_all(out);
 	out->welcome.trace = 1;
+	out->welcome.oom_score_adj = describe_oom_score_adj(req->pid);
 	out->welcome.image = req->index;
 	out->welcome.watch = req->settings->modules.patterns.n > 0 || event_sites_wanted(req->events);
 	modules_free(&modules);

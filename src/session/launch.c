@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -185,7 +186,18 @@ int launch_resolve(const char *command, char **path, char **image, struct err *e
 	return r;
 }
 
-static void child(const char *path, char *const *argv, const char *agent, const char *socket, int report)
+/* As an agent does before it executes something (agent/tasks.c). */
+static void leave_note(struct task_exec_note *execs)
+{
+	struct task_exec_note *n = &execs[(uint32_t)getpid() % TASK_EXECS];
+
+	n->tid = (uint32_t)getpid();
+	prctl(PR_GET_NAME, n->comm);
+	__atomic_store_n(&n->pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+}
+
+static void child(const char *path, char *const *argv, const char *agent, const char *socket, int report,
+		  struct task_exec_note *execs)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *preload = old && *old ? mem_printf("%s:%s", agent, old) : mem_strdup(agent);
@@ -193,6 +205,7 @@ static void child(const char *path, char *const *argv, const char *agent, const 
 
 	setenv("LD_PRELOAD", preload, 1);
 	setenv("BRACE_AGENT", socket, 1);
+	leave_note(execs);
 	execv(path, argv);
 	code = errno;
 	if (write(report, &code, sizeof(code)) < 0)
@@ -200,8 +213,8 @@ static void child(const char *path, char *const *argv, const char *agent, const 
 	_exit(127);
 }
 
-int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket, pid_t *pid,
-		 struct err *err)
+int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket,
+		 struct task_exec_note *execs, pid_t *pid, struct err *err)
 {
 	int report[2], code = 0;
 	ssize_t n;
@@ -210,7 +223,7 @@ int launch_spawn(const char *path, char *const *argv, const char *agent, const c
 		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
 	*pid = fork();
 	if (*pid == 0)
-		child(path, argv, agent, socket, report[1]);
+		child(path, argv, agent, socket, report[1], execs);
 	close(report[1]);
 	if (*pid < 0) {
 		close(report[0]);

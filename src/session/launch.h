@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "shared/tasks.h"
 
 /* Resolves a command as execvp would and checks that it can be traced: *path is the file to
  * exec (free it), *image the ELF file that will run (the interpreter of a script; free it).
@@ -14,6 +15,7 @@ int launch_resolve(const char *command, char **path, char **image, struct err *e
  * Then control_launch is to start it. */
 bool launch_by_hand(const char *image);
 
-/* Forks and execs. The child runs when this returns 0; exec's own failure comes back here. */
-int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket, pid_t *pid,
-		 struct err *err);
+/* Forks and execs. The child runs when this returns 0; exec's own failure comes back here. In `execs`, the session
+ * memory's, it says who it was. */
+int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket,
+		 struct task_exec_note *execs, pid_t *pid, struct err *err);

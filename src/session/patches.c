@@ -10,6 +10,7 @@
 #include "session/event_sites.h"
 #include "session/probe_patches.h"
 #include "session/shared_memory.h"
+#include "session/task_points.h"
 #include "shared/tls.h"
 
 #define PAGE UINT64_C(4096)
@@ -207,6 +208,7 @@ static void probe_module(struct job *j, const struct maps *maps, struct patch_li
 		.mod = j->mod, .maps = maps, .list = list, .first = first, .region = j->region, .code = j->code, .at = j->at,
 		.room = j->room, .used = j->used, .agent = j->at + offsetof(struct trampoline_pool, probe),
 		.syscall = j->at + offsetof(struct trampoline_pool, syscall),
+		.preloaded = !(j->req->hello->flags & AGENT_BY_HAND),
 	};
 
 	probe_patches_make(&probes);
@@ -227,19 +229,24 @@ static void refuse_all(struct module *mod)
 			refuse(mod, i, REASON_NO_ROOM);
 }
 
-/* The code memory: every region's code, page by page, then the regions, then the patches. */
+/* The code memory: every region's code, page by page, then the regions, then the patches. Behind them what a program tells
+ * when it begins, if `tasks` is not NULL. */
 static int make_code_memory(struct image *out, uint64_t code_bytes, uint64_t regions, uint64_t texts,
-			    uint64_t patches_max, struct err *err)
+			    uint64_t patches_max, const struct event_set *tasks, struct err *err)
 {
 	uint64_t regions_at = code_bytes;
 	uint64_t texts_at = regions_at + regions * sizeof(struct patch_region);
 	uint64_t patches_at = pages(texts_at + texts * sizeof(struct patch_text));
+	uint64_t patches_end = patches_at + patches_max * sizeof(struct patch);
 
 	out->welcome.regions_at = regions_at;
 	out->welcome.texts_at = texts_at;
 	out->welcome.patches_at = patches_at;
-	out->welcome.code_size = pages(patches_at + patches_max * sizeof(struct patch) + 1);
+	out->welcome.tasks_at = tasks ? patches_end : 0;
+	out->welcome.code_size = pages(patches_end + (tasks ? task_points_bytes(tasks) : 0) + 1);
 	out->code_fd = memory_file("brace-code", out->welcome.code_size, true, &out->code, err);
+	if (out->code_fd >= 0 && tasks)
+		task_points_write(tasks, (void *)((char *)out->code + patches_end));
 	return out->code_fd < 0 ? out->code_fd : 0;
 }
 
@@ -281,6 +288,13 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* Is it a program that was just executed, and is that to be told? */
+static bool begins(const struct image_request *req)
+{
+	return !req->again && req->hello->request == PROTOCOL_HELLO && req->events &&
+	       task_points_at_begin(task_points_kinds(req->events));
+}
+
 int patches_make(const struct image_request *req, struct modules *modules, struct maps *maps, struct image *out,
 		 struct err *err)
 {
@@ -299,7 +313,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 			n_regions++;
 		}
 	}
-	r = make_code_memory(out, code_bytes, n_regions, maps->at.n, patches_max, err);
+	r = make_code_memory(out, code_bytes, n_regions, maps->at.n, patches_max, begins(req) ? req->events : NULL, err);
 	if (r < 0)
 		return r;
 	out->regions = (void *)((char *)out->code + out->welcome.regions_at);

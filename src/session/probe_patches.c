@@ -1,6 +1,7 @@
 #include "session/probe_patches.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "arch/x86_64/probe_code.h"
 #include "arch/x86_64/trampoline.h"
@@ -68,11 +69,37 @@ static bool meets_another(const struct probe_job *j, size_t i)
 	return false;
 }
 
+static bool is_function(const struct module *mod, uint64_t vaddr, const char *name)
+{
+	const struct hook_module *h = mod->hooks;
+
+	for (uint32_t i = 0; h && i < h->n; i++)
+		if (vaddr - h->functions[i].vaddr < h->functions[i].size &&
+		    strcmp(h->strings + h->functions[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* An agent that ld.so loads leads libc's calls of these kinds itself, by the bytes behind them, which it must find as they are:
+ * else it would not see a filter that the program is about to bind itself by (agent/libc_calls.c). */
+static bool is_agents(const struct probe_job *j, const struct probe_point *p)
+{
+	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_prlimit64, SYS_mlockall };
+	const struct call_about *a = p->program;
+
+	if (!j->preloaded || p->kind != PROBE_CALL || !a->behind || strcmp(j->mod->name, "libc.so.6") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (a->number == numbers[i])
+			return true;
+	return a->number == CALL_UNKNOWN && is_function(j->mod, p->plan.vaddr, "syscall");
+}
+
 static enum hook_reason in_the_way(const struct probe_job *j, size_t i)
 {
 	const struct hook_probe *p = &j->mod->probes.at[i].plan;
 
-	if (led_calls_touch(&j->mod->calls, p->vaddr - p->before, p->len))
+	if (is_agents(j, &j->mod->probes.at[i]) || led_calls_touch(&j->mod->calls, p->vaddr - p->before, p->len))
 		return REASON_RUNTIME;
 	if (p->function != PROBE_ALONE && !p->at_entry && has_hook(j, p->function))
 		return REASON_TAKEN;

@@ -12,6 +12,7 @@ struct probe_job {
 	uint8_t *code;            /* the region's bytes */
 	uint64_t at, room, used;  /* its address, its size; bytes used, aligned to 16 */
 	uint64_t agent, syscall;  /* addresses of the words that hold agent_probe's and agent_syscall's */
+	bool preloaded;           /* the agent leads calls of libc itself */
 };
 
 /* Bytes of code, and patches, at most. */

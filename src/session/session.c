@@ -64,7 +64,7 @@ static bool program_lives(void *context)
 
 static int launch_preloaded(struct session *s, const char *path, char *const *argv, struct err *err)
 {
-	int r = launch_spawn(path, argv, s->agent_path, control_socket(s->control), &s->pid, err);
+	int r = launch_spawn(path, argv, s->agent_path, control_socket(s->control), s->memory.header->execs, &s->pid, err);
 
 	POINT(program_spawned);
 	if (r == 0)

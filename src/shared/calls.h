@@ -31,6 +31,8 @@ struct call_about {
 	uint8_t behind;
 	uint8_t kept;           /* from before the call to behind it, by its stack pointer */
 	uint16_t n;             /* named: one, of `number`; or one of each number */
+	uint32_t tasks;         /* a struct task_block (tasks.h), bytes from here; 0 = none */
+	uint32_t ahead;         /* 1: the call comes a little later; its only argument will be 0 */
 	struct call_event raw;  /* of every number */
 	struct call_event named[];
 };

@@ -17,10 +17,11 @@
 
 #include "shared/leave.h"
 #include "shared/notes.h"
+#include "shared/tasks.h"
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 5
+#define MEMORY_VERSION 6
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer's end stands. Behind it is the second half of a two-word record that began right before, and
@@ -79,6 +80,7 @@ struct memory_header {
 	uint32_t tracer_pid;
 
 	_Alignas(64) struct memory_notes notes;
+	struct task_exec_note execs[TASK_EXECS]; /* by process number */
 };
 
 struct memory_thread {
@@ -195,7 +197,12 @@ struct protocol_welcome {
 	uint32_t flags, pad;      /* AGENT_FAR: threads are started without libc, see far.c; AGENT_GO */
 	uint64_t memory_size, image_size, code_size; /* of the three descriptors that come along */
 	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
+	uint64_t tasks_at;        /* there too: a struct task_block, for what is told of a new program; 0 = nothing */
+	int32_t oom_score_adj;    /* the process's */
+	uint32_t lacks;           /* LACKS_*: what a filter forbids that the agent can do without */
 };
+#define LACKS_TASKS 1u    /* looking at a thread's priority, and its parent */
+#define LACKS_COPY 2u     /* reading where a pointer of the program's leads */
 
 struct protocol_done {
 	uint32_t request, applied;

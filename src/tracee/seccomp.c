@@ -20,6 +20,7 @@
 
 #include "base/vec.h"
 #include "shared/bpf.h"
+#include "shared/memory.h"
 #include "tracee/proc_status.h"
 #include "tracee/tracee.h"
 
@@ -117,6 +118,13 @@ static int copy_all(const struct tracee *t, filter_list *list)
 	return 0;
 }
 
+static void free_filters(filter_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->at[i].program);
+	vec_free(list);
+}
+
 static int unreadable(const struct proc_status *s, int code, struct err *err)
 {
 	return err_set(err, EACCES, "process %d (%s) is under a seccomp filter, and the kernel shows only to root whether it forbids "
@@ -146,9 +154,7 @@ static int check_filters(const struct proc_status *s, struct err *err)
 	r = copy_all(t, &list);
 	tracee_release(t);
 	r = r < 0 ? unreadable(s, -r, err) : judge(s, &list, err);
-	for (size_t i = 0; i < list.n; i++)
-		free(list.at[i].program);
-	vec_free(&list);
+	free_filters(&list);
 	return r;
 }
 
@@ -187,4 +193,43 @@ int seccomp_check(pid_t pid, struct err *err)
 		return err_set(err, EPERM, "process %d (%s) is under strict seccomp, which forbids all that brace needs in it",
 			       (int)pid, s.name);
 	return mode == SECCOMP_MODE_FILTER ? check_filters(&s, err) : 0;
+}
+
+/* --- what can be done without ------------------------------------------------------------------ */
+
+static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[] = {
+	{ LACKS_TASKS, SYS_sched_getscheduler, { 0 } },
+	{ LACKS_TASKS, SYS_sched_getparam, { 0, POINTER } },
+	{ LACKS_TASKS, SYS_getpriority, { 0, 0 } },
+	{ LACKS_TASKS, SYS_getppid, { 0 } },
+	{ LACKS_COPY, SYS_process_vm_readv, { 1, POINTER, 1, POINTER, 1, 0 } },
+};
+
+static uint32_t lacks_by(const filter_list *list)
+{
+	uint32_t lacks = 0;
+
+	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++)
+		for (size_t f = 0; f < list->n; f++)
+			if (!bpf_allows(seccomp_run(list->at[f].program, list->at[f].n, optional[i].number, optional[i].args)))
+				lacks |= optional[i].lacks;
+	return lacks;
+}
+
+uint32_t seccomp_lacks(pid_t pid)
+{
+	uint32_t lacks = LACKS_TASKS | LACKS_COPY;
+	filter_list list = { 0 };
+	struct tracee *t;
+	struct err ignored;
+
+	if (!mode_of(pid))
+		return 0;
+	if (tracee_hold(pid, &t, &ignored) < 0)
+		return lacks;
+	if (copy_all(t, &list) == 0)
+		lacks = lacks_by(&list);
+	tracee_release(t);
+	free_filters(&list);
+	return lacks;
 }

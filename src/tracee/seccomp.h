@@ -16,3 +16,7 @@ uint32_t seccomp_run(const struct sock_filter *program, size_t n, long number, c
  * -EPERM (forbidden: the system call is named) or -EACCES (filters cannot be read without
  * CAP_SYS_ADMIN), and *err. */
 int seccomp_check(pid_t pid, struct err *err);
+
+/* What the process's filters forbid that the agent can do without: LACKS_* (shared/memory.h). All of it if they cannot be
+ * read. */
+uint32_t seccomp_lacks(pid_t pid);

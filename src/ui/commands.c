@@ -127,7 +127,8 @@ static const struct option json_options[] = {
 static const struct option list_options[] = {
 	{ 'f', "file", "BINARY", "the program or library whose functions are listed", set_text,
 	  TO(binary) },
-	{ 0, "events", NULL, "list the events of programs (include/brace/event.h) instead: of PROGRAM..., of BINARY, or of a process",
+	{ 0, "events", NULL, "list the events of programs (include/brace/event.h) instead: of PROGRAM..., of BINARY, or of a process; alone, those that "
+	  "every program has",
 	  set_flag, TO(list_events) },
 	{ 'p', "pid", "PID", "with --events: of what this process has mapped", set_pid },
 	{ 0, "why", NULL, "say of each function how it would be hooked, or why it cannot be",
@@ -160,7 +161,7 @@ const struct command commands[] = {
 	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
-	{ "list", "[GLOB]... | --events PROGRAM", "List the functions of a binary and how each would be hooked",
+	{ "list", "[GLOB]... | --events [PROGRAM]", "List the functions of a binary and how each would be hooked",
 	  TABLES(list_options, json_options, screen_options), false, 0, -1, cmd_list },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },

@@ -1,8 +1,9 @@
-/* brace list --events: the events that programs and libraries bring with them. */
+/* brace list --events: the events that programs and libraries bring with them, or those that every program has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/call_points.h"
 #include "session/launch.h"
 #include "session/maps.h"
 #include "session/probes.h"
@@ -112,19 +113,35 @@ static int list_process(struct listing *l, pid_t pid, struct err *err)
 	return 0;
 }
 
+/* Threads' and processes', and system calls'. */
+static void list_everybodys(struct listing *l)
+{
+	struct event_catalogue *c = events_new();
+
+	l->path = "";
+	call_points_catalogue(c);
+	for (uint32_t i = 0; i < events_n(c); i++) {
+		const struct event_entry *e = events_at(c, i);
+
+		if (!events_can_enable(e))
+			continue;
+		print_name(l, e->format->system, e->format->name);
+		out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
+	}
+	events_free(c);
+}
+
 int list_events(struct invocation *inv)
 {
 	struct listing l = { .inv = inv };
 	struct err err;
 	int r = 0, status;
 
-	if (!inv->pid && !inv->binary && !inv->n_operands) {
-		say("brace: list --events needs a PROGRAM or -p PID; `brace list --help` says more\n");
-		return EXIT_BRACE;
-	}
 	screen_open(&l.screen, inv, SCREEN_PAGED, NULL);
 	if (inv->json)
 		out_str(&l.screen.text, "{\"schema\":\"brace-events\",\"version\":1}\n");
+	if (!inv->pid && !inv->binary && !inv->n_operands)
+		list_everybodys(&l);
 	if (inv->pid)
 		r = list_process(&l, (pid_t)inv->pid, &err);
 	if (inv->binary && r == 0)

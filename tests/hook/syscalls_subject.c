@@ -78,9 +78,9 @@ AS_AGENT static uint32_t ended(const uint64_t *regs)
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 extern const char agent_probe[];
 
-AS_AGENT static void enter(const uint64_t *regs, uint32_t number)
+AS_AGENT static void enter(const uint64_t *regs, uint32_t number, bool ahead)
 {
-	const uint64_t arguments[6] = { regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
+	const uint64_t arguments[6] = { ahead ? 0 : regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
 
 	shared->of[number].enters++;
 	for (unsigned i = 0; i < 6; i++)
@@ -112,7 +112,7 @@ AS_AGENT void agent_probe_hit(const struct probe_regs *regs, const struct probe_
 		return;
 	twice = number == SYS_fork || number == SYS_vfork || number == SYS_clone || number == SYS_clone3;
 	if (site->event % 2 == 0)
-		enter(regs->at, number);
+		enter(regs->at, number, c->ahead);
 	else if (!twice || regs->at[RAX])
 		leave(regs->at[RAX], number);
 }

@@ -5,8 +5,8 @@
 import collections, os, re, shutil, subprocess, sys, tempfile
 
 MARK = 0x7eadbeef
-# Not led: the last call of a thread, and of a handler (hook/syscalls.h).
-NOT_LED = {"exit", "rt_sigreturn"}
+# Not led: the last call of a handler (hook/syscalls.h).
+NOT_LED = {"rt_sigreturn"}
 # Two of libc's 526 calls have no room for a jump behind them: pthread_create and pthread_kill mask signals there.
 NO_RETURN = {"rt_sigprocmask"}
 

@@ -38,6 +38,9 @@ for mode in '-p function' '--max-graph-depth 9' '--threshold 1ns'; do
 	# shellcheck disable=SC2086 # an option is two words
 	same "a filter, $mode: same result" $mode -- "$FIXTURES/filtered" prctl
 done
+for way in strict no-prctl threads children executes; do
+	same "a filter ($way), and its events: same result" -l step -e 'task:*' -e 'sched:*' -- "$FIXTURES/filtered" $way
+done
 same "a filter over threads that record: same result" -l step -- "$FIXTURES/filtered" threads
 same "a filter in a child: same result" -l step -- "$FIXTURES/filtered" children
 says "a filter in a child: brace says so" "stopped recording"

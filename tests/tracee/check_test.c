@@ -22,6 +22,7 @@
 
 #include "shared/bpf.h"
 #include "tracee/check.h"
+#include "shared/memory.h"
 #include "tracee/seccomp.h"
 
 #define NOBODY 65534
@@ -448,6 +449,21 @@ static void check_filter(void (*body)(struct report *), void (*become)(void), in
 		assert_int_equal(child_end(&c), 0);
 }
 
+static void forbids_priorities(struct report *rep)
+{
+	install(SYS_getpriority, SECCOMP_RET_KILL_PROCESS);
+	until_stopped(rep);
+}
+
+/* What the agent can do without. */
+static void check_lacks(void (*body)(struct report *), uint32_t lacks)
+{
+	struct child c = child_start(body, 1);
+
+	assert_int_equal(seccomp_lacks(c.pid), lacks);
+	assert_int_equal(child_end(&c), 0);
+}
+
 static void seccomp_filters(void **state)
 {
 	struct child c;
@@ -460,6 +476,9 @@ static void seccomp_filters(void **state)
 	check_filter(one_thread_forbids, stay, -EPERM, "memfd_create");
 	check_filter(strict, stay, -EPERM, "strict");
 	check_filter(nobodys_filter, as_nobody, -EACCES, "only to root");
+	check_lacks(roots, 0);
+	check_lacks(harmless_filters, 0);
+	check_lacks(forbids_priorities, LACKS_TASKS);
 	c = child_start(roots, 1);
 	a = ask_as(forbid_ptrace, hold_and_release, c.pid);
 	assert_int_equal(a.code, -EPERM);

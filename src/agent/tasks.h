@@ -1,0 +1,9 @@
+/* Records of threads and processes that begin, are named and end: docs/events.md. */
+#pragma once
+#include "shared/tasks.h"
+
+/* Before a system call, and behind it. regs: of struct probe_regs. */
+void task_before(const uint64_t *regs, uint32_t number, const struct task_block *b);
+void task_behind(const uint64_t *regs, uint32_t number, const struct task_block *b);
+/* A program begins: what it is, and what its process was until now. */
+void task_begun(const struct task_block *b);

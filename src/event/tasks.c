@@ -1,0 +1,71 @@
+/* Formats of the events of threads and processes. The kernel has task:task_newtask, task:task_rename and those of sched:;
+ * exec and exit are to be had under task: as well, with the same fields. */
+#include "event/tasks.h"
+
+#include <string.h>
+
+#define COMM "char[16]"
+#define FIELDS(name) name, sizeof(name) / sizeof(*name)
+
+static const struct event_field newtask[] = {
+	{ "pid_t", "pid", 8, 4, true },
+	{ COMM, "comm", 12, 16, false },
+	{ "unsigned long", "clone_flags", 32, 8, false },
+	{ "short", "oom_score_adj", 40, 2, true },
+}, renamed[] = {
+	{ "pid_t", "pid", 8, 4, true },
+	{ COMM, "oldcomm", 12, 16, false },
+	{ COMM, "newcomm", 28, 16, false },
+	{ "short", "oom_score_adj", 44, 2, true },
+}, ended[] = {
+	{ COMM, "comm", 8, 16, false },
+	{ "pid_t", "pid", 24, 4, true },
+	{ "int", "prio", 28, 4, true },
+}, executed[] = {
+	{ "__data_loc char[]", "filename", 8, 4, false },
+	{ "pid_t", "pid", 12, 4, true },
+	{ "pid_t", "old_pid", 16, 4, true },
+}, forked[] = {
+	{ COMM, "parent_comm", 8, 16, false },
+	{ "pid_t", "parent_pid", 24, 4, true },
+	{ COMM, "child_comm", 28, 16, false },
+	{ "pid_t", "child_pid", 44, 4, true },
+};
+
+#define ENDED FIELDS(ended), "\"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio"
+#define EXECUTED FIELDS(executed), "\"filename=%s pid=%d old_pid=%d\", __get_str(filename), REC->pid, REC->old_pid"
+
+static const struct event_format formats[TASK_EVENTS] = {
+	[TASK_NEWTASK] = { "task", "task_newtask", 0, FIELDS(newtask),
+			   "\"pid=%d comm=%s clone_flags=%lx oom_score_adj=%hd\", REC->pid, REC->comm, "
+			   "REC->clone_flags, REC->oom_score_adj" },
+	[TASK_RENAME] = { "task", "task_rename", 0, FIELDS(renamed),
+			  "\"pid=%d oldcomm=%s newcomm=%s oom_score_adj=%hd\", REC->pid, REC->oldcomm, REC->newcomm, "
+			  "REC->oom_score_adj" },
+	[TASK_EXEC] = { "task", "task_exec", 0, EXECUTED },
+	[TASK_EXIT] = { "task", "task_exit", 0, ENDED },
+	[TASK_SCHED_EXEC] = { "sched", "sched_process_exec", 0, EXECUTED },
+	[TASK_SCHED_EXIT] = { "sched", "sched_process_exit", 0, ENDED },
+	[TASK_SCHED_FORK] = { "sched", "sched_process_fork", 0, FIELDS(forked),
+			      "\"comm=%s pid=%d child_comm=%s child_pid=%d\", REC->parent_comm, REC->parent_pid, "
+			      "REC->child_comm, REC->child_pid" },
+};
+
+int tasks_add(struct event_catalogue *c, struct err *err)
+{
+	const struct event_entry *entry;
+	int r = 0;
+
+	for (unsigned k = 0; k < TASK_EVENTS && r == 0; k++)
+		r = events_add_format(c, EVENT_OWNER_TASK, &formats[k], &entry, err);
+	return r;
+}
+
+enum task_event tasks_kind(const struct event_entry *e)
+{
+	unsigned k = 0;
+
+	while (k < TASK_EVENTS && (e->owner != EVENT_OWNER_TASK || strcmp(e->format->name, formats[k].name) != 0))
+		k++;
+	return k;
+}

@@ -1,0 +1,10 @@
+/* Events of threads and processes as such: task: and sched: of Linux 6.12, as far as a traced process can tell of itself
+ * (docs/events.md, "Threads and processes"). */
+#pragma once
+#include "event/catalogue.h"
+#include "shared/tasks.h"
+
+/* Puts all of them into the catalogue. 0 or -errno of events_add_format. */
+int tasks_add(struct event_catalogue *c, struct err *err);
+/* Which of enum task_event an event is; TASK_EVENTS: none of them. */
+enum task_event tasks_kind(const struct event_entry *e);

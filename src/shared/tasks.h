@@ -1,0 +1,36 @@
+/* Events that a process tells of its own threads: where it makes a system call that starts one, names it or ends it
+ * (calls.h), and where a new program begins. */
+#pragma once
+#include <stdint.h>
+
+enum task_event {
+	TASK_NEWTASK, TASK_RENAME, TASK_EXEC, TASK_EXIT, TASK_SCHED_EXEC, TASK_SCHED_EXIT, TASK_SCHED_FORK,
+	TASK_EVENTS
+};
+
+#define TASK_NO_EVENT 0xffffu
+
+/* Which of them are armed. Filters stand behind it. */
+struct task_block {
+	struct {
+		uint32_t event;         /* its number in the session, or TASK_NO_EVENT */
+		uint32_t filter;        /* a filter_program, bytes from the block; 0 = every record */
+	} at[TASK_EVENTS];
+};
+
+/* Records, from offset 8 on. */
+#define TASK_COMM 16u
+struct task_newtask { int32_t pid; char comm[TASK_COMM]; uint32_t zero; uint64_t clone_flags; int16_t oom_score_adj, pad[3]; };
+struct task_rename { int32_t pid; char oldcomm[TASK_COMM], newcomm[TASK_COMM]; int16_t oom_score_adj, pad; };
+struct task_exit { char comm[TASK_COMM]; int32_t pid, prio; };
+struct task_fork { char parent_comm[TASK_COMM]; int32_t parent_pid; char child_comm[TASK_COMM]; int32_t child_pid; };
+struct task_exec { uint32_t filename; int32_t pid, old_pid; }; /* and the text */
+
+/* In the session memory: who is about to execute a program, for that program to say. Taken by its process's number; who finds
+ * the place taken takes it over. */
+#define TASK_EXECS 64u
+struct task_exec_note {
+	uint32_t pid;                   /* written last; 0 = nobody */
+	uint32_t tid;
+	char comm[TASK_COMM];
+};

@@ -1,0 +1,118 @@
+/* Events of threads and processes: the kernel's own files byte for byte where there are some, and records at the places that
+ * the formats say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "event/tasks.h"
+#include "golden.h"
+
+static struct event_catalogue *c;
+
+static int setup(void **state)
+{
+	struct err err = { 0 };
+
+	c = events_new();
+	if (tasks_add(c, &err) < 0)
+		fail_msg("%s", err.text);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	events_free(c);
+	return 0;
+}
+
+/* What stands behind a format's number. */
+static const char *behind_id(const char *text)
+{
+	const char *id = strstr(text, "\nID: ");
+
+	assert_non_null(id);
+	return strchr(id + 1, '\n');
+}
+
+static void as_the_kernel_has_them(void **state)
+{
+	static const char *const kernels[] = { "k6.12-own", "k6.12-debian" }, *const names[] = {
+		"sched_process_exec", "sched_process_fork",
+	};
+
+	for (size_t i = 0; i < 4; i++) {
+		const char *name = names[i / 2];
+		char *file = mem_printf("init.events.sched.%s.format", name), *want = golden_read(kernels[i % 2], file);
+		const struct event_entry *e = events_find(c, "sched", name);
+
+		assert_non_null(e);
+		golden_same(file, behind_id(e->text), behind_id(want));
+		free(want);
+		free(file);
+	}
+}
+
+/* The same but for names. */
+static void under_two_names(void **state)
+{
+	static const char *const pairs[][2] = { { "sched_process_exec", "task_exec" }, { "sched_process_exit", "task_exit" } };
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct event_entry *sched = events_find(c, "sched", pairs[i][0]), *task = events_find(c, "task", pairs[i][1]);
+
+		assert_string_equal(behind_id(sched->text), behind_id(task->text));
+		assert_true(tasks_kind(sched) != tasks_kind(task));
+	}
+	assert_int_equal(tasks_kind(events_find(c, "ftrace", "print")), TASK_EVENTS);
+}
+
+#define PLACE(type, member) { #member, 8 + offsetof(struct type, member), sizeof(((struct type *)0)->member) }
+struct place { const char *field; size_t offset, size; };
+
+static void check_places(const char *system, const char *name, const struct place *places, size_t n)
+{
+	const struct event_format *f = events_find(c, system, name)->format;
+
+	assert_int_equal(f->n, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(f->fields[i].name, places[i].field);
+		assert_int_equal(f->fields[i].offset, places[i].offset);
+		assert_int_equal(f->fields[i].size, places[i].size);
+	}
+}
+
+static void where_the_agent_writes(void **state)
+{
+	static const struct place new[] = { PLACE(task_newtask, pid), PLACE(task_newtask, comm), PLACE(task_newtask, clone_flags),
+					    PLACE(task_newtask, oom_score_adj) },
+		renamed[] = { PLACE(task_rename, pid), PLACE(task_rename, oldcomm), PLACE(task_rename, newcomm),
+			      PLACE(task_rename, oom_score_adj) },
+		ended[] = { PLACE(task_exit, comm), PLACE(task_exit, pid), PLACE(task_exit, prio) },
+		executed[] = { PLACE(task_exec, filename), PLACE(task_exec, pid), PLACE(task_exec, old_pid) },
+		forked[] = { PLACE(task_fork, parent_comm), PLACE(task_fork, parent_pid), PLACE(task_fork, child_comm),
+			     PLACE(task_fork, child_pid) };
+
+	check_places("task", "task_newtask", new, 4);
+	check_places("task", "task_rename", renamed, 4);
+	check_places("task", "task_exit", ended, 3);
+	check_places("task", "task_exec", executed, 3);
+	check_places("sched", "sched_process_fork", forked, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(as_the_kernel_has_them),
+		cmocka_unit_test(under_two_names),
+		cmocka_unit_test(where_the_agent_writes),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
