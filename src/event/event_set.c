@@ -138,8 +138,7 @@ static bool switched_by(const struct trigger_list *l, const struct event_format 
 	return false;
 }
 
-/* Whether something may switch it on and off while it is recorded: it is armed then, whatever `enabled` says. */
-static bool is_switched(const struct event_set *s, uint32_t index)
+bool event_set_switched(const struct event_set *s, uint32_t index)
 {
 	const struct event_setting *e = event_set_get(s, index);
 	const struct event_entry *entry;
@@ -155,12 +154,12 @@ static bool is_switched(const struct event_set *s, uint32_t index)
 
 bool event_set_armed(const struct event_set *s, uint32_t index)
 {
-	return event_set_get(s, index)->enabled || is_switched(s, index);
+	return event_set_get(s, index)->enabled || event_set_switched(s, index);
 }
 
 const struct filter_program *event_set_program(const struct event_set *s, uint32_t index)
 {
-	return is_switched(s, index) ? NULL : event_set_get(s, index)->filter.program;
+	return event_set_switched(s, index) ? NULL : event_set_get(s, index)->filter.program;
 }
 
 static bool same_program(const struct filter_program *a, const struct filter_program *b)
@@ -197,5 +196,5 @@ const char *event_set_read_enable(const struct event_set *s, uint32_t index)
 {
 	static const char *const states[] = { "0", "1", "0*", "1*" };
 
-	return states[event_set_get(s, index)->enabled + 2 * is_switched(s, index)];
+	return states[event_set_get(s, index)->enabled + 2 * event_set_switched(s, index)];
 }

@@ -45,6 +45,8 @@ void event_set_free(struct event_set *s);
 
 /* Of any event of the catalogue; valid until the set changes. */
 const struct event_setting *event_set_get(const struct event_set *s, uint32_t index);
+/* Whether triggers or function commands look at it or switch it: it is armed then, whatever `enabled` says. */
+bool event_set_switched(const struct event_set *s, uint32_t index);
 /* Whether its site must write records: it is enabled, or a trigger waits at it or may enable it. */
 bool event_set_armed(const struct event_set *s, uint32_t index);
 /* The filter that the traced program runs before it writes; NULL: everything is written. An event with triggers, and one

@@ -120,6 +120,16 @@ bool live_is_over(struct live *l)
 	return pump_is_over(l->pump);
 }
 
+void live_wait(struct live *l)
+{
+	pump_wait(l->pump);
+}
+
+struct session *live_session(struct live *l)
+{
+	return l->session;
+}
+
 int live_extract(struct live *l, const char *path, struct err *err)
 {
 	struct buffer *b = &l->parts.at[0]->buffer;

@@ -26,5 +26,9 @@ int live_start(const struct live_request *req, struct tree *tree, struct live **
 void live_stop(struct live *l);
 /* All programs have ended, and what they recorded is in the buffers. */
 bool live_is_over(struct live *l);
+/* Returns when they have. */
+void live_wait(struct live *l);
+/* For closing figures, and to end it (session_stop): it goes with live_stop. */
+struct session *live_session(struct live *l);
 /* The top instance's buffer into a trace file, for brace report and its like. Nothing is taken away. */
 int live_extract(struct live *l, const char *path, struct err *err);

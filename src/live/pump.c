@@ -285,3 +285,11 @@ bool pump_is_over(struct pump *p)
 	pthread_mutex_unlock(&p->lock);
 	return over;
 }
+
+void pump_wait(struct pump *p)
+{
+	pthread_mutex_lock(&p->lock);
+	while (!p->over)
+		pthread_cond_wait(&p->passed, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+}

@@ -25,5 +25,6 @@ void pump_complete(struct pump *p);
 struct trace_info *pump_hold(struct pump *p);
 void pump_release(struct pump *p);
 bool pump_is_over(struct pump *p); /* the program has ended */
+void pump_wait(struct pump *p);    /* until it has */
 /* Ends the recording; attached processes are left as they were. */
 void pump_stop(struct pump *p);

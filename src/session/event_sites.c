@@ -49,6 +49,14 @@ static void place_module(struct module *mod)
 		mod->base -= mod->events.lowest;
 }
 
+static void add_events(struct event_catalogue *c, const struct static_events *events)
+{
+	struct err ignored;
+
+	for (size_t i = 0; i < events->events.n; i++)
+		add_event(c, &events->events.at[i], &ignored);
+}
+
 void event_sites_catalogue(struct module *mod, struct event_catalogue *c)
 {
 	struct err ignored;
@@ -56,8 +64,18 @@ void event_sites_catalogue(struct module *mod, struct event_catalogue *c)
 	if (static_events_load(mod->path, &mod->events, &ignored) < 0 || !mod->events.events.n)
 		return;
 	place_module(mod);
-	for (size_t i = 0; i < mod->events.events.n; i++)
-		add_event(c, &mod->events.events.at[i], &ignored);
+	add_events(c, &mod->events);
+}
+
+void event_sites_know(const char *path, struct event_catalogue *c)
+{
+	struct static_events events;
+	struct err ignored;
+
+	if (static_events_load(path, &events, &ignored) < 0)
+		return;
+	add_events(c, &events);
+	static_events_free(&events);
 }
 
 /* --- what is wanted ------------------------------------------------------------------------ */

@@ -50,6 +50,18 @@ static int tell_fault(struct tree_file *f, const struct filter_fault *fault, uns
 	return filter_fault_err(fault, err);
 }
 
+/* What is shown of the event may be other than the settings have it. Tools read and write the files of all events. */
+static void catch_up(struct instance *in, const struct event_entry *e)
+{
+	bool switched;
+
+	pthread_mutex_lock(&in->lock);
+	switched = event_set_switched(&in->settings.events, e->index);
+	pthread_mutex_unlock(&in->lock);
+	if (switched)
+		instance_catch_up(in);
+}
+
 /* --- enable ------------------------------------------------------------------------- */
 
 static int switch_event(struct settings *next, void *arg, struct err *err)
@@ -88,7 +100,7 @@ static ssize_t write_enable(struct tree_file *f, const char *text, size_t n, str
 	int e = parse_switch(text, &c.on, err);
 
 	if (!e)
-		instance_catch_up(instance_of(f));
+		catch_up(instance_of(f), f->arg);
 	if (!e)
 		e = instance_change(instance_of(f), "events", switch_event, &c, err);
 	return e ? e : (ssize_t)n;
@@ -111,7 +123,7 @@ static int show_enable(struct tree_file *f, struct out *text, struct err *err)
 	struct instance *in = instance_of(f);
 	const struct event_entry *event = f->arg;
 
-	instance_catch_up(in);
+	catch_up(in, event);
 	pthread_mutex_lock(&in->lock);
 	show_line(text, event_set_read_enable(&in->settings.events, event->index));
 	pthread_mutex_unlock(&in->lock);
@@ -238,7 +250,7 @@ static int show_triggers(struct tree_file *f, struct out *text, struct err *err)
 	struct instance *in = instance_of(f);
 	const struct event_entry *event = f->arg;
 
-	instance_catch_up(in);
+	catch_up(in, event);
 	pthread_mutex_lock(&in->lock);
 	show_text(text, trigger_read(&event_set_get(&in->settings.events, event->index)->triggers));
 	pthread_mutex_unlock(&in->lock);

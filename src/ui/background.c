@@ -3,10 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "session/event_sites.h"
+#include "session/launch.h"
+#include "session/probes.h"
+#include "tree/instance.h"
+#include "ui/event_writes.h"
 #include "ui/say.h"
 
 void background_begun(int fd, const struct err *err)
@@ -80,12 +86,44 @@ int background_settings(const struct invocation *inv, struct tree *tree, struct 
 {
 	for (size_t i = 0; i < inv->writes.n; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
-		int e = tree_echo(tree, w->file, w->text, w->append, err);
+		int e = event_write_is(w) ? 0 : tree_echo(tree, w->file, w->text, w->append, err);
 
 		if (e)
 			return e;
-		if (inv->verbose)
+		if (inv->verbose && !event_write_is(w))
 			invocation_show_write(w);
 	}
+	return 0;
+}
+
+static int echo(void *arg, const char *path, const char *text, bool append, struct err *err)
+{
+	return tree_echo(arg, path, text, append, err);
+}
+
+static int cat(void *arg, const char *path, char **text, struct err *err)
+{
+	*text = tree_cat(arg, path, err);
+	return *text ? 0 : -err->code;
+}
+
+int background_events(const struct invocation *inv, struct tree *tree, struct err *err)
+{
+	const struct event_files files = { echo, cat, tree };
+
+	return event_writes(inv, &files, err);
+}
+
+int background_know_program(const struct invocation *inv, struct tree *tree, struct err *err)
+{
+	char *path, *image;
+	int e = launch_resolve(inv->operands[0], &path, &image, err);
+
+	if (e)
+		return e;
+	event_sites_know(image, instance_events(tree));
+	probes_catalogue(image, instance_events(tree));
+	free(path);
+	free(image);
 	return 0;
 }

@@ -14,5 +14,9 @@ void background_begun(int told, const struct err *err);
 /* Calls the handler for signals that end a server, but for those that were ignored. A reader that goes away is no reason
  * to end. */
 void background_signals(void (*on_signal)(int));
-/* The command line's options: each is a write to a file of the tree. */
+/* The command line's options, but those about events: each is a write to a file of the tree. */
 int background_settings(const struct invocation *inv, struct tree *tree, struct err *err);
+/* Those about events, which the tree has to know by then. */
+int background_events(const struct invocation *inv, struct tree *tree, struct err *err);
+/* The events of the program's file are known to the tree before it runs, so that they can be set. */
+int background_know_program(const struct invocation *inv, struct tree *tree, struct err *err);

@@ -51,7 +51,13 @@ static const struct option event_options[] = {
 	{ 'e', "event", "SYSTEM:EVENT", "record the program's events of this name (globs; may be given several times); no "
 	  "functions unless they are asked for too", ADDS_TO("set_event") },
 	{ 'f', "event-filter", "FILTER", "of the events of the -e before it, only those that pass (\"size > 100 && name ~ \"a*\"\")",
-	  .set = set_event_filter },
+	  .set = set_of_event, .file = "filter" },
+	END
+};
+
+static const struct option trigger_options[] = {
+	{ 'R', "trigger", "TRIGGER", "of the event of the -e before it: what shall happen when it does (traceoff, \"stacktrace:3 if "
+	  "size > 100\", enable_event:SYSTEM:EVENT, ...)", .set = set_of_event, .file = "trigger" },
 	END
 };
 
@@ -153,7 +159,7 @@ static const struct option help_options[] = {
 
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, process_options, event_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
+	  TABLES(record_options, process_options, event_options, trigger_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
 	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
 	  TABLES(graph_options, process_options, event_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
 	  cmd_graph, true },
@@ -175,7 +181,7 @@ const struct command commands[] = {
 	{ "shell", "[COMMAND [ARGUMENT]...]", "Run a command that finds ftrace's files where the kernel's are",
 	  TABLES(shell_options, trace_options, format_options), true, 0, -1, cmd_shell },
 	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]", "Trace in the background; without PROGRAM, set options and go on",
-	  TABLES(session_options, process_options, trace_options, format_options), true, 0, -1, cmd_start, true },
+	  TABLES(session_options, process_options, event_options, trigger_options, trace_options, format_options), true, 0, -1, cmd_start, true },
 	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",
 	  TABLES(session_options), false, 0, 0, cmd_stop },
 	{ "restart", "", "Record again", TABLES(session_options), false, 0, 0, cmd_restart },
@@ -187,7 +193,7 @@ const struct command commands[] = {
 	  TABLES(extract_options, session_options), false, 0, 0, cmd_extract },
 	{ "clear", "", "Throw away what was recorded", TABLES(session_options), false, 0, 0, cmd_clear },
 	{ "set", "", "Change settings while programs run",
-	  TABLES(session_options, trace_options, format_options), false, 0, 0, cmd_set },
+	  TABLES(session_options, event_options, trigger_options, trace_options, format_options), false, 0, 0, cmd_set },
 	{ "stat", "", "Tell how a session is set", TABLES(session_options, screen_options), false, 0, 0, cmd_stat },
 	{ "reset", "", "End a session: programs are as they were", TABLES(session_options), false, 0, 0, cmd_reset },
 	{ "sessions", "", "List the sessions in the background",

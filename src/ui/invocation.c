@@ -59,7 +59,7 @@ int set_setting(struct invocation *inv, const struct option *o, const char *valu
 }
 
 /* It belongs to the event before it, as in trace-cmd. */
-int set_event_filter(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+int set_of_event(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*vec_add(&inv->writes) = (struct setting_write){ o, NULL, value, true };
 	return 0;
@@ -290,13 +290,20 @@ void invocation_show_write(const struct setting_write *w)
 	    w->append ? ">>" : ">", w->file);
 }
 
+static int wish(struct invocation *inv, const struct setting_write *w, struct err *err)
+{
+	if (!strcmp(w->option->file, "filter"))
+		return event_set_wish_filter(&inv->settings.events, w->text, err);
+	return event_set_wish_trigger(&inv->settings.events, w->text, err);
+}
+
 static int carry_out(struct invocation *inv, const struct setting_write *w, struct err *err)
 {
 	char as[32];
 	int e;
 
 	if (!w->file) {
-		e = event_set_wish_filter(&inv->settings.events, w->text, err);
+		e = wish(inv, w, err);
 		return e ? err_prefix(err, "-%c", w->option->letter) : 0;
 	}
 	if (inv->verbose)
@@ -316,8 +323,7 @@ static bool is_written(const struct invocation *inv, const char *file)
 	return false;
 }
 
-/* Events alone, unless functions are asked for too. */
-static const char *usual_tracer(const struct invocation *inv)
+const char *invocation_usual_tracer(const struct invocation *inv)
 {
 	static const char *const files[] = { "set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "max_graph_depth",
 					     "tracing_thresh" };
@@ -334,7 +340,7 @@ static const char *usual_tracer(const struct invocation *inv)
  * session, a buffer of which many threads can have one. */
 int invocation_settings(struct invocation *inv, struct err *err)
 {
-	const struct setting_write tracer = { NULL, "current_tracer", usual_tracer(inv), false };
+	const struct setting_write tracer = { NULL, "current_tracer", invocation_usual_tracer(inv), false };
 	static const struct setting_write kept = { NULL, "buffer_size_kb", "4096", false };
 	int e = 0;
 

@@ -44,7 +44,7 @@ enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* One write to a settings file that an option stands for. */
 struct setting_write {
 	const struct option *option;
-	const char *file, *text; /* file NULL: text is the filter of the events named before */
+	const char *file, *text; /* file NULL: option->file is one of the events named before */
 	bool append;
 };
 
@@ -67,13 +67,15 @@ struct invocation {
 };
 
 /* Setters for option tables. */
-option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour, set_pids, set_event_filter,
+option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour, set_pids, set_of_event,
 	set_duration;
 
 /* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err);
 /* "brace: echo TEXT > FILE", as -v has it. */
 void invocation_show_write(const struct setting_write *w);
+/* The tracer, if no option names one: function_graph; of events alone none. */
+const char *invocation_usual_tracer(const struct invocation *inv);
 /* Carries out the writes, printing each to standard error if -v was given. */
 int invocation_settings(struct invocation *inv, struct err *err);
 void invocation_free(struct invocation *inv);

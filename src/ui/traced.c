@@ -70,6 +70,25 @@ static int check_processes(const struct invocation *inv)
 	return e;
 }
 
+int traced_check(struct invocation *inv)
+{
+	struct err err;
+	int status;
+
+	if (invocation_settings(inv, &err))
+		return say_error(&err);
+	if (inv->settings.nop && !inv->events) {
+		say("brace: the tracer nop records no function; choose function_graph or function\n");
+		return EXIT_BRACE;
+	}
+	if (!inv->pids.n)
+		return check_program(inv, &err);
+	status = check_processes(inv);
+	if (!status)
+		catch_interrupts(); /* from here on there is something to put right */
+	return status;
+}
+
 int traced_start(struct invocation *inv, const char *trace_file, struct session **out)
 {
 	struct session_request req = {
@@ -81,19 +100,10 @@ int traced_start(struct invocation *inv, const char *trace_file, struct session 
 		.verbosity = inv->verbose,
 	};
 	struct err err;
-	int status;
+	int status = traced_check(inv);
 
-	if (invocation_settings(inv, &err))
-		return say_error(&err);
-	if (inv->settings.nop && !inv->events) {
-		say("brace: the tracer nop records no function; choose function_graph or function\n");
-		return EXIT_BRACE;
-	}
-	status = inv->pids.n ? check_processes(inv) : check_program(inv, &err);
 	if (status)
 		return status;
-	if (inv->pids.n)
-		catch_interrupts(); /* from here on there is something to put right */
 	return session_start(&req, out, &err) ? say_error(&err) : 0;
 }
 

@@ -21,7 +21,9 @@ struct attendant {
 	bool stopped;
 };
 
-/* Settings, checks, start. 0, or the exit status for what went wrong (said). `trace_file`
+/* Settings and checks. 0, or the exit status for what went wrong (said). */
+int traced_check(struct invocation *inv);
+/* The same, and start. 0, or the exit status for what went wrong (said). `trace_file`
  * NULL: none is written. */
 int traced_start(struct invocation *inv, const char *trace_file, struct session **out);
 

@@ -12,6 +12,7 @@
 #include "tree/instance.h"
 #include "ui/background.h"
 #include "ui/commands.h"
+#include "ui/event_writes.h"
 #include "ui/say.h"
 #include "ui/screen.h"
 
@@ -34,12 +35,17 @@ static bool is_over(void *context)
 	return live_is_over(*(struct live **)context);
 }
 
-/* With the options' settings; without one about the tracer it is function_graph, as brace record's. */
+/* With the options' settings; without one about the tracer as brace record. Events of a program that is to be launched are
+ * set before it runs. */
 static int set_up(const struct invocation *inv, struct tree *tree, struct err *err)
 {
-	int e = tree_echo(tree, "current_tracer", "function_graph", false, err);
+	int e = tree_echo(tree, "current_tracer", invocation_usual_tracer(inv), false, err);
 
-	return e ? e : background_settings(inv, tree, err);
+	if (!e)
+		e = background_settings(inv, tree, err);
+	if (!e && !inv->pids.n)
+		e = background_know_program(inv, tree, err);
+	return e || inv->pids.n ? e : background_events(inv, tree, err);
 }
 
 static int serve(void *arg, int told, struct err *err)
@@ -56,6 +62,8 @@ static int serve(void *arg, int told, struct err *err)
 		e = serve_open(&door, &server, err);
 	if (!e)
 		e = live_start(&req, tree, &live, err);
+	if (!e && inv->pids.n)
+		e = background_events(inv, tree, err);
 	if (!e)
 		background_signals(on_signal);
 	background_begun(told, e ? err : NULL);
@@ -68,19 +76,32 @@ static int serve(void *arg, int told, struct err *err)
 	return e;
 }
 
+static int echo(void *arg, const char *path, const char *text, bool append, struct err *err)
+{
+	return ask_echo(((const struct invocation *)arg)->session, path, text, append, err);
+}
+
+static int cat(void *arg, const char *path, char **text, struct err *err)
+{
+	return ask_cat(((const struct invocation *)arg)->session, path, text, err);
+}
+
 /* The options, as writes to the session's files. */
 static int write_settings(const struct invocation *inv, struct err *err)
 {
+	const struct event_files files = { echo, cat, (void *)inv };
 	int e = 0;
 
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
 
+		if (event_write_is(w))
+			continue;
 		if (inv->verbose)
 			invocation_show_write(w);
 		e = ask_echo(inv->session, w->file, w->text, w->append, err);
 	}
-	return e;
+	return e ? e : event_writes(inv, &files, err);
 }
 
 int cmd_start(struct invocation *inv)

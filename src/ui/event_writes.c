@@ -1,0 +1,109 @@
+#include "ui/event_writes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+
+bool event_write_is(const struct setting_write *w)
+{
+	return !w->file || !strcmp(w->file, "set_event");
+}
+
+bool event_writes_trigger(const struct invocation *inv)
+{
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (!inv->writes.at[i].file && !strcmp(inv->writes.at[i].option->file, "trigger"))
+			return true;
+	return false;
+}
+
+/* As set_event: SYSTEM:EVENT, either part of which may be missing or `*`; or the name of a system or an event. */
+static bool is_named(const char *pattern, const char *system, const char *event)
+{
+	const char *colon = strchr(pattern, ':');
+	char *of_system;
+	bool is;
+
+	if (!colon)
+		return glob_match(pattern, system) || glob_match(pattern, event);
+	of_system = mem_strndup(pattern, (size_t)(colon - pattern));
+	is = (!*of_system || glob_match(of_system, system)) && (!colon[1] || glob_match(colon + 1, event));
+	free(of_system);
+	return is;
+}
+
+static int write_one(const struct event_files *f, const char *line, const struct setting_write *w, struct err *err)
+{
+	const char *colon = strchr(line, ':');
+	char *path = mem_printf("events/%.*s/%s/%s", (int)(colon - line), line, colon + 1, w->option->file);
+	int e = f->echo(f->arg, path, w->text, false, err);
+
+	free(path);
+	if (e)
+		err->input[strcspn(err->input, "\n")] = '\0'; /* what was written has a newline, as an echo's */
+	return e ? err_prefix(err, "-%c", w->option->letter) : 0;
+}
+
+/* The events of the name, by the lines of available_events. */
+static int write_each(const struct event_files *f, const char *name, const struct setting_write *w, struct err *err)
+{
+	char *all, *rest;
+	unsigned n = 0;
+	int e = f->cat(f->arg, "available_events", &all, err);
+
+	if (e)
+		return e;
+	rest = all;
+	for (char *line; !e && (line = strsep(&rest, "\n"));) {
+		char *colon = strchr(line, ':'), *system;
+
+		if (!colon)
+			continue;
+		system = mem_strndup(line, (size_t)(colon - line));
+		if (is_named(name, system, colon + 1)) {
+			e = write_one(f, line, w, err);
+			n++;
+		}
+		free(system);
+	}
+	free(all);
+	return e || n ? e : err_at(err, EINVAL, name, 0, "no event has this name; available_events lists them");
+}
+
+static int write_parts(const struct invocation *inv, const struct event_files *f, struct err *err)
+{
+	const char *name = NULL;
+	int e = 0;
+
+	for (size_t i = 0; i < inv->writes.n && !e; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		if (!event_write_is(w))
+			continue;
+		if (w->file)
+			name = *w->text == '!' ? NULL : w->text;
+		else if (!name)
+			e = err_at(err, EINVAL, w->text, 0, "there is no event to which it could belong: name one before it");
+		else
+			e = write_each(f, name, w, err);
+	}
+	return e;
+}
+
+int event_writes(const struct invocation *inv, const struct event_files *f, struct err *err)
+{
+	int e = write_parts(inv, f, err);
+
+	for (size_t i = 0; i < inv->writes.n && !e; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		if (!event_write_is(w) || !w->file)
+			continue;
+		if (inv->verbose)
+			invocation_show_write(w);
+		e = f->echo(f->arg, w->file, w->text, w->append, err);
+	}
+	return e;
+}
