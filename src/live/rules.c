@@ -5,6 +5,7 @@
 
 #include "base/glob.h"
 #include "base/mem.h"
+#include "shared/record.h"
 
 bool rules_wanted(const struct settings *s)
 {
@@ -122,8 +123,11 @@ struct rule_range rules_of_function(struct rules *r, const struct trace_info *in
 {
 	const struct trace_module *module;
 	const struct trace_function *f;
-	uint16_t *place = place_of(r, image, fn);
+	uint16_t *place;
 
+	if (image >= info->images.n || fn > RECORD_ID_MAX)
+		return r->ranges.at[0]; /* the program spoiled it */
+	place = place_of(r, image, fn);
 	if (!*place) {
 		f = trace_info_function(info, image, fn, &module);
 		if (!f)
