@@ -195,14 +195,14 @@ bool buffer_has_triggers(struct buffer *b)
 	return has;
 }
 
-void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until)
+void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most)
 {
 	struct triggers *t, *idle = NULL;
 
 	pthread_mutex_lock(&b->lock);
 	t = b->triggers;
 	pthread_mutex_unlock(&b->lock);
-	if (!t || triggers_run(t, info, until))
+	if (!t || triggers_run(t, info, until, most))
 		return;
 	pthread_mutex_lock(&b->lock);
 	if (triggers_are_idle(t)) {

@@ -61,8 +61,9 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
 void buffer_share(struct buffer *b, const struct settings *s, bool alone);
 /* What was offered is settled now: it comes into the ring. */
 void buffer_settle(struct buffer *b, const struct trace_info *info);
-/* All that was offered is settled, and nothing from before `until` is missing: triggers are run so far. */
-void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until);
+/* All that was offered is settled, and nothing from before `until` is missing: triggers are run so far, or over so many
+ * records. */
+void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most);
 bool buffer_has_triggers(struct buffer *b);
 /* The settings become what triggers have made of them: tracing_on, and what is enabled. */
 void buffer_present(struct buffer *b, struct settings *s);

@@ -11,6 +11,8 @@
 /* How long a thread may have a record's time and not yet the record: it was preempted in between. What comes later
  * is in its place by its time, but triggers have gone by. */
 #define LATE_PER_SECOND 100
+/* Records that triggers are run over between two passes: for about 10 ms. Who fills buffers is to find room meanwhile. */
+#define RUN_MOST 100000
 
 struct pump {
 	struct session *session;
@@ -50,11 +52,11 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 }
 
 /* Buffers come and go under `names`, too. */
-static void settle_buffers(struct pump *p, uint64_t complete)
+static void settle_buffers(struct pump *p, uint64_t complete, size_t most)
 {
 	for (size_t i = 0; i < p->buffers.n; i++) {
 		buffer_settle(p->buffers.at[i], tap_info(p->session));
-		buffer_run(p->buffers.at[i], tap_info(p->session), complete);
+		buffer_run(p->buffers.at[i], tap_info(p->session), complete, most);
 	}
 }
 
@@ -77,8 +79,8 @@ static void settle_chunks(struct pump *p, chunk_list chunks)
 	chunk_list_free(&chunks);
 }
 
-/* `names` is held. */
-static void settle(struct pump *p)
+/* `names` is held. Triggers are run over so many records, and the others' turn comes. */
+static void settle(struct pump *p, size_t most)
 {
 	chunk_list chunks;
 	uint64_t complete;
@@ -89,7 +91,7 @@ static void settle(struct pump *p)
 	complete = p->complete;
 	pthread_mutex_unlock(&p->lock);
 	settle_chunks(p, chunks);
-	settle_buffers(p, complete);
+	settle_buffers(p, complete, most);
 }
 
 /* --- the thread --------------------------------------------------------------------- */
@@ -144,7 +146,7 @@ static void *pump(void *arg)
 		tap_pass(p->session, over, take_run, p, &lost, &ignored);
 		note_taken(p, over);
 		if (pthread_mutex_trylock(&p->names) == 0) {
-			settle(p);
+			settle(p, over ? SIZE_MAX : RUN_MOST);
 			pthread_mutex_unlock(&p->names);
 		}
 		note_done(p, over);
@@ -267,7 +269,7 @@ void pump_complete(struct pump *p)
 struct trace_info *pump_hold(struct pump *p)
 {
 	pthread_mutex_lock(&p->names);
-	settle(p);
+	settle(p, SIZE_MAX);
 	return tap_info(p->session);
 }
 

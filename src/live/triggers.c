@@ -12,11 +12,14 @@
 
 /* When it was off long ago: what was recorded since there are triggers has been cut. */
 #define SPANS_MAX 256
+/* So much waits here to be looked at; then whoever records has to wait, or to lose. */
+#define BEHIND_MOST (256u << 20)
 #define STACK_FRAMES 8 /* ftrace:user_stack has room for */
 
 struct triggers {
 	struct buffer *buffer;
 	chunk_list waiting;          /* locked */
+	uint64_t behind;             /* locked: bytes that came since all had been looked at last */
 	VEC(struct rules *) coming;  /* locked: by time */
 	uint64_t since;              /* the first that had something to run */
 	struct rules *now;
@@ -80,6 +83,7 @@ void triggers_configure(struct triggers *t, const struct settings *before, const
 void triggers_offer(struct triggers *t, const struct kept *k)
 {
 	*vec_add(&t->waiting) = kept_get(k);
+	t->behind += k->chunk->n * sizeof(k->chunk->words[0]);
 }
 
 /* --- what is recorded ----------------------------------------------------------------- */
@@ -400,35 +404,68 @@ static void begin(struct triggers *t, struct rules *next)
 	t->knows_calls = next->stacks;
 }
 
-static void run_until(struct triggers *t, uint64_t until)
+/* False: there are more. */
+static bool run_until(struct triggers *t, uint64_t until, size_t *most)
 {
 	struct stream_item i;
 
-	while (stream_next(t->stream, until, &i))
+	for (; *most; --*most) {
+		if (!stream_next(t->stream, until, &i))
+			return true;
 		take(t, &i);
+	}
+	return false;
 }
 
-bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until)
+/* False: there are more. */
+static bool run_all(struct triggers *t, uint64_t until, size_t most)
 {
 	struct rules *next;
-	bool runs;
+
+	do {
+		uint64_t change = next_change(t);
+
+		if (t->now && !run_until(t, change < until ? change : until, &most))
+			return false;
+		next = coming(t, until);
+		if (next)
+			begin(t, next);
+	} while (next);
+	return true;
+}
+
+static bool is_far_behind(struct triggers *t)
+{
+	bool far;
+
+	pthread_mutex_lock(&t->buffer->lock);
+	far = t->behind > BEHIND_MOST;
+	pthread_mutex_unlock(&t->buffer->lock);
+	return far;
+}
+
+static void caught_up(struct triggers *t)
+{
+	pthread_mutex_lock(&t->buffer->lock);
+	t->behind = 0;
+	pthread_mutex_unlock(&t->buffer->lock);
+}
+
+bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, size_t most)
+{
+	bool all, runs;
 
 	t->info = info;
 	if (!until)
 		return true;
 	take_over(t);
-	do {
-		uint64_t change = next_change(t);
-
-		if (t->now)
-			run_until(t, change < until ? change : until);
-		next = coming(t, until);
-		if (next)
-			begin(t, next);
-	} while (next);
-	runs = rules_run(t->now) || next_change(t) != UINT64_MAX;
+	all = run_all(t, until, is_far_behind(t) ? SIZE_MAX : most);
+	if (all)
+		caught_up(t);
+	runs = !all || rules_run(t->now) || next_change(t) != UINT64_MAX;
+	most = SIZE_MAX;
 	if (!runs)
-		run_until(t, UINT64_MAX);
+		run_until(t, UINT64_MAX, &most);
 	cut_flush(&t->cut, &t->buffer->ring);
 	return runs;
 }

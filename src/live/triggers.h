@@ -18,8 +18,9 @@ void triggers_free(struct triggers *t); /* NULL is fine */
 void triggers_configure(struct triggers *t, const struct settings *before, const struct settings *next, uint64_t tsc);
 /* (locked) Records that came, settled or not. */
 void triggers_offer(struct triggers *t, const struct kept *k);
-/* All records before `until` are there. False: nothing is set any more that would have to be run. */
-bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until);
+/* All records before `until` are there; `most` of them are looked at, or a few more. False: nothing is set any more that
+ * would have to be run. */
+bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, size_t most);
 /* (locked) Nothing has come since. */
 bool triggers_are_idle(const struct triggers *t);
 /* (locked, too) Events are switched in the set as triggers have switched them. */

@@ -81,8 +81,8 @@ static struct chunk *chunk_of(unsigned thread, const uint64_t *words, size_t n, 
 	return c;
 }
 
-/* A pass at time `until`: each thread's records up to then, but what is still on its way. */
-static void pass(struct buffer *b, size_t *next, uint64_t until)
+/* A pass at time `until`: each thread's records up to then, but what is still on its way; `most` are looked at. */
+static void pass(struct buffer *b, size_t *next, uint64_t until, size_t most)
 {
 	uint64_t words[2 * RECORDS];
 
@@ -107,7 +107,7 @@ static void pass(struct buffer *b, size_t *next, uint64_t until)
 		buffer_offer(b, c, (pid_t)t + 1);
 		chunk_put(c);
 	}
-	buffer_run(b, info, until - LATE);
+	buffer_run(b, info, until - LATE, most);
 }
 
 /* --- what is to be left ---------------------------------------------------------------- */
@@ -263,9 +263,9 @@ static void one_round(unsigned round)
 	plan_all(&m, &s);
 	buffer_init(&b, &s);
 	for (uint64_t t = 1000; t < made[RECORDS - 1].tsc + 2 * LATE + 100; t += 1 + random_below(900))
-		pass(&b, next, t);
-	pass(&b, next, UINT64_MAX / 2);
-	buffer_run(&b, info, UINT64_MAX);
+		pass(&b, next, t, 1 + random_below(400));
+	pass(&b, next, UINT64_MAX / 2, SIZE_MAX);
+	buffer_run(&b, info, UINT64_MAX, SIZE_MAX);
 	for (unsigned i = 0; i < RECORDS; i++)
 		walk(&m, &made[i]);
 	ring_copy(&b.ring, &chunks);
@@ -314,11 +314,11 @@ static void from_the_write_on(void **state)
 	event_set_enable(&next.events, events[0]->index, false);
 	event_set_enable(&next.events, events[2]->index, true);
 	written = made[1000].tsc;
-	pass(&b, at, made[990].tsc);
+	pass(&b, at, made[990].tsc, SIZE_MAX);
 	buffer_configure(&b, &next, written);
-	pass(&b, at, made[1020].tsc);
-	pass(&b, at, UINT64_MAX / 2);
-	buffer_run(&b, info, UINT64_MAX);
+	pass(&b, at, made[1020].tsc, SIZE_MAX);
+	pass(&b, at, UINT64_MAX / 2, SIZE_MAX);
+	buffer_run(&b, info, UINT64_MAX, SIZE_MAX);
 	for (unsigned i = 0; i < RECORDS; i++) {
 		if (made[i].event == (made[i].tsc < written ? 0u : 2u))
 			*vec_add(&want) = made[i].n;
@@ -350,12 +350,12 @@ static void away_again(void **state)
 	settings_copy(&none, &s);
 	assert_int_equal(event_set_trigger(&s.events, events[0]->index, "snapshot:0", &fault), 0);
 	buffer_init(&b, &s);
-	pass(&b, at, made[500].tsc);
+	pass(&b, at, made[500].tsc, SIZE_MAX);
 	assert_true(buffer_has_triggers(&b));
 	buffer_configure(&b, &none, made[510].tsc);
-	pass(&b, at, made[600].tsc);
+	pass(&b, at, made[600].tsc, SIZE_MAX);
 	assert_false(buffer_has_triggers(&b));
-	pass(&b, at, UINT64_MAX / 2);
+	pass(&b, at, UINT64_MAX / 2, SIZE_MAX);
 	buffer_free(&b);
 	settings_free(&s);
 	settings_free(&none);
