@@ -152,9 +152,10 @@ static void do_stack(struct moment *m, bool on, uint32_t target)
 	write_stack(m->t, m->item);
 }
 
+/* Recording is off afterwards: a command that is not counted dumps once, too. */
 static void do_dump(struct moment *m, bool one_cpu, uint32_t target)
 {
-	m->dump = true;
+	m->dump = is_recording(m->t, m->item);
 	m->dump_cpu = one_cpu ? m->item->event->cpu : BUFFER_ALL_CPUS;
 }
 

@@ -194,17 +194,15 @@ tell 3 # to 8439
 [ "$(grep -A2 '<stack trace>$' "$D/trace" | grep '^ =>' | tr '\n' ' ')" = ' => pace  => walk  => pace  => walk ' ]
 result "stacktrace: under the function tracer, the call and its caller" $? "$D/trace"
 echo '!pace:stacktrace:0' >>"$D/set_ftrace_filter"
-echo 'pace:dump' >>"$D/set_ftrace_filter"
 echo >"$D/trace"
-echo '!pace:dump' >>"$D/set_ftrace_filter"
 tell 2 # to 8441
-echo 'pace:dump:1' >>"$D/set_ftrace_filter"
+echo 'pace:dump' >>"$D/set_ftrace_filter"
 tell 2 # to 8443
-[ "$(grep -c 'pace <-walk$' "$D/dump")" = 2 ] && grep -qx 'Dumping ftrace buffer:' "$D/dump"
+[ "$(grep -c 'pace <-walk$' "$D/dump")" = 2 ] && [ "$(grep -c -- '---' "$D/dump")" = 2 ] && grep -qx 'Dumping ftrace buffer:' "$D/dump"
 result "dump: what had been recorded" $? "$D/dump"
 reads "and recording is off" tracing_on 0
 echo 1 >"$D/tracing_on"
-echo '!pace:dump:0' >>"$D/set_ftrace_filter"
+echo '!pace:dump' >>"$D/set_ftrace_filter"
 reads "commands can be taken away" set_ftrace_filter pace
 
 # --- beside other tracers: a call is one call, whoever records it
