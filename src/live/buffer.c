@@ -168,19 +168,22 @@ void buffer_settle(struct buffer *b, const struct trace_info *info)
 bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n, uint64_t tsc)
 {
 	const struct drain_run run = { .slot = thread, .cpu = cpu, .near_tsc = tsc, .words = words, .n = n, .records = 1 };
-	struct chunk *c;
+	struct kept k = { .what = KEEP_EVENTS };
 	bool on;
 
 	pthread_mutex_lock(&b->lock);
 	on = b->on;
+	if (on) {
+		k.chunk = chunk_new(&run);
+		k.chunk->settled = true;
+	}
+	if (on && b->triggers)
+		triggers_offer(b->triggers, &k);
+	else if (on)
+		ring_push(&b->ring, &k);
 	pthread_mutex_unlock(&b->lock);
-	if (!on)
-		return false;
-	c = chunk_new(&run);
-	c->settled = true;
-	ring_push(&b->ring, &(struct kept){ .chunk = c, .what = KEEP_EVENTS });
-	chunk_put(c);
-	return true;
+	chunk_put(k.chunk);
+	return on;
 }
 
 /* --- triggers ----------------------------------------------------------------------- */

@@ -35,21 +35,32 @@ static void add_triggers(struct rules *r, struct rule *rule, const struct trigge
 	}
 }
 
+/* Its triggers run when the text is in the buffer, whether they look at it or not. */
+static bool is_marker(const struct event_entry *e)
+{
+	return e->owner == EVENT_OWNER_FTRACE && !strcmp(e->format->name, "print");
+}
+
+static void add_event(struct rules *r, const struct event_entry *entry)
+{
+	const struct event_setting *e = event_set_get(&r->events, entry->index);
+	bool marker = is_marker(entry);
+	struct rule *rule;
+
+	if (!marker && !event_set_armed(&r->events, entry->index))
+		return;
+	rule = vec_add(&r->at);
+	*rule = (struct rule){ .index = entry->index, .id = (uint16_t)entry->format->id, .filter = e->filter.program,
+			       .always = marker, .conditional = marker };
+	add_triggers(r, rule, &e->triggers);
+}
+
 static void add_events(struct rules *r)
 {
 	uint32_t n = r->events.catalogue ? events_n(r->events.catalogue) : 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct event_setting *e = event_set_get(&r->events, i);
-		struct rule *rule;
-
-		if (!event_set_armed(&r->events, i))
-			continue;
-		rule = vec_add(&r->at);
-		*rule = (struct rule){ .index = i, .id = (uint16_t)events_at(r->events.catalogue, i)->format->id,
-				       .filter = e->filter.program };
-		add_triggers(r, rule, &e->triggers);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		add_event(r, events_at(r->events.catalogue, i));
 }
 
 static void note_switched(struct rules *r, const struct event_set *before)

@@ -18,6 +18,7 @@ struct rule_command {
 struct rule {
 	uint32_t index;              /* in the catalogue */
 	uint16_t id;
+	bool always;                 /* what is written into the trace by hand is recorded while anything is */
 	bool conditional;            /* triggers look at the record: they run when it has been made */
 	const struct filter_program *filter; /* NULL: all records are kept */
 	VEC(struct rule_trigger) triggers;   /* the newest first */

@@ -19,8 +19,7 @@ static void add_events(struct event_set *to, const struct event_set *from)
 
 		if (!event_set_armed(from, index))
 			continue;
-		if (event_set_armed(to, index))
-			event_set_filter(to, index, "0", &ignored);
+		event_set_filter(to, index, "0", &ignored); /* also of one who does not want it now */
 		event_set_enable(to, index, true);
 	}
 }

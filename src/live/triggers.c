@@ -240,7 +240,8 @@ static bool passes(const struct triggers *t, const struct rule *r, const struct 
 
 static bool is_wanted(const struct triggers *t, const struct rule *r, const struct stream_item *i)
 {
-	return i->kept->what & KEEP_EVENTS && is_on(t, r->index) && is_recording(t, i) && passes(t, r, r->filter, i->event);
+	return i->kept->what & KEEP_EVENTS && (r->always || is_on(t, r->index)) && is_recording(t, i) &&
+	       passes(t, r, r->filter, i->event);
 }
 
 /* In ftrace triggers run before their event's record is made if none of them needs to see it: what they turn is true
@@ -483,7 +484,7 @@ void triggers_present(const struct triggers *t, struct event_set *s)
 	for (size_t i = 0; i < t->now->at.n; i++) {
 		uint32_t index = t->now->at.at[i].index;
 
-		if (event_set_get(s, index)->enabled != is_on(t, index))
+		if (!t->now->at.at[i].always && event_set_get(s, index)->enabled != is_on(t, index))
 			event_set_enable(s, index, is_on(t, index));
 	}
 }

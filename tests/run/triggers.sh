@@ -232,13 +232,27 @@ rmdir "$D/instances/f" "$D/instances/g"
 echo '!pace:traceoff:0' >>"$D/set_ftrace_filter"
 echo 1 >"$D/tracing_on"
 
+# --- what is written by hand (8464 ...)
+afresh
+echo 1 >"$E/step/enable"
+echo 'traceoff:1 if buf ~ "*enough*"' >"$D/events/ftrace/print/trigger"
+echo 'first word' >"$D/trace_marker"
+tell 2
+echo 'it is enough' >"$D/trace_marker"
+tell 2 # to 8467
+[ "$(sed -n 's/.*tracing_mark_write: //p' "$D/trace" | tr '\n' ,)" = 'first word,it is enough,' ]
+result "a marker's text" $? "$D/trace"
+holds "triggers" step trace 8464 8465
+echo '!traceoff' >"$D/events/ftrace/print/trigger"
+echo 1 >"$D/tracing_on"
+
 # --- what cannot be
 ! echo 'snapshot:x' 2>/dev/null >"$E/step/trigger" && ! echo hist:keys=n 2>/dev/null >"$E/step/trigger"
 result "a trigger that is none" $?
 ! echo 'pace:enable_event:steps:nonesuch' 2>/dev/null >>"$D/set_ftrace_filter"
 result "a command for an event that is none" $?
 end_program
-[ "$STATUS" -eq 0 ] && [ "$SAID" = "done 8463" ]
+[ "$STATUS" -eq 0 ] && [ "$SAID" = "done 8467" ]
 result "the program ended as it would have" $?
 check "umount" "$BRACE" umount "$D"
 finish
