@@ -69,7 +69,7 @@ static int write_each(const struct event_files *f, const char *name, const struc
 		free(system);
 	}
 	free(all);
-	return e || n ? e : err_at(err, EINVAL, name, 0, "no event has this name; available_events lists them");
+	return e || n ? e : err_at(err, EINVAL, name, 0, "no event has this name; brace list --events lists a program's");
 }
 
 static int write_parts(const struct invocation *inv, const struct event_files *f, struct err *err)
