@@ -161,7 +161,7 @@ const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
 	  TABLES(record_options, process_options, event_options, trigger_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
 	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, process_options, event_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
+	  TABLES(graph_options, process_options, event_options, trigger_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
 	  cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },

@@ -43,6 +43,10 @@ result "is in the file" $? "$T/got"
 printf 'q\n' | "$BRACE" record -q -o "$T/t.brace" -e steps:step -R traceoff -- sh -c "cat; exit 7" >/dev/null 2>"$T/err"
 [ $? -eq 125 ] && grep -q 'no event has this name' "$T/err"
 result "an event that the program has not" $? "$T/err"
+printf '9\nq\n' | timeout -k 5 "$LIMIT" "$BRACE" graph -q -o "$T/got" -l pace -e steps:step -R 'traceoff if n == 3' -- "$A" >"$T/out" 2>"$T/err"
+[ $? -eq 0 ] && [ "$(grep -c 'pace() {' "$T/got")" = 3 ] && head -1 "$T/got" | grep -qx '# tracer: function_graph'
+result "graph -R prints what is left" $? "$T/got"
+holds "up to the record" step 1 2 3
 refused "a trigger that is none" 'no trigger' -e steps:step -R nonesuch
 refused "a filter of a field that is none" 'Field not found' -e steps:step -R 'traceoff if q == 1'
 refused "a trigger without an event" 'name one before it' -R traceoff -e steps:step

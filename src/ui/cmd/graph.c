@@ -1,12 +1,20 @@
 /* brace graph: run a program and print its graph while it runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+#include "tree/tree.h"
 #include "ui/commands.h"
+#include "ui/event_writes.h"
 #include "ui/screen.h"
 #include "report/printer.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/traced.h"
+#include "ui/triggered.h"
 
-struct live {
+struct graph_run {
 	struct screen output;
 	struct printer printer;
 	struct attendant attendant;
@@ -19,7 +27,7 @@ struct live {
 /* What waits for a next record is printed when none comes for a while. */
 static void print_waiting(void *arg)
 {
-	struct live *l = arg;
+	struct graph_run *l = arg;
 
 	if (!l->fresh)
 		printer_flush(&l->printer);
@@ -28,7 +36,7 @@ static void print_waiting(void *arg)
 }
 
 /* False when nobody reads any more. */
-static bool print_event(struct live *l, const struct event *e)
+static bool print_event(struct graph_run *l, const struct event *e)
 {
 	bool wanted;
 
@@ -42,7 +50,7 @@ static bool print_event(struct live *l, const struct event *e)
 }
 
 /* When nobody reads any more the program goes on, unrecorded. */
-static int print_all(struct live *l, struct err *err)
+static int print_all(struct graph_run *l, struct err *err)
 {
 	struct source *source = session_source(l->session);
 	bool stopped = false;
@@ -63,7 +71,7 @@ static int print_all(struct live *l, struct err *err)
 	return r;
 }
 
-static int open_output(struct live *l, const struct invocation *inv)
+static int open_output(struct graph_run *l, const struct invocation *inv)
 {
 	if (inv->output)
 		return screen_open_file(&l->output, inv->output);
@@ -71,20 +79,91 @@ static int open_output(struct live *l, const struct invocation *inv)
 	return 0;
 }
 
+/* --- with triggers ------------------------------------------------------------------ */
+
+#define LOOK_NS 10000000
+
+/* What is printed before the first record. */
+static void print_head(struct graph_run *l, struct tree *tree)
+{
+	char *text = tree_cat(tree, "current_tracer", NULL);
+	struct trace_info *info = trace_info_new();
+	const struct trace_header none = { 0 };
+	struct printer printer;
+
+	text[strcspn(text, "\n")] = '\0';
+	info->tracer = text;
+	printer_open(&printer, info, l->inv->settings.options, &l->output.text);
+	printer_header(&printer, &none);
+	printer_close(&printer);
+	trace_info_free(info);
+}
+
+/* Bytes of trace_pipe; 0: there will be no more. */
+static ssize_t next_bytes(struct triggered *t, struct tree_open *pipe, char *buf, size_t n, struct err *err)
+{
+	const struct timespec moment = { .tv_nsec = LOOK_NS };
+
+	for (;;) {
+		bool over = live_is_over(t->live);
+		ssize_t got = tree_read(pipe, buf, n, 0, err);
+
+		if (got != -EAGAIN)
+			return got;
+		if (over)
+			return 0;
+		nanosleep(&moment, NULL);
+	}
+}
+
+/* What triggers have left, as trace_pipe gives it. When nobody reads any more the program goes on, unrecorded. */
+static int print_pipe(struct triggered *t, void *arg, struct err *err)
+{
+	struct graph_run *l = arg;
+	struct tree_node *node = tree_find(t->tree, "trace_pipe");
+	struct tree_open *pipe;
+	char buf[65536];
+	ssize_t n = tree_open(node, O_RDONLY, 0, 0, &pipe, err);
+
+	tree_put(node);
+	if (n < 0)
+		return (int)n;
+	print_head(l, t->tree);
+	while (!screen_is_done(&l->output) && (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
+		out_bytes(&l->output.text, buf, (size_t)n);
+		out_flush(&l->output.text);
+	}
+	tree_close(pipe);
+	if (screen_is_done(&l->output))
+		session_stop(live_session(t->live));
+	live_wait(t->live);
+	return n < 0 ? (int)n : 0;
+}
+
+static int graph_triggered(struct graph_run *l, struct invocation *inv)
+{
+	int wait_status, status = triggered_run(inv, print_pipe, l, &wait_status);
+
+	status = screen_close(&l->output, status);
+	return status ? status : traced_exit(wait_status);
+}
+
 int cmd_graph(struct invocation *inv)
 {
 	struct session_result result = { 0 };
-	struct live l = { 0 };
+	struct graph_run l = { 0 };
 	struct err err;
 	int status = open_output(&l, inv), e;
 
 	if (status)
 		return status;
+	l.inv = inv;
+	if (event_writes_trigger(inv))
+		return graph_triggered(&l, inv);
 	status = traced_start(inv, NULL, &l.session);
 	if (status)
 		return screen_close(&l.output, status);
 	l.options = inv->settings.options;
-	l.inv = inv;
 	e = print_all(&l, &err);
 	session_result(l.session, &result);
 	session_free(l.session);

@@ -1,0 +1,73 @@
+#include "ui/triggered.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tree/instance.h"
+#include "ui/background.h"
+#include "ui/event_writes.h"
+#include "ui/say.h"
+#include "ui/traced.h"
+
+/* Each CPU's share of what is kept until it is read, if -b does not say. */
+#define KEPT_KB "1048576"
+
+static int refuse_snapshots(const struct invocation *inv, struct err *err)
+{
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (!inv->writes.at[i].file && !strncmp(inv->writes.at[i].text, "snapshot", 8))
+			return err_at(err, EINVAL, inv->writes.at[i].text, 0,
+				      "a trace file has no snapshot; brace start has one, for brace show snapshot");
+	return 0;
+}
+
+static int set_up(const struct invocation *inv, struct tree *tree, struct err *err)
+{
+	int e = refuse_snapshots(inv, err);
+
+	if (!e)
+		e = tree_echo(tree, "current_tracer", settings_tracer(&inv->settings), false, err);
+	if (!e)
+		e = tree_echo(tree, "buffer_size_kb", KEPT_KB, false, err);
+	if (!e)
+		e = background_settings(inv, tree, err);
+	if (!e && !inv->pids.n)
+		e = background_know_program(inv, tree, err);
+	return e || inv->pids.n ? e : background_events(inv, tree, err);
+}
+
+static int start(const struct invocation *inv, struct triggered *t, struct err *err)
+{
+	const struct live_request req = { .argv = inv->pids.n ? NULL : inv->operands, .pids = inv->pids.at,
+					  .n_pids = inv->pids.n };
+	int e = set_up(inv, t->tree, err);
+
+	if (!e)
+		e = live_start(&req, t->tree, &t->live, err);
+	return e || !inv->pids.n ? e : background_events(inv, t->tree, err);
+}
+
+int triggered_run(struct invocation *inv, int (*use)(struct triggered *t, void *arg, struct err *err), void *arg,
+		  int *wait_status)
+{
+	struct session_result result = { 0 };
+	struct attendant attendant;
+	struct triggered t = { 0 };
+	struct err err;
+	int status = traced_check(inv), e;
+
+	if (status)
+		return status;
+	t.tree = instance_tree_new();
+	e = start(inv, &t, &err);
+	if (!e) {
+		attendant_begin(&attendant, inv, live_session(t.live), NULL, NULL);
+		e = use(&t, arg, &err);
+		attendant_end(&attendant);
+		session_result(live_session(t.live), &result);
+	}
+	live_stop(t.live);
+	instance_tree_free(t.tree);
+	*wait_status = result.wait_status;
+	return e ? say_error(&err) : 0;
+}
