@@ -2,6 +2,7 @@
  * a forked child. Once in some eight thousand records, so clarity comes first here. */
 #include <asm/unistd.h>
 #include <linux/futex.h>
+#include <linux/mman.h>
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
@@ -11,6 +12,7 @@
 
 #define WAIT_NS 50000000   /* block mode: how often to look whether the tracer lives */
 #define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; a tracer's heart beats every 0.1 s */
+#define BUSY 2             /* sub-buffers that a thread has filled when it gets the next one's pages at once */
 #define ALONE_MAX 20       /* waits of a thread that has nothing: 1 s */
 
 static struct memory_thread *thread_of(struct agent_tls *t)
@@ -309,6 +311,13 @@ static void close_buffer(struct agent_tls *t)
 		tell_tracer(agent.memory, slot);
 }
 
+/* One call instead of sixteen page faults. Threads that record little take the pages they need. */
+static void have_pages(const struct memory_thread *slot, const uint64_t *at)
+{
+	if (slot->seq >= BUSY && !(agent.forbidden & NEED_PAGES))
+		sys3(__NR_madvise, at, MEMORY_BUFFER_BYTES, MADV_POPULATE_WRITE);
+}
+
 static void open_buffer(struct agent_tls *t, uint32_t i)
 {
 	struct memory_thread *slot = thread_of(t);
@@ -318,6 +327,8 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	POINT(open_begins);
 	if (d->dirty)
 		zero(at, MEMORY_BUFFER_BYTES);
+	else
+		have_pages(slot, at);
 	POINT(open_zeroed);
 	d->dirty = 1;
 	d->thread = (uint32_t)(slot - agent.threads);

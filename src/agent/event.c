@@ -1,5 +1,5 @@
-/* What the slow path of a program's own event calls, with the record it has built: the filter, then the ring. The record is
- * the kernel's from offset 8 on; the first 8 bytes are ours, and its room is padded to words. */
+/* A program's own event, whatever it is (event.S has the plain ones): the filter, then the ring. The record is the kernel's from
+ * offset 8 on; the first 8 bytes are ours, and its room is padded to words. */
 #include <asm/unistd.h>
 #include <linux/prctl.h>
 
@@ -13,7 +13,9 @@
 
 struct common { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
 
-void agent_event(const struct event_state *state, void *record, uint32_t bytes);
+void agent_event_general(const struct event_state *state, void *record, uint32_t bytes);
+_Static_assert(offsetof(struct event_state, block) == 8 && offsetof(struct event_block, filter_bytes) == 4 &&
+	       offsetof(struct event_block, header) == 8 && EVENT_RECORD_MAX == 512, "event.S says so");
 
 /* A string of the program's, by an address that may lead nowhere: the kernel finds out, a page at a time. */
 static int fetch(void *context, uint64_t address, char *to, uint32_t n)
@@ -105,7 +107,7 @@ __attribute__((noinline)) bool event_passes(const struct filter_program *f, uint
 	return filter_run(f, filter_bytes, &r);
 }
 
-void agent_event(const struct event_state *state, void *record, uint32_t bytes)
+void agent_event_general(const struct event_state *state, void *record, uint32_t bytes)
 {
 	const struct event_block *b = (const struct event_block *)__atomic_load_n(&state->block, __ATOMIC_ACQUIRE);
 	uint64_t *words = record;

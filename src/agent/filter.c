@@ -3,6 +3,7 @@
  * through is not done again in this process, nor in what it executes. */
 #include <asm/unistd.h>
 #include <linux/audit.h>
+#include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
@@ -34,6 +35,7 @@ static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_mmap, NEED_STACKS, { 0, AGENT_STACK_BYTES, 3, 0x4022, MINUS(1), 0 } },
 	{ __NR_prctl, NEED_COPY, { PR_GET_SECCOMP } },
 	{ __NR_process_vm_readv, NEED_COPY, { 1, P, 1, P, 1, 0 } },
+	{ __NR_madvise, NEED_PAGES, { P, MEMORY_BUFFER_BYTES, MADV_POPULATE_WRITE } },
 	{ __NR_openat, NEED_EXEC | NEED_START, { MINUS(100), P, 02000000 } },
 	{ __NR_faccessat, NEED_EXEC, { MINUS(100), P, 1 } },
 	{ __NR_openat, NEED_LOCKS, { MINUS(100), P, 02000000 } },

@@ -18,7 +18,8 @@ enum need {
 	NEED_COPY = 512,    /* seeing whether a filter can be read */
 	NEED_LOCKS = 1024,  /* mlockall without our memory */
 	NEED_TASKS = 2048,  /* priorities and parents, for events of threads and processes */
-	NEED_ALL = 4095,
+	NEED_PAGES = 4096,  /* a sub-buffer's pages at once */
+	NEED_ALL = 8191,
 };
 #define INHERITED_LIMIT (1u << 31) /* beside them, for what is executed: agent.limit_shifted */
 

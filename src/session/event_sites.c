@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "shared/probe.h"
 #include "shared/event.h"
+#include "shared/probe.h"
+#include "shared/record.h"
 
 _Static_assert(EVENT_IDS == EVENT_ID_FIRST, "filters see the id that the format file has");
 
@@ -248,7 +249,8 @@ uint64_t event_sites_write(const struct module *mod, uint64_t at, uint64_t agent
 
 	for (size_t i = 0; i < mod->sites.places.n; i++) {
 		const struct event_place *p = &mod->sites.places.at[i];
-		const struct event_block block = { .event = p->event, .filter_bytes = p->filter ? p->filter->bytes : 0 };
+		const struct event_block block = { .event = p->event, .filter_bytes = p->filter ? p->filter->bytes : 0,
+						   .header = record_word(0, record_event_id(0, RECORD_EVENT_TRACE + p->event), RECORD_EVENT) };
 
 		memcpy(code + used, &block, sizeof(block));
 		if (p->filter)

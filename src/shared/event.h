@@ -13,6 +13,7 @@ struct event_state {
 struct event_block {
 	uint32_t event;          /* the session's number of it */
 	uint32_t filter_bytes;   /* 0: every record passes */
+	uint64_t header;         /* of a record of no payload, without its time */
 	struct filter_program filter;
 };
 #define EVENT_BLOCK_BYTES __builtin_offsetof(struct event_block, filter)

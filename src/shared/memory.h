@@ -21,7 +21,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 6
+#define MEMORY_VERSION 7
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer's end stands. Behind it is the second half of a two-word record that began right before, and
@@ -31,7 +31,7 @@
 #define MEMORY_BUFFER_USABLE (MEMORY_BUFFER_BYTES - 8 * MEMORY_SPARE_WORDS)
 /* The window for records that find no room: small at first, for room may come; then larger, for each one costs
  * a slow path. Behind its end is the same as behind a sub-buffer's. */
-#define MEMORY_VOID_WORDS 256
+#define MEMORY_VOID_WORDS 512
 #define MEMORY_VOID_MOST (MEMORY_VOID_WORDS - MEMORY_SPARE_WORDS)
 #define MEMORY_VOID_FIRST 64
 #define MEMORY_NONE 0xffffffffu
@@ -179,7 +179,7 @@ struct protocol_hello {
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 	uint64_t led_call;        /* agent/libc_calls.S */
 	uint64_t probe;           /* agent/probe.S */
-	uint64_t event;           /* agent/event.c */
+	uint64_t event;           /* agent/event.S */
 	uint64_t syscall;         /* agent/syscall.S */
 };
 
@@ -252,7 +252,7 @@ struct agent_contents {
 	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
 	int32_t led_call;         /* agent/libc_calls.S */
 	int32_t probe;            /* agent/probe.S */
-	int32_t event;            /* agent/event.c */
+	int32_t event;            /* agent/event.S */
 	int32_t syscall;          /* agent/syscall.S */
 };
 
