@@ -232,6 +232,7 @@ static bool is_busy(const struct control *c)
 static void *run(void *context)
 {
 	struct control *c = context;
+	struct shared_memory *memory = c->req.memory; /* which stays when the rest of req is changed */
 	struct pollfd p[3] = { { .fd = c->listener, .events = POLLIN }, { .fd = c->stop, .events = POLLIN } };
 
 	for (;;) {
@@ -239,13 +240,13 @@ static void *run(void *context)
 		int fd;
 
 		p[2] = (struct pollfd){ .fd = __atomic_load_n(&c->program, __ATOMIC_ACQUIRE), .events = POLLIN };
-		shared_memory_beat(c->req.memory);
+		shared_memory_beat(memory);
 		if (poll(p, 3, BEAT_MS) < 0)
 			continue;
 		if (p[2].revents) {
 			__atomic_store_n(&c->program, -1, __ATOMIC_RELEASE);
 			close(p[2].fd);
-			shared_memory_nudge(c->req.memory);
+			shared_memory_nudge(memory);
 		}
 		if (p[1].revents && (read(c->stop, &told, sizeof(told)) < 0 || told >= STOP))
 			return NULL;

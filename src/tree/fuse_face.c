@@ -1,6 +1,7 @@
 /* Mounting, serving, unmounting. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,20 +51,31 @@ static int mount_session(struct fuse_face *f, const char *dir, struct err *err)
 	return e ? err_set(err, EPERM, "cannot mount on %s: %s", dir, *said ? said : "the kernel refuses") : 0;
 }
 
+static void free_face(struct fuse_face *f)
+{
+	if (f->stop >= 0)
+		close(f->stop);
+	if (f->over >= 0)
+		close(f->over);
+	free(f->path);
+	free(f);
+}
+
 int fuse_face_mount(struct tree *t, const char *dir, struct fuse_face **out, struct err *err)
 {
 	struct fuse_face *f = mem_zalloc(sizeof(*f));
 	int e;
 
 	f->tree = t;
+	f->path = strncmp(dir, "/dev/fd/", 8) ? mem_strdup(dir) : NULL;
 	f->uid = geteuid();
 	f->root.node = tree_root(t);
 	f->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	e = f->stop < 0 ? err_set(err, errno, "no event descriptor: %s", strerror(errno)) : mount_session(f, dir, err);
+	f->over = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	e = f->stop < 0 || f->over < 0 ? err_set(err, errno, "no event descriptor: %s", strerror(errno)) :
+					 mount_session(f, dir, err);
 	if (e) {
-		if (f->stop >= 0)
-			close(f->stop);
-		free(f);
+		free_face(f);
 		return e;
 	}
 	pthread_mutex_init(&f->lock, NULL);
@@ -75,22 +87,27 @@ int fuse_face_mount(struct tree *t, const char *dir, struct fuse_face **out, str
 	return 0;
 }
 
-void fuse_face_stop(struct fuse_face *f)
+static void raise_event(int event)
 {
 	uint64_t one = 1;
 
-	while (write(f->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+	while (write(event, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+}
+
+void fuse_face_stop(struct fuse_face *f)
+{
+	raise_event(f->stop);
 }
 
 /* The kernel wakes one worker for a request, and all of them for the end. */
 static int wait_set(struct fuse_face *f)
 {
-	struct epoll_event request = { EPOLLIN | EPOLLEXCLUSIVE, { 0 } }, stop = { EPOLLIN, { .u32 = 1 } };
+	struct epoll_event request = { EPOLLIN | EPOLLEXCLUSIVE, { 0 } }, over = { EPOLLIN, { .u32 = 1 } };
 	int set = epoll_create1(EPOLL_CLOEXEC);
 
 	if (set >= 0 && !epoll_ctl(set, EPOLL_CTL_ADD, fuse_session_fd(f->session), &request) &&
-	    !epoll_ctl(set, EPOLL_CTL_ADD, f->stop, &stop))
+	    !epoll_ctl(set, EPOLL_CTL_ADD, f->over, &over))
 		return set;
 	if (set >= 0)
 		close(set);
@@ -112,7 +129,7 @@ static bool next_request(struct fuse_face *f, int set, struct fuse_buf *buf)
 	return n > 0 || n == -EINTR || n == -EAGAIN; /* EAGAIN: another worker was faster */
 }
 
-/* Requests one by one, until it is unmounted or stopped. */
+/* Requests one by one, until it is unmounted or over. */
 static void *work(void *arg)
 {
 	struct fuse_face *f = arg;
@@ -124,7 +141,8 @@ static void *work(void *arg)
 	if (set >= 0)
 		close(set);
 	free(buf.mem);
-	fuse_face_stop(f); /* one has seen it: all end */
+	raise_event(f->over); /* one has seen that it is unmounted: all end */
+	fuse_face_stop(f);
 	return NULL;
 }
 
@@ -141,6 +159,48 @@ static int start_threads(struct fuse_face *f, pthread_t *threads, unsigned *n, s
 	return e ? err_set(err, e, "cannot start a thread: %s", strerror(e)) : 0;
 }
 
+/* A lazy unmount takes the tree out of sight, and says nothing while somebody has a file open. Then it is over: who
+ * waits sees the end. */
+static void await_the_end(struct fuse_face *f)
+{
+	struct pollfd wait[2] = { { f->stop, POLLIN, 0 }, { -1, POLLPRI, 0 } };
+
+	wait[1].fd = f->path && mount_point_is_mounted(f->path) ? open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC) : -1;
+	while (!(wait[0].revents & POLLIN)) {
+		if (poll(wait, 2, -1) < 0)
+			continue;
+		if (wait[1].revents && !mount_point_is_mounted(f->path))
+			fuse_face_stop(f);
+	}
+	if (wait[1].fd >= 0)
+		close(wait[1].fd);
+}
+
+static bool has_open_files(struct fuse_face *f)
+{
+	bool has;
+
+	pthread_mutex_lock(&f->lock);
+	has = f->opens;
+	pthread_mutex_unlock(&f->lock);
+	return has;
+}
+
+/* Reads that wait are answered, with the end of the file, and for a moment also what their readers do then, which is
+ * to close it: else close(2) would fail. */
+static void end_reads(struct fuse_face *f)
+{
+	struct pollfd over = { f->over, POLLIN, 0 };
+
+	pthread_mutex_lock(&f->lock);
+	f->ended = true;
+	pthread_cond_signal(&f->woken);
+	pthread_mutex_unlock(&f->lock);
+	for (int ms = 0; ms < FUSE_PATIENCE_MS && has_open_files(f) && !over.revents; ms += 5)
+		poll(&over, 1, 5);
+	raise_event(f->over);
+}
+
 int fuse_face_serve(struct fuse_face *f, struct err *err)
 {
 	pthread_t threads[WORKERS + 1];
@@ -149,14 +209,10 @@ int fuse_face_serve(struct fuse_face *f, struct err *err)
 
 	if (e)
 		fuse_face_stop(f);
-	for (unsigned i = 1; i < n; i++)
+	await_the_end(f);
+	end_reads(f);
+	for (unsigned i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	pthread_mutex_lock(&f->lock);
-	f->ended = true;
-	pthread_cond_signal(&f->woken);
-	pthread_mutex_unlock(&f->lock);
-	if (n)
-		pthread_join(threads[0], NULL);
 	return e;
 }
 
@@ -169,6 +225,5 @@ void fuse_face_free(struct fuse_face *f)
 	fuse_nodes_forget_all(f);
 	pthread_mutex_destroy(&f->lock);
 	pthread_cond_destroy(&f->woken);
-	close(f->stop);
-	free(f);
+	free_face(f);
 }

@@ -30,7 +30,9 @@ struct fuse_face {
 	struct fuse_session *session;
 	struct tree *tree;
 	uid_t uid;
-	int stop;               /* eventfd: readable when it is over */
+	char *path;             /* where it is mounted; NULL: in a namespace that is not ours */
+	int stop;               /* eventfd: readable when it is to end */
+	int over;               /* eventfd: readable when no request is to be answered any more */
 	struct fuse_inode root;  /* not in the list */
 	pthread_mutex_t lock;   /* below; the tree must not be called under it */
 	pthread_cond_t woken;

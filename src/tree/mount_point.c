@@ -110,6 +110,17 @@ static enum mounted mounted_on(const char *path)
 	return !strcmp(type, MOUNT_TYPE) && !strcmp(source, MOUNT_SOURCE) ? OURS : ANOTHER;
 }
 
+bool mount_point_is_mounted(const char *path)
+{
+	char *text = read_mountinfo(), type[64], source[64];
+	bool there = false;
+
+	for (const char *line = text; *line && !there; line = behind(line))
+		there = parse_line(line, path, type, source) && !strcmp(type, MOUNT_TYPE) && !strcmp(source, MOUNT_SOURCE);
+	free(text);
+	return there;
+}
+
 bool mount_point_is_dead(const char *path)
 {
 	struct stat st;

@@ -90,7 +90,7 @@ static const struct option mount_options[] = {
 };
 
 static const struct option umount_options[] = {
-	{ 'l', "lazy", NULL, "even if it is in use: out of sight at once, gone when nobody uses it",
+	{ 'l', "lazy", NULL, "even if it is in use: who has files open sees their end",
 	  set_flag, TO(lazy) },
 	END
 };
