@@ -39,7 +39,6 @@ struct moment {
 	struct triggers *t;
 	const struct stream_item *item;
 	uint64_t from;               /* what is brought about holds from then on */
-	bool after;                  /* the record is of the time before: it is kept first */
 	bool snapshot, dump;         /* to be done when the record is where it belongs */
 	unsigned dump_cpu;
 };
@@ -244,30 +243,36 @@ static bool is_wanted(const struct triggers *t, const struct rule *r, const stru
 	       passes(t, r, r->filter, i->event);
 }
 
+/* Those that are done once the record has been written, or the others. */
+static void run_triggers(struct moment *m, const struct rule *r, bool after)
+{
+	for (size_t k = 0; k < r->triggers.n; k++) {
+		const struct rule_trigger *t = &r->triggers.at[k];
+
+		if (t->trigger->kind->after == after && passes(m->t, r, t->trigger->program, m->item->event))
+			run_trigger(m, t);
+	}
+}
+
 /* In ftrace triggers run before their event's record is made if none of them needs to see it: what they turn is true
  * of the record too. Else it has been made by then, and in the buffer, but if the event's filter has still to decide. */
 static void take_event(struct triggers *t, const struct stream_item *i)
 {
 	const struct rule *r = rules_of_event(t->now, i->event->fn);
-	struct moment m = { .t = t, .item = i };
+	struct moment m = { .t = t, .item = i, .from = i->time };
 
 	if (!r)
 		return;
-	m.after = r->conditional && !r->filter;
-	m.from = i->time + m.after;
-	for (size_t k = 0; k < r->triggers.n; k++)
-		if (!r->triggers.at[k].trigger->kind->after &&
-		    passes(t, r, r->triggers.at[k].trigger->program, i->event))
-			run_trigger(&m, &r->triggers.at[k]);
+	if (r->conditional && !r->filter)
+		m.from++; /* the record is of the time before */
+	run_triggers(&m, r, false);
 	if (!r->conditional)
 		finish(&m);
 	if (is_wanted(t, r, i))
 		cut_record(&t->cut, i, i->words);
 	if (r->conditional)
 		finish(&m);
-	for (size_t k = 0; k < r->triggers.n; k++)
-		if (r->triggers.at[k].trigger->kind->after && passes(t, r, r->triggers.at[k].trigger->program, i->event))
-			run_trigger(&m, &r->triggers.at[k]);
+	run_triggers(&m, r, true);
 }
 
 static uint32_t *told_of(struct triggers *t, uint32_t thread)
@@ -301,30 +306,29 @@ static void keep(struct triggers *t, const struct stream_item *i)
 		cut_record(&t->cut, i, own);
 }
 
-/* Commands come before the call's own record; a stack, of which the call is the top, behind it. */
+/* A stack, of which the call is the top, comes behind the call's own record, the others before it. */
+static void run_commands(struct moment *m, const struct rules *r, struct rule_range range, bool after)
+{
+	for (uint32_t k = 0; k < range.n; k++) {
+		const struct rule_command *c = &r->commands.at[r->matching.at[range.first + k]];
+
+		if ((c->command->action == FUNCTION_STACKTRACE) == after)
+			run_command(m, c);
+	}
+}
+
 static void take_function(struct triggers *t, const struct stream_item *i)
 {
 	struct rule_range range = { 0 };
 	struct moment m = { .t = t, .item = i, .from = i->time };
-	const struct rule_command *commands = t->now->commands.at;
 
 	if (t->now->commands.n && is_news(t, i))
 		range = rules_of_function(t->now, t->info, t->info->threads.at[i->event->thread].image, i->event->fn);
-	for (uint32_t k = 0; k < range.n; k++) {
-		const struct rule_command *c = &commands[t->now->matching.at[range.first + k]];
-
-		if (c->command->action != FUNCTION_STACKTRACE)
-			run_command(&m, c);
-	}
+	run_commands(&m, t->now, range, false);
 	finish(&m);
 	if (i->kept->what & KEEP_FUNCTIONS)
 		keep(t, i);
-	for (uint32_t k = 0; k < range.n; k++) {
-		const struct rule_command *c = &commands[t->now->matching.at[range.first + k]];
-
-		if (c->command->action == FUNCTION_STACKTRACE)
-			run_command(&m, c);
-	}
+	run_commands(&m, t->now, range, true);
 }
 
 static void take(struct triggers *t, const struct stream_item *i)
