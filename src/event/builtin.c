@@ -31,6 +31,9 @@ static const struct event_format builtin[] = {
 	      CALLER(7),
 	      { "unsigned int", "tgid", 8, 4, false },
 	      { "unsigned long[8]", "caller", 16, 64, false }),
+	EVENT(18, "raw_data", "\"id:%04x %08x\", REC->id, (int)REC->buf[0]",
+	      { "unsigned int", "id", 8, 4, false },
+	      { "char[]", "buf", 12, 0, false }),
 };
 
 const struct event_format *event_builtin(size_t *n)

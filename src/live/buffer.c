@@ -33,6 +33,7 @@ void buffer_init(struct buffer *b, const struct settings *settings)
 	select_events(b);
 	if (rules_wanted(settings))
 		b->triggers = triggers_new(b, settings);
+	buffer_raw_init(&b->raw);
 	if (!b->on)
 		*vec_add(&b->off) = (struct off_span){ 0, UINT64_MAX };
 }
@@ -90,6 +91,7 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 	*vec_add(&b->off) = (struct off_span){ 0, b->on ? tsc : UINT64_MAX };
 	pthread_mutex_unlock(&b->lock);
 	ring_clear(&b->ring);
+	buffer_raw_clear(&b->raw);
 }
 
 static bool is_among(const struct pid_list *these, const struct pid_list *not_these, pid_t tid)
@@ -236,6 +238,7 @@ void buffer_free(struct buffer *b)
 	buffer_snapshot_free(&b->snapshot);
 	chunk_list_free(&b->pending);
 	sieve_free(b->sieve);
+	buffer_raw_free(&b->raw);
 	vec_free(&b->off);
 	selection_put(b->events);
 	settings_free(&b->settings);

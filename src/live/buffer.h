@@ -1,8 +1,9 @@
-/* An instance's buffer: what it recorded, when it did, and the two ways to read it: `trace`, which takes nothing
- * away, and `trace_pipe`, which does. The caller has the trace_info to himself in the functions that get it. */
+/* An instance's buffer: what it recorded, when it did, and the ways to read it: `trace`, which takes nothing
+ * away, and `trace_pipe` and trace_pipe_raw (buffer_raw.h), which do. The caller has the trace_info to himself in the functions that get it. */
 #pragma once
 #include <limits.h>
 
+#include "live/buffer_raw.h"
 #include "live/merge.h"
 #include "live/ring.h"
 #include "live/sieve.h"
@@ -47,6 +48,7 @@ struct buffer {
 	pthread_mutex_t reading; /* of the pipe */
 	struct buffer_pipe pipe;
 	struct buffer_text dumped; /* what the last `dump` printed */
+	struct buffer_raw raw;
 };
 
 void buffer_init(struct buffer *b, const struct settings *settings);

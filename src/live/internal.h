@@ -1,6 +1,7 @@
 /* A live session's own state, shared by its beginning and end (live.c), what a write does (settings.c) and what
  * the tree asks (target.c). */
 #pragma once
+#include "live/addresses.h"
 #include "live/functions.h"
 #include "live/live.h"
 #include "live/profile.h"
@@ -29,6 +30,7 @@ struct live {
 	struct profile *profile;  /* NULL: there was none yet; under pump_hold */
 	struct event_catalogue *events; /* the tree's */
 	uint32_t named;           /* so many of them are in the session's trace_info; under pump_hold */
+	struct addresses addresses; /* under pump_hold */
 };
 
 struct part *part_new(struct live *l, struct instance *in, const char *name, const struct settings *s);

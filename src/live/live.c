@@ -50,7 +50,7 @@ static void woken(void *context)
 
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->parts.n; i++)
-		if (buffer_is_readable(&l->parts.at[i]->buffer))
+		if (buffer_is_readable(&l->parts.at[i]->buffer) || buffer_raw_is_pending(&l->parts.at[i]->buffer))
 			instance_wake(l->parts.at[i]->instance);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -108,6 +108,7 @@ void live_stop(struct live *l)
 		part_free(l->parts.at[l->parts.n - 1]);
 	vec_free(&l->parts);
 	functions_free(&l->functions);
+	addresses_free(&l->addresses);
 	live_drop_settings(l->now);
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->changing);

@@ -1,4 +1,5 @@
-/* trace_marker: text that somebody writes into the trace, as ftrace's event `print`. Who writes need not be traced. */
+/* trace_marker and trace_marker_raw: what somebody writes into the trace, as ftrace's events `print` and `raw_data`. Who
+ * writes need not be traced. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 /* One record's text; a longer one is several records. Before it stands an address, behind it a NUL. */
 #define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 1)
+#define RAW_MAX (8 * RECORD_PAYLOAD_MAX)
 
 static uint32_t thread_of(struct trace_info *info, pid_t tid)
 {
@@ -27,31 +29,50 @@ static uint32_t thread_of(struct trace_info *info, pid_t tid)
 	return (uint32_t)info->threads.n - 1;
 }
 
-static bool write_piece(struct buffer *b, uint32_t thread, uint32_t event, const char *text, size_t n)
+struct marker { struct part *part; uint32_t thread, event; };
+
+static bool write_record(const struct marker *m, uint64_t *words, size_t payload)
 {
-	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 }, tsc = clock_tsc();
-	size_t payload = 1 + n / 8 + 1;
+	uint64_t tsc = clock_tsc();
 	int cpu = sched_getcpu();
 
-	words[0] = record_word(tsc, record_event_id((unsigned)payload, RECORD_EVENT_TRACE + event), RECORD_EVENT);
-	memcpy(words + 2, text, n);
-	return buffer_write(b, thread, cpu < 0 ? 0 : (uint16_t)cpu, words, 1 + payload, tsc);
+	words[0] = record_word(tsc, record_event_id((unsigned)payload, RECORD_EVENT_TRACE + m->event), RECORD_EVENT);
+	return buffer_write(&m->part->buffer, m->thread, cpu < 0 ? 0 : (uint16_t)cpu, words, 1 + payload, tsc);
+}
+
+static bool write_text(const struct marker *m, const char *text, size_t n)
+{
+	bool on = true;
+
+	for (size_t at = 0, piece; at < n && on; at += piece) {
+		uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 };
+
+		piece = n - at < TEXT_MAX ? n - at : TEXT_MAX;
+		memcpy(words + 2, text + at, piece);
+		on = write_record(m, words, 1 + piece / 8 + 1);
+	}
+	return on;
+}
+
+static bool write_raw(const struct marker *m, const char *bytes, size_t n)
+{
+	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 };
+
+	memcpy(words + 1, bytes, n);
+	return write_record(m, words, (n + 7) / 8);
 }
 
 int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err)
 {
 	struct part *p = arg;
-	struct trace_info *info;
-	uint32_t index, event = events_find(p->live->events, "ftrace", "print")->index;
-	bool on = true;
+	struct marker m = { p, 0, events_find(p->live->events, "ftrace", raw ? "raw_data" : "print")->index };
+	bool on;
 
-	if (raw)
-		return err_set(err, ENOTSUP, "what is written to trace_marker_raw is not kept; trace_marker takes text");
-	info = pump_hold(p->live->pump);
-	index = thread_of(info, thread);
+	if (raw && n > RAW_MAX)
+		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id", RAW_MAX);
+	m.thread = thread_of(pump_hold(p->live->pump), thread);
 	pump_release(p->live->pump);
-	for (size_t at = 0; at < n && on; at += TEXT_MAX)
-		on = write_piece(&p->buffer, index, event, text + at, n - at < TEXT_MAX ? n - at : TEXT_MAX);
+	on = raw ? write_raw(&m, text, n) : write_text(&m, text, n);
 	instance_wake(p->instance);
 	return on ? 0 : err_set(err, EBADF, "nothing is recorded now: tracing_on is 0");
 }

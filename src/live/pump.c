@@ -266,6 +266,16 @@ void pump_complete(struct pump *p)
 	pump_release(p);
 }
 
+uint64_t pump_horizon(struct pump *p)
+{
+	uint64_t horizon;
+
+	pthread_mutex_lock(&p->lock);
+	horizon = p->over ? clock_tsc() : p->complete;
+	pthread_mutex_unlock(&p->lock);
+	return horizon;
+}
+
 struct trace_info *pump_hold(struct pump *p)
 {
 	pthread_mutex_lock(&p->names);

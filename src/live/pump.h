@@ -21,6 +21,8 @@ void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool
 void pump_sync(struct pump *p);
 /* The same, and triggers have been run so far. */
 void pump_complete(struct pump *p);
+/* All records that were made before this time (a TSC) are in the buffers. */
+uint64_t pump_horizon(struct pump *p);
 /* The session's names, for as long as they are held; all chunks that are in the buffers now are settled. */
 struct trace_info *pump_hold(struct pump *p);
 void pump_release(struct pump *p);

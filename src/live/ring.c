@@ -165,17 +165,21 @@ void ring_copy(struct ring *r, chunk_list *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static bool is_looked_at(const struct chunk *c)
+{
+	return c->settled || c->refused;
+}
+
 void ring_take(struct ring *r, chunk_list *out)
 {
-	ring_copy(r, out);
 	pthread_mutex_lock(&r->lock);
-	for (size_t i = 0; i < out->n && r->first < r->at.n && r->at.at[r->first].chunk == out->at[i].chunk; i++) {
+	while (r->first < r->at.n && is_looked_at(r->at.at[r->first].chunk)) {
 		const struct kept *k = &r->at.at[r->first++];
 
 		r->counts.bytes -= bytes_of(k->chunk);
 		r->counts.entries -= k->chunk->records;
 		r->counts.read += k->chunk->records;
-		kept_put(k);
+		*vec_add(out) = *k;
 	}
 	close_up(r);
 	pthread_mutex_unlock(&r->lock);

@@ -69,7 +69,8 @@ void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
 void ring_clear(struct ring *r);
 /* References to all there is, oldest first; chunk_list_free. */
 void ring_copy(struct ring *r, chunk_list *out);
-/* The same, and the ring is empty then: they were read. */
+/* The same, and they are gone from the ring: they were read. Only up to one that is neither settled nor refused: it came
+ * after what settles them was held. */
 void ring_take(struct ring *r, chunk_list *out);
 /* All there is, with their counts; the ring begins anew. */
 struct ring_counts ring_move(struct ring *r, chunk_list *out);

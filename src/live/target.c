@@ -164,6 +164,45 @@ static bool pipe_ready(void *arg)
 	return buffer_is_readable(&((struct part *)arg)->buffer);
 }
 
+/* Older records than the last pass of the pump's do not come any more; who does not wait wants all there are now. */
+static void fill_raw(struct part *p, bool unfinished)
+{
+	uint64_t until = unfinished ? clock_tsc() : pump_horizon(p->live->pump);
+
+	if (unfinished)
+		part_sync(p);
+	buffer_raw_fill(&p->buffer, live_hold(p->live), &p->live->addresses, until);
+	pump_release(p->live->pump);
+}
+
+static ssize_t cpu_raw(void *arg, unsigned cpu, char *page, bool unfinished, struct err *err)
+{
+	struct part *p = arg;
+
+	if (buffer_raw_take(&p->buffer, cpu, false, page))
+		return PAGE_BYTES;
+	fill_raw(p, unfinished);
+	return buffer_raw_take(&p->buffer, cpu, unfinished, page) ? (ssize_t)PAGE_BYTES : -EAGAIN;
+}
+
+static bool cpu_raw_ready(void *arg, unsigned cpu)
+{
+	struct part *p = arg;
+
+	if (buffer_raw_is_filled(&p->buffer, cpu))
+		return true;
+	fill_raw(p, false);
+	return buffer_raw_is_filled(&p->buffer, cpu);
+}
+
+static void symbols(void *arg, struct out *out)
+{
+	struct live *l = ((struct part *)arg)->live;
+
+	addresses_print(&l->addresses, live_hold(l), out);
+	pump_release(l->pump);
+}
+
 static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 {
 	struct part *p = arg;
@@ -175,14 +214,18 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	part_sync(p);
 	info = pump_hold(p->live->pump);
 	c = buffer_count(&p->buffer, info, cpu, &oldest);
-	*out = (struct tree_cpu_stats){ .entries = c.entries, .bytes = c.bytes,
-					.oldest_ns = oldest ? trace_clock_ns(&info->clock, oldest) : 0 };
+	out->oldest_ns = oldest ? trace_clock_ns(&info->clock, oldest) : 0;
 	pump_release(p->live->pump);
+	buffer_raw_count(&p->buffer, cpu, &c, &out->oldest_ns);
+	out->entries = c.entries;
+	out->bytes = c.bytes;
+	out->overrun = c.overrun;
+	out->read = c.read;
 	/* What went was not kept by CPU: all of it is told of the first. */
 	if (cpu == 0) {
-		out->overrun = all.overrun;
+		out->overrun += all.overrun;
 		out->dropped = all.dropped + all.lost;
-		out->read = all.read;
+		out->read += all.read;
 	}
 }
 
@@ -275,7 +318,8 @@ static void dumped(void *arg, struct out *out)
 const struct tree_target_ops live_ops = {
 	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
-	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_stats = cpu_stats,
+	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_raw = cpu_raw,
+	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
 	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
 	.marker = live_marker, .make = make, .drop = drop,
 };

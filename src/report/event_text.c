@@ -406,6 +406,24 @@ static const char *stack_text(struct event_texts *t, const struct event *e)
 	return t->text;
 }
 
+#define RAW_AT 12 /* of the bytes after their id */
+
+static bool is_raw_marker(const struct event_format *f)
+{
+	return !strcmp(f->name, "raw_data") && !strcmp(f->system, "ftrace");
+}
+
+/* As the kernel's. */
+static void print_raw_marker(struct event_texts *t, uint32_t size)
+{
+	uint32_t id;
+
+	memcpy(&id, t->record + EVENT_COMMON_BYTES, sizeof(id));
+	trace_seq_printf(&t->seq, "# %x buf:", id);
+	for (uint32_t i = RAW_AT; i < size; i++)
+		trace_seq_printf(&t->seq, " %02x", t->record[i]);
+}
+
 const char *event_text(struct event_texts *t, const struct event *e, bool by_field)
 {
 	const struct shown *s = shown_of(t, e->fn);
@@ -424,6 +442,8 @@ const char *event_text(struct event_texts *t, const struct event *e, bool by_fie
 	else if (is_marker(s->format) && !by_field)
 		trace_seq_printf(&t->seq, EVENT_TEXT_MARKER "%.*s", (int)(size - MARKER_AT),
 				 (const char *)t->record + MARKER_AT);
+	else if (is_raw_marker(s->format) && !by_field)
+		print_raw_marker(t, size);
 	else if (by_field || !s->event)
 		print_fields(t, s, size);
 	else

@@ -249,21 +249,65 @@ static bool cpu_ready(struct tree_file *f)
 	return ready;
 }
 
-static ssize_t stream_raw(struct tree_file *f, char *buf, size_t n, struct err *err)
+/* A sub-buffer of which only a part was read, by who reads less than a whole one. */
+struct raw_rest {
+	char page[TREE_PAGE];
+	size_t at;
+};
+
+static int open_raw(struct tree_file *f, struct err *err)
+{
+	struct raw_rest *rest = mem_zalloc(sizeof(*rest));
+
+	rest->at = sizeof(rest->page);
+	f->state = rest;
+	return 0;
+}
+
+static void close_raw(struct tree_file *f)
+{
+	free(f->state);
+}
+
+static ssize_t next_page(struct tree_file *f, char *page, struct err *err)
 {
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_hold(in);
-	ssize_t got = t.ops->cpu_raw ? t.ops->cpu_raw(t.arg, cpu_of(f), buf, n, err) : -EAGAIN;
+	ssize_t got = t.ops->cpu_raw ? t.ops->cpu_raw(t.arg, cpu_of(f), page, f->flags & O_NONBLOCK, err) : -EAGAIN;
 
 	instance_release(in);
 	return got;
 }
 
+/* One sub-buffer at most, as in ftrace. */
+static ssize_t stream_raw(struct tree_file *f, char *buf, size_t n, struct err *err)
+{
+	struct raw_rest *rest = f->state;
+	size_t have = sizeof(rest->page) - rest->at;
+	ssize_t got;
+
+	if (!have && n >= sizeof(rest->page))
+		return next_page(f, buf, err);
+	if (!have) {
+		got = next_page(f, rest->page, err);
+		if (got <= 0)
+			return got;
+		rest->at = 0;
+		have = (size_t)got;
+	}
+	if (n > have)
+		n = have;
+	memcpy(buf, rest->page + rest->at, n);
+	rest->at += n;
+	return (ssize_t)n;
+}
+
 static bool raw_ready(struct tree_file *f)
 {
+	const struct raw_rest *rest = f->state;
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_hold(in);
-	bool ready = t.ops->cpu_raw_ready && t.ops->cpu_raw_ready(t.arg, cpu_of(f));
+	bool ready = rest->at < sizeof(rest->page) || (t.ops->cpu_raw_ready && t.ops->cpu_raw_ready(t.arg, cpu_of(f)));
 
 	instance_release(in);
 	return ready;
@@ -295,7 +339,8 @@ static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 
 static const struct tree_file_ops cpu_trace = { .show = show_cpu_trace, .truncate = clear_cpu, .write = take_any };
 static const struct tree_file_ops cpu_pipe = { .stream = stream_cpu, .ready = cpu_ready, .exclusive = true };
-static const struct tree_file_ops cpu_raw = { .stream = stream_raw, .ready = raw_ready };
+static const struct tree_file_ops cpu_raw = { .open = open_raw, .stream = stream_raw, .ready = raw_ready, .release = close_raw,
+					      .paged = true };
 static const struct tree_file_ops cpu_stats = { .show = show_stats };
 
 void per_cpu_fill(struct instance *in, struct tree_node *dir)

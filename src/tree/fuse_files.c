@@ -7,6 +7,9 @@
 
 #include "tree/fuse_internal.h"
 
+/* splice(2) looks at the page cache, and there is nothing for it behind the size that we tell. So a file of pages is as
+ * large as this, and the kernel asks for each page that is not there. It never is: reading goes only forward. */
+#define PAGED_SIZE (UINT64_C(1) << 52)
 /* Texts longer than this are not put into the page cache: whoever reads so much uses read(2). */
 #define STORED_MAX (16u << 20)
 
@@ -46,6 +49,17 @@ static int store_text(struct fuse_face *f, fuse_ino_t ino, struct tree_open *o, 
 	buf.buf[0].mem = (void *)text;
 	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, 0, &buf, 0);
 	return 0;
+}
+
+/* The kernel knows the size from where something was stored last. */
+static void store_size(struct fuse_face *f, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(1);
+	char last = 0;
+
+	atomic_store(&fuse_inode_of(f, ino)->stored, PAGED_SIZE);
+	buf.buf[0].mem = &last;
+	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, (off_t)PAGED_SIZE - 1, &buf, 0);
 }
 
 static void keep_open(struct fuse_face *f, struct fuse_open *o)
@@ -106,6 +120,8 @@ static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fi->fh = (uintptr_t)o;
 	fi->direct_io = 1;
 	fi->nonseekable = tree_is_stream(file);
+	if (tree_is_paged(file))
+		store_size(f, ino, fi);
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		close_file(f, o);
 }
@@ -233,11 +249,31 @@ static void read_now(fuse_req_t req, struct fuse_open *o, size_t size, off_t off
 	free(buf);
 }
 
+/* The page cache asks, for splice(2); only read(2) says whose locks are concerned. Who waits here holds up what the
+ * caller has got already: there is a page, or not. */
+static bool is_for_cache(const struct fuse_open *o, const struct fuse_file_info *fi)
+{
+	return tree_is_paged(o->file) && !fi->lock_owner;
+}
+
+static void read_page(fuse_req_t req, struct fuse_open *o, size_t size)
+{
+	if (size == TREE_PAGE)
+		read_now(req, o, size, 0);
+	else
+		fuse_reply_err(req, EAGAIN); /* then it asks for one */
+}
+
 static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct fuse_open *o = open_of(fi);
 	struct fuse_wait *w;
 
+	tree_set_nonblock(o->file, fi->flags & O_NONBLOCK);
+	if (is_for_cache(o, fi)) {
+		read_page(req, o, size);
+		return;
+	}
 	if (!tree_is_stream(o->file) || (fi->flags & O_NONBLOCK)) {
 		read_now(req, o, size, off);
 		return;
@@ -273,6 +309,16 @@ static void do_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, s
 	if (old)
 		fuse_pollhandle_destroy(old);
 	fuse_reply_poll(req, (tree_ready(o->file) ? POLLIN | POLLRDNORM : 0) | POLLOUT | POLLWRNORM);
+}
+
+/* Who reads trace_pipe_raw in another thread is to stop: it is woken by other means. */
+static void do_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void *arg, struct fuse_file_info *fi, unsigned flags,
+		     const void *in, size_t n_in, size_t n_out)
+{
+	if (tree_is_paged(open_of(fi)->file) && !command)
+		fuse_reply_ioctl(req, 0, NULL, 0);
+	else
+		fuse_reply_err(req, ENOTTY);
 }
 
 void fuse_files_wake(void *face)
@@ -340,12 +386,20 @@ void *fuse_files_waker(void *face)
 	return NULL;
 }
 
+/* Readahead would ask for pages that there are none of yet. Nothing else here is read by the cache's asking. */
+static void do_init(void *face, struct fuse_conn_info *conn)
+{
+	conn->max_readahead = 0;
+}
+
 void fuse_files_ops(struct fuse_lowlevel_ops *ops)
 {
+	ops->init = do_init;
 	ops->open = do_open;
 	ops->read = do_read;
 	ops->write = do_write;
 	ops->flush = do_flush;
 	ops->release = do_release;
 	ops->poll = do_poll;
+	ops->ioctl = do_ioctl;
 }

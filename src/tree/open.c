@@ -225,6 +225,18 @@ bool tree_is_stream(const struct tree_open *o)
 	return !o->file.node->ops->show;
 }
 
+bool tree_is_paged(const struct tree_open *o)
+{
+	return o->file.node->ops->paged;
+}
+
+void tree_set_nonblock(struct tree_open *o, bool nonblock)
+{
+	pthread_mutex_lock(&o->lock);
+	o->file.flags = nonblock ? o->file.flags | O_NONBLOCK : o->file.flags & ~O_NONBLOCK;
+	pthread_mutex_unlock(&o->lock);
+}
+
 ssize_t tree_read(struct tree_open *o, char *buf, size_t n, off_t at, struct err *err)
 {
 	const struct tree_file_ops *ops = o->file.node->ops;

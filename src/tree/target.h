@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "model/settings.h"
 #include "report/out.h"
+#include "tree/tree.h"
 
 struct instance;
 
@@ -64,8 +65,9 @@ struct tree_target_ops {
 	int (*cpu_clear)(void *arg, unsigned cpu, struct err *err);
 	ssize_t (*cpu_pipe)(void *arg, unsigned cpu, char *buf, size_t n, struct err *err);
 	bool (*cpu_pipe_ready)(void *arg, unsigned cpu);
-	/* trace_pipe_raw: whole sub-buffers of 4,096 bytes, as events/header_page has them, consumed. */
-	ssize_t (*cpu_raw)(void *arg, unsigned cpu, char *buf, size_t n, struct err *err);
+	/* trace_pipe_raw: the next sub-buffer, as events/header_page has it, consumed; unfinished: also one that has room.
+	 * TREE_PAGE bytes, or -EAGAIN. cpu_raw_ready: as much is there as buffer_percent says. */
+	ssize_t (*cpu_raw)(void *arg, unsigned cpu, char *page, bool unfinished, struct err *err);
 	bool (*cpu_raw_ready)(void *arg, unsigned cpu);
 	void (*cpu_stats)(void *arg, unsigned cpu, struct tree_cpu_stats *out);
 	/* The second buffer. snapshot_trace sets *shown and writes as `trace` does, or leaves both: it is empty. */

@@ -19,6 +19,8 @@
 #include "base/vec.h"
 #include "report/out.h"
 
+#define TREE_PAGE 4096u
+
 struct tree;
 struct tree_node;
 struct tree_open;
@@ -39,6 +41,7 @@ struct tree_file {
 struct tree_file_ops {
 	const char *location;  /* what stands before ": error:" in the error_log; NULL: the file's name */
 	bool exclusive;        /* open once at a time: EBUSY */
+	bool paged;            /* a stream of TREE_PAGE bytes at a time: it can be spliced, too */
 	int (*open)(struct tree_file *f, struct err *err);
 	/* O_TRUNC at open (`>`, where `>>` does not); NULL: nothing to clear. */
 	int (*truncate)(struct tree_file *f, struct err *err);
@@ -121,6 +124,9 @@ int tree_rmdir(struct tree_node *dir, const char *name, unsigned patience_ms, st
 int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms, struct tree_open **out,
 	      struct err *err);
 bool tree_is_stream(const struct tree_open *o); /* no offsets, reads may wait */
+bool tree_is_paged(const struct tree_open *o);  /* a stream whose operation has said so */
+/* O_NONBLOCK is a matter of the open file, and may change while it is open (fcntl). */
+void tree_set_nonblock(struct tree_open *o, bool nonblock);
 /* Bytes of the text from `at` on, or of the stream; 0 at the end; -EAGAIN: see tree_wait. */
 ssize_t tree_read(struct tree_open *o, char *buf, size_t n, off_t at, struct err *err);
 /* The text that reading from 0 gives; stays until the file is read at 0 again. */
