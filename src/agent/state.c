@@ -116,6 +116,20 @@ static void come_back(struct agent_tls *t, uint64_t sp)
 	signals_restore(signals);
 }
 
+/* sp: where its return address stands. In one piece, so that no handler's calls come between the two records. */
+static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t id, uint64_t stub)
+{
+	const uint64_t words[4] = {
+		record_word(tsc, record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT), sp + 8,
+		(stub - (uint64_t)agent.arena) / SITE_STUB_BYTES, record_word(tsc, id, RECORD_ENTRY),
+	};
+
+	if (agent.memory->places)
+		buffer_write_words(t, words, 4, 0);
+	else
+		buffer_write(t, words[3]);
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	struct agent_tls *t = agent_tls_block();
@@ -152,7 +166,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	tsc = read_tsc();
 	push(t, sp, tsc, id);
 	if (!agent.memory->thresh_ticks)
-		buffer_write(t, record_word(tsc, id, RECORD_ENTRY));
+		write_entry(t, sp, tsc, id, stub);
 	return stub;
 }
 

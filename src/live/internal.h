@@ -6,6 +6,7 @@
 #include "live/live.h"
 #include "live/profile.h"
 #include "live/pump.h"
+#include "live/stacks.h"
 
 /* An instance's part: the target of its files. */
 struct part {
@@ -27,7 +28,9 @@ struct live {
 	pthread_mutex_t changing; /* one change at a time: of `now`, and the parts' settings */
 	pthread_mutex_t names;    /* of functions */
 	struct functions functions;
-	struct profile *profile;  /* NULL: there was none yet; under pump_hold */
+	struct profile *profile;  /* NULL: there was none yet; under pump_hold, as the three that follow */
+	struct stacks *stacks;
+	bool profiles, watches_stacks; /* at the moment */
 	struct event_catalogue *events; /* the tree's */
 	uint32_t named;           /* so many of them are in the session's trace_info; under pump_hold */
 	struct addresses addresses; /* under pump_hold */
@@ -51,11 +54,14 @@ void live_drop_settings(struct settings *s);
 /* pump_hold, with the names of all events. */
 struct trace_info *live_hold(struct live *l);
 
-/* Around a write to a file of any instance: function_profile of the top's `was` on before, these are its settings afterwards
- * if e is 0; else it was refused. */
-void profiling_before(struct live *l, bool was, const struct settings *top);
-void profiling_after(struct live *l, bool was, const struct settings *top, const char *file, int e);
-/* As tree_target_ops.profile. */
+/* Around a write to a file of any instance: the top's settings before, and as they will be, or are if e is 0; else the
+ * write was refused. */
+void profiling_before(struct live *l, const struct settings *was, const struct settings *next);
+void profiling_after(struct live *l, const struct settings *was, const struct settings *next, const char *file, int e);
+/* As tree_target_ops.profile, stacks, stack_max and stack_reset. */
 void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct out *out);
+bool profiling_show_stacks(void *arg, struct out *out);
+uint64_t profiling_stack_max(void *arg);
+void profiling_stack_reset(void *arg, uint64_t bytes);
 
 extern const struct tree_target_ops live_ops;

@@ -104,6 +104,7 @@ void live_stop(struct live *l)
 		pump_stop(l->pump);
 	session_free(l->session);
 	profile_free(l->profile);
+	stacks_free(l->stacks);
 	while (l->parts.n)
 		part_free(l->parts.at[l->parts.n - 1]);
 	vec_free(&l->parts);

@@ -72,7 +72,7 @@ static bool concerns_session(const char *file)
 {
 	static const char *const files[] = { "current_tracer", "events", "function_profile_enabled", "max_graph_depth",
 					     "set_ftrace_filter", "set_ftrace_module", "set_event", "set_ftrace_notrace",
-					     "set_graph_function", "set_graph_notrace", "tracing_thresh" };
+					     "set_graph_function", "set_graph_notrace", "stack_tracer_enabled", "tracing_thresh" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(file, files[i]))
@@ -181,18 +181,19 @@ static int check_triggers(const struct event_set *s, struct err *err)
 /* What a write to the file means for the programs, and for what is counted of them. */
 static int change(struct part *p, const struct settings *next, const char *file, struct err *err)
 {
-	const struct settings *first = &p->live->parts.at[0]->settings, *top = p->name ? first : next;
-	const bool profiled = first->function_profile;
+	const struct settings *was = &p->live->parts.at[0]->settings, *top = p->name ? was : next;
 	int e = 0;
 
-	profiling_before(p->live, profiled, top);
+	if (top->stack_trace && top->tracing_thresh_ns)
+		return err_set(err, EBUSY, "the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
+	profiling_before(p->live, was, top);
 	if (concerns_session(file)) {
 		share(p, next, true);
 		e = change_session(p, next, file, err);
 	}
 	if (e == 0 && !strcmp(file, "current_tracer"))
 		live_sync(p->live); /* the old one's last records are not the new one's first */
-	profiling_after(p->live, profiled, top, file, e);
+	profiling_after(p->live, was, top, file, e);
 	return e;
 }
 

@@ -320,6 +320,7 @@ const struct tree_target_ops live_ops = {
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
 	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_raw = cpu_raw,
 	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
-	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
+	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,
+	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
 	.marker = live_marker, .make = make, .drop = drop,
 };

@@ -25,6 +25,15 @@ static void add_profile(want_list *l, const struct settings *s)
 		*vec_add(l) = (struct want){ .of = s, .graph = true };
 }
 
+/* Of all functions: which of them stand on a stack matters. */
+static void add_stacks(want_list *l, const struct settings *s)
+{
+	static const struct settings all;
+
+	if (s->stack_trace)
+		*vec_add(l) = (struct want){ .of = &all, .graph = true };
+}
+
 /* Whether they are called is said by either tracer's records. */
 static void add_commands(want_list *l, const struct settings *s)
 {
@@ -42,6 +51,7 @@ static void collect(want_list *l, const struct settings *const *settings, size_t
 	for (size_t i = 0; i < n; i++) {
 		add_tracer(l, settings[i]);
 		add_profile(l, settings[i]);
+		add_stacks(l, settings[i]);
 		add_commands(l, settings[i]);
 	}
 }

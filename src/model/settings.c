@@ -394,6 +394,8 @@ static const struct file files[] = {
 	     "#### all functions enabled ####\n"),
 	LIST("set_graph_notrace", graph_notrace, write_functions,
 	     "#### no functions disabled ####\n"),
+	{ "stack_tracer_enabled", write_bool, read_bool, offsetof(struct settings, stack_trace), NULL },
+	LIST("stack_trace_filter", stack_filter, write_functions, "#### all functions enabled ####\n"),
 	{ "trace_clock", write_clock, read_clock, 0, NULL },
 	{ "trace_options", write_options, read_options, 0, NULL },
 	{ "tracing_cpumask", write_cpumask, read_cpumask, 0, NULL },
@@ -504,6 +506,7 @@ void settings_copy(struct settings *to, const struct settings *from)
 {
 	*to = *from;
 	function_list_copy(&to->filter, &from->filter);
+	function_list_copy(&to->stack_filter, &from->stack_filter);
 	function_list_copy(&to->notrace, &from->notrace);
 	function_list_copy(&to->graph_function, &from->graph_function);
 	function_list_copy(&to->graph_notrace, &from->graph_notrace);
@@ -519,6 +522,7 @@ void settings_copy(struct settings *to, const struct settings *from)
 void settings_free(struct settings *s)
 {
 	function_list_free(&s->filter);
+	function_list_free(&s->stack_filter);
 	function_list_free(&s->notrace);
 	function_list_free(&s->graph_function);
 	function_list_free(&s->graph_notrace);

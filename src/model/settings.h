@@ -36,6 +36,8 @@ struct settings {
 				       several instances share */
 	bool tracing_on;
 	bool function_profile;      /* function_profile_enabled: calls are counted, whatever the tracer */
+	bool stack_trace;           /* stack_tracer_enabled, brace's own: how deep stacks become is watched */
+	struct function_list stack_filter; /* stack_trace_filter: at calls of these functions */
 	struct function_list filter;   /* set_ftrace_filter */
 	struct function_commands commands; /* set_ftrace_filter: what calls of functions bring about */
 	bool takes_commands;           /* else a word with a command is refused */

@@ -15,8 +15,8 @@ enum memory_tracer control_tracer_of(const struct settings *s)
 {
 	if (!s->graph)
 		return MEMORY_FUNCTION;
-	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ? MEMORY_GRAPH_STATE
-											   : MEMORY_GRAPH;
+	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n || s->stack_trace ? MEMORY_GRAPH_STATE
+													     : MEMORY_GRAPH;
 }
 
 struct changing {
@@ -39,6 +39,7 @@ static void commit(void *context, bool these)
 	m->max_depth = req->settings->max_graph_depth;
 	m->graph_functions = req->settings->graph_function.patterns.n > 0;
 	m->calls_too = req->settings->calls_too;
+	m->places = req->settings->stack_trace;
 	m->thresh_ticks = req->thresh_ticks;
 }
 

@@ -47,7 +47,7 @@ static int make_memory(struct session *s, const struct settings *set, struct err
 	};
 	const struct shared_memory_shape shape = {
 		.mode = modes[set->mode], .tracer = control_tracer_of(set), .max_depth = set->max_graph_depth,
-		.graph_functions = set->graph_function.patterns.n > 0, .calls_too = set->calls_too,
+		.graph_functions = set->graph_function.patterns.n > 0, .calls_too = set->calls_too, .places = set->stack_trace,
 		.thresh_ticks = session_thresh_ticks(s, set),
 		.thread_kb = set->buffer_size_kb,
 	};

@@ -60,6 +60,7 @@ struct memory_header {
 	uint64_t thresh_ticks;
 	uint32_t graph_functions; /* 1: only inside functions marked TRAMPOLINE_GRAPH */
 	uint32_t calls_too;       /* 1: beside the graph's records the function tracer's, for those who share a session */
+	uint32_t places;          /* 1: every call says where on its stack it is made (RECORD_EVENT_AT); MEMORY_GRAPH_STATE */
 	uint32_t quota;           /* sub-buffers a thread may hold */
 	uint32_t wake_at;         /* holding so many, it wakes the tracer */
 	uint32_t threads_max, buffers_max;

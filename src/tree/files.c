@@ -252,6 +252,11 @@ static const struct file_row {
 	FUNCTIONS("set_graph_function", TOP, "function_graph: only these and what they call"),
 	FUNCTIONS("set_graph_notrace", TOP, "function_graph: not these, and nothing that they call"),
 	{ "snapshot", 0640, EVERYWHERE, &snapshot_file, "1: what was recorded so far goes here, 0: frees it, 2: clears it" },
+	{ "stack_max_size", 0640, TOP, &stack_max_file, "bytes of the deepest stack; 0 written to it forgets what was found" },
+	{ "stack_trace", 0440, TOP, &stack_trace_file, "the deepest stack of each thread, and by which calls" },
+	FUNCTIONS("stack_trace_filter", TOP, "functions at whose calls stacks are looked at; empty: all"),
+	{ "stack_tracer_enabled", 0640, TOP, &stack_enabled_file, "1: how deep stacks become is watched (brace's own: "
+	  "/proc/sys/kernel/stack_tracer_enabled)" },
 	{ "timestamp_mode", 0440, EVERYWHERE, &timestamp_mode_file, "how times are kept in trace_pipe_raw" },
 	{ "touched_functions", 0440, TOP, &hooked_functions_file, "functions that were hooked at any time" },
 	{ "trace", 0640, EVERYWHERE, &trace, "what was recorded, as text; `> trace` clears it" },

@@ -36,7 +36,7 @@ void per_cpu_fill(struct instance *in, struct tree_node *dir);
 void show_empty_trace(const struct settings *s, struct out *text);
 
 /* profile_files.c */
-extern const struct tree_file_ops function_profile_file;
+extern const struct tree_file_ops function_profile_file, stack_enabled_file, stack_max_file, stack_trace_file;
 void trace_stat_fill(struct tree_node *dir);
 
 /* The settings are what triggers have made of them by now, and counts are up to date. */

@@ -1,8 +1,9 @@
-/* function_profile_enabled and trace_stat/: how often each function was called and how long that took, counted by
- * what stands behind the tree. */
+/* The function profile (function_profile_enabled, trace_stat/) and the stack tracer (stack_trace and its like), which
+ * stand on what is behind the tree. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -13,43 +14,51 @@ static struct instance *instance_of(const struct tree_file *f)
 	return (struct instance *)f->owner;
 }
 
+/* --- 0 and 1 -------------------------------------------------------------------------- */
+
 static int show_enabled(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
+	char *value;
 
 	pthread_mutex_lock(&in->lock);
-	out_str(text, in->settings.function_profile ? "1\n" : "0\n");
+	value = settings_read(&in->settings, f->arg);
 	pthread_mutex_unlock(&in->lock);
+	out_str(text, value);
+	free(value);
 	return 0;
 }
 
 struct enabling {
-	const char *text;
+	const char *file, *text;
 	bool can;
 };
 
 static int enable(struct settings *next, void *arg, struct err *err)
 {
 	const struct enabling *a = arg;
-	int e = settings_write(next, "function_profile_enabled", a->text, false, err);
+	int e = settings_write(next, a->file, a->text, false, err);
 
-	if (!e && next->function_profile && !a->can)
-		e = err_set(err, ENODEV, "no program is traced whose functions could be counted");
+	if (!e && (next->function_profile || next->stack_trace) && !a->can)
+		e = err_set(err, ENODEV, "no program is traced whose functions could be watched");
 	return e;
 }
 
 static ssize_t write_enabled(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct enabling a = { text, instance_hold(in).ops->profile };
+	struct enabling a = { f->arg, text, instance_hold(in).ops->profile };
 	int e;
 
 	instance_release(in);
-	e = instance_change(in, "function_profile_enabled", enable, &a, err);
+	e = instance_change(in, a.file, enable, &a, err);
 	return e ? e : (ssize_t)n;
 }
 
 const struct tree_file_ops function_profile_file = { .show = show_enabled, .write = write_enabled };
+const struct tree_file_ops stack_enabled_file = { .show = show_enabled, .write = write_enabled };
+
+/* --- trace_stat ------------------------------------------------------------------------- */
 
 static int show_stat(struct tree_file *f, struct out *text, struct err *err)
 {
@@ -82,3 +91,55 @@ void trace_stat_fill(struct tree_node *dir)
 		free(name);
 	}
 }
+
+/* --- stacks ----------------------------------------------------------------------------- */
+
+static int show_stacks(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t;
+	struct settings s;
+
+	instance_settings(in, &s);
+	t = instance_hold(in);
+	if (!t.ops->stacks || !t.ops->stacks(t.arg, text)) {
+		out_str(text, "        Depth    Size   Location    (0 entries)\n        -----    ----   --------\n");
+		if (!s.stack_trace)
+			out_str(text, "#\n#  Stack tracer disabled\n#\n# To enable the stack tracer, either add 'stacktrace' to the\n"
+				      "# kernel command line\n# or 'echo 1 > /proc/sys/kernel/stack_tracer_enabled'\n#\n");
+	}
+	instance_release(in);
+	settings_free(&s);
+	return 0;
+}
+
+static int show_max(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+
+	out_printf(text, "%lu\n", t.ops->stack_max ? t.ops->stack_max(t.arg) : 0);
+	instance_release(in);
+	return 0;
+}
+
+static ssize_t write_max(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	char *value = mem_strndup(text, strcspn(text, "\n"));
+	struct tree_target t;
+	uint64_t bytes;
+	int e = parse_number(value, "stack_max_size", 0, INT64_MAX, &bytes, err);
+
+	free(value);
+	if (e)
+		return err_code(err, EINVAL);
+	t = instance_hold(in);
+	if (t.ops->stack_reset)
+		t.ops->stack_reset(t.arg, bytes);
+	instance_release(in);
+	return (ssize_t)n;
+}
+
+const struct tree_file_ops stack_trace_file = { .show = show_stacks };
+const struct tree_file_ops stack_max_file = { .show = show_max, .write = write_max };

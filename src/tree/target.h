@@ -77,6 +77,11 @@ struct tree_target_ops {
 	 * CPU. NULL: it cannot count, and function_profile_enabled is refused. */
 	void (*profile)(void *arg, unsigned cpu, const struct settings *s, struct out *out);
 	void (*dumped)(void *arg, struct out *out);          /* dump: what the commands dump and cpudump have printed last */
+	/* The stack tracer: stack_trace's text, false: there is none; stack_max_size, and what is written to it. NULL: it cannot, and
+	 * stack_tracer_enabled is refused. */
+	bool (*stacks)(void *arg, struct out *out);
+	uint64_t (*stack_max)(void *arg);
+	void (*stack_reset)(void *arg, uint64_t bytes);
 	uint64_t (*total_kb)(void *arg);                     /* buffer_total_size_kb */
 	void (*cmdlines)(void *arg, struct out *out);        /* saved_cmdlines: "TID NAME" lines */
 	void (*tgids)(void *arg, struct out *out);           /* saved_tgids: "TID PID" lines */

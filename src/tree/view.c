@@ -130,7 +130,7 @@ static int replace(const char *name, const char *path, const char *text, struct 
 static int replace_settings(struct err *err)
 {
 	static const char *const files[][2] = {
-		{ "ftrace_enabled", "1\n" }, { "kptr_restrict", "0\n" }, { "stack_tracer_enabled", "0\n" },
+		{ "ftrace_enabled", "1\n" }, { "kptr_restrict", "0\n" },
 	};
 	int e = 0;
 
@@ -257,7 +257,14 @@ int view_enter(int *fuse, struct err *err)
 
 int view_finish(struct err *err)
 {
+	static const char *const files[][2] = {
+		{ "kallsyms", "/proc/kallsyms" }, { "stack_tracer_enabled", "/proc/sys/kernel/stack_tracer_enabled" },
+	};
 	struct stat st;
+	int e = 0;
 
-	return stat("/proc/kallsyms", &st) ? 0 : lay_over("kallsyms", "/proc/kallsyms", err);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !e; i++)
+		if (!stat(files[i][1], &st)) /* a kernel may lack it */
+			e = lay_over(files[i][0], files[i][1], err);
+	return e;
 }

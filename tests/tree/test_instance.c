@@ -50,7 +50,7 @@ static void as_after_boot(void **state)
 	static const char *const same[] = {
 		"current_tracer", "tracing_on", "tracing_thresh", "tracing_max_latency", "trace_clock", "trace_options",
 		"error_log", "buffer_percent", "max_graph_depth", "snapshot", "timestamp_mode", "saved_cmdlines_size",
-		"enabled_functions", "touched_functions", "function_profile_enabled",
+		"enabled_functions", "touched_functions", "function_profile_enabled", "stack_trace", "stack_max_size", "stack_trace_filter",
 	};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
@@ -145,7 +145,8 @@ static bool has_line(const char *text, const char *word)
 
 static bool is_own(const char *name)
 {
-	return !strcmp(name, "set_ftrace_module") || !strcmp(name, "kallsyms") || !strcmp(name, "dump");
+	return !strcmp(name, "set_ftrace_module") || !strcmp(name, "kallsyms") || !strcmp(name, "dump") ||
+	       !strcmp(name, "stack_tracer_enabled");
 }
 
 /* Everything listed here is in the golden list, and if `all`, the other way round but for `except`. */
@@ -196,6 +197,10 @@ static void profile_without_a_program(void **state)
 	assert_int_equal(echo("function_profile_enabled", "x"), -EINVAL);
 	assert_int_equal(echo("function_profile_enabled", "0"), 0);
 	shows("function_profile_enabled", "0\n");
+	assert_int_equal(echo("stack_tracer_enabled", "1"), -ENODEV);
+	assert_int_equal(echo("stack_tracer_enabled", "0"), 0);
+	assert_int_equal(echo("stack_max_size", "x"), -EINVAL);
+	assert_int_equal(echo("stack_max_size", "0"), 0);
 }
 
 /* --- golden results of single writes: FLAG FILE: open ok; write "TEXT" (N) -> RESULT; ... close ok ---- */
