@@ -30,6 +30,7 @@ void buffer_init(struct buffer *b, const struct settings *settings)
 	pthread_mutex_init(&b->reading, NULL);
 	ring_init(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
 	settings_copy(&b->settings, settings);
+	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
 	if (rules_wanted(settings))
 		b->triggers = triggers_new(b, settings);
@@ -76,6 +77,7 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 	configure_triggers(b, settings, tsc);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
+	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
 	pthread_mutex_unlock(&b->lock);
 	ring_configure(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
@@ -115,7 +117,7 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 	}
 	if (b->triggers)
 		triggers_offer(b->triggers, &k);
-	else if (k.what & KEEP_FUNCTIONS && b->sieve)
+	else if (k.what && (b->pending.n || b->masked || (k.what & KEEP_FUNCTIONS && b->sieve)))
 		*vec_add(&b->pending) = kept_get(&k);
 	else if (k.what)
 		ring_push(&b->ring, &k);
@@ -132,13 +134,19 @@ void buffer_share(struct buffer *b, const struct settings *s, bool alone)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static void pass_sieve(struct buffer *b, const struct trace_info *info, const struct kept *k)
+static void pass_sieve(struct buffer *b, const struct trace_info *info, const struct cpumask *cpus, const struct kept *k)
 {
 	struct kept own = *k;
 
 	if (!k->chunk->settled)
 		return;
-	own.chunk = b->sieve ? sieve_chunk(b->sieve, info, k->chunk) : chunk_get(k->chunk);
+	own.chunk = b->sieve && k->what & KEEP_FUNCTIONS ? sieve_chunk(b->sieve, info, k->chunk) : chunk_get(k->chunk);
+	if (own.chunk && !cpumask_is_all(cpus)) {
+		struct chunk *all = own.chunk;
+
+		own.chunk = chunk_on_cpus(all, cpus);
+		chunk_put(all);
+	}
 	if (own.chunk)
 		ring_push(&b->ring, &own);
 	chunk_put(own.chunk);
@@ -148,14 +156,16 @@ static void pass_sieve(struct buffer *b, const struct trace_info *info, const st
 void buffer_settle(struct buffer *b, const struct trace_info *info)
 {
 	chunk_list pending;
+	struct cpumask cpus;
 	size_t n = 0;
 
 	pthread_mutex_lock(&b->lock);
+	cpus = b->settings.cpumask;
 	pending = b->pending;
 	b->pending = (chunk_list){ 0 };
 	pthread_mutex_unlock(&b->lock);
 	for (; n < pending.n && (pending.at[n].chunk->settled || pending.at[n].chunk->refused); n++)
-		pass_sieve(b, info, &pending.at[n]);
+		pass_sieve(b, info, &cpus, &pending.at[n]);
 	pthread_mutex_lock(&b->lock);
 	for (size_t i = 0; i < b->pending.n; i++)
 		*vec_add(&pending) = b->pending.at[i];
@@ -174,7 +184,7 @@ bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_
 	bool on;
 
 	pthread_mutex_lock(&b->lock);
-	on = b->on;
+	on = b->on && cpumask_has(&b->settings.cpumask, cpu);
 	if (on) {
 		k.chunk = chunk_new(&run);
 		k.chunk->settled = true;

@@ -41,6 +41,7 @@ struct buffer {
 	bool on;
 	struct settings settings;
 	struct selection *events; /* of the settings; NULL: none is enabled */
+	bool masked;             /* tracing_cpumask leaves processors out */
 	struct sieve *sieve;     /* others trace functions too; NULL: no */
 	chunk_list pending;      /* not through it yet */
 	struct triggers *triggers; /* NULL: there are none, nor function commands */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "shared/record.h"
 
 /* --- chunks ------------------------------------------------------------------------- */
 
@@ -22,6 +23,56 @@ struct chunk *chunk_new(const struct drain_run *run)
 	if (run->n)
 		memcpy(c->words, run->words, run->n * sizeof(c->words[0]));
 	return c;
+}
+
+struct chunk *chunk_like(const struct chunk *c)
+{
+	struct chunk *out = mem_zalloc(sizeof(*out) + c->n * sizeof(c->words[0]));
+
+	atomic_init(&out->refs, 1);
+	out->thread = c->thread;
+	out->settled = true;
+	out->cpu = c->cpu;
+	out->near_tsc = c->near_tsc;
+	out->lost = c->lost;
+	return out;
+}
+
+void chunk_add(struct chunk *c, const uint64_t *words, size_t n)
+{
+	memcpy(c->words + c->n, words, n * sizeof(*words));
+	c->n += n;
+	c->records += record_counts(words[0]);
+	c->calls += record_is_call(words[0]);
+}
+
+struct chunk *chunk_or_nothing(struct chunk *c)
+{
+	if (c->records || c->lost)
+		return mem_realloc(c, 1, sizeof(*c) + c->n * sizeof(c->words[0]));
+	chunk_put(c);
+	return NULL;
+}
+
+/* Losses stay: on which processor they were nobody knows. */
+struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
+{
+	struct chunk *out = chunk_like(c);
+	uint16_t cpu = c->cpu;
+	size_t n;
+
+	for (size_t at = 0; at < c->n; at += n) {
+		uint64_t word = c->words[at];
+		bool moves = record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU;
+
+		n = 1 + record_payload(word);
+		if (n > c->n - at)
+			break;
+		cpu = moves && n > 1 ? (uint16_t)c->words[at + 1] : cpu;
+		if (moves || cpumask_has(cpus, cpu))
+			chunk_add(out, c->words + at, n);
+	}
+	return chunk_or_nothing(out);
 }
 
 struct chunk *chunk_get(struct chunk *c)

@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "live/selection.h"
+#include "model/cpumask.h"
 #include "session/drain.h"
 
 struct chunk {
@@ -24,6 +25,13 @@ struct chunk {
 
 /* A copy of the run, with one reference. */
 struct chunk *chunk_new(const struct drain_run *run);
+/* A settled chunk is made anew, of some of its records: an empty one of the same thread and time with room for all of
+ * them; one more record (n words); and in the end what it takes, or NULL if nothing is in it. */
+struct chunk *chunk_like(const struct chunk *c);
+void chunk_add(struct chunk *c, const uint64_t *words, size_t n);
+struct chunk *chunk_or_nothing(struct chunk *c);
+/* The records of these processors, in a chunk of its own; NULL: there are none. */
+struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus);
 struct chunk *chunk_get(struct chunk *c);
 void chunk_put(struct chunk *c); /* NULL is fine */
 

@@ -155,6 +155,7 @@ struct rules *rules_new(const struct settings *before, const struct settings *s,
 	struct rules *r = mem_zalloc(sizeof(*r));
 
 	r->from = from;
+	r->cpus = s->cpumask;
 	event_set_copy(&r->events, &s->events);
 	function_commands_copy(&r->functions, &s->commands);
 	add_events(r);

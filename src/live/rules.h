@@ -29,6 +29,7 @@ struct rule_range { uint32_t first, n; }; /* of `matching` */
 
 struct rules {
 	uint64_t from;               /* TSC */
+	struct cpumask cpus;         /* whose records are kept */
 	struct event_set events;
 	struct function_commands functions;
 	VEC(struct rule) at;         /* by index */

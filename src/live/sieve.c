@@ -110,10 +110,7 @@ static bool ours(const struct pass *p, uint32_t fn)
 
 static void put(struct pass *p, const uint64_t *words, size_t n)
 {
-	memcpy(p->out->words + p->out->n, words, n * sizeof(*words));
-	p->out->n += n;
-	p->out->records += record_counts(words[0]);
-	p->out->calls += record_is_call(words[0]);
+	chunk_add(p->out, words, n);
 }
 
 static void note_end(void *arg, const struct call_step *step)
@@ -265,19 +262,6 @@ static void sift(struct pass *p, const struct chunk *c)
 	}
 }
 
-static struct chunk *chunk_like(const struct chunk *c)
-{
-	struct chunk *out = mem_zalloc(sizeof(*out) + c->n * sizeof(c->words[0]));
-
-	atomic_init(&out->refs, 1);
-	out->thread = c->thread;
-	out->settled = true;
-	out->cpu = c->cpu;
-	out->near_tsc = c->near_tsc;
-	out->lost = c->lost;
-	return out;
-}
-
 struct chunk *sieve_chunk(struct sieve *s, const struct trace_info *info, const struct chunk *c)
 {
 	struct pass p = { .s = s, .info = info, .image = info->threads.at[c->thread].image };
@@ -288,10 +272,7 @@ struct chunk *sieve_chunk(struct sieve *s, const struct trace_info *info, const 
 	if (c->lost && s->graph)
 		feed(&p, &(struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = c->thread });
 	sift(&p, c);
-	if (p.out->records || p.out->lost)
-		return mem_realloc(p.out, 1, sizeof(*p.out) + p.out->n * sizeof(p.out->words[0]));
-	chunk_put(p.out);
-	return NULL;
+	return chunk_or_nothing(p.out);
 }
 
 const uint64_t *sieve_record(struct sieve *s, const struct trace_info *info, const struct event *e, const uint64_t *words)

@@ -113,7 +113,7 @@ static void turn(struct triggers *t, bool on, uint64_t tsc)
 
 static bool is_recording(const struct triggers *t, const struct stream_item *i)
 {
-	return !off_at(&t->off, i->time);
+	return !off_at(&t->off, i->time) && cpumask_has(&t->now->cpus, i->event->cpu);
 }
 
 /* --- actions -------------------------------------------------------------------------- */

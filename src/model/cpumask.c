@@ -19,6 +19,15 @@ void cpumask_all(struct cpumask *m)
 		m->group[cpu / 32] |= UINT32_C(1) << cpu % 32;
 }
 
+bool cpumask_is_all(const struct cpumask *m)
+{
+	unsigned cpu = 0;
+
+	while (cpu < m->n && cpumask_has(m, cpu))
+		cpu++;
+	return cpu == m->n;
+}
+
 static unsigned hex_value(char c)
 {
 	return isdigit((unsigned char)c) ? (unsigned)(c - '0') : (unsigned)(tolower((unsigned char)c) - 'a' + 10);

@@ -15,6 +15,12 @@ struct cpumask {
 
 /* All processors of this machine. */
 void cpumask_all(struct cpumask *m);
+static inline bool cpumask_has(const struct cpumask *m, unsigned cpu)
+{
+	return cpu < CPUS_MAX && m->group[cpu / 32] >> cpu % 32 & 1;
+}
+/* Whether it holds all it can. */
+bool cpumask_is_all(const struct cpumask *m);
 /* 0, or -EINVAL (no number), -EOVERFLOW (a processor that cannot be) and *err with the column; then
  * the mask is unchanged. m->n must be set. */
 int cpumask_parse(struct cpumask *m, const char *text, struct err *err);

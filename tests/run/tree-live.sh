@@ -190,6 +190,16 @@ echo >"$D/set_ftrace_filter"
 grep -qx "$PID answers" "$D/saved_cmdlines" && grep -qx "$PID $PID" "$D/saved_tgids"
 result "saved_cmdlines, saved_tgids" $? "$D/saved_cmdlines"
 
+# --- tracing_cpumask
+ALL=$(cat "$D/tracing_cpumask")
+echo 0 >"$D/tracing_cpumask"
+echo >"$D/trace"
+tell 9
+check_that "tracing_cpumask: what other processors did is left out" has 0 leaf
+echo "$ALL" >"$D/tracing_cpumask"
+tell 6
+check_that "what these do is kept" has 6 ': leaf <-request$'
+
 # --- instances
 mkdir "$D/instances/mine"
 echo nop >"$D/current_tracer"
@@ -212,7 +222,7 @@ check_that "its tracer is gone with it" has 2 ': leaf <-request$'
 echo nop >"$D/current_tracer"
 tell 5
 check_that "nop again" has 0 leaf
-[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 3 + 3 + 2 + 4 + 2 + 8 + 2 + 5))" ]
+[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 3 + 3 + 2 + 4 + 2 + 8 + 2 + 5 + 9 + 6))" ]
 result "the program computed what it would have" $?
 echo function >"$D/current_tracer"
 tell 2
