@@ -111,6 +111,13 @@ static const struct option extract_options[] = {
 	END
 };
 
+static const struct option snapshot_options[] = {
+	{ 's', "take", NULL, "what is in the buffer becomes the snapshot, and the buffer begins anew", set_flag, TO(snapshot_take) },
+	{ 'r', "clear", NULL, "empty the snapshot", set_flag, TO(snapshot_clear) },
+	{ 'f', "free", NULL, "give its memory back", set_flag, TO(snapshot_free) },
+	END
+};
+
 static const struct option format_options[] = {
 	{ 'O', "option", "NAME", "turn a trace option on, or off with noNAME (funcgraph-proc, "
 	  "nofuncgraph-cpu, ...)", WRITES("trace_options") },
@@ -191,6 +198,8 @@ const struct command commands[] = {
 	  TABLES(session_options, screen_options), false, 0, 0, cmd_stream },
 	{ "extract", "", "Write what was recorded to a trace file",
 	  TABLES(extract_options, session_options), false, 0, 0, cmd_extract },
+	{ "snapshot", "", "Put what was recorded aside, or print what was",
+	  TABLES(snapshot_options, session_options, screen_options), false, 0, 0, cmd_snapshot },
 	{ "clear", "", "Throw away what was recorded", TABLES(session_options), false, 0, 0, cmd_clear },
 	{ "set", "", "Change settings while programs run",
 	  TABLES(session_options, event_options, trigger_options, trace_options, format_options), false, 0, 0, cmd_set },

@@ -18,6 +18,7 @@ int cmd_show(struct invocation *inv);
 int cmd_stream(struct invocation *inv);
 int cmd_extract(struct invocation *inv);
 int cmd_clear(struct invocation *inv);
+int cmd_snapshot(struct invocation *inv);
 int cmd_set(struct invocation *inv);
 int cmd_stat(struct invocation *inv);
 int cmd_reset(struct invocation *inv);

@@ -64,6 +64,7 @@ struct invocation {
 	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
 	enum colour_choice colour;
 	bool foreground, help, json, lazy, list_events, no_pager, quiet, reverse, verbose, why;
+	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 
 /* Setters for option tables. */

@@ -63,6 +63,17 @@ result "and replay" $?
 check_that "and nothing was taken away" leaves 9
 says "extract into no directory" 125 'none' extract -o "$T/none/x"
 
+# --- snapshot
+check "snapshot --take" "$BRACE" snapshot --take
+check_that "the buffer begins anew" leaves 0
+[ "$(brace snapshot | grep -c 'leaf()')" = 9 ]
+result "snapshot: what was in it" $?
+check "snapshot --clear" "$BRACE" snapshot --clear
+[ "$(brace snapshot | grep -c 'leaf()')" = 0 ]
+result "it is empty then" $?
+check "snapshot --free" "$BRACE" snapshot -f
+says "several at once" 125 'not several' snapshot -s -f
+
 # --- clear and stream
 check "clear" "$BRACE" clear
 check_that "clear" leaves 0

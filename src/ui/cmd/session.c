@@ -148,19 +148,42 @@ int cmd_reset(struct invocation *inv)
 
 /* --- reads -------------------------------------------------------------------------- */
 
-int cmd_show(struct invocation *inv)
+static int show(struct invocation *inv, const char *file, bool graph)
 {
-	const char *file = inv->n_operands ? inv->operands[0] : "trace";
 	struct screen o;
 	struct err err;
 	char *text;
 
 	if (ask_cat(inv->session, file, &text, &err))
 		return say_error(&err);
-	screen_open(&o, inv, SCREEN_PAGED, strcmp(file, "trace") ? NULL : paint_graph);
+	screen_open(&o, inv, SCREEN_PAGED, graph ? paint_graph : NULL);
 	out_str(&o.text, text);
 	free(text);
 	return screen_close(&o, 0);
+}
+
+int cmd_show(struct invocation *inv)
+{
+	const char *file = inv->n_operands ? inv->operands[0] : "trace";
+
+	return show(inv, file, !strcmp(file, "trace"));
+}
+
+int cmd_snapshot(struct invocation *inv)
+{
+	const struct { bool asked; const char *text; } writes[] = {
+		{ inv->snapshot_free, "0" }, { inv->snapshot_take, "1" }, { inv->snapshot_clear, "2" },
+	};
+	const char *text = NULL;
+
+	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++) {
+		if (writes[i].asked && text) {
+			say("brace: one of --take, --clear and --free, not several\n");
+			return EXIT_BRACE;
+		}
+		text = writes[i].asked ? writes[i].text : text;
+	}
+	return text ? write_one(inv, "snapshot", text) : show(inv, "snapshot", true);
 }
 
 static bool print_bytes(void *arg, const char *bytes, size_t n)
