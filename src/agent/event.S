@@ -1,7 +1,8 @@
-/* What a program's own event calls with the record it has built: agent_event(struct event_state *, record, bytes). Here is the
- * plain case, a record of whole words that no filter looks at, in a thread that is known, in as few instructions as it
- * takes: every one of them counts beside the time stamp. Whatever else there may be is agent_event_general's (event.c), which has
- * the same steps; a slot without room is buffer_settle_words's. A C function: it may use what C functions may. */
+/* What a program's own event calls with the record it has built: agent_event(struct event_state *, record, bytes). Here is
+ * the plain case, a record of whole words and no filter but one that is machine code, in a thread that is known, in as few
+ * instructions as it takes: every one of them counts beside the time stamp. Whatever else there may be is
+ * agent_event_general's (event.c), which has the same steps; a slot without room is buffer_settle_words's. A C function: it
+ * may use what C functions may. */
 #include "shared/tls.h"
 
 	.set RECORD_MAX, 512
@@ -9,6 +10,9 @@
 	.set STATE_BLOCK, 8
 	.set BLOCK_FILTER_BYTES, 4
 	.set BLOCK_HEADER, 8
+	.set BLOCK_FILTER, 16
+	.set BLOCK_CODE, BLOCK_FILTER + 12
+	.set BLOCK_CODE_NEEDS, BLOCK_FILTER + 14
 	.set BYTES_TO_COUNT, 16 + 2 - 3 /* from where eight bytes are counted to where a header counts words */
 
 	.text
@@ -21,8 +25,8 @@ agent_event:
 	test	%r10, %r10
 	jz	nothing
 	cmpl	$0, BLOCK_FILTER_BYTES(%r10)
-	jne	general
-	lea	-16(%rdx), %eax
+	jne	filtered
+plain:	lea	-16(%rdx), %eax
 	test	$7, %dl
 	jnz	general
 	cmp	$RECORD_MAX - 16, %eax
@@ -66,6 +70,23 @@ agent_event:
 	jne	1b
 	mov	%rax, (%rdi)
 nothing:
+	ret
+
+	/* It uses rax and rcx only (arch/x86_64/filter_code.h). */
+filtered:
+	movzwl	BLOCK_CODE(%r10), %eax
+	test	%eax, %eax
+	jz	general
+	movzwl	BLOCK_CODE_NEEDS(%r10), %ecx
+	cmp	%ecx, %edx
+	jb	general
+	mov	%rdi, %r9
+	mov	%rsi, %rdi
+	lea	BLOCK_FILTER(%r10,%rax,8), %rax
+	call	*%rax
+	mov	%r9, %rdi
+	test	%al, %al
+	jnz	plain
 	ret
 
 full:	mov	%rdi, %rdx

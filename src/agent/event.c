@@ -15,7 +15,9 @@ struct common { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
 
 void agent_event_general(const struct event_state *state, void *record, uint32_t bytes);
 _Static_assert(offsetof(struct event_state, block) == 8 && offsetof(struct event_block, filter_bytes) == 4 &&
-	       offsetof(struct event_block, header) == 8 && EVENT_RECORD_MAX == 512, "event.S says so");
+	       offsetof(struct event_block, header) == 8 && offsetof(struct event_block, filter) == 16 &&
+	       offsetof(struct filter_program, code) == 12 && offsetof(struct filter_program, code_needs) == 14 &&
+	       EVENT_RECORD_MAX == 512, "event.S says so");
 
 /* A string of the program's, by an address that may lead nowhere: the kernel finds out, a page at a time. */
 static int fetch(void *context, uint64_t address, char *to, uint32_t n)
@@ -86,7 +88,7 @@ static bool wants_common(const struct filter_program *f, uint32_t bytes)
 }
 
 /* Nothing is cleared that is not read: a record that does not pass is to cost next to nothing. */
-__attribute__((noinline)) bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record,
+static __attribute__((noinline)) bool run_filter(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record,
 					     uint32_t bytes)
 {
 	char comm[FILTER_COMM_BYTES], scratch[SCRATCH];
@@ -105,6 +107,15 @@ __attribute__((noinline)) bool event_passes(const struct filter_program *f, uint
 	if (f->needs & FILTER_NEEDS_COMM)
 		read_comm(comm);
 	return filter_run(f, filter_bytes, &r);
+}
+
+bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record, uint32_t bytes)
+{
+	uint32_t code = 8u * f->code;
+
+	if (code && code < filter_bytes && bytes >= f->code_needs)
+		return ((filter_code *)((const uint8_t *)f + code))(record);
+	return run_filter(f, filter_bytes, event, record, bytes);
 }
 
 void agent_event_general(const struct event_state *state, void *record, uint32_t bytes)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/x86_64/filter_code.h"
 #include "event/filter_predicate.h"
 
 struct node {
@@ -236,6 +237,24 @@ static void lead(struct compiler *c, int root, uint16_t n)
 	}
 }
 
+/* Behind all else: what runs it may execute this instead. */
+static struct filter_program *with_code(struct filter_program *p)
+{
+	uint8_t code[FILTER_CODE_MAX];
+	uint16_t needs;
+	uint32_t at = p->bytes, n = filter_code_emit(p, code, &needs);
+
+	if (!n || at + n + 7 > FILTER_BYTES_MAX)
+		return p;
+	p = mem_realloc(p, at + n + 7, 1);
+	memset((char *)p + at, 0, n + 7);
+	memcpy((char *)p + at, code, n);
+	p->bytes = (at + n + 7) / 8 * 8;
+	p->code = (uint16_t)(at / 8);
+	p->code_needs = needs;
+	return p;
+}
+
 static struct filter_program *assemble(const struct filter_build *b)
 {
 	size_t begin = sizeof(struct filter_program) + b->insns.n * sizeof(b->insns.at[0]);
@@ -270,7 +289,7 @@ static int compile(struct compiler *c, struct filter_program **program)
 	if (sizeof(**program) + c->b.insns.n * sizeof(c->b.insns.at[0]) + c->b.data.n + 7 > FILTER_BYTES_MAX)
 		return fault(c, FILTER_TOO_MANY_PREDICATES, EPERM, c->at);
 	lead(c, root, (uint16_t)c->b.insns.n);
-	*program = assemble(&c->b);
+	*program = with_code(assemble(&c->b));
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * (event/filter.h) and puts the program into shared memory; here is what both sides know of it, and
  * code that runs in either: no libc, no pointers in the program, no allocation.
  *
- *   header | instructions | patterns and CPU masks
+ *   header | instructions | patterns and CPU masks | machine code, if only numbers are tested
  *
  * Every instruction tests one field of the record. If the result is what FILTER_BRANCH says, control
  * goes to `target`, else to the next instruction. Targets lie ahead, so a program ends after at most
@@ -70,9 +70,13 @@ struct filter_program {
 	uint32_t bytes;    /* the whole, a multiple of 8 */
 	uint16_t n;        /* instructions */
 	uint16_t needs;    /* FILTER_NEEDS_*: what a runner has to find out about the thread */
-	uint32_t pad;
+	uint16_t code;     /* filter_code, for who may execute it here: in 8 bytes from the program's begin; 0 = none */
+	uint16_t code_needs; /* bytes that the record must have for it */
 	struct filter_insn at[];
 };
+
+/* Says of a record of at least code_needs bytes what filter_run says. */
+typedef bool filter_code(const void *record);
 
 struct filter_record {
 	const uint8_t *bytes;  /* from common_type on */

@@ -60,7 +60,7 @@ bool filter_verify(const void *program, uint32_t bytes, uint32_t record_bytes)
 	const struct filter_program *p = program;
 
 	if (bytes < sizeof(*p) || p->magic != FILTER_MAGIC || p->bytes != bytes || bytes > FILTER_BYTES_MAX ||
-	    bytes % 8 || !p->n || p->n > FILTER_INSNS_MAX || p->n > (bytes - sizeof(*p)) / sizeof(p->at[0]))
+	    bytes % 8 || (p->code && 8u * p->code >= bytes) || !p->n || p->n > FILTER_INSNS_MAX || p->n > (bytes - sizeof(*p)) / sizeof(p->at[0]))
 		return false;
 	for (uint32_t i = 0; i < p->n; i++)
 		if (!insn_good(p, i, record_bytes))
