@@ -87,16 +87,27 @@ if ! "$BRACE" shell -- true 2>"$T/err"; then
 fi
 start_program
 mkfifo "$T/begun" "$T/stepped"
-timeout -k 5 "$LIMIT" "$BRACE" shell -p "$PID" -- bash -c 'trace-cmd start -e steps:step -R "traceoff:1 if n == 5"; echo >"$0/begun"; read -r _ <"$0/stepped"
-	trace-cmd show && trace-cmd stat && trace-cmd reset' "$T" >"$T/got" 2>"$T/err" &
-read -rt "$LIMIT" _ <>"$T/begun"
-tell 10
-timeout "$LIMIT" sh -c 'echo >"$0"' "$T/stepped"
-wait $!
+# in_shell SCRIPT: with $0 for $T; it says on $0/begun when the program is to take 10 steps, and reads $0/stepped when it has.
+in_shell() {
+	timeout -k 5 "$LIMIT" "$BRACE" shell -p "$PID" -- bash -c "$1" "$T" >"$T/got" 2>"$T/err" &
+	read -rt "$LIMIT" _ <>"$T/begun"
+	tell 10
+	timeout "$LIMIT" sh -c 'echo >"$0"' "$T/stepped"
+	wait $!
+}
+in_shell 'trace-cmd start -e steps:step -R "traceoff:1 if n == 5"; echo >"$0/begun"; read -r _ <"$0/stepped"
+	trace-cmd show && trace-cmd stat && trace-cmd reset'
 result "trace-cmd start -R" $? "$T/err"
 holds "leaves what was before" step 1 2 3 4 5
 grep -qx 'Tracing is disabled' "$T/got" && grep -q 'steps:step "traceoff:count=0 if n == 5"' "$T/got"
 result "trace-cmd stat shows both" $? "$T/got"
+in_shell 'trace-cmd record -q -o "$0/t.dat" -p function_graph -e steps:step -R "stacktrace:1 if n == 13" -e steps:stepped -R "traceoff:1 if n == 15" \
+	bash -c "echo >$0/begun; read -r _ <$0/stepped" >"$0/out" 2>&1 && trace-cmd report "$0/t.dat"'
+result "trace-cmd record -R" $? "$T/out"
+sed -i 's/^\(.* step\): *n=/\1: n=/' "$T/got"
+holds "in its pages, too" step 11 12 13 14 15
+[ "$(grep -A1 user_stack: "$T/got" | sed 's/.*=> //' | tr '\n' ' ')" = 'pace walk ' ]
+result "with the stack, by name" $? "$T/got"
 end_program
 [ "$STATUS" -eq 0 ]
 result "the program ends as it would have" $?
