@@ -77,6 +77,8 @@ static void thread_start(struct agent_tls *t)
 	slot = &agent.threads[i];
 	slot->pid = (uint32_t)sys0(__NR_getpid);
 	slot->tid = (uint32_t)sys0(__NR_gettid);
+	slot->block = (uint64_t)t;
+	agent.pid = slot->pid;
 	slot->image = agent.image_id;
 	slot->tsc = read_tsc();
 	slot->oldest = slot->newest = MEMORY_NONE;
@@ -88,6 +90,32 @@ static void thread_start(struct agent_tls *t)
 	t->thread = (uint64_t)slot;
 }
 
+static void forget(struct agent_tls *t)
+{
+	t->pos = t->end = 0;
+	t->known &= ~TLS_THREAD;
+}
+
+/* Another thread of a child is here before the one that forked, whose block is still its parent's: it must not go on in
+ * the parent's sub-buffers when the gates are open again. The blocks of all threads the parent had are looked at, of which only
+ * that one lives on; where the others were may be something else by now. */
+static void forget_parents(const struct agent_tls *own)
+{
+	uint32_t n = __atomic_load_n(&agent.memory->threads_used, __ATOMIC_RELAXED);
+
+	if (agent.forbidden & NEED_THREADS || sys0(__NR_gettid) == sys0(__NR_getpid))
+		return;
+	for (uint32_t i = 0; i < n && i < agent.memory->threads_max; i++) {
+		const struct memory_thread *slot = &agent.threads[i];
+		struct agent_tls *t = (struct agent_tls *)slot->block;
+		struct agent_tls there;
+
+		if (slot->pid == agent.pid && t && t != own &&
+		    read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) && there.thread == (uint64_t)slot)
+			forget(t);
+	}
+}
+
 /* A child may have several threads by the time it first comes here, and they may come at once: one of them does
  * what is done once. The fork zeroed both words. */
 void buffer_after_fork(struct agent_tls *t)
@@ -95,10 +123,10 @@ void buffer_after_fork(struct agent_tls *t)
 	uint32_t nobody = 0;
 
 	POINT(fork_noticed);
-	t->pos = t->end = 0;
-	t->known &= ~TLS_THREAD;
+	forget(t);
 	if (__atomic_compare_exchange_n(&agent_gate[1], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		signals_after_fork();
+		forget_parents(t);
 		site_after_fork();
 		place_rearm();
 	}

@@ -25,6 +25,14 @@ static const struct event_field newtask[] = {
 	{ "__data_loc char[]", "filename", 8, 4, false },
 	{ "pid_t", "pid", 12, 4, true },
 	{ "pid_t", "old_pid", 16, 4, true },
+}, switched[] = {
+	{ COMM, "prev_comm", 8, 16, false },
+	{ "pid_t", "prev_pid", 24, 4, true },
+	{ "int", "prev_prio", 28, 4, true },
+	{ "long", "prev_state", 32, 8, true },
+	{ COMM, "next_comm", 40, 16, false },
+	{ "pid_t", "next_pid", 56, 4, true },
+	{ "int", "next_prio", 60, 4, true },
 }, forked[] = {
 	{ COMM, "parent_comm", 8, 16, false },
 	{ "pid_t", "parent_pid", 24, 4, true },
@@ -50,6 +58,26 @@ static const struct event_format formats[TASK_EVENTS] = {
 			      "\"comm=%s pid=%d child_comm=%s child_pid=%d\", REC->parent_comm, REC->parent_pid, "
 			      "REC->child_comm, REC->child_pid" },
 };
+
+/* The kernel's TASK_REPORT: all states that are told apart; the bit above it is that of one that was preempted. */
+#define STATES "(0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 | 0x00000008 | 0x00000010 | 0x00000020 | 0x00000040)"
+#define REPORTED "(((" STATES " + 1) << 1) - 1)"
+
+static const struct event_format switch_format = {
+	"sched", "sched_switch", 0, FIELDS(switched),
+	"\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s%s ==> next_comm=%s next_pid=%d next_prio=%d\", REC->prev_comm, "
+	"REC->prev_pid, REC->prev_prio, (REC->prev_state & " REPORTED ") ? __print_flags(REC->prev_state & " REPORTED ", "
+	"\"|\", { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, { 0x00000004, \"T\" }, { 0x00000008, \"t\" }, { 0x00000010, \"X\" }, "
+	"{ 0x00000020, \"Z\" }, { 0x00000040, \"P\" }, { 0x00000080, \"I\" }) : \"R\", REC->prev_state & ((" STATES " + 1) << 1) "
+	"? \"+\" : \"\", REC->next_comm, REC->next_pid, REC->next_prio"
+};
+
+int tasks_add_switch(struct event_catalogue *c, struct err *err)
+{
+	const struct event_entry *entry;
+
+	return events_add_format(c, EVENT_OWNER_SCHED, &switch_format, &entry, err);
+}
 
 int tasks_add(struct event_catalogue *c, struct err *err)
 {

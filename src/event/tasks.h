@@ -6,5 +6,7 @@
 
 /* Puts all of them into the catalogue. 0 or -errno of events_add_format. */
 int tasks_add(struct event_catalogue *c, struct err *err);
+/* sched:sched_switch, for who can make its records. */
+int tasks_add_switch(struct event_catalogue *c, struct err *err);
 /* Which of enum task_event an event is; TASK_EVENTS: none of them. */
 enum task_event tasks_kind(const struct event_entry *e);

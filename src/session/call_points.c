@@ -7,6 +7,7 @@
 
 #include "event/syscalls.h"
 #include "event/tasks.h"
+#include "session/perf_rings.h"
 #include "session/task_points.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
@@ -32,11 +33,14 @@ void call_points_catalogue(struct event_catalogue *c)
 		return;
 	syscalls_add(c, &ignored);
 	tasks_add(c, &ignored);
+	if (perf_rings_allowed(&ignored) == 0)
+		tasks_add_switch(c, &ignored);
 }
 
 bool call_points_want(const struct event_set *set, const struct event_entry *e)
 {
-	return (e->owner == EVENT_OWNER_SYSCALL || e->owner == EVENT_OWNER_TASK) && event_set_armed(set, e->index);
+	return (e->owner == EVENT_OWNER_SYSCALL || e->owner == EVENT_OWNER_TASK || e->owner == EVENT_OWNER_SCHED) &&
+	       event_set_armed(set, e->index);
 }
 
 bool call_points_wanted(const struct event_set *set)

@@ -76,6 +76,11 @@ static void same_instant(clockid_t clock, uint64_t *tsc, uint64_t *ns)
 	}
 }
 
+void clock_instant(uint64_t *tsc, uint64_t *ns)
+{
+	same_instant(CLOCK_MONOTONIC_RAW, tsc, ns);
+}
+
 /* A rate over so short a base is good to some 10^-5; clock_refine makes it better. */
 #define QUICK_NS 2000000
 

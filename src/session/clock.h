@@ -22,3 +22,5 @@ void clock_settle(struct clock *c, struct trace_clock *out);
 void clock_refine(struct clock *c, struct trace_clock *clock);
 void clock_end(struct clock *c); /* must be called before c goes away */
 uint64_t clock_tsc(void);
+/* One instant on the TSC and CLOCK_MONOTONIC_RAW, as well as two clocks can be read. */
+void clock_instant(uint64_t *tsc, uint64_t *ns);

@@ -18,6 +18,7 @@
 #include "session/event_sites.h"
 #include "session/notes.h"
 #include "session/processes.h"
+#include "session/switches.h"
 #include "session/welcome.h"
 #include "shared/points.h"
 #include "tracee/launch_stop.h"
@@ -135,6 +136,8 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 
 	if (r == 0 && hello->request == PROTOCOL_HELLO)
 		r = check_selected(c, im, err);
+	if (r == 0 && hello->request == PROTOCOL_HELLO)
+		r = switches_follow(c->switches, &c->req.events, pid, err);
 	if (r < 0)
 		return r;
 	POINT(image_prepared);
@@ -272,6 +275,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 	int r;
 
 	c->req = *req;
+	c->switches = switches_new(req->memory->threads_max);
 	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->stop = c->program = -1;
 	pthread_mutex_init(&c->work, NULL);
@@ -307,6 +311,9 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 		known_modules_free(&state.known);
 		return r; /* nothing ran with this index: the next has it */
 	}
+	r = switches_follow(c->switches, &c->req.events, pid, err);
+	if (r < 0)
+		return r;
 	state.next_id = im->next_id;
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
@@ -401,6 +408,7 @@ void control_stop(struct control *c)
 	if (c->stop >= 0)
 		close(c->stop);
 	free_images(c);
+	switches_free(c->switches);
 	vec_free(&c->news);
 	pthread_mutex_destroy(&c->work);
 	pthread_mutex_destroy(&c->lock);
@@ -475,6 +483,11 @@ int control_wait_first(struct control *c, bool (*alive)(void *), void *context, 
 	}
 	pthread_mutex_unlock(&c->lock);
 	return r;
+}
+
+struct switches *control_switches(struct control *c)
+{
+	return c->switches;
 }
 
 void control_count(struct control *c, struct image_count *out)

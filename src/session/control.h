@@ -7,6 +7,7 @@
 
 struct attach_report;
 struct control;
+struct switches;
 
 /* Of the settings: what the agent does. */
 enum memory_tracer control_tracer_of(const struct settings *s);
@@ -49,6 +50,9 @@ bool control_wait_news(struct control *c, uint32_t index);
 /* Waits until the first image is set up (0), its set-up failed (-errno, *err), or `alive` says
  * that the program has gone. */
 int control_wait_first(struct control *c, bool (*alive)(void *), void *context, struct err *err);
+
+/* sched:sched_switch of its processes. Lives as long as the control. */
+struct switches *control_switches(struct control *c);
 
 /* Hook counts of the launched program's newest image. */
 void control_count(struct control *c, struct image_count *out);

@@ -7,6 +7,7 @@
 #include "session/attach.h"
 #include "session/change.h"
 #include "session/control_internal.h"
+#include "session/switches.h"
 
 #define CHANGE_TRIES 10
 #define CHANGE_PAUSE_NS 5000000
@@ -151,12 +152,22 @@ static void keep(struct changing *ch)
 	ch->targets.n = 0;
 }
 
+static int follow_all(struct changing *ch, const struct event_set *events, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ch->targets.n && r == 0; i++)
+		r = switches_follow(ch->c->switches, events, ch->targets.at[i].pid, err);
+	return r;
+}
+
 /* With the pids and whoever they forked. */
 static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
 {
 	VEC(pid_t) all = { 0 };
 	pid_t *children = NULL;
 	size_t more = attach_find_children(ch->req.memory, pids, n, &children);
+	struct err ignored;
 	int r;
 
 	for (size_t i = 0; i < n; i++)
@@ -166,9 +177,13 @@ static int change_once(struct changing *ch, struct change *change, const pid_t *
 	free(children);
 	r = plan_all(ch, change, all.at, all.n, err);
 	if (r == 0)
+		r = follow_all(ch, &ch->req.events, err);
+	if (r == 0)
 		r = change_all(change, err);
 	if (r == 0)
 		keep(ch);
+	else
+		follow_all(ch, &ch->c->req.events, &ignored);
 	drop_plans(ch);
 	vec_free(&all);
 	return r;

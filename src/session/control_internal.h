@@ -22,6 +22,7 @@ struct control {
 	int program;                  /* pidfd of the launched program, or -1 */
 	char path[108];
 
+	struct switches *switches;    /* has a lock of its own */
 	pthread_mutex_t work;         /* held while an image is set up or left: images is its */
 	pthread_mutex_t lock;         /* for what follows */
 	pthread_cond_t changed;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "session/perf_rings.h"
 #include "shared/event.h"
 #include "shared/probe.h"
 #include "shared/record.h"
@@ -168,6 +169,8 @@ static int no_event(const struct event_set *set, const char *name, struct err *e
 	VEC(char *) names = { 0 };
 	int r;
 
+	if (!strcmp(name, "sched:sched_switch") && perf_rings_allowed(err) < 0)
+		return err_code(err, EINVAL);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);
 

@@ -108,9 +108,9 @@ static int pass(struct live *l, bool last, struct err *err)
 	l->events.n = l->runs.n = l->next = l->payloads.n = 0;
 	session_beat(l->session);
 	if (last)
-		r = drain_finish(l->session->drain, take_run, l, &lost, err);
+		r = session_finish(l->session, take_run, l, &lost, err);
 	else
-		r = drain_pass(l->session->drain, true, take_run, l, err);
+		r = session_pass(l->session, true, take_run, l, err);
 	l->session->total.lost += lost;
 	session_catch_up(l->session);
 	sort_pass(l);

@@ -17,6 +17,7 @@
 #include "session/internal.h"
 #include "session/launch.h"
 #include "session/notes.h"
+#include "session/switches.h"
 #include "store/store.h"
 #include "shared/points.h"
 
@@ -311,22 +312,51 @@ static void take_sites(struct session *s)
 	}
 }
 
+/* Is it switches.h's? */
+static bool is_followed(const struct session *s, uint32_t slot)
+{
+	return slot >= s->memory.threads_max;
+}
+
 static bool image_known(const struct session *s, uint32_t slot)
 {
+	if (is_followed(s, slot))
+		return true;
 	return s->memory.threads[slot].image < s->info->images.n;
 }
 
-uint32_t session_thread(struct session *s, uint32_t slot)
+/* A thread whose records are ours. The program it runs is that of its own. */
+static struct trace_thread followed_thread(struct session *s, uint32_t slot)
+{
+	struct trace_thread thread = { 0 };
+
+	switches_thread(control_switches(s->control), slot, &thread);
+	for (size_t i = s->info->threads.n; i-- > 0;)
+		if (s->info->threads.at[i].pid == thread.pid) {
+			thread.image = s->info->threads.at[i].image;
+			break;
+		}
+	return thread;
+}
+
+static struct trace_thread written_thread(const struct session *s, uint32_t slot)
 {
 	const struct memory_thread *t = &s->memory.threads[slot];
 	struct trace_thread thread = { .pid = t->pid, .tid = t->tid, .image = t->image, .tsc = t->tsc };
 
+	memcpy(thread.comm, t->comm, sizeof(thread.comm));
+	thread.comm[sizeof(thread.comm) - 1] = '\0';
+	return thread;
+}
+
+uint32_t session_thread(struct session *s, uint32_t slot)
+{
 	while (s->slots.n <= slot)
 		*vec_add(&s->slots) = UINT32_MAX;
 	if (s->slots.at[slot] == UINT32_MAX) {
+		struct trace_thread thread = is_followed(s, slot) ? followed_thread(s, slot) : written_thread(s, slot);
+
 		s->slots.at[slot] = (uint32_t)s->info->threads.n;
-		memcpy(thread.comm, t->comm, sizeof(thread.comm));
-		thread.comm[sizeof(thread.comm) - 1] = '\0';
 		if (thread.image >= s->info->images.n)
 			thread.image = 0; /* spoiled since it was looked at */
 		*vec_add(&s->info->threads) = thread;
@@ -369,6 +399,21 @@ bool session_catch_up(struct session *s)
 #define FLUSH_S 2  /* how long an idle program's records may wait before they are written */
 #define PARTIAL_NS UINT64_C(60000000000) /* idle threads' stamps are anchored this often */
 
+/* What programs wrote, and what the kernel told of them. */
+int session_pass(struct session *s, bool partial, drain_sink *sink, void *context, struct err *err)
+{
+	int r = drain_pass(s->drain, partial, sink, context, err);
+
+	return r < 0 ? r : switches_pass(control_switches(s->control), false, sink, context, err);
+}
+
+int session_finish(struct session *s, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
+{
+	int r = drain_finish(s->drain, sink, context, lost, err);
+
+	return r < 0 ? r : switches_pass(control_switches(s->control), true, sink, context, err);
+}
+
 static int record_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct session *s = context;
@@ -408,11 +453,13 @@ static int record_loop(struct session *s, struct err *err)
 		POINT(news_written);
 		if (overwrite)
 			drain_recycle(s->drain);
+		if (overwrite && r == 0)
+			r = switches_pass(control_switches(s->control), false, record_run, s, err);
 		if (overwrite || r < 0) {
 			shared_memory_wait(&s->memory, moment, WAIT_MS);
 			continue;
 		}
-		r = drain_pass(s->drain, due, record_run, s, err);
+		r = session_pass(s, due, record_run, s, err);
 		if (due)
 			partial = clock_tsc();
 		if (r == 0)
@@ -433,7 +480,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	POINT(program_over);
 	session_leave(s);
 	if (r >= 0)
-		r = drain_finish(s->drain, record_run, s, &lost, &first);
+		r = session_finish(s, record_run, s, &lost, &first);
 	if (r < 0) { /* the file cannot take more: let the program end in peace */
 		session_stop(s);
 		while (!session_over(s))

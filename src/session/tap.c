@@ -1,6 +1,8 @@
 #include "session/tap.h"
 
+#include "session/control.h"
 #include "session/internal.h"
+#include "session/switches.h"
 
 #define WAIT_MS 20
 
@@ -11,7 +13,7 @@ int tap_pass(struct session *s, bool last, drain_sink *sink, void *context, uint
 	session_beat(s);
 	if (last)
 		session_leave(s);
-	r = last ? drain_finish(s->drain, sink, context, lost, err) : drain_pass(s->drain, true, sink, context, err);
+	r = last ? session_finish(s, sink, context, lost, err) : session_pass(s, true, sink, context, err);
 	return r < 0 ? r : 0;
 }
 
@@ -51,6 +53,12 @@ struct trace_info *tap_info(struct session *s)
 
 pid_t tap_pid(const struct session *s, uint32_t slot, pid_t *tid)
 {
+	struct trace_thread followed;
+
+	if (slot >= s->memory.threads_max && switches_thread(control_switches(s->control), slot, &followed)) {
+		*tid = (pid_t)followed.tid;
+		return (pid_t)followed.pid;
+	}
 	*tid = (pid_t)s->memory.threads[slot].tid;
 	return (pid_t)s->memory.threads[slot].pid;
 }

@@ -105,6 +105,7 @@ struct memory_thread {
 	uint32_t cpu;             /* as last recorded */
 	uint32_t window;          /* of `nowhere`, words; 0 = none yet since there was room */
 	uint32_t pad2;
+	uint64_t block;           /* its struct agent_tls, in its process */
 	uint64_t void_from;       /* `lost` when the window was begun: when it is another, the window is counted */
 	/* Where records go that find no room: counted when it is full, and by the tracer at the end. */
 	uint64_t nowhere[MEMORY_VOID_WORDS];

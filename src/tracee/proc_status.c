@@ -166,6 +166,17 @@ static void skip_fields(struct span *s, int n)
 	}
 }
 
+static int signed_number(struct span *s)
+{
+	bool negative;
+
+	skip_blanks(s);
+	negative = s->n && *s->at == '-';
+	if (negative)
+		s->at++, s->n--;
+	return negative ? -(int)(number(s, 10) & INT_MAX) : (int)(number(s, 10) & INT_MAX);
+}
+
 int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 {
 	const char *paren = n ? memrchr(bytes, ')', n) : NULL; /* the name before it may hold any */
@@ -181,9 +192,11 @@ int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 	out->state = *s.at++;
 	s.n--;
 	out->ppid = pid_number(&s);
-	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, num_threads the 20th, starttime the 22nd */
+	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, the priority the 18th, num_threads the 20th, starttime the 22nd */
 	out->flags = (uint32_t)number(&s, 10);
-	skip_fields(&s, 10);
+	skip_fields(&s, 8);
+	out->priority = signed_number(&s);
+	skip_fields(&s, 1);
 	out->threads = (uint32_t)number(&s, 10);
 	skip_fields(&s, 1);
 	out->start_time = number(&s, 10);

@@ -29,6 +29,7 @@ struct proc_stat {
 	char state;
 	pid_t ppid;
 	uint32_t flags;      /* PF_* */
+	int priority;        /* 20 for nice 0, below 0: of real time */
 	uint32_t threads;    /* zombies too */
 	uint64_t start_time; /* clock ticks since boot: tells one process from a later one with its number */
 };

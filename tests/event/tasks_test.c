@@ -21,7 +21,7 @@ static int setup(void **state)
 	struct err err = { 0 };
 
 	c = events_new();
-	if (tasks_add(c, &err) < 0)
+	if (tasks_add(c, &err) < 0 || tasks_add_switch(c, &err) < 0)
 		fail_msg("%s", err.text);
 	return 0;
 }
@@ -44,10 +44,10 @@ static const char *behind_id(const char *text)
 static void as_the_kernel_has_them(void **state)
 {
 	static const char *const kernels[] = { "k6.12-own", "k6.12-debian" }, *const names[] = {
-		"sched_process_exec", "sched_process_fork",
+		"sched_process_exec", "sched_process_fork", "sched_switch",
 	};
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		const char *name = names[i / 2];
 		char *file = mem_printf("init.events.sched.%s.format", name), *want = golden_read(kernels[i % 2], file);
 		const struct event_entry *e = events_find(c, "sched", name);
@@ -96,9 +96,13 @@ static void where_the_agent_writes(void **state)
 			      PLACE(task_rename, oom_score_adj) },
 		ended[] = { PLACE(task_exit, comm), PLACE(task_exit, pid), PLACE(task_exit, prio) },
 		executed[] = { PLACE(task_exec, filename), PLACE(task_exec, pid), PLACE(task_exec, old_pid) },
+		switched[] = { PLACE(task_switch, prev_comm), PLACE(task_switch, prev_pid), PLACE(task_switch, prev_prio),
+			       PLACE(task_switch, prev_state), PLACE(task_switch, next_comm), PLACE(task_switch, next_pid),
+			       PLACE(task_switch, next_prio) },
 		forked[] = { PLACE(task_fork, parent_comm), PLACE(task_fork, parent_pid), PLACE(task_fork, child_comm),
 			     PLACE(task_fork, child_pid) };
 
+	check_places("sched", "sched_switch", switched, 7);
 	check_places("task", "task_newtask", new, 4);
 	check_places("task", "task_rename", renamed, 4);
 	check_places("task", "task_exit", ended, 3);

@@ -192,11 +192,11 @@ static void executes(void)
 	execv("/bin/sh", argv);
 }
 
-/* Nothing but ptrace is forbidden, to whom it executes. */
-static void no_ptrace(char **argv)
+/* Nothing but one call is forbidden, to whom it executes. */
+static void without(uint32_t number, char **argv)
 {
 	struct sock_filter filter[] = {
-		LOAD(nr), IF(SYS_ptrace, 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW),
+		LOAD(nr), IF(number, 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW),
 	};
 
 	require(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
@@ -216,7 +216,9 @@ int main(int argc, char **argv)
 	unsigned n = work(42), i = 0;
 
 	if (argc > 2 && !strcmp(argv[1], "no-ptrace"))
-		no_ptrace(argv + 2);
+		without(SYS_ptrace, argv + 2);
+	if (argc > 2 && !strcmp(argv[1], "no-perf"))
+		without(SYS_perf_event_open, argv + 2);
 	while (i < LENGTH(ways) && strcmp(ways[i].name, argc > 1 ? argv[1] : ""))
 		i++;
 	require(i < LENGTH(ways), "the argument");

@@ -1,0 +1,401 @@
+/* The kernel says of a thread that it stops or goes on, not who runs instead: that side of the event stays unknown. */
+#include "session/switches.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/tasks.h"
+#include "session/clock.h"
+#include "session/perf_rings.h"
+#include "session/processes.h"
+#include "shared/filter.h"
+#include "shared/record.h"
+#include "tracee/proc_status.h"
+
+#define HEADS 4096u
+#define NOBODY UINT32_MAX
+#define RUN_WORDS 8192u         /* a run is passed on when it has so many */
+#define WORDS (1 + sizeof(struct task_switch) / 8)
+#define UNKNOWN_COMM "<...>"    /* as ftrace calls whom it does not know */
+#define UNKNOWN_PID (-1)
+#define PRIORITY_NORMAL 120
+#define PRIORITY_OFFSET 100     /* of /proc's from the kernel's */
+#define STATE_WAITS 1           /* S; perf does not tell it from D */
+#define STATE_PREEMPTED 0x100   /* R+ */
+
+struct follower {
+	uint32_t pid, tid;
+	uint32_t next;              /* of the same head */
+	char comm[TASK_COMM];
+	int32_t prio;
+	bool seen, runs;            /* what it did last */
+	uint64_t first_tsc, tsc;    /* of its first and last records */
+	uint16_t cpu;
+	uint64_t position;          /* records in earlier runs */
+};
+
+/* Of one thread; it may have several waiting. */
+struct run {
+	uint32_t follower;
+	uint16_t cpu;
+	uint64_t near_tsc, records;
+	VEC(uint64_t) words;
+};
+
+struct switches {
+	pthread_mutex_t lock;
+	uint32_t first_slot;
+	struct perf_rings *rings;   /* NULL: not armed */
+	uint32_t event;
+	struct filter_program *filter;
+	VEC(pid_t) pids;            /* followed, and so are their children */
+	VEC(struct follower) at;
+	uint32_t heads[HEADS];      /* by tid, the newest first */
+	VEC(struct perf_news) news; /* not looked at yet */
+	VEC(struct run) runs;       /* to be passed on */
+	uint64_t lost;
+	uint64_t first_tsc, first_ns, tsc, ns; /* the same instants, when armed and now */
+};
+
+struct switches *switches_new(uint32_t first_slot)
+{
+	struct switches *s = mem_zalloc(sizeof(*s));
+
+	s->first_slot = first_slot;
+	memset(s->heads, 0xff, sizeof(s->heads));
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+static void free_runs(struct switches *s)
+{
+	for (size_t i = 0; i < s->runs.n; i++)
+		vec_free(&s->runs.at[i].words);
+	vec_free(&s->runs);
+}
+
+void switches_free(struct switches *s)
+{
+	if (!s)
+		return;
+	perf_rings_free(s->rings);
+	free_runs(s);
+	vec_free(&s->news);
+	vec_free(&s->at);
+	vec_free(&s->pids);
+	free(s->filter);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+static uint32_t find(const struct switches *s, uint32_t tid)
+{
+	uint32_t i = s->heads[tid % HEADS];
+
+	while (i != NOBODY && s->at.at[i].tid != tid)
+		i = s->at.at[i].next;
+	return i;
+}
+
+static uint32_t add(struct switches *s, uint32_t pid, uint32_t tid)
+{
+	struct follower f = { .pid = pid, .tid = tid, .next = s->heads[tid % HEADS], .comm = UNKNOWN_COMM,
+			      .prio = PRIORITY_NORMAL };
+
+	s->heads[tid % HEADS] = (uint32_t)s->at.n;
+	*vec_add(&s->at) = f;
+	return s->heads[tid % HEADS];
+}
+
+/* What there is of it in /proc. */
+static void look_up(struct follower *f)
+{
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (proc_status_read((pid_t)f->tid, &status) == 0)
+		snprintf(f->comm, sizeof(f->comm), "%.15s", status.name);
+	if (proc_stat_read((pid_t)f->pid, (pid_t)f->tid, &stat) == 0)
+		f->prio = stat.priority + PRIORITY_OFFSET;
+}
+
+static uint32_t find_or_add(struct switches *s, uint32_t pid, uint32_t tid)
+{
+	uint32_t i = find(s, tid);
+
+	if (i == NOBODY) {
+		i = add(s, pid, tid);
+		look_up(&s->at.at[i]);
+	}
+	return i;
+}
+
+/* --- records -------------------------------------------------------------------------------- */
+
+static uint64_t tsc_of(const struct switches *s, uint64_t ns)
+{
+	double rate = s->ns > s->first_ns ? (double)(s->tsc - s->first_tsc) / (double)(s->ns - s->first_ns) : 0;
+
+	return s->tsc + (uint64_t)(int64_t)((double)(int64_t)(ns - s->ns) * rate);
+}
+
+static void fill(struct task_switch *r, const struct follower *f, enum perf_news_kind kind)
+{
+	bool runs = kind == PERF_RUNS;
+
+	*r = (struct task_switch){ .prev_pid = UNKNOWN_PID, .prev_comm = UNKNOWN_COMM, .next_pid = UNKNOWN_PID, .next_comm = UNKNOWN_COMM };
+	memcpy(runs ? r->next_comm : r->prev_comm, f->comm, sizeof(f->comm));
+	*(runs ? &r->next_pid : &r->prev_pid) = (int32_t)f->tid;
+	*(runs ? &r->next_prio : &r->prev_prio) = f->prio;
+	if (!runs)
+		r->prev_state = kind == PERF_PREEMPTED ? STATE_PREEMPTED : STATE_WAITS;
+}
+
+static bool passes(const struct switches *s, const struct follower *f, uint16_t cpu, uint64_t *words)
+{
+	struct { uint16_t type; uint8_t flags, preempt_count; int32_t pid; } common = { (uint16_t)(EVENT_ID_FIRST + s->event), 0, 0,
+											(int32_t)f->tid };
+	const struct filter_record r = { .bytes = (const uint8_t *)words, .size = 8 * WORDS, .cpu = cpu, .comm = f->comm };
+
+	if (!s->filter)
+		return true;
+	memcpy(words, &common, sizeof(common));
+	return filter_run(s->filter, s->filter->bytes, &r);
+}
+
+static struct run *run_of(struct switches *s, uint32_t follower, uint64_t tsc, uint16_t cpu)
+{
+	for (size_t i = s->runs.n; i-- > 0;)
+		if (s->runs.at[i].follower == follower) {
+			if (s->runs.at[i].words.n < RUN_WORDS)
+				return &s->runs.at[i];
+			break;
+		}
+	*vec_add(&s->runs) = (struct run){ .follower = follower, .cpu = cpu, .near_tsc = tsc };
+	s->at.at[follower].cpu = cpu;
+	return &s->runs.at[s->runs.n - 1];
+}
+
+static void write_switch(struct switches *s, uint32_t i, const struct perf_news *n)
+{
+	struct follower *f = &s->at.at[i];
+	uint64_t words[WORDS], tsc = tsc_of(s, n->ns);
+	struct run *run;
+
+	fill((struct task_switch *)(words + 1), f, n->kind);
+	if (!passes(s, f, n->cpu, words))
+		return;
+	if (tsc < f->tsc)
+		tsc = f->tsc; /* the clocks were compared again */
+	f->tsc = tsc;
+	f->first_tsc = f->first_tsc ? f->first_tsc : tsc;
+	run = run_of(s, i, tsc, n->cpu);
+	if (f->cpu != n->cpu) {
+		*vec_add(&run->words) = record_word(tsc, record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT);
+		*vec_add(&run->words) = n->cpu;
+		f->cpu = n->cpu;
+	}
+	words[0] = record_word(tsc, record_event_id(WORDS - 1, RECORD_EVENT_TRACE + s->event), RECORD_EVENT);
+	for (size_t k = 0; k < WORDS; k++)
+		*vec_add(&run->words) = words[k];
+	run->records++;
+}
+
+/* What is followed twice tells twice; a thread stops and goes on by turns. */
+static void take_switch(struct switches *s, const struct perf_news *n)
+{
+	uint32_t i = find_or_add(s, n->pid, n->tid);
+	struct follower *f = &s->at.at[i];
+	bool runs = n->kind == PERF_RUNS;
+
+	if (f->seen && f->runs == runs)
+		return;
+	f->seen = true;
+	f->runs = runs;
+	write_switch(s, i, n);
+}
+
+static void take_made(struct switches *s, const struct perf_news *n)
+{
+	uint32_t parent = find(s, n->parent), i = find(s, n->tid);
+
+	if (i != NOBODY && s->at.at[i].pid == n->pid && !s->at.at[i].seen)
+		return; /* twice */
+	i = add(s, n->pid, n->tid);
+	if (parent == NOBODY)
+		return;
+	memcpy(s->at.at[i].comm, s->at.at[parent].comm, sizeof(s->at.at[i].comm));
+	s->at.at[i].prio = s->at.at[parent].prio;
+}
+
+static void take(struct switches *s, const struct perf_news *n)
+{
+	switch (n->kind) {
+	case PERF_NAMED:
+		memcpy(s->at.at[find_or_add(s, n->pid, n->tid)].comm, n->comm, sizeof(n->comm));
+		break;
+	case PERF_MADE:
+		take_made(s, n);
+		break;
+	default:
+		take_switch(s, n);
+	}
+}
+
+/* --- from the rings ------------------------------------------------------------------------- */
+
+static void keep(void *context, const struct perf_news *n)
+{
+	struct switches *s = context;
+
+	*vec_add(&s->news) = *n;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct perf_news *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+/* Rings are read one after the other, and threads move: what is later than the reading began waits for the next. */
+static void gather(struct switches *s, bool all)
+{
+	uint64_t until;
+	size_t i = 0;
+
+	if (!s->rings)
+		return;
+	clock_instant(&s->tsc, &s->ns);
+	until = all ? UINT64_MAX : s->ns;
+	s->lost += perf_rings_read(s->rings, keep, s);
+	if (s->news.n)
+		qsort(s->news.at, s->news.n, sizeof(s->news.at[0]), by_time);
+	for (; i < s->news.n && s->news.at[i].ns < until; i++)
+		take(s, &s->news.at[i]);
+	memmove(s->news.at, s->news.at + i, (s->news.n - i) * sizeof(s->news.at[0]));
+	s->news.n -= i;
+}
+
+/* --- what is set ---------------------------------------------------------------------------- */
+
+static void let_go(struct switches *s)
+{
+	perf_rings_free(s->rings);
+	s->rings = NULL;
+	s->pids.n = 0;
+}
+
+static void set_filter(struct switches *s, const struct filter_program *f)
+{
+	free(s->filter);
+	s->filter = f ? mem_zalloc(f->bytes) : NULL;
+	if (f)
+		memcpy(s->filter, f, f->bytes);
+}
+
+/* It, or who made it. */
+static bool is_followed(const struct switches *s, pid_t pid)
+{
+	for (int depth = 0; pid > 1 && depth < 64; depth++, pid = processes_parent(pid))
+		for (size_t i = 0; i < s->pids.n; i++)
+			if (s->pids.at[i] == pid)
+				return true;
+	return false;
+}
+
+static int follow(struct switches *s, pid_t pid, struct err *err)
+{
+	int r;
+
+	if (!s->rings) {
+		s->rings = perf_rings_new();
+		clock_instant(&s->first_tsc, &s->first_ns);
+	}
+	if (is_followed(s, pid))
+		return 0;
+	r = perf_rings_cover(s->rings, pid, err);
+	if (r == -ESRCH)
+		r = 0;
+	if (r == 0)
+		*vec_add(&s->pids) = pid;
+	return r;
+}
+
+int switches_follow(struct switches *s, const struct event_set *set, pid_t pid, struct err *err)
+{
+	const struct event_entry *e = set->catalogue ? events_find(set->catalogue, "sched", "sched_switch") : NULL;
+	bool armed = e && e->owner == EVENT_OWNER_SCHED && event_set_armed(set, e->index);
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	gather(s, true); /* by what was set until now */
+	set_filter(s, armed ? event_set_program(set, e->index) : NULL);
+	if (armed) {
+		s->event = e->index;
+		r = follow(s, pid, err);
+	} else {
+		let_go(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/* --- passing on ----------------------------------------------------------------------------- */
+
+static int pass_on(struct switches *s, const struct run *run, uint64_t lost, drain_sink *sink, void *context, struct err *err)
+{
+	struct follower *f;
+	struct drain_run out = { .slot = s->first_slot + run->follower, .cpu = run->cpu, .near_tsc = run->near_tsc, .lost = lost,
+				 .words = run->words.at, .n = run->words.n, .records = run->records };
+
+	pthread_mutex_lock(&s->lock);
+	f = &s->at.at[run->follower];
+	out.position = f->position;
+	f->position += run->records + lost;
+	pthread_mutex_unlock(&s->lock);
+	return sink(context, &out, err);
+}
+
+int switches_pass(struct switches *s, bool last, drain_sink *sink, void *context, struct err *err)
+{
+	struct switches taken = { 0 };
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	gather(s, last);
+	taken.runs.at = s->runs.at;
+	taken.runs.n = s->runs.n;
+	taken.lost = s->runs.n ? s->lost : 0;
+	s->lost -= taken.lost;
+	memset(&s->runs, 0, sizeof(s->runs));
+	pthread_mutex_unlock(&s->lock);
+	for (size_t i = 0; i < taken.runs.n && r >= 0; i++)
+		r = pass_on(s, &taken.runs.at[i], i ? 0 : taken.lost, sink, context, err);
+	free_runs(&taken);
+	return r;
+}
+
+bool switches_thread(struct switches *s, uint32_t slot, struct trace_thread *out)
+{
+	bool is;
+
+	pthread_mutex_lock(&s->lock);
+	is = slot >= s->first_slot && slot - s->first_slot < s->at.n;
+	if (is) {
+		const struct follower *f = &s->at.at[slot - s->first_slot];
+
+		*out = (struct trace_thread){ .pid = f->pid, .tid = f->tid, .tsc = f->first_tsc };
+		memcpy(out->comm, f->comm, sizeof(out->comm));
+	}
+	pthread_mutex_unlock(&s->lock);
+	return is;
+}

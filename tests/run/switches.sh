@@ -1,0 +1,97 @@
+#!/bin/bash
+# sched:sched_switch: for each thread as many switches, of its own accord and preempted, as the kernel itself counted between
+# two moments. Launched and attached, threads and children, with filters; and where the kernel does not allow it.
+. "$(dirname "$0")/lib.sh"
+PYTHON=/usr/bin/python3.11
+need "$PYTHON"
+switches=$FIXTURES/switches
+
+cat >"$T/compare.py" <<'PY'
+import collections, re, sys
+truth, on, got, bad = {}, {}, {}, []
+for line in open(sys.argv[1]):
+    tid, *counts = line.split()
+    if tid.isdigit():
+        truth.setdefault(tid, []).append([int(c) for c in counts])
+strangers = 0
+turn = collections.defaultdict(str)
+for line in open(sys.argv[2]):
+    m = re.match(r" *(.*)-(\d+) +\[(\d+)\] \S+ +[\d.]+: (\w+): (.*)$", line)
+    if not m:
+        continue
+    _, tid, cpu, name, text = m.groups()
+    if name == "task_rename" and " newcomm=begins " in text:
+        on[tid] = [0, 0]
+    elif name == "task_rename" and " newcomm=ends " in text:
+        got.setdefault(tid, []).append(on.pop(tid))
+    elif name == "sched_switch":
+        out = f"prev_pid={tid} " in text
+        if turn[tid] == out:
+            bad.append("twice: " + text)
+        turn[tid] = out
+        if out and tid in on:
+            strangers += "prev_comm=begins " not in text
+            on[tid]["prev_state=R+" in text] += 1
+for tid, runs in truth.items():
+    for want, have in zip(runs, got.get(tid, [])):
+        # It may be stopped between being named and counting.
+        if not want[0] <= have[0] <= want[0] + 2 or not want[1] <= have[1] <= want[1] + 20:
+            bad.append(f"{tid}: the kernel counted {want}, the trace has {have}")
+    if len(runs) != len(got.get(tid, [])):
+        bad.append(f"{tid}: not in the trace")
+print(len(truth), "threads", sum(r[0] for t in truth.values() for r in t), "waits")
+print("\n".join(bad[:10]))
+sys.exit(bool(bad) or len(truth) != 14 or strangers > 14)
+PY
+
+lines() { "$BRACE" replay --no-pager "$T/t.brace" 2>>"$T/err" | grep -v '^#' >"$T/lines"; }
+record() { # ARGUMENTS...
+	timeout -k 5 "$LIMIT" "$BRACE" record -o "$T/t.brace" "$@" >"$T/out" 2>"$T/err" </dev/null
+	lines
+}
+
+if ! "$BRACE" list --events | grep -q '^sched:sched_switch$'; then
+	"$BRACE" record -o "$T/t.brace" -e sched:sched_switch -- true 2>"$T/err"
+	printf '1..0 # SKIP %s\n' "$(head -1 "$T/err")"
+	exit 0
+fi
+record -e sched:sched_switch -e task:task_rename -- "$switches"
+check "as the kernel counts, in threads and a child" "$PYTHON" "$T/compare.py" "$T/out" "$T/lines"
+grep -q 'no records lost' "$T/err"
+result "none lost" $? "$T/err"
+record -e sched:sched_switch -f 'prev_comm == "begins" && prev_state == 0x100' -- "$switches"
+check_that "a filter on fields" [ "$(grep -c 'prev_comm=begins .* prev_state=R+ ' "$T/lines")" -gt 100 -a \
+	"$(grep -vc 'prev_comm=begins .* prev_state=R+ ' "$T/lines")" = 0 ]
+record -e sched:sched_switch -t function_graph -l measured -- "$switches"
+check_that "beside functions" [ "$(grep -c '/\* sched_switch: ' "$T/lines")" -gt 1000 ]
+
+# --- a process that runs, in the tree
+mkfifo "$T/go"
+"$switches" later <"$T/go" >"$T/out" &
+PID=$!
+exec {GO}>"$T/go"
+until grep -q ready "$T/out"; do :; done
+D=$T/tree
+mkdir "$D"
+if "$BRACE" mount "$D" -p "$PID" 2>"$T/err"; then
+	ON_EXIT+=("$BRACE umount --lazy $D")
+	echo 1 >"$D/events/sched/sched_switch/enable"
+	echo 1 >"$D/events/task/task_rename/enable"
+	echo >&"$GO"
+	wait "$PID"
+	cat "$D/trace" >"$T/lines"
+	check "a process that runs already, and what it makes" "$PYTHON" "$T/compare.py" "$T/out" "$T/lines"
+	check "umount" "$BRACE" umount "$D"
+else
+	grep -qE '/dev/fuse|cannot mount on|ptrace' "$T/err" && skip "in the tree" "$(cut -d' ' -f2- "$T/err")" || { not_ok mount; diag "$T/err"; }
+	echo >&"$GO"
+	wait "$PID"
+fi
+
+# --- not allowed
+"$FIXTURES/filtered" no-perf "$BRACE" record -o "$T/t.brace" -e sched:sched_switch -- true >"$T/out" 2>"$T/err"
+[ $? -ne 0 ] && grep -q 'perf_event_open.* forbidden here: by a seccomp filter' "$T/err"
+result "where it is forbidden, the rule is named" $? "$T/err"
+"$FIXTURES/filtered" no-perf "$BRACE" record -o "$T/t.brace" -e 'sched:*' -- true >"$T/out" 2>"$T/err"
+result "and other events are had" $? "$T/err"
+finish
