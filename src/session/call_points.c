@@ -148,7 +148,7 @@ static void append_tasks(const struct wanted *w, struct call_about **a, uint32_t
 
 	*a = mem_realloc(*a, *bytes + more, 1);
 	memset((uint8_t *)*a + *bytes, 0, more);
-	task_points_write(w->set, (struct task_block *)((uint8_t *)*a + *bytes));
+	task_points_write(w->set, (struct task_block *)((uint8_t *)*a + *bytes), true);
 	(*a)->tasks = *bytes;
 	*bytes += more;
 }

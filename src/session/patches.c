@@ -246,7 +246,7 @@ static int make_code_memory(struct image *out, uint64_t code_bytes, uint64_t reg
 	out->welcome.code_size = pages(patches_end + (tasks ? task_points_bytes(tasks) : 0) + 1);
 	out->code_fd = memory_file("brace-code", out->welcome.code_size, true, &out->code, err);
 	if (out->code_fd >= 0 && tasks)
-		task_points_write(tasks, (void *)((char *)out->code + patches_end));
+		task_points_write(tasks, (void *)((char *)out->code + patches_end), false);
 	return out->code_fd < 0 ? out->code_fd : 0;
 }
 

@@ -68,7 +68,7 @@ uint32_t task_points_bytes(const struct event_set *set)
 	return bytes;
 }
 
-void task_points_write(const struct event_set *set, struct task_block *to)
+void task_points_write(const struct event_set *set, struct task_block *to, bool executable)
 {
 	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0, at = aligned(sizeof(*to));
 	enum task_event kind;
@@ -85,6 +85,8 @@ void task_points_write(const struct event_set *set, struct task_block *to)
 			continue;
 		to->at[kind].filter = at;
 		memcpy((uint8_t *)to + at, f, f->bytes);
+		if (!executable)
+			((struct filter_program *)((uint8_t *)to + at))->code = 0;
 		at += aligned(f->bytes);
 	}
 }

@@ -11,5 +11,5 @@ bool task_points_at(uint32_t kinds, uint32_t number, bool behind);
 bool task_points_at_begin(uint32_t kinds);
 /* Bytes of the block below, a multiple of 8. */
 uint32_t task_points_bytes(const struct event_set *set);
-/* For the agent: which are armed, with their filters. `to` has that many bytes, zeroed. */
-void task_points_write(const struct event_set *set, struct task_block *to);
+/* For the agent: which are armed, with their filters. `to` has that many bytes, zeroed; executable: it will be, in the process. */
+void task_points_write(const struct event_set *set, struct task_block *to, bool executable);

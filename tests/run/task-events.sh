@@ -82,6 +82,10 @@ record_only -e task:task_rename -f 'newcomm ~ "thread-1*"'
 check_that "on a name" [ "$(grep -c task_rename "$T/lines")" = 11 ]
 record_only -e sched:sched_process_exec -f 'filename ~ "*/true"'
 check_that "on a program's path, when it begins" [ "$(grep -c 'filename=/bin/true' "$T/lines")" = 3 -a "$(wc -l <"$T/lines")" = 3 ]
+record_only -e sched:sched_process_exec -f 'pid > 1 && old_pid != 0'
+check_that "on a number, when it begins" [ "$(grep -c 'sched_process_exec: filename=' "$T/lines")" = 6 ]
+record_only -e sched:sched_process_exit -f 'prio == 120 && pid > 1'
+check_that "on a number, when it ends" [ "$(grep -c 'sched_process_exit: comm=' "$T/lines")" = 31 ]
 record_only -e sched:sched_process_exit -f 'COMM == "of-a-pool"'
 check_that "on who it is" [ "$(grep -c sched_process_exit "$T/lines")" = 1 ]
 record_only -e task:task_newtask -t function_graph -l 'PyThread_start_new_thread'
