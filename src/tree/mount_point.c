@@ -121,11 +121,12 @@ bool mount_point_is_mounted(const char *path)
 	return there;
 }
 
+/* ECONNABORTED: the server went while it was asked. */
 bool mount_point_is_dead(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) && errno == ENOTCONN && mounted_on(path) == OURS;
+	return stat(path, &st) && (errno == ENOTCONN || errno == ECONNABORTED) && mounted_on(path) == OURS;
 }
 
 /* --- unmounting --------------------------------------------------------------------- */
