@@ -15,6 +15,16 @@ check_that "the calls were led" test "$("$BRACE" replay "$T/trace" | grep -c 'NR
 same "handlers that return, filtered system calls" -p nop -e raw_syscalls:sys_enter -f 'id != 1' -e raw_syscalls:sys_exit -f 'id != 1' \
 	-- "$FIXTURES/stepper"
 same "handlers that jump, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper" jump
+# A program's own event, with handlers that are traced functions.
+same "handlers that return, an event" -p function_graph -e stepper:at -- "$FIXTURES/stepper"
+check_that "every record is there" test "$("$BRACE" replay "$T/trace" | grep -c '/\* at: a=1234567890123 b=[012] c=-7 \*/')" = 3
+STEPS=$T/steps record --mode block -e stepper:at "${SYSTEM[@]}" -p function_graph -- "$FIXTURES/stepper"
+"$BRACE" replay "$T/trace" >"$T/text"
+check_that "nor is a record of a handler's overwritten" test "$(grep -c ' on_return() {' "$T/text")" = \
+	"$(awk '{ for (i = 2; i <= NF; i++) if ($i == "signals,") n += $(i - 1) } END { print n }' "$T/steps")"
+nothing_lost "and nothing is lost"
+same "handlers that return, a filtered event" -p function_graph -e stepper:at -f 'b == 2 && c < 0' -- "$FIXTURES/stepper"
+check_that "and the one that passes" test "$("$BRACE" replay "$T/trace" | grep -c '/\* at: ')" = 1
 same "handlers that jump" -- "$FIXTURES/stepper" jump
 same "handlers that end their thread" -- "$FIXTURES/stepper" unwind
 finish

@@ -22,6 +22,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
+#include "brace/event.h"
 #include "truth.h"
 
 enum { THUNKS = 2000, XSTATE_MAX = 16384, STEPS_MAX = 3000000 };
@@ -74,6 +75,20 @@ static void fresh(void)
 	call_fresh();
 }
 
+/* An event of our own: C calls the agent there, which may use what C functions may. What is looked at is the record, and those of
+ * the handlers: stepper.sh counts them. */
+BRACE_EVENT(stepper, at, BRACE_PROTO(long a, int b, int c), BRACE_ARGS(a, b, c),
+	    BRACE_FIELDS(BRACE_FIELD(long, a, a), BRACE_FIELD(int, b, b), BRACE_FIELD(int, c, c)),
+	    BRACE_PRINT("a=%ld b=%d c=%d", REC->a, REC->b, REC->c))
+
+static void call_event(void)
+{
+	for (int i = 0; i < 3; i++)
+		brace_stepper_at(1234567890123, i, -7);
+}
+
+#define NOWHERE UINT32_MAX
+
 /* Without `before`: from so many bytes of `run` to so many, and between them the flags and the 128 bytes below the stack
  * pointer are kept, too. */
 static const struct scenario { void (*run)(void); const char *before, *after; unsigned from, to; } scenarios[] = {
@@ -88,6 +103,7 @@ static const struct scenario { void (*run)(void); const char *before, *after; un
 	{ call_system, .from = 20, .to = 28 },
 	{ call_system, .from = 20, .to = 28 },
 	{ call_system, .from = 20, .to = 28 },
+	{ call_event, .from = NOWHERE },
 };
 enum { SCENARIOS = sizeof(scenarios) / sizeof(*scenarios) };
 
