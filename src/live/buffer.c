@@ -94,6 +94,7 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 	pthread_mutex_unlock(&b->lock);
 	ring_clear(&b->ring);
 	buffer_raw_clear(&b->raw);
+	buffer_pipes_forget(b, BUFFER_ALL_CPUS);
 }
 
 static bool is_among(const struct pid_list *these, const struct pid_list *not_these, pid_t tid)
@@ -244,12 +245,13 @@ void buffer_free(struct buffer *b)
 {
 	triggers_free(b->triggers);
 	vec_free(&b->dumped.text);
-	buffer_pipe_free(&b->pipe);
+	buffer_pipes_free(b);
 	buffer_snapshot_free(&b->snapshot);
 	chunk_list_free(&b->pending);
 	sieve_free(b->sieve);
 	buffer_raw_free(&b->raw);
 	vec_free(&b->off);
+	vec_free(&b->gone);
 	selection_put(b->events);
 	settings_free(&b->settings);
 	ring_free(&b->ring);

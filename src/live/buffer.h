@@ -11,8 +11,11 @@
 #include "report/out.h"
 #include "report/printer.h"
 
+#define BUFFER_ALL_CPUS UINT_MAX
+
 /* trace_pipe between two reads. */
 struct buffer_pipe {
+	unsigned cpu;            /* or BUFFER_ALL_CPUS */
 	bool open;               /* printer and source are */
 	struct printer printer;
 	struct source *source;   /* of what was taken and is not printed yet; NULL: of nothing */
@@ -21,6 +24,7 @@ struct buffer_pipe {
 	size_t read;
 	bool graph;              /* as it was opened */
 	uint64_t options;
+	uint64_t events;         /* that were printed */
 	uint64_t fed_ns;         /* when the printer got something last; 0: it holds nothing back */
 };
 
@@ -29,6 +33,7 @@ struct buffer_snapshot {
 	bool taken;
 	chunk_list chunks;
 	off_list off;
+	gone_list gone;
 	struct ring_counts counts;
 };
 
@@ -38,6 +43,7 @@ struct buffer {
 	struct ring ring;
 	pthread_mutex_t lock;    /* of what follows */
 	off_list off;
+	gone_list gone;          /* read or cleared, of one CPU alone */
 	bool on;
 	struct settings settings;
 	struct selection *events; /* of the settings; NULL: none is enabled */
@@ -46,8 +52,9 @@ struct buffer {
 	chunk_list pending;      /* not through it yet */
 	struct triggers *triggers; /* NULL: there are none, nor function commands */
 	struct buffer_snapshot snapshot;
-	pthread_mutex_t reading; /* of the pipe */
+	pthread_mutex_t reading; /* of the pipes */
 	struct buffer_pipe pipe;
+	VEC(struct buffer_pipe *) cpu_pipes; /* by CPU; NULL: nobody has read it */
 	struct buffer_text dumped; /* what the last `dump` printed */
 	struct buffer_raw raw;
 };
@@ -72,14 +79,13 @@ bool buffer_has_triggers(struct buffer *b);
 void buffer_present(struct buffer *b, struct settings *s);
 
 /* What `cat trace` shows; cpu: of one CPU, or BUFFER_ALL_CPUS. */
-#define BUFFER_ALL_CPUS UINT_MAX
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
 		struct err *err);
 /* What is in the buffer becomes the snapshot, and the buffer is empty; or the snapshot goes. */
 void buffer_snapshot_take(struct buffer *b);
 void buffer_snapshot_drop(struct buffer *b);
 /* False: there is none. */
-bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out);
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out);
 /* What the command dump, or cpudump, has printed last. */
 void buffer_show_dump(struct buffer *b, struct out *out);
 /* Of one CPU. *oldest_tsc: of its first record; 0: it has none. */
@@ -93,3 +99,9 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 /* Bytes of whole lines, at most n; -EAGAIN: none now. */
 ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err);
 bool buffer_is_readable(struct buffer *b);
+/* The same of what ran on one CPU, before this time (a TSC): what others did stays, and nothing older may come any more. */
+ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err);
+bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until);
+uint64_t buffer_cpu_was_read(struct buffer *b, unsigned cpu); /* records, by buffer_cpu_read */
+/* What was recorded on the CPU before this time (a TSC) is gone. */
+void buffer_cpu_clear(struct buffer *b, unsigned cpu, uint64_t tsc);

@@ -12,5 +12,9 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu);
 void buffer_off(struct buffer *b, off_list *out);
 /* The chunks as events, of one CPU or BUFFER_ALL_CPUS; takes the list over. */
 struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu);
+/* The same up to before this time. */
+struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu, uint64_t until);
 void buffer_snapshot_free(struct buffer_snapshot *s);
-void buffer_pipe_free(struct buffer_pipe *p);
+void buffer_pipes_free(struct buffer *b);
+/* What was read of this CPU, or all, counts no more. */
+void buffer_pipes_forget(struct buffer *b, unsigned cpu);

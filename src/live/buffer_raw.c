@@ -170,7 +170,7 @@ static void take_chunks(struct filling *f, struct buffer *b)
 	struct event e;
 	struct err ignored;
 
-	ring_take(&b->ring, &chunks);
+	ring_take(&b->ring, false, &chunks);
 	if (!chunks.n) {
 		vec_free(&chunks);
 		return;
@@ -312,6 +312,16 @@ void buffer_raw_clear(struct buffer_raw *r)
 {
 	pthread_mutex_lock(&r->lock);
 	drop(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void buffer_raw_clear_cpu(struct buffer_raw *r, unsigned cpu)
+{
+	pthread_mutex_lock(&r->lock);
+	if (cpu < r->cpus.n) {
+		pages_clear(&r->cpus.at[cpu].pages);
+		order_free(&r->cpus.at[cpu].order);
+	}
 	pthread_mutex_unlock(&r->lock);
 }
 

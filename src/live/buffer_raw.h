@@ -27,6 +27,7 @@ struct buffer_raw {
 
 void buffer_raw_init(struct buffer_raw *r);
 void buffer_raw_clear(struct buffer_raw *r); /* of what was taken and is not read */
+void buffer_raw_clear_cpu(struct buffer_raw *r, unsigned cpu);
 void buffer_raw_free(struct buffer_raw *r);
 
 /* What is in the buffer becomes pages, as far as it was made up to this time; nothing older may come any more. */

@@ -18,15 +18,24 @@ void buffer_off(struct buffer *b, off_list *out)
 	pthread_mutex_unlock(&b->lock);
 }
 
-struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu)
+struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu, uint64_t until)
 {
-	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu, .until = until };
 	struct source *source;
 
-	buffer_off(b, &filter.off);
+	pthread_mutex_lock(&b->lock);
+	off_list_copy(&filter.off, &b->off);
+	gone_list_copy(&filter.gone, &b->gone);
+	pthread_mutex_unlock(&b->lock);
 	source = merge_chunks(info, chunks, &filter);
 	vec_free(&filter.off);
+	vec_free(&filter.gone);
 	return source;
+}
+
+struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu)
+{
+	return buffer_merge_until(b, info, chunks, cpu, UINT64_MAX);
 }
 
 static int print_all(struct source *source, const struct trace_header *header, uint64_t options, struct out *out,
@@ -139,6 +148,7 @@ void buffer_snapshot_free(struct buffer_snapshot *s)
 {
 	chunk_list_free(&s->chunks);
 	vec_free(&s->off);
+	vec_free(&s->gone);
 	*s = (struct buffer_snapshot){ 0 };
 }
 
@@ -151,6 +161,7 @@ void buffer_snapshot_take(struct buffer *b)
 	buffer_snapshot_free(&b->snapshot);
 	b->snapshot.taken = true;
 	b->snapshot.off = off;
+	gone_list_copy(&b->snapshot.gone, &b->gone);
 	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
 	pthread_mutex_unlock(&b->lock);
 }
@@ -162,9 +173,9 @@ void buffer_snapshot_drop(struct buffer *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, struct out *out)
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out)
 {
-	struct merge_filter filter = { 0 };
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
 	struct trace_header header;
 	chunk_list chunks = { 0 };
 	struct err ignored;
@@ -176,10 +187,12 @@ bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struc
 	}
 	header = header_of(&b->snapshot.counts);
 	off_list_copy(&filter.off, &b->snapshot.off);
+	gone_list_copy(&filter.gone, &b->snapshot.gone);
 	chunk_list_copy(&chunks, b->snapshot.chunks.at, b->snapshot.chunks.n);
 	pthread_mutex_unlock(&b->lock);
 	buffer_name_tracer(info, s);
 	print_all(merge_chunks(info, &chunks, &filter), &header, s->options, out, &ignored);
 	vec_free(&filter.off);
+	vec_free(&filter.gone);
 	return true;
 }

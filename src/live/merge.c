@@ -31,13 +31,18 @@ static bool is_kept(const struct merge *m, const struct stream_item *i)
 	       (!k->events || selection_keeps(k->events, i->event, &m->source.info->threads.at[i->event->thread]));
 }
 
+static bool is_wanted(const struct merge *m, const struct stream_item *i)
+{
+	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) && i->time >= gone_of(&m->filter.gone, i->event->cpu);
+}
+
 static int next(struct source *s, struct event *out, struct err *err)
 {
 	struct merge *m = (struct merge *)s;
 	struct stream_item i;
 
-	while (stream_next(m->stream, UINT64_MAX, &i))
-		if (!is_off(m, i.time) && is_kept(m, &i) && (!m->filter.one_cpu || i.event->cpu == m->filter.cpu)) {
+	while (stream_next(m->stream, m->filter.until, &i))
+		if (!is_off(m, i.time) && is_kept(m, &i) && is_wanted(m, &i)) {
 			*out = *i.event;
 			return 1;
 		}
@@ -50,6 +55,7 @@ static void close_merge(struct source *s)
 
 	stream_free(m->stream);
 	vec_free(&m->filter.off);
+	vec_free(&m->filter.gone);
 	free(m);
 }
 
@@ -62,7 +68,9 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks, const s
 	m->stream = stream_new();
 	m->filter.one_cpu = filter->one_cpu;
 	m->filter.cpu = filter->cpu;
+	m->filter.until = filter->until ? filter->until : UINT64_MAX;
 	off_list_copy(&m->filter.off, &filter->off);
+	gone_list_copy(&m->filter.gone, &filter->gone);
 	for (size_t i = 0; i < chunks->n; i++)
 		if (chunks->at[i].chunk->settled)
 			stream_add(m->stream, &chunks->at[i]);

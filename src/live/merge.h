@@ -7,6 +7,8 @@ struct merge_filter {
 	off_list off;
 	bool one_cpu;
 	uint16_t cpu;              /* only records of this one */
+	uint64_t until;            /* of before this time; 0: all */
+	gone_list gone;
 };
 
 /* Takes the list over (what is not settled stays unseen); the filter is copied. info: valid until close, and nobody changes it while

@@ -1,9 +1,11 @@
 #include "live/ring.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/cpumask.h"
 #include "shared/record.h"
 
 /* --- chunks ------------------------------------------------------------------------- */
@@ -117,6 +119,47 @@ static uint64_t bytes_of(const struct chunk *c)
 	return sizeof(*c) + c->n * sizeof(c->words[0]);
 }
 
+/* --- by CPU ------------------------------------------------------------------------- */
+
+/* The traced program writes the number. */
+static struct ring_gone *gone_at(struct ring *r, uint64_t cpu)
+{
+	if (cpu >= CPUS_MAX)
+		cpu = 0;
+	while (r->gone.n <= cpu)
+		*vec_add(&r->gone) = (struct ring_gone){ 0 };
+	return &r->gone.at[cpu];
+}
+
+/* A thread may have moved while it wrote the chunk. counter: of struct ring_gone, its offset. */
+static void count_gone(struct ring *r, const struct chunk *c, size_t counter)
+{
+	uint64_t cpu = c->cpu, n = 0;
+
+	for (size_t i = 0; i < c->n; i += 1 + record_payload(c->words[i])) {
+		bool moved = record_kind(c->words[i]) == RECORD_EVENT && record_type(c->words[i]) == RECORD_EVENT_CPU;
+
+		n += (uint64_t)record_counts(c->words[i]);
+		if (!moved || i + 1 >= c->n)
+			continue;
+		*(uint64_t *)((char *)gone_at(r, cpu) + counter) += n;
+		n = 0;
+		cpu = c->words[i + 1];
+	}
+	*(uint64_t *)((char *)gone_at(r, cpu) + counter) += n;
+}
+
+struct ring_gone ring_gone(struct ring *r, unsigned cpu)
+{
+	struct ring_gone gone = { 0 };
+
+	pthread_mutex_lock(&r->lock);
+	if (cpu < r->gone.n)
+		gone = r->gone.at[cpu];
+	pthread_mutex_unlock(&r->lock);
+	return gone;
+}
+
 /* --- the ring ----------------------------------------------------------------------- */
 
 void ring_init(struct ring *r, uint64_t limit, bool overwrite)
@@ -137,6 +180,7 @@ void ring_free(struct ring *r)
 {
 	drop_all(r);
 	vec_free(&r->at);
+	vec_free(&r->gone);
 	pthread_mutex_destroy(&r->lock);
 }
 
@@ -147,6 +191,7 @@ static void drop_oldest(struct ring *r)
 	r->counts.bytes -= bytes_of(k->chunk);
 	r->counts.entries -= k->chunk->records;
 	r->counts.overrun += k->chunk->records;
+	count_gone(r, k->chunk, offsetof(struct ring_gone, overrun));
 	kept_put(k);
 }
 
@@ -176,6 +221,13 @@ static void keep(struct ring *r, const struct kept *k)
 	r->counts.bytes += bytes_of(c);
 	r->counts.entries += c->records;
 	r->counts.lost += c->lost;
+	gone_at(r, c->cpu)->lost += c->lost;
+}
+
+static void drop_new(struct ring *r, const struct chunk *c)
+{
+	r->counts.dropped += c->records;
+	count_gone(r, c, offsetof(struct ring_gone, dropped));
 }
 
 void ring_push(struct ring *r, const struct kept *k)
@@ -186,7 +238,7 @@ void ring_push(struct ring *r, const struct kept *k)
 	if (r->overwrite || r->counts.bytes + bytes_of(c) <= r->limit || r->at.n == r->first)
 		keep(r, k);
 	else
-		r->counts.dropped += c->records;
+		drop_new(r, c);
 	if (r->overwrite)
 		shrink(r);
 	pthread_mutex_unlock(&r->lock);
@@ -206,6 +258,7 @@ void ring_clear(struct ring *r)
 	pthread_mutex_lock(&r->lock);
 	drop_all(r);
 	r->counts = (struct ring_counts){ 0 };
+	r->gone.n = 0;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -216,12 +269,46 @@ void ring_copy(struct ring *r, chunk_list *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* A thread's records may be stamped a little late: ticks. */
+#define LATE_TICKS (UINT64_C(1) << 24)
+
+static uint64_t begin_of(const struct chunk *c)
+{
+	return c->n ? record_tsc(c->words[0], c->near_tsc) : c->near_tsc;
+}
+
+/* A chunk ends before its thread's next one begins. */
+void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out)
+{
+	VEC(bool) over = { 0 }; /* by thread: a later chunk of it begins before tsc, too */
+	chunk_list all = { 0 };
+
+	ring_copy(r, &all);
+	for (size_t i = all.n; i-- > 0;) {
+		const struct chunk *c = all.at[i].chunk;
+
+		while (c->settled && over.n <= c->thread)
+			*vec_add(&over) = false;
+		if (!c->settled || over.at[c->thread]) {
+			kept_put(&all.at[i]);
+			all.at[i].chunk = NULL;
+		} else if (begin_of(c) + LATE_TICKS < tsc) {
+			over.at[c->thread] = true;
+		}
+	}
+	for (size_t i = 0; i < all.n; i++)
+		if (all.at[i].chunk)
+			*vec_add(out) = all.at[i];
+	vec_free(&all);
+	vec_free(&over);
+}
+
 static bool is_looked_at(const struct chunk *c)
 {
 	return c->settled || c->refused;
 }
 
-void ring_take(struct ring *r, chunk_list *out)
+void ring_take(struct ring *r, bool reader, chunk_list *out)
 {
 	pthread_mutex_lock(&r->lock);
 	while (r->first < r->at.n && is_looked_at(r->at.at[r->first].chunk)) {
@@ -229,7 +316,10 @@ void ring_take(struct ring *r, chunk_list *out)
 
 		r->counts.bytes -= bytes_of(k->chunk);
 		r->counts.entries -= k->chunk->records;
-		r->counts.read += k->chunk->records;
+		if (reader) {
+			r->counts.read += k->chunk->records;
+			count_gone(r, k->chunk, offsetof(struct ring_gone, read));
+		}
 		*vec_add(out) = *k;
 	}
 	close_up(r);
@@ -246,6 +336,7 @@ struct ring_counts ring_move(struct ring *r, chunk_list *out)
 	r->at.n = r->first = 0;
 	counts = r->counts;
 	r->counts = (struct ring_counts){ 0 };
+	r->gone.n = 0;
 	pthread_mutex_unlock(&r->lock);
 	return counts;
 }

@@ -60,6 +60,9 @@ struct ring_counts {
 	uint64_t bytes;
 };
 
+/* What is not there any more, or never was, of one CPU: as in ring_counts. */
+struct ring_gone { uint64_t overrun, dropped, read, lost; };
+
 struct ring {
 	pthread_mutex_t lock;
 	chunk_list at;       /* a queue: from `first` on */
@@ -67,6 +70,7 @@ struct ring {
 	uint64_t limit;      /* bytes */
 	bool overwrite;
 	struct ring_counts counts;
+	VEC(struct ring_gone) gone; /* by CPU */
 };
 
 void ring_init(struct ring *r, uint64_t limit, bool overwrite);
@@ -77,10 +81,13 @@ void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
 void ring_clear(struct ring *r);
 /* References to all there is, oldest first; chunk_list_free. */
 void ring_copy(struct ring *r, chunk_list *out);
+/* The same without chunks whose records are all from before this time. */
+void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out);
 /* The same, and they are gone from the ring: they were read. Only up to one that is neither settled nor refused: it came
- * after what settles them was held. */
-void ring_take(struct ring *r, chunk_list *out);
+ * after what settles them was held. reader: they count as read; else whoever takes them counts. */
+void ring_take(struct ring *r, bool reader, chunk_list *out);
 /* All there is, with their counts; the ring begins anew. */
 struct ring_counts ring_move(struct ring *r, chunk_list *out);
 bool ring_is_empty(struct ring *r);
 struct ring_counts ring_counts(struct ring *r);
+struct ring_gone ring_gone(struct ring *r, unsigned cpu);

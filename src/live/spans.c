@@ -65,3 +65,16 @@ void off_list_copy(off_list *to, const off_list *from)
 	for (size_t i = 0; i < from->n; i++)
 		*vec_add(to) = from->at[i];
 }
+
+void gone_set(gone_list *l, unsigned cpu, uint64_t tsc)
+{
+	while (l->n <= cpu)
+		*vec_add(l) = 0;
+	l->at[cpu] = tsc;
+}
+
+void gone_list_copy(gone_list *to, const gone_list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		*vec_add(to) = from->at[i];
+}

@@ -1,4 +1,4 @@
-/* When recording was off: spans of TSC, by time. */
+/* When recording was off: spans of TSC, by time. And up to when the records of each CPU are gone. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,3 +17,13 @@ bool off_now(const off_list *l);
 /* Forgets the oldest spans that begin after `since`, down to so many. */
 void off_forget(off_list *l, uint64_t since, size_t most);
 void off_list_copy(off_list *to, const off_list *from);
+
+typedef VEC(uint64_t) gone_list; /* by CPU; a TSC */
+
+static inline uint64_t gone_of(const gone_list *l, unsigned cpu)
+{
+	return cpu < l->n ? l->at[cpu] : 0;
+}
+
+void gone_set(gone_list *l, unsigned cpu, uint64_t tsc);
+void gone_list_copy(gone_list *to, const gone_list *from);

@@ -203,12 +203,41 @@ static void symbols(void *arg, struct out *out)
 	pump_release(l->pump);
 }
 
+static int cpu_clear(void *arg, unsigned cpu, struct err *err)
+{
+	struct part *p = arg;
+
+	part_sync(p);
+	buffer_cpu_clear(&p->buffer, cpu, clock_tsc());
+	return 0;
+}
+
+static ssize_t cpu_pipe(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
+{
+	struct part *p = arg;
+	uint64_t until = pump_horizon(p->live->pump);
+	ssize_t got = buffer_cpu_read(&p->buffer, live_hold(p->live), cpu, until, buf, n, err);
+
+	pump_release(p->live->pump);
+	return got;
+}
+
+static bool cpu_pipe_ready(void *arg, unsigned cpu)
+{
+	struct part *p = arg;
+	uint64_t until = pump_horizon(p->live->pump);
+	bool ready = buffer_cpu_is_readable(&p->buffer, live_hold(p->live), cpu, until);
+
+	pump_release(p->live->pump);
+	return ready;
+}
+
 static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 {
 	struct part *p = arg;
-	const struct ring_counts all = ring_counts(&p->buffer.ring);
 	struct trace_info *info;
 	struct ring_counts c;
+	struct ring_gone gone;
 	uint64_t oldest;
 
 	part_sync(p);
@@ -219,14 +248,10 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	buffer_raw_count(&p->buffer, cpu, &c, &out->oldest_ns);
 	out->entries = c.entries;
 	out->bytes = c.bytes;
-	out->overrun = c.overrun;
-	out->read = c.read;
-	/* What went was not kept by CPU: all of it is told of the first. */
-	if (cpu == 0) {
-		out->overrun += all.overrun;
-		out->dropped = all.dropped + all.lost;
-		out->read += all.read;
-	}
+	gone = ring_gone(&p->buffer.ring, cpu);
+	out->overrun = c.overrun + gone.overrun;
+	out->dropped = gone.dropped + gone.lost;
+	out->read = c.read + gone.read + buffer_cpu_was_read(&p->buffer, cpu);
 }
 
 static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
@@ -242,12 +267,12 @@ static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
 	return 0;
 }
 
-static int snapshot_trace(void *arg, const struct settings *s, bool *shown, struct out *out, struct err *err)
+static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, bool *shown, struct out *out, struct err *err)
 {
 	struct part *p = arg;
 
 	catch_up(p);
-	if (buffer_snapshot_show(&p->buffer, live_hold(p->live), s, out))
+	if (buffer_snapshot_show(&p->buffer, live_hold(p->live), s, cpu, out))
 		*shown = true;
 	pump_release(p->live->pump);
 	return 0;
@@ -258,8 +283,10 @@ static int snapshot_trace(void *arg, const struct settings *s, bool *shown, stru
 static void cmdlines(void *arg, struct out *out)
 {
 	struct part *p = arg;
-	const struct trace_info *info = pump_hold(p->live->pump);
+	const struct trace_info *info;
 
+	part_sync(p);
+	info = pump_hold(p->live->pump);
 	for (size_t i = 0; i < info->threads.n; i++)
 		out_printf(out, "%u %.*s\n", info->threads.at[i].tid, (int)format_comm(&info->threads.at[i]),
 			   info->threads.at[i].comm);
@@ -269,8 +296,10 @@ static void cmdlines(void *arg, struct out *out)
 static void tgids(void *arg, struct out *out)
 {
 	struct part *p = arg;
-	const struct trace_info *info = pump_hold(p->live->pump);
+	const struct trace_info *info;
 
+	part_sync(p);
+	info = pump_hold(p->live->pump);
 	for (size_t i = 0; i < info->threads.n; i++)
 		out_printf(out, "%u %u\n", info->threads.at[i].tid, info->threads.at[i].pid);
 	pump_release(p->live->pump);
@@ -318,7 +347,8 @@ static void dumped(void *arg, struct out *out)
 const struct tree_target_ops live_ops = {
 	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
-	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_raw = cpu_raw,
+	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
+	.cpu_pipe = cpu_pipe, .cpu_pipe_ready = cpu_pipe_ready, .cpu_raw = cpu_raw,
 	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
 	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,
 	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,

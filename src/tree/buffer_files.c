@@ -2,6 +2,7 @@
  * to say; without one everything is empty. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,10 +124,9 @@ static const char snapshot_commands[] =
 	"#                       is not a '0' or '1')\n";
 static const char cpu_snapshot_commands[] = "# The snapshot is of all CPUs: it is taken by the main snapshot file.\n";
 
-/* What it holds, or how it is used. */
-static int show_snapshot(struct tree_file *f, struct out *text, struct err *err)
+/* What it holds, of a CPU or of all, or how it is used. */
+static int show_snapshot_of(struct instance *in, unsigned cpu, const char *commands, struct out *text, struct err *err)
 {
-	struct instance *in = instance_of(f);
 	struct tree_target t;
 	struct settings s;
 	bool allocated, shown = false;
@@ -138,25 +138,29 @@ static int show_snapshot(struct tree_file *f, struct out *text, struct err *err)
 	pthread_mutex_unlock(&in->lock);
 	t = instance_hold(in);
 	if (allocated && t.ops->snapshot_trace)
-		e = t.ops->snapshot_trace(t.arg, &s, &shown, text, err);
+		e = t.ops->snapshot_trace(t.arg, &s, cpu, &shown, text, err);
 	instance_release(in);
 	if (!e && !shown) {
 		show_snapshot_help(text, &s, allocated);
-		out_str(text, snapshot_commands);
+		out_str(text, commands);
 	}
 	settings_free(&s);
 	return e;
 }
 
+static int show_snapshot(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_snapshot_of(instance_of(f), UINT_MAX, snapshot_commands, text, err);
+}
+
+static unsigned cpu_of(const struct tree_file *f)
+{
+	return (unsigned)(uintptr_t)f->arg;
+}
+
 static int show_cpu_snapshot(struct tree_file *f, struct out *text, struct err *err)
 {
-	struct instance *in = instance_of(f);
-
-	pthread_mutex_lock(&in->lock);
-	show_snapshot_help(text, &in->settings, in->snapshot);
-	pthread_mutex_unlock(&in->lock);
-	out_str(text, cpu_snapshot_commands);
-	return 0;
+	return show_snapshot_of(instance_of(f), cpu_of(f), cpu_snapshot_commands, text, err);
 }
 
 /* 0: away with it, 1: what is in the buffer goes there, another number: it is emptied. */
@@ -191,11 +195,6 @@ const struct tree_file_ops snapshot_file = { .show = show_snapshot, .write = wri
 static const struct tree_file_ops cpu_snapshot = { .show = show_cpu_snapshot };
 
 /* --- per_cpu ------------------------------------------------------------------------ */
-
-static unsigned cpu_of(const struct tree_file *f)
-{
-	return (unsigned)(uintptr_t)f->arg;
-}
 
 static int show_cpu_trace(struct tree_file *f, struct out *text, struct err *err)
 {

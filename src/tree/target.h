@@ -70,9 +70,10 @@ struct tree_target_ops {
 	ssize_t (*cpu_raw)(void *arg, unsigned cpu, char *page, bool unfinished, struct err *err);
 	bool (*cpu_raw_ready)(void *arg, unsigned cpu);
 	void (*cpu_stats)(void *arg, unsigned cpu, struct tree_cpu_stats *out);
-	/* The second buffer. snapshot_trace sets *shown and writes as `trace` does, or leaves both: it is empty. */
+	/* The second buffer. snapshot_trace sets *shown and writes as `trace` does, of one CPU or all (UINT_MAX), or leaves both:
+	 * it is empty. */
 	int (*snapshot)(void *arg, enum tree_snapshot what, struct err *err);
-	int (*snapshot_trace)(void *arg, const struct settings *s, bool *shown, struct out *out, struct err *err);
+	int (*snapshot_trace)(void *arg, const struct settings *s, unsigned cpu, bool *shown, struct out *out, struct err *err);
 	/* trace_stat/functionN: the rows, without the two header lines, of what settings.function_profile has counted on a
 	 * CPU. NULL: it cannot count, and function_profile_enabled is refused. */
 	void (*profile)(void *arg, unsigned cpu, const struct settings *s, struct out *out);

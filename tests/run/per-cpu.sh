@@ -1,0 +1,142 @@
+#!/bin/bash
+# per_cpu/cpuN: what ran on one processor, read, cleared and counted by itself. The program is moved from one to the other, and
+# says how often it called what.
+# shellcheck disable=SC2034 # descriptors that only keep pipes open
+. "$(dirname "$0")/lib.sh"
+need taskset
+D=$T/tree
+mkdir "$D"
+mapfile -t CPUS < <(taskset -pc $$ | sed 's/.*: //' | tr , '\n' | while IFS=- read -r a b; do seq "$a" "${b:-$a}"; done)
+if [ "${#CPUS[@]}" -lt 2 ]; then
+	echo '1..0 # SKIP one processor'
+	exit 0
+fi
+FIRST=$D/per_cpu/cpu${CPUS[0]}
+SECOND=$D/per_cpu/cpu${CPUS[1]}
+
+on() { taskset -pc "$1" "$PID" >"$T/taskset"; }  # the program runs there
+has() { # N FILE NAME: so many calls of leaf in it
+	timeout 1 cat "$2" >"$T/out" 2>"$T/err"
+	[ "$(grep -c ': leaf <-request$' "$T/out")" -eq "$1" ]
+	result "$3" $? "$T/out"
+}
+stat_of() { sed -n "s/^$2: //p" "$1/stats"; }
+counts() { # N DIRECTORY NAME: what its stats have in all
+	[ $(($(stat_of "$2" entries) + $(stat_of "$2" overrun) + $(stat_of "$2" "dropped events") + $(stat_of "$2" "read events"))) -eq "$1" ]
+	result "$3" $? "$2/stats"
+}
+
+tell() {
+	local line
+	for line; do
+		echo "$line" >"$T/to"
+		read -rt 30 _ <"$T/from"
+	done
+}
+
+mkfifo "$T/to" "$T/from"
+exec {TO}<>"$T/to" {FROM}<>"$T/from"
+"$BRACE" mount "$D" -- "$FIXTURES/answers" <"$T/to" >"$T/from" 2>"$T/err" &
+MOUNT=$!
+ON_EXIT+=("$BRACE umount --lazy $D")
+if ! read -rt 30 _ <"$T/from" || ! [ -e "$D/trace" ]; then
+	grep -qE '/dev/fuse|cannot mount on|ptrace' "$T/err" || { not_ok mount; diag "$T/err"; finish; }
+	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
+	exit 0
+fi
+echo leaf >"$D/set_ftrace_filter"
+echo function >"$D/current_tracer"
+tell 1
+PID=$(sed -n 's/ answers$//p' "$D/saved_cmdlines")
+on "${CPUS[0]}"
+echo >"$D/trace"
+tell 100
+on "${CPUS[1]}"
+tell 50
+
+has 100 "$FIRST/trace" "trace: one's"
+has 50 "$SECOND/trace" "the other's"
+counts 100 "$FIRST" "stats: one's"
+counts 50 "$SECOND" "the other's"
+has 50 "$SECOND/trace_pipe" "trace_pipe has its own"
+has 0 "$SECOND/trace" "which are gone then"
+has 0 "$SECOND/trace_pipe" "and do not come again"
+has 100 "$D/trace" "and only they"
+[ "$(stat_of "$SECOND" "read events")" -eq 50 ] && [ "$(stat_of "$FIRST" "read events")" -eq 0 ]
+result "they count as read" $? "$SECOND/stats"
+tell 7
+has 7 "$SECOND/trace_pipe" "what comes later comes"
+: >"$T/waited"
+timeout 20 cat "$SECOND/trace_pipe" >>"$T/waited" &
+WAITING=$!
+tell 5
+for ((tries = 0; tries < 300; tries++)); do
+	[ "$(grep -c leaf "$T/waited")" != 5 ] || break
+	read -rt 0.05 _ <> <(:)
+done
+kill "$WAITING"
+wait "$WAITING" 2>/dev/null
+[ "$(grep -c leaf "$T/waited")" -eq 5 ]
+result "who waits gets it" $? "$T/waited"
+tell 3
+cat >"$T/poll.py" <<'PY'
+import os, select, sys
+for name in sys.argv[1:]:
+    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    p = select.poll()
+    p.register(fd, select.POLLIN)
+    print(len(p.poll(2000)), end=" ")
+    try:
+        print(os.read(fd, 65536).count(b"leaf"))
+    except BlockingIOError:
+        print("none")
+    os.close(fd)
+PY
+on "${CPUS[0]}"
+timeout 20 /usr/bin/python3.11 "$T/poll.py" "$SECOND/trace_pipe" "$SECOND/trace_pipe" >"$T/out" 2>&1
+printf '1 3\n0 none\n' | cmp -s - "$T/out"
+result "poll" $? "$T/out"
+
+# --- clearing one
+tell 20
+on "${CPUS[1]}"
+tell 30
+echo >"$SECOND/trace"
+has 0 "$SECOND/trace" "> trace of one"
+has 120 "$D/trace" "leaves the others' alone"
+tell 4
+has 4 "$SECOND/trace" "and it fills again"
+echo >"$FIRST/trace"
+has 4 "$D/trace" "the other one"
+
+# --- the snapshot
+on "${CPUS[0]}"
+tell 6
+echo 1 >"$D/snapshot"
+has 6 "$FIRST/snapshot" "snapshot: one's"
+has 4 "$SECOND/snapshot" "the other's"
+has 10 "$D/snapshot" "all"
+
+# --- what had no room
+echo >"$D/trace"
+echo 64 >"$D/buffer_size_kb"
+tell 100000
+on "${CPUS[1]}"
+tell 50000 50000
+[ "$(stat_of "$FIRST" overrun)" -gt 0 ]
+result "overrun" $? "$FIRST/stats"
+counts 100000 "$FIRST" "is counted where it was"
+counts 100000 "$SECOND" "by each"
+
+# --- raw and text do not get the same
+echo >"$D/trace"
+echo 1408 >"$D/buffer_size_kb"
+tell 1000
+dd if="$SECOND/trace_pipe_raw" iflag=nonblock bs=4096 of="$T/raw" 2>"$T/err"
+has 0 "$SECOND/trace" "what was read raw is gone"
+[ "$(stat_of "$SECOND" "read events")" -eq 1000 ]
+result "and counted" $? "$SECOND/stats"
+echo q >"$T/to"
+wait "$MOUNT"
+result "the program ends as it should" $? "$T/err"
+finish
