@@ -120,6 +120,12 @@ files() {
 	echo nop >$W/current_tracer
 }
 
+library() {
+	"$FIXTURES/tracefs" leaf bash -c "tell a 5 t7; tell b 6" >"$T/out" 2>&1
+	sed 's/ by [0-9]*;/;/' "$T/out" | cmp -s - <(printf '18 of leaf; 0 others, 0 out of order\n%.0s' 1 2)
+	result "a program on libtracefs, at the top and in an instance" $? "$T/out"
+}
+
 # in_shell FUNCTION... -p PID...: run in a shell over the processes
 in_shell() {
 	local pids=("${@:2}")
@@ -174,6 +180,12 @@ both() {
 export -f both
 export A B
 in_shell both "$A" "$B"
+if [ -x "$FIXTURES/tracefs" ]; then
+	export -f library
+	in_shell library "$A" "$B"
+else
+	skip "a program on libtracefs" "libtracefs-dev is not installed"
+fi
 kill "$A" "$B" "$P" "$E"
 wait "$A" "$B" "$P" "$E" 2>/dev/null
 
