@@ -50,6 +50,15 @@ extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES 
 void *memset(void *to, int byte, size_t n); /* mem.c */
 struct agent_tls *agent_tls_block(void);   /* of the calling thread */
 
+/* The slot of the thread whose block it is; NULL: it has none. A block that a thread which ended has left behind may be a new
+ * thread's, and say where it was in the memory of a tracer that has long gone. */
+static inline struct memory_thread *thread_slot(const struct agent_tls *t)
+{
+	struct memory_thread *slot = (struct memory_thread *)t->thread;
+
+	return t->known & TLS_THREAD && slot >= agent.threads && slot < agent.threads + agent.memory->threads_max ? slot : NULL;
+}
+
 static inline uint64_t read_tsc(void)
 {
 	uint32_t lo, hi;

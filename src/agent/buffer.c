@@ -477,8 +477,9 @@ static void note_cpu(struct agent_tls *t)
 /* Where nobody clears the block for a new thread, it may be that of one which ended. */
 static bool is_anothers(const struct agent_tls *t)
 {
-	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() &&
-	       (!t->thread || thread_of((struct agent_tls *)t)->tid != (uint32_t)sys0(__NR_gettid));
+	const struct memory_thread *slot = thread_slot(t);
+
+	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() && (!slot || slot->tid != (uint32_t)sys0(__NR_gettid));
 }
 
 bool buffer_prepare(struct agent_tls *t)
@@ -504,8 +505,7 @@ void buffer_lose(void)
 
 	if (!agent_gate[0])
 		buffer_after_fork(t);
-	__atomic_fetch_add(t->known & TLS_THREAD && t->thread ? &thread_of(t)->lost : &agent.memory->lost_threadless, 1,
-			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(thread_slot(t) ? &thread_of(t)->lost : &agent.memory->lost_threadless, 1, __ATOMIC_RELAXED);
 }
 
 /* A thread's first record is made where its position and its end are 0. If a handler interrupts it between the
@@ -556,7 +556,7 @@ static bool is_settled(struct agent_tls *t, const uint64_t *words, unsigned n, u
 		__atomic_fetch_add(&agent.memory->lost_threadless, count_records(words, n, &holes), __ATOMIC_RELAXED);
 		return true;
 	}
-	return t->known & TLS_THREAD && t->thread && at != UNRESERVED && settle(t, words, n, at);
+	return thread_slot(t) && at != UNRESERVED && settle(t, words, n, at);
 }
 
 /* words: records that stand together. at: their slot, or UNRESERVED. sp: leave.c's, or 0. */

@@ -53,8 +53,8 @@ static int32_t tid_now(void)
 {
 	const struct agent_tls *t = agent_tls_block();
 
-	if (t->known & TLS_THREAD && t->thread && agent_gate[0])
-		return (int32_t)((const struct memory_thread *)t->thread)->tid;
+	if (thread_slot(t) && agent_gate[0])
+		return (int32_t)thread_slot(t)->tid;
 	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_gettid);
 }
 

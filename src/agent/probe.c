@@ -23,8 +23,8 @@ static long own_pid(void)
 {
 	const struct agent_tls *t = agent_tls_block();
 
-	if (t->known & TLS_THREAD && t->thread && agent_gate[0])
-		return ((const struct memory_thread *)t->thread)->pid;
+	if (thread_slot(t) && agent_gate[0])
+		return thread_slot(t)->pid;
 	return sys0(__NR_getpid);
 }
 

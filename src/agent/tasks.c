@@ -110,8 +110,8 @@ static int32_t parent_of_block(void)
 {
 	const struct agent_tls *t = agent_tls_block();
 
-	if (t->known & TLS_THREAD && t->thread)
-		return (int32_t)((const struct memory_thread *)t->thread)->tid;
+	if (agent.memory && thread_slot(t))
+		return (int32_t)thread_slot(t)->tid;
 	return agent.forbidden & NEED_TASKS ? 0 : (int32_t)sys0(__NR_getppid);
 }
 
