@@ -102,11 +102,11 @@ void live_stop(struct live *l)
 		instance_detach(l->parts.at[i]->instance);
 	if (l->pump)
 		pump_stop(l->pump);
-	session_free(l->session);
 	profile_free(l->profile);
 	stacks_free(l->stacks);
 	while (l->parts.n)
 		part_free(l->parts.at[l->parts.n - 1]);
+	session_free(l->session); /* printers had its names */
 	vec_free(&l->parts);
 	functions_free(&l->functions);
 	addresses_free(&l->addresses);

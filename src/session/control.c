@@ -235,7 +235,7 @@ static bool is_busy(const struct control *c)
 static void *run(void *context)
 {
 	struct control *c = context;
-	struct shared_memory *memory = c->req.memory; /* which stays when the rest of req is changed */
+	struct shared_memory *memory = c->memory;
 	struct pollfd p[3] = { { .fd = c->listener, .events = POLLIN }, { .fd = c->stop, .events = POLLIN } };
 
 	for (;;) {
@@ -275,6 +275,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 	int r;
 
 	c->req = *req;
+	c->memory = req->memory;
 	c->switches = switches_new(req->memory->threads_max);
 	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->stop = c->program = -1;

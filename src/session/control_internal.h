@@ -17,6 +17,7 @@ struct image_state {
 
 struct control {
 	struct control_request req;
+	struct shared_memory *memory; /* req's, for the control thread: a change writes req anew */
 	pthread_t thread;
 	int listener, stop;
 	int program;                  /* pidfd of the launched program, or -1 */
