@@ -79,6 +79,25 @@ int tasks_add_switch(struct event_catalogue *c, struct err *err)
 	return events_add_format(c, EVENT_OWNER_SCHED, &switch_format, &entry, err);
 }
 
+static const struct event_field delivered[] = {
+	{ "int", "sig", 8, 4, true },
+	{ "int", "errno", 12, 4, true },
+	{ "int", "code", 16, 4, true },
+	{ "unsigned long", "sa_handler", 24, 8, false },
+	{ "unsigned long", "sa_flags", 32, 8, false },
+};
+static const struct event_format signal_format = {
+	"signal", "signal_deliver", 0, FIELDS(delivered),
+	"\"sig=%d errno=%d code=%d sa_handler=%lx sa_flags=%lx\", REC->sig, REC->errno, REC->code, REC->sa_handler, REC->sa_flags"
+};
+
+int tasks_add_signal(struct event_catalogue *c, struct err *err)
+{
+	const struct event_entry *entry;
+
+	return events_add_format(c, EVENT_OWNER_SCHED, &signal_format, &entry, err);
+}
+
 int tasks_add(struct event_catalogue *c, struct err *err)
 {
 	const struct event_entry *entry;

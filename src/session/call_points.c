@@ -33,8 +33,10 @@ void call_points_catalogue(struct event_catalogue *c)
 		return;
 	syscalls_add(c, &ignored);
 	tasks_add(c, &ignored);
-	if (perf_rings_allowed(&ignored) == 0)
+	if (perf_rings_allowed(PERF_SWITCHES, &ignored) == 0)
 		tasks_add_switch(c, &ignored);
+	if (perf_rings_allowed(PERF_SIGNALS, &ignored) == 0)
+		tasks_add_signal(c, &ignored);
 }
 
 bool call_points_want(const struct event_set *set, const struct event_entry *e)

@@ -169,11 +169,9 @@ static int no_event(const struct event_set *set, const char *name, struct err *e
 	VEC(char *) names = { 0 };
 	int r;
 
-	if (!strcmp(name, "sched:sched_switch") && perf_rings_allowed(err) < 0)
+	if ((!strcmp(name, "sched:sched_switch") && perf_rings_allowed(PERF_SWITCHES, err) < 0) ||
+	    (!strcmp(name, "signal:signal_deliver") && perf_rings_allowed(PERF_SIGNALS, err) < 0))
 		return err_code(err, EINVAL);
-	if (!strcmp(name, "signal:signal_deliver"))
-		return err_set(err, EINVAL, "signal:signal_deliver is not to be had: the kernel tells of a delivery to its own tracer only, and "
-			       "a handler of brace's in front of the program's would be seen; -l HANDLER records calls of a handler");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);
 

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +28,8 @@ struct ring {
 };
 
 struct perf_rings {
+	unsigned what;
+	int signal_id;             /* of the tracepoint */
 	VEC(struct ring) cpus;
 	VEC(int) fds;
 	VEC(pid_t) threads;        /* opened */
@@ -36,11 +40,44 @@ static uint64_t page_bytes(void)
 	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-struct perf_rings *perf_rings_new(void)
+/* --- the tracepoint --------------------------------------------------------------------------- */
+
+/* In a tracefs of our own that nobody sees: what stands at /sys/kernel/tracing may be brace's (brace shell). */
+static int open_tracefs(void)
+{
+	int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd;
+
+	if (context < 0)
+		return -1;
+	fd = syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0
+		     ? (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0) : -1;
+	close(context);
+	return fd;
+}
+
+/* -1: it cannot be read. */
+static int signal_id(void)
+{
+	int tracefs = open_tracefs(), id = -1;
+	int fd = tracefs < 0 ? -1 : openat(tracefs, "events/signal/signal_deliver/id", O_RDONLY | O_CLOEXEC);
+	char text[16] = "";
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		id = atoi(text);
+	if (fd >= 0)
+		close(fd);
+	if (tracefs >= 0)
+		close(tracefs);
+	return id;
+}
+
+struct perf_rings *perf_rings_new(unsigned what)
 {
 	struct perf_rings *p = mem_zalloc(sizeof(*p));
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 
+	p->what = what;
+	p->signal_id = what & PERF_SIGNALS ? signal_id() : -1;
 	for (long i = 0; i < n; i++)
 		*vec_add(&p->cpus) = (struct ring){ .fd = -1 };
 	return p;
@@ -63,12 +100,27 @@ void perf_rings_free(struct perf_rings *p)
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-static int open_event(pid_t tid, int cpu)
+static int open_signals(pid_t tid, int cpu, int id)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = (uint64_t)id, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW, .inherit = cpu >= 0,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
+	};
+
+	if (id < 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_event(pid_t tid, int cpu, bool switches, bool kernel)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, .sample_id_all = 1,
-		.context_switch = 1, .task = 1, .comm = 1, .inherit = 1, .exclude_kernel = 1, .exclude_hv = 1,
+		.context_switch = switches, .task = 1, .comm = 1, .inherit = 1, .exclude_kernel = !kernel, .exclude_hv = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
 	};
 
@@ -90,7 +142,7 @@ static int paranoia(void)
 static int refused(int code, struct err *err)
 {
 	if (code == ENOENT || code == ENOSYS)
-		return err_set(err, code, "this kernel has no perf events, which sched:sched_switch is made from");
+		return err_set(err, code, "this kernel has no perf events, which sched:sched_switch and signal:signal_deliver are made from");
 	if (paranoia() > 2)
 		return err_set(err, code, "kernel.perf_event_paranoid is %d: sched:sched_switch needs 2 or less, or CAP_PERFMON", paranoia());
 	if (code == EPERM || code == EACCES)
@@ -99,10 +151,19 @@ static int refused(int code, struct err *err)
 	return err_set(err, code, "perf_event_open, which sched:sched_switch needs: %s", strerror(code));
 }
 
-int perf_rings_allowed(struct err *err)
+/* The tracepoint itself is not opened to see whether it could be: the kernel takes 40 ms to close it again. */
+int perf_rings_allowed(unsigned what, struct err *err)
 {
-	int fd = open_event(0, -1);
+	int fd = open_event(0, -1, true, what == PERF_SIGNALS);
 
+	if (fd >= 0 && what == PERF_SIGNALS && signal_id() < 0) {
+		close(fd);
+		fd = -1;
+		errno = EACCES;
+	}
+
+	if (fd < 0 && what == PERF_SIGNALS)
+		return err_set(err, errno, "signal:signal_deliver needs root: the kernel tells of it by a tracepoint of its own, in tracefs");
 	if (fd < 0)
 		return refused(errno, err);
 	close(fd);
@@ -133,18 +194,24 @@ static bool is_open(const struct perf_rings *p, pid_t tid)
 	return false;
 }
 
-/* -ESRCH: it has ended. */
+/* fd: as perf_event_open gave it. -ESRCH: the thread has ended. */
+static int take_event(struct perf_rings *p, size_t cpu, int fd, struct err *err)
+{
+	if (fd < 0 && errno == ENODEV)
+		return 0; /* the CPU is off */
+	if (fd < 0)
+		return errno == ESRCH ? -ESRCH : refused(errno, err);
+	*vec_add(&p->fds) = fd;
+	return lead_to_ring(&p->cpus.at[cpu], fd, err);
+}
+
 static int open_thread(struct perf_rings *p, pid_t tid, struct err *err)
 {
 	for (size_t cpu = 0; cpu < p->cpus.n; cpu++) {
-		int fd = open_event(tid, (int)cpu), r;
+		int r = take_event(p, cpu, open_event(tid, (int)cpu, p->what & PERF_SWITCHES, false), err);
 
-		if (fd < 0 && errno == ENODEV)
-			continue; /* it is off */
-		if (fd < 0)
-			return errno == ESRCH ? -ESRCH : refused(errno, err);
-		*vec_add(&p->fds) = fd;
-		r = lead_to_ring(&p->cpus.at[cpu], fd, err);
+		if (r == 0 && p->what & PERF_SIGNALS)
+			r = take_event(p, cpu, open_signals(tid, (int)cpu, p->signal_id), err);
 		if (r < 0)
 			return r;
 	}
@@ -197,11 +264,33 @@ int perf_rings_cover(struct perf_rings *p, pid_t pid, struct err *err)
 /* Behind every record: pid, tid, time, cpu. Where they begin. */
 #define ID_BYTES 24u
 
+/* A sample: pid, tid, time, cpu, and the tracepoint's record with its size. */
+static bool read_signal(struct cursor c, struct perf_news *n)
+{
+	uint32_t bytes;
+
+	*n = (struct perf_news){ .kind = PERF_SIGNAL };
+	n->pid = cursor_u32(&c);
+	n->tid = cursor_u32(&c);
+	n->ns = cursor_u64(&c);
+	n->cpu = (uint16_t)cursor_u32(&c);
+	cursor_bytes(&c, 4);
+	bytes = cursor_u32(&c);
+	if (bytes < 8 + sizeof(n->signal) || bytes > cursor_left(&c))
+		return false;
+	cursor_bytes(&c, 8);
+	memcpy(&n->signal, cursor_bytes(&c, sizeof(n->signal)), sizeof(n->signal));
+	n->signal.pad = 0;
+	return true;
+}
+
 static bool read_record(const struct perf_event_header *h, struct cursor c, struct perf_news *n)
 {
 	struct cursor id = c;
 	uint64_t size = h->size - sizeof(*h);
 
+	if (h->type == PERF_RECORD_SAMPLE)
+		return read_signal(c, n);
 	if (size < ID_BYTES)
 		return false;
 	*n = (struct perf_news){ 0 };

@@ -5,8 +5,13 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "shared/tasks.h"
 
-enum perf_news_kind { PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE };
+/* What is asked for beside names and who makes whom. */
+#define PERF_SWITCHES 1u
+#define PERF_SIGNALS 2u        /* deliveries, from the kernel's own tracepoint */
+
+enum perf_news_kind { PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL };
 
 struct perf_news {
 	uint64_t ns;              /* CLOCK_MONOTONIC_RAW */
@@ -14,15 +19,18 @@ struct perf_news {
 	uint16_t cpu;
 	uint32_t pid, tid;
 	uint32_t parent;          /* PERF_MADE: the thread that made it */
-	char comm[16];            /* PERF_NAMED */
+	union {
+		char comm[16];            /* PERF_NAMED */
+		struct task_signal signal; /* PERF_SIGNAL */
+	};
 };
 
 struct perf_rings;
-struct perf_rings *perf_rings_new(void);
+struct perf_rings *perf_rings_new(unsigned what);
 void perf_rings_free(struct perf_rings *p);
 
-/* May we, and does the kernel have it? 0; or -errno, and *err names the rule in the way. */
-int perf_rings_allowed(struct err *err);
+/* May we have one of these, and does the kernel? 0; or -errno, and *err names the rule in the way. */
+int perf_rings_allowed(unsigned what, struct err *err);
 /* From now on all of this process, and what it makes. What is there twice comes twice. 0, or -errno and *err;
  * -ESRCH: it is gone. */
 int perf_rings_cover(struct perf_rings *p, pid_t pid, struct err *err);

@@ -19,7 +19,7 @@
 #define HEADS 4096u
 #define NOBODY UINT32_MAX
 #define RUN_WORDS 8192u         /* a run is passed on when it has so many */
-#define WORDS (1 + sizeof(struct task_switch) / 8)
+#define WORDS (1 + sizeof(struct task_switch) / 8) /* at most */
 #define UNKNOWN_COMM "<...>"    /* as ftrace calls whom it does not know */
 #define UNKNOWN_PID (-1)
 #define PRIORITY_NORMAL 120
@@ -46,12 +46,24 @@ struct run {
 	VEC(uint64_t) words;
 };
 
+/* Which of the two. */
+enum { SWITCH, SIGNAL, KINDS };
+static const struct { const char *system, *name; unsigned what; } kinds[KINDS] = {
+	[SWITCH] = { "sched", "sched_switch", PERF_SWITCHES }, [SIGNAL] = { "signal", "signal_deliver", PERF_SIGNALS },
+};
+
+struct armed {
+	bool is;
+	uint32_t event;
+	struct filter_program *filter;
+};
+
 struct switches {
 	pthread_mutex_t lock;
 	uint32_t first_slot;
-	struct perf_rings *rings;   /* NULL: not armed */
-	uint32_t event;
-	struct filter_program *filter;
+	struct perf_rings *rings;   /* NULL: nothing is armed */
+	unsigned what;              /* in the rings */
+	struct armed armed[KINDS];
 	VEC(pid_t) pids;            /* followed, and so are their children */
 	VEC(struct follower) at;
 	uint32_t heads[HEADS];      /* by tid, the newest first */
@@ -87,7 +99,8 @@ void switches_free(struct switches *s)
 	vec_free(&s->news);
 	vec_free(&s->at);
 	vec_free(&s->pids);
-	free(s->filter);
+	for (unsigned k = 0; k < KINDS; k++)
+		free(s->armed[k].filter);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -157,16 +170,16 @@ static void fill(struct task_switch *r, const struct follower *f, enum perf_news
 		r->prev_state = kind == PERF_PREEMPTED ? STATE_PREEMPTED : STATE_WAITS;
 }
 
-static bool passes(const struct switches *s, const struct follower *f, uint16_t cpu, uint64_t *words)
+static bool passes(const struct armed *a, const struct follower *f, uint16_t cpu, uint64_t *words, size_t n)
 {
-	struct { uint16_t type; uint8_t flags, preempt_count; int32_t pid; } common = { (uint16_t)(EVENT_ID_FIRST + s->event), 0, 0,
+	struct { uint16_t type; uint8_t flags, preempt_count; int32_t pid; } common = { (uint16_t)(EVENT_ID_FIRST + a->event), 0, 0,
 											(int32_t)f->tid };
-	const struct filter_record r = { .bytes = (const uint8_t *)words, .size = 8 * WORDS, .cpu = cpu, .comm = f->comm };
+	const struct filter_record r = { .bytes = (const uint8_t *)words, .size = (uint32_t)(8 * n), .cpu = cpu, .comm = f->comm };
 
-	if (!s->filter)
+	if (!a->filter)
 		return true;
 	memcpy(words, &common, sizeof(common));
-	return filter_run(s->filter, s->filter->bytes, &r);
+	return filter_run(a->filter, a->filter->bytes, &r);
 }
 
 static struct run *run_of(struct switches *s, uint32_t follower, uint64_t tsc, uint16_t cpu)
@@ -182,14 +195,14 @@ static struct run *run_of(struct switches *s, uint32_t follower, uint64_t tsc, u
 	return &s->runs.at[s->runs.n - 1];
 }
 
-static void write_switch(struct switches *s, uint32_t i, const struct perf_news *n)
+/* words: the event's record, n of them, the first for its header. */
+static void write_record(struct switches *s, uint32_t i, const struct perf_news *n, const struct armed *a, uint64_t *words, size_t n_words)
 {
 	struct follower *f = &s->at.at[i];
-	uint64_t words[WORDS], tsc = tsc_of(s, n->ns);
+	uint64_t tsc = tsc_of(s, n->ns);
 	struct run *run;
 
-	fill((struct task_switch *)(words + 1), f, n->kind);
-	if (!passes(s, f, n->cpu, words))
+	if (!a->is || !passes(a, f, n->cpu, words, n_words))
 		return;
 	if (tsc < f->tsc)
 		tsc = f->tsc; /* the clocks were compared again */
@@ -201,8 +214,8 @@ static void write_switch(struct switches *s, uint32_t i, const struct perf_news 
 		*vec_add(&run->words) = n->cpu;
 		f->cpu = n->cpu;
 	}
-	words[0] = record_word(tsc, record_event_id(WORDS - 1, RECORD_EVENT_TRACE + s->event), RECORD_EVENT);
-	for (size_t k = 0; k < WORDS; k++)
+	words[0] = record_word(tsc, record_event_id((unsigned)n_words - 1, RECORD_EVENT_TRACE + a->event), RECORD_EVENT);
+	for (size_t k = 0; k < n_words; k++)
 		*vec_add(&run->words) = words[k];
 	run->records++;
 }
@@ -213,12 +226,22 @@ static void take_switch(struct switches *s, const struct perf_news *n)
 	uint32_t i = find_or_add(s, n->pid, n->tid);
 	struct follower *f = &s->at.at[i];
 	bool runs = n->kind == PERF_RUNS;
+	uint64_t words[WORDS];
 
 	if (f->seen && f->runs == runs)
 		return;
 	f->seen = true;
 	f->runs = runs;
-	write_switch(s, i, n);
+	fill((struct task_switch *)(words + 1), f, n->kind);
+	write_record(s, i, n, &s->armed[SWITCH], words, WORDS);
+}
+
+static void take_signal(struct switches *s, const struct perf_news *n)
+{
+	uint64_t words[1 + sizeof(n->signal) / 8];
+
+	memcpy(words + 1, &n->signal, sizeof(n->signal));
+	write_record(s, find_or_add(s, n->pid, n->tid), n, &s->armed[SIGNAL], words, 1 + sizeof(n->signal) / 8);
 }
 
 static void take_made(struct switches *s, const struct perf_news *n)
@@ -242,6 +265,9 @@ static void take(struct switches *s, const struct perf_news *n)
 		break;
 	case PERF_MADE:
 		take_made(s, n);
+		break;
+	case PERF_SIGNAL:
+		take_signal(s, n);
 		break;
 	default:
 		take_switch(s, n);
@@ -294,12 +320,28 @@ static void let_go(struct switches *s)
 	s->pids.n = 0;
 }
 
-static void set_filter(struct switches *s, const struct filter_program *f)
+/* What of it is to be had by perf. */
+static unsigned set_armed(struct switches *s, const struct event_set *set)
 {
-	free(s->filter);
-	s->filter = f ? mem_zalloc(f->bytes) : NULL;
-	if (f)
-		memcpy(s->filter, f, f->bytes);
+	unsigned what = 0;
+
+	for (unsigned k = 0; k < KINDS; k++) {
+		const struct event_entry *e = set->catalogue ? events_find(set->catalogue, kinds[k].system, kinds[k].name) : NULL;
+		struct armed *a = &s->armed[k];
+		const struct filter_program *f;
+
+		free(a->filter);
+		*a = (struct armed){ .is = e && e->owner == EVENT_OWNER_SCHED && event_set_armed(set, e->index) };
+		if (!a->is)
+			continue;
+		what |= kinds[k].what;
+		a->event = e->index;
+		f = event_set_program(set, e->index);
+		a->filter = f ? mem_zalloc(f->bytes) : NULL;
+		if (f)
+			memcpy(a->filter, f, f->bytes);
+	}
+	return what;
 }
 
 /* It, or who made it. */
@@ -317,7 +359,7 @@ static int follow(struct switches *s, pid_t pid, struct err *err)
 	int r;
 
 	if (!s->rings) {
-		s->rings = perf_rings_new();
+		s->rings = perf_rings_new(s->what);
 		clock_instant(&s->first_tsc, &s->first_ns);
 	}
 	if (is_followed(s, pid))
@@ -332,19 +374,17 @@ static int follow(struct switches *s, pid_t pid, struct err *err)
 
 int switches_follow(struct switches *s, const struct event_set *set, pid_t pid, struct err *err)
 {
-	const struct event_entry *e = set->catalogue ? events_find(set->catalogue, "sched", "sched_switch") : NULL;
-	bool armed = e && e->owner == EVENT_OWNER_SCHED && event_set_armed(set, e->index);
+	unsigned what;
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
 	gather(s, true); /* by what was set until now */
-	set_filter(s, armed ? event_set_program(set, e->index) : NULL);
-	if (armed) {
-		s->event = e->index;
-		r = follow(s, pid, err);
-	} else {
+	what = set_armed(s, set);
+	if (what != s->what)
 		let_go(s);
-	}
+	s->what = what;
+	if (what)
+		r = follow(s, pid, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

@@ -1,4 +1,4 @@
-/* sched:sched_switch of the traced threads, made from what the kernel tells of them (perf_rings.h). It comes as runs, as if
+/* sched:sched_switch and signal:signal_deliver of the traced threads, made from what the kernel tells of them (perf_rings.h). It comes as runs, as if
  * every thread had a second place in the session memory: slots from `first_slot` on. */
 #pragma once
 #include "event/event_set.h"

@@ -25,6 +25,7 @@ struct task_rename { int32_t pid; char oldcomm[TASK_COMM], newcomm[TASK_COMM]; i
 struct task_exit { char comm[TASK_COMM]; int32_t pid, prio; };
 struct task_fork { char parent_comm[TASK_COMM]; int32_t parent_pid; char child_comm[TASK_COMM]; int32_t child_pid; };
 struct task_switch { char prev_comm[TASK_COMM]; int32_t prev_pid, prev_prio; int64_t prev_state; char next_comm[TASK_COMM]; int32_t next_pid, next_prio; };
+struct task_signal { int32_t sig, errnum, code, pad; uint64_t handler, flags; };
 struct task_exec { uint32_t filename; int32_t pid, old_pid; }; /* and the text */
 
 /* In the session memory: who is about to execute a program, for that program to say. Taken by its process's number; who finds

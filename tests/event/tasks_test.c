@@ -21,7 +21,7 @@ static int setup(void **state)
 	struct err err = { 0 };
 
 	c = events_new();
-	if (tasks_add(c, &err) < 0 || tasks_add_switch(c, &err) < 0)
+	if (tasks_add(c, &err) < 0 || tasks_add_switch(c, &err) < 0 || tasks_add_signal(c, &err) < 0)
 		fail_msg("%s", err.text);
 	return 0;
 }
@@ -96,12 +96,14 @@ static void where_the_agent_writes(void **state)
 			      PLACE(task_rename, oom_score_adj) },
 		ended[] = { PLACE(task_exit, comm), PLACE(task_exit, pid), PLACE(task_exit, prio) },
 		executed[] = { PLACE(task_exec, filename), PLACE(task_exec, pid), PLACE(task_exec, old_pid) },
+		delivered[] = { { "sig", 8, 4 }, { "errno", 12, 4 }, { "code", 16, 4 }, { "sa_handler", 24, 8 }, { "sa_flags", 32, 8 } },
 		switched[] = { PLACE(task_switch, prev_comm), PLACE(task_switch, prev_pid), PLACE(task_switch, prev_prio),
 			       PLACE(task_switch, prev_state), PLACE(task_switch, next_comm), PLACE(task_switch, next_pid),
 			       PLACE(task_switch, next_prio) },
 		forked[] = { PLACE(task_fork, parent_comm), PLACE(task_fork, parent_pid), PLACE(task_fork, child_comm),
 			     PLACE(task_fork, child_pid) };
 
+	check_places("signal", "signal_deliver", delivered, 5);
 	check_places("sched", "sched_switch", switched, 7);
 	check_places("task", "task_newtask", new, 4);
 	check_places("task", "task_rename", renamed, 4);

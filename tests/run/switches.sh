@@ -88,10 +88,55 @@ else
 	wait "$PID"
 fi
 
+# --- signals
+cat >"$T/signals.py" <<'PY'
+import os, signal, threading
+handled = {signal.SIGUSR1: 0, signal.SIGRTMIN: 0}
+def handler(number, frame):
+    handled[number] += 1
+for number in handled:
+    signal.signal(number, handler)
+def each():
+    for i in range(100):
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        os.kill(os.getpid(), signal.SIGRTMIN)
+each()
+pid = os.fork()
+if pid == 0:
+    handled = dict.fromkeys(handled, 0)
+    each()
+    print(*handled.values(), flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+pid = os.fork()
+if pid == 0:
+    signal.pause()
+    os._exit(1)
+os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)
+print(*handled.values())
+PY
+if "$BRACE" list --events | grep -q '^signal:signal_deliver$'; then
+	record -e signal:signal_deliver -- "$PYTHON" "$T/signals.py"
+	check_that "every signal that was handled" [ "$(grep -c 'signal_deliver: sig=10 errno=0 code=-6 sa_handler=' "$T/lines") $(
+		grep -c 'signal_deliver: sig=34 errno=0 code=0 sa_handler=' "$T/lines")" = "$(awk '{ a += $1; b += $2 } END { print a, b }' "$T/out")" ]
+	check_that "in two processes, 100 each" [ "$(tr '\n' ' ' <"$T/out")" = '100 100 100 100 ' ]
+	check_that "and the one that ended a process" [ "$(grep -c 'signal_deliver: sig=9 .* sa_handler=0 sa_flags=0$' "$T/lines")" = 1 ]
+	record -e signal:signal_deliver -f 'sig == 10' -- "$PYTHON" "$T/signals.py"
+	check_that "with a filter" [ "$(wc -l <"$T/lines")" = 200 ]
+	record -e signal:signal_deliver -e sched:sched_switch -- "$PYTHON" "$T/signals.py"
+	check_that "beside switches" [ "$(grep -c 'signal_deliver: sig=10' "$T/lines")" = 200 -a "$(grep -c sched_switch: "$T/lines")" -gt 4 ]
+else
+	skip "signals" "the kernel tells of them to root only"
+fi
+
 # --- not allowed
 "$FIXTURES/filtered" no-perf "$BRACE" record -o "$T/t.brace" -e sched:sched_switch -- true >"$T/out" 2>"$T/err"
 [ $? -ne 0 ] && grep -q 'perf_event_open.* forbidden here: by a seccomp filter' "$T/err"
 result "where it is forbidden, the rule is named" $? "$T/err"
 "$FIXTURES/filtered" no-perf "$BRACE" record -o "$T/t.brace" -e 'sched:*' -- true >"$T/out" 2>"$T/err"
 result "and other events are had" $? "$T/err"
+"$FIXTURES/filtered" no-perf "$BRACE" record -o "$T/t.brace" -e signal:signal_deliver -- true >"$T/out" 2>"$T/err"
+[ $? -ne 0 ] && grep -q 'signal:signal_deliver needs root: ' "$T/err"
+result "as for signals" $? "$T/err"
 finish

@@ -71,10 +71,6 @@ fi
 [ "$("$BRACE" list --events | grep -c '^task:task_\|^sched:sched_process_')" = 7 ]
 result "list --events has them" $?
 
-"$BRACE" record -o "$T/t.brace" -e signal:signal_deliver -- true >"$T/out" 2>"$T/err"
-[ $? -ne 0 ] && grep -q 'signal:signal_deliver is not to be had: ' "$T/err"
-result "signal:signal_deliver: why there is none" $? "$T/err"
-
 # --- filters, in the program ----------------------------------------------------------------
 record_only() { # ARGUMENTS...
 	timeout -k 5 "$LIMIT" "$BRACE" record -b 16M -o "$T/t.brace" "$@" -- "$PYTHON" "$WORK/tasks.py" >"$T/out" 2>"$T/err" </dev/null
