@@ -17,12 +17,14 @@ enum { ID_FUNCTION = 1, ID_PRINT = 5, ID_GRAPH_EXIT = 10, ID_GRAPH_ENTRY = 11, I
 #define USER_STACK_CALLERS 1u /* payload words before them */
 
 #define STALE_NS 100000000u
+#define RELEASE_EVERY 4096u
 
 struct filling {
 	struct buffer_raw *raw;
 	struct trace_info *info;
 	struct addresses *addresses;
 	uint64_t limit;
+	uint64_t until; /* ns: younger ones wait */
 };
 
 static struct raw_cpu *cpu_of(struct filling *f, uint32_t cpu)
@@ -163,12 +165,20 @@ static void take_event(struct filling *f, const struct event *e)
 		tracks_feed(t, tracks_lane(t, e->thread), e, add_step, f);
 }
 
+static void release(struct filling *f, uint64_t until_ns)
+{
+	for (size_t i = 0; i < f->raw->cpus.n; i++)
+		order_release(&f->raw->cpus.at[i].order, until_ns < f->until ? until_ns : f->until, &f->raw->cpus.at[i].pages);
+}
+
+/* They come by time, so what was before does not have to wait for the end of a large buffer. */
 static void take_chunks(struct filling *f, struct buffer *b)
 {
 	chunk_list chunks = { 0 };
 	struct source *source;
 	struct event e;
 	struct err ignored;
+	size_t n = 0;
 
 	ring_take(&b->ring, false, &chunks);
 	if (!chunks.n) {
@@ -176,17 +186,19 @@ static void take_chunks(struct filling *f, struct buffer *b)
 		return;
 	}
 	source = buffer_merge(b, f->info, &chunks, BUFFER_ALL_CPUS);
-	while (source->ops->next(source, &e, &ignored) > 0)
+	while (source->ops->next(source, &e, &ignored) > 0) {
 		if (e.thread < f->info->threads.n)
 			take_event(f, &e);
+		if (++n % RELEASE_EVERY == 0)
+			release(f, ns_of(f, e.tsc));
+	}
 	source->ops->close(source);
 }
 
 void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a, uint64_t until_tsc)
 {
 	struct buffer_raw *r = &b->raw;
-	struct filling f = { r, info, a, 0 };
-	uint64_t until = ns_of(&f, until_tsc);
+	struct filling f = { r, info, a, 0, trace_clock_ns(&info->clock, until_tsc) };
 
 	pthread_mutex_lock(&b->lock);
 	f.limit = b->settings.buffer_size_kb > 8 ? b->settings.buffer_size_kb * 1024 : 2 * PAGE_BYTES;
@@ -198,10 +210,9 @@ void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses
 		r->open = true;
 	}
 	take_chunks(&f, b);
-	for (size_t i = 0; i < r->cpus.n; i++) {
+	for (size_t i = 0; i < r->cpus.n; i++)
 		r->cpus.at[i].pages.limit = f.limit;
-		order_release(&r->cpus.at[i].order, until, &r->cpus.at[i].pages);
-	}
+	release(&f, f.until);
 	pthread_mutex_unlock(&r->lock);
 }
 
