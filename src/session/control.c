@@ -410,6 +410,8 @@ void control_stop(struct control *c)
 		close(c->stop);
 	free_images(c);
 	switches_free(c->switches);
+	while (c->handed < c->news.n) /* nobody asked any more */
+		image_news_free(&c->news.at[c->handed++]);
 	vec_free(&c->news);
 	pthread_mutex_destroy(&c->work);
 	pthread_mutex_destroy(&c->lock);

@@ -347,7 +347,8 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 		offset += room;
 	}
 	/* Who writes them while a process stands still has them in order. */
-	qsort(list.at, list.n, sizeof(list.at[0]), by_address);
+	if (list.n)
+		qsort(list.at, list.n, sizeof(list.at[0]), by_address);
 	if (list.n)
 		memcpy(out->patches, list.at, list.n * sizeof(list.at[0]));
 	out->welcome.n_patches = (uint32_t)list.n;
