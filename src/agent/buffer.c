@@ -78,7 +78,7 @@ static void thread_start(struct agent_tls *t)
 	slot->pid = (uint32_t)sys0(__NR_getpid);
 	slot->tid = (uint32_t)sys0(__NR_gettid);
 	slot->block = (uint64_t)t;
-	agent.pid = slot->pid;
+	__atomic_store_n(&agent.pid, slot->pid, __ATOMIC_RELAXED);
 	slot->image = agent.image_id;
 	slot->tsc = read_tsc();
 	slot->oldest = slot->newest = MEMORY_NONE;
@@ -110,7 +110,7 @@ static void forget_parents(const struct agent_tls *own)
 		struct agent_tls *t = (struct agent_tls *)slot->block;
 		struct agent_tls there;
 
-		if (slot->pid == agent.pid && t && t != own &&
+		if (slot->pid == __atomic_load_n(&agent.pid, __ATOMIC_RELAXED) && t && t != own &&
 		    read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) && there.thread == (uint64_t)slot)
 			forget(t);
 	}
