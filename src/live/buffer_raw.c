@@ -171,6 +171,20 @@ static void release(struct filling *f, uint64_t until_ns)
 		order_release(&f->raw->cpus.at[i].order, until_ns < f->until ? until_ns : f->until, &f->raw->cpus.at[i].pages);
 }
 
+/* What had no room in the ring is missing before what was taken now. */
+static void tell_gone(struct filling *f, struct ring *ring, uint64_t tsc)
+{
+	for (uint32_t i = 0; i < f->info->cpus && i < CPUS_MAX; i++) {
+		const struct ring_gone g = ring_gone(ring, i);
+		uint64_t gone = g.overrun + g.dropped + g.lost_gone;
+		struct raw_cpu *c = cpu_of(f, i);
+
+		if (gone > c->gone)
+			order_miss(&c->order, ns_of(f, tsc), gone - c->gone);
+		c->gone = gone;
+	}
+}
+
 /* They come by time, so what was before does not have to wait for the end of a large buffer. */
 static void take_chunks(struct filling *f, struct buffer *b)
 {
@@ -187,6 +201,8 @@ static void take_chunks(struct filling *f, struct buffer *b)
 	}
 	source = buffer_merge(b, f->info, &chunks, BUFFER_ALL_CPUS);
 	while (source->ops->next(source, &e, &ignored) > 0) {
+		if (!n)
+			tell_gone(f, &b->ring, e.tsc);
 		if (e.thread < f->info->threads.n)
 			take_event(f, &e);
 		if (++n % RELEASE_EVERY == 0)

@@ -12,6 +12,7 @@ struct buffer;
 struct ring_counts;
 
 struct raw_cpu {
+	uint64_t gone;           /* of those without room in the ring, so many are told */
 	struct order order;
 	struct pages pages;
 };

@@ -192,6 +192,7 @@ static void drop_oldest(struct ring *r)
 	r->counts.entries -= k->chunk->records;
 	r->counts.overrun += k->chunk->records;
 	count_gone(r, k->chunk, offsetof(struct ring_gone, overrun));
+	gone_at(r, k->chunk->cpu)->lost_gone += k->chunk->lost;
 	kept_put(k);
 }
 
@@ -227,7 +228,10 @@ static void keep(struct ring *r, const struct kept *k)
 static void drop_new(struct ring *r, const struct chunk *c)
 {
 	r->counts.dropped += c->records;
+	r->counts.lost += c->lost;
 	count_gone(r, c, offsetof(struct ring_gone, dropped));
+	gone_at(r, c->cpu)->lost += c->lost;
+	gone_at(r, c->cpu)->lost_gone += c->lost;
 }
 
 void ring_push(struct ring *r, const struct kept *k)

@@ -61,7 +61,10 @@ struct ring_counts {
 };
 
 /* What is not there any more, or never was, of one CPU: as in ring_counts. */
-struct ring_gone { uint64_t overrun, dropped, read, lost; };
+struct ring_gone {
+	uint64_t overrun, dropped, read, lost;
+	uint64_t lost_gone; /* of lost: what was told before records that are overrun or dropped */
+};
 
 struct ring {
 	pthread_mutex_t lock;
