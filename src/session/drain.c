@@ -111,13 +111,18 @@ static void take_record(struct scan *s, uint64_t *out, uint64_t header, const ui
 	}
 }
 
+/* Above all addresses of a program. */
+#define NO_ADDRESS (UINT64_C(1) << 47)
+
 /* Payload is stored before its header. Behind an empty slot may therefore stand what was to belong to a record that
- * never came; a record is told from it by its time, which is behind that of the one before and not in the future. */
+ * never came; a record is told from it by its time, which is behind that of the one before and not in the future.
+ * A stack pointer reads like a record of the few milliseconds after the time's low 40 bits have begun anew, which a
+ * thread's last moments may well contain; a record of that time behind an empty slot is rarer. */
 static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 {
 	uint64_t then = before ? record_tsc(before, near) : near, tsc = record_tsc(word, then);
 
-	return tsc + TSC_SLACK >= then && tsc <= clock_tsc();
+	return word >= NO_ADDRESS && tsc + TSC_SLACK >= then && tsc <= clock_tsc();
 }
 
 /* Copies the records of words[0..n) to d->words. near: a full TSC near that of the first; 0 = not known. With

@@ -253,6 +253,25 @@ static uint64_t counted(struct seen *seen)
 	return seen->got[0] + seen->lost[0] + lost;
 }
 
+/* The writer died between a record's payload and its header. The payload is a stack pointer, which reads like the
+ * header of a record from when the time's low 40 bits began anew last. */
+static void a_payload_without_its_header_is_no_record(void **state)
+{
+	struct seen seen = { 0 };
+	uint64_t *words;
+
+	(void)state;
+	begin(MEMORY_STREAM, 256);
+	tls = (struct agent_tls){ 0 };
+	write_record(1);
+	words = (uint64_t *)tls.pos - 1;
+	words[0] = 0;
+	words[1] = UINT64_C(0x7ffd12345670);
+	memory.descs[tls.buffer].tsc = read_tsc() & ~((UINT64_C(1) << RECORD_TSC_BITS) - 1);
+	assert_int_equal(counted(&seen), 0);
+	shared_memory_destroy(&memory);
+}
+
 /* A handler that overwrites the whole ring between a writer's reservation and its store: nobody else's
  * record may stand in that slot by then. */
 static void an_interrupted_writers_slot_is_not_used_again(void **state)
@@ -586,6 +605,7 @@ int main(void)
 		cmocka_unit_test(overwrite_mode_keeps_the_newest),
 		cmocka_unit_test(an_interrupted_writer_is_waited_for),
 		cmocka_unit_test(a_slot_that_stays_empty_is_one_loss),
+		cmocka_unit_test(a_payload_without_its_header_is_no_record),
 		cmocka_unit_test(an_interrupted_writers_slot_is_not_used_again),
 		cmocka_unit_test(an_interrupted_loss_is_counted),
 		cmocka_unit_test(a_slot_has_one_record_whatever_the_end_is),
