@@ -244,7 +244,7 @@ void buffer_present(struct buffer *b, struct settings *s)
 void buffer_free(struct buffer *b)
 {
 	triggers_free(b->triggers);
-	vec_free(&b->dumped.text);
+	vec_free(&b->dumped);
 	buffer_pipes_free(b);
 	buffer_snapshot_free(&b->snapshot);
 	chunk_list_free(&b->pending);

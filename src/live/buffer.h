@@ -13,6 +13,8 @@
 
 #define BUFFER_ALL_CPUS UINT_MAX
 
+typedef VEC(char) buffer_text;
+
 /* trace_pipe between two reads. */
 struct buffer_pipe {
 	unsigned cpu;            /* or BUFFER_ALL_CPUS */
@@ -20,7 +22,7 @@ struct buffer_pipe {
 	struct printer printer;
 	struct source *source;   /* of what was taken and is not printed yet; NULL: of nothing */
 	struct out out;
-	VEC(char) text;          /* printed, not read yet: from `read` on */
+	buffer_text text;        /* printed, not read yet: from `read` on */
 	size_t read;
 	bool graph;              /* as it was opened */
 	uint64_t options;
@@ -36,8 +38,6 @@ struct buffer_snapshot {
 	gone_list gone;
 	struct ring_counts counts;
 };
-
-struct buffer_text { VEC(char) text; };
 
 struct buffer {
 	struct ring ring;
@@ -55,7 +55,7 @@ struct buffer {
 	pthread_mutex_t reading; /* of the pipes */
 	struct buffer_pipe pipe;
 	VEC(struct buffer_pipe *) cpu_pipes; /* by CPU; NULL: nobody has read it */
-	struct buffer_text dumped; /* what the last `dump` printed */
+	buffer_text dumped; /* what the last `dump` printed */
 	struct buffer_raw raw;
 };
 

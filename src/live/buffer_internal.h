@@ -8,6 +8,8 @@ void buffer_name_tracer(struct trace_info *info, const struct settings *s);
 void buffer_turn(struct buffer *b, bool on, uint64_t tsc);
 /* As the kernel's ftrace_dump: the buffer's text between two lines, for buffer_show_dump. */
 void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu);
+/* As out.flush: adds to a buffer_text. */
+int buffer_take_text(void *text, const char *bytes, size_t n);
 /* A copy of when recording was off. */
 void buffer_off(struct buffer *b, off_list *out);
 /* The chunks as events, of one CPU or BUFFER_ALL_CPUS; takes the list over. */

@@ -18,16 +18,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int take_text(void *arg, const char *bytes, size_t n)
-{
-	struct buffer_pipe *p = arg;
-
-	vec_reserve(&p->text, p->text.n + n);
-	memcpy(p->text.at + p->text.n, bytes, n);
-	p->text.n += n;
-	return 0;
-}
-
 static void close_pipe(struct buffer_pipe *p)
 {
 	if (!p->open)
@@ -52,7 +42,7 @@ static void open_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info
 		p->graph = b->settings.graph;
 		p->options = b->settings.options;
 		buffer_name_tracer(info, &b->settings);
-		out_init(&p->out, take_text, p);
+		out_init(&p->out, buffer_take_text, &p->text);
 		printer_open(&p->printer, info, p->options, &p->out);
 		p->open = true;
 	}

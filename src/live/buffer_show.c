@@ -55,20 +55,20 @@ static int print_all(struct source *source, const struct trace_header *header, u
 	return r;
 }
 
-static int take_text(void *arg, const char *bytes, size_t n)
+int buffer_take_text(void *text, const char *bytes, size_t n)
 {
-	struct buffer_text *t = arg;
+	buffer_text *t = text;
 
-	vec_reserve(&t->text, t->text.n + n);
-	memcpy(t->text.at + t->text.n, bytes, n);
-	t->text.n += n;
+	vec_reserve(t, t->n + n);
+	memcpy(t->at + t->n, bytes, n);
+	t->n += n;
 	return 0;
 }
 
 void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 {
 	static const char line[] = "---------------------------------\n";
-	struct buffer_text dumped = { 0 }, old;
+	buffer_text dumped = { 0 }, old;
 	struct settings s;
 	chunk_list chunks = { 0 };
 	struct out out;
@@ -77,7 +77,7 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	pthread_mutex_lock(&b->lock);
 	settings_copy(&s, &b->settings);
 	pthread_mutex_unlock(&b->lock);
-	out_init(&out, take_text, &dumped);
+	out_init(&out, buffer_take_text, &dumped);
 	out_printf(&out, "Dumping ftrace buffer:\n%s", line);
 	ring_copy(&b->ring, &chunks);
 	buffer_name_tracer(info, &s);
@@ -90,13 +90,13 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	old = b->dumped;
 	b->dumped = dumped;
 	pthread_mutex_unlock(&b->lock);
-	vec_free(&old.text);
+	vec_free(&old);
 }
 
 void buffer_show_dump(struct buffer *b, struct out *out)
 {
 	pthread_mutex_lock(&b->lock);
-	out_bytes(out, b->dumped.text.at, b->dumped.text.n);
+	out_bytes(out, b->dumped.at, b->dumped.n);
 	pthread_mutex_unlock(&b->lock);
 }
 

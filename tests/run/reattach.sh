@@ -16,11 +16,7 @@ mounted() { # when the tracer before has left
 }
 
 start_program
-if ! mounted; then
-	grep -qE '/dev/fuse|cannot mount on|ptrace' "$T/err" || { not_ok mount; diag "$T/err"; finish; }
-	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
-	exit 0
-fi
+mounted || no_mount
 ON_EXIT+=("$BRACE umount --lazy $D")
 for round in 1 2 3 4 5 6 7 8 9 10; do
 	echo leaf >"$D/set_ftrace_filter"
