@@ -15,3 +15,21 @@
 /* A pointer to a new, uninitialised last element. */
 #define vec_add(v) (vec_reserve(v, (v)->n + 1 > 8 ? (v)->n + 1 : 8), &(v)->at[(v)->n++])
 #define vec_free(v) (free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
+
+/* How many elements at the beginning `holds` is true of, an expression over `item`, a pointer to one; it must be false
+ * of all behind them. So a place in a sorted array. */
+#define vec_bisect(v, item, holds)                                                    \
+	({                                                                            \
+		size_t bisect_low = 0, bisect_high = (v)->n;                          \
+                                                                                      \
+		while (bisect_low < bisect_high) {                                    \
+			size_t bisect_mid = bisect_low + (bisect_high - bisect_low) / 2; \
+			const __typeof__(*(v)->at) *item = &(v)->at[bisect_mid];      \
+                                                                                      \
+			if (holds)                                                    \
+				bisect_low = bisect_mid + 1;                          \
+			else                                                          \
+				bisect_high = bisect_mid;                             \
+		}                                                                     \
+		bisect_low;                                                           \
+	})

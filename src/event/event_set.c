@@ -80,17 +80,7 @@ void event_set_free(struct event_set *s)
 /* Where the event's setting stands, or would. */
 static size_t place_of(const struct event_set *s, uint32_t index)
 {
-	size_t low = 0, high = s->at.n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (s->at.at[middle].index < index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_bisect(&s->at, e, e->index < index);
 }
 
 const struct event_setting *event_set_get(const struct event_set *s, uint32_t index)

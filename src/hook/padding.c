@@ -31,19 +31,11 @@ static uint64_t limit_behind(const struct padding *p, uint32_t i, const struct a
 {
 	const struct sym_module *m = p->s->m;
 	uint64_t limit = r->vaddr + r->size;
-	size_t low = 0, high = m->patchable.n;
+	size_t next = vec_bisect(&m->patchable, at, *at < p->end[i]);
 
 	if (i + 1 < m->functions.n && m->functions.at[i + 1].vaddr < limit)
 		limit = m->functions.at[i + 1].vaddr;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->patchable.at[mid] < p->end[i])
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < m->patchable.n && m->patchable.at[low] < limit ? m->patchable.at[low] : limit;
+	return next < m->patchable.n && m->patchable.at[next] < limit ? m->patchable.at[next] : limit;
 }
 
 static uint64_t zeros_until(const struct address_range *r, uint64_t at, uint64_t limit)

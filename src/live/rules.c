@@ -77,17 +77,9 @@ static void note_switched(struct rules *r, const struct event_set *before)
 
 const struct rule *rules_of_event(const struct rules *r, uint32_t index)
 {
-	size_t lo = 0, hi = r->at.n;
+	size_t i = vec_bisect(&r->at, rule, rule->index < index);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (r->at.at[mid].index < index)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->at.n && r->at.at[lo].index == index ? &r->at.at[lo] : NULL;
+	return i < r->at.n && r->at.at[i].index == index ? &r->at.at[i] : NULL;
 }
 
 /* --- functions ---------------------------------------------------------------------- */

@@ -68,17 +68,9 @@ bool selection_is_empty(const struct selection *s)
 
 static const struct selected *find(const struct selection *s, uint32_t index)
 {
-	size_t lo = 0, hi = s->at.n;
+	size_t i = vec_bisect(&s->at, e, e->index < index);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (s->at.at[mid].index < index)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->at.n && s->at.at[lo].index == index ? &s->at.at[lo] : NULL;
+	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : NULL;
 }
 
 /* As the kernel's record: the common fields, then what is kept. A string in the program's memory cannot be looked at

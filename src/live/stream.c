@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
 #include "source/unpack.h"
 
@@ -52,33 +53,6 @@ void stream_free(struct stream *s)
 static bool before(const struct stream_lane *a, const struct stream_lane *b)
 {
 	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
-}
-
-static void sift_down(struct stream *s, size_t i)
-{
-	struct stream_lane **h = s->heap.at, *lane = h[i];
-
-	for (size_t child; (child = 2 * i + 1) < s->heap.n; i = child) {
-		if (child + 1 < s->heap.n && before(h[child + 1], h[child]))
-			child++;
-		if (!before(h[child], lane))
-			break;
-		h[i] = h[child];
-	}
-	h[i] = lane;
-}
-
-static void push(struct stream *s, struct stream_lane *l)
-{
-	struct stream_lane **h;
-	size_t i = s->heap.n;
-
-	*vec_add(&s->heap) = l;
-	h = s->heap.at;
-	for (; i && before(l, h[(i - 1) / 2]); i = (i - 1) / 2)
-		h[i] = h[(i - 1) / 2];
-	h[i] = l;
-	l->waits = true;
 }
 
 /* --- a thread ----------------------------------------------------------------------- */
@@ -143,8 +117,10 @@ void stream_add(struct stream *s, const struct kept *k)
 	struct stream_lane *l = lane_of(s, k->chunk->thread);
 
 	*vec_add(&l->chunks) = kept_get(k);
-	if (!l->waits && advance(l))
-		push(s, l);
+	if (l->waits || !advance(l))
+		return;
+	heap_push(&s->heap, l, before);
+	l->waits = true;
 }
 
 static void go_on(struct stream *s)
@@ -154,12 +130,11 @@ static void go_on(struct stream *s)
 	s->given = NULL;
 	if (!l)
 		return;
-	if (!advance(l)) {
-		l->waits = false;
-		s->heap.at[0] = s->heap.at[--s->heap.n];
-	}
-	if (s->heap.n)
-		sift_down(s, 0);
+	l->waits = advance(l);
+	if (l->waits)
+		heap_settle(&s->heap, before);
+	else
+		heap_pop(&s->heap, before);
 }
 
 bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)

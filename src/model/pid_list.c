@@ -9,17 +9,7 @@
 
 static size_t place_of(const struct pid_list *l, pid_t pid)
 {
-	size_t low = 0, high = l->pids.n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (l->pids.at[middle] < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_bisect(&l->pids, p, *p < pid);
 }
 
 bool pid_list_has(const struct pid_list *l, pid_t pid)

@@ -199,17 +199,9 @@ static int edit_all(struct tracee *t, const patch_order *o, edit_bytes *edit, st
 
 static struct patch *around(const patch_order *o, uint64_t address)
 {
-	size_t lo = 0, hi = o->n;
+	size_t n = vec_bisect(o, p, (*p)->address < address);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (o->at[mid]->address < address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && address - o->at[lo - 1]->address < o->at[lo - 1]->length ? o->at[lo - 1] : NULL;
+	return n && address - o->at[n - 1]->address < o->at[n - 1]->length ? o->at[n - 1] : NULL;
 }
 
 /* A short jump's two patches stand and fall together. */

@@ -14,17 +14,9 @@ typedef bool see_words(void *context, uint64_t *words, size_t first, size_t n);
 
 static const struct map *map_at(const struct maps *maps, uint64_t address)
 {
-	size_t lo = 0, hi = maps->at.n;
+	size_t i = vec_bisect(&maps->at, m, m->end <= address);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (maps->at.at[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < maps->at.n && maps->at.at[lo].start <= address ? &maps->at.at[lo] : NULL;
+	return i < maps->at.n && maps->at.at[i].start <= address ? &maps->at.at[i] : NULL;
 }
 
 static void walk(struct tracee *t, uint64_t from, uint64_t to, see_words *see, void *context)

@@ -101,17 +101,9 @@ const struct trace_module *trace_info_module_at(const struct trace_info *info, u
 /* The last function that begins at or before vaddr; functions are sorted by vaddr. */
 static const struct trace_function *function_below(const struct trace_module *m, uint64_t vaddr)
 {
-	size_t lo = 0, hi = m->functions.n;
+	size_t n = vec_bisect(&m->functions, f, f->vaddr <= vaddr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->functions.at[mid].vaddr <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &m->functions.at[lo - 1] : NULL;
+	return n ? &m->functions.at[n - 1] : NULL;
 }
 
 const struct trace_function *trace_info_function_at(const struct trace_info *info, uint32_t image,

@@ -6,6 +6,7 @@
  * of its chunk, which is decoded again for the next window: slower, but never bigger. */
 #include <string.h>
 
+#include "base/heap.h"
 #include "shared/record.h"
 #include "store/reader.h"
 
@@ -54,29 +55,6 @@ static bool lane_before(const struct lane *a, const struct lane *b)
 	return before(a->key, a->track.thread, b->key, b->track.thread);
 }
 
-static void sift_down(struct merge *m, size_t i)
-{
-	struct lane **h = m->heap.at, *lane = h[i];
-
-	for (size_t child; (child = 2 * i + 1) < m->heap.n; i = child) {
-		if (child + 1 < m->heap.n && lane_before(h[child + 1], h[child]))
-			child++;
-		if (!lane_before(h[child], lane))
-			break;
-		h[i] = h[child];
-	}
-	h[i] = lane;
-}
-
-static void sift_up(struct merge *m, size_t i)
-{
-	struct lane **h = m->heap.at, *lane = h[i];
-
-	for (; i && lane_before(lane, h[(i - 1) / 2]); i = (i - 1) / 2)
-		h[i] = h[(i - 1) / 2];
-	h[i] = lane;
-}
-
 /* Room for n words in a lane that has none. */
 static void take_room(struct merge *m, struct lane *lane, size_t n)
 {
@@ -109,8 +87,7 @@ static void come_in(struct merge *m)
 
 	track_begin(m->reader, s->thread, &lane->track);
 	lane->key = s->tsc;
-	*vec_add(&m->heap) = lane;
-	sift_up(m, m->heap.n - 1);
+	heap_push(&m->heap, lane, lane_before);
 }
 
 static bool start_is_next(const struct merge *m)
@@ -130,9 +107,7 @@ static void leave(struct merge *m)
 
 	give_room_back(m, lane);
 	free(lane);
-	m->heap.at[0] = m->heap.at[--m->heap.n];
-	if (m->heap.n)
-		sift_down(m, 0);
+	heap_pop(&m->heap, lane_before);
 }
 
 static void raise_key(struct lane *lane, uint64_t tsc)
@@ -157,7 +132,7 @@ static void advance(struct merge *m)
 		leave(m);
 		return;
 	}
-	sift_down(m, 0);
+	heap_settle(&m->heap, lane_before);
 }
 
 /* Words at the beginning of [at, end) that a lane takes: whole records. */

@@ -228,17 +228,7 @@ static const struct eh_fde *reaches(const struct eh_frame *f, size_t n, uint64_t
 
 const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr)
 {
-	size_t low = 0, high = f->fdes.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->fdes.at[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return reaches(f, low, vaddr);
+	return reaches(f, vec_bisect(&f->fdes, fde, fde->start <= vaddr), vaddr);
 }
 
 const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at)

@@ -196,17 +196,7 @@ const char *sym_name(const struct sym_module *m, const struct sym_function *f)
 /* How many functions begin at or before vaddr. */
 static size_t count_until(const struct sym_module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = m->functions.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->functions.at[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return vec_bisect(&m->functions, f, f->vaddr <= vaddr);
 }
 
 const struct sym_function *sym_at(const struct sym_module *m, uint64_t vaddr)

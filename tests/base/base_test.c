@@ -12,6 +12,7 @@
 #include "base/cursor.h"
 #include "base/demangle.h"
 #include "base/err.h"
+#include "base/heap.h"
 #include "base/string_set.h"
 #include "base/vec.h"
 
@@ -147,6 +148,62 @@ static void a_set_finds_what_was_added(void **state)
 	vec_free(&all);
 }
 
+static void bisect_finds_the_place_of_each_number(void **state)
+{
+	VEC(int) odd = { 0 };
+
+	(void)state;
+	for (int size = 0; size < 40; size++) {
+		for (int x = -1; x <= 2 * size + 1; x++) {
+			size_t want = 0;
+
+			while (want < odd.n && odd.at[want] < x)
+				want++;
+			assert_int_equal(vec_bisect(&odd, i, *i < x), want);
+		}
+		*vec_add(&odd) = 2 * size + 1;
+	}
+	vec_free(&odd);
+}
+
+static inline bool is_less(const int *a, const int *b)
+{
+	return *a < *b;
+}
+
+/* Numbers come, go and grow as random does; the first is the least of all each time. */
+static void a_heap_gives_the_least(void **state)
+{
+	VEC(int *) heap = { 0 };
+	int numbers[300], *out[300]; /* those that are not in it */
+	unsigned random = 1, out_n;
+
+	(void)state;
+	for (out_n = 0; out_n < 300; out_n++)
+		out[out_n] = &numbers[out_n];
+	for (int round = 0; round < 20000; round++) {
+		random = random * 1664525 + 1013904223;
+		if (!heap.n || (out_n && random >> 31)) {
+			*out[--out_n] = (int)(random >> 8 & 1023);
+			heap_push(&heap, out[out_n], is_less);
+		} else if (random >> 30) {
+			*heap.at[0] += (int)(random >> 8 & 255);
+			heap_settle(&heap, is_less);
+		} else {
+			out[out_n++] = heap.at[0];
+			heap_pop(&heap, is_less);
+		}
+		for (size_t i = 1; i < heap.n; i++)
+			assert_false(is_less(heap.at[i], heap.at[0]));
+	}
+	for (int last = -1; heap.n;) {
+		assert_true(*heap.at[0] >= last);
+		last = *heap.at[0];
+		heap_pop(&heap, is_less);
+	}
+	vec_free(&heap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +215,8 @@ int main(void)
 		cmocka_unit_test(names_demangle_as_cxxfilt_does),
 		cmocka_unit_test(copies_of_a_function_stay_distinct),
 		cmocka_unit_test(a_set_finds_what_was_added),
+		cmocka_unit_test(bisect_finds_the_place_of_each_number),
+		cmocka_unit_test(a_heap_gives_the_least),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
