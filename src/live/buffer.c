@@ -4,13 +4,14 @@
 
 #include "live/rules.h"
 #include "live/triggers.h"
+#include "model/buffer_sizes.h"
 
 /* --- settings ----------------------------------------------------------------------- */
 
-/* buffer_size_kb is of each CPU, as ftrace's. */
+/* Sizes are of each CPU, as ftrace's; the ring is one for all of them. */
 static uint64_t limit_of(const struct settings *s)
 {
-	return s->buffer_size_kb * 1024 * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	return buffer_size_total(s, (unsigned)sysconf(_SC_NPROCESSORS_ONLN)) * 1024;
 }
 
 static void select_events(struct buffer *b)

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "live/buffer_internal.h"
+#include "model/buffer_sizes.h"
 #include "shared/record.h"
 
 /* Of a record, before its own fields. */
@@ -211,23 +212,40 @@ static void take_chunks(struct filling *f, struct buffer *b)
 	source->ops->close(source);
 }
 
+/* Fewer than two pages could not be read. */
+static uint64_t limit_of(const struct settings *s, unsigned cpu)
+{
+	uint64_t kb = buffer_size_of(s, cpu);
+
+	return kb > 8 ? kb * 1024 : 2 * PAGE_BYTES;
+}
+
+static void set_limits(struct buffer *b, uint32_t cpus, uint64_t *usual)
+{
+	struct buffer_raw *r = &b->raw;
+
+	pthread_mutex_lock(&b->lock);
+	while (r->cpus.n < cpus && r->cpus.n < CPUS_MAX)
+		*vec_add(&r->cpus) = (struct raw_cpu){ 0 };
+	for (unsigned i = 0; i < r->cpus.n; i++)
+		r->cpus.at[i].pages.limit = limit_of(&b->settings, i);
+	*usual = limit_of(&b->settings, CPUS_MAX);
+	pthread_mutex_unlock(&b->lock);
+}
+
 void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a, uint64_t until_tsc)
 {
 	struct buffer_raw *r = &b->raw;
 	struct filling f = { r, info, a, 0, trace_clock_ns(&info->clock, until_tsc) };
 
-	pthread_mutex_lock(&b->lock);
-	f.limit = b->settings.buffer_size_kb > 8 ? b->settings.buffer_size_kb * 1024 : 2 * PAGE_BYTES;
-	pthread_mutex_unlock(&b->lock);
 	pthread_mutex_lock(&r->lock);
+	set_limits(b, info->cpus, &f.limit);
 	if (!r->open) {
 		sites_init(&r->sites, info);
 		tracks_init(&r->tracks, info, &r->sites);
 		r->open = true;
 	}
 	take_chunks(&f, b);
-	for (size_t i = 0; i < r->cpus.n; i++)
-		r->cpus.at[i].pages.limit = f.limit;
 	release(&f, f.until);
 	pthread_mutex_unlock(&r->lock);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/buffer_sizes.h"
 #include "model/options.h"
 
 /* A streamed buffer must outlast the time the tracer takes to come round: 4 MB hold half a
@@ -14,7 +15,6 @@
 #define BUFFER_SIZE_KB 32768
 /* One that keeps the latest is filled by every thread, and kept to the end. */
 #define BUFFER_SIZE_KB_KEPT 4096
-#define BUFFER_SIZE_KB_MAX (64 << 20)
 /* ftrace's after boot, and at most. */
 #define CMDLINES 6552
 #define CMDLINES_MAX 32768
@@ -258,20 +258,12 @@ static char *read_thresh(const struct settings *s, const struct file *f)
 static int write_size(struct settings *s, const struct file *f, const char *text, bool append,
 		      struct err *err)
 {
-	uint64_t kb;
-	int e = parse_size_kb(text, &kb, err);
-
-	if (!e && kb > BUFFER_SIZE_KB_MAX)
-		e = err_at(err, ENOMEM, text, 0, "a buffer of one thread is at most %d GB",
-			   BUFFER_SIZE_KB_MAX >> 20);
-	if (!e)
-		s->buffer_size_kb = kb;
-	return e;
+	return buffer_size_write(s, -1, text, err);
 }
 
 static char *read_size(const struct settings *s, const struct file *f)
 {
-	return mem_printf("%" PRIu64 "\n", s->buffer_size_kb);
+	return buffer_size_read(s, -1);
 }
 
 static const char *const clocks[] = {
@@ -439,15 +431,16 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 {
 	const struct file *f = find_file(file);
 	enum trace_option o = find_option_file(file);
+	int e, cpu = cpu_of_size_file(s, file);
 	char *value;
-	int e;
 
-	if (!f && o == TRACE_OPTIONS_N)
+	if (!f && o == TRACE_OPTIONS_N && cpu < 0)
 		return err_set(err, ENOENT, "there is no file %s", file);
 	if (f && !f->write)
 		return err_set(err, EACCES, "%s can only be read", file);
 	value = trimmed(text);
-	e = f ? f->write(s, f, value, append, err) : options_write_one(s, o, value, err);
+	e = f ? f->write(s, f, value, append, err)
+	      : cpu < 0 ? options_write_one(s, o, value, err) : buffer_size_write(s, cpu, value, err);
 	free(value);
 	return e;
 }
@@ -456,9 +449,12 @@ char *settings_read(const struct settings *s, const char *file)
 {
 	const struct file *f = find_file(file);
 	enum trace_option o = find_option_file(file);
+	int cpu = cpu_of_size_file(s, file);
 
 	if (f)
 		return f->read(s, f);
+	if (cpu >= 0)
+		return buffer_size_read(s, cpu);
 	return o == TRACE_OPTIONS_N ? NULL : mem_printf("%d\n", option_is_set(s->options, o));
 }
 
@@ -517,6 +513,9 @@ void settings_copy(struct settings *to, const struct settings *from)
 	pid_list_copy(&to->notrace_pids, &from->notrace_pids);
 	pid_list_copy(&to->event_pids, &from->event_pids);
 	pid_list_copy(&to->event_notrace_pids, &from->event_notrace_pids);
+	memset(&to->cpu_size_kb, 0, sizeof(to->cpu_size_kb));
+	for (size_t i = 0; i < from->cpu_size_kb.n; i++)
+		*vec_add(&to->cpu_size_kb) = from->cpu_size_kb.at[i];
 }
 
 void settings_free(struct settings *s)
@@ -533,4 +532,5 @@ void settings_free(struct settings *s)
 	pid_list_free(&s->notrace_pids);
 	pid_list_free(&s->event_pids);
 	pid_list_free(&s->event_notrace_pids);
+	vec_free(&s->cpu_size_kb);
 }

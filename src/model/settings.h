@@ -53,7 +53,8 @@ struct settings {
 	struct pid_list event_notrace_pids; /* set_event_notrace_pid */
 	uint32_t max_graph_depth;   /* 0 = no limit */
 	uint64_t tracing_thresh_ns; /* the file is in microseconds, as ftrace's; 0 = off */
-	uint64_t buffer_size_kb;    /* per thread */
+	uint64_t buffer_size_kb;    /* per thread; the tree's: per CPU */
+	VEC(uint64_t) cpu_size_kb;  /* per_cpu/cpuN/buffer_size_kb, 0: as the others (model/buffer_sizes.h) */
 	enum buffer_mode mode;      /* options/overwrite, options/block; neither: stream */
 	uint64_t options;           /* bits by enum trace_option */
 	enum clock_choice clock;    /* trace_clock: of the times that are shown */

@@ -3,16 +3,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "model/buffer_sizes.h"
 #include "model/units.h"
 #include "tree/instance_internal.h"
 
 static struct instance *instance_of(const struct tree_file *f)
 {
 	return (struct instance *)f->owner;
+}
+
+/* Of a file in per_cpu/cpuN. */
+static unsigned cpu_of(const struct tree_file *f)
+{
+	return (unsigned)(uintptr_t)f->arg;
 }
 
 /* --- sizes -------------------------------------------------------------------------- */
@@ -24,19 +32,14 @@ static unsigned cpus(void)
 	return n > 0 ? (unsigned)n : 1;
 }
 
-/* A buffer belongs to a thread. Without a target it is as if each CPU had one, as in ftrace. */
 static int show_total(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct tree_target t = instance_hold(in);
-	uint64_t kb = t.ops->total_kb ? t.ops->total_kb(t.arg) : 0;
+	uint64_t kb;
 
-	instance_release(in);
-	if (!t.ops->total_kb) {
-		pthread_mutex_lock(&in->lock);
-		kb = in->settings.buffer_size_kb * cpus();
-		pthread_mutex_unlock(&in->lock);
-	}
+	pthread_mutex_lock(&in->lock);
+	kb = buffer_size_total(&in->settings, cpus());
+	pthread_mutex_unlock(&in->lock);
 	out_u64(text, kb, 0, ' ');
 	out_char(text, '\n');
 	return 0;
@@ -45,14 +48,24 @@ static int show_total(struct tree_file *f, struct out *text, struct err *err)
 static int show_cpu_size(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	char *value;
+	uint64_t kb;
 
 	pthread_mutex_lock(&in->lock);
-	value = settings_read(&in->settings, "buffer_size_kb");
+	kb = buffer_size_of(&in->settings, cpu_of(f));
 	pthread_mutex_unlock(&in->lock);
-	out_str(text, value);
-	free(value);
+	out_u64(text, kb, 0, ' ');
+	out_char(text, '\n');
 	return 0;
+}
+
+static ssize_t write_cpu_size(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	char file[48];
+	int e;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", cpu_of(f));
+	e = instance_write(instance_of(f), file, text, false, err);
+	return e ? e : (ssize_t)n;
 }
 
 static ssize_t take_any(struct tree_file *f, const char *text, size_t n, struct err *err)
@@ -87,7 +100,7 @@ static void free_at_close(struct tree_file *f)
 
 const struct tree_file_ops buffer_total_file = { .show = show_total };
 const struct tree_file_ops free_buffer_file = { .write = take_any, .release = free_at_close };
-static const struct tree_file_ops cpu_size = { .show = show_cpu_size };
+static const struct tree_file_ops cpu_size = { .show = show_cpu_size, .write = write_cpu_size };
 
 /* --- dump --------------------------------------------------------------------------- */
 
@@ -151,11 +164,6 @@ static int show_snapshot_of(struct instance *in, unsigned cpu, const char *comma
 static int show_snapshot(struct tree_file *f, struct out *text, struct err *err)
 {
 	return show_snapshot_of(instance_of(f), UINT_MAX, snapshot_commands, text, err);
-}
-
-static unsigned cpu_of(const struct tree_file *f)
-{
-	return (unsigned)(uintptr_t)f->arg;
 }
 
 static int show_cpu_snapshot(struct tree_file *f, struct out *text, struct err *err)
@@ -345,7 +353,7 @@ static const struct tree_file_ops cpu_stats = { .show = show_stats };
 void per_cpu_fill(struct instance *in, struct tree_node *dir)
 {
 	static const struct { const char *name; mode_t mode; const struct tree_file_ops *ops; } files[] = {
-		{ "buffer_size_kb", 0440, &cpu_size }, { "snapshot", 0440, &cpu_snapshot }, { "stats", 0440, &cpu_stats },
+		{ "buffer_size_kb", 0640, &cpu_size }, { "snapshot", 0440, &cpu_snapshot }, { "stats", 0440, &cpu_stats },
 		{ "trace", 0640, &cpu_trace }, { "trace_pipe", 0440, &cpu_pipe }, { "trace_pipe_raw", 0440, &cpu_raw },
 	};
 

@@ -224,7 +224,7 @@ static const struct file_row {
 	{ "available_filter_functions", 0440, TOP, &all_functions_file, "every function that can be traced" },
 	{ "available_tracers", 0440, EVERYWHERE, &fixed_setting, "names that current_tracer takes" },
 	SETTING("buffer_percent", EVERYWHERE, "how full (%) the buffer is before a reader that waits is woken"),
-	SETTING("buffer_size_kb", EVERYWHERE, "buffer of each thread, in kilobytes; 4M and the like are taken too"),
+	SETTING("buffer_size_kb", EVERYWHERE, "buffer of each CPU, in kilobytes; 4M and the like are taken too"),
 	{ "buffer_total_size_kb", 0440, EVERYWHERE, &buffer_total_file, "all buffers, in kilobytes" },
 	SETTING("current_tracer", EVERYWHERE, "what is recorded of functions; nop: nothing"),
 	{ "dump", 0440, EVERYWHERE, &dump_file, "what the commands dump and cpudump printed last (brace's own: the kernel's is on the console)" },

@@ -83,7 +83,6 @@ struct tree_target_ops {
 	bool (*stacks)(void *arg, struct out *out);
 	uint64_t (*stack_max)(void *arg);
 	void (*stack_reset)(void *arg, uint64_t bytes);
-	uint64_t (*total_kb)(void *arg);                     /* buffer_total_size_kb */
 	void (*cmdlines)(void *arg, struct out *out);        /* saved_cmdlines: "TID NAME" lines */
 	void (*tgids)(void *arg, struct out *out);           /* saved_tgids: "TID PID" lines */
 	/* enabled_functions: "NAME (1)" lines of what is hooked; ever: touched_functions, of what was at any time. */

@@ -126,6 +126,15 @@ result "overrun" $? "$FIRST/stats"
 counts 100000 "$FIRST" "is counted where it was"
 counts 100000 "$SECOND" "by each"
 
+# --- sizes of their own: the room is for all together
+KEPT=$(wc -l <"$D/trace")
+echo 4096 >"$SECOND/buffer_size_kb"
+[ "$(cat "$D/buffer_size_kb")" = X ] && [ "$(cat "$FIRST/buffer_size_kb")" = 64 ] && [ "$(cat "$SECOND/buffer_size_kb")" = 4096 ]
+result "a CPU's buffer has a size of its own" $?
+tell 100000
+[ "$(wc -l <"$D/trace")" -gt $((10 * KEPT)) ]
+result "and so there is more room" $?
+
 # --- raw and text do not get the same
 echo >"$D/trace"
 echo 1408 >"$D/buffer_size_kb"

@@ -93,6 +93,19 @@ static void per_cpu(void **state)
 	shows("per_cpu/cpu0/buffer_size_kb", "100\n");
 	kb = mem_printf("%ld\n", 100 * sysconf(_SC_NPROCESSORS_CONF));
 	shows("buffer_total_size_kb", kb);
+	if (sysconf(_SC_NPROCESSORS_CONF) > 1) {
+		assert_int_equal(echo("per_cpu/cpu1/buffer_size_kb", "7"), 0);
+		assert_int_equal(echo("per_cpu/cpu1/buffer_size_kb", "none"), -EINVAL);
+		shows("per_cpu/cpu0/buffer_size_kb", "100\n");
+		shows("per_cpu/cpu1/buffer_size_kb", "7\n");
+		shows("buffer_size_kb", "X\n");
+		free(kb);
+		kb = mem_printf("%ld\n", 100 * sysconf(_SC_NPROCESSORS_CONF) - 93);
+		shows("buffer_total_size_kb", kb);
+		assert_int_equal(echo("buffer_size_kb", "100"), 0);
+		shows("per_cpu/cpu1/buffer_size_kb", "100\n");
+		shows("buffer_size_kb", "100\n");
+	}
 	shows("per_cpu/cpu0/trace_pipe", "");
 	shows("per_cpu/cpu0/trace_pipe_raw", "");
 	assert_int_equal(echo("per_cpu/cpu0/stats", "x"), -EINVAL);

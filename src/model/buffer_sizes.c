@@ -1,0 +1,63 @@
+#include "model/buffer_sizes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/units.h"
+
+#define SIZE_KB_MAX (64 << 20)
+
+int cpu_of_size_file(const struct settings *s, const char *file)
+{
+	unsigned cpu;
+	int end = 0;
+
+	if (sscanf(file, "per_cpu/cpu%4u/buffer_size_kb%n", &cpu, &end) < 1 || !end || file[end])
+		return -1;
+	return cpu < s->cpumask.n ? (int)cpu : -1;
+}
+
+uint64_t buffer_size_of(const struct settings *s, unsigned cpu)
+{
+	return cpu < s->cpu_size_kb.n && s->cpu_size_kb.at[cpu] ? s->cpu_size_kb.at[cpu] : s->buffer_size_kb;
+}
+
+uint64_t buffer_size_total(const struct settings *s, unsigned cpus)
+{
+	uint64_t kb = 0;
+
+	for (unsigned cpu = 0; cpu < cpus; cpu++)
+		kb += buffer_size_of(s, cpu);
+	return kb;
+}
+
+int buffer_size_write(struct settings *s, int cpu, const char *text, struct err *err)
+{
+	uint64_t kb;
+	int e = parse_size_kb(text, &kb, err);
+
+	if (e)
+		return e;
+	if (kb > SIZE_KB_MAX)
+		return err_at(err, ENOMEM, text, 0, "a buffer of one %s is at most %d GB", cpu < 0 ? "thread" : "CPU",
+			      SIZE_KB_MAX >> 20);
+	if (cpu < 0) {
+		s->buffer_size_kb = kb;
+		s->cpu_size_kb.n = 0;
+		return 0;
+	}
+	while (s->cpu_size_kb.n <= (unsigned)cpu)
+		*vec_add(&s->cpu_size_kb) = 0;
+	s->cpu_size_kb.at[cpu] = kb;
+	return 0;
+}
+
+char *buffer_size_read(const struct settings *s, int cpu)
+{
+	for (unsigned i = 0; cpu < 0 && i < s->cpumask.n; i++)
+		if (buffer_size_of(s, i) != buffer_size_of(s, 0))
+			return mem_strdup("X\n");
+	return mem_printf("%" PRIu64 "\n", buffer_size_of(s, cpu < 0 ? 0 : (unsigned)cpu));
+}
