@@ -59,14 +59,20 @@ static void add_events(struct event_catalogue *c, const struct static_events *ev
 		add_event(c, &events->events.at[i], &ignored);
 }
 
-void event_sites_catalogue(struct module *mod, struct event_catalogue *c)
+bool event_sites_load(struct module *mod)
 {
 	struct err ignored;
 
 	if (static_events_load(mod->path, &mod->events, &ignored) < 0 || !mod->events.events.n)
-		return;
+		return false;
 	place_module(mod);
-	add_events(c, &mod->events);
+	return true;
+}
+
+void event_sites_catalogue(struct module *mod, struct event_catalogue *c)
+{
+	if (event_sites_load(mod))
+		add_events(c, &mod->events);
 }
 
 void event_sites_know(const char *path, struct event_catalogue *c)

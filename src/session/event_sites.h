@@ -3,7 +3,9 @@
 #pragma once
 #include "session/modules.h"
 
-/* Reads the module's events, which come into the catalogue. */
+/* Reads the module's events, once. false: it has none. */
+bool event_sites_load(struct module *mod);
+/* The same, and they come into the catalogue. */
 void event_sites_catalogue(struct module *mod, struct event_catalogue *c);
 /* The same of a file that no process has yet. */
 void event_sites_know(const char *path, struct event_catalogue *c);

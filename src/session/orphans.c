@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "hook/cache.h"
+#include "session/event_sites.h"
 #include "session/maps.h"
 #include "session/modules.h"
+#include "shared/event.h"
 #include "shared/probe.h"
 
 #define REGION_MAX (UINT64_C(1) << 30)
@@ -74,7 +76,45 @@ static void look_at_function(struct look *l, const struct module *mod, uint32_t 
 		add(l, at + e->patch_offset, there, hook_module_bytes(mod->hooks, i), 2);
 }
 
-static void look_at_module(struct look *l, const struct module *mod)
+/* --- static events -------------------------------------------------------------------------- */
+
+/* A nop that jumps behind itself, to what calls the agent if the state says so. */
+static void look_at_site(struct look *l, uint64_t at)
+{
+	uint8_t there[STATIC_NOP_BYTES];
+
+	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) && there[0] == 0xe9)
+		add(l, at, there, static_nop, sizeof(there));
+}
+
+static void look_at_word(struct look *l, uint64_t at)
+{
+	static const uint8_t nothing[8];
+	uint8_t there[sizeof(nothing)];
+
+	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) && memcmp(there, nothing, sizeof(there)) != 0)
+		add(l, at, there, nothing, sizeof(there));
+}
+
+/* As event_sites_write puts them in: states before the nops that lead to them. */
+static void look_at_events(struct look *l, struct module *mod)
+{
+	const struct static_events *e = &mod->events;
+
+	if (!event_sites_load(mod))
+		return;
+	l->function = PATCH_EVENT;
+	for (size_t i = 0; i < e->states.n; i++) {
+		look_at_word(l, mod->base + e->states.at[i].at + offsetof(struct event_state, commit));
+		look_at_word(l, mod->base + e->states.at[i].at + offsetof(struct event_state, block));
+	}
+	for (size_t i = 0; i < e->sites.n; i++)
+		look_at_site(l, mod->base + e->sites.at[i].nop);
+}
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+static void look_at_module(struct look *l, struct module *mod)
 {
 	led_call_list calls = { 0 };
 
@@ -86,6 +126,7 @@ static void look_at_module(struct look *l, const struct module *mod)
 	for (size_t i = 0; i < calls.n; i++)
 		look_at(l, mod->base + calls.at[i].vaddr, calls.at[i].bytes);
 	vec_free(&calls);
+	look_at_events(l, mod);
 }
 
 /* --- probes: the regions themselves say where they are --------------------------------------- */

@@ -102,6 +102,24 @@ if grep -q "did you mean truth:tick" "$T/err"; then ok "attaching for a name tha
 	diag "$T/err"
 fi
 
+# --- a tracer that dies: the next one takes its agent out, and what leads to it
+for what in 'truth:*' 'raw_syscalls:*'; do
+	"$BRACE" record -p $pid -b 64M -e "$what" -o "$T/t.brace" >"$T/err" 2>&1 &
+	tracer=$!
+	for ((n = 0; n < 1000; n++)); do # its text is another, and brace has let it go
+		! "$FIXTURES/same_text" $pid >"$T/differences" && grep -qE '^TracerPid:.0$' /proc/$pid/status && break
+		sleep 0.01
+	done
+	[ $n -lt 1000 ]
+	result "a tracer of $what is at work" $? "$T/err"
+	{ kill -KILL $tracer; wait $tracer; } 2>/dev/null
+	timeout 30 "$BRACE" record -p $pid --duration 50ms -o "$T/t.brace" >"$T/err" 2>&1
+	result "it was killed: the next one records" $? "$T/err"
+	check "and leaves the program as it was" "$FIXTURES/same_text" $pid
+done
+timeout 30 "$BRACE" record -p $pid --duration 300ms -b 64M -e truth:tick -o "$T/t.brace" >"$T/err" 2>&1
+equal "and its ticks go on" "1 1" "$(numbers)"
+
 # --- enabled and disabled while it runs, in the tree ------------------------------------------
 until_there() { # FILE PATTERN
 	local n
