@@ -138,6 +138,8 @@ void task_behind(const uint64_t *regs, uint32_t number, const struct task_block 
 		return;
 	if (result < 0 || !wants(b, TASK_NEWTASK, TASK_SCHED_FORK))
 		return;
+	if (!result && tid() != pid())
+		return; /* a thread: its creator has gone on, and what clone3 was told may be overwritten by now */
 	flags = clone_flags(regs, number);
 	if ((result == 0) == child_tells(flags))
 		tell_new(b, flags, result ? (int32_t)result : pid());
