@@ -6,6 +6,9 @@
 #include "live/triggers.h"
 #include "model/buffer_sizes.h"
 
+/* Pauses of longer ago are of records that are gone by now. */
+#define PAUSES_MAX 4096
+
 /* --- settings ----------------------------------------------------------------------- */
 
 /* Sizes are of each CPU, as ftrace's; the ring is one for all of them. */
@@ -53,6 +56,65 @@ void buffer_turn(struct buffer *b, bool on, uint64_t tsc)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* It is remembered apart from what tracing_on says, which triggers may turn long after. */
+void buffer_pause(struct buffer *b, bool begins, uint64_t tsc)
+{
+	pthread_mutex_lock(&b->lock);
+	if (begins && !b->paused++)
+		off_turn(&b->pauses, false, tsc);
+	else if (!begins && b->paused && !--b->paused)
+		off_turn(&b->pauses, true, tsc);
+	off_forget(&b->pauses, 0, PAUSES_MAX);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Neither now nor when it stopped. */
+static bool stands_still(const struct buffer *b, uint64_t tsc)
+{
+	return (!b->on && tsc >= b->off.at[b->off.n - 1].from) || (b->paused && tsc >= b->pauses.at[b->pauses.n - 1].from);
+}
+
+/* Locked. */
+static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
+{
+	struct kept k = { .chunk = c };
+
+	if (b->triggers || !stands_still(b, c->near_tsc)) {
+		if (!b->settings.nop)
+			k.what |= allowed & KEEP_FUNCTIONS;
+		if ((b->events || b->triggers) && allowed & KEEP_EVENTS) {
+			k.what |= KEEP_EVENTS;
+			k.events = b->events;
+		}
+	}
+	if (b->triggers)
+		triggers_offer(b->triggers, &k);
+	else if (k.what && (b->pending.n || b->masked || (k.what & KEEP_FUNCTIONS && b->sieve)))
+		*vec_add(&b->pending) = kept_get(&k);
+	else if (k.what)
+		ring_push(&b->ring, &k);
+}
+
+/* Locked. What waits now waits no more if the family goes. */
+static void run_family(struct buffer *b, uint64_t complete, uint64_t patience)
+{
+	struct chunk *c;
+	unsigned what;
+
+	while (b->family && family_next(b->family, complete, patience, &c, &what)) {
+		keep_chunk(b, c, what);
+		chunk_put(c);
+	}
+}
+
+/* Locked. */
+static void unfollow(struct buffer *b)
+{
+	run_family(b, UINT64_MAX, 0);
+	family_free(b->family);
+	b->family = NULL;
+}
+
 /* Those that have to be run, or had to be until now. */
 static void configure_triggers(struct buffer *b, const struct settings *next, uint64_t tsc)
 {
@@ -76,6 +138,8 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 	if (settings->tracing_on != b->settings.tracing_on) /* else a trigger may have turned it meanwhile */
 		turn(b, settings->tracing_on, tsc);
 	configure_triggers(b, settings, tsc);
+	if (b->family && !family_wanted(settings))
+		unfollow(b);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
 	b->masked = !cpumask_is_all(&settings->cpumask);
@@ -98,31 +162,26 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 	buffer_pipes_forget(b, BUFFER_ALL_CPUS);
 }
 
-static bool is_among(const struct pid_list *these, const struct pid_list *not_these, pid_t tid)
-{
-	return (!these->pids.n || pid_list_has(these, tid)) && !pid_list_has(not_these, tid);
-}
-
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 {
 	const struct settings *s = &b->settings;
-	struct kept k = { .chunk = c };
 
 	pthread_mutex_lock(&b->lock);
-	if (b->triggers || b->on || c->near_tsc < b->off.at[b->off.n - 1].from) { /* off: there is one */
-		if (!s->nop && is_among(&s->pids, &s->notrace_pids, tid))
-			k.what |= KEEP_FUNCTIONS;
-		if ((b->events || b->triggers) && is_among(&s->event_pids, &s->event_notrace_pids, tid)) {
-			k.what |= KEEP_EVENTS;
-			k.events = b->events;
-		}
-	}
-	if (b->triggers)
-		triggers_offer(b->triggers, &k);
-	else if (k.what && (b->pending.n || b->masked || (k.what & KEEP_FUNCTIONS && b->sieve)))
-		*vec_add(&b->pending) = kept_get(&k);
-	else if (k.what)
-		ring_push(&b->ring, &k);
+	if (b->family)
+		family_offer(b->family, c, tid);
+	else
+		keep_chunk(b, c, (pid_lists_allow(&s->pids, &s->notrace_pids, tid) ? KEEP_FUNCTIONS : 0) |
+				 (pid_lists_allow(&s->event_pids, &s->event_notrace_pids, tid) ? KEEP_EVENTS : 0));
+	pthread_mutex_unlock(&b->lock);
+}
+
+void buffer_follow(struct buffer *b, const struct pid_list *threads)
+{
+	pthread_mutex_lock(&b->lock);
+	if (b->family)
+		family_configure(b->family, &b->settings, threads);
+	else
+		b->family = family_new(&b->settings, threads);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -155,13 +214,14 @@ static void pass_sieve(struct buffer *b, const struct trace_info *info, const st
 }
 
 /* Nobody else has the sieve: whoever settles has the trace_info to himself. What came meanwhile waits. */
-void buffer_settle(struct buffer *b, const struct trace_info *info)
+void buffer_settle(struct buffer *b, const struct trace_info *info, uint64_t complete)
 {
 	chunk_list pending;
 	struct cpumask cpus;
 	size_t n = 0;
 
 	pthread_mutex_lock(&b->lock);
+	run_family(b, complete, info->clock.hz);
 	cpus = b->settings.cpumask;
 	pending = b->pending;
 	b->pending = (chunk_list){ 0 };
@@ -186,7 +246,7 @@ bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_
 	bool on;
 
 	pthread_mutex_lock(&b->lock);
-	on = b->on && cpumask_has(&b->settings.cpumask, cpu);
+	on = b->on && !b->paused && cpumask_has(&b->settings.cpumask, cpu);
 	if (on) {
 		k.chunk = chunk_new(&run);
 		k.chunk->settled = true;
@@ -208,6 +268,16 @@ bool buffer_has_triggers(struct buffer *b)
 
 	pthread_mutex_lock(&b->lock);
 	has = b->triggers;
+	pthread_mutex_unlock(&b->lock);
+	return has;
+}
+
+bool buffer_has_family(struct buffer *b)
+{
+	bool has;
+
+	pthread_mutex_lock(&b->lock);
+	has = b->family;
 	pthread_mutex_unlock(&b->lock);
 	return has;
 }
@@ -238,6 +308,8 @@ void buffer_present(struct buffer *b, struct settings *s)
 		triggers_present(b->triggers, &b->settings.events);
 	if (b->triggers)
 		triggers_present(b->triggers, &s->events);
+	if (b->family)
+		family_present(b->family, s);
 	s->tracing_on = b->on;
 	pthread_mutex_unlock(&b->lock);
 }
@@ -245,6 +317,7 @@ void buffer_present(struct buffer *b, struct settings *s)
 void buffer_free(struct buffer *b)
 {
 	triggers_free(b->triggers);
+	family_free(b->family);
 	vec_free(&b->dumped);
 	buffer_pipes_free(b);
 	buffer_snapshot_free(&b->snapshot);
@@ -252,6 +325,7 @@ void buffer_free(struct buffer *b)
 	sieve_free(b->sieve);
 	buffer_raw_free(&b->raw);
 	vec_free(&b->off);
+	vec_free(&b->pauses);
 	vec_free(&b->gone);
 	selection_put(b->events);
 	settings_free(&b->settings);

@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "live/buffer_raw.h"
+#include "live/family.h"
 #include "live/merge.h"
 #include "live/ring.h"
 #include "live/sieve.h"
@@ -44,12 +45,15 @@ struct buffer {
 	pthread_mutex_t lock;    /* of what follows */
 	off_list off;
 	gone_list gone;          /* read or cleared, of one CPU alone */
+	off_list pauses;         /* while it was on: somebody was reading `trace` */
+	unsigned paused;         /* by so many who read it now */
 	bool on;
 	struct settings settings;
 	struct selection *events; /* of the settings; NULL: none is enabled */
 	bool masked;             /* tracing_cpumask leaves processors out */
 	struct sieve *sieve;     /* others trace functions too; NULL: no */
 	chunk_list pending;      /* not through it yet */
+	struct family *family;   /* NULL: no option follows forks */
 	struct triggers *triggers; /* NULL: there are none, nor function commands */
 	struct buffer_snapshot snapshot;
 	pthread_mutex_t reading; /* of the pipes */
@@ -64,18 +68,23 @@ void buffer_free(struct buffer *b);
 /* Other settings: size, mode, on or off from this moment (a TSC) on. Another tracer empties it. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc);
 void buffer_clear(struct buffer *b, uint64_t tsc); /* of what was recorded before */
+/* It stands still until as many pauses have ended as have begun. */
+void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
 /* What it keeps of the records that a thread made from this time on: c is the ring's then, or not. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
 
 /* From now on the functions' records are those for these settings, as sieve_new has it; NULL: all of them. */
 void buffer_share(struct buffer *b, const struct settings *s, bool alone);
-/* What was offered is settled now: it comes into the ring. */
-void buffer_settle(struct buffer *b, const struct trace_info *info);
+/* After buffer_configure, if family_wanted: the threads that there are at this moment. */
+void buffer_follow(struct buffer *b, const struct pid_list *threads);
+/* What was offered is settled now: it comes into the ring, if it is known whose it is. Nothing is missing from before `complete`. */
+void buffer_settle(struct buffer *b, const struct trace_info *info, uint64_t complete);
 /* All that was offered is settled, and nothing from before `until` is missing: triggers are run so far, or over so many
  * records. */
 void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most);
 bool buffer_has_triggers(struct buffer *b);
-/* The settings become what triggers have made of them: tracing_on, and what is enabled. */
+bool buffer_has_family(struct buffer *b);
+/* The settings become what triggers and forks have made of them: tracing_on, what is enabled, lists of threads. */
 void buffer_present(struct buffer *b, struct settings *s);
 
 /* What `cat trace` shows; cpu: of one CPU, or BUFFER_ALL_CPUS. */

@@ -3,17 +3,34 @@
 
 #include "live/buffer_internal.h"
 #include "shared/record.h"
+#include "source/unpack.h"
 #include "store/store.h"
 
 struct extract {
 	struct store_writer *store;
+	const struct trace_info *info;
 	off_list off;
 	VEC(uint64_t) words;       /* of a chunk, without those that were made while recording was off */
 	struct trace_total *total;
 };
 
-static void cut(struct extract *x, const struct chunk *c)
+/* As in merge.c: other instances' events and functions may stand between the instance's. */
+static bool is_ours(const struct extract *x, const struct kept *k, const uint64_t *word, uint64_t tsc)
 {
+	struct unpack u = { .at = word, .end = word + 1 + record_payload(*word), .tsc = tsc, .thread = k->chunk->thread,
+			    .cpu = k->chunk->cpu };
+	struct event e;
+
+	if (!unpack_next(&u, &e))
+		return true; /* a change of CPU */
+	if (e.kind != EVENT_TRACE)
+		return k->what & KEEP_FUNCTIONS;
+	return k->what & KEEP_EVENTS && (!k->events || selection_keeps(k->events, &e, &x->info->threads.at[e.thread]));
+}
+
+static void cut(struct extract *x, const struct kept *k)
+{
+	const struct chunk *c = k->chunk;
 	uint64_t tsc = c->near_tsc;
 	size_t words;
 
@@ -24,7 +41,7 @@ static void cut(struct extract *x, const struct chunk *c)
 		tsc = record_tsc(c->words[i], tsc);
 		if (i + words > c->n)
 			return;
-		if (record_counts(c->words[i]) && off_at(&x->off, tsc))
+		if ((record_counts(c->words[i]) && off_at(&x->off, tsc)) || !is_ours(x, k, c->words + i, tsc))
 			continue;
 		memcpy(x->words.at + x->words.n, c->words + i, words * sizeof(c->words[0]));
 		x->words.n += words;
@@ -33,9 +50,11 @@ static void cut(struct extract *x, const struct chunk *c)
 	}
 }
 
-static int store_chunk(struct extract *x, const struct chunk *c, struct err *err)
+static int store_chunk(struct extract *x, const struct kept *k, struct err *err)
 {
-	cut(x, c);
+	const struct chunk *c = k->chunk;
+
+	cut(x, k);
 	x->total->lost += c->lost;
 	return store_records(x->store, c->thread, c->near_tsc, c->cpu, c->lost, x->words.at, x->words.n, err);
 }
@@ -46,14 +65,14 @@ static int store_chunks(struct extract *x, const chunk_list *chunks, struct err 
 
 	for (size_t i = 0; i < chunks->n && r == 0; i++)
 		if (chunks->at[i].chunk->settled)
-			r = store_chunk(x, chunks->at[i].chunk, err);
+			r = store_chunk(x, &chunks->at[i], err);
 	return r;
 }
 
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err)
 {
 	const struct trace_total before = info->total;
-	struct extract x = { .total = &info->total };
+	struct extract x = { .info = info, .total = &info->total };
 	chunk_list chunks = { 0 };
 	int r;
 

@@ -15,6 +15,7 @@ void buffer_off(struct buffer *b, off_list *out)
 {
 	pthread_mutex_lock(&b->lock);
 	off_list_copy(out, &b->off);
+	off_list_unite(out, &b->pauses);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -25,6 +26,7 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 
 	pthread_mutex_lock(&b->lock);
 	off_list_copy(&filter.off, &b->off);
+	off_list_unite(&filter.off, &b->pauses);
 	gone_list_copy(&filter.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
 	source = merge_chunks(info, chunks, &filter);
@@ -102,7 +104,8 @@ void buffer_show_dump(struct buffer *b, struct out *out)
 
 static struct trace_header header_of(const struct ring_counts *c)
 {
-	return (struct trace_header){ .entries = c->entries, .written = c->entries + c->overrun + c->lost };
+	return (struct trace_header){ .entries = c->entries, .written = c->entries + c->overrun + c->lost,
+				      .overrun = c->overrun > 0 };
 }
 
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,

@@ -13,9 +13,9 @@
 #define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 1)
 #define RAW_MAX (8 * RECORD_PAYLOAD_MAX)
 
-static uint32_t thread_of(struct trace_info *info, pid_t tid)
+static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
 {
-	struct trace_thread t = { .tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc() };
+	struct trace_thread t = { .tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(), .unnamed = !named };
 	struct proc_status status;
 
 	for (size_t i = info->threads.n; i-- > 0;)
@@ -70,7 +70,8 @@ int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, s
 
 	if (raw && n > RAW_MAX)
 		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id", RAW_MAX);
-	m.thread = thread_of(pump_hold(p->live->pump), thread);
+	m.thread = thread_of(pump_hold(p->live->pump), thread,
+			     option_is_set(p->live->parts.at[0]->settings.options, OPTION_RECORD_CMD));
 	pump_release(p->live->pump);
 	on = raw ? write_raw(&m, text, n) : write_text(&m, text, n);
 	instance_wake(p->instance);

@@ -55,7 +55,7 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 static void settle_buffers(struct pump *p, uint64_t complete, size_t most)
 {
 	for (size_t i = 0; i < p->buffers.n; i++) {
-		buffer_settle(p->buffers.at[i], tap_info(p->session));
+		buffer_settle(p->buffers.at[i], tap_info(p->session), complete);
 		buffer_run(p->buffers.at[i], tap_info(p->session), complete, most);
 	}
 }

@@ -2,7 +2,9 @@
  * comes of it. */
 #include "live/internal.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,22 @@ static void add_events(struct event_set *to, const struct event_set *from)
 			continue;
 		event_set_filter(to, index, "0", &ignored); /* also of one who does not want it now */
 		event_set_enable(to, index, true);
+	}
+}
+
+/* They tell who makes whom, and who ends: whole, like the above. */
+static void add_births(struct event_set *to, const struct settings *s)
+{
+	static const char *const names[] = { "sched_process_fork", "sched_process_exit" };
+	struct filter_fault ignored;
+
+	for (size_t i = 0; i < 2 && family_wanted(s); i++) {
+		const struct event_entry *e = to->catalogue ? events_find(to->catalogue, "sched", names[i]) : NULL;
+
+		if (!e)
+			continue;
+		event_set_filter(to, e->index, "0", &ignored);
+		event_set_enable(to, e->index, true);
 	}
 }
 
@@ -52,6 +70,8 @@ struct settings *live_for_session(struct live *l, struct part *p, const struct s
 	wants_unite(all, n, s);
 	for (size_t i = 1; i < n; i++)
 		add_events(&s->events, &all[i]->events);
+	for (size_t i = 0; i < n; i++)
+		add_births(&s->events, all[i]);
 	settings_init(&usual);
 	s->mode = l->mode;
 	s->buffer_size_kb = usual.buffer_size_kb;
@@ -72,7 +92,9 @@ static bool concerns_session(const char *file)
 {
 	static const char *const files[] = { "current_tracer", "events", "function_profile_enabled", "max_graph_depth",
 					     "set_ftrace_filter", "set_ftrace_module", "set_event", "set_ftrace_notrace",
-					     "set_graph_function", "set_graph_notrace", "stack_tracer_enabled", "tracing_thresh" };
+					     "set_graph_function", "set_graph_notrace", "stack_tracer_enabled", "tracing_thresh",
+					     "set_ftrace_pid", "set_ftrace_notrace_pid", "set_event_pid", "set_event_notrace_pid",
+					     "options/event-fork", "options/function-fork", "trace_options" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(file, files[i]))
@@ -93,7 +115,8 @@ static bool is_same_for_programs(const char *file, const struct settings *a, con
 {
 	uint32_t n = b->events.catalogue ? events_n(b->events.catalogue) : 0;
 
-	if (strcmp(file, "events") && strcmp(file, "set_event"))
+	if (strcmp(file, "events") && strcmp(file, "set_event") && strcmp(file, "trace_options") && !strstr(file, "_pid") &&
+	    !strstr(file, "-fork"))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (event_set_differ(&a->events, &b->events, i))
@@ -148,13 +171,48 @@ static void share(struct part *p, const struct settings *next, bool begins)
 	free(all);
 }
 
+static void add_threads(struct pid_list *to, uint32_t pid)
+{
+	char path[32];
+	struct dirent *e;
+	DIR *dir;
+
+	if (pid_list_has(to, (pid_t)pid))
+		return; /* a process that has been looked at: its own number is among its threads' */
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (*e->d_name != '.')
+			pid_list_add(to, (pid_t)atoi(e->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+/* Of the threads that there are it is known who is in the lists. The trace_info is the caller's. */
+static void follow(struct part *p)
+{
+	const struct trace_info *info = tap_info(p->live->session);
+	struct pid_list threads = { 0 };
+
+	for (size_t i = 0; i < info->images.n; i++)
+		add_threads(&threads, info->images.at[i].pid);
+	for (size_t i = 0; i < info->threads.n; i++)
+		add_threads(&threads, info->threads.at[i].pid);
+	buffer_follow(&p->buffer, &threads);
+	pid_list_free(&threads);
+}
+
 /* Nobody looks at what was recorded before and after at once. */
 static void configure(struct part *p, const struct settings *next)
 {
 	pump_hold(p->live->pump);
+	if (!p->name)
+		tap_name_threads(p->live->session, option_is_set(next->options, OPTION_RECORD_CMD));
 	settings_free(&p->settings);
 	settings_copy(&p->settings, next);
 	buffer_configure(&p->buffer, next, clock_tsc());
+	if (family_wanted(next))
+		follow(p);
 	pump_release(p->live->pump);
 }
 

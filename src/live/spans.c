@@ -1,5 +1,6 @@
 #include "live/spans.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The first span that ends behind this time. There may be many, and the newest are asked about. */
@@ -64,6 +65,31 @@ void off_list_copy(off_list *to, const off_list *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		*vec_add(to) = from->at[i];
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct off_span *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+void off_list_unite(off_list *to, const off_list *from)
+{
+	size_t n = 0;
+
+	off_list_copy(to, from);
+	if (from->n)
+		qsort(to->at, to->n, sizeof(to->at[0]), by_begin);
+	for (size_t i = 1; i < to->n; i++) {
+		struct off_span *last = &to->at[n], *next = &to->at[i];
+
+		if (next->from > last->to)
+			to->at[++n] = *next;
+		else if (next->to > last->to)
+			last->to = next->to;
+	}
+	to->n = to->n ? n + 1 : 0;
 }
 
 void gone_set(gone_list *l, unsigned cpu, uint64_t tsc)

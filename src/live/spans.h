@@ -17,6 +17,8 @@ bool off_now(const off_list *l);
 /* Forgets the oldest spans that begin after `since`, down to so many. */
 void off_forget(off_list *l, uint64_t since, size_t most);
 void off_list_copy(off_list *to, const off_list *from);
+/* Adds to what `to` has the spans of `from`: off is when either is. */
+void off_list_unite(off_list *to, const off_list *from);
 
 typedef VEC(uint64_t) gone_list; /* by CPU; a TSC */
 

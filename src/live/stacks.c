@@ -431,7 +431,7 @@ bool stacks_show(struct stacks *s, struct out *out)
 		const struct trace_thread *of = &s->info->threads.at[found.at[i].thread];
 
 		if (found.n > 1)
-			out_printf(out, "%s# %.*s-%u\n", i ? "\n" : "", (int)format_comm(of), of->comm, of->tid);
+			out_printf(out, "%s# %.*s-%u\n", i ? "\n" : "", (int)format_comm(of), trace_thread_name(of), of->tid);
 		print_table(s, found.at[i].thread, s->threads.at[found.at[i].thread], out);
 	}
 	any = found.n > 0;

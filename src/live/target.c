@@ -110,8 +110,13 @@ static void catch_up(void *arg)
 {
 	struct part *p = arg;
 
-	if (buffer_has_triggers(&p->buffer))
+	if (buffer_has_triggers(&p->buffer)) {
 		pump_complete(p->live->pump);
+	} else if (buffer_has_family(&p->buffer)) {
+		pump_sync(p->live->pump);
+		pump_hold(p->live->pump);
+		pump_release(p->live->pump);
+	}
 }
 
 static void present(void *arg, struct settings *s)
@@ -148,6 +153,11 @@ static int clear(void *arg, struct err *err)
 	buffer_clear(&p->buffer, clock_tsc());
 	pump_release(p->live->pump);
 	return 0;
+}
+
+static void pause_recording(void *arg, bool begins)
+{
+	buffer_pause(&((struct part *)arg)->buffer, begins, clock_tsc());
 }
 
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
@@ -288,8 +298,9 @@ static void cmdlines(void *arg, struct out *out)
 	part_sync(p);
 	info = pump_hold(p->live->pump);
 	for (size_t i = 0; i < info->threads.n; i++)
-		out_printf(out, "%u %.*s\n", info->threads.at[i].tid, (int)format_comm(&info->threads.at[i]),
-			   info->threads.at[i].comm);
+		if (!info->threads.at[i].unnamed)
+			out_printf(out, "%u %.*s\n", info->threads.at[i].tid, (int)format_comm(&info->threads.at[i]),
+				   info->threads.at[i].comm);
 	pump_release(p->live->pump);
 }
 
@@ -347,7 +358,7 @@ static void dumped(void *arg, struct out *out)
 const struct tree_target_ops live_ops = {
 	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
-	.trace = trace, .clear = clear, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
+	.trace = trace, .clear = clear, .pause = pause_recording, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
 	.cpu_pipe = cpu_pipe, .cpu_pipe_ready = cpu_pipe_ready, .cpu_raw = cpu_raw,
 	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
 	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,

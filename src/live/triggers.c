@@ -26,6 +26,7 @@ struct triggers {
 	struct stream *stream;
 	struct cut cut;
 	off_list off;                /* the buffer's, up to the time that is looked at */
+	off_list pauses;             /* the buffer's */
 	uint64_t turned;             /* when a trigger turned it last */
 	VEC(bool) on;                /* by event: it is recorded */
 	bool knows_calls;
@@ -65,6 +66,7 @@ void triggers_free(struct triggers *t)
 	stream_free(t->stream);
 	cut_free(&t->cut);
 	vec_free(&t->off);
+	vec_free(&t->pauses);
 	vec_free(&t->on);
 	vec_free(&t->told);
 	if (t->knows_calls)
@@ -113,7 +115,7 @@ static void turn(struct triggers *t, bool on, uint64_t tsc)
 
 static bool is_recording(const struct triggers *t, const struct stream_item *i)
 {
-	return !off_at(&t->off, i->time) && cpumask_has(&t->now->cpus, i->event->cpu);
+	return !off_at(&t->off, i->time) && !off_at(&t->pauses, i->time) && cpumask_has(&t->now->cpus, i->event->cpu);
 }
 
 /* --- actions -------------------------------------------------------------------------- */
@@ -369,6 +371,8 @@ static void take_over(struct triggers *t)
 	off_forget(&t->buffer->off, t->since, SPANS_MAX);
 	t->off.n = 0;
 	off_list_copy(&t->off, &t->buffer->off);
+	t->pauses.n = 0;
+	off_list_copy(&t->pauses, &t->buffer->pauses);
 	pthread_mutex_unlock(&t->buffer->lock);
 }
 

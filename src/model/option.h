@@ -105,6 +105,17 @@ static inline enum trace_option trace_option_find(const char *name, size_t n)
 	return TRACE_OPTIONS_N;
 }
 
+/* What a new instance takes over from the top one: the common options, but for these. */
+static inline uint64_t trace_options_inherited(void)
+{
+	uint64_t set = 0;
+
+	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
+		if (trace_option_info(o)->group == OPTION_COMMON)
+			set |= OPTION_BIT(o);
+	return set & ~(OPTION_BIT(OPTION_EVENT_FORK) | OPTION_BIT(OPTION_FUNCTION_FORK) | OPTION_BIT(OPTION_TRACE_PRINTK_DEST));
+}
+
 static inline uint64_t trace_options_default(void)
 {
 	uint64_t set = 0;

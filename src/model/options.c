@@ -28,14 +28,27 @@ static const uint64_t heeded =
 	OPTION_BIT(OPTION_GRAPH_CPU) | OPTION_BIT(OPTION_GRAPH_OVERHEAD) |
 	OPTION_BIT(OPTION_GRAPH_PROC) | OPTION_BIT(OPTION_GRAPH_DURATION) |
 	OPTION_BIT(OPTION_GRAPH_ABSTIME) | OPTION_BIT(OPTION_GRAPH_TAIL) | OPTION_BIT(OPTION_GRAPH_TIME) |
-	OPTION_BIT(OPTION_DISABLE_ON_FREE);
+	OPTION_BIT(OPTION_DISABLE_ON_FREE) | OPTION_BIT(OPTION_ANNOTATE) | OPTION_BIT(OPTION_PRINTK_MSG_ONLY) |
+	OPTION_BIT(OPTION_RECORD_CMD) | OPTION_BIT(OPTION_MARKERS) | OPTION_BIT(OPTION_PAUSE_ON_TRACE) |
+	OPTION_BIT(OPTION_EVENT_FORK) | OPTION_BIT(OPTION_FUNCTION_FORK);
+
+/* What has no object here, as in the kernel where that lacks it (latency tracers, say): it is kept, so that who sets it does not
+ * fail. docs/tree.md says why of each. */
+static const uint64_t kept =
+	OPTION_BIT(OPTION_TRACE_PRINTK) | OPTION_BIT(OPTION_TRACE_PRINTK_DEST) | OPTION_BIT(OPTION_HASH_PTR) |
+	OPTION_BIT(OPTION_FUNCTION_TRACE) | OPTION_BIT(OPTION_DISPLAY_GRAPH) | OPTION_BIT(OPTION_GRAPH_IRQS) |
+	OPTION_BIT(OPTION_TEST_NOP_ACCEPT);
 
 static bool can_set(enum trace_option o, bool on)
 {
-	return option_is_set(heeded, o) || on == trace_option_info(o)->on;
+	return option_is_set(heeded | kept, o) || on == trace_option_info(o)->on;
 }
 
-#define NOT_HEEDED "brace does not have this option of ftrace's; it stays as it is"
+static const char *refusal(enum trace_option o)
+{
+	return o == OPTION_TEST_NOP_REFUSE ? "this option is there to be refused, as ftrace's is"
+					   : "brace does not have this option of ftrace's; it stays as it is";
+}
 
 static void set_option(struct settings *s, enum trace_option o, bool on)
 {
@@ -62,7 +75,7 @@ static int each_option(struct settings *s, const char *text, struct err *err)
 		if (o == TRACE_OPTIONS_N)
 			return err_at(err, EINVAL, text, (size_t)(p - text), "unknown option");
 		if (!can_set(o, !off))
-			return err_at(err, EINVAL, text, (size_t)(p - text), NOT_HEEDED);
+			return err_at(err, EINVAL, text, (size_t)(p - text), "%s", refusal(o));
 		if (s)
 			set_option(s, o, !off);
 		p += n;
@@ -101,7 +114,7 @@ int options_write_one(struct settings *s, enum trace_option o, const char *text,
 	if (strcmp(text, "0") && strcmp(text, "1"))
 		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
 	if (!can_set(o, *text == '1'))
-		return err_at(err, EINVAL, trace_option_info(o)->name, 0, NOT_HEEDED);
+		return err_at(err, EINVAL, trace_option_info(o)->name, 0, "%s", refusal(o));
 	set_option(s, o, *text == '1');
 	return 0;
 }

@@ -19,7 +19,7 @@ bool pid_list_has(const struct pid_list *l, pid_t pid)
 	return i < l->pids.n && l->pids.at[i] == pid;
 }
 
-static void add(struct pid_list *l, pid_t pid)
+void pid_list_add(struct pid_list *l, pid_t pid)
 {
 	size_t i = place_of(l, pid);
 
@@ -28,6 +28,22 @@ static void add(struct pid_list *l, pid_t pid)
 	(void)vec_add(&l->pids);
 	memmove(&l->pids.at[i + 1], &l->pids.at[i], (l->pids.n - 1 - i) * sizeof(pid_t));
 	l->pids.at[i] = pid;
+}
+
+bool pid_lists_allow(const struct pid_list *these, const struct pid_list *not_these, pid_t pid)
+{
+	return ((!these->pids.n && !these->all_ended) || pid_list_has(these, pid)) && !pid_list_has(not_these, pid);
+}
+
+void pid_list_remove(struct pid_list *l, pid_t pid)
+{
+	size_t i = place_of(l, pid);
+
+	if (!pid_list_has(l, pid))
+		return;
+	l->pids.n--;
+	memmove(&l->pids.at[i], &l->pids.at[i + 1], (l->pids.n - i) * sizeof(pid_t));
+	l->all_ended = !l->pids.n;
 }
 
 /* The number at *at, which is then behind it. */
@@ -40,7 +56,7 @@ static int add_number(struct pid_list *l, const char *text, const char **at, str
 	pid = strtoul(*at, &end, 0);
 	if (!isdigit((unsigned char)**at) || errno || pid >= PID_END || (*end && !isspace((unsigned char)*end)))
 		return err_at(err, EINVAL, text, (size_t)(*at - text), "a process is chosen by its number");
-	add(l, (pid_t)pid);
+	pid_list_add(l, (pid_t)pid);
 	*at = end;
 	return 0;
 }
@@ -67,7 +83,7 @@ char *pid_list_read(const struct pid_list *l, const char *empty)
 
 	if (!l->pids.n) {
 		free(text);
-		return mem_strdup(empty);
+		return mem_strdup(l->all_ended ? "" : empty);
 	}
 	for (size_t i = 0; i < l->pids.n; i++)
 		to += sprintf(to, "%d\n", l->pids.at[i]);
@@ -76,7 +92,7 @@ char *pid_list_read(const struct pid_list *l, const char *empty)
 
 void pid_list_copy(struct pid_list *to, const struct pid_list *from)
 {
-	*to = (struct pid_list){ 0 };
+	*to = (struct pid_list){ .all_ended = from->all_ended };
 	vec_reserve(&to->pids, from->pids.n);
 	if (from->pids.n)
 		memcpy(to->pids.at, from->pids.at, from->pids.n * sizeof(pid_t));

@@ -424,6 +424,13 @@ static void print_raw_marker(struct event_texts *t, uint32_t size)
 		trace_seq_printf(&t->seq, " %02x", t->record[i]);
 }
 
+bool event_text_is_marker(struct event_texts *t, const struct event *e)
+{
+	const struct shown *s = shown_of(t, e->fn);
+
+	return s->format && is_marker(s->format);
+}
+
 const char *event_text(struct event_texts *t, const struct event *e, bool by_field)
 {
 	const struct shown *s = shown_of(t, e->fn);

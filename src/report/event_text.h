@@ -16,5 +16,7 @@ void event_texts_free(struct event_texts *t);
 /* "name: ..." (or `<stack trace>`, of several lines) without a newline at its end, valid until the next call. by_field: as
  * with the option `fields`. */
 const char *event_text(struct event_texts *t, const struct event *e, bool by_field);
+/* Whether it is such text. */
+bool event_text_is_marker(struct event_texts *t, const struct event *e);
 /* The number that stands in its `id` file; 0: the trace does not say. */
 uint32_t event_text_id(struct event_texts *t, const struct event *e);

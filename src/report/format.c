@@ -54,7 +54,7 @@ void format_latency_header(struct out *o, const char *tracer, const struct trace
 
 size_t format_comm(const struct trace_thread *t)
 {
-	return strnlen(t->comm, sizeof(t->comm) - 1);
+	return strnlen(trace_thread_name(t), sizeof(t->comm) - 1);
 }
 
 void format_lost(struct out *o, uint16_t cpu, uint64_t count)

@@ -12,6 +12,7 @@ struct trace_header {
 	uint64_t entries, written; /* records shown / made */
 	uint32_t cpu;              /* latency-format: where tracing began */
 	const char *preempt;       /* latency-format: the kernel's preemption model; NULL: "preempt" */
+	bool overrun;              /* newer records took the place of older ones */
 };
 
 /* '$' over 1 s, '@' over 100 ms, '*' over 10 ms, '#' over 1 ms, '!' over 100 us, '+' over
@@ -26,7 +27,7 @@ void format_tracer_line(struct out *o, const char *tracer);
 /* The block that latency-format puts under it. */
 void format_latency_header(struct out *o, const char *tracer, const struct trace_info *info,
 			   const struct trace_header *h);
-/* A thread's comm: its length (at most 15). comm may lack its NUL. */
+/* A thread's name (trace_thread_name): its length (at most 15). */
 size_t format_comm(const struct trace_thread *t);
 /* "CPU:0 [LOST 123 EVENTS]". */
 void format_lost(struct out *o, uint16_t cpu, uint64_t count);

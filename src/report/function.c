@@ -21,6 +21,8 @@ struct function_printer {
 	struct event last;
 	uint64_t payload[RECORD_PAYLOAD_MAX]; /* of last */
 	struct event_texts *texts;
+	bool annotates;      /* which CPU's records begin where: what was before them is gone */
+	VEC(bool) begun;     /* by CPU: it had a line */
 };
 
 struct function_printer *function_new(const struct trace_info *info, uint64_t options, struct out *out)
@@ -43,6 +45,7 @@ void function_free(struct function_printer *p)
 	names_free(&p->names);
 	sites_free(&p->sites);
 	event_texts_free(p->texts);
+	vec_free(&p->begun);
 	free(p);
 }
 
@@ -95,6 +98,7 @@ void function_header(struct function_printer *p, const struct trace_header *h)
 {
 	const char *tracer = p->info->tracer && !strcmp(p->info->tracer, "nop") ? "nop" : "function";
 
+	p->annotates = h->overrun && on(p, OPTION_ANNOTATE);
 	format_tracer_line(p->out, tracer);
 	if (!on(p, OPTION_CONTEXT_INFO))
 		return;
@@ -213,7 +217,7 @@ static void print_comm(struct out *out, const struct trace_thread *t, size_t wid
 
 	n = n < most ? n : most;
 	out_spaces(out, width > n ? width - n : 0);
-	out_bytes(out, t->comm, n);
+	out_bytes(out, trace_thread_name(t), n);
 }
 
 static void print_context(struct function_printer *p, const struct event *e)
@@ -368,8 +372,34 @@ static void print_raw(struct function_printer *p, const struct event *e)
 	out_char(p->out, '\n');
 }
 
+/* As ftrace's: the first line of all is of a CPU that has begun, too, and says nothing. */
+static void annotate(struct function_printer *p, uint16_t cpu)
+{
+	while (p->begun.n <= cpu)
+		*vec_add(&p->begun) = false;
+	if (!p->begun.at[cpu] && p->index)
+		out_printf(p->out, "##### CPU %u buffer started ####\n", cpu);
+	p->begun.at[cpu] = true;
+}
+
+/* As ftrace's: of what was written into the trace, the text alone. */
+static bool is_message_only(const struct function_printer *p, const struct event *e)
+{
+	return e->kind == EVENT_TRACE && on(p, OPTION_PRINTK_MSG_ONLY) && on(p, OPTION_TRACE_PRINTK) &&
+	       event_text_is_marker(p->texts, e);
+}
+
+static void print_message(struct function_printer *p, const char *text)
+{
+	size_t head = strlen(EVENT_TEXT_MARKER);
+
+	out_printf(p->out, "%s\n", strncmp(text, EVENT_TEXT_MARKER, head) ? text : text + head);
+}
+
 static void print_text(struct function_printer *p, const struct event *e, uint64_t next)
 {
+	if (p->annotates)
+		annotate(p, e->cpu);
 	if (!on(p, OPTION_CONTEXT_INFO))
 		;
 	else if (!on(p, OPTION_LATENCY_FORMAT))
@@ -389,7 +419,9 @@ static void print_text(struct function_printer *p, const struct event *e, uint64
 
 static void print_event(struct function_printer *p, const struct event *e, uint64_t next)
 {
-	if (on(p, OPTION_BIN))
+	if (is_message_only(p, e))
+		print_message(p, event_text(p->texts, e, false));
+	else if (on(p, OPTION_BIN))
 		print_bin(p, e);
 	else if (on(p, OPTION_HEX))
 		print_hex_line(p, e);

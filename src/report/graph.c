@@ -169,12 +169,12 @@ static void print_cpu(struct graph *g, uint16_t cpu)
 static void print_proc(struct graph *g, uint32_t thread, uint32_t track)
 {
 	const struct trace_thread *t = &g->info->threads.at[thread];
-	size_t comm = strnlen(t->comm, FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid), spaces;
+	size_t comm = strnlen(trace_thread_name(t), FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid), spaces;
 
 	n += track ? 3 + out_width(track) : 0;
 	spaces = n < FORMAT_PROC_WIDTH ? FORMAT_PROC_WIDTH - n : 0;
 	out_spaces(g->out, spaces / 2);
-	out_bytes(g->out, t->comm, comm);
+	out_bytes(g->out, trace_thread_name(t), comm);
 	if (track) {
 		out_bytes(g->out, "/co", 3);
 		out_u64(g->out, track, 0, ' ');

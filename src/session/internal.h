@@ -26,6 +26,7 @@ struct session {
 	VEC(const struct image_memory *) image_memory; /* by image */
 	struct processes processes;
 	VEC(uint32_t) slots;             /* thread slot -> index in info->threads */
+	bool unnamed;                    /* names of threads that come are not kept */
 	struct clock clock;
 	struct trace_total total;
 	pid_t pid;                       /* launched, or the first attached */

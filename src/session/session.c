@@ -136,6 +136,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 	int r;
 
 	s->output = req->output ? mem_strdup(req->output) : NULL;
+	s->unnamed = !option_is_set(req->settings->options, OPTION_RECORD_CMD);
 	s->started_tsc = clock_tsc();
 	clock_begin(&s->clock);
 	r = req->argv ? launch_resolve(req->argv[0], &path, &image, err) : 0;
@@ -359,6 +360,7 @@ uint32_t session_thread(struct session *s, uint32_t slot)
 		s->slots.at[slot] = (uint32_t)s->info->threads.n;
 		if (thread.image >= s->info->images.n)
 			thread.image = 0; /* spoiled since it was looked at */
+		thread.unnamed = s->unnamed;
 		*vec_add(&s->info->threads) = thread;
 	}
 	return s->slots.at[slot];

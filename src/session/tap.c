@@ -3,6 +3,7 @@
 #include "session/control.h"
 #include "session/internal.h"
 #include "session/switches.h"
+#include "tracee/proc_status.h"
 
 #define WAIT_MS 20
 
@@ -49,6 +50,20 @@ void tap_catch_up(struct session *s)
 struct trace_info *tap_info(struct session *s)
 {
 	return s->info;
+}
+
+void tap_name_threads(struct session *s, bool named)
+{
+	struct proc_status status;
+
+	if (named && s->unnamed)
+		for (size_t i = 0; i < s->info->threads.n; i++) {
+			struct trace_thread *t = &s->info->threads.at[i];
+
+			if (t->unnamed && proc_status_read((pid_t)t->tid, &status) == 0 && (uint32_t)status.tgid == t->pid)
+				t->unnamed = false;
+		}
+	s->unnamed = !named;
 }
 
 pid_t tap_pid(const struct session *s, uint32_t slot, pid_t *tid)

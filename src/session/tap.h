@@ -19,5 +19,8 @@ int tap_settle(struct session *s, const struct drain_run *run, uint32_t *thread,
 /* New images, modules, call sites, notes. */
 void tap_catch_up(struct session *s);
 struct trace_info *tap_info(struct session *s);
+/* Whether names of threads that come from now on are kept. When they are again, those that run have theirs. Under the same
+ * lock as tap_settle. */
+void tap_name_threads(struct session *s, bool named);
 /* Who made a run. */
 pid_t tap_pid(const struct session *s, uint32_t slot, pid_t *tid);

@@ -48,6 +48,7 @@ struct trace_thread {
 	uint32_t image;
 	uint64_t tsc;         /* first seen */
 	char comm[16];
+	bool unnamed;         /* the option record-cmd was off: trace_thread_name does not tell it */
 	uint64_t records, lost;
 };
 
@@ -91,6 +92,12 @@ struct trace_info {
 
 struct trace_info *trace_info_new(void);
 void trace_info_free(struct trace_info *info);
+
+/* comm, which may lack its NUL, or ftrace's "<...>". */
+static inline const char *trace_thread_name(const struct trace_thread *t)
+{
+	return t->unnamed ? "<...>" : t->comm;
+}
 
 /* The event with this index, or NULL. */
 const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index);

@@ -139,14 +139,16 @@ static void thread(struct info_writer *w, const struct trace_info *info, size_t 
 {
 	const struct trace_thread *t = &info->threads.at[i];
 	struct bytes *b = &w->item;
+	char name[sizeof(t->comm)] = "";
 
+	memcpy(name, trace_thread_name(t), strnlen(trace_thread_name(t), sizeof(name)));
 	b->n = 0;
 	bytes_uleb(b, i);
 	bytes_uleb(b, t->pid);
 	bytes_uleb(b, t->tid);
 	bytes_uleb(b, t->image);
 	bytes_uleb(b, t->tsc);
-	bytes_put(b, t->comm, sizeof(t->comm));
+	bytes_put(b, name, sizeof(name));
 	bytes_uleb(b, t->records);
 	bytes_uleb(b, t->lost);
 	put_changed(w, INFO_THREAD, &w->threads.at[i], out);

@@ -344,7 +344,8 @@ static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
-static const struct tree_file_ops cpu_trace = { .show = show_cpu_trace, .truncate = clear_cpu, .write = take_any };
+static const struct tree_file_ops cpu_trace = { .open = trace_open, .show = show_cpu_trace, .truncate = clear_cpu, .write = take_any,
+						.release = trace_release };
 static const struct tree_file_ops cpu_pipe = { .stream = stream_cpu, .ready = cpu_ready, .exclusive = true };
 static const struct tree_file_ops cpu_raw = { .open = open_raw, .stream = stream_raw, .ready = raw_ready, .release = close_raw,
 					      .paged = true };

@@ -378,6 +378,7 @@ static int show_pids(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
 
+	instance_catch_up(in); /* with event-fork and function-fork threads come and go by themselves */
 	pthread_mutex_lock(&in->lock);
 	show_text(text, settings_read(&in->settings, f->arg));
 	pthread_mutex_unlock(&in->lock);

@@ -34,6 +34,7 @@ static int show_setting(struct tree_file *f, struct out *text, struct err *err)
 	if (can_be_turned(f->arg))
 		instance_catch_up(in);
 	pthread_mutex_lock(&in->lock);
+	instance_show_printk(in);
 	value = settings_read(&in->settings, f->arg);
 	pthread_mutex_unlock(&in->lock);
 	if (!value)
@@ -128,7 +129,38 @@ static int clear_trace(struct tree_file *f, struct err *err)
 	return e;
 }
 
-static const struct tree_file_ops trace = { .show = show_trace, .truncate = clear_trace, .write = take_any };
+/* While somebody reads, if the option says so. */
+int trace_open(struct tree_file *f, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t;
+
+	if ((f->flags & O_ACCMODE) == O_WRONLY || !instance_option(in, OPTION_PAUSE_ON_TRACE))
+		return 0;
+	t = instance_hold(in);
+	if (t.ops->pause) {
+		t.ops->pause(t.arg, true);
+		f->state = in;
+	}
+	instance_release(in);
+	return 0;
+}
+
+void trace_release(struct tree_file *f)
+{
+	struct instance *in = f->state;
+	struct tree_target t;
+
+	if (!in)
+		return;
+	t = instance_hold(in);
+	if (t.ops->pause)
+		t.ops->pause(t.arg, false);
+	instance_release(in);
+}
+
+static const struct tree_file_ops trace = { .open = trace_open, .show = show_trace, .truncate = clear_trace, .write = take_any,
+					    .release = trace_release };
 
 static ssize_t stream_pipe(struct tree_file *f, char *buf, size_t n, struct err *err)
 {
@@ -157,9 +189,13 @@ static const struct tree_file_ops trace_pipe = { .stream = stream_pipe, .ready =
 static int marker(struct tree_file *f, const char *text, size_t n, bool raw, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct tree_target t = instance_hold(in);
-	int e = t.ops->marker ? t.ops->marker(t.arg, f->thread, text, n, raw, err) : 0;
+	struct tree_target t;
+	int e;
 
+	if (!instance_option(in, OPTION_MARKERS))
+		return err_set(err, EINVAL, "the option markers is off");
+	t = instance_hold(in);
+	e = t.ops->marker ? t.ops->marker(t.arg, f->thread, text, n, raw, err) : 0;
 	instance_release(in);
 	return e;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "model/options.h"
 #include "tree/files.h"
 #include "tree/instance_internal.h"
 
@@ -44,6 +45,16 @@ void instance_settings(struct instance *in, struct settings *out)
 	pthread_mutex_unlock(&in->lock);
 }
 
+bool instance_option(struct instance *in, enum trace_option o)
+{
+	bool set;
+
+	pthread_mutex_lock(&in->lock);
+	set = option_is_set(in->settings.options, o);
+	pthread_mutex_unlock(&in->lock);
+	return set;
+}
+
 /* Made so by the target, or not at all. Locked. */
 static int apply(struct instance *in, const struct settings *next, const char *file, struct err *err)
 {
@@ -52,11 +63,42 @@ static int apply(struct instance *in, const struct settings *next, const char *f
 	return ops && ops->apply ? ops->apply(in->target.arg, next, file, err) : 0;
 }
 
+/* trace_printk's records would go to one instance, which has the option trace_printk_dest. Nobody writes any: only the option
+ * goes from hand to hand. Locked. */
+void instance_show_printk(struct instance *in)
+{
+	bool here = instance_top(in->tree)->printk == in;
+
+	in->settings.options &= ~OPTION_BIT(OPTION_TRACE_PRINTK_DEST);
+	in->settings.options |= (uint64_t)here << OPTION_TRACE_PRINTK_DEST;
+}
+
+/* It cannot be taken from the top one but by another. */
+static int check_printk(struct instance *in, const struct settings *next, struct err *err)
+{
+	bool wants = option_is_set(next->options, OPTION_TRACE_PRINTK_DEST);
+
+	if (in == instance_top(in->tree) && !wants && option_is_set(in->settings.options, OPTION_TRACE_PRINTK_DEST))
+		return err_set(err, EINVAL, "only an instance that sets trace_printk_dest takes it from the top directory");
+	return 0;
+}
+
+static void move_printk(struct instance *in)
+{
+	struct instance *top = instance_top(in->tree), *here = in;
+
+	if (option_is_set(in->settings.options, OPTION_TRACE_PRINTK_DEST))
+		top->printk = in;
+	else
+		atomic_compare_exchange_strong(&top->printk, &here, top);
+}
+
 /* Locked. */
 static void take_over(struct instance *in)
 {
 	const struct tree_target_ops *ops = in->target.ops;
 
+	instance_show_printk(in);
 	if (ops && ops->present)
 		ops->present(in->target.arg, &in->settings);
 }
@@ -97,11 +139,14 @@ int instance_change(struct instance *in, const char *file,
 	settings_copy(&next, &in->settings);
 	e = change(&next, arg, err);
 	if (!e)
+		e = check_printk(in, &next, err);
+	if (!e)
 		e = apply(in, &next, file, err);
 	if (!e) {
 		struct settings before = in->settings;
 
 		in->settings = next;
+		move_printk(in);
 		in->snapshot |= takes_snapshots(&next);
 		*old = before;
 	}
@@ -215,6 +260,19 @@ void instance_wake(struct instance *in)
 
 /* --- making and removing ------------------------------------------------------------ */
 
+/* As ftrace's instances; what is about buffers is each one's own. */
+static void inherit_options(struct instance *in, struct instance *top)
+{
+	const uint64_t own = ~trace_options_inherited() | OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_BLOCK);
+	const uint64_t never = OPTION_BIT(OPTION_TRACE_PRINTK_DEST);
+
+	pthread_mutex_lock(&top->lock);
+	in->settings.options = ((in->settings.options & own) | (top->settings.options & ~own)) & ~never;
+	if (top->settings.mode != BUFFER_BLOCK)
+		options_set_mode(&in->settings, top->settings.mode);
+	pthread_mutex_unlock(&top->lock);
+}
+
 static struct instance *instance_new(struct event_catalogue *events)
 {
 	struct instance *in = mem_zalloc(sizeof(*in));
@@ -250,6 +308,7 @@ static int make_instance(struct tree_node *dir, const char *name, struct err *er
 	int e = 0;
 
 	in->tree = top->tree;
+	inherit_options(in, top);
 	files_fill(in, root, false);
 	pthread_mutex_lock(&top->events_lock);
 	event_files_grow(in);
@@ -274,13 +333,14 @@ static int make_instance(struct tree_node *dir, const char *name, struct err *er
 
 static int remove_instance(struct tree_node *child, struct err *err)
 {
-	struct instance *in = (struct instance *)tree_node_owner(child), *top = instance_top(in->tree);
+	struct instance *in = (struct instance *)tree_node_owner(child), *top = instance_top(in->tree), *gone = in;
 
 	pthread_mutex_lock(&top->lock);
 	if (in->target.ops && in->target.ops->drop)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);
 	strike_off(top, in);
+	atomic_compare_exchange_strong(&top->printk, &gone, top);
 	instance_free(in);
 	return 0;
 }
@@ -292,6 +352,7 @@ struct tree *instance_tree_new(void)
 	struct instance *in = instance_new(events_new());
 
 	in->tree = tree_new(&in->owner);
+	in->printk = in;
 	files_fill(in, tree_root(in->tree), true);
 	event_files_grow(in);
 	events_watch(in->events, event_came, in);

@@ -1,5 +1,7 @@
 /* An instance, for the files that are made of it. */
 #pragma once
+#include <stdatomic.h>
+
 #include "model/settings.h"
 #include "tree/error_log.h"
 #include "tree/instance.h"
@@ -17,6 +19,7 @@ struct instance {
 	pthread_cond_t cleared;
 	struct event_catalogue *events; /* one for the tree */
 	struct tree_node *per_cpu;
+	_Atomic(struct instance *) printk; /* the top's: who has the option trace_printk_dest */
 	bool snapshot;                  /* there is a second buffer; locked */
 	struct tree_node *events_dir;
 	uint32_t events_shown;          /* so many of the catalogue's have their directories */
@@ -57,6 +60,15 @@ void instance_log(struct instance *in, const char *location, const char *sentenc
 void event_files_fill(struct instance *in, struct tree_node *dir);
 /* Directories for the events that came since. The top's events_lock is held. */
 void event_files_grow(struct instance *in);
+
+/* Whether it has trace_printk_dest becomes part of its settings, which are locked. */
+void instance_show_printk(struct instance *in);
+
+bool instance_option(struct instance *in, enum trace_option o);
+
+/* pause-on-trace: what f->state holds from open to release of a file that shows the trace. */
+int trace_open(struct tree_file *f, struct err *err);
+void trace_release(struct tree_file *f);
 
 /* The target (ops are never NULL), which stays until instance_release. */
 struct tree_target instance_hold(struct instance *in);

@@ -56,6 +56,8 @@ struct tree_target_ops {
 	/* `cat trace`, header and all; nothing is consumed. */
 	int (*trace)(void *arg, const struct settings *s, struct out *out, struct err *err);
 	int (*clear)(void *arg, struct err *err); /* `> trace` */
+	/* Nothing is recorded until the last pause has ended; tracing_on stays what it is. */
+	void (*pause)(void *arg, bool begins);
 	/* trace_pipe: the next bytes of whole lines, consumed; -EAGAIN when there are none now, 0 at the end.
 	 * One reader at a time. Call instance_wake when there are some. */
 	ssize_t (*pipe)(void *arg, char *buf, size_t n, struct err *err);

@@ -12,9 +12,11 @@
 #include "model/option.h"
 #include "report/function.h"
 
+static bool overrun; /* of the buffer that is printed */
+
 static char *print(struct fixture *f, uint64_t options, bool header)
 {
-	struct trace_header h = { 44, 44, 0, NULL };
+	struct trace_header h = { .entries = 44, .written = 44, .overrun = overrun };
 	struct text text = { 0 };
 	struct function_printer *p;
 	struct out out;
@@ -157,11 +159,63 @@ static void test_binary(void **state)
 	fixture_free(f);
 }
 
+/* The CPUs of the lines of a trace whose buffer was too small, and where it says which of them begins. Lines that say so
+ * are told by a '#'. */
+static char *shape_of(const char *text, struct fixture *f)
+{
+	char *shape = mem_zalloc(strlen(text) + 1), *to = shape;
+
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+		const char *cpu = strchr(line, '[');
+
+		if (!strncmp(line, "#####", 5))
+			to += sprintf(to, "%.*s\n", (int)strcspn(line, "\n"), line);
+		if (*line == '#')
+			continue;
+		*to++ = cpu[3];
+		if (f)
+			fixture_event(f, (struct event){ .kind = EVENT_CALL, .tsc = f->events.at[f->events.n - 1].tsc + 1, .site = 1,
+							 .cpu = (uint16_t)(cpu[3] - '0') });
+	}
+	return shape;
+}
+
+static void test_annotate(void **state)
+{
+	FILE *file = fopen(GOLDEN "/k6.12-own.raw.overrun.trace.txt", "r");
+	char *golden = mem_zalloc(65536), *want, *got, *shape;
+	struct fixture *f = one_call("x", 1, 1);
+
+	assert_non_null(file);
+	assert_true(fread(golden, 1, 65535, file) > 30000);
+	fclose(file);
+	f->events.at[0].cpu = 0;
+	want = shape_of(golden, f);
+	memmove(f->events.at, f->events.at + 1, --f->events.n * sizeof(f->events.at[0]));
+	overrun = true;
+	got = print(f, trace_options_default(), true);
+	shape = shape_of(got, NULL);
+	assert_string_equal(shape, want);
+	assert_non_null(strchr(want, '#'));
+	free(got);
+	free(shape);
+	got = print(f, trace_options_default() & ~OPTION_BIT(OPTION_ANNOTATE), true);
+	assert_null(strstr(got, "#####"));
+	overrun = false;
+	free(got);
+	got = print(f, trace_options_default(), true);
+	assert_null(strstr(got, "#####"));
+	free(got);
+	free(want);
+	free(golden);
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thread_groups), cmocka_unit_test(test_latency_verbose),
-		cmocka_unit_test(test_callers), cmocka_unit_test(test_binary),
+		cmocka_unit_test(test_callers), cmocka_unit_test(test_binary), cmocka_unit_test(test_annotate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
