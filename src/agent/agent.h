@@ -28,10 +28,11 @@ struct agent {
 	bool abandoned;                  /* the tracer is gone */
 	bool watch;                      /* modules that come later are to be hooked too */
 	char socket[108];                /* where it listens */
+	char door[108];                  /* the same, for who runs already; empty: as above */
 	bool limit_shifted;              /* our part was added to the limit of address space (limits.c) */
 	uint32_t session;                /* how many tracers attached, of which 24 bits are told apart */
 	uint32_t forbidden;              /* system calls we must do without, enum need in needs.h */
-	uint32_t pid;                    /* of the process when a thread last began: after a fork the parent's */
+	uint32_t pid;                    /* of the process; after a fork, until that is noticed, the parent's */
 	int32_t oom_score_adj;           /* as the tracer last saw it: reading it takes a descriptor of the program's */
 	const char *executed;            /* what execve was given for this program; NULL: not known */
 };

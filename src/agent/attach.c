@@ -6,6 +6,7 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/delivery.h"
 #include "agent/needs.h"
 #include "agent/place.h"
 #include "agent/sys.h"
@@ -54,11 +55,15 @@ int64_t agent_attach(void)
 	agent.tls_offset = agent_params.tls;
 	agent.key = agent_params.key;
 	agent.flags = agent_params.flags;
-	agent.forbidden |= (w.lacks & LACKS_TASKS ? NEED_TASKS : 0) | (w.lacks & LACKS_COPY ? NEED_COPY : 0);
+	agent.forbidden |= (w.lacks & LACKS_TASKS ? NEED_TASKS : 0) | (w.lacks & LACKS_COPY ? NEED_COPY : 0) |
+			   (w.lacks & LACKS_HANDLERS ? NEED_HANDLERS : 0);
 	agent.abandoned = false;
 	agent.session++;
 	agent.watch = w.watch && agent.socket[0];
 	agent.oom_score_adj = w.oom_score_adj;
+	for (unsigned i = 0; i < sizeof(agent.door); i++)
+		agent.door[i] = agent_params.door[i];
+	delivery_begin(w.signals);
 	if (exec_begin(agent_params.agent))
 		for (unsigned i = 0; i < sizeof(agent.socket); i++)
 			agent.socket[i] = agent_params.tracer[i];
@@ -91,6 +96,7 @@ int64_t agent_change(void)
 	place_disarm_if_forked(before);
 	agent.watch = w.watch && agent.socket[0];
 	agent.oom_score_adj = w.oom_score_adj;
+	delivery_begin(w.signals);
 	if (agent_params.renew) {
 		park_forget();
 		site_renew();

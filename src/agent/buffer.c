@@ -127,6 +127,8 @@ void buffer_after_fork(struct agent_tls *t)
 	if (__atomic_compare_exchange_n(&agent_gate[1], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		signals_after_fork();
 		forget_parents(t);
+		if (!(agent.forbidden & NEED_THREADS))
+			__atomic_store_n(&agent.pid, (uint32_t)sys0(__NR_getpid), __ATOMIC_RELAXED);
 		site_after_fork();
 		place_rearm();
 	}

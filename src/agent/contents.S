@@ -36,6 +36,7 @@ agent_contents:
 	AT	agent_probe
 	AT	agent_event
 	AT	agent_syscall
+	AT	agent_delivery
 
 	.section .bss
 	.balign 16

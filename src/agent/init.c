@@ -4,6 +4,7 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/delivery.h"
 #include "agent/needs.h"
 #include "agent/place.h"
 #include "agent/sys.h"
@@ -42,6 +43,7 @@ static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], stru
 	else
 		done->note = NOTE_LIMIT;
 	agent.oom_score_adj = w->oom_score_adj;
+	delivery_begin(w->signals);
 	if (code && agent.memory && w->tasks_at)
 		task_begun((const struct task_block *)(code + w->tasks_at));
 	if (code)
@@ -56,7 +58,7 @@ static bool talk(int fd, enum protocol_request request)
 	int fds[TALK_FDS];
 	bool mapped = true;
 
-	if (!talk_hello(fd, request) || !talk_welcome(fd, &w, fds))
+	if (!talk_hello(fd, request, 0) || !talk_welcome(fd, &w, fds))
 		return false;
 	POINT(welcomed);
 	agent.watch = w.watch;

@@ -19,7 +19,8 @@ enum need {
 	NEED_LOCKS = 1024,  /* mlockall without our memory */
 	NEED_TASKS = 2048,  /* priorities and parents, for events of threads and processes */
 	NEED_PAGES = 4096,  /* a sub-buffer's pages at once */
-	NEED_ALL = 8191,
+	NEED_HANDLERS = 8192, /* which handler a signal has */
+	NEED_ALL = 16383,
 };
 #define INHERITED_LIMIT (1u << 31) /* beside them, for what is executed: agent.limit_shifted */
 

@@ -182,6 +182,7 @@ bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
 	agent.buffers = (uint8_t *)m + m->buffers_at;
 	agent.image_id = w->image;
 	agent.memory_size = w->memory_size;
+	agent.pid = (uint32_t)sys0(__NR_getpid);
 	site_begin();
 	POINT(memories_mapped);
 	agent.memory = m;

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/calls.h"
+#include "agent/delivery.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/probe.h"
@@ -93,6 +94,8 @@ void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *sit
 	for (unsigned i = 0; i < EVENTS_MAX && agent.memory; i++) {
 		if (site->kind == PROBE_CALL)
 			call_hit(regs, site);
+		else if (site->kind == PROBE_SIGNAL)
+			delivery_hit(regs, site);
 		else
 			hit(regs, site);
 		if (!site->next)

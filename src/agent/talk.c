@@ -17,7 +17,8 @@
 #define MSG_NOSIGNAL 0x4000
 
 extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
-	agent_slow_state_entry[], agent_slow_leave[], agent_probe[], agent_event[], agent_syscall[];
+	agent_slow_state_entry[], agent_slow_leave[], agent_probe[], agent_event[], agent_syscall[],
+	agent_delivery[];
 extern int agent_iterate_phdr(void); /* its address only */
 
 struct iov { void *at; size_t bytes; };
@@ -66,12 +67,12 @@ int talk_connect(const char *path)
 	return (int)fd;
 }
 
-bool talk_hello(int fd, enum protocol_request request)
+bool talk_hello(int fd, enum protocol_request request, uint64_t handler)
 {
 	struct protocol_hello h = {
 		.request = request,
 		.version = PROTOCOL_VERSION,
-		.image = request == PROTOCOL_DLOPEN ? agent.image_id : MEMORY_NONE,
+		.image = request == PROTOCOL_HELLO ? MEMORY_NONE : agent.image_id,
 		.tls = agent.tls_offset,
 		.flags = agent.flags,
 		.key = agent.key,
@@ -84,10 +85,23 @@ bool talk_hello(int fd, enum protocol_request request)
 		.state_entry = (uint64_t)agent_slow_state_entry,
 		.slow_leave = (uint64_t)agent_slow_leave,
 		.probe = (uint64_t)agent_probe, .event = (uint64_t)agent_event, .syscall = (uint64_t)agent_syscall,
+		.delivery = (uint64_t)agent_delivery, .handler = handler,
 		.iterate_phdr = (uint64_t)agent_iterate_phdr,
 	};
 
 	return sys6(__NR_sendto, fd, (long)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) == sizeof(h);
+}
+
+void talk_wait(int fd)
+{
+	uint8_t byte;
+	struct iov iov = { &byte, sizeof(byte) };
+	struct msg m = { .iov = &iov, .n_iov = 1 };
+	long n;
+
+	do {
+		n = sys3(__NR_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
+	} while (n == -4 /* EINTR */);
 }
 
 bool talk_welcome(int fd, struct protocol_welcome *w, int fds[TALK_FDS])

@@ -8,6 +8,7 @@
 
 /* To the tracer at this address (`@` stands for an abstract one's NUL): a descriptor, or -1. */
 int talk_connect(const char *path);
-bool talk_hello(int fd, enum protocol_request request);
+bool talk_hello(int fd, enum protocol_request request, uint64_t handler); /* handler: PROTOCOL_HANDLER's, else 0 */
+void talk_wait(int fd); /* until the tracer has done what was asked, or is gone */
 /* False if there is nothing to be traced, or the answer is none. The descriptors are the caller's. */
 bool talk_welcome(int fd, struct protocol_welcome *w, int fds[TALK_FDS]);

@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 
 #include "agent/agent.h"
+#include "agent/delivery.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/filter.h"
@@ -25,7 +26,7 @@ enum { RAX = 0, RSI = 6, RDI = 7 };
 #define RECORD(type) struct { uint64_t header; struct type r; }
 #define WORDS(record) (unsigned)(sizeof(record) / 8)
 
-static void write_event(const struct task_block *b, enum task_event kind, void *record, unsigned n)
+void task_write(const struct task_block *b, enum task_event kind, void *record, unsigned n)
 {
 	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)b + b->at[kind].filter);
 	uint32_t event = b->at[kind].event;
@@ -121,12 +122,12 @@ static void tell_new(const struct task_block *b, uint64_t flags, int32_t child)
 	RECORD(task_fork) fork;
 
 	read_name(new.r.comm);
-	write_event(b, TASK_NEWTASK, &new, WORDS(new));
+	task_write(b, TASK_NEWTASK, &new, WORDS(new));
 	copy_name(fork.r.parent_comm, new.r.comm);
 	copy_name(fork.r.child_comm, new.r.comm);
 	fork.r.child_pid = child;
 	fork.r.parent_pid = child_tells(flags) ? parent_of_block() : tid();
-	write_event(b, TASK_SCHED_FORK, &fork, WORDS(fork));
+	task_write(b, TASK_SCHED_FORK, &fork, WORDS(fork));
 }
 
 void task_behind(const uint64_t *regs, uint32_t number, const struct task_block *b)
@@ -157,7 +158,7 @@ static void tell_renamed(const struct task_block *b, const char *before, const c
 		ended |= i == TASK_COMM - 1 || !now[i];
 		((volatile char *)rename.r.newcomm)[i] = ended ? 0 : now[i];
 	}
-	write_event(b, TASK_RENAME, &rename, WORDS(rename));
+	task_write(b, TASK_RENAME, &rename, WORDS(rename));
 }
 
 /* What cannot be read the kernel refuses too. */
@@ -181,8 +182,8 @@ static void tell_end(const struct task_block *b)
 	read_name(end.r.comm);
 	end.r.pid = tid();
 	end.r.prio = priority();
-	write_event(b, TASK_EXIT, &end, WORDS(end));
-	write_event(b, TASK_SCHED_EXIT, &end, WORDS(end));
+	task_write(b, TASK_EXIT, &end, WORDS(end));
+	task_write(b, TASK_SCHED_EXIT, &end, WORDS(end));
 }
 
 /* --- programs that are executed ------------------------------------------------------------- */
@@ -230,8 +231,8 @@ static void tell_executed(const struct task_block *b, uint32_t before)
 	words = (at + n + 1 + 7) / 8;
 	for (; at + n < 8 * words; n++)
 		((volatile char *)exec.text)[n] = 0;
-	write_event(b, TASK_EXEC, &exec, words);
-	write_event(b, TASK_SCHED_EXEC, &exec, words);
+	task_write(b, TASK_EXEC, &exec, words);
+	task_write(b, TASK_SCHED_EXEC, &exec, words);
 }
 
 void task_begun(const struct task_block *b)
@@ -252,6 +253,10 @@ void task_begun(const struct task_block *b)
 void task_before(const uint64_t *regs, uint32_t number, const struct task_block *b)
 {
 	switch (number) {
+	case __NR_rt_sigaction:
+		if (wants(b, TASK_SIGNAL, TASK_SIGNAL))
+			delivery_changes(regs);
+		break;
 	case __NR_prctl:
 		if ((uint32_t)regs[RDI] == PR_SET_NAME && wants(b, TASK_RENAME, TASK_RENAME))
 			tell_name(b, regs[RSI]);

@@ -43,7 +43,7 @@ static const struct event_field newtask[] = {
 #define ENDED FIELDS(ended), "\"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio"
 #define EXECUTED FIELDS(executed), "\"filename=%s pid=%d old_pid=%d\", __get_str(filename), REC->pid, REC->old_pid"
 
-static const struct event_format formats[TASK_EVENTS] = {
+static const struct event_format formats[TASK_SIGNAL] = {
 	[TASK_NEWTASK] = { "task", "task_newtask", 0, FIELDS(newtask),
 			   "\"pid=%d comm=%s clone_flags=%lx oom_score_adj=%hd\", REC->pid, REC->comm, "
 			   "REC->clone_flags, REC->oom_score_adj" },
@@ -91,11 +91,11 @@ static const struct event_format signal_format = {
 	"\"sig=%d errno=%d code=%d sa_handler=%lx sa_flags=%lx\", REC->sig, REC->errno, REC->code, REC->sa_handler, REC->sa_flags"
 };
 
-int tasks_add_signal(struct event_catalogue *c, struct err *err)
+int tasks_add_signal(struct event_catalogue *c, bool by_kernel, struct err *err)
 {
 	const struct event_entry *entry;
 
-	return events_add_format(c, EVENT_OWNER_SCHED, &signal_format, &entry, err);
+	return events_add_format(c, by_kernel ? EVENT_OWNER_SCHED : EVENT_OWNER_TASK, &signal_format, &entry, err);
 }
 
 int tasks_add(struct event_catalogue *c, struct err *err)
@@ -103,7 +103,7 @@ int tasks_add(struct event_catalogue *c, struct err *err)
 	const struct event_entry *entry;
 	int r = 0;
 
-	for (unsigned k = 0; k < TASK_EVENTS && r == 0; k++)
+	for (unsigned k = 0; k < TASK_SIGNAL && r == 0; k++)
 		r = events_add_format(c, EVENT_OWNER_TASK, &formats[k], &entry, err);
 	return r;
 }
@@ -112,7 +112,9 @@ enum task_event tasks_kind(const struct event_entry *e)
 {
 	unsigned k = 0;
 
-	while (k < TASK_EVENTS && (e->owner != EVENT_OWNER_TASK || strcmp(e->format->name, formats[k].name) != 0))
+	if (e->owner != EVENT_OWNER_TASK)
+		return TASK_EVENTS;
+	while (k < TASK_SIGNAL && strcmp(e->format->name, formats[k].name) != 0)
 		k++;
-	return k;
+	return k; /* the only one that is not among them */
 }

@@ -8,6 +8,7 @@
 int tasks_add(struct event_catalogue *c, struct err *err);
 /* sched:sched_switch, for who can make its records. */
 int tasks_add_switch(struct event_catalogue *c, struct err *err);
-int tasks_add_signal(struct event_catalogue *c, struct err *err); /* signal:signal_deliver */
+/* signal:signal_deliver, told by the kernel's own tracepoint, or by the handlers. */
+int tasks_add_signal(struct event_catalogue *c, bool by_kernel, struct err *err);
 /* Which of enum task_event an event is; TASK_EVENTS: none of them. */
 enum task_event tasks_kind(const struct event_entry *e);

@@ -195,4 +195,5 @@ void agent_file_hello(const struct agent_contents *c, uint64_t contents_at, stru
 	out->probe = place(contents_at, c->probe);
 	out->event = place(contents_at, c->event);
 	out->syscall = place(contents_at, c->syscall);
+	out->delivery = place(contents_at, c->delivery);
 }

@@ -15,6 +15,7 @@ struct agent_place {
 	struct agent_contents contents;
 	struct agent_state state;
 	struct thread_layout layout;
+	const char *door;          /* where it asks for more; NULL: nowhere */
 	const char *tracer, *path; /* for what the process executes; NULL: it goes on without us */
 };
 

@@ -29,6 +29,8 @@ static int begin_agent(struct tracee *t, const struct agent_place *place, const 
 	struct attach_params params = { .tls = place->layout.tls, .key = place->layout.key,
 					.flags = place->layout.flags };
 
+	if (place->door)
+		snprintf(params.door, sizeof(params.door), "%s", place->door);
 	if (place->tracer && strlen(place->path) < sizeof(params.agent)) {
 		snprintf(params.tracer, sizeof(params.tracer), "%s", place->tracer);
 		snprintf(params.agent, sizeof(params.agent), "%s", place->path);
@@ -194,6 +196,7 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 		return r;
 	for (int i = 0; i < TRIES; i++) {
 		r = agent_place_look(req->pid, &f, req->agent_path, &place, rep, err);
+		place.door = req->door;
 		if (r == 0 && place.there && place.state.memory)
 			r = leave_orphan(req->pid, req->agent_path, rep, err);
 		if (r == 0)
@@ -210,7 +213,7 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 int attach_held(struct image_request *req, struct tracee *t, const struct shared_memory *memory, struct image *out,
 		struct err *err)
 {
-	struct agent_place place = { .layout = thread_layout_of(t), .tracer = req->socket, .path = req->agent_path };
+	struct agent_place place = { .layout = thread_layout_of(t), .door = req->door, .tracer = req->socket, .path = req->agent_path };
 	struct protocol_hello hello;
 	struct agent_file f;
 	struct maps maps;

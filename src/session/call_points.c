@@ -35,8 +35,7 @@ void call_points_catalogue(struct event_catalogue *c)
 	tasks_add(c, &ignored);
 	if (perf_rings_allowed(PERF_SWITCHES, &ignored) == 0)
 		tasks_add_switch(c, &ignored);
-	if (perf_rings_allowed(PERF_SIGNALS, &ignored) == 0)
-		tasks_add_signal(c, &ignored);
+	tasks_add_signal(c, perf_rings_allowed(PERF_SIGNALS, &ignored) == 0, &ignored);
 }
 
 bool call_points_want(const struct event_set *set, const struct event_entry *e)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "session/handlers.h"
 #include "session/held_patches.h"
 
 #define QUIET_TRIES 200
@@ -36,6 +37,8 @@ int change_look(const struct change *c, struct change_target *t, uint32_t *image
 		return r;
 	r = maps_read(t->pid, &maps, err);
 	t->gone = r < 0 || !find_agent(c, held, &maps, &t->place);
+	if (!t->gone && c->signals)
+		handlers_read(held, &t->handlers);
 	t->place.layout = (struct thread_layout){ t->place.state.tls, t->place.state.key, t->place.state.flags };
 	*image = t->place.state.image;
 	maps_free(&maps);
@@ -132,7 +135,7 @@ static int hold(const struct change *c, struct change_target *t, unsigned rounds
 	if (r < 0)
 		return r;
 	r = maps_read(t->pid, &t->maps, err);
-	if (r < 0 || !is_as_planned(c, t) || has_forked(c, t))
+	if (r < 0 || !is_as_planned(c, t) || (!c->alone && has_forked(c, t)))
 		return -EAGAIN;
 	*quiet = *quiet && is_quiet(c, t, rounds);
 	return 0;
@@ -336,7 +339,7 @@ static void put_old_back(const struct change *c)
 int change_all(const struct change *c, struct err *err)
 {
 	bool undone = false, quiet = true;
-	int r = c->renew || is_crowded(c) ? hold_quiet(c, &undone, err) : hold_all(c, 0, &quiet, err);
+	int r = c->renew || (!c->alone && is_crowded(c)) ? hold_quiet(c, &undone, err) : hold_all(c, 0, &quiet, err);
 
 	if (r == 0)
 		r = enter_all(c, quiet, err);

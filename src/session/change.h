@@ -16,6 +16,7 @@ struct change_target {
 	bool ready;                   /* planned */
 	bool gone;                    /* it does not trace any more: ended, or executing a program */
 	bool entered;                 /* its new trampolines are mapped */
+	handler_list handlers;        /* of signals, if the change has `signals`; the caller's */
 };
 
 struct change {
@@ -25,6 +26,8 @@ struct change {
 	const char *agent_path;
 	const struct shared_memory *memory;
 	bool renew;                   /* another tracer: the stubs are made anew */
+	bool alone;                   /* what is changed is the one target's, and no child's */
+	bool signals;                 /* deliveries of signals are told: handlers are to be known */
 	/* Says in the session memory which settings hold. Called while none runs. */
 	void (*commit)(void *context, bool these);
 	void *context;

@@ -152,8 +152,11 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 		notes_add(&c->req.memory->header->notes, done.note, pid, im->news.about.exe);
 	POINT(done_heard);
 	image_settle(im, &req);
-	if (hello->request == PROTOCOL_HELLO)
+	if (hello->request == PROTOCOL_HELLO) {
 		patch_lists_begin(&c->patches, pid);
+		handlers_begin(&c->handlers, pid);
+	}
+	handlers_tell(im, pid, &c->memory->header->notes);
 	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
 	return 0;
 }
@@ -197,6 +200,8 @@ static void serve(struct control *c, int fd)
 		fail_first(c, &err);
 		return;
 	}
+	if (hello.request == PROTOCOL_HANDLER)
+		control_handler(c, pid, hello.handler);
 	if (!index_of(c, &hello, &index))
 		return;
 	if (set_up(c, fd, pid, &hello, index, &im, &err) < 0)
@@ -303,9 +308,15 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	struct image_request req = {
 		.index = index, .first_id = state.next_id, .known = &state.known, .pid = pid,
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
-		.events = &c->req.events, .distance = MMAP_AWAY, .socket = held ? c->path : NULL,
+		.events = &c->req.events, .distance = MMAP_AWAY, .socket = held ? c->path : NULL, .door = c->path,
 	};
-	int r = held ? attach_held(&req, held, c->req.memory, im, err)
+	int r;
+
+	handlers_begin(&c->handlers, pid);
+	req.handlers = handlers_of(&c->handlers, pid);
+	if (!held && handlers_wished(&c->req.events))
+		handlers_look(pid, handlers_of(&c->handlers, pid));
+	r = held ? attach_held(&req, held, c->req.memory, im, err)
 		     : attach_process(&req, c->req.memory, im, rep, err);
 
 	if (r < 0) {
@@ -318,6 +329,7 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	state.next_id = im->next_id;
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
+	handlers_tell(im, pid, &c->memory->header->notes);
 	*vec_add(&c->images) = state;
 	return 0;
 }
@@ -334,6 +346,8 @@ static int attach_and_tell(struct control *c, pid_t pid, struct tracee *held, st
 		control_publish(c, &im, pid);
 	else
 		image_news_free(&im.news);
+	if (r == 0 && !held)
+		control_look_for_handlers(c, pid);
 	pthread_mutex_unlock(&c->work);
 	image_close(&im);
 	return r;
@@ -391,6 +405,7 @@ static void free_images(struct control *c)
 		known_modules_free(&c->images.at[i].known);
 	vec_free(&c->images);
 	patch_lists_free(&c->patches);
+	handlers_free(&c->handlers);
 	event_set_free(&c->req.events);
 }
 

@@ -1,15 +1,18 @@
 /* Other settings for programs that run: plans for every process of the session, tried until none of them has
  * forked or mapped memory since. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "session/attach.h"
 #include "session/change.h"
 #include "session/control_internal.h"
+#include "session/notes.h"
 #include "session/switches.h"
 
 #define CHANGE_TRIES 10
+#define HANDLERS_MAX 512 /* of a process: more is none that makes sense */
 #define CHANGE_PAUSE_NS 5000000
 
 enum memory_tracer control_tracer_of(const struct settings *s)
@@ -78,6 +81,9 @@ static int plan(struct changing *ch, const struct change *change, struct change_
 	uint32_t image = 0;
 	int r = change_look(change, t, &image, err);
 
+	if (r == 0 && !t->gone)
+		handlers_join(handlers_of(&ch->c->handlers, t->pid), &t->handlers);
+	vec_free(&t->handlers);
 	if (r < 0 || t->gone)
 		return r;
 	if (image >= ch->images.n)
@@ -86,7 +92,7 @@ static int plan(struct changing *ch, const struct change *change, struct change_
 	t->req = (struct image_request){
 		.index = image, .first_id = ch->images.at[image].next_id, .known = &ch->images.at[image].known,
 		.settings = ch->req.settings, .agent_path = ch->req.agent_path, .tracer = ch->req.tracer,
-		.events = &ch->req.events,
+		.events = &ch->req.events, .handlers = handlers_of(&ch->c->handlers, t->pid),
 		.distance = MMAP_AWAY, .socket = ch->images.at[image].by_hand ? ch->c->path : NULL,
 	};
 	r = change_plan(t, err);
@@ -139,6 +145,7 @@ static void keep(struct changing *ch)
 		image_settle(&t->im, &t->req);
 		patch_lists_begin(&c->patches, t->pid);
 		patch_lists_add(&c->patches, t->pid, t->im.patches, t->im.welcome.n_patches);
+		handlers_tell(&t->im, t->pid, &c->memory->header->notes);
 	}
 	for (size_t i = 0; i < c->images.n; i++) {
 		known_modules_free(&c->images.at[i].known);
@@ -166,7 +173,7 @@ static int change_once(struct changing *ch, struct change *change, const pid_t *
 {
 	VEC(pid_t) all = { 0 };
 	pid_t *children = NULL;
-	size_t more = attach_find_children(ch->req.memory, pids, n, &children);
+	size_t more = change->alone ? 0 : attach_find_children(ch->req.memory, pids, n, &children);
 	struct err ignored;
 	int r;
 
@@ -220,10 +227,69 @@ int control_change(struct control *c, const struct settings *settings, uint64_t 
 	ch.req.tracer = control_tracer_of(settings);
 	pthread_mutex_lock(&c->work);
 	change.renew = ch.req.tracer != c->req.tracer;
+	change.signals = handlers_wanted(&ch.req.events);
 	r = change_patiently(&ch, &change, pids, n, err);
+	for (size_t i = 0; i < n && r == 0 && change.signals; i++)
+		control_look_for_handlers(c, pids[i]);
 	pthread_mutex_unlock(&c->work);
 	event_set_free(&ch.req.events);
 	vec_free(&ch.targets);
 	agent_file_close(&ch.file);
 	return r;
+}
+
+/* --- handlers of signals ---------------------------------------------------------------------- */
+
+/* What is set stays; of one process the places are planned anew. Its thread that asked for it waits in the agent, where it
+ * holds nothing that others need. */
+static int plan_again(struct control *c, pid_t pid)
+{
+	struct attach_report ignored_report = { 0 };
+	struct changing ch = { .c = c, .req = c->req, .rep = &ignored_report };
+	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memory = c->req.memory, .commit = commit,
+				 .context = &ch, .rep = &ignored_report, .alone = true, .signals = true };
+	struct err ignored;
+	int r = agent_file_open(c->req.agent_path, &ch.file, &ignored);
+
+	if (r < 0)
+		return r;
+	ch.req.events = (struct event_set){ 0 };
+	event_set_copy(&ch.req.events, &c->req.events);
+	r = change_patiently(&ch, &change, &pid, 1, &ignored);
+	event_set_free(&ch.req.events);
+	vec_free(&ch.targets);
+	agent_file_close(&ch.file);
+	return r;
+}
+
+void control_handler(struct control *c, pid_t pid, uint64_t handler)
+{
+	handler_list *l;
+	char name[NOTE_NAME];
+
+	if (!handlers_wanted(&c->req.events) || handler <= 1)
+		return;
+	l = handlers_of(&c->handlers, pid);
+	if (handlers_have(l, handler) || l->n >= HANDLERS_MAX)
+		return;
+	*vec_add(l) = handler;
+	if (plan_again(c, pid) == 0)
+		return;
+	snprintf(name, sizeof(name), "0x%llx of process %d", (unsigned long long)handler, (int)pid);
+	notes_add_handler(&c->memory->header->notes, NOTE_NOT_HELD, pid, name);
+}
+
+void control_look_for_handlers(struct control *c, pid_t pid)
+{
+	handler_list now = { 0 };
+	size_t known;
+
+	if (!handlers_wanted(&c->req.events))
+		return;
+	handlers_look(pid, &now);
+	known = handlers_of(&c->handlers, pid)->n;
+	handlers_join(handlers_of(&c->handlers, pid), &now);
+	if (handlers_of(&c->handlers, pid)->n > known)
+		plan_again(c, pid);
+	vec_free(&now);
 }

@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "session/control.h"
+#include "session/handlers.h"
 #include "session/patch_lists.h"
 
 #define MMAP_AWAY (UINT64_C(256) << 20) /* a running process maps more memory right below what it has */
@@ -30,6 +31,7 @@ struct control {
 	VEC(struct image_news) news;  /* in order; the first `handed` are the session's */
 	VEC(struct image_state) images;
 	struct patch_lists patches;   /* that went in */
+	struct process_handlers_list handlers; /* of signals, if their deliveries are told */
 	size_t handed;
 	uint32_t published;           /* images whose news are there */
 	bool first_done, serving;
@@ -40,3 +42,7 @@ struct control {
 
 /* The session is to have it. */
 void control_publish(struct control *c, struct image *im, pid_t pid);
+/* A function that becomes a signal's handler: probed, if it can be. `work` held. */
+void control_handler(struct control *c, pid_t pid, uint64_t handler);
+/* The same for those that came while the process was brought here, or changed. `work` held. */
+void control_look_for_handlers(struct control *c, pid_t pid);

@@ -175,8 +175,7 @@ static int no_event(const struct event_set *set, const char *name, struct err *e
 	VEC(char *) names = { 0 };
 	int r;
 
-	if ((!strcmp(name, "sched:sched_switch") && perf_rings_allowed(PERF_SWITCHES, err) < 0) ||
-	    (!strcmp(name, "signal:signal_deliver") && perf_rings_allowed(PERF_SIGNALS, err) < 0))
+	if (!strcmp(name, "sched:sched_switch") && perf_rings_allowed(PERF_SWITCHES, err) < 0)
 		return err_code(err, EINVAL);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);
@@ -284,7 +283,7 @@ void event_sites_describe(const struct modules *m, const struct event_set *set, 
 		for (size_t k = 0; k < mod->sites.places.n; k++)
 			*vec_add(&news->events) = events_at(set->catalogue, mod->sites.places.at[k].event);
 		for (size_t k = 0; k < mod->probes.n; k++)
-			if (mod->probes.at[k].kind != PROBE_CALL)
+			if (mod->probes.at[k].kind == PROBE_FETCH)
 				*vec_add(&news->events) = events_at(set->catalogue, mod->probes.at[k].event);
 	}
 	for (uint32_t i = 0; set && set->catalogue && i < events_n(set->catalogue); i++)

@@ -10,6 +10,7 @@
 #include "session/clock.h"
 #include "session/describe.h"
 #include "session/event_sites.h"
+#include "session/handlers.h"
 #include "session/maps.h"
 #include "session/modules.h"
 #include "session/patches.h"
@@ -114,6 +115,8 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	if (r == 0)
 		r = patches_make(req, &modules, &maps, out, err);
 	if (r == 0)
+		handlers_plan(req, &modules, out);
+	if (r == 0)
 		modules_describe(&modules, req->index, &out->news);
 	if (r == 0)
 		event_sites_describe(&modules, req->events, &out->news);
@@ -121,6 +124,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	out->welcome.trace = 1;
 	out->welcome.oom_score_adj = describe_oom_score_adj(req->pid);
 	out->welcome.image = req->index;
+	out->welcome.signals = req->events && handlers_wanted(req->events);
 	out->welcome.watch = req->settings->modules.patterns.n > 0 || event_sites_wanted(req->events);
 	modules_free(&modules);
 	maps_free(&maps);
@@ -223,6 +227,7 @@ void image_close(struct image *im)
 		close(im->code_fd);
 	if (im->image_fd >= 0)
 		close(im->image_fd);
+	vec_free(&im->handlers);
 	im->code = NULL;
 	im->code_fd = im->image_fd = -1;
 }

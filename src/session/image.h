@@ -26,6 +26,13 @@ struct image_count {
 
 struct patch_list { struct patch *at; size_t n, cap; }; /* a VEC with a name */
 
+/* What became of a signal's handler that was to be probed. */
+struct handler_plan {
+	uint64_t handler, patch;  /* addresses; 0 = there is none */
+	uint8_t reason;           /* enum hook_reason: why not */
+	char name[NOTE_NAME];
+};
+
 struct image {
 	struct image_news news;
 	struct image_count count;
@@ -36,6 +43,7 @@ struct image {
 	void *code;               /* the code memory, mapped */
 	struct patch *patches;
 	struct patch_region *regions;
+	VEC(struct handler_plan) handlers;
 };
 
 /* What is already hooked in a process: so that a later look finds what is new. */
@@ -50,6 +58,8 @@ struct known_modules { VEC(struct known_module) at; };
 void known_modules_copy(struct known_modules *to, const struct known_modules *from);
 void known_modules_free(struct known_modules *k);
 
+typedef VEC(uint64_t) handler_list; /* functions' addresses */
+
 struct image_request {
 	uint32_t index;           /* of the image in the session */
 	uint32_t first_id;        /* for its functions */
@@ -57,9 +67,11 @@ struct image_request {
 	pid_t pid;
 	const struct protocol_hello *hello;
 	const struct settings *settings;
+	const handler_list *handlers; /* of signals, to be probed if that is wished for; NULL: none */
 	struct event_set *events; /* the settings'; events that come are held against its wishes; NULL: none */
 	bool again;               /* what is known is planned anew, by the ids it has */
 	const char *agent_path;   /* not traced itself */
+	const char *door;         /* by hand: where it may ask for more; NULL: nowhere */
 	const char *socket;       /* launched by hand: where what it executes finds us; NULL: no system call is led */
 	uint64_t taken_from, taken_bytes; /* where the agent will be put; 0 bytes: it is there */
 	uint64_t distance;        /* as in struct maps */

@@ -6,6 +6,7 @@
 
 #include "base/string_set.h"
 #include "session/event_sites.h"
+#include "session/handlers.h"
 #include "shared/record.h"
 
 static const char *last_component(const char *path)
@@ -182,9 +183,19 @@ static void drop(struct modules *m, size_t i)
 	memmove(&m->at.at[i], &m->at.at[i + 1], (--m->at.n - i) * sizeof(m->at.at[0]));
 }
 
-/* Of all events that the modules bring along those that are wanted, and where they happen. */
-static int find_events(const struct maps *maps, struct event_set *set, struct modules *m, struct err *err)
+/* Where the file's addresses are in the process must be known for these. */
+static void open_for_handlers(struct module *mod, const struct maps *maps, const struct event_set *set, const handler_list *handlers)
 {
+	if (mod->choice != MODULE_CLOSED || !handlers_any(mod, set, handlers))
+		return;
+	mod->choice = MODULE_PROBED;
+	load(mod, maps);
+}
+
+/* Of all events that the modules bring along those that are wanted, and where they happen. */
+static int find_events(const struct maps *maps, const struct image_request *req, struct modules *m, struct err *err)
+{
+	struct event_set *set = req->events;
 	int r;
 
 	for (size_t i = 0; i < m->at.n; i++) {
@@ -195,7 +206,9 @@ static int find_events(const struct maps *maps, struct event_set *set, struct mo
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
 
+		open_for_handlers(mod, maps, set, req->handlers);
 		probes_find(mod->path, set, &mod->probes);
+		handlers_points(mod, set, req->handlers);
 		if (!mod->probes.n || mod->choice != MODULE_CLOSED)
 			continue;
 		mod->choice = MODULE_PROBED;
@@ -237,7 +250,7 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 			led_calls_find(mod->path, mod->hooks, &mod->calls);
 		i++;
 	}
-	return req->events && req->events->catalogue ? find_events(maps, req->events, out, err) : 0;
+	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;
 }
 
 void modules_load_all(const struct maps *maps, struct modules *out)

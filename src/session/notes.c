@@ -41,10 +41,9 @@ void notes_take(const struct memory_notes *from, struct trace_info *info)
 			*vec_add(&info->notes) = (struct trace_note){ .kind = k, .count = rest[k] };
 }
 
-void notes_add(struct memory_notes *to, enum note_kind kind, pid_t pid, const char *program)
+static void add(struct memory_notes *to, enum note_kind kind, uint32_t number, pid_t pid, const char *name)
 {
 	uint32_t i = __atomic_fetch_add(&to->used, 1, __ATOMIC_RELAXED);
-	const char *last = strrchr(program, '/');
 	struct memory_note *n;
 
 	__atomic_fetch_add(&to->counts[kind], 1, __ATOMIC_RELAXED);
@@ -53,7 +52,25 @@ void notes_add(struct memory_notes *to, enum note_kind kind, pid_t pid, const ch
 	n = &to->at[i];
 	n->kind = kind;
 	n->pid = (uint32_t)pid;
+	n->number = number;
 	n->count = 1;
-	snprintf(n->name, sizeof(n->name), "%s", last ? last + 1 : program);
+	snprintf(n->name, sizeof(n->name), "%s", name);
 	__atomic_store_n(&n->written, 1, __ATOMIC_RELEASE);
+}
+
+void notes_add(struct memory_notes *to, enum note_kind kind, pid_t pid, const char *program)
+{
+	const char *last = strrchr(program, '/');
+
+	add(to, kind, 0, pid, last ? last + 1 : program);
+}
+
+void notes_add_handler(struct memory_notes *to, uint32_t reason, pid_t pid, const char *handler)
+{
+	uint32_t used = __atomic_load_n(&to->used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < used && i < NOTES_MAX; i++)
+		if (to->at[i].kind == NOTE_HANDLER && strncmp(to->at[i].name, handler, sizeof(to->at[i].name) - 1) == 0)
+			return;
+	add(to, NOTE_HANDLER, reason, pid, handler);
 }

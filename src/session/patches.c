@@ -171,7 +171,7 @@ static void write_pool(const struct job *j)
 	const struct protocol_hello *h = j->req->hello;
 	const struct trampoline_pool pool = { h->slow_record, h->slow_record2, h->slow_entry, h->slow_site,
 					      h->state_entry, h->slow_leave, h->arena,
-					      h->find_fde, h->find_object, h->iterate_phdr, h->probe, h->syscall };
+					      h->find_fde, h->find_object, h->iterate_phdr, h->probe, h->syscall, h->delivery };
 
 	memcpy(j->code, &pool, sizeof(pool));
 }
@@ -208,6 +208,7 @@ static void probe_module(struct job *j, const struct maps *maps, struct patch_li
 		.mod = j->mod, .maps = maps, .list = list, .first = first, .region = j->region, .code = j->code, .at = j->at,
 		.room = j->room, .used = j->used, .agent = j->at + offsetof(struct trampoline_pool, probe),
 		.syscall = j->at + offsetof(struct trampoline_pool, syscall),
+		.delivery = j->at + offsetof(struct trampoline_pool, delivery),
 		.preloaded = !(j->req->hello->flags & AGENT_BY_HAND),
 	};
 

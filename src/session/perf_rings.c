@@ -163,7 +163,7 @@ int perf_rings_allowed(unsigned what, struct err *err)
 	}
 
 	if (fd < 0 && what == PERF_SIGNALS)
-		return err_set(err, errno, "signal:signal_deliver needs root: the kernel tells of it by a tracepoint of its own, in tracefs");
+		return err_set(err, errno, "the kernel's own tracepoint of signals that are delivered is root's");
 	if (fd < 0)
 		return refused(errno, err);
 	close(fd);

@@ -205,6 +205,8 @@ static uint64_t agent_for(const struct probe_job *j, const struct probe_point *p
 {
 	const struct call_about *a = p->program;
 
+	if (n == 1 && p->kind == PROBE_SIGNAL)
+		return j->delivery;
 	return n == 1 && p->kind == PROBE_CALL && a->quick.bytes ? j->syscall : j->agent;
 }
 

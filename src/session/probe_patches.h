@@ -11,7 +11,7 @@ struct probe_job {
 	uint16_t region;
 	uint8_t *code;            /* the region's bytes */
 	uint64_t at, room, used;  /* its address, its size; bytes used, aligned to 16 */
-	uint64_t agent, syscall;  /* addresses of the words that hold agent_probe's and agent_syscall's */
+	uint64_t agent, syscall, delivery; /* addresses of the words that hold those of agent_probe and so on */
 	bool preloaded;           /* the agent leads calls of libc itself */
 };
 

@@ -10,10 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "event/usdt.h"
 #include "session/call_points.h"
+#include "session/task_points.h"
+#include "shared/probe.h"
 #include "sym/usdt.h"
 
 #define KEPT 64
@@ -244,8 +247,69 @@ void probes_find(const char *path, const struct event_set *set, probe_points *ou
 	if (m)
 		add_calls(m, path, set, out);
 	pthread_mutex_unlock(&lock);
-	if (out->n)
-		qsort(out->at, out->n, sizeof(out->at[0]), by_address);
+	probes_sort(out);
+}
+
+void probes_sort(probe_points *p)
+{
+	if (p->n)
+		qsort(p->at, p->n, sizeof(p->at[0]), by_address);
+}
+
+/* Behind endbr64 a function that is traced has its own hook: both can be had there. */
+static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const uint8_t *p = sym_bytes(m, vaddr, sizeof(endbr64));
+
+	return p && memcmp(p, endbr64, sizeof(endbr64)) == 0 ? vaddr + sizeof(endbr64) : vaddr;
+}
+
+static void add_handler(struct marked *m, const struct event_set *set, uint64_t vaddr, uint64_t address, probe_points *out)
+{
+	struct probe_point p = { .kind = PROBE_SIGNAL, .event = task_points_event(set, TASK_SIGNAL) };
+	struct signal_about *about;
+
+	p.plan = *hook_probe_plan(m->prober, entry_of(hook_prober_module(m->prober), vaddr));
+	if (p.plan.kind != HOOK_NONE && p.plan.before) {
+		p.plan.kind = HOOK_NONE; /* who is entered has not come through what stands before it */
+		p.plan.reason = REASON_TOO_SHORT;
+	}
+	p.program_bytes = (uint32_t)offsetof(struct signal_about, tasks) + task_points_bytes(set);
+	p.program = about = mem_zalloc(p.program_bytes);
+	about->handler = address;
+	task_points_write(set, &about->tasks, true);
+	*vec_add(out) = p;
+}
+
+/* What probes_find has found; it is kept. */
+enum hook_reason probes_hidden_handlers(const char *path)
+{
+	enum hook_reason reason = REASON_NONE;
+	const struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(path);
+	for (size_t i = 0; m && m->calls_known && i < m->calls.n; i++) {
+		const struct hook_syscall *c = &m->calls.at[i];
+
+		if (c->number == SYS_rt_sigaction && c->before->kind == HOOK_NONE)
+			reason = c->before->reason ? c->before->reason : REASON_NOT_CODE;
+	}
+	pthread_mutex_unlock(&lock);
+	return reason;
+}
+
+void probes_add_handler(const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address, probe_points *out)
+{
+	struct marked *m;
+	struct err ignored;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(path);
+	if (m && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0))
+		add_handler(m, set, vaddr, address, out);
+	pthread_mutex_unlock(&lock);
 }
 
 static void count_sites(struct marked *m, size_t first, struct probe_marker *out)

@@ -20,6 +20,11 @@ typedef VEC(struct probe_point) probe_points;
 void probes_catalogue(const char *path, struct event_catalogue *c);
 /* The file's places for whose events the set wants records, in the order of their addresses. */
 void probes_find(const char *path, const struct event_set *set, probe_points *out);
+/* A place of the file's for a handler of a signal: kind PROBE_SIGNAL. */
+void probes_add_handler(const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address, probe_points *out);
+/* Why the file's own rt_sigaction cannot be seen before it is made; REASON_NONE: it can, or there is none. */
+enum hook_reason probes_hidden_handlers(const char *path);
+void probes_sort(probe_points *p);
 void probes_free(probe_points *p);
 
 /* A file's marker, for who lists them. */

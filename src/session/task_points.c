@@ -14,7 +14,7 @@
 static const struct { uint32_t number; bool behind; uint32_t kinds; } places[] = {
 	{ SYS_clone, true, NEW },	{ SYS_clone3, true, NEW },	  { SYS_fork, true, NEW },    { SYS_vfork, true, NEW },
 	{ SYS_exit, false, END },	{ SYS_exit_group, false, END },	  { SYS_execve, false, BEGIN }, { SYS_execveat, false, BEGIN },
-	{ SYS_prctl, false, BIT(TASK_RENAME) },
+	{ SYS_prctl, false, BIT(TASK_RENAME) }, { SYS_rt_sigaction, false, BIT(TASK_SIGNAL) },
 };
 
 static const struct event_entry *armed(const struct event_set *set, uint32_t index, enum task_event *kind)
@@ -34,6 +34,17 @@ uint32_t task_points_kinds(const struct event_set *set)
 		if (armed(set, i, &kind))
 			kinds |= BIT(kind);
 	return kinds;
+}
+
+uint32_t task_points_event(const struct event_set *set, enum task_event kind)
+{
+	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0;
+	enum task_event k;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (armed(set, i, &k) && k == kind)
+			return i;
+	return TASK_NO_EVENT;
 }
 
 bool task_points_at(uint32_t kinds, uint32_t number, bool behind)

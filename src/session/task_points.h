@@ -5,6 +5,8 @@
 
 /* Which of them are armed, a bit each. */
 uint32_t task_points_kinds(const struct event_set *set);
+/* Its number in the session, if it is armed; else TASK_NO_EVENT. */
+uint32_t task_points_event(const struct event_set *set, enum task_event kind);
 /* Is any of these told at a system call of this number, before it, or behind it? CALL_UNKNOWN: at any. */
 bool task_points_at(uint32_t kinds, uint32_t number, bool behind);
 /* When a program begins that was executed? */

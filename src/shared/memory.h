@@ -167,7 +167,9 @@ static inline uint32_t site_id_of_count(uint32_t n)
 }
 
 /* --- what is said over the socket when a program image starts --------------------------- */
-enum protocol_request { PROTOCOL_HELLO = 1, PROTOCOL_DONE, PROTOCOL_DLOPEN };
+/* PROTOCOL_HANDLER: a function becomes a signal's handler, and its entry is to be probed; no welcome is the answer, but that
+ * the tracer closes the connection. */
+enum protocol_request { PROTOCOL_HELLO = 1, PROTOCOL_DONE, PROTOCOL_DLOPEN, PROTOCOL_HANDLER };
 
 struct protocol_hello {
 	uint32_t request, version;
@@ -183,6 +185,8 @@ struct protocol_hello {
 	uint64_t probe;           /* agent/probe.S */
 	uint64_t event;           /* agent/event.S */
 	uint64_t syscall;         /* agent/syscall.S */
+	uint64_t delivery;        /* agent/delivery.S */
+	uint64_t handler;         /* PROTOCOL_HANDLER: its address */
 };
 
 /* How an agent finds what belongs to a thread. */
@@ -196,7 +200,8 @@ struct protocol_welcome {
 	uint32_t image;
 	uint32_t n_regions, n_patches, n_texts;
 	uint32_t watch;           /* ask again when modules come or go */
-	uint32_t flags, pad;      /* AGENT_FAR: threads are started without libc, see far.c; AGENT_GO */
+	uint32_t flags;           /* AGENT_FAR: threads are started without libc, see far.c; AGENT_GO */
+	uint32_t signals;         /* 1: deliveries are told */
 	uint64_t memory_size, image_size, code_size; /* of the three descriptors that come along */
 	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
 	uint64_t tasks_at;        /* there too: a struct task_block, for what is told of a new program; 0 = nothing */
@@ -205,6 +210,7 @@ struct protocol_welcome {
 };
 #define LACKS_TASKS 1u    /* looking at a thread's priority, and its parent */
 #define LACKS_COPY 2u     /* reading where a pointer of the program's leads */
+#define LACKS_HANDLERS 4u /* asking which handler a signal has */
 
 struct protocol_done {
 	uint32_t request, applied;
@@ -256,6 +262,7 @@ struct agent_contents {
 	int32_t probe;            /* agent/probe.S */
 	int32_t event;            /* agent/event.S */
 	int32_t syscall;          /* agent/syscall.S */
+	int32_t delivery;         /* agent/delivery.S */
 };
 
 /* What a tracer wants to know of an agent it finds. */
@@ -273,6 +280,7 @@ struct attach_params {
 	int32_t sockets[2];       /* attach, change: a welcome lies in the first; both alike: none. The agent closes them */
 	uint32_t renew;           /* change: the tracer will be another: stubs are made anew. Nobody is inside */
 	uint32_t first, n;        /* forget: regions, by the order they came in. Nobody is inside */
+	char door[108];           /* attach: where the tracer listens */
 	/* For what it executes: the tracer's address and the agent's path; empty: that goes on without us. */
 	char tracer[108], agent[4096];
 };

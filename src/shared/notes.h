@@ -18,6 +18,8 @@ enum note_kind {
 	NOTE_STOPPED,      /* this process stops recording: its filter forbids `number` */
 	NOTE_LOADER,       /* executed: its loader is not glibc's, which the agent is made for */
 	NOTE_SPOILED,      /* the tracer's own: numbers in the session memory made no sense */
+	NOTE_HANDLER,      /* the tracer's own: a signal's handler is not probed; number: why, enum hook_reason, or this */
+#define NOTE_NOT_HELD 255u
 	NOTE_KINDS
 };
 
@@ -28,7 +30,7 @@ enum note_kind {
 struct memory_note {
 	uint32_t written;     /* 1 when the fields below hold */
 	uint32_t kind, pid;   /* pid: the first one's */
-	uint32_t number;      /* NOTE_STOPPED: of the system call */
+	uint32_t number;      /* NOTE_STOPPED: of the system call; NOTE_HANDLER */
 	uint32_t count, pad;  /* 0: all withdrawn */
 	char name[NOTE_NAME]; /* the program's last path component */
 };

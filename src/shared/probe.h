@@ -7,8 +7,9 @@
 
 #define PROBE_MAGIC 0x65626f7270637262ull /* "brcprobe" */
 
-/* PROBE_FETCH: its program gathers fields. PROBE_CALL: a struct call_about (calls.h) stands there. */
-enum probe_kind { PROBE_FETCH, PROBE_CALL };
+/* PROBE_FETCH: its program gathers fields. PROBE_CALL: a struct call_about (calls.h) stands there; PROBE_SIGNAL: a struct
+ * signal_about (tasks.h). */
+enum probe_kind { PROBE_FETCH, PROBE_CALL, PROBE_SIGNAL };
 
 struct probe_site {
 	uint64_t magic;

@@ -5,6 +5,7 @@
 
 enum task_event {
 	TASK_NEWTASK, TASK_RENAME, TASK_EXEC, TASK_EXIT, TASK_SCHED_EXEC, TASK_SCHED_EXIT, TASK_SCHED_FORK,
+	TASK_SIGNAL,
 	TASK_EVENTS
 };
 
@@ -18,6 +19,12 @@ struct task_block {
 	} at[TASK_EVENTS];
 };
 
+/* What stands in a struct probe_site of kind PROBE_SIGNAL (probe.h), at the first instruction of a signal's handler. */
+struct signal_about {
+	uint64_t handler;               /* its address */
+	struct task_block tasks;        /* the filter counts from here */
+};
+
 /* Records, from offset 8 on. */
 #define TASK_COMM 16u
 struct task_newtask { int32_t pid; char comm[TASK_COMM]; uint32_t zero; uint64_t clone_flags; int16_t oom_score_adj, pad[3]; };
@@ -26,6 +33,8 @@ struct task_exit { char comm[TASK_COMM]; int32_t pid, prio; };
 struct task_fork { char parent_comm[TASK_COMM]; int32_t parent_pid; char child_comm[TASK_COMM]; int32_t child_pid; };
 struct task_switch { char prev_comm[TASK_COMM]; int32_t prev_pid, prev_prio; int64_t prev_state; char next_comm[TASK_COMM]; int32_t next_pid, next_prio; };
 struct task_signal { int32_t sig, errnum, code, pad; uint64_t handler, flags; };
+/* As a code: the handler has no SA_SIGINFO, so the kernel tells nobody in the process. */
+#define TASK_CODE_UNKNOWN INT32_MIN
 struct task_exec { uint32_t filename; int32_t pid, old_pid; }; /* and the text */
 
 /* In the session memory: who is about to execute a program, for that program to say. Taken by its process's number; who finds

@@ -78,6 +78,7 @@ static const struct field {
 	FIELD("CapPrm", KIND_HEX, cap_permitted),
 	FIELD("CapEff", KIND_HEX, cap_effective),
 	FIELD("SigIgn", KIND_HEX, sig_ignored),
+	FIELD("SigCgt", KIND_HEX, sig_caught),
 	FIELD("Seccomp", KIND_COUNT, seccomp),
 	FIELD("Seccomp_filters", KIND_COUNT, seccomp_filters),
 	FIELD("Kthread", KIND_FLAG, kthread),

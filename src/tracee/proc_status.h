@@ -14,7 +14,7 @@ struct proc_status {
 	pid_t tgid, ppid, tracer;
 	uint32_t uid[4], gid[4]; /* real, effective, saved, file system */
 	uint64_t cap_permitted, cap_effective;
-	uint64_t sig_ignored; /* bit n - 1 is signal n */
+	uint64_t sig_ignored, sig_caught; /* bit n - 1 is signal n */
 	unsigned seccomp;    /* 0 none, 1 strict, 2 filter */
 	unsigned seccomp_filters;
 	bool kthread;

@@ -9,6 +9,7 @@
 #include <linux/audit.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,11 @@ static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[
 	{ LACKS_TASKS, SYS_getpriority, { 0, 0 } },
 	{ LACKS_TASKS, SYS_getppid, { 0 } },
 	{ LACKS_COPY, SYS_process_vm_readv, { 1, POINTER, 1, POINTER, 1, 0 } },
+	{ LACKS_HANDLERS, SYS_rt_sigaction, { SIGUSR1, 0, POINTER, 8 } },
+	{ LACKS_HANDLERS, SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0 } },
+	{ LACKS_HANDLERS, SYS_connect, { 3, POINTER, 50 } },
+	{ LACKS_HANDLERS, SYS_getsockopt, { 3, SOL_SOCKET, SO_PEERCRED, POINTER, POINTER } },
+	{ LACKS_HANDLERS, SYS_geteuid, { 0 } },
 };
 
 static uint32_t lacks_by(const filter_list *list)
@@ -218,7 +224,7 @@ static uint32_t lacks_by(const filter_list *list)
 
 uint32_t seccomp_lacks(pid_t pid)
 {
-	uint32_t lacks = LACKS_TASKS | LACKS_COPY;
+	uint32_t lacks = LACKS_TASKS | LACKS_COPY | LACKS_HANDLERS;
 	filter_list list = { 0 };
 	struct tracee *t;
 	struct err ignored;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "hook/plan.h"
 #include "shared/notes.h"
 
 #define NAMES_MAX 4 /* of one kind, in a line */
@@ -26,7 +27,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_SETUID] = "setuid",     [NOTE_CAPABILITIES] = "capabilities", [NOTE_ROOT] = "root",
 	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
-	[NOTE_SPOILED] = "spoiled",
+	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -108,12 +109,33 @@ static void print_spoiled(struct out *o, const char *prefix)
 		   prefix);
 }
 
+static void print_handlers(struct out *o, const char *prefix, const struct trace_note *notes, size_t n)
+{
+	const char *comma = "";
+
+	if (!count_of(notes, n, NOTE_HANDLER))
+		return;
+	out_printf(o, "%snot told are signals that were delivered to ", prefix);
+	for (size_t i = 0; i < n; i++) {
+		if (notes[i].kind != NOTE_HANDLER)
+			continue;
+		out_printf(o, "%s%s", comma, notes[i].name[0] ? notes[i].name : "others");
+		if (notes[i].number == NOTE_NOT_HELD)
+			out_str(o, " (brace may not stop it)");
+		else if (notes[i].number < REASONS_N && notes[i].number)
+			out_printf(o, " (%s)", hook_reason_words[notes[i].number]);
+		comma = ", ";
+	}
+	out_char(o, '\n');
+}
+
 void notes_print(struct out *o, const char *prefix, const struct trace_note *notes, size_t n)
 {
 	print_untraced(o, prefix, notes, n);
 	for (size_t i = 0; i < n; i++)
 		if (notes[i].kind == NOTE_STOPPED)
 			print_stopped(o, prefix, &notes[i]);
+	print_handlers(o, prefix, notes, n);
 	if (count_of(notes, n, NOTE_SPOILED))
 		print_spoiled(o, prefix);
 }

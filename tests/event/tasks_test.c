@@ -21,7 +21,7 @@ static int setup(void **state)
 	struct err err = { 0 };
 
 	c = events_new();
-	if (tasks_add(c, &err) < 0 || tasks_add_switch(c, &err) < 0 || tasks_add_signal(c, &err) < 0)
+	if (tasks_add(c, &err) < 0 || tasks_add_switch(c, &err) < 0 || tasks_add_signal(c, true, &err) < 0)
 		fail_msg("%s", err.text);
 	return 0;
 }

@@ -40,7 +40,7 @@ struct trampoline_env {
 /* Stands once in each region of trampolines. */
 struct trampoline_pool {
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave, arena, find_fde, find_object, iterate_phdr;
-	uint64_t probe, syscall;
+	uint64_t probe, syscall, delivery;
 };
 
 #define TRAMPOLINE_MAX_BYTES (512 + RELOCATE_MAX_BYTES)
