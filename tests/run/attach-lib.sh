@@ -7,6 +7,7 @@
 start() {
 	local prefix=$1
 	shift
+	: >"$T/$prefix.out" # tail gives up what is not there yet
 	"$@" >"$T/$prefix.out" 2>"$T/$prefix.err" &
 	PID=$!
 	ON_EXIT+=("kill -KILL $PID")
