@@ -1,11 +1,15 @@
 /* ftrace's own events as far as a traced program has them, with the numbers and layouts of Linux 6.12, which
- * trace-cmd and libtraceevent look up by these names. Addresses are the traced program's. */
+ * trace-cmd and libtraceevent look up by these names. Addresses are the traced program's: what
+ * a stack is of in the kernel_stack, too, which has the name that tools look for. */
 #include "event/format.h"
 
 #define EVENT(id_, name_, print_, ...)                                                                \
 	{ "ftrace", name_, id_, (const struct event_field[]){ __VA_ARGS__ },                          \
 	  sizeof((const struct event_field[]){ __VA_ARGS__ }) / sizeof(struct event_field), print_ }
 #define CALLER(i) ", (void *)REC->caller[" #i "]"
+#define STACK_PRINT "\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" "        \
+	"\"\\t=> %ps\\n\\t=> %ps\\n\"" CALLER(0) CALLER(1) CALLER(2) CALLER(3) CALLER(4) CALLER(5) \
+	CALLER(6) CALLER(7)
 
 static const struct event_format builtin[] = {
 	EVENT(1, "function", "\" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip",
@@ -25,12 +29,20 @@ static const struct event_format builtin[] = {
 	EVENT(5, "print", "\"%ps: %s\", (void *)REC->ip, REC->buf",
 	      { "unsigned long", "ip", 8, 8, false },
 	      { "char[]", "buf", 16, 0, false }),
-	EVENT(12, "user_stack",
-	      "\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" "
-	      "\"\\t=> %ps\\n\\t=> %ps\\n\"" CALLER(0) CALLER(1) CALLER(2) CALLER(3) CALLER(4) CALLER(5) CALLER(6)
-	      CALLER(7),
+	EVENT(12, "user_stack", STACK_PRINT,
 	      { "unsigned int", "tgid", 8, 4, false },
 	      { "unsigned long[8]", "caller", 16, 64, false }),
+	EVENT(4, "kernel_stack", STACK_PRINT,
+	      { "int", "size", 8, 4, true },
+	      { "unsigned long[8]", "caller", 16, 64, false }),
+	EVENT(19, "func_repeats",
+	      "\" %ps <-%ps\\t(repeats:%u  delta: -%llu)\", (void *)REC->ip, (void *)REC->parent_ip, REC->count, "
+	      "(((u64)(REC)->top_delta_ts << 32) | (REC)->bottom_delta_ts)",
+	      { "unsigned long", "ip", 8, 8, false },
+	      { "unsigned long", "parent_ip", 16, 8, false },
+	      { "u16", "count", 24, 2, false },
+	      { "u16", "top_delta_ts", 26, 2, false },
+	      { "u32", "bottom_delta_ts", 28, 4, false }),
 	EVENT(18, "raw_data", "\"id:%04x %08x\", REC->id, (int)REC->buf[0]",
 	      { "unsigned int", "id", 8, 4, false },
 	      { "char[]", "buf", 12, 0, false }),

@@ -13,9 +13,10 @@ struct function_record { struct common common; uint64_t ip, parent_ip; };
 struct entry_record { struct common common; uint64_t func; int32_t depth; };
 struct exit_record { struct common common; uint64_t func; int32_t depth; uint32_t overrun; uint64_t calltime, rettime; };
 /* As their `format` files have it (event/builtin.c). */
-enum { ID_FUNCTION = 1, ID_PRINT = 5, ID_GRAPH_EXIT = 10, ID_GRAPH_ENTRY = 11, ID_USER_STACK = 12 };
+enum { ID_FUNCTION = 1, ID_KERNEL_STACK = 4, ID_PRINT = 5, ID_GRAPH_EXIT = 10, ID_GRAPH_ENTRY = 11, ID_USER_STACK = 12,
+       ID_FUNC_REPEATS = 19 };
 #define ENTRY_BYTES 20u
-#define USER_STACK_CALLERS 1u /* payload words before them */
+#define STACK_CALLERS 1u  /* payload words before them */
 
 #define STALE_NS 100000000u
 #define RELEASE_EVERY 4096u
@@ -112,12 +113,12 @@ static uint16_t id_of(struct filling *f, uint32_t index)
 	return r->ids.at[index];
 }
 
-/* Its addresses, like those of functions. */
-static void move_stack(struct filling *f, const struct event *e, uint64_t *record)
+/* Addresses in payload words, like those of functions. */
+static void move_addresses(struct filling *f, const struct event *e, uint64_t *record, size_t first, size_t end)
 {
 	uint32_t image = f->info->threads.at[e->thread].image;
 
-	for (size_t i = 1 + USER_STACK_CALLERS; i < 1 + e->count / 8; i++)
+	for (size_t i = 1 + first; i < 1 + end && i < 1 + e->count / 8; i++)
 		if (record[i])
 			record[i] = addresses_place(f->addresses, f->info, image, record[i], e->tsc);
 }
@@ -135,8 +136,10 @@ static void add_event(struct filling *f, const struct event *e)
 	memcpy(record + 1, e->payload, e->count);
 	if (id == ID_PRINT && !record[1])
 		record[1] = ADDRESS_MARKER;
-	if (id == ID_USER_STACK)
-		move_stack(f, e, record);
+	if (id == ID_USER_STACK || id == ID_KERNEL_STACK)
+		move_addresses(f, e, record, STACK_CALLERS, RECORD_PAYLOAD_MAX);
+	if (id == ID_FUNC_REPEATS)
+		move_addresses(f, e, record, 0, 2);
 	add(f, e->cpu, e->tsc, record, 8 + e->count);
 }
 

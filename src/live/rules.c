@@ -7,8 +7,40 @@
 #include "base/mem.h"
 #include "shared/record.h"
 
+static bool has(const struct settings *s, enum trace_option o)
+{
+	return option_is_set(s->options, o);
+}
+
+static bool is_function_tracer(const struct settings *s)
+{
+	return !s->nop && !s->graph;
+}
+
+/* The stacks that options ask for, of this or of calls. */
+static bool wants_event_stacks(const struct settings *s)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->events.at.n && !any; i++)
+		any = event_set_armed(&s->events, s->events.at.at[i].index);
+	return any && (has(s, OPTION_STACKTRACE) || has(s, OPTION_USERSTACKTRACE));
+}
+
+static bool wants_call_stacks(const struct settings *s)
+{
+	return is_function_tracer(s) && has(s, OPTION_FUNC_STACK_TRACE);
+}
+
+bool rules_want_calls(const struct settings *s)
+{
+	return !s->graph && (wants_event_stacks(s) || wants_call_stacks(s));
+}
+
 bool rules_wanted(const struct settings *s)
 {
+	if (wants_event_stacks(s) || wants_call_stacks(s) || (is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS)))
+		return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
 		if (s->events.at.at[i].triggers.at.n)
 			return true;
@@ -140,6 +172,15 @@ struct rule_range rules_of_function(struct rules *r, const struct trace_info *in
 	return r->ranges.at[*place - 1];
 }
 
+static void add_options(struct rules *r, const struct settings *s)
+{
+	r->event_stacks = wants_event_stacks(s) && has(s, OPTION_STACKTRACE);
+	r->user_stacks = wants_event_stacks(s) && has(s, OPTION_USERSTACKTRACE);
+	r->call_stacks = wants_call_stacks(s);
+	r->no_repeats = is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS);
+	r->stacks |= r->event_stacks || r->user_stacks || r->call_stacks;
+}
+
 /* --- both --------------------------------------------------------------------------- */
 
 struct rules *rules_new(const struct settings *before, const struct settings *s, uint64_t from)
@@ -152,6 +193,7 @@ struct rules *rules_new(const struct settings *before, const struct settings *s,
 	function_commands_copy(&r->functions, &s->commands);
 	add_events(r);
 	add_commands(r);
+	add_options(r, s);
 	note_switched(r, before ? &before->events : NULL);
 	return r;
 }
@@ -177,7 +219,7 @@ void rules_free(struct rules *r)
 
 bool rules_run(const struct rules *r)
 {
-	bool runs = r->commands.n;
+	bool runs = r->commands.n || r->event_stacks || r->user_stacks || r->call_stacks || r->no_repeats;
 
 	for (size_t i = 0; i < r->at.n && !runs; i++)
 		runs = r->at.at[i].triggers.n;

@@ -36,6 +36,8 @@ struct rules {
 	VEC(struct rule_command) commands;   /* the newest first */
 	VEC(struct rule_switch) switched;    /* enabled or disabled by who wrote the settings */
 	bool stacks;                 /* a stack may be asked for */
+	bool event_stacks, user_stacks; /* the options stacktrace, userstacktrace: behind each event */
+	bool call_stacks, no_repeats; /* func_stack_trace, func-no-repeats: of the function tracer's records */
 	/* By image and function id: which of `ranges` holds its commands + 1; 0: not looked up yet. */
 	VEC(struct { VEC(uint16_t) of; }) images;
 	VEC(struct rule_range) ranges;       /* the first: none */
@@ -44,6 +46,8 @@ struct rules {
 
 /* Whether there is anything of the kind. */
 bool rules_wanted(const struct settings *s);
+/* Whether options ask for stacks, and the tracer does not say when calls end. */
+bool rules_want_calls(const struct settings *s);
 /* before: what was set until then; NULL: nothing. */
 struct rules *rules_new(const struct settings *before, const struct settings *s, uint64_t from);
 void rules_free(struct rules *r);

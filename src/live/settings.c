@@ -94,7 +94,8 @@ static bool concerns_session(const char *file)
 					     "set_ftrace_filter", "set_ftrace_module", "set_event", "set_ftrace_notrace",
 					     "set_graph_function", "set_graph_notrace", "stack_tracer_enabled", "tracing_thresh",
 					     "set_ftrace_pid", "set_ftrace_notrace_pid", "set_event_pid", "set_event_notrace_pid",
-					     "options/event-fork", "options/function-fork", "trace_options" };
+					     "options/event-fork", "options/function-fork", "options/stacktrace", "options/userstacktrace",
+					     "options/func_stack_trace", "trace_options" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(file, files[i]))
@@ -110,13 +111,20 @@ static bool does_nothing(const struct settings *s)
 	return s->nop;
 }
 
-/* trace-cmd writes "0" to the filter of each event there is: hundreds of writes that change nothing. */
+/* Files whose writes often change nothing in the programs: trace-cmd writes "0" to the filter of each event there is, hundreds
+ * of them, and options and lists of threads are mostly of the buffers alone. */
+static bool may_change_nothing(const char *file)
+{
+	return !strcmp(file, "events") || !strcmp(file, "set_event") || !strcmp(file, "trace_options") ||
+	       !strncmp(file, "options/", 8) || strstr(file, "_pid");
+}
+
 static bool is_same_for_programs(const char *file, const struct settings *a, const struct settings *b)
 {
 	uint32_t n = b->events.catalogue ? events_n(b->events.catalogue) : 0;
 
-	if (strcmp(file, "events") && strcmp(file, "set_event") && strcmp(file, "trace_options") && !strstr(file, "_pid") &&
-	    !strstr(file, "-fork"))
+	if (!may_change_nothing(file) || a->nop != b->nop || a->graph != b->graph || a->calls_too != b->calls_too ||
+	    !function_list_is_same(&a->filter, &b->filter) || !function_list_is_same(&a->notrace, &b->notrace))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (event_set_differ(&a->events, &b->events, i))

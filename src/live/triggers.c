@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "live/buffer_internal.h"
 #include "live/cut.h"
-#include "live/open_calls.h"
+#include "live/made_records.h"
 #include "live/rules.h"
 #include "shared/record.h"
 
@@ -14,7 +14,6 @@
 #define SPANS_MAX 256
 /* So much waits here to be looked at; then whoever records has to wait, or to lose. */
 #define BEHIND_MOST (256u << 20)
-#define STACK_FRAMES 8 /* ftrace:user_stack has room for */
 
 struct triggers {
 	struct buffer *buffer;
@@ -31,6 +30,7 @@ struct triggers {
 	VEC(bool) on;                /* by event: it is recorded */
 	bool knows_calls;
 	struct open_calls calls;
+	struct repeats repeats;
 	VEC(uint32_t) told;          /* by thread: the function + 1 of the record before, if that was a CALL */
 	const struct trace_info *info;
 };
@@ -69,6 +69,7 @@ void triggers_free(struct triggers *t)
 	vec_free(&t->pauses);
 	vec_free(&t->on);
 	vec_free(&t->told);
+	repeats_free(&t->repeats);
 	if (t->knows_calls)
 		open_calls_free(&t->calls);
 	free(t);
@@ -120,17 +121,12 @@ static bool is_recording(const struct triggers *t, const struct stream_item *i)
 
 /* --- actions -------------------------------------------------------------------------- */
 
-static void write_stack(struct triggers *t, const struct stream_item *i)
+static void write_stack(struct triggers *t, const struct stream_item *i, bool user)
 {
-	const struct event_entry *e = events_find(t->now->events.catalogue, "ftrace", "user_stack");
-	uint64_t words[2 + STACK_FRAMES] = { 0 };
+	uint64_t words[MADE_WORDS];
 
-	if (!e || !is_recording(t, i))
-		return;
-	words[0] = record_word(i->event->tsc, record_event_id(1 + STACK_FRAMES, RECORD_EVENT_TRACE + e->index), RECORD_EVENT);
-	words[1] = t->info->threads.at[i->event->thread].pid;
-	open_calls_addresses(&t->calls, i->event, words + 2, STACK_FRAMES);
-	cut_record(&t->cut, i, words);
+	if (is_recording(t, i) && made_stack(&t->calls, t->now->events.catalogue, i, user, words))
+		cut_record(&t->cut, i, words);
 }
 
 static void do_turn(struct moment *m, bool on, uint32_t target)
@@ -150,7 +146,7 @@ static void do_snapshot(struct moment *m, bool on, uint32_t target)
 
 static void do_stack(struct moment *m, bool on, uint32_t target)
 {
-	write_stack(m->t, m->item);
+	write_stack(m->t, m->item, false);
 }
 
 /* Recording is off afterwards: a command that is not counted dumps once, too. */
@@ -256,6 +252,16 @@ static void run_triggers(struct moment *m, const struct rule *r, bool after)
 	}
 }
 
+/* What is written by hand has no stack, as in ftrace. */
+static void keep_event(struct triggers *t, const struct rule *r, const struct stream_item *i)
+{
+	cut_record(&t->cut, i, i->words);
+	if (t->now->event_stacks && !r->always)
+		write_stack(t, i, false);
+	if (t->now->user_stacks && !r->always)
+		write_stack(t, i, true);
+}
+
 /* In ftrace triggers run before their event's record is made if none of them needs to see it: what they turn is true
  * of the record too. Else it has been made by then, and in the buffer, but if the event's filter has still to decide. */
 static void take_event(struct triggers *t, const struct stream_item *i)
@@ -271,7 +277,7 @@ static void take_event(struct triggers *t, const struct stream_item *i)
 	if (!r->conditional)
 		finish(&m);
 	if (is_wanted(t, r, i))
-		cut_record(&t->cut, i, i->words);
+		keep_event(t, r, i);
 	if (r->conditional)
 		finish(&m);
 	run_triggers(&m, r, true);
@@ -295,6 +301,20 @@ static bool is_news(struct triggers *t, const struct stream_item *i)
 	return record_is_call(*i->words) && (*told || was != i->event->fn + 1);
 }
 
+/* The function tracer's record of a call, or if that is the one before again, nothing. */
+static void keep_call(struct triggers *t, const struct stream_item *i, const uint64_t *own)
+{
+	uint64_t before[MADE_WORDS];
+
+	if (t->now->no_repeats && repeats_take(&t->repeats, t->info, t->now->events.catalogue, i, before))
+		return;
+	if (t->now->no_repeats && *before)
+		cut_record(&t->cut, i, before);
+	cut_record(&t->cut, i, own);
+	if (t->now->call_stacks)
+		write_stack(t, i, false);
+}
+
 static void keep(struct triggers *t, const struct stream_item *i)
 {
 	struct sieve *sieve = t->buffer->sieve;
@@ -304,6 +324,8 @@ static void keep(struct triggers *t, const struct stream_item *i)
 		return;
 	if (!i->words)
 		cut_lost(&t->cut, i);
+	else if (own && (i->event->kind == EVENT_CALL || i->event->kind == EVENT_ENTRY_ONLY))
+		keep_call(t, i, own);
 	else if (own)
 		cut_record(&t->cut, i, own);
 }
@@ -412,6 +434,8 @@ static void begin(struct triggers *t, struct rules *next)
 	else if (!next->stacks && t->knows_calls)
 		open_calls_free(&t->calls);
 	t->knows_calls = next->stacks;
+	if (!next->no_repeats)
+		repeats_free(&t->repeats);
 }
 
 /* False: there are more. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/rules.h"
+
 /* One reason to trace functions. */
 struct want {
 	const struct settings *of;
@@ -34,6 +36,13 @@ static void add_stacks(want_list *l, const struct settings *s)
 		*vec_add(l) = (struct want){ .of = &all, .graph = true };
 }
 
+/* Stacks are known by entries and ends, whatever the tracer. */
+static void add_open_calls(want_list *l, const struct settings *s)
+{
+	if (rules_want_calls(s))
+		*vec_add(l) = (struct want){ .of = s, .graph = true };
+}
+
 /* Whether they are called is said by either tracer's records. */
 static void add_commands(want_list *l, const struct settings *s)
 {
@@ -52,6 +61,7 @@ static void collect(want_list *l, const struct settings *const *settings, size_t
 		add_tracer(l, settings[i]);
 		add_profile(l, settings[i]);
 		add_stacks(l, settings[i]);
+		add_open_calls(l, settings[i]);
 		add_commands(l, settings[i]);
 	}
 }
@@ -81,16 +91,6 @@ static const struct function_list *filter_of(const struct want *w)
 	return w->named.patterns.n ? &w->named : &w->of->filter;
 }
 
-static bool is_same(const struct function_list *a, const struct function_list *b)
-{
-	char *x = function_list_read(a, ""), *y = function_list_read(b, "");
-	bool same = !strcmp(x, y);
-
-	free(x);
-	free(y);
-	return same;
-}
-
 /* What one takes out again another may have put in: nothing is taken out. */
 static void append(struct function_list *to, const struct function_list *from)
 {
@@ -114,7 +114,7 @@ static void unite_filters(const want_list *l, struct settings *out)
 static void unite_notrace(const want_list *l, struct settings *out)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (l->at[i].named.patterns.n || !is_same(&l->at[i].of->notrace, &l->at[0].of->notrace))
+		if (l->at[i].named.patterns.n || !function_list_is_same(&l->at[i].of->notrace, &l->at[0].of->notrace))
 			return;
 	function_list_copy(&out->notrace, &l->at[0].of->notrace);
 }

@@ -352,6 +352,16 @@ const char *function_pattern_name(const struct function_pattern *p)
 	return !p->remove && glob_is_name(p->glob) ? p->glob : NULL;
 }
 
+bool function_list_is_same(const struct function_list *a, const struct function_list *b)
+{
+	char *x = function_list_read(a, ""), *y = function_list_read(b, "");
+	bool same = !strcmp(x, y);
+
+	free(x);
+	free(y);
+	return same;
+}
+
 void function_list_copy(struct function_list *to, const struct function_list *from)
 {
 	*to = (struct function_list){ 0 };

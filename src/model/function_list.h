@@ -55,5 +55,7 @@ bool module_match(const char *glob, const char *module);
 /* The function's name if the pattern puts in functions of that one name; else NULL. */
 const char *function_pattern_name(const struct function_pattern *p);
 
+/* The same words in the same order. */
+bool function_list_is_same(const struct function_list *a, const struct function_list *b);
 void function_list_copy(struct function_list *to, const struct function_list *from);
 void function_list_free(struct function_list *l);

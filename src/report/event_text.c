@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "event/format.h"
+#include "model/option.h"
+#include "report/stack_text.h"
 #include "shared/record.h"
 
 #define RECORD_BYTES (EVENT_COMMON_BYTES + 8 * RECORD_PAYLOAD_MAX)
@@ -370,40 +372,10 @@ static bool is_marker(const struct event_format *f)
 	return !strcmp(f->name, "print") && !strcmp(f->system, "ftrace");
 }
 
-/* What a trigger has found out of where a thread was: innermost first, 0 where no more is known. */
-#define STACK_AT 16
-#define STACK_FRAMES 8
-
-static bool is_stack(const struct event_format *f)
+static bool is_stack(const struct event_format *f, bool *user)
 {
-	return !strcmp(f->name, "user_stack") && !strcmp(f->system, "ftrace");
-}
-
-static void print_frame(struct event_texts *t, const struct event *e, uint64_t address)
-{
-	const struct trace_module *module;
-	uint32_t image = t->info->threads.at[e->thread].image;
-	const struct trace_function *f = trace_info_function_at(t->info, image, address, e->tsc, &module);
-	char name[512];
-
-	if (f)
-		trace_function_name(module, f, name, sizeof(name));
-	else
-		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)address);
-	trace_seq_printf(&t->seq, "\n => %s", name);
-}
-
-/* As the kernel writes its own stacks: a line for each frame, the only event that has several. */
-static const char *stack_text(struct event_texts *t, const struct event *e)
-{
-	uint64_t at[STACK_FRAMES];
-
-	memcpy(at, t->record + STACK_AT, sizeof(at));
-	trace_seq_puts(&t->seq, "<stack trace>");
-	for (size_t i = 0; i < STACK_FRAMES && at[i]; i++)
-		print_frame(t, e, at[i]);
-	snprintf(t->text, sizeof(t->text), "%.*s", (int)t->seq.len, t->seq.buffer);
-	return t->text;
+	*user = !strcmp(f->name, "user_stack");
+	return (*user || !strcmp(f->name, "kernel_stack")) && !strcmp(f->system, "ftrace");
 }
 
 #define RAW_AT 12 /* of the bytes after their id */
@@ -424,16 +396,17 @@ static void print_raw_marker(struct event_texts *t, uint32_t size)
 		trace_seq_printf(&t->seq, " %02x", t->record[i]);
 }
 
-bool event_text_is_marker(struct event_texts *t, const struct event *e)
+bool event_text_is(struct event_texts *t, const struct event *e, const char *name)
 {
 	const struct shown *s = shown_of(t, e->fn);
 
-	return s->format && is_marker(s->format);
+	return s->format && !strcmp(s->format->name, name) && !strcmp(s->format->system, "ftrace");
 }
 
-const char *event_text(struct event_texts *t, const struct event *e, bool by_field)
+const char *event_text(struct event_texts *t, const struct event *e, uint64_t options)
 {
 	const struct shown *s = shown_of(t, e->fn);
+	bool by_field = option_is_set(options, OPTION_FIELDS), user;
 	uint32_t size;
 
 	if (!s->format || e->count > 8 * RECORD_PAYLOAD_MAX) {
@@ -441,11 +414,13 @@ const char *event_text(struct event_texts *t, const struct event *e, bool by_fie
 		return t->text;
 	}
 	trace_seq_reset(&t->seq);
+	if (is_stack(s->format, &user) && !by_field && e->count >= STACK_TEXT_LEAST - EVENT_COMMON_BYTES) {
+		stack_text(t->info, e, user, options, &t->seq);
+		return t->seq.buffer;
+	}
 	size = rebuild(t, s, e);
 	if (!is_whole(t, s, size))
 		trace_seq_printf(&t->seq, "%s: [a record of %u bytes that is not of its format]", s->format->name, size);
-	else if (is_stack(s->format) && !by_field)
-		return stack_text(t, e);
 	else if (is_marker(s->format) && !by_field)
 		trace_seq_printf(&t->seq, EVENT_TEXT_MARKER "%.*s", (int)(size - MARKER_AT),
 				 (const char *)t->record + MARKER_AT);

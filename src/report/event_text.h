@@ -13,10 +13,10 @@ void event_texts_free(struct event_texts *t);
 /* What text that was written to trace_marker begins with. */
 #define EVENT_TEXT_MARKER "tracing_mark_write: "
 
-/* "name: ..." (or `<stack trace>`, of several lines) without a newline at its end, valid until the next call. by_field: as
- * with the option `fields`. */
-const char *event_text(struct event_texts *t, const struct event *e, bool by_field);
-/* Whether it is such text. */
-bool event_text_is_marker(struct event_texts *t, const struct event *e);
+/* "name: ..." (or `<stack trace>`, of several lines) without a newline at its end, valid until the next call. options: of
+ * them `fields`, and how stacks are told. */
+const char *event_text(struct event_texts *t, const struct event *e, uint64_t options);
+/* Whether it is the event of ftrace's own with this name. */
+bool event_text_is(struct event_texts *t, const struct event *e, const char *name);
 /* The number that stands in its `id` file; 0: the trace does not say. */
 uint32_t event_text_id(struct event_texts *t, const struct event *e);

@@ -135,19 +135,24 @@ static struct place callee_of(const struct function_printer *p, const struct eve
 	return l;
 }
 
-static struct place caller_of(const struct function_printer *p, const struct event *e)
+static struct place place_at(const struct function_printer *p, const struct event *e, uint64_t address, uint64_t within)
 {
 	uint32_t image = image_of(p, e);
-	struct place l = { .address = trace_info_site(p->info, image, e->site) };
+	struct place l = { .address = address };
 
-	if (!l.address)
-		return l;
-	l.function = trace_info_function_at(p->info, image, l.address - 1, e->tsc, &l.module);
+	l.function = trace_info_function_at(p->info, image, within, e->tsc, &l.module);
 	if (l.function)
 		l.id = l.module->first_id + (uint32_t)(l.function - l.module->functions.at);
 	else
-		l.module = trace_info_module_at(p->info, image, l.address, e->tsc);
+		l.module = trace_info_module_at(p->info, image, address, e->tsc);
 	return l;
+}
+
+static struct place caller_of(const struct function_printer *p, const struct event *e)
+{
+	uint64_t address = trace_info_site(p->info, image_of(p, e), e->site);
+
+	return address ? place_at(p, e, address, address - 1) : (struct place){ 0 };
 }
 
 static void print_hex(struct out *out, uint64_t v, unsigned width)
@@ -316,6 +321,32 @@ static void print_call(struct function_printer *p, const struct event *e)
 	out_char(p->out, '\n');
 }
 
+/* ftrace:func_repeats: how often the call before came again, and how long before this record it did last. */
+static bool is_repeats(const struct function_printer *p, const struct event *e)
+{
+	return e->kind == EVENT_TRACE && e->count >= 24 && event_text_is(p->texts, e, "func_repeats");
+}
+
+static uint64_t repeats_delta(const struct event *e)
+{
+	return (e->payload[2] >> 16 & 0xffff) << 32 | e->payload[2] >> 32;
+}
+
+static void print_repeats(struct function_printer *p, const struct event *e)
+{
+	struct place callee = place_at(p, e, e->payload[0], e->payload[0]);
+	struct place caller = place_at(p, e, e->payload[1], e->payload[1] - 1);
+	uint64_t us = microseconds(time_of(p, e) - repeats_delta(e));
+
+	print_place(p, image_of(p, e), &callee);
+	if (on(p, OPTION_PRINT_PARENT)) {
+		out_bytes(p->out, " <-", 3);
+		print_place(p, image_of(p, e), &caller);
+	}
+	out_printf(p->out, " (repeats: %u, last_ts: %5llu.%06llu)\n", (unsigned)(e->payload[2] & 0xffff),
+		   (unsigned long long)us / 1000000, (unsigned long long)us % 1000000);
+}
+
 /* raw, hex and bin: pid, CPU, time in nanoseconds, the function's address, the return address. */
 struct numbers { uint32_t tid, cpu; uint64_t ns, callee, caller; };
 
@@ -362,6 +393,11 @@ static void print_raw(struct function_printer *p, const struct event *e)
 
 	if (on(p, OPTION_CONTEXT_INFO))
 		out_printf(p->out, "%u %u %llu ", n.tid, n.cpu, (unsigned long long)n.ns);
+	if (is_repeats(p, e)) {
+		out_printf(p->out, "%llx %llx %u %llu\n", (unsigned long long)e->payload[0], (unsigned long long)e->payload[1],
+			   (unsigned)(e->payload[2] & 0xffff), (unsigned long long)repeats_delta(e));
+		return;
+	}
 	if (e->kind == EVENT_TRACE) {
 		print_type(p, e);
 		return;
@@ -386,7 +422,7 @@ static void annotate(struct function_printer *p, uint16_t cpu)
 static bool is_message_only(const struct function_printer *p, const struct event *e)
 {
 	return e->kind == EVENT_TRACE && on(p, OPTION_PRINTK_MSG_ONLY) && on(p, OPTION_TRACE_PRINTK) &&
-	       event_text_is_marker(p->texts, e);
+	       event_text_is(p->texts, e, "print");
 }
 
 static void print_message(struct function_printer *p, const char *text)
@@ -408,8 +444,10 @@ static void print_text(struct function_printer *p, const struct event *e, uint64
 		print_verbose_context(p, e, next);
 	else
 		print_latency_context(p, e, next);
-	if (e->kind == EVENT_TRACE) {
-		out_str(p->out, event_text(p->texts, e, on(p, OPTION_FIELDS)));
+	if (is_repeats(p, e) && !on(p, OPTION_FIELDS)) {
+		print_repeats(p, e);
+	} else if (e->kind == EVENT_TRACE) {
+		out_str(p->out, event_text(p->texts, e, p->options));
 		out_char(p->out, '\n');
 	} else if (on(p, OPTION_FIELDS)) /* as Linux answers: function records have no type to ask */
 		out_str(p->out, "UNKNOWN TYPE 1\n");
@@ -420,7 +458,7 @@ static void print_text(struct function_printer *p, const struct event *e, uint64
 static void print_event(struct function_printer *p, const struct event *e, uint64_t next)
 {
 	if (is_message_only(p, e))
-		print_message(p, event_text(p->texts, e, false));
+		print_message(p, event_text(p->texts, e, p->options & ~OPTION_BIT(OPTION_FIELDS)));
 	else if (on(p, OPTION_BIN))
 		print_bin(p, e);
 	else if (on(p, OPTION_HEX))

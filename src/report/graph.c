@@ -434,7 +434,7 @@ static void take_step(void *arg, const struct call_step *s)
 	w->step = *s;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
 	if (s->kind == CALL_EVENT)
-		w->text = comment(event_text(g->texts, s->event, on(g, OPTION_FIELDS)));
+		w->text = comment(event_text(g->texts, s->event, g->options));
 	if (s->kind == CALL_ENTER) {
 		w->wait = WAIT_FOR_END;
 		thread->pending = cpu->pending = g->next;

@@ -12,6 +12,30 @@
 /* Each CPU's share of what is kept until it is read, if -b does not say. */
 #define KEPT_KB "1048576"
 
+/* The settings are not made yet: a write that is refused is told of then. */
+static uint64_t options_of(const struct invocation *inv)
+{
+	struct settings s;
+	struct err ignored;
+	uint64_t options;
+
+	settings_init(&s);
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, "trace_options"))
+			settings_write(&s, "trace_options", inv->writes.at[i].text, true, &ignored);
+	options = s.options;
+	settings_free(&s);
+	return options;
+}
+
+bool triggered_needed(const struct invocation *inv)
+{
+	const uint64_t makers = OPTION_BIT(OPTION_STACKTRACE) | OPTION_BIT(OPTION_USERSTACKTRACE) |
+				OPTION_BIT(OPTION_FUNC_STACK_TRACE) | OPTION_BIT(OPTION_FUNC_NO_REPEATS);
+
+	return event_writes_trigger(inv) || options_of(inv) & makers;
+}
+
 static int refuse_snapshots(const struct invocation *inv, struct err *err)
 {
 	for (size_t i = 0; i < inv->writes.n; i++)

@@ -9,6 +9,8 @@ struct triggered {
 	struct live *live;
 };
 
+/* Whether what is asked for needs one: triggers, or options that make records of others. */
+bool triggered_needed(const struct invocation *inv);
 /* Settings, checks, start; then `use`, until whose return interrupts and --duration are heeded; then the end. 0, or
  * the exit status for what went wrong (said). */
 int triggered_run(struct invocation *inv, int (*use)(struct triggered *t, void *arg, struct err *err), void *arg,

@@ -106,7 +106,7 @@ in_shell 'trace-cmd record -q -o "$0/t.dat" -p function_graph -e steps:step -R "
 result "trace-cmd record -R" $? "$T/out"
 sed -i 's/^\(.* step\): *n=/\1: n=/' "$T/got"
 holds "in its pages, too" step 11 12 13 14 15
-[ "$(grep -A1 user_stack: "$T/got" | sed 's/.*=> //' | tr '\n' ' ')" = 'pace walk ' ]
+[ "$(grep -A2 kernel_stack: "$T/got" | sed -n 's/^=> \([^ ]*\) .*/\1/p' | tr '\n' ' ')" = 'pace walk ' ]
 result "with the stack, by name" $? "$T/got"
 end_program
 [ "$STATUS" -eq 0 ]

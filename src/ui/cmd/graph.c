@@ -6,7 +6,6 @@
 
 #include "tree/tree.h"
 #include "ui/commands.h"
-#include "ui/event_writes.h"
 #include "ui/screen.h"
 #include "report/printer.h"
 #include "ui/say.h"
@@ -158,7 +157,7 @@ int cmd_graph(struct invocation *inv)
 	if (status)
 		return status;
 	l.inv = inv;
-	if (event_writes_trigger(inv))
+	if (triggered_needed(inv))
 		return graph_triggered(&l, inv);
 	status = traced_start(inv, NULL, &l.session);
 	if (status)

@@ -2,7 +2,6 @@
 #include <sys/wait.h>
 
 #include "ui/commands.h"
-#include "ui/event_writes.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/traced.h"
@@ -47,7 +46,7 @@ int cmd_record(struct invocation *inv)
 	struct err err;
 	int status, e;
 
-	if (event_writes_trigger(inv))
+	if (triggered_needed(inv))
 		return record_triggered(inv);
 	status = traced_start(inv, file, &session);
 	if (status)

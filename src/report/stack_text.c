@@ -1,0 +1,61 @@
+#include "report/stack_text.h"
+
+#include <stdio.h>
+
+#include "model/option.h"
+
+/* A frame is where a function begins, if more is not known of it, or where a call in it returns to: that may be behind its end. */
+static const struct trace_function *function_of(const struct trace_info *info, const struct event *e, uint64_t address,
+						const struct trace_module **module)
+{
+	uint32_t image = info->threads.at[e->thread].image;
+	const struct trace_function *f = trace_info_function_at(info, image, address, e->tsc, module);
+
+	return f && (*module)->base + f->vaddr == address ? f : trace_info_function_at(info, image, address - 1, e->tsc, module);
+}
+
+static void print_name(const struct trace_info *info, const struct event *e, uint64_t address, bool offset, struct trace_seq *to)
+{
+	const struct trace_module *module;
+	const struct trace_function *f = function_of(info, e, address, &module);
+	char name[512];
+
+	if (!f) {
+		trace_seq_printf(to, "0x%llx", (unsigned long long)address);
+		return;
+	}
+	trace_function_name(module, f, name, sizeof(name));
+	trace_seq_puts(to, name);
+	if (offset)
+		trace_seq_printf(to, "+0x%llx/0x%x", (unsigned long long)(address - module->base - f->vaddr), f->size);
+}
+
+/* The file, and how far from where its code is mapped. False: it is in none. */
+static bool print_object(const struct trace_info *info, const struct event *e, uint64_t address, struct trace_seq *to)
+{
+	const struct trace_module *m = trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
+
+	if (m)
+		trace_seq_printf(to, "%s[+0x%llx]", m->path, (unsigned long long)(address - m->start));
+	return m;
+}
+
+void stack_text(const struct trace_info *info, const struct event *e, bool user, uint64_t options, struct trace_seq *to)
+{
+	bool addresses = option_is_set(options, OPTION_SYM_ADDR);
+
+	trace_seq_puts(to, user ? "<user stack trace>" : "<stack trace>");
+	for (size_t i = 1; i < e->count / 8 && e->payload[i]; i++) {
+		uint64_t at = e->payload[i];
+		bool told = !user;
+
+		trace_seq_puts(to, "\n => ");
+		if (!user)
+			print_name(info, e, at, option_is_set(options, OPTION_SYM_OFFSET), to);
+		else if (option_is_set(options, OPTION_SYM_USEROBJ))
+			told = print_object(info, e, at, to);
+		if (addresses || !told)
+			trace_seq_printf(to, " <%016llx>", (unsigned long long)at);
+	}
+	trace_seq_terminate(to);
+}

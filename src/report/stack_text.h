@@ -1,0 +1,10 @@
+/* Stacks as the kernel prints its own and those of user programs: a line for each frame. */
+#pragma once
+#include <traceevent/event-parse.h>
+
+#include "source/event.h"
+
+/* e: of ftrace:kernel_stack, or (user) ftrace:user_stack; of at least so many bytes. By the options sym-offset and sym-addr, or
+ * sym-userobj and sym-addr. No newline at its end. */
+#define STACK_TEXT_LEAST 16u
+void stack_text(const struct trace_info *info, const struct event *e, bool user, uint64_t options, struct trace_seq *to);
