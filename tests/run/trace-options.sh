@@ -249,12 +249,16 @@ end_program
 [ "$STATUS" -eq 0 ]
 result "the program ends as it would" $?
 "$BRACE" umount "$D"
+D=$T/launched
+mkdir "$D"
 
 # --- a launched program: those that it executes are followed too
 mkfifo "$T/to" "$T/from"
 exec {TO}<>"$T/to" {FROM}<>"$T/from"
 "$BRACE" mount "$D" -- "$A" <"$T/to" >"$T/from" 2>"$T/err" &
 MOUNT=$!
+ON_EXIT+=("$BRACE umount --lazy $D")
+until [ -e "$D/tracing_on" ] || ! kill -0 "$MOUNT" 2>/dev/null; do :; done
 read -rt "$LIMIT" -u "$FROM" _ _ PID
 echo 1 >"$D/options/event-fork"
 echo "$PID" >"$D/set_event_pid"
