@@ -30,9 +30,9 @@ static int reach(const char *session, struct err *err)
 	return err_set(err, e, "cannot reach the session %s: %s", session, strerror(e));
 }
 
-/* The connection, with the answer read; -errno and *err. */
-static int ask(const char *session, struct wire_question q, const char *path, const char *text, uint64_t *bytes,
-	       struct err *err)
+/* The connection, with the answer read; -errno and *err. given: a descriptor for the session, or -1. */
+static int ask_giving(const char *session, struct wire_question q, const char *path, const char *text, int given,
+		      uint64_t *bytes, struct err *err)
 {
 	struct wire_answer a;
 	int fd = reach(session, err);
@@ -43,6 +43,7 @@ static int ask(const char *session, struct wire_question q, const char *path, co
 	q.path_bytes = (uint32_t)strlen(path);
 	q.text_bytes = (uint32_t)strlen(text);
 	if (!wire_send(fd, &q, sizeof(q)) || !wire_send(fd, path, q.path_bytes) || !wire_send(fd, text, q.text_bytes) ||
+	    (given >= 0 && !wire_send_fd(fd, given)) ||
 	    !wire_receive(fd, &a, sizeof(a)) || a.magic != WIRE_MAGIC) {
 		close(fd);
 		return err_set(err, EPIPE, "the session %s ended before it answered", session);
@@ -59,6 +60,12 @@ static int ask(const char *session, struct wire_question q, const char *path, co
 	return fd;
 }
 
+static int ask(const char *session, struct wire_question q, const char *path, const char *text, uint64_t *bytes,
+	       struct err *err)
+{
+	return ask_giving(session, q, path, text, -1, bytes, err);
+}
+
 static int ask_briefly(const char *session, enum wire_request request, const char *path, const char *text, bool append,
 		       struct err *err)
 {
@@ -69,6 +76,16 @@ static int ask_briefly(const char *session, enum wire_request request, const cha
 		return fd;
 	close(fd);
 	return 0;
+}
+
+bool ask_is_there(const char *session)
+{
+	struct err ignored;
+	int fd = reach(session, &ignored);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 int ask_cat(const char *session, const char *path, char **text, struct err *err)
@@ -118,6 +135,13 @@ int ask_stream(const char *session, const char *path, bool (*sink)(void *arg, co
 int ask_extract(const char *session, const char *path, struct err *err)
 {
 	return ask_briefly(session, WIRE_EXTRACT, path, "", false, err);
+}
+
+int ask_face(const char *session, int fuse, struct err *err)
+{
+	uint64_t bytes;
+
+	return ask_giving(session, (struct wire_question){ .request = WIRE_FACE }, "", "", fuse, &bytes, err);
 }
 
 int ask_end(const char *session, struct err *err)

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +12,7 @@
 
 #include "base/mem.h"
 #include "daemon/wire.h"
+#include "tree/fuse_face.h"
 
 #define LOOK_MS 20         /* how often a stream without news looks whether its reader is there */
 #define LAST_LOOKS 10      /* a program has ended: what was held back comes out within these */
@@ -23,10 +26,37 @@ bool attend_answer(int fd, int error, const struct err *err, uint64_t bytes)
 	return wire_send(fd, &w, sizeof(w));
 }
 
+/* A directory's names, a line each; NULL: it is none. */
+static char *names_in(struct tree *t, const char *path)
+{
+	struct tree_node *node = tree_find(t, path);
+	struct tree_list l = { 0 };
+	struct stat st = { 0 };
+	VEC(char) text = { 0 };
+
+	if (node)
+		tree_stat(node, &st);
+	if (S_ISDIR(st.st_mode)) {
+		tree_list(node, &l);
+		vec_reserve(&text, 1);
+		*text.at = '\0';
+	}
+	for (size_t i = 0; i < l.entries.n; i++) {
+		size_t n = strlen(l.entries.at[i].name);
+
+		vec_reserve(&text, text.n + n + 2);
+		text.n += (size_t)sprintf(text.at + text.n, "%s\n", l.entries.at[i].name);
+	}
+	tree_list_free(&l);
+	if (node)
+		tree_put(node);
+	return text.at;
+}
+
 static void cat(const struct attended *a, int fd, const char *path)
 {
 	struct err err = { 0 };
-	char *text = tree_cat(a->request->tree, path, &err);
+	char *names = names_in(a->request->tree, path), *text = names ? names : tree_cat(a->request->tree, path, &err);
 	size_t n = text ? strlen(text) : 0;
 
 	if (attend_answer(fd, text ? 0 : -err.code, &err, n) && n)
@@ -94,6 +124,68 @@ static void extract(const struct attended *a, int fd, const char *path)
 	attend_answer(fd, e, &err, 0);
 }
 
+/* --- the tree for a command of the visitor's (brace shell) -------------------------------- */
+
+struct face_visit {
+	struct fuse_face *face;
+	int fd, stop;
+};
+
+/* The visitor goes, or the session does. */
+static void *await_leave(void *arg)
+{
+	struct face_visit *v = arg;
+	struct pollfd p[] = { { .fd = v->fd, .events = POLLRDHUP }, { .fd = v->stop, .events = POLLIN } };
+
+	while (poll(p, 2, -1) < 0)
+		;
+	fuse_face_stop(v->face);
+	return NULL;
+}
+
+static void serve_face(const struct attended *a, int fd, struct fuse_face *face)
+{
+	struct face_visit v = { face, fd, a->stop };
+	pthread_t leaving;
+	struct err ignored;
+
+	if (pthread_create(&leaving, NULL, await_leave, &v))
+		return;
+	fuse_face_serve(face, &ignored);
+	shutdown(fd, SHUT_RDWR); /* if it was unmounted */
+	pthread_join(leaving, NULL);
+}
+
+/* One mounts at a time: libfuse talks to standard error meanwhile. */
+static int mount_face(const struct attended *a, int fuse, struct fuse_face **face, struct err *err)
+{
+	static pthread_mutex_t mounting = PTHREAD_MUTEX_INITIALIZER;
+	char path[32];
+	int e;
+
+	if (fuse < 0)
+		return err_set(err, EPROTO, "the session got no connection to serve");
+	snprintf(path, sizeof(path), "/dev/fd/%d", fuse);
+	pthread_mutex_lock(&mounting);
+	e = fuse_face_mount(a->request->tree, path, face, err);
+	pthread_mutex_unlock(&mounting);
+	if (e)
+		close(fuse);
+	return e;
+}
+
+static void show_face(const struct attended *a, int fd)
+{
+	struct fuse_face *face;
+	struct err err = { 0 };
+	int e = mount_face(a, wire_receive_fd(fd), &face, &err);
+
+	if (attend_answer(fd, e, &err, 0) && !e)
+		serve_face(a, fd, face);
+	if (!e)
+		fuse_face_free(face);
+}
+
 static void carry_out(const struct attended *a, int fd, const struct wire_question *q, const char *path, const char *text)
 {
 	struct err err = { 0 };
@@ -107,6 +199,8 @@ static void carry_out(const struct attended *a, int fd, const struct wire_questi
 		return stream(a, fd, path);
 	case WIRE_EXTRACT:
 		return extract(a, fd, path);
+	case WIRE_FACE:
+		return show_face(a, fd);
 	}
 	attend_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"), &err, 0);
 }

@@ -7,6 +7,7 @@
 struct attended {
 	const struct serve_request *request;
 	const atomic_bool *stopping; /* streams end then */
+	int stop;                    /* readable when they do */
 };
 
 /* True: the visitor wants the session to end, and is to be answered when it has. Any bytes may come. */

@@ -46,7 +46,7 @@ static void *visit(void *arg)
 	struct visit v = *(struct visit *)arg;
 
 	free(arg);
-	if (attend(&(struct attended){ &v.server->req, &v.server->stopping }, v.fd))
+	if (attend(&(struct attended){ &v.server->req, &v.server->stopping, v.server->stop }, v.fd))
 		end(v.server, v.fd);
 	close(v.fd);
 	pthread_mutex_lock(&v.server->mutex);

@@ -1,6 +1,7 @@
 #include "daemon/wire.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 bool wire_send(int fd, const void *bytes, size_t n)
@@ -35,4 +36,40 @@ bool wire_receive(int fd, void *bytes, size_t n)
 		n -= (size_t)got;
 	}
 	return true;
+}
+
+bool wire_send_fd(int fd, int given)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 }, byte = 0;
+	struct iovec bytes = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	ssize_t n;
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &given, sizeof(int));
+	do {
+		n = sendmsg(fd, &m, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+int wire_receive_fd(int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 }, byte;
+	struct iovec bytes = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *c;
+	int given = -1;
+	ssize_t n;
+
+	do {
+		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	c = n == 1 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&given, CMSG_DATA(c), sizeof(int));
+	return given;
 }

@@ -12,11 +12,12 @@
 #define WIRE_TEXT_MAX 65536u
 
 enum wire_request {
-	WIRE_CAT = 1, /* path; data: the text */
+	WIRE_CAT = 1, /* path; data: the text, or the names in a directory */
 	WIRE_ECHO,    /* path, text, append */
 	WIRE_STREAM,  /* path; data: as it comes, until one side closes */
 	WIRE_EXTRACT, /* path of a new trace file */
 	WIRE_END,     /* the session ends; answered when it has */
+	WIRE_FACE,    /* then a descriptor: a FUSE connection on which the tree is served, until one side closes */
 };
 
 struct wire_question {
@@ -33,3 +34,6 @@ struct wire_answer {
 /* All n bytes; false: the other side is gone. */
 bool wire_send(int fd, const void *bytes, size_t n);
 bool wire_receive(int fd, void *bytes, size_t n);
+/* A descriptor, by itself. receive: -1 if there comes none. */
+bool wire_send_fd(int fd, int given);
+int wire_receive_fd(int fd);

@@ -3,50 +3,78 @@
 
 #include "live/buffer_internal.h"
 #include "shared/record.h"
-#include "source/unpack.h"
 #include "store/store.h"
 
 struct extract {
 	struct store_writer *store;
 	const struct trace_info *info;
 	off_list off;
-	VEC(uint64_t) words;       /* of a chunk, without those that were made while recording was off */
+	gone_list gone;
+	VEC(uint64_t) words;       /* of a chunk, without those that `trace` does not show */
 	struct trace_total *total;
 };
 
-/* As in merge.c: other instances' events and functions may stand between the instance's. */
-static bool is_ours(const struct extract *x, const struct kept *k, const uint64_t *word, uint64_t tsc)
-{
-	struct unpack u = { .at = word, .end = word + 1 + record_payload(*word), .tsc = tsc, .thread = k->chunk->thread,
-			    .cpu = k->chunk->cpu };
-	struct event e;
+/* A record of the chunk, where it has been come to. */
+struct place {
+	const uint64_t *word;
+	uint64_t tsc, time;        /* time: what the thread had come to, if the stamp is older */
+	uint16_t cpu;
+};
 
-	if (!unpack_next(&u, &e))
-		return true; /* a change of CPU */
-	if (e.kind != EVENT_TRACE)
-		return k->what & KEEP_FUNCTIONS;
-	return k->what & KEEP_EVENTS && (!k->events || selection_keeps(k->events, &e, &x->info->threads.at[e.thread]));
+static bool is_trace(uint64_t word)
+{
+	return record_kind(word) == RECORD_EVENT && record_type(word) >= RECORD_EVENT_TRACE;
+}
+
+static bool is_selected(const struct extract *x, const struct kept *k, const struct place *p)
+{
+	const struct event e = { .tsc = p->tsc, .thread = k->chunk->thread, .kind = EVENT_TRACE, .cpu = p->cpu, .payload = p->word + 1,
+				 .fn = record_type(*p->word) - RECORD_EVENT_TRACE, .count = 8 * record_payload(*p->word) };
+
+	return !k->events || selection_keeps(k->events, &e, &x->info->threads.at[e.thread]);
+}
+
+/* As the merged stream has it (merge.c). Where a thread runs is said for both. */
+static bool is_kept(const struct extract *x, const struct kept *k, const struct place *p)
+{
+	if (is_trace(*p->word)) {
+		if (!(k->what & KEEP_EVENTS) || !is_selected(x, k, p))
+			return false;
+	} else if (record_kind(*p->word) == RECORD_EVENT && record_type(*p->word) == RECORD_EVENT_CPU) {
+		return true;
+	} else if (!(k->what & KEEP_FUNCTIONS)) {
+		return false;
+	}
+	return !record_counts(*p->word) || (!off_at(&x->off, p->time) && p->time >= gone_of(&x->gone, p->cpu));
+}
+
+static void take(struct extract *x, const struct place *p, size_t words)
+{
+	vec_reserve(&x->words, x->words.n + words);
+	memcpy(x->words.at + x->words.n, p->word, words * sizeof(*p->word));
+	x->words.n += words;
+	x->total->records += record_counts(*p->word);
+	x->total->calls += record_is_call(*p->word);
 }
 
 static void cut(struct extract *x, const struct kept *k)
 {
 	const struct chunk *c = k->chunk;
-	uint64_t tsc = c->near_tsc;
+	struct place p = { .tsc = c->near_tsc, .cpu = c->cpu };
 	size_t words;
 
 	x->words.n = 0;
-	vec_reserve(&x->words, c->n + 1);
 	for (size_t i = 0; i < c->n; i += words) {
-		words = 1 + record_payload(c->words[i]);
-		tsc = record_tsc(c->words[i], tsc);
+		p.word = &c->words[i];
+		words = 1 + record_payload(*p.word);
 		if (i + words > c->n)
 			return;
-		if ((record_counts(c->words[i]) && off_at(&x->off, tsc)) || !is_ours(x, k, c->words + i, tsc))
-			continue;
-		memcpy(x->words.at + x->words.n, c->words + i, words * sizeof(c->words[0]));
-		x->words.n += words;
-		x->total->records += record_counts(c->words[i]);
-		x->total->calls += record_is_call(c->words[i]);
+		p.tsc = record_tsc(*p.word, p.tsc);
+		p.time = p.tsc > p.time ? p.tsc : p.time;
+		if (record_kind(*p.word) == RECORD_EVENT && record_type(*p.word) == RECORD_EVENT_CPU && words > 1)
+			p.cpu = (uint16_t)p.word[1];
+		if (is_kept(x, k, &p))
+			take(x, &p, words);
 	}
 }
 
@@ -82,7 +110,10 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	r = store_create(path, info, &x.store, err);
 	if (r < 0)
 		return r;
-	buffer_off(b, &x.off);
+	pthread_mutex_lock(&b->lock);
+	off_list_copy(&x.off, &b->off);
+	gone_list_copy(&x.gone, &b->gone);
+	pthread_mutex_unlock(&b->lock);
 	ring_copy(&b->ring, &chunks);
 	info->total = (struct trace_total){ 0 };
 	r = store_chunks(&x, &chunks, err);
@@ -93,6 +124,7 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	info->total = before;
 	chunk_list_free(&chunks);
 	vec_free(&x.off);
+	vec_free(&x.gone);
 	vec_free(&x.words);
 	return r;
 }

@@ -188,7 +188,7 @@ static int no_event(const struct event_set *set, const char *name, struct err *e
 	if (near.best)
 		r = err_set(err, EINVAL, "no event has the name %s; did you mean %s?", name, near.best);
 	else
-		r = err_set(err, EINVAL, "no event has the name %s; brace list --events PROGRAM shows those there are", name);
+		r = err_set(err, EINVAL, "no event has the name %s; brace list -e -f PROGRAM shows those there are", name);
 	for (size_t i = 0; i < names.n; i++)
 		free(names.at[i]);
 	vec_free(&names);

@@ -218,7 +218,7 @@ int fuse_face_serve(struct fuse_face *f, struct err *err)
 
 void fuse_face_free(struct fuse_face *f)
 {
-	tree_watch(f->tree, NULL, NULL);
+	tree_unwatch(f->tree, f);
 	fuse_session_unmount(f->session);
 	fuse_session_destroy(f->session);
 	fuse_files_close_all(f);

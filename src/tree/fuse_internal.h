@@ -10,10 +10,12 @@
 #define FUSE_PATIENCE_MS 200 /* release comes after close(2) has returned */
 
 /* A node as the kernel knows it: its number is the address. A directory has one; a file has a new one for
- * every look-up, so that each open has its own pages in the kernel's cache. */
+ * every look-up, so that each open has its own pages in the kernel's cache. Several faces may show one tree. */
 struct fuse_inode {
 	struct fuse_inode *prev, *next; /* in face->inodes */
 	struct tree_node *node; /* held */
+	struct fuse_face *face;
+	void *of_others;        /* of a directory: what other faces have for the node, inode by inode */
 	uint64_t lookups;
 	_Atomic size_t stored;  /* bytes in the page cache, which stat(2) must tell */
 };

@@ -50,24 +50,40 @@ static void unlist_inode(struct fuse_face *f, struct fuse_inode *i)
 		i->next->prev = i->prev;
 }
 
+/* Of all faces' inodes. */
+static pthread_mutex_t inodes_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where the face's inode of the directory is linked, or would be: at the end. */
+static void **place_of(struct fuse_face *f, struct tree_node *n)
+{
+	void **at = tree_node_front(n);
+
+	for (struct fuse_inode *i; (i = *at) && i->face != f;)
+		at = &i->of_others;
+	return at;
+}
+
 /* Takes over the hold on the node. */
 static struct fuse_inode *inode_for(struct fuse_face *f, struct tree_node *n, bool dir)
 {
-	void **front = tree_node_front(n);
 	struct fuse_inode *i;
+	void **place = NULL;
 
-	pthread_mutex_lock(&f->lock);
-	i = dir ? *front : NULL;
+	pthread_mutex_lock(&inodes_lock);
+	if (dir)
+		place = place_of(f, n);
+	i = dir ? *place : NULL;
 	if (!i) {
 		i = mem_zalloc(sizeof(*i));
 		i->node = n;
+		i->face = f;
 		n = NULL;
 		list_inode(f, i);
 		if (dir)
-			*front = i;
+			*place = i;
 	}
 	i->lookups++;
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&inodes_lock);
 	if (n)
 		tree_put(n);
 	return i;
@@ -76,18 +92,20 @@ static struct fuse_inode *inode_for(struct fuse_face *f, struct tree_node *n, bo
 static void forget(struct fuse_face *f, fuse_ino_t ino, uint64_t times)
 {
 	struct fuse_inode *i = fuse_inode_of(f, ino);
+	void **place;
 	bool last;
 
 	if (i == &f->root)
 		return;
-	pthread_mutex_lock(&f->lock);
+	pthread_mutex_lock(&inodes_lock);
 	i->lookups -= times < i->lookups ? times : i->lookups;
 	last = !i->lookups;
-	if (last && *tree_node_front(i->node) == i)
-		*tree_node_front(i->node) = NULL;
+	place = place_of(f, i->node);
+	if (last && *place == i)
+		*place = i->of_others;
 	if (last)
 		unlist_inode(f, i);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&inodes_lock);
 	if (!last)
 		return;
 	tree_put(i->node);

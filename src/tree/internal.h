@@ -23,6 +23,11 @@ struct tree_node {
 	bool gone;                    /* removed: nothing in it can be opened */
 };
 
+struct tree_watcher {
+	void (*woken)(void *arg);
+	void *arg;
+};
+
 struct tree {
 	pthread_mutex_t lock;
 	pthread_cond_t closed;        /* some file was closed */
@@ -30,8 +35,7 @@ struct tree {
 	struct tree_node *root;
 	ino_t last_ino;
 	bool ended;
-	void (*watch)(void *arg);
-	void *watch_arg;
+	VEC(struct tree_watcher) watchers;
 };
 
 void tree_put_locked(struct tree_node *n);

@@ -312,8 +312,8 @@ ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n
 static void tell(struct tree *t)
 {
 	pthread_cond_broadcast(&t->woken);
-	if (t->watch)
-		t->watch(t->watch_arg);
+	for (size_t i = 0; i < t->watchers.n; i++)
+		t->watchers.at[i].woken(t->watchers.at[i].arg);
 }
 
 void tree_wake(struct tree_node *n)
@@ -368,8 +368,19 @@ void tree_end(struct tree *t)
 void tree_watch(struct tree *t, void (*woken)(void *arg), void *arg)
 {
 	pthread_mutex_lock(&t->lock);
-	t->watch = woken;
-	t->watch_arg = arg;
+	*vec_add(&t->watchers) = (struct tree_watcher){ woken, arg };
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_unwatch(struct tree *t, void *arg)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < t->watchers.n; i++)
+		if (t->watchers.at[i].arg != arg)
+			t->watchers.at[kept++] = t->watchers.at[i];
+	t->watchers.n = kept;
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -97,6 +97,7 @@ void tree_free(struct tree *t)
 	pthread_mutex_destroy(&t->lock);
 	pthread_cond_destroy(&t->closed);
 	pthread_cond_destroy(&t->woken);
+	vec_free(&t->watchers);
 	free(t);
 }
 

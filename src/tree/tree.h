@@ -98,7 +98,7 @@ struct tree_node *tree_lookup(struct tree_node *dir, const char *name); /* NULL:
 struct tree_node *tree_find(struct tree *t, const char *path);          /* below the root; NULL: none */
 void tree_get(struct tree_node *n);
 void tree_put(struct tree_node *n);
-/* Everything that a front end of the tree keeps with a node; NULL at first. */
+/* What the front ends of the tree keep with a node, and lock; NULL at first. */
 void **tree_node_front(struct tree_node *n);
 
 void tree_stat(const struct tree_node *n, struct stat *st); /* sizes are 0, as tracefs's */
@@ -146,8 +146,9 @@ unsigned tree_wakes(const struct tree_node *n);
 bool tree_wait(struct tree_node *n, unsigned wakes);
 /* The tree comes to its end: who waits is woken for good. */
 void tree_end(struct tree *t);
-/* `woken` is called by tree_wake and tree_end, and must not call the tree; one watcher at a time, NULL: none. */
+/* `woken` is called by tree_wake and tree_end, and must not call the tree. */
 void tree_watch(struct tree *t, void (*woken)(void *arg), void *arg);
+void tree_unwatch(struct tree *t, void *arg); /* it is not being called any more either */
 
 /* --- by path: `cat` and `echo` of brace's own ------------------------------------------ */
 

@@ -82,7 +82,7 @@ void background_signals(void (*on_signal)(int))
 	signal(SIGPIPE, SIG_IGN);
 }
 
-int background_settings(const struct invocation *inv, struct tree *tree, struct err *err)
+static int write_settings(const struct invocation *inv, struct tree *tree, struct err *err)
 {
 	for (size_t i = 0; i < inv->writes.n; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
@@ -107,17 +107,19 @@ static int cat(void *arg, const char *path, char **text, struct err *err)
 	return *text ? 0 : -err->code;
 }
 
-int background_events(const struct invocation *inv, struct tree *tree, struct err *err)
+/* Those about events, which the tree has to know by then. */
+static int set_events(const struct invocation *inv, struct tree *tree, struct err *err)
 {
 	const struct event_files files = { echo, cat, tree };
 
 	return event_writes(inv, &files, err);
 }
 
-int background_know_program(const struct invocation *inv, struct tree *tree, struct err *err)
+/* The events of the program's file. */
+static int know_program(const char *program, struct tree *tree, struct err *err)
 {
 	char *path, *image;
-	int e = launch_resolve(inv->operands[0], &path, &image, err);
+	int e = launch_resolve(program, &path, &image, err);
 
 	if (e)
 		return e;
@@ -126,4 +128,24 @@ int background_know_program(const struct invocation *inv, struct tree *tree, str
 	free(path);
 	free(image);
 	return 0;
+}
+
+int background_set_up(const struct invocation *inv, char *const *argv, struct tree *tree, struct err *err)
+{
+	int e = write_settings(inv, tree, err);
+
+	if (!e && argv)
+		e = know_program(argv[0], tree, err);
+	return e || inv->pids.n ? e : set_events(inv, tree, err);
+}
+
+int background_trace(const struct invocation *inv, char *const *argv, struct tree *tree, struct live **live, struct err *err)
+{
+	const struct live_request req = { .argv = argv, .pids = inv->pids.at, .n_pids = inv->pids.n };
+	int e;
+
+	if (!argv && !inv->pids.n)
+		return 0;
+	e = live_start(&req, tree, live, err);
+	return e || !inv->pids.n ? e : set_events(inv, tree, err);
 }

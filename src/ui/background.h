@@ -1,6 +1,6 @@
 /* A process of brace's that stays when the command has ended, and serves a tree. */
 #pragma once
-#include "tree/tree.h"
+#include "live/live.h"
 #include "ui/invocation.h"
 
 /* Serves to its end. 0, or -errno and *err, which background_begun has told if it came before serving. */
@@ -14,9 +14,8 @@ void background_begun(int told, const struct err *err);
 /* Calls the handler for signals that end a server, but for those that were ignored. A reader that goes away is no reason
  * to end. */
 void background_signals(void (*on_signal)(int));
-/* The command line's options, but those about events: each is a write to a file of the tree. */
-int background_settings(const struct invocation *inv, struct tree *tree, struct err *err);
-/* Those about events, which the tree has to know by then. */
-int background_events(const struct invocation *inv, struct tree *tree, struct err *err);
-/* The events of the program's file are known to the tree before it runs, so that they can be set. */
-int background_know_program(const struct invocation *inv, struct tree *tree, struct err *err);
+/* The command line's options: each is a write to a file of the tree. argv: the program that is going to be started, whose
+ * events can be set before it runs; NULL: none. Events of processes that are attached to wait for background_trace. */
+int background_set_up(const struct invocation *inv, char *const *argv, struct tree *tree, struct err *err);
+/* Starts the program, or attaches to inv's processes; *live stays NULL if there is neither. */
+int background_trace(const struct invocation *inv, char *const *argv, struct tree *tree, struct live **live, struct err *err);

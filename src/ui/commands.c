@@ -10,7 +10,10 @@
 #define ADDS_TO(name) .set = set_setting, .file = name, .append = true
 #define END { 0 }
 
-/* Letters as trace-cmd's where the job is the same. */
+/* Letters as trace-cmd's where the job is the same. SETTINGS is what can be said of any session, before it begins or while it
+ * runs. */
+#define SETTINGS event_options, trigger_options, trace_options, format_options
+
 static const struct option process_options[] = {
 	{ 'p', "pid", "PID[,PID]...", "attach to running processes instead of starting a program",
 	  .set = set_pids },
@@ -84,7 +87,7 @@ static const struct option recover_options[] = {
 };
 
 static const struct option mount_options[] = {
-	{ 'f', "foreground", NULL, "stay until the tree is unmounted, instead of serving it from the background",
+	{ 0, "foreground", NULL, "stay until the tree is unmounted, instead of serving it from the background",
 	  set_flag, TO(foreground) },
 	END
 };
@@ -97,11 +100,15 @@ static const struct option umount_options[] = {
 
 static const struct option shell_options[] = {
 	{ 'p', "pid", "PID[,PID]...", "the files are over these processes, which run already", .set = set_pids },
+	{ 0, "run", "PROGRAM", "the files are over this program, which is started: its name and arguments in one word, as in a shell",
+	  set_text, TO(run) },
+	{ 0, "session", "NAME", "the files are those of this session in the background (without any of these options, of the session "
+	  "default if there is one)", .set = set_session },
 	END
 };
 
 static const struct option session_options[] = {
-	{ 0, "session", "NAME", "the session in the background (default: default)", set_text, TO(session) },
+	{ 0, "session", "NAME", "the session in the background (default: default)", .set = set_session },
 	END
 };
 
@@ -138,14 +145,25 @@ static const struct option json_options[] = {
 };
 
 static const struct option list_options[] = {
-	{ 'f', "file", "BINARY", "the program or library whose functions are listed", set_text,
-	  TO(binary) },
-	{ 0, "events", NULL, "list the events of programs (include/brace/event.h) instead: of PROGRAM..., of BINARY, or of a process; alone, those that "
-	  "every program has",
-	  set_flag, TO(list_events) },
-	{ 'p', "pid", "PID", "with --events: of what this process has mapped", set_pid },
-	{ 0, "why", NULL, "say of each function how it would be hooked, or why it cannot be",
+	{ 'f', "file", "BINARY", "of this program or library; without -f, of a session in the background", set_text, TO(binary) },
+	{ 'p', "pid", "PID", "with -e: of what this process has mapped", set_pid },
+	{ 0, "why", NULL, "with -f: say of each function how it would be hooked, or why it cannot be",
 	  set_flag, TO(why) },
+	{ 'e', "events", NULL, "list events, not functions", set_flag, TO(list_events) },
+	END
+};
+
+/* Letters as trace-cmd list's. */
+static const struct option list_session_options[] = {
+	{ 'F', "format", NULL, "with -e: the fields of each", set_flag, TO(list_format) },
+	{ 0, "full", NULL, "with -e: the same, and how they are printed", set_flag, TO(list_full) },
+	{ 'l', "filters", NULL, "with -e: those that have a filter, and the filter", set_flag, TO(list_filters) },
+	{ 'R', "triggers", NULL, "with -e: those that have triggers, and the triggers", set_flag, TO(list_triggers) },
+	{ 's', "systems", NULL, "list the systems of events", set_flag, TO(list_systems) },
+	{ 't', "tracers", NULL, "list the tracers", set_flag, TO(list_tracers) },
+	{ 'o', "options", NULL, "list the trace options, and how they are set", set_flag, TO(list_options) },
+	{ 'B', "buffers", NULL, "list the instances", set_flag, TO(list_buffers) },
+	{ 'C', "clocks", NULL, "list the clocks", set_flag, TO(list_clocks) },
 	END
 };
 
@@ -166,29 +184,29 @@ static const struct option help_options[] = {
 
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, process_options, event_options, trigger_options, trace_options, run_options, format_options), true, 1, -1, cmd_record, true },
+	  TABLES(record_options, process_options, run_options, SETTINGS), true, 1, -1, cmd_record, true },
 	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, process_options, event_options, trigger_options, trace_options, run_options, format_options, screen_options), true, 1, -1,
+	  TABLES(graph_options, process_options, run_options, SETTINGS, screen_options), true, 1, -1,
 	  cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
-	{ "list", "[GLOB]... | --events [PROGRAM]", "List the functions of a binary and how each would be hooked",
-	  TABLES(list_options, json_options, screen_options), false, 0, -1, cmd_list },
+	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
+	  TABLES(list_options, list_session_options, session_options, json_options, screen_options), false, 0, -1, cmd_list },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
 	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",
 	  TABLES(recover_options), false, 0, 1, cmd_recover },
 	{ "mount", "DIRECTORY [-- PROGRAM [ARGUMENT]...]",
 	  "Mount ftrace's files over processes, for cat and echo",
-	  TABLES(mount_options, process_options, trace_options, format_options), false, 1, -1, cmd_mount },
+	  TABLES(mount_options, process_options, SETTINGS), false, 1, -1, cmd_mount },
 	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted",
 	  TABLES(umount_options), false, 1, 1, cmd_umount },
 	{ "shell", "[COMMAND [ARGUMENT]...]", "Run a command that finds ftrace's files where the kernel's are",
-	  TABLES(shell_options, trace_options, format_options), true, 0, -1, cmd_shell },
+	  TABLES(shell_options, SETTINGS), true, 0, -1, cmd_shell },
 	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]", "Trace in the background; without PROGRAM, set options and go on",
-	  TABLES(session_options, process_options, event_options, trigger_options, trace_options, format_options), true, 0, -1, cmd_start, true },
+	  TABLES(session_options, process_options, SETTINGS), true, 0, -1, cmd_start, true },
 	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",
 	  TABLES(session_options), false, 0, 0, cmd_stop },
 	{ "restart", "", "Record again", TABLES(session_options), false, 0, 0, cmd_restart },
@@ -202,7 +220,7 @@ const struct command commands[] = {
 	  TABLES(snapshot_options, session_options, screen_options), false, 0, 0, cmd_snapshot },
 	{ "clear", "", "Throw away what was recorded", TABLES(session_options), false, 0, 0, cmd_clear },
 	{ "set", "", "Change settings while programs run",
-	  TABLES(session_options, event_options, trigger_options, trace_options, format_options), false, 0, 0, cmd_set },
+	  TABLES(session_options, SETTINGS), false, 0, 0, cmd_set },
 	{ "stat", "", "Tell how a session is set", TABLES(session_options, screen_options), false, 0, 0, cmd_stat },
 	{ "reset", "", "End a session: programs are as they were", TABLES(session_options), false, 0, 0, cmd_reset },
 	{ "sessions", "", "List the sessions in the background",

@@ -19,7 +19,6 @@ bool event_writes_trigger(const struct invocation *inv)
 	return false;
 }
 
-/* As set_event: SYSTEM:EVENT, either part of which may be missing or `*`; or the name of a system or an event. */
 static bool is_named(const char *pattern, const char *system, const char *event)
 {
 	const char *colon = strchr(pattern, ':');
@@ -31,6 +30,16 @@ static bool is_named(const char *pattern, const char *system, const char *event)
 	of_system = mem_strndup(pattern, (size_t)(colon - pattern));
 	is = (!*of_system || glob_match(of_system, system)) && (!colon[1] || glob_match(colon + 1, event));
 	free(of_system);
+	return is;
+}
+
+bool event_is_named(const char *pattern, const char *event)
+{
+	const char *colon = strchr(event, ':');
+	char *system = colon ? mem_strndup(event, (size_t)(colon - event)) : NULL;
+	bool is = colon && is_named(pattern, system, colon + 1);
+
+	free(system);
 	return is;
 }
 
@@ -57,19 +66,13 @@ static int write_each(const struct event_files *f, const char *name, const struc
 		return e;
 	rest = all;
 	for (char *line; !e && (line = strsep(&rest, "\n"));) {
-		char *colon = strchr(line, ':'), *system;
-
-		if (!colon)
+		if (!event_is_named(name, line))
 			continue;
-		system = mem_strndup(line, (size_t)(colon - line));
-		if (is_named(name, system, colon + 1)) {
-			e = write_one(f, line, w, err);
-			n++;
-		}
-		free(system);
+		e = write_one(f, line, w, err);
+		n++;
 	}
 	free(all);
-	return e || n ? e : err_at(err, EINVAL, name, 0, "no event has this name; brace list --events lists a program's");
+	return e || n ? e : err_at(err, EINVAL, name, 0, "no event has this name; brace list -e -f PROGRAM lists a program's");
 }
 
 static int write_parts(const struct invocation *inv, const struct event_files *f, struct err *err)

@@ -9,6 +9,9 @@ struct event_files {
 	void *arg;
 };
 
+/* Whether the pattern, as set_event takes it (SYSTEM:EVENT, either of which may be missing or have *; or the name of a system
+ * or an event), means the event "SYSTEM:EVENT". */
+bool event_is_named(const char *pattern, const char *event);
 /* Whether the write is one of these. */
 bool event_write_is(const struct setting_write *w);
 /* Whether there is a -R. */

@@ -23,6 +23,13 @@ int set_text(struct invocation *inv, const struct option *o, const char *value, 
 	return 0;
 }
 
+int set_session(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	inv->session = value;
+	inv->session_named = true;
+	return 0;
+}
+
 int set_limit(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);

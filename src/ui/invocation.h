@@ -55,21 +55,23 @@ struct invocation {
 	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
 	struct settings settings;
 	struct event_catalogue *events; /* of settings; NULL until an event is named */
-	const char *output, *binary, *sort;
+	const char *output, *binary, *sort, *run;
 	const char *session;  /* in the background */
+	bool session_named;   /* it was said, and is not the usual one */
 	uint64_t limit;
 	VEC(pid_t) pids;      /* to attach to */
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t pid;    /* 0: none */
 	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
 	enum colour_choice colour;
+	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options, list_systems, list_tracers, list_triggers;
 	bool foreground, help, json, lazy, list_events, no_pager, quiet, reverse, verbose, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 
 /* Setters for option tables. */
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour, set_pids, set_of_event,
-	set_duration;
+	set_duration, set_session;
 
 /* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err);

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "session/call_points.h"
-#include "session/launch.h"
 #include "session/maps.h"
 #include "session/probes.h"
 #include "sym/static_events.h"
 #include "ui/commands.h"
+#include "ui/event_writes.h"
 #include "ui/json.h"
 #include "ui/list_events.h"
 #include "ui/say.h"
@@ -20,6 +20,17 @@ struct listing {
 	const char *path;         /* of the file that is listed */
 	size_t n;
 };
+
+static bool is_wanted(const struct listing *l, const char *system, const char *name)
+{
+	char *event = mem_printf("%s:%s", system, name);
+	bool wanted = !l->inv->n_operands;
+
+	for (int i = 0; i < l->inv->n_operands; i++)
+		wanted |= event_is_named(l->inv->operands[i], event);
+	free(event);
+	return wanted;
+}
 
 /* Up to where the line, or the object, may end. */
 static void print_name(struct listing *l, const char *system, const char *name)
@@ -41,6 +52,8 @@ static void print_name(struct listing *l, const char *system, const char *name)
 
 static void print_event(struct listing *l, const struct static_event *e)
 {
+	if (!is_wanted(l, e->system, e->name))
+		return;
 	print_name(l, e->system, e->name);
 	out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
 }
@@ -51,6 +64,8 @@ static void print_marker(void *context, const struct probe_marker *m)
 	struct out *o = &l->screen.text;
 	const char *reason = hook_reason_words[m->reason];
 
+	if (!is_wanted(l, m->system, m->name))
+		return;
 	print_name(l, m->system, m->name);
 	if (l->inv->json)
 		out_printf(o, ",\"sites\":%u,\"refused\":%u,\"reason\":\"%s\"}\n", m->sites, m->refused, reason);
@@ -73,21 +88,6 @@ static int list_file(struct listing *l, const char *path, struct err *err)
 		static_events_free(&events);
 	if (r == 0)
 		probes_list(path, print_marker, l);
-	return r;
-}
-
-static int list_program(struct listing *l, const char *name, struct err *err)
-{
-	char *path, *image;
-	int r = strchr(name, '/') ? 0 : launch_resolve(name, &path, &image, err);
-
-	if (strchr(name, '/'))
-		return list_file(l, name, err);
-	if (r < 0)
-		return r;
-	r = list_file(l, image, err);
-	free(path);
-	free(image);
 	return r;
 }
 
@@ -123,7 +123,7 @@ static void list_everybodys(struct listing *l)
 	for (uint32_t i = 0; i < events_n(c); i++) {
 		const struct event_entry *e = events_at(c, i);
 
-		if (!events_can_enable(e))
+		if (!events_can_enable(e) || !is_wanted(l, e->format->system, e->format->name))
 			continue;
 		print_name(l, e->format->system, e->format->name);
 		out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
@@ -131,7 +131,7 @@ static void list_everybodys(struct listing *l)
 	events_free(c);
 }
 
-int list_events(struct invocation *inv)
+int list_events(struct invocation *inv, const char *binary)
 {
 	struct listing l = { .inv = inv };
 	struct err err;
@@ -140,18 +140,16 @@ int list_events(struct invocation *inv)
 	screen_open(&l.screen, inv, SCREEN_PAGED, NULL);
 	if (inv->json)
 		out_str(&l.screen.text, "{\"schema\":\"brace-events\",\"version\":1}\n");
-	if (!inv->pid && !inv->binary && !inv->n_operands)
+	if (!inv->pid && !binary)
 		list_everybodys(&l);
 	if (inv->pid)
 		r = list_process(&l, (pid_t)inv->pid, &err);
-	if (inv->binary && r == 0)
-		r = list_file(&l, inv->binary, &err);
-	for (int i = 0; i < inv->n_operands && r == 0; i++)
-		r = list_program(&l, inv->operands[i], &err);
+	if (binary && r == 0)
+		r = list_file(&l, binary, &err);
 	status = screen_close(&l.screen, 0);
 	if (r < 0)
 		return say_error(&err);
 	if (!l.n)
-		say("brace: no events there\n");
+		say(inv->n_operands ? "brace: no event there matches %s\n" : "brace: no events there\n", inv->operands[0]);
 	return status ? status : l.n ? 0 : EXIT_BRACE;
 }

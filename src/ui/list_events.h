@@ -1,5 +1,6 @@
-/* brace list --events. */
+/* brace list --events of a file or process. */
 #pragma once
 #include "ui/invocation.h"
 
-int list_events(struct invocation *inv); /* exit status */
+/* Those of `binary` (a path) or inv's process; of neither: those that every program has. Exit status. */
+int list_events(struct invocation *inv, const char *binary);

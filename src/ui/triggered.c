@@ -45,7 +45,7 @@ static int refuse_snapshots(const struct invocation *inv, struct err *err)
 	return 0;
 }
 
-static int set_up(const struct invocation *inv, struct tree *tree, struct err *err)
+static int set_up(const struct invocation *inv, char *const *argv, struct tree *tree, struct err *err)
 {
 	int e = refuse_snapshots(inv, err);
 
@@ -54,21 +54,16 @@ static int set_up(const struct invocation *inv, struct tree *tree, struct err *e
 	if (!e)
 		e = tree_echo(tree, "buffer_size_kb", KEPT_KB, false, err);
 	if (!e)
-		e = background_settings(inv, tree, err);
-	if (!e && !inv->pids.n)
-		e = background_know_program(inv, tree, err);
-	return e || inv->pids.n ? e : background_events(inv, tree, err);
+		e = background_set_up(inv, argv, tree, err);
+	return e;
 }
 
 static int start(const struct invocation *inv, struct triggered *t, struct err *err)
 {
-	const struct live_request req = { .argv = inv->pids.n ? NULL : inv->operands, .pids = inv->pids.at,
-					  .n_pids = inv->pids.n };
-	int e = set_up(inv, t->tree, err);
+	char *const *argv = inv->pids.n ? NULL : inv->operands;
+	int e = set_up(inv, argv, t->tree, err);
 
-	if (!e)
-		e = live_start(&req, t->tree, &t->live, err);
-	return e || !inv->pids.n ? e : background_events(inv, t->tree, err);
+	return e ? e : background_trace(inv, argv, t->tree, &t->live, err);
 }
 
 int triggered_run(struct invocation *inv, int (*use)(struct triggered *t, void *arg, struct err *err), void *arg,

@@ -74,8 +74,8 @@ refused() { # NAME SENTENCE ARGUMENTS...: nothing is run
 refused "a name that no event has: the nearest" "truth:tik; did you mean truth:tick?" -e truth:tik
 refused "a filter with a field that is not there" "truth:tick\|nosuch" -e truth:tick -f 'nosuch == 1'
 refused "a filter without an event" "name one before it" -f 'n == 1'
-equal "list --events" "custom:square truth:texts truth:tick truth:widths" \
-	"$("$BRACE" list --events "$events" | sort | xargs)"
+equal "list -e -f" "custom:square truth:texts truth:tick truth:widths" \
+	"$("$BRACE" list -e -f "$events" | sort | xargs)"
 
 # --- attached -----------------------------------------------------------------------------
 mkfifo "$T/in"
@@ -94,8 +94,8 @@ equal "attached: every tick of the while" "1 1" "$(numbers)"
 timeout 30 "$BRACE" record -p $pid --duration 300ms -b 64M -e truth:tick -f 'n & 1 && who == 9' -o "$T/t.brace" >"$T/err" 2>&1
 equal "attached again, with a filter" "1 0" "$(lines | sed -n 's/^tick: n=\([0-9]*\) .*/\1/p' |
 	awk '{ even += $1 % 2 == 0 } END { print (NR > 1000), even }')"
-equal "list --events -p" "custom:square truth:texts truth:tick truth:widths" \
-	"$("$BRACE" list --events -p $pid | sort -u | xargs)"
+equal "list -e -p" "custom:square truth:texts truth:tick truth:widths" \
+	"$("$BRACE" list -e -p $pid | sort -u | xargs)"
 timeout 30 "$BRACE" record -p $pid -e truth:tok -o "$T/t.brace" >"$T/err" 2>&1
 if grep -q "did you mean truth:tick" "$T/err"; then ok "attaching for a name that no event has"; else
 	not_ok "attaching for a name that no event has"

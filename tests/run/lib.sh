@@ -27,6 +27,8 @@ cleanup() {
 	done
 	rm -rf "$T"
 }
+export XDG_RUNTIME_DIR=$T/sessions # nobody else's sessions
+mkdir -m 700 "$XDG_RUNTIME_DIR"
 trap cleanup EXIT
 trap 'exit 1' INT TERM HUP
 

@@ -219,7 +219,7 @@ result "which the next mount takes away" $? "$T/err"
 kill -KILL "$(server_of "$D")"
 until_true "SIGKILL again, with nothing open" not_mounted "$D"
 
-"$BRACE" mount -f "$D" &
+"$BRACE" mount --foreground "$D" &
 server=$!
 until_true "mount --foreground" mounted "$D"
 kill -HUP "$server"
@@ -268,6 +268,7 @@ fi
 
 # --- trace-cmd, which finds the tree where the kernel's would be
 trace_cmd() { # TAP lines; in a mount namespace of our own
+	awk '$3 == "tracefs" { print $2 }' /proc/mounts | xargs -rn 1 umount -l # trace-cmd takes the first
 	mount -t tracefs none /sys/kernel/tracing && mount --bind "$D" /sys/kernel/tracing || return
 	[ "$(trace-cmd list -t)" = "$(cat "$D/available_tracers")" ]
 	result "trace-cmd list -t" $?

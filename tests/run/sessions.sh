@@ -2,9 +2,7 @@
 # Sessions in the background: start, stop, restart, show, stream, set, extract, stat, reset, as trace-cmd's user has them.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
-export XDG_RUNTIME_DIR=$T/runtime
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-
+TOLD=26
 brace() { timeout -k 5 "$LIMIT" "$BRACE" "$@" 2>"$T/err" </dev/null; }
 leaves() { [ "$(brace show | grep -c 'leaf()')" = "$1" ]; }
 # says NAME STATUS WORDS COMMAND...
@@ -54,6 +52,81 @@ result "stat" $? "$T/stat"
 result "show FILE" $?
 says "a file that is not there" 125 'nonesuch' show nonesuch
 
+# --- list: as trace-cmd's, of the session
+lists() { # NAME WANT ARGUMENT...
+	local name=$1 want=$2
+	shift 2
+	[ "$(brace list "$@" | tr '\n' ' ')" = "$want" ]
+	result "list $name" $? "$T/err"
+}
+lists "functions" "leaf request " leaf request
+lists "of a module" "leaf request " 'leaf:mod:answers' 'request:mod:answers'
+lists "-t" "function_graph function nop " -t
+lists "-e" "task:task_exec task:task_exit " -e 'task:*e[x]*'
+lists "-s" "task sched " -s sched task
+lists "-o" "nofuncgraph-overrun funcgraph-cpu " -o funcgraph-overrun funcgraph-cpu
+brace set -e task:task_rename -f 'pid == 7' -R traceoff:3
+lists "-l -R" "task:task_rename   pid == 7 task:task_rename   traceoff:count=3 " -e -l -R task
+[ "$(brace list -e -F task_rename | grep -c 'field:')" = 8 ] && ! brace list -e -F task_rename | grep -q '^print fmt' &&
+	brace list -e --full task_rename | grep -q '^print fmt: "pid=%d'
+result "list -F, --full" $? "$T/err"
+brace set -e task:task_rename -f 0 -R '!traceoff' && brace set -e '!task:task_rename'
+lists "-l -R: nothing any more" "" -e -l -R
+says "list of what matches nothing" 125 'no function matches nonesuch' list nonesuch
+says "a system that is not there" 125 'no system matches nonesuch' list -s nonesuch
+says "--why of a session" 125 'goes with -f' list --why
+brace list -C | grep -q '\[local\]'
+result "list -C" $?
+[ "$(brace list --json leaf)" = '{"schema":"brace-list-session","version":1}
+{"name":"leaf","module":null}' ]
+result "list --json" $?
+
+# --- a shell on the session: its tree, whose changes stay
+if timeout "$LIMIT" "$BRACE" shell -- true 2>"$T/err" </dev/null; then
+	W=/sys/kernel/tracing
+	in_shell() { timeout "$LIMIT" "$BRACE" shell -- sh -c "cd $W && $1" 2>"$T/err" </dev/null; }
+	[ "$(in_shell 'grep -c "leaf()" trace')" = 9 ]
+	result "a shell on the session has what was recorded" $? "$T/err"
+	in_shell 'mkdir instances/i && echo function >instances/i/current_tracer && echo 1 >instances/i/events/task/enable'
+	lists "-B: an instance that was made in a shell" "i " -B
+	timeout "$LIMIT" "$BRACE" shell --session default -l request -- sh -c "cat $W/set_ftrace_filter; exit 7" >"$T/out" 2>"$T/err" </dev/null
+	[ $? -eq 7 ] && [ "$(cat "$T/out")" = request ]
+	result "options are set in the session first, and the status is the command's" $? "$T/err"
+	brace set -l leaf
+	# Two at once, one of which reads what the other waits for.
+	timeout "$LIMIT" "$BRACE" shell -- sh -c "exec <$W/instances/i/trace_pipe; echo open; exec cat" >"$T/pipe" 2>/dev/null </dev/null &
+	PIPE=$!
+	for ((i = 0; i < 600; i++)); do
+		grep -q open "$T/pipe" && break
+		read -rt 0.05 _ <> <(:)
+	done
+	[ "$(in_shell 'cat set_ftrace_filter')" = leaf ]
+	result "two shells at once" $? "$T/err"
+	tell t2
+	TOLD=$((TOLD + 11))
+	for ((i = 0; i < 600; i++)); do
+		grep -q ': leaf <-' "$T/pipe" && grep -q task_exit "$T/pipe" && break
+		read -rt 0.05 _ <> <(:)
+	done
+	[ "$(grep -c ': leaf <-' "$T/pipe")" = 2 ]
+	result "a reader that waits in one is served while the other works" $? "$T/pipe"
+	kill "$PIPE"
+	wait "$PIPE" 2>/dev/null
+	# The programs record task_exit, for i: no part of the session's own trace.
+	[ "$(brace show | grep -c 'task_exit\|task_newtask')" = 0 ] && brace extract -q -o "$T/part.brace" &&
+		[ "$(brace replay "$T/part.brace" | grep -c 'leaf()')" = 11 ] && ! brace replay "$T/part.brace" | grep -q 'task_'
+	result "extract: without what is another instance's" $? "$T/err"
+	in_shell 'rmdir instances/i'
+	result "rmdir of the instance" $? "$T/err"
+	says "a shell on a session that is not there" 125 'no session named nonesuch' shell --session nonesuch -- true
+	says "a shell of two things" 125 'not several' shell --session default -p "$PID" -- true
+	brace clear
+	tell 9
+else
+	grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err"
+	result "a shell on the session" $? "$T/err"
+fi
+
 # --- extract
 (cd "$T" && brace extract -q -o rel.brace)
 [ "$(stat -c %a "$T/rel.brace")" = 600 ] && [ "$(brace report "$T/rel.brace" | awk '$NF == "[answers]" && $(NF-1) == "leaf" { print $1 }')" = 9 ]
@@ -91,7 +164,7 @@ check_that "what was streamed is gone" leaves 0
 end_program
 [ "$STATUS" -eq 0 ]
 result "the program ends as it would have" $?
-[ "$SAID" = "done 26" ]
+[ "$SAID" = "done $TOLD" ]
 result "and computed the same" $?
 wait "$STREAM"
 result "the stream ends with it" $? "$T/err"

@@ -183,6 +183,20 @@ ends "a process that is not there" 125 "$BRACE" shell -p 4194303 -- true
 [ "$(wc -l <"$T/err")" -eq 1 ]
 result "is one sentence" $? "$T/err"
 
+# --- a program that it launches: events with filters are set before it runs
+ticks='for ((i = 0; i < 600; i++)); do [ "$(grep -c "tick: n=" $W/trace)" = 10 ] && exit 5; read -rt 0.05 _ <> <(:); done'
+export W
+ends "--run, -e, -f" 5 timeout "$LIMIT" "$BRACE" shell --run "'$FIXTURES/events'" -e truth:tick -f 'who == 77 && n < 10' -- \
+	bash -c "$ticks"
+ends "--run: what is no word" 125 "$BRACE" shell --run "true; true" -- true
+grep -q 'stand in quotes' "$T/err"
+result "is said" $? "$T/err"
+ends "--run: a program that is not there" 125 "$BRACE" shell --run "$T/nosuch" -- true
+printf 'b\na\n' >"$T/input"
+[ "$(timeout "$LIMIT" "$BRACE" shell --run cat -- sort <"$T/input" | tr '\n' ' ')" = "a b " ]
+result "--run: the input is the command's" $?
+ends "-e of no program's event" 125 "$BRACE" shell -e nonesuch -- true
+
 # --- events, which no program has brought yet: a tree of the test's own with some, laid over
 events() { # TAP lines, in the namespace
 	local D=$W/events

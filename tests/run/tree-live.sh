@@ -259,6 +259,15 @@ check_that "traces it" has 4 ': leaf <-request$'
 printf 'ready\ndone 4\n' | cmp -s - "$T/out"
 result "and its output is its own" $? "$T/out"
 check "umount" "$BRACE" umount "$D"
+timeout "$LIMIT" "$BRACE" mount "$D" -e truth:tick -f 'who == 77 && n < 10' -R 'traceoff:1 if who == 77 && n == 5' -- "$FIXTURES/events" >"$T/out" 2>"$T/err" </dev/null
+result "mount -e -f -R" $? "$T/err"
+for ((i = 0; i < 600; i++)); do
+	[ "$(cat "$D/tracing_on")" = 0 ] && break
+	read -rt 0.05 _ <> <(:)
+done
+[ "$(grep -c 'tick: n=' "$D/trace")" = 5 ]
+result "holds from the program's first event, up to the trigger's" $? "$D/trace"
+"$BRACE" umount "$D"
 timeout "$LIMIT" "$BRACE" mount "$D" -- "$T/none" >"$T/out" 2>"$T/err" </dev/null
 [ $? -eq 125 ] && [ "$(wc -l <"$T/err")" -eq 1 ] && ! grep -q " $D " /proc/self/mountinfo
 result "a program that is not there: a sentence, and no mount" $? "$T/err"

@@ -96,8 +96,8 @@ else
 	bench -n -c 1 -t 5 >"$T/bench" 2>&1
 	equal "it serves on" "5/5" "$(sed -n 's/^number of transactions actually processed: //p' "$T/bench")"
 	kill -INT "$PID"
-	equal "list --events knows them, and which cannot be hooked" "57 3" \
-		"$("$BRACE" list --events "$POSTGRES/postgres" | grep -c sdt_postgresql:) $("$BRACE" list --events "$POSTGRES/postgres" |
+	equal "list -e knows them, and which cannot be hooked" "57 3" \
+		"$("$BRACE" list -e -f "$POSTGRES/postgres" | grep -c sdt_postgresql:) $("$BRACE" list -e -f "$POSTGRES/postgres" |
 			grep -c '^sdt_postgresql:.*(1 of 1 places not hooked: branch-target')"
 fi
 finish

@@ -1,13 +1,18 @@
-/* brace list: the functions of a binary, and how each would be hooked or why it cannot be. */
+/* brace list: the functions of a binary, and how each would be hooked or why it cannot be; events, and what a session has,
+ * in files of their own. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/demangle.h"
 #include "hook/list.h"
+#include "session/launch.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "ui/json.h"
 #include "ui/list_events.h"
+#include "ui/list_session.h"
 #include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/summary.h"
@@ -92,23 +97,28 @@ static int print_list(const struct invocation *inv, const struct hook_list *l)
 	return status;
 }
 
-int cmd_list(struct invocation *inv)
+/* A path, or the name of a program as a shell finds it; free() it. */
+static char *path_of(const char *binary)
+{
+	char *path, *image;
+	struct err ignored;
+
+	if (strchr(binary, '/') || !access(binary, F_OK) || launch_resolve(binary, &path, &image, &ignored))
+		return mem_strdup(binary);
+	free(path);
+	return image;
+}
+
+static int list_functions(struct invocation *inv, const char *binary)
 {
 	struct function_list globs = { 0 };
 	struct hook_list list = { 0 };
 	struct err err;
-	int status;
+	int status = globs_read(&globs, inv->operands, inv->n_operands, 0);
 
-	if (inv->list_events)
-		return list_events(inv);
-	if (!inv->binary) {
-		say("brace: list needs -f BINARY; `brace list --help` says more\n");
-		return EXIT_BRACE;
-	}
-	status = globs_read(&globs, inv->operands, inv->n_operands, 0);
 	if (status)
 		return status;
-	if (hook_list_load(inv->binary, inv->n_operands ? selected : NULL, &globs, &list, &err)) {
+	if (hook_list_load(binary, inv->n_operands ? selected : NULL, &globs, &list, &err)) {
 		status = say_error(&err);
 	} else if (!list.rows.n) {
 		say("brace: %s has no function%s\n", inv->binary,
@@ -119,5 +129,43 @@ int cmd_list(struct invocation *inv)
 	}
 	hook_list_free(&list);
 	function_list_free(&globs);
+	return status;
+}
+
+/* Options that do not go together, as a sentence; NULL: they do. */
+static const char *conflict(const struct invocation *inv)
+{
+	bool details = inv->list_format || inv->list_full || inv->list_filters || inv->list_triggers;
+	bool of_session = details || inv->list_systems || inv->list_tracers || inv->list_options || inv->list_buffers ||
+			  inv->list_clocks || inv->session_named;
+
+	if ((inv->binary || inv->pid) && of_session)
+		return "-f and -p list functions and events; the rest is a session's, and goes without them";
+	if (inv->binary && inv->pid)
+		return "-f lists a file's, -p a process's: one of them";
+	if (inv->pid && !inv->list_events)
+		return "-p goes with -e: it lists events of a process";
+	if (details && !inv->list_events)
+		return "-F, --full, -l and -R go with -e: they are about events";
+	if (inv->why && (!inv->binary || inv->list_events))
+		return "--why goes with -f BINARY: how the functions of a file would be hooked";
+	return details && inv->json ? "--json has names only: not -F, --full, -l or -R" : NULL;
+}
+
+int cmd_list(struct invocation *inv)
+{
+	const char *wrong = conflict(inv);
+	char *binary;
+	int status;
+
+	if (wrong) {
+		say("brace: %s\n", wrong);
+		return EXIT_BRACE;
+	}
+	if (!inv->binary && !inv->pid)
+		return list_session(inv);
+	binary = inv->binary ? path_of(inv->binary) : NULL;
+	status = inv->list_events ? list_events(inv, binary) : list_functions(inv, binary);
+	free(binary);
 	return status;
 }

@@ -17,15 +17,6 @@ static void on_signal(int sig)
 	fuse_face_stop(served);
 }
 
-/* Programs, if there are to be any. */
-static int start_programs(const struct invocation *inv, struct tree *tree, struct live **live, struct err *err)
-{
-	const struct live_request req = { .argv = inv->pids.n ? NULL : inv->operands + 1, .pids = inv->pids.at,
-					  .n_pids = inv->pids.n };
-
-	return inv->pids.n || inv->n_operands > 1 ? live_start(&req, tree, live, err) : 0;
-}
-
 struct mount { const struct invocation *inv; const char *path; };
 
 /* Mounts and serves to the end. */
@@ -35,14 +26,15 @@ static int serve(void *arg, int told, struct err *err)
 	const char *path = ((struct mount *)arg)->path;
 	struct tree *tree = instance_tree_new();
 	struct live *live = NULL;
-	int e = background_settings(inv, tree, err);
+	char *const *argv = inv->n_operands > 1 ? inv->operands + 1 : NULL;
+	int e = background_set_up(inv, argv, tree, err);
 
 	if (!e)
 		e = keeper_start(path, err);
 	if (!e)
 		e = fuse_face_mount(tree, path, &served, err);
 	if (!e)
-		e = start_programs(inv, tree, &live, err);
+		e = background_trace(inv, argv, tree, &live, err);
 	if (!e)
 		background_signals(on_signal);
 	background_begun(told, e ? err : NULL);

@@ -12,9 +12,9 @@
 #include "tree/instance.h"
 #include "ui/background.h"
 #include "ui/commands.h"
-#include "ui/event_writes.h"
 #include "ui/say.h"
 #include "ui/screen.h"
+#include "ui/session_set.h"
 
 /* --- start -------------------------------------------------------------------------- */
 
@@ -35,35 +35,21 @@ static bool is_over(void *context)
 	return live_is_over(*(struct live **)context);
 }
 
-/* With the options' settings; without one about the tracer as brace record. Events of a program that is to be launched are
- * set before it runs. */
-static int set_up(const struct invocation *inv, struct tree *tree, struct err *err)
-{
-	int e = tree_echo(tree, "current_tracer", invocation_usual_tracer(inv), false, err);
-
-	if (!e)
-		e = background_settings(inv, tree, err);
-	if (!e && !inv->pids.n)
-		e = background_know_program(inv, tree, err);
-	return e || inv->pids.n ? e : background_events(inv, tree, err);
-}
-
 static int serve(void *arg, int told, struct err *err)
 {
 	const struct invocation *inv = arg;
-	const struct live_request req = { .argv = inv->pids.n ? NULL : inv->operands, .pids = inv->pids.at,
-					  .n_pids = inv->pids.n };
+	char *const *argv = inv->pids.n ? NULL : inv->operands;
 	struct tree *tree = instance_tree_new();
 	struct live *live = NULL;
 	const struct serve_request door = { inv->session, tree, extract, is_over, &live };
-	int e = set_up(inv, tree, err);
+	int e = tree_echo(tree, "current_tracer", invocation_usual_tracer(inv), false, err);
 
+	if (!e)
+		e = background_set_up(inv, argv, tree, err);
 	if (!e)
 		e = serve_open(&door, &server, err);
 	if (!e)
-		e = live_start(&req, tree, &live, err);
-	if (!e && inv->pids.n)
-		e = background_events(inv, tree, err);
+		e = background_trace(inv, argv, tree, &live, err);
 	if (!e)
 		background_signals(on_signal);
 	background_begun(told, e ? err : NULL);
@@ -76,34 +62,6 @@ static int serve(void *arg, int told, struct err *err)
 	return e;
 }
 
-static int echo(void *arg, const char *path, const char *text, bool append, struct err *err)
-{
-	return ask_echo(((const struct invocation *)arg)->session, path, text, append, err);
-}
-
-static int cat(void *arg, const char *path, char **text, struct err *err)
-{
-	return ask_cat(((const struct invocation *)arg)->session, path, text, err);
-}
-
-/* The options, as writes to the session's files. */
-static int write_settings(const struct invocation *inv, struct err *err)
-{
-	const struct event_files files = { echo, cat, (void *)inv };
-	int e = 0;
-
-	for (size_t i = 0; i < inv->writes.n && !e; i++) {
-		const struct setting_write *w = &inv->writes.at[i];
-
-		if (event_write_is(w))
-			continue;
-		if (inv->verbose)
-			invocation_show_write(w);
-		e = ask_echo(inv->session, w->file, w->text, w->append, err);
-	}
-	return e ? e : event_writes(inv, &files, err);
-}
-
 int cmd_start(struct invocation *inv)
 {
 	struct err err;
@@ -112,7 +70,7 @@ int cmd_start(struct invocation *inv)
 	if (inv->pids.n || inv->n_operands) {
 		e = background_start(serve, inv, &err);
 	} else {
-		e = write_settings(inv, &err);
+		e = session_set(inv, &err);
 		if (!e)
 			e = ask_echo(inv->session, "tracing_on", "1", false, &err);
 	}
@@ -125,7 +83,7 @@ int cmd_set(struct invocation *inv)
 {
 	struct err err;
 
-	return write_settings(inv, &err) ? say_error(&err) : 0;
+	return session_set(inv, &err) ? say_error(&err) : 0;
 }
 
 static int write_one(struct invocation *inv, const char *file, const char *text)

@@ -1,6 +1,8 @@
 /* brace shell: runs a command that finds ftrace's tree where the kernel's would be. The command is in namespaces of its
- * own; brace stays outside, where processes to be traced are, and serves the tree. */
+ * own; brace stays outside, where processes to be traced are, and serves the tree, or has the session in the background serve
+ * its own. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +11,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
+#include "daemon/ask.h"
 #include "live/live.h"
 #include "tree/fuse_face.h"
 #include "tree/instance.h"
@@ -17,6 +21,7 @@
 #include "ui/background.h"
 #include "ui/commands.h"
 #include "ui/say.h"
+#include "ui/session_set.h"
 #include "ui/traced.h"
 
 /* --- the command's side --------------------------------------------------------------- */
@@ -172,20 +177,82 @@ static int serve_to_the_end(struct tree *tree, int fuse, int socket, int *status
 	return e;
 }
 
-/* The processes to be traced, if there are any; they go on when the command has ended. */
-static int serve(const struct invocation *inv, int fuse, int socket, int *status, struct err *err)
+/* --run's words, as a shell would read them. NULL and *err. */
+static char **words_of(const char *text, wordexp_t *words, struct err *err)
 {
-	const struct live_request req = { .pids = inv->pids.at, .n_pids = inv->pids.n };
+	int e = wordexp(text, words, WRDE_NOCMD);
+
+	if (!e && words->we_wordc && *words->we_wordv[0])
+		return words->we_wordv;
+	if (!e)
+		wordfree(words);
+	err_at(err, EINVAL, text, 0, e == WRDE_BADCHAR ? "--run: |, &, ;, <, > and brackets stand in quotes; brace starts one program" :
+	       e == WRDE_CMDSUB ? "--run: no command substitution is done" :
+	       e ? "--run: a quote without its end" : "--run needs a program's name");
+	return NULL;
+}
+
+/* The terminal is the command's. */
+static void take_no_input(void)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+	if (null > STDIN_FILENO)
+		close(null);
+}
+
+/* A tree of its own, over processes that are attached to, the program argv, or nothing; they go on when the command has
+ * ended. */
+static int serve_own(const struct invocation *inv, char *const *argv, int fuse, int socket, int *status, struct err *err)
+{
 	struct tree *tree = instance_tree_new();
 	struct live *live = NULL;
-	int e = background_settings(inv, tree, err);
+	int e = background_set_up(inv, argv, tree, err);
 
-	if (!e && inv->pids.n)
-		e = live_start(&req, tree, &live, err);
+	if (argv)
+		take_no_input();
+	if (!e)
+		e = background_trace(inv, argv, tree, &live, err);
 	if (!e)
 		e = serve_to_the_end(tree, fuse, socket, status, err);
 	live_stop(live);
 	instance_tree_free(tree);
+	return e;
+}
+
+/* The tree of a session in the background, which serves it itself. */
+static int serve_session(const struct invocation *inv, int fuse, int socket, int *status, struct err *err)
+{
+	int e = session_set(inv, err), session = e ? e : ask_face(inv->session, fuse, err);
+
+	close(fuse);
+	if (session < 0)
+		return session;
+	while (write(socket, "", 1) < 0 && errno == EINTR)
+		;
+	while (waitpid(command, status, 0) < 0 && errno == EINTR)
+		;
+	close(session);
+	return 0;
+}
+
+static int serve(const struct invocation *inv, int fuse, int socket, int *status, struct err *err)
+{
+	wordexp_t words;
+	char **argv;
+	int e;
+
+	if (inv->session_named || (!inv->pids.n && !inv->run && ask_is_there(inv->session)))
+		return serve_session(inv, fuse, socket, status, err);
+	if (!inv->run)
+		return serve_own(inv, NULL, fuse, socket, status, err);
+	argv = words_of(inv->run, &words, err);
+	if (!argv)
+		return -err->code;
+	e = serve_own(inv, argv, fuse, socket, status, err);
+	wordfree(&words);
 	return e;
 }
 
@@ -214,6 +281,10 @@ int cmd_shell(struct invocation *inv)
 	struct err err = { 0 };
 	int socket = -1, fuse = -1, status = 0, e;
 
+	if ((inv->pids.n > 0) + (inv->run != NULL) + inv->session_named > 1) {
+		say("brace: one of --pid, --run and --session, not several\n");
+		return EXIT_BRACE;
+	}
 	if (!shell[0] || !*shell[0])
 		shell[0] = "/bin/sh";
 	e = start_command(inv->n_operands ? inv->operands : shell, &socket, &err);

@@ -1,0 +1,31 @@
+#include "ui/session_set.h"
+
+#include "daemon/ask.h"
+#include "ui/event_writes.h"
+
+static int echo(void *arg, const char *path, const char *text, bool append, struct err *err)
+{
+	return ask_echo(((const struct invocation *)arg)->session, path, text, append, err);
+}
+
+static int cat(void *arg, const char *path, char **text, struct err *err)
+{
+	return ask_cat(((const struct invocation *)arg)->session, path, text, err);
+}
+
+int session_set(const struct invocation *inv, struct err *err)
+{
+	const struct event_files files = { echo, cat, (void *)inv };
+	int e = 0;
+
+	for (size_t i = 0; i < inv->writes.n && !e; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		if (event_write_is(w))
+			continue;
+		if (inv->verbose)
+			invocation_show_write(w);
+		e = ask_echo(inv->session, w->file, w->text, w->append, err);
+	}
+	return e ? e : event_writes(inv, &files, err);
+}
