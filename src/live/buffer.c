@@ -82,6 +82,8 @@ static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 	if (b->triggers || !stands_still(b, c->near_tsc)) {
 		if (!b->settings.nop)
 			k.what |= allowed & KEEP_FUNCTIONS;
+		if (k.what && !option_is_set(b->settings.options, OPTION_SLEEP_TIME))
+			k.what |= KEEP_SLEEPS;
 		if ((b->events || b->triggers) && allowed & KEEP_EVENTS) {
 			k.what |= KEEP_EVENTS;
 			k.events = b->events;

@@ -42,7 +42,7 @@ static bool is_kept(const struct extract *x, const struct kept *k, const struct 
 			return false;
 	} else if (record_kind(*p->word) == RECORD_EVENT && record_type(*p->word) == RECORD_EVENT_CPU) {
 		return true;
-	} else if (!(k->what & KEEP_FUNCTIONS)) {
+	} else if (!(k->what & (record_is_sleep(*p->word) ? KEEP_SLEEPS : KEEP_FUNCTIONS))) {
 		return false;
 	}
 	return !record_counts(*p->word) || (!off_at(&x->off, p->time) && p->time >= gone_of(&x->gone, p->cpu));
@@ -100,16 +100,20 @@ static int store_chunks(struct extract *x, const chunk_list *chunks, struct err 
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err)
 {
 	const struct trace_total before = info->total;
+	const bool sleepless = info->sleepless;
 	struct extract x = { .info = info, .total = &info->total };
 	chunk_list chunks = { 0 };
 	int r;
 
 	pthread_mutex_lock(&b->lock);
 	buffer_name_tracer(info, &b->settings);
+	info->sleepless = b->settings.graph && !option_is_set(b->settings.options, OPTION_SLEEP_TIME);
 	pthread_mutex_unlock(&b->lock);
 	r = store_create(path, info, &x.store, err);
-	if (r < 0)
+	if (r < 0) {
+		info->sleepless = sleepless;
 		return r;
+	}
 	pthread_mutex_lock(&b->lock);
 	off_list_copy(&x.off, &b->off);
 	gone_list_copy(&x.gone, &b->gone);
@@ -122,6 +126,7 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	else
 		r = store_finish(x.store, err);
 	info->total = before;
+	info->sleepless = sleepless;
 	chunk_list_free(&chunks);
 	vec_free(&x.off);
 	vec_free(&x.gone);

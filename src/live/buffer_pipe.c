@@ -93,8 +93,8 @@ static int feed(struct buffer *b, struct buffer_pipe *p, struct trace_info *info
 		r = p->source->ops->next(p->source, &e, err);
 		if (r > 0) {
 			printer_event(&p->printer, &e);
-			p->events++;
-			p->fed_ns = now_ns();
+			p->events += e.kind != EVENT_SLEPT;
+			p->fed_ns = e.kind == EVENT_SLEPT ? p->fed_ns : now_ns();
 		}
 		if (r <= 0) {
 			p->source->ops->close(p->source);

@@ -79,7 +79,7 @@ static void add_entry(struct filling *f, const struct call_step *s)
 static void add_exit(struct filling *f, const struct call_step *s)
 {
 	const struct exit_record r = { common_of(f, ID_GRAPH_EXIT, s->thread), address_of(f, s->thread, s->fn), (int32_t)s->depth, 0,
-				       ns_of(f, s->begin), ns_of(f, s->tsc) };
+				       ns_of(f, call_step_begin(s)), ns_of(f, s->tsc) };
 
 	add(f, s->cpu, s->tsc, &r, sizeof(r));
 }

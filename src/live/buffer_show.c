@@ -133,6 +133,8 @@ struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsig
 	ring_copy(&b->ring, &chunks);
 	source = buffer_merge(b, info, &chunks, cpu);
 	while (source->ops->next(source, &e, &ignored) > 0) {
+		if (e.kind == EVENT_SLEPT)
+			continue;
 		if (!*oldest_tsc)
 			*oldest_tsc = e.tsc;
 		if (e.kind == EVENT_LOST)

@@ -25,6 +25,8 @@ static bool is_kept(const struct merge *m, const struct stream_item *i)
 
 	if (i->event->kind == EVENT_LOST)
 		return true;
+	if (i->event->kind == EVENT_SLEPT)
+		return k->what & KEEP_SLEEPS;
 	if (i->event->kind != EVENT_TRACE)
 		return k->what & KEEP_FUNCTIONS;
 	return k->what & KEEP_EVENTS &&
@@ -36,13 +38,19 @@ static bool is_wanted(const struct merge *m, const struct stream_item *i)
 	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) && i->time >= gone_of(&m->filter.gone, i->event->cpu);
 }
 
+/* Whenever and wherever a thread slept: calls that are shown were open. */
+static bool is_sleep(const struct stream_item *i)
+{
+	return i->event->kind == EVENT_SLEPT;
+}
+
 static int next(struct source *s, struct event *out, struct err *err)
 {
 	struct merge *m = (struct merge *)s;
 	struct stream_item i;
 
 	while (stream_next(m->stream, m->filter.until, &i))
-		if (!is_off(m, i.time) && is_kept(m, &i) && is_wanted(m, &i)) {
+		if (is_sleep(&i) ? is_kept(m, &i) : !is_off(m, i.time) && is_kept(m, &i) && is_wanted(m, &i)) {
 			*out = *i.event;
 			return 1;
 		}

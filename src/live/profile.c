@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "report/profile_table.h"
 #include "report/tracks.h"
+#include "shared/notes.h"
 #include "source/unpack.h"
 
 #define NAME_MAX_BYTES 512
@@ -175,9 +176,10 @@ static uint64_t take_inside(struct followed *f, uint32_t depth, uint64_t ticks)
 static void add_span(struct profile *p, const struct call_step *s, uint32_t number)
 {
 	struct sums *sums = sums_of(p, s->cpu, number);
+	uint64_t ticks = s->tsc - call_step_begin(s);
 
 	sums->all.hits++;
-	add_call(sums, s->tsc - s->begin, take_inside(p->now, s->depth, s->tsc - s->begin));
+	add_call(sums, ticks, take_inside(p->now, s->depth, ticks));
 }
 
 static inline __attribute__((always_inline)) void take_step(void *arg, const struct call_step *s)
@@ -232,12 +234,15 @@ static void feed_events(struct profile *p, const struct chunk *c)
 	struct unpack u = { .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu, .thread = c->thread };
 	struct followed *f = p->now;
 	const uint64_t length = p->to - p->from;
+	const bool sleep_time = option_is_set(p->settings.options, OPTION_SLEEP_TIME);
 	uint64_t lost = c->lost;
 	struct event e;
 
 	while (unpack_next(&u, &e)) {
 		if (__builtin_expect(e.tsc - p->from > length || e.kind == EVENT_CALL, 0))
 			continue; /* EVENT_CALL: told to the function tracer, its entry follows */
+		if (__builtin_expect(e.kind == EVENT_SLEPT && sleep_time, 0))
+			continue; /* another instance wants it */
 		if (__builtin_expect(lost != 0, 0))
 			feed_lost(p, &e, lost);
 		lost = 0;
@@ -401,6 +406,15 @@ static void print_rows(const struct profile *p, const found_list *all, uint64_t 
 	vec_free(&rows);
 }
 
+static uint32_t unseen_switches(const struct trace_info *info)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < info->notes.n; i++)
+		n += info->notes.at[i].kind == NOTE_UNSEEN ? info->notes.at[i].count : 0;
+	return n;
+}
+
 void profile_show(const struct profile *p, unsigned cpu, const struct settings *s, struct out *out)
 {
 	found_list all = { 0 };
@@ -412,4 +426,7 @@ void profile_show(const struct profile *p, unsigned cpu, const struct settings *
 	vec_free(&all);
 	if (p->cpus[cpu].lost)
 		out_printf(out, "#\n# %lu records were lost before they could be counted\n", p->cpus[cpu].lost);
+	if (unseen_switches(p->info))
+		out_printf(out, "#\n# the kernel had no room for %u or more of the threads' switches: times may hold time slept\n",
+			   unseen_switches(p->info));
 }

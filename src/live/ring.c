@@ -45,12 +45,13 @@ void chunk_add(struct chunk *c, const uint64_t *words, size_t n)
 	memcpy(c->words + c->n, words, n * sizeof(*words));
 	c->n += n;
 	c->records += record_counts(words[0]);
+	c->sleeps |= record_is_sleep(words[0]);
 	c->calls += record_is_call(words[0]);
 }
 
 struct chunk *chunk_or_nothing(struct chunk *c)
 {
-	if (c->records || c->lost)
+	if (c->records || c->lost || c->sleeps)
 		return mem_realloc(c, 1, sizeof(*c) + c->n * sizeof(c->words[0]));
 	chunk_put(c);
 	return NULL;
@@ -71,7 +72,7 @@ struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
 		if (n > c->n - at)
 			break;
 		cpu = moves && n > 1 ? (uint16_t)c->words[at + 1] : cpu;
-		if (moves || cpumask_has(cpus, cpu))
+		if (moves || record_is_sleep(word) || cpumask_has(cpus, cpu))
 			chunk_add(out, c->words + at, n);
 	}
 	return chunk_or_nothing(out);

@@ -14,6 +14,7 @@ struct chunk {
 	atomic_uint refs;
 	uint32_t thread;     /* in trace_info, once settled; else the slot in the session's memory */
 	bool settled;
+	bool sleeps;         /* EVENT_SLEPT is in it, if it was made by chunk_add */
 	bool refused;        /* it never will be: the traced program spoiled what belongs to it */
 	uint16_t cpu;        /* of the first record */
 	uint64_t near_tsc;   /* near the first record */
@@ -36,7 +37,7 @@ struct chunk *chunk_get(struct chunk *c);
 void chunk_put(struct chunk *c); /* NULL is fine */
 
 /* A chunk as one instance has it: what of it is the instance's. */
-enum keep { KEEP_FUNCTIONS = 1, KEEP_EVENTS = 2 };
+enum keep { KEEP_FUNCTIONS = 1, KEEP_EVENTS = 2, KEEP_SLEEPS = 4 /* of functions: EVENT_SLEPT */ };
 struct kept {
 	struct chunk *chunk;
 	unsigned what;

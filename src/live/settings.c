@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "live/wants.h"
 #include "session/clock.h"
+#include "session/perf_rings.h"
 
 /* An event that several instances have enabled comes whole: each leaves out by its own filter. */
 static void add_events(struct event_set *to, const struct event_set *from)
@@ -88,7 +89,7 @@ void live_drop_settings(struct settings *s)
 }
 
 /* Files whose change reaches into the programs. */
-static bool concerns_session(const char *file)
+static bool concerns_functions(const char *file)
 {
 	static const char *const files[] = { "current_tracer", "events", "function_profile_enabled", "max_graph_depth",
 					     "set_ftrace_filter", "set_ftrace_module", "set_event", "set_ftrace_notrace",
@@ -101,6 +102,11 @@ static bool concerns_session(const char *file)
 		if (!strcmp(file, files[i]))
 			return true;
 	return false;
+}
+
+static bool is_sleepless(const struct settings *s)
+{
+	return !option_is_set(s->options, OPTION_SLEEP_TIME);
 }
 
 static bool does_nothing(const struct settings *s)
@@ -146,14 +152,20 @@ static int change_session(struct part *p, const struct settings *next, const cha
 {
 	struct live *l = p->live;
 	struct settings *s = live_for_session(l, p, next), *old = l->now;
-	bool nothing = (does_nothing(s) && does_nothing(old)) || is_same_for_programs(file, old, s) || pump_is_over(l->pump);
+	bool functions = concerns_functions(file) && !is_same_for_programs(file, old, s);
+	bool nothing = (does_nothing(s) && does_nothing(old)) || (!functions && is_sleepless(s) == is_sleepless(old)) ||
+		       pump_is_over(l->pump);
 	uint64_t pause;
-	int e;
+	int e = 0;
 
-	if (!nothing)
+	if (nothing) {
+		session_keep(l->session, s);
+	} else if (functions) {
 		note_touched(l);
-	e = nothing ? 0 : session_change(l->session, s, &pause, err);
-
+		e = session_change(l->session, s, &pause, err);
+	} else {
+		e = session_change_sleeps(l->session, s, err);
+	}
 	l->now = e ? old : s;
 	live_drop_settings(e ? s : old);
 	return e;
@@ -213,9 +225,12 @@ static void follow(struct part *p)
 /* Nobody looks at what was recorded before and after at once. */
 static void configure(struct part *p, const struct settings *next)
 {
-	pump_hold(p->live->pump);
-	if (!p->name)
+	struct trace_info *info = pump_hold(p->live->pump);
+
+	if (!p->name) { /* all instances' */
+		info->thresh_ns = next->tracing_thresh_ns;
 		tap_name_threads(p->live->session, option_is_set(next->options, OPTION_RECORD_CMD));
+	}
 	settings_free(&p->settings);
 	settings_copy(&p->settings, next);
 	buffer_configure(&p->buffer, next, clock_tsc());
@@ -244,16 +259,29 @@ static int check_triggers(const struct event_set *s, struct err *err)
 	return 0;
 }
 
+/* What was recorded until now is one thing, with what threads slept or without. */
+static int turn_sleeps(struct part *p, const struct settings *next, struct err *err)
+{
+	if (is_sleepless(next) && perf_rings_allowed(PERF_SWITCHES, err) < 0)
+		return -err->code;
+	live_sync(p->live);
+	return 0;
+}
+
 /* What a write to the file means for the programs, and for what is counted of them. */
-static int change(struct part *p, const struct settings *next, const char *file, struct err *err)
+static int change(struct part *p, const struct settings *next, const char *file, bool session, struct err *err)
 {
 	const struct settings *was = &p->live->parts.at[0]->settings, *top = p->name ? was : next;
 	int e = 0;
 
 	if (top->stack_trace && top->tracing_thresh_ns)
 		return err_set(err, EBUSY, "the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
+	if (is_sleepless(next) != is_sleepless(&p->settings))
+		e = turn_sleeps(p, next, err);
+	if (e)
+		return e;
 	profiling_before(p->live, was, top);
-	if (concerns_session(file)) {
+	if (session) {
 		share(p, next, true);
 		e = change_session(p, next, file, err);
 	}
@@ -266,17 +294,19 @@ static int change(struct part *p, const struct settings *next, const char *file,
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
 {
 	struct part *p = arg;
+	bool session;
 	int e;
 
 	if (file && !strcmp(file, "options/block"))
 		return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
 	pthread_mutex_lock(&p->live->changing);
+	session = file && (concerns_functions(file) || is_sleepless(next) != is_sleepless(&p->settings));
 	e = check_triggers(&next->events, err);
 	if (e == 0 && file)
-		e = change(p, next, file, err);
+		e = change(p, next, file, session, err);
 	if (e == 0)
 		configure(p, next);
-	if (file && concerns_session(file))
+	if (session)
 		share(p, &p->settings, false);
 	pthread_mutex_unlock(&p->live->changing);
 	return e;

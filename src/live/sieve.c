@@ -229,7 +229,7 @@ typedef void taker(struct pass *p, const struct event *e, const uint64_t *words,
 static taker *const of_graph[] = {
 	[EVENT_ENTRY] = take_entry, [EVENT_TAIL] = take_tail, [EVENT_EXIT] = take_exit, [EVENT_SPAN] = take_by_function,
 	[EVENT_ENTRY_ONLY] = take_by_function, [EVENT_UNWIND] = take_unwind, [EVENT_SWITCH] = take_switch,
-	[EVENT_MARK] = take_place, [EVENT_AT] = take_place, [EVENT_TRACE] = take,
+	[EVENT_MARK] = take_place, [EVENT_AT] = take_place, [EVENT_SLEPT] = take, [EVENT_TRACE] = take,
 };
 static taker *const of_function[] = { [EVENT_CALL] = take_by_function, [EVENT_TRACE] = take };
 

@@ -222,7 +222,7 @@ void stacks_feed(struct stacks *s, const struct chunk *c)
 	if (c->lost)
 		feed(s, &e);
 	while (unpack_next(&u, &e))
-		if (e.tsc >= s->from && e.tsc <= s->to && e.kind != EVENT_CALL)
+		if (e.tsc >= s->from && e.tsc <= s->to && e.kind != EVENT_CALL && e.kind != EVENT_SLEPT)
 			feed(s, &e);
 }
 

@@ -320,7 +320,7 @@ static void keep(struct triggers *t, const struct stream_item *i)
 	struct sieve *sieve = t->buffer->sieve;
 	const uint64_t *own = sieve ? sieve_record(sieve, t->info, i->event, i->words) : i->words;
 
-	if (!is_recording(t, i))
+	if (i->event->kind == EVENT_SLEPT ? !(i->kept->what & KEEP_SLEEPS) : !is_recording(t, i))
 		return;
 	if (!i->words)
 		cut_lost(&t->cut, i);

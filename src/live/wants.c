@@ -10,21 +10,27 @@ struct want {
 	const struct settings *of;
 	bool graph;                 /* their ends, too */
 	bool call;                  /* by the function tracer's record */
+	bool sleeps;                /* and what threads sleep */
 	struct function_list named; /* instead of the instance's filters: those that commands are about */
 };
 
 typedef VEC(struct want) want_list;
 
+static bool is_sleepless(const struct settings *s)
+{
+	return !option_is_set(s->options, OPTION_SLEEP_TIME);
+}
+
 static void add_tracer(want_list *l, const struct settings *s)
 {
 	if (!s->nop)
-		*vec_add(l) = (struct want){ .of = s, .graph = s->graph, .call = !s->graph };
+		*vec_add(l) = (struct want){ .of = s, .graph = s->graph, .call = !s->graph, .sleeps = s->graph && is_sleepless(s) };
 }
 
 static void add_profile(want_list *l, const struct settings *s)
 {
 	if (s->function_profile)
-		*vec_add(l) = (struct want){ .of = s, .graph = true };
+		*vec_add(l) = (struct want){ .of = s, .graph = true, .sleeps = is_sleepless(s) };
 }
 
 /* Of all functions: which of them stand on a stack matters. */
@@ -128,7 +134,7 @@ static void as_one(const struct want *w, struct settings *out)
 
 void wants_unite(const struct settings *const *settings, size_t n, struct settings *out)
 {
-	bool call = false;
+	bool call = false, sleeps = false;
 	want_list l = { 0 };
 
 	collect(&l, settings, n);
@@ -137,7 +143,11 @@ void wants_unite(const struct settings *const *settings, size_t n, struct settin
 	for (size_t i = 0; i < l.n; i++) {
 		out->graph = out->graph || l.at[i].graph;
 		call = call || l.at[i].call;
+		sleeps = sleeps || l.at[i].sleeps;
 	}
+	out->options |= OPTION_BIT(OPTION_SLEEP_TIME);
+	if (sleeps)
+		out->options &= ~OPTION_BIT(OPTION_SLEEP_TIME);
 	out->calls_too = out->graph && call;
 	function_list_free(&out->filter);
 	function_list_free(&out->notrace);

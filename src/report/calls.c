@@ -196,13 +196,21 @@ static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, 
 	emit(arg, &s);
 }
 
+/* The program has compared how long it was, sleep and all, with tracing_thresh. */
+static bool is_long(const struct trace_info *info, uint64_t ticks)
+{
+	return trace_clock_delta_ns(&info->clock, ticks) >= info->thresh_ns;
+}
+
 static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	struct call_step s = calls_step(c, e, CALL_SPAN);
 
 	s.begin = e->begin < e->tsc ? e->begin : e->tsc;
+	s.slept = c->sleeps ? sleeps_between(c->sleeps, s.begin, s.tsc) : 0;
 	s.depth = (uint32_t)e->count;
-	emit(arg, &s);
+	if (!s.slept || is_long(c->info, s.tsc - s.begin - s.slept))
+		emit(arg, &s);
 }
 
 /* What an unwinder has left, as soon as nothing is above it. */

@@ -15,10 +15,14 @@
  *     that are not hooked are not looked for: that would cost the depth of the stack.
  *
  * A tail entry nests in the entry before it and both end at the one exit. A tail entry of
- * the function on top is a loop to its own first instruction: not a call. */
+ * the function on top is a loop to its own first instruction: not a call.
+ *
+ * What the thread slept while a call was open is not in the call's time, if that is known (EVENT_SLEPT): the call seems to
+ * have begun later. */
 #pragma once
 #include "report/sites.h"
 #include "source/event.h"
+#include "source/sleeps.h"
 
 enum call_kind {
 	CALL_ENTER, /* fn begins at tsc, depth is its own */
@@ -39,8 +43,9 @@ enum call_flag {
 
 struct call_step {
 	uint64_t tsc;
-	uint64_t begin;
+	uint64_t begin;     /* LEAVE: later by what the thread slept; SPAN: as it was */
 	union {
+		uint64_t slept;  /* SPAN: of tsc - begin, how much the thread slept */
 		uint64_t inside; /* LEAVE: of tsc - begin, how much was in calls it made */
 		uint64_t count;  /* LOST */
 		const struct event *event; /* EVENT: while the step is emitted */
@@ -51,6 +56,12 @@ struct call_step {
 	uint8_t kind;  /* enum call_kind */
 	uint8_t flags; /* enum call_flag */
 };
+
+/* When the call began, later by what its thread slept. */
+static inline uint64_t call_step_begin(const struct call_step *s)
+{
+	return s->kind == CALL_SPAN ? s->begin + s->slept : s->begin;
+}
 
 typedef void calls_emit(void *arg, const struct call_step *step);
 
@@ -72,6 +83,7 @@ struct calls {
 	size_t dead;           /* of them have CALL_DEAD */
 	size_t unwinder;       /* calls from this one on are the unwinder's own; SIZE_MAX: none runs */
 	uint32_t track;
+	const struct sleeps *sleeps; /* of the thread that runs it; NULL: none */
 	const struct trace_info *info;
 	struct site_map *map;
 	uint32_t image;
@@ -128,6 +140,8 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 	struct call_step s = calls_step(c, e, CALL_LEAVE);
 	uint64_t ticks = e->tsc > f->begin ? e->tsc - f->begin : 0;
 
+	if (__builtin_expect(c->sleeps != NULL, 0))
+		ticks -= sleeps_between(c->sleeps, f->begin, f->begin + ticks);
 	s.begin = e->tsc - ticks;
 	s.inside = f->inside < ticks ? f->inside : ticks;
 	s.fn = f->fn;

@@ -315,7 +315,7 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	bool match = swap_open(g, s, 0) == function_key(g, s);
 
 	print_context(g, s);
-	print_duration(g, s->begin, s->tsc);
+	print_duration(g, call_step_begin(s), s->tsc);
 	print_indent(g, s->depth);
 	out_char(g->out, '}');
 	if (!match || s->flags & CALL_UNWOUND || on(g, OPTION_GRAPH_TAIL)) {
@@ -389,6 +389,7 @@ static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s
 	       s->cpu == w->step.cpu &&
 	       s->depth == w->step.depth && !(s->flags & CALL_UNWOUND);
 	w->wait = leaf ? WAIT_LEAF : WAIT_NESTED;
+	w->step.begin = s->begin; /* later by what the thread slept */
 	w->end = s->tsc;
 	return leaf;
 }

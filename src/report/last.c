@@ -216,7 +216,7 @@ static void print_finished(struct printing *p, const struct call_step *s)
 		out_str(p->out, "       called       ");
 	} else {
 		out_str(p->out, "  took");
-		put_time(p, s->tsc - s->begin);
+		put_time(p, s->tsc - call_step_begin(s));
 	}
 	out_str(p->out, "  ");
 	put_name(p, s->fn, s->depth);

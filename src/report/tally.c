@@ -111,7 +111,7 @@ static void add_queue(struct tally *t)
 
 static void add_span(struct tally *t, const struct call_step *s)
 {
-	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc, s->fn };
+	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc, s->slept, s->fn };
 }
 
 static void count_event(struct tally *t, uint32_t index)
@@ -170,7 +170,7 @@ static void tally_spans(struct tally *t)
 
 		while (open.n && (!s || open.at[open.n - 1].span.begin > s->begin)) {
 			const struct open_span *o = &open.at[--open.n];
-			uint64_t ticks = o->span.end - o->span.begin;
+			uint64_t ticks = o->span.end - o->span.begin - o->span.slept;
 
 			end_call(t, slot_of(t, o->span.fn), ticks,
 				 ticks - (o->inside < ticks ? o->inside : ticks));
@@ -179,7 +179,7 @@ static void tally_spans(struct tally *t)
 			break;
 		i--;
 		if (open.n)
-			open.at[open.n - 1].inside += s->end - s->begin;
+			open.at[open.n - 1].inside += s->end - s->begin - s->slept;
 		slot_of(t, s->fn)->active++;
 		*vec_add(&open) = (struct open_span){ *s, 0 };
 	}

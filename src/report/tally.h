@@ -32,7 +32,7 @@ struct tally_map {
 #define TALLY_QUEUE 32
 struct tally_ended { uint32_t index; bool outermost; uint64_t ticks, self; };
 
-struct tally_span { uint64_t begin, end; uint32_t fn; };
+struct tally_span { uint64_t begin, end, slept; uint32_t fn; };
 
 struct tally {
 	const struct trace_info *info;

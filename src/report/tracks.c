@@ -44,6 +44,7 @@ static void put_on(struct lane *l, uint32_t index)
 	l->now = l->process->tracks.at[index];
 	l->now->runner = l->thread;
 	l->now->lanes++;
+	l->now->calls.sleeps = l->sleeps;
 }
 
 struct lane *tracks_lane(struct tracks *t, uint32_t thread)
@@ -94,6 +95,11 @@ void tracks_free(struct tracks *t)
 {
 	for (size_t i = 0; i < t->processes.n; i++)
 		process_free(t->processes.at[i]);
+	for (size_t i = 0; i < t->lanes.n; i++) {
+		if (t->lanes.at[i].sleeps)
+			sleeps_free(t->lanes.at[i].sleeps);
+		free(t->lanes.at[i].sleeps);
+	}
 	vec_free(&t->processes);
 	vec_free(&t->lanes);
 }
@@ -432,8 +438,21 @@ static void take_mark(struct lane *l, const struct event *e)
 	p->marks.at[i] = (struct stack_mark){ l->index, c->n, c->n ? c->at[c->n - 1].begin : 0 };
 }
 
+/* The track keeps them when the thread leaves it: what the thread sleeps meanwhile is not in its calls either. */
+static void take_sleep(struct lane *l, const struct event *e)
+{
+	if (!l->sleeps)
+		l->sleeps = mem_zalloc(sizeof(*l->sleeps));
+	sleeps_add(l->sleeps, e->begin, e->begin + e->count < e->begin ? e->begin : e->begin + e->count);
+	l->now->calls.sleeps = l->sleeps;
+}
+
 void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
 {
+	if (e->kind == EVENT_SLEPT) {
+		take_sleep(l, e);
+		return;
+	}
 	if (e->kind == EVENT_TRACE) {
 		struct call_step s = calls_step(&l->now->calls, e, CALL_EVENT);
 

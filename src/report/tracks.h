@@ -45,6 +45,7 @@ struct lane {
 	struct process *process; /* NULL: nothing yet */
 	struct track *now;
 	uint32_t thread;
+	struct sleeps *sleeps;   /* NULL: none */
 	uint32_t index;          /* of now in process->tracks */
 	bool leaving;            /* a SWITCH, and no AT since */
 	bool unwinding;

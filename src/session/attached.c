@@ -89,6 +89,18 @@ void session_leave(struct session *s)
 	vec_free(&done);
 }
 
+void session_keep(struct session *s, const struct settings *settings)
+{
+	control_keep(s->control, settings);
+}
+
+int session_change_sleeps(struct session *s, const struct settings *settings, struct err *err)
+{
+	const pid_t *pids = s->attached.n ? s->attached.at : &s->pid;
+
+	return control_change_sleeps(s->control, settings, pids, s->attached.n ? s->attached.n : 1, err);
+}
+
 int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns, struct err *err)
 {
 	struct attach_report rep = { 0 };

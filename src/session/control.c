@@ -112,6 +112,11 @@ static void fail_first(struct control *c, const struct err *err)
 	pthread_mutex_unlock(&c->lock);
 }
 
+static int follow(struct control *c, pid_t pid, struct err *err)
+{
+	return switches_follow(c->switches, &c->req.events, control_is_sleepless(c->req.settings), pid, err);
+}
+
 static int check_selected(struct control *c, const struct image *im, struct err *err)
 {
 	if (c->first_done)
@@ -137,7 +142,7 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 	if (r == 0 && hello->request == PROTOCOL_HELLO)
 		r = check_selected(c, im, err);
 	if (r == 0 && hello->request == PROTOCOL_HELLO)
-		r = switches_follow(c->switches, &c->req.events, pid, err);
+		r = follow(c, pid, err);
 	if (r < 0)
 		return r;
 	POINT(image_prepared);
@@ -310,22 +315,19 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
 		.events = &c->req.events, .distance = MMAP_AWAY, .socket = held ? c->path : NULL, .door = c->path,
 	};
-	int r;
+	int r = follow(c, pid, err); /* before: so nothing of a call is missed, and if it may not be nothing is changed */
 
+	if (r < 0)
+		return r;
 	handlers_begin(&c->handlers, pid);
 	req.handlers = handlers_of(&c->handlers, pid);
 	if (!held && handlers_wished(&c->req.events))
 		handlers_look(pid, handlers_of(&c->handlers, pid));
-	r = held ? attach_held(&req, held, c->req.memory, im, err)
-		     : attach_process(&req, c->req.memory, im, rep, err);
-
+	r = held ? attach_held(&req, held, c->req.memory, im, err) : attach_process(&req, c->req.memory, im, rep, err);
 	if (r < 0) {
 		known_modules_free(&state.known);
 		return r; /* nothing ran with this index: the next has it */
 	}
-	r = switches_follow(c->switches, &c->req.events, pid, err);
-	if (r < 0)
-		return r;
 	state.next_id = im->next_id;
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);

@@ -11,6 +11,8 @@ struct switches;
 
 /* Of the settings: what the agent does. */
 enum memory_tracer control_tracer_of(const struct settings *s);
+/* What threads sleep is to be known. */
+bool control_is_sleepless(const struct settings *s);
 
 struct control_request {
 	const struct settings *settings;
@@ -35,6 +37,10 @@ int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struc
  * and *err, and all is as before. thresh_ticks: of the settings, in TSC ticks. */
 int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
 		   struct attach_report *rep, struct err *err);
+/* The same of settings that mean nothing else for the programs. */
+void control_keep(struct control *c, const struct settings *settings);
+/* The same of settings that differ only in whether what threads sleep is to be known. */
+int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids, size_t n, struct err *err);
 /* Nudges whoever waits on the session memory when this process ends. */
 void control_watch(struct control *c, pid_t pid);
 const char *control_socket(const struct control *c);

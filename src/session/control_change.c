@@ -23,6 +23,11 @@ enum memory_tracer control_tracer_of(const struct settings *s)
 													     : MEMORY_GRAPH;
 }
 
+bool control_is_sleepless(const struct settings *s)
+{
+	return s->graph && !option_is_set(s->options, OPTION_SLEEP_TIME);
+}
+
 struct changing {
 	struct control *c;
 	struct control_request req;   /* as it will be */
@@ -159,38 +164,46 @@ static void keep(struct changing *ch)
 	ch->targets.n = 0;
 }
 
-static int follow_all(struct changing *ch, const struct event_set *events, struct err *err)
+static int follow_all(struct changing *ch, const struct control_request *req, struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < ch->targets.n && r == 0; i++)
-		r = switches_follow(ch->c->switches, events, ch->targets.at[i].pid, err);
+		r = switches_follow(ch->c->switches, &req->events, control_is_sleepless(req->settings), ch->targets.at[i].pid, err);
 	return r;
 }
 
-/* With the pids and whoever they forked. */
+typedef VEC(pid_t) pid_vec;
+
+/* The pids and whoever they forked. */
+static void find_all(const struct shared_memory *memory, const pid_t *pids, size_t n, bool alone, pid_vec *all)
+{
+	pid_t *children = NULL;
+	size_t more = alone ? 0 : attach_find_children(memory, pids, n, &children);
+
+	for (size_t i = 0; i < n; i++)
+		*vec_add(all) = pids[i];
+	for (size_t i = 0; i < more; i++)
+		*vec_add(all) = children[i];
+	free(children);
+}
+
 static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
 {
-	VEC(pid_t) all = { 0 };
-	pid_t *children = NULL;
-	size_t more = change->alone ? 0 : attach_find_children(ch->req.memory, pids, n, &children);
+	pid_vec all = { 0 };
 	struct err ignored;
 	int r;
 
-	for (size_t i = 0; i < n; i++)
-		*vec_add(&all) = pids[i];
-	for (size_t i = 0; i < more; i++)
-		*vec_add(&all) = children[i];
-	free(children);
+	find_all(ch->req.memory, pids, n, change->alone, &all);
 	r = plan_all(ch, change, all.at, all.n, err);
 	if (r == 0)
-		r = follow_all(ch, &ch->req.events, err);
+		r = follow_all(ch, &ch->req, err);
 	if (r == 0)
 		r = change_all(change, err);
 	if (r == 0)
 		keep(ch);
 	else
-		follow_all(ch, &ch->c->req.events, &ignored);
+		follow_all(ch, &ch->c->req, &ignored);
 	drop_plans(ch);
 	vec_free(&all);
 	return r;
@@ -292,4 +305,40 @@ void control_look_for_handlers(struct control *c, pid_t pid)
 	if (handlers_of(&c->handlers, pid)->n > known)
 		plan_again(c, pid);
 	vec_free(&now);
+}
+
+/* --- what threads sleep ---------------------------------------------------------------------- */
+
+void control_keep(struct control *c, const struct settings *settings)
+{
+	pthread_mutex_lock(&c->work);
+	c->req.settings = settings;
+	pthread_mutex_unlock(&c->work);
+}
+
+static int follow_pids(struct control *c, const struct settings *settings, const pid_vec *pids, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < pids->n && r == 0; i++)
+		r = switches_follow(c->switches, &c->req.events, control_is_sleepless(settings), pids->at[i], err);
+	return r;
+}
+
+int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids, size_t n, struct err *err)
+{
+	pid_vec all = { 0 };
+	struct err ignored;
+	int r;
+
+	pthread_mutex_lock(&c->work);
+	find_all(c->req.memory, pids, n, false, &all);
+	r = follow_pids(c, settings, &all, err);
+	if (r == 0)
+		c->req.settings = settings;
+	else
+		follow_pids(c, c->req.settings, &all, &ignored);
+	pthread_mutex_unlock(&c->work);
+	vec_free(&all);
+	return r;
 }

@@ -53,7 +53,7 @@ bool session_over(struct session *s);   /* it, and its traced children? */
 void session_beat(struct session *s);   /* tells waiting writers that we live */
 bool session_catch_up(struct session *s); /* info gains what came up since; true: an image or a module */
 uint32_t session_thread(struct session *s, uint32_t slot); /* index in info->threads */
-/* As drain_pass and drain_finish, with what the kernel tells of the threads. */
+/* weave.c: as drain_pass and drain_finish, with what the kernel tells of the threads. */
 int session_pass(struct session *s, bool partial, drain_sink *sink, void *context, struct err *err);
 int session_finish(struct session *s, drain_sink *sink, void *context, uint64_t *lost, struct err *err);
 /* Counts a run; refuses one that refers to what cannot be. */

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/control.h"
 #include "session/internal.h"
+#include "session/switches.h"
 #include "source/unpack.h"
 
 #define WAIT_MS 20
@@ -132,10 +134,12 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		if (l->finished)
 			session_leave(l->session);
 		r = 0;
-		if (overwrite && !l->finished)
+		if (overwrite && !l->finished) {
 			drain_recycle(l->session->drain);
-		else
+			switches_gather(control_switches(l->session->control));
+		} else {
 			r = pass(l, l->finished, err);
+		}
 		if (r < 0)
 			return r;
 		if (l->next >= l->events.n && !l->finished) {

@@ -20,11 +20,13 @@
 
 #define RING_BYTES (UINT64_C(256) << 10) /* a power of two; with the page before it, what an ordinary user may lock */
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define NEEDY "sched:sched_switch and the option nosleep-time"
 
 /* Of a CPU. Its first event's; all others of the CPU write there too. */
 struct ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* NULL: none yet */
+	bool full;                 /* when it was read last: what is lost, the next record would say */
 };
 
 struct perf_rings {
@@ -142,13 +144,13 @@ static int paranoia(void)
 static int refused(int code, struct err *err)
 {
 	if (code == ENOENT || code == ENOSYS)
-		return err_set(err, code, "this kernel has no perf events, which sched:sched_switch and signal:signal_deliver are made from");
+		return err_set(err, code, "this kernel has no perf events, which " NEEDY ", and signal:signal_deliver, are made from");
 	if (paranoia() > 2)
-		return err_set(err, code, "kernel.perf_event_paranoid is %d: sched:sched_switch needs 2 or less, or CAP_PERFMON", paranoia());
+		return err_set(err, code, "kernel.perf_event_paranoid is %d: " NEEDY " need 2 or less, or CAP_PERFMON", paranoia());
 	if (code == EPERM || code == EACCES)
-		return err_set(err, code, "perf_event_open, which sched:sched_switch needs, is forbidden here: by a seccomp filter (a "
+		return err_set(err, code, "perf_event_open, which " NEEDY " need, is forbidden here: by a seccomp filter (a "
 			       "container's), or because the process is another user's");
-	return err_set(err, code, "perf_event_open, which sched:sched_switch needs: %s", strerror(code));
+	return err_set(err, code, "perf_event_open, which " NEEDY " need: %s", strerror(code));
 }
 
 /* The tracepoint itself is not opened to see whether it could be: the kernel takes 40 ms to close it again. */
@@ -179,7 +181,7 @@ static int lead_to_ring(struct ring *r, int fd, struct err *err)
 		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) == 0 ? 0 : refused(errno, err);
 	at = mmap(NULL, page_bytes() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
-		return err_set(err, errno, "no memory may be locked for sched:sched_switch's records (kernel.perf_event_mlock_kb, "
+		return err_set(err, errno, "no memory may be locked for what " NEEDY " need (kernel.perf_event_mlock_kb, "
 			       "ulimit -l): %s", strerror(errno));
 	r->page = at;
 	r->fd = fd;
@@ -258,6 +260,7 @@ int perf_rings_cover(struct perf_rings *p, pid_t pid, struct err *err)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
+#define RECORD_USUAL 64u /* no record but a signal's is longer */
 /* So much at a time; every record ends within it. */
 #define RECORD_MAX 65536u
 
@@ -300,6 +303,9 @@ static bool read_record(const struct perf_event_header *h, struct cursor c, stru
 	n->ns = cursor_u64(&id);
 	n->cpu = (uint16_t)cursor_u32(&id);
 	switch (h->type) {
+	case PERF_RECORD_LOST:
+		n->kind = PERF_LOST;
+		return true;
 	case PERF_RECORD_SWITCH:
 		n->kind = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)	    ? PERF_RUNS :
 			  h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? PERF_PREEMPTED : PERF_WAITS;
@@ -333,12 +339,19 @@ static void copy_out(const uint8_t *data, uint64_t at, void *to, size_t n)
 	memcpy((uint8_t *)to + first, data, n - first);
 }
 
+static uint64_t read_lost(struct cursor c)
+{
+	cursor_bytes(&c, 8);
+	return cursor_u64(&c);
+}
+
 static uint64_t read_ring(struct ring *r, void (*f)(void *context, const struct perf_news *n), void *context)
 {
 	const uint8_t *data = (const uint8_t *)r->page + page_bytes();
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail, lost = 0;
 	static _Thread_local uint8_t bytes[RECORD_MAX];
 
+	r->full = (r->full && head == tail) || head - tail > RING_BYTES - RECORD_USUAL;
 	while (tail < head) {
 		struct perf_event_header h;
 		struct perf_news n;
@@ -350,12 +363,10 @@ static uint64_t read_ring(struct ring *r, void (*f)(void *context, const struct 
 		copy_out(data, tail, bytes, h.size);
 		tail += h.size;
 		c = cursor_of(bytes + sizeof(h), h.size - sizeof(h));
-		if (h.type == PERF_RECORD_LOST) {
-			cursor_bytes(&c, 8);
-			lost += cursor_u64(&c);
-		} else if (read_record(&h, c, &n)) {
+		if (h.type == PERF_RECORD_LOST)
+			lost += read_lost(c);
+		if (read_record(&h, c, &n))
 			f(context, &n);
-		}
 	}
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
 	return lost;
@@ -369,4 +380,13 @@ uint64_t perf_rings_read(struct perf_rings *p, void (*f)(void *context, const st
 		if (p->cpus.at[i].page)
 			lost += read_ring(&p->cpus.at[i], f, context);
 	return lost;
+}
+
+uint64_t perf_rings_full(const struct perf_rings *p)
+{
+	uint64_t full = 0;
+
+	for (size_t i = 0; i < p->cpus.n; i++)
+		full += p->cpus.at[i].full;
+	return full;
 }

@@ -11,7 +11,7 @@
 #define PERF_SWITCHES 1u
 #define PERF_SIGNALS 2u        /* deliveries, from the kernel's own tracepoint */
 
-enum perf_news_kind { PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL };
+enum perf_news_kind { PERF_LOST /* records before this one, of any thread */, PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL };
 
 struct perf_news {
 	uint64_t ns;              /* CLOCK_MONOTONIC_RAW */
@@ -36,3 +36,5 @@ int perf_rings_allowed(unsigned what, struct err *err);
 int perf_rings_cover(struct perf_rings *p, pid_t pid, struct err *err);
 /* Everything since the last call, of each CPU in order. How many records the kernel had no room for. */
 uint64_t perf_rings_read(struct perf_rings *p, void (*f)(void *context, const struct perf_news *n), void *context);
+/* Rings that were full at the last reading, and had no record since, which would say what there was no room for. */
+uint64_t perf_rings_full(const struct perf_rings *p);

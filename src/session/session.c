@@ -145,6 +145,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 	if (r == 0) {
 		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), settings_tracer(req->settings),
 				   req->settings->tracing_thresh_ns);
+		s->info->sleepless = control_is_sleepless(req->settings);
 		r = start(s, req, path, image, err);
 	}
 	free(path);
@@ -386,12 +387,21 @@ int session_account(struct session *s, const struct drain_run *run, struct err *
 	return 0;
 }
 
+static void take_notes(struct session *s)
+{
+	uint64_t unseen = switches_unseen(control_switches(s->control));
+
+	notes_take(&s->memory.header->notes, s->info);
+	if (unseen)
+		*vec_add(&s->info->notes) = (struct trace_note){ .kind = NOTE_UNSEEN, .count = unseen < UINT32_MAX ? (uint32_t)unseen : UINT32_MAX };
+}
+
 bool session_catch_up(struct session *s)
 {
 	bool news = take_news(s);
 
 	take_sites(s);
-	notes_take(&s->memory.header->notes, s->info);
+	take_notes(s);
 	return news;
 }
 
@@ -400,21 +410,6 @@ bool session_catch_up(struct session *s)
 #define WAIT_MS 50
 #define FLUSH_S 2  /* how long an idle program's records may wait before they are written */
 #define PARTIAL_NS UINT64_C(60000000000) /* idle threads' stamps are anchored this often */
-
-/* What programs wrote, and what the kernel told of them. */
-int session_pass(struct session *s, bool partial, drain_sink *sink, void *context, struct err *err)
-{
-	int r = drain_pass(s->drain, partial, sink, context, err);
-
-	return r < 0 ? r : switches_pass(control_switches(s->control), false, sink, context, err);
-}
-
-int session_finish(struct session *s, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
-{
-	int r = drain_finish(s->drain, sink, context, lost, err);
-
-	return r < 0 ? r : switches_pass(control_switches(s->control), true, sink, context, err);
-}
 
 static int record_run(void *context, const struct drain_run *run, struct err *err)
 {
@@ -521,7 +516,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->bytes = s->total.bytes;
 	memcpy(res->by_kind, count.by_kind, sizeof(res->by_kind));
 	memcpy(res->by_reason, count.by_reason, sizeof(res->by_reason));
-	notes_take(&s->memory.header->notes, s->info);
+	take_notes(s);
 	for (size_t i = 0; i < s->info->notes.n && i < sizeof(res->notes) / sizeof(*res->notes); i++)
 		res->notes[res->n_notes++] = s->info->notes.at[i];
 	res->functions = count.functions;

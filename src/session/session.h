@@ -58,4 +58,8 @@ pid_t session_pid(const struct session *s); /* of the program, or the first one 
 /* Other settings (which must live on; mode and buffer sizes stay) while programs run: one transaction over all the
  * session's processes. From any thread. *pause_ns: the longest stop. 0, or -errno and *err, and all is as before. */
 int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns, struct err *err);
+/* The same of settings that mean nothing else for the programs. */
+void session_keep(struct session *s, const struct settings *settings);
+/* The same of settings that differ from those of before only in whether what threads sleep is to be known: no program is stopped. */
+int session_change_sleeps(struct session *s, const struct settings *settings, struct err *err);
 void session_free(struct session *s);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "event/tasks.h"
 #include "session/clock.h"
+#include "session/pending_sleeps.h"
 #include "session/perf_rings.h"
 #include "session/processes.h"
 #include "shared/filter.h"
@@ -36,6 +37,8 @@ struct follower {
 	uint64_t first_tsc, tsc;    /* of its first and last records */
 	uint16_t cpu;
 	uint64_t position;          /* records in earlier runs */
+	uint32_t watched;           /* switches.watch, when news of it came last */
+	struct pending_sleeps pending;
 };
 
 /* Of one thread; it may have several waiting. */
@@ -63,13 +66,15 @@ struct switches {
 	uint32_t first_slot;
 	struct perf_rings *rings;   /* NULL: nothing is armed */
 	unsigned what;              /* in the rings */
+	bool sleeps;                /* what threads sleep is wanted */
+	uint32_t watch;             /* how often that began; 0: never */
 	struct armed armed[KINDS];
 	VEC(pid_t) pids;            /* followed, and so are their children */
 	VEC(struct follower) at;
 	uint32_t heads[HEADS];      /* by tid, the newest first */
 	VEC(struct perf_news) news; /* not looked at yet */
 	VEC(struct run) runs;       /* to be passed on */
-	uint64_t lost;
+	uint64_t lost, unseen;      /* of events; while sleeps are wanted */
 	uint64_t first_tsc, first_ns, tsc, ns; /* the same instants, when armed and now */
 };
 
@@ -96,6 +101,8 @@ void switches_free(struct switches *s)
 		return;
 	perf_rings_free(s->rings);
 	free_runs(s);
+	for (size_t i = 0; i < s->at.n; i++)
+		pending_free(&s->at.at[i].pending);
 	vec_free(&s->news);
 	vec_free(&s->at);
 	vec_free(&s->pids);
@@ -220,6 +227,26 @@ static void write_record(struct switches *s, uint32_t i, const struct perf_news 
 	run->records++;
 }
 
+/* Who stood still when it began to be watched did so at least since then. */
+static void take_sleep(struct switches *s, struct follower *f, const struct perf_news *n)
+{
+	if (n->kind != PERF_RUNS) {
+		pending_stop(&f->pending, tsc_of(s, n->ns));
+	} else {
+		if (f->watched != s->watch)
+			pending_stop(&f->pending, s->first_tsc);
+		pending_go_on(&f->pending, tsc_of(s, n->ns));
+	}
+	f->watched = s->watch;
+}
+
+/* Who was thought to stand still may have run meanwhile. */
+static void take_lost(struct switches *s)
+{
+	for (size_t i = 0; i < s->at.n; i++)
+		pending_stop(&s->at.at[i].pending, 0);
+}
+
 /* What is followed twice tells twice; a thread stops and goes on by turns. */
 static void take_switch(struct switches *s, const struct perf_news *n)
 {
@@ -228,6 +255,8 @@ static void take_switch(struct switches *s, const struct perf_news *n)
 	bool runs = n->kind == PERF_RUNS;
 	uint64_t words[WORDS];
 
+	if (s->sleeps)
+		take_sleep(s, f, n);
 	if (f->seen && f->runs == runs)
 		return;
 	f->seen = true;
@@ -263,6 +292,9 @@ static void take(struct switches *s, const struct perf_news *n)
 	case PERF_NAMED:
 		memcpy(s->at.at[find_or_add(s, n->pid, n->tid)].comm, n->comm, sizeof(n->comm));
 		break;
+	case PERF_LOST:
+		take_lost(s);
+		break;
 	case PERF_MADE:
 		take_made(s, n);
 		break;
@@ -292,17 +324,28 @@ static int by_time(const void *a, const void *b)
 	return (int)x->kind - (int)y->kind;
 }
 
+static bool is_armed(const struct switches *s)
+{
+	bool is = false;
+
+	for (unsigned k = 0; k < KINDS; k++)
+		is |= s->armed[k].is;
+	return is;
+}
+
 /* Rings are read one after the other, and threads move: what is later than the reading began waits for the next. */
 static void gather(struct switches *s, bool all)
 {
-	uint64_t until;
+	uint64_t until, lost;
 	size_t i = 0;
 
 	if (!s->rings)
 		return;
 	clock_instant(&s->tsc, &s->ns);
 	until = all ? UINT64_MAX : s->ns;
-	s->lost += perf_rings_read(s->rings, keep, s);
+	lost = perf_rings_read(s->rings, keep, s);
+	s->lost += is_armed(s) ? lost : 0;
+	s->unseen += s->sleeps ? lost : 0;
 	if (s->news.n)
 		qsort(s->news.at, s->news.n, sizeof(s->news.at[0]), by_time);
 	for (; i < s->news.n && s->news.at[i].ns < until; i++)
@@ -315,6 +358,7 @@ static void gather(struct switches *s, bool all)
 
 static void let_go(struct switches *s)
 {
+	s->unseen += s->sleeps && s->rings ? perf_rings_full(s->rings) : 0;
 	perf_rings_free(s->rings);
 	s->rings = NULL;
 	s->pids.n = 0;
@@ -372,14 +416,16 @@ static int follow(struct switches *s, pid_t pid, struct err *err)
 	return r;
 }
 
-int switches_follow(struct switches *s, const struct event_set *set, pid_t pid, struct err *err)
+int switches_follow(struct switches *s, const struct event_set *set, bool sleeps, pid_t pid, struct err *err)
 {
 	unsigned what;
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
 	gather(s, true); /* by what was set until now */
-	what = set_armed(s, set);
+	what = set_armed(s, set) | (sleeps ? PERF_SWITCHES : 0);
+	s->watch += sleeps && !s->sleeps;
+	s->sleeps = sleeps;
 	if (what != s->what)
 		let_go(s);
 	s->what = what;
@@ -387,6 +433,49 @@ int switches_follow(struct switches *s, const struct event_set *set, pid_t pid, 
 		r = follow(s, pid, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
+}
+
+/* --- what threads sleep ---------------------------------------------------------------------- */
+
+/* What came before the run was written is in the rings by now. */
+bool switches_weave(struct switches *s, pid_t tid, const struct drain_run *run, record_words *words)
+{
+	bool woven = false;
+	uint32_t i;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->watch) {
+		gather(s, false);
+		i = find(s, (uint32_t)tid);
+		woven = i != NOBODY && pending_weave(&s->at.at[i].pending, run, words);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return woven;
+}
+
+void switches_settle(struct switches *s, uint64_t tsc)
+{
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; s->watch && i < s->at.n; i++)
+		pending_settle(&s->at.at[i].pending, tsc);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void switches_gather(struct switches *s)
+{
+	pthread_mutex_lock(&s->lock);
+	gather(s, false);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t switches_unseen(struct switches *s)
+{
+	uint64_t unseen;
+
+	pthread_mutex_lock(&s->lock);
+	unseen = s->unseen;
+	pthread_mutex_unlock(&s->lock);
+	return unseen;
 }
 
 /* --- passing on ----------------------------------------------------------------------------- */
@@ -412,6 +501,8 @@ int switches_pass(struct switches *s, bool last, drain_sink *sink, void *context
 
 	pthread_mutex_lock(&s->lock);
 	gather(s, last);
+	if (last)
+		let_go(s);
 	taken.runs.at = s->runs.at;
 	taken.runs.n = s->runs.n;
 	taken.lost = s->runs.n ? s->lost : 0;

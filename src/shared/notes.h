@@ -19,9 +19,11 @@ enum note_kind {
 	NOTE_LOADER,       /* executed: its loader is not glibc's, which the agent is made for */
 	NOTE_SPOILED,      /* the tracer's own: numbers in the session memory made no sense */
 	NOTE_HANDLER,      /* the tracer's own: a signal's handler is not probed; number: why, enum hook_reason, or this */
-#define NOTE_NOT_HELD 255u
+	NOTE_UNSEEN,       /* the tracer's own: so many switches of threads the kernel had no room for (nosleep-time) */
 	NOTE_KINDS
 };
+
+#define NOTE_NOT_HELD 255u /* NOTE_HANDLER's number */
 
 #define NOTES_MAX 64u
 #define NOTE_NAME 40u

@@ -41,6 +41,9 @@ enum record_event {
 	RECORD_EVENT_MARK = 8,   /* 1 word: sp. The call just entered (setjmp) may return here again */
 	RECORD_EVENT_AT = 9,     /* 2 words: sp; the call's site, or 0. Of the record that follows: the
 	                          thread's first, and the first after a SWITCH */
+	RECORD_EVENT_SLEPT = 10, /* 2 words: TSC (all 64 bits) when the thread stopped running; ticks until it went on.
+	                            Between the record before and the one that follows, whose time it has. brace's own: of
+	                            the thread's records this alone is not the program's (session/switches.h) */
 	/* From here on an event of the program's: TRACE + its number in the session, below RECORD_TRACES. Payload: its
 	   record as its `format` says, from offset 8 on, zeros up to a word. docs/events.md */
 	RECORD_EVENT_TRACE = 64,
@@ -88,10 +91,16 @@ static inline uint64_t record_span(uint64_t function, uint64_t depth, uint64_t s
 static inline int record_counts(uint64_t word)
 {
 	const unsigned serves = 1u << RECORD_EVENT_CPU | 1u << RECORD_EVENT_PAD | 1u << RECORD_EVENT_UNWIND |
-				1u << RECORD_EVENT_SWITCH | 1u << RECORD_EVENT_MARK | 1u << RECORD_EVENT_AT;
+				1u << RECORD_EVENT_SWITCH | 1u << RECORD_EVENT_MARK | 1u << RECORD_EVENT_AT |
+				1u << RECORD_EVENT_SLEPT;
 
-	return record_kind(word) != RECORD_EVENT || record_type(word) > RECORD_EVENT_AT ||
+	return record_kind(word) != RECORD_EVENT || record_type(word) > RECORD_EVENT_SLEPT ||
 	       !(serves >> record_type(word) & 1);
+}
+
+static inline int record_is_sleep(uint64_t word)
+{
+	return record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_SLEPT;
 }
 
 /* Does `word` say that a function was called? */

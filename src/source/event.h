@@ -18,6 +18,7 @@ enum event_kind {
 	EVENT_SWITCH,     /* count: sp; begin: where it goes to, 0 = not known; flags */
 	EVENT_MARK,       /* count: sp */
 	EVENT_AT,         /* count: sp; site: the call's, 0 = the next event knows it or nobody */
+	EVENT_SLEPT,      /* begin: when the thread stopped running; count: ticks until it went on */
 	EVENT_TRACE,      /* fn: the event's index; payload, count: its record's bytes from offset 8 on */
 };
 #define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
@@ -27,10 +28,11 @@ enum event_kind {
 struct event {
 	uint64_t tsc;      /* full 64 bits */
 	union {
-		uint64_t begin;          /* EVENT_SPAN: TSC of the entry */
+		uint64_t begin;          /* EVENT_SPAN: TSC of the entry; EVENT_SLEPT */
 		const uint64_t *payload; /* EVENT_TRACE: a stream's next() keeps it until it is called again */
 	};
-	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer */
+	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;
+	                      EVENT_SLEPT: ticks */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */
 	uint32_t site;     /* call-site id; 0 = unknown */

@@ -77,6 +77,14 @@ static bool at(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
+static bool slept(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	e->kind = EVENT_SLEPT;
+	e->begin = payload[0];
+	e->count = payload[1];
+	return true;
+}
+
 static bool trace(struct unpack *u, uint64_t word, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_TRACE;
@@ -101,6 +109,7 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_SWITCH, 2, leaves },
 	{ RECORD_EVENT_MARK, 1, mark },
 	{ RECORD_EVENT_AT, 2, at },
+	{ RECORD_EVENT_SLEPT, 2, slept },
 	{ RECORD_STORE_LOST, 1, lost },
 };
 

@@ -54,6 +54,7 @@ static void read_host(struct trace_info *info, struct cursor *c)
 	read_str(c, &info->tracer);
 	info->cpus = read_u32(c);
 	info->thresh_ns = cursor_uleb(c);
+	info->sleepless = cursor_left(c) && cursor_uleb(c);
 }
 
 static void read_clock(struct trace_info *info, struct cursor *c)

@@ -82,6 +82,7 @@ static void host(struct info_writer *w, const struct trace_info *info, struct by
 	put_str(b, info->tracer);
 	bytes_uleb(b, info->cpus);
 	bytes_uleb(b, info->thresh_ns);
+	bytes_uleb(b, info->sleepless);
 	put_changed(w, INFO_HOST, &w->host_crc, out);
 }
 

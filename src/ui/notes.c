@@ -27,7 +27,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_SETUID] = "setuid",     [NOTE_CAPABILITIES] = "capabilities", [NOTE_ROOT] = "root",
 	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
-	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",
+	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -129,6 +129,12 @@ static void print_handlers(struct out *o, const char *prefix, const struct trace
 	out_char(o, '\n');
 }
 
+static void print_unseen(struct out *o, const char *prefix, uint32_t count)
+{
+	out_printf(o, "%sthe kernel had no room for %" PRIu32 " or more of the threads' switches (nosleep-time): durations may hold time slept\n",
+		   prefix, count);
+}
+
 void notes_print(struct out *o, const char *prefix, const struct trace_note *notes, size_t n)
 {
 	print_untraced(o, prefix, notes, n);
@@ -138,4 +144,6 @@ void notes_print(struct out *o, const char *prefix, const struct trace_note *not
 	print_handlers(o, prefix, notes, n);
 	if (count_of(notes, n, NOTE_SPOILED))
 		print_spoiled(o, prefix);
+	if (count_of(notes, n, NOTE_UNSEEN))
+		print_unseen(o, prefix, count_of(notes, n, NOTE_UNSEEN));
 }

@@ -126,19 +126,28 @@ static void word_entry(struct reading *r)
 	r->at++;
 }
 
-/* A word that is no event: true. */
+static void word_slept(struct reading *r, uint64_t ns)
+{
+	struct event e = { .kind = EVENT_SLEPT, .tsc = r->e.tsc, .begin = r->e.tsc - ns, .count = ns, .thread = r->e.thread };
+
+	fixture_event(r->f, e);
+}
+
+/* A word that is no event, or only of what time is: true. */
 static bool word_setting(struct reading *r)
 {
 	char what = *r->at;
 	unsigned long value;
 
-	if (!strchr("#%+", what))
+	if (!strchr("#%+/", what))
 		return false;
 	value = strtoul(r->at + 1, (char **)&r->at, 10);
 	if (what == '#')
 		r->e.thread = fixture_thread(r->f, "x", 1000 + (uint32_t)value);
 	else if (what == '%')
 		r->e.cpu = (uint16_t)value;
+	else if (what == '/')
+		word_slept(r, value);
 	else
 		r->e.tsc += value;
 	return true;

@@ -135,6 +135,28 @@ static const struct expectation timed[] = {
 	  " 0)   1.250 us    |      } /* a unwound */\n"
 	  " 0)   2.250 us    |    }\n"
 	  " 0)   7.250 us    |  }\n", { .unwound = 1 } },
+	{ "what was slept is no part of the calls that were open",
+	  "main{ f{ +5000 /4000 }main.f g{ }main.g }",
+	  " 0)               |  main() {\n"
+	  " 0)   2.000 us    |    f();\n"
+	  " 0)   1.000 us    |    g();\n"
+	  " 0)   6.000 us    |  }\n", { 0 } },
+	{ "nor of what its caller did itself, twice; nor another thread's",
+	  "main{ #1 %1 x{ y{ }x.y #0 %0 f{ +2000 /1500 g{ +700 /600 }f.g }main.f } #1 %1 }",
+	  " 0)               |  main() {\n"
+	  " 1)               |  x() {\n"
+	  " 1)   1.000 us    |    y();\n"
+	  " 0)               |    f() {\n"
+	  " 0)   1.100 us    |      g();\n"
+	  " 0)   3.600 us    |    }\n"
+	  " 0)   8.600 us    |  }\n"
+	  " 1) + 10.700 us   |  }\n", { 0 } },
+	{ "of what was slept before or while a call began only what is in it, and no time is negative",
+	  "f{ /1500 }",
+	  " 0)   0.000 us    |  f();\n", { 0 } },
+	{ "what is told twice counts once, and what cannot be does not",
+	  "f{ +3000 /2000 /2000 /2500 /0 }",
+	  " 0)   2.000 us    |  f();\n", { 0 } },
 	{ "entry only has no duration",
 	  "setjmp.",
 	  " 0)               |  setjmp();\n", { 0 } },

@@ -59,8 +59,6 @@ leaves=$(time_of leaf)
 [ "$whole" -gt "$self" ] && [ $((whole - self - leaves)) -le 8 ] && [ $((self + leaves - whole)) -le 8 ]
 result "graph-time 0: without the calls it made ($whole = $self + $leaves ns)" $?
 echo 1 >"$D/options/graph-time"
-! echo 0 2>/dev/null >"$D/options/sleep-time"
-result "sleep-time cannot be turned off" $?
 
 # --- filters
 echo leaf >"$D/set_ftrace_filter"

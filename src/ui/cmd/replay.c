@@ -1,4 +1,6 @@
 /* brace replay: the graph of a trace file. */
+#include <errno.h>
+
 #include "ui/commands.h"
 #include "ui/screen.h"
 #include "report/printer.h"
@@ -31,8 +33,14 @@ int cmd_replay(struct invocation *inv)
 	status = trace_file_open(inv, &reader);
 	if (status)
 		return status;
-	screen_open(&o, inv, SCREEN_PAGED, paint_graph);
 	source = store_source(reader);
+	if (!option_is_set(inv->settings.options, OPTION_SLEEP_TIME) && !source->info->sleepless) {
+		source->ops->close(source);
+		store_close(reader);
+		err_set(&err, ENODATA, "when the threads slept is not in the file: it has to be recorded with -O nosleep-time");
+		return say_error(&err);
+	}
+	screen_open(&o, inv, SCREEN_PAGED, paint_graph);
 	e = print_all(source, inv->settings.options, &o, &err);
 	source->ops->close(source);
 	store_close(reader);
