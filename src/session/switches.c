@@ -333,19 +333,23 @@ static bool is_armed(const struct switches *s)
 	return is;
 }
 
+static void note_lost(struct switches *s, uint64_t n)
+{
+	s->lost += is_armed(s) ? n : 0;
+	s->unseen += s->sleeps ? n : 0;
+}
+
 /* Rings are read one after the other, and threads move: what is later than the reading began waits for the next. */
 static void gather(struct switches *s, bool all)
 {
-	uint64_t until, lost;
+	uint64_t until;
 	size_t i = 0;
 
 	if (!s->rings)
 		return;
 	clock_instant(&s->tsc, &s->ns);
 	until = all ? UINT64_MAX : s->ns;
-	lost = perf_rings_read(s->rings, keep, s);
-	s->lost += is_armed(s) ? lost : 0;
-	s->unseen += s->sleeps ? lost : 0;
+	note_lost(s, perf_rings_read(s->rings, keep, s));
 	if (s->news.n)
 		qsort(s->news.at, s->news.n, sizeof(s->news.at[0]), by_time);
 	for (; i < s->news.n && s->news.at[i].ns < until; i++)
@@ -358,7 +362,8 @@ static void gather(struct switches *s, bool all)
 
 static void let_go(struct switches *s)
 {
-	s->unseen += s->sleeps && s->rings ? perf_rings_full(s->rings) : 0;
+	if (s->rings)
+		note_lost(s, perf_rings_full(s->rings));
 	perf_rings_free(s->rings);
 	s->rings = NULL;
 	s->pids.n = 0;
