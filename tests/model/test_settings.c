@@ -167,6 +167,22 @@ static void options_without_effect(void **state)
 	assert_int_equal(put("options/sleep-time", "1"), 0);
 }
 
+static void options_without_object(void **state)
+{
+	struct err err;
+
+	assert_int_equal(put("options/hash-ptr", "0"), 0);
+	shows("options/hash-ptr", "0\n");
+	assert_int_equal(put("trace_options", "nofunction-trace display-graph test_nop_accept"), 0);
+	shows("options/display-graph", "1\n");
+	shows("options/test_nop_accept", "1\n");
+	assert_int_equal(settings_write(&s, "options/test_nop_refuse", "1", false, &err), -EINVAL);
+	assert_string_equal(err.text, "this option is there to be refused, as ftrace's is");
+	assert_int_equal(put("trace_options", "hash-ptr test_nop_refuse"), -EINVAL);
+	shows("options/hash-ptr", "0\n");
+	assert_int_equal(put("options/test_nop_refuse", "0"), 0);
+}
+
 /* trace_options shows a tracer's own options only while it is the current one. */
 static void options_of_the_tracer(void **state)
 {
@@ -200,7 +216,7 @@ int main(void)
 		TEST(as_after_boot), TEST(refused_as_by_the_kernel),
 		TEST(unknown_and_read_only_files), TEST(every_file_reads_back), TEST(tracer),
 		TEST(threshold), TEST(lists_append), TEST(modes), TEST(options),
-		TEST(options_without_effect), TEST(options_of_the_tracer), TEST(buffer_size),
+		TEST(options_without_effect), TEST(options_without_object), TEST(options_of_the_tracer), TEST(buffer_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
