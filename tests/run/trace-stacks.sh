@@ -142,8 +142,6 @@ run "$BRACE" record -o "$T/t" -O func-no-repeats -t function -l leaf -l work -- 
 leaves "brace record -O func-no-repeats: the last are not told, as in ftrace" 'work <-main' 'leaf <-work'
 run "$BRACE" graph -O func_stack_trace -t function -l leaf -- "$A" work 1 && cp "$T/out" "$T/d/trace"
 leaves "brace graph -O func_stack_trace" 'leaf <-work' '<stack trace>' ' => leaf' ' => work'
-export XDG_RUNTIME_DIR=$T/sessions
-mkdir -m 700 "$XDG_RUNTIME_DIR"
 ON_EXIT+=("$BRACE reset")
 run "$BRACE" start -t nop -O stacktrace -e kin:met -- "$A" work 2
 until run "$BRACE" show && [ "$(grep -c ': met: ' "$T/out")" = 2 ]; do
