@@ -23,6 +23,7 @@ struct agent {
 	struct memory_thread *threads;
 	struct memory_desc *descs;
 	uint8_t *buffers;
+	uint64_t *ends;                  /* MEMORY_TIDS bits */
 	struct image_memory *image;
 	uint8_t *arena;                  /* 64 KiB aligned, inside agent_arena */
 	bool abandoned;                  /* the tracer is gone */

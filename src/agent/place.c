@@ -180,6 +180,7 @@ bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
 	agent.threads = (struct memory_thread *)((uint8_t *)m + m->threads_at);
 	agent.descs = (struct memory_desc *)((uint8_t *)m + m->descs_at);
 	agent.buffers = (uint8_t *)m + m->buffers_at;
+	agent.ends = (uint64_t *)((uint8_t *)m + m->ends_at);
 	agent.image_id = w->image;
 	agent.memory_size = w->memory_size;
 	agent.pid = (uint32_t)sys0(__NR_getpid);

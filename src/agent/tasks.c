@@ -184,6 +184,8 @@ static void tell_end(const struct task_block *b)
 	end.r.prio = priority();
 	task_write(b, TASK_EXIT, &end, WORDS(end));
 	task_write(b, TASK_SCHED_EXIT, &end, WORDS(end));
+	if ((uint32_t)end.r.pid < MEMORY_TIDS)
+		__atomic_fetch_or(&agent.ends[end.r.pid / 64], UINT64_C(1) << end.r.pid % 64, __ATOMIC_RELEASE);
 }
 
 /* --- programs that are executed ------------------------------------------------------------- */

@@ -286,7 +286,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 
 	c->req = *req;
 	c->memory = req->memory;
-	c->switches = switches_new(req->memory->threads_max);
+	c->switches = switches_new(req->memory);
 	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->stop = c->program = -1;
 	pthread_mutex_init(&c->work, NULL);
@@ -315,13 +315,14 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
 		.events = &c->req.events, .distance = MMAP_AWAY, .socket = held ? c->path : NULL, .door = c->path,
 	};
+	bool signals = handlers_wished(&c->req.events); /* and what else every process has */
 	int r = follow(c, pid, err); /* before: so nothing of a call is missed, and if it may not be nothing is changed */
 
 	if (r < 0)
 		return r;
 	handlers_begin(&c->handlers, pid);
 	req.handlers = handlers_of(&c->handlers, pid);
-	if (!held && handlers_wished(&c->req.events))
+	if (!held && signals)
 		handlers_look(pid, handlers_of(&c->handlers, pid));
 	r = held ? attach_held(&req, held, c->req.memory, im, err) : attach_process(&req, c->req.memory, im, rep, err);
 	if (r < 0) {

@@ -156,7 +156,7 @@ static int refused(int code, struct err *err)
 /* The tracepoint itself is not opened to see whether it could be: the kernel takes 40 ms to close it again. */
 int perf_rings_allowed(unsigned what, struct err *err)
 {
-	int fd = open_event(0, -1, true, what == PERF_SIGNALS);
+	int fd = open_event(0, -1, what & PERF_SWITCHES, what == PERF_SIGNALS);
 
 	if (fd >= 0 && what == PERF_SIGNALS && signal_id() < 0) {
 		close(fd);
@@ -316,6 +316,12 @@ static bool read_record(const struct perf_event_header *h, struct cursor c, stru
 		n->tid = cursor_u32(&c);
 		for (size_t i = 0; i + 1 < sizeof(n->comm) && i < size - 8 - ID_BYTES; i++)
 			n->comm[i] = (char)cursor_u8(&c);
+		return true;
+	case PERF_RECORD_EXIT:
+		n->kind = PERF_ENDED;
+		n->pid = cursor_u32(&c);
+		cursor_bytes(&c, 4);
+		n->tid = cursor_u32(&c);
 		return true;
 	case PERF_RECORD_FORK:
 		n->kind = PERF_MADE;

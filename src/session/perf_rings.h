@@ -10,8 +10,12 @@
 /* What is asked for beside names and who makes whom. */
 #define PERF_SWITCHES 1u
 #define PERF_SIGNALS 2u        /* deliveries, from the kernel's own tracepoint */
+#define PERF_ENDS 4u           /* threads that end, in whatever way; told always */
 
-enum perf_news_kind { PERF_LOST /* records before this one, of any thread */, PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL };
+enum perf_news_kind {
+	PERF_LOST /* records before this one, of any thread */,
+	PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL, PERF_ENDED
+};
 
 struct perf_news {
 	uint64_t ns;              /* CLOCK_MONOTONIC_RAW */

@@ -55,7 +55,8 @@ static void lay_out(struct memory_header *h, const struct shared_memory_shape *s
 	h->buffers_max = (uint32_t)(pool < h->quota * 4 ? h->quota * UINT64_C(4) : pool);
 	h->threads_at = round_up(sizeof(*h), 4096);
 	h->descs_at = round_up(h->threads_at + h->threads_max * sizeof(struct memory_thread), 4096);
-	h->buffers_at = round_up(h->descs_at + h->buffers_max * sizeof(struct memory_desc), 4096);
+	h->ends_at = round_up(h->descs_at + h->buffers_max * sizeof(struct memory_desc), 4096);
+	h->buffers_at = h->ends_at + MEMORY_TIDS / 8;
 	h->size = h->buffers_at + (uint64_t)h->buffers_max * MEMORY_BUFFER_BYTES;
 }
 
@@ -81,7 +82,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		.threads = (void *)((char *)at + h.threads_at),
 		.descs = (void *)((char *)at + h.descs_at),
 		.buffers = (void *)((char *)at + h.buffers_at),
-		.mode = shape->mode, .tracer = shape->tracer, .threads_max = h.threads_max, .buffers_max = h.buffers_max, .size = h.size,
+		.mode = shape->mode, .tracer = shape->tracer, .threads_max = h.threads_max, .buffers_max = h.buffers_max, .ends_at = h.ends_at, .size = h.size,
 	};
 	return 0;
 }
@@ -108,6 +109,13 @@ uint32_t shared_memory_used(const struct shared_memory *m)
 uint32_t shared_memory_threads(const struct shared_memory *m)
 {
 	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE), m->threads_max);
+}
+
+bool shared_memory_take_end(struct shared_memory *m, uint32_t tid)
+{
+	uint64_t *ends = (uint64_t *)((char *)m->header + m->ends_at), bit = UINT64_C(1) << tid % 64;
+
+	return tid < MEMORY_TIDS && __atomic_fetch_and(&ends[tid / 64], ~bit, __ATOMIC_ACQ_REL) & bit;
 }
 
 void shared_memory_let_go(struct shared_memory *m, uint32_t slot)

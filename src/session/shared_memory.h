@@ -17,7 +17,7 @@ struct shared_memory {
 	enum memory_mode mode;
 	enum memory_tracer tracer;
 	uint32_t threads_max, buffers_max;
-	uint64_t size;
+	uint64_t ends_at, size;
 };
 
 struct shared_memory_shape {
@@ -39,6 +39,8 @@ static inline uint64_t *shared_memory_words(const struct shared_memory *m, uint3
 
 uint32_t shared_memory_used(const struct shared_memory *m);     /* sub-buffers ever taken */
 uint32_t shared_memory_threads(const struct shared_memory *m);  /* slots ever taken */
+/* Has this thread told of its end? Not any more, then: another may have its number. */
+bool shared_memory_take_end(struct shared_memory *m, uint32_t tid);
 void shared_memory_let_go(struct shared_memory *m, uint32_t slot); /* the thread holds one less */
 void shared_memory_give_back(struct shared_memory *m, uint32_t i);
 void shared_memory_beat(struct shared_memory *m);               /* tells waiting writers that the tracer lives */

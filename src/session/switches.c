@@ -1,6 +1,7 @@
 /* The kernel says of a thread that it stops or goes on, not who runs instead: that side of the event stays unknown. */
 #include "session/switches.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "session/pending_sleeps.h"
 #include "session/perf_rings.h"
 #include "session/processes.h"
+#include "session/shared_memory.h"
 #include "shared/filter.h"
 #include "shared/record.h"
 #include "tracee/proc_status.h"
@@ -34,6 +36,7 @@ struct follower {
 	char comm[TASK_COMM];
 	int32_t prio;
 	bool seen, runs;            /* what it did last */
+	bool ended;
 	uint64_t first_tsc, tsc;    /* of its first and last records */
 	uint16_t cpu;
 	uint64_t position;          /* records in earlier runs */
@@ -49,10 +52,13 @@ struct run {
 	VEC(uint64_t) words;
 };
 
-/* Which of the two. */
-enum { SWITCH, SIGNAL, KINDS };
-static const struct { const char *system, *name; unsigned what; } kinds[KINDS] = {
-	[SWITCH] = { "sched", "sched_switch", PERF_SWITCHES }, [SIGNAL] = { "signal", "signal_deliver", PERF_SIGNALS },
+/* Which of them. Ends are told by the threads too, if they can. */
+enum { SWITCH, SIGNAL, END, SCHED_END, KINDS };
+static const struct { const char *system, *name; enum event_owner owner; unsigned what; } kinds[KINDS] = {
+	[SWITCH] = { "sched", "sched_switch", EVENT_OWNER_SCHED, PERF_SWITCHES },
+	[SIGNAL] = { "signal", "signal_deliver", EVENT_OWNER_SCHED, PERF_SIGNALS },
+	[END] = { "task", "task_exit", EVENT_OWNER_TASK, PERF_ENDS },
+	[SCHED_END] = { "sched", "sched_process_exit", EVENT_OWNER_TASK, PERF_ENDS },
 };
 
 struct armed {
@@ -64,6 +70,7 @@ struct armed {
 struct switches {
 	pthread_mutex_t lock;
 	uint32_t first_slot;
+	struct shared_memory *memory; /* where threads say that they told of their ends */
 	struct perf_rings *rings;   /* NULL: nothing is armed */
 	unsigned what;              /* in the rings */
 	bool sleeps;                /* what threads sleep is wanted */
@@ -78,11 +85,12 @@ struct switches {
 	uint64_t first_tsc, first_ns, tsc, ns; /* the same instants, when armed and now */
 };
 
-struct switches *switches_new(uint32_t first_slot)
+struct switches *switches_new(struct shared_memory *memory)
 {
 	struct switches *s = mem_zalloc(sizeof(*s));
 
-	s->first_slot = first_slot;
+	s->first_slot = memory->threads_max;
+	s->memory = memory;
 	memset(s->heads, 0xff, sizeof(s->heads));
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
@@ -273,11 +281,42 @@ static void take_signal(struct switches *s, const struct perf_news *n)
 	write_record(s, find_or_add(s, n->pid, n->tid), n, &s->armed[SIGNAL], words, 1 + sizeof(n->signal) / 8);
 }
 
+static void take_end(struct switches *s, const struct perf_news *n)
+{
+	uint32_t i = find_or_add(s, n->pid, n->tid);
+	struct { uint64_t header; struct task_exit r; } end = { 0 };
+	struct follower *f = &s->at.at[i];
+
+	if (f->ended)
+		return; /* told twice */
+	f->ended = true;
+	if (shared_memory_take_end(s->memory, n->tid))
+		return;
+	memcpy(end.r.comm, f->comm, sizeof(end.r.comm));
+	end.r.pid = (int32_t)n->tid;
+	end.r.prio = f->prio;
+	write_record(s, i, n, &s->armed[END], (uint64_t *)&end, sizeof(end) / 8);
+	write_record(s, i, n, &s->armed[SCHED_END], (uint64_t *)&end, sizeof(end) / 8);
+}
+
+/* Its first thread has ended if another one executes a program: that goes on by its number. */
+static void take_name(struct switches *s, const struct perf_news *n)
+{
+	uint32_t i = find_or_add(s, n->pid, n->tid);
+	int32_t prio = s->at.at[i].prio;
+
+	if (s->at.at[i].ended) {
+		i = add(s, n->pid, n->tid);
+		s->at.at[i].prio = prio;
+	}
+	memcpy(s->at.at[i].comm, n->comm, sizeof(n->comm));
+}
+
 static void take_made(struct switches *s, const struct perf_news *n)
 {
 	uint32_t parent = find(s, n->parent), i = find(s, n->tid);
 
-	if (i != NOBODY && s->at.at[i].pid == n->pid && !s->at.at[i].seen)
+	if (i != NOBODY && s->at.at[i].pid == n->pid && !s->at.at[i].seen && !s->at.at[i].ended)
 		return; /* twice */
 	i = add(s, n->pid, n->tid);
 	if (parent == NOBODY)
@@ -290,7 +329,10 @@ static void take(struct switches *s, const struct perf_news *n)
 {
 	switch (n->kind) {
 	case PERF_NAMED:
-		memcpy(s->at.at[find_or_add(s, n->pid, n->tid)].comm, n->comm, sizeof(n->comm));
+		take_name(s, n);
+		break;
+	case PERF_ENDED:
+		take_end(s, n);
 		break;
 	case PERF_LOST:
 		take_lost(s);
@@ -373,6 +415,7 @@ static void let_go(struct switches *s)
 static unsigned set_armed(struct switches *s, const struct event_set *set)
 {
 	unsigned what = 0;
+	struct err ignored;
 
 	for (unsigned k = 0; k < KINDS; k++) {
 		const struct event_entry *e = set->catalogue ? events_find(set->catalogue, kinds[k].system, kinds[k].name) : NULL;
@@ -380,7 +423,7 @@ static unsigned set_armed(struct switches *s, const struct event_set *set)
 		const struct filter_program *f;
 
 		free(a->filter);
-		*a = (struct armed){ .is = e && e->owner == EVENT_OWNER_SCHED && event_set_armed(set, e->index) };
+		*a = (struct armed){ .is = e && e->owner == kinds[k].owner && event_set_armed(set, e->index) };
 		if (!a->is)
 			continue;
 		what |= kinds[k].what;
@@ -390,7 +433,8 @@ static unsigned set_armed(struct switches *s, const struct event_set *set)
 		if (f)
 			memcpy(a->filter, f, f->bytes);
 	}
-	return what;
+	/* Ends are worth having where they can be had. */
+	return what == PERF_ENDS && perf_rings_allowed(PERF_ENDS, &ignored) < 0 ? 0 : what;
 }
 
 /* It, or who made it. */
@@ -401,6 +445,22 @@ static bool is_followed(const struct switches *s, pid_t pid)
 			if (s->pids.at[i] == pid)
 				return true;
 	return false;
+}
+
+/* Who does nothing before it ends is known by its name all the same. */
+static void know_threads(struct switches *s, pid_t pid)
+{
+	char name[64];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+	d = opendir(name);
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			find_or_add(s, (uint32_t)pid, (uint32_t)strtoul(e->d_name, NULL, 10));
+	if (d)
+		closedir(d);
 }
 
 static int follow(struct switches *s, pid_t pid, struct err *err)
@@ -416,8 +476,14 @@ static int follow(struct switches *s, pid_t pid, struct err *err)
 	r = perf_rings_cover(s->rings, pid, err);
 	if (r == -ESRCH)
 		r = 0;
+	if (r < 0 && s->what == PERF_ENDS) {
+		let_go(s);
+		return 0;
+	}
 	if (r == 0)
 		*vec_add(&s->pids) = pid;
+	if (r == 0)
+		know_threads(s, pid);
 	return r;
 }
 

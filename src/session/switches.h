@@ -1,5 +1,6 @@
-/* sched:sched_switch and signal:signal_deliver of the traced threads, made from what the kernel tells of them (perf_rings.h). It comes as runs, as if
- * every thread had a second place in the session memory: slots from `first_slot` on.
+/* sched:sched_switch and signal:signal_deliver of the traced threads, and the ends of those that could not tell themselves, made from
+ * what the kernel tells of them (perf_rings.h). It comes as runs, as if every thread had a second place in the session memory: slots
+ * from its threads_max on.
  *
  * And what they sleep (nosleep-time): records among those of the threads' own runs, before they are passed on. */
 #pragma once
@@ -9,7 +10,8 @@
 #include "source/trace_info.h"
 
 struct switches;
-struct switches *switches_new(uint32_t first_slot);
+struct shared_memory;
+struct switches *switches_new(struct shared_memory *memory);
 void switches_free(struct switches *s);
 
 /* What is set from now on. If an event is armed or sleeps are wanted, this process and all that it makes are followed from now on. 0, or

@@ -2,7 +2,7 @@
  * tracer (a memfd), every process maps it where it likes, and it holds offsets and indices,
  * never pointers. A traced program that dies leaves everything it recorded in it.
  *
- *   header | thread slots | sub-buffer descriptors | sub-buffers
+ *   header | thread slots | sub-buffer descriptors | ends that were told | sub-buffers
  *
  * A sub-buffer's life: taken by a thread (from the free stack, else from the never used
  * ones), zeroed, FILLING; FULL when the thread moves on; read and given back by the tracer.
@@ -21,7 +21,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 7
+#define MEMORY_VERSION 8
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer's end stands. Behind it is the second half of a two-word record that began right before, and
@@ -64,7 +64,7 @@ struct memory_header {
 	uint32_t quota;           /* sub-buffers a thread may hold */
 	uint32_t wake_at;         /* holding so many, it wakes the tracer */
 	uint32_t threads_max, buffers_max;
-	uint64_t threads_at, descs_at, buffers_at, size; /* byte offsets */
+	uint64_t threads_at, descs_at, ends_at, buffers_at, size; /* byte offsets */
 
 	_Alignas(64) uint64_t free_head; /* tag << 32 | index; index MEMORY_NONE = empty */
 	uint32_t buffers_used;    /* indices below were taken once */
@@ -110,6 +110,10 @@ struct memory_thread {
 	/* Where records go that find no room: counted when it is full, and by the tracer at the end. */
 	uint64_t nowhere[MEMORY_VOID_WORDS];
 };
+
+/* At ends_at, a bit for each thread number there can be: the thread has told of its end itself. The tracer takes it back when
+ * the kernel says that the thread has ended. */
+#define MEMORY_TIDS (1u << 22)
 
 enum memory_state { MEMORY_FREE, MEMORY_FILLING, MEMORY_FULL };
 

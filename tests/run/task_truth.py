@@ -2,6 +2,7 @@
 #
 #     task_truth.py STRACE TRACE [WHAT...]
 #
+# `exit` is of those that ask for it, `end` of all.
 # Prints a line for each kind: how many there were, and those that only one of the two has.
 import collections, re, sys
 
@@ -11,6 +12,7 @@ FLAGS = {
     "CLONE_PARENT_SETTID": 0x100000, "CLONE_CHILD_CLEARTID": 0x200000, "CLONE_CHILD_SETTID": 0x1000000,
 }  # fmt: skip
 ENDS = ("exit", "exit_group")
+LAST = re.compile(r"^(\d+) +\+\+\+ (exited|killed|superseded) ")
 CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
 RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>(.*)$")
 EVENT = re.compile(r"^ *(.*)-(\d+) +\[\d+\] \S+ +[\d.]+: (\w+): (.*)$")
@@ -35,6 +37,11 @@ def calls(path):
             continue
         head, _, result = rest.rpartition(" = ")
         yield tid, name, head, result
+
+
+def last_words(path):
+    """Threads that end; the first one twice, if another executes a program and goes on as it."""
+    return [m[1] for m in map(LAST.match, open(path, errors="replace")) if m]
 
 
 def flags_of(name, args):
@@ -77,6 +84,7 @@ def truth(path):
             seen["exit"].append(tid)
         elif name == "prctl" and args.startswith("PR_SET_NAME") and result == "0":
             seen["rename"].append((tid, re.search(r'"(.*?)"', args)[1][:15]))
+    seen["end"] = [tid for tid in last_words(path) if is_ours(tid)]
     return seen
 
 
@@ -103,6 +111,7 @@ def traced(path):
             seen["rename"].remove((g[2], g[1].split("/")[-1][:15]))  # execve's, not prctl's
         elif name == "sched_process_exit":
             seen["exit"].append(f(r"comm=.* pid=(\d+) prio=-?\d+$", text)[1])
+            seen["end"].append(seen["exit"][-1])
     return seen
 
 
