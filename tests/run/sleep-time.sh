@@ -81,6 +81,11 @@ tell() { # one more time; what it says is in $T/out
 		printf '%s\n' "$line" >>"$T/out"
 	done
 }
+attached() { # brace, in the background, has hooked it and let it go
+	until grep -q brace-code "/proc/$PID/maps" && grep -qE '^TracerPid:.0$' "/proc/$PID/status" || ! kill -0 "$BRACE_PID"; do
+		read -rt 0.02 _ <> <(:)
+	done
+}
 over() {
 	exec {TO}>&- {FROM}<&-
 	wait "$PID"
@@ -182,7 +187,7 @@ fi
 start later
 "$BRACE" record -o "$T/t.brace" -O nosleep-time "${FUNCTIONS[@]}" -p "$PID" 2>"$T/err" &
 BRACE_PID=$!
-until [ -s "$T/t.brace" ] && grep -q brace-agent "/proc/$PID/maps"; do read -rt 0.02 _ <> <(:); done
+attached
 tell
 kill -TERM "$BRACE_PID"
 wait "$BRACE_PID"
@@ -194,7 +199,7 @@ over
 start storm
 "$BRACE" record -o "$T/t.brace" -O nosleep-time -l storms -l sleeps -p "$PID" 2>"$T/err" &
 BRACE_PID=$!
-until [ -s "$T/t.brace" ] && grep -q brace-agent "/proc/$PID/maps"; do read -rt 0.02 _ <> <(:); done
+attached
 kill -STOP "$BRACE_PID"
 tell
 kill -CONT "$BRACE_PID"
