@@ -28,6 +28,9 @@ struct graph_cpu {
 
 struct graph_thread {
 	uint64_t pending;       /* as graph_cpu's */
+	bool calls;             /* it made some */
+	size_t asked;           /* graph.callers, when it was looked who it is */
+	uint32_t is;            /* 1 + the place in the trace whose calls this thread makes; 0: its own */
 };
 
 struct graph {
@@ -41,6 +44,7 @@ struct graph {
 	struct event_texts *texts;
 	VEC(struct graph_cpu) cpus;
 	VEC(struct graph_thread) threads;
+	size_t callers;          /* threads that made calls */
 	struct waiting *window;  /* step number i is at i % GRAPH_WINDOW */
 	uint64_t first, next;    /* numbers: of the oldest that waits, of the next to come */
 };
@@ -208,13 +212,21 @@ static void print_abstime(struct graph *g, uint64_t tsc)
 	out_bytes(g->out, " |  ", 4);
 }
 
+/* It may have several places in the trace. */
+static bool is_same_thread(const struct graph *g, uint32_t a, uint32_t b)
+{
+	const struct trace_thread *x = &g->info->threads.at[a], *y = &g->info->threads.at[b];
+
+	return x->tid == y->tid && x->pid == y->pid;
+}
+
 /* Everything left of the duration. */
 static void print_context(struct graph *g, const struct call_step *s)
 {
 	struct graph_cpu *cpu = cpu_of(g, s->cpu);
 
 	if (cpu->thread != s->thread || cpu->track != s->track) {
-		if (cpu->thread != NO_THREAD)
+		if (cpu->thread != NO_THREAD && (cpu->track != s->track || !is_same_thread(g, cpu->thread, s->thread)))
 			print_task_switch(g, cpu, s);
 		cpu->thread = s->thread;
 		cpu->track = s->track;
@@ -443,13 +455,38 @@ static void take_step(void *arg, const struct call_step *s)
 	drain(g);
 }
 
+/* What the kernel tells of a thread (session/switches.h) has a place of its own in the trace: its text is to stand among
+ * the thread's calls. */
+static uint32_t place_of_calls(struct graph *g, uint32_t thread)
+{
+	struct graph_thread *t = &g->threads.at[thread];
+
+	if (t->calls)
+		return thread;
+	for (size_t i = t->asked == g->callers ? 0 : g->threads.n; i; i--)
+		if (g->threads.at[i - 1].calls && is_same_thread(g, (uint32_t)i - 1, thread)) {
+			t->is = (uint32_t)i;
+			break;
+		}
+	t->asked = g->callers;
+	return t->is ? t->is - 1 : thread;
+}
+
 void graph_event(struct graph *g, const struct event *e)
 {
+	struct event own = *e;
+
 	if (e->thread >= g->info->threads.n)
 		return; /* a damaged source */
 	while (g->threads.n <= e->thread)
 		*vec_add(&g->threads) = (struct graph_thread){ 0 };
-	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_step, g);
+	if (e->kind == EVENT_TRACE) {
+		own.thread = place_of_calls(g, e->thread);
+	} else if (!g->threads.at[e->thread].calls) {
+		g->threads.at[e->thread].calls = true;
+		g->callers++;
+	}
+	tracks_feed(&g->tracks, tracks_lane(&g->tracks, own.thread), &own, take_step, g);
 }
 
 void graph_flush(struct graph *g)

@@ -64,6 +64,9 @@ check_that "a filter on fields" [ "$(grep -c 'prev_comm=begins .* prev_state=R+ 
 	"$(grep -vc 'prev_comm=begins .* prev_state=R+ ' "$T/lines")" = 0 ]
 record -e sched:sched_switch -t function_graph -l measured -- "$switches"
 check_that "beside functions" [ "$(grep -c '/\* sched_switch: ' "$T/lines")" -gt 1000 ]
+check_that "a thread is not switched to itself" [ "$(awk '$3 == "=>" && $2 == $4' "$T/lines" | wc -l)" = 0 ]
+record -e sched:sched_switch -t function_graph -l outer -l both -l sleeps -- "$FIXTURES/sleeps"
+check_that "within the calls that were open" [ "$(grep -c '|        /\* sched_switch: prev_comm=sleeps ' "$T/lines")" -ge 48 ]
 
 # --- a process that runs, in the tree
 mkfifo "$T/go"
