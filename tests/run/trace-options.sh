@@ -158,7 +158,7 @@ exec {HELD}<&-
 tell 100
 exec {AGAIN}<&-
 # The kernel tells of a close a moment after it.
-until echo again 2>/dev/null >"$D/trace_marker"; do :; done
+until echo again 2>/dev/null >"$D/trace_marker" || [ "$SECONDS" -gt "$LIMIT" ]; do :; done
 tells 4
 echo 0 >"$D/options/pause-on-trace"
 called "it stood still as long as somebody had it open" "$PID=7"
@@ -272,7 +272,7 @@ tells e t2
 met "and after some have ended" "${ALL[@]}"
 reads "whom the list has lost" set_event_pid "$PID"
 echo q >"$T/to"
-while [ -e "$D/trace" ] && kill -0 "$PID" 2>/dev/null; do :; done
+while kill -0 "$PID" 2>/dev/null && [ "$SECONDS" -lt "$LIMIT" ]; do :; done
 kill -TERM "$MOUNT" 2>/dev/null
 wait "$MOUNT"
 finish
