@@ -44,6 +44,7 @@ _Static_assert(offsetof(struct agent, key) == 24, "syscall.S reads it");
 _Static_assert(offsetof(struct memory_header, lost_threadless) == HEADER_LOST_THREADLESS, "entry.S counts there");
 extern struct agent agent;
 extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork; [1]: who sees to that */
+#define GATE_VALUED 2                    /* of them: the bytes of an exit with its value, or 0 after a fork */
 
 struct site_entry { uint64_t ret, stub; };
 extern struct site_entry agent_table[1u << SITE_HASH_BITS];
@@ -131,6 +132,8 @@ void buffer_check_fork(void);                  /* the same if this is a child th
 #define UNRESERVED (~UINT64_C(0))
 void agent_record(uint64_t word, uint64_t at, uint64_t sp);
 void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
+/* The same for a stub's exit with the value that it keeps in -16(sp). */
+void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp);
 /* The record's fast path in C: one unlocked xadd. */
 void buffer_write(struct agent_tls *t, uint64_t word);
 /* The same for n words: whole records that must stand together. sp as above. */

@@ -153,15 +153,20 @@ void buffer_check_fork(void)
 /* Of words[0..n), all of them reserved: an empty one is the record of somebody whom a signal interrupted. */
 static uint64_t count_records(const uint64_t *words, uint64_t n, uint64_t *holes)
 {
-	const unsigned hole = memory_hole_words(agent.memory->tracer);
+	const struct memory_header *m = agent.memory;
 	uint64_t count = 0, empty = 0, i = 0;
 
 	while (i < n) {
 		const uint64_t word = words[i];
 
+		if (record_is_short(word)) {
+			count++;
+			i++;
+			continue;
+		}
 		if (!word) {
 			empty++;
-			i += hole;
+			i += memory_hole_words(m->tracer, m->values, words + i, n - i);
 			continue;
 		}
 		count += (uint64_t)record_counts(word);
@@ -598,6 +603,13 @@ void agent_record2(uint64_t word, uint64_t payload, uint64_t sp)
 	const uint64_t words[2] = { word, payload };
 
 	record(words, 2, sp ? ((const uint64_t *)sp)[-5] : UNRESERVED, sp);
+}
+
+void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp)
+{
+	const uint64_t words[2] = { word, ((const uint64_t *)sp)[-2] };
+
+	record(words, 2, at, sp);
 }
 
 void buffer_settle_words(const uint64_t *words, unsigned n, uint64_t at)

@@ -46,6 +46,8 @@
 	.hidden agent_dl_debug_state
 	.globl agent_slow_leave
 	.hidden agent_slow_leave
+	.globl agent_slow_valued
+	.hidden agent_slow_valued
 	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
 	.hidden agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.hidden agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
@@ -53,6 +55,12 @@
 /* rax = record, rdx = its slot or -1, rcx = where to go on. */
 agent_slow_record:
 	CALL_C	agent_record
+	jmp	*%rcx
+
+/* The same of an exit with the value in -16(%rsp), which then is in rax again. */
+agent_slow_valued:
+	CALL_C	agent_record_valued
+	mov	-16(%rsp), %rax
 	jmp	*%rcx
 
 /* rax = header, payload in -32(%rsp), slot or -1 in -40(%rsp), rcx = where to go on. */
@@ -234,6 +242,51 @@ stub_real:
 stub_record:
 stub_end:
 	.org	stub_begin + 128        # no stub is longer: the assembler refuses to go back
+
+	/* The same for exits that tell their value. What is reserved is said by the word that a fork zeroes: there
+	 * is no room for more. */
+	.globl value_stub_begin, value_stub_word, value_stub_gate, value_stub_pos, value_stub_limit, value_stub_real
+	.globl value_stub_record, value_stub_end
+	.hidden value_stub_begin, value_stub_word, value_stub_gate, value_stub_pos, value_stub_limit, value_stub_real
+	.hidden value_stub_record, value_stub_end
+value_stub_begin:
+	mov	-32(%rsp), %rcx
+	call	*-40(%rsp)
+	mov	%rax, -16(%rsp)
+	mov	%rdx, -24(%rsp)
+	mov	%rcx, -32(%rsp)
+	rdtsc
+	shl	$24, %rax
+	shl	$56, %rdx
+	lea	0x7fffffff(%rax,%rdx), %rdx
+value_stub_word:
+	mov	0x7fffffff(%rip), %ecx
+value_stub_gate:
+	test	%ecx, %ecx
+	je	3f
+	xadd	%rcx, %fs:0x7fffffff
+value_stub_pos:
+	cmp	%fs:0x7fffffff, %rcx
+value_stub_limit:
+	jae	2f
+	mov	-16(%rsp), %rax
+	mov	%rax, 8(%rcx)
+	mov	%rdx, (%rcx)
+1:	mov	-24(%rsp), %rdx
+	mov	-32(%rsp), %rcx
+	push	0x7fffffff(%rip)
+value_stub_real:
+	.org	value_stub_begin + STUB_RET, 0x90
+	ret
+3:	or	$-1, %rcx
+2:	mov	%rdx, %rax
+	mov	%rcx, %rdx
+	lea	1b(%rip), %rcx
+	.byte	0xe9
+	.long	0
+value_stub_record:
+value_stub_end:
+	.org	value_stub_begin + 128
 
 	.globl state_stub_begin, state_stub_return, state_stub_id, state_stub_exit, state_stub_real, state_stub_end
 	.hidden state_stub_begin, state_stub_return, state_stub_id, state_stub_exit, state_stub_real, state_stub_end

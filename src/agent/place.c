@@ -58,11 +58,17 @@ static bool map_region(struct patch_region *r, int code_fd)
 	return true;
 }
 
+static void open_own(void)
+{
+	agent_gate[GATE_VALUED] = 2 * sizeof(uint64_t);
+	__atomic_store_n(&agent_gate[0], SITE_HASH_MULTIPLIER, __ATOMIC_RELEASE);
+}
+
 void place_rearm(void)
 {
 	for (uint64_t i = 0; i < agent.n_regions; i++)
 		*regions[i].gate = SITE_HASH_MULTIPLIER;
-	__atomic_store_n(&agent_gate[0], SITE_HASH_MULTIPLIER, __ATOMIC_RELEASE);
+	open_own();
 }
 
 void place_disarm_if_forked(uint64_t first)
@@ -187,5 +193,8 @@ bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
 	site_begin();
 	POINT(memories_mapped);
 	agent.memory = m;
-	return arm_gate(agent_gate);
+	if (!arm_gate(agent_gate))
+		return false;
+	open_own();
+	return true;
 }

@@ -23,8 +23,12 @@ uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
 
 extern const uint8_t stub_begin[], stub_word[], stub_gate[], stub_pos[], stub_limit[], stub_real[],
 	stub_record[], stub_end[];
+extern const uint8_t value_stub_begin[], value_stub_word[], value_stub_gate[], value_stub_pos[], value_stub_limit[],
+	value_stub_real[], value_stub_record[], value_stub_end[];
 extern const uint8_t state_stub_begin[], state_stub_id[], state_stub_exit[], state_stub_real[], state_stub_end[];
-extern uint8_t agent_slow_record[], agent_slow_state_exit[];
+extern uint8_t agent_slow_record[], agent_slow_valued[], agent_slow_state_exit[];
+
+_Static_assert(SITE_IDS <= RECORD_EXIT_VALUE, "a site's id leaves the bit free that says that a value follows");
 
 enum block_state { BLOCK_NONE, BLOCK_MAKING, BLOCK_READY, BLOCK_FAILED };
 static uint8_t blocks[SITE_BLOCKS];
@@ -54,6 +58,19 @@ static void write_graph_stub(uint8_t *at, uint32_t id, uint8_t *real)
 #undef END
 }
 
+static void write_value_stub(uint8_t *at, uint32_t id, uint8_t *real)
+{
+#define END(label) (at + (label - value_stub_begin))
+	copy(at, value_stub_begin, value_stub_end);
+	put32(END(value_stub_word), (id | RECORD_EXIT_VALUE) << 2 | RECORD_EXIT);
+	put32(END(value_stub_gate), (uint8_t *)&agent_gate[GATE_VALUED] - END(value_stub_gate));
+	put32(END(value_stub_pos), agent.tls_offset + TLS_POS);
+	put32(END(value_stub_limit), agent.tls_offset + TLS_END);
+	put32(END(value_stub_real), real - END(value_stub_real));
+	put32(END(value_stub_record), agent_slow_valued - END(value_stub_record));
+#undef END
+}
+
 static void write_state_stub(uint8_t *at, uint32_t id, uint8_t *real)
 {
 #define END(label) (at + (label - state_stub_begin))
@@ -65,29 +82,33 @@ static void write_state_stub(uint8_t *at, uint32_t id, uint8_t *real)
 }
 
 /* What the stubs do. None are needed where returns are not followed. */
-enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_KINDS };
+enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_VALUE, STUB_KINDS };
 
 static enum stub_kind stub_kind(void)
 {
 	if (agent.memory->tracer == MEMORY_FUNCTION)
 		return STUB_NONE;
-	return agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR ? STUB_STATE : STUB_GRAPH;
+	if (agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR)
+		return STUB_STATE;
+	return agent.memory->values ? STUB_VALUE : STUB_GRAPH;
 }
 
 /* Maps the block's page of the site table and writes its stubs. */
 static bool make_block(uint32_t block)
 {
+	static void (*const write[STUB_KINDS])(uint8_t *at, uint32_t id, uint8_t *real) = {
+		[STUB_NONE] = write_graph_stub, [STUB_GRAPH] = write_graph_stub, [STUB_STATE] = write_state_stub,
+		[STUB_VALUE] = write_value_stub,
+	};
 	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES, *code = at + PAGE;
 	uint64_t *page = &agent.image->sites[block * SITE_BLOCK_IDS];
-	bool state = stub_kind() == STUB_STATE;
 
 	kinds[block] = (uint8_t)stub_kind();
 	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_WRITE) < 0)
 		return false;
 	POINT(block_writable);
 	for (uint32_t i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
-		(state ? write_state_stub : write_graph_stub)(at + i * SITE_STUB_BYTES,
-							      block * SITE_BLOCK_IDS + i, at + i * 8);
+		write[kinds[block]](at + i * SITE_STUB_BYTES, block * SITE_BLOCK_IDS + i, at + i * 8);
 	POINT(block_written);
 	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_EXEC) < 0)
 		return false;

@@ -170,22 +170,34 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	return stub;
 }
 
-static void write_span(uint64_t now, uint64_t begin, uint64_t function, uint64_t depth, uint64_t site)
+/* sp: as agent_state_exit's. */
+static void write_span(uint64_t now, const struct call_state *call, uint64_t depth, uint64_t site, uint64_t sp)
 {
 	uint64_t signals = signals_block();
 	struct agent_tls *t = agent_tls_block();
-	const uint64_t payload[2] = { record_span(function, depth, site), begin };
+	const uint64_t payload[3] = { record_span(call->function, depth, site), call->tsc, ((const uint64_t *)sp)[-2] };
+	unsigned n = agent.memory->values ? 3 : 2;
 
 	if (signals == SIGNALS_UNTOUCHED) {
 		buffer_lose();
 		return;
 	}
 	buffer_prepare(t);
-	buffer_put(t, payload, 2, record_word(now, record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT));
+	buffer_put(t, payload, n, record_word(now, record_event_id(n, RECORD_EVENT_SPAN), RECORD_EVENT));
 	signals_restore(signals);
 }
 
-/* sp: the caller's, after the return; the return address stood right below. */
+static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site, uint64_t sp)
+{
+	const uint64_t words[2] = { record_word(now, site | RECORD_EXIT_VALUE, RECORD_EXIT), ((const uint64_t *)sp)[-2] };
+
+	if (agent.memory->values)
+		buffer_write_words(t, words, 2, 0);
+	else
+		buffer_write(t, record_word(now, site, RECORD_EXIT));
+}
+
+/* sp: the caller's, after the return; the return address stood right below, and below that its stub left rax. */
 void agent_state_exit(uint64_t sp, uint32_t site)
 {
 	struct agent_tls *t = agent_tls_block();
@@ -214,9 +226,9 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	if (!limit && t->known & KNOWN_TELL)
 		tell_where(t, sp, 0);
 	if (!limit)
-		buffer_write(t, record_word(now, site, RECORD_EXIT));
+		write_exit(t, now, site, sp);
 	else if (call.sp && now - call.tsc >= limit)
-		write_span(now, call.tsc, call.function, t->depth, site);
+		write_span(now, &call, t->depth, site, sp);
 }
 
 /* --- calls that may leave their stack (leave.c) --------------------------------------------- */

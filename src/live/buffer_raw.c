@@ -11,7 +11,7 @@
 struct common { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
 struct function_record { struct common common; uint64_t ip, parent_ip; };
 struct entry_record { struct common common; uint64_t func; int32_t depth; };
-struct exit_record { struct common common; uint64_t func; int32_t depth; uint32_t overrun; uint64_t calltime, rettime; };
+struct exit_record { struct common common; uint64_t func, retval; int32_t depth; uint32_t overrun; uint64_t calltime, rettime; };
 /* As their `format` files have it (event/builtin.c). */
 enum { ID_FUNCTION = 1, ID_KERNEL_STACK = 4, ID_PRINT = 5, ID_GRAPH_EXIT = 10, ID_GRAPH_ENTRY = 11, ID_USER_STACK = 12,
        ID_FUNC_REPEATS = 19 };
@@ -78,7 +78,8 @@ static void add_entry(struct filling *f, const struct call_step *s)
 
 static void add_exit(struct filling *f, const struct call_step *s)
 {
-	const struct exit_record r = { common_of(f, ID_GRAPH_EXIT, s->thread), address_of(f, s->thread, s->fn), (int32_t)s->depth, 0,
+	const struct exit_record r = { common_of(f, ID_GRAPH_EXIT, s->thread), address_of(f, s->thread, s->fn),
+				       s->flags & CALL_VALUE ? s->value : 0, (int32_t)s->depth, 0,
 				       ns_of(f, call_step_begin(s)), ns_of(f, s->tsc) };
 
 	add(f, s->cpu, s->tsc, &r, sizeof(r));

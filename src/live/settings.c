@@ -96,7 +96,7 @@ static bool concerns_functions(const char *file)
 					     "set_graph_function", "set_graph_notrace", "stack_tracer_enabled", "tracing_thresh",
 					     "set_ftrace_pid", "set_ftrace_notrace_pid", "set_event_pid", "set_event_notrace_pid",
 					     "options/event-fork", "options/function-fork", "options/stacktrace", "options/userstacktrace",
-					     "options/func_stack_trace", "trace_options" };
+					     "options/func_stack_trace", "options/funcgraph-retval", "trace_options" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(file, files[i]))
@@ -130,6 +130,7 @@ static bool is_same_for_programs(const char *file, const struct settings *a, con
 	uint32_t n = b->events.catalogue ? events_n(b->events.catalogue) : 0;
 
 	if (!may_change_nothing(file) || a->nop != b->nop || a->graph != b->graph || a->calls_too != b->calls_too ||
+	    settings_values(a) != settings_values(b) ||
 	    !function_list_is_same(&a->filter, &b->filter) || !function_list_is_same(&a->notrace, &b->notrace))
 		return false;
 	for (uint32_t i = 0; i < n; i++)

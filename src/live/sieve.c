@@ -154,11 +154,37 @@ static void take_tail(struct pass *p, const struct event *e, const uint64_t *wor
 	put(p, shares ? words : &entry, n);
 }
 
+/* With what it returned only if that is the instance's, too. */
+static bool wants_value(const struct pass *p, const struct event *e)
+{
+	return settings_values(&p->s->settings) || !(e->flags & EVENT_VALUE);
+}
+
 static void take_exit(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
 {
+	const uint64_t plain = record_word(words[0] >> (64 - RECORD_TSC_BITS), e->site, RECORD_EXIT);
+
 	feed(p, e);
-	if (p->ended ? p->ended_ours : !p->s->others_before)
+	if (!(p->ended ? p->ended_ours : !p->s->others_before))
+		return;
+	if (wants_value(p, e))
 		put(p, words, n);
+	else
+		put(p, &plain, 1);
+}
+
+static void take_span(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+{
+	const uint64_t plain[3] = {
+		record_word(words[0] >> (64 - RECORD_TSC_BITS), record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT), words[1], words[2],
+	};
+
+	if (!ours(p, e->fn))
+		return;
+	if (wants_value(p, e))
+		put(p, words, n);
+	else
+		put(p, plain, 3);
 }
 
 static void take_by_function(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
@@ -227,7 +253,7 @@ static void take(struct pass *p, const struct event *e, const uint64_t *words, s
 typedef void taker(struct pass *p, const struct event *e, const uint64_t *words, size_t n);
 
 static taker *const of_graph[] = {
-	[EVENT_ENTRY] = take_entry, [EVENT_TAIL] = take_tail, [EVENT_EXIT] = take_exit, [EVENT_SPAN] = take_by_function,
+	[EVENT_ENTRY] = take_entry, [EVENT_TAIL] = take_tail, [EVENT_EXIT] = take_exit, [EVENT_SPAN] = take_span,
 	[EVENT_ENTRY_ONLY] = take_by_function, [EVENT_UNWIND] = take_unwind, [EVENT_SWITCH] = take_switch,
 	[EVENT_MARK] = take_place, [EVENT_AT] = take_place, [EVENT_SLEPT] = take, [EVENT_TRACE] = take,
 };

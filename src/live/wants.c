@@ -11,6 +11,7 @@ struct want {
 	bool graph;                 /* their ends, too */
 	bool call;                  /* by the function tracer's record */
 	bool sleeps;                /* and what threads sleep */
+	bool values;                /* with what they return */
 	struct function_list named; /* instead of the instance's filters: those that commands are about */
 };
 
@@ -24,7 +25,8 @@ static bool is_sleepless(const struct settings *s)
 static void add_tracer(want_list *l, const struct settings *s)
 {
 	if (!s->nop)
-		*vec_add(l) = (struct want){ .of = s, .graph = s->graph, .call = !s->graph, .sleeps = s->graph && is_sleepless(s) };
+		*vec_add(l) = (struct want){ .of = s, .graph = s->graph, .call = !s->graph, .sleeps = s->graph && is_sleepless(s),
+					     .values = settings_values(s) };
 }
 
 static void add_profile(want_list *l, const struct settings *s)
@@ -134,7 +136,7 @@ static void as_one(const struct want *w, struct settings *out)
 
 void wants_unite(const struct settings *const *settings, size_t n, struct settings *out)
 {
-	bool call = false, sleeps = false;
+	bool call = false, sleeps = false, values = false;
 	want_list l = { 0 };
 
 	collect(&l, settings, n);
@@ -144,10 +146,13 @@ void wants_unite(const struct settings *const *settings, size_t n, struct settin
 		out->graph = out->graph || l.at[i].graph;
 		call = call || l.at[i].call;
 		sleeps = sleeps || l.at[i].sleeps;
+		values = values || l.at[i].values;
 	}
 	out->options |= OPTION_BIT(OPTION_SLEEP_TIME);
 	if (sleeps)
 		out->options &= ~OPTION_BIT(OPTION_SLEEP_TIME);
+	out->options &= ~OPTION_BIT(OPTION_GRAPH_RETVAL);
+	out->options |= (uint64_t)values << OPTION_GRAPH_RETVAL;
 	out->calls_too = out->graph && call;
 	function_list_free(&out->filter);
 	function_list_free(&out->notrace);

@@ -4,7 +4,7 @@
 #pragma once
 #include "model/settings.h"
 
-/* settings: of n instances. Sets the tracer and the lists of functions in *out; what else is in it stays. */
+/* settings: of n instances. Sets the tracer, the lists of functions and options/funcgraph-retval in *out; what else is in it stays. */
 void wants_unite(const struct settings *const *settings, size_t n, struct settings *out);
 /* More than one thing is wanted: nobody's records are his own. */
 bool wants_are_several(const struct settings *const *settings, size_t n);

@@ -79,6 +79,11 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 char *settings_read(const struct settings *s, const char *file);
 /* Whether the tracer, if there is one, records the function: by its symbol or as its programmer wrote it. */
 bool settings_trace(const struct settings *s, const char *symbol, const char *module);
+/* Whether exits are to be recorded with what their functions returned. */
+static inline bool settings_values(const struct settings *s)
+{
+	return s->graph && option_is_set(s->options, OPTION_GRAPH_RETVAL);
+}
 /* The tracer's name, as current_tracer has it. */
 const char *settings_tracer(const struct settings *s);
 /* The list that a file shows; NULL: the file is no list. */

@@ -209,6 +209,7 @@ static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, 
 	s.begin = e->begin < e->tsc ? e->begin : e->tsc;
 	s.slept = c->sleeps ? sleeps_between(c->sleeps, s.begin, s.tsc) : 0;
 	s.depth = (uint32_t)e->count;
+	calls_tell_value(&s, e);
 	if (!s.slept || is_long(c->info, s.tsc - s.begin - s.slept))
 		emit(arg, &s);
 }

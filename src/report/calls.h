@@ -39,6 +39,7 @@ enum call_flag {
 	CALL_TAIL = 4,       /* entered by a jump */
 	CALL_UNFINISHED = 8, /* LEAVE: still open at the end of the trace */
 	CALL_DEAD = 16,      /* an unwinder has left it: it ends when those above it have */
+	CALL_VALUE = 32,     /* LEAVE, SPAN: what it returned is known */
 };
 
 struct call_step {
@@ -50,6 +51,7 @@ struct call_step {
 		uint64_t count;  /* LOST */
 		const struct event *event; /* EVENT: while the step is emitted */
 	};
+	uint64_t value; /* CALL_VALUE */
 	uint32_t thread, fn, site, depth;
 	uint32_t track; /* 0: the thread's own stack; else a coroutine, numbered in its process */
 	uint16_t cpu;
@@ -133,6 +135,12 @@ static inline struct call_step calls_step(const struct calls *c, const struct ev
 	};
 }
 
+static inline void calls_tell_value(struct call_step *s, const struct event *e)
+{
+	s->value = e->value;
+	s->flags |= e->flags & EVENT_VALUE ? CALL_VALUE : 0;
+}
+
 /* Takes the top frame off: it ended at e. */
 static inline struct call_step calls_pop(struct calls *c, const struct event *e, unsigned flags)
 {
@@ -147,6 +155,8 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 	s.fn = f->fn;
 	s.depth = (uint32_t)c->n;
 	s.flags = (uint8_t)(flags | f->flags);
+	if (!(flags & (CALL_UNWOUND | CALL_UNFINISHED)))
+		calls_tell_value(&s, e);
 	if (c->n)
 		c->at[c->n - 1].inside += ticks;
 	return s;

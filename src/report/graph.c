@@ -7,6 +7,7 @@
 #define GRAPH_INDENT 2
 #define GRAPH_INDENT_MAX 500 /* levels: a runaway recursion must not make lines of a megabyte */
 #define GRAPH_MATCH_DEPTH 50 /* ftrace's FTRACE_RETFUNC_DEPTH */
+#define ERRNO_MAX 4095       /* the kernel's MAX_ERRNO: below zero, so much is an error's code */
 
 enum wait { WAIT_NOT, WAIT_FOR_END, WAIT_LEAF, WAIT_NESTED, WAIT_SWALLOWED };
 
@@ -294,6 +295,25 @@ static uint64_t swap_open(struct graph *g, const struct call_step *s, uint64_t k
 	return was;
 }
 
+/* As ftrace's: error codes are told by their number, also those of int's width; all else is hexadecimal. */
+static void print_value(struct graph *g, uint64_t value)
+{
+	int64_t code = value >> 31 == 1 ? (int32_t)value : (int64_t)value;
+
+	if (!on(g, OPTION_GRAPH_RETVAL_HEX) && code < 0 && code >= -ERRNO_MAX) {
+		out_bytes(g->out, " = -", 4);
+		out_u64(g->out, (uint64_t)-code, 0, ' ');
+		return;
+	}
+	out_bytes(g->out, " = 0x", 5);
+	out_hex(g->out, value);
+}
+
+static bool shows_value(const struct graph *g, const struct call_step *s)
+{
+	return s->flags & CALL_VALUE && on(g, OPTION_GRAPH_RETVAL);
+}
+
 static void print_leaf(struct graph *g, const struct waiting *w)
 {
 	print_context(g, &w->step);
@@ -304,7 +324,13 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 		print_no_duration(g);
 	print_indent(g, w->step.depth);
 	print_name(g, &w->step);
-	out_bytes(g->out, "();\n", 4);
+	out_bytes(g->out, "();", 3);
+	if (shows_value(g, &w->step)) {
+		out_bytes(g->out, " /*", 3);
+		print_value(g, w->step.value);
+		out_bytes(g->out, " */", 3);
+	}
+	out_char(g->out, '\n');
 }
 
 static void print_enter(struct graph *g, const struct waiting *w)
@@ -330,9 +356,11 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	print_duration(g, call_step_begin(s), s->tsc);
 	print_indent(g, s->depth);
 	out_char(g->out, '}');
-	if (!match || s->flags & CALL_UNWOUND || on(g, OPTION_GRAPH_TAIL)) {
+	if (!match || s->flags & CALL_UNWOUND || on(g, OPTION_GRAPH_TAIL) || shows_value(g, s)) {
 		out_bytes(g->out, " /* ", 4);
 		print_name(g, s);
+		if (shows_value(g, s))
+			print_value(g, s->value);
 		out_str(g->out, s->flags & CALL_UNWOUND ? " unwound */" : " */");
 	}
 	out_char(g->out, '\n');
@@ -403,6 +431,8 @@ static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s
 	w->wait = leaf ? WAIT_LEAF : WAIT_NESTED;
 	w->step.begin = s->begin; /* later by what the thread slept */
 	w->end = s->tsc;
+	w->step.value = s->value;
+	w->step.flags |= leaf ? s->flags & CALL_VALUE : 0;
 	return leaf;
 }
 

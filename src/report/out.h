@@ -82,6 +82,20 @@ static inline char *out_digits(char *end, uint64_t v)
 	return end;
 }
 
+/* As printf's %lx. */
+static inline void out_hex(struct out *o, uint64_t v)
+{
+	char digits[16], *at = digits + sizeof(digits);
+	size_t n;
+
+	do {
+		*--at = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v);
+	n = (size_t)(digits + sizeof(digits) - at);
+	out_bytes(o, at, n);
+}
+
 static inline unsigned out_width(uint64_t v)
 {
 	unsigned n = 1;

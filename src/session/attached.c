@@ -108,6 +108,8 @@ int session_change(struct session *s, const struct settings *settings, uint64_t 
 	int r = control_change(s->control, settings, session_thresh_ticks(s, settings), pids, s->attached.n ? s->attached.n : 1,
 			       &rep, err);
 
+	if (r == 0)
+		s->info->values |= settings_values(settings);
 	*pause_ns = rep.pause_ns;
 	return r;
 }

@@ -28,6 +28,13 @@ bool control_is_sleepless(const struct settings *s)
 	return s->graph && !option_is_set(s->options, OPTION_SLEEP_TIME);
 }
 
+/* Do calls return through stubs of another kind? Those of MEMORY_GRAPH_STATE lead to C, which looks for itself. */
+static bool takes_other_stubs(const struct control_request *a, const struct control_request *b)
+{
+	return a->tracer != b->tracer ||
+	       (a->tracer == MEMORY_GRAPH && settings_values(a->settings) != settings_values(b->settings));
+}
+
 struct changing {
 	struct control *c;
 	struct control_request req;   /* as it will be */
@@ -49,6 +56,7 @@ static void commit(void *context, bool these)
 	m->graph_functions = req->settings->graph_function.patterns.n > 0;
 	m->calls_too = req->settings->calls_too;
 	m->places = req->settings->stack_trace;
+	m->values = settings_values(req->settings);
 	m->thresh_ticks = req->thresh_ticks;
 }
 
@@ -239,7 +247,7 @@ int control_change(struct control *c, const struct settings *settings, uint64_t 
 	ch.req.thresh_ticks = thresh_ticks;
 	ch.req.tracer = control_tracer_of(settings);
 	pthread_mutex_lock(&c->work);
-	change.renew = ch.req.tracer != c->req.tracer;
+	change.renew = takes_other_stubs(&ch.req, &c->req);
 	change.signals = handlers_wanted(&ch.req.events);
 	r = change_patiently(&ch, &change, pids, n, err);
 	for (size_t i = 0; i < n && r == 0 && change.signals; i++)

@@ -130,7 +130,7 @@ static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near, uint16_t cpu,
 			      bool stop_at_hole)
 {
-	const unsigned hole = memory_hole_words(d->memory->tracer);
+	const uint32_t values = d->memory->header->values;
 	struct scan s = { .cpu = cpu };
 	size_t i = 0, empty = 0;
 	uint64_t before = 0;
@@ -143,7 +143,7 @@ static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, 
 			if (stop_at_hole)
 				break;
 			empty++;
-			i += hole;
+			i += memory_hole_words(d->memory->tracer, values, words + i, n - i);
 			continue;
 		}
 		if (empty && near && !is_of_its_time(word, before, near)) {
@@ -304,13 +304,12 @@ static bool may_fill(struct place *p)
 static struct scan scan_reserved(struct drain *d, const struct claim *c)
 {
 	const struct place *p = &d->places[c->i];
-	const unsigned hole = memory_hole_words(d->memory->tracer);
 	size_t used = c->desc.used < MEMORY_BUFFER_BYTES ? c->desc.used & ~7u : MEMORY_BUFFER_BYTES;
 	size_t n = used > p->taken ? (used - p->taken) / 8 : 0;
 	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, n, c->desc.tsc,
 				   p->taken ? p->cpu : (uint16_t)c->desc.cpu, false);
 
-	s.holes += (n - s.n + hole - 1) / hole;
+	s.holes += memory_holes_in(d->memory->tracer, d->memory->header->values, n - s.n);
 	return s;
 }
 

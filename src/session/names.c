@@ -180,6 +180,7 @@ struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memor
 	struct remote r;
 	struct maps maps;
 
+	info->values = memory->header->values;
 	clock_begin(&clock);
 	news.about = (struct trace_image){ .pid = (uint32_t)pid, .exe = describe_exe(pid), .cmdline = describe_cmdline(pid) };
 	if (news.image < NAMES_IMAGES_MOST && maps_read(pid, &maps, NULL) == 0) {

@@ -49,6 +49,7 @@ static int make_memory(struct session *s, const struct settings *set, struct err
 	const struct shared_memory_shape shape = {
 		.mode = modes[set->mode], .tracer = control_tracer_of(set), .max_depth = set->max_graph_depth,
 		.graph_functions = set->graph_function.patterns.n > 0, .calls_too = set->calls_too, .places = set->stack_trace,
+		.values = settings_values(set),
 		.thresh_ticks = session_thresh_ticks(s, set),
 		.thread_kb = set->buffer_size_kb,
 	};
@@ -146,6 +147,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), settings_tracer(req->settings),
 				   req->settings->tracing_thresh_ns);
 		s->info->sleepless = control_is_sleepless(req->settings);
+		s->info->values = settings_values(req->settings);
 		r = start(s, req, path, image, err);
 	}
 	free(path);

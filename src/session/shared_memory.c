@@ -66,7 +66,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION,
 		.mode = shape->mode, .tracer = shape->tracer,
 		.max_depth = shape->max_depth, .graph_functions = shape->graph_functions, .calls_too = shape->calls_too,
-		.places = shape->places,
+		.places = shape->places, .values = shape->values,
 		.thresh_ticks = shape->thresh_ticks, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
 	};
 	void *at;

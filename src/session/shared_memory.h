@@ -23,7 +23,7 @@ struct shared_memory {
 struct shared_memory_shape {
 	enum memory_mode mode;
 	enum memory_tracer tracer;
-	uint32_t max_depth, graph_functions, calls_too, places;
+	uint32_t max_depth, graph_functions, calls_too, places, values;
 	uint64_t thresh_ticks;
 	uint64_t thread_kb;       /* per thread, rounded up to whole sub-buffers, at least two */
 };

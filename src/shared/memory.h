@@ -21,7 +21,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 8
+#define MEMORY_VERSION 9
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer's end stands. Behind it is the second half of a two-word record that began right before, and
@@ -44,13 +44,6 @@ enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
 
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
 
-/* Words of an empty slot that count as one record that never came: all that count have two in the function tracer;
- * in the others nearly all have one. */
-static inline unsigned memory_hole_words(uint32_t tracer)
-{
-	return tracer == MEMORY_FUNCTION ? 2 : 1;
-}
-
 struct memory_header {
 	uint64_t magic;
 	uint32_t version;
@@ -61,6 +54,7 @@ struct memory_header {
 	uint32_t graph_functions; /* 1: only inside functions marked TRAMPOLINE_GRAPH */
 	uint32_t calls_too;       /* 1: beside the graph's records the function tracer's, for those who share a session */
 	uint32_t places;          /* 1: every call says where on its stack it is made (RECORD_EVENT_AT); MEMORY_GRAPH_STATE */
+	uint32_t values;          /* 1: exits tell what their functions returned (RECORD_EXIT_VALUE) */
 	uint32_t quota;           /* sub-buffers a thread may hold */
 	uint32_t wake_at;         /* holding so many, it wakes the tracer */
 	uint32_t threads_max, buffers_max;
@@ -114,6 +108,21 @@ struct memory_thread {
 /* At ends_at, a bit for each thread number there can be: the thread has told of its end itself. The tracer takes it back when
  * the kernel says that the thread has ended. */
 #define MEMORY_TIDS (1u << 22)
+
+/* Words of an empty slot at words[0], of n up to the next one's: a record that never came. In the function tracer all that
+ * count have two; in the others nearly all have one, but for exits with a value. */
+static inline unsigned memory_hole_words(uint32_t tracer, uint32_t values, const uint64_t *words, uint64_t n)
+{
+	if (tracer == MEMORY_FUNCTION)
+		return 2;
+	return values && n > 1 && !__atomic_load_n(&words[1], __ATOMIC_RELAXED) ? 2 : 1;
+}
+
+/* How many records would have stood in so many empty words. */
+static inline uint64_t memory_holes_in(uint32_t tracer, uint32_t values, uint64_t words)
+{
+	return tracer == MEMORY_FUNCTION || values ? (words + 1) / 2 : words;
+}
 
 enum memory_state { MEMORY_FREE, MEMORY_FILLING, MEMORY_FULL };
 

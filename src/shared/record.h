@@ -12,6 +12,9 @@
  * RECORD_EVENT words are headers of longer records: the id is split into the number of
  * payload words that follow (6 bits) and the type (16 bits). Payload is stored before
  * its header, so a header that is there vouches for its payload.
+ *
+ * An exit that tells what its function returned (funcgraph-retval) has RECORD_EXIT_VALUE in its
+ * id, which no call site has, and one word of payload: rax.
  */
 #pragma once
 #include <stdint.h>
@@ -19,7 +22,7 @@
 enum record_kind {
 	RECORD_EVENT = 0, /* id = payload words << 16 | enum record_event */
 	RECORD_ENTRY = 1, /* id = function: it was called */
-	RECORD_EXIT = 2,  /* id = call site: the call made there returned */
+	RECORD_EXIT = 2,  /* id = call site (record_site): the call made there returned */
 	RECORD_TAIL = 3,  /* id = function: entered by a jump, or again by a loop to its own
 	                     entry; it shares its exit with the entry before it */
 };
@@ -28,7 +31,8 @@ enum record_event {
 	RECORD_EVENT_NONE = 0,
 	RECORD_EVENT_CALL = 1, /* 1 word: function | site << 32. The function tracer's record */
 	RECORD_EVENT_SPAN = 2, /* 2 words: function | depth << 22 | site << 32; TSC (all 64 bits) of its entry.
-	                          A call that lasted tracing_thresh or longer, at its exit */
+	                          A call that lasted tracing_thresh or longer, at its exit. A third word is what it
+	                          returned */
 	RECORD_EVENT_CPU = 3,  /* 1 word: the CPU this thread runs on from here */
 	RECORD_EVENT_UNWIND = 4, /* 1 word: so many calls more that an unwinder has left, innermost first.
 	                          They are those open when it was entered (its SWITCH) */
@@ -59,6 +63,7 @@ enum record_event {
 #define RECORD_TSC_BITS 40
 #define RECORD_ID_BITS 22
 #define RECORD_ID_MAX ((1u << RECORD_ID_BITS) - 1)
+#define RECORD_EXIT_VALUE (1u << 21)
 #define RECORD_PAYLOAD_MAX 63
 
 static inline uint64_t record_word(uint64_t tsc, uint32_t id, enum record_kind kind)
@@ -73,12 +78,30 @@ static inline uint32_t record_event_id(unsigned words, enum record_event type)
 
 static inline enum record_kind record_kind(uint64_t word) { return word & 3; }
 static inline uint32_t record_id(uint64_t word) { return word >> 2 & RECORD_ID_MAX; }
+static inline uint32_t record_site(uint64_t word) { return record_id(word) & (RECORD_EXIT_VALUE - 1); }
 static inline enum record_event record_type(uint64_t word) { return record_id(word) & 0xffff; }
+
+/* An entry or an exit that is seen at once to have no payload: nearly all records are such, and their readers' speed is
+ * that of the next function. */
+static inline int record_is_short(uint64_t word)
+{
+	return record_kind(word) != RECORD_EVENT && !(record_id(word) & RECORD_EXIT_VALUE);
+}
 
 /* Words that follow the header `word` and belong to it. */
 static inline unsigned record_payload(uint64_t word)
 {
-	return record_kind(word) == RECORD_EVENT ? record_id(word) >> 16 : 0;
+	if (__builtin_expect(record_is_short(word), 1))
+		return 0;
+	if (record_kind(word) == RECORD_EVENT)
+		return record_id(word) >> 16;
+	return record_kind(word) == RECORD_EXIT && record_id(word) & RECORD_EXIT_VALUE;
+}
+
+/* Is this word of the record's payload a TSC? */
+static inline int record_payload_is_time(uint64_t word, unsigned index)
+{
+	return index == 1 && record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_SPAN;
 }
 
 /* The first payload word of a SPAN. */

@@ -8,9 +8,9 @@
 enum event_kind {
 	EVENT_ENTRY,      /* function called: fn */
 	EVENT_TAIL,       /* function entered by a tail jump: fn; shares the exit of the one before */
-	EVENT_EXIT,       /* a call returned: site */
+	EVENT_EXIT,       /* a call returned: site; value, with EVENT_VALUE in flags */
 	EVENT_CALL,       /* function tracer: fn, site */
-	EVENT_SPAN,       /* fn, site, begin: a whole call, reported at its exit */
+	EVENT_SPAN,       /* fn, site, begin: a whole call, reported at its exit; value as EXIT's */
 	EVENT_ENTRY_ONLY, /* fn, site: a call whose return is not followed */
 	EVENT_UNWIND,     /* count: so many calls more that an unwinder has left */
 	EVENT_LOST,       /* count: records of this thread that are missing here */
@@ -24,6 +24,7 @@ enum event_kind {
 #define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
 #define EVENT_ENDS 2
 #define EVENT_UNWINDS 4
+#define EVENT_VALUE 8
 
 struct event {
 	uint64_t tsc;      /* full 64 bits */
@@ -33,12 +34,13 @@ struct event {
 	};
 	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;
 	                      EVENT_SLEPT: ticks */
+	uint64_t value;    /* EVENT_VALUE: what was in rax */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */
 	uint32_t site;     /* call-site id; 0 = unknown */
 	uint16_t cpu;
 	uint8_t kind;      /* enum event_kind */
-	uint8_t flags;     /* EVENT_SWITCH: EVENT_* */
+	uint8_t flags;     /* EVENT_SWITCH: EVENT_FOLLOWED and such; EVENT_VALUE */
 };
 
 /* A stream of events merged by time. Live sessions and trace files both are one. */

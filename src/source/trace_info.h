@@ -82,6 +82,7 @@ struct trace_info {
 	uint32_t cpus;
 	uint64_t thresh_ns;   /* tracing_thresh, 0 = none */
 	bool sleepless;       /* what threads slept is told (EVENT_SLEPT), and not in durations */
+	bool values;          /* exits may tell what their functions returned */
 	struct trace_clock clock;
 	struct trace_total total;
 	VEC(struct trace_image) images;

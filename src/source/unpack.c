@@ -9,6 +9,12 @@ static void function_and_site(struct event *e, uint64_t word)
 	e->site = (uint32_t)(word >> 32);
 }
 
+static void value(struct event *e, uint64_t rax)
+{
+	e->flags = EVENT_VALUE;
+	e->value = rax;
+}
+
 static bool call(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_CALL;
@@ -23,6 +29,8 @@ static bool span(struct unpack *u, const uint64_t *payload, struct event *e)
 	e->count = e->fn >> RECORD_ID_BITS;
 	e->fn &= RECORD_ID_MAX;
 	e->begin = payload[1];
+	if (record_payload(payload[-1]) > 2)
+		value(e, payload[2]);
 	return true;
 }
 
@@ -148,9 +156,11 @@ bool unpack_next(struct unpack *u, struct event *e)
 		}
 		e->kind = kinds[kind];
 		if (kind == RECORD_EXIT)
-			e->site = record_id(word);
+			e->site = record_site(word);
 		else
 			e->fn = record_id(word);
+		if (u->at - payload)
+			value(e, *payload);
 		return true;
 	}
 	return false;

@@ -130,11 +130,11 @@ static inline uint32_t get_record(struct decoder *d)
 	return record;
 }
 
-static uint64_t get_payload_word(struct decoder *d, enum record_event type, unsigned index)
+static uint64_t get_payload_word(struct decoder *d, uint64_t header, unsigned index)
 {
 	uint64_t word;
 
-	if (type == RECORD_EVENT_SPAN && index == 1)
+	if (record_payload_is_time(header, index))
 		return d->tsc - cursor_uleb(&d->in[STREAM_PAYLOAD]);
 	word = predict_payload(&d->predictor, index);
 	if (!get_hit(d)) {
@@ -158,7 +158,7 @@ static inline size_t get_words(struct decoder *d, uint64_t *out, size_t room)
 	if (!record || payload >= room)
 		return 0;
 	for (unsigned i = 0; i < payload; i++)
-		out[1 + i] = get_payload_word(d, record_type(out[0]), i);
+		out[1 + i] = get_payload_word(d, out[0], i);
 	return 1 + payload;
 }
 

@@ -88,11 +88,12 @@ static inline void put_record(struct encoder *e, uint32_t record)
 	predict_step(&e->predictor, record);
 }
 
-static void put_payload_word(struct encoder *e, enum record_event type, unsigned index, uint64_t word)
+/* header: of the record that it belongs to. */
+static void put_payload_word(struct encoder *e, uint64_t header, unsigned index, uint64_t word)
 {
 	uint8_t *p = e->at[STREAM_PAYLOAD];
 
-	if (type == RECORD_EVENT_SPAN && index == 1) {
+	if (record_payload_is_time(header, index)) {
 		e->at[STREAM_PAYLOAD] = uleb_write(p, e->tsc - word);
 		return;
 	}
@@ -115,7 +116,7 @@ static inline size_t put_words(struct encoder *e, const uint64_t *words)
 	e->tsc = tsc;
 	put_record(e, (uint32_t)words[0] & 0xffffff);
 	for (unsigned i = 0; i < payload; i++)
-		put_payload_word(e, record_type(words[0]), i, words[1 + i]);
+		put_payload_word(e, words[0], i, words[1 + i]);
 	return 1 + payload;
 }
 

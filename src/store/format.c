@@ -19,12 +19,12 @@ static bool crc_matches(const uint8_t *p, size_t n)
 	return crc32c(p, n - sizeof(crc)) == crc;
 }
 
-void format_file_header(struct bytes *out, uint64_t real_ns)
+void format_file_header(struct bytes *out, uint32_t version, uint64_t real_ns)
 {
 	size_t from = out->n;
 
 	bytes_put(out, FILE_MAGIC, FILE_MAGIC_SIZE);
-	bytes_u32(out, FORMAT_VERSION);
+	bytes_u32(out, version);
 	bytes_u64(out, real_ns);
 	append_crc(out, from);
 }

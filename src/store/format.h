@@ -7,7 +7,8 @@
 
 #include "store/bytes.h"
 
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2
+#define FORMAT_VERSION_PLAIN 1 /* of files without return values, which readers of that version understand */
 #define FILE_MAGIC "brace\r\n\x1a"
 #define FILE_HEADER_SIZE 24
 #define TRAILER_MAGIC "braceEND"
@@ -49,7 +50,7 @@ struct chunk_header {
 	struct chunk_records records; /* CHUNK_RECORDS only */
 };
 
-void format_file_header(struct bytes *out, uint64_t real_ns);
+void format_file_header(struct bytes *out, uint32_t version, uint64_t real_ns);
 /* Appends the header, its checksum last; header->size is ignored. */
 void format_chunk_header(struct bytes *out, const struct chunk_header *header);
 void format_trailer(struct bytes *out, uint64_t index_offset);

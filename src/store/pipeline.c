@@ -48,20 +48,21 @@ static struct job *job_at(struct pipeline *p, uint64_t n)
 	return &p->jobs[n % JOBS];
 }
 
-static int write_header(struct pipeline *p, uint64_t real_ns, struct err *err)
+static int write_header(struct pipeline *p, bool values, uint64_t real_ns, struct err *err)
 {
 	struct bytes b = {0};
 	struct timespec now;
 	int r;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	format_file_header(&b, real_ns ? real_ns : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	format_file_header(&b, values ? FORMAT_VERSION : FORMAT_VERSION_PLAIN,
+			   real_ns ? real_ns : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	r = output_write(&p->out, b.at, b.n, err);
 	vec_free(&b);
 	return r;
 }
 
-struct pipeline *pipeline_new(const char *path, uint64_t real_ns, struct err *err)
+struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, struct err *err)
 {
 	struct pipeline *p = mem_zalloc(sizeof(*p));
 
@@ -69,7 +70,7 @@ struct pipeline *pipeline_new(const char *path, uint64_t real_ns, struct err *er
 		free(p);
 		return NULL;
 	}
-	if (write_header(p, real_ns, err)) {
+	if (write_header(p, values, real_ns, err)) {
 		output_close(&p->out, false, NULL);
 		free(p);
 		return NULL;

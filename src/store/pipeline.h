@@ -16,8 +16,8 @@ struct chunk_place {
 };
 
 struct pipeline;
-/* real_ns: CLOCK_REALTIME of the trace's beginning; 0 = now. */
-struct pipeline *pipeline_new(const char *path, uint64_t real_ns, struct err *err);
+/* values: exits may tell what was returned. real_ns: CLOCK_REALTIME of the trace's beginning; 0 = now. */
+struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, struct err *err);
 
 /* Writes a chunk of another file as it is (header and payload), before anything else is submitted. */
 int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const struct bytes *chunk,

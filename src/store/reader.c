@@ -162,6 +162,7 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 {
 	trace_info_free(r->info);
 	r->info = trace_info_new();
+	r->info->values = r->version > FORMAT_VERSION_PLAIN;
 	for (size_t i = 0; i < r->places.n; i++) {
 		struct chunk_place *place = &r->places.at[i];
 		int res;
@@ -227,14 +228,13 @@ static void count_threads(struct store_reader *r)
 
 static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 {
-	uint32_t version = 0;
 	enum file_verdict verdict = FILE_SHORT;
 
 	if (!r->size)
 		return err_set(err, ENODATA, "trace file %s is empty", r->name);
 	if (!read_at(r, 0, FILE_HEADER_SIZE, &l->chunk))
 		return err_set(err, EIO, "cannot read trace file %s: %s", r->name, strerror(errno));
-	verdict = format_check_file(l->chunk.at, l->chunk.n, &version);
+	verdict = format_check_file(l->chunk.at, l->chunk.n, &r->version);
 	switch (verdict) {
 	case FILE_FOREIGN:
 		return err_set(err, EINVAL, "%s is not a brace trace file", r->name);
@@ -243,7 +243,7 @@ static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 			       r->name);
 	case FILE_NEWER:
 		return err_set(err, EPROTONOSUPPORT, "trace file %s has format version %u, and this "
-			       "brace reads up to %u: use a newer brace", r->name, version,
+			       "brace reads up to %u: use a newer brace", r->name, r->version,
 			       FORMAT_VERSION);
 	case FILE_DAMAGED:
 		return err_set(err, EBADMSG, "trace file %s is damaged: its header does not match its "

@@ -12,6 +12,7 @@ struct store_reader {
 	char *name;
 	struct trace_info *info;
 	uint64_t created_ns;
+	uint32_t version;
 	struct places places;   /* whole chunks, in the file's order */
 	bool cut;
 	uint64_t cut_bytes;

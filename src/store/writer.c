@@ -91,7 +91,7 @@ int store_flush_info(struct store_writer *w, struct err *err)
 int store_create(const char *path, const struct trace_info *info, struct store_writer **out,
 		 struct err *err)
 {
-	struct pipeline *pipeline = pipeline_new(path, 0, err);
+	struct pipeline *pipeline = pipeline_new(path, info->values, 0, err);
 	struct store_writer *w;
 	int r;
 
@@ -124,7 +124,7 @@ static int adopt_chunks(struct pipeline *p, struct store_reader *reader, struct 
 int store_continue(const char *path, struct store_reader *reader, struct store_writer **out,
 		   struct err *err)
 {
-	struct pipeline *pipeline = pipeline_new(path, reader->created_ns, err);
+	struct pipeline *pipeline = pipeline_new(path, reader->info->values, reader->created_ns, err);
 	int r;
 
 	*out = NULL;
@@ -261,21 +261,25 @@ static bool is_event(uint64_t word, enum record_event type)
 	return record_kind(word) == RECORD_EVENT && record_type(word) == type;
 }
 
-/* How many of the first n words are records of one word that go on where p->tsc is, and what
+/* How many of the first n words are entries and exits that go on where p->tsc is, and what
  * they add. Most are, so this is the loop that the drain's speed depends on. */
 static size_t plain_run(struct pending *p, const uint64_t *words, size_t n)
 {
 	uint64_t tsc = p->tsc;
-	uint32_t exits = 0;
-	size_t i;
+	uint32_t records = 0, exits = 0;
+	size_t i, len;
 
-	for (i = 0; i < n && record_kind(words[i]) != RECORD_EVENT; i++) {
+	for (i = 0; i < n && record_kind(words[i]) != RECORD_EVENT; i += len) {
+		len = 1 + record_payload(words[i]);
+		if (len > n - i)
+			break;
 		tsc = record_tsc(words[i], tsc);
+		records++;
 		exits += record_kind(words[i]) == RECORD_EXIT;
 	}
 	p->tsc = tsc;
-	p->head.records += (uint32_t)i;
-	p->head.calls += (uint32_t)i - exits;
+	p->head.records += records;
+	p->head.calls += records - exits;
 	return i;
 }
 

@@ -39,7 +39,7 @@ static void our_events_are_the_kernels(void **state)
 	assert_int_equal(n, 8);
 	for (size_t i = 0; i < n; i++) {
 		char *name = mem_printf("init.events.ftrace.%s.format", events[i].name);
-		char *want = golden_read("k6.12-debian", name), *got = event_format_read(&events[i]);
+		char *want = golden_read("k6.12-own", name), *got = event_format_read(&events[i]);
 
 		golden_same(name, got, want);
 		assert_string_equal(events[i].system, "ftrace");

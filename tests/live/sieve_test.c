@@ -33,7 +33,9 @@ static void add(words *w, const struct event *e)
 		*vec_add(w) = record_word(e->tsc, e->fn, RECORD_TAIL);
 		break;
 	case EVENT_EXIT:
-		*vec_add(w) = record_word(e->tsc, e->site, RECORD_EXIT);
+		*vec_add(w) = record_word(e->tsc, e->site | (e->flags & EVENT_VALUE ? RECORD_EXIT_VALUE : 0), RECORD_EXIT);
+		if (e->flags & EVENT_VALUE)
+			*vec_add(w) = e->value;
 		break;
 	case EVENT_CALL:
 		add_event(w, e->tsc, RECORD_EVENT_CALL, e->fn | (uint64_t)e->site << 32);
@@ -69,7 +71,7 @@ static void same(const struct chunk *c, const words *expected)
 	assert_int_equal(n, expected->n);
 }
 
-static struct sieve *sieve_for(const char *tracer, const char *filter, const char *notrace)
+static struct sieve *sieve_for(const char *tracer, const char *filter, const char *options)
 {
 	struct settings s;
 	struct sieve *v;
@@ -78,7 +80,7 @@ static struct sieve *sieve_for(const char *tracer, const char *filter, const cha
 	settings_init_tree(&s);
 	assert_int_equal(settings_write(&s, "current_tracer", tracer, false, &err), 0);
 	assert_int_equal(settings_write(&s, "set_ftrace_filter", filter, false, &err), 0);
-	assert_int_equal(settings_write(&s, "set_ftrace_notrace", notrace, false, &err), 0);
+	assert_int_equal(settings_write(&s, "trace_options", options, false, &err), 0);
 	v = sieve_new(&s, false);
 	settings_free(&s);
 	return v;
@@ -88,10 +90,10 @@ static struct sieve *sieve_for(const char *tracer, const char *filter, const cha
 
 /* From each `all` word the records of the same number of the fixture's language; in `ours` a dot stands for what is
  * left out. */
-static void check(const char *filter, const char *all, const char *ours)
+static void check_with(const char *options, const char *filter, const char *all, const char *ours)
 {
 	struct fixture *f = fixture_new();
-	struct sieve *v = sieve_for("function_graph", filter, "");
+	struct sieve *v = sieve_for("function_graph", filter, options);
 	words given = { 0 }, expected = { 0 };
 	struct chunk *c, *got;
 	size_t n;
@@ -116,6 +118,18 @@ static void check(const char *filter, const char *all, const char *ours)
 	vec_free(&expected);
 	sieve_free(v);
 	fixture_free(f);
+}
+
+static void check(const char *filter, const char *all, const char *ours)
+{
+	check_with("", filter, all, ours);
+}
+
+static void what_is_returned_only_if_it_is_wanted(void **state)
+{
+	check_with("", "f", "g{ f{ h{ }f.h=1 }g.f=2 }m.g=3", "_. f{ _. _. }g.f _.");
+	check_with("funcgraph-retval", "f", "g{ f{ h{ }f.h=1 }g.f=2 }m.g=3", "_. f{ _. _. }g.f=2 _.");
+	check_with("funcgraph-retval", "f", "g{ f{ h{ }f.h }g.f }m.g", "_. f{ _. _. }g.f _.");
 }
 
 static void a_call_and_its_end(void **state)
@@ -281,6 +295,7 @@ int main(void)
 		cmocka_unit_test(a_call_and_its_end),
 		cmocka_unit_test(a_tail_call_from_anothers_is_an_entry),
 		cmocka_unit_test(an_unwinder_leaves_only_ours),
+		cmocka_unit_test(what_is_returned_only_if_it_is_wanted),
 		cmocka_unit_test(a_program_of_calls),
 	};
 

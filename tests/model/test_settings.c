@@ -160,8 +160,8 @@ static void options(void **state)
 /* Refused, not ignored; but what is already so may be said. */
 static void options_without_effect(void **state)
 {
-	assert_int_equal(put("trace_options", "funcgraph-retval"), -EINVAL);
-	assert_int_equal(put("trace_options", "nofuncgraph-retval"), 0);
+	assert_int_equal(put("trace_options", "test_nop_refuse"), -EINVAL);
+	assert_int_equal(put("trace_options", "notest_nop_refuse"), 0);
 	assert_int_equal(put("options/sleep-time", "0"), 0);
 	shows("options/sleep-time", "0\n");
 	assert_int_equal(put("options/sleep-time", "1"), 0);

@@ -100,14 +100,11 @@ static uint32_t word_function(struct reading *r)
 	return fixture_function(r->f, from, (size_t)(r->at - from));
 }
 
-static void word_exit(struct reading *r)
+static void word_site(struct reading *r)
 {
 	uint32_t caller, callee;
 
-	r->at++;
-	r->e.kind = EVENT_EXIT;
-	r->e.site = 0;
-	if (isspace((unsigned char)*r->at) || !*r->at)
+	if (isspace((unsigned char)*r->at) || !*r->at || *r->at == '=')
 		return;
 	caller = word_function(r);
 	r->at++;
@@ -117,6 +114,18 @@ static void word_exit(struct reading *r)
 		callee += 1000 * (1 + word_function(r));
 	}
 	r->e.site = fixture_site(r->f, caller, callee);
+}
+
+static void word_exit(struct reading *r)
+{
+	r->at++;
+	r->e.kind = EVENT_EXIT;
+	r->e.site = 0;
+	word_site(r);
+	if (*r->at != '=')
+		return;
+	r->e.flags = EVENT_VALUE;
+	r->e.value = strtoull(r->at + 1, (char **)&r->at, 0);
 }
 
 static void word_entry(struct reading *r)
@@ -164,6 +173,8 @@ static void word_event(struct reading *r)
 		word_entry(r);
 	}
 	fixture_event(r->f, r->e);
+	r->e.flags = 0;
+	r->e.value = 0;
 	r->e.tsc += 1000;
 }
 

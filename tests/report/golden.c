@@ -66,20 +66,16 @@ static void cut(char *from, char *to)
 	memmove(from, to, strlen(to) + 1);
 }
 
-/* Return values: "; / * = 0x1 * /" goes, "} / * name = 0x1 * /" keeps its name with
- * funcgraph-tail and loses the comment without. */
-static void cut_retval(char *line, bool tail)
+/* Linux 6.13 and later say "ret=0x1" where 6.12 says "= 0x1". */
+static void write_retval_as_before(char *line)
 {
-	char *equals = strstr(line, " = 0x"), *end = strchr(line, '\n'), *comment = strstr(line, " /*");
+	char *ret = strstr(line, " ret="), *end = strchr(line, '\n');
 
-	if (strstr(line, " ret=0x") && strstr(line, " ret=0x") < end)
-		equals = strstr(line, " ret=0x");
-	if (!equals || equals > end || !comment)
-		return;
-	if (comment[-1] == ';' || !tail)
-		cut(comment, end);
-	else
-		cut(equals, strstr(equals, " */"));
+	if (ret && ret < end) {
+		cut(ret + 2, ret + 4);
+		ret[1] = '=';
+		ret[2] = ' ';
+	}
 }
 
 /* The five characters of interrupt state, in front of " | " or the time: "....." in user space. */
@@ -100,11 +96,10 @@ static void dot_flags(char *line, const struct golden *g, bool graph)
 static void normalise(struct golden *g, bool graph)
 {
 	bool latency = option_is_set(g->options, OPTION_LATENCY_FORMAT);
-	bool tail = option_is_set(g->options, OPTION_GRAPH_TAIL);
 
 	for (char *line = g->text, *next; *line; line = next) {
 		if (option_is_set(g->options, OPTION_GRAPH_RETVAL))
-			cut_retval(line, tail);
+			write_retval_as_before(line);
 		if (graph && latency)
 			dot_flags(line, g, graph);
 		next = strchr(line, '\n');

@@ -162,6 +162,24 @@ static const struct expectation timed[] = {
 	  " 0)               |  setjmp();\n", { 0 } },
 };
 
+/* With funcgraph-retval. */
+static const struct expectation valued[] = {
+	{ "a leaf and a call with others in it",
+	  "main{ f{ }main.f=0x2f }=0",
+	  "main() {\n  f(); /* = 0x2f */\n} /* main = 0x0 */\n", { 0 } },
+	{ "error codes, of a long and of an int, and what is none",
+	  "f{ }=-1 f{ }=-4095 f{ }=-4096 f{ }=0xfffffffe f{ }=0xfffff001 f{ }=0xfffff000 f{ }=0x1fffffffe f{ }=4095",
+	  "f(); /* = -1 */\nf(); /* = -4095 */\nf(); /* = 0xfffffffffffff000 */\nf(); /* = -2 */\n"
+	  "f(); /* = -4095 */\nf(); /* = 0xfffff000 */\nf(); /* = 0x1fffffffe */\nf(); /* = 0xfff */\n", { 0 } },
+	{ "a tail call returns for its caller too",
+	  "main{ f{ g~ }main.f=7 }=8",
+	  "main() {\n  f() {\n    g(); /* = 0x7 */\n  } /* f = 0x7 */\n} /* main = 0x8 */\n", { 0 } },
+	{ "what ended without returning has none, nor what was recorded without",
+	  "main{ try{ a{ b{ }main.try=1 }",
+	  "main() {\n  try() {\n    a() {\n      b() {\n      } /* b unwound */\n    } /* a unwound */\n"
+	  "  } /* try = 0x1 */\n}\n", { .unwound = 2 } },
+};
+
 static char *graph_text(const char *events, uint64_t options, bool flush_always, struct calls_counts *counts)
 {
 	struct fixture *f = fixture_new();
@@ -213,6 +231,22 @@ static void test_durations(void **state)
 {
 	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
 		expect(&timed[i], trace_options_default());
+}
+
+static void test_values(void **state)
+{
+	uint64_t options = trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
+	struct calls_counts counts;
+	char *got;
+
+	for (size_t i = 0; i < sizeof(valued) / sizeof(valued[0]); i++)
+		expect(&valued[i], options | OPTION_BIT(OPTION_GRAPH_RETVAL));
+	got = graph_text("f{ }=-1", options | OPTION_BIT(OPTION_GRAPH_RETVAL) | OPTION_BIT(OPTION_GRAPH_RETVAL_HEX), false, &counts);
+	assert_string_equal(got, "f(); /* = 0xffffffffffffffff */\n");
+	free(got);
+	got = graph_text("f{ }=-1", options, false, &counts);
+	assert_string_equal(got, "f();\n");
+	free(got);
 }
 
 /* Over a threshold, not at it. */
@@ -350,7 +384,7 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_durations), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_shapes), cmocka_unit_test(test_durations), cmocka_unit_test(test_values), cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_flush), cmocka_unit_test(test_window), cmocka_unit_test(test_site_at_end), cmocka_unit_test(test_deep), cmocka_unit_test(test_callbacks_deep_down),
 	};
 

@@ -41,6 +41,8 @@ struct line {
 	char *start;
 	const char *text;
 	size_t n;
+	bool valued;             /* it says what was returned */
+	uint64_t value;
 };
 
 static bool on(const struct reader *r, enum trace_option o)
@@ -118,6 +120,18 @@ static const char *read_context(struct reader *r, const char *at, struct line *l
 	return at;
 }
 
+/* " = 0x2f" or " = -22"; the rest of the line is then as without. */
+static void read_value(struct line *l)
+{
+	const char *equals = strstr(l->text, " = "), *leaf = strstr(l->text, "(); /*");
+
+	l->valued = equals && equals < l->text + l->n;
+	if (!l->valued)
+		return;
+	l->value = equals[3] == '-' ? (uint64_t)strtoll(equals + 3, NULL, 10) : strtoull(equals + 3, NULL, 16);
+	l->n = leaf && leaf < equals ? (size_t)(leaf - l->text) + 3 : (size_t)(equals - l->text) + 3;
+}
+
 static struct line read_line(struct reader *r, char *at)
 {
 	struct line l = { .start = at, .ns = 500 };
@@ -136,6 +150,7 @@ static struct line read_line(struct reader *r, char *at)
 	l.depth = (unsigned)strspn(text, " ") / 2;
 	l.text = text + 2 * l.depth;
 	l.n = strcspn(l.text, "\n");
+	read_value(&l);
 	return l;
 }
 
@@ -174,6 +189,12 @@ static void fit_entry(struct reader *r, const struct opened *o, const struct lin
 	memcpy(o->line, time, strlen(time));
 }
 
+static void tell_value(struct event *e, const struct line *l)
+{
+	e->flags = l->valued ? EVENT_VALUE : 0;
+	e->value = l->value;
+}
+
 static void put_exit(struct reader *r, const struct line *l, bool leaf)
 {
 	struct thread_state *t = &r->threads[l->thread];
@@ -186,6 +207,7 @@ static void put_exit(struct reader *r, const struct line *l, bool leaf)
 	e = event_of(l, EVENT_EXIT, r->f->events.at[o->event].tsc + l->ns);
 	if (on(r, OPTION_GRAPH_ABSTIME) && !l->timed)
 		e.tsc = 1000 * l->us + 999;
+	tell_value(&e, l);
 	e.site = fixture_site(r->f, t->depth ? t->open[t->depth - 1].fn : FIXTURE_OUTSIDE, o->fn);
 	fixture_event(r->f, e);
 	r->now = e.tsc > r->now ? e.tsc : r->now;
@@ -199,6 +221,7 @@ static void put_span(struct reader *r, const struct line *l, const char *name, s
 	assert_int_equal(l->depth, 0);
 	e.begin = e.tsc - l->ns;
 	e.fn = fixture_function(r->f, name, n);
+	tell_value(&e, l);
 	fixture_event(r->f, e);
 }
 

@@ -129,7 +129,7 @@ static void make_exit(struct sample *s, uint32_t thread, struct made *m)
 {
 	struct sample_thread *t = &s->threads.at[thread];
 	uint32_t fn = t->open.at[--t->open.n], parent = t->open.n ? t->open.at[t->open.n - 1] : 0;
-	uint32_t site = (fn * 31 + parent) & RECORD_ID_MAX;
+	uint32_t site = (fn * 31 + parent) & (RECORD_EXIT_VALUE - 1);
 
 	put(m, t, site, RECORD_EXIT);
 	expect(s, thread, EVENT_EXIT)->site = site;
@@ -172,8 +172,13 @@ static void make_wild(struct sample *s, uint32_t thread, struct made *m)
 		expect(s, thread, EVENT_TAIL)->fn = RECORD_ID_MAX;
 		break;
 	case 1:
-		put(m, t, r % 2 ? 0 : RECORD_ID_MAX, RECORD_EXIT);
-		expect(s, thread, EVENT_EXIT)->site = r % 2 ? 0 : RECORD_ID_MAX;
+		put(m, t, (r & 512 ? 0 : RECORD_EXIT_VALUE - 1) | (r & 1024 ? RECORD_EXIT_VALUE : 0), RECORD_EXIT);
+		if (r & 1024)
+			payload(m, w);
+		e = expect(s, thread, EVENT_EXIT);
+		e->site = r & 512 ? 0 : RECORD_EXIT_VALUE - 1;
+		e->flags = r & 1024 ? EVENT_VALUE : 0;
+		e->value = r & 1024 ? w : 0;
 		break;
 	case 2:
 	case 3:
@@ -184,14 +189,19 @@ static void make_wild(struct sample *s, uint32_t thread, struct made *m)
 		e->site = (uint32_t)(v >> 32);
 		break;
 	case 4:
-		put(m, t, record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT);
+		put(m, t, record_event_id(r & 2048 ? 3 : 2, RECORD_EVENT_SPAN), RECORD_EVENT);
 		payload(m, v);
 		payload(m, r & 1024 ? w : t->tsc - (r & 0xffff));
 		e = expect(s, thread, EVENT_SPAN);
+		e->begin = m->words[m->n - 1];
+		if (r & 2048) {
+			payload(m, w);
+			e->flags = EVENT_VALUE;
+			e->value = w;
+		}
 		e->fn = (uint32_t)v & RECORD_ID_MAX;
 		e->count = (uint32_t)v >> RECORD_ID_BITS;
 		e->site = (uint32_t)(v >> 32);
-		e->begin = m->words[m->n - 1];
 		break;
 	case 5:
 		put(m, t, record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT);
@@ -284,6 +294,8 @@ void assert_same_event(const struct event *a, const struct event *b)
 	if (a->kind != EVENT_TRACE) /* where its payload lay: tests/report/test_events.c compares that */
 		assert_int_equal(a->begin, b->begin);
 	assert_int_equal(a->count, b->count);
+	assert_int_equal(a->flags, b->flags);
+	assert_int_equal(a->value, b->value);
 	assert_int_equal(a->thread, b->thread);
 	assert_int_equal(a->fn, b->fn);
 	assert_int_equal(a->site, b->site);

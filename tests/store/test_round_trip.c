@@ -98,9 +98,12 @@ static void test_all_ids(void **state)
 		size_t n = 0;
 
 		for (; n < 1 << 16; n++, id++, tsc += 64) {
-			words[n] = record_word(tsc, (uint32_t)id, RECORD_EXIT);
-			*vec_add(&s.expect) = (struct event){ .tsc = tsc, .site = (uint32_t)id,
-							      .kind = EVENT_EXIT };
+			bool exit = id < RECORD_EXIT_VALUE; /* above, they have a payload */
+
+			words[n] = record_word(tsc, (uint32_t)id, exit ? RECORD_EXIT : RECORD_TAIL);
+			*vec_add(&s.expect) = (struct event){ .tsc = tsc, .site = exit ? (uint32_t)id : 0,
+							      .fn = exit ? 0 : (uint32_t)id,
+							      .kind = exit ? EVENT_EXIT : EVENT_TAIL };
 		}
 		assert_int_equal(store_records(s.writer, 0, tsc - 64 * n, 0, 0, words, n, &err), 0);
 	}

@@ -28,11 +28,15 @@ int cmd_replay(struct invocation *inv)
 	struct err err;
 	int status, e;
 
-	if (invocation_settings(inv, &err))
-		return say_error(&err);
 	status = trace_file_open(inv, &reader);
 	if (status)
 		return status;
+	if (store_info(reader)->values) /* -O may still leave them out */
+		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
+	if (invocation_settings(inv, &err)) {
+		store_close(reader);
+		return say_error(&err);
+	}
 	source = store_source(reader);
 	if (!option_is_set(inv->settings.options, OPTION_SLEEP_TIME) && !source->info->sleepless) {
 		source->ops->close(source);
