@@ -11,6 +11,7 @@
 #include "agent/place.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
+#include "agent/tasks.h"
 
 struct attach_params agent_params;
 
@@ -97,6 +98,7 @@ int64_t agent_change(void)
 	agent.watch = w.watch && agent.socket[0];
 	agent.oom_score_adj = w.oom_score_adj;
 	delivery_begin(w.signals);
+	task_forget();
 	if (agent_params.renew) {
 		park_forget();
 		site_renew();
@@ -118,6 +120,7 @@ int64_t agent_detach(void)
 {
 	if (!agent.memory)
 		return 0;
+	task_forget();
 	site_keep();
 	park_forget();
 	stacks_end();

@@ -20,12 +20,29 @@
 	je	6f
 	.endm
 
-	.macro LIBC_CALL name
+	/* In a child nothing of ours may be on its stack, which may be its parent's. */
+	.macro CLONES number
+	cmp	$\number, %rax
+	jne	9f
+	syscall
+	test	%rax, %rax
+	jle	1b
+	mov	$\number, %ecx
+	jmp	8b
+9:
+	.endm
+
+	/* clones: any call may be made by it, clone too, which somebody wants to know of */
+	.macro LIBC_CALL name, clones=0
 	.globl agent_call_\name, agent_limit_\name, agent_back_\name
 	.hidden agent_call_\name, agent_limit_\name, agent_back_\name
 	.text
 agent_call_\name:
 	BY_NUMBER
+	.if	\clones
+	cmpq	$0, agent_clones_told(%rip)
+	jne	7f
+	.endif
 0:	syscall
 1:	cmp	agent_limit_\name(%rip), %rax
 	jmp	*agent_back_\name(%rip)
@@ -45,6 +62,15 @@ agent_call_\name:
 6:	lea	1b(%rip), %rcx
 	lea	agent_lock_coming(%rip), %r11
 	jmp	with_agent
+	.if	\clones
+8:	lea	1b(%rip), %r11
+	jmp	tell_clone
+7:	CLONES	__NR_clone
+	CLONES	__NR_clone3
+	CLONES	__NR_fork
+	CLONES	__NR_vfork
+	jmp	0b
+	.endif
 	.bss
 	.balign 8
 agent_limit_\name:
@@ -58,11 +84,43 @@ agent_back_\name:
 	LIBC_CALL execveat
 	LIBC_CALL fexecve
 	LIBC_CALL prctl
-	LIBC_CALL syscall
+	LIBC_CALL syscall, clones=1
 	LIBC_CALL prlimit64
 	LIBC_CALL setrlimit64
 	LIBC_CALL getrlimit64
 	LIBC_CALL mlockall
+
+/* rax = who was made, rcx = by which call; r11 = where to go on. */
+tell_clone:
+	lea	-128(%rsp), %rsp
+	push	%rbp
+	mov	%rsp, %rbp
+	push	%rax
+	push	%rdi
+	push	%rsi
+	push	%rdx
+	push	%r8
+	push	%r9
+	push	%r10
+	push	%r11
+	and	$-16, %rsp
+	cld
+	mov	%rdi, %rsi
+	mov	%rcx, %rdi
+	mov	%rax, %rdx
+	call	task_cloned
+	lea	-64(%rbp), %rsp
+	pop	%r11
+	pop	%r10
+	pop	%r9
+	pop	%r8
+	pop	%rdx
+	pop	%rsi
+	pop	%rdi
+	pop	%rax
+	pop	%rbp
+	lea	128(%rsp), %rsp
+	jmp	*%r11
 
 /* A system call of a static program (session/led_calls.c): rcx = its instruction. */
 	.globl agent_led_call

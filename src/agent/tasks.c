@@ -116,7 +116,7 @@ static int32_t parent_of_block(void)
 	return agent.forbidden & NEED_TASKS ? 0 : (int32_t)sys0(__NR_getppid);
 }
 
-static void tell_new(const struct task_block *b, uint64_t flags, int32_t child)
+static void tell_new(const struct task_block *b, uint64_t flags, int32_t child, int32_t parent)
 {
 	RECORD(task_newtask) new = { 0, { .pid = child, .clone_flags = flags, .oom_score_adj = (int16_t)agent.oom_score_adj } };
 	RECORD(task_fork) fork;
@@ -126,7 +126,7 @@ static void tell_new(const struct task_block *b, uint64_t flags, int32_t child)
 	copy_name(fork.r.parent_comm, new.r.comm);
 	copy_name(fork.r.child_comm, new.r.comm);
 	fork.r.child_pid = child;
-	fork.r.parent_pid = child_tells(flags) ? parent_of_block() : tid();
+	fork.r.parent_pid = parent;
 	task_write(b, TASK_SCHED_FORK, &fork, WORDS(fork));
 }
 
@@ -143,7 +143,24 @@ void task_behind(const uint64_t *regs, uint32_t number, const struct task_block 
 		return; /* a thread: its creator has gone on, and what clone3 was told may be overwritten by now */
 	flags = clone_flags(regs, number);
 	if ((result == 0) == child_tells(flags))
-		tell_new(b, flags, result ? (int32_t)result : pid());
+		tell_new(b, flags, result ? (int32_t)result : pid(), child_tells(flags) ? parent_of_block() : tid());
+}
+
+/* libc's syscall(), which the agent leads, has no place behind it that could be probed: the last block that was seen before it. */
+const struct task_block *agent_clones_told;
+
+void task_cloned(uint64_t number, uint64_t rdi, int64_t child)
+{
+	const struct task_block *b = __atomic_load_n(&agent_clones_told, __ATOMIC_ACQUIRE);
+	const uint64_t regs[RDI + 1] = { [RDI] = rdi };
+
+	if (b && agent.memory)
+		tell_new(b, clone_flags(regs, (uint32_t)number), (int32_t)child, tid());
+}
+
+void task_forget(void)
+{
+	__atomic_store_n(&agent_clones_told, NULL, __ATOMIC_RELEASE);
 }
 
 /* --- names ---------------------------------------------------------------------------------- */
@@ -255,6 +272,13 @@ void task_begun(const struct task_block *b)
 void task_before(const uint64_t *regs, uint32_t number, const struct task_block *b)
 {
 	switch (number) {
+	case __NR_clone:
+	case __NR_clone3:
+	case __NR_fork:
+	case __NR_vfork:
+		if (wants(b, TASK_NEWTASK, TASK_SCHED_FORK))
+			__atomic_store_n(&agent_clones_told, b, __ATOMIC_RELEASE);
+		break;
 	case __NR_rt_sigaction:
 		if (wants(b, TASK_SIGNAL, TASK_SIGNAL))
 			delivery_changes(regs);

@@ -168,7 +168,9 @@ static struct call_about *about(const struct wanted *w, const struct hook_syscal
 	append_filter(w, &a, bytes, offsetof(struct call_about, raw));
 	for (uint16_t i = 0; i < n; i++)
 		append_filter(w, &a, bytes, offsetof(struct call_about, named) + i * sizeof(a->named[0]));
-	if (task_points_at(w->tasks, c->number, behind))
+	/* What is made by a call of unknown number may be told elsewhere than behind it (agent/libc_calls.S). */
+	if (task_points_at(w->tasks, c->number, behind) ||
+	    (c->number == SYSCALL_UNKNOWN && task_points_at(w->tasks, c->number, true)))
 		append_tasks(w, &a, bytes);
 	return a;
 }

@@ -54,6 +54,10 @@ else
 	skip "ends: by exit_group, by signals, by a program that another thread executes" "perf is not allowed here"
 fi
 
+compare "children by libc's syscall(), which the agent leads" new fork -- "$PYTHON" "$WORK/clones.py"
+[ "$(cat "$T/out")" = "made True" ] && [ "$(grep -c 'task_newtask: ' "$T/lines")" = 50 ]
+result "and what that returned" $? "$T/lines"
+
 cat >"$T/script.sh" <<'S'
 for i in 1 2 3 4 5; do /bin/true; (exit "$i"); done
 ls / | sort | sort -r >/dev/null
