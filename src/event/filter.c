@@ -12,15 +12,20 @@ static const char system_text[] = "### global filter ###\n"
 				  "# Only events with the given fields will be affected.\n"
 				  "# If no events are modified, an error message will be displayed here\n";
 
-/* The text without blanks around it. */
-static const char *strip(const char *text, size_t *n)
+/* Its bytes without the blanks behind it. Those before it stay, as in ftrace. */
+static size_t length_of(const char *text)
 {
-	while (isspace((unsigned char)*text))
-		text++;
-	*n = strlen(text);
-	while (*n && isspace((unsigned char)text[*n - 1]))
-		--*n;
-	return text;
+	size_t n = strlen(text);
+
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	return n;
+}
+
+/* Whether it says that nothing is to be filtered. */
+static bool takes_away(const char *text, size_t n)
+{
+	return n && text[n - 1] == '0' && strspn(text, " \t\n\v\f\r") == n - 1;
 }
 
 /* Takes over both. */
@@ -42,14 +47,13 @@ int event_filter_write(struct event_filter *f, const struct event_format *e, con
 		       const struct filter_context *c, struct filter_fault *fault)
 {
 	struct filter_program *program;
-	size_t n;
+	size_t n = length_of(text);
 	int r;
 
 	*fault = (struct filter_fault){ 0 };
 	if (strlen(text) >= FILTER_TEXT_MAX)
 		return -EINVAL;
-	text = strip(text, &n);
-	if (n == 1 && *text == '0') {
+	if (takes_away(text, n)) {
 		event_filter_free(f);
 		return 0;
 	}
@@ -69,25 +73,22 @@ char *event_filter_read(const struct event_filter *f)
 int event_filter_write_system(struct event_filter *system, const struct event_filter_member *members, size_t n_members,
 			      const char *text, const struct filter_context *c, struct filter_fault *fault, unsigned *faults)
 {
-	bool any = false;
-	size_t n;
+	struct filter_fault of_member;
+	size_t n = length_of(text);
 
 	*faults = 0;
 	*fault = (struct filter_fault){ 0 };
 	if (strlen(text) >= FILTER_TEXT_MAX)
 		return -EINVAL;
-	text = strip(text, &n);
 	for (size_t i = 0; i < n_members; i++) {
-		int r = event_filter_write(members[i].filter, members[i].event, text, c, fault);
-
-		any |= r == 0;
-		if (r == 0)
+		if (event_filter_write(members[i].filter, members[i].event, text, c, &of_member) == 0)
 			continue;
+		*fault = of_member;
 		filter_fault_set(fault, FILTER_BAD_SUBSYSTEM, EINVAL, 0);
 		replace(members[i].filter, filter_fault_shown(fault), NULL);
 		++*faults;
 	}
-	if (any || (n == 1 && *text == '0')) {
+	if (n_members || takes_away(text, n)) {
 		event_filter_free(system);
 		return 0;
 	}

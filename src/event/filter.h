@@ -23,7 +23,8 @@ struct event_filter_member {
 };
 
 /* `echo text > events/SYSTEM/filter`: into each of the n events. Those that lack a field lose the filter they had and
- * show why. 0 if any took it; else -EINVAL. *faults: how often error_log gets *fault. */
+ * show why. 0, also if none took it, as in ftrace; -EINVAL if there
+ * are none. *faults: how often error_log gets *fault. */
 int event_filter_write_system(struct event_filter *system, const struct event_filter_member *members, size_t n,
 			      const char *text, const struct filter_context *c, struct filter_fault *fault, unsigned *faults);
 char *event_filter_read_system(const struct event_filter *system);

@@ -104,15 +104,38 @@ void buffer_show_dump(struct buffer *b, struct out *out)
 
 static struct trace_header header_of(const struct ring_counts *c)
 {
-	return (struct trace_header){ .entries = c->entries, .written = c->entries + c->overrun + c->lost,
+	return (struct trace_header){ .empty = !c->entries, .entries = c->entries, .written = c->entries + c->overrun + c->lost,
 				      .overrun = c->overrun > 0 };
+}
+
+/* Whether records of some CPUs were read or cleared: the runs that they are in are there still. */
+static bool has_gone(struct buffer *b)
+{
+	bool gone;
+
+	pthread_mutex_lock(&b->lock);
+	gone = b->gone.n;
+	pthread_mutex_unlock(&b->lock);
+	return gone;
+}
+
+/* For the head of the text. */
+static struct ring_counts count_for(struct buffer *b, struct trace_info *info, unsigned cpu)
+{
+	struct ring_counts all = ring_counts(&b->ring);
+	uint64_t oldest;
+
+	if (cpu != BUFFER_ALL_CPUS)
+		return buffer_count(b, info, cpu, &oldest);
+	if (has_gone(b))
+		all.entries = buffer_count(b, info, cpu, &oldest).entries;
+	return all;
 }
 
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
 		struct err *err)
 {
-	uint64_t oldest;
-	struct ring_counts counts = cpu == BUFFER_ALL_CPUS ? ring_counts(&b->ring) : buffer_count(b, info, cpu, &oldest);
+	struct ring_counts counts = count_for(b, info, cpu);
 	struct trace_header header = header_of(&counts);
 	chunk_list chunks = { 0 };
 
@@ -186,7 +209,7 @@ bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struc
 	struct err ignored;
 
 	pthread_mutex_lock(&b->lock);
-	if (!b->snapshot.taken) {
+	if (!b->snapshot.taken || !b->snapshot.counts.entries) {
 		pthread_mutex_unlock(&b->lock);
 		return false;
 	}

@@ -28,7 +28,7 @@ static void add_file(struct functions *f, const struct trace_module *m, bool pro
 
 		if (list.rows.at[i].hooked)
 			*vec_add(&f->at) = (struct function_name){ mem_strdup(list.rows.at[i].name),
-								   program ? NULL : slash ? slash + 1 : path };
+								   program ? NULL : slash ? slash + 1 : path, path };
 	}
 	hook_list_free(&list);
 }
@@ -67,7 +67,7 @@ void functions_print(const struct functions *f, const struct function_list *list
 	for (size_t i = 0; i < f->at.n; i++) {
 		const struct function_name *n = &f->at.at[i];
 
-		if (list && !function_list_has(list, n->name, n->module))
+		if (list && !function_list_has(list, n->name, n->file))
 			continue;
 		out_str(out, n->name);
 		if (n->module) {
@@ -79,16 +79,27 @@ void functions_print(const struct functions *f, const struct function_list *list
 	}
 }
 
+static bool module_to_come(const struct functions *f, const struct function_pattern *p)
+{
+	if (!p->module || p->other_modules)
+		return false;
+	for (size_t i = 0; i < f->files.n; i++)
+		if (module_match(p->module, f->files.at[i]))
+			return false;
+	return true;
+}
+
 bool functions_have(const struct functions *f, const char *pattern)
 {
 	struct function_list list = { 0 };
 	struct err ignored;
-	bool have = false;
+	bool have;
 
-	if (function_list_write(&list, pattern, false, &ignored))
+	if (function_list_write(&list, pattern, false, &ignored) || !list.patterns.n)
 		return false;
+	have = module_to_come(f, &list.patterns.at[0]);
 	for (size_t i = 0; i < f->at.n && !have; i++)
-		have = function_list_has(&list, f->at.at[i].name, f->at.at[i].module);
+		have = function_list_has(&list, f->at.at[i].name, f->at.at[i].file);
 	function_list_free(&list);
 	return have;
 }

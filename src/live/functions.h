@@ -9,6 +9,7 @@
 struct function_name {
 	char *name;
 	const char *module;  /* NULL: of the program itself */
+	const char *file;    /* its path */
 };
 
 struct functions {
@@ -23,7 +24,7 @@ void functions_update(struct functions *f, const struct trace_info *info);
 void functions_free(struct functions *f);
 /* A line each, of those in the list; NULL: of all. */
 void functions_print(const struct functions *f, const struct function_list *list, struct out *out);
-/* Whether one of them matches a pattern as set_ftrace_filter takes it. */
+/* Whether one of them matches a pattern as set_ftrace_filter takes it; or may: it is about a module that is not there yet. */
 bool functions_have(const struct functions *f, const char *pattern);
 /* Remembers what is hooked now. */
 void functions_touch(struct functions *f, const struct trace_info *info);

@@ -292,17 +292,26 @@ static int change(struct part *p, const struct settings *next, const char *file,
 	return e;
 }
 
+/* The way records come is the session memory's shape. */
+static int check_block(const struct part *p, const struct settings *next, const char *file, struct err *err)
+{
+	if (!file || strcmp(file, "options/block") ||
+	    option_is_set(next->options, OPTION_BLOCK) == option_is_set(p->settings.options, OPTION_BLOCK))
+		return 0;
+	return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
+}
+
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
 {
 	struct part *p = arg;
 	bool session;
 	int e;
 
-	if (file && !strcmp(file, "options/block"))
-		return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
 	pthread_mutex_lock(&p->live->changing);
 	session = file && (concerns_functions(file) || is_sleepless(next) != is_sleepless(&p->settings));
-	e = check_triggers(&next->events, err);
+	e = check_block(p, next, file, err);
+	if (e == 0)
+		e = check_triggers(&next->events, err);
 	if (e == 0 && file)
 		e = change(p, next, file, session, err);
 	if (e == 0)

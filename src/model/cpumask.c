@@ -41,27 +41,50 @@ static bool holds_more(const struct cpumask *m, unsigned n)
 	return false;
 }
 
-/* From the end, as the groups' places are counted from there. */
+static bool is_separator(char c)
+{
+	return c == ',' || isspace((unsigned char)c);
+}
+
+/* The group that ends before text[*end], and what separates it from the one before. */
+static int parse_group(const char *text, size_t *end, uint32_t *group, struct err *err)
+{
+	unsigned digit = 0;
+
+	for (*group = 0; *end && !is_separator(text[*end - 1]); --*end) {
+		char c = text[*end - 1];
+
+		if (!isxdigit((unsigned char)c))
+			return err_at(err, EINVAL, text, *end - 1, "a set of processors is a hexadecimal number");
+		if (digit == GROUP_DIGITS)
+			return err_at(err, EOVERFLOW, text, *end - 1, "a group of processors has %d digits at most",
+				      GROUP_DIGITS);
+		*group |= hex_value(c) << 4 * digit++;
+	}
+	while (*end && is_separator(text[*end - 1]))
+		--*end;
+	return 0;
+}
+
+/* From the end, as the groups' places are counted from there. As in the kernel nothing is a set, and separators may
+ * stand at its ends. */
 int cpumask_parse(struct cpumask *m, const char *text, struct err *err)
 {
 	struct cpumask next = { .n = m->n };
-	unsigned group = 0, digit = 0;
+	size_t end = strlen(text);
+	unsigned group = 0;
 
-	for (size_t i = strlen(text); i-- > 0;) {
-		if (text[i] == ',' && digit) {
-			group++;
-			digit = 0;
-		} else if (!isxdigit((unsigned char)text[i])) {
-			return err_at(err, EINVAL, text, i, "a set of processors is a hexadecimal number");
-		} else if (digit == GROUP_DIGITS || group == CPUS_MAX / 32) {
-			return err_at(err, EOVERFLOW, text, i, "a group of processors has %d digits at most",
-				      GROUP_DIGITS);
-		} else {
-			next.group[group] |= hex_value(text[i]) << 4 * digit++;
-		}
+	while (end && is_separator(text[end - 1]))
+		end--;
+	while (end) {
+		int e;
+
+		if (group > (m->n - 1) / 32)
+			return err_at(err, EOVERFLOW, text, 0, "there are %u processors", m->n);
+		e = parse_group(text, &end, &next.group[group++], err);
+		if (e)
+			return e;
 	}
-	if (!digit)
-		return err_at(err, EINVAL, text, 0, "a set of processors is a hexadecimal number");
 	if (holds_more(&next, m->n))
 		return err_at(err, EOVERFLOW, text, 0, "there are %u processors", m->n);
 	*m = next;

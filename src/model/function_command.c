@@ -87,6 +87,15 @@ static int parse_count(struct function_command *c, const char *word, const char 
 	return e;
 }
 
+/* As in ftrace how often dump and cpudump are to be done is not chosen: once, and every time. */
+static void settle_count(struct function_command *c)
+{
+	if (c->action != FUNCTION_DUMP && c->action != FUNCTION_CPUDUMP)
+		return;
+	c->counted = false;
+	c->count = c->action == FUNCTION_DUMP ? 1 : COMMAND_UNLIMITED;
+}
+
 /* What stands behind the command's name. */
 static int parse_parameters(struct function_command *c, const char *word, const char *at, struct err *err)
 {
@@ -99,7 +108,10 @@ static int parse_parameters(struct function_command *c, const char *word, const 
 			return err_at(err, EINVAL, word, (size_t)(begin - word), "%s needs SYSTEM:EVENT",
 				      kinds[c->action].name);
 	}
-	return parse_count(c, word, at, err);
+	if (parse_count(c, word, at, err))
+		return -EINVAL;
+	settle_count(c);
+	return 0;
 }
 
 static struct function_command *parse(const char *word, struct err *err)

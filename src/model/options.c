@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/units.h"
+
 /* The two options that are a choice of buffer mode; the mode is the truth, the bits follow it. */
 void options_set_mode(struct settings *s, enum buffer_mode mode)
 {
@@ -70,6 +72,8 @@ static void set_option(struct settings *s, enum trace_option o, bool on)
 /* trace_options: one or several of NAME, noNAME. All are looked up before one is set. */
 static int each_option(struct settings *s, const char *text, struct err *err)
 {
+	if (!*text)
+		return err_at(err, EINVAL, text, 0, "an option's name is missing");
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, " \t\n,");
 		bool off = n > 2 && !memcmp(p, "no", 2) && trace_option_find(p, n) == TRACE_OPTIONS_N;
@@ -114,10 +118,12 @@ char *options_read(const struct settings *s)
 
 int options_write_one(struct settings *s, enum trace_option o, const char *text, struct err *err)
 {
-	if (strcmp(text, "0") && strcmp(text, "1"))
+	uint64_t on;
+
+	if (parse_number(text, "an option", 0, 1, &on, NULL))
 		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
-	if (!can_set(o, *text == '1'))
+	if (!can_set(o, on))
 		return err_at(err, EINVAL, trace_option_info(o)->name, 0, "%s", refusal(o));
-	set_option(s, o, *text == '1');
+	set_option(s, o, on);
 	return 0;
 }

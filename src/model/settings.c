@@ -26,6 +26,7 @@ struct file {
 	char *(*read)(const struct settings *s, const struct file *f);
 	size_t offset;     /* of the value in struct settings, where one function serves several */
 	const char *empty; /* what an empty list shows */
+	bool number;       /* a newline may stand behind it, and no blanks around it */
 };
 
 #define AT(s, f, type) ((type *)((char *)(s) + (f)->offset))
@@ -214,11 +215,12 @@ static int write_bool(struct settings *s, const struct file *f, const char *text
 		      struct err *err)
 {
 	uint64_t v;
-	int e = parse_number(text, f->name, 0, UINT32_MAX, &v, err);
+	int e = parse_number(text, f->name, 0, UINT64_MAX, &v, NULL);
 
-	if (!e)
-		*AT(s, f, bool) = v;
-	return e;
+	if (e)
+		return err_at(err, -e, text, 0, "%s is 0 or 1", f->name);
+	*AT(s, f, bool) = v;
+	return 0;
 }
 
 static char *read_bool(const struct settings *s, const struct file *f)
@@ -362,17 +364,19 @@ static char *read_options(const struct settings *s, const struct file *f)
 #define LIST(file_name, field, parse, empty_text) \
 	{ file_name, parse, read_list, offsetof(struct settings, field), empty_text }
 
+#define NUMBER(name, parse, read, offset) { name, parse, read, offset, NULL, true }
+
 #define PIDS(file_name, field, empty_text) \
 	{ file_name, write_pids, read_pids, offsetof(struct settings, field), empty_text }
 
 static const struct file files[] = {
 	{ "available_tracers", NULL, read_tracers, 0, NULL },
-	{ "buffer_percent", write_percent, read_percent, 0, NULL },
-	{ "buffer_size_kb", write_size, read_size, 0, NULL },
+	NUMBER("buffer_percent", write_percent, read_percent, 0),
+	NUMBER("buffer_size_kb", write_size, read_size, 0),
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
-	{ "function_profile_enabled", write_bool, read_bool, offsetof(struct settings, function_profile), NULL },
-	{ "max_graph_depth", write_depth, read_depth, 0, NULL },
-	{ "saved_cmdlines_size", write_cmdlines, read_cmdlines, 0, NULL },
+	NUMBER("function_profile_enabled", write_bool, read_bool, offsetof(struct settings, function_profile)),
+	NUMBER("max_graph_depth", write_depth, read_depth, 0),
+	NUMBER("saved_cmdlines_size", write_cmdlines, read_cmdlines, 0),
 	{ "set_event", write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", event_notrace_pids, ""),
 	PIDS("set_event_pid", event_pids, ""),
@@ -386,14 +390,14 @@ static const struct file files[] = {
 	     "#### all functions enabled ####\n"),
 	LIST("set_graph_notrace", graph_notrace, write_functions,
 	     "#### no functions disabled ####\n"),
-	{ "stack_tracer_enabled", write_bool, read_bool, offsetof(struct settings, stack_trace), NULL },
+	NUMBER("stack_tracer_enabled", write_bool, read_bool, offsetof(struct settings, stack_trace)),
 	LIST("stack_trace_filter", stack_filter, write_functions, "#### all functions enabled ####\n"),
 	{ "trace_clock", write_clock, read_clock, 0, NULL },
 	{ "trace_options", write_options, read_options, 0, NULL },
 	{ "tracing_cpumask", write_cpumask, read_cpumask, 0, NULL },
-	{ "tracing_max_latency", write_latency, read_latency, 0, NULL },
-	{ "tracing_on", write_bool, read_bool, offsetof(struct settings, tracing_on), NULL },
-	{ "tracing_thresh", write_thresh, read_thresh, 0, NULL },
+	NUMBER("tracing_max_latency", write_latency, read_latency, 0),
+	NUMBER("tracing_on", write_bool, read_bool, offsetof(struct settings, tracing_on)),
+	NUMBER("tracing_thresh", write_thresh, read_thresh, 0),
 };
 #define FILES_N (sizeof(files) / sizeof(*files))
 
@@ -426,6 +430,14 @@ static char *trimmed(const char *text)
 	return mem_strndup(text, n);
 }
 
+/* As ftrace's numbers are read. */
+static char *without_newline(const char *text)
+{
+	size_t n = strlen(text);
+
+	return mem_strndup(text, n - (n && text[n - 1] == '\n'));
+}
+
 int settings_write(struct settings *s, const char *file, const char *text, bool append,
 		   struct err *err)
 {
@@ -438,7 +450,7 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 		return err_set(err, ENOENT, "there is no file %s", file);
 	if (f && !f->write)
 		return err_set(err, EACCES, "%s can only be read", file);
-	value = trimmed(text);
+	value = !f || f->number ? without_newline(text) : trimmed(text);
 	e = f ? f->write(s, f, value, append, err)
 	      : cpu < 0 ? options_write_one(s, o, value, err) : buffer_size_write(s, cpu, value, err);
 	free(value);

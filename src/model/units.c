@@ -121,11 +121,11 @@ int parse_size_kb(const char *text, uint64_t *out, struct err *err)
 int parse_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
 		 struct err *err)
 {
-	const char *p = text;
+	const char *p = text + (*text == '+'), *begin = p;
 	uint64_t value;
 	bool fits = digits(&p, &value);
 
-	if (p == text || (fits && *p))
+	if (p == begin || (fits && *p))
 		return err_at(err, EINVAL, text, (size_t)(p - text), "%s is a number from %" PRIu64
 			      " to %" PRIu64, what, min, max);
 	if (!fits || value < min || value > max)

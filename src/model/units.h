@@ -9,7 +9,7 @@
 int parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err);
 /* "64K", "4M", "1G", in kilobytes; a bare number is kilobytes. At least 1. Errors alike. */
 int parse_size_kb(const char *text, uint64_t *out, struct err *err);
-/* A whole number from min to max, decimal. Errors alike; `what` begins the sentence. */
+/* A whole number from min to max, decimal, of which the sign may be written. Errors alike; `what` begins the sentence. */
 int parse_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
 		 struct err *err);
 

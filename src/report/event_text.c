@@ -299,6 +299,7 @@ static void print_field(struct event_texts *t, const struct event_field *f, uint
 {
 	enum event_field_kind kind = event_field_kind(f);
 	const uint8_t *at = t->record + f->offset;
+	uint32_t length = f->size || size < f->offset ? f->size : size - f->offset; /* one without a size: to the end */
 	uint32_t place, n;
 
 	if (has_place(f)) {
@@ -308,11 +309,11 @@ static void print_field(struct event_texts *t, const struct event_field *f, uint
 		else
 			print_bytes(&t->seq, t->record + place, n);
 	} else if (kind == EVENT_STRING) {
-		trace_seq_printf(&t->seq, "%.*s", (int)f->size, (const char *)at);
+		trace_seq_printf(&t->seq, "%.*s", (int)length, (const char *)at);
 	} else if (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8) {
 		print_number(&t->seq, f, at);
 	} else {
-		print_bytes(&t->seq, at, f->size);
+		print_bytes(&t->seq, at, length);
 	}
 }
 
@@ -394,6 +395,25 @@ static void print_raw_marker(struct event_texts *t, uint32_t size)
 	trace_seq_printf(&t->seq, "# %x buf:", id);
 	for (uint32_t i = RAW_AT; i < size; i++)
 		trace_seq_printf(&t->seq, " %02x", t->record[i]);
+}
+
+const char *event_text_raw(struct event_texts *t, const struct event *e)
+{
+	const struct shown *s = shown_of(t, e->fn);
+	uint32_t size;
+
+	if (!s->format || e->count > 8 * RECORD_PAYLOAD_MAX || !(is_marker(s->format) || is_raw_marker(s->format)))
+		return NULL;
+	trace_seq_reset(&t->seq);
+	size = rebuild(t, s, e);
+	if (!is_whole(t, s, size))
+		return NULL;
+	if (is_raw_marker(s->format))
+		print_raw_marker(t, size);
+	else
+		trace_seq_printf(&t->seq, "# %lx %.*s", (unsigned long)e->payload[0], (int)(size - MARKER_AT),
+				 (const char *)t->record + MARKER_AT);
+	return one_line(t);
 }
 
 bool event_text_is(struct event_texts *t, const struct event *e, const char *name)

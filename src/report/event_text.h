@@ -17,6 +17,8 @@ void event_texts_free(struct event_texts *t);
  * them `fields`, and how stacks are told. */
 const char *event_text(struct event_texts *t, const struct event *e, uint64_t options);
 /* Whether it is the event of ftrace's own with this name. */
+/* A marker as option raw has it; NULL: another event, which has no raw form. Until the next call. */
+const char *event_text_raw(struct event_texts *t, const struct event *e);
 bool event_text_is(struct event_texts *t, const struct event *e, const char *name);
 /* The number that stands in its `id` file; 0: the trace does not say. */
 uint32_t event_text_id(struct event_texts *t, const struct event *e);

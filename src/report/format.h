@@ -13,6 +13,7 @@ struct trace_header {
 	uint32_t cpu;              /* latency-format: where tracing began */
 	const char *preempt;       /* latency-format: the kernel's preemption model; NULL: "preempt" */
 	bool overrun;              /* newer records took the place of older ones */
+	bool empty;                /* of a buffer in which there is nothing: latency-format has no more to say then */
 };
 
 /* '$' over 1 s, '@' over 100 ms, '*' over 10 ms, '#' over 1 ms, '!' over 100 us, '+' over

@@ -100,7 +100,7 @@ void function_header(struct function_printer *p, const struct trace_header *h)
 
 	p->annotates = h->overrun && on(p, OPTION_ANNOTATE);
 	format_tracer_line(p->out, tracer);
-	if (!on(p, OPTION_CONTEXT_INFO))
+	if (!on(p, OPTION_CONTEXT_INFO) || (h->empty && on(p, OPTION_LATENCY_FORMAT)))
 		return;
 	if (on(p, OPTION_LATENCY_FORMAT)) {
 		format_latency_header(p->out, tracer, p->info, h);
@@ -362,6 +362,17 @@ static void print_type(struct function_printer *p, const struct event *e)
 	out_printf(p->out, "type: %u\n", event_text_id(p->texts, e));
 }
 
+/* But for markers, in raw. */
+static void print_raw_event(struct function_printer *p, const struct event *e)
+{
+	const char *marker = event_text_raw(p->texts, e);
+
+	if (marker)
+		out_printf(p->out, "%s\n", marker);
+	else
+		print_type(p, e);
+}
+
 static void print_bin(struct function_printer *p, const struct event *e)
 {
 	struct numbers n = numbers_of(p, e);
@@ -399,7 +410,7 @@ static void print_raw(struct function_printer *p, const struct event *e)
 		return;
 	}
 	if (e->kind == EVENT_TRACE) {
-		print_type(p, e);
+		print_raw_event(p, e);
 		return;
 	}
 	print_hex(p->out, n.callee, 1);

@@ -139,7 +139,7 @@ static void columns_line(struct graph *g, bool titles)
 void graph_header(struct graph *g, const struct trace_header *h)
 {
 	format_tracer_line(g->out, "function_graph");
-	if (!on(g, OPTION_CONTEXT_INFO))
+	if (!on(g, OPTION_CONTEXT_INFO) || (h->empty && on(g, OPTION_LATENCY_FORMAT)))
 		return;
 	if (on(g, OPTION_LATENCY_FORMAT)) {
 		format_latency_header(g->out, "function_graph", g->info, h);
@@ -477,7 +477,7 @@ static void take_step(void *arg, const struct call_step *s)
 	w->step = *s;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
 	if (s->kind == CALL_EVENT)
-		w->text = comment(event_text(g->texts, s->event, g->options));
+		w->text = comment(event_text(g->texts, s->event, g->options & ~OPTION_BIT(OPTION_FIELDS)));
 	if (s->kind == CALL_ENTER) {
 		w->wait = WAIT_FOR_END;
 		thread->pending = cpu->pending = g->next;

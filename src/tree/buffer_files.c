@@ -190,7 +190,8 @@ static int do_snapshot(struct instance *in, uint64_t what, struct err *err)
 
 static ssize_t write_snapshot(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
-	char *value = mem_strndup(text, strcspn(text, "\n"));
+	size_t length = strlen(text);
+	char *value = mem_strndup(text, length - (length && text[length - 1] == '\n'));
 	uint64_t what;
 	int e = parse_number(value, "snapshot", 0, UINT32_MAX, &what, err);
 
@@ -396,8 +397,10 @@ static int show_tgids(struct tree_file *f, struct out *text, struct err *err)
 static int show_hooked(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct tree_target t = instance_hold(in);
+	struct tree_target t;
 
+	instance_await_cleared(in);
+	t = instance_hold(in);
 	if (t.ops->hooked)
 		t.ops->hooked(t.arg, !strcmp(f->arg, "touched_functions"), text);
 	instance_release(in);

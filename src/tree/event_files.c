@@ -83,15 +83,14 @@ static int switch_system(struct settings *next, void *arg, struct err *err)
 /* "0" or "1", a newline behind it or not. */
 static int parse_switch(const char *text, bool *on, struct err *err)
 {
-	char *value = mem_strdup(text);
+	size_t length = strlen(text);
+	char *value = mem_strndup(text, length - (length && text[length - 1] == '\n'));
 	uint64_t n;
-	int e;
+	int e = parse_number(value, "enable", 0, UINT64_MAX, &n, err);
 
-	value[strcspn(value, "\n")] = '\0';
-	e = parse_number(value, "enable", 0, 1, &n, err);
 	free(value);
 	*on = !e && n;
-	return e ? err_at(err, EINVAL, text, 0, "an event is off (0) or on (1)") : 0;
+	return e || n > 1 ? err_at(err, e ? -e : EINVAL, text, 0, "an event is off (0) or on (1)") : 0;
 }
 
 static ssize_t write_enable(struct tree_file *f, const char *text, size_t n, struct err *err)
@@ -398,8 +397,7 @@ static void fill_event(struct tree_node *dir, const struct event_entry *e)
 		tree_file(dir, "filter", 0640, &filter, e);
 	}
 	tree_file(dir, "format", 0440, &format, e);
-	if (can)
-		tree_file(dir, "id", 0440, &id, e);
+	tree_file(dir, "id", 0440, &id, e);
 	if (can || !strcmp(e->format->name, "print"))
 		tree_file(dir, "trigger", 0640, &trigger, e);
 }

@@ -86,7 +86,7 @@ static const struct tree_file_ops error_log = {
 void show_empty_trace(const struct settings *s, struct out *text)
 {
 	struct trace_info *info = trace_info_new();
-	const struct trace_header none = { 0 };
+	const struct trace_header none = { .empty = true };
 	struct printer printer;
 
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);

@@ -58,15 +58,17 @@ static void add(struct draft *d, const char *text, size_t n)
 	d->words.at[d->words.n] = '\0';
 }
 
-static bool is_number(const char *word)
+/* The line of available_filter_functions that a number means; function_graph's own lists take no numbers. */
+static char *named(const struct tree_file *f, struct tree_target t, const char *word)
 {
-	return *word && !word[strspn(word, "0123456789")];
-}
+	static const char graph[] = "set_graph_";
+	unsigned long line;
+	char *end;
 
-/* The line of available_filter_functions that a number means. */
-static char *named(struct tree_target t, const char *word)
-{
-	return is_number(word) && t.ops->function_at ? t.ops->function_at(t.arg, strtoul(word, NULL, 10)) : NULL;
+	if (!isdigit((unsigned char)*word) || !t.ops->function_at || !strncmp(f->arg, graph, strlen(graph)))
+		return NULL;
+	line = strtoul(word, &end, 0);
+	return *end ? NULL : t.ops->function_at(t.arg, line);
 }
 
 /* Whether the word is one, and of something that is there. */
@@ -136,16 +138,54 @@ static int take_command(struct tree_file *f, struct tree_target t, const char *w
 	return e || x.n ? e : err_at(err, EINVAL, word, 0, "no function matches");
 }
 
-static int take_word(struct tree_file *f, const char *text, size_t n, struct err *err)
+/* How many commands there are when what was written so far holds. */
+static size_t commands_of(const struct tree_file *f)
 {
-	char *word = mem_strndup(text, n), *name;
+	const struct draft *d = f->state;
+	struct settings s;
+	size_t n;
+
+	instance_settings(instance_of(f), &s);
+	if (d->words.n)
+		settings_write(&s, f->arg, d->words.at, true, NULL);
+	n = s.commands.at.n;
+	settings_free(&s);
+	return n;
+}
+
+static int take_name(struct tree_file *f, char *word, struct err *err);
+
+/* As in ftrace a command that all its functions have cannot be given again, nor one be taken away that none has. */
+static int take_counted(struct tree_file *f, char *word, struct err *err)
+{
+	struct draft *d = f->state;
+	size_t words = d->words.n, before = commands_of(f), after;
+	int e = take_name(f, word, err);
+
+	if (e)
+		return e;
+	after = commands_of(f);
+	if (*word == '!' ? after < before : after > before)
+		return 0;
+	d->words.n = words;
+	if (words)
+		d->words.at[words] = '\0';
+	return *word == '!' ? err_at(err, ENODEV, word, 1, "no function has this command") :
+			      err_at(err, EINVAL, word, 0, "the functions have this command already");
+}
+
+/* Names and commands alike. */
+static int take_name(struct tree_file *f, char *word, struct err *err)
+{
+	char *name;
+	size_t n = strlen(word);
 	bool removes = *word == '!' && word[1];
 	struct tree_target t = instance_hold(instance_of(f));
 	struct draft *d = f->state;
 	bool commands = t.ops->functions && function_command_in(word);
 	int e;
 
-	name = named(t, word + removes);
+	name = named(f, t, word + removes);
 	e = check_word(f, t, name ? name : word + removes, err);
 	if (!e && name) {
 		char *both = mem_printf("%s%s", removes ? "!" : "", name);
@@ -158,8 +198,27 @@ static int take_word(struct tree_file *f, const char *text, size_t n, struct err
 		add(d, word, n);
 	}
 	instance_release(instance_of(f));
-	d->refused |= e != 0;
 	free(name);
+	return e;
+}
+
+static bool knows_functions(struct instance *in)
+{
+	struct tree_target t = instance_hold(in);
+	bool knows = t.ops->functions;
+
+	instance_release(in);
+	return knows;
+}
+
+static int take_word(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	char *word = mem_strndup(text, n);
+	struct draft *d = f->state;
+	bool command = !strcmp(f->arg, "set_ftrace_filter") && function_command_in(word);
+	int e = command && knows_functions(instance_of(f)) ? take_counted(f, word, err) : take_name(f, word, err);
+
+	d->refused |= e != 0;
 	free(word);
 	return e;
 }
@@ -216,6 +275,54 @@ static void cleared(struct tree_file *f)
 	pthread_mutex_unlock(&in->lock);
 }
 
+static int count_bytes(void *arg, const char *bytes, size_t n)
+{
+	*(size_t *)arg += n;
+	return 0;
+}
+
+/* Whether a function that is known is in the list. */
+static bool means_any(struct tree_target t, const struct function_list *list)
+{
+	size_t bytes = 0;
+	struct out out;
+
+	out_init(&out, count_bytes, &bytes);
+	t.ops->functions(t.arg, list, &out);
+	out_flush(&out);
+	out_free(&out);
+	return bytes;
+}
+
+/* Whether words took everything out of it that others had put in, and nothing is to come with modules. */
+static bool is_spent(const struct function_list *list, struct tree_target t)
+{
+	bool taken_out = false;
+
+	for (size_t i = 0; i < list->patterns.n; i++) {
+		const struct function_pattern *p = &list->patterns.at[i];
+
+		if (p->module && !p->remove)
+			return false;
+		taken_out |= p->remove;
+	}
+	return taken_out && t.ops->functions && !means_any(t, list);
+}
+
+/* As in ftrace a list from which everything was taken is an empty one, and that means all functions. */
+static int clear_spent(struct tree_file *f, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct settings s;
+	bool spent;
+
+	instance_settings(in, &s);
+	spent = is_spent(settings_list(&s, f->arg), instance_hold(in));
+	instance_release(in);
+	settings_free(&s);
+	return spent ? instance_write(in, f->arg, "", false, err) : 0;
+}
+
 /* The words become the list, or are added to it. */
 static int commit(struct tree_file *f, struct err *err)
 {
@@ -224,7 +331,7 @@ static int commit(struct tree_file *f, struct err *err)
 
 	d->words.n = 0;
 	cleared(f);
-	return e;
+	return e ? e : clear_spent(f, err);
 }
 
 static int flush_list(struct tree_file *f, struct err *err)
@@ -259,7 +366,7 @@ static void release_list(struct tree_file *f)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static void await_cleared(struct instance *in)
+void instance_await_cleared(struct instance *in)
 {
 	struct timespec until;
 
@@ -282,6 +389,23 @@ static void show_commands(const struct settings *s, const char *file, struct out
 	free(commands);
 }
 
+/* Words about modules that are not there yet, as in ftrace. */
+static void show_pending(struct tree_target t, const struct function_list *list, struct out *text)
+{
+	for (size_t i = 0; i < list->patterns.n; i++) {
+		const struct function_pattern *p = &list->patterns.at[i];
+		struct function_list one = { 0 };
+
+		if (p->remove || !p->module || function_list_write(&one, p->text, false, NULL))
+			continue;
+		if (!means_any(t, &one)) {
+			out_str(text, p->text);
+			out_char(text, '\n');
+		}
+		function_list_free(&one);
+	}
+}
+
 /* The functions that are in it; where none are known, its patterns. */
 static int show_list(struct tree_file *f, struct out *text, struct err *err)
 {
@@ -290,13 +414,14 @@ static int show_list(struct tree_file *f, struct out *text, struct err *err)
 	struct tree_target t;
 	struct settings s;
 
-	await_cleared(in);
+	instance_await_cleared(in);
 	instance_catch_up(in);
 	instance_settings(in, &s);
 	list = settings_list(&s, f->arg);
 	t = instance_hold(in);
 	if (t.ops->functions && list->patterns.n) {
 		t.ops->functions(t.arg, list, text);
+		show_pending(t, list, text);
 		show_commands(&s, f->arg, text);
 	} else {
 		char *patterns = settings_read(&s, f->arg);

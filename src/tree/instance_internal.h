@@ -44,6 +44,8 @@ void trace_stat_fill(struct tree_node *dir);
 
 /* The settings are what triggers have made of them by now, and counts are up to date. */
 void instance_catch_up(struct instance *in);
+/* Waits a moment if a list of functions is open that `>` has cleared and that has no words yet. */
+void instance_await_cleared(struct instance *in);
 
 /* `echo text > file` of a setting, as one change: checked, made so by the target, or nothing is changed. */
 int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err);

@@ -294,7 +294,7 @@ int tree_mkdir(struct tree_node *dir, const char *name, struct err *err)
 {
 	struct tree_node *there;
 
-	if (!*name || *name == '.' || strchr(name, '/'))
+	if (!*name || !strcmp(name, ".") || !strcmp(name, "..") || strchr(name, '/'))
 		return err_set(err, EINVAL, "'%s' is no name for a directory here", name);
 	there = tree_lookup(dir, name);
 	if (there) {

@@ -69,7 +69,7 @@ static void refused_as_by_the_kernel(void **state)
 		{ "trace_options", "nooverwrite", 0 }, { "options/overwrite", "2", -EINVAL },
 		{ "trace_clock", "nosuch", -EINVAL }, { "tracing_thresh", "abc", -EINVAL },
 		{ "max_graph_depth", "-1", -EINVAL }, { "max_graph_depth", "5", 0 },
-		{ "max_graph_depth", " 5\n", 0 }, { "max_graph_depth", "0", 0 },
+		{ "max_graph_depth", "5\n", 0 }, { "max_graph_depth", " 5\n", -EINVAL }, { "max_graph_depth", "5 ", -EINVAL }, { "max_graph_depth", "0", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)

@@ -327,10 +327,10 @@ static void refusals_are_logged(void **state)
 			  "                          ^\n");
 	assert_int_equal(echo("error_log", ""), 0);
 	logs("error_log", "");
-	assert_int_equal(echo("options/overwrite", "  2"), -EINVAL);
+	assert_int_equal(echo("options/overwrite", "2"), -EINVAL);
 	logs("error_log", "options/overwrite: error: an option is 0 or 1\n"
-			  "  Command:   2\n"
-			  "             ^\n");
+			  "  Command: 2\n"
+			  "           ^\n");
 	shows("options/overwrite", "1\n");
 }
 
@@ -342,7 +342,7 @@ static void logs_of_instances(void **state)
 	assert_int_equal(tree_mkdir(dir, "foo", NULL), 0);
 	assert_int_equal(echo("instances/foo/tracing_on", "x"), -EINVAL);
 	logs("error_log", "");
-	logs("instances/foo/error_log", "tracing_on: error: tracing_on is a number from 0 to 4294967295\n"
+	logs("instances/foo/error_log", "tracing_on: error: tracing_on is 0 or 1\n"
 					"  Command: x\n"
 					"           ^\n");
 	tree_put(dir);
@@ -386,10 +386,10 @@ static void cpumasks(void **state)
 {
 	static const struct mask_row table[] = {
 		{ 2, "3", 0, "3\n" }, { 2, "0", 0, "0\n" }, { 2, "ffff", -EOVERFLOW, NULL }, { 2, "zz", -EINVAL, NULL },
-		{ 2, "", -EINVAL, NULL }, { 2, "00000003", 0, "3\n" }, { 2, "000000003", -EOVERFLOW, NULL },
+		{ 2, "", 0, "0\n" }, { 2, "00000003", 0, "3\n" }, { 2, "000000003", -EOVERFLOW, NULL },
 		{ 12, "fFf", 0, "fff\n" }, { 12, "1", 0, "001\n" }, { 36, "f,ffffffff", 0, "f,ffffffff\n" },
-		{ 36, "1,0", 0, "1,00000000\n" }, { 36, "10,0", -EOVERFLOW, NULL }, { 36, ",1", -EINVAL, NULL },
-		{ 36, "1,,1", -EINVAL, NULL }, { 36, "-1", -EINVAL, NULL }, { 64, "ffffffff,00000001", 0, "ffffffff,00000001\n" },
+		{ 36, "1,0", 0, "1,00000000\n" }, { 36, "10,0", -EOVERFLOW, NULL }, { 36, ",1", 0, "0,00000001\n" },
+		{ 36, "1,,1", 0, "1,00000001\n" }, { 36, "1 1,", 0, "1,00000001\n" }, { 2, "0,1", -EOVERFLOW, NULL }, { 36, "-1", -EINVAL, NULL }, { 64, "ffffffff,00000001", 0, "ffffffff,00000001\n" },
 		{ 1024, "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1", -EOVERFLOW, NULL },
 	};
 
@@ -534,11 +534,11 @@ static void the_target_decides(void **state)
 	struct settings s;
 
 	assert_int_equal(echo("buffer_size_kb", "8"), 0);
-	assert_int_equal(echo("buffer_size_kb", "  7"), -EBUSY);
+	assert_int_equal(echo("buffer_size_kb", "7"), -EBUSY);
 	shows("buffer_size_kb", "8\n");
 	assert_int_equal(echo("buffer_size_kb", "seven"), -EINVAL);
 	assert_string_equal(seen.applied, "all=4096 buffer_size_kb=8 buffer_size_kb=7 ");
-	logs("error_log", "buffer_size_kb: error: not seven\n  Command:   7\n             ^\n"
+	logs("error_log", "buffer_size_kb: error: not seven\n  Command: 7\n           ^\n"
 			  "buffer_size_kb: error: a size is a number of kilobytes, or one with K, M or G\n"
 			  "  Command: seven\n           ^\n");
 	instance_settings(instance_top(t), &s);
