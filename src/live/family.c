@@ -67,6 +67,8 @@ void family_configure(struct family *f, const struct settings *s, const struct p
 		f->follows[i] = option_is_set(s->options, of_list[i].option);
 		same = same && is_same(&f->shown[i], list_of(s, i));
 	}
+	if (!same)
+		pid_list_free(&f->ended);
 	for (unsigned i = 0; i < FAMILY_LISTS && !same; i++) {
 		replace(&f->lists[i], list_of(s, i));
 		replace(&f->shown[i], list_of(s, i));
@@ -84,6 +86,7 @@ void family_free(struct family *f)
 		pid_list_free(&f->shown[i]);
 	}
 	pid_list_free(&f->known);
+	pid_list_free(&f->ended);
 	for (size_t i = 0; i < f->waiting.n; i++)
 		chunk_put(f->waiting.at[i].chunk);
 	vec_free(&f->waiting);
@@ -95,6 +98,8 @@ static bool has_ended(const struct family *f, pid_t tid)
 {
 	struct proc_status status;
 
+	if (pid_list_has(&f->ended, tid))
+		return true;
 	return pid_list_has(&f->known, tid) &&
 	       (proc_status_read(tid, &status) || status.state == 'Z' || status.state == 'X');
 }
@@ -129,14 +134,7 @@ static void is_born(struct family *f, pid_t parent, pid_t child)
 			pid_list_remove(&f->lists[i], child); /* an earlier thread's number */
 	}
 	pid_list_add(&f->known, child);
-}
-
-static void ends(struct family *f, pid_t tid)
-{
-	for (unsigned i = 0; i < FAMILY_LISTS; i++)
-		if (f->follows[i])
-			pid_list_remove(&f->lists[i], tid);
-	pid_list_remove(&f->known, tid);
+	pid_list_remove(&f->ended, child);
 }
 
 static void take(struct family *f, const struct event *e)
@@ -151,7 +149,7 @@ static void take(struct family *f, const struct event *e)
 		is_born(f, fork.parent_pid, fork.child_pid);
 	} else if (e->fn == f->exit && e->count >= sizeof(exit)) {
 		memcpy(&exit, e->payload, sizeof(exit));
-		ends(f, exit.pid);
+		pid_list_add(&f->ended, exit.pid);
 	}
 }
 

@@ -17,6 +17,7 @@ struct family {
 	struct pid_list shown[FAMILY_LISTS]; /* as the settings were told last */
 	bool follows[FAMILY_LISTS];          /* forks */
 	struct pid_list known;               /* threads about which the lists say the truth */
+	struct pid_list ended;               /* of those in the lists; who tells of it may be faster than their last records */
 	uint32_t fork, exit;                 /* the numbers of these events */
 	VEC(struct family_chunk) waiting;    /* in their order */
 };
