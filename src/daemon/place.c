@@ -22,13 +22,21 @@ static bool is_dir(const char *path)
 	return *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* After su it names another user's, in which what root makes would be in that user's way. */
+static bool is_others(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
 static char *directory_name(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	char usual[64];
 
 	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)geteuid());
-	if (runtime && *runtime == '/')
+	if (runtime && *runtime == '/' && !is_others(runtime))
 		return mem_printf("%s/brace", runtime);
 	if (is_dir(usual))
 		return mem_printf("%s/brace", usual);

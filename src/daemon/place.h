@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-/* $XDG_RUNTIME_DIR/brace, else /run/user/UID/brace, else /tmp/brace-UID: made with mode 0700 if it is not there, and
+/* $XDG_RUNTIME_DIR/brace if that is not another user's, else /run/user/UID/brace, else /tmp/brace-UID: made with mode 0700 if it is not there, and
  * refused if it is not the user's alone. `name`: letters, digits, - and _. 0, or -errno and *err. */
 int place_address(const char *name, struct sockaddr_un *out, struct err *err);
 /* The lock, held until the descriptor is closed; -EBUSY and *err: a session of this name runs. */

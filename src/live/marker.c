@@ -9,8 +9,9 @@
 #include "shared/record.h"
 #include "tracee/proc_status.h"
 
-/* One record's text; a longer one is several records. Before it stands an address, behind it a NUL. */
-#define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 1)
+/* One record's text; a longer one is several records. Before it stands an address, behind it a newline, as the kernel has it
+ * (trace-cmd record --date looks for it), and a NUL. */
+#define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 2)
 #define RAW_MAX (8 * RECORD_PAYLOAD_MAX)
 
 static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
@@ -49,7 +50,8 @@ static bool write_text(const struct marker *m, const char *text, size_t n)
 
 		piece = n - at < TEXT_MAX ? n - at : TEXT_MAX;
 		memcpy(words + 2, text + at, piece);
-		on = write_record(m, words, 1 + piece / 8 + 1);
+		((char *)(words + 2))[piece] = text[at + piece - 1] == '\n' ? '\0' : '\n';
+		on = write_record(m, words, 1 + (piece + 1) / 8 + 1);
 	}
 	return on;
 }

@@ -231,6 +231,15 @@ static void keep_rest(struct draft *d, const char *text, size_t n)
 	d->rest.at[d->rest.n] = '\0';
 }
 
+/* A word that came in several writes: the last one alone, which is refused, says nothing. */
+static void tell(struct tree_file *f, const char *word, const struct err *err)
+{
+	struct instance *in = instance_of(f);
+
+	in->owner.failed(&in->owner, f->arg, word, strlen(word), err);
+	f->told = true;
+}
+
 /* Takes what there is of the next word, and the blank behind it. */
 static ssize_t write_list(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
@@ -250,8 +259,11 @@ static ssize_t write_list(struct tree_file *f, const char *text, size_t n, struc
 	length = function_word_length(d->rest.at);
 	if (length == d->rest.n)
 		return (ssize_t)n;
-	e = take_word(f, d->rest.at, length < had ? had : length, err);
+	d->rest.at[length < had ? had : length] = '\0';
+	e = take_word(f, d->rest.at, strlen(d->rest.at), err);
 	d->rest.n = 0;
+	if (e && had)
+		tell(f, d->rest.at, err);
 	if (e)
 		return e;
 	if (length < had) /* brackets opened by what is new, and not closed: the word ended with the last write */
@@ -341,6 +353,8 @@ static int flush_list(struct tree_file *f, struct err *err)
 
 	if (d->rest.n)
 		e = take_word(f, d->rest.at, d->rest.n, err);
+	if (e)
+		tell(f, d->rest.at, err);
 	d->rest.n = 0;
 	if (d->words.n || (d->clears && d->blank && !d->refused))
 		committed = commit(f, e ? NULL : err);

@@ -149,8 +149,9 @@ int tree_flush(struct tree_open *o, struct err *err)
 	if (!ops->flush || !may_write(o->file.flags))
 		return 0;
 	pthread_mutex_lock(&o->lock);
+	o->file.told = false;
 	e = ops->flush(&o->file, &own);
-	if (e)
+	if (e && !o->file.told)
 		failed(o, e, own.input, strlen(own.input), &own);
 	pthread_mutex_unlock(&o->lock);
 	if (err)

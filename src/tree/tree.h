@@ -34,7 +34,7 @@ struct tree_file {
 	int flags;                /* of open(2) */
 	pid_t thread;             /* who makes the call; 0 = unknown */
 	void *state;              /* the operations' own; NULL at first */
-	bool told;                /* a write that fails has told the owner itself */
+	bool told;                /* a write or flush that fails has told the owner itself */
 };
 
 /* What a file can do; NULL: it cannot. A file has `show` or `stream`, `write`, or both. */

@@ -208,10 +208,45 @@ tell 3
 result "a killed daemon: the program goes on" $?
 [ -z "$(brace sessions)" ]
 result "and its session is not listed" $?
+says "nor found" 125 'no session named default runs' show
 check "a new one takes its place" "$BRACE" start -p "$PID" -l leaf
 tell 2
 check_that "and traces" leaves 2
 check "reset" "$BRACE" reset
+for ((i = 0; i < 4; i++)); do
+	(timeout "$LIMIT" "$BRACE" start --session same -p "$PID" -l leaf 2>"$T/same.$i" </dev/null; echo $? >>"$T/same") &
+	RACE[i]=$!
+done
+wait "${RACE[@]}"
+[ "$(sort "$T/same" | uniq -c | xargs)" = "1 0 3 125" ] && [ "$(cat "$T"/same.* | grep -cE 'runs already|is traced by|ptrace')" = 3 ]
+result "four of one name at once: one begins" $? <(cat "$T/same" "$T"/same.*)
+[ "$(brace sessions)" = same ]
+result "and is listed" $?
+check "reset" "$BRACE" reset --session same
+tell 1
+[ "${SAID%% *}" = done ]
+result "the program goes on" $?
+
+# --- a program that has ended
+brace start -t function -l main -- "$A" <<<q >/dev/null
+for ((i = 0; i < 600; i++)); do
+	[ "$(brace show | grep -c ': main <-')" = 1 ] && break
+	read -rt 0.05 _ <> <(:)
+done
+[ "$(brace sessions)" = default ] && brace stat | grep -qx 'Tracer: function' && brace set -l request && [ "$(brace show | grep -c ': main <-')" = 1 ]
+result "a session whose program has ended can be read and set" $? "$T/err"
+check "and reset" "$BRACE" reset
+
+# --- where sessions are
+XDG_RUNTIME_DIR=$T/none says "a directory that is not there" 125 'cannot make' show
+XDG_RUNTIME_DIR=relative timeout "$LIMIT" "$BRACE" help >/dev/null 2>"$T/err"
+result "one that is no path does not matter where none is needed" $? "$T/err"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	mkdir -m 700 "$T/others" && chown 65534 "$T/others"
+	XDG_RUNTIME_DIR=$T/others brace sessions >/dev/null
+	[ $? -eq 0 ] && [ -z "$(ls "$T/others")" ]
+	result "another user's is left alone" $? "$T/err"
+fi
 chmod 755 "$XDG_RUNTIME_DIR/brace"
 says "a directory that others may enter is refused" 125 'yours alone' start -p "$PID"
 says "a name that is none" 125 'letters, digits' show --session a/b

@@ -70,6 +70,31 @@ functions() {
 	echo 50 >$W/buffer_percent
 	[ "$(grep -cE 'function: +leaf$' "$T/out")" -eq 6 ]
 	result "trace-cmd stream, by a buffer_percent that says at once" $? "$T/out"
+	# Without a command it ends at the second interrupt, or the first and a record more: here it waits for nothing else.
+	timeout -k 5 60 stdbuf -oL trace-cmd stream -p function -l leaf >"$T/out" 2>"$T/err" </dev/null &
+	local stream=$! child tries
+	until grep -q '^Hit' "$T/out"; do read -rt 0.05 _ <> <(:); done
+	tell a 6
+	for ((tries = 0; tries < 300; tries++)); do
+		[ "$(grep -cE 'function: +leaf$' "$T/out")" -eq 6 ] && break
+		read -rt 0.1 _ <> <(:)
+	done
+	[ "$(grep -cE 'function: +leaf$' "$T/out")" -eq 6 ]
+	result "trace-cmd stream without a command" $? "$T/out"
+	for ((tries = 0; tries < 100; tries++)); do
+		child=$(pgrep -P "$stream") && kill -INT "$child" || break
+		read -rt 0.3 _ <> <(:)
+	done
+	wait "$stream"
+	result "it ends" $? "$T/err"
+	tc record --date -o "$T/t.dat" -p function -l leaf bash -c "$(tells a 2)"
+	trace-cmd report -t "$T/t.dat" 2>/dev/null | awk -v now="$(date +%s)" '$3 + 0 && $3 < now - 60 || $3 > now + 60 { exit 1 } / leaf$/ { n++ }
+		END { exit n != 2 }'
+	result "--date" $? "$T/out"
+	tc record -o "$T/t.dat" -p function -g nonesuch sleep 0
+	trace-cmd stat | grep -qE '^ *Command: +nonesuch$'
+	result "a function that is not there is in the error_log" $? "$T/out"
+	trace-cmd reset
 	tc record -o "$T/t.dat" -B mine -p function -l leaf bash -c "$(tells a 8)" && trace-cmd reset -B mine
 	reported 8 ' leaf$' "an instance's (-B)"
 }

@@ -106,6 +106,25 @@ result "version" $?
 "$BRACE" --version | cmp -s - <("$BRACE" version)
 result "--version" $?
 
+# Each option that the help has is known to the parser, and takes a value or does not as the help says.
+for command in $commands; do
+	"$BRACE" "$command" --help | sed -nE 's/^ +(-[a-zA-Z], )?--([a-z-]+)(=[A-Z].*)?( .*)?$/\2\3/p' >"$T/options"
+	"$BRACE" "$command" --help | sed -nE 's/^ +-([a-zA-Z]), --[a-z-]+=.*/\1/p' >"$T/letters"
+	while read -r option; do
+		case $option in
+		*=*) "$BRACE" "$command" "--${option%%=*}" 2>&1 | grep -q '^brace: --.* needs an argument: ' ;;
+		*) "$BRACE" "$command" "--$option=x" 2>&1 | grep -q '^brace: --.* takes no argument$' ;;
+		esac </dev/null || echo "--$option"
+	done <"$T/options" >"$T/wrong"
+	while read -r letter; do
+		"$BRACE" "$command" "-$letter" 2>&1 </dev/null | grep -q "^brace: -$letter needs an argument: " || echo "-$letter"
+	done <"$T/letters" >>"$T/wrong"
+	"$BRACE" "$command" --nonesuch 2>&1 </dev/null | grep -q "^brace: $command has no option --nonesuch" || echo "--nonesuch" >>"$T/wrong"
+	"$BRACE" "$command" -% 2>&1 </dev/null | grep -q "^brace: $command has no option -%" || echo "-%" >>"$T/wrong"
+	[ -s "$T/options" ] && [ ! -s "$T/wrong" ]
+	result "the options of $command are those of its help" $? "$T/wrong"
+done
+
 # --- names
 if [ -x /usr/bin/node ]; then
 	"$BRACE" list -f /usr/bin/node 'node::Start' | uniq >"$T/out"
