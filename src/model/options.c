@@ -18,42 +18,14 @@ void options_set_mode(struct settings *s, enum buffer_mode mode)
 		s->options |= OPTION_BIT(OPTION_BLOCK);
 }
 
-/* What brace's recording and printing heeds. The rest of ftrace's options keep the value they
- * have after boot: turning one the other way is refused, not ignored. */
-static const uint64_t heeded =
-	OPTION_BIT(OPTION_PRINT_PARENT) | OPTION_BIT(OPTION_SYM_OFFSET) |
-	OPTION_BIT(OPTION_SYM_ADDR) | OPTION_BIT(OPTION_VERBOSE) | OPTION_BIT(OPTION_RAW) |
-	OPTION_BIT(OPTION_HEX) | OPTION_BIT(OPTION_BIN) | OPTION_BIT(OPTION_FIELDS) |
-	OPTION_BIT(OPTION_BLOCK) | OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_CONTEXT_INFO) |
-	OPTION_BIT(OPTION_LATENCY_FORMAT) | OPTION_BIT(OPTION_RECORD_TGID) |
-	OPTION_BIT(OPTION_IRQ_INFO) | OPTION_BIT(OPTION_GRAPH_OVERRUN) |
-	OPTION_BIT(OPTION_GRAPH_CPU) | OPTION_BIT(OPTION_GRAPH_OVERHEAD) |
-	OPTION_BIT(OPTION_GRAPH_PROC) | OPTION_BIT(OPTION_GRAPH_DURATION) |
-	OPTION_BIT(OPTION_GRAPH_ABSTIME) | OPTION_BIT(OPTION_GRAPH_TAIL) | OPTION_BIT(OPTION_GRAPH_TIME) |
-	OPTION_BIT(OPTION_DISABLE_ON_FREE) | OPTION_BIT(OPTION_ANNOTATE) | OPTION_BIT(OPTION_PRINTK_MSG_ONLY) |
-	OPTION_BIT(OPTION_RECORD_CMD) | OPTION_BIT(OPTION_MARKERS) | OPTION_BIT(OPTION_PAUSE_ON_TRACE) |
-	OPTION_BIT(OPTION_EVENT_FORK) | OPTION_BIT(OPTION_FUNCTION_FORK) |
-	OPTION_BIT(OPTION_STACKTRACE) | OPTION_BIT(OPTION_FUNC_STACK_TRACE) | OPTION_BIT(OPTION_USERSTACKTRACE) |
-	OPTION_BIT(OPTION_SYM_USEROBJ) | OPTION_BIT(OPTION_FUNC_NO_REPEATS) | OPTION_BIT(OPTION_SLEEP_TIME) |
-	OPTION_BIT(OPTION_GRAPH_RETVAL) | OPTION_BIT(OPTION_GRAPH_RETVAL_HEX);
-
-/* What has no object here, as in the kernel where that lacks it (latency tracers, say): it is kept, so that who sets it does not
- * fail. docs/tree.md says why of each. */
-static const uint64_t kept =
-	OPTION_BIT(OPTION_TRACE_PRINTK) | OPTION_BIT(OPTION_TRACE_PRINTK_DEST) | OPTION_BIT(OPTION_HASH_PTR) |
-	OPTION_BIT(OPTION_FUNCTION_TRACE) | OPTION_BIT(OPTION_DISPLAY_GRAPH) | OPTION_BIT(OPTION_GRAPH_IRQS) |
-	OPTION_BIT(OPTION_TEST_NOP_ACCEPT);
-
+/* All options of ftrace's have their meaning here, or have no object: then they are kept, so that who sets one does not fail
+ * (docs/tree.md says why of each). This one the kernel has to be refused. */
 static bool can_set(enum trace_option o, bool on)
 {
-	return option_is_set(heeded | kept, o) || on == trace_option_info(o)->on;
+	return o != OPTION_TEST_NOP_REFUSE || !on;
 }
 
-static const char *refusal(enum trace_option o)
-{
-	return o == OPTION_TEST_NOP_REFUSE ? "this option is there to be refused, as ftrace's is"
-					   : "brace does not have this option of ftrace's; it stays as it is";
-}
+#define REFUSED "this option is there to be refused, as ftrace's is"
 
 static void set_option(struct settings *s, enum trace_option o, bool on)
 {
@@ -82,7 +54,7 @@ static int each_option(struct settings *s, const char *text, struct err *err)
 		if (o == TRACE_OPTIONS_N)
 			return err_at(err, EINVAL, text, (size_t)(p - text), "unknown option");
 		if (!can_set(o, !off))
-			return err_at(err, EINVAL, text, (size_t)(p - text), "%s", refusal(o));
+			return err_at(err, EINVAL, text, (size_t)(p - text), REFUSED);
 		if (s)
 			set_option(s, o, !off);
 		p += n;
@@ -123,7 +95,7 @@ int options_write_one(struct settings *s, enum trace_option o, const char *text,
 	if (parse_number(text, "an option", 0, 1, &on, NULL))
 		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
 	if (!can_set(o, on))
-		return err_at(err, EINVAL, trace_option_info(o)->name, 0, "%s", refusal(o));
+		return err_at(err, EINVAL, trace_option_info(o)->name, 0, REFUSED);
 	set_option(s, o, on);
 	return 0;
 }
