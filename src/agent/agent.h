@@ -117,8 +117,16 @@ void agent_modules_changed(void);
 struct filter_program;
 bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record, uint32_t bytes);
 
-/* probe.c: so many of the n bytes as are there. */
+/* probe.c: stack_copy_write for a thread that stands at a probe, at ip. */
+struct probe_regs;
+void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event);
+/* So many of the n bytes as are there. */
 uint32_t read_anywhere(uint64_t address, void *to, uint32_t n);
+
+/* stack_copy.c: the stack of a thread that stands at *regs (or `returns` there), for its next record of the event. From
+ * `known` to the end of its page memory is there. */
+struct stack_regs;
+void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t known, bool returns);
 
 /* buffer.c */
 void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */
@@ -164,6 +172,7 @@ static inline bool in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
 }
+uint64_t site_return(uint64_t stub); /* where it leads to; of any address in the arena; 0: none */
 void site_after_fork(void);
 void site_begin(void);  /* before anything is hooked */
 void site_adopt(void);  /* attach: the sites of before go into the new image */

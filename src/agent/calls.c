@@ -67,13 +67,18 @@ static bool is_child(uint32_t number, uint64_t result)
 	return result == 0 && (number == __NR_clone || number == __NR_clone3 || number == __NR_vfork || number == __NR_fork);
 }
 
+struct call_at { const struct call_about *about; const struct probe_regs *regs; uint64_t ip; };
+
 /* words[0] is for the header. */
-static void write_event(const struct call_about *c, const struct call_event *e, uint64_t *words, unsigned n)
+static void write_event(const struct call_at *at, const struct call_event *e, uint64_t *words, unsigned n)
 {
+	const struct call_about *c = at->about;
 	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)c + e->filter);
 
 	if (e->event == CALL_NO_EVENT || (e->filter && !event_passes(f, f->bytes, e->event, words, 8 * n)))
 		return;
+	if (e->stacked)
+		probe_stack(at->regs, at->ip, e->event);
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + e->event), RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
@@ -91,44 +96,48 @@ static const struct task_block *tasks(const struct call_about *c)
 	return (const struct task_block *)((const uint8_t *)c + c->tasks);
 }
 
-static void begin(const uint64_t *regs, const struct call_about *c)
+static void begin(const struct call_at *at)
 {
+	const uint64_t *regs = at->regs->at;
+	const struct call_about *c = at->about;
 	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[RAX] : c->number;
 	uint64_t words[2 + CALL_ARGUMENTS] = { 0, number, c->ahead ? 0 : regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
 	const struct call_event *e = named(c, number);
 
 	if (c->kept)
 		keep(regs[RSP], number);
-	write_event(c, &c->raw, words, 2 + CALL_ARGUMENTS);
-	write_event(c, e, words, 2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
+	write_event(at, &c->raw, words, 2 + CALL_ARGUMENTS);
+	write_event(at, e, words, 2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
 	if (c->tasks)
-		task_before(regs, number, tasks(c));
+		task_before(&(struct task_at){ tasks(c), at->regs, at->ip }, number);
 }
 
-static void end(const uint64_t *regs, const struct call_about *c)
+static void end(const struct call_at *at)
 {
+	const uint64_t *regs = at->regs->at;
+	const struct call_about *c = at->about;
 	uint32_t number = c->number;
 	uint64_t words[3] = { 0, 0, regs[RAX] };
 
 	if (c->kept)
 		number = take(regs[RSP]);
 	if (c->tasks)
-		task_behind(regs, number, tasks(c));
+		task_behind(&(struct task_at){ tasks(c), at->regs, at->ip }, number);
 	if (number == CALL_UNKNOWN || is_child(number, regs[RAX]))
 		return;
 	words[1] = number;
-	write_event(c, &c->raw, words, 3);
-	write_event(c, named(c, number), words, 3);
+	write_event(at, &c->raw, words, 3);
+	write_event(at, named(c, number), words, 3);
 }
 
 void call_hit(const struct probe_regs *regs, const struct probe_site *site)
 {
-	const struct call_about *c = (const struct call_about *)&site->program;
+	const struct call_at at = { (const struct call_about *)&site->program, regs, site->ip };
 
-	if (c->behind)
-		end(regs->at, c);
+	if (at.about->behind)
+		end(&at);
 	else
-		begin(regs->at, c);
+		begin(&at);
 }
 
 /* One of the two, to words. */

@@ -95,7 +95,7 @@ void delivery_hit(const struct probe_regs *regs, const struct probe_site *site)
 		record.r.errnum = info[1];
 		record.r.code = info[2];
 	}
-	task_write(&about->tasks, TASK_SIGNAL, &record, sizeof(record) / 8);
+	task_write(&(struct task_at){ &about->tasks, regs, site->ip }, TASK_SIGNAL, &record, sizeof(record) / 8);
 }
 
 /* --- handlers that come ------------------------------------------------------------------------ */

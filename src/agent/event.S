@@ -15,6 +15,11 @@
 	.set BLOCK_CODE_NEEDS, BLOCK_FILTER + 14
 	.set BYTES_TO_COUNT, 16 + 2 - 3 /* from where eight bytes are counted to where a header counts words */
 
+	.macro KEEP register
+	push	%\register
+	.cfi_adjust_cfa_offset 8
+	.endm
+
 	.text
 	.globl agent_event
 	.hidden agent_event
@@ -96,7 +101,30 @@ full:	mov	%rdi, %rdx
 	shr	$3, %esi
 	jmp	buffer_settle_words
 general:
+	cmpl	$0, BLOCK_FILTER_BYTES(%r10)
+	js	stacked
 	jmp	agent_event_general
+
+	/* A struct stack_regs of the caller's, as it will be when this returns. */
+stacked:
+	lea	8(%rsp), %rax
+	mov	(%rsp), %rcx
+	KEEP	r15
+	KEEP	r14
+	KEEP	r13
+	KEEP	r12
+	KEEP	rbx
+	KEEP	rbp
+	push	%rax
+	push	%rcx
+	.cfi_adjust_cfa_offset 16
+	mov	%rsp, %rcx
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	agent_event_stacked
+	add	$8 + 64, %rsp
+	.cfi_adjust_cfa_offset -8 - 64
+	ret
 	.cfi_endproc
 	.size agent_event, .-agent_event
 

@@ -7,6 +7,7 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/event.h"
+#include "shared/stack.h"
 
 #define SCRATCH 256
 #define PAGE UINT64_C(4096)
@@ -14,10 +15,12 @@
 struct common { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
 
 void agent_event_general(const struct event_state *state, void *record, uint32_t bytes);
+void agent_event_stacked(const struct event_state *state, void *record, uint32_t bytes, const struct stack_regs *regs);
 _Static_assert(offsetof(struct event_state, block) == 8 && offsetof(struct event_block, filter_bytes) == 4 &&
 	       offsetof(struct event_block, header) == 8 && offsetof(struct event_block, filter) == 16 &&
 	       offsetof(struct filter_program, code) == 12 && offsetof(struct filter_program, code_needs) == 14 &&
 	       EVENT_RECORD_MAX == 512, "event.S says so");
+_Static_assert(STACK_REGS == 8 && offsetof(struct stack_regs, rbx) == 24 && offsetof(struct stack_regs, r12) == 32, "it builds one");
 
 /* A string of the program's, by an address that may lead nowhere: the kernel finds out, a page at a time. */
 static int fetch(void *context, uint64_t address, char *to, uint32_t n)
@@ -118,18 +121,25 @@ bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_
 	return run_filter(f, filter_bytes, event, record, bytes);
 }
 
-void agent_event_general(const struct event_state *state, void *record, uint32_t bytes)
+void agent_event_stacked(const struct event_state *state, void *record, uint32_t bytes, const struct stack_regs *regs)
 {
 	const struct event_block *b = (const struct event_block *)__atomic_load_n(&state->block, __ATOMIC_ACQUIRE);
+	uint32_t n = (bytes + 7) / 8, filter_bytes = b ? b->filter_bytes & ~EVENT_STACKED : 0;
 	uint64_t *words = record;
-	uint32_t n = (bytes + 7) / 8;
 
 	if (!b || !agent.memory || bytes <= 8 || bytes > EVENT_RECORD_MAX)
 		return;
 	for (uint32_t i = bytes; i < 8 * n; i++)
 		((volatile uint8_t *)record)[i] = 0;
-	if (b->filter_bytes && !event_passes(&b->filter, b->filter_bytes, b->event, record, bytes))
+	if (filter_bytes && !event_passes(&b->filter, filter_bytes, b->event, record, bytes))
 		return;
+	if (regs)
+		stack_copy_write(b->event, regs, regs->rsp - 8, true);
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event), RECORD_EVENT);
 	buffer_write_event(tls_block(), words, n);
+}
+
+void agent_event_general(const struct event_state *state, void *record, uint32_t bytes)
+{
+	agent_event_stacked(state, record, bytes, NULL);
 }

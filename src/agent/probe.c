@@ -9,11 +9,12 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/probe.h"
+#include "shared/stack.h"
 
 #define PAGE UINT64_C(4096)
 #define EVENTS_MAX 64        /* at one instruction */
 #define PUSHED (128 + 16)    /* below the program's stack pointer, and written by now: agent/probe.S */
-#define RSP 4
+enum { RBX = 3, RSP = 4, RBP = 5, R12 = 12, R13, R14, R15 };
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 
@@ -67,6 +68,14 @@ static void read_comm(void *context, char *to)
 		sys2(__NR_prctl, PR_GET_NAME, to);
 }
 
+void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event)
+{
+	const uint64_t *r = regs->at;
+	const struct stack_regs s = { ip, r[RSP], r[RBP], r[RBX], r[R12], r[R13], r[R14], r[R15] };
+
+	stack_copy_write(event, &s, s.rsp - PUSHED, false);
+}
+
 static bool passes(const struct probe_site *site, uint64_t *record, uint32_t n)
 {
 	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)site + site->filter);
@@ -85,6 +94,8 @@ static void hit(const struct probe_regs *regs, const struct probe_site *site)
 	if (!n || !passes(site, words, n))
 		return;
 	n = (n + 7) / 8;
+	if (site->stacked)
+		probe_stack(regs, site->ip, site->event);
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event), RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }

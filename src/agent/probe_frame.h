@@ -2,7 +2,7 @@
  * every register kept. */
 #include "shared/probe.h"
 
-	.set C_STACK, 2048 /* more than is taken: it is met here if the stack ends, see entry.S */
+	.set C_STACK, 2560 /* more than is taken: it is met here if the stack ends, see entry.S */
 	.set FRAME_FLAGS, 128
 	.set FRAME_RSP, 32
 	.set FRAME_RETURN, 136

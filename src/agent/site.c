@@ -155,6 +155,15 @@ void site_after_fork(void)
 			blocks[i] = BLOCK_NONE;
 }
 
+uint64_t site_return(uint64_t stub)
+{
+	uint64_t at = stub - (uint64_t)agent.arena, block = at / SITE_BLOCK_BYTES, i = at % SITE_BLOCK_BYTES / SITE_STUB_BYTES;
+
+	if (block >= SITE_BLOCKS || __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) != BLOCK_READY)
+		return 0;
+	return ((const volatile uint64_t *)(agent.arena + block * SITE_BLOCK_BYTES))[i];
+}
+
 static uint32_t hash(uint64_t ret)
 {
 	return ((uint32_t)ret * SITE_HASH_MULTIPLIER) >> (32 - SITE_HASH_BITS);

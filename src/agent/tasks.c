@@ -26,20 +26,25 @@ enum { RAX = 0, RSI = 6, RDI = 7 };
 #define RECORD(type) struct { uint64_t header; struct type r; }
 #define WORDS(record) (unsigned)(sizeof(record) / 8)
 
-void task_write(const struct task_block *b, enum task_event kind, void *record, unsigned n)
+void task_write(const struct task_at *t, enum task_event kind, void *record, unsigned n)
 {
+	const struct task_block *b = t->block;
 	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)b + b->at[kind].filter);
 	uint32_t event = b->at[kind].event;
 	uint64_t *words = record;
 
 	if (event == TASK_NO_EVENT || (b->at[kind].filter && !event_passes(f, f->bytes, event, words, 8 * n)))
 		return;
+	if (b->at[kind].stacked && t->regs)
+		probe_stack(t->regs, t->ip, event);
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + event), RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
 
-static bool wants(const struct task_block *b, enum task_event one, enum task_event other)
+static bool wants(const struct task_at *t, enum task_event one, enum task_event other)
 {
+	const struct task_block *b = t->block;
+
 	return b->at[one].event != TASK_NO_EVENT || b->at[other].event != TASK_NO_EVENT;
 }
 
@@ -116,34 +121,35 @@ static int32_t parent_of_block(void)
 	return agent.forbidden & NEED_TASKS ? 0 : (int32_t)sys0(__NR_getppid);
 }
 
-static void tell_new(const struct task_block *b, uint64_t flags, int32_t child, int32_t parent)
+static void tell_new(const struct task_at *t, uint64_t flags, int32_t child, int32_t parent)
 {
 	RECORD(task_newtask) new = { 0, { .pid = child, .clone_flags = flags, .oom_score_adj = (int16_t)agent.oom_score_adj } };
 	RECORD(task_fork) fork;
 
 	read_name(new.r.comm);
-	task_write(b, TASK_NEWTASK, &new, WORDS(new));
+	task_write(t, TASK_NEWTASK, &new, WORDS(new));
 	copy_name(fork.r.parent_comm, new.r.comm);
 	copy_name(fork.r.child_comm, new.r.comm);
 	fork.r.child_pid = child;
 	fork.r.parent_pid = parent;
-	task_write(b, TASK_SCHED_FORK, &fork, WORDS(fork));
+	task_write(t, TASK_SCHED_FORK, &fork, WORDS(fork));
 }
 
-void task_behind(const uint64_t *regs, uint32_t number, const struct task_block *b)
+void task_behind(const struct task_at *t, uint32_t number)
 {
+	const uint64_t *regs = t->regs->at;
 	int64_t result = (int64_t)regs[RAX];
 	uint64_t flags;
 
 	if (number != __NR_clone && number != __NR_clone3 && number != __NR_vfork && number != __NR_fork)
 		return;
-	if (result < 0 || !wants(b, TASK_NEWTASK, TASK_SCHED_FORK))
+	if (result < 0 || !wants(t, TASK_NEWTASK, TASK_SCHED_FORK))
 		return;
 	if (!result && tid() != pid())
 		return; /* a thread: its creator has gone on, and what clone3 was told may be overwritten by now */
 	flags = clone_flags(regs, number);
 	if ((result == 0) == child_tells(flags))
-		tell_new(b, flags, result ? (int32_t)result : pid(), child_tells(flags) ? parent_of_block() : tid());
+		tell_new(t, flags, result ? (int32_t)result : pid(), child_tells(flags) ? parent_of_block() : tid());
 }
 
 /* libc's syscall(), which the agent leads, has no place behind it that could be probed: the last block that was seen before it. */
@@ -151,11 +157,11 @@ const struct task_block *agent_clones_told;
 
 void task_cloned(uint64_t number, uint64_t rdi, int64_t child)
 {
-	const struct task_block *b = __atomic_load_n(&agent_clones_told, __ATOMIC_ACQUIRE);
+	const struct task_at at = { .block = __atomic_load_n(&agent_clones_told, __ATOMIC_ACQUIRE) };
 	const uint64_t regs[RDI + 1] = { [RDI] = rdi };
 
-	if (b && agent.memory)
-		tell_new(b, clone_flags(regs, (uint32_t)number), (int32_t)child, tid());
+	if (at.block && agent.memory)
+		tell_new(&at, clone_flags(regs, (uint32_t)number), (int32_t)child, tid());
 }
 
 void task_forget(void)
@@ -165,7 +171,7 @@ void task_forget(void)
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-static void tell_renamed(const struct task_block *b, const char *before, const char *now)
+static void tell_renamed(const struct task_at *t, const char *before, const char *now)
 {
 	RECORD(task_rename) rename = { 0, { .pid = tid(), .oom_score_adj = (int16_t)agent.oom_score_adj } };
 	bool ended = false;
@@ -175,11 +181,11 @@ static void tell_renamed(const struct task_block *b, const char *before, const c
 		ended |= i == TASK_COMM - 1 || !now[i];
 		((volatile char *)rename.r.newcomm)[i] = ended ? 0 : now[i];
 	}
-	task_write(b, TASK_RENAME, &rename, WORDS(rename));
+	task_write(t, TASK_RENAME, &rename, WORDS(rename));
 }
 
 /* What cannot be read the kernel refuses too. */
-static void tell_name(const struct task_block *b, uint64_t at)
+static void tell_name(const struct task_at *t, uint64_t at)
 {
 	char before[TASK_COMM], now[TASK_COMM];
 
@@ -187,20 +193,20 @@ static void tell_name(const struct task_block *b, uint64_t at)
 	if (!read_anywhere(at, now, TASK_COMM))
 		return;
 	read_name(before);
-	tell_renamed(b, before, now);
+	tell_renamed(t, before, now);
 }
 
 /* --- ends ----------------------------------------------------------------------------------- */
 
-static void tell_end(const struct task_block *b)
+static void tell_end(const struct task_at *t)
 {
 	RECORD(task_exit) end;
 
 	read_name(end.r.comm);
 	end.r.pid = tid();
 	end.r.prio = priority();
-	task_write(b, TASK_EXIT, &end, WORDS(end));
-	task_write(b, TASK_SCHED_EXIT, &end, WORDS(end));
+	task_write(t, TASK_EXIT, &end, WORDS(end));
+	task_write(t, TASK_SCHED_EXIT, &end, WORDS(end));
 	if ((uint32_t)end.r.pid < MEMORY_TIDS)
 		__atomic_fetch_or(&agent.ends[end.r.pid / 64], UINT64_C(1) << end.r.pid % 64, __ATOMIC_RELEASE);
 }
@@ -235,7 +241,7 @@ static bool take_note(uint32_t process, struct task_exec_note *out)
 	return __atomic_exchange_n(&n->pid, 0, __ATOMIC_ACQ_REL) == process;
 }
 
-static void tell_executed(const struct task_block *b, uint32_t before)
+static void tell_executed(const struct task_at *t, uint32_t before)
 {
 	struct { uint64_t header; struct task_exec r; char text[PATH_BYTES]; } exec;
 	const uint32_t at = sizeof(exec.header) + sizeof(exec.r);
@@ -250,47 +256,50 @@ static void tell_executed(const struct task_block *b, uint32_t before)
 	words = (at + n + 1 + 7) / 8;
 	for (; at + n < 8 * words; n++)
 		((volatile char *)exec.text)[n] = 0;
-	task_write(b, TASK_EXEC, &exec, words);
-	task_write(b, TASK_SCHED_EXEC, &exec, words);
+	task_write(t, TASK_EXEC, &exec, words);
+	task_write(t, TASK_SCHED_EXEC, &exec, words);
 }
 
 void task_begun(const struct task_block *b)
 {
+	const struct task_at at = { .block = b }, *t = &at;
 	struct task_exec_note before = { .comm = "<...>" }; /* ftrace's name of one that is not known */
 	char now[TASK_COMM];
 
 	if (!take_note((uint32_t)pid(), &before))
 		before.tid = (uint32_t)pid();
 	read_name(now);
-	tell_renamed(b, before.comm, now);
-	if (wants(b, TASK_EXEC, TASK_SCHED_EXEC))
-		tell_executed(b, before.tid);
+	tell_renamed(t, before.comm, now);
+	if (wants(t, TASK_EXEC, TASK_SCHED_EXEC))
+		tell_executed(t, before.tid);
 }
 
 /* --- ---------------------------------------------------------------------------------------- */
 
-void task_before(const uint64_t *regs, uint32_t number, const struct task_block *b)
+void task_before(const struct task_at *t, uint32_t number)
 {
+	const uint64_t *regs = t->regs->at;
+
 	switch (number) {
 	case __NR_clone:
 	case __NR_clone3:
 	case __NR_fork:
 	case __NR_vfork:
-		if (wants(b, TASK_NEWTASK, TASK_SCHED_FORK))
-			__atomic_store_n(&agent_clones_told, b, __ATOMIC_RELEASE);
+		if (wants(t, TASK_NEWTASK, TASK_SCHED_FORK))
+			__atomic_store_n(&agent_clones_told, t->block, __ATOMIC_RELEASE);
 		break;
 	case __NR_rt_sigaction:
-		if (wants(b, TASK_SIGNAL, TASK_SIGNAL))
+		if (wants(t, TASK_SIGNAL, TASK_SIGNAL))
 			delivery_changes(regs);
 		break;
 	case __NR_prctl:
-		if ((uint32_t)regs[RDI] == PR_SET_NAME && wants(b, TASK_RENAME, TASK_RENAME))
-			tell_name(b, regs[RSI]);
+		if ((uint32_t)regs[RDI] == PR_SET_NAME && wants(t, TASK_RENAME, TASK_RENAME))
+			tell_name(t, regs[RSI]);
 		break;
 	case __NR_exit:
 	case __NR_exit_group:
-		if (wants(b, TASK_EXIT, TASK_SCHED_EXIT))
-			tell_end(b);
+		if (wants(t, TASK_EXIT, TASK_SCHED_EXIT))
+			tell_end(t);
 		break;
 	case __NR_execve:
 	case __NR_execveat:

@@ -108,7 +108,7 @@ void event_set_tidy(struct event_set *s, uint32_t index)
 	size_t i = place_of(s, index);
 	struct event_setting *e = &s->at.at[i];
 
-	if (i == s->at.n || e->index != index || e->enabled || e->held || e->filter.text || e->triggers.at.n)
+	if (i == s->at.n || e->index != index || e->enabled || e->held || e->stacked || e->filter.text || e->triggers.at.n)
 		return;
 	setting_free(e);
 	s->at.n--;
@@ -152,6 +152,21 @@ const struct filter_program *event_set_program(const struct event_set *s, uint32
 	return event_set_switched(s, index) ? NULL : event_set_get(s, index)->filter.program;
 }
 
+bool event_set_stacked(const struct event_set *s, uint32_t index)
+{
+	const struct event_setting *e = event_set_get(s, index);
+	bool stacked = e->stacked;
+
+	for (size_t i = 0; i < e->triggers.at.n; i++)
+		stacked |= e->triggers.at.at[i]->kind->action == TRIGGER_STACKTRACE;
+	return stacked;
+}
+
+void event_set_stack(struct event_set *s, uint32_t index)
+{
+	event_set_of(s, index)->stacked = true;
+}
+
 static bool same_program(const struct filter_program *a, const struct filter_program *b)
 {
 	if (!a || !b)
@@ -165,7 +180,8 @@ bool event_set_differ(const struct event_set *a, const struct event_set *b, uint
 
 	if (armed != event_set_armed(b, index))
 		return true;
-	return armed && !same_program(event_set_program(a, index), event_set_program(b, index));
+	return armed && (event_set_stacked(a, index) != event_set_stacked(b, index) ||
+			 !same_program(event_set_program(a, index), event_set_program(b, index)));
 }
 
 /* --- enabling ------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ struct event_setting {
 	uint32_t index;               /* in the catalogue */
 	bool enabled;
 	uint32_t held;                /* by how many function commands that switch it */
+	bool stacked;                 /* in what is asked of programs: who reads the records wants the stack at each */
 	struct event_filter filter;
 	struct trigger_list triggers; /* counts are shared by all copies: see trigger.h */
 };
@@ -52,6 +53,9 @@ bool event_set_armed(const struct event_set *s, uint32_t index);
 /* The filter that the traced program runs before it writes; NULL: everything is written. An event with triggers, and one
  * that can be switched by them, is written whole: whoever reads the records runs triggers, then the filter. */
 const struct filter_program *event_set_program(const struct event_set *s, uint32_t index);
+/* Whether the traced program is to leave its stack with each record: a trigger is to show it. */
+bool event_set_stacked(const struct event_set *s, uint32_t index);
+void event_set_stack(struct event_set *s, uint32_t index);
 /* Whether the traced program has something else to do for it under a than under b. */
 bool event_set_differ(const struct event_set *a, const struct event_set *b, uint32_t index);
 /* The wishes held against the events that came since. 0, or the first that failed: -errno and *err. */

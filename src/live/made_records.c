@@ -17,12 +17,22 @@ static bool head(struct event_catalogue *events, const char *name, const struct 
 	return e;
 }
 
-bool made_stack(struct open_calls *o, struct event_catalogue *events, const struct stream_item *i, bool user, uint64_t *words)
+static size_t addresses(struct open_calls *o, struct frames *frames, const struct stream_item *i, uint64_t *to, size_t max)
+{
+	const struct event *e = i->event;
+
+	if (i->stack)
+		return frames_walk(frames, o->info, o->info->threads.at[e->thread].image, e->tsc, i->stack, to, max);
+	return open_calls_addresses(o, e, to, max);
+}
+
+bool made_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events, const struct stream_item *i, bool user,
+		uint64_t *words)
 {
 	size_t n;
 
 	memset(words, 0, MADE_WORDS * sizeof(*words));
-	n = open_calls_addresses(o, i->event, words + 2, user ? USER_FRAMES : FRAMES);
+	n = addresses(o, frames, i, words + 2, user ? USER_FRAMES : FRAMES);
 	words[1] = user ? o->info->threads.at[i->event->thread].pid : n;
 	return head(events, user ? "user_stack" : "kernel_stack", i, 1 + (user ? USER_FRAMES : (unsigned)n), words);
 }

@@ -2,15 +2,17 @@
  * (ftrace:kernel_stack, ftrace:user_stack), and how often a call came again (ftrace:func_repeats). */
 #pragma once
 #include "event/catalogue.h"
+#include "live/frames.h"
 #include "live/open_calls.h"
 #include "live/stream.h"
 #include "shared/record.h"
 
 #define MADE_WORDS (1 + RECORD_PAYLOAD_MAX)
 
-/* Where the thread is at this record, which open_calls was fed. user: as userstacktrace has it, at most eight calls; else all that have
+/* Where the thread is at this record, which open_calls was fed: by the copy that it left of its stack, else by the calls that were
+ * recorded. user: as userstacktrace has it, at most eight calls; else all that have
  * room in a record. False: there is no such event. */
-bool made_stack(struct open_calls *o, struct event_catalogue *events, const struct stream_item *i, bool user, uint64_t *words);
+bool made_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events, const struct stream_item *i, bool user, uint64_t *words);
 
 /* The last call of a thread, and how often it was made again since. */
 struct repeated { bool known; uint32_t fn, site, count; uint64_t last; };

@@ -73,7 +73,7 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks, const s
 	struct merge *m = mem_zalloc(sizeof(*m));
 
 	m->source = (struct source){ .ops = &ops, .info = info };
-	m->stream = stream_new();
+	m->stream = stream_new(false);
 	m->filter.one_cpu = filter->one_cpu;
 	m->filter.cpu = filter->cpu;
 	m->filter.until = filter->until ? filter->until : UINT64_MAX;

@@ -32,9 +32,26 @@ static bool wants_call_stacks(const struct settings *s)
 	return is_function_tracer(s) && has(s, OPTION_FUNC_STACK_TRACE);
 }
 
+/* An event that the kernel tells happens while the thread does nothing: its stack is known by the calls only. */
+static bool wants_told_stacks(const struct settings *s)
+{
+	for (size_t i = 0; i < s->events.at.n; i++) {
+		uint32_t index = s->events.at.at[i].index;
+
+		if (event_set_armed(&s->events, index) && events_at(s->events.catalogue, index)->owner == EVENT_OWNER_SCHED)
+			return wants_event_stacks(s);
+	}
+	return false;
+}
+
 bool rules_want_calls(const struct settings *s)
 {
-	return !s->graph && (wants_event_stacks(s) || wants_call_stacks(s));
+	return !s->graph && (wants_told_stacks(s) || wants_call_stacks(s));
+}
+
+bool rules_want_stack(const struct settings *s, uint32_t event)
+{
+	return event_set_stacked(&s->events, event) || (event_set_armed(&s->events, event) && wants_event_stacks(s));
 }
 
 bool rules_wanted(const struct settings *s)

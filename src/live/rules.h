@@ -46,8 +46,10 @@ struct rules {
 
 /* Whether there is anything of the kind. */
 bool rules_wanted(const struct settings *s);
-/* Whether options ask for stacks, and the tracer does not say when calls end. */
+/* Whether options ask for stacks that only entries and ends of calls tell, and the tracer does not say when calls end. */
 bool rules_want_calls(const struct settings *s);
+/* Whether triggers or options ask for the stack at this event. */
+bool rules_want_stack(const struct settings *s, uint32_t event);
 /* before: what was set until then; NULL: nothing. */
 struct rules *rules_new(const struct settings *before, const struct settings *s, uint64_t from);
 void rules_free(struct rules *r);

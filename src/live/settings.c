@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "live/rules.h"
 #include "live/wants.h"
 #include "session/clock.h"
 #include "session/perf_rings.h"
@@ -25,6 +26,13 @@ static void add_events(struct event_set *to, const struct event_set *from)
 		event_set_filter(to, index, "0", &ignored); /* also of one who does not want it now */
 		event_set_enable(to, index, true);
 	}
+}
+
+static void add_stacks(struct event_set *to, const struct settings *s)
+{
+	for (size_t i = 0; i < s->events.at.n; i++)
+		if (rules_want_stack(s, s->events.at.at[i].index))
+			event_set_stack(to, s->events.at.at[i].index);
 }
 
 /* They tell who makes whom, and who ends: whole, like the above. */
@@ -71,8 +79,10 @@ struct settings *live_for_session(struct live *l, struct part *p, const struct s
 	wants_unite(all, n, s);
 	for (size_t i = 1; i < n; i++)
 		add_events(&s->events, &all[i]->events);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		add_births(&s->events, all[i]);
+		add_stacks(&s->events, all[i]);
+	}
 	settings_init(&usual);
 	s->mode = l->mode;
 	s->buffer_size_kb = usual.buffer_size_kb;

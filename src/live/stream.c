@@ -17,17 +17,22 @@ struct stream_lane {
 	struct event event;   /* the next one */
 	const uint64_t *words;
 	bool waits;           /* in the heap */
+	struct stack_copy *stack; /* NULL: it left none */
 };
 
 struct stream {
 	VEC(struct stream_lane *) lanes; /* by thread; NULL: it has no chunk */
 	VEC(struct stream_lane *) heap;
 	struct stream_lane *given;       /* whose event was given last, and has not gone on yet */
+	bool stacks;
 };
 
-struct stream *stream_new(void)
+struct stream *stream_new(bool stacks)
 {
-	return mem_zalloc(sizeof(struct stream));
+	struct stream *s = mem_zalloc(sizeof(*s));
+
+	s->stacks = stacks;
+	return s;
 }
 
 void stream_free(struct stream *s)
@@ -41,6 +46,8 @@ void stream_free(struct stream *s)
 			kept_put(&l->chunks.at[k]);
 		if (l)
 			vec_free(&l->chunks);
+		if (l)
+			free(l->stack);
 		free(l);
 	}
 	vec_free(&s->lanes);
@@ -69,7 +76,7 @@ static void close_up(struct stream_lane *l)
 }
 
 /* The next chunk; what was lost before it is an event of its own. */
-static bool open_chunk(struct stream_lane *l)
+static bool open_chunk(struct stream_lane *l, bool stacks)
 {
 	const struct chunk *c;
 
@@ -78,19 +85,21 @@ static bool open_chunk(struct stream_lane *l)
 	close_up(l);
 	c = l->chunks.at[l->next++].chunk;
 	l->unpack = (struct unpack){ .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu,
-				     .thread = l->thread };
+				     .thread = l->thread, .stack = stacks ? &l->stack : NULL };
 	l->event = (struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = l->thread,
 				   .cpu = c->cpu };
+	if (c->lost && l->stack)
+		stack_copy_tell(l->stack, &l->event);
 	return c->lost > 0;
 }
 
-static bool advance(struct stream_lane *l)
+static bool advance(struct stream_lane *l, bool stacks)
 {
 	l->words = NULL;
 	while (!unpack_next(&l->unpack, &l->event)) {
 		if (l->next == l->chunks.n)
 			return false;
-		if (open_chunk(l))
+		if (open_chunk(l, stacks))
 			break;
 	}
 	l->words = l->event.kind == EVENT_LOST ? NULL : l->unpack.record;
@@ -117,7 +126,7 @@ void stream_add(struct stream *s, const struct kept *k)
 	struct stream_lane *l = lane_of(s, k->chunk->thread);
 
 	*vec_add(&l->chunks) = kept_get(k);
-	if (l->waits || !advance(l))
+	if (l->waits || !advance(l, s->stacks))
 		return;
 	heap_push(&s->heap, l, before);
 	l->waits = true;
@@ -130,7 +139,7 @@ static void go_on(struct stream *s)
 	s->given = NULL;
 	if (!l)
 		return;
-	l->waits = advance(l);
+	l->waits = advance(l, s->stacks);
 	if (l->waits)
 		heap_settle(&s->heap, before);
 	else
@@ -149,5 +158,6 @@ bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)
 	out->time = l->time;
 	out->kept = &l->chunks.at[l->next - 1];
 	out->words = l->words;
+	out->stack = l->stack && l->stack->told ? l->stack : NULL;
 	return true;
 }

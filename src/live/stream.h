@@ -11,9 +11,11 @@ struct stream_item {
 	uint64_t time;           /* the event's, or what its thread had come to, if that is later */
 	const struct kept *kept; /* the chunk that it is of */
 	const uint64_t *words;   /* the record; NULL: EVENT_LOST has none */
+	const struct stack_copy *stack; /* the thread's, as it stood then; NULL: it left none */
 };
 
-struct stream *stream_new(void);
+/* stacks: those that threads leave are put together. */
+struct stream *stream_new(bool stacks);
 void stream_free(struct stream *s); /* NULL is fine */
 /* A settled chunk, behind those that its thread has. Takes a reference. */
 void stream_add(struct stream *s, const struct kept *k);

@@ -31,6 +31,7 @@ struct triggers {
 	bool knows_calls;
 	struct open_calls calls;
 	struct repeats repeats;
+	struct frames *frames;       /* NULL: no stack was copied yet */
 	VEC(uint32_t) told;          /* by thread: the function + 1 of the record before, if that was a CALL */
 	const struct trace_info *info;
 };
@@ -49,7 +50,7 @@ struct triggers *triggers_new(struct buffer *b, const struct settings *now)
 	struct triggers *t = mem_zalloc(sizeof(*t));
 
 	t->buffer = b;
-	t->stream = stream_new();
+	t->stream = stream_new(true);
 	triggers_configure(t, NULL, now, 0);
 	return t;
 }
@@ -72,6 +73,7 @@ void triggers_free(struct triggers *t)
 	repeats_free(&t->repeats);
 	if (t->knows_calls)
 		open_calls_free(&t->calls);
+	frames_free(t->frames);
 	free(t);
 }
 
@@ -125,7 +127,9 @@ static void write_stack(struct triggers *t, const struct stream_item *i, bool us
 {
 	uint64_t words[MADE_WORDS];
 
-	if (is_recording(t, i) && made_stack(&t->calls, t->now->events.catalogue, i, user, words))
+	if (i->stack && !t->frames)
+		t->frames = frames_new();
+	if (is_recording(t, i) && made_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
 		cut_record(&t->cut, i, words);
 }
 

@@ -14,6 +14,17 @@ static const struct trace_function *function_of(const struct trace_info *info, c
 	return f && (*module)->base + f->vaddr == address ? f : trace_info_function_at(info, image, address - 1, e->tsc, module);
 }
 
+/* Of a library that was not opened. */
+static void print_place(const struct trace_info *info, const struct event *e, uint64_t address, struct trace_seq *to)
+{
+	const struct trace_module *m = trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
+
+	if (m)
+		trace_seq_printf(to, "%s+0x%llx", m->name, (unsigned long long)(address - m->base));
+	else
+		trace_seq_printf(to, "0x%llx", (unsigned long long)address);
+}
+
 static void print_name(const struct trace_info *info, const struct event *e, uint64_t address, bool offset, struct trace_seq *to)
 {
 	const struct trace_module *module;
@@ -21,7 +32,7 @@ static void print_name(const struct trace_info *info, const struct event *e, uin
 	char name[512];
 
 	if (!f) {
-		trace_seq_printf(to, "0x%llx", (unsigned long long)address);
+		print_place(info, e, address, to);
 		return;
 	}
 	trace_function_name(module, f, name, sizeof(name));

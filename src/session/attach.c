@@ -139,6 +139,8 @@ static int plan(struct image_request *req, const struct agent_file *f, struct ag
 	req->taken_from = place->there ? 0 : place->base;
 	req->taken_bytes = place->there ? 0 : f->span;
 	r = image_prepare(req, out, err);
+	if (r == 0 && !out->news.about.exe[0])
+		r = tracee_check(req->pid, err); /* it ended meanwhile */
 	if (r == 0 && !out->selected && !req->settings->nop)
 		r = err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
 			    out->news.about.exe);

@@ -76,14 +76,15 @@ static void want(struct wanted *w, const struct event_entry *e)
 	unsigned behind = strncmp(e->format->name, prefixes[1], strlen(prefixes[1])) == 0;
 	const char *rest = e->format->name + strlen(prefixes[behind]);
 	const struct syscall_info *s;
+	bool stacked = event_set_stacked(w->set, e->index);
 
 	w->any[behind] = true;
 	s = *rest ? by_name(rest + 1) : NULL;
 	if (!*rest)
-		w->raw[behind] = (struct call_event){ .event = (uint16_t)e->index };
+		w->raw[behind] = (struct call_event){ .event = (uint16_t)e->index, .stacked = stacked };
 	else if (s)
 		w->named[behind][s->number] =
-			(struct call_event){ .event = (uint16_t)e->index, .arguments = (uint16_t)(e->format->n - 1) };
+			(struct call_event){ .event = (uint16_t)e->index, .arguments = (uint8_t)(e->format->n - 1), .stacked = stacked };
 }
 
 static void read_wanted(const struct event_set *set, struct wanted *w)
@@ -175,10 +176,16 @@ static struct call_about *about(const struct wanted *w, const struct hook_syscal
 	return a;
 }
 
+static bool is_stacked(const struct call_event *e)
+{
+	return e->event != CALL_NO_EVENT && e->stacked;
+}
+
 /* A child's coming is not a return. */
 static bool is_plain(const struct hook_syscall *c, const struct call_about *a)
 {
-	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) && !a->raw.filter && !a->named[0].filter;
+	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) && !a->raw.filter && !a->named[0].filter &&
+	       !is_stacked(&a->raw) && !is_stacked(&a->named[0]);
 }
 
 /* A record's header without its time, 0 for none; its size is added. */

@@ -148,7 +148,8 @@ static void add_place(struct module *mod, const struct event_set *set, const str
 	for (size_t i = 0; i < mod->sites.places.n; i++)
 		if (mod->sites.places.at[i].state == mod->base + state)
 			return;
-	*vec_add(&mod->sites.places) = (struct event_place){ e->index, mod->base + state, event_set_program(set, e->index) };
+	*vec_add(&mod->sites.places) = (struct event_place){ e->index, mod->base + state, event_set_program(set, e->index),
+							      event_set_stacked(set, e->index) };
 }
 
 void event_sites_choose(struct module *mod, const struct event_set *set)
@@ -258,12 +259,15 @@ uint64_t event_sites_write(const struct module *mod, uint64_t at, uint64_t agent
 
 	for (size_t i = 0; i < mod->sites.places.n; i++) {
 		const struct event_place *p = &mod->sites.places.at[i];
-		const struct event_block block = { .event = p->event, .filter_bytes = p->filter ? p->filter->bytes : 0,
-						   .header = record_word(0, record_event_id(0, RECORD_EVENT_TRACE + p->event), RECORD_EVENT) };
+		struct event_block block = { .event = p->event, .filter_bytes = p->filter ? p->filter->bytes : 0, .header = record_word(0, record_event_id(0, RECORD_EVENT_TRACE + p->event), RECORD_EVENT) };
 
+		if (p->stacked)
+			block.filter_bytes |= EVENT_STACKED;
 		memcpy(code + used, &block, sizeof(block));
 		if (p->filter)
 			memcpy(code + used + EVENT_BLOCK_BYTES, p->filter, p->filter->bytes);
+		if (p->stacked)
+			((struct event_block *)(code + used))->filter.code = 0; /* the way that is all code copies no stack */
 		add_state(list, region, p, agent, at + used);
 		used += block_bytes(p);
 	}

@@ -23,6 +23,7 @@ struct event_place {
 	uint32_t event;               /* in the catalogue */
 	uint64_t state;               /* address in the process */
 	const struct filter_program *filter; /* the set's; or NULL */
+	bool stacked;                 /* event_set_stacked */
 };
 typedef struct { VEC(struct event_site) at; VEC(struct event_place) places; } event_site_list;
 

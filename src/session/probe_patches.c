@@ -117,7 +117,7 @@ static struct probe_site *add_site(struct probe_job *j, const struct probe_point
 		.magic = PROBE_MAGIC, .ip = j->mod->base + p->plan.vaddr, .patch = patch, .base = j->mod->base,
 		.semaphore = p->semaphore ? j->mod->base + p->semaphore : 0, .event = p->event,
 		.island = p->plan.kind == HOOK_SHORT ? patch + (uint64_t)(int64_t)p->plan.island : 0,
-		.program_bytes = p->program_bytes, .kind = p->kind, .patch_len = p->plan.patch_len,
+		.program_bytes = p->program_bytes, .kind = p->kind, .stacked = p->stacked, .patch_len = p->plan.patch_len,
 	};
 	memcpy(s->expected, p->plan.bytes, sizeof(s->expected));
 	memcpy(s->island_expected, p->plan.island_bytes, sizeof(p->plan.island_bytes));

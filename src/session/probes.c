@@ -195,6 +195,7 @@ static void add_point(struct marked *m, const struct usdt_marker *marker, const 
 	if (!p.program)
 		return;
 	p.filter = filter_of(set, e->index);
+	p.stacked = event_set_stacked(set, e->index);
 	p.plan = *hook_probe_plan(m->prober, marker->vaddr);
 	*vec_add(out) = p;
 }

@@ -13,6 +13,7 @@ struct probe_point {
 	void *program;
 	uint32_t program_bytes;
 	struct filter_program *filter; /* NULL: every record */
+	bool stacked;                 /* event_set_stacked */
 };
 typedef VEC(struct probe_point) probe_points;
 

@@ -90,8 +90,10 @@ void task_points_write(const struct event_set *set, struct task_block *to, bool 
 		const struct event_entry *e = armed(set, i, &kind);
 		const struct filter_program *f = e ? event_set_program(set, i) : NULL;
 
-		if (e)
-			to->at[kind].event = i;
+		if (e) {
+			to->at[kind].event = (uint16_t)i;
+			to->at[kind].stacked = event_set_stacked(set, i);
+		}
 		if (!f)
 			continue;
 		to->at[kind].filter = at;

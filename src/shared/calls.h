@@ -10,7 +10,8 @@
 
 struct call_event {
 	uint16_t event;
-	uint16_t arguments;     /* in its record */
+	uint8_t arguments;      /* in its record */
+	uint8_t stacked;        /* its records come with the stack */
 	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = every record */
 };
 

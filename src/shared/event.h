@@ -12,11 +12,13 @@ struct event_state {
 /* Among the trampolines: in memory that the program cannot write. */
 struct event_block {
 	uint32_t event;          /* the session's number of it */
-	uint32_t filter_bytes;   /* 0: every record passes */
+	uint32_t filter_bytes;   /* 0: every record passes. | EVENT_STACKED: the stack is wanted too; the filter is no code then */
 	uint64_t header;         /* of a record of no payload, without its time */
 	struct filter_program filter;
 };
 #define EVENT_BLOCK_BYTES __builtin_offsetof(struct event_block, filter)
+
+#define EVENT_STACKED 0x80000000u
 
 #define EVENT_IDS 512u /* common_type of event number 0 */
 #define EVENT_RECORD_MAX 512u /* bytes, the first 8 included, that the program leaves free */

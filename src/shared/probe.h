@@ -23,7 +23,7 @@ struct probe_site {
 	uint32_t next;           /* of another event at the same instruction: bytes from here; 0 = none */
 	uint32_t filter, filter_bytes; /* bytes from here; 0 = none: every record */
 	uint32_t program_bytes;
-	uint8_t patch_len, kind /* enum probe_kind */, pad[2];
+	uint8_t patch_len, kind /* enum probe_kind */, stacked /* its records come with the stack */, pad;
 	struct fetch_program program;
 };
 

@@ -48,6 +48,7 @@ enum record_event {
 	RECORD_EVENT_SLEPT = 10, /* 2 words: TSC (all 64 bits) when the thread stopped running; ticks until it went on.
 	                            Between the record before and the one that follows, whose time it has. brace's own: of
 	                            the thread's records this alone is not the program's (session/switches.h) */
+	RECORD_EVENT_STACK = 11, /* some words: a piece of the thread's stack (shared/stack.h), for the record that follows */
 	/* From here on an event of the program's: TRACE + its number in the session, below RECORD_TRACES. Payload: its
 	   record as its `format` says, from offset 8 on, zeros up to a word. docs/events.md */
 	RECORD_EVENT_TRACE = 64,
@@ -115,9 +116,9 @@ static inline int record_counts(uint64_t word)
 {
 	const unsigned serves = 1u << RECORD_EVENT_CPU | 1u << RECORD_EVENT_PAD | 1u << RECORD_EVENT_UNWIND |
 				1u << RECORD_EVENT_SWITCH | 1u << RECORD_EVENT_MARK | 1u << RECORD_EVENT_AT |
-				1u << RECORD_EVENT_SLEPT;
+				1u << RECORD_EVENT_SLEPT | 1u << RECORD_EVENT_STACK;
 
-	return record_kind(word) != RECORD_EVENT || record_type(word) > RECORD_EVENT_SLEPT ||
+	return record_kind(word) != RECORD_EVENT || record_type(word) > RECORD_EVENT_STACK ||
 	       !(serves >> record_type(word) & 1);
 }
 

@@ -14,7 +14,8 @@ enum task_event {
 /* Which of them are armed. Filters stand behind it. */
 struct task_block {
 	struct {
-		uint32_t event;         /* its number in the session, or TASK_NO_EVENT */
+		uint16_t event;         /* its number in the session, or TASK_NO_EVENT */
+		uint16_t stacked;       /* its records come with the stack */
 		uint32_t filter;        /* a filter_program, bytes from the block; 0 = every record */
 	} at[TASK_EVENTS];
 };

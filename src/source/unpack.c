@@ -1,5 +1,6 @@
 #include "source/unpack.h"
 
+#include "base/mem.h"
 #include "shared/record.h"
 #include "store/columns.h"
 
@@ -93,6 +94,16 @@ static bool slept(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
+static bool stack(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	if (!u->stack)
+		return false;
+	if (!*u->stack)
+		*u->stack = mem_zalloc(sizeof(**u->stack));
+	stack_copy_add(*u->stack, payload, record_payload(payload[-1]));
+	return false;
+}
+
 static bool trace(struct unpack *u, uint64_t word, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_TRACE;
@@ -118,6 +129,7 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_MARK, 1, mark },
 	{ RECORD_EVENT_AT, 2, at },
 	{ RECORD_EVENT_SLEPT, 2, slept },
+	{ RECORD_EVENT_STACK, 1, stack },
 	{ RECORD_STORE_LOST, 1, lost },
 };
 
@@ -134,7 +146,7 @@ static bool unpack_event(struct unpack *u, uint64_t word, const uint64_t *payloa
 	return false;
 }
 
-bool unpack_next(struct unpack *u, struct event *e)
+static bool next_event(struct unpack *u, struct event *e)
 {
 	static const uint8_t kinds[] = {
 		[RECORD_ENTRY] = EVENT_ENTRY, [RECORD_EXIT] = EVENT_EXIT, [RECORD_TAIL] = EVENT_TAIL,
@@ -164,4 +176,13 @@ bool unpack_next(struct unpack *u, struct event *e)
 		return true;
 	}
 	return false;
+}
+
+bool unpack_next(struct unpack *u, struct event *e)
+{
+	if (!next_event(u, e))
+		return false;
+	if (u->stack && *u->stack)
+		stack_copy_tell(*u->stack, e);
+	return true;
 }

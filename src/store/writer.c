@@ -306,6 +306,10 @@ static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, u
 	*took = n;
 	if (is_event(words[0], RECORD_EVENT_PAD))
 		return 0;
+	if (is_event(words[0], RECORD_EVENT_STACK)) { /* for who reads while the program runs: no file has bytes of its stack */
+		*took = len < n ? len : n;
+		return 0;
+	}
 	if (is_hole(words[0])) {
 		*took = 1;
 		return 0;

@@ -1,15 +1,19 @@
-/* A table of operand shapes does the parsing; what an instruction means is three short
- * functions, because only the CFA, the return address and "is anything saved" matter. */
+/* A table of operand shapes does the parsing; what an instruction means is four short functions. */
 #include "sym/cfi.h"
 
 enum operand { NONE, ULEB, SLEB, BLOCK, BYTE, HALF, WORD };
+/* From OFFSET to VALUE_EXPRESSION the register is on the stack, or can be told from it. */
 enum effect {
-	NOTHING, ADVANCE, SAVE, UNDEFINED, RESTORE, REMEMBER, RECALL,
+	NOTHING, ADVANCE, OFFSET, OFFSET_SF, OFFSET_NEGATIVE, VALUE_OFFSET, VALUE_OFFSET_SF, EXPRESSION, VALUE_EXPRESSION,
+	UNDEFINED, SAME, RESTORE, OTHER, REMEMBER, RECALL,
 	CFA, CFA_SF, CFA_REGISTER, CFA_OFFSET, CFA_OFFSET_SF, CFA_EXPRESSION,
 	UNKNOWN,
 };
 
 struct shape { uint8_t effect, a, b; };
+
+/* Of a block: its length, and where it is. */
+struct value { uint64_t n; const uint8_t *at; };
 
 #define KNOWN 0x36
 static const struct shape shapes[KNOWN] = {
@@ -18,54 +22,61 @@ static const struct shape shapes[KNOWN] = {
 	[0x02] = { ADVANCE, BYTE },         /* advance_loc1 */
 	[0x03] = { ADVANCE, HALF },
 	[0x04] = { ADVANCE, WORD },
-	[0x05] = { SAVE, ULEB, ULEB },      /* offset_extended */
+	[0x05] = { OFFSET, ULEB, ULEB },    /* offset_extended */
 	[0x06] = { RESTORE, ULEB },
 	[0x07] = { UNDEFINED, ULEB },
-	[0x08] = { RESTORE, ULEB },         /* same_value */
-	[0x09] = { NOTHING, ULEB, ULEB },   /* register */
+	[0x08] = { SAME, ULEB },            /* same_value */
+	[0x09] = { OTHER, ULEB, ULEB },     /* register */
 	[0x0a] = { REMEMBER },
 	[0x0b] = { RECALL },
 	[0x0c] = { CFA, ULEB, ULEB },
 	[0x0d] = { CFA_REGISTER, ULEB },
 	[0x0e] = { CFA_OFFSET, ULEB },
 	[0x0f] = { CFA_EXPRESSION, BLOCK },
-	[0x10] = { SAVE, ULEB, BLOCK },     /* expression */
-	[0x11] = { SAVE, ULEB, SLEB },      /* offset_extended_sf */
+	[0x10] = { EXPRESSION, ULEB, BLOCK },
+	[0x11] = { OFFSET_SF, ULEB, SLEB }, /* offset_extended_sf */
 	[0x12] = { CFA_SF, ULEB, SLEB },
 	[0x13] = { CFA_OFFSET_SF, SLEB },
-	[0x14] = { SAVE, ULEB, ULEB },      /* val_offset */
-	[0x15] = { SAVE, ULEB, SLEB },      /* val_offset_sf */
-	[0x16] = { SAVE, ULEB, BLOCK },     /* val_expression */
+	[0x14] = { VALUE_OFFSET, ULEB, ULEB },
+	[0x15] = { VALUE_OFFSET_SF, ULEB, SLEB },
+	[0x16] = { VALUE_EXPRESSION, ULEB, BLOCK },
 	[0x17 ... 0x2d] = { UNKNOWN },
 	[0x2e] = { NOTHING, ULEB },         /* GNU_args_size */
-	[0x2f] = { SAVE, ULEB, ULEB },      /* GNU_negative_offset_extended */
+	[0x2f] = { OFFSET_NEGATIVE, ULEB, ULEB }, /* GNU_negative_offset_extended */
 	[0x30 ... KNOWN - 1] = { UNKNOWN },
 };
 
-static uint64_t read_operand(struct cursor *c, uint8_t operand)
+static struct value read_block(struct cursor *c)
+{
+	uint64_t n = cursor_uleb(c);
+
+	return (struct value){ n, cursor_bytes(c, n) };
+}
+
+static struct value read_operand(struct cursor *c, uint8_t operand)
 {
 	switch (operand) {
-	case ULEB: return cursor_uleb(c);
-	case SLEB: return (uint64_t)cursor_sleb(c);
-	case BLOCK: cursor_bytes(c, cursor_uleb(c)); return 0;
-	case BYTE: return cursor_u8(c);
-	case HALF: return cursor_u16(c);
-	case WORD: return cursor_u32(c);
-	default: return 0;
+	case ULEB: return (struct value){ cursor_uleb(c) };
+	case SLEB: return (struct value){ (uint64_t)cursor_sleb(c) };
+	case BLOCK: return read_block(c);
+	case BYTE: return (struct value){ cursor_u8(c) };
+	case HALF: return (struct value){ cursor_u16(c) };
+	case WORD: return (struct value){ cursor_u32(c) };
+	default: return (struct value){ 0 };
 	}
 }
 
 /* The three commonest instructions keep an operand in their low six bits. */
-static struct shape decode(struct cursor *c, uint64_t *a, uint64_t *b)
+static struct shape decode(struct cursor *c, struct value *a, struct value *b)
 {
 	uint8_t op = cursor_u8(c);
 	struct shape s = { UNKNOWN };
 
-	*a = op & 0x3f;
-	*b = 0;
+	*a = (struct value){ op & 0x3f };
+	*b = (struct value){ 0 };
 	switch (op >> 6) {
 	case 1: return (struct shape){ ADVANCE };
-	case 2: *b = cursor_uleb(c); return (struct shape){ SAVE };
+	case 2: b->n = cursor_uleb(c); return (struct shape){ OFFSET };
 	case 3: return (struct shape){ RESTORE };
 	}
 	if (op < KNOWN)
@@ -75,17 +86,18 @@ static struct shape decode(struct cursor *c, uint64_t *a, uint64_t *b)
 	return s;
 }
 
-static void set_cfa(struct cfi_machine *m, uint8_t effect, uint64_t a, uint64_t b)
+static void set_cfa(struct cfi_machine *m, uint8_t effect, struct value a, struct value b)
 {
 	struct cfi_state *s = &m->state;
-	int64_t last = (int64_t)(effect == CFA || effect == CFA_SF ? b : a);
+	int64_t last = (int64_t)(effect == CFA || effect == CFA_SF ? b.n : a.n);
 
 	if (effect == CFA_EXPRESSION) {
 		s->cfa_expression = true;
+		s->cfa = (struct cfi_rule){ .kind = CFI_IS_EXPRESSION, .bytes = (uint32_t)a.n, .expression = a.at };
 		return;
 	}
 	if (effect == CFA || effect == CFA_SF || effect == CFA_REGISTER)
-		s->cfa_register = a;
+		s->cfa_register = a.n;
 	if (effect == CFA_SF || effect == CFA_OFFSET_SF)
 		last = (int64_t)((uint64_t)last * (uint64_t)m->data_align);
 	if (effect != CFA_REGISTER)
@@ -93,23 +105,42 @@ static void set_cfa(struct cfi_machine *m, uint8_t effect, uint64_t a, uint64_t 
 	s->cfa_expression = false;
 }
 
-static void set_register(struct cfi_machine *m, uint8_t effect, uint64_t reg)
+static struct cfi_rule rule_of(const struct cfi_machine *m, uint8_t effect, uint64_t reg, struct value v)
+{
+	int64_t offset = (int64_t)(v.n * (uint64_t)m->data_align);
+
+	switch (effect) {
+	case OFFSET: case OFFSET_SF: return (struct cfi_rule){ .kind = CFI_AT_CFA, .offset = offset };
+	case OFFSET_NEGATIVE: return (struct cfi_rule){ .kind = CFI_AT_CFA, .offset = -offset };
+	case VALUE_OFFSET: case VALUE_OFFSET_SF: return (struct cfi_rule){ .kind = CFI_IS_CFA, .offset = offset };
+	case EXPRESSION: return (struct cfi_rule){ .kind = CFI_EXPRESSION, .bytes = (uint32_t)v.n, .expression = v.at };
+	case VALUE_EXPRESSION: return (struct cfi_rule){ .kind = CFI_IS_EXPRESSION, .bytes = (uint32_t)v.n, .expression = v.at };
+	case UNDEFINED: return (struct cfi_rule){ .kind = CFI_UNDEFINED };
+	case OTHER: return (struct cfi_rule){ .kind = CFI_REGISTER, .register_number = v.n };
+	case RESTORE: return m->initial ? m->initial->rules[reg] : (struct cfi_rule){ 0 };
+	default: return (struct cfi_rule){ .kind = CFI_SAME };
+	}
+}
+
+static void set_register(struct cfi_machine *m, uint8_t effect, uint64_t reg, struct value v)
 {
 	if (reg == m->ra)
 		m->state.ra_undefined = effect == UNDEFINED;
-	else if (effect == SAVE)
+	else if (effect >= OFFSET && effect <= VALUE_EXPRESSION)
 		m->state.saved = true;
+	if (reg < CFI_RULES)
+		m->state.rules[reg] = rule_of(m, effect, reg, v);
 }
 
 bool cfi_run(struct cfi_machine *m, struct cursor c)
 {
 	struct cfi_state remembered[8];
 	size_t depth = 0;
-	uint64_t a, b;
+	struct value a, b;
 
 	while (cursor_left(&c) && !c.bad) {
 		struct shape s = decode(&c, &a, &b);
-		uint64_t to = m->address + a * m->code_align;
+		uint64_t to = m->address + a.n * m->code_align;
 
 		if (s.effect == UNKNOWN || c.bad)
 			return false;
@@ -123,8 +154,8 @@ bool cfi_run(struct cfi_machine *m, struct cursor c)
 			m->state = remembered[--depth % 8];
 		} else if (s.effect >= CFA) {
 			set_cfa(m, s.effect, a, b);
-		} else if (s.effect == SAVE || s.effect == UNDEFINED || s.effect == RESTORE) {
-			set_register(m, s.effect, a);
+		} else if (s.effect >= OFFSET && s.effect <= OTHER) {
+			set_register(m, s.effect, a.n, b);
 		}
 	}
 	return !c.bad;

@@ -251,6 +251,24 @@ bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const stru
 	return fde->signal || !fresh_cfa(&m.state) || m.state.ra_undefined;
 }
 
+bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde, uint64_t vaddr,
+		    struct cfi_state *out, uint64_t *ra)
+{
+	const struct eh_cie *cie = &f->cies.at[fde->cie];
+	struct cfi_machine m = machine_of(cie, fde->start, vaddr);
+	struct cfi_state initial;
+
+	if (!cfi_run(&m, program_of(v, cie->program, cie->program_n)))
+		return false;
+	initial = m.state;
+	m.initial = &initial;
+	if (!cfi_run(&m, program_of(v, fde->program, fde->program_n)))
+		return false;
+	*out = m.state;
+	*ra = cie->ra;
+	return true;
+}
+
 /* ---- landing pads ---- */
 
 /* One function's table. Returns the bytes read, which the caller adds up: many FDEs may

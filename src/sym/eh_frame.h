@@ -45,6 +45,11 @@ const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, siz
 bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
 		  uint64_t vaddr);
 
+/* What it would do there to come to the caller; *ra: the column of the return address. false: the table does not say. */
+struct cfi_state;
+bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde, uint64_t vaddr,
+		    struct cfi_state *out, uint64_t *ra);
+
 /* Adds the landing pads of all FDEs to pads. */
 void eh_frame_landing_pads(const struct elf_view *v, const struct eh_frame *f,
 			   struct code_set *pads);

@@ -38,7 +38,7 @@ holds "the one is filtered" step 1 2 3
 mapfile -t want < <(seq 54)
 holds "the other switched and filtered" stepped "${want[@]}"
 record "stacktrace" 5 -l pace -l walk -e steps:stepped -R 'stacktrace:2 if n > 2'
-[ "$(sed 's/ \*\/$//' "$T/got" | sed -n 's/^ => //p' | tr '\n' ' ')" = 'pace walk pace walk ' ]
+[ "$(sed 's/ \*\/$//; s/\.cold$//' "$T/got" | sed -n 's/^ => \(pace\|walk\|main\)$/\1/p' | tr '\n' ' ')" = 'pace walk main pace walk main ' ]
 result "is in the file" $? "$T/got"
 printf 'q\n' | "$BRACE" record -q -o "$T/t.brace" -e steps:step -R traceoff -- sh -c "cat; exit 7" >/dev/null 2>"$T/err"
 [ $? -eq 125 ] && grep -q 'no event has this name' "$T/err"
@@ -106,7 +106,8 @@ in_shell 'trace-cmd record -q -o "$0/t.dat" -p function_graph -e steps:step -R "
 result "trace-cmd record -R" $? "$T/out"
 sed -i 's/^\(.* step\): *n=/\1: n=/' "$T/got"
 holds "in its pages, too" step 11 12 13 14 15
-[ "$(grep -A2 kernel_stack: "$T/got" | sed -n 's/^=> \([^ ]*\) .*/\1/p' | tr '\n' ' ')" = 'pace walk ' ]
+[ "$(sed -n '/kernel_stack:/,/stepped/p' "$T/got" | sed -n 's/\.cold / /; s/^=> \(brace__hit_[^ ]*\|pace\|walk\|main\) .*/\1/p' | tr '\n' ' ')" = \
+	'brace__hit_steps_step pace walk main ' ]
 result "with the stack, by name" $? "$T/got"
 end_program
 [ "$STATUS" -eq 0 ]

@@ -124,8 +124,9 @@ echo 1 >"$E/stepped/enable"
 echo 'stacktrace:1 if n == 8220' >"$E/stepped/trigger"
 tell 10
 sed -n '/<stack trace>/,/pthread_cond_broadcast/p' "$D/trace" >"$T/got"
-[ "$(sed -n 's/ \*\/$//; s/^ => //p' "$T/got" | head -2 | tr '\n' ' ')" = "pace walk " ]
-result "stacktrace: the calls that are open" $? "$T/got"
+# as the kernel's: first the event's own function; its call may have been moved out of pace's way
+[ "$(sed -n 's/ \*\/$//; s/\.cold$//; s/^ => //p' "$T/got" | head -4 | tr '\n' ' ')" = "brace__hit_steps_stepped pace walk main " ]
+result "stacktrace: the calls that stand on the stack" $? "$T/got"
 [ "$(grep -c '<stack trace>' "$D/trace")" = 1 ] && grep -B1 '<stack trace>' "$D/trace" | grep -q 'stepped: n=8220 '
 result "behind the event, once" $? "$D/trace"
 echo '!stacktrace' >"$E/stepped/trigger"

@@ -1,0 +1,151 @@
+#include "sym/unwind.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "sym/cfi.h"
+#include "sym/dwarf_expression.h"
+#include "sym/eh_frame.h"
+#include "sym/elf_view.h"
+#include "sym/map_file.h"
+
+#define CACHED 256        /* addresses whose rules are kept; a power of two */
+
+struct cached {
+	uint64_t vaddr;
+	bool known, signal;
+	struct cfi_state state;
+	uint64_t ra;
+};
+
+struct unwind_file {
+	uint8_t *bytes;       /* NULL: not ours */
+	size_t n;
+	struct elf_view view;
+	struct eh_frame frame;
+	struct cached cached[CACHED];
+};
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+int unwind_open_bytes(const uint8_t *bytes, size_t n, struct unwind_file **out, struct err *err)
+{
+	struct unwind_file *f = mem_zalloc(sizeof(*f));
+	int e = elf_view_image(&f->view, bytes, n, "it", err);
+
+	if (e == 0)
+		eh_frame_read(&f->view, &f->frame);
+	if (e == 0 && !f->frame.fdes.n)
+		e = err_set(err, ENOEXEC, "it has no call frame information");
+	if (e < 0)
+		unwind_close(f);
+	else
+		*out = f;
+	return e;
+}
+
+int unwind_open(const char *path, struct unwind_file **out, struct err *err)
+{
+	uint8_t *bytes;
+	size_t n;
+	int e = map_file(path, &bytes, &n, err);
+
+	if (e < 0)
+		return e;
+	e = unwind_open_bytes(bytes, n, out, err);
+	if (e < 0) {
+		unmap_file(bytes, n);
+		return e;
+	}
+	(*out)->bytes = bytes;
+	(*out)->n = n;
+	return 0;
+}
+
+void unwind_close(struct unwind_file *f)
+{
+	if (!f)
+		return;
+	eh_frame_free(&f->frame);
+	elf_view_free(&f->view);
+	if (f->bytes)
+		unmap_file(f->bytes, f->n);
+	free(f);
+}
+
+static const struct cached *rules_at(struct unwind_file *f, uint64_t vaddr)
+{
+	struct cached *c = &f->cached[vaddr * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (CACHED - 1)];
+	const struct eh_fde *fde;
+
+	if (c->known && c->vaddr == vaddr)
+		return c;
+	fde = eh_frame_around(&f->frame, vaddr);
+	c->known = fde && eh_frame_state(&f->view, &f->frame, fde, vaddr, &c->state, &c->ra);
+	c->vaddr = vaddr;
+	c->signal = fde && fde->signal;
+	return c->known ? c : NULL;
+}
+
+/* --- a step ---------------------------------------------------------------------------------- */
+
+struct step {
+	const struct unwind_regs *regs;
+	uint64_t cfa;
+	unwind_read *read;
+	void *context;
+};
+
+static bool evaluate(const struct step *s, const struct cfi_rule *r, const uint64_t *first, uint64_t *out)
+{
+	return dwarf_expression(cursor_of(r->expression, r->bytes), s->regs, first, s->read, s->context, out);
+}
+
+static bool caller_has(const struct step *s, const struct cfi_rule *r, uint64_t *out)
+{
+	uint64_t at;
+
+	switch (r->kind) {
+	case CFI_AT_CFA: return s->read(s->context, s->cfa + (uint64_t)r->offset, out);
+	case CFI_IS_CFA: *out = s->cfa + (uint64_t)r->offset; return true;
+	case CFI_EXPRESSION: return evaluate(s, r, &s->cfa, &at) && s->read(s->context, at, out);
+	case CFI_IS_EXPRESSION: return evaluate(s, r, &s->cfa, out);
+	case CFI_REGISTER:
+		if (r->register_number >= UNWIND_REGS)
+			return false;
+		*out = s->regs->at[r->register_number];
+		return true;
+	default: return false;
+	}
+}
+
+static bool find_cfa(struct step *s, const struct cfi_state *c)
+{
+	if (c->cfa_expression)
+		return evaluate(s, &c->cfa, NULL, &s->cfa);
+	if (c->cfa_register >= UNWIND_REGS)
+		return false;
+	s->cfa = s->regs->at[c->cfa_register] + (uint64_t)c->cfa_offset;
+	return true;
+}
+
+bool unwind_step(struct unwind_file *f, uint64_t vaddr, struct unwind_regs *regs, bool *interrupted, unwind_read *read,
+		 void *context)
+{
+	struct step s = { .regs = regs, .read = read, .context = context };
+	const struct cached *c = rules_at(f, vaddr);
+	struct unwind_regs next = *regs;
+
+	if (!c || c->ra >= CFI_RULES || !find_cfa(&s, &c->state))
+		return false;
+	if (!caller_has(&s, &c->state.rules[c->ra], &next.at[UNWIND_RIP]))
+		return false;
+	/* What nobody says anything of is what it was; the stack pointer is where the call's frame begins. */
+	next.at[UNWIND_RSP] = s.cfa;
+	for (unsigned i = 0; i < UNWIND_RIP; i++)
+		caller_has(&s, &c->state.rules[i], &next.at[i]);
+	*regs = next;
+	*interrupted = c->signal;
+	return true;
+}
