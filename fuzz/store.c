@@ -179,7 +179,7 @@ static void read_wrapped(const uint8_t *data, size_t size, bool indexed)
 	struct bytes file = {0};
 	uint64_t index;
 
-	format_file_header(&file, 0);
+	format_file_header(&file, FORMAT_VERSION, 0);
 	put_usual_info(&file, &places);
 	while (cursor_left(&c))
 		put_chunk(&file, &places, &c);

@@ -442,6 +442,34 @@ static void an_empty_slot_of_two_words_is_one_loss(void **state)
 	shared_memory_destroy(&memory);
 }
 
+/* Entries have one word, exits that tell what was returned two. */
+static void an_empty_slot_of_an_exit_with_a_value_is_one_loss(void **state)
+{
+	struct seen seen = { 0 };
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	agent.memory->values = 1;
+	tls = (struct agent_tls){ 0 };
+	for (uint32_t i = 0; i < 5000; i++) {
+		const uint64_t value[2] = { record_word(read_tsc(), 40 | RECORD_EXIT_VALUE, RECORD_EXIT), i % 3 ? i : 0 };
+
+		if (i == 4)
+			tls.pos += 8; /* of an entry */
+		else if (i == 7)
+			tls.pos += 16;
+		else if (i == 11)
+			((uint64_t *)(tls.pos += 16))[-1] = 7; /* interrupted before its header */
+		else if (i % 2)
+			buffer_write_words(&tls, value, 2, 0);
+		else
+			buffer_write(&tls, record_word(read_tsc(), 9, RECORD_ENTRY));
+	}
+	assert_int_equal(counted(&seen), 5000);
+	assert_int_equal(seen.lost[0], 3);
+	shared_memory_destroy(&memory);
+}
+
 /* What a descriptor tells is told when it was read, even if its thread died before it said so; and the tracer's own
  * word is never taken back. */
 static void the_tracers_death_tells_nothing_twice(void **state)
@@ -612,6 +640,7 @@ int main(void)
 		cmocka_unit_test(a_slot_of_a_counted_window_is_lost_once),
 		cmocka_unit_test(a_handler_in_a_threads_first_record_opens_nothing),
 		cmocka_unit_test(an_empty_slot_of_two_words_is_one_loss),
+		cmocka_unit_test(an_empty_slot_of_an_exit_with_a_value_is_one_loss),
 		cmocka_unit_test(the_tracers_death_tells_nothing_twice),
 		cmocka_unit_test(quarantine_takes_nothing_from_the_quota),
 		cmocka_unit_test(waiting_for_those_who_wait_ends),
