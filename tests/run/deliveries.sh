@@ -53,8 +53,9 @@ record -e $EVENT -- "$D" load 100000
 lost=$(sed -n 's/.* \([0-9,]*\) records\{0,1\} lost.*/\1/p' "$T/err" | tr -d ,)
 check_that "100,000 signals: kept and lost are delivered" [ $(($(grep -c signal_deliver: "$T/lines") + ${lost:-0})) = 100000 ]
 record -e $EVENT -- "$D" small
-[ "$(cat "$T/out")" = "$("$D" small)" ] && grep -q ' 10 records lost' "$T/err"
-result "a stack that has no room for us is the program's: those are lost" $? "$T/err"
+lost=$(sed -n 's/.* \([0-9,]*\) records\{0,1\} lost.*/\1/p' "$T/err" | tr -d ,)
+[ "$(cat "$T/out")" = "$("$D" small)" ] && [ $(($(grep -c signal_deliver: "$T/lines") + ${lost:-0})) = 10 ]
+result "a stack that may have no room for us is the program's: what was not kept is lost" $? "$T/err"
 record -e $EVENT -- "$D" made shared
 grep -q 'not told are signals that were delivered to 0x[0-9a-f]* (not-code)' "$T/err"
 result "a handler that cannot be probed is named" $? "$T/err"
