@@ -502,21 +502,29 @@ static uint32_t place_of_calls(struct graph *g, uint32_t thread)
 	return t->is ? t->is - 1 : thread;
 }
 
-void graph_event(struct graph *g, const struct event *e)
+static __attribute__((noinline)) void take_trace(struct graph *g, const struct event *e)
 {
 	struct event own = *e;
 
+	own.thread = place_of_calls(g, e->thread);
+	tracks_feed_slow(&g->tracks, tracks_lane(&g->tracks, own.thread), &own, take_step, g);
+}
+
+void graph_event(struct graph *g, const struct event *e)
+{
 	if (e->thread >= g->info->threads.n)
 		return; /* a damaged source */
 	while (g->threads.n <= e->thread)
 		*vec_add(&g->threads) = (struct graph_thread){ 0 };
-	if (e->kind == EVENT_TRACE) {
-		own.thread = place_of_calls(g, e->thread);
-	} else if (!g->threads.at[e->thread].calls) {
+	if (__builtin_expect(e->kind == EVENT_TRACE, 0)) {
+		take_trace(g, e);
+		return;
+	}
+	if (__builtin_expect(!g->threads.at[e->thread].calls, 0)) {
 		g->threads.at[e->thread].calls = true;
 		g->callers++;
 	}
-	tracks_feed(&g->tracks, tracks_lane(&g->tracks, own.thread), &own, take_step, g);
+	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_step, g);
 }
 
 void graph_flush(struct graph *g)

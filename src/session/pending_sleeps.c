@@ -18,6 +18,8 @@ void pending_go_on(struct pending_sleeps *p, uint64_t tsc)
 
 static void put(record_words *words, const uint64_t *from, size_t n)
 {
+	if (!n)
+		return;
 	vec_reserve(words, words->n + n);
 	memcpy(words->at + words->n, from, n * sizeof(*from));
 	words->n += n;

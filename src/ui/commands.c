@@ -127,7 +127,7 @@ static const struct option snapshot_options[] = {
 
 static const struct option format_options[] = {
 	{ 'O', "option", "NAME", "turn a trace option on, or off with noNAME (funcgraph-proc, "
-	  "nofuncgraph-cpu, ...)", WRITES("trace_options") },
+	  "nosleep-time, ...)", WRITES("trace_options") },
 	END
 };
 
