@@ -98,6 +98,39 @@ says "help of an unknown command" 125 'no command frob' "$BRACE" help frob
 says "an unknown option" 125 'did you mean --json' "$BRACE" report --jsn
 says "an option without its value" 125 'needs an argument' "$BRACE" report -s
 says "a column that is none" 125 'p99' "$BRACE" report -s weight
+# refuses NAME WORDS ARGUMENT...: one sentence, whatever runs on this machine
+refuses() {
+	local name=$1 words=$2
+	shift 2
+	says "$name" 125 "$words" env XDG_RUNTIME_DIR="$T" "$BRACE" "$@"
+}
+mkdir -p -m 700 "$T/brace"
+refuses "a process id that is none" 'a number from 1 on' start -p 0
+refuses "a process named twice" 'named twice' graph -p 1,1
+refuses "a program and a process" 'not both' record -p 1 true
+refuses "a tracer that is none" 'function_graph, function' graph -t nonesuch true
+refuses "a time that is none" 'ns, us, ms or s' graph --threshold 5parsec true
+refuses "no time at all" 'longer than 0' record --duration 0 true
+refuses "a size that is none" 'kilobytes' record -b x true
+refuses "a mode that is none" 'stream, overwrite or block' record --mode x true
+refuses "a filter without an event" 'name one before it' record -f 'x == 1' true
+refuses "a trigger without an event" 'name one before it' record -R traceoff true
+refuses "a snapshot in a trace file" 'has no snapshot' record -e task:task_exit -R snapshot true
+refuses "an event that is not there" 'no event has this name' record -e nonesuch -R traceoff true
+refuses "an argument too many" 'unexpected argument: x' stat x
+refuses "an argument too few" 'needs DIRECTORY' mount
+refuses "several of snapshot's" 'not several' snapshot -s -r
+refuses "several of shell's" 'not several' shell -p 1 --run true -- true
+refuses "-p without -e" 'goes with -e' list -p 1
+refuses "-F without -e" 'go with -e' list -F
+refuses "what is a session's, of a file" "a session's" list -t -f /bin/true
+refuses "a session's name" 'letters, digits' show --session ../x
+refuses "nothing to set" 'needs an option' set
+for command in show stop restart stream extract snapshot clear "set -l x" stat reset "shell --session default -- true" "list -t"; do
+	# shellcheck disable=SC2086 # words
+	refuses "${command%% *} without a session" 'no session' $command
+done
+
 says "list without a binary" 125 '-f BINARY' "$BRACE" list
 says "list of a glob that matches nothing" 125 'no function that matches' "$BRACE" list -f "$FIXTURE" 'nonesuch*'
 says "a replay of nothing" 125 'trace.brace' env -C "$T" "$BRACE" replay
@@ -107,20 +140,30 @@ result "version" $?
 result "--version" $?
 
 # Each option that the help has is known to the parser, and takes a value or does not as the help says.
+answers() { # PATTERN WORD ARGUMENT...: what it says is so, else WORD is printed
+	local pattern=$1 word=$2 said
+	shift 2
+	said=$("$BRACE" "$@" 2>&1 </dev/null)
+	# shellcheck disable=SC2053 # a pattern
+	[[ $said == $pattern ]] || echo "$word: $said"
+}
 for command in $commands; do
-	"$BRACE" "$command" --help | sed -nE 's/^ +(-[a-zA-Z], )?--([a-z-]+)(=[A-Z].*)?( .*)?$/\2\3/p' >"$T/options"
-	"$BRACE" "$command" --help | sed -nE 's/^ +-([a-zA-Z]), --[a-z-]+=.*/\1/p' >"$T/letters"
-	while read -r option; do
-		case $option in
-		*=*) "$BRACE" "$command" "--${option%%=*}" 2>&1 | grep -q '^brace: --.* needs an argument: ' ;;
-		*) "$BRACE" "$command" "--$option=x" 2>&1 | grep -q '^brace: --.* takes no argument$' ;;
-		esac </dev/null || echo "--$option"
-	done <"$T/options" >"$T/wrong"
-	while read -r letter; do
-		"$BRACE" "$command" "-$letter" 2>&1 </dev/null | grep -q "^brace: -$letter needs an argument: " || echo "-$letter"
-	done <"$T/letters" >>"$T/wrong"
-	"$BRACE" "$command" --nonesuch 2>&1 </dev/null | grep -q "^brace: $command has no option --nonesuch" || echo "--nonesuch" >>"$T/wrong"
-	"$BRACE" "$command" -% 2>&1 </dev/null | grep -q "^brace: $command has no option -%" || echo "-%" >>"$T/wrong"
+	"$BRACE" "$command" --help >"$T/help"
+	sed -nE 's/^ +(-[a-zA-Z], )?--([a-z-]+)(=[A-Z].*)?( .*)?$/\2\3/p' "$T/help" >"$T/options"
+	sed -nE 's/^ +-([a-zA-Z]), --[a-z-]+=.*/\1/p' "$T/help" >"$T/letters"
+	{
+		while read -r option; do
+			case $option in
+			*=*) answers 'brace: --* needs an argument: *' "--$option" "$command" "--${option%%=*}" ;;
+			*) answers 'brace: --* takes no argument' "--$option" "$command" "--$option=x" ;;
+			esac
+		done <"$T/options"
+		while read -r letter; do
+			answers "brace: -$letter needs an argument: *" "-$letter" "$command" "-$letter"
+		done <"$T/letters"
+		answers "brace: $command has no option --nonesuch*" --nonesuch "$command" --nonesuch
+		answers "brace: $command has no option -%*" -% "$command" -%
+	} >"$T/wrong"
 	[ -s "$T/options" ] && [ ! -s "$T/wrong" ]
 	result "the options of $command are those of its help" $? "$T/wrong"
 done

@@ -83,6 +83,10 @@ int cmd_set(struct invocation *inv)
 {
 	struct err err;
 
+	if (!inv->writes.n) {
+		say("brace: set needs an option that says what to set; `brace set --help` lists them\n");
+		return EXIT_BRACE;
+	}
 	return session_set(inv, &err) ? say_error(&err) : 0;
 }
 
