@@ -1,9 +1,10 @@
-"""compare.py KERNEL BRACE DIFFERENCES: a kernel's answers to the operations, and brace's, line by line.
+"""compare.py KERNEL BRACE [DIFFERENCES]: a kernel's answers to the operations, and brace's, line by line.
 
 What must differ from run to run (times, process numbers, processors) is masked in both. brace writes an entry into
 error_log for every write that it refuses, the kernel only for some: where the kernel has none, there must be one, and
 its text is not compared. Options that brace says it does not have are not compared. Every other difference must be listed in DIFFERENCES with what brace answers, and every one
-that is listed must be there: prints what is not so, as the list would have it, and how many were compared.
+that is listed must be there: prints what is not so, as the list would have it, and how many were compared. Without a
+list both are kernels.
 """
 import re
 import sys
@@ -87,8 +88,11 @@ def plain(operation, lines):
     return sorted_list(lines) if LISTS.match(operation) else lines
 
 
-def alike(operation, kernel, brace):
+def alike(operation, kernel, brace, two_kernels=False):
     """The two blocks as they are compared."""
+    if two_kernels:  # what stands behind a raw marker's end is left from others
+        kernel, brace = [[re.sub(r'( buf:( ..){27}).*', r'\1', line) for line in lines] for lines in (kernel, brace)]
+        return plain(operation, kernel), plain(operation, brace)
     if any(NO_EFFECT.search(line) for line in brace):
         return [], []
     if not any(line.startswith('!') for line in kernel):
@@ -106,10 +110,11 @@ def entry(key, lines):
 
 
 def main():
-    kernel, brace, known = blocks(sys.argv[1]), blocks(sys.argv[2]), listed(sys.argv[3])
+    kernel, brace, two_kernels = blocks(sys.argv[1]), blocks(sys.argv[2]), len(sys.argv) == 3
+    known = {} if two_kernels else listed(sys.argv[3])
     wrong = 0
     for key in kernel:
-        a, b = alike(key[0], kernel[key], brace.get(key, ['nothing']))
+        a, b = alike(key[0], kernel[key], brace.get(key, ['nothing']), two_kernels)
         if a == b:
             if key in known:
                 wrong += 1
