@@ -73,8 +73,10 @@ static void write_once(struct tree *t, const char *path, const char *text, size_
 		tree_close(o);
 		after = tree_cat(t, path, NULL);
 		check(took >= 0 || !is_setting(path, flags) || !before || !strcmp(before, after));
-		if (took >= 0 && after && strstr(path, "tracing_"))
+		if (took >= 0 && after && strstr(path, "tracing_")) {
+			after[strcspn(after, "\n")] = '\0'; /* which comes with the echo, and a number takes only one */
 			check(tree_echo(t, path, after, false, NULL) == 0);
+		}
 		free(after);
 	}
 	free(before);
