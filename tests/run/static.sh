@@ -52,14 +52,16 @@ for name in threads-static jumps-static-pie cancels-static exceptions-static thr
 done
 prepare() { :; }
 
-# --- Go: entries; a call that makes its stack grow begins twice
+# --- Go: entries; a call that makes its stack grow, or meets a wish for its processor, begins twice: once more behind each morestack
 if [ -x "$FIXTURES/goroutines" ]; then
 	for options in "" "-t function" "--max-graph-depth 3"; do
 		# shellcheck disable=SC2086 # words
 		same "Go${options:+ with }$options: same result" $options -- "$FIXTURES/goroutines"
 		nothing_lost "Go${options:+ with }$options: nothing lost" 100000
 	done
-	calls_are main.worker 100
+	workers=$(json_calls main.worker)
+	[ "$workers" -ge 100 ] && [ "$workers" -le $((100 + $(json_calls runtime.morestack))) ]
+	result "main.worker was called 100 times, and begun $((workers - 100)) times more" $? "$T/summary"
 	[ "$(json_calls main.deep)" -ge 105050 ]
 	result "every call of main.deep is there" $? "$T/summary"
 else
