@@ -16,6 +16,8 @@
 struct control;
 struct store_writer;
 
+struct site_hole { uint32_t image, site; };
+
 struct session {
 	char *agent_path, *output;       /* output NULL: live only */
 	struct shared_memory memory;
@@ -24,6 +26,7 @@ struct session {
 	struct store_writer *store;      /* NULL: live only */
 	struct trace_info *info;
 	VEC(const struct image_memory *) image_memory; /* by image */
+	VEC(struct site_hole) site_holes; /* numbers that a thread has taken and not written what for */
 	struct processes processes;
 	VEC(uint32_t) slots;             /* thread slot -> index in info->threads */
 	bool unnamed;                    /* names of threads that come are not kept */

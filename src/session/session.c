@@ -298,21 +298,47 @@ static bool take_news(struct session *s)
 	return any;
 }
 
+/* They come soon: before the first record that has such a number. */
+static void fill_holes(struct session *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->site_holes.n; i++) {
+		const struct site_hole h = s->site_holes.at[i];
+		uint64_t ret = __atomic_load_n(&s->image_memory.at[h.image]->sites[h.site], __ATOMIC_RELAXED);
+
+		if (ret)
+			s->info->images.at[h.image].sites.at[h.site] = ret;
+		else
+			s->site_holes.at[kept++] = h;
+	}
+	s->site_holes.n = kept;
+}
+
+static void add_site(struct session *s, uint32_t image)
+{
+	struct trace_image *to = &s->info->images.at[image];
+	uint32_t site = (uint32_t)to->sites.n;
+	uint64_t ret = __atomic_load_n(&s->image_memory.at[image]->sites[site], __ATOMIC_RELAXED);
+
+	*vec_add(&to->sites) = ret;
+	if (!ret && site % SITE_BLOCK_IDS >= SITE_FIRST_IN_BLOCK)
+		*vec_add(&s->site_holes) = (struct site_hole){ image, site };
+}
+
 static void take_sites(struct session *s)
 {
+	fill_holes(s);
 	for (size_t i = 0; i < s->image_memory.n; i++) {
 		const struct image_memory *m = s->image_memory.at[i];
-		struct trace_image *image = &s->info->images.at[i];
+		const struct trace_image *image = &s->info->images.at[i];
 		uint32_t count = m ? __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE) : 0;
 		uint32_t id = count ? site_id_of_count(count - 1) : 0;
 
 		if (!count || id >= SITE_IDS)
 			continue;
-		while (image->sites.n <= id) {
-			uint64_t ret = m->sites[image->sites.n];
-
-			*vec_add(&image->sites) = ret;
-		}
+		while (image->sites.n <= id)
+			add_site(s, (uint32_t)i);
 	}
 }
 
@@ -555,6 +581,7 @@ void session_free(struct session *s)
 		store_finish(s->store, NULL);
 	clock_end(&s->clock);
 	free_image_memory(s);
+	vec_free(&s->site_holes);
 	shared_memory_destroy(&s->memory);
 	trace_info_free(s->info);
 	vec_free(&s->slots);

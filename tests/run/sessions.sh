@@ -108,7 +108,7 @@ if timeout "$LIMIT" "$BRACE" shell -- true 2>"$T/err" </dev/null; then
 		grep -q ': leaf <-' "$T/pipe" && grep -q task_exit "$T/pipe" && break
 		read -rt 0.05 _ <> <(:)
 	done
-	[ "$(grep -c ': leaf <-' "$T/pipe")" = 2 ]
+	[ "$(grep -c ': leaf <-request$' "$T/pipe")" = 2 ]
 	result "a reader that waits in one is served while the other works" $? "$T/pipe"
 	kill "$PIPE"
 	wait "$PIPE" 2>/dev/null
