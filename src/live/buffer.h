@@ -84,6 +84,8 @@ void buffer_settle(struct buffer *b, const struct trace_info *info, uint64_t com
 void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most);
 bool buffer_has_triggers(struct buffer *b);
 bool buffer_has_family(struct buffer *b);
+/* info shows times by the clock of these settings. */
+void buffer_choose_clock(struct trace_info *info, const struct settings *s);
 /* The settings become what triggers and forks have made of them: tracing_on, what is enabled, lists of threads. */
 void buffer_present(struct buffer *b, struct settings *s);
 

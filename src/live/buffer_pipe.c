@@ -46,6 +46,7 @@ static void open_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info
 		printer_open(&p->printer, info, p->options, &p->out);
 		p->open = true;
 	}
+	buffer_choose_clock(info, &b->settings);
 	pthread_mutex_unlock(&b->lock);
 }
 

@@ -1,12 +1,38 @@
 /* `cat trace`, of the buffer or of its snapshot: nothing is taken away. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "live/buffer_internal.h"
 
+/* How far a clock is ahead of CLOCK_MONOTONIC, which counts as the kernel's own do. */
+static int64_t ahead(clockid_t id)
+{
+	struct timespec mono, other;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(id, &other);
+	return (other.tv_sec - mono.tv_sec) * INT64_C(1000000000) + other.tv_nsec - mono.tv_nsec;
+}
+
+void buffer_choose_clock(struct trace_info *info, const struct settings *s)
+{
+	static const struct { enum trace_clock_unit unit; clockid_t id; } of[TRACE_CLOCKS_N] = {
+		[TRACE_CLOCK_LOCAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },     [TRACE_CLOCK_GLOBAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_COUNTER] = { CLOCK_IN_RECORDS, CLOCK_MONOTONIC }, [TRACE_CLOCK_UPTIME] = { CLOCK_IN_TICKS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_PERF] = { CLOCK_IN_NS, CLOCK_MONOTONIC },      [TRACE_CLOCK_MONO] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_MONO_RAW] = { CLOCK_IN_NS, CLOCK_MONOTONIC_RAW }, [TRACE_CLOCK_BOOT] = { CLOCK_IN_NS, CLOCK_BOOTTIME },
+		[TRACE_CLOCK_TAI] = { CLOCK_IN_NS, CLOCK_TAI },	      [TRACE_CLOCK_X86_TSC] = { CLOCK_IN_TSC, CLOCK_MONOTONIC },
+	};
+
+	info->clock.unit = of[s->clock].unit;
+	info->clock.ahead_ns = of[s->clock].id == CLOCK_MONOTONIC ? 0 : ahead(of[s->clock].id);
+}
+
 void buffer_name_tracer(struct trace_info *info, const struct settings *s)
 {
+	buffer_choose_clock(info, s);
 	free(info->tracer);
 	info->tracer = mem_strdup(settings_tracer(s));
 }

@@ -237,6 +237,7 @@ static void follow(struct part *p)
 static void configure(struct part *p, const struct settings *next)
 {
 	struct trace_info *info = pump_hold(p->live->pump);
+	bool other_clock = next->clock != p->settings.clock;
 
 	if (!p->name) { /* all instances' */
 		info->thresh_ns = next->tracing_thresh_ns;
@@ -245,6 +246,8 @@ static void configure(struct part *p, const struct settings *next)
 	settings_free(&p->settings);
 	settings_copy(&p->settings, next);
 	buffer_configure(&p->buffer, next, clock_tsc());
+	if (other_clock) /* as in ftrace */
+		buffer_clear(&p->buffer, clock_tsc());
 	if (family_wanted(next))
 		follow(p);
 	pump_release(p->live->pump);

@@ -253,9 +253,16 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	part_sync(p);
 	info = pump_hold(p->live->pump);
 	c = buffer_count(&p->buffer, info, cpu, &oldest);
-	out->oldest_ns = oldest ? trace_clock_ns(&info->clock, oldest) : 0;
+	buffer_choose_clock(info, &p->settings);
+	out->oldest = oldest ? trace_clock_shown(&info->clock, oldest) : 0;
+	out->now = trace_clock_shown(&info->clock, clock_tsc());
+	out->numbers = info->clock.unit != CLOCK_IN_NS;
+	if (info->clock.unit == CLOCK_IN_RECORDS) {
+		out->oldest = c.entries ? c.overrun + c.read + 1 : 0;
+		out->now = c.entries + c.overrun + c.read + 1;
+	}
 	pump_release(p->live->pump);
-	buffer_raw_count(&p->buffer, cpu, &c, &out->oldest_ns);
+	buffer_raw_count(&p->buffer, cpu, &c, &out->oldest);
 	out->entries = c.entries;
 	out->bytes = c.bytes;
 	gone = ring_gone(&p->buffer.ring, cpu);

@@ -14,8 +14,9 @@ struct function_printer {
 	uint64_t options;
 	struct names names;
 	struct sites sites;
-	uint64_t start_ns;   /* latency-format: when the program was launched */
+	uint64_t start_ns;   /* latency-format: when the program was launched, as the clock shows it */
 	uint64_t index;      /* latency-format, verbose: of the record printed next */
+	uint64_t before;        /* records made before the first one here */
 	bool started;
 	bool held;           /* latency-format: `last` is not printed yet */
 	struct event last;
@@ -98,6 +99,7 @@ void function_header(struct function_printer *p, const struct trace_header *h)
 {
 	const char *tracer = p->info->tracer && !strcmp(p->info->tracer, "nop") ? "nop" : "function";
 
+	p->before = h->written - h->entries;
 	p->annotates = h->overrun && on(p, OPTION_ANNOTATE);
 	format_tracer_line(p->out, tracer);
 	if (!on(p, OPTION_CONTEXT_INFO) || (h->empty && on(p, OPTION_LATENCY_FORMAT)))
@@ -204,7 +206,32 @@ static uint64_t microseconds(uint64_t ns)
 
 static uint64_t time_of(const struct function_printer *p, const struct event *e)
 {
-	return trace_clock_ns(&p->info->clock, e->tsc);
+	return trace_clock_shown(&p->info->clock, e->tsc);
+}
+
+static bool shows_ns(const struct function_printer *p)
+{
+	return p->info->clock.unit == CLOCK_IN_NS;
+}
+
+/* By a clock that has no seconds. */
+static uint64_t number_of(const struct function_printer *p, const struct event *e)
+{
+	return p->info->clock.unit == CLOCK_IN_RECORDS ? p->before + p->index + 1 : time_of(p, e);
+}
+
+static void print_time(struct function_printer *p, const struct event *e)
+{
+	uint64_t us = microseconds(time_of(p, e));
+
+	if (shows_ns(p)) {
+		out_u64(p->out, us / 1000000, 5, ' ');
+		out_char(p->out, '.');
+		out_u64(p->out, us % 1000000, 6, '0');
+	} else {
+		out_u64(p->out, number_of(p, e), 12, ' ');
+	}
+	out_bytes(p->out, ": ", 2);
 }
 
 static void print_left(struct out *out, uint64_t v, unsigned width)
@@ -228,7 +255,6 @@ static void print_comm(struct out *out, const struct trace_thread *t, size_t wid
 static void print_context(struct function_printer *p, const struct event *e)
 {
 	const struct trace_thread *t = &p->info->threads.at[e->thread];
-	uint64_t us = microseconds(time_of(p, e));
 
 	print_comm(p->out, t, 16, 15);
 	out_char(p->out, '-');
@@ -245,10 +271,7 @@ static void print_context(struct function_printer *p, const struct event *e)
 	if (on(p, OPTION_IRQ_INFO)) /* user code: interrupts on, nothing disabled */
 		out_str(p->out, ".....");
 	out_char(p->out, ' ');
-	out_u64(p->out, us / 1000000, 5, ' ');
-	out_char(p->out, '.');
-	out_u64(p->out, us % 1000000, 6, '0');
-	out_bytes(p->out, ": ", 2);
+	print_time(p, e);
 }
 
 /* next: when the record after this one was made. */
@@ -263,9 +286,13 @@ static void print_latency_context(struct function_printer *p, const struct event
 	out_char(p->out, ' ');
 	out_u64(p->out, e->cpu, 3, ' ');
 	out_bytes(p->out, "..... ", 6);
-	out_u64(p->out, microseconds(ns - p->start_ns), 4, ' ');
-	out_bytes(p->out, "us", 2);
-	out_char(p->out, format_mark(rel * 1000));
+	if (shows_ns(p)) {
+		out_u64(p->out, microseconds(ns - p->start_ns), 4, ' ');
+		out_bytes(p->out, "us", 2);
+		out_char(p->out, format_mark(rel * 1000));
+	} else {
+		out_u64(p->out, number_of(p, e) - p->start_ns, 4, ' ');
+	}
 	out_bytes(p->out, ": ", 2);
 }
 
@@ -276,6 +303,12 @@ static void print_verbose_context(struct function_printer *p, const struct event
 	uint64_t rel = microseconds(next > ns ? next - ns : 0);
 
 	print_comm(p->out, t, 16, 15);
+	if (!shows_ns(p)) {
+		out_printf(p->out, " %7u %3u 0 00000000 %08llx [%016llx] %llu (+%llu): ", t->tid, e->cpu, (unsigned long long)p->index,
+			   (unsigned long long)number_of(p, e), (unsigned long long)(number_of(p, e) - p->start_ns),
+			   (unsigned long long)(next > ns ? next - ns : 0));
+		return;
+	}
 	out_printf(p->out, " %7u %3u 0 00000000 %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", t->tid,
 		   e->cpu, (unsigned long long)p->index, (unsigned long long)microseconds(ns),
 		   (unsigned long long)abs / 1000, (unsigned long long)abs % 1000,
@@ -492,7 +525,9 @@ static uint64_t start_of(const struct function_printer *p, const struct event *f
 {
 	uint64_t launch = p->info->images.n ? p->info->images.at[0].tsc : 0;
 
-	return launch && launch < first->tsc ? trace_clock_ns(&p->info->clock, launch)
+	if (p->info->clock.unit == CLOCK_IN_RECORDS)
+		return 0;
+	return launch && launch < first->tsc ? trace_clock_shown(&p->info->clock, launch)
 					     : time_of(p, first);
 }
 

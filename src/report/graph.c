@@ -205,7 +205,7 @@ static void print_task_switch(struct graph *g, const struct graph_cpu *from, con
 
 static void print_abstime(struct graph *g, uint64_t tsc)
 {
-	uint64_t us = trace_clock_ns(&g->info->clock, tsc) / 1000;
+	uint64_t us = trace_clock_shown(&g->info->clock, tsc) / 1000; /* as the kernel does, whatever the clock's unit */
 
 	out_u64(g->out, us / 1000000, 5, ' ');
 	out_char(g->out, '.');

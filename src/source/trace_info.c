@@ -152,3 +152,14 @@ uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc)
 		return c->mono_ns + trace_clock_delta_ns(c, tsc - c->tsc);
 	return c->mono_ns - trace_clock_delta_ns(c, c->tsc - tsc);
 }
+
+uint64_t trace_clock_shown(const struct trace_clock *c, uint64_t tsc)
+{
+	uint64_t ns = trace_clock_ns(c, tsc) + (uint64_t)c->ahead_ns;
+
+	switch (c->unit) {
+	case CLOCK_IN_TSC: return tsc;
+	case CLOCK_IN_TICKS: return ns / 10000000;
+	default: return ns;
+	}
+}

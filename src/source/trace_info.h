@@ -52,10 +52,16 @@ struct trace_thread {
 	uint64_t records, lost;
 };
 
+/* What times are shown in: by most clocks seconds. */
+enum trace_clock_unit { CLOCK_IN_NS, CLOCK_IN_TSC, CLOCK_IN_TICKS /* of 10 ms */, CLOCK_IN_RECORDS };
+
 struct trace_clock {
 	uint64_t hz;          /* TSC ticks a second */
 	uint64_t tsc, mono_ns, real_ns; /* the same instant on TSC, CLOCK_MONOTONIC, CLOCK_REALTIME */
 	char from[32];        /* how hz is known: "cpuid", "kernel", "measured" */
+	/* How a reader shows times; no file has it. */
+	enum trace_clock_unit unit;
+	int64_t ahead_ns;     /* of CLOCK_MONOTONIC */
 };
 
 /* What a process had to say: see shared/notes.h. */
@@ -120,3 +126,5 @@ int trace_function_name(const struct trace_module *module, const struct trace_fu
 /* Nanoseconds of CLOCK_MONOTONIC at a TSC; nanoseconds in a number of ticks (rounded down). */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc);
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks);
+/* A TSC as it is shown, in c->unit; of CLOCK_IN_RECORDS, which knows no time, nanoseconds. */
+uint64_t trace_clock_shown(const struct trace_clock *c, uint64_t tsc);

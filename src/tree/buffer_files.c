@@ -321,9 +321,12 @@ static bool raw_ready(struct tree_file *f)
 	return ready;
 }
 
-static void show_time(struct out *text, const char *what, uint64_t ns)
+static void show_time(struct out *text, const char *what, uint64_t ns, bool number)
 {
-	out_printf(text, "%s: %5llu.%06llu\n", what, (unsigned long long)ns / 1000000000, (unsigned long long)ns / 1000 % 1000000);
+	if (number)
+		out_printf(text, "%s: %llu\n", what, (unsigned long long)ns);
+	else
+		out_printf(text, "%s: %5llu.%06llu\n", what, (unsigned long long)ns / 1000000000, (unsigned long long)ns / 1000 % 1000000);
 }
 
 static int show_stats(struct tree_file *f, struct out *text, struct err *err)
@@ -334,13 +337,13 @@ static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	s.now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	s.now = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	if (t.ops->cpu_stats)
 		t.ops->cpu_stats(t.arg, cpu_of(f), &s);
 	instance_release(in);
 	out_printf(text, "entries: %lu\noverrun: %lu\ncommit overrun: 0\nbytes: %lu\n", s.entries, s.overrun, s.bytes);
-	show_time(text, "oldest event ts", s.oldest_ns);
-	show_time(text, "now ts", s.now_ns);
+	show_time(text, "oldest event ts", s.oldest, s.numbers);
+	show_time(text, "now ts", s.now, s.numbers);
 	out_printf(text, "dropped events: %lu\nread events: %lu\n", s.dropped, s.read);
 	return 0;
 }

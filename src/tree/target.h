@@ -25,7 +25,8 @@ enum tree_snapshot { TREE_SNAPSHOT_FREE, TREE_SNAPSHOT_TAKE, TREE_SNAPSHOT_CLEAR
 /* per_cpu/cpuN/stats. */
 struct tree_cpu_stats {
 	uint64_t entries, overrun, bytes, dropped, read;
-	uint64_t oldest_ns, now_ns; /* by the trace clock; now_ns is CLOCK_MONOTONIC's if the target leaves it */
+	uint64_t oldest, now;      /* by the trace clock, in nanoseconds; now is CLOCK_MONOTONIC's if the target leaves it */
+	bool numbers;              /* no nanoseconds: by a clock of another unit */
 };
 
 struct tree_target_ops {

@@ -245,6 +245,47 @@ rmdir "$D/instances/i"
 reads "and when it goes the top has it again" options/trace_printk_dest 1
 echo nosym-addr >"$D/trace_options"
 
+# --- trace_clock
+echo 0 >"$D/events/enable"
+echo 1 >"$D/events/kin/met/enable"
+echo nop >"$D/current_tracer"
+times() { sed -n 's/^ *[^ ]*-[0-9]* *\[[0-9]*\] ..... *\([0-9.]*\): met:.*/\1/p' "$D/trace"; }
+tell 2
+echo counter >"$D/trace_clock"
+[ -z "$(times)" ]
+result "trace_clock: another one clears the buffer" $? "$D/trace"
+tell 3
+[ "$(times | tr '\n' ' ')" = '1 2 3 ' ]
+result "counter" $? "$D/trace"
+# clock NAME NOW SECOND: a record's time is between NOW before and after it, in units of SECOND to a second.
+clock() {
+	local before after
+	echo "$1" >"$D/trace_clock"
+	before=$($2)
+	tell 1
+	after=$($2)
+	times | awk -v before="$before" -v after="$after" '{ n++; if ($1 < before - 0.02 * '"$3"' || $1 > after + 0.02 * '"$3"') bad = 1 } END { exit n != 1 || bad }'
+	result "$1: the time that it is" $? "$D/trace"
+}
+now() { /usr/bin/python3.11 -c "import time; print(time.clock_gettime(time.CLOCK_$1))"; }
+mono() { now MONOTONIC; }
+raw() { now MONOTONIC_RAW; }
+boot() { now BOOTTIME; }
+tai() { now TAI; }
+ticks() { /usr/bin/python3.11 -c "import time; print(time.clock_gettime(time.CLOCK_MONOTONIC) * 100)"; }
+clock mono mono 1
+clock mono_raw raw 1
+clock boot boot 1
+clock tai tai 1
+clock uptime ticks 100
+echo x86-tsc >"$D/trace_clock"
+tell 2
+times | awk '{ n++; if ($1 !~ /^[0-9]+$/ || $1 <= last) bad = 1; last = $1 } END { exit n != 2 || bad }'
+result "x86-tsc" $? "$D/trace"
+grep -qE '^oldest event ts: [0-9]+$' "$D"/per_cpu/cpu*/stats
+result "and stats" $? "$D/per_cpu/cpu0/stats"
+echo local >"$D/trace_clock"
+
 end_program
 [ "$STATUS" -eq 0 ]
 result "the program ends as it would" $?
