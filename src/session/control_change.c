@@ -56,8 +56,9 @@ static void commit(void *context, bool these)
 	m->graph_functions = req->settings->graph_function.patterns.n > 0;
 	m->calls_too = req->settings->calls_too;
 	m->places = req->settings->stack_trace;
-	m->values = settings_values(req->settings);
-	m->thresh_ticks = req->thresh_ticks;
+	/* Those that the drain looks at meanwhile. */
+	__atomic_store_n(&m->values, settings_values(req->settings), __ATOMIC_RELAXED);
+	__atomic_store_n(&m->thresh_ticks, req->thresh_ticks, __ATOMIC_RELAXED);
 }
 
 static void copy_images(struct changing *ch)

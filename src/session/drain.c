@@ -130,7 +130,7 @@ static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near, uint16_t cpu,
 			      bool stop_at_hole)
 {
-	const uint32_t values = d->memory->header->values;
+	const uint32_t values = __atomic_load_n(&d->memory->header->values, __ATOMIC_RELAXED);
 	struct scan s = { .cpu = cpu };
 	size_t i = 0, empty = 0;
 	uint64_t before = 0;
@@ -309,7 +309,7 @@ static struct scan scan_reserved(struct drain *d, const struct claim *c)
 	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, n, c->desc.tsc,
 				   p->taken ? p->cpu : (uint16_t)c->desc.cpu, false);
 
-	s.holes += memory_holes_in(d->memory->tracer, d->memory->header->values, n - s.n);
+	s.holes += memory_holes_in(d->memory->tracer, __atomic_load_n(&d->memory->header->values, __ATOMIC_RELAXED), n - s.n);
 	return s;
 }
 

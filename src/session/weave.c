@@ -30,7 +30,7 @@ int session_pass(struct session *s, bool partial, drain_sink *sink, void *contex
 	uint64_t begun = clock_tsc();
 	int r = drain_pass(s->drain, partial, take_run, &w, err);
 
-	if (r >= 0 && partial && !s->memory.header->thresh_ticks) /* else calls begin without a record */
+	if (r >= 0 && partial && !__atomic_load_n(&s->memory.header->thresh_ticks, __ATOMIC_RELAXED)) /* else calls begin without a record */
 		switches_settle(control_switches(s->control), begun);
 	vec_free(&w.words);
 	return r < 0 ? r : switches_pass(control_switches(s->control), false, sink, context, err);

@@ -98,7 +98,7 @@ attached() { # NAME ARGUMENTS-OF-START...
 if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; then
 	attached "attached" -e $EVENT
 	compare "attached: handlers of before and after"
-	attached "attached beside functions" -t function_graph -e $EVENT
+	attached "attached beside functions" --mode block -b 64M -t function_graph -e $EVENT # a slow brace loses no calls
 	compare "attached, with function_graph"
 	attached "in a session" -l plain
 	sed -i '/sig=17 /d' "$T/out"

@@ -93,11 +93,14 @@ check_that() {
 	result "$name" $? "$T/check.log"
 }
 
-# need PROGRAM: ends the script as skipped when the program under test is not installed.
+# need PROGRAM...: ends the script as skipped when a program under test is not installed.
 need() {
-	command -v "$1" >/dev/null && return
-	printf '1..0 # SKIP %s is not installed\n' "$1"
-	exit 0
+	local one
+	for one; do
+		command -v "$one" >/dev/null && continue
+		printf '1..0 # SKIP %s is not installed\n' "$one"
+		exit 0
+	done
 }
 
 # --- running ----------------------------------------------------------------------------

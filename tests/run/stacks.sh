@@ -1,6 +1,7 @@
 #!/bin/bash
 # Stacks at events (trigger stacktrace): against what the program's own backtrace() saw there, and gdb in a real, stripped program.
 . "$(dirname "$0")/lib.sh"
+need gdb redis-server redis-cli
 stacked=$FIXTURES/stacked
 
 # same NAME OPTION...: the program is launched with these, and its stacks compared.
