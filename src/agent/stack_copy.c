@@ -4,7 +4,6 @@
 #include "shared/stack.h"
 
 #define PAGE UINT64_C(4096)
-#define FIRST_WORDS (2 + STACK_REGS)
 
 static uint32_t copy_words(uint64_t from, uint64_t known_end, uint64_t *to, uint32_t n)
 {
@@ -29,7 +28,7 @@ void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t kn
 {
 	uint64_t at = regs->rsp & ~UINT64_C(7), end = at + 8 * STACK_WORDS_MAX, known_end = (known & ~(PAGE - 1)) + PAGE;
 	uint64_t words[1 + STACK_PIECE_WORDS];
-	uint32_t n = FIRST_WORDS, want, got;
+	uint32_t n = STACK_FIRST_WORDS, want, got;
 
 	words[1] = at | STACK_FIRST | (returns ? STACK_RETURNS : 0);
 	words[2] = event;

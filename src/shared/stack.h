@@ -11,4 +11,5 @@ struct stack_regs { uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15; };
 #define STACK_FIRST 1u            /* | its address: a piece that begins with event and registers */
 #define STACK_RETURNS 2u          /* | there too: rip is where the thread returns to */
 #define STACK_PIECE_WORDS 63u     /* payload: address; event, registers; words of the stack */
+#define STACK_FIRST_WORDS (2 + STACK_REGS) /* of the first piece, before those of the stack */
 #define STACK_OF_CALL UINT32_MAX  /* as an event: the thread's next call is meant */

@@ -4,11 +4,9 @@
 
 #include "source/event.h"
 
-#define FIRST_WORDS (2 + STACK_REGS)
-
 static bool begin(struct stack_copy *s, const uint64_t *payload, unsigned n)
 {
-	s->coming = n >= FIRST_WORDS;
+	s->coming = n >= STACK_FIRST_WORDS;
 	if (!s->coming)
 		return false;
 	s->at = payload[0] & ~UINT64_C(7);
@@ -21,7 +19,7 @@ static bool begin(struct stack_copy *s, const uint64_t *payload, unsigned n)
 
 void stack_copy_add(struct stack_copy *s, const uint64_t *payload, unsigned n)
 {
-	unsigned head = payload[0] & STACK_FIRST ? FIRST_WORDS : 1;
+	unsigned head = payload[0] & STACK_FIRST ? STACK_FIRST_WORDS : 1;
 
 	if (head > 1 ? !begin(s, payload, n) : !s->coming || payload[0] != s->at + 8 * (uint64_t)s->n)
 		return; /* of what was lost */

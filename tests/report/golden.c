@@ -23,7 +23,7 @@ const char *golden_refused(const char *name)
 	return NULL;
 }
 
-static char *read_file(const char *path)
+char *golden_file(const char *path)
 {
 	FILE *f = fopen(path, "r");
 	VEC(char) text = { 0 };
@@ -34,6 +34,8 @@ static char *read_file(const char *path)
 	while ((c = getc(f)) != EOF)
 		*vec_add(&text) = (char)c;
 	fclose(f);
+	if (!text.n)
+		abort();
 	*vec_add(&text) = '\0';
 	return text.at;
 }
@@ -134,7 +136,7 @@ void golden_load(golden_list *list, const char *folder, const char *tracer)
 		g.path = mem_printf("%s/%s", folder, e->d_name);
 		if (!golden_refused(g.name)) {
 			g.options = options_of(g.name);
-			g.text = read_file(g.path);
+			g.text = golden_file(g.path);
 			normalise(&g, !strcmp(tracer, "function_graph"));
 		}
 		*vec_add(list) = g;

@@ -13,6 +13,8 @@ struct golden {
 	uint64_t options;  /* as its name and contents say */
 };
 
+/* A whole file; free() it. Without it, or with nothing in it, the test ends. */
+char *golden_file(const char *path);
 /* Every golden file of this tracer ("function", "function_graph"), by name. */
 typedef VEC(struct golden) golden_list;
 void golden_load(golden_list *list, const char *folder, const char *tracer);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "golden.h"
 #include "model/option.h"
 #include "report/function.h"
 #include "report/graph.h"
@@ -28,22 +29,11 @@ struct fork_record {
 	int32_t child_pid;
 };
 
-static char *file_text(const char *name)
-{
-	FILE *f = fopen(name, "r");
-	char *text = mem_zalloc(4096);
-
-	assert_non_null(f);
-	assert_true(fread(text, 1, 4095, f) > 0);
-	fclose(f);
-	return text;
-}
-
 static void add_event(struct trace_info *info)
 {
 	*vec_add(&info->events) = (struct trace_event){
 		INDEX, mem_strdup("sched"), mem_strdup("sched_process_fork"),
-		file_text(FORMATS "k6.12-own.init.events.sched.sched_process_fork.format.txt"),
+		golden_file(FORMATS "k6.12-own.init.events.sched.sched_process_fork.format.txt"),
 	};
 }
 

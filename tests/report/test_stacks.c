@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "golden.h"
 #include "model/option.h"
 #include "report/function.h"
 #include "shared/record.h"
@@ -26,17 +27,6 @@ struct again {
 	uint64_t *stack;        /* being read */
 };
 
-static char *file_text(const char *name)
-{
-	FILE *f = fopen(name, "r");
-	char *text = mem_zalloc(65536);
-
-	assert_non_null(f);
-	assert_true(fread(text, 1, 65535, f) > 0);
-	fclose(f);
-	return text;
-}
-
 static struct fixture *new_fixture(void)
 {
 	static const char *const names[EVENTS][2] = { { "sched", "sched_process_fork" }, { "ftrace", "kernel_stack" },
@@ -48,7 +38,7 @@ static struct fixture *new_fixture(void)
 
 		snprintf(path, sizeof(path), FORMATS "%s.%s.format.txt", names[i][0], names[i][1]);
 		*vec_add(&f->info->events) = (struct trace_event){ i, mem_strdup(names[i][0]), mem_strdup(names[i][1]),
-								   file_text(path) };
+								   golden_file(path) };
 	}
 	return f;
 }
