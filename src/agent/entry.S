@@ -232,7 +232,8 @@ stub_limit:
 	mov	-32(%rsp), %rcx
 	push	0x7fffffff(%rip)
 stub_real:
-	.org	stub_begin + STUB_RET, 0x90
+	.org	stub_begin + STUB_RET
+	.org	stub_real               # the push ended here: the unwind rule knows no instruction between it and the ret
 	ret
 3:	or	$-1, %rcx
 2:	mov	%rcx, %rdx
@@ -276,7 +277,8 @@ value_stub_limit:
 	mov	-32(%rsp), %rcx
 	push	0x7fffffff(%rip)
 value_stub_real:
-	.org	value_stub_begin + STUB_RET, 0x90
+	.org	value_stub_begin + STUB_RET
+	.org	value_stub_real               # the push ended here: the unwind rule knows no instruction between it and the ret
 	ret
 3:	or	$-1, %rcx
 2:	mov	%rdx, %rax

@@ -7,6 +7,7 @@ LIMIT=300
 
 same "handlers that return" -- "$FIXTURES/stepper"
 same "handlers that return, with a depth limit" --max-graph-depth 1000 -- "$FIXTURES/stepper"
+same "handlers that return, with values" -O funcgraph-retval -- "$FIXTURES/stepper"
 same "handlers that return, function tracer" -t function -- "$FIXTURES/stepper"
 # The calls' own instructions too: all events of one at once, and each by itself through the general way, for its filter.
 SYSTEM=(-p nop -e 'raw_syscalls:*' -e 'syscalls:sys_*_getppid')
