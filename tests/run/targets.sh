@@ -63,10 +63,11 @@ for way in shared zero own process vfork libc storm; do
 	target "clone ($way)" -- "$FIXTURES/clones" $way
 	tracers "clone ($way), all libraries" -L '*' -- "$FIXTURES/clones" $way
 done
+# In mode block: where brace gets no turn, so many take all that there is to write to.
 for options in '' '-L *' "$STATE" '-p function'; do
 	set -f
 	# shellcheck disable=SC2086 # an option is two words
-	target "10,000 threads${options:+, $options}" $options -- "$FIXTURES/crowd" 1 10000 3
+	target "10,000 threads${options:+, $options}" --mode block $options -- "$FIXTURES/crowd" 1 10000 3
 	set +f
 done
 
