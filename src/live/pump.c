@@ -139,9 +139,10 @@ static void *pump(void *arg)
 		uint64_t lost = 0;
 		struct err ignored;
 
-		if (is_ending(p))
+		over = is_ending(p);
+		if (over)
 			session_stop(p->session);
-		over = tap_over(p->session);
+		over |= tap_over(p->session);
 		note_begin(p);
 		tap_pass(p->session, over, take_run, p, &lost, &ignored);
 		note_taken(p, over);

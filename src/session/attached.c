@@ -1,4 +1,4 @@
-/* A session over processes that run already: in, and out again with every child they forked. */
+/* A session's processes that go on without it: in, if they ran already, and out again with every child they forked. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,20 +62,23 @@ static void leave(struct session *s, pid_t pid)
 		s->stuck++;
 }
 
-/* A process that was left maps the session's memory no more; one that could not be is not asked again. */
+/* A process that was left maps the session's memory no more; one that could not be is not asked again. A program that was launched
+ * has mostly ended. */
 void session_leave(struct session *s)
 {
+	const pid_t *pids = s->attached.n ? s->attached.at : &s->pid;
+	size_t n_pids = s->attached.n ? s->attached.n : s->pid > 0 && !session_reap(s);
 	VEC(pid_t) done = { 0 };
 	pid_t *children = NULL;
 
 	if (s->left || !s->control)
 		return;
 	s->left = true;
-	for (size_t i = 0; i < s->attached.n; i++) {
-		leave(s, s->attached.at[i]);
-		*vec_add(&done) = s->attached.at[i];
+	for (size_t i = 0; i < n_pids; i++) {
+		leave(s, pids[i]);
+		*vec_add(&done) = pids[i];
 	}
-	for (int round = 0; round < ROUNDS_MAX && s->attached.n; round++) {
+	for (int round = 0; round < ROUNDS_MAX && n_pids; round++) {
 		size_t n = attach_find_children(&s->memory, done.at, done.n, &children);
 
 		for (size_t i = 0; i < n; i++) {

@@ -189,6 +189,37 @@ says "a program that is not there" 125 'none' start -- "$T/none"
 [ -z "$(brace sessions)" ]
 result "leaves no session" $?
 
+# --- reset while a program runs that was started: it goes on untraced
+until_true() { # NAME COMMAND...
+	local name=$1 i
+	shift
+	for ((i = 0; i < 600; i++)); do
+		if "$@"; then
+			ok "$name"
+			return
+		fi
+		read -rt 0.05 _ <> <(:)
+	done
+	not_ok "$name"
+}
+started_calls() { [ "$(brace show --session three | grep -c ': leaf <-request$')" = "$1" ]; }
+mkfifo "$T/in3"
+exec 6<>"$T/in3"
+timeout "$LIMIT" "$BRACE" start --session three -t function -e 'raw_syscalls:*' -- "$A" <"$T/in3" >"$T/out3" 2>"$T/err"
+result "start a program that waits" $? "$T/err"
+echo 4 >&6
+until_true "it is traced" started_calls 4
+STARTED=$(brace show --session three saved_cmdlines | awk '{ print $1; exit }')
+check "reset while a started program waits in a system call" "$BRACE" reset --session three
+[ -n "$STARTED" ] && [ -d "/proc/$STARTED" ] && ! grep -qE 'brace-(session|code|image)' "/proc/$STARTED/maps"
+result "it is as if it had never been traced, but for the agent's library" $?
+printf '3\nq\n' >&6
+printf 'ready\ndone 4\ndone 7\n' >"$T/want"
+until_true "it goes on, and computes the same" cmp -s "$T/out3" "$T/want"
+ended() { [ ! -d "/proc/$STARTED" ]; }
+until_true "and ends" ended
+exec 6>&-
+
 # --- reset while it runs; a daemon that is killed
 start_program
 brace start -p "$PID"
