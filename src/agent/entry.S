@@ -278,7 +278,7 @@ value_stub_limit:
 	push	0x7fffffff(%rip)
 value_stub_real:
 	.org	value_stub_begin + STUB_RET
-	.org	value_stub_real               # the push ended here: the unwind rule knows no instruction between it and the ret
+	.org	value_stub_real         # the push ended here: the unwind rule knows no instruction between it and the ret
 	ret
 3:	or	$-1, %rcx
 2:	mov	%rdx, %rax

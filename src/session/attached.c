@@ -62,23 +62,32 @@ static void leave(struct session *s, pid_t pid)
 		s->stuck++;
 }
 
+/* Those attached to, or the one launched: how many. */
+static size_t first_ones(const struct session *s, const pid_t **pids)
+{
+	*pids = s->attached.n ? s->attached.at : &s->pid;
+	return s->attached.n ? s->attached.n : 1;
+}
+
 /* A process that was left maps the session's memory no more; one that could not be is not asked again. A program that was launched
  * has mostly ended. */
 void session_leave(struct session *s)
 {
-	const pid_t *pids = s->attached.n ? s->attached.at : &s->pid;
-	size_t n_pids = s->attached.n ? s->attached.n : s->pid > 0 && !session_reap(s);
+	const pid_t *pids;
+	size_t n_pids = first_ones(s, &pids);
 	VEC(pid_t) done = { 0 };
 	pid_t *children = NULL;
 
 	if (s->left || !s->control)
 		return;
 	s->left = true;
+	if (!s->attached.n && (s->pid <= 0 || session_reap(s)))
+		return;
 	for (size_t i = 0; i < n_pids; i++) {
 		leave(s, pids[i]);
 		*vec_add(&done) = pids[i];
 	}
-	for (int round = 0; round < ROUNDS_MAX && n_pids; round++) {
+	for (int round = 0; round < ROUNDS_MAX; round++) {
 		size_t n = attach_find_children(&s->memory, done.at, done.n, &children);
 
 		for (size_t i = 0; i < n; i++) {
@@ -99,17 +108,18 @@ void session_keep(struct session *s, const struct settings *settings)
 
 int session_change_sleeps(struct session *s, const struct settings *settings, struct err *err)
 {
-	const pid_t *pids = s->attached.n ? s->attached.at : &s->pid;
+	const pid_t *pids;
+	size_t n = first_ones(s, &pids);
 
-	return control_change_sleeps(s->control, settings, pids, s->attached.n ? s->attached.n : 1, err);
+	return control_change_sleeps(s->control, settings, pids, n, err);
 }
 
 int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns, struct err *err)
 {
 	struct attach_report rep = { 0 };
-	const pid_t *pids = s->attached.n ? s->attached.at : &s->pid;
-	int r = control_change(s->control, settings, session_thresh_ticks(s, settings), pids, s->attached.n ? s->attached.n : 1,
-			       &rep, err);
+	const pid_t *pids;
+	size_t n = first_ones(s, &pids);
+	int r = control_change(s->control, settings, session_thresh_ticks(s, settings), pids, n, &rep, err);
 
 	if (r == 0)
 		s->info->values |= settings_values(settings);
