@@ -56,6 +56,9 @@ enum record_event {
 
 #define RECORD_TRACES 65000u
 
+/* Of the trace file alone: its writer puts it where records of the thread are missing. One word: how many. */
+#define RECORD_STORE_LOST 0xfff0
+
 #define RECORD_SWITCH_FOLLOWED 1u /* the call has an exit: if that comes, with this sp, it is resumed */
 #define RECORD_SWITCH_ENDS 2u     /* it never returns */
 #define RECORD_SWITCH_UNWINDS 4u  /* an unwinder: it stays on this stack */

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "shared/record.h"
-#include "store/columns.h"
 
 static void function_and_site(struct event *e, uint64_t word)
 {

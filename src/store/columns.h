@@ -5,10 +5,6 @@
 #include "base/err.h"
 #include "store/format.h"
 
-/* The writer's own records, beside those of shared/record.h; a file's readers turn them into
- * events or skip them. */
-#define RECORD_STORE_LOST 0xfff0 /* 1 word: records of this thread that are missing here */
-
 struct encoder;
 struct encoder *encoder_new(void);
 void encoder_free(struct encoder *e);
