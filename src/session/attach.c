@@ -23,7 +23,7 @@
 
 /* --- bringing it in ------------------------------------------------------------------------- */
 
-static int begin_agent(struct tracee *t, const struct agent_place *place, const struct shared_memory *memory,
+static int begin_agent(struct tracee *t, const struct agent_place *place, struct shared_memory *memory,
 		       const struct image *im, struct err *err)
 {
 	struct attach_params params = { .tls = place->layout.tls, .key = place->layout.key,
@@ -47,7 +47,7 @@ static bool places_free(const struct maps *maps, const struct agent_file *f, con
 }
 
 static int enter_held(struct tracee *t, const struct maps *maps, const struct agent_file *f, struct agent_place *place,
-		      const struct shared_memory *memory, struct image *im, struct err *err)
+		      struct shared_memory *memory, struct image *im, struct err *err)
 {
 	struct err ignored;
 	int r = place->there ? 0 : agent_map(t, f, place, err);
@@ -76,9 +76,22 @@ static int enter_held(struct tracee *t, const struct maps *maps, const struct ag
 	return r;
 }
 
-/* -EAGAIN: somebody took a place meanwhile. */
+/* The memory that was chosen while the process ran, as the user's that it was then. */
+struct users_memory { struct memories *memories; struct shared_memory *memory; };
+
+static int check_user(const struct users_memory *u, pid_t pid, struct err *err)
+{
+	struct shared_memory *now;
+	int r = memories_of_process(u->memories, pid, &now, err);
+
+	if (r == 0 && now != u->memory)
+		r = err_set(err, EAGAIN, "process %d changes its user at every try: try again", (int)pid);
+	return r;
+}
+
+/* -EAGAIN: somebody took a place meanwhile, or it has become another user's. */
 static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_place *place,
-		     const struct shared_memory *memory, struct image *im, const leftover_fds *left, struct err *err)
+		     const struct users_memory *users, struct image *im, const leftover_fds *left, struct err *err)
 {
 	pid_t pid = tracee_pid(t);
 	struct maps maps;
@@ -86,15 +99,17 @@ static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_
 
 	if (r == 0)
 		leftovers_clear(t, left, &maps);
+	if (r == 0)
+		r = check_user(users, pid, err);
 	if (r == 0 && !places_free(&maps, f, place, im))
 		r = err_set(err, EAGAIN, "process %d maps memory faster than brace can choose places: try again", (int)pid);
 	if (r == 0)
-		r = enter_held(t, &maps, f, place, memory, im, err);
+		r = enter_held(t, &maps, f, place, users->memory, im, err);
 	maps_free(&maps);
 	return r;
 }
 
-static int enter(pid_t pid, const struct agent_file *f, struct agent_place *place, const struct shared_memory *memory,
+static int enter(pid_t pid, const struct agent_file *f, struct agent_place *place, const struct users_memory *users,
 		 struct image *im, struct attach_report *rep, struct err *err)
 {
 	leftover_fds left = { 0 };
@@ -105,7 +120,7 @@ static int enter(pid_t pid, const struct agent_file *f, struct agent_place *plac
 	leftovers_find(pid, &left);
 	r = tracee_hold(pid, &t, err);
 	if (r == 0) {
-		r = enter_now(t, f, place, memory, im, &left, err);
+		r = enter_now(t, f, place, users, im, &left, err);
 		attach_release(t, rep);
 	}
 	vec_free(&left);
@@ -128,7 +143,7 @@ static int choose_base(const struct agent_file *f, struct agent_place *place, pi
 
 /* For the address space as it is now. *hello is what req refers to from here on. */
 static int plan(struct image_request *req, const struct agent_file *f, struct agent_place *place,
-		const struct shared_memory *memory, struct protocol_hello *hello, struct image *out, struct err *err)
+		struct shared_memory *memory, struct protocol_hello *hello, struct image *out, struct err *err)
 {
 	int r = place->there ? 0 : choose_base(f, place, req->pid, err);
 
@@ -152,13 +167,16 @@ static int plan(struct image_request *req, const struct agent_file *f, struct ag
 }
 
 static int attempt(struct image_request *req, const struct agent_file *f, struct agent_place *place,
-		   const struct shared_memory *memory, struct image *out, struct attach_report *rep, struct err *err)
+		   struct memories *memories, struct image *out, struct attach_report *rep, struct err *err)
 {
 	struct protocol_hello hello;
-	int r = plan(req, f, place, memory, &hello, out, err);
+	struct users_memory users = { .memories = memories };
+	int r = memories_of_process(memories, req->pid, &users.memory, err);
 
 	if (r == 0)
-		r = enter(req->pid, f, place, memory, out, rep, err);
+		r = plan(req, f, place, users.memory, &hello, out, err);
+	if (r == 0)
+		r = enter(req->pid, f, place, &users, out, rep, err);
 	req->hello = NULL;
 	if (r == 0)
 		image_settle(out, req);
@@ -184,7 +202,7 @@ static int leave_orphan(pid_t pid, const char *agent_path, struct attach_report 
 	return r;
 }
 
-int attach_process(struct image_request *req, const struct shared_memory *memory, struct image *out,
+int attach_process(struct image_request *req, struct memories *memories, struct image *out,
 		   struct attach_report *rep, struct err *err)
 {
 	const struct timespec nap = { 0, NAP_NS };
@@ -202,7 +220,7 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 		if (r == 0 && place.there && place.state.memory)
 			r = leave_orphan(req->pid, req->agent_path, rep, err);
 		if (r == 0)
-			r = attempt(req, &f, &place, memory, out, rep, err);
+			r = attempt(req, &f, &place, memories, out, rep, err);
 		if (r != -EAGAIN)
 			break;
 		forget_attempt(req, out);
@@ -212,9 +230,10 @@ int attach_process(struct image_request *req, const struct shared_memory *memory
 	return r;
 }
 
-int attach_held(struct image_request *req, struct tracee *t, const struct shared_memory *memory, struct image *out,
+int attach_held(struct image_request *req, struct tracee *t, struct memories *memories, struct image *out,
 		struct err *err)
 {
+	struct shared_memory *memory;
 	struct agent_place place = { .layout = thread_layout_of(t), .door = req->door, .tracer = req->socket, .path = req->agent_path };
 	struct protocol_hello hello;
 	struct agent_file f;
@@ -224,7 +243,9 @@ int attach_held(struct image_request *req, struct tracee *t, const struct shared
 	if (r < 0)
 		return r;
 	place.contents = *agent_file_contents(&f);
-	r = plan(req, &f, &place, memory, &hello, out, err);
+	r = memories_of_process(memories, req->pid, &memory, err);
+	if (r == 0)
+		r = plan(req, &f, &place, memory, &hello, out, err);
 	if (r == 0)
 		r = maps_read(req->pid, &maps, err);
 	if (r == 0) {

@@ -3,7 +3,7 @@
  * mapping memories and writing bytes. */
 #pragma once
 #include "session/image.h"
-#include "session/shared_memory.h"
+#include "session/memories.h"
 #include "tracee/tracee.h"
 
 struct attach_report {
@@ -13,12 +13,12 @@ struct attach_report {
 };
 
 /* Brings the agent in if it is not there, plans (image_prepare; req->hello is filled in here) and hooks.
- * 0, or -errno and *err, and the process is as before. *rep is added to. */
-int attach_process(struct image_request *req, const struct shared_memory *memory, struct image *out,
+ * It records into the memory of its user's. 0, or -errno and *err, and the process is as before. *rep is added to. */
+int attach_process(struct image_request *req, struct memories *memories, struct image *out,
 		   struct attach_report *rep, struct err *err);
 
 /* The same for a program that was just started, is held and has no agent yet. It stays held. */
-int attach_held(struct image_request *req, struct tracee *t, const struct shared_memory *memory, struct image *out,
+int attach_held(struct image_request *req, struct tracee *t, struct memories *memories, struct image *out,
 		struct err *err);
 
 /* Takes the patches out and has the agent let go of all memories. -EBUSY and *err if it could
@@ -26,7 +26,7 @@ int attach_held(struct image_request *req, struct tracee *t, const struct shared
  * process that is no more is no error. */
 int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *patches, struct attach_report *rep, struct err *err);
 
-/* Does it record into the session's memory? */
-bool attach_maps_memory(const struct shared_memory *memory, pid_t pid);
-/* Processes other than those in `but` that map the session's memory: forked children. Caller frees. */
-size_t attach_find_children(const struct shared_memory *memory, const pid_t *but, size_t n, pid_t **out);
+/* Does it record into one of the session's memories? */
+bool attach_maps_memory(const struct memories *memories, pid_t pid);
+/* Processes other than those in `but` that map one of them: forked children. Caller frees. */
+size_t attach_find_children(const struct memories *memories, const pid_t *but, size_t n, pid_t **out);

@@ -69,7 +69,7 @@ static size_t first_ones(const struct session *s, const pid_t **pids)
 	return s->attached.n ? s->attached.n : 1;
 }
 
-/* A process that was left maps the session's memory no more; one that could not be is not asked again. A program that was launched
+/* A process that was left maps the session's memories no more; one that could not be is not asked again. A program that was launched
  * has mostly ended. */
 void session_leave(struct session *s)
 {
@@ -88,7 +88,7 @@ void session_leave(struct session *s)
 		*vec_add(&done) = pids[i];
 	}
 	for (int round = 0; round < ROUNDS_MAX; round++) {
-		size_t n = attach_find_children(&s->memory, done.at, done.n, &children);
+		size_t n = attach_find_children(&s->memories, done.at, done.n, &children);
 
 		for (size_t i = 0; i < n; i++) {
 			leave(s, children[i]);

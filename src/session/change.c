@@ -82,7 +82,7 @@ static bool has_other_children(const struct change *c, pid_t pid, pid_t tid)
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/children", (int)pid, (int)tid);
 	f = fopen(name, "re");
 	while (f && !other && fscanf(f, "%d", &child) == 1)
-		other = !is_target(c, child) && attach_maps_memory(c->memory, child);
+		other = !is_target(c, child) && attach_maps_memory(c->memories, child);
 	if (f)
 		fclose(f);
 	return other;
@@ -154,7 +154,7 @@ static int map_trampolines(const struct change *c, struct change_target *t, stru
 {
 	const struct attach_params params = { .renew = c->renew };
 	int r = agent_place_welcome(t->t, &t->place, t->place.contents.change, &params, &t->im.welcome,
-				    (int[]){ c->memory->fd, c->memory->fd, t->im.code_fd }, err);
+				    (int[]){ t->im.code_fd, t->im.code_fd, t->im.code_fd }, err);
 
 	t->entered = r == 0;
 	return r == 0 ? image_check_mapped(&t->im, err) : r;

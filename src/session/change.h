@@ -24,7 +24,7 @@ struct change {
 	size_t n;
 	const struct agent_file *file;
 	const char *agent_path;
-	const struct shared_memory *memory;
+	const struct memories *memories;
 	bool renew;                   /* another tracer: the stubs are made anew */
 	bool alone;                   /* what is changed is the one target's, and no child's */
 	bool signals;                 /* deliveries of signals are told: handlers are to be known */

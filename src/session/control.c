@@ -56,15 +56,7 @@ static int make_socket(struct control *c, struct err *err)
  * gave itself to another user. */
 static bool is_ours(const struct control *c, pid_t pid)
 {
-	uint32_t n = shared_memory_threads(c->req.memory), parent = (uint32_t)processes_parent(pid);
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t known = c->req.memory->threads[i].pid;
-
-		if (known && (known == (uint32_t)pid || known == parent))
-			return true;
-	}
-	return false;
+	return memories_know(c->req.memories, (uint32_t)pid) || memories_know(c->req.memories, (uint32_t)processes_parent(pid));
 }
 
 /* Who calls: the kernel's word, not the caller's. Only our own user (or root), or who was traced before. */
@@ -137,8 +129,11 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 		.events = &c->req.events,
 	};
 	struct protocol_done done = { 0 };
+	struct shared_memory *memory;
 	int r = image_prepare(&req, im, err);
 
+	if (r == 0)
+		r = memories_of_peer(c->req.memories, fd, &memory, err);
 	if (r == 0 && hello->request == PROTOCOL_HELLO)
 		r = check_selected(c, im, err);
 	if (r == 0 && hello->request == PROTOCOL_HELLO)
@@ -148,20 +143,20 @@ static int set_up(struct control *c, int fd, pid_t pid, const struct protocol_he
 	POINT(image_prepared);
 	state->next_id = im->next_id;
 	im->news.addition = hello->request == PROTOCOL_DLOPEN;
-	im->welcome.memory_size = c->req.memory->size;
-	if (!welcome_send(fd, &im->welcome, (int[]){ c->req.memory->fd, im->image_fd, im->code_fd }))
+	im->welcome.memory_size = memory->size;
+	if (!welcome_send(fd, &im->welcome, (int[]){ memory->fd, im->image_fd, im->code_fd }))
 		return err_set(err, EPIPE, "%s ended before it could be hooked", im->news.about.exe);
 	POINT(welcome_sent);
 	/* Or it died: what was patched until then stands in the patches. */
 	if (hear(fd, &done, sizeof(done)) && done.note > NOTE_NONE && done.note < NOTE_KINDS)
-		notes_add(&c->req.memory->header->notes, done.note, pid, im->news.about.exe);
+		notes_add(control_notes(c), done.note, pid, im->news.about.exe);
 	POINT(done_heard);
 	image_settle(im, &req);
 	if (hello->request == PROTOCOL_HELLO) {
 		patch_lists_begin(&c->patches, pid);
 		handlers_begin(&c->handlers, pid);
 	}
-	handlers_tell(im, pid, &c->memory->header->notes);
+	handlers_tell(im, pid, control_notes(c));
 	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
 	return 0;
 }
@@ -245,7 +240,7 @@ static bool is_busy(const struct control *c)
 static void *run(void *context)
 {
 	struct control *c = context;
-	struct shared_memory *memory = c->memory;
+	struct memories *memories = c->memories;
 	struct pollfd p[3] = { { .fd = c->listener, .events = POLLIN }, { .fd = c->stop, .events = POLLIN } };
 
 	for (;;) {
@@ -253,13 +248,13 @@ static void *run(void *context)
 		int fd;
 
 		p[2] = (struct pollfd){ .fd = __atomic_load_n(&c->program, __ATOMIC_ACQUIRE), .events = POLLIN };
-		shared_memory_beat(memory);
+		memories_beat(memories);
 		if (poll(p, 3, BEAT_MS) < 0)
 			continue;
 		if (p[2].revents) {
 			__atomic_store_n(&c->program, -1, __ATOMIC_RELEASE);
 			close(p[2].fd);
-			shared_memory_nudge(memory);
+			memories_nudge(memories);
 		}
 		if (p[1].revents && (read(c->stop, &told, sizeof(told)) < 0 || told >= STOP))
 			return NULL;
@@ -285,8 +280,8 @@ int control_start(const struct control_request *req, struct control **out, struc
 	int r;
 
 	c->req = *req;
-	c->memory = req->memory;
-	c->switches = switches_new(req->memory);
+	c->memories = req->memories;
+	c->switches = switches_new(req->memories);
 	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->stop = c->program = -1;
 	pthread_mutex_init(&c->work, NULL);
@@ -324,7 +319,7 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	req.handlers = handlers_of(&c->handlers, pid);
 	if (!held && signals)
 		handlers_look(pid, handlers_of(&c->handlers, pid));
-	r = held ? attach_held(&req, held, c->req.memory, im, err) : attach_process(&req, c->req.memory, im, rep, err);
+	r = held ? attach_held(&req, held, c->req.memories, im, err) : attach_process(&req, c->req.memories, im, rep, err);
 	if (r < 0) {
 		known_modules_free(&state.known);
 		return r; /* nothing ran with this index: the next has it */
@@ -332,7 +327,7 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	state.next_id = im->next_id;
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
-	handlers_tell(im, pid, &c->memory->header->notes);
+	handlers_tell(im, pid, control_notes(c));
 	*vec_add(&c->images) = state;
 	return 0;
 }
@@ -477,7 +472,7 @@ bool control_wait_news(struct control *c, uint32_t index)
 	for (int waited = 0; c->published <= index && waited < REPLY_MS && is_at_work(c); waited += BEAT_MS) {
 		soon(&step, BEAT_MS);
 		pthread_cond_timedwait(&c->changed, &c->lock, &step);
-		shared_memory_beat(c->req.memory);
+		memories_beat(c->req.memories);
 	}
 	there = c->published > index;
 	pthread_mutex_unlock(&c->lock);

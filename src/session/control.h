@@ -3,7 +3,7 @@
 #pragma once
 #include "session/image.h"
 #include "session/session.h"
-#include "session/shared_memory.h"
+#include "session/memories.h"
 
 struct attach_report;
 struct control;
@@ -11,6 +11,8 @@ struct switches;
 
 /* Of the settings: what the agent does. */
 enum memory_tracer control_tracer_of(const struct settings *s);
+/* What the session memories are like by them. thresh_ticks: of the settings, in TSC ticks. */
+struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t thresh_ticks);
 /* What threads sleep is to be known. */
 bool control_is_sleepless(const struct settings *s);
 
@@ -18,7 +20,7 @@ struct control_request {
 	const struct settings *settings;
 	struct event_set events;  /* the settings', with what came since; control_start begins with none */
 	const char *agent_path;
-	struct shared_memory *memory;
+	struct memories *memories;
 	enum memory_tracer tracer;
 	uint64_t thresh_ticks;    /* tracing_thresh of the settings */
 };

@@ -23,6 +23,19 @@ enum memory_tracer control_tracer_of(const struct settings *s)
 													     : MEMORY_GRAPH;
 }
 
+struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t thresh_ticks)
+{
+	static const enum memory_mode modes[] = {
+		[BUFFER_STREAM] = MEMORY_STREAM, [BUFFER_OVERWRITE] = MEMORY_OVERWRITE, [BUFFER_BLOCK] = MEMORY_BLOCK,
+	};
+
+	return (struct shared_memory_shape){
+		.mode = modes[s->mode], .tracer = control_tracer_of(s), .max_depth = s->max_graph_depth,
+		.graph_functions = s->graph_function.patterns.n > 0, .calls_too = s->calls_too, .places = s->stack_trace,
+		.values = settings_values(s), .thresh_ticks = thresh_ticks, .thread_kb = s->buffer_size_kb,
+	};
+}
+
 bool control_is_sleepless(const struct settings *s)
 {
 	return s->graph && !option_is_set(s->options, OPTION_SLEEP_TIME);
@@ -49,16 +62,9 @@ static void commit(void *context, bool these)
 {
 	const struct changing *ch = context;
 	const struct control_request *req = these ? &ch->req : &ch->c->req;
-	struct memory_header *m = req->memory->header;
+	const struct shared_memory_shape shape = control_shape_of(req->settings, req->thresh_ticks);
 
-	m->tracer = req->tracer;
-	m->max_depth = req->settings->max_graph_depth;
-	m->graph_functions = req->settings->graph_function.patterns.n > 0;
-	m->calls_too = req->settings->calls_too;
-	m->places = req->settings->stack_trace;
-	/* Those that the drain looks at meanwhile. */
-	__atomic_store_n(&m->values, settings_values(req->settings), __ATOMIC_RELAXED);
-	__atomic_store_n(&m->thresh_ticks, req->thresh_ticks, __ATOMIC_RELAXED);
+	memories_reshape(req->memories, &shape);
 }
 
 static void copy_images(struct changing *ch)
@@ -159,7 +165,7 @@ static void keep(struct changing *ch)
 		image_settle(&t->im, &t->req);
 		patch_lists_begin(&c->patches, t->pid);
 		patch_lists_add(&c->patches, t->pid, t->im.patches, t->im.welcome.n_patches);
-		handlers_tell(&t->im, t->pid, &c->memory->header->notes);
+		handlers_tell(&t->im, t->pid, control_notes(c));
 	}
 	for (size_t i = 0; i < c->images.n; i++) {
 		known_modules_free(&c->images.at[i].known);
@@ -185,10 +191,10 @@ static int follow_all(struct changing *ch, const struct control_request *req, st
 typedef VEC(pid_t) pid_vec;
 
 /* The pids and whoever they forked. */
-static void find_all(const struct shared_memory *memory, const pid_t *pids, size_t n, bool alone, pid_vec *all)
+static void find_all(const struct memories *memories, const pid_t *pids, size_t n, bool alone, pid_vec *all)
 {
 	pid_t *children = NULL;
-	size_t more = alone ? 0 : attach_find_children(memory, pids, n, &children);
+	size_t more = alone ? 0 : attach_find_children(memories, pids, n, &children);
 
 	for (size_t i = 0; i < n; i++)
 		*vec_add(all) = pids[i];
@@ -203,7 +209,7 @@ static int change_once(struct changing *ch, struct change *change, const pid_t *
 	struct err ignored;
 	int r;
 
-	find_all(ch->req.memory, pids, n, change->alone, &all);
+	find_all(ch->req.memories, pids, n, change->alone, &all);
 	r = plan_all(ch, change, all.at, all.n, err);
 	if (r == 0)
 		r = follow_all(ch, &ch->req, err);
@@ -237,7 +243,7 @@ int control_change(struct control *c, const struct settings *settings, uint64_t 
 		   struct attach_report *rep, struct err *err)
 {
 	struct changing ch = { .c = c, .req = c->req, .rep = rep };
-	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memory = c->req.memory,
+	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memories = c->req.memories,
 				 .commit = commit, .context = &ch, .rep = rep };
 	int r = agent_file_open(c->req.agent_path, &ch.file, err);
 
@@ -268,7 +274,7 @@ static int plan_again(struct control *c, pid_t pid)
 {
 	struct attach_report ignored_report = { 0 };
 	struct changing ch = { .c = c, .req = c->req, .rep = &ignored_report };
-	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memory = c->req.memory, .commit = commit,
+	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memories = c->req.memories, .commit = commit,
 				 .context = &ch, .rep = &ignored_report, .alone = true, .signals = true };
 	struct err ignored;
 	int r = agent_file_open(c->req.agent_path, &ch.file, &ignored);
@@ -298,7 +304,7 @@ void control_handler(struct control *c, pid_t pid, uint64_t handler)
 	if (plan_again(c, pid) == 0)
 		return;
 	snprintf(name, sizeof(name), "0x%llx of process %d", (unsigned long long)handler, (int)pid);
-	notes_add_handler(&c->memory->header->notes, NOTE_NOT_HELD, pid, name);
+	notes_add_handler(control_notes(c), NOTE_NOT_HELD, pid, name);
 }
 
 void control_look_for_handlers(struct control *c, pid_t pid)
@@ -341,7 +347,7 @@ int control_change_sleeps(struct control *c, const struct settings *settings, co
 	int r;
 
 	pthread_mutex_lock(&c->work);
-	find_all(c->req.memory, pids, n, false, &all);
+	find_all(c->req.memories, pids, n, false, &all);
 	r = follow_pids(c, settings, &all, err);
 	if (r == 0)
 		c->req.settings = settings;

@@ -18,7 +18,7 @@ struct image_state {
 
 struct control {
 	struct control_request req;
-	struct shared_memory *memory; /* req's, for the control thread: a change writes req anew */
+	struct memories *memories;    /* req's, for the control thread: a change writes req anew */
 	pthread_t thread;
 	int listener, stop;
 	int program;                  /* pidfd of the launched program, or -1 */
@@ -39,6 +39,12 @@ struct control {
 	pid_t first_pid;
 	struct image_count count;
 };
+
+/* For our own notes: the memory of our own user. */
+static inline struct memory_notes *control_notes(struct control *c)
+{
+	return &c->memories->at[0].header->notes;
+}
 
 /* The session is to have it. */
 void control_publish(struct control *c, struct image *im, pid_t pid);

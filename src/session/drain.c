@@ -252,7 +252,7 @@ static int emit(struct drain *d, const struct claim *c, const struct scan *s, dr
 {
 	struct place *p = &d->places[c->i];
 	const struct drain_run run = {
-		.slot = c->slot, .position = position(d, c),
+		.slot = d->memory->first_slot + c->slot, .position = position(d, c),
 		.words = d->words, .n = s->kept, .calls = s->calls, .records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu,
 		.near_tsc = p->near_tsc ? p->near_tsc : c->desc.tsc,

@@ -4,7 +4,7 @@
 #include "session/shared_memory.h"
 
 struct drain_run {
-	uint32_t slot;            /* thread slot */
+	uint32_t slot;            /* the thread's, in the session (slots.h) */
 	uint16_t cpu;             /* of its first record */
 	uint64_t near_tsc;        /* at most 2^39 ticks before its first record */
 	uint64_t position;        /* records of this thread, kept and lost, before all that is told here */

@@ -11,7 +11,7 @@
 #include "session/image.h"
 #include "session/processes.h"
 #include "session/session.h"
-#include "session/shared_memory.h"
+#include "session/memories.h"
 
 struct control;
 struct store_writer;
@@ -20,15 +20,15 @@ struct site_hole { uint32_t image, site; };
 
 struct session {
 	char *agent_path, *output;       /* output NULL: live only */
-	struct shared_memory memory;
+	struct memories memories;
 	struct control *control;
-	struct drain *drain;
+	struct drain *drains[MEMORIES_MAX]; /* by memory; NULL: it came since the last pass */
 	struct store_writer *store;      /* NULL: live only */
 	struct trace_info *info;
 	VEC(const struct image_memory *) image_memory; /* by image */
 	VEC(struct site_hole) site_holes; /* numbers that a thread has taken and not written what for */
-	struct processes processes;
-	VEC(uint32_t) slots;             /* thread slot -> index in info->threads */
+	struct processes processes[MEMORIES_MAX]; /* by memory */
+	VEC(uint32_t) slots[MEMORIES_MAX + 1]; /* by memory: slot there -> index in info->threads; last the kernel's (slots.h) */
 	bool unnamed;                    /* names of threads that come are not kept */
 	struct clock clock;
 	struct trace_total total;
@@ -57,6 +57,8 @@ void session_beat(struct session *s);   /* tells waiting writers that we live */
 bool session_catch_up(struct session *s); /* info gains what came up since; true: an image or a module */
 uint32_t session_thread(struct session *s, uint32_t slot); /* index in info->threads */
 /* weave.c: as drain_pass and drain_finish, with what the kernel tells of the threads. */
+bool session_overwrites(const struct session *s); /* overwrite mode: nothing is taken before the end */
+void session_recycle(struct session *s);          /* drain_recycle of all memories */
 int session_pass(struct session *s, bool partial, drain_sink *sink, void *context, struct err *err);
 int session_finish(struct session *s, drain_sink *sink, void *context, uint64_t *lost, struct err *err);
 /* Counts a run; refuses one that refers to what cannot be. */

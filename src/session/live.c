@@ -122,20 +122,19 @@ static int pass(struct live *l, bool last, struct err *err)
 static int live_next(struct source *source, struct event *out, struct err *err)
 {
 	struct live *l = (struct live *)source;
-	bool overwrite = l->session->memory.mode == MEMORY_OVERWRITE;
+	bool overwrite = session_overwrites(l->session);
 	int r;
 
 	while (l->next >= l->events.n) {
-		uint32_t moment = shared_memory_moment(&l->session->memory);
-
 		if (l->finished)
 			return 0;
+		memories_moment(&l->session->memories);
 		l->finished = session_over(l->session);
 		if (l->finished)
 			session_leave(l->session);
 		r = 0;
 		if (overwrite && !l->finished) {
-			drain_recycle(l->session->drain);
+			session_recycle(l->session);
 			switches_gather(control_switches(l->session->control));
 		} else {
 			r = pass(l, l->finished, err);
@@ -145,7 +144,7 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		if (l->next >= l->events.n && !l->finished) {
 			if (source->idle)
 				source->idle(source->idle_context);
-			shared_memory_wait(&l->session->memory, moment, WAIT_MS);
+			memories_wait(&l->session->memories, WAIT_MS);
 		}
 	}
 	*out = l->events.at[l->next++].event;

@@ -12,6 +12,20 @@ static uint32_t counted(const uint32_t *at)
 	return n < COUNT_MAX ? n : 0;
 }
 
+/* What another memory said already is said more often. */
+static void add_note(struct trace_info *info, const struct trace_note *note)
+{
+	for (size_t i = 0; i < info->notes.n; i++) {
+		struct trace_note *n = &info->notes.at[i];
+
+		if (n->kind != note->kind || n->number != note->number || strcmp(n->name, note->name) != 0)
+			continue;
+		n->count += note->count < UINT32_MAX - n->count ? note->count : UINT32_MAX - n->count;
+		return;
+	}
+	*vec_add(&info->notes) = *note;
+}
+
 static void take_one(const struct memory_note *n, struct trace_info *info, uint32_t *rest)
 {
 	struct trace_note note = { .kind = n->kind, .pid = n->pid, .number = n->number, .count = counted(&n->count) };
@@ -24,21 +38,20 @@ static void take_one(const struct memory_note *n, struct trace_info *info, uint3
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	rest[note.kind] -= note.count < rest[note.kind] ? note.count : rest[note.kind];
-	*vec_add(&info->notes) = note;
+	add_note(info, &note);
 }
 
 void notes_take(const struct memory_notes *from, struct trace_info *info)
 {
 	uint32_t used = __atomic_load_n(&from->used, __ATOMIC_ACQUIRE), rest[NOTE_KINDS];
 
-	info->notes.n = 0;
 	for (unsigned k = 0; k < NOTE_KINDS; k++)
 		rest[k] = counted(&from->counts[k]);
 	for (uint32_t i = 0; i < used && i < NOTES_MAX; i++)
 		take_one(&from->at[i], info, rest);
 	for (unsigned k = NOTE_NONE + 1; k < NOTE_KINDS; k++)
 		if (rest[k])
-			*vec_add(&info->notes) = (struct trace_note){ .kind = k, .count = rest[k] };
+			add_note(info, &(struct trace_note){ .kind = k, .count = rest[k] });
 }
 
 static void add(struct memory_notes *to, enum note_kind kind, uint32_t number, pid_t pid, const char *name)

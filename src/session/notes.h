@@ -5,7 +5,8 @@
 #include "shared/notes.h"
 #include "source/trace_info.h"
 
-/* Brings info->notes up to date. The memory may hold anything. */
+/* Adds what one session memory has to info->notes: the same about the same program becomes one note. The memory may hold
+ * anything. */
 void notes_take(const struct memory_notes *from, struct trace_info *info);
 /* A handler that is not probed, once for each name. reason: enum hook_reason, or NOTE_NOT_HELD. */
 void notes_add_handler(struct memory_notes *to, uint32_t reason, pid_t pid, const char *handler);

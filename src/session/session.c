@@ -43,18 +43,9 @@ uint64_t session_thresh_ticks(const struct session *s, const struct settings *se
 
 static int make_memory(struct session *s, const struct settings *set, struct err *err)
 {
-	static const enum memory_mode modes[] = {
-		[BUFFER_STREAM] = MEMORY_STREAM, [BUFFER_OVERWRITE] = MEMORY_OVERWRITE, [BUFFER_BLOCK] = MEMORY_BLOCK,
-	};
-	const struct shared_memory_shape shape = {
-		.mode = modes[set->mode], .tracer = control_tracer_of(set), .max_depth = set->max_graph_depth,
-		.graph_functions = set->graph_function.patterns.n > 0, .calls_too = set->calls_too, .places = set->stack_trace,
-		.values = settings_values(set),
-		.thresh_ticks = session_thresh_ticks(s, set),
-		.thread_kb = set->buffer_size_kb,
-	};
+	const struct shared_memory_shape shape = control_shape_of(set, session_thresh_ticks(s, set));
 
-	return shared_memory_create(&shape, &s->memory, err);
+	return memories_begin(&s->memories, &shape, err);
 }
 
 static bool program_lives(void *context)
@@ -66,7 +57,7 @@ static bool program_lives(void *context)
 
 static int launch_preloaded(struct session *s, const char *path, char *const *argv, struct err *err)
 {
-	int r = launch_spawn(path, argv, s->agent_path, control_socket(s->control), s->memory.header->execs, &s->pid, err);
+	int r = launch_spawn(path, argv, s->agent_path, control_socket(s->control), s->memories.at[0].header->execs, &s->pid, err);
 
 	POINT(program_spawned);
 	if (r == 0)
@@ -110,7 +101,7 @@ static int start(struct session *s, const struct session_request *req, const cha
 		 struct err *err)
 {
 	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
-					   .memory = &s->memory, .tracer = control_tracer_of(req->settings) };
+					   .memories = &s->memories, .tracer = control_tracer_of(req->settings) };
 	int r;
 
 	if (req->settings->tracing_thresh_ns)
@@ -157,7 +148,6 @@ int session_start(const struct session_request *req, struct session **out, struc
 		return r;
 	}
 	clock_settle(&s->clock, &s->info->clock);
-	s->drain = drain_new(&s->memory);
 	s->ready_tsc = clock_tsc();
 	*out = s;
 	return 0;
@@ -186,23 +176,30 @@ bool session_reap(struct session *s)
 	return s->ended;
 }
 
-/* Do children of the program that are traced too still run? */
-static bool others_run(struct session *s)
+static bool others_run_in(struct session *s, uint32_t memory)
 {
-	uint32_t n = shared_memory_threads(&s->memory), last = 0;
-	struct stat memory;
+	const struct shared_memory *m = &s->memories.at[memory];
+	uint32_t n = shared_memory_threads(m), last = 0;
+	struct stat st;
 
-	if (fstat(s->memory.fd, &memory) < 0)
+	if (fstat(m->fd, &st) < 0)
 		return false;
-
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t pid = s->memory.threads[i].pid;
+		uint32_t pid = m->threads[i].pid;
 
-		if (pid && pid != last && pid != (uint32_t)s->pid &&
-		    processes_run(&s->processes, pid, i, n, memory.st_ino))
+		if (pid && pid != last && pid != (uint32_t)s->pid && processes_run(&s->processes[memory], pid, i, n, st.st_ino))
 			return true;
 		last = pid;
 	}
+	return false;
+}
+
+/* Do children of the program that are traced too still run? */
+static bool others_run(struct session *s)
+{
+	for (uint32_t i = 0, n = memories_n(&s->memories); i < n; i++)
+		if (others_run_in(s, i))
+			return true;
 	return false;
 }
 
@@ -213,7 +210,7 @@ bool session_over(struct session *s)
 
 void session_beat(struct session *s)
 {
-	shared_memory_beat(&s->memory);
+	memories_beat(&s->memories);
 }
 
 pid_t session_pid(const struct session *s)
@@ -224,7 +221,7 @@ pid_t session_pid(const struct session *s)
 void session_stop(struct session *s)
 {
 	s->stopped = true;
-	shared_memory_stop(&s->memory);
+	memories_stop(&s->memories);
 }
 
 /* --- taking over what threads and the control thread found --------------------------------- */
@@ -342,17 +339,9 @@ static void take_sites(struct session *s)
 	}
 }
 
-/* Is it switches.h's? */
-static bool is_followed(const struct session *s, uint32_t slot)
-{
-	return slot >= s->memory.threads_max;
-}
-
 static bool image_known(const struct session *s, uint32_t slot)
 {
-	if (is_followed(s, slot))
-		return true;
-	return s->memory.threads[slot].image < s->info->images.n;
+	return slot_is_followed(slot) || memories_thread(&s->memories, slot)->image < s->info->images.n;
 }
 
 /* A thread whose records are ours. The program it runs is that of its own. */
@@ -371,7 +360,7 @@ static struct trace_thread followed_thread(struct session *s, uint32_t slot)
 
 static struct trace_thread written_thread(const struct session *s, uint32_t slot)
 {
-	const struct memory_thread *t = &s->memory.threads[slot];
+	const struct memory_thread *t = memories_thread(&s->memories, slot);
 	struct trace_thread thread = { .pid = t->pid, .tid = t->tid, .image = t->image, .tsc = t->tsc };
 
 	memcpy(thread.comm, t->comm, sizeof(thread.comm));
@@ -379,20 +368,30 @@ static struct trace_thread written_thread(const struct session *s, uint32_t slot
 	return thread;
 }
 
+/* Where the thread's index in info->threads is kept; UINT32_MAX: it has none yet. */
+static uint32_t *place_of(struct session *s, uint32_t slot)
+{
+	uint32_t memory = slot_is_followed(slot) ? MEMORIES_MAX : slot_memory(slot), i = slot - (memory << SLOT_BITS);
+
+	while (s->slots[memory].n <= i)
+		*vec_add(&s->slots[memory]) = UINT32_MAX;
+	return &s->slots[memory].at[i];
+}
+
 uint32_t session_thread(struct session *s, uint32_t slot)
 {
-	while (s->slots.n <= slot)
-		*vec_add(&s->slots) = UINT32_MAX;
-	if (s->slots.at[slot] == UINT32_MAX) {
-		struct trace_thread thread = is_followed(s, slot) ? followed_thread(s, slot) : written_thread(s, slot);
+	uint32_t *place = place_of(s, slot);
 
-		s->slots.at[slot] = (uint32_t)s->info->threads.n;
+	if (*place == UINT32_MAX) {
+		struct trace_thread thread = slot_is_followed(slot) ? followed_thread(s, slot) : written_thread(s, slot);
+
+		*place = (uint32_t)s->info->threads.n;
 		if (thread.image >= s->info->images.n)
 			thread.image = 0; /* spoiled since it was looked at */
 		thread.unnamed = s->unnamed;
 		*vec_add(&s->info->threads) = thread;
 	}
-	return s->slots.at[slot];
+	return *place;
 }
 
 int session_account(struct session *s, const struct drain_run *run, struct err *err)
@@ -400,11 +399,11 @@ int session_account(struct session *s, const struct drain_run *run, struct err *
 	struct trace_thread *t;
 	uint32_t thread;
 
-	if (!image_known(s, run->slot) && control_wait_news(s->control, s->memory.threads[run->slot].image))
+	if (!image_known(s, run->slot) && control_wait_news(s->control, memories_thread(&s->memories, run->slot)->image))
 		take_news(s);
 	if (!image_known(s, run->slot))
 		return err_set(err, EPROTO, "the traced program spoiled the session memory (image %u)",
-			       s->memory.threads[run->slot].image);
+			       memories_thread(&s->memories, run->slot)->image);
 	thread = session_thread(s, run->slot); /* before: it may move the array */
 	t = &s->info->threads.at[thread];
 	t->records += run->records;
@@ -419,7 +418,9 @@ static void take_notes(struct session *s)
 {
 	uint64_t unseen = switches_unseen(control_switches(s->control));
 
-	notes_take(&s->memory.header->notes, s->info);
+	s->info->notes.n = 0;
+	for (uint32_t i = 0, n = memories_n(&s->memories); i < n; i++)
+		notes_take(&s->memories.at[i].header->notes, s->info);
 	if (unseen)
 		*vec_add(&s->info->notes) = (struct trace_note){ .kind = NOTE_UNSEEN, .count = unseen < UINT32_MAX ? (uint32_t)unseen : UINT32_MAX };
 }
@@ -462,14 +463,14 @@ static int write_news(struct session *s, struct err *err)
 
 static int record_loop(struct session *s, struct err *err)
 {
-	bool overwrite = s->memory.mode == MEMORY_OVERWRITE;
+	bool overwrite = session_overwrites(s);
 	uint64_t partial = clock_tsc();
 	int r = 0;
 
 	while (r >= 0) {
-		uint32_t moment = shared_memory_moment(&s->memory);
 		bool due = trace_clock_delta_ns(&s->info->clock, clock_tsc() - partial) > PARTIAL_NS;
 
+		memories_moment(&s->memories);
 		if (session_over(s))
 			break;
 		POINT(loop_turns);
@@ -477,11 +478,11 @@ static int record_loop(struct session *s, struct err *err)
 		r = write_news(s, err);
 		POINT(news_written);
 		if (overwrite)
-			drain_recycle(s->drain);
+			session_recycle(s);
 		if (overwrite && r == 0)
 			r = switches_pass(control_switches(s->control), false, record_run, s, err);
 		if (overwrite || r < 0) {
-			shared_memory_wait(&s->memory, moment, WAIT_MS);
+			memories_wait(&s->memories, WAIT_MS);
 			continue;
 		}
 		r = session_pass(s, due, record_run, s, err);
@@ -490,7 +491,7 @@ static int record_loop(struct session *s, struct err *err)
 		if (r == 0)
 			r = store_flush(s->store, clock_tsc() - FLUSH_S * s->info->clock.hz, err);
 		if (r == 0)
-			shared_memory_wait(&s->memory, moment, WAIT_MS);
+			memories_wait(&s->memories, WAIT_MS);
 	}
 	return r;
 }
@@ -508,8 +509,8 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 		r = session_finish(s, record_run, s, &lost, &first);
 	if (r < 0) { /* the file cannot take more: let the program end in peace */
 		session_stop(s);
-		while (!session_over(s))
-			shared_memory_wait(&s->memory, shared_memory_moment(&s->memory), WAIT_MS);
+		for (memories_moment(&s->memories); !session_over(s); memories_moment(&s->memories))
+			memories_wait(&s->memories, WAIT_MS);
 	}
 	s->total.lost += lost;
 	session_catch_up(s);
@@ -572,20 +573,23 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
-	if (s->memory.header)
-		shared_memory_stop(&s->memory);
+	if (memories_n(&s->memories))
+		memories_stop(&s->memories);
 	session_leave(s);
 	control_stop(s->control);
-	drain_free(s->drain);
+	for (uint32_t i = 0; i < MEMORIES_MAX; i++)
+		drain_free(s->drains[i]);
 	if (s->store)
 		store_finish(s->store, NULL);
 	clock_end(&s->clock);
 	free_image_memory(s);
 	vec_free(&s->site_holes);
-	shared_memory_destroy(&s->memory);
+	memories_end(&s->memories);
 	trace_info_free(s->info);
-	vec_free(&s->slots);
-	vec_free(&s->processes.at);
+	for (uint32_t i = 0; i <= MEMORIES_MAX; i++)
+		vec_free(&s->slots[i]);
+	for (uint32_t i = 0; i < MEMORIES_MAX; i++)
+		vec_free(&s->processes[i].at);
 	vec_free(&s->attached);
 	free(s->output);
 	free(s->agent_path);

@@ -1,4 +1,5 @@
 #include "session/shared_memory.h"
+#include "session/slots.h"
 #include "shared/points.h"
 
 #include <errno.h>
@@ -7,10 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define THREADS_MAX 262144u
 #define POOL_BYTES (UINT64_C(512) << 20) /* of sub-buffers; memory is used as it is touched */
 #define WAKE_AT 8u /* 512 KiB: they stay in the second-level cache */
 #ifndef MFD_EXEC
@@ -51,7 +50,7 @@ static void lay_out(struct memory_header *h, const struct shared_memory_shape *s
 
 	h->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
 	h->wake_at = h->quota < 4 * WAKE_AT ? (h->quota + 3) / 4 : WAKE_AT;
-	h->threads_max = THREADS_MAX;
+	h->threads_max = SLOTS;
 	h->buffers_max = (uint32_t)(pool < h->quota * 4 ? h->quota * UINT64_C(4) : pool);
 	h->threads_at = round_up(sizeof(*h), 4096);
 	h->descs_at = round_up(h->threads_at + h->threads_max * sizeof(struct memory_thread), 4096);
@@ -67,7 +66,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		.mode = shape->mode, .tracer = shape->tracer,
 		.max_depth = shape->max_depth, .graph_functions = shape->graph_functions, .calls_too = shape->calls_too,
 		.places = shape->places, .values = shape->values,
-		.thresh_ticks = shape->thresh_ticks, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
+		.thresh_ticks = shape->thresh_ticks, .stopped = shape->stopped, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
 	};
 	void *at;
 	int fd;
@@ -85,6 +84,20 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		.mode = shape->mode, .tracer = shape->tracer, .threads_max = h.threads_max, .buffers_max = h.buffers_max, .ends_at = h.ends_at, .size = h.size,
 	};
 	return 0;
+}
+
+void shared_memory_reshape(struct shared_memory *m, const struct shared_memory_shape *shape)
+{
+	struct memory_header *h = m->header;
+
+	h->tracer = shape->tracer;
+	h->max_depth = shape->max_depth;
+	h->graph_functions = shape->graph_functions;
+	h->calls_too = shape->calls_too;
+	h->places = shape->places;
+	/* Those that the drain looks at meanwhile. */
+	__atomic_store_n(&h->values, shape->values, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->thresh_ticks, shape->thresh_ticks, __ATOMIC_RELAXED);
 }
 
 void shared_memory_destroy(struct shared_memory *m)
@@ -157,20 +170,6 @@ void shared_memory_nudge(struct shared_memory *m)
 {
 	__atomic_fetch_add(&m->header->full_futex, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &m->header->full_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-uint32_t shared_memory_moment(const struct shared_memory *m)
-{
-	return __atomic_load_n(&m->header->full_futex, __ATOMIC_SEQ_CST);
-}
-
-void shared_memory_wait(struct shared_memory *m, uint32_t seen, int ms)
-{
-	const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
-
-	__atomic_store_n(&m->header->tracer_waits, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &m->header->full_futex, FUTEX_WAIT, seen, &timeout, NULL, 0);
-	__atomic_store_n(&m->header->tracer_waits, 0, __ATOMIC_SEQ_CST);
 }
 
 void shared_memory_stop(struct shared_memory *m)

@@ -9,6 +9,7 @@
 
 struct shared_memory {
 	int fd;
+	uint32_t first_slot;      /* what its thread slots are numbered from in the session (slots.h) */
 	struct memory_header *header;
 	struct memory_thread *threads;
 	struct memory_desc *descs;
@@ -26,10 +27,14 @@ struct shared_memory_shape {
 	uint32_t max_depth, graph_functions, calls_too, places, values;
 	uint64_t thresh_ticks;
 	uint64_t thread_kb;       /* per thread, rounded up to whole sub-buffers, at least two */
+	bool stopped;             /* from the beginning: shared_memory_stop came before it */
 };
 
 int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err);
 void shared_memory_destroy(struct shared_memory *m);
+
+/* Other settings for those who write: nobody does meanwhile. */
+void shared_memory_reshape(struct shared_memory *m, const struct shared_memory_shape *shape);
 
 /* The words of sub-buffer i. */
 static inline uint64_t *shared_memory_words(const struct shared_memory *m, uint32_t i)
@@ -45,11 +50,7 @@ void shared_memory_let_go(struct shared_memory *m, uint32_t slot); /* the thread
 void shared_memory_give_back(struct shared_memory *m, uint32_t i);
 void shared_memory_beat(struct shared_memory *m);               /* tells waiting writers that the tracer lives */
 void shared_memory_wake_writers(struct shared_memory *m);
-/* Taken before looking whether there is something to do, so that shared_memory_wait misses nothing. */
-uint32_t shared_memory_moment(const struct shared_memory *m);
-/* Until there is work for the tracer (since `seen`): a thread holds wake_at sub-buffers, shared_memory_nudge is called, or ms have passed. */
-void shared_memory_nudge(struct shared_memory *m); /* from any thread */
-void shared_memory_wait(struct shared_memory *m, uint32_t seen, int ms);
+void shared_memory_nudge(struct shared_memory *m); /* whoever waits for it, from any thread */
 /* Ends the recording: writers go on as if nothing were recorded. */
 void shared_memory_stop(struct shared_memory *m);
 

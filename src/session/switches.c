@@ -14,7 +14,7 @@
 #include "session/pending_sleeps.h"
 #include "session/perf_rings.h"
 #include "session/processes.h"
-#include "session/shared_memory.h"
+#include "session/memories.h"
 #include "shared/filter.h"
 #include "shared/record.h"
 #include "tracee/proc_status.h"
@@ -69,8 +69,7 @@ struct armed {
 
 struct switches {
 	pthread_mutex_t lock;
-	uint32_t first_slot;
-	struct shared_memory *memory; /* where threads say that they told of their ends */
+	struct memories *memories;
 	struct perf_rings *rings;   /* NULL: nothing is armed */
 	unsigned what;              /* in the rings */
 	bool sleeps;                /* what threads sleep is wanted */
@@ -85,12 +84,11 @@ struct switches {
 	uint64_t first_tsc, first_ns, tsc, ns; /* the same instants, when armed and now */
 };
 
-struct switches *switches_new(struct shared_memory *memory)
+struct switches *switches_new(struct memories *memories)
 {
 	struct switches *s = mem_zalloc(sizeof(*s));
 
-	s->first_slot = memory->threads_max;
-	s->memory = memory;
+	s->memories = memories;
 	memset(s->heads, 0xff, sizeof(s->heads));
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
@@ -290,7 +288,7 @@ static void take_end(struct switches *s, const struct perf_news *n)
 	if (f->ended)
 		return; /* told twice */
 	f->ended = true;
-	if (shared_memory_take_end(s->memory, n->tid))
+	if (memories_take_end(s->memories, n->tid))
 		return;
 	memcpy(end.r.comm, f->comm, sizeof(end.r.comm));
 	end.r.pid = (int32_t)n->tid;
@@ -554,7 +552,7 @@ uint64_t switches_unseen(struct switches *s)
 static int pass_on(struct switches *s, const struct run *run, uint64_t lost, drain_sink *sink, void *context, struct err *err)
 {
 	struct follower *f;
-	struct drain_run out = { .slot = s->first_slot + run->follower, .cpu = run->cpu, .near_tsc = run->near_tsc, .lost = lost,
+	struct drain_run out = { .slot = SLOT_FOLLOWED + run->follower, .cpu = run->cpu, .near_tsc = run->near_tsc, .lost = lost,
 				 .words = run->words.at, .n = run->words.n, .records = run->records };
 
 	pthread_mutex_lock(&s->lock);
@@ -591,9 +589,9 @@ bool switches_thread(struct switches *s, uint32_t slot, struct trace_thread *out
 	bool is;
 
 	pthread_mutex_lock(&s->lock);
-	is = slot >= s->first_slot && slot - s->first_slot < s->at.n;
+	is = slot_is_followed(slot) && slot - SLOT_FOLLOWED < s->at.n;
 	if (is) {
-		const struct follower *f = &s->at.at[slot - s->first_slot];
+		const struct follower *f = &s->at.at[slot - SLOT_FOLLOWED];
 
 		*out = (struct trace_thread){ .pid = f->pid, .tid = f->tid, .tsc = f->first_tsc };
 		memcpy(out->comm, f->comm, sizeof(out->comm));

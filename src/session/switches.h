@@ -1,6 +1,6 @@
 /* sched:sched_switch and signal:signal_deliver of the traced threads, and the ends of those that could not tell themselves, made from
  * what the kernel tells of them (perf_rings.h). It comes as runs, as if every thread had a second place in the session memory: slots
- * from its threads_max on.
+ * SLOT_FOLLOWED on (slots.h).
  *
  * And what they sleep (nosleep-time): records among those of the threads' own runs, before they are passed on. */
 #pragma once
@@ -10,8 +10,8 @@
 #include "source/trace_info.h"
 
 struct switches;
-struct shared_memory;
-struct switches *switches_new(struct shared_memory *memory);
+struct memories;
+struct switches *switches_new(struct memories *memories); /* where threads say that they told of their ends */
 void switches_free(struct switches *s);
 
 /* What is set from now on. If an event is armed or sleeps are wanted, this process and all that it makes are followed from now on. 0, or

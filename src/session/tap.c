@@ -25,12 +25,13 @@ bool tap_over(struct session *s)
 
 void tap_wait(struct session *s)
 {
-	shared_memory_wait(&s->memory, shared_memory_moment(&s->memory), WAIT_MS);
+	memories_moment(&s->memories);
+	memories_wait(&s->memories, WAIT_MS);
 }
 
 void tap_wake(struct session *s)
 {
-	shared_memory_nudge(&s->memory);
+	memories_nudge(&s->memories);
 }
 
 int tap_settle(struct session *s, const struct drain_run *run, uint32_t *thread, struct err *err)
@@ -68,12 +69,15 @@ void tap_name_threads(struct session *s, bool named)
 
 pid_t tap_pid(const struct session *s, uint32_t slot, pid_t *tid)
 {
-	struct trace_thread followed;
+	struct trace_thread followed = { 0 };
+	const struct memory_thread *t;
 
-	if (slot >= s->memory.threads_max && switches_thread(control_switches(s->control), slot, &followed)) {
+	if (slot_is_followed(slot)) {
+		switches_thread(control_switches(s->control), slot, &followed);
 		*tid = (pid_t)followed.tid;
 		return (pid_t)followed.pid;
 	}
-	*tid = (pid_t)s->memory.threads[slot].tid;
-	return (pid_t)s->memory.threads[slot].pid;
+	t = memories_thread(&s->memories, slot);
+	*tid = (pid_t)t->tid;
+	return (pid_t)t->pid;
 }

@@ -1,6 +1,6 @@
-/* The session memory: what the tracer and the traced processes share. It belongs to the
+/* The session memory: what the tracer and the traced processes of one user share. It belongs to the
  * tracer (a memfd), every process maps it where it likes, and it holds offsets and indices,
- * never pointers. A traced program that dies leaves everything it recorded in it.
+ * never pointers. A session has one for each user. A traced program that dies leaves everything it recorded in it.
  *
  *   header | thread slots | sub-buffer descriptors | ends that were told | sub-buffers
  *
