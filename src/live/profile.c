@@ -248,6 +248,9 @@ static void feed_events(struct profile *p, const struct chunk *c)
 		lost = 0;
 		tracks_feed(&f->tracks, f->lane, &e, take_step, p);
 	}
+	e = (struct event){ .tsc = c->near_tsc, .thread = c->thread, .cpu = c->cpu };
+	if (lost && !c->n && e.tsc - p->from <= length) /* at its thread's end */
+		feed_lost(p, &e, lost);
 }
 
 void profile_feed(struct profile *p, const struct chunk *c)

@@ -276,7 +276,7 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	struct worker *workers = mem_zalloc(n * sizeof(*workers));
 	struct work work = { .in = in };
 
-	*out = (struct summary){ 0 };
+	*out = (struct summary){ .info = in->info };
 	pthread_mutex_init(&work.lock, NULL);
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
 	run_workers(workers, n, &work);

@@ -59,6 +59,7 @@ struct summary_row {
 struct summary {
 	VEC(struct summary_row) rows;    /* functions that were called */
 	struct calls_counts counts;
+	const struct trace_info *info;   /* the input's */
 };
 
 /* workers: 0 = as many as there are cores. 0, or -errno and *err of an input. */
@@ -67,7 +68,7 @@ void summary_free(struct summary *s);
 /* Biggest first, names A to Z, or the other way about; equal ones by name. */
 void summary_sort(struct summary *s, enum summary_column by, bool reverse);
 
-/* n: rows at most; 0 = all. */
+/* n: rows at most; 0 = all. What was lost is said first. */
 void summary_print_table(const struct summary *s, size_t n, struct out *out);
-/* {"schema":"brace-report","version":1}, then an object a line. */
+/* {"schema":"brace-report","version":1,...} with what was lost, then an object a line. */
 void summary_print_json(const struct summary *s, size_t n, struct out *out);

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/json.h"
+#include "report/losses.h"
+
 const char *const summary_column_words[SUMMARY_COLUMNS_N] = {
 #define X(id, word) [SUMMARY_##id] = word,
 	SUMMARY_COLUMNS(X)
@@ -66,6 +69,7 @@ static size_t rows_shown(const struct summary *s, size_t n)
 /* --- table ----------------------------------------------------------------------------- */
 
 #define COLUMN 11
+#define ROWS_SEEN 20 /* above so many the heading is out of sight */
 
 /* "123 ns", "12.345 us", "1.234 ms", "12.345 s": three decimals below the unit. */
 static void print_time(struct out *o, uint64_t ns)
@@ -102,6 +106,7 @@ static void print_titles(struct out *o)
 void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
 	n = rows_shown(s, n);
+	losses_print(s->info, o);
 	print_titles(o);
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
@@ -118,70 +123,25 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 		}
 		out_char(o, '\n');
 	}
+	if (n > ROWS_SEEN)
+		losses_print(s->info, o);
 }
 
 /* --- JSON ------------------------------------------------------------------------------ */
 
-/* The length of the well-formed UTF-8 sequence at s, 0 if it is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-	static const struct { unsigned char mask, is, low, high; } forms[] = {
-		{ 0xff, 0xe0, 0xa0, 0xbf }, { 0xff, 0xed, 0x80, 0x9f }, { 0xf0, 0xe0, 0x80, 0xbf },
-		{ 0xff, 0xf0, 0x90, 0xbf }, { 0xff, 0xf4, 0x80, 0x8f }, { 0xfc, 0xf0, 0x80, 0xbf },
-		{ 0xe0, 0xc0, 0x80, 0xbf },
-	};
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 || s[0] > 0xf4 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-	if (n < 2)
-		return n;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if ((s[0] & forms[i].mask) != forms[i].is)
-			continue;
-		if (s[1] < forms[i].low || s[1] > forms[i].high)
-			return 0;
-		break;
-	}
-	for (size_t i = 2; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
-}
-
-/* Symbol names are any bytes; JSON is UTF-8: what is not becomes U+FFFD. */
-static void print_json_string(struct out *o, const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	out_char(o, '"');
-	while (*s) {
-		size_t n = utf8_length(s);
-
-		if (*s == '"' || *s == '\\') {
-			out_char(o, '\\');
-			out_char(o, (char)*s);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			out_printf(o, "\\u%04x", *s);
-		} else if (!n) {
-			out_str(o, "\\ufffd");
-		} else {
-			out_bytes(o, (const char *)s, n);
-		}
-		s += n ? n : 1;
-	}
-	out_char(o, '"');
-}
-
 void summary_print_json(const struct summary *s, size_t n, struct out *o)
 {
 	n = rows_shown(s, n);
-	out_str(o, "{\"schema\":\"brace-report\",\"version\":1}\n");
+	out_str(o, "{\"schema\":\"brace-report\",\"version\":1");
+	losses_print_json(s->info, o);
+	out_str(o, "}\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
 
 		out_str(o, "{\"name\":");
-		print_json_string(o, r->name);
+		json_string(o, r->name);
 		out_str(o, ",\"module\":");
-		print_json_string(o, r->module);
+		json_string(o, r->module);
 		for (unsigned c = 0; c < SUMMARY_NUMBERS; c++) {
 			out_str(o, ",\"");
 			out_str(o, summary_column_words[c]);

@@ -46,6 +46,7 @@ struct drain {
 	struct place *places;
 	uint32_t *expected;  /* by thread slot: seq of the next sub-buffer to take */
 	uint64_t *position;  /* by thread slot: records kept and lost so far */
+	struct last_seen { uint64_t tsc; uint16_t cpu; } *last; /* by thread slot: of the last record taken; tsc 0 = none */
 	bool *told;          /* by thread slot: what was overwritten */
 	bool *dead;          /* by thread slot: it has ended (drain_recycle) */
 	bool spoiled;        /* a count made no sense, which is noted */
@@ -61,6 +62,7 @@ struct drain *drain_new(struct shared_memory *memory)
 	d->places = mem_zalloc(memory->buffers_max * sizeof(d->places[0]));
 	d->expected = mem_zalloc(memory->threads_max * sizeof(d->expected[0]));
 	d->position = mem_zalloc(memory->threads_max * sizeof(d->position[0]));
+	d->last = mem_zalloc(memory->threads_max * sizeof(d->last[0]));
 	d->told = mem_zalloc(memory->threads_max * sizeof(d->told[0]));
 	d->dead = mem_zalloc(memory->threads_max * sizeof(d->dead[0]));
 	return d;
@@ -73,6 +75,7 @@ void drain_free(struct drain *d)
 	free(d->places);
 	free(d->expected);
 	free(d->position);
+	free(d->last);
 	free(d->told);
 	free(d->dead);
 	vec_free(&d->order);
@@ -84,6 +87,7 @@ struct scan {
 	size_t kept;     /* of those, in d->words: without the holes */
 	size_t holes;    /* records whose slots were reserved and never filled, before the last record */
 	uint64_t calls, records;
+	uint64_t last;   /* the last record's header */
 	uint16_t cpu;    /* at the end */
 };
 
@@ -156,6 +160,7 @@ static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, 
 		before = word;
 		i += 1 + payload;
 		s.n = i;
+		s.last = word;
 		s.holes += empty;
 		empty = 0;
 	}
@@ -262,6 +267,8 @@ static int emit(struct drain *d, const struct claim *c, const struct scan *s, dr
 
 	p->taken += (uint32_t)s->n * 8;
 	p->cpu = s->cpu;
+	if (s->kept)
+		d->last[c->slot] = (struct last_seen){ record_tsc(s->last, run.near_tsc), s->cpu };
 	if (!c->desc.begins)
 		d->memory->descs[c->i].begins = 1 + run.position;
 	POINT(run_begins);
@@ -541,6 +548,50 @@ static uint64_t count_untold(struct drain *d, uint32_t slot)
 	return believed(d, t->lost - t->lost_reported) + count_window(d, t) + overwritten(d, slot);
 }
 
+/* Thread `slot` as if all its losses had been told. Nobody writes there any more. */
+static void close_account(struct drain *d, uint32_t slot, uint64_t upto)
+{
+	struct memory_thread *t = &d->memory->threads[slot];
+
+	__atomic_store_n(&t->lost_reported, __atomic_load_n(&t->lost, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	t->in_void = 0;
+	d->position[slot] = upto;
+	note_taken(d, slot);
+}
+
+/* What a thread lost at its end, which no record of its own stands behind. 1 if there was something, 0, -errno. */
+static int tell_end(struct drain *d, uint32_t slot, drain_sink *sink, void *context, struct err *err)
+{
+	const struct memory_thread *t = &d->memory->threads[slot];
+	const uint64_t taken = __atomic_load_n(&t->taken, __ATOMIC_RELAXED), untold = count_untold(d, slot);
+	const struct drain_run run = {
+		.slot = slot, .position = taken > d->position[slot] ? taken : d->position[slot],
+		.near_tsc = d->last[slot].tsc ? d->last[slot].tsc : t->tsc, .cpu = d->last[slot].cpu,
+		.words = d->words, .lost = untold,
+	};
+	int r;
+
+	if (!untold)
+		return 0;
+	r = sink(context, &run, err);
+	close_account(d, slot, run.position + untold);
+	return r < 0 ? r : 1;
+}
+
+static int tell_ends(struct drain *d, drain_sink *sink, void *context, struct err *err)
+{
+	int told = 0;
+
+	for (uint32_t slot = 0; slot < shared_memory_threads(d->memory); slot++) {
+		int r = tell_end(d, slot, sink, context, err);
+
+		if (r < 0)
+			return r;
+		told += r;
+	}
+	return told;
+}
+
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
 {
 	int taken = 0, r;
@@ -557,8 +608,9 @@ int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *los
 			return r;
 		taken += r;
 	}
-	for (uint32_t i = 0; i < shared_memory_threads(d->memory); i++)
-		*lost += count_untold(d, i);
+	r = tell_ends(d, sink, context, err);
+	if (r < 0)
+		return r;
 	*lost += believed(d, __atomic_load_n(&d->memory->header->lost_threadless, __ATOMIC_RELAXED));
-	return taken;
+	return taken + r;
 }

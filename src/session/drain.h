@@ -6,11 +6,11 @@
 struct drain_run {
 	uint32_t slot;            /* the thread's, in the session (slots.h) */
 	uint16_t cpu;             /* of its first record */
-	uint64_t near_tsc;        /* at most 2^39 ticks before its first record */
+	uint64_t near_tsc;        /* at most 2^39 ticks before its first record; of no records: when the thread's last was */
 	uint64_t position;        /* records of this thread, kept and lost, before all that is told here */
 	uint64_t lost;            /* records of this thread lost before it */
 	const uint64_t *words;    /* whole records; valid during the call */
-	size_t n;
+	size_t n;                 /* 0: it tells only what its thread lost at its end */
 	uint64_t calls, records;  /* among them */
 };
 
@@ -30,5 +30,6 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 void drain_recycle(struct drain *d);
 
 /* The last pass: nobody writes any more. Everything comes out, overwrite mode's rings too; returns
- * runs or -errno. Losses that no run could carry are added to *lost. */
+ * runs or -errno. What a thread lost at its end comes as a run of no records, behind its last. Losses of threads
+ * that got no slot, and so have no run, are added to *lost. */
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err);

@@ -63,3 +63,5 @@ int session_pass(struct session *s, bool partial, drain_sink *sink, void *contex
 int session_finish(struct session *s, drain_sink *sink, void *context, uint64_t *lost, struct err *err);
 /* Counts a run; refuses one that refers to what cannot be. */
 int session_account(struct session *s, const struct drain_run *run, struct err *err);
+/* A thread, made up, that bears what threads without a slot lost; its index. Once, at the end. */
+uint32_t session_threadless(struct session *s, uint64_t lost);

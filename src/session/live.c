@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/clock.h"
 #include "session/control.h"
 #include "session/internal.h"
 #include "session/switches.h"
@@ -102,6 +103,13 @@ static void sort_pass(struct live *l)
 	}
 }
 
+static void add_threadless(struct live *l, uint64_t lost)
+{
+	*vec_add(&l->runs) = l->events.n;
+	add(l, &(struct event){ .kind = EVENT_LOST, .count = lost, .tsc = clock_tsc(),
+				.thread = session_threadless(l->session, lost) });
+}
+
 static int pass(struct live *l, bool last, struct err *err)
 {
 	uint64_t lost = 0;
@@ -113,7 +121,8 @@ static int pass(struct live *l, bool last, struct err *err)
 		r = session_finish(l->session, take_run, l, &lost, err);
 	else
 		r = session_pass(l->session, true, take_run, l, err);
-	l->session->total.lost += lost;
+	if (lost)
+		add_threadless(l, lost);
 	session_catch_up(l->session);
 	sort_pass(l);
 	return r;

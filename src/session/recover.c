@@ -163,6 +163,18 @@ static int count_unwritten(struct recovery *r, struct err *err)
 	return e;
 }
 
+/* Of threads that got no slot: nobody can say which. */
+static int put_threadless(struct recovery *r, uint64_t lost, struct err *err)
+{
+	const struct drain_run run = { .lost = lost };
+
+	if (!lost)
+		return 0;
+	*vec_add(&r->info->threads) = (struct trace_thread){ .comm = "<...>" };
+	*vec_add(&r->position) = 0;
+	return put(r, (uint32_t)r->info->threads.n - 1, &run, err);
+}
+
 static int drain_memory(struct recovery *r, struct err *err)
 {
 	struct drain *drain = drain_new(&r->memory);
@@ -175,7 +187,8 @@ static int drain_memory(struct recovery *r, struct err *err)
 	drain_free(drain);
 	if (e >= 0)
 		e = count_unwritten(r, err);
-	r->res->lost += lost;
+	if (e >= 0)
+		e = put_threadless(r, lost, err);
 	return e < 0 ? e : 0;
 }
 

@@ -414,6 +414,14 @@ int session_account(struct session *s, const struct drain_run *run, struct err *
 	return 0;
 }
 
+uint32_t session_threadless(struct session *s, uint64_t lost)
+{
+	*vec_add(&s->info->threads) = (struct trace_thread){ .pid = (uint32_t)s->pid, .tsc = s->ready_tsc, .comm = "<...>",
+							     .lost = lost };
+	s->total.lost += lost;
+	return (uint32_t)s->info->threads.n - 1;
+}
+
 static void take_notes(struct session *s)
 {
 	uint64_t unseen = switches_unseen(control_switches(s->control));
@@ -453,6 +461,12 @@ static int record_run(void *context, const struct drain_run *run, struct err *er
 		return r;
 	return store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu, run->lost,
 			     run->words, run->n, err);
+}
+
+/* Losses of threads that got no slot in the session memory. */
+static int record_threadless(struct session *s, uint64_t lost, struct err *err)
+{
+	return lost ? store_records(s->store, session_threadless(s, lost), clock_tsc(), 0, lost, NULL, 0, err) : 0;
 }
 
 /* At once: whoever recovers the records of a dead tracer needs their names. */
@@ -507,12 +521,13 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	session_leave(s);
 	if (r >= 0)
 		r = session_finish(s, record_run, s, &lost, &first);
+	if (r >= 0)
+		r = record_threadless(s, lost, &first);
 	if (r < 0) { /* the file cannot take more: let the program end in peace */
 		session_stop(s);
 		for (memories_moment(&s->memories); !session_over(s); memories_moment(&s->memories))
 			memories_wait(&s->memories, WAIT_MS);
 	}
-	s->total.lost += lost;
 	session_catch_up(s);
 	clock_refine(&s->clock, &s->info->clock);
 	s->total.bytes = store_bytes(s->store);

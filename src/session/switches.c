@@ -563,6 +563,19 @@ static int pass_on(struct switches *s, const struct run *run, uint64_t lost, dra
 	return sink(context, &out, err);
 }
 
+/* What no run stands behind. */
+static int tell_last_losses(struct switches *s, drain_sink *sink, void *context, struct err *err)
+{
+	struct run none = { .near_tsc = clock_tsc() };
+	uint64_t lost;
+
+	pthread_mutex_lock(&s->lock);
+	lost = s->at.n ? s->lost : 0;
+	s->lost -= lost;
+	pthread_mutex_unlock(&s->lock);
+	return lost ? pass_on(s, &none, lost, sink, context, err) : 0;
+}
+
 int switches_pass(struct switches *s, bool last, drain_sink *sink, void *context, struct err *err)
 {
 	struct switches taken = { 0 };
@@ -580,6 +593,8 @@ int switches_pass(struct switches *s, bool last, drain_sink *sink, void *context
 	pthread_mutex_unlock(&s->lock);
 	for (size_t i = 0; i < taken.runs.n && r >= 0; i++)
 		r = pass_on(s, &taken.runs.at[i], i ? 0 : taken.lost, sink, context, err);
+	if (r >= 0 && last && !taken.runs.n)
+		r = tell_last_losses(s, sink, context, err);
 	free_runs(&taken);
 	return r;
 }

@@ -446,13 +446,19 @@ static void test_json(void **state)
 	static const char check[] =
 		"import json,sys\n"
 		"head,*rows=[json.loads(l) for l in sys.stdin]\n"
-		"assert head=={'schema':'brace-report','version':1},head\n"
+		"assert head=={'schema':'brace-report','version':1,'records':7,'lost':5,'lost_by':"
+		"[{'pid':1,'tid':3,'comm':'c\"','records':1,'lost':3},{'pid':1,'tid':2,'comm':'b','records':2,'lost':2}]},head\n"
 		"keys=['name','module','calls','total_ns','self_ns','min_ns','mean_ns','p50_ns','p99_ns','max_ns']\n"
 		"assert all(list(r)==keys for r in rows)\n"
 		"assert [r['name'] for r in rows]==['q\"b\\\\n\\n\\x01','\\u00e9\\u20ac\\U0001F600','\\ufffdx\\ufffd\\ufffd'],"
 		"[r['name'] for r in rows]\n"
 		"assert rows[0]['calls']==18446744073709551615 and rows[0]['module']=='m'\n";
-	struct summary s = { 0 };
+	static struct trace_thread threads[] = {
+		{ .pid = 1, .tid = 1, .comm = "a", .records = 4 }, { .pid = 1, .tid = 2, .comm = "b", .records = 2, .lost = 2 },
+		{ .pid = 1, .tid = 3, .comm = "c\"", .records = 1, .lost = 3 },
+	};
+	const struct trace_info info = { .threads = { threads, 3, 3 } };
+	struct summary s = { .info = &info };
 	static char *const names[] = { "q\"b\\n\n\x01", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xffx\xed\xa0" };
 	struct text text = { 0 };
 	struct out out;

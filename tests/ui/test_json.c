@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ui/json.h"
+#include "report/json.h"
 
 static char written[256];
 static size_t n_written;
@@ -45,7 +45,7 @@ static void plain(void **state)
 static void escapes(void **state)
 {
 	assert_string_equal(json("a\"b\\c"), "\"a\\\"b\\\\c\"");
-	assert_string_equal(json("\n\x01\x1f\x7f"), "\"\\u000a\\u0001\\u001f\x7f\"");
+	assert_string_equal(json("\n\x01\x1f\x7f"), "\"\\u000a\\u0001\\u001f\\u007f\"");
 }
 
 static void good_utf8(void **state)

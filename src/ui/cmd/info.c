@@ -4,7 +4,8 @@
 #include <time.h>
 
 #include "ui/commands.h"
-#include "ui/json.h"
+#include "report/json.h"
+#include "report/losses.h"
 #include "ui/notes.h"
 #include "ui/screen.h"
 #include "ui/trace_file.h"
@@ -56,6 +57,18 @@ static void print_thread(struct out *o, const struct trace_thread *t)
 		   " lost\n", t->pid, t->tid, t->comm, t->records, t->lost);
 }
 
+static void print_lost(struct out *o, const struct trace_info *info)
+{
+	const struct losses l = losses_of(info);
+
+	number_field(o, "lost", l.lost);
+	if (!l.lost)
+		return;
+	out_str(o, "           ");
+	losses_sentence(&l, o);
+	out_char(o, '\n');
+}
+
 static void print_text(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
 	char when[64], clock[96];
@@ -73,7 +86,7 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	text_field(o, "brace", info->version);
 	number_field(o, "calls", info->total.calls);
 	number_field(o, "records", info->total.records);
-	number_field(o, "lost", info->total.lost);
+	print_lost(o, info);
 	number_field(o, "bytes", bytes);
 	for (size_t i = 0; i < info->images.n; i++)
 		out_printf(o, "program    %" PRIu32 " %s\n", info->images.at[i].pid,
@@ -111,7 +124,7 @@ static void json_trace(struct out *o, const struct trace_info *info, uint64_t by
 	out_printf(o, "\"cpus\":%" PRIu32 ",\"clock_hz\":%" PRIu64 ",\"real_ns\":%" PRIu64
 		   ",\"calls\":%" PRIu64 ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64
 		   ",\"bytes\":%" PRIu64 "}\n", info->cpus, info->clock.hz, info->clock.real_ns,
-		   t->calls, t->records, t->lost, bytes);
+		   t->calls, t->records, losses_of(info).lost, bytes);
 }
 
 static void json_module(struct out *o, const struct trace_module *m)

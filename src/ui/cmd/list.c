@@ -10,7 +10,7 @@
 #include "session/launch.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
-#include "ui/json.h"
+#include "report/json.h"
 #include "ui/list_events.h"
 #include "ui/list_session.h"
 #include "ui/screen.h"

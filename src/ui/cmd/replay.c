@@ -3,6 +3,7 @@
 
 #include "ui/commands.h"
 #include "ui/screen.h"
+#include "report/losses.h"
 #include "report/printer.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
@@ -17,6 +18,8 @@ static int print_all(struct source *source, uint64_t options, struct screen *o, 
 	while (!screen_is_done(o) && (r = source->ops->next(source, &e, err)) > 0)
 		printer_event(&printer, &e);
 	printer_close(&printer);
+	if (!screen_is_done(o))
+		losses_print(source->info, &o->text);
 	return r < 0 ? r : 0;
 }
 

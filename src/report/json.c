@@ -1,4 +1,4 @@
-#include "ui/json.h"
+#include "report/json.h"
 
 /* Bytes of the UTF-8 sequence at s, or 0 if it is none. */
 static size_t utf8_length(const unsigned char *s)
@@ -30,7 +30,7 @@ static void json_ascii(struct out *o, unsigned char c)
 {
 	if (c == '"' || c == '\\')
 		out_char(o, '\\');
-	if (c < 0x20)
+	if (c < 0x20 || c == 0x7f)
 		out_printf(o, "\\u%04x", c);
 	else
 		out_char(o, (char)c);

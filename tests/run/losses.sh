@@ -1,0 +1,62 @@
+#!/bin/bash
+# What was lost is said by whoever reads a trace, and every figure of it is the same: the total, the sum over threads, and
+# what the graph marks. Many runs of a program whose threads are through before anything can be taken from them.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+RUNS=8 CALLS=20000 ALL=320000 # records: 8 threads, entry and exit
+
+# figures FILE: total, sum over threads, sum over `[LOST n EVENTS]`, report's, and what was kept.
+figures() {
+	"$BRACE" info "$1" >"$T/info"
+	"$BRACE" replay --no-pager "$1" >"$T/replay"
+	"$BRACE" report --json "$1" >"$T/json"
+	awk '$1 == "lost" { print $2 }' "$T/info"
+	awk '$1 == "thread" { n += $(NF - 1) } END { print n + 0 }' "$T/info"
+	awk '$2 == "[LOST" { n += $3 } END { print n + 0 }' "$T/replay"
+	sed -n '1s/.*"lost":\([0-9]*\),"lost_by".*/\1/p' "$T/json"
+	awk '$1 == "records" { print $2 }' "$T/info"
+}
+
+agree=0 lossy=0
+for mode in stream overwrite; do
+	for ((i = 0; i < RUNS; i++)); do
+		record --mode $mode -b 64 -l step -- "$FIXTURES/storm" $CALLS
+		figures "$T/trace" >"$T/figures"
+		{ read -r total; read -r threads; read -r marked; read -r told; read -r kept; } <"$T/figures"
+		lossy=$((lossy + (total > 0)))
+		if [ "$total" = "$threads" ] && [ "$total" = "$marked" ] && [ "$total" = "$told" ] && [ $((total + kept)) -eq $ALL ] &&
+			[ "$total" = "$(summary_number lost)" ]; then
+			agree=$((agree + 1))
+		else
+			echo "# $mode: total $total, threads $threads, [LOST] $marked, report $told, kept $kept"
+		fi
+	done
+done
+[ $agree -eq $((2 * RUNS)) ]
+result "total, threads, graph, report and summary agree, and are what is missing ($agree of $((2 * RUNS)) runs)" $?
+[ $lossy -ge $RUNS ]
+result "and there was something to lose ($lossy runs)" $?
+
+"$BRACE" report --no-pager "$T/trace" >"$T/report"
+sed -n 1p "$T/report" | grep -qE "^# $total of $ALL records \([0-9.]+ %\) were lost: counts and times are too low.*--mode block"
+result "report begins with it" $? "$T/report"
+sed -n '2,9p' "$T/report" | grep -cE '^#   storm-[0-9]+: [0-9]+ of [0-9]+ ' >"$T/check.log"
+[ "$(cat "$T/check.log")" -eq "$(awk '$1 == "thread" && $(NF - 1) > 0' "$T/info" | wc -l)" ]
+result "and says of which threads" $? "$T/report"
+tail -n 12 "$T/replay" | grep -q "^# $total of $ALL records"
+result "replay ends with it" $? "$T/replay"
+grep -A1 '^lost ' "$T/info" | grep -q -- '--mode block'
+result "info says what helps" $? "$T/info"
+python3 - "$T/json" <<'P' >"$T/check.log" 2>&1
+import json, sys
+head = json.loads(open(sys.argv[1]).readline())
+assert head["lost"] == sum(t["lost"] for t in head["lost_by"]) > 0, head
+assert all(t["tid"] and t["comm"] == "storm" for t in head["lost_by"]), head
+P
+result "report --json has them by thread" $? "$T/check.log"
+
+record --mode block -b 64 -l step -- "$FIXTURES/storm" $CALLS
+"$BRACE" report --no-pager "$T/trace" | grep -q '^#'
+[ $? -eq 1 ] && "$BRACE" report --json "$T/trace" | sed -n 1p | grep -q '"lost":0,"lost_by":\[\]}'
+result "nothing is said where nothing was lost" $?
+finish
