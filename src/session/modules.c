@@ -99,22 +99,49 @@ static void add_mapping(struct modules *m, const struct map *map)
 		mod->end = map->end;
 }
 
-/* The load bias from the mapping that holds the first executable segment's first page. */
+/* The mapping of the segment's first page that is executable: a linker that packs a file tightly (lld) maps one page of
+ * it twice, for the headers and for the text. */
+static const struct map *mapping_of(const struct maps *maps, const char *path, const struct sym_segment *segment)
+{
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *map = &maps->at.at[i];
+
+		if (map->exec && map->offset == (segment->offset & ~UINT64_C(4095)) && strcmp(map->path, path) == 0)
+			return map;
+	}
+	return NULL;
+}
+
+/* The end of its last executable segment. Behind it a program may have mapped pieces of its own file once more, anywhere
+ * (V8 maps its built-in functions again, near the code that it writes): they are not the module's text. */
+static uint64_t end_of_text(const struct module *mod)
+{
+	const struct hook_module *h = mod->hooks;
+	uint64_t end = mod->start;
+
+	for (uint32_t s = 0; s < h->n_segments; s++) {
+		uint64_t here = (mod->base + h->segments[s].vaddr + h->segments[s].size + 4095) & ~UINT64_C(4095);
+
+		if (h->segments[s].exec && here > end)
+			end = here;
+	}
+	return end;
+}
+
+/* The load bias, from the first executable segment that is mapped. */
 static void correct_base(struct module *mod, const struct maps *maps)
 {
 	const struct hook_module *h = mod->hooks;
 
 	for (uint32_t s = 0; s < h->n_segments; s++) {
-		uint64_t offset = h->segments[s].offset & ~UINT64_C(4095);
+		const struct map *map = h->segments[s].exec ? mapping_of(maps, mod->path, &h->segments[s]) : NULL;
 
-		for (size_t i = 0; i < maps->at.n; i++) {
-			const struct map *map = &maps->at.at[i];
-
-			if (!h->segments[s].exec || map->offset != offset || strcmp(map->path, mod->path) != 0)
-				continue;
-			mod->base = map->start - (h->segments[s].vaddr & ~UINT64_C(4095));
-			return;
-		}
+		if (!map)
+			continue;
+		mod->base = map->start - (h->segments[s].vaddr & ~UINT64_C(4095));
+		if (end_of_text(mod) < mod->end)
+			mod->end = end_of_text(mod);
+		return;
 	}
 }
 

@@ -262,11 +262,15 @@ static void fill_env(struct job *j, uint64_t gate)
 	};
 }
 
-static bool is_hooked(const struct modules *modules, const char *path)
+/* Is it a piece of a module's text, and has that module patches? */
+static bool is_hooked(const struct modules *modules, const struct map *map)
 {
-	for (size_t i = 0; i < modules->at.n; i++)
-		if (strcmp(modules->at.at[i].path, path) == 0)
-			return has_patches(&modules->at.at[i]);
+	for (size_t i = 0; i < modules->at.n; i++) {
+		const struct module *mod = &modules->at.at[i];
+
+		if (strcmp(mod->path, map->path) == 0)
+			return map->start >= mod->start && map->start < mod->end && has_patches(mod);
+	}
 	return false;
 }
 
@@ -277,7 +281,7 @@ static void list_texts(struct image *out, const struct modules *modules, const s
 	for (size_t i = 0; i < maps->at.n; i++) {
 		const struct map *m = &maps->at.at[i];
 
-		if (m->exec && is_hooked(modules, m->path))
+		if (m->exec && is_hooked(modules, m))
 			texts[out->welcome.n_texts++] = (struct patch_text){ m->start, m->end - m->start };
 	}
 }
