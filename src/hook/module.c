@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "hook/cache_place.h"
 
 /* What hook_module_free needs to know besides. */
@@ -45,17 +46,17 @@ static bool load_cached(struct loaded *l, const struct cache_key *key, const cha
 		l->module.cached = true;
 		return true;
 	}
-	munmap(l->block, l->n_block);
+	free(l->block);
 	l->block = NULL;
 	return false;
 }
 
-static int load_file(struct loaded *l, const char *path, const struct cache_key *key, bool store,
+static int load_file(struct loaded *l, int fd, const char *path, const struct cache_key *key, bool store,
 		     const char **needed, struct err *err)
 {
 	struct hook_plan *plan = NULL;
 	struct sym_module *m;
-	int r = sym_open(path, &m, err);
+	int r = sym_open_fd(fd, path, &m, err);
 
 	if (r < 0)
 		return r;
@@ -73,16 +74,16 @@ static int load_file(struct loaded *l, const char *path, const struct cache_key 
 	return r;
 }
 
-int hook_module_load(const char *path, struct hook_module **out, struct err *err)
+int hook_module_load_fd(int fd, const char *path, struct hook_module **out, struct err *err)
 {
 	struct loaded *l = mem_zalloc(sizeof(*l));
 	struct cache_key key;
-	bool known = cache_key_of(path, &key);
+	bool known = cache_key_of(fd, &key);
 	const char *needed = NULL;
 	int r = 0;
 
 	if (!known || !load_cached(l, &key, &needed))
-		r = load_file(l, path, &key, known, &needed, err);
+		r = load_file(l, fd, path, &key, known, &needed, err);
 	if (r < 0) {
 		free(l->block);
 		free(l);
@@ -92,16 +93,24 @@ int hook_module_load(const char *path, struct hook_module **out, struct err *err
 	return 0;
 }
 
+int hook_module_load(const char *path, struct hook_module **out, struct err *err)
+{
+	int fd = file_open(path, err), r;
+
+	if (fd < 0)
+		return fd;
+	r = hook_module_load_fd(fd, path, out, err);
+	close(fd);
+	return r;
+}
+
 void hook_module_free(struct hook_module *m)
 {
 	struct loaded *l = (struct loaded *)m;
 
 	if (!m)
 		return;
-	if (m->cached)
-		munmap(l->block, l->n_block);
-	else
-		free(l->block);
+	free(l->block);
 	free(l->needed);
 	free(l->path);
 	free(l);

@@ -342,19 +342,31 @@ int hook_prober_of(const struct sym_module *m, struct hook_prober **out, struct 
 	return r;
 }
 
-int hook_prober_open(const char *path, struct hook_prober **out, struct err *err)
+static int own(struct sym_module *m, struct hook_prober **out, struct err *err)
 {
-	struct sym_module *m;
-	int r = sym_open(path, &m, err);
+	int r = hook_prober_of(m, out, err);
 
-	if (r < 0)
-		return r;
-	r = hook_prober_of(m, out, err);
 	if (r < 0)
 		sym_close(m);
 	else
 		(*out)->own = m;
 	return r;
+}
+
+int hook_prober_open_fd(int fd, const char *path, struct hook_prober **out, struct err *err)
+{
+	struct sym_module *m;
+	int r = sym_open_fd(fd, path, &m, err);
+
+	return r < 0 ? r : own(m, out, err);
+}
+
+int hook_prober_open(const char *path, struct hook_prober **out, struct err *err)
+{
+	struct sym_module *m;
+	int r = sym_open(path, &m, err);
+
+	return r < 0 ? r : own(m, out, err);
 }
 
 void hook_prober_close(struct hook_prober *p)

@@ -29,6 +29,7 @@ struct hook_prober;
 
 /* Reads the file and every instruction in it (0.1 s for 8 MB): to be kept while there may be more to plan. 0, or
  * -errno and *err as sym_open's. The functions are those of hook_module_load, by index. */
+int hook_prober_open_fd(int fd, const char *path, struct hook_prober **out, struct err *err);
 int hook_prober_open(const char *path, struct hook_prober **out, struct err *err);
 /* The same for a module that is open, and outlives the prober. */
 int hook_prober_of(const struct sym_module *m, struct hook_prober **out, struct err *err);

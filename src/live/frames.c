@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sym/unwind.h"
@@ -32,13 +34,18 @@ static struct unwind_file *file_of(struct frames *f, const char *path)
 {
 	struct err ignored;
 	struct file *new;
+	int fd;
 
 	for (size_t i = 0; i < f->files.n; i++)
 		if (!strcmp(f->files.at[i].path, path))
 			return f->files.at[i].unwind;
 	new = vec_add(&f->files);
 	*new = (struct file){ mem_strdup(path), NULL };
-	unwind_open(path, &new->unwind, &ignored);
+	fd = file_open(path, &ignored);
+	if (fd >= 0) {
+		unwind_open_fd(fd, path, &new->unwind, &ignored);
+		close(fd);
+	}
 	return new->unwind;
 }
 

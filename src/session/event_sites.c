@@ -63,7 +63,7 @@ bool event_sites_load(struct module *mod)
 {
 	struct err ignored;
 
-	if (static_events_load(mod->path, &mod->events, &ignored) < 0 || !mod->events.events.n)
+	if (mod->fd < 0 || static_events_load(mod->fd, mod->path, &mod->events, &ignored) < 0 || !mod->events.events.n)
 		return false;
 	place_module(mod);
 	return true;
@@ -75,12 +75,12 @@ void event_sites_catalogue(struct module *mod, struct event_catalogue *c)
 		add_events(c, &mod->events);
 }
 
-void event_sites_know(const char *path, struct event_catalogue *c)
+void event_sites_know(int fd, const char *path, struct event_catalogue *c)
 {
 	struct static_events events;
 	struct err ignored;
 
-	if (static_events_load(path, &events, &ignored) < 0)
+	if (static_events_load(fd, path, &events, &ignored) < 0)
 		return;
 	add_events(c, &events);
 	static_events_free(&events);

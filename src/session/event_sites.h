@@ -8,7 +8,7 @@ bool event_sites_load(struct module *mod);
 /* The same, and they come into the catalogue. */
 void event_sites_catalogue(struct module *mod, struct event_catalogue *c);
 /* The same of a file that no process has yet. */
-void event_sites_know(const char *path, struct event_catalogue *c);
+void event_sites_know(int fd, const char *path, struct event_catalogue *c);
 /* Those of them that are armed get their sites. Where the module is must be known. */
 void event_sites_choose(struct module *mod, const struct event_set *set);
 /* Whether every name that was wished for, but for patterns, is one of an event's. 0, or -EINVAL and *err. */

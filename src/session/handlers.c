@@ -105,7 +105,7 @@ void handlers_points(struct module *mod, const struct event_set *set, const hand
 		return;
 	for (size_t i = 0; i < handlers->n; i++)
 		if (is_in(mod, handlers->at[i]))
-			probes_add_handler(mod->path, set, handlers->at[i] - mod->base, handlers->at[i], &mod->probes);
+			probes_add_handler(mod->fd, mod->path, set, handlers->at[i] - mod->base, handlers->at[i], &mod->probes);
 	probes_sort(&mod->probes);
 }
 
@@ -146,7 +146,7 @@ static const struct probe_point *point_of(const struct modules *m, uint64_t hand
 static void plan_hidden(const struct modules *m, struct image *im)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
-		struct handler_plan h = { .reason = (uint8_t)probes_hidden_handlers(m->at.at[i].path) };
+		struct handler_plan h = { .reason = (uint8_t)m->at.at[i].hidden };
 
 		if (!h.reason)
 			continue;

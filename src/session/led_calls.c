@@ -1,11 +1,7 @@
 #include "session/led_calls.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static const uint8_t system_call[2] = { 0x0f, 0x05 }, clear_edi[2] = { 0x31, 0xff };
 /* glibc's syscall(): the sixth argument comes last. */
@@ -47,24 +43,19 @@ static void find_in(const uint8_t *p, uint64_t bytes, uint64_t vaddr, led_call_l
 	}
 }
 
-void led_calls_find(const char *path, const struct hook_module *h, led_call_list *out)
+void led_calls_find(int fd, const char *path, const struct hook_module *h, led_call_list *out)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint8_t *file = MAP_FAILED;
-	struct stat st;
+	struct elf_file file;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
-		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	for (uint32_t s = 0; file != MAP_FAILED && s < h->n_segments; s++) {
+	if (elf_file_read(fd, path, ELF_CONTENTS, &file, NULL))
+		return;
+	for (uint32_t s = 0; s < h->n_segments; s++) {
 		const struct sym_segment *seg = &h->segments[s];
 
-		if (seg->exec && seg->offset <= (uint64_t)st.st_size && seg->filesz <= (uint64_t)st.st_size - seg->offset)
-			find_in(file + seg->offset, seg->filesz, seg->vaddr, out);
+		if (seg->exec && seg->offset <= file.n && seg->filesz <= file.n - seg->offset)
+			find_in(file.bytes + seg->offset, seg->filesz, seg->vaddr, out);
 	}
-	if (file != MAP_FAILED)
-		munmap(file, (size_t)st.st_size);
-	if (fd >= 0)
-		close(fd);
+	elf_file_free(&file);
 }
 
 bool led_calls_touch(const led_call_list *calls, uint64_t vaddr, uint64_t bytes)

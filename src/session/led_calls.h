@@ -15,8 +15,8 @@ struct led_call {
 };
 typedef VEC(struct led_call) led_call_list;
 
-/* From the module's file, at path. */
-void led_calls_find(const char *path, const struct hook_module *h, led_call_list *out);
+/* From the module's open file, path. */
+void led_calls_find(int fd, const char *path, const struct hook_module *h, led_call_list *out);
 /* Does a jump of five bytes at some call's touch [vaddr, vaddr + bytes)? */
 bool led_calls_touch(const led_call_list *calls, uint64_t vaddr, uint64_t bytes);
 /* Code at address `at` for the call that stands at `from`, leading to the agent. Returns its bytes, at most LED_CALL_BYTES. */

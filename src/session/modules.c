@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/string_set.h"
 #include "session/event_sites.h"
 #include "session/handlers.h"
@@ -87,7 +89,7 @@ static void add_mapping(struct modules *m, const struct map *map)
 
 	if (!mod) {
 		mod = vec_add(&m->at);
-		*mod = (struct module){ .path = mem_strdup(map->path), .start = UINT64_MAX };
+		*mod = (struct module){ .path = mem_strdup(map->path), .fd = -1, .start = UINT64_MAX };
 		mod->name = mem_strdup(last_component(map->path));
 		mod->base = map->start - map->offset; /* corrected by load() when segments are known */
 	}
@@ -145,11 +147,27 @@ static void correct_base(struct module *mod, const struct maps *maps)
 	}
 }
 
+static void open_file(struct module *mod)
+{
+	struct err ignored;
+
+	if (mod->fd < 0)
+		mod->fd = file_open(mod->path, &ignored);
+}
+
+static void close_file(struct module *mod)
+{
+	if (mod->fd >= 0)
+		close(mod->fd);
+	mod->fd = -1;
+}
+
 static void load(struct module *mod, const struct maps *maps)
 {
 	struct err err = { 0 };
 
-	if (hook_module_load(mod->path, &mod->hooks, &err) < 0) {
+	open_file(mod);
+	if (mod->fd < 0 || hook_module_load_fd(mod->fd, mod->path, &mod->hooks, &err) < 0) {
 		mod->hooks = NULL;
 		return;
 	}
@@ -226,20 +244,29 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 	int r;
 
 	for (size_t i = 0; i < m->at.n; i++) {
-		probes_catalogue(m->at.at[i].path, set->catalogue);
-		event_sites_catalogue(&m->at.at[i], set->catalogue);
+		struct module *mod = &m->at.at[i];
+
+		open_file(mod);
+		probes_catalogue(mod->fd, mod->path, set->catalogue);
+		event_sites_catalogue(mod, set->catalogue);
+		if (mod->choice == MODULE_CLOSED)
+			close_file(mod); /* a process may have more modules than we descriptors */
 	}
 	r = event_set_grow(set, err);
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
 
 		open_for_handlers(mod, maps, set, req->handlers);
-		probes_find(mod->path, set, &mod->probes);
+		open_file(mod);
+		probes_find(mod->fd, mod->path, set, &mod->probes);
+		mod->hidden = probes_hidden_handlers(mod->fd);
 		handlers_points(mod, set, req->handlers);
-		if (!mod->probes.n || mod->choice != MODULE_CLOSED)
-			continue;
-		mod->choice = MODULE_PROBED;
-		load(mod, maps);
+		if (mod->probes.n && mod->choice == MODULE_CLOSED) {
+			mod->choice = MODULE_PROBED;
+			load(mod, maps);
+		}
+		if (mod->choice == MODULE_CLOSED)
+			close_file(mod);
 	}
 	for (size_t i = 0; i < m->at.n; i++)
 		event_sites_choose(&m->at.at[i], set);
@@ -274,7 +301,7 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 		if (mod->choice != MODULE_CLOSED)
 			load(mod, maps);
 		if (req->socket && mod->hooks)
-			led_calls_find(mod->path, mod->hooks, &mod->calls);
+			led_calls_find(mod->fd, mod->path, mod->hooks, &mod->calls);
 		i++;
 	}
 	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;
@@ -502,6 +529,7 @@ void modules_describe(const struct modules *m, uint32_t image, struct image_news
 void modules_free(struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
+		close_file(&m->at.at[i]);
 		hook_module_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
 		vec_free(&m->at.at[i].calls);

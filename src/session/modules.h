@@ -29,6 +29,7 @@ typedef struct { VEC(struct event_site) at; VEC(struct event_place) places; } ev
 
 struct module {
 	char *path, *name;
+	int fd;                       /* its file, open for reading; -1: not open */
 	uint64_t base, start, end;    /* load bias; range of executable segments */
 	enum module_choice choice;
 	struct hook_module *hooks;    /* NULL: closed, or unreadable */
@@ -36,6 +37,7 @@ struct module {
 	uint8_t *selected;            /* by function: enum selection */
 	led_call_list calls;          /* to be led through the agent */
 	probe_points probes;          /* inside functions */
+	enum hook_reason hidden;      /* probes_hidden_handlers */
 	struct static_events events;
 	event_site_list sites;        /* what of them is wanted */
 };

@@ -121,7 +121,7 @@ static void look_at_module(struct look *l, struct module *mod)
 	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)
 		look_at_function(l, mod, i);
 	if (mod->hooks)
-		led_calls_find(mod->path, mod->hooks, &calls);
+		led_calls_find(mod->fd, mod->path, mod->hooks, &calls);
 	l->function = PATCH_CALL;
 	for (size_t i = 0; i < calls.n; i++)
 		look_at(l, mod->base + calls.at[i].vaddr, calls.at[i].bytes);

@@ -2,17 +2,14 @@
  * kept, with what was planned in them. */
 #include "session/probes.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "event/usdt.h"
 #include "session/call_points.h"
 #include "session/task_points.h"
@@ -26,9 +23,9 @@
 struct marked { /* one file, and its markers */
 	struct stat is;
 	uint64_t used;                /* the larger, the later */
-	uint8_t *bytes;
-	size_t n_bytes;
+	struct elf_file notes;        /* the markers' names are in it */
 	usdt_markers markers;
+	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_POSSIBLE } possible;
 	struct hook_prober *prober;   /* NULL: not yet, or it cannot be */
 	hook_syscall_list calls;      /* the prober's, if calls_known */
 	bool calls_known;
@@ -38,61 +35,43 @@ static struct marked kept[KEPT];
 static uint64_t clock_of_use;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 static void drop(struct marked *m)
 {
 	vec_free(&m->calls);
 	hook_prober_close(m->prober);
 	vec_free(&m->markers);
-	if (m->bytes)
-		munmap(m->bytes, m->n_bytes);
+	elf_file_free(&m->notes);
 	*m = (struct marked){ 0 };
 }
 
-static void read_file(struct marked *m, int fd)
+static void read_file(struct marked *m, int fd, const char *path)
 {
-	void *at = m->is.st_size > 0 ? mmap(NULL, (size_t)m->is.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-
-	if (at == MAP_FAILED)
-		return;
-	m->bytes = at;
-	m->n_bytes = (size_t)m->is.st_size;
-	sym_usdt_bytes(m->bytes, m->n_bytes, &m->markers);
+	if (elf_file_read(fd, path, ELF_NOTES, &m->notes, NULL) == 0)
+		sym_usdt_bytes(m->notes.bytes, m->notes.n, &m->markers);
 }
 
 /* Lock held. NULL: it cannot be read. */
-static struct marked *marked_file(const char *path)
+static struct marked *marked_file(int fd, const char *path)
 {
 	struct marked *m = &kept[0];
 	struct stat is;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &is) < 0) {
-		if (fd >= 0)
-			close(fd);
+	if (fd < 0 || fstat(fd, &is) < 0)
 		return NULL;
-	}
 	for (size_t i = 0; i < KEPT; i++) {
-		if (kept[i].used && is_same(&kept[i].is, &is)) {
+		if (kept[i].used && file_is_same(&kept[i].is, &is)) {
 			m = &kept[i];
 			break;
 		}
 		if (kept[i].used < m->used)
 			m = &kept[i];
 	}
-	if (!m->used || !is_same(&m->is, &is)) {
+	if (!m->used || !file_is_same(&m->is, &is)) {
 		drop(m);
 		m->is = is;
-		read_file(m, fd);
+		read_file(m, fd, path);
 	}
 	m->used = ++clock_of_use;
-	close(fd);
 	return m;
 }
 
@@ -137,13 +116,13 @@ static void add_event(const usdt_markers *all, size_t i, struct event_catalogue 
 	fetch_free(&b);
 }
 
-void probes_catalogue(const char *path, struct event_catalogue *c)
+void probes_catalogue(int fd, const char *path, struct event_catalogue *c)
 {
 	struct marked *m;
 
 	call_points_catalogue(c);
 	pthread_mutex_lock(&lock);
-	m = marked_file(path);
+	m = marked_file(fd, path);
 	for (size_t i = 0; m && i < m->markers.n; i++)
 		if (is_first(&m->markers, i))
 			add_event(&m->markers, i, c);
@@ -218,13 +197,28 @@ static int by_address(const void *a, const void *b)
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
-static void add_calls(struct marked *m, const char *path, const struct event_set *set, probe_points *out)
+/* Most files make no system call, and to read their instructions takes long. */
+static bool may_call(struct marked *m, int fd, const char *path)
+{
+	struct elf_file file;
+
+	if (!m->possible && elf_file_read(fd, path, ELF_CONTENTS, &file, NULL) == 0) {
+		m->possible = call_points_possible(file.bytes, file.n) ? CALLS_POSSIBLE : CALLS_NONE;
+		elf_file_free(&file);
+	}
+	return m->possible == CALLS_POSSIBLE;
+}
+
+static bool has_prober(struct marked *m, int fd, const char *path)
 {
 	struct err ignored;
 
-	if (!call_points_wanted(set) || !call_points_possible(m->bytes, m->n_bytes))
-		return;
-	if (!m->prober && hook_prober_open(path, &m->prober, &ignored) < 0)
+	return m->prober || hook_prober_open_fd(fd, path, &m->prober, &ignored) == 0;
+}
+
+static void add_calls(struct marked *m, int fd, const char *path, const struct event_set *set, probe_points *out)
+{
+	if (!call_points_wanted(set) || !may_call(m, fd, path) || !has_prober(m, fd, path))
 		return;
 	if (!m->calls_known)
 		hook_syscalls_find(m->prober, &m->calls);
@@ -232,21 +226,20 @@ static void add_calls(struct marked *m, const char *path, const struct event_set
 	call_points_add(&m->calls, set, out);
 }
 
-void probes_find(const char *path, const struct event_set *set, probe_points *out)
+void probes_find(int fd, const char *path, const struct event_set *set, probe_points *out)
 {
 	struct marked *m;
-	struct err ignored;
 
 	pthread_mutex_lock(&lock);
-	m = marked_file(path);
+	m = marked_file(fd, path);
 	for (size_t i = 0; m && i < m->markers.n; i++) {
 		const struct event_entry *e = armed_event(set, &m->markers.at[i]);
 
-		if (e && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0))
+		if (e && has_prober(m, fd, path))
 			add_point(m, &m->markers.at[i], set, e, out);
 	}
 	if (m)
-		add_calls(m, path, set, out);
+		add_calls(m, fd, path, set, out);
 	pthread_mutex_unlock(&lock);
 	probes_sort(out);
 }
@@ -284,13 +277,13 @@ static void add_handler(struct marked *m, const struct event_set *set, uint64_t 
 }
 
 /* What probes_find has found; it is kept. */
-enum hook_reason probes_hidden_handlers(const char *path)
+enum hook_reason probes_hidden_handlers(int fd)
 {
 	enum hook_reason reason = REASON_NONE;
 	const struct marked *m;
 
 	pthread_mutex_lock(&lock);
-	m = marked_file(path);
+	m = marked_file(fd, "");
 	for (size_t i = 0; m && m->calls_known && i < m->calls.n; i++) {
 		const struct hook_syscall *c = &m->calls.at[i];
 
@@ -301,14 +294,14 @@ enum hook_reason probes_hidden_handlers(const char *path)
 	return reason;
 }
 
-void probes_add_handler(const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address, probe_points *out)
+void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address,
+			probe_points *out)
 {
 	struct marked *m;
-	struct err ignored;
 
 	pthread_mutex_lock(&lock);
-	m = marked_file(path);
-	if (m && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0))
+	m = marked_file(fd, path);
+	if (m && has_prober(m, fd, path))
 		add_handler(m, set, vaddr, address, out);
 	pthread_mutex_unlock(&lock);
 }
@@ -327,19 +320,18 @@ static void count_sites(struct marked *m, size_t first, struct probe_marker *out
 	}
 }
 
-void probes_list(const char *path, void (*f)(void *context, const struct probe_marker *m), void *context)
+void probes_list(int fd, const char *path, void (*f)(void *context, const struct probe_marker *m), void *context)
 {
 	struct marked *m;
-	struct err ignored;
 
 	pthread_mutex_lock(&lock);
-	m = marked_file(path);
+	m = marked_file(fd, path);
 	for (size_t i = 0; m && i < m->markers.n; i++) {
 		struct probe_marker out = { .name = m->markers.at[i].name };
 		char *system = system_of(&m->markers.at[i]);
 
 		out.system = system;
-		if (is_first(&m->markers, i) && (m->prober || hook_prober_open(path, &m->prober, &ignored) == 0)) {
+		if (is_first(&m->markers, i) && has_prober(m, fd, path)) {
 			count_sites(m, i, &out);
 			f(context, &out);
 		}

@@ -17,14 +17,16 @@ struct probe_point {
 };
 typedef VEC(struct probe_point) probe_points;
 
-/* Brings system calls and the markers of a file into the catalogue, as sdt_PROVIDER:NAME. What cannot be read has none. */
-void probes_catalogue(const char *path, struct event_catalogue *c);
+/* Files are given open; path is for sentences.
+ * Brings system calls and the markers of a file into the catalogue, as sdt_PROVIDER:NAME. What cannot be read has none. */
+void probes_catalogue(int fd, const char *path, struct event_catalogue *c);
 /* The file's places for whose events the set wants records, in the order of their addresses. */
-void probes_find(const char *path, const struct event_set *set, probe_points *out);
+void probes_find(int fd, const char *path, const struct event_set *set, probe_points *out);
 /* A place of the file's for a handler of a signal: kind PROBE_SIGNAL. */
-void probes_add_handler(const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address, probe_points *out);
+void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address,
+			probe_points *out);
 /* Why the file's own rt_sigaction cannot be seen before it is made; REASON_NONE: it can, or there is none. */
-enum hook_reason probes_hidden_handlers(const char *path);
+enum hook_reason probes_hidden_handlers(int fd);
 void probes_sort(probe_points *p);
 void probes_free(probe_points *p);
 
@@ -34,4 +36,4 @@ struct probe_marker {
 	unsigned sites, refused;      /* places; of those, that cannot be hooked */
 	enum hook_reason reason;      /* why: of the first */
 };
-void probes_list(const char *path, void (*f)(void *context, const struct probe_marker *m), void *context);
+void probes_list(int fd, const char *path, void (*f)(void *context, const struct probe_marker *m), void *context);

@@ -5,7 +5,6 @@
 
 #include "sym/debug_file.h"
 #include "sym/elf_view.h"
-#include "sym/map_file.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
@@ -23,6 +22,19 @@ static uint32_t crc32(const uint8_t *p, size_t n)
 	return ~crc;
 }
 
+/* The checksum is over all of the file. */
+static bool has_crc(const char *path, uint32_t crc)
+{
+	struct elf_file whole;
+	bool has;
+
+	if (elf_file_read_path(path, ELF_WHOLE, &whole, NULL))
+		return false;
+	has = crc32(whole.bytes, whole.n) == crc;
+	elf_file_free(&whole);
+	return has;
+}
+
 /* Is it the debug file of v? With no build-id in v the link's checksum decides. */
 static bool belongs(const struct elf_view *v, const struct debug_file *f, const uint32_t *crc)
 {
@@ -31,12 +43,12 @@ static bool belongs(const struct elf_view *v, const struct debug_file *f, const 
 	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n), *other_id;
 	bool same = false;
 
-	if (!elf_view_tables(&other, f->bytes, f->n, f->path, NULL)) {
+	if (!elf_view_tables(&other, f->file.bytes, f->file.n, f->path, NULL)) {
 		other_id = elf_gnu_note(&other, NT_GNU_BUILD_ID, &other_n);
 		if (id)
 			same = other_id && n == other_n && !memcmp(id, other_id, n);
 		else
-			same = crc && crc32(f->bytes, f->n) == *crc;
+			same = crc && has_crc(f->path, *crc);
 	}
 	elf_view_free(&other);
 	return same;
@@ -46,11 +58,13 @@ static bool try_file(const struct elf_view *v, char *path, const uint32_t *crc,
 		     struct debug_file *out)
 {
 	*out = (struct debug_file){ .path = path };
-	if (!map_file(path, &out->bytes, &out->n, NULL)) {
-		if (out->n != v->n || memcmp(out->bytes, v->bytes, v->n < 4096 ? v->n : 4096))
+	if (!elf_file_read_path(path, ELF_SYMBOLS, &out->file, NULL)) {
+		const struct elf_file *f = &out->file;
+
+		if (f->n != v->n || memcmp(f->bytes, v->bytes, v->n < 4096 ? v->n : 4096))
 			if (belongs(v, out, crc))
 				return true;
-		unmap_file(out->bytes, out->n);
+		elf_file_free(&out->file);
 	}
 	free(path);
 	*out = (struct debug_file){ 0 };
@@ -103,8 +117,7 @@ bool debug_file_open(const struct elf_view *v, const char *path, struct debug_fi
 
 void debug_file_close(struct debug_file *f)
 {
-	if (f->bytes)
-		unmap_file(f->bytes, f->n);
+	elf_file_free(&f->file);
 	free(f->path);
 	*f = (struct debug_file){ 0 };
 }

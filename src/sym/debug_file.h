@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sym/elf_file.h"
+
 struct elf_view;
 
-struct debug_file { uint8_t *bytes; size_t n; char *path; };
+struct debug_file { struct elf_file file; char *path; }; /* ELF_SYMBOLS of it */
 
 /* Looks where gdb looks: /usr/lib/debug/.build-id, then the .gnu_debuglink name beside
  * the program, in .debug/ there, and below /usr/lib/debug. Takes only a file with the same build-id

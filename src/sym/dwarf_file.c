@@ -12,7 +12,7 @@ static bool has_debug_info(const struct elf_view *v)
 }
 
 /* Puts the bytes that hold the debug information into *bytes, *n; false: there are none. */
-static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, uint8_t **bytes, size_t *n)
+static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const uint8_t **bytes, size_t *n)
 {
 	struct elf_view v = { 0 }, separate = { 0 };
 	bool found = false;
@@ -21,11 +21,11 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, uint8_t
 	*n = m->n_bytes;
 	if (!elf_view_tables(&v, m->bytes, m->n_bytes, m->path, NULL)) {
 		found = has_debug_info(&v);
-		if (!found && m->mapped && debug_file_open(&v, m->path, &f->separate) &&
-		    !elf_view_tables(&separate, f->separate.bytes, f->separate.n, "", NULL)) {
+		if (!found && m->file.bytes && debug_file_open(&v, m->path, &f->separate) &&
+		    !elf_view_tables(&separate, f->separate.file.bytes, f->separate.file.n, "", NULL)) {
 			found = has_debug_info(&separate);
-			*bytes = f->separate.bytes;
-			*n = f->separate.n;
+			*bytes = f->separate.file.bytes;
+			*n = f->separate.file.n;
 		}
 	}
 	elf_view_free(&v);
@@ -35,9 +35,9 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, uint8_t
 
 /* From a descriptor, not from memory, where there is one: elfutils then finds what
  * .gnu_debugaltlink and split units name, relative to the file. */
-static Elf *open_elf(struct dwarf_file *f, const struct sym_module *m, uint8_t *bytes, size_t n)
+static Elf *open_elf(struct dwarf_file *f, const struct sym_module *m, const uint8_t *bytes, size_t n)
 {
-	if (!m->mapped)
+	if (!m->file.bytes)
 		return elf_memory((char *)bytes, n);
 	f->fd = open(f->separate.path ? f->separate.path : m->path, O_RDONLY | O_CLOEXEC);
 	return f->fd < 0 ? NULL : elf_begin(f->fd, ELF_C_READ_MMAP, NULL);
@@ -45,7 +45,7 @@ static Elf *open_elf(struct dwarf_file *f, const struct sym_module *m, uint8_t *
 
 int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct err *err)
 {
-	uint8_t *bytes;
+	const uint8_t *bytes;
 	size_t n;
 
 	*out = (struct dwarf_file){ .fd = -1 };

@@ -1,10 +1,11 @@
 /* Opens an ELF file and has every reader of this folder look at it. */
 #include <errno.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "sym/code_refs.h"
 #include "sym/debug_file.h"
 #include "sym/functions.h"
-#include "sym/map_file.h"
 #include "sym/patch_maps.h"
 
 static void read_segments(struct sym_module *m, const struct elf_view *v)
@@ -60,7 +61,7 @@ static void read_needed(struct sym_module *m, const struct elf_view *v)
 	}
 }
 
-/* Names that outlive the merge: a debug file must stay mapped until its names are copied. */
+/* Names that outlive the merge: a debug file must stay until its names are copied. */
 static void read_functions(struct sym_module *m, const struct elf_view *v,
 			   const struct eh_frame *frame, bool has_path)
 {
@@ -71,7 +72,7 @@ static void read_functions(struct sym_module *m, const struct elf_view *v,
 
 	found_symbols(v, &symtab, SYM_SYMTAB, &found);
 	if (!symtab.n && has_path && debug_file_open(v, m->path, &debug) &&
-	    !elf_view_tables(&debug_view, debug.bytes, debug.n, debug.path, NULL)) {
+	    !elf_view_tables(&debug_view, debug.file.bytes, debug.file.n, debug.path, NULL)) {
 		symtab = elf_symtab(&debug_view);
 		found_symbols(v, &symtab, SYM_DEBUGFILE, &found);
 	}
@@ -145,15 +146,27 @@ static int finish(struct sym_module *m, int r, struct sym_module **out)
 	return r;
 }
 
-int sym_open(const char *path, struct sym_module **out, struct err *err)
+int sym_open_fd(int fd, const char *path, struct sym_module **out, struct err *err)
 {
 	struct sym_module *m = mem_zalloc(sizeof(*m));
 	int r;
 
 	m->path = mem_strdup(path);
-	m->mapped = true;
-	r = map_file(path, &m->bytes, &m->n_bytes, err);
+	r = elf_file_read(fd, path, ELF_CONTENTS, &m->file, err);
+	m->bytes = m->file.bytes;
+	m->n_bytes = m->file.n;
 	return finish(m, r ? r : read_module(m, true, err), out);
+}
+
+int sym_open(const char *path, struct sym_module **out, struct err *err)
+{
+	int fd = file_open(path, err), r;
+
+	if (fd < 0)
+		return finish(NULL, fd, out);
+	r = sym_open_fd(fd, path, out, err);
+	close(fd);
+	return r;
 }
 
 int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_module **out,
@@ -162,7 +175,7 @@ int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_
 	struct sym_module *m = mem_zalloc(sizeof(*m));
 
 	m->path = mem_strdup(name);
-	m->bytes = (uint8_t *)bytes;
+	m->bytes = bytes;
 	m->n_bytes = n;
 	return finish(m, read_module(m, false, err), out);
 }
@@ -171,8 +184,7 @@ void sym_close(struct sym_module *m)
 {
 	if (!m)
 		return;
-	if (m->mapped)
-		unmap_file(m->bytes, m->n_bytes);
+	elf_file_free(&m->file);
 	for (size_t i = 0; i < m->needed.n; i++)
 		free(m->needed.at[i]);
 	free(m->path);

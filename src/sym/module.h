@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "sym/elf_file.h"
 
 enum sym_source { /* where a function was learnt from, best first */
 	SYM_SYMTAB, SYM_DEBUGFILE, SYM_DYNSYM, SYM_EH_FRAME, SYM_GOPCLNTAB,
@@ -36,9 +37,9 @@ enum sym_language { SYM_LANG_UNKNOWN, SYM_LANG_GO }; /* what changes how we may 
 
 struct sym_module {
 	char *path;
-	uint8_t *bytes;        /* the file, mapped read-only */
+	const uint8_t *bytes;  /* the file's, without debug information (ELF_CONTENTS) */
 	size_t n_bytes;
-	bool mapped;           /* by us: false for sym_open_bytes */
+	struct elf_file file;  /* they are its; nothing for sym_open_bytes */
 	uint16_t e_type;       /* ET_EXEC, ET_DYN */
 	uint64_t entry;
 	char *interp;          /* NULL: statically linked (or a library) */
@@ -61,6 +62,8 @@ struct sym_module {
 /* Opens and reads everything above. 0, or -errno and *err (ENOENT, EACCES, ENOEXEC for
  * not ELF / not x86-64 / malformed, with a sentence). sym_close frees. */
 int sym_open(const char *path, struct sym_module **out, struct err *err);
+/* The same of an open regular file, which the caller closes; path is its name, and where its debug file is looked for. */
+int sym_open_fd(int fd, const char *path, struct sym_module **out, struct err *err);
 /* The same of bytes in memory (a vDSO, a fuzzer's input), which must outlive the module;
  * no debug file is looked for. */
 int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_module **out,

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "sym/elf_view.h"
-#include "sym/map_file.h"
 
 #define NOTE_SITE 1
 #define NOTE_EVENT 2
@@ -185,18 +184,22 @@ void static_events_read(const void *bytes, size_t n, struct static_events *out)
 	elf_view_free(&v);
 }
 
-int static_events_load(const char *path, struct static_events *out, struct err *err)
+int static_events_load(int fd, const char *path, struct static_events *out, struct err *err)
 {
-	uint8_t *bytes;
-	size_t n;
-	int r = map_file(path, &bytes, &n, err);
+	struct elf_file file;
+	int r = elf_file_read(fd, path, ELF_NOTES, &file, err);
 
 	*out = (struct static_events){ 0 };
 	if (r < 0)
 		return r;
-	static_events_read(bytes, n, out);
-	out->bytes = bytes;
-	out->n_bytes = n;
+	if (has_notes(file.bytes, file.n)) {
+		elf_file_free(&file);
+		r = elf_file_read(fd, path, ELF_CONTENTS, &file, err);
+	}
+	if (r < 0)
+		return r;
+	static_events_read(file.bytes, file.n, out);
+	out->file = file;
 	return 0;
 }
 
@@ -207,6 +210,6 @@ void static_events_free(struct static_events *e)
 	vec_free(&e->events);
 	vec_free(&e->sites);
 	vec_free(&e->states);
-	unmap_file((uint8_t *)e->bytes, e->n_bytes);
+	elf_file_free(&e->file);
 	*e = (struct static_events){ 0 };
 }

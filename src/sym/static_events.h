@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "sym/elf_file.h"
 
 struct static_field {
 	uint8_t kind;                /* enum static_kind */
@@ -40,12 +41,11 @@ struct static_events {
 	VEC(struct static_site) sites;
 	VEC(struct static_state) states; /* one or more of each event */
 	uint64_t lowest;                 /* file address of what is mapped first */
-	const void *bytes;               /* the file, which the strings are in */
-	size_t n_bytes;
+	struct elf_file file;            /* which the strings are in */
 };
 
-/* 0, with nothing in it if the file has no events or is none to have any; -errno and *err if it cannot be read. */
-int static_events_load(const char *path, struct static_events *out, struct err *err);
+/* Of an open file; path is for sentences. 0, with nothing in it if the file has no events or is none to have any; -errno and *err if it cannot be read. */
+int static_events_load(int fd, const char *path, struct static_events *out, struct err *err);
 /* The same from bytes, which must stay. */
 void static_events_read(const void *bytes, size_t n, struct static_events *out);
 void static_events_free(struct static_events *e);

@@ -8,7 +8,6 @@
 #include "sym/dwarf_expression.h"
 #include "sym/eh_frame.h"
 #include "sym/elf_view.h"
-#include "sym/map_file.h"
 
 #define CACHED 256        /* addresses whose rules are kept; a power of two */
 
@@ -20,8 +19,7 @@ struct cached {
 };
 
 struct unwind_file {
-	uint8_t *bytes;       /* NULL: not ours */
-	size_t n;
+	struct elf_file file; /* nothing if the bytes are not ours */
 	struct elf_view view;
 	struct eh_frame frame;
 	struct cached cached[CACHED];
@@ -45,22 +43,18 @@ int unwind_open_bytes(const uint8_t *bytes, size_t n, struct unwind_file **out, 
 	return e;
 }
 
-int unwind_open(const char *path, struct unwind_file **out, struct err *err)
+int unwind_open_fd(int fd, const char *path, struct unwind_file **out, struct err *err)
 {
-	uint8_t *bytes;
-	size_t n;
-	int e = map_file(path, &bytes, &n, err);
+	struct elf_file file;
+	int e = elf_file_read(fd, path, ELF_CONTENTS, &file, err);
 
-	if (e < 0)
-		return e;
-	e = unwind_open_bytes(bytes, n, out, err);
-	if (e < 0) {
-		unmap_file(bytes, n);
-		return e;
-	}
-	(*out)->bytes = bytes;
-	(*out)->n = n;
-	return 0;
+	if (e == 0)
+		e = unwind_open_bytes(file.bytes, file.n, out, err);
+	if (e == 0)
+		(*out)->file = file;
+	else
+		elf_file_free(&file);
+	return e;
 }
 
 void unwind_close(struct unwind_file *f)
@@ -69,8 +63,7 @@ void unwind_close(struct unwind_file *f)
 		return;
 	eh_frame_free(&f->frame);
 	elf_view_free(&f->view);
-	if (f->bytes)
-		unmap_file(f->bytes, f->n);
+	elf_file_free(&f->file);
 	free(f);
 }
 

@@ -16,8 +16,8 @@ typedef bool unwind_read(void *context, uint64_t address, uint64_t *word);
 
 struct unwind_file;
 
-/* 0; or -errno and *err. unwind_close frees. */
-int unwind_open(const char *path, struct unwind_file **out, struct err *err);
+/* Of an open file; path is for sentences. 0; or -errno and *err. unwind_close frees. */
+int unwind_open_fd(int fd, const char *path, struct unwind_file **out, struct err *err);
 /* The same of bytes, which must stay. */
 int unwind_open_bytes(const uint8_t *bytes, size_t n, struct unwind_file **out, struct err *err);
 void unwind_close(struct unwind_file *f); /* NULL is fine */

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "session/event_sites.h"
 #include "session/launch.h"
 #include "session/probes.h"
@@ -119,12 +120,17 @@ static int set_events(const struct invocation *inv, struct tree *tree, struct er
 static int know_program(const char *program, struct tree *tree, struct err *err)
 {
 	char *path, *image;
-	int e = launch_resolve(program, &path, &image, err);
+	struct err ignored;
+	int e = launch_resolve(program, &path, &image, err), fd;
 
 	if (e)
 		return e;
-	event_sites_know(image, instance_events(tree));
-	probes_catalogue(image, instance_events(tree));
+	fd = file_open(image, &ignored); /* the launch says what is wrong with it */
+	if (fd >= 0) {
+		event_sites_know(fd, image, instance_events(tree));
+		probes_catalogue(fd, image, instance_events(tree));
+		close(fd);
+	}
 	free(path);
 	free(image);
 	return 0;

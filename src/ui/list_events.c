@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "session/call_points.h"
 #include "session/maps.h"
 #include "session/probes.h"
@@ -76,10 +78,10 @@ static void print_marker(void *context, const struct probe_marker *m)
 		out_char(o, '\n');
 }
 
-static int list_file(struct listing *l, const char *path, struct err *err)
+static int list_open_file(struct listing *l, int fd, const char *path, struct err *err)
 {
 	struct static_events events;
-	int r = static_events_load(path, &events, err);
+	int r = static_events_load(fd, path, &events, err);
 
 	l->path = path;
 	for (size_t i = 0; r == 0 && i < events.events.n; i++)
@@ -87,7 +89,18 @@ static int list_file(struct listing *l, const char *path, struct err *err)
 	if (r == 0)
 		static_events_free(&events);
 	if (r == 0)
-		probes_list(path, print_marker, l);
+		probes_list(fd, path, print_marker, l);
+	return r;
+}
+
+static int list_file(struct listing *l, const char *path, struct err *err)
+{
+	int fd = file_open(path, err), r;
+
+	if (fd < 0)
+		return fd;
+	r = list_open_file(l, fd, path, err);
+	close(fd);
 	return r;
 }
 

@@ -1,17 +1,22 @@
 /* The base library: untrusted bytes, errors with a column, names, sets. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/cursor.h"
 #include "base/demangle.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/heap.h"
 #include "base/string_set.h"
 #include "base/vec.h"
@@ -28,6 +33,37 @@ static void a_cursor_never_reads_past_the_end(void **state)
 	assert_true(c.bad);
 	assert_int_equal(cursor_u8(&c), 0); /* bad stays bad, though a byte was left */
 	assert_int_equal(cursor_left(&c), 0);
+}
+
+/* To open a device may set it going: what is no regular file is looked at, and not opened. */
+static void only_regular_files_are_opened(void **state)
+{
+	char dir[] = "/tmp/brace-base-XXXXXX", fifo[64], text[64], events[1024];
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd;
+	struct err err;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	snprintf(text, sizeof(text), "%s/text", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_true(inotify_add_watch(watch, dir, IN_OPEN) >= 0);
+	assert_int_equal(file_open(fifo, &err), -ENOEXEC);
+	assert_non_null(strstr(err.text, "not a regular file"));
+	assert_int_equal(file_open(dir, &err), -EISDIR);
+	assert_int_equal(file_open("/dev/null", &err), -ENOEXEC);
+	assert_int_equal(file_open(text, &err), -ENOENT);
+	assert_true(read(watch, events, sizeof(events)) < 0 && errno == EAGAIN);
+	fd = open(text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "text", 4), 4);
+	close(fd);
+	assert_true(read(watch, events, sizeof(events)) > 0);
+	fd = file_open(text, &err);
+	assert_true(fd >= 0 && read(fd, events, sizeof(events)) == 4);
+	close(fd);
+	close(watch);
+	unlink(fifo);
+	unlink(text);
+	rmdir(dir);
 }
 
 /* The examples of DWARF 5, figures 22 and 23 (7.6). */
@@ -208,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cursor_never_reads_past_the_end),
+		cmocka_unit_test(only_regular_files_are_opened),
 		cmocka_unit_test(leb128_is_dwarfs),
 		cmocka_unit_test(leb128_without_end_is_bad),
 		cmocka_unit_test(strings_need_their_nul),

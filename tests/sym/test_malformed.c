@@ -1,7 +1,9 @@
 /* Files that are not what sym_open wants: refused with their own sentence; and real files
  * cut short and damaged: no crash. Built with ASan and UBSan. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,6 +52,112 @@ static void refusals(void **state)
 	if (geteuid())
 		refused("secret", EACCES, "Permission denied");
 	sym_close(open_module("good"));
+}
+
+/* --- files that others write to ---- */
+
+/* Who looks at a mapping of a file that was shortened gets SIGBUS. */
+static void shortened(void **state)
+{
+	struct sym_module *m;
+	unsigned sum = 0;
+
+	run("cp /usr/bin/bash shorter");
+	m = open_module("shorter");
+	assert_int_equal(truncate(path_of("shorter"), 4096), 0);
+	for (size_t i = 0; i < m->functions.n; i++)
+		sum += *sym_bytes(m, m->functions.at[i].vaddr, 1);
+	assert_true(sum > 0);
+	sym_close(m);
+}
+
+struct writer { const char *path; off_t n; volatile bool stop; unsigned rounds; };
+
+static void *shorten_and_mend(void *arg)
+{
+	struct writer *w = arg;
+
+	for (; !w->stop; w->rounds++)
+		if (truncate(w->path, 8192) || truncate(w->path, w->n))
+			abort();
+	return NULL;
+}
+
+/* Whole, or refused with a sentence: never by a signal, and never half of it. */
+static void shortened_while_read(void **state)
+{
+	unsigned refused_now = 0;
+	struct writer w = { 0 };
+	pthread_t thread;
+	struct stat st;
+
+	run("cp /usr/bin/bash busy");
+	w.path = strdup(path_of("busy"));
+	assert_int_equal(stat(w.path, &st), 0);
+	w.n = st.st_size;
+	assert_int_equal(pthread_create(&thread, NULL, shorten_and_mend, &w), 0);
+	for (int i = 0; i < 300 || !refused_now; i++) {
+		struct elf_file f;
+		struct err err = { 0 };
+		int e = elf_file_read_path(w.path, ELF_CONTENTS, &f, &err);
+
+		assert_true(e == 0 || (e == -ESTALE && strstr(err.text, "changed while brace read it")));
+		refused_now += e != 0;
+		elf_file_free(&f);
+	}
+	w.stop = true;
+	pthread_join(thread, NULL);
+	assert_true(w.rounds > 0);
+	free((void *)w.path);
+}
+
+/* A terabyte of holes costs nothing; a table of so many symbols is refused. */
+static void sparse(void **state)
+{
+	struct sym_module *m;
+	struct err err = { 0 };
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh;
+	FILE *f;
+
+	run("cp /usr/bin/xz holes && truncate -s 1T holes");
+	m = open_module("holes");
+	assert_true(m->functions.n > 10);
+	sym_close(m);
+	f = fopen(path_of("holes"), "r+");
+	assert_int_equal(fread(&eh, sizeof(eh), 1, f), 1);
+	assert_int_equal(fseek(f, (long)eh.e_shoff + sizeof(sh), SEEK_SET), 0);
+	sh = (Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_offset = 1 << 20, .sh_size = (UINT64_C(1) << 32) * 24 };
+	assert_int_equal(fwrite(&sh, sizeof(sh), 1, f), 1);
+	fclose(f);
+	assert_int_equal(sym_open(path_of("holes"), &m, &err), -EFBIG);
+	assert_non_null(strstr(err.text, "MiB of code and tables: brace reads 2048 MiB at most"));
+}
+
+/* What is read of a file is what stands in it, and what is not asked for is not read. */
+static void parts(void **state)
+{
+	static const enum elf_part all[] = { ELF_NOTES, ELF_SYMBOLS, ELF_CONTENTS, ELF_WHOLE };
+	size_t n, read[4] = { 0 };
+	uint8_t *whole;
+
+	copy_fixture("main.c");
+	run("gcc -g main.c -o parts");
+	whole = read_whole(path_of("parts"), &n);
+	for (size_t k = 0; k < 4; k++) {
+		struct elf_file f;
+		struct err err;
+
+		assert_int_equal(elf_file_read_path(path_of("parts"), all[k], &f, &err), 0);
+		assert_int_equal(f.n, n);
+		for (size_t i = 0; i < n; i++) {
+			assert_true(f.bytes[i] == whole[i] || f.bytes[i] == 0);
+			read[k] += f.bytes[i] != 0;
+		}
+		elf_file_free(&f);
+	}
+	assert_true(read[0] < read[1] && read[1] < read[2] && read[2] < read[3]);
+	free(whole);
 }
 
 /* Reads everything there is to read, as hostile as the bytes may be. */
@@ -181,7 +289,8 @@ static void damaged_dwarf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refusals), cmocka_unit_test(truncations), cmocka_unit_test(flips),
+		cmocka_unit_test(refusals), cmocka_unit_test(shortened), cmocka_unit_test(shortened_while_read),
+		cmocka_unit_test(sparse), cmocka_unit_test(parts), cmocka_unit_test(truncations), cmocka_unit_test(flips),
 		cmocka_unit_test(damaged_dwarf),
 	};
 

@@ -131,7 +131,7 @@ struct sym_module *open_alone(const char *file)
 
 void close_alone(struct sym_module *m)
 {
-	free(m->bytes);
+	free((void *)m->bytes);
 	sym_close(m);
 }
 

@@ -1,0 +1,29 @@
+/* An ELF file's bytes, in memory of our own. A mapping of the file would end brace by SIGBUS as soon as its owner shortened it,
+ * and could show other bytes at the second look than at the first. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+
+/* How much of it is read. Headers and the names of sections always are; what is not read, is zeros. */
+enum elf_part {
+	ELF_NOTES,     /* besides: notes */
+	ELF_SYMBOLS,   /* besides: symbol and string tables */
+	ELF_CONTENTS,  /* everything but debug information */
+	ELF_WHOLE,
+};
+
+struct elf_file {
+	uint8_t *bytes;        /* read-only; NULL: the file is empty */
+	size_t n;              /* bytes of the file */
+	struct stat is;        /* as it was before and after it was read */
+};
+
+/* Reads from an open regular file; path is for sentences. 0; or -errno and *err: ESTALE when it changed meanwhile, EFBIG when
+ * there is more to read than any program has. A file that is no ELF file is no error here. elf_file_free frees. */
+int elf_file_read(int fd, const char *path, enum elf_part part, struct elf_file *out, struct err *err);
+/* The same of a path, opened by file_open. */
+int elf_file_read_path(const char *path, enum elf_part part, struct elf_file *out, struct err *err);
+void elf_file_free(struct elf_file *f);
