@@ -1,5 +1,5 @@
 /* A module ready to be hooked: functions, names, plan and original bytes. From the cache
- * ($XDG_CACHE_HOME/brace, by build-id) when it is there, else from the file itself, which is
+ * ($XDG_CACHE_HOME/brace, by the file itself: sym/file_key.h) when it is there, else from the file itself, which is
  * then read, planned and put into the cache. */
 #pragma once
 #include "hook/plan.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define MAGIC "braceHK3"
+#define MAGIC "braceHK4"
 
 struct header {
 	char magic[8];
@@ -232,7 +232,7 @@ static bool good_header(const struct header *h, const uint8_t *bytes, size_t n,
 {
 	return memcmp(h->magic, MAGIC, sizeof(h->magic)) == 0 && h->size == n &&
 	       layout_of(h).size == n && memcmp(&h->key, key, sizeof(*key)) == 0 &&
-	       h->has_interp <= 1 && h->n_strings && key->build_id_len <= sizeof(key->build_id) &&
+	       h->has_interp <= 1 && h->n_strings && key->file.build_id_len <= sizeof(key->file.build_id) &&
 	       cache_hash(0, bytes + CHECKED_FROM, n - CHECKED_FROM) == h->checksum;
 }
 
@@ -254,10 +254,10 @@ static void point_into(const struct header *h, uint8_t *bytes, struct hook_modul
 		.bytes = (void *)(bytes + l.bytes),
 		.segments = (void *)(bytes + l.segments),
 		.strings = (void *)(bytes + l.strings),
-		.build_id_len = h->key.build_id_len,
+		.build_id_len = h->key.file.build_id_len,
 		.interp = h->has_interp ? (char *)bytes + l.texts : NULL,
 	};
-	memcpy(out->build_id, h->key.build_id, sizeof(out->build_id));
+	memcpy(out->build_id, h->key.file.build_id, sizeof(out->build_id));
 	memcpy(out->by_kind, h->by_kind, sizeof(out->by_kind));
 	memcpy(out->by_reason, h->by_reason, sizeof(out->by_reason));
 }

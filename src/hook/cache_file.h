@@ -2,12 +2,13 @@
  * into. Private to src/hook. */
 #pragma once
 #include "hook/cache.h"
+#include "sym/file_key.h"
 
 /* What a block was made from: the file and this very build of brace. */
 struct cache_key {
-	uint8_t build_id[20];
-	uint8_t build_id_len;
-	uint64_t identity;
+	struct file_key file;
+	uint8_t brace[20];     /* its build-id */
+	uint32_t entry_bytes;  /* a build-id may be missing */
 };
 
 /* Makes the block of a planned module; free() it. */

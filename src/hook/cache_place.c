@@ -1,7 +1,4 @@
-/* Keys and files of the cache. A key holds the build-id and a hash of what else must be the
- * same: the file's size and first page (tools that edit a program keep its build-id, but change its
- * headers), the separate debug file that names come from, and brace itself. A file without
- * build-id is known by its inode and times instead. */
+/* Keys and files of the cache. A key is never a hash: who makes a file can make it fit one. */
 #include "hook/cache_place.h"
 
 #include <elf.h>
@@ -9,20 +6,19 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
 #include "hook/cache_prune.h"
 
-#define HEAD 4096
-#define NOTES_MAX 65536
 #define BLOCK_MOST (1 << 30)
-#define TRUSTED_ID 8   /* bytes: shorter ones were not made by hashing */
+#define HUGE_PAGE ((size_t)2 << 20)
 
-/* --- notes ---------------------------------------------------------------- */
+/* --- the key ---------------------------------------------------------------- */
 
-static void find_build_id(struct cursor c, uint8_t *id, uint8_t *len)
+static bool take_build_id(struct cursor c, uint8_t *id, size_t most)
 {
 	while (cursor_left(&c) >= sizeof(Elf64_Nhdr) && !c.bad) {
 		uint32_t name_n = cursor_u32(&c), desc_n = cursor_u32(&c), type = cursor_u32(&c);
@@ -31,105 +27,36 @@ static void find_build_id(struct cursor c, uint8_t *id, uint8_t *len)
 
 		if (name && desc && type == NT_GNU_BUILD_ID && name_n == 4 &&
 		    memcmp(name, "GNU", 4) == 0) {
-			*len = desc_n < 20 ? (uint8_t)desc_n : 20;
-			memcpy(id, desc, *len);
-			return;
+			memcpy(id, desc, desc_n < most ? desc_n : most);
+			return true;
 		}
 		cursor_bytes(&c, -desc_n & 3);
 	}
+	return false;
 }
 
 static int own_notes(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct cache_key *own = arg;
+	struct cache_key *key = arg;
+	bool has = false;
 
-	for (int i = 0; i < info->dlpi_phnum; i++) {
+	for (int i = 0; i < info->dlpi_phnum && !has; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
-		if (p->p_type == PT_NOTE && !own->build_id_len)
-			find_build_id(cursor_of((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz),
-				      own->build_id, &own->build_id_len);
+		has = p->p_type == PT_NOTE &&
+		      take_build_id(cursor_of((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz), key->brace,
+				    sizeof(key->brace));
 	}
 	return 1; /* the program itself comes first */
 }
 
 /* A plan made by another build of brace may be another plan. */
-static uint64_t own_identity(void)
+bool cache_key_of(int fd, const char *path, struct cache_key *out)
 {
-	struct cache_key own = { 0 };
-
-	dl_iterate_phdr(own_notes, &own);
-	return cache_hash(sizeof(struct hook_plan_entry), own.build_id, sizeof(own.build_id));
-}
-
-/* --- the key ---------------------------------------------------------------- */
-
-static void read_notes(int fd, const uint8_t *head, size_t n, struct cache_key *out)
-{
-	Elf64_Ehdr eh;
-
-	memcpy(&eh, head, sizeof(eh));
-	for (unsigned i = 0;
-	     i < eh.e_phnum && eh.e_phentsize == sizeof(Elf64_Phdr) && !out->build_id_len; i++) {
-		uint64_t at = eh.e_phoff + i * sizeof(Elf64_Phdr);
-		uint8_t *notes;
-		Elf64_Phdr p;
-		ssize_t got;
-
-		if (at > n || n - at < sizeof(p))
-			return;
-		memcpy(&p, head + at, sizeof(p));
-		if (p.p_type != PT_NOTE || p.p_filesz > NOTES_MAX)
-			continue;
-		notes = mem_zalloc(p.p_filesz + 1);
-		got = pread(fd, notes, p.p_filesz, (off_t)p.p_offset);
-		find_build_id(cursor_of(notes, got > 0 ? (size_t)got : 0), out->build_id,
-			      &out->build_id_len);
-		free(notes);
-	}
-}
-
-static uint64_t hash_stat(uint64_t h, const struct stat *st)
-{
-	const uint64_t words[] = { (uint64_t)st->st_dev, (uint64_t)st->st_ino,
-				   (uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
-				   (uint64_t)st->st_mtim.tv_nsec };
-
-	return cache_hash(h, words, sizeof(words));
-}
-
-/* Names come from a debug file, which may be installed later. */
-static uint64_t hash_debug_file(uint64_t h, const struct cache_key *key)
-{
-	char name[128];
-	struct stat st;
-	int n = snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", key->build_id[0]);
-
-	for (unsigned i = 1; i < key->build_id_len; i++)
-		n += snprintf(name + n, sizeof(name) - (size_t)n, "%02x", key->build_id[i]);
-	snprintf(name + n, sizeof(name) - (size_t)n, ".debug");
-	return stat(name, &st) == 0 ? hash_stat(h, &st) : h;
-}
-
-bool cache_key_of(int fd, struct cache_key *out)
-{
-	uint8_t head[HEAD] = { 0 };
-	struct stat st;
-	ssize_t n;
-
 	memset(out, 0, sizeof(*out));
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
-	n = pread(fd, head, sizeof(head), 0);
-	if (n < (ssize_t)sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
-	    head[EI_CLASS] != ELFCLASS64)
-		return false;
-	read_notes(fd, head, (size_t)n, out);
-	out->identity = cache_hash(own_identity() + (uint64_t)st.st_size, head, (size_t)n);
-	out->identity = hash_debug_file(out->identity, out);
-	if (out->build_id_len < TRUSTED_ID)
-		out->identity = hash_stat(out->identity, &st);
-	return true;
+	out->entry_bytes = sizeof(struct hook_plan_entry);
+	dl_iterate_phdr(own_notes, out);
+	return file_key_read(fd, path, &out->file);
 }
 
 /* --- the directory ---------------------------------------------------------------- */
@@ -142,41 +69,66 @@ static bool is_ours(int fd, mode_t type)
 	       !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* A directory of somebody else's is not followed into: he could lead us anywhere. */
+static int open_own(int at, const char *name, int flags)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid())) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* What XDG_CACHE_HOME or HOME names, if it is the user's own: `sudo` may leave root another one's. */
+static int open_base(bool make)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int in, fd;
+
+	if (xdg && xdg[0] == '/') {
+		if (make)
+			mkdir(xdg, 0700);
+		return open_own(AT_FDCWD, xdg, 0);
+	}
+	in = home && home[0] == '/' ? open_own(AT_FDCWD, home, 0) : -1;
+	if (in < 0)
+		return -1;
+	if (make)
+		mkdirat(in, ".cache", 0700);
+	fd = open_own(in, ".cache", 0);
+	close(in);
+	return fd;
+}
+
 /* The directory, made if need be; -1: there can be none. */
 static int open_directory(bool make)
 {
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *base, *dir;
-	int fd;
+	int base = open_base(make), fd;
 
-	if (xdg && xdg[0] == '/')
-		base = mem_strdup(xdg);
-	else if (home && home[0] == '/')
-		base = mem_printf("%s/.cache", home);
-	else
+	if (base < 0)
 		return -1;
-	dir = mem_printf("%s/brace", base);
-	if (make) {
-		mkdir(base, 0700);
-		mkdir(dir, 0700);
-	}
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (make)
+		mkdirat(base, "brace", 0700);
+	fd = open_own(base, "brace", O_NOFOLLOW);
+	close(base);
 	if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
 		close(fd);
 		fd = -1;
 	}
-	free(base);
-	free(dir);
 	return fd;
 }
 
 static char *name_of(const struct cache_key *key)
 {
+	const struct file_key *f = &key->file;
 	char id[41] = "file";
 
-	for (unsigned i = 0; i < key->build_id_len; i++)
-		snprintf(id + 2 * i, 3, "%02x", key->build_id[i]);
-	return mem_printf("%s-%016llx", id, (unsigned long long)key->identity);
+	for (unsigned i = 0; i < f->build_id_len; i++)
+		snprintf(id + 2 * i, 3, "%02x", f->build_id[i]);
+	return mem_printf("%s-%016llx", id, (unsigned long long)cache_hash(0, key, sizeof(*key)));
 }
 
 /* A copy: what another brace does to the file does not reach what was checked. */
@@ -188,7 +140,9 @@ static uint8_t *read_block(int fd, size_t *n)
 	if (!is_ours(fd, S_IFREG) || fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size > BLOCK_MOST)
 		return NULL;
 	*n = (size_t)st.st_size;
-	bytes = malloc(*n);
+	bytes = aligned_alloc(HUGE_PAGE, (*n + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+	if (bytes)
+		madvise(bytes, *n, MADV_HUGEPAGE); /* faults take longer than the copy */
 	if (bytes && read(fd, bytes, *n) == (ssize_t)*n)
 		return bytes;
 	free(bytes);

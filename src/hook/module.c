@@ -51,6 +51,13 @@ static bool load_cached(struct loaded *l, const struct cache_key *key, const cha
 	return false;
 }
 
+static bool is_of(const struct cache_key *key, const struct stat *st)
+{
+	struct file_id id = file_id_of(st);
+
+	return memcmp(&id, &key->file.file, sizeof(id)) == 0;
+}
+
 static int load_file(struct loaded *l, int fd, const char *path, const struct cache_key *key, bool store,
 		     const char **needed, struct err *err)
 {
@@ -66,7 +73,7 @@ static int load_file(struct loaded *l, int fd, const char *path, const struct ca
 		if (!cache_file_read(l->block, l->n_block, key, &l->module, needed))
 			r = err_set(err, EINVAL,
 				    "the plan of %s contradicts itself: please report this", path);
-		else if (store)
+		else if (store && is_of(key, &m->file.is)) /* it may have changed since the key was made */
 			cache_store(key, l->block, l->n_block);
 	}
 	hook_plan_free(plan);
@@ -78,7 +85,7 @@ int hook_module_load_fd(int fd, const char *path, struct hook_module **out, stru
 {
 	struct loaded *l = mem_zalloc(sizeof(*l));
 	struct cache_key key;
-	bool known = cache_key_of(fd, &key);
+	bool known = cache_key_of(fd, path, &key);
 	const char *needed = NULL;
 	int r = 0;
 

@@ -54,65 +54,81 @@ static bool belongs(const struct elf_view *v, const struct debug_file *f, const 
 	return same;
 }
 
-static bool try_file(const struct elf_view *v, char *path, const uint32_t *crc,
-		     struct debug_file *out)
-{
-	*out = (struct debug_file){ .path = path };
-	if (!elf_file_read_path(path, ELF_SYMBOLS, &out->file, NULL)) {
-		const struct elf_file *f = &out->file;
+/* --- where they are looked for ---------------------------------------------------------------- */
 
-		if (f->n != v->n || memcmp(f->bytes, v->bytes, v->n < 4096 ? v->n : 4096))
-			if (belongs(v, out, crc))
-				return true;
-		elf_file_free(&out->file);
-	}
-	free(path);
-	*out = (struct debug_file){ 0 };
-	return false;
-}
-
-static bool by_build_id(const struct elf_view *v, struct debug_file *out)
+static bool by_build_id(const struct elf_view *v, debug_file_place *f, void *context)
 {
 	size_t n = 0;
 	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
-	char hex[2 * 64 + 1] = "";
+	char hex[2 * 64 + 1] = "", path[PATH_MAX];
 
 	if (!id || n < 2 || n > 64)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	return try_file(v, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2), NULL,
-			out);
+	snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
+	return f(context, path, NULL);
 }
 
-static bool by_link(const struct elf_view *v, const char *path, struct debug_file *out)
+static bool by_link(const struct elf_view *v, const char *program, debug_file_place *f, void *context)
 {
 	static const char *const places[][2] = { { "", "/" },
 						 { "", "/.debug/" },
 						 { DEBUG_ROOT, "/" } };
 	const struct elf_section *s = elf_find_section(v, ".gnu_debuglink");
 	struct cursor c = elf_cursor(v, s ? s->bytes : NULL, s ? s->size : 0);
-	char real[PATH_MAX], *slash;
 	const char *name = cursor_str(&c);
+	char real[PATH_MAX];
+	bool found = false;
 	uint32_t crc;
 
-	if (!name || !*name || strchr(name, '/') || !realpath(path, real))
+	if (!name || !*name || strchr(name, '/') || !realpath(program, real))
 		return false;
 	cursor_bytes(&c, cursor_left(&c) & 3); /* the checksum is aligned */
 	crc = cursor_u32(&c);
-	slash = strrchr(real, '/');
-	*slash = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !c.bad; i++)
-		if (try_file(v, mem_printf("%s%s%s%s", places[i][0], real, places[i][1], name),
-			     &crc, out))
-			return true;
+	*strrchr(real, '/') = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !c.bad && !found; i++) {
+		char *path = mem_printf("%s%s%s%s", places[i][0], real, places[i][1], name);
+
+		found = f(context, path, &crc);
+		free(path);
+	}
+	return found;
+}
+
+void debug_file_places(const struct elf_view *v, const char *program, debug_file_place *f, void *context)
+{
+	if (!by_build_id(v, f, context))
+		by_link(v, program, f, context);
+}
+
+/* --- the one that is taken -------------------------------------------------------------------- */
+
+struct search { const struct elf_view *v; struct debug_file *out; };
+
+static bool try_file(void *context, const char *path, const uint32_t *crc)
+{
+	const struct search *s = context;
+	const struct elf_view *v = s->v;
+	struct debug_file *out = s->out;
+
+	*out = (struct debug_file){ 0 };
+	if (elf_file_read_path(path, ELF_SYMBOLS, &out->file, NULL))
+		return false;
+	out->path = mem_strdup(path);
+	if ((out->file.n != v->n || memcmp(out->file.bytes, v->bytes, v->n < 4096 ? v->n : 4096)) && belongs(v, out, crc))
+		return true;
+	debug_file_close(out);
 	return false;
 }
 
 bool debug_file_open(const struct elf_view *v, const char *path, struct debug_file *out)
 {
+	struct search s = { v, out };
+
 	*out = (struct debug_file){ 0 };
-	return by_build_id(v, out) || by_link(v, path, out);
+	debug_file_places(v, path, try_file, &s);
+	return out->path != NULL;
 }
 
 void debug_file_close(struct debug_file *f)

@@ -145,7 +145,7 @@ static bool is_wanted(const struct reading *r, const struct elf_section *s)
 {
 	switch (r->part) {
 	case ELF_NOTES:
-		return s->type == SHT_NOTE;
+		return s->type == SHT_NOTE || strcmp(s->name, ".gnu_debuglink") == 0;
 	case ELF_SYMBOLS:
 		return s->type == SHT_NOTE || s->type == SHT_SYMTAB || s->type == SHT_DYNSYM || s->type == SHT_STRTAB;
 	default:

@@ -9,7 +9,7 @@
 
 /* How much of it is read. Headers and the names of sections always are; what is not read, is zeros. */
 enum elf_part {
-	ELF_NOTES,     /* besides: notes */
+	ELF_NOTES,     /* besides: notes, and the name of the debug file */
 	ELF_SYMBOLS,   /* besides: symbol and string tables */
 	ELF_CONTENTS,  /* everything but debug information */
 	ELF_WHOLE,

@@ -264,13 +264,19 @@ static void read_areas(struct elf_view *v)
 	}
 }
 
-int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
-		   struct err *err)
+int elf_view_segments(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
+		      struct err *err)
 {
 	int r = elf_view_tables(v, bytes, n, path, err);
 
-	if (!r)
-		r = read_phdrs(v, path, err);
+	return r ? r : read_phdrs(v, path, err);
+}
+
+int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
+		   struct err *err)
+{
+	int r = elf_view_segments(v, bytes, n, path, err);
+
 	if (r)
 		return r;
 	if (is_debug_file(v))

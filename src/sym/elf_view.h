@@ -44,7 +44,10 @@ struct elf_view {
  * The bytes must outlive the view. 0 or -ENOEXEC; elf_view_free also after an error. */
 int elf_view_tables(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		    struct err *err);
-/* The same and segments, areas, dynamic section and relocations of a program or library. */
+/* The same and program headers. */
+int elf_view_segments(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
+		      struct err *err);
+/* The same and areas, dynamic section and relocations of a program or library. */
 int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		   struct err *err);
 void elf_view_free(struct elf_view *v);

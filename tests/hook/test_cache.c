@@ -241,7 +241,8 @@ static void test_edited_program(void **state)
 	command = mem_printf("cp '%s' '%s'", path, copy);
 	run("%s", command);
 	whole = load(path, false);
-	hook_module_free(load(copy, true)); /* an equal copy shares the plan */
+	hook_module_free(load(copy, false)); /* an equal copy is another file */
+	hook_module_free(load(copy, true));
 	run("strip '%s'", copy);
 	stripped = load(copy, false);
 	assert_memory_equal(whole->build_id, stripped->build_id, 20);
@@ -254,7 +255,151 @@ static void test_edited_program(void **state)
 	free(path);
 }
 
-/* Without a build-id the file itself is the key: written again, it is planned again. */
+/* Where f's loop goes back to, one instruction later. */
+static void move_a_branch(const char *path)
+{
+	static const uint8_t f[] = { 0x48, 0x89, 0xf8, 0x48, 0xff, 0xc6, 0x48, 0x01, 0xf0, 0x48, 0x83, 0xfe, 0x0a, 0x75, 0xf4, 0xc3 };
+	uint8_t bytes[65536], *at;
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, bytes, sizeof(bytes));
+
+	close(fd);
+	assert_true(n > 0 && n < (ssize_t)sizeof(bytes));
+	at = memmem(bytes, (size_t)n, f, sizeof(f));
+	assert_non_null(at);
+	at[14] += 3;
+	overwrite(path, 0, bytes, (size_t)n);
+}
+
+static char *make_looping(const char *name)
+{
+	char *path = mem_printf("%s/%s", home, name);
+	char *command = mem_printf("cd '%s' && echo '__asm__(\".globl f;.type f,@function;f: mov %%rdi,%%rax;1: inc %%rsi;"
+				   "add %%rsi,%%rax;cmp $10,%%rsi;jne 1b;ret;.size f,.-f\"); int main(void) { return 0; }' >loop.c && "
+				   "gcc -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 -o %s loop.c", home, name);
+
+	run("%s", command);
+	free(command);
+	return path;
+}
+
+static const struct hook_plan_entry *entry_of(const struct hook_module *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		if (strcmp(m->strings + m->functions[i].name, name) == 0)
+			return &m->entries[i];
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+/* Somebody's copy of a program, with its build-id, size, first page and times, and with one byte changed: where a branch goes.
+ * A plan of one is no plan of the other: a patch that fits here is jumped into there. */
+static void test_forged(void **state)
+{
+	char *good = make_looping("good"), *evil = mem_printf("%s/evil", home), *command;
+	struct hook_plan_entry planned;
+	struct hook_module *m;
+	struct stat st;
+
+	command = mem_printf("cp -p '%s' '%s'", good, evil);
+	run("%s", command);
+	assert_int_equal(stat(good, &st), 0);
+	move_a_branch(evil);
+	assert_int_equal(utimensat(AT_FDCWD, evil, (struct timespec[]){ st.st_atim, st.st_mtim }, 0), 0);
+	m = load(evil, false);
+	planned = *entry_of(m, "f");
+	hook_module_free(m);
+	m = load(good, false);
+	assert_memory_not_equal(&planned, entry_of(m, "f"), sizeof(planned));
+	hook_module_free(m);
+	hook_module_free(load(evil, true));
+	hook_module_free(load(good, true));
+	free(command);
+	free(good);
+	free(evil);
+}
+
+/* The same file, written to in place, and its mtime put back. */
+static void test_changed_in_place(void **state)
+{
+	char *path = make_looping("program");
+	struct hook_module *before = load(path, false), *after;
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	move_a_branch(path);
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ st.st_atim, st.st_mtim }, 0), 0);
+	after = load(path, false);
+	assert_memory_not_equal(entry_of(before, "f"), entry_of(after, "f"), sizeof(struct hook_plan_entry));
+	hook_module_free(before);
+	hook_module_free(after);
+	hook_module_free(load(path, true));
+	free(path);
+}
+
+/* Two builds that were given one build-id: another directory's, and one that takes the other's place. */
+static void test_same_build_id(void **state)
+{
+	char *one = make_looping("one"), *two = make_looping("two"), *command = mem_printf("mv '%s' '%s'", two, one);
+	struct hook_module *a = load(one, false), *b = load(two, false);
+
+	assert_int_equal(a->build_id_len, 20);
+	assert_memory_equal(a->build_id, b->build_id, 20);
+	run("%s", command);
+	hook_module_free(load(one, false)); /* it moved: its ctime is new */
+	hook_module_free(load(one, true));
+	hook_module_free(a);
+	hook_module_free(b);
+	free(command);
+	free(one);
+	free(two);
+}
+
+/* Names come from a debug file, which may come and go. */
+static void test_debug_file(void **state)
+{
+	char *path = fixture("functions-O2"), *copy = mem_printf("%s/program", home), *command;
+	struct hook_module *m;
+
+	command = mem_printf("cd '%s' && objcopy --only-keep-debug '%s' kept && cp kept program.debug && "
+			     "objcopy --remove-section=.note.gnu.build-id --strip-all --add-gnu-debuglink=program.debug '%s' program && "
+			     "rm program.debug", home, path, path);
+	run("%s", command);
+	m = load(copy, false);
+	assert_false(hook_module_has(m, "factorial"));
+	hook_module_free(m);
+	run("mv '%s/kept' $XDG_CACHE_HOME/program.debug", home);
+	m = load(copy, false);
+	assert_true(hook_module_has(m, "factorial"));
+	hook_module_free(m);
+	hook_module_free(load(copy, true));
+	run("rm '%s/program.debug'", home);
+	hook_module_free(load(copy, true)); /* what it was without */
+	free(command);
+	free(copy);
+	free(path);
+}
+
+/* What `sudo` leaves of HOME is another user's: he could lead root anywhere from there. */
+static void test_home_of_another(void **state)
+{
+	char *path = fixture("functions-O2"), name[512];
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(home, 65534, 65534), 0);
+	hook_module_free(load(path, false));
+	hook_module_free(load(path, false));
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", home, 1);
+	hook_module_free(load(path, false));
+	hook_module_free(load(path, false));
+	assert_int_equal(stored(name, sizeof(name)), 0);
+	run("! test -e '%s/.cache'", home);
+	free(path);
+}
+
+/* Without a build-id, too, the file itself is the key: written again, it is planned again. */
 static void test_without_build_id(void **state)
 {
 	char *path = fixture("functions-O2"), *copy = mem_printf("%s/program", home), *command;
@@ -359,6 +504,9 @@ int main(void)
 		TEST(test_private),	     TEST(test_damage),
 		TEST(test_foreign),	     TEST(test_edited_program),
 		TEST(test_without_build_id), TEST(test_no_home),
+		TEST(test_forged),	     TEST(test_changed_in_place),
+		TEST(test_same_build_id),    TEST(test_debug_file),
+		TEST(test_home_of_another),
 		TEST(test_errors),	     TEST(test_list),
 	};
 

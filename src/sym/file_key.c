@@ -1,0 +1,64 @@
+/* Makes keys. The cache of plans (src/hook) calls it; a file that cannot be read has none. */
+#include "sym/file_key.h"
+
+#include <string.h>
+
+#include "sym/debug_file.h"
+#include "sym/elf_view.h"
+
+_Static_assert(sizeof(struct file_key) == 24 + (1 + FILE_KEY_DEBUG) * sizeof(struct file_id), "keys are compared as bytes");
+
+struct file_id file_id_of(const struct stat *st)
+{
+	return (struct file_id){
+		.device = (uint64_t)st->st_dev, .inode = (uint64_t)st->st_ino, .size = (uint64_t)st->st_size,
+		.owner = st->st_uid, .mtime = (uint64_t)st->st_mtim.tv_sec, .mtime_ns = (uint64_t)st->st_mtim.tv_nsec,
+		.ctime = (uint64_t)st->st_ctim.tv_sec, .ctime_ns = (uint64_t)st->st_ctim.tv_nsec,
+	};
+}
+
+static void take_build_id(const struct elf_view *v, struct file_key *out)
+{
+	size_t n = 0;
+	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
+
+	if (!id)
+		return;
+	out->build_id_len = n < sizeof(out->build_id) ? (uint8_t)n : sizeof(out->build_id);
+	memcpy(out->build_id, id, out->build_id_len);
+}
+
+struct places { struct file_key *key; unsigned n; };
+
+static bool look_at(void *context, const char *path, const uint32_t *crc)
+{
+	struct places *p = context;
+	struct stat st;
+
+	(void)crc;
+	if (p->n < FILE_KEY_DEBUG && stat(path, &st) == 0)
+		p->key->debug[p->n] = file_id_of(&st);
+	p->n++;
+	return false;
+}
+
+bool file_key_read(int fd, const char *path, struct file_key *out)
+{
+	struct places places = { .key = out };
+	struct elf_view v = { 0 };
+	struct elf_file f;
+	bool is;
+
+	memset(out, 0, sizeof(*out));
+	if (elf_file_read(fd, path, ELF_NOTES, &f, NULL))
+		return false;
+	is = elf_view_segments(&v, f.bytes, f.n, path, NULL) == 0;
+	if (is) {
+		take_build_id(&v, out);
+		out->file = file_id_of(&f.is);
+		debug_file_places(&v, path, look_at, &places);
+	}
+	elf_view_free(&v);
+	elf_file_free(&f);
+	return is;
+}
