@@ -7,10 +7,12 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define POOL_BYTES (UINT64_C(512) << 20) /* of sub-buffers; memory is used as it is touched */
+#define THREADS_LEAST 256u
 #define WAKE_AT 8u /* 512 KiB: they stay in the second-level cache */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
@@ -19,6 +21,20 @@
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) / to * to;
+}
+
+/* The limit for the size of files holds for memory that is a file, too. */
+static uint64_t largest_file(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_FSIZE, &l) < 0 || l.rlim_cur == RLIM_INFINITY ? UINT64_MAX : l.rlim_cur;
+}
+
+static int too_large(uint64_t size, struct err *err)
+{
+	return err_set(err, EFBIG, "the limit for the size of files (ulimit -f) is %llu KiB, and brace needs %llu KiB of shared "
+		       "memory: raise it, or give threads less of it (-b)", (unsigned long long)largest_file() >> 10, (unsigned long long)size >> 10);
 }
 
 int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
@@ -37,10 +53,37 @@ int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struc
 		if (*mapped != MAP_FAILED)
 			return fd;
 	}
+	if (errno == EFBIG) {
+		close(fd);
+		return too_large(size, err);
+	}
 	err_set(err, errno, "cannot map %llu bytes of shared memory: %s", (unsigned long long)size,
 		strerror(errno));
 	close(fd);
 	return -err->code;
+}
+
+static void place_parts(struct memory_header *h)
+{
+	h->threads_at = round_up(sizeof(*h), 4096);
+	h->descs_at = round_up(h->threads_at + h->threads_max * sizeof(struct memory_thread), 4096);
+	h->ends_at = round_up(h->descs_at + h->buffers_max * sizeof(struct memory_desc), 4096);
+	h->buffers_at = h->ends_at + MEMORY_TIDS / 8;
+	h->size = h->buffers_at + (uint64_t)h->buffers_max * MEMORY_BUFFER_BYTES;
+}
+
+/* What a limit leaves no room for: threads that nobody starts first, then what lies ready for many threads at once. What does
+ * not fit then is lost, and counted. */
+static void shrink(struct memory_header *h, uint64_t most)
+{
+	while (h->size > most && h->threads_max > THREADS_LEAST) {
+		h->threads_max /= 2;
+		place_parts(h);
+	}
+	while (h->size > most && h->buffers_max > 4 * h->quota) {
+		h->buffers_max = h->buffers_max / 2 > 4 * h->quota ? h->buffers_max / 2 : 4 * h->quota;
+		place_parts(h);
+	}
 }
 
 static void lay_out(struct memory_header *h, const struct shared_memory_shape *shape)
@@ -52,11 +95,8 @@ static void lay_out(struct memory_header *h, const struct shared_memory_shape *s
 	h->wake_at = h->quota < 4 * WAKE_AT ? (h->quota + 3) / 4 : WAKE_AT;
 	h->threads_max = SLOTS;
 	h->buffers_max = (uint32_t)(pool < h->quota * 4 ? h->quota * UINT64_C(4) : pool);
-	h->threads_at = round_up(sizeof(*h), 4096);
-	h->descs_at = round_up(h->threads_at + h->threads_max * sizeof(struct memory_thread), 4096);
-	h->ends_at = round_up(h->descs_at + h->buffers_max * sizeof(struct memory_desc), 4096);
-	h->buffers_at = h->ends_at + MEMORY_TIDS / 8;
-	h->size = h->buffers_at + (uint64_t)h->buffers_max * MEMORY_BUFFER_BYTES;
+	place_parts(h);
+	shrink(h, largest_file());
 }
 
 int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err)

@@ -1,4 +1,5 @@
 /* brace COMMAND: finds the command, reads its options, runs it. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +44,18 @@ static int no_command(const char *name)
 	return EXIT_BRACE;
 }
 
+static void go_on(int sig) { (void)sig; }
+
+/* The limit for files ends who meets it by a signal, before he can say so. It is caught, not ignored: what brace executes must
+ * find it as brace did. */
+static void survive_file_limit(void)
+{
+	struct sigaction old;
+
+	if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = go_on, .sa_flags = SA_RESTART }, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct { const char *option, *command; } aliases[] = {
@@ -52,6 +65,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct command *c;
 
+	survive_file_limit();
 	if (!name) {
 		say("brace: which command? `brace help` lists them\n");
 		return EXIT_BRACE;

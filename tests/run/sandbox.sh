@@ -62,6 +62,24 @@ same "a shell's ulimit -v" -- bash -c 'ulimit -v 300000; ulimit -v; x=$(seq 1 50
 check_that "a shell's ulimit -v: all were traced" [ "$(programs)" -eq 3 ]
 # shellcheck disable=SC2016
 same "a shell's ulimit -f" -- bash -c 'ulimit -f 1; ls -d /'
+
+# --- brace's own limit for files, which its shared memory meets too
+before=$(ulimit -Sf)
+ulimit -Sf 300000
+# shellcheck disable=SC2016 # for the shell inside
+same "under ulimit -f: the program has the limit, and meets it, as untraced" -- bash -c 'ulimit -f; grep -E "Sig(Ign|Blk|Cgt)" /proc/self/status
+	exec 2>/dev/null; dd if=/dev/zero of=big bs=1 count=1 seek=400M; echo $?'
+nothing_lost "under ulimit -f: nothing lost"
+ulimit -Sf 100
+record -- true
+says "under a small ulimit -f: brace says what it needs" \
+	'the limit for the size of files \(ulimit -f\) is 100 KiB, and brace needs [0-9]+ KiB of shared memory: raise it'
+check_that "under a small ulimit -f: brace's own status" [ "$(cat "$T/traced.status")" -eq 125 ]
+ulimit -Sf 4000
+record -b 64K --mode block -- bash -c 'for ((i = 0; i < 100000; i++)); do :; done; echo done; exit 7'
+says "a trace file that meets ulimit -f: brace says so" 'cannot write trace file .*: File too large'
+check_that "a trace file that meets ulimit -f: the program computes all the same" grep -qx done "$T/traced.out"
+ulimit -Sf "$before"
 same "a shell's ulimit -n" -- bash -c 'ulimit -n 5; ls -d /'
 
 # --- debuggers' means, code that is made and changed
