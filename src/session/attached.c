@@ -81,6 +81,7 @@ void session_leave(struct session *s)
 	if (s->left || !s->control)
 		return;
 	s->left = true;
+	control_settle(s->control);
 	if (!s->attached.n && (s->pid <= 0 || session_reap(s)))
 		return;
 	for (size_t i = 0; i < n_pids; i++) {

@@ -1,5 +1,5 @@
-/* The session's door: traced programs come here, once for each exec, to be told what to do. Runs
- * in a thread of its own so that planning never holds up the draining of buffers. */
+/* The session's door: traced programs come here, once for each exec, to be told what to do. They are waited for in
+ * a thread of its own and planned in others, so that neither one of them nor planning holds up anybody else. */
 #pragma once
 #include "session/image.h"
 #include "session/session.h"
@@ -25,7 +25,7 @@ struct control_request {
 	uint64_t thresh_ticks;    /* tracing_thresh of the settings */
 };
 
-/* Makes the socket and the thread. */
+/* Makes the socket and the threads. */
 int control_start(const struct control_request *req, struct control **out, struct err *err);
 /* Brings a process that runs already under trace. 0, or -errno and *err, and it runs on as before. */
 int control_attach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
@@ -46,11 +46,14 @@ int control_change_sleeps(struct control *c, const struct settings *settings, co
 /* Nudges whoever waits on the session memory when this process ends. */
 void control_watch(struct control *c, pid_t pid);
 const char *control_socket(const struct control *c);
-/* Ends the thread, closes the socket. */
+/* Ends the threads, closes the socket. Who has not answered is given up. */
 void control_stop(struct control *c);
 
 /* The next image's news, in order of image; false if there is none (yet). The caller owns it. */
 bool control_next_news(struct control *c, struct image_news *out);
+
+/* Waits until all that agents have said so far is heard: of programs that have ended, all. */
+void control_settle(struct control *c);
 
 /* Waits until the news of image `index` can be had; false if that takes more than seconds, or there is no such image. */
 bool control_wait_news(struct control *c, uint32_t index);

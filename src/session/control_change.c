@@ -242,24 +242,25 @@ static int change_patiently(struct changing *ch, struct change *change, const pi
 int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
 		   struct attach_report *rep, struct err *err)
 {
-	struct changing ch = { .c = c, .req = c->req, .rep = rep };
+	struct changing ch = { .c = c, .rep = rep };
 	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memories = c->req.memories,
 				 .commit = commit, .context = &ch, .rep = rep };
 	int r = agent_file_open(c->req.agent_path, &ch.file, err);
 
 	if (r < 0)
 		return r;
+	control_begin_alone(c);
+	ch.req = c->req;
 	ch.req.settings = settings;
 	event_set_copy(&ch.req.events, &settings->events);
 	ch.req.thresh_ticks = thresh_ticks;
 	ch.req.tracer = control_tracer_of(settings);
-	pthread_mutex_lock(&c->work);
 	change.renew = takes_other_stubs(&ch.req, &c->req);
 	change.signals = handlers_wanted(&ch.req.events);
 	r = change_patiently(&ch, &change, pids, n, err);
 	for (size_t i = 0; i < n && r == 0 && change.signals; i++)
 		control_look_for_handlers(c, pids[i]);
-	pthread_mutex_unlock(&c->work);
+	control_end_alone(c);
 	event_set_free(&ch.req.events);
 	vec_free(&ch.targets);
 	agent_file_close(&ch.file);
@@ -293,7 +294,6 @@ static int plan_again(struct control *c, pid_t pid)
 void control_handler(struct control *c, pid_t pid, uint64_t handler)
 {
 	handler_list *l;
-	char name[NOTE_NAME];
 
 	if (!handlers_wanted(&c->req.events) || handler <= 1)
 		return;
@@ -301,8 +301,14 @@ void control_handler(struct control *c, pid_t pid, uint64_t handler)
 	if (handlers_have(l, handler) || l->n >= HANDLERS_MAX)
 		return;
 	*vec_add(l) = handler;
-	if (plan_again(c, pid) == 0)
-		return;
+	if (plan_again(c, pid) != 0)
+		control_handler_missed(c, pid, handler);
+}
+
+void control_handler_missed(struct control *c, pid_t pid, uint64_t handler)
+{
+	char name[NOTE_NAME];
+
 	snprintf(name, sizeof(name), "0x%llx of process %d", (unsigned long long)handler, (int)pid);
 	notes_add_handler(control_notes(c), NOTE_NOT_HELD, pid, name);
 }
@@ -326,9 +332,9 @@ void control_look_for_handlers(struct control *c, pid_t pid)
 
 void control_keep(struct control *c, const struct settings *settings)
 {
-	pthread_mutex_lock(&c->work);
+	control_begin_alone(c);
 	c->req.settings = settings;
-	pthread_mutex_unlock(&c->work);
+	control_end_alone(c);
 }
 
 static int follow_pids(struct control *c, const struct settings *settings, const pid_vec *pids, struct err *err)
@@ -346,14 +352,14 @@ int control_change_sleeps(struct control *c, const struct settings *settings, co
 	struct err ignored;
 	int r;
 
-	pthread_mutex_lock(&c->work);
+	control_begin_alone(c);
 	find_all(c->req.memories, pids, n, false, &all);
 	r = follow_pids(c, settings, &all, err);
 	if (r == 0)
 		c->req.settings = settings;
 	else
 		follow_pids(c, c->req.settings, &all, &ignored);
-	pthread_mutex_unlock(&c->work);
+	control_end_alone(c);
 	vec_free(&all);
 	return r;
 }

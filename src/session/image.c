@@ -148,6 +148,53 @@ void known_modules_free(struct known_modules *k)
 	vec_free(&k->at);
 }
 
+static bool has_module(const struct known_modules *k, const struct known_module *m)
+{
+	for (size_t i = 0; i < k->at.n; i++)
+		if (k->at.at[i].start == m->start && strcmp(k->at.at[i].path, m->path) == 0)
+			return true;
+	return false;
+}
+
+static bool has_process(const struct known_modules *k, pid_t pid)
+{
+	for (size_t i = 0; i < k->at.n; i++)
+		if (k->at.at[i].pid == pid)
+			return true;
+	return false;
+}
+
+void known_modules_of(struct known_modules *to, const struct known_modules *from, pid_t pid)
+{
+	bool own = has_process(from, pid);
+
+	for (size_t i = 0; i < from->at.n; i++) {
+		struct known_module copy = from->at.at[i];
+
+		if ((own && copy.pid != pid) || has_module(to, &copy))
+			continue;
+		copy.pid = pid;
+		copy.path = mem_strdup(copy.path);
+		*vec_add(&to->at) = copy;
+	}
+}
+
+void known_modules_replace(struct known_modules *of, pid_t pid, struct known_modules *by)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < of->at.n; i++) {
+		if (of->at.at[i].pid == pid)
+			free(of->at.at[i].path);
+		else
+			of->at.at[kept++] = of->at.at[i];
+	}
+	of->at.n = kept;
+	for (size_t i = 0; i < by->at.n; i++)
+		*vec_add(&of->at) = by->at.at[i];
+	vec_free(&by->at);
+}
+
 static struct trace_function *function_of_id(struct image *im, uint32_t id)
 {
 	for (size_t i = 0; i < im->news.modules.n; i++) {
@@ -170,26 +217,52 @@ static void forget(struct known_modules *k, pid_t pid, uint64_t start)
 	}
 }
 
-void image_settle(struct image *im, const struct image_request *req)
+void image_forget_unmapped(const struct image *im, struct known_modules *known, pid_t pid)
+{
+	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+		if (!im->regions[i].mapped)
+			forget(known, pid, im->regions[i].module);
+}
+
+void image_refused(const struct image *im, image_refusals *out)
 {
 	static const enum hook_reason reasons[] = {
 		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_PAGE_END,
 		[PATCH_CHANGED] = REASON_CHANGED, [PATCH_BUSY] = REASON_BUSY,
 	};
 
-	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
-		if (!im->regions[i].mapped)
-			forget(req->known, req->pid, im->regions[i].module);
 	for (uint32_t i = 0; i < im->welcome.n_patches; i++) {
 		const struct patch *p = &im->patches[i];
-		struct trace_function *f = function_of_id(im, p->function);
+		uint8_t status = __atomic_load_n(&p->status, __ATOMIC_RELAXED);
 
-		if (!f || p->status == PATCH_APPLIED || p->status > PATCH_BUSY)
+		if (status != PATCH_APPLIED && status <= PATCH_BUSY)
+			*vec_add(out) = (struct image_refusal){ p->function, (uint8_t)reasons[status] };
+	}
+}
+
+void image_settle(struct image *im, const struct image_request *req)
+{
+	image_refusals refused = { 0 };
+
+	image_forget_unmapped(im, req->known, req->pid);
+	image_refused(im, &refused);
+	for (size_t i = 0; i < refused.n; i++) {
+		struct trace_function *f = function_of_id(im, refused.at[i].function);
+
+		if (!f)
 			continue;
 		f->hook = HOOK_NONE;
-		f->reason = reasons[p->status];
+		f->reason = refused.at[i].reason;
 	}
+	vec_free(&refused);
 	count_all(im);
+}
+
+void image_number(struct image *im, uint32_t index)
+{
+	im->news.image = im->welcome.image = index;
+	for (size_t i = 0; i < im->news.modules.n; i++)
+		im->news.modules.at[i].image = index;
 }
 
 bool image_places_free(const struct image *im, const struct maps *maps)
@@ -246,6 +319,7 @@ void image_news_free(struct image_news *news)
 		image_module_free(&news->modules.at[i]);
 	vec_free(&news->modules);
 	vec_free(&news->events);
+	vec_free(&news->refused);
 	image_news_drop(news);
 }
 

@@ -8,6 +8,10 @@
 #include "shared/memory.h"
 #include "source/trace_info.h"
 
+/* A function that was to be hooked, and is not. */
+struct image_refusal { uint32_t function; uint8_t reason; /* enum hook_reason */ };
+typedef VEC(struct image_refusal) image_refusals;
+
 /* What one image hands over, once, to the thread that owns the trace_info. */
 struct image_news {
 	uint32_t image;
@@ -16,6 +20,7 @@ struct image_news {
 	struct trace_image about;
 	VEC(struct trace_module) modules;
 	VEC(const struct event_entry *) events; /* those that may be recorded from now on; the catalogue's */
+	image_refusals refused;   /* functions of modules that came in earlier news */
 	const struct image_memory *memory; /* its sites; mapped as long as the session lives */
 };
 
@@ -57,6 +62,10 @@ struct known_modules { VEC(struct known_module) at; };
 
 void known_modules_copy(struct known_modules *to, const struct known_modules *from);
 void known_modules_free(struct known_modules *k);
+/* Those of one process; of one that has none, which was forked then, those of all others, as its own. */
+void known_modules_of(struct known_modules *to, const struct known_modules *from, pid_t pid);
+/* Those of one process are now these, which are taken. */
+void known_modules_replace(struct known_modules *of, pid_t pid, struct known_modules *by);
 
 typedef VEC(uint64_t) handler_list; /* functions' addresses */
 
@@ -83,9 +92,14 @@ void image_count_add(struct image_count *total, const struct image_count *more, 
 
 /* Plans everything; nothing in the process has changed yet. */
 int image_prepare(const struct image_request *req, struct image *out, struct err *err);
+/* The image's number in the session, if image_prepare was not told. */
+void image_number(struct image *im, uint32_t index);
 /* After the agent is done: which patches did not go in. Modules whose trampolines found no place are
  * taken out of req->known: the agent asks for them again. */
 void image_settle(struct image *im, const struct image_request *req);
+/* The two halves of it, for an image whose news are handed over. */
+void image_refused(const struct image *im, image_refusals *out);
+void image_forget_unmapped(const struct image *im, struct known_modules *known, pid_t pid);
 /* Are the regions' places still free? */
 struct maps;
 bool image_places_free(const struct image *im, const struct maps *maps);

@@ -193,19 +193,10 @@ static bool is_mapped(const struct modules *m, const struct known_module *k)
 /* A forked child begins with its parent's modules. */
 static void inherit(struct known_modules *k, pid_t pid)
 {
-	size_t n = k->at.n;
+	struct known_modules own = { 0 };
 
-	for (size_t i = 0; i < n; i++)
-		if (k->at.at[i].pid == pid)
-			return;
-	for (size_t i = 0; i < n; i++) {
-		struct known_module copy = k->at.at[i];
-
-		copy.pid = pid;
-		copy.path = mem_strdup(copy.path);
-
-		*vec_add(&k->at) = copy;
-	}
+	known_modules_of(&own, k, pid);
+	known_modules_replace(k, pid, &own);
 }
 
 static void forget_unmapped(struct known_modules *k, pid_t pid, const struct modules *now)

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hook/plan.h"
 #include "session/agent_path.h"
 #include "session/clock.h"
 #include "session/control.h"
@@ -264,6 +265,19 @@ static void take_module(struct session *s, const struct image_news *news, struct
 	image_module_free(m);
 }
 
+static void take_refusal(struct session *s, uint32_t image, const struct image_refusal *r)
+{
+	for (size_t i = 0; i < s->info->modules.n; i++) {
+		struct trace_module *m = &s->info->modules.at[i];
+		uint32_t k = r->function - m->first_id;
+
+		if (m->image != image || r->function < m->first_id || k >= m->functions.n)
+			continue;
+		m->functions.at[k].hook = HOOK_NONE;
+		m->functions.at[k].reason = r->reason;
+	}
+}
+
 static void take_event(struct session *s, const struct event_entry *e)
 {
 	if (!trace_info_event(s->info, e->index))
@@ -287,10 +301,13 @@ static bool take_news(struct session *s)
 			take_module(s, &news, &news.modules.at[i]);
 		for (size_t i = 0; i < news.events.n; i++)
 			take_event(s, news.events.at[i]);
+		for (size_t i = 0; i < news.refused.n; i++)
+			take_refusal(s, news.image, &news.refused.at[i]);
 		if (news.addition)
 			image_news_drop(&news);
 		vec_free(&news.modules);
 		vec_free(&news.events);
+		vec_free(&news.refused);
 	}
 	return any;
 }

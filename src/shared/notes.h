@@ -20,6 +20,7 @@ enum note_kind {
 	NOTE_SPOILED,      /* the tracer's own: numbers in the session memory made no sense */
 	NOTE_HANDLER,      /* the tracer's own: a signal's handler is not probed; number: why, enum hook_reason, or this */
 	NOTE_UNSEEN,       /* the tracer's own: so many switches of threads the kernel had no room for (nosleep-time) */
+	NOTE_UNPLANNED,    /* the tracer's own: executed, and what is to be patched in it could not be planned */
 	NOTE_KINDS
 };
 

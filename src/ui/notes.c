@@ -20,6 +20,7 @@ static const char *const words[NOTE_KINDS] = {
 	[NOTE_FILTERED] = "under a seccomp filter",
 	[NOTE_LIMIT] = "in a limited address space",
 	[NOTE_LOADER] = "with another C library",
+	[NOTE_UNPLANNED] = "not planned",
 };
 
 static const char *const kinds[NOTE_KINDS] = {
@@ -28,6 +29,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
 	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
+	[NOTE_UNPLANNED] = "unplanned",
 };
 
 const char *notes_kind(uint32_t kind)

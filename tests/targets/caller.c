@@ -1,0 +1,149 @@
+/* A hostile program: it comes to its tracer's socket as often as it likes, and does not speak as an agent does. Meanwhile
+ * it executes programs of the session and counts how many run to their end while its own connections are still open:
+ * nobody had to wait for those.
+ *
+ * caller WAY TIMES: prints "EXECS OPEN", OPEN: connections that were still open after the execs, all together.
+ *   silent: one connection before each exec, which says nothing
+ *   hello:  the same, which says hello and never that it is done
+ *   many:   900 connections that say nothing
+ *   crowd:  60 children with 8 such connections each
+ * caller step: what is executed; three calls of step. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/memory.h"
+
+enum { MANY = 900, CHILDREN = 60, OF_ONE = 8 };
+
+static struct sockaddr_un tracer = { .sun_family = AF_UNIX };
+static socklen_t tracer_n;
+static int fds[MANY];
+static unsigned n_fds;
+
+__attribute__((noinline)) unsigned step(unsigned n)
+{
+	volatile unsigned at = n; /* long enough to be hooked */
+
+	at = at + 1;
+	return at;
+}
+
+/* The socket whose name has the pid of who launched us: everybody may read it. */
+static int find_tracer(void)
+{
+	char line[512], want[64], *at;
+	FILE *f = fopen("/proc/net/unix", "r");
+
+	snprintf(want, sizeof(want), "@brace-%d-", (int)getppid());
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strstr(line, want);
+		if (!at)
+			continue;
+		at[strcspn(at, "\n")] = '\0';
+		memcpy(tracer.sun_path + 1, at + 1, strlen(at) - 1);
+		tracer_n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(at));
+	}
+	if (f)
+		fclose(f);
+	return tracer_n ? 0 : -1;
+}
+
+static void come(int says_hello)
+{
+	const struct protocol_hello hello = { .request = PROTOCOL_HELLO, .version = PROTOCOL_VERSION, .image = MEMORY_NONE };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&tracer, tracer_n) < 0)
+		exit(2);
+	if (says_hello)
+		send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+	fds[n_fds++] = fd;
+}
+
+/* Nobody has hung up. What has come is left unread. */
+static int is_open(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+static unsigned count_open(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < n_fds; i++)
+		n += (unsigned)is_open(fds[i]);
+	return n;
+}
+
+static int execute(const char *self)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl(self, self, "step", NULL);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 1 : 0;
+}
+
+/* Children that hold connections until we end. */
+static void crowd(void)
+{
+	int ready[2];
+	char byte = 0;
+
+	if (pipe(ready) < 0)
+		exit(2);
+	for (int i = 0; i < CHILDREN; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int k = 0; k < OF_ONE; k++)
+			come(0);
+		if (write(ready[1], &byte, 1) != 1)
+			_exit(2);
+		for (;;)
+			pause();
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		if (read(ready[0], &byte, 1) != 1)
+			exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "";
+	unsigned times = argc > 2 ? (unsigned)atoi(argv[2]) : 0, execs = 0, open = 0;
+
+	if (strcmp(way, "step") == 0)
+		return step(step(step(0))) != 3;
+	if (find_tracer() < 0)
+		return 3;
+	for (int i = 0; strcmp(way, "many") == 0 && i < MANY; i++)
+		come(0);
+	if (strcmp(way, "crowd") == 0)
+		crowd();
+	for (unsigned i = 0; i < times; i++) {
+		if (strcmp(way, "silent") == 0 || strcmp(way, "hello") == 0) {
+			n_fds = 0;
+			come(strcmp(way, "hello") == 0);
+		}
+		execs += (unsigned)execute(argv[0]);
+		open += count_open();
+	}
+	printf("%u %u\n", execs, open);
+	return 0;
+}
