@@ -219,13 +219,25 @@ result "which the next mount takes away" $? "$T/err"
 kill -KILL "$(server_of "$D")"
 until_true "SIGKILL again, with nothing open" not_mounted "$D"
 
-"$BRACE" mount --foreground "$D" &
-server=$!
-until_true "mount --foreground" mounted "$D"
+# A hang-up ends it, unless it was ignored before: under nohup it goes on.
+foreground() { # DISPOSITION: of SIGHUP
+	env "--$1-signal=HUP" "$BRACE" mount --foreground "$D" &
+	server=$!
+	until_true "mount --foreground, SIGHUP at $1" mounted "$D"
+}
+foreground default
 kill -HUP "$server"
 wait "$server"
 [ $? -eq 0 ] && not_mounted "$D"
 result "a signal ends it, in order" $?
+foreground ignore
+kill -HUP "$server" && [ $((0x$(awk '$1 == "SigIgn:" { print $2 }' "/proc/$server/status") & 1)) = 1 ] &&
+	[ "$(cat "$D/tracing_on")" = 1 ]
+result "one that is ignored does not" $?
+kill -TERM "$server"
+wait "$server"
+[ $? -eq 0 ] && not_mounted "$D"
+result "and another one does" $?
 
 # --- an ordinary user, in a mount namespace where /dev/fuse is open to all, as distributions have it
 export AS_USER="setpriv --reuid=65534 --regid=65534 --clear-groups"
