@@ -390,7 +390,8 @@ static int run_wrong(const void *arg)
 	if (relocate_scan(code, sizeof(code), 0x1000, WINDOW, &r, &column) < 0)
 		return 2;
 	r.insn[0].target++;
-	freopen("/dev/null", "w", stderr);
+	if (!freopen("/dev/null", "w", stderr))
+		return 2;
 	return run_both(&g, &r, 0x1000, g.copy[0]) ? 1 : 0;
 }
 
