@@ -19,7 +19,7 @@
 
 struct file { const char *path; unsigned markers; /* at least so many, hookable */ };
 static const struct file files[] = {
-	{ "/usr/bin/python3.11", 8 },
+	{ "/usr/bin/python3", 8 },
 	{ "/usr/lib/postgresql/15/bin/postgres", 66 },
 	{ "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 3 },
 	{ "/usr/bin/perl", 0 },

@@ -73,7 +73,7 @@ static double hooked_share(const char *path, const struct planned *p)
 static void test_shares(void **state)
 {
 	static const char *const files[] = {
-		"/usr/bin/python3.11", "/usr/bin/sqlite3", "/usr/bin/redis-server",
+		"/usr/bin/python3", "/usr/bin/sqlite3", "/usr/bin/redis-server",
 		"/usr/sbin/nginx",     "/usr/bin/git",	   "/usr/bin/bash",
 		"/usr/bin/gawk",       "/usr/bin/lua5.4",  "/usr/bin/perl",
 		"/usr/bin/xz",	       "/usr/bin/zstd",	   "/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
@@ -97,7 +97,7 @@ static void test_shares(void **state)
 static void test_threads(void **state)
 {
 	static const char *const files[] = {
-		"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3.11", "/usr/bin/gdb", "/usr/bin/node",
+		"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3", "/usr/bin/gdb", "/usr/bin/node",
 		"/usr/bin/caddy", "/usr/lib/x86_64-linux-gnu/libasan.so.8", "/usr/bin/busybox",
 	};
 
@@ -202,7 +202,7 @@ static void check_against_objdump(const char *path)
 static void test_objdump(void **state)
 {
 	static const char *const files[] = {
-		"/usr/bin/python3.11", "/usr/bin/git", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+		"/usr/bin/python3", "/usr/bin/git", "/usr/lib/x86_64-linux-gnu/libc.so.6",
 		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/bash",
 	};
 

@@ -24,7 +24,7 @@ static struct { const char *path; bool glibc; unsigned at_least; } files[] = {
 	{ "/usr/lib/x86_64-linux-gnu/libc.so.6", true, 400 },
 	{ "/lib64/ld-linux-x86-64.so.2", true, 30 },
 	{ "/usr/sbin/ldconfig", true, 100 },                   /* static */
-	{ "/usr/bin/python3.11", false, 0 },                  /* makes none itself */
+	{ "/usr/bin/python3", false, 0 },                  /* makes none itself */
 	{ "/lib/ld-musl-x86_64.so.1", false, 300 },
 	{ "/usr/bin/caddy", false, 30 },                      /* Go */
 };

@@ -94,7 +94,7 @@ end_caddy() {
 }
 
 start_python() {
-	/usr/bin/python3.11 "$WORK/threads.py" >"$T/python.out" 2>"$T/server.log" &
+	/usr/bin/python3 "$WORK/threads.py" >"$T/python.out" 2>"$T/server.log" &
 	PID=$!
 	ON_EXIT+=("kill -KILL $PID")
 	until_ready grep -q work "$T/python.out"
@@ -225,7 +225,7 @@ for name in $SERVERS; do
 	case $name in
 	postgres) program=$POSTGRES/postgres ;;
 	redis) program=redis-server ;;
-	python) program=/usr/bin/python3.11 ;;
+	python) program=/usr/bin/python3 ;;
 	*) program=$name ;;
 	esac
 	if command -v "$program" >/dev/null; then server "$name"; else skip "$name" "is not installed"; fi

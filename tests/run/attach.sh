@@ -121,8 +121,8 @@ print("sqlite" in open("/proc/self/maps").read(), flush=True)
 signal.sigwait({signal.SIGTERM})
 print("right", flush=True)
 PY
-if [ -x /usr/bin/python3.11 ]; then
-	start closes /usr/bin/python3.11 -S "$T/closes.py"
+if [ -x /usr/bin/python3 ]; then
+	start closes /usr/bin/python3 -S "$T/closes.py"
 	"$BRACE" record -p "$PID" -L '*' -o "$T/trace" 2>"$T/summary" &
 	tracer=$!
 	attached "$PID"

@@ -1,4 +1,4 @@
-#!/usr/bin/python3.11
+#!/usr/bin/python3
 """Compares brace's call counts of one module with callgrind's, function by function.
 
     callcounts.py MODULE CALLGRIND-FILE REPORT-JSON LIST

@@ -2,7 +2,7 @@
 # signal:signal_deliver for an ordinary user, by the handlers' own entries: every delivery that the program counted itself, and
 # no other, with the same numbers, codes and flags. Launched and attached, alone and beside function tracers.
 . "$(dirname "$0")/lib.sh"
-PYTHON=/usr/bin/python3.11
+PYTHON=$(readlink -f /usr/bin/python3)
 EVENT=signal:signal_deliver
 export XDG_RUNTIME_DIR=$T/session
 

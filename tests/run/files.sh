@@ -51,7 +51,7 @@ check "one byte short: still reads" "$BRACE" report "$T/cut"
 
 # --- damaged
 for i in $(seq 40); do
-	/usr/bin/python3.11 - "$T/whole" "$T/damaged" "$i" <<'END'
+	/usr/bin/python3 - "$T/whole" "$T/damaged" "$i" <<'END'
 import random, sys
 data = bytearray(open(sys.argv[1], "rb").read())
 rnd = random.Random(int(sys.argv[3]))
@@ -97,7 +97,7 @@ fi
 
 # --- Ctrl-C: both get it, the file is whole
 env --default-signal=INT,QUIT setsid "$BRACE" record --mode block -o "$T/trace" -- \
-	/usr/bin/python3.11 -c 'import time; print("up", flush=True); time.sleep(60)' >"$T/out" 2>"$T/err" &
+	/usr/bin/python3 -c 'import time; print("up", flush=True); time.sleep(60)' >"$T/out" 2>"$T/err" &
 brace=$!
 for _ in $(seq 600); do
 	grep -q up "$T/out" && break

@@ -14,7 +14,7 @@ read -rt "$LIMIT" -u "${PROGRAM[0]}" SAID
 ON_EXIT+=("$BRACE umount --lazy $D" "kill $PID")
 timeout -k 5 "$LIMIT" "$OPERATE" "$D" "$ORACLE/operations" >"$T/brace" 2>"$T/err"
 result "the operations are done" $? "$T/err"
-/usr/bin/python3.11 "$ORACLE/compare.py" "$ORACLE/kernel-6.12" "$T/brace" "$ORACLE/differences" >"$T/compared"
+/usr/bin/python3 "$ORACLE/compare.py" "$ORACLE/kernel-6.12" "$T/brace" "$ORACLE/differences" >"$T/compared"
 status=$?
 tail -n 1 "$T/compared" | sed 's/^/# /'
 if [ -n "${KEEP_ORACLE:-}" ]; then cp "$T/brace" "$T/compared" "$KEEP_ORACLE"; fi

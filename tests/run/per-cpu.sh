@@ -91,7 +91,7 @@ for name in sys.argv[1:]:
     os.close(fd)
 PY
 on "${CPUS[0]}"
-timeout 20 /usr/bin/python3.11 "$T/poll.py" "$SECOND/trace_pipe" "$SECOND/trace_pipe" >"$T/out" 2>&1
+timeout 20 /usr/bin/python3 "$T/poll.py" "$SECOND/trace_pipe" "$SECOND/trace_pipe" >"$T/out" 2>&1
 printf '1 3\n0 none\n' | cmp -s - "$T/out"
 result "poll" $? "$T/out"
 

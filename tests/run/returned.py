@@ -1,4 +1,4 @@
-#!/usr/bin/python3.11
+#!/usr/bin/python3
 """What a trace says was returned, held against what the program says (tests/targets/returns.c).
 
     returned.py NOTES HEX [PLAIN]

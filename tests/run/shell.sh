@@ -95,7 +95,7 @@ while True:
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 print(status, seen.count(b'interrupted'))
 END
-[ "$(timeout "$LIMIT" /usr/bin/python3.11 "$T/terminal.py" "$BRACE" "$T/never")" = "4 1" ]
+[ "$(timeout "$LIMIT" /usr/bin/python3 "$T/terminal.py" "$BRACE" "$T/never")" = "4 1" ]
 result "Ctrl-C comes to the command once" $?
 
 # --- what happens when brace is killed

@@ -3,7 +3,7 @@
 # (CLOCK_THREAD_CPUTIME_ID), on processors that others want too. Launched and attached, in files and in the tree, of one instance
 # and not of another, in the function profile; and with it on, the time that went by.
 . "$(dirname "$0")/lib.sh"
-PYTHON=/usr/bin/python3.11
+PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON"
 sleeps=$FIXTURES/sleeps
 FUNCTIONS=(-l outer -l sleeps -l computes -l locks -l reads -l both)

@@ -8,7 +8,7 @@ stacked=$FIXTURES/stacked
 same() {
 	timeout 60 "$BRACE" record "${@:2}" -e stk:at -R stacktrace -o "$T/trace" -- "$stacked" >"$T/truth" 2>"$T/err"
 	"$BRACE" replay --no-pager -O sym-addr "$T/trace" >"$T/lines" 2>>"$T/err"
-	/usr/bin/python3.11 "$HERE/stacks_truth.py" "$T/truth" "$T/lines" >"$T/differ" 2>>"$T/err"
+	/usr/bin/python3 "$HERE/stacks_truth.py" "$T/truth" "$T/lines" >"$T/differ" 2>>"$T/err"
 	result "$1" $? "$T/differ"
 }
 same "without a tracer" -t nop

@@ -2,7 +2,7 @@
 # sched:sched_switch: for each thread as many switches, of its own accord and preempted, as the kernel itself counted between
 # two moments. Launched and attached, threads and children, with filters; and where the kernel does not allow it.
 . "$(dirname "$0")/lib.sh"
-PYTHON=/usr/bin/python3.11
+PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON"
 switches=$FIXTURES/switches
 

@@ -2,7 +2,7 @@
 # Events of threads and processes: every one that strace saw in the same run, and no other, with the same numbers, flags,
 # names and paths. Then a process that runs already, in the mounted tree.
 . "$(dirname "$0")/lib.sh"
-PYTHON=/usr/bin/python3.11
+PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON" strace
 STRACED=clone,clone3,fork,vfork,execve,execveat,exit,exit_group,prctl
 
@@ -153,7 +153,7 @@ go threads 3
 check_that "attached: nothing is recorded of what is not enabled" has 0 task_
 echo 1 >"$D/events/task/task_newtask/enable"
 go threads 5
-check_that "threads of a process that ran already" has 5 'task_newtask: pid=[0-9]* comm=python3.11 clone_flags=3d0f00 '
+check_that "threads of a process that ran already" has 5 'task_newtask: pid=[0-9]* comm='"${PYTHON##*/}"' clone_flags=3d0f00 '
 go forks 4
 check_that "and its children" has 4 'clone_flags=1200000 '
 check_that "and no other event" has 0 'task_exit'

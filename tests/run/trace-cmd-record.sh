@@ -186,7 +186,7 @@ for line in sys.stdin:
     print("done", flush=True)
 PY
 mkfifo "$T/p.to" "$T/p.from" "$T/ticks.to"
-/usr/bin/python3.11 "$T/program.py" <"$T/p.to" >"$T/p.from" &
+/usr/bin/python3 "$T/program.py" <"$T/p.to" >"$T/p.from" &
 P=$!
 exec {FD}<>"$T/p.to" {FD}<>"$T/p.from" {TICKS}<>"$T/ticks.to"
 read -rt 30 _ <"$T/p.from"

@@ -267,12 +267,12 @@ clock() {
 	times | awk -v before="$before" -v after="$after" '{ n++; if ($1 < before - 0.02 * '"$3"' || $1 > after + 0.02 * '"$3"') bad = 1 } END { exit n != 1 || bad }'
 	result "$1: the time that it is" $? "$D/trace"
 }
-now() { /usr/bin/python3.11 -c "import time; print(time.clock_gettime(time.CLOCK_$1))"; }
+now() { /usr/bin/python3 -c "import time; print(time.clock_gettime(time.CLOCK_$1))"; }
 mono() { now MONOTONIC; }
 raw() { now MONOTONIC_RAW; }
 boot() { now BOOTTIME; }
 tai() { now TAI; }
-ticks() { /usr/bin/python3.11 -c "import time; print(time.clock_gettime(time.CLOCK_MONOTONIC) * 100)"; }
+ticks() { /usr/bin/python3 -c "import time; print(time.clock_gettime(time.CLOCK_MONOTONIC) * 100)"; }
 clock mono mono 1
 clock mono_raw raw 1
 clock boot boot 1

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Events of a running program in the mounted tree: the markers that Debian's python3.11 has (sys/sdt.h). It collects
+# Events of a running program in the mounted tree: the markers that Debian's python has (sys/sdt.h). It collects
 # garbage when it is told to, and never by itself: how often each marker is passed is known.
 . "$(dirname "$0")/lib.sh"
-PYTHON=/usr/bin/python3.11
+PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON" readelf
 D=$T/tree
 mkdir "$D"

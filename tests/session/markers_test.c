@@ -293,7 +293,7 @@ static bool ask_gdb(const char *script, uint64_t hits[PYTHON_MARKERS])
 		command = mem_printf("%s -ex 'break -probe-stap python:%s' -ex 'ignore %d 10000000'", old, python_markers[i], i + 1);
 	}
 	old = command;
-	command = mem_printf("%s -ex 'run -S %s </dev/null >/dev/null 2>&1' -ex 'info breakpoints' /usr/bin/python3.11 2>&1", old, script);
+	command = mem_printf("%s -ex 'run -S %s </dev/null >/dev/null 2>&1' -ex 'info breakpoints' /usr/bin/python3 2>&1", old, script);
 	free(old);
 	f = popen(command, "r");
 	while (f && getline(&line, &cap, f) > 0) {
@@ -329,7 +329,7 @@ static void test_python(void **state)
 {
 	static const char *const events[] = { "sdt_python:*", NULL };
 	char *script = write_script();
-	const char *const argv[] = { "/usr/bin/env", "-i", PYTHON_ENVIRONMENT, "/usr/bin/python3.11", "-S", script, NULL };
+	const char *const argv[] = { "/usr/bin/env", "-i", PYTHON_ENVIRONMENT, "/usr/bin/python3", "-S", script, NULL };
 	uint64_t hits[PYTHON_MARKERS] = { 0 };
 	struct lines lines = { 0 };
 	struct run r;

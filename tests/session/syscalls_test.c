@@ -214,7 +214,7 @@ static void arguments(void **state)
 	struct run r;
 
 	begin(&r, "nop", events);
-	record(&r, "exec /usr/bin/python3.11 -c 'import os,mmap\n"
+	record(&r, "exec /usr/bin/python3 -c 'import os,mmap\n"
 		   "f=os.open(\"/bin/true\",os.O_RDONLY)\n"
 		   "for i in range(3000):\n"
 		   " os.getppid(); os.dup2(f,50+i%9); os.close(50+i%9); os.lseek(f,i,0); os.pread(f,i,i*3)\n"
@@ -254,7 +254,7 @@ static void processes(void **state)
 	record(&r, "s=0; for i in {1..30}; do (exit 3); s=$((s+$?)); done\n"
 		   "trap 'echo caught >>$OUT' USR1; (kill -USR1 $$); wait\n"
 		   "echo $s $(seq 5 | sort -r | tr '\\n' .) $(sleep 0.05; echo slept) >>$OUT\n"
-		   "/usr/bin/python3.11 -c 'import threading,subprocess\n"
+		   "/usr/bin/python3 -c 'import threading,subprocess\n"
 		   "t=[threading.Thread(target=lambda: subprocess.run([\"true\"],check=True)) for _ in range(8)]\n"
 		   "[x.start() for x in t]; [x.join() for x in t]; print(\"python\")' >>$OUT\n");
 	check_output(&r, "caught\n90 5.4.3.2.1. slept\npython\n");

@@ -9,6 +9,6 @@ if [ ! -r "${KERNEL_IMAGE:-}" ] || ! command -v qemu-system-x86_64 >/dev/null; t
 fi
 timeout 1600 "$ORACLE/kernel.sh" "$KERNEL_IMAGE" >"$T/kernel" 2>"$T/err"
 result "the kernel answers" $? "$T/err"
-/usr/bin/python3.11 "$ORACLE/compare.py" "$ORACLE/kernel-6.12" "$T/kernel" >"$T/compared"
+/usr/bin/python3 "$ORACLE/compare.py" "$ORACLE/kernel-6.12" "$T/kernel" >"$T/compared"
 result "as it did" $? "$T/compared"
 finish

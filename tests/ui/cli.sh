@@ -191,7 +191,7 @@ for command in "help" "version" "record --help" "list -f $FIXTURE"; do
 	[ $? -eq 125 ] && grep -q '^brace: cannot write standard output' "$T/err"
 	result "closed standard output under brace $command" $? "$T/err"
 done
-"$BRACE" list -f /usr/bin/python3.11 2>"$T/err" | head -n 1 >"$T/out"
+"$BRACE" list -f /usr/bin/python3 2>"$T/err" | head -n 1 >"$T/out"
 [ "${PIPESTATUS[0]}" -eq 0 ] && [ ! -s "$T/err" ] && [ -s "$T/out" ]
 result "a reader that goes away is no error" $? "$T/err"
 
@@ -207,7 +207,7 @@ result "--no-pager" $? "$T/out"
 terminal "PAGER= $BRACE list -f $FIXTURE main" >"$T/out" 2>&1
 grep -q '^main$' "$T/out"
 result "an empty PAGER is none" $? "$T/out"
-terminal "PAGER=true $BRACE list -f /usr/bin/python3.11; echo status \$?" >"$T/out" 2>&1
+terminal "PAGER=true $BRACE list -f /usr/bin/python3; echo status \$?" >"$T/out" 2>&1
 [ "$(cat "$T/out")" = "status 0" ]
 result "a pager that quits at once" $? "$T/out"
 PAGER='sed s/^/paged:/' "$BRACE" list -f "$FIXTURE" main >"$T/out"

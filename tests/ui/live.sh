@@ -30,13 +30,13 @@ result "one header" $? "$T/graph"
 
 # --- a reader that goes away
 (
-	"$BRACE" graph -q -- /usr/bin/python3.11 -c 'import sys; open(sys.argv[1], "w").write("done")' "$T/done"
+	"$BRACE" graph -q -- /usr/bin/python3 -c 'import sys; open(sys.argv[1], "w").write("done")' "$T/done"
 	echo $? >"$T/status"
 ) 2>"$T/err" | head -n 1 >/dev/null
 until_true '[ -s "$T/status" ]'
 [ "$(cat "$T/status")" -eq 0 ] && [ "$(cat "$T/done")" = done ] && [ ! -s "$T/err" ]
 result "the reader of the graph goes away: the program runs to its end" $? "$T/err"
-"$BRACE" graph -q -- /usr/bin/python3.11 -c 'import sys; open(sys.argv[1], "w").write("full")' "$T/done" \
+"$BRACE" graph -q -- /usr/bin/python3 -c 'import sys; open(sys.argv[1], "w").write("full")' "$T/done" \
 	>/dev/full 2>"$T/err"
 [ $? -eq 125 ] && [ "$(cat "$T/done")" = full ] && grep -q 'No space left' "$T/err"
 result "the graph cannot be written: the program runs to its end, brace says so" $? "$T/err"
@@ -50,7 +50,7 @@ sys.stdin.readline()
 print("end", flush=True)
 END
 mkfifo "$T/input"
-env --default-signal=INT,QUIT setsid "$BRACE" record -o "$T/trace" -- /usr/bin/python3.11 "$T/stubborn.py" \
+env --default-signal=INT,QUIT setsid "$BRACE" record -o "$T/trace" -- /usr/bin/python3 "$T/stubborn.py" \
 	<"$T/input" >"$T/out" 2>"$T/err" &
 brace=$!
 exec 9>"$T/input"
@@ -96,10 +96,10 @@ END
 grep '^brace: echo' "$T/err" | diff - "$T/want" >"$T/differences"
 result "-v prints the writes, in order" $? "$T/differences"
 # --- colour
-"$BRACE" record -q -o "$T/trace" --mode block -- /usr/bin/python3.11 -c '' 2>"$T/err"
+"$BRACE" record -q -o "$T/trace" --mode block -- /usr/bin/python3 -c '' 2>"$T/err"
 result "a trace to show" $? "$T/err"
 strip_colour() { sed 's/\x1b\[[0-9]*m//g'; }
-for command in "replay $T/trace" "report $T/trace" "list --why -f /usr/bin/python3.11"; do
+for command in "replay $T/trace" "report $T/trace" "list --why -f /usr/bin/python3"; do
 	"$BRACE" $command >"$T/plain" 2>"$T/err"
 	"$BRACE" $command --color=always 2>"$T/err" >"$T/coloured"
 	grep -q $'\x1b\[' "$T/coloured" && strip_colour <"$T/coloured" | cmp -s - "$T/plain" &&

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Functions that are named but not there: said before the program runs, with the right status.
 . "$(dirname "$0")/../run/lib.sh"
+PYTHON=$(readlink -f /usr/bin/python3)
 : "${FIXTURE:?is a program without debug information}" "${FIXTURE_G:?is one with}"
 program_output=$("$FIXTURE_G")
 
@@ -42,7 +43,7 @@ warns "another pattern matches" '`everywhere` is inlined: 3 copies' -l everywher
 warns "a function with a body and a copy" '`somewhere` is inlined: 1 copy' -l somewhere -- "$FIXTURE_G"
 refuses "without debug information" 'cannot know whether it was inlined' -l everywhere -- "$FIXTURE"
 refuses "a name that exists nowhere" 'nearest names: not_inlined' -l not_inlind -- "$FIXTURE_G"
-refuses "a name of nothing of a package" 'install python3.11-minimal-dbgsym' -l nonesuch -- /usr/bin/python3.11 -c ''
+refuses "a name of nothing of a package" "install ${PYTHON##*/}-minimal-dbgsym" -l nonesuch -- "$PYTHON" -c ''
 refuses "a program found in PATH" 'no function `nonesuch`' -l nonesuch -- sh -c :
 printf '#!%s\n' "$FIXTURE_G" >"$T/script" && chmod +x "$T/script"
 refuses "the interpreter of a script" '`everywhere` is inlined' -l everywhere -- "$T/script"
@@ -51,8 +52,8 @@ quiet "functions that are there" -l alpha -l beta -- "$FIXTURE_G"
 quiet "a glob is never asked after" -l 'alph*' -l 'nonesuch*' -- "$FIXTURE_G"
 quiet "a function of a library that is opened" -L libc.so.6 -l qsort -l alpha -- "$FIXTURE_G"
 quiet "a call into a library" -l printf -l alpha -- "$FIXTURE_G"
-nameless=$("$BRACE" list -f /usr/bin/python3.11 'python3.11+0x*' 2>"$T/err" | head -n 1)
-quiet "a function without a symbol ($nameless)" -l "$nameless" -- /usr/bin/python3.11 -c ''
+nameless=$("$BRACE" list -f "$PYTHON" "${PYTHON##*/}+0x*" 2>"$T/err" | head -n 1)
+quiet "a function without a symbol ($nameless)" -l "$nameless" -- "$PYTHON" -c ''
 quiet "all libraries" -L '*' -- "$FIXTURE_G"
 quiet "a library by any of its names" -L libc -L libc.so -L 'libc.*' -- "$FIXTURE_G"
 quiet "a removal" -l 'a* !alfa' -- "$FIXTURE_G"

@@ -1,4 +1,4 @@
-#!/usr/bin/python3.11
+#!/usr/bin/python3
 """junit.py FILE: a line of verdict and name for each test of a JUnit file."""
 import sys
 import xml.etree.ElementTree
