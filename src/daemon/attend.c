@@ -15,6 +15,7 @@
 #include "tree/fuse_face.h"
 
 #define LOOK_MS 20         /* how often a stream without news looks whether its reader is there */
+#define ANSWER_S 30
 #define LAST_LOOKS 10      /* a program has ended: what was held back comes out within these */
 
 bool attend_answer(int fd, int error, const struct err *err, uint64_t bytes)
@@ -205,12 +206,28 @@ static void carry_out(const struct attended *a, int fd, const struct wire_questi
 	attend_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"), &err, 0);
 }
 
-static bool is_ours(int fd)
+bool attend_allows(int fd)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static void turn_away(int fd)
+{
+	struct err err;
+	int e = err_set(&err, EBUSY, "the session has as many visitors as it takes: try again when one has gone");
+
+	attend_answer(fd, e, &err, 0);
+}
+
+/* How long an answer may wait for its reader. A stream may wait for ever: of a pager, for instance. */
+static void set_patience(int fd, uint32_t request)
+{
+	const struct timeval patience = { request == WIRE_STREAM ? 0 : ANSWER_S, 0 };
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
 bool attend(const struct attended *a, int fd)
@@ -219,13 +236,18 @@ bool attend(const struct attended *a, int fd)
 	char *path, *text;
 	bool ends;
 
-	if (!is_ours(fd) || !wire_receive(fd, &q, sizeof(q)) || q.magic != WIRE_MAGIC || q.path_bytes > WIRE_PATH_MAX ||
+	if (!wire_receive(fd, &q, sizeof(q)) || q.magic != WIRE_MAGIC || q.path_bytes > WIRE_PATH_MAX ||
 	    q.text_bytes > WIRE_TEXT_MAX)
 		return false;
 	path = mem_zalloc(q.path_bytes + 1);
 	text = mem_zalloc(q.text_bytes + 1);
 	ends = wire_receive(fd, path, q.path_bytes) && wire_receive(fd, text, q.text_bytes);
-	if (ends && q.request != WIRE_END)
+	if (a->asked)
+		*a->asked = ends;
+	set_patience(fd, q.request);
+	if (ends && q.request != WIRE_END && a->crowded)
+		turn_away(fd);
+	else if (ends && q.request != WIRE_END)
 		carry_out(a, fd, &q, path, text);
 	free(path);
 	free(text);
