@@ -167,7 +167,7 @@ static void load(struct module *mod, const struct maps *maps)
 	struct err err = { 0 };
 
 	open_file(mod);
-	if (mod->fd < 0 || hook_module_load_fd(mod->fd, mod->path, &mod->hooks, &err) < 0) {
+	if (mod->fd < 0 || hook_kept_load(mod->fd, mod->path, &mod->hooks, &err) < 0) {
 		mod->hooks = NULL;
 		return;
 	}

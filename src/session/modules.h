@@ -1,6 +1,6 @@
 /* The modules of one address space: which are opened, which of their functions are selected. */
 #pragma once
-#include "hook/cache.h"
+#include "hook/kept.h"
 #include "model/settings.h"
 #include "session/image.h"
 #include "session/led_calls.h"

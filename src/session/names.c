@@ -133,7 +133,7 @@ static void number_functions(struct modules *m, const struct remote *r)
 			mod->selected = mem_zalloc(mod->hooks->n + 1);
 			memset(mod->selected, SELECT_YES, mod->hooks->n);
 		} else {
-			hook_module_free(mod->hooks);
+			hook_kept_free(mod->hooks);
 			mod->hooks = NULL;
 		}
 	}

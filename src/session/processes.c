@@ -106,18 +106,44 @@ static bool take(struct process *p, pid_t pid, ino_t memory)
 	return true;
 }
 
-static bool search(struct process *p, ino_t memory)
+/* Everybody's own name, once for all that are searched: a session may have executed thousands. */
+static void list_all(struct processes *p)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
-	bool found = false;
 
-	while (d && !found && (e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			found = take(p, (pid_t)strtol(e->d_name, NULL, 10), memory);
+	p->listed = true;
+	p->all.n = 0;
+	while (d && (e = readdir(d))) {
+		struct named n = { .pid = (uint32_t)strtoul(e->d_name, NULL, 10) };
+
+		if (n.pid && read_status((pid_t)n.pid, "NSpid:", true, &n.own))
+			*vec_add(&p->all) = n;
+	}
 	if (d)
 		closedir(d);
+}
+
+static bool search(struct processes *all, struct process *p, ino_t memory)
+{
+	bool found = false;
+
+	if (!all->listed)
+		list_all(all);
+	for (size_t i = 0; i < all->all.n && !found; i++)
+		found = all->all.at[i].own == p->said && take(p, (pid_t)all->all.at[i].pid, memory);
 	return found;
+}
+
+void processes_look(struct processes *p)
+{
+	p->listed = false;
+}
+
+void processes_free(struct processes *p)
+{
+	vec_free(&p->at);
+	vec_free(&p->all);
 }
 
 static struct process *process_of(struct processes *p, uint32_t said)
@@ -135,7 +161,7 @@ bool processes_run(struct processes *p, uint32_t said, uint32_t slot, uint32_t n
 
 	if (slot < process->over_below)
 		return false;
-	if (is_alive(process) || take(process, (pid_t)said, memory) || search(process, memory))
+	if (is_alive(process) || take(process, (pid_t)said, memory) || search(p, process, memory))
 		return true;
 	process->pid = 0;
 	process->over_below = n;

@@ -13,8 +13,16 @@ struct process {
 	uint64_t start;      /* of that pid: it may be given to another */
 	uint32_t over_below; /* thread slots below: none of their processes runs any more */
 };
-struct processes { VEC(struct process) at; };
+struct named { uint32_t pid, own; }; /* what we call a process, what it calls itself */
+struct processes {
+	VEC(struct process) at;
+	VEC(struct named) all;  /* that run, if `listed` */
+	bool listed;
+};
 
+/* From here on processes are searched among those that run now. */
+void processes_look(struct processes *p);
+void processes_free(struct processes *p);
 /* Does the process of this thread slot run, of n in all? It maps the file with this inode number, or
  * did when it was seen first. */
 bool processes_run(struct processes *p, uint32_t said, uint32_t slot, uint32_t n, ino_t memory);

@@ -185,6 +185,7 @@ static bool others_run_in(struct session *s, uint32_t memory)
 
 	if (fstat(m->fd, &st) < 0)
 		return false;
+	processes_look(&s->processes[memory]);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t pid = m->threads[i].pid;
 
@@ -621,7 +622,7 @@ void session_free(struct session *s)
 	for (uint32_t i = 0; i <= MEMORIES_MAX; i++)
 		vec_free(&s->slots[i]);
 	for (uint32_t i = 0; i < MEMORIES_MAX; i++)
-		vec_free(&s->processes[i].at);
+		processes_free(&s->processes[i]);
 	vec_free(&s->attached);
 	free(s->output);
 	free(s->agent_path);
