@@ -63,65 +63,76 @@ int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struc
 	return -err->code;
 }
 
-static void place_parts(struct memory_header *h)
+/* Counts and byte offsets of a session memory that is to be made. */
+struct layout {
+	uint32_t quota, wake_at, threads_max, buffers_max;
+	uint64_t threads_at, descs_at, ends_at, buffers_at, size;
+};
+
+static void place_parts(struct layout *l)
 {
-	h->threads_at = round_up(sizeof(*h), 4096);
-	h->descs_at = round_up(h->threads_at + h->threads_max * sizeof(struct memory_thread), 4096);
-	h->ends_at = round_up(h->descs_at + h->buffers_max * sizeof(struct memory_desc), 4096);
-	h->buffers_at = h->ends_at + MEMORY_TIDS / 8;
-	h->size = h->buffers_at + (uint64_t)h->buffers_max * MEMORY_BUFFER_BYTES;
+	l->threads_at = round_up(sizeof(struct memory_header), 4096);
+	l->descs_at = round_up(l->threads_at + l->threads_max * sizeof(struct memory_thread), 4096);
+	l->ends_at = round_up(l->descs_at + l->buffers_max * sizeof(struct memory_desc), 4096);
+	l->buffers_at = l->ends_at + MEMORY_TIDS / 8;
+	l->size = l->buffers_at + (uint64_t)l->buffers_max * MEMORY_BUFFER_BYTES;
 }
 
-/* What a limit leaves no room for: threads that nobody starts first, then what lies ready for many threads at once. What does
+/* A limit takes first the room of threads that nobody starts, then what lies ready for many threads at once. What does
  * not fit then is lost, and counted. */
-static void shrink(struct memory_header *h, uint64_t most)
+static void shrink(struct layout *l, uint64_t most)
 {
-	while (h->size > most && h->threads_max > THREADS_LEAST) {
-		h->threads_max /= 2;
-		place_parts(h);
+	while (l->size > most && l->threads_max > THREADS_LEAST) {
+		l->threads_max /= 2;
+		place_parts(l);
 	}
-	while (h->size > most && h->buffers_max > 4 * h->quota) {
-		h->buffers_max = h->buffers_max / 2 > 4 * h->quota ? h->buffers_max / 2 : 4 * h->quota;
-		place_parts(h);
+	while (l->size > most && l->buffers_max > 4 * l->quota) {
+		l->buffers_max = l->buffers_max / 2 > 4 * l->quota ? l->buffers_max / 2 : 4 * l->quota;
+		place_parts(l);
 	}
 }
 
-static void lay_out(struct memory_header *h, const struct shared_memory_shape *shape)
+static void lay_out(struct layout *l, uint64_t thread_kb)
 {
-	uint64_t quota = round_up(shape->thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
+	uint64_t quota = round_up(thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
 	uint64_t pool = POOL_BYTES / MEMORY_BUFFER_BYTES;
 
-	h->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
-	h->wake_at = h->quota < 4 * WAKE_AT ? (h->quota + 3) / 4 : WAKE_AT;
-	h->threads_max = SLOTS;
-	h->buffers_max = (uint32_t)(pool < h->quota * 4 ? h->quota * UINT64_C(4) : pool);
-	place_parts(h);
-	shrink(h, largest_file());
+	l->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
+	l->wake_at = l->quota < 4 * WAKE_AT ? (l->quota + 3) / 4 : WAKE_AT;
+	l->threads_max = SLOTS;
+	l->buffers_max = (uint32_t)(pool < l->quota * 4 ? l->quota * UINT64_C(4) : pool);
+	place_parts(l);
+	shrink(l, largest_file());
 }
 
 int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err)
 {
-	struct memory_header h = {
+	struct memory_header *h;
+	struct layout l;
+	void *at;
+	int fd;
+
+	lay_out(&l, shape->thread_kb);
+	fd = memory_file("brace-session", l.size, false, &at, err);
+	if (fd < 0)
+		return fd;
+	h = at; /* in place: sanitizers align no variable of this type on a stack */
+	*h = (struct memory_header){
 		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION,
 		.mode = shape->mode, .tracer = shape->tracer,
 		.max_depth = shape->max_depth, .graph_functions = shape->graph_functions, .calls_too = shape->calls_too,
 		.places = shape->places, .values = shape->values,
 		.thresh_ticks = shape->thresh_ticks, .stopped = shape->stopped, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
+		.quota = l.quota, .wake_at = l.wake_at, .threads_max = l.threads_max, .buffers_max = l.buffers_max,
+		.threads_at = l.threads_at, .descs_at = l.descs_at, .ends_at = l.ends_at, .buffers_at = l.buffers_at, .size = l.size,
 	};
-	void *at;
-	int fd;
-
-	lay_out(&h, shape);
-	fd = memory_file("brace-session", h.size, false, &at, err);
-	if (fd < 0)
-		return fd;
-	memcpy(at, &h, sizeof(h));
 	*out = (struct shared_memory){
-		.fd = fd, .header = at,
-		.threads = (void *)((char *)at + h.threads_at),
-		.descs = (void *)((char *)at + h.descs_at),
-		.buffers = (void *)((char *)at + h.buffers_at),
-		.mode = shape->mode, .tracer = shape->tracer, .threads_max = h.threads_max, .buffers_max = h.buffers_max, .ends_at = h.ends_at, .size = h.size,
+		.fd = fd, .header = h,
+		.threads = (void *)((char *)at + l.threads_at),
+		.descs = (void *)((char *)at + l.descs_at),
+		.buffers = (void *)((char *)at + l.buffers_at),
+		.mode = shape->mode, .tracer = shape->tracer, .threads_max = l.threads_max, .buffers_max = l.buffers_max,
+		.ends_at = l.ends_at, .size = l.size,
 	};
 	return 0;
 }
