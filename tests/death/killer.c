@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,7 +31,7 @@
 #define SECONDS 40 /* for one scenario */
 
 static const char *brace, *agent, *program, *directory;
-static char agent_path[512];
+static char agent_path[PATH_MAX];
 
 struct shape {
 	const char *name;
