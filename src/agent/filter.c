@@ -14,7 +14,7 @@
 #include "agent/sys.h"
 
 #define P UINT64_C(0x7ffff0000000) /* some pointer: no filter looks at where they lead */
-#define STUB_BYTES (65536 - 4096)
+#define STUB_BYTES (SITE_BLOCK_BYTES - 4096)
 #define MINUS(n) ((uint64_t)-(int64_t)(n))
 #define EFAULT 14
 #define PATIENCE 10000000000 /* ticks, some seconds: one that waits for a sub-buffer looks more often */
@@ -27,9 +27,8 @@ static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_prctl, NEED_THREADS | NEED_START, { PR_GET_NAME, P } },
 	{ __NR_futex, NEED_FUTEX, { P, 0, 1, P } },
 	{ __NR_futex, NEED_FUTEX, { P, 1, 1, 0 } },
-	{ __NR_mprotect, NEED_STUBS | NEED_START, { P, STUB_BYTES, 3 } },
+	{ __NR_mprotect, NEED_STUBS | NEED_START, { P, SITE_BLOCK_BYTES, 3 } },
 	{ __NR_mprotect, NEED_STUBS | NEED_START, { P, STUB_BYTES, 5 } },
-	{ __NR_mremap, NEED_STUBS | NEED_START, { P, 0, 4096, 3, P } },
 	{ __NR_sched_yield, NEED_YIELD, { 0 } },
 	{ __NR_getcpu, NEED_CPU, { P, 0, 0 } },
 	{ __NR_mmap, NEED_STACKS, { 0, AGENT_STACK_BYTES, 3, 0x4022, MINUS(1), 0 } },

@@ -1,6 +1,10 @@
 /* Call sites: the table from a return address to its stub, and the making of stubs. All of it may
  * be interrupted by a signal handler that does the same.
  *
+ * Memory of this process alone decides where a stub returns to: a forked child has a copy of it. The image memory, which a
+ * child that gave up its rights shares, counts sites for the whole family and tells the tracer what they are; the agent
+ * takes nothing from there but the count, and a number that is taken here already is passed over.
+ *
  * A process only ever adds to its table, without locks: an empty slot becomes a full one in one
  * instruction. Two threads that meet the same
  * new return address (or a handler and what it interrupted) may both make a stub; both are right. Stub code is written a block at a
@@ -17,6 +21,8 @@
 #define PAGE 4096u
 #define NOBODY UINT64_C(1) /* no return address */
 #define PER_BLOCK (SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK)
+#define SITES_MAX (SITE_BLOCKS * PER_BLOCK)
+#define TRIES (2 * SITE_BLOCKS) /* numbers, until one is free: a hostile child sets the count back */
 
 struct site_entry agent_table[1u << SITE_HASH_BITS] __attribute__((aligned(PAGE)));
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
@@ -93,27 +99,23 @@ static enum stub_kind stub_kind(void)
 	return agent.memory->values ? STUB_VALUE : STUB_GRAPH;
 }
 
-/* Maps the block's page of the site table and writes its stubs. */
+/* Makes the block's page of return addresses and writes its stubs. */
 static bool make_block(uint32_t block)
 {
 	static void (*const write[STUB_KINDS])(uint8_t *at, uint32_t id, uint8_t *real) = {
 		[STUB_NONE] = write_graph_stub, [STUB_GRAPH] = write_graph_stub, [STUB_STATE] = write_state_stub,
 		[STUB_VALUE] = write_value_stub,
 	};
-	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES, *code = at + PAGE;
-	uint64_t *page = &agent.image->sites[block * SITE_BLOCK_IDS];
+	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES;
 
 	kinds[block] = (uint8_t)stub_kind();
-	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_WRITE) < 0)
+	if (sys3(__NR_mprotect, at, SITE_BLOCK_BYTES, PROT_READ | PROT_WRITE) < 0)
 		return false;
 	POINT(block_writable);
 	for (uint32_t i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
 		write[kinds[block]](at + i * SITE_STUB_BYTES, block * SITE_BLOCK_IDS + i, at + i * 8);
 	POINT(block_written);
-	if (sys3(__NR_mprotect, code, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_EXEC) < 0)
-		return false;
-	/* Of a shared mapping, mremap from length 0 makes a second view. */
-	return sys5(__NR_mremap, page, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at) == (long)at;
+	return sys3(__NR_mprotect, at + PAGE, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_EXEC) == 0;
 }
 
 /* Signals blocked: a handler on this thread must not wait for what it interrupted. */
@@ -155,13 +157,19 @@ void site_after_fork(void)
 			blocks[i] = BLOCK_NONE;
 }
 
+/* The block's page of return addresses, one for each stub: it is readable whenever stubs of the block are. */
+static uint64_t *returns_of(uint32_t block)
+{
+	return (uint64_t *)(agent.arena + block * SITE_BLOCK_BYTES);
+}
+
 uint64_t site_return(uint64_t stub)
 {
 	uint64_t at = stub - (uint64_t)agent.arena, block = at / SITE_BLOCK_BYTES, i = at % SITE_BLOCK_BYTES / SITE_STUB_BYTES;
 
 	if (block >= SITE_BLOCKS || __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) != BLOCK_READY)
 		return 0;
-	return ((const volatile uint64_t *)(agent.arena + block * SITE_BLOCK_BYTES))[i];
+	return __atomic_load_n(&returns_of((uint32_t)block)[i], __ATOMIC_RELAXED);
 }
 
 static uint32_t hash(uint64_t ret)
@@ -224,24 +232,52 @@ static bool is_foreign(uint32_t block)
 	return __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY && kinds[block] != stub_kind();
 }
 
+/* The count goes on behind the block, unless somebody else moves it meanwhile. */
 static void pass_by(uint32_t block)
 {
 	uint32_t seen = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED), next = (block + 1) * PER_BLOCK;
 
-	while (seen < next && !__atomic_compare_exchange_n(&agent.image->next_site, &seen, next, false, __ATOMIC_RELAXED,
-							   __ATOMIC_RELAXED))
-		;
+	if (seen < next)
+		__atomic_compare_exchange_n(&agent.image->next_site, &seen, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-static uint32_t next_id(void)
+/* A number for the site; SITE_IDS: there is none. */
+static uint32_t count_site(void)
 {
-	for (;;) {
-		uint32_t id = site_id_of_count(__atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED));
+	uint32_t n = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED);
 
-		if (id >= SITE_IDS || !is_foreign(id / SITE_BLOCK_IDS))
+	if (n < SITES_MAX)
+		n = __atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED);
+	POINT(site_counted);
+	return n < SITES_MAX ? site_id_of_count(n) : SITE_IDS;
+}
+
+/* The stub with this number returns to ret from now on, and to nowhere else as long as the process lives. */
+static bool take_stub(uint32_t id, uint64_t ret)
+{
+	uint64_t none = 0;
+
+	return __atomic_compare_exchange_n(&returns_of(id / SITE_BLOCK_IDS)[id % SITE_BLOCK_IDS], &none, ret, false,
+					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static uint32_t take_site(uint64_t ret, bool needs_code)
+{
+	for (unsigned i = 0; i < TRIES; i++) {
+		uint32_t id = count_site(), block = id / SITE_BLOCK_IDS;
+
+		if (id >= SITE_IDS)
+			break;
+		if (is_foreign(block)) {
+			pass_by(block);
+			continue;
+		}
+		if (needs_code && !block_ready(block))
+			break;
+		if (!needs_code || take_stub(id, ret))
 			return id;
-		pass_by(id / SITE_BLOCK_IDS);
 	}
+	return SITE_IDS;
 }
 
 uint8_t *site_stub(uint64_t ret, bool needs_code)
@@ -251,11 +287,8 @@ uint8_t *site_stub(uint64_t ret, bool needs_code)
 
 	if (stub || ret <= NOBODY)
 		return (uint8_t *)stub;
-	if (__atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED) >= SITE_BLOCKS * PER_BLOCK)
-		return 0;
-	id = next_id();
-	POINT(site_counted);
-	if (id >= SITE_IDS || (needs_code && !block_ready(id / SITE_BLOCK_IDS)))
+	id = take_site(ret, needs_code);
+	if (id >= SITE_IDS)
 		return 0;
 	agent.image->sites[id] = ret;
 	POINT(site_noted);
@@ -291,33 +324,12 @@ uint64_t agent_site(uint64_t ret)
 
 /* --- from one tracer to the next ---------------------------------------------------------
  * Stubs outlive a detach: frames that return through them may stand on stacks for as long as the
- * program lives. Their blocks stay, each with its page of the site table. */
-static uint32_t kept_sites[STUB_KINDS]; /* next_site of the last image with such stubs */
-static enum stub_kind table_kind;       /* whose stubs the table leads to */
-
-static void copy_page(uint64_t *to, const uint64_t *from)
-{
-	for (unsigned i = 0; i < PAGE / 8; i++)
-		to[i] = from[i];
-}
+ * program lives. Their blocks stay, each with its page of return addresses. */
+static enum stub_kind table_kind; /* whose stubs the table leads to */
 
 void site_keep(void)
 {
-	static uint64_t page[PAGE / 8];
-
 	table_kind = stub_kind();
-	if (table_kind != STUB_NONE)
-		kept_sites[table_kind] = agent.image->next_site;
-	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
-		uint64_t *at = (uint64_t *)(agent.arena + i * SITE_BLOCK_BYTES);
-
-		if (blocks[i] != BLOCK_READY)
-			continue;
-		copy_page(page, at);
-		if (sys6(__NR_mmap, (long)at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-			 -1, 0) == (long)at)
-			copy_page(at, page); /* else it stays a view of the tracer's memory */
-	}
 }
 
 static void forget_table(void)
@@ -327,11 +339,13 @@ static void forget_table(void)
 	site_begin();
 }
 
-static void insert_block(const uint64_t *sites, const uint8_t *at)
+static void insert_block(uint32_t block)
 {
+	const uint64_t *returns = returns_of(block);
+
 	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
-		if (sites[i])
-			insert(sites[i], (uint64_t)(at + i * SITE_STUB_BYTES));
+		if (returns[i])
+			insert(returns[i], (uint64_t)((const uint8_t *)returns + i * SITE_STUB_BYTES));
 }
 
 /* Stubs of another kind stay for those who return through them, and for the next tracer that wants
@@ -339,12 +353,9 @@ static void insert_block(const uint64_t *sites, const uint8_t *at)
 static void change_kind(enum stub_kind kind)
 {
 	forget_table();
-	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
-		uint8_t *at = agent.arena + i * SITE_BLOCK_BYTES;
-
+	for (uint32_t i = 0; i < SITE_BLOCKS; i++)
 		if (blocks[i] == BLOCK_READY && kinds[i] == kind)
-			insert_block((const uint64_t *)at, at);
-	}
+			insert_block(i);
 	table_kind = kind;
 }
 
@@ -353,18 +364,33 @@ void site_renew(void)
 	change_kind(stub_kind());
 }
 
+/* Tells the image of the block's sites. Returns how many sites are counted with its last one; 0: it has none. */
+static uint32_t tell_block(uint32_t block)
+{
+	const uint64_t *returns = returns_of(block);
+	uint32_t counted = 0;
+
+	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++) {
+		agent.image->sites[block * SITE_BLOCK_IDS + i] = returns[i];
+		if (returns[i])
+			counted = block * PER_BLOCK + i - SITE_FIRST_IN_BLOCK + 1;
+	}
+	return counted;
+}
+
+/* New sites of this kind are counted behind its last one; is_foreign leads past blocks of other kinds. */
 void site_adopt(void)
 {
+	uint32_t counted, next = 0;
+
 	if (table_kind == STUB_NONE || table_kind != stub_kind())
 		change_kind(stub_kind());
 	for (uint32_t i = 0; i < SITE_BLOCKS; i++) {
-		uint64_t *at = (uint64_t *)(agent.arena + i * SITE_BLOCK_BYTES);
-		uint64_t *view = &agent.image->sites[i * SITE_BLOCK_IDS];
-
 		if (blocks[i] != BLOCK_READY)
 			continue;
-		copy_page(view, at);
-		sys5(__NR_mremap, view, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+		counted = tell_block(i);
+		if (counted && kinds[i] == table_kind)
+			next = counted;
 	}
-	agent.image->next_site = kept_sites[table_kind];
+	agent.image->next_site = next;
 }

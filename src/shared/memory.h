@@ -144,9 +144,11 @@ struct memory_desc {
 /* --- the image memory: one for each program image (exec), shared with its forks --------
  *
  * Call sites have ids that are also their stubs' places: the stub arena is made of 64 KiB
- * blocks, the first page of each is a page of the site table below (return addresses), the
- * other 60 KiB hold 128-byte stubs. id = block << 9 | (offset in block >> 7); ids whose low nine bits are
- * below 32 do not exist (they would be the table's page). */
+ * blocks, the first page of each holds the return addresses of its stubs, the other 60 KiB hold 128-byte
+ * stubs. id = block << 9 | (offset in block >> 7); ids whose low nine bits are below 32 do not exist (they would be in
+ * the first page). The arena is private to each process. The image memory counts the sites of the whole family, and
+ * tells the tracer what each is; nothing in it decides where a process goes, for a child that is less trusted
+ * than its parent can write here. */
 #define SITE_BLOCK_BYTES 65536u
 #define SITE_STUB_BYTES 128u
 #define SITE_BLOCK_IDS 512u
@@ -167,7 +169,7 @@ struct image_memory {
 	uint32_t n_modules;       /* opened; the tracer writes these */
 	struct image_module modules[IMAGE_MODULES];
 	uint64_t pad;
-	uint64_t sites[SITE_IDS]; /* return addresses by site id */
+	uint64_t sites[SITE_IDS]; /* return addresses by site id: for the tracer's eyes */
 };
 
 _Static_assert(offsetof(struct image_memory, sites) == 4096, "a page of sites is a page");

@@ -41,7 +41,6 @@ static const struct need {
 	{ "munmap", SYS_munmap, { POINTER, PAGE } },
 	{ "mprotect", SYS_mprotect, { POINTER, PAGE, RW } },
 	{ "mprotect with PROT_EXEC", SYS_mprotect, { POINTER, PAGE, PROT_READ | PROT_EXEC } },
-	{ "mremap", SYS_mremap, { POINTER, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, POINTER } },
 	{ "madvise", SYS_madvise, { POINTER, PAGE, MADV_DONTFORK } },
 	{ "futex", SYS_futex, { POINTER, FUTEX_WAKE, 1 } },
 	{ "futex", SYS_futex, { POINTER, FUTEX_WAIT, 1, POINTER } },

@@ -1,5 +1,6 @@
 #include "prey.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -132,17 +133,32 @@ static uint64_t trampoline_of(pid_t pid, uint64_t function)
 	return code[at] == 0xe9 ? function + at + 5 + (uint64_t)(int64_t)distance : 0;
 }
 
-/* A stub's place follows from its site's number in the image memory (shared/memory.h). */
-static uint64_t stub_in(pid_t pid, uint64_t function)
+/* The agent's stub arena is its segment without bytes in the file, from a boundary of a block on (shared/memory.h). */
+static uint64_t arena_of(const struct prey *p, pid_t pid)
 {
-	uint64_t image = find_mapping(pid, "/memfd:brace-image", 0, false), sites[512], block;
+	uint64_t base = find_mapping(pid, p->agent, 0, false);
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
 
-	if (!image || !read_memory(pid, image + 4096, sites, sizeof(sites)))
+	if (!base || !read_memory(pid, base, &header, sizeof(header)))
 		return 0;
-	block = find_mapping(pid, "/memfd:brace-image", 4096, false);
-	for (unsigned id = 32; block && id < 512; id++)
+	for (unsigned i = 0; i < header.e_phnum; i++)
+		if (read_memory(pid, base + header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)) &&
+		    segment.p_type == PT_LOAD && !segment.p_filesz)
+			return (base + segment.p_vaddr + 65535) & ~UINT64_C(65535);
+	return 0;
+}
+
+/* A stub's place follows from its site's number in the image memory (shared/memory.h). */
+static uint64_t stub_in(const struct prey *p, pid_t pid, uint64_t function)
+{
+	uint64_t image = find_mapping(pid, "/memfd:brace-image", 0, false), arena = arena_of(p, pid), sites[512];
+
+	if (!image || !arena || !read_memory(pid, image + 4096, sites, sizeof(sites)))
+		return 0;
+	for (unsigned id = 32; id < 512; id++)
 		if (sites[id] > function && sites[id] < function + 512)
-			return block + id * 128;
+			return arena + id * 128;
 	return 0;
 }
 
@@ -157,7 +173,7 @@ static void plant_late(struct prey *p, pid_t tid)
 		if (!strcmp(name, POINT_TRAMPOLINE))
 			at = trampoline_of(tid, p->ledger->step);
 		else if (!strcmp(name, POINT_STUB))
-			at = stub_in(tid, p->ledger->run);
+			at = stub_in(p, tid, p->ledger->run);
 		if (at)
 			at = behind_xadd(tid, at);
 		if (at)
