@@ -185,7 +185,7 @@ static void read_wrapped(const uint8_t *data, size_t size, bool indexed)
 		put_chunk(&file, &places, &c);
 	if (indexed) {
 		index = file.n;
-		index_encode(places.at, places.n, &file);
+		index_encode(places.at, places.n, &file, NULL);
 		format_trailer(&file, index);
 	}
 	read_file(file.at, file.n);

@@ -1,5 +1,6 @@
 #include "store/index.h"
 
+#include <errno.h>
 #include <zstd.h>
 
 #include "base/cursor.h"
@@ -27,24 +28,32 @@ static void put_place(struct bytes *b, const struct chunk_place *place, uint64_t
 	bytes_uleb(b, r->lost);
 }
 
-static void put_chunk(struct bytes *out, const struct bytes *raw)
+static int put_chunk(struct bytes *out, const struct bytes *raw, struct err *err)
 {
 	struct chunk_header head = { .type = CHUNK_INDEX, .raw = (uint32_t)raw->n };
-	size_t bound = ZSTD_compressBound(raw->n);
+	size_t bound = ZSTD_compressBound(raw->n), n;
 	uint8_t *payload = mem_realloc(NULL, bound, 1);
+	int r = 0;
 
-	head.payload = (uint32_t)ZSTD_compress(payload, bound, raw->at, raw->n, LEVEL);
-	head.crc = crc32c(payload, head.payload);
-	format_chunk_header(out, &head);
-	bytes_put(out, payload, head.payload);
+	n = ZSTD_compress(payload, bound, raw->at, raw->n, LEVEL);
+	if (ZSTD_isError(n)) {
+		r = err_set(err, EIO, "cannot compress the index: %s", ZSTD_getErrorName(n));
+	} else {
+		head.payload = (uint32_t)n;
+		head.crc = crc32c(payload, n);
+		format_chunk_header(out, &head);
+		bytes_put(out, payload, n);
+	}
 	free(payload);
+	return r;
 }
 
-void index_encode(const struct chunk_place *places, size_t n, struct bytes *out)
+int index_encode(const struct chunk_place *places, size_t n, struct bytes *out, struct err *err)
 {
 	struct bytes raw = {0};
+	int r = 0;
 
-	while (n) {
+	while (n && !r) {
 		size_t count = n < PER_CHUNK ? n : PER_CHUNK;
 		uint64_t offset = 0, tsc = 0;
 
@@ -56,11 +65,12 @@ void index_encode(const struct chunk_place *places, size_t n, struct bytes *out)
 			if (places[i].head.type == CHUNK_RECORDS)
 				tsc = places[i].head.records.first_tsc;
 		}
-		put_chunk(out, &raw);
+		r = put_chunk(out, &raw, err);
 		places += count;
 		n -= count;
 	}
 	vec_free(&raw);
+	return r;
 }
 
 static uint32_t get_u32(struct cursor *c)

@@ -3,8 +3,8 @@
 #pragma once
 #include "store/pipeline.h"
 
-/* Appends CHUNK_INDEX chunks, headers and all. */
-void index_encode(const struct chunk_place *places, size_t n, struct bytes *out);
+/* Appends CHUNK_INDEX chunks, headers and all. 0 or -errno. */
+int index_encode(const struct chunk_place *places, size_t n, struct bytes *out, struct err *err);
 
 struct places {
 	struct chunk_place *at;

@@ -337,9 +337,10 @@ static int write_end(struct pipeline *p, struct err *err)
 	int r;
 
 	POINT(index_to_write);
-	index_encode(p->places.at, p->places.n, &b);
+	r = index_encode(p->places.at, p->places.n, &b, err);
 	format_trailer(&b, at);
-	r = output_write(&p->out, b.at, b.n, err);
+	if (!r)
+		r = output_write(&p->out, b.at, b.n, err);
 	vec_free(&b);
 	return r;
 }
