@@ -196,17 +196,23 @@ static void leave_note(struct task_exec_note *execs)
 	__atomic_store_n(&n->pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 }
 
-static void child(const char *path, char *const *argv, const char *agent, const char *socket, int report,
-		  struct task_exec_note *execs)
+/* The value of LD_PRELOAD for a program; free() it. */
+static char *preload_of(const char *agent)
 {
 	const char *old = getenv("LD_PRELOAD");
-	char *preload = old && *old ? mem_printf("%s:%s", agent, old) : mem_strdup(agent);
+
+	return old && *old ? mem_printf("%s:%s", agent, old) : mem_strdup(agent);
+}
+
+/* What fails here is the parent's to say. */
+static void child(const char *path, char *const *argv, const char *preload, const char *socket, int report,
+		  struct task_exec_note *execs)
+{
 	int code;
 
-	setenv("LD_PRELOAD", preload, 1);
-	setenv("BRACE_AGENT", socket, 1);
 	leave_note(execs);
-	execv(path, argv);
+	if (!setenv("LD_PRELOAD", preload, 1) && !setenv("BRACE_AGENT", socket, 1))
+		execv(path, argv);
 	code = errno;
 	if (write(report, &code, sizeof(code)) < 0)
 		_exit(126);
@@ -217,13 +223,16 @@ int launch_spawn(const char *path, char *const *argv, const char *agent, const c
 		 struct task_exec_note *execs, pid_t *pid, struct err *err)
 {
 	int report[2], code = 0;
+	char *preload;
 	ssize_t n;
 
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+	preload = preload_of(agent);
 	*pid = fork();
 	if (*pid == 0)
-		child(path, argv, agent, socket, report[1], execs);
+		child(path, argv, preload, socket, report[1], execs);
+	free(preload);
 	close(report[1]);
 	if (*pid < 0) {
 		close(report[0]);
