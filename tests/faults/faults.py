@@ -1,0 +1,444 @@
+#!/usr/bin/python3
+"""faults.py BRACE FAIL_ONCE VICTIM DIRECTORY [--most N] [--seconds S] [--only SCENARIO] [--workers N]
+
+Each call that brace makes of the system fails once, and what comes of it is looked at. A scenario is a few commands of
+brace's with a program (SCENARIOS). It runs once undisturbed, and all places in brace that call a function of fail_once.c
+are noted; then each place fails in a run of its own, at its first call, and at later ones if it has more. Prints TAP.
+
+What must hold, whatever fails:
+  brace does what it would have done, or it ends with its own status and one sentence; it never ends by a signal;
+  the program makes all its calls and ends as it would, or has not begun;
+  of a trace that brace says is whole, kept + lost are the records that the program made;
+  within LIMIT seconds all is over: no process is left, no mount, no file but those that were asked for.
+"""
+import argparse
+import collections
+import ctypes
+import json
+import mmap
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT = 30  # seconds for any one thing: what takes longer is a hang
+OWN_FAILURES = (125, 126, 127)
+CODE = 7    # of the program
+THREADS, CALLS = 2, 300
+PR_SET_CHILD_SUBREAPER = 36
+
+# --- the state shared with brace: fail_once.h ----------------------------------------------------------------------
+
+HEADER = struct.Struct('<QIIiI')
+PLACE = struct.Struct('<QII32s24Q')
+PLACES = 8192
+
+Place = collections.namedtuple('Place', 'key calls name chain')
+
+
+def state_make(path, key=0, nth=0):
+    with open(path, 'wb') as f:
+        f.write(HEADER.pack(key, nth, 0, 0, 0))
+        f.truncate(HEADER.size + PLACES * PLACE.size)
+
+
+def state_read(path):
+    """(the process that saw the failure or 0, [Place])"""
+    with open(path, 'rb') as f:
+        data = f.read()
+    failed, lost = HEADER.unpack_from(data)[3:5]
+    assert not lost, 'fail_once.h has room for too few places'
+    places = []
+    for i in range(PLACES):
+        key, calls, depth, name, *chain = PLACE.unpack_from(data, HEADER.size + i * PLACE.size)
+        if key:
+            places.append(Place(key, calls, name.rstrip(b'\0').decode(), tuple(chain[:depth])))
+    return failed, places
+
+
+# --- one run ---------------------------------------------------------------------------------------------------------
+
+class Ledger:
+    """What the program counts of its own deeds (tests/targets/ledger.h)."""
+    def __init__(self, path):
+        self.path = path
+
+    def map(self):
+        try:
+            with open(self.path, 'r+b') as f:
+                return mmap.mmap(f.fileno(), 0) if os.fstat(f.fileno()).st_size else None
+        except FileNotFoundError:
+            return None
+
+    def begun(self):
+        m = self.map()
+        return bool(m) and struct.unpack_from('<i', m, 0)[0] != 0
+
+    def pid(self):
+        return struct.unpack_from('<i', self.map(), 0)[0]
+
+    def waits(self):
+        m = self.map()
+        return bool(m) and struct.unpack_from('<i', m, 4)[0] == 1
+
+    def let_go(self):
+        m = self.map()
+        if m:
+            m[8] = 1
+
+    def made(self):
+        return sum(struct.unpack_from('<60Q', self.map(), 48))
+
+
+class Run:
+    """One run of a scenario in a directory of its own. `faults` are the complaints about it."""
+    def __init__(self, given, directory, key, nth):
+        self.given, self.dir = given, directory
+        self.faults, self.said, self.extra = [], [], set()
+        self.state = self.path('state')
+        self.ledger = Ledger(self.path('ledger'))
+        self.refused = False
+        self.children = {}     # pid: status, of all that ended
+        self.env = {'PATH': os.environ['PATH'], 'LC_ALL': 'C', 'NO_COLOR': '1', 'HOME': self.dir, 'TMPDIR': self.path('tmp'),
+                    'XDG_RUNTIME_DIR': self.path('run'), 'XDG_CACHE_HOME': self.path('cache')}
+        for name in ('run', 'tmp', 'cache'):
+            os.makedirs(self.path(name), 0o700, exist_ok=True)
+        state_make(self.state, key, nth)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def fault(self, text):
+        self.faults.append(text)
+
+    # -- processes
+
+    def begin(self, *argv, inject=True):
+        env = dict(self.env)
+        if inject:
+            env.update(LD_PRELOAD=self.given.fail_once, FAIL_ONCE=self.state)
+        out, err = tempfile.TemporaryFile(dir=self.given.directory), tempfile.TemporaryFile(dir=self.given.directory)
+        p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.dir, env=env)
+        p.files = out, err
+        p.name = os.path.basename(argv[0]) + ' ' + argv[1] if len(argv) > 1 else argv[0]
+        return p
+
+    def end(self, p, expected=0, seconds=LIMIT):
+        """Waits for a command of brace's. True: it did what it should; False: it refused, with a sentence."""
+        try:
+            status = p.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.fault(f'hang: {p.name} has not ended after {seconds} s' + where(p.pid))
+            p.kill()
+            p.wait()
+            return False
+        texts = []
+        for f in p.files:
+            f.seek(0)
+            texts.append(f.read().decode(errors='replace'))
+            f.close()
+        p.out, p.err = texts
+        self.said.append((p.name, status, p.err))
+        if status == expected:
+            return True
+        self.refused = True
+        if status < 0:
+            self.fault(f'crash: {p.name} ended by signal {-status}')
+        elif status not in OWN_FAILURES:
+            self.fault(f'status {status} of {p.name} is not its own, nor the expected {expected}')
+        sentences = [line for line in p.err.splitlines() if line.startswith('brace: ') and shape(line) not in self.given.usual]
+        if len(sentences) != 1:
+            self.fault(f'{len(sentences)} sentences of {p.name}')
+        return False
+
+    def brace(self, *args, expected=0, inject=True):
+        p = self.begin(self.given.brace, *args, inject=inject)
+        done = self.end(p, expected)
+        self.out = getattr(p, 'out', '')
+        return done
+
+    def until(self, condition, what, seconds=LIMIT):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if condition():
+                return True
+            time.sleep(0.002)
+        self.fault(f'hang: {what} after {seconds} s')
+        return False
+
+    def program(self, ending='_exit'):
+        return [self.given.victim, self.ledger.path, str(THREADS), str(CALLS), ending, str(CODE)]
+
+    def reap_all(self):
+        """Everything that a command left behind is our child now: what does not end by itself is left over."""
+        end = time.monotonic() + LIMIT
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid:
+                self.children[pid] = status
+                if os.WIFSIGNALED(status):
+                    self.fault(f'crash: process {pid} ended by signal {os.WTERMSIG(status)}')
+            elif time.monotonic() > end:
+                break
+            else:
+                time.sleep(0.002)
+        while (left := children()):
+            for pid in left:
+                self.fault(f'left over: process {pid}, {command(pid)}{where(pid)}')
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+    # -- what is left
+
+    def check_program(self, made, expected=None):
+        """It made all its calls, or never began; and if brace did not wait for it, its status came to us."""
+        if not self.ledger.begun():
+            if not self.refused:
+                self.fault('the program never ran')
+            return
+        if self.ledger.made() != made:
+            self.fault(f'harm: the program made {self.ledger.made()} of {made} calls')
+        status = self.children.get(self.ledger.pid())
+        if status is not None and status != (CODE if expected is None else expected) << 8:
+            self.fault(f'harm: the program ended with wait status {status:#x}')
+
+    def check_trace(self, file, records):
+        """kept + lost are so many."""
+        if not self.brace('info', '--json', file, inject=False):
+            return
+        found = re.search(r'"type":"trace".*?"records":(\d+).*?"lost":(\d+)', self.out)
+        if not found or int(found[1]) + int(found[2]) != records:
+            self.fault(f'count: {found and found.groups()} are kept and lost of {records}')
+
+    def check_files(self):
+        known = {'state', 'ledger', 'run', 'tmp', 'cache', 'mnt'} | self.extra
+        for name in os.listdir(self.dir):
+            if name not in known:
+                self.fault(f'left over: file {name}')
+        for folder in ('run', 'tmp'):
+            for at, _, files in os.walk(self.path(folder)):
+                for name in files:
+                    self.fault(f'left over: file {os.path.join(at, name)[len(self.dir) + 1:]}')
+        for at, _, files in os.walk(self.path('cache')):
+            for name in files:
+                if not re.fullmatch(r'[0-9a-f]+-[0-9a-f]+', name):
+                    self.fault(f'left over: file {name} in the cache')
+        for line in open('/proc/mounts'):
+            if f' {self.dir}/' in line:
+                self.fault(f'left over: mount {line.split()[1][len(self.dir) + 1:]}')
+                subprocess.run(['umount', '-l', line.split()[1]], check=False)
+
+
+def shape(line):
+    """A sentence without its figures: what brace says of a run that went well is no refusal."""
+    return re.sub(r'\b(no|\d[\d.,]*)( [mun]?s\b)?', 'N', line)
+
+
+def children():
+    with open(f'/proc/self/task/{os.getpid()}/children') as f:
+        return [int(pid) for pid in f.read().split()]
+
+
+def command(pid):
+    try:
+        with open(f'/proc/{pid}/cmdline') as f:
+            return f.read().replace('\0', ' ')
+    except OSError:
+        return '?'
+
+
+def where(pid):
+    """The functions that its threads stand in, if there is a gdb to tell."""
+    if not shutil.which('gdb') or 'FAULTS_WHERE' not in os.environ:
+        return ''
+    text = subprocess.run(['gdb', '-batch', '-ex', 'thread apply all bt 12', '-p', str(pid)], capture_output=True, text=True, check=False).stdout
+    return '\n' + '\n'.join(line for line in text.splitlines() if line.startswith(('#', 'Thread')))
+
+
+# --- scenarios ----------------------------------------------------------------------------------------------------------
+
+MADE = 1 + THREADS * CALLS
+
+
+def launched(run, *command_line):
+    """A command that starts the program and waits for it."""
+    done = run.brace(*command_line, '--', *run.program(), expected=CODE)
+    run.reap_all()
+    run.check_program(MADE)
+    return done
+
+
+def record(run):
+    run.extra.add('trace')
+    if launched(run, 'record', '-l', 'step', '-o', run.path('trace')):
+        run.check_trace(run.path('trace'), 2 * MADE)
+
+
+def graph(run):
+    if launched(run, 'graph', '-l', 'step') and (lines := len(re.findall(r'\bstep\(\)[ ;]', run.out))) != MADE:
+        run.fault(f'count: {lines} lines of {MADE} calls')
+
+
+def attach(run):
+    run.extra.add('trace')
+    program = run.begin(*run.program('wait'), inject=False)
+    run.until(run.ledger.waits, 'the program does not wait')
+    p = run.begin(run.given.brace, 'record', '-l', 'step', '-o', run.path('trace'), '-p', str(program.pid))
+    run.until(lambda: p.poll() is not None or attached(program.pid), 'brace does not attach')
+    run.ledger.let_go()
+    done = run.end(p)
+    if program.wait(LIMIT):
+        run.fault(f'harm: the program ended with {program.returncode}')
+    run.reap_all()
+    run.check_program(MADE + THREADS * CALLS)
+    if done:
+        run.check_trace(run.path('trace'), 2 * THREADS * CALLS)
+
+
+def attached(pid):
+    """The agent is in, and nobody holds the process."""
+    try:
+        with open(f'/proc/{pid}/status') as status, open(f'/proc/{pid}/maps') as maps:
+            return 'memfd:brace' in maps.read() and 'TracerPid:\t0\n' in status.read()
+    except OSError:
+        return True
+
+
+SCENARIOS = {'record': record, 'graph': graph, 'attach': attach}
+
+
+# --- all runs ---------------------------------------------------------------------------------------------------------------
+
+class Given:
+    """The command line, and the shapes of what brace says when nothing fails."""
+    def __init__(self):
+        self.usual = set()
+
+
+def trial(given, name, key, nth):
+    """In a process of its own, which inherits what brace leaves behind. (faults, said, failed, places)"""
+    directory = tempfile.mkdtemp(dir=given.directory)
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        run = Run(given, directory, key, nth)
+        try:
+            SCENARIOS[name](run)
+            run.reap_all()
+            run.check_files()
+        except Exception as e:  # pylint: disable=broad-except
+            run.fault(f'{type(e).__name__}: {e} (line {e.__traceback__.tb_next and e.__traceback__.tb_next.tb_lineno})')
+            run.reap_all()
+        failed, places = state_read(run.state) if not key else (state_failed(run.state), [])
+        with os.fdopen(writer, 'w') as f:
+            json.dump([run.faults, run.said, run.refused, failed, places], f)
+        os._exit(0)
+    os.close(writer)
+    return pid, reader, directory
+
+
+def state_failed(path):
+    with open(path, 'rb') as f:
+        return HEADER.unpack(f.read(HEADER.size))[3]
+
+
+def finish(pid, reader, directory):
+    with os.fdopen(reader) as f:
+        text = f.read()
+    os.waitpid(pid, 0)
+    shutil.rmtree(directory, ignore_errors=True)
+    faults, said, refused, failed, places = json.loads(text)
+    return faults, said, refused, failed, [Place(*p) for p in places]
+
+
+def names(given, chain):
+    """The functions of a chain, innermost first."""
+    text = subprocess.run(['addr2line', '-f', '-e', given.brace] + [hex(a - 1) for a in chain], capture_output=True, text=True, check=False).stdout
+    lines = text.splitlines()
+    return [f'{f}:{at.rsplit("/", 1)[-1].split(" ")[0]}' for f, at in zip(lines[::2], lines[1::2])]
+
+
+def moments(place):
+    """Which of its calls fail: the first, and if there are more the last and one between."""
+    return sorted({1, max(1, place.calls // 2), place.calls})
+
+
+def plan(given):
+    """[(scenario, place, nth)], in an order in which any beginning is a fair sample."""
+    todo = []
+    for name in SCENARIOS:
+        if given.only and name not in given.only:
+            continue
+        faults, said, refused, _, places = finish(*trial(given, name, 0, 0))
+        print(f'# {name}: {len(places)} places call {sum(p.calls for p in places)} times', flush=True)
+        if faults or refused:
+            print(f'not ok - {name} runs undisturbed: {faults} {said}')
+            sys.exit(1)
+        given.usual.update(shape(line) for _, _, err in said for line in err.splitlines())
+        todo += [(name, p, nth) for p in sorted(places) for nth in moments(p) if not given.place or given.place in (p.name, f'{p.key:x}')]
+    random.Random(given.seed).shuffle(todo)
+    return todo[:given.most]
+
+
+def run_all(given, todo):
+    running, seen, end = [], collections.Counter(), time.monotonic() + given.seconds
+    bad = []
+
+    def collect(name, place, nth, handles):
+        faults, said, refused, failed, _ = finish(*handles)
+        outcome = 'faults' if faults else 'not reached' if not failed else 'refused' if refused else 'as if nothing'
+        seen[outcome] += 1
+        if faults or given.verbose:
+            bad.append(place)
+            print(f'# {name}: {place.name} {place.key:x} call {nth} of {place.calls}: {outcome}')
+            for text in faults:
+                print('#   ' + text.replace('\n', '\n#     '))
+            for what, status, err in said:
+                print(f'#   {what}: {status} ' + ' | '.join(err.splitlines()[:6]))
+            print('#   at ' + ' < '.join(names(given, place.chain)[:9]), flush=True)
+
+    for name, place, nth in todo:
+        if time.monotonic() > end:
+            seen['left out'] += 1
+            continue
+        if len(running) >= given.workers:
+            collect(*running.pop(0))
+        running.append((name, place, nth, trial(given, name, place.key, nth)))
+    for job in running:
+        collect(*job)
+    return seen, bad
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ('brace', 'fail_once', 'victim', 'directory'):
+        parser.add_argument(name, type=os.path.realpath)
+    parser.add_argument('--most', type=int, default=1 << 30)
+    parser.add_argument('--seconds', type=float, default=1e9)
+    parser.add_argument('--workers', type=int, default=2)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--only', action='append')
+    parser.add_argument('--place')
+    parser.add_argument('--verbose', action='store_true')
+    given = parser.parse_args(namespace=Given())
+    todo = plan(given)
+    seen, bad = run_all(given, todo)
+    print('# ' + ', '.join(f'{n} {what}' for what, n in sorted(seen.items())))
+    print(f"{'not ok' if bad else 'ok'} 1 - {sum(seen.values())} faults in {len(SCENARIOS)} scenarios")
+    print('1..1')
+    return bool(bad)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
