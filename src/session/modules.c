@@ -521,7 +521,7 @@ void modules_free(struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
 		close_file(&m->at.at[i]);
-		hook_module_free(m->at.at[i].hooks);
+		hook_kept_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
 		vec_free(&m->at.at[i].calls);
 		probes_free(&m->at.at[i].probes);
