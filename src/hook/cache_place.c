@@ -51,12 +51,12 @@ static int own_notes(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* A plan made by another build of brace may be another plan. */
-bool cache_key_of(int fd, const char *path, struct cache_key *out)
+bool cache_key_of(int fd, const char *path, const char *root, struct cache_key *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->entry_bytes = sizeof(struct hook_plan_entry);
 	dl_iterate_phdr(own_notes, out);
-	return file_key_read(fd, path, &out->file);
+	return file_key_read(fd, path, root, &out->file);
 }
 
 /* --- the directory ---------------------------------------------------------------- */

@@ -2,9 +2,9 @@
 #pragma once
 #include "hook/cache_file.h"
 
-/* What names the open file, of this name. False: it is no ELF file that can be read; then
+/* What names the open file, of this name below root (sym_open_fd). False: it is no ELF file that can be read; then
  * opening it says why. */
-bool cache_key_of(int fd, const char *path, struct cache_key *out);
+bool cache_key_of(int fd, const char *path, const char *root, struct cache_key *out);
 
 /* Reads the stored block of this key; NULL: there is none, or it belongs to somebody else. free() it. */
 uint8_t *cache_fetch(const struct cache_key *key, size_t *n);

@@ -110,10 +110,10 @@ static void keep(const struct cache_key *key, const char *path, struct hook_modu
 	pthread_mutex_unlock(&lock);
 }
 
-int hook_kept_load(int fd, const char *path, struct hook_module **out, struct err *err)
+int hook_kept_load(int fd, const char *path, const char *root, struct hook_module **out, struct err *err)
 {
 	struct cache_key key, then;
-	bool known = cache_key_of(fd, path, &key);
+	bool known = cache_key_of(fd, path, root, &key);
 	struct kept *k = NULL;
 	int r;
 
@@ -126,8 +126,8 @@ int hook_kept_load(int fd, const char *path, struct hook_module **out, struct er
 		*out = k->module;
 		return 0;
 	}
-	r = hook_module_load_fd(fd, path, out, err);
-	if (r == 0 && known && cache_key_of(fd, path, &then) && memcmp(&key, &then, sizeof(key)) == 0)
+	r = hook_module_load_fd(fd, path, root, out, err);
+	if (r == 0 && known && cache_key_of(fd, path, root, &then) && memcmp(&key, &then, sizeof(key)) == 0)
 		keep(&key, path, *out); /* it was this file all the time */
 	return r;
 }

@@ -4,6 +4,6 @@
 #include "hook/cache.h"
 
 /* As hook_module_load_fd; hook_kept_free frees. Any thread. */
-int hook_kept_load(int fd, const char *path, struct hook_module **out, struct err *err);
+int hook_kept_load(int fd, const char *path, const char *root, struct hook_module **out, struct err *err);
 /* Its entries may have been changed: who gets it next has them as planned. */
 void hook_kept_free(struct hook_module *m);

@@ -58,12 +58,12 @@ static bool is_of(const struct cache_key *key, const struct stat *st)
 	return memcmp(&id, &key->file.file, sizeof(id)) == 0;
 }
 
-static int load_file(struct loaded *l, int fd, const char *path, const struct cache_key *key, bool store,
+static int load_file(struct loaded *l, int fd, const char *path, const char *root, const struct cache_key *key, bool store,
 		     const char **needed, struct err *err)
 {
 	struct hook_plan *plan = NULL;
 	struct sym_module *m;
-	int r = sym_open_fd(fd, path, &m, err);
+	int r = sym_open_fd(fd, path, root, &m, err);
 
 	if (r < 0)
 		return r;
@@ -81,16 +81,16 @@ static int load_file(struct loaded *l, int fd, const char *path, const struct ca
 	return r;
 }
 
-int hook_module_load_fd(int fd, const char *path, struct hook_module **out, struct err *err)
+int hook_module_load_fd(int fd, const char *path, const char *root, struct hook_module **out, struct err *err)
 {
 	struct loaded *l = mem_zalloc(sizeof(*l));
 	struct cache_key key;
-	bool known = cache_key_of(fd, path, &key);
+	bool known = cache_key_of(fd, path, root, &key);
 	const char *needed = NULL;
 	int r = 0;
 
 	if (!known || !load_cached(l, &key, &needed))
-		r = load_file(l, fd, path, &key, known, &needed, err);
+		r = load_file(l, fd, path, root, &key, known, &needed, err);
 	if (r < 0) {
 		free(l->block);
 		free(l);
@@ -106,7 +106,7 @@ int hook_module_load(const char *path, struct hook_module **out, struct err *err
 
 	if (fd < 0)
 		return fd;
-	r = hook_module_load_fd(fd, path, out, err);
+	r = hook_module_load_fd(fd, path, "", out, err);
 	close(fd);
 	return r;
 }

@@ -356,7 +356,7 @@ static int own(struct sym_module *m, struct hook_prober **out, struct err *err)
 int hook_prober_open_fd(int fd, const char *path, struct hook_prober **out, struct err *err)
 {
 	struct sym_module *m;
-	int r = sym_open_fd(fd, path, &m, err);
+	int r = sym_open_fd(fd, path, "", &m, err);
 
 	return r < 0 ? r : own(m, out, err);
 }

@@ -180,6 +180,7 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
 	handlers_tell(im, pid, control_notes(c));
+	image_tell_unread(im, pid, control_notes(c));
 	*vec_add(&c->images) = state;
 	return 0;
 }

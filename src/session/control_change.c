@@ -166,6 +166,7 @@ static void keep(struct changing *ch)
 		patch_lists_begin(&c->patches, t->pid);
 		patch_lists_add(&c->patches, t->pid, t->im.patches, t->im.welcome.n_patches);
 		handlers_tell(&t->im, t->pid, control_notes(c));
+		image_tell_unread(&t->im, t->pid, control_notes(c));
 	}
 	for (size_t i = 0; i < c->images.n; i++) {
 		known_modules_free(&c->images.at[i].known);

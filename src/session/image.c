@@ -13,6 +13,7 @@
 #include "session/handlers.h"
 #include "session/maps.h"
 #include "session/modules.h"
+#include "session/notes.h"
 #include "session/patches.h"
 #include "session/shared_memory.h"
 
@@ -84,6 +85,22 @@ static uint32_t flags_of(const struct modules *m, const struct protocol_hello *h
 	return is_go(m) ? flags : flags & ~AGENT_GO;
 }
 
+static void keep_unread(const struct modules *m, struct image *out)
+{
+	for (size_t i = 0; i < m->unread.n; i++) {
+		struct image_unread *u = vec_add(&out->unread);
+
+		u->code = m->unread.at[i].code;
+		snprintf(u->name, sizeof(u->name), "%s", m->unread.at[i].name);
+	}
+}
+
+void image_tell_unread(const struct image *im, pid_t pid, struct memory_notes *notes)
+{
+	for (size_t i = 0; i < im->unread.n; i++)
+		notes_add_file(notes, im->unread.at[i].code, pid, im->unread.at[i].name);
+}
+
 int image_prepare(const struct image_request *asked, struct image *out, struct err *err)
 {
 	struct protocol_hello hello = *asked->hello;
@@ -105,6 +122,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	maps.distance = req->distance;
 	out->next_id = req->first_id;
 	r = modules_find(&maps, out->news.about.exe, req, &modules, err);
+	keep_unread(&modules, out);
 	req->hello = &hello;
 	hello.flags = out->welcome.flags = flags_of(&modules, asked->hello);
 	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND, &out->next_id);
@@ -301,6 +319,7 @@ void image_close(struct image *im)
 	if (im->image_fd >= 0)
 		close(im->image_fd);
 	vec_free(&im->handlers);
+	vec_free(&im->unread);
 	im->code = NULL;
 	im->code_fd = im->image_fd = -1;
 }

@@ -38,6 +38,9 @@ struct handler_plan {
 	char name[NOTE_NAME];
 };
 
+/* A module that was to be traced, and its file is not had. code: errno, ESTALE: another file stands at its path. */
+struct image_unread { char name[NOTE_NAME]; int code; };
+
 struct image {
 	struct image_news news;
 	struct image_count count;
@@ -49,6 +52,7 @@ struct image {
 	struct patch *patches;
 	struct patch_region *regions;
 	VEC(struct handler_plan) handlers;
+	VEC(struct image_unread) unread;
 };
 
 /* What is already hooked in a process: so that a later look finds what is new. */
@@ -100,6 +104,8 @@ void image_settle(struct image *im, const struct image_request *req);
 /* The two halves of it, for an image whose news are handed over. */
 void image_refused(const struct image *im, image_refusals *out);
 void image_forget_unmapped(const struct image *im, struct known_modules *known, pid_t pid);
+/* Notes the files that were not had. */
+void image_tell_unread(const struct image *im, pid_t pid, struct memory_notes *notes);
 /* Are the regions' places still free? */
 struct maps;
 bool image_places_free(const struct image *im, const struct maps *maps);

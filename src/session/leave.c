@@ -186,7 +186,7 @@ int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *pat
 	int r = agent_file_open(agent_path, &f, err);
 
 	if (r == 0 && maps_read(pid, &maps, err) == 0) {
-		unwinder_find(&maps, &l.unwinder);
+		unwinder_find(pid, &maps, &l.unwinder);
 		maps_free(&maps);
 	}
 	for (uint64_t until = now_ms() + LEAVE_MS; r == 0;) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define REACH (UINT64_C(2) << 30)
 #define SLACK (UINT64_C(64) << 20)    /* rip-relative operands near the edges stay in reach too */
@@ -12,14 +13,17 @@
 
 static bool parse_line(char *line, struct map *out)
 {
-	unsigned long long start, end, offset;
+	unsigned long long start, end, offset, inode;
+	unsigned major, minor;
 	char perms[5];
 	int path = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &path) < 4 || !path)
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major, &minor, &inode, &path) < 7 ||
+	    !path)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
-	*out = (struct map){ start, end, offset, perms[2] == 'x', perms[1] == 'w', mem_strdup(line + path) };
+	*out = (struct map){ start, end, offset, makedev(major, minor), inode, perms[2] == 'x', perms[1] == 'w',
+			     mem_strdup(line + path) };
 	return true;
 }
 
@@ -56,7 +60,7 @@ static void insert(struct maps *m, size_t i, uint64_t start, uint64_t bytes)
 {
 	(void)vec_add(&m->at);
 	memmove(&m->at.at[i + 1], &m->at.at[i], (m->at.n - 1 - i) * sizeof(m->at.at[0]));
-	m->at.at[i] = (struct map){ start, start + bytes, 0, true, false, mem_strdup("[brace]") };
+	m->at.at[i] = (struct map){ .start = start, .end = start + bytes, .exec = true, .path = mem_strdup("[brace]") };
 }
 
 void maps_take(struct maps *m, uint64_t start, uint64_t bytes)

@@ -9,6 +9,7 @@
 
 struct map {
 	uint64_t start, end, offset;
+	uint64_t device, inode; /* of the file; 0, 0: there is none. btrfs and overlayfs have other devices for stat */
 	bool exec, write;
 	char *path;      /* "" for anonymous memory; "[heap]" and the like as they are */
 };

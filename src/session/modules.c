@@ -1,14 +1,15 @@
 #include "session/modules.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/string_set.h"
 #include "session/event_sites.h"
 #include "session/handlers.h"
+#include "session/mapped_file.h"
 #include "shared/record.h"
 
 static const char *last_component(const char *path)
@@ -20,7 +21,11 @@ static const char *last_component(const char *path)
 
 static bool is_opened(const struct settings *set, const char *path, const char *exe)
 {
-	return strcmp(path, exe) == 0 || module_list_match(&set->modules, path);
+	char *plain = mem_strndup(path, mapped_file_path(path));
+	bool is = strcmp(path, exe) == 0 || module_list_match(&set->modules, plain);
+
+	free(plain);
+	return is;
 }
 
 /* Functions whose entries the agent itself leads elsewhere (agent/exec.c, agent/dlopen.c). */
@@ -68,47 +73,69 @@ bool modules_is_look_up(const char *name)
 	return look_up_of_unwinder(name) != SELECT_NO;
 }
 
-/* The vDSO and the like have no file; what is deleted cannot be read. */
+/* The vDSO and the like have no file, and brace's own memory is no module. */
 static bool is_file(const char *path)
 {
-	return path[0] == '/' && !strstr(path, " (deleted)") && strncmp(path, "/dev/", 5) != 0 &&
-	       strncmp(path, "/memfd:", 7) != 0;
+	return path[0] == '/' && strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/memfd:brace-", 13) != 0;
 }
 
-static struct module *module_of_path(struct modules *m, const char *path)
+static bool is_agent(const char *path, const char *agent)
+{
+	size_t n = mapped_file_path(path);
+
+	return strlen(agent) == n && strncmp(path, agent, n) == 0;
+}
+
+bool modules_is_of(const struct module *mod, const struct map *map)
+{
+	return mod->text.device == map->device && mod->text.inode == map->inode && strcmp(mod->path, map->path) == 0;
+}
+
+static struct module *module_of(struct modules *m, const struct map *map)
 {
 	for (size_t i = 0; i < m->at.n; i++)
-		if (strcmp(m->at.at[i].path, path) == 0)
+		if (modules_is_of(&m->at.at[i], map))
 			return &m->at.at[i];
 	return NULL;
 }
 
+static struct module *add_module(struct modules *m, const struct map *map)
+{
+	struct module *mod = vec_add(&m->at);
+	const char *name = last_component(map->path);
+
+	*mod = (struct module){ .path = mem_strdup(map->path), .text = *map, .fd = -1, .start = UINT64_MAX };
+	mod->text.path = mod->path;
+	mod->name = mem_strndup(name, mapped_file_path(name));
+	mod->base = map->start - map->offset; /* corrected by load() when segments are known */
+	return mod;
+}
+
 static void add_mapping(struct modules *m, const struct map *map)
 {
-	struct module *mod = module_of_path(m, map->path);
+	struct module *mod = module_of(m, map);
 
-	if (!mod) {
-		mod = vec_add(&m->at);
-		*mod = (struct module){ .path = mem_strdup(map->path), .fd = -1, .start = UINT64_MAX };
-		mod->name = mem_strdup(last_component(map->path));
-		mod->base = map->start - map->offset; /* corrected by load() when segments are known */
-	}
+	if (!mod)
+		mod = add_module(m, map);
 	if (!map->exec)
 		return;
-	if (map->start < mod->start)
+	if (map->start < mod->start) {
 		mod->start = map->start;
+		mod->text = *map;
+		mod->text.path = mod->path;
+	}
 	if (map->end > mod->end)
 		mod->end = map->end;
 }
 
 /* The mapping of the segment's first page that is executable: a linker that packs a file tightly (lld) maps one page of
  * it twice, for the headers and for the text. */
-static const struct map *mapping_of(const struct maps *maps, const char *path, const struct sym_segment *segment)
+static const struct map *mapping_of(const struct maps *maps, const struct module *mod, const struct sym_segment *segment)
 {
 	for (size_t i = 0; i < maps->at.n; i++) {
 		const struct map *map = &maps->at.at[i];
 
-		if (map->exec && map->offset == (segment->offset & ~UINT64_C(4095)) && strcmp(map->path, path) == 0)
+		if (map->exec && map->offset == (segment->offset & ~UINT64_C(4095)) && modules_is_of(mod, map))
 			return map;
 	}
 	return NULL;
@@ -136,7 +163,7 @@ static void correct_base(struct module *mod, const struct maps *maps)
 	const struct hook_module *h = mod->hooks;
 
 	for (uint32_t s = 0; s < h->n_segments; s++) {
-		const struct map *map = h->segments[s].exec ? mapping_of(maps, mod->path, &h->segments[s]) : NULL;
+		const struct map *map = h->segments[s].exec ? mapping_of(maps, mod, &h->segments[s]) : NULL;
 
 		if (!map)
 			continue;
@@ -147,12 +174,15 @@ static void correct_base(struct module *mod, const struct maps *maps)
 	}
 }
 
-static void open_file(struct module *mod)
+static int open_file(struct modules *m, struct module *mod)
 {
 	struct err ignored;
 
+	if (!m->root)
+		m->root = mapped_file_root(m->pid);
 	if (mod->fd < 0)
-		mod->fd = file_open(mod->path, &ignored);
+		mod->fd = mapped_file_open(m->pid, m->root, &mod->text, &ignored);
+	return mod->fd;
 }
 
 static void close_file(struct module *mod)
@@ -162,12 +192,14 @@ static void close_file(struct module *mod)
 	mod->fd = -1;
 }
 
-static void load(struct module *mod, const struct maps *maps)
+static void load(struct modules *m, struct module *mod, const struct maps *maps)
 {
-	struct err err = { 0 };
+	int fd = open_file(m, mod);
+	struct err ignored;
 
-	open_file(mod);
-	if (mod->fd < 0 || hook_kept_load(mod->fd, mod->path, &mod->hooks, &err) < 0) {
+	if (fd < 0 && mod->choice == MODULE_OPEN)
+		*vec_add(&m->unread) = (struct unread_file){ mem_strdup(mod->name), -fd };
+	if (fd < 0 || hook_kept_load(fd, mod->path, m->root, &mod->hooks, &ignored) < 0) {
 		mod->hooks = NULL;
 		return;
 	}
@@ -214,18 +246,21 @@ static void forget_unmapped(struct known_modules *k, pid_t pid, const struct mod
 
 static void drop(struct modules *m, size_t i)
 {
+	close_file(&m->at.at[i]);
+	hook_kept_free(m->at.at[i].hooks);
 	free(m->at.at[i].path);
 	free(m->at.at[i].name);
 	memmove(&m->at.at[i], &m->at.at[i + 1], (--m->at.n - i) * sizeof(m->at.at[0]));
 }
 
 /* Where the file's addresses are in the process must be known for these. */
-static void open_for_handlers(struct module *mod, const struct maps *maps, const struct event_set *set, const handler_list *handlers)
+static void open_for_handlers(struct modules *m, struct module *mod, const struct maps *maps, const struct event_set *set,
+			      const handler_list *handlers)
 {
 	if (mod->choice != MODULE_CLOSED || !handlers_any(mod, set, handlers))
 		return;
 	mod->choice = MODULE_PROBED;
-	load(mod, maps);
+	load(m, mod, maps);
 }
 
 /* Of all events that the modules bring along those that are wanted, and where they happen. */
@@ -237,7 +272,7 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
 
-		open_file(mod);
+		open_file(m, mod);
 		probes_catalogue(mod->fd, mod->path, set->catalogue);
 		event_sites_catalogue(mod, set->catalogue);
 		if (mod->choice == MODULE_CLOSED)
@@ -247,14 +282,14 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
 
-		open_for_handlers(mod, maps, set, req->handlers);
-		open_file(mod);
+		open_for_handlers(m, mod, maps, set, req->handlers);
+		open_file(m, mod);
 		probes_find(mod->fd, mod->path, set, &mod->probes);
 		mod->hidden = probes_hidden_handlers(mod->fd);
 		handlers_points(mod, set, req->handlers);
 		if (mod->probes.n && mod->choice == MODULE_CLOSED) {
 			mod->choice = MODULE_PROBED;
-			load(mod, maps);
+			load(m, mod, maps);
 		}
 		if (mod->choice == MODULE_CLOSED)
 			close_file(mod);
@@ -264,13 +299,28 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 	return r;
 }
 
+/* Translators of code map what they wrote from files without a path, anywhere and often: only what is ELF is a module. */
+static bool is_module(struct modules *m, struct module *mod)
+{
+	char magic[SELFMAG] = "";
+
+	if (!mod->path[mapped_file_path(mod->path)])
+		return true;
+	if (open_file(m, mod) >= 0 && pread(mod->fd, magic, SELFMAG, 0) != SELFMAG)
+		magic[0] = '\0';
+	if (mod->choice == MODULE_CLOSED)
+		close_file(mod);
+	return memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 int modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out,
 		 struct err *err)
 {
 	bool by_hand = req->hello->flags & AGENT_BY_HAND;
 
+	out->pid = req->pid;
 	for (size_t i = 0; i < maps->at.n; i++)
-		if (is_file(maps->at.at[i].path) && strcmp(maps->at.at[i].path, req->agent_path) != 0)
+		if (is_file(maps->at.at[i].path) && !is_agent(maps->at.at[i].path, req->agent_path))
 			add_mapping(out, &maps->at.at[i]);
 	inherit(req->known, req->pid);
 	forget_unmapped(req->known, req->pid, out);
@@ -290,7 +340,11 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 		else if ((by_hand || req->settings->graph) && is_unwinder(mod->name))
 			mod->choice = MODULE_UNWINDER;
 		if (mod->choice != MODULE_CLOSED)
-			load(mod, maps);
+			load(out, mod, maps);
+		if (!is_module(out, mod)) {
+			drop(out, i);
+			continue;
+		}
 		if (req->socket && mod->hooks)
 			led_calls_find(mod->fd, mod->path, mod->hooks, &mod->calls);
 		i++;
@@ -298,14 +352,22 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;
 }
 
-void modules_load_all(const struct maps *maps, struct modules *out)
+void modules_load_all(pid_t pid, const struct maps *maps, struct modules *out)
 {
+	out->pid = pid;
 	for (size_t i = 0; i < maps->at.n; i++)
 		if (is_file(maps->at.at[i].path))
 			add_mapping(out, &maps->at.at[i]);
-	for (size_t i = 0; i < out->at.n; i++)
-		if (out->at.at[i].start != UINT64_MAX)
-			load(&out->at.at[i], maps);
+	for (size_t i = 0; i < out->at.n;) {
+		struct module *mod = &out->at.at[i];
+
+		if (mod->start != UINT64_MAX)
+			load(out, mod, maps);
+		if (is_module(out, mod))
+			i++;
+		else
+			drop(out, i);
+	}
 }
 
 /* --- selection ------------------------------------------------------------------------------ */
@@ -532,4 +594,8 @@ void modules_free(struct modules *m)
 		free(m->at.at[i].name);
 	}
 	vec_free(&m->at);
+	for (size_t i = 0; i < m->unread.n; i++)
+		free(m->unread.at[i].name);
+	vec_free(&m->unread);
+	free(m->root);
 }

@@ -29,7 +29,8 @@ typedef struct { VEC(struct event_site) at; VEC(struct event_place) places; } ev
 
 struct module {
 	char *path, *name;
-	int fd;                       /* its file, open for reading; -1: not open */
+	struct map text;              /* the first of its executable mappings, by which its file is found; its path is this one's */
+	int fd;                       /* its file, the very one that is mapped, open for reading; -1: not open */
 	uint64_t base, start, end;    /* load bias; range of executable segments */
 	enum module_choice choice;
 	struct hook_module *hooks;    /* NULL: closed, or unreadable */
@@ -47,16 +48,24 @@ enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,
 		 /* look-ups of unwinders, led past the stubs */
 		 SELECT_FIND_FDE, SELECT_FIND_OBJECT, SELECT_ITERATE_PHDR };
 
+/* A file that was to be read for its functions. code: errno, as mapped_file_open's. */
+struct unread_file { char *name; int code; };
+
 struct modules {
+	pid_t pid;
+	char *root;                   /* mapped_file_root; NULL: not looked for yet */
 	VEC(struct module) at;
+	VEC(struct unread_file) unread;
 };
 
 /* Fills *out from the maps: executable file mappings, but for the agent's and
  * those already known, to which these are added. */
 int modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out,
 		 struct err *err);
-/* Every executable file mapping, opened. */
-void modules_load_all(const struct maps *maps, struct modules *out);
+/* Every executable file mapping of the process, opened. */
+void modules_load_all(pid_t pid, const struct maps *maps, struct modules *out);
+/* Is it a mapping of the module's file? */
+bool modules_is_of(const struct module *mod, const struct map *map);
 /* Decides function by function; gives ids from *next_id on. Returns how many are selected and can be hooked. */
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id);
 /* For the next look at this process. */

@@ -78,12 +78,22 @@ void notes_add(struct memory_notes *to, enum note_kind kind, pid_t pid, const ch
 	add(to, kind, 0, pid, last ? last + 1 : program);
 }
 
-void notes_add_handler(struct memory_notes *to, uint32_t reason, pid_t pid, const char *handler)
+static void add_once(struct memory_notes *to, enum note_kind kind, uint32_t number, pid_t pid, const char *name)
 {
 	uint32_t used = __atomic_load_n(&to->used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < used && i < NOTES_MAX; i++)
-		if (to->at[i].kind == NOTE_HANDLER && strncmp(to->at[i].name, handler, sizeof(to->at[i].name) - 1) == 0)
+		if (to->at[i].kind == kind && strncmp(to->at[i].name, name, sizeof(to->at[i].name) - 1) == 0)
 			return;
-	add(to, NOTE_HANDLER, reason, pid, handler);
+	add(to, kind, number, pid, name);
+}
+
+void notes_add_handler(struct memory_notes *to, uint32_t reason, pid_t pid, const char *handler)
+{
+	add_once(to, NOTE_HANDLER, reason, pid, handler);
+}
+
+void notes_add_file(struct memory_notes *to, int code, pid_t pid, const char *module)
+{
+	add_once(to, NOTE_FILE, (uint32_t)code, pid, module);
 }

@@ -10,5 +10,7 @@
 void notes_take(const struct memory_notes *from, struct trace_info *info);
 /* A handler that is not probed, once for each name. reason: enum hook_reason, or NOTE_NOT_HELD. */
 void notes_add_handler(struct memory_notes *to, uint32_t reason, pid_t pid, const char *handler);
+/* A file that is not had, once for each name. code: errno. */
+void notes_add_file(struct memory_notes *to, int code, pid_t pid, const char *module);
 /* For a process that could not say it itself. */
 void notes_add(struct memory_notes *to, enum note_kind kind, pid_t pid, const char *program);

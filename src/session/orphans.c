@@ -206,7 +206,7 @@ int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
 	if (l.fd < 0)
 		r = err_set(err, errno, "cannot read %s: %s", name, strerror(errno));
 	else
-		modules_load_all(&maps, &modules);
+		modules_load_all(pid, &maps, &modules);
 	for (size_t i = 0; i < modules.at.n; i++)
 		look_at_module(&l, &modules.at.at[i]);
 	if (l.fd >= 0)

@@ -268,7 +268,7 @@ static bool is_hooked(const struct modules *modules, const struct map *map)
 	for (size_t i = 0; i < modules->at.n; i++) {
 		const struct module *mod = &modules->at.at[i];
 
-		if (strcmp(mod->path, map->path) == 0)
+		if (modules_is_of(mod, map))
 			return map->start >= mod->start && map->start < mod->end && has_patches(mod);
 	}
 	return false;

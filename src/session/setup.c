@@ -181,6 +181,7 @@ void setup_settle(struct control *c, struct peer *p, const struct protocol_done 
 		handlers_begin(&c->handlers, p->pid);
 	}
 	handlers_tell(&p->im, p->pid, control_notes(c));
+	image_tell_unread(&p->im, p->pid, control_notes(c));
 	patch_lists_add(&c->patches, p->pid, p->im.patches, p->im.welcome.n_patches);
 	tell_refused(c, p);
 	control_done(c, p->pid, &p->im.count, p->hello.request == PROTOCOL_DLOPEN);

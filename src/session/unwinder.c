@@ -44,7 +44,7 @@ static void find_in_module(const struct module *mod, struct held_unwinder *out)
 	}
 }
 
-void unwinder_find(const struct maps *maps, struct held_unwinder *out)
+void unwinder_find(pid_t pid, const struct maps *maps, struct held_unwinder *out)
 {
 	struct modules modules = { 0 };
 
@@ -52,7 +52,7 @@ void unwinder_find(const struct maps *maps, struct held_unwinder *out)
 	find_library(maps, out);
 	if (out->n)
 		return;
-	modules_load_all(maps, &modules);
+	modules_load_all(pid, maps, &modules);
 	out->in_program = modules.at.n == 1;
 	for (size_t i = 0; i < modules.at.n && out->in_program; i++)
 		find_in_module(&modules.at.at[i], out);

@@ -2,4 +2,4 @@
 #pragma once
 #include "session/held_stacks.h"
 
-void unwinder_find(const struct maps *maps, struct held_unwinder *out);
+void unwinder_find(pid_t pid, const struct maps *maps, struct held_unwinder *out);

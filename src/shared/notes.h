@@ -21,6 +21,7 @@ enum note_kind {
 	NOTE_HANDLER,      /* the tracer's own: a signal's handler is not probed; number: why, enum hook_reason, or this */
 	NOTE_UNSEEN,       /* the tracer's own: so many switches of threads the kernel had no room for (nosleep-time) */
 	NOTE_UNPLANNED,    /* the tracer's own: executed, and what is to be patched in it could not be planned */
+	NOTE_FILE,         /* the tracer's own: a module that was to be traced, and its file is not had; number: why, errno */
 	NOTE_KINDS
 };
 
@@ -33,7 +34,7 @@ enum note_kind {
 struct memory_note {
 	uint32_t written;     /* 1 when the fields below hold */
 	uint32_t kind, pid;   /* pid: the first one's */
-	uint32_t number;      /* NOTE_STOPPED: of the system call; NOTE_HANDLER */
+	uint32_t number;      /* NOTE_STOPPED: of the system call; NOTE_HANDLER, NOTE_FILE: why */
 	uint32_t count, pad;  /* 0: all withdrawn */
 	char name[NOTE_NAME]; /* the program's last path component */
 };

@@ -56,21 +56,32 @@ static bool belongs(const struct elf_view *v, const struct debug_file *f, const 
 
 /* --- where they are looked for ---------------------------------------------------------------- */
 
-static bool by_build_id(const struct elf_view *v, debug_file_place *f, void *context)
+/* A build-id is the same everywhere: brace's own files are as good. */
+static bool by_build_id(const struct elf_view *v, const char *root, debug_file_place *f, void *context)
 {
 	size_t n = 0;
 	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
 	char hex[2 * 64 + 1] = "", path[PATH_MAX];
+	bool found;
 
 	if (!id || n < 2 || n > 64)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
-	return f(context, path, NULL);
+	snprintf(path, sizeof(path), "%s" DEBUG_ROOT "/.build-id/%.2s/%s.debug", root, hex, hex + 2);
+	found = f(context, path, NULL);
+	return found || !*root ? found : f(context, path + strlen(root), NULL);
 }
 
-static bool by_link(const struct elf_view *v, const char *program, debug_file_place *f, void *context)
+/* Without links: the kernel told paths below another root. */
+static bool real_path(const char *program, const char *root, char *out)
+{
+	if (!*root)
+		return realpath(program, out) != NULL;
+	return snprintf(out, PATH_MAX, "%s", program) < PATH_MAX && strchr(out, '/');
+}
+
+static bool by_link(const struct elf_view *v, const char *program, const char *root, debug_file_place *f, void *context)
 {
 	static const char *const places[][2] = { { "", "/" },
 						 { "", "/.debug/" },
@@ -82,13 +93,13 @@ static bool by_link(const struct elf_view *v, const char *program, debug_file_pl
 	bool found = false;
 	uint32_t crc;
 
-	if (!name || !*name || strchr(name, '/') || !realpath(program, real))
+	if (!name || !*name || strchr(name, '/') || !real_path(program, root, real))
 		return false;
 	cursor_bytes(&c, cursor_left(&c) & 3); /* the checksum is aligned */
 	crc = cursor_u32(&c);
 	*strrchr(real, '/') = 0;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !c.bad && !found; i++) {
-		char *path = mem_printf("%s%s%s%s", places[i][0], real, places[i][1], name);
+		char *path = mem_printf("%s%s%s%s%s", root, places[i][0], real, places[i][1], name);
 
 		found = f(context, path, &crc);
 		free(path);
@@ -96,10 +107,10 @@ static bool by_link(const struct elf_view *v, const char *program, debug_file_pl
 	return found;
 }
 
-void debug_file_places(const struct elf_view *v, const char *program, debug_file_place *f, void *context)
+void debug_file_places(const struct elf_view *v, const char *program, const char *root, debug_file_place *f, void *context)
 {
-	if (!by_build_id(v, f, context))
-		by_link(v, program, f, context);
+	if (!by_build_id(v, root, f, context))
+		by_link(v, program, root, f, context);
 }
 
 /* --- the one that is taken -------------------------------------------------------------------- */
@@ -122,12 +133,12 @@ static bool try_file(void *context, const char *path, const uint32_t *crc)
 	return false;
 }
 
-bool debug_file_open(const struct elf_view *v, const char *path, struct debug_file *out)
+bool debug_file_open(const struct elf_view *v, const char *program, const char *root, struct debug_file *out)
 {
 	struct search s = { v, out };
 
 	*out = (struct debug_file){ 0 };
-	debug_file_places(v, path, try_file, &s);
+	debug_file_places(v, program, root, try_file, &s);
 	return out->path != NULL;
 }
 

@@ -21,7 +21,7 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const u
 	*n = m->n_bytes;
 	if (!elf_view_tables(&v, m->bytes, m->n_bytes, m->path, NULL)) {
 		found = has_debug_info(&v);
-		if (!found && m->file.bytes && debug_file_open(&v, m->path, &f->separate) &&
+		if (!found && m->file.bytes && debug_file_open(&v, m->path, "", &f->separate) &&
 		    !elf_view_tables(&separate, f->separate.file.bytes, f->separate.file.n, "", NULL)) {
 			found = has_debug_info(&separate);
 			*bytes = f->separate.file.bytes;

@@ -42,7 +42,7 @@ static bool look_at(void *context, const char *path, const uint32_t *crc)
 	return false;
 }
 
-bool file_key_read(int fd, const char *path, struct file_key *out)
+bool file_key_read(int fd, const char *path, const char *root, struct file_key *out)
 {
 	struct places places = { .key = out };
 	struct elf_view v = { 0 };
@@ -56,7 +56,7 @@ bool file_key_read(int fd, const char *path, struct file_key *out)
 	if (is) {
 		take_build_id(&v, out);
 		out->file = file_id_of(&f.is);
-		debug_file_places(&v, path, look_at, &places);
+		debug_file_places(&v, path, root, look_at, &places);
 	}
 	elf_view_free(&v);
 	elf_file_free(&f);

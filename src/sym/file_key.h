@@ -11,7 +11,7 @@ struct file_id {
 	uint64_t mtime, mtime_ns, ctime, ctime_ns;
 };
 
-#define FILE_KEY_DEBUG 4 /* places where its debug file may be (sym/debug_file.h) */
+#define FILE_KEY_DEBUG 5 /* places where its debug file may be (sym/debug_file.h) */
 
 /* Everything that functions, names and code of a program or library depend on. No padding: keys may be compared as bytes. */
 struct file_key {
@@ -24,5 +24,5 @@ struct file_key {
 
 struct file_id file_id_of(const struct stat *st);
 
-/* Of an open file, which path names. False: it is no ELF file that can be read; then sym_open_fd says why. */
-bool file_key_read(int fd, const char *path, struct file_key *out);
+/* Of an open file, which path names below root (sym_open_fd). False: it is no ELF file that can be read; then sym_open_fd says why. */
+bool file_key_read(int fd, const char *path, const char *root, struct file_key *out);

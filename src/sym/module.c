@@ -63,7 +63,7 @@ static void read_needed(struct sym_module *m, const struct elf_view *v)
 
 /* Names that outlive the merge: a debug file must stay until its names are copied. */
 static void read_functions(struct sym_module *m, const struct elf_view *v,
-			   const struct eh_frame *frame, bool has_path)
+			   const struct eh_frame *frame, const char *root)
 {
 	struct elf_symtab symtab = elf_symtab(v), dynsym = elf_dynsym(v);
 	struct debug_file debug = { 0 };
@@ -71,7 +71,7 @@ static void read_functions(struct sym_module *m, const struct elf_view *v,
 	struct found_list found = { 0 };
 
 	found_symbols(v, &symtab, SYM_SYMTAB, &found);
-	if (!symtab.n && has_path && debug_file_open(v, m->path, &debug) &&
+	if (!symtab.n && root && debug_file_open(v, m->path, root, &debug) &&
 	    !elf_view_tables(&debug_view, debug.file.bytes, debug.file.n, debug.path, NULL)) {
 		symtab = elf_symtab(&debug_view);
 		found_symbols(v, &symtab, SYM_DEBUGFILE, &found);
@@ -98,14 +98,14 @@ static void list_refs(struct sym_module *m, const struct code_set *refs)
 	m->code_refs.n = n;
 }
 
-static void read_code(struct sym_module *m, const struct elf_view *v, bool has_path)
+static void read_code(struct sym_module *m, const struct elf_view *v, const char *root)
 {
 	struct elf_symtab dynsym = elf_dynsym(v);
 	struct code_set refs = code_set_new(v), pads = code_set_new(v);
 	struct eh_frame frame;
 
 	eh_frame_read(v, &frame);
-	read_functions(m, v, &frame, has_path);
+	read_functions(m, v, &frame, root);
 	code_refs_find(v, &dynsym, &refs);
 	eh_frame_landing_pads(v, &frame, &pads);
 	functions_mark_cold(m, v, &frame, &refs, &pads);
@@ -116,7 +116,8 @@ static void read_code(struct sym_module *m, const struct elf_view *v, bool has_p
 	code_set_free(&pads);
 }
 
-static int read_module(struct sym_module *m, bool has_path, struct err *err)
+/* root NULL: it is no file, and has no debug file. */
+static int read_module(struct sym_module *m, const char *root, struct err *err)
 {
 	struct elf_view v = { 0 };
 	int r = elf_view_image(&v, m->bytes, m->n_bytes, m->path, err);
@@ -130,7 +131,7 @@ static int read_module(struct sym_module *m, bool has_path, struct err *err)
 		read_build_id(m, &v);
 		read_needed(m, &v);
 		patch_maps_read(m, &v);
-		read_code(m, &v, has_path);
+		read_code(m, &v, root);
 	}
 	elf_view_free(&v);
 	return r;
@@ -146,7 +147,7 @@ static int finish(struct sym_module *m, int r, struct sym_module **out)
 	return r;
 }
 
-int sym_open_fd(int fd, const char *path, struct sym_module **out, struct err *err)
+int sym_open_fd(int fd, const char *path, const char *root, struct sym_module **out, struct err *err)
 {
 	struct sym_module *m = mem_zalloc(sizeof(*m));
 	int r;
@@ -155,7 +156,7 @@ int sym_open_fd(int fd, const char *path, struct sym_module **out, struct err *e
 	r = elf_file_read(fd, path, ELF_CONTENTS, &m->file, err);
 	m->bytes = m->file.bytes;
 	m->n_bytes = m->file.n;
-	return finish(m, r ? r : read_module(m, true, err), out);
+	return finish(m, r ? r : read_module(m, root, err), out);
 }
 
 int sym_open(const char *path, struct sym_module **out, struct err *err)
@@ -164,7 +165,7 @@ int sym_open(const char *path, struct sym_module **out, struct err *err)
 
 	if (fd < 0)
 		return finish(NULL, fd, out);
-	r = sym_open_fd(fd, path, out, err);
+	r = sym_open_fd(fd, path, "", out, err);
 	close(fd);
 	return r;
 }
@@ -177,7 +178,7 @@ int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_
 	m->path = mem_strdup(name);
 	m->bytes = bytes;
 	m->n_bytes = n;
-	return finish(m, read_module(m, false, err), out);
+	return finish(m, read_module(m, NULL, err), out);
 }
 
 void sym_close(struct sym_module *m)

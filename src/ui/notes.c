@@ -1,6 +1,7 @@
 #include "ui/notes.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
 	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
-	[NOTE_UNPLANNED] = "unplanned",
+	[NOTE_UNPLANNED] = "unplanned", [NOTE_FILE] = "file",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -131,6 +132,17 @@ static void print_handlers(struct out *o, const char *prefix, const struct trace
 	out_char(o, '\n');
 }
 
+static void print_file(struct out *o, const char *prefix, const struct trace_note *note)
+{
+	const char *name = note->name[0] ? note->name : "a module";
+
+	if (note->number == ESTALE)
+		out_printf(o, "%s%s is not traced: another file than the one that the process runs stands at its path, or none"
+			   " (replaced meanwhile, or another mount namespace); brace as root traces it\n", prefix, name);
+	else
+		out_printf(o, "%s%s is not traced: brace cannot open its file: %s\n", prefix, name, strerror((int)note->number));
+}
+
 static void print_unseen(struct out *o, const char *prefix, uint32_t count)
 {
 	out_printf(o, "%sthe kernel had no room for %" PRIu32 " or more of the threads' switches (nosleep-time): durations may hold time slept\n",
@@ -143,6 +155,9 @@ void notes_print(struct out *o, const char *prefix, const struct trace_note *not
 	for (size_t i = 0; i < n; i++)
 		if (notes[i].kind == NOTE_STOPPED)
 			print_stopped(o, prefix, &notes[i]);
+	for (size_t i = 0; i < n; i++)
+		if (notes[i].kind == NOTE_FILE)
+			print_file(o, prefix, &notes[i]);
 	print_handlers(o, prefix, notes, n);
 	if (count_of(notes, n, NOTE_SPOILED))
 		print_spoiled(o, prefix);

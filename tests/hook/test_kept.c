@@ -60,7 +60,7 @@ static struct hook_module *load(void)
 	int fd = open(program, O_RDONLY);
 
 	assert_true(fd >= 0);
-	if (hook_kept_load(fd, program, &m, &err) < 0)
+	if (hook_kept_load(fd, program, "", &m, &err) < 0)
 		fail_msg("%s", err.text);
 	close(fd);
 	assert_string_equal(m->name, "program");

@@ -60,7 +60,7 @@ static void room_is_free_and_near(void **state)
 
 static struct map map_of(uint64_t start, uint64_t end, const char *path)
 {
-	return (struct map){ start, end, 0, true, false, mem_strdup(path) };
+	return (struct map){ .start = start, .end = end, .exec = true, .path = mem_strdup(path) };
 }
 
 /* A program at 4 MB with its heap behind it: not below (too little), not where brk grows. */
