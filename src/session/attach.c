@@ -15,6 +15,7 @@
 #include "session/orphans.h"
 #include "session/remote.h"
 #include "session/welcome.h"
+#include "tracee/holder.h"
 #include "tracee/seccomp.h"
 
 #define PAGE UINT64_C(4096)
@@ -202,32 +203,57 @@ static int leave_orphan(pid_t pid, const char *agent_path, struct attach_report 
 	return r;
 }
 
+struct attaching {
+	struct image_request *req;
+	struct memories *memories;
+	struct image *out;
+	struct attach_report *rep;
+	struct err *err;
+};
+
+static int try_patiently(const struct attaching *a, const struct agent_file *f)
+{
+	const struct timespec nap = { 0, NAP_NS };
+	struct image_request *req = a->req;
+	struct agent_place place;
+	int r = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		r = agent_place_look(req->pid, f, req->agent_path, &place, a->rep, a->err);
+		place.door = req->door;
+		if (r == 0 && place.there && place.state.memory)
+			r = leave_orphan(req->pid, req->agent_path, a->rep, a->err);
+		if (r == 0)
+			r = attempt(req, f, &place, a->memories, a->out, a->rep, a->err);
+		if (r != -EAGAIN)
+			break;
+		forget_attempt(req, a->out);
+		nanosleep(&nap, NULL);
+	}
+	return r;
+}
+
+static int attach_there(void *of)
+{
+	const struct attaching *a = of;
+	struct agent_file f;
+	int r = tracee_check(a->req->pid, a->err);
+
+	if (r == 0)
+		r = agent_file_open(a->req->agent_path, &f, a->err);
+	if (r < 0)
+		return r;
+	r = try_patiently(a, &f);
+	agent_file_close(&f);
+	return r;
+}
+
 int attach_process(struct image_request *req, struct memories *memories, struct image *out,
 		   struct attach_report *rep, struct err *err)
 {
-	const struct timespec nap = { 0, NAP_NS };
-	struct agent_file f;
-	struct agent_place place;
-	int r = tracee_check(req->pid, err);
+	struct attaching a = { req, memories, out, rep, err };
 
-	if (r == 0)
-		r = agent_file_open(req->agent_path, &f, err);
-	if (r < 0)
-		return r;
-	for (int i = 0; i < TRIES; i++) {
-		r = agent_place_look(req->pid, &f, req->agent_path, &place, rep, err);
-		place.door = req->door;
-		if (r == 0 && place.there && place.state.memory)
-			r = leave_orphan(req->pid, req->agent_path, rep, err);
-		if (r == 0)
-			r = attempt(req, &f, &place, memories, out, rep, err);
-		if (r != -EAGAIN)
-			break;
-		forget_attempt(req, out);
-		nanosleep(&nap, NULL);
-	}
-	agent_file_close(&f);
-	return r;
+	return holder_run(attach_there, &a, err);
 }
 
 int attach_held(struct image_request *req, struct tracee *t, struct memories *memories, struct image *out,

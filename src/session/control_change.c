@@ -10,6 +10,7 @@
 #include "session/control_internal.h"
 #include "session/notes.h"
 #include "session/switches.h"
+#include "tracee/holder.h"
 
 #define CHANGE_TRIES 10
 #define HANDLERS_MAX 512 /* of a process: more is none that makes sense */
@@ -225,19 +226,35 @@ static int change_once(struct changing *ch, struct change *change, const pid_t *
 	return r;
 }
 
-static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+struct patience {
+	struct changing *ch;
+	struct change *change;
+	const pid_t *pids;
+	size_t n;
+	struct err *err;
+};
+
+static int be_patient(void *of)
 {
+	const struct patience *p = of;
 	const struct timespec pause = { 0, CHANGE_PAUSE_NS };
 	int r = -EAGAIN;
 
 	for (int i = 0; i < CHANGE_TRIES && r == -EAGAIN; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		r = change_once(ch, change, pids, n, err);
+		r = change_once(p->ch, p->change, p->pids, p->n, p->err);
 	}
 	if (r == -EAGAIN)
-		r = err_set(err, EAGAIN, "the processes fork, map memory or stay inside the agent at every try: nothing was changed");
+		r = err_set(p->err, EAGAIN, "the processes fork, map memory or stay inside the agent at every try: nothing was changed");
 	return r;
+}
+
+static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+{
+	struct patience p = { ch, change, pids, n, err };
+
+	return holder_run(be_patient, &p, err);
 }
 
 int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,

@@ -10,6 +10,7 @@
 #include "session/notes.h"
 #include "session/task_points.h"
 #include "shared/probe.h"
+#include "tracee/holder.h"
 #include "tracee/proc_status.h"
 
 #define SIGNALS 64
@@ -73,15 +74,30 @@ void handlers_read(struct tracee *t, handler_list *out)
 	}
 }
 
-void handlers_look(pid_t pid, handler_list *out)
+struct look {
+	pid_t pid;
+	handler_list *out;
+};
+
+static int look_there(void *of)
 {
+	const struct look *l = of;
 	struct tracee *t;
 	struct err ignored;
 
-	if (tracee_hold(pid, &t, &ignored) < 0)
-		return;
-	handlers_read(t, out);
-	tracee_release(t);
+	if (tracee_hold(l->pid, &t, &ignored) == 0) {
+		handlers_read(t, l->out);
+		tracee_release(t);
+	}
+	return 0;
+}
+
+void handlers_look(pid_t pid, handler_list *out)
+{
+	struct look l = { pid, out };
+	struct err ignored;
+
+	holder_run(look_there, &l, &ignored);
 }
 
 /* --- places ------------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include "session/held_stacks.h"
 #include "session/runs.h"
 #include "session/unwinder.h"
+#include "tracee/holder.h"
 
 #define LEAVE_MS 5000
 #define LEAVE_WAIT_MS 25 /* between two, at most */
@@ -178,26 +179,49 @@ static int try_to_leave(struct leaving *l, pid_t pid, struct err *err)
 	return r;
 }
 
-int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *patches, struct attach_report *rep, struct err *err)
+static int leave_patiently(struct leaving *l, pid_t pid, struct err *err)
 {
-	struct agent_file f;
-	struct leaving l = { .file = &f, .agent_path = agent_path, .patches = patches, .rep = rep, .others.pid = pid };
-	struct maps maps;
-	int r = agent_file_open(agent_path, &f, err);
+	int r;
 
-	if (r == 0 && maps_read(pid, &maps, err) == 0) {
-		unwinder_find(pid, &maps, &l.unwinder);
+	for (uint64_t until = now_ms() + LEAVE_MS;;) {
+		r = try_to_leave(l, pid, err);
+		if (r != -EBUSY || now_ms() > until)
+			return r;
+		runs_wait(&l->others, LEAVE_WAIT_MS);
+	}
+}
+
+struct leave_request {
+	pid_t pid;
+	const char *agent_path;
+	const struct patch_list *patches;
+	struct attach_report *rep;
+	struct err *err;
+};
+
+static int leave_there(void *of)
+{
+	const struct leave_request *q = of;
+	struct agent_file f;
+	struct leaving l = { .file = &f, .agent_path = q->agent_path, .patches = q->patches, .rep = q->rep, .others.pid = q->pid };
+	struct maps maps;
+	int r = agent_file_open(q->agent_path, &f, q->err);
+
+	if (r == 0 && maps_read(q->pid, &maps, q->err) == 0) {
+		unwinder_find(q->pid, &maps, &l.unwinder);
 		maps_free(&maps);
 	}
-	for (uint64_t until = now_ms() + LEAVE_MS; r == 0;) {
-		r = try_to_leave(&l, pid, err);
-		if (r != -EBUSY || now_ms() > until)
-			break;
-		runs_wait(&l.others, LEAVE_WAIT_MS);
-		r = 0;
-	}
+	if (r == 0)
+		r = leave_patiently(&l, q->pid, q->err);
 	runs_free(&l.others);
 	vec_free(&l.clean);
 	agent_file_close(&f);
 	return r;
+}
+
+int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *patches, struct attach_report *rep, struct err *err)
+{
+	struct leave_request q = { pid, agent_path, patches, rep, err };
+
+	return holder_run(leave_there, &q, err);
 }

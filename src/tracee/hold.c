@@ -64,6 +64,13 @@ static void reap_all(struct tracee *t)
 		reap(t, t->pid);
 }
 
+static void leave_stragglers(const struct tracee *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (!t->threads.at[i].stopped)
+			stragglers_add(t->pid, t->ticks.keep, &t->threads.at[i]);
+}
+
 static void free_tracee(struct tracee *t)
 {
 	if (t->mem >= 0)
@@ -92,6 +99,8 @@ uint64_t tracee_release(struct tracee *t)
 	}
 	if (t->dead)
 		reap_all(t);
+	else
+		leave_stragglers(t);
 	free_tracee(t);
 	return longest;
 }
@@ -229,8 +238,7 @@ void thread_stands(struct thread *th)
 	}
 }
 
-/* What waitpid said of it. 1: it stands; 0: not yet; -1: it is gone. */
-static int take_status(struct thread *th, int status)
+int thread_take_status(struct thread *th, int status)
 {
 	th->stopped = false;
 	if (!WIFSTOPPED(status))
@@ -250,7 +258,7 @@ static int stop_one(struct tracee *t, struct thread *th)
 	int status, r = wait_tick(&t->ticks, th->tid, &status);
 
 	if (r > 0)
-		return take_status(th, status);
+		return thread_take_status(th, status);
 	/* It may be another by now: one that executed a program has the main thread's number, and is
 	 * ours or not. */
 	return r < 0 || (ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0 && errno == ESRCH) ? -1 : 0;
@@ -272,7 +280,7 @@ static int stands_still(struct tracee *t, struct thread *th)
 
 	if (r == 0)
 		th->stopped = answers(th);
-	return r > 0 ? take_status(th, status) : r < 0 ? -1 : th->stopped;
+	return r > 0 ? thread_take_status(th, status) : r < 0 ? -1 : th->stopped;
 }
 
 /* What a thread that does not come may wait for: one that executes a program ends the others, and waits
@@ -362,9 +370,22 @@ int open_memory(struct tracee *t, struct err *err)
 	return t->mem >= 0 ? 0 : err_set(err, errno, "cannot open %s: %s", name, strerror(errno));
 }
 
-/* A thread in an uninterruptible sleep, or one whose vfork child lives, could be seized but not be let go
- * again before it wakes (ptrace lets go of stopped threads only; until then, or until brace
- * ends, it would stop when it wakes). So none is touched that was not seen awake, or asleep as usual. */
+/* An earlier holder has given up and still waits for a thread of it. */
+static int wait_stragglers(pid_t pid, uint64_t deadline, struct err *err)
+{
+	const struct timespec nap = { 0, 1000000 };
+	pid_t tid;
+
+	while ((tid = stragglers_of(pid))) {
+		if (clock_ns() > deadline)
+			return proc_explain_wait(pid, tid, err);
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+/* A thread in an uninterruptible sleep, or one whose vfork child lives, would stop when it wakes, long after brace has given
+ * up. So none is touched that was not seen awake, or asleep as usual. */
 static int wait_interruptible(pid_t pid, struct err *err)
 {
 	const struct timespec nap = { 0, 1000000 };
@@ -372,11 +393,11 @@ static int wait_interruptible(pid_t pid, struct err *err)
 	char name[32];
 	struct proc_stat stat;
 	struct dirent *e;
-	int r = 0;
+	int r = wait_stragglers(pid, deadline, err);
 	DIR *d;
 
 	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
-	d = opendir(name);
+	d = r == 0 ? opendir(name) : NULL;
 	while (r == 0 && d && (e = readdir(d))) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
