@@ -44,10 +44,10 @@ char *mapped_file_root(pid_t pid)
 
 /* --- is it the one? ------------------------------------------------------------------------------ */
 
-static const struct map *mapping_at(const struct maps *maps, const void *at)
+static const struct map *mapping_at(const struct maps *maps, uint64_t at)
 {
 	for (size_t i = 0; i < maps->at.n; i++)
-		if (maps->at.at[i].start <= (uintptr_t)at && (uintptr_t)at < maps->at.at[i].end)
+		if (maps->at.at[i].start <= at && at < maps->at.at[i].end)
 			return &maps->at.at[i];
 	return NULL;
 }
@@ -64,7 +64,7 @@ static bool maps_as(int fd, const struct map *map)
 	if (at == MAP_FAILED)
 		return false;
 	is = maps_read(getpid(), &maps, NULL) == 0;
-	own = is ? mapping_at(&maps, at) : NULL;
+	own = is ? mapping_at(&maps, (uintptr_t)at) : NULL;
 	is = own && own->device == map->device && own->inode == map->inode;
 	maps_free(&maps);
 	munmap(at, PAGE);
@@ -109,4 +109,24 @@ int mapped_file_open(pid_t pid, const char *root, const struct map *map, struct 
 	if (fd < 0 && why == -ENOENT)
 		return err_set(err, ESTALE, "no path leads to %s any more", map->path);
 	return fd >= 0 ? fd : why;
+}
+
+int mapped_file_at(pid_t pid, uint64_t address, struct err *err)
+{
+	const struct map *map;
+	struct maps maps;
+	int r = -ESRCH;
+	char *root;
+
+	if (maps_read(pid, &maps, err) < 0)
+		return r;
+	map = mapping_at(&maps, address);
+	root = mapped_file_root(pid);
+	if (map)
+		r = mapped_file_open(pid, root, map, err);
+	else
+		err_set(err, ESRCH, "nothing is mapped at %#llx", (unsigned long long)address);
+	free(root);
+	maps_free(&maps);
+	return r;
 }

@@ -12,3 +12,6 @@ char *mapped_file_root(pid_t pid);
  * caller closes; or -errno and *err: -ESTALE if what stands at the path is another file, and the mapped one is out of reach.
  * Any thread. */
 int mapped_file_open(pid_t pid, const char *root, const struct map *map, struct err *err);
+/* The file of whatever the process has mapped at the address. As mapped_file_open; -ESRCH: nothing is mapped there, or the
+ * process is gone. */
+int mapped_file_at(pid_t pid, uint64_t address, struct err *err);

@@ -95,6 +95,29 @@ if command -v objcopy >/dev/null; then
 	ends_right "attached, a stripped program inside: it goes on" debug "$PID"
 fi
 
+# --- stacks are unwound by the file inside
+if [ -e /dev/fuse ]; then
+	. "$(dirname "$0")/answers-lib.sh"
+	printf '#!/bin/bash\nexec %s bash -c '\''mount --bind "$0" "$1"; exec "$1"'\'' "%s" "%s"\n' "${ENTER[*]}" "$FIXTURES/kin" "$T/prog" >"$T/kin"
+	chmod 755 "$T/kin"
+	A=$T/kin
+	start_program
+	mkdir "$T/tree"
+	"$BRACE" mount "$T/tree" -p "$PID" 2>"$T/err"
+	result "mounted, for a program inside" $? "$T/err"
+	ON_EXIT+=("$BRACE umount --lazy $T/tree")
+	echo 1 >"$T/tree/events/kin/met/enable"
+	echo 1 >"$T/tree/options/stacktrace"
+	tell 1
+	grep -q '^ => main$' "$T/tree/trace"
+	result "an event's stack inside reaches main" $? "$T/tree/trace"
+	"$BRACE" umount "$T/tree"
+	end_program
+	check_that "the program inside goes on" [ "$STATUS" -eq 0 ]
+else
+	skip "an event's stack inside" "there is no /dev/fuse"
+fi
+
 # --- replaced, deleted, without a path
 replaced() { # NAME: $PID's program and library are the builds inside; root has the library, others have the program only
 	attach -L 'old.so' --duration 300ms
