@@ -236,12 +236,9 @@ uint64_t event_sites_patches(const struct module *mod)
 static void add_patch(struct patch_list *list, uint16_t region, uint64_t address, uint8_t length, const void *bytes,
 		      const void *expected)
 {
-	struct patch *p = vec_add(list);
+	uint32_t as = PATCH_EVENT | (uint32_t)(list->n + 1);
 
-	*p = (struct patch){ .address = address, .function = PATCH_EVENT | (uint32_t)list->n, .length = length,
-			     .region = region };
-	memcpy(p->bytes, bytes, length);
-	memcpy(p->expected, expected, length);
+	memcpy(patch_list_add(list, address, length, expected, as, region)->bytes, bytes, length);
 }
 
 static void add_state(struct patch_list *list, uint16_t region, const struct event_place *p, uint64_t agent, uint64_t block)

@@ -242,6 +242,46 @@ void image_forget_unmapped(const struct image *im, struct known_modules *known, 
 			forget(known, pid, im->regions[i].module);
 }
 
+/* Reads the copy once. False: it is not what an agent leaves there. */
+static bool hear_patch(struct patch *ours, const volatile struct patch *in_code)
+{
+	struct patch told = *in_code;
+	bool is_one = told.status == PATCH_PENDING || told.status == PATCH_APPLIED || told.status == PATCH_CHANGED;
+
+	ours->status = is_one ? told.status : PATCH_PENDING;
+	told.status = ours->status;
+	return is_one && memcmp(&told, ours, sizeof(told)) == 0;
+}
+
+static bool hear_region(struct patch_region *ours, const volatile struct patch_region *in_code)
+{
+	struct patch_region told = *in_code;
+
+	ours->mapped = told.mapped == 1;
+	told.mapped = ours->mapped;
+	return memcmp(&told, ours, sizeof(told)) == 0;
+}
+
+static bool hear_mapped(struct image *im)
+{
+	const struct patch_region *in_code = (const void *)((const char *)im->code + im->welcome.regions_at);
+	bool honest = true;
+
+	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+		honest &= hear_region(&im->regions[i], &in_code[i]);
+	return honest;
+}
+
+bool image_hear(struct image *im)
+{
+	const struct patch *in_code = (const void *)((const char *)im->code + im->welcome.patches_at);
+	bool honest = hear_mapped(im);
+
+	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
+		honest &= hear_patch(&im->patches[i], &in_code[i]);
+	return honest;
+}
+
 void image_refused(const struct image *im, image_refusals *out)
 {
 	static const enum hook_reason reasons[] = {
@@ -251,10 +291,9 @@ void image_refused(const struct image *im, image_refusals *out)
 
 	for (uint32_t i = 0; i < im->welcome.n_patches; i++) {
 		const struct patch *p = &im->patches[i];
-		uint8_t status = __atomic_load_n(&p->status, __ATOMIC_RELAXED);
 
-		if (status != PATCH_APPLIED && status <= PATCH_BUSY)
-			*vec_add(out) = (struct image_refusal){ p->function, (uint8_t)reasons[status] };
+		if (p->status != PATCH_APPLIED && p->status <= PATCH_BUSY)
+			*vec_add(out) = (struct image_refusal){ p->function, (uint8_t)reasons[p->status] };
 	}
 }
 
@@ -291,8 +330,9 @@ bool image_places_free(const struct image *im, const struct maps *maps)
 	return true;
 }
 
-int image_check_mapped(const struct image *im, struct err *err)
+int image_check_mapped(struct image *im, struct err *err)
 {
+	hear_mapped(im);
 	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
 		if (!im->regions[i].mapped)
 			return err_set(err, EAGAIN, "%s would not map trampolines where there was room a moment ago",
@@ -320,6 +360,10 @@ void image_close(struct image *im)
 		close(im->image_fd);
 	vec_free(&im->handlers);
 	vec_free(&im->unread);
+	free(im->patches);
+	free(im->regions);
+	im->patches = NULL;
+	im->regions = NULL;
 	im->code = NULL;
 	im->code_fd = im->image_fd = -1;
 }

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "model/settings.h"
+#include "session/patch_list.h"
 #include "shared/memory.h"
 #include "source/trace_info.h"
 
@@ -29,8 +30,6 @@ struct image_count {
 	uint32_t by_kind[16], by_reason[32];
 };
 
-struct patch_list { struct patch *at; size_t n, cap; }; /* a VEC with a name */
-
 /* What became of a signal's handler that was to be probed. */
 struct handler_plan {
 	uint64_t handler, patch;  /* addresses; 0 = there is none */
@@ -48,9 +47,9 @@ struct image {
 	uint32_t next_id;
 	struct protocol_welcome welcome;
 	int image_fd, code_fd;    /* image_close */
-	void *code;               /* the code memory, mapped */
-	struct patch *patches;
-	struct patch_region *regions;
+	void *code;               /* the code memory, mapped; the process may write there at any time */
+	struct patch *patches;    /* ours, as many as the welcome says; in the code memory stand copies */
+	struct patch_region *regions; /* likewise */
 	VEC(struct handler_plan) handlers;
 	VEC(struct image_unread) unread;
 };
@@ -98,7 +97,10 @@ void image_count_add(struct image_count *total, const struct image_count *more, 
 int image_prepare(const struct image_request *req, struct image *out, struct err *err);
 /* The image's number in the session, if image_prepare was not told. */
 void image_number(struct image *im, uint32_t index);
-/* After the agent is done: which patches did not go in. Modules whose trampolines found no place are
+/* After the agent is done, or will never be: takes over from the code memory which regions it mapped and which patches went
+ * in. Nothing else there is believed: the process writes what it likes. False: it wrote what no agent does. */
+bool image_hear(struct image *im);
+/* Then: which patches did not go in. Modules whose trampolines found no place are
  * taken out of req->known: the agent asks for them again. */
 void image_settle(struct image *im, const struct image_request *req);
 /* The two halves of it, for an image whose news are handed over. */
@@ -109,8 +111,8 @@ void image_tell_unread(const struct image *im, pid_t pid, struct memory_notes *n
 /* Are the regions' places still free? */
 struct maps;
 bool image_places_free(const struct image *im, const struct maps *maps);
-/* After the agent has mapped: -EAGAIN and *err if a region has no place. */
-int image_check_mapped(const struct image *im, struct err *err);
+/* After the agent of a process that is held has mapped: takes over which regions. -EAGAIN and *err if one has no place. */
+int image_check_mapped(struct image *im, struct err *err);
 /* After patching: without its unwinders' look-ups a process is not to be traced. -EAGAIN if one was in use, -EPERM. */
 int image_check_look_ups(const struct image *im, struct err *err);
 void image_close(struct image *im); /* all but the news */

@@ -36,11 +36,10 @@ static bool is_trampoline(const struct maps *maps, uint64_t address)
 
 static void add(struct look *l, uint64_t at, const uint8_t *there, const uint8_t *expected, uint8_t length)
 {
-	struct patch *p = vec_add(l->out);
+	struct patch *p = patch_list_add(l->out, at, length, expected, l->function, 0);
 
-	*p = (struct patch){ .address = at, .length = length, .function = l->function, .status = PATCH_APPLIED };
+	p->status = PATCH_APPLIED;
 	memcpy(p->bytes, there, length);
-	memcpy(p->expected, expected, length);
 }
 
 /* Five bytes that jump into a region. */

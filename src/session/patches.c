@@ -63,16 +63,6 @@ static enum trampoline_kind kind_of(const struct image_request *req, const struc
 	return kinds[tracer][e->entry_only];
 }
 
-static struct patch *add_patch(struct patch_list *list, const struct job *j, uint64_t address, uint32_t function,
-			       uint8_t length, const uint8_t *expected)
-{
-	struct patch *p = vec_add(list);
-
-	*p = (struct patch){ .address = address, .function = function, .length = length, .region = j->region };
-	memcpy(p->expected, expected, length);
-	return p;
-}
-
 static uint32_t patch_function(const struct module *mod, uint32_t i)
 {
 	if (mod->selected[i] >= SELECT_FIND_FDE)
@@ -87,20 +77,21 @@ static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64
 	uint32_t id = patch_function(j->mod, i);
 	uint8_t jump[5];
 	uint64_t island;
+	struct patch *hop;
 
 	if (e->kind != HOOK_SHORT) {
 		if (trampoline_jump(from, trampoline, jump) < 0)
 			return -ERANGE;
-		memcpy(add_patch(list, j, from, id, 5, hook_module_bytes(j->mod->hooks, i))->bytes, jump, 5);
+		memcpy(patch_list_add(list, from, 5, hook_module_bytes(j->mod->hooks, i), id, j->region)->bytes, jump, 5);
 		return 0;
 	}
 	island = j->mod->base + e->vaddr + (uint64_t)(int64_t)e->island;
 	if (trampoline_jump(island, trampoline, jump) < 0)
 		return -ERANGE;
-	memcpy(add_patch(list, j, island, id, 5, hook_module_island(j->mod->hooks, i))->bytes, jump, 5);
-	add_patch(list, j, from, id, 2, hook_module_bytes(j->mod->hooks, i));
-	list->at[list->n - 1].bytes[0] = 0xeb;
-	list->at[list->n - 1].bytes[1] = (uint8_t)(island - (from + 2));
+	memcpy(patch_list_add(list, island, 5, hook_module_island(j->mod->hooks, i), id, j->region)->bytes, jump, 5);
+	hop = patch_list_add(list, from, 2, hook_module_bytes(j->mod->hooks, i), id, j->region);
+	hop->bytes[0] = 0xeb;
+	hop->bytes[1] = (uint8_t)(island - (from + 2));
 	return 0;
 }
 
@@ -116,7 +107,7 @@ static void lead_calls(struct job *j, struct patch_list *list)
 			continue;
 		led_call_emit(c, from, j->req->hello->led_call, j->at + j->used, j->code + j->used);
 		j->used += LED_CALL_BYTES;
-		memcpy(add_patch(list, j, from, PATCH_CALL, sizeof(jump), c->bytes)->bytes, jump, sizeof(jump));
+		memcpy(patch_list_add(list, from, sizeof(jump), c->bytes, PATCH_CALL, j->region)->bytes, jump, sizeof(jump));
 	}
 }
 
@@ -300,6 +291,43 @@ static bool begins(const struct image_request *req)
 	       task_points_at_begin(task_points_kinds(req->events));
 }
 
+/* One module's region: its code goes into the code memory, its patches behind those there are. */
+static void make_region(struct module *mod, const struct image_request *req, struct maps *maps, struct image *out,
+			uint64_t offset, struct patch_list *list)
+{
+	uint64_t room = room_for(mod, req), at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
+	struct job j = {
+		.req = req, .mod = mod, .code = (uint8_t *)out->code + offset, .at = at + PAGE, .room = room,
+		.region = (uint16_t)out->welcome.n_regions,
+	};
+	size_t first = list->n;
+
+	if (!at) {
+		refuse_all(mod);
+		return;
+	}
+	fill_env(&j, at);
+	hook_module_functions(&j, list);
+	probe_module(&j, maps, list, first);
+	out->regions[out->welcome.n_regions++] = (struct patch_region){
+		.address = j.at, .bytes = room, .offset = offset, .gate = at, .module = mod->start,
+	};
+}
+
+/* Ours; the process gets copies, in the code memory. Who writes patches while a process stands still has them in order. */
+static void give_copies(struct image *out, const struct patch_list *list)
+{
+	char *code = out->code;
+
+	out->patches = list->at;
+	out->welcome.n_patches = (uint32_t)list->n;
+	if (list->n) {
+		qsort(list->at, list->n, sizeof(list->at[0]), by_address);
+		memcpy(code + out->welcome.patches_at, list->at, list->n * sizeof(list->at[0]));
+	}
+	memcpy(code + out->welcome.regions_at, out->regions, out->welcome.n_regions * sizeof(out->regions[0]));
+}
+
 int patches_make(const struct image_request *req, struct modules *modules, struct maps *maps, struct image *out,
 		 struct err *err)
 {
@@ -321,42 +349,17 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 	r = make_code_memory(out, code_bytes, n_regions, maps->at.n, patches_max, begins(req) ? req->events : NULL, err);
 	if (r < 0)
 		return r;
-	out->regions = (void *)((char *)out->code + out->welcome.regions_at);
-	out->patches = (void *)((char *)out->code + out->welcome.patches_at);
+	out->regions = mem_zalloc((n_regions + 1) * sizeof(*out->regions));
 	list_texts(out, modules, maps);
 	for (size_t i = 0; i < modules->at.n; i++) {
-		struct module *mod = &modules->at.at[i];
-		struct job j = { .req = req, .mod = mod };
-		uint64_t room, at;
-		size_t first = list.n;
+		uint32_t before = out->welcome.n_regions;
 
-		if (!has_patches(mod))
+		if (!has_patches(&modules->at.at[i]))
 			continue;
-		room = room_for(mod, req);
-		at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
-		if (!at) {
-			refuse_all(mod);
-			continue;
-		}
-		j.code = (uint8_t *)out->code + offset;
-		j.at = at + PAGE;
-		j.room = room;
-		j.region = (uint16_t)out->welcome.n_regions;
-		fill_env(&j, at);
-		hook_module_functions(&j, &list);
-		probe_module(&j, maps, &list, first);
-		out->regions[out->welcome.n_regions++] = (struct patch_region){
-			.address = j.at, .bytes = room, .offset = offset, .gate = at,
-			.module = mod->start,
-		};
-		offset += room;
+		make_region(&modules->at.at[i], req, maps, out, offset, &list);
+		if (out->welcome.n_regions > before)
+			offset += out->regions[before].bytes;
 	}
-	/* Who writes them while a process stands still has them in order. */
-	if (list.n)
-		qsort(list.at, list.n, sizeof(list.at[0]), by_address);
-	if (list.n)
-		memcpy(out->patches, list.at, list.n * sizeof(list.at[0]));
-	out->welcome.n_patches = (uint32_t)list.n;
-	vec_free(&list);
+	give_copies(out, &list);
 	return 0;
 }

@@ -143,12 +143,7 @@ static struct patch *patch_at(const struct probe_job *j, uint64_t address)
 
 static struct patch *add_patch(struct probe_job *j, uint64_t address, uint8_t length, const uint8_t *expected, uint32_t as)
 {
-	struct patch *p = vec_add(j->list);
-
-	*p = (struct patch){ .address = address, .function = as, .length = length, .region = j->region };
-	if (expected)
-		memcpy(p->expected, expected, length);
-	return p;
+	return patch_list_add(j->list, address, length, expected, as, j->region);
 }
 
 /* The trampoline of the function that begins there, or 0. */

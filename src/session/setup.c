@@ -175,6 +175,8 @@ void setup_settle(struct control *c, struct peer *p, const struct protocol_done 
 	if (done && done->note > NOTE_NONE && done->note < NOTE_KINDS)
 		notes_add(control_notes(c), done->note, p->pid, p->exe);
 	POINT(done_heard);
+	if (!image_hear(&p->im))
+		notes_add(control_notes(c), NOTE_FORGED, p->pid, p->exe);
 	image_forget_unmapped(&p->im, &c->images.at[p->image].known, p->pid);
 	if (p->hello.request == PROTOCOL_HELLO) {
 		patch_lists_begin(&c->patches, p->pid);

@@ -30,7 +30,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_NETWORK] = "network",   [NOTE_FILTERED] = "filtered",   [NOTE_LIMIT] = "limit",
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
 	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
-	[NOTE_UNPLANNED] = "unplanned", [NOTE_FILE] = "file",
+	[NOTE_UNPLANNED] = "unplanned", [NOTE_FILE] = "file",      [NOTE_FORGED] = "forged",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -91,19 +91,30 @@ static void print_untraced(struct out *o, const char *prefix, const struct trace
 	out_char(o, '\n');
 }
 
-static void print_stopped(struct out *o, const char *prefix, const struct trace_note *note)
+static void print_processes(struct out *o, const char *prefix, const struct trace_note *note)
 {
 	out_printf(o, "%s", prefix);
 	if (note->count == 1)
 		out_printf(o, "%" PRIu32 " (%s): ", note->pid, note->name);
 	else
 		out_printf(o, "%" PRIu32 " processes (%s): ", note->count, note->name);
+}
+
+static void print_stopped(struct out *o, const char *prefix, const struct trace_note *note)
+{
+	print_processes(o, prefix, note);
 	out_str(o, "stopped recording: its seccomp filter forbids ");
 	if (note->number == __NR_rt_sigprocmask)
 		out_str(o, "rt_sigprocmask");
 	else
 		out_printf(o, "system call %" PRIu32, note->number);
 	out_char(o, '\n');
+}
+
+static void print_forged(struct out *o, const char *prefix, const struct trace_note *note)
+{
+	print_processes(o, prefix, note);
+	out_str(o, "wrote into the list of its patches: brace went by its own\n");
 }
 
 static void print_spoiled(struct out *o, const char *prefix)
@@ -155,6 +166,8 @@ void notes_print(struct out *o, const char *prefix, const struct trace_note *not
 	for (size_t i = 0; i < n; i++)
 		if (notes[i].kind == NOTE_STOPPED)
 			print_stopped(o, prefix, &notes[i]);
+		else if (notes[i].kind == NOTE_FORGED)
+			print_forged(o, prefix, &notes[i]);
 	for (size_t i = 0; i < n; i++)
 		if (notes[i].kind == NOTE_FILE)
 			print_file(o, prefix, &notes[i]);

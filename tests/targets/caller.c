@@ -11,22 +11,19 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "door.h"
 #include "shared/memory.h"
 
 enum { MANY = 900, CHILDREN = 60, OF_ONE = 8 };
 
-static struct sockaddr_un tracer = { .sun_family = AF_UNIX };
-static socklen_t tracer_n;
+static struct door tracer;
 static int fds[MANY];
 static unsigned n_fds;
 
@@ -38,32 +35,12 @@ __attribute__((noinline)) unsigned step(unsigned n)
 	return at;
 }
 
-/* The socket whose name has the pid of who launched us: everybody may read it. */
-static int find_tracer(void)
-{
-	char line[512], want[64], *at;
-	FILE *f = fopen("/proc/net/unix", "r");
-
-	snprintf(want, sizeof(want), "@brace-%d-", (int)getppid());
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, want);
-		if (!at)
-			continue;
-		at[strcspn(at, "\n")] = '\0';
-		memcpy(tracer.sun_path + 1, at + 1, strlen(at) - 1);
-		tracer_n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(at));
-	}
-	if (f)
-		fclose(f);
-	return tracer_n ? 0 : -1;
-}
-
 static void come(int says_hello)
 {
 	const struct protocol_hello hello = { .request = PROTOCOL_HELLO, .version = PROTOCOL_VERSION, .image = MEMORY_NONE };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int fd = door_come(&tracer);
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&tracer, tracer_n) < 0)
+	if (fd < 0)
 		exit(2);
 	if (says_hello)
 		send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
@@ -130,7 +107,7 @@ int main(int argc, char **argv)
 
 	if (strcmp(way, "step") == 0)
 		return step(step(step(0))) != 3;
-	if (find_tracer() < 0)
+	if (door_find((int)getppid(), &tracer) < 0)
 		return 3;
 	for (int i = 0; strcmp(way, "many") == 0 && i < MANY; i++)
 		come(0);

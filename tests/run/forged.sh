@@ -1,0 +1,47 @@
+#!/bin/bash
+# A traced program that speaks to its tracer itself and writes into what it is given (tests/targets/forger.c): brace goes on, says
+# who it was, and what it recorded of that program and of others is right.
+. "$(dirname "$0")/attach-lib.sh"
+forger=$FIXTURES/forger
+SEEDS=${SEEDS:-3}
+MANY=100000
+
+# calls FUNCTION MODULE COUNT: that many, and nothing lost.
+calls() {
+	"$BRACE" report --json "$T/trace" >"$T/json" 2>&1 && grep -q 'no records lost' "$T/summary" &&
+		grep -q "\"name\":\"$1\",\"module\":\"$2\",\"calls\":$3," "$T/json"
+}
+
+# said: in one sentence.
+said() {
+	[ "$(grep -c '(forger): wrote into the list of its patches: brace went by its own$' "$T/summary")" = 1 ]
+}
+
+for way in lengths addresses statuses anything; do
+	failed=0
+	for ((seed = 1; seed <= SEEDS && !failed; seed++)); do
+		record -l step -- "$forger" $way $seed
+		[ "$(cat "$T/traced.status")" = 3 ] && calls step forger 9 && said || failed=1
+	done
+	cat "$T/traced.status" "$T/traced.err" >>"$T/summary"
+	result "$way: brace goes on, says who it was, and all calls are there" $failed "$T/summary"
+done
+
+# --- attached, with another program
+for way in lengths anything; do
+	start forger "$forger" $way 1 waits
+	forgers=$PID
+	start other "$FIXTURES/users" attached
+	others=$PID
+	rm -f "$T/trace" "$T/json"
+	timeout -k 5 "$LIMIT" "$BRACE" record -p "$forgers,$others" -l step -l as_root -o "$T/trace" >"$T/attach.out" 2>"$T/summary" &
+	tracer=$!
+	timeout 30 tail -f --pid=$tracer "$T/forger.out" | grep -q -m 1 done
+	timeout 30 tail -f --pid="$others" "$T/other.out" >"$T/others"
+	kill -INT $tracer
+	wait $tracer
+	[ $? = 0 ] && grep -q '^attached ' "$T/others" && said && calls as_root users $MANY
+	result "$way, attached: brace goes on, and leaves" $? "$T/summary"
+	kill -KILL "$forgers" "$others" 2>/dev/null
+done
+finish

@@ -1,0 +1,195 @@
+/* A hostile program: beside its agent it speaks to its tracer itself, as an agent would, and writes into what it is given:
+ * into the list of patches, which says what stands where in this process. Then a child that it forks asks for more, which has
+ * the tracer look whose patches the child has.
+ *
+ * forger WAY [SEED]: three calls of step, three of the child's, and three of a program that it executes; the status is 3.
+ *   lengths:   patches of 255 bytes, at bytes of our own
+ *   addresses: patches all over the address space
+ *   statuses:  what became of them, in no order
+ *   anything:  any bytes, also in the regions
+ * forger WAY SEED waits: says "ready", does it when it is traced, without another program; says "done", and waits to be ended.
+ * forger step: what is executed. */
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "shared/memory.h"
+
+static uint64_t seed = 1;
+static uint8_t payload[4096];
+
+__attribute__((noinline)) static unsigned long step(unsigned long n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n * 3 + 1;
+}
+
+static uint64_t next(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+/* --- what is forged -------------------------------------------------------------------------- */
+
+static void lengths(struct patch *p)
+{
+	p->address = (uint64_t)payload;
+	p->length = 255;
+	p->function = 1;
+	p->status = PATCH_APPLIED;
+}
+
+static void addresses(struct patch *p)
+{
+	static const uint64_t edges[] = { 0, 1, 4095, UINT64_MAX, UINT64_MAX - 4, 1ull << 47, 1ull << 63 };
+
+	p->address = next() % 2 ? edges[next() % 7] : next();
+	p->status = PATCH_APPLIED;
+}
+
+static void statuses(struct patch *p)
+{
+	p->status = (uint8_t)next();
+}
+
+static void anything(struct patch *p)
+{
+	uint64_t words[] = { next(), next(), next(), next() };
+
+	memcpy(p, words, sizeof(*p));
+}
+
+static const struct { const char *name; void (*one)(struct patch *p); } ways[] = {
+	{ "lengths", lengths }, { "addresses", addresses }, { "statuses", statuses }, { "anything", anything },
+};
+
+static void forge(const char *way, const struct protocol_welcome *w, int code)
+{
+	uint8_t *at = mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, code, 0);
+	struct patch *patches = (struct patch *)(at + w->patches_at);
+
+	if (at == MAP_FAILED)
+		exit(4);
+	for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++)
+		for (uint32_t i = 0; strcmp(ways[k].name, way) == 0 && i < w->n_patches; i++)
+			ways[k].one(&patches[i]);
+	for (size_t i = 0; strcmp(way, "anything") == 0 && i < w->n_regions * sizeof(struct patch_region); i++)
+		at[w->regions_at + i] = (uint8_t)next();
+	munmap(at, w->code_size);
+}
+
+/* --- speaking -------------------------------------------------------------------------------- */
+
+static struct door tracer;
+
+/* The image, by the tracer's number. It is not done before the tracer has heard all of it: that hangs up. */
+static uint32_t speak(const char *way, uint32_t request, uint32_t image)
+{
+	const struct protocol_hello hello = {
+		.request = request, .version = PROTOCOL_VERSION, .image = image, .tls = -64, .table = 0x10000000,
+		.arena = 0x20000000, .slow_record = 0x10000, .slow_entry = 0x10000,
+	};
+	const struct protocol_done done = { .request = PROTOCOL_DONE };
+	struct protocol_welcome w = { 0 };
+	char control[CMSG_SPACE(3 * sizeof(int))];
+	struct iovec iov = { &w, sizeof(w) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	int fd = door_come(&tracer), fds[3];
+
+	if (fd < 0 || send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello) ||
+	    recvmsg(fd, &m, 0) != sizeof(w) || !CMSG_FIRSTHDR(&m))
+		exit(5);
+	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fds));
+	forge(way, &w, fds[2]);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+	if (send(fd, &done, sizeof(done), MSG_NOSIGNAL) != sizeof(done) || recv(fd, &w, sizeof(w), 0) != 0)
+		exit(6);
+	close(fd);
+	return w.image;
+}
+
+static pid_t make_child(const char *way, uint32_t image)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	step(step(step(0)));
+	speak(way, PROTOCOL_DLOPEN, image);
+	_exit(0);
+}
+
+static pid_t execute(const char *self)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	execl(self, self, "step", NULL);
+	_exit(127);
+}
+
+static int ends_well(pid_t pid)
+{
+	int status;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* --- being traced ---------------------------------------------------------------------------- */
+
+static int tracer_pid(void)
+{
+	const struct memory_header *h = NULL;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && !h && fgets(line, sizeof(line), maps))
+		if (strstr(line, "/memfd:brace-session") && strstr(line, " 00000000 "))
+			h = (void *)strtoul(line, NULL, 16);
+	if (maps)
+		fclose(maps);
+	return h ? (int)h->tracer_pid : 0;
+}
+
+static void wait_to_be_traced(void)
+{
+	const struct timespec moment = { 0, 1000000 };
+
+	puts("ready");
+	fflush(stdout);
+	while (!tracer_pid())
+		nanosleep(&moment, NULL); /* brace comes by ptrace: nothing tells us */
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "";
+	int waits = argc > 3;
+
+	memset(payload, 'A', sizeof(payload));
+	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	if (waits)
+		wait_to_be_traced();
+	step(step(step(0)));
+	if (strcmp(way, "step") == 0)
+		return 0;
+	if (door_find(tracer_pid(), &tracer) < 0)
+		return 7;
+	if (!ends_well(make_child(way, speak(way, PROTOCOL_HELLO, MEMORY_NONE))))
+		return 8;
+	if (!waits)
+		return ends_well(execute(argv[0])) ? 3 : 9;
+	puts("done");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
