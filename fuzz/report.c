@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cursor.h"
+#include "base/escape.h"
 #include "report/function.h"
 #include "report/graph.h"
 #include "report/summary.h"
@@ -13,17 +14,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
+/* All of it is text that a terminal may be given. */
 static int swallow(void *arg, const char *bytes, size_t n)
 {
 	(void)arg;
-	(void)bytes;
-	(void)n;
+	for (size_t i = 0; i < n; i++)
+		if (((unsigned char)bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t') || bytes[i] == 0x7f)
+			abort();
+	if (escape_text_run(bytes, n) != n)
+		abort();
 	return 0;
 }
 
 static void add_module(struct trace_info *info, struct cursor *c)
 {
-	static const char strings[] = "\0f\0\xff\"";
+	static const char strings[] = "\0f\0\xff\"\x1b\0\xc2\x9b\xe2\x80\xae";
 	struct trace_module *m = vec_add(&info->modules);
 
 	*m = (struct trace_module){ .image = cursor_u8(c) % 3, .path = mem_strdup("/m"), .name = mem_strdup("m"),
@@ -33,7 +38,7 @@ static void add_module(struct trace_info *info, struct cursor *c)
 		*vec_add(&m->strings) = strings[i];
 	for (uint64_t i = 0, vaddr = 0; i < 8; i++)
 		*vec_add(&m->functions) = (struct trace_function){
-			.vaddr = vaddr += cursor_u8(c), .size = cursor_u8(c), .name = cursor_u8(c) % 8 };
+			.vaddr = vaddr += cursor_u8(c), .size = cursor_u8(c), .name = cursor_u8(c) % sizeof(strings) };
 }
 
 /* An event with fields of every kind, and one whose format says anything. */

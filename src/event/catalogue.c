@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 
 struct event_catalogue {
@@ -77,12 +78,12 @@ static struct event_entry *find(const struct event_catalogue *c, const char *sys
 	return NULL;
 }
 
-/* A directory's name, and a word of set_event. */
+/* A directory's name, and a word of set_event, which a terminal shows as it is. */
 static bool is_name(const char *name)
 {
 	if (!*name || *name == '.' || *name == '!' || strlen(name) > 100)
 		return false;
-	return !name[strcspn(name, "/:*?[]\\ \t\r\n")];
+	return !name[strcspn(name, "/:*?[]\\ ")] && escape_line_run(name, strlen(name)) == strlen(name);
 }
 
 /* Whether the two describe the same record. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define MAGIC "braceHK4"
+#define MAGIC "braceHK5"
 
 struct header {
 	char magic[8];

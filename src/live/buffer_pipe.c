@@ -42,7 +42,7 @@ static void open_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info
 		p->graph = b->settings.graph;
 		p->options = b->settings.options;
 		buffer_name_tracer(info, &b->settings);
-		out_init(&p->out, buffer_take_text, &p->text);
+		out_init_raw(&p->out, buffer_take_text, &p->text);
 		printer_open(&p->printer, info, p->options, &p->out);
 		p->open = true;
 	}

@@ -105,7 +105,7 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	pthread_mutex_lock(&b->lock);
 	settings_copy(&s, &b->settings);
 	pthread_mutex_unlock(&b->lock);
-	out_init(&out, buffer_take_text, &dumped);
+	out_init_raw(&out, buffer_take_text, &dumped);
 	out_printf(&out, "Dumping ftrace buffer:\n%s", line);
 	ring_copy(&b->ring, &chunks);
 	buffer_name_tracer(info, &s);

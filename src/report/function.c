@@ -249,7 +249,7 @@ static void print_comm(struct out *out, const struct trace_thread *t, size_t wid
 
 	n = n < most ? n : most;
 	out_spaces(out, width > n ? width - n : 0);
-	out_bytes(out, trace_thread_name(t), n);
+	out_foreign(out, trace_thread_name(t), n);
 }
 
 static void print_context(struct function_printer *p, const struct event *e)

@@ -179,7 +179,7 @@ static void print_proc(struct graph *g, uint32_t thread, uint32_t track)
 	n += track ? 3 + out_width(track) : 0;
 	spaces = n < FORMAT_PROC_WIDTH ? FORMAT_PROC_WIDTH - n : 0;
 	out_spaces(g->out, spaces / 2);
-	out_bytes(g->out, trace_thread_name(t), comm);
+	out_foreign(g->out, trace_thread_name(t), comm);
 	if (track) {
 		out_bytes(g->out, "/co", 3);
 		out_u64(g->out, track, 0, ' ');

@@ -242,8 +242,9 @@ static void print_thread(struct printing *p)
 {
 	const struct trace_thread *t = &p->l->info->threads.at[p->t->thread];
 
-	out_printf(p->out, "%sthread %u (%.*s)%s, us before the last record of all:\n", p->prefix, t->tid,
-		   (int)format_comm(t), trace_thread_name(t), p->t->likely ? ", most likely the one it hit" : "");
+	out_printf(p->out, "%sthread %u (", p->prefix, t->tid);
+	out_foreign(p->out, trace_thread_name(t), format_comm(t));
+	out_printf(p->out, ")%s, us before the last record of all:\n", p->t->likely ? ", most likely the one it hit" : "");
 	for (size_t i = 0; i < p->t->finished.n; i++)
 		print_finished(p, &p->t->finished.at[(p->t->next + i) % p->t->finished.n]);
 	print_open(p);

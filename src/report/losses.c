@@ -65,8 +65,10 @@ static thread_list losers(const struct trace_info *info)
 
 static void print_thread(const struct trace_thread *t, struct out *o)
 {
-	out_printf(o, "#   %.16s-%" PRIu32 ": %" PRIu64 " of %" PRIu64 " (%.1f %%)\n", trace_thread_name(t), t->tid, t->lost,
-		   t->lost + t->records, percent(t->lost, t->records));
+	out_str(o, "#   ");
+	out_foreign(o, trace_thread_name(t), sizeof(t->comm));
+	out_printf(o, "-%" PRIu32 ": %" PRIu64 " of %" PRIu64 " (%.1f %%)\n", t->tid, t->lost, t->lost + t->records,
+		   percent(t->lost, t->records));
 }
 
 void losses_print(const struct trace_info *info, struct out *o)

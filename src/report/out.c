@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 
 #define OUT_BYTES 65536
@@ -16,12 +17,41 @@ void out_init(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n
 	o->flush = flush;
 	o->arg = arg;
 	o->error = 0;
+	o->raw = false;
 }
 
-static void hand_on(struct out *o, const char *bytes, size_t n)
+void out_init_raw(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg)
+{
+	out_init(o, flush, arg);
+	o->raw = true;
+}
+
+static void pass(struct out *o, const char *bytes, size_t n)
 {
 	if (n && !o->error)
 		o->error = o->flush(o->arg, bytes, n);
+}
+
+static void pass_escaped(struct out *o, char byte)
+{
+	char escaped[ESCAPED_BYTE];
+
+	escape_byte(escaped, byte);
+	pass(o, escaped, sizeof(escaped));
+}
+
+/* Callers do not cut inside of a character, but in lines longer than the buffer: there one may be escaped without need. */
+static void hand_on(struct out *o, const char *bytes, size_t n)
+{
+	while (n) {
+		size_t stays = o->raw ? n : escape_text_run(bytes, n);
+
+		pass(o, bytes, stays);
+		if (stays < n)
+			pass_escaped(o, bytes[stays++]);
+		bytes += stays;
+		n -= stays;
+	}
 }
 
 int out_flush(struct out *o)
@@ -79,4 +109,21 @@ void out_printf(struct out *o, const char *fmt, ...)
 	}
 	out_bytes(o, text, (size_t)n);
 	free(text);
+}
+
+void out_foreign(struct out *o, const char *s, size_t n)
+{
+	size_t left = strnlen(s, n), stays;
+
+	while (left) {
+		stays = o->raw ? left : escape_line_run(s, left);
+		out_bytes(o, s, stays);
+		if (stays < left) {
+			out_room(o, ESCAPED_BYTE);
+			escape_byte(o->at, s[stays++]);
+			o->at += ESCAPED_BYTE;
+		}
+		s += stays;
+		left -= stays;
+	}
 }

@@ -13,12 +13,16 @@ struct out {
 	int (*flush)(void *arg, const char *bytes, size_t n);
 	void *arg;
 	int error; /* the first -errno of flush; 0 = all is well */
+	bool raw;  /* what is written is handed on as it is; else it is escaped (base/escape.h) */
 };
 
 /* Most that out_room may ask for at a time. */
 #define OUT_ROOM 4096
 
+/* For people and their terminals: what they must not be given is escaped, whoever wrote it. */
 void out_init(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg);
+/* For files of the tree, as the kernel's, and for what was escaped already. */
+void out_init_raw(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg);
 /* Hands on what is buffered. Returns o->error. */
 int out_flush(struct out *o);
 /* Frees the buffer; does not flush. */
@@ -30,6 +34,8 @@ void out_make_room(struct out *o, size_t n);
 
 /* Bytes of any number, a NUL-terminated string, and printf for what is printed once. */
 void out_bytes_slow(struct out *o, const char *bytes, size_t n);
+/* A part of a line that a program chose, NUL-terminated or n bytes long at most: unless o is raw, newlines are escaped, too. */
+void out_foreign(struct out *o, const char *s, size_t n);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static inline void out_room(struct out *o, size_t n)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "model/option.h"
 #include "report/function.h"
 #include "report/graph.h"
 
@@ -38,9 +39,19 @@ static const struct printer_ops printers[] = {
 	{ "function", open_function, header_function, event_function, flush_function, close_function },
 };
 
+static const struct printer_ops *ops_for(const struct trace_info *info)
+{
+	return &printers[info->tracer && strcmp(info->tracer, printers[0].tracer)];
+}
+
+bool printer_is_binary(const struct trace_info *info, uint64_t options)
+{
+	return ops_for(info)->open == open_function && option_is_set(options, OPTION_BIN);
+}
+
 void printer_open(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out)
 {
-	p->ops = &printers[info->tracer && strcmp(info->tracer, printers[0].tracer)];
+	p->ops = ops_for(info);
 	p->state = p->ops->open(info, options, out);
 }
 

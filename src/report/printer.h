@@ -20,3 +20,5 @@ void printer_event(struct printer *p, const struct event *e);
 /* Nothing more is coming for now: what waits for a next event is printed. */
 void printer_flush(struct printer *p);
 void printer_close(struct printer *p);
+/* Are records numbers in binary (the option bin), no text? */
+bool printer_is_binary(const struct trace_info *info, uint64_t options);

@@ -1,10 +1,11 @@
 /* Items back to a trace_info. The bytes may be anybody's: indices may only continue or repeat
  * what is there, and counts are believed no further than bytes follow them. */
 #include "base/cursor.h"
+#include "base/escape.h"
 #include "shared/record.h"
 #include "store/info.h"
 
-static void read_str(struct cursor *c, char **out)
+static void read_text(struct cursor *c, char **out)
 {
 	const char *s = cursor_str(c);
 
@@ -12,6 +13,17 @@ static void read_str(struct cursor *c, char **out)
 		return;
 	free(*out);
 	*out = mem_strdup(s);
+}
+
+/* A part of a line. */
+static void read_str(struct cursor *c, char **out)
+{
+	const char *s = cursor_str(c);
+
+	if (!s)
+		return;
+	free(*out);
+	*out = escape_line(s);
 }
 
 static uint32_t read_u32(struct cursor *c)
@@ -273,7 +285,7 @@ static void read_event(struct trace_info *info, struct cursor *c)
 	e->index = read_u32(c);
 	read_str(c, &e->system);
 	read_str(c, &e->name);
-	read_str(c, &e->format);
+	read_text(c, &e->format);
 }
 
 static void (*const readers[])(struct trace_info *, struct cursor *) = {
@@ -311,6 +323,14 @@ static void never_null(char **s)
 		*s = mem_strdup("");
 }
 
+/* A name is a part of a line. Writers escape those they find (sym/functions.c): this file was not written by one. */
+static void make_one_line(struct trace_module *m)
+{
+	for (size_t i = 0; i < m->strings.n; i++)
+		if (m->strings.at[i] == '\n' || m->strings.at[i] == '\t')
+			m->strings.at[i] = '?';
+}
+
 static void make_module_safe(struct trace_module *m)
 {
 	never_null(&m->path);
@@ -320,6 +340,7 @@ static void make_module_safe(struct trace_module *m)
 	for (size_t i = 0; i < m->functions.n; i++)
 		if (m->functions.at[i].name >= m->strings.n)
 			m->functions.at[i].name = 0;
+	make_one_line(m);
 }
 
 bool info_read_end(struct trace_info *info)

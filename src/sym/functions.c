@@ -2,6 +2,8 @@
  * best of its names, a size, and what the unwind table says of its entry. */
 #include "sym/functions.h"
 
+#include "base/escape.h"
+
 static bool underscored(const struct found *f)
 {
 	return f->name[0] == '_';
@@ -31,16 +33,34 @@ static int by_vaddr_then_source(const void *a, const void *b)
 	return (int)x->source - (int)y->source;
 }
 
+static void add_string(struct sym_module *m, const char *s, size_t n)
+{
+	vec_reserve(&m->strings, m->strings.n + n + 1);
+	memcpy(m->strings.at + m->strings.n, s, n);
+	m->strings.at[m->strings.n + n] = 0;
+	m->strings.n += n + 1;
+}
+
+/* From here on a name is a part of a line: files of the tree, filters and reports have it as it is shown. */
+static void add_escaped(struct sym_module *m, const struct found *f)
+{
+	char *name = mem_strndup(f->name, f->name_n), *line = escape_line(name);
+
+	add_string(m, line, strlen(line));
+	free(line);
+	free(name);
+}
+
 static uint32_t add_name(struct sym_module *m, const struct found *f)
 {
 	size_t at = m->strings.n;
 
-	if (!f->name || at + f->name_n >= UINT32_MAX)
+	if (!f->name || at + ESCAPED_BYTE * (uint64_t)f->name_n >= UINT32_MAX)
 		return 0;
-	vec_reserve(&m->strings, at + f->name_n + 1);
-	memcpy(m->strings.at + at, f->name, f->name_n);
-	m->strings.at[at + f->name_n] = 0;
-	m->strings.n = at + f->name_n + 1;
+	if (escape_line_run(f->name, f->name_n) == f->name_n)
+		add_string(m, f->name, f->name_n);
+	else
+		add_escaped(m, f);
 	return (uint32_t)at;
 }
 

@@ -425,7 +425,7 @@ static int show_total_functions(struct tree_file *f, struct out *text, struct er
 	unsigned long n = 0;
 	struct out lines;
 
-	out_init(&lines, count_lines, &n);
+	out_init_raw(&lines, count_lines, &n);
 	if (t.ops->functions)
 		t.ops->functions(t.arg, NULL, &lines);
 	out_flush(&lines);

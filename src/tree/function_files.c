@@ -128,7 +128,7 @@ static int take_command(struct tree_file *f, struct tree_target t, const char *w
 
 	free(glob);
 	if (!e) {
-		out_init(&lines, expand_lines, &x);
+		out_init_raw(&lines, expand_lines, &x);
 		t.ops->functions(t.arg, &list, &lines);
 		out_flush(&lines);
 		out_free(&lines);
@@ -299,7 +299,7 @@ static bool means_any(struct tree_target t, const struct function_list *list)
 	size_t bytes = 0;
 	struct out out;
 
-	out_init(&out, count_bytes, &bytes);
+	out_init_raw(&out, count_bytes, &bytes);
 	t.ops->functions(t.arg, list, &out);
 	out_flush(&out);
 	out_free(&out);

@@ -187,7 +187,7 @@ static int make_text(struct tree_open *o, struct err *err)
 	int e;
 
 	o->text.n = 0;
-	out_init(&out, keep, o);
+	out_init_raw(&out, keep, o);
 	e = o->file.node->ops->show(&o->file, &out, err);
 	if (!e)
 		e = out_flush(&out);

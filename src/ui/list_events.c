@@ -41,7 +41,9 @@ static void print_name(struct listing *l, const char *system, const char *name)
 
 	l->n++;
 	if (!l->inv->json) {
-		out_printf(o, "%s:%s", system, name);
+		out_foreign(o, system, SIZE_MAX);
+		out_char(o, ':');
+		out_foreign(o, name, SIZE_MAX);
 		return;
 	}
 	out_str(o, "{\"system\":");

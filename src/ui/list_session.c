@@ -163,14 +163,19 @@ static int print_set(struct listing *l, const char *event, const char *file, str
 static void print_event(struct listing *l, const char *event)
 {
 	const char *colon = strchr(event, ':');
+	char *system;
 
 	if (!l->inv->json) {
 		print_line(l, event);
 		return;
 	}
 	l->n++;
+	system = mem_strndup(event, (size_t)(colon - event));
 	open_object(l, colon + 1);
-	out_printf(&l->screen.text, ",\"system\":\"%.*s\"}\n", (int)(colon - event), event);
+	out_str(&l->screen.text, ",\"system\":");
+	json_string(&l->screen.text, system);
+	out_str(&l->screen.text, "}\n");
+	free(system);
 }
 
 static int event(struct listing *l, char *line, struct err *err)

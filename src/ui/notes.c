@@ -65,7 +65,8 @@ static void print_names(struct out *o, const struct trace_note *notes, size_t n,
 			out_str(o, ", ...");
 			break;
 		}
-		out_printf(o, "%s%s", shown++ ? ", " : " (", notes[i].name);
+		out_str(o, shown++ ? ", " : " (");
+		out_foreign(o, notes[i].name, sizeof(notes[i].name));
 	}
 	if (shown)
 		out_char(o, ')');
@@ -93,11 +94,10 @@ static void print_untraced(struct out *o, const char *prefix, const struct trace
 
 static void print_processes(struct out *o, const char *prefix, const struct trace_note *note)
 {
-	out_printf(o, "%s", prefix);
-	if (note->count == 1)
-		out_printf(o, "%" PRIu32 " (%s): ", note->pid, note->name);
-	else
-		out_printf(o, "%" PRIu32 " processes (%s): ", note->count, note->name);
+	out_printf(o, "%s%" PRIu32 "%s (", prefix, note->count == 1 ? note->pid : note->count,
+		   note->count == 1 ? "" : " processes");
+	out_foreign(o, note->name, sizeof(note->name));
+	out_str(o, "): ");
 }
 
 static void print_stopped(struct out *o, const char *prefix, const struct trace_note *note)
@@ -133,7 +133,8 @@ static void print_handlers(struct out *o, const char *prefix, const struct trace
 	for (size_t i = 0; i < n; i++) {
 		if (notes[i].kind != NOTE_HANDLER)
 			continue;
-		out_printf(o, "%s%s", comma, notes[i].name[0] ? notes[i].name : "others");
+		out_str(o, comma);
+		out_foreign(o, notes[i].name[0] ? notes[i].name : "others", sizeof(notes[i].name));
 		if (notes[i].number == NOTE_NOT_HELD)
 			out_str(o, " (brace may not stop it)");
 		else if (notes[i].number < REASONS_N && notes[i].number)

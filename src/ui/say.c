@@ -3,21 +3,65 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/mem.h"
+
+int say_bytes(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, stderr) == n ? 0 : -EIO;
+}
+
+/* Takes text, and frees it. */
+static void put(char *text)
+{
+	fputs(text, stderr);
+	free(text);
+}
+
+static char *text_of(const char *fmt, va_list ap, char *(*escape)(const char *))
+{
+	char *raw, *text;
+
+	if (vasprintf(&raw, fmt, ap) < 0)
+		return mem_strdup("");
+	text = escape(raw);
+	free(raw);
+	return text;
+}
 
 void say(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	put(text_of(fmt, ap, escape_text));
 	va_end(ap);
+}
+
+/* As wide as what stands before the column, escaped. */
+static int caret(const struct err *err)
+{
+	char *before = mem_strndup(err->input, err->column), *shown = escape_line(before);
+	size_t n = strlen(shown);
+
+	free(before);
+	free(shown);
+	return (int)n;
 }
 
 int say_error(const struct err *err)
 {
-	say("brace: %s\n", err->text);
-	if (err->input[0])
-		say("  %s\n  %*s^\n", err->input, (int)err->column, "");
+	fputs("brace: ", stderr);
+	put(escape_line(err->text));
+	if (err->input[0]) {
+		fputs("\n  ", stderr);
+		put(escape_line(err->input));
+		fprintf(stderr, "\n  %*s^", caret(err), "");
+	}
+	fputc('\n', stderr);
 	return EXIT_BRACE;
 }
 
@@ -27,7 +71,7 @@ void say_warning(const char *fmt, ...)
 
 	fputs("brace: warning: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	put(text_of(fmt, ap, escape_line));
 	va_end(ap);
 	fputc('\n', stderr);
 }

@@ -10,6 +10,8 @@
 
 #include "ui/say.h"
 
+static const char standard_output[] = "standard output";
+
 static void ignore(int sig)
 {
 }
@@ -96,11 +98,11 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 {
 	bool colour = line && wants_colour(inv);
 
-	*o = (struct screen){ .fd = STDOUT_FILENO, .name = "standard output" };
+	*o = (struct screen){ .fd = STDOUT_FILENO, .name = standard_output };
 	catch_sigpipe();
 	if (to == SCREEN_PAGED && !inv->no_pager && isatty(STDOUT_FILENO))
 		start_pager(o);
-	out_init(&o->bytes, write_all, o);
+	out_init_raw(&o->bytes, write_all, o);
 	o->paint = (struct paint){ .line = line, .to = &o->bytes };
 	out_init(&o->text, colour ? paint_all : write_all, o);
 }
@@ -110,7 +112,7 @@ int screen_open_file(struct screen *o, const char *path)
 	*o = (struct screen){ .name = path };
 	catch_sigpipe();
 	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	out_init(&o->bytes, write_all, o);
+	out_init_raw(&o->bytes, write_all, o);
 	out_init(&o->text, write_all, o);
 	if (o->fd >= 0)
 		return 0;
@@ -118,6 +120,11 @@ int screen_open_file(struct screen *o, const char *path)
 	out_free(&o->text);
 	out_free(&o->bytes);
 	return EXIT_BRACE;
+}
+
+void screen_binary(struct screen *o)
+{
+	o->text.raw = !isatty(o->name == standard_output ? STDOUT_FILENO : o->fd);
 }
 
 bool screen_is_done(const struct screen *o)

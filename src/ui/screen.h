@@ -1,4 +1,4 @@
-/* Standard output: buffered, through a pager if it is a terminal, with failures (a full disk)
+/* Standard output: escaped (report/out.h), buffered, through a pager if it is a terminal, with failures (a full disk)
  * noticed and a reader that went away taken as the end, not as an error. */
 #pragma once
 #include <stdbool.h>
@@ -24,6 +24,8 @@ enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
 void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to, painter *line);
 /* A text file instead. 0, or EXIT_BRACE (said). */
 int screen_open_file(struct screen *o, const char *path);
+/* What is written is no text: it goes as it is to all but a terminal. Before anything is written. */
+void screen_binary(struct screen *o);
 /* True when there is no point in writing more: out of space, or nobody reads. */
 bool screen_is_done(const struct screen *o);
 /* Flushes and waits for the pager; says what failed. Returns `status`, or EXIT_BRACE. */

@@ -1,6 +1,5 @@
 #include "ui/summary.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -91,11 +90,6 @@ void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
 
 /* --- the black box ---------------------------------------------------------------------- */
 
-static int to_stderr(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, stderr) == n ? 0 : -EIO;
-}
-
 static int print_last(struct store_reader *reader, int sig, unsigned n, struct err *err)
 {
 	const struct trace_info *info = store_info(reader);
@@ -106,7 +100,7 @@ static int print_last(struct store_reader *reader, int sig, unsigned n, struct e
 
 	say("brace: SIG%s (%s) ended the program; its threads' last calls:\n", sigabbrev_np(sig) ? sigabbrev_np(sig) : "?",
 	    strsignal(sig));
-	out_init(&out, to_stderr, NULL);
+	out_init(&out, say_bytes, NULL);
 	last_print(&last, LAST_THREADS, "brace: ", &out);
 	out_flush(&out);
 	out_free(&out);
@@ -147,7 +141,7 @@ static void say_notes(const struct session_result *r)
 {
 	struct out out;
 
-	out_init(&out, to_stderr, NULL);
+	out_init(&out, say_bytes, NULL);
 	notes_print(&out, "brace: ", r->notes, r->n_notes);
 	out_flush(&out);
 	out_free(&out);

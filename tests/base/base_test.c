@@ -16,6 +16,7 @@
 #include "base/cursor.h"
 #include "base/demangle.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/heap.h"
 #include "base/string_set.h"
@@ -67,6 +68,36 @@ static void only_regular_files_are_opened(void **state)
 }
 
 /* The examples of DWARF 5, figures 22 and 23 (7.6). */
+/* What a terminal obeys, what hides or turns text, and what is no UTF-8 is escaped; all else stays. */
+static void what_is_not_printable_is_escaped(void **state)
+{
+	static const struct { const char *text, *line; } cases[] = {
+		{ "", "" }, { "main", "main" }, { "\x1b[2J", "\\033[2J" }, { "a\nb\tc", "a\\012b\\011c" },
+		{ "\x7f\x01", "\\177\\001" }, { "\xc3\xa9\xf0\x9f\x98\x80", "\xc3\xa9\xf0\x9f\x98\x80" },
+		{ "\xc2\x9b" "m", "\\302\\233m" }, { "\xc2\xa0\xc2\xad", "\xc2\xa0\\302\\255" },
+		{ "\xe2\x80\xae", "\\342\\200\\256" }, { "\xe2\x81\xa6", "\\342\\201\\246" }, { "\xe2\x82\xac", "\xe2\x82\xac" },
+		{ "\xff\x80", "\\377\\200" }, { "\xe2\x82", "\\342\\202" }, { "\xc0\x9b", "\\300\\233" },
+		{ "\xed\xa0\x80", "\\355\\240\\200" }, { "\xf4\x90\x80\x80", "\\364\\220\\200\\200" }, { "\\033", "\\033" },
+	};
+	char longer[200], *text;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		text = escape_line(cases[i].text);
+		assert_string_equal(text, cases[i].line);
+		free(text);
+	}
+	text = escape_text("a\n\tb\r");
+	assert_string_equal(text, "a\n\tb\\015");
+	free(text);
+	for (size_t at = 0; at < sizeof(longer) - 1; at++) { /* wherever it stands */
+		memset(longer, 'x', sizeof(longer));
+		longer[sizeof(longer) - 1] = '\0';
+		longer[at] = '\x1b';
+		assert_int_equal(escape_text_run(longer, sizeof(longer) - 1), at);
+		assert_int_equal(escape_line_run(longer, sizeof(longer) - 1), at);
+	}
+}
+
 static void leb128_is_dwarfs(void **state)
 {
 	static const struct { uint8_t bytes[2]; size_t n; int64_t value; bool is_signed; } cases[] = {
@@ -245,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cursor_never_reads_past_the_end),
 		cmocka_unit_test(only_regular_files_are_opened),
+		cmocka_unit_test(what_is_not_printable_is_escaped),
 		cmocka_unit_test(leb128_is_dwarfs),
 		cmocka_unit_test(leb128_without_end_is_bad),
 		cmocka_unit_test(strings_need_their_nul),

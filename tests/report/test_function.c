@@ -147,7 +147,7 @@ static void test_binary(void **state)
 	struct { uint32_t tid, cpu; uint64_t ns, callee, caller; } want = {
 		0x01020304, 1, 0x1112131415161718, 0x550000000000, 0x550000010005 };
 
-	out_init(&out, text_flush, &text);
+	out_init_raw(&out, text_flush, &text);
 	p = function_new(f->info, trace_options_default() | OPTION_BIT(OPTION_BIN), &out);
 	function_event(p, &f->events.at[0]);
 	out_flush(&out);

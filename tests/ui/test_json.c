@@ -46,13 +46,15 @@ static void escapes(void **state)
 {
 	assert_string_equal(json("a\"b\\c"), "\"a\\\"b\\\\c\"");
 	assert_string_equal(json("\n\x01\x1f\x7f"), "\"\\u000a\\u0001\\u001f\\u007f\"");
+	assert_string_equal(json("\xc2\x80\xc2\x9b\xe2\x80\xae"), "\"\\u0080\\u009b\\u202e\"");
+	assert_string_equal(json("\xf3\xa0\x80\x81"), "\"\\udb40\\udc01\"");
 }
 
 static void good_utf8(void **state)
 {
 	static const char *const good[] = {
 		"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xef\xbf\xbf", "\xed\x9f\xbf",
-		"\xee\x80\x80", "\xf4\x8f\xbf\xbf", "\xe0\xa0\x80", "\xf0\x90\x80\x80", "\xc2\x80",
+		"\xee\x80\x80", "\xf4\x8f\xbf\xbf", "\xe0\xa0\x80", "\xf0\x90\x80\x80", "\xc2\xa0",
 	};
 	char want[32];
 

@@ -56,6 +56,8 @@ static int print_all(struct graph_run *l, struct err *err)
 	struct event e;
 	int r;
 
+	if (printer_is_binary(source->info, l->options))
+		screen_binary(&l->output);
 	printer_begin(&l->printer, source->info, l->options, &l->output.text);
 	attendant_begin(&l->attendant, l->inv, l->session, print_waiting, l);
 	while ((r = source->ops->next(source, &e, err)) > 0) {
@@ -92,6 +94,8 @@ static void print_head(struct graph_run *l, struct tree *tree)
 
 	text[strcspn(text, "\n")] = '\0';
 	info->tracer = text;
+	if (printer_is_binary(info, l->inv->settings.options))
+		screen_binary(&l->output);
 	printer_open(&printer, info, l->inv->settings.options, &l->output.text);
 	printer_header(&printer, &none);
 	printer_close(&printer);

@@ -53,8 +53,9 @@ static void print_module(struct out *o, const struct trace_module *m)
 
 static void print_thread(struct out *o, const struct trace_thread *t)
 {
-	out_printf(o, "thread     %" PRIu32 "/%" PRIu32 " %.16s, %" PRIu64 " records, %" PRIu64
-		   " lost\n", t->pid, t->tid, t->comm, t->records, t->lost);
+	out_printf(o, "thread     %" PRIu32 "/%" PRIu32 " ", t->pid, t->tid);
+	out_foreign(o, t->comm, sizeof(t->comm));
+	out_printf(o, ", %" PRIu64 " records, %" PRIu64 " lost\n", t->records, t->lost);
 }
 
 static void print_lost(struct out *o, const struct trace_info *info)

@@ -48,6 +48,8 @@ int cmd_replay(struct invocation *inv)
 		return say_error(&err);
 	}
 	screen_open(&o, inv, SCREEN_PAGED, paint_graph);
+	if (printer_is_binary(source->info, inv->settings.options))
+		screen_binary(&o);
 	e = print_all(source, inv->settings.options, &o, &err);
 	source->ops->close(source);
 	store_close(reader);

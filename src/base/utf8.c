@@ -1,0 +1,32 @@
+#include "base/utf8.h"
+
+static const struct form { unsigned char mask, lead; size_t n; uint32_t least; } forms[] = {
+	{ 0x80, 0x00, 1, 0 }, { 0xe0, 0xc0, 2, 0x80 }, { 0xf0, 0xe0, 3, 0x800 }, { 0xf8, 0xf0, 4, 0x10000 },
+};
+
+static const struct form *form_of(unsigned char lead)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if ((lead & forms[i].mask) == forms[i].lead)
+			return &forms[i];
+	return NULL;
+}
+
+size_t utf8_character(const char *s, size_t n, uint32_t *code)
+{
+	const struct form *f = form_of((unsigned char)*s);
+	uint32_t c;
+
+	if (!f || f->n > n)
+		return 0;
+	c = (unsigned char)*s & (unsigned char)~f->mask;
+	for (size_t i = 1; i < f->n; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	}
+	if (c < f->least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*code = c;
+	return f->n;
+}
