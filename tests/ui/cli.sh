@@ -48,6 +48,11 @@ for command in record graph replay report list info recover mount umount shell s
 	[ ! -s "$T/extra" ]
 	result "brace-$command(1) has no option more" $? "$T/extra"
 done
+# Each word that says how a function is hooked, or why not, is explained.
+sed -nE 's/^\tX\([A-Z_]+, "([a-z+-]+)".*/\1/p' "$SOURCE/src/hook/plan.h" | sort >"$T/words"
+sed -nE 's/^\.It ([a-z+-]+)$/\1/p' "$SOURCE/man/brace-list.1" | sort >"$T/explained"
+[ "$(wc -l <"$T/words")" -gt 20 ] && comm -23 "$T/words" "$T/explained" >"$T/differences" && [ ! -s "$T/differences" ]
+result "brace-list(1) explains every kind of hook and every reason" $? "$T/differences"
 for page in "$SOURCE"/man/*.1; do
 	check "$(basename "$page") is well-formed" mandoc -T lint -W warning "$page"
 done
