@@ -3,16 +3,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
+#include "session/mapped_file.h"
 #include "ui/capture.h"
 #include "ui/say.h"
 #include "ui/why.h"
 
+struct library { char *path; uint64_t start; /* where the process has it mapped */ };
+
 struct search {
 	const struct settings *settings;
+	pid_t pid;     /* 0: the program is to be launched */
+	char *root;    /* mapped_file_root of the process */
 	struct sym_module *program;
 	char *package; /* "" when looked for in vain; NULL: not looked for yet */
-	VEC(char *) libraries;
+	VEC(struct library) libraries;
 };
 
 /* --- the package, for advice -------------------------------------------------------- */
@@ -45,21 +52,48 @@ static const char *package(struct search *s)
 
 /* --- the libraries ------------------------------------------------------------------ */
 
-static bool module_has(const char *path, const char *name)
+static int open_library(const struct search *s, const struct library *l, struct sym_module **out)
+{
+	int fd, e;
+
+	if (!s->pid)
+		return sym_open(l->path, out, NULL);
+	fd = mapped_file_at(s->pid, l->start, NULL);
+	if (fd < 0)
+		return fd;
+	e = sym_open_fd(fd, l->path, s->root, out, NULL);
+	close(fd);
+	return e;
+}
+
+static bool library_has(const struct search *s, const struct library *l, const char *name)
 {
 	struct sym_module *m;
 	bool found;
 
-	if (sym_open(path, &m, NULL))
+	if (open_library(s, l, &m))
 		return false;
 	found = why_has_function(m, name);
 	sym_close(m);
 	return found;
 }
 
-/* The paths of the libraries that the program links; what it will dlopen is not known here. The
- * loader lists them, as ldd has it do. */
-static void find_libraries(struct search *s)
+/* Those that the process has mapped. Nothing of its program's is executed: it may be another user's. */
+static void find_mapped(struct search *s)
+{
+	struct maps maps;
+
+	if (maps_read(s->pid, &maps, NULL))
+		return;
+	for (size_t i = 0; i < maps.at.n; i++)
+		if (maps.at.at[i].exec && maps.at.at[i].path[0] == '/')
+			*vec_add(&s->libraries) = (struct library){ mem_strdup(maps.at.at[i].path), maps.at.at[i].start };
+	maps_free(&maps);
+}
+
+/* The libraries that the program links; what it will dlopen is not known here. The loader lists them, as ldd has it do:
+ * the user is about to run it anyway. */
+static void find_linked(struct search *s)
 {
 	const char *interp = s->program->interp;
 	char *list = interp ? capture((const char *const[]){ interp, "--list", s->program->path,
@@ -71,7 +105,7 @@ static void find_libraries(struct search *s)
 		char *path = strchr(line, '/');
 
 		if (path)
-			*vec_add(&s->libraries) = mem_strndup(path, strcspn(path, " "));
+			*vec_add(&s->libraries) = (struct library){ .path = mem_strndup(path, strcspn(path, " ")) };
 	}
 	free(list);
 }
@@ -80,9 +114,9 @@ static void find_libraries(struct search *s)
 static bool libraries_have(const struct search *s, const char *name)
 {
 	for (size_t i = 0; i < s->libraries.n; i++) {
-		const char *path = s->libraries.at[i];
+		const struct library *l = &s->libraries.at[i];
 
-		if (module_list_match(&s->settings->modules, path) && module_has(path, name))
+		if (module_list_match(&s->settings->modules, l->path) && library_has(s, l, name))
 			return true;
 	}
 	return false;
@@ -91,7 +125,7 @@ static bool libraries_have(const struct search *s, const char *name)
 static bool is_linked(const struct search *s, const char *glob)
 {
 	for (size_t i = 0; i < s->libraries.n; i++)
-		if (module_match(glob, s->libraries.at[i]))
+		if (module_match(glob, s->libraries.at[i].path))
 			return true;
 	return module_match(glob, s->program->path);
 }
@@ -203,25 +237,56 @@ static int check_all(struct search *s)
 {
 	int status;
 
-	if (s->settings->modules.patterns.n)
-		find_libraries(s);
+	if (s->settings->modules.patterns.n && s->pid)
+		find_mapped(s);
+	else if (s->settings->modules.patterns.n)
+		find_linked(s);
 	check_modules(s);
 	status = check_list(s, &s->settings->filter);
 	return status ? status : check_list(s, &s->settings->graph_function);
 }
 
+static int check_and_free(struct search *s)
+{
+	int status = check_all(s);
+
+	sym_close(s->program);
+	free(s->package);
+	free(s->root);
+	for (size_t i = 0; i < s->libraries.n; i++)
+		free(s->libraries.at[i].path);
+	vec_free(&s->libraries);
+	return status;
+}
+
 int missing_functions(const struct settings *settings, const char *image)
 {
 	struct search s = { .settings = settings };
-	int status;
 
 	if (!has_questions(settings) || sym_open(image, &s.program, NULL))
 		return 0; /* the session says what is wrong with the file */
-	status = check_all(&s);
-	sym_close(s.program);
-	free(s.package);
-	for (size_t i = 0; i < s.libraries.n; i++)
-		free(s.libraries.at[i]);
-	vec_free(&s.libraries);
-	return status;
+	return check_and_free(&s);
+}
+
+int missing_functions_of(const struct settings *settings, pid_t pid)
+{
+	struct search s = { .settings = settings, .pid = pid };
+	char name[64], path[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
+	n = readlink(name, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	fd = has_questions(settings) ? file_open(name, NULL) : -1;
+	if (fd < 0)
+		return 0;
+	s.root = mapped_file_root(pid);
+	if (sym_open_fd(fd, path, s.root, &s.program, NULL) == 0) {
+		close(fd);
+		return check_and_free(&s);
+	}
+	close(fd);
+	free(s.root);
+	return 0;
 }

@@ -58,15 +58,8 @@ static int check_processes(const struct invocation *inv)
 {
 	int e = 0;
 
-	for (size_t i = 0; i < inv->pids.n && !e; i++) {
-		char name[64], path[4096];
-		ssize_t n;
-
-		snprintf(name, sizeof(name), "/proc/%d/exe", (int)inv->pids.at[i]);
-		n = readlink(name, path, sizeof(path) - 1);
-		path[n > 0 ? n : 0] = '\0';
-		e = n > 0 ? missing_functions(&inv->settings, path) : 0; /* the session says what is wrong */
-	}
+	for (size_t i = 0; i < inv->pids.n && !e; i++)
+		e = missing_functions_of(&inv->settings, inv->pids.at[i]);
 	return e;
 }
 

@@ -118,6 +118,28 @@ else
 	skip "an event's stack inside" "there is no /dev/fuse"
 fi
 
+# --- nothing that the program names is executed by who attaches to it
+mkdir "$T/loader"
+LOADER=$(readelf -l "$OUT" | sed -n 's/.*interpreter: \(.*\)].*/\1/p')
+cp "$(readlink -f "$LOADER")" "$T/loader/ld.so"
+SHORT=/tmp/ld.$$ # in no more bytes than the true one's
+ln -s "$T/loader/ld.so" "$SHORT"
+ON_EXIT+=("rm -f $SHORT")
+python3 -c 'import sys
+bytes = open(sys.argv[1], "rb").read()
+new = sys.argv[4].encode()
+old = sys.argv[3].encode()
+open(sys.argv[2], "wb").write(bytes.replace(old, new.ljust(len(old), b"\0"), 1))' "$OUT" "$T/loaded" "$LOADER" "$SHORT"
+chmod 755 "$T/loaded"
+start loaded "$T/loaded" 0
+printf '#!/bin/sh\necho "$@" >>"%s"\n' "$T/executed" >"$T/loader/other"
+chmod 755 "$T/loader/other"
+mv "$T/loader/other" "$T/loader/ld.so"
+attach -L 'libc.so*' -l which_outside -l nosuch --duration 300ms
+[ ! -e "$T/executed" ] && [ "$(json_calls which_outside)" -ge 1 ]
+result "attached: the program's loader is not executed" $? "$T/summary"
+ends_right "attached: the program goes on" loaded "$PID"
+
 # --- replaced, deleted, without a path
 replaced() { # NAME: $PID's program and library are the builds inside; root has the library, others have the program only
 	attach -L 'old.so' --duration 300ms
