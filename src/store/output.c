@@ -1,16 +1,15 @@
 #include "store/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/new_file.h"
 
 static int cannot(struct err *err, const char *what, const char *path)
 {
@@ -19,57 +18,14 @@ static int cannot(struct err *err, const char *what, const char *path)
 	return err_set(err, code, "cannot %s trace file %s: %s", what, path, strerror(code));
 }
 
-static int create(const char *path)
-{
-	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-/* Makes way for a new file: 0 when path is free now. */
-static int remove_old(const char *path, const struct stat *st, struct err *err)
-{
-	if (st->st_uid != geteuid())
-		return err_set(err, EPERM, "cannot replace trace file %s: it belongs to another user; "
-			       "remove it or name another file with -o", path);
-	if (unlink(path) && errno != ENOENT)
-		return cannot(err, "replace", path);
-	return 0;
-}
-
-static int open_existing(struct output *o, const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (lstat(path, &st))
-		return cannot(err, "create", path);
-	if (S_ISLNK(st.st_mode))
-		return err_set(err, ELOOP, "cannot write trace file %s: it is a symbolic link; "
-			       "name the file itself with -o", path);
-	if (S_ISREG(st.st_mode)) {
-		if (remove_old(path, &st, err))
-			return -err->code;
-		o->fd = create(path);
-		o->regular = true;
-		return o->fd < 0 ? cannot(err, "create", path) : 0;
-	}
-	o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
-	return o->fd < 0 ? cannot(err, "write", path) : 0;
-}
-
 int output_open(struct output *o, const char *path, struct err *err)
 {
-	struct err ignored;
-	int r = 0;
-
-	*o = (struct output){ .fd = create(path), .regular = true };
-	if (o->fd < 0 && errno == EEXIST) {
-		o->regular = false;
-		r = open_existing(o, path, err ? err : &ignored);
-	} else if (o->fd < 0) {
-		r = cannot(err, "create", path);
-	}
-	if (!r)
-		o->path = mem_strdup(path);
-	return r;
+	*o = (struct output){ .fd = -1 };
+	o->fd = new_file(path, "trace file", &o->regular, err);
+	if (o->fd < 0)
+		return o->fd;
+	o->path = mem_strdup(path);
+	return 0;
 }
 
 static int write_all(int fd, const char *p, size_t n)

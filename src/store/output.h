@@ -14,8 +14,7 @@ struct output {
 	uint64_t bytes; /* written */
 };
 
-/* A regular file of ours under that name is replaced by a new one (0600); anything but a
- * regular file is written as it is; a symbolic link is refused. */
+/* As new_file (base/new_file.h). */
 int output_open(struct output *o, const char *path, struct err *err);
 /* All of it or an error; raises no signal. */
 int output_write(struct output *o, const void *p, size_t n, struct err *err);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
 #include "ui/say.h"
 
 static const char standard_output[] = "standard output";
@@ -109,17 +110,17 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 
 int screen_open_file(struct screen *o, const char *path)
 {
+	struct err err;
+	bool is_ours;
+
 	*o = (struct screen){ .name = path };
 	catch_sigpipe();
-	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	o->fd = new_file(path, "file", &is_ours, &err);
+	if (o->fd < 0)
+		return say_error(&err);
 	out_init_raw(&o->bytes, write_all, o);
 	out_init(&o->text, write_all, o);
-	if (o->fd >= 0)
-		return 0;
-	say("brace: cannot write %s: %s\n", path, strerror(errno));
-	out_free(&o->text);
-	out_free(&o->bytes);
-	return EXIT_BRACE;
+	return 0;
 }
 
 void screen_binary(struct screen *o)

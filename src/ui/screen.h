@@ -22,7 +22,7 @@ enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
 /* Opens standard output, in front of a pager if the user wants one and sees a terminal; painted
  * if `line` is given and the user wants colour. */
 void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to, painter *line);
-/* A text file instead. 0, or EXIT_BRACE (said). */
+/* A text file instead, made as new_file does (base/new_file.h). 0, or EXIT_BRACE (said). */
 int screen_open_file(struct screen *o, const char *path);
 /* What is written is no text: it goes as it is to all but a terminal. Before anything is written. */
 void screen_binary(struct screen *o);

@@ -10,6 +10,36 @@ result "recorded" $? "$T/err"
 [ "$(stat -c %a "$T/whole")" = 600 ]
 result "the file is its owner's alone" $?
 
+# What graph -o writes is text, and its file made as carefully.
+echo precious >"$T/other"
+ln -s other "$T/link"
+for command in record graph; do
+	"$BRACE" "$command" -q -o "$T/link" -- /bin/true >"$T/out" 2>"$T/err"
+	[ $? -eq 125 ] && [ "$(cat "$T/other")" = precious ] && grep -q "^brace: cannot write .*/link: it is a symbolic link" "$T/err"
+	result "$command -o: a symbolic link is refused" $? "$T/err"
+	echo old >"$T/text"
+	chmod 644 "$T/text"
+	ln -f "$T/text" "$T/kept"
+	(umask 022 && "$BRACE" "$command" -q -o "$T/text" -- /bin/true) >"$T/out" 2>"$T/err"
+	[ "$(stat -c %a "$T/text")" = 600 ] && [ "$(cat "$T/kept")" = old ] && [ -s "$T/text" ]
+	result "$command -o: a file of one's own is replaced by a new one, 0600" $? "$T/err"
+	mkfifo "$T/fifo"
+	cat "$T/fifo" >"$T/read" &
+	"$BRACE" "$command" -q -o "$T/fifo" -- /bin/true >"$T/out" 2>"$T/err"
+	result "$command -o: into a pipe" $? "$T/err"
+	wait $!
+	[ -s "$T/read" ] && [ -p "$T/fifo" ]
+	result "$command -o: all comes through" $?
+	rm "$T/fifo"
+	if [ "$(id -u)" -eq 0 ]; then
+		echo his >"$T/his"
+		chown 65534 "$T/his"
+		"$BRACE" "$command" -q -o "$T/his" -- /bin/true >"$T/out" 2>"$T/err"
+		[ $? -eq 125 ] && [ "$(cat "$T/his")" = his ] && grep -q "belongs to another user" "$T/err"
+		result "$command -o: another user's file is refused" $? "$T/err"
+	fi
+done
+
 for command in 'replay --no-pager' 'report --no-pager' 'report --json'; do
 	# shellcheck disable=SC2086 # words
 	"$BRACE" $command "$T/whole" >"$T/before.${command// /}" 2>"$T/err"
