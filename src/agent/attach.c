@@ -7,6 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/delivery.h"
+#include "agent/lend.h"
 #include "agent/needs.h"
 #include "agent/place.h"
 #include "agent/sys.h"
@@ -99,7 +100,9 @@ int64_t agent_change(void)
 	agent.oom_score_adj = w.oom_score_adj;
 	delivery_begin(w.signals);
 	task_forget();
+	lend_forget_code();
 	if (agent_params.renew) {
+		lend_forget();
 		park_forget();
 		site_renew();
 	}
@@ -121,6 +124,7 @@ int64_t agent_detach(void)
 	if (!agent.memory)
 		return 0;
 	task_forget();
+	lend_forget();
 	site_keep();
 	park_forget();
 	stacks_end();

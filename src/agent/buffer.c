@@ -6,6 +6,7 @@
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
+#include "agent/lend.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/points.h"
@@ -13,6 +14,7 @@
 #define WAIT_NS 50000000   /* block mode: how often to look whether the tracer lives */
 #define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; a tracer's heart beats every 0.1 s */
 #define BUSY 2             /* sub-buffers that a thread has filled when it gets the next one's pages at once */
+#define LOWEST_BUFFER 65536 /* address: what is reserved in a block that is lent is below it, and nothing */
 #define ALONE_MAX 20       /* waits of a thread that has nothing: 1 s */
 
 static struct memory_thread *thread_of(struct agent_tls *t)
@@ -78,7 +80,6 @@ static void thread_start(struct agent_tls *t)
 	slot->pid = (uint32_t)sys0(__NR_getpid);
 	slot->tid = (uint32_t)sys0(__NR_gettid);
 	slot->block = (uint64_t)t;
-	__atomic_store_n(&agent.pid, slot->pid, __ATOMIC_RELAXED);
 	slot->image = agent.image_id;
 	slot->tsc = read_tsc();
 	slot->oldest = slot->newest = MEMORY_NONE;
@@ -126,6 +127,7 @@ void buffer_after_fork(struct agent_tls *t)
 	forget(t);
 	if (__atomic_compare_exchange_n(&agent_gate[1], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		signals_after_fork();
+		lend_forget();
 		forget_parents(t);
 		if (!(agent.forbidden & NEED_THREADS))
 			__atomic_store_n(&agent.pid, (uint32_t)sys0(__NR_getpid), __ATOMIC_RELAXED);
@@ -566,6 +568,19 @@ static bool is_settled(struct agent_tls *t, const uint64_t *words, unsigned n, u
 	return thread_slot(t) && at != UNRESERVED && settle(t, words, n, at);
 }
 
+/* The block of the thread that records `word` at sp. While it is lent nothing is reserved in thread-local memory. */
+static struct agent_tls *block_of(uint64_t word, uint64_t sp, uint64_t *at)
+{
+	bool lent = lend_settle(sp && record_kind(word) == RECORD_EXIT ? sp - 8 : sp);
+	struct agent_tls *t = agent_tls_block();
+
+	if (lent && *at < LOWEST_BUFFER) {
+		*at = UNRESERVED;
+		t->pos = t->known & TLS_THREAD ? t->pos : 0;
+	}
+	return t;
+}
+
 /* words: records that stand together. at: their slot, or UNRESERVED. sp: leave.c's, or 0. */
 static void record(const uint64_t *words, unsigned n, uint64_t at, uint64_t sp)
 {
@@ -580,7 +595,7 @@ static void record(const uint64_t *words, unsigned n, uint64_t at, uint64_t sp)
 		buffer_lose();
 		return;
 	}
-	t = agent_tls_block();
+	t = block_of(words[0], sp, &at);
 	armed = leave_disarm(t);
 	if (!is_settled(t, words, n, at)) {
 		first = buffer_prepare(t);

@@ -195,7 +195,11 @@ agent_tls_block:
 	jne	agent_far_block
 	mov	%fs:0, %rax
 	add	agent_tls@gottpoff(%rip), %rax
+	testl	$TLS_LENT, TLS_KNOWN(%rax)
+	jnz	1f
 	ret
+1:	mov	%rax, %rdi
+	jmp	agent_lent_block
 
 /* --- stub templates: one copy for each call site, at a place that tells its id. A field is
  * marked by a label right behind it. -32 = the caller's rcx, -40 = body. ------------------ */

@@ -3,6 +3,7 @@
  * the stack pointer. The thread's next record is then made to take the slow path, so that it can tell
  * where it was made: its position is put out of every buffer's reach. */
 #include "agent/agent.h"
+#include "agent/lend.h"
 #include "agent/sys.h"
 
 #define ARMED (UINT64_C(1) << 62)
@@ -161,6 +162,11 @@ static uint64_t target(uint32_t kind, const uint64_t *sp)
 	}
 }
 
+static enum leave_kind kind_of(const struct leave_about *about)
+{
+	return about->id_word >> LEAVE_SHIFT & LEAVE_MASK;
+}
+
 /* What the call is about to do. Returns the words written. */
 static unsigned leave_words(const struct leave_about *about, const uint64_t *sp, bool followed, uint64_t *words)
 {
@@ -168,9 +174,11 @@ static unsigned leave_words(const struct leave_about *about, const uint64_t *sp,
 		[LEAVE_BY_JMP_BUF] = RECORD_SWITCH_ENDS, [LEAVE_BY_CONTEXT] = RECORD_SWITCH_ENDS,
 		[LEAVE_BY_UNWINDING] = RECORD_SWITCH_UNWINDS,
 	};
-	uint32_t kind = about->id_word >> LEAVE_SHIFT & LEAVE_MASK;
+	enum leave_kind kind = kind_of(about);
 	uint64_t now = read_tsc(), outer = (uint64_t)sp + 8;
 
+	if (kind == LEAVE_LENDING)
+		return 0;
 	if (kind == LEAVE_MARK) {
 		words[0] = record_word(now, record_event_id(1, RECORD_EVENT_MARK), RECORD_EVENT);
 		words[1] = outer;
@@ -206,7 +214,26 @@ static void write_leave(struct agent_tls *t, const struct leave_about *about, co
 		words[n++] = id | site_of(*sp) << 32;
 	}
 	n += leave_words(about, sp, tail || followed, words + n);
-	buffer_write_words(t, words, n, (uint64_t)sp);
+	if (n)
+		buffer_write_words(t, words, n, (uint64_t)sp);
+}
+
+/* Its child may run with this thread's block. */
+static uint64_t leave_lending(struct agent_tls *t, const uint64_t *sp, const struct leave_about *about)
+{
+	bool silent = about->id_word & LEAVE_SILENT, tail = in_arena(*sp);
+	uint64_t stub = 0;
+
+	if (agent.memory->tracer == MEMORY_FUNCTION || keeps_state()) {
+		if (!silent)
+			stub = agent_state_entry((uint64_t)sp, about->id_word);
+	} else {
+		if (!tail && !(about->id_word & (STATE_ENTRY_ONLY | LEAVE_SILENT)))
+			stub = (uint64_t)site_stub(*sp, true);
+		write_leave(t, about, sp, tail, stub != 0);
+	}
+	lend_begin((uint64_t)sp);
+	return stub;
 }
 
 uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about)
@@ -216,12 +243,14 @@ uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about)
 	uint64_t stub = 0;
 
 	buffer_check_fork();
+	if (kind_of(about) == LEAVE_LENDING)
+		return leave_lending(t, sp, about);
 	if (keeps_state())
 		return agent_state_leave(sp, about);
 	if (follow)
 		stub = (uint64_t)site_stub(*sp, true);
 	write_leave(t, about, sp, tail, stub != 0);
-	if ((about->id_word >> LEAVE_SHIFT & LEAVE_MASK) != LEAVE_MARK)
+	if (kind_of(about) != LEAVE_MARK)
 		arm(t, about);
 	return stub;
 }

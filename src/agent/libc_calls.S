@@ -32,6 +32,11 @@
 9:
 	.endm
 
+	.macro LENDS number
+	cmp	$\number, %rax
+	je	11f
+	.endm
+
 	/* clones: any call may be made by it, clone too, which somebody wants to know of */
 	.macro LIBC_CALL name, clones=0
 	.globl agent_call_\name, agent_limit_\name, agent_back_\name
@@ -40,7 +45,10 @@
 agent_call_\name:
 	BY_NUMBER
 	.if	\clones
-	cmpq	$0, agent_clones_told(%rip)
+	LENDS	__NR_vfork
+	LENDS	__NR_clone
+	LENDS	__NR_clone3
+10:	cmpq	$0, agent_clones_told(%rip)
 	jne	7f
 	.endif
 0:	syscall
@@ -63,6 +71,8 @@ agent_call_\name:
 	lea	agent_lock_coming(%rip), %r11
 	jmp	with_agent
 	.if	\clones
+11:	lea	10b(%rip), %r11
+	jmp	lend_thread
 8:	lea	1b(%rip), %r11
 	jmp	tell_clone
 7:	CLONES	__NR_clone
@@ -90,8 +100,8 @@ agent_back_\name:
 	LIBC_CALL getrlimit64
 	LIBC_CALL mlockall
 
-/* rax = who was made, rcx = by which call; r11 = where to go on. */
-tell_clone:
+	/* All but rcx is kept, and r11 is where to go on. */
+	.macro BEFORE_C
 	lea	-128(%rsp), %rsp
 	push	%rbp
 	mov	%rsp, %rbp
@@ -105,10 +115,9 @@ tell_clone:
 	push	%r11
 	and	$-16, %rsp
 	cld
-	mov	%rdi, %rsi
-	mov	%rcx, %rdi
-	mov	%rax, %rdx
-	call	task_cloned
+	.endm
+
+	.macro BEHIND_C
 	lea	-64(%rbp), %rsp
 	pop	%r11
 	pop	%r10
@@ -121,6 +130,23 @@ tell_clone:
 	pop	%rbp
 	lea	128(%rsp), %rsp
 	jmp	*%r11
+	.endm
+
+/* rax = who was made, rcx = by which call. */
+tell_clone:
+	BEFORE_C
+	mov	%rdi, %rsi
+	mov	%rcx, %rdi
+	mov	%rax, %rdx
+	call	task_cloned
+	BEHIND_C
+
+/* At the stack pointer stands the return address of syscall(). */
+lend_thread:
+	BEFORE_C
+	lea	136(%rbp), %rdi
+	call	lend_begin
+	BEHIND_C
 
 /* A system call of a static program (session/led_calls.c): rcx = its instruction. */
 	.globl agent_led_call

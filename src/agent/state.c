@@ -7,6 +7,7 @@
  * handler's calls stack above it, and top_sp is written last. */
 
 #include "agent/agent.h"
+#include "agent/lend.h"
 
 /* agent_tls.known: the thread may have left its stack; and the next record is to say where it is made */
 #define KNOWN_LEFT 2u
@@ -130,14 +131,21 @@ static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t
 		buffer_write(t, words[3]);
 }
 
+/* slot: of the return address. */
+static struct agent_tls *block_at(uint64_t slot)
+{
+	buffer_check_fork();
+	lend_settle(slot);
+	return agent_tls_block();
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
-	struct agent_tls *t = agent_tls_block();
+	struct agent_tls *t = block_at(sp);
 	uint64_t ret = *(uint64_t *)sp, tsc;
 	uint32_t id = record_id(id_word);
 	uint64_t stub;
 
-	buffer_check_fork();
 	if (agent.memory->tracer == MEMORY_FUNCTION || (agent.memory->calls_too && agent.flags & AGENT_FAR))
 		record_call(ret, id);
 	if (agent.memory->tracer == MEMORY_FUNCTION)
@@ -200,7 +208,7 @@ static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site, uint64_
 /* sp: the caller's, after the return; the return address stood right below, and below that its stub left rax. */
 void agent_state_exit(uint64_t sp, uint32_t site)
 {
-	struct agent_tls *t = agent_tls_block();
+	struct agent_tls *t;
 	uint64_t now = read_tsc(), limit;
 	struct call_state call = { 0 };
 
@@ -208,7 +216,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 		return; /* detached: a return that was under way */
 	limit = agent.memory->thresh_ticks;
 
-	buffer_check_fork();
+	t = block_at(sp - 8);
 	if (!keeps_state()) { /* called when another tracer did */
 		agent_record(record_word(now, site, RECORD_EXIT), UNRESERVED, sp);
 		return;

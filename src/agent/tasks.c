@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/delivery.h"
+#include "agent/lend.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/filter.h"
@@ -116,6 +117,8 @@ static int32_t parent_of_block(void)
 {
 	const struct agent_tls *t = agent_tls_block();
 
+	if (lend_lender())
+		return (int32_t)lend_lender();
 	if (agent.memory && thread_slot(t))
 		return (int32_t)thread_slot(t)->tid;
 	return agent.forbidden & NEED_TASKS ? 0 : (int32_t)sys0(__NR_getppid);

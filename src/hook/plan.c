@@ -49,7 +49,7 @@ static bool is_listed(const uint64_t *list, size_t n, uint64_t vaddr)
 static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct special special)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
-	uint8_t facts = p->sweep->facts[i];
+	uint16_t facts = p->sweep->facts[i];
 
 	if (f->cold)
 		return REASON_COLD;
@@ -72,17 +72,19 @@ static enum leave_kind leave_of(const struct planner *p, uint32_t i)
 	if (by_name || p->m->language == SYM_LANG_GO ||
 	    (p->runtime && name && special_called_by_runtime(p->runtime, name)))
 		return by_name;
-	return p->sweep->facts[i] & FACT_LEAVES_STACK ? LEAVE_SOMEWHERE : LEAVE_NOT;
+	if (p->sweep->facts[i] & FACT_LEAVES_STACK)
+		return LEAVE_SOMEWHERE;
+	return p->sweep->facts[i] & FACT_LENDS_THREAD ? LEAVE_LENDING : LEAVE_NOT;
 }
 
-/* A switch of stacks reads its return address in order to come back there. An unwinder without a name may look
- * like one, but is bigger. */
+/* A switch of stacks reads its return address in order to come back there, and vfork keeps it from its child. An unwinder
+ * without a name may look like one, but is bigger. */
 static bool keeps_caller(const struct planner *p, uint32_t i)
 {
 	enum leave_kind kind = leave_of(p, i);
 
 	return kind == LEAVE_BY_SECOND_CONTEXT ||
-	       (kind == LEAVE_SOMEWHERE && p->m->functions.at[i].size <= SWITCH_MAX);
+	       ((kind == LEAVE_SOMEWHERE || kind == LEAVE_LENDING) && p->m->functions.at[i].size <= SWITCH_MAX);
 }
 
 /* --- what forbids to follow the return ---------------------------------------------------------------- */
@@ -115,7 +117,7 @@ static void follow_tail_calls(struct planner *p, const struct special *special)
 static enum hook_reason entry_only(const struct planner *p, uint32_t i, const struct special *special)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
-	uint8_t facts = p->sweep->facts[i];
+	uint16_t facts = p->sweep->facts[i];
 
 	if (p->m->language == SYM_LANG_GO)
 		return REASON_GO;

@@ -36,7 +36,6 @@ static const struct entry exact[] = {
 	CALLER("__libc_dlopen_mode"),
 	CALLER("__libc_dlsym"),
 	CALLER("__libc_dlvsym"),
-	TWICE("__libc_vfork"),
 	TWICE("__makecontext"),
 	TWICE("__morestack"),
 	RUNTIME("__restore"),
@@ -49,7 +48,6 @@ static const struct entry exact[] = {
 	NO_RETURN("__start_context"),
 	CONVENTION("__tls_get_addr"),
 	CONVENTION("__tls_get_addr_slow"),
-	TWICE("__vfork"),
 	CALLER("_dl_mcount"),
 	CALLER("_dl_mcount_wrapper"),
 	CALLER("_dl_mcount_wrapper_check"),
@@ -84,7 +82,6 @@ static const struct entry exact[] = {
 	TWICE("setjmp"),
 	TWICE("sigreturn"),
 	TWICE("sigsetjmp"),
-	TWICE("vfork"),
 };
 
 static const struct entry prefixes[] = {
@@ -151,12 +148,14 @@ static const struct { const char *name; uint8_t kind; } leaves[] = {
 	{ "__getcontext", LEAVE_MARK },
 	{ "__libc_longjmp", LEAVE_BY_JMP_BUF },
 	{ "__libc_siglongjmp", LEAVE_BY_JMP_BUF },
+	{ "__libc_vfork", LEAVE_LENDING },
 	{ "__longjmp", LEAVE_BY_JMP_BUF },
 	{ "__longjmp_chk", LEAVE_BY_JMP_BUF },
 	{ "__setcontext", LEAVE_BY_CONTEXT },
 	{ "__setjmp", LEAVE_MARK },
 	{ "__sigsetjmp", LEAVE_MARK },
 	{ "__swapcontext", LEAVE_BY_SECOND_CONTEXT },
+	{ "__vfork", LEAVE_LENDING },
 	{ "_longjmp", LEAVE_BY_JMP_BUF },
 	{ "_setjmp", LEAVE_MARK },
 	{ "getcontext", LEAVE_MARK },
@@ -168,6 +167,7 @@ static const struct { const char *name; uint8_t kind; } leaves[] = {
 	{ "siglongjmp", LEAVE_BY_JMP_BUF },
 	{ "sigsetjmp", LEAVE_MARK },
 	{ "swapcontext", LEAVE_BY_SECOND_CONTEXT },
+	{ "vfork", LEAVE_LENDING },
 };
 
 static int by_leave_name(const void *key, const void *entry)

@@ -4,6 +4,7 @@
  * line breaks and the stack had been used, nothing is claimed any more. */
 #include "hook/sweep.h"
 
+#include <linux/sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -15,6 +16,7 @@
 #define CALLEE_SAVED 0xf008u    /* rbx, r12 to r15 */
 #define RSP 4
 #define RBP 5
+#define ANY_FLAGS UINT32_MAX
 #define DATA_REACH 8       /* bytes of a function that must not be loaded from */
 
 /* A call after which the caller reads flags. */
@@ -47,6 +49,7 @@ struct walk {
 	uint16_t watched;              /* not written since the entry, or since the call of */
 	uint64_t callee, since;        /* callee; 0 = the entry */
 	uint32_t number;               /* last put into eax: of a system call */
+	uint32_t first;                /* into edi since the last jump or call: its first argument; ANY_FLAGS: another way */
 };
 
 static const struct sym_function *function(const struct walk *w, uint32_t i)
@@ -54,7 +57,7 @@ static const struct sym_function *function(const struct walk *w, uint32_t i)
 	return &w->s->m->functions.at[i];
 }
 
-static void add_fact(struct walk *w, const struct sym_function *f, uint8_t fact)
+static void add_fact(struct walk *w, const struct sym_function *f, uint16_t fact)
 {
 	w->s->facts[f - w->s->m->functions.at] |= fact;
 }
@@ -99,6 +102,7 @@ static void enter_function(struct walk *w)
 	w->owned = w->loaded = 0;
 	w->callee = 0;
 	w->number = 0;
+	w->first = ANY_FLAGS;
 }
 
 /* --- flags ---------------------------------------------------------------- */
@@ -247,12 +251,25 @@ static void note_call(struct walk *w, const struct insn *in)
 		w->s->facts[w->f] |= FACT_MCOUNT;
 }
 
+/* fork is a clone whose flags are a constant, without the parent's memory. */
+static void note_new_task(struct walk *w)
+{
+	if (w->number == SYS_clone || w->number == SYS_clone3)
+		w->s->facts[w->f] |= FACT_STARTS_THREADS;
+	if (w->number == SYS_vfork || w->number == SYS_clone3 || (w->number == SYS_clone && w->first & CLONE_VM))
+		w->s->facts[w->f] |= FACT_LENDS_THREAD;
+}
+
 static void watch_system_calls(struct walk *w, const uint8_t *p, const struct insn *in)
 {
 	if (in->len == 5 && p[0] == 0xb8) /* mov $number, %eax */
 		memcpy(&w->number, p + 1, 4);
-	else if (in->len == 2 && p[0] == 0x0f && p[1] == 0x05 && (w->number == SYS_clone || w->number == SYS_clone3))
-		w->s->facts[w->f] |= FACT_STARTS_THREADS;
+	else if (in->len == 5 && p[0] == 0xbf) /* mov $flags, %edi */
+		memcpy(&w->first, p + 1, 4);
+	else if (in->len == 2 && p[0] == 0x0f && p[1] == 0x05)
+		note_new_task(w);
+	else if (in->flow != FLOW_NEXT)
+		w->first = ANY_FLAGS;
 }
 
 static bool is_address_only(const struct insn *in)
@@ -396,7 +413,7 @@ void sweep_run(const struct sym_module *m, const struct sweep_hooks *hooks, stru
 		.s = out, .hooks = hooks, .f = NO_FUNCTION, .absolute = m->e_type == ET_EXEC
 	};
 
-	*out = (struct sweep){ .m = m, .facts = mem_zalloc(m->functions.n + 1) };
+	*out = (struct sweep){ .m = m, .facts = mem_zalloc((m->functions.n + 1) * sizeof(*out->facts)) };
 	out->targets = address_set_new(m, true);
 	out->stops = address_set_new(m, true);
 	w.starts = address_set_new(m, true);

@@ -12,6 +12,7 @@
 #define FACT_READS_FLAGS 32     /* reads the flags before it writes them */
 #define FACT_LEAVES_STACK 64    /* sets its stack pointer to what it did not get from it */
 #define FACT_STARTS_THREADS 128 /* makes the system call clone, or clone3 */
+#define FACT_LENDS_THREAD 256   /* makes a child that may have its thread pointer: vfork, clone, clone3 */
 
 /* By their indices: the first one jumps to the second one's entry. */
 struct tail_call { uint32_t from, to; };
@@ -20,7 +21,7 @@ struct sweep {
 	const struct sym_module *m;
 	struct address_set targets; /* code: something jumps there, or may */
 	struct address_set stops;   /* code: behind an instruction that control does not pass */
-	uint8_t *facts;             /* FACT_* of each function */
+	uint16_t *facts;            /* FACT_* of each function */
 	VEC(struct tail_call) tails;
 };
 

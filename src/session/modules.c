@@ -337,7 +337,7 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 			*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path), 0 };
 		if (is_opened(req->settings, mod->path, exe))
 			mod->choice = MODULE_OPEN;
-		else if ((by_hand || req->settings->graph) && is_unwinder(mod->name))
+		else if ((by_hand || !req->settings->nop) && is_unwinder(mod->name))
 			mod->choice = MODULE_UNWINDER;
 		if (mod->choice != MODULE_CLOSED)
 			load(out, mod, maps);
@@ -388,10 +388,12 @@ static struct string_set defined_functions(const struct modules *m)
 	return set;
 }
 
-/* Selected or not: where control goes when it leaves a stack must be known. */
+/* Selected or not: where control goes when it leaves a stack must be known, and whose calls come behind a vfork. */
 static bool must_tell(const struct module *mod, uint32_t i, const struct settings *set)
 {
-	return set->graph && mod->hooks->entries[i].leaves && !mod->hooks->functions[i].plt;
+	uint8_t kind = mod->hooks->entries[i].leaves;
+
+	return (kind == LEAVE_LENDING || (set->graph && kind)) && !mod->hooks->functions[i].plt;
 }
 
 /* ld.so finds an agent that it loaded itself; libunwind must find another table of it (agent/unwind.c). */

@@ -54,7 +54,7 @@ static enum trampoline_kind kind_of(const struct image_request *req, const struc
 
 	if (selection >= SELECT_FIND_FDE)
 		return TRAMPOLINE_FIND_FDE + (selection - SELECT_FIND_FDE);
-	if (selection == SELECT_LEAVE || (e->leaves && tracer != MEMORY_FUNCTION))
+	if (selection == SELECT_LEAVE || (e->leaves && (tracer != MEMORY_FUNCTION || e->leaves == LEAVE_LENDING)))
 		return TRAMPOLINE_LEAVE;
 	if (req->hello->flags & AGENT_FAR)
 		return far_kinds[selection == SELECT_GRAPH][e->entry_only];

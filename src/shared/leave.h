@@ -11,6 +11,7 @@ enum leave_kind {
 	LEAVE_BY_SECOND_CONTEXT, /* its second argument is one: may come back */
 	LEAVE_BY_UNWINDING,      /* up this stack; what it passes is told by itself */
 	LEAVE_MARK,              /* it does not, but control may come back to where it returns */
+	LEAVE_LENDING,           /* it does not, but makes a child that may run with its thread pointer */
 	LEAVE_KINDS
 };
 #define LEAVE_SHIFT 26

@@ -29,6 +29,7 @@ _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 byte
 #endif
 
 #define TLS_THREAD 1u /* agent_tls.known */
+#define TLS_LENT 8u   /* a vfork child may have this block too: agent/lend.c has theirs */
 #define TLS_KNOWN_MASK 0xffu /* of it, what is known of the thread; above, the session that its stack is for */
 #define AGENT_STACK_BYTES (16u << 20) /* behind stack_base */
 
@@ -37,4 +38,5 @@ _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 byte
 #define TLS_KEY 16
 #define TLS_DEPTH 20
 #define TLS_TOP_SP 24
+#define TLS_KNOWN 60
 #define HEADER_LOST_THREADLESS 208 /* struct memory_header */

@@ -12,7 +12,11 @@ function pop(    name) {
 	who = part[1]
 	sub(/^ *[0-9]+\) */, "", who)
 	sub(/ *$/, "", who)
+	comm = who
+	sub(/-[0-9]+$/, "", comm)
 	if (who ~ /\/co[0-9]+-/) { sub(/.*\//, "", who); sub(/-.*/, "", who) } else sub(/.*-/, "", who)
+	if (who in comm_of && comm_of[who] != comm && comm !~ /\/co/) depth[who] = counted[who] = 0 # it has executed another program
+	comm_of[who] = comm
 	text = $0
 	for (i = 0; i < 2; i++) text = substr(text, index(text, "|") + 1)
 	match(text, /^ */)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "agent/agent.h"
+#include "agent/lend.h"
 #include "session/drain.h"
 
 #define WRITERS 4
@@ -31,6 +32,8 @@ void place_rearm(void) { }
 bool leave_disarm(struct agent_tls *t) { return false; }
 bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp) { return false; }
 void leave_rearm(struct agent_tls *t) { }
+bool lend_settle(uint64_t slot) { return false; }
+void lend_forget(void) { }
 
 static struct shared_memory memory;
 
