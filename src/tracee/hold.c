@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "tracee/check.h"
 #include "tracee/internal.h"
 #include "tracee/proc_status.h"
@@ -92,7 +93,7 @@ uint64_t tracee_release(struct tracee *t)
 		struct thread *th = &t->threads.at[i];
 		uint64_t stood;
 
-		if (th->stopped && !let_go(th)) /* only what was killed cannot be let go */
+		if (th->stopped && !holder_keep(t, th) && !let_go(th)) /* only what was killed cannot be let go */
 			t->dead = true;
 		stood = th->asked_at ? clock_ns() - th->asked_at : 0;
 		longest = stood > longest ? stood : longest;
@@ -352,6 +353,7 @@ static int stop_all(struct tracee *t, struct err *err)
 			return err_set(err, EBUSY, "process %d starts threads or programs faster than they can be stopped: try again",
 				       (int)t->pid);
 		interrupt_all(t);
+		holder_answer(t);
 		if (!wait_all(t, deadline))
 			return does_not_stop(t, err);
 	}
@@ -384,6 +386,12 @@ static int wait_stragglers(pid_t pid, uint64_t deadline, struct err *err)
 	return 0;
 }
 
+/* It waits for us. */
+static bool is_caller(pid_t tid)
+{
+	return caller_now() && caller_now()->tid == tid;
+}
+
 /* A thread in an uninterruptible sleep, or one whose vfork child lives, would stop when it wakes, long after brace has given
  * up. So none is touched that was not seen awake, or asleep as usual. */
 static int wait_interruptible(pid_t pid, struct err *err)
@@ -401,7 +409,7 @@ static int wait_interruptible(pid_t pid, struct err *err)
 	while (r == 0 && d && (e = readdir(d))) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
-		while (r == 0 && tid > 0 && proc_stat_read(pid, tid, &stat) == 0 && stat.state == 'D') {
+		while (r == 0 && tid > 0 && proc_stat_read(pid, tid, &stat) == 0 && stat.state == 'D' && !is_caller(tid)) {
 			if (clock_ns() > deadline)
 				r = proc_explain_wait(pid, tid, err);
 			nanosleep(&nap, NULL);
@@ -458,6 +466,7 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 	*t = (struct tracee){ .pid = pid, .mem = -1 };
 	if (proc_stat_read(pid, pid, &stat) == 0 && stat.ppid == getpid())
 		t->ticks.keep = pid;
+	holder_take(t);
 	urgency_begin(&t->urgency);
 	r = ticks_begin(&t->ticks, err);
 	if (r == 0)

@@ -5,106 +5,81 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
+#include "base/caller.h"
 #include "tracee/internal.h"
-
-#define NAP_NS 10000000
-
-/* A straggler was asked to stop and did not come in time. */
-struct straggler {
-	pid_t holder, pid;
-	pid_t keep;          /* as in ticks */
-	struct thread thread;
-};
-
-/* Of all holders. Guarded by `lock`. */
-static VEC(struct straggler) stragglers;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static __thread bool is_holder;
 
 struct holder {
 	pthread_mutex_t lock;
-	pthread_cond_t done;
-	int (*work)(void *of); /* NULL: it is done */
+	pthread_cond_t changed;
+	int (*work)(void *of);  /* NULL: it is done */
 	void *of;
 	int result;
+	bool over;              /* no more work comes: the thread frees this */
+	struct caller *caller;  /* NULL: nobody */
+	pid_t pid;              /* the caller's process */
+	struct thread kept;     /* the caller, as long as its answer may change; tid 0: it is not ours */
 };
 
-/* --- those that do not come ------------------------------------------------------------------- */
+static __thread struct holder *here;
 
-void stragglers_add(pid_t pid, pid_t keep, const struct thread *th)
+bool holder_is_here(void)
 {
-	if (!is_holder)
+	return here;
+}
+
+/* --- the caller ------------------------------------------------------------------------------- */
+
+void holder_answer(const struct tracee *t)
+{
+	struct caller *c = caller_now();
+
+	for (size_t i = 0; here && c && !c->answered && i < t->threads.n; i++)
+		if (t->threads.at[i].tid == c->tid) {
+			c->answered = true;
+			c->answer(c);
+		}
+}
+
+bool holder_keep(const struct tracee *t, const struct thread *th)
+{
+	struct caller *c = caller_now();
+
+	if (!here || !c || !c->answered || c->tid != th->tid)
+		return false;
+	here->pid = t->pid;
+	here->kept = *th;
+	return true;
+}
+
+void holder_take(struct tracee *t)
+{
+	if (!here || !here->kept.tid || here->pid != t->pid)
 		return;
-	pthread_mutex_lock(&lock);
-	*vec_add(&stragglers) = (struct straggler){ gettid(), pid, keep, *th };
-	pthread_mutex_unlock(&lock);
+	*vec_add(&t->threads) = (struct thread){ .tid = here->kept.tid, .asked_at = clock_ns() };
+	thread_stands(&t->threads.at[t->threads.n - 1]);
+	here->kept.tid = 0;
 }
 
-pid_t stragglers_of(pid_t pid)
+/* The system call's result is what it got for an answer, unless a signal's handler is to run first. */
+static void set_result(pid_t tid, int64_t answered, int64_t result)
 {
-	pid_t tid = 0;
+	struct user_regs_struct regs;
 
-	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < stragglers.n && !tid; i++)
-		if (stragglers.at[i].pid == pid)
-			tid = stragglers.at[i].thread.tid;
-	pthread_mutex_unlock(&lock);
-	return tid;
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0 && (int64_t)regs.rax == answered && result != answered)
+		ptrace(PTRACE_POKEUSER, tid, (void *)offsetof(struct user_regs_struct, rax), (void *)result);
 }
 
-/* Whether it is ours no longer: it stood and was let go, or is no more. */
-static bool is_settled(struct straggler *s)
+static int free_caller(void *of)
 {
-	const struct ticks ticks = { .keep = s->keep };
-	int status;
-	pid_t r = wait_now(&ticks, s->thread.tid, &status, WNOHANG);
+	struct thread *th = &here->kept;
 
-	if (r != s->thread.tid)
-		return r < 0 && errno != EINTR;
-	return thread_take_status(&s->thread, status) < 0 ||
-	       (s->thread.stopped && ptrace(PTRACE_DETACH, s->thread.tid, NULL, NULL) == 0);
-}
-
-/* How many of this thread's are left. */
-static size_t settle(void)
-{
-	size_t left = 0;
-
-	pthread_mutex_lock(&lock);
-	for (size_t i = stragglers.n; i-- > 0;) {
-		struct straggler *s = &stragglers.at[i];
-
-		if (s->holder != gettid())
-			continue;
-		if (is_settled(s))
-			*s = stragglers.at[--stragglers.n];
-		else
-			left++;
-	}
-	if (!stragglers.n)
-		vec_free(&stragglers);
-	pthread_mutex_unlock(&lock);
-	return left;
-}
-
-/* waitid tells that one of them can be waited for, and takes nothing: the end of a child of ours stays, and is told again. */
-static void await_stragglers(void)
-{
-	const struct timespec nap = { 0, NAP_NS };
-	size_t left = settle();
-
-	while (left > 0) {
-		size_t before = left;
-		siginfo_t info;
-
-		waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | __WALL | __WNOTHREAD | WNOWAIT);
-		left = settle();
-		if (left == before)
-			nanosleep(&nap, NULL);
-	}
+	if (!th->tid)
+		return 0;
+	set_result(th->tid, here->caller->result, *(const int64_t *)of);
+	if (ptrace(PTRACE_DETACH, th->tid, NULL, NULL) < 0)
+		stragglers_add(here->pid, 0, th); /* it was killed */
+	return 0;
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -112,16 +87,24 @@ static void await_stragglers(void)
 static void *hold(void *arg)
 {
 	struct holder *h = arg;
-	int result;
 
-	is_holder = true;
-	result = h->work(h->of);
+	here = h;
+	caller_begin(h->caller);
 	pthread_mutex_lock(&h->lock);
-	h->result = result;
-	h->work = NULL;
-	pthread_cond_signal(&h->done);
+	for (;;) {
+		while (!h->work && !h->over)
+			pthread_cond_wait(&h->changed, &h->lock);
+		if (h->over)
+			break;
+		pthread_mutex_unlock(&h->lock);
+		h->result = h->work(h->of);
+		pthread_mutex_lock(&h->lock);
+		h->work = NULL;
+		pthread_cond_signal(&h->changed);
+	}
 	pthread_mutex_unlock(&h->lock);
-	await_stragglers();
+	stragglers_await();
+	free(h);
 	return NULL;
 }
 
@@ -141,19 +124,66 @@ static int start(struct holder *h)
 	return e;
 }
 
-int holder_run(int (*work)(void *of), void *of, struct err *err)
+static struct holder *begin(struct caller *c, struct err *err)
 {
-	struct holder h = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .work = work, .of = of };
+	struct holder *h = mem_zalloc(sizeof(*h));
 	int e;
 
-	if (is_holder)
+	*h = (struct holder){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .caller = c };
+	e = start(h);
+	if (e == 0)
+		return h;
+	free(h);
+	err_set(err, e, "cannot start a thread: %s", strerror(e));
+	return NULL;
+}
+
+static int run(struct holder *h, int (*work)(void *of), void *of)
+{
+	int result;
+
+	pthread_mutex_lock(&h->lock);
+	h->of = of;
+	h->work = work;
+	pthread_cond_signal(&h->changed);
+	while (h->work)
+		pthread_cond_wait(&h->changed, &h->lock);
+	result = h->result;
+	pthread_mutex_unlock(&h->lock);
+	return result;
+}
+
+static void end(struct holder *h)
+{
+	pthread_mutex_lock(&h->lock);
+	h->over = true;
+	pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void let_go(struct caller *c, int64_t result)
+{
+	run(c->holder, free_caller, &result);
+	end(c->holder);
+}
+
+int holder_run(int (*work)(void *of), void *of, struct err *err)
+{
+	struct caller *c = caller_now();
+	struct holder *h;
+	int r;
+
+	if (here)
 		return work(of);
-	e = start(&h);
-	if (e)
-		return err_set(err, e, "cannot start a thread: %s", strerror(e));
-	pthread_mutex_lock(&h.lock);
-	while (h.work)
-		pthread_cond_wait(&h.done, &h.lock);
-	pthread_mutex_unlock(&h.lock);
-	return h.result;
+	h = c && c->holder ? c->holder : begin(c, err);
+	if (!h)
+		return -err->code;
+	r = run(h, work, of);
+	if (!c) {
+		end(h);
+		return r;
+	}
+	c->holder = h;
+	c->let_go = let_go;
+	return r;
 }

@@ -104,6 +104,13 @@ int thread_take_status(struct thread *th, int status);
 /* A thread of process pid was asked to stop and has not: the holder that calls lets it go when it stops. No holder: nothing. */
 void stragglers_add(pid_t pid, pid_t keep, const struct thread *th);
 pid_t stragglers_of(pid_t pid); /* one that a holder still waits for; 0: none */
+void stragglers_await(void);    /* until none of the calling holder's is left */
+
+bool holder_is_here(void);
+/* Threads of t were asked to stop: if the caller is among them it gets its answer, with which it can. */
+void holder_answer(const struct tracee *t);
+bool holder_keep(const struct tracee *t, const struct thread *th); /* it stands and is not to be let go: the caller */
+void holder_take(struct tracee *t);                                /* the one that is kept, if it is t's */
 
 /* A system call stopped in thread th would be taken up again, at rip - 2. */
 bool regs_restart(const struct user_regs_struct *regs);

@@ -65,6 +65,7 @@ static void store_size(struct fuse_face *f, fuse_ino_t ino, struct fuse_file_inf
 static void keep_open(struct fuse_face *f, struct fuse_open *o)
 {
 	pthread_mutex_lock(&f->lock);
+	o->holds++;
 	o->next = f->opens;
 	if (o->next)
 		o->next->prev = o;
@@ -72,16 +73,37 @@ static void keep_open(struct fuse_face *f, struct fuse_open *o)
 	pthread_mutex_unlock(&f->lock);
 }
 
-static void close_file(struct fuse_face *f, struct fuse_open *o)
+/* A caller that is answered before the work is done may close the file, or end. */
+static void hold_file(struct fuse_face *f, struct fuse_open *o)
 {
 	pthread_mutex_lock(&f->lock);
+	o->holds++;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Locked. */
+static bool drop_hold(struct fuse_face *f, struct fuse_open *o)
+{
+	if (--o->holds)
+		return false;
 	if (o->prev)
 		o->prev->next = o->next;
 	else
 		f->opens = o->next;
 	if (o->next)
 		o->next->prev = o->prev;
+	return true;
+}
+
+static void close_file(struct fuse_face *f, struct fuse_open *o)
+{
+	bool last;
+
+	pthread_mutex_lock(&f->lock);
+	last = drop_hold(f, o);
 	pthread_mutex_unlock(&f->lock);
+	if (!last)
+		return;
 	if (o->poll)
 		fuse_pollhandle_destroy(o->poll);
 	tree_close(o->file);
@@ -94,43 +116,82 @@ void fuse_files_close_all(struct fuse_face *f)
 		close_file(f, f->opens);
 }
 
+struct opening {
+	struct fuse_call call;
+	struct fuse_file_info *fi;
+	struct fuse_open *open;
+};
+
+/* From here on the file is the kernel's to close. */
+static void reply_open(struct opening *o)
+{
+	struct fuse_face *f = face_of(o->call.req);
+
+	keep_open(f, o->open);
+	o->fi->fh = (uintptr_t)o->open;
+	o->fi->direct_io = 1;
+	o->fi->nonseekable = tree_is_stream(o->open->file);
+	if (fuse_reply_open(o->call.req, o->fi) == -ENOENT)
+		close_file(f, o->open);
+}
+
+static void answer_open(struct caller *c)
+{
+	struct opening *o = (struct opening *)c;
+
+	o->open->holds = 1; /* do_open's */
+	reply_open(o);
+}
+
+static int open_node(struct fuse_face *f, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct tree_open **out)
+{
+	int e = tree_open(fuse_inode_of(f, ino)->node, fi->flags, fuse_req_ctx(req)->pid, FUSE_PATIENCE_MS, out, NULL);
+
+	if (e)
+		return e;
+	if ((fi->flags & O_ACCMODE) == O_RDONLY && !tree_is_stream(*out))
+		e = store_text(f, ino, *out, fi);
+	if (e)
+		tree_close(*out);
+	else if (tree_is_paged(*out))
+		store_size(f, ino, fi);
+	return e;
+}
+
 static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fuse_face *f = face_of(req);
-	struct tree_node *n = fuse_inode_of(f, ino)->node;
-	struct fuse_open *o;
-	struct tree_open *file;
+	struct opening o = { .fi = fi };
 	int e;
 
 	if (!fuse_caller_ok(req))
 		return;
-	e = tree_open(n, fi->flags, fuse_req_ctx(req)->pid, FUSE_PATIENCE_MS, &file, NULL);
-	if (!e && (fi->flags & O_ACCMODE) == O_RDONLY && !tree_is_stream(file)) {
-		e = store_text(f, ino, file, fi);
-		if (e)
-			tree_close(file);
-	}
-	if (e) {
+	o.open = mem_zalloc(sizeof(*o.open));
+	fuse_call_begin(&o.call, req, answer_open, 0);
+	e = open_node(f, req, ino, fi, &o.open->file);
+	if (caller_end(0)) {
+		close_file(f, o.open);
+	} else if (!e) {
+		reply_open(&o);
+	} else {
+		free(o.open);
 		fuse_reply_err(req, -e);
-		return;
 	}
-	o = mem_zalloc(sizeof(*o));
-	o->file = file;
-	keep_open(f, o);
-	fi->fh = (uintptr_t)o;
-	fi->direct_io = 1;
-	fi->nonseekable = tree_is_stream(file);
-	if (tree_is_paged(file))
-		store_size(f, ino, fi);
-	if (fuse_reply_open(req, fi) == -ENOENT)
-		close_file(f, o);
 }
 
 /* A failure is in the error_log; close(2) of tracefs knows none. */
 static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	tree_flush(open_of(fi)->file, NULL);
-	fuse_reply_err(req, 0);
+	struct fuse_face *f = face_of(req);
+	struct fuse_open *o = open_of(fi);
+	struct fuse_call call;
+
+	hold_file(f, o);
+	fuse_call_begin(&call, req, fuse_answer_done, 0);
+	tree_flush(o->file, NULL);
+	if (!caller_end(0))
+		fuse_reply_err(req, 0);
+	close_file(f, o);
 }
 
 static void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -284,14 +345,28 @@ static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 	try_read(w);
 }
 
+static void answer_write(struct caller *c)
+{
+	fuse_reply_write(((struct fuse_call *)c)->req, (size_t)c->result);
+}
+
 static void do_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t n, off_t off, struct fuse_file_info *fi)
 {
-	ssize_t took = tree_write(open_of(fi)->file, fuse_req_ctx(req)->pid, text, n, NULL);
+	struct fuse_face *f = face_of(req);
+	struct fuse_open *o = open_of(fi);
+	struct fuse_call call;
+	ssize_t took;
+	bool answered;
 
-	if (took < 0)
+	hold_file(f, o);
+	fuse_call_begin(&call, req, answer_write, (int64_t)n);
+	took = tree_write(o->file, fuse_req_ctx(req)->pid, text, n, NULL);
+	answered = caller_end(took);
+	if (!answered && took < 0)
 		fuse_reply_err(req, (int)-took);
-	else
+	else if (!answered)
 		fuse_reply_write(req, (size_t)took);
+	close_file(f, o);
 }
 
 /* --- polls, and who wakes them ----------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <fuse_lowlevel.h>
 #include <stdatomic.h>
 
+#include "base/caller.h"
 #include "tree/fuse_face.h"
 
 #define FUSE_PATIENCE_MS 200 /* release comes after close(2) has returned */
@@ -21,7 +22,8 @@ struct fuse_inode {
 };
 
 struct fuse_open {
-	struct fuse_open *prev, *next;
+	struct fuse_open *prev, *next; /* in face->opens */
+	unsigned holds;         /* the kernel's, and of requests that may be answered before they are done */
 	struct tree_open *file;
 	struct fuse_pollhandle *poll; /* who is to be told */
 };
@@ -44,6 +46,16 @@ struct fuse_face {
 	struct fuse_open *opens;
 	struct fuse_wait *waits;
 };
+
+/* A request that may have to be answered before it is done. */
+struct fuse_call {
+	struct caller caller;   /* first */
+	fuse_req_t req;
+};
+
+/* `answer` replies to the request as if all went well, `result` is what the system call then returns. */
+void fuse_call_begin(struct fuse_call *c, fuse_req_t req, void (*answer)(struct caller *c), int64_t result);
+void fuse_answer_done(struct caller *c); /* of requests that give nothing but 0 */
 
 struct fuse_inode *fuse_inode_of(struct fuse_face *f, fuse_ino_t ino);
 /* Only who mounted it and root; else the request is answered. */

@@ -224,8 +224,18 @@ static void do_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 
 static void do_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	if (fuse_caller_ok(req))
-		fuse_reply_err(req, -tree_rmdir(node_of(req, parent), name, FUSE_PATIENCE_MS, NULL));
+	struct tree_node *dir = node_of(req, parent);
+	struct fuse_call call;
+	int e;
+
+	if (!fuse_caller_ok(req))
+		return;
+	tree_get(dir);
+	fuse_call_begin(&call, req, fuse_answer_done, 0);
+	e = tree_rmdir(dir, name, FUSE_PATIENCE_MS, NULL);
+	if (!caller_end(e))
+		fuse_reply_err(req, -e);
+	tree_put(dir);
 }
 
 static void do_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/caller.h"
 #include "tree/internal.h"
 
 struct tree_open {
@@ -112,6 +113,8 @@ static int begin(struct tree_open *o, struct err *err)
 	if (!e)
 		return 0;
 	failed(o, e, "", 0, err);
+	if (caller_is_answered()) /* it has the file open */
+		return 0;
 	if (ops->release)
 		ops->release(&o->file);
 	return e;
@@ -129,15 +132,14 @@ int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms
 	o = mem_zalloc(sizeof(*o));
 	o->file = (struct tree_file){ n, n->owner, n->arg, flags, thread, NULL, false };
 	pthread_mutex_init(&o->lock, NULL);
+	*out = o;
 	e = begin(o, &own);
 	if (e) {
 		if (err)
 			*err = own;
 		give_back(o);
-		return e;
 	}
-	*out = o;
-	return 0;
+	return e;
 }
 
 int tree_flush(struct tree_open *o, struct err *err)

@@ -120,7 +120,8 @@ int tree_rmdir(struct tree_node *dir, const char *name, unsigned patience_ms, st
 /* --- open files --------------------------------------------------------------------- */
 
 /* Permissions are the front end's business: here root's hold. 0 or -errno. `patience_ms` as above, for files
- * that are open once at a time. */
+ * that are open once at a time. *out is set before O_TRUNC does what it does, for a caller (base/caller.h) that is answered
+ * meanwhile; it then stays open though that failed. */
 int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms, struct tree_open **out,
 	      struct err *err);
 bool tree_is_stream(const struct tree_open *o); /* no offsets, reads may wait */
