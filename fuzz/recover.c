@@ -68,8 +68,8 @@ static struct memory_header sensible_header(uint8_t mode)
 /* Fields that decide where the reader goes get values near those that are legal. */
 static void make_plausible(uint8_t *at, const struct memory_header *h)
 {
-	struct memory_thread *threads = (void *)(at + h->threads_at);
-	struct memory_desc *descs = (void *)(at + h->descs_at);
+	struct memory_thread *threads = (void *)(at + h->layout.threads_at);
+	struct memory_desc *descs = (void *)(at + h->layout.descs_at);
 
 	for (unsigned i = 0; i < THREADS; i++) {
 		threads[i].image %= 3;
@@ -96,13 +96,13 @@ static void take(struct cursor *c, void *to, size_t n)
 static void fill(uint8_t *at, const struct memory_header *h, struct cursor *c)
 {
 	for (unsigned i = 0; i < THREADS; i++)
-		take(c, at + h->threads_at + i * sizeof(struct memory_thread), offsetof(struct memory_thread, nowhere) + 16);
+		take(c, at + h->layout.threads_at + i * sizeof(struct memory_thread), offsetof(struct memory_thread, nowhere) + 16);
 	for (unsigned i = 0; i < BUFFERS; i++)
-		take(c, at + h->descs_at + i * sizeof(struct memory_desc), sizeof(struct memory_desc));
+		take(c, at + h->layout.descs_at + i * sizeof(struct memory_desc), sizeof(struct memory_desc));
 	for (unsigned i = 0; i < BUFFERS; i++) {
 		size_t n = cursor_left(c) / (BUFFERS - i);
 
-		take(c, at + h->buffers_at + i * (uint64_t)MEMORY_BUFFER_BYTES,
+		take(c, at + h->layout.buffers_at + i * (uint64_t)MEMORY_BUFFER_BYTES,
 		     n < MEMORY_BUFFER_BYTES ? n : MEMORY_BUFFER_BYTES);
 	}
 }

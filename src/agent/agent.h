@@ -20,6 +20,8 @@ struct agent {
 	uint32_t flags;                  /* AGENT_* */
 	uint32_t image_id;
 	uint64_t n_regions;              /* of trampolines */
+	struct memory_layout layout;     /* of the session memory; that one is not believed */
+	struct memory_settings settings;
 	struct memory_thread *threads;
 	struct memory_desc *descs;
 	uint8_t *buffers;
@@ -53,13 +55,25 @@ extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES 
 void *memset(void *to, int byte, size_t n); /* mem.c */
 struct agent_tls *agent_tls_block(void);   /* of the calling thread */
 
+/* Of the threads of this process that have slots, by slot: the slots themselves, which others can write to, are not believed. */
+struct own_thread { uint64_t block; uint32_t pid, tid; }; /* block: 0 = the slot is nobody's here */
+extern struct own_thread agent_own[MEMORY_THREADS_MAX];
+
 /* The slot of the thread whose block it is; NULL: it has none. A block that a thread which ended has left behind may be a new
  * thread's, and say where it was in the memory of a tracer that has long gone. */
 static inline struct memory_thread *thread_slot(const struct agent_tls *t)
 {
 	struct memory_thread *slot = (struct memory_thread *)t->thread;
 
-	return t->known & TLS_THREAD && slot >= agent.threads && slot < agent.threads + agent.memory->threads_max ? slot : NULL;
+	return t->known & TLS_THREAD && slot >= agent.threads && slot < agent.threads + agent.layout.threads_max ? slot : NULL;
+}
+
+/* Of the thread in that slot: NULL only if it has none. */
+static inline const struct own_thread *own_thread(const struct agent_tls *t)
+{
+	const struct memory_thread *slot = thread_slot(t);
+
+	return slot ? &agent_own[slot - agent.threads] : NULL;
 }
 
 static inline uint64_t read_tsc(void)
@@ -184,7 +198,7 @@ uint64_t agent_site(uint64_t ret);                     /* stub, or the arena its
 /* state.c: the tracer has live calls in each thread's block, else leave.c has its own there. */
 static inline bool keeps_state(void)
 {
-	return agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR;
+	return agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR;
 }
 
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */

@@ -73,7 +73,7 @@ int64_t agent_attach(void)
 	for (int i = 0; i < TALK_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	if (!done)
-		unmap_all(w.memory_size);
+		unmap_all(w.layout.size);
 	return done ? 0 : -ENOMEM;
 }
 
@@ -99,6 +99,7 @@ int64_t agent_change(void)
 	agent.watch = w.watch && agent.socket[0];
 	agent.oom_score_adj = w.oom_score_adj;
 	delivery_begin(w.signals);
+	agent.settings = w.settings;
 	task_forget();
 	lend_forget_code();
 	if (agent_params.renew) {
@@ -114,6 +115,7 @@ int64_t agent_forget(void)
 	if (agent_params.first > agent.n_regions || agent_params.n > agent.n_regions - agent_params.first)
 		return -EINVAL;
 	place_forget_regions(agent_params.first, agent_params.n);
+	agent.settings = agent_params.settings;
 	return 0;
 }
 

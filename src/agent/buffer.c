@@ -11,6 +11,8 @@
 #include "agent/sys.h"
 #include "shared/points.h"
 
+struct own_thread agent_own[MEMORY_THREADS_MAX];
+
 #define WAIT_NS 50000000   /* block mode: how often to look whether the tracer lives */
 #define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; a tracer's heart beats every 0.1 s */
 #define BUSY 2             /* sub-buffers that a thread has filled when it gets the next one's pages at once */
@@ -72,13 +74,14 @@ static void thread_start(struct agent_tls *t)
 	if (agent.forbidden & NEED_THREADS)
 		return;
 	i = __atomic_fetch_add(&m->threads_used, 1, __ATOMIC_RELAXED);
-	if (i >= m->threads_max) {
+	if (i >= agent.layout.threads_max) {
 		__atomic_fetch_sub(&m->threads_used, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	slot = &agent.threads[i];
-	slot->pid = (uint32_t)sys0(__NR_getpid);
-	slot->tid = (uint32_t)sys0(__NR_gettid);
+	agent_own[i] = (struct own_thread){ (uint64_t)t, (uint32_t)sys0(__NR_getpid), (uint32_t)sys0(__NR_gettid) };
+	slot->pid = agent_own[i].pid;
+	slot->tid = agent_own[i].tid;
 	slot->block = (uint64_t)t;
 	slot->image = agent.image_id;
 	slot->tsc = read_tsc();
@@ -102,17 +105,15 @@ static void forget(struct agent_tls *t)
  * that one lives on; where the others were may be something else by now. */
 static void forget_parents(const struct agent_tls *own)
 {
-	uint32_t n = __atomic_load_n(&agent.memory->threads_used, __ATOMIC_RELAXED);
-
 	if (agent.forbidden & NEED_THREADS || sys0(__NR_gettid) == sys0(__NR_getpid))
 		return;
-	for (uint32_t i = 0; i < n && i < agent.memory->threads_max; i++) {
-		const struct memory_thread *slot = &agent.threads[i];
-		struct agent_tls *t = (struct agent_tls *)slot->block;
+	for (uint32_t i = 0; i < agent.layout.threads_max; i++) {
+		struct agent_tls *t = (struct agent_tls *)agent_own[i].block;
 		struct agent_tls there;
 
-		if (slot->pid == __atomic_load_n(&agent.pid, __ATOMIC_RELAXED) && t && t != own &&
-		    read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) && there.thread == (uint64_t)slot)
+		if (t && agent_own[i].pid == __atomic_load_n(&agent.pid, __ATOMIC_RELAXED) && t != own &&
+		    read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) &&
+		    there.thread == (uint64_t)&agent.threads[i])
 			forget(t);
 	}
 }
@@ -155,7 +156,7 @@ void buffer_check_fork(void)
 /* Of words[0..n), all of them reserved: an empty one is the record of somebody whom a signal interrupted. */
 static uint64_t count_records(const uint64_t *words, uint64_t n, uint64_t *holes)
 {
-	const struct memory_header *m = agent.memory;
+	const struct memory_settings *s = &agent.settings;
 	uint64_t count = 0, empty = 0, i = 0;
 
 	while (i < n) {
@@ -168,7 +169,7 @@ static uint64_t count_records(const uint64_t *words, uint64_t n, uint64_t *holes
 		}
 		if (!word) {
 			empty++;
-			i += memory_hole_words(m->tracer, m->values, words + i, n - i);
+			i += memory_hole_words(s->tracer, s->values, words + i, n - i);
 			continue;
 		}
 		count += (uint64_t)record_counts(word);
@@ -193,7 +194,7 @@ static uint32_t pop_free(struct memory_header *m)
 		uint32_t i = (uint32_t)head;
 		uint64_t next;
 
-		if (i >= m->buffers_max)
+		if (i >= agent.layout.buffers_max)
 			return MEMORY_NONE;
 		next = ((head >> 32) + 1) << 32 | __atomic_load_n(&agent.descs[i].next, __ATOMIC_RELAXED);
 		POINT(free_before_pop);
@@ -209,7 +210,7 @@ static uint32_t take_unused(struct memory_header *m)
 {
 	uint32_t i = __atomic_load_n(&m->buffers_used, __ATOMIC_RELAXED);
 
-	while (i < m->buffers_max)
+	while (i < agent.layout.buffers_max)
 		if (__atomic_compare_exchange_n(&m->buffers_used, &i, i + 1, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED)) {
 			POINT(unused_taken);
@@ -222,11 +223,12 @@ static uint32_t take_unused(struct memory_header *m)
  * belongs to somebody whom a signal interrupted, and who may yet store there. */
 static bool throw_away(struct memory_thread *slot, struct memory_desc *d, const uint64_t *words)
 {
-	uint64_t holes, records = count_records(words, d->used / 8, &holes);
+	uint32_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED), seq = __atomic_load_n(&d->seq, __ATOMIC_RELAXED);
+	uint64_t holes, records = count_records(words, (used < MEMORY_BUFFER_BYTES ? used : MEMORY_BUFFER_BYTES) / 8, &holes);
 
-	slot->overwritten[(d->seq + 1) & 1] = slot->overwritten[d->seq & 1] + d->lost + records;
+	slot->overwritten[(seq + 1) & 1] = slot->overwritten[seq & 1] + d->lost + records;
 	POINT(own_counted);
-	__atomic_store_n(&slot->first_seq, d->seq + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->first_seq, seq + 1, __ATOMIC_RELEASE);
 	POINT(own_thrown_away);
 	/* Before it is described anew: whoever dies there leaves no old fields under a new number. */
 	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELEASE);
@@ -234,26 +236,35 @@ static bool throw_away(struct memory_thread *slot, struct memory_desc *d, const 
 	return !holes;
 }
 
+/* MEMORY_NONE is none. */
+static bool is_buffer(uint32_t i)
+{
+	return i < agent.layout.buffers_max;
+}
+
+/* It holds no more than its quota; a ring without an end was spoiled. */
 static uint32_t take_own_oldest(struct memory_thread *slot)
 {
-	uint32_t i;
+	for (uint32_t n = 0; n < agent.layout.quota; n++) {
+		uint32_t i = __atomic_load_n(&slot->oldest, __ATOMIC_RELAXED);
+		struct memory_desc *d;
 
-	while ((i = slot->oldest) != MEMORY_NONE) {
-		struct memory_desc *d = &agent.descs[i];
-
+		if (!is_buffer(i))
+			return MEMORY_NONE;
+		d = &agent.descs[i];
 		slot->oldest = d->next;
 		POINT(own_unlinked);
 		if (throw_away(slot, d, words_of(i)))
-			break;
+			return i;
 	}
-	return i;
+	return MEMORY_NONE;
 }
 
 /* The last quarter is for threads that have next to nothing: in overwrite mode what is held stays held. */
 static bool may_take_unused(const struct memory_header *m, const struct memory_thread *slot)
 {
-	return m->mode != MEMORY_OVERWRITE || __atomic_load_n(&slot->held, __ATOMIC_RELAXED) < 2 ||
-	       __atomic_load_n(&m->buffers_used, __ATOMIC_RELAXED) < m->buffers_max / 4 * 3;
+	return agent.layout.mode != MEMORY_OVERWRITE || __atomic_load_n(&slot->held, __ATOMIC_RELAXED) < 2 ||
+	       __atomic_load_n(&m->buffers_used, __ATOMIC_RELAXED) < agent.layout.buffers_max / 4 * 3;
 }
 
 static uint32_t try_take(struct memory_thread *slot)
@@ -261,12 +272,12 @@ static uint32_t try_take(struct memory_thread *slot)
 	struct memory_header *m = agent.memory;
 	uint32_t i = MEMORY_NONE;
 
-	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < m->quota) {
+	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < agent.layout.quota) {
 		i = pop_free(m);
 		if (i == MEMORY_NONE && may_take_unused(m, slot))
 			i = take_unused(m);
 	}
-	if (i == MEMORY_NONE && m->mode == MEMORY_OVERWRITE)
+	if (i == MEMORY_NONE && agent.layout.mode == MEMORY_OVERWRITE)
 		i = take_own_oldest(slot);
 	return i;
 }
@@ -316,12 +327,24 @@ static uint32_t wait_and_take(struct memory_thread *slot)
  * by the tracer's own clock. */
 static void tell_tracer(struct memory_header *m, const struct memory_thread *slot)
 {
-	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < m->wake_at)
+	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < agent.layout.wake_at)
 		return;
 	__atomic_fetch_add(&m->full_futex, 1, __ATOMIC_SEQ_CST);
 	POINT(tracer_told);
 	if (__atomic_load_n(&m->tracer_waits, __ATOMIC_SEQ_CST))
 		futex(&m->full_futex, FUTEX_WAKE, 1, 0);
+}
+
+static void append_own(struct memory_thread *slot, uint32_t i)
+{
+	uint32_t newest = __atomic_load_n(&slot->newest, __ATOMIC_RELAXED);
+
+	agent.descs[i].next = MEMORY_NONE;
+	if (slot->oldest == MEMORY_NONE || !is_buffer(newest))
+		slot->oldest = i;
+	else
+		agent.descs[newest].next = i;
+	slot->newest = i;
 }
 
 static void close_buffer(struct agent_tls *t)
@@ -332,19 +355,13 @@ static void close_buffer(struct agent_tls *t)
 
 	POINT(close_begins);
 	d->used = t->pos - begin < MEMORY_BUFFER_BYTES ? (uint32_t)(t->pos - begin) : MEMORY_BUFFER_BYTES;
-	if (agent.memory->mode == MEMORY_OVERWRITE) {
-		d->next = MEMORY_NONE;
-		if (slot->oldest == MEMORY_NONE)
-			slot->oldest = t->buffer;
-		else
-			agent.descs[slot->newest].next = t->buffer;
-		slot->newest = t->buffer;
-	}
+	if (agent.layout.mode == MEMORY_OVERWRITE)
+		append_own(slot, t->buffer);
 	POINT(close_linked);
 	__atomic_store_n(&d->state, MEMORY_FULL, __ATOMIC_RELEASE);
 	POINT(close_full);
 	t->buffer = MEMORY_NONE;
-	if (agent.memory->mode != MEMORY_OVERWRITE)
+	if (agent.layout.mode != MEMORY_OVERWRITE)
 		tell_tracer(agent.memory, slot);
 }
 
@@ -407,11 +424,13 @@ static void leave_void(struct agent_tls *t)
 	}
 }
 
+_Static_assert(MEMORY_VOID_FIRST > RECORD_PAYLOAD_MAX, "there is room for any record in a window of any size");
+
 static uint32_t next_window(uint32_t window)
 {
-	if (!window)
+	if (window < MEMORY_VOID_FIRST)
 		return MEMORY_VOID_FIRST;
-	return 2 * window < MEMORY_VOID_MOST ? 2 * window : MEMORY_VOID_MOST;
+	return window < MEMORY_VOID_MOST / 2 ? 2 * window : MEMORY_VOID_MOST;
 }
 
 static void enter_void(struct agent_tls *t)
@@ -423,7 +442,8 @@ static void enter_void(struct agent_tls *t)
 	if (slot) {
 		zero(slot->nowhere, sizeof(slot->nowhere));
 		POINT(void_zeroed);
-		slot->window = window = next_window(slot->window);
+		window = next_window(__atomic_load_n(&slot->window, __ATOMIC_RELAXED));
+		slot->window = window;
 		slot->void_from = slot->lost;
 		slot->in_void = !agent.memory->stopped;
 	}
@@ -443,7 +463,7 @@ static void next_buffer(struct agent_tls *t)
 	leave_void(t);
 	if (slot && !m->stopped && !agent.abandoned) {
 		i = try_take(slot);
-		if (i == MEMORY_NONE && m->mode == MEMORY_BLOCK)
+		if (i == MEMORY_NONE && agent.layout.mode == MEMORY_BLOCK)
 			i = wait_and_take(slot);
 	}
 	if (i == MEMORY_NONE)
@@ -486,9 +506,9 @@ static void note_cpu(struct agent_tls *t)
 /* Where nobody clears the block for a new thread, it may be that of one which ended. */
 static bool is_anothers(const struct agent_tls *t)
 {
-	const struct memory_thread *slot = thread_slot(t);
+	const struct own_thread *own = own_thread(t);
 
-	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() && (!slot || slot->tid != (uint32_t)sys0(__NR_gettid));
+	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() && (!own || own->tid != (uint32_t)sys0(__NR_gettid));
 }
 
 bool buffer_prepare(struct agent_tls *t)
@@ -539,7 +559,7 @@ static bool settle(struct agent_tls *t, const uint64_t *words, unsigned n, uint6
 	struct memory_thread *slot = thread_of(t);
 	uint64_t offset = offset_in_pool(at), i = offset / MEMORY_BUFFER_BYTES;
 
-	if (i < agent.memory->buffers_max && i != t->buffer) {
+	if (i < agent.layout.buffers_max && i != t->buffer) {
 		if (agent.descs[i].thread != (uint32_t)(slot - agent.threads))
 			return false;
 		if (offset % MEMORY_BUFFER_BYTES + 8 * n <= MEMORY_BUFFER_BYTES)
@@ -599,7 +619,7 @@ static void record(const uint64_t *words, unsigned n, uint64_t at, uint64_t sp)
 	armed = leave_disarm(t);
 	if (!is_settled(t, words, n, at)) {
 		first = buffer_prepare(t);
-		if ((armed || first) && sp && agent.memory->tracer == MEMORY_GRAPH)
+		if ((armed || first) && sp && agent.settings.tracer == MEMORY_GRAPH)
 			armed = leave_before(t, armed && !first, words[0], sp);
 		buffer_put(t, words + 1, n - 1, words[0]);
 	}

@@ -54,10 +54,10 @@ static inline struct agent_tls *tls_block(void)
 
 static int32_t tid_now(void)
 {
-	const struct agent_tls *t = agent_tls_block();
+	const struct own_thread *own = own_thread(agent_tls_block());
 
-	if (thread_slot(t) && agent_gate[0])
-		return (int32_t)thread_slot(t)->tid;
+	if (own && agent_gate[0])
+		return (int32_t)own->tid;
 	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_gettid);
 }
 

@@ -32,7 +32,7 @@ static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], stru
 {
 	uint8_t *code;
 
-	if (!agent.memory && !limits_leave_room(w->memory_size)) {
+	if (!agent.memory && !limits_leave_room(w->layout.size)) {
 		done->note = NOTE_LIMIT;
 		return;
 	}

@@ -224,7 +224,7 @@ static uint64_t leave_lending(struct agent_tls *t, const uint64_t *sp, const str
 	bool silent = about->id_word & LEAVE_SILENT, tail = in_arena(*sp);
 	uint64_t stub = 0;
 
-	if (agent.memory->tracer == MEMORY_FUNCTION || keeps_state()) {
+	if (agent.settings.tracer == MEMORY_FUNCTION || keeps_state()) {
 		if (!silent)
 			stub = agent_state_entry((uint64_t)sp, about->id_word);
 	} else {

@@ -44,6 +44,7 @@ static bool is_ours(uint64_t start, uint64_t end)
 {
 	return overlaps(start, end, agent.memory, agent.memory_size) ||
 	       overlaps(start, end, agent.image, sizeof(*agent.image)) ||
+	       overlaps(start, end, agent_own, sizeof(agent_own)) ||
 	       overlaps(start, end, agent_arena, SITE_ARENA_BYTES + SITE_BLOCK_BYTES);
 }
 

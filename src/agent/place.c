@@ -178,21 +178,24 @@ uint32_t place_patches(uint8_t *code, const struct protocol_welcome *w)
 
 bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
 {
-	struct memory_header *m = place_shared(fds[0], w->memory_size);
+	const struct memory_layout *l = &w->layout;
+	uint8_t *m = place_shared(fds[0], l->size);
 
 	agent.image = place_shared(fds[1], w->image_size);
-	if (!m || !agent.image)
+	if (!m || !agent.image || l->threads_max > MEMORY_THREADS_MAX)
 		return false;
-	agent.threads = (struct memory_thread *)((uint8_t *)m + m->threads_at);
-	agent.descs = (struct memory_desc *)((uint8_t *)m + m->descs_at);
-	agent.buffers = (uint8_t *)m + m->buffers_at;
-	agent.ends = (uint64_t *)((uint8_t *)m + m->ends_at);
+	agent.layout = *l;
+	agent.settings = w->settings;
+	agent.threads = (struct memory_thread *)(m + l->threads_at);
+	agent.descs = (struct memory_desc *)(m + l->descs_at);
+	agent.buffers = m + l->buffers_at;
+	agent.ends = (uint64_t *)(m + l->ends_at);
 	agent.image_id = w->image;
-	agent.memory_size = w->memory_size;
+	agent.memory_size = l->size;
 	agent.pid = (uint32_t)sys0(__NR_getpid);
 	site_begin();
 	POINT(memories_mapped);
-	agent.memory = m;
+	agent.memory = (struct memory_header *)m;
 	if (!arm_gate(agent_gate))
 		return false;
 	open_own();

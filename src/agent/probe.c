@@ -23,10 +23,10 @@ struct place { void *at; uint64_t bytes; };
 /* A child of a fork, which does not know it yet, asks. */
 static long own_pid(void)
 {
-	const struct agent_tls *t = agent_tls_block();
+	const struct own_thread *own = own_thread(agent_tls_block());
 
-	if (thread_slot(t) && agent_gate[0])
-		return thread_slot(t)->pid;
+	if (own && agent_gate[0])
+		return own->pid;
 	return sys0(__NR_getpid);
 }
 

@@ -92,11 +92,11 @@ enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_VALUE, STUB_KINDS };
 
 static enum stub_kind stub_kind(void)
 {
-	if (agent.memory->tracer == MEMORY_FUNCTION)
+	if (agent.settings.tracer == MEMORY_FUNCTION)
 		return STUB_NONE;
-	if (agent.memory->tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR)
+	if (agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR)
 		return STUB_STATE;
-	return agent.memory->values ? STUB_VALUE : STUB_GRAPH;
+	return agent.settings.values ? STUB_VALUE : STUB_GRAPH;
 }
 
 /* Makes the block's page of return addresses and writes its stubs. */
@@ -316,7 +316,7 @@ uint64_t agent_site(uint64_t ret)
 
 	buffer_check_fork();
 	if (in_arena(ret))
-		stub = agent.memory->calls_too ? ret & ~(uint64_t)(SITE_STUB_BYTES - 1) : 0;
+		stub = agent.settings.calls_too ? ret & ~(uint64_t)(SITE_STUB_BYTES - 1) : 0;
 	else
 		stub = (uint64_t)site_stub(ret, stub_kind() != STUB_NONE);
 	return stub ? stub : (uint64_t)agent.arena;

@@ -57,7 +57,7 @@ static bool full(const struct agent_tls *t)
 /* Is this call one to record, now that the dead are gone? */
 static bool wanted(struct agent_tls *t, uint32_t id_word)
 {
-	struct memory_header *m = agent.memory;
+	const struct memory_settings *m = &agent.settings;
 
 	if (m->graph_functions && !t->depth && !(id_word & STATE_GRAPH_FUNCTION))
 		return false;
@@ -67,7 +67,7 @@ static bool wanted(struct agent_tls *t, uint32_t id_word)
 /* A tail call shares its caller's place on the stack, and its exit. */
 static void record_tail(struct agent_tls *t, uint32_t id)
 {
-	struct memory_header *m = agent.memory;
+	const struct memory_settings *m = &agent.settings;
 	struct call_state *c = top_of(t);
 
 	if (m->thresh_ticks || (m->max_depth && t->depth >= m->max_depth))
@@ -101,7 +101,7 @@ static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret)
 	};
 
 	t->known &= ~(KNOWN_LEFT | KNOWN_TELL);
-	if (!agent.memory->thresh_ticks)
+	if (!agent.settings.thresh_ticks)
 		buffer_write_words(t, words, 3, 0);
 }
 
@@ -125,7 +125,7 @@ static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t
 		(stub - (uint64_t)agent.arena) / SITE_STUB_BYTES, record_word(tsc, id, RECORD_ENTRY),
 	};
 
-	if (agent.memory->places)
+	if (agent.settings.places)
 		buffer_write_words(t, words, 4, 0);
 	else
 		buffer_write(t, words[3]);
@@ -146,9 +146,9 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	uint32_t id = record_id(id_word);
 	uint64_t stub;
 
-	if (agent.memory->tracer == MEMORY_FUNCTION || (agent.memory->calls_too && agent.flags & AGENT_FAR))
+	if (agent.settings.tracer == MEMORY_FUNCTION || (agent.settings.calls_too && agent.flags & AGENT_FAR))
 		record_call(ret, id);
-	if (agent.memory->tracer == MEMORY_FUNCTION)
+	if (agent.settings.tracer == MEMORY_FUNCTION)
 		return 0;
 	if (!stack_ready(t))
 		return 0;
@@ -163,7 +163,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	if (must_tell(t))
 		tell_where(t, sp + 8, ret);
 	if (id_word & STATE_ENTRY_ONLY) {
-		if (!agent.memory->thresh_ticks)
+		if (!agent.settings.thresh_ticks)
 			agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
 				      id, 0);
 		return 0;
@@ -173,7 +173,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		return 0;
 	tsc = read_tsc();
 	push(t, sp, tsc, id);
-	if (!agent.memory->thresh_ticks)
+	if (!agent.settings.thresh_ticks)
 		write_entry(t, sp, tsc, id, stub);
 	return stub;
 }
@@ -184,7 +184,7 @@ static void write_span(uint64_t now, const struct call_state *call, uint64_t dep
 	uint64_t signals = signals_block();
 	struct agent_tls *t = agent_tls_block();
 	const uint64_t payload[3] = { record_span(call->function, depth, site), call->tsc, ((const uint64_t *)sp)[-2] };
-	unsigned n = agent.memory->values ? 3 : 2;
+	unsigned n = agent.settings.values ? 3 : 2;
 
 	if (signals == SIGNALS_UNTOUCHED) {
 		buffer_lose();
@@ -199,7 +199,7 @@ static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site, uint64_
 {
 	const uint64_t words[2] = { record_word(now, site | RECORD_EXIT_VALUE, RECORD_EXIT), ((const uint64_t *)sp)[-2] };
 
-	if (agent.memory->values)
+	if (agent.settings.values)
 		buffer_write_words(t, words, 2, 0);
 	else
 		buffer_write(t, record_word(now, site, RECORD_EXIT));
@@ -214,7 +214,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 
 	if (!agent.memory)
 		return; /* detached: a return that was under way */
-	limit = agent.memory->thresh_ticks;
+	limit = agent.settings.thresh_ticks;
 
 	t = block_at(sp - 8);
 	if (!keeps_state()) { /* called when another tracer did */
@@ -283,7 +283,7 @@ uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)
 	if (!silent)
 		stub = agent_state_entry((uint64_t)sp, about->id_word);
 	followed = tail || stub;
-	if (!agent.memory->thresh_ticks && (depth || stub || !agent.memory->graph_functions)) {
+	if (!agent.settings.thresh_ticks && (depth || stub || !agent.settings.graph_functions)) {
 		if (must_tell(t))
 			tell_where(t, (uint64_t)sp + 8, *sp);
 		leave_tell(t, about, sp, followed);

@@ -115,12 +115,12 @@ static bool child_tells(uint64_t flags)
 
 static int32_t parent_of_block(void)
 {
-	const struct agent_tls *t = agent_tls_block();
+	const struct own_thread *own = agent.memory ? own_thread(agent_tls_block()) : NULL;
 
 	if (lend_lender())
 		return (int32_t)lend_lender();
-	if (agent.memory && thread_slot(t))
-		return (int32_t)thread_slot(t)->tid;
+	if (own)
+		return (int32_t)own->tid;
 	return agent.forbidden & NEED_TASKS ? 0 : (int32_t)sys0(__NR_getppid);
 }
 

@@ -162,7 +162,7 @@ static int plan(struct image_request *req, const struct agent_file *f, struct ag
 			    out->news.about.exe);
 	if (r == 0 && req->events)
 		r = event_sites_check(req->events, err);
-	out->welcome.memory_size = memory->size;
+	shared_memory_welcome(memory, &out->welcome);
 	out->welcome.lacks = seccomp_lacks(req->pid);
 	return r;
 }

@@ -141,9 +141,10 @@ static int hold(const struct change *c, struct change_target *t, unsigned rounds
 	return 0;
 }
 
-static int forget_regions(struct change_target *t, uint64_t first, uint64_t n)
+/* With the settings that hold from now on. */
+static int forget_regions(struct change_target *t, uint64_t first, uint64_t n, const struct memory_settings *settings)
 {
-	const struct attach_params params = { .first = (uint32_t)first, .n = (uint32_t)n };
+	const struct attach_params params = { .first = (uint32_t)first, .n = (uint32_t)n, .settings = *settings };
 	struct err ignored;
 	int r = agent_place_set_params(t->t, &t->place, &params, &ignored);
 
@@ -235,7 +236,7 @@ static void go_back(struct change_target *t)
 
 	undo(t, t->im.patches, t->im.welcome.n_patches, HELD_FUNCTIONS | HELD_LOOK_UPS, &ignored);
 	apply_old(t);
-	forget_regions(t, t->place.state.n_regions, t->im.welcome.n_regions);
+	forget_regions(t, t->place.state.n_regions, t->im.welcome.n_regions, &t->before);
 	t->entered = false;
 }
 
@@ -244,7 +245,7 @@ static void settle(const struct change *c, struct change_target *t, bool quiet)
 	/* A thread that stood in an island was sent along the jump there. */
 	expect_old(t, false);
 	if (quiet && is_quiet(c, t, 0))
-		forget_regions(t, 0, t->place.state.n_regions);
+		forget_regions(t, 0, t->place.state.n_regions, &t->im.welcome.settings);
 	thread_blocks_change(t->t, &t->place.layout, c->renew);
 }
 

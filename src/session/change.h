@@ -8,6 +8,7 @@ struct change_target {
 	pid_t pid;
 	const struct patch_list *old; /* what is in it */
 	struct image_request req;     /* filled in by change_plan, but for settings, tracer, agent_path */
+	struct memory_settings before; /* that hold, until im's welcome's do */
 	struct image im;              /* the plan; image_close and image_news_free are the caller's */
 	struct protocol_hello hello;
 	struct agent_place place;

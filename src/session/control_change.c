@@ -31,9 +31,11 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 	};
 
 	return (struct shared_memory_shape){
-		.mode = modes[s->mode], .tracer = control_tracer_of(s), .max_depth = s->max_graph_depth,
-		.graph_functions = s->graph_function.patterns.n > 0, .calls_too = s->calls_too, .places = s->stack_trace,
-		.values = settings_values(s), .thresh_ticks = thresh_ticks, .thread_kb = s->buffer_size_kb,
+		.mode = modes[s->mode], .thread_kb = s->buffer_size_kb, .settings = {
+			.tracer = control_tracer_of(s), .max_depth = s->max_graph_depth,
+			.graph_functions = s->graph_function.patterns.n > 0, .calls_too = s->calls_too, .places = s->stack_trace,
+			.values = settings_values(s), .thresh_ticks = thresh_ticks,
+		},
 	};
 }
 
@@ -58,14 +60,19 @@ struct changing {
 	struct attach_report *rep;
 };
 
+static struct memory_settings settings_of(const struct control_request *req)
+{
+	return control_shape_of(req->settings, req->thresh_ticks).settings;
+}
+
 /* No process of ours runs at this moment. */
 static void commit(void *context, bool these)
 {
 	const struct changing *ch = context;
 	const struct control_request *req = these ? &ch->req : &ch->c->req;
-	const struct shared_memory_shape shape = control_shape_of(req->settings, req->thresh_ticks);
+	const struct memory_settings settings = settings_of(req);
 
-	memories_reshape(req->memories, &shape);
+	memories_reshape(req->memories, &settings);
 }
 
 static void copy_images(struct changing *ch)
@@ -116,7 +123,9 @@ static int plan(struct changing *ch, const struct change *change, struct change_
 		.events = &ch->req.events, .handlers = handlers_of(&ch->c->handlers, t->pid),
 		.distance = MMAP_AWAY, .socket = ch->images.at[image].by_hand ? ch->c->path : NULL,
 	};
+	t->before = settings_of(&ch->c->req);
 	r = change_plan(t, err);
+	t->im.welcome.settings = settings_of(&ch->req);
 	if (r == 0)
 		ch->images.at[image].next_id = t->im.next_id;
 	return r;

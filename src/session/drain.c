@@ -59,12 +59,12 @@ struct drain *drain_new(struct shared_memory *memory)
 	struct drain *d = mem_zalloc(sizeof(*d));
 
 	d->memory = memory;
-	d->places = mem_zalloc(memory->buffers_max * sizeof(d->places[0]));
-	d->expected = mem_zalloc(memory->threads_max * sizeof(d->expected[0]));
-	d->position = mem_zalloc(memory->threads_max * sizeof(d->position[0]));
-	d->last = mem_zalloc(memory->threads_max * sizeof(d->last[0]));
-	d->told = mem_zalloc(memory->threads_max * sizeof(d->told[0]));
-	d->dead = mem_zalloc(memory->threads_max * sizeof(d->dead[0]));
+	d->places = mem_zalloc(memory->layout.buffers_max * sizeof(d->places[0]));
+	d->expected = mem_zalloc(memory->layout.threads_max * sizeof(d->expected[0]));
+	d->position = mem_zalloc(memory->layout.threads_max * sizeof(d->position[0]));
+	d->last = mem_zalloc(memory->layout.threads_max * sizeof(d->last[0]));
+	d->told = mem_zalloc(memory->layout.threads_max * sizeof(d->told[0]));
+	d->dead = mem_zalloc(memory->layout.threads_max * sizeof(d->dead[0]));
 	return d;
 }
 
@@ -80,6 +80,17 @@ void drain_free(struct drain *d)
 	free(d->dead);
 	vec_free(&d->order);
 	free(d);
+}
+
+/* A change sets them meanwhile, in another thread. */
+static uint32_t tracer_of(const struct drain *d)
+{
+	return __atomic_load_n(&d->memory->settings.tracer, __ATOMIC_RELAXED);
+}
+
+static uint32_t values_of(const struct drain *d)
+{
+	return __atomic_load_n(&d->memory->settings.values, __ATOMIC_RELAXED);
 }
 
 struct scan {
@@ -134,7 +145,7 @@ static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near, uint16_t cpu,
 			      bool stop_at_hole)
 {
-	const uint32_t values = __atomic_load_n(&d->memory->header->values, __ATOMIC_RELAXED);
+	const uint32_t tracer = tracer_of(d), values = values_of(d);
 	struct scan s = { .cpu = cpu };
 	size_t i = 0, empty = 0;
 	uint64_t before = 0;
@@ -147,7 +158,7 @@ static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, 
 			if (stop_at_hole)
 				break;
 			empty++;
-			i += memory_hole_words(d->memory->tracer, values, words + i, n - i);
+			i += memory_hole_words(tracer, values, words + i, n - i);
 			continue;
 		}
 		if (empty && near && !is_of_its_time(word, before, near)) {
@@ -183,7 +194,7 @@ static bool read_claim(const struct drain *d, uint32_t i, struct claim *out)
 		.used = out->state == MEMORY_FULL ? desc->used : 0,
 	};
 	out->slot = out->desc.thread;
-	return out->slot < d->memory->threads_max;
+	return out->slot < d->memory->layout.threads_max;
 }
 
 #define LOST_MOST (UINT64_C(1) << 48) /* what a thread throws away in two months */
@@ -204,7 +215,7 @@ static uint64_t overwritten(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
 
-	if (d->memory->mode != MEMORY_OVERWRITE || d->told[slot])
+	if (d->memory->layout.mode != MEMORY_OVERWRITE || d->told[slot])
 		return 0;
 	d->told[slot] = true;
 	return believed(d, t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1]);
@@ -215,7 +226,7 @@ static bool is_overwritten(const struct drain *d, const struct claim *c)
 {
 	uint32_t first = __atomic_load_n(&d->memory->threads[c->slot].first_seq, __ATOMIC_ACQUIRE);
 
-	return d->memory->mode == MEMORY_OVERWRITE && (int32_t)(c->desc.seq - first) < 0;
+	return d->memory->layout.mode == MEMORY_OVERWRITE && (int32_t)(c->desc.seq - first) < 0;
 }
 
 /* How much of the thread came before the rest of a sub-buffer. In a memory that another tracer left
@@ -283,7 +294,7 @@ static int emit(struct drain *d, const struct claim *c, const struct scan *s, dr
 
 static bool thread_lives(const struct shared_memory *m, uint32_t slot)
 {
-	const struct memory_thread *t = &m->threads[slot % m->threads_max];
+	const struct memory_thread *t = &m->threads[slot % m->layout.threads_max];
 
 	return syscall(SYS_tgkill, t->pid, t->tid, 0) == 0 || errno == EPERM;
 }
@@ -316,7 +327,7 @@ static struct scan scan_reserved(struct drain *d, const struct claim *c)
 	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, n, c->desc.tsc,
 				   p->taken ? p->cpu : (uint16_t)c->desc.cpu, false);
 
-	s.holes += memory_holes_in(d->memory->tracer, __atomic_load_n(&d->memory->header->values, __ATOMIC_RELAXED), n - s.n);
+	s.holes += memory_holes_in(tracer_of(d), values_of(d), n - s.n);
 	return s;
 }
 
@@ -424,7 +435,7 @@ static bool is_scarce(const struct drain *d)
 {
 	uint32_t used = shared_memory_used(d->memory);
 
-	return used > d->memory->buffers_max / 2 &&
+	return used > d->memory->layout.buffers_max / 2 &&
 	       (uint32_t)__atomic_load_n(&d->memory->header->free_head, __ATOMIC_RELAXED) == MEMORY_NONE;
 }
 
@@ -485,7 +496,7 @@ static void throw_away(struct drain *d, struct claim *c)
 
 void drain_recycle(struct drain *d)
 {
-	if (d->memory->mode != MEMORY_OVERWRITE || !is_scarce(d))
+	if (d->memory->layout.mode != MEMORY_OVERWRITE || !is_scarce(d))
 		return;
 	collect_dead(d);
 	if (d->order.n)
@@ -516,7 +527,7 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 	uint64_t now = clock_tsc();
 	int taken = 0, r;
 
-	if (is_scarce(d) && d->memory->mode != MEMORY_OVERWRITE) {
+	if (is_scarce(d) && d->memory->layout.mode != MEMORY_OVERWRITE) {
 		reap_dead(d);
 		release_quarantined(d);
 		shared_memory_wake_writers(d->memory);

@@ -138,16 +138,12 @@ bool memories_know(const struct memories *m, uint32_t pid)
 
 /* --- settings -------------------------------------------------------------------------------- */
 
-void memories_reshape(struct memories *m, const struct shared_memory_shape *shape)
+void memories_reshape(struct memories *m, const struct memory_settings *settings)
 {
-	bool stopped;
-
 	pthread_mutex_lock(&m->lock);
-	stopped = m->shape.stopped;
-	m->shape = *shape;
-	m->shape.stopped = stopped;
+	m->shape.settings = *settings;
 	for (uint32_t i = 0; i < m->n; i++)
-		shared_memory_reshape(&m->at[i], shape);
+		shared_memory_reshape(&m->at[i], settings);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -156,7 +152,7 @@ uint64_t memories_thresh_ticks(struct memories *m)
 	uint64_t ticks;
 
 	pthread_mutex_lock(&m->lock);
-	ticks = m->shape.thresh_ticks;
+	ticks = m->shape.settings.thresh_ticks;
 	pthread_mutex_unlock(&m->lock);
 	return ticks;
 }

@@ -39,7 +39,7 @@ bool memories_take_end(struct memories *m, uint32_t tid);
 bool memories_know(const struct memories *m, uint32_t pid);
 
 /* Other settings in all: none of the processes runs, and nobody else changes them. */
-void memories_reshape(struct memories *m, const struct shared_memory_shape *shape);
+void memories_reshape(struct memories *m, const struct memory_settings *settings);
 uint64_t memories_thresh_ticks(struct memories *m);
 
 /* As the same of shared_memory.h, of all. */

@@ -174,13 +174,13 @@ static void add_image(struct trace_info *info, struct image_news *news)
 
 struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory)
 {
-	struct trace_info *info = describe(describe_cmdline(pid), memory->header->tracer != MEMORY_FUNCTION ? "function_graph" : "function", 0);
+	struct trace_info *info = describe(describe_cmdline(pid), memory->settings.tracer != MEMORY_FUNCTION ? "function_graph" : "function", 0);
 	struct image_news news = { .image = image_of(memory, pid) };
 	struct clock clock = { 0 };
 	struct remote r;
 	struct maps maps;
 
-	info->values = memory->header->values;
+	info->values = memory->settings.values;
 	clock_begin(&clock);
 	news.about = (struct trace_image){ .pid = (uint32_t)pid, .exe = describe_exe(pid), .cmdline = describe_cmdline(pid) };
 	if (news.image < NAMES_IMAGES_MOST && maps_read(pid, &maps, NULL) == 0) {

@@ -153,7 +153,7 @@ bool setup_welcome(struct control *c, struct peer *p)
 	keep_state(c, p);
 	image_number(&p->im, p->image);
 	p->im.news.addition = p->hello.request == PROTOCOL_DLOPEN;
-	p->im.welcome.memory_size = p->memory->size;
+	shared_memory_welcome(p->memory, &p->im.welcome);
 	if (p->pid == c->first_pid)
 		keep_kinds(p);
 	control_tell(c, &p->im.news);

@@ -63,13 +63,7 @@ int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struc
 	return -err->code;
 }
 
-/* Counts and byte offsets of a session memory that is to be made. */
-struct layout {
-	uint32_t quota, wake_at, threads_max, buffers_max;
-	uint64_t threads_at, descs_at, ends_at, buffers_at, size;
-};
-
-static void place_parts(struct layout *l)
+static void place_parts(struct memory_layout *l)
 {
 	l->threads_at = round_up(sizeof(struct memory_header), 4096);
 	l->descs_at = round_up(l->threads_at + l->threads_max * sizeof(struct memory_thread), 4096);
@@ -80,7 +74,7 @@ static void place_parts(struct layout *l)
 
 /* A limit takes first the room of threads that nobody starts, then what lies ready for many threads at once. What does
  * not fit then is lost, and counted. */
-static void shrink(struct layout *l, uint64_t most)
+static void shrink(struct memory_layout *l, uint64_t most)
 {
 	while (l->size > most && l->threads_max > THREADS_LEAST) {
 		l->threads_max /= 2;
@@ -92,11 +86,12 @@ static void shrink(struct layout *l, uint64_t most)
 	}
 }
 
-static void lay_out(struct layout *l, uint64_t thread_kb)
+static void lay_out(struct memory_layout *l, const struct shared_memory_shape *shape)
 {
-	uint64_t quota = round_up(thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
+	uint64_t quota = round_up(shape->thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
 	uint64_t pool = POOL_BYTES / MEMORY_BUFFER_BYTES;
 
+	l->mode = shape->mode;
 	l->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
 	l->wake_at = l->quota < 4 * WAKE_AT ? (l->quota + 3) / 4 : WAKE_AT;
 	l->threads_max = SLOTS;
@@ -107,55 +102,59 @@ static void lay_out(struct layout *l, uint64_t thread_kb)
 
 int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err)
 {
+	struct memory_layout l = { 0 };
 	struct memory_header *h;
-	struct layout l;
 	void *at;
 	int fd;
 
-	lay_out(&l, shape->thread_kb);
+	lay_out(&l, shape);
 	fd = memory_file("brace-session", l.size, false, &at, err);
 	if (fd < 0)
 		return fd;
 	h = at; /* in place: sanitizers align no variable of this type on a stack */
 	*h = (struct memory_header){
-		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION,
-		.mode = shape->mode, .tracer = shape->tracer,
-		.max_depth = shape->max_depth, .graph_functions = shape->graph_functions, .calls_too = shape->calls_too,
-		.places = shape->places, .values = shape->values,
-		.thresh_ticks = shape->thresh_ticks, .stopped = shape->stopped, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
-		.quota = l.quota, .wake_at = l.wake_at, .threads_max = l.threads_max, .buffers_max = l.buffers_max,
-		.threads_at = l.threads_at, .descs_at = l.descs_at, .ends_at = l.ends_at, .buffers_at = l.buffers_at, .size = l.size,
+		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION, .layout = l, .settings = shape->settings,
+		.stopped = shape->stopped, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
 	};
 	*out = (struct shared_memory){
 		.fd = fd, .header = h,
 		.threads = (void *)((char *)at + l.threads_at),
 		.descs = (void *)((char *)at + l.descs_at),
 		.buffers = (void *)((char *)at + l.buffers_at),
-		.mode = shape->mode, .tracer = shape->tracer, .threads_max = l.threads_max, .buffers_max = l.buffers_max,
-		.ends_at = l.ends_at, .size = l.size,
+		.layout = l, .settings = shape->settings,
 	};
 	return 0;
 }
 
-void shared_memory_reshape(struct shared_memory *m, const struct shared_memory_shape *shape)
+static void set(struct memory_settings *s, const struct memory_settings *to)
 {
-	struct memory_header *h = m->header;
-
-	h->tracer = shape->tracer;
-	h->max_depth = shape->max_depth;
-	h->graph_functions = shape->graph_functions;
-	h->calls_too = shape->calls_too;
-	h->places = shape->places;
+	s->max_depth = to->max_depth;
+	s->graph_functions = to->graph_functions;
+	s->calls_too = to->calls_too;
+	s->places = to->places;
 	/* Those that the drain looks at meanwhile. */
-	__atomic_store_n(&h->values, shape->values, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->thresh_ticks, shape->thresh_ticks, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->tracer, to->tracer, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->values, to->values, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->thresh_ticks, to->thresh_ticks, __ATOMIC_RELAXED);
+}
+
+void shared_memory_reshape(struct shared_memory *m, const struct memory_settings *settings)
+{
+	set(&m->settings, settings);
+	set(&m->header->settings, settings);
+}
+
+void shared_memory_welcome(const struct shared_memory *m, struct protocol_welcome *out)
+{
+	out->layout = m->layout;
+	out->settings = m->settings;
 }
 
 void shared_memory_destroy(struct shared_memory *m)
 {
 	if (!m->header)
 		return;
-	munmap(m->header, m->size);
+	munmap(m->header, m->layout.size);
 	close(m->fd);
 	m->header = NULL;
 }
@@ -167,17 +166,17 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 
 uint32_t shared_memory_used(const struct shared_memory *m)
 {
-	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE), m->buffers_max);
+	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE), m->layout.buffers_max);
 }
 
 uint32_t shared_memory_threads(const struct shared_memory *m)
 {
-	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE), m->threads_max);
+	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE), m->layout.threads_max);
 }
 
 bool shared_memory_take_end(struct shared_memory *m, uint32_t tid)
 {
-	uint64_t *ends = (uint64_t *)((char *)m->header + m->ends_at), bit = UINT64_C(1) << tid % 64;
+	uint64_t *ends = (uint64_t *)((char *)m->header + m->layout.ends_at), bit = UINT64_C(1) << tid % 64;
 
 	return tid < MEMORY_TIDS && __atomic_fetch_and(&ends[tid / 64], ~bit, __ATOMIC_ACQ_REL) & bit;
 }

@@ -15,17 +15,13 @@ struct shared_memory {
 	struct memory_desc *descs;
 	uint64_t *buffers;
 	/* The tracer's own copies: the shared header may lie. */
-	enum memory_mode mode;
-	enum memory_tracer tracer;
-	uint32_t threads_max, buffers_max;
-	uint64_t ends_at, size;
+	struct memory_layout layout;
+	struct memory_settings settings;
 };
 
 struct shared_memory_shape {
 	enum memory_mode mode;
-	enum memory_tracer tracer;
-	uint32_t max_depth, graph_functions, calls_too, places, values;
-	uint64_t thresh_ticks;
+	struct memory_settings settings;
 	uint64_t thread_kb;       /* per thread, rounded up to whole sub-buffers, at least two */
 	bool stopped;             /* from the beginning: shared_memory_stop came before it */
 };
@@ -34,13 +30,16 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 void shared_memory_destroy(struct shared_memory *m);
 
 /* Other settings for those who write: nobody does meanwhile. */
-void shared_memory_reshape(struct shared_memory *m, const struct shared_memory_shape *shape);
+void shared_memory_reshape(struct shared_memory *m, const struct memory_settings *settings);
 
 /* The words of sub-buffer i. */
 static inline uint64_t *shared_memory_words(const struct shared_memory *m, uint32_t i)
 {
 	return m->buffers + (uint64_t)i * MEMORY_BUFFER_WORDS;
 }
+
+/* What an agent that maps it is told of it. */
+void shared_memory_welcome(const struct shared_memory *m, struct protocol_welcome *out);
 
 uint32_t shared_memory_used(const struct shared_memory *m);     /* sub-buffers ever taken */
 uint32_t shared_memory_threads(const struct shared_memory *m);  /* slots ever taken */

@@ -4,8 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/memory.h"
+
 #define SLOT_BITS 18u
 #define SLOTS (1u << SLOT_BITS)        /* in a session memory */
+_Static_assert(SLOTS == MEMORY_THREADS_MAX, "the agent has room for so many");
 #define MEMORIES_MAX 256u              /* of a session: one for each user */
 #define SLOT_FOLLOWED (MEMORIES_MAX << SLOT_BITS) /* the first of the kernel's */
 

@@ -41,12 +41,14 @@ static bool fits(uint64_t at, uint64_t n, uint64_t each, uint64_t end)
 
 static bool is_sound(const struct memory_header *h, uint64_t size)
 {
+	const struct memory_layout *l = &h->layout;
+
 	return h->magic == MEMORY_MAGIC && h->version == MEMORY_VERSION &&
-	       h->threads_max > 0 && h->threads_max <= THREADS_MOST &&
-	       h->buffers_max > 0 && h->buffers_max <= BUFFERS_MOST && h->threads_at >= sizeof(*h) &&
-	       fits(h->threads_at, h->threads_max, sizeof(struct memory_thread), h->descs_at) &&
-	       fits(h->descs_at, h->buffers_max, sizeof(struct memory_desc), h->buffers_at) &&
-	       fits(h->buffers_at, h->buffers_max, MEMORY_BUFFER_BYTES, size);
+	       l->threads_max > 0 && l->threads_max <= THREADS_MOST &&
+	       l->buffers_max > 0 && l->buffers_max <= BUFFERS_MOST && l->threads_at >= sizeof(*h) &&
+	       fits(l->threads_at, l->threads_max, sizeof(struct memory_thread), l->descs_at) &&
+	       fits(l->descs_at, l->buffers_max, sizeof(struct memory_desc), l->buffers_at) &&
+	       fits(l->buffers_at, l->buffers_max, MEMORY_BUFFER_BYTES, size);
 }
 
 static int make_room(const struct memory_header *h, uint64_t size, struct shared_memory *out, struct err *err)
@@ -58,10 +60,11 @@ static int make_room(const struct memory_header *h, uint64_t size, struct shared
 			       (unsigned long long)size, strerror(errno));
 	memcpy(at, h, sizeof(*h));
 	*out = (struct shared_memory){
-		.fd = -1, .header = (void *)at, .threads = (void *)(at + h->threads_at),
-		.descs = (void *)(at + h->descs_at), .buffers = (void *)(at + h->buffers_at),
-		.mode = h->mode, .tracer = h->tracer, .threads_max = h->threads_max, .buffers_max = h->buffers_max, .size = size,
+		.fd = -1, .header = (void *)at, .threads = (void *)(at + h->layout.threads_at),
+		.descs = (void *)(at + h->layout.descs_at), .buffers = (void *)(at + h->layout.buffers_at),
+		.layout = h->layout, .settings = h->settings,
 	};
+	out->layout.size = size;
 	return 0;
 }
 
@@ -149,7 +152,7 @@ int snapshot_take(int fd, uint64_t at, uint64_t size, struct shared_memory *out,
 void snapshot_free(struct shared_memory *m)
 {
 	if (m->header)
-		munmap(m->header, m->size);
+		munmap(m->header, m->layout.size);
 	m->header = NULL;
 }
 

@@ -33,7 +33,7 @@ static struct drain *drain_of(struct session *s, uint32_t memory)
 
 bool session_overwrites(const struct session *s)
 {
-	return s->memories.at[0].mode == MEMORY_OVERWRITE;
+	return s->memories.at[0].layout.mode == MEMORY_OVERWRITE;
 }
 
 void session_recycle(struct session *s)

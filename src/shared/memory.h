@@ -9,7 +9,8 @@
  * The free stack's head carries a tag against ABA; a process that dies between taking a
  * sub-buffer and marking it leaks that one, empty, to the end of the session.
  *
- * Everything the agent writes is untrusted to the tracer: it checks every index it reads.
+ * Everything the agent writes is untrusted to the tracer: it checks every index it reads. So does the agent, for its
+ * process may have a child that is less trusted.
  */
 #pragma once
 #include <stddef.h>
@@ -21,7 +22,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 9
+#define MEMORY_VERSION 10
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Where a writer's end stands. Behind it is the second half of a two-word record that began right before, and
@@ -35,6 +36,7 @@
 #define MEMORY_VOID_MOST (MEMORY_VOID_WORDS - MEMORY_SPARE_WORDS)
 #define MEMORY_VOID_FIRST 64
 #define MEMORY_NONE 0xffffffffu
+#define MEMORY_THREADS_MAX (1u << 18)
 
 enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
 /* In the id word a state trampoline passes: this function may begin a graph; its return is not
@@ -44,21 +46,34 @@ enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
 
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
 
-struct memory_header {
-	uint64_t magic;
-	uint32_t version;
+/* What a session memory is made of. */
+struct memory_layout {
 	uint32_t mode;            /* enum memory_mode */
+	uint32_t quota;           /* sub-buffers a thread may hold */
+	uint32_t wake_at;         /* holding so many, it wakes the tracer */
+	uint32_t threads_max, buffers_max; /* threads_max: at most MEMORY_THREADS_MAX */
+	uint32_t pad;
+	uint64_t threads_at, descs_at, ends_at, buffers_at, size; /* byte offsets */
+};
+
+/* What is recorded. It changes while nobody records. */
+struct memory_settings {
 	uint32_t tracer;          /* enum memory_tracer */
-	uint32_t max_depth;       /* 0 = none. Only MEMORY_GRAPH_STATE looks at these two */
-	uint64_t thresh_ticks;
+	uint32_t max_depth;       /* 0 = none. Only MEMORY_GRAPH_STATE looks at this and at thresh_ticks */
 	uint32_t graph_functions; /* 1: only inside functions marked TRAMPOLINE_GRAPH */
 	uint32_t calls_too;       /* 1: beside the graph's records the function tracer's, for those who share a session */
 	uint32_t places;          /* 1: every call says where on its stack it is made (RECORD_EVENT_AT); MEMORY_GRAPH_STATE */
 	uint32_t values;          /* 1: exits tell what their functions returned (RECORD_EXIT_VALUE) */
-	uint32_t quota;           /* sub-buffers a thread may hold */
-	uint32_t wake_at;         /* holding so many, it wakes the tracer */
-	uint32_t threads_max, buffers_max;
-	uint64_t threads_at, descs_at, ends_at, buffers_at, size; /* byte offsets */
+	uint64_t thresh_ticks;
+};
+
+/* Each side acts by a copy of its own of the layout and the settings, which the agent gets by the socket: those here are for
+ * a tracer that finds the memory after another one's death. */
+struct memory_header {
+	uint64_t magic;
+	uint32_t version, pad;
+	struct memory_layout layout;
+	struct memory_settings settings;
 
 	_Alignas(64) uint64_t free_head; /* tag << 32 | index; index MEMORY_NONE = empty */
 	uint32_t buffers_used;    /* indices below were taken once */
@@ -217,7 +232,9 @@ struct protocol_welcome {
 	uint32_t watch;           /* ask again when modules come or go */
 	uint32_t flags;           /* AGENT_FAR: threads are started without libc, see far.c; AGENT_GO */
 	uint32_t signals;         /* 1: deliveries are told */
-	uint64_t memory_size, image_size, code_size; /* of the three descriptors that come along */
+	uint64_t image_size, code_size; /* of the second and third of the descriptors that come along */
+	struct memory_layout layout;    /* the first: the session memory */
+	struct memory_settings settings;
 	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
 	uint64_t tasks_at;        /* there too: a struct task_block, for what is told of a new program; 0 = nothing */
 	int32_t oom_score_adj;    /* the process's */
@@ -295,6 +312,7 @@ struct attach_params {
 	int32_t sockets[2];       /* attach, change: a welcome lies in the first; both alike: none. The agent closes them */
 	uint32_t renew;           /* change: the tracer will be another: stubs are made anew. Nobody is inside */
 	uint32_t first, n;        /* forget: regions, by the order they came in. Nobody is inside */
+	struct memory_settings settings; /* forget: that hold from now on */
 	char door[108];           /* attach: where the tracer listens */
 	/* For what it executes: the tracer's address and the agent's path; empty: that goes on without us. */
 	char tracer[108], agent[4096];

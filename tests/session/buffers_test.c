@@ -39,12 +39,12 @@ static struct shared_memory memory;
 
 static void begin(enum memory_mode mode, uint64_t kb)
 {
-	const struct shared_memory_shape shape = { .mode = mode, .tracer = MEMORY_GRAPH, .thread_kb = kb };
+	const struct shared_memory_shape shape = { .mode = mode, .settings.tracer = MEMORY_GRAPH, .thread_kb = kb };
 	struct err err;
 
 	assert_int_equal(shared_memory_create(&shape, &memory, &err), 0);
-	agent = (struct agent){ .memory = memory.header, .threads = memory.threads, .descs = memory.descs,
-				.buffers = (uint8_t *)memory.buffers };
+	agent = (struct agent){ .memory = memory.header, .layout = memory.layout, .settings = memory.settings,
+				.threads = memory.threads, .descs = memory.descs, .buffers = (uint8_t *)memory.buffers };
 }
 
 /* Record i of a writer: every seventh has payload. Ids are 1-based so that no word is 0. */
@@ -115,7 +115,7 @@ static struct seen run_writers(uintptr_t count, bool partial)
 		assert_int_equal(pthread_create(&threads[i], NULL, body, (void *)count), 0);
 	while (alive) {
 		__atomic_fetch_add(&memory.header->heartbeat, 1, __ATOMIC_RELAXED);
-		if (memory.header->mode != MEMORY_OVERWRITE)
+		if (memory.layout.mode != MEMORY_OVERWRITE)
 			assert_true(drain_pass(d, partial, take, &seen, &err) >= 0);
 		if (pthread_tryjoin_np(threads[alive - 1], NULL) == 0)
 			alive--;
@@ -428,7 +428,7 @@ static void an_empty_slot_of_two_words_is_one_loss(void **state)
 
 	(void)state;
 	begin(MEMORY_STREAM, 128);
-	agent.memory->tracer = memory.tracer = MEMORY_FUNCTION;
+	agent.settings.tracer = memory.settings.tracer = MEMORY_FUNCTION;
 	tls = (struct agent_tls){ 0 };
 	for (int i = 0; i < 5000; i++) {
 		const uint64_t words[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), 0), 7 };
@@ -452,7 +452,7 @@ static void an_empty_slot_of_an_exit_with_a_value_is_one_loss(void **state)
 
 	(void)state;
 	begin(MEMORY_STREAM, 128);
-	agent.memory->values = 1;
+	agent.settings.values = memory.settings.values = 1;
 	tls = (struct agent_tls){ 0 };
 	for (uint32_t i = 0; i < 5000; i++) {
 		const uint64_t value[2] = { record_word(read_tsc(), 40 | RECORD_EXIT_VALUE, RECORD_EXIT), i % 3 ? i : 0 };
@@ -565,7 +565,7 @@ static void waiting_for_those_who_wait_ends(void **state)
 
 	(void)state;
 	begin(MEMORY_BLOCK, 128);
-	memory.header->buffers_max = 1;
+	agent.layout.buffers_max = 1;
 	pthread_barrier_init(&b, NULL, 2);
 	assert_int_equal(pthread_create(&tracer, NULL, beat, &stop), 0);
 	assert_int_equal(pthread_create(&other, NULL, hold_one, &b), 0);
@@ -578,7 +578,7 @@ static void waiting_for_those_who_wait_ends(void **state)
 	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
 	pthread_join(tracer, NULL);
 	assert_false(agent.abandoned);
-	memory.header->buffers_max = memory.buffers_max;
+	agent.layout.buffers_max = memory.layout.buffers_max;
 	assert_int_equal(counted(&seen), 1001);
 	pthread_barrier_destroy(&b);
 	shared_memory_destroy(&memory);
@@ -590,7 +590,7 @@ static int take_anything(void *context, const struct drain_run *run, struct err 
 	uint64_t *sum = context;
 
 	(void)err;
-	assert_in_range(run->slot, 0, memory.threads_max - 1);
+	assert_in_range(run->slot, 0, memory.layout.threads_max - 1);
 	assert_in_range(run->n, 0, MEMORY_BUFFER_WORDS);
 	for (size_t i = 0; i < run->n; i++)
 		*sum += run->words[i];

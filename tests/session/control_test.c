@@ -173,7 +173,7 @@ struct fixture {
 
 static void begin(struct fixture *f)
 {
-	const struct shared_memory_shape shape = { .mode = MEMORY_STREAM, .tracer = MEMORY_GRAPH, .thread_kb = 1024 };
+	const struct shared_memory_shape shape = { .mode = MEMORY_STREAM, .settings.tracer = MEMORY_GRAPH, .thread_kb = 1024 };
 	struct control_request req = { .settings = &f->settings, .agent_path = "/no/agent", .memories = &f->memories,
 				       .tracer = MEMORY_GRAPH };
 	struct err err = { 0 };

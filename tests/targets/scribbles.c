@@ -1,10 +1,14 @@
 /* A program that spoils the session memory it is recorded into. `scribbles WHAT SEED SECONDS/10`: a child finds the
  * mapping in /proc/self/maps, records, and scribbles over WHAT of it meanwhile (below); it may well die of that. Only
- * step is to be hooked: the parent, which records nothing after the fork, waits for it and ends with status 3. */
+ * step is to be hooked: the parent, which records nothing after the fork, waits for it and ends with status 3.
+ * With `apart` behind it all, the child gives up root and records nothing; the parent and a thread of its work until the child
+ * has ended, and it says whether its result is right. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -138,9 +142,9 @@ static int find(void)
 	image = mapping("/memfd:brace-image");
 	if (!memory || !image)
 		return 0;
-	slots = (void *)(memory + h->threads_at);
-	descs = (void *)(memory + h->descs_at);
-	words = (void *)(memory + h->buffers_at);
+	slots = (void *)(memory + h->layout.threads_at);
+	descs = (void *)(memory + h->layout.descs_at);
+	words = (void *)(memory + h->layout.buffers_at);
 	return 1;
 }
 
@@ -193,10 +197,40 @@ static void child(void (*once)(void), double seconds)
 	_exit(0); /* the threads may wait for ever for what was spoiled */
 }
 
+/* --- a parent and a child apart --------------------------------------------------------------- */
+
+static void attacker(void (*once)(void), double seconds)
+{
+	if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+		_exit(4);
+	scribble(once, seconds);
+	_exit(3);
+}
+
+/* Its parent works meanwhile. 0: as if there were no child. */
+static int victim(pid_t pid)
+{
+	pthread_t thread;
+	unsigned long n = 0, expected = 0;
+	int status = 0;
+
+	if (pthread_create(&thread, NULL, work, NULL))
+		return 5;
+	for (int i = 0; i < 100000 || waitpid(pid, &status, WNOHANG) == 0; i++) {
+		n = step(n);
+		expected = expected * 3 + 1;
+	}
+	over = 1;
+	pthread_join(thread, NULL);
+	puts(n == expected ? "right" : "wrong");
+	return n == expected ? 0 : 6;
+}
+
 int main(int argc, char **argv)
 {
 	int status;
 	pid_t pid;
+	bool apart = argc == 5 && strcmp(argv[4], "apart") == 0;
 
 	if (argc < 4)
 		return 2;
@@ -210,7 +244,9 @@ int main(int argc, char **argv)
 			return 4;
 		pid = fork();
 		if (pid == 0)
-			child(kinds[k].once, atof(argv[3]) / 10);
+			(apart ? attacker : child)(kinds[k].once, atof(argv[3]) / 10);
+		if (apart)
+			return victim(pid);
 		while (waitpid(pid, &status, 0) < 0)
 			;
 		_exit(3);
