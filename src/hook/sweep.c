@@ -1,7 +1,7 @@
 /* Everything is decoded once, in address order, and taken up anew at every function: inside
  * functions that is exact, between them it may decode data, which can only add targets. What a
  * function does to its stack pointer is followed in a straight line from its entry; where the
- * line breaks and the stack had been used, nothing is claimed any more. */
+ * line breaks and the stack had been used, nothing is claimed any more until a place where a jump from before leads. */
 #include "hook/sweep.h"
 
 #include <linux/sched.h>
@@ -13,6 +13,7 @@
 #define NO_FUNCTION UINT32_MAX
 #define TABLE_MAX 4096     /* entries of a jump table */
 #define KEPT_MAX 16
+#define AHEAD_MAX 64       /* jumps forward whose target is still to come; of more, those that are oldest are forgotten */
 #define CALLEE_SAVED 0xf008u    /* rbx, r12 to r15 */
 #define RSP 4
 #define RBP 5
@@ -45,6 +46,8 @@ struct walk {
 	uint32_t owned, loaded;        /* callee-saved ones that ever did; that rsp was loaded from when they did not */
 	struct { int64_t at; uint8_t base; } kept[KEPT_MAX]; /* places in its frame that do */
 	unsigned n_kept;
+	struct { uint64_t at; int64_t depth; } ahead[AHEAD_MAX]; /* where jumps of this function lead, and rsp there */
+	unsigned n_ahead;
 	/* flags */
 	uint16_t watched;              /* not written since the entry, or since the call of */
 	uint64_t callee, since;        /* callee; 0 = the entry */
@@ -98,7 +101,7 @@ static void enter_function(struct walk *w)
 	w->touched = false;
 	w->depth = 0;
 	w->own = 1u << RSP | 1u << RBP;
-	w->n_kept = 0;
+	w->n_kept = w->n_ahead = 0;
 	w->owned = w->loaded = 0;
 	w->callee = 0;
 	w->number = 0;
@@ -208,6 +211,31 @@ static void watch_copies(struct walk *w, const uint8_t *p, const struct insn *in
 	w->owned |= w->own;
 }
 
+/* A forward jump within the function: its target's stack is as it is here. */
+static void note_ahead(struct walk *w, uint64_t target)
+{
+	if (!w->known || target <= w->at || target >= w->f_end)
+		return;
+	w->ahead[w->n_ahead % AHEAD_MAX].at = target;
+	w->ahead[w->n_ahead % AHEAD_MAX].depth = w->depth;
+	w->n_ahead++;
+}
+
+/* Where jumps from before lead, of which all that are known must agree. */
+static void join_line(struct walk *w)
+{
+	for (unsigned i = 0; i < w->n_ahead && i < AHEAD_MAX; i++) {
+		if (w->ahead[i].at != w->at)
+			continue;
+		if (w->known && w->depth != w->ahead[i].depth) {
+			w->known = false;
+			return;
+		}
+		w->known = true;
+		w->depth = w->ahead[i].depth;
+	}
+}
+
 /* After a jump or a return the next block's stack is known only if it was never used; after a
  * call that perhaps does not return, too. */
 static void end_line(struct walk *w, const struct insn *in, uint64_t end)
@@ -215,6 +243,8 @@ static void end_line(struct walk *w, const struct insn *in, uint64_t end)
 	bool breaks =
 		in->flow == FLOW_STOP || in->flow == FLOW_JUMP || in->flow == FLOW_JUMP_INDIRECT;
 
+	if (in->flow == FLOW_BRANCH || in->flow == FLOW_JUMP)
+		note_ahead(w, in->target);
 	if (breaks || (in->flow == FLOW_CALL && address_set_has(&w->s->targets, end)))
 		w->known &= !w->touched;
 }
@@ -332,6 +362,8 @@ static void note(struct walk *w, const uint8_t *p, const struct insn *in)
 
 	if (w->watched)
 		watch_flags(w, p, in);
+	if (w->n_ahead && address_set_has(&w->s->targets, w->at))
+		join_line(w);
 	if (w->known || w->framed)
 		watch_stack(w, p, in);
 	if (w->f != NO_FUNCTION) {
