@@ -1,13 +1,13 @@
 /* State mode keeps the live calls of each stack a thread runs on. When a call may leave its stack, that
  * one's are parked under the stack pointer it would come back with, and whoever comes back there, in
  * whatever thread, takes them again. */
-#include "agent/agent.h"
+#include "agent/live.h"
 
 #define PLACES 1024u
 #define PROBES 16u
 #define BUSY UINT64_C(1)
 
-struct parked { uint64_t sp, base, stack, top_sp; uint32_t depth; };
+struct parked { uint64_t sp, base, live; };
 static struct parked parked[PLACES];
 
 static struct parked *place(uint64_t sp, unsigned probe)
@@ -41,12 +41,8 @@ bool park(struct agent_tls *t, uint64_t sp)
 		return false;
 	base = again ? p->base : 0;
 	p->base = t->stack_base;
-	p->stack = t->stack;
-	p->top_sp = t->top_sp;
-	p->depth = t->depth;
-	t->stack = t->stack_base = base;
-	t->depth = 0;
-	t->top_sp = 0;
+	p->live = t->live;
+	live_move(t, base, live_none(t->live));
 	__atomic_store_n(&p->sp, sp, __ATOMIC_RELEASE);
 	return true;
 }
@@ -58,10 +54,7 @@ bool unpark(struct agent_tls *t, uint64_t sp)
 
 	if (!p)
 		return false;
-	t->stack_base = p->base;
-	t->stack = p->stack;
-	t->top_sp = p->top_sp;
-	t->depth = p->depth;
+	live_move(t, p->base, p->live);
 	__atomic_store_n(&p->sp, 0, __ATOMIC_RELEASE);
 	stack_give(base);
 	return true;

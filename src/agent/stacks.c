@@ -5,7 +5,7 @@
 #include <linux/mman.h>
 #include <asm/unistd.h>
 
-#include "agent/agent.h"
+#include "agent/live.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 
@@ -54,24 +54,20 @@ static uint64_t take_new(void)
 bool stack_ready(struct agent_tls *t)
 {
 	uint32_t session = agent.session << SESSION_SHIFT;
-	uint64_t signals;
+	uint64_t signals, base;
 
-	if (t->stack && (t->known & ~TLS_KNOWN_MASK) == session)
+	if (t->stack_base && (t->known & ~TLS_KNOWN_MASK) == session)
 		return true;
 	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS))
 		return false;
 	signals = signals_block();
-	if (!t->stack || (t->known & ~TLS_KNOWN_MASK) != session) {
+	if (!t->stack_base || (t->known & ~TLS_KNOWN_MASK) != session) {
 		t->known = (t->known & TLS_KNOWN_MASK) | session;
-		t->depth = 0;
-		t->top_sp = 0;
-		t->stack_base = take_unused();
-		if (!t->stack_base)
-			t->stack_base = take_new();
-		t->stack = t->stack_base;
+		base = take_unused();
+		live_move(t, base ? base : take_new(), live_none(t->live));
 	}
 	signals_restore(signals);
-	return t->stack != 0;
+	return t->stack_base != 0;
 }
 
 void stack_give(uint64_t base)

@@ -1,81 +1,33 @@
-/* State mode: what needs to know how deep a thread is or how long a call took. A stack of live
- * calls, keyed by where their return addresses stood: an entry at or below the current stack
- * pointer is dead (longjmp, exception). A mistake here can misnest a report; it cannot
- * misdirect a return, which only the stub knows.
- *
- * Signals may come at any instruction: an entry is reserved before it is filled, so that a
- * handler's calls stack above it, and top_sp is written last. */
+/* State mode: what needs to know how deep a thread is or how long a call took. Live calls (live.h) are known by where their
+ * return addresses stand: one below the current stack pointer is dead (longjmp, exception). A mistake here can misnest a
+ * report; it cannot misdirect a return, which only the stub knows. */
 
-#include "agent/agent.h"
 #include "agent/lend.h"
+#include "agent/live.h"
 
 /* agent_tls.known: the thread may have left its stack; and the next record is to say where it is made */
 #define KNOWN_LEFT 2u
 #define KNOWN_TELL 4u
 #define UNRECORDED UINT64_MAX /* as a function: a call that left its stack, and must be seen to come back */
 
-struct call_state {
-	uint64_t sp;       /* where the return address stood */
-	uint64_t tsc;      /* of the entry */
-	uint64_t function;
-	uint64_t tails;    /* functions it went on to by tail calls: each is one level deeper */
-};
-
-static struct call_state *top_of(struct agent_tls *t)
-{
-	return (struct call_state *)t->stack;
-}
-
-/* stack_base's own entry is never used: it stands for "no live call". */
-static void drop(struct agent_tls *t)
-{
-	struct call_state *top = top_of(t), *below = top - 1;
-
-	t->stack = (uint64_t)below;
-	t->depth -= 1 + (uint32_t)top->tails;
-	t->top_sp = t->stack == t->stack_base ? 0 : below->sp;
-}
-
-static void push(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint64_t function)
-{
-	struct call_state *c = top_of(t) + 1;
-
-	t->stack = (uint64_t)c;
-	t->depth++;
-	c->sp = sp;
-	c->tsc = tsc;
-	c->function = function;
-	c->tails = 0;
-	t->top_sp = sp;
-}
-
-static bool full(const struct agent_tls *t)
-{
-	return t->stack + 2 * sizeof(struct call_state) > t->stack_base + AGENT_STACK_BYTES;
-}
-
 /* Is this call one to record, now that the dead are gone? */
-static bool wanted(struct agent_tls *t, uint32_t id_word)
+static bool wanted(struct live l, uint32_t id_word)
 {
 	const struct memory_settings *m = &agent.settings;
 
-	if (m->graph_functions && !t->depth && !(id_word & STATE_GRAPH_FUNCTION))
+	if (m->graph_functions && !l.calls && !(id_word & STATE_GRAPH_FUNCTION))
 		return false;
-	return !m->max_depth || t->depth < m->max_depth;
+	return !m->max_depth || l.top->depth < m->max_depth;
 }
 
 /* A tail call shares its caller's place on the stack, and its exit. */
 static void record_tail(struct agent_tls *t, uint32_t id)
 {
 	const struct memory_settings *m = &agent.settings;
-	struct call_state *c = top_of(t);
 
-	if (m->thresh_ticks || (m->max_depth && t->depth >= m->max_depth))
+	if (m->thresh_ticks || (m->max_depth && live_look(t).top->depth >= m->max_depth))
 		return;
-	if (t->depth) {
-		c->tails++;
-		t->depth++;
-	}
+	live_deepen(t);
 	buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
 }
 
@@ -153,12 +105,11 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	if (!stack_ready(t))
 		return 0;
 	if (in_arena(ret)) {
+		live_forget(t, sp);
 		record_tail(t, id);
 		return 0;
 	}
-	while (t->depth && t->top_sp <= sp)
-		drop(t);
-	if (!wanted(t, id_word) || full(t))
+	if (!wanted(live_forget(t, sp + 1), id_word))
 		return 0;
 	if (must_tell(t))
 		tell_where(t, sp + 8, ret);
@@ -169,21 +120,20 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		return 0;
 	}
 	stub = (uint64_t)site_stub(ret, true);
-	if (!stub)
-		return 0;
 	tsc = read_tsc();
-	push(t, sp, tsc, id);
+	if (!stub || !live_push(t, sp, tsc, id))
+		return 0;
 	if (!agent.settings.thresh_ticks)
 		write_entry(t, sp, tsc, id, stub);
 	return stub;
 }
 
 /* sp: as agent_state_exit's. */
-static void write_span(uint64_t now, const struct call_state *call, uint64_t depth, uint64_t site, uint64_t sp)
+static void write_span(uint64_t now, const struct call_state *call, uint64_t site, uint64_t sp)
 {
 	uint64_t signals = signals_block();
 	struct agent_tls *t = agent_tls_block();
-	const uint64_t payload[3] = { record_span(call->function, depth, site), call->tsc, ((const uint64_t *)sp)[-2] };
+	const uint64_t payload[3] = { record_span(call->function, call->depth, site), call->tsc, ((const uint64_t *)sp)[-2] };
 	unsigned n = agent.settings.values ? 3 : 2;
 
 	if (signals == SIGNALS_UNTOUCHED) {
@@ -210,7 +160,8 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 {
 	struct agent_tls *t;
 	uint64_t now = read_tsc(), limit;
-	struct call_state call = { 0 };
+	struct call_state call;
+	bool known;
 
 	if (!agent.memory)
 		return; /* detached: a return that was under way */
@@ -223,20 +174,15 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	}
 	if (t->known & KNOWN_LEFT)
 		come_back(t, sp);
-	while (t->depth && t->top_sp < sp - 8)
-		drop(t);
-	if (t->depth && t->top_sp == sp - 8) {
-		call = *top_of(t);
-		drop(t);
-	}
-	if (call.function == UNRECORDED)
+	known = live_pop(t, sp - 8, &call);
+	if (known && call.function == UNRECORDED)
 		return;
 	if (!limit && t->known & KNOWN_TELL)
 		tell_where(t, sp, 0);
 	if (!limit)
 		write_exit(t, now, site, sp);
-	else if (call.sp && now - call.tsc >= limit)
-		write_span(now, &call, t->depth, site, sp);
+	else if (known && now - call.tsc >= limit)
+		write_span(now, &call, site, sp);
 }
 
 /* --- calls that may leave their stack (leave.c) --------------------------------------------- */
@@ -262,28 +208,25 @@ static void park_at(struct agent_tls *t, uint64_t sp)
 
 static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
 {
-	uint64_t stub = full(t) ? 0 : (uint64_t)site_stub(*sp, true);
+	uint64_t stub = (uint64_t)site_stub(*sp, true);
 
-	if (stub)
-		push(t, (uint64_t)sp, 0, UNRECORDED);
-	return stub;
+	return stub && live_push(t, (uint64_t)sp, 0, UNRECORDED) ? stub : 0;
 }
 
 uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)
 {
 	struct agent_tls *t = agent_tls_block();
 	bool silent = about->id_word & LEAVE_SILENT, tail = in_arena(*sp);
-	bool followed;
-	uint32_t depth;
+	bool followed, inside;
 	uint64_t stub = 0;
 
 	if (!stack_ready(t))
 		return 0;
-	depth = t->depth;
+	inside = live_look(t).calls;
 	if (!silent)
 		stub = agent_state_entry((uint64_t)sp, about->id_word);
 	followed = tail || stub;
-	if (!agent.settings.thresh_ticks && (depth || stub || !agent.settings.graph_functions)) {
+	if (!agent.settings.thresh_ticks && (inside || stub || !agent.settings.graph_functions)) {
 		if (must_tell(t))
 			tell_where(t, (uint64_t)sp + 8, *sp);
 		leave_tell(t, about, sp, followed);
@@ -294,7 +237,7 @@ uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)
 		t->known |= KNOWN_LEFT;
 		return stub;
 	}
-	if (!followed && !(about->id_word & STATE_ENTRY_ONLY) && t->depth)
+	if (!followed && !(about->id_word & STATE_ENTRY_ONLY) && live_look(t).calls)
 		stub = follow_unrecorded(t, sp);
 	park_at(t, (uint64_t)sp + 8);
 	return stub;

@@ -89,7 +89,7 @@ static void renew(struct agent_tls *block)
 		block->pos = block->end - block->room;
 	block->depth = 0;
 	block->top_sp = 0;
-	block->stack = block->stack_base;
+	block->live = 0;
 	block->known &= TLS_THREAD | ~TLS_KNOWN_MASK;
 }
 

@@ -9,7 +9,7 @@ struct agent_tls {
 	uint64_t end;       /* of the sub-buffer */
 	uint32_t key;       /* the CPU as last recorded, compared with rseq's; AGENT_KEY_IS_TID: the thread's id */
 	union {
-		uint32_t depth; /* state mode: live recorded calls */
+		uint32_t depth; /* state mode: how deep the innermost live call is; 0 = none */
 		uint32_t room;  /* pos is out of reach (leave.c): end - it, signed */
 	};
 	union {
@@ -18,7 +18,7 @@ struct agent_tls {
 	};
 	uint64_t thread;    /* struct memory_thread, in this process */
 	union {
-		uint64_t stack; /* state mode: struct call_state of the innermost call */
+		uint64_t live;  /* state mode: how many calls are live, and above how often that changed (agent/live.h) */
 		uint64_t leaving; /* leave.c: struct leave_about of the function that may leave */
 	};
 	uint64_t stack_base; /* state mode */

@@ -5,14 +5,21 @@
  * there is (general, x87, vector, mask) with random bits; they must be the same behind each
  * signal and behind the call.
  *   stepper         the handler calls functions, looks at its stack and returns
+ *   stepper calls   the handler calls functions, one after the other, and returns
+ *   stepper leap    the handler calls functions, leaves them by siglongjmp, and returns
  *   stepper jump    the handler leaves by siglongjmp, once for each instruction
- *   stepper unwind  the handler ends its thread by pthread_exit, once for each instruction */
+ *   stepper unwind  the handler ends its thread by pthread_exit, once for each instruction
+ * A second argument is the name of the scenarios to be run, in place of all.
+ * Behind each run eight calls are made, one within the other, when nothing else is open: a depth that was miscounted
+ * shows there. */
 #include <elf.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,7 +37,7 @@ enum { RT_SIGRETURN = 15 };
 
 /* What parent and child both see. */
 static struct {
-	volatile unsigned long handled, called, complete, wrong, cleaned;
+	volatile unsigned long handled, called, leapt, after, complete, wrong, cleaned;
 	volatile int last;        /* the scenario ran to its end */
 } *both;
 
@@ -91,30 +98,39 @@ static void call_event(void)
 
 /* Without `before`: from so many bytes of `run` to so many, and between them the flags and the 128 bytes below the stack
  * pointer are kept, too. */
-static const struct scenario { void (*run)(void); const char *before, *after; unsigned from, to; } scenarios[] = {
-	{ fresh, fresh_before, fresh_after },
-	{ call_known, known_before, known_after },
-	{ call_known, known_before, known_after },
-	{ call_tail, tail_before, tail_after },
-	{ call_tail, tail_before, tail_after },
-	{ call_system, .from = 10, .to = 18 },
-	{ call_system, .from = 10, .to = 18 },
-	{ call_system, .from = 10, .to = 18 },
-	{ call_system, .from = 20, .to = 28 },
-	{ call_system, .from = 20, .to = 28 },
-	{ call_system, .from = 20, .to = 28 },
-	{ call_event, .from = NOWHERE },
+static const struct scenario {
+	const char *name;
+	void (*run)(void);
+	const char *before, *after;
+	unsigned from, to;
+} scenarios[] = {
+	{ "fresh", fresh, fresh_before, fresh_after },
+	{ "known", call_known, known_before, known_after },
+	{ "known", call_known, known_before, known_after },
+	{ "tail", call_tail, tail_before, tail_after },
+	{ "tail", call_tail, tail_before, tail_after },
+	{ "system", call_system, .from = 10, .to = 18 },
+	{ "system", call_system, .from = 10, .to = 18 },
+	{ "system", call_system, .from = 10, .to = 18 },
+	{ "system", call_system, .from = 20, .to = 28 },
+	{ "system", call_system, .from = 20, .to = 28 },
+	{ "system", call_system, .from = 20, .to = 28 },
+	{ "event", call_event, .from = NOWHERE },
 };
 enum { SCENARIOS = sizeof(scenarios) / sizeof(*scenarios) };
+static const char *only; /* their name; NULL: all */
 
 static void *outermost; /* what the stack begins with */
-static sigjmp_buf out;
+static sigjmp_buf out, within;
 
 TRACED static unsigned long in_handler(unsigned long n)
 {
 	BARRIER();
 	both->called++;
-	return n ? in_handler(n - 1) + n : 0;
+	if (n)
+		n += in_handler(n - 1);
+	BARRIER();
+	return n;
 }
 
 TRACED static void on_return(int signal)
@@ -125,6 +141,32 @@ TRACED static void on_return(int signal)
 	both->complete = at[n - 1] == outermost;
 	both->wrong += in_handler(3) != 6;
 	both->handled++;
+}
+
+static void on_calls(int signal)
+{
+	both->wrong += in_handler(3) != 6;
+	both->wrong += in_handler(2) != 3;
+	both->complete = 1; /* it does not look */
+	both->handled++;
+}
+
+TRACED static void leap(int n)
+{
+	BARRIER();
+	both->leapt++;
+	if (n)
+		leap(n - 1);
+	siglongjmp(within, 1);
+}
+
+static void on_leap(int signal)
+{
+	both->wrong += in_handler(1) != 1;
+	both->complete = 1;
+	both->handled++;
+	if (!sigsetjmp(within, 1))
+		leap(2);
 }
 
 TRACED static void on_jump(int signal)
@@ -158,18 +200,29 @@ static void stop_and_run(const struct scenario *s)
 	finished();
 }
 
+TRACED static void after(int n)
+{
+	BARRIER();
+	both->after++;
+	if (n)
+		after(n - 1);
+	BARRIER();
+}
+
+static const struct scenario *next_scenario(const struct scenario *s);
+
 static void all_returning(void)
 {
-	for (int i = 0; i < SCENARIOS; i++)
-		stop_and_run(&scenarios[i]);
+	for (const struct scenario *s = NULL; (s = next_scenario(s)); after(7))
+		stop_and_run(s);
 }
 
 static void all_jumping(void)
 {
-	for (volatile int i = 0; i < SCENARIOS; i++)
-		for (both->last = 0; !both->last;)
+	for (const struct scenario *volatile s = NULL; (s = next_scenario(s));)
+		for (both->last = 0; !both->last; after(7))
 			if (!sigsetjmp(out, 1))
-				stop_and_run(&scenarios[i]);
+				stop_and_run(s);
 }
 
 static void cleaned(void *arg) { both->cleaned++; }
@@ -186,25 +239,43 @@ static void all_unwinding(void)
 {
 	pthread_t thread;
 
-	for (int i = 0; i < SCENARIOS; i++)
-		for (both->last = 0; !both->last;) {
-			require(!pthread_create(&thread, NULL, ending_thread, (void *)&scenarios[i]), "pthread_create");
+	for (const struct scenario *s = NULL; (s = next_scenario(s));)
+		for (both->last = 0; !both->last; after(7)) {
+			require(!pthread_create(&thread, NULL, ending_thread, (void *)s), "pthread_create");
 			pthread_join(thread, NULL);
 		}
 }
 
 static const struct way { const char *name; void (*handler)(int); void (*all)(void); int once; } ways[] = {
 	{ "return", on_return, all_returning, 0 },
+	{ "calls", on_calls, all_returning, 0 },
+	{ "leap", on_leap, all_returning, 0 },
 	{ "jump", on_jump, all_jumping, 1 },
 	{ "unwind", on_unwind, all_unwinding, 1 },
-};
+}, *way = ways;
 
-static void child(const struct way *way)
+/* Runs once for each instruction make a call known: none of them is repeated. */
+static int is_left_out(const struct scenario *s)
+{
+	return (only && strcmp(only, s->name)) || (way->once && s > scenarios && s->run == s[-1].run && s->from == s[-1].from);
+}
+
+/* The first is behind NULL; NULL: there is none. */
+static const struct scenario *next_scenario(const struct scenario *s)
+{
+	do
+		s = s ? s + 1 : scenarios;
+	while (s < scenarios + SCENARIOS && is_left_out(s));
+	return s < scenarios + SCENARIOS ? s : NULL;
+}
+
+static void child(void)
 {
 	struct sigaction act = { .sa_handler = way->handler };
 	sigaction(SIGUSR1, &act, NULL);
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
 	raise(SIGSTOP);
+	after(7); /* the thread's first records are not disturbed */
 	way->all();
 	_exit(0);
 }
@@ -337,7 +408,6 @@ static void interrupt(pid_t pid, const char *where)
 }
 
 struct phase {
-	const struct way *way;
 	unsigned long skip;       /* ways that happen once: instructions to let pass */
 	unsigned long steps, signals, complete, partial;
 	const struct scenario *scenario;
@@ -391,11 +461,10 @@ static int is_at(uint64_t rip, const struct scenario *s, const char *mark, unsig
 	return s->before ? rip == (uint64_t)mark : rip - (uint64_t)s->run == offset;
 }
 
-static void at_marks(pid_t pid, struct phase *p, const struct registers *now)
+static void at_marks(pid_t pid, struct phase *p, uint64_t rip)
 {
 	static struct registers saved, want, got;
 	const struct scenario *s = p->scenario;
-	uint64_t rip = now->general.rip;
 
 	if (!p->filled && is_at(rip, s, s->before, s->from)) {
 		get(pid, &saved);
@@ -418,8 +487,7 @@ static void at_marks(pid_t pid, struct phase *p, const struct registers *now)
 /* One run of a scenario, from the child's stop to finished() or to where the signal led it. */
 static int step_through(pid_t pid, struct phase *p)
 {
-	struct registers now;
-	uint64_t last = 0;
+	uint64_t last = 0, rip;
 	unsigned long passed = 0;
 	int stop;
 
@@ -427,22 +495,22 @@ static int step_through(pid_t pid, struct phase *p)
 		go(pid, PTRACE_SINGLESTEP, 0);
 		require(wait_for(&pid, &stop), "the child outlives a step");
 		require((stop & 0xff) == SIGTRAP, "a step ends");
-		get(pid, &now);
-		if (now.general.rip == (uint64_t)finished)
+		rip = (uint64_t)ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), 0);
+		if (rip == (uint64_t)finished)
 			return 0;
-		at_marks(pid, p, &now);
-		if (now.general.rip == last || blocked(pid) || (p->way->once && !p->filled))
+		at_marks(pid, p, rip);
+		if (rip == last || (way->once && !p->filled) || blocked(pid))
 			continue;
-		last = now.general.rip;
-		if (p->way->once && passed++ < p->skip)
+		last = rip;
+		if (way->once && passed++ < p->skip)
 			continue;
 		p->signals++;
-		if (p->way->once) {
+		if (way->once) {
 			go(pid, PTRACE_CONT, SIGUSR1);
 			return 1;
 		}
 		interrupt(pid, p->filled ? "in the call" : "outside");
-		check_backtrace(p, now.general.rip);
+		check_backtrace(p, rip);
 	}
 	return 0;
 }
@@ -468,9 +536,9 @@ static int is_beginning(pid_t pid, int stop)
 }
 
 /* Every stop of the child's is the beginning of one run. */
-static void drive(pid_t main_pid, const struct way *way)
+static void drive(pid_t main_pid)
 {
-	struct phase p = { .way = way, .scenario = scenarios };
+	struct phase p = { .scenario = next_scenario(NULL) };
 	int stop;
 
 	for (;;) {
@@ -495,7 +563,7 @@ static void drive(pid_t main_pid, const struct way *way)
 		report(&p);
 		require(p.steps < STEPS_MAX, "the scenario ends");
 		require(!p.of_program_partial, "the stack is seen from the program's own instructions");
-		p = (struct phase){ .way = way, .scenario = p.scenario + 1 };
+		p = (struct phase){ .scenario = next_scenario(p.scenario) };
 		go(pid, PTRACE_CONT, 0);
 	}
 }
@@ -508,26 +576,33 @@ static void make_shared(void)
 
 int main(int argc, char **argv)
 {
-	const struct way *way = ways;
 	int status;
 	pid_t pid;
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		if (argc > 1 && !strcmp(argv[1], ways[i].name))
 			way = &ways[i];
+	only = argc > 2 && *argv[2] ? argv[2] : NULL;
 	make_shared();
+#ifdef FAR
+	if (!both) /* whoever imports clone may start threads that have no thread pointer of their own */
+		clone(NULL, NULL, 0, NULL);
+#endif
 	pid = fork();
 	if (!pid)
-		child(way);
+		child();
 	require(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status), "the child's first stop");
 	require(!ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL),
 		"PTRACE_SETOPTIONS");
 	go(pid, PTRACE_CONT, 0);
-	drive(pid, way);
+	drive(pid);
 	require(!both->wrong && both->handled, "every handler computed the same");
 	printf("all registers kept behind every instruction\n");
 	truth("in_handler", both->called);
-	if (!way->once)
+	truth("after", both->after);
+	if (both->leapt)
+		truth("leap", both->leapt);
+	if (!way->once && (!only || !strcmp(only, "known")))
 		truth("call_known", 2);
 	return 0;
 }
