@@ -1,8 +1,14 @@
 /* See dwarf_file.h. */
+#include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "sym/dwarf_file.h"
 #include "sym/elf_view.h"
 
@@ -21,7 +27,7 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const u
 	*n = m->n_bytes;
 	if (!elf_view_tables(&v, m->bytes, m->n_bytes, m->path, NULL)) {
 		found = has_debug_info(&v);
-		if (!found && m->file.bytes && debug_file_open(&v, m->path, "", &f->separate) &&
+		if (!found && m->file.bytes && debug_file_open(&v, m->path, m->root, &f->separate) &&
 		    !elf_view_tables(&separate, f->separate.file.bytes, f->separate.file.n, "", NULL)) {
 			found = has_debug_info(&separate);
 			*bytes = f->separate.file.bytes;
@@ -33,20 +39,182 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const u
 	return found;
 }
 
-/* From a descriptor, not from memory, where there is one: elfutils then finds what
- * .gnu_debugaltlink and split units name, relative to the file. */
-static Elf *open_elf(struct dwarf_file *f, const struct sym_module *m, const uint8_t *bytes, size_t n)
+/* --- how much it is ------------------------------------------------------------------------------ */
+
+#define INFLATES 32 /* times; what compilers write becomes ten times as large at most */
+#define SMALL (UINT64_C(16) << 20)
+
+struct sizes { uint64_t stored, inflated, largest; const char *name; /* the largest one's */ };
+
+/* Of a section as binutils compressed it before there was a flag: "ZLIB", and the size, the first byte first. */
+static uint64_t old_size(Elf_Scn *section)
 {
-	if (!m->file.bytes)
-		return elf_memory((char *)bytes, n);
-	f->fd = open(f->separate.path ? f->separate.path : m->path, O_RDONLY | O_CLOEXEC);
-	return f->fd < 0 ? NULL : elf_begin(f->fd, ELF_C_READ_MMAP, NULL);
+	const Elf_Data *data = elf_rawdata(section, NULL);
+	const uint8_t *p = data ? data->d_buf : NULL;
+	uint64_t size = 0;
+
+	if (!p || data->d_size < 12 || memcmp(p, "ZLIB", 4) != 0)
+		return 0;
+	for (unsigned i = 4; i < 12; i++)
+		size = size << 8 | p[i];
+	return size;
+}
+
+static uint64_t inflated_size(Elf_Scn *section, const GElf_Shdr *h, const char *name)
+{
+	GElf_Chdr c;
+
+	if (h->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &c) ? c.ch_size : 0;
+	return name[1] == 'z' ? old_size(section) : h->sh_size;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Nothing is inflated for it. */
+static struct sizes sizes_of(Elf *elf)
+{
+	struct sizes out = { .name = "" };
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return out;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr h;
+		const char *name = gelf_getshdr(section, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
+		uint64_t size;
+
+		if (!name || h.sh_type == SHT_NOBITS || (strncmp(name, ".debug", 6) != 0 && strncmp(name, ".zdebug", 7) != 0))
+			continue;
+		size = inflated_size(section, &h, name);
+		out.stored = plus(out.stored, h.sh_size);
+		out.inflated = plus(out.inflated, size);
+		if (size > out.largest) {
+			out.largest = size;
+			out.name = name;
+		}
+	}
+	return out;
+}
+
+/* False: it is left out, and f says why. */
+static bool is_sensible(struct dwarf_file *f, const struct stat *is)
+{
+	struct sizes s = sizes_of(f->elf);
+	const char *why = NULL;
+
+	if (s.inflated > SMALL && s.inflated / INFLATES > s.stored)
+		why = "compressed more than debug information can be";
+	else if (!elf_file_has(is, s.stored))
+		why = "nearly all of it holes";
+	else if (s.inflated > ELF_READ_MOST)
+		why = "more than brace reads";
+	f->bytes = s.inflated;
+	if (why)
+		f->left_out = mem_printf("its debug information is not looked at: %s is %llu MiB, %s", s.name,
+					 (unsigned long long)s.largest >> 20, why);
+	return !why;
+}
+
+/* --- opening it ---------------------------------------------------------------------------------- */
+
+/* The file that was read, by its path: elfutils finds what .gnu_debugaltlink and split units name relative to a descriptor's
+ * file. It reads: a mapping would end brace by SIGBUS when the file is shortened. */
+static int open_file(struct dwarf_file *f, const struct sym_module *m, struct stat *is, struct err *err)
+{
+	char *path = f->separate.path ? mem_strdup(f->separate.path) : mem_printf("%s%s", m->root, m->path);
+	const struct stat *was = f->separate.path ? &f->separate.file.is : &m->file.is;
+	int r = f->fd = file_open(path, err);
+
+	if (r >= 0 && (fstat(r, is) < 0 || !file_is_same(was, is)))
+		r = err_set(err, ESTALE, "another file stands at %s by now: its debug information is not looked at", path);
+	free(path);
+	if (r < 0)
+		return r;
+	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	return 0;
+}
+
+/* What it is made of has been found in these bytes. */
+static int open_elf(struct dwarf_file *f, const struct sym_module *m, const uint8_t *bytes, size_t n, struct stat *is,
+		    struct err *err)
+{
+	if (m->file.bytes)
+		return open_file(f, m, is, err);
+	*is = (struct stat){ 0 };
+	f->elf = elf_memory((char *)bytes, n);
+	return 0;
+}
+
+static int malformed(const struct dwarf_file *f, const struct sym_module *m, struct err *err)
+{
+	return err_set(err, EBADMSG, "the debug information of %s cannot be read: %s", f->separate.path ? f->separate.path : m->path,
+		       dwarf_errmsg(-1));
+}
+
+/* NULL: it lies in memory. */
+static char *own_directory(const struct dwarf_file *f)
+{
+	char name[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", f->fd);
+	n = f->fd < 0 ? -1 : readlink(name, path, sizeof(path));
+	while (n > 0 && path[n - 1] != '/')
+		n--;
+	return n > 0 ? mem_strndup(path, (size_t)n) : NULL;
+}
+
+static bool may_open(const char *path)
+{
+	struct dwarf_file f = { .fd = file_open(path, NULL) };
+	struct stat is;
+	bool may;
+
+	if (f.fd < 0)
+		return f.fd == -ENOENT;
+	f.elf = elf_begin(f.fd, ELF_C_READ, NULL);
+	may = f.elf && fstat(f.fd, &is) == 0 && is_sensible(&f, &is);
+	dwarf_file_close(&f);
+	return may;
+}
+
+bool dwarf_file_may_open(const struct dwarf_file *f, const char *dir, const char *name)
+{
+	char *own = own_directory(f);
+	const char *from = own ? own : "", *slash = *from ? "/" : "";
+	char *path = *name == '/' ? mem_strdup(name) : mem_printf("%s%s%s", from, slash, name);
+	bool may = may_open(path);
+
+	free(path);
+	if (may && dir && *name != '/') {
+		path = *dir == '/' ? mem_printf("%s/%s", dir, name) : mem_printf("%s%s%s/%s", from, slash, dir, name);
+		may = may_open(path);
+		free(path);
+	}
+	free(own);
+	return may;
+}
+
+/* What dwz took out of several files stands in another, which elfutils opens by itself. */
+static bool may_have_alternate(const struct dwarf_file *f)
+{
+	const char *name;
+	const void *id;
+
+	return dwelf_dwarf_gnu_debugaltlink(f->dwarf, &name, &id) <= 0 || dwarf_file_may_open(f, NULL, name);
 }
 
 int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct err *err)
 {
 	const uint8_t *bytes;
+	struct stat is;
 	size_t n;
+	int r;
 
 	*out = (struct dwarf_file){ .fd = -1 };
 	if (!find_bytes(m, out, &bytes, &n)) {
@@ -54,14 +222,51 @@ int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct e
 		return 0;
 	}
 	elf_version(EV_CURRENT);
-	out->elf = open_elf(out, m, bytes, n);
-	out->dwarf = out->elf ? dwarf_begin_elf(out->elf, DWARF_C_READ, NULL) : NULL;
-	if (out->dwarf)
+	r = open_elf(out, m, bytes, n, &is, err);
+	if (r == 0 && out->elf && !is_sensible(out, &is))
 		return 0;
-	err_set(err, EBADMSG, "the debug information of %s cannot be read: %s",
-		out->separate.path ? out->separate.path : m->path, dwarf_errmsg(-1));
-	dwarf_file_close(out);
-	return -EBADMSG;
+	if (r == 0)
+		out->dwarf = out->elf ? dwarf_begin_elf(out->elf, DWARF_C_READ, NULL) : NULL;
+	if (r == 0 && !out->dwarf)
+		r = malformed(out, m, err);
+	if (r == 0 && !may_have_alternate(out)) {
+		dwarf_end(out->dwarf);
+		out->dwarf = NULL;
+		out->left_out = mem_strdup("its debug information is not looked at: the file that it goes on in (dwz) is none, or too large");
+	}
+	if (r < 0)
+		dwarf_file_close(out);
+	return r;
+}
+
+/* It has been inflated by now. */
+const Elf_Data *dwarf_file_lines(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr h;
+		const char *name = gelf_getshdr(section, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
+
+		if (name && (strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0))
+			return elf_getdata(section, NULL);
+	}
+	return NULL;
+}
+
+uint64_t dwarf_file_line_bytes(const Elf_Data *lines, uint64_t at)
+{
+	struct cursor c = lines && lines->d_buf ? cursor_of(lines->d_buf, lines->d_size) : cursor_of("", 0);
+	uint64_t bytes;
+
+	cursor_bytes(&c, at);
+	bytes = cursor_u32(&c);
+	if (bytes == UINT32_MAX)
+		bytes = cursor_u64(&c);
+	return c.bad ? UINT64_MAX : bytes;
 }
 
 void dwarf_file_close(struct dwarf_file *f)
@@ -73,5 +278,6 @@ void dwarf_file_close(struct dwarf_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	debug_file_close(&f->separate);
+	free(f->left_out);
 	*f = (struct dwarf_file){ .fd = -1 };
 }

@@ -12,7 +12,8 @@
 #include "sym/elf_view.h"
 
 #define HEAD UINT64_C(4096)
-#define MOST (UINT64_C(2) << 30) /* bytes to read: code that reaches all of a module is no larger */
+#define DENSE 16 /* times a file system's compression makes of a block at most, of what is no bomb */
+#define SMALL (UINT64_C(256) << 20)
 
 struct span { uint64_t from, to; };
 
@@ -59,6 +60,12 @@ static int read_span(struct reading *r, struct span s)
 	return 0;
 }
 
+/* Some file systems (FUSE) do not say what a file takes. */
+bool elf_file_has(const struct stat *is, uint64_t bytes)
+{
+	return is->st_blocks == 0 || bytes <= SMALL || bytes / DENSE <= (uint64_t)is->st_blocks * 512;
+}
+
 /* No byte twice: what overlaps is put together first. */
 static void join_spans(struct reading *r)
 {
@@ -85,9 +92,12 @@ static int read_spans(struct reading *r)
 	join_spans(r);
 	for (size_t i = 0; i < r->spans.n; i++)
 		total += r->spans.at[i].to - r->spans.at[i].from;
-	if (total > MOST)
+	if (total > ELF_READ_MOST)
 		e = err_set(r->err, EFBIG, "%s has %llu MiB of code and tables: brace reads %llu MiB at most", r->path,
-			    (unsigned long long)total >> 20, (unsigned long long)MOST >> 20);
+			    (unsigned long long)total >> 20, (unsigned long long)ELF_READ_MOST >> 20);
+	else if (!elf_file_has(&r->file->is, total))
+		e = err_set(r->err, EFBIG, "%s has %llu MiB of code and tables, nearly all of them holes: brace does not read it",
+			    r->path, (unsigned long long)total >> 20);
 	for (size_t i = 0; i < r->spans.n && !e; i++)
 		e = read_span(r, r->spans.at[i]);
 	r->spans.n = 0;

@@ -1,6 +1,7 @@
 /* An ELF file's bytes, in memory of our own. A mapping of the file would end brace by SIGBUS as soon as its owner shortened it,
  * and could show other bytes at the second look than at the first. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -20,6 +21,11 @@ struct elf_file {
 	size_t n;              /* bytes of the file */
 	struct stat is;        /* as it was before and after it was read */
 };
+
+#define ELF_READ_MOST (UINT64_C(2) << 30) /* bytes of a file in memory */
+
+/* Can the file have so many bytes other than zeros? A hole takes no room on its disk, and all that room in memory. */
+bool elf_file_has(const struct stat *is, uint64_t bytes);
 
 /* Reads from an open regular file; path is for sentences. 0; or -errno and *err: ESTALE when it changed meanwhile, EFBIG when
  * there is more to read than any program has. A file that is no ELF file is no error here. elf_file_free frees. */

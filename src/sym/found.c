@@ -2,6 +2,7 @@
 #include "sym/functions.h"
 
 #define MAX_NAME 4096
+#define SECTIONS_MOST 4096 /* looked at for each unwind range: programs have a hundred, and the PLT among the first */
 
 void found_set_name(struct found *f, const char *name)
 {
@@ -71,7 +72,7 @@ static bool is_plt(const struct elf_view *v, uint64_t vaddr)
 
 	if (p && p[0] != 0xff && p[0] != 0xf3) /* a push or jmp of memory, endbr64 */
 		return false;
-	for (size_t i = 0; i < v->sections.n; i++)
+	for (size_t i = 0; i < v->sections.n && i < SECTIONS_MOST; i++)
 		if (vaddr - v->sections.at[i].vaddr < v->sections.at[i].size &&
 		    plt_section(&v->sections.at[i]))
 			return true;

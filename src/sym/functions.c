@@ -51,11 +51,15 @@ static void add_escaped(struct sym_module *m, const struct found *f)
 	free(name);
 }
 
-static uint32_t add_name(struct sym_module *m, const struct found *f)
+/* Linkers let names share their ends, but all of them together are not much longer than the files that hold them. What is
+ * beyond has no name. */
+#define NAMES_TIMES 4
+
+static uint32_t add_name(struct sym_module *m, const struct found *f, uint64_t most)
 {
 	size_t at = m->strings.n;
 
-	if (!f->name || at + ESCAPED_BYTE * (uint64_t)f->name_n >= UINT32_MAX)
+	if (!f->name || at + f->name_n > most || at + ESCAPED_BYTE * (uint64_t)f->name_n >= UINT32_MAX)
 		return 0;
 	if (escape_line_run(f->name, f->name_n) == f->name_n)
 		add_string(m, f->name, f->name_n);
@@ -73,8 +77,8 @@ static bool cold_name(const struct found *f)
 	return at && (rest == 0 || at[5] == '.');
 }
 
-/* The n things found at one address. */
-static struct sym_function merge_one(struct sym_module *m, const struct found *found, size_t n)
+/* The n things found at one address. names: bytes that all names may take. */
+static struct sym_function merge_one(struct sym_module *m, const struct found *found, size_t n, uint64_t names)
 {
 	struct sym_function f = { .vaddr = found->vaddr, .source = found->source };
 	const struct found *name = found;
@@ -93,7 +97,7 @@ static struct sym_function merge_one(struct sym_module *m, const struct found *f
 			name = &found[i];
 		f.ifunc |= found[i].ifunc;
 	}
-	f.name = add_name(m, name);
+	f.name = add_name(m, name, names);
 	f.cold = cold_name(name);
 	return f;
 }
@@ -114,11 +118,26 @@ static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struc
 		f->size = end - f->vaddr;
 }
 
+/* Of a function inside of an unwind range all rules before it are read, of each anew: bytes of them, in file sizes. */
+#define WORK_TIMES 4
+
+/* When the work is used up nothing is known of it. */
+static bool is_odd(const struct elf_view *v, const struct eh_frame *frame, const struct eh_fde *fde, uint64_t vaddr, uint64_t *work)
+{
+	uint64_t bytes = vaddr == fde->start ? 0 : fde->program_n;
+
+	if (bytes > *work)
+		return true;
+	*work -= bytes;
+	return eh_frame_odd(v, frame, fde, vaddr);
+}
+
 /* Also drops signal frames, whoever names them: they are returned into, never called. */
 static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 			 const struct eh_frame *frame)
 {
 	size_t kept = 0, n = m->functions.n, at = 0;
+	uint64_t work = WORK_TIMES * (uint64_t)v->n;
 
 	for (size_t i = 0; i < n; i++) {
 		struct sym_function f = m->functions.at[i];
@@ -126,7 +145,7 @@ static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 
 		if (fde && fde->signal)
 			continue;
-		f.cfa_odd = fde && !f.plt && eh_frame_odd(v, frame, fde, f.vaddr);
+		f.cfa_odd = fde && !f.plt && is_odd(v, frame, fde, f.vaddr, &work);
 		bound_size(v, fde, &f, i + 1 < n ? m->functions.at[i + 1].vaddr : UINT64_MAX);
 		m->functions.at[kept++] = f;
 	}
@@ -149,6 +168,7 @@ void functions_merge(struct sym_module *m, const struct elf_view *v, const struc
 		     struct found_list *found)
 {
 	size_t n = found->list.n;
+	uint64_t names = NAMES_TIMES * ((uint64_t)v->n + found->debug_bytes);
 
 	if (!n)
 		return;
@@ -159,7 +179,7 @@ void functions_merge(struct sym_module *m, const struct elf_view *v, const struc
 		for (same = 1;
 		     i + same < n && found->list.at[i + same].vaddr == found->list.at[i].vaddr;)
 			same++;
-		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], same);
+		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], same, names);
 	}
 	apply_unwind(m, v, frame);
 	name_resolved(m, found);

@@ -13,7 +13,11 @@ struct found {
 };
 /* A PLT entry without a symbol: its ifunc's resolver is all that is known. */
 struct found_resolver { uint64_t plt, resolver; };
-struct found_list { VEC(struct found) list; VEC(struct found_resolver) resolvers; };
+struct found_list {
+	VEC(struct found) list;
+	VEC(struct found_resolver) resolvers;
+	size_t debug_bytes; /* of a debug file that names are of */
+};
 
 /* Each adds what its source knows. */
 void found_symbols(const struct elf_view *v, const struct elf_symtab *t, uint8_t source,

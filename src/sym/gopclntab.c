@@ -3,6 +3,7 @@
 #include "sym/functions.h"
 
 #define MAX_NAME 4096
+#define TRIES 64 /* places that look like the table: each may look through all relocations */
 
 enum { GO_1_2, GO_1_16, GO_1_18 };
 
@@ -135,6 +136,8 @@ static const struct elf_section *find_table(const struct elf_view *v)
 /* Without sections: the header's fixed bytes, word by word through the data. */
 static bool search_table(const struct elf_view *v, struct pclntab *out)
 {
+	unsigned tries = 0;
+
 	for (size_t i = 0; i < v->data.n; i++) {
 		const struct elf_area *a = &v->data.at[i];
 
@@ -142,7 +145,7 @@ static bool search_table(const struct elf_view *v, struct pclntab *out)
 			const uint8_t *p = a->bytes + offset;
 
 			if (p[3] == 0xff && p[2] == 0xff && p[1] == 0xff && p[7] == 8 &&
-			    p[6] == 1 &&
+			    p[6] == 1 && tries++ < TRIES &&
 			    read_header(v, a->vaddr + offset, cursor_of(p, a->size - offset),
 					out) &&
 			    elf_is_code(v, out->text + table_word(out, 0)))

@@ -63,7 +63,7 @@ static void read_needed(struct sym_module *m, const struct elf_view *v)
 
 /* Names that outlive the merge: a debug file must stay until its names are copied. */
 static void read_functions(struct sym_module *m, const struct elf_view *v,
-			   const struct eh_frame *frame, const char *root)
+			   const struct eh_frame *frame)
 {
 	struct elf_symtab symtab = elf_symtab(v), dynsym = elf_dynsym(v);
 	struct debug_file debug = { 0 };
@@ -71,9 +71,10 @@ static void read_functions(struct sym_module *m, const struct elf_view *v,
 	struct found_list found = { 0 };
 
 	found_symbols(v, &symtab, SYM_SYMTAB, &found);
-	if (!symtab.n && root && debug_file_open(v, m->path, root, &debug) &&
+	if (!symtab.n && m->root && debug_file_open(v, m->path, m->root, &debug) &&
 	    !elf_view_tables(&debug_view, debug.file.bytes, debug.file.n, debug.path, NULL)) {
 		symtab = elf_symtab(&debug_view);
+		found.debug_bytes = debug.file.n;
 		found_symbols(v, &symtab, SYM_DEBUGFILE, &found);
 	}
 	found_symbols(v, &dynsym, SYM_DYNSYM, &found);
@@ -98,14 +99,14 @@ static void list_refs(struct sym_module *m, const struct code_set *refs)
 	m->code_refs.n = n;
 }
 
-static void read_code(struct sym_module *m, const struct elf_view *v, const char *root)
+static void read_code(struct sym_module *m, const struct elf_view *v)
 {
 	struct elf_symtab dynsym = elf_dynsym(v);
 	struct code_set refs = code_set_new(v), pads = code_set_new(v);
 	struct eh_frame frame;
 
 	eh_frame_read(v, &frame);
-	read_functions(m, v, &frame, root);
+	read_functions(m, v, &frame);
 	code_refs_find(v, &dynsym, &refs);
 	eh_frame_landing_pads(v, &frame, &pads);
 	functions_mark_cold(m, v, &frame, &refs, &pads);
@@ -116,8 +117,7 @@ static void read_code(struct sym_module *m, const struct elf_view *v, const char
 	code_set_free(&pads);
 }
 
-/* root NULL: it is no file, and has no debug file. */
-static int read_module(struct sym_module *m, const char *root, struct err *err)
+static int read_module(struct sym_module *m, struct err *err)
 {
 	struct elf_view v = { 0 };
 	int r = elf_view_image(&v, m->bytes, m->n_bytes, m->path, err);
@@ -131,7 +131,7 @@ static int read_module(struct sym_module *m, const char *root, struct err *err)
 		read_build_id(m, &v);
 		read_needed(m, &v);
 		patch_maps_read(m, &v);
-		read_code(m, &v, root);
+		read_code(m, &v);
 	}
 	elf_view_free(&v);
 	return r;
@@ -153,10 +153,11 @@ int sym_open_fd(int fd, const char *path, const char *root, struct sym_module **
 	int r;
 
 	m->path = mem_strdup(path);
+	m->root = mem_strdup(root);
 	r = elf_file_read(fd, path, ELF_CONTENTS, &m->file, err);
 	m->bytes = m->file.bytes;
 	m->n_bytes = m->file.n;
-	return finish(m, r ? r : read_module(m, root, err), out);
+	return finish(m, r ? r : read_module(m, err), out);
 }
 
 int sym_open(const char *path, struct sym_module **out, struct err *err)
@@ -178,7 +179,7 @@ int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_
 	m->path = mem_strdup(name);
 	m->bytes = bytes;
 	m->n_bytes = n;
-	return finish(m, read_module(m, NULL, err), out);
+	return finish(m, read_module(m, err), out);
 }
 
 void sym_close(struct sym_module *m)
@@ -189,6 +190,7 @@ void sym_close(struct sym_module *m)
 	for (size_t i = 0; i < m->needed.n; i++)
 		free(m->needed.at[i]);
 	free(m->path);
+	free(m->root);
 	free(m->interp);
 	vec_free(&m->segments);
 	vec_free(&m->functions);

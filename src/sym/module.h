@@ -36,7 +36,7 @@ struct sym_segment { uint64_t vaddr, size, offset, filesz; bool exec, write; };
 enum sym_language { SYM_LANG_UNKNOWN, SYM_LANG_GO }; /* what changes how we may hook */
 
 struct sym_module {
-	char *path;
+	char *path, *root;     /* as sym_open_fd's; root NULL: it is no file */
 	const uint8_t *bytes;  /* the file's, without debug information (ELF_CONTENTS) */
 	size_t n_bytes;
 	struct elf_file file;  /* they are its; nothing for sym_open_bytes */

@@ -160,10 +160,12 @@ static void explain(struct text *t, const struct sym_module *m, const char *name
 		       "away", name, file);
 	} else {
 		add(t, "there is no function `%s` in %s", name, file);
-		if (!in->has_dwarf)
+		if (!in->has_dwarf && !in->left_out)
 			add_no_debug(t, package);
 		add_nearest(t, m, name);
 	}
+	if (in->left_out)
+		add(t, "; %s", in->left_out);
 }
 
 int why_find(const struct sym_module *m, const char *name, const char *package, struct why *out,

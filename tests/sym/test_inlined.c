@@ -129,6 +129,62 @@ static void with_dwz(void **state)
 	check_twice("one");
 }
 
+static void compressed_and_split(void **state)
+{
+	copy_fixture("in.c");
+	run("gcc -std=gnu11 -O2 -g -gz=zlib in.c -o zlib && gcc -std=gnu11 -O2 -g -gz=zlib-gnu in.c -o gnu && "
+	    "gcc -std=gnu11 -O2 -g -gsplit-dwarf in.c -o split && readelf -SW zlib | grep -q 'debug_info.* C ' && "
+	    "test -e split-in.dwo -o -e in.dwo");
+	check_twice("zlib");
+	check_twice("gnu");
+	check_twice("split");
+}
+
+/* Sections of a file that was made to take memory or time: left out, and said so. */
+static void left_out(const char *file, const char *words, bool has_dwarf)
+{
+	struct sym_inlined in = find(file, "twice");
+
+	assert_int_equal(in.has_dwarf, has_dwarf);
+	assert_int_equal(in.copies.n, 0);
+	assert_non_null(in.left_out);
+	assert_non_null(strstr(in.left_out, words));
+	sym_inlined_free(&in);
+}
+
+static void write_text(const char *file, const char *text)
+{
+	FILE *f = fopen(path_of(file), "w");
+
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void bombs(void **state)
+{
+	write_text("main.s", ".globl main\nmain: xor %eax, %eax\n ret\n");
+	write_text("zeros.s", ".section .debug_info,\"\",@progbits\n .zero 0x2000000\n");
+	run("gcc -gz=zlib zeros.s main.s -o zeros && test $(stat -c %%s zeros) -lt 1000000");
+	left_out("zeros", ".debug_info is 32 MiB, compressed more than debug information can be", false);
+	/* One byte a DIE, of 10,000 attributes each. */
+	write_text("many.s", ".section .debug_abbrev,\"\",@progbits\n .uleb128 1, 0x11\n .byte 1, 0, 0\n"
+		   " .uleb128 2, 0x2e\n .byte 0\n .rept 10000\n .uleb128 0x3f, 0x19\n .endr\n .byte 0, 0, 0\n"
+		   ".section .debug_info,\"\",@progbits\n .long 2f - 1f\n1: .value 4\n .long 0\n .byte 8, 1\n"
+		   " .fill 1000000, 1, 2\n .byte 0\n2:\n");
+	run("gcc many.s main.s -o many");
+	left_out("many", "it would take unreasonably long", true);
+}
+
+/* What the debug information names may be anything. */
+static void names_a_fifo(void **state)
+{
+	copy_fixture("in.c");
+	run("gcc -std=gnu11 -O2 -g in.c -o in && cp in one && cp in two && dwz -m common.dwz one two && rm common.dwz && mkfifo common.dwz");
+	left_out("one", "dwz", false);
+	run("rm -f *.dwo && gcc -std=gnu11 -O2 -g -gsplit-dwarf in.c -o split && rm *.dwo && mkfifo split-in.dwo in.dwo");
+	find("split", "twice");
+}
+
 static void in_cxx(void **state)
 {
 	static const char *const spellings[] = { "norm", "_ZNK3geo5point4normEv" };
@@ -188,7 +244,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_c),	    cmocka_unit_test(in_separate_files),
-		cmocka_unit_test(with_dwz), cmocka_unit_test(in_cxx),
+		cmocka_unit_test(with_dwz), cmocka_unit_test(in_cxx), cmocka_unit_test(compressed_and_split),
+		cmocka_unit_test(bombs), cmocka_unit_test(names_a_fifo),
 		cmocka_unit_test(in_libc),  cmocka_unit_test(near_names),
 	};
 

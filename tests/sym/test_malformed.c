@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sym/elf_view.h"
 #include "tools.h"
+
+#define MANY 20000
 
 static void refused(const char *file, int code, const char *sentence)
 {
@@ -132,6 +135,13 @@ static void sparse(void **state)
 	fclose(f);
 	assert_int_equal(sym_open(path_of("holes"), &m, &err), -EFBIG);
 	assert_non_null(strstr(err.text, "MiB of code and tables: brace reads 2048 MiB at most"));
+	f = fopen(path_of("holes"), "r+");
+	assert_int_equal(fseek(f, (long)eh.e_shoff + sizeof(sh), SEEK_SET), 0);
+	sh.sh_size = 1 << 30;
+	assert_int_equal(fwrite(&sh, sizeof(sh), 1, f), 1);
+	fclose(f);
+	assert_int_equal(sym_open(path_of("holes"), &m, &err), -EFBIG);
+	assert_non_null(strstr(err.text, "nearly all of them holes"));
 }
 
 /* What is read of a file is what stands in it, and what is not asked for is not read. */
@@ -252,6 +262,67 @@ static void flips(void **state)
 	free(bytes);
 }
 
+static void write_many(const char *file, const char *head, const char *function)
+{
+	FILE *f = fopen(path_of(file), "w");
+
+	fprintf(f, "%s", head);
+	for (int i = 0; i < MANY; i++)
+		fprintf(f, function, i, i, i, i);
+	fprintf(f, ".cfi_endproc\n.globl main\nmain: ret\n");
+	assert_int_equal(fclose(f), 0);
+}
+
+/* All functions have one name, which is as long as it may be: what does not fit the file has none. */
+static void names_that_overlap(void **state)
+{
+	size_t n, named = 0;
+	uint8_t *bytes;
+	struct elf_view v;
+	struct sym_module *m;
+	struct err err;
+
+	write_many("names.s", ".cfi_startproc\n", ".type f%d, @function\nf%d: nop\n.size f%d, . - f%d\n");
+	run("(cat names.s; printf '.globl '; head -c 4000 /dev/zero | tr '\\0' a; echo; head -c 4000 /dev/zero | tr '\\0' a; echo :) >long.s && "
+	    "gcc long.s -o long");
+	bytes = read_whole(path_of("long"), &n);
+	assert_int_equal(elf_view_tables(&v, bytes, n, "long", &err), 0);
+	for (size_t i = 0, at = 0; i < elf_symtab(&v).n; i++) {
+		struct elf_symtab t = elf_symtab(&v);
+		Elf64_Sym s = elf_symbol(&t, i);
+
+		while (!at)
+			at = (size_t)((const char *)memmem(t.strings, t.n_strings, "aaaaaaaa", 8) - t.strings);
+		s.st_name = (Elf64_Word)at;
+		memcpy((uint8_t *)t.symbols + i * sizeof(s), &s, sizeof(s));
+	}
+	elf_view_free(&v);
+	assert_int_equal(sym_open_bytes(bytes, n, "long", &m, &err), 0);
+	assert_true(m->functions.n >= MANY);
+	assert_true(m->strings.n < 5 * n);
+	for (size_t i = 0; i < m->functions.n; i++)
+		named += m->functions.at[i].name != 0;
+	assert_in_range(named, 100, MANY / 2);
+	sym_close(m);
+	free(bytes);
+}
+
+/* All functions stand in one unwind range, with 400,000 rules before the last: of those that would take too long nothing is
+ * known, so they are not hooked as others are. */
+static void rules_that_repeat(void **state)
+{
+	struct sym_module *m;
+	size_t odd = 0;
+
+	write_many("rules.s", ".cfi_startproc\n.rept 400000\n.cfi_escape 0x2e, 0\n.endr\nnop\n", ".type f%d, @function\nf%d: nop\n.size f%d, . - f%d\n");
+	run("gcc rules.s -o rules");
+	m = open_module("rules");
+	for (size_t i = 0; i < m->functions.n; i++)
+		odd += m->functions.at[i].cfa_odd;
+	assert_in_range(odd, MANY / 2, MANY - 1);
+	sym_close(m);
+}
+
 static void damaged_dwarf(void **state)
 {
 	size_t n, read = 0;
@@ -291,7 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals), cmocka_unit_test(shortened), cmocka_unit_test(shortened_while_read),
 		cmocka_unit_test(sparse), cmocka_unit_test(parts), cmocka_unit_test(truncations), cmocka_unit_test(flips),
-		cmocka_unit_test(damaged_dwarf),
+		cmocka_unit_test(damaged_dwarf), cmocka_unit_test(names_that_overlap), cmocka_unit_test(rules_that_repeat),
 	};
 
 	return cmocka_run_group_tests(tests, tools_setup, tools_teardown);
