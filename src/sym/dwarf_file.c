@@ -169,44 +169,81 @@ static char *own_directory(const struct dwarf_file *f)
 	return n > 0 ? mem_strndup(path, (size_t)n) : NULL;
 }
 
+/* -EFBIG: it is larger than makes sense. *out is to be closed in any case. */
+static int open_other(const char *path, struct dwarf_file *out)
+{
+	struct stat is;
+
+	*out = (struct dwarf_file){ .fd = file_open(path, NULL) };
+	if (out->fd < 0)
+		return out->fd;
+	out->elf = elf_begin(out->fd, ELF_C_READ, NULL);
+	return out->elf && fstat(out->fd, &is) == 0 && is_sensible(out, &is) ? 0 : -EFBIG;
+}
+
 static bool may_open(const char *path)
 {
-	struct dwarf_file f = { .fd = file_open(path, NULL) };
-	struct stat is;
-	bool may;
+	struct dwarf_file f;
+	int e = open_other(path, &f);
 
-	if (f.fd < 0)
-		return f.fd == -ENOENT;
-	f.elf = elf_begin(f.fd, ELF_C_READ, NULL);
-	may = f.elf && fstat(f.fd, &is) == 0 && is_sensible(&f, &is);
 	dwarf_file_close(&f);
-	return may;
+	return e == 0 || e == -ENOENT;
+}
+
+static char *path_from(const char *directory, const char *name)
+{
+	return *name == '/' || !directory ? mem_strdup(name) : mem_printf("%s/%s", directory, name);
 }
 
 bool dwarf_file_may_open(const struct dwarf_file *f, const char *dir, const char *name)
 {
-	char *own = own_directory(f);
-	const char *from = own ? own : "", *slash = *from ? "/" : "";
-	char *path = *name == '/' ? mem_strdup(name) : mem_printf("%s%s%s", from, slash, name);
-	bool may = may_open(path);
+	char *own = own_directory(f), *beside = path_from(own, name), *below = dir ? path_from(own, dir) : NULL;
+	char *there = path_from(below, name);
+	bool may = may_open(beside) && may_open(there);
 
-	free(path);
-	if (may && dir && *name != '/') {
-		path = *dir == '/' ? mem_printf("%s/%s", dir, name) : mem_printf("%s%s%s/%s", from, slash, dir, name);
-		may = may_open(path);
-		free(path);
-	}
 	free(own);
+	free(beside);
+	free(below);
+	free(there);
 	return may;
 }
 
-/* What dwz took out of several files stands in another, which elfutils opens by itself. */
-static bool may_have_alternate(const struct dwarf_file *f)
+static bool has_build_id(Elf *elf, const void *id, size_t n)
+{
+	const void *own;
+
+	return dwelf_elf_gnu_build_id(elf, &own) == (ssize_t)n && memcmp(own, id, n) == 0;
+}
+
+/* What dwz took out of several files stands in another. If it is not where the link says elfutils looks below /usr/lib/debug.
+ * False: it is none that can be looked at. */
+static bool take_alternate(struct dwarf_file *f)
 {
 	const char *name;
 	const void *id;
+	ssize_t n = dwelf_dwarf_gnu_debugaltlink(f->dwarf, &name, &id);
+	struct dwarf_file other;
+	char *own, *path;
+	int e;
 
-	return dwelf_dwarf_gnu_debugaltlink(f->dwarf, &name, &id) <= 0 || dwarf_file_may_open(f, NULL, name);
+	if (n <= 0)
+		return true;
+	own = own_directory(f);
+	path = path_from(own, name);
+	e = open_other(path, &other);
+	free(path);
+	free(own);
+	if (e == 0 && has_build_id(other.elf, id, (size_t)n))
+		other.dwarf = dwarf_begin_elf(other.elf, DWARF_C_READ, NULL);
+	if (!other.dwarf) {
+		dwarf_file_close(&other);
+		return e == 0 || e == -ENOENT;
+	}
+	f->alternate = mem_zalloc(sizeof(other));
+	*f->alternate = other;
+	f->bytes += other.bytes;
+	dwarf_setalt(f->dwarf, other.dwarf);
+	return true;
 }
 
 int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct err *err)
@@ -229,7 +266,7 @@ int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct e
 		out->dwarf = out->elf ? dwarf_begin_elf(out->elf, DWARF_C_READ, NULL) : NULL;
 	if (r == 0 && !out->dwarf)
 		r = malformed(out, m, err);
-	if (r == 0 && !may_have_alternate(out)) {
+	if (r == 0 && !take_alternate(out)) {
 		dwarf_end(out->dwarf);
 		out->dwarf = NULL;
 		out->left_out = mem_strdup("its debug information is not looked at: the file that it goes on in (dwz) is none, or too large");
@@ -278,6 +315,9 @@ void dwarf_file_close(struct dwarf_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	debug_file_close(&f->separate);
+	if (f->alternate)
+		dwarf_file_close(f->alternate);
+	free(f->alternate);
 	free(f->left_out);
 	*f = (struct dwarf_file){ .fd = -1 };
 }

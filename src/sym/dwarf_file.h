@@ -10,6 +10,7 @@ struct dwarf_file {
 	int fd;                     /* -1: in memory */
 	Elf *elf;
 	Dwarf *dwarf;               /* NULL: there is no debug information at all, or it is left out */
+	struct dwarf_file *alternate; /* what dwz took out of this and other files; NULL: none, or elfutils finds it */
 	char *left_out;             /* why it is not read: a sentence without its end; NULL: nothing is left out */
 	uint64_t bytes;             /* of it, inflated */
 };

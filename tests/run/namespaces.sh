@@ -61,6 +61,10 @@ if command -v bwrap >/dev/null && bwrap --dev-bind / / true 2>/dev/null; then
 	launched "launched, by bwrap" bwrap --dev-bind / / --bind "$IN" "$T/prog" "$T/prog" $TIMES
 	launched "launched, by bwrap, in another root" bwrap --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
 		--symlink usr/bin /bin --proc /proc --dev /dev --bind "${BRACE%/*}" "${BRACE%/*}" --bind "$T" "$T" --bind "$IN" "$T/prog" "$T/prog" $TIMES
+	same "launched, by bwrap, where the agent is not seen: same result" -- bwrap --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+		--symlink usr/bin /bin --proc /proc --dev /dev --tmpfs /tmp --bind "$IN" /tmp/prog /tmp/prog $TIMES
+	grep -q '1 program ran untraced: 1 in a changed root (prog)' "$T/summary"
+	result "launched, by bwrap, where the agent is not seen: brace says so" $? "$T/summary"
 else
 	skip "launched, by bwrap" "bwrap cannot be used here"
 fi
