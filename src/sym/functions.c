@@ -132,6 +132,14 @@ static bool is_odd(const struct elf_view *v, const struct eh_frame *frame, const
 	return eh_frame_odd(v, frame, fde, vaddr);
 }
 
+/* Hand-written code may have several unwind ranges for its one function, where the rules change (setcontext, clone
+ * of glibc): what only such a range knows is a part of the symbol around it. */
+static bool is_inside(const struct sym_function *f, const struct eh_fde *fde, const struct sym_function *symbol)
+{
+	return f->source == SYM_EH_FRAME && symbol->source <= SYM_DYNSYM && fde && fde->start == f->vaddr &&
+	       fde->start + fde->size <= symbol->vaddr + symbol->size;
+}
+
 /* Also drops signal frames, whoever names them: they are returned into, never called. */
 static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 			 const struct eh_frame *frame)
@@ -143,7 +151,7 @@ static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 		struct sym_function f = m->functions.at[i];
 		const struct eh_fde *fde = eh_frame_walk(frame, f.vaddr, &at);
 
-		if (fde && fde->signal)
+		if (fde && (fde->signal || (kept && is_inside(&f, fde, &m->functions.at[kept - 1]))))
 			continue;
 		f.cfa_odd = fde && !f.plt && is_odd(v, frame, fde, f.vaddr, &work);
 		bound_size(v, fde, &f, i + 1 < n ? m->functions.at[i + 1].vaddr : UINT64_MAX);

@@ -428,6 +428,7 @@ static void odd_entries(void **state)
 		const char *name = sym_name(m, &m->functions.at[i]);
 
 		odd += m->functions.at[i].cfa_odd;
+		assert_non_null(name); /* else the second part of k */
 		assert_string_not_equal(name, "h"); /* a signal frame */
 		if (!strcmp(name, "f") || !strcmp(name, "g") || !strcmp(name, "_start"))
 			assert_true(m->functions.at[i].cfa_odd);
