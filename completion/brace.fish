@@ -1,0 +1,45 @@
+# fish completion for brace. Commands and options come from brace's own help, functions and events from `brace list`.
+
+function __brace_commands
+    brace help 2>/dev/null | string replace -rf '^  ([a-z]+) +(\S.*)$' '$1\t$2'
+end
+
+function __brace_command
+    set -l words (commandline -opc)
+    test (count $words) -gt 1; and echo $words[2]
+end
+
+function __brace_options
+    set -l help (brace (__brace_command) --help 2>/dev/null)
+    string replace -rf '^  .{4}(--[a-z-]+)\S* *(.*)$' '$1\t$2' -- $help
+    string replace -rf '^  (-[A-Za-z]), \S+ *(.*)$' '$1\t$2' -- $help
+end
+
+# The first word behind the command that names a file of functions.
+function __brace_program
+    for word in (commandline -opc)[3..-1]
+        set -l path (command -s -- $word); or test -f "$word"; and set path $word
+        test -n "$path"; and echo $path; and return
+    end
+end
+
+function __brace_functions
+    set -l program (__brace_program)
+    test -n "$program"; and brace list --no-pager -f $program (commandline -ct)'*' 2>/dev/null
+end
+
+function __brace_events
+    set -l program (__brace_program)
+    test -n "$program"; and brace list -e --no-pager -f $program 2>/dev/null; or brace list -e --no-pager 2>/dev/null
+end
+
+complete -c brace -n __fish_use_subcommand -f -a '(__brace_commands)'
+complete -c brace -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -f -a '(__brace_options)'
+complete -c brace -n 'not __fish_use_subcommand' -s l -l filter -x -a '(__brace_functions)'
+complete -c brace -n 'not __fish_use_subcommand' -s n -l notrace -x -a '(__brace_functions)'
+complete -c brace -n 'not __fish_use_subcommand' -s g -l graph-function -x -a '(__brace_functions)'
+complete -c brace -n 'not __fish_use_subcommand' -s e -l event -x -a '(__brace_events)'
+complete -c brace -n 'not __fish_use_subcommand' -s p -l pid -x -a '(__fish_complete_pids)'
+complete -c brace -n 'not __fish_use_subcommand' -l mode -x -a 'stream overwrite block'
+complete -c brace -n 'not __fish_use_subcommand' -l color -x -a 'auto always never'
+complete -c brace -n 'not __fish_use_subcommand' -l session -x -a '(brace sessions 2>/dev/null)'
