@@ -1,26 +1,20 @@
 /* A session's processes that go on without it: in, if they ran already, and out again with every child they forked. */
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "session/control.h"
 #include "session/internal.h"
+#include "tracee/proc_status.h"
 #include "tracee/tracee.h"
 
 #define ROUNDS_MAX 20 /* of looking for children that were forked meanwhile */
 
 bool session_is_running(uint32_t pid)
 {
-	char name[64], state = 'Z';
-	FILE *f;
+	struct proc_stat s;
+	int r = proc_stat_read((pid_t)pid, (pid_t)pid, &s);
 
-	snprintf(name, sizeof(name), "/proc/%u/stat", pid);
-	f = fopen(name, "re");
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 'R';
-	fclose(f);
-	return state != 'Z' && state != 'X';
+	return r == 0 ? s.state != 'Z' && s.state != 'X' : r != -ENOENT && r != -ESRCH;
 }
 
 static int check_all(const pid_t *pids, size_t n, struct err *err)

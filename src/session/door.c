@@ -226,15 +226,31 @@ static bool is_planned(const struct control *c, const struct peer *p)
 	return p->hello.request == PROTOCOL_DLOPEN && p->hello.image < c->images.n && c->images.at[p->hello.image].planned;
 }
 
+/* False: nobody behind it may go first, for it waits until all that are inside have left. What nobody wants to know is not
+ * worth that. */
+static bool send_handler(struct control *c, struct peer *p)
+{
+	bool wanted;
+
+	if (!turns_enter(&c->turns))
+		return false;
+	wanted = handlers_wanted(&c->req.events);
+	turns_leave(&c->turns);
+	if (!wanted) {
+		end(p);
+		return true;
+	}
+	if (!c->handler_waits)
+		plan(p, run_handler);
+	c->handler_waits = true;
+	return false;
+}
+
 /* False: nobody behind it may go first. */
 static bool send_in(struct control *c, struct peer *p)
 {
-	if (p->hello.request == PROTOCOL_HANDLER) {
-		if (!c->handler_waits)
-			plan(p, run_handler);
-		c->handler_waits = true;
-		return false;
-	}
+	if (p->hello.request == PROTOCOL_HANDLER)
+		return send_handler(c, p);
 	if (p->hello.request != PROTOCOL_HELLO && p->hello.request != PROTOCOL_DLOPEN) {
 		end(p);
 		return true;

@@ -27,6 +27,14 @@ for way in lengths addresses statuses anything; do
 	result "$way: brace goes on, says who it was, and all calls are there" $failed "$T/summary"
 done
 
+# --- whose name looks like the end of a process
+cp "$FIXTURES/attachee" "$T/a) Z 1"
+start named "$T/a) Z 1" 2
+attach --duration 0.3s
+[ "$(cat "$T/attach.status")" = 0 ] && ! grep -q brace-session "/proc/$PID/maps"
+result "a name with a parenthesis in it: it is left when brace goes" $? "$T/summary"
+ends_right "and ends as it would have" named "$PID"
+
 # --- attached, with another program
 for way in lengths anything; do
 	start forger "$forger" $way 1 waits

@@ -23,6 +23,7 @@ keeps() {
 keeps "five programs run while a silent peer is connected to their tracer" silent 5 5
 keeps "and while a peer has said hello, and never that it is done" hello 5 5
 keeps "a program that opens 900 connections has eight; another is served" many 3 24
+keeps "and while others ask for handlers that nobody wants to know" handlers 1 1
 keeps "as many connections as there may be, of 60 programs: another is served" crowd 3 0
 
 # --- many at once: 16 shells, 20 programs each

@@ -7,6 +7,7 @@
  *   hello:  the same, which says hello and never that it is done
  *   many:   900 connections that say nothing
  *   crowd:  60 children with 8 such connections each
+ *   handlers: as hello, and six children say on 8 connections each that they set handlers of signals
  * caller step: what is executed; three calls of step. */
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +22,7 @@
 #include "door.h"
 #include "shared/memory.h"
 
-enum { MANY = 900, CHILDREN = 60, OF_ONE = 8 };
+enum { MANY = 900, CHILDREN = 60, SETTERS = 6, OF_ONE = 8 };
 
 static struct door tracer;
 static int fds[MANY];
@@ -35,14 +36,14 @@ __attribute__((noinline)) unsigned step(unsigned n)
 	return at;
 }
 
-static void come(int says_hello)
+static void come(uint32_t says)
 {
-	const struct protocol_hello hello = { .request = PROTOCOL_HELLO, .version = PROTOCOL_VERSION, .image = MEMORY_NONE };
+	const struct protocol_hello hello = { .request = says, .version = PROTOCOL_VERSION, .image = MEMORY_NONE };
 	int fd = door_come(&tracer);
 
 	if (fd < 0)
 		exit(2);
-	if (says_hello)
+	if (says)
 		send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
 	fds[n_fds++] = fd;
 }
@@ -77,25 +78,25 @@ static int execute(const char *self)
 }
 
 /* Children that hold connections until we end. */
-static void crowd(void)
+static void crowd(int children, uint32_t says)
 {
 	int ready[2];
 	char byte = 0;
 
 	if (pipe(ready) < 0)
 		exit(2);
-	for (int i = 0; i < CHILDREN; i++) {
+	for (int i = 0; i < children; i++) {
 		if (fork())
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (int k = 0; k < OF_ONE; k++)
-			come(0);
+			come(says);
 		if (write(ready[1], &byte, 1) != 1)
 			_exit(2);
 		for (;;)
 			pause();
 	}
-	for (int i = 0; i < CHILDREN; i++)
+	for (int i = 0; i < children; i++)
 		if (read(ready[0], &byte, 1) != 1)
 			exit(2);
 }
@@ -112,11 +113,15 @@ int main(int argc, char **argv)
 	for (int i = 0; strcmp(way, "many") == 0 && i < MANY; i++)
 		come(0);
 	if (strcmp(way, "crowd") == 0)
-		crowd();
+		crowd(CHILDREN, 0);
+	if (strcmp(way, "handlers") == 0) {
+		come(PROTOCOL_HELLO);
+		crowd(SETTERS, PROTOCOL_HANDLER);
+	}
 	for (unsigned i = 0; i < times; i++) {
 		if (strcmp(way, "silent") == 0 || strcmp(way, "hello") == 0) {
 			n_fds = 0;
-			come(strcmp(way, "hello") == 0);
+			come(strcmp(way, "hello") == 0 ? PROTOCOL_HELLO : 0);
 		}
 		execs += (unsigned)execute(argv[0]);
 		open += count_open();
