@@ -335,7 +335,7 @@ static void take_step(void)
 
 static void begin(void)
 {
-	const struct shared_memory_shape shape = { .mode = MEMORY_STREAM, .tracer = MEMORY_GRAPH, .thread_kb = 256 };
+	const struct shared_memory_shape shape = { .mode = MEMORY_STREAM, .settings.tracer = MEMORY_GRAPH, .thread_kb = 256 };
 	const struct control_request req = { .settings = &settings, .agent_path = "/no/agent", .memories = &memories, .tracer = MEMORY_GRAPH };
 	struct err err;
 
