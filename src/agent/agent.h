@@ -149,6 +149,8 @@ bool buffer_prepare(struct agent_tls *t);
 void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
 void buffer_lose(void);                        /* signals_block gave SIGNALS_UNTOUCHED: counts one record */
 void buffer_check_fork(void);                  /* the same if this is a child that does not know it yet */
+/* The process may just have become another user's. */
+void buffer_check_user(void);
 /* A record that found no room, or another CPU. at: its slot, which is behind the end, or UNRESERVED.
  * sp: where the trampoline or stub stood with it, 0 = C code. A trampoline's second kind has `at` in -40(sp). */
 #define UNRESERVED (~UINT64_C(0))

@@ -9,6 +9,7 @@
 #include "agent/lend.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
+#include "agent/user.h"
 #include "shared/points.h"
 
 struct own_thread agent_own[MEMORY_THREADS_MAX];
@@ -129,6 +130,7 @@ void buffer_after_fork(struct agent_tls *t)
 	if (__atomic_compare_exchange_n(&agent_gate[1], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		signals_after_fork();
 		lend_forget();
+		user_after_fork();
 		forget_parents(t);
 		if (!(agent.forbidden & NEED_THREADS))
 			__atomic_store_n(&agent.pid, (uint32_t)sys0(__NR_getpid), __ATOMIC_RELAXED);
@@ -511,6 +513,69 @@ static bool is_anothers(const struct agent_tls *t)
 	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() && (!own || own->tid != (uint32_t)sys0(__NR_gettid));
 }
 
+/* Another user's memory takes the place of this one: what the thread has here is closed. */
+static void move_to_user(struct agent_tls *t)
+{
+	if (t->known & TLS_THREAD && t->buffer != MEMORY_NONE)
+		close_buffer(t);
+	if (t->known & TLS_THREAD)
+		leave_void(t);
+	forget(t);
+	user_move();
+}
+
+/* Another thread moved the process to another memory. What this one wrote since went nowhere. */
+static uint64_t count_left_behind(struct agent_tls *t)
+{
+	uint64_t holes, n;
+	const uint64_t *at = t->buffer != MEMORY_NONE ? (const uint64_t *)(t->end - MEMORY_BUFFER_USABLE) : thread_of(t)->nowhere;
+
+	n = ((t->pos < t->end ? t->pos : t->end) - (uint64_t)at) / 8;
+	for (n = n < MEMORY_BUFFER_WORDS ? n : 0; n && !*at; n--)
+		at++; /* that was before */
+	return count_records(at, n, &holes);
+}
+
+static bool was_left_behind(const struct agent_tls *t)
+{
+	return t->known & TLS_THREAD && !thread_slot(t) && user_left(t->thread) && (user_left(t->pos) || !t->end);
+}
+
+/* The thread has a slot, in the memory of the process's user. True: since now. */
+static bool have_slot(struct agent_tls *t)
+{
+	uint64_t lost = 0;
+
+	if (was_left_behind(t)) {
+		lost = t->end ? count_left_behind(t) : 0;
+		forget(t);
+	}
+	if ((!(t->known & TLS_THREAD) || t->pos >= t->end || t->key != key_now()) && user_has_changed())
+		move_to_user(t);
+	if (t->known & TLS_THREAD)
+		return false;
+	thread_start(t);
+	__atomic_fetch_add(t->thread ? &thread_of(t)->lost : &agent.memory->lost_threadless, lost, __ATOMIC_RELAXED);
+	return true;
+}
+
+void buffer_check_user(void)
+{
+	uint64_t signals = signals_block();
+	struct agent_tls *t;
+
+	if (signals == SIGNALS_UNTOUCHED)
+		return;
+	t = agent_tls_block();
+	if (!agent_gate[0])
+		buffer_after_fork(t);
+	if (user_has_changed()) {
+		leave_disarm(t); /* who begins tells where */
+		move_to_user(t);
+	}
+	signals_restore(signals);
+}
+
 bool buffer_prepare(struct agent_tls *t)
 {
 	bool first;
@@ -519,9 +584,7 @@ bool buffer_prepare(struct agent_tls *t)
 		buffer_after_fork(t);
 	if (t->known & TLS_THREAD && is_anothers(t))
 		t->known &= ~TLS_KNOWN_MASK;
-	first = !(t->known & TLS_THREAD);
-	if (first)
-		thread_start(t);
+	first = have_slot(t);
 	t->key = key_now();
 	note_cpu(t);
 	return first;

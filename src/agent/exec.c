@@ -191,6 +191,13 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 	return environment_bytes(environment_of(r));
 }
 
+uint64_t agent_user_coming(const struct call_registers *r, struct call_plan *p)
+{
+	*p = call_as_it_is(r);
+	p->user = agent.memory != NULL;
+	return 0;
+}
+
 void agent_call_ready(const struct call_registers *r, struct call_plan *p, char *area)
 {
 	uint64_t env;
@@ -206,6 +213,8 @@ void agent_call_done(int64_t result, const struct call_plan *p)
 	if (result >= 0) {
 		limits_done(p);
 		locks_done(p);
+		if (p->user)
+			buffer_check_user();
 		return;
 	}
 	if (p->note)

@@ -69,6 +69,9 @@ static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_sched_getparam, NEED_TASKS, { 0, P } },
 	{ __NR_getpriority, NEED_TASKS, { 0, 0 } },
 	{ __NR_getppid, NEED_TASKS, { 0 } },
+	{ __NR_getresuid, NEED_USER, { P, P, P } },
+	{ __NR_stat, NEED_USER, { P, P } },
+	{ __NR_mmap, NEED_USER, { P, 4096, 3, 0x4032, MINUS(1), 0 } },
 	{ __NR_rt_sigaction, NEED_HANDLERS, { 10, 0, P, 8 } },
 	{ __NR_madvise, NEED_START, { P, 4096, 18 } },
 };

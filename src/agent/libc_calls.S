@@ -4,7 +4,7 @@
  * it and the way back nothing of ours may be on the stack. */
 #include <asm/unistd.h>
 
-/* Calls that concern the agent, at 2: execute, 3: prctl, 4: a filter, 5: a limit, 6: locks; others fall through. */
+/* Calls that concern the agent, at 2: execute, 3: prctl, 4: a filter, 5: a limit, 6: locks, 12: a user; others fall through. */
 	.macro BY_NUMBER
 	cmp	$__NR_execve, %rax
 	je	2f
@@ -18,6 +18,12 @@
 	je	5f
 	cmp	$__NR_mlockall, %rax
 	je	6f
+	cmp	$__NR_setuid, %rax
+	je	12f
+	cmp	$__NR_setreuid, %rax
+	je	12f
+	cmp	$__NR_setresuid, %rax
+	je	12f
 	.endm
 
 	/* In a child nothing of ours may be on its stack, which may be its parent's. */
@@ -70,6 +76,9 @@ agent_call_\name:
 6:	lea	1b(%rip), %rcx
 	lea	agent_lock_coming(%rip), %r11
 	jmp	with_agent
+12:	lea	1b(%rip), %rcx
+	lea	agent_user_coming(%rip), %r11
+	jmp	with_agent
 	.if	\clones
 11:	lea	10b(%rip), %r11
 	jmp	lend_thread
@@ -99,6 +108,10 @@ agent_back_\name:
 	LIBC_CALL setrlimit64
 	LIBC_CALL getrlimit64
 	LIBC_CALL mlockall
+	LIBC_CALL setuid
+	LIBC_CALL seteuid
+	LIBC_CALL setreuid
+	LIBC_CALL setresuid
 
 	/* All but rcx is kept, and r11 is where to go on. */
 	.macro BEFORE_C
@@ -165,6 +178,8 @@ agent_led_call:
 5:	lea	agent_limit_coming(%rip), %r11
 	jmp	7f
 6:	lea	agent_lock_coming(%rip), %r11
+	jmp	7f
+12:	lea	agent_user_coming(%rip), %r11
 7:	add	$2, %rcx
 	jmp	with_agent
 

@@ -13,7 +13,8 @@
 #define PAGE UINT64_C(4096)
 #define FUNCTION_MAX 160  /* how far behind its entry a function's system call is looked for */
 
-#define EACH_CALL(X) X(execve) X(execveat) X(fexecve) X(prctl) X(syscall) X(prlimit64) X(setrlimit64) X(getrlimit64) X(mlockall)
+#define EACH_CALL(X) X(execve) X(execveat) X(fexecve) X(prctl) X(syscall) X(prlimit64) X(setrlimit64) X(getrlimit64) X(mlockall) \
+	X(setuid) X(seteuid) X(setreuid) X(setresuid)
 #define X(name) extern uint8_t agent_call_##name[]; extern int64_t agent_limit_##name; extern uint64_t agent_back_##name;
 EACH_CALL(X)
 #undef X

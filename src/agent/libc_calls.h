@@ -16,7 +16,8 @@ struct call_plan {
 	uint32_t environment;  /* exec: 1 = ours is to be made */
 	uint32_t forbidden;    /* filter: agent.forbidden as it was; UINT32_MAX = nothing to put back */
 	uint32_t limit_set;    /* limits: 1 = `limit` is set instead of the program's */
-	uint32_t lock, pad;    /* locks: the flags that were asked for; 0 = nothing to do */
+	uint32_t lock;         /* locks: the flags that were asked for; 0 = nothing to do */
+	uint32_t user;         /* 1: the process may be another user's then */
 	uint64_t limit_told;   /* limits: where the kernel writes one that has to be corrected; 0 = nowhere */
 	struct call_limit limit;
 };
@@ -29,7 +30,7 @@ static inline struct call_plan call_as_it_is(const struct call_registers *r)
 
 _Static_assert(sizeof(struct call_plan) <= 128, "libc_calls.S makes room for it");
 
-/* Leads execve, execveat, fexecve, prctl, syscall and what is about limits of the process's libc here. False if execve
+/* Leads execve, execveat, fexecve, prctl, syscall and what is about limits and users of the process's libc here. False if execve
  * is not as expected: then what is executed goes on without us. */
 _Bool libc_calls_lead(char **envp);
 
@@ -40,5 +41,6 @@ uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p)
 void limits_done(const struct call_plan *p); /* the call succeeded */
 uint64_t agent_lock_coming(const struct call_registers *r, struct call_plan *p);
 void locks_done(const struct call_plan *p);
+uint64_t agent_user_coming(const struct call_registers *r, struct call_plan *p);
 void agent_call_ready(const struct call_registers *r, struct call_plan *p, char *area);
 void agent_call_done(int64_t result, const struct call_plan *p);

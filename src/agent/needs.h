@@ -20,7 +20,8 @@ enum need {
 	NEED_TASKS = 2048,  /* priorities and parents, for events of threads and processes */
 	NEED_PAGES = 4096,  /* a sub-buffer's pages at once */
 	NEED_HANDLERS = 8192, /* which handler a signal has */
-	NEED_ALL = 16383,
+	NEED_USER = 16384,  /* whose the process is; leaving a session memory that is not its user's */
+	NEED_ALL = 32767,
 };
 #define INHERITED_LIMIT (1u << 31) /* beside them, for what is executed: agent.limit_shifted */
 

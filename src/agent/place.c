@@ -5,6 +5,7 @@
 #include "agent/place.h"
 #include "agent/agent.h"
 #include "agent/sys.h"
+#include "agent/user.h"
 #include "shared/points.h"
 
 #define MAX_REGIONS 1024
@@ -176,14 +177,21 @@ uint32_t place_patches(uint8_t *code, const struct protocol_welcome *w)
 	return applied;
 }
 
-bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
+/* The session memory and the image's, by the tracer's word. */
+static bool map_memories(const struct protocol_welcome *w, const int fds[TALK_FDS], uint8_t **m, void **image)
+{
+	*m = w->layout.threads_max > MEMORY_THREADS_MAX ? NULL : place_shared(fds[0], w->layout.size);
+	*image = *m ? place_shared(fds[1], w->image_size) : NULL;
+	if (*m && !*image)
+		sys2(__NR_munmap, *m, w->layout.size);
+	return *image;
+}
+
+static void take_memories(const struct protocol_welcome *w, uint8_t *m, void *image)
 {
 	const struct memory_layout *l = &w->layout;
-	uint8_t *m = place_shared(fds[0], l->size);
 
-	agent.image = place_shared(fds[1], w->image_size);
-	if (!m || !agent.image || l->threads_max > MEMORY_THREADS_MAX)
-		return false;
+	agent.image = image;
 	agent.layout = *l;
 	agent.settings = w->settings;
 	agent.threads = (struct memory_thread *)(m + l->threads_at);
@@ -192,10 +200,32 @@ bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
 	agent.ends = (uint64_t *)(m + l->ends_at);
 	agent.image_id = w->image;
 	agent.memory_size = l->size;
+	agent.memory = (struct memory_header *)m;
+}
+
+bool place_other_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
+{
+	uint8_t *m;
+	void *image;
+
+	if (!map_memories(w, fds, &m, &image))
+		return false;
+	take_memories(w, m, image);
+	return true;
+}
+
+bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS])
+{
+	uint8_t *m;
+	void *image;
+
+	if (!map_memories(w, fds, &m, &image))
+		return false;
 	agent.pid = (uint32_t)sys0(__NR_getpid);
 	site_begin();
 	POINT(memories_mapped);
-	agent.memory = (struct memory_header *)m;
+	take_memories(w, m, image);
+	user_begin();
 	if (!arm_gate(agent_gate))
 		return false;
 	open_own();

@@ -8,6 +8,8 @@ void place_self(void);
 /* False if one of them found its place taken; the others are mapped all the same. */
 bool place_regions(const struct protocol_welcome *w, int code_fd);
 bool place_memories(const struct protocol_welcome *w, const int fds[TALK_FDS]);
+/* In place of those there are, which stay mapped. False: nothing has changed. */
+bool place_other_memories(const struct protocol_welcome *w, const int fds[TALK_FDS]);
 void *place_shared(int fd, uint64_t size); /* NULL on failure */
 /* How many patches went in. Nothing but the agent may run in these texts meanwhile. */
 uint32_t place_patches(uint8_t *code, const struct protocol_welcome *w);

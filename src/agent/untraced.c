@@ -23,11 +23,16 @@ union head { Elf64_Ehdr eh; char bytes[HEAD]; };
 static const char *agent_file;
 static uint64_t network; /* the namespace the tracer's socket is in; 0 = not known */
 
-static uint64_t network_namespace(void)
+uint64_t namespace_number(const char *path)
 {
 	struct stat st;
 
-	return sys2(__NR_stat, "/proc/self/ns/net", &st) < 0 ? 0 : st.st_ino;
+	return sys2(__NR_stat, path, &st) < 0 ? 0 : st.st_ino;
+}
+
+static uint64_t network_namespace(void)
+{
+	return namespace_number("/proc/self/ns/net");
 }
 
 void untraced_begin(const char *agent_path)

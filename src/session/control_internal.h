@@ -123,6 +123,8 @@ void control_look_for_handlers(struct control *c, pid_t pid);
 
 /* What the plan is made from. False: there is no such image. Inside; the door's thread. */
 bool setup_begin(struct control *c, struct peer *p);
+/* Is that what it asks for? */
+bool setup_begins(const struct peer *p);
 /* Any thread. Leaves its result in *p. */
 void setup_plan(struct control *c, struct peer *p);
 /* The session has it, then the process. False: it is not to be traced, or gone. */

@@ -166,7 +166,7 @@ static void hear_hello(struct peer *p)
 /* Planned: in a planner before, in the door's thread now. */
 static void welcome(struct peer *p)
 {
-	bool begins = p->hello.request == PROTOCOL_HELLO || p->hello.request == PROTOCOL_DLOPEN;
+	bool begins = setup_begins(p);
 
 	if (!begins) /* a handler: that we close is the answer */
 		p->control->handler_waits = false;
@@ -251,7 +251,7 @@ static bool send_in(struct control *c, struct peer *p)
 {
 	if (p->hello.request == PROTOCOL_HANDLER)
 		return send_handler(c, p);
-	if (p->hello.request != PROTOCOL_HELLO && p->hello.request != PROTOCOL_DLOPEN) {
+	if (!setup_begins(p)) {
 		end(p);
 		return true;
 	}

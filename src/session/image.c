@@ -149,6 +149,18 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	return r;
 }
 
+int image_copy(pid_t pid, uint32_t of, struct image *out, struct err *err)
+{
+	memset(out, 0, sizeof(*out));
+	out->image_fd = out->code_fd = -1;
+	out->news.is_copy = true;
+	out->news.of = of;
+	out->news.about = (struct trace_image){ .pid = (uint32_t)pid, .tsc = clock_tsc(), .exe = describe_exe(pid),
+						.cmdline = describe_cmdline(pid) };
+	out->welcome.trace = 1;
+	return make_image_memory(out, err);
+}
+
 void known_modules_copy(struct known_modules *to, const struct known_modules *from)
 {
 	for (size_t i = 0; i < from->at.n; i++) {

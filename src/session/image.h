@@ -23,6 +23,8 @@ struct image_news {
 	VEC(const struct event_entry *) events; /* those that may be recorded from now on; the catalogue's */
 	image_refusals refused;   /* functions of modules that came in earlier news */
 	const struct image_memory *memory; /* its sites; mapped as long as the session lives */
+	bool is_copy;             /* of a process that became another user's: the modules are those of image `of` */
+	uint32_t of;
 };
 
 struct image_count {
@@ -95,6 +97,8 @@ void image_count_add(struct image_count *total, const struct image_count *more, 
 
 /* Plans everything; nothing in the process has changed yet. */
 int image_prepare(const struct image_request *req, struct image *out, struct err *err);
+/* For a process of this image that has become another user's: an image memory of its own. 0, or -errno and *err. */
+int image_copy(pid_t pid, uint32_t of, struct image *out, struct err *err);
 /* The image's number in the session, if image_prepare was not told. */
 void image_number(struct image *im, uint32_t index);
 /* After the agent is done, or will never be: takes over from the code memory which regions it mapped and which patches went

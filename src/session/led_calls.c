@@ -9,7 +9,8 @@ static const uint8_t last_argument[5] = { 0x4c, 0x8b, 0x4c, 0x24, 0x08 }; /* mov
 
 static bool is_number(const uint8_t *p)
 {
-	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_seccomp, SYS_prlimit64, SYS_mlockall };
+	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_seccomp, SYS_prlimit64, SYS_mlockall,
+					    SYS_setuid, SYS_setreuid, SYS_setresuid };
 	uint32_t number;
 
 	if (p[0] != 0xb8) /* mov $number, %eax */

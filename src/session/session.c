@@ -287,6 +287,35 @@ static void take_event(struct session *s, const struct event_entry *e)
 		};
 }
 
+static struct trace_module module_copy(const struct trace_module *m, uint32_t image)
+{
+	struct trace_module copy = *m;
+
+	copy.image = image;
+	copy.path = mem_strdup(m->path);
+	copy.name = mem_strdup(m->name);
+	memset(&copy.functions, 0, sizeof(copy.functions));
+	memset(&copy.strings, 0, sizeof(copy.strings));
+	vec_reserve(&copy.functions, m->functions.n + 1);
+	vec_reserve(&copy.strings, m->strings.n + 1);
+	for (size_t i = 0; i < m->functions.n; i++)
+		*vec_add(&copy.functions) = m->functions.at[i];
+	for (size_t i = 0; i < m->strings.n; i++)
+		*vec_add(&copy.strings) = m->strings.at[i];
+	return copy;
+}
+
+/* Its modules are another image's, too. */
+static void take_copies(struct session *s, const struct image_news *news)
+{
+	for (size_t i = 0, n = s->info->modules.n; i < n; i++)
+		if (s->info->modules.at[i].image == news->of) {
+			const struct trace_module copy = module_copy(&s->info->modules.at[i], news->image);
+
+			*vec_add(&s->info->modules) = copy;
+		}
+}
+
 static bool take_news(struct session *s)
 {
 	struct image_news news;
@@ -298,6 +327,8 @@ static bool take_news(struct session *s)
 			*vec_add(&s->info->images) = news.about;
 			*vec_add(&s->image_memory) = news.memory;
 		}
+		if (news.is_copy)
+			take_copies(s, &news);
 		for (size_t i = 0; i < news.modules.n; i++)
 			take_module(s, &news, &news.modules.at[i]);
 		for (size_t i = 0; i < news.events.n; i++)

@@ -15,17 +15,22 @@
 #include "session/welcome.h"
 #include "shared/points.h"
 
+bool setup_begins(const struct peer *p)
+{
+	return p->hello.request == PROTOCOL_HELLO || p->hello.request == PROTOCOL_DLOPEN || p->hello.request == PROTOCOL_USER;
+}
+
 bool setup_begin(struct control *c, struct peer *p)
 {
 	struct image_state *state;
 
 	p->first_id = 1;
-	if (p->hello.request == PROTOCOL_DLOPEN) {
+	if (p->hello.request != PROTOCOL_HELLO) {
 		if (p->hello.image >= c->images.n)
 			return false;
 		p->image = p->hello.image;
 		state = &c->images.at[p->image];
-		state->planned = true;
+		state->planned |= p->hello.request == PROTOCOL_DLOPEN;
 		p->first_id = state->next_id;
 		known_modules_of(&p->known, &state->known, p->pid);
 	}
@@ -54,7 +59,8 @@ static int check_selected(struct control *c, struct peer *p, struct err *err)
 void setup_plan(struct control *c, struct peer *p)
 {
 	const struct image_request req = request_of(c, p);
-	int r = image_prepare(&req, &p->im, &p->err);
+	int r = p->hello.request == PROTOCOL_USER ? image_copy(p->pid, p->hello.image, &p->im, &p->err)
+						  : image_prepare(&req, &p->im, &p->err);
 
 	if (r == 0)
 		r = memories_of_peer(c->req.memories, p->fd, &p->memory, &p->err);
@@ -116,6 +122,14 @@ static void keep_state(struct control *c, struct peer *p)
 {
 	struct err ignored;
 
+	if (p->hello.request == PROTOCOL_USER) {
+		const struct image_state copy = { .next_id = p->first_id, .known = p->known, .by_hand = c->images.at[p->image].by_hand };
+
+		p->image = (uint32_t)c->images.n;
+		*vec_add(&c->images) = copy;
+		p->known = (struct known_modules){ 0 };
+		return;
+	}
 	if (p->hello.request == PROTOCOL_HELLO) {
 		p->image = (uint32_t)c->images.n;
 		*vec_add(&c->images) = (struct image_state){ .known = p->known };
@@ -158,7 +172,7 @@ bool setup_welcome(struct control *c, struct peer *p)
 		keep_kinds(p);
 	control_tell(c, &p->im.news);
 	POINT(image_published);
-	if (welcome_send(p->fd, &p->im.welcome, (int[]){ p->memory->fd, p->im.image_fd, p->im.code_fd })) {
+	if (welcome_send(p->fd, &p->im.welcome, (int[]){ p->memory->fd, p->im.image_fd, p->im.code_fd < 0 ? p->im.image_fd : p->im.code_fd })) {
 		POINT(welcome_sent);
 		return true;
 	}
@@ -186,7 +200,7 @@ void setup_settle(struct control *c, struct peer *p, const struct protocol_done 
 	image_tell_unread(&p->im, p->pid, control_notes(c));
 	patch_lists_add(&c->patches, p->pid, p->im.patches, p->im.welcome.n_patches);
 	tell_refused(c, p);
-	control_done(c, p->pid, &p->im.count, p->hello.request == PROTOCOL_DLOPEN);
+	control_done(c, p->pid, &p->im.count, p->hello.request != PROTOCOL_HELLO);
 }
 
 void setup_free(struct peer *p)

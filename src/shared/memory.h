@@ -198,12 +198,13 @@ static inline uint32_t site_id_of_count(uint32_t n)
 
 /* --- what is said over the socket when a program image starts --------------------------- */
 /* PROTOCOL_HANDLER: a function becomes a signal's handler, and its entry is to be probed; no welcome is the answer, but that
- * the tracer closes the connection. */
-enum protocol_request { PROTOCOL_HELLO = 1, PROTOCOL_DONE, PROTOCOL_DLOPEN, PROTOCOL_HANDLER };
+ * the tracer closes the connection. PROTOCOL_USER: the process has become another user's, and is to have that one's session
+ * memory, and an image of its own that is like the one it has. */
+enum protocol_request { PROTOCOL_HELLO = 1, PROTOCOL_DONE, PROTOCOL_DLOPEN, PROTOCOL_HANDLER, PROTOCOL_USER };
 
 struct protocol_hello {
 	uint32_t request, version;
-	uint32_t image;           /* PROTOCOL_DLOPEN: the image it has; else MEMORY_NONE */
+	uint32_t image;           /* the image it has; PROTOCOL_HELLO: MEMORY_NONE */
 	uint32_t flags;           /* AGENT_* */
 	int64_t tls;              /* of struct agent_tls from the thread pointer */
 	int64_t key;              /* from the thread pointer: what agent_tls.key is compared with; 0 = nothing */
@@ -243,6 +244,7 @@ struct protocol_welcome {
 #define LACKS_TASKS 1u    /* looking at a thread's priority, and its parent */
 #define LACKS_COPY 2u     /* reading where a pointer of the program's leads */
 #define LACKS_HANDLERS 4u /* asking which handler a signal has */
+#define LACKS_USER 8u     /* going over to another user's session memory */
 
 struct protocol_done {
 	uint32_t request, applied;

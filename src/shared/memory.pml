@@ -3,6 +3,9 @@
  * each step stands the function of agent/buffer.c (and of the trampolines), session/drain.c, session/shared_memory.c
  * or session/recover.c that it is. docs/buffers.md says what is covered; tests/run/spin.sh runs it.
  *
+ * Layout and settings are constants: each side has copies of its own. Call sites and stubs are no part of it: what they
+ * go by is private to each process (agent/site.c).
+ *
  * A word is 0, or the number of a record (its header), or PAYLOAD + that number. Addresses are numbers: each thread's
  * window, then the sub-buffers, so that a store behind a sub-buffer's end lands in the next one, as it would.
  * An atomic step has at most one load or store that others can see in between; what a thread does with

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "base/vec.h"
@@ -208,6 +209,13 @@ static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[
 	{ LACKS_HANDLERS, SYS_connect, { 3, POINTER, 50 } },
 	{ LACKS_HANDLERS, SYS_getsockopt, { 3, SOL_SOCKET, SO_PEERCRED, POINTER, POINTER } },
 	{ LACKS_HANDLERS, SYS_geteuid, { 0 } },
+	{ LACKS_USER, SYS_getresuid, { POINTER, POINTER, POINTER } },
+	{ LACKS_USER, SYS_stat, { POINTER, POINTER } },
+	{ LACKS_USER, SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0 } },
+	{ LACKS_USER, SYS_connect, { 3, POINTER, 50 } },
+	{ LACKS_USER, SYS_getsockopt, { 3, SOL_SOCKET, SO_PEERCRED, POINTER, POINTER } },
+	{ LACKS_USER, SYS_geteuid, { 0 } },
+	{ LACKS_USER, SYS_prlimit64, { 0, RLIMIT_AS, 0, POINTER } },
 };
 
 static uint32_t lacks_by(const filter_list *list)
@@ -223,7 +231,7 @@ static uint32_t lacks_by(const filter_list *list)
 
 uint32_t seccomp_lacks(pid_t pid)
 {
-	uint32_t lacks = LACKS_TASKS | LACKS_COPY | LACKS_HANDLERS;
+	uint32_t lacks = LACKS_TASKS | LACKS_COPY | LACKS_HANDLERS | LACKS_USER;
 	filter_list list = { 0 };
 	struct tracee *t;
 	struct err ignored;

@@ -31,6 +31,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
 	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
 	[NOTE_UNPLANNED] = "unplanned", [NOTE_FILE] = "file",      [NOTE_FORGED] = "forged",
+	[NOTE_USER] = "user",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -161,6 +162,12 @@ static void print_unseen(struct out *o, const char *prefix, uint32_t count)
 		   prefix, count);
 }
 
+static void print_user(struct out *o, const char *prefix, const struct trace_note *note)
+{
+	print_processes(o, prefix, note);
+	out_str(o, "stopped recording: another user's now, from where brace is not reached\n");
+}
+
 void notes_print(struct out *o, const char *prefix, const struct trace_note *notes, size_t n)
 {
 	print_untraced(o, prefix, notes, n);
@@ -169,6 +176,8 @@ void notes_print(struct out *o, const char *prefix, const struct trace_note *not
 			print_stopped(o, prefix, &notes[i]);
 		else if (notes[i].kind == NOTE_FORGED)
 			print_forged(o, prefix, &notes[i]);
+		else if (notes[i].kind == NOTE_USER)
+			print_user(o, prefix, &notes[i]);
 	for (size_t i = 0; i < n; i++)
 		if (notes[i].kind == NOTE_FILE)
 			print_file(o, prefix, &notes[i]);

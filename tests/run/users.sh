@@ -45,4 +45,55 @@ for mode in stream block overwrite; do
 	apart "executed as another user ($mode)" "$T/traced.out" first "$T/traced.out" second
 done
 
+# --- a server whose child gives up root
+# gives_up NAME OPTIONS... -- HOW: all is recorded, the child's in a memory of its own.
+gives_up() {
+	local name=$1 options=()
+	shift
+	for ((; $# > 2; )); do
+		options+=("$1")
+		shift
+	done
+	record "${options[@]}" -l 'as_*' -- "$FIXTURES/users" server "$2"
+	check_that "$name: it ran" [ "$(cat "$T/traced.status")" -eq 0 ]
+	nothing_lost "$name" $((4 * MANY))
+	calls_are as_root $((3 * MANY))
+	calls_are as_other $MANY
+	apart "$name" "$T/traced.out" parent "$T/traced.out" child
+}
+
+for how in setuid setreuid setresuid seteuid raw ended thread; do
+	gives_up "a child that gives up root ($how)" -- $how
+done
+gives_up "a child that gives up root, block mode" --mode block -b 128K -- setresuid
+gives_up "a child that gives up root, overwrite mode" --mode overwrite -b 16M -- setresuid
+gives_up "a child that gives up root, state mode" --max-graph-depth 8 -- setresuid
+gives_up "a child that gives up root, values" -O funcgraph-retval -- setresuid
+gives_up "a child that gives up root, function tracer" -t function -- setresuid
+
+for how in setresuid thread; do
+	start server "$FIXTURES/users" attached $how
+	attach -l 'as_*'
+	nothing_lost "attached, a child that gives up root ($how)" $((4 * MANY))
+	calls_are as_root $((3 * MANY))
+	calls_are as_other $MANY
+	apart "attached, a child that gives up root ($how)" "$T/server.out" parent "$T/server.out" child
+done
+
+record -l 'as_*' -- "$FIXTURES/users" server back
+nothing_lost "a child that takes root on again" $((4 * MANY + 10))
+calls_are as_root $((4 * MANY + 10))
+check_that "a child that takes root on again stays where it was" \
+	[ "$(of "$T/traced.out" child memory)" -eq "$(of "$T/traced.out" parent memory)" ]
+
+if unshare -n true 2>/dev/null; then
+	record -l 'as_*' -- "$FIXTURES/users" server unreached
+	check_that "a child that cannot reach brace is let go: it ran" [ "$(cat "$T/traced.status")" -eq 0 ]
+	nothing_lost "a child that cannot reach brace is let go" $((3 * MANY))
+	calls_are as_root $((3 * MANY))
+	calls_are as_other 0
+	grep -q "^child uid $OTHER memory 0 image 0" "$T/traced.out" && grep -q "another user's now" "$T/summary"
+	result "a child that cannot reach brace is let go: it maps nothing of brace's, and brace says so" $? "$T/summary"
+fi
+
 finish

@@ -13,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/lend.h"
+#include "agent/user.h"
 #include "session/drain.h"
 
 #define WRITERS 4
@@ -28,6 +29,10 @@ uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
 	return n;
 }
 
+bool user_has_changed(void) { return false; }
+bool user_left(uint64_t address) { return false; }
+void user_move(void) { }
+void user_after_fork(void) { }
 void place_rearm(void) { }
 bool leave_disarm(struct agent_tls *t) { return false; }
 bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp) { return false; }

@@ -3,6 +3,7 @@
  * Calls of as_root() and of as_other() are made by the one and the other, so that they can be counted apart. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,8 @@ static int change(const char *how)
 		return with_thread(0);
 	if (strcmp(how, "ended") == 0)
 		return with_thread(1);
+	if (strcmp(how, "unreached") == 0)
+		return unshare(CLONE_NEWNET) || setresuid(OTHER, OTHER, OTHER);
 	if (strcmp(how, "raw") == 0)
 		return (int)syscall(SYS_setresuid, OTHER, OTHER, OTHER);
 	errno = EINVAL;
@@ -167,13 +170,15 @@ int main(int argc, char **argv)
 		return then(argv + 2);
 	if (argc == 3 && strcmp(argv[1], "server") == 0)
 		return server(argv[2]);
-	if (argc != 2)
+	if (argc < 2)
 		return 2;
 	if (strcmp(argv[1], "attached") == 0) {
 		puts("ready");
 		fflush(stdout);
 		traced();
 	}
+	if (argc == 3)
+		return server(argv[2]);
 	work(geteuid() ? as_other : as_root, MANY);
 	tell(argv[1]);
 	return 0;
