@@ -67,10 +67,11 @@ int pid_list_write(struct pid_list *l, const char *text, bool append, struct err
 	const char *at = text + strspn(text, " \t\r\n\v\f");
 	int e = 0;
 
-	if (append && *at)
+	if (append)
 		pid_list_copy(&next, l);
 	for (; *at && !e; at += strspn(at, " \t\r\n\v\f"))
 		e = add_number(&next, text, &at, err);
+	next.all_ended = false;
 	pid_list_free(e ? &next : l);
 	if (!e)
 		*l = next;

@@ -62,6 +62,8 @@ functions() {
 	reported 7 'us +\|    leaf\(\);$' "-p function_graph: calls with their durations"
 	reported 2 '\|  request\(\) \{$' "and what calls them"
 	reported 2 'funcgraph_exit: .*us +\|  \}$' "and its end"
+	tc record -o "$T/t.dat" -p function -l leaf -P 1 bash -c "$(tells a 9)" && reported 0 ' leaf$' "-P of another process"
+	tc record -o "$T/t.dat" -p function -l leaf -P "$A" bash -c "$(tells a 9)" && reported 9 ' leaf$' "and of this one"
 	tc start -p function -l leaf && tell a 9 && tc stop && tell a 4 && tc extract -o "$T/t.dat"
 	reported 9 ' leaf$' "trace-cmd start, stop, extract"
 	# What its recorders send when they are told to end it does not read any more.
@@ -163,7 +165,7 @@ in_shell() {
 }
 
 start_answers a
-A=$PID
+export A=$PID
 if ! timeout "$LIMIT" "$BRACE" shell -p "$A" -- true 2>"$T/err"; then
 	grep -qE '/dev/fuse|namespace|ptrace|there is no directory' "$T/err" || { not_ok shell; diag "$T/err"; finish; }
 	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
