@@ -70,15 +70,17 @@ static char *parameter(const char **at)
 	return p;
 }
 
+/* To take a command away it matters that there is a count, not which: the list shows what is left of it, as "count=N". */
 static int parse_count(struct function_command *c, const char *word, const char *at, struct err *err)
 {
 	const char *begin = at + 1;
-	char *number = parameter(&at), *end = NULL;
+	char *number, *end = NULL;
 	int e = 0;
 
+	c->counted = *at;
+	number = *word == '!' ? NULL : parameter(&at);
 	if (!number)
 		return 0;
-	c->counted = true;
 	errno = 0;
 	c->count = *number ? strtoul(number, &end, 0) : COMMAND_UNLIMITED;
 	if (*number && (!isdigit((unsigned char)*number) || *end || errno))

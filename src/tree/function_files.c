@@ -186,7 +186,7 @@ static int take_name(struct tree_file *f, char *word, struct err *err)
 	int e;
 
 	name = named(f, t, word + removes);
-	e = check_word(f, t, name ? name : word + removes, err);
+	e = check_word(f, t, name ? name : function_command_in(word) ? word : word + removes, err);
 	if (!e && name) {
 		char *both = mem_printf("%s%s", removes ? "!" : "", name);
 
