@@ -104,7 +104,7 @@ static void stream(const struct attended *a, int fd, const char *path)
 	struct err err = { 0 };
 	struct tree_node *node = tree_find(a->request->tree, path);
 	struct tree_open *file = NULL;
-	int e = node ? tree_open(node, O_RDONLY, gettid(), 0, &file, &err)
+	int e = node ? tree_open(node, O_RDONLY | O_NONBLOCK, gettid(), 0, &file, &err)
 		     : err_set(&err, ENOENT, "there is no file %s", path);
 
 	if (e && !err.code)

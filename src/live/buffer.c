@@ -302,6 +302,16 @@ void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_
 	triggers_free(idle);
 }
 
+bool buffer_is_on(struct buffer *b)
+{
+	bool on;
+
+	pthread_mutex_lock(&b->lock);
+	on = b->on;
+	pthread_mutex_unlock(&b->lock);
+	return on;
+}
+
 void buffer_present(struct buffer *b, struct settings *s)
 {
 	pthread_mutex_lock(&b->lock);

@@ -110,6 +110,9 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 /* Bytes of whole lines, at most n; -EAGAIN: none now. */
 ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err);
 bool buffer_is_readable(struct buffer *b);
+/* The last bytes, of a CPU or all, of what was recorded before `until`, nothing of which may come any more; 0: that is all. */
+ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err);
+bool buffer_is_on(struct buffer *b); /* tracing_on, as triggers have left it */
 /* The same of what ran on one CPU, before this time (a TSC): what others did stays, and nothing older may come any more. */
 ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err);
 bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until);

@@ -124,8 +124,8 @@ static size_t give(struct buffer_pipe *p, char *buf, size_t n)
 	return n;
 }
 
-/* Prints, if nothing is left of what was. */
-static int print(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, struct err *err)
+/* Prints, if nothing is left of what was. `all`: no more comes, nothing is held back. */
+static int print(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, bool all, struct err *err)
 {
 	int r;
 
@@ -133,7 +133,7 @@ static int print(struct buffer *b, struct buffer_pipe *p, struct trace_info *inf
 		return 0;
 	open_pipe(b, p, info);
 	r = feed(b, p, info, until, err);
-	if (!p->source && holds_back_too_long(p)) {
+	if (!p->source && (all ? p->fed_ns : holds_back_too_long(p))) {
 		printer_flush(&p->printer);
 		p->fed_ns = 0;
 	}
@@ -144,7 +144,7 @@ static int print(struct buffer *b, struct buffer_pipe *p, struct trace_info *inf
 static ssize_t read_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, char *buf, size_t n,
 			 struct err *err)
 {
-	int r = print(b, p, info, until, err);
+	int r = print(b, p, info, until, false, err);
 	size_t given = give(p, buf, n);
 
 	return r < 0 ? r : given ? (ssize_t)given : -EAGAIN;
@@ -212,10 +212,26 @@ bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned 
 	bool readable;
 
 	pthread_mutex_lock(&b->reading);
-	print(b, pipe_of(b, cpu), info, until, &ignored);
+	print(b, pipe_of(b, cpu), info, until, false, &ignored);
 	readable = pipe_of(b, cpu)->text.n > pipe_of(b, cpu)->read;
 	pthread_mutex_unlock(&b->reading);
 	return readable;
+}
+
+ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err)
+{
+	struct buffer_pipe *p;
+	int r = 0;
+
+	pthread_mutex_lock(&b->reading);
+	b->pipe.cpu = BUFFER_ALL_CPUS;
+	p = cpu == BUFFER_ALL_CPUS ? &b->pipe : pipe_of(b, cpu);
+	do {
+		r = print(b, p, info, until, true, err);
+	} while (r == 0 && p->source && p->text.n == p->read);
+	n = give(p, buf, n);
+	pthread_mutex_unlock(&b->reading);
+	return r < 0 ? r : (ssize_t)n;
 }
 
 uint64_t buffer_cpu_was_read(struct buffer *b, unsigned cpu)

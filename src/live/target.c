@@ -174,6 +174,20 @@ static bool pipe_ready(void *arg)
 	return buffer_is_readable(&((struct part *)arg)->buffer);
 }
 
+/* Records of before recording stopped may still be on their way. */
+static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
+{
+	struct part *p = arg;
+	ssize_t got;
+
+	if (buffer_is_on(&p->buffer))
+		return -EAGAIN;
+	pump_complete(p->live->pump);
+	got = buffer_read_rest(&p->buffer, live_hold(p->live), cpu, clock_tsc(), buf, n, err);
+	pump_release(p->live->pump);
+	return got;
+}
+
 /* Older records than the last pass of the pump's do not come any more; who does not wait wants all there are now. */
 static void fill_raw(struct part *p, bool unfinished)
 {
@@ -365,7 +379,8 @@ static void dumped(void *arg, struct out *out)
 const struct tree_target_ops live_ops = {
 	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
 	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
-	.trace = trace, .clear = clear, .pause = pause_recording, .pipe = read_pipe, .pipe_ready = pipe_ready, .cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
+	.trace = trace, .clear = clear, .pause = pause_recording, .pipe = read_pipe, .pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
+	.cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
 	.cpu_pipe = cpu_pipe, .cpu_pipe_ready = cpu_pipe_ready, .cpu_raw = cpu_raw,
 	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
 	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,

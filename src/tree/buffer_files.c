@@ -243,6 +243,7 @@ static ssize_t stream_cpu(struct tree_file *f, char *buf, size_t n, struct err *
 	struct tree_target t = instance_hold(in);
 	ssize_t got = t.ops->cpu_pipe ? t.ops->cpu_pipe(t.arg, cpu_of(f), buf, n, err) : -EAGAIN;
 
+	got = instance_pipe_end(f, t, cpu_of(f), got, buf, n, err);
 	instance_release(in);
 	return got;
 }

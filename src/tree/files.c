@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -162,12 +163,24 @@ void trace_release(struct tree_file *f)
 static const struct tree_file_ops trace = { .open = trace_open, .show = show_trace, .truncate = clear_trace, .write = take_any,
 					    .release = trace_release };
 
+/* As in ftrace: who waits, and has read something from it, sees the end when recording is off and nothing is left. */
+ssize_t instance_pipe_end(struct tree_file *f, struct tree_target t, unsigned cpu, ssize_t got, char *buf, size_t n,
+			  struct err *err)
+{
+	if (got == -EAGAIN && f->state && !(f->flags & O_NONBLOCK) && t.ops->pipe_rest)
+		got = t.ops->pipe_rest(t.arg, cpu, buf, n, err);
+	if (got > 0)
+		f->state = instance_of(f); /* something was read */
+	return got;
+}
+
 static ssize_t stream_pipe(struct tree_file *f, char *buf, size_t n, struct err *err)
 {
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_hold(in);
 	ssize_t got = t.ops->pipe ? t.ops->pipe(t.arg, buf, n, err) : -EAGAIN;
 
+	got = instance_pipe_end(f, t, UINT_MAX, got, buf, n, err);
 	instance_release(in);
 	return got;
 }

@@ -132,6 +132,7 @@ int instance_change(struct instance *in, const char *file,
 		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg, struct err *err)
 {
 	struct settings next, *old = &next;
+	bool stops = false;
 	int e;
 
 	pthread_mutex_lock(&in->lock);
@@ -149,8 +150,11 @@ int instance_change(struct instance *in, const char *file,
 		move_printk(in);
 		in->snapshot |= takes_snapshots(&next);
 		*old = before;
+		stops = before.tracing_on && !next.tracing_on;
 	}
 	pthread_mutex_unlock(&in->lock);
+	if (stops) /* who reads trace_pipe is at the end */
+		instance_wake(in);
 	settings_free(old);
 	return e;
 }

@@ -72,6 +72,10 @@ bool instance_option(struct instance *in, enum trace_option o);
 int trace_open(struct tree_file *f, struct err *err);
 void trace_release(struct tree_file *f);
 
+/* What a read of trace_pipe gives, of a CPU or all (UINT_MAX), of which the target's pipe gave `got`. Keeps f->state. */
+ssize_t instance_pipe_end(struct tree_file *f, struct tree_target t, unsigned cpu, ssize_t got, char *buf, size_t n,
+			  struct err *err);
+
 /* The target (ops are never NULL), which stays until instance_release. */
 struct tree_target instance_hold(struct instance *in);
 void instance_release(struct instance *in);

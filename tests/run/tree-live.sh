@@ -110,6 +110,37 @@ check_that "and takes it away" has 0 leaf
 result "a second reader is told EBUSY" $?
 exec {PIPE}<&-
 
+# --- its end: once something was read, when recording is off and all of it was read
+mkdir "$D/instances/pipe"
+for in in "$D" "$D/instances/pipe"; do
+	echo nop >"$in/current_tracer"
+	echo >"$in/trace"
+	echo one >"$in/trace_marker"
+	echo two >"$in/trace_marker"
+	echo 0 >"$in/tracing_on"
+	timeout 30 cat "$in/trace_pipe" >"$T/pipe"
+	[ $? -eq 0 ] && [ "$(grep -c 'tracing_mark_write: ' "$T/pipe")" -eq 2 ]
+	result "cat trace_pipe ends where tracing_on is 0" $? "$T/pipe"
+	timeout 1 cat "$in/trace_pipe"
+	[ $? -eq 124 ]
+	result "and waits if it has read nothing" $?
+	echo 1 >"$in/tracing_on"
+	echo function_graph >"$in/current_tracer"
+	: >"$T/pipe"
+	timeout 30 cat "$in/trace_pipe" >"$T/pipe" &
+	reader=$!
+	tell 5
+	until grep -q request "$T/pipe"; do read -rt 0.05 _ <> <(:); done
+	tell 7
+	echo 0 >"$in/tracing_on"
+	wait "$reader"
+	[ $? -eq 0 ] && [ "$(grep -c 'leaf();' "$T/pipe")" -eq 12 ]
+	result "a reader that waits sees all, and the end" $? "$T/pipe"
+	echo nop >"$in/current_tracer"
+	echo 1 >"$in/tracing_on"
+done
+rmdir "$D/instances/pipe"
+
 # --- the buffer's size
 echo 64 >"$D/buffer_size_kb"
 echo function >"$D/current_tracer"
@@ -218,7 +249,7 @@ check_that "its tracer is gone with it" has 2 ': leaf <-request$'
 echo nop >"$D/current_tracer"
 tell 5
 check_that "nop again" has 0 leaf
-[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 3 + 3 + 2 + 4 + 2 + 8 + 2 + 5 + 9 + 6))" ]
+[ "$SAID" = "done $((1000 + 1001 + 7 + 500 + 5 + 3 + 3 + 9 + 1 + 4 + 6 + 6 + 11 + 21 + 200000 + 200001 + 3 + 3 + 2 + 4 + 2 + 8 + 2 + 5 + 9 + 6 + 5 + 7 + 5 + 7))" ]
 result "the program computed what it would have" $?
 echo function >"$D/current_tracer"
 tell 2

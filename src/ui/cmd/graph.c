@@ -126,7 +126,7 @@ static int print_pipe(struct triggered *t, void *arg, struct err *err)
 	struct tree_node *node = tree_find(t->tree, "trace_pipe");
 	struct tree_open *pipe;
 	char buf[65536];
-	ssize_t n = tree_open(node, O_RDONLY, 0, 0, &pipe, err);
+	ssize_t n = tree_open(node, O_RDONLY | O_NONBLOCK, 0, 0, &pipe, err);
 
 	tree_put(node);
 	if (n < 0)
