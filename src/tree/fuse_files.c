@@ -10,6 +10,9 @@
 /* splice(2) looks at the page cache, and there is nothing for it behind the size that we tell. So a file of pages is as
  * large as this, and the kernel asks for each page that is not there. It never is: reading goes only forward. */
 #define PAGED_SIZE (UINT64_C(1) << 52)
+/* A stream that is no pages has two, the first of which splice(2) asks for. It is refused: whoever splices then reads, and does
+ * not take an empty file for what it is. */
+#define STREAM_SIZE (2 * TREE_PAGE)
 /* Texts longer than this are not put into the page cache: whoever reads so much uses read(2). */
 #define STORED_MAX (16u << 20)
 
@@ -51,15 +54,15 @@ static int store_text(struct fuse_face *f, fuse_ino_t ino, struct tree_open *o, 
 	return 0;
 }
 
-/* The kernel knows the size from where something was stored last. */
-static void store_size(struct fuse_face *f, fuse_ino_t ino, struct fuse_file_info *fi)
+/* The kernel knows the size from where something was stored last; the first page is not there. */
+static void store_size(struct fuse_face *f, fuse_ino_t ino, struct fuse_file_info *fi, size_t size)
 {
 	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(1);
 	char last = 0;
 
-	atomic_store(&fuse_inode_of(f, ino)->stored, PAGED_SIZE);
+	atomic_store(&fuse_inode_of(f, ino)->stored, size);
 	buf.buf[0].mem = &last;
-	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, (off_t)PAGED_SIZE - 1, &buf, 0);
+	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, (off_t)size - 1, &buf, 0);
 }
 
 static void keep_open(struct fuse_face *f, struct fuse_open *o)
@@ -153,8 +156,8 @@ static int open_node(struct fuse_face *f, fuse_req_t req, fuse_ino_t ino, struct
 		e = store_text(f, ino, *out, fi);
 	if (e)
 		tree_close(*out);
-	else if (tree_is_paged(*out))
-		store_size(f, ino, fi);
+	else if ((fi->flags & O_ACCMODE) != O_WRONLY && tree_is_stream(*out))
+		store_size(f, ino, fi, tree_is_paged(*out) ? PAGED_SIZE : STREAM_SIZE);
 	return e;
 }
 
@@ -314,12 +317,14 @@ static void read_now(fuse_req_t req, struct fuse_open *o, size_t size, off_t off
  * caller has got already: there is a page, or not. */
 static bool is_for_cache(const struct fuse_open *o, const struct fuse_file_info *fi)
 {
-	return tree_is_paged(o->file) && !fi->lock_owner;
+	return tree_is_stream(o->file) && !fi->lock_owner;
 }
 
 static void read_page(fuse_req_t req, struct fuse_open *o, size_t size)
 {
-	if (size == TREE_PAGE)
+	if (!tree_is_paged(o->file))
+		fuse_reply_err(req, EINVAL); /* as of a file that cannot be spliced */
+	else if (size == TREE_PAGE)
 		read_now(req, o, size, 0);
 	else
 		fuse_reply_err(req, EAGAIN); /* then it asks for one */

@@ -121,6 +121,17 @@ for in in "$D" "$D/instances/pipe"; do
 	timeout 30 cat "$in/trace_pipe" >"$T/pipe"
 	[ $? -eq 0 ] && [ "$(grep -c 'tracing_mark_write: ' "$T/pipe")" -eq 2 ]
 	result "cat trace_pipe ends where tracing_on is 0" $? "$T/pipe"
+	echo 1 >"$in/tracing_on"
+	echo three >"$in/trace_marker"
+	echo 0 >"$in/tracing_on"
+	timeout 30 /usr/bin/python3 -c 'import os, sys
+pipe, out = os.open(sys.argv[1], os.O_RDONLY), sys.stdout.fileno()
+try:
+    print("sendfile", os.sendfile(out, pipe, 0, 65536))
+except OSError as e:
+    sys.stdout.buffer.write(os.read(pipe, 65536))' "$in/trace_pipe" >"$T/pipe" # as busybox cat does
+	grep -q 'tracing_mark_write: three' "$T/pipe"
+	result "who would splice it is told to read it" $? "$T/pipe"
 	timeout 1 cat "$in/trace_pipe"
 	[ $? -eq 124 ]
 	result "and waits if it has read nothing" $?
