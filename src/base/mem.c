@@ -6,12 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct mem_last_act *last_acts;
+
+void mem_last_act_add(struct mem_last_act *a)
+{
+	a->next = last_acts;
+	last_acts = a;
+}
+
+void mem_last_act_remove(struct mem_last_act *a)
+{
+	for (struct mem_last_act **at = &last_acts; *at; at = &(*at)->next)
+		if (*at == a) {
+			*at = a->next;
+			return;
+		}
+}
+
+static void end_for_want_of_memory(void)
+{
+	bool told = false;
+
+	for (struct mem_last_act *a = last_acts; a; a = a->next)
+		told |= a->act(a);
+	if (!told)
+		fputs("brace: " MEM_NONE "\n", stderr);
+	_Exit(125);
+}
+
 static void *or_die(void *p)
 {
-	if (!p) {
-		fputs("brace: out of memory\n", stderr);
-		_Exit(125);
-	}
+	if (!p)
+		end_for_want_of_memory();
 	return p;
 }
 
@@ -45,14 +71,20 @@ char *mem_strndup(const char *s, size_t n)
 	return copy;
 }
 
+char *mem_vprintf(const char *fmt, va_list ap)
+{
+	char *s;
+
+	return or_die(vasprintf(&s, fmt, ap) < 0 ? NULL : s);
+}
+
 char *mem_printf(const char *fmt, ...)
 {
 	va_list ap;
 	char *s;
 
 	va_start(ap, fmt);
-	if (vasprintf(&s, fmt, ap) < 0)
-		s = NULL;
+	s = mem_vprintf(fmt, ap);
 	va_end(ap);
-	return or_die(s);
+	return s;
 }

@@ -1,10 +1,23 @@
 /* Allocation for the tracer's side. Running out of memory ends brace with one
  * sentence: the traced program does not need us, and no caller could do better. */
 #pragma once
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+
+/* An act that comes before that end, in the thread that found no memory: it must not ask for any. True: it has told why
+ * brace ends, and nothing is said on standard error. Acts are added and removed while the process has one thread. */
+#define MEM_NONE "out of memory"
+struct mem_last_act {
+	bool (*act)(struct mem_last_act *self);
+	struct mem_last_act *next;
+};
+void mem_last_act_add(struct mem_last_act *a);    /* the caller's, until it is removed */
+void mem_last_act_remove(struct mem_last_act *a); /* one that was not added, too */
 
 void *mem_zalloc(size_t size);                     /* zeroed; never NULL; free() it */
 void *mem_realloc(void *old, size_t n, size_t size); /* n * size, overflow checked */
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -25,6 +26,7 @@
 struct server {
 	struct serve_request req;
 	int lock, socket, stop;
+	struct mem_last_act last;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	pthread_mutex_t mutex;
 	pthread_cond_t left;
@@ -176,6 +178,15 @@ static void let_in(struct server *s)
 		leave(v);
 }
 
+/* Without memory there is no serve_close. */
+static bool leave_no_socket(struct mem_last_act *last)
+{
+	struct server *s = (struct server *)((char *)last - offsetof(struct server, last));
+
+	unlink(s->path);
+	return false;
+}
+
 static int listen_at(struct server *s, struct err *err)
 {
 	struct sockaddr_un at;
@@ -188,6 +199,8 @@ static int listen_at(struct server *s, struct err *err)
 	s->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&at, sizeof(at)) || listen(s->socket, AT_ONCE_MAX))
 		return err_set(err, errno, "cannot listen at %s: %s", at.sun_path, strerror(errno));
+	s->last.act = leave_no_socket;
+	mem_last_act_add(&s->last);
 	return 0;
 }
 
@@ -255,6 +268,7 @@ void serve_close(struct server *s)
 	if (s->socket >= 0) {
 		close(s->socket);
 		unlink(s->path);
+		mem_last_act_remove(&s->last);
 	}
 	end_visits(s);
 	if (s->lock >= 0)

@@ -1,9 +1,9 @@
 #include "report/out.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/escape.h"
 #include "base/mem.h"
@@ -98,16 +98,11 @@ void out_printf(struct out *o, const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = mem_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		o->error = -ENOMEM;
-		return;
-	}
-	out_bytes(o, text, (size_t)n);
+	out_bytes(o, text, strlen(text));
 	free(text);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "session/event_sites.h"
 #include "session/launch.h"
 #include "session/probes.h"
@@ -16,35 +17,62 @@
 #include "ui/event_writes.h"
 #include "ui/say.h"
 
-void background_begun(int fd, const struct err *err)
+/* The pipe to the process that waits for the server to begin. */
+static int awaited = -1;
+
+static bool report(const struct err *err)
+{
+	ssize_t n;
+
+	do {
+		n = write(awaited, err, sizeof(*err));
+	} while (n < 0 && errno == EINTR);
+	return n == sizeof(*err);
+}
+
+/* It is the waiting process that speaks to the user. */
+static bool report_no_memory(struct mem_last_act *self)
+{
+	static const struct err none = { .code = ENOMEM, .text = MEM_NONE };
+
+	return report(&none);
+}
+
+static struct mem_last_act no_memory = { report_no_memory, NULL };
+
+bool background_begun(int fd, const struct err *err)
 {
 	static const struct err none;
+	bool heard;
 	int null;
 
 	if (fd < 0)
-		return;
-	while (write(fd, err ? err : &none, sizeof(*err)) < 0 && errno == EINTR)
-		;
+		return true;
+	heard = report(err ? err : &none);
+	mem_last_act_remove(&no_memory);
 	close(fd);
 	if (chdir("/"))
-		return;
+		return heard;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 3; i++)
 		dup2(null, i);
 	if (null > 2)
 		close(null);
+	return heard;
 }
 
-/* What the server reported; it went without a word if it was killed. */
-static int await_start(int fd, struct err *err)
+/* What the server reported; it went without a word if it was killed. One that lives is not to go on unknown. */
+static int await_start(int fd, pid_t pid, struct err *err)
 {
 	ssize_t n;
 
 	do {
 		n = read(fd, err, sizeof(*err));
 	} while (n < 0 && errno == EINTR);
-	if (n != sizeof(*err))
+	if (n != sizeof(*err)) {
+		kill(pid, SIGTERM);
 		err_set(err, EIO, "the process in the background ended before it had begun");
+	}
 	return -err->code;
 }
 
@@ -61,11 +89,13 @@ int background_start(background_server *serve, void *arg, struct err *err)
 		return err_set(err, errno, "cannot start a process: %s", strerror(errno));
 	if (!pid) {
 		close(pipe[0]);
+		awaited = pipe[1];
+		mem_last_act_add(&no_memory);
 		setsid();
 		_exit(serve(arg, pipe[1], &of_server) ? EXIT_BRACE : 0);
 	}
 	close(pipe[1]);
-	e = await_start(pipe[0], err);
+	e = await_start(pipe[0], pid, err);
 	close(pipe[0]);
 	if (e)
 		waitpid(pid, NULL, 0);

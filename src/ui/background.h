@@ -9,8 +9,9 @@ typedef int background_server(void *arg, int told, struct err *err);
 /* Runs it in a process of its own, and returns when it has begun: 0, or -errno and *err. */
 int background_start(background_server *serve, void *arg, struct err *err);
 /* The server tells who started it: it serves (err NULL), or why not. From here on it has no terminal, and no place of
- * its own. told -1: it is in the foreground, nothing happens. */
-void background_begun(int told, const struct err *err);
+ * its own. told -1: it is in the foreground, nothing happens. False: it could not be told, so there is
+ * nobody to serve. */
+bool background_begun(int told, const struct err *err);
 /* Calls the handler for signals that end a server, but for those that were ignored. A reader that goes away is no reason
  * to end. */
 void background_signals(void (*on_signal)(int));

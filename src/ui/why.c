@@ -23,16 +23,15 @@ static void add(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
 	char *piece;
-	int n;
+	size_t n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&piece, fmt, ap);
+	piece = mem_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return;
-	vec_reserve(&t->chars, t->chars.n + (size_t)n + 1);
-	memcpy(t->chars.at + t->chars.n, piece, (size_t)n + 1);
-	t->chars.n += (size_t)n;
+	n = strlen(piece);
+	vec_reserve(&t->chars, t->chars.n + n + 1);
+	memcpy(t->chars.at + t->chars.n, piece, n + 1);
+	t->chars.n += n;
 	free(piece);
 }
 

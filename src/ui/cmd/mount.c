@@ -37,8 +37,7 @@ static int serve(void *arg, int told, struct err *err)
 		e = background_trace(inv, argv, tree, &live, err);
 	if (!e)
 		background_signals(on_signal);
-	background_begun(told, e ? err : NULL);
-	if (!e)
+	if (background_begun(told, e ? err : NULL) && !e)
 		e = fuse_face_serve(served, err);
 	live_stop(live);
 	if (served)
