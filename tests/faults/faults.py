@@ -99,7 +99,7 @@ class Ledger:
 class Run:
     """One run of a scenario in a directory of its own. `faults` are the complaints about it."""
     def __init__(self, given, directory, key, nth):
-        self.given, self.dir = given, directory
+        self.given, self.dir, self.victim = given, directory, given.victim
         self.faults, self.said, self.extra = [], [], set()
         self.state = self.path('state')
         self.ledger = Ledger(self.path('ledger'))
@@ -173,7 +173,7 @@ class Run:
         return False
 
     def program(self, ending='_exit'):
-        return [self.given.victim, self.ledger.path, str(THREADS), str(CALLS), ending, str(CODE)]
+        return [self.victim, self.ledger.path, str(THREADS), str(CALLS), ending, str(CODE)]
 
     def reap_all(self):
         """Everything that a command left behind is our child now: what does not end by itself is left over."""
@@ -199,16 +199,18 @@ class Run:
 
     # -- what is left
 
-    def check_program(self, made, expected=None):
+    def check_program(self):
         """It made all its calls, or never began; and if brace did not wait for it, its status came to us."""
         if not self.ledger.begun():
             if not self.refused:
                 self.fault('the program never ran')
             return
+        waited = self.ledger.waits()
+        made, code = (MADE + THREADS * CALLS, 0) if waited else (MADE, CODE)
         if self.ledger.made() != made:
             self.fault(f'harm: the program made {self.ledger.made()} of {made} calls')
         status = self.children.get(self.ledger.pid())
-        if status is not None and status != (CODE if expected is None else expected) << 8:
+        if status is not None and status != code << 8:
             self.fault(f'harm: the program ended with wait status {status:#x}')
 
     def check_trace(self, file, records):
@@ -227,7 +229,8 @@ class Run:
         for folder in ('run', 'tmp'):
             for at, _, files in os.walk(self.path(folder)):
                 for name in files:
-                    self.fault(f'left over: file {os.path.join(at, name)[len(self.dir) + 1:]}')
+                    if not name.endswith('.lock'): # a session's name has it for good
+                        self.fault(f'left over: file {os.path.join(at, name)[len(self.dir) + 1:]}')
         for at, _, files in os.walk(self.path('cache')):
             for name in files:
                 if not re.fullmatch(r'[0-9a-f]+-[0-9a-f]+', name):
@@ -273,7 +276,7 @@ def launched(run, *command_line):
     """A command that starts the program and waits for it."""
     done = run.brace(*command_line, '--', *run.program(), expected=CODE)
     run.reap_all()
-    run.check_program(MADE)
+    run.check_program()
     return done
 
 
@@ -284,8 +287,8 @@ def record(run):
 
 
 def graph(run):
-    if launched(run, 'graph', '-l', 'step') and (lines := len(re.findall(r'\bstep\(\)[ ;]', run.out))) != MADE:
-        run.fault(f'count: {lines} lines of {MADE} calls')
+    if launched(run, 'graph', '-l', 'step') and (n := step_lines(run.out)) != MADE:
+        run.fault(f'count: {n} lines of {MADE} calls')
 
 
 def attach(run):
@@ -299,7 +302,7 @@ def attach(run):
     if program.wait(LIMIT):
         run.fault(f'harm: the program ended with {program.returncode}')
     run.reap_all()
-    run.check_program(MADE + THREADS * CALLS)
+    run.check_program()
     if done:
         run.check_trace(run.path('trace'), 2 * THREADS * CALLS)
 
@@ -313,7 +316,135 @@ def attached(pid):
         return True
 
 
-SCENARIOS = {'record': record, 'graph': graph, 'attach': attach}
+def static(run):
+    """A program without a loader: it is held at its first instruction."""
+    run.extra.add('trace')
+    run.victim = run.given.victim + '-static'
+    record(run)
+
+
+def events(run):
+    run.extra.add('trace')
+    launched(run, 'record', '-l', 'step', '-e', 'sched', '-e', 'syscalls:sys_enter_getppid', '-o', run.path('trace'))
+
+
+def daemon(run):
+    """start, show, stop, restart, extract and reset of a session in the background."""
+    run.extra.add('trace')
+    if run.brace('start', '-l', 'step', '--', *run.program('wait')) and \
+            run.until(lambda: run.ledger.waits() or no_session(run), 'the program does not wait'):
+        whole = run.brace('show') and step_lines(run.out)
+        if whole is not False and whole != MADE:
+            run.fault(f'count: {whole} lines of {MADE} calls')
+        run.brace('stop')
+        run.brace('restart')
+        if run.brace('extract', '-o', run.path('trace')):
+            run.check_trace(run.path('trace'), 2 * MADE)
+    run.ledger.let_go()
+    run.brace('reset')
+    end_session(run)
+    run.reap_all()
+    run.check_program()
+
+
+def daemon_attach(run):
+    program = run.begin(*run.program('wait'), inject=False)
+    run.until(run.ledger.waits, 'the program does not wait')
+    started = run.brace('start', '-l', 'step', '-p', str(program.pid))
+    run.ledger.let_go()
+    if program.wait(LIMIT):
+        run.fault(f'harm: the program ended with {program.returncode}')
+    if started and run.brace('show') and (n := step_lines(run.out)) != THREADS * CALLS:
+        run.fault(f'count: {n} lines of {THREADS * CALLS} calls')
+    end_session(run)
+    run.reap_all()
+    run.check_program()
+
+
+def step_lines(text):
+    return len(re.findall(r'\bstep\(\)[ ;]', text))
+
+
+def no_session(run):
+    return not subprocess.run([run.given.brace, 'sessions'], env=run.env, capture_output=True, check=False).stdout
+
+
+def end_session(run):
+    """One that lives ends when it is asked undisturbed."""
+    subprocess.run([run.given.brace, 'reset'], env=run.env, capture_output=True, check=False, timeout=LIMIT)
+    if not no_session(run):
+        run.fault('left over: a session that does not end')
+
+
+def mount(run):
+    at = run.path('mnt')
+    os.mkdir(at)
+    if run.brace('mount', '-t', 'function_graph', '-l', 'step', at, '--', *run.program('wait')):
+        run.until(lambda: run.ledger.waits() or not is_mounted(at), 'the program does not wait')
+        text = asked(run, 'cat', f'{at}/trace')
+        if text is not None and step_lines(text) != MADE:
+            run.fault(f'count: {step_lines(text)} lines of {MADE} calls')
+        asked(run, 'sh', '-c', f'echo 0 >{at}/tracing_on; mkdir {at}/instances/i && rmdir {at}/instances/i; ls {at} {at}/events/sched')
+    run.ledger.let_go()
+    run.until(lambda: not run.ledger.begun() or run.ledger.made() == MADE + THREADS * CALLS, 'the program does not go on')
+    run.brace('umount', at)
+    if is_mounted(at):
+        run.brace('umount', '--lazy', at, inject=False)
+    run.reap_all()
+    run.check_program()
+
+
+def is_mounted(at):
+    with open('/proc/mounts') as f:
+        return any(line.split()[1] == at for line in f)
+
+
+def asked(run, *argv):
+    """What a program reads of the tree, None if it could not: it may be told of an error, not be kept waiting."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        run.fault(f'hang: {argv} has not ended after {LIMIT} s')
+        return None
+    if done.returncode:
+        run.refused = True
+    return None if done.returncode else done.stdout
+
+
+def reads(*words):
+    """A command that reads a trace: it prints what it prints undisturbed, or refuses."""
+    def scenario(run):
+        shutil.copy(run.given.trace, run.path('trace'))
+        run.extra.add('trace')
+        key = ' '.join(words)
+        if run.brace(*words, run.path('trace')):
+            text = run.out.replace(run.dir, '')
+            if run.given.outputs.setdefault(key, text) != text:
+                run.fault(f'output: {key} prints something else')
+    return scenario
+
+
+def recover(run):
+    """A program that stands still, whose tracer was killed."""
+    run.extra.update(('trace', 'whole'))
+    p = run.begin(run.given.brace, 'record', '-l', 'step', '-o', run.path('trace'), '--', *run.program('wait'), inject=False)
+    run.until(run.ledger.waits, 'the program does not wait')
+    p.kill()
+    p.wait()
+    if run.brace('recover', '-p', str(run.ledger.pid()), '-o', run.path('whole'), run.path('trace')):
+        run.check_trace(run.path('whole'), 2 * MADE)
+    elif os.path.exists(run.path('whole')):
+        run.fault('left over: file whole')
+    run.ledger.let_go()
+    run.reap_all()
+    run.check_program()
+
+
+SCENARIOS = {
+    'record': record, 'graph': graph, 'attach': attach, 'static': static, 'events': events, 'daemon': daemon,
+    'daemon-attach': daemon_attach, 'mount': mount, 'recover': recover, 'report': reads('report'),
+    'report-json': reads('report', '--json'), 'replay': reads('replay'), 'info': reads('info'),
+}
 
 
 # --- all runs ---------------------------------------------------------------------------------------------------------------
@@ -321,7 +452,7 @@ SCENARIOS = {'record': record, 'graph': graph, 'attach': attach}
 class Given:
     """The command line, and the shapes of what brace says when nothing fails."""
     def __init__(self):
-        self.usual = set()
+        self.usual, self.outputs, self.trace = set(), {}, None
 
 
 def trial(given, name, key, nth):
@@ -342,7 +473,7 @@ def trial(given, name, key, nth):
             run.reap_all()
         failed, places = state_read(run.state) if not key else (state_failed(run.state), [])
         with os.fdopen(writer, 'w') as f:
-            json.dump([run.faults, run.said, run.refused, failed, places], f)
+            json.dump([run.faults, run.said, run.refused, failed, places, given.outputs], f)
         os._exit(0)
     os.close(writer)
     return pid, reader, directory
@@ -358,8 +489,8 @@ def finish(pid, reader, directory):
         text = f.read()
     os.waitpid(pid, 0)
     shutil.rmtree(directory, ignore_errors=True)
-    faults, said, refused, failed, places = json.loads(text)
-    return faults, said, refused, failed, [Place(*p) for p in places]
+    faults, said, refused, failed, places, outputs = json.loads(text)
+    return faults, said, refused, failed, [Place(*p) for p in places], outputs
 
 
 def names(given, chain):
@@ -380,7 +511,8 @@ def plan(given):
     for name in SCENARIOS:
         if given.only and name not in given.only:
             continue
-        faults, said, refused, _, places = finish(*trial(given, name, 0, 0))
+        faults, said, refused, _, places, outputs = finish(*trial(given, name, 0, 0))
+        given.outputs.update(outputs)
         print(f'# {name}: {len(places)} places call {sum(p.calls for p in places)} times', flush=True)
         if faults or refused:
             print(f'not ok - {name} runs undisturbed: {faults} {said}')
@@ -396,7 +528,7 @@ def run_all(given, todo):
     bad = []
 
     def collect(name, place, nth, handles):
-        faults, said, refused, failed, _ = finish(*handles)
+        faults, said, refused, failed, *_ = finish(*handles)
         outcome = 'faults' if faults else 'not reached' if not failed else 'refused' if refused else 'as if nothing'
         seen[outcome] += 1
         if faults or given.verbose:
@@ -432,6 +564,9 @@ def main():
     parser.add_argument('--place')
     parser.add_argument('--verbose', action='store_true')
     given = parser.parse_args(namespace=Given())
+    given.trace = os.path.join(given.directory, 'trace')
+    subprocess.run([given.brace, 'record', '-q', '-o', given.trace, '--', given.victim, os.path.join(given.directory, 'ledger'), '2', '300'],
+                   check=True, capture_output=True)
     todo = plan(given)
     seen, bad = run_all(given, todo)
     print('# ' + ', '.join(f'{n} {what}' for what, n in sorted(seen.items())))
