@@ -8,16 +8,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "store/crc.h"
 #include "store/info.h"
 
-static bool read_file(int fd, uint64_t offset, uint8_t *to, size_t n)
+/* Less than n bytes: false, and *error if it is not the file's end. */
+static bool read_file(int fd, uint64_t offset, uint8_t *to, size_t n, int *error)
 {
 	while (n) {
 		ssize_t r = pread(fd, to, n, (off_t)offset);
 
-		if (r == 0 || (r < 0 && errno != EINTR))
+		if (r < 0 && errno != EINTR)
+			*error = errno;
+		if (r == 0 || *error)
 			return false;
 		if (r > 0) {
 			to += r;
@@ -28,9 +32,11 @@ static bool read_file(int fd, uint64_t offset, uint8_t *to, size_t n)
 	return true;
 }
 
-/* Up to n bytes at offset into b; less only at the end of the file. */
-static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, struct bytes *b)
+/* Up to n bytes at offset into l->chunk; less only at the end of the file. False: none, for l->error if that is set. */
+static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, struct loader *l)
 {
+	struct bytes *b = &l->chunk;
+
 	if (offset > r->size)
 		return false;
 	if (n > r->size - offset)
@@ -42,11 +48,20 @@ static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, str
 			memcpy(b->at, r->bytes + offset, n);
 		return true;
 	}
-	return read_file(r->fd, offset, b->at, n);
+	if (!read_file(r->fd, offset, b->at, n, &l->error))
+		b->n = 0;
+	return b->n == n;
 }
 
-static int damaged(const struct store_reader *r, uint64_t offset, struct err *err)
+static int unreadable(const struct store_reader *r, const struct loader *l, struct err *err)
 {
+	return err_set(err, l->error, "cannot read trace file %s: %s", r->name, strerror(l->error));
+}
+
+static int damaged(const struct store_reader *r, uint64_t offset, const struct loader *l, struct err *err)
+{
+	if (l->error)
+		return unreadable(r, l, err);
 	return err_set(err, EBADMSG, "trace file %s is damaged at byte %llu: a chunk there does not "
 		       "match its checksum", r->name, (unsigned long long)offset);
 }
@@ -55,12 +70,12 @@ int reader_chunk(struct store_reader *r, struct chunk_place *place, struct loade
 {
 	struct chunk_header head;
 
-	if (!read_at(r, place->offset, CHUNK_HEADER_MAX + (size_t)place->head.payload, &l->chunk) ||
+	if (!read_at(r, place->offset, CHUNK_HEADER_MAX + (size_t)place->head.payload, l) ||
 	    !format_read_chunk_header(l->chunk.at, l->chunk.n, &head) ||
 	    head.type != place->head.type || head.payload != place->head.payload ||
 	    head.payload > l->chunk.n - head.size ||
 	    crc32c(l->chunk.at + head.size, head.payload) != head.crc)
-		return damaged(r, place->offset, err);
+		return damaged(r, place->offset, l, err);
 	l->chunk.n = head.size + (size_t)head.payload;
 	place->head = head;
 	return 0;
@@ -70,14 +85,17 @@ int reader_raw(struct store_reader *r, struct chunk_place *place, struct loader 
 {
 	const struct chunk_header *h = &place->head;
 	int res = reader_chunk(r, place, l, err);
+	size_t n;
 
 	if (res)
 		return res;
 	vec_reserve(&l->raw, (size_t)h->raw + 1);
 	l->raw.n = h->raw;
-	if (ZSTD_decompress(l->raw.at, h->raw, l->chunk.at + l->chunk.n - h->payload, h->payload) !=
-	    h->raw)
-		return damaged(r, place->offset, err);
+	n = ZSTD_decompress(l->raw.at, h->raw, l->chunk.at + l->chunk.n - h->payload, h->payload);
+	if (ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+		l->error = ENOMEM;
+	if (n != h->raw)
+		return damaged(r, place->offset, l, err);
 	return 0;
 }
 
@@ -94,7 +112,7 @@ void loader_free(struct loader *l)
 static bool peek(struct store_reader *r, uint64_t offset, struct loader *l, struct chunk_place *out)
 {
 	out->offset = offset;
-	return read_at(r, offset, CHUNK_HEADER_MAX, &l->chunk) &&
+	return read_at(r, offset, CHUNK_HEADER_MAX, l) &&
 	       format_read_chunk_header(l->chunk.at, l->chunk.n, &out->head) &&
 	       out->head.payload <= r->size - offset - out->head.size;
 }
@@ -125,7 +143,7 @@ static bool read_index(struct store_reader *r, struct loader *l)
 	uint64_t first, at, end = r->size - TRAILER_SIZE;
 	struct chunk_place place;
 
-	if (r->size < FILE_HEADER_SIZE + TRAILER_SIZE || !read_at(r, end, TRAILER_SIZE, &l->chunk) ||
+	if (r->size < FILE_HEADER_SIZE + TRAILER_SIZE || !read_at(r, end, TRAILER_SIZE, l) ||
 	    !format_read_trailer(l->chunk.at, l->chunk.n, &first) || first >= end)
 		return false;
 	for (at = first; at < end; at = end_of(&place))
@@ -232,8 +250,8 @@ static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 
 	if (!r->size)
 		return err_set(err, ENODATA, "trace file %s is empty", r->name);
-	if (!read_at(r, 0, FILE_HEADER_SIZE, &l->chunk))
-		return err_set(err, EIO, "cannot read trace file %s: %s", r->name, strerror(errno));
+	if (!read_at(r, 0, FILE_HEADER_SIZE, l) && l->error)
+		return unreadable(r, l, err);
 	verdict = format_check_file(l->chunk.at, l->chunk.n, &r->version);
 	switch (verdict) {
 	case FILE_FOREIGN:
@@ -262,10 +280,12 @@ static int load(struct store_reader *r, struct err *err)
 
 	if (!res) {
 		res = read_index(r, &l) ? read_info(r, &l, err) : -EBADMSG;
-		if (res) {
+		if (res && !l.error) {
 			scan(r, &l);
 			res = read_info(r, &l, err);
 		}
+		if (l.error)
+			res = unreadable(r, &l, err);
 	}
 	if (!res)
 		res = group_chunks(r, err);

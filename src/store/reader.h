@@ -29,6 +29,7 @@ struct loader {
 	uint64_t *words;        /* of the chunk decoded last */
 	size_t room;
 	struct decoder *decoder;
+	int error;              /* positive errno: the file could not be read. It is not known to be damaged then. */
 };
 void loader_free(struct loader *l);
 
