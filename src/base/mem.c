@@ -88,3 +88,8 @@ char *mem_printf(const char *fmt, ...)
 	va_end(ap);
 	return s;
 }
+
+FILE *mem_stream(char **text, size_t *n)
+{
+	return or_die(open_memstream(text, n));
+}

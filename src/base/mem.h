@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* An act that comes before that end, in the thread that found no memory: it must not ask for any. True: it has told why
  * brace ends, and nothing is said on standard error. Acts are added and removed while the process has one thread. */
@@ -21,3 +22,4 @@ char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+FILE *mem_stream(char **text, size_t *n); /* open_memstream */

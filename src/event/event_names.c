@@ -179,10 +179,8 @@ char *event_set_read(const struct event_set *s)
 	uint32_t events = s->catalogue ? events_n(s->catalogue) : 0;
 	char *text = NULL;
 	size_t n;
-	FILE *to = open_memstream(&text, &n);
+	FILE *to = mem_stream(&text, &n);
 
-	if (!to)
-		return mem_strdup("");
 	for (size_t i = 0; s->waits && !events && i < s->wishes.n; i++)
 		fprintf(to, "%s\n", s->wishes.at[i].pattern);
 	for (uint32_t i = 0; i < events; i++) {

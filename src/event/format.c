@@ -99,10 +99,8 @@ char *event_format_read(const struct event_format *e)
 {
 	char *text = NULL;
 	size_t n;
-	FILE *to = open_memstream(&text, &n);
+	FILE *to = mem_stream(&text, &n);
 
-	if (!to)
-		return mem_strdup("");
 	fprintf(to, "name: %s\nID: %u\nformat:\n", e->name, e->id);
 	for (size_t i = 0; i < EVENT_COMMON_FIELDS; i++)
 		print_field(to, &event_common_fields[i]);

@@ -67,7 +67,7 @@ static char *print_arguments(const struct call *c)
 {
 	size_t size;
 	char *text = NULL;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = mem_stream(&text, &size);
 
 	fputc('"', f);
 	for (size_t i = 1; i < c->n; i++)

@@ -244,10 +244,8 @@ char *trigger_read(const struct trigger_list *l)
 {
 	char *text = NULL;
 	size_t n;
-	FILE *to = open_memstream(&text, &n);
+	FILE *to = mem_stream(&text, &n);
 
-	if (!to)
-		return mem_strdup("");
 	for (size_t i = l->at.n; i-- > 0;)
 		show(to, l->at.at[i]);
 	if (!l->at.n)

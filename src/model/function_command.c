@@ -205,10 +205,8 @@ char *function_commands_read(const struct function_commands *l)
 {
 	char *text = NULL;
 	size_t n;
-	FILE *to = open_memstream(&text, &n);
+	FILE *to = mem_stream(&text, &n);
 
-	if (!to)
-		return mem_strdup("");
 	for (size_t i = l->at.n; i-- > 0;)
 		show(to, l->at.at[i]);
 	fclose(to);
