@@ -5,6 +5,7 @@
  * Nothing fails but for one peer: it is let go, and its program runs untraced. */
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,12 +49,13 @@ static bool is_ours(const struct control *c, pid_t pid)
 	return memories_know(c->memories, (uint32_t)pid) || memories_know(c->memories, (uint32_t)processes_parent(pid));
 }
 
-/* The kernel's word, not the caller's. Only our own user (or root), or who was traced before. */
+/* The kernel's word, not the caller's. Only our own user (or root), or who was traced before. *pid 0: the kernel does not say. */
 static bool check_peer(const struct control *c, int fd, pid_t *pid)
 {
 	struct ucred who;
 	socklen_t n = sizeof(who);
 
+	*pid = 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0)
 		return false;
 	*pid = who.pid;
@@ -143,12 +145,31 @@ static void wrong_version(struct peer *p)
 	end(p);
 }
 
+/* The kernel does not give us what it says, or who it is. If it is the program that the session begins with, it may not go
+ * on and run untraced: it waits, as one that is refused. */
+static void not_heard(struct peer *p)
+{
+	struct err err;
+
+	err_set(&err, errno, "cannot hear the agent: %s", strerror(errno));
+	if (!is_first(p->control, p)) {
+		end(p);
+		return;
+	}
+	control_failed(p->control, &err);
+	go_on(p, PEER_REFUSED);
+}
+
 static void hear_hello(struct peer *p)
 {
 	ssize_t n = recv(p->fd, &p->hello, sizeof(p->hello), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (n < 0) {
+		not_heard(p);
+		return;
+	}
 	if (n != (ssize_t)sizeof(p->hello)) {
 		end(p);
 		return;
@@ -358,15 +379,19 @@ static void let_in(struct control *c, int fd)
 {
 	struct peer *p;
 	pid_t pid;
+	bool may = check_peer(c, fd, &pid);
 
-	if (!check_peer(c, fd, &pid) || count_of(c, pid) >= PEERS_OF_ONE) {
+	if ((pid && !may) || count_of(c, pid) >= PEERS_OF_ONE) {
 		close(fd);
 		return;
 	}
 	p = mem_zalloc(sizeof(*p));
 	*p = (struct peer){ .control = c, .fd = fd, .pid = pid, .since = now_ms(), .im = { .image_fd = -1, .code_fd = -1 } };
 	*vec_add(&c->peers) = p;
-	hear_hello(p);
+	if (may)
+		hear_hello(p);
+	else
+		not_heard(p);
 }
 
 /* As many as are there; not more at a time than there is room for, so that the others' turn comes. */
