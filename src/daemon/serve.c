@@ -231,9 +231,7 @@ void serve_run(struct server *s)
 	struct pollfd p[] = { { .fd = s->socket, .events = POLLIN }, { .fd = s->stop, .events = POLLIN } };
 
 	while (!s->stopping) {
-		if (poll(p, 2, LOOK_MS) < 0 && errno != EINTR)
-			return;
-		if (p[0].revents & POLLIN && !s->stopping)
+		if (poll(p, 2, LOOK_MS) > 0 && p[0].revents & POLLIN && !s->stopping)
 			let_in(s);
 		p[0].revents = p[1].revents = 0;
 		pthread_mutex_lock(&s->mutex);
