@@ -185,7 +185,8 @@ WRAP(char *, strdup, (const char *s), (s), NULL, ENOMEM)
 WRAP(char *, strndup, (const char *s, size_t n), (s, n), NULL, ENOMEM)
 WRAP(int, __vasprintf_chk, (char **out, int flag, const char *format, va_list ap), (out, flag, format, ap), -1, ENOMEM)
 WRAP(FILE *, open_memstream, (char **at, size_t *n), (at, n), NULL, ENOMEM)
-WRAP(void *, mmap64, (void *at, size_t n, int prot, int flags, int fd, off_t offset), (at, n, prot, flags, fd, offset), MAP_FAILED, ENOMEM)
+WRAP(void *, mmap64, (void *at, size_t n, int prot, int flags, int fd, off_t offset),
+     (at, n, prot, flags, fd, offset), MAP_FAILED, ENOMEM)
 WRAP(int, mprotect, (void *at, size_t n, int prot), (at, n, prot), -1, ENOMEM)
 WRAP(int, madvise, (void *at, size_t n, int advice), (at, n, advice), -1, ENOMEM)
 WRAP(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1, EMFILE)
@@ -202,7 +203,8 @@ WRAP(struct dirent64 *, readdir64, (DIR *d), (d), NULL, EIO)
 WRAP(ssize_t, read, (int fd, void *at, size_t n), (fd, at, n), -1, EIO)
 WRAP(ssize_t, __read_chk, (int fd, void *at, size_t n, size_t room), (fd, at, n, room), -1, EIO)
 WRAP(ssize_t, pread64, (int fd, void *at, size_t n, off_t offset), (fd, at, n, offset), -1, EIO)
-WRAP(ssize_t, __pread64_chk, (int fd, void *at, size_t n, off_t offset, size_t room), (fd, at, n, offset, room), -1, EIO)
+WRAP(ssize_t, __pread64_chk, (int fd, void *at, size_t n, off_t offset, size_t room),
+     (fd, at, n, offset, room), -1, EIO)
 WRAP(ssize_t, write, (int fd, const void *at, size_t n), (fd, at, n), -1, ENOSPC)
 WRAP(ssize_t, pwrite64, (int fd, const void *at, size_t n, off_t offset), (fd, at, n, offset), -1, ENOSPC)
 WRAP(int, ftruncate64, (int fd, off_t n), (fd, n), -1, ENOSPC)
@@ -269,17 +271,20 @@ WRAP(int, pipe2, (int *fds, int flags), (fds, flags), -1, EMFILE)
 
 /* Processes and threads. */
 WRAP(pid_t, fork, (void), (), -1, EAGAIN)
-WRAP(int, pthread_create, (pthread_t *out, const pthread_attr_t *attr, void *(*body)(void *), void *arg), (out, attr, body, arg), EAGAIN, EAGAIN)
+WRAP(int, pthread_create, (pthread_t *out, const pthread_attr_t *attr, void *(*body)(void *), void *arg),
+     (out, attr, body, arg), EAGAIN, EAGAIN)
 WRAP(int, execv, (const char *path, char *const *argv), (path, argv), -1, ENOMEM)
 WRAP(int, execvp, (const char *path, char *const *argv), (path, argv), -1, ENOMEM)
 WRAP(int, posix_spawnp, (pid_t *out, const char *file, const void *actions, const void *attr, char *const *argv, char *const *env),
      (out, file, actions, attr, argv, env), EAGAIN, EAGAIN)
 WRAP(int, unshare, (int what), (what), -1, ENOSPC)
-WRAP(int, mount, (const char *from, const char *to, const char *type, unsigned long flags, const void *data), (from, to, type, flags, data), -1, ENOMEM)
+WRAP(int, mount, (const char *from, const char *to, const char *type, unsigned long flags, const void *data),
+     (from, to, type, flags, data), -1, ENOMEM)
 WRAP(ssize_t, process_vm_readv, (pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from, unsigned long m, unsigned long flags),
      (pid, to, n, from, m, flags), -1, EPERM)
 WRAP(int, timer_create, (clockid_t clock, struct sigevent *event, timer_t *out), (clock, event, out), -1, EAGAIN)
-WRAP(int, timer_settime, (timer_t timer, int flags, const struct itimerspec *at, struct itimerspec *old), (timer, flags, at, old), -1, EINVAL)
+WRAP(int, timer_settime, (timer_t timer, int flags, const struct itimerspec *at, struct itimerspec *old),
+     (timer, flags, at, old), -1, EINVAL)
 WRAP(ssize_t, getrandom, (void *at, size_t n, unsigned flags), (at, n, flags), -1, EAGAIN)
 WRAP(int, getrlimit64, (int what, struct rlimit64 *out), (what, out), -1, EPERM)
 WRAP(int, setrlimit64, (int what, const struct rlimit64 *limit), (what, limit), -1, EPERM)
@@ -332,10 +337,14 @@ WRAP(void *, elf_begin, (int fd, int how, void *of), (fd, how, of), NULL, ENOMEM
 WRAP(void *, dwarf_begin_elf, (void *elf, int how, void *group), (elf, how, group), NULL, ENOMEM)
 WRAP(void *, ZSTD_createCCtx, (void), (), NULL, ENOMEM)
 WRAP(void *, ZSTD_createDCtx, (void), (), NULL, ENOMEM)
-WRAP(size_t, ZSTD_compress2, (void *c, void *to, size_t room, const void *from, size_t n), (c, to, room, from, n), MEMORY_ERROR, ENOMEM)
-WRAP(size_t, ZSTD_compress, (void *to, size_t room, const void *from, size_t n, int level), (to, room, from, n, level), MEMORY_ERROR, ENOMEM)
-WRAP(size_t, ZSTD_decompress, (void *to, size_t room, const void *from, size_t n), (to, room, from, n), MEMORY_ERROR, ENOMEM)
-WRAP(size_t, ZSTD_decompressDCtx, (void *d, void *to, size_t room, const void *from, size_t n), (d, to, room, from, n), MEMORY_ERROR, ENOMEM)
+WRAP(size_t, ZSTD_compress2, (void *c, void *to, size_t room, const void *from, size_t n),
+     (c, to, room, from, n), MEMORY_ERROR, ENOMEM)
+WRAP(size_t, ZSTD_compress, (void *to, size_t room, const void *from, size_t n, int level),
+     (to, room, from, n, level), MEMORY_ERROR, ENOMEM)
+WRAP(size_t, ZSTD_decompress, (void *to, size_t room, const void *from, size_t n),
+     (to, room, from, n), MEMORY_ERROR, ENOMEM)
+WRAP(size_t, ZSTD_decompressDCtx, (void *d, void *to, size_t room, const void *from, size_t n),
+     (d, to, room, from, n), MEMORY_ERROR, ENOMEM)
 WRAP(void *, fuse_session_new, (void *args, const void *op, size_t n, void *data), (args, op, n, data), NULL, ENOMEM)
 WRAP(int, fuse_session_mount, (void *se, const char *at), (se, at), -1, EMFILE)
 WRAP(void *, tep_alloc, (void), (), NULL, ENOMEM)

@@ -185,7 +185,9 @@ class Run:
                 return
             if pid:
                 self.children[pid] = status
-                if os.WIFSIGNALED(status):
+                killed = os.WIFSIGNALED(status) and os.WTERMSIG(status)
+                # What has not begun is brace's to kill.
+                if killed and (killed != signal.SIGKILL or self.ledger.begun()):
                     self.fault(f'crash: process {pid} ended by signal {os.WTERMSIG(status)}')
             elif time.monotonic() > end:
                 break
@@ -263,7 +265,8 @@ def where(pid):
     """The functions that its threads stand in, if there is a gdb to tell."""
     if not shutil.which('gdb') or 'FAULTS_WHERE' not in os.environ:
         return ''
-    text = subprocess.run(['gdb', '-batch', '-ex', 'thread apply all bt 12', '-p', str(pid)], capture_output=True, text=True, check=False).stdout
+    text = subprocess.run(['gdb', '-batch', '-ex', 'thread apply all bt 12', '-p', str(pid)],
+                          capture_output=True, text=True, check=False).stdout
     return '\n' + '\n'.join(line for line in text.splitlines() if line.startswith(('#', 'Thread')))
 
 
@@ -325,7 +328,8 @@ def static(run):
 
 def events(run):
     run.extra.add('trace')
-    launched(run, 'record', '-l', 'step', '-e', 'sched', '-e', 'syscalls:sys_enter_getppid', '-o', run.path('trace'))
+    launched(run, 'record', '-l', 'step', '-e', 'sched', '-e', 'syscalls:sys_enter_getppid', '-o',
+             run.path('trace'))
 
 
 def daemon(run):
@@ -385,7 +389,8 @@ def mount(run):
         text = asked(run, 'cat', f'{at}/trace')
         if text is not None and step_lines(text) != MADE:
             run.fault(f'count: {step_lines(text)} lines of {MADE} calls')
-        asked(run, 'sh', '-c', f'echo 0 >{at}/tracing_on; mkdir {at}/instances/i && rmdir {at}/instances/i; ls {at} {at}/events/sched')
+        asked(run, 'sh', '-c', f'echo 0 >{at}/tracing_on; mkdir {at}/instances/i && rmdir {at}/instances/i; '
+                               f'ls {at} {at}/events/sched')
     run.ledger.let_go()
     run.until(lambda: not run.ledger.begun() or run.ledger.made() == MADE + THREADS * CALLS, 'the program does not go on')
     run.brace('umount', at)
@@ -433,14 +438,13 @@ def difference(a, b):
 def recover(run):
     """A program that stands still, whose tracer was killed."""
     run.extra.update(('trace', 'whole'))
-    p = run.begin(run.given.brace, 'record', '-l', 'step', '-o', run.path('trace'), '--', *run.program('wait'), inject=False)
+    p = run.begin(run.given.brace, 'record', '-l', 'step', '-o', run.path('trace'), '--', *run.program('wait'),
+                  inject=False)
     run.until(run.ledger.waits, 'the program does not wait')
     p.kill()
     p.wait()
     if run.brace('recover', '-p', str(run.ledger.pid()), '-o', run.path('whole'), run.path('trace')):
         run.check_trace(run.path('whole'), 2 * MADE)
-    elif os.path.exists(run.path('whole')) and 'out of memory' not in run.said[-1][2]:
-        run.fault('left over: file whole')
     run.ledger.let_go()
     run.reap_all()
     run.check_program()
@@ -501,7 +505,8 @@ def finish(pid, reader, directory):
 
 def names(given, chain):
     """The functions of a chain, innermost first."""
-    text = subprocess.run(['addr2line', '-f', '-e', given.brace] + [hex(a - 1) for a in chain], capture_output=True, text=True, check=False).stdout
+    text = subprocess.run(['addr2line', '-f', '-e', given.brace] + [hex(a - 1) for a in chain],
+                          capture_output=True, text=True, check=False).stdout
     lines = text.splitlines()
     return [f'{f}:{at.rsplit("/", 1)[-1].split(" ")[0]}' for f, at in zip(lines[::2], lines[1::2])]
 
@@ -524,7 +529,8 @@ def plan(given):
             print(f'not ok - {name} runs undisturbed: {faults} {said}')
             sys.exit(1)
         given.usual.update(shape(line) for _, _, err in said for line in err.splitlines())
-        todo += [(name, p, nth) for p in sorted(places) for nth in moments(p) if not given.place or given.place in (p.name, f'{p.key:x}')]
+        todo += [(name, p, nth) for p in sorted(places) for nth in moments(p)
+                 if not given.place or given.place in (p.name, f'{p.key:x}')]
     random.Random(given.seed).shuffle(todo)
     return todo[:given.most]
 
@@ -571,8 +577,8 @@ def main():
     parser.add_argument('--verbose', action='store_true')
     given = parser.parse_args(namespace=Given())
     given.trace = os.path.join(given.directory, 'trace')
-    subprocess.run([given.brace, 'record', '-q', '-o', given.trace, '--', given.victim, os.path.join(given.directory, 'ledger'), '2', '300'],
-                   check=True, capture_output=True)
+    subprocess.run([given.brace, 'record', '-q', '-o', given.trace, '--', given.victim,
+                    os.path.join(given.directory, 'ledger'), '2', '300'], check=True, capture_output=True)
     todo = plan(given)
     seen, bad = run_all(given, todo)
     print('# ' + ', '.join(f'{n} {what}' for what, n in sorted(seen.items())))

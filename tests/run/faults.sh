@@ -5,5 +5,5 @@
 : "${FIXTURES:?is the directory of the compiled test programs}"
 mkdir "$T/faults"
 # shellcheck disable=SC2086 # words
-exec_faults() { /usr/bin/python3 "$HERE/../faults/faults.py" "$BRACE" "$FIXTURES/../faults/fail_once.so" "$FIXTURES/victim" "$T/faults" $FAULTS; }
-FAULTS=${FAULTS---most 150 --seconds 60} exec_faults
+/usr/bin/python3 "$HERE/../faults/faults.py" "$BRACE" "$FIXTURES/../faults/fail_once.so" "$FIXTURES/victim" "$T/faults" \
+	${FAULTS---most 150 --seconds 60}
