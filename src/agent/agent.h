@@ -194,7 +194,7 @@ void site_begin(void);  /* before anything is hooked */
 void site_adopt(void);  /* attach: the sites of before go into the new image */
 void site_keep(void);   /* detach: keeps them, apart from the tracer's memory */
 void site_renew(void); /* another tracer: calls get new stubs, those there stay for who returns through them */
-uint64_t agent_entry(uint64_t ret, uint32_t id_word);  /* stub or 0 */
+uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp);  /* stub or 0; sp: of the return address */
 uint64_t agent_site(uint64_t ret);                     /* stub, or the arena itself: site 0 */
 
 /* state.c: the tracer has live calls in each thread's block, else leave.c has its own there. */

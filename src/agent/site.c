@@ -297,15 +297,17 @@ uint8_t *site_stub(uint64_t ret, bool needs_code)
 	return (uint8_t *)stub;
 }
 
-uint64_t agent_entry(uint64_t ret, uint32_t id_word)
+/* The return address may be 0: a stack begins here. */
+uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 {
-	uint64_t stub, function = record_id(id_word);
+	const uint64_t entry[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
+				    record_id(id_word) };
+	uint64_t stub;
 
 	buffer_check_fork();
 	stub = (uint64_t)site_stub(ret, true);
 	if (!stub)
-		agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
-			      function, 0);
+		buffer_write_words(agent_tls_block(), entry, 2, sp);
 	return stub;
 }
 

@@ -53,7 +53,8 @@ static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct sp
 
 	if (f->cold)
 		return REASON_COLD;
-	if (!address_set_range(&p->sweep->targets, f->vaddr) || (facts & FACT_READ_AS_DATA))
+	if (!address_set_range(&p->sweep->targets, f->vaddr) || (facts & FACT_READ_AS_DATA) ||
+	    (f->source == SYM_SWITCH && !(facts & FACT_LEAVES_STACK)))
 		return REASON_NOT_CODE;
 	if (special.never)
 		return special.reason;

@@ -41,11 +41,13 @@ static bool is_agents(const char *name)
 	return strncmp(name, events, sizeof(events) - 1) == 0;
 }
 
-/* Where unwinders look tables up (those of an agent that ld.so does not know must be found too), and where
- * longjmp and its like are. */
+/* Where unwinders look tables up (those of an agent that ld.so does not know must be found too), where
+ * longjmp and its like are, and where the switches of others' coroutines are. */
 static bool is_unwinder(const char *module)
 {
-	static const char *const names[] = { "ld-linux-x86-64.so", "libc.so", "libc-2", "libgcc_s.so" };
+	static const char *const names[] = {
+		"ld-linux-x86-64.so", "libc.so", "libc-2", "libgcc_s.so", "libruby", "libphp", "libboost_context", "libco.so",
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(module, names[i], strlen(names[i])) == 0)
@@ -393,7 +395,9 @@ static bool must_tell(const struct module *mod, uint32_t i, const struct setting
 {
 	uint8_t kind = mod->hooks->entries[i].leaves;
 
-	return (kind == LEAVE_LENDING || (set->graph && kind)) && !mod->hooks->functions[i].plt;
+	if (mod->hooks->functions[i].plt) /* libc's is opened in any case; who knows where the others are */
+		return set->graph && kind == LEAVE_SOMEWHERE;
+	return kind == LEAVE_LENDING || (set->graph && kind);
 }
 
 /* ld.so finds an agent that it loaded itself; libunwind must find another table of it (agent/unwind.c). */
@@ -423,10 +427,10 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	}
 	if (set->nop)
 		return SELECT_NO;
-	if (!settings_trace(set, name, mod->name))
-		return otherwise;
 	if (f->plt && string_set_has(defined, name))
 		return SELECT_NO; /* the function itself is traced where it is */
+	if (!settings_trace(set, name, mod->name))
+		return otherwise;
 	if (set->graph && set->graph_function.patterns.n)
 		return function_list_has(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
 	return SELECT_GRAPH;

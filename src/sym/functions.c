@@ -172,6 +172,23 @@ static void name_resolved(struct sym_module *m, const struct found_list *found)
 	}
 }
 
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct sym_function *x = a, *y = b;
+
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static void add_switches(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
+			 struct found_list *found, uint64_t names)
+{
+	found_switches(m, v, frame, found);
+	for (size_t i = 0; i < found->list.n; i++)
+		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], 1, names);
+	if (found->list.n)
+		qsort(m->functions.at, m->functions.n, sizeof(*m->functions.at), by_vaddr);
+}
+
 void functions_merge(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
 		     struct found_list *found)
 {
@@ -189,6 +206,8 @@ void functions_merge(struct sym_module *m, const struct elf_view *v, const struc
 			same++;
 		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], same, names);
 	}
+	if (m->language != SYM_LANG_GO)
+		add_switches(m, v, frame, found, names);
 	apply_unwind(m, v, frame);
 	name_resolved(m, found);
 }

@@ -17,6 +17,7 @@ struct found_list {
 	VEC(struct found) list;
 	VEC(struct found_resolver) resolvers;
 	size_t debug_bytes; /* of a debug file that names are of */
+	struct elf_symtab symtab, dynsym;
 };
 
 /* Each adds what its source knows. */
@@ -28,6 +29,10 @@ void found_entries(const struct elf_view *v, struct found_list *out);
 bool found_go(const struct elf_view *v, struct found_list *out); /* is it a Go program? */
 void found_plt(const struct elf_view *v, struct found_list *out);
 void found_set_name(struct found *f, const char *name);
+
+/* Instead of what is in the list: code that m's functions, whose sizes are not bounded yet, leave unknown, and in which stacks
+ * are switched. Sorted by address. */
+void found_switches(const struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame, struct found_list *out);
 
 bool plt_section(const struct elf_section *s);
 

@@ -83,6 +83,8 @@ static void read_functions(struct sym_module *m, const struct elf_view *v,
 		m->language = SYM_LANG_GO;
 	found_entries(v, &found);
 	found_plt(v, &found);
+	found.symtab = symtab;
+	found.dynsym = dynsym;
 	functions_merge(m, v, frame, &found);
 	vec_free(&found.list);
 	vec_free(&found.resolvers);

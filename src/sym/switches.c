@@ -1,0 +1,120 @@
+/* Stack switches in assembly that no typed symbol and no unwind range tells of (ruby's coroutine_transfer, boost.context's
+ * jump_fcontext): code between the functions that are known, in which the stack pointer is loaded. It begins at a symbol without
+ * a type, or where somebody calls it. The hook layer decodes it, and believes nothing of this before. */
+#include "sym/functions.h"
+
+#define GAP_MAX 4096u      /* bytes: where more is unknown it is not such a function */
+#define CALL_LEN 5u
+
+struct gap { uint64_t from, switches, start; const char *name; }; /* switches: where the stack pointer is loaded; start: 0 = not known */
+typedef VEC(struct gap) gap_list;
+
+/* With REX.W: mov, xchg or lea to %rsp, but not from %rsp or %rbp, as frames are made and left. */
+static bool loads_stack(const uint8_t *p)
+{
+	unsigned reg = p[2] >> 3 & 7, rm = p[2] & 7;
+	bool low = !(p[0] & 1), plain = low && (rm == 4 || rm == 5);
+
+	if ((p[0] & 0xfa) != 0x48)
+		return false;
+	if (p[1] == 0x8b || p[1] == 0x8d || p[1] == 0x87)
+		return reg == 4 && !(p[0] & 4) && !plain;
+	return p[1] == 0x89 && p[2] >> 6 == 3 && rm == 4 && low && !(!(p[0] & 4) && (reg == 4 || reg == 5));
+}
+
+static void search(const struct elf_view *v, const struct eh_frame *frame, uint64_t from, uint64_t end, gap_list *out)
+{
+	const uint8_t *p = end - from <= GAP_MAX ? elf_at(v, from, end - from) : NULL;
+
+	for (uint64_t i = 0; p && i + 3 <= end - from; i++)
+		if (loads_stack(p + i) && !eh_frame_around(frame, from + i)) {
+			*vec_add(out) = (struct gap){ .from = from, .switches = from + i };
+			return;
+		}
+}
+
+/* Sizes are what the sources said: nothing is known behind the first byte of a function without one. */
+static gap_list gaps_of(const struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame)
+{
+	gap_list gaps = { 0 };
+	size_t i = 0;
+
+	for (size_t a = 0; a < v->code.n; a++) {
+		uint64_t at = v->code.at[a].vaddr, end = at + v->code.at[a].size;
+
+		while (i < m->functions.n && m->functions.at[i].vaddr < at)
+			i++;
+		for (; i < m->functions.n && m->functions.at[i].vaddr < end; i++) {
+			const struct sym_function *f = &m->functions.at[i];
+
+			if (f->vaddr > at)
+				search(v, frame, at, f->vaddr, &gaps);
+			at = f->vaddr + f->size >= at ? f->vaddr + (f->size ? f->size : 1) : at;
+		}
+		if (at < end)
+			search(v, frame, at, end, &gaps);
+	}
+	return gaps;
+}
+
+/* The last place before the stack pointer is loaded. */
+static void begins(gap_list *gaps, uint64_t vaddr, const char *name)
+{
+	for (size_t i = 0; i < gaps->n; i++) {
+		struct gap *g = &gaps->at[i];
+
+		if (vaddr < g->from || vaddr > g->switches || vaddr < g->start)
+			continue;
+		g->name = name || vaddr > g->start ? name : g->name;
+		g->start = vaddr;
+	}
+}
+
+static void from_symbols(const struct elf_view *v, const struct elf_symtab *t, gap_list *gaps)
+{
+	for (size_t i = 1; i < t->n; i++) {
+		Elf64_Sym s = elf_symbol(t, i);
+
+		if (ELF64_ST_TYPE(s.st_info) == STT_NOTYPE && ELF64_ST_BIND(s.st_info) != STB_LOCAL && s.st_shndx != SHN_UNDEF &&
+		    elf_is_code(v, s.st_value))
+			begins(gaps, s.st_value, elf_string(t, s.st_name));
+	}
+}
+
+/* Of bytes that only look like a call few lead into so few places. */
+static void from_calls(const struct elf_area *a, gap_list *gaps)
+{
+	uint64_t low = gaps->at[0].from, high = gaps->at[gaps->n - 1].switches;
+	const uint8_t *p = a->bytes, *end = a->bytes + a->size;
+
+	for (; (p = memchr(p, 0xe8, (size_t)(end - p))) != NULL && end - p >= CALL_LEN; p++) {
+		int32_t distance;
+		uint64_t target;
+
+		memcpy(&distance, p + 1, sizeof(distance));
+		target = a->vaddr + (uint64_t)(p - a->bytes) + CALL_LEN + (uint64_t)(int64_t)distance;
+		if (target - low <= high - low)
+			begins(gaps, target, NULL);
+	}
+}
+
+void found_switches(const struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame, struct found_list *out)
+{
+	gap_list gaps = gaps_of(m, v, frame);
+
+	out->list.n = 0;
+	if (gaps.n) {
+		from_symbols(v, &out->symtab, &gaps);
+		from_symbols(v, &out->dynsym, &gaps);
+		for (size_t i = 0; i < v->code.n; i++)
+			from_calls(&v->code.at[i], &gaps);
+	}
+	for (size_t i = 0; i < gaps.n; i++) {
+		struct found f = { .vaddr = gaps.at[i].start, .source = SYM_SWITCH };
+
+		found_set_name(&f, gaps.at[i].name);
+		if (f.vaddr)
+			*vec_add(&out->list) = f;
+	}
+	vec_free(&gaps);
+}
