@@ -141,6 +141,9 @@ says "list of a glob that matches nothing" 125 'no function that matches' "$BRAC
 says "a replay of nothing" 125 'trace.brace' env -C "$T" "$BRACE" replay
 "$BRACE" version | grep -qE '^brace [0-9]+\.[0-9]+'
 result "version" $?
+commit=$(git -C "$SOURCE" describe --always --dirty 2>/dev/null)
+[ "$("$BRACE" version)" = "brace $(sed -nE "s/^  version: '(.*)',/\1/p" "$SOURCE/meson.build")${commit:+ ($commit)}" ]
+result "it says the commit it was built from" $?
 "$BRACE" --version | cmp -s - <("$BRACE" version)
 result "--version" $?
 
