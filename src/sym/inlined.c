@@ -12,7 +12,7 @@
 
 /* Work is counted in attributes read or passed over: a DIE of a real file has ten in twelve bytes. Never by a clock: the same
  * file gives the same answer. */
-#define WORK_A_BYTE 16 /* real files take two */
+#define WORK_A_BYTE 8 /* real files take one */
 #define WORK_LEAST (UINT64_C(64) << 20)
 #define WORK_A_UNIT 2048   /* elfutils keeps a table for each */
 #define ATTRIBUTES_MOST 64 /* of a DIE; real ones have thirty */
@@ -33,7 +33,7 @@ struct walk {
 	Elf *lines_in;
 	const Elf_Data *lines;     /* all tables of that file */
 	Dwarf_Off last;            /* of the DIE visited last: a walk in order only grows */
-	uint64_t left;             /* work */
+	uint64_t left, seen;       /* work; what DIEs took so far */
 	bool gave_up;
 	struct origin origins[1024];
 	struct shape shapes[1024];
@@ -189,15 +189,31 @@ static bool has_children_to_see(int tag)
 	return false;
 }
 
-/* To the next DIE beside this one. What lies between is passed over, byte for byte, if the file does not say where it ends. */
-static int next_sibling(struct walk *w, Dwarf_Die *die)
+/* Else elfutils reads all that lies below it to find what comes next. */
+static bool tells_its_end(Dwarf_Die *die)
 {
-	Dwarf_Off from = dwarf_dieoffset(die), to;
-	int r = dwarf_siblingof(die, die);
+	return dwarf_haschildren(die) <= 0 || dwarf_hasattr(die, DW_AT_sibling);
+}
 
-	to = r == 0 ? dwarf_dieoffset(die) : w->last;
-	spend(w, to > from ? to - from : 1);
-	return r;
+static int walk_children(struct walk *w, Dwarf_Die *parent, Dwarf_Die *body, int depth);
+
+/* And what is below it: everything, if it must be read anyway, so that it is counted. */
+static int visit(struct walk *w, Dwarf_Die *die, Dwarf_Die *body, int depth)
+{
+	int tag = dwarf_tag(die);
+	Dwarf_Die *inside = tag == DW_TAG_subprogram && has_code(die) ? die : body;
+	size_t work = 1 + attributes_of(w, die);
+
+	if (dwarf_dieoffset(die) <= w->last || depth > MAX_DEPTH)
+		return -EBADMSG;
+	w->last = dwarf_dieoffset(die);
+	w->seen += work;
+	spend(w, work);
+	if (tag == DW_TAG_subprogram)
+		note_subprogram(w, die);
+	else if (tag == DW_TAG_inlined_subroutine && origin_has_name(w, die))
+		add_copy(w, die, body);
+	return has_children_to_see(tag) || !tells_its_end(die) ? walk_children(w, die, inside, depth + 1) : 0;
 }
 
 static int walk_children(struct walk *w, Dwarf_Die *parent, Dwarf_Die *body, int depth)
@@ -205,25 +221,19 @@ static int walk_children(struct walk *w, Dwarf_Die *parent, Dwarf_Die *body, int
 	Dwarf_Die die;
 	int r = dwarf_child(parent, &die);
 
-	for (; r == 0 && !w->gave_up; r = next_sibling(w, &die)) {
-		int tag = dwarf_tag(&die);
-		Dwarf_Die *inside = tag == DW_TAG_subprogram && has_code(&die) ? &die : body;
+	while (r == 0) {
+		uint64_t seen = w->seen;
 
-		if (dwarf_dieoffset(&die) <= w->last || depth > MAX_DEPTH)
+		if (visit(w, &die, body, depth))
 			return -EBADMSG;
-		w->last = dwarf_dieoffset(&die);
-		spend(w, attributes_of(w, &die));
-		if (tag == DW_TAG_subprogram)
-			note_subprogram(w, &die);
-		else if (tag == DW_TAG_inlined_subroutine && origin_has_name(w, &die))
-			add_copy(w, &die, body);
-		if (has_children_to_see(tag) && walk_children(w, &die, inside, depth + 1))
-			return -EBADMSG;
+		if (!spend(w, tells_its_end(&die) ? 0 : w->seen - seen))
+			return 0;
+		r = dwarf_siblingof(&die, &die);
 	}
 	return r < 0 ? -EBADMSG : 0;
 }
 
-/* DIEs that are passed over are not counted one by one: none of them has more attributes than real ones have. */
+/* elfutils reads a DIE's attributes whenever it looks for one: none has more of them than real ones have. */
 static bool is_plain(struct walk *w, Dwarf_Die *unit)
 {
 	Dwarf_Abbrev *abbrev;

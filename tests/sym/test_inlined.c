@@ -173,6 +173,14 @@ static void bombs(void **state)
 		   " .fill 1000000, 1, 3\n .byte 0, 0\n2:\n");
 	run("gcc below.s main.s -o below");
 	left_out("below", "it would take unreasonably long", true);
+	/* DIEs in one another, each of which ends only where the million in the innermost does. */
+	write_text("nested.s", ".section .debug_abbrev,\"\",@progbits\n .uleb128 1, 0x11\n .byte 1, 0, 0\n"
+		   " .uleb128 2, 0x0b\n .byte 1, 0, 0\n .uleb128 3, 0x21\n .byte 0\n .rept 60\n .uleb128 0x3f, 0x19\n .endr\n .byte 0, 0\n"
+		   " .uleb128 4, 0x01\n .byte 1, 0, 0, 0\n"
+		   ".section .debug_info,\"\",@progbits\n .long 2f - 1f\n1: .value 4\n .long 0\n .byte 8, 1\n"
+		   " .fill 200, 1, 2\n .byte 4\n .fill 1000000, 1, 3\n .fill 202, 1, 0\n2:\n");
+	run("gcc nested.s main.s -o nested");
+	left_out("nested", "it would take unreasonably long", true);
 	write_text("many.s", ".section .debug_abbrev,\"\",@progbits\n .uleb128 1, 0x11\n .byte 1, 0, 0\n"
 		   " .uleb128 2, 0x2e\n .byte 0\n .rept 10000\n .uleb128 0x3f, 0x19\n .endr\n .byte 0, 0, 0\n"
 		   ".section .debug_info,\"\",@progbits\n .long 2f - 1f\n1: .value 4\n .long 0\n .byte 8, 1\n"
