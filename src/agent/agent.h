@@ -148,7 +148,12 @@ void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64
 bool buffer_prepare(struct agent_tls *t);
 void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
 void buffer_lose(void);                        /* signals_block gave SIGNALS_UNTOUCHED: counts one record */
-void buffer_check_fork(void);                  /* the same if this is a child that does not know it yet */
+void buffer_forked(void);
+static inline void buffer_check_fork(void)     /* the same if this is a child that does not know it yet */
+{
+	if (!agent_gate[0])
+		buffer_forked();
+}
 /* The process may just have become another user's. */
 void buffer_check_user(void);
 /* A record that found no room, or another CPU. at: its slot, which is behind the end, or UNRESERVED.
@@ -208,7 +213,16 @@ void agent_state_exit(uint64_t sp, uint32_t site);
 uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about); /* as agent_leave */
 
 /* stacks.c: has the thread a stack of live calls? It is given one, empty, if it has none of this session. */
-bool stack_ready(struct agent_tls *t);
+#define STACK_SESSION (agent.session * (TLS_KNOWN_MASK + 1)) /* of agent_tls.known */
+bool stack_take(struct agent_tls *t);
+static inline bool stack_is_there(const struct agent_tls *t)
+{
+	return t->stack_base && (t->known & ~TLS_KNOWN_MASK) == STACK_SESSION;
+}
+static inline bool stack_ready(struct agent_tls *t)
+{
+	return stack_is_there(t) || stack_take(t);
+}
 void stack_give(uint64_t base); /* 0: none */
 void stacks_end(void);          /* at a detach: no thread is in here */
 

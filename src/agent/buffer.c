@@ -141,13 +141,10 @@ void buffer_after_fork(struct agent_tls *t)
 		sys0(__NR_sched_yield);
 }
 
-void buffer_check_fork(void)
+void buffer_forked(void)
 {
-	uint64_t signals;
+	uint64_t signals = signals_block();
 
-	if (agent_gate[0])
-		return;
-	signals = signals_block();
 	if (!agent_gate[0])
 		buffer_after_fork(agent_tls_block());
 	signals_restore(signals);

@@ -21,7 +21,7 @@ struct loan {
 	struct agent_tls block;  /* of this thread */
 };
 static struct loan loans[LOANS];
-static uint32_t n_lent;          /* lenders; 0: the table is empty */
+uint32_t lend_lenders;           /* how many; 0: the table is empty */
 
 extern uint32_t agent_far;
 
@@ -82,7 +82,7 @@ static void remove_all(const struct agent_tls *own)
 {
 	for (struct loan *l = next_of(own, loans); l; l = next_of(own, l + 1)) {
 		if (l->lender)
-			__atomic_fetch_sub(&n_lent, 1, __ATOMIC_RELAXED);
+			__atomic_fetch_sub(&lend_lenders, 1, __ATOMIC_RELAXED);
 		else if (keeps_state())
 			stack_give(l->block.stack_base);
 		__atomic_store_n(&l->own, 0, __ATOMIC_RELEASE);
@@ -112,7 +112,7 @@ static void lend(struct agent_tls *own, uint64_t slot)
 		return;
 	l->slot = slot;
 	l->block = *own;
-	__atomic_fetch_add(&n_lent, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&lend_lenders, 1, __ATOMIC_RELAXED);
 	close_block(own);
 }
 
@@ -148,12 +148,12 @@ static bool has_children(const struct agent_tls *own)
 	return l != 0;
 }
 
-bool lend_settle(uint64_t slot)
+bool lend_settle_lent(uint64_t slot)
 {
 	struct agent_tls *own;
 	const struct loan *l;
 
-	if (!__atomic_load_n(&n_lent, __ATOMIC_RELAXED) || agent_far || agent.forbidden & NEED_THREADS)
+	if (agent_far || agent.forbidden & NEED_THREADS)
 		return false;
 	own = own_block();
 	if (!(own->known & TLS_LENT) || !agent_gate[0])
@@ -223,5 +223,5 @@ void lend_forget(void)
 {
 	for (struct loan *l = loans; l < loans + LOANS; l++)
 		l->own = 0;
-	n_lent = 0;
+	lend_lenders = 0;
 }

@@ -10,7 +10,12 @@ void lend_begin(uint64_t slot);
 /* The calling thread enters or leaves a call whose return address stands, or stood, at `slot`: a lender above its
  * lend_begin, or whose child has been seen, has its block again. What agent_tls_block() said before is no longer true. True: the
  * block was lent, and positions reserved in thread-local memory are small numbers, and no places. */
-bool lend_settle(uint64_t slot);
+extern uint32_t lend_lenders;
+bool lend_settle_lent(uint64_t slot);
+static inline bool lend_settle(uint64_t slot)
+{
+	return __atomic_load_n(&lend_lenders, __ATOMIC_RELAXED) && lend_settle_lent(slot);
+}
 /* Of a vfork child: the thread that waits for it; else 0. */
 uint32_t lend_lender(void);
 /* All threads stand still, none of them in the agent: trampolines were changed; or the session ends. */

@@ -46,35 +46,17 @@ static inline void live_show(struct agent_tls *t, const struct call_state *top)
 	__atomic_store_n(&t->depth, (uint32_t)top->depth, __ATOMIC_RELEASE);
 }
 
-/* One thread's work on its calls. */
-struct live_work {
-	struct agent_tls *t;
-	uint64_t mask;     /* of signals, to be restored at the end */
-	bool blocked;      /* a handler disturbed it: signals are blocked by now */
-};
-
-static inline void live_end(const struct live_work *w)
-{
-	if (w->blocked)
-		signals_restore(w->mask);
-}
-
 /* One call more (1) or less (-1). False: a handler was here, and nothing is changed. No other thread writes to the word: no
  * lock. */
-static inline bool live_change(struct live_work *w, struct live l, int by)
+static inline bool live_change(struct agent_tls *t, struct live l, int by)
 {
-	struct agent_tls *t = w->t;
 	uint64_t next = l.word + LIVE_MAX + (uint64_t)by;
 	bool done;
 
 	t->depth = 0;
 	__asm__ volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(t->live), "+a"(l.word) : "r"(next) : "memory");
-	if (done) {
+	if (done)
 		live_show(t, l.top + by);
-	} else if (!w->blocked) {
-		w->mask = signals_block();
-		w->blocked = true;
-	}
 	return done;
 }
 
@@ -92,62 +74,45 @@ static inline uint64_t live_none(uint64_t before)
 	return (before | (LIVE_MAX - 1)) + 1;
 }
 
-/* What remains when the calls that stood below sp are taken off. */
-static inline struct live live_cut(struct live_work *w, uint64_t sp)
-{
-	for (;;) {
-		struct live l = live_look(w->t);
+/* live.c: the general way of the next three. */
+struct live live_forget_again(struct agent_tls *t, uint64_t sp);
+bool live_push_again(struct agent_tls *t, const struct call_state *call);
+bool live_pop_again(struct agent_tls *t, uint64_t sp, struct call_state *call);
 
-		if (!l.calls || l.top->sp >= sp)
-			return l;
-		live_change(w, l, -1);
-	}
-}
-
-/* Control has left the calls that stood below sp, by a longjmp or an exception. Returns what remains. */
+/* Control has left the calls that stood below sp, by a longjmp or an exception: they are taken off. Returns what remains. */
 static inline struct live live_forget(struct agent_tls *t, uint64_t sp)
 {
-	struct live_work w = { .t = t };
-	struct live l = live_cut(&w, sp);
+	struct live l = live_look(t);
 
-	live_end(&w);
-	return l;
+	return !l.calls || l.top->sp >= sp ? l : live_forget_again(t, sp);
 }
 
-/* A call begins whose return address stands at sp. False: there is no room for it. */
-static inline bool live_push(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint64_t function)
+/* A call begins whose return address stands at sp; l: live_forget(t, sp + 1). False: there is no room for it. */
+static inline bool live_push(struct agent_tls *t, struct live l, uint64_t sp, uint64_t tsc, uint64_t function)
 {
-	struct live_work w = { .t = t };
-	struct live l;
+	const struct call_state call = { sp, tsc, function, l.top->depth + 1 };
 
-	do {
-		l = live_cut(&w, sp + 1);
-		if (l.full)
-			break;
-		l.top[1] = (struct call_state){ sp, tsc, function, l.top->depth + 1 };
-	} while (!live_change(&w, l, 1));
-	live_end(&w);
-	return !l.full;
+	if (l.full)
+		return false;
+	l.top[1] = call;
+	return live_change(t, l, 1) || live_push_again(t, &call);
 }
 
 /* The call whose return address stood at sp returns: it is taken off, and what stood below it. False: it was not there.
  * call->depth is its caller's. */
 static inline bool live_pop(struct agent_tls *t, uint64_t sp, struct call_state *call)
 {
-	struct live_work w = { .t = t };
-	struct live l;
-	bool there;
+	struct live l = live_look(t);
 
-	do {
-		l = live_cut(&w, sp);
-		there = l.calls && l.top->sp == sp;
-		if (!there)
-			break;
+	if (!l.calls || l.top->sp > sp)
+		return false;
+	if (l.top->sp == sp) {
 		*call = *l.top;
 		call->depth = l.top[-1].depth;
-	} while (!live_change(&w, l, -1));
-	live_end(&w);
-	return there;
+		if (live_change(t, l, -1))
+			return true;
+	}
+	return live_pop_again(t, sp, call);
 }
 
 /* The innermost call goes on to another function by a tail call. */

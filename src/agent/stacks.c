@@ -11,7 +11,6 @@
 
 #define NOTED 8192u
 #define UNUSED UINT64_C(1)
-#define SESSION_SHIFT 8 /* of agent_tls.known */
 
 static uint64_t noted[NOTED];
 static uint32_t n_noted, n_unused;
@@ -51,18 +50,15 @@ static uint64_t take_new(void)
 	return (uint64_t)at;
 }
 
-bool stack_ready(struct agent_tls *t)
+bool stack_take(struct agent_tls *t)
 {
-	uint32_t session = agent.session << SESSION_SHIFT;
 	uint64_t signals, base;
 
-	if (t->stack_base && (t->known & ~TLS_KNOWN_MASK) == session)
-		return true;
 	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS))
 		return false;
 	signals = signals_block();
-	if (!t->stack_base || (t->known & ~TLS_KNOWN_MASK) != session) {
-		t->known = (t->known & TLS_KNOWN_MASK) | session;
+	if (!stack_is_there(t)) {
+		t->known = (t->known & TLS_KNOWN_MASK) | STACK_SESSION;
 		base = take_unused();
 		live_move(t, base ? base : take_new(), live_none(t->live));
 	}

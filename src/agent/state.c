@@ -96,6 +96,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	struct agent_tls *t = block_at(sp);
 	uint64_t ret = *(uint64_t *)sp, tsc;
 	uint32_t id = record_id(id_word);
+	struct live l;
 	uint64_t stub;
 
 	if (agent.settings.tracer == MEMORY_FUNCTION || (agent.settings.calls_too && agent.flags & AGENT_FAR))
@@ -109,7 +110,8 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		record_tail(t, id);
 		return 0;
 	}
-	if (!wanted(live_forget(t, sp + 1), id_word))
+	l = live_forget(t, sp + 1);
+	if (!wanted(l, id_word))
 		return 0;
 	if (must_tell(t))
 		tell_where(t, sp + 8, ret);
@@ -121,7 +123,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	}
 	stub = (uint64_t)site_stub(ret, true);
 	tsc = read_tsc();
-	if (!stub || !live_push(t, sp, tsc, id))
+	if (!stub || !live_push(t, l, sp, tsc, id))
 		return 0;
 	if (!agent.settings.thresh_ticks)
 		write_entry(t, sp, tsc, id, stub);
@@ -210,7 +212,7 @@ static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
 {
 	uint64_t stub = (uint64_t)site_stub(*sp, true);
 
-	return stub && live_push(t, (uint64_t)sp, 0, UNRECORDED) ? stub : 0;
+	return stub && live_push(t, live_forget(t, (uint64_t)sp + 1), (uint64_t)sp, 0, UNRECORDED) ? stub : 0;
 }
 
 uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)

@@ -37,7 +37,8 @@ void place_rearm(void) { }
 bool leave_disarm(struct agent_tls *t) { return false; }
 bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp) { return false; }
 void leave_rearm(struct agent_tls *t) { }
-bool lend_settle(uint64_t slot) { return false; }
+uint32_t lend_lenders;
+bool lend_settle_lent(uint64_t slot) { return false; }
 void lend_forget(void) { }
 
 static struct shared_memory memory;
