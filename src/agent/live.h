@@ -10,6 +10,7 @@
  * allowed. While the word changes, depth is 0, and trampolines ask. Nothing here reads the two. */
 #pragma once
 #include "agent/agent.h"
+#include "shared/points.h"
 
 struct call_state {
 	uint64_t sp;       /* where the return address stood */
@@ -54,7 +55,9 @@ static inline bool live_change(struct agent_tls *t, struct live l, int by)
 	bool done;
 
 	t->depth = 0;
+	POINT(live_ready);
 	__asm__ volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(t->live), "+a"(l.word) : "r"(next) : "memory");
+	POINT(live_changed);
 	if (done)
 		live_show(t, l.top + by);
 	return done;

@@ -1,5 +1,6 @@
 /* killer BRACE AGENT VICTIM DIRECTORY SCENARIOS: kills one side of a traced run at test points, and looks at what is
- * left. A scenario is a side, a mode, a shape of the program, a point, and the how-manieth passing of it.
+ * left. Or the program gets signals there, for a handler that calls, forks, or jumps out of the call.
+ * A scenario is a deed, a mode, a shape of the program, a point, and the how-manieth passing of it.
  * First each side, mode and shape runs once and counts how often each point is passed; then so many
  * scenarios as asked for are spread over what there is. Prints TAP.
  *
@@ -8,6 +9,7 @@
  *   agent's side killed: records kept + lost are those that the program made, but for what each thread was doing;
  *   brace killed: the program goes on to its right result; while it stands still, recover finds kept + lost =
  *   produced exactly, from the file and its memory;
+ *   signals: the program's result is right, and records kept + lost are those that it made;
  *   no process is left over, and no file but those that were asked for. */
 #include <dirent.h>
 #include <errno.h>
@@ -44,6 +46,7 @@ static const struct shape shapes[] = {
 	{ "four threads", { "-l", "step", "-b", "128K" }, "4", "20000", "wait", 2 },
 	{ "function tracer", { "-l", "step", "-p", "function", "-b", "128K" }, "2", "20000", "wait", 1 },
 	{ "depth limit", { "-l", "step", "--max-graph-depth", "9", "-b", "128K" }, "2", "20000", "wait", 2 },
+	{ "threshold", { "-l", "step", "--threshold", "1ns", "-b", "128K" }, "2", "20000", "wait", 1 },
 	{ "a fork", { "-l", "step", "-b", "128K" }, "2", "20000", "forks", 2 },
 	{ "large buffers", { "-l", "step", "-b", "4M" }, "3", "60000", "wait", 2 },
 	{ "twenty threads", { "-l", "step", "-b", "192K" }, "20", "4000", "wait", 2 },
@@ -51,11 +54,29 @@ static const struct shape shapes[] = {
 static const char *const modes[] = { "stream", "overwrite", "block" };
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
+static const struct deed {
+	const char *who, *what;
+	enum side side;
+	const char *handler; /* of the victim; NULL: somebody is killed */
+} deeds[] = {
+	{ "the program", "dies", SIDE_AGENT },
+	{ "brace", "dies", SIDE_BRACE },
+	{ "a handler", "calls", SIDE_AGENT, "calls" },
+	{ "a handler", "forks", SIDE_AGENT, "forks" },
+	{ "a handler", "jumps out", SIDE_AGENT, "jumps" },
+};
+enum { FIRST_HANDLER = 2 };
+
 static struct point *points[2];
 static unsigned n_points[2];
 static char results[N(shapes)][64]; /* what the untraced program prints */
 
-struct scenario { unsigned side, mode, shape, point, nth; };
+struct scenario { unsigned deed, mode, shape, point, nth; };
+
+static enum side side_of(const struct scenario *s)
+{
+	return deeds[s->deed].side;
+}
 
 /* --- small things ---------------------------------------------------------------------------------- */
 
@@ -292,12 +313,17 @@ static void check_brace_killed(struct trial *t)
 		fail(t, "recover: %.200s", t->text);
 }
 
+/* A call that a handler has jumped out of may have no records, or not all of them. */
 static void check_whole(struct trial *t)
 {
 	unsigned long kept, lost, made = produced(t->prey.ledger) * t->shape->records;
+	const char *handler = deeds[t->s.deed].handler;
+	unsigned long cut = handler && !strcmp(handler, "jumps") ? t->prey.sent * t->shape->records : 0;
 
 	check_result(t);
-	if (counts(t, t->out, &kept, &lost) && kept + lost != made)
+	if (t->prey.sent && !t->prey.ledger->calls[LEDGER_HANDLED])
+		fail(t, "%u signals, but no handler ran", t->prey.sent);
+	if (counts(t, t->out, &kept, &lost) && (kept + lost > made || kept + lost + cut < made))
 		fail(t, "whole: %lu kept + %lu lost, but %lu were made", kept, lost, made);
 }
 
@@ -316,10 +342,10 @@ static void prepare(struct trial *t, const struct scenario *s, int worker)
 	unlink(t->out);
 	unlink(t->recovered);
 	unlink(t->ledger_path);
-	t->prey.side = s->side;
+	t->prey.side = side_of(s);
 	t->prey.agent = agent_path;
-	t->prey.points = points[s->side];
-	t->prey.n_points = n_points[s->side];
+	t->prey.points = points[side_of(s)];
+	t->prey.n_points = n_points[side_of(s)];
 	t->prey.ledger = ledger_open(t->ledger_path);
 }
 
@@ -335,7 +361,9 @@ static void hunt(struct trial *t)
 	argv[n++] = t->ledger_path;
 	argv[n++] = t->shape->threads;
 	argv[n++] = t->shape->calls;
-	argv[n] = t->shape->ending;
+	argv[n++] = t->shape->ending;
+	argv[n++] = "0";
+	argv[n] = deeds[t->s.deed].handler;
 	prey_start(&t->prey, (char *const *)argv, t->log);
 	let_run(t);
 }
@@ -373,13 +401,14 @@ static void check_left_overs(struct trial *t)
 static void run_trial(struct trial *t, const struct scenario *s, int worker)
 {
 	prepare(t, s, worker);
-	t->prey.name = points[s->side][s->point].name;
+	t->prey.name = points[side_of(s)][s->point].name;
+	t->prey.signals = deeds[s->deed].handler;
 	t->prey.nth = s->nth;
 	hunt(t);
 	if (!t->problem[0]) {
 		if (!t->prey.killed)
 			check_whole(t);
-		else if (s->side == SIDE_AGENT)
+		else if (side_of(s) == SIDE_AGENT)
 			check_program_killed(t);
 		else
 			check_brace_killed(t);
@@ -390,12 +419,12 @@ static void run_trial(struct trial *t, const struct scenario *s, int worker)
 
 static void describe(const struct trial *t, char *line, size_t size)
 {
-	static const char *const sides[] = { "the program", "brace" };
 	const struct scenario *s = &t->s;
+	const struct deed *deed = &deeds[s->deed];
 
-	snprintf(line, size, "%s - %s dies at %s, passing %u, %s mode, %s%s%s%s%s\n", t->problem[0] ? "not ok" : "ok",
-		 sides[s->side], points[s->side][s->point].name, s->nth, modes[s->mode], shapes[s->shape].name,
-		 t->prey.killed ? "" : " (not reached)", t->recovered_live ? ", recovered from its memory" : "",
+	snprintf(line, size, "%s - %s %s at %s, passing %u, %s mode, %s%s%s%s%s\n", t->problem[0] ? "not ok" : "ok",
+		 deed->who, deed->what, points[deed->side][s->point].name, s->nth, modes[s->mode], shapes[s->shape].name,
+		 t->prey.killed || t->prey.sent ? "" : " (not reached)", t->recovered_live ? ", recovered from its memory" : "",
 		 t->problem[0] ? ": " : "", t->problem);
 	for (char *c = line; *c && c[1]; c++)
 		if (*c == '\n')
@@ -423,14 +452,18 @@ static void run_untraced(void)
 	}
 }
 
+struct passes { unsigned n[N(modes)][N(shapes)][256]; };
+static struct passes passes[N(deeds)];
+
 /* How often each point is passed in a run that nobody disturbs. */
-static void count_passes(unsigned side, unsigned mode, unsigned shape, unsigned *passed)
+static void count_passes(unsigned side, unsigned mode, unsigned shape)
 {
-	const struct scenario s = { .side = side, .mode = mode, .shape = shape };
+	const struct scenario s = { .deed = side, .mode = mode, .shape = shape };
 	static struct trial t;
 
 	prepare(&t, &s, 0);
-	t.prey.passed = passed;
+	t.prey.passed = passes[side].n[mode][shape];
+	t.prey.passed_handling = passes[FIRST_HANDLER].n[mode][shape];
 	hunt(&t);
 	check_whole(&t);
 	check_left_overs(&t);
@@ -439,8 +472,6 @@ static void count_passes(unsigned side, unsigned mode, unsigned shape, unsigned 
 		printf("# counting, %s mode, %s: %s\n", modes[mode], shapes[shape].name, t.problem);
 }
 
-struct passes { unsigned n[N(modes)][N(shapes)][256]; };
-static struct passes passes[2];
 
 /* The k-th choice among n passings: first, last, and evenly between. */
 static unsigned choose(unsigned n, unsigned k, unsigned choices)
@@ -457,17 +488,17 @@ static struct scenario *plan(unsigned wanted, unsigned *n)
 
 	for (unsigned depth = 1; have < wanted && depth <= 4096; depth *= 2) {
 		have = 0;
-		for (unsigned side = 0; side < 2; side++)
+		for (unsigned deed = 0; deed < N(deeds); deed++)
 			for (unsigned mode = 0; mode < N(modes); mode++)
 				for (unsigned shape = 0; shape < N(shapes); shape++)
-					for (unsigned p = 0; p < n_points[side]; p++) {
-						unsigned passed = passes[side].n[mode][shape][p];
+					for (unsigned p = 0; p < n_points[deeds[deed].side]; p++) {
+						unsigned passed = passes[deed].n[mode][shape][p];
 						unsigned choices = passed < depth ? passed : depth;
 
 						for (unsigned k = 0; k < choices; k++) {
 							if (have == most)
 								all = realloc(all, (most = most * 2 + 64) * sizeof(*all));
-							all[have++] = (struct scenario){ side, mode, shape, p,
+							all[have++] = (struct scenario){ deed, mode, shape, p,
 											 choose(passed, k, choices) };
 						}
 					}
@@ -530,7 +561,9 @@ static void count_all(void)
 	for (unsigned side = 0; side < 2; side++)
 		for (unsigned mode = 0; mode < N(modes); mode++)
 			for (unsigned shape = 0; shape < N(shapes); shape++)
-				count_passes(side, mode, shape, passes[side].n[mode][shape]);
+				count_passes(side, mode, shape);
+	for (unsigned deed = FIRST_HANDLER + 1; deed < N(deeds); deed++)
+		passes[deed] = passes[FIRST_HANDLER];
 }
 
 int main(int argc, char **argv)

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define COUNT_MOST 200 /* what is passed more often is passed often */
+#define SEND_MOST 8
 #define FOLLOW (PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -230,6 +232,22 @@ static void step_over(struct prey *p, pid_t tid, struct breakpoint *b, struct us
 	resume(p, tid, held);
 }
 
+static void count(struct prey *p, const struct breakpoint *b)
+{
+	p->passed[b->point]++;
+	if (p->side == SIDE_AGENT && p->ledger->handles)
+		p->passed_handling[b->point]++;
+}
+
+/* It is the thread's own signal. Where the agent blocks signals it waits until it no longer does. */
+static void signal_at(struct prey *p, pid_t tid)
+{
+	if (!p->ledger->handles || p->sent == SEND_MOST || ++p->hits < p->nth)
+		return;
+	p->sent++;
+	syscall(SYS_tgkill, tgid_of(tid), tid, SIGUSR1);
+}
+
 static bool hit(struct prey *p, pid_t tid)
 {
 	struct user_regs_struct regs;
@@ -241,14 +259,16 @@ static bool hit(struct prey *p, pid_t tid)
 	if (!b)
 		return false;
 	if (p->passed)
-		p->passed[b->point]++;
-	if (p->name && !p->killed && ++p->hits == p->nth) {
+		count(p, b);
+	if (p->signals)
+		signal_at(p, tid);
+	else if (p->name && !p->killed && ++p->hits == p->nth) {
 		p->victim = tgid_of(tid);
 		p->killed = true;
 		kill(p->victim, SIGKILL);
 		return true;
 	}
-	step_over(p, tid, b, &regs, !p->passed || p->passed[b->point] < COUNT_MOST);
+	step_over(p, tid, b, &regs, p->sent < SEND_MOST && (!p->passed || p->passed[b->point] < COUNT_MOST));
 	return true;
 }
 

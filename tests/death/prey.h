@@ -1,5 +1,6 @@
 /* A traced run under ptrace: brace, or the program that it runs, with breakpoints at test points. When
- * the chosen one is passed for the n-th time, that side is killed. All in one thread. */
+ * the chosen one is passed for the n-th time, that side is killed; or the program's thread gets a signal there, and at
+ * each of the next passings. All in one thread. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +24,10 @@ struct prey {
 	const struct point *points;   /* of the side's file, addresses as in it */
 	unsigned n_points;
 	const char *name;             /* the point; NULL: all are counted, nobody dies */
+	bool signals;                 /* SIGUSR1 is what comes there, as soon as the program handles it */
 	unsigned nth;
 	unsigned *passed;             /* by point, counted */
+	unsigned *passed_handling;    /* since the program handles signals */
 	struct ledger *ledger;
 
 	pid_t brace, program;
@@ -33,7 +36,7 @@ struct prey {
 	int brace_status, program_status;
 	struct breakpoint planted[512];
 	unsigned n_planted;
-	unsigned hits;
+	unsigned hits, sent;
 	bool looking, late;           /* for the agent's mapping; for what is made later */
 };
 

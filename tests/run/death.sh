@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=60
-SCENARIOS=${SCENARIOS:-400} # for the killer
+SCENARIOS=${SCENARIOS:-600} # for the killer
 victim=$FIXTURES/victim
 ledger=$T/ledger
 

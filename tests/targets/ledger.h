@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { LEDGER_THREADS = 60 };
+enum { LEDGER_THREADS = 60, LEDGER_HANDLED = LEDGER_THREADS - 2 };
 
 struct ledger {
 	volatile pid_t pid;
@@ -13,10 +13,10 @@ struct ledger {
 	volatile int go;     /* set by others: it may go on */
 	volatile int started; /* set by the program: it has called step once */
 	volatile int tid;    /* of the thread that meant to die */
-	volatile int pad;
+	volatile int handles; /* set by the program: SIGUSR1 has its handler */
 	volatile unsigned long deep;                  /* calls of deeper, one thread's */
 	volatile unsigned long step, run;             /* where these functions are: run calls step */
-	volatile unsigned long calls[LEDGER_THREADS]; /* of step, by thread */
+	volatile unsigned long calls[LEDGER_THREADS]; /* of step, by thread; LEDGER_HANDLED: of all handlers */
 };
 
 /* NULL if it cannot be had. */

@@ -4,8 +4,12 @@
  *   wait    says so in the ledger, and goes on for another CALLS when the ledger allows
  *   kill, abort, _exit, overflow, fault, memory, trap   dies so, in the thread that came last
  *   forks   does so, and a child of it does as much
- *   (none)  ends */
+ *   (none)  ends
+ * A fifth argument says what a handler of SIGUSR1 does: calls step, forks a child that does, or jumps out of the
+ * call that was interrupted, which is then made once more. */
+#include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -38,6 +42,75 @@ TRACED static unsigned long run(unsigned long x, unsigned long slot)
 		x = step(x);
 	}
 	return x;
+}
+
+/* --- handlers ---------------------------------------------------------------------------- */
+
+enum { IN_HANDLER = 5 };
+
+static __thread sigjmp_buf out;
+static __thread volatile int is_set;
+static unsigned long (*calling)(unsigned long x, unsigned long slot) = run;
+
+/* The same with a way out of each call. */
+TRACED static unsigned long run_again(unsigned long from, unsigned long slot)
+{
+	volatile unsigned long x = from, i = 0;
+
+	sigsetjmp(out, 1);
+	is_set = 1;
+	while (i < calls) {
+		ledger->calls[slot]++;
+		BARRIER();
+		x = step(x);
+		i++;
+	}
+	is_set = 0;
+	return x;
+}
+
+static void on_calls(int signal)
+{
+	for (unsigned long i = 0; i < IN_HANDLER; i++) {
+		__atomic_fetch_add(&ledger->calls[LEDGER_HANDLED], 1, __ATOMIC_RELAXED);
+		step(i);
+	}
+}
+
+static void on_forks(int signal)
+{
+	int status = 1, error = errno;
+	pid_t child = fork();
+
+	on_calls(signal);
+	if (child == 0)
+		_exit(0);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status)
+		_exit(97);
+	errno = error;
+}
+
+static void on_jumps(int signal)
+{
+	on_calls(signal);
+	if (is_set)
+		siglongjmp(out, 1);
+}
+
+static const struct { const char *name; void (*handler)(int); unsigned long (*calling)(unsigned long, unsigned long); } handlers[] = {
+	{ "calls", on_calls, run }, { "forks", on_forks, run }, { "jumps", on_jumps, run_again },
+};
+
+static void handle(const char *name)
+{
+	for (size_t i = 0; i < sizeof(handlers) / sizeof(*handlers); i++)
+		if (!strcmp(name, handlers[i].name)) {
+			calling = handlers[i].calling;
+			ledger->handles = !sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = handlers[i].handler,
+										   .sa_flags = SA_RESTART }, NULL);
+		}
 }
 
 /* --- the ways to die ------------------------------------------------------------------- */
@@ -83,7 +156,7 @@ static void by_fork(void)
 	pid_t child = fork();
 
 	if (child == 0) {
-		run(1, LEDGER_THREADS - 1);
+		calling(1, LEDGER_THREADS - 1);
 		_exit(0);
 	}
 	require(waitpid(child, &status, 0) == child, "waitpid");
@@ -105,13 +178,13 @@ static void end(void)
 
 static void *body(void *arg)
 {
-	unsigned long slot = (unsigned long)arg, x = run(slot, slot);
+	unsigned long slot = (unsigned long)arg, x = calling(slot, slot);
 
 	if (pthread_barrier_wait(&met) == PTHREAD_BARRIER_SERIAL_THREAD)
 		end();
 	pthread_barrier_wait(&met);
 	if (ledger->waits)
-		x = run(x, slot);
+		x = calling(x, slot);
 	return (void *)x;
 }
 
@@ -121,9 +194,9 @@ static void start(void)
 	unsigned long all = calls;
 
 	ledger->step = (unsigned long)step;
-	ledger->run = (unsigned long)run;
+	ledger->run = (unsigned long)calling;
 	calls = 1;
-	run(0, 0);
+	calling(0, 0);
 	calls = all;
 	ledger->started = 1;
 	getppid();
@@ -141,9 +214,10 @@ int main(int argc, char **argv)
 	calls = strtoul(argv[3], NULL, 10);
 	ending = argc > 4 ? argv[4] : "";
 	code = argc > 5 ? atoi(argv[5]) : 0;
-	require(ledger && threads >= 1 && threads <= LEDGER_THREADS, "a ledger and threads");
+	require(ledger && threads >= 1 && threads <= LEDGER_HANDLED, "a ledger and threads");
 	ledger->pid = getpid();
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	handle(argc > 6 ? argv[6] : "calls");
 	start();
 	pthread_barrier_init(&met, NULL, (unsigned)threads);
 	for (unsigned long i = 1; i < threads; i++)
