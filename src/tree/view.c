@@ -255,6 +255,21 @@ int view_enter(int *fuse, struct err *err)
 	return e ? e : mount_tree(fuse, err);
 }
 
+/* Tools and books from before tracefs know the tree in debugfs. Where that is not mounted, or not for this user, a directory of
+ * ours stands for it; a kernel may have no place for it. */
+static void show_in_debugfs(void)
+{
+	struct stat st;
+	struct err ignored;
+
+	if (stat(VIEW_DEBUGFS, &st))
+		return;
+	if (stat(VIEW_DEBUGFS "/tracing", &st) && (mount("none", VIEW_DEBUGFS, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=0755") ||
+						   mkdir(VIEW_DEBUGFS "/tracing", 0755)))
+		return;
+	lay_over("", VIEW_DEBUGFS "/tracing", &ignored);
+}
+
 int view_finish(struct err *err)
 {
 	static const char *const files[][2] = {
@@ -266,5 +281,6 @@ int view_finish(struct err *err)
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !e; i++)
 		if (!stat(files[i][1], &st)) /* a kernel may lack it */
 			e = lay_over(files[i][0], files[i][1], err);
+	show_in_debugfs();
 	return e;
 }

@@ -5,6 +5,7 @@
 #include "base/err.h"
 
 #define VIEW_DIRECTORY "/sys/kernel/tracing"
+#define VIEW_DEBUGFS "/sys/kernel/debug" /* here too, in its directory tracing */
 
 /* Takes the calling process (of one thread) into new namespaces. *fuse: the connection, to be served by another
  * process, outside: fuse_face_mount with "/dev/fd/N". The user stays the same. 0, or -errno and *err. */

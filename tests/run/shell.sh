@@ -40,6 +40,14 @@ fi
 # --- what the command sees
 in_shell cat "$W/current_tracer" "$W/available_tracers" | cmp -s - <(printf 'nop\nfunction_graph function nop\n')
 result "the tree stands where the kernel's would" $?
+if [ -e /sys/kernel/debug ]; then
+	in_shell sh -c "cd /sys/kernel/debug/tracing && echo function >current_tracer && cat $W/current_tracer" | grep -qx function
+	result "and where debugfs would have it" $?
+	setpriv --reuid=65534 --regid=65534 --clear-groups timeout "$LIMIT" "$BRACE" shell -- cat /sys/kernel/debug/tracing/current_tracer \
+		>"$T/out" 2>"$T/err" <"$STDIN"
+	grep -qx nop "$T/out" || grep -qE '/dev/fuse|namespace' "$T/err"
+	result "for an ordinary user, too" $? "$T/err"
+fi
 in_shell awk '$3 == "tracefs" { print $2; exit }' /proc/mounts | grep -qx "$W"
 result "the first tracefs of /proc/mounts is ours" $?
 in_shell sh -c "cat /proc/kallsyms && cat /proc/kallsyms && cat $W/kallsyms" >"$T/out" 2>"$T/err" && [ ! -s "$T/out" ]
