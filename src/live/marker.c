@@ -30,15 +30,23 @@ static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
 	return (uint32_t)info->threads.n - 1;
 }
 
-struct marker { struct part *part; uint32_t thread, event; };
+struct marker { struct part *part; uint32_t thread, event; uint16_t cpu; };
+
+/* It waits for the answer, and where it ran last it wrote. */
+static uint16_t cpu_of(pid_t tid)
+{
+	struct proc_stat stat;
+	int cpu = tid && proc_stat_read(tid, tid, &stat) == 0 ? stat.cpu : sched_getcpu();
+
+	return cpu < 0 ? 0 : (uint16_t)cpu;
+}
 
 static bool write_record(const struct marker *m, uint64_t *words, size_t payload)
 {
 	uint64_t tsc = clock_tsc();
-	int cpu = sched_getcpu();
 
 	words[0] = record_word(tsc, record_event_id((unsigned)payload, RECORD_EVENT_TRACE + m->event), RECORD_EVENT);
-	return buffer_write(&m->part->buffer, m->thread, cpu < 0 ? 0 : (uint16_t)cpu, words, 1 + payload, tsc);
+	return buffer_write(&m->part->buffer, m->thread, m->cpu, words, 1 + payload, tsc);
 }
 
 static bool write_text(const struct marker *m, const char *text, size_t n)
@@ -67,7 +75,7 @@ static bool write_raw(const struct marker *m, const char *bytes, size_t n)
 int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err)
 {
 	struct part *p = arg;
-	struct marker m = { p, 0, events_find(p->live->events, "ftrace", raw ? "raw_data" : "print")->index };
+	struct marker m = { p, 0, events_find(p->live->events, "ftrace", raw ? "raw_data" : "print")->index, cpu_of(thread) };
 	bool on;
 
 	if (raw && n > RAW_MAX)

@@ -193,7 +193,7 @@ int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 	out->state = *s.at++;
 	s.n--;
 	out->ppid = pid_number(&s);
-	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, the priority the 18th, num_threads the 20th, starttime the 22nd */
+	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, the priority the 18th, num_threads the 20th, starttime the 22nd, the CPU the 39th */
 	out->flags = (uint32_t)number(&s, 10);
 	skip_fields(&s, 8);
 	out->priority = signed_number(&s);
@@ -201,6 +201,8 @@ int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 	out->threads = (uint32_t)number(&s, 10);
 	skip_fields(&s, 1);
 	out->start_time = number(&s, 10);
+	skip_fields(&s, 16);
+	out->cpu = signed_number(&s);
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct proc_stat {
 	uint32_t flags;      /* PF_* */
 	int priority;        /* 20 for nice 0, below 0: of real time */
 	uint32_t threads;    /* zombies too */
+	int cpu;             /* it ran on last */
 	uint64_t start_time; /* clock ticks since boot: tells one process from a later one with its number */
 };
 int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out);

@@ -135,6 +135,16 @@ tell 100000
 [ "$(wc -l <"$D/trace")" -gt $((10 * KEPT)) ]
 result "and so there is more room" $?
 
+# --- a marker is of the processor on which it was written
+echo >"$D/trace"
+for n in 1 2 3 4 5 6 7 8 9 10; do
+	for cpu in "${CPUS[@]:0:2}"; do
+		taskset -c "$cpu" sh -c "echo of $cpu >$D/trace_marker"
+	done
+done
+awk '/tracing_mark_write: of/ { all++; wrong += substr($2, 2, 3) + 0 != $NF } END { exit all != 20 || wrong }' "$D/trace"
+result "a marker is of the processor on which it was written" $? "$D/trace"
+
 # --- raw and text do not get the same
 echo >"$D/trace"
 echo 1408 >"$D/buffer_size_kb"
