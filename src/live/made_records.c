@@ -33,6 +33,8 @@ bool made_stack(struct open_calls *o, struct frames *frames, struct event_catalo
 
 	memset(words, 0, MADE_WORDS * sizeof(*words));
 	n = addresses(o, frames, i, words + 2, user ? USER_FRAMES : FRAMES);
+	if (!n) /* no call stands that is known of: the kernel's readers do not know empty stacks */
+		return false;
 	words[1] = user ? o->info->threads.at[i->event->thread].pid : n;
 	return head(events, user ? "user_stack" : "kernel_stack", i, 1 + (user ? USER_FRAMES : (unsigned)n), words);
 }

@@ -11,7 +11,7 @@
 
 /* Where the thread is at this record, which open_calls was fed: by the copy that it left of its stack, else by the calls that were
  * recorded. user: as userstacktrace has it, at most eight calls; else all that have
- * room in a record. False: there is no such event. */
+ * room in a record. False: there is no such event, or no call stands that is known of. */
 bool made_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events, const struct stream_item *i, bool user, uint64_t *words);
 
 /* The last call of a thread, and how often it was made again since. */

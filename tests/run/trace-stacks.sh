@@ -91,6 +91,18 @@ echo 0 >"$D/options/sym-userobj"
 echo 0 >"$D/options/userstacktrace"
 echo 0 >"$D/options/stacktrace"
 
+# --- where no call stands that is known of: no stack, rather than an empty one
+if echo 1 2>"$T/err" >"$D/events/sched/sched_switch/enable"; then
+	echo 1 >"$D/options/stacktrace"
+	afresh
+	tell 3
+	grep -q ': sched_switch: ' "$D/trace" && grep -q ' => work' "$D/trace" &&
+		awk '/<stack trace>/ { head = 1; next } head && !/^ => / { bad = 1 } { head = 0 } END { exit bad || head }' "$D/trace"
+	result "sched_switch: no empty stacks" $? "$D/trace"
+	echo 0 >"$D/options/stacktrace"
+	echo 0 >"$D/events/sched/sched_switch/enable"
+fi
+
 # --- func_stack_trace
 echo 0 >"$D/events/enable"
 echo 1 >"$D/options/func_stack_trace"
