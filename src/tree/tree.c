@@ -2,6 +2,7 @@
 #include "tree/tree.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -296,6 +297,8 @@ int tree_mkdir(struct tree_node *dir, const char *name, struct err *err)
 
 	if (!*name || !strcmp(name, ".") || !strcmp(name, "..") || strchr(name, '/'))
 		return err_set(err, EINVAL, "'%s' is no name for a directory here", name);
+	if (strlen(name) > NAME_MAX)
+		return err_set(err, ENAMETOOLONG, "a name has %d bytes at most", NAME_MAX);
 	there = tree_lookup(dir, name);
 	if (there) {
 		tree_put(there);

@@ -269,12 +269,15 @@ static const struct tree_dir_ops dir_ops = { make, remove_it };
 static void making_and_removing(void **state)
 {
 	struct tree_node *dir = tree_dir(tree_root(t), "many", 0750, &dir_ops), *kept;
+	char long_name[257] = "";
 
 	assert_int_equal(tree_mkdir(tree_root(t), "x", NULL), -EPERM);
 	assert_int_equal(tree_mkdir(tree_root(t), "a", NULL), -EEXIST);
 	assert_int_equal(tree_mkdir(dir, "x", NULL), 0);
 	assert_int_equal(tree_mkdir(dir, "x", NULL), -EEXIST);
 	assert_int_equal(tree_mkdir(dir, "..", NULL), -EINVAL);
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	assert_int_equal(tree_mkdir(dir, long_name, NULL), -ENAMETOOLONG);
 	assert_int_equal(tree_mkdir(dir, "x/y", NULL), -EINVAL);
 	assert_int_equal(tree_rmdir(dir, "y", 0, NULL), -ENOENT);
 	assert_int_equal(tree_rmdir(tree_root(t), "dir", 0, NULL), -EPERM);
