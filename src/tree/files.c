@@ -292,8 +292,8 @@ static const struct file_row {
 	  "!NAME removes, * is a glob" },
 	PIDS("set_event_notrace_pid", "threads whose events are not recorded"),
 	PIDS("set_event_pid", "threads whose events are recorded; empty: all"),
-	FUNCTIONS("set_ftrace_filter", EVERYWHERE, "functions that are traced; empty: all. >> adds, !NAME removes, * is a glob, "
-		  "NAME:mod:MODULE is of one module"),
+	FUNCTIONS("set_ftrace_filter", EVERYWHERE, "functions that are traced; empty: all. >> adds, !NAME removes, "
+		  "NAME:mod:MODULE is of one module; accepts: a name or glob-matching-pattern"),
 	FUNCTIONS("set_ftrace_module", TOP, "libraries whose functions are traced too, besides those of the program"),
 	FUNCTIONS("set_ftrace_notrace", EVERYWHERE, "functions that are not traced, whatever set_ftrace_filter says"),
 	PIDS("set_ftrace_notrace_pid", "threads whose functions are not recorded"),
