@@ -18,7 +18,7 @@ static const char *suffix(const char *name)
 	return dot ? dot : "";
 }
 
-int demangle(const char *name, char *out, size_t n)
+static int demangle_as(const char *name, int options, char *out, size_t n)
 {
 	char *plain = NULL, *core;
 	const char *tail = suffix(name);
@@ -28,9 +28,35 @@ int demangle(const char *name, char *out, size_t n)
 		return snprintf(out, n, "%s", name);
 	core = strndup(name, (size_t)(tail - name));
 	if (core)
-		plain = cplus_demangle(core, DMGL_AUTO);
+		plain = cplus_demangle(core, DMGL_AUTO | options);
 	len = plain ? snprintf(out, n, "%s%s", plain, tail) : snprintf(out, n, "%s", name);
 	free(plain);
 	free(core);
 	return len;
+}
+
+int demangle(const char *name, char *out, size_t n)
+{
+	return demangle_as(name, DMGL_NO_OPTS, out, n);
+}
+
+/* A template's result would stand in front of its name. */
+int demangle_whole(const char *name, char *out, size_t n)
+{
+	return demangle_as(name, DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP, out, n);
+}
+
+int demangle_cut(char *name)
+{
+	char *at = strrchr(name, ')');
+	int open = 0;
+
+	for (; at && at > name; at--) {
+		open += *at == ')' ? 1 : *at == '(' ? -1 : 0;
+		if (open)
+			continue;
+		*at = 0;
+		return 1;
+	}
+	return 0;
 }

@@ -201,6 +201,15 @@ static int list_add(struct function_list *l, const struct word *w, struct err *e
 
 static const char blanks[] = " \t\r\n";
 
+/* ` const` behind the parameters of a member function: its length, else 0. */
+static size_t qualifier(const char *p, size_t n)
+{
+	static const char word[] = " const";
+	const size_t length = sizeof(word) - 1;
+
+	return n && p[n - 1] == ')' && !strncmp(p + n, word, length) && strchr(blanks, p[n + length]) ? length : 0;
+}
+
 /* Bytes of the word at p. Blanks inside of brackets belong to it, as in C++'s
  * `map<int, char>::find` and `(anonymous namespace)::f`; unless they never close, as in
  * `operator<`. */
@@ -213,7 +222,7 @@ size_t function_word_length(const char *p)
 			open++;
 		else if (strchr(">)", p[n]) && open)
 			open--;
-		else if (strchr(blanks, p[n]) && !open)
+		else if (strchr(blanks, p[n]) && !open && !qualifier(p, n))
 			return n;
 	}
 	return open ? strcspn(p, blanks) : strlen(p);
@@ -336,6 +345,9 @@ bool function_list_has(const struct function_list *l, const char *symbol, const 
 	if (!demangle_is_mangled(symbol))
 		return false;
 	demangle(symbol, plain, sizeof(plain));
+	if (function_list_match(l, plain, module))
+		return true;
+	demangle_whole(symbol, plain, sizeof(plain));
 	return function_list_match(l, plain, module);
 }
 

@@ -275,11 +275,13 @@ static void print_indent(struct graph *g, uint32_t depth)
 	out_spaces(g->out, GRAPH_INDENT * (depth < GRAPH_INDENT_MAX ? depth : GRAPH_INDENT_MAX));
 }
 
-static void print_name(struct graph *g, const struct call_step *s)
+/* True: it ends with its parameters. */
+static bool print_name(struct graph *g, const struct call_step *s)
 {
 	struct name name = names_of(&g->names, g->info->threads.at[s->thread].image, s->fn);
 
 	out_bytes(g->out, name.text, name.n);
+	return name.whole;
 }
 
 /* Notes the function written as open on this CPU at this depth, 0 for none; returns what was. */
@@ -323,8 +325,7 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 	else
 		print_no_duration(g);
 	print_indent(g, w->step.depth);
-	print_name(g, &w->step);
-	out_bytes(g->out, "();", 3);
+	out_str(g->out, print_name(g, &w->step) ? ";" : "();");
 	if (shows_value(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
 		print_value(g, w->step.value);
@@ -343,8 +344,7 @@ static void print_enter(struct graph *g, const struct waiting *w)
 	swap_open(g, &w->step, function_key(g, &w->step));
 	print_no_duration(g);
 	print_indent(g, w->step.depth);
-	print_name(g, &w->step);
-	out_bytes(g->out, "() {\n", 5);
+	out_str(g->out, print_name(g, &w->step) ? " {\n" : "() {\n");
 }
 
 static void print_leave(struct graph *g, const struct waiting *w)

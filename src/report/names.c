@@ -18,6 +18,7 @@ void names_free(struct names *s)
 		free(s->images.at[i].at);
 	}
 	vec_free(&s->images);
+	overloads_free(&s->overloads);
 }
 
 static struct name *place_for(struct names *s, uint32_t image, uint32_t fn)
@@ -37,15 +38,6 @@ static struct name *place_for(struct names *s, uint32_t image, uint32_t fn)
 	return &map->at[fn];
 }
 
-static char *text_of(const struct trace_module *m, const struct trace_function *f)
-{
-	int n = trace_function_name(m, f, NULL, 0);
-	char *text = mem_zalloc((size_t)n + 1);
-
-	trace_function_name(m, f, text, (size_t)n + 1);
-	return text;
-}
-
 struct name names_make(struct names *s, uint32_t image, uint32_t fn)
 {
 	const struct trace_module *m;
@@ -55,10 +47,10 @@ struct name names_make(struct names *s, uint32_t image, uint32_t fn)
 	if (!f || image >= s->info->images.n || fn > RECORD_ID_MAX) {
 		int n = snprintf(s->unknown, sizeof(s->unknown), "[function %u]", fn);
 
-		return (struct name){ s->unknown, (uint32_t)n };
+		return (struct name){ s->unknown, (uint32_t)n, false };
 	}
 	name = place_for(s, image, fn);
-	name->text = text_of(m, f);
+	name->text = overloads_text(&s->overloads, m, f, &name->whole);
 	name->n = (uint32_t)strlen(name->text);
 	return *name;
 }

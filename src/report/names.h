@@ -1,15 +1,17 @@
 /* Function id -> the text that is printed for it, kept by image. */
 #pragma once
-#include "source/trace_info.h"
+#include "source/overloads.h"
 
 struct name {
 	const char *text; /* NULL: not made yet */
 	uint32_t n;
+	bool whole;       /* with parameters, for there are others of this name */
 };
 
 struct names {
 	const struct trace_info *info;
 	VEC(struct name_map { struct name *at; size_t n; }) images;
+	struct overloads overloads;
 	char unknown[32]; /* the text for an id that nothing defines: not kept */
 };
 

@@ -7,6 +7,7 @@
 
 #include "report/pipe.h"
 #include "report/tally.h"
+#include "source/overloads.h"
 
 #define BATCH 2048
 #define WORKERS_MAX 64
@@ -152,17 +153,11 @@ static int by_place(const void *a, const void *b)
 	return x->function->vaddr < y->function->vaddr ? -1 : x->function->vaddr > y->function->vaddr;
 }
 
-static char *name_of(const struct found *f)
+static char *name_of(struct overloads *o, const struct found *f)
 {
-	char *name;
-	int n;
+	bool whole;
 
-	if (!f->module)
-		return mem_strdup("[unknown]");
-	n = trace_function_name(f->module, f->function, NULL, 0);
-	name = mem_zalloc((size_t)n + 1);
-	trace_function_name(f->module, f->function, name, (size_t)n + 1);
-	return name;
+	return f->module ? overloads_text(o, f->module, f->function, &whole) : mem_strdup("[unknown]");
 }
 
 static uint64_t clamp(uint64_t v, const struct tally_function *f)
@@ -170,11 +165,11 @@ static uint64_t clamp(uint64_t v, const struct tally_function *f)
 	return v < f->min ? f->min : v > f->max ? f->max : v;
 }
 
-static void add_row(struct summary *s, const struct trace_clock *clock, const struct found *found)
+static void add_row(struct summary *s, const struct trace_clock *clock, const struct found *found, struct overloads *o)
 {
 	const struct tally_function *f = found->sums;
 	struct summary_row row = {
-		.name = name_of(found),
+		.name = name_of(o, found),
 		.module = found->module ? found->module->name : "",
 		.symbol = found->module && found->function->name,
 	};
@@ -198,6 +193,7 @@ static void add_row(struct summary *s, const struct trace_clock *clock, const st
 static void make_rows(struct summary *s, const struct trace_info *info, struct worker *workers, unsigned n)
 {
 	VEC(struct found) all = { 0 };
+	struct overloads overloads = { 0 };
 
 	for (unsigned w = 0; w < n; w++) {
 		for (size_t i = 0; i < workers[w].tally.functions.n; i++) {
@@ -216,9 +212,10 @@ static void make_rows(struct summary *s, const struct trace_info *info, struct w
 		if (i + 1 < all.n && !by_place(&all.at[i], &all.at[i + 1]))
 			continue;
 		if (all.at[first].sums->timed + all.at[first].sums->untimed)
-			add_row(s, &info->clock, &all.at[first]);
+			add_row(s, &info->clock, &all.at[first], &overloads);
 		first = i + 1;
 	}
+	overloads_free(&overloads);
 	vec_free(&all);
 }
 

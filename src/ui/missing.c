@@ -156,7 +156,7 @@ static bool list_takes_any(const struct search *s, const struct function_list *l
 		const char *symbol = sym_name(m, f);
 		char spelled[1024];
 
-		if ((symbol && function_list_match(l, symbol, m->path)) ||
+		if ((symbol && function_list_has(l, symbol, m->path)) ||
 		    function_list_match(l, why_spell(m, f, spelled, sizeof(spelled)), m->path))
 			return true;
 	}

@@ -62,7 +62,9 @@ static bool is_name(const struct sym_module *m, const struct sym_function *f, co
 		return false;
 	if (symbol && (!strcmp(symbol, name) || !demangle_is_mangled(symbol)))
 		return !strcmp(symbol, name);
-	return !strcmp(why_spell(m, f, spelled, sizeof(spelled)), name);
+	if (!strcmp(why_spell(m, f, spelled, sizeof(spelled)), name))
+		return true;
+	return symbol && (demangle_whole(symbol, spelled, sizeof(spelled)), !strcmp(spelled, name));
 }
 
 bool why_has_function(const struct sym_module *m, const char *name)

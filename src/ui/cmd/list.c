@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/demangle.h"
+#include "base/doubles.h"
 #include "hook/list.h"
 #include "session/launch.h"
 #include "ui/commands.h"
@@ -54,7 +55,8 @@ static void print_json(struct out *o, const struct hook_list_row *r)
 		   r->entry_only ? "true" : "false", r->kind, r->reason);
 }
 
-static void print_rows(const struct invocation *inv, const struct hook_list *l, struct screen *o)
+/* doubles: names that are more than one function's without their parameters. */
+static void print_rows(const struct invocation *inv, const struct hook_list *l, const struct doubles *doubles, struct screen *o)
 {
 	void (*print)(struct out *, const struct hook_list_row *) =
 		inv->json ? print_json : inv->why ? print_why : print_name;
@@ -66,31 +68,36 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l, 
 		char name[1024];
 
 		demangle(row.name, name, sizeof(name));
+		if (doubles_have(doubles, name))
+			demangle_whole(row.name, name, sizeof(name));
 		row.name = name;
 		print(&o->text, &row);
 	}
 }
 
-/* By the symbol, or as a programmer wrote it. */
-static bool selected(const char *name, void *globs)
+/* Which functions are listed, and the names that are more than one's without their parameters. */
+struct choice { const struct function_list *globs; bool all; struct doubles doubles; };
+
+/* By the symbol, or as a programmer wrote it. Is asked for every function. */
+static bool selected(const char *name, void *choice)
 {
+	struct choice *c = choice;
 	char plain[1024];
 
-	if (function_list_match(globs, name, NULL))
-		return true;
-	if (!demangle_is_mangled(name))
-		return false;
-	demangle(name, plain, sizeof(plain));
-	return function_list_match(globs, plain, NULL);
+	if (demangle_is_mangled(name)) {
+		demangle(name, plain, sizeof(plain));
+		doubles_add(&c->doubles, plain);
+	}
+	return c->all || function_list_has(c->globs, name, NULL);
 }
 
-static int print_list(const struct invocation *inv, const struct hook_list *l)
+static int print_list(const struct invocation *inv, const struct hook_list *l, const struct doubles *doubles)
 {
 	struct screen o;
 	int status;
 
 	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_list);
-	print_rows(inv, l, &o);
+	print_rows(inv, l, doubles, &o);
 	status = screen_close(&o, 0);
 	if (inv->why && !inv->json && l->rows.n)
 		summary_hooks(l->by_kind, l->by_reason);
@@ -113,21 +120,24 @@ static int list_functions(struct invocation *inv, const char *binary)
 {
 	struct function_list globs = { 0 };
 	struct hook_list list = { 0 };
+	struct choice choice = { .globs = &globs, .all = !inv->n_operands };
 	struct err err;
 	int status = globs_read(&globs, inv->operands, inv->n_operands, 0);
 
 	if (status)
 		return status;
-	if (hook_list_load(binary, inv->n_operands ? selected : NULL, &globs, &list, &err)) {
+	if (hook_list_load(binary, selected, &choice, &list, &err)) {
 		status = say_error(&err);
 	} else if (!list.rows.n) {
 		say("brace: %s has no function%s\n", inv->binary,
 		    inv->n_operands ? " that matches" : "");
 		status = EXIT_BRACE;
 	} else {
-		status = print_list(inv, &list);
+		doubles_keep(&choice.doubles);
+		status = print_list(inv, &list, &choice.doubles);
 	}
 	hook_list_free(&list);
+	doubles_free(&choice.doubles);
 	function_list_free(&globs);
 	return status;
 }

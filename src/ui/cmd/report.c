@@ -1,6 +1,8 @@
 /* brace report: a row a function. */
 #include <stdlib.h>
 
+#include "base/demangle.h"
+#include "base/mem.h"
 #include "report/summary.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
@@ -20,12 +22,26 @@ static int sort_column(const struct invocation *inv, enum summary_column *out)
 	return EXIT_BRACE;
 }
 
+/* With or without the parameters that it may have been given to tell it from others. */
+static bool matches(const struct function_list *globs, const struct summary_row *row)
+{
+	char *plain;
+	bool match = function_list_match(globs, row->name, row->module);
+
+	if (match)
+		return true;
+	plain = mem_strdup(row->name);
+	match = demangle_cut(plain) && function_list_match(globs, plain, row->module);
+	free(plain);
+	return match;
+}
+
 static void keep_matching(struct summary *s, const struct function_list *globs)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->rows.n; i++) {
-		if (function_list_match(globs, s->rows.at[i].name, s->rows.at[i].module))
+		if (matches(globs, &s->rows.at[i]))
 			s->rows.at[kept++] = s->rows.at[i];
 		else
 			free(s->rows.at[i].name);

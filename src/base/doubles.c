@@ -1,0 +1,49 @@
+#include "base/doubles.h"
+
+#include <stdlib.h>
+
+static uint64_t hash_of(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+void doubles_add(struct doubles *d, const char *name)
+{
+	*vec_add(&d->hashes) = hash_of(name);
+}
+
+void doubles_keep(struct doubles *d)
+{
+	size_t kept = 0;
+	uint64_t *at = d->hashes.at;
+
+	if (d->hashes.n)
+		qsort(at, d->hashes.n, sizeof(*at), by_value);
+	for (size_t i = 1; i < d->hashes.n; i++)
+		if (at[i] == at[i - 1])
+			at[kept++] = at[i];
+	d->hashes.n = kept;
+}
+
+bool doubles_have(const struct doubles *d, const char *name)
+{
+	uint64_t hash = hash_of(name);
+
+	return d->hashes.n && bsearch(&hash, d->hashes.at, d->hashes.n, sizeof(hash), by_value);
+}
+
+void doubles_free(struct doubles *d)
+{
+	vec_free(&d->hashes);
+}
