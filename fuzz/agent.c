@@ -134,7 +134,7 @@ static void take_memories(struct connection *c, const struct protocol_welcome *w
 	forget(c);
 	c->welcome = *w;
 	c->image = mmap(NULL, w->image_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
-	c->code = mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[2], 0);
+	c->code = w->code_size ? mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[2], 0) : NULL;
 	require(c->code != MAP_FAILED);
 	if (c->image == MAP_FAILED) /* what is added to an image has none of its own */
 		c->image = NULL;
@@ -195,16 +195,17 @@ static unsigned descriptors(void)
 /* The second peer is the first one's child. `how`: it is not, or one of its fields is anything. */
 static void say_hello(struct connection *c)
 {
+	static const uint32_t requests[] = { PROTOCOL_HELLO, PROTOCOL_DLOPEN, PROTOCOL_USER };
 	const uint64_t value = any_value();
 	struct protocol_hello h = {
-		.request = (step.how % 16 == 1) != (c >= peers[1].at) ? PROTOCOL_DLOPEN : PROTOCOL_HELLO, .version = PROTOCOL_VERSION,
+		.request = requests[step.how % 16 == 3 ? 2 : (step.how % 16 == 1) != (c >= peers[1].at)], .version = PROTOCOL_VERSION,
 		.image = step.which < 192 ? 0 : step.which % 4, .tls = -64,
 	};
 
 	if (step.how >= 224)
 		memcpy((uint8_t *)&h + step.which % (sizeof(h) / 4) * 4, &value, step.which % (sizeof(h) / 4) % 2 ? 4 : 8);
 	say(c, &h, sizeof(h), descriptors());
-	if (h.version == PROTOCOL_VERSION && (h.request == PROTOCOL_HELLO || h.request == PROTOCOL_DLOPEN))
+	if (h.version == PROTOCOL_VERSION && (h.request == PROTOCOL_HELLO || h.request == PROTOCOL_DLOPEN || h.request == PROTOCOL_USER))
 		hear(c, ANSWER_MS);
 }
 
@@ -279,7 +280,7 @@ static void change_alone(bool leaves, pid_t pid)
 	struct err ignored;
 
 	for (int i = 0; i < PEERS * CONNECTIONS; i++)
-		if (peers[i % PEERS].at[i / PEERS].code)
+		if (peers[i % PEERS].at[i / PEERS].code || peers[i % PEERS].at[i / PEERS].image)
 			hang_up(&peers[i % PEERS].at[i / PEERS]);
 	if (leaves)
 		control_leave(control, pid, &rep, &ignored);

@@ -122,8 +122,8 @@ static void begin(uint8_t how)
 	memory = (struct shared_memory){
 		.fd = -1, .header = mem_zalloc(sizeof(*memory.header)),
 		.threads = mem_zalloc(THREADS * sizeof(*memory.threads)), .descs = mem_zalloc(BUFFERS * sizeof(*memory.descs)),
-		.buffers = mem_zalloc((size_t)BUFFERS * MEMORY_BUFFER_BYTES), .mode = how % 3, .tracer = how / 3 % 3,
-		.threads_max = THREADS, .buffers_max = BUFFERS,
+		.buffers = mem_zalloc((size_t)BUFFERS * MEMORY_BUFFER_BYTES),
+		.layout = { .mode = how % 3, .threads_max = THREADS, .buffers_max = BUFFERS }, .settings.tracer = how / 3 % 3,
 	};
 	memory.header->free_head = MEMORY_NONE;
 	memory.header->buffers_used = BUFFERS;

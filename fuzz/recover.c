@@ -54,14 +54,15 @@ static void remove_file(void)
 
 static struct memory_header sensible_header(uint8_t mode)
 {
-	struct memory_header h = { .magic = MEMORY_MAGIC, .version = MEMORY_VERSION, .mode = mode % 3,
-				   .threads_max = THREADS, .buffers_max = BUFFERS, .free_head = MEMORY_NONE,
+	struct memory_header h = { .magic = MEMORY_MAGIC, .version = MEMORY_VERSION, .free_head = MEMORY_NONE,
+				   .layout = { .mode = mode % 3, .threads_max = THREADS, .buffers_max = BUFFERS },
 				   .buffers_used = BUFFERS, .threads_used = THREADS };
+	struct memory_layout *l = &h.layout;
 
-	h.threads_at = (sizeof(h) + 4095) & ~UINT64_C(4095);
-	h.descs_at = h.threads_at + ((THREADS * sizeof(struct memory_thread) + 4095) & ~UINT64_C(4095));
-	h.buffers_at = h.descs_at + 4096;
-	h.size = h.buffers_at + BUFFERS * (uint64_t)MEMORY_BUFFER_BYTES;
+	l->threads_at = (sizeof(h) + 4095) & ~UINT64_C(4095);
+	l->descs_at = l->threads_at + ((THREADS * sizeof(struct memory_thread) + 4095) & ~UINT64_C(4095));
+	l->buffers_at = l->descs_at + 4096;
+	l->size = l->buffers_at + BUFFERS * (uint64_t)MEMORY_BUFFER_BYTES;
 	return h;
 }
 
@@ -159,9 +160,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		atexit(remove_file);
 	registered = true;
 	fd = memfd_create("fuzz", 0);
-	if (ftruncate(fd, (off_t)h.size))
+	if (ftruncate(fd, (off_t)h.layout.size))
 		abort();
-	at = mmap(NULL, h.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	at = mmap(NULL, h.layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	memcpy(at, &h, sizeof(h));
 	if (how % 4 == 0) {
 		size_t n = cursor_left(&c) < sizeof(h) ? cursor_left(&c) : sizeof(h);
@@ -173,8 +174,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fill(at, &h, &c);
 	if (how % 2)
 		make_plausible(at, &h);
-	recover(fd, h.size);
-	munmap(at, h.size);
+	recover(fd, h.layout.size);
+	munmap(at, h.layout.size);
 	close(fd);
 	return 0;
 }
