@@ -178,6 +178,7 @@ static int attempt(struct image_request *req, const struct agent_file *f, struct
 		r = plan(req, f, place, users.memory, &hello, out, err);
 	if (r == 0)
 		r = enter(req->pid, f, place, &users, out, rep, err);
+	out->memory = users.memory;
 	req->hello = NULL;
 	if (r == 0)
 		image_settle(out, req);
@@ -276,6 +277,7 @@ int attach_held(struct image_request *req, struct tracee *t, struct memories *me
 		r = maps_read(req->pid, &maps, err);
 	if (r == 0) {
 		r = enter_held(t, &maps, &f, &place, memory, out, err);
+		out->memory = memory;
 		maps_free(&maps);
 	}
 	req->hello = NULL;

@@ -130,7 +130,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 	int r;
 
 	c->req = *req;
-	c->memories = req->memories;
+	c->memories = c->patches.memories = req->memories;
 	c->switches = switches_new(req->memories);
 	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->hurry = c->program = -1;
@@ -177,8 +177,9 @@ static int attach(struct control *c, pid_t pid, struct tracee *held, struct imag
 		return r; /* nothing ran with this index: the next has it */
 	}
 	state.next_id = im->next_id;
+	state.memory = im->memory;
 	patch_lists_begin(&c->patches, pid);
-	patch_lists_add(&c->patches, pid, im->patches, im->welcome.n_patches);
+	patch_lists_add(&c->patches, pid, im->memory, im->patches, im->welcome.n_patches);
 	handlers_tell(im, pid, control_notes(c));
 	image_tell_unread(im, pid, control_notes(c));
 	*vec_add(&c->images) = state;
@@ -231,7 +232,7 @@ int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struc
 	int r;
 
 	control_begin_alone(c);
-	patch_lists_add(&c->patches, pid, NULL, 0); /* a forked one's own: what is lowered in it is not in others */
+	patch_lists_add(&c->patches, pid, NULL, NULL, 0); /* a forked one's own: what is lowered in it is not in others */
 	r = attach_leave(pid, c->req.agent_path, patch_lists_of(&c->patches, pid), rep, err);
 	control_end_alone(c);
 	return r;

@@ -78,7 +78,7 @@ static void commit(void *context, bool these)
 static void copy_images(struct changing *ch)
 {
 	for (size_t i = 0; i < ch->c->images.n; i++) {
-		struct image_state copy = { .next_id = ch->c->images.at[i].next_id,
+		struct image_state copy = { .next_id = ch->c->images.at[i].next_id, .memory = ch->c->images.at[i].memory,
 					    .by_hand = ch->c->images.at[i].by_hand };
 
 		known_modules_copy(&copy.known, &ch->c->images.at[i].known);
@@ -138,7 +138,7 @@ static int plan_all(struct changing *ch, struct change *change, const pid_t *pid
 
 	copy_images(ch);
 	for (size_t i = 0; i < n; i++)
-		patch_lists_add(&ch->c->patches, pids[i], NULL, 0); /* from now on a forked one has its own */
+		patch_lists_add(&ch->c->patches, pids[i], NULL, NULL, 0); /* from now on a forked one has its own */
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&ch->targets) = (struct change_target){ .pid = pids[i] };
 	for (size_t i = 0; i < n; i++) {
@@ -161,6 +161,15 @@ static int plan_all(struct changing *ch, struct change *change, const pid_t *pid
 	return selected || !kept || ch->req.settings->nop ? 0 : err_set(err, EINVAL, "no function matches the filters: brace list -f shows their names");
 }
 
+/* NULL: it has ended. */
+static const struct shared_memory *memory_of(struct control *c, pid_t pid)
+{
+	struct shared_memory *memory;
+	struct err ignored;
+
+	return memories_of_process(c->memories, pid, &memory, &ignored) == 0 ? memory : NULL;
+}
+
 /* All are changed and run on. */
 static void keep(struct changing *ch)
 {
@@ -174,7 +183,7 @@ static void keep(struct changing *ch)
 
 		image_settle(&t->im, &t->req);
 		patch_lists_begin(&c->patches, t->pid);
-		patch_lists_add(&c->patches, t->pid, t->im.patches, t->im.welcome.n_patches);
+		patch_lists_add(&c->patches, t->pid, memory_of(c, t->pid), t->im.patches, t->im.welcome.n_patches);
 		handlers_tell(&t->im, t->pid, control_notes(c));
 		image_tell_unread(&t->im, t->pid, control_notes(c));
 	}

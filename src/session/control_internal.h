@@ -19,6 +19,7 @@
 
 struct image_state {
 	uint32_t next_id;
+	const struct shared_memory *memory; /* it records into: its user's */
 	struct known_modules known;
 	bool by_hand;                 /* launched: its system calls are led */
 	bool planned;                 /* more of it is: one at a time, for the numbers of its functions */

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "model/settings.h"
 #include "session/patch_list.h"
+#include "session/shared_memory.h"
 #include "shared/memory.h"
 #include "source/trace_info.h"
 
@@ -49,6 +50,7 @@ struct image {
 	uint32_t next_id;
 	struct protocol_welcome welcome;
 	int image_fd, code_fd;    /* image_close */
+	const struct shared_memory *memory; /* it records into, once it was attached to */
 	void *code;               /* the code memory, mapped; the process may write there at any time */
 	struct patch *patches;    /* ours, as many as the welcome says; in the code memory stand copies */
 	struct patch_region *regions; /* likewise */

@@ -6,10 +6,12 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "session/processes.h"
 #include "tracee/proc_status.h"
 
 #ifndef SYS_futex_waitv
@@ -109,6 +111,17 @@ int memories_of_peer(struct memories *m, int socket, struct shared_memory **out,
 	if (r == 0 && s.uid[1] != who.uid)
 		r = err_set(err, EAGAIN, "process %d became another user's while it was looked at", (int)who.pid);
 	return r < 0 ? r : memories_of(m, user_of(&s), out, err);
+}
+
+bool memories_allow(struct memories *m, pid_t pid, const struct shared_memory *memory)
+{
+	struct shared_memory *own;
+	struct err ignored;
+	struct stat st;
+
+	if (memories_of_process(m, pid, &own, &ignored) == 0 && own == memory)
+		return true;
+	return fstat(memory->fd, &st) == 0 && processes_maps(pid, st.st_ino);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */

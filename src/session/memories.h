@@ -31,6 +31,9 @@ int memories_of_process(struct memories *m, pid_t pid, struct shared_memory **ou
 /* The same of the process that connected to us by this socket. -EAGAIN and *err: who has its number now is not who called. */
 int memories_of_peer(struct memories *m, int socket, struct shared_memory **out, struct err *err);
 
+/* May the process have this one: is it of its user, or of one that it was forked from? */
+bool memories_allow(struct memories *m, pid_t pid, const struct shared_memory *memory);
+
 /* The slot of a number in the session; it must not be one of the kernel's. */
 struct memory_thread *memories_thread(const struct memories *m, uint32_t slot);
 /* Has this thread told of its end, in whichever? Not any more, then. */

@@ -61,24 +61,6 @@ static void copy(struct patch_list *to, const struct patch_list *from)
 		*vec_add(to) = from->at[i];
 }
 
-void patch_lists_add(struct patch_lists *l, pid_t pid, const struct patch *patches, size_t n)
-{
-	struct process_patches *p = own(l, pid);
-
-	if (!p) {
-		const struct patch_list *parents = patch_lists_of(l, pid);
-		struct patch_list list = { 0 };
-
-		copy(&list, parents);
-		patch_lists_begin(l, pid);
-		p = own(l, pid);
-		p->list = list;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (patches[i].status == PATCH_APPLIED)
-			*vec_add(&p->list) = patches[i];
-}
-
 /* How many of some patches stand in the process. */
 static unsigned stand_in(int fd, const struct patch_list *list)
 {
@@ -96,30 +78,60 @@ static unsigned stand_in(int fd, const struct patch_list *list)
 	return found;
 }
 
-const struct patch_list *patch_lists_of(const struct patch_lists *l, pid_t pid)
+/* NULL: nobody's patches stand in it. */
+static const struct process_patches *find_parent(const struct patch_lists *l, pid_t pid)
 {
-	static const struct patch_list none;
-	const struct process_patches *p = own(l, pid);
-	const struct patch_list *best = &none;
+	const struct process_patches *best = NULL;
 	unsigned most = 0;
 	char name[64];
 	int fd;
 
-	if (p)
-		return &p->list;
 	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	for (size_t i = 0; fd >= 0 && i < l->n; i++) {
-		unsigned found = stand_in(fd, &l->at[i].list);
+		const struct process_patches *p = &l->at[i];
+		unsigned found = stand_in(fd, &p->list);
 
-		if (found > most || (found == most && found && l->at[i].list.n > best->n)) {
-			most = found;
-			best = &l->at[i].list;
-		}
+		if (!found || found < most || (found == most && best && p->list.n <= best->list.n) ||
+		    !p->memory || !memories_allow(l->memories, pid, p->memory))
+			continue;
+		most = found;
+		best = p;
 	}
 	if (fd >= 0)
 		close(fd);
 	return best;
+}
+
+void patch_lists_add(struct patch_lists *l, pid_t pid, const struct shared_memory *memory, const struct patch *patches, size_t n)
+{
+	struct process_patches *p = own(l, pid);
+
+	if (!p) {
+		const struct process_patches *parent = find_parent(l, pid);
+		struct process_patches child = { .pid = pid, .memory = parent ? parent->memory : NULL };
+
+		if (parent)
+			copy(&child.list, &parent->list);
+		patch_lists_begin(l, pid);
+		p = own(l, pid);
+		*p = child;
+	}
+	if (memory)
+		p->memory = memory;
+	for (size_t i = 0; i < n; i++)
+		if (patches[i].status == PATCH_APPLIED)
+			*vec_add(&p->list) = patches[i];
+}
+
+const struct patch_list *patch_lists_of(const struct patch_lists *l, pid_t pid)
+{
+	static const struct patch_list none;
+	const struct process_patches *p = own(l, pid);
+
+	if (!p)
+		p = find_parent(l, pid);
+	return p ? &p->list : &none;
 }
 
 void patch_lists_free(struct patch_lists *l)

@@ -67,6 +67,18 @@ static bool read_status(pid_t pid, const char *field, bool last, uint32_t *value
 	return found;
 }
 
+/* The next mapping. What is too long for a line is a file's name, which somebody chose: it is not to look like another line. */
+static bool next_map(FILE *f, char *line, int n)
+{
+	int c = 0;
+
+	if (!fgets(line, n, f))
+		return false;
+	while (!strchr(line, '\n') && c != EOF && c != '\n')
+		c = getc(f);
+	return true;
+}
+
 /* One of our user's whose maps we may not read (it is not dumpable) gets the benefit of the doubt; root may
  * read them all. */
 bool processes_maps(pid_t pid, ino_t memory)
@@ -77,7 +89,7 @@ bool processes_maps(pid_t pid, ino_t memory)
 	bool found = false;
 	FILE *f = open_proc(pid, "maps");
 
-	while (f && !found && fgets(line, sizeof(line), f))
+	while (f && !found && next_map(f, line, sizeof(line)))
 		found = sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 && inode == memory;
 	if (f)
 		fclose(f);

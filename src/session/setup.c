@@ -30,7 +30,10 @@ bool setup_begin(struct control *c, struct peer *p)
 			return false;
 		p->image = p->hello.image;
 		state = &c->images.at[p->image];
+		if (!memories_allow(c->memories, p->pid, state->memory))
+			return false; /* a program of somebody else's: nothing is added to that */
 		state->planned |= p->hello.request == PROTOCOL_DLOPEN;
+		patch_lists_add(&c->patches, p->pid, NULL, NULL, 0); /* while it has the memory of whom it was forked from */
 		p->first_id = state->next_id;
 		known_modules_of(&p->known, &state->known, p->pid);
 	}
@@ -123,7 +126,8 @@ static void keep_state(struct control *c, struct peer *p)
 	struct err ignored;
 
 	if (p->hello.request == PROTOCOL_USER) {
-		const struct image_state copy = { .next_id = p->first_id, .known = p->known, .by_hand = c->images.at[p->image].by_hand };
+		const struct image_state copy = { .next_id = p->first_id, .memory = p->memory, .known = p->known,
+						  .by_hand = c->images.at[p->image].by_hand };
 
 		p->image = (uint32_t)c->images.n;
 		*vec_add(&c->images) = copy;
@@ -132,7 +136,7 @@ static void keep_state(struct control *c, struct peer *p)
 	}
 	if (p->hello.request == PROTOCOL_HELLO) {
 		p->image = (uint32_t)c->images.n;
-		*vec_add(&c->images) = (struct image_state){ .known = p->known };
+		*vec_add(&c->images) = (struct image_state){ .known = p->known, .memory = p->memory };
 		p->known = (struct known_modules){ 0 };
 	} else {
 		known_modules_replace(&c->images.at[p->image].known, p->pid, &p->known);
@@ -198,7 +202,7 @@ void setup_settle(struct control *c, struct peer *p, const struct protocol_done 
 	}
 	handlers_tell(&p->im, p->pid, control_notes(c));
 	image_tell_unread(&p->im, p->pid, control_notes(c));
-	patch_lists_add(&c->patches, p->pid, p->im.patches, p->im.welcome.n_patches);
+	patch_lists_add(&c->patches, p->pid, p->memory, p->im.patches, p->im.welcome.n_patches);
 	tell_refused(c, p);
 	control_done(c, p->pid, &p->im.count, p->hello.request != PROTOCOL_HELLO);
 }

@@ -24,6 +24,12 @@ apart() {
 	result "$1: no memory in common" $status "$T/apart"
 }
 
+# --- one that asks for more of another's program
+record -l step -l as_root -- "$FIXTURES/users" then "${AS_OTHER[@]}" "$FIXTURES/forger" stranger
+[ "$(cat "$T/traced.status")" = 3 ] && grep -q 'no records lost' "$T/summary"
+result "nothing is added to a program of another user's" $? "$T/summary"
+calls_are step 3
+
 # --- two that run
 start root "$FIXTURES/users" attached
 ROOTS=$PID

@@ -7,6 +7,7 @@
  *   addresses: patches all over the address space
  *   statuses:  what became of them, in no order
  *   anything:  any bytes, also in the regions
+ * forger stranger: asks for more of the session's first program, which is another user's. Status 3: it got nothing.
  * forger WAY SEED waits: says "ready", does it when it is traced, without another program; says "done", and waits to be ended.
  * forger step: what is executed. */
 #include <poll.h>
@@ -116,6 +117,16 @@ static uint32_t speak(const char *way, uint32_t request, uint32_t image)
 	return w.image;
 }
 
+/* The tracer hangs up without a word. */
+static int gets_nothing(uint32_t image)
+{
+	const struct protocol_hello hello = { .request = PROTOCOL_DLOPEN, .version = PROTOCOL_VERSION, .image = image, .tls = -64 };
+	struct protocol_welcome w;
+	int fd = door_come(&tracer);
+
+	return fd >= 0 && send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello) && recv(fd, &w, sizeof(w), 0) == 0;
+}
+
 static pid_t make_child(const char *way, uint32_t image)
 {
 	pid_t pid = fork();
@@ -184,6 +195,8 @@ int main(int argc, char **argv)
 		return 0;
 	if (door_find(tracer_pid(), &tracer) < 0)
 		return 7;
+	if (strcmp(way, "stranger") == 0)
+		return gets_nothing(0) ? 3 : 10;
 	if (!ends_well(make_child(way, speak(way, PROTOCOL_HELLO, MEMORY_NONE))))
 		return 8;
 	if (!waits)
