@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "report/json.h"
+#include "shared/notes.h"
 
 #define THREADS_SHOWN 8
 
@@ -18,6 +19,9 @@ struct losses losses_of(const struct trace_info *info)
 		l.lost += info->threads.at[i].lost;
 		l.records += info->threads.at[i].records;
 	}
+	for (size_t i = 0; i < info->notes.n; i++)
+		if (info->notes.at[i].kind == NOTE_FULL)
+			l.full = (int)info->notes.at[i].number;
 	return l;
 }
 
@@ -33,10 +37,14 @@ static double percent(uint64_t lost, uint64_t records)
 
 void losses_sentence(const struct losses *l, struct out *o)
 {
-	if (l->lost)
-		out_printf(o, "%" PRIu64 " of %" PRIu64 " records (%.1f %%) were lost: counts and times are too low, and the nesting "
-			   "is a guess where they are missing; --mode block loses none, a larger -b fewer",
-			   l->lost, l->lost + l->records, percent(l->lost, l->records));
+	if (!l->lost)
+		return;
+	out_printf(o, "%" PRIu64 " of %" PRIu64 " records (%.1f %%) were lost: counts and times are too low, and the nesting "
+		   "is a guess where they are missing; ", l->lost, l->lost + l->records, percent(l->lost, l->records));
+	if (l->full)
+		out_printf(o, "the trace file could not take all: %s", strerror(l->full));
+	else
+		out_str(o, "--mode block loses none, a larger -b fewer");
 }
 
 static int by_loss(const void *a, const void *b)

@@ -3,7 +3,10 @@
 #include "report/out.h"
 #include "source/trace_info.h"
 
-struct losses { uint64_t lost, records; }; /* records: that are there */
+struct losses {
+	uint64_t lost, records; /* records: that are there */
+	int full;               /* the file could not take all: errno; 0: it could */
+};
 struct losses losses_of(const struct trace_info *info);
 
 /* "12 of 100 records (12.0 %) were lost: ...", and what helps; nothing if none was. No newline. */

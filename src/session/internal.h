@@ -24,6 +24,7 @@ struct session {
 	struct control *control;
 	struct drain *drains[MEMORIES_MAX]; /* by memory; NULL: it came since the last pass */
 	struct store_writer *store;      /* NULL: live only */
+	struct err full;                 /* the file takes no more; code 0: it does */
 	struct trace_info *info;
 	VEC(const struct image_memory *) image_memory; /* by image */
 	VEC(struct site_hole) site_holes; /* numbers that a thread has taken and not written what for */

@@ -497,6 +497,11 @@ bool session_catch_up(struct session *s)
 #define FLUSH_S 2  /* how long an idle program's records may wait before they are written */
 #define PARTIAL_NS UINT64_C(60000000000) /* idle threads' stamps are anchored this often */
 
+static bool takes_more(const struct session *s)
+{
+	return !s->full.code;
+}
+
 static int record_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct session *s = context;
@@ -505,23 +510,33 @@ static int record_run(void *context, const struct drain_run *run, struct err *er
 	if (r < 0)
 		return r;
 	session_catch_up(s);
-	r = store_sync_info(s->store, err);
-	if (r < 0)
-		return r;
-	return store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu, run->lost,
-			     run->words, run->n, err);
+	if (takes_more(s) && store_sync_info(s->store, &s->full) == 0)
+		store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu, run->lost, run->words, run->n,
+			      &s->full);
+	return 0;
 }
 
 /* Losses of threads that got no slot in the session memory. */
-static int record_threadless(struct session *s, uint64_t lost, struct err *err)
+static void record_threadless(struct session *s, uint64_t lost)
 {
-	return lost ? store_records(s->store, session_threadless(s, lost), clock_tsc(), 0, lost, NULL, 0, err) : 0;
+	uint32_t thread = lost ? session_threadless(s, lost) : 0;
+
+	if (lost && takes_more(s))
+		store_records(s->store, thread, clock_tsc(), 0, lost, NULL, 0, &s->full);
 }
 
 /* At once: whoever recovers the records of a dead tracer needs their names. */
-static int write_news(struct session *s, struct err *err)
+static void write_news(struct session *s)
 {
-	return session_catch_up(s) ? store_flush_info(s->store, err) : 0;
+	if (session_catch_up(s) && takes_more(s))
+		store_flush_info(s->store, &s->full);
+}
+
+/* Records of threads that idle. */
+static void write_old(struct session *s)
+{
+	if (takes_more(s))
+		store_flush(s->store, clock_tsc() - FLUSH_S * s->info->clock.hz, &s->full);
 }
 
 static int record_loop(struct session *s, struct err *err)
@@ -538,11 +553,11 @@ static int record_loop(struct session *s, struct err *err)
 			break;
 		POINT(loop_turns);
 		session_beat(s);
-		r = write_news(s, err);
+		write_news(s);
 		POINT(news_written);
 		if (overwrite)
 			session_recycle(s);
-		if (overwrite && r == 0)
+		if (overwrite)
 			r = switches_pass(control_switches(s->control), false, record_run, s, err);
 		if (overwrite || r < 0) {
 			memories_wait(&s->memories, WAIT_MS);
@@ -551,45 +566,59 @@ static int record_loop(struct session *s, struct err *err)
 		r = session_pass(s, due, record_run, s, err);
 		if (due)
 			partial = clock_tsc();
-		if (r == 0)
-			r = store_flush(s->store, clock_tsc() - FLUSH_S * s->info->clock.hz, err);
-		if (r == 0)
+		if (r == 0) {
+			write_old(s);
 			memories_wait(&s->memories, WAIT_MS);
+		}
 	}
 	return r;
+}
+
+/* Nothing is recorded any more: the program ends in peace. */
+static void wait_for_end(struct session *s)
+{
+	session_stop(s);
+	for (memories_moment(&s->memories); !session_over(s); memories_moment(&s->memories))
+		memories_wait(&s->memories, WAIT_MS);
+}
+
+/* s->full: what it lacks is counted. */
+static void finish_file(struct session *s)
+{
+	struct err why = { 0 }, early = { 0 };
+	struct stat st;
+	int r;
+
+	s->total.bytes = store_bytes(s->store);
+	s->info->total = s->total;
+	r = store_end(s->store, s->info, &why, &early);
+	s->store = NULL;
+	if (why.code || r < 0)
+		s->full = why.code ? why : early;
+	s->total = s->info->total;
+	if (stat(s->output, &st) == 0 && S_ISREG(st.st_mode))
+		s->total.bytes = (uint64_t)st.st_size; /* with what was still pending, and the index */
 }
 
 int session_record(struct session *s, struct session_result *res, struct err *err)
 {
 	uint64_t lost = 0;
-	struct err first = { 0 };
-	struct stat st;
-	int r = record_loop(s, &first), r2;
+	int r = record_loop(s, err);
 
 	POINT(program_over);
 	session_leave(s);
 	if (r >= 0)
-		r = session_finish(s, record_run, s, &lost, &first);
+		r = session_finish(s, record_run, s, &lost, err);
 	if (r >= 0)
-		r = record_threadless(s, lost, &first);
-	if (r < 0) { /* the file cannot take more: let the program end in peace */
-		session_stop(s);
-		for (memories_moment(&s->memories); !session_over(s); memories_moment(&s->memories))
-			memories_wait(&s->memories, WAIT_MS);
-	}
+		record_threadless(s, lost);
+	else
+		wait_for_end(s);
 	session_catch_up(s);
 	clock_refine(&s->clock, &s->info->clock);
-	s->total.bytes = store_bytes(s->store);
-	s->info->total = s->total;
-	r2 = store_finish(s->store, r < 0 ? NULL : &first);
-	s->store = NULL;
-	if (stat(s->output, &st) == 0 && S_ISREG(st.st_mode))
-		s->total.bytes = (uint64_t)st.st_size; /* with what was still pending, and the index */
+	finish_file(s);
 	POINT(file_finished);
 	session_result(s, res);
-	if (r < 0 || r2 < 0)
-		*err = first;
-	return r < 0 ? r : r2;
+	return r < 0 ? r : 0;
 }
 
 /* --- results -------------------------------------------------------------------------------- */
@@ -621,6 +650,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->changed = s->leave.changed;
 	res->stuck = s->stuck;
 	res->stuck_why = s->stuck_why;
+	res->full = s->full;
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
 	res->run_ns = s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;
 }

@@ -35,6 +35,7 @@ struct session_result {
 	uint32_t changed;         /* places that somebody else had changed at the end: left as they are */
 	uint32_t stuck;           /* processes that could not be left as they were */
 	struct err stuck_why;     /* the last of them */
+	struct err full;          /* the file could not take all, and counts are what it has; code 0: it could */
 };
 
 struct session;
@@ -44,7 +45,8 @@ struct session;
  * static or 32-bit, EINVAL for a filter that matches nothing); then nothing was run and nothing is left behind. */
 int session_start(const struct session_request *req, struct session **out, struct err *err);
 
-/* record: drains into the trace file until the program (and its traced children) end. */
+/* record: drains into the trace file until the program (and its traced children) end. If the file cannot take all (a full disk), it
+ * does so to the end too: what is not in the file is counted, and res->full says why. */
 int session_record(struct session *s, struct session_result *res, struct err *err);
 
 /* graph: the live stream; next() waits for events and gives 0 when the program has ended.

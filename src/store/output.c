@@ -72,6 +72,14 @@ int output_write(struct output *o, const void *p, size_t n, struct err *err)
 	return 0;
 }
 
+int output_cut(struct output *o, uint64_t bytes)
+{
+	if (ftruncate(o->fd, (off_t)bytes) || lseek(o->fd, (off_t)bytes, SEEK_SET) < 0)
+		return -errno;
+	o->bytes = bytes;
+	return 0;
+}
+
 int output_close(struct output *o, bool keep, struct err *err)
 {
 	int r = 0;

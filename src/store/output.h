@@ -18,5 +18,7 @@ struct output {
 int output_open(struct output *o, const char *path, struct err *err);
 /* All of it or an error; raises no signal. */
 int output_write(struct output *o, const void *p, size_t n, struct err *err);
+/* A regular file ends there from now on; -errno if it cannot. */
+int output_cut(struct output *o, uint64_t bytes);
 /* Closes; `keep` false removes the file if we made it. -errno if what was written is not safe. */
 int output_close(struct output *o, bool keep, struct err *err);

@@ -33,6 +33,7 @@ struct pipeline {
 	pthread_t workers[WORKERS_MAX];
 	unsigned n_workers;
 	bool stopping, writing;
+	bool ended;                   /* the index is written */
 	struct job jobs[JOBS];        /* a ring: */
 	uint64_t first, next, submitted; /* oldest; next to code; next to submit */
 	VEC(struct words) spare;
@@ -120,6 +121,8 @@ static int write_chunk(struct pipeline *p, const struct chunk_header *head,
 	format_chunk_header(&b, head);
 	bytes_put(&b, payload->at, payload->n);
 	r = output_write(&p->out, b.at, b.n, err);
+	if (r)
+		p->places.n--;
 	POINT(chunk_written);
 	vec_free(&b);
 	return r;
@@ -320,7 +323,7 @@ int pipeline_settle(struct pipeline *p, struct err *err)
 	return r;
 }
 
-static void stop_workers(struct pipeline *p)
+void pipeline_stop(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->stopping = true;
@@ -328,9 +331,29 @@ static void stop_workers(struct pipeline *p)
 	pthread_mutex_unlock(&p->lock);
 	for (unsigned i = 0; i < p->n_workers; i++)
 		pthread_join(p->workers[i], NULL);
+	p->n_workers = 0;
 }
 
-static int write_end(struct pipeline *p, struct err *err)
+int pipeline_keep(struct pipeline *p, size_t keep)
+{
+	uint64_t end = keep < p->places.n ? p->places.at[keep].offset : p->out.bytes;
+
+	if (!p->out.regular)
+		return -ESPIPE;
+	p->places.n = keep;
+	p->failed = (struct err){ 0 };
+	if (!p->own)
+		p->own = encoder_new();
+	return output_cut(&p->out, end);
+}
+
+size_t pipeline_places(const struct pipeline *p, const struct chunk_place **places)
+{
+	*places = p->places.at;
+	return p->places.n;
+}
+
+int pipeline_end(struct pipeline *p, struct err *err)
 {
 	uint64_t at = p->out.bytes;
 	struct bytes b = {0};
@@ -341,6 +364,7 @@ static int write_end(struct pipeline *p, struct err *err)
 	format_trailer(&b, at);
 	if (!r)
 		r = output_write(&p->out, b.at, b.n, err);
+	p->ended = !r;
 	vec_free(&b);
 	return r;
 }
@@ -366,10 +390,10 @@ int pipeline_finish(struct pipeline *p, bool keep, struct err *err)
 {
 	int r, closed;
 
-	stop_workers(p);
+	pipeline_stop(p);
 	r = failure(p, err);
-	if (!r && keep)
-		r = write_end(p, err);
+	if (!r && keep && !p->ended)
+		r = pipeline_end(p, err);
 	POINT(index_written);
 	closed = output_close(&p->out, keep, r ? NULL : err);
 	free_pipeline(p);

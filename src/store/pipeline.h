@@ -38,5 +38,14 @@ int pipeline_settle(struct pipeline *p, struct err *err);
 /* 0, or the first error. */
 int pipeline_error(struct pipeline *p, struct err *err);
 
-/* Waits for all chunks, writes the index, closes. `keep` false: removes the file instead. */
+/* For the end of a file that cannot take all. Workers end; who submits codes and writes from then on. */
+void pipeline_stop(struct pipeline *p);
+/* After pipeline_stop, of a regular file: cuts off what a failed write left, and all chunks but the first `keep`; then there was
+ * no error. -errno if it cannot. */
+int pipeline_keep(struct pipeline *p, size_t keep);
+/* The chunks that are in the file; how many. Until the next is written. */
+size_t pipeline_places(const struct pipeline *p, const struct chunk_place **places);
+/* Writes the index; all chunks are written, and no more will come. */
+int pipeline_end(struct pipeline *p, struct err *err);
+/* Waits for all chunks, writes the index unless it is, closes. `keep` false: removes the file instead. */
 int pipeline_finish(struct pipeline *p, bool keep, struct err *err);

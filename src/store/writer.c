@@ -7,7 +7,7 @@
 #include "store/info.h"
 #include "store/pipeline.h"
 #include "store/reader.h"
-#include "store/store.h"
+#include "store/writer.h"
 
 /* Words collected at most, all threads together; then the oldest chunk goes. That bounds a
  * reader's memory too: chunks that overlap in time were collected together, and by the time
@@ -36,7 +36,7 @@ struct store_writer {
 	size_t n_pending;          /* words */
 };
 
-static void free_writer(struct store_writer *w)
+void writer_free(struct store_writer *w)
 {
 	for (size_t i = 0; i < w->threads.n; i++)
 		free(w->threads.at[i].words.at);
@@ -399,23 +399,59 @@ int store_settle(struct store_writer *w, struct err *err)
 	return r ? r : pipeline_settle(w->pipeline, err);
 }
 
-int store_finish(struct store_writer *w, struct err *err)
+int writer_put_rest(struct store_writer *w, struct err *err)
 {
-	int r = store_flush(w, UINT64_MAX, err), finished;
+	int r = sync_info(w, true, err);
+
+	return r ? r : put_info(w, err);
+}
+
+int writer_put_all(struct store_writer *w, struct err *err)
+{
+	int r = store_flush(w, UINT64_MAX, err);
 
 	if (!r)
-		r = sync_info(w, true, err);
-	if (!r)
-		r = put_info(w, err);
+		r = writer_put_rest(w, err);
+	return r ? r : pipeline_settle(w->pipeline, err);
+}
+
+struct pipeline *writer_pipeline(struct store_writer *w)
+{
+	return w->pipeline;
+}
+
+void writer_begin_anew(struct store_writer *w)
+{
+	for (size_t t = 0; t < w->threads.n; t++)
+		w->threads.at[t].words.n = 0;
+	w->oldest = w->youngest = NONE;
+	w->n_pending = 0;
+	w->raw.n = 0;
+	info_writer_free(w->items);
+	w->items = info_writer_new();
+}
+
+int writer_put_lost(struct store_writer *w, uint32_t thread, uint64_t lost, struct err *err)
+{
+	struct pending *p = thread_of(w, thread);
+	int r = add_lost(w, p, thread, p->tsc ? p->tsc : w->info->threads.at[thread].tsc, lost, err);
+
+	return r ? r : flush(w, p, err);
+}
+
+int store_finish(struct store_writer *w, struct err *err)
+{
+	int r = writer_put_all(w, err), finished;
+
 	finished = pipeline_finish(w->pipeline, true, r ? NULL : err);
-	free_writer(w);
+	writer_free(w);
 	return r ? r : finished;
 }
 
 void store_discard(struct store_writer *w)
 {
 	pipeline_finish(w->pipeline, false, NULL);
-	free_writer(w);
+	writer_free(w);
 }
 
 uint64_t store_bytes(const struct store_writer *w)

@@ -31,7 +31,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
 	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
 	[NOTE_UNPLANNED] = "unplanned", [NOTE_FILE] = "file",      [NOTE_FORGED] = "forged",
-	[NOTE_USER] = "user",
+	[NOTE_USER] = "user",         [NOTE_FULL] = "full",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -147,13 +147,18 @@ static void print_handlers(struct out *o, const char *prefix, const struct trace
 
 static void print_file(struct out *o, const char *prefix, const struct trace_note *note)
 {
-	const char *name = note->name[0] ? note->name : "a module";
-
+	out_str(o, prefix);
+	out_foreign(o, note->name[0] ? note->name : "a module", sizeof(note->name));
 	if (note->number == ESTALE)
-		out_printf(o, "%s%s is not traced: another file than the one that the process runs stands at its path, or none"
-			   " (replaced meanwhile, or another mount namespace); brace as root traces it\n", prefix, name);
+		out_str(o, " is not traced: another file than the one that the process runs stands at its path, or none"
+			" (replaced meanwhile, or another mount namespace); brace as root traces it\n");
 	else
-		out_printf(o, "%s%s is not traced: brace cannot open its file: %s\n", prefix, name, strerror((int)note->number));
+		out_printf(o, " is not traced: brace cannot open its file: %s\n", strerror((int)note->number));
+}
+
+static void print_full(struct out *o, const char *prefix, const struct trace_note *note)
+{
+	out_printf(o, "%sthe trace file could not take all: %s\n", prefix, strerror((int)note->number));
 }
 
 static void print_unseen(struct out *o, const char *prefix, uint32_t count)
@@ -181,6 +186,8 @@ void notes_print(struct out *o, const char *prefix, const struct trace_note *not
 	for (size_t i = 0; i < n; i++)
 		if (notes[i].kind == NOTE_FILE)
 			print_file(o, prefix, &notes[i]);
+		else if (notes[i].kind == NOTE_FULL)
+			print_full(o, prefix, &notes[i]);
 	print_handlers(o, prefix, notes, n);
 	if (count_of(notes, n, NOTE_SPOILED))
 		print_spoiled(o, prefix);

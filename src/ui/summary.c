@@ -147,6 +147,17 @@ static void say_notes(const struct session_result *r)
 	out_free(&out);
 }
 
+void summary_full(const struct session_result *r)
+{
+	char lost[32], all[32];
+
+	if (r->full.code && r->lost)
+		say("brace: %s: %s of %s records are lost\n", r->full.text, summary_grouped(r->lost, lost),
+		    summary_grouped(r->lost + r->records, all));
+	else if (r->full.code)
+		say_error(&r->full);
+}
+
 void summary_print(const struct session_result *r, const char *trace_file)
 {
 	say_counts(r, trace_file);

@@ -5,6 +5,9 @@
 /* The closing summary of a traced run. `trace_file` NULL: none was written. */
 void summary_print(const struct session_result *r, const char *trace_file);
 
+/* That the file could not take all, and how much it lacks; nothing if it could. */
+void summary_full(const struct session_result *r);
+
 /* The black box: the last n calls of each thread of a program that a signal ended, from its trace. */
 void summary_last(const char *trace_file, int wait_status, unsigned n);
 

@@ -79,7 +79,11 @@ ulimit -Sf 4000
 record -b 64K --mode block -- bash -c 'for ((i = 0; i < 100000; i++)); do :; done; echo done; exit 7'
 says "a trace file that meets ulimit -f: brace says so" 'cannot write trace file .*: File too large'
 check_that "a trace file that meets ulimit -f: the program computes all the same" grep -qx done "$T/traced.out"
+check_that "a trace file that meets ulimit -f: it ends as untraced" [ "$(cat "$T/traced.status")" -eq 7 ]
+says "a trace file that meets ulimit -f: how much is lost" 'File too large: [0-9,]+ of [0-9,]+ records are lost'
 ulimit -Sf "$before"
+"$BRACE" info "$T/trace" >"$T/info" 2>"$T/err" && [ ! -s "$T/err" ] && grep -q 'could not take all: File too large' "$T/info"
+result "a trace file that meets ulimit -f: has an end that says so" $? "$T/info"
 same "a shell's ulimit -n" -- bash -c 'ulimit -n 5; ls -d /'
 
 # --- debuggers' means, code that is made and changed

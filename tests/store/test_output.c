@@ -201,6 +201,119 @@ static void test_full_later(void **state)
 	trace_info_free(info);
 }
 
+#define PRODUCED (768 << 10)
+
+/* Names that no compression shortens, in a module of their own: the end of the file needs room for them once more. */
+static void add_names(struct trace_info *info, size_t n)
+{
+	struct trace_module *m = vec_add(&info->modules);
+	uint64_t random = 7;
+
+	*m = (struct trace_module){ .path = mem_strdup("/m"), .name = mem_strdup("m") };
+	*vec_add(&m->strings) = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		char name[32];
+
+		*vec_add(&m->functions) = (struct trace_function){ .vaddr = i, .name = (uint32_t)m->strings.n };
+		snprintf(name, sizeof(name), "%016llx", (unsigned long long)sample_random(&random));
+		for (char *c = name; c == name || c[-1]; c++)
+			*vec_add(&m->strings) = *c;
+	}
+}
+
+/* Records of one thread until long after `limit` bytes are full; another's come when it is too late. */
+static void fill(const char *path, struct trace_info *info, uint64_t limit, int want, struct err *why)
+{
+	struct rlimit old, small = { limit, 0 };
+	struct store_writer *w;
+	struct err err = { 0 };
+
+	getrlimit(RLIMIT_FSIZE, &old);
+	small.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(store_create(path, info, &w, &err), 0);
+	write_noise(w, PRODUCED, &err);
+	*why = (struct err){ 0 };
+	info->threads.at[0].records = PRODUCED;
+	info->threads.at[1].records = 1000;
+	info->threads.at[1].lost = 11;
+	assert_int_equal(store_end(w, info, why, &err), want);
+	setrlimit(RLIMIT_FSIZE, &old);
+}
+
+/* The file has an end, and kept + lost = produced, of each thread, in the file and in what its writer says. */
+static void check_short(const char *path, const struct trace_info *said, size_t names)
+{
+	struct store_reader *r;
+	struct events got;
+	struct err err;
+
+	assert_int_equal(store_open(path, &r, &err), 0);
+	assert_false(store_was_cut(r, NULL));
+	for (uint32_t t = 0; t < 2; t++) {
+		const struct trace_thread *thread = &store_info(r)->threads.at[t];
+		uint64_t lost = 0, records = 0;
+
+		assert_int_equal(thread->records + thread->lost, t ? 1011 : PRODUCED);
+		assert_int_equal(thread->lost, said->threads.at[t].lost);
+		assert_int_equal(read_thread(r, t, &got, &err), 0);
+		for (size_t i = 0; i < got.n; i++)
+			got.at[i].kind == EVENT_LOST ? (void)(lost += got.at[i].count) : (void)records++;
+		assert_int_equal(records, thread->records);
+		assert_int_equal(lost, thread->lost);
+		assert_true(!t || !records);
+		vec_free(&got);
+	}
+	assert_int_equal(store_info(r)->total.lost, said->total.lost);
+	assert_int_equal(store_info(r)->notes.n, 1);
+	if (names) {
+		assert_int_equal(store_info(r)->modules.at[0].functions.n, names);
+		assert_memory_equal(store_info(r)->modules.at[0].strings.at, said->modules.at[0].strings.at,
+				    said->modules.at[0].strings.n);
+	}
+	store_close(r);
+}
+
+/* Whatever the limit, and however much the end needs. */
+static void test_full_has_an_end(void **state)
+{
+	static const size_t names[] = { 0, 100, 20000 };
+	struct err why;
+
+	for (uint64_t limit = 2 << 20; limit < (2 << 20) + 200000; limit += 77777)
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			struct trace_info *info = small_info();
+
+			*vec_add(&info->threads) = (struct trace_thread){ 0 };
+			if (names[i])
+				add_names(info, names[i]);
+			fill(in_dir("a"), info, limit, 0, &why);
+			assert_int_equal(why.code, EFBIG);
+			assert_true(info->threads.at[0].records > 0);
+			check_short(in_dir("a"), info, names[i]);
+			trace_info_free(info);
+		}
+}
+
+/* Not even the end has room: what can be read is what is said to be there. */
+static void test_full_at_once(void **state)
+{
+	struct trace_info *info = small_info();
+	struct store_reader *r;
+	struct err why, err;
+
+	*vec_add(&info->threads) = (struct trace_thread){ 0 };
+	fill(in_dir("a"), info, 100, -EFBIG, &why);
+	assert_int_equal(why.code, EFBIG);
+	assert_int_equal(info->total.records, 0);
+	assert_int_equal(info->total.lost, PRODUCED + 1011);
+	if (store_open(in_dir("a"), &r, &err) == 0) {
+		assert_true(store_was_cut(r, NULL));
+		store_close(r);
+	}
+	trace_info_free(info);
+}
+
 static void test_pipe(void **state)
 {
 	struct trace_info *info = small_info();
@@ -238,7 +351,8 @@ int main(void)
 		in_its_directory(test_mode), in_its_directory(test_replaces),
 		in_its_directory(test_symlink), in_its_directory(test_another_users),
 		in_its_directory(test_no_directory), in_its_directory(test_full),
-		in_its_directory(test_full_later), in_its_directory(test_pipe),
+		in_its_directory(test_full_later), in_its_directory(test_full_has_an_end),
+		in_its_directory(test_full_at_once), in_its_directory(test_pipe),
 		in_its_directory(test_discard),
 	};
 

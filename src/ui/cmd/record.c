@@ -57,6 +57,7 @@ int cmd_record(struct invocation *inv)
 	session_free(session);
 	if (e)
 		return say_error(&err);
+	summary_full(&result);
 	if (!inv->quiet) {
 		summary_last(file, result.wait_status, last_calls(inv));
 		summary_print(&result, file);

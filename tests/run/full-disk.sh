@@ -1,0 +1,85 @@
+#!/bin/bash
+# A trace that is larger than its disk: the program computes and ends as untraced, brace says how many records are lost, and the file
+# has an end that says so, too. kept + lost = produced, by a file that had room.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+[ "$(id -u)" -eq 0 ] || { echo '1..0 # SKIP only root mounts a small disk'; exit 0; }
+mkdir "$T/disk"
+mount -t tmpfs -o size=256k none "$T/disk" 2>"$T/err" || { echo "1..0 # SKIP $(head -n 1 "$T/err")"; exit 0; }
+ON_EXIT+=("umount -l '$T/disk'")
+cat >"$T/calls.c" <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define STEP(name, by)                                        \
+	__attribute__((noinline)) static unsigned name(unsigned n) \
+	{                                                     \
+		__asm__ volatile("" : "+r"(n));               \
+		return n * by + n % 7;                        \
+	}
+STEP(a, 3) STEP(b, 5) STEP(c, 7) STEP(d, 11) STEP(e, 13) STEP(f, 17) STEP(g, 19) STEP(h, 23)
+static unsigned (*const steps[])(unsigned) = { a, b, c, d, e, f, g, h };
+static void *work(void *n)
+{
+	unsigned long sum = 0, random = 1; /* three bits a call, which no compression takes away */
+	for (unsigned i = 0; i < (unsigned long)n; i++) {
+		random = random * 6364136223846793005 + 1442695040888963407;
+		sum += steps[random >> 61](i);
+	}
+	return (void *)sum;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	void *sum;
+	work((void *)400000);
+	if (pthread_create(&thread, NULL, work, (void *)50000) || pthread_join(thread, &sum))
+		return 1;
+	printf("%lu\n", (unsigned long)sum);
+	fflush(stdout);
+	if (argc > 1)
+		abort();
+	return 7;
+}
+END
+cc -O1 -pthread -o "$T/calls" "$T/calls.c" 2>"$T/err" || { not_ok "the program is built"; diag "$T/err"; finish; }
+"$T/calls" >"$T/plain"
+field() { "$BRACE" info "$2" | sed -nE "s/^$1 +([0-9]+)\$/\1/p"; }
+threads() { "$BRACE" info --json "$1" | sed -nE 's/.*"type":"thread".*"records":([0-9]+),"lost":([0-9]+).*/\1 \2/p'; }
+
+for mode in block overwrite; do
+	"$BRACE" record --mode $mode -b 64M -o "$T/whole" -- "$T/calls" >/dev/null 2>"$T/err"
+	all=$(field records "$T/whole")
+	[ "$(field lost "$T/whole")" = 0 ]
+	result "$mode: a disk with room: nothing is lost" $? "$T/err"
+	"$BRACE" record --mode $mode -b 64M -o "$T/disk/trace" -- "$T/calls" >"$T/out" 2>"$T/err"
+	[ $? -eq 7 ] && cmp -s "$T/out" "$T/plain"
+	result "$mode: a full disk: the program computes and ends as untraced" $? "$T/err"
+	kept=$(field records "$T/disk/trace") lost=$(field lost "$T/disk/trace")
+	[ "$lost" -gt 0 ] && [ "$kept" -gt 0 ] && [ $((kept + lost)) -eq "$all" ]
+	result "$mode: kept + lost = produced ($kept + $lost, $all)" $? "$T/err"
+	tr -d , <"$T/err" | grep -q "^brace: cannot write trace file $T/disk/trace: No space left on device: $lost of $all records are lost\$"
+	result "$mode: brace says so" $? "$T/err"
+	[ "$(threads "$T/disk/trace" | awk '{ print $1 + $2 }')" = "$(threads "$T/whole" | awk '{ print $1 + $2 }')" ]
+	result "$mode: by thread" $?
+	for command in report replay info; do
+		"$BRACE" $command "$T/disk/trace" >"$T/out" 2>"$T/said"
+		[ $? -eq 0 ] && [ ! -s "$T/said" ] &&
+			grep -q "$lost of $all records .* were lost.*the trace file could not take all: No space left on device" "$T/out"
+		result "$mode: $command reads the file, and says so" $? "$T/out"
+	done
+	"$BRACE" report --json "$T/disk/trace" | grep -q "\"lost\":$lost[,}]"
+	result "$mode: report --json has the number" $?
+	[ "$("$BRACE" replay "$T/disk/trace" | sed -nE 's/.*\[LOST ([0-9]+) EVENTS\].*/\1/p' | awk '{ n += $1 } END { print n }')" = "$lost" ]
+	result "$mode: replay has the losses in their places" $?
+	rm "$T/disk/trace"
+done
+
+"$BRACE" record -q -o "$T/disk/trace" -- "$T/calls" abort >/dev/null 2>"$T/err"
+[ $? -eq 134 ] && grep -q 'records are lost' "$T/err"
+result "a program that dies: so does brace, and a quiet one says it, too" $? "$T/err"
+printf x >"$T/disk/rest" && head -c 1M /dev/zero >>"$T/disk/rest" 2>/dev/null
+"$BRACE" record -o "$T/disk/other" -- "$T/calls" >"$T/out" 2>"$T/err"
+[ $? -eq 125 ] && [ ! -s "$T/out" ]
+result "a disk that is full before: nothing is run" $? "$T/err"
+finish
