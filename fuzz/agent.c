@@ -1,4 +1,4 @@
-/* links: session tracee hook sym arch model event shared store source base */
+/* links: session inject image collect tracee hook sym arch model event shared store trace base */
 /* Two traced programs that speak to their tracer as agents do, or as none does: the input is a script, steps of one size, of what
  * they say on their connections, of what they write into the memories that they are given, and of what the session asks for.
  * The door, its planners and the plans are those of a session. Each peer is a process of its own, a shell that waits: the kernel
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "session/attach.h"
+#include "inject/attach.h"
 #include "session/control.h"
 
 #define PEERS 2

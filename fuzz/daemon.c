@@ -1,4 +1,4 @@
-/* links: arch daemon tree report store source model event shared base zstd threads */
+/* links: arch daemon tree report store trace model event shared base zstd threads */
 /* Any bytes from somebody who connects to a session: questions whole, cut short, of other versions. */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* links: session tracee hook sym arch model event shared store source base */
+/* links: session inject image collect tracee hook sym arch model event shared store trace base */
 /* The tracer's passes over a session memory that the program changes under its hands: the input is a script of stores
  * into headers, thread slots, descriptors and sub-buffers, of passes, and of what is stored while a run is handed
  * on. Each part of the memory is an allocation of its own, so that ASan sees who leaves it. A run must be whole
@@ -10,8 +10,8 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
-#include "session/clock.h"
-#include "session/drain.h"
+#include "collect/clock.h"
+#include "collect/drain.h"
 #include "shared/memory.h"
 #include "shared/record.h"
 

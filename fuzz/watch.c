@@ -1,4 +1,4 @@
-/* links: live tree session tracee hook sym arch report store source model event shared base zstd threads */
+/* links: instance tree session inject image collect tracee hook sym arch report store trace model event shared base zstd threads */
 /* What is found out of all records as they come: the function profile and the stack tracer, on any records of a few threads,
  * with changes of settings in between. Records are whole, as the drain sees to; all else is the program's. */
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
-#include "live/profile.h"
-#include "live/stacks.h"
+#include "instance/profile.h"
+#include "instance/stacks.h"
 #include "shared/record.h"
 
 #define THREADS 4

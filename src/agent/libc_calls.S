@@ -161,7 +161,7 @@ lend_thread:
 	call	lend_begin
 	BEHIND_C
 
-/* A system call of a static program (session/led_calls.c): rcx = its instruction. */
+/* A system call of a static program (image/led_calls.c): rcx = its instruction. */
 	.globl agent_led_call
 	.hidden agent_led_call
 agent_led_call:

@@ -1,4 +1,4 @@
-/* The stack of a thread as it is now. Nothing is unwound here: that takes tables, and brace has them (live/frames.c). The words are
+/* The stack of a thread as it is now. Nothing is unwound here: that takes tables, and brace has them (instance/frames.c). The words are
  * copied in pieces of one record, the part that is certainly there directly, the rest by the kernel, which finds out. */
 #include "agent/agent.h"
 #include "shared/stack.h"

@@ -25,7 +25,7 @@ static uint32_t user;    /* the process's, when the session memory was mapped */
 static uint64_t world;   /* the namespace that number is of */
 static uint32_t moving;  /* 1: some thread is in user_move */
 
-/* Root, if it has root's rights or can take them on again; session/memories.c says the same. */
+/* Root, if it has root's rights or can take them on again; collect/memories.c says the same. */
 static uint32_t user_now(void)
 {
 	uint32_t real = 0, effective = 0, saved = 0;

@@ -2,8 +2,8 @@
  * shows it. Formats and records may be anybody's: a format that could lead out of its record, and a record that is
  * not of its format, are shown by their fields. */
 #pragma once
-#include "report/out.h"
-#include "source/event.h"
+#include "base/out.h"
+#include "trace/event.h"
 
 struct event_texts;
 

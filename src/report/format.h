@@ -1,7 +1,7 @@
 /* Pieces of ftrace's text that both tracers' output is made of. */
 #pragma once
-#include "report/out.h"
-#include "source/trace_info.h"
+#include "base/out.h"
+#include "trace/trace_info.h"
 
 /* Columns of comm-pid in function_graph output, where comm is cut to 7 bytes. */
 #define FORMAT_PROC_WIDTH 14

@@ -5,7 +5,7 @@
 #include "model/option.h"
 #include "report/event_text.h"
 #include "report/names.h"
-#include "report/sites.h"
+#include "trace/sites.h"
 #include "shared/record.h"
 
 struct function_printer {

@@ -7,7 +7,7 @@
  * context-info, latency-format, verbose, raw, hex, bin, fields. */
 #pragma once
 #include "report/format.h"
-#include "source/event.h"
+#include "trace/event.h"
 
 struct function_printer;
 

@@ -15,7 +15,7 @@
  * Options that change it: funcgraph-cpu, -overhead, -duration, -proc, -abstime, -tail,
  * -overrun, context-info, latency-format. */
 #pragma once
-#include "report/tracks.h"
+#include "trace/tracks.h"
 #include "report/format.h"
 
 #define GRAPH_WINDOW 32768

@@ -1,7 +1,7 @@
 /* The black box: what each thread of a program did last before it died. */
 #pragma once
-#include "report/calls.h"
-#include "report/out.h"
+#include "trace/calls.h"
+#include "base/out.h"
 #include "store/store.h"
 
 struct last_thread {

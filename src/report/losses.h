@@ -1,7 +1,7 @@
 /* What a trace lacks, said to whoever reads its figures. A trace that lost nothing has nothing of this. */
 #pragma once
-#include "report/out.h"
-#include "source/trace_info.h"
+#include "base/out.h"
+#include "trace/trace_info.h"
 
 struct losses {
 	uint64_t lost, records; /* records: that are there */

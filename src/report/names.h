@@ -1,6 +1,6 @@
 /* Function id -> the text that is printed for it, kept by image. */
 #pragma once
-#include "source/overloads.h"
+#include "trace/overloads.h"
 
 struct name {
 	const char *text; /* NULL: not made yet */

@@ -1,6 +1,6 @@
 /* Batches of events from one thread of ours that decodes them to one that uses them. */
 #pragma once
-#include "source/event.h"
+#include "trace/event.h"
 
 #define PIPE_EVENTS 2048
 

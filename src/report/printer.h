@@ -1,7 +1,7 @@
 /* The printer that belongs to a trace: function_graph's or function's. */
 #pragma once
 #include "report/format.h"
-#include "source/event.h"
+#include "trace/event.h"
 
 struct printer_ops;
 

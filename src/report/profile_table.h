@@ -3,8 +3,8 @@
  * The kernel's s^2 is (n * sum of squares - square of the sum) / (n * (n - 1) * 1000) in ns, all of it in 64 bits, which
  * a few seconds of calls overflow. Here it is the same number without the overflow. */
 #pragma once
-#include "report/out.h"
-#include "source/trace_info.h"
+#include "base/out.h"
+#include "trace/trace_info.h"
 
 struct profile_sums {
 	uint64_t hits;             /* calls, also those that have not ended */

@@ -2,7 +2,7 @@
 #pragma once
 #include <traceevent/event-parse.h>
 
-#include "source/event.h"
+#include "trace/event.h"
 
 /* e: of ftrace:kernel_stack, or (user) ftrace:user_stack; of at least so many bytes. By the options sym-offset and sym-addr, or
  * sym-userobj and sym-addr. No newline at its end. */

@@ -7,7 +7,7 @@
 
 #include "report/pipe.h"
 #include "report/tally.h"
-#include "source/overloads.h"
+#include "trace/overloads.h"
 
 #define BATCH 2048
 #define WORKERS_MAX 64

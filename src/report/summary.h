@@ -10,8 +10,8 @@
  * An event of the program's is a row too, SYSTEM:NAME, with the number of its records as calls.
  * A call that is open at the end of the trace lasted until its thread's last record. */
 #pragma once
-#include "report/calls.h"
-#include "report/out.h"
+#include "trace/calls.h"
+#include "base/out.h"
 
 /* Where a thread's events come from. Everything but `open` is asked from several threads at
  * the same time, each with a cursor of its own. */

@@ -1,7 +1,7 @@
 /* One worker's sums for `report`, by function: fed with whole threads, one after another,
  * and merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
 #pragma once
-#include "report/tracks.h"
+#include "trace/tracks.h"
 #include "report/histogram.h"
 
 struct tally_function {

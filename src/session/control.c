@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "session/attach.h"
-#include "session/switches.h"
+#include "inject/attach.h"
+#include "collect/switches.h"
 #include "tracee/launch_stop.h"
 
 #define STEP_MS 100

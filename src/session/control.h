@@ -1,9 +1,9 @@
 /* The session's door: traced programs come here, once for each exec, to be told what to do. They are waited for in
  * a thread of its own and planned in others, so that neither one of them nor planning holds up anybody else. */
 #pragma once
-#include "session/image.h"
+#include "image/image.h"
 #include "session/session.h"
-#include "session/memories.h"
+#include "collect/memories.h"
 
 struct attach_report;
 struct control;

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "session/attach.h"
-#include "session/change.h"
+#include "inject/attach.h"
+#include "inject/change.h"
 #include "session/control_internal.h"
-#include "session/notes.h"
-#include "session/switches.h"
+#include "collect/notes.h"
+#include "collect/switches.h"
 #include "tracee/holder.h"
 
 #define CHANGE_TRIES 10

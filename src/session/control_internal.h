@@ -9,8 +9,8 @@
 
 #include "base/vec.h"
 #include "session/control.h"
-#include "session/handlers.h"
-#include "session/patch_lists.h"
+#include "image/handlers.h"
+#include "inject/patch_lists.h"
 #include "session/planners.h"
 #include "session/turns.h"
 

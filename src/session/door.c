@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "session/control_internal.h"
-#include "session/processes.h"
+#include "collect/processes.h"
 #include "shared/points.h"
 
 #define BEAT_MS 100       /* whatever the tracer's main thread waits for: a slow disk, us */

@@ -5,13 +5,13 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
-#include "session/attach.h"
-#include "session/clock.h"
-#include "session/drain.h"
-#include "session/image.h"
-#include "session/processes.h"
+#include "inject/attach.h"
+#include "collect/clock.h"
+#include "collect/drain.h"
+#include "image/image.h"
+#include "collect/processes.h"
 #include "session/session.h"
-#include "session/memories.h"
+#include "collect/memories.h"
 
 struct control;
 struct store_writer;

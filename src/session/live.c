@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/clock.h"
+#include "collect/clock.h"
 #include "session/control.h"
 #include "session/internal.h"
-#include "session/switches.h"
-#include "source/unpack.h"
+#include "collect/switches.h"
+#include "trace/unpack.h"
 
 #define WAIT_MS 20
 

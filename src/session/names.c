@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "model/settings.h"
-#include "session/clock.h"
-#include "session/describe.h"
-#include "session/maps.h"
-#include "session/modules.h"
+#include "collect/clock.h"
+#include "image/describe.h"
+#include "image/maps.h"
+#include "image/modules.h"
 
 /* --- the image memory of a process ---------------------------------------------------------- */
 

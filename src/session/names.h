@@ -1,8 +1,8 @@
 /* What recovered records mean, from the processes that made them: modules, functions and call sites, as far as
  * the file of the dead tracer does not tell. Everything read from a process is untrusted. */
 #pragma once
-#include "session/shared_memory.h"
-#include "source/trace_info.h"
+#include "collect/shared_memory.h"
+#include "trace/trace_info.h"
 
 #define NAMES_IMAGES_MOST 4096u /* programs in one session; a spoiled memory may claim more */
 

@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "session/drain.h"
-#include "session/maps.h"
+#include "collect/drain.h"
+#include "image/maps.h"
 #include "session/names.h"
-#include "session/snapshot.h"
+#include "collect/snapshot.h"
 #include "shared/record.h"
 #include "store/store.h"
 

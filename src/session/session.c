@@ -10,15 +10,15 @@
 #include <unistd.h>
 
 #include "hook/plan.h"
-#include "session/agent_path.h"
-#include "session/clock.h"
+#include "inject/agent_path.h"
+#include "collect/clock.h"
 #include "session/control.h"
-#include "session/describe.h"
-#include "session/drain.h"
+#include "image/describe.h"
+#include "collect/drain.h"
 #include "session/internal.h"
-#include "session/launch.h"
-#include "session/notes.h"
-#include "session/switches.h"
+#include "inject/launch.h"
+#include "collect/notes.h"
+#include "collect/switches.h"
 #include "store/store.h"
 #include "shared/points.h"
 

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "model/settings.h"
 #include "shared/notes.h"
-#include "source/event.h"
-#include "source/trace_info.h"
+#include "trace/event.h"
+#include "trace/trace_info.h"
 
 struct session_request {
 	const struct settings *settings;

@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 
 #include "session/control_internal.h"
-#include "session/event_sites.h"
-#include "session/notes.h"
-#include "session/switches.h"
-#include "session/welcome.h"
+#include "image/event_sites.h"
+#include "collect/notes.h"
+#include "collect/switches.h"
+#include "inject/welcome.h"
 #include "shared/points.h"
 
 bool setup_begins(const struct peer *p)

@@ -2,7 +2,7 @@
 
 #include "session/control.h"
 #include "session/internal.h"
-#include "session/switches.h"
+#include "collect/switches.h"
 #include "tracee/proc_status.h"
 
 #define WAIT_MS 20

@@ -2,7 +2,7 @@
  * pump calls tap_pass, tap_over, tap_wait; whoever names what was pumped calls tap_settle, one at a time, and has
  * tap_info to himself meanwhile. */
 #pragma once
-#include "session/drain.h"
+#include "collect/drain.h"
 #include "session/session.h"
 
 /* One pass over the buffers. last: nobody writes any more, everything comes out, and attached processes are left;

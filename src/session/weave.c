@@ -1,9 +1,9 @@
 /* Passes over what programs wrote, with what the kernel tells of their threads: the events made of that after the
  * programs' own, and what threads slept among them. */
-#include "session/clock.h"
+#include "collect/clock.h"
 #include "session/control.h"
 #include "session/internal.h"
-#include "session/switches.h"
+#include "collect/switches.h"
 
 struct weave {
 	struct session *s;

@@ -1,6 +1,6 @@
 /* The session memory's protocol (shared/memory.h), for spin: every order in which threads, the signal handlers
  * that interrupt them at any instruction, the tracer, and the death of either side can take their steps. Beside
- * each step stands the function of agent/buffer.c (and of the trampolines), session/drain.c, session/shared_memory.c
+ * each step stands the function of agent/buffer.c (and of the trampolines), collect/drain.c, collect/shared_memory.c
  * or session/recover.c that it is. docs/buffers.md says what is covered; tests/run/spin.sh runs it.
  *
  * Layout and settings are constants: each side has copies of its own. Call sites and stubs are no part of it: what they
@@ -508,7 +508,7 @@ proctype tracers_killer()
 	tracer = false
 }
 
-/* --- session/drain.c ------------------------------------------------------------------------------------------ */
+/* --- collect/drain.c ------------------------------------------------------------------------------------------ */
 
 #define SCARCE (used > BUFFERS / 2 && head == NONE)
 

@@ -47,7 +47,7 @@ enum record_event {
 	                          thread's first, and the first after a SWITCH */
 	RECORD_EVENT_SLEPT = 10, /* 2 words: TSC (all 64 bits) when the thread stopped running; ticks until it went on.
 	                            Between the record before and the one that follows, whose time it has. brace's own: of
-	                            the thread's records this alone is not the program's (session/switches.h) */
+	                            the thread's records this alone is not the program's (collect/switches.h) */
 	RECORD_EVENT_STACK = 11, /* some words: a piece of the thread's stack (shared/stack.h), for the record that follows */
 	/* From here on an event of the program's: TRACE + its number in the session, below RECORD_TRACES. Payload: its
 	   record as its `format` says, from offset 8 on, zeros up to a word. docs/events.md */

@@ -2,7 +2,7 @@
  * traced program maps modules, starts threads and reaches call sites; a later item for the
  * same thing replaces or extends the earlier. */
 #pragma once
-#include "source/trace_info.h"
+#include "trace/trace_info.h"
 #include "store/bytes.h"
 
 enum info_item {

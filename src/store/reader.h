@@ -3,7 +3,7 @@
 #include "store/columns.h"
 #include "store/index.h"
 #include "store/store.h"
-#include "source/unpack.h"
+#include "trace/unpack.h"
 
 struct store_reader {
 	int fd;                 /* -1: bytes */

@@ -2,7 +2,7 @@
  * to the cut when it ends early. Layout and coding: docs/trace-file.md. */
 #pragma once
 #include "base/err.h"
-#include "source/event.h"
+#include "trace/event.h"
 
 /* --- writing ------------------------------------------------------------------------ */
 struct store_writer;

@@ -134,7 +134,7 @@ static bool points_to_itself(struct run *run, uint64_t fs)
 	return tracee_read(run->t, fs, &word, sizeof(word), &ignored) == 0 && word == fs;
 }
 
-#define GLIBC_TID 0x2d0 /* in a thread's block, as in session/thread_blocks.c */
+#define GLIBC_TID 0x2d0 /* in a thread's block, as in inject/thread_blocks.c */
 
 /* glibc gives the address of a word of the thread's block, and notes the thread's id there a moment later,
  * before its next call; musl that of a lock, which may stand behind the first thread's block. */

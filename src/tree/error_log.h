@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "report/out.h"
+#include "base/out.h"
 
 #define ERROR_LOG_KEPT 8
 

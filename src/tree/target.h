@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "model/settings.h"
-#include "report/out.h"
+#include "base/out.h"
 #include "tree/tree.h"
 
 struct instance;

@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "report/out.h"
+#include "base/out.h"
 
 #define TREE_PAGE 4096u
 

@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "session/event_sites.h"
-#include "session/launch.h"
-#include "session/probes.h"
+#include "image/event_sites.h"
+#include "inject/launch.h"
+#include "image/probes.h"
 #include "tree/instance.h"
 #include "ui/event_writes.h"
 #include "ui/say.h"

@@ -1,6 +1,6 @@
 /* A process of brace's that stays when the command has ended, and serves a tree. */
 #pragma once
-#include "live/live.h"
+#include "instance/instance.h"
 #include "ui/invocation.h"
 
 /* Serves to its end. 0, or -errno and *err, which background_begun has told if it came before serving. */

@@ -1,6 +1,6 @@
 /* --help, generated from the tables the parser reads. */
 #pragma once
-#include "report/out.h"
+#include "base/out.h"
 #include "ui/invocation.h"
 
 void help_command(struct out *out, const struct command *c);

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "session/call_points.h"
-#include "session/maps.h"
-#include "session/probes.h"
+#include "image/call_points.h"
+#include "image/maps.h"
+#include "image/probes.h"
 #include "sym/static_events.h"
 #include "ui/commands.h"
 #include "ui/event_writes.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "session/mapped_file.h"
+#include "image/mapped_file.h"
 #include "ui/capture.h"
 #include "ui/say.h"
 #include "ui/why.h"

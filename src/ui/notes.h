@@ -2,8 +2,8 @@
 #pragma once
 #include <stddef.h>
 
-#include "report/out.h"
-#include "source/trace_info.h"
+#include "base/out.h"
+#include "trace/trace_info.h"
 
 /* A word for machines: "static", "stopped", ... */
 const char *notes_kind(uint32_t kind);

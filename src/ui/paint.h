@@ -2,7 +2,7 @@
  * with it and without. */
 #pragma once
 #include "base/vec.h"
-#include "report/out.h"
+#include "base/out.h"
 
 /* Writes one line (n bytes, without its newline) with colour. */
 typedef void painter(struct out *to, const char *line, size_t n);

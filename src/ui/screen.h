@@ -1,10 +1,10 @@
-/* Standard output: escaped (report/out.h), buffered, through a pager if it is a terminal, with failures (a full disk)
+/* Standard output: escaped (base/out.h), buffered, through a pager if it is a terminal, with failures (a full disk)
  * noticed and a reader that went away taken as the end, not as an error. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "report/out.h"
+#include "base/out.h"
 #include "ui/invocation.h"
 #include "ui/paint.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "session/launch.h"
+#include "inject/launch.h"
 #include "ui/missing.h"
 #include "ui/say.h"
 

@@ -1,7 +1,7 @@
 /* A program under trace whose records have triggers: what these do is known only of what is looked at in order of time, which a
  * session behind a tree does. record and graph have one of their own, in this process. */
 #pragma once
-#include "live/live.h"
+#include "instance/instance.h"
 #include "ui/invocation.h"
 
 struct triggered {

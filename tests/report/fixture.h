@@ -1,8 +1,8 @@
 /* A made-up trace for the printers' tests: one image, one module, functions of 64 KiB each,
  * a call site for every pair of caller and callee, a clock of one tick a nanosecond. */
 #pragma once
-#include "report/out.h"
-#include "source/event.h"
+#include "base/out.h"
+#include "trace/event.h"
 
 struct fixture {
 	struct trace_info *info;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "source/sleeps.h"
+#include "trace/sleeps.h"
 
 #define TICKS 5000
 #define KEPT 131072u

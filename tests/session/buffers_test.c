@@ -14,7 +14,7 @@
 #include "agent/agent.h"
 #include "agent/lend.h"
 #include "agent/user.h"
-#include "session/drain.h"
+#include "collect/drain.h"
 
 #define WRITERS 4
 

@@ -21,7 +21,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "session/clock.h"
+#include "collect/clock.h"
 #include "session/session.h"
 #include "store/store.h"
 

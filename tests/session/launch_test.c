@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "session/launch.h"
+#include "inject/launch.h"
 
 static char dir[] = "/tmp/brace-launch-XXXXXX";
 

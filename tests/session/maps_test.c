@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "session/maps.h"
+#include "image/maps.h"
 
 static void our_own_text_is_there(void **state)
 {

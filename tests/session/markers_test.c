@@ -20,7 +20,7 @@
 #include "event/event_set.h"
 #include "session/session.h"
 #include "shared/fetch.h"
-#include "source/event.h"
+#include "trace/event.h"
 #include "store/store.h"
 
 static const char *agent, *marked, *directory;

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "session/mapped_file.h"
-#include "session/modules.h"
+#include "image/mapped_file.h"
+#include "image/modules.h"
 
 static char directory[] = "/tmp/brace-modules-XXXXXX";
 

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "session/pending_sleeps.h"
+#include "collect/pending_sleeps.h"
 #include "shared/record.h"
-#include "source/unpack.h"
+#include "trace/unpack.h"
 
 #define BASE (UINT64_C(1) << 45)
 

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "event/event_set.h"
 #include "session/session.h"
-#include "source/event.h"
+#include "trace/event.h"
 #include "store/store.h"
 
 #define NUMBERS 512

@@ -8,7 +8,7 @@
 #include "base/demangle.h"
 #include "base/doubles.h"
 #include "hook/list.h"
-#include "session/launch.h"
+#include "inject/launch.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "report/json.h"

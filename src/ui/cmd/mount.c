@@ -1,7 +1,7 @@
 /* brace mount: serves ftrace's tree on a directory. */
 #include <stdlib.h>
 
-#include "live/live.h"
+#include "instance/instance.h"
 #include "tree/fuse_face.h"
 #include "tree/instance.h"
 #include "tree/keeper.h"

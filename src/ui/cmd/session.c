@@ -8,7 +8,7 @@
 #include "daemon/ask.h"
 #include "daemon/place.h"
 #include "daemon/serve.h"
-#include "live/live.h"
+#include "instance/instance.h"
 #include "tree/instance.h"
 #include "ui/background.h"
 #include "ui/commands.h"

@@ -14,7 +14,7 @@
 #include <wordexp.h>
 
 #include "daemon/ask.h"
-#include "live/live.h"
+#include "instance/instance.h"
 #include "tree/fuse_face.h"
 #include "tree/instance.h"
 #include "tree/view.h"

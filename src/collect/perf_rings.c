@@ -1,0 +1,398 @@
+#include "collect/perf_rings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "base/vec.h"
+
+#define RING_BYTES (UINT64_C(256) << 10) /* a power of two; with the page before it, what an ordinary user may lock */
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define NEEDY "sched:sched_switch and the option nosleep-time"
+
+/* Of a CPU. Its first event's; all others of the CPU write there too. */
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *page; /* NULL: none yet */
+	bool full;                 /* when it was read last: what is lost, the next record would say */
+};
+
+struct perf_rings {
+	unsigned what;
+	int signal_id;             /* of the tracepoint */
+	VEC(struct ring) cpus;
+	VEC(int) fds;
+	VEC(pid_t) threads;        /* opened */
+};
+
+static uint64_t page_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* --- the tracepoint --------------------------------------------------------------------------- */
+
+/* In a tracefs of our own that nobody sees: what stands at /sys/kernel/tracing may be brace's (brace shell). */
+static int open_tracefs(void)
+{
+	int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd;
+
+	if (context < 0)
+		return -1;
+	fd = syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0
+		     ? (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0) : -1;
+	close(context);
+	return fd;
+}
+
+/* -1: it cannot be read. */
+static int signal_id(void)
+{
+	int tracefs = open_tracefs(), id = -1;
+	int fd = tracefs < 0 ? -1 : openat(tracefs, "events/signal/signal_deliver/id", O_RDONLY | O_CLOEXEC);
+	char text[16] = "";
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		id = atoi(text);
+	if (fd >= 0)
+		close(fd);
+	if (tracefs >= 0)
+		close(tracefs);
+	return id;
+}
+
+struct perf_rings *perf_rings_new(unsigned what)
+{
+	struct perf_rings *p = mem_zalloc(sizeof(*p));
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	p->what = what;
+	p->signal_id = what & PERF_SIGNALS ? signal_id() : -1;
+	for (long i = 0; i < n; i++)
+		*vec_add(&p->cpus) = (struct ring){ .fd = -1 };
+	return p;
+}
+
+void perf_rings_free(struct perf_rings *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->cpus.n; i++)
+		if (p->cpus.at[i].page)
+			munmap(p->cpus.at[i].page, page_bytes() + RING_BYTES);
+	for (size_t i = 0; i < p->fds.n; i++)
+		close(p->fds.at[i]);
+	vec_free(&p->cpus);
+	vec_free(&p->fds);
+	vec_free(&p->threads);
+	free(p);
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+static int open_signals(pid_t tid, int cpu, int id)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = (uint64_t)id, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW, .inherit = cpu >= 0,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
+	};
+
+	if (id < 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_event(pid_t tid, int cpu, bool switches, bool kernel)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, .sample_id_all = 1,
+		.context_switch = switches, .task = 1, .comm = 1, .inherit = 1, .exclude_kernel = !kernel, .exclude_hv = 1,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int paranoia(void)
+{
+	FILE *f = fopen(PARANOID, "re");
+	int value = -2;
+
+	if (f && fscanf(f, "%d", &value) != 1)
+		value = -2;
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static int refused(int code, struct err *err)
+{
+	if (code == ENOENT || code == ENOSYS)
+		return err_set(err, code, "this kernel has no perf events, which " NEEDY ", and signal:signal_deliver, are made from");
+	if (paranoia() > 2)
+		return err_set(err, code, "kernel.perf_event_paranoid is %d: " NEEDY " need 2 or less, or CAP_PERFMON", paranoia());
+	if (code == EPERM || code == EACCES)
+		return err_set(err, code, "perf_event_open, which " NEEDY " need, is forbidden here: by a seccomp filter (a "
+			       "container's), or because the process is another user's");
+	return err_set(err, code, "perf_event_open, which " NEEDY " need: %s", strerror(code));
+}
+
+/* The tracepoint itself is not opened to see whether it could be: the kernel takes 40 ms to close it again. */
+int perf_rings_allowed(unsigned what, struct err *err)
+{
+	int fd = open_event(0, -1, what & PERF_SWITCHES, what == PERF_SIGNALS);
+
+	if (fd >= 0 && what == PERF_SIGNALS && signal_id() < 0) {
+		close(fd);
+		fd = -1;
+		errno = EACCES;
+	}
+
+	if (fd < 0 && what == PERF_SIGNALS)
+		return err_set(err, errno, "the kernel's own tracepoint of signals that are delivered is root's");
+	if (fd < 0)
+		return refused(errno, err);
+	close(fd);
+	return 0;
+}
+
+/* The first of a CPU gets the ring. */
+static int lead_to_ring(struct ring *r, int fd, struct err *err)
+{
+	void *at;
+
+	if (r->page)
+		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) == 0 ? 0 : refused(errno, err);
+	at = mmap(NULL, page_bytes() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return err_set(err, errno, "no memory may be locked for what " NEEDY " need (kernel.perf_event_mlock_kb, "
+			       "ulimit -l): %s", strerror(errno));
+	r->page = at;
+	r->fd = fd;
+	return 0;
+}
+
+static bool is_open(const struct perf_rings *p, pid_t tid)
+{
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (p->threads.at[i] == tid)
+			return true;
+	return false;
+}
+
+/* fd: as perf_event_open gave it. -ESRCH: the thread has ended. */
+static int take_event(struct perf_rings *p, size_t cpu, int fd, struct err *err)
+{
+	if (fd < 0 && errno == ENODEV)
+		return 0; /* the CPU is off */
+	if (fd < 0)
+		return errno == ESRCH ? -ESRCH : refused(errno, err);
+	*vec_add(&p->fds) = fd;
+	return lead_to_ring(&p->cpus.at[cpu], fd, err);
+}
+
+static int open_thread(struct perf_rings *p, pid_t tid, struct err *err)
+{
+	for (size_t cpu = 0; cpu < p->cpus.n; cpu++) {
+		int r = take_event(p, cpu, open_event(tid, (int)cpu, p->what & PERF_SWITCHES, false), err);
+
+		if (r == 0 && p->what & PERF_SIGNALS)
+			r = take_event(p, cpu, open_signals(tid, (int)cpu, p->signal_id), err);
+		if (r < 0)
+			return r;
+	}
+	*vec_add(&p->threads) = tid;
+	return 0;
+}
+
+/* How many were not open; or -errno. */
+static int open_threads(struct perf_rings *p, pid_t pid, struct err *err)
+{
+	char name[64];
+	struct dirent *e;
+	DIR *d;
+	int n = 0, r = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+	d = opendir(name);
+	while (d && r == 0 && (e = readdir(d))) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (tid <= 0 || is_open(p, tid))
+			continue;
+		r = open_thread(p, tid, err);
+		n += r == 0;
+		if (r == -ESRCH)
+			r = 0;
+	}
+	if (!d)
+		return err_set(err, ESRCH, "process %d is gone", (int)pid);
+	closedir(d);
+	return r < 0 ? r : n;
+}
+
+/* One that was not open yet may have made others meanwhile. */
+int perf_rings_cover(struct perf_rings *p, pid_t pid, struct err *err)
+{
+	int r;
+
+	do
+		r = open_threads(p, pid, err);
+	while (r > 0);
+	return r;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+#define RECORD_USUAL 64u /* no record but a signal's is longer */
+/* So much at a time; every record ends within it. */
+#define RECORD_MAX 65536u
+
+/* Behind every record: pid, tid, time, cpu. Where they begin. */
+#define ID_BYTES 24u
+
+/* A sample: pid, tid, time, cpu, and the tracepoint's record with its size. */
+static bool read_signal(struct cursor c, struct perf_news *n)
+{
+	uint32_t bytes;
+
+	*n = (struct perf_news){ .kind = PERF_SIGNAL };
+	n->pid = cursor_u32(&c);
+	n->tid = cursor_u32(&c);
+	n->ns = cursor_u64(&c);
+	n->cpu = (uint16_t)cursor_u32(&c);
+	cursor_bytes(&c, 4);
+	bytes = cursor_u32(&c);
+	if (bytes < 8 + sizeof(n->signal) || bytes > cursor_left(&c))
+		return false;
+	cursor_bytes(&c, 8);
+	memcpy(&n->signal, cursor_bytes(&c, sizeof(n->signal)), sizeof(n->signal));
+	n->signal.pad = 0;
+	return true;
+}
+
+static bool read_record(const struct perf_event_header *h, struct cursor c, struct perf_news *n)
+{
+	struct cursor id = c;
+	uint64_t size = h->size - sizeof(*h);
+
+	if (h->type == PERF_RECORD_SAMPLE)
+		return read_signal(c, n);
+	if (size < ID_BYTES)
+		return false;
+	*n = (struct perf_news){ 0 };
+	cursor_bytes(&id, size - ID_BYTES);
+	n->pid = cursor_u32(&id);
+	n->tid = cursor_u32(&id);
+	n->ns = cursor_u64(&id);
+	n->cpu = (uint16_t)cursor_u32(&id);
+	switch (h->type) {
+	case PERF_RECORD_LOST:
+		n->kind = PERF_LOST;
+		return true;
+	case PERF_RECORD_SWITCH:
+		n->kind = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)	    ? PERF_RUNS :
+			  h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? PERF_PREEMPTED : PERF_WAITS;
+		return true;
+	case PERF_RECORD_COMM:
+		n->kind = PERF_NAMED;
+		n->pid = cursor_u32(&c);
+		n->tid = cursor_u32(&c);
+		for (size_t i = 0; i + 1 < sizeof(n->comm) && i < size - 8 - ID_BYTES; i++)
+			n->comm[i] = (char)cursor_u8(&c);
+		return true;
+	case PERF_RECORD_EXIT:
+		n->kind = PERF_ENDED;
+		n->pid = cursor_u32(&c);
+		cursor_bytes(&c, 4);
+		n->tid = cursor_u32(&c);
+		return true;
+	case PERF_RECORD_FORK:
+		n->kind = PERF_MADE;
+		n->pid = cursor_u32(&c);
+		cursor_bytes(&c, 4);
+		n->tid = cursor_u32(&c);
+		n->parent = cursor_u32(&c);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void copy_out(const uint8_t *data, uint64_t at, void *to, size_t n)
+{
+	uint64_t first = RING_BYTES - at % RING_BYTES;
+
+	if (first > n)
+		first = n;
+	memcpy(to, data + at % RING_BYTES, first);
+	memcpy((uint8_t *)to + first, data, n - first);
+}
+
+static uint64_t read_lost(struct cursor c)
+{
+	cursor_bytes(&c, 8);
+	return cursor_u64(&c);
+}
+
+static uint64_t read_ring(struct ring *r, void (*f)(void *context, const struct perf_news *n), void *context)
+{
+	const uint8_t *data = (const uint8_t *)r->page + page_bytes();
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail, lost = 0;
+	static _Thread_local uint8_t bytes[RECORD_MAX];
+
+	r->full = (r->full && head == tail) || head - tail > RING_BYTES - RECORD_USUAL;
+	while (tail < head) {
+		struct perf_event_header h;
+		struct perf_news n;
+		struct cursor c;
+
+		copy_out(data, tail, &h, sizeof(h));
+		if (h.size < sizeof(h) || h.size > head - tail)
+			break;
+		copy_out(data, tail, bytes, h.size);
+		tail += h.size;
+		c = cursor_of(bytes + sizeof(h), h.size - sizeof(h));
+		if (h.type == PERF_RECORD_LOST)
+			lost += read_lost(c);
+		if (read_record(&h, c, &n))
+			f(context, &n);
+	}
+	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
+	return lost;
+}
+
+uint64_t perf_rings_read(struct perf_rings *p, void (*f)(void *context, const struct perf_news *n), void *context)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < p->cpus.n; i++)
+		if (p->cpus.at[i].page)
+			lost += read_ring(&p->cpus.at[i], f, context);
+	return lost;
+}
+
+uint64_t perf_rings_full(const struct perf_rings *p)
+{
+	uint64_t full = 0;
+
+	for (size_t i = 0; i < p->cpus.n; i++)
+		full += p->cpus.at[i].full;
+	return full;
+}

@@ -1,0 +1,181 @@
+#include "collect/processes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct stat_line { char state; pid_t parent; uint64_t start; };
+
+static FILE *open_proc(pid_t pid, const char *file)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, file);
+	return fopen(name, "re");
+}
+
+/* The name in parentheses may hold anything: what counts is behind the last of them. */
+static bool read_stat(pid_t pid, struct stat_line *out)
+{
+	char line[1024], *at;
+	FILE *f = open_proc(pid, "stat");
+	size_t n = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
+	unsigned long long start = 0;
+	int parent = 0;
+
+	if (f)
+		fclose(f);
+	line[n] = '\0';
+	at = strrchr(line, ')');
+	if (!at || sscanf(at, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			  &out->state, &parent, &start) != 3)
+		return false;
+	out->parent = parent;
+	out->start = start;
+	return true;
+}
+
+pid_t processes_parent(pid_t pid)
+{
+	struct stat_line s;
+
+	return read_stat(pid, &s) ? s.parent : 0;
+}
+
+/* A line of /proc/PID/status: the last number of `field` ("NSpid:", "Uid:"), or the first. */
+static bool read_status(pid_t pid, const char *field, bool last, uint32_t *value)
+{
+	char line[256], *at;
+	FILE *f = open_proc(pid, "status");
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		found = strncmp(line, field, strlen(field)) == 0;
+		at = line + strlen(field);
+		while (found && *at && *at != '\n') {
+			*value = (uint32_t)strtoul(at, &at, 10);
+			at += strspn(at, " \t");
+			if (!last)
+				break;
+		}
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* The next mapping. What is too long for a line is a file's name, which somebody chose: it is not to look like another line. */
+static bool next_map(FILE *f, char *line, int n)
+{
+	int c = 0;
+
+	if (!fgets(line, n, f))
+		return false;
+	while (!strchr(line, '\n') && c != EOF && c != '\n')
+		c = getc(f);
+	return true;
+}
+
+/* One of our user's whose maps we may not read (it is not dumpable) gets the benefit of the doubt; root may
+ * read them all. */
+bool processes_maps(pid_t pid, ino_t memory)
+{
+	char line[512];
+	unsigned long inode;
+	uint32_t uid;
+	bool found = false;
+	FILE *f = open_proc(pid, "maps");
+
+	while (f && !found && next_map(f, line, sizeof(line)))
+		found = sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 && inode == memory;
+	if (f)
+		fclose(f);
+	else if (errno == EACCES && getuid() != 0)
+		return read_status(pid, "Uid:", false, &uid) && uid == getuid();
+	return found;
+}
+
+static bool is_alive(const struct process *p)
+{
+	struct stat_line s;
+
+	return p->pid && read_stat((pid_t)p->pid, &s) && s.start == p->start && s.state != 'Z' && s.state != 'X';
+}
+
+static bool take(struct process *p, pid_t pid, ino_t memory)
+{
+	struct stat_line s;
+	uint32_t own;
+
+	if (!read_status(pid, "NSpid:", true, &own) || own != p->said || !read_stat(pid, &s) || s.state == 'Z' ||
+	    s.state == 'X' || !processes_maps(pid, memory))
+		return false;
+	p->pid = (uint32_t)pid;
+	p->start = s.start;
+	return true;
+}
+
+/* Everybody's own name, once for all that are searched: a session may have executed thousands. */
+static void list_all(struct processes *p)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+
+	p->listed = true;
+	p->all.n = 0;
+	while (d && (e = readdir(d))) {
+		struct named n = { .pid = (uint32_t)strtoul(e->d_name, NULL, 10) };
+
+		if (n.pid && read_status((pid_t)n.pid, "NSpid:", true, &n.own))
+			*vec_add(&p->all) = n;
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool search(struct processes *all, struct process *p, ino_t memory)
+{
+	bool found = false;
+
+	if (!all->listed)
+		list_all(all);
+	for (size_t i = 0; i < all->all.n && !found; i++)
+		found = all->all.at[i].own == p->said && take(p, (pid_t)all->all.at[i].pid, memory);
+	return found;
+}
+
+void processes_look(struct processes *p)
+{
+	p->listed = false;
+}
+
+void processes_free(struct processes *p)
+{
+	vec_free(&p->at);
+	vec_free(&p->all);
+}
+
+static struct process *process_of(struct processes *p, uint32_t said)
+{
+	for (size_t i = 0; i < p->at.n; i++)
+		if (p->at.at[i].said == said)
+			return &p->at.at[i];
+	*vec_add(&p->at) = (struct process){ .said = said };
+	return &p->at.at[p->at.n - 1];
+}
+
+bool processes_run(struct processes *p, uint32_t said, uint32_t slot, uint32_t n, ino_t memory)
+{
+	struct process *process = process_of(p, said);
+
+	if (slot < process->over_below)
+		return false;
+	if (is_alive(process) || take(process, (pid_t)said, memory) || search(p, process, memory))
+		return true;
+	process->pid = 0;
+	process->over_below = n;
+	return false;
+}

@@ -1,0 +1,230 @@
+#include "collect/shared_memory.h"
+#include "collect/slots.h"
+#include "shared/points.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define POOL_BYTES (UINT64_C(512) << 20) /* of sub-buffers; memory is used as it is touched */
+#define THREADS_LEAST 256u
+#define WAKE_AT 8u /* 512 KiB: they stay in the second-level cache */
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* The limit for the size of files holds for memory that is a file, too. */
+static uint64_t largest_file(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_FSIZE, &l) < 0 || l.rlim_cur == RLIM_INFINITY ? UINT64_MAX : l.rlim_cur;
+}
+
+static int too_large(uint64_t size, struct err *err)
+{
+	return err_set(err, EFBIG, "the limit for the size of files (ulimit -f) is %llu KiB, and brace needs %llu KiB of shared "
+		       "memory: raise it, or give threads less of it (-b)", (unsigned long long)largest_file() >> 10, (unsigned long long)size >> 10);
+}
+
+int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
+{
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create(name, flags | (exec ? MFD_EXEC : 0));
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, flags); /* kernels before 6.3 */
+	if (fd < 0)
+		return err_set(err, errno, "cannot make shared memory: %s", strerror(errno));
+	/* Sealed: a program that made it shorter would kill whoever looks at what is gone. */
+	if (ftruncate(fd, (off_t)size) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+		*mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		if (*mapped != MAP_FAILED)
+			return fd;
+	}
+	if (errno == EFBIG) {
+		close(fd);
+		return too_large(size, err);
+	}
+	err_set(err, errno, "cannot map %llu bytes of shared memory: %s", (unsigned long long)size,
+		strerror(errno));
+	close(fd);
+	return -err->code;
+}
+
+static void place_parts(struct memory_layout *l)
+{
+	l->threads_at = round_up(sizeof(struct memory_header), 4096);
+	l->descs_at = round_up(l->threads_at + l->threads_max * sizeof(struct memory_thread), 4096);
+	l->ends_at = round_up(l->descs_at + l->buffers_max * sizeof(struct memory_desc), 4096);
+	l->buffers_at = l->ends_at + MEMORY_TIDS / 8;
+	l->size = l->buffers_at + (uint64_t)l->buffers_max * MEMORY_BUFFER_BYTES;
+}
+
+/* A limit takes first the room of threads that nobody starts, then what lies ready for many threads at once. What does
+ * not fit then is lost, and counted. */
+static void shrink(struct memory_layout *l, uint64_t most)
+{
+	while (l->size > most && l->threads_max > THREADS_LEAST) {
+		l->threads_max /= 2;
+		place_parts(l);
+	}
+	while (l->size > most && l->buffers_max > 4 * l->quota) {
+		l->buffers_max = l->buffers_max / 2 > 4 * l->quota ? l->buffers_max / 2 : 4 * l->quota;
+		place_parts(l);
+	}
+}
+
+static void lay_out(struct memory_layout *l, const struct shared_memory_shape *shape)
+{
+	uint64_t quota = round_up(shape->thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
+	uint64_t pool = POOL_BYTES / MEMORY_BUFFER_BYTES;
+
+	l->mode = shape->mode;
+	l->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
+	l->wake_at = l->quota < 4 * WAKE_AT ? (l->quota + 3) / 4 : WAKE_AT;
+	l->threads_max = SLOTS;
+	l->buffers_max = (uint32_t)(pool < l->quota * 4 ? l->quota * UINT64_C(4) : pool);
+	place_parts(l);
+	shrink(l, largest_file());
+}
+
+int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err)
+{
+	struct memory_layout l = { 0 };
+	struct memory_header *h;
+	void *at;
+	int fd;
+
+	lay_out(&l, shape);
+	fd = memory_file("brace-session", l.size, false, &at, err);
+	if (fd < 0)
+		return fd;
+	h = at; /* in place: sanitizers align no variable of this type on a stack */
+	*h = (struct memory_header){
+		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION, .layout = l, .settings = shape->settings,
+		.stopped = shape->stopped, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
+	};
+	*out = (struct shared_memory){
+		.fd = fd, .header = h,
+		.threads = (void *)((char *)at + l.threads_at),
+		.descs = (void *)((char *)at + l.descs_at),
+		.buffers = (void *)((char *)at + l.buffers_at),
+		.layout = l, .settings = shape->settings,
+	};
+	return 0;
+}
+
+static void set(struct memory_settings *s, const struct memory_settings *to)
+{
+	s->max_depth = to->max_depth;
+	s->graph_functions = to->graph_functions;
+	s->calls_too = to->calls_too;
+	s->places = to->places;
+	/* Those that the drain looks at meanwhile. */
+	__atomic_store_n(&s->tracer, to->tracer, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->values, to->values, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->thresh_ticks, to->thresh_ticks, __ATOMIC_RELAXED);
+}
+
+void shared_memory_reshape(struct shared_memory *m, const struct memory_settings *settings)
+{
+	set(&m->settings, settings);
+	set(&m->header->settings, settings);
+}
+
+void shared_memory_welcome(const struct shared_memory *m, struct protocol_welcome *out)
+{
+	out->layout = m->layout;
+	out->settings = m->settings;
+}
+
+void shared_memory_destroy(struct shared_memory *m)
+{
+	if (!m->header)
+		return;
+	munmap(m->header, m->layout.size);
+	close(m->fd);
+	m->header = NULL;
+}
+
+static uint32_t at_most(uint32_t n, uint32_t max)
+{
+	return n < max ? n : max;
+}
+
+uint32_t shared_memory_used(const struct shared_memory *m)
+{
+	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE), m->layout.buffers_max);
+}
+
+uint32_t shared_memory_threads(const struct shared_memory *m)
+{
+	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE), m->layout.threads_max);
+}
+
+bool shared_memory_take_end(struct shared_memory *m, uint32_t tid)
+{
+	uint64_t *ends = (uint64_t *)((char *)m->header + m->layout.ends_at), bit = UINT64_C(1) << tid % 64;
+
+	return tid < MEMORY_TIDS && __atomic_fetch_and(&ends[tid / 64], ~bit, __ATOMIC_ACQ_REL) & bit;
+}
+
+void shared_memory_let_go(struct shared_memory *m, uint32_t slot)
+{
+	__atomic_fetch_sub(&m->threads[slot].held, 1, __ATOMIC_RELAXED);
+}
+
+void shared_memory_give_back(struct shared_memory *m, uint32_t i)
+{
+	struct memory_desc *d = &m->descs[i];
+	uint64_t head, next;
+
+	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELAXED);
+	POINT(buffer_free);
+	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);
+	do {
+		__atomic_store_n(&d->next, (uint32_t)head, __ATOMIC_RELAXED); /* one that lost a pop may still look */
+		next = ((head >> 32) + 1) << 32 | i;
+	} while (!__atomic_compare_exchange_n(&m->header->free_head, &head, next, false,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	POINT(buffer_given_back);
+}
+
+void shared_memory_beat(struct shared_memory *m)
+{
+	__atomic_fetch_add(&m->header->heartbeat, 1, __ATOMIC_RELAXED);
+}
+
+void shared_memory_wake_writers(struct shared_memory *m)
+{
+	if (!__atomic_load_n(&m->header->free_waiters, __ATOMIC_SEQ_CST))
+		return;
+	POINT(writers_to_wake);
+	__atomic_fetch_add(&m->header->free_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void shared_memory_nudge(struct shared_memory *m)
+{
+	__atomic_fetch_add(&m->header->full_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &m->header->full_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void shared_memory_stop(struct shared_memory *m)
+{
+	__atomic_store_n(&m->header->stopped, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&m->header->free_futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}

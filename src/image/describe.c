@@ -1,0 +1,82 @@
+#include "image/describe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static char *cpu_model(void)
+{
+	char line[256], *name = NULL;
+	FILE *f = fopen("/proc/cpuinfo", "re");
+
+	while (f && !name && fgets(line, sizeof(line), f))
+		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+			name = mem_strndup(strchr(line, ':') + 2, strcspn(strchr(line, ':') + 2, "\n"));
+	if (f)
+		fclose(f);
+	return name ? name : mem_strdup("unknown");
+}
+
+struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_ns)
+{
+	struct trace_info *info = trace_info_new();
+	struct utsname u;
+
+	uname(&u);
+	info->host = mem_strdup(u.nodename);
+	info->kernel = mem_strdup(u.release);
+	info->cpu = cpu_model();
+	info->cmdline = cmdline;
+	info->version = mem_strdup(BRACE_VERSION);
+	info->tracer = mem_strdup(tracer);
+	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+	info->thresh_ns = thresh_ns;
+	return info;
+}
+
+char *describe_cmdline(int pid)
+{
+	char name[64], text[4096];
+	size_t n;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return mem_strdup("");
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	while (n && !text[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return mem_strndup(text, n);
+}
+
+char *describe_exe(int pid)
+{
+	char name[64], path[4096];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+	n = readlink(name, path, sizeof(path));
+	return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("");
+}
+
+int describe_oom_score_adj(int pid)
+{
+	char name[64];
+	int value = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/oom_score_adj", pid);
+	f = fopen(name, "re");
+	if (f && fscanf(f, "%d", &value) != 1)
+		value = 0;
+	if (f)
+		fclose(f);
+	return value;
+}

@@ -1,0 +1,255 @@
+#include "image/handlers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "image/call_points.h"
+#include "collect/notes.h"
+#include "image/task_points.h"
+#include "shared/probe.h"
+#include "tracee/holder.h"
+#include "tracee/proc_status.h"
+
+#define SIGNALS 64
+#define MASK_BYTES 8
+#define DEAD_MAX 64u
+
+/* --- which there are --------------------------------------------------------------------------- */
+
+bool handlers_wanted(const struct event_set *set)
+{
+	return task_points_event(set, TASK_SIGNAL) != TASK_NO_EVENT;
+}
+
+bool handlers_wished(struct event_set *set)
+{
+	struct err ignored;
+
+	if (!set->catalogue)
+		return false;
+	call_points_catalogue(set->catalogue);
+	return event_set_grow(set, &ignored) == 0 && handlers_wanted(set);
+}
+
+bool handlers_have(const handler_list *l, uint64_t handler)
+{
+	for (size_t i = 0; l && i < l->n; i++)
+		if (l->at[i] == handler)
+			return true;
+	return false;
+}
+
+static void add(handler_list *l, uint64_t handler)
+{
+	if (!handlers_have(l, handler))
+		*vec_add(l) = handler;
+}
+
+void handlers_join(handler_list *to, const handler_list *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		add(to, more->at[i]);
+}
+
+void handlers_read(struct tracee *t, handler_list *out)
+{
+	struct proc_status s;
+	struct err ignored;
+	uint64_t scratch, handler;
+
+	if (proc_status_read(tracee_pid(t), &s) < 0 || !s.sig_caught || tracee_scratch(t, &scratch, &ignored) < 0)
+		return;
+	for (int sig = 1; sig <= SIGNALS; sig++) {
+		const uint64_t args[6] = { (uint64_t)sig, 0, scratch, MASK_BYTES };
+		int64_t result;
+
+		if (!(s.sig_caught >> (sig - 1) & 1) || tracee_syscall(t, SYS_rt_sigaction, args, &result, &ignored) < 0 || result < 0 ||
+		    tracee_read(t, scratch, &handler, sizeof(handler), &ignored) < 0)
+			continue;
+		if (handler != (uint64_t)SIG_DFL && handler != (uint64_t)SIG_IGN)
+			add(out, handler);
+	}
+}
+
+struct look {
+	pid_t pid;
+	handler_list *out;
+};
+
+static int look_there(void *of)
+{
+	const struct look *l = of;
+	struct tracee *t;
+	struct err ignored;
+
+	if (tracee_hold(l->pid, &t, &ignored) == 0) {
+		handlers_read(t, l->out);
+		tracee_release(t);
+	}
+	return 0;
+}
+
+void handlers_look(pid_t pid, handler_list *out)
+{
+	struct look l = { pid, out };
+	struct err ignored;
+
+	holder_run(look_there, &l, &ignored);
+}
+
+/* --- places ------------------------------------------------------------------------------------ */
+
+static bool is_in(const struct module *mod, uint64_t address)
+{
+	return address >= mod->start && address < mod->end;
+}
+
+bool handlers_any(const struct module *mod, const struct event_set *set, const handler_list *handlers)
+{
+	for (size_t i = 0; handlers && i < handlers->n; i++)
+		if (is_in(mod, handlers->at[i]))
+			return handlers_wanted(set);
+	return false;
+}
+
+void handlers_points(struct module *mod, const struct event_set *set, const handler_list *handlers)
+{
+	if (!mod->hooks || !handlers_any(mod, set, handlers))
+		return;
+	for (size_t i = 0; i < handlers->n; i++)
+		if (is_in(mod, handlers->at[i]))
+			probes_add_handler(mod->fd, mod->path, set, handlers->at[i] - mod->base, handlers->at[i], &mod->probes);
+	probes_sort(&mod->probes);
+}
+
+/* --- what became of them ----------------------------------------------------------------------- */
+
+/* The function, or the place in the file. */
+static void name_it(const struct modules *m, struct handler_plan *h)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct module *mod = &m->at.at[i];
+
+		if (!is_in(mod, h->handler))
+			continue;
+		snprintf(h->name, sizeof(h->name), "%.24s+0x%llx", mod->name, (unsigned long long)(h->handler - mod->base));
+		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
+			if (mod->hooks->functions[k].vaddr == h->handler - mod->base)
+				hook_function_name(mod->hooks, k, h->name, sizeof(h->name));
+		return;
+	}
+	snprintf(h->name, sizeof(h->name), "0x%llx", (unsigned long long)h->handler);
+}
+
+static const struct probe_point *point_of(const struct modules *m, uint64_t handler, const struct module **mod)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		*mod = &m->at.at[i];
+		for (size_t k = 0; k < (*mod)->probes.n; k++) {
+			const struct probe_point *p = &(*mod)->probes.at[k];
+
+			if (p->kind == PROBE_SIGNAL && ((const struct signal_about *)p->program)->handler == handler)
+				return p;
+		}
+	}
+	return NULL;
+}
+
+/* Handlers that come unseen. */
+static void plan_hidden(const struct modules *m, struct image *im)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct handler_plan h = { .reason = (uint8_t)m->at.at[i].hidden };
+
+		if (!h.reason)
+			continue;
+		snprintf(h.name, sizeof(h.name), "handlers set by %.22s", m->at.at[i].name);
+		*vec_add(&im->handlers) = h;
+	}
+}
+
+void handlers_plan(const struct image_request *req, const struct modules *m, struct image *im)
+{
+	if (!req->events || !handlers_wanted(req->events))
+		return;
+	plan_hidden(m, im);
+	for (size_t i = 0; req->handlers && i < req->handlers->n; i++) {
+		struct handler_plan h = { .handler = req->handlers->at[i], .reason = REASON_NOT_CODE };
+		const struct module *mod;
+		const struct probe_point *p = point_of(m, h.handler, &mod);
+
+		if (p)
+			h.reason = p->plan.kind == HOOK_NONE ? p->plan.reason : REASON_NONE;
+		if (p && !h.reason)
+			h.patch = mod->base + p->plan.vaddr;
+		name_it(m, &h);
+		*vec_add(&im->handlers) = h;
+	}
+}
+
+static enum hook_reason outcome(const struct image *im, const struct handler_plan *h)
+{
+	static const enum hook_reason reasons[] = {
+		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_PAGE_END, [PATCH_CHANGED] = REASON_CHANGED,
+		[PATCH_BUSY] = REASON_BUSY, [PATCH_GONE] = REASON_NONE, [PATCH_APPLIED] = REASON_NONE,
+	};
+
+	for (uint32_t i = 0; h->patch && i < im->welcome.n_patches; i++)
+		if (im->patches[i].address == h->patch && im->patches[i].status < sizeof(reasons) / sizeof(*reasons))
+			return reasons[im->patches[i].status];
+	return (enum hook_reason)h->reason;
+}
+
+void handlers_tell(const struct image *im, pid_t pid, struct memory_notes *notes)
+{
+	for (size_t i = 0; i < im->handlers.n; i++) {
+		enum hook_reason reason = outcome(im, &im->handlers.at[i]);
+
+		if (reason)
+			notes_add_handler(notes, reason, pid, im->handlers.at[i].name);
+	}
+}
+
+/* --- by process -------------------------------------------------------------------------------- */
+
+static void drop_dead(struct process_handlers_list *l)
+{
+	size_t kept = 0;
+
+	if (l->n < DEAD_MAX)
+		return;
+	for (size_t i = 0; i < l->n; i++) {
+		if (kill(l->at[i].pid, 0) < 0 && errno == ESRCH)
+			vec_free(&l->at[i].list);
+		else
+			l->at[kept++] = l->at[i];
+	}
+	l->n = kept;
+}
+
+handler_list *handlers_of(struct process_handlers_list *l, pid_t pid)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at[i].pid == pid)
+			return &l->at[i].list;
+	drop_dead(l);
+	*vec_add(l) = (struct process_handlers){ .pid = pid };
+	return &l->at[l->n - 1].list;
+}
+
+void handlers_begin(struct process_handlers_list *l, pid_t pid)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at[i].pid == pid)
+			l->at[i].list.n = 0;
+}
+
+void handlers_free(struct process_handlers_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		vec_free(&l->at[i].list);
+	vec_free(l);
+}

@@ -1,0 +1,82 @@
+#include "image/led_calls.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+static const uint8_t system_call[2] = { 0x0f, 0x05 }, clear_edi[2] = { 0x31, 0xff };
+/* glibc's syscall(): the sixth argument comes last. */
+static const uint8_t last_argument[5] = { 0x4c, 0x8b, 0x4c, 0x24, 0x08 }; /* mov 8(%rsp), %r9 */
+
+static bool is_number(const uint8_t *p)
+{
+	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_seccomp, SYS_prlimit64, SYS_mlockall,
+					    SYS_setuid, SYS_setreuid, SYS_setresuid };
+	uint32_t number;
+
+	if (p[0] != 0xb8) /* mov $number, %eax */
+		return false;
+	memcpy(&number, p + 1, 4);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (number == numbers[i])
+			return true;
+	return false;
+}
+
+/* Bytes before the system call; 0: this is none of ours. Nine bytes are readable. */
+static uint8_t length_at(const uint8_t *p)
+{
+	if (is_number(p) && memcmp(p + 5, clear_edi, 2) == 0 && memcmp(p + 7, system_call, 2) == 0)
+		return 7;
+	if ((is_number(p) || memcmp(p, last_argument, 5) == 0) && memcmp(p + 5, system_call, 2) == 0)
+		return 5;
+	return 0;
+}
+
+static void find_in(const uint8_t *p, uint64_t bytes, uint64_t vaddr, led_call_list *out)
+{
+	for (uint64_t i = 0; i + 9 <= bytes; i++) {
+		struct led_call c = { .vaddr = vaddr + i, .n = p[i] == 0xb8 || p[i] == 0x4c ? length_at(p + i) : 0 };
+
+		if (!c.n)
+			continue;
+		memcpy(c.bytes, p + i, c.n);
+		*vec_add(out) = c;
+	}
+}
+
+void led_calls_find(int fd, const char *path, const struct hook_module *h, led_call_list *out)
+{
+	struct elf_file file;
+
+	if (elf_file_read(fd, path, ELF_CONTENTS, &file, NULL))
+		return;
+	for (uint32_t s = 0; s < h->n_segments; s++) {
+		const struct sym_segment *seg = &h->segments[s];
+
+		if (seg->exec && seg->offset <= file.n && seg->filesz <= file.n - seg->offset)
+			find_in(file.bytes + seg->offset, seg->filesz, seg->vaddr, out);
+	}
+	elf_file_free(&file);
+}
+
+bool led_calls_touch(const led_call_list *calls, uint64_t vaddr, uint64_t bytes)
+{
+	for (size_t i = 0; i < calls->n; i++)
+		if (calls->at[i].vaddr < vaddr + bytes && vaddr < calls->at[i].vaddr + 5)
+			return true;
+	return false;
+}
+
+unsigned led_call_emit(const struct led_call *c, uint64_t from, uint64_t agent, uint64_t at, uint8_t *out)
+{
+	unsigned n = c->n;
+	int32_t distance = (int32_t)(from + c->n - (at + n + 7));
+
+	memcpy(out, c->bytes, n);
+	memcpy(out + n, "\x48\x8d\x0d", 3); /* lea the system call(%rip), %rcx: it changes that register itself */
+	memcpy(out + n + 3, &distance, 4);
+	memcpy(out + n + 7, "\x49\xbb", 2); /* movabs $agent, %r11: and that one */
+	memcpy(out + n + 9, &agent, 8);
+	memcpy(out + n + 17, "\x41\xff\xe3", 3); /* jmp *%r11 */
+	return n + 20;
+}

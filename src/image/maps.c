@@ -1,0 +1,168 @@
+#include "image/maps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#define REACH (UINT64_C(2) << 30)
+#define SLACK (UINT64_C(64) << 20)    /* rip-relative operands near the edges stay in reach too */
+#define LOWEST UINT64_C(0x110000)     /* above vm.mmap_min_addr everywhere */
+#define HEAP_ROOM (UINT64_C(1) << 30) /* brk grows upwards from the executable */
+
+static bool parse_line(char *line, struct map *out)
+{
+	unsigned long long start, end, offset, inode;
+	unsigned major, minor;
+	char perms[5];
+	int path = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major, &minor, &inode, &path) < 7 ||
+	    !path)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	*out = (struct map){ start, end, offset, makedev(major, minor), inode, perms[2] == 'x', perms[1] == 'w',
+			     mem_strdup(line + path) };
+	return true;
+}
+
+int maps_read(pid_t pid, struct maps *out, struct err *err)
+{
+	char name[64], *line = NULL;
+	size_t cap = 0;
+	FILE *f;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	f = fopen(name, "re");
+	if (!f)
+		return err_set(err, errno, "cannot read %s: %s", name, strerror(errno));
+	while (getline(&line, &cap, f) > 0) {
+		struct map m;
+
+		if (parse_line(line, &m))
+			*vec_add(&out->at) = m;
+	}
+	free(line);
+	fclose(f);
+	return 0;
+}
+
+void maps_free(struct maps *m)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		free(m->at.at[i].path);
+	vec_free(&m->at);
+}
+
+static void insert(struct maps *m, size_t i, uint64_t start, uint64_t bytes)
+{
+	(void)vec_add(&m->at);
+	memmove(&m->at.at[i + 1], &m->at.at[i], (m->at.n - 1 - i) * sizeof(m->at.at[0]));
+	m->at.at[i] = (struct map){ .start = start, .end = start + bytes, .exec = true, .path = mem_strdup("[brace]") };
+}
+
+void maps_take(struct maps *m, uint64_t start, uint64_t bytes)
+{
+	size_t i = 0;
+
+	while (i < m->at.n && m->at.at[i].start < start)
+		i++;
+	insert(m, i, start, bytes);
+}
+
+bool maps_are_free(const struct maps *maps, uint64_t from, uint64_t bytes)
+{
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (maps->at.at[i].start < from + bytes && maps->at.at[i].end > from)
+			return false;
+	return true;
+}
+
+#define GAP_MIN (UINT64_C(4) << 30) /* such a gap is below all libraries, or above the executable */
+
+static uint64_t gap_below(const struct maps *m, size_t i)
+{
+	return m->at.at[i].start - (i ? m->at.at[i - 1].end : LOWEST);
+}
+
+/* A program that has mapped nothing yet: far from its heap, its stack and what it will map. */
+static uint64_t middle_of_all(const struct maps *m, uint64_t bytes)
+{
+	size_t widest = 0;
+
+	for (size_t i = 1; i < m->at.n && m->at.at[i].start < UINT64_C(1) << 47; i++)
+		if (gap_below(m, i) > gap_below(m, widest))
+			widest = i;
+	if (!m->at.n || m->at.at[widest].start < LOWEST || gap_below(m, widest) < bytes)
+		return 0;
+	return (m->at.at[widest].start - gap_below(m, widest) / 2 - bytes / 2) & ~UINT64_C(0xffff);
+}
+
+uint64_t maps_find_gap(const struct maps *m, uint64_t bytes)
+{
+	for (size_t i = m->at.n; i-- > 0;) {
+		uint64_t hi = m->at.at[i].start;
+
+		if (hi > UINT64_C(1) << 47 || hi < LOWEST || strcmp(m->at.at[i].path, "[stack]") == 0 ||
+		    gap_below(m, i) < GAP_MIN + bytes)
+			continue;
+		return (hi - GAP_MIN / 2 - bytes) & ~UINT64_C(0xffff);
+	}
+	return middle_of_all(m, bytes);
+}
+
+/* The heap may grow from right behind an executable, or at a random distance from it. */
+static bool in_heap_way(const struct maps *m, uint64_t start, uint64_t bytes)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct map *p = &m->at.at[i];
+
+		if (strcmp(p->path, "[heap]") == 0 && start + bytes > p->start && start < p->end + HEAP_ROOM)
+			return true;
+	}
+	return false;
+}
+
+static bool fits(const struct maps *m, uint64_t start, uint64_t bytes, uint64_t gap_lo, uint64_t gap_hi,
+		 uint64_t lo, uint64_t hi)
+{
+	return start >= gap_lo && start >= LOWEST && start + bytes <= gap_hi && start + bytes > start &&
+	       (start < hi ? hi - start : start + bytes - lo) < REACH - SLACK && !in_heap_way(m, start, bytes);
+}
+
+uint64_t maps_find_room(struct maps *m, uint64_t lo, uint64_t hi, uint64_t bytes)
+{
+	size_t n = m->at.n;
+
+	/* Downwards from the module: the top of each gap below it. */
+	for (size_t i = n; i-- > 0;) {
+		uint64_t gap_hi = m->at.at[i].start, gap_lo = i ? m->at.at[i - 1].end : LOWEST;
+
+		if (gap_hi > lo || gap_hi < bytes + LOWEST)
+			continue;
+		if (m->distance && fits(m, gap_hi - bytes - m->distance, bytes, gap_lo, gap_hi, lo, hi))
+			gap_hi -= m->distance;
+		if (fits(m, gap_hi - bytes, bytes, gap_lo, gap_hi, lo, hi)) {
+			insert(m, i, gap_hi - bytes, bytes);
+			return m->at.at[i].start;
+		}
+	}
+	/* Upwards, as far off as the displacements allow, so that the heap keeps its room. */
+	for (size_t i = 0; i < n; i++) {
+		uint64_t gap_lo = m->at.at[i].end, gap_hi = i + 1 < n ? m->at.at[i + 1].start : UINT64_MAX >> 17;
+		uint64_t start = lo + REACH - SLACK - 4096 - bytes;
+
+		if (gap_lo < hi)
+			continue;
+		if (start + bytes > gap_hi)
+			start = gap_hi - bytes;
+		start &= ~UINT64_C(4095);
+		if (fits(m, start, bytes, gap_lo, gap_hi, lo, hi)) {
+			insert(m, i + 1, start, bytes);
+			return start;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,607 @@
+#include "image/modules.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/string_set.h"
+#include "image/event_sites.h"
+#include "image/handlers.h"
+#include "image/mapped_file.h"
+#include "shared/record.h"
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_opened(const struct settings *set, const char *path, const char *exe)
+{
+	char *plain = mem_strndup(path, mapped_file_path(path));
+	bool is = strcmp(path, exe) == 0 || module_list_match(&set->modules, plain);
+
+	free(plain);
+	return is;
+}
+
+/* Functions whose entries the agent itself leads elsewhere (agent/exec.c, agent/dlopen.c). */
+static bool is_agents(const char *name)
+{
+	static const char events[] = "brace__"; /* include/brace/event.h's own */
+
+	static const char *const names[] = { "execve", "__execve", "_dl_debug_state" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return strncmp(name, events, sizeof(events) - 1) == 0;
+}
+
+/* Where unwinders look tables up (those of an agent that ld.so does not know must be found too), where
+ * longjmp and its like are, and where the switches of others' coroutines are. */
+static bool is_unwinder(const char *module)
+{
+	static const char *const names[] = {
+		"ld-linux-x86-64.so", "libc.so", "libc-2", "libgcc_s.so", "libruby", "libphp", "libboost_context", "libco.so",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(module, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static enum selection look_up_of_unwinder(const char *name)
+{
+	static const struct { const char *name; enum selection selection; } table[] = {
+		{ "_Unwind_Find_FDE", SELECT_FIND_FDE },
+		{ "_dl_find_object", SELECT_FIND_OBJECT },
+		{ "dl_iterate_phdr", SELECT_ITERATE_PHDR },
+		{ "__dl_iterate_phdr", SELECT_ITERATE_PHDR },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(name, table[i].name) == 0)
+			return table[i].selection;
+	return SELECT_NO;
+}
+
+bool modules_is_look_up(const char *name)
+{
+	return look_up_of_unwinder(name) != SELECT_NO;
+}
+
+/* The vDSO and the like have no file, and brace's own memory is no module. */
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/memfd:brace-", 13) != 0;
+}
+
+static bool is_agent(const char *path, const char *agent)
+{
+	size_t n = mapped_file_path(path);
+
+	return strlen(agent) == n && strncmp(path, agent, n) == 0;
+}
+
+bool modules_is_of(const struct module *mod, const struct map *map)
+{
+	return mod->text.device == map->device && mod->text.inode == map->inode && strcmp(mod->path, map->path) == 0;
+}
+
+static struct module *module_of(struct modules *m, const struct map *map)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		if (modules_is_of(&m->at.at[i], map))
+			return &m->at.at[i];
+	return NULL;
+}
+
+static struct module *add_module(struct modules *m, const struct map *map)
+{
+	struct module *mod = vec_add(&m->at);
+	const char *name = last_component(map->path);
+
+	*mod = (struct module){ .path = mem_strdup(map->path), .text = *map, .fd = -1, .start = UINT64_MAX };
+	mod->text.path = mod->path;
+	mod->name = mem_strndup(name, mapped_file_path(name));
+	mod->base = map->start - map->offset; /* corrected by load() when segments are known */
+	return mod;
+}
+
+static void add_mapping(struct modules *m, const struct map *map)
+{
+	struct module *mod = module_of(m, map);
+
+	if (!mod)
+		mod = add_module(m, map);
+	if (!map->exec)
+		return;
+	if (map->start < mod->start) {
+		mod->start = map->start;
+		mod->text = *map;
+		mod->text.path = mod->path;
+	}
+	if (map->end > mod->end)
+		mod->end = map->end;
+}
+
+/* The mapping of the segment's first page that is executable: a linker that packs a file tightly (lld) maps one page of
+ * it twice, for the headers and for the text. */
+static const struct map *mapping_of(const struct maps *maps, const struct module *mod, const struct sym_segment *segment)
+{
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *map = &maps->at.at[i];
+
+		if (map->exec && map->offset == (segment->offset & ~UINT64_C(4095)) && modules_is_of(mod, map))
+			return map;
+	}
+	return NULL;
+}
+
+/* The end of its last executable segment. Behind it a program may have mapped pieces of its own file once more, anywhere
+ * (V8 maps its built-in functions again, near the code that it writes): they are not the module's text. */
+static uint64_t end_of_text(const struct module *mod)
+{
+	const struct hook_module *h = mod->hooks;
+	uint64_t end = mod->start;
+
+	for (uint32_t s = 0; s < h->n_segments; s++) {
+		uint64_t here = (mod->base + h->segments[s].vaddr + h->segments[s].size + 4095) & ~UINT64_C(4095);
+
+		if (h->segments[s].exec && here > end)
+			end = here;
+	}
+	return end;
+}
+
+/* The load bias, from the first executable segment that is mapped. */
+static void correct_base(struct module *mod, const struct maps *maps)
+{
+	const struct hook_module *h = mod->hooks;
+
+	for (uint32_t s = 0; s < h->n_segments; s++) {
+		const struct map *map = h->segments[s].exec ? mapping_of(maps, mod, &h->segments[s]) : NULL;
+
+		if (!map)
+			continue;
+		mod->base = map->start - (h->segments[s].vaddr & ~UINT64_C(4095));
+		if (end_of_text(mod) < mod->end)
+			mod->end = end_of_text(mod);
+		return;
+	}
+}
+
+static int open_file(struct modules *m, struct module *mod)
+{
+	struct err ignored;
+
+	if (!m->root)
+		m->root = mapped_file_root(m->pid);
+	if (mod->fd < 0)
+		mod->fd = mapped_file_open(m->pid, m->root, &mod->text, &ignored);
+	return mod->fd;
+}
+
+static void close_file(struct module *mod)
+{
+	if (mod->fd >= 0)
+		close(mod->fd);
+	mod->fd = -1;
+}
+
+static void load(struct modules *m, struct module *mod, const struct maps *maps)
+{
+	int fd = open_file(m, mod);
+	struct err ignored;
+
+	if (fd < 0 && mod->choice == MODULE_OPEN)
+		*vec_add(&m->unread) = (struct unread_file){ mem_strdup(mod->name), -fd };
+	if (fd < 0 || hook_kept_load(fd, mod->path, m->root, &mod->hooks, &ignored) < 0) {
+		mod->hooks = NULL;
+		return;
+	}
+	correct_base(mod, maps);
+}
+
+static struct known_module *known(const struct known_modules *k, pid_t pid, const struct module *mod)
+{
+	for (size_t i = 0; i < k->at.n; i++)
+		if (k->at.at[i].pid == pid && k->at.at[i].start == mod->start && strcmp(k->at.at[i].path, mod->path) == 0)
+			return &k->at.at[i];
+	return NULL;
+}
+
+static bool is_mapped(const struct modules *m, const struct known_module *k)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		if (m->at.at[i].start == k->start && strcmp(m->at.at[i].path, k->path) == 0)
+			return true;
+	return false;
+}
+
+/* A forked child begins with its parent's modules. */
+static void inherit(struct known_modules *k, pid_t pid)
+{
+	struct known_modules own = { 0 };
+
+	known_modules_of(&own, k, pid);
+	known_modules_replace(k, pid, &own);
+}
+
+static void forget_unmapped(struct known_modules *k, pid_t pid, const struct modules *now)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->at.n; i++) {
+		if (k->at.at[i].pid == pid && !is_mapped(now, &k->at.at[i]))
+			free(k->at.at[i].path);
+		else
+			k->at.at[kept++] = k->at.at[i];
+	}
+	k->at.n = kept;
+}
+
+static void drop(struct modules *m, size_t i)
+{
+	close_file(&m->at.at[i]);
+	hook_kept_free(m->at.at[i].hooks);
+	free(m->at.at[i].path);
+	free(m->at.at[i].name);
+	memmove(&m->at.at[i], &m->at.at[i + 1], (--m->at.n - i) * sizeof(m->at.at[0]));
+}
+
+/* Where the file's addresses are in the process must be known for these. */
+static void open_for_handlers(struct modules *m, struct module *mod, const struct maps *maps, const struct event_set *set,
+			      const handler_list *handlers)
+{
+	if (mod->choice != MODULE_CLOSED || !handlers_any(mod, set, handlers))
+		return;
+	mod->choice = MODULE_PROBED;
+	load(m, mod, maps);
+}
+
+/* Of all events that the modules bring along those that are wanted, and where they happen. */
+static int find_events(const struct maps *maps, const struct image_request *req, struct modules *m, struct err *err)
+{
+	struct event_set *set = req->events;
+	int r;
+
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		open_file(m, mod);
+		probes_catalogue(mod->fd, mod->path, set->catalogue);
+		event_sites_catalogue(mod, set->catalogue);
+		if (mod->choice == MODULE_CLOSED)
+			close_file(mod); /* a process may have more modules than we descriptors */
+	}
+	r = event_set_grow(set, err);
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		open_for_handlers(m, mod, maps, set, req->handlers);
+		open_file(m, mod);
+		probes_find(mod->fd, mod->path, set, &mod->probes);
+		mod->hidden = probes_hidden_handlers(mod->fd);
+		handlers_points(mod, set, req->handlers);
+		if (mod->probes.n && mod->choice == MODULE_CLOSED) {
+			mod->choice = MODULE_PROBED;
+			load(m, mod, maps);
+		}
+		if (mod->choice == MODULE_CLOSED)
+			close_file(mod);
+	}
+	for (size_t i = 0; i < m->at.n; i++)
+		event_sites_choose(&m->at.at[i], set);
+	return r;
+}
+
+/* Translators of code map what they wrote from files without a path, anywhere and often: only what is ELF is a module. */
+static bool is_module(struct modules *m, struct module *mod)
+{
+	char magic[SELFMAG] = "";
+
+	if (!mod->path[mapped_file_path(mod->path)])
+		return true;
+	if (open_file(m, mod) >= 0 && pread(mod->fd, magic, SELFMAG, 0) != SELFMAG)
+		magic[0] = '\0';
+	if (mod->choice == MODULE_CLOSED)
+		close_file(mod);
+	return memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+int modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out,
+		 struct err *err)
+{
+	bool by_hand = req->hello->flags & AGENT_BY_HAND;
+
+	out->pid = req->pid;
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (is_file(maps->at.at[i].path) && !is_agent(maps->at.at[i].path, req->agent_path))
+			add_mapping(out, &maps->at.at[i]);
+	inherit(req->known, req->pid);
+	forget_unmapped(req->known, req->pid, out);
+	for (size_t i = 0; i < out->at.n;) {
+		struct module *mod = &out->at.at[i];
+		const struct known_module *k = known(req->known, req->pid, mod);
+
+		if (mod->start == UINT64_MAX /* a data file */ || (k && !req->again)) {
+			drop(out, i);
+			continue;
+		}
+		mod->first_id = k ? k->first_id : 0;
+		if (!k)
+			*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path), 0 };
+		if (is_opened(req->settings, mod->path, exe))
+			mod->choice = MODULE_OPEN;
+		else if ((by_hand || !req->settings->nop) && is_unwinder(mod->name))
+			mod->choice = MODULE_UNWINDER;
+		if (mod->choice != MODULE_CLOSED)
+			load(out, mod, maps);
+		if (!is_module(out, mod)) {
+			drop(out, i);
+			continue;
+		}
+		if (req->socket && mod->hooks)
+			led_calls_find(mod->fd, mod->path, mod->hooks, &mod->calls);
+		i++;
+	}
+	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;
+}
+
+void modules_load_all(pid_t pid, const struct maps *maps, struct modules *out)
+{
+	out->pid = pid;
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (is_file(maps->at.at[i].path))
+			add_mapping(out, &maps->at.at[i]);
+	for (size_t i = 0; i < out->at.n;) {
+		struct module *mod = &out->at.at[i];
+
+		if (mod->start != UINT64_MAX)
+			load(out, mod, maps);
+		if (is_module(out, mod))
+			i++;
+		else
+			drop(out, i);
+	}
+}
+
+/* --- selection ------------------------------------------------------------------------------ */
+
+/* Functions with code of their own in opened modules: calls that lead there through a PLT are seen
+ * where they arrive. */
+static struct string_set defined_functions(const struct modules *m)
+{
+	struct string_set set = { 0 };
+
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct hook_module *h = m->at.at[i].hooks;
+
+		for (uint32_t k = 0; h && m->at.at[i].choice == MODULE_OPEN && k < h->n; k++)
+			if (h->functions[k].name && !h->functions[k].plt && h->entries[k].reason != REASON_COLD)
+				string_set_add(&set, h->strings + h->functions[k].name);
+	}
+	return set;
+}
+
+/* Selected or not: where control goes when it leaves a stack must be known, and whose calls come behind a vfork. */
+static bool must_tell(const struct module *mod, uint32_t i, const struct settings *set)
+{
+	uint8_t kind = mod->hooks->entries[i].leaves;
+
+	if (mod->hooks->functions[i].plt) /* libc's is opened in any case; who knows where the others are */
+		return set->graph && kind == LEAVE_SOMEWHERE;
+	return kind == LEAVE_LENDING || (set->graph && kind);
+}
+
+/* ld.so finds an agent that it loaded itself; libunwind must find another table of it (agent/unwind.c). */
+static bool is_led(enum selection look_up, bool by_hand, const struct settings *set)
+{
+	return look_up && (by_hand || (look_up == SELECT_ITERATE_PHDR && set->graph));
+}
+
+static enum selection choose(const struct string_set *defined, const struct module *mod, uint32_t i,
+			     const struct settings *set, bool by_hand)
+{
+	const struct hook_function *f = &mod->hooks->functions[i];
+	enum selection otherwise = must_tell(mod, i, set) ? SELECT_LEAVE : SELECT_NO;
+	char name[512];
+
+	hook_function_name(mod->hooks, i, name, sizeof(name));
+	if (mod->choice == MODULE_PROBED)
+		return SELECT_NO;
+	if (!f->plt && is_led(look_up_of_unwinder(name), by_hand, set))
+		return look_up_of_unwinder(name);
+	if (mod->choice == MODULE_UNWINDER)
+		return otherwise;
+	if (!f->plt && is_agents(name)) {
+		mod->hooks->entries[i].kind = HOOK_NONE;
+		mod->hooks->entries[i].reason = REASON_RUNTIME;
+		return SELECT_YES;
+	}
+	if (set->nop)
+		return SELECT_NO;
+	if (f->plt && string_set_has(defined, name))
+		return SELECT_NO; /* the function itself is traced where it is */
+	if (!settings_trace(set, name, mod->name))
+		return otherwise;
+	if (set->graph && set->graph_function.patterns.n)
+		return function_list_has(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
+	return SELECT_GRAPH;
+}
+
+static bool is_traced(uint8_t selection)
+{
+	return selection == SELECT_YES || selection == SELECT_GRAPH;
+}
+
+static bool unwinders_find_us(const struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct module *mod = &m->at.at[i];
+
+		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
+			if (mod->selected[k] >= SELECT_FIND_FDE && mod->hooks->entries[k].kind != HOOK_NONE)
+				return true;
+	}
+	return false;
+}
+
+static bool begins_with(const char *name, const char *const *prefixes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A static program whose symbols say that nothing in it unwinds: C with musl, assembly. */
+static bool has_no_unwinder(const struct modules *m)
+{
+	static const char *const prefixes[] = { "_Unwind_", "unw_", "__unw_", "_UL", "_Ux86_64_" };
+	const struct hook_module *h = m->at.n == 1 ? m->at.at[0].hooks : NULL;
+	uint32_t named = 0;
+
+	if (!h || h->interp || h->n_needed)
+		return false;
+	for (uint32_t k = 0; k < h->n; k++) {
+		const char *name = h->strings + h->functions[k].name;
+
+		if (begins_with(name, prefixes, sizeof(prefixes) / sizeof(prefixes[0])))
+			return false;
+		named += *name && !h->functions[k].plt;
+	}
+	return named > h->n / 2;
+}
+
+static void enter_only(struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
+			if (mod->hooks->entries[k].kind != HOOK_NONE && !mod->hooks->entries[k].entry_only) {
+				mod->hooks->entries[k].entry_only = true;
+				mod->hooks->entries[k].reason = REASON_UNWINDER;
+			}
+	}
+}
+
+/* Its functions' first id: what it had, or the next. */
+static uint32_t id_of(struct module *mod, uint32_t *next)
+{
+	uint32_t id = mod->first_id;
+
+	if (mod->choice != MODULE_OPEN)
+		return 0;
+	if (!id) {
+		id = *next;
+		*next += mod->hooks->n;
+	}
+	return id;
+}
+
+uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id)
+{
+	struct string_set defined = defined_functions(m);
+	uint32_t selected = 0, graph = 0;
+
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct module *mod = &m->at.at[i];
+
+		if (!mod->hooks)
+			continue;
+		mod->first_id = id_of(mod, next_id);
+		mod->selected = mem_zalloc(mod->hooks->n);
+		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++) {
+			mod->selected[k] = choose(&defined, mod, k, set, by_hand);
+			selected += is_traced(mod->selected[k]) && mod->hooks->entries[k].kind != HOOK_NONE;
+			graph += mod->selected[k] == SELECT_GRAPH;
+		}
+	}
+	string_set_free(&defined);
+	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))
+		enter_only(m);
+	return graph ? selected : 0;
+}
+
+void modules_note_ids(const struct modules *m, const struct image_request *req)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		struct known_module *k = known(req->known, req->pid, &m->at.at[i]);
+
+		if (k && m->at.at[i].first_id)
+			k->first_id = m->at.at[i].first_id;
+	}
+}
+
+/* --- description ---------------------------------------------------------------------------- */
+
+static void describe_function(const struct module *mod, uint32_t i, struct trace_function *out)
+{
+	const struct hook_function *f = &mod->hooks->functions[i];
+	const struct hook_plan_entry *e = &mod->hooks->entries[i];
+
+	*out = (struct trace_function){ .vaddr = f->vaddr, .size = f->size, .name = f->name,
+					.hook = e->kind, .reason = e->reason };
+	out->flags = (e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) | (f->plt ? TRACE_FUNCTION_PLT : 0);
+	if (!is_traced(mod->selected[i]) && e->reason != REASON_COLD) {
+		out->hook = HOOK_NONE;
+		out->reason = REASON_FILTERED;
+	}
+}
+
+static void describe_module(const struct module *mod, uint32_t image, struct image_news *news)
+{
+	struct trace_module t = {
+		.image = image, .path = mem_strdup(mod->path), .name = mem_strdup(mod->name),
+		.base = mod->base, .start = mod->start, .end = mod->end,
+		.first_id = mod->first_id ? mod->first_id : RECORD_ID_MAX, .from_tsc = news->about.tsc,
+	};
+	const struct hook_module *h = mod->choice == MODULE_OPEN ? mod->hooks : NULL;
+
+	if (h) {
+		memcpy(t.build_id, h->build_id, sizeof(t.build_id));
+		t.build_id_len = h->build_id_len;
+		vec_reserve(&t.functions, h->n + 1);
+		for (uint32_t k = 0; k < h->n; k++)
+			describe_function(mod, k, vec_add(&t.functions));
+		vec_reserve(&t.strings, h->n_strings + 1);
+		memcpy(t.strings.at, h->strings, h->n_strings);
+		t.strings.n = h->n_strings;
+	}
+	*vec_add(&news->modules) = t;
+}
+
+void modules_describe(const struct modules *m, uint32_t image, struct image_news *news)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		describe_module(&m->at.at[i], image, news);
+}
+
+void modules_free(struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		close_file(&m->at.at[i]);
+		hook_kept_free(m->at.at[i].hooks);
+		free(m->at.at[i].selected);
+		vec_free(&m->at.at[i].calls);
+		probes_free(&m->at.at[i].probes);
+		static_events_free(&m->at.at[i].events);
+		vec_free(&m->at.at[i].sites.at);
+		vec_free(&m->at.at[i].sites.places);
+		free(m->at.at[i].path);
+		free(m->at.at[i].name);
+	}
+	vec_free(&m->at);
+	for (size_t i = 0; i < m->unread.n; i++)
+		free(m->unread.at[i].name);
+	vec_free(&m->unread);
+	free(m->root);
+}

@@ -1,0 +1,253 @@
+#include "image/probe_patches.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "arch/x86_64/probe_code.h"
+#include "arch/x86_64/trampoline.h"
+#include "shared/calls.h"
+#include "shared/probe.h"
+
+#define ALIGN UINT64_C(16)
+
+static uint64_t aligned(uint64_t n)
+{
+	return (n + ALIGN - 1) & ~(ALIGN - 1);
+}
+
+/* A multiple of 8, as programs are: the filter stands behind it. */
+static uint64_t program_end(const struct probe_point *p)
+{
+	return offsetof(struct probe_site, program) + p->program_bytes;
+}
+
+static uint64_t site_bytes(const struct probe_point *p)
+{
+	return program_end(p) + (p->filter ? p->filter->bytes : 0);
+}
+
+uint64_t probe_patches_room(const struct module *mod)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < mod->probes.n; i++)
+		bytes += aligned(site_bytes(&mod->probes.at[i])) + aligned(PROBE_CODE_MAX_BYTES);
+	return bytes;
+}
+
+uint32_t probe_patches_max(const struct module *mod)
+{
+	return 3 * (uint32_t)mod->probes.n; /* jump, island, semaphore */
+}
+
+static uint64_t patch_address(const struct probe_job *j, const struct probe_point *p)
+{
+	return j->mod->base + p->plan.vaddr - p->plan.before;
+}
+
+static void refuse(struct probe_point *p, enum hook_reason reason)
+{
+	p->plan.kind = HOOK_NONE;
+	p->plan.reason = (uint8_t)reason;
+}
+
+/* --- who else wants the bytes --------------------------------------------------------------- */
+
+static bool has_hook(const struct probe_job *j, uint32_t function)
+{
+	return j->mod->selected[function] && j->mod->hooks->entries[function].kind != HOOK_NONE;
+}
+
+static bool meets_another(const struct probe_job *j, size_t i)
+{
+	const struct probe_point *all = j->mod->probes.at;
+
+	for (size_t k = i; k-- > 0 && all[i].plan.vaddr - all[k].plan.vaddr < 4 * HOOK_WINDOW_MAX;)
+		if (all[k].plan.kind != HOOK_NONE && all[k].plan.vaddr != all[i].plan.vaddr &&
+		    hook_probes_overlap(&all[k].plan, &all[i].plan))
+			return true;
+	return false;
+}
+
+static bool is_function(const struct module *mod, uint64_t vaddr, const char *name)
+{
+	const struct hook_module *h = mod->hooks;
+
+	for (uint32_t i = 0; h && i < h->n; i++)
+		if (vaddr - h->functions[i].vaddr < h->functions[i].size &&
+		    strcmp(h->strings + h->functions[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* An agent that ld.so loads leads libc's calls of these kinds itself, by the bytes behind them, which it must find as they are:
+ * else it would not see a filter that the program is about to bind itself by (agent/libc_calls.c). */
+static bool is_agents(const struct probe_job *j, const struct probe_point *p)
+{
+	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_prlimit64, SYS_mlockall };
+	const struct call_about *a = p->program;
+
+	if (!j->preloaded || p->kind != PROBE_CALL || !a->behind || strcmp(j->mod->name, "libc.so.6") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (a->number == numbers[i])
+			return true;
+	return a->number == CALL_UNKNOWN && is_function(j->mod, p->plan.vaddr, "syscall");
+}
+
+static enum hook_reason in_the_way(const struct probe_job *j, size_t i)
+{
+	const struct hook_probe *p = &j->mod->probes.at[i].plan;
+
+	if (is_agents(j, &j->mod->probes.at[i]) || led_calls_touch(&j->mod->calls, p->vaddr - p->before, p->len))
+		return REASON_RUNTIME;
+	if (p->function != PROBE_ALONE && !p->at_entry && has_hook(j, p->function))
+		return REASON_TAKEN;
+	return meets_another(j, i) ? REASON_TAKEN : REASON_NONE;
+}
+
+/* --- sites ---------------------------------------------------------------------------------- */
+
+static struct probe_site *add_site(struct probe_job *j, const struct probe_point *p)
+{
+	struct probe_site *s = (void *)(j->code + j->used);
+	uint64_t patch = patch_address(j, p);
+
+	*s = (struct probe_site){
+		.magic = PROBE_MAGIC, .ip = j->mod->base + p->plan.vaddr, .patch = patch, .base = j->mod->base,
+		.semaphore = p->semaphore ? j->mod->base + p->semaphore : 0, .event = p->event,
+		.island = p->plan.kind == HOOK_SHORT ? patch + (uint64_t)(int64_t)p->plan.island : 0,
+		.program_bytes = p->program_bytes, .kind = p->kind, .stacked = p->stacked, .patch_len = p->plan.patch_len,
+	};
+	memcpy(s->expected, p->plan.bytes, sizeof(s->expected));
+	memcpy(s->island_expected, p->plan.island_bytes, sizeof(p->plan.island_bytes));
+	memcpy(&s->program, p->program, p->program_bytes);
+	if (p->filter) {
+		s->filter = (uint32_t)program_end(p);
+		s->filter_bytes = p->filter->bytes;
+		memcpy((uint8_t *)s + s->filter, p->filter, p->filter->bytes);
+	}
+	j->used += aligned(site_bytes(p));
+	return s;
+}
+
+/* --- patches -------------------------------------------------------------------------------- */
+
+static struct patch *patch_at(const struct probe_job *j, uint64_t address)
+{
+	for (size_t i = j->first; i < j->list->n; i++)
+		if (j->list->at[i].address == address)
+			return &j->list->at[i];
+	return NULL;
+}
+
+static struct patch *add_patch(struct probe_job *j, uint64_t address, uint8_t length, const uint8_t *expected, uint32_t as)
+{
+	return patch_list_add(j->list, address, length, expected, as, j->region);
+}
+
+/* The trampoline of the function that begins there, or 0. */
+static uint64_t led_to(const struct patch *p)
+{
+	int32_t distance;
+
+	if (!p)
+		return 0;
+	memcpy(&distance, p->bytes + 1, sizeof(distance));
+	return p->address + 5 + (uint64_t)(int64_t)distance;
+}
+
+static bool lead_there(struct probe_job *j, const struct probe_point *p, struct patch *function, uint64_t code)
+{
+	uint64_t patch = patch_address(j, p), island = patch + (uint64_t)(int64_t)p->plan.island;
+	uint32_t as = PATCH_PROBE | (uint32_t)j->list->n;
+	uint64_t from = p->plan.kind == HOOK_SHORT ? island : patch;
+	uint8_t jump[5];
+	struct patch *hop;
+
+	if (trampoline_jump(from, code, jump) < 0)
+		return false;
+	if (!function)
+		function = add_patch(j, from, 5, p->plan.kind == HOOK_SHORT ? p->plan.island_bytes : p->plan.bytes, as);
+	memcpy(function->bytes, jump, sizeof(jump));
+	if (p->plan.kind == HOOK_SHORT) {
+		hop = add_patch(j, patch, 2, p->plan.bytes, as);
+		hop->bytes[0] = 0xeb;
+		hop->bytes[1] = (uint8_t)(p->plan.island - 2);
+	}
+	return true;
+}
+
+static bool is_writable(const struct maps *maps, uint64_t address)
+{
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (address - maps->at.at[i].start < maps->at.at[i].end - maps->at.at[i].start)
+			return maps->at.at[i].write;
+	return false;
+}
+
+/* One for all places that have it. */
+static void raise_semaphore(struct probe_job *j, const struct probe_point *p)
+{
+	uint64_t at = j->mod->base + p->semaphore;
+
+	if (p->semaphore && is_writable(j->maps, at) && !patch_at(j, at))
+		add_patch(j, at, 2, NULL, PATCH_SEMAPHORE);
+}
+
+/* Where the agent is entered at a place with n events. */
+static uint64_t agent_for(const struct probe_job *j, const struct probe_point *p, size_t n)
+{
+	const struct call_about *a = p->program;
+
+	if (n == 1 && p->kind == PROBE_SIGNAL)
+		return j->delivery;
+	return n == 1 && p->kind == PROBE_CALL && a->quick.bytes ? j->syscall : j->agent;
+}
+
+/* The place's own, and those of other events at the same one. */
+static bool put_in(struct probe_job *j, size_t i, size_t n)
+{
+	struct probe_point *p = &j->mod->probes.at[i];
+	struct patch *function = p->plan.at_entry && has_hook(j, p->plan.function) ? patch_at(j, patch_address(j, p)) : NULL;
+	uint64_t site = j->at + j->used, code;
+	const struct probe_code c = {
+		.lead = &p->plan.lead, .rest = &p->plan.rest, .original = p->plan.bytes, .vaddr = p->plan.vaddr,
+		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site, .then = led_to(function),
+	};
+	struct probe_site *last = NULL;
+	int bytes;
+
+	for (size_t k = i; k < i + n; k++) {
+		struct probe_site *s = add_site(j, &j->mod->probes.at[k]);
+
+		if (last)
+			last->next = (uint32_t)((uint8_t *)s - (uint8_t *)last);
+		last = s;
+	}
+	code = j->at + j->used;
+	bytes = probe_code_emit(&c, code, j->code + j->used);
+	if (bytes < 0 || !lead_there(j, p, function, code))
+		return false;
+	j->used = aligned(j->used + (uint64_t)bytes);
+	for (size_t k = i; k < i + n; k++)
+		raise_semaphore(j, &j->mod->probes.at[k]);
+	return true;
+}
+
+void probe_patches_make(struct probe_job *j)
+{
+	struct probe_point *all = j->mod->probes.at;
+
+	for (size_t i = 0, n; i < j->mod->probes.n; i += n) {
+		enum hook_reason reason;
+
+		for (n = 1; i + n < j->mod->probes.n && all[i + n].plan.vaddr == all[i].plan.vaddr; n++)
+			;
+		reason = all[i].plan.kind == HOOK_NONE ? all[i].plan.reason : in_the_way(j, i);
+		if (!reason && !put_in(j, i, n))
+			reason = REASON_NO_ROOM;
+		for (size_t k = i; reason && k < i + n; k++)
+			refuse(&all[k], reason);
+	}
+}

@@ -1,0 +1,350 @@
+/* Reading a file's instructions takes up to 0.1 s, and processes come and go with the same files: the last few are
+ * kept, with what was planned in them. */
+#include "image/probes.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/file.h"
+#include "event/usdt.h"
+#include "image/call_points.h"
+#include "image/task_points.h"
+#include "shared/probe.h"
+#include "sym/usdt.h"
+
+#define KEPT 64
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+struct marked { /* one file, and its markers */
+	struct stat is;
+	uint64_t used;                /* the larger, the later */
+	struct elf_file notes;        /* the markers' names are in it */
+	usdt_markers markers;
+	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_POSSIBLE } possible;
+	struct hook_prober *prober;   /* NULL: not yet, or it cannot be */
+	hook_syscall_list calls;      /* the prober's, if calls_known */
+	bool calls_known;
+};
+
+static struct marked kept[KEPT];
+static uint64_t clock_of_use;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void drop(struct marked *m)
+{
+	vec_free(&m->calls);
+	hook_prober_close(m->prober);
+	vec_free(&m->markers);
+	elf_file_free(&m->notes);
+	*m = (struct marked){ 0 };
+}
+
+static void read_file(struct marked *m, int fd, const char *path)
+{
+	if (elf_file_read(fd, path, ELF_NOTES, &m->notes, NULL) == 0)
+		sym_usdt_bytes(m->notes.bytes, m->notes.n, &m->markers);
+}
+
+/* Lock held. NULL: it cannot be read. */
+static struct marked *marked_file(int fd, const char *path)
+{
+	struct marked *m = &kept[0];
+	struct stat is;
+
+	if (fd < 0 || fstat(fd, &is) < 0)
+		return NULL;
+	for (size_t i = 0; i < KEPT; i++) {
+		if (kept[i].used && file_is_same(&kept[i].is, &is)) {
+			m = &kept[i];
+			break;
+		}
+		if (kept[i].used < m->used)
+			m = &kept[i];
+	}
+	if (!m->used || !file_is_same(&m->is, &is)) {
+		drop(m);
+		m->is = is;
+		read_file(m, fd, path);
+	}
+	m->used = ++clock_of_use;
+	return m;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static bool is_same_marker(const struct usdt_marker *a, const struct usdt_marker *b)
+{
+	return strcmp(a->provider, b->provider) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+static bool is_first(const usdt_markers *all, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (is_same_marker(&all->at[k], &all->at[i]))
+			return false;
+	return true;
+}
+
+static char *system_of(const struct usdt_marker *m)
+{
+	return mem_printf("sdt_%s", m->provider);
+}
+
+/* All sites of a marker are one event. */
+static void add_event(const usdt_markers *all, size_t i, struct event_catalogue *c)
+{
+	struct usdt_fields fields = { 0 };
+	const struct event_entry *ignored;
+	struct fetch_build b;
+	struct err err;
+
+	for (size_t k = i; k < all->n; k++)
+		if (is_same_marker(&all->at[k], &all->at[i]))
+			usdt_fields_meet(&fields, all->at[k].arguments);
+	if (usdt_build(&b, &fields, "", NULL, &err) == 0) {
+		char *text = fetch_format(&b, all->at[i].name), *system = system_of(&all->at[i]);
+
+		events_add(c, EVENT_OWNER_MARKER, system, text, strlen(text), &ignored, &err);
+		free(system);
+		free(text);
+	}
+	fetch_free(&b);
+}
+
+void probes_catalogue(int fd, const char *path, struct event_catalogue *c)
+{
+	struct marked *m;
+
+	call_points_catalogue(c);
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	for (size_t i = 0; m && i < m->markers.n; i++)
+		if (is_first(&m->markers, i))
+			add_event(&m->markers, i, c);
+	pthread_mutex_unlock(&lock);
+}
+
+/* --- places --------------------------------------------------------------------------------- */
+
+/* The event may be another file's, where the arguments were wider. */
+static struct usdt_fields fields_of(const struct event_format *e)
+{
+	struct usdt_fields f = { 0 };
+
+	for (size_t i = 1; i < e->n && f.n < USDT_ARGUMENTS_MAX; i++, f.n++) {
+		f.size[f.n] = (uint8_t)e->fields[i].size;
+		f.is_signed[f.n] = e->fields[i].is_signed;
+	}
+	return f;
+}
+
+static bool find_object(void *module, const char *name, size_t n, uint64_t *vaddr)
+{
+	return sym_object(module, name, n, vaddr);
+}
+
+/* The set may be gone before it is used. */
+static struct filter_program *filter_of(const struct event_set *set, uint32_t event)
+{
+	const struct filter_program *from = event_set_program(set, event);
+	struct filter_program *copy = from ? mem_zalloc(from->bytes) : NULL;
+
+	if (copy)
+		memcpy(copy, from, from->bytes);
+	return copy;
+}
+
+static void add_point(struct marked *m, const struct usdt_marker *marker, const struct event_set *set,
+		      const struct event_entry *e, probe_points *out)
+{
+	const struct usdt_names names = { find_object, (void *)hook_prober_module(m->prober) };
+	const struct usdt_fields fields = fields_of(e->format);
+	struct probe_point p = { .event = e->index, .semaphore = marker->semaphore };
+	struct fetch_build b;
+	struct err ignored;
+
+	if (usdt_build(&b, &fields, marker->arguments, &names, &ignored) == 0)
+		p.program = fetch_finish(&b, &p.program_bytes);
+	fetch_free(&b);
+	if (!p.program)
+		return;
+	p.filter = filter_of(set, e->index);
+	p.stacked = event_set_stacked(set, e->index);
+	p.plan = *hook_probe_plan(m->prober, marker->vaddr);
+	*vec_add(out) = p;
+}
+
+static const struct event_entry *armed_event(const struct event_set *set, const struct usdt_marker *m)
+{
+	char *system = system_of(m);
+	const struct event_entry *e = events_find(set->catalogue, system, m->name);
+
+	free(system);
+	return e && e->owner == EVENT_OWNER_MARKER && event_set_armed(set, e->index) ? e : NULL;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct probe_point *x = a, *y = b;
+
+	if (x->plan.vaddr != y->plan.vaddr)
+		return x->plan.vaddr < y->plan.vaddr ? -1 : 1;
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
+/* Most files make no system call, and to read their instructions takes long. */
+static bool may_call(struct marked *m, int fd, const char *path)
+{
+	struct elf_file file;
+
+	if (!m->possible && elf_file_read(fd, path, ELF_CONTENTS, &file, NULL) == 0) {
+		m->possible = call_points_possible(file.bytes, file.n) ? CALLS_POSSIBLE : CALLS_NONE;
+		elf_file_free(&file);
+	}
+	return m->possible == CALLS_POSSIBLE;
+}
+
+static bool has_prober(struct marked *m, int fd, const char *path)
+{
+	struct err ignored;
+
+	return m->prober || hook_prober_open_fd(fd, path, &m->prober, &ignored) == 0;
+}
+
+static void add_calls(struct marked *m, int fd, const char *path, const struct event_set *set, probe_points *out)
+{
+	if (!call_points_wanted(set) || !may_call(m, fd, path) || !has_prober(m, fd, path))
+		return;
+	if (!m->calls_known)
+		hook_syscalls_find(m->prober, &m->calls);
+	m->calls_known = true;
+	call_points_add(&m->calls, set, out);
+}
+
+void probes_find(int fd, const char *path, const struct event_set *set, probe_points *out)
+{
+	struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	for (size_t i = 0; m && i < m->markers.n; i++) {
+		const struct event_entry *e = armed_event(set, &m->markers.at[i]);
+
+		if (e && has_prober(m, fd, path))
+			add_point(m, &m->markers.at[i], set, e, out);
+	}
+	if (m)
+		add_calls(m, fd, path, set, out);
+	pthread_mutex_unlock(&lock);
+	probes_sort(out);
+}
+
+void probes_sort(probe_points *p)
+{
+	if (p->n)
+		qsort(p->at, p->n, sizeof(p->at[0]), by_address);
+}
+
+/* Behind endbr64 a function that is traced has its own hook: both can be had there. */
+static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const uint8_t *p = sym_bytes(m, vaddr, sizeof(endbr64));
+
+	return p && memcmp(p, endbr64, sizeof(endbr64)) == 0 ? vaddr + sizeof(endbr64) : vaddr;
+}
+
+static void add_handler(struct marked *m, const struct event_set *set, uint64_t vaddr, uint64_t address, probe_points *out)
+{
+	struct probe_point p = { .kind = PROBE_SIGNAL, .event = task_points_event(set, TASK_SIGNAL) };
+	struct signal_about *about;
+
+	p.plan = *hook_probe_plan(m->prober, entry_of(hook_prober_module(m->prober), vaddr));
+	if (p.plan.kind != HOOK_NONE && p.plan.before) {
+		p.plan.kind = HOOK_NONE; /* who is entered has not come through what stands before it */
+		p.plan.reason = REASON_TOO_SHORT;
+	}
+	p.program_bytes = (uint32_t)offsetof(struct signal_about, tasks) + task_points_bytes(set);
+	p.program = about = mem_zalloc(p.program_bytes);
+	about->handler = address;
+	task_points_write(set, &about->tasks, true);
+	*vec_add(out) = p;
+}
+
+/* What probes_find has found; it is kept. */
+enum hook_reason probes_hidden_handlers(int fd)
+{
+	enum hook_reason reason = REASON_NONE;
+	const struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, "");
+	for (size_t i = 0; m && m->calls_known && i < m->calls.n; i++) {
+		const struct hook_syscall *c = &m->calls.at[i];
+
+		if (c->number == SYS_rt_sigaction && c->before->kind == HOOK_NONE)
+			reason = c->before->reason ? c->before->reason : REASON_NOT_CODE;
+	}
+	pthread_mutex_unlock(&lock);
+	return reason;
+}
+
+void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address,
+			probe_points *out)
+{
+	struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	if (m && has_prober(m, fd, path))
+		add_handler(m, set, vaddr, address, out);
+	pthread_mutex_unlock(&lock);
+}
+
+static void count_sites(struct marked *m, size_t first, struct probe_marker *out)
+{
+	for (size_t i = first; i < m->markers.n; i++) {
+		const struct hook_probe *plan;
+
+		if (!is_same_marker(&m->markers.at[i], &m->markers.at[first]))
+			continue;
+		plan = hook_probe_plan(m->prober, m->markers.at[i].vaddr);
+		out->sites++;
+		if (plan->kind == HOOK_NONE && !out->refused++)
+			out->reason = plan->reason;
+	}
+}
+
+void probes_list(int fd, const char *path, void (*f)(void *context, const struct probe_marker *m), void *context)
+{
+	struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	for (size_t i = 0; m && i < m->markers.n; i++) {
+		struct probe_marker out = { .name = m->markers.at[i].name };
+		char *system = system_of(&m->markers.at[i]);
+
+		out.system = system;
+		if (is_first(&m->markers, i) && has_prober(m, fd, path)) {
+			count_sites(m, i, &out);
+			f(context, &out);
+		}
+		free(system);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void probes_free(probe_points *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		free(p->at[i].program);
+		free(p->at[i].filter);
+	}
+	vec_free(p);
+}

@@ -1,0 +1,105 @@
+#include "image/task_points.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "event/tasks.h"
+#include "shared/calls.h"
+
+#define BIT(kind) (1u << (kind))
+#define NEW (BIT(TASK_NEWTASK) | BIT(TASK_SCHED_FORK))
+#define END (BIT(TASK_EXIT) | BIT(TASK_SCHED_EXIT))
+#define BEGIN (BIT(TASK_RENAME) | BIT(TASK_EXEC) | BIT(TASK_SCHED_EXEC))
+
+static const struct { uint32_t number; bool behind; uint32_t kinds; } places[] = {
+	{ SYS_clone, true, NEW },	{ SYS_clone3, true, NEW },	  { SYS_fork, true, NEW },    { SYS_vfork, true, NEW },
+	{ SYS_exit, false, END },	{ SYS_exit_group, false, END },	  { SYS_execve, false, BEGIN }, { SYS_execveat, false, BEGIN },
+	{ SYS_prctl, false, BIT(TASK_RENAME) }, { SYS_rt_sigaction, false, BIT(TASK_SIGNAL) },
+};
+
+static const struct event_entry *armed(const struct event_set *set, uint32_t index, enum task_event *kind)
+{
+	const struct event_entry *e = events_at(set->catalogue, index);
+
+	*kind = e ? tasks_kind(e) : TASK_EVENTS;
+	return *kind != TASK_EVENTS && event_set_armed(set, index) ? e : NULL;
+}
+
+uint32_t task_points_kinds(const struct event_set *set)
+{
+	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0, kinds = 0;
+	enum task_event kind;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (armed(set, i, &kind))
+			kinds |= BIT(kind);
+	return kinds;
+}
+
+uint32_t task_points_event(const struct event_set *set, enum task_event kind)
+{
+	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0;
+	enum task_event k;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (armed(set, i, &k) && k == kind)
+			return i;
+	return TASK_NO_EVENT;
+}
+
+bool task_points_at(uint32_t kinds, uint32_t number, bool behind)
+{
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (places[i].behind == behind && (number == CALL_UNKNOWN || number == places[i].number) &&
+		    places[i].kinds & kinds)
+			return true;
+	return false;
+}
+
+bool task_points_at_begin(uint32_t kinds)
+{
+	return kinds & BEGIN;
+}
+
+static uint32_t aligned(uint32_t n)
+{
+	return (n + 7) & ~7u;
+}
+
+uint32_t task_points_bytes(const struct event_set *set)
+{
+	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0, bytes = aligned(sizeof(struct task_block));
+	enum task_event kind;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct filter_program *f = armed(set, i, &kind) ? event_set_program(set, i) : NULL;
+
+		bytes += f ? aligned(f->bytes) : 0;
+	}
+	return bytes;
+}
+
+void task_points_write(const struct event_set *set, struct task_block *to, bool executable)
+{
+	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0, at = aligned(sizeof(*to));
+	enum task_event kind;
+
+	for (unsigned k = 0; k < TASK_EVENTS; k++)
+		to->at[k].event = TASK_NO_EVENT;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = armed(set, i, &kind);
+		const struct filter_program *f = e ? event_set_program(set, i) : NULL;
+
+		if (e) {
+			to->at[kind].event = (uint16_t)i;
+			to->at[kind].stacked = event_set_stacked(set, i);
+		}
+		if (!f)
+			continue;
+		to->at[kind].filter = at;
+		memcpy((uint8_t *)to + at, f, f->bytes);
+		if (!executable)
+			((struct filter_program *)((uint8_t *)to + at))->code = 0;
+		at += aligned(f->bytes);
+	}
+}

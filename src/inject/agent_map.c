@@ -1,0 +1,92 @@
+#include "inject/agent_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/leftovers.h"
+#include "inject/remote.h"
+
+#define PAGE UINT64_C(4096)
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
+
+static uint64_t pages(uint64_t n)
+{
+	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* A file of the process's own that holds the agent: its mappings then say what they are. */
+static int make_file(struct tracee *t, const struct agent_file *f, int64_t *fd, struct err *err)
+{
+	static const char name[] = AGENT_NAME;
+	uint64_t args[6] = { 0, MFD_CLOEXEC | MFD_EXEC };
+	int r = tracee_scratch(t, &args[0], err), own;
+	ssize_t n;
+
+	if (r == 0)
+		r = tracee_write(t, args[0], name, sizeof(name), err);
+	if (r == 0)
+		r = tracee_syscall(t, SYS_memfd_create, args, fd, err);
+	args[1] = MFD_CLOEXEC;
+	if (r == 0 && *fd == -EINVAL) /* kernels before 6.3 */
+		r = tracee_syscall(t, SYS_memfd_create, args, fd, err);
+	if (r == 0 && *fd < 0)
+		r = remote_refused(*fd, "make a memory file", err);
+	if (r < 0)
+		return r;
+	own = tracee_take_fd(t, (int)*fd, err);
+	if (own < 0) {
+		remote_close(t, *fd);
+		return own;
+	}
+	n = write(own, f->bytes, f->n);
+	close(own);
+	return n == (ssize_t)f->n ? 0 : err_set(err, ENOSPC, "no memory for the agent's file in the process");
+}
+
+static int map_segment(struct tracee *t, const struct agent_file *f, const struct agent_segment *s, uint64_t base,
+		       int64_t tls, int64_t fd, struct err *err)
+{
+	uint64_t in_file = pages(s->file_bytes), at = base + s->vaddr;
+	uint8_t *bytes;
+	int r = 0;
+
+	if (in_file)
+		r = remote_map(t, at, in_file, s->prot, MAP_PRIVATE | MAP_FIXED, (int)fd, s->offset, NULL, err);
+	if (r == 0 && s->memory_bytes > in_file)
+		r = remote_map(t, at + in_file, s->memory_bytes - in_file, s->prot,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0, NULL, err);
+	if (r < 0 || !(s->prot & PROT_WRITE) || !in_file)
+		return r;
+	bytes = mem_zalloc(in_file);
+	memcpy(bytes, f->bytes + s->offset, s->file_bytes);
+	agent_file_relocate(f, base, tls, s, bytes);
+	r = tracee_write(t, at, bytes, in_file, err);
+	free(bytes);
+	return r;
+}
+
+/* First the whole stretch, as the file's too, so that it can be known by its name. The text last: by it an agent
+ * is found, and it is to be found whole. */
+int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_place *place, struct err *err)
+{
+	int64_t fd;
+	int r = make_file(t, f, &fd, err);
+
+	if (r < 0)
+		return r;
+	r = remote_map(t, place->base, f->span, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, (int)fd,
+		       LEFTOVERS_RESERVED, NULL, err);
+	for (unsigned i = f->n_segments; r == 0 && i-- > 0;) {
+		r = map_segment(t, f, &f->segments[i], place->base, place->layout.tls, fd, err);
+		if (r < 0)
+			remote_unmap(t, place->base, f->span);
+	}
+	remote_close(t, fd);
+	return r;
+}

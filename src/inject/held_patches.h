@@ -1,0 +1,18 @@
+/* Patches written into, and taken out of, a process that is held: page by page, with no thread left
+ * standing in bytes that change. */
+#pragma once
+#include "inject/held_stacks.h"
+#include "shared/memory.h"
+#include "tracee/tracee.h"
+
+/* Before it is held: makes every page that will change the process's own, which is most of the work. */
+void held_patches_touch(pid_t pid, const struct patch *patches, size_t n);
+
+/* Sets each patch's status: APPLIED, CHANGED (other bytes than expected stand there: left alone),
+ * BUSY (a thread or a signal's frame stands within). 0, or -errno and *err: then the bytes are as before. */
+int held_patches_apply(struct tracee *t, const struct maps *maps, struct patch *patches, size_t n, struct err *err);
+/* Puts the original bytes of APPLIED patches back, where the patch still stands. Returns how many
+ * places somebody else had changed meanwhile, or -errno. A semaphore that was lowered becomes PENDING. */
+enum held_which { HELD_FUNCTIONS = 1, HELD_LOOK_UPS = 2 /* of unwinders: PATCH_LOOK_UP */ };
+int held_patches_undo(struct tracee *t, struct patch *patches, size_t n, enum held_which which,
+		      struct err *err);

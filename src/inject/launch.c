@@ -1,0 +1,248 @@
+#include "inject/launch.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define SCRIPT_LEVELS 5 /* as the kernel's */
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static char *search_path(const char *command)
+{
+	const char *path = getenv("PATH"), *next;
+
+	if (!path)
+		path = "/usr/local/bin:/usr/bin:/bin";
+	for (; path; path = next) {
+		size_t n = strcspn(path, ":");
+		char *full = n ? mem_printf("%.*s/%s", (int)n, path, command) : mem_strdup(command);
+
+		next = path[n] ? path + n + 1 : NULL;
+		if (is_program(full))
+			return full;
+		free(full);
+	}
+	return NULL;
+}
+
+static int explain_missing(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_set(err, errno, "%s: %s", path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, EACCES, "%s is a directory, not a program", path);
+	return err_set(err, EACCES, "%s is not executable: check its permissions (chmod +x)", path);
+}
+
+static int check_privilege(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_set(err, errno, "%s: %s", path, strerror(errno));
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) || (st.st_mode & S_ISGID && st.st_gid != getegid()))
+		return err_set(err, EPERM, "%s is set-uid: it drops our agent; only its own user (or root, for "
+			       "root's programs) can trace it", path);
+	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+		return err_set(err, EPERM, "%s has file capabilities: it drops our agent; run brace as root "
+			       "to trace it", path);
+	return 0;
+}
+
+/* False: none. */
+static bool read_interp(int fd, const Elf64_Ehdr *eh, char *out, size_t n)
+{
+	for (unsigned i = 0; i < eh->e_phnum; i++) {
+		Elf64_Phdr ph;
+
+		if (pread(fd, &ph, sizeof(ph), (off_t)(eh->e_phoff + i * sizeof(ph))) != sizeof(ph))
+			return false;
+		if (ph.p_type != PT_INTERP)
+			continue;
+		memset(out, 0, n);
+		return pread(fd, out, ph.p_filesz < n ? ph.p_filesz : n - 1, (off_t)ph.p_offset) > 0;
+	}
+	return false;
+}
+
+static bool is_glibcs_loader(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return strncmp(name ? name + 1 : path, "ld-linux", 8) == 0;
+}
+
+bool launch_by_hand(const char *image)
+{
+	int fd = open(image, O_RDONLY | O_CLOEXEC);
+	char interp[256];
+	Elf64_Ehdr eh;
+	bool is;
+
+	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh))
+		is = false; /* exec will say what is wrong */
+	else if (read_interp(fd, &eh, interp, sizeof(interp)))
+		is = !is_glibcs_loader(interp);
+	else
+		is = !is_glibcs_loader(image); /* executed by its name, it loads the agent all the same */
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err *err)
+{
+	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
+		return err_set(err, ENOTSUP, "%s is a 32-bit program: brace traces x86-64 programs only", path);
+	if (eh->e_machine != EM_X86_64)
+		return err_set(err, ENOTSUP, "%s is a program for another machine (ELF machine %u): brace traces "
+			       "x86-64 programs only", path, eh->e_machine);
+	if (eh->e_phentsize != sizeof(Elf64_Phdr) || (eh->e_type != ET_EXEC && eh->e_type != ET_DYN))
+		return err_set(err, ENOEXEC, "%s is a malformed ELF file, or not a program", path);
+	return 0;
+}
+
+/* The interpreter named in "#! /path arg"; NULL if there is none. */
+static char *interpreter(const char *head, size_t n)
+{
+	const char *at = head + 2, *end = head + n;
+	size_t len = 0;
+
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	while (at + len < end && !strchr(" \t\n", at[len]))
+		len++;
+	return len ? mem_strndup(at, len) : NULL;
+}
+
+static int check_file(char **path, int level, struct err *err)
+{
+	union { Elf64_Ehdr eh; char bytes[256]; } head = { 0 };
+	int fd = open(*path, O_RDONLY | O_CLOEXEC), r;
+	char *next;
+	ssize_t n;
+
+	if (fd < 0)
+		return err_set(err, errno, "cannot read %s: %s (brace must read a program to trace it)", *path,
+			       strerror(errno));
+	n = pread(fd, head.bytes, sizeof(head.bytes) - 1, 0);
+	r = check_privilege(*path, err);
+	if (r == 0 && n >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head.bytes, ELFMAG, SELFMAG) == 0) {
+		r = check_elf(fd, *path, &head.eh, err);
+	} else if (r == 0 && n > 2 && memcmp(head.bytes, "#!", 2) == 0 && level < SCRIPT_LEVELS) {
+		next = interpreter(head.bytes, (size_t)n);
+		if (next) {
+			free(*path);
+			*path = next;
+			r = check_file(path, level + 1, err);
+		}
+	} else if (r == 0) {
+		r = err_set(err, ENOEXEC, "%s is not a program: neither an ELF file nor a script with #!", *path);
+	}
+	close(fd);
+	return r;
+}
+
+int launch_resolve(const char *command, char **path, char **image, struct err *err)
+{
+	int r;
+
+	*path = *image = NULL;
+	if (!*command)
+		return err_set(err, ENOENT, "the program's name is empty");
+	*path = strchr(command, '/') ? mem_strdup(command) : search_path(command);
+	if (!*path)
+		return err_set(err, ENOENT, "%s: no such program in PATH", command);
+	if (!is_program(*path)) {
+		r = explain_missing(*path, err);
+	} else {
+		*image = mem_strdup(*path);
+		r = check_file(image, 0, err);
+	}
+	if (r < 0) {
+		free(*path);
+		free(*image);
+		*path = *image = NULL;
+	}
+	return r;
+}
+
+/* As an agent does before it executes something (agent/tasks.c). */
+static void leave_note(struct task_exec_note *execs)
+{
+	struct task_exec_note *n = &execs[(uint32_t)getpid() % TASK_EXECS];
+
+	n->tid = (uint32_t)getpid();
+	prctl(PR_GET_NAME, n->comm);
+	__atomic_store_n(&n->pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+}
+
+/* The value of LD_PRELOAD for a program; free() it. */
+static char *preload_of(const char *agent)
+{
+	const char *old = getenv("LD_PRELOAD");
+
+	return old && *old ? mem_printf("%s:%s", agent, old) : mem_strdup(agent);
+}
+
+/* What fails here is the parent's to say. */
+static void child(const char *path, char *const *argv, const char *preload, const char *socket, int report,
+		  struct task_exec_note *execs)
+{
+	int code;
+
+	leave_note(execs);
+	if (!setenv("LD_PRELOAD", preload, 1) && !setenv("BRACE_AGENT", socket, 1))
+		execv(path, argv);
+	code = errno;
+	if (write(report, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket,
+		 struct task_exec_note *execs, pid_t *pid, struct err *err)
+{
+	int report[2], code = 0;
+	char *preload;
+	ssize_t n;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+	preload = preload_of(agent);
+	*pid = fork();
+	if (*pid == 0)
+		child(path, argv, preload, socket, report[1], execs);
+	free(preload);
+	close(report[1]);
+	if (*pid < 0) {
+		close(report[0]);
+		return err_set(err, errno, "cannot fork: %s", strerror(errno));
+	}
+	do {
+		n = read(report[0], &code, sizeof(code));
+	} while (n < 0 && errno == EINTR);
+	close(report[0]);
+	if (n == sizeof(code))
+		return err_set(err, code, "cannot execute %s: %s", path, strerror(code));
+	return 0;
+}

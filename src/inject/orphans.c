@@ -1,0 +1,218 @@
+#include "inject/orphans.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hook/cache.h"
+#include "image/event_sites.h"
+#include "image/maps.h"
+#include "image/modules.h"
+#include "shared/event.h"
+#include "shared/probe.h"
+
+#define REGION_MAX (UINT64_C(1) << 30)
+
+struct look {
+	int fd;                   /* /proc/PID/mem */
+	const struct maps *maps;
+	struct patch_list *out;
+	uint32_t function;        /* of the patches that are added */
+};
+
+static bool is_trampoline(const struct maps *maps, uint64_t address)
+{
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (address >= m->start && address < m->end)
+			return strncmp(m->path, "/memfd:brace-code", 17) == 0;
+	}
+	return false;
+}
+
+static void add(struct look *l, uint64_t at, const uint8_t *there, const uint8_t *expected, uint8_t length)
+{
+	struct patch *p = patch_list_add(l->out, at, length, expected, l->function, 0);
+
+	p->status = PATCH_APPLIED;
+	memcpy(p->bytes, there, length);
+}
+
+/* Five bytes that jump into a region. */
+static bool look_at(struct look *l, uint64_t at, const uint8_t *expected)
+{
+	uint8_t there[5];
+	int32_t rel;
+
+	if (pread(l->fd, there, sizeof(there), (off_t)at) != sizeof(there) || there[0] != 0xe9)
+		return false;
+	memcpy(&rel, there + 1, 4);
+	if (!is_trampoline(l->maps, at + 5 + (uint64_t)(int64_t)rel))
+		return false;
+	add(l, at, there, expected, sizeof(there));
+	return true;
+}
+
+static void look_at_function(struct look *l, const struct module *mod, uint32_t i)
+{
+	const struct hook_plan_entry *e = &mod->hooks->entries[i];
+	uint64_t at = mod->base + e->vaddr;
+	uint8_t there[2];
+	char name[512];
+
+	if (e->kind == HOOK_NONE)
+		return;
+	hook_function_name(mod->hooks, i, name, sizeof(name));
+	l->function = modules_is_look_up(name) ? PATCH_LOOK_UP : 0;
+	if (e->kind != HOOK_SHORT)
+		look_at(l, at + e->patch_offset, hook_module_bytes(mod->hooks, i));
+	else if (look_at(l, at + (uint64_t)(int64_t)e->island, hook_module_island(mod->hooks, i)) &&
+		 pread(l->fd, there, 2, (off_t)(at + e->patch_offset)) == 2 && there[0] == 0xeb)
+		add(l, at + e->patch_offset, there, hook_module_bytes(mod->hooks, i), 2);
+}
+
+/* --- static events -------------------------------------------------------------------------- */
+
+/* A nop that jumps behind itself, to what calls the agent if the state says so. */
+static void look_at_site(struct look *l, uint64_t at)
+{
+	uint8_t there[STATIC_NOP_BYTES];
+
+	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) && there[0] == 0xe9)
+		add(l, at, there, static_nop, sizeof(there));
+}
+
+static void look_at_word(struct look *l, uint64_t at)
+{
+	static const uint8_t nothing[8];
+	uint8_t there[sizeof(nothing)];
+
+	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) && memcmp(there, nothing, sizeof(there)) != 0)
+		add(l, at, there, nothing, sizeof(there));
+}
+
+/* As event_sites_write puts them in: states before the nops that lead to them. */
+static void look_at_events(struct look *l, struct module *mod)
+{
+	const struct static_events *e = &mod->events;
+
+	if (!event_sites_load(mod))
+		return;
+	l->function = PATCH_EVENT;
+	for (size_t i = 0; i < e->states.n; i++) {
+		look_at_word(l, mod->base + e->states.at[i].at + offsetof(struct event_state, commit));
+		look_at_word(l, mod->base + e->states.at[i].at + offsetof(struct event_state, block));
+	}
+	for (size_t i = 0; i < e->sites.n; i++)
+		look_at_site(l, mod->base + e->sites.at[i].nop);
+}
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+static void look_at_module(struct look *l, struct module *mod)
+{
+	led_call_list calls = { 0 };
+
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)
+		look_at_function(l, mod, i);
+	if (mod->hooks)
+		led_calls_find(mod->fd, mod->path, mod->hooks, &calls);
+	l->function = PATCH_CALL;
+	for (size_t i = 0; i < calls.n; i++)
+		look_at(l, mod->base + calls.at[i].vaddr, calls.at[i].bytes);
+	vec_free(&calls);
+	look_at_events(l, mod);
+}
+
+/* --- probes: the regions themselves say where they are --------------------------------------- */
+
+static bool has(const struct patch_list *list, uint64_t address)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i].address == address)
+			return true;
+	return false;
+}
+
+static bool stands(struct look *l, const struct probe_site *s)
+{
+	uint8_t there[2];
+
+	if (!s->island)
+		return look_at(l, s->patch, s->expected);
+	if (!look_at(l, s->island, s->island_expected))
+		return false;
+	if (pread(l->fd, there, 2, (off_t)s->patch) == 2 && there[0] == 0xeb)
+		add(l, s->patch, there, s->expected, 2);
+	return true;
+}
+
+/* Of several events at one place the first one's is enough for the place; a function's entry may be there already. */
+static void look_at_probe(struct look *l, const struct probe_site *s)
+{
+	static const uint8_t unknown[2];
+
+	l->function = PATCH_PROBE | (uint32_t)l->out->n;
+	if (!has(l->out, s->patch) && !stands(l, s))
+		return;
+	l->function = PATCH_SEMAPHORE;
+	if (s->semaphore && !has(l->out, s->semaphore))
+		add(l, s->semaphore, unknown, unknown, sizeof(unknown));
+}
+
+static void look_at_region(struct look *l, const struct map *m)
+{
+	size_t n = (size_t)(m->end - m->start);
+	uint8_t *bytes = mem_zalloc(n + sizeof(struct probe_site));
+	struct probe_site s;
+
+	if (pread(l->fd, bytes, n, (off_t)m->start) != (ssize_t)n)
+		n = 0;
+	for (size_t at = 0; at < n; at += 16) {
+		memcpy(&s, bytes + at, sizeof(s));
+		if (s.magic == PROBE_MAGIC)
+			look_at_probe(l, &s);
+	}
+	free(bytes);
+}
+
+static void look_at_regions(struct look *l)
+{
+	for (size_t i = 0; i < l->maps->at.n; i++) {
+		const struct map *m = &l->maps->at.at[i];
+
+		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0 && m->end - m->start < REGION_MAX)
+			look_at_region(l, m);
+	}
+}
+
+int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
+{
+	struct modules modules = { 0 };
+	struct maps maps;
+	char name[64];
+	struct look l = { .maps = &maps, .out = out };
+	int r = maps_read(pid, &maps, err);
+
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
+	l.fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (l.fd < 0)
+		r = err_set(err, errno, "cannot read %s: %s", name, strerror(errno));
+	else
+		modules_load_all(pid, &maps, &modules);
+	for (size_t i = 0; i < modules.at.n; i++)
+		look_at_module(&l, &modules.at.at[i]);
+	if (l.fd >= 0)
+		look_at_regions(&l);
+	if (l.fd >= 0)
+		close(l.fd);
+	modules_free(&modules);
+	maps_free(&maps);
+	return r;
+}

@@ -1,0 +1,184 @@
+#include "instance/addresses.h"
+
+#include <string.h>
+
+#define MEMORY_BITS 47   /* of a program's addresses */
+#define PADDING_MAX 63u  /* between functions: not worth a line */
+
+/* --- files -------------------------------------------------------------------------- */
+
+static bool is_same_file(const struct trace_module *a, const struct trace_module *b)
+{
+	return a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
+	       a->functions.n == b->functions.n && a->end - a->start == b->end - b->start && !strcmp(a->path, b->path);
+}
+
+static uint64_t start_of(const struct addresses *a, const struct trace_info *info, size_t file)
+{
+	const struct trace_module *m = &info->modules.at[a->files.at[file].module];
+
+	return m->start - m->base + a->files.at[file].base;
+}
+
+static bool is_free(const struct addresses *a, const struct trace_info *info, uint64_t start, uint64_t n)
+{
+	for (size_t i = 0; i < a->files.n; i++) {
+		const struct trace_module *m = &info->modules.at[a->files.at[i].module];
+		uint64_t other = start_of(a, info, i);
+
+		if (start < other + (m->end - m->start) && other < start + n)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t base_for(struct addresses *a, const struct trace_info *info, uint32_t module)
+{
+	const struct trace_module *m = &info->modules.at[module];
+	uint64_t base = m->base, up = 0;
+
+	for (size_t i = 0; i < a->files.n; i++)
+		if (is_same_file(&info->modules.at[a->files.at[i].module], m))
+			return a->files.at[i].base;
+	while (!is_free(a, info, m->start + up, m->end - m->start) && up + (UINT64_C(1) << MEMORY_BITS))
+		up += UINT64_C(1) << MEMORY_BITS;
+	*vec_add(&a->files) = (struct address_file){ module, base + up };
+	return base + up;
+}
+
+static void update(struct addresses *a, const struct trace_info *info)
+{
+	for (size_t i = a->bases.n; i < info->modules.n; i++) {
+		uint64_t base = base_for(a, info, (uint32_t)i);
+
+		*vec_add(&a->bases) = base;
+	}
+}
+
+/* --- addresses ---------------------------------------------------------------------- */
+
+static uint64_t in_file(struct addresses *a, const struct trace_info *info, const struct trace_module *m, uint64_t vaddr)
+{
+	update(a, info);
+	return a->bases.at[m - info->modules.at] + vaddr;
+}
+
+uint64_t addresses_place(struct addresses *a, const struct trace_info *info, uint32_t image, uint64_t address, uint64_t tsc)
+{
+	const struct trace_module *m = trace_info_module_at(info, image, address, tsc);
+
+	return m ? in_file(a, info, m, address - m->base) : address;
+}
+
+/* A return address behind a function's last call may be the next function's first. */
+static uint64_t return_address(struct addresses *a, const struct trace_info *info, uint32_t image, uint64_t address,
+			       uint64_t tsc)
+{
+	const struct trace_function *f = trace_info_function_at(info, image, address - 1, tsc, NULL);
+
+	if (f && trace_info_function_at(info, image, address, tsc, NULL) != f)
+		address--;
+	return addresses_place(a, info, image, address, tsc);
+}
+
+static uint64_t *place_for(struct address_map *map, uint32_t i)
+{
+	if (i >= map->n) {
+		size_t n = i + 1u > 2 * map->n ? i + 1u : 2 * map->n;
+
+		map->at = mem_realloc(map->at, n, sizeof(*map->at));
+		memset(map->at + map->n, 0, (n - map->n) * sizeof(*map->at));
+		map->n = n;
+	}
+	return &map->at[i];
+}
+
+uint64_t addresses_function(struct addresses *a, const struct trace_info *info, uint32_t image, uint32_t fn)
+{
+	const struct trace_module *m;
+	const struct trace_function *f;
+	uint64_t *at;
+
+	if (image < a->functions.n && fn < a->functions.at[image].n && a->functions.at[image].at[fn])
+		return a->functions.at[image].at[fn];
+	f = trace_info_function(info, image, fn, &m);
+	if (!f)
+		return 0;
+	while (a->functions.n <= image)
+		*vec_add(&a->functions) = (struct address_map){ 0 };
+	at = place_for(&a->functions.at[image], fn);
+	return *at = in_file(a, info, m, f->vaddr);
+}
+
+uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint32_t image, uint32_t site, uint64_t tsc)
+{
+	uint64_t address, *at;
+
+	if (image < a->sites.n && site < a->sites.at[image].n && a->sites.at[image].at[site])
+		return a->sites.at[image].at[site];
+	address = trace_info_site(info, image, site);
+	if (!address)
+		return 0;
+	while (a->sites.n <= image)
+		*vec_add(&a->sites) = (struct address_map){ 0 };
+	at = place_for(&a->sites.at[image], site);
+	return *at = return_address(a, info, image, address, tsc);
+}
+
+/* --- kallsyms ----------------------------------------------------------------------- */
+
+/* By the symbol as it is: a demangled one has blanks, and would be cut there. */
+static void print_function(struct out *out, uint64_t address, const struct trace_module *m, const struct trace_function *f)
+{
+	if (f->name && f->name < m->strings.n)
+		out_printf(out, "%016lx t %s\t[%s]\n", address, m->strings.at + f->name, m->name);
+	else
+		out_printf(out, "%016lx t %s+0x%lx\t[%s]\n", address, m->name, f->vaddr, m->name);
+}
+
+static void print_gap(struct out *out, uint64_t base, const struct trace_module *m, uint64_t from, uint64_t to)
+{
+	if (to > from + PADDING_MAX)
+		out_printf(out, "%016lx t %s+0x%lx\t[%s]\n", base + from, m->name, from, m->name);
+}
+
+static void print_file(const struct address_file *file, const struct trace_module *m, struct out *out)
+{
+	uint64_t end = m->start - m->base;
+
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const struct trace_function *f = &m->functions.at[i];
+
+		print_gap(out, file->base, m, end, f->vaddr);
+		print_function(out, file->base + f->vaddr, m, f);
+		end = f->size ? f->vaddr + f->size : UINT64_MAX - PADDING_MAX; /* or to the next one */
+	}
+	print_gap(out, file->base, m, end, m->end - m->base);
+	out_printf(out, "%016lx t [unknown]\n", file->base + (m->end - m->base));
+}
+
+void addresses_print(struct addresses *a, const struct trace_info *info, struct out *out)
+{
+	update(a, info);
+	for (size_t i = 0; i < a->files.n; i++)
+		print_file(&a->files.at[i], &info->modules.at[a->files.at[i].module], out);
+	out_printf(out, "%016lx t tracing_mark_write\n", ADDRESS_MARKER);
+}
+
+/* --- the end ------------------------------------------------------------------------ */
+
+static void free_maps(struct address_map *maps, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(maps[i].at);
+}
+
+void addresses_free(struct addresses *a)
+{
+	free_maps(a->functions.at, a->functions.n);
+	free_maps(a->sites.at, a->sites.n);
+	vec_free(&a->functions);
+	vec_free(&a->sites);
+	vec_free(&a->bases);
+	vec_free(&a->files);
+}

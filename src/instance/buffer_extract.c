@@ -1,0 +1,135 @@
+/* The buffer as a trace file. */
+#include <string.h>
+
+#include "instance/buffer_internal.h"
+#include "shared/record.h"
+#include "store/store.h"
+
+struct extract {
+	struct store_writer *store;
+	const struct trace_info *info;
+	off_list off;
+	gone_list gone;
+	VEC(uint64_t) words;       /* of a chunk, without those that `trace` does not show */
+	struct trace_total *total;
+};
+
+/* A record of the chunk, where it has been come to. */
+struct place {
+	const uint64_t *word;
+	uint64_t tsc, time;        /* time: what the thread had come to, if the stamp is older */
+	uint16_t cpu;
+};
+
+static bool is_trace(uint64_t word)
+{
+	return record_kind(word) == RECORD_EVENT && record_type(word) >= RECORD_EVENT_TRACE;
+}
+
+static bool is_selected(const struct extract *x, const struct kept *k, const struct place *p)
+{
+	const struct event e = { .tsc = p->tsc, .thread = k->chunk->thread, .kind = EVENT_TRACE, .cpu = p->cpu, .payload = p->word + 1,
+				 .fn = record_type(*p->word) - RECORD_EVENT_TRACE, .count = 8 * record_payload(*p->word) };
+
+	return !k->events || selection_keeps(k->events, &e, &x->info->threads.at[e.thread]);
+}
+
+/* As the merged stream has it (merge.c). Where a thread runs is said for both. */
+static bool is_kept(const struct extract *x, const struct kept *k, const struct place *p)
+{
+	if (is_trace(*p->word)) {
+		if (!(k->what & KEEP_EVENTS) || !is_selected(x, k, p))
+			return false;
+	} else if (record_kind(*p->word) == RECORD_EVENT && record_type(*p->word) == RECORD_EVENT_CPU) {
+		return true;
+	} else if (!(k->what & (record_is_sleep(*p->word) ? KEEP_SLEEPS : KEEP_FUNCTIONS))) {
+		return false;
+	}
+	return !record_counts(*p->word) || (!off_at(&x->off, p->time) && p->time >= gone_of(&x->gone, p->cpu));
+}
+
+static void take(struct extract *x, const struct place *p, size_t words)
+{
+	vec_reserve(&x->words, x->words.n + words);
+	memcpy(x->words.at + x->words.n, p->word, words * sizeof(*p->word));
+	x->words.n += words;
+	x->total->records += record_counts(*p->word);
+	x->total->calls += record_is_call(*p->word);
+}
+
+static void cut(struct extract *x, const struct kept *k)
+{
+	const struct chunk *c = k->chunk;
+	struct place p = { .tsc = c->near_tsc, .cpu = c->cpu };
+	size_t words;
+
+	x->words.n = 0;
+	for (size_t i = 0; i < c->n; i += words) {
+		p.word = &c->words[i];
+		words = 1 + record_payload(*p.word);
+		if (i + words > c->n)
+			return;
+		p.tsc = record_tsc(*p.word, p.tsc);
+		p.time = p.tsc > p.time ? p.tsc : p.time;
+		if (record_kind(*p.word) == RECORD_EVENT && record_type(*p.word) == RECORD_EVENT_CPU && words > 1)
+			p.cpu = (uint16_t)p.word[1];
+		if (is_kept(x, k, &p))
+			take(x, &p, words);
+	}
+}
+
+static int store_chunk(struct extract *x, const struct kept *k, struct err *err)
+{
+	const struct chunk *c = k->chunk;
+
+	cut(x, k);
+	x->total->lost += c->lost;
+	return store_records(x->store, c->thread, c->near_tsc, c->cpu, c->lost, x->words.at, x->words.n, err);
+}
+
+static int store_chunks(struct extract *x, const chunk_list *chunks, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < chunks->n && r == 0; i++)
+		if (chunks->at[i].chunk->settled)
+			r = store_chunk(x, &chunks->at[i], err);
+	return r;
+}
+
+int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err)
+{
+	const struct trace_total before = info->total;
+	const bool sleepless = info->sleepless;
+	struct extract x = { .info = info, .total = &info->total };
+	chunk_list chunks = { 0 };
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	buffer_name_tracer(info, &b->settings);
+	info->sleepless = b->settings.graph && !option_is_set(b->settings.options, OPTION_SLEEP_TIME);
+	pthread_mutex_unlock(&b->lock);
+	r = store_create(path, info, &x.store, err);
+	if (r < 0) {
+		info->sleepless = sleepless;
+		return r;
+	}
+	pthread_mutex_lock(&b->lock);
+	off_list_copy(&x.off, &b->off);
+	gone_list_copy(&x.gone, &b->gone);
+	pthread_mutex_unlock(&b->lock);
+	ring_copy(&b->ring, &chunks);
+	info->total = (struct trace_total){ 0 };
+	r = store_chunks(&x, &chunks, err);
+	if (r < 0)
+		store_discard(x.store);
+	else
+		r = store_finish(x.store, err);
+	info->total = before;
+	info->sleepless = sleepless;
+	chunk_list_free(&chunks);
+	vec_free(&x.off);
+	vec_free(&x.gone);
+	vec_free(&x.words);
+	return r;
+}

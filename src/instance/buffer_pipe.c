@@ -1,0 +1,282 @@
+/* trace_pipe: what was recorded, as it comes, and gone when it was read. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "instance/buffer_internal.h"
+
+/* How long what could be a call without calls of its own waits for its end to come. */
+#define HELD_BACK_NS 100000000u
+/* Printed at a time for a reader of trace_pipe. */
+#define PIPE_TEXT 65536u
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void close_pipe(struct buffer_pipe *p)
+{
+	if (!p->open)
+		return;
+	printer_close(&p->printer);
+	out_flush(&p->out);
+	out_free(&p->out);
+	if (p->source)
+		p->source->ops->close(p->source);
+	p->source = NULL;
+	p->open = false;
+	p->fed_ns = 0;
+}
+
+/* Another tracer, or other options: printed with another printer. */
+static void open_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info *info)
+{
+	pthread_mutex_lock(&b->lock);
+	if (p->open && (p->graph != b->settings.graph || p->options != b->settings.options))
+		close_pipe(p);
+	if (!p->open) {
+		p->graph = b->settings.graph;
+		p->options = b->settings.options;
+		buffer_name_tracer(info, &b->settings);
+		out_init_raw(&p->out, buffer_take_text, &p->text);
+		printer_open(&p->printer, info, p->options, &p->out);
+		p->open = true;
+	}
+	buffer_choose_clock(info, &b->settings);
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void take_chunks(struct buffer *b, struct buffer_pipe *p, struct trace_info *info)
+{
+	chunk_list chunks = { 0 };
+
+	ring_take(&b->ring, true, &chunks);
+	if (chunks.n)
+		p->source = buffer_merge(b, info, &chunks, BUFFER_ALL_CPUS);
+	else
+		vec_free(&chunks);
+}
+
+/* Only the CPU's: chunks are of all of them, so they stay, and what is read of them is remembered as a time. */
+static void take_cpu(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until)
+{
+	chunk_list chunks = { 0 };
+	uint64_t from;
+
+	pthread_mutex_lock(&b->lock);
+	from = gone_of(&b->gone, p->cpu);
+	pthread_mutex_unlock(&b->lock);
+	if (until <= from)
+		return;
+	ring_copy_since(&b->ring, from, &chunks);
+	p->source = buffer_merge_until(b, info, &chunks, p->cpu, until);
+	pthread_mutex_lock(&b->lock);
+	if (gone_of(&b->gone, p->cpu) < until) /* else it was cleared meanwhile */
+		gone_set(&b->gone, p->cpu, until);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Prints what there is, a while's worth at most. */
+static int feed(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, struct err *err)
+{
+	struct event e;
+	int r = 1;
+
+	if (!p->source && p->cpu == BUFFER_ALL_CPUS)
+		take_chunks(b, p, info);
+	else if (!p->source)
+		take_cpu(b, p, info, until);
+	while (p->source && r > 0 && p->text.n < PIPE_TEXT) {
+		r = p->source->ops->next(p->source, &e, err);
+		if (r > 0) {
+			printer_event(&p->printer, &e);
+			p->events += e.kind != EVENT_SLEPT;
+			p->fed_ns = e.kind == EVENT_SLEPT ? p->fed_ns : now_ns();
+		}
+		if (r <= 0) {
+			p->source->ops->close(p->source);
+			p->source = NULL;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+static bool holds_back_too_long(const struct buffer_pipe *p)
+{
+	return p->fed_ns && now_ns() - p->fed_ns > HELD_BACK_NS;
+}
+
+static size_t give(struct buffer_pipe *p, char *buf, size_t n)
+{
+	size_t have = p->text.n - p->read;
+
+	if (n > have)
+		n = have;
+	if (n)
+		memcpy(buf, p->text.at + p->read, n);
+	p->read += n;
+	if (p->read == p->text.n)
+		p->text.n = p->read = 0;
+	return n;
+}
+
+/* Prints, if nothing is left of what was. `all`: no more comes, nothing is held back. */
+static int print(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, bool all, struct err *err)
+{
+	int r;
+
+	if (p->text.n > p->read)
+		return 0;
+	open_pipe(b, p, info);
+	r = feed(b, p, info, until, err);
+	if (!p->source && (all ? p->fed_ns : holds_back_too_long(p))) {
+		printer_flush(&p->printer);
+		p->fed_ns = 0;
+	}
+	out_flush(&p->out);
+	return r;
+}
+
+static ssize_t read_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, char *buf, size_t n,
+			 struct err *err)
+{
+	int r = print(b, p, info, until, false, err);
+	size_t given = give(p, buf, n);
+
+	return r < 0 ? r : given ? (ssize_t)given : -EAGAIN;
+}
+
+/* --- of all CPUs -------------------------------------------------------------------- */
+
+ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err)
+{
+	ssize_t got;
+
+	pthread_mutex_lock(&b->reading);
+	b->pipe.cpu = BUFFER_ALL_CPUS;
+	got = read_pipe(b, &b->pipe, info, 0, buf, n, err);
+	pthread_mutex_unlock(&b->reading);
+	return got;
+}
+
+static bool has_some(const struct buffer_pipe *p)
+{
+	return p->source || p->text.n > p->read || holds_back_too_long(p);
+}
+
+bool buffer_is_readable(struct buffer *b)
+{
+	bool readable;
+
+	if (!ring_is_empty(&b->ring))
+		return true;
+	pthread_mutex_lock(&b->reading);
+	readable = has_some(&b->pipe);
+	for (size_t i = 0; i < b->cpu_pipes.n && !readable; i++)
+		readable = b->cpu_pipes.at[i] && has_some(b->cpu_pipes.at[i]);
+	pthread_mutex_unlock(&b->reading);
+	return readable;
+}
+
+/* --- of one ------------------------------------------------------------------------- */
+
+/* `reading` is held. */
+static struct buffer_pipe *pipe_of(struct buffer *b, unsigned cpu)
+{
+	while (b->cpu_pipes.n <= cpu)
+		*vec_add(&b->cpu_pipes) = NULL;
+	if (!b->cpu_pipes.at[cpu]) {
+		b->cpu_pipes.at[cpu] = mem_zalloc(sizeof(struct buffer_pipe));
+		b->cpu_pipes.at[cpu]->cpu = cpu;
+	}
+	return b->cpu_pipes.at[cpu];
+}
+
+ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err)
+{
+	ssize_t got;
+
+	pthread_mutex_lock(&b->reading);
+	got = read_pipe(b, pipe_of(b, cpu), info, until, buf, n, err);
+	pthread_mutex_unlock(&b->reading);
+	return got;
+}
+
+bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until)
+{
+	struct err ignored;
+	bool readable;
+
+	pthread_mutex_lock(&b->reading);
+	print(b, pipe_of(b, cpu), info, until, false, &ignored);
+	readable = pipe_of(b, cpu)->text.n > pipe_of(b, cpu)->read;
+	pthread_mutex_unlock(&b->reading);
+	return readable;
+}
+
+ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err)
+{
+	struct buffer_pipe *p;
+	int r = 0;
+
+	pthread_mutex_lock(&b->reading);
+	b->pipe.cpu = BUFFER_ALL_CPUS;
+	p = cpu == BUFFER_ALL_CPUS ? &b->pipe : pipe_of(b, cpu);
+	do {
+		r = print(b, p, info, until, true, err);
+	} while (r == 0 && p->source && p->text.n == p->read);
+	n = give(p, buf, n);
+	pthread_mutex_unlock(&b->reading);
+	return r < 0 ? r : (ssize_t)n;
+}
+
+uint64_t buffer_cpu_was_read(struct buffer *b, unsigned cpu)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&b->reading);
+	n = cpu < b->cpu_pipes.n && b->cpu_pipes.at[cpu] ? b->cpu_pipes.at[cpu]->events : 0;
+	pthread_mutex_unlock(&b->reading);
+	return n;
+}
+
+void buffer_pipes_forget(struct buffer *b, unsigned cpu)
+{
+	pthread_mutex_lock(&b->reading);
+	for (size_t i = 0; i < b->cpu_pipes.n; i++)
+		if (b->cpu_pipes.at[i] && (cpu == BUFFER_ALL_CPUS || i == cpu))
+			b->cpu_pipes.at[i]->events = 0;
+	pthread_mutex_unlock(&b->reading);
+}
+
+void buffer_cpu_clear(struct buffer *b, unsigned cpu, uint64_t tsc)
+{
+	pthread_mutex_lock(&b->lock);
+	gone_set(&b->gone, cpu, tsc);
+	pthread_mutex_unlock(&b->lock);
+	buffer_raw_clear_cpu(&b->raw, cpu);
+	buffer_pipes_forget(b, cpu);
+}
+
+/* --- the end ------------------------------------------------------------------------ */
+
+static void free_pipe(struct buffer_pipe *p)
+{
+	close_pipe(p);
+	vec_free(&p->text);
+}
+
+void buffer_pipes_free(struct buffer *b)
+{
+	free_pipe(&b->pipe);
+	for (size_t i = 0; i < b->cpu_pipes.n; i++)
+		if (b->cpu_pipes.at[i]) {
+			free_pipe(b->cpu_pipes.at[i]);
+			free(b->cpu_pipes.at[i]);
+		}
+	vec_free(&b->cpu_pipes);
+}

@@ -1,0 +1,252 @@
+/* `cat trace`, of the buffer or of its snapshot: nothing is taken away. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "instance/buffer_internal.h"
+
+/* How far a clock is ahead of CLOCK_MONOTONIC, which counts as the kernel's own do. */
+static int64_t ahead(clockid_t id)
+{
+	struct timespec mono, other;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(id, &other);
+	return (other.tv_sec - mono.tv_sec) * INT64_C(1000000000) + other.tv_nsec - mono.tv_nsec;
+}
+
+void buffer_choose_clock(struct trace_info *info, const struct settings *s)
+{
+	static const struct { enum trace_clock_unit unit; clockid_t id; } of[TRACE_CLOCKS_N] = {
+		[TRACE_CLOCK_LOCAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },     [TRACE_CLOCK_GLOBAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_COUNTER] = { CLOCK_IN_RECORDS, CLOCK_MONOTONIC }, [TRACE_CLOCK_UPTIME] = { CLOCK_IN_TICKS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_PERF] = { CLOCK_IN_NS, CLOCK_MONOTONIC },      [TRACE_CLOCK_MONO] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_MONO_RAW] = { CLOCK_IN_NS, CLOCK_MONOTONIC_RAW }, [TRACE_CLOCK_BOOT] = { CLOCK_IN_NS, CLOCK_BOOTTIME },
+		[TRACE_CLOCK_TAI] = { CLOCK_IN_NS, CLOCK_TAI },	      [TRACE_CLOCK_X86_TSC] = { CLOCK_IN_TSC, CLOCK_MONOTONIC },
+	};
+
+	info->clock.unit = of[s->clock].unit;
+	info->clock.ahead_ns = of[s->clock].id == CLOCK_MONOTONIC ? 0 : ahead(of[s->clock].id);
+}
+
+void buffer_name_tracer(struct trace_info *info, const struct settings *s)
+{
+	buffer_choose_clock(info, s);
+	free(info->tracer);
+	info->tracer = mem_strdup(settings_tracer(s));
+}
+
+void buffer_off(struct buffer *b, off_list *out)
+{
+	pthread_mutex_lock(&b->lock);
+	off_list_copy(out, &b->off);
+	off_list_unite(out, &b->pauses);
+	pthread_mutex_unlock(&b->lock);
+}
+
+struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu, uint64_t until)
+{
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu, .until = until };
+	struct source *source;
+
+	pthread_mutex_lock(&b->lock);
+	off_list_copy(&filter.off, &b->off);
+	off_list_unite(&filter.off, &b->pauses);
+	gone_list_copy(&filter.gone, &b->gone);
+	pthread_mutex_unlock(&b->lock);
+	source = merge_chunks(info, chunks, &filter);
+	vec_free(&filter.off);
+	vec_free(&filter.gone);
+	return source;
+}
+
+struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu)
+{
+	return buffer_merge_until(b, info, chunks, cpu, UINT64_MAX);
+}
+
+static int print_all(struct source *source, const struct trace_header *header, uint64_t options, struct out *out,
+		     struct err *err)
+{
+	struct printer printer;
+	struct event e;
+	int r;
+
+	printer_open(&printer, source->info, options, out);
+	if (header)
+		printer_header(&printer, header);
+	while ((r = source->ops->next(source, &e, err)) > 0)
+		printer_event(&printer, &e);
+	printer_close(&printer);
+	source->ops->close(source);
+	return r;
+}
+
+int buffer_take_text(void *text, const char *bytes, size_t n)
+{
+	buffer_text *t = text;
+
+	vec_reserve(t, t->n + n);
+	memcpy(t->at + t->n, bytes, n);
+	t->n += n;
+	return 0;
+}
+
+void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
+{
+	static const char line[] = "---------------------------------\n";
+	buffer_text dumped = { 0 }, old;
+	struct settings s;
+	chunk_list chunks = { 0 };
+	struct out out;
+	struct err ignored;
+
+	pthread_mutex_lock(&b->lock);
+	settings_copy(&s, &b->settings);
+	pthread_mutex_unlock(&b->lock);
+	out_init_raw(&out, buffer_take_text, &dumped);
+	out_printf(&out, "Dumping ftrace buffer:\n%s", line);
+	ring_copy(&b->ring, &chunks);
+	buffer_name_tracer(info, &s);
+	print_all(buffer_merge(b, info, &chunks, cpu), NULL, s.options, &out, &ignored);
+	out_str(&out, line);
+	out_flush(&out);
+	out_free(&out);
+	settings_free(&s);
+	pthread_mutex_lock(&b->lock);
+	old = b->dumped;
+	b->dumped = dumped;
+	pthread_mutex_unlock(&b->lock);
+	vec_free(&old);
+}
+
+void buffer_show_dump(struct buffer *b, struct out *out)
+{
+	pthread_mutex_lock(&b->lock);
+	out_bytes(out, b->dumped.at, b->dumped.n);
+	pthread_mutex_unlock(&b->lock);
+}
+
+static struct trace_header header_of(const struct ring_counts *c)
+{
+	return (struct trace_header){ .empty = !c->entries, .entries = c->entries, .written = c->entries + c->overrun + c->lost,
+				      .overrun = c->overrun > 0 };
+}
+
+/* Whether records of some CPUs were read or cleared: the runs that they are in are there still. */
+static bool has_gone(struct buffer *b)
+{
+	bool gone;
+
+	pthread_mutex_lock(&b->lock);
+	gone = b->gone.n;
+	pthread_mutex_unlock(&b->lock);
+	return gone;
+}
+
+/* For the head of the text. */
+static struct ring_counts count_for(struct buffer *b, struct trace_info *info, unsigned cpu)
+{
+	struct ring_counts all = ring_counts(&b->ring);
+	uint64_t oldest;
+
+	if (cpu != BUFFER_ALL_CPUS)
+		return buffer_count(b, info, cpu, &oldest);
+	if (has_gone(b))
+		all.entries = buffer_count(b, info, cpu, &oldest).entries;
+	return all;
+}
+
+int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
+		struct err *err)
+{
+	struct ring_counts counts = count_for(b, info, cpu);
+	struct trace_header header = header_of(&counts);
+	chunk_list chunks = { 0 };
+
+	ring_copy(&b->ring, &chunks);
+	buffer_name_tracer(info, s);
+	return print_all(buffer_merge(b, info, &chunks, cpu), &header, s->options, out, err);
+}
+
+struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t *oldest_tsc)
+{
+	struct ring_counts counts = { 0 };
+	chunk_list chunks = { 0 };
+	struct source *source;
+	struct event e;
+	struct err ignored;
+
+	*oldest_tsc = 0;
+	ring_copy(&b->ring, &chunks);
+	source = buffer_merge(b, info, &chunks, cpu);
+	while (source->ops->next(source, &e, &ignored) > 0) {
+		if (e.kind == EVENT_SLEPT)
+			continue;
+		if (!*oldest_tsc)
+			*oldest_tsc = e.tsc;
+		if (e.kind == EVENT_LOST)
+			counts.lost += e.count;
+		else
+			counts.entries++;
+	}
+	source->ops->close(source);
+	counts.bytes = counts.entries * sizeof(uint64_t);
+	return counts;
+}
+
+/* --- the snapshot ------------------------------------------------------------------- */
+
+void buffer_snapshot_free(struct buffer_snapshot *s)
+{
+	chunk_list_free(&s->chunks);
+	vec_free(&s->off);
+	vec_free(&s->gone);
+	*s = (struct buffer_snapshot){ 0 };
+}
+
+void buffer_snapshot_take(struct buffer *b)
+{
+	off_list off = { 0 };
+
+	buffer_off(b, &off);
+	pthread_mutex_lock(&b->lock);
+	buffer_snapshot_free(&b->snapshot);
+	b->snapshot.taken = true;
+	b->snapshot.off = off;
+	gone_list_copy(&b->snapshot.gone, &b->gone);
+	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void buffer_snapshot_drop(struct buffer *b)
+{
+	pthread_mutex_lock(&b->lock);
+	buffer_snapshot_free(&b->snapshot);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out)
+{
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
+	struct trace_header header;
+	chunk_list chunks = { 0 };
+	struct err ignored;
+
+	pthread_mutex_lock(&b->lock);
+	if (!b->snapshot.taken || !b->snapshot.counts.entries) {
+		pthread_mutex_unlock(&b->lock);
+		return false;
+	}
+	header = header_of(&b->snapshot.counts);
+	off_list_copy(&filter.off, &b->snapshot.off);
+	gone_list_copy(&filter.gone, &b->snapshot.gone);
+	chunk_list_copy(&chunks, b->snapshot.chunks.at, b->snapshot.chunks.n);
+	pthread_mutex_unlock(&b->lock);
+	buffer_name_tracer(info, s);
+	print_all(merge_chunks(info, &chunks, &filter), &header, s->options, out, &ignored);
+	vec_free(&filter.off);
+	vec_free(&filter.gone);
+	return true;
+}

@@ -1,0 +1,92 @@
+#include "instance/cut.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "shared/record.h"
+
+#define FAR (UINT64_C(1) << 38) /* stamps have 40 bits */
+
+/* What was filtered is not to be filtered again. */
+static void close_lane(struct cut *c, struct cut_lane *l, uint32_t thread)
+{
+	const struct drain_run run = { .slot = thread, .cpu = l->cpu, .near_tsc = l->near_tsc, .lost = l->lost,
+				       .words = l->words.at, .n = l->words.n, .calls = l->calls, .records = l->records };
+	struct kept k = l->like;
+
+	if (!k.chunk)
+		return;
+	selection_put(k.events);
+	chunk_put(k.chunk);
+	k.events = NULL;
+	k.what |= KEEP_EVENTS;
+	k.chunk = chunk_new(&run);
+	k.chunk->settled = true;
+	*vec_add(&c->done) = k;
+	l->like = (struct kept){ 0 };
+	l->words.n = 0;
+}
+
+static void open_lane(struct cut *c, struct cut_lane *l, const struct stream_item *i)
+{
+	if (!l->like.chunk)
+		*vec_add(&c->busy) = i->event->thread;
+	close_lane(c, l, i->event->thread);
+	l->like = kept_get(i->kept);
+	l->near_tsc = l->last_tsc = i->event->tsc;
+	l->cpu = i->event->cpu;
+	l->lost = l->calls = l->records = 0;
+}
+
+/* Where the item's record goes. */
+static struct cut_lane *lane_for(struct cut *c, const struct stream_item *i)
+{
+	struct cut_lane *l;
+	uint64_t tsc = i->event->tsc;
+
+	while (c->lanes.n <= i->event->thread)
+		*vec_add(&c->lanes) = (struct cut_lane){ 0 };
+	l = &c->lanes.at[i->event->thread];
+	if (!i->words || l->like.chunk != i->kept->chunk || l->cpu != i->event->cpu || tsc - l->last_tsc + FAR > 2 * FAR)
+		open_lane(c, l, i);
+	l->last_tsc = tsc;
+	return l;
+}
+
+void cut_record(struct cut *c, const struct stream_item *i, const uint64_t *words)
+{
+	struct cut_lane *l = lane_for(c, i);
+	size_t n = 1 + record_payload(*words);
+
+	vec_reserve(&l->words, l->words.n + n);
+	memcpy(l->words.at + l->words.n, words, n * sizeof(*words));
+	l->words.n += n;
+	l->records += (uint64_t)record_counts(*words);
+	l->calls += (uint64_t)record_is_call(*words);
+}
+
+void cut_lost(struct cut *c, const struct stream_item *i)
+{
+	lane_for(c, i)->lost = i->event->count;
+}
+
+void cut_flush(struct cut *c, struct ring *to)
+{
+	for (size_t i = 0; i < c->busy.n; i++)
+		close_lane(c, &c->lanes.at[c->busy.at[i]], c->busy.at[i]);
+	c->busy.n = 0;
+	for (size_t i = 0; i < c->done.n; i++)
+		ring_push(to, &c->done.at[i]);
+	chunk_list_free(&c->done);
+}
+
+void cut_free(struct cut *c)
+{
+	for (size_t i = 0; i < c->lanes.n; i++) {
+		kept_put(&c->lanes.at[i].like);
+		vec_free(&c->lanes.at[i].words);
+	}
+	vec_free(&c->lanes);
+	vec_free(&c->busy);
+	chunk_list_free(&c->done);
+}

@@ -1,0 +1,151 @@
+#include "instance/frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "image/mapped_file.h"
+#include "sym/file_key.h"
+#include "sym/unwind.h"
+
+struct file { struct stat is; struct unwind_file *unwind; /* NULL: it says nothing */ };
+/* A module, by what no other one of the image has. */
+struct place { uint32_t image; uint64_t start, from_tsc; size_t file; /* NO_FILE: it is not had */ };
+
+#define NO_FILE SIZE_MAX
+
+struct frames { VEC(struct file) files; VEC(struct place) places; };
+
+struct frames *frames_new(void)
+{
+	return mem_zalloc(sizeof(struct frames));
+}
+
+void frames_free(struct frames *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->files.n; i++)
+		unwind_close(f->files.at[i].unwind);
+	vec_free(&f->files);
+	vec_free(&f->places);
+	free(f);
+}
+
+static size_t known_file(const struct frames *f, const struct stat *is)
+{
+	size_t i = 0;
+
+	while (i < f->files.n && !file_is_same(&f->files.at[i].is, is))
+		i++;
+	return i;
+}
+
+/* Processes with the same file have one of it here. */
+static size_t file_of(struct frames *f, int fd, const char *path)
+{
+	struct err ignored;
+	struct file *new;
+	struct stat is;
+	size_t i;
+
+	if (fd < 0 || fstat(fd, &is) < 0)
+		return NO_FILE;
+	i = known_file(f, &is);
+	if (i < f->files.n)
+		return i;
+	new = vec_add(&f->files);
+	*new = (struct file){ is, NULL };
+	unwind_open_fd(fd, path, &new->unwind, &ignored);
+	return i;
+}
+
+static bool is_build(int fd, const struct trace_module *m)
+{
+	struct file_key key;
+
+	return !m->build_id_len || (file_key_read(fd, m->path, "", &key) && key.build_id_len == m->build_id_len &&
+				    memcmp(key.build_id, m->build_id, m->build_id_len) == 0);
+}
+
+/* The very file that the process maps. Of one that is gone the path is left, unless another build stands there. */
+static int open_module(pid_t pid, const struct trace_module *m)
+{
+	struct err ignored;
+	int fd = mapped_file_at(pid, m->start, &ignored);
+
+	if (fd != -ESRCH)
+		return fd;
+	fd = file_open(m->path, &ignored);
+	if (fd >= 0 && !is_build(fd, m)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+/* NULL: it says nothing, or its file is not had. */
+static struct unwind_file *unwind_of(struct frames *f, const struct trace_info *info, const struct trace_module *m)
+{
+	struct place *p;
+	int fd;
+
+	for (size_t i = 0; i < f->places.n; i++) {
+		p = &f->places.at[i];
+		if (p->image == m->image && p->start == m->start && p->from_tsc == m->from_tsc)
+			return p->file == NO_FILE ? NULL : f->files.at[p->file].unwind;
+	}
+	fd = m->image < info->images.n ? open_module((pid_t)info->images.at[m->image].pid, m) : -1;
+	p = vec_add(&f->places);
+	*p = (struct place){ m->image, m->start, m->from_tsc, file_of(f, fd, m->path) };
+	if (fd >= 0)
+		close(fd);
+	return p->file == NO_FILE ? NULL : f->files.at[p->file].unwind;
+}
+
+static bool read_copy(void *context, uint64_t address, uint64_t *word)
+{
+	const struct stack_copy *s = context;
+	uint64_t at = address - s->at;
+
+	if (at % 8 || at / 8 >= s->n)
+		return false;
+	*word = s->words[at / 8];
+	return true;
+}
+
+static void begin(const struct stack_copy *s, struct unwind_regs *r)
+{
+	const struct stack_regs *from = &s->regs;
+
+	*r = (struct unwind_regs){ 0 };
+	r->at[UNWIND_RIP] = from->rip;
+	r->at[UNWIND_RSP] = from->rsp;
+	r->at[UNWIND_RBP] = from->rbp;
+	r->at[UNWIND_RBX] = from->rbx;
+	memcpy(&r->at[UNWIND_R12], &from->r12, 4 * sizeof(uint64_t));
+}
+
+size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc, const struct stack_copy *s,
+		   uint64_t *to, size_t max)
+{
+	bool exact = !s->returns;
+	struct unwind_regs r;
+	size_t n = 0;
+
+	begin(s, &r);
+	while (n < max && r.at[UNWIND_RIP]) {
+		uint64_t at = r.at[UNWIND_RIP] - !exact, sp = r.at[UNWIND_RSP];
+		const struct trace_module *m = trace_info_module_at(info, image, at, tsc);
+		struct unwind_file *file = m ? unwind_of(f, info, m) : NULL;
+
+		to[n++] = r.at[UNWIND_RIP];
+		if (!file || !unwind_step(file, at - m->base, &r, &exact, read_copy, (void *)s) || r.at[UNWIND_RSP] <= sp)
+			break;
+	}
+	return n;
+}

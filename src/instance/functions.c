@@ -1,0 +1,154 @@
+#include "instance/functions.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "hook/list.h"
+
+static bool is_known(const struct functions *f, const char *path)
+{
+	for (size_t i = 0; i < f->files.n; i++)
+		if (strcmp(f->files.at[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* A file that cannot be read any more (it was replaced) has none: the session hooked by what it read then. */
+static void add_file(struct functions *f, const struct trace_module *m, bool program)
+{
+	struct hook_list list = { 0 };
+	char *path = mem_strdup(m->path);
+	struct err ignored;
+
+	*vec_add(&f->files) = path;
+	if (hook_list_load(path, NULL, NULL, &list, &ignored))
+		return;
+	for (size_t i = 0; i < list.rows.n; i++) {
+		const char *slash = strrchr(path, '/');
+
+		if (list.rows.at[i].hooked)
+			*vec_add(&f->at) = (struct function_name){ mem_strdup(list.rows.at[i].name),
+								   program ? NULL : slash ? slash + 1 : path, path };
+	}
+	hook_list_free(&list);
+}
+
+static bool is_program(const struct trace_info *info, const struct trace_module *m)
+{
+	return m->image < info->images.n && strcmp(info->images.at[m->image].exe, m->path) == 0;
+}
+
+void functions_update(struct functions *f, const struct trace_info *info)
+{
+	for (size_t i = 0; i < info->modules.n; i++) {
+		const struct trace_module *m = &info->modules.at[i];
+
+		if (m->functions.n && !is_known(f, m->path))
+			add_file(f, m, is_program(info, m));
+	}
+}
+
+void functions_free(struct functions *f)
+{
+	for (size_t i = 0; i < f->at.n; i++)
+		free(f->at.at[i].name);
+	for (size_t i = 0; i < f->files.n; i++)
+		free(f->files.at[i]);
+	for (size_t i = 0; i < f->touched.n; i++)
+		free(f->touched.at[i]);
+	string_set_free(&f->touched_set);
+	vec_free(&f->touched);
+	vec_free(&f->at);
+	vec_free(&f->files);
+}
+
+void functions_print(const struct functions *f, const struct function_list *list, struct out *out)
+{
+	for (size_t i = 0; i < f->at.n; i++) {
+		const struct function_name *n = &f->at.at[i];
+
+		if (list && !function_list_has(list, n->name, n->file))
+			continue;
+		out_str(out, n->name);
+		if (n->module) {
+			out_str(out, " [");
+			out_str(out, n->module);
+			out_char(out, ']');
+		}
+		out_char(out, '\n');
+	}
+}
+
+static bool module_to_come(const struct functions *f, const struct function_pattern *p)
+{
+	if (!p->module || p->other_modules)
+		return false;
+	for (size_t i = 0; i < f->files.n; i++)
+		if (module_match(p->module, f->files.at[i]))
+			return false;
+	return true;
+}
+
+bool functions_have(const struct functions *f, const char *pattern)
+{
+	struct function_list list = { 0 };
+	struct err ignored;
+	bool have;
+
+	if (function_list_write(&list, pattern, false, &ignored) || !list.patterns.n)
+		return false;
+	have = module_to_come(f, &list.patterns.at[0]);
+	for (size_t i = 0; i < f->at.n && !have; i++)
+		have = function_list_has(&list, f->at.at[i].name, f->at.at[i].file);
+	function_list_free(&list);
+	return have;
+}
+
+/* --- hooked ------------------------------------------------------------------------- */
+
+static void touch(struct functions *f, const char *name)
+{
+	if (string_set_has(&f->touched_set, name))
+		return;
+	*vec_add(&f->touched) = mem_strdup(name);
+	string_set_add(&f->touched_set, f->touched.at[f->touched.n - 1]);
+}
+
+/* As the list has it: the symbol, or module+offset. */
+static void touch_function(struct functions *f, const struct trace_module *m, const struct trace_function *function)
+{
+	char place[512];
+
+	if (function->name) {
+		touch(f, m->strings.at + function->name);
+		return;
+	}
+	trace_function_name(m, function, place, sizeof(place));
+	touch(f, place);
+}
+
+void functions_touch(struct functions *f, const struct trace_info *info)
+{
+	for (size_t i = 0; i < info->modules.n; i++) {
+		const struct trace_module *m = &info->modules.at[i];
+
+		for (size_t k = 0; k < m->functions.n; k++)
+			if (m->functions.at[k].hook != HOOK_NONE)
+				touch_function(f, m, &m->functions.at[k]);
+	}
+}
+
+void functions_print_touched(const struct functions *f, struct out *out)
+{
+	for (size_t i = 0; i < f->touched.n; i++)
+		out_printf(out, "%s (1)\n", f->touched.at[i]);
+}
+
+void functions_print_hooked(const struct trace_info *info, struct out *out)
+{
+	struct functions now = { 0 };
+
+	functions_touch(&now, info);
+	functions_print_touched(&now, out);
+	functions_free(&now);
+}

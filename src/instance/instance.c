@@ -1,0 +1,144 @@
+#include "instance/internal.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* --- parts -------------------------------------------------------------------------- */
+
+struct part *part_new(struct live *l, struct instance *in, const char *name, const struct settings *s)
+{
+	struct part *p = mem_zalloc(sizeof(*p));
+
+	p->live = l;
+	p->instance = in;
+	p->name = name ? mem_strdup(name) : NULL;
+	settings_copy(&p->settings, s);
+	buffer_init(&p->buffer, s);
+	pthread_mutex_lock(&l->changing);
+	pthread_mutex_lock(&l->lock);
+	*vec_add(&l->parts) = p;
+	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->changing);
+	return p;
+}
+
+void part_free(struct part *p)
+{
+	struct live *l = p->live;
+	size_t kept = 0;
+
+	pthread_mutex_lock(&l->changing);
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->parts.n; i++)
+		if (l->parts.at[i] != p)
+			l->parts.at[kept++] = l->parts.at[i];
+	l->parts.n = kept;
+	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->changing);
+	buffer_free(&p->buffer);
+	settings_free(&p->settings);
+	free(p->name);
+	free(p);
+}
+
+/* --- beginning and end -------------------------------------------------------------- */
+
+static void woken(void *context)
+{
+	struct live *l = context;
+
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->parts.n; i++)
+		if (buffer_is_readable(&l->parts.at[i]->buffer) || buffer_raw_is_pending(&l->parts.at[i]->buffer))
+			instance_wake(l->parts.at[i]->instance);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static int begin_session(struct live *l, const struct live_request *req, struct err *err)
+{
+	const struct session_request session = { .settings = l->now, .argv = req->argv, .pids = req->pids,
+						 .n_pids = req->n_pids, .agent_path = req->agent_path };
+	int e = session_start(&session, &l->session, err);
+
+	if (e == 0)
+		e = pump_start(l->session, woken, l, &l->parts.at[0]->buffer, &l->pump, err);
+	return e;
+}
+
+int live_start(const struct live_request *req, struct tree *tree, struct live **out, struct err *err)
+{
+	struct live *l = mem_zalloc(sizeof(*l));
+	struct instance *top = instance_top(tree);
+	struct settings s;
+	int e;
+
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->changing, NULL);
+	pthread_mutex_init(&l->names, NULL);
+	l->events = instance_events(tree);
+	instance_settings(top, &s);
+	l->mode = s.mode == BUFFER_BLOCK ? BUFFER_BLOCK : BUFFER_STREAM;
+	part_new(l, top, NULL, &s);
+	l->now = live_for_session(l, l->parts.at[0], &s);
+	settings_free(&s);
+	e = begin_session(l, req, err);
+	if (e == 0)
+		e = instance_attach(top, (struct tree_target){ &live_ops, l->parts.at[0] }, err);
+	if (e) {
+		live_stop(l);
+		return e;
+	}
+	*out = l;
+	return 0;
+}
+
+/* The instances that are left have lost what was behind them: nobody asks any more. */
+void live_stop(struct live *l)
+{
+	if (!l)
+		return;
+	for (size_t i = l->parts.n; i-- > 0;)
+		instance_detach(l->parts.at[i]->instance);
+	if (l->pump)
+		pump_stop(l->pump);
+	profile_free(l->profile);
+	stacks_free(l->stacks);
+	while (l->parts.n)
+		part_free(l->parts.at[l->parts.n - 1]);
+	session_free(l->session); /* printers had its names */
+	vec_free(&l->parts);
+	functions_free(&l->functions);
+	addresses_free(&l->addresses);
+	live_drop_settings(l->now);
+	pthread_mutex_destroy(&l->lock);
+	pthread_mutex_destroy(&l->changing);
+	pthread_mutex_destroy(&l->names);
+	free(l);
+}
+
+bool live_is_over(struct live *l)
+{
+	return pump_is_over(l->pump);
+}
+
+void live_wait(struct live *l)
+{
+	pump_wait(l->pump);
+}
+
+struct session *live_session(struct live *l)
+{
+	return l->session;
+}
+
+int live_extract(struct live *l, const char *path, struct err *err)
+{
+	struct buffer *b = &l->parts.at[0]->buffer;
+	int e;
+
+	part_sync(l->parts.at[0]);
+	e = buffer_extract(b, live_hold(l), path, err);
+	pump_release(l->pump);
+	return e;
+}

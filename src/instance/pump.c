@@ -1,0 +1,308 @@
+#include "instance/pump.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "collect/clock.h"
+
+/* How long a thread may have a record's time and not yet the record: it was preempted in between. What comes later
+ * is in its place by its time, but triggers have gone by. */
+#define LATE_PER_SECOND 100
+/* Records that triggers are run over between two passes: for about 10 ms. Who fills buffers is to find room meanwhile. */
+#define RUN_MOST 100000
+
+struct pump {
+	struct session *session;
+	pthread_t thread;
+	void (*woken)(void *context);
+	void *context;
+
+	pthread_mutex_t names;     /* held by who settles chunks, or reads the session's info; and of these two: */
+	void (*fed)(void *context, const struct chunk *c);
+	void *fed_context;
+
+	pthread_mutex_t lock;      /* of what follows; taken after `names` */
+	pthread_cond_t passed;
+	VEC(struct buffer *) buffers; /* changed under `names` too */
+	chunk_list unsettled;
+	uint64_t begun, done;      /* passes */
+	uint64_t begun_tsc, late;  /* of the pass that is under way; how late a record may be, ticks */
+	uint64_t complete;         /* nothing from before this time is missing any more */
+	bool over, ending;
+};
+
+/* --- records ------------------------------------------------------------------------ */
+
+static int take_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct pump *p = context;
+	struct chunk *c = chunk_new(run);
+	pid_t tid;
+
+	tap_pid(p->session, run->slot, &tid);
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->buffers.n; i++)
+		buffer_offer(p->buffers.at[i], c, tid);
+	*vec_add(&p->unsettled) = (struct kept){ .chunk = c };
+	pthread_mutex_unlock(&p->lock);
+	return 0;
+}
+
+/* Buffers come and go under `names`, too. */
+static void settle_buffers(struct pump *p, uint64_t complete, size_t most)
+{
+	for (size_t i = 0; i < p->buffers.n; i++) {
+		buffer_settle(p->buffers.at[i], tap_info(p->session), complete);
+		buffer_run(p->buffers.at[i], tap_info(p->session), complete, most);
+	}
+}
+
+/* What cannot be settled stays as it is, and nobody shows it. */
+static void settle_chunks(struct pump *p, chunk_list chunks)
+{
+	for (size_t i = 0; i < chunks.n; i++) {
+		struct chunk *c = chunks.at[i].chunk;
+		const struct drain_run run = { .slot = c->thread, .cpu = c->cpu, .near_tsc = c->near_tsc, .lost = c->lost,
+					       .calls = c->calls, .records = c->records };
+		struct err ignored;
+
+		c->settled = tap_settle(p->session, &run, &c->thread, &ignored) == 0;
+		c->refused = !c->settled;
+	}
+	tap_catch_up(p->session);
+	for (size_t i = 0; i < chunks.n && p->fed; i++)
+		if (chunks.at[i].chunk->settled)
+			p->fed(p->fed_context, chunks.at[i].chunk);
+	chunk_list_free(&chunks);
+}
+
+/* `names` is held. Triggers are run over so many records, and the others' turn comes. */
+static void settle(struct pump *p, size_t most)
+{
+	chunk_list chunks;
+	uint64_t complete;
+
+	pthread_mutex_lock(&p->lock);
+	chunks = p->unsettled;
+	p->unsettled = (chunk_list){ 0 };
+	complete = p->complete;
+	pthread_mutex_unlock(&p->lock);
+	settle_chunks(p, chunks);
+	settle_buffers(p, complete, most);
+}
+
+/* --- the thread --------------------------------------------------------------------- */
+
+static bool is_ending(struct pump *p)
+{
+	bool ending;
+
+	pthread_mutex_lock(&p->lock);
+	ending = p->ending;
+	pthread_mutex_unlock(&p->lock);
+	return ending;
+}
+
+static void note_begin(struct pump *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->begun++;
+	p->begun_tsc = clock_tsc();
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void note_taken(struct pump *p, bool over)
+{
+	pthread_mutex_lock(&p->lock);
+	p->complete = over ? UINT64_MAX : p->begun_tsc - p->late;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void note_done(struct pump *p, bool over)
+{
+	pthread_mutex_lock(&p->lock);
+	p->done = p->begun;
+	p->over = over;
+	pthread_cond_broadcast(&p->passed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *pump(void *arg)
+{
+	struct pump *p = arg;
+	bool over = false;
+
+	while (!over) {
+		uint64_t lost = 0;
+		struct err ignored;
+
+		over = is_ending(p);
+		if (over)
+			session_stop(p->session);
+		over |= tap_over(p->session);
+		note_begin(p);
+		tap_pass(p->session, over, take_run, p, &lost, &ignored);
+		note_taken(p, over);
+		if (pthread_mutex_trylock(&p->names) == 0) {
+			settle(p, over ? SIZE_MAX : RUN_MOST);
+			pthread_mutex_unlock(&p->names);
+		}
+		note_done(p, over);
+		p->woken(p->context);
+		if (!over)
+			tap_wait(p->session);
+	}
+	return NULL;
+}
+
+int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first, struct pump **out,
+	       struct err *err)
+{
+	struct pump *p = mem_zalloc(sizeof(*p));
+	int e;
+
+	p->session = s;
+	p->woken = woken;
+	p->context = context;
+	p->late = tap_info(s)->clock.hz / LATE_PER_SECOND;
+	pthread_mutex_init(&p->names, NULL);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->passed, NULL);
+	*vec_add(&p->buffers) = first;
+	e = pthread_create(&p->thread, NULL, pump, p);
+	if (e) {
+		vec_free(&p->buffers);
+		free(p);
+		return err_set(err, e, "cannot start a thread: %s", strerror(e));
+	}
+	*out = p;
+	return 0;
+}
+
+void pump_stop(struct pump *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->ending = true;
+	pthread_mutex_unlock(&p->lock);
+	tap_wake(p->session);
+	pthread_join(p->thread, NULL);
+	chunk_list_free(&p->unsettled);
+	vec_free(&p->buffers);
+	pthread_cond_destroy(&p->passed);
+	pthread_mutex_destroy(&p->lock);
+	pthread_mutex_destroy(&p->names);
+	free(p);
+}
+
+/* --- buffers ------------------------------------------------------------------------ */
+
+void pump_add(struct pump *p, struct buffer *b)
+{
+	pthread_mutex_lock(&p->names);
+	pthread_mutex_lock(&p->lock);
+	*vec_add(&p->buffers) = b;
+	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->names);
+}
+
+void pump_remove(struct pump *p, struct buffer *b)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&p->names);
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->buffers.n; i++)
+		if (p->buffers.at[i] != b)
+			p->buffers.at[kept++] = p->buffers.at[i];
+	p->buffers.n = kept;
+	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->names);
+}
+
+void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone)
+{
+	pump_hold(p);
+	buffer_share(b, s, alone);
+	pump_release(p);
+}
+
+void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c), void *context)
+{
+	p->fed = fed;
+	p->fed_context = context;
+}
+
+/* A pass that is under way may have gone by what was written before the call. */
+void pump_sync(struct pump *p)
+{
+	uint64_t want;
+
+	pthread_mutex_lock(&p->lock);
+	want = p->begun + 1;
+	while (p->done < want && !p->over) {
+		tap_wake(p->session);
+		pthread_cond_wait(&p->passed, &p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pump_complete(struct pump *p)
+{
+	const struct timespec moment = { .tv_nsec = 2000000 };
+	uint64_t want = clock_tsc();
+	bool complete = false;
+
+	while (!complete) {
+		pump_sync(p);
+		pthread_mutex_lock(&p->lock);
+		complete = p->complete >= want;
+		pthread_mutex_unlock(&p->lock);
+		if (!complete)
+			nanosleep(&moment, NULL);
+	}
+	pump_hold(p);
+	pump_release(p);
+}
+
+uint64_t pump_horizon(struct pump *p)
+{
+	uint64_t horizon;
+
+	pthread_mutex_lock(&p->lock);
+	horizon = p->over ? clock_tsc() : p->complete;
+	pthread_mutex_unlock(&p->lock);
+	return horizon;
+}
+
+struct trace_info *pump_hold(struct pump *p)
+{
+	pthread_mutex_lock(&p->names);
+	settle(p, SIZE_MAX);
+	return tap_info(p->session);
+}
+
+void pump_release(struct pump *p)
+{
+	pthread_mutex_unlock(&p->names);
+}
+
+bool pump_is_over(struct pump *p)
+{
+	bool over;
+
+	pthread_mutex_lock(&p->lock);
+	over = p->over;
+	pthread_mutex_unlock(&p->lock);
+	return over;
+}
+
+void pump_wait(struct pump *p)
+{
+	pthread_mutex_lock(&p->lock);
+	while (!p->over)
+		pthread_cond_wait(&p->passed, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+}

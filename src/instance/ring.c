@@ -1,0 +1,367 @@
+#include "instance/ring.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/cpumask.h"
+#include "shared/record.h"
+
+/* --- chunks ------------------------------------------------------------------------- */
+
+struct chunk *chunk_new(const struct drain_run *run)
+{
+	struct chunk *c = mem_zalloc(sizeof(*c) + run->n * sizeof(c->words[0]));
+
+	atomic_init(&c->refs, 1);
+	c->thread = run->slot;
+	c->cpu = run->cpu;
+	c->near_tsc = run->near_tsc;
+	c->lost = run->lost;
+	c->calls = run->calls;
+	c->records = run->records;
+	c->n = run->n;
+	if (run->n)
+		memcpy(c->words, run->words, run->n * sizeof(c->words[0]));
+	return c;
+}
+
+struct chunk *chunk_like(const struct chunk *c)
+{
+	struct chunk *out = mem_zalloc(sizeof(*out) + c->n * sizeof(c->words[0]));
+
+	atomic_init(&out->refs, 1);
+	out->thread = c->thread;
+	out->settled = true;
+	out->cpu = c->cpu;
+	out->near_tsc = c->near_tsc;
+	out->lost = c->lost;
+	return out;
+}
+
+void chunk_add(struct chunk *c, const uint64_t *words, size_t n)
+{
+	memcpy(c->words + c->n, words, n * sizeof(*words));
+	c->n += n;
+	c->records += record_counts(words[0]);
+	c->sleeps |= record_is_sleep(words[0]);
+	c->calls += record_is_call(words[0]);
+}
+
+struct chunk *chunk_or_nothing(struct chunk *c)
+{
+	if (c->records || c->lost || c->sleeps)
+		return mem_realloc(c, 1, sizeof(*c) + c->n * sizeof(c->words[0]));
+	chunk_put(c);
+	return NULL;
+}
+
+/* Losses stay: on which processor they were nobody knows. */
+struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
+{
+	struct chunk *out = chunk_like(c);
+	uint16_t cpu = c->cpu;
+	size_t n;
+
+	for (size_t at = 0; at < c->n; at += n) {
+		uint64_t word = c->words[at];
+		bool moves = record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU;
+
+		n = 1 + record_payload(word);
+		if (n > c->n - at)
+			break;
+		cpu = moves && n > 1 ? (uint16_t)c->words[at + 1] : cpu;
+		if (moves || record_is_sleep(word) || cpumask_has(cpus, cpu))
+			chunk_add(out, c->words + at, n);
+	}
+	return chunk_or_nothing(out);
+}
+
+struct chunk *chunk_get(struct chunk *c)
+{
+	atomic_fetch_add(&c->refs, 1);
+	return c;
+}
+
+void chunk_put(struct chunk *c)
+{
+	if (c && atomic_fetch_sub(&c->refs, 1) == 1)
+		free(c);
+}
+
+struct kept kept_get(const struct kept *k)
+{
+	return (struct kept){ chunk_get(k->chunk), k->what, k->events ? selection_get(k->events) : NULL };
+}
+
+void kept_put(const struct kept *k)
+{
+	chunk_put(k->chunk);
+	selection_put(k->events);
+}
+
+void chunk_list_copy(chunk_list *to, const struct kept *from, size_t n)
+{
+	vec_reserve(to, to->n + n + 1);
+	for (size_t i = 0; i < n; i++)
+		*vec_add(to) = kept_get(&from[i]);
+}
+
+void chunk_list_free(chunk_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		kept_put(&l->at[i]);
+	vec_free(l);
+}
+
+static uint64_t bytes_of(const struct chunk *c)
+{
+	return sizeof(*c) + c->n * sizeof(c->words[0]);
+}
+
+/* --- by CPU ------------------------------------------------------------------------- */
+
+/* The traced program writes the number. */
+static struct ring_gone *gone_at(struct ring *r, uint64_t cpu)
+{
+	if (cpu >= CPUS_MAX)
+		cpu = 0;
+	while (r->gone.n <= cpu)
+		*vec_add(&r->gone) = (struct ring_gone){ 0 };
+	return &r->gone.at[cpu];
+}
+
+/* A thread may have moved while it wrote the chunk. counter: of struct ring_gone, its offset. */
+static void count_gone(struct ring *r, const struct chunk *c, size_t counter)
+{
+	uint64_t cpu = c->cpu, n = 0;
+
+	for (size_t i = 0; i < c->n; i += 1 + record_payload(c->words[i])) {
+		bool moved = record_kind(c->words[i]) == RECORD_EVENT && record_type(c->words[i]) == RECORD_EVENT_CPU;
+
+		n += (uint64_t)record_counts(c->words[i]);
+		if (!moved || i + 1 >= c->n)
+			continue;
+		*(uint64_t *)((char *)gone_at(r, cpu) + counter) += n;
+		n = 0;
+		cpu = c->words[i + 1];
+	}
+	*(uint64_t *)((char *)gone_at(r, cpu) + counter) += n;
+}
+
+struct ring_gone ring_gone(struct ring *r, unsigned cpu)
+{
+	struct ring_gone gone = { 0 };
+
+	pthread_mutex_lock(&r->lock);
+	if (cpu < r->gone.n)
+		gone = r->gone.at[cpu];
+	pthread_mutex_unlock(&r->lock);
+	return gone;
+}
+
+/* --- the ring ----------------------------------------------------------------------- */
+
+void ring_init(struct ring *r, uint64_t limit, bool overwrite)
+{
+	*r = (struct ring){ .limit = limit, .overwrite = overwrite };
+	pthread_mutex_init(&r->lock, NULL);
+}
+
+static void drop_all(struct ring *r)
+{
+	for (size_t i = r->first; i < r->at.n; i++)
+		kept_put(&r->at.at[i]);
+	r->at.n = r->first = 0;
+	r->counts.bytes = r->counts.entries = 0;
+}
+
+void ring_free(struct ring *r)
+{
+	drop_all(r);
+	vec_free(&r->at);
+	vec_free(&r->gone);
+	pthread_mutex_destroy(&r->lock);
+}
+
+static void drop_oldest(struct ring *r)
+{
+	const struct kept *k = &r->at.at[r->first++];
+
+	r->counts.bytes -= bytes_of(k->chunk);
+	r->counts.entries -= k->chunk->records;
+	r->counts.overrun += k->chunk->records;
+	count_gone(r, k->chunk, offsetof(struct ring_gone, overrun));
+	gone_at(r, k->chunk->cpu)->lost_gone += k->chunk->lost;
+	kept_put(k);
+}
+
+/* The queue's dead end is given up when it is the longer part. */
+static void close_up(struct ring *r)
+{
+	if (r->first < 64 || r->first < r->at.n / 2)
+		return;
+	memmove(r->at.at, r->at.at + r->first, (r->at.n - r->first) * sizeof(r->at.at[0]));
+	r->at.n -= r->first;
+	r->first = 0;
+}
+
+/* At least the newest chunk stays. */
+static void shrink(struct ring *r)
+{
+	while (r->counts.bytes > r->limit && r->at.n - r->first > 1)
+		drop_oldest(r);
+	close_up(r);
+}
+
+static void keep(struct ring *r, const struct kept *k)
+{
+	const struct chunk *c = k->chunk;
+
+	*vec_add(&r->at) = kept_get(k);
+	r->counts.bytes += bytes_of(c);
+	r->counts.entries += c->records;
+	r->counts.lost += c->lost;
+	gone_at(r, c->cpu)->lost += c->lost;
+}
+
+static void drop_new(struct ring *r, const struct chunk *c)
+{
+	r->counts.dropped += c->records;
+	r->counts.lost += c->lost;
+	count_gone(r, c, offsetof(struct ring_gone, dropped));
+	gone_at(r, c->cpu)->lost += c->lost;
+	gone_at(r, c->cpu)->lost_gone += c->lost;
+}
+
+void ring_push(struct ring *r, const struct kept *k)
+{
+	const struct chunk *c = k->chunk;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->overwrite || r->counts.bytes + bytes_of(c) <= r->limit || r->at.n == r->first)
+		keep(r, k);
+	else
+		drop_new(r, c);
+	if (r->overwrite)
+		shrink(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ring_configure(struct ring *r, uint64_t limit, bool overwrite)
+{
+	pthread_mutex_lock(&r->lock);
+	r->limit = limit;
+	r->overwrite = overwrite;
+	shrink(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ring_clear(struct ring *r)
+{
+	pthread_mutex_lock(&r->lock);
+	drop_all(r);
+	r->counts = (struct ring_counts){ 0 };
+	r->gone.n = 0;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ring_copy(struct ring *r, chunk_list *out)
+{
+	pthread_mutex_lock(&r->lock);
+	chunk_list_copy(out, r->at.at + r->first, r->at.n - r->first);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* A thread's records may be stamped a little late: ticks. */
+#define LATE_TICKS (UINT64_C(1) << 24)
+
+static uint64_t begin_of(const struct chunk *c)
+{
+	return c->n ? record_tsc(c->words[0], c->near_tsc) : c->near_tsc;
+}
+
+/* A chunk ends before its thread's next one begins. */
+void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out)
+{
+	VEC(bool) over = { 0 }; /* by thread: a later chunk of it begins before tsc, too */
+	chunk_list all = { 0 };
+
+	ring_copy(r, &all);
+	for (size_t i = all.n; i-- > 0;) {
+		const struct chunk *c = all.at[i].chunk;
+
+		while (c->settled && over.n <= c->thread)
+			*vec_add(&over) = false;
+		if (!c->settled || over.at[c->thread]) {
+			kept_put(&all.at[i]);
+			all.at[i].chunk = NULL;
+		} else if (begin_of(c) + LATE_TICKS < tsc) {
+			over.at[c->thread] = true;
+		}
+	}
+	for (size_t i = 0; i < all.n; i++)
+		if (all.at[i].chunk)
+			*vec_add(out) = all.at[i];
+	vec_free(&all);
+	vec_free(&over);
+}
+
+static bool is_looked_at(const struct chunk *c)
+{
+	return c->settled || c->refused;
+}
+
+void ring_take(struct ring *r, bool reader, chunk_list *out)
+{
+	pthread_mutex_lock(&r->lock);
+	while (r->first < r->at.n && is_looked_at(r->at.at[r->first].chunk)) {
+		const struct kept *k = &r->at.at[r->first++];
+
+		r->counts.bytes -= bytes_of(k->chunk);
+		r->counts.entries -= k->chunk->records;
+		if (reader) {
+			r->counts.read += k->chunk->records;
+			count_gone(r, k->chunk, offsetof(struct ring_gone, read));
+		}
+		*vec_add(out) = *k;
+	}
+	close_up(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+struct ring_counts ring_move(struct ring *r, chunk_list *out)
+{
+	struct ring_counts counts;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = r->first; i < r->at.n; i++)
+		*vec_add(out) = r->at.at[i];
+	r->at.n = r->first = 0;
+	counts = r->counts;
+	r->counts = (struct ring_counts){ 0 };
+	r->gone.n = 0;
+	pthread_mutex_unlock(&r->lock);
+	return counts;
+}
+
+bool ring_is_empty(struct ring *r)
+{
+	bool empty;
+
+	pthread_mutex_lock(&r->lock);
+	empty = r->first == r->at.n;
+	pthread_mutex_unlock(&r->lock);
+	return empty;
+}
+
+struct ring_counts ring_counts(struct ring *r)
+{
+	struct ring_counts c;
+
+	pthread_mutex_lock(&r->lock);
+	c = r->counts;
+	pthread_mutex_unlock(&r->lock);
+	return c;
+}

@@ -1,0 +1,244 @@
+#include "instance/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/mem.h"
+#include "shared/record.h"
+
+static bool has(const struct settings *s, enum trace_option o)
+{
+	return option_is_set(s->options, o);
+}
+
+static bool is_function_tracer(const struct settings *s)
+{
+	return !s->nop && !s->graph;
+}
+
+/* The stacks that options ask for, of this or of calls. */
+static bool wants_event_stacks(const struct settings *s)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->events.at.n && !any; i++)
+		any = event_set_armed(&s->events, s->events.at.at[i].index);
+	return any && (has(s, OPTION_STACKTRACE) || has(s, OPTION_USERSTACKTRACE));
+}
+
+static bool wants_call_stacks(const struct settings *s)
+{
+	return is_function_tracer(s) && has(s, OPTION_FUNC_STACK_TRACE);
+}
+
+/* An event that the kernel tells happens while the thread does nothing: its stack is known by the calls only. */
+static bool wants_told_stacks(const struct settings *s)
+{
+	for (size_t i = 0; i < s->events.at.n; i++) {
+		uint32_t index = s->events.at.at[i].index;
+
+		if (event_set_armed(&s->events, index) && events_at(s->events.catalogue, index)->owner == EVENT_OWNER_SCHED)
+			return wants_event_stacks(s);
+	}
+	return false;
+}
+
+bool rules_want_calls(const struct settings *s)
+{
+	return !s->graph && (wants_told_stacks(s) || wants_call_stacks(s));
+}
+
+bool rules_want_stack(const struct settings *s, uint32_t event)
+{
+	return event_set_stacked(&s->events, event) || (event_set_armed(&s->events, event) && wants_event_stacks(s));
+}
+
+bool rules_wanted(const struct settings *s)
+{
+	if (wants_event_stacks(s) || wants_call_stacks(s) || (is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS)))
+		return true;
+	for (size_t i = 0; i < s->events.at.n; i++)
+		if (s->events.at.at[i].triggers.at.n)
+			return true;
+	return s->commands.at.n;
+}
+
+/* --- events ------------------------------------------------------------------------- */
+
+static uint32_t target_of(const struct event_set *s, const char *system, const char *event)
+{
+	const struct event_entry *e = event ? events_find(s->catalogue, system, event) : NULL;
+
+	return e ? e->index : UINT32_MAX;
+}
+
+static void add_triggers(struct rules *r, struct rule *rule, const struct trigger_list *l)
+{
+	for (size_t i = l->at.n; i-- > 0;) {
+		struct event_trigger *t = l->at.at[i];
+
+		*vec_add(&rule->triggers) = (struct rule_trigger){ t, target_of(&r->events, t->system, t->event) };
+		rule->conditional |= t->program || t->kind->after;
+		r->stacks |= t->kind->action == TRIGGER_STACKTRACE;
+	}
+}
+
+/* Its triggers run when the text is in the buffer, whether they look at it or not. */
+static bool is_marker(const struct event_entry *e)
+{
+	return e->owner == EVENT_OWNER_FTRACE && !strcmp(e->format->name, "print");
+}
+
+static void add_event(struct rules *r, const struct event_entry *entry)
+{
+	const struct event_setting *e = event_set_get(&r->events, entry->index);
+	bool marker = is_marker(entry);
+	struct rule *rule;
+
+	if (!marker && !event_set_armed(&r->events, entry->index))
+		return;
+	rule = vec_add(&r->at);
+	*rule = (struct rule){ .index = entry->index, .id = (uint16_t)entry->format->id, .filter = e->filter.program,
+			       .always = marker, .conditional = marker };
+	add_triggers(r, rule, &e->triggers);
+}
+
+static void add_events(struct rules *r)
+{
+	uint32_t n = r->events.catalogue ? events_n(r->events.catalogue) : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		add_event(r, events_at(r->events.catalogue, i));
+}
+
+static void note_switched(struct rules *r, const struct event_set *before)
+{
+	uint32_t n = r->events.catalogue ? events_n(r->events.catalogue) : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool on = event_set_get(&r->events, i)->enabled;
+
+		if (on != (before && event_set_get(before, i)->enabled))
+			*vec_add(&r->switched) = (struct rule_switch){ i, on };
+	}
+}
+
+const struct rule *rules_of_event(const struct rules *r, uint32_t index)
+{
+	size_t i = vec_bisect(&r->at, rule, rule->index < index);
+
+	return i < r->at.n && r->at.at[i].index == index ? &r->at.at[i] : NULL;
+}
+
+/* --- functions ---------------------------------------------------------------------- */
+
+static void add_commands(struct rules *r)
+{
+	for (size_t i = r->functions.at.n; i-- > 0;) {
+		struct function_command *c = r->functions.at.at[i];
+
+		*vec_add(&r->commands) = (struct rule_command){ c, target_of(&r->events, c->system, c->event) };
+		r->stacks |= c->action == FUNCTION_STACKTRACE;
+	}
+	*vec_add(&r->ranges) = (struct rule_range){ 0, 0 };
+}
+
+static uint16_t find_commands(struct rules *r, const char *name)
+{
+	struct rule_range range = { (uint32_t)r->matching.n, 0 };
+
+	for (uint32_t i = 0; i < r->commands.n; i++) {
+		const char *function = r->commands.at[i].command->function;
+
+		if (strcmp(function, name) && !glob_match(function, name))
+			continue;
+		*vec_add(&r->matching) = i;
+		range.n++;
+	}
+	if (!range.n || r->ranges.n >= UINT16_MAX)
+		return 1;
+	*vec_add(&r->ranges) = range;
+	return (uint16_t)r->ranges.n;
+}
+
+static uint16_t *place_of(struct rules *r, uint32_t image, uint32_t fn)
+{
+	while (r->images.n <= image)
+		memset(vec_add(&r->images), 0, sizeof(r->images.at[0]));
+	while (r->images.at[image].of.n <= fn)
+		*vec_add(&r->images.at[image].of) = 0;
+	return &r->images.at[image].of.at[fn];
+}
+
+struct rule_range rules_of_function(struct rules *r, const struct trace_info *info, uint32_t image, uint32_t fn)
+{
+	const struct trace_module *module;
+	const struct trace_function *f;
+	uint16_t *place;
+
+	if (image >= info->images.n || fn > RECORD_ID_MAX)
+		return r->ranges.at[0]; /* the program spoiled it */
+	place = place_of(r, image, fn);
+	if (!*place) {
+		f = trace_info_function(info, image, fn, &module);
+		if (!f)
+			return r->ranges.at[0];
+		*place = find_commands(r, module->strings.at + f->name);
+	}
+	return r->ranges.at[*place - 1];
+}
+
+static void add_options(struct rules *r, const struct settings *s)
+{
+	r->event_stacks = wants_event_stacks(s) && has(s, OPTION_STACKTRACE);
+	r->user_stacks = wants_event_stacks(s) && has(s, OPTION_USERSTACKTRACE);
+	r->call_stacks = wants_call_stacks(s);
+	r->no_repeats = is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS);
+	r->stacks |= r->event_stacks || r->user_stacks || r->call_stacks;
+}
+
+/* --- both --------------------------------------------------------------------------- */
+
+struct rules *rules_new(const struct settings *before, const struct settings *s, uint64_t from)
+{
+	struct rules *r = mem_zalloc(sizeof(*r));
+
+	r->from = from;
+	r->cpus = s->cpumask;
+	event_set_copy(&r->events, &s->events);
+	function_commands_copy(&r->functions, &s->commands);
+	add_events(r);
+	add_commands(r);
+	add_options(r, s);
+	note_switched(r, before ? &before->events : NULL);
+	return r;
+}
+
+void rules_free(struct rules *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->at.n; i++)
+		vec_free(&r->at.at[i].triggers);
+	for (size_t i = 0; i < r->images.n; i++)
+		vec_free(&r->images.at[i].of);
+	vec_free(&r->at);
+	vec_free(&r->commands);
+	vec_free(&r->switched);
+	vec_free(&r->images);
+	vec_free(&r->ranges);
+	vec_free(&r->matching);
+	event_set_free(&r->events);
+	function_commands_free(&r->functions);
+	free(r);
+}
+
+bool rules_run(const struct rules *r)
+{
+	bool runs = r->commands.n || r->event_stacks || r->user_stacks || r->call_stacks || r->no_repeats;
+
+	for (size_t i = 0; i < r->at.n && !runs; i++)
+		runs = r->at.at[i].triggers.n;
+	return runs;
+}

@@ -1,0 +1,99 @@
+#include "instance/selection.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shared/filter.h"
+#include "shared/record.h"
+
+#define COMMON_BYTES 8 /* of each record, which the ring buffer does not keep */
+
+struct selected {
+	uint32_t index;
+	uint16_t id;
+	struct filter_program *program; /* NULL: all of them */
+};
+
+struct selection {
+	atomic_uint refs;
+	VEC(struct selected) at;        /* by index */
+};
+
+static struct filter_program *copy_program(const struct filter_program *p)
+{
+	struct filter_program *copy = p ? mem_zalloc(p->bytes) : NULL;
+
+	if (p)
+		memcpy(copy, p, p->bytes);
+	return copy;
+}
+
+struct selection *selection_new(const struct event_set *set)
+{
+	struct selection *s = mem_zalloc(sizeof(*s));
+
+	atomic_init(&s->refs, 1);
+	for (size_t i = 0; i < set->at.n; i++) {
+		const struct event_setting *e = &set->at.at[i];
+
+		if (e->enabled)
+			*vec_add(&s->at) = (struct selected){ e->index, events_at(set->catalogue, e->index)->format->id,
+							      copy_program(e->filter.program) };
+	}
+	return s;
+}
+
+struct selection *selection_get(struct selection *s)
+{
+	atomic_fetch_add(&s->refs, 1);
+	return s;
+}
+
+void selection_put(struct selection *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+		return;
+	for (size_t i = 0; i < s->at.n; i++)
+		free(s->at.at[i].program);
+	vec_free(&s->at);
+	free(s);
+}
+
+bool selection_is_empty(const struct selection *s)
+{
+	return !s->at.n;
+}
+
+static const struct selected *find(const struct selection *s, uint32_t index)
+{
+	size_t i = vec_bisect(&s->at, e, e->index < index);
+
+	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : NULL;
+}
+
+/* As the kernel's record: the common fields, then what is kept. A string in the program's memory cannot be looked at
+ * any more: the traced program has done so, where it ran the filter. */
+bool selection_passes(const struct filter_program *p, uint16_t id, const struct event *e,
+		      const struct trace_thread *thread)
+{
+	uint64_t record[1 + RECORD_PAYLOAD_MAX];
+	const struct filter_record r = { .bytes = (const uint8_t *)record, .size = COMMON_BYTES + (uint32_t)e->count,
+					 .cpu = e->cpu, .comm = thread->comm };
+
+	if (e->count > 8 * RECORD_PAYLOAD_MAX)
+		return false;
+	if (p->needs & FILTER_NEEDS_FETCH)
+		return true;
+	record[0] = id | (uint64_t)thread->tid << 32;
+	memcpy(record + 1, e->payload, e->count);
+	return filter_run(p, p->bytes, &r);
+}
+
+bool selection_keeps(const struct selection *s, const struct event *e, const struct trace_thread *thread)
+{
+	const struct selected *found = find(s, e->fn);
+
+	return found && (!found->program || selection_passes(found->program, found->id, e, thread));
+}

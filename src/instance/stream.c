@@ -1,0 +1,163 @@
+#include "instance/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/mem.h"
+#include "trace/unpack.h"
+
+/* A thread's chunks, one after the other. */
+struct stream_lane {
+	uint32_t thread;
+	chunk_list chunks;    /* from the one that is unpacked on; those before it are done with */
+	size_t now, next;
+	struct unpack unpack;
+	uint64_t time;
+	struct event event;   /* the next one */
+	const uint64_t *words;
+	bool waits;           /* in the heap */
+	struct stack_copy *stack; /* NULL: it left none */
+};
+
+struct stream {
+	VEC(struct stream_lane *) lanes; /* by thread; NULL: it has no chunk */
+	VEC(struct stream_lane *) heap;
+	struct stream_lane *given;       /* whose event was given last, and has not gone on yet */
+	bool stacks;
+};
+
+struct stream *stream_new(bool stacks)
+{
+	struct stream *s = mem_zalloc(sizeof(*s));
+
+	s->stacks = stacks;
+	return s;
+}
+
+void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->lanes.n; i++) {
+		struct stream_lane *l = s->lanes.at[i];
+
+		for (size_t k = l ? l->now : 0; l && k < l->chunks.n; k++)
+			kept_put(&l->chunks.at[k]);
+		if (l)
+			vec_free(&l->chunks);
+		if (l)
+			free(l->stack);
+		free(l);
+	}
+	vec_free(&s->lanes);
+	vec_free(&s->heap);
+	free(s);
+}
+
+/* --- by time ------------------------------------------------------------------------ */
+
+static bool before(const struct stream_lane *a, const struct stream_lane *b)
+{
+	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
+}
+
+/* --- a thread ----------------------------------------------------------------------- */
+
+/* The chunks that are done with make room when they are the longer part. */
+static void close_up(struct stream_lane *l)
+{
+	if (l->now < 16 || l->now < l->chunks.n / 2)
+		return;
+	memmove(l->chunks.at, l->chunks.at + l->now, (l->chunks.n - l->now) * sizeof(l->chunks.at[0]));
+	l->chunks.n -= l->now;
+	l->next -= l->now;
+	l->now = 0;
+}
+
+/* The next chunk; what was lost before it is an event of its own. */
+static bool open_chunk(struct stream_lane *l, bool stacks)
+{
+	const struct chunk *c;
+
+	while (l->now < l->next)
+		kept_put(&l->chunks.at[l->now++]);
+	close_up(l);
+	c = l->chunks.at[l->next++].chunk;
+	l->unpack = (struct unpack){ .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu,
+				     .thread = l->thread, .stack = stacks ? &l->stack : NULL };
+	l->event = (struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = l->thread,
+				   .cpu = c->cpu };
+	if (c->lost && l->stack)
+		stack_copy_tell(l->stack, &l->event);
+	return c->lost > 0;
+}
+
+static bool advance(struct stream_lane *l, bool stacks)
+{
+	l->words = NULL;
+	while (!unpack_next(&l->unpack, &l->event)) {
+		if (l->next == l->chunks.n)
+			return false;
+		if (open_chunk(l, stacks))
+			break;
+	}
+	l->words = l->event.kind == EVENT_LOST ? NULL : l->unpack.record;
+	if (l->event.tsc > l->time)
+		l->time = l->event.tsc;
+	return true;
+}
+
+static struct stream_lane *lane_of(struct stream *s, uint32_t thread)
+{
+	while (s->lanes.n <= thread)
+		*vec_add(&s->lanes) = NULL;
+	if (!s->lanes.at[thread]) {
+		s->lanes.at[thread] = mem_zalloc(sizeof(struct stream_lane));
+		s->lanes.at[thread]->thread = thread;
+	}
+	return s->lanes.at[thread];
+}
+
+/* --- the stream --------------------------------------------------------------------- */
+
+void stream_add(struct stream *s, const struct kept *k)
+{
+	struct stream_lane *l = lane_of(s, k->chunk->thread);
+
+	*vec_add(&l->chunks) = kept_get(k);
+	if (l->waits || !advance(l, s->stacks))
+		return;
+	heap_push(&s->heap, l, before);
+	l->waits = true;
+}
+
+static void go_on(struct stream *s)
+{
+	struct stream_lane *l = s->given;
+
+	s->given = NULL;
+	if (!l)
+		return;
+	l->waits = advance(l, s->stacks);
+	if (l->waits)
+		heap_settle(&s->heap, before);
+	else
+		heap_pop(&s->heap, before);
+}
+
+bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)
+{
+	struct stream_lane *l;
+
+	go_on(s);
+	if (!s->heap.n || (s->heap.at[0]->time >= until && until != UINT64_MAX))
+		return false;
+	l = s->given = s->heap.at[0];
+	out->event = &l->event;
+	out->time = l->time;
+	out->kept = &l->chunks.at[l->next - 1];
+	out->words = l->words;
+	out->stack = l->stack && l->stack->told ? l->stack : NULL;
+	return true;
+}

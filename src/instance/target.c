@@ -1,0 +1,389 @@
+/* What the tree asks of a session. */
+#include "instance/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "collect/clock.h"
+#include "report/format.h"
+
+/* --- functions ---------------------------------------------------------------------- */
+
+/* Locked until functions_end. */
+static struct functions *functions_begin(struct live *l)
+{
+	pthread_mutex_lock(&l->names);
+	functions_update(&l->functions, pump_hold(l->pump));
+	pump_release(l->pump);
+	return &l->functions;
+}
+
+static void functions_end(struct live *l)
+{
+	pthread_mutex_unlock(&l->names);
+}
+
+static int check(void *arg, const char *file, const char *word, struct err *err)
+{
+	struct live *l = ((struct part *)arg)->live;
+	bool have = !strcmp(file, "set_ftrace_module");
+
+	if (!have) {
+		have = functions_have(functions_begin(l), word);
+		functions_end(l);
+	}
+	return have ? 0 : err_set(err, EINVAL, "no function that can be traced matches %s", word);
+}
+
+static char *function_at(void *arg, unsigned long line)
+{
+	struct live *l = ((struct part *)arg)->live;
+	const struct functions *f = functions_begin(l);
+	char *name = line && line <= f->at.n ? mem_strdup(f->at.at[line - 1].name) : NULL;
+
+	functions_end(l);
+	return name;
+}
+
+static void functions(void *arg, const struct function_list *list, struct out *out)
+{
+	struct live *l = ((struct part *)arg)->live;
+
+	functions_print(functions_begin(l), list, out);
+	functions_end(l);
+}
+
+/* What is hooked now; ever: or was, since the session began. */
+static void hooked(void *arg, bool ever, struct out *out)
+{
+	struct live *l = ((struct part *)arg)->live;
+	const struct trace_info *info;
+
+	pthread_mutex_lock(&l->names);
+	info = pump_hold(l->pump);
+	functions_touch(&l->functions, info);
+	if (ever)
+		functions_print_touched(&l->functions, out);
+	else
+		functions_print_hooked(info, out);
+	pump_release(l->pump);
+	pthread_mutex_unlock(&l->names);
+}
+
+/* --- data --------------------------------------------------------------------------- */
+
+struct trace_info *live_hold(struct live *l)
+{
+	struct trace_info *info = pump_hold(l->pump);
+	const struct event_entry *e;
+
+	for (; (e = events_at(l->events, l->named)); l->named++)
+		if (!trace_info_event(info, e->index)) /* else the session took it over with its module */
+			*vec_add(&info->events) = (struct trace_event){ e->index, mem_strdup(e->format->system),
+								mem_strdup(e->format->name), mem_strdup(e->text) };
+	return info;
+}
+
+void part_sync(struct part *p)
+{
+	if (buffer_has_triggers(&p->buffer))
+		pump_complete(p->live->pump);
+	else
+		pump_sync(p->live->pump);
+}
+
+void live_sync(struct live *l)
+{
+	bool triggers = false;
+
+	for (size_t i = 0; i < l->parts.n && !triggers; i++)
+		triggers = buffer_has_triggers(&l->parts.at[i]->buffer);
+	if (triggers)
+		pump_complete(l->pump);
+	else
+		pump_sync(l->pump);
+}
+
+static void catch_up(void *arg)
+{
+	struct part *p = arg;
+
+	if (buffer_has_triggers(&p->buffer)) {
+		pump_complete(p->live->pump);
+	} else if (buffer_has_family(&p->buffer)) {
+		pump_sync(p->live->pump);
+		pump_hold(p->live->pump);
+		pump_release(p->live->pump);
+	}
+}
+
+static void present(void *arg, struct settings *s)
+{
+	struct part *p = arg;
+
+	pump_hold(p->live->pump);
+	buffer_present(&p->buffer, s);
+	pump_release(p->live->pump);
+}
+
+static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out, struct err *err)
+{
+	struct part *p = arg;
+	int e;
+
+	part_sync(p);
+	e = buffer_show(&p->buffer, live_hold(p->live), s, cpu, out, err);
+	pump_release(p->live->pump);
+	return e;
+}
+
+static int trace(void *arg, const struct settings *s, struct out *out, struct err *err)
+{
+	return cpu_trace(arg, BUFFER_ALL_CPUS, s, out, err);
+}
+
+static int clear(void *arg, struct err *err)
+{
+	struct part *p = arg;
+
+	part_sync(p);
+	pump_hold(p->live->pump);
+	buffer_clear(&p->buffer, clock_tsc());
+	pump_release(p->live->pump);
+	return 0;
+}
+
+static void pause_recording(void *arg, bool begins)
+{
+	buffer_pause(&((struct part *)arg)->buffer, begins, clock_tsc());
+}
+
+static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
+{
+	struct part *p = arg;
+	ssize_t got = buffer_read(&p->buffer, live_hold(p->live), buf, n, err);
+
+	pump_release(p->live->pump);
+	return got;
+}
+
+static bool pipe_ready(void *arg)
+{
+	return buffer_is_readable(&((struct part *)arg)->buffer);
+}
+
+/* Records of before recording stopped may still be on their way. */
+static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
+{
+	struct part *p = arg;
+	ssize_t got;
+
+	if (buffer_is_on(&p->buffer))
+		return -EAGAIN;
+	pump_complete(p->live->pump);
+	got = buffer_read_rest(&p->buffer, live_hold(p->live), cpu, clock_tsc(), buf, n, err);
+	pump_release(p->live->pump);
+	return got;
+}
+
+/* Older records than the last pass of the pump's do not come any more; who does not wait wants all there are now. */
+static void fill_raw(struct part *p, bool unfinished)
+{
+	uint64_t until = unfinished ? clock_tsc() : pump_horizon(p->live->pump);
+
+	if (unfinished)
+		part_sync(p);
+	buffer_raw_fill(&p->buffer, live_hold(p->live), &p->live->addresses, until);
+	pump_release(p->live->pump);
+}
+
+static ssize_t cpu_raw(void *arg, unsigned cpu, char *page, bool unfinished, struct err *err)
+{
+	struct part *p = arg;
+
+	if (buffer_raw_take(&p->buffer, cpu, false, page))
+		return PAGE_BYTES;
+	fill_raw(p, unfinished);
+	return buffer_raw_take(&p->buffer, cpu, unfinished, page) ? (ssize_t)PAGE_BYTES : -EAGAIN;
+}
+
+static bool cpu_raw_ready(void *arg, unsigned cpu)
+{
+	struct part *p = arg;
+
+	if (buffer_raw_is_filled(&p->buffer, cpu))
+		return true;
+	fill_raw(p, false);
+	return buffer_raw_is_filled(&p->buffer, cpu);
+}
+
+static void symbols(void *arg, struct out *out)
+{
+	struct live *l = ((struct part *)arg)->live;
+
+	addresses_print(&l->addresses, live_hold(l), out);
+	pump_release(l->pump);
+}
+
+static int cpu_clear(void *arg, unsigned cpu, struct err *err)
+{
+	struct part *p = arg;
+
+	part_sync(p);
+	buffer_cpu_clear(&p->buffer, cpu, clock_tsc());
+	return 0;
+}
+
+static ssize_t cpu_pipe(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
+{
+	struct part *p = arg;
+	uint64_t until = pump_horizon(p->live->pump);
+	ssize_t got = buffer_cpu_read(&p->buffer, live_hold(p->live), cpu, until, buf, n, err);
+
+	pump_release(p->live->pump);
+	return got;
+}
+
+static bool cpu_pipe_ready(void *arg, unsigned cpu)
+{
+	struct part *p = arg;
+	uint64_t until = pump_horizon(p->live->pump);
+	bool ready = buffer_cpu_is_readable(&p->buffer, live_hold(p->live), cpu, until);
+
+	pump_release(p->live->pump);
+	return ready;
+}
+
+static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
+{
+	struct part *p = arg;
+	struct trace_info *info;
+	struct ring_counts c;
+	struct ring_gone gone;
+	uint64_t oldest;
+
+	part_sync(p);
+	info = pump_hold(p->live->pump);
+	c = buffer_count(&p->buffer, info, cpu, &oldest);
+	buffer_choose_clock(info, &p->settings);
+	out->oldest = oldest ? trace_clock_shown(&info->clock, oldest) : 0;
+	out->now = trace_clock_shown(&info->clock, clock_tsc());
+	out->numbers = info->clock.unit != CLOCK_IN_NS;
+	if (info->clock.unit == CLOCK_IN_RECORDS) {
+		out->oldest = c.entries ? c.overrun + c.read + 1 : 0;
+		out->now = c.entries + c.overrun + c.read + 1;
+	}
+	pump_release(p->live->pump);
+	buffer_raw_count(&p->buffer, cpu, &c, &out->oldest);
+	out->entries = c.entries;
+	out->bytes = c.bytes;
+	gone = ring_gone(&p->buffer.ring, cpu);
+	out->overrun = c.overrun + gone.overrun;
+	out->dropped = gone.dropped + gone.lost;
+	out->read = c.read + gone.read + buffer_cpu_was_read(&p->buffer, cpu);
+}
+
+static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
+{
+	struct part *p = arg;
+
+	if (what == TREE_SNAPSHOT_TAKE) {
+		part_sync(p);
+		buffer_snapshot_take(&p->buffer);
+	} else {
+		buffer_snapshot_drop(&p->buffer);
+	}
+	return 0;
+}
+
+static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, bool *shown, struct out *out, struct err *err)
+{
+	struct part *p = arg;
+
+	catch_up(p);
+	if (buffer_snapshot_show(&p->buffer, live_hold(p->live), s, cpu, out))
+		*shown = true;
+	pump_release(p->live->pump);
+	return 0;
+}
+
+/* --- tables ------------------------------------------------------------------------- */
+
+static void cmdlines(void *arg, struct out *out)
+{
+	struct part *p = arg;
+	const struct trace_info *info;
+
+	part_sync(p);
+	info = pump_hold(p->live->pump);
+	for (size_t i = 0; i < info->threads.n; i++)
+		if (!info->threads.at[i].unnamed)
+			out_printf(out, "%u %.*s\n", info->threads.at[i].tid, (int)format_comm(&info->threads.at[i]),
+				   info->threads.at[i].comm);
+	pump_release(p->live->pump);
+}
+
+static void tgids(void *arg, struct out *out)
+{
+	struct part *p = arg;
+	const struct trace_info *info;
+
+	part_sync(p);
+	info = pump_hold(p->live->pump);
+	for (size_t i = 0; i < info->threads.n; i++)
+		out_printf(out, "%u %u\n", info->threads.at[i].tid, info->threads.at[i].pid);
+	pump_release(p->live->pump);
+}
+
+/* --- instances ---------------------------------------------------------------------- */
+
+static int make(void *arg, struct instance *instance, const char *name, struct tree_target *out, struct err *err)
+{
+	struct live *l = ((struct part *)arg)->live;
+	struct settings s;
+	struct part *p;
+
+	instance_settings(instance, &s);
+	p = part_new(l, instance, name, &s);
+	settings_free(&s);
+	pump_add(l->pump, &p->buffer);
+	*out = (struct tree_target){ &live_ops, p };
+	return 0;
+}
+
+/* If its tracer runs, it runs no more. */
+static void drop(void *arg)
+{
+	struct part *p = arg;
+	struct settings s;
+	struct err ignored;
+
+	settings_copy(&s, &p->settings);
+	settings_write(&s, "current_tracer", "nop", false, &ignored);
+	live_apply(p, &s, "current_tracer", &ignored);
+	settings_free(&s);
+	pump_remove(p->live->pump, &p->buffer);
+	part_free(p);
+}
+
+static void dumped(void *arg, struct out *out)
+{
+	struct part *p = arg;
+
+	catch_up(p);
+	buffer_show_dump(&p->buffer, out);
+}
+
+const struct tree_target_ops live_ops = {
+	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
+	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
+	.trace = trace, .clear = clear, .pause = pause_recording, .pipe = read_pipe, .pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
+	.cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
+	.cpu_pipe = cpu_pipe, .cpu_pipe_ready = cpu_pipe_ready, .cpu_raw = cpu_raw,
+	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
+	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,
+	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
+	.marker = live_marker, .make = make, .drop = drop,
+};

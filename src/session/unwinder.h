@@ -1,5 +1,0 @@
-/* Finds GCC's unwinder in a process, and libunwind. */
-#pragma once
-#include "session/held_stacks.h"
-
-void unwinder_find(pid_t pid, const struct maps *maps, struct held_unwinder *out);

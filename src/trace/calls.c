@@ -1,0 +1,320 @@
+#include "trace/calls.h"
+
+#include <string.h>
+
+void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image)
+{
+	*c = (struct calls){ .info = info, .map = map, .image = image, .unwinder = SIZE_MAX };
+}
+
+void calls_free(struct calls *c)
+{
+	free(c->at);
+}
+
+void calls_grow(struct calls *c)
+{
+	c->cap = c->cap ? 2 * c->cap : 16;
+	c->at = mem_realloc(c->at, c->cap, sizeof(*c->at));
+}
+
+static void end_top(struct calls *c, const struct event *e, unsigned flags, calls_emit *emit, void *arg)
+{
+	struct call_step s;
+
+	c->dead -= c->at[c->n - 1].flags & CALL_DEAD ? 1 : 0;
+	s = calls_pop(c, e, flags);
+	s.flags &= (uint8_t)~CALL_DEAD;
+	if (flags & CALL_UNWOUND)
+		c->counts.unwound++;
+	emit(arg, &s);
+}
+
+/* Ends everything above the lowest n frames. */
+static void end_down_to(struct calls *c, size_t n, const struct event *e, unsigned flags,
+			calls_emit *emit, void *arg)
+{
+	while (c->n > n)
+		end_top(c, e, flags, emit, arg);
+}
+
+/* The index of the entry that frame i shares its exit with: i itself, or where the chain of
+ * tail entries it belongs to began. */
+static size_t group_of(const struct calls *c, size_t i)
+{
+	while (i && c->at[i].flags & CALL_TAIL)
+		i--;
+	return i;
+}
+
+/* The frame nearest below `group` whose call `caller` made, where its chain of tail entries
+ * begins; SIZE_MAX if there is none. */
+static size_t call_made_by(const struct calls *c, uint32_t caller, size_t group)
+{
+	while (group > 0) {
+		group = group_of(c, group - 1);
+		if (group && c->at[group - 1].fn == caller)
+			return group;
+	}
+	return SIZE_MAX;
+}
+
+static void orphan(struct calls *c)
+{
+	c->counts.orphans++;
+}
+
+/* Functions that say by their name how they end. */
+enum ending { ENDS_SOMEHOW, ENDS_BY_UNWINDING, ENDS_BY_RETURNING };
+
+static enum ending ending_of(const struct calls *c, uint32_t fn)
+{
+	static const struct { const char *name; enum ending ending; } known[] = {
+		{ "longjmp", ENDS_BY_UNWINDING }, { "_longjmp", ENDS_BY_UNWINDING },
+		{ "siglongjmp", ENDS_BY_UNWINDING }, { "__longjmp_chk", ENDS_BY_UNWINDING },
+		{ "__cxa_throw", ENDS_BY_UNWINDING }, { "__cxa_rethrow", ENDS_BY_UNWINDING },
+		{ "_Unwind_RaiseException", ENDS_BY_UNWINDING }, { "_Unwind_Resume", ENDS_BY_UNWINDING },
+		{ "_Unwind_ForcedUnwind", ENDS_BY_UNWINDING },
+		{ "__cxa_begin_catch", ENDS_BY_RETURNING }, /* where a catch begins, often its first call */
+	};
+	const struct trace_module *m;
+	const struct trace_function *f = trace_info_function(c->info, c->image, fn, &m);
+	char name[32];
+
+	if (!f || trace_function_name(m, f, name, sizeof(name)) >= (int)sizeof(name))
+		return ENDS_SOMEHOW;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(name, known[i].name))
+			return known[i].ending;
+	return ENDS_SOMEHOW;
+}
+
+/* Two calls may be the one that returned to the caller: the top one, when it was made after
+ * the jump, or the one at `below`, when the jump ended there. All of them end now; the
+ * question is which was not abandoned. */
+static bool top_returned(const struct calls *c, uint32_t site, size_t group, size_t below)
+{
+	uint32_t known = site_learned(c->map, site);
+
+	if (known == c->at[group].fn || known == c->at[below].fn)
+		return known != c->at[below].fn;
+	if (ending_of(c, c->at[group].fn) != ENDS_SOMEHOW)
+		return ending_of(c, c->at[group].fn) == ENDS_BY_RETURNING;
+	for (size_t i = below; i < group; i++)
+		if (ending_of(c, c->at[i].fn) == ENDS_BY_UNWINDING)
+			return true;
+	return false;
+}
+
+/* The caller is open below the call under the top one. See the top of calls.h. */
+static void exit_below(struct calls *c, const struct event *e, size_t group, size_t below,
+		       calls_emit *emit, void *arg)
+{
+	size_t first = below + 1;
+
+	if (top_returned(c, e->site, group, below)) {
+		site_learn(c->map, e->site, c->at[group].fn);
+		end_down_to(c, group, e, 0, emit, arg);
+		end_down_to(c, below, e, CALL_UNWOUND, emit, arg);
+		return;
+	}
+	while (first < c->n && c->at[first].flags & CALL_TAIL)
+		first++;
+	end_down_to(c, first, e, CALL_UNWOUND, emit, arg);
+	end_down_to(c, below, e, 0, emit, arg);
+}
+
+static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	uint32_t caller = site_caller(c->info, c->map, c->image, e->site, e->tsc), known;
+	size_t group, below;
+
+	if (c->hidden) {
+		c->hidden--;
+		return;
+	}
+	if (!c->n) {
+		orphan(c);
+		return;
+	}
+	group = group_of(c, c->n - 1);
+	known = site_learned(c->map, e->site);
+	if (caller & SITE_UNHOOKED) {
+		end_down_to(c, group, e, 0, emit, arg);
+		return;
+	}
+	if (group && c->at[group - 1].fn == caller) {
+		if (c->at[group].flags & CALL_DOUBTFUL && known != FN_NONE && known != c->at[group].fn) {
+			orphan(c);
+			return;
+		}
+		site_learn(c->map, e->site, c->at[group].fn);
+		end_down_to(c, group, e, 0, emit, arg);
+		return;
+	}
+	if (c->at[c->n - 1].fn == caller) {
+		orphan(c);
+		return;
+	}
+	below = call_made_by(c, caller, group);
+	if (below == SIZE_MAX)
+		end_down_to(c, group, e, 0, emit, arg);
+	else
+		exit_below(c, e, group, below, emit, arg);
+}
+
+static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(c, e, CALL_ENTER);
+
+	if (c->hidden || c->n >= CALLS_DEPTH_MAX) {
+		c->hidden++;
+		return;
+	}
+	s.depth = (uint32_t)c->n;
+	calls_push(c, e, 0);
+	emit(arg, &s);
+}
+
+static void feed_tail(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(c, e, CALL_ENTER);
+
+	if (c->hidden || c->n >= CALLS_DEPTH_MAX || (c->n && c->at[c->n - 1].fn == e->fn))
+		return; /* shares its exit with an entry that is there, or hidden already */
+	s.depth = (uint32_t)c->n;
+	s.flags = CALL_TAIL;
+	calls_push(c, e, c->n ? CALL_TAIL : 0);
+	emit(arg, &s);
+}
+
+static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(c, e, CALL_ONLY);
+
+	s.depth = (uint32_t)c->n;
+	emit(arg, &s);
+}
+
+/* The program has compared how long it was, sleep and all, with tracing_thresh. */
+static bool is_long(const struct trace_info *info, uint64_t ticks)
+{
+	return trace_clock_delta_ns(&info->clock, ticks) >= info->thresh_ns;
+}
+
+static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(c, e, CALL_SPAN);
+
+	s.begin = e->begin < e->tsc ? e->begin : e->tsc;
+	s.slept = c->sleeps ? sleeps_between(c->sleeps, s.begin, s.tsc) : 0;
+	s.depth = (uint32_t)e->count;
+	calls_tell_value(&s, e);
+	if (!s.slept || is_long(c->info, s.tsc - s.begin - s.slept))
+		emit(arg, &s);
+}
+
+/* What an unwinder has left, as soon as nothing is above it. */
+static void drop_dead(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	while (c->dead && c->at[c->n - 1].flags & CALL_DEAD)
+		end_top(c, e, CALL_UNWOUND, emit, arg);
+}
+
+/* The topmost call that an unwinder may still leave, below its own; and all that share its exit. */
+static bool mark_dead(struct calls *c)
+{
+	size_t i = c->unwinder < c->n ? c->unwinder : c->n, group;
+
+	while (i && c->at[i - 1].flags & CALL_DEAD)
+		i--;
+	if (!i)
+		return false;
+	group = group_of(c, i - 1);
+	while (i-- > group) {
+		c->at[i].flags |= CALL_DEAD;
+		c->dead++;
+	}
+	return true;
+}
+
+static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	uint64_t n = e->count;
+	uint64_t hidden = n < c->hidden ? n : c->hidden;
+
+	c->hidden -= hidden;
+	for (n -= hidden; n && mark_dead(c);)
+		n--;
+	drop_dead(c, e, emit, arg);
+}
+
+void calls_landed(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	if (c->unwinder < c->n)
+		end_down_to(c, c->unwinder, e, CALL_UNWOUND, emit, arg);
+	c->unwinder = SIZE_MAX;
+	drop_dead(c, e, emit, arg);
+}
+
+void calls_cut(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg)
+{
+	c->hidden = c->n > n ? 0 : c->hidden;
+	end_down_to(c, n, e, CALL_UNWOUND, emit, arg);
+}
+
+void calls_return(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg)
+{
+	size_t first = n + 1;
+
+	while (first < c->n && c->at[first].flags & CALL_TAIL)
+		first++;
+	calls_cut(c, first, e, emit, arg);
+	end_down_to(c, n, e, 0, emit, arg);
+}
+
+size_t calls_find(const struct calls *c, uint32_t fn)
+{
+	size_t i = c->n;
+
+	while (i && c->at[i - 1].fn != fn)
+		i--;
+	return i - 1;
+}
+
+size_t calls_top(const struct calls *c)
+{
+	return c->n ? group_of(c, c->n - 1) : 0;
+}
+
+static void feed_lost(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct call_step s = calls_step(c, e, CALL_LOST);
+
+	s.count = e->count;
+	s.depth = (uint32_t)c->n;
+	c->counts.lost += e->count;
+	for (size_t i = 0; i < c->n; i++)
+		c->at[i].flags |= CALL_DOUBTFUL;
+	emit(arg, &s);
+}
+
+void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	static void (*const feed[])(struct calls *, const struct event *, calls_emit *, void *) = {
+		[EVENT_ENTRY] = feed_entry, [EVENT_TAIL] = feed_tail, [EVENT_EXIT] = feed_exit,
+		[EVENT_CALL] = feed_only, [EVENT_SPAN] = feed_span, [EVENT_ENTRY_ONLY] = feed_only,
+		[EVENT_UNWIND] = feed_unwind, [EVENT_LOST] = feed_lost,
+	};
+
+	if (c->dead && e->kind != EVENT_LOST)
+		drop_dead(c, e, emit, arg);
+	if (e->kind < sizeof(feed) / sizeof(feed[0]))
+		feed[e->kind](c, e, emit, arg);
+}
+
+void calls_end(struct calls *c, const struct event *at, calls_emit *emit, void *arg)
+{
+	c->hidden = 0;
+	end_down_to(c, 0, at, CALL_UNFINISHED, emit, arg);
+}

@@ -1,0 +1,186 @@
+/* One thread's events into calls: who is open, how long each lasted, at what depth.
+ *
+ * An exit record names its call site, not the function that ends, so a stack of open calls
+ * says which one it was. Where calls end without an exit (longjmp, exceptions) the stack
+ * holds too many, and where records were lost it may hold anything. The site repairs it:
+ * it lies in the function that made the call, so that function must be the one below.
+ *
+ *   - It is: the call on top returned.
+ *   - It is open further down: calls in between ended without a word. The call that
+ *     returned is the one right above the caller, and everything over it was abandoned;
+ *     or, when this site is known to call the function on top, or a longjmp or throw lies
+ *     below it, that one returned and what lies between is what was abandoned earlier.
+ *   - It is the function on top itself: its callee's entry is missing; nothing ends.
+ *   - It is not open (a library that is not traced calls back): the top is trusted. Functions
+ *     that are not hooked are not looked for: that would cost the depth of the stack.
+ *
+ * A tail entry nests in the entry before it and both end at the one exit. A tail entry of
+ * the function on top is a loop to its own first instruction: not a call.
+ *
+ * What the thread slept while a call was open is not in the call's time, if that is known (EVENT_SLEPT): the call seems to
+ * have begun later. */
+#pragma once
+#include "trace/sites.h"
+#include "trace/event.h"
+#include "trace/sleeps.h"
+
+enum call_kind {
+	CALL_ENTER, /* fn begins at tsc, depth is its own */
+	CALL_LEAVE, /* fn, entered at begin, ends at tsc */
+	CALL_ONLY,  /* fn was called; its end is not followed */
+	CALL_SPAN,  /* fn, from begin to tsc, told at its end */
+	CALL_LOST,  /* count records of this thread are missing here */
+	CALL_EVENT, /* an event of the program's: event; depth: so many calls are open */
+};
+
+enum call_flag {
+	CALL_UNWOUND = 1,    /* LEAVE: it did not return (longjmp, exception) */
+	CALL_DOUBTFUL = 2,   /* records were lost while it was open */
+	CALL_TAIL = 4,       /* entered by a jump */
+	CALL_UNFINISHED = 8, /* LEAVE: still open at the end of the trace */
+	CALL_DEAD = 16,      /* an unwinder has left it: it ends when those above it have */
+	CALL_VALUE = 32,     /* LEAVE, SPAN: what it returned is known */
+};
+
+struct call_step {
+	uint64_t tsc;
+	uint64_t begin;     /* LEAVE: later by what the thread slept; SPAN: as it was */
+	union {
+		uint64_t slept;  /* SPAN: of tsc - begin, how much the thread slept */
+		uint64_t inside; /* LEAVE: of tsc - begin, how much was in calls it made */
+		uint64_t count;  /* LOST */
+		const struct event *event; /* EVENT: while the step is emitted */
+	};
+	uint64_t value; /* CALL_VALUE */
+	uint32_t thread, fn, site, depth;
+	uint32_t track; /* 0: the thread's own stack; else a coroutine, numbered in its process */
+	uint16_t cpu;
+	uint8_t kind;  /* enum call_kind */
+	uint8_t flags; /* enum call_flag */
+};
+
+/* When the call began, later by what its thread slept. */
+static inline uint64_t call_step_begin(const struct call_step *s)
+{
+	return s->kind == CALL_SPAN ? s->begin + s->slept : s->begin;
+}
+
+typedef void calls_emit(void *arg, const struct call_step *step);
+
+struct call_frame {
+	uint64_t begin, inside;
+	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD */
+};
+
+struct calls_counts {
+	uint64_t unwound;  /* calls that ended without an exit */
+	uint64_t orphans;  /* exits whose entry is missing */
+	uint64_t lost;     /* records */
+};
+
+struct calls {
+	struct call_frame *at; /* open calls, outermost first */
+	size_t n, cap;
+	uint64_t hidden;       /* open calls beyond CALLS_DEPTH_MAX */
+	size_t dead;           /* of them have CALL_DEAD */
+	size_t unwinder;       /* calls from this one on are the unwinder's own; SIZE_MAX: none runs */
+	uint32_t track;
+	const struct sleeps *sleeps; /* of the thread that runs it; NULL: none */
+	const struct trace_info *info;
+	struct site_map *map;
+	uint32_t image;
+	struct calls_counts counts;
+};
+
+/* No program has as many; a damaged file might. */
+#define CALLS_DEPTH_MAX (1u << 22)
+
+/* For a thread of `image`. map: of the same image, shared with its other threads if the order
+ * in which they come is always the same; must outlive c. */
+void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image);
+void calls_free(struct calls *c);
+
+/* One event: emits the steps it makes, in order. */
+static inline void calls_feed(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
+/* The end of the trace at tsc: emits a LEAVE (UNFINISHED) for every open call, innermost first. */
+void calls_end(struct calls *c, const struct event *at, calls_emit *emit, void *arg);
+
+/* Ends all but the lowest n calls: control has left them for good. */
+void calls_cut(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg);
+/* The call that ended by e is number n (and what it went on to by tail calls). */
+void calls_return(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg);
+/* The topmost open call of function fn; SIZE_MAX if there is none. */
+size_t calls_find(const struct calls *c, uint32_t fn);
+/* Where the calls begin that share the exit of the top one. */
+size_t calls_top(const struct calls *c);
+/* An unwinder has found the frame it goes on in. */
+void calls_landed(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
+
+/* --- the two common cases, inline; the rest is in calls.c ------------------------------ */
+void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
+void calls_grow(struct calls *c);
+
+static inline void calls_push(struct calls *c, const struct event *e, uint32_t flags)
+{
+	if (__builtin_expect(c->n == c->cap, 0))
+		calls_grow(c);
+	c->at[c->n++] = (struct call_frame){ e->tsc, 0, e->fn, flags };
+}
+
+static inline struct call_step calls_step(const struct calls *c, const struct event *e, enum call_kind kind)
+{
+	return (struct call_step){
+		.tsc = e->tsc, .begin = e->tsc, .thread = e->thread, .fn = e->fn,
+		.site = e->site, .track = c->track, .cpu = e->cpu, .kind = (uint8_t)kind,
+	};
+}
+
+static inline void calls_tell_value(struct call_step *s, const struct event *e)
+{
+	s->value = e->value;
+	s->flags |= e->flags & EVENT_VALUE ? CALL_VALUE : 0;
+}
+
+/* Takes the top frame off: it ended at e. */
+static inline struct call_step calls_pop(struct calls *c, const struct event *e, unsigned flags)
+{
+	const struct call_frame *f = &c->at[--c->n];
+	struct call_step s = calls_step(c, e, CALL_LEAVE);
+	uint64_t ticks = e->tsc > f->begin ? e->tsc - f->begin : 0;
+
+	if (__builtin_expect(c->sleeps != NULL, 0))
+		ticks -= sleeps_between(c->sleeps, f->begin, f->begin + ticks);
+	s.begin = e->tsc - ticks;
+	s.inside = f->inside < ticks ? f->inside : ticks;
+	s.fn = f->fn;
+	s.depth = (uint32_t)c->n;
+	s.flags = (uint8_t)(flags | f->flags);
+	if (!(flags & (CALL_UNWOUND | CALL_UNFINISHED)))
+		calls_tell_value(&s, e);
+	if (c->n)
+		c->at[c->n - 1].inside += ticks;
+	return s;
+}
+
+static inline __attribute__((always_inline)) void calls_feed(struct calls *c, const struct event *e,
+							     calls_emit *emit, void *arg)
+{
+	if (e->kind == EVENT_ENTRY && c->n < CALLS_DEPTH_MAX && !c->dead) {
+		struct call_step s = calls_step(c, e, CALL_ENTER);
+
+		s.depth = (uint32_t)c->n;
+		calls_push(c, e, 0);
+		emit(arg, &s);
+		return;
+	}
+	if (e->kind == EVENT_EXIT && c->n >= 2 && !c->hidden && !c->at[c->n - 1].flags &&
+	    c->at[c->n - 2].fn == site_caller(c->info, c->map, c->image, e->site, e->tsc)) {
+		struct call_step s;
+
+		site_learn(c->map, e->site, c->at[c->n - 1].fn);
+		s = calls_pop(c, e, 0);
+		emit(arg, &s);
+		return;
+	}
+	calls_feed_slow(c, e, emit, arg);
+}

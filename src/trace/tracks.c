@@ -1,0 +1,515 @@
+#include "trace/tracks.h"
+
+#include <string.h>
+
+#define SEARCH_MAX 4096 /* tracks: a search for one goes no further back */
+#define NEAR 65536 /* bytes of a frame that a call from a function stands below the call to it */
+
+void tracks_init(struct tracks *t, const struct trace_info *info, struct sites *sites)
+{
+	*t = (struct tracks){ .info = info, .sites = sites };
+}
+
+/* --- places ------------------------------------------------------------------------------- */
+
+static struct track *track_new(struct tracks *t, struct process *p, uint32_t home)
+{
+	struct track *k = mem_zalloc(sizeof(*k));
+
+	calls_init(&k->calls, t->info, sites_map(t->sites, p->image), p->image);
+	k->home = home;
+	k->runner = NO_THREAD;
+	k->fn = FN_NONE;
+	*vec_add(&p->tracks) = k;
+	return k;
+}
+
+static struct process *process_of(struct tracks *t, const struct trace_thread *thread)
+{
+	struct process *p;
+
+	for (size_t i = t->processes.n; i; i--)
+		if (t->processes.at[i - 1]->pid == thread->pid && t->processes.at[i - 1]->image == thread->image)
+			return t->processes.at[i - 1];
+	p = mem_zalloc(sizeof(*p));
+	p->pid = thread->pid;
+	p->image = thread->image;
+	*vec_add(&t->processes) = p;
+	return p;
+}
+
+static void put_on(struct lane *l, uint32_t index)
+{
+	l->index = index;
+	l->now = l->process->tracks.at[index];
+	l->now->runner = l->thread;
+	l->now->lanes++;
+	l->now->calls.sleeps = l->sleeps;
+}
+
+struct lane *tracks_lane(struct tracks *t, uint32_t thread)
+{
+	struct lane *l;
+
+	while (t->lanes.n <= thread - t->first_thread)
+		*vec_add(&t->lanes) = (struct lane){ 0 };
+	l = &t->lanes.at[thread - t->first_thread];
+	if (!l->process) {
+		l->process = process_of(t, &t->info->threads.at[thread]);
+		l->last_fn = FN_NONE;
+		l->thread = thread;
+		track_new(t, l->process, thread);
+		put_on(l, (uint32_t)l->process->tracks.n - 1);
+	}
+	return l;
+}
+
+struct lane *tracks_init_one(struct tracks *t, const struct trace_info *info, struct sites *sites, uint32_t thread)
+{
+	tracks_init(t, info, sites);
+	t->first_thread = thread;
+	return tracks_lane(t, thread);
+}
+
+static void track_free(struct track *k)
+{
+	if (k)
+		calls_free(&k->calls);
+	free(k);
+}
+
+static void process_free(struct process *p)
+{
+	for (size_t i = 0; i < p->tracks.n; i++)
+		track_free(p->tracks.at[i]);
+	vec_free(&p->tracks);
+	vec_free(&p->marks);
+	vec_free(&p->leavers);
+	sp_map_free(&p->left);
+	sp_map_free(&p->bases);
+	sp_map_free(&p->marked);
+	free(p);
+}
+
+void tracks_free(struct tracks *t)
+{
+	for (size_t i = 0; i < t->processes.n; i++)
+		process_free(t->processes.at[i]);
+	for (size_t i = 0; i < t->lanes.n; i++) {
+		if (t->lanes.at[i].sleeps)
+			sleeps_free(t->lanes.at[i].sleeps);
+		free(t->lanes.at[i].sleeps);
+	}
+	vec_free(&t->processes);
+	vec_free(&t->lanes);
+}
+
+static struct track *track_at(const struct process *p, uint64_t index)
+{
+	return index < p->tracks.n ? p->tracks.at[index] : NULL;
+}
+
+/* --- tracks come and go --------------------------------------------------------------------- */
+
+static void forget(struct process *p, uint32_t index)
+{
+	struct track *k = p->tracks.at[index];
+
+	if (sp_map_get(&p->left, k->sp) == index)
+		sp_map_remove(&p->left, k->sp);
+	if (sp_map_get(&p->bases, k->base) == index)
+		sp_map_remove(&p->bases, k->base);
+	k->sp = k->base = 0;
+}
+
+static void add_counts(struct calls_counts *sum, const struct calls_counts *c)
+{
+	sum->unwound += c->unwound;
+	sum->orphans += c->orphans;
+	sum->lost += c->lost;
+}
+
+static void discard(struct tracks *t, struct process *p, uint32_t index)
+{
+	struct track *k = p->tracks.at[index];
+
+	add_counts(&t->ended, &k->calls.counts);
+	track_free(k);
+	p->tracks.at[index] = NULL;
+}
+
+/* A coroutine's end. A thread that has not said yet where it is keeps it. */
+static void retire(struct tracks *t, struct process *p, uint32_t index, const struct event *e, calls_emit *emit,
+		   void *arg)
+{
+	struct track *k = p->tracks.at[index];
+
+	forget(p, index);
+	calls_end(&k->calls, e, emit, arg);
+	k->over = true;
+	if (!k->lanes)
+		discard(t, p, index);
+}
+
+/* The thread has left its track for another one. */
+static void leave(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct track *k = l->now;
+
+	k->lanes--;
+	if (k->runner == l->thread) { /* else another one goes on with it */
+		k->runner = NO_THREAD;
+		if (k->flags & EVENT_ENDS && k->flags & EVENT_FOLLOWED)
+			calls_cut(&k->calls, k->left, e, emit, arg);
+		if (!k->over && !k->calls.n && k->home == NO_THREAD && k->flags & EVENT_ENDS) {
+			retire(t, l->process, l->index, e, emit, arg);
+			return;
+		}
+	}
+	if (k->over && !k->lanes)
+		discard(t, l->process, l->index);
+}
+
+/* A thread's own stack that another thread runs on is a coroutine like others. */
+static void number(struct process *p, struct track *k, uint32_t thread)
+{
+	if (!k->calls.track && k->home != thread) {
+		k->calls.track = ++p->coroutines;
+		k->home = NO_THREAD;
+	}
+}
+
+static void go_to(struct tracks *t, struct lane *l, uint32_t index, const struct event *e, calls_emit *emit, void *arg)
+{
+	if (index == l->index)
+		return;
+	leave(t, l, e, emit, arg);
+	put_on(l, index);
+	number(l->process, l->now, e->thread);
+}
+
+/* A stack that was not known: nothing is open on it. One that began at the same place, or had come down just to
+ * there, is over. */
+static void begin(struct tracks *t, struct lane *l, uint64_t base, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct process *p = l->process;
+	const uint64_t old[2] = { sp_map_get(&p->bases, base), sp_map_get(&p->left, base) };
+	struct track *k;
+
+	for (unsigned i = 0; i < 2; i++) {
+		k = track_at(p, old[i]);
+		if (k && k != l->now && k->home == NO_THREAD)
+			retire(t, p, (uint32_t)old[i], e, emit, arg);
+	}
+	k = track_new(t, p, NO_THREAD);
+	k->base = base;
+	k->calls.track = ++p->coroutines;
+	sp_map_set(&p->bases, base, p->tracks.n - 1);
+	go_to(t, l, (uint32_t)p->tracks.n - 1, e, emit, arg);
+}
+
+/* --- where a thread has arrived -------------------------------------------------------------- */
+
+static bool holds(const struct track *k, uint64_t sp)
+{
+	return k->sp && k->sp < sp && (!k->base || sp <= k->base);
+}
+
+/* The mark at sp, if what was open then still is. */
+static const struct stack_mark *valid_mark(const struct process *p, uint64_t sp)
+{
+	uint64_t i = sp_map_get(&p->marked, sp);
+	const struct stack_mark *m = i < p->marks.n ? &p->marks.at[i] : NULL;
+	const struct track *k = m ? track_at(p, m->track) : NULL;
+
+	if (!k || k->calls.n < m->depth || (m->depth && k->calls.at[m->depth - 1].begin != m->begin))
+		return NULL;
+	return m;
+}
+
+/* Where a setjmp at sp returns again. */
+static bool arrived_at(struct tracks *t, struct lane *l, uint64_t sp, const struct event *e, calls_emit *emit,
+		       void *arg)
+{
+	const struct stack_mark *m = valid_mark(l->process, sp);
+
+	if (!m)
+		return false;
+	go_to(t, l, m->track, e, emit, arg);
+	calls_cut(&l->now->calls, m->depth, e, emit, arg);
+	return true;
+}
+
+static size_t first_searched(const struct process *p)
+{
+	return p->tracks.n > SEARCH_MAX ? p->tracks.n - SEARCH_MAX : 0;
+}
+
+/* The stack that sp lies in, if one of those that were left is known to reach so far. */
+static uint64_t holder(const struct process *p, uint64_t sp)
+{
+	uint64_t best = SP_NONE;
+
+	for (size_t i = first_searched(p); i < p->tracks.n; i++) {
+		const struct track *k = p->tracks.at[i];
+
+		if (k && k->runner == NO_THREAD && k->base && holds(k, sp) &&
+		    (best == SP_NONE || k->base < p->tracks.at[best]->base))
+			best = i;
+	}
+	return best;
+}
+
+/* The thread is on its track still, and sp is further up. */
+static bool stays(const struct lane *l, uint64_t sp)
+{
+	return l->now->runner == l->thread && holds(l->now, sp);
+}
+
+/* Is it the exit of the call by which a track left? */
+static bool resumed(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+{
+	uint64_t index = sp_map_get(&l->process->left, l->at);
+	struct track *k = track_at(l->process, index);
+
+	if (!k || !(k->flags & EVENT_FOLLOWED) || k->left >= k->calls.n)
+		return false;
+	go_to(t, l, (uint32_t)index, e, emit, arg);
+	calls_return(&k->calls, k->left, e, emit, arg);
+	return true;
+}
+
+static void arrived_by_exit(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+{
+	uint64_t index = holder(l->process, l->at);
+	bool here = stays(l, l->at);
+
+	/* stacks may lie within a frame of another stack: the innermost it is */
+	if (here && (index == SP_NONE || (l->now->base && l->now->base <= l->process->tracks.at[index]->base)))
+		return;
+	if (index != SP_NONE) {
+		go_to(t, l, (uint32_t)index, e, emit, arg);
+		return;
+	}
+	t->strays++;
+	begin(t, l, l->at, e, emit, arg);
+}
+
+static bool is_leaver(const struct process *p, uint32_t fn)
+{
+	for (size_t i = 0; i < p->leavers.n; i++)
+		if (p->leavers.at[i] == fn)
+			return true;
+	return false;
+}
+
+/* The track that left from within fn, in whose frame a call was made at sp: it was resumed there. */
+static uint64_t resumed_inside(const struct process *p, uint32_t fn, uint64_t sp)
+{
+	uint64_t best = SP_NONE;
+
+	if (!is_leaver(p, fn))
+		return SP_NONE;
+	for (size_t i = first_searched(p); i < p->tracks.n; i++) {
+		const struct track *k = p->tracks.at[i];
+
+		if (k && k->runner == NO_THREAD && k->fn == fn && k->sp > sp && k->sp - sp < NEAR &&
+		    (best == SP_NONE || k->sp < p->tracks.at[best]->sp))
+			best = i;
+	}
+	return best;
+}
+
+static void arrived_by_call(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+{
+	struct process *p = l->process;
+	uint64_t index = sp_map_get(&p->left, l->at);
+	struct track *k = track_at(p, index);
+	uint32_t caller = site_caller(t->info, l->now->calls.map, p->image, l->at_site, e->tsc);
+	size_t open;
+
+	if (k && k->flags & EVENT_FOLLOWED && e->kind == EVENT_TAIL) {
+		go_to(t, l, (uint32_t)index, e, emit, arg); /* a piece of the switch behind it; the exit is still to come */
+		return;
+	}
+	if (k && !(k->flags & EVENT_FOLLOWED) && (l->at != k->base || e->kind == EVENT_SWITCH)) {
+		go_to(t, l, (uint32_t)index, e, emit, arg); /* behind the call by which it left */
+		return;
+	}
+	open = l->at_site && stays(l, l->at) ? calls_find(&l->now->calls, caller) : SIZE_MAX;
+	if (open != SIZE_MAX) {
+		calls_cut(&l->now->calls, open + 1, e, emit, arg);
+		return;
+	}
+	if (l->target && stays(l, l->target) && l->at <= l->target && l->target - l->at < NEAR)
+		return; /* a longjmp up the stack, to where no mark was made */
+	index = l->at_site ? resumed_inside(p, caller, l->at) : SP_NONE;
+	if (index != SP_NONE)
+		go_to(t, l, (uint32_t)index, e, emit, arg);
+	else
+		begin(t, l, l->at, e, emit, arg);
+}
+
+/* It is on its track for good: that can only be resumed after it has left again. */
+static void settle(struct lane *l)
+{
+	if (sp_map_get(&l->process->left, l->now->sp) == l->index)
+		sp_map_remove(&l->process->left, l->now->sp);
+	l->now->sp = 0;
+	l->leaving = l->unwinding = false;
+	l->target = 0;
+}
+
+/* Before event e, the first since the thread may have left its stack. True: e is dealt with. */
+static bool arrive(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+{
+	bool exit = e->kind == EVENT_EXIT, done = false;
+
+	l->told = false;
+	if (l->leaving && l->now->runner == l->thread && l->at == l->now->sp &&
+	    (e->kind == EVENT_TAIL || (e->kind == EVENT_SWITCH && e->flags & EVENT_FOLLOWED)))
+		return false; /* by a jump from the call that leaves: it is that one still */
+	if (!l->leaving) {
+		if (!l->now->base && !l->now->calls.n)
+			l->now->base = l->at;
+		return false;
+	}
+	if (l->unwinding)
+		calls_landed(&l->now->calls, e, emit, arg);
+	else if (exit && resumed(t, l, e, emit, arg))
+		done = true;
+	else if (l->target && arrived_at(t, l, l->target, e, emit, arg))
+		;
+	else if (exit)
+		arrived_by_exit(t, l, e, emit, arg);
+	else if (l->target || !arrived_at(t, l, l->at, e, emit, arg))
+		arrived_by_call(t, l, e, emit, arg);
+	settle(l);
+	return done;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void note_leaver(struct process *p, uint32_t fn)
+{
+	if (fn != FN_NONE && !is_leaver(p, fn))
+		*vec_add(&p->leavers) = fn;
+}
+
+static void take_switch(struct lane *l, const struct event *e)
+{
+	struct process *p = l->process;
+	struct track *k = l->now;
+	bool followed = e->flags & EVENT_FOLLOWED && k->calls.n;
+
+	if (e->flags & EVENT_UNWINDS) {
+		k->calls.unwinder = k->calls.n;
+		l->unwinding = l->leaving = true;
+		return;
+	}
+	if (l->unwinding)
+		return; /* the unwinder's own way to put registers back */
+	if (sp_map_get(&p->left, k->sp) == l->index)
+		sp_map_remove(&p->left, k->sp);
+	k->sp = e->count;
+	k->flags = (uint8_t)(followed ? e->flags : e->flags & ~EVENT_FOLLOWED);
+	k->left = followed ? calls_top(&k->calls) : k->calls.n;
+	k->fn = followed ? k->calls.at[k->calls.n - 1].fn : l->last_fn;
+	l->last_fn = FN_NONE;
+	note_leaver(p, k->fn);
+	if (!(k->flags & EVENT_ENDS))
+		sp_map_set(&p->left, k->sp, l->index);
+	if (e->begin)
+		l->target = e->begin;
+	l->leaving = true;
+}
+
+static void take_mark(struct lane *l, const struct event *e)
+{
+	struct process *p = l->process;
+	const struct calls *c = &l->now->calls;
+	uint64_t i = sp_map_get(&p->marked, e->count);
+
+	if (i >= p->marks.n) {
+		i = p->marks.n;
+		(void)vec_add(&p->marks);
+		sp_map_set(&p->marked, e->count, i);
+	}
+	p->marks.at[i] = (struct stack_mark){ l->index, c->n, c->n ? c->at[c->n - 1].begin : 0 };
+}
+
+/* The track keeps them when the thread leaves it: what the thread sleeps meanwhile is not in its calls either. */
+static void take_sleep(struct lane *l, const struct event *e)
+{
+	if (!l->sleeps)
+		l->sleeps = mem_zalloc(sizeof(*l->sleeps));
+	sleeps_add(l->sleeps, e->begin, e->begin + e->count < e->begin ? e->begin : e->begin + e->count);
+	l->now->calls.sleeps = l->sleeps;
+}
+
+void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+{
+	if (e->kind == EVENT_SLEPT) {
+		take_sleep(l, e);
+		return;
+	}
+	if (e->kind == EVENT_TRACE) {
+		struct call_step s = calls_step(&l->now->calls, e, CALL_EVENT);
+
+		s.depth = (uint32_t)l->now->calls.n;
+		s.event = e;
+		emit(arg, &s);
+		return;
+	}
+	if (e->kind == EVENT_AT) {
+		l->told = true;
+		l->at = e->count;
+		l->at_site = e->site;
+		return;
+	}
+	if (l->told && e->kind != EVENT_LOST && arrive(t, l, e, emit, arg))
+		return;
+	if (e->kind == EVENT_SWITCH)
+		take_switch(l, e);
+	if (e->kind == EVENT_MARK)
+		take_mark(l, e);
+	if (e->kind == EVENT_SWITCH || e->kind == EVENT_MARK)
+		return;
+	if (e->kind == EVENT_ENTRY_ONLY)
+		l->last_fn = e->fn;
+	calls_feed(&l->now->calls, e, emit, arg);
+}
+
+void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg)
+{
+	for (size_t i = 0; i < t->processes.n; i++) {
+		const struct process *p = t->processes.at[i];
+
+		for (size_t k = 0; k < p->tracks.n; k++)
+			if (p->tracks.at[k])
+				calls_end(&p->tracks.at[k]->calls, at, emit, arg);
+	}
+}
+
+struct calls_counts tracks_counts(const struct tracks *t)
+{
+	struct calls_counts sum = t->ended;
+
+	for (size_t i = 0; i < t->processes.n; i++) {
+		const struct process *p = t->processes.at[i];
+
+		for (size_t k = 0; k < p->tracks.n; k++)
+			if (p->tracks.at[k])
+				add_counts(&sum, &p->tracks.at[k]->calls.counts);
+	}
+	return sum;
+}
+
+uint32_t tracks_coroutines(const struct tracks *t)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < t->processes.n; i++)
+		n += t->processes.at[i]->coroutines;
+	return n;
+}
