@@ -305,7 +305,9 @@ static void pids(void **state)
 	shows("set_event_pid", "5\n16\n67\n");
 	assert_int_equal(append("set_event_pid", "7 -1"), -EINVAL);
 	shows("set_event_pid", "5\n16\n67\n");
-	assert_int_equal(append("set_event_pid", " "), 0);
+	assert_int_equal(append("set_event_pid", " "), 0); /* the kernel's stays, too */
+	shows("set_event_pid", "5\n16\n67\n");
+	assert_int_equal(echo("set_event_pid", ""), 0);
 	shows("set_event_pid", "");
 	assert_int_equal(echo("set_ftrace_notrace_pid", "1"), 0);
 	assert_int_equal(echo("set_ftrace_notrace_pid", ""), 0);
