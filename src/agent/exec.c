@@ -96,12 +96,21 @@ bool exec_begin(const char *path)
 
 /* --- on the way out ---------------------------------------------------------------------------- */
 
-static const char *preload_of(char *const *envp)
+/* The value behind "NAME="; 0: it is not set. */
+static const char *value_in(char *const *envp, const char *name)
 {
 	for (; *envp; envp++)
-		if (begins(*envp, preload_name))
-			return *envp + sizeof(preload_name) - 1;
+		if (begins(*envp, name))
+			return *envp + length(name);
 	return 0;
+}
+
+/* Ours was hidden from this process: an address that it sets is that of a brace that runs in it. */
+static bool is_another_braces(char *const *envp)
+{
+	const char *socket = value_in(envp, agent_name);
+
+	return socket && !begins(socket, agent.socket);
 }
 
 static uint64_t environment_bytes(char *const *envp)
@@ -111,7 +120,7 @@ static uint64_t environment_bytes(char *const *envp)
 
 	while (envp[n])
 		n++;
-	theirs = preload_of(envp);
+	theirs = value_in(envp, preload_name);
 	return ((n + 3) * sizeof(char *) + sizeof(preload_name) + length(preload) + 1 +
 		(theirs ? length(theirs) : 0) + sizeof(agent_name) + length(agent.socket) + PASSED_ON + 16) & ~15ull;
 }
@@ -139,7 +148,7 @@ static char *append_inherited(char *to)
 /* The environment as it would be without us, and ours: in `area`, which must outlive the exec. */
 static char **fill_environment(char *const *envp, char *area)
 {
-	const char *theirs = preload_of(envp);
+	const char *theirs = value_in(envp, preload_name);
 	char **out = (char **)area, *text;
 	uint64_t n = 0, k = 0;
 
@@ -183,6 +192,8 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 		return 0;
 	kind = r->rax == __NR_execve ? untraced_kind(UNTRACED_CWD, (const char *)r->rdi, 0, name)
 				     : untraced_kind((int)r->rdi, (const char *)r->rsi, (uint32_t)r->r8, name);
+	if (!kind && is_another_braces(environment_of(r)))
+		kind = NOTE_BRACE;
 	if (kind) {
 		p->note = note_write(kind, 0, name);
 		return 0;

@@ -22,6 +22,7 @@ static const char *const words[NOTE_KINDS] = {
 	[NOTE_LIMIT] = "in a limited address space",
 	[NOTE_LOADER] = "with another C library",
 	[NOTE_UNPLANNED] = "not planned",
+	[NOTE_BRACE] = "traced by another brace",
 };
 
 static const char *const kinds[NOTE_KINDS] = {
@@ -31,7 +32,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_STOPPED] = "stopped",   [NOTE_LOADER] = "loader",
 	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
 	[NOTE_UNPLANNED] = "unplanned", [NOTE_FILE] = "file",      [NOTE_FORGED] = "forged",
-	[NOTE_USER] = "user",         [NOTE_FULL] = "full",
+	[NOTE_USER] = "user",         [NOTE_FULL] = "full",        [NOTE_BRACE] = "brace",
 };
 
 const char *notes_kind(uint32_t kind)

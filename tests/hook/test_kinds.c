@@ -71,7 +71,7 @@ static const struct { const char *name; enum hook_kind kind; enum hook_reason re
 	REFUSED("constants", NOT_CODE), HOOKED("loads_constants", JUMP), HOOKED("table_user", JUMP),
 	HOOKED("table_target", SHORT), ENTRY("odd_frame", NO_RETURN_ADDRESS), HOOKED("nops5", NOP),
 	HOOKED("nops_of_one", NOP), HOOKED("nops_too_few", JUMP), ENTRY("setjmp", RETURNS_TWICE),
-	ENTRY("vfork", RETURNS_TWICE), ENTRY("getcontext", RETURNS_TWICE), ENTRY("dlsym", READS_CALLER),
+	HOOKED("vfork", JUMP), ENTRY("getcontext", RETURNS_TWICE), ENTRY("dlsym", READS_CALLER),
 	ENTRY("backtrace", READS_CALLER), ENTRY("_Unwind_RaiseException", READS_CALLER),
 	ENTRY("__asan_report_load8", READS_CALLER), REFUSED("__tls_get_addr", CONVENTION),
 	REFUSED("_dl_runtime_resolve_xsavec", CONVENTION), REFUSED("mcount", CONVENTION),
