@@ -277,7 +277,8 @@ static void check_result(struct trial *t)
 	all[n < 0 ? 0 : n] = '\0';
 	snprintf(text, sizeof(text), "%s", results[t->s.shape]);
 	if (!strstr(all, text))
-		fail(t, "the program's result is wrong: %.200s", all);
+		fail(t, "the program's result is wrong, its status %x, brace's %x: %.200s", (unsigned)t->prey.program_status,
+		     (unsigned)t->prey.brace_status, all);
 	if (t->prey.program_done && t->prey.program_status != 0 && t->prey.victim != t->prey.program)
 		fail(t, "the program ended by status %x", (unsigned)t->prey.program_status);
 }
