@@ -132,15 +132,15 @@ int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms
 	o = mem_zalloc(sizeof(*o));
 	o->file = (struct tree_file){ n, n->owner, n->arg, flags, thread, NULL, false };
 	pthread_mutex_init(&o->lock, NULL);
+	*out = o; /* whoever is answered before a change is made has it open by then */
 	e = begin(o, &own);
 	if (e) {
 		if (err)
 			*err = own;
+		*out = NULL;
 		give_back(o);
-		return e;
 	}
-	*out = o;
-	return 0;
+	return e;
 }
 
 int tree_flush(struct tree_open *o, struct err *err)

@@ -13,6 +13,9 @@ so the count by the definition above is exact:
 
     executions of the first instruction - jumps to it from the function's own range
 
+Where the entry has a symbol, callgrind writes such a jump as a call: those calls of it count as
+jumps whose instruction is one.
+
 Ranges come from the FDEs as binutils reads them, names from nm. Brace is asked for its counts
 and for LIST (`brace list -f FILE --json`): where its PLT entries are, and its word on functions
 that it does not hook. Callgrind must be told not to skip the PLT, or it adds the PLT's
@@ -59,14 +62,28 @@ def segments(path):
     return [(int(v, 16), int(o, 16), int(n, 16)) for o, v, n in found], open(path, "rb").read()
 
 
-def call_target(path, at):
-    """Where the `call rel32` at a file address goes, or None if there is another instruction."""
+def instruction(path, at):
+    """The first five bytes at a file address, fewer at a segment's end."""
     table, data = segments(path)
     for vaddr, offset, size in table:
-        if vaddr <= at < vaddr + size - 5 and data[offset + at - vaddr] == 0xE8:
-            begin = offset + at - vaddr + 1
-            return at + 5 + int.from_bytes(data[begin:begin + 4], "little", signed=True)
-    return None
+        if vaddr <= at < vaddr + size:
+            return data[offset + at - vaddr:offset + min(at - vaddr + 5, size)]
+    return b""
+
+
+def call_target(path, at):
+    """Where the `call rel32` at a file address goes, or None if there is another instruction."""
+    code = instruction(path, at)
+    if len(code) < 5 or code[0] != 0xE8:
+        return None
+    return at + 5 + int.from_bytes(code[1:], "little", signed=True)
+
+
+def is_jump(path, at):
+    """Does a jmp rel8 or rel32, or a conditional one, stand at a file address?"""
+    code = instruction(path, at)
+    return len(code) > 1 and (code[0] in (0xEB, 0xE9) or code[0] & 0xF0 == 0x70 or
+                              (code[0] == 0x0F and code[1] & 0xF0 == 0x80))
 
 
 class Profile:
@@ -92,7 +109,7 @@ class Profile:
             key, equals, value = line.rstrip("\n").partition("=")
             if line.startswith("0x"):
                 addr, _, cost = (line + " 0").split()[:3]
-                self.cost(here, int(addr, 16), int(cost), after)
+                self.cost(module, here, int(addr, 16), int(cost), after)
                 after = None
             elif key in ("ob", "cob"):
                 there = "???" if value == "???" else os.path.realpath(value) == module
@@ -101,12 +118,12 @@ class Profile:
                 count, addr = value.split()[:2]
                 if there is True:
                     self.called[int(addr, 16)] += int(count)
-                after, there = ("call", there, int(addr, 16)), here
+                after, there = ("call", there, int(addr, 16), int(count)), here
             elif key in ("jump", "jcnd"):
                 count, addr = value.split()[:2]
                 after = ("jump", int(addr, 16), int(count.split("/")[0]))
 
-    def cost(self, here, addr, cost, after):
+    def cost(self, module, here, addr, cost, after):
         if here == "???" and not after:
             self.elsewhere[addr] += cost
         elif here is not True:
@@ -117,6 +134,8 @@ class Profile:
             self.jumps[after[1]][addr] += after[2]
         elif after[1] == "???":
             self.outside.append((addr, after[2]))
+        elif after[1] is True and is_jump(module, addr):
+            self.jumps[after[2]][addr] += after[3]
 
     def bias(self, module):
         if not hasattr(self, "known_bias"):
