@@ -26,15 +26,6 @@ adds_up() {
 	result "$1: $kept kept and $lost lost are the $3 that were made" $? "$T/summary"
 }
 
-# until_is COMMAND...: waits for it, ten seconds at most.
-until_is() {
-	local i
-	for ((i = 0; i < 2000; i++)); do
-		"$@" && return
-		sleep 0.005
-	done
-	return 1
-}
 stands_still() { [ -s "$ledger" ] && [ "$(field 4)" = 1 ]; }
 is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 

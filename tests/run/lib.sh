@@ -50,6 +50,15 @@ skip() {
 	printf 'ok %d - %s # SKIP %s\n' "$TAP_N" "$1" "$2"
 }
 
+# until_is COMMAND...: waits until it succeeds, LIMIT seconds at most.
+until_is() {
+	local end=$((SECONDS + LIMIT))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.005
+	done
+}
+
 # The end of a file, as a comment: what a failed case has to say for itself.
 diag() {
 	tail -n "${2:-12}" "$1" 2>/dev/null | cut -c1-300 | sed 's/^/#   /'

@@ -129,6 +129,7 @@ if read -rt "$LIMIT" -n 1 -u "$OUT"; then
 	brace stream >"$T/stream" 2>&1 &
 	STREAM=$!
 	work
+	until_is test -s "$T/stream" # a call that has not ended is held back for a moment
 	looks shell cat trace "$ODD"
 	looks reset
 	wait "$STREAM"
