@@ -113,6 +113,35 @@ static bool is_another_braces(char *const *envp)
 	return socket && !begins(socket, agent.socket);
 }
 
+static bool string_is_there(const char *s)
+{
+	char piece[256];
+	uint32_t n;
+
+	do {
+		n = read_anywhere((uint64_t)s, piece, sizeof(piece));
+		for (uint32_t i = 0; i < n; i++)
+			if (!piece[i])
+				return true;
+		s += n;
+	} while (n == sizeof(piece));
+	return false;
+}
+
+/* Can all of it be read? A pointer that leads nowhere is for the kernel to refuse. */
+static bool environment_is_there(char *const *envp)
+{
+	const char *s;
+
+	if (agent.forbidden & NEED_COPY)
+		return true;
+	do {
+		if (read_anywhere((uint64_t)envp++, &s, sizeof(s)) != sizeof(s))
+			return false;
+	} while (s && string_is_there(s));
+	return !s;
+}
+
 static uint64_t environment_bytes(char *const *envp)
 {
 	uint64_t n = 0;
@@ -188,7 +217,7 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 	char name[NOTE_NAME];
 
 	*p = call_as_it_is(r);
-	if (!agent.memory || !preload[0])
+	if (!agent.memory || !preload[0] || !environment_is_there(environment_of(r)))
 		return 0;
 	kind = r->rax == __NR_execve ? untraced_kind(UNTRACED_CWD, (const char *)r->rdi, 0, name)
 				     : untraced_kind((int)r->rdi, (const char *)r->rsi, (uint32_t)r->r8, name);

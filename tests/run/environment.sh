@@ -15,6 +15,13 @@ export LD_PRELOAD=libm.so.6
 same "somebody else's LD_PRELOAD stays" -- bash -c 'echo "$LD_PRELOAD"; env | grep LD_PRELOAD'
 unset LD_PRELOAD
 
+# Of an environment that is not there, or whose strings are not, the kernel says EFAULT.
+same "an environment that cannot be read" -- python3 -c 'import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+argv = (ctypes.c_char_p * 2)(b"true", None)
+for environment in ctypes.c_void_p(1), (ctypes.c_void_p * 3)(1, 1, 0):
+    print(libc.execve(b"/bin/true", argv, environment), ctypes.get_errno())'
+
 if [ "$(id -u)" -eq 0 ]; then
 	mkdir -p "$T/root/bin"
 	cp "$(command -v dash)" "$T/root/bin/sh"
