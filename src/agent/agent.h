@@ -55,7 +55,7 @@ extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES 
 void *memset(void *to, int byte, size_t n); /* mem.c */
 struct agent_tls *agent_tls_block(void);   /* of the calling thread */
 
-/* Of the threads of this process that have slots, by slot: the slots themselves, which others can write to, are not believed. */
+/* The agent's own account of this process's threads that have slots, by slot: the slots themselves, which others can write to, are not believed. */
 struct own_thread { uint64_t block; uint32_t pid, tid; }; /* block: 0 = the slot is nobody's here */
 extern struct own_thread agent_own[MEMORY_THREADS_MAX];
 
@@ -68,7 +68,7 @@ static inline struct memory_thread *thread_slot(const struct agent_tls *t)
 	return t->known & TLS_THREAD && slot >= agent.threads && slot < agent.threads + agent.layout.threads_max ? slot : NULL;
 }
 
-/* Of the thread in that slot: NULL only if it has none. */
+/* The own account of the thread in that slot: NULL only if it has none. */
 static inline const struct own_thread *own_thread(const struct agent_tls *t)
 {
 	const struct memory_thread *slot = thread_slot(t);

@@ -241,7 +241,7 @@ static bool is_buffer(uint32_t i)
 	return i < agent.layout.buffers_max;
 }
 
-/* It holds no more than its quota; a ring without an end was spoiled. */
+/* A thread holds no more than its quota; a ring without an end was spoiled. */
 static uint32_t take_own_oldest(struct memory_thread *slot)
 {
 	for (uint32_t n = 0; n < agent.layout.quota; n++) {

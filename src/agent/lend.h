@@ -16,7 +16,7 @@ static inline bool lend_settle(uint64_t slot)
 {
 	return __atomic_load_n(&lend_lenders, __ATOMIC_RELAXED) && lend_settle_lent(slot);
 }
-/* Of a vfork child: the thread that waits for it; else 0. */
+/* The thread that waits for this one, if it is a vfork's child; else 0. */
 uint32_t lend_lender(void);
 /* All threads stand still, none of them in the agent: trampolines were changed; or the session ends. */
 void lend_forget_code(void);

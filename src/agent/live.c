@@ -28,7 +28,7 @@ static bool change(struct attempt *a, struct live l, int by)
 	return done;
 }
 
-/* What remains when the calls that stood below sp are taken off. */
+/* The word that remains when the calls that stood below sp are taken off. */
 static struct live cut(struct attempt *a, uint64_t sp)
 {
 	for (;;) {

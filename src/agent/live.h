@@ -22,7 +22,7 @@ struct call_state {
 #define LIVE_MAX (AGENT_STACK_BYTES / sizeof(struct call_state)) /* calls in a stack; stack_base stands for none */
 _Static_assert((LIVE_MAX & (LIVE_MAX - 1)) == 0, "the calls have the low bits of the word");
 
-/* What the word says at one moment. */
+/* A thread's word, taken apart, at one moment. */
 struct live {
 	uint64_t word, calls;
 	struct call_state *top; /* the innermost call; all zero if there is none */

@@ -11,5 +11,5 @@ void untraced_begin(const char *agent_path);
 /* NOTE_NONE if it can, or is not there. As execveat takes them: directory, path, flags. `name` gets
  * the program's last path component (NOTE_NAME bytes, zero-filled). */
 enum note_kind untraced_kind(int directory, const char *path, uint32_t flags, char *name);
-/* Of one of /proc/self/ns's; 0: not known. */
+/* The number of one of /proc/self/ns's namespaces; 0: not known. */
 uint64_t namespace_number(const char *path);

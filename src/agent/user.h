@@ -1,4 +1,4 @@
-/* Whose the process is. One that becomes another user's goes on in that user's session memory. */
+/* The user whose process this is. One that becomes another user's goes on in that user's session memory. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 /* "_ZN4node5StartEiPPc" -> "node::Start", without parameters; another name, or one that does not
  * demangle, comes out as it is. Returns the length as snprintf does. */
 int demangle(const char *name, char *out, size_t n);
-/* The same with parameters, as they tell overloads apart: "node::Start(int, char**)". */
+/* demangle() with parameters, as they tell overloads apart: "node::Start(int, char**)". */
 int demangle_whole(const char *name, char *out, size_t n);
 /* Takes the parameters off such a name; false: it has none. */
 int demangle_cut(char *name);

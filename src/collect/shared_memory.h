@@ -38,7 +38,7 @@ static inline uint64_t *shared_memory_words(const struct shared_memory *m, uint3
 	return m->buffers + (uint64_t)i * MEMORY_BUFFER_WORDS;
 }
 
-/* What an agent that maps it is told of it. */
+/* The layout and settings that an agent is told when it maps the memory. */
 void shared_memory_welcome(const struct shared_memory *m, struct protocol_welcome *out);
 
 uint32_t shared_memory_used(const struct shared_memory *m);     /* sub-buffers ever taken */

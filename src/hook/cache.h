@@ -46,7 +46,7 @@ struct hook_module {
 /* 0, or -errno and *err as sym_open's. A cache that cannot be read or written is no error: the
  * file is planned then. hook_module_free frees. */
 int hook_module_load(const char *path, struct hook_module **out, struct err *err);
-/* The same of an open regular file, which the caller closes; path and root as sym_open_fd's. */
+/* The plan of an open regular file, which the caller closes; path and root as sym_open_fd's. */
 int hook_module_load_fd(int fd, const char *path, const char *root, struct hook_module **out, struct err *err);
 void hook_module_free(struct hook_module *m);
 

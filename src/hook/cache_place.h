@@ -2,7 +2,7 @@
 #pragma once
 #include "hook/cache_file.h"
 
-/* What names the open file, of this name below root (sym_open_fd). False: it is no ELF file that can be read; then
+/* The key of the open file, of this name below root (sym_open_fd). False: it is no ELF file that can be read; then
  * opening it says why. */
 bool cache_key_of(int fd, const char *path, const char *root, struct cache_key *out);
 

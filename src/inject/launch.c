@@ -204,7 +204,7 @@ static char *preload_of(const char *agent)
 	return old && *old ? mem_printf("%s:%s", agent, old) : mem_strdup(agent);
 }
 
-/* What fails here is the parent's to say. */
+/* The parent says what fails here. */
 static void child(const char *path, char *const *argv, const char *preload, const char *socket, int report,
 		  struct task_exec_note *execs)
 {

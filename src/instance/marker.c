@@ -32,7 +32,7 @@ static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
 
 struct marker { struct part *part; uint32_t thread, event; uint16_t cpu; };
 
-/* It waits for the answer, and where it ran last it wrote. */
+/* The writer waits for the answer, and where it ran last it wrote. */
 static uint16_t cpu_of(pid_t tid)
 {
 	struct proc_stat stat;

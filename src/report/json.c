@@ -28,7 +28,7 @@ static void character(struct out *o, const char *s, size_t n, uint32_t code)
 	out_bytes(o, s, n);
 }
 
-/* What struct out would escape, JSON says in its own way. */
+/* JSON has its own escapes for the characters that struct out would escape. */
 void json_string(struct out *o, const char *s)
 {
 	size_t left = s ? strlen(s) : 0;

@@ -46,7 +46,7 @@ enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
 
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
 
-/* What a session memory is made of. */
+/* The sizes and places of a session memory's parts. */
 struct memory_layout {
 	uint32_t mode;            /* enum memory_mode */
 	uint32_t quota;           /* sub-buffers a thread may hold */
@@ -56,7 +56,7 @@ struct memory_layout {
 	uint64_t threads_at, descs_at, ends_at, buffers_at, size; /* byte offsets */
 };
 
-/* What is recorded. It changes while nobody records. */
+/* The settings of what is recorded. They change while nobody records. */
 struct memory_settings {
 	uint32_t tracer;          /* enum memory_tracer */
 	uint32_t max_depth;       /* 0 = none. Only MEMORY_GRAPH_STATE looks at this and at thresh_ticks */

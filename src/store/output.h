@@ -14,7 +14,7 @@ struct output {
 	uint64_t bytes; /* written */
 };
 
-/* As new_file (base/new_file.h). */
+/* The errors are new_file's (base/new_file.h). */
 int output_open(struct output *o, const char *path, struct err *err);
 /* All of it or an error; raises no signal. */
 int output_write(struct output *o, const void *p, size_t n, struct err *err);

@@ -47,7 +47,7 @@ static void tell(struct trace_info *info, const struct counts *counts)
 	}
 }
 
-/* What is lost of each thread stands behind the last of it that is there. */
+/* Each thread's loss stands behind the last of its records that is there. */
 static int put_losses(struct store_writer *w, const struct trace_info *info, const struct counts *counts, struct err *err)
 {
 	int r = 0;

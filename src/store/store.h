@@ -43,7 +43,7 @@ int store_settle(struct store_writer *w, struct err *err);
  * and *err (ENOSPC, EIO) if the file is not whole; it then reads up to where it ends.
  * A reader of a whole file gets its size as total.bytes, whatever info said. */
 int store_finish(struct store_writer *w, struct err *err);
-/* As store_finish, of a file that says what it lacks. If it cannot take all (*why: ENOSPC, EDQUOT, EFBIG) its last chunks make room
+/* Ends a file that says what it lacks; otherwise store_finish. If it cannot take all (*why: ENOSPC, EDQUOT, EFBIG) its last chunks make room
  * for its end, a note tells, and info, which is the writer's, counts records that are in the file, all others as lost. Returns 0,
  * with why->code 0 if it has all; -errno and *err if it ends early: then info counts what can be read. */
 int store_end(struct store_writer *w, struct trace_info *info, struct err *why, struct err *err);

@@ -46,7 +46,7 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const u
 
 struct sizes { uint64_t stored, inflated, largest; const char *name; /* the largest one's */ };
 
-/* Of a section as binutils compressed it before there was a flag: "ZLIB", and the size, the first byte first. */
+/* The header of a section that binutils compressed before there was a flag: "ZLIB", and the size, the first byte first. */
 static uint64_t old_size(Elf_Scn *section)
 {
 	const Elf_Data *data = elf_rawdata(section, NULL);
@@ -139,7 +139,7 @@ static int open_file(struct dwarf_file *f, const struct sym_module *m, struct st
 	return 0;
 }
 
-/* What it is made of has been found in these bytes. */
+/* The view was made of these bytes. */
 static int open_elf(struct dwarf_file *f, const struct sym_module *m, const uint8_t *bytes, size_t n, struct stat *is,
 		    struct err *err)
 {
@@ -215,7 +215,7 @@ static bool has_build_id(Elf *elf, const void *id, size_t n)
 	return dwelf_elf_gnu_build_id(elf, &own) == (ssize_t)n && memcmp(own, id, n) == 0;
 }
 
-/* What dwz took out of several files stands in another. If it is not where the link says elfutils looks below /usr/lib/debug.
+/* dwz moves what several files have in common to another file. If it is not where the link says elfutils looks below /usr/lib/debug.
  * False: it is none that can be looked at. */
 static bool take_alternate(struct dwarf_file *f)
 {
@@ -276,7 +276,7 @@ int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct e
 	return r;
 }
 
-/* It has been inflated by now. */
+/* The section has been inflated by now. */
 const Elf_Data *dwarf_file_lines(Elf *elf)
 {
 	Elf_Scn *section = NULL;

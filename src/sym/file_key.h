@@ -24,5 +24,5 @@ struct file_key {
 
 struct file_id file_id_of(const struct stat *st);
 
-/* Of an open file, which path names below root (sym_open_fd). False: it is no ELF file that can be read; then sym_open_fd says why. */
+/* The key of an open file, which path names below root (sym_open_fd). False: it is no ELF file that can be read; then sym_open_fd says why. */
 bool file_key_read(int fd, const char *path, const char *root, struct file_key *out);

@@ -118,7 +118,7 @@ static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struc
 		f->size = end - f->vaddr;
 }
 
-/* Of a function inside of an unwind range all rules before it are read, of each anew: bytes of them, in file sizes. */
+/* For each function inside of an unwind range all rules before it are read anew: bytes of them, in file sizes. */
 #define WORK_TIMES 4
 
 /* When the work is used up nothing is known of it. */

@@ -63,7 +63,7 @@ struct sym_module {
 /* Opens and reads everything above. 0, or -errno and *err (ENOENT, EACCES, ENOEXEC for
  * not ELF / not x86-64 / malformed, with a sentence). sym_close frees. */
 int sym_open(const char *path, struct sym_module **out, struct err *err);
-/* The same of an open regular file, which the caller closes; path is its name, and where its debug file is looked for, both
+/* sym_open of an open regular file, which the caller closes; path is its name, and where its debug file is looked for, both
  * below root: the directory that is / for who maps the file, "" = brace's own. */
 int sym_open_fd(int fd, const char *path, const char *root, struct sym_module **out, struct err *err);
 /* The same of bytes in memory (a vDSO, a fuzzer's input), which must outlive the module;

@@ -81,7 +81,7 @@ static void from_symbols(const struct elf_view *v, const struct elf_symtab *t, g
 	}
 }
 
-/* Of bytes that only look like a call few lead into so few places. */
+/* Few bytes that only look like a call lead into so few places. */
 static void from_calls(const struct elf_area *a, gap_list *gaps)
 {
 	uint64_t low = gaps->at[0].from, high = gaps->at[gaps->n - 1].switches;

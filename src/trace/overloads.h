@@ -8,9 +8,9 @@ struct overloads {
 	VEC(struct overloads_of { const struct trace_function *functions; size_t n; struct doubles plain; }) modules;
 };
 
-/* As trace_function_name, with parameters if another function of the module has the name without them; *whole: they are there.
+/* trace_function_name's text, with parameters if another function of the module has the name without them; *whole: they are there.
  * The module's names are looked at when the first of C++ or Rust is asked for, and again when functions have come. */
 int overloads_name(struct overloads *o, const struct trace_module *m, const struct trace_function *f, char *out, size_t n, bool *whole);
-/* The same in memory that the caller frees. */
+/* That text in memory that the caller frees. */
 char *overloads_text(struct overloads *o, const struct trace_module *m, const struct trace_function *f, bool *whole);
 void overloads_free(struct overloads *o);

@@ -386,7 +386,7 @@ static int wait_stragglers(pid_t pid, uint64_t deadline, struct err *err)
 	return 0;
 }
 
-/* It waits for us. */
+/* The thread waits for us. */
 static bool is_caller(pid_t tid)
 {
 	return caller_now() && caller_now()->tid == tid;

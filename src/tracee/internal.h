@@ -98,7 +98,7 @@ uint64_t code_find(struct tracee *t, bool vdso, const void *bytes, size_t n);
 int open_memory(struct tracee *t, struct err *err);
 /* It came to PTRACE_EVENT_STOP: notes its registers. */
 void thread_stands(struct thread *th);
-/* What waitpid told of a thread that was asked to stop. 1: it stands; 0: not yet; -1: it is gone. */
+/* waitpid's answer about a thread that was asked to stop. 1: it stands; 0: not yet; -1: it is gone. */
 int thread_take_status(struct thread *th, int status);
 
 /* A thread of process pid was asked to stop and has not: the holder that calls lets it go when it stops. No holder: nothing. */

@@ -13,7 +13,7 @@ struct straggler {
 	struct thread thread;
 };
 
-/* Of all holders. Guarded by `lock`. */
+/* The late threads of all holders. Guarded by `lock`. */
 static VEC(struct straggler) stragglers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -163,7 +163,7 @@ void trace_release(struct tree_file *f)
 static const struct tree_file_ops trace = { .open = trace_open, .show = show_trace, .truncate = clear_trace, .write = take_any,
 					    .release = trace_release };
 
-/* As in ftrace: who waits, and has read something from it, sees the end when recording is off and nothing is left. */
+/* A reader that waits, and has read something, sees the end, as in ftrace, when recording is off and nothing is left. */
 ssize_t instance_pipe_end(struct tree_file *f, struct tree_target t, unsigned cpu, ssize_t got, char *buf, size_t n,
 			  struct err *err)
 {

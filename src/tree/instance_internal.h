@@ -72,7 +72,7 @@ bool instance_option(struct instance *in, enum trace_option o);
 int trace_open(struct tree_file *f, struct err *err);
 void trace_release(struct tree_file *f);
 
-/* What a read of trace_pipe gives, of a CPU or all (UINT_MAX), of which the target's pipe gave `got`. Keeps f->state. */
+/* The bytes that a read of trace_pipe gives, of a CPU or all (UINT_MAX), of which the target's pipe gave `got`. Keeps f->state. */
 ssize_t instance_pipe_end(struct tree_file *f, struct tree_target t, unsigned cpu, ssize_t got, char *buf, size_t n,
 			  struct err *err);
 

@@ -63,7 +63,7 @@ struct tree_target_ops {
 	 * One reader at a time. Call instance_wake when there are some. */
 	ssize_t (*pipe)(void *arg, char *buf, size_t n, struct err *err);
 	bool (*pipe_ready)(void *arg);
-	/* What is left of it, of a CPU or all (UINT_MAX), while nothing is recorded: the next bytes, 0 when there are no more.
+	/* The rest of trace_pipe, of a CPU or all (UINT_MAX), while nothing is recorded: the next bytes, 0 when there are no more.
 	 * -EAGAIN: tracing_on is 1. */
 	ssize_t (*pipe_rest)(void *arg, unsigned cpu, char *buf, size_t n, struct err *err);
 	/* The same of what ran on one CPU; NULL: nothing did. */

@@ -30,7 +30,7 @@ static bool report(const struct err *err)
 	return n == sizeof(*err);
 }
 
-/* It is the waiting process that speaks to the user. */
+/* The waiting process speaks to the user. */
 static bool report_no_memory(struct mem_last_act *self)
 {
 	static const struct err none = { .code = ENOMEM, .text = MEM_NONE };
@@ -61,7 +61,7 @@ bool background_begun(int fd, const struct err *err)
 	return heard;
 }
 
-/* What the server reported; it went without a word if it was killed. One that lives is not to go on unknown. */
+/* The server's report; a server that was killed went without a word. One that lives is not to go on unknown. */
 static int await_start(int fd, pid_t pid, struct err *err)
 {
 	ssize_t n;

@@ -78,7 +78,7 @@ static bool library_has(const struct search *s, const struct library *l, const c
 	return found;
 }
 
-/* Those that the process has mapped. Nothing of its program's is executed: it may be another user's. */
+/* The libraries that the process has mapped. Nothing of its program's is executed: it may be another user's. */
 static void find_mapped(struct search *s)
 {
 	struct maps maps;

@@ -7,5 +7,5 @@
 
 /* `image`: the ELF file of the program. 0, or EXIT_BRACE (said) if nothing else would be traced. */
 int missing_functions(const struct settings *s, const char *image);
-/* The same of a process that runs: by the files that it has mapped. */
+/* missing_functions for a process that runs, by the files that it has mapped. */
 int missing_functions_of(const struct settings *s, pid_t pid);

@@ -41,7 +41,7 @@ void say(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* As wide as what stands before the column, escaped. */
+/* The width, escaped, of what stands before the column. */
 static int caret(const struct err *err)
 {
 	char *before = mem_strndup(err->input, err->column), *shown = escape_line(before);

@@ -24,7 +24,7 @@ enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
 void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to, painter *line);
 /* A text file instead, made as new_file does (base/new_file.h). 0, or EXIT_BRACE (said). */
 int screen_open_file(struct screen *o, const char *path);
-/* What is written is no text: it goes as it is to all but a terminal. Before anything is written. */
+/* Bytes, not text, will be written: they go as they are to all but a terminal. To be called before anything is written. */
 void screen_binary(struct screen *o);
 /* True when there is no point in writing more: out of space, or nobody reads. */
 bool screen_is_done(const struct screen *o);
