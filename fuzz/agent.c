@@ -178,7 +178,7 @@ static void say(struct connection *c, const void *bytes, size_t n, unsigned with
 	control_settle(control);
 }
 
-/* What breaks programs: ends of ranges, small numbers. */
+/* Values that break programs: ends of ranges, small numbers. */
 static uint64_t any_value(void)
 {
 	static const uint64_t edges[] = { 0, 1ull << 12, 1ull << 32, 1ull << 47, 1ull << 63, UINT64_MAX - 255, 0xffffffffull - 255, 1ull << 24 };
@@ -229,7 +229,7 @@ static void say_anything(struct connection *c)
 
 /* --- what they write ---------------------------------------------------------------------------------- */
 
-/* Of all patches: `how` says which fields; they end as their agent would leave them, or not. */
+/* Edits all patches: `how` says which fields; they end as their agent would leave them, or not. */
 static void write_patches(const struct connection *c)
 {
 	struct patch *patches = (struct patch *)(c->code + c->welcome.patches_at);
@@ -273,7 +273,7 @@ static void take_news(void)
 		image_news_free(&news);
 }
 
-/* It waits until nobody is inside, which takes seconds if those who have been welcomed stay silent: they go. */
+/* Peers that have been welcomed go: the control waits until nobody is inside, seconds if they stay silent. */
 static void change_alone(bool leaves, pid_t pid)
 {
 	struct attach_report rep = { 0 };
@@ -288,7 +288,7 @@ static void change_alone(bool leaves, pid_t pid)
 		control_keep(control, &settings);
 }
 
-/* What an agent would do next, on its next connection. */
+/* Each peer's next step, as an agent's, on its next connection. */
 static void go_on(struct peer_process *p)
 {
 	struct connection *c = p->at;

@@ -1,4 +1,4 @@
-/* What is patched in which process. A forked child begins with its parent's patches, and is told from
+/* Patches, by the process in which they stand. A forked child begins with its parent's patches, and is told from
  * others by its bytes: after changes, and forks, and forks of those, nobody else knows. */
 #pragma once
 #include "image/image.h"

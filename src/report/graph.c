@@ -485,7 +485,7 @@ static void take_step(void *arg, const struct call_step *s)
 	drain(g);
 }
 
-/* What the kernel tells of a thread (collect/switches.h) has a place of its own in the trace: its text is to stand among
+/* The kernel's records of a thread (collect/switches.h) have a place of their own in the trace: their text is to stand among
  * the thread's calls. */
 static uint32_t place_of_calls(struct graph *g, uint32_t thread)
 {

@@ -239,7 +239,7 @@ static void count(struct prey *p, const struct breakpoint *b)
 		p->passed_handling[b->point]++;
 }
 
-/* It is the thread's own signal. Where the agent blocks signals it waits until it no longer does. */
+/* The signal is the thread's own. Where the agent blocks signals, the signal waits until the agent no longer does. */
 static void signal_at(struct prey *p, pid_t tid)
 {
 	if (!p->ledger->handles || p->sent == SEND_MOST || ++p->hits < p->nth)

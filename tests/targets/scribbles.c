@@ -35,7 +35,7 @@ static uint64_t next(void)
 	return seed ^= seed << 17;
 }
 
-/* What breaks programs: ends of ranges, small numbers, anything. */
+/* Values that break programs: ends of ranges, small numbers, anything. */
 static uint64_t value(void)
 {
 	static const uint64_t edges[] = { 0, 1, 2, 3, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff,
