@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tight loop. One run prints, in nanoseconds of this thread's CPU time each: two bare
  * rdtsc, and a call of f(), the only function that any tracer is to see. f() reads and writes
  * its stack so that it is long enough for every peer to patch. `loop CALLS`. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two threads that do nothing but call, for SECONDS: `pair SECONDS` prints calls, and calls a second. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A call tree for the reports: `tree CALLS` makes that many calls, 1 to 12 deep, of 48 functions,
  * the shape decided by a small generator so that every run is the same. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: arch daemon tree report store trace model event shared base zstd threads */
 /* Any bytes from somebody who connects to a session: questions whole, cut short, of other versions. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: hook sym arch base */
 /* Any bytes as a cached plan: it is refused, or everything in it can be used. */
 #include <stdlib.h>

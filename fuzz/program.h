@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program that is whole, as bytes, with a section of the fuzzer's: .text of nops and returns at PROGRAM_TEXT, and behind it
  * the section's bytes at PROGRAM_DATA; functions f and g in the symbol table, if that is asked for. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: session inject image collect tracee hook sym arch model event shared store trace base */
 /* brace recover on a session memory of arbitrary bytes: the header, the threads, the descriptors and the sub-buffers are
  * the program's to spoil. By the first byte the header is what the bytes say, or one that makes sense, so that the

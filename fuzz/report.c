@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: arch report store trace event shared base zstd threads */
 /* The printers and the summary on any events and any tables: what a damaged trace file can
  * hold once it has been read. The first 8 bytes are the options, then come the tables' odd

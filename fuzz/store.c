@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: store trace base zstd threads */
 /* The trace file's reader on arbitrary bytes, in three ways by the first byte: as they are; as
  * the contents of chunks, wrapped with the right checksums and compression so that the fuzzer

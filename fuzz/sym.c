@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: base sym */
 /* Any bytes as an ELF file: its functions, and what its DWARF says of an inlined name. */
 #include <stdlib.h>

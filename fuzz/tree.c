@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: arch tree report store trace model event shared base zstd threads */
 /* Any writes, to any files of ftrace's tree, and directories made and removed between them. A write that fails
  * changes nothing and is in the error_log, whose carets stand under its commands; what was accepted reads

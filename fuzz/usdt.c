@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* links: sym base */
 /* Any bytes as a program with markers: what is listed is inside the file. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Everything that a planned module says is used, as a session would use it. */
 #pragma once
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the traced process. No libc, no lock, no vector register; nothing here may fail
  * loudly: what cannot be done is counted or left out, the program goes on. */
 #pragma once

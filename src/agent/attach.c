@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Coming into a process that runs already, and leaving it. A tracer that holds the process by
  * ptrace calls these two in one of its threads, on a stack of ours, while all others are stopped;
  * they may be stopped anywhere, inside the agent too. The patches are the tracer's business. If the tracer dies

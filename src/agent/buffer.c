@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The slow side of recording: a thread's first record, the end of a sub-buffer, another CPU,
  * a forked child. Once in some eight thousand records, so clarity comes first here. */
 #include <asm/unistd.h>

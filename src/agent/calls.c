@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls' records. A call's two probes share nothing but the stack pointer, which nobody else has while it lasts: where
  * the second one cannot know what the first one saw, a table keeps it by that. A slot that another took in between costs the
  * record of a return, never more. */

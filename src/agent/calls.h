@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls that are led past the agent. */
 #pragma once
 #include "shared/probe.h"

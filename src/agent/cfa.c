@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stub's frame has no size, and libgcc tells frames apart by their CFA: so a stub's is odd (entry.S), and
  * the function that called through it is shown an odd one. LuaJIT takes it for the address of its
  * frame, and it is what _Unwind_GetCFA gives. That one leads here, and gives an even one to all

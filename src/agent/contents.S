@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* struct agent_contents (shared/memory.h), at the file's entry point: what a tracer that puts the agent
  * into a process by hand has to find in it. */
 #include "shared/version.h"

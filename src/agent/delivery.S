@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the first instruction of a signal's handler leads: on to C if the kernel has just made the frame there is. Handlers may run
  * on small stacks of their own: where C would not fit, a record is lost. */
 #include "agent/probe_frame.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* No handler of ours stands before the program's: the kernel enters the program's own, whose first instruction leads here
  * (delivery.S), and everything it was entered with is looked at. A function that merely is a handler too, and is called,
  * has not the kernel's frame above it; one that another handler goes on to by a jump has it, but is not whom the kernel was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signals that are delivered, seen where their handlers begin: signal:signal_deliver for who is not root. */
 #pragma once
 #include <stdbool.h>

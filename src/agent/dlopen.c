@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Modules that come later. ld.so calls _dl_debug_state, an empty function for debuggers, when
  * it has mapped or unmapped modules: before the new ones are relocated and long before their
  * constructors run, so that nothing executes in them while they are patched. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where trampolines and stubs go when the fast path is not enough, the stub templates, and
  * the stub arena with the unwind rule that covers it. Slots below the stack pointer: see
  * arch/x86_64/trampoline.S. */

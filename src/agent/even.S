@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stub arena's unwind table once more, for nongnu's libunwind, which takes a frame's CFA for the stack pointer
  * of the one above: here it is just that, and even, and the stack pointer has no rule of its own. libgcc and LLVM's
  * libunwind could not tell a stub's frame from its caller's by this one; nongnu's does it by the address. A header as

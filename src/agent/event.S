@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program's own event calls with the record it has built: agent_event(struct event_state *, record, bytes). Here is
  * the plain case, a record of whole words and no filter but one that is machine code, in a thread that is known, in as few
  * instructions as it takes: every one of them counts beside the time stamp. Whatever else there may be is

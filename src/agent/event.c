@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program's own event, whatever it is (event.S has the plain ones): the filter, then the ring. The record is the kernel's from
  * offset 8 on; the first 8 bytes are ours, and its room is padded to words. */
 #include <asm/unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The program sees the environment it would have without us: LD_PRELOAD and BRACE_AGENT are taken out
  * when it starts, and put back by libc's execve and its kin (libc_calls.c), so that what it execs is
  * traced too. May run in a vfork's child: nothing but the stack and the session memory is written. */

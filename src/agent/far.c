@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads of programs that leave us no room at a fixed distance from the thread pointer (musl, Go,
  * no libc at all), or that may have no thread pointer, or another's (started by clone itself): their blocks stand in a table by thread id, which the kernel tells. Slower by that
  * system call, and the same otherwise. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program that binds itself by seccomp would be killed for what we do in its name. So the filter is
  * run here before it is installed, on every system call the agent makes; what it does not let
  * through is not done again in this process, nor in what it executes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Comes in by LD_PRELOAD, runs before every other constructor (-z initfirst), while the process
  * has one thread: asks the tracer over its socket, maps what it is given, writes the patches.
  * Anything that does not work ends with the program untraced. */

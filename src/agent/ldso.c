@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What ld.so exports and we need, found without libc's help: where each thread's rseq area is
  * (glibc 2.35 and later), and the function it calls for debuggers when modules come and go. */
 #include <elf.h>

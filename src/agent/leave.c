@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls after which a thread may go on elsewhere than behind them: longjmp, coroutine switches,
  * unwinders (docs/nesting.md). They come here from trampolines of their own, and are recorded with
  * the stack pointer. The thread's next record is then made to take the slow path, so that it can tell

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A child of vfork, or of clone with CLONE_VM and CLONE_VFORK, has its parent's thread pointer, and so its agent_tls. While it
  * may be there, that block says TLS_LENT and has no room: every record takes the slow path, and C code finds a block here
  * by the thread id that the kernel tells. The child is a thread of its own, and the parent goes on as it was.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A thread whose vfork child runs lends it its thread-local block: the two have one thread pointer. lend.c keeps
  * a block for each of them, by thread id. No function here allocates, and all may run in the child. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* In place of the `syscall` instructions of libc's functions that matter to us (libc_calls.c): everything
  * is where the kernel wants it, rcx and r11 are free. What stood in the five bytes that were overwritten,
  * the call and the comparison of its result, is done here. A fork or a clone may be the call: between

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the `syscall` instruction in some functions of libc and leads it through us, in the first moments
  * of a program, while it has one thread. It is recognized with the comparison behind it: seven bytes
  * of which five make room for a jump. The functions' entries stay free for the tracer. */

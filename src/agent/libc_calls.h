@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The system calls of libc's that lead through us: what a process does that its agent must know of
  * before it happens. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session memory is far larger than what is used of it, and counts as address space of the process. A
  * program that limits its address space means its own: what is ours is added to the limit it sets, and
  * taken off when it asks. What it executes inherits both, the limit and us. */

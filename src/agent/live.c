@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Live calls, where a handler has disturbed what live.h tried, or calls that are dead are in the way. A second disturbance finds
  * signals blocked; where they may not be (filter.c), it is tried until it succeeds. */
 #include "agent/live.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The live calls of a thread, in state mode: a stack from t->stack_base, keyed by where the return addresses stand.
  *
  * A signal handler may run at any instruction here, make calls, and never return. So one word, t->live, says how many

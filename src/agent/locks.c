@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mlockall would fill and lock the whole session memory, a gigabyte of which little is used. So all is locked as
  * it is touched, and then filled: all but what is ours. */
 #include <asm/unistd.h>

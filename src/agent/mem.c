@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The compiler may ask for these, whatever it is told. */
 #include "agent/agent.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the agent asks of the kernel, by what for: a seccomp filter that forbids one of a kind
  * takes that ability away. Without NEED_SIGNALS nothing is recorded any more. */
 #pragma once

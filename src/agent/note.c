@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/note.h"
 
 #include <asm/unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words to the user, left in the session memory: see shared/notes.h. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AddressSanitizer's library refuses to run unless it is the first that ld.so lists, and we are before it: our
  * entry in the list moves behind its. Nothing else looks at the order of that list: symbols are found
  * and constructors are run by other ones. */

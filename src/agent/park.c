@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* State mode keeps the live calls of each stack a thread runs on. When a call may leave its stack, that
  * one's are parked under the stack pointer it would come back with, and whoever comes back there, in
  * whatever thread, takes them again. */

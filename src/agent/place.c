@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where things stand in the process: see place.h. */
 #include <linux/mman.h>
 #include <asm/unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where things stand in the process: the agent's own, the memories shared with the tracer, the
  * regions of trampolines; and the writing of patches. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What happens at a probe: its program gathers the fields, and a record is written. In the midst of the
  * program's work: nothing here takes a lock, blocks or faults, wherever the program's registers may lead. */
 #include <asm/unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For assembly: how the agent is entered from the code of a probe (arch/x86_64/probe_code.h), and how C is called there with
  * every register kept. */
 #include "shared/probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include <asm/signal.h>
 #include <asm/unistd.h>
 

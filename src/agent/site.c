@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Call sites: the table from a return address to its stub, and the making of stubs. All of it may
  * be interrupted by a signal handler that does the same.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stack of a thread as it is now. Nothing is unwound here: that takes tables, and brace has them (instance/frames.c). The words are
  * copied in pieces of one record, the part that is certainly there directly, the rest by the kernel, which finds out. */
 #include "agent/agent.h"

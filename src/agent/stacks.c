@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* State mode's stacks of live calls: one for each thread, and for each stack that a thread has left and may
  * come back to (park.c). Which there are is noted, because threads end without telling us, and at a
  * detach all memory is to go. A block of thread-local memory may outlive its thread and be another's after

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* State mode: what needs to know how deep a thread is or how long a call took. Live calls (live.h) are known by where their
  * return addresses stand: one below the current stack pointer is dead (longjmp, exception). A mistake here can misnest a
  * report; it cannot misdirect a return, which only the stub knows. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Raw system calls: the agent has no libc. Results are the kernel's (-errno on failure). */
 #pragma once
 #include <stddef.h>

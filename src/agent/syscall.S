@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where trampolines of system calls lead whose records need no thought: a known number, no filter (struct call_quick of
  * shared/calls.h). All is as in agent_probe (probe.S), but only what is needed is kept: four registers and the flags, below the
  * stack pointer, where signals do not write. What is not plain goes on in agent_probe, with nothing done; and if there turns out to

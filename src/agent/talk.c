@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The socket to the tracer: hello, welcome with three descriptors. */
 #include <asm/unistd.h>
 #include <linux/socket.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is said over the tracer's socket; the formats are in shared/memory.h. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel writes these events where it makes threads, names and ends them; here they are told by who asks it to, at
  * the system call. A program that is executed tells of it itself, when it is there: before, nobody knows whether it
  * will come to be. Until then what is lost with the old program waits in the session memory. */

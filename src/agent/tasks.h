@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records of threads and processes that begin, are named and end: docs/events.md. */
 #pragma once
 #include "shared/probe.h"

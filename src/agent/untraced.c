@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/untraced.h"
 
 #include <asm/stat.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether a program that is about to be executed can be traced, and if not, why. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unwinders: what they are told, and what they tell.
  *
  * An agent that ld.so did not load is not found by them. Three of their look-ups lead here: GCC's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A process that gives up its user (sshd, nginx, postgres) must neither read nor spoil what is recorded of those who keep
  * theirs. It asks the tracer for the memories of its new user, and leaves the old ones at once: behind the system call by
  * which it changed, where libc makes that (libc_calls.c), else with its next sub-buffer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The user whose process this is. One that becomes another user's goes on in that user's session memory. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/caller.h"
 
 #include <stddef.h>

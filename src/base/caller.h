@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The caller is the thread, of whatever program, that a thread of brace works for, and that waits in the kernel for an answer
  * (of a FUSE request). If brace has to stop its program for the work, the caller can only come to a stop with an answer: it
  * gets one before, as if all went well, and the true result when it is let go. So a traced program can write to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads bytes that came from outside. Past the end every read gives 0 and sets `bad`,
  * so that a parser checks once, after the fields, and never reads out of bounds. */
 #pragma once

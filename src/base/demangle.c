@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/demangle.h"
 
 #include <libiberty/demangle.h>

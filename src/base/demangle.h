@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* C++ and Rust symbols as their programmers wrote them, by libiberty. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/doubles.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names that come more than once. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One error: an errno for the program, one sentence for the user, and, where the
  * fault lies in a text the user wrote, that text and the column. Functions that can
  * fail take a struct err and return 0 or -errno; only src/ui prints it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text of others, made fit for a terminal. A program chooses the names of its functions, threads and files; a terminal obeys some of
  * the bytes. Each byte that is not of a printable character in UTF-8 is written as ls -b, git and the kernel's seq_escape do: a
  * backslash and three octal digits. Such are controls (C0, DEL, C1), format controls (bidi overrides, zero widths), line separators,

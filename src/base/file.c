@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens what others named. First by O_PATH, which does nothing to what stands there; that is looked at, and the very same is
  * opened again. Everybody who reads a file of the traced program's calls it. */
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files that belong to anybody: opened without side effects, and told apart. */
 #pragma once
 #include <stdbool.h>

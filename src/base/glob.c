@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matching without recursion: when a character does not fit, the last `*` takes one more. */
 #include "base/glob.h"
 

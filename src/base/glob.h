@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ftrace's pattern language: `*`, `?`, `[a-z]`, `[!a-z]` and `\` before a character that
  * shall stand for itself. A `[` that is never closed stands for itself, as in the kernel. */
 #pragma once

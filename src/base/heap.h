@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A heap in a VEC of pointers: the one that comes before all others is at[0]. `before(a, b)` is an inline function, and
  * the only thing known of them. J. W. J. Williams, "Algorithm 232: Heapsort" (1964). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Allocation for the tracer's side. Running out of memory ends brace with one
  * sentence: the traced program does not need us, and no caller could do better. */
 #pragma once

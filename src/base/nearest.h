@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the user may have meant. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files that a user asks for by name, in a directory that others may write to. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/out.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where reports write: a buffer that is handed on when it is full. A trace prints a line
  * for every few nanoseconds of a program's life, so integers and padding are formatted
  * here, inline, without printf. */

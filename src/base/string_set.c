@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/string_set.h"
 
 #include <stdint.h>

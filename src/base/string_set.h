@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A set of strings that live elsewhere: open addressing, FNV-1a. */
 #pragma once
 #include <stdbool.h>

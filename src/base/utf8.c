@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
 static const struct form { unsigned char mask, lead; size_t n; uint32_t least; } forms[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Characters in bytes of others: RFC 3629. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A growing array: VEC(struct site) sites = {0}; *vec_add(&sites) = s; sites.at[i];
  * vec_free(&sites). Elements move when it grows: keep indices, not pointers. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "collect/clock.h"
 
 #include <cpuid.h>

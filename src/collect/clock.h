@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The TSC in real units: its frequency from CPUID, else from the kernel's own calibration
  * (perf's user page), else measured against CLOCK_MONOTONIC_RAW; and one instant on all clocks. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "collect/drain.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From sub-buffers to runs of whole records, thread by thread, in each thread's order. */
 #pragma once
 #include "base/vec.h"

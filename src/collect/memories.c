@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Owns the session memories. The control thread makes them, as processes come; the session's thread reads them, as many as
  * there are when it looks. */
 #include "collect/memories.h"

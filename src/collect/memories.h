@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session memories of a session: one for each user whose processes record. What a process can write to, no process of
  * another user maps. All have one layout, and the settings of all are the same. They are made when the first process of a
  * user comes, and stay to the end of the session. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "collect/notes.h"
 
 #include <stdio.h>

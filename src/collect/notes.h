@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What traced processes left in the session memory for the user. */
 #pragma once
 #include <sys/types.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "collect/pending_sleeps.h"
 
 #include <string.h>

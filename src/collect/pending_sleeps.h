@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* When a thread did not run, until its next record comes by: then it is a record before that one (RECORD_EVENT_SLEPT). */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "collect/perf_rings.h"
 
 #include <dirent.h>

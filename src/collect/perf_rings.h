@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the kernel tells of threads without any of their help: where they stop running and go on, which they make and how
  * they are called. perf events of all threads of a process, which their children inherit; one ring of records for each CPU. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "collect/processes.h"
 
 #include <dirent.h>

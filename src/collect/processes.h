@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which of the processes that recorded still run. They say in the session memory who they are, in their own
  * pid namespace: here it is found out who that is. */
 #pragma once

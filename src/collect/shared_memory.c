@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "collect/shared_memory.h"
 #include "collect/slots.h"
 #include "shared/points.h"

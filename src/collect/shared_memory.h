@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracer's side of the session memory: makes it, finds what threads have written, gives
  * sub-buffers back. Everything in it may have been scribbled over by a traced program: every
  * index is checked before use. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers of threads in a session. The high bits say which session memory a thread's slot is in, the low ones which slot
  * there; behind the last memory are those that no memory has a slot for, but the kernel tells of (switches.h). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Nothing stops the program while it is copied: so descriptors are read, then the sub-buffers they speak of,
  * then the descriptors again. A copy counts if its sub-buffer was that thread's, of the same
  * sequence number, before and after. In overwrite mode a thread says which are thrown away before it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A copy of the session memory of a process whose tracer died, taken while the process goes on. */
 #pragma once
 #include "collect/shared_memory.h"

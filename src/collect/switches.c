@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel says of a thread that it stops or goes on, not who runs instead: that side of the event stays unknown. */
 #include "collect/switches.h"
 

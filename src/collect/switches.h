@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sched:sched_switch and signal:signal_deliver of the traced threads, and the ends of those that could not tell themselves, made from
  * what the kernel tells of them (perf_rings.h). It comes as runs, as if every thread had a second place in the session memory: slots
  * SLOT_FOLLOWED on (slots.h).

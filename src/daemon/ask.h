@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Questions to a session that runs in the background. Each is 0, or -errno and *err with what the session said; -ENOENT:
  * there is no such session. */
 #pragma once

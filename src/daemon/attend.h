@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One connection to a session: the question, what is done, the answer. */
 #pragma once
 #include <stdatomic.h>

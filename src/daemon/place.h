@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where sessions that run in the background are found: a directory of the user's own, in it a socket and a lock for
  * each, by name. Who holds the lock serves the session; the kernel takes it from who dies. */
 #pragma once

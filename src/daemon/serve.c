@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Owns the socket and its visitors, each in a thread of its own; called by who serves a session (ui/cmd/session.c). The
  * thread that accepts waits for no visitor: who says nothing is sent away, who finds no room is told so. */
 #include "daemon/serve.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A tree served over a session's socket, to its user only, until somebody ends it. */
 #pragma once
 #include "tree/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is said over a session's socket: one request a connection, then its answer, then data. Both sides are one
  * user's brace, of one version or not: sizes are checked, unknown requests refused. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ftrace's own events as far as a traced program has them, with the numbers and layouts of Linux 6.12, which
  * trace-cmd and libtraceevent look up by these names. Addresses are the traced program's: what
  * a stack is of in the kernel_stack, too, which has the name that tools look for. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The events a session knows. */
 #include "event/catalogue.h"
 

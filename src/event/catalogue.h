@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The events a session knows: ftrace's own, and those that programs bring with them. It grows while they come, and
  * only grows: an event keeps its number and its place in memory to the end, because records in buffers and files
  * name it. All calls may come from any thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CPU lists, as the kernel's bitmap lists are written. */
 #include "event/cpu_list.h"
 

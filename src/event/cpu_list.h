@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists of CPUs as people write them: "0-3,8,10-20:1/2". */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events by name: set_event, whole systems, and wishes for events that are not known yet. */
 #include <ctype.h>
 #include <errno.h>

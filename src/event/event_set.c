@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The value: which events are set, what that asks of the traced program. */
 #include "event/event_set.h"
 

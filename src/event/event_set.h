@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is set of events: which are enabled, with which filters and triggers. A value, a member of the settings: it is
  * copied, the copy changed, and the session made so or not.
  *

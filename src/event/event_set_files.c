@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Filters and triggers of a set's events, as their files take them. */
 #include <errno.h>
 #include <string.h>

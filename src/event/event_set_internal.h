@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of an event_set share: event_set.c (the value, and what it means), event_names.c (set_event and
  * wishes), event_set_files.c (what the files of an event show and take). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arguments of probes, in the kernel's words (Documentation/trace/uprobetracer.rst): each is one field and a few
  * instructions. What is inside out in the text, +8(+0(%di)), is fetched from the inside. */
 #include "event/fetch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a probe's arguments, as a person or a marker's note writes them, to the program that fetches them
  * (shared/fetch.h) and the format of the record they make. */
 #pragma once

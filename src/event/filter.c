@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The `filter` files. */
 #include "event/filter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands in an event's `filter` file, and in the one of its system: set, shown, cleared, as in ftrace. A
  * text that is refused stands there with its error, and nothing is filtered. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The logic of a filter: &&, || and parentheses as jumps.
  *
  * Comparisons become instructions in the order they stand in the text; operators build a tree over them. Then

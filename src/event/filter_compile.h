@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a filter's text to the program the traced program runs (shared/filter.h). */
 #pragma once
 #include "event/filter_error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Filters' errors in words. The kernel counts columns from 1 where it points into a predicate and from 0 where it
  * points at a parenthesis or a quote; the `filter` file pulls a caret behind the text back to its end, the log
  * does not. So it is here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What may be wrong with a filter, in ftrace's words and at ftrace's column. For `error_log` (tree/error_log.h):
  * FILTER_FAULT_LOCATION, filter_error_text[f.error], f.text, f.length, f.position. */
 #pragma once

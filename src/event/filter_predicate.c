@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Comparisons, read in the order and with the rules of the kernel, since it is the order that decides which of
  * several errors is told. */
 #include "event/filter_predicate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One comparison of a filter: `prev_comm ~ "py*"`. */
 #pragma once
 #include "base/vec.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events described: the text of `format` files, and fields by name. */
 #include "event/format.h"
 

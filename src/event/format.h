@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an event's record looks like: its `format` file, taken apart. Filters, triggers and whoever
  * decodes a record look fields up here; tools read the text. */
 #pragma once

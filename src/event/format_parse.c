@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A `format` file's text taken apart: what other people's tools and events (and files from elsewhere) hand to
  * us. Strict: what is accepted is written again byte for byte. */
 #include "event/format.h"

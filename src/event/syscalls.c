@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every system call's events are made from one line of the table. */
 #include "event/syscalls.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls as events: raw_syscalls:sys_enter and sys_exit, and for each call syscalls:sys_enter_NAME and
  * sys_exit_NAME, with the fields of Linux 6.12 on x86-64. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The system calls of Linux 6.12 on x86-64 that have events: S(number, name, arguments). Names and types are as the
  * kernel's own event descriptions have them (syscalls:sys_enter_NAME/format): those of the function that serves the
  * call, which is not always the number's name. */

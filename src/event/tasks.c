@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Formats of the events of threads and processes. The kernel has task:task_newtask, task:task_rename and those of sched:;
  * exec and exit are to be had under task: as well, with the same fields. */
 #include "event/tasks.h"

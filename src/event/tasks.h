@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events of threads and processes as such: task: and sched: of Linux 6.12, as far as a traced process can tell of itself
  * (docs/events.md, "Threads and processes"). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The `trigger` files. */
 #include "event/trigger.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands in an event's `trigger` file: what shall happen when the event does. The list is text in, text out;
  * who runs a trigger asks trigger_due and does it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An argument is SIZE@OPERAND; a negative size is a signed value's. Compilers put anything there that an instruction
  * might have: $5, %edi, %ah, -16(%rbp), (%rax,%rbx,8), 44+CheckpointStats(%rip), table(,%rcx,4). */
 #include "event/usdt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* USDT markers as events: their arguments, "-4@%edi 8@-16(%rbp) 4@$5", are addresses and registers in the
  * assembler's words. */
 #pragma once

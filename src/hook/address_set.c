@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "hook/address_set.h"
 
 #define MOST_RANGES 64 /* looked through one by one */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A set of file addresses: one bit a byte of what the file puts into memory. Private to
  * src/hook. */
 #pragma once

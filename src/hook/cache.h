@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A module ready to be hooked: functions, names, plan and original bytes. From the cache
  * ($XDG_CACHE_HOME/brace, by the file itself: sym/file_key.h) when it is there, else from the file itself, which is
  * then read, planned and put into the cache. */

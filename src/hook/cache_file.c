@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The block: a header, then arrays, each a multiple of 8 bytes. It never leaves the machine
  * and is tied to one build of brace, so the arrays are the structures themselves. Nothing in it is
  * believed: a checksum against damage, and a check of every field that memory safety or a correct

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A module's plan as one block of bytes: what the cache stores, and what a hook_module points
  * into. Private to src/hook. */
 #pragma once

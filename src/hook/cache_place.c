@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keys and files of the cache. A key is never a hash: who makes a file can make it fit one. */
 #include "hook/cache_place.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where blocks are kept: a directory of the user's own, a file for each. Private to src/hook. */
 #pragma once
 #include "hook/cache_file.h"

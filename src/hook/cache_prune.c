@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "hook/cache_prune.h"
 
 #include <dirent.h>

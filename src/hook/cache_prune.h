@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keeps the cache small. Private to src/hook. */
 #pragma once
 

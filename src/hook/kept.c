@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A module in use is its user's alone; one that is given back waits here, with its entries as they were planned. Two who
  * use the same file at the same time have two. What waits is bounded, and the first to go is what waits longest. Nothing
  * here fails: what cannot be kept is loaded again. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Modules that have been loaded, kept for who loads the same file again: of a session that executes a program a hundred
  * times each plan begins with the same files. A key is made of the file each time, so one that has changed is read anew. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "hook/list.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows of `brace list`: each function of a file, and how it would be hooked or why not. */
 #pragma once
 #include "hook/cache.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads a module: from its cached block, or by reading and planning the file. Either way
  * it points into one block. */
 #include "hook/cache.h"

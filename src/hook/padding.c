@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "hook/padding.h"
 
 #include "arch/x86_64/insn.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bytes between functions that are never executed: who has taken which of them. Private
  * to src/hook. */
 #pragma once

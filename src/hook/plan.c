@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ladder: for each function the best of the ways to hook it that its bytes allow. A
  * function is left alone whenever something about it is not understood; then it is listed
  * with the reason. Two rounds: short jumps take what padding the first round left. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a module's functions to how each would be hooked, or why it cannot be. The plan
  * knows file addresses only, so one plan serves every process and is cached by build-id. */
 #pragma once

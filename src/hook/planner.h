@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A module's plan together with what it was made from, for who plans more in the same module.
  * Private to src/hook. */
 #pragma once

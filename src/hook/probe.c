@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* At a function's entry every caller arrives at the first byte. In its middle nothing is known but what the sweep over
  * the module has seen, so these rules are stricter: the instructions are counted from the function's begin, and where a
  * jump goes to a place computed from the function's own addresses nothing in it is probed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A probe at any instruction: how the bytes there are to be replaced by a jump, or why they cannot be.
  *
  *     window:   [lead: instructions in front][rest: the probed one, and what follows]

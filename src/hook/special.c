@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What no analysis can see, because it is a property of the caller, of the kernel or of a table
  * somewhere else. Names are those of symbols, dynamic symbols and imports. */
 #include "hook/special.h"

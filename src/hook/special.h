@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions known by name to need care. Private to src/hook. */
 #pragma once
 #include "hook/plan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Everything is decoded once, in address order, and taken up anew at every function: inside
  * functions that is exact, between them it may decode data, which can only add targets. What a
  * function does to its stack pointer is followed in a straight line from its entry; where the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One pass over all code of a module: where control may arrive but by falling in, and what
  * each function does that forbids or restricts a hook. Private to src/hook. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether two instructions around a system call can be probed is the prober's to say. Here is where they stand, what is known
  * of the number, and which calls are better left alone. */
 #include "hook/syscalls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The system calls a module makes itself, and how each is led past the agent: by a probe right before the `syscall`
  * instruction and one right behind it. The instruction itself stays where it is, so the kernel, its seccomp filters, a
  * signal that restarts the call and a thread that is cancelled in it find what they would find without us.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words of plan.h's closed lists. */
 #include "hook/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A call of a known number has its own events at its places; at the others a table of all numbers' stands. */
 #include "image/call_points.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls as places to be probed at: what probes.c asks of a file whose instructions it keeps. */
 #pragma once
 #include "hook/syscalls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/describe.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a trace says of itself: the machine, the command, who wrote it. */
 #pragma once
 #include "trace/trace_info.h"

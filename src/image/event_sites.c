@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/call_points.h"
 #include "image/event_sites.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the events that are wanted to the bytes that are changed for them: which of a process's modules bring events along,
  * what of these is armed by the set, what goes into the modules' regions and what into the programs. */
 #pragma once

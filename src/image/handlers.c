@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/handlers.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The handlers of a process's signals, as places to be probed (docs/events.md, "signal_deliver"): which it has, and which of them can be. A process
  * that runs is asked by rt_sigaction in its name; what comes later its agent tells of (PROTOCOL_HANDLER). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One program image brought under trace: which functions are selected, the trampolines and
  * patches for exactly this address space, and what the trace must know of it. */
 #pragma once

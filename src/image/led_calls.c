@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/led_calls.h"
 
 #include <string.h>

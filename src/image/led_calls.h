@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls that a static program makes itself and that its agent must see before they happen: a program that
  * is executed gets the agent into its environment, or is named; a seccomp filter is looked at; a limit of address
  * space is given our part. They are known by the instruction that loads their number, right before. It is led to

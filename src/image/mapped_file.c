@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens what is mapped. The kernel leads there by the mapping itself, but only root (CAP_SYS_ADMIN, CAP_CHECKPOINT_RESTORE); for
  * others the path below the process's root is tried, and the program's own link. No way is trusted: what is opened must be
  * the device and inode of the mapping. A process that lies, or maps anew meanwhile, misleads about its own code only. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file behind a process's mapping: that very one, whatever stands at its path by now, or as brace sees paths. */
 #pragma once
 #include "image/maps.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/maps.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* /proc/PID/maps: which files a process has mapped where, and where there is room. */
 #pragma once
 #include <stdbool.h>

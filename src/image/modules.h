@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The modules of one address space: which are opened, which of their functions are selected. */
 #pragma once
 #include "hook/kept.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patches as brace made them, in memory of its own: where they are, what is put there and what was there before. A process may
  * write into the memory in which it is told of them; of that memory nothing is taken but what became of each (image_hear). */
 #pragma once

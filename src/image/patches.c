@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/patches.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The code and the patches for one address space: trampolines in the code memory, near each
  * module, and the list of bytes the agent writes. */
 #pragma once

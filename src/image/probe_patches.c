@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/probe_patches.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The code and patches of a module's probes, in its region of trampolines, behind those of its functions. Private to
  * patches.c. */
 #pragma once

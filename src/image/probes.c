@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading a file's instructions takes up to 0.1 s, and processes come and go with the same files: the last few are
  * kept, with what was planned in them. */
 #include "image/probes.h"

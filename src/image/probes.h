@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The places inside functions that a process is probed at: markers and system calls whose events are enabled. For each a
  * struct probe_site and code in its module's region, and a patch (docs/probes.md). */
 #pragma once

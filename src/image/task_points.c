@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "image/task_points.h"
 
 #include <string.h>

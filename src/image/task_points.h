@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a process is to tell of its threads and itself (event/tasks.h): at which system calls, and when it begins. */
 #pragma once
 #include "event/event_set.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's file, as it is put into a process by hand: segments, the few relocations it has, its
  * contents. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/agent_map.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Puts the agent into a held process that does not have it: a memory file of the process's own, mapped at
  * place->base. */
 #pragma once

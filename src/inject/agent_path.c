@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/agent_path.h"
 
 #include <errno.h>

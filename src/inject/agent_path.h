@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the agent is: what was asked for, beside the brace executable, or as installed. */
 #pragma once
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent in a process: where it is, or will be, and how its functions are called there. */
 #pragma once
 #include "inject/agent_file.h"

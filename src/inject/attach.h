@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Into a process that runs already, and out again. Everything slow is done before it is held: finding
  * functions, emitting trampolines, making its text pages its own. What is left for the pause is
  * mapping memories and writing bytes. */

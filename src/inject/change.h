@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Other filters, or another tracer, in processes that run: one transaction over all of them. What takes time
  * is done before; then all are held at once, and either every one of them has the new patches when they go
  * on, or every one has the old ones. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/held_patches.h"
 
 #include <errno.h>

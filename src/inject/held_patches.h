@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patches written into, and taken out of, a process that is held: page by page, with no thread left
  * standing in bytes that change. */
 #pragma once

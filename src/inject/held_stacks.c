@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/held_stacks.h"
 
 #include <stdlib.h>

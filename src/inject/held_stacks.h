@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stacks of a held process: what on them leads into code that is to go, or to change. */
 #pragma once
 #include "image/maps.h"

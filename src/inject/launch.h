@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting the program: what may be traced at all, and the exec with the agent in its environment. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/leftovers.h"
 
 #include <dirent.h>

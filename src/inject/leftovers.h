@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a tracer that died in the midst of coming in left of the agent, and nobody uses: descriptors, a stretch of
  * addresses. (What it left when it was in is an agent at work: orphans.h.) */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/orphans.h"
 
 #include <errno.h>

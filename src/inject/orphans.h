@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patches that a tracer which is no more left in a process: found by comparing its text with the files. */
 #pragma once
 #include "image/image.h"

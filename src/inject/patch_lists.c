@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/patch_lists.h"
 
 #include <errno.h>

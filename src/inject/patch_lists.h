@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patches, by the process in which they stand. A forked child begins with its parent's patches, and is told from
  * others by its bytes: after changes, and forks, and forks of those, nobody else knows. */
 #pragma once

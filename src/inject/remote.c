@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/remote.h"
 
 #include <string.h>

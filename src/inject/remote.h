@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls in a held process's name that say what went wrong. */
 #pragma once
 #include "tracee/tracee.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/runs.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting until threads have run: what a held thread was in the midst of, it can only leave by running, and on
  * a busy machine its turn may be long in coming. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/thread_blocks.h"
 
 #include <stdio.h>

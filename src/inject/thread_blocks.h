@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a thread's struct agent_tls stands when the agent did not come in with ld.so's help. */
 #pragma once
 #include "shared/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/unwinder.h"
 
 #include <string.h>

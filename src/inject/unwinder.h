@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds GCC's unwinder in a process, and libunwind. */
 #pragma once
 #include "inject/held_stacks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "inject/welcome.h"
 
 #include <string.h>

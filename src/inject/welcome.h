@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracer's answer to an agent: what to map, with the memories' descriptors. */
 #pragma once
 #include <stdbool.h>

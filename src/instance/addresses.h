@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every function of a session at an address of its own, the same in all processes: raw records name functions by it,
  * and kallsyms says which is which. A file that several processes have mapped has its functions once, where the first
  * one had them; a file whose place is taken by another one's stands 2^47 bytes (all of a program's memory) higher, or

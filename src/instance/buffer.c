@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/buffer_internal.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An instance's buffer: what it recorded, when it did, and the ways to read it: `trace`, which takes nothing
  * away, and `trace_pipe` and trace_pipe_raw (buffer_raw.h), which do. The caller has the trace_info to himself in the functions that get it. */
 #pragma once

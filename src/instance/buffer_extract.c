@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The buffer as a trace file. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of a buffer share. */
 #pragma once
 #include "instance/buffer.h"

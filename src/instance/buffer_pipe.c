@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_pipe: what was recorded, as it comes, and gone when it was read. */
 #include <errno.h>
 #include <string.h>

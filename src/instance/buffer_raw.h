@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The other way to read a buffer: trace_pipe_raw, records as ftrace's ring buffer has them. What is read by one CPU's
  * file is taken out of the buffer for all of them: the others' records are kept as their pages, up to the size that
  * buffer_size_kb gives a CPU. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `cat trace`, of the buffer or of its snapshot: nothing is taken away. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records that were chosen one by one out of a stream, as chunks again. */
 #pragma once
 #include "instance/stream.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/family.h"
 
 #include <stddef.h>

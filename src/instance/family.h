@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options event-fork and function-fork: threads that are made by those in set_event_pid, set_ftrace_pid and their
  * notrace lists come into these, and go out of them when they end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/frames.h"
 
 #include <errno.h>

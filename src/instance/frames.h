@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The calls that stood on a thread's stack, from the copy that it left of it (trace/stack_copy.h). */
 #pragma once
 #include "trace/stack_copy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions that the programs of a session have and that can be traced: what available_filter_functions lists,
  * and what filters are checked against. */
 #pragma once

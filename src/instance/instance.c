@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/internal.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session behind ftrace's tree: what is written to the files happens to the traced programs, and what they
  * record is in `trace` and `trace_pipe`.
  *

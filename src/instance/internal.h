@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A live session's own state, shared by its beginning and end (live.c), what a write does (settings.c) and what
  * the tree asks (target.c). */
 #pragma once

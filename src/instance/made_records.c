@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/made_records.h"
 
 #include <string.h>

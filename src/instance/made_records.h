@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records that no program wrote: what brace makes of the records of a thread so far. A stack behind a record
  * (ftrace:kernel_stack, ftrace:user_stack), and how often a call came again (ftrace:func_repeats). */
 #pragma once

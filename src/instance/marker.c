@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_marker and trace_marker_raw: what somebody writes into the trace, as ftrace's events `print` and `raw_data`. Who
  * writes need not be traced. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/merge.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chunks of several threads as one stream of events by time. */
 #pragma once
 #include "instance/spans.h"

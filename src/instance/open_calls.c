@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/open_calls.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The calls that are open on a thread's stack, as far as records say: what a `stacktrace` can know. */
 #pragma once
 #include "trace/tracks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/order.h"
 
 #include <string.h>

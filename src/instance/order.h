@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records of one CPU, put into the order of their times. A pass over the programs' buffers takes one thread after the
  * other, so a thread's newest records can be younger than what the next pass finds of another's: they wait here
  * until no older ones can come. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/page.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records of one CPU as ftrace's ring buffer has them: sub-buffers of 4,096 bytes, as events/header_page and
  * events/header_event describe them. Whoever reads trace_pipe_raw (trace-cmd, libtracefs) takes them as they are. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/profile.h"
 
 #include <stdlib.h>

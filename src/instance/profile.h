@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The function profiler: how often each function was called, on which CPU, and how long that took, counted from the
  * records as they come, whatever tracer there is and whatever the buffers keep.
  *

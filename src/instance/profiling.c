@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is found out of all records as they come, whatever the buffers keep: the function profile and the stack tracer; when
  * they begin and end, and what they show. */
 #include "instance/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/pump.h"
 
 #include <errno.h>

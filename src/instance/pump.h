@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The thread that brings a session's records to the buffers of the instances. */
 #pragma once
 #include "instance/buffer.h"

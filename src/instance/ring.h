@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an instance keeps of its records: the runs of the last while, up to a size, oldest first. A run is as a
  * thread wrote it (words, not events), so that keeping costs a copy and no more; who reads puts the threads' runs
  * together by time (instance/merge.h). Chunks are shared: between instances, and with who reads them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/rules.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is to happen when events and calls do, as an instance's settings say from one time on: triggers and commands
  * by the number of the event, and by the function, that records have. */
 #pragma once

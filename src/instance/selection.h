@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which events an instance keeps, at one time: those that are enabled, and that their filters let pass. Records that
  * were made under it refer to it, however it is set when somebody reads them. */
 #pragma once

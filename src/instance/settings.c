@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a write to the tree does to the session: what all instances want together, and each instance's share of what
  * comes of it. */
 #include "instance/internal.h"

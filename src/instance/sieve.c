@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/sieve.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What one instance sees of functions that several trace: out of a thread's records as the programs made them for all,
  * those they would have made for this instance alone. */
 #pragma once

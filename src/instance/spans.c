@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/spans.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* When recording was off: spans of TSC, by time. And up to when the records of each CPU are gone. */
 #pragma once
 #include <stdbool.h>

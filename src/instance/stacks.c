@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/stacks.h"
 
 #include <stdlib.h>

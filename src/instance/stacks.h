@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stack tracer: how deep each thread's own stack became, and by which calls, out of records that say where on the
  * stack each call was made (EVENT_AT, memory_header.places).
  *

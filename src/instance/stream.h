@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chunks of several threads as one stream of records by time: all there are at once (merge.h), or as they come
  * (triggers.h). A thread's records keep their order whatever their stamps. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tree asks of a session. */
 #include "instance/internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instance/triggers.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Triggers and function commands of an instance, run over the records of all threads in the order of time. What they
  * bring about holds from the time stamp of the record on that brought it about, however late both are looked at: so
  * records of an instance that has any come to its ring only when all before them have been looked at, and one by one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the instances of a session want to see of its programs' functions, and what the programs are to do so that
  * each gets it: as one wants it, if one alone wants something; else what all of them together need, of which each
  * keeps its own (sieve.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/buffer_sizes.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How large the buffers are, in kilobytes: all the same (buffer_size_kb), or some CPUs' otherwise
  * (per_cpu/cpuN/buffer_size_kb). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/cpumask.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A set of processors, written and shown as the kernel does: hexadecimal, most significant
  * first, in groups of 32 separated by commas. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/function_command.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What shall happen when a function is called: the commands that set_ftrace_filter takes besides names,
  *
  *	[!]GLOB:traceoff[:COUNT]          traceon, snapshot, stacktrace, dump, cpudump

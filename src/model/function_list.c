@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parsing and matching of function patterns; the language is described in the header. */
 #include "model/function_list.h"
 

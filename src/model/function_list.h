@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A list of functions by pattern, as set_ftrace_filter holds one. ftrace turns patterns into
  * functions when they are written; here the functions are not known yet (a program may load
  * modules later), so the patterns stay, in the order written, and the last one that matches

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ftrace's trace options: the lines of trace_options and the files of options/, in
  * ftrace's order, with the values they have after boot. One bit each; the printers, the
  * command line and the tree share this table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_options and the files of options/: what may be set, and what follows from it. */
 #include "model/options.h"
 

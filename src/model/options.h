@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_options and options/ as settings.c's table calls them. */
 #pragma once
 #include "model/settings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/pid_list.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Process or thread ids, as set_ftrace_pid and its like hold them. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of files and, for each kind of value, how it is parsed and printed. */
 #include "model/settings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The settings of one instance: the files of ftrace's tree, by their names. Command-line
  * options are writes to them, and so will be `echo` into the mounted tree. Text in, text
  * out, one table; nothing here knows of processes or ELF. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A number and a unit out of a table; the sentence for a wrong one names the units. */
 #include "model/units.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times and sizes as people write them. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/event_text.h"
 
 #include <ctype.h>

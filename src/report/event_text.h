@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events of the traced programs as text: what their print formats make of a record, by libtraceevent, as trace-cmd
  * shows it. Formats and records may be anybody's: a format that could lead out of its record, and a record that is
  * not of its format, are shown by their fields. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/format.h"
 
 char format_mark(uint64_t ns)

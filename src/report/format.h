@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pieces of ftrace's text that both tracers' output is made of. */
 #pragma once
 #include "base/out.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/function.h"
 
 #include <string.h>

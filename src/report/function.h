@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The function tracer's output, as ftrace prints it: a line a call, `name <-caller`.
  *
  * The caller is the function around the call site; where none is known, module+offset, or

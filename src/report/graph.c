@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/graph.h"
 
 #include "model/option.h"

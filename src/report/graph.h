@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* function_graph's output, as ftrace prints it.
  *
  * A call is written `name();` when the next record of its CPU is its return, which means

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/histogram.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How often which duration occurred, for percentiles, without keeping the durations.
  *
  * Log-linear: values up to 127 have a bucket each, above that every power of two is divided

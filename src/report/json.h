@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON for machines: one object a line, the first tells the schema. */
 #pragma once
 #include "base/out.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/last.h"
 
 #include <signal.h>

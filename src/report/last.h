@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The black box: what each thread of a program did last before it died. */
 #pragma once
 #include "trace/calls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums over threads: those of a file that was cut short are counted by who opened it. */
 #include "report/losses.h"
 

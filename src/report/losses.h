@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a trace lacks, said to whoever reads its figures. A trace that lost nothing has nothing of this. */
 #pragma once
 #include "base/out.h"

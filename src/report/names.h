@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Function id -> the text that is printed for it, kept by image. */
 #pragma once
 #include "trace/overloads.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/pipe.h"
 
 #include <errno.h>

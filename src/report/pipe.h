@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Batches of events from one thread of ours that decodes them to one that uses them. */
 #pragma once
 #include "trace/event.h"

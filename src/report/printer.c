@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/printer.h"
 
 #include <string.h>

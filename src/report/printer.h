@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The printer that belongs to a trace: function_graph's or function's. */
 #pragma once
 #include "report/format.h"

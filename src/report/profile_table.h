@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of ftrace's function profiler, trace_stat/functionN, to the byte: hits, times and how far these spread.
  *
  * The kernel's s^2 is (n * sum of squares - square of the sum) / (n * (n - 1) * 1000) in ns, all of it in 64 bits, which

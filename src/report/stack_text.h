@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stacks as the kernel prints its own and those of user programs: a line for each frame. */
 #pragma once
 #include <traceevent/event-parse.h>

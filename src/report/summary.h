@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `brace report`: a row a function, made by all cores from the threads' records.
  *
  * A thread's records are one job. A thread that holds more than a core's share is decoded by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows of a summary, sorted and written. */
 #include "report/summary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trace file as summary's input. */
 #include "report/summary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/tally.h"
 
 #include <string.h>

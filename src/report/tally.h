@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One worker's sums for `report`, by function: fed with whole threads, one after another,
  * and merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session's processes that go on without it: in, if they ran already, and out again with every child they forked. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the session asks of its control: to begin and end, to bring in processes that run, and the news. The thread that
  * waits for agents is the door's (door.c). */
 #include "session/control_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session's door: traced programs come here, once for each exec, to be told what to do. They are waited for in
  * a thread of its own and planned in others, so that neither one of them nor planning holds up anybody else. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Other settings for programs that run: plans for every process of the session, tried until none of them has
  * forked or mapped memory since. */
 #include <errno.h>

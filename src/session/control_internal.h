@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The control's own state, shared by the door, at which agents come in (door.c, setup.c, planners.c), what the session asks
  * for (control.c) and what changes settings while programs run (control_change.c).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session's door: one thread that waits for all who come, and never for one of them. The kernel tells who calls before
  * anything is read. What takes long is the planners' (planners.h); what a peer says is read when it is there, and one that
  * says nothing costs a descriptor until it is given up, or until others need the place. The heart beats here.

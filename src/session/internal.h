@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session's own state, shared by its recording (session.c) and its live stream (live.c). */
 #pragma once
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The live stream: passes over the buffers, each one's records decoded and merged by time. A
  * record seen by a pass was written before it, so that passes follow each other in time but for
  * records a writer was stamping while the pass went by; a thread's own order always holds. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "session/names.h"
 
 #include <fcntl.h>

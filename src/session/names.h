@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What recovered records mean, from the processes that made them: modules, functions and call sites, as far as
  * the file of the dead tracer does not tell. Everything read from a process is untrusted. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Owned by the control; its door gives and takes (door.c). Two lists, of jobs to be run and of those that are. As many
  * threads as processors: what they do is reading and computing. Only starting them can fail. */
 #include "session/planners.h"

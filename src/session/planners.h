@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A few threads that do what takes long, so that who waits for many peers waits for nothing else. */
 #pragma once
 #include <stddef.h>

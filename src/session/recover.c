@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands where. A thread's records are counted from its first: kept and lost together they
  * are its `position`. The file's counts say at which position it ends. The session memory says at which
  * position each sub-buffer begins, and how far the dead tracer had taken the thread over. So what both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a tracer that died left behind: a file that ends early, and, while the program lives, the session
  * memory. Made into one whole file, in which nothing stands twice and what is missing is counted. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One tracing session over a program launched for it, or processes that run already: brings the agent in, hooks, drains the
  * buffers, ends. The command line and the tree speak to this. */
 #pragma once

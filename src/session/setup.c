@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One image brought under trace, for the peer that asked: what it is planned from, the plan, the session's news of it, the
  * welcome, and what became of it. The door calls these in their order (door.c); only setup_plan takes long, and is called
  * by a planner. The news come before the welcome, so that nothing recorded names an image that the session does not know;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "session/tap.h"
 
 #include "session/control.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session's records as they come, for who keeps them: the live tree. Two roles, which may be two threads: the
  * pump calls tap_pass, tap_over, tap_wait; whoever names what was pumped calls tap_settle, one at a time, and has
  * tap_info to himself meanwhile. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Owned by the control; its door enters and leaves (door.c), who attaches, changes or leaves is alone (control.c,
  * control_change.c). Who waits to be alone keeps others from entering: it gets its turn when those inside are done. */
 #include "session/turns.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whose turn it is in a session: many processes are set up at the same time, and who changes all of them is alone. The
  * turn of one that is set up lasts until it has answered, and passes from thread to thread meanwhile: a count, not a
  * lock that a thread owns. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes over what programs wrote, with what the kernel tells of their threads: the events made of that after the
  * programs' own, and what threads slept among them. */
 #include "collect/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a seccomp filter says to a system call, found out by running it: the classic BPF that the kernel
  * takes, and nothing else. Both sides use it: the agent before its process binds itself, the
  * tracer before it attaches. Any bytes are survived: jumps only go forward, and all indices are

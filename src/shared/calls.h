@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands in a struct probe_site of kind PROBE_CALL, in the place of a fetch program: which events a system call is,
  * before it is made or behind it (docs/syscalls.md). */
 #pragma once

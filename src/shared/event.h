@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events that programs bring with them (include/brace/event.h): what the tracer puts into such a program while one of them
  * is wanted. */
 #pragma once

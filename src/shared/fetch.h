@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a probe writes down, as a program: where each field's value is found (registers, memory) and where it
  * goes in the event's record. The tracer compiles (event/fetch.h); the agent runs it in the probed thread. As with
  * filters (filter.h) both sides know what is here: no libc, no pointers, no allocation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs fetch programs: see fetch.h. Freestanding, and without recursion or vector registers. */
 #include "shared/fetch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a fetch program must be: fetch_run survives anything, this tells what its compiler meant. */
 #include "shared/fetch.h"
 

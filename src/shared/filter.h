@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An event filter as a program: what `prev_prio < 100 && comm ~ "py*"` becomes, so that the traced
  * program can decide about an event before anything of it is written. The tracer compiles
  * (event/filter.h) and puts the program into shared memory; here is what both sides know of it, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patterns over strings whose ends are known by count: what stands in a record need not end in a NUL, and a
  * program in shared memory is not to be trusted to. Without recursion: when a character does not fit, the
  * last `*` takes one more. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running a filter's program over one record. Nothing in the program is believed: an instruction is loaded
  * once, into registers, and each use of a place in it is checked against what is really there. */
 #include "shared/filter.h"

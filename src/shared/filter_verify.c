@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a filter's program must be. filter_run survives anything; this tells a program that says what its
  * compiler meant from bytes that only look like one. */
 #include "shared/filter.h"

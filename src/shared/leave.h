@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls after which a thread may go on elsewhere than behind them: docs/nesting.md. */
 #pragma once
 #include <stdint.h>

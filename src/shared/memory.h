@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session memory: what the tracer and the traced processes of one user share. It belongs to the
  * tracer (a memfd), every process maps it where it likes, and it holds offsets and indices,
  * never pointers. A session has one for each user. A traced program that dies leaves everything it recorded in it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a traced process has to say to the user, in the session memory: programs it is about to execute
  * that cannot be traced, and that it stops recording itself. A process in the child of a vfork may
  * write one: it needs no more than atomic additions. */

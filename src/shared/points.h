@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test points: places with a name, at which tests kill one side or the other, or send the program a signal
  * (tests/death/killer.c). A point is no instruction: it is an entry in a section that is not loaded,
  * .brace_points: the place's address (64 bits), its name, a NUL. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands in a region of trampolines for one probe of one event: the agent finds it from the trampoline, and a later
  * brace finds from it what was there before. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a traced thread leaves of its stack for whoever unwinds it later: registers, and the words from its stack pointer on, in
  * one or more records RECORD_EVENT_STACK in front of the record that they belong to (docs/events.md, "Stacks"). */
 #pragma once

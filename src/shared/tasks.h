@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events that a process tells of its own threads: where it makes a system call that starts one, names it or ends it
  * (calls.h), and where a new program begins. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's thread-local block, at a fixed distance from the thread pointer. All zero
  * means "this thread has not recorded yet": pos >= end sends its first record the slow way. */
 #pragma once

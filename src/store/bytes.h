@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing side of base/cursor.h: appends little-endian fields to a growing byte vector. */
 #pragma once
 #include <stdint.h>

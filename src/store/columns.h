@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run of one thread's record words to and from the payload of a CHUNK_RECORDS: time apart
  * from what happened, what happened told by where a predictor fails, each column compressed
  * on its own. Every payload stands alone, so chunks decode in any order and in parallel. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Columns to words. The bytes may be anybody's: each stream is read through a cursor, and no
  * record is written that does not fit what the chunk's header promised. */
 #include <errno.h>

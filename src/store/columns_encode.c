@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words to columns. It runs at some ten nanoseconds a record on the machine that runs the
  * traced program too, so the loop has no call and no bounds check: every stream has room for
  * the worst that CHUNK_WORDS_MAX words can do. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CRC-32C eight bytes at a step with eight tables, made once: about 2 GB/s, a few percent of
  * what coding the same records costs, and it needs no instruction that some CPU lacks. */
 #include "store/crc.h"

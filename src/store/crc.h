@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CRC-32C (Castagnoli), the checksum of every header and chunk of a trace file. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/format.h"
 
 #include "base/cursor.h"

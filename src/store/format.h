@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bytes of a trace file outside its chunks' payloads: file header, chunk header, trailer.
  * docs/trace-file.md describes the same for people. */
 #pragma once

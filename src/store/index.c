@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/index.h"
 
 #include <errno.h>

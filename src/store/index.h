@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The index at the end of a trace file: where the chunks are, so that opening a file of any
  * size reads only what it needs. */
 #pragma once

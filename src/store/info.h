@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_info as items: type, length, content, each LEB128. It goes out a piece at a time, as the
  * traced program maps modules, starts threads and reaches call sites; a later item for the
  * same thing replaces or extends the earlier. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Items back to a trace_info. The bytes may be anybody's: indices may only continue or repeat
  * what is there, and counts are believed no further than bytes follow them. */
 #include "base/cursor.h"

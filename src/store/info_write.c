@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which parts of a trace_info the file does not have yet, and their items. */
 #include "store/crc.h"
 #include "store/info.h"

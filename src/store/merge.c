@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All threads' events by time. A heap holds the threads whose records overlap the present one:
  * a thread comes in when the merge reaches its first record, gives its decoded chunk back
  * while it sleeps until its next one, and goes after its last. So memory follows what went on

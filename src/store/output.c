@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/output.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file being written: created without following or overwriting anybody else's, written
  * in order, never sought in, so a pipe will do. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/pipeline.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chunks on their way to the file: coded by worker threads, several at a time, written in the
  * order they were submitted, so that what a chunk refers to always stands before it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/predict.h"
 
 #include <string.h>

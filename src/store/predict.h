@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The predictor that both directions of columns.h step through, so that only its failures are
  * stored. What a record is (its low 24 bits) follows from the two before it; where a call
  * returns to follows from what its caller did last before calling, which a stack keeps. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening a trace file: by its index, or, if it has none because it was cut short, by going
  * from chunk to chunk as far as they are whole. */
 #include "store/reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An opened trace file: unchanged after store_open, so any number of threads may read it. */
 #pragma once
 #include "store/columns.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The end of a file that cannot take all: a full disk, a quota, a limit for the size of files. What makes sense of a file stands at its
  * end, so as many of its last chunks as are needed make room for it, and what is not in the file is told as lost, thread by thread. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trace file. Self-contained, compressed a chunk at a time as it is written, readable up
  * to the cut when it ends early. Layout and coding: docs/trace-file.md. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The columns of a CHUNK_RECORDS payload, shared by columns_encode.c and columns_decode.c. */
 #pragma once
 

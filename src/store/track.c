@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One thread's records, a chunk at a time, and the public cursor over them. */
 #include <errno.h>
 

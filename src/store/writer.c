@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collects each thread's runs until they make a chunk worth coding, and passes them on. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A writer's steps, for who ends its file. Private to src/store. */
 #pragma once
 #include "store/store.h"

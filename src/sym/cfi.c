@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A table of operand shapes does the parsing; what an instruction means is four short functions. */
 #include "sym/cfi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Call frame instructions, run just far enough to know what a frame looks like at one
  * instruction. Private to src/sym. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* See code_refs.h. Too many is safe (a function is not hooked that could have been), too
  * few is not. */
 #include "sym/code_refs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code addresses that data names. Private to src/sym. */
 #pragma once
 #include "sym/eh_frame.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* See code_set.h. */
 #include "sym/code_set.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A set of code addresses: one bit a byte of the executable parts. Cheaper than sorting
  * for what comes in hundreds of thousands (jump tables, relocations), and asked once a
  * byte when text is searched. Private to src/sym. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cold fragments: GCC moves the unlikely blocks of a function to a place of their own, and
  * they have FDEs like functions. With symbols their names tell; in a stripped file two
  * tests do. (a) Nobody can have called it: at its first instruction the frame is already

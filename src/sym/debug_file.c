@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* See debug_file.h. A debug file that is absent or is another build's is passed over in
  * silence: most programs have none. */
 #include <limits.h>

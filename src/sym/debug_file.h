@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The separate debug file of a stripped program. */
 #pragma once
 #include <stdbool.h>

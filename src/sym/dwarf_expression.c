@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sym/dwarf_expression.h"
 
 #include <dwarf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DWARF's expressions (DWARF 5, 2.5), those operations that call frame information is made with. Private to src/sym. */
 #pragma once
 #include "base/cursor.h"

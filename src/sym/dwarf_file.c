@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* See dwarf_file.h. */
 #include <elfutils/libdwelf.h>
 #include <errno.h>

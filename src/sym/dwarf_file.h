@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The debug information of a module, open in elfutils. Private to src/sym. */
 #pragma once
 #include <elfutils/libdw.h>

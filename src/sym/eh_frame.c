@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads .eh_frame in file order (its binary search table is of no use to who wants all of
  * it). What is malformed ends the reading, not the program. */
 #include "sym/cfi.h"

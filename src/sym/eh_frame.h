@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* .eh_frame: the range of every function (a stripped program still has it), what the
  * unwinder would do at its first instruction, and its landing pads. Private to src/sym. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DW_EH_PE pointers, as .eh_frame, .eh_frame_hdr and .gcc_except_table write them. */
 #pragma once
 #include "base/cursor.h"

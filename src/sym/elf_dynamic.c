@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PT_DYNAMIC: what the dynamic linker knows of a file, which is all there is when it has no
  * section headers. Relocations of every kind become one list; symbols are counted by
  * walking the hash table, as no tag holds their number. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads an ELF file into memory of our own: the parts that are asked for, each once. Room is made for all of it, so that the
  * readers find everything at its offset; of what is not read the kernel's page of zeros is all that there is. Every file here may
  * be hostile: it may have holes of terabytes, and tables that overlap. */

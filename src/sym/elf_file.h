@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An ELF file's bytes, in memory of our own. A mapping of the file would end brace by SIGBUS as soon as its owner shortened it,
  * and could show other bytes at the second look than at the first. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads an ELF file's header, sections and segments. Everything here is hostile until
  * checked; what is accepted here bounds the work of every reader above: segments ascend
  * and do not overlap, and sections together are not larger than twice the file. */

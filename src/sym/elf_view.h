@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of an ELF file, checked once against its size, so that the readers above
  * (symbols, unwind tables, PLT, Go) never meet an offset that leaves the file. Private to
  * src/sym. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes keys. The cache of plans (src/hook) calls it; a file that cannot be read has none. */
 #include "sym/file_key.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What tells one file from another, and a file from what it was: for what is kept of a file after it is closed. */
 #pragma once
 #include <stdbool.h>

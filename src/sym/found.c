@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simple sources: symbol tables, unwind ranges, and where the loader enters. */
 #include "sym/functions.h"
 

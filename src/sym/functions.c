@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Merges what the sources found into one list of functions: one for an address, with the
  * best of its names, a size, and what the unwind table says of its entry. */
 #include "sym/functions.h"

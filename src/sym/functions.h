@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions of a file, gathered from every source and merged by address. Private to
  * src/sym. */
 #pragma once

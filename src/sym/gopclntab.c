@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Go's own function table, which stripping leaves in place. Four layouts so far, told
  * apart by the magic at the start of the table. */
 #include "sym/functions.h"

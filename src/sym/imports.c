@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code compiled without a PLT calls through the GOT slot itself (`call *slot(%rip)`): only the
  * slot's relocation tells whom. */
 #include "sym/imports.h"

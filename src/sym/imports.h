@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the loader puts addresses of other modules' functions. */
 #pragma once
 #include "sym/module.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One walk over all of the debug information, in the order of the file: every subprogram
  * with code may be a body of the name, every inlined subroutine a copy. Whether an abstract
  * instance has the name is asked once and remembered, as one is inlined many times. */

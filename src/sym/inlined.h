@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why a function isn't there: what DWARF knows of a name. */
 #pragma once
 #include "sym/module.h"

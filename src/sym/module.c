@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens an ELF file and has every reader of this folder look at it. */
 #include <errno.h>
 #include <unistd.h>

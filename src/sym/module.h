@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One ELF file: its functions, where it may be patched, what it is. Reads untrusted
  * bytes: any file, however malformed, gives an error or a module, never a crash. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* "Did you mean": names like one that is nowhere. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* __patchable_function_entries, __mcount_loc and xray_instr_map. In a position-independent
  * file their words may be 0 until relocated, so the relocations are applied to a copy. */
 #include "sym/patch_maps.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables in which a compiler says where it left room for a tracer. Private to src/sym. */
 #pragma once
 #include "sym/elf_view.h"

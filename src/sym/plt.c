@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PLT entries: calls into other modules. Whatever the linker's style (lazy, bound at
  * start, with endbr64, LLD's, mold's), an entry holds one `jmp *slot(%rip)`, and a
  * relocation ties the slot to a symbol. PLT0 jumps through a slot that has no relocation,

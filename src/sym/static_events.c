@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Three kinds of notes of the owner "brace". Type 1, in .note.brace, of a call site: addresses of the nop, of where it is to
  * jump to, of the event's state; strings system, name. Type 3, of an event without sites of its own: address of its state, system, name. Type 2, in .note.brace.event, of an event: u32 how many fields;
  * strings system, name, at, print; then for each field u8 kind, u8 sign, u16 offset, u16 size, u16 size of an element,

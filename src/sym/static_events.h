@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events that a program or library brings with it by include/brace/event.h: what they look like, and where they happen.
  * Untrusted bytes, as everything in a file. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stack switches in assembly that no typed symbol and no unwind range tells of (ruby's coroutine_transfer, boost.context's
  * jump_fcontext): code between the functions that are known, in which the stack pointer is loaded. It begins at a symbol without
  * a type, or where somebody calls it. The hook layer decodes it, and believes nothing of this before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sym/unwind.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a function to its caller, by a file's call frame information (.eh_frame, which stripped programs have too): what its
  * rules make of a thread's registers. DWARF 5, 6.4. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Notes of type 3 and name "stapsdt" hold three addresses and three strings. The addresses are those the linker gave;
  * prelink moves a program without touching its notes, so each note also says where the linker put the section
  * .stapsdt.base, and what that section has moved by, everything has. */

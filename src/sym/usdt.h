@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* USDT markers: places in a program at which it offers its arguments to whoever looks (systemtap's notes). Each costs a
  * nop until somebody does. Untrusted bytes, as everything in a file. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One thread's events into calls: who is open, how long each lasted, at what depth.
  *
  * An exit record names its call site, not the function that ends, so a stack of open calls

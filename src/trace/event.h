@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One decoded record, whatever it came from, and the stream of them. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/overloads.h"
 
 #include "base/demangle.h"

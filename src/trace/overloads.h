@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions of a module that have one name but for their parameters, and are told apart by these: overloads, and copies of templates.
  * Each reader keeps its own: nothing is shared between threads. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/sites.h"
 
 #include "hook/plan.h"

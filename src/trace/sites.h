@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Call site -> the function it lies in. Every exit asks this, so the answers are kept, one
  * array an image, filled as they are asked for. Not shared between threads. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/sleeps.h"
 
 #include <stdbool.h>

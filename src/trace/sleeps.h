@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* When one thread did not run: stretches of TSC, by time, apart from each other. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/sp_map.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From stack pointers to what was noted of them; one number each. */
 #pragma once
 #include <stddef.h>

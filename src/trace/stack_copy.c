@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/stack_copy.h"
 
 #include <string.h>

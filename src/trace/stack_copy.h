@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a thread left of its stack for the record that follows (shared/stack.h): unpack puts the pieces together. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must be known to make sense of records: processes' images, their modules and
  * functions, call sites, threads, the clock. The session fills one while it traces, the
  * trace file stores it, a reader gets the same back. It owns everything in it. */

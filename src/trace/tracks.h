@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All threads' events into calls, each stack a track of its own: a thread's, or a coroutine's,
  * which any thread of the process may run (docs/nesting.md).
  *

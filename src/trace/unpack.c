@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/unpack.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Record words to events: the one place that knows what each record says. */
 #pragma once
 #include "trace/event.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Could a process be held, and if not, which rule stands in the way?
  *
  * Whether is asked of the kernel, which checks for opening /proc/PID/mem what it checks for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sentences of tracee_check. */
 #pragma once
 #include "base/err.h"

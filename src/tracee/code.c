@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes looked for in the code of a held process. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stops every thread of a process, and lets them go.
  *
  * Threads are seized first, which stops nothing, then interrupted all at once, so that the pause is

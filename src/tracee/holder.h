@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The holder is a thread that holds processes. ptrace lets a thread be let go only while it stands, and only by the thread
  * that seized it. A thread of a program may wait in the kernel for longer than brace has patience (a FUSE file system that is
  * slow), and stop afterwards. So whoever holds does so in a thread made for it: its work is over when brace gives up, and

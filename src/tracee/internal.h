@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of this folder share: the threads of a held process, and how one of them is made
  * to run to its next stop.
  *

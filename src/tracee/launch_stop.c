@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a program under ptrace from its exec to where it has a thread pointer.
  *
  * glibc and musl set it by arch_prctl(ARCH_SET_FS), with the thread's block in place (its first word

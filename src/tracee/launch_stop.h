@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starts a static program and holds it at the first moment at which the agent can come in: it has no
  * loader that would bring us, and needs a thread pointer first. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Some threads of a held process run for a moment while the others stand: to leave a place where none may
  * be. By PTRACE_SYSCALL, so that they come to no system call but harmless ones: no new thread, no new
  * program, nothing that waits. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A thread of a held process lent to us, so that it is harmless to die meanwhile.
  *
  * When a tracer ends the kernel lets its threads run with the registers it gave them. So whatever a borrowed

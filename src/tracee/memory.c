@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory and the descriptors of a held process. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracee/proc_status.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* /proc/PID/status and /proc/PID/stat, read for what stands in the way of holding a process. */
 #pragma once
 #include <stdbool.h>

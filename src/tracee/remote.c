@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls and functions in a held process's name, by a thread on loan.
  *
  * Both are run by PTRACE_SYSCALL, whose stops are no signals: a SIGTRAP from a breakpoint or a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One thread of a held process, made to run for a moment: until a system call, a trap, a stop. */
 #include <errno.h>
 #include <string.h>

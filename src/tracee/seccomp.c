@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the filters of a process say to the system calls of an attach and of the agent.
  *
  * The kernel shows filters of a stopped thread only, so the process is held while they are copied;

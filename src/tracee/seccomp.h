@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether a seccomp filter would let our system calls through: found out by running the filter
  * ourselves, before the kernel would kill the program for one of them. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracee/sigframe.h"
 
 #include <cpuid.h>

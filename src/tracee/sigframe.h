@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A signal frame as the kernel would have pushed it: what rt_sigreturn restores a thread from. */
 #pragma once
 #include <stddef.h>

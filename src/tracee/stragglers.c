@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stragglers are threads that were asked to stop and did not come in time. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A process held by ptrace for a moment: every thread stopped, its registers and memory at
  * hand; then let go as if nothing had been, also when we are killed in the midst of it. What attaching, detaching and changing filters on a
  * running program are made of. All functions of one tracee are called from the thread that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whoever stands still waits for the tracer. If threads that still run, or run again, take the processor from
  * it in the midst of stopping or releasing the others, these stand still for as long as it waits. So it
  * goes first meanwhile: as a real-time thread if it may, else with the shortest slice, whose turn

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting for a thread's stop, with a limit.
  *
  * waitpid has none, and polling costs either a processor (that the thread may be waiting for) or the

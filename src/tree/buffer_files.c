@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files about the buffers: snapshot, per_cpu/, sizes in all, what is known of tasks and functions. Most is the target's
  * to say; without one everything is empty. */
 #include <errno.h>

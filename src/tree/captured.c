@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tree/captured.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What other code prints on standard error, as text: libfuse and fusermount3 explain themselves there. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tree/error_log.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ftrace's error_log: the last commands that failed, each with a sentence and a caret under the byte at
  * fault.
  *

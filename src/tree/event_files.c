@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* events/ and what names events: set_event, available_events, and per event enable, filter, trigger, format, id. Every
  * write is one change of the instance's settings. The directories follow the catalogue. */
 #include <ctype.h>

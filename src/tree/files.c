@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What each file of ftrace's directory does. A setting of model/settings.c becomes a file by its row in the
  * table; README is made from the same table. */
 #include "tree/files.h"

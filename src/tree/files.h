@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files of an instance's directory: one table. */
 #pragma once
 #include "tree/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* set_ftrace_filter and the other lists of functions. As in ftrace a write(2) takes one word; what was written
  * becomes the list when the file is closed; and a word that is not ended by a blank goes on in the next write,
  * or ends with the file.

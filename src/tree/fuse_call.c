@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requests that change something: whoever makes one may be a thread of the traced program itself, which has to stand for it. */
 #include "tree/fuse_internal.h"
 

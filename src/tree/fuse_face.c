@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mounting, serving, unmounting. */
 #include <errno.h>
 #include <fcntl.h>

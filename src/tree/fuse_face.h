@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tree as a mounted directory, by libfuse's low-level interface.
  *
  * A read of trace_pipe that must wait holds no thread: the request is kept until there is something, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Open files, and reads and polls that wait for data. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the FUSE face share: fuse_face.c (mounting, threads), fuse_nodes.c (names and attributes),
  * fuse_files.c (open files and those who wait). */
 #pragma once

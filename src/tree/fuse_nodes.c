@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names, attributes, directories. Nothing is cached by the kernel: writes to one file let others come and go. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An instance: its values, its target, its directory; and the directory of instances. */
 #include "tree/instance.h"
 

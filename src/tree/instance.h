@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ftrace's directory: the top one, and each below instances/, with settings and an error_log of its own.
  *
  *	struct tree *t = instance_tree_new();

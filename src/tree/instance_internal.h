@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An instance, for the files that are made of it. */
 #pragma once
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A node, for the two files that make up the tree. */
 #pragma once
 #include "tree/tree.h"

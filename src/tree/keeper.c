@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tree/keeper.h"
 
 #include <errno.h>

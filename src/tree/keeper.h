@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small process that outlives brace: if brace is killed, its dead mount is taken away, so that the
  * directory can be used again. */
 #pragma once

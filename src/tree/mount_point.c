@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tree/mount_point.h"
 
 #include <dirent.h>

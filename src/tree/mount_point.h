@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The directory a tree is mounted on: whether it can be, and taking the mount away. */
 #pragma once
 #include <stdbool.h>

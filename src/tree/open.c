@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Open files: one command a write, one text a reading. */
 #include <errno.h>
 #include <fcntl.h>

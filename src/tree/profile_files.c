@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The function profile (function_profile_enabled, trace_stat/) and the stack tracer (stack_trace and its like), which
  * stand on what is behind the tree. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands behind the files of an instance: nothing at first, when they keep their values and an
  * empty trace; a session once one is attached.
  *

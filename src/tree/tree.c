@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The nodes: making, finding, listing, removing. */
 #include "tree/tree.h"
 

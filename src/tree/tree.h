@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A directory tree in memory whose files are operations: what is read is made when it is asked
  * for, what is written is a command. FUSE serves it (fuse_face.h), and brace's own commands use
  * it without FUSE through the calls below; both see the same nodes.

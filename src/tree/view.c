@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tree/view.h"
 
 #include <errno.h>

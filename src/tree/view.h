@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where unmodified tools look: a private mount namespace (and, for who may not make one, a user namespace around it)
  * in which the tree stands at /sys/kernel/tracing, and what such tools want of files beside it is right. Nobody else
  * sees it, and it is gone with the last process in it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/background.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A process of brace's that stays when the command has ended, and serves a tree. */
 #pragma once
 #include "instance/instance.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/capture.h"
 
 #include <errno.h>

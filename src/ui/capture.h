@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The output of a helper program of the system (ld.so, dpkg-query), without a shell. */
 #pragma once
 

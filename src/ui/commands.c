@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables: every command and every option of brace. */
 #include "ui/commands.h"
 

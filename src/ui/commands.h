@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The commands, one file each in cmd/. Each returns brace's exit status. */
 #pragma once
 #include "ui/invocation.h"

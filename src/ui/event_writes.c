@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/event_writes.h"
 
 #include <errno.h>

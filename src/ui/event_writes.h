@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* -e, -f and -R as writes to the files of a tree, in which events are known by name before they can be set. */
 #pragma once
 #include "ui/invocation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/globs.h"
 
 #include "ui/say.h"

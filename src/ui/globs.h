@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operands that are patterns of functions. */
 #pragma once
 #include "model/function_list.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --help, generated from the tables the parser reads. */
 #pragma once
 #include "base/out.h"

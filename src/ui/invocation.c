@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The option parser: one loop over argv, one look-up in the command's tables. */
 #include "ui/invocation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the user's command line said, and the tables it is read with. A command is a row in
  * commands.c with a list of option tables; --help, the parser and the completion's test all
  * read the same rows. */

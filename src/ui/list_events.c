@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace list --events: the events that programs and libraries bring with them, or those that every program has. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace list --events of a file or process. */
 #pragma once
 #include "ui/invocation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a session has, as trace-cmd list: each subject is one of its files, line by line. */
 #include "ui/list_session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace COMMAND: finds the command, reads its options, runs it. */
 #include <signal.h>
 #include <stdio.h>

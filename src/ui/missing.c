@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/missing.h"
 
 #include <stdio.h>

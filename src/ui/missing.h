@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tells the user at once, before the program runs, that a function named with -l or -g is not
  * there or not all there, and that a module named with -L is not linked by the program. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/notes.h"
 
 #include <asm/unistd.h>

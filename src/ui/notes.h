@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What traced processes had to say, as lines: programs that ran untraced, processes that stopped recording. */
 #pragma once
 #include <stddef.h>

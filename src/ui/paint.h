@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Colour for terminals, put on finished lines: what reports print stays byte for byte the same
  * with it and without. */
 #pragma once

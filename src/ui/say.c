@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/say.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words to the user on standard error: errors, warnings, progress. All are escaped (base/escape.h): sentences have names of
  * functions, files and programs in them. An error and a warning are one line each. */
 #pragma once

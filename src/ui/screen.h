@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Standard output: escaped (base/out.h), buffered, through a pager if it is a terminal, with failures (a full disk)
  * noticed and a reader that went away taken as the end, not as an error. */
 #pragma once

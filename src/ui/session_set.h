@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options, as writes to the files of a session in the background. */
 #pragma once
 #include "ui/invocation.h"

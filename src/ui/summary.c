@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/summary.h"
 
 #include <inttypes.h>

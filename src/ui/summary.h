@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Figures for people, on standard error. */
 #pragma once
 #include "session/session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/trace_file.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A trace file as replay, report and info take one. */
 #pragma once
 #include "store/store.h"

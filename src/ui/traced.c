@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/traced.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program under trace, as record and graph run one. */
 #pragma once
 #include <pthread.h>

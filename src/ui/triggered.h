@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program under trace whose records have triggers: what these do is known only of what is looked at in order of time, which a
  * session behind a tree does. record and graph have one of their own, in this process. */
 #pragma once

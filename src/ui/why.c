@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/why.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why a function isn't there: a name that the user asked for, and what the binary and its
  * debug information know of it, in one sentence. Prints nothing. */
 #pragma once

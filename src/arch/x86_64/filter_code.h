@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machine code of a filter (shared/filter.h) that looks at nothing but numbers of the record: a load, a comparison and a jump for
  * each, where filter_run takes an instruction apart. It stands behind the program it was made of, which says the same. */
 #pragma once

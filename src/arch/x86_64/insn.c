@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lengths by table. Each opcode has a byte that says what follows it; opcodes that are rare,
  * invalid in 64-bit mode or irregular are left to Zydis. The common path is written without
  * branches on the instruction's form: mispredicting them is what decoding costs. tests/arch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One instruction, as far as a sweep over a whole program needs it: its length, where it may go
  * on, what address it names. About twenty times as fast as a full decoder, which stands
  * behind it for everything rare. */

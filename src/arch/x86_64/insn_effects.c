@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What instructions do that matters at a function's entry: to the flags, to the stack pointer,
  * and whether they look at the return address. Meant to be asked of few instructions or to
  * say "nothing" at once. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "arch/x86_64/probe_code.h"
 
 #include <errno.h>

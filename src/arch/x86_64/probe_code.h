@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The code a probed instruction's jump leads to:
  *
  *     lead | lea -128(%rsp), %rsp; call *agent; nopl site; lea 128(%rsp), %rsp | rest, and back

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moving instructions to another address so that they do what they did. What depends on its
  * place is the rip-relative operand, the direct branch, and the call, whose return address the
  * program (its unwinder, its profiler, its own eyes) must find unchanged: a moved call pushes

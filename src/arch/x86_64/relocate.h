@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moves instructions. Two steps: relocate_scan turns a window of whole instructions into
  * a recipe (slow, decodes; done once per function and cached), relocate_emit writes the
  * recipe's code for any pair of addresses (fast, no decoder). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Templates of the trampolines: what a hooked function's entry jumps to. trampoline.c copies
  * one for each function, fills the fields in and appends the moved prologue ("body").
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Emits the code a hooked entry jumps to: template (trampoline.S), then the moved prologue. */
 #pragma once
 #include <stdbool.h>

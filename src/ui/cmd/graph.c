@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace graph: run a program and print its graph while it runs. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ui/commands.h"
 #include "ui/help.h"
 #include "ui/screen.h"

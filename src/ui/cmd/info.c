@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace info: what a trace file holds and where it comes from. */
 #include <inttypes.h>
 #include <stdio.h>

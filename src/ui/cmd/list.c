@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace list: the functions of a binary, and how each would be hooked or why it cannot be; events, and what a session has,
  * in files of their own. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace mount: serves ftrace's tree on a directory. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace record: run a program, write its trace to a file. */
 #include <sys/wait.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace recover: a whole trace file of what a tracer that died left. */
 #include <inttypes.h>
 

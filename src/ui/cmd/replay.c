@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace replay: the graph of a trace file. */
 #include <errno.h>
 

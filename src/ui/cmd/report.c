@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace report: a row a function. */
 #include <stdlib.h>
 

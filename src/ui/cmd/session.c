@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The commands of a session that runs in the background: brace start begins it, the others speak to it. */
 #include <errno.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace shell: runs a command that finds ftrace's tree where the kernel's would be. The command is in namespaces of its
  * own; brace stays outside, where processes to be traced are, and serves the tree, or has the session in the background serve
  * its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brace umount: takes the tree away again; the process that serves it ends by that. */
 #include "tree/mount_point.h"
 #include "ui/commands.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "commit.h"
 #include "ui/commands.h"
 #include "ui/screen.h"
