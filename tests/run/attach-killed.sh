@@ -3,7 +3,7 @@
 # the next tracer takes over and leaves it as its file is. tests/death/cutter.c kills it behind every KILLS-th part of
 # the system calls by which it acts upon the program (KILLS is for the first program, others have fewer).
 . "$(dirname "$0")/attach-lib.sh"
-KILLS=${KILLS:-60}
+KILLS=${KILLS:-36}
 CUTTER=$FIXTURES/../death/cutter
 KINDS=("" "-L libc.so.6" "--max-graph-depth 5" "-t function")
 
