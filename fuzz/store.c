@@ -63,6 +63,11 @@ static void use_info(const struct trace_info *info)
 		trace_info_function_at(info, m->image, m->start, m->from_tsc, NULL);
 		trace_info_site(info, m->image, m->first_id);
 	}
+	for (size_t i = 0; i < info->settings.n; i++)
+		if (strlen(info->settings.at[i].file) + strlen(info->settings.at[i].text) > CHUNK_RAW_MAX)
+			abort();
+	if (strpbrk(info->run.invocation, "\n\x1b"))
+		abort();
 }
 
 static void read_file(const uint8_t *p, size_t n)
@@ -146,7 +151,7 @@ static void put_chunk(struct bytes *file, struct places *places, struct cursor *
 	vec_free(&payload);
 }
 
-/* What a writer says first: a host, two images, a module, four threads. */
+/* What a writer says first: a host, settings, two images, a module, four threads. */
 static void put_usual_info(struct bytes *file, struct places *places)
 {
 	struct trace_info *info = trace_info_new();
@@ -154,6 +159,7 @@ static void put_usual_info(struct bytes *file, struct places *places)
 	struct bytes items = {0}, payload = {0};
 	struct info_writer *w = info_writer_new();
 
+	*vec_add(&info->settings) = (struct trace_setting){ mem_strdup("set_event"), mem_strdup("a\nb"), true };
 	*vec_add(&info->images) = (struct trace_image){0};
 	*vec_add(&info->images) = (struct trace_image){0};
 	*vec_add(&info->modules) = (struct trace_module){0};

@@ -34,6 +34,7 @@ struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_n
 	info->tracer = mem_strdup(tracer);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 	info->thresh_ns = thresh_ns;
+	info->run.invocation = describe_cmdline(getpid());
 	return info;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "image/describe.h"
 
 /* --- parts -------------------------------------------------------------------------- */
 
@@ -135,11 +136,15 @@ struct session *live_session(struct live *l)
 
 int live_extract(struct live *l, const char *path, struct err *err)
 {
-	struct buffer *b = &l->parts.at[0]->buffer;
+	struct part *top = l->parts.at[0];
+	struct trace_info *info;
 	int e;
 
-	part_sync(l->parts.at[0]);
-	e = buffer_extract(b, live_hold(l), path, err);
+	part_sync(top);
+	info = live_hold(l);
+	describe_settings(info, &top->settings);
+	session_tell_run(l->session);
+	e = buffer_extract(&top->buffer, info, path, err);
 	pump_release(l->pump);
 	return e;
 }

@@ -483,6 +483,13 @@ const char *settings_file(unsigned i)
 	return i < FILES_N ? files[i].name : NULL;
 }
 
+bool settings_can_write(const char *file)
+{
+	const struct file *f = find_file(file);
+
+	return f && f->write;
+}
+
 void settings_init(struct settings *s)
 {
 	*s = (struct settings){

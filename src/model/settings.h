@@ -91,3 +91,5 @@ const char *settings_tracer(const struct settings *s);
 const struct function_list *settings_list(const struct settings *s, const char *file);
 /* The files' names but options/, in order; NULL behind the last. */
 const char *settings_file(unsigned i);
+/* Whether it is a setting, and not only told. */
+bool settings_can_write(const char *file);

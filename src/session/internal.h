@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "inject/attach.h"
@@ -41,6 +42,7 @@ struct session {
 	struct err stuck_why;
 	bool left;
 	int status;
+	struct rusage usage;             /* of the program, once it has ended */
 	bool ended;
 	atomic_bool stopped;             /* session_stop may come from another thread */
 	uint64_t started_tsc, ready_tsc, ended_tsc;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,6 +142,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 				   req->settings->tracing_thresh_ns);
 		s->info->sleepless = control_is_sleepless(req->settings);
 		s->info->values = settings_values(req->settings);
+		describe_settings(s->info, req->settings);
 		r = start(s, req, path, image, err);
 	}
 	free(path);
@@ -169,13 +171,37 @@ static bool has_ended(pid_t pid)
 bool session_reap(struct session *s)
 {
 	bool gone = s->attached.n ? s->stopped || !session_attached_run(s)
-				  : !s->ended && has_ended(s->pid) && waitpid(s->pid, &s->status, WNOHANG) == s->pid;
+				  : !s->ended && has_ended(s->pid) && wait4(s->pid, &s->status, WNOHANG, &s->usage) == s->pid;
 
 	if (!s->ended && gone) {
 		s->ended = true;
 		s->ended_tsc = clock_tsc();
 	}
 	return s->ended;
+}
+
+static uint64_t run_ns(const struct session *s)
+{
+	return s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(&s->info->clock, s->ended_tsc - s->ready_tsc) : 0;
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000;
+}
+
+void session_tell_run(struct session *s)
+{
+	struct trace_run *r = &s->info->run;
+
+	r->timed = s->ended;
+	r->elapsed_ns = run_ns(s);
+	r->ended = s->ended && !s->attached.n;
+	if (!r->ended)
+		return;
+	r->status = (uint32_t)s->status;
+	r->user_ns = timeval_ns(&s->usage.ru_utime);
+	r->system_ns = timeval_ns(&s->usage.ru_stime);
 }
 
 static bool others_run_in(struct session *s, uint32_t memory)
@@ -592,6 +618,7 @@ static void finish_file(struct session *s)
 
 	s->total.bytes = store_bytes(s->store);
 	s->info->total = s->total;
+	session_tell_run(s);
 	r = store_end(s->store, s->info, &why, &early);
 	s->store = NULL;
 	if (why.code || r < 0)
@@ -653,7 +680,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->stuck_why = s->stuck_why;
 	res->full = s->full;
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
-	res->run_ns = s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(c, s->ended_tsc - s->ready_tsc) : 0;
+	res->run_ns = run_ns(s);
 }
 
 static void free_image_memory(struct session *s)

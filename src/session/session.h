@@ -54,6 +54,8 @@ int session_record(struct session *s, struct session_result *res, struct err *er
  * After it, session_result has the closing figures. session_free closes it. */
 struct source *session_source(struct session *s);
 void session_result(struct session *s, struct session_result *res);
+/* Puts into the trace_info how the program ended, if it has: for a file that is written now. By the thread that drains, or while it waits. */
+void session_tell_run(struct session *s);
 /* Stops recording (Ctrl-C), from any thread: a launched program goes on untouched, or gets the signal as its
  * terminal sends it; attached processes are left as they were. */
 void session_stop(struct session *s);

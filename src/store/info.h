@@ -18,7 +18,12 @@ enum info_item {
 	INFO_TOTAL = 9,     /* calls, bytes, lost, records */
 	INFO_NOTE = 10,     /* index, kind, pid, number, count, name */
 	INFO_EVENT = 11,    /* place in the table, index in records, system, name, format */
+	INFO_RUN = 12,      /* invocation; flags RUN_*; status, elapsed_ns, user_ns, system_ns */
+	INFO_SETTINGS = 13, /* all of them: count; for each chosen, file, text */
 };
+
+#define RUN_TIMED 1
+#define RUN_ENDED 2
 
 /* What has been written of one trace_info. */
 struct info_writer;

@@ -289,13 +289,44 @@ static void read_event(struct trace_info *info, struct cursor *c)
 	read_text(c, &e->format);
 }
 
+static void read_run_item(struct trace_info *info, struct cursor *c)
+{
+	struct trace_run *r = &info->run;
+	uint64_t flags;
+
+	read_str(c, &r->invocation);
+	flags = cursor_uleb(c);
+	r->timed = flags & RUN_TIMED;
+	r->ended = flags & RUN_ENDED;
+	r->status = read_u32(c);
+	r->elapsed_ns = cursor_uleb(c);
+	r->user_ns = cursor_uleb(c);
+	r->system_ns = cursor_uleb(c);
+}
+
+/* All of them: those of an earlier item are gone. */
+static void read_settings(struct trace_info *info, struct cursor *c)
+{
+	uint64_t count = cursor_uleb(c);
+
+	trace_info_drop_settings(info);
+	for (; count && !c->bad; count--) {
+		struct trace_setting s = { .chosen = cursor_u8(c) };
+
+		read_str(c, &s.file);
+		read_text(c, &s.text);
+		*vec_add(&info->settings) = s;
+	}
+}
+
 static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_HOST] = read_host,           [INFO_CLOCK] = read_clock,
 	[INFO_IMAGE] = read_image,         [INFO_MODULE] = read_module,
 	[INFO_FUNCTIONS] = read_functions, [INFO_STRINGS] = read_strings,
 	[INFO_THREAD] = read_thread,       [INFO_SITES] = read_sites,
 	[INFO_TOTAL] = read_total,         [INFO_NOTE] = read_note,
-	[INFO_EVENT] = read_event,
+	[INFO_EVENT] = read_event,         [INFO_RUN] = read_run_item,
+	[INFO_SETTINGS] = read_settings,
 };
 
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
@@ -348,7 +379,7 @@ bool info_read_end(struct trace_info *info)
 {
 	bool have_host = info->version != NULL;
 	char **strings[] = { &info->host, &info->kernel, &info->cpu, &info->cmdline, &info->version,
-			     &info->tracer };
+			     &info->tracer, &info->run.invocation };
 
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
 		never_null(strings[i]);
@@ -362,6 +393,10 @@ bool info_read_end(struct trace_info *info)
 		never_null(&info->events.at[i].system);
 		never_null(&info->events.at[i].name);
 		never_null(&info->events.at[i].format);
+	}
+	for (size_t i = 0; i < info->settings.n; i++) {
+		never_null(&info->settings.at[i].file);
+		never_null(&info->settings.at[i].text);
 	}
 	return have_host;
 }

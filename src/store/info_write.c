@@ -20,7 +20,7 @@ struct module_state {
 };
 
 struct info_writer {
-	uint32_t host_crc, clock_crc;
+	uint32_t host_crc, clock_crc, run_crc, settings_crc;
 	bool total_done, notes_done;
 	VEC(struct image_state) images;
 	VEC(struct module_state) modules;
@@ -85,6 +85,34 @@ static void host(struct info_writer *w, const struct trace_info *info, struct by
 	bytes_uleb(b, info->thresh_ns);
 	bytes_uleb(b, info->sleepless);
 	put_changed(w, INFO_HOST, &w->host_crc, out);
+}
+
+static void run(struct info_writer *w, const struct trace_run *r, struct bytes *out)
+{
+	struct bytes *b = &w->item;
+
+	b->n = 0;
+	put_str(b, r->invocation);
+	bytes_uleb(b, (r->timed ? RUN_TIMED : 0) | (r->ended ? RUN_ENDED : 0));
+	bytes_uleb(b, r->status);
+	bytes_uleb(b, r->elapsed_ns);
+	bytes_uleb(b, r->user_ns);
+	bytes_uleb(b, r->system_ns);
+	put_changed(w, INFO_RUN, &w->run_crc, out);
+}
+
+static void settings(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+{
+	struct bytes *b = &w->item;
+
+	b->n = 0;
+	bytes_uleb(b, info->settings.n);
+	for (size_t i = 0; i < info->settings.n; i++) {
+		bytes_u8(b, info->settings.at[i].chosen);
+		put_str(b, info->settings.at[i].file);
+		put_str(b, info->settings.at[i].text);
+	}
+	put_changed(w, INFO_SETTINGS, &w->settings_crc, out);
 }
 
 static void clock_item(struct info_writer *w, const struct trace_clock *c, struct bytes *out)
@@ -390,6 +418,8 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 	if (!w->host_crc || last) {
 		host(w, info, out);
 		clock_item(w, &info->clock, out);
+		run(w, &info->run, out);
+		settings(w, info, out);
 	}
 	new_images(w, info, out);
 	new_events(w, info, out);

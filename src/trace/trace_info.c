@@ -45,6 +45,15 @@ static void free_events(struct trace_info *info)
 	vec_free(&info->events);
 }
 
+void trace_info_drop_settings(struct trace_info *info)
+{
+	for (size_t i = 0; i < info->settings.n; i++) {
+		free(info->settings.at[i].file);
+		free(info->settings.at[i].text);
+	}
+	vec_free(&info->settings);
+}
+
 void trace_info_free(struct trace_info *info)
 {
 	if (!info)
@@ -52,6 +61,7 @@ void trace_info_free(struct trace_info *info)
 	free_images(info);
 	free_modules(info);
 	free_events(info);
+	trace_info_drop_settings(info);
 	vec_free(&info->threads);
 	vec_free(&info->notes);
 	free(info->host);
@@ -60,6 +70,7 @@ void trace_info_free(struct trace_info *info)
 	free(info->cmdline);
 	free(info->version);
 	free(info->tracer);
+	free(info->run.invocation);
 	free(info);
 }
 

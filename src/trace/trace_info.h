@@ -79,6 +79,22 @@ struct trace_event {
 	char *format;         /* the whole `format` file, id included */
 };
 
+/* A file of the settings (model/settings.h), as it was when recording began. */
+struct trace_setting {
+	char *file, *text;    /* text: without its last newline */
+	bool chosen;          /* something else than without options */
+};
+
+/* One run of brace and of the program. */
+struct trace_run {
+	char *invocation;     /* brace's own arguments, separated by a space */
+	bool timed;           /* elapsed_ns is known: the program ended, or was left */
+	bool ended;           /* status and both CPU times are known: the program was brace's child */
+	uint32_t status;      /* as waitpid gives it */
+	uint64_t elapsed_ns;  /* from where the program's own code began, or from the attach */
+	uint64_t user_ns, system_ns; /* of the program and of its children that it waited for */
+};
+
 struct trace_total {      /* the closing summary; all 0 in a file cut short */
 	uint64_t calls, bytes, lost, records;
 };
@@ -92,6 +108,8 @@ struct trace_info {
 	bool values;          /* exits may tell what their functions returned */
 	struct trace_clock clock;
 	struct trace_total total;
+	struct trace_run run;
+	VEC(struct trace_setting) settings;
 	VEC(struct trace_image) images;
 	VEC(struct trace_module) modules;
 	VEC(struct trace_thread) threads;
@@ -101,6 +119,8 @@ struct trace_info {
 
 struct trace_info *trace_info_new(void);
 void trace_info_free(struct trace_info *info);
+/* Forgets the settings. */
+void trace_info_drop_settings(struct trace_info *info);
 
 /* comm, which may lack its NUL, or ftrace's "<...>". */
 static inline const char *trace_thread_name(const struct trace_thread *t)

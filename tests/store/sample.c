@@ -83,6 +83,9 @@ void sample_begin(struct sample *s, uint32_t threads, uint64_t seed, uint64_t fi
 	info->tracer = mem_strdup("function_graph");
 	info->cpus = 2;
 	info->thresh_ns = 1234567;
+	info->run = (struct trace_run){ mem_strdup("brace record -- program"), .timed = true, .elapsed_ns = 3 };
+	*vec_add(&info->settings) = (struct trace_setting){ mem_strdup("max_graph_depth"), mem_strdup("0"), false };
+	*vec_add(&info->settings) = (struct trace_setting){ mem_strdup("set_ftrace_filter"), mem_strdup("a\nb"), true };
 	info->clock = (struct trace_clock){ 2000000000, 77, 88, UINT64_MAX, "cpuid" };
 	add_image(info, 100, 3000);
 	add_image(info, 200, 2);

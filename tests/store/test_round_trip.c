@@ -179,6 +179,23 @@ static void same_module(const struct trace_module *a, const struct trace_module 
 		assert_memory_equal(a->strings.at, b->strings.at, a->strings.n);
 }
 
+static void same_run(const struct trace_run *a, const struct trace_run *b)
+{
+	assert_string_equal(a->invocation, b->invocation);
+	assert_true(a->timed == b->timed && a->ended == b->ended && a->status == b->status &&
+		    a->elapsed_ns == b->elapsed_ns && a->user_ns == b->user_ns && a->system_ns == b->system_ns);
+}
+
+static void same_settings(const struct trace_info *a, const struct trace_info *b)
+{
+	assert_int_equal(a->settings.n, b->settings.n);
+	for (size_t i = 0; i < a->settings.n; i++) {
+		assert_string_equal(a->settings.at[i].file, b->settings.at[i].file);
+		assert_string_equal(a->settings.at[i].text, b->settings.at[i].text);
+		assert_int_equal(a->settings.at[i].chosen, b->settings.at[i].chosen);
+	}
+}
+
 static void same_info(const struct trace_info *a, const struct trace_info *b)
 {
 	assert_string_equal(a->host, b->host);
@@ -190,6 +207,8 @@ static void same_info(const struct trace_info *a, const struct trace_info *b)
 	assert_int_equal(a->cpus, b->cpus);
 	assert_int_equal(a->thresh_ns, b->thresh_ns);
 	assert_memory_equal(&a->clock, &b->clock, sizeof(a->clock));
+	same_run(&a->run, &b->run);
+	same_settings(a, b);
 	assert_true(a->total.calls == b->total.calls && a->total.lost == b->total.lost &&
 		    a->total.records == b->total.records && b->total.bytes > 1000);
 	assert_int_equal(a->images.n, b->images.n);
@@ -257,6 +276,7 @@ static void test_info(void **state)
 		assert_int_equal(store_sync_info(s.writer, &err), 0);
 	}
 	change_info(s.info, 20);
+	s.info->run = (struct trace_run){ s.info->run.invocation, true, true, 0x8b, 1u << 31, UINT64_MAX, 2 };
 	s.info->total = (struct trace_total){ .calls = UINT64_MAX, .lost = 3, .records = 4 };
 	sample_finish(&s);
 	r = open_sample(&s);

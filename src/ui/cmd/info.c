@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* brace info: what a trace file holds and where it comes from. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "ui/commands.h"
@@ -71,6 +74,40 @@ static void print_lost(struct out *o, const struct trace_info *info)
 	out_char(o, '\n');
 }
 
+static void print_end(struct out *o, const struct trace_run *r)
+{
+	int status = (int)r->status;
+
+	if (r->ended && WIFEXITED(status))
+		out_printf(o, "%-10s with status %d\n", "ended", WEXITSTATUS(status));
+	else if (r->ended && WIFSIGNALED(status))
+		out_printf(o, "%-10s by signal %d (%s)\n", "ended", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (r->timed)
+		out_printf(o, "%-10s %.3f s\n", "elapsed", (double)r->elapsed_ns / 1e9);
+	if (r->ended)
+		out_printf(o, "%-10s %.3f s user, %.3f s system\n", "cpu time", (double)r->user_ns / 1e9, (double)r->system_ns / 1e9);
+}
+
+/* A list has a line for each of its names: here they stand in one. */
+static void print_setting(struct out *o, const struct trace_setting *s)
+{
+	out_printf(o, "%-10s ", "setting");
+	out_foreign(o, s->file, strlen(s->file));
+	for (const char *p = s->text, *end; *p; p = end + (*end == '\n')) {
+		end = p + strcspn(p, "\n");
+		out_char(o, ' ');
+		out_foreign(o, p, (size_t)(end - p));
+	}
+	out_char(o, '\n');
+}
+
+static void print_settings(struct out *o, const struct trace_info *info)
+{
+	for (size_t i = 0; i < info->settings.n; i++)
+		if (info->settings.at[i].chosen)
+			print_setting(o, &info->settings.at[i]);
+}
+
 static void print_text(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
 	char when[64], clock[96];
@@ -78,7 +115,10 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	snprintf(clock, sizeof(clock), "x86-tsc, %" PRIu64 " Hz (%.31s)", info->clock.hz,
 		 info->clock.from);
 	text_field(o, "command", info->cmdline);
+	text_field(o, "invocation", info->run.invocation);
+	print_end(o, &info->run);
 	text_field(o, "tracer", info->tracer);
+	print_settings(o, info);
 	text_field(o, "host", info->host);
 	text_field(o, "kernel", info->kernel);
 	text_field(o, "processor", info->cpu);
@@ -111,12 +151,29 @@ static void json_field(struct out *o, const char *key, const char *value)
 	out_char(o, ',');
 }
 
+/* What is not known is not there. */
+static void json_end(struct out *o, const struct trace_run *r)
+{
+	int status = (int)r->status;
+
+	if (r->ended && WIFEXITED(status))
+		out_printf(o, "\"exit_status\":%d,", WEXITSTATUS(status));
+	else if (r->ended && WIFSIGNALED(status))
+		out_printf(o, "\"signal\":%d,", WTERMSIG(status));
+	if (r->timed)
+		out_printf(o, "\"elapsed_ns\":%" PRIu64 ",", r->elapsed_ns);
+	if (r->ended)
+		out_printf(o, "\"user_ns\":%" PRIu64 ",\"system_ns\":%" PRIu64 ",", r->user_ns, r->system_ns);
+}
+
 static void json_trace(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
 	const struct trace_total *t = &info->total;
 
 	out_str(o, "{\"type\":\"trace\",");
 	json_field(o, "command", info->cmdline);
+	json_field(o, "invocation", info->run.invocation);
+	json_end(o, &info->run);
 	json_field(o, "tracer", info->tracer);
 	json_field(o, "host", info->host);
 	json_field(o, "kernel", info->kernel);
@@ -127,6 +184,14 @@ static void json_trace(struct out *o, const struct trace_info *info, uint64_t by
 		   ",\"calls\":%" PRIu64 ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64
 		   ",\"bytes\":%" PRIu64 "}\n", info->cpus, info->clock.hz, info->clock.real_ns,
 		   t->calls, t->records, losses_of(info).lost, bytes);
+}
+
+static void json_setting(struct out *o, const struct trace_setting *s)
+{
+	out_str(o, "{\"type\":\"setting\",");
+	json_field(o, "file", s->file);
+	json_field(o, "text", s->text);
+	out_printf(o, "\"chosen\":%s}\n", s->chosen ? "true" : "false");
 }
 
 static void json_module(struct out *o, const struct trace_module *m)
@@ -172,6 +237,8 @@ static void print_json(struct out *o, const struct trace_info *info, uint64_t by
 {
 	out_str(o, "{\"schema\":\"brace-info\",\"version\":1}\n");
 	json_trace(o, info, bytes);
+	for (size_t i = 0; i < info->settings.n; i++)
+		json_setting(o, &info->settings.at[i]);
 	for (size_t i = 0; i < info->images.n; i++) {
 		out_str(o, "{\"type\":\"program\",");
 		json_field(o, "exe", info->images.at[i].exe);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The settings of a run as texts, for its trace: each file's, and the options, filters and triggers that were chosen. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "image/describe.h"
+
+/* A list may have been read from a file as long as any. */
+#define SETTING_MOST (64u << 10)
+
+/* Takes file and text over; the text without its last newline. */
+static void add_setting(struct trace_info *info, char *file, char *text, bool chosen)
+{
+	size_t n = strlen(text);
+	char *whole = text;
+
+	if (n && text[n - 1] == '\n')
+		text[--n] = '\0';
+	if (n > SETTING_MOST) {
+		text = mem_printf("%.*s ... and %zu bytes more", (int)SETTING_MOST, whole, n - SETTING_MOST);
+		free(whole);
+	}
+	*vec_add(&info->settings) = (struct trace_setting){ file, text, chosen };
+}
+
+/* Of names that wait for programs to bring the events, settings_read tells those that came. */
+static char *read_file(const struct settings *s, const char *file)
+{
+	char *all, *longer;
+
+	if (!s->events.waits || strcmp(file, "set_event"))
+		return settings_read(s, file);
+	all = mem_strdup("");
+	for (size_t i = 0; i < s->events.wishes.n; i++) {
+		longer = mem_printf("%s%s\n", all, s->events.wishes.at[i].pattern);
+		free(all);
+		all = longer;
+	}
+	return all;
+}
+
+static void describe_file(struct trace_info *info, const struct settings *s, const struct settings *usual, const char *file)
+{
+	char *text = read_file(s, file), *other = read_file(usual, file);
+	bool chosen = strcmp(text, other) != 0;
+
+	add_setting(info, mem_strdup(file), text, chosen);
+	free(other);
+}
+
+/* trace_options has all that the tracer has: those that were chosen are told one by one. */
+static void describe_options(struct trace_info *info, const struct settings *s, const struct settings *usual)
+{
+	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
+		if (option_is_set(s->options, o) != option_is_set(usual->options, o))
+			add_setting(info, mem_printf("options/%s", trace_option_info(o)->name),
+				    mem_strdup(option_is_set(s->options, o) ? "1" : "0"), true);
+	add_setting(info, mem_strdup("trace_options"), settings_read(s, "trace_options"), false);
+}
+
+/* "events/SYSTEM/EVENT/FILE" of a name as set_event has it. */
+static void describe_of_event(struct trace_info *info, const char *name, const char *file, const char *text)
+{
+	char *path = mem_printf("events/%s/%s", name, file), *colon = strchr(path, ':');
+
+	if (colon)
+		*colon = '/';
+	add_setting(info, path, mem_strdup(text), true);
+}
+
+/* Filters and triggers, as they were wished for or, in the tree, as they are. */
+static void describe_events(struct trace_info *info, const struct event_set *set)
+{
+	for (size_t i = 0; i < set->wishes.n; i++) {
+		const struct event_wish *w = &set->wishes.at[i];
+
+		if (w->filter)
+			describe_of_event(info, w->pattern, "filter", w->filter);
+		for (size_t k = 0; k < w->triggers.n; k++)
+			describe_of_event(info, w->pattern, "trigger", w->triggers.at[k]);
+	}
+	for (size_t i = 0; i < set->at.n && !set->waits; i++) {
+		const struct event_setting *e = &set->at.at[i];
+		const struct event_format *f = events_at(set->catalogue, e->index)->format;
+		char *name = mem_printf("%s:%s", f->system, f->name), *triggers = trigger_read(&e->triggers);
+
+		if (e->filter.text)
+			describe_of_event(info, name, "filter", e->filter.text);
+		if (e->triggers.at.n)
+			describe_of_event(info, name, "trigger", triggers);
+		free(triggers);
+		free(name);
+	}
+}
+
+void describe_settings(struct trace_info *info, const struct settings *s)
+{
+	struct settings usual;
+
+	(s->takes_commands ? settings_init_tree : settings_init)(&usual);
+	trace_info_drop_settings(info);
+	for (unsigned i = 0; settings_file(i); i++)
+		if (settings_can_write(settings_file(i)) && strcmp(settings_file(i), "trace_options"))
+			describe_file(info, s, &usual, settings_file(i));
+	describe_options(info, s, &usual);
+	describe_events(info, &s->events);
+	settings_free(&usual);
+}
