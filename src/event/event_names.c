@@ -82,6 +82,16 @@ static bool is_wished(const struct event_wish *w, const struct event_entry *e)
 	return is;
 }
 
+bool event_set_wish_met(const struct event_set *s, size_t i)
+{
+	uint32_t n = s->catalogue ? events_n(s->catalogue) : 0;
+
+	for (uint32_t e = 0; e < n; e++)
+		if (is_wished(&s->wishes.at[i], events_at(s->catalogue, e)))
+			return true;
+	return false;
+}
+
 static int no_wish(const char *text, struct err *err)
 {
 	return err_at(err, EINVAL, text, 0, "there is no event to which it could belong: name one before it");

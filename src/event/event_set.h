@@ -61,6 +61,8 @@ void event_set_stack(struct event_set *s, uint32_t index);
 bool event_set_differ(const struct event_set *a, const struct event_set *b, uint32_t index);
 /* The wishes held against the events that came since. 0, or the first that failed: -errno and *err. */
 int event_set_grow(struct event_set *s, struct err *err);
+/* Whether an event of the catalogue answers to wish number i. */
+bool event_set_wish_met(const struct event_set *s, size_t i);
 
 /* --- the files ---------------------------------------------------------------------- */
 

@@ -184,7 +184,8 @@ static int no_event(const struct event_set *set, const char *name, struct err *e
 
 		if (!events_can_enable(e))
 			continue;
-		*vec_add(&names) = mem_printf("%s:%s", e->format->system, e->format->name);
+		*vec_add(&names) = strchr(name, ':') ? mem_printf("%s:%s", e->format->system, e->format->name)
+						     : mem_strdup(e->format->name);
 		nearest_offer(&near, names.at[names.n - 1]);
 	}
 	if (near.best)
@@ -205,7 +206,7 @@ int event_sites_check(const struct event_set *set, struct err *err)
 	for (size_t i = 0; set->catalogue && i < set->wishes.n && r == 0; i++) {
 		const char *name = set->wishes.at[i].pattern;
 
-		if (strpbrk(name, "*?[") || !strchr(name, ':'))
+		if (*name == '!' || strpbrk(name, "*?["))
 			continue; /* of what may come yet */
 		r = event_set_write(&try, name, err) < 0 ? no_event(set, name, err) : 0;
 	}

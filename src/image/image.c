@@ -150,6 +150,22 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	return r;
 }
 
+int image_none_selected(const struct image *im, const struct settings *settings, struct err *err)
+{
+	const char *exe = im->news.about.exe ? im->news.about.exe : "the program";
+	uint32_t reason = 1;
+
+	while (reason < REASONS_N && (!im->count.by_reason[reason] || reason == REASON_FILTERED || reason == REASON_COLD))
+		reason++;
+	if (im->count.hooked && settings->graph_function.patterns.n)
+		return err_set(err, EINVAL, "no function of %s that can be hooked begins a graph (-g): brace list -f %s --why tells of each",
+			       exe, exe);
+	if (im->count.hooked || reason == REASONS_N)
+		return err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names", exe);
+	return err_set(err, EINVAL, "no function of %s that matches the filters can be hooked: the first is %s (%s); brace list -f %s --why "
+				    "tells of each", exe, hook_reason_words[reason], hook_reason_texts[reason], exe);
+}
+
 int image_copy(pid_t pid, uint32_t of, struct image *out, struct err *err)
 {
 	memset(out, 0, sizeof(*out));

@@ -122,6 +122,8 @@ bool image_places_free(const struct image *im, const struct maps *maps);
 int image_check_mapped(struct image *im, struct err *err);
 /* After patching: without its unwinders' look-ups a process is not to be traced. -EAGAIN if one was in use, -EPERM. */
 int image_check_look_ups(const struct image *im, struct err *err);
+/* Of a plan that hooks nothing though functions were asked for: why, and what to do. -EINVAL and *err. */
+int image_none_selected(const struct image *im, const struct settings *settings, struct err *err);
 void image_close(struct image *im); /* all but the news */
 void image_module_free(struct trace_module *m);
 void image_news_free(struct image_news *news); /* all of it */

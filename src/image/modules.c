@@ -523,7 +523,7 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++) {
 			mod->selected[k] = choose(&defined, mod, k, set, by_hand);
 			selected += is_traced(mod->selected[k]) && mod->hooks->entries[k].kind != HOOK_NONE;
-			graph += mod->selected[k] == SELECT_GRAPH;
+			graph += mod->selected[k] == SELECT_GRAPH && mod->hooks->entries[k].kind != HOOK_NONE;
 		}
 	}
 	string_set_free(&defined);

@@ -159,8 +159,7 @@ static int plan(struct image_request *req, const struct agent_file *f, struct ag
 	if (r == 0 && !out->news.about.exe[0])
 		r = tracee_check(req->pid, err); /* it ended meanwhile */
 	if (r == 0 && !out->selected && !req->settings->nop)
-		r = err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
-			    out->news.about.exe);
+		r = image_none_selected(out, req->settings, err);
 	if (r == 0 && req->events)
 		r = event_sites_check(req->events, err);
 	shared_memory_welcome(memory, &out->welcome);

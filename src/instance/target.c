@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "collect/clock.h"
+#include "instance/refusal.h"
 #include "report/format.h"
 
 /* --- functions ---------------------------------------------------------------------- */
@@ -26,6 +27,22 @@ static void functions_end(struct live *l)
 	pthread_mutex_unlock(&l->names);
 }
 
+/* What reads the error_log is told why. */
+static int refuse(struct live *l, const char *word, struct err *err)
+{
+	refusal_files files;
+	char *why;
+	int e;
+
+	refusal_files_find(pump_hold(l->pump), &files);
+	pump_release(l->pump);
+	why = refusal_of(&files, word);
+	e = err_set(err, EINVAL, "no function that can be traced matches %s%s%s", word, why ? ": " : "", why ? why : "");
+	free(why);
+	refusal_files_free(&files);
+	return e;
+}
+
 static int check(void *arg, const char *file, const char *word, struct err *err)
 {
 	struct live *l = ((struct part *)arg)->live;
@@ -35,7 +52,7 @@ static int check(void *arg, const char *file, const char *word, struct err *err)
 		have = functions_have(functions_begin(l), word);
 		functions_end(l);
 	}
-	return have ? 0 : err_set(err, EINVAL, "no function that can be traced matches %s", word);
+	return have ? 0 : refuse(l, word, err);
 }
 
 static char *function_at(void *arg, unsigned long line)

@@ -159,7 +159,9 @@ static int plan_all(struct changing *ch, struct change *change, const pid_t *pid
 	ch->targets.n = kept;
 	change->targets = ch->targets.at;
 	change->n = kept;
-	return selected || !kept || ch->req.settings->nop ? 0 : err_set(err, EINVAL, "no function matches the filters: brace list -f shows their names");
+	if (selected || !kept || ch->req.settings->nop)
+		return 0;
+	return image_none_selected(&ch->targets.at[0].im, ch->req.settings, err);
 }
 
 /* NULL: it has ended. */

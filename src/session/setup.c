@@ -56,8 +56,7 @@ static int check_selected(struct control *c, struct peer *p, struct err *err)
 		return 0;
 	if (p->im.selected || c->req.settings->nop)
 		return event_sites_check(&p->events, err);
-	return err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names",
-		       p->im.news.about.exe);
+	return image_none_selected(&p->im, c->req.settings, err);
 }
 
 void setup_plan(struct control *c, struct peer *p)

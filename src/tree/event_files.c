@@ -220,7 +220,8 @@ static int change_triggers(struct settings *next, void *arg, struct err *err)
 		return e;
 	if (e == -EEXIST)
 		return err_at(err, EEXIST, c->text, 0, "the event has a trigger of this kind already; ! takes it away");
-	return err_at(err, -e, c->text, 0, "no trigger; the file lists them when it is empty, events.rst has their form");
+	return err_at(err, -e, c->text, 0, "no trigger: one is traceon, traceoff, stacktrace or snapshot, each with [:COUNT], or "
+								 "enable_event or disable_event:SYSTEM:EVENT[:COUNT]; [if FILTER] behind it");
 }
 
 /* What nobody would run is refused; taking triggers away is not. */

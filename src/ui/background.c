@@ -16,6 +16,7 @@
 #include "image/probes.h"
 #include "tree/instance.h"
 #include "ui/event_writes.h"
+#include "ui/missing.h"
 #include "ui/say.h"
 
 /* The pipe to the process that waits for the server to begin. */
@@ -165,6 +166,45 @@ static int know_program(const char *program, struct tree *tree, struct err *err)
 	free(path);
 	free(image);
 	return 0;
+}
+
+/* The lists of functions that the command line writes. */
+static void read_lists(const struct invocation *inv, struct settings *s)
+{
+	settings_init(s);
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		if (w->file && settings_list(s, w->file))
+			settings_write(s, w->file, w->text, w->append, NULL); /* what is refused is said when it is written */
+	}
+}
+
+static int check_program(const struct settings *s, const char *program)
+{
+	char *path, *image;
+	int status;
+
+	if (launch_resolve(program, &path, &image, NULL))
+		return 0; /* the launch says what is wrong with it */
+	status = missing_functions(s, image);
+	free(path);
+	free(image);
+	return status;
+}
+
+int background_check(const struct invocation *inv, char *const *argv)
+{
+	struct settings s;
+	int status = 0;
+
+	read_lists(inv, &s);
+	if (argv)
+		status = check_program(&s, argv[0]);
+	for (size_t i = 0; i < inv->pids.n && !status; i++)
+		status = missing_functions_of(&s, inv->pids.at[i]);
+	settings_free(&s);
+	return status;
 }
 
 int background_set_up(const struct invocation *inv, char *const *argv, struct tree *tree, struct err *err)

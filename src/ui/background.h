@@ -16,6 +16,9 @@ bool background_begun(int told, const struct err *err);
 /* Calls the handler for signals that end a server, but for those that were ignored. A reader that goes away is no reason
  * to end. */
 void background_signals(void (*on_signal)(int));
+/* Before anything is begun: whether functions that are named are those of the program argv (NULL: none) and of the processes.
+ * 0, or the exit status (said). */
+int background_check(const struct invocation *inv, char *const *argv);
 /* The command line's options: each is a write to a file of the tree. argv: the program that is going to be started, whose
  * events can be set before it runs; NULL: none. Events of processes that are attached to wait for background_trace. */
 int background_set_up(const struct invocation *inv, char *const *argv, struct tree *tree, struct err *err);

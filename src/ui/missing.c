@@ -10,7 +10,7 @@
 #include "image/mapped_file.h"
 #include "ui/capture.h"
 #include "ui/say.h"
-#include "ui/why.h"
+#include "hook/why.h"
 
 struct library { char *path; uint64_t start; /* where the process has it mapped */ };
 
@@ -19,8 +19,10 @@ struct search {
 	pid_t pid;     /* 0: the program is to be launched */
 	char *root;    /* mapped_file_root of the process */
 	struct sym_module *program;
+	struct hook_module *plan; /* the program's; NULL: it cannot be planned, which the session says */
 	char *package; /* "" when looked for in vain; NULL: not looked for yet */
 	VEC(struct library) libraries;
+	bool searched; /* for the libraries */
 };
 
 /* --- the package, for advice -------------------------------------------------------- */
@@ -111,20 +113,38 @@ static void find_linked(struct search *s)
 	free(list);
 }
 
-/* Whether a library that -L opens has the function. */
-static bool libraries_have(const struct search *s, const char *name)
+static void find_libraries(struct search *s)
 {
+	if (s->searched)
+		return;
+	s->searched = true;
+	if (s->pid)
+		find_mapped(s);
+	else
+		find_linked(s);
+}
+
+static bool is_opened(const struct search *s, const char *path)
+{
+	return module_list_match(&s->settings->modules, path);
+}
+
+/* The path of a library that has the function: one that -L opens, or one that it does not; NULL: none has. */
+static const char *library_with(struct search *s, const char *name, bool opened)
+{
+	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++) {
 		const struct library *l = &s->libraries.at[i];
 
-		if (module_list_match(&s->settings->modules, l->path) && library_has(s, l, name))
-			return true;
+		if (is_opened(s, l->path) == opened && strcmp(l->path, s->program->path) && library_has(s, l, name))
+			return l->path;
 	}
-	return false;
+	return NULL;
 }
 
-static bool is_linked(const struct search *s, const char *glob)
+static bool is_linked(struct search *s, const char *glob)
 {
+	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++)
 		if (module_match(glob, s->libraries.at[i].path))
 			return true;
@@ -132,7 +152,7 @@ static bool is_linked(const struct search *s, const char *glob)
 }
 
 /* A module of -L that the program does not link may be loaded later, or be a slip. */
-static void check_modules(const struct search *s)
+static void check_modules(struct search *s)
 {
 	const struct function_list *l = &s->settings->modules;
 
@@ -147,63 +167,165 @@ static void check_modules(const struct search *s)
 
 /* --- the lists ---------------------------------------------------------------------- */
 
-/* Whether the list takes any function of the program. */
-static bool list_takes_any(const struct search *s, const struct function_list *l)
+/* A list, as it is asked of each function of a module. */
+struct asked { const struct function_list *list; const char *path; };
+
+static bool is_in_list(const char *name, void *arg)
 {
-	const struct sym_module *m = s->program;
+	const struct asked *a = arg;
 
-	for (size_t i = 0; i < m->functions.n; i++) {
-		const struct sym_function *f = &m->functions.at[i];
-		const char *symbol = sym_name(m, f);
-		char spelled[1024];
+	return function_list_has(a->list, name, a->path);
+}
 
-		if ((symbol && function_list_has(l, symbol, m->path)) ||
-		    function_list_match(l, why_spell(m, f, spelled, sizeof(spelled)), m->path))
-			return true;
+/* What the list means in the program. */
+static struct why_hooks meant(const struct search *s, const struct function_list *l)
+{
+	struct asked asked = { l, s->program->path };
+	struct why_hooks w;
+
+	why_count(s->plan, is_in_list, &asked, &w);
+	return w;
+}
+
+/* What the pattern alone means there. */
+static struct why_hooks meant_by(const struct search *s, const struct function_pattern *p)
+{
+	struct function_list one = { 0 };
+	struct why_hooks w = { 0 };
+
+	if (function_list_write(&one, p->text, false, NULL) == 0)
+		w = meant(s, &one);
+	function_list_free(&one);
+	return w;
+}
+
+static bool library_matches(const struct search *s, const struct library *l, const struct function_pattern *p)
+{
+	struct function_list one = { 0 };
+	struct sym_module *m;
+	bool found = false;
+
+	if (open_library(s, l, &m))
+		return false;
+	function_list_write(&one, p->text, false, NULL);
+	for (size_t i = 0; i < m->functions.n && !found; i++) {
+		const char *symbol = sym_name(m, &m->functions.at[i]);
+
+		found = symbol && function_list_has(&one, symbol, l->path);
 	}
+	function_list_free(&one);
+	sym_close(m);
+	return found;
+}
+
+/* Whether the pattern means a function of a library that -L opens. */
+static bool libraries_match(struct search *s, const struct function_pattern *p)
+{
+	if (!s->settings->modules.patterns.n)
+		return false;
+	find_libraries(s);
+	for (size_t i = 0; i < s->libraries.n; i++)
+		if (is_opened(s, s->libraries.at[i].path) && library_matches(s, &s->libraries.at[i], p))
+			return true;
 	return false;
 }
 
-/* Says what there is to say of one name. False if nothing of that name can be traced. */
-static bool check_name(struct search *s, const char *name, char **sentence)
+/* "NAME@MODULE", and no such module is opened: what is to be done. NULL: one is, or may come. */
+static char *closed_module(struct search *s, const struct function_pattern *p)
 {
-	struct why why;
-	struct err err;
-	bool there;
+	if (!p->module || p->other_modules || module_match(p->module, s->program->path))
+		return NULL;
+	find_libraries(s);
+	for (size_t i = 0; i < s->libraries.n; i++) {
+		const char *path = s->libraries.at[i].path, *slash = strrchr(path, '/');
 
-	*sentence = NULL;
-	if (why_find(s->program, name, NULL, &why, &err)) {
-		say_warning("%s", err.text);
-		return true;
+		if (!module_match(p->module, path))
+			continue;
+		return is_opened(s, path) ? NULL : mem_printf("`%s`: %s is not opened: add -L %s", p->text, slash + 1, slash + 1);
 	}
-	there = why.there || (why.sentence && libraries_have(s, name));
-	if (!there && strstr(why.sentence, "-dbgsym")) {
-		why_free(&why);
-		why_find(s->program, name, package(s), &why, &err);
-	}
-	if (!there)
-		*sentence = why.sentence;
-	else if (why.there && why.sentence)
-		say_warning("%s", why.sentence);
-	if (there)
-		why_free(&why);
-	return there;
+	if (s->settings->modules.patterns.n)
+		return NULL;
+	return mem_printf("`%s`: %s links no library %s", p->text, s->program->path, p->module);
 }
 
+/* The sentence of a name that the program has not, with the library that has it. */
+static char *not_there(struct search *s, const char *name, struct why *why)
+{
+	const char *path = library_with(s, name, false), *slash = path ? strrchr(path, '/') : NULL;
+	struct err ignored;
+	char *sentence;
+
+	if (slash) {
+		sentence = mem_printf("`%s` is a function of %s, which is not opened: add -L %s", name, slash + 1, slash + 1);
+		why_free(why);
+		return sentence;
+	}
+	if (strstr(why->sentence, "-dbgsym")) {
+		why_free(why);
+		why_find(s->program, name, package(s), why, &ignored);
+	}
+	return why->sentence;
+}
+
+/* Why nothing is traced of what has that name; NULL: something is. Warns of what is traced in part. */
+static char *refusal_of_name(struct search *s, const struct function_pattern *p, const char *name)
+{
+	struct why_hooks hooks = meant_by(s, p);
+	struct why why;
+	struct err err;
+	char *sentence;
+
+	if (why_find(s->program, name, NULL, &why, &err)) {
+		say_warning("%s", err.text);
+		return NULL;
+	}
+	if (!why.there && (!why.sentence || library_with(s, name, true))) {
+		why_free(&why);
+		return NULL;
+	}
+	if (!why.there)
+		return not_there(s, name, &why);
+	sentence = why_refused(&hooks, name);
+	if (!sentence && why.sentence)
+		say_warning("%s", why.sentence);
+	why_free(&why);
+	return sentence;
+}
+
+/* The same of a glob. */
+static char *refusal_of_glob(struct search *s, const struct function_pattern *p)
+{
+	struct why_hooks hooks = meant_by(s, p);
+	const char *slash = strrchr(s->program->path, '/');
+
+	if (hooks.hooked || libraries_match(s, p))
+		return NULL;
+	if (hooks.refused)
+		return why_refused(&hooks, p->text);
+	return mem_printf("no function of %s matches `%s`", slash ? slash + 1 : s->program->path, p->text);
+}
+
+static char *refusal(struct search *s, const struct function_pattern *p)
+{
+	const char *name = function_pattern_name(p);
+	char *closed = closed_module(s, p);
+
+	if (closed || p->module)
+		return closed;
+	return name ? refusal_of_name(s, p, name) : refusal_of_glob(s, p);
+}
+
+/* A list without which nothing would be traced, or in which a pattern means nothing. */
 static int check_list(struct search *s, const struct function_list *l)
 {
-	bool hopeless = l->patterns.n && !s->settings->modules.patterns.n && !list_takes_any(s, l);
+	bool hopeless = l->patterns.n && !s->settings->modules.patterns.n && !meant(s, l).hooked;
 	int status = 0;
 
 	for (size_t i = 0; i < l->patterns.n; i++) {
 		const struct function_pattern *p = &l->patterns.at[i];
-		const char *name = function_pattern_name(p);
-		char *sentence;
+		char *sentence = p->remove ? NULL : refusal(s, p);
 
-		if (!name || (p->module && module_match(p->module, s->program->path) ==
-						   p->other_modules))
-			continue;
-		if (check_name(s, name, &sentence))
+		if (!sentence)
 			continue;
 		if (hopeless)
 			say("brace: %s\n", sentence);
@@ -215,12 +337,18 @@ static int check_list(struct search *s, const struct function_list *l)
 	return status;
 }
 
-static bool has_names(const struct function_list *l)
+/* What is left out has to be there, too: a slip would record what was not to be. */
+static void check_left_out(struct search *s)
 {
-	for (size_t i = 0; i < l->patterns.n; i++)
-		if (function_pattern_name(&l->patterns.at[i]))
-			return true;
-	return false;
+	const struct function_list *l = &s->settings->notrace;
+
+	for (size_t i = 0; i < l->patterns.n; i++) {
+		const struct function_pattern *p = &l->patterns.at[i];
+		struct why_hooks w = meant_by(s, p);
+
+		if (!p->remove && !p->module && !w.hooked && !w.refused && !libraries_match(s, p))
+			say_warning("-n leaves out nothing: no function of %s matches `%s`", s->program->path, p->text);
+	}
 }
 
 /* Whether something is named that has to be looked for. */
@@ -231,26 +359,27 @@ static bool has_questions(const struct settings *s)
 	for (size_t i = 0; i < l->patterns.n; i++)
 		if (strcmp(l->patterns.at[i].glob, "*"))
 			return true;
-	return has_names(&s->filter) || has_names(&s->graph_function);
+	return s->filter.patterns.n || s->notrace.patterns.n || s->graph_function.patterns.n;
 }
 
 static int check_all(struct search *s)
 {
 	int status;
 
-	if (s->settings->modules.patterns.n && s->pid)
-		find_mapped(s);
-	else if (s->settings->modules.patterns.n)
-		find_linked(s);
 	check_modules(s);
 	status = check_list(s, &s->settings->filter);
-	return status ? status : check_list(s, &s->settings->graph_function);
+	if (!status)
+		status = check_list(s, &s->settings->graph_function);
+	if (!status)
+		check_left_out(s);
+	return status;
 }
 
 static int check_and_free(struct search *s)
 {
-	int status = check_all(s);
+	int status = s->plan ? check_all(s) : 0;
 
+	hook_module_free(s->plan);
 	sym_close(s->program);
 	free(s->package);
 	free(s->root);
@@ -260,13 +389,32 @@ static int check_and_free(struct search *s)
 	return status;
 }
 
+/* Of the program in the open file fd, which is closed. What is wrong with it the session says. */
+static int check_file(struct search *s, int fd, const char *path)
+{
+	struct err ignored;
+	int status = 0;
+
+	if (fd >= 0 && sym_open_fd(fd, path, s->root, &s->program, NULL) == 0) {
+		if (hook_module_load_fd(fd, path, s->root, &s->plan, &ignored) < 0)
+			s->plan = NULL;
+		status = check_and_free(s);
+	} else {
+		free(s->root);
+	}
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
 int missing_functions(const struct settings *settings, const char *image)
 {
 	struct search s = { .settings = settings };
 
-	if (!has_questions(settings) || sym_open(image, &s.program, NULL))
-		return 0; /* the session says what is wrong with the file */
-	return check_and_free(&s);
+	if (!has_questions(settings))
+		return 0;
+	s.root = mem_strdup("");
+	return check_file(&s, file_open(image, NULL), image);
 }
 
 int missing_functions_of(const struct settings *settings, pid_t pid)
@@ -274,20 +422,12 @@ int missing_functions_of(const struct settings *settings, pid_t pid)
 	struct search s = { .settings = settings, .pid = pid };
 	char name[64], path[4096];
 	ssize_t n;
-	int fd;
 
+	if (!has_questions(settings))
+		return 0;
 	snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
 	n = readlink(name, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
-	fd = has_questions(settings) ? file_open(name, NULL) : -1;
-	if (fd < 0)
-		return 0;
 	s.root = mapped_file_root(pid);
-	if (sym_open_fd(fd, path, s.root, &s.program, NULL) == 0) {
-		close(fd);
-		return check_and_free(&s);
-	}
-	close(fd);
-	free(s.root);
-	return 0;
+	return check_file(&s, file_open(name, NULL), path);
 }

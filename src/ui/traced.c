@@ -75,12 +75,25 @@ int traced_check(struct invocation *inv)
 		say("brace: the tracer nop records no function; choose function_graph or function\n");
 		return EXIT_BRACE;
 	}
+	if (inv->settings.nop && inv->settings.modules.patterns.n)
+		say_warning("-L opens libraries for functions, and with -e alone no function is recorded: add -t function_graph");
 	if (!inv->pids.n)
 		return check_program(inv, &err);
 	status = check_processes(inv);
 	if (!status)
 		catch_interrupts(); /* from here on there is something to put right */
 	return status;
+}
+
+/* Globs of events that nothing answers to: what a library brings that is loaded later may. */
+static void tell_unmet(const struct invocation *inv)
+{
+	const struct event_set *set = &inv->settings.events;
+
+	for (size_t i = 0; set->catalogue && i < set->wishes.n; i++)
+		if (!event_set_wish_met(set, i))
+			say_warning("-e: no event that the program has now matches %s; brace list -e -f PROGRAM shows those there are",
+				    set->wishes.at[i].pattern);
 }
 
 int traced_start(struct invocation *inv, const char *trace_file, struct session **out)
@@ -98,7 +111,10 @@ int traced_start(struct invocation *inv, const char *trace_file, struct session 
 
 	if (status)
 		return status;
-	return session_start(&req, out, &err) ? say_error(&err) : 0;
+	if (session_start(&req, out, &err))
+		return say_error(&err);
+	tell_unmet(inv);
+	return 0;
 }
 
 /* --- while it runs ------------------------------------------------------------------ */

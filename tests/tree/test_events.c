@@ -270,7 +270,8 @@ static void errors(void **state)
 	assert_int_equal(append("set_event_pid", "12 abc"), -EINVAL);
 	logs(" event filter parse error: error: Invalid operator\n"
 	     "  Command: prev_pid = 1\n                     ^\n"
-	     " " SWITCH "trigger: error: no trigger; the file lists them when it is empty, events.rst has their form\n"
+	     " " SWITCH "trigger: error: no trigger: one is traceon, traceoff, stacktrace or snapshot, each with [:COUNT], or "
+	     "enable_event or disable_event:SYSTEM:EVENT[:COUNT]; [if FILTER] behind it\n"
 	     "  Command: nosuch\n           ^\n"
 	     " set_event: error: no event has this name; available_events lists them\n"
 	     "  Command: nosuch:nosuch\n           ^\n"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "ui/why.h"
+#include "hook/why.h"
 
 static struct sym_module *with_debug, *without_debug, *stripped;
 

@@ -57,6 +57,9 @@ int cmd_mount(struct invocation *inv)
 		say("brace: mount either runs a program or attaches with -p, not both\n");
 		return EXIT_BRACE;
 	}
+	e = background_check(inv, inv->n_operands > 1 ? inv->operands + 1 : NULL);
+	if (e)
+		return e;
 	e = mount_point_take(inv->operands[0], &path, &err);
 	if (e)
 		return say_error(&err);

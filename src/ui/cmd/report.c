@@ -50,6 +50,27 @@ static void keep_matching(struct summary *s, const struct function_list *globs)
 	s->rows.n = kept;
 }
 
+/* A pattern of the command line that means no function of the trace is a slip: said, as an error if nothing is left to show. */
+static int check_matched(const struct summary *s, const struct function_list *globs)
+{
+	for (size_t i = 0; i < globs->patterns.n; i++) {
+		const struct function_pattern *p = &globs->patterns.at[i];
+		struct function_list one = { 0 };
+		bool found = p->remove;
+
+		function_list_write(&one, p->text, false, NULL);
+		for (size_t k = 0; k < s->rows.n && !found; k++)
+			found = matches(&one, &s->rows.at[k]);
+		function_list_free(&one);
+		if (!found && s->rows.n)
+			say_warning("no function that was called matches `%s`", p->text);
+	}
+	if (s->rows.n)
+		return 0;
+	say("brace: no function that was called matches: brace report without a name lists those that were\n");
+	return EXIT_BRACE;
+}
+
 static int print_summary(const struct invocation *inv, const struct summary *s)
 {
 	struct screen o;
@@ -70,10 +91,14 @@ static int report(const struct invocation *inv, struct store_reader *reader,
 	if (summary_make(&in, 0, &s, &err)) {
 		status = say_error(&err);
 	} else {
-		if (globs->patterns.n)
+		status = 0;
+		if (globs->patterns.n) {
 			keep_matching(&s, globs);
+			status = check_matched(&s, globs);
+		}
 		summary_sort(&s, column, inv->reverse);
-		status = print_summary(inv, &s);
+		if (!status)
+			status = print_summary(inv, &s);
 	}
 	summary_free(&s);
 	return status;

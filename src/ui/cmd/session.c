@@ -65,8 +65,10 @@ static int serve(void *arg, int told, struct err *err)
 int cmd_start(struct invocation *inv)
 {
 	struct err err;
-	int e;
+	int e = background_check(inv, inv->n_operands && !inv->pids.n ? inv->operands : NULL);
 
+	if (e)
+		return e;
 	if (inv->pids.n || inv->n_operands) {
 		e = background_start(serve, inv, &err);
 	} else {

@@ -208,10 +208,14 @@ static void take_no_input(void)
  * ended. */
 static int serve_own(const struct invocation *inv, char *const *argv, int fuse, int socket, int *status, struct err *err)
 {
-	struct tree *tree = instance_tree_new();
+	struct tree *tree;
 	struct live *live = NULL;
-	int e = background_set_up(inv, argv, tree, err);
+	int e;
 
+	if (background_check(inv, argv))
+		return err_set(err, EINVAL, "nothing of what is named would be traced");
+	tree = instance_tree_new();
+	e = background_set_up(inv, argv, tree, err);
 	if (argv)
 		take_no_input();
 	if (!e)

@@ -4,6 +4,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "hook/cache.h"
 #include "sym/module.h"
 
 struct why {
@@ -20,3 +21,14 @@ const char *why_spell(const struct sym_module *m, const struct sym_function *f, 
 /* Whether the module has a function of this name, spelled so or as its symbol. */
 bool why_has_function(const struct sym_module *m, const char *name);
 void why_free(struct why *w);
+
+/* Of the functions that a choice means, how many can be hooked; why the first of the others cannot. */
+struct why_hooks {
+	uint32_t hooked, refused;
+	enum hook_reason reason;
+};
+/* select is called with each function's name, as hook_function_name gives it. Cold fragments are no functions. */
+void why_count(const struct hook_module *m, bool (*select)(const char *name, void *arg), void *arg, struct why_hooks *out);
+/* Why nothing can be hooked of what `name` (a name or a glob, for the sentence) means; free() it. NULL: something can, or it means
+ * nothing. */
+char *why_refused(const struct why_hooks *w, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ui/why.h"
+#include "hook/why.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,4 +190,34 @@ int why_find(const struct sym_module *m, const char *name, const char *package, 
 void why_free(struct why *w)
 {
 	free(w->sentence);
+}
+
+/* --- what is there, and cannot be hooked ---------------------------------------------- */
+
+void why_count(const struct hook_module *m, bool (*select)(const char *name, void *arg), void *arg, struct why_hooks *out)
+{
+	char name[4096];
+
+	*out = (struct why_hooks){ 0 };
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct hook_plan_entry *e = &m->entries[i];
+
+		hook_function_name(m, i, name, sizeof(name));
+		if (e->reason == REASON_COLD || !select(name, arg))
+			continue;
+		if (e->kind == HOOK_NONE && !out->refused++)
+			out->reason = e->reason;
+		out->hooked += e->kind != HOOK_NONE;
+	}
+}
+
+char *why_refused(const struct why_hooks *w, const char *name)
+{
+	const char *word = hook_reason_words[w->reason], *text = hook_reason_texts[w->reason];
+
+	if (w->hooked || !w->refused)
+		return NULL;
+	if (w->refused == 1)
+		return mem_printf("`%s` cannot be hooked: %s (%s)", name, word, text);
+	return mem_printf("none of the %u functions that `%s` means can be hooked: the first is %s (%s)", w->refused, name, word, text);
 }
