@@ -41,7 +41,7 @@ void buffer_init(struct buffer *b, const struct settings *settings)
 		b->triggers = triggers_new(b, settings);
 	buffer_raw_init(&b->raw);
 	if (!b->on)
-		*vec_add(&b->off) = (struct off_span){ 0, UINT64_MAX };
+		*vec_add(&b->off) = (struct off_period){ 0, UINT64_MAX };
 }
 
 static void turn(struct buffer *b, bool on, uint64_t tsc)
@@ -78,33 +78,33 @@ static bool stands_still(const struct buffer *b, uint64_t tsc)
 /* Locked. */
 static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 {
-	struct kept k = { .chunk = c };
+	struct chunk_ref k = { .chunk = c };
 
 	if (b->triggers || !stands_still(b, c->near_tsc)) {
 		if (!b->settings.nop)
-			k.what |= allowed & KEEP_FUNCTIONS;
+			k.what |= allowed & CHUNK_FUNCTIONS;
 		if (k.what && !option_is_set(b->settings.options, OPTION_SLEEP_TIME))
-			k.what |= KEEP_SLEEPS;
-		if ((b->events || b->triggers) && allowed & KEEP_EVENTS) {
-			k.what |= KEEP_EVENTS;
+			k.what |= CHUNK_SLEEPS;
+		if ((b->events || b->triggers) && allowed & CHUNK_EVENTS) {
+			k.what |= CHUNK_EVENTS;
 			k.events = b->events;
 		}
 	}
 	if (b->triggers)
 		triggers_offer(b->triggers, &k);
-	else if (k.what && (b->pending.n || b->masked || (k.what & KEEP_FUNCTIONS && b->sieve)))
-		*vec_add(&b->pending) = kept_get(&k);
+	else if (k.what && (b->pending.n || b->masked || (k.what & CHUNK_FUNCTIONS && b->record_filter)))
+		*vec_add(&b->pending) = chunk_ref_get(&k);
 	else if (k.what)
 		ring_push(&b->ring, &k);
 }
 
-/* Locked. What waits now waits no more if the family goes. */
-static void run_family(struct buffer *b, uint64_t complete, uint64_t patience)
+/* Locked. What waits now waits no more if the fork_follow goes. */
+static void run_fork_follow(struct buffer *b, uint64_t complete, uint64_t patience)
 {
 	struct chunk *c;
 	unsigned what;
 
-	while (b->family && family_next(b->family, complete, patience, &c, &what)) {
+	while (b->fork_follow && fork_follow_next(b->fork_follow, complete, patience, &c, &what)) {
 		keep_chunk(b, c, what);
 		chunk_put(c);
 	}
@@ -113,9 +113,9 @@ static void run_family(struct buffer *b, uint64_t complete, uint64_t patience)
 /* Locked. */
 static void unfollow(struct buffer *b)
 {
-	run_family(b, UINT64_MAX, 0);
-	family_free(b->family);
-	b->family = NULL;
+	run_fork_follow(b, UINT64_MAX, 0);
+	fork_follow_free(b->fork_follow);
+	b->fork_follow = NULL;
 }
 
 /* Those that have to be run, or had to be until now. */
@@ -141,7 +141,7 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 	if (settings->tracing_on != b->settings.tracing_on) /* else a trigger may have turned it meanwhile */
 		turn(b, settings->tracing_on, tsc);
 	configure_triggers(b, settings, tsc);
-	if (b->family && !family_wanted(settings))
+	if (b->fork_follow && !fork_follow_wanted(settings))
 		unfollow(b);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
@@ -158,7 +158,7 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 {
 	pthread_mutex_lock(&b->lock);
 	b->off.n = 0;
-	*vec_add(&b->off) = (struct off_span){ 0, b->on ? tsc : UINT64_MAX };
+	*vec_add(&b->off) = (struct off_period){ 0, b->on ? tsc : UINT64_MAX };
 	pthread_mutex_unlock(&b->lock);
 	ring_clear(&b->ring);
 	buffer_raw_clear(&b->raw);
@@ -170,41 +170,41 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 	const struct settings *s = &b->settings;
 
 	pthread_mutex_lock(&b->lock);
-	if (b->family)
-		family_offer(b->family, c, tid);
+	if (b->fork_follow)
+		fork_follow_offer(b->fork_follow, c, tid);
 	else
-		keep_chunk(b, c, (pid_lists_allow(&s->pids, &s->notrace_pids, tid) ? KEEP_FUNCTIONS : 0) |
-				 (pid_lists_allow(&s->event_pids, &s->event_notrace_pids, tid) ? KEEP_EVENTS : 0));
+		keep_chunk(b, c, (pid_lists_allow(&s->pids, &s->notrace_pids, tid) ? CHUNK_FUNCTIONS : 0) |
+				 (pid_lists_allow(&s->event_pids, &s->event_notrace_pids, tid) ? CHUNK_EVENTS : 0));
 	pthread_mutex_unlock(&b->lock);
 }
 
 void buffer_follow(struct buffer *b, const struct pid_list *threads)
 {
 	pthread_mutex_lock(&b->lock);
-	if (b->family)
-		family_configure(b->family, &b->settings, threads);
+	if (b->fork_follow)
+		fork_follow_configure(b->fork_follow, &b->settings, threads);
 	else
-		b->family = family_new(&b->settings, threads);
+		b->fork_follow = fork_follow_new(&b->settings, threads);
 	pthread_mutex_unlock(&b->lock);
 }
 
 void buffer_share(struct buffer *b, const struct settings *s, bool alone)
 {
 	pthread_mutex_lock(&b->lock);
-	if (!s || !b->sieve || !sieve_configure(b->sieve, s)) {
-		sieve_free(b->sieve);
-		b->sieve = s ? sieve_new(s, alone) : NULL;
+	if (!s || !b->record_filter || !record_filter_configure(b->record_filter, s)) {
+		record_filter_free(b->record_filter);
+		b->record_filter = s ? record_filter_new(s, alone) : NULL;
 	}
 	pthread_mutex_unlock(&b->lock);
 }
 
-static void pass_sieve(struct buffer *b, const struct trace_info *info, const struct cpumask *cpus, const struct kept *k)
+static void pass_record_filter(struct buffer *b, const struct trace_info *info, const struct cpumask *cpus, const struct chunk_ref *k)
 {
-	struct kept own = *k;
+	struct chunk_ref own = *k;
 
-	if (!k->chunk->settled)
+	if (!k->chunk->resolved)
 		return;
-	own.chunk = b->sieve && k->what & KEEP_FUNCTIONS ? sieve_chunk(b->sieve, info, k->chunk) : chunk_get(k->chunk);
+	own.chunk = b->record_filter && k->what & CHUNK_FUNCTIONS ? record_filter_chunk(b->record_filter, info, k->chunk) : chunk_get(k->chunk);
 	if (own.chunk && !cpumask_is_all(cpus)) {
 		struct chunk *all = own.chunk;
 
@@ -216,21 +216,21 @@ static void pass_sieve(struct buffer *b, const struct trace_info *info, const st
 	chunk_put(own.chunk);
 }
 
-/* Nobody else has the sieve: whoever settles has the trace_info to himself. What came meanwhile waits. */
-void buffer_settle(struct buffer *b, const struct trace_info *info, uint64_t complete)
+/* Nobody else has the record_filter: whoever resolves has the trace_info to himself. What came meanwhile waits. */
+void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t complete)
 {
 	chunk_list pending;
 	struct cpumask cpus;
 	size_t n = 0;
 
 	pthread_mutex_lock(&b->lock);
-	run_family(b, complete, info->clock.hz);
+	run_fork_follow(b, complete, info->clock.hz);
 	cpus = b->settings.cpumask;
 	pending = b->pending;
 	b->pending = (chunk_list){ 0 };
 	pthread_mutex_unlock(&b->lock);
-	for (; n < pending.n && (pending.at[n].chunk->settled || pending.at[n].chunk->refused); n++)
-		pass_sieve(b, info, &cpus, &pending.at[n]);
+	for (; n < pending.n && (pending.at[n].chunk->resolved || pending.at[n].chunk->refused); n++)
+		pass_record_filter(b, info, &cpus, &pending.at[n]);
 	pthread_mutex_lock(&b->lock);
 	for (size_t i = 0; i < b->pending.n; i++)
 		*vec_add(&pending) = b->pending.at[i];
@@ -245,14 +245,14 @@ void buffer_settle(struct buffer *b, const struct trace_info *info, uint64_t com
 bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n, uint64_t tsc)
 {
 	const struct drain_run run = { .slot = thread, .cpu = cpu, .near_tsc = tsc, .words = words, .n = n, .records = 1 };
-	struct kept k = { .what = KEEP_EVENTS };
+	struct chunk_ref k = { .what = CHUNK_EVENTS };
 	bool on;
 
 	pthread_mutex_lock(&b->lock);
 	on = b->on && !b->paused && cpumask_has(&b->settings.cpumask, cpu);
 	if (on) {
 		k.chunk = chunk_new(&run);
-		k.chunk->settled = true;
+		k.chunk->resolved = true;
 	}
 	if (on && b->triggers)
 		triggers_offer(b->triggers, &k);
@@ -275,12 +275,12 @@ bool buffer_has_triggers(struct buffer *b)
 	return has;
 }
 
-bool buffer_has_family(struct buffer *b)
+bool buffer_follows_forks(struct buffer *b)
 {
 	bool has;
 
 	pthread_mutex_lock(&b->lock);
-	has = b->family;
+	has = b->fork_follow;
 	pthread_mutex_unlock(&b->lock);
 	return has;
 }
@@ -321,8 +321,8 @@ void buffer_present(struct buffer *b, struct settings *s)
 		triggers_present(b->triggers, &b->settings.events);
 	if (b->triggers)
 		triggers_present(b->triggers, &s->events);
-	if (b->family)
-		family_present(b->family, s);
+	if (b->fork_follow)
+		fork_follow_present(b->fork_follow, s);
 	s->tracing_on = b->on;
 	pthread_mutex_unlock(&b->lock);
 }
@@ -330,12 +330,12 @@ void buffer_present(struct buffer *b, struct settings *s)
 void buffer_free(struct buffer *b)
 {
 	triggers_free(b->triggers);
-	family_free(b->family);
+	fork_follow_free(b->fork_follow);
 	vec_free(&b->dumped);
 	buffer_pipes_free(b);
 	buffer_snapshot_free(&b->snapshot);
 	chunk_list_free(&b->pending);
-	sieve_free(b->sieve);
+	record_filter_free(b->record_filter);
 	buffer_raw_free(&b->raw);
 	vec_free(&b->off);
 	vec_free(&b->pauses);

@@ -9,8 +9,8 @@
 struct extract {
 	struct store_writer *store;
 	const struct trace_info *info;
-	off_list off;
-	gone_list gone;
+	off_periods off;
+	discard_times gone;
 	VEC(uint64_t) words;       /* of a chunk, without those that `trace` does not show */
 	struct trace_total *total;
 };
@@ -27,7 +27,7 @@ static bool is_trace(uint64_t word)
 	return record_kind(word) == RECORD_EVENT && record_type(word) >= RECORD_EVENT_TRACE;
 }
 
-static bool is_selected(const struct extract *x, const struct kept *k, const struct place *p)
+static bool is_selected(const struct extract *x, const struct chunk_ref *k, const struct place *p)
 {
 	const struct event e = { .tsc = p->tsc, .thread = k->chunk->thread, .kind = EVENT_TRACE, .cpu = p->cpu, .payload = p->word + 1,
 				 .fn = record_type(*p->word) - RECORD_EVENT_TRACE, .count = 8 * record_payload(*p->word) };
@@ -36,17 +36,17 @@ static bool is_selected(const struct extract *x, const struct kept *k, const str
 }
 
 /* As the merged stream has it (merge.c). Where a thread runs is said for both. */
-static bool is_kept(const struct extract *x, const struct kept *k, const struct place *p)
+static bool is_chunk_kept(const struct extract *x, const struct chunk_ref *k, const struct place *p)
 {
 	if (is_trace(*p->word)) {
-		if (!(k->what & KEEP_EVENTS) || !is_selected(x, k, p))
+		if (!(k->what & CHUNK_EVENTS) || !is_selected(x, k, p))
 			return false;
 	} else if (record_kind(*p->word) == RECORD_EVENT && record_type(*p->word) == RECORD_EVENT_CPU) {
 		return true;
-	} else if (!(k->what & (record_is_sleep(*p->word) ? KEEP_SLEEPS : KEEP_FUNCTIONS))) {
+	} else if (!(k->what & (record_is_sleep(*p->word) ? CHUNK_SLEEPS : CHUNK_FUNCTIONS))) {
 		return false;
 	}
-	return !record_counts(*p->word) || (!off_at(&x->off, p->time) && p->time >= gone_of(&x->gone, p->cpu));
+	return !record_counts(*p->word) || (!off_at(&x->off, p->time) && p->time >= discard_time(&x->gone, p->cpu));
 }
 
 static void take(struct extract *x, const struct place *p, size_t words)
@@ -58,7 +58,7 @@ static void take(struct extract *x, const struct place *p, size_t words)
 	x->total->calls += record_is_call(*p->word);
 }
 
-static void cut(struct extract *x, const struct kept *k)
+static void cut(struct extract *x, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
 	struct place p = { .tsc = c->near_tsc, .cpu = c->cpu };
@@ -74,12 +74,12 @@ static void cut(struct extract *x, const struct kept *k)
 		p.time = p.tsc > p.time ? p.tsc : p.time;
 		if (record_kind(*p.word) == RECORD_EVENT && record_type(*p.word) == RECORD_EVENT_CPU && words > 1)
 			p.cpu = (uint16_t)p.word[1];
-		if (is_kept(x, k, &p))
+		if (is_chunk_kept(x, k, &p))
 			take(x, &p, words);
 	}
 }
 
-static int store_chunk(struct extract *x, const struct kept *k, struct err *err)
+static int store_chunk(struct extract *x, const struct chunk_ref *k, struct err *err)
 {
 	const struct chunk *c = k->chunk;
 
@@ -93,7 +93,7 @@ static int store_chunks(struct extract *x, const chunk_list *chunks, struct err 
 	int r = 0;
 
 	for (size_t i = 0; i < chunks->n && r == 0; i++)
-		if (chunks->at[i].chunk->settled)
+		if (chunks->at[i].chunk->resolved)
 			r = store_chunk(x, &chunks->at[i], err);
 	return r;
 }
@@ -116,8 +116,8 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 		return r;
 	}
 	pthread_mutex_lock(&b->lock);
-	off_list_copy(&x.off, &b->off);
-	gone_list_copy(&x.gone, &b->gone);
+	off_periods_copy(&x.off, &b->off);
+	discard_times_copy(&x.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
 	ring_copy(&b->ring, &chunks);
 	info->total = (struct trace_total){ 0 };

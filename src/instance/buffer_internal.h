@@ -12,7 +12,7 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu);
 /* As out.flush: adds to a buffer_text. */
 int buffer_take_text(void *text, const char *bytes, size_t n);
 /* A copy of when recording was off. */
-void buffer_off(struct buffer *b, off_list *out);
+void buffer_off(struct buffer *b, off_periods *out);
 /* The chunks as events, of one CPU or BUFFER_ALL_CPUS; takes the list over. */
 struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu);
 /* The same up to before this time. */

@@ -181,7 +181,7 @@ static void release(struct filling *f, uint64_t until_ns)
 static void tell_gone(struct filling *f, struct ring *ring, uint64_t tsc)
 {
 	for (uint32_t i = 0; i < f->info->cpus && i < CPUS_MAX; i++) {
-		const struct ring_gone g = ring_gone(ring, i);
+		const struct ring_losses g = ring_losses(ring, i);
 		uint64_t gone = g.overrun + g.dropped + g.lost_gone;
 		struct raw_cpu *c = cpu_of(f, i);
 

@@ -38,11 +38,11 @@ void buffer_name_tracer(struct trace_info *info, const struct settings *s)
 	info->tracer = mem_strdup(settings_tracer(s));
 }
 
-void buffer_off(struct buffer *b, off_list *out)
+void buffer_off(struct buffer *b, off_periods *out)
 {
 	pthread_mutex_lock(&b->lock);
-	off_list_copy(out, &b->off);
-	off_list_unite(out, &b->pauses);
+	off_periods_copy(out, &b->off);
+	off_periods_unite(out, &b->pauses);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -52,9 +52,9 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 	struct source *source;
 
 	pthread_mutex_lock(&b->lock);
-	off_list_copy(&filter.off, &b->off);
-	off_list_unite(&filter.off, &b->pauses);
-	gone_list_copy(&filter.gone, &b->gone);
+	off_periods_copy(&filter.off, &b->off);
+	off_periods_unite(&filter.off, &b->pauses);
+	discard_times_copy(&filter.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
 	source = merge_chunks(info, chunks, &filter);
 	vec_free(&filter.off);
@@ -209,14 +209,14 @@ void buffer_snapshot_free(struct buffer_snapshot *s)
 
 void buffer_snapshot_take(struct buffer *b)
 {
-	off_list off = { 0 };
+	off_periods off = { 0 };
 
 	buffer_off(b, &off);
 	pthread_mutex_lock(&b->lock);
 	buffer_snapshot_free(&b->snapshot);
 	b->snapshot.taken = true;
 	b->snapshot.off = off;
-	gone_list_copy(&b->snapshot.gone, &b->gone);
+	discard_times_copy(&b->snapshot.gone, &b->gone);
 	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
 	pthread_mutex_unlock(&b->lock);
 }
@@ -241,8 +241,8 @@ bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struc
 		return false;
 	}
 	header = header_of(&b->snapshot.counts);
-	off_list_copy(&filter.off, &b->snapshot.off);
-	gone_list_copy(&filter.gone, &b->snapshot.gone);
+	off_periods_copy(&filter.off, &b->snapshot.off);
+	discard_times_copy(&filter.gone, &b->snapshot.gone);
 	chunk_list_copy(&chunks, b->snapshot.chunks.at, b->snapshot.chunks.n);
 	pthread_mutex_unlock(&b->lock);
 	buffer_name_tracer(info, s);

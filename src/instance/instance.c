@@ -6,42 +6,42 @@
 #include "base/mem.h"
 #include "image/describe.h"
 
-/* --- parts -------------------------------------------------------------------------- */
+/* --- arrays -------------------------------------------------------------------------- */
 
-struct part *part_new(struct live *l, struct instance *in, const char *name, const struct settings *s)
+struct trace_array *trace_array_new(struct live *l, struct instance *in, const char *name, const struct settings *s)
 {
-	struct part *p = mem_zalloc(sizeof(*p));
+	struct trace_array *tr = mem_zalloc(sizeof(*tr));
 
-	p->live = l;
-	p->instance = in;
-	p->name = name ? mem_strdup(name) : NULL;
-	settings_copy(&p->settings, s);
-	buffer_init(&p->buffer, s);
+	tr->live = l;
+	tr->instance = in;
+	tr->name = name ? mem_strdup(name) : NULL;
+	settings_copy(&tr->settings, s);
+	buffer_init(&tr->buffer, s);
 	pthread_mutex_lock(&l->changing);
 	pthread_mutex_lock(&l->lock);
-	*vec_add(&l->parts) = p;
+	*vec_add(&l->arrays) = tr;
 	pthread_mutex_unlock(&l->lock);
 	pthread_mutex_unlock(&l->changing);
-	return p;
+	return tr;
 }
 
-void part_free(struct part *p)
+void trace_array_free(struct trace_array *tr)
 {
-	struct live *l = p->live;
+	struct live *l = tr->live;
 	size_t kept = 0;
 
 	pthread_mutex_lock(&l->changing);
 	pthread_mutex_lock(&l->lock);
-	for (size_t i = 0; i < l->parts.n; i++)
-		if (l->parts.at[i] != p)
-			l->parts.at[kept++] = l->parts.at[i];
-	l->parts.n = kept;
+	for (size_t i = 0; i < l->arrays.n; i++)
+		if (l->arrays.at[i] != tr)
+			l->arrays.at[kept++] = l->arrays.at[i];
+	l->arrays.n = kept;
 	pthread_mutex_unlock(&l->lock);
 	pthread_mutex_unlock(&l->changing);
-	buffer_free(&p->buffer);
-	settings_free(&p->settings);
-	free(p->name);
-	free(p);
+	buffer_free(&tr->buffer);
+	settings_free(&tr->settings);
+	free(tr->name);
+	free(tr);
 }
 
 /* --- beginning and end -------------------------------------------------------------- */
@@ -51,9 +51,9 @@ static void woken(void *context)
 	struct live *l = context;
 
 	pthread_mutex_lock(&l->lock);
-	for (size_t i = 0; i < l->parts.n; i++)
-		if (buffer_is_readable(&l->parts.at[i]->buffer) || buffer_raw_is_pending(&l->parts.at[i]->buffer))
-			instance_wake(l->parts.at[i]->instance);
+	for (size_t i = 0; i < l->arrays.n; i++)
+		if (buffer_is_readable(&l->arrays.at[i]->buffer) || buffer_raw_is_pending(&l->arrays.at[i]->buffer))
+			instance_wake(l->arrays.at[i]->instance);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -64,7 +64,7 @@ static int begin_session(struct live *l, const struct live_request *req, struct 
 	int e = session_start(&session, &l->session, err);
 
 	if (e == 0)
-		e = pump_start(l->session, woken, l, &l->parts.at[0]->buffer, &l->pump, err);
+		e = pump_start(l->session, woken, l, &l->arrays.at[0]->buffer, &l->pump, err);
 	return e;
 }
 
@@ -81,12 +81,12 @@ int live_start(const struct live_request *req, struct tree *tree, struct live **
 	l->events = instance_events(tree);
 	instance_settings(top, &s);
 	l->mode = s.mode == BUFFER_BLOCK ? BUFFER_BLOCK : BUFFER_STREAM;
-	part_new(l, top, NULL, &s);
-	l->now = live_for_session(l, l->parts.at[0], &s);
+	trace_array_new(l, top, NULL, &s);
+	l->now = live_for_session(l, l->arrays.at[0], &s);
 	settings_free(&s);
 	e = begin_session(l, req, err);
 	if (e == 0)
-		e = instance_attach(top, (struct tree_target){ &live_ops, l->parts.at[0] }, err);
+		e = instance_attach(top, (struct tree_target){ &live_ops, l->arrays.at[0] }, err);
 	if (e) {
 		live_stop(l);
 		return e;
@@ -100,16 +100,16 @@ void live_stop(struct live *l)
 {
 	if (!l)
 		return;
-	for (size_t i = l->parts.n; i-- > 0;)
-		instance_detach(l->parts.at[i]->instance);
+	for (size_t i = l->arrays.n; i-- > 0;)
+		instance_detach(l->arrays.at[i]->instance);
 	if (l->pump)
 		pump_stop(l->pump);
 	profile_free(l->profile);
 	stacks_free(l->stacks);
-	while (l->parts.n)
-		part_free(l->parts.at[l->parts.n - 1]);
+	while (l->arrays.n)
+		trace_array_free(l->arrays.at[l->arrays.n - 1]);
 	session_free(l->session); /* printers had its names */
-	vec_free(&l->parts);
+	vec_free(&l->arrays);
 	functions_free(&l->functions);
 	addresses_free(&l->addresses);
 	live_drop_settings(l->now);
@@ -136,11 +136,11 @@ struct session *live_session(struct live *l)
 
 int live_extract(struct live *l, const char *path, struct err *err)
 {
-	struct part *top = l->parts.at[0];
+	struct trace_array *top = l->arrays.at[0];
 	struct trace_info *info;
 	int e;
 
-	part_sync(top);
+	trace_array_sync(top);
 	info = live_hold(l);
 	describe_settings(info, &top->settings);
 	session_tell_run(l->session);

@@ -31,7 +31,7 @@ static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
 	return (uint32_t)info->threads.n - 1;
 }
 
-struct marker { struct part *part; uint32_t thread, event; uint16_t cpu; };
+struct marker { struct trace_array *array; uint32_t thread, event; uint16_t cpu; };
 
 /* The writer waits for the answer, and where it ran last it wrote. */
 static uint16_t cpu_of(pid_t tid)
@@ -47,7 +47,7 @@ static bool write_record(const struct marker *m, uint64_t *words, size_t payload
 	uint64_t tsc = clock_tsc();
 
 	words[0] = record_word(tsc, record_event_id((unsigned)payload, RECORD_EVENT_TRACE + m->event), RECORD_EVENT);
-	return buffer_write(&m->part->buffer, m->thread, m->cpu, words, 1 + payload, tsc);
+	return buffer_write(&m->array->buffer, m->thread, m->cpu, words, 1 + payload, tsc);
 }
 
 static bool write_text(const struct marker *m, const char *text, size_t n)
@@ -75,16 +75,16 @@ static bool write_raw(const struct marker *m, const char *bytes, size_t n)
 
 int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err)
 {
-	struct part *p = arg;
-	struct marker m = { p, 0, events_find(p->live->events, "ftrace", raw ? "raw_data" : "print")->index, cpu_of(thread) };
+	struct trace_array *tr = arg;
+	struct marker m = { tr, 0, events_find(tr->live->events, "ftrace", raw ? "raw_data" : "print")->index, cpu_of(thread) };
 	bool on;
 
 	if (raw && n > RAW_MAX)
 		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id", RAW_MAX);
-	m.thread = thread_of(pump_hold(p->live->pump), thread,
-			     option_is_set(p->live->parts.at[0]->settings.options, OPTION_RECORD_CMD));
-	pump_release(p->live->pump);
+	m.thread = thread_of(pump_hold(tr->live->pump), thread,
+			     option_is_set(tr->live->arrays.at[0]->settings.options, OPTION_RECORD_CMD));
+	pump_release(tr->live->pump);
 	on = raw ? write_raw(&m, text, n) : write_text(&m, text, n);
-	instance_wake(p->instance);
+	instance_wake(tr->instance);
 	return on ? 0 : err_set(err, EBADF, "nothing is recorded now: tracing_on is 0");
 }

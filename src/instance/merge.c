@@ -20,23 +20,23 @@ static bool is_off(struct merge *m, uint64_t tsc)
 	return m->span < m->filter.off.n && m->filter.off.at[m->span].from <= tsc;
 }
 
-static bool is_kept(const struct merge *m, const struct stream_item *i)
+static bool is_chunk_kept(const struct merge *m, const struct stream_item *i)
 {
-	const struct kept *k = i->kept;
+	const struct chunk_ref *k = i->ref;
 
 	if (i->event->kind == EVENT_LOST)
 		return true;
 	if (i->event->kind == EVENT_SLEPT)
-		return k->what & KEEP_SLEEPS;
+		return k->what & CHUNK_SLEEPS;
 	if (i->event->kind != EVENT_TRACE)
-		return k->what & KEEP_FUNCTIONS;
-	return k->what & KEEP_EVENTS &&
+		return k->what & CHUNK_FUNCTIONS;
+	return k->what & CHUNK_EVENTS &&
 	       (!k->events || selection_keeps(k->events, i->event, &m->source.info->threads.at[i->event->thread]));
 }
 
 static bool is_wanted(const struct merge *m, const struct stream_item *i)
 {
-	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) && i->time >= gone_of(&m->filter.gone, i->event->cpu);
+	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) && i->time >= discard_time(&m->filter.gone, i->event->cpu);
 }
 
 /* Whenever and wherever a thread slept: calls that are shown were open. */
@@ -51,7 +51,7 @@ static int next(struct source *s, struct event *out, struct err *err)
 	struct stream_item i;
 
 	while (stream_next(m->stream, m->filter.until, &i))
-		if (is_sleep(&i) ? is_kept(m, &i) : !is_off(m, i.time) && is_kept(m, &i) && is_wanted(m, &i)) {
+		if (is_sleep(&i) ? is_chunk_kept(m, &i) : !is_off(m, i.time) && is_chunk_kept(m, &i) && is_wanted(m, &i)) {
 			*out = *i.event;
 			return 1;
 		}
@@ -78,10 +78,10 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks, const s
 	m->filter.one_cpu = filter->one_cpu;
 	m->filter.cpu = filter->cpu;
 	m->filter.until = filter->until ? filter->until : UINT64_MAX;
-	off_list_copy(&m->filter.off, &filter->off);
-	gone_list_copy(&m->filter.gone, &filter->gone);
+	off_periods_copy(&m->filter.off, &filter->off);
+	discard_times_copy(&m->filter.gone, &filter->gone);
 	for (size_t i = 0; i < chunks->n; i++)
-		if (chunks->at[i].chunk->settled)
+		if (chunks->at[i].chunk->resolved)
 			stream_add(m->stream, &chunks->at[i]);
 	chunk_list_free(chunks);
 	return &m->source;

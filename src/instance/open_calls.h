@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that are open on a thread's stack, as far as records say: what a `stacktrace` can know. */
+/* The call stacks of threads as their records tell them: the source of `stacktrace` where no copy of the stack was taken. */
 #pragma once
 #include "trace/tracks.h"
 
 struct last_call { bool known; uint32_t fn, site; };
 
-/* The latest other thread of trace_info that is the same one, or itself; so many threads were looked at. */
+/* The latest thread of trace_info with the same tid, or the thread itself; `seen` threads have been compared. */
 struct twin { uint32_t thread, seen; };
 
 struct open_calls {
 	const struct trace_info *info;
 	struct sites sites;
 	struct tracks tracks;
-	VEC(struct last_call) last; /* of records that have no end, by thread: the function tracer's */
+	VEC(struct last_call) last; /* of the function tracer, whose records have no return; by thread */
 	VEC(struct twin) twins;     /* by thread */
 };
 
 void open_calls_init(struct open_calls *o, const struct trace_info *info);
 void open_calls_free(struct open_calls *o);
-/* All records in their order. */
+/* Takes a record; the caller passes a thread's records in their order. */
 void open_calls_feed(struct open_calls *o, const struct event *e);
-/* The address of a function; 0: nothing defines it. */
+/* The address of a function; 0: unknown. */
 uint64_t open_calls_function(const struct trace_info *info, uint32_t image, uint32_t fn);
-/* Where the thread is at this event, which was fed, innermost first: the functions' addresses. Without a graph the
- * function called last and where it was called from; what is not known is left out. */
+/* The addresses of the functions that e's thread is in at e, innermost first, at most `max`; returns their number. e was fed before.
+ * With the function tracer: the function called last and its call site. Unknown ones are left out. */
 size_t open_calls_addresses(struct open_calls *o, const struct event *e, uint64_t *to, size_t max);

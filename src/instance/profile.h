@@ -21,7 +21,7 @@ void profile_configure(struct profile *p, const struct settings *s);
 /* Nothing that is recorded after this moment counts. */
 void profile_end(struct profile *p, uint64_t tsc);
 
-/* The next chunk of its thread, which is settled. */
+/* The next chunk of its thread, which is resolved. */
 void profile_feed(struct profile *p, const struct chunk *c);
 /* The rows of a CPU's trace_stat; of the settings, options/graph-time and tracing_thresh. */
 void profile_show(const struct profile *p, unsigned cpu, const struct settings *s, struct out *out);

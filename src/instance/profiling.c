@@ -140,7 +140,7 @@ void profiling_after(struct live *l, const struct settings *was, const struct se
 
 void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct out *out)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 
 	pump_sync(l->pump);
 	pump_hold(l->pump);
@@ -151,7 +151,7 @@ void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct ou
 
 bool profiling_show_stacks(void *arg, struct out *out)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 	bool any;
 
 	pump_sync(l->pump);
@@ -163,7 +163,7 @@ bool profiling_show_stacks(void *arg, struct out *out)
 
 uint64_t profiling_stack_max(void *arg)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 	uint64_t max;
 
 	pump_sync(l->pump);
@@ -175,7 +175,7 @@ uint64_t profiling_stack_max(void *arg)
 
 void profiling_stack_reset(void *arg, uint64_t bytes)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 
 	pump_sync(l->pump);
 	pump_hold(l->pump);

@@ -21,14 +21,14 @@ struct pump {
 	void (*woken)(void *context);
 	void *context;
 
-	pthread_mutex_t names;     /* held by who settles chunks, or reads the session's info; and of these two: */
+	pthread_mutex_t names;     /* held by who resolves chunks, or reads the session's info; and of these two: */
 	void (*fed)(void *context, const struct chunk *c);
 	void *fed_context;
 
 	pthread_mutex_t lock;      /* of what follows; taken after `names` */
 	pthread_cond_t passed;
 	VEC(struct buffer *) buffers; /* changed under `names` too */
-	chunk_list unsettled;
+	chunk_list unresolved;
 	uint64_t begun, done;      /* passes */
 	uint64_t begun_tsc, late;  /* of the pass that is under way; how late a record may be, ticks */
 	uint64_t complete;         /* nothing from before this time is missing any more */
@@ -43,26 +43,26 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 	struct chunk *c = chunk_new(run);
 	pid_t tid;
 
-	tap_pid(p->session, run->slot, &tid);
+	consumer_pid(p->session, run->slot, &tid);
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < p->buffers.n; i++)
 		buffer_offer(p->buffers.at[i], c, tid);
-	*vec_add(&p->unsettled) = (struct kept){ .chunk = c };
+	*vec_add(&p->unresolved) = (struct chunk_ref){ .chunk = c };
 	pthread_mutex_unlock(&p->lock);
 	return 0;
 }
 
 /* Buffers come and go under `names`, too. */
-static void settle_buffers(struct pump *p, uint64_t complete, size_t most)
+static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
 {
 	for (size_t i = 0; i < p->buffers.n; i++) {
-		buffer_settle(p->buffers.at[i], tap_info(p->session), complete);
-		buffer_run(p->buffers.at[i], tap_info(p->session), complete, most);
+		buffer_resolve(p->buffers.at[i], consumer_info(p->session), complete);
+		buffer_run(p->buffers.at[i], consumer_info(p->session), complete, most);
 	}
 }
 
-/* What cannot be settled stays as it is, and nobody shows it. */
-static void settle_chunks(struct pump *p, chunk_list chunks)
+/* What cannot be resolved stays as it is, and nobody shows it. */
+static void resolve_chunks(struct pump *p, chunk_list chunks)
 {
 	for (size_t i = 0; i < chunks.n; i++) {
 		struct chunk *c = chunks.at[i].chunk;
@@ -70,29 +70,29 @@ static void settle_chunks(struct pump *p, chunk_list chunks)
 					       .calls = c->calls, .records = c->records };
 		struct err ignored;
 
-		c->settled = tap_settle(p->session, &run, &c->thread, &ignored) == 0;
-		c->refused = !c->settled;
+		c->resolved = consumer_resolve(p->session, &run, &c->thread, &ignored) == 0;
+		c->refused = !c->resolved;
 	}
-	tap_catch_up(p->session);
+	consumer_catch_up(p->session);
 	for (size_t i = 0; i < chunks.n && p->fed; i++)
-		if (chunks.at[i].chunk->settled)
+		if (chunks.at[i].chunk->resolved)
 			p->fed(p->fed_context, chunks.at[i].chunk);
 	chunk_list_free(&chunks);
 }
 
 /* `names` is held. Triggers are run over so many records, and the others' turn comes. */
-static void settle(struct pump *p, size_t most)
+static void resolve(struct pump *p, size_t most)
 {
 	chunk_list chunks;
 	uint64_t complete;
 
 	pthread_mutex_lock(&p->lock);
-	chunks = p->unsettled;
-	p->unsettled = (chunk_list){ 0 };
+	chunks = p->unresolved;
+	p->unresolved = (chunk_list){ 0 };
 	complete = p->complete;
 	pthread_mutex_unlock(&p->lock);
-	settle_chunks(p, chunks);
-	settle_buffers(p, complete, most);
+	resolve_chunks(p, chunks);
+	resolve_in_buffers(p, complete, most);
 }
 
 /* --- the thread --------------------------------------------------------------------- */
@@ -143,18 +143,18 @@ static void *pump(void *arg)
 		over = is_ending(p);
 		if (over)
 			session_stop(p->session);
-		over |= tap_over(p->session);
+		over |= consumer_over(p->session);
 		note_begin(p);
-		tap_pass(p->session, over, take_run, p, &lost, &ignored);
+		consumer_pass(p->session, over, take_run, p, &lost, &ignored);
 		note_taken(p, over);
 		if (pthread_mutex_trylock(&p->names) == 0) {
-			settle(p, over ? SIZE_MAX : RUN_MOST);
+			resolve(p, over ? SIZE_MAX : RUN_MOST);
 			pthread_mutex_unlock(&p->names);
 		}
 		note_done(p, over);
 		p->woken(p->context);
 		if (!over)
-			tap_wait(p->session);
+			consumer_wait(p->session);
 	}
 	return NULL;
 }
@@ -168,7 +168,7 @@ int pump_start(struct session *s, void (*woken)(void *context), void *context, s
 	p->session = s;
 	p->woken = woken;
 	p->context = context;
-	p->late = tap_info(s)->clock.hz / LATE_PER_SECOND;
+	p->late = consumer_info(s)->clock.hz / LATE_PER_SECOND;
 	pthread_mutex_init(&p->names, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->passed, NULL);
@@ -188,9 +188,9 @@ void pump_stop(struct pump *p)
 	pthread_mutex_lock(&p->lock);
 	p->ending = true;
 	pthread_mutex_unlock(&p->lock);
-	tap_wake(p->session);
+	consumer_wake(p->session);
 	pthread_join(p->thread, NULL);
-	chunk_list_free(&p->unsettled);
+	chunk_list_free(&p->unresolved);
 	vec_free(&p->buffers);
 	pthread_cond_destroy(&p->passed);
 	pthread_mutex_destroy(&p->lock);
@@ -244,7 +244,7 @@ void pump_sync(struct pump *p)
 	pthread_mutex_lock(&p->lock);
 	want = p->begun + 1;
 	while (p->done < want && !p->over) {
-		tap_wake(p->session);
+		consumer_wake(p->session);
 		pthread_cond_wait(&p->passed, &p->lock);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -281,8 +281,8 @@ uint64_t pump_horizon(struct pump *p)
 struct trace_info *pump_hold(struct pump *p)
 {
 	pthread_mutex_lock(&p->names);
-	settle(p, SIZE_MAX);
-	return tap_info(p->session);
+	resolve(p, SIZE_MAX);
+	return consumer_info(p->session);
 }
 
 void pump_release(struct pump *p)

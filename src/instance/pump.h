@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that brings a session's records to the buffers of the instances. */
+/* The thread that moves a session's records into the buffers of the instances. All functions may be called from any thread. */
 #pragma once
 #include "instance/buffer.h"
-#include "session/tap.h"
+#include "session/consumer.h"
 
 struct pump;
 
-/* woken(context) is called, by the pump's thread, when a buffer may have something to read. `first` gets all that is
- * recorded, from the beginning. */
+/* Starts the thread. It calls woken(context) when a buffer may have become readable. `first` gets all records from the beginning. */
 int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first, struct pump **out,
 	       struct err *err);
-/* From here on the buffer gets what is recorded. */
+/* The buffer gets the records that arrive from here on. */
 void pump_add(struct pump *p, struct buffer *b);
-/* fed(context, chunk) is called for every chunk from here on, thread by thread in its order, settled, while the names are
- * held; NULL: for none. The names are held by the caller. */
+/* Calls fed(context, chunk), under pump_hold, for every resolved chunk from here on, those of a thread in their order; NULL: stops
+ * that. The caller has pump_hold. */
 void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c), void *context);
 void pump_remove(struct pump *p, struct buffer *b);
-/* buffer_share, when all that came until now is in it as it was. */
+/* buffer_share, after everything that has arrived so far is in the buffer under its old settings. */
 void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone);
-/* Returns when all that was written before this call is in the buffers. */
+/* Returns when everything recorded before this call is in the buffers. */
 void pump_sync(struct pump *p);
-/* The same, and triggers have been run so far. */
+/* pump_sync, and returns after the triggers have run over it. */
 void pump_complete(struct pump *p);
-/* All records that were made before this time (a TSC) are in the buffers. */
+/* The TSC before which all records are in the buffers. */
 uint64_t pump_horizon(struct pump *p);
-/* The session's names, for as long as they are held; all chunks that are in the buffers now are settled. */
+/* Locks the session's trace_info and returns it, after all chunks that are in the buffers are resolved. pump_release unlocks it. */
 struct trace_info *pump_hold(struct pump *p);
 void pump_release(struct pump *p);
 bool pump_is_over(struct pump *p); /* the program has ended */
-void pump_wait(struct pump *p);    /* until it has */
-/* Ends the recording; attached processes are left as they were. */
+void pump_wait(struct pump *p);    /* until it has ended */
+/* Ends the recording; detaches from attached processes. */
 void pump_stop(struct pump *p);

@@ -34,7 +34,7 @@ struct chunk *chunk_like(const struct chunk *c)
 
 	atomic_init(&out->refs, 1);
 	out->thread = c->thread;
-	out->settled = true;
+	out->resolved = true;
 	out->cpu = c->cpu;
 	out->near_tsc = c->near_tsc;
 	out->lost = c->lost;
@@ -91,28 +91,28 @@ void chunk_put(struct chunk *c)
 		free(c);
 }
 
-struct kept kept_get(const struct kept *k)
+struct chunk_ref chunk_ref_get(const struct chunk_ref *k)
 {
-	return (struct kept){ chunk_get(k->chunk), k->what, k->events ? selection_get(k->events) : NULL };
+	return (struct chunk_ref){ chunk_get(k->chunk), k->what, k->events ? selection_get(k->events) : NULL };
 }
 
-void kept_put(const struct kept *k)
+void chunk_ref_put(const struct chunk_ref *k)
 {
 	chunk_put(k->chunk);
 	selection_put(k->events);
 }
 
-void chunk_list_copy(chunk_list *to, const struct kept *from, size_t n)
+void chunk_list_copy(chunk_list *to, const struct chunk_ref *from, size_t n)
 {
 	vec_reserve(to, to->n + n + 1);
 	for (size_t i = 0; i < n; i++)
-		*vec_add(to) = kept_get(&from[i]);
+		*vec_add(to) = chunk_ref_get(&from[i]);
 }
 
 void chunk_list_free(chunk_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		kept_put(&l->at[i]);
+		chunk_ref_put(&l->at[i]);
 	vec_free(l);
 }
 
@@ -124,16 +124,16 @@ static uint64_t bytes_of(const struct chunk *c)
 /* --- by CPU ------------------------------------------------------------------------- */
 
 /* The traced program writes the number. */
-static struct ring_gone *gone_at(struct ring *r, uint64_t cpu)
+static struct ring_losses *gone_at(struct ring *r, uint64_t cpu)
 {
 	if (cpu >= CPUS_MAX)
 		cpu = 0;
 	while (r->gone.n <= cpu)
-		*vec_add(&r->gone) = (struct ring_gone){ 0 };
+		*vec_add(&r->gone) = (struct ring_losses){ 0 };
 	return &r->gone.at[cpu];
 }
 
-/* A thread may have moved while it wrote the chunk. counter: of struct ring_gone, its offset. */
+/* A thread may have moved while it wrote the chunk. counter: of struct ring_losses, its offset. */
 static void count_gone(struct ring *r, const struct chunk *c, size_t counter)
 {
 	uint64_t cpu = c->cpu, n = 0;
@@ -151,9 +151,9 @@ static void count_gone(struct ring *r, const struct chunk *c, size_t counter)
 	*(uint64_t *)((char *)gone_at(r, cpu) + counter) += n;
 }
 
-struct ring_gone ring_gone(struct ring *r, unsigned cpu)
+struct ring_losses ring_losses(struct ring *r, unsigned cpu)
 {
-	struct ring_gone gone = { 0 };
+	struct ring_losses gone = { 0 };
 
 	pthread_mutex_lock(&r->lock);
 	if (cpu < r->gone.n)
@@ -173,7 +173,7 @@ void ring_init(struct ring *r, uint64_t limit, bool overwrite)
 static void drop_all(struct ring *r)
 {
 	for (size_t i = r->first; i < r->at.n; i++)
-		kept_put(&r->at.at[i]);
+		chunk_ref_put(&r->at.at[i]);
 	r->at.n = r->first = 0;
 	r->counts.bytes = r->counts.entries = 0;
 }
@@ -188,14 +188,14 @@ void ring_free(struct ring *r)
 
 static void drop_oldest(struct ring *r)
 {
-	const struct kept *k = &r->at.at[r->first++];
+	const struct chunk_ref *k = &r->at.at[r->first++];
 
 	r->counts.bytes -= bytes_of(k->chunk);
 	r->counts.entries -= k->chunk->records;
 	r->counts.overrun += k->chunk->records;
-	count_gone(r, k->chunk, offsetof(struct ring_gone, overrun));
+	count_gone(r, k->chunk, offsetof(struct ring_losses, overrun));
 	gone_at(r, k->chunk->cpu)->lost_gone += k->chunk->lost;
-	kept_put(k);
+	chunk_ref_put(k);
 }
 
 /* The queue's dead end is given up when it is the longer part. */
@@ -216,11 +216,11 @@ static void shrink(struct ring *r)
 	close_up(r);
 }
 
-static void keep(struct ring *r, const struct kept *k)
+static void keep(struct ring *r, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
 
-	*vec_add(&r->at) = kept_get(k);
+	*vec_add(&r->at) = chunk_ref_get(k);
 	r->counts.bytes += bytes_of(c);
 	r->counts.entries += c->records;
 	r->counts.lost += c->lost;
@@ -231,12 +231,12 @@ static void drop_new(struct ring *r, const struct chunk *c)
 {
 	r->counts.dropped += c->records;
 	r->counts.lost += c->lost;
-	count_gone(r, c, offsetof(struct ring_gone, dropped));
+	count_gone(r, c, offsetof(struct ring_losses, dropped));
 	gone_at(r, c->cpu)->lost += c->lost;
 	gone_at(r, c->cpu)->lost_gone += c->lost;
 }
 
-void ring_push(struct ring *r, const struct kept *k)
+void ring_push(struct ring *r, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
 
@@ -293,10 +293,10 @@ void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out)
 	for (size_t i = all.n; i-- > 0;) {
 		const struct chunk *c = all.at[i].chunk;
 
-		while (c->settled && over.n <= c->thread)
+		while (c->resolved && over.n <= c->thread)
 			*vec_add(&over) = false;
-		if (!c->settled || over.at[c->thread]) {
-			kept_put(&all.at[i]);
+		if (!c->resolved || over.at[c->thread]) {
+			chunk_ref_put(&all.at[i]);
 			all.at[i].chunk = NULL;
 		} else if (begin_of(c) + LATE_TICKS < tsc) {
 			over.at[c->thread] = true;
@@ -311,20 +311,20 @@ void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out)
 
 static bool is_looked_at(const struct chunk *c)
 {
-	return c->settled || c->refused;
+	return c->resolved || c->refused;
 }
 
 void ring_take(struct ring *r, bool reader, chunk_list *out)
 {
 	pthread_mutex_lock(&r->lock);
 	while (r->first < r->at.n && is_looked_at(r->at.at[r->first].chunk)) {
-		const struct kept *k = &r->at.at[r->first++];
+		const struct chunk_ref *k = &r->at.at[r->first++];
 
 		r->counts.bytes -= bytes_of(k->chunk);
 		r->counts.entries -= k->chunk->records;
 		if (reader) {
 			r->counts.read += k->chunk->records;
-			count_gone(r, k->chunk, offsetof(struct ring_gone, read));
+			count_gone(r, k->chunk, offsetof(struct ring_losses, read));
 		}
 		*vec_add(out) = *k;
 	}

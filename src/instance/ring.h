@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instance keeps of its records: the runs of the last while, up to a size, oldest first. A run is as a
- * thread wrote it (words, not events), so that keeping costs a copy and no more; who reads puts the threads' runs
- * together by time (instance/merge.h). Chunks are shared: between instances, and with who reads them. */
+/* An instance's ring of chunks, oldest first, bounded in bytes. A chunk has the words of one thread as it wrote them, so that adding
+ * one costs a copy and no decoding; readers merge the threads' chunks by time (instance/merge.h). Chunks are reference counted:
+ * instances and readers share them. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,59 +13,59 @@
 
 struct chunk {
 	atomic_uint refs;
-	uint32_t thread;     /* in trace_info, once settled; else the slot in the session's memory */
-	bool settled;
+	uint32_t thread;     /* index in trace_info once resolved; until then the slot in the session's memory */
+	bool resolved;
 	bool sleeps;         /* EVENT_SLEPT is in it, if it was made by chunk_add */
-	bool refused;        /* it never will be: the traced program spoiled what belongs to it */
+	bool refused;        /* never resolved: the traced program overwrote what identifies the thread */
 	uint16_t cpu;        /* of the first record */
-	uint64_t near_tsc;   /* near the first record */
-	uint64_t lost;       /* records of the thread lost right before */
+	uint64_t near_tsc;   /* the base from which the first record's time is unpacked */
+	uint64_t lost;       /* records that the thread lost right before this chunk */
 	uint64_t calls, records;
 	size_t n;
 	uint64_t words[];
 };
 
-/* A copy of the run, with one reference. */
+/* A copy of the run, with one reference, to be dropped by chunk_put. */
 struct chunk *chunk_new(const struct drain_run *run);
-/* A settled chunk is made anew, of some of its records: an empty one of the same thread and time with room for all of
- * them; one more record (n words); and in the end what it takes, or NULL if nothing is in it. */
+/* To copy some records of a resolved chunk: chunk_like makes an empty one of the same thread and time with room for all of them,
+ * chunk_add adds a record of n words, chunk_or_nothing trims it, or frees it and returns NULL if it is empty. */
 struct chunk *chunk_like(const struct chunk *c);
 void chunk_add(struct chunk *c, const uint64_t *words, size_t n);
 struct chunk *chunk_or_nothing(struct chunk *c);
-/* The records of these processors, in a chunk of its own; NULL: there are none. */
+/* A new chunk with the records of these CPUs; NULL: it has none. */
 struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus);
 struct chunk *chunk_get(struct chunk *c);
 void chunk_put(struct chunk *c); /* NULL is fine */
 
-/* A chunk as one instance has it: what of it is the instance's. */
-enum keep { KEEP_FUNCTIONS = 1, KEEP_EVENTS = 2, KEEP_SLEEPS = 4 /* of functions: EVENT_SLEPT */ };
-struct kept {
+/* A reference to a chunk, and which of its records belong to the instance. */
+enum chunk_content { CHUNK_FUNCTIONS = 1, CHUNK_EVENTS = 2, CHUNK_SLEEPS = 4 /* EVENT_SLEPT, for the times of functions */ };
+struct chunk_ref {
 	struct chunk *chunk;
 	unsigned what;
-	struct selection *events; /* of KEEP_EVENTS; NULL: all */
+	struct selection *events; /* of CHUNK_EVENTS; NULL: all */
 };
 
-struct kept kept_get(const struct kept *k); /* with references */
-void kept_put(const struct kept *k);
+struct chunk_ref chunk_ref_get(const struct chunk_ref *k); /* a copy, with references of its own */
+void chunk_ref_put(const struct chunk_ref *k);
 
-typedef VEC(struct kept) chunk_list;
-/* n of them more, with references. */
-void chunk_list_copy(chunk_list *to, const struct kept *from, size_t n);
+typedef VEC(struct chunk_ref) chunk_list;
+/* Appends n of them, with references of their own. */
+void chunk_list_copy(chunk_list *to, const struct chunk_ref *from, size_t n);
 void chunk_list_free(chunk_list *l);
 
 struct ring_counts {
 	uint64_t entries;    /* records in it */
-	uint64_t overrun;    /* records that newer ones took the place of */
-	uint64_t dropped;    /* records that found no place (nooverwrite) */
+	uint64_t overrun;    /* records that newer ones replaced */
+	uint64_t dropped;    /* records that did not fit (nooverwrite) */
 	uint64_t read;       /* taken by ring_take */
 	uint64_t lost;       /* by the traced program, before they came here */
 	uint64_t bytes;
 };
 
-/* What is not there any more, or never was, of one CPU: as in ring_counts. */
-struct ring_gone {
+/* Records of one CPU that left the ring or never came into it: the counters of ring_counts. */
+struct ring_losses {
 	uint64_t overrun, dropped, read, lost;
-	uint64_t lost_gone; /* of lost: what was told before records that are overrun or dropped */
+	uint64_t lost_gone; /* the part of lost that stood before records that are overrun or dropped */
 };
 
 struct ring {
@@ -75,24 +75,24 @@ struct ring {
 	uint64_t limit;      /* bytes */
 	bool overwrite;
 	struct ring_counts counts;
-	VEC(struct ring_gone) gone; /* by CPU */
+	VEC(struct ring_losses) gone; /* by CPU */
 };
 
 void ring_init(struct ring *r, uint64_t limit, bool overwrite);
 void ring_free(struct ring *r);
-/* Keeps the chunk (references of its own) and lets the oldest go, or drops it. */
-void ring_push(struct ring *r, const struct kept *k);
+/* Adds the chunk with a reference of its own; makes room by dropping the oldest, or drops the chunk (nooverwrite). */
+void ring_push(struct ring *r, const struct chunk_ref *k);
 void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
 void ring_clear(struct ring *r);
 /* References to all there is, oldest first; chunk_list_free. */
 void ring_copy(struct ring *r, chunk_list *out);
-/* The same without chunks whose records are all from before this time. */
+/* ring_copy without the chunks whose records are all older than tsc. */
 void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out);
-/* The same, and they are gone from the ring: they were read. Only up to one that is neither settled nor refused: it came
- * after what settles them was held. reader: they count as read; else whoever takes them counts. */
+/* ring_copy that removes what it copies. Stops at the first chunk that is neither resolved nor refused: it came after pump_hold.
+ * reader: counts them as read; false: the caller counts them. */
 void ring_take(struct ring *r, bool reader, chunk_list *out);
-/* All there is, with their counts; the ring begins anew. */
+/* Moves everything out, and returns and resets the counters. */
 struct ring_counts ring_move(struct ring *r, chunk_list *out);
 bool ring_is_empty(struct ring *r);
 struct ring_counts ring_counts(struct ring *r);
-struct ring_gone ring_gone(struct ring *r, unsigned cpu);
+struct ring_losses ring_losses(struct ring *r, unsigned cpu);

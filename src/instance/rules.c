@@ -19,7 +19,7 @@ static bool is_function_tracer(const struct settings *s)
 }
 
 /* The stacks that options ask for, of this or of calls. */
-static bool wants_event_stacks(const struct settings *s)
+static bool union_event_stacks(const struct settings *s)
 {
 	bool any = false;
 
@@ -28,36 +28,36 @@ static bool wants_event_stacks(const struct settings *s)
 	return any && (has(s, OPTION_STACKTRACE) || has(s, OPTION_USERSTACKTRACE));
 }
 
-static bool wants_call_stacks(const struct settings *s)
+static bool union_call_stacks(const struct settings *s)
 {
 	return is_function_tracer(s) && has(s, OPTION_FUNC_STACK_TRACE);
 }
 
 /* An event that the kernel tells happens while the thread does nothing: its stack is known by the calls only. */
-static bool wants_told_stacks(const struct settings *s)
+static bool union_told_stacks(const struct settings *s)
 {
 	for (size_t i = 0; i < s->events.at.n; i++) {
 		uint32_t index = s->events.at.at[i].index;
 
 		if (event_set_armed(&s->events, index) && events_at(s->events.catalogue, index)->owner == EVENT_OWNER_SCHED)
-			return wants_event_stacks(s);
+			return union_event_stacks(s);
 	}
 	return false;
 }
 
 bool rules_want_calls(const struct settings *s)
 {
-	return !s->graph && (wants_told_stacks(s) || wants_call_stacks(s));
+	return !s->graph && (union_told_stacks(s) || union_call_stacks(s));
 }
 
 bool rules_want_stack(const struct settings *s, uint32_t event)
 {
-	return event_set_stacked(&s->events, event) || (event_set_armed(&s->events, event) && wants_event_stacks(s));
+	return event_set_stacked(&s->events, event) || (event_set_armed(&s->events, event) && union_event_stacks(s));
 }
 
 bool rules_wanted(const struct settings *s)
 {
-	if (wants_event_stacks(s) || wants_call_stacks(s) || (is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS)))
+	if (union_event_stacks(s) || union_call_stacks(s) || (is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS)))
 		return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
 		if (s->events.at.at[i].triggers.at.n)
@@ -192,9 +192,9 @@ struct rule_range rules_of_function(struct rules *r, const struct trace_info *in
 
 static void add_options(struct rules *r, const struct settings *s)
 {
-	r->event_stacks = wants_event_stacks(s) && has(s, OPTION_STACKTRACE);
-	r->user_stacks = wants_event_stacks(s) && has(s, OPTION_USERSTACKTRACE);
-	r->call_stacks = wants_call_stacks(s);
+	r->event_stacks = union_event_stacks(s) && has(s, OPTION_STACKTRACE);
+	r->user_stacks = union_event_stacks(s) && has(s, OPTION_USERSTACKTRACE);
+	r->call_stacks = union_call_stacks(s);
 	r->no_repeats = is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS);
 	r->stacks |= r->event_stacks || r->user_stacks || r->call_stacks;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to happen when events and calls do, as an instance's settings say from one time on: triggers and commands
- * by the number of the event, and by the function, that records have. */
+/* An instance's triggers and function commands, compiled: looked up by the event's number and by the function that a record has.
+ * They hold from one time on, until the settings change. */
 #pragma once
 #include "model/settings.h"
 #include "trace/trace_info.h"
@@ -15,12 +15,12 @@ struct rule_command {
 	uint32_t target;
 };
 
-/* An event that is recorded, or switched, or that triggers. */
+/* An event that is recorded, switched, or has triggers. */
 struct rule {
 	uint32_t index;              /* in the catalogue */
 	uint16_t id;
-	bool always;                 /* what is written into the trace by hand is recorded while anything is */
-	bool conditional;            /* triggers look at the record: they run when it has been made */
+	bool always;                 /* markers: recorded while recording is on at all */
+	bool conditional;            /* triggers look at the record: they run after it is made */
 	const struct filter_program *filter; /* NULL: all records are kept */
 	VEC(struct rule_trigger) triggers;   /* the newest first */
 };
@@ -30,31 +30,31 @@ struct rule_range { uint32_t first, n; }; /* of `matching` */
 
 struct rules {
 	uint64_t from;               /* TSC */
-	struct cpumask cpus;         /* whose records are kept */
+	struct cpumask cpus;         /* records of other CPUs are dropped */
 	struct event_set events;
 	struct function_commands functions;
 	VEC(struct rule) at;         /* by index */
 	VEC(struct rule_command) commands;   /* the newest first */
-	VEC(struct rule_switch) switched;    /* enabled or disabled by who wrote the settings */
-	bool stacks;                 /* a stack may be asked for */
-	bool event_stacks, user_stacks; /* the options stacktrace, userstacktrace: behind each event */
-	bool call_stacks, no_repeats; /* func_stack_trace, func-no-repeats: of the function tracer's records */
+	VEC(struct rule_switch) switched;    /* enabled or disabled by the write that made these settings */
+	bool stacks;                 /* a stack may be needed */
+	bool event_stacks, user_stacks; /* the options stacktrace, userstacktrace: a stack after each event */
+	bool call_stacks, no_repeats; /* func_stack_trace, func-no-repeats: for the function tracer's records */
 	/* By image and function id: which of `ranges` holds its commands + 1; 0: not looked up yet. */
 	VEC(struct { VEC(uint16_t) of; }) images;
 	VEC(struct rule_range) ranges;       /* the first: none */
 	VEC(uint32_t) matching;      /* commands, by place in `commands` */
 };
 
-/* Whether there is anything of the kind. */
+/* Whether the settings have triggers, function commands or options that need rules. */
 bool rules_wanted(const struct settings *s);
-/* Whether options ask for stacks that only entries and ends of calls tell, and the tracer does not say when calls end. */
+/* Whether options need stacks made from entries and returns, while the tracer records no returns. */
 bool rules_want_calls(const struct settings *s);
-/* Whether triggers or options ask for the stack at this event. */
+/* Whether triggers or options need the stack at this event. */
 bool rules_want_stack(const struct settings *s, uint32_t event);
-/* before: what was set until then; NULL: nothing. */
+/* Rules of s from the TSC `from` on. before: the settings until then, NULL for none. rules_free frees the result. */
 struct rules *rules_new(const struct settings *before, const struct settings *s, uint64_t from);
 void rules_free(struct rules *r);
-/* Whether it runs anything: else all that matters of it is what is enabled. */
+/* Whether it has triggers or commands to run; otherwise it only says which events are enabled. */
 bool rules_run(const struct rules *r);
 const struct rule *rules_of_event(const struct rules *r, uint32_t index); /* NULL: the event is not wanted */
 /* The commands of a function, newest first: matching.at[first ...] */

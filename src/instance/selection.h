@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which events an instance keeps, at one time: those that are enabled, and that their filters let pass. Records that
- * were made under it refer to it, however it is set when somebody reads them. */
+/* The events that are enabled in an instance, and their filters, at one time. Reference counted: a chunk refers to the selection
+ * under which its records were made, so that later settings do not change what it shows. */
 #pragma once
 #include "event/event_set.h"
 #include "trace/event.h"

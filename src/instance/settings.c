@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "instance/rules.h"
-#include "instance/wants.h"
+#include "instance/settings_union.h"
 #include "collect/clock.h"
 #include "collect/perf_rings.h"
 
@@ -42,7 +42,7 @@ static void add_births(struct event_set *to, const struct settings *s)
 	static const char *const names[] = { "sched_process_fork", "sched_process_exit" };
 	struct filter_fault ignored;
 
-	for (size_t i = 0; i < 2 && family_wanted(s); i++) {
+	for (size_t i = 0; i < 2 && fork_follow_wanted(s); i++) {
 		const struct event_entry *e = to->catalogue ? events_find(to->catalogue, "sched", names[i]) : NULL;
 
 		if (!e)
@@ -52,16 +52,16 @@ static void add_births(struct event_set *to, const struct settings *s)
 	}
 }
 
-/* The settings of all parts, p's being `next`; p may be none of them yet. free() it. */
-static const struct settings **all_settings(struct live *l, struct part *p, const struct settings *next, size_t *n)
+/* The settings of all trace arrays, with `next` for tr, which may not be in the list yet. The caller frees the array. */
+static const struct settings **all_settings(struct live *l, struct trace_array *tr, const struct settings *next, size_t *n)
 {
-	const struct settings **all = mem_zalloc((l->parts.n + 1) * sizeof(*all));
+	const struct settings **all = mem_zalloc((l->arrays.n + 1) * sizeof(*all));
 	bool found = false;
 
-	*n = l->parts.n;
-	for (size_t i = 0; i < l->parts.n; i++) {
-		found = found || l->parts.at[i] == p;
-		all[i] = l->parts.at[i] == p ? next : &l->parts.at[i]->settings;
+	*n = l->arrays.n;
+	for (size_t i = 0; i < l->arrays.n; i++) {
+		found = found || l->arrays.at[i] == tr;
+		all[i] = l->arrays.at[i] == tr ? next : &l->arrays.at[i]->settings;
 	}
 	if (!found)
 		all[(*n)++] = next;
@@ -70,14 +70,14 @@ static const struct settings **all_settings(struct live *l, struct part *p, cons
 
 /* What the programs are to do: the top's settings, and of functions and events what any instance wants. Sizes and
  * modes are about the buffers here; the session's memory is between the programs and us. */
-struct settings *live_for_session(struct live *l, struct part *p, const struct settings *next)
+struct settings *live_for_session(struct live *l, struct trace_array *tr, const struct settings *next)
 {
 	struct settings *s = mem_zalloc(sizeof(*s)), usual;
 	size_t n;
-	const struct settings **all = all_settings(l, p, next, &n);
+	const struct settings **all = all_settings(l, tr, next, &n);
 
 	settings_copy(s, all[0]);
-	wants_unite(all, n, s);
+	settings_union(all, n, s);
 	for (size_t i = 1; i < n; i++)
 		add_events(&s->events, &all[i]->events);
 	for (size_t i = 0; i < n; i++) {
@@ -160,10 +160,10 @@ static void note_touched(struct live *l)
 }
 
 /* Without a tracer function filters mean nothing yet: they are kept for when there is one. */
-static int change_session(struct part *p, const struct settings *next, const char *file, struct err *err)
+static int change_session(struct trace_array *tr, const struct settings *next, const char *file, struct err *err)
 {
-	struct live *l = p->live;
-	struct settings *s = live_for_session(l, p, next), *old = l->now;
+	struct live *l = tr->live;
+	struct settings *s = live_for_session(l, tr, next), *old = l->now;
 	bool functions = concerns_functions(file) && !is_same_for_programs(file, old, s);
 	bool nothing = (does_nothing(s) && does_nothing(old)) || (!functions && is_sleepless(s) == is_sleepless(old)) ||
 		       pump_is_over(l->pump);
@@ -183,21 +183,21 @@ static int change_session(struct part *p, const struct settings *next, const cha
 	return e;
 }
 
-/* Whose records come through a sieve: each tracer's, while several things are wanted. Before the session changes for
+/* Whose records come through a record_filter: each tracer's, while several things are wanted. Before the session changes for
  * what will be; afterwards, when the records made until then have come, for what is. */
-static void share(struct part *p, const struct settings *next, bool begins)
+static void share(struct trace_array *tr, const struct settings *next, bool begins)
 {
-	struct live *l = p->live;
+	struct live *l = tr->live;
 	size_t n;
-	const struct settings **all = all_settings(l, p, next, &n);
-	bool several = wants_are_several(all, n);
+	const struct settings **all = all_settings(l, tr, next, &n);
+	bool several = settings_differ(all, n);
 
 	if (!begins && !several && l->shared)
 		live_sync(l);
-	for (size_t i = 0; i < l->parts.n && (several || (l->shared && !begins)); i++) {
-		bool alone = !l->shared && !l->parts.at[i]->settings.nop;
+	for (size_t i = 0; i < l->arrays.n && (several || (l->shared && !begins)); i++) {
+		bool alone = !l->shared && !l->arrays.at[i]->settings.nop;
 
-		pump_share(l->pump, &l->parts.at[i]->buffer, several && !all[i]->nop ? all[i] : NULL, alone);
+		pump_share(l->pump, &l->arrays.at[i]->buffer, several && !all[i]->nop ? all[i] : NULL, alone);
 	}
 	l->shared = several || (l->shared && begins);
 	free(all);
@@ -221,37 +221,37 @@ static void add_threads(struct pid_list *to, uint32_t pid)
 }
 
 /* Of the threads that there are it is known who is in the lists. The trace_info is the caller's. */
-static void follow(struct part *p)
+static void follow(struct trace_array *tr)
 {
-	const struct trace_info *info = tap_info(p->live->session);
+	const struct trace_info *info = consumer_info(tr->live->session);
 	struct pid_list threads = { 0 };
 
 	for (size_t i = 0; i < info->images.n; i++)
 		add_threads(&threads, info->images.at[i].pid);
 	for (size_t i = 0; i < info->threads.n; i++)
 		add_threads(&threads, info->threads.at[i].pid);
-	buffer_follow(&p->buffer, &threads);
+	buffer_follow(&tr->buffer, &threads);
 	pid_list_free(&threads);
 }
 
 /* Nobody looks at what was recorded before and after at once. */
-static void configure(struct part *p, const struct settings *next)
+static void configure(struct trace_array *tr, const struct settings *next)
 {
-	struct trace_info *info = pump_hold(p->live->pump);
-	bool other_clock = next->clock != p->settings.clock;
+	struct trace_info *info = pump_hold(tr->live->pump);
+	bool other_clock = next->clock != tr->settings.clock;
 
-	if (!p->name) { /* all instances' */
+	if (!tr->name) { /* all instances' */
 		info->thresh_ns = next->tracing_thresh_ns;
-		tap_name_threads(p->live->session, option_is_set(next->options, OPTION_RECORD_CMD));
+		consumer_name_threads(tr->live->session, option_is_set(next->options, OPTION_RECORD_CMD));
 	}
-	settings_free(&p->settings);
-	settings_copy(&p->settings, next);
-	buffer_configure(&p->buffer, next, clock_tsc());
+	settings_free(&tr->settings);
+	settings_copy(&tr->settings, next);
+	buffer_configure(&tr->buffer, next, clock_tsc());
 	if (other_clock) /* as in ftrace */
-		buffer_clear(&p->buffer, clock_tsc());
-	if (family_wanted(next))
-		follow(p);
-	pump_release(p->live->pump);
+		buffer_clear(&tr->buffer, clock_tsc());
+	if (fork_follow_wanted(next))
+		follow(tr);
+	pump_release(tr->live->pump);
 }
 
 static bool fetches(const struct filter_program *p)
@@ -275,63 +275,63 @@ static int check_triggers(const struct event_set *s, struct err *err)
 }
 
 /* What was recorded until now is one thing, with what threads slept or without. */
-static int turn_sleeps(struct part *p, const struct settings *next, struct err *err)
+static int turn_sleeps(struct trace_array *tr, const struct settings *next, struct err *err)
 {
 	if (is_sleepless(next) && perf_rings_allowed(PERF_SWITCHES, err) < 0)
 		return -err->code;
-	live_sync(p->live);
+	live_sync(tr->live);
 	return 0;
 }
 
 /* What a write to the file means for the programs, and for what is counted of them. */
-static int change(struct part *p, const struct settings *next, const char *file, bool session, struct err *err)
+static int change(struct trace_array *tr, const struct settings *next, const char *file, bool session, struct err *err)
 {
-	const struct settings *was = &p->live->parts.at[0]->settings, *top = p->name ? was : next;
+	const struct settings *was = &tr->live->arrays.at[0]->settings, *top = tr->name ? was : next;
 	int e = 0;
 
 	if (top->stack_trace && top->tracing_thresh_ns)
 		return err_set(err, EBUSY, "the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
-	if (is_sleepless(next) != is_sleepless(&p->settings))
-		e = turn_sleeps(p, next, err);
+	if (is_sleepless(next) != is_sleepless(&tr->settings))
+		e = turn_sleeps(tr, next, err);
 	if (e)
 		return e;
-	profiling_before(p->live, was, top);
+	profiling_before(tr->live, was, top);
 	if (session) {
-		share(p, next, true);
-		e = change_session(p, next, file, err);
+		share(tr, next, true);
+		e = change_session(tr, next, file, err);
 	}
 	if (e == 0 && !strcmp(file, "current_tracer"))
-		live_sync(p->live); /* the old one's last records are not the new one's first */
-	profiling_after(p->live, was, top, file, e);
+		live_sync(tr->live); /* the old one's last records are not the new one's first */
+	profiling_after(tr->live, was, top, file, e);
 	return e;
 }
 
 /* The way records come is the session memory's shape. */
-static int check_block(const struct part *p, const struct settings *next, const char *file, struct err *err)
+static int check_block(const struct trace_array *tr, const struct settings *next, const char *file, struct err *err)
 {
 	if (!file || strcmp(file, "options/block") ||
-	    option_is_set(next->options, OPTION_BLOCK) == option_is_set(p->settings.options, OPTION_BLOCK))
+	    option_is_set(next->options, OPTION_BLOCK) == option_is_set(tr->settings.options, OPTION_BLOCK))
 		return 0;
 	return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
 }
 
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 	bool session;
 	int e;
 
-	pthread_mutex_lock(&p->live->changing);
-	session = file && (concerns_functions(file) || is_sleepless(next) != is_sleepless(&p->settings));
-	e = check_block(p, next, file, err);
+	pthread_mutex_lock(&tr->live->changing);
+	session = file && (concerns_functions(file) || is_sleepless(next) != is_sleepless(&tr->settings));
+	e = check_block(tr, next, file, err);
 	if (e == 0)
 		e = check_triggers(&next->events, err);
 	if (e == 0 && file)
-		e = change(p, next, file, session, err);
+		e = change(tr, next, file, session, err);
 	if (e == 0)
-		configure(p, next);
+		configure(tr, next);
 	if (session)
-		share(p, &p->settings, false);
-	pthread_mutex_unlock(&p->live->changing);
+		share(tr, &tr->settings, false);
+	pthread_mutex_unlock(&tr->live->changing);
 	return e;
 }

@@ -24,7 +24,7 @@ void stacks_end(struct stacks *s, uint64_t tsc);
 /* Forgets what was found; only stacks of more bytes than this count from here on. */
 void stacks_reset(struct stacks *s, uint64_t floor);
 
-/* The next chunk of its thread, which is settled. */
+/* The next chunk of its thread, which is resolved. */
 void stacks_feed(struct stacks *s, const struct chunk *c);
 /* Bytes of the deepest stack; what it was reset to if there was none since. */
 uint64_t stacks_max(const struct stacks *s);

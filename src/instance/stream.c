@@ -44,7 +44,7 @@ void stream_free(struct stream *s)
 		struct stream_lane *l = s->lanes.at[i];
 
 		for (size_t k = l ? l->now : 0; l && k < l->chunks.n; k++)
-			kept_put(&l->chunks.at[k]);
+			chunk_ref_put(&l->chunks.at[k]);
 		if (l)
 			vec_free(&l->chunks);
 		if (l)
@@ -82,7 +82,7 @@ static bool open_chunk(struct stream_lane *l, bool stacks)
 	const struct chunk *c;
 
 	while (l->now < l->next)
-		kept_put(&l->chunks.at[l->now++]);
+		chunk_ref_put(&l->chunks.at[l->now++]);
 	close_up(l);
 	c = l->chunks.at[l->next++].chunk;
 	l->unpack = (struct unpack){ .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu,
@@ -122,11 +122,11 @@ static struct stream_lane *lane_of(struct stream *s, uint32_t thread)
 
 /* --- the stream --------------------------------------------------------------------- */
 
-void stream_add(struct stream *s, const struct kept *k)
+void stream_add(struct stream *s, const struct chunk_ref *k)
 {
 	struct stream_lane *l = lane_of(s, k->chunk->thread);
 
-	*vec_add(&l->chunks) = kept_get(k);
+	*vec_add(&l->chunks) = chunk_ref_get(k);
 	if (l->waits || !advance(l, s->stacks))
 		return;
 	heap_push(&s->heap, l, before);
@@ -157,7 +157,7 @@ bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)
 	l = s->given = s->heap.at[0];
 	out->event = &l->event;
 	out->time = l->time;
-	out->kept = &l->chunks.at[l->next - 1];
+	out->ref = &l->chunks.at[l->next - 1];
 	out->words = l->words;
 	out->stack = l->stack && l->stack->told ? l->stack : NULL;
 	return true;

@@ -45,7 +45,7 @@ static int refuse(struct live *l, const char *word, struct err *err)
 
 static int check(void *arg, const char *file, const char *word, struct err *err)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 	bool have = !strcmp(file, "set_ftrace_module");
 
 	if (!have) {
@@ -57,7 +57,7 @@ static int check(void *arg, const char *file, const char *word, struct err *err)
 
 static char *function_at(void *arg, unsigned long line)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 	const struct functions *f = functions_begin(l);
 	char *name = line && line <= f->at.n ? mem_strdup(f->at.at[line - 1].name) : NULL;
 
@@ -67,7 +67,7 @@ static char *function_at(void *arg, unsigned long line)
 
 static void functions(void *arg, const struct function_list *list, struct out *out)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 
 	functions_print(functions_begin(l), list, out);
 	functions_end(l);
@@ -76,7 +76,7 @@ static void functions(void *arg, const struct function_list *list, struct out *o
 /* What is hooked now; ever: or was, since the session began. */
 static void hooked(void *arg, bool ever, struct out *out)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 	const struct trace_info *info;
 
 	pthread_mutex_lock(&l->names);
@@ -104,20 +104,20 @@ struct trace_info *live_hold(struct live *l)
 	return info;
 }
 
-void part_sync(struct part *p)
+void trace_array_sync(struct trace_array *tr)
 {
-	if (buffer_has_triggers(&p->buffer))
-		pump_complete(p->live->pump);
+	if (buffer_has_triggers(&tr->buffer))
+		pump_complete(tr->live->pump);
 	else
-		pump_sync(p->live->pump);
+		pump_sync(tr->live->pump);
 }
 
 void live_sync(struct live *l)
 {
 	bool triggers = false;
 
-	for (size_t i = 0; i < l->parts.n && !triggers; i++)
-		triggers = buffer_has_triggers(&l->parts.at[i]->buffer);
+	for (size_t i = 0; i < l->arrays.n && !triggers; i++)
+		triggers = buffer_has_triggers(&l->arrays.at[i]->buffer);
 	if (triggers)
 		pump_complete(l->pump);
 	else
@@ -126,34 +126,34 @@ void live_sync(struct live *l)
 
 static void catch_up(void *arg)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	if (buffer_has_triggers(&p->buffer)) {
-		pump_complete(p->live->pump);
-	} else if (buffer_has_family(&p->buffer)) {
-		pump_sync(p->live->pump);
-		pump_hold(p->live->pump);
-		pump_release(p->live->pump);
+	if (buffer_has_triggers(&tr->buffer)) {
+		pump_complete(tr->live->pump);
+	} else if (buffer_follows_forks(&tr->buffer)) {
+		pump_sync(tr->live->pump);
+		pump_hold(tr->live->pump);
+		pump_release(tr->live->pump);
 	}
 }
 
 static void present(void *arg, struct settings *s)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	pump_hold(p->live->pump);
-	buffer_present(&p->buffer, s);
-	pump_release(p->live->pump);
+	pump_hold(tr->live->pump);
+	buffer_present(&tr->buffer, s);
+	pump_release(tr->live->pump);
 }
 
 static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 	int e;
 
-	part_sync(p);
-	e = buffer_show(&p->buffer, live_hold(p->live), s, cpu, out, err);
-	pump_release(p->live->pump);
+	trace_array_sync(tr);
+	e = buffer_show(&tr->buffer, live_hold(tr->live), s, cpu, out, err);
+	pump_release(tr->live->pump);
 	return e;
 }
 
@@ -164,82 +164,82 @@ static int trace(void *arg, const struct settings *s, struct out *out, struct er
 
 static int clear(void *arg, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	part_sync(p);
-	pump_hold(p->live->pump);
-	buffer_clear(&p->buffer, clock_tsc());
-	pump_release(p->live->pump);
+	trace_array_sync(tr);
+	pump_hold(tr->live->pump);
+	buffer_clear(&tr->buffer, clock_tsc());
+	pump_release(tr->live->pump);
 	return 0;
 }
 
 static void pause_recording(void *arg, bool begins)
 {
-	buffer_pause(&((struct part *)arg)->buffer, begins, clock_tsc());
+	buffer_pause(&((struct trace_array *)arg)->buffer, begins, clock_tsc());
 }
 
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
-	struct part *p = arg;
-	ssize_t got = buffer_read(&p->buffer, live_hold(p->live), buf, n, err);
+	struct trace_array *tr = arg;
+	ssize_t got = buffer_read(&tr->buffer, live_hold(tr->live), buf, n, err);
 
-	pump_release(p->live->pump);
+	pump_release(tr->live->pump);
 	return got;
 }
 
 static bool pipe_ready(void *arg)
 {
-	return buffer_is_readable(&((struct part *)arg)->buffer);
+	return buffer_is_readable(&((struct trace_array *)arg)->buffer);
 }
 
 /* Records of before recording stopped may still be on their way. */
 static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 	ssize_t got;
 
-	if (buffer_is_on(&p->buffer))
+	if (buffer_is_on(&tr->buffer))
 		return -EAGAIN;
-	pump_complete(p->live->pump);
-	got = buffer_read_rest(&p->buffer, live_hold(p->live), cpu, clock_tsc(), buf, n, err);
-	pump_release(p->live->pump);
+	pump_complete(tr->live->pump);
+	got = buffer_read_rest(&tr->buffer, live_hold(tr->live), cpu, clock_tsc(), buf, n, err);
+	pump_release(tr->live->pump);
 	return got;
 }
 
 /* Older records than the last pass of the pump's do not come any more; who does not wait wants all there are now. */
-static void fill_raw(struct part *p, bool unfinished)
+static void fill_raw(struct trace_array *tr, bool unfinished)
 {
-	uint64_t until = unfinished ? clock_tsc() : pump_horizon(p->live->pump);
+	uint64_t until = unfinished ? clock_tsc() : pump_horizon(tr->live->pump);
 
 	if (unfinished)
-		part_sync(p);
-	buffer_raw_fill(&p->buffer, live_hold(p->live), &p->live->addresses, until);
-	pump_release(p->live->pump);
+		trace_array_sync(tr);
+	buffer_raw_fill(&tr->buffer, live_hold(tr->live), &tr->live->addresses, until);
+	pump_release(tr->live->pump);
 }
 
 static ssize_t cpu_raw(void *arg, unsigned cpu, char *page, bool unfinished, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	if (buffer_raw_take(&p->buffer, cpu, false, page))
+	if (buffer_raw_take(&tr->buffer, cpu, false, page))
 		return PAGE_BYTES;
-	fill_raw(p, unfinished);
-	return buffer_raw_take(&p->buffer, cpu, unfinished, page) ? (ssize_t)PAGE_BYTES : -EAGAIN;
+	fill_raw(tr, unfinished);
+	return buffer_raw_take(&tr->buffer, cpu, unfinished, page) ? (ssize_t)PAGE_BYTES : -EAGAIN;
 }
 
 static bool cpu_raw_ready(void *arg, unsigned cpu)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	if (buffer_raw_is_filled(&p->buffer, cpu))
+	if (buffer_raw_is_filled(&tr->buffer, cpu))
 		return true;
-	fill_raw(p, false);
-	return buffer_raw_is_filled(&p->buffer, cpu);
+	fill_raw(tr, false);
+	return buffer_raw_is_filled(&tr->buffer, cpu);
 }
 
 static void symbols(void *arg, struct out *out)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 
 	addresses_print(&l->addresses, live_hold(l), out);
 	pump_release(l->pump);
@@ -247,45 +247,45 @@ static void symbols(void *arg, struct out *out)
 
 static int cpu_clear(void *arg, unsigned cpu, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	part_sync(p);
-	buffer_cpu_clear(&p->buffer, cpu, clock_tsc());
+	trace_array_sync(tr);
+	buffer_cpu_clear(&tr->buffer, cpu, clock_tsc());
 	return 0;
 }
 
 static ssize_t cpu_pipe(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
 {
-	struct part *p = arg;
-	uint64_t until = pump_horizon(p->live->pump);
-	ssize_t got = buffer_cpu_read(&p->buffer, live_hold(p->live), cpu, until, buf, n, err);
+	struct trace_array *tr = arg;
+	uint64_t until = pump_horizon(tr->live->pump);
+	ssize_t got = buffer_cpu_read(&tr->buffer, live_hold(tr->live), cpu, until, buf, n, err);
 
-	pump_release(p->live->pump);
+	pump_release(tr->live->pump);
 	return got;
 }
 
 static bool cpu_pipe_ready(void *arg, unsigned cpu)
 {
-	struct part *p = arg;
-	uint64_t until = pump_horizon(p->live->pump);
-	bool ready = buffer_cpu_is_readable(&p->buffer, live_hold(p->live), cpu, until);
+	struct trace_array *tr = arg;
+	uint64_t until = pump_horizon(tr->live->pump);
+	bool ready = buffer_cpu_is_readable(&tr->buffer, live_hold(tr->live), cpu, until);
 
-	pump_release(p->live->pump);
+	pump_release(tr->live->pump);
 	return ready;
 }
 
 static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 	struct trace_info *info;
 	struct ring_counts c;
-	struct ring_gone gone;
+	struct ring_losses gone;
 	uint64_t oldest;
 
-	part_sync(p);
-	info = pump_hold(p->live->pump);
-	c = buffer_count(&p->buffer, info, cpu, &oldest);
-	buffer_choose_clock(info, &p->settings);
+	trace_array_sync(tr);
+	info = pump_hold(tr->live->pump);
+	c = buffer_count(&tr->buffer, info, cpu, &oldest);
+	buffer_choose_clock(info, &tr->settings);
 	out->oldest = oldest ? trace_clock_shown(&info->clock, oldest) : 0;
 	out->now = trace_clock_shown(&info->clock, clock_tsc());
 	out->numbers = info->clock.unit != CLOCK_IN_NS;
@@ -293,37 +293,37 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 		out->oldest = c.entries ? c.overrun + c.read + 1 : 0;
 		out->now = c.entries + c.overrun + c.read + 1;
 	}
-	pump_release(p->live->pump);
-	buffer_raw_count(&p->buffer, cpu, &c, &out->oldest);
+	pump_release(tr->live->pump);
+	buffer_raw_count(&tr->buffer, cpu, &c, &out->oldest);
 	out->entries = c.entries;
 	out->bytes = c.bytes;
-	gone = ring_gone(&p->buffer.ring, cpu);
+	gone = ring_losses(&tr->buffer.ring, cpu);
 	out->overrun = c.overrun + gone.overrun;
 	out->dropped = gone.dropped + gone.lost;
-	out->read = c.read + gone.read + buffer_cpu_was_read(&p->buffer, cpu);
+	out->read = c.read + gone.read + buffer_cpu_was_read(&tr->buffer, cpu);
 }
 
 static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
 	if (what == TREE_SNAPSHOT_TAKE) {
-		part_sync(p);
-		buffer_snapshot_take(&p->buffer);
+		trace_array_sync(tr);
+		buffer_snapshot_take(&tr->buffer);
 	} else {
-		buffer_snapshot_drop(&p->buffer);
+		buffer_snapshot_drop(&tr->buffer);
 	}
 	return 0;
 }
 
 static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, bool *shown, struct out *out, struct err *err)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	catch_up(p);
-	if (buffer_snapshot_show(&p->buffer, live_hold(p->live), s, cpu, out))
+	catch_up(tr);
+	if (buffer_snapshot_show(&tr->buffer, live_hold(tr->live), s, cpu, out))
 		*shown = true;
-	pump_release(p->live->pump);
+	pump_release(tr->live->pump);
 	return 0;
 }
 
@@ -331,67 +331,67 @@ static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, boo
 
 static void cmdlines(void *arg, struct out *out)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 	const struct trace_info *info;
 
-	part_sync(p);
-	info = pump_hold(p->live->pump);
+	trace_array_sync(tr);
+	info = pump_hold(tr->live->pump);
 	for (size_t i = 0; i < info->threads.n; i++)
 		if (!info->threads.at[i].unnamed)
 			out_printf(out, "%u %.*s\n", info->threads.at[i].tid, (int)format_comm(&info->threads.at[i]),
 				   info->threads.at[i].comm);
-	pump_release(p->live->pump);
+	pump_release(tr->live->pump);
 }
 
 static void tgids(void *arg, struct out *out)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 	const struct trace_info *info;
 
-	part_sync(p);
-	info = pump_hold(p->live->pump);
+	trace_array_sync(tr);
+	info = pump_hold(tr->live->pump);
 	for (size_t i = 0; i < info->threads.n; i++)
 		out_printf(out, "%u %u\n", info->threads.at[i].tid, info->threads.at[i].pid);
-	pump_release(p->live->pump);
+	pump_release(tr->live->pump);
 }
 
 /* --- instances ---------------------------------------------------------------------- */
 
 static int make(void *arg, struct instance *instance, const char *name, struct tree_target *out, struct err *err)
 {
-	struct live *l = ((struct part *)arg)->live;
+	struct live *l = ((struct trace_array *)arg)->live;
 	struct settings s;
-	struct part *p;
+	struct trace_array *tr;
 
 	instance_settings(instance, &s);
-	p = part_new(l, instance, name, &s);
+	tr = trace_array_new(l, instance, name, &s);
 	settings_free(&s);
-	pump_add(l->pump, &p->buffer);
-	*out = (struct tree_target){ &live_ops, p };
+	pump_add(l->pump, &tr->buffer);
+	*out = (struct tree_target){ &live_ops, tr };
 	return 0;
 }
 
 /* If its tracer runs, it runs no more. */
 static void drop(void *arg)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 	struct settings s;
 	struct err ignored;
 
-	settings_copy(&s, &p->settings);
+	settings_copy(&s, &tr->settings);
 	settings_write(&s, "current_tracer", "nop", false, &ignored);
-	live_apply(p, &s, "current_tracer", &ignored);
+	live_apply(tr, &s, "current_tracer", &ignored);
 	settings_free(&s);
-	pump_remove(p->live->pump, &p->buffer);
-	part_free(p);
+	pump_remove(tr->live->pump, &tr->buffer);
+	trace_array_free(tr);
 }
 
 static void dumped(void *arg, struct out *out)
 {
-	struct part *p = arg;
+	struct trace_array *tr = arg;
 
-	catch_up(p);
-	buffer_show_dump(&p->buffer, out);
+	catch_up(tr);
+	buffer_show_dump(&tr->buffer, out);
 }
 
 const struct tree_target_ops live_ops = {

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "instance/buffer_internal.h"
-#include "instance/cut.h"
-#include "instance/made_records.h"
+#include "instance/chunk_builder.h"
+#include "instance/synthesized.h"
 #include "instance/rules.h"
 #include "shared/record.h"
 
@@ -24,9 +24,9 @@ struct triggers {
 	uint64_t since;              /* the first that had something to run */
 	struct rules *now;
 	struct stream *stream;
-	struct cut cut;
-	off_list off;                /* the buffer's, up to the time that is looked at */
-	off_list pauses;             /* the buffer's */
+	struct chunk_builder builder;
+	off_periods off;                /* the buffer's, up to the time that is looked at */
+	off_periods pauses;             /* the buffer's */
 	uint64_t turned;             /* when a trigger turned it last */
 	VEC(bool) on;                /* by event: it is recorded */
 	bool knows_calls;
@@ -66,7 +66,7 @@ void triggers_free(struct triggers *t)
 	rules_free(t->now);
 	chunk_list_free(&t->waiting);
 	stream_free(t->stream);
-	cut_free(&t->cut);
+	chunk_builder_free(&t->builder);
 	vec_free(&t->off);
 	vec_free(&t->pauses);
 	vec_free(&t->on);
@@ -85,9 +85,9 @@ void triggers_configure(struct triggers *t, const struct settings *before, const
 	*vec_add(&t->coming) = rules_new(before, next, tsc);
 }
 
-void triggers_offer(struct triggers *t, const struct kept *k)
+void triggers_offer(struct triggers *t, const struct chunk_ref *k)
 {
-	*vec_add(&t->waiting) = kept_get(k);
+	*vec_add(&t->waiting) = chunk_ref_get(k);
 	t->behind += k->chunk->n * sizeof(k->chunk->words[0]);
 }
 
@@ -126,12 +126,12 @@ static bool is_recording(const struct triggers *t, const struct stream_item *i)
 
 static void write_stack(struct triggers *t, const struct stream_item *i, bool user)
 {
-	uint64_t words[MADE_WORDS];
+	uint64_t words[SYNTHESIZED_WORDS];
 
 	if (i->stack && !t->frames)
 		t->frames = frames_new();
-	if (is_recording(t, i) && made_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
-		cut_record(&t->cut, i, words);
+	if (is_recording(t, i) && synthesize_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
+		chunk_builder_record(&t->builder, i, words);
 }
 
 static void do_turn(struct moment *m, bool on, uint32_t target)
@@ -224,7 +224,7 @@ static void finish(struct moment *m)
 	struct triggers *t = m->t;
 
 	if (m->snapshot || m->dump)
-		cut_flush(&t->cut, &t->buffer->ring);
+		chunk_builder_flush(&t->builder, &t->buffer->ring);
 	if (m->snapshot)
 		buffer_snapshot_take(t->buffer);
 	if (m->dump) {
@@ -242,7 +242,7 @@ static bool passes(const struct triggers *t, const struct rule *r, const struct 
 
 static bool is_wanted(const struct triggers *t, const struct rule *r, const struct stream_item *i)
 {
-	return i->kept->what & KEEP_EVENTS && (r->always || is_on(t, r->index)) && is_recording(t, i) &&
+	return i->ref->what & CHUNK_EVENTS && (r->always || is_on(t, r->index)) && is_recording(t, i) &&
 	       passes(t, r, r->filter, i->event);
 }
 
@@ -260,7 +260,7 @@ static void run_triggers(struct moment *m, const struct rule *r, bool after)
 /* What is written by hand has no stack, as in ftrace. */
 static void keep_event(struct triggers *t, const struct rule *r, const struct stream_item *i)
 {
-	cut_record(&t->cut, i, i->words);
+	chunk_builder_record(&t->builder, i, i->words);
 	if (t->now->event_stacks && !r->always)
 		write_stack(t, i, false);
 	if (t->now->user_stacks && !r->always)
@@ -309,30 +309,30 @@ static bool is_news(struct triggers *t, const struct stream_item *i)
 /* The function tracer's record of a call, or if that is the one before again, nothing. */
 static void keep_call(struct triggers *t, const struct stream_item *i, const uint64_t *own)
 {
-	uint64_t before[MADE_WORDS];
+	uint64_t before[SYNTHESIZED_WORDS];
 
 	if (t->now->no_repeats && repeats_take(&t->repeats, t->info, t->now->events.catalogue, i, before))
 		return;
 	if (t->now->no_repeats && *before)
-		cut_record(&t->cut, i, before);
-	cut_record(&t->cut, i, own);
+		chunk_builder_record(&t->builder, i, before);
+	chunk_builder_record(&t->builder, i, own);
 	if (t->now->call_stacks)
 		write_stack(t, i, false);
 }
 
 static void keep(struct triggers *t, const struct stream_item *i)
 {
-	struct sieve *sieve = t->buffer->sieve;
-	const uint64_t *own = sieve ? sieve_record(sieve, t->info, i->event, i->words) : i->words;
+	struct record_filter *record_filter = t->buffer->record_filter;
+	const uint64_t *own = record_filter ? record_filter_record(record_filter, t->info, i->event, i->words) : i->words;
 
-	if (i->event->kind == EVENT_SLEPT ? !(i->kept->what & KEEP_SLEEPS) : !is_recording(t, i))
+	if (i->event->kind == EVENT_SLEPT ? !(i->ref->what & CHUNK_SLEEPS) : !is_recording(t, i))
 		return;
 	if (!i->words)
-		cut_lost(&t->cut, i);
+		chunk_builder_lost(&t->builder, i);
 	else if (own && (i->event->kind == EVENT_CALL || i->event->kind == EVENT_ENTRY_ONLY))
 		keep_call(t, i, own);
 	else if (own)
-		cut_record(&t->cut, i, own);
+		chunk_builder_record(&t->builder, i, own);
 }
 
 /* A stack, of which the call is the top, comes behind the call's own record, the others before it. */
@@ -355,7 +355,7 @@ static void take_function(struct triggers *t, const struct stream_item *i)
 		range = rules_of_function(t->now, t->info, t->info->threads.at[i->event->thread].image, i->event->fn);
 	run_commands(&m, t->now, range, false);
 	finish(&m);
-	if (i->kept->what & KEEP_FUNCTIONS)
+	if (i->ref->what & CHUNK_FUNCTIONS)
 		keep(t, i);
 	run_commands(&m, t->now, range, true);
 }
@@ -378,7 +378,7 @@ static void take(struct triggers *t, const struct stream_item *i)
 
 static bool is_decided(const struct chunk *c)
 {
-	return c->settled || c->refused;
+	return c->resolved || c->refused;
 }
 
 /* What came meanwhile: the chunks whose threads are known, and when recording is off. */
@@ -388,18 +388,18 @@ static void take_over(struct triggers *t)
 
 	pthread_mutex_lock(&t->buffer->lock);
 	for (; n < t->waiting.n && is_decided(t->waiting.at[n].chunk); n++) {
-		if (t->waiting.at[n].chunk->settled)
+		if (t->waiting.at[n].chunk->resolved)
 			stream_add(t->stream, &t->waiting.at[n]);
-		kept_put(&t->waiting.at[n]);
+		chunk_ref_put(&t->waiting.at[n]);
 	}
 	while (n < t->waiting.n)
 		t->waiting.at[kept++] = t->waiting.at[n++];
 	t->waiting.n = kept;
 	off_forget(&t->buffer->off, t->since, SPANS_MAX);
 	t->off.n = 0;
-	off_list_copy(&t->off, &t->buffer->off);
+	off_periods_copy(&t->off, &t->buffer->off);
 	t->pauses.n = 0;
-	off_list_copy(&t->pauses, &t->buffer->pauses);
+	off_periods_copy(&t->pauses, &t->buffer->pauses);
 	pthread_mutex_unlock(&t->buffer->lock);
 }
 
@@ -505,7 +505,7 @@ bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, s
 	most = SIZE_MAX;
 	if (!runs)
 		run_until(t, UINT64_MAX, &most);
-	cut_flush(&t->cut, &t->buffer->ring);
+	chunk_builder_flush(&t->builder, &t->buffer->ring);
 	return runs;
 }
 

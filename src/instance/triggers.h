@@ -17,8 +17,8 @@ struct triggers *triggers_new(struct buffer *b, const struct settings *now);
 void triggers_free(struct triggers *t); /* NULL is fine */
 /* (locked) From this time on `next` is set, where `before` was. */
 void triggers_configure(struct triggers *t, const struct settings *before, const struct settings *next, uint64_t tsc);
-/* (locked) Records that came, settled or not. */
-void triggers_offer(struct triggers *t, const struct kept *k);
+/* (locked) Records that came, resolved or not. */
+void triggers_offer(struct triggers *t, const struct chunk_ref *k);
 /* All records before `until` are there; `most` of them are looked at, or a few more. False: nothing is set any more that
  * would have to be run. */
 bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, size_t most);

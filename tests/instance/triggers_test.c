@@ -77,7 +77,7 @@ static struct chunk *chunk_of(unsigned thread, const uint64_t *words, size_t n, 
 	const struct drain_run run = { .slot = thread, .words = words, .n = n, .near_tsc = tsc, .records = n / 2 };
 	struct chunk *c = chunk_new(&run);
 
-	c->settled = true;
+	c->resolved = true;
 	return c;
 }
 
@@ -363,7 +363,7 @@ static void away_again(void **state)
 
 static void spans(void **state)
 {
-	off_list l = { 0 };
+	off_periods l = { 0 };
 
 	off_turn(&l, false, 100);
 	off_turn(&l, true, 200);

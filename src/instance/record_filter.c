@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "instance/sieve.h"
+#include "instance/record_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 
 enum traced { TRACED_UNKNOWN, TRACED_YES, TRACED_NO };
 
-struct sieve *sieve_new(const struct settings *s, bool alone)
+struct record_filter *record_filter_new(const struct settings *s, bool alone)
 {
-	struct sieve *v = mem_zalloc(sizeof(*v));
+	struct record_filter *v = mem_zalloc(sizeof(*v));
 
 	v->graph = s->graph;
 	v->others_before = !alone;
@@ -20,14 +20,14 @@ struct sieve *sieve_new(const struct settings *s, bool alone)
 	return v;
 }
 
-static void forget_functions(struct sieve *s)
+static void forget_functions(struct record_filter *s)
 {
 	for (size_t i = 0; i < s->images.n; i++)
 		vec_free(&s->images.at[i].traced);
 	vec_free(&s->images);
 }
 
-bool sieve_configure(struct sieve *s, const struct settings *settings)
+bool record_filter_configure(struct record_filter *s, const struct settings *settings)
 {
 	if (s->graph != settings->graph)
 		return false;
@@ -37,7 +37,7 @@ bool sieve_configure(struct sieve *s, const struct settings *settings)
 	return true;
 }
 
-void sieve_free(struct sieve *s)
+void record_filter_free(struct record_filter *s)
 {
 	if (!s)
 		return;
@@ -51,7 +51,7 @@ void sieve_free(struct sieve *s)
 	free(s);
 }
 
-static void begin(struct sieve *s, const struct trace_info *info)
+static void begin(struct record_filter *s, const struct trace_info *info)
 {
 	if (s->begun)
 		return;
@@ -62,7 +62,7 @@ static void begin(struct sieve *s, const struct trace_info *info)
 
 /* --- which functions ---------------------------------------------------------------- */
 
-static bool look_up(const struct sieve *s, const struct trace_info *info, uint32_t image, uint32_t fn)
+static bool look_up(const struct record_filter *s, const struct trace_info *info, uint32_t image, uint32_t fn)
 {
 	const struct trace_module *m;
 	const struct trace_function *f = trace_info_function(info, image, fn, &m);
@@ -76,14 +76,14 @@ static bool look_up(const struct sieve *s, const struct trace_info *info, uint32
 	return settings_trace(&s->settings, plain, m->name);
 }
 
-static bool is_traced(struct sieve *s, const struct trace_info *info, uint32_t image, uint32_t fn)
+static bool is_traced(struct record_filter *s, const struct trace_info *info, uint32_t image, uint32_t fn)
 {
-	struct sieve_image *i;
+	struct record_filter_image *i;
 
 	if (image >= info->images.n || fn > RECORD_ID_MAX)
 		return false;
 	while (s->images.n <= image)
-		*vec_add(&s->images) = (struct sieve_image){ 0 };
+		*vec_add(&s->images) = (struct record_filter_image){ 0 };
 	i = &s->images.at[image];
 	while (i->traced.n <= fn)
 		*vec_add(&i->traced) = TRACED_UNKNOWN;
@@ -96,7 +96,7 @@ static bool is_traced(struct sieve *s, const struct trace_info *info, uint32_t i
 
 /* One chunk on its way through. */
 struct pass {
-	struct sieve *s;
+	struct record_filter *s;
 	const struct trace_info *info;
 	uint32_t image;
 	struct lane *lane;
@@ -156,7 +156,7 @@ static void take_tail(struct pass *p, const struct event *e, const uint64_t *wor
 }
 
 /* With what it returned only if that is the instance's, too. */
-static bool wants_value(const struct pass *p, const struct event *e)
+static bool union_value(const struct pass *p, const struct event *e)
 {
 	return settings_values(&p->s->settings) || !(e->flags & EVENT_VALUE);
 }
@@ -168,7 +168,7 @@ static void take_exit(struct pass *p, const struct event *e, const uint64_t *wor
 	feed(p, e);
 	if (!(p->ended ? p->ended_ours : !p->s->others_before))
 		return;
-	if (wants_value(p, e))
+	if (union_value(p, e))
 		put(p, words, n);
 	else
 		put(p, &plain, 1);
@@ -182,7 +182,7 @@ static void take_span(struct pass *p, const struct event *e, const uint64_t *wor
 
 	if (!ours(p, e->fn))
 		return;
-	if (wants_value(p, e))
+	if (union_value(p, e))
 		put(p, words, n);
 	else
 		put(p, plain, 3);
@@ -289,7 +289,7 @@ static void sift(struct pass *p, const struct chunk *c)
 	}
 }
 
-struct chunk *sieve_chunk(struct sieve *s, const struct trace_info *info, const struct chunk *c)
+struct chunk *record_filter_chunk(struct record_filter *s, const struct trace_info *info, const struct chunk *c)
 {
 	struct pass p = { .s = s, .info = info, .image = info->threads.at[c->thread].image };
 
@@ -302,7 +302,7 @@ struct chunk *sieve_chunk(struct sieve *s, const struct trace_info *info, const 
 	return chunk_or_nothing(p.out);
 }
 
-const uint64_t *sieve_record(struct sieve *s, const struct trace_info *info, const struct event *e, const uint64_t *words)
+const uint64_t *record_filter_record(struct record_filter *s, const struct trace_info *info, const struct event *e, const uint64_t *words)
 {
 	struct pass p = { .s = s, .info = info, .image = info->threads.at[e->thread].image };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/tap.h"
+#include "session/consumer.h"
 
 #include "session/control.h"
 #include "session/internal.h"
@@ -8,7 +8,7 @@
 
 #define WAIT_MS 20
 
-int tap_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
+int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
 {
 	int r;
 
@@ -19,23 +19,23 @@ int tap_pass(struct session *s, bool last, drain_sink *sink, void *context, uint
 	return r < 0 ? r : 0;
 }
 
-bool tap_over(struct session *s)
+bool consumer_over(struct session *s)
 {
 	return session_over(s);
 }
 
-void tap_wait(struct session *s)
+void consumer_wait(struct session *s)
 {
 	memories_moment(&s->memories);
 	memories_wait(&s->memories, WAIT_MS);
 }
 
-void tap_wake(struct session *s)
+void consumer_wake(struct session *s)
 {
 	memories_nudge(&s->memories);
 }
 
-int tap_settle(struct session *s, const struct drain_run *run, uint32_t *thread, struct err *err)
+int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *thread, struct err *err)
 {
 	int r = session_account(s, run, err);
 
@@ -44,17 +44,17 @@ int tap_settle(struct session *s, const struct drain_run *run, uint32_t *thread,
 	return r;
 }
 
-void tap_catch_up(struct session *s)
+void consumer_catch_up(struct session *s)
 {
 	session_catch_up(s);
 }
 
-struct trace_info *tap_info(struct session *s)
+struct trace_info *consumer_info(struct session *s)
 {
 	return s->info;
 }
 
-void tap_name_threads(struct session *s, bool named)
+void consumer_name_threads(struct session *s, bool named)
 {
 	struct proc_status status;
 
@@ -68,7 +68,7 @@ void tap_name_threads(struct session *s, bool named)
 	s->unnamed = !named;
 }
 
-pid_t tap_pid(const struct session *s, uint32_t slot, pid_t *tid)
+pid_t consumer_pid(const struct session *s, uint32_t slot, pid_t *tid)
 {
 	struct trace_thread followed = { 0 };
 	const struct memory_thread *t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "instance/family.h"
+#include "instance/fork_follow.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "trace/unpack.h"
 #include "tracee/proc_status.h"
 
-static const struct { size_t at; enum trace_option option; } of_list[FAMILY_LISTS] = {
-	[FAMILY_PIDS] = { offsetof(struct settings, pids), OPTION_FUNCTION_FORK },
-	[FAMILY_NOTRACE_PIDS] = { offsetof(struct settings, notrace_pids), OPTION_FUNCTION_FORK },
-	[FAMILY_EVENT_PIDS] = { offsetof(struct settings, event_pids), OPTION_EVENT_FORK },
-	[FAMILY_EVENT_NOTRACE_PIDS] = { offsetof(struct settings, event_notrace_pids), OPTION_EVENT_FORK },
+static const struct { size_t at; enum trace_option option; } of_list[FOLLOW_LISTS] = {
+	[FOLLOW_PIDS] = { offsetof(struct settings, pids), OPTION_FUNCTION_FORK },
+	[FOLLOW_NOTRACE_PIDS] = { offsetof(struct settings, notrace_pids), OPTION_FUNCTION_FORK },
+	[FOLLOW_EVENT_PIDS] = { offsetof(struct settings, event_pids), OPTION_EVENT_FORK },
+	[FOLLOW_EVENT_NOTRACE_PIDS] = { offsetof(struct settings, event_notrace_pids), OPTION_EVENT_FORK },
 };
 
 static struct pid_list *list_of(const struct settings *s, unsigned i)
@@ -33,9 +33,9 @@ static void replace(struct pid_list *to, const struct pid_list *from)
 	pid_list_copy(to, from);
 }
 
-bool family_wanted(const struct settings *s)
+bool fork_follow_wanted(const struct settings *s)
 {
-	for (unsigned i = 0; i < FAMILY_LISTS; i++)
+	for (unsigned i = 0; i < FOLLOW_LISTS; i++)
 		if ((list_of(s, i)->pids.n || list_of(s, i)->all_ended) && option_is_set(s->options, of_list[i].option))
 			return true;
 	return false;
@@ -50,27 +50,27 @@ static uint32_t event_of(const struct settings *s, const char *name)
 	return e ? e->index : UINT32_MAX;
 }
 
-struct family *family_new(const struct settings *s, const struct pid_list *threads)
+struct fork_follow *fork_follow_new(const struct settings *s, const struct pid_list *threads)
 {
-	struct family *f = mem_zalloc(sizeof(*f));
+	struct fork_follow *f = mem_zalloc(sizeof(*f));
 
-	family_configure(f, s, threads);
+	fork_follow_configure(f, s, threads);
 	return f;
 }
 
-void family_configure(struct family *f, const struct settings *s, const struct pid_list *threads)
+void fork_follow_configure(struct fork_follow *f, const struct settings *s, const struct pid_list *threads)
 {
 	bool same = true;
 
 	f->fork = event_of(s, "sched_process_fork");
 	f->exit = event_of(s, "sched_process_exit");
-	for (unsigned i = 0; i < FAMILY_LISTS; i++) {
+	for (unsigned i = 0; i < FOLLOW_LISTS; i++) {
 		f->follows[i] = option_is_set(s->options, of_list[i].option);
 		same = same && is_same(&f->shown[i], list_of(s, i));
 	}
 	if (!same)
 		pid_list_free(&f->ended);
-	for (unsigned i = 0; i < FAMILY_LISTS && !same; i++) {
+	for (unsigned i = 0; i < FOLLOW_LISTS && !same; i++) {
 		replace(&f->lists[i], list_of(s, i));
 		replace(&f->shown[i], list_of(s, i));
 	}
@@ -78,11 +78,11 @@ void family_configure(struct family *f, const struct settings *s, const struct p
 		pid_list_add(&f->known, threads->pids.at[i]);
 }
 
-void family_free(struct family *f)
+void fork_follow_free(struct fork_follow *f)
 {
 	if (!f)
 		return;
-	for (unsigned i = 0; i < FAMILY_LISTS; i++) {
+	for (unsigned i = 0; i < FOLLOW_LISTS; i++) {
 		pid_list_free(&f->lists[i]);
 		pid_list_free(&f->shown[i]);
 	}
@@ -95,7 +95,7 @@ void family_free(struct family *f)
 }
 
 /* A thread that was there once: a number that somebody wrote into the list may be of none at all. */
-static bool has_ended(const struct family *f, pid_t tid)
+static bool has_ended(const struct fork_follow *f, pid_t tid)
 {
 	struct proc_status status;
 
@@ -106,9 +106,9 @@ static bool has_ended(const struct family *f, pid_t tid)
 }
 
 /* Its last records may be on their way: only who reads the list sees it no more. */
-void family_present(struct family *f, struct settings *s)
+void fork_follow_present(struct fork_follow *f, struct settings *s)
 {
-	for (unsigned i = 0; i < FAMILY_LISTS; i++) {
+	for (unsigned i = 0; i < FOLLOW_LISTS; i++) {
 		struct pid_list *shown = &f->shown[i];
 
 		if (!f->follows[i])
@@ -124,9 +124,9 @@ void family_present(struct family *f, struct settings *s)
 /* --- births and ends ---------------------------------------------------------------- */
 
 /* Its creator may have been in the lists when it was made and not be any more: so it is looked when it is told. */
-static void is_born(struct family *f, pid_t parent, pid_t child)
+static void is_born(struct fork_follow *f, pid_t parent, pid_t child)
 {
-	for (unsigned i = 0; i < FAMILY_LISTS; i++) {
+	for (unsigned i = 0; i < FOLLOW_LISTS; i++) {
 		if (!f->follows[i])
 			continue;
 		if (pid_list_has(&f->lists[i], parent))
@@ -138,7 +138,7 @@ static void is_born(struct family *f, pid_t parent, pid_t child)
 	pid_list_remove(&f->ended, child);
 }
 
-static void take(struct family *f, const struct event *e)
+static void take(struct fork_follow *f, const struct event *e)
 {
 	struct task_fork fork;
 	struct task_exit exit;
@@ -154,7 +154,7 @@ static void take(struct family *f, const struct event *e)
 	}
 }
 
-static void scan(struct family *f, const struct chunk *c)
+static void scan(struct fork_follow *f, const struct chunk *c)
 {
 	struct unpack u = { .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu };
 	struct event e;
@@ -165,32 +165,32 @@ static void scan(struct family *f, const struct chunk *c)
 
 /* --- chunks ------------------------------------------------------------------------- */
 
-void family_offer(struct family *f, struct chunk *c, pid_t tid)
+void fork_follow_offer(struct fork_follow *f, struct chunk *c, pid_t tid)
 {
-	*vec_add(&f->waiting) = (struct family_chunk){ chunk_get(c), tid };
+	*vec_add(&f->waiting) = (struct fork_follow_chunk){ chunk_get(c), tid };
 }
 
-static unsigned allowed(const struct family *f, pid_t tid)
+static unsigned allowed(const struct fork_follow *f, pid_t tid)
 {
 	const struct pid_list *l = f->lists;
 
-	return (pid_lists_allow(&l[FAMILY_PIDS], &l[FAMILY_NOTRACE_PIDS], tid) ? KEEP_FUNCTIONS : 0) |
-	       (pid_lists_allow(&l[FAMILY_EVENT_PIDS], &l[FAMILY_EVENT_NOTRACE_PIDS], tid) ? KEEP_EVENTS : 0);
+	return (pid_lists_allow(&l[FOLLOW_PIDS], &l[FOLLOW_NOTRACE_PIDS], tid) ? CHUNK_FUNCTIONS : 0) |
+	       (pid_lists_allow(&l[FOLLOW_EVENT_PIDS], &l[FOLLOW_EVENT_NOTRACE_PIDS], tid) ? CHUNK_EVENTS : 0);
 }
 
 /* Somebody who wrote its number into a list knows it. */
-static bool is_listed(const struct family *f, pid_t tid)
+static bool is_listed(const struct fork_follow *f, pid_t tid)
 {
-	for (unsigned i = 0; i < FAMILY_LISTS; i++)
+	for (unsigned i = 0; i < FOLLOW_LISTS; i++)
 		if (pid_list_has(&f->lists[i], tid))
 			return true;
 	return false;
 }
 
-bool family_next(struct family *f, uint64_t complete, uint64_t patience, struct chunk **c, unsigned *what)
+bool fork_follow_next(struct fork_follow *f, uint64_t complete, uint64_t patience, struct chunk **c, unsigned *what)
 {
 	for (size_t i = 0; i < f->waiting.n; i++) {
-		struct family_chunk *w = &f->waiting.at[i];
+		struct fork_follow_chunk *w = &f->waiting.at[i];
 
 		if (!pid_list_has(&f->known, w->tid) && !is_listed(f, w->tid) && w->chunk->near_tsc + patience > complete)
 			continue;

@@ -10,7 +10,7 @@
 
 #include "../report/fixture.h"
 #include "base/mem.h"
-#include "instance/sieve.h"
+#include "instance/record_filter.h"
 #include "shared/record.h"
 
 typedef VEC(uint64_t) words;
@@ -56,7 +56,7 @@ static struct chunk *chunk_of(const words *w)
 	const struct drain_run run = { .words = w->at, .n = w->n, .near_tsc = w->n ? record_tsc(w->at[0], 0) : 0 };
 	struct chunk *c = chunk_new(&run);
 
-	c->settled = true;
+	c->resolved = true;
 	return c;
 }
 
@@ -71,10 +71,10 @@ static void same(const struct chunk *c, const words *expected)
 	assert_int_equal(n, expected->n);
 }
 
-static struct sieve *sieve_for(const char *tracer, const char *filter, const char *options)
+static struct record_filter *record_filter_for(const char *tracer, const char *filter, const char *options)
 {
 	struct settings s;
-	struct sieve *v;
+	struct record_filter *v;
 	struct err err;
 
 	settings_init_tree(&s);
@@ -82,7 +82,7 @@ static struct sieve *sieve_for(const char *tracer, const char *filter, const cha
 	assert_int_equal(settings_write(&s, "set_ftrace_filter", filter, false, &err), 0);
 	if (*options)
 		assert_int_equal(settings_write(&s, "trace_options", options, false, &err), 0);
-	v = sieve_new(&s, false);
+	v = record_filter_new(&s, false);
 	settings_free(&s);
 	return v;
 }
@@ -94,7 +94,7 @@ static struct sieve *sieve_for(const char *tracer, const char *filter, const cha
 static void check_with(const char *options, const char *filter, const char *all, const char *ours)
 {
 	struct fixture *f = fixture_new();
-	struct sieve *v = sieve_for("function_graph", filter, options);
+	struct record_filter *v = record_filter_for("function_graph", filter, options);
 	words given = { 0 }, expected = { 0 };
 	struct chunk *c, *got;
 	size_t n;
@@ -111,13 +111,13 @@ static void check_with(const char *options, const char *filter, const char *all,
 			add(&expected, &f->events.at[i]);
 	}
 	c = chunk_of(&given);
-	got = sieve_chunk(v, f->info, c);
+	got = record_filter_chunk(v, f->info, c);
 	same(got, &expected);
 	chunk_put(got);
 	chunk_put(c);
 	vec_free(&given);
 	vec_free(&expected);
-	sieve_free(v);
+	record_filter_free(v);
 	fixture_free(f);
 }
 
@@ -227,7 +227,7 @@ static void end_call(struct program *p)
 }
 
 /* In pieces, as they come. */
-static void pass_through(struct program *p, struct sieve *v)
+static void pass_through(struct program *p, struct record_filter *v)
 {
 	words got = { 0 };
 	size_t at = 0;
@@ -243,7 +243,7 @@ static void pass_through(struct program *p, struct sieve *v)
 				*vec_add(&piece) = p->all.at[at++];
 		}
 		c = chunk_of(&piece);
-		out = sieve_chunk(v, p->f->info, c);
+		out = record_filter_chunk(v, p->f->info, c);
 		for (size_t i = 0; out && i < out->n; i++)
 			*vec_add(&got) = out->words[i];
 		chunk_put(out);
@@ -259,7 +259,7 @@ static void run(unsigned seed, bool graph)
 {
 	struct program p = { .f = fixture_new(), .random = seed, .graph = graph };
 	char filter[4 * FUNCTIONS] = "";
-	struct sieve *v;
+	struct record_filter *v;
 
 	fixture_thread(p.f, "x", 1);
 	p.ours = 1 + draw(&p, (1u << FUNCTIONS) - 1);
@@ -270,7 +270,7 @@ static void run(unsigned seed, bool graph)
 		if (is_ours(&p, i))
 			strcat(filter, name);
 	}
-	v = sieve_for(graph ? "function_graph" : "function", filter, "");
+	v = record_filter_for(graph ? "function_graph" : "function", filter, "");
 	for (int i = 0; i < STEPS; i++)
 		if (p.depth && (p.depth == 63 || draw(&p, 2)))
 			end_call(&p);
@@ -278,7 +278,7 @@ static void run(unsigned seed, bool graph)
 			call(&p);
 	assert_true(p.alone.n > 0);
 	pass_through(&p, v);
-	sieve_free(v);
+	record_filter_free(v);
 	vec_free(&p.all);
 	vec_free(&p.alone);
 	fixture_free(p.f);

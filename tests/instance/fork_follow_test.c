@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "event/tasks.h"
-#include "instance/family.h"
+#include "instance/fork_follow.h"
 #include "shared/record.h"
 
 #define ROOTS 5
@@ -100,17 +100,17 @@ static void settings_for(struct settings *s, uint64_t options, const char *pids,
 	assert_int_equal(settings_write(s, "set_event_notrace_pid", not_pids, false, &err), 0);
 }
 
-static struct family *family_of(const char *pids, const char *not_pids)
+static struct fork_follow *fork_follow_of(const char *pids, const char *not_pids)
 {
 	struct pid_list roots = { 0 };
 	struct settings s;
-	struct family *f;
+	struct fork_follow *f;
 
 	settings_for(&s, OPTION_BIT(OPTION_FUNCTION_FORK) | OPTION_BIT(OPTION_EVENT_FORK), pids, not_pids);
 	for (int i = 1; i <= ROOTS; i++)
 		pid_list_add(&roots, i);
-	assert_true(family_wanted(&s));
-	f = family_new(&s, &roots);
+	assert_true(fork_follow_wanted(&s));
+	f = fork_follow_new(&s, &roots);
 	pid_list_free(&roots);
 	settings_free(&s);
 	return f;
@@ -154,7 +154,7 @@ static void make_threads(void)
 		end_chunk(&threads[tid], tid);
 }
 
-static bool offer_one(struct family *f)
+static bool offer_one(struct fork_follow *f)
 {
 	unsigned first = random_below(THREADS);
 
@@ -164,23 +164,23 @@ static bool offer_one(struct family *f)
 
 		if (t->offered == t->chunks.n)
 			continue;
-		family_offer(f, t->chunks.at[t->offered++], (pid_t)tid);
+		fork_follow_offer(f, t->chunks.at[t->offered++], (pid_t)tid);
 		return true;
 	}
 	return false;
 }
 
-static void take_all(struct family *f, unsigned *given)
+static void take_all(struct fork_follow *f, unsigned *given)
 {
 	struct chunk *c;
 	unsigned what;
 
-	while (family_next(f, NOW + PATIENCE / 2, PATIENCE, &c, &what)) {
+	while (fork_follow_next(f, NOW + PATIENCE / 2, PATIENCE, &c, &what)) {
 		struct thread *t = &threads[c->thread];
 
 		assert_ptr_equal(c, t->chunks.at[t->given]);
 		t->given++;
-		assert_int_equal(what, t->member ? KEEP_FUNCTIONS : KEEP_EVENTS);
+		assert_int_equal(what, t->member ? CHUNK_FUNCTIONS : CHUNK_EVENTS);
 		chunk_put(c);
 		++*given;
 	}
@@ -189,7 +189,7 @@ static void take_all(struct family *f, unsigned *given)
 static void in_any_order(void **state)
 {
 	for (seed = 1; seed <= ROUNDS; seed++) {
-		struct family *f = family_of("2 4", "2 4");
+		struct fork_follow *f = fork_follow_of("2 4", "2 4");
 		uint64_t round = seed;
 		unsigned given = 0, all = 0;
 
@@ -201,8 +201,8 @@ static void in_any_order(void **state)
 		for (unsigned tid = 1; tid <= THREADS; tid++) {
 			struct thread *t = &threads[tid];
 
-			assert_int_equal(pid_list_has(&f->lists[FAMILY_PIDS], (pid_t)tid), t->member);
-			assert_int_equal(pid_list_has(&f->lists[FAMILY_EVENT_NOTRACE_PIDS], (pid_t)tid), t->member);
+			assert_int_equal(pid_list_has(&f->lists[FOLLOW_PIDS], (pid_t)tid), t->member);
+			assert_int_equal(pid_list_has(&f->lists[FOLLOW_EVENT_NOTRACE_PIDS], (pid_t)tid), t->member);
 			assert_int_equal(pid_list_has(&f->ended, (pid_t)tid), t->ended);
 			all += (unsigned)t->chunks.n;
 			for (size_t i = 0; i < t->chunks.n; i++)
@@ -211,7 +211,7 @@ static void in_any_order(void **state)
 			vec_free(&t->now);
 		}
 		assert_int_equal(given, all);
-		family_free(f);
+		fork_follow_free(f);
 		memset(threads, 0, sizeof(threads));
 		seed = round;
 	}
@@ -219,92 +219,92 @@ static void in_any_order(void **state)
 
 /* --- what a list says ------------------------------------------------------------------ */
 
-static unsigned offer(struct family *f, words *w, int tid, uint64_t complete)
+static unsigned offer(struct fork_follow *f, words *w, int tid, uint64_t complete)
 {
 	struct chunk *c = chunk_of(w, (unsigned)tid), *got;
 	unsigned what = ~0u;
 
-	family_offer(f, c, tid);
+	fork_follow_offer(f, c, tid);
 	chunk_put(c);
-	if (family_next(f, complete, PATIENCE, &got, &what))
+	if (fork_follow_next(f, complete, PATIENCE, &got, &what))
 		chunk_put(got);
 	return what;
 }
 
 static void numbers_come_again(void **state)
 {
-	struct family *f = family_of("2", "4");
+	struct fork_follow *f = fork_follow_of("2", "4");
 	words w = { 0 };
 
 	write_fork(&w, 2, 50);
-	assert_int_equal(offer(f, &w, 2, NOW), KEEP_FUNCTIONS | KEEP_EVENTS);
+	assert_int_equal(offer(f, &w, 2, NOW), CHUNK_FUNCTIONS | CHUNK_EVENTS);
 	write_exit(&w, 50);
-	assert_int_equal(offer(f, &w, 50, NOW), KEEP_FUNCTIONS | KEEP_EVENTS);
+	assert_int_equal(offer(f, &w, 50, NOW), CHUNK_FUNCTIONS | CHUNK_EVENTS);
 	write_fork(&w, 4, 50);
 	assert_int_equal(offer(f, &w, 4, NOW), 0);
 	assert_int_equal(offer(f, &w, 50, NOW), 0);
 	vec_free(&w);
-	family_free(f);
+	fork_follow_free(f);
 }
 
 /* The kernel tells of an end before the thread's own last records have come. */
 static void told_early(void **state)
 {
-	struct family *f = family_of("2", "");
+	struct fork_follow *f = fork_follow_of("2", "");
 	words w = { 0 };
 
 	write_fork(&w, 2, 50);
 	write_exit(&w, 50);
-	assert_int_equal(offer(f, &w, 2, NOW), KEEP_FUNCTIONS | KEEP_EVENTS);
-	assert_int_equal(offer(f, &w, 50, NOW), KEEP_FUNCTIONS | KEEP_EVENTS);
+	assert_int_equal(offer(f, &w, 2, NOW), CHUNK_FUNCTIONS | CHUNK_EVENTS);
+	assert_int_equal(offer(f, &w, 50, NOW), CHUNK_FUNCTIONS | CHUNK_EVENTS);
 	vec_free(&w);
-	family_free(f);
+	fork_follow_free(f);
 }
 
 static void nobody_tells(void **state)
 {
-	struct family *f = family_of("2", "");
+	struct fork_follow *f = fork_follow_of("2", "");
 	struct chunk *c;
 	words w = { 0 };
 	unsigned what;
 
 	assert_int_equal(offer(f, &w, 60, NOW), ~0u);
-	assert_false(family_next(f, NOW + PATIENCE - 1, PATIENCE, &c, &what));
-	assert_true(family_next(f, NOW + PATIENCE, PATIENCE, &c, &what));
-	assert_int_equal(what, KEEP_EVENTS);
+	assert_false(fork_follow_next(f, NOW + PATIENCE - 1, PATIENCE, &c, &what));
+	assert_true(fork_follow_next(f, NOW + PATIENCE, PATIENCE, &c, &what));
+	assert_int_equal(what, CHUNK_EVENTS);
 	chunk_put(c);
 	vec_free(&w);
-	family_free(f);
+	fork_follow_free(f);
 }
 
 /* A list whose last thread has ended means nobody; what somebody writes then is what counts. */
 static void empty_and_new(void **state)
 {
-	struct family *f = family_of("3", "");
+	struct fork_follow *f = fork_follow_of("3", "");
 	struct pid_list none = { 0 };
 	struct settings s, other;
 	words w = { 0 };
 	char *text;
 
 	write_exit(&w, 3);
-	assert_int_equal(offer(f, &w, 3, NOW), KEEP_FUNCTIONS | KEEP_EVENTS);
-	assert_int_equal(offer(f, &w, 1, NOW), KEEP_EVENTS);
+	assert_int_equal(offer(f, &w, 3, NOW), CHUNK_FUNCTIONS | CHUNK_EVENTS);
+	assert_int_equal(offer(f, &w, 1, NOW), CHUNK_EVENTS);
 	settings_for(&s, OPTION_BIT(OPTION_FUNCTION_FORK), "3", "");
-	family_present(f, &s);
+	fork_follow_present(f, &s);
 	text = settings_read(&s, "set_ftrace_pid");
 	assert_string_equal(text, "");
-	assert_true(family_wanted(&s));
-	family_configure(f, &s, &none);
-	assert_int_equal(offer(f, &w, 1, NOW), KEEP_EVENTS);
+	assert_true(fork_follow_wanted(&s));
+	fork_follow_configure(f, &s, &none);
+	assert_int_equal(offer(f, &w, 1, NOW), CHUNK_EVENTS);
 	settings_for(&other, OPTION_BIT(OPTION_FUNCTION_FORK), "1", "");
-	family_configure(f, &other, &none);
-	assert_int_equal(offer(f, &w, 1, NOW), KEEP_FUNCTIONS | KEEP_EVENTS);
-	assert_int_equal(offer(f, &w, 2, NOW), KEEP_EVENTS);
+	fork_follow_configure(f, &other, &none);
+	assert_int_equal(offer(f, &w, 1, NOW), CHUNK_FUNCTIONS | CHUNK_EVENTS);
+	assert_int_equal(offer(f, &w, 2, NOW), CHUNK_EVENTS);
 	free(text);
 	settings_free(&s);
 	settings_free(&other);
 	vec_free(&w);
-	family_free(f);
+	fork_follow_free(f);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "instance/wants.h"
+#include "instance/settings_union.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void drop(want_list *l)
 	vec_free(l);
 }
 
-bool wants_are_several(const struct settings *const *settings, size_t n)
+bool settings_differ(const struct settings *const *settings, size_t n)
 {
 	want_list l = { 0 };
 	bool several;
@@ -135,7 +135,7 @@ static void as_one(const struct want *w, struct settings *out)
 		function_list_copy(&out->notrace, &w->of->notrace);
 }
 
-void wants_unite(const struct settings *const *settings, size_t n, struct settings *out)
+void settings_union(const struct settings *const *settings, size_t n, struct settings *out)
 {
 	bool call = false, sleeps = false, values = false;
 	want_list l = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "instance/made_records.h"
+#include "instance/synthesized.h"
 
 #include <string.h>
 
@@ -27,12 +27,12 @@ static size_t addresses(struct open_calls *o, struct frames *frames, const struc
 	return open_calls_addresses(o, e, to, max);
 }
 
-bool made_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events, const struct stream_item *i, bool user,
+bool synthesize_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events, const struct stream_item *i, bool user,
 		uint64_t *words)
 {
 	size_t n;
 
-	memset(words, 0, MADE_WORDS * sizeof(*words));
+	memset(words, 0, SYNTHESIZED_WORDS * sizeof(*words));
 	n = addresses(o, frames, i, words + 2, user ? USER_FRAMES : FRAMES);
 	if (!n) /* no call stands that is known of: the kernel's readers do not know empty stacks */
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "instance/cut.h"
+#include "instance/chunk_builder.h"
 
 #include <string.h>
 
@@ -9,54 +9,54 @@
 #define FAR (UINT64_C(1) << 38) /* stamps have 40 bits */
 
 /* What was filtered is not to be filtered again. */
-static void close_lane(struct cut *c, struct cut_lane *l, uint32_t thread)
+static void close_lane(struct chunk_builder *c, struct chunk_builder_lane *l, uint32_t thread)
 {
 	const struct drain_run run = { .slot = thread, .cpu = l->cpu, .near_tsc = l->near_tsc, .lost = l->lost,
 				       .words = l->words.at, .n = l->words.n, .calls = l->calls, .records = l->records };
-	struct kept k = l->like;
+	struct chunk_ref k = l->like;
 
 	if (!k.chunk)
 		return;
 	selection_put(k.events);
 	chunk_put(k.chunk);
 	k.events = NULL;
-	k.what |= KEEP_EVENTS;
+	k.what |= CHUNK_EVENTS;
 	k.chunk = chunk_new(&run);
-	k.chunk->settled = true;
+	k.chunk->resolved = true;
 	*vec_add(&c->done) = k;
-	l->like = (struct kept){ 0 };
+	l->like = (struct chunk_ref){ 0 };
 	l->words.n = 0;
 }
 
-static void open_lane(struct cut *c, struct cut_lane *l, const struct stream_item *i)
+static void open_lane(struct chunk_builder *c, struct chunk_builder_lane *l, const struct stream_item *i)
 {
 	if (!l->like.chunk)
 		*vec_add(&c->busy) = i->event->thread;
 	close_lane(c, l, i->event->thread);
-	l->like = kept_get(i->kept);
+	l->like = chunk_ref_get(i->ref);
 	l->near_tsc = l->last_tsc = i->event->tsc;
 	l->cpu = i->event->cpu;
 	l->lost = l->calls = l->records = 0;
 }
 
 /* Where the item's record goes. */
-static struct cut_lane *lane_for(struct cut *c, const struct stream_item *i)
+static struct chunk_builder_lane *lane_for(struct chunk_builder *c, const struct stream_item *i)
 {
-	struct cut_lane *l;
+	struct chunk_builder_lane *l;
 	uint64_t tsc = i->event->tsc;
 
 	while (c->lanes.n <= i->event->thread)
-		*vec_add(&c->lanes) = (struct cut_lane){ 0 };
+		*vec_add(&c->lanes) = (struct chunk_builder_lane){ 0 };
 	l = &c->lanes.at[i->event->thread];
-	if (!i->words || l->like.chunk != i->kept->chunk || l->cpu != i->event->cpu || tsc - l->last_tsc + FAR > 2 * FAR)
+	if (!i->words || l->like.chunk != i->ref->chunk || l->cpu != i->event->cpu || tsc - l->last_tsc + FAR > 2 * FAR)
 		open_lane(c, l, i);
 	l->last_tsc = tsc;
 	return l;
 }
 
-void cut_record(struct cut *c, const struct stream_item *i, const uint64_t *words)
+void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i, const uint64_t *words)
 {
-	struct cut_lane *l = lane_for(c, i);
+	struct chunk_builder_lane *l = lane_for(c, i);
 	size_t n = 1 + record_payload(*words);
 
 	vec_reserve(&l->words, l->words.n + n);
@@ -66,12 +66,12 @@ void cut_record(struct cut *c, const struct stream_item *i, const uint64_t *word
 	l->calls += (uint64_t)record_is_call(*words);
 }
 
-void cut_lost(struct cut *c, const struct stream_item *i)
+void chunk_builder_lost(struct chunk_builder *c, const struct stream_item *i)
 {
 	lane_for(c, i)->lost = i->event->count;
 }
 
-void cut_flush(struct cut *c, struct ring *to)
+void chunk_builder_flush(struct chunk_builder *c, struct ring *to)
 {
 	for (size_t i = 0; i < c->busy.n; i++)
 		close_lane(c, &c->lanes.at[c->busy.at[i]], c->busy.at[i]);
@@ -81,10 +81,10 @@ void cut_flush(struct cut *c, struct ring *to)
 	chunk_list_free(&c->done);
 }
 
-void cut_free(struct cut *c)
+void chunk_builder_free(struct chunk_builder *c)
 {
 	for (size_t i = 0; i < c->lanes.n; i++) {
-		kept_put(&c->lanes.at[i].like);
+		chunk_ref_put(&c->lanes.at[i].like);
 		vec_free(&c->lanes.at[i].words);
 	}
 	vec_free(&c->lanes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "instance/spans.h"
+#include "instance/off_periods.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The first span that ends behind this time. There may be many, and the newest are asked about. */
-static size_t place_of(const off_list *l, uint64_t tsc)
+static size_t place_of(const off_periods *l, uint64_t tsc)
 {
 	size_t i = l->n;
 
@@ -14,25 +14,25 @@ static size_t place_of(const off_list *l, uint64_t tsc)
 	return i;
 }
 
-bool off_at(const off_list *l, uint64_t tsc)
+bool off_at(const off_periods *l, uint64_t tsc)
 {
 	size_t i = place_of(l, tsc);
 
 	return i < l->n && l->at[i].from <= tsc;
 }
 
-bool off_now(const off_list *l)
+bool off_now(const off_periods *l)
 {
 	return l->n && l->at[l->n - 1].to == UINT64_MAX;
 }
 
-static void take_out(off_list *l, size_t i)
+static void take_out(off_periods *l, size_t i)
 {
 	l->n--;
 	memmove(&l->at[i], &l->at[i + 1], (l->n - i) * sizeof(l->at[0]));
 }
 
-void off_turn(off_list *l, bool on, uint64_t tsc)
+void off_turn(off_periods *l, bool on, uint64_t tsc)
 {
 	size_t i = place_of(l, tsc);
 	bool off = i < l->n && l->at[i].from <= tsc;
@@ -46,10 +46,10 @@ void off_turn(off_list *l, bool on, uint64_t tsc)
 	else if (i < l->n)
 		l->at[i].from = tsc;
 	else
-		*vec_add(l) = (struct off_span){ tsc, UINT64_MAX };
+		*vec_add(l) = (struct off_period){ tsc, UINT64_MAX };
 }
 
-void off_forget(off_list *l, uint64_t since, size_t most)
+void off_forget(off_periods *l, uint64_t since, size_t most)
 {
 	size_t first = 0, gone;
 
@@ -62,7 +62,7 @@ void off_forget(off_list *l, uint64_t since, size_t most)
 	l->n -= gone;
 }
 
-void off_list_copy(off_list *to, const off_list *from)
+void off_periods_copy(off_periods *to, const off_periods *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		*vec_add(to) = from->at[i];
@@ -70,20 +70,20 @@ void off_list_copy(off_list *to, const off_list *from)
 
 static int by_begin(const void *a, const void *b)
 {
-	const struct off_span *x = a, *y = b;
+	const struct off_period *x = a, *y = b;
 
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-void off_list_unite(off_list *to, const off_list *from)
+void off_periods_unite(off_periods *to, const off_periods *from)
 {
 	size_t n = 0;
 
-	off_list_copy(to, from);
+	off_periods_copy(to, from);
 	if (from->n)
 		qsort(to->at, to->n, sizeof(to->at[0]), by_begin);
 	for (size_t i = 1; i < to->n; i++) {
-		struct off_span *last = &to->at[n], *next = &to->at[i];
+		struct off_period *last = &to->at[n], *next = &to->at[i];
 
 		if (next->from > last->to)
 			to->at[++n] = *next;
@@ -93,14 +93,14 @@ void off_list_unite(off_list *to, const off_list *from)
 	to->n = to->n ? n + 1 : 0;
 }
 
-void gone_set(gone_list *l, unsigned cpu, uint64_t tsc)
+void discard_time_set(discard_times *l, unsigned cpu, uint64_t tsc)
 {
 	while (l->n <= cpu)
 		*vec_add(l) = 0;
 	l->at[cpu] = tsc;
 }
 
-void gone_list_copy(gone_list *to, const gone_list *from)
+void discard_times_copy(discard_times *to, const discard_times *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		*vec_add(to) = from->at[i];
