@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "report/function.h"
 #include "report/graph.h"
+#include "report/openings.h"
 #include "report/summary.h"
 
 #define EVENTS_MOST 4096
@@ -140,8 +141,43 @@ static int next_events(void *cursor, struct event *out, size_t n, struct err *er
 	return (int)got;
 }
 
-static void print_all(const struct trace_info *info, const struct all_events *all, uint64_t options)
+/* All of them in their order, which need not be time's. */
+struct stream { struct source source; const struct all_events *all; size_t next; };
+
+static int next_of_all(struct source *source, struct event *out, struct err *err)
 {
+	struct stream *s = (struct stream *)source;
+
+	(void)err;
+	if (s->next == s->all->n)
+		return 0;
+	*out = s->all->at[s->next++];
+	return 1;
+}
+
+static void close_stream(struct source *source)
+{
+	free(source);
+}
+
+/* With where spans began. */
+static struct source *stream_of(struct trace_info *info, struct all_events *all)
+{
+	static const struct source_ops ops = { next_of_all, close_stream };
+	const struct summary_input in = { info, all, open_events, next_events, free };
+	struct stream *s = mem_zalloc(sizeof(*s));
+	struct err err;
+
+	s->source = (struct source){ .ops = &ops, .info = info };
+	s->all = all;
+	return openings_add(&s->source, &in, &err);
+}
+
+static void print_all(struct trace_info *info, struct all_events *all, uint64_t options)
+{
+	struct source *stream = stream_of(info, all);
+	struct event e;
+	struct err err;
 	struct trace_header header = { 1, 2, 3, NULL };
 	struct function_printer *f;
 	struct graph *g;
@@ -152,10 +188,11 @@ static void print_all(const struct trace_info *info, const struct all_events *al
 	g = graph_new(info, options, &out);
 	function_header(f, &header);
 	graph_header(g, &header);
-	for (size_t i = 0; i < all->n; i++) {
-		function_event(f, &all->at[i]);
-		graph_event(g, &all->at[i]);
+	while (stream->ops->next(stream, &e, &err) > 0) {
+		function_event(f, &e);
+		graph_event(g, &e);
 	}
+	stream->ops->close(stream);
 	function_flush(f);
 	graph_flush(g);
 	function_free(f);

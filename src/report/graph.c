@@ -412,6 +412,12 @@ static void drain(struct graph *g)
 	}
 }
 
+/* Whether the step ends the call that began by `enter`. Of a span only the times tell that it does. */
+static bool ends(const struct call_step *s, const struct call_step *enter)
+{
+	return s->kind == CALL_LEAVE || (s->kind == CALL_SPAN && s->begin == enter->tsc && s->fn == enter->fn);
+}
+
 /* `s` is what comes after the entry that `pending` names: is it its return? */
 static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s)
 {
@@ -426,7 +432,7 @@ static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s
 		return false;
 	}
 	*pending = 0;
-	leaf = s->kind == CALL_LEAVE && s->thread == w->step.thread && s->track == w->step.track &&
+	leaf = ends(s, &w->step) && s->thread == w->step.thread && s->track == w->step.track &&
 	       s->cpu == w->step.cpu &&
 	       s->depth == w->step.depth && !(s->flags & CALL_UNWOUND);
 	w->wait = leaf ? WAIT_LEAF : WAIT_NESTED;

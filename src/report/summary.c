@@ -274,7 +274,7 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	struct worker *workers = mem_zalloc(n * sizeof(*workers));
 	struct work work = { .in = in };
 
-	*out = (struct summary){ .info = in->info };
+	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns };
 	pthread_mutex_init(&work.lock, NULL);
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
 	run_workers(workers, n, &work);
@@ -288,6 +288,7 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 		out->counts.unwound += c->unwound;
 		out->counts.orphans += c->orphans;
 		out->counts.lost += c->lost;
+		out->cut |= workers[i].tally.cut;
 		tally_free(&workers[i].tally);
 	}
 	free(workers);

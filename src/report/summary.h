@@ -60,6 +60,7 @@ struct summary_row {
 struct summary {
 	VEC(struct summary_row) rows;    /* functions that were called */
 	struct calls_counts counts;
+	bool cut;                        /* short calls are missing (a threshold): no self time is known, and all are 0 */
 	const struct trace_info *info;   /* the input's */
 };
 

@@ -7,6 +7,7 @@
 
 #include "report/json.h"
 #include "report/losses.h"
+#include "report/threshold.h"
 
 const char *const summary_column_words[SUMMARY_COLUMNS_N] = {
 #define X(id, word) [SUMMARY_##id] = word,
@@ -93,6 +94,17 @@ static void print_time(struct out *o, uint64_t ns)
 	out_str(o, units[u].word);
 }
 
+static bool is_known(const struct summary *s, enum summary_column column)
+{
+	return column != SUMMARY_SELF || !s->cut;
+}
+
+static void print_unknown(struct out *o)
+{
+	out_spaces(o, COLUMN - 1);
+	out_char(o, '-');
+}
+
 static void print_titles(struct out *o)
 {
 	static const char *const titles[SUMMARY_NUMBERS] = {
@@ -108,13 +120,14 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
 	n = rows_shown(s, n);
 	losses_print(s->info, o);
+	threshold_print(s->info, s->cut, o);
 	print_titles(o);
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
 
 		out_u64(o, r->value[SUMMARY_CALLS], COLUMN, ' ');
 		for (unsigned c = SUMMARY_TOTAL; c < SUMMARY_NUMBERS; c++)
-			print_time(o, r->value[c]);
+			is_known(s, c) ? print_time(o, r->value[c]) : print_unknown(o);
 		out_bytes(o, "  ", 2);
 		out_str(o, r->name);
 		if (r->symbol) { /* the others carry their module in their name */
@@ -135,6 +148,7 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 	n = rows_shown(s, n);
 	out_str(o, "{\"schema\":\"brace-report\",\"version\":1");
 	losses_print_json(s->info, o);
+	threshold_print_json(s->info, o);
 	out_str(o, "}\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
@@ -147,7 +161,10 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 			out_str(o, ",\"");
 			out_str(o, summary_column_words[c]);
 			out_str(o, c == SUMMARY_CALLS ? "\":" : "_ns\":");
-			out_u64(o, r->value[c], 0, ' ');
+			if (is_known(s, c))
+				out_u64(o, r->value[c], 0, ' ');
+			else
+				out_str(o, "null");
 		}
 		out_str(o, "}\n");
 	}

@@ -112,7 +112,7 @@ static void add_queue(struct tally *t)
 
 static void add_span(struct tally *t, const struct call_step *s)
 {
-	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc, s->slept, s->fn };
+	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc - s->begin - s->slept, s->fn };
 }
 
 static void count_event(struct tally *t, uint32_t index)
@@ -161,28 +161,26 @@ void tally_events(struct tally *t, const struct event *events, size_t n)
 }
 
 /* Spans are told at their ends, inner ones first. Read backwards they are the calls in the
- * order outer, last inner, ..., so that a stack of those still around gives nesting. */
+ * order outer, last inner, ..., so that a stack of those still around gives nesting. What a call did itself
+ * nobody knows: calls that it made are missing. */
 static void tally_spans(struct tally *t)
 {
-	VEC(struct open_span { struct tally_span span; uint64_t inside; }) open = { 0 };
+	VEC(struct tally_span) open = { 0 };
 
+	t->cut |= t->spans.n > 0;
 	for (size_t i = t->spans.n;; ) {
 		const struct tally_span *s = i ? &t->spans.at[i - 1] : NULL;
 
-		while (open.n && (!s || open.at[open.n - 1].span.begin > s->begin)) {
-			const struct open_span *o = &open.at[--open.n];
-			uint64_t ticks = o->span.end - o->span.begin - o->span.slept;
+		while (open.n && (!s || open.at[open.n - 1].begin > s->begin)) {
+			const struct tally_span *o = &open.at[--open.n];
 
-			end_call(t, slot_of(t, o->span.fn), ticks,
-				 ticks - (o->inside < ticks ? o->inside : ticks));
+			end_call(t, slot_of(t, o->fn), o->ticks, 0);
 		}
 		if (!s)
 			break;
 		i--;
-		if (open.n)
-			open.at[open.n - 1].inside += s->end - s->begin - s->slept;
 		slot_of(t, s->fn)->active++;
-		*vec_add(&open) = (struct open_span){ *s, 0 };
+		*vec_add(&open) = *s;
 	}
 	vec_free(&open);
 }

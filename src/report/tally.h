@@ -33,7 +33,7 @@ struct tally_map {
 #define TALLY_QUEUE 32
 struct tally_ended { uint32_t index; bool outermost; uint64_t ticks, self; };
 
-struct tally_span { uint64_t begin, end, slept; uint32_t fn; };
+struct tally_span { uint64_t begin, ticks; uint32_t fn; };
 
 struct tally {
 	const struct trace_info *info;
@@ -43,6 +43,7 @@ struct tally {
 	struct histogram_pool pool;              /* of their histograms */
 	struct calls_counts counts;
 	VEC(uint64_t) events;                    /* by index */
+	bool cut;              /* spans were fed: shorter calls are missing, and self times are 0 */
 	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
 	/* of the thread being fed */
 	struct tracks tracks;

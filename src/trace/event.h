@@ -20,6 +20,7 @@ enum event_kind {
 	EVENT_MARK,       /* count: sp */
 	EVENT_AT,         /* count: sp; site: the call's, 0 = the next event knows it or nobody */
 	EVENT_SLEPT,      /* begin: when the thread stopped running; count: ticks until it went on */
+	EVENT_OPEN,       /* fn, count: an EVENT_SPAN with this `begin` comes later; begin: when (report/openings.h makes them) */
 	EVENT_TRACE,      /* fn: the event's index; payload, count: its record's bytes from offset 8 on */
 };
 #define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */

@@ -454,6 +454,13 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 		take_sleep(l, e);
 		return;
 	}
+	if (e->kind == EVENT_OPEN) {
+		struct call_step s = calls_step(&l->now->calls, e, CALL_ENTER);
+
+		s.depth = (uint32_t)e->count;
+		emit(arg, &s);
+		return;
+	}
 	if (e->kind == EVENT_TRACE) {
 		struct call_step s = calls_step(&l->now->calls, e, CALL_EVENT);
 

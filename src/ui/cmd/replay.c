@@ -5,7 +5,9 @@
 #include "ui/commands.h"
 #include "ui/screen.h"
 #include "report/losses.h"
+#include "report/openings.h"
 #include "report/printer.h"
+#include "report/threshold.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
@@ -15,6 +17,8 @@ static int print_all(struct source *source, uint64_t options, struct screen *o, 
 	struct event e;
 	int r = 0;
 
+	if (!printer_is_binary(source->info, options))
+		threshold_print(source->info, false, &o->text);
 	printer_begin(&printer, source->info, options, &o->text);
 	while (!screen_is_done(o) && (r = source->ops->next(source, &e, err)) > 0)
 		printer_event(&printer, &e);
@@ -22,6 +26,15 @@ static int print_all(struct source *source, uint64_t options, struct screen *o, 
 	if (!screen_is_done(o))
 		losses_print(source->info, &o->text);
 	return r < 0 ? r : 0;
+}
+
+/* With where calls began that are told at their ends. */
+static struct source *open_source(struct store_reader *reader, struct err *err)
+{
+	struct source *source = store_source(reader);
+	const struct summary_input in = summary_from_store(reader);
+
+	return source->info->thresh_ns ? openings_add(source, &in, err) : source;
 }
 
 int cmd_replay(struct invocation *inv)
@@ -41,7 +54,11 @@ int cmd_replay(struct invocation *inv)
 		store_close(reader);
 		return say_error(&err);
 	}
-	source = store_source(reader);
+	source = open_source(reader, &err);
+	if (!source) {
+		store_close(reader);
+		return say_error(&err);
+	}
 	if (!option_is_set(inv->settings.options, OPTION_SLEEP_TIME) && !source->info->sleepless) {
 		source->ops->close(source);
 		store_close(reader);

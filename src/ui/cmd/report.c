@@ -90,6 +90,9 @@ static int report(const struct invocation *inv, struct store_reader *reader,
 
 	if (summary_make(&in, 0, &s, &err)) {
 		status = say_error(&err);
+	} else if (s.cut && column == SUMMARY_SELF) {
+		say("brace: cannot sort by self: short calls were not recorded (--threshold), and self time is not known\n");
+		status = EXIT_BRACE;
 	} else {
 		status = 0;
 		if (globs->patterns.n) {
