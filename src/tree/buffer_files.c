@@ -350,7 +350,7 @@ static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
-static const struct tree_file_ops cpu_trace = { .open = trace_open, .show = show_cpu_trace, .truncate = clear_cpu, .write = take_any,
+static const struct tree_file_ops cpu_trace = { .open = trace_open, .show = show_cpu_trace, .grows = true, .truncate = clear_cpu, .write = take_any,
 						.release = trace_release };
 static const struct tree_file_ops cpu_pipe = { .stream = stream_cpu, .ready = cpu_ready, .exclusive = true };
 static const struct tree_file_ops cpu_raw = { .open = open_raw, .stream = stream_raw, .ready = raw_ready, .release = close_raw,
@@ -369,8 +369,13 @@ void per_cpu_fill(struct instance *in, struct tree_node *dir)
 		char *name = mem_printf("cpu%u", cpu);
 		struct tree_node *child = tree_dir(in->per_cpu, name, 0750, NULL);
 
-		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-			tree_file(child, files[i].name, files[i].mode, files[i].ops, (const void *)(uintptr_t)cpu);
+		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+			struct tree_node *n = tree_file(child, files[i].name, files[i].mode, files[i].ops,
+							(const void *)(uintptr_t)cpu);
+
+			if (files[i].ops == &cpu_pipe)
+				tree_set_whole(n, in->pipe);
+		}
 		free(name);
 	}
 }

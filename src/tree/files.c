@@ -161,7 +161,7 @@ void trace_release(struct tree_file *f)
 	instance_release(in);
 }
 
-static const struct tree_file_ops trace = { .open = trace_open, .show = show_trace, .truncate = clear_trace, .write = take_any,
+static const struct tree_file_ops trace = { .open = trace_open, .show = show_trace, .grows = true, .truncate = clear_trace, .write = take_any,
 					    .release = trace_release };
 
 /* A reader that waits, and has read something, sees the end, as in ftrace, when recording is off and nothing is left. */

@@ -176,6 +176,19 @@ static void do_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 }
 
 /* chmod and chown are kept; a size or a time is nothing that these files have. */
+static void set_times(struct tree_node *n, const struct stat *st, int what)
+{
+	struct timespec now, accessed = st->st_atim, modified = st->st_mtim;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (what & FUSE_SET_ATTR_ATIME_NOW)
+		accessed = now;
+	if (what & FUSE_SET_ATTR_MTIME_NOW)
+		modified = now;
+	tree_utimes(n, what & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW) ? &accessed : NULL,
+		    what & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW) ? &modified : NULL);
+}
+
 static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
 {
 	struct tree_node *n = node_of(req, ino);
@@ -186,6 +199,7 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what
 		tree_chmod(n, st->st_mode);
 	tree_chown(n, what & FUSE_SET_ATTR_UID ? st->st_uid : (uid_t)-1,
 		   what & FUSE_SET_ATTR_GID ? st->st_gid : (gid_t)-1);
+	set_times(n, st, what);
 	reply_attr(req, ino);
 }
 

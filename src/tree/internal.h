@@ -12,7 +12,7 @@ struct tree_node {
 	uid_t uid;
 	gid_t gid;
 	ino_t ino;
-	struct timespec made;
+	struct timespec accessed, modified;
 	const struct tree_file_ops *ops;
 	const struct tree_dir_ops *dir_ops;
 	struct tree_owner *owner;
@@ -20,6 +20,8 @@ struct tree_node {
 	void *front;
 	unsigned refs;
 	unsigned opens;               /* of the file, or of all files below */
+	struct tree_node *whole;      /* lives longer; NULL: the file is no part of another one (tree_set_whole) */
+	unsigned parts;               /* of the file that are open */
 	unsigned wakes;
 	bool gone;                    /* removed: nothing in it can be opened */
 };
@@ -41,4 +43,5 @@ struct tree {
 
 void tree_put_locked(struct tree_node *n);
 /* Locked: sleeps until no file in or below it is open; false: some still is. */
+/* Locked. No part of n is open, nor the file that it is a part of, nor n. */
 bool tree_wait_closed(struct tree_node *n, unsigned patience_ms);

@@ -14,6 +14,7 @@ struct tree_open {
 	pthread_mutex_t lock; /* one operation at a time */
 	VEC(char) text;       /* what `show` gave, and a NUL */
 	bool made, untouched; /* there is a text; nothing of it was read */
+	bool ended;           /* its end was read, and may have moved since */
 };
 
 static bool may_write(int flags)
@@ -58,6 +59,8 @@ static int failed(struct tree_open *o, int e, const char *text, size_t n, struct
 
 static void count_opens(struct tree_node *n, int by)
 {
+	if (n->whole)
+		n->whole->parts += (unsigned)by;
 	for (; n; n = n->parent)
 		n->opens += (unsigned)by;
 }
@@ -210,6 +213,44 @@ static int need_text(struct tree_open *o, bool from_start, struct err *err)
 	return o->made && (!from_start || o->untouched) ? 0 : make_text(o, err);
 }
 
+/* Behind the lines that begin with #, which say how much there is. */
+static size_t header_of(const char *text)
+{
+	const char *at = text;
+
+	while (*at == '#')
+		at += strcspn(at, "\n") + (strchr(at, '\n') != NULL);
+	return (size_t)(at - text);
+}
+
+/* What has come behind the text, if it still begins as it did. */
+static int grow(struct tree_open *o, struct err *err)
+{
+	char *was = mem_strndup(o->text.at, o->text.n);
+	size_t head = header_of(was), n = o->text.n - head, used = o->text.n, now;
+	int e = make_text(o, err);
+
+	if (e) {
+		free(was);
+		return e;
+	}
+	now = header_of(o->text.at);
+	if (o->text.n - now >= n && !memcmp(o->text.at + now, was + head, n)) {
+		memmove(o->text.at, o->text.at + now + n, o->text.n - now - n);
+		o->text.n -= now + n;
+	} else {
+		o->text.n = 0;
+	}
+	vec_reserve(&o->text, used + o->text.n + 1);
+	memmove(o->text.at + used, o->text.at, o->text.n);
+	memcpy(o->text.at, was, used);
+	o->text.n += used;
+	o->text.at[o->text.n] = '\0';
+	o->untouched = false;
+	free(was);
+	return 0;
+}
+
 static ssize_t read_text(struct tree_open *o, char *buf, size_t n, size_t at, struct err *err)
 {
 	int e = need_text(o, !at, err);
@@ -217,6 +258,9 @@ static ssize_t read_text(struct tree_open *o, char *buf, size_t n, size_t at, st
 	if (e)
 		return e;
 	o->untouched = false;
+	if (at == o->text.n && o->ended && (e = grow(o, err)) != 0)
+		return e;
+	o->ended = at >= o->text.n && o->file.node->ops->grows;
 	if (at >= o->text.n)
 		return 0;
 	if (n > o->text.n - at)

@@ -21,7 +21,8 @@ static struct tree_node *node_new(struct tree *t, const char *name, mode_t mode,
 	n->gid = getegid();
 	n->owner = owner;
 	n->refs = 1;
-	clock_gettime(CLOCK_REALTIME, &n->made);
+	clock_gettime(CLOCK_REALTIME, &n->modified);
+	n->accessed = n->modified;
 	pthread_mutex_lock(&t->lock);
 	n->ino = ++t->last_ino;
 	pthread_mutex_unlock(&t->lock);
@@ -234,6 +235,8 @@ void tree_stat(const struct tree_node *n, struct stat *st)
 	st->st_mode = n->mode;
 	st->st_uid = n->uid;
 	st->st_gid = n->gid;
+	st->st_atim = n->accessed;
+	st->st_mtim = st->st_ctim = n->modified;
 	if (S_ISDIR(n->mode))
 		st->st_nlink = 2;
 	if (n->target)
@@ -241,7 +244,6 @@ void tree_stat(const struct tree_node *n, struct stat *st)
 	for (size_t i = 0; i < n->children.n; i++)
 		st->st_nlink += S_ISDIR(n->children.at[i]->mode);
 	pthread_mutex_unlock(&n->tree->lock);
-	st->st_atim = st->st_mtim = st->st_ctim = n->made;
 }
 
 void tree_chmod(struct tree_node *n, mode_t mode)
@@ -258,6 +260,14 @@ void tree_chown(struct tree_node *n, uid_t uid, gid_t gid)
 		n->uid = uid;
 	if (gid != (gid_t)-1)
 		n->gid = gid;
+	pthread_mutex_unlock(&n->tree->lock);
+}
+
+void tree_utimes(struct tree_node *n, const struct timespec *accessed, const struct timespec *modified)
+{
+	pthread_mutex_lock(&n->tree->lock);
+	n->accessed = accessed ? *accessed : n->accessed;
+	n->modified = modified ? *modified : n->modified;
 	pthread_mutex_unlock(&n->tree->lock);
 }
 
@@ -324,13 +334,23 @@ static struct timespec deadline(unsigned ms)
 	return t;
 }
 
+static bool is_in_use(const struct tree_node *n)
+{
+	return n->opens || n->parts || (n->whole && n->whole->opens);
+}
+
+void tree_set_whole(struct tree_node *part, struct tree_node *whole)
+{
+	part->whole = whole;
+}
+
 bool tree_wait_closed(struct tree_node *n, unsigned patience_ms)
 {
 	struct timespec until = deadline(patience_ms);
 
-	while (n->opens)
+	while (is_in_use(n))
 		if (pthread_cond_timedwait(&n->tree->closed, &n->tree->lock, &until))
-			return !n->opens;
+			return !is_in_use(n);
 	return true;
 }
 

@@ -46,7 +46,9 @@ struct tree_file_ops {
 	int (*open)(struct tree_file *f, struct err *err);
 	/* O_TRUNC at open (`>`, where `>>` does not); NULL: nothing to clear. */
 	int (*truncate)(struct tree_file *f, struct err *err);
-	/* The whole text. It is made when reading begins at offset 0, and stays for what is read on. */
+	/* The whole text. It is made when reading begins at offset 0, and stays for what is read on. With `grows` it is made again
+	 * for who reads on behind its end, and gets the lines that have come behind those it had. */
+	bool grows;
 	int (*show)(struct tree_file *f, struct out *text, struct err *err);
 	/* The next bytes that there are: their number, 0 at the end, -EAGAIN when there will be more.
 	 * Never blocks: who waits is woken by tree_wake. */
@@ -91,6 +93,8 @@ void tree_discard(struct tree_node *dir); /* instead of tree_attach */
 struct tree_node *tree_dir(struct tree_node *parent, const char *name, mode_t mode, const struct tree_dir_ops *ops);
 struct tree_node *tree_file(struct tree_node *parent, const char *name, mode_t mode,
 			    const struct tree_file_ops *ops, const void *arg);
+/* Of two exclusive files: neither can be open while the other one is. The whole lives longer. Before they are attached. */
+void tree_set_whole(struct tree_node *part, struct tree_node *whole);
 struct tree_node *tree_link(struct tree_node *parent, const char *name, const char *target);
 
 /* --- finding; every node found is held until tree_put ---------------------------------- */
@@ -105,6 +109,7 @@ void **tree_node_front(struct tree_node *n);
 void tree_stat(const struct tree_node *n, struct stat *st); /* sizes are 0, as tracefs's */
 void tree_chmod(struct tree_node *n, mode_t mode);
 void tree_chown(struct tree_node *n, uid_t uid, gid_t gid); /* (uid_t)-1: as it is */
+void tree_utimes(struct tree_node *n, const struct timespec *accessed, const struct timespec *modified); /* NULL: as it is */
 const char *tree_link_target(const struct tree_node *n);
 const char *tree_node_name(const struct tree_node *n);
 

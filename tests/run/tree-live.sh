@@ -108,7 +108,12 @@ result "trace_pipe gives what comes" $?
 check_that "and takes it away" has 0 leaf
 ! (exec 2>/dev/null; cat "$D/trace_pipe")
 result "a second reader is told EBUSY" $?
+! (exec 2>/dev/null; cat "$D/per_cpu/cpu0/trace_pipe")
+result "one of a CPU's too" $?
 exec {PIPE}<&-
+touch -d '2001-02-03 04:05:06 UTC' "$D/trace_pipe"
+[ "$(TZ=UTC stat -c %y "$D/trace_pipe")" = '2001-02-03 04:05:06.000000000 +0000' ]
+result "a time that touch gave stays" $?
 
 # --- its end: once something was read, when recording is off and all of it was read
 mkdir "$D/instances/pipe"

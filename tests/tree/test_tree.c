@@ -51,6 +51,20 @@ static const struct tree_file_ops text_ops = {
 };
 static const struct tree_file_ops once_ops = { .show = show, .exclusive = true, .location = "somewhere" };
 
+/* Each time a line longer, with how many there are at its head; `rewritten`: of another beginning. */
+static unsigned lines;
+static bool rewritten;
+
+static int show_log(struct tree_file *f, struct out *text, struct err *err)
+{
+	out_printf(text, "# lines: %u\n", lines);
+	for (unsigned i = 0; i < lines; i++)
+		out_printf(text, "%s %u\n", rewritten ? "other" : "line", i);
+	return 0;
+}
+
+static const struct tree_file_ops log_ops = { .show = show_log, .grows = true };
+
 static void failed(struct tree_owner *owner, const char *location, const char *text, size_t n, const struct err *err)
 {
 	snprintf(told, sizeof(told), "%s|%.*s|%s|%zu", location, (int)n, text, err->text, err->column);
@@ -60,7 +74,7 @@ static struct tree_owner owner = { failed };
 
 static int setup(void **state)
 {
-	struct tree_node *dir;
+	struct tree_node *dir, *whole;
 
 	shows = truncates = flushes = releases = 0;
 	written[0] = told[0] = '\0';
@@ -69,7 +83,10 @@ static int setup(void **state)
 	tree_file(tree_root(t), "busy", 0640, &text_ops, NULL);
 	dir = tree_dir(tree_root(t), "dir", 0750, NULL);
 	tree_file(dir, "b", 0640, &text_ops, "b");
-	tree_file(dir, "once", 0440, &once_ops, "once");
+	whole = tree_file(dir, "once", 0440, &once_ops, "once");
+	tree_set_whole(tree_file(dir, "part", 0440, &once_ops, "part"), whole);
+	tree_set_whole(tree_file(dir, "rest", 0440, &once_ops, "rest"), whole);
+	tree_file(tree_root(t), "log", 0440, &log_ops, "log");
 	tree_link(dir, "link", "../a");
 	return 0;
 }
@@ -136,9 +153,9 @@ static void attributes(void **state)
 	assert_int_equal(st.st_size, 4);
 	assert_string_equal(tree_link_target(link), "../a");
 	tree_list(n, &l);
-	assert_int_equal(l.entries.n, 3);
+	assert_int_equal(l.entries.n, 5);
 	assert_string_equal(l.entries.at[0].name, "b");
-	assert_string_equal(l.entries.at[2].name, "link");
+	assert_string_equal(l.entries.at[4].name, "link");
 	tree_list_free(&l);
 	tree_put(n);
 	tree_put(link);
@@ -236,6 +253,55 @@ static void failures_are_told(void **state)
 	assert_string_equal(told, "dir/b|bad word\n|it is bad|1");
 	assert_int_equal(tree_echo(t, "nosuch", "x", false, &err), -ENOENT);
 	assert_null(tree_cat(t, "nosuch", &err));
+}
+
+static void reads(struct tree_open *o, off_t *at, const char *text)
+{
+	char buf[128];
+	ssize_t n = tree_read(o, buf, sizeof(buf) - 1, *at, NULL);
+
+	assert_true(n >= 0);
+	buf[n] = '\0';
+	assert_string_equal(buf, text);
+	*at += n;
+}
+
+static void a_text_that_grows(void **state)
+{
+	struct tree_open *o = open_file("log", O_RDONLY);
+	off_t at = 0;
+
+	lines = 2;
+	rewritten = false;
+	reads(o, &at, "# lines: 2\nline 0\nline 1\n");
+	lines = 3;
+	reads(o, &at, "");
+	reads(o, &at, "line 2\n");
+	reads(o, &at, "");
+	reads(o, &at, "");
+	lines = 12; /* its head is longer */
+	reads(o, &at, "line 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\nline 10\nline 11\n");
+	rewritten = true;
+	reads(o, &at, "");
+	reads(o, &at, "");
+	at = lines = 0;
+	reads(o, &at, "# lines: 0\n");
+	tree_close(o);
+}
+
+static void parts_of_a_whole(void **state)
+{
+	struct tree_open *part = open_file("dir/part", O_RDONLY), *rest = open_file("dir/rest", O_RDONLY);
+
+	assert_int_equal(open_error("dir/once", O_RDONLY), -EBUSY);
+	assert_int_equal(open_error("dir/part", O_RDONLY), -EBUSY);
+	tree_close(part);
+	assert_int_equal(open_error("dir/once", O_RDONLY), -EBUSY);
+	tree_close(rest);
+	part = open_file("dir/once", O_RDONLY);
+	assert_int_equal(open_error("dir/part", O_RDONLY), -EBUSY);
+	tree_close(part);
+	tree_close(open_file("dir/part", O_RDONLY));
 }
 
 static void once_at_a_time(void **state)
@@ -446,7 +512,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(paths), TEST(attributes), TEST(a_text_stays_while_it_is_read), TEST(text_ahead_of_reading),
 		TEST(open_modes), TEST(a_failing_truncate), TEST(words_of_a_write), TEST(failures_are_told),
-		TEST(once_at_a_time), TEST(making_and_removing), TEST(removal_waits_for_a_close),
+		TEST(a_text_that_grows), TEST(once_at_a_time), TEST(parts_of_a_whole), TEST(making_and_removing), TEST(removal_waits_for_a_close),
 		TEST(a_reader_that_waits), TEST(many_threads),
 	};
 
