@@ -33,12 +33,17 @@ static int fetch(void *arg, uint64_t address, char *to, uint32_t n)
 	return (int)(address % 100) - 1;
 }
 
+static uint64_t place(void *arg, uint64_t address)
+{
+	return address ^ 32;
+}
+
 static void run(const struct filter_program *p, uint32_t bytes, const uint8_t *record, size_t n)
 {
 	char comm[FILTER_COMM_BYTES] = "python3.11", scratch[32];
 	uint8_t *exact = malloc(n + !n); /* a read behind it is seen */
 	struct filter_record r = { .bytes = exact, .size = (uint32_t)n, .cpu = 3, .comm = comm, .fetch = fetch,
-				   .scratch = scratch, .scratch_bytes = sizeof(scratch) };
+				   .place = place, .scratch = scratch, .scratch_bytes = sizeof(scratch) };
 
 	if (n)
 		memcpy(exact, record, n);

@@ -150,7 +150,9 @@ bool event_set_armed(const struct event_set *s, uint32_t index)
 
 const struct filter_program *event_set_program(const struct event_set *s, uint32_t index)
 {
-	return event_set_switched(s, index) ? NULL : event_set_get(s, index)->filter.program;
+	const struct filter_program *p = event_set_get(s, index)->filter.program;
+
+	return event_set_switched(s, index) || (p && p->needs & FILTER_NEEDS_PLACE) ? NULL : p;
 }
 
 bool event_set_stacked(const struct event_set *s, uint32_t index)

@@ -52,7 +52,8 @@ bool event_set_switched(const struct event_set *s, uint32_t index);
 /* Whether its site must write records: it is enabled, or a trigger waits at it or may enable it. */
 bool event_set_armed(const struct event_set *s, uint32_t index);
 /* The filter that the traced program runs before it writes; NULL: everything is written. An event with triggers, and one
- * that can be switched by them, is written whole: whoever reads the records runs triggers, then the filter. */
+ * that can be switched by them, is written whole: whoever reads the records runs triggers, then the filter. A filter on
+ * functions is run there, too: in each program they have another address. */
 const struct filter_program *event_set_program(const struct event_set *s, uint32_t index);
 /* Whether the traced program is to leave its stack with each record: a trigger is to show it. */
 bool event_set_stacked(const struct event_set *s, uint32_t index);

@@ -16,7 +16,8 @@ struct filter_function {
 /* What the text may refer to. */
 struct filter_context {
 	uint32_t cpus; /* how many CPUs there are; 0: as if there were FILTER_CPUS_MAX */
-	/* For `field.function`: the function of that name, or with name NULL the one that holds the address. */
+	/* For `field.function`: the function of that name, or with name NULL the one that holds the address; the addresses are
+	 * those that `place` of a struct filter_record gives. */
 	bool (*function)(void *arg, const char *name, uint64_t address, struct filter_function *f);
 	void *arg;
 };

@@ -126,6 +126,43 @@ uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint
 	return *at = return_address(a, info, image, address, tsc);
 }
 
+static bool is_named(const struct trace_module *m, const struct trace_function *f, const char *name)
+{
+	return f->name && f->name < m->strings.n && !strcmp(m->strings.at + f->name, name);
+}
+
+/* The end of a function whose size is not known is where the next one begins. */
+static bool find_in_file(const struct trace_module *m, const char *name, uint64_t vaddr, uint64_t *begin, uint64_t *end)
+{
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const struct trace_function *f = &m->functions.at[i];
+
+		*begin = f->vaddr;
+		*end = f->size                   ? f->vaddr + f->size
+		       : i + 1 < m->functions.n ? m->functions.at[i + 1].vaddr
+						 : m->end - m->base;
+		if (name ? is_named(m, f, name) : vaddr >= *begin && vaddr < *end)
+			return true;
+	}
+	return false;
+}
+
+bool addresses_find(struct addresses *a, const struct trace_info *info, const char *name, uint64_t address, uint64_t *begin,
+		    uint64_t *end)
+{
+	update(a, info);
+	for (size_t i = 0; i < a->files.n; i++) {
+		uint64_t base = a->files.at[i].base;
+
+		if (!find_in_file(&info->modules.at[a->files.at[i].module], name, address - base, begin, end))
+			continue;
+		*begin += base;
+		*end += base;
+		return true;
+	}
+	return false;
+}
+
 /* --- kallsyms ----------------------------------------------------------------------- */
 
 /* By the symbol as it is: a demangled one has blanks, and would be cut there. */

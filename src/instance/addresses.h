@@ -26,6 +26,9 @@ uint64_t addresses_function(struct addresses *a, const struct trace_info *info, 
 uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint32_t image, uint32_t site, uint64_t tsc);
 /* Of any address of a process; in no module: as it is. */
 uint64_t addresses_place(struct addresses *a, const struct trace_info *info, uint32_t image, uint64_t address, uint64_t tsc);
+/* The function of that name (as kallsyms has it; the first of several), or with name NULL the one that holds the address. */
+bool addresses_find(struct addresses *a, const struct trace_info *info, const char *name, uint64_t address, uint64_t *begin,
+		    uint64_t *end);
 /* As /proc/kallsyms. What lies between functions has a line "MODULE+0xOFFSET" where it begins, lest it be taken for
  * the end of the function before it. */
 void addresses_print(struct addresses *a, const struct trace_info *info, struct out *out);

@@ -21,19 +21,19 @@ static uint64_t limit_of(const struct settings *s)
 static void select_events(struct buffer *b)
 {
 	selection_put(b->events);
-	b->events = selection_new(&b->settings.events);
+	b->events = selection_new(&b->settings.events, b->addresses);
 	if (selection_is_empty(b->events)) {
 		selection_put(b->events);
 		b->events = NULL;
 	}
 }
 
-void buffer_init(struct buffer *b, const struct settings *settings)
+void buffer_init(struct buffer *b, const struct settings *settings, struct addresses *addresses)
 {
-	*b = (struct buffer){ .on = settings->tracing_on };
+	*b = (struct buffer){ .on = settings->tracing_on, .addresses = addresses };
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_mutex_init(&b->reading, NULL);
-	ring_init(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
+	ring_init(&b->ring, limit_of(settings), option_is_set(settings->options, OPTION_OVERWRITE));
 	settings_copy(&b->settings, settings);
 	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
@@ -148,7 +148,7 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
 	pthread_mutex_unlock(&b->lock);
-	ring_configure(&b->ring, limit_of(settings), settings->mode == BUFFER_OVERWRITE);
+	ring_configure(&b->ring, limit_of(settings), option_is_set(settings->options, OPTION_OVERWRITE));
 	if (other)
 		buffer_clear(b, tsc);
 }

@@ -43,6 +43,7 @@ struct buffer_snapshot {
 
 struct buffer {
 	struct ring ring;
+	struct addresses *addresses;
 	pthread_mutex_t lock;    /* protects the members below */
 	off_periods off;
 	discard_times gone;          /* per-CPU reads and clears */
@@ -64,7 +65,8 @@ struct buffer {
 	struct buffer_raw raw;
 };
 
-void buffer_init(struct buffer *b, const struct settings *settings);
+/* addresses: of the session's functions; used where the caller has the trace_info to himself. */
+void buffer_init(struct buffer *b, const struct settings *settings, struct addresses *addresses);
 void buffer_free(struct buffer *b);
 /* Takes settings over (size, mode, on or off) from the TSC on. A change of tracer empties the buffer. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc);

@@ -32,7 +32,7 @@ static bool is_selected(const struct extract *x, const struct chunk_ref *k, cons
 	const struct event e = { .tsc = p->tsc, .thread = k->chunk->thread, .kind = EVENT_TRACE, .cpu = p->cpu, .payload = p->word + 1,
 				 .fn = record_type(*p->word) - RECORD_EVENT_TRACE, .count = 8 * record_payload(*p->word) };
 
-	return !k->events || selection_keeps(k->events, &e, &x->info->threads.at[e.thread]);
+	return !k->events || selection_keeps(k->events, &e, x->info);
 }
 
 /* As the merged stream has it (merge.c). Where a thread runs is said for both. */

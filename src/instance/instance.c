@@ -16,7 +16,7 @@ struct trace_array *trace_array_new(struct live *l, struct instance *in, const c
 	tr->instance = in;
 	tr->name = name ? mem_strdup(name) : NULL;
 	settings_copy(&tr->settings, s);
-	buffer_init(&tr->buffer, s);
+	buffer_init(&tr->buffer, s, &l->addresses);
 	pthread_mutex_lock(&l->changing);
 	pthread_mutex_lock(&l->lock);
 	*vec_add(&l->arrays) = tr;
@@ -68,6 +68,18 @@ static int begin_session(struct live *l, const struct live_request *req, struct 
 	return e;
 }
 
+/* What filters may refer to: the functions of kallsyms. */
+static bool find_function(void *arg, const char *name, uint64_t address, struct filter_function *f)
+{
+	struct live *l = arg;
+	uint64_t end = 0;
+	bool found = addresses_find(&l->addresses, pump_hold(l->pump), name, address, &f->begin, &end);
+
+	pump_release(l->pump);
+	f->bytes = (uint32_t)(end - f->begin);
+	return found;
+}
+
 int live_start(const struct live_request *req, struct tree *tree, struct live **out, struct err *err)
 {
 	struct live *l = mem_zalloc(sizeof(*l));
@@ -85,8 +97,10 @@ int live_start(const struct live_request *req, struct tree *tree, struct live **
 	l->now = live_for_session(l, l->arrays.at[0], &s);
 	settings_free(&s);
 	e = begin_session(l, req, err);
-	if (e == 0)
+	if (e == 0) {
+		events_set_context(l->events, &(struct filter_context){ .function = find_function, .arg = l });
 		e = instance_attach(top, (struct tree_target){ &live_ops, l->arrays.at[0] }, err);
+	}
 	if (e) {
 		live_stop(l);
 		return e;
@@ -100,6 +114,7 @@ void live_stop(struct live *l)
 {
 	if (!l)
 		return;
+	events_set_context(l->events, &(struct filter_context){ 0 });
 	for (size_t i = l->arrays.n; i-- > 0;)
 		instance_detach(l->arrays.at[i]->instance);
 	if (l->pump)

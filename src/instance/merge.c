@@ -31,7 +31,7 @@ static bool is_chunk_kept(const struct merge *m, const struct stream_item *i)
 	if (i->event->kind != EVENT_TRACE)
 		return k->what & CHUNK_FUNCTIONS;
 	return k->what & CHUNK_EVENTS &&
-	       (!k->events || selection_keeps(k->events, i->event, &m->source.info->threads.at[i->event->thread]));
+	       (!k->events || selection_keeps(k->events, i->event, m->source.info));
 }
 
 static bool is_wanted(const struct merge *m, const struct stream_item *i)

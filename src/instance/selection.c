@@ -19,6 +19,7 @@ struct selected {
 
 struct selection {
 	atomic_uint refs;
+	struct addresses *addresses;
 	VEC(struct selected) at;        /* by index */
 };
 
@@ -31,11 +32,12 @@ static struct filter_program *copy_program(const struct filter_program *p)
 	return copy;
 }
 
-struct selection *selection_new(const struct event_set *set)
+struct selection *selection_new(const struct event_set *set, struct addresses *addresses)
 {
 	struct selection *s = mem_zalloc(sizeof(*s));
 
 	atomic_init(&s->refs, 1);
+	s->addresses = addresses;
 	for (size_t i = 0; i < set->at.n; i++) {
 		const struct event_setting *e = &set->at.at[i];
 
@@ -74,14 +76,31 @@ static const struct selected *find(const struct selection *s, uint32_t index)
 	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : NULL;
 }
 
+/* Whose record it is, for who asks where its addresses lie. */
+struct moment {
+	struct addresses *addresses;
+	const struct trace_info *info;
+	uint32_t image;
+	uint64_t tsc;
+};
+
+static uint64_t place(void *context, uint64_t address)
+{
+	const struct moment *m = context;
+
+	return addresses_place(m->addresses, m->info, m->image, address, m->tsc);
+}
+
 /* As the kernel's record: the common fields, then what is kept. A string in the program's memory cannot be looked at
  * any more: the traced program has done so, where it ran the filter. */
-bool selection_passes(const struct filter_program *p, uint16_t id, const struct event *e,
-		      const struct trace_thread *thread)
+bool selection_passes(const struct filter_program *p, uint16_t id, const struct event *e, const struct trace_info *info,
+		      struct addresses *addresses)
 {
+	const struct trace_thread *thread = &info->threads.at[e->thread];
 	uint64_t record[1 + RECORD_PAYLOAD_MAX];
+	struct moment moment = { addresses, info, thread->image, e->tsc };
 	const struct filter_record r = { .bytes = (const uint8_t *)record, .size = COMMON_BYTES + (uint32_t)e->count,
-					 .cpu = e->cpu, .comm = thread->comm };
+					 .cpu = e->cpu, .comm = thread->comm, .place = place, .context = &moment };
 
 	if (e->count > 8 * RECORD_PAYLOAD_MAX)
 		return false;
@@ -92,9 +111,9 @@ bool selection_passes(const struct filter_program *p, uint16_t id, const struct 
 	return filter_run(p, p->bytes, &r);
 }
 
-bool selection_keeps(const struct selection *s, const struct event *e, const struct trace_thread *thread)
+bool selection_keeps(const struct selection *s, const struct event *e, const struct trace_info *info)
 {
 	const struct selected *found = find(s, e->fn);
 
-	return found && (!found->program || selection_passes(found->program, found->id, e, thread));
+	return found && (!found->program || selection_passes(found->program, found->id, e, info, s->addresses));
 }

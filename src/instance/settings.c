@@ -269,7 +269,7 @@ static int check_triggers(const struct event_set *s, struct err *err)
 		for (size_t k = 0; k < e->triggers.at.n; k++)
 			bad |= fetches(e->triggers.at.at[k]->program);
 		if (bad)
-			return err_set(err, EINVAL, "a filter on what a pointer leads to cannot stand beside triggers, nor be a trigger's");
+			return err_set(err, EINVAL, "a filter on what a pointer leads to cannot stand beside triggers or a .function, nor be a trigger's");
 	}
 	return 0;
 }
@@ -306,15 +306,6 @@ static int change(struct trace_array *tr, const struct settings *next, const cha
 	return e;
 }
 
-/* The way records come is the session memory's shape. */
-static int check_block(const struct trace_array *tr, const struct settings *next, const char *file, struct err *err)
-{
-	if (!file || strcmp(file, "options/block") ||
-	    option_is_set(next->options, OPTION_BLOCK) == option_is_set(tr->settings.options, OPTION_BLOCK))
-		return 0;
-	return err_set(err, EINVAL, "whether a program waits for room is decided when it comes under trace: --mode block");
-}
-
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
 {
 	struct trace_array *tr = arg;
@@ -323,9 +314,7 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 
 	pthread_mutex_lock(&tr->live->changing);
 	session = file && (concerns_functions(file) || is_sleepless(next) != is_sleepless(&tr->settings));
-	e = check_block(tr, next, file, err);
-	if (e == 0)
-		e = check_triggers(&next->events, err);
+	e = check_triggers(&next->events, err);
 	if (e == 0 && file)
 		e = change(tr, next, file, session, err);
 	if (e == 0)

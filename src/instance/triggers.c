@@ -237,7 +237,7 @@ static void finish(struct moment *m)
 
 static bool passes(const struct triggers *t, const struct rule *r, const struct filter_program *p, const struct event *e)
 {
-	return !p || selection_passes(p, r->id, e, &t->info->threads.at[e->thread]);
+	return !p || selection_passes(p, r->id, e, t->info, t->buffer->addresses);
 }
 
 static bool is_wanted(const struct triggers *t, const struct rule *r, const struct stream_item *i)

@@ -8,15 +8,16 @@
 
 #include "model/units.h"
 
-/* The two options that are a choice of buffer mode; the mode is the truth, the bits follow it. */
+static void set_bit(struct settings *s, enum trace_option o, bool on)
+{
+	s->options = on ? s->options | OPTION_BIT(o) : s->options & ~OPTION_BIT(o);
+}
+
 void options_set_mode(struct settings *s, enum buffer_mode mode)
 {
 	s->mode = mode;
-	s->options &= ~(OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_BLOCK));
-	if (mode == BUFFER_OVERWRITE)
-		s->options |= OPTION_BIT(OPTION_OVERWRITE);
-	if (mode == BUFFER_BLOCK)
-		s->options |= OPTION_BIT(OPTION_BLOCK);
+	set_bit(s, OPTION_OVERWRITE, mode == BUFFER_OVERWRITE);
+	set_bit(s, OPTION_BLOCK, mode == BUFFER_BLOCK);
 }
 
 /* All options of ftrace's have their meaning here, or have no object: then they are kept, so that who sets one does not fail
@@ -30,16 +31,10 @@ static bool can_set(enum trace_option o, bool on)
 
 static void set_option(struct settings *s, enum trace_option o, bool on)
 {
-	if (o == OPTION_OVERWRITE || o == OPTION_BLOCK) {
-		if (on)
-			options_set_mode(s, o == OPTION_BLOCK ? BUFFER_BLOCK : BUFFER_OVERWRITE);
-		else if (option_is_set(s->options, o))
-			options_set_mode(s, BUFFER_STREAM);
-	} else if (on) {
-		s->options |= OPTION_BIT(o);
-	} else {
-		s->options &= ~OPTION_BIT(o);
-	}
+	set_bit(s, o, on);
+	s->mode = option_is_set(s->options, OPTION_BLOCK)     ? BUFFER_BLOCK
+		: option_is_set(s->options, OPTION_OVERWRITE) ? BUFFER_OVERWRITE
+							      : BUFFER_STREAM;
 }
 
 /* trace_options: one or several of NAME, noNAME. All are looked up before one is set. */

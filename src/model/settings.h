@@ -56,7 +56,7 @@ struct settings {
 	uint64_t tracing_thresh_ns; /* the file is in microseconds, as ftrace's; 0 = off */
 	uint64_t buffer_size_kb;    /* per thread; the tree's: per CPU */
 	VEC(uint64_t) cpu_size_kb;  /* per_cpu/cpuN/buffer_size_kb, 0: as the others (model/buffer_sizes.h) */
-	enum buffer_mode mode;      /* options/overwrite, options/block; neither: stream */
+	enum buffer_mode mode;      /* options/block, or else options/overwrite; neither: stream */
 	uint64_t options;           /* bits by enum trace_option */
 	enum clock_choice clock;    /* trace_clock: of the times that are shown */
 	struct cpumask cpumask;     /* tracing_cpumask */

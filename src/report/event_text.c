@@ -33,7 +33,9 @@ struct shown {
 struct event_texts {
 	const struct trace_info *info;
 	VEC(struct shown) events;    /* by index */
+	const struct event *printed; /* whose addresses are looked up */
 	struct trace_seq seq;
+	char function[512];
 	uint8_t *record;             /* RECORD_BYTES + SLACK */
 	char text[TEXT_MAX];
 };
@@ -142,13 +144,31 @@ static bool indices_are_safe(const struct event_format *e, const char *code)
 	return true;
 }
 
+/* Blanks the casts that the kernel's own formats have before what %p and %pS print. A value that is only printed, and no
+ * argument of a function, leads nowhere. */
+static void blank_casts(char *code)
+{
+	static const char cast[] = "(void *)";
+	const size_t n = sizeof(cast) - 1;
+	unsigned depth = 0;
+
+	for (char *at = code; *at; at++) {
+		if (!depth && !strncmp(at, cast, n) && !strncmp(at + n, "REC->", 5))
+			memset(at, ' ', n);
+		depth += *at == '(';
+		depth -= *at == ')' && depth;
+	}
+}
+
 /* Other indices lead anywhere; so does %s of a number. */
 static bool is_safe(const struct event_format *e)
 {
 	char *code = mem_zalloc(strlen(e->print) + 1);
 	unsigned depth = 0;
-	bool safe = without_strings(e->print, code) && !strchr(code, '*') && indices_are_safe(e, code) && counts_are_safe(code);
+	bool safe = without_strings(e->print, code);
 
+	blank_casts(code);
+	safe = safe && !strchr(code, '*') && indices_are_safe(e, code) && counts_are_safe(code);
 	for (const char *c = code; *c; c++)
 		depth += *c == '(';
 	free(code);
@@ -188,7 +208,23 @@ static void parse_print(struct shown *s)
 	free(text);
 }
 
-static void parse(struct shown *s, const struct trace_event *e)
+/* For %pS and its like: libtraceevent asks with an address of the process whose record is printed. */
+static char *function_of(void *context, unsigned long long *address, char **module)
+{
+	struct event_texts *t = context;
+	uint32_t image = t->info->threads.at[t->printed->thread].image;
+	const struct trace_module *m;
+	const struct trace_function *f = trace_info_function_at(t->info, image, *address, t->printed->tsc, &m);
+
+	if (!f)
+		return NULL;
+	trace_function_name(m, f, t->function, sizeof(t->function));
+	*address = m->base + f->vaddr;
+	*module = NULL;
+	return t->function;
+}
+
+static void parse(struct event_texts *t, struct shown *s, const struct trace_event *e)
 {
 	struct err ignored;
 
@@ -203,6 +239,8 @@ static void parse(struct shown *s, const struct trace_event *e)
 	tep_set_page_size(s->tep, 4096);
 	tep_set_file_bigendian(s->tep, TEP_LITTLE_ENDIAN);
 	tep_set_local_bigendian(s->tep, TEP_LITTLE_ENDIAN);
+	if (tep_set_function_resolver(s->tep, function_of, t) < 0)
+		return;
 	parse_print(s);
 }
 
@@ -216,7 +254,7 @@ static struct shown *shown_of(struct event_texts *t, uint32_t index)
 	s = &t->events.at[index];
 	e = s->known ? NULL : trace_info_event(t->info, index);
 	if (e)
-		parse(s, e);
+		parse(t, s, e);
 	s->known |= e != NULL; /* a live session's may come yet */
 	return s;
 }
@@ -341,12 +379,12 @@ static void put_wide(struct event_texts *t, const struct shown *s)
 	}
 }
 
-static void print_by_format(struct event_texts *t, const struct shown *s)
+static void print_by_format(struct event_texts *t, const struct shown *s, const struct event *e)
 {
 	struct tep_record record = { .data = t->record, .size = RECORD_BYTES + WIDE_BYTES };
 
+	t->printed = e;
 	put_wide(t, s);
-
 	trace_seq_printf(&t->seq, "%s: ", s->format->name);
 	tep_print_event(s->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
 }
@@ -450,6 +488,6 @@ const char *event_text(struct event_texts *t, const struct event *e, uint64_t op
 	else if (by_field || !s->event)
 		print_fields(t, s, size);
 	else
-		print_by_format(t, s);
+		print_by_format(t, s, e);
 	return one_line(t);
 }

@@ -65,6 +65,7 @@ struct filter_insn {
 #define FILTER_NEEDS_COMM 1u
 #define FILTER_NEEDS_CPU 2u
 #define FILTER_NEEDS_FETCH 4u
+#define FILTER_NEEDS_PLACE 8u /* only the tracer can run it */
 
 struct filter_program {
 	uint32_t magic;
@@ -87,6 +88,8 @@ struct filter_record {
 	/* With FILTER_NEEDS_FETCH: copies the string at an address, at most n bytes of it, to `to`; how many, or
 	 * -1 if the memory is not there. A NULL function, or -1, makes the test false. */
 	int (*fetch)(void *context, uint64_t address, char *to, uint32_t n);
+	/* With FILTER_NEEDS_PLACE: the address, one of the process's, as FILTER_FUNCTION's addresses are. */
+	uint64_t (*place)(void *context, uint64_t address);
 	void *context;
 	char *scratch;         /* where fetch puts it */
 	uint32_t scratch_bytes;

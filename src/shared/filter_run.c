@@ -101,7 +101,9 @@ static bool function(const struct filter_record *r, const struct filter_insn *i)
 {
 	uint64_t v;
 
-	return load(r, i->offset, 8, &v) && (v - i->value < i->data) == (i->compare == FILTER_EQ);
+	if (!r->place || !load(r, i->offset, 8, &v))
+		return false;
+	return (r->place(r->context, v) - i->value < i->data) == (i->compare == FILTER_EQ);
 }
 
 static uint32_t text_length(const uint8_t *at, uint32_t limit)

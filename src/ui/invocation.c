@@ -86,7 +86,7 @@ static int choose(const char *const *words, const char *value, const char *what,
 int set_mode(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[] = { "stream", "overwrite", "block", NULL };
-	static const char *const options[] = { "nooverwrite", "overwrite", "block" };
+	static const char *const options[] = { "nooverwrite noblock", "overwrite noblock", "nooverwrite block" };
 	int i = choose(words, value, "a mode", err);
 
 	return i < 0 ? -EINVAL : add_write(inv, o, "trace_options", options[i]);

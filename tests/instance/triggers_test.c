@@ -261,7 +261,7 @@ static void one_round(unsigned round)
 	s.nop = true;
 	make_records();
 	plan_all(&m, &s);
-	buffer_init(&b, &s);
+	buffer_init(&b, &s, NULL);
 	for (uint64_t t = 1000; t < made[RECORDS - 1].tsc + 2 * LATE + 100; t += 1 + random_below(900))
 		pass(&b, next, t, 1 + random_below(400));
 	pass(&b, next, UINT64_MAX / 2, SIZE_MAX);
@@ -309,7 +309,7 @@ static void from_the_write_on(void **state)
 	s.nop = true;
 	event_set_enable(&s.events, events[0]->index, true);
 	assert_int_equal(event_set_trigger(&s.events, events[1]->index, "traceoff:1 if n > 2500", &fault), 0);
-	buffer_init(&b, &s);
+	buffer_init(&b, &s, NULL);
 	settings_copy(&next, &s);
 	event_set_enable(&next.events, events[0]->index, false);
 	event_set_enable(&next.events, events[2]->index, true);
@@ -349,7 +349,7 @@ static void away_again(void **state)
 	event_set_enable(&s.events, events[0]->index, true);
 	settings_copy(&none, &s);
 	assert_int_equal(event_set_trigger(&s.events, events[0]->index, "snapshot:0", &fault), 0);
-	buffer_init(&b, &s);
+	buffer_init(&b, &s, NULL);
 	pass(&b, at, made[500].tsc, SIZE_MAX);
 	assert_true(buffer_has_triggers(&b));
 	buffer_configure(&b, &none, made[510].tsc);

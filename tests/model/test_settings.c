@@ -134,7 +134,7 @@ static void modes(void **state)
 	assert_int_equal(s.mode, BUFFER_OVERWRITE);
 	assert_int_equal(put("trace_options", "block"), 0);
 	assert_int_equal(s.mode, BUFFER_BLOCK);
-	shows("options/overwrite", "0\n");
+	shows("options/overwrite", "1\n"); /* and is what it was without block */
 	shows("options/block", "1\n");
 	assert_int_equal(put("trace_options", "nooverwrite"), 0);
 	assert_int_equal(s.mode, BUFFER_BLOCK);

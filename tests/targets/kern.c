@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ * A program that does what tests of ftrace expect of a kernel: on each processor a thread ticks, which schedules and
+ * takes locks; forks come and go. Functions and events have the kernel's names. `kern lone`: one thread, which ticks once for each
+ * line it reads, and forks nothing: how often what is called is known. */
+#include <brace/event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_US 700
+#define FORK_US 3000
+
+BRACE_EVENT(kmem, kmem_cache_free, BRACE_PROTO(void *site, void *at, const char *name), BRACE_ARGS(site, at, name),
+	BRACE_FIELDS(BRACE_FIELD(unsigned long, call_site, (unsigned long)site), BRACE_FIELD(unsigned long, ptr, (unsigned long)at),
+		     BRACE_STRING(name, name)),
+	BRACE_PRINT("call_site=%pS ptr=%p name=%s", (void *)REC->call_site, (void *)REC->ptr, __get_str(name)))
+BRACE_EVENT(kmem, kmalloc, BRACE_PROTO(void *site, unsigned long n), BRACE_ARGS(site, n),
+	BRACE_FIELDS(BRACE_FIELD(unsigned long, call_site, (unsigned long)site), BRACE_FIELD(unsigned long, bytes_req, n)),
+	BRACE_PRINT("call_site=%pS bytes_req=%lu", (void *)REC->call_site, REC->bytes_req))
+BRACE_EVENT(timer, timer_start, BRACE_PROTO(unsigned long n), BRACE_ARGS(n),
+	BRACE_FIELDS(BRACE_FIELD(unsigned long, expires, n)), BRACE_PRINT("expires=%lu", REC->expires))
+BRACE_EVENT(irq, softirq_entry, BRACE_PROTO(unsigned vec), BRACE_ARGS(vec),
+	BRACE_FIELDS(BRACE_FIELD(unsigned, vec, vec)), BRACE_PRINT("vec=%u", REC->vec))
+BRACE_EVENT(sched, sched_waking, BRACE_PROTO(int pid), BRACE_ARGS(pid),
+	BRACE_FIELDS(BRACE_FIELD(int, pid, pid)), BRACE_PRINT("pid=%d", REC->pid))
+BRACE_EVENT(sched, sched_wakeup, BRACE_PROTO(int pid), BRACE_ARGS(pid),
+	BRACE_FIELDS(BRACE_FIELD(int, pid, pid)), BRACE_PRINT("pid=%d", REC->pid))
+
+#define KERNEL __attribute__((noinline, noclone))
+
+static volatile long work;
+static __thread char object[64];
+
+KERNEL void _raw_spin_lock(void) { work++; }
+KERNEL void _raw_spin_unlock(void) { work--; }
+KERNEL int mutex_trylock(void) { return (int)++work; }
+KERNEL void mutex_lock(void) { _raw_spin_lock(); work++; }
+KERNEL void mutex_unlock(void) { _raw_spin_unlock(); work++; }
+KERNEL void rcu_read_lock(void) { work++; }
+KERNEL void rcu_read_unlock(void) { work--; }
+KERNEL void rcu_note_context_switch(void) { rcu_read_lock(); rcu_read_unlock(); work++; }
+KERNEL void kmem_cache_free(void) { brace_kmem_kmem_cache_free(__builtin_return_address(0), object, "task_struct"); work++; }
+KERNEL void kmalloc_noprof(unsigned long n) { brace_kmem_kmalloc(__builtin_return_address(0), n); work++; }
+
+/* The deepest: what a stack tracer finds. */
+KERNEL void update_curr(long depth)
+{
+	volatile char frame[256];
+
+	frame[depth] = 1;
+	work += frame[depth];
+	if (depth)
+		update_curr(depth - 1);
+	work++;
+}
+
+KERNEL void pick_next_task(void) { update_curr(3); work++; }
+
+KERNEL void schedule(void)
+{
+	rcu_note_context_switch();
+	_raw_spin_lock();
+	pick_next_task();
+	_raw_spin_unlock();
+}
+
+KERNEL void release_task(void) { kmem_cache_free(); work++; }
+KERNEL void free_task(void) { kmem_cache_free(); kmem_cache_free(); work++; }
+KERNEL void vfs_read(void) { mutex_lock(); kmalloc_noprof(64); mutex_unlock(); work++; }
+KERNEL void vfs_write(void) { mutex_trylock(); work++; }
+KERNEL void ksys_read(void) { vfs_read(); work++; }
+KERNEL void do_execve(void) { vfs_read(); work++; }
+KERNEL void do_exit(void) { release_task(); work++; }
+KERNEL int proc_reg_write(void) { work++; return -5; }
+
+KERNEL void sched_tick(unsigned long n)
+{
+	brace_timer_timer_start(n);
+	brace_irq_softirq_entry(1);
+	brace_sched_sched_waking(getpid());
+	brace_sched_sched_wakeup(getpid());
+	schedule();
+	free_task();
+	ksys_read();
+	vfs_write();
+}
+
+KERNEL pid_t kernel_clone(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		do_execve();
+		do_exit();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void *ticks(void *arg)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)arg, &one);
+	pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+	for (unsigned long n = 0;; n++) {
+		sched_tick(n);
+		usleep(TICK_US);
+	}
+	return NULL;
+}
+
+static int lone(void)
+{
+	char line[256];
+
+	puts("ready");
+	fflush(stdout);
+	for (unsigned long n = 0; fgets(line, sizeof(line), stdin); n++) {
+		sched_tick(n);
+		puts("done");
+		fflush(stdout);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	pthread_t thread;
+
+	if (argc > 1 && !strcmp(argv[1], "lone"))
+		return lone();
+	for (long i = 0; i < cpus; i++)
+		pthread_create(&thread, NULL, ticks, (void *)i);
+	for (;;) {
+		pid_t pid = kernel_clone();
+
+		proc_reg_write();
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+		usleep(FORK_US);
+	}
+}
