@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session memory's protocol (shared/memory.h), for spin: every order in which threads, the signal handlers
  * that interrupt them at any instruction, the tracer, and the death of either side can take their steps. Beside
  * each step stands the function of agent/buffer.c (and of the trampolines), collect/drain.c, collect/shared_memory.c
