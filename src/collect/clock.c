@@ -26,6 +26,30 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
 }
 
+/* One rate whatever the processors do, and one count on all of them: so says CPUID. */
+static bool invariant(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
+}
+
+/* The kernel has the last word: what it finds to run unevenly, or apart on two processors, it takes out of this list. */
+static bool is_steady(void)
+{
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "re");
+	bool listed = false, any = false;
+	char name[64];
+
+	while (f && fscanf(f, "%63s", name) == 1) {
+		any = true;
+		listed |= strcmp(name, "tsc") == 0;
+	}
+	if (f)
+		fclose(f);
+	return any ? listed : invariant();
+}
+
 /* Leaf 0x15: TSC = crystal * ebx / eax. */
 static uint64_t hz_cpuid(void)
 {
@@ -108,15 +132,20 @@ void clock_begin(struct clock *c)
 {
 	memset(c, 0, sizeof(*c));
 	same_instant(CLOCK_MONOTONIC_RAW, &c->first_tsc, &c->first_ns);
+	c->steady = is_steady();
 	c->cpuid_hz = hz_cpuid();
 	if (!c->cpuid_hz)
 		c->asking = pthread_create(&c->thread, NULL, ask_kernel, c) == 0;
 }
 
-static void say(struct trace_clock *out, uint64_t hz, const char *from)
+/* A figure that is told is finer than one that is measured; but a virtual machine may be told that of another. */
+static void decide(const struct clock *c, uint64_t told, const char *by, struct trace_clock *out)
 {
-	out->hz = hz;
-	snprintf(out->from, sizeof(out->from), "%s", from);
+	uint64_t measured = hz_since(c);
+	bool believed = told > measured - measured / 100 && told < measured + measured / 100;
+
+	out->hz = believed ? told : measured;
+	snprintf(out->from, sizeof(out->from), "%s", believed ? by : "measured");
 }
 
 void clock_settle(struct clock *c, struct trace_clock *out)
@@ -124,10 +153,7 @@ void clock_settle(struct clock *c, struct trace_clock *out)
 	if (c->settled)
 		return;
 	c->settled = true;
-	if (c->cpuid_hz)
-		say(out, c->cpuid_hz, "cpuid");
-	else
-		say(out, hz_since(c), "measured");
+	decide(c, c->cpuid_hz, "cpuid", out);
 	same_instant(CLOCK_MONOTONIC, &out->tsc, &out->mono_ns);
 	out->real_ns = out->mono_ns - now_ns(CLOCK_MONOTONIC) + now_ns(CLOCK_REALTIME);
 }
@@ -135,12 +161,12 @@ void clock_settle(struct clock *c, struct trace_clock *out)
 void clock_refine(struct clock *c, struct trace_clock *clock)
 {
 	clock_end(c);
-	if (!c->settled || c->cpuid_hz)
+	if (!c->settled)
 		return;
-	if (c->kernel_hz)
-		say(clock, c->kernel_hz, "kernel");
+	if (c->cpuid_hz)
+		decide(c, c->cpuid_hz, "cpuid", clock);
 	else
-		say(clock, hz_since(c), "measured");
+		decide(c, c->kernel_hz, "kernel", clock);
 }
 
 void clock_end(struct clock *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The TSC in real units: its frequency from CPUID, else from the kernel's own calibration
- * (perf's user page), else measured against CLOCK_MONOTONIC_RAW; and one instant on all clocks. */
+ * (perf's user page), else, or if these are not true, measured against CLOCK_MONOTONIC_RAW; and one instant on all clocks. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,14 +12,14 @@ struct clock {
 	uint64_t cpuid_hz, kernel_hz; /* 0 = does not say */
 	pthread_t thread;
 	bool asking, settled;
+	bool steady; /* else the TSC's rate changes, or its counts differ between processors: times are not to be relied on */
 };
 
 /* Begins; asking the kernel goes on beside what follows. */
 void clock_begin(struct clock *c);
-/* The first result. Takes at least 2 ms from clock_begin if the frequency has to be measured. */
+/* The first result. Takes at least 2 ms from clock_begin. */
 void clock_settle(struct clock *c, struct trace_clock *out);
-/* A better figure, if the frequency had to be measured: the kernel's, or measured again over all
- * the time since clock_begin. */
+/* A better figure: measured over all the time since clock_begin, or the one that this confirms to a hundredth. */
 void clock_refine(struct clock *c, struct trace_clock *clock);
 void clock_end(struct clock *c); /* must be called before c goes away */
 uint64_t clock_tsc(void);

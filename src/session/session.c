@@ -507,6 +507,8 @@ static void take_notes(struct session *s)
 		notes_take(&s->memories.at[i].header->notes, s->info);
 	if (unseen)
 		*vec_add(&s->info->notes) = (struct trace_note){ .kind = NOTE_UNSEEN, .count = unseen < UINT32_MAX ? (uint32_t)unseen : UINT32_MAX };
+	if (!s->clock.steady)
+		*vec_add(&s->info->notes) = (struct trace_note){ .kind = NOTE_CLOCK, .count = 1 };
 }
 
 bool session_catch_up(struct session *s)

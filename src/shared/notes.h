@@ -27,6 +27,7 @@ enum note_kind {
 	NOTE_USER,         /* this process became another user's, and could not have that one's memory: it records no more */
 	NOTE_FULL,         /* the tracer's own: the file could not take all; number: why, errno */
 	NOTE_BRACE,        /* executed by another brace, which traces it */
+	NOTE_CLOCK,        /* the tracer's own: the machine's TSC is not steady */
 	NOTE_KINDS
 };
 

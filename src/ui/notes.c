@@ -34,6 +34,7 @@ static const char *const kinds[NOTE_KINDS] = {
 	[NOTE_SPOILED] = "spoiled",   [NOTE_HANDLER] = "handler",   [NOTE_UNSEEN] = "unseen",
 	[NOTE_UNPLANNED] = "unplanned", [NOTE_FILE] = "file",      [NOTE_FORGED] = "forged",
 	[NOTE_USER] = "user",         [NOTE_FULL] = "full",        [NOTE_BRACE] = "brace",
+	[NOTE_CLOCK] = "clock",
 };
 
 const char *notes_kind(uint32_t kind)
@@ -169,6 +170,12 @@ static void print_unseen(struct out *o, const char *prefix, uint32_t count)
 		   prefix, count);
 }
 
+static void print_clock(struct out *o, const char *prefix)
+{
+	out_printf(o, "%sthis machine's TSC is not steady: times, and the order of what different processors did, may be wrong\n",
+		   prefix);
+}
+
 static void print_user(struct out *o, const char *prefix, const struct trace_note *note)
 {
 	print_processes(o, prefix, note);
@@ -195,4 +202,6 @@ void notes_print(struct out *o, const char *prefix, const struct trace_note *not
 		print_spoiled(o, prefix);
 	if (count_of(notes, n, NOTE_UNSEEN))
 		print_unseen(o, prefix, count_of(notes, n, NOTE_UNSEEN));
+	if (count_of(notes, n, NOTE_CLOCK))
+		print_clock(o, prefix);
 }
