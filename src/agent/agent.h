@@ -49,8 +49,13 @@ extern struct agent agent;
 extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork; [1]: who sees to that */
 #define GATE_VALUED 2                    /* of them: the bytes of an exit with its value, or 0 after a fork */
 
-struct site_entry { uint64_t ret, stub; };
-extern struct site_entry agent_table[1u << SITE_HASH_BITS];
+/* From a return address to its stub. A slot holds where in the arena that return address stands, from the table's begin; an empty one
+ * leads to `nobody`. */
+struct site_table {
+	uint64_t nobody;                 /* no return address */
+	int32_t slots[1u << SITE_HASH_BITS];
+};
+extern struct site_table agent_table;
 extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */
 
 void *memset(void *to, int byte, size_t n); /* mem.c */
@@ -189,7 +194,7 @@ bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp);
 void leave_rearm(struct agent_tls *t);
 
 /* site.c: the stub of a return address, made on first use; NULL when there is no room. */
-uint8_t *site_stub(uint64_t ret, bool needs_code);
+uint8_t *site_stub(uint64_t ret);
 static inline bool in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;

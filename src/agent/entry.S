@@ -4,8 +4,9 @@
  * arch/x86_64/trampoline.S. */
 #include "shared/tls.h"
 
-	.set ARENA_BYTES, 512 * 65536
-	.set STUB_RET, 0x65 /* where every stub's `ret` stands, for the unwind rule */
+	.set ARENA_BYTES, 256 * 65536
+	.set STUB_RET, 30 /* where every stub's `ret` stands, for the unwind rule */
+	.set EXITS_AT, 0xfe00 /* in a block: its code that all its stubs call */
 	.set C_STACK, 1024 /* more than any of the paths below takes */
 
 /* Calls C with everything preserved but rax (its result), rcx and rdx. Steps over the 128
@@ -47,8 +48,8 @@
 	.hidden agent_dl_debug_state
 	.globl agent_slow_leave
 	.hidden agent_slow_leave
-	.globl agent_slow_valued
-	.hidden agent_slow_valued
+	.globl agent_slow_exit, agent_slow_valued
+	.hidden agent_slow_exit, agent_slow_valued
 	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
 	.hidden agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.hidden agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
@@ -58,10 +59,18 @@ agent_slow_record:
 	CALL_C	agent_record
 	jmp	*%rcx
 
-/* The same of an exit with the value in -16(%rsp), which then is in rax again. */
+/* The same of an exit, which stands one call deeper: C is told where its stub stands. */
+agent_slow_exit:
+	lea	8(%rsp), %rsp
+	CALL_C	agent_record
+	lea	-8(%rsp), %rsp
+	jmp	*%rcx
+
+/* The same with the value that the stub's exit has kept. */
 agent_slow_valued:
+	lea	8(%rsp), %rsp
 	CALL_C	agent_record_valued
-	mov	-16(%rsp), %rax
+	lea	-8(%rsp), %rsp
 	jmp	*%rcx
 
 /* rax = header, payload in -32(%rsp), slot or -1 in -40(%rsp), rcx = where to go on. */
@@ -159,13 +168,15 @@ agent_slow_leave:
 	CALL_C	agent_leave
 	jmp	by_stub
 
-/* State mode's return: eax = call site, rcx = where to go on; rdx is live. */
+/* State mode's return, one call deeper: eax = call site, rcx = where to go on; rdx is live. */
 agent_slow_state_exit:
-	mov	%rdx, -32(%rsp)
+	lea	8(%rsp), %rsp
+	mov	%rdx, -24(%rsp)
 	mov	%eax, %edx
 	mov	%rsp, %rax
 	CALL_C	agent_state_exit
-	mov	-32(%rsp), %rdx
+	mov	-24(%rsp), %rdx
+	lea	-8(%rsp), %rsp
 	jmp	*%rcx
 
 /* In place of ld.so's _dl_debug_state, which does nothing. */
@@ -202,120 +213,117 @@ agent_tls_block:
 1:	mov	%rax, %rdi
 	jmp	agent_lent_block
 
-/* --- stub templates: one copy for each call site, at a place that tells its id. A field is
+/* --- the stub: one copy for each call site, at a place that tells its id. What all do is done by the code at the end of their
+ * block, so that two stubs share a cache line: a program has many call sites, and each is met rarely. A field is
  * marked by a label right behind it. -32 = the caller's rcx, -40 = body. ------------------ */
 	.section .rodata
-	.globl stub_begin, stub_return, stub_word, stub_gate, stub_pos, stub_limit, stub_real, stub_record, stub_end
-	.hidden stub_begin, stub_return, stub_word, stub_gate, stub_pos, stub_limit, stub_real, stub_record, stub_end
+	.balign 8
+	.globl stub_begin, stub_word, stub_exit, stub_real
+	.hidden stub_begin, stub_word, stub_exit, stub_real
 stub_begin:
 	mov	-32(%rsp), %rcx
 	call	*-40(%rsp)
 	.if	. - stub_begin - 9
 	.error	"contents.S says otherwise"
 	.endif
-stub_return:
-	mov	%rax, -16(%rsp)
-	mov	%rdx, -24(%rsp)
 	mov	%rcx, -32(%rsp)
-	rdtsc
-	shl	$24, %rax
-	shl	$56, %rdx
-	lea	0x7fffffff(%rax,%rdx), %rax
+	mov	$0x7fffffff, %ecx
 stub_word:
-	cmpl	$0, 0x7fffffff(%rip)
-stub_gate:                              # its displacement ends one byte before: the immediate
-	je	3f
-	mov	$8, %ecx
-	xadd	%rcx, %fs:0x7fffffff
-stub_pos:
-	cmp	%fs:0x7fffffff, %rcx
-stub_limit:
-	jae	2f
-	mov	%rax, (%rcx)
-1:	mov	-16(%rsp), %rax
-	mov	-24(%rsp), %rdx
-	mov	-32(%rsp), %rcx
+	.byte	0xe8
+	.long	0
+stub_exit:
 	push	0x7fffffff(%rip)
 stub_real:
 	.org	stub_begin + STUB_RET
 	.org	stub_real               # the push ended here: the unwind rule knows no instruction between it and the ret
 	ret
+	.org	stub_begin + 32, 0xcc
+
+/* --- what stubs call, one copy for each block: ecx = the record's id and kind. From here it is -8 rax, -16 rdx, -24 rcx: below
+ * the stub's return address, which moves with no instruction (the unwind rule). ------------- */
+	.macro EXIT_LABELS name
+	.globl \name\()_begin, \name\()_gate, \name\()_pos, \name\()_limit, \name\()_slow, \name\()_end
+	.hidden \name\()_begin, \name\()_gate, \name\()_pos, \name\()_limit, \name\()_slow, \name\()_end
+	.endm
+	.macro EXIT_STAMP
+	mov	%rax, -8(%rsp)
+	mov	%rdx, -16(%rsp)
+	rdtsc
+	shl	$24, %rax
+	shl	$56, %rdx
+	.endm
+	.macro EXIT_RETURN
+	mov	-8(%rsp), %rax
+	mov	-16(%rsp), %rdx
+	mov	-24(%rsp), %rcx
+	ret
+	.endm
+
+	EXIT_LABELS graph_exit
+graph_exit_begin:
+	EXIT_STAMP
+	or	%rcx, %rax
+	or	%rdx, %rax
+	cmpl	$0, 0x7fffffff(%rip)
+graph_exit_gate:                        # its displacement ends one byte before: the immediate
+	je	3f
+	mov	$8, %ecx
+	xadd	%rcx, %fs:0x7fffffff
+graph_exit_pos:
+	cmp	%fs:0x7fffffff, %rcx
+graph_exit_limit:
+	jae	2f
+	mov	%rax, (%rcx)
+1:	EXIT_RETURN
 3:	or	$-1, %rcx
 2:	mov	%rcx, %rdx
 	lea	1b(%rip), %rcx
 	.byte	0xe9
 	.long	0
-stub_record:
-stub_end:
-	.org	stub_begin + 128        # no stub is longer: the assembler refuses to go back
+graph_exit_slow:
+graph_exit_end:
 
-	/* The same for exits that tell their value. What is reserved is said by the word that a fork zeroes: there
-	 * is no room for more. */
-	.globl value_stub_begin, value_stub_word, value_stub_gate, value_stub_pos, value_stub_limit, value_stub_real
-	.globl value_stub_record, value_stub_end
-	.hidden value_stub_begin, value_stub_word, value_stub_gate, value_stub_pos, value_stub_limit, value_stub_real
-	.hidden value_stub_record, value_stub_end
-value_stub_begin:
-	mov	-32(%rsp), %rcx
-	call	*-40(%rsp)
-	mov	%rax, -16(%rsp)
-	mov	%rdx, -24(%rsp)
-	mov	%rcx, -32(%rsp)
-	rdtsc
-	shl	$24, %rax
-	shl	$56, %rdx
-	lea	0x7fffffff(%rax,%rdx), %rdx
-value_stub_word:
+	/* The same for exits that tell their value. What is reserved is said by the word that a fork zeroes. */
+	EXIT_LABELS value_exit
+value_exit_begin:
+	EXIT_STAMP
+	or	%rcx, %rdx
+	or	%rax, %rdx
 	mov	0x7fffffff(%rip), %ecx
-value_stub_gate:
+value_exit_gate:
 	test	%ecx, %ecx
 	je	3f
 	xadd	%rcx, %fs:0x7fffffff
-value_stub_pos:
+value_exit_pos:
 	cmp	%fs:0x7fffffff, %rcx
-value_stub_limit:
+value_exit_limit:
 	jae	2f
-	mov	-16(%rsp), %rax
+	mov	-8(%rsp), %rax
 	mov	%rax, 8(%rcx)
 	mov	%rdx, (%rcx)
-1:	mov	-24(%rsp), %rdx
-	mov	-32(%rsp), %rcx
-	push	0x7fffffff(%rip)
-value_stub_real:
-	.org	value_stub_begin + STUB_RET
-	.org	value_stub_real         # the push ended here: the unwind rule knows no instruction between it and the ret
-	ret
+1:	EXIT_RETURN
 3:	or	$-1, %rcx
 2:	mov	%rdx, %rax
 	mov	%rcx, %rdx
 	lea	1b(%rip), %rcx
 	.byte	0xe9
 	.long	0
-value_stub_record:
-value_stub_end:
-	.org	value_stub_begin + 128
+value_exit_slow:
+value_exit_end:
 
-	.globl state_stub_begin, state_stub_return, state_stub_id, state_stub_exit, state_stub_real, state_stub_end
-	.hidden state_stub_begin, state_stub_return, state_stub_id, state_stub_exit, state_stub_real, state_stub_end
-state_stub_begin:
-	mov	-32(%rsp), %rcx
-	call	*-40(%rsp)
-state_stub_return:
-	mov	%rax, -16(%rsp)
-	mov	%rcx, -24(%rsp)
+	.globl state_exit_begin, state_exit_slow, state_exit_end
+	.hidden state_exit_begin, state_exit_slow, state_exit_end
+state_exit_begin:
+	mov	%rax, -8(%rsp)
+	mov	%ecx, %eax
 	lea	1f(%rip), %rcx
-	mov	$0x7fffffff, %eax
-state_stub_id:
 	.byte	0xe9
 	.long	0
-state_stub_exit:
-	.org	state_stub_begin + STUB_RET - 16 /* the three instructions before the ret */
-1:	mov	-16(%rsp), %rax
+state_exit_slow:
+1:	mov	-8(%rsp), %rax
 	mov	-24(%rsp), %rcx
-	push	0x7fffffff(%rip)
-state_stub_real:
 	ret
-state_stub_end:
+state_exit_end:
 
 	.section .tbss, "awT", @nobits
 	.balign 64
@@ -325,13 +333,13 @@ state_stub_end:
 agent_tls:
 	.skip 64
 
-/* --- the arena. One unwind rule for every stub, exact at every instruction, for a signal may come
- * at any, and its handler may look at the stack or leave through it:
- *   CFA = rsp + 1: libgcc tells frames apart by CFA, and this frame has no size
- *   rsp = rsp, and at the `ret`, which has the return address on the stack again, 8 more:
- *         rsp + (((pc & 127) == STUB_RET) << 3)
- *   RA  = the word of the site table that belongs to the stub: with p = pc,
- *         *((p & ~0xffff) + ((p & 0xffff) >> 7) * 8)
+/* --- the arena. One unwind rule for every stub and what it calls, exact at every instruction, for a signal may come
+ * at any, and its handler may look at the stack or leave through it. With p = pc, o = p & 0xffff:
+ *   rsp = rsp, and 8 more where a return address stands on the stack: at the stub's `ret`, and in what stubs call:
+ *         rsp + (((p & 31) == STUB_RET | o >= EXITS_AT) << 3)
+ *   CFA = that + 1: libgcc tells frames apart by CFA, and this frame has no size
+ *   RA  = the return address that belongs to the stub: with q = o < EXITS_AT ? p : *rsp,
+ *         *((q & ~0xffff) + ((q & 0xffff) >> 5) * 8)
  * An unwinder that leaves the call tells the personality routine (unwind.c). */
 	.section .arena, "ax", @nobits
 	.globl agent_arena
@@ -339,9 +347,9 @@ agent_tls:
 	.balign 4096
 	.cfi_startproc
 	.cfi_personality 0x1b, agent_personality
-	.cfi_def_cfa 7, 1
-	.cfi_escape 0x16, 0x07, 13, 0x77, 0x00, 0x80, 0x00, 0x08, 0x7f, 0x1a, 0x08, STUB_RET, 0x29, 0x33, 0x24, 0x22
-	.cfi_escape 0x16, 0x10, 18, 0x80, 0x00, 0x12, 0x0a, 0xff, 0xff, 0x1a, 0x37, 0x25, 0x33, 0x24, 0x16, 0x40, 0x25, 0x40, 0x24, 0x22, 0x06
+	.cfi_escape 0x0f, 26, 0x77, 0x00, 0x80, 0x00, 0x08, 31, 0x1a, 0x08, STUB_RET, 0x29, 0x80, 0x00, 0x0a, 0xff, 0xff, 0x1a, 0x0a, EXITS_AT & 0xff, EXITS_AT >> 8, 0x2a, 0x21, 0x33, 0x24, 0x22, 0x23, 0x01
+	.cfi_escape 0x16, 0x07, 24, 0x77, 0x00, 0x80, 0x00, 0x08, 31, 0x1a, 0x08, STUB_RET, 0x29, 0x80, 0x00, 0x0a, 0xff, 0xff, 0x1a, 0x0a, EXITS_AT & 0xff, EXITS_AT >> 8, 0x2a, 0x21, 0x33, 0x24, 0x22
+	.cfi_escape 0x16, 0x10, 34, 0x80, 0x00, 0x12, 0x0a, 0xff, 0xff, 0x1a, 0x0a, EXITS_AT & 0xff, EXITS_AT >> 8, 0x2d, 0x28, 4, 0, 0x13, 0x77, 0x00, 0x06, 0x12, 0x0a, 0xff, 0xff, 0x1a, 0x35, 0x25, 0x33, 0x24, 0x16, 0x40, 0x25, 0x40, 0x24, 0x22, 0x06
 agent_arena:
 	.skip	ARENA_BYTES + 65536
 	.cfi_endproc

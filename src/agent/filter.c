@@ -15,7 +15,7 @@
 #include "agent/sys.h"
 
 #define P UINT64_C(0x7ffff0000000) /* some pointer: no filter looks at where they lead */
-#define STUB_BYTES (SITE_BLOCK_BYTES - 4096)
+#define STUB_BYTES (SITE_BLOCK_BYTES - SITE_RETURNS_BYTES)
 #define MINUS(n) ((uint64_t)-(int64_t)(n))
 #define EFAULT 14
 #define PATIENCE 10000000000 /* ticks, some seconds: one that waits for a sub-buffer looks more often */

@@ -230,7 +230,7 @@ static uint64_t leave_lending(struct agent_tls *t, const uint64_t *sp, const str
 			stub = agent_state_entry((uint64_t)sp, about->id_word);
 	} else {
 		if (!tail && !(about->id_word & (STATE_ENTRY_ONLY | LEAVE_SILENT)))
-			stub = (uint64_t)site_stub(*sp, true);
+			stub = (uint64_t)site_stub(*sp);
 		write_leave(t, about, sp, tail, stub != 0);
 	}
 	lend_begin((uint64_t)sp);
@@ -249,7 +249,7 @@ uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about)
 	if (keeps_state())
 		return agent_state_leave(sp, about);
 	if (follow)
-		stub = (uint64_t)site_stub(*sp, true);
+		stub = (uint64_t)site_stub(*sp);
 	write_leave(t, about, sp, tail, stub != 0);
 	if (kind_of(about) != LEAVE_MARK)
 		arm(t, about);

@@ -7,13 +7,14 @@
 #define PLACES 1024u
 #define PROBES 16u
 #define BUSY UINT64_C(1)
+#define MIX 0x9e3779b1u
 
 struct parked { uint64_t sp, base, live; };
 static struct parked parked[PLACES];
 
 static struct parked *place(uint64_t sp, unsigned probe)
 {
-	return &parked[((uint32_t)(sp >> 4) * SITE_HASH_MULTIPLIER >> 16 ^ probe) % PLACES];
+	return &parked[((uint32_t)(sp >> 4) * MIX >> 16 ^ probe) % PLACES];
 }
 
 /* Changes the key of the first place that has `from`, so that it is ours. */

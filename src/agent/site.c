@@ -7,7 +7,7 @@
  * takes nothing from there but the count, and a number that is taken here already is passed over.
  *
  * A process only ever adds to its table, without locks: an empty slot becomes a full one in one
- * instruction. Two threads that meet the same
+ * instruction, when the return address it leads to stands in its place. Two threads that meet the same
  * new return address (or a handler and what it interrupted) may both make a stub; both are right. Stub code is written a block at a
  * time, before any of it can be reached: a page is never writable and executable at once. */
 #include <linux/mman.h>
@@ -21,19 +21,23 @@
 #define PROBES 512
 #define PAGE 4096u
 #define NOBODY UINT64_C(1) /* no return address */
-#define PER_BLOCK (SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK)
-#define SITES_MAX (SITE_BLOCKS * PER_BLOCK)
+#define SITES_MAX (SITE_BLOCKS * SITE_PER_BLOCK)
 #define TRIES (2 * SITE_BLOCKS) /* numbers, until one is free: a hostile child sets the count back */
+#define SLOTS (1u << SITE_HASH_BITS)
+#define SCATTER 0x9e3779b1u
 
-struct site_entry agent_table[1u << SITE_HASH_BITS] __attribute__((aligned(PAGE)));
+struct site_table agent_table __attribute__((aligned(PAGE)));
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
 
-extern const uint8_t stub_begin[], stub_word[], stub_gate[], stub_pos[], stub_limit[], stub_real[],
-	stub_record[], stub_end[];
-extern const uint8_t value_stub_begin[], value_stub_word[], value_stub_gate[], value_stub_pos[], value_stub_limit[],
-	value_stub_real[], value_stub_record[], value_stub_end[];
-extern const uint8_t state_stub_begin[], state_stub_id[], state_stub_exit[], state_stub_real[], state_stub_end[];
-extern uint8_t agent_slow_record[], agent_slow_valued[], agent_slow_state_exit[];
+#define LABEL(name) extern const uint8_t name[]
+LABEL(stub_begin); LABEL(stub_word); LABEL(stub_exit); LABEL(stub_real);
+LABEL(graph_exit_begin); LABEL(graph_exit_gate); LABEL(graph_exit_pos); LABEL(graph_exit_limit); LABEL(graph_exit_slow);
+LABEL(graph_exit_end);
+LABEL(value_exit_begin); LABEL(value_exit_gate); LABEL(value_exit_pos); LABEL(value_exit_limit); LABEL(value_exit_slow);
+LABEL(value_exit_end);
+LABEL(state_exit_begin); LABEL(state_exit_slow); LABEL(state_exit_end);
+LABEL(agent_slow_exit); LABEL(agent_slow_valued); LABEL(agent_slow_state_exit);
+#undef LABEL
 
 _Static_assert(SITE_IDS <= RECORD_EXIT_VALUE, "a site's id leaves the bit free that says that a value follows");
 
@@ -41,50 +45,42 @@ enum block_state { BLOCK_NONE, BLOCK_MAKING, BLOCK_READY, BLOCK_FAILED };
 static uint8_t blocks[SITE_BLOCKS];
 static uint8_t kinds[SITE_BLOCKS]; /* of those that are ready: enum stub_kind */
 
-static void copy(uint8_t *to, const uint8_t *from, const uint8_t *end)
-{
-	while (from < end)
-		*to++ = *from++;
-}
+/* What the stubs of a block call, and what they hand over. */
+struct exit_code {
+	const uint8_t *begin, *gate, *pos, *limit, *slow, *end; /* fields (entry.S); gate, pos and limit: NULL, or all */
+	uint8_t gate_index, behind_gate;  /* bytes of the instruction behind the gate's displacement */
+	const uint8_t *to;                /* its slow path */
+	uint32_t word, shift;             /* id << shift | word */
+};
 
 static void put32(uint8_t *field_end, int64_t value)
 {
 	*(int32_t *)(field_end - 4) = (int32_t)value;
 }
 
-static void write_graph_stub(uint8_t *at, uint32_t id, uint8_t *real)
+static void write_exit_code(uint8_t *at, const struct exit_code *x)
 {
+#define END(label) (at + (x->label - x->begin))
+	for (uint32_t i = 0; i < (uint32_t)(x->end - x->begin); i++)
+		at[i] = x->begin[i];
+	put32(END(slow), x->to - END(slow));
+	if (!x->gate)
+		return;
+	put32(END(gate) - x->behind_gate, (uint8_t *)&agent_gate[x->gate_index] - END(gate));
+	put32(END(pos), agent.tls_offset + TLS_POS);
+	put32(END(limit), agent.tls_offset + TLS_END);
+#undef END
+}
+
+static void write_stub(uint8_t *block, uint32_t place, uint32_t word)
+{
+	uint8_t *at = block + place * SITE_STUB_BYTES;
 #define END(label) (at + (label - stub_begin))
-	copy(at, stub_begin, stub_end);
-	put32(END(stub_word), id << 2 | RECORD_EXIT);
-	put32(END(stub_gate) - 1, (uint8_t *)agent_gate - END(stub_gate));
-	put32(END(stub_pos), agent.tls_offset + TLS_POS);
-	put32(END(stub_limit), agent.tls_offset + TLS_END);
-	put32(END(stub_real), real - END(stub_real));
-	put32(END(stub_record), agent_slow_record - END(stub_record));
-#undef END
-}
-
-static void write_value_stub(uint8_t *at, uint32_t id, uint8_t *real)
-{
-#define END(label) (at + (label - value_stub_begin))
-	copy(at, value_stub_begin, value_stub_end);
-	put32(END(value_stub_word), (id | RECORD_EXIT_VALUE) << 2 | RECORD_EXIT);
-	put32(END(value_stub_gate), (uint8_t *)&agent_gate[GATE_VALUED] - END(value_stub_gate));
-	put32(END(value_stub_pos), agent.tls_offset + TLS_POS);
-	put32(END(value_stub_limit), agent.tls_offset + TLS_END);
-	put32(END(value_stub_real), real - END(value_stub_real));
-	put32(END(value_stub_record), agent_slow_valued - END(value_stub_record));
-#undef END
-}
-
-static void write_state_stub(uint8_t *at, uint32_t id, uint8_t *real)
-{
-#define END(label) (at + (label - state_stub_begin))
-	copy(at, state_stub_begin, state_stub_end);
-	put32(END(state_stub_id), id);
-	put32(END(state_stub_exit), agent_slow_state_exit - END(state_stub_exit));
-	put32(END(state_stub_real), real - END(state_stub_real));
+	for (uint32_t i = 0; i < SITE_STUB_BYTES; i += sizeof(uint64_t))
+		*(uint64_t *)(at + i) = *(const uint64_t *)(stub_begin + i);
+	put32(END(stub_word), word);
+	put32(END(stub_exit), block + SITE_EXITS_AT - END(stub_exit));
+	put32(END(stub_real), block + place * sizeof(uint64_t) - END(stub_real));
 #undef END
 }
 
@@ -100,23 +96,36 @@ static enum stub_kind stub_kind(void)
 	return agent.settings.values ? STUB_VALUE : STUB_GRAPH;
 }
 
-/* Makes the block's page of return addresses and writes its stubs. */
+static const struct exit_code exit_codes[STUB_KINDS] = {
+	[STUB_GRAPH] = { graph_exit_begin, graph_exit_gate, graph_exit_pos, graph_exit_limit, graph_exit_slow, graph_exit_end,
+			 0, 1, agent_slow_exit, RECORD_EXIT, 2 },
+	[STUB_VALUE] = { value_exit_begin, value_exit_gate, value_exit_pos, value_exit_limit, value_exit_slow, value_exit_end,
+			 GATE_VALUED, 0, agent_slow_valued, RECORD_EXIT_VALUE << 2 | RECORD_EXIT, 2 },
+	[STUB_STATE] = { .begin = state_exit_begin, .slow = state_exit_slow, .end = state_exit_end,
+			 .to = agent_slow_state_exit },
+};
+
+static void write_stubs(uint8_t *at, uint32_t block, const struct exit_code *x)
+{
+	for (uint32_t i = SITE_FIRST_IN_BLOCK; i < SITE_END_IN_BLOCK; i++)
+		write_stub(at, i, (block * SITE_BLOCK_IDS + i) << x->shift | x->word);
+	write_exit_code(at + SITE_EXITS_AT, x);
+}
+
+/* Makes the block's pages of return addresses and writes its stubs, if such are needed. */
 static bool make_block(uint32_t block)
 {
-	static void (*const write[STUB_KINDS])(uint8_t *at, uint32_t id, uint8_t *real) = {
-		[STUB_NONE] = write_graph_stub, [STUB_GRAPH] = write_graph_stub, [STUB_STATE] = write_state_stub,
-		[STUB_VALUE] = write_value_stub,
-	};
 	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES;
+	enum stub_kind kind = stub_kind();
 
-	kinds[block] = (uint8_t)stub_kind();
+	kinds[block] = (uint8_t)kind;
 	if (sys3(__NR_mprotect, at, SITE_BLOCK_BYTES, PROT_READ | PROT_WRITE) < 0)
 		return false;
 	POINT(block_writable);
-	for (uint32_t i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
-		write[kinds[block]](at + i * SITE_STUB_BYTES, block * SITE_BLOCK_IDS + i, at + i * 8);
+	if (kind != STUB_NONE)
+		write_stubs(at, block, &exit_codes[kind]);
 	POINT(block_written);
-	return sys3(__NR_mprotect, at + PAGE, SITE_BLOCK_BYTES - PAGE, PROT_READ | PROT_EXEC) == 0;
+	return sys3(__NR_mprotect, at + SITE_RETURNS_BYTES, SITE_BLOCK_BYTES - SITE_RETURNS_BYTES, PROT_READ | PROT_EXEC) == 0;
 }
 
 /* Signals blocked: a handler on this thread must not wait for what it interrupted. */
@@ -158,7 +167,7 @@ void site_after_fork(void)
 			blocks[i] = BLOCK_NONE;
 }
 
-/* The block's page of return addresses, one for each stub: it is readable whenever stubs of the block are. */
+/* The block's return addresses, one for each stub: they are readable whenever stubs of the block are. */
 static uint64_t *returns_of(uint32_t block)
 {
 	return (uint64_t *)(agent.arena + block * SITE_BLOCK_BYTES);
@@ -173,58 +182,52 @@ uint64_t site_return(uint64_t stub)
 	return __atomic_load_n(&returns_of((uint32_t)block)[i], __ATOMIC_RELAXED);
 }
 
-static uint32_t hash(uint64_t ret)
-{
-	return ((uint32_t)ret * SITE_HASH_MULTIPLIER) >> (32 - SITE_HASH_BITS);
-}
-
 /* Slot 0 is where every lookup ends after a fork, and that of the return address 0, which stands below the
- * first function of some stacks: it must be nobody's. */
+ * first function of some stacks: it stays empty. */
 void site_begin(void)
 {
-	agent_table[0].ret = NOBODY;
+	agent_table.nobody = NOBODY;
 }
 
-static uint32_t slot_after(uint32_t slot)
+/* Where trampolines look, then slots that are elsewhere for each, so that texts with the same slots get along. */
+static uint32_t slot_of(uint64_t ret, uint32_t probe)
 {
-	slot = (slot + 1) & ((1u << SITE_HASH_BITS) - 1);
+	uint32_t slot = ((uint32_t)ret * SITE_HASH_MULTIPLIER) >> (32 - SITE_HASH_BITS);
+
+	if (probe)
+		slot = (((uint32_t)ret * SCATTER) >> (32 - SITE_HASH_BITS)) + probe;
+	slot &= SLOTS - 1;
 	return slot ? slot : 1;
 }
 
 static uint64_t find(uint64_t ret)
 {
-	uint32_t slot = hash(ret) ? hash(ret) : 1;
+	for (uint32_t i = 0; i < PROBES; i++) {
+		int32_t to = __atomic_load_n(&agent_table.slots[slot_of(ret, i)], __ATOMIC_ACQUIRE);
+		uint64_t at = (uint64_t)&agent_table + (uint64_t)(int64_t)to;
 
-	for (int i = 0; i < PROBES; i++, slot = slot_after(slot)) {
-		uint64_t key = __atomic_load_n(&agent_table[slot].ret, __ATOMIC_ACQUIRE);
-
-		if (key == ret)
-			return agent_table[slot].stub;
-		if (!key)
+		if (!to)
 			return 0;
+		if (__atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED) == ret)
+			return at + (at % SITE_BLOCK_BYTES) * (SITE_STUB_BYTES / sizeof(uint64_t) - 1);
 	}
 	return 0;
 }
 
-/* Both words at once: whoever is interrupted here for good leaves no half-made entry. */
-static bool claim(struct site_entry *e, uint64_t ret, uint64_t stub)
-{
-	uint64_t old_ret = 0, old_stub = 0;
-	bool claimed;
-
-	__asm__ volatile("lock cmpxchg16b %1"
-			 : "=@ccz"(claimed), "+m"(*e), "+a"(old_ret), "+d"(old_stub)
-			 : "b"(ret), "c"(stub) : "memory");
-	return claimed;
-}
-
+/* The return address stands in its place before a slot leads there. */
 static void insert(uint64_t ret, uint64_t stub)
 {
-	uint32_t slot = hash(ret) ? hash(ret) : 1;
+	uint64_t in_block = stub % SITE_BLOCK_BYTES;
+	uint64_t at = stub - in_block + in_block / SITE_STUB_BYTES * sizeof(uint64_t);
+	int32_t to = (int32_t)(int64_t)(at - (uint64_t)&agent_table);
 
-	for (int i = 0; i < PROBES; i++, slot = slot_after(slot))
-		if (claim(&agent_table[slot], ret, stub))
+	for (uint32_t i = 0; i < PROBES; i++) {
+		int32_t empty = 0;
+
+		if (__atomic_compare_exchange_n(&agent_table.slots[slot_of(ret, i)], &empty, to, false, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
 			return;
+	}
 }
 
 /* A block of an earlier tracer's, with stubs of another kind. */
@@ -236,7 +239,7 @@ static bool is_foreign(uint32_t block)
 /* The count goes on behind the block, unless somebody else moves it meanwhile. */
 static void pass_by(uint32_t block)
 {
-	uint32_t seen = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED), next = (block + 1) * PER_BLOCK;
+	uint32_t seen = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED), next = (block + 1) * SITE_PER_BLOCK;
 
 	if (seen < next)
 		__atomic_compare_exchange_n(&agent.image->next_site, &seen, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -262,7 +265,7 @@ static bool take_stub(uint32_t id, uint64_t ret)
 					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-static uint32_t take_site(uint64_t ret, bool needs_code)
+static uint32_t take_site(uint64_t ret)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
 		uint32_t id = count_site(), block = id / SITE_BLOCK_IDS;
@@ -273,25 +276,25 @@ static uint32_t take_site(uint64_t ret, bool needs_code)
 			pass_by(block);
 			continue;
 		}
-		if (needs_code && !block_ready(block))
+		if (!block_ready(block))
 			break;
-		if (!needs_code || take_stub(id, ret))
+		if (take_stub(id, ret))
 			return id;
 	}
 	return SITE_IDS;
 }
 
-uint8_t *site_stub(uint64_t ret, bool needs_code)
+uint8_t *site_stub(uint64_t ret)
 {
 	uint64_t stub = ret > NOBODY ? find(ret) : 0;
 	uint32_t id;
 
 	if (stub || ret <= NOBODY)
 		return (uint8_t *)stub;
-	id = take_site(ret, needs_code);
+	id = take_site(ret);
 	if (id >= SITE_IDS)
 		return 0;
-	agent.image->sites[id] = ret;
+	agent.image->sites[site_count_of_id(id)] = ret;
 	POINT(site_noted);
 	stub = (uint64_t)agent.arena + (uint64_t)id * SITE_STUB_BYTES;
 	insert(ret, stub);
@@ -306,7 +309,7 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 	uint64_t stub;
 
 	buffer_check_fork();
-	stub = (uint64_t)site_stub(ret, true);
+	stub = (uint64_t)site_stub(ret);
 	if (!stub)
 		buffer_write_words(agent_tls_block(), entry, 2, sp);
 	return stub;
@@ -321,7 +324,7 @@ uint64_t agent_site(uint64_t ret)
 	if (in_arena(ret))
 		stub = agent.settings.calls_too ? ret & ~(uint64_t)(SITE_STUB_BYTES - 1) : 0;
 	else
-		stub = (uint64_t)site_stub(ret, stub_kind() != STUB_NONE);
+		stub = (uint64_t)site_stub(ret);
 	return stub ? stub : (uint64_t)agent.arena;
 }
 
@@ -337,8 +340,8 @@ void site_keep(void)
 
 static void forget_table(void)
 {
-	if (sys3(__NR_madvise, agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
-		memset(agent_table, 0, sizeof(agent_table));
+	if (sys3(__NR_madvise, &agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
+		memset(&agent_table, 0, sizeof(agent_table));
 	site_begin();
 }
 
@@ -346,9 +349,9 @@ static void insert_block(uint32_t block)
 {
 	const uint64_t *returns = returns_of(block);
 
-	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++)
+	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_END_IN_BLOCK; i++)
 		if (returns[i])
-			insert(returns[i], (uint64_t)((const uint8_t *)returns + i * SITE_STUB_BYTES));
+			insert(returns[i], (uint64_t)returns + i * SITE_STUB_BYTES);
 }
 
 /* Stubs of another kind stay for those who return through them, and for the next tracer that wants
@@ -373,10 +376,12 @@ static uint32_t tell_block(uint32_t block)
 	const uint64_t *returns = returns_of(block);
 	uint32_t counted = 0;
 
-	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_BLOCK_IDS; i++) {
-		agent.image->sites[block * SITE_BLOCK_IDS + i] = returns[i];
+	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_END_IN_BLOCK; i++) {
+		uint32_t count = site_count_of_id(block * SITE_BLOCK_IDS + i);
+
+		agent.image->sites[count] = returns[i];
 		if (returns[i])
-			counted = block * PER_BLOCK + i - SITE_FIRST_IN_BLOCK + 1;
+			counted = count + 1;
 	}
 	return counted;
 }

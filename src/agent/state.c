@@ -122,7 +122,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 				      id, 0);
 		return 0;
 	}
-	stub = (uint64_t)site_stub(ret, true);
+	stub = (uint64_t)site_stub(ret);
 	tsc = read_tsc();
 	if (!stub || !live_push(t, l, sp, tsc, id))
 		return 0;
@@ -211,7 +211,7 @@ static void park_at(struct agent_tls *t, uint64_t sp)
 
 static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
 {
-	uint64_t stub = (uint64_t)site_stub(*sp, true);
+	uint64_t stub = (uint64_t)site_stub(*sp);
 
 	return stub && live_push(t, live_forget(t, (uint64_t)sp + 1), (uint64_t)sp, 0, UNRECORDED) ? stub : 0;
 }

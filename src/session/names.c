@@ -52,15 +52,18 @@ static bool open_image(uint32_t pid, const struct maps *maps, struct remote *out
 static void read_sites(const struct remote *r, struct trace_image *image)
 {
 	uint32_t count, id;
+	uint64_t *returns;
 
 	if (!read_remote(r, offsetof(struct image_memory, next_site), &count, sizeof(count)) || !count)
 		return;
 	id = site_id_of_count(count - 1);
 	if (count > SITE_IDS || id >= SITE_IDS || id < image->sites.n)
 		return;
-	vec_reserve(&image->sites, id + 1);
-	if (read_remote(r, offsetof(struct image_memory, sites), image->sites.at, (id + 1) * sizeof(uint64_t)))
-		image->sites.n = id + 1;
+	returns = mem_zalloc(count * sizeof(*returns));
+	if (read_remote(r, offsetof(struct image_memory, sites), returns, count * sizeof(*returns)))
+		for (uint32_t i = (uint32_t)image->sites.n; i <= id; i++)
+			*vec_add(&image->sites) = site_id_exists(i) ? returns[site_count_of_id(i)] : 0;
+	free(returns);
 }
 
 static bool add_sites_of(uint32_t pid, struct trace_image *image)

@@ -371,6 +371,14 @@ static bool take_news(struct session *s)
 	return any;
 }
 
+/* 0: not known yet, or there is no such site. */
+static uint64_t site_return(const struct session *s, uint32_t image, uint32_t site)
+{
+	const struct image_memory *m = s->image_memory.at[image];
+
+	return site_id_exists(site) ? __atomic_load_n(&m->sites[site_count_of_id(site)], __ATOMIC_RELAXED) : 0;
+}
+
 /* They come soon: before the first record that has such a number. */
 static void fill_holes(struct session *s)
 {
@@ -378,7 +386,7 @@ static void fill_holes(struct session *s)
 
 	for (size_t i = 0; i < s->site_holes.n; i++) {
 		const struct site_hole h = s->site_holes.at[i];
-		uint64_t ret = __atomic_load_n(&s->image_memory.at[h.image]->sites[h.site], __ATOMIC_RELAXED);
+		uint64_t ret = site_return(s, h.image, h.site);
 
 		if (ret)
 			s->info->images.at[h.image].sites.at[h.site] = ret;
@@ -392,10 +400,10 @@ static void add_site(struct session *s, uint32_t image)
 {
 	struct trace_image *to = &s->info->images.at[image];
 	uint32_t site = (uint32_t)to->sites.n;
-	uint64_t ret = __atomic_load_n(&s->image_memory.at[image]->sites[site], __ATOMIC_RELAXED);
+	uint64_t ret = site_return(s, image, site);
 
 	*vec_add(&to->sites) = ret;
-	if (!ret && site % SITE_BLOCK_IDS >= SITE_FIRST_IN_BLOCK)
+	if (!ret && site_id_exists(site))
 		*vec_add(&s->site_holes) = (struct site_hole){ image, site };
 }
 

@@ -159,22 +159,28 @@ struct memory_desc {
 
 /* --- the image memory: one for each program image (exec), shared with its forks --------
  *
- * Call sites have ids that are also their stubs' places: the stub arena is made of 64 KiB
- * blocks, the first page of each holds the return addresses of its stubs, the other 60 KiB hold 128-byte
- * stubs. id = block << 9 | (offset in block >> 7); ids whose low nine bits are below 32 do not exist (they would be in
- * the first page). The arena is private to each process. The image memory counts the sites of the whole family, and
+ * Call sites have ids that are also their stubs' places: the stub arena is made of 64 KiB blocks, each of 2,048 places. That of
+ * a stub is 32 bytes at 32 times its number, and its return address is 8 bytes at 8 times it: so the
+ * first 512 places, where return addresses are, have no stubs, nor have the last ones, where code is that all stubs of the block call.
+ * id = block << 11 | place. The arena is private to each process. The image memory counts the sites of the whole family, and
  * tells the tracer what each is; nothing in it decides where a process goes, for a child that is less trusted
  * than its parent can write here. */
 #define SITE_BLOCK_BYTES 65536u
-#define SITE_STUB_BYTES 128u
-#define SITE_BLOCK_IDS 512u
-#define SITE_FIRST_IN_BLOCK 32u
-#define SITE_BLOCKS 512u
+#define SITE_STUB_BYTES 32u
+#define SITE_RETURNS_BYTES 16384u /* return addresses: the pages of a block that are writable */
+#define SITE_EXITS_AT 0xfe00u     /* in a block: the code that its stubs call */
+#define SITE_BLOCK_IDS 2048u
+#define SITE_FIRST_IN_BLOCK 512u
+#define SITE_END_IN_BLOCK (SITE_EXITS_AT / SITE_STUB_BYTES)
+#define SITE_PER_BLOCK (SITE_END_IN_BLOCK - SITE_FIRST_IN_BLOCK)
+#define SITE_BLOCKS 256u
 #define SITE_IDS (SITE_BLOCKS * SITE_BLOCK_IDS)
 #define SITE_ARENA_BYTES (SITE_BLOCKS * SITE_BLOCK_BYTES)
 
-#define SITE_HASH_BITS 18
-#define SITE_HASH_MULTIPLIER 0x9E3779B1u
+/* Sites that stand near each other have slots that are near each other: a slot for each four bytes of text, so
+ * that no two calls of a function share one, and two megabytes of text go through all slots. */
+#define SITE_HASH_BITS 19
+#define SITE_HASH_MULTIPLIER 2048u
 
 /* For who must read records without the trace file: the ids of a module's functions. */
 struct image_module { uint64_t start; uint32_t first_id, pad; };
@@ -185,16 +191,26 @@ struct image_memory {
 	uint32_t n_modules;       /* opened; the tracer writes these */
 	struct image_module modules[IMAGE_MODULES];
 	uint64_t pad;
-	uint64_t sites[SITE_IDS]; /* return addresses by site id: for the tracer's eyes */
+	uint64_t sites[SITE_BLOCKS * SITE_PER_BLOCK]; /* return addresses by count: for the tracer's eyes */
 };
 
 _Static_assert(offsetof(struct image_memory, sites) == 4096, "a page of sites is a page");
 
 static inline uint32_t site_id_of_count(uint32_t n)
 {
-	const uint32_t per_block = SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK;
+	return n / SITE_PER_BLOCK * SITE_BLOCK_IDS + SITE_FIRST_IN_BLOCK + n % SITE_PER_BLOCK;
+}
 
-	return n / per_block * SITE_BLOCK_IDS + SITE_FIRST_IN_BLOCK + n % per_block;
+/* Of an id that exists. */
+static inline uint32_t site_count_of_id(uint32_t id)
+{
+	return id / SITE_BLOCK_IDS * SITE_PER_BLOCK + id % SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK;
+}
+
+/* Has the id's place a stub? */
+static inline int site_id_exists(uint32_t id)
+{
+	return id % SITE_BLOCK_IDS >= SITE_FIRST_IN_BLOCK && id % SITE_BLOCK_IDS < SITE_END_IN_BLOCK;
 }
 
 /* --- what is said over the socket when a program image starts --------------------------- */
@@ -209,7 +225,7 @@ struct protocol_hello {
 	uint32_t flags;           /* AGENT_* */
 	int64_t tls;              /* of struct agent_tls from the thread pointer */
 	int64_t key;              /* from the thread pointer: what agent_tls.key is compared with; 0 = nothing */
-	uint64_t table;           /* struct site_entry[1 << SITE_HASH_BITS] */
+	uint64_t table;           /* struct site_table (agent/agent.h) */
 	uint64_t arena;
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_leave; /* agent/entry.S */
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */

@@ -151,16 +151,16 @@ static uint64_t arena_of(const struct prey *p, pid_t pid)
 	return 0;
 }
 
-/* A stub's place follows from its site's number in the image memory (shared/memory.h). */
+/* What stubs call stands at the end of their block, which is there once a site of run has a number (shared/memory.h). */
 static uint64_t stub_in(const struct prey *p, pid_t pid, uint64_t function)
 {
 	uint64_t image = find_mapping(pid, "/memfd:brace-image", 0, false), arena = arena_of(p, pid), sites[512];
 
 	if (!image || !arena || !read_memory(pid, image + 4096, sites, sizeof(sites)))
 		return 0;
-	for (unsigned id = 32; id < 512; id++)
-		if (sites[id] > function && sites[id] < function + 512)
-			return arena + id * 128;
+	for (unsigned i = 0; i < 512; i++)
+		if (sites[i] > function && sites[i] < function + 512)
+			return arena + 0xfe00;
 	return 0;
 }
 

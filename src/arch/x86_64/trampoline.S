@@ -13,7 +13,7 @@
  */
 #include "shared/tls.h"
 
-	.set SITE_HASH_BITS, 18 /* as in shared/memory.h */
+	.set SITE_HASH_BITS, 19 /* as in shared/memory.h */
 
 	.section .rodata.trampolines, "a", @progbits
 
@@ -26,8 +26,9 @@
 \template\()_word:
 	.endm
 
-/* Where the call came from: rcx = the stub of its return address, or to \miss. The
- * multiplier is read from a page that a fork zeroes: a child's first lookup then misses (slot 0
+/* Where the call came from: rcx = the stub of its return address, or to \miss. The table's slot says where in
+ * a stub's block its return address stands (struct site_table), which is to be this one; the stub with that number is three
+ * times as far from the block's begin again. The multiplier is read from a page that a fork zeroes: a child's first lookup then misses (slot 0
  * holds no key) and the slow path makes it a process of its own. */
 	.macro LOOKUP template
 	mov	%rax, -8(%rsp)
@@ -37,13 +38,16 @@
 	mov	%eax, %ecx
 	imul	0x7fffffff(%rip), %ecx
 \template\()_gate:
-	shr	$32 - SITE_HASH_BITS - 4, %ecx
-	and	$-16, %ecx
+	shr	$32 - SITE_HASH_BITS, %ecx
 	movabs	$0x7fffffffffffffff, %rdx
 \template\()_table:
-	cmp	%rax, (%rdx,%rcx)
+	movslq	8(%rdx,%rcx,4), %rcx
+	add	%rdx, %rcx
+	cmp	%rax, (%rcx)
 	jne	\template\()_miss_at
-	mov	8(%rdx,%rcx), %rcx
+	movzwl	%cx, %eax
+	lea	(%rax,%rax,2), %eax
+	add	%rax, %rcx
 	.endm
 
 /* --- function_graph: record the entry, go on through the call site's stub ------------- */
@@ -103,7 +107,7 @@ call_begin:
 call_found:
 	sub	0x7fffffff(%rip), %rcx
 call_arena:
-	shl	$32 - 7, %rcx
+	shl	$32 - 5, %rcx
 	or	$0x7fffffff, %rcx
 call_function:
 	mov	%rcx, -32(%rsp)
@@ -214,14 +218,14 @@ leave_size:
 leave_from:
 leave_end:
 
-/* --- f(pc, ...): the agent answers for the stub arena, which is 2^25 bytes -------------------- */
+/* --- f(pc, ...): the agent answers for the stub arena, which is 2^24 bytes -------------------- */
 	.globl find_begin, find_end, find_arena, find_answer
 find_begin:
 	mov	%rax, -8(%rsp)
 	mov	%rdi, %rax
 	sub	0x7fffffff(%rip), %rax
 find_arena:
-	shr	$25, %rax
+	shr	$24, %rax
 	mov	-8(%rsp), %rax
 	jnz	find_end
 	jmp	*0x7fffffff(%rip)
