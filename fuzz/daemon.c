@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/attend.h"
+#include "daemon/request.h"
 #include "daemon/wire.h"
 #include "tree/instance.h"
 
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	shutdown(ends[0], SHUT_WR);
 	fcntl(ends[1], F_SETFL, O_NONBLOCK); /* a long answer that nobody takes */
-	attend(&(struct attended){ &request, &stopping, -1 }, ends[1]);
+	request_handle(&(struct request_context){ &request, &stopping, -1 }, ends[1]);
 	close(ends[1]);
 	while (read(ends[0], answer, sizeof(answer)) > 0)
 		;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "daemon/place.h"
+#include "daemon/run_dir.h"
 #include "daemon/wire.h"
 
 #define TEXT_MAX ((uint64_t)1 << 32)
@@ -16,7 +16,7 @@
 static int reach(const char *session, struct err *err)
 {
 	struct sockaddr_un at;
-	int e = place_address(session, &at, err), fd;
+	int e = run_dir_address(session, &at, err), fd;
 
 	if (e)
 		return e;

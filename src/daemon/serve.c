@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the socket and its visitors, each in a thread of its own; called by who serves a session (ui/cmd/session.c). The
- * thread that accepts waits for no visitor: who says nothing is sent away, who finds no room is told so. */
+/* Owns the socket and its clients, each in a thread of its own; called by who serves a session (ui/cmd/session.c). The
+ * thread that accepts waits for no client: who says nothing is sent away, who finds no room is told so. */
 #include "daemon/serve.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "daemon/attend.h"
-#include "daemon/place.h"
+#include "daemon/request.h"
+#include "daemon/run_dir.h"
 
 #define AT_ONCE_MAX 64     /* connections */
 #define TURNED_AWAY_MAX 8  /* more, of which only a request to end is heard */
@@ -89,9 +89,9 @@ static void leave(struct visit *v)
 static void *visit(void *arg)
 {
 	struct visit *v = arg;
-	const struct attended a = { &v->server->req, &v->server->stopping, v->server->stop, &v->asked, v->crowded };
+	const struct request_context a = { &v->server->req, &v->server->stopping, v->server->stop, &v->asked, v->crowded };
 
-	if (attend(&a, v->fd))
+	if (request_handle(&a, v->fd))
 		end(v);
 	leave(v);
 	return NULL;
@@ -157,7 +157,7 @@ static struct visit *new_visit(struct server *s, int fd)
 	return v;
 }
 
-/* Waits for no visitor: who finds no room is turned away. */
+/* Waits for no client: who finds no room is turned away. */
 static void let_in(struct server *s)
 {
 	const struct timeval patience = { QUESTION_MS / 1000, 0 };
@@ -168,7 +168,7 @@ static void let_in(struct server *s)
 	if (fd < 0)
 		return;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)); /* also for what comes after the question */
-	v = attend_allows(fd) ? new_visit(s, fd) : NULL;
+	v = request_allowed(fd) ? new_visit(s, fd) : NULL;
 	if (!v) {
 		close(fd);
 		return;
@@ -191,7 +191,7 @@ static bool leave_no_socket(struct mem_last_act *last)
 static int listen_at(struct server *s, struct err *err)
 {
 	struct sockaddr_un at;
-	int e = place_address(s->req.name, &at, err);
+	int e = run_dir_address(s->req.name, &at, err);
 
 	if (e)
 		return e;
@@ -214,7 +214,7 @@ int serve_open(const struct serve_request *req, struct server **out, struct err 
 	pthread_mutex_init(&s->mutex, NULL);
 	pthread_cond_init(&s->left, NULL);
 	s->stop = eventfd(0, EFD_CLOEXEC);
-	s->lock = place_lock(req->name, err);
+	s->lock = run_dir_lock(req->name, err);
 	if (s->lock < 0)
 		e = s->lock;
 	if (e == 0)
@@ -273,7 +273,7 @@ void serve_close(struct server *s)
 	if (s->lock >= 0)
 		close(s->lock);
 	if (s->ended_by >= 0) {
-		attend_answer(s->ended_by, 0, NULL, 0);
+		request_answer(s->ended_by, 0, NULL, 0);
 		close(s->ended_by);
 	}
 	close(s->stop);

@@ -78,8 +78,8 @@ static void free_tracee(struct tracee *t)
 	if (t->mem >= 0)
 		close(t->mem);
 	ticks_end(&t->ticks);
-	urgency_end(&t->urgency);
-	vec_free(&t->loan.before);
+	boost_end(&t->boost);
+	vec_free(&t->borrowed.before);
 	vec_free(&t->threads);
 	free(t);
 }
@@ -89,7 +89,7 @@ uint64_t tracee_release(struct tracee *t)
 	uint64_t longest = 0;
 	struct err ignored;
 
-	loan_give_back(t, &ignored);
+	borrow_end(t, &ignored);
 	for (size_t i = 0; i < t->threads.n; i++) { /* in the order in which they were stopped */
 		struct thread *th = &t->threads.at[i];
 		uint64_t stood;
@@ -468,7 +468,7 @@ int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
 	if (proc_stat_read(pid, pid, &stat) == 0 && stat.ppid == getpid())
 		t->ticks.keep = pid;
 	holder_take(t);
-	urgency_begin(&t->urgency);
+	boost_begin(&t->boost);
 	r = ticks_begin(&t->ticks, err);
 	if (r == 0)
 		r = stop_all(t, err);
@@ -515,8 +515,8 @@ void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip)
 	struct thread *th = &t->threads.at[i];
 	struct err ignored;
 
-	if (t->loan.th == th)
-		loan_give_back(t, &ignored);
+	if (t->borrowed.th == th)
+		borrow_end(t, &ignored);
 	th->regs.rip = rip;
 	ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip), (void *)rip);
 }

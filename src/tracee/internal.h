@@ -9,14 +9,14 @@
  *
  * We may die at any moment, and the kernel then lets every thread go as it stands. So none may ever stand
  * where it could not go on: no single step (its SIGTRAP would be the program's end), no registers that
- * lead nowhere (loan.h), no mask or disposition of signals that a later step was to put back. */
+ * lead nowhere (borrow.h), no mask or disposition of signals that a later step was to put back. */
 #pragma once
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <time.h>
 
 #include "base/vec.h"
-#include "tracee/loan.h"
+#include "tracee/borrow.h"
 #include "tracee/tracee.h"
 
 /* What the kernel leaves in rax of a system call that it means to take up again. */
@@ -40,7 +40,7 @@ struct ticks {
 };
 
 /* As sched_getattr gives it. */
-struct urgency_attr {
+struct boost_attr {
 	uint32_t size, policy;
 	uint64_t flags;
 	int32_t nice;
@@ -49,9 +49,9 @@ struct urgency_attr {
 };
 
 /* The calling thread goes before others. */
-struct urgency {
+struct boost {
 	bool raised;
-	struct urgency_attr before;
+	struct boost_attr before;
 };
 
 struct tracee {
@@ -60,8 +60,8 @@ struct tracee {
 	struct ticks ticks;
 	VEC(struct thread) threads;
 	int mem;         /* /proc/TID/mem */
-	struct urgency urgency;
-	struct loan loan;
+	struct boost boost;
+	struct borrowed_thread borrowed;
 };
 
 uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
@@ -72,8 +72,8 @@ int wait_tick(struct ticks *ticks, pid_t tid, int *status);
 int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status);
 /* waitpid, but the end of what is to be kept is told by ECHILD and left to wait for. */
 pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options);
-void urgency_begin(struct urgency *u);
-void urgency_end(struct urgency *u);
+void boost_begin(struct boost *u);
+void boost_end(struct boost *u);
 int ticks_begin(struct ticks *ticks, struct err *err);
 void ticks_end(struct ticks *ticks);
 /* Has `call` called in a signal handler every 10 ms from now on; NULL: no more. No waiting meanwhile. */

@@ -60,7 +60,7 @@ static bool stop_at_call(struct tracee *t, struct thread *th)
 	th->stopped = true;
 	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &th->regs) < 0)
 		return false;
-	if ((is_harmless(th->regs.orig_rax) || loan_take_back_call(t, th, &ignored) < 0) &&
+	if ((is_harmless(th->regs.orig_rax) || borrow_from_call(t, th, &ignored) < 0) &&
 	    run_settle(t, th, 0, &ignored) == 0)
 		thread_stands(th);
 	return true;
@@ -91,7 +91,7 @@ void tracee_let_run(struct tracee *t, const bool *which, uint64_t ns)
 	struct err ignored;
 	uint64_t deadline;
 
-	if (t->dead || loan_give_back(t, &ignored) < 0)
+	if (t->dead || borrow_end(t, &ignored) < 0)
 		return;
 	wait_used(t, ns * set_going(t, which));
 	deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);

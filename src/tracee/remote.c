@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls and functions in a held process's name, by a thread on loan.
+/* System calls and functions in a held process's name, by a borrowed thread.
  *
  * Both are run by PTRACE_SYSCALL, whose stops are no signals: a SIGTRAP from a breakpoint or a
  * single step would, in a program that blocks or ignores SIGTRAP, make the kernel reset that
  * program's disposition of it. And if the tracer dies in one, the thread just goes on. A called function
- * returns to the loan's own way back, and the stop at the entry of its system call is how we see it. */
+ * returns to the borrowed's own way back, and the stop at the entry of its system call is how we see it. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -17,12 +17,12 @@
 
 static int set_regs(struct tracee *t, const struct user_regs_struct *regs, struct err *err)
 {
-	return ptrace(PTRACE_SETREGS, t->loan.th->tid, NULL, regs) < 0 ? tracee_died(t, err) : 0;
+	return ptrace(PTRACE_SETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err) : 0;
 }
 
 static int get_regs(struct tracee *t, struct user_regs_struct *regs, struct err *err)
 {
-	return ptrace(PTRACE_GETREGS, t->loan.th->tid, NULL, regs) < 0 ? tracee_died(t, err) : 0;
+	return ptrace(PTRACE_GETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err) : 0;
 }
 
 static int faulted(struct tracee *t, int status, struct err *err)
@@ -30,8 +30,8 @@ static int faulted(struct tracee *t, int status, struct err *err)
 	struct user_regs_struct regs = { 0 };
 	siginfo_t info = { 0 };
 
-	ptrace(PTRACE_GETREGS, t->loan.th->tid, NULL, &regs);
-	ptrace(PTRACE_GETSIGINFO, t->loan.th->tid, NULL, &info);
+	ptrace(PTRACE_GETREGS, t->borrowed.th->tid, NULL, &regs);
+	ptrace(PTRACE_GETSIGINFO, t->borrowed.th->tid, NULL, &info);
 	return err_set(err, EIO, "what was called in process %d ended with signal %d (%s) at %#llx, address %p", (int)t->pid,
 		       WSTOPSIG(status), sigabbrev_np(WSTOPSIG(status)), regs.rip, info.si_addr);
 }
@@ -39,29 +39,29 @@ static int faulted(struct tracee *t, int status, struct err *err)
 /* On to the next entry to, or exit from, a system call. */
 static int run_to_call(struct tracee *t, struct err *err)
 {
-	int status, r = run_thread(t, t->loan.th, PTRACE_SYSCALL, 0, &status, err);
+	int status, r = run_thread(t, t->borrowed.th, PTRACE_SYSCALL, 0, &status, err);
 
 	if (r == 0 && WSTOPSIG(status) != TRAP_SYSCALL)
 		r = faulted(t, status, err);
 	return r;
 }
 
-static struct user_regs_struct regs_for(const struct loan *loan)
+static struct user_regs_struct regs_for(const struct borrowed_thread *borrowed)
 {
-	struct user_regs_struct regs = loan->th->regs;
+	struct user_regs_struct regs = borrowed->th->regs;
 
 	regs.orig_rax = ~UINT64_C(0); /* no restart of what the thread was in */
-	regs.rsp = loan->frame;
+	regs.rsp = borrowed->frame;
 	regs.eflags = FLAGS_AT_CALL;
 	return regs;
 }
 
 static int do_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err)
 {
-	struct user_regs_struct regs = regs_for(&t->loan);
+	struct user_regs_struct regs = regs_for(&t->borrowed);
 	int r;
 
-	regs.rip = t->loan.call;
+	regs.rip = t->borrowed.call;
 	regs.rax = (uint64_t)number;
 	regs.rdi = args[0];
 	regs.rsi = args[1];
@@ -84,13 +84,13 @@ static int end_call(struct tracee *t, int r)
 	struct err ignored;
 
 	if (r < 0)
-		loan_give_back(t, &ignored);
+		borrow_end(t, &ignored);
 	return r;
 }
 
 int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err)
 {
-	int r = loan_take(t, err);
+	int r = borrow_begin(t, err);
 
 	return r < 0 ? r : end_call(t, do_syscall(t, number, args, result, err));
 }
@@ -103,7 +103,7 @@ static int run_to_return(struct tracee *t, struct user_regs_struct *regs, struct
 
 		if (r == 0)
 			r = get_regs(t, regs, err);
-		if (r < 0 || (entry && regs->rip == t->loan.end && regs->rsp == t->loan.frame))
+		if (r < 0 || (entry && regs->rip == t->borrowed.end && regs->rsp == t->borrowed.frame))
 			return r;
 	}
 }
@@ -111,8 +111,8 @@ static int run_to_return(struct tracee *t, struct user_regs_struct *regs, struct
 static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top, uint64_t *result,
 		   struct err *err)
 {
-	struct user_regs_struct regs = regs_for(&t->loan);
-	const uint64_t link = (uint64_t)t->loan.th->tid;
+	struct user_regs_struct regs = regs_for(&t->borrowed);
+	const uint64_t link = (uint64_t)t->borrowed.th->tid;
 	int r;
 
 	regs.rip = function;
@@ -122,9 +122,9 @@ static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], 
 	regs.rcx = args[3];
 	regs.rax = regs.rbp = 0;
 	regs.rsp = (stack_top & ~UINT64_C(15)) - 8;
-	r = tracee_write(t, regs.rsp, &t->loan.result, sizeof(t->loan.result), err);
+	r = tracee_write(t, regs.rsp, &t->borrowed.result, sizeof(t->borrowed.result), err);
 	if (r == 0)
-		r = tracee_write(t, t->loan.frame + SIGFRAME_LINK, &link, sizeof(link), err);
+		r = tracee_write(t, t->borrowed.frame + SIGFRAME_LINK, &link, sizeof(link), err);
 	if (r == 0)
 		r = set_regs(t, &regs, err);
 	if (r == 0)
@@ -134,7 +134,7 @@ static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], 
 	*result = regs.rdi;
 	/* The call that this stop is about has to be one that a seccomp filter lets through. */
 	regs.orig_rax = SYS_getpid;
-	regs.rip = t->loan.back;
+	regs.rip = t->borrowed.back;
 	r = set_regs(t, &regs, err);
 	return r < 0 ? r : run_to_call(t, err);
 }
@@ -142,20 +142,20 @@ static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], 
 int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top, uint64_t *result,
 		struct err *err)
 {
-	int r = loan_take(t, err);
+	int r = borrow_begin(t, err);
 
-	if (r == 0 && t->loan.others)
+	if (r == 0 && t->borrowed.others)
 		r = err_set(err, EAGAIN, "process %d has not ended yet what a tracer began that was killed: try again", (int)t->pid);
 	if (r < 0)
 		return r;
-	t->loan.called = true;
+	t->borrowed.called = true;
 	return end_call(t, do_call(t, function, args, stack_top, result, err));
 }
 
 int tracee_scratch(struct tracee *t, uint64_t *at, struct err *err)
 {
-	int r = loan_take(t, err);
+	int r = borrow_begin(t, err);
 
-	*at = t->loan.scratch;
+	*at = t->borrowed.scratch;
 	return r;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/ask.h"
-#include "daemon/place.h"
+#include "daemon/run_dir.h"
 #include "daemon/serve.h"
 #include "instance/instance.h"
 #include "tree/instance.h"
@@ -244,7 +244,7 @@ int cmd_sessions(struct invocation *inv)
 	struct screen o;
 	struct err err;
 
-	if (place_list(&names, &err))
+	if (run_dir_list(&names, &err))
 		return say_error(&err);
 	screen_open(&o, inv, SCREEN_PLAIN, NULL);
 	for (size_t i = 0; i < names.n; i++) {

@@ -13,14 +13,14 @@
 #define SHORTEST_SLICE_NS 100000
 #define RESET_ON_FORK 1 /* SCHED_FLAG_RESET_ON_FORK */
 
-static bool set(const struct urgency_attr *attr)
+static bool set(const struct boost_attr *attr)
 {
 	return syscall(SYS_sched_setattr, 0, attr, 0) == 0;
 }
 
-void urgency_begin(struct urgency *u)
+void boost_begin(struct boost *u)
 {
-	struct urgency_attr attr = { .size = sizeof(attr), .policy = SCHED_FIFO, .flags = RESET_ON_FORK, .priority = 1 };
+	struct boost_attr attr = { .size = sizeof(attr), .policy = SCHED_FIFO, .flags = RESET_ON_FORK, .priority = 1 };
 
 	if (syscall(SYS_sched_getattr, 0, &u->before, sizeof(u->before), 0) < 0 || u->before.policy != SCHED_OTHER)
 		return;
@@ -32,7 +32,7 @@ void urgency_begin(struct urgency *u)
 	u->raised = set(&attr);
 }
 
-void urgency_end(struct urgency *u)
+void boost_end(struct boost *u)
 {
 	if (u->raised)
 		set(&u->before);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/attend.h"
+#include "daemon/request.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define ANSWER_S 30
 #define LAST_LOOKS 10      /* a program has ended: what was held back comes out within these */
 
-bool attend_answer(int fd, int error, const struct err *err, uint64_t bytes)
+bool request_answer(int fd, int error, const struct err *err, uint64_t bytes)
 {
 	struct wire_answer w = { .magic = WIRE_MAGIC, .error = error, .bytes = bytes };
 
@@ -55,23 +55,23 @@ static char *names_in(struct tree *t, const char *path)
 	return text.at;
 }
 
-static void cat(const struct attended *a, int fd, const char *path)
+static void cat(const struct request_context *a, int fd, const char *path)
 {
 	struct err err = { 0 };
 	char *names = names_in(a->request->tree, path), *text = names ? names : tree_cat(a->request->tree, path, &err);
 	size_t n = text ? strlen(text) : 0;
 
-	if (attend_answer(fd, text ? 0 : -err.code, &err, n) && n)
+	if (request_answer(fd, text ? 0 : -err.code, &err, n) && n)
 		wire_send(fd, text, n);
 	free(text);
 }
 
-static void echo(const struct attended *a, int fd, const char *path, const char *text, bool append)
+static void echo(const struct request_context *a, int fd, const char *path, const char *text, bool append)
 {
 	struct err err = { 0 };
 	int e = tree_echo(a->request->tree, path, text, append, &err);
 
-	attend_answer(fd, e, &err, 0);
+	request_answer(fd, e, &err, 0);
 }
 
 static bool is_gone(int fd)
@@ -81,7 +81,7 @@ static bool is_gone(int fd)
 	return poll(&p, 1, LOOK_MS) > 0;
 }
 
-static void copy_stream(const struct attended *a, int fd, struct tree_open *file)
+static void copy_stream(const struct request_context *a, int fd, struct tree_open *file)
 {
 	unsigned looks = 0;
 	char buf[16384];
@@ -100,7 +100,7 @@ static void copy_stream(const struct attended *a, int fd, struct tree_open *file
 	}
 }
 
-static void stream(const struct attended *a, int fd, const char *path)
+static void stream(const struct request_context *a, int fd, const char *path)
 {
 	struct err err = { 0 };
 	struct tree_node *node = tree_find(a->request->tree, path);
@@ -110,7 +110,7 @@ static void stream(const struct attended *a, int fd, const char *path)
 
 	if (e && !err.code)
 		err_set(&err, -e, "%s: %s", path, e == -EBUSY ? "somebody else reads it" : strerror(-e));
-	if (attend_answer(fd, e, &err, UINT64_MAX) && !e)
+	if (request_answer(fd, e, &err, UINT64_MAX) && !e)
 		copy_stream(a, fd, file);
 	if (!e)
 		tree_close(file);
@@ -118,22 +118,22 @@ static void stream(const struct attended *a, int fd, const char *path)
 		tree_put(node);
 }
 
-static void extract(const struct attended *a, int fd, const char *path)
+static void extract(const struct request_context *a, int fd, const char *path)
 {
 	struct err err = { 0 };
 	int e = a->request->extract(a->request->context, path, &err);
 
-	attend_answer(fd, e, &err, 0);
+	request_answer(fd, e, &err, 0);
 }
 
-/* --- the tree for a command of the visitor's (brace shell) -------------------------------- */
+/* --- the tree for a command of the client's (brace shell) -------------------------------- */
 
 struct face_visit {
 	struct fuse_face *face;
 	int fd, stop;
 };
 
-/* The visitor goes, or the session does. */
+/* The client goes, or the session does. */
 static void *await_leave(void *arg)
 {
 	struct face_visit *v = arg;
@@ -145,7 +145,7 @@ static void *await_leave(void *arg)
 	return NULL;
 }
 
-static void serve_face(const struct attended *a, int fd, struct fuse_face *face)
+static void serve_face(const struct request_context *a, int fd, struct fuse_face *face)
 {
 	struct face_visit v = { face, fd, a->stop };
 	pthread_t leaving;
@@ -159,7 +159,7 @@ static void serve_face(const struct attended *a, int fd, struct fuse_face *face)
 }
 
 /* One mounts at a time: libfuse talks to standard error meanwhile. */
-static int mount_face(const struct attended *a, int fuse, struct fuse_face **face, struct err *err)
+static int mount_face(const struct request_context *a, int fuse, struct fuse_face **face, struct err *err)
 {
 	static pthread_mutex_t mounting = PTHREAD_MUTEX_INITIALIZER;
 	char path[32];
@@ -176,19 +176,19 @@ static int mount_face(const struct attended *a, int fuse, struct fuse_face **fac
 	return e;
 }
 
-static void show_face(const struct attended *a, int fd)
+static void show_face(const struct request_context *a, int fd)
 {
 	struct fuse_face *face;
 	struct err err = { 0 };
 	int e = mount_face(a, wire_receive_fd(fd), &face, &err);
 
-	if (attend_answer(fd, e, &err, 0) && !e)
+	if (request_answer(fd, e, &err, 0) && !e)
 		serve_face(a, fd, face);
 	if (!e)
 		fuse_face_free(face);
 }
 
-static void carry_out(const struct attended *a, int fd, const struct wire_question *q, const char *path, const char *text)
+static void carry_out(const struct request_context *a, int fd, const struct wire_question *q, const char *path, const char *text)
 {
 	struct err err = { 0 };
 
@@ -204,10 +204,10 @@ static void carry_out(const struct attended *a, int fd, const struct wire_questi
 	case WIRE_FACE:
 		return show_face(a, fd);
 	}
-	attend_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"), &err, 0);
+	request_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"), &err, 0);
 }
 
-bool attend_allows(int fd)
+bool request_allowed(int fd)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
@@ -218,9 +218,9 @@ bool attend_allows(int fd)
 static void turn_away(int fd)
 {
 	struct err err;
-	int e = err_set(&err, EBUSY, "the session has as many visitors as it takes: try again when one has gone");
+	int e = err_set(&err, EBUSY, "the session has as many clients as it takes: try again when one has gone");
 
-	attend_answer(fd, e, &err, 0);
+	request_answer(fd, e, &err, 0);
 }
 
 /* How long an answer may wait for its reader. A stream may wait for ever: of a pager, for instance. */
@@ -231,7 +231,7 @@ static void set_patience(int fd, uint32_t request)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
-bool attend(const struct attended *a, int fd)
+bool request_handle(const struct request_context *a, int fd)
 {
 	struct wire_question q;
 	char *path, *text;

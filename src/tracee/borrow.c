@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tracee/loan.h"
+#include "tracee/borrow.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define RED_ZONE 128
 #define SIGNAL_ROOM 8192      /* below a frame: its thread may take a signal there */
 #define STACK_MARGIN 4096     /* between the main thread and a frame */
-#define PLACES 4              /* others are taken when a dead tracer's loans are still on their way */
+#define PLACES 4              /* others are taken when a dead tracer's borrows are still on their way */
 #define PAGE UINT64_C(4096)
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -56,7 +56,7 @@ static bool is_code(const uint8_t bytes[CODE_BYTES])
 	       memcmp(bytes + CODE_FRAME + 8, code + CODE_FRAME + 8, CODE_BYTES - CODE_FRAME - 8) == 0;
 }
 
-/* A tracer died while this code was on loan: is the thread still under way, here or in a function it called? */
+/* A tracer died while a thread was borrowed: is the thread still under way, here or in a function it called? */
 static bool is_under_way(struct tracee *t, uint64_t at, const uint8_t bytes[CODE_BYTES])
 {
 	uint64_t frame, link = 0;
@@ -92,8 +92,8 @@ static int put_code(struct tracee *t, struct err *err)
 	uint8_t bytes[CODE_BYTES];
 
 	memcpy(bytes, code, sizeof(bytes));
-	memcpy(bytes + CODE_FRAME, &t->loan.frame, sizeof(t->loan.frame));
-	return tracee_write(t, t->loan.call, bytes, sizeof(bytes), err);
+	memcpy(bytes + CODE_FRAME, &t->borrowed.frame, sizeof(t->borrowed.frame));
+	return tracee_write(t, t->borrowed.call, bytes, sizeof(bytes), err);
 }
 
 /* --- places ------------------------------------------------------------------------------------ */
@@ -127,7 +127,7 @@ static const struct thread *main_thread(const struct tracee *t)
 static void look_at(struct tracee *t, const struct lines *l, struct places *p)
 {
 	const struct thread *main = main_thread(t);
-	uint64_t sp = t->loan.th->regs.rsp;
+	uint64_t sp = t->borrowed.th->regs.rsp;
 
 	if (strcmp(l->path, "[vdso]") == 0)
 		p->vdso = l->end;
@@ -172,37 +172,37 @@ static uint64_t place_frame(const struct places *p, unsigned k, size_t bytes)
 	return (p->own_end - bytes) & ~UINT64_C(63);
 }
 
-static void use_slot(struct loan *loan, uint64_t at)
+static void use_slot(struct borrowed_thread *borrowed, uint64_t at)
 {
-	loan->call = at;
-	loan->result = at + CODE_RESULT;
-	loan->back = at + CODE_BACK;
-	loan->end = at + CODE_END;
+	borrowed->call = at;
+	borrowed->result = at + CODE_RESULT;
+	borrowed->back = at + CODE_BACK;
+	borrowed->end = at + CODE_END;
 }
 
 static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
 {
-	struct loan *loan = &t->loan;
+	struct borrowed_thread *borrowed = &t->borrowed;
 	struct places p = { 0 };
 	unsigned chosen = 2 * PLACES;
 
 	find_places(t, &p);
-	loan->others = false;
+	borrowed->others = false;
 	for (unsigned i = 2 * PLACES; i-- > 0;) { /* the kernel's code first */
 		uint64_t end = i < PLACES ? p.vdso : p.text, at = end - (i % PLACES + 1) * CODE_BYTES;
 		enum slot slot = end ? look_at_slot(t, at) : SLOT_TAKEN;
 
-		loan->others |= slot == SLOT_UNDER_WAY;
+		borrowed->others |= slot == SLOT_UNDER_WAY;
 		if (slot != SLOT_FREE)
 			continue;
 		chosen = i;
-		use_slot(loan, at);
+		use_slot(borrowed, at);
 	}
 	if (chosen == 2 * PLACES)
 		return err_set(err, ENOEXEC, "process %d has no room behind its code to lend a thread", (int)t->pid);
-	loan->scratch = place_frame(&p, chosen % PLACES, TRACEE_SCRATCH + frame_bytes);
-	loan->frame = loan->scratch + TRACEE_SCRATCH;
-	return loan->scratch ? 0 : err_set(err, ENOMEM, "process %d has no room on its stacks to lend a thread", (int)t->pid);
+	borrowed->scratch = place_frame(&p, chosen % PLACES, TRACEE_SCRATCH + frame_bytes);
+	borrowed->frame = borrowed->scratch + TRACEE_SCRATCH;
+	return borrowed->scratch ? 0 : err_set(err, ENOMEM, "process %d has no room on its stacks to lend a thread", (int)t->pid);
 }
 
 /* --- which thread, and what it is ------------------------------------------------------------- */
@@ -230,110 +230,110 @@ static struct thread *choose(struct tracee *t)
 }
 
 /* The kernel forgets that a thread is in a restartable sequence when it sees it elsewhere. */
-static void save_rseq(struct tracee *t, struct loan *loan)
+static void save_rseq(struct tracee *t, struct borrowed_thread *borrowed)
 {
 	struct rseq_config config = { 0 };
 	struct err ignored;
 
-	loan->rseq_at = 0;
-	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, loan->th->tid, sizeof(config), &config) < 0 ||
+	borrowed->rseq_at = 0;
+	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, borrowed->th->tid, sizeof(config), &config) < 0 ||
 	    !config.pointer)
 		return;
-	if (tracee_read(t, config.pointer + RSEQ_CS, &loan->rseq_cs, sizeof(loan->rseq_cs), &ignored) == 0 &&
-	    loan->rseq_cs)
-		loan->rseq_at = config.pointer + RSEQ_CS;
+	if (tracee_read(t, config.pointer + RSEQ_CS, &borrowed->rseq_cs, sizeof(borrowed->rseq_cs), &ignored) == 0 &&
+	    borrowed->rseq_cs)
+		borrowed->rseq_at = config.pointer + RSEQ_CS;
 }
 
 /* Where it goes on without us: a system call begins again, a restartable sequence is given up. */
-static struct user_regs_struct regs_alone(struct tracee *t, const struct loan *loan)
+static struct user_regs_struct regs_alone(struct tracee *t, const struct borrowed_thread *borrowed)
 {
-	struct user_regs_struct regs = loan->th->regs;
+	struct user_regs_struct regs = borrowed->th->regs;
 	struct rseq_section s;
 	struct err ignored;
 
 	if (regs_restart(&regs)) {
 		regs.rax = regs.orig_rax;
 		regs.rip -= 2;
-	} else if (loan->rseq_at && tracee_read(t, loan->rseq_cs, &s, sizeof(s), &ignored) == 0 &&
+	} else if (borrowed->rseq_at && tracee_read(t, borrowed->rseq_cs, &s, sizeof(s), &ignored) == 0 &&
 		   regs.rip - s.start < s.bytes) {
 		regs.rip = s.abort;
 	}
 	return regs;
 }
 
-static int read_state(struct tracee *t, struct loan *loan, struct err *err)
+static int read_state(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
-	struct iovec vector = { loan->xstate, sizeof(loan->xstate) };
-	pid_t tid = loan->th->tid;
+	struct iovec vector = { borrowed->xstate, sizeof(borrowed->xstate) };
+	pid_t tid = borrowed->th->tid;
 
-	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(loan->mask), &loan->mask) < 0)
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(borrowed->mask), &borrowed->mask) < 0)
 		return tracee_died(t, err);
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vector) < 0)
 		return errno == ESRCH ? tracee_died(t, err)
 				      : err_set(err, EIO, "cannot save the vector registers of thread %d: %s", (int)tid,
 						strerror(errno));
-	loan->n_xstate = vector.iov_len;
-	save_rseq(t, loan);
+	borrowed->n_xstate = vector.iov_len;
+	save_rseq(t, borrowed);
 	return 0;
 }
 
-static int put_frame(struct tracee *t, struct loan *loan, struct err *err)
+static int put_frame(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
 	uint8_t bytes[SIGFRAME_MAX];
-	struct user_regs_struct regs = regs_alone(t, loan);
-	size_t n = sigframe_build(bytes, loan->frame, &regs, loan->mask, loan->xstate, loan->n_xstate);
+	struct user_regs_struct regs = regs_alone(t, borrowed);
+	size_t n = sigframe_build(bytes, borrowed->frame, &regs, borrowed->mask, borrowed->xstate, borrowed->n_xstate);
 	int r;
 
-	vec_reserve(&loan->before, TRACEE_SCRATCH + n);
-	loan->before.n = TRACEE_SCRATCH + n;
-	r = tracee_read(t, loan->scratch, loan->before.at, loan->before.n, err);
-	return r < 0 ? r : tracee_write(t, loan->frame, bytes, n, err);
+	vec_reserve(&borrowed->before, TRACEE_SCRATCH + n);
+	borrowed->before.n = TRACEE_SCRATCH + n;
+	r = tracee_read(t, borrowed->scratch, borrowed->before.at, borrowed->before.n, err);
+	return r < 0 ? r : tracee_write(t, borrowed->frame, bytes, n, err);
 }
 
 /* --- taking and giving back -------------------------------------------------------------------- */
 
 /* From here on it is the frame by which the thread comes back. `call`: what is to stand in orig_rax. */
-static int detour(struct tracee *t, const struct loan *loan, int64_t call, struct err *err)
+static int detour(struct tracee *t, const struct borrowed_thread *borrowed, int64_t call, struct err *err)
 {
 	const uint64_t all = ~UINT64_C(0);
-	struct user_regs_struct regs = loan->th->regs;
+	struct user_regs_struct regs = borrowed->th->regs;
 
-	regs.rip = loan->back;
+	regs.rip = borrowed->back;
 	regs.orig_rax = (uint64_t)call;
-	regs.rsp = loan->frame;
+	regs.rsp = borrowed->frame;
 	regs.eflags = FLAGS_AT_CALL;
-	if (ptrace(PTRACE_SETREGS, loan->th->tid, NULL, &regs) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, loan->th->tid, sizeof(all), &all) < 0)
+	if (ptrace(PTRACE_SETREGS, borrowed->th->tid, NULL, &regs) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, borrowed->th->tid, sizeof(all), &all) < 0)
 		return tracee_died(t, err);
 	return 0;
 }
 
 static int take(struct tracee *t, struct thread *th, int64_t call, struct err *err)
 {
-	struct loan *loan = &t->loan;
+	struct borrowed_thread *borrowed = &t->borrowed;
 	int r;
 
-	loan->th = th;
-	loan->called = false;
-	r = t->dead ? tracee_died(t, err) : read_state(t, loan, err);
+	borrowed->th = th;
+	borrowed->called = false;
+	r = t->dead ? tracee_died(t, err) : read_state(t, borrowed, err);
 	if (r == 0)
-		r = choose_places(t, SIGFRAME_CONTEXT + loan->n_xstate + 4, err);
+		r = choose_places(t, SIGFRAME_CONTEXT + borrowed->n_xstate + 4, err);
 	if (r == 0)
-		r = put_frame(t, loan, err);
+		r = put_frame(t, borrowed, err);
 	if (r == 0)
 		r = put_code(t, err);
 	if (r == 0)
-		r = detour(t, loan, call, err);
+		r = detour(t, borrowed, call, err);
 	if (r < 0)
-		loan->th = NULL;
+		borrowed->th = NULL;
 	return r;
 }
 
-int loan_take(struct tracee *t, struct err *err)
+int borrow_begin(struct tracee *t, struct err *err)
 {
 	struct thread *th = choose(t);
 
-	if (t->loan.th)
+	if (t->borrowed.th)
 		return 0;
 	if (!th)
 		return err_set(err, EIO, "no thread of process %d stands still", (int)t->pid);
@@ -342,10 +342,10 @@ int loan_take(struct tracee *t, struct err *err)
 
 /* The call that this stop is about is made in any case: it has to be one that does nothing, and that a
  * seccomp filter lets through. */
-int loan_take_back_call(struct tracee *t, struct thread *th, struct err *err)
+int borrow_from_call(struct tracee *t, struct thread *th, struct err *err)
 {
 	struct user_regs_struct *regs = &th->regs;
-	int r = loan_give_back(t, err);
+	int r = borrow_end(t, err);
 
 	if (r < 0)
 		return r;
@@ -353,51 +353,51 @@ int loan_take_back_call(struct tracee *t, struct thread *th, struct err *err)
 	regs->orig_rax = ~UINT64_C(0);
 	regs->rip -= 2;
 	r = take(t, th, SYS_getpid, err);
-	return r < 0 ? r : loan_give_back(t, err);
+	return r < 0 ? r : borrow_end(t, err);
 }
 
 /* Registers last: until then the frame holds. And only at the stop that run_settle reaches does the kernel
  * decide about restarts. */
-static int put_state(struct tracee *t, struct loan *loan, struct err *err)
+static int put_state(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
-	struct iovec vector = { loan->xstate, loan->n_xstate };
-	struct thread *th = loan->th;
+	struct iovec vector = { borrowed->xstate, borrowed->n_xstate };
+	struct thread *th = borrowed->th;
 	struct err ignored;
 
-	if (loan->called)
+	if (borrowed->called)
 		ptrace(PTRACE_SETREGSET, th->tid, NT_X86_XSTATE, &vector);
-	if (loan->rseq_at)
-		tracee_write(t, loan->rseq_at, &loan->rseq_cs, sizeof(loan->rseq_cs), &ignored);
-	if (ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(loan->mask), &loan->mask) < 0 ||
+	if (borrowed->rseq_at)
+		tracee_write(t, borrowed->rseq_at, &borrowed->rseq_cs, sizeof(borrowed->rseq_cs), &ignored);
+	if (ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(borrowed->mask), &borrowed->mask) < 0 ||
 	    ptrace(PTRACE_SETREGS, th->tid, NULL, &th->regs) < 0)
 		return tracee_died(t, err);
 	return 0;
 }
 
-static void put_memory(struct tracee *t, const struct loan *loan)
+static void put_memory(struct tracee *t, const struct borrowed_thread *borrowed)
 {
 	static const uint8_t none[CODE_BYTES];
 	struct err ignored;
 
-	tracee_write(t, loan->call, none, sizeof(none), &ignored);
-	tracee_write(t, loan->scratch, loan->before.at, loan->before.n, &ignored);
+	tracee_write(t, borrowed->call, none, sizeof(none), &ignored);
+	tracee_write(t, borrowed->scratch, borrowed->before.at, borrowed->before.n, &ignored);
 }
 
-int loan_give_back(struct tracee *t, struct err *err)
+int borrow_end(struct tracee *t, struct err *err)
 {
-	struct loan *loan = &t->loan;
+	struct borrowed_thread *borrowed = &t->borrowed;
 	int r = 0;
 
-	if (!loan->th)
+	if (!borrowed->th)
 		return 0;
-	if (t->dead || !loan->th->stopped) /* one that runs comes back by itself */
+	if (t->dead || !borrowed->th->stopped) /* one that runs comes back by itself */
 		r = -EIO;
 	if (r == 0)
-		r = run_settle(t, loan->th, 0, err);
+		r = run_settle(t, borrowed->th, 0, err);
 	if (r == 0)
-		r = put_state(t, loan, err);
+		r = put_state(t, borrowed, err);
 	if (r == 0)
-		put_memory(t, loan);
-	loan->th = NULL;
+		put_memory(t, borrowed);
+	borrowed->th = NULL;
 	return r;
 }

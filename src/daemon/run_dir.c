@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/place.h"
+#include "daemon/run_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -79,7 +79,7 @@ static int check_name(const char *name, struct err *err)
 	return 0;
 }
 
-int place_address(const char *name, struct sockaddr_un *out, struct err *err)
+int run_dir_address(const char *name, struct sockaddr_un *out, struct err *err)
 {
 	int e = check_name(name, err);
 	char *dir = e ? NULL : directory(err);
@@ -104,7 +104,7 @@ static int open_lock(const char *dir, const char *name, int flags)
 	return fd;
 }
 
-int place_lock(const char *name, struct err *err)
+int run_dir_lock(const char *name, struct err *err)
 {
 	int e = check_name(name, err), fd;
 	char *dir = e ? NULL : directory(err);
@@ -138,7 +138,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int place_list(name_list *out, struct err *err)
+int run_dir_list(name_list *out, struct err *err)
 {
 	char *dir = directory(err);
 	DIR *d = dir ? opendir(dir) : NULL;
