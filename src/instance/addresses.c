@@ -165,33 +165,55 @@ bool addresses_find(struct addresses *a, const struct trace_info *info, const ch
 
 /* --- kallsyms ----------------------------------------------------------------------- */
 
-/* By the symbol as it is: a demangled one has blanks, and would be cut there. */
-static void print_function(struct out *out, uint64_t address, const struct trace_module *m, const struct trace_function *f)
+/* The file of a module, as a line names it behind the function. The program's own functions have none, as the kernel's there. */
+struct symbols {
+	const struct trace_module *m;
+	uint64_t base;
+	const char *open, *module, *close;
+};
+
+static void print_place(struct out *out, const struct symbols *s, uint64_t vaddr)
 {
-	if (f->name && f->name < m->strings.n)
-		out_printf(out, "%016lx t %s\t[%s]\n", address, m->strings.at + f->name, m->name);
-	else
-		out_printf(out, "%016lx t %s+0x%lx\t[%s]\n", address, m->name, f->vaddr, m->name);
+	out_printf(out, "%016lx t %s+0x%lx%s%s%s\n", s->base + vaddr, s->m->name, vaddr, s->open, s->module, s->close);
 }
 
-static void print_gap(struct out *out, uint64_t base, const struct trace_module *m, uint64_t from, uint64_t to)
+/* By the symbol as it is: a demangled one has blanks, and would be cut there. */
+static void print_function(struct out *out, const struct symbols *s, const struct trace_function *f)
+{
+	const struct trace_module *m = s->m;
+
+	if (f->name && f->name < m->strings.n)
+		out_printf(out, "%016lx t %s%s%s%s\n", s->base + f->vaddr, m->strings.at + f->name, s->open, s->module, s->close);
+	else
+		print_place(out, s, f->vaddr);
+}
+
+static void print_gap(struct out *out, const struct symbols *s, uint64_t from, uint64_t to)
 {
 	if (to > from + PADDING_MAX)
-		out_printf(out, "%016lx t %s+0x%lx\t[%s]\n", base + from, m->name, from, m->name);
+		print_place(out, s, from);
 }
 
-static void print_file(const struct address_file *file, const struct trace_module *m, struct out *out)
+static bool is_program(const struct trace_info *info, const struct trace_module *m)
 {
+	return m->image < info->images.n && !strcmp(info->images.at[m->image].exe, m->path);
+}
+
+static void print_file(const struct trace_info *info, const struct address_file *file, struct out *out)
+{
+	const struct trace_module *m = &info->modules.at[file->module];
+	const struct symbols program = { m, file->base, "", "", "" }, library = { m, file->base, "\t[", m->name, "]" };
+	const struct symbols *s = is_program(info, m) ? &program : &library;
 	uint64_t end = m->start - m->base;
 
 	for (size_t i = 0; i < m->functions.n; i++) {
 		const struct trace_function *f = &m->functions.at[i];
 
-		print_gap(out, file->base, m, end, f->vaddr);
-		print_function(out, file->base + f->vaddr, m, f);
+		print_gap(out, s, end, f->vaddr);
+		print_function(out, s, f);
 		end = f->size ? f->vaddr + f->size : UINT64_MAX - PADDING_MAX; /* or to the next one */
 	}
-	print_gap(out, file->base, m, end, m->end - m->base);
+	print_gap(out, s, end, m->end - m->base);
 	out_printf(out, "%016lx t [unknown]\n", file->base + (m->end - m->base));
 }
 
@@ -199,7 +221,7 @@ void addresses_print(struct addresses *a, const struct trace_info *info, struct 
 {
 	update(a, info);
 	for (size_t i = 0; i < a->files.n; i++)
-		print_file(&a->files.at[i], &info->modules.at[a->files.at[i].module], out);
+		print_file(info, &a->files.at[i], out);
 	out_printf(out, "%016lx t tracing_mark_write\n", ADDRESS_MARKER);
 }
 

@@ -98,6 +98,7 @@ int buffer_show(struct buffer *b, struct trace_info *info, const struct settings
 /* Moves the buffer's records into the snapshot, or frees the snapshot. */
 void buffer_snapshot_take(struct buffer *b);
 void buffer_snapshot_drop(struct buffer *b);
+void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu); /* drops one CPU's records in it */
 /* False: there is none. */
 bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out);
 /* Prints the output of the last command dump or cpudump. */

@@ -228,6 +228,13 @@ void buffer_snapshot_drop(struct buffer *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
+void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu)
+{
+	pthread_mutex_lock(&b->lock);
+	discard_time_set(&b->snapshot.gone, cpu, UINT64_MAX);
+	pthread_mutex_unlock(&b->lock);
+}
+
 bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out)
 {
 	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };

@@ -238,7 +238,7 @@ static void follow(struct trace_array *tr)
 static void configure(struct trace_array *tr, const struct settings *next)
 {
 	struct trace_info *info = pump_hold(tr->live->pump);
-	bool other_clock = next->clock != tr->settings.clock;
+	bool other_records = next->clock != tr->settings.clock || next->subbuf_kb != tr->settings.subbuf_kb;
 
 	if (!tr->name) { /* all instances' */
 		info->thresh_ns = next->tracing_thresh_ns;
@@ -247,7 +247,7 @@ static void configure(struct trace_array *tr, const struct settings *next)
 	settings_free(&tr->settings);
 	settings_copy(&tr->settings, next);
 	buffer_configure(&tr->buffer, next, clock_tsc());
-	if (other_clock) /* as in ftrace */
+	if (other_records) /* as in ftrace */
 		buffer_clear(&tr->buffer, clock_tsc());
 	if (fork_follow_wanted(next))
 		follow(tr);

@@ -316,6 +316,11 @@ static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
 	return 0;
 }
 
+static void snapshot_clear(void *arg, unsigned cpu)
+{
+	buffer_snapshot_clear_cpu(&((struct trace_array *)arg)->buffer, cpu);
+}
+
 static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, bool *shown, struct out *out, struct err *err)
 {
 	struct trace_array *tr = arg;
@@ -401,7 +406,8 @@ const struct tree_target_ops live_ops = {
 	.cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
 	.cpu_pipe = cpu_pipe, .cpu_pipe_ready = cpu_pipe_ready, .cpu_raw = cpu_raw,
 	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
-	.snapshot = snapshot, .snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,
+	.snapshot = snapshot, .snapshot_clear = snapshot_clear,
+	.snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,
 	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
 	.marker = live_marker, .make = make, .drop = drop,
 };

@@ -318,6 +318,28 @@ static int write_percent(struct settings *s, const struct file *f, const char *t
 	return 0;
 }
 
+/* Decimal digits, as the kernel takes it; what is between two powers of two is the larger one. */
+static int write_subbuf(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+{
+	const char *from = text + (*text == '+');
+	size_t digits = strspn(from, "0123456789");
+	uint32_t kb = 4;
+	unsigned long v;
+
+	v = digits && digits < 10 && !from[digits] ? strtoul(from, NULL, 10) : 0;
+	if (!v || v > SUBBUF_KB_MAX)
+		return err_at(err, EINVAL, text, 0, "the size of a sub-buffer is 1 to %u kilobytes", SUBBUF_KB_MAX);
+	while (kb < v)
+		kb *= 2;
+	s->subbuf_kb = kb;
+	return 0;
+}
+
+static char *read_subbuf(const struct settings *s, const struct file *f)
+{
+	return mem_printf("%" PRIu32 "\n", s->subbuf_kb);
+}
+
 static char *read_percent(const struct settings *s, const struct file *f)
 {
 	return mem_printf("%" PRIu32 "\n", s->buffer_percent);
@@ -373,6 +395,7 @@ static char *read_options(const struct settings *s, const struct file *f)
 static const struct file files[] = {
 	{ "available_tracers", NULL, read_tracers, 0, NULL },
 	NUMBER("buffer_percent", write_percent, read_percent, 0),
+	NUMBER("buffer_subbuf_size_kb", write_subbuf, read_subbuf, 0),
 	NUMBER("buffer_size_kb", write_size, read_size, 0),
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
 	NUMBER("function_profile_enabled", write_bool, read_bool, offsetof(struct settings, function_profile)),
@@ -499,6 +522,7 @@ void settings_init(struct settings *s)
 		.options = trace_options_default(),
 		.clock = TRACE_CLOCK_X86_TSC,
 		.buffer_percent = 50,
+		.subbuf_kb = 4,
 		.cmdlines = CMDLINES,
 	};
 	s->events.waits = true;

@@ -15,6 +15,8 @@
 #include "model/pid_list.h"
 #include "model/units.h"
 
+#define SUBBUF_KB_MAX 512u
+
 enum buffer_mode { BUFFER_STREAM, BUFFER_OVERWRITE, BUFFER_BLOCK };
 
 /* ftrace's clocks, in its order. */
@@ -61,6 +63,7 @@ struct settings {
 	enum clock_choice clock;    /* trace_clock: of the times that are shown */
 	struct cpumask cpumask;     /* tracing_cpumask */
 	uint32_t buffer_percent;    /* how full before who waits for data is woken */
+	uint32_t subbuf_kb;         /* buffer_subbuf_size_kb: a power of two, 4 to SUBBUF_KB_MAX */
 	uint64_t max_latency_us;    /* tracing_max_latency */
 	uint32_t cmdlines;          /* saved_cmdlines_size: brace keeps all names, so it is only kept */
 };

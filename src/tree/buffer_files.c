@@ -136,7 +136,13 @@ static const char snapshot_commands[] =
 	"# echo 2 > snapshot : Clears snapshot buffer (but does not allocate or free)\n"
 	"#                      (Doesn't have to be '2' works with any number that\n"
 	"#                       is not a '0' or '1')\n";
-static const char cpu_snapshot_commands[] = "# The snapshot is of all CPUs: it is taken by the main snapshot file.\n";
+static const char cpu_snapshot_commands[] =
+	"# echo 0 > snapshot : Invalid for per_cpu snapshot file.\n"
+	"# echo 1 > snapshot : Not supported with this kernel.\n"
+	"#                     Must use main snapshot file to allocate.\n"
+	"# echo 2 > snapshot : Clears this cpu's snapshot buffer (but does not allocate)\n"
+	"#                      (Doesn't have to be '2' works with any number that\n"
+	"#                       is not a '0' or '1')\n";
 
 /* What it holds, of a CPU or of all, or how it is used. */
 static int show_snapshot_of(struct instance *in, unsigned cpu, const char *commands, struct out *text, struct err *err)
@@ -189,20 +195,47 @@ static int do_snapshot(struct instance *in, uint64_t what, struct err *err)
 	return e;
 }
 
-static ssize_t write_snapshot(struct tree_file *f, const char *text, size_t n, struct err *err)
+static int parse_snapshot(const char *text, uint64_t *what, struct err *err)
 {
 	size_t length = strlen(text);
 	char *value = mem_strndup(text, length - (length && text[length - 1] == '\n'));
-	uint64_t what;
-	int e = parse_number(value, "snapshot", 0, UINT32_MAX, &what, err);
+	int e = parse_number(value, "snapshot", 0, UINT32_MAX, what, err);
 
 	free(value);
-	e = e ? err_code(err, EINVAL) : do_snapshot(instance_of(f), what, err);
+	return e ? err_code(err, EINVAL) : 0;
+}
+
+static ssize_t write_snapshot(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	uint64_t what;
+	int e = parse_snapshot(text, &what, err);
+
+	if (!e)
+		e = do_snapshot(instance_of(f), what, err);
 	return e ? e : (ssize_t)n;
 }
 
+/* One CPU's part is not taken or freed by itself, as by Debian's kernels; it can be cleared. */
+static ssize_t write_cpu_snapshot(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t;
+	uint64_t what;
+	int e = parse_snapshot(text, &what, err);
+
+	if (!e && what < 2)
+		e = err_at(err, EINVAL, text, 0, "a snapshot of one CPU can only be cleared (2); the main snapshot file takes it");
+	if (e)
+		return e;
+	t = instance_hold(in);
+	if (t.ops->snapshot_clear)
+		t.ops->snapshot_clear(t.arg, cpu_of(f));
+	instance_release(in);
+	return (ssize_t)n;
+}
+
 const struct tree_file_ops snapshot_file = { .show = show_snapshot, .write = write_snapshot };
-static const struct tree_file_ops cpu_snapshot = { .show = show_cpu_snapshot };
+static const struct tree_file_ops cpu_snapshot = { .show = show_cpu_snapshot, .write = write_cpu_snapshot };
 
 /* --- per_cpu ------------------------------------------------------------------------ */
 
@@ -259,17 +292,16 @@ static bool cpu_ready(struct tree_file *f)
 	return ready;
 }
 
-/* A sub-buffer of which only a part was read, by who reads less than a whole one. */
+/* A sub-buffer of which only a part was read, by who reads less than a whole one. Only its first TREE_PAGE bytes are used. */
 struct raw_rest {
 	char page[TREE_PAGE];
-	size_t at;
+	size_t at, size;   /* size: of the sub-buffer, whose other bytes are zeros */
 };
 
 static int open_raw(struct tree_file *f, struct err *err)
 {
 	struct raw_rest *rest = mem_zalloc(sizeof(*rest));
 
-	rest->at = sizeof(rest->page);
 	f->state = rest;
 	return 0;
 }
@@ -279,13 +311,19 @@ static void close_raw(struct tree_file *f)
 	free(f->state);
 }
 
-static ssize_t next_page(struct tree_file *f, char *page, struct err *err)
+static ssize_t next_page(struct tree_file *f, struct raw_rest *rest, struct err *err)
 {
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_hold(in);
-	ssize_t got = t.ops->cpu_raw ? t.ops->cpu_raw(t.arg, cpu_of(f), page, f->flags & O_NONBLOCK, err) : -EAGAIN;
+	ssize_t got = t.ops->cpu_raw ? t.ops->cpu_raw(t.arg, cpu_of(f), rest->page, f->flags & O_NONBLOCK, err) : -EAGAIN;
 
 	instance_release(in);
+	if (got > 0) {
+		pthread_mutex_lock(&in->lock);
+		rest->size = (size_t)in->settings.subbuf_kb * 1024;
+		pthread_mutex_unlock(&in->lock);
+		rest->at = 0;
+	}
 	return got;
 }
 
@@ -293,21 +331,18 @@ static ssize_t next_page(struct tree_file *f, char *page, struct err *err)
 static ssize_t stream_raw(struct tree_file *f, char *buf, size_t n, struct err *err)
 {
 	struct raw_rest *rest = f->state;
-	size_t have = sizeof(rest->page) - rest->at;
-	ssize_t got;
+	ssize_t got = rest->at < rest->size ? 1 : next_page(f, rest, err);
+	size_t used;
 
-	if (!have && n >= sizeof(rest->page))
-		return next_page(f, buf, err);
-	if (!have) {
-		got = next_page(f, rest->page, err);
-		if (got <= 0)
-			return got;
-		rest->at = 0;
-		have = (size_t)got;
-	}
-	if (n > have)
-		n = have;
-	memcpy(buf, rest->page + rest->at, n);
+	if (got <= 0)
+		return got;
+	used = rest->at < sizeof(rest->page) ? sizeof(rest->page) - rest->at : 0;
+	if (n > rest->size - rest->at)
+		n = rest->size - rest->at;
+	if (used > n)
+		used = n;
+	memcpy(buf, rest->page + (used ? rest->at : 0), used);
+	memset(buf + used, 0, n - used);
 	rest->at += n;
 	return (ssize_t)n;
 }
@@ -317,7 +352,7 @@ static bool raw_ready(struct tree_file *f)
 	const struct raw_rest *rest = f->state;
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_hold(in);
-	bool ready = rest->at < sizeof(rest->page) || (t.ops->cpu_raw_ready && t.ops->cpu_raw_ready(t.arg, cpu_of(f)));
+	bool ready = rest->at < rest->size || (t.ops->cpu_raw_ready && t.ops->cpu_raw_ready(t.arg, cpu_of(f)));
 
 	instance_release(in);
 	return ready;
@@ -360,7 +395,7 @@ static const struct tree_file_ops cpu_stats = { .show = show_stats };
 void per_cpu_fill(struct instance *in, struct tree_node *dir)
 {
 	static const struct { const char *name; mode_t mode; const struct tree_file_ops *ops; } files[] = {
-		{ "buffer_size_kb", 0640, &cpu_size }, { "snapshot", 0440, &cpu_snapshot }, { "stats", 0440, &cpu_stats },
+		{ "buffer_size_kb", 0640, &cpu_size }, { "snapshot", 0640, &cpu_snapshot }, { "stats", 0440, &cpu_stats },
 		{ "trace", 0640, &cpu_trace }, { "trace_pipe", 0440, &cpu_pipe }, { "trace_pipe_raw", 0440, &cpu_raw },
 	};
 

@@ -284,16 +284,30 @@ static int show_header(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
+/* A sub-buffer of trace_pipe_raw. */
+static int show_header_page(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	uint32_t kb;
+
+	pthread_mutex_lock(&in->lock);
+	kb = in->settings.subbuf_kb;
+	pthread_mutex_unlock(&in->lock);
+	out_printf(text,
+		   "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		   "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+		   "\tfield: char data;\toffset:16;\tsize:%u;\tsigned:0;\n",
+		   kb * 1024 - 16);
+	return 0;
+}
+
+static const struct tree_file_ops header_page = { .show = show_header_page };
 static const struct tree_file_ops format = { .show = show_format };
 static const struct tree_file_ops id = { .show = show_id };
 static const struct tree_file_ops header = { .show = show_header };
 
-/* A page of trace_pipe_raw, and the 32 bits before each record in it. */
-static const char header_page[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+/* The 32 bits before each record of trace_pipe_raw. */
 static const char header_event[] =
 	"# compressed entry header\n"
 	"\ttype_len    :    5 bits\n"
@@ -443,5 +457,5 @@ void event_files_fill(struct instance *in, struct tree_node *dir)
 	in->events_dir = tree_dir(dir, "events", 0755, NULL);
 	tree_file(in->events_dir, "enable", 0640, &enable_system, NULL);
 	tree_file(in->events_dir, "header_event", 0440, &header, header_event);
-	tree_file(in->events_dir, "header_page", 0440, &header, header_page);
+	tree_file(in->events_dir, "header_page", 0440, &header_page, NULL);
 }

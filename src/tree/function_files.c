@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/string_set.h"
 #include "tree/instance_internal.h"
 
 #define CLEARING_MS 200
@@ -465,3 +466,77 @@ const struct tree_file_ops function_list_file = {
 	.release = release_list,
 };
 const struct tree_file_ops all_functions_file = { .show = show_all };
+
+struct lines { VEC(char) at; };
+
+static int append(void *arg, const char *bytes, size_t n)
+{
+	struct lines *t = arg;
+
+	vec_reserve(&t->at, t->at.n + n + 1);
+	memcpy(t->at.at + t->at.n, bytes, n);
+	t->at.n += n;
+	return 0;
+}
+
+/* What the target prints of all its functions, or symbols, NUL-terminated; free() it. */
+static char *all_of(void (*functions)(void *arg, const struct function_list *list, struct out *out),
+		    void (*symbols)(void *arg, struct out *out), void *arg)
+{
+	struct lines t = { 0 };
+	struct out out;
+
+	out_init_raw(&out, append, &t);
+	if (functions)
+		functions(arg, NULL, &out);
+	if (symbols)
+		symbols(arg, &out);
+	out_flush(&out);
+	out_free(&out);
+	append(&t, "", 1);
+	return t.at.at;
+}
+
+/* Cuts the text into its lines; the next one, or NULL. */
+static char *next_line(char **text)
+{
+	char *line = strsep(text, "\n");
+
+	return line && *line ? line : NULL;
+}
+
+/* kallsyms' lines of the functions that can be traced. */
+static void show_addresses(char *symbols, const struct string_set *traced, struct out *text)
+{
+	char *line;
+
+	while ((line = next_line(&symbols))) {
+		char *name = line + 16 + sizeof(" t ") - 1, *tab = strchr(line, '\t');
+
+		line[16] = '\0';
+		if (tab)
+			*tab = ' ';
+		if (string_set_has(traced, name))
+			out_printf(text, "%s %s\n", line + strspn(line, "0"), name);
+	}
+}
+
+static int show_all_addresses(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_hold(in);
+	char *functions = all_of(t.ops->functions, NULL, t.arg), *symbols = all_of(NULL, t.ops->symbols, t.arg);
+	char *rest = functions, *line;
+	struct string_set traced = { 0 };
+
+	instance_release(in);
+	while ((line = next_line(&rest)))
+		string_set_add(&traced, line);
+	show_addresses(symbols, &traced, text);
+	string_set_free(&traced);
+	free(functions);
+	free(symbols);
+	return 0;
+}
+
+const struct tree_file_ops all_addresses_file = { .show = show_all_addresses };

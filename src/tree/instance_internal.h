@@ -29,7 +29,7 @@ struct instance {
 };
 
 extern const struct tree_dir_ops instances_ops;
-extern const struct tree_file_ops function_list_file, all_functions_file; /* function_files.c */
+extern const struct tree_file_ops function_list_file, all_functions_file, all_addresses_file; /* function_files.c */
 extern const struct tree_file_ops set_event_file, available_events_file, pid_list_file; /* event_files.c */
 
 /* buffer_files.c */

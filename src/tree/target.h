@@ -52,7 +52,7 @@ struct tree_target_ops {
 	/* A line for each function that the list holds, "name" or "name [module]"; NULL: each one there is. The
 	 * order is the same at all times. */
 	void (*functions)(void *arg, const struct function_list *list, struct out *out);
-	/* kallsyms: a line "ADDRESS t NAME" or "ADDRESS t NAME\t[MODULE]" for each function, the address in 16 hexadecimal
+	/* kallsyms: a line "ADDRESS t NAME", of libraries "ADDRESS t NAME\t[MODULE]", for each function, the address in 16 hexadecimal
 	 * digits as the ip of records has it, by which trace-cmd names it. NULL: none. */
 	void (*symbols)(void *arg, struct out *out);
 	/* `cat trace`, header and all; nothing is consumed. */
@@ -80,6 +80,7 @@ struct tree_target_ops {
 	/* The second buffer. snapshot_trace sets *shown and writes as `trace` does, of one CPU or all (UINT_MAX), or leaves both:
 	 * it is empty. */
 	int (*snapshot)(void *arg, enum tree_snapshot what, struct err *err);
+	void (*snapshot_clear)(void *arg, unsigned cpu); /* what it has of one CPU */
 	int (*snapshot_trace)(void *arg, const struct settings *s, unsigned cpu, bool *shown, struct out *out, struct err *err);
 	/* trace_stat/functionN: the rows, without the two header lines, of what settings.function_profile has counted on a
 	 * CPU. NULL: it cannot count, and function_profile_enabled is refused. */

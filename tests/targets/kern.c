@@ -24,6 +24,8 @@ BRACE_EVENT(timer, timer_start, BRACE_PROTO(unsigned long n), BRACE_ARGS(n),
 	BRACE_FIELDS(BRACE_FIELD(unsigned long, expires, n)), BRACE_PRINT("expires=%lu", REC->expires))
 BRACE_EVENT(irq, softirq_entry, BRACE_PROTO(unsigned vec), BRACE_ARGS(vec),
 	BRACE_FIELDS(BRACE_FIELD(unsigned, vec, vec)), BRACE_PRINT("vec=%u", REC->vec))
+BRACE_EVENT(signal, signal_generate, BRACE_PROTO(int sig, int errno_), BRACE_ARGS(sig, errno_),
+	BRACE_FIELDS(BRACE_FIELD(int, sig, sig), BRACE_FIELD(int, errno, errno_)), BRACE_PRINT("sig=%d errno=%d", REC->sig, REC->errno))
 BRACE_EVENT(sched, sched_waking, BRACE_PROTO(int pid), BRACE_ARGS(pid),
 	BRACE_FIELDS(BRACE_FIELD(int, pid, pid)), BRACE_PRINT("pid=%d", REC->pid))
 BRACE_EVENT(sched, sched_wakeup, BRACE_PROTO(int pid), BRACE_ARGS(pid),
@@ -72,6 +74,8 @@ KERNEL void free_task(void) { kmem_cache_free(); kmem_cache_free(); work++; }
 KERNEL void vfs_read(void) { mutex_lock(); kmalloc_noprof(64); mutex_unlock(); work++; }
 KERNEL void vfs_write(void) { mutex_trylock(); work++; }
 KERNEL void ksys_read(void) { vfs_read(); work++; }
+KERNEL void sys_read(void) { ksys_read(); work++; }
+KERNEL void console_unlock(void) { work++; }
 KERNEL void do_execve(void) { vfs_read(); work++; }
 KERNEL void do_exit(void) { release_task(); work++; }
 KERNEL int proc_reg_write(void) { work++; return -5; }
@@ -84,8 +88,10 @@ KERNEL void sched_tick(unsigned long n)
 	brace_sched_sched_wakeup(getpid());
 	schedule();
 	free_task();
-	ksys_read();
+	brace_signal_signal_generate(17, 0);
+	sys_read();
 	vfs_write();
+	console_unlock();
 }
 
 KERNEL pid_t kernel_clone(void)
