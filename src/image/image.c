@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collect/clock.h"
+#include "image/bindings.h"
 #include "image/describe.h"
 #include "image/event_sites.h"
 #include "image/handlers.h"
@@ -135,6 +136,8 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 		r = patches_make(req, &modules, &maps, out, err);
 	if (r == 0)
 		handlers_plan(req, &modules, out);
+	if (r == 0)
+		bindings_find(&maps, out->news.about.exe, req->agent_path, &modules);
 	if (r == 0)
 		modules_describe(&modules, req->index, &out->news);
 	if (r == 0)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/string_set.h"
+#include "image/bindings.h"
 #include "image/event_sites.h"
 #include "image/handlers.h"
 #include "image/mapped_file.h"
@@ -558,7 +559,33 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 	}
 }
 
-static void describe_module(const struct module *mod, uint32_t image, struct image_news *news)
+static uint32_t add_string(struct trace_module *t, const char *s)
+{
+	uint32_t at = (uint32_t)t->strings.n;
+
+	do
+		*vec_add(&t->strings) = *s;
+	while (*s++);
+	return at;
+}
+
+/* Each library's name once. */
+static void describe_libraries(const struct modules *m, const struct module *mod, struct trace_module *t)
+{
+	uint32_t *at = mem_zalloc((m->libraries.n + 1) * sizeof(*at));
+
+	for (uint32_t k = 0; k < t->functions.n && mod->bound; k++) {
+		const char *name = bindings_library(m, mod, k);
+		uint32_t *known = &at[mod->bound[k]];
+
+		if (name && !*known)
+			*known = add_string(t, name);
+		t->functions.at[k].library = name ? *known : 0;
+	}
+	free(at);
+}
+
+static void describe_module(const struct modules *m, const struct module *mod, uint32_t image, struct image_news *news)
 {
 	struct trace_module t = {
 		.image = image, .path = mem_strdup(mod->path), .name = mem_strdup(mod->name),
@@ -576,6 +603,7 @@ static void describe_module(const struct module *mod, uint32_t image, struct ima
 		vec_reserve(&t.strings, h->n_strings + 1);
 		memcpy(t.strings.at, h->strings, h->n_strings);
 		t.strings.n = h->n_strings;
+		describe_libraries(m, mod, &t);
 	}
 	*vec_add(&news->modules) = t;
 }
@@ -583,7 +611,7 @@ static void describe_module(const struct module *mod, uint32_t image, struct ima
 void modules_describe(const struct modules *m, uint32_t image, struct image_news *news)
 {
 	for (size_t i = 0; i < m->at.n; i++)
-		describe_module(&m->at.at[i], image, news);
+		describe_module(m, &m->at.at[i], image, news);
 }
 
 void modules_free(struct modules *m)
@@ -592,6 +620,7 @@ void modules_free(struct modules *m)
 		close_file(&m->at.at[i]);
 		hook_kept_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
+		free(m->at.at[i].bound);
 		vec_free(&m->at.at[i].calls);
 		probes_free(&m->at.at[i].probes);
 		static_events_free(&m->at.at[i].events);
@@ -604,5 +633,10 @@ void modules_free(struct modules *m)
 	for (size_t i = 0; i < m->unread.n; i++)
 		free(m->unread.at[i].name);
 	vec_free(&m->unread);
+	for (size_t i = 0; i < m->libraries.n; i++) {
+		free(m->libraries.at[i].path);
+		free(m->libraries.at[i].name);
+	}
+	vec_free(&m->libraries);
 	free(m->root);
 }

@@ -37,6 +37,7 @@ struct module {
 	struct hook_module *hooks;    /* NULL: closed, or unreadable */
 	uint32_t first_id;
 	uint8_t *selected;            /* by function: enum selection */
+	uint32_t *bound;              /* by function: 1 + where a PLT entry leads, in modules' libraries; 0, or NULL: not known */
 	led_call_list calls;          /* to be led through the agent */
 	probe_points probes;          /* inside functions */
 	enum hook_reason hidden;      /* probes_hidden_handlers */
@@ -52,11 +53,14 @@ enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,
 /* A file that was to be read for its functions. code: errno, as mapped_file_open's. */
 struct unread_file { char *name; int code; };
 
+struct library { char *path, *name; };
+
 struct modules {
 	pid_t pid;
 	char *root;                   /* mapped_file_root; NULL: not looked for yet */
 	VEC(struct module) at;
 	VEC(struct unread_file) unread;
+	VEC(struct library) libraries; /* bindings.h: all that is mapped, the executable first */
 };
 
 /* Fills *out from the maps: executable file mappings, but for the agent's and

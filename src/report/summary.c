@@ -140,6 +140,26 @@ struct found {
 	const struct trace_function *function;
 };
 
+/* Of a PLT entry whose library is known. */
+static const char *library_of(const struct found *f)
+{
+	bool known;
+
+	return f->function->library ? trace_function_file(f->module, f->function, &known) : NULL;
+}
+
+/* PLT entries of several modules lead to one function. */
+static int by_library(const struct found *x, const struct found *y)
+{
+	const char *a = library_of(x), *b = library_of(y);
+	int c;
+
+	if (!a || !b)
+		return !!a - !!b;
+	c = strcmp(a, b);
+	return c ? c : strcmp(x->module->strings.at + x->function->name, y->module->strings.at + y->function->name);
+}
+
 /* The same function of the same file, in whatever image it was seen. */
 static int by_place(const void *a, const void *b)
 {
@@ -148,17 +168,28 @@ static int by_place(const void *a, const void *b)
 
 	if (!x->module || !y->module)
 		return !!x->module - !!y->module;
+	if (library_of(x) || library_of(y))
+		return by_library(x, y);
 	c = x->module == y->module ? 0 : strcmp(x->module->path, y->module->path);
 	if (c)
 		return c;
 	return x->function->vaddr < y->function->vaddr ? -1 : x->function->vaddr > y->function->vaddr;
 }
 
-static char *name_of(struct overloads *o, const struct found *f)
+/* Of a PLT entry that leads nobody knows where: that it is one. */
+static char *name_of(struct overloads *o, const struct found *f, bool known)
 {
 	bool whole;
+	char *name, *longer;
 
-	return f->module ? overloads_text(o, f->module, f->function, &whole) : mem_strdup("[unknown]");
+	if (!f->module)
+		return mem_strdup("[unknown]");
+	name = overloads_text(o, f->module, f->function, &whole);
+	if (known || !f->function->name)
+		return name;
+	longer = mem_printf("%s@plt", name);
+	free(name);
+	return longer;
 }
 
 static uint64_t clamp(uint64_t v, const struct tally_function *f)
@@ -169,9 +200,11 @@ static uint64_t clamp(uint64_t v, const struct tally_function *f)
 static void add_row(struct summary *s, const struct trace_clock *clock, const struct found *found, struct overloads *o)
 {
 	const struct tally_function *f = found->sums;
+	bool known = true;
+	const char *file = found->module ? trace_function_file(found->module, found->function, &known) : "";
 	struct summary_row row = {
-		.name = name_of(o, found),
-		.module = found->module ? found->module->name : "",
+		.name = name_of(o, found, known),
+		.module = file,
 		.symbol = found->module && found->function->name,
 	};
 	uint64_t ticks[SUMMARY_NUMBERS] = { 0 };

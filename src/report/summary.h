@@ -53,7 +53,7 @@ enum summary_column summary_column_find(const char *word);
 struct summary_row {
 	uint64_t value[SUMMARY_NUMBERS]; /* by column; times in ns */
 	char *name;                      /* as trace_function_name has it */
-	const char *module;              /* last component of its path; "" = unknown. info's */
+	const char *module;              /* last component of its path, of a PLT entry that of the library it leads to; "" = unknown. info's */
 	bool symbol;                     /* name is a symbol, not module+offset */
 };
 

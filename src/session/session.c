@@ -288,8 +288,12 @@ static void take_module(struct session *s, const struct image_news *news, struct
 		*vec_add(&s->info->modules) = *m;
 		return;
 	}
-	if (m->functions.n)
-		memcpy(known->functions.at, m->functions.at, m->functions.n * sizeof(m->functions.at[0]));
+	for (size_t i = 0; i < m->functions.n; i++) {
+		uint32_t library = known->functions.at[i].library; /* its name is among known's strings */
+
+		known->functions.at[i] = m->functions.at[i];
+		known->functions.at[i].library = library;
+	}
 	image_module_free(m);
 }
 

@@ -19,6 +19,7 @@ enum info_item {
 	INFO_NOTE = 10,     /* index, kind, pid, number, count, name */
 	INFO_EVENT = 11,    /* place in the table, index in records, system, name, format */
 	INFO_RUN = 12,      /* invocation; flags RUN_*; status, elapsed_ns, user_ns, system_ns */
+	INFO_LIBRARIES = 14, /* module, count; for each a PLT entry's number as difference, library */
 	INFO_SETTINGS = 13, /* all of them: count; for each chosen, file, text */
 };
 

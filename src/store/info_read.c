@@ -182,6 +182,24 @@ static void read_functions(struct trace_info *info, struct cursor *c)
 	}
 }
 
+static void read_libraries(struct trace_info *info, struct cursor *c)
+{
+	size_t i = read_element(c, info->modules.n);
+	uint64_t count = cursor_uleb(c), at = 0;
+
+	for (; count && !c->bad; count--) {
+		struct trace_module *m = &info->modules.at[i];
+		uint64_t more = cursor_uleb(c);
+
+		if (more >= m->functions.n || at + more >= m->functions.n) {
+			c->bad = true;
+			return;
+		}
+		at += more;
+		m->functions.at[at].library = read_u32(c);
+	}
+}
+
 static void read_strings(struct trace_info *info, struct cursor *c)
 {
 	size_t i = read_element(c, info->modules.n), n;
@@ -326,7 +344,7 @@ static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_THREAD] = read_thread,       [INFO_SITES] = read_sites,
 	[INFO_TOTAL] = read_total,         [INFO_NOTE] = read_note,
 	[INFO_EVENT] = read_event,         [INFO_RUN] = read_run_item,
-	[INFO_SETTINGS] = read_settings,
+	[INFO_SETTINGS] = read_settings,   [INFO_LIBRARIES] = read_libraries,
 };
 
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
@@ -369,9 +387,12 @@ static void make_module_safe(struct trace_module *m)
 	never_null(&m->name);
 	if (m->strings.n && m->strings.at[m->strings.n - 1])
 		*vec_add(&m->strings) = 0;
-	for (size_t i = 0; i < m->functions.n; i++)
+	for (size_t i = 0; i < m->functions.n; i++) {
 		if (m->functions.at[i].name >= m->strings.n)
 			m->functions.at[i].name = 0;
+		if (m->functions.at[i].library >= m->strings.n)
+			m->functions.at[i].library = 0;
+	}
 	make_one_line(m);
 }
 

@@ -248,6 +248,29 @@ static uint32_t crc_add(uint32_t sum, const struct bytes *b)
 	return (sum << 1 | sum >> 31) ^ crc32c(b->at, b->n);
 }
 
+/* Where PLT entries among functions [first, first + n) of module i lead. */
+static void put_libraries(struct info_writer *w, const struct trace_module *m, size_t i, size_t first, size_t n, struct bytes *out)
+{
+	struct bytes *b = &w->item;
+	size_t count = 0, last = 0;
+
+	for (size_t k = first; k < first + n; k++)
+		count += m->functions.at[k].library != 0;
+	if (!count)
+		return;
+	b->n = 0;
+	bytes_uleb(b, i);
+	bytes_uleb(b, count);
+	for (size_t k = first; k < first + n; k++) {
+		if (!m->functions.at[k].library)
+			continue;
+		bytes_uleb(b, k - last);
+		bytes_uleb(b, m->functions.at[k].library);
+		last = k;
+	}
+	put_item(out, INFO_LIBRARIES, b);
+}
+
 static void new_functions(struct info_writer *w, const struct trace_info *info, size_t i,
 			  struct bytes *out)
 {
@@ -260,6 +283,7 @@ static void new_functions(struct info_writer *w, const struct trace_info *info, 
 		encode_functions(w, m, i, s->functions, n);
 		put_item(out, INFO_FUNCTIONS, &w->item);
 		s->functions_crc = crc_add(s->functions_crc, &w->item);
+		put_libraries(w, m, i, s->functions, n, out);
 		s->functions += n;
 	}
 }

@@ -149,6 +149,12 @@ int trace_function_name(const struct trace_module *module, const struct trace_fu
 	return snprintf(out, n, "%s+0x%llx", module->name, (unsigned long long)f->vaddr);
 }
 
+const char *trace_function_file(const struct trace_module *module, const struct trace_function *f, bool *known)
+{
+	*known = !(f->flags & TRACE_FUNCTION_PLT) || f->library;
+	return f->library && f->library < module->strings.n ? module->strings.at + f->library : module->name;
+}
+
 /* ticks * 1e9 / hz without overflow: whole seconds apart from the rest. */
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks)
 {

@@ -17,6 +17,7 @@ struct trace_function {
 	uint8_t hook;      /* enum hook_kind */
 	uint8_t reason;    /* enum hook_reason when it is not hooked, or entry only */
 	uint8_t flags;     /* TRACE_FUNCTION_* */
+	uint32_t library;  /* of a PLT entry: offset into the module's strings of the name of the file it leads to; 0 = not known */
 };
 #define TRACE_FUNCTION_ENTRY_ONLY 1 /* its return is not followed */
 #define TRACE_FUNCTION_PLT 2        /* a PLT entry: a call into another module */
@@ -144,6 +145,9 @@ const struct trace_function *trace_info_function_at(const struct trace_info *inf
 uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t site);
 /* "name" (demangled), or "module+0x1234" for a function without a symbol. Returns the length as snprintf does. */
 int trace_function_name(const struct trace_module *module, const struct trace_function *f, char *out, size_t n);
+/* The file that a call of it leads to: the module's name, or of a PLT entry the library's. *known: false of a PLT entry that nobody knows
+ * more of than where it stands. */
+const char *trace_function_file(const struct trace_module *module, const struct trace_function *f, bool *known);
 /* Nanoseconds of CLOCK_MONOTONIC at a TSC; nanoseconds in a number of ticks (rounded down). */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc);
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks);

@@ -51,6 +51,7 @@ static void add_module(struct trace_info *info, uint32_t image, uint32_t first_i
 			for (const char *c = name; c == name || c[-1]; c++)
 				*vec_add(&m.strings) = *c;
 		}
+		f.library = f.flags & TRACE_FUNCTION_PLT ? f.name : 0;
 		*vec_add(&m.functions) = f;
 	}
 	*vec_add(&info->modules) = m;

@@ -172,7 +172,8 @@ static void same_module(const struct trace_module *a, const struct trace_module 
 		const struct trace_function *f = &a->functions.at[i], *g = &b->functions.at[i];
 
 		assert_true(f->vaddr == g->vaddr && f->size == g->size && f->name == g->name &&
-			    f->hook == g->hook && f->reason == g->reason && f->flags == g->flags);
+			    f->hook == g->hook && f->reason == g->reason && f->flags == g->flags &&
+			    f->library == g->library);
 	}
 	assert_int_equal(a->strings.n, b->strings.n);
 	if (a->strings.n)
