@@ -53,6 +53,19 @@ static int no_namespace(int code, struct err *err)
 		       "namespaces; root on the host may use `brace shell`, anybody `brace mount`", strerror(code));
 }
 
+/* What is mounted here is nobody else's. In a changed root / is no mount: then the two are made private under which all of this
+ * file's mounts are. */
+static int make_private(struct err *err)
+{
+	if (!mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return 0;
+	if (errno != EINVAL)
+		return no_namespace(errno, err);
+	if (mount("", "/sys", NULL, MS_REC | MS_PRIVATE, NULL) || mount("", "/proc", NULL, MS_REC | MS_PRIVATE, NULL))
+		return err_set(err, errno, "in this changed root /sys and /proc are not mounted: mount them, or `brace shell` outside");
+	return 0;
+}
+
 static int enter_namespaces(struct err *err)
 {
 	uid_t uid = geteuid();
@@ -66,9 +79,7 @@ static int enter_namespaces(struct err *err)
 		if (e)
 			return no_namespace(-e, err);
 	}
-	if (mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		return no_namespace(errno, err);
-	return 0;
+	return make_private(err);
 }
 
 /* --- files over others' ------------------------------------------------------------- */

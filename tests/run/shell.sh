@@ -305,6 +305,33 @@ else
 	skip "an ordinary user" "user namespaces, or root to open the device to all, are not had here"
 fi
 
+# --- in a changed root, where / is no mount
+changed_root() { # COMMAND...
+	local entry
+	mkdir -p "$T/other" && cd "$T/other" || return
+	for entry in /*; do
+		if [ -L "$entry" ]; then
+			cp -P "$entry" .
+		elif [ -d "$entry" ] && [ "$entry" != "${NOT_MOUNTED:-}" ]; then
+			mkdir -p ".$entry" && mount --rbind "$entry" ".$entry" || return
+		fi
+	done
+	exec chroot . "$@"
+}
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	export -f changed_root
+	export T
+	# shellcheck disable=SC2016
+	in_root() { timeout "$LIMIT" unshare -m --propagation private bash -c 'changed_root "$@"' - "$@" >"$T/out" 2>"$T/err" <"$STDIN"; }
+	in_root "$BRACE" shell -- cat "$W/current_tracer" && grep -qx nop "$T/out"
+	result "the tree stands in a changed root, too" $? "$T/err"
+	NOT_MOUNTED=/proc in_root "$BRACE" shell -- true
+	[ $? -eq 125 ] && grep -q '^brace: .*/proc' "$T/err"
+	result "where that has no /proc, it is said" $? "$T/err"
+else
+	skip "in a changed root" "only root may change it"
+fi
+
 # --- nothing of it is left outside
 grep -v ' /tmp/' /proc/self/mountinfo | sort | cmp -s - "$T/mounts"
 result "the mounts are what they were" $?
