@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "commit.h"
 #include "ui/commands.h"
 #include "ui/screen.h"
 
 int cmd_version(struct invocation *inv)
 {
+	bool known = strcmp(BRACE_COMMIT, "none") != 0;
 	struct screen o;
 
 	screen_open(&o, inv, SCREEN_PLAIN, NULL);
-	out_printf(&o.text, "brace %s%s%s%s\n", BRACE_VERSION, *BRACE_COMMIT ? " (" : "", BRACE_COMMIT, *BRACE_COMMIT ? ")" : "");
+	out_printf(&o.text, "brace %s%s%s%s\n", BRACE_VERSION, known ? " (" : "", known ? BRACE_COMMIT : "", known ? ")" : "");
 	return screen_close(&o, 0);
 }
