@@ -3,6 +3,7 @@
 # counts, and the hooks brace says it uses are those the compiler made room for.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
+need readelf
 export TRUTH=$T/truth
 prepare() { rm -f "$TRUTH"; }
 
@@ -39,6 +40,13 @@ compiled O0 jump
 compiled Os jump tiny
 compiled O3 jump
 compiled cet jump
+readelf -nW "$FIXTURES/shapes-cet" >"$T/notes" && grep -q 'IBT, SHSTK' "$T/notes" && readelf -SW "$FIXTURES/shapes-cet" | grep -q '\.plt\.sec'
+result "cet: it is marked for both, and has a second PLT" $? "$T/notes"
+record --mode block -- "$FIXTURES/shapes-cet"
+calls_are printf 1
+compiled relr jump
+readelf -dW "$FIXTURES/shapes-relr" >"$T/dynamic" && grep -q '(RELR)' "$T/dynamic"
+result "relr: its relocations are packed" $? "$T/dynamic"
 compiled pg mcount
 compiled mfentry fentry
 compiled mnop nop
@@ -47,10 +55,12 @@ compiled patchable16_8 nop
 compiled cyg mcount
 compiled xray xray
 
-cp "$FIXTURES/shapes-plain" "$T/stripped"
-strip "$T/stripped"
-same "stripped: same result" -- "$T/stripped"
-"$BRACE" report --json "$T/trace" 2>/dev/null | grep -c '"name": *"stripped+0x' >"$T/check.log"
-[ "$(cat "$T/check.log")" -ge 7 ]
-result "stripped: functions are named by module and offset" $? "$T/check.log"
+for variant in plain cet relr; do
+	cp "$FIXTURES/shapes-$variant" "$T/stripped"
+	strip "$T/stripped"
+	same "$variant, stripped: same result" -- "$T/stripped"
+	"$BRACE" report --json "$T/trace" 2>/dev/null | grep -c '"name": *"stripped+0x' >"$T/check.log"
+	[ "$(cat "$T/check.log")" -ge 7 ]
+	result "$variant, stripped: functions are named by module and offset" $? "$T/check.log"
+done
 finish

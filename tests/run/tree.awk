@@ -29,6 +29,6 @@ function pop(    name) {
 		name = text
 		sub(/\(\).*/, "", name)
 		push(name)
-		if (text ~ /\(\);/) pop()
+		if (text ~ /;( \/\*.*)?$/) pop() # an overload ends in more than (): `id() const;`
 	}
 }
