@@ -20,6 +20,16 @@ mv "$prefix" "$T/moved"
 check_that "traces from a moved tree" traces "$T/moved/bin/brace"
 ln -s "$T/moved/bin/brace" "$T/link"
 check_that "traces through a symbolic link" traces "$T/link"
+strip --strip-unneeded "$T/moved/lib/brace/libbrace-agent.so" # as packages are made
+check_that "traces by a stripped agent" traces "$T/moved/bin/brace"
+comes() { # into what runs already: by hand, from the agent's file
+	sleep 600 &
+	"$T/moved/bin/brace" record -q -o "$T/trace" -p $! --duration 0.1s
+	status=$?
+	kill $!
+	return $status
+}
+check_that "which can also be put into a process" comes
 rm "$T/moved/lib/brace/libbrace-agent.so"
 "$T/moved/bin/brace" record -o "$T/none" -- true >"$T/out" 2>"$T/err"
 [ $? -eq 125 ] && grep -q '^brace: .*libbrace-agent.so' "$T/err" && [ ! -e "$T/none" ]
