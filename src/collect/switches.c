@@ -462,7 +462,8 @@ static void know_threads(struct switches *s, pid_t pid)
 		closedir(d);
 }
 
-static int follow(struct switches *s, pid_t pid, struct err *err)
+/* inherited: what a followed process has made is followed with it. */
+static int follow(struct switches *s, pid_t pid, bool inherited, struct err *err)
 {
 	int r;
 
@@ -470,7 +471,7 @@ static int follow(struct switches *s, pid_t pid, struct err *err)
 		s->rings = perf_rings_new(s->what);
 		clock_instant(&s->first_tsc, &s->first_ns);
 	}
-	if (is_followed(s, pid))
+	if (inherited && is_followed(s, pid))
 		return 0;
 	r = perf_rings_cover(s->rings, pid, err);
 	if (r == -ESRCH)
@@ -486,21 +487,44 @@ static int follow(struct switches *s, pid_t pid, struct err *err)
 	return r;
 }
 
-int switches_follow(struct switches *s, const struct event_set *set, bool sleeps, pid_t pid, struct err *err)
+/* Locked. True: from now on everything has to be followed anew. */
+static bool watch(struct switches *s, const struct event_set *set, bool sleeps)
 {
 	unsigned what;
-	int r = 0;
+	bool anew;
 
-	pthread_mutex_lock(&s->lock);
 	gather(s, true); /* by what was set until now */
 	what = set_armed(s, set) | (sleeps ? PERF_SWITCHES : 0);
 	s->watch += sleeps && !s->sleeps;
 	s->sleeps = sleeps;
-	if (what != s->what)
+	anew = what != s->what;
+	if (anew)
 		let_go(s);
 	s->what = what;
-	if (what)
-		r = follow(s, pid, err);
+	return anew;
+}
+
+int switches_follow(struct switches *s, const struct event_set *set, bool sleeps, pid_t pid, struct err *err)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	watch(s, set, sleeps);
+	if (s->what)
+		r = follow(s, pid, true, err);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int switches_follow_all(struct switches *s, const struct event_set *set, bool sleeps, const pid_t *pids, size_t n, struct err *err)
+{
+	bool anew;
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	anew = watch(s, set, sleeps);
+	for (size_t i = 0; s->what && i < n && r == 0; i++)
+		r = follow(s, pids[i], !anew, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

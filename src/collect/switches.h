@@ -18,6 +18,9 @@ void switches_free(struct switches *s);
 /* What is set from now on. If an event is armed or sleeps are wanted, this process and all that it makes are followed from now on. 0, or
  * -errno and *err: it cannot be followed. From any thread. */
 int switches_follow(struct switches *s, const struct event_set *set, bool sleeps, pid_t pid, struct err *err);
+/* Follows all processes there are, which stand still meanwhile, or have made no others: a child is followed for itself, though
+ * its parent is too, if that one is followed only from now on. */
+int switches_follow_all(struct switches *s, const struct event_set *set, bool sleeps, const pid_t *pids, size_t n, struct err *err);
 /* The run's records with what its thread slept, in *words; false: nothing, or it is not known. */
 bool switches_weave(struct switches *s, pid_t tid, const struct drain_run *run, record_words *words);
 /* All records from before this time have been woven, but for a moment's. */

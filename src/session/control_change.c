@@ -202,16 +202,19 @@ static void keep(struct changing *ch)
 	ch->targets.n = 0;
 }
 
+typedef VEC(pid_t) pid_vec;
+
 static int follow_all(struct changing *ch, const struct control_request *req, struct err *err)
 {
-	int r = 0;
+	pid_vec pids = { 0 };
+	int r;
 
-	for (size_t i = 0; i < ch->targets.n && r == 0; i++)
-		r = switches_follow(ch->c->switches, &req->events, control_is_sleepless(req->settings), ch->targets.at[i].pid, err);
+	for (size_t i = 0; i < ch->targets.n; i++)
+		*vec_add(&pids) = ch->targets.at[i].pid;
+	r = switches_follow_all(ch->c->switches, &req->events, control_is_sleepless(req->settings), pids.at, pids.n, err);
+	vec_free(&pids);
 	return r;
 }
-
-typedef VEC(pid_t) pid_vec;
 
 /* The pids and whoever they forked. */
 static void find_all(const struct memories *memories, const pid_t *pids, size_t n, bool alone, pid_vec *all)
@@ -378,11 +381,7 @@ void control_keep(struct control *c, const struct settings *settings)
 
 static int follow_pids(struct control *c, const struct settings *settings, const pid_vec *pids, struct err *err)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < pids->n && r == 0; i++)
-		r = switches_follow(c->switches, &c->req.events, control_is_sleepless(settings), pids->at[i], err);
-	return r;
+	return switches_follow_all(c->switches, &c->req.events, control_is_sleepless(settings), pids->at, pids->n, err);
 }
 
 int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids, size_t n, struct err *err)
