@@ -68,7 +68,7 @@ static int begin_session(struct live *l, const struct live_request *req, struct 
 	return e;
 }
 
-/* What filters may refer to: the functions of kallsyms. */
+/* Filters may refer to the functions of kallsyms. */
 static bool find_function(void *arg, const char *name, uint64_t address, struct filter_function *f)
 {
 	struct live *l = arg;

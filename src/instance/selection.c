@@ -76,7 +76,7 @@ static const struct selected *find(const struct selection *s, uint32_t index)
 	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : NULL;
 }
 
-/* Whose record it is, for who asks where its addresses lie. */
+/* The process and time of a record, for place(). */
 struct moment {
 	struct addresses *addresses;
 	const struct trace_info *info;

@@ -479,7 +479,7 @@ static int append(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
-/* What the target prints of all its functions, or symbols, NUL-terminated; free() it. */
+/* The text that the target prints of all its functions, or symbols, NUL-terminated; free() it. */
 static char *all_of(void (*functions)(void *arg, const struct function_list *list, struct out *out),
 		    void (*symbols)(void *arg, struct out *out), void *arg)
 {

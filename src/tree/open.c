@@ -223,7 +223,7 @@ static size_t header_of(const char *text)
 	return (size_t)(at - text);
 }
 
-/* What has come behind the text, if it still begins as it did. */
+/* Adds the lines that have come behind the text, if it still begins as it did. */
 static int grow(struct tree_open *o, struct err *err)
 {
 	char *was = mem_strndup(o->text.at, o->text.n);

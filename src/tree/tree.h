@@ -93,7 +93,7 @@ void tree_discard(struct tree_node *dir); /* instead of tree_attach */
 struct tree_node *tree_dir(struct tree_node *parent, const char *name, mode_t mode, const struct tree_dir_ops *ops);
 struct tree_node *tree_file(struct tree_node *parent, const char *name, mode_t mode,
 			    const struct tree_file_ops *ops, const void *arg);
-/* Of two exclusive files: neither can be open while the other one is. The whole lives longer. Before they are attached. */
+/* Two exclusive files: neither can be open while the other one is. The whole lives longer. Before they are attached. */
 void tree_set_whole(struct tree_node *part, struct tree_node *whole);
 struct tree_node *tree_link(struct tree_node *parent, const char *name, const char *target);
 
