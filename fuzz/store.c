@@ -58,8 +58,13 @@ static void use_info(const struct trace_info *info)
 	for (size_t i = 0; i < info->modules.n; i++) {
 		const struct trace_module *m = &info->modules.at[i];
 
-		for (size_t f = 0; f < m->functions.n && f < 1000; f++)
+		for (size_t f = 0; f < m->functions.n && f < 1000; f++) {
+			bool known;
+
 			trace_function_name(m, &m->functions.at[f], name, sizeof(name));
+			if (strlen(trace_function_file(m, &m->functions.at[f], &known)) > CHUNK_RAW_MAX)
+				abort();
+		}
 		trace_info_function_at(info, m->image, m->start, m->from_tsc, NULL);
 		trace_info_site(info, m->image, m->first_id);
 	}
