@@ -128,9 +128,9 @@ void hook_function_name(const struct hook_module *m, uint32_t i, char *out, size
 {
 	const struct hook_function *f = &m->functions[i];
 
-	if (f->name)
-		snprintf(out, n, "%s", m->strings + f->name);
-	else
+	if (f->name && !memccpy(out, m->strings + f->name, 0, n)) /* for each of many functions: not by snprintf */
+		out[n - 1] = 0;
+	if (!f->name)
 		snprintf(out, n, "%s+0x%llx", m->name, (unsigned long long)f->vaddr);
 }
 
