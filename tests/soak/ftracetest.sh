@@ -1,0 +1,79 @@
+#!/bin/bash
+# The kernel's own tests of ftrace (tools/testing/selftests/ftrace of Debian's linux-source-6.12), unmodified, in `brace shell` over a
+# program that does what they expect of a kernel (tests/targets/kern.c): once all of them, and then, by a shell that is traced
+# itself, those that trace the shell they run in. Every test passes, but for those in ftracetest.table, each with its reason.
+. "$(dirname "$0")/lib.sh"
+PACKAGE=linux-source-6.12
+[ "$(id -u)" -eq 0 ] || { echo '1..0 # SKIP ftracetest wants to be root'; exit 0; }
+
+# Only the folder of the tests is kept of the package.
+fetch() {
+	cd "$SOURCES" && apt-get download -qq "$PACKAGE" && mkdir -p "$PACKAGE.new" &&
+		dpkg-deb --fsys-tarfile "$PACKAGE"_*.deb | tar -xOf - "./usr/src/$PACKAGE.tar.xz" |
+		tar -xJf - -C "$PACKAGE.new" "$PACKAGE/tools/testing/selftests/ftrace" &&
+		rm -f "$PACKAGE"_*.deb && mv "$PACKAGE.new" "$PACKAGE"
+}
+mkdir -p "$SOURCES"
+if [ ! -d "$SOURCES/$PACKAGE" ] && ! (fetch) >"$T/source.log" 2>&1; then
+	diag "$T/source.log"
+	printf '1..0 # SKIP the package %s could not be had\n' "$PACKAGE"
+	exit 0
+fi
+cp -r "$SOURCES/$PACKAGE/$PACKAGE/tools/testing/selftests/ftrace" "$T/all"
+cp -r "$T/all" "$T/traced"
+TABLE=$(dirname "$(readlink -f "$0")")/ftracetest.table
+SELF="event/event-pid ftrace/func-filter-pid ftrace/fgraph-retval ftrace/func-filter-stacktrace
+	trigger/trigger-eventonoff trigger/trigger-filter trigger/trigger-snapshot trigger/trigger-stacktrace trigger/trigger-traceonoff"
+
+# verdicts DIRECTORY: "TEST RESULT" of what ftracetest printed into DIRECTORY.out: its logs say which test a number is of, and
+# those that are repeated in an instance come behind the others.
+verdicts() {
+	local number result what log name
+	sed -n 's/^\[\([0-9]*\)\] \(.*\)\t\[\([A-Z]*\)\]$/\1 \3 \2/p' "$1.out" | while read -r number result what; do
+		log=$(basename "$1"/logs/"$number"-*.tc-log.*)
+		name=${log#*-}
+		case $what in '(instance)'*) name=instance:$name ;; esac
+		printf '%s %s\n' "${name%.tc-log.*}" "$result"
+	done | sort
+}
+
+cd "$T" || exit
+timeout -k 5 "$LIMIT" "$BRACE" shell --run="$FIXTURES/kern" -- sh -c "cd '$T/all' && exec ./ftracetest -k -l '$T/all/logs'" \
+	>all.out 2>&1 </dev/null
+for pid in $(pgrep -x kern); do
+	[ "$(readlink "/proc/$pid/cwd")" != "$T" ] || kill "$pid"
+done
+
+# The traced shell comes into the namespace of the command, and goes on there; the command waits for it.
+cat >traced.sh <<EOF
+while ! [ -s '$T/command' ]; do :; done
+nsenter -m -t \$(cat '$T/command') sh -c "cd '$T/traced' && ./ftracetest -k -l '$T/traced/logs' $(printf 'test.d/%s.tc ' $SELF)" >'$T/traced.out' 2>&1
+EOF
+cat >command.sh <<EOF
+echo \$\$ >'$T/command.new'
+mv '$T/command.new' '$T/command'
+while ! grep -q '^# of undefined' '$T/traced.out' 2>/dev/null; do sleep 1; done
+EOF
+timeout -k 5 300 "$BRACE" shell -t nop -L 'kern_calls*' --run="env LD_PRELOAD='$FIXTURES/kern_calls.so' dash '$T/traced.sh'" -- \
+	sh command.sh >command.out 2>&1 </dev/null
+
+# of a test that ran in both, the traced shell's counts
+verdicts traced >in-traced
+verdicts all | awk 'NR == FNR { traced[$1] = $2; next } { print $1, $1 in traced ? traced[$1] : $2 }' in-traced - >seen
+sed '/^#/d; s/  *#.*//' "$TABLE" | awk '
+	NR == FNR { want[$1] = $2; next }
+	{ seen[$1]; w = $1 in want ? want[$1] : "PASS" }
+	index("|" w "|", "|" $2 "|") == 0 { print $1 ": " $2 ", not " w }
+	END { for (t in want) if (!(t in seen)) print t ": is in the table, and did not run" }' - seen >differs
+printf '# %d of %d pass\n' "$(grep -c ' PASS$' seen)" "$(wc -l <seen)"
+[ "$(wc -l <seen)" -gt 140 ]
+result "the kernel's tests ran" $? all.out
+[ ! -s differs ]
+result "each passes, or is in ftracetest.table" $? differs
+for name in $(sed -n 's/: .*//; s/^instance://; p' differs | sort -u); do
+	for log in {all,traced}/logs/*-"$name".tc-log.*; do
+		[ ! -e "$log" ] || { echo "# $log"; tail -n 12 "$log" | sed 's/^/# /'; }
+	done
+done
+[ -z "${KEEP_FTRACETEST:-}" ] || cp -r seen all.out traced.out "$KEEP_FTRACETEST"
+finish
