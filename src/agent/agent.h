@@ -193,7 +193,7 @@ bool leave_disarm(struct agent_tls *t);        /* true: the next record is to te
 bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp);
 void leave_rearm(struct agent_tls *t);
 
-/* site.c: the stub of a return address, made on first use; NULL when there is no room. */
+/* site.c: the stub of a return address, made on first use; NULL: there is no room, or the caller is code of no file. */
 uint8_t *site_stub(uint64_t ret);
 static inline bool in_arena(uint64_t addr)
 {

@@ -59,7 +59,8 @@ int64_t agent_attach(void)
 	agent.key = agent_params.key;
 	agent.flags = agent_params.flags;
 	agent.forbidden |= (w.lacks & LACKS_TASKS ? NEED_TASKS : 0) | (w.lacks & LACKS_COPY ? NEED_COPY : 0) |
-			   (w.lacks & LACKS_HANDLERS ? NEED_HANDLERS : 0) | (w.lacks & LACKS_USER ? NEED_USER : 0);
+			   (w.lacks & LACKS_HANDLERS ? NEED_HANDLERS : 0) | (w.lacks & LACKS_USER ? NEED_USER : 0) |
+			   (w.lacks & LACKS_TEXTS ? NEED_TEXTS : 0);
 	agent.abandoned = false;
 	agent.session++;
 	agent.watch = w.watch && agent.socket[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules that come later. ld.so calls _dl_debug_state, an empty function for debuggers, when
  * it has mapped or unmapped modules: before the new ones are relocated and long before their
- * constructors run, so that nothing executes in them while they are patched. */
+ * constructors run, so that nothing executes in them while they are patched. Callers in what is gone are forgotten. */
 #include <asm/unistd.h>
 #include <link.h>
 #include <linux/mman.h>
@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
+#include "agent/texts.h"
 
 #define PAGE UINT64_C(4096)
 #define RET 0xc3
@@ -41,11 +42,25 @@ void dlopen_watch(char **envp)
 		patch(at, agent_dl_debug_state - (at + 5));
 }
 
+/* ld.so holds its lock, and calls before it unmaps too. */
+static bool is_settled(void)
+{
+	static bool going;
+
+	if (debug->r_state != RT_CONSISTENT) {
+		going |= debug->r_state == RT_DELETE;
+		return false;
+	}
+	texts_changed(going);
+	going = false;
+	return true;
+}
+
 void agent_modules_changed(void)
 {
 	uint64_t signals;
 
-	if (debug->r_state != RT_CONSISTENT || !agent.memory || agent.abandoned || agent.memory->stopped ||
+	if (!is_settled() || !agent.watch || !agent.memory || agent.abandoned || agent.memory->stopped ||
 	    agent.forbidden & NEED_START)
 		return;
 	signals = signals_block();

@@ -123,7 +123,7 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 	session_ask(PROTOCOL_HELLO);
 	if (agent.memory)
 		cfa_make_even(ldso_symbol(envp, "_r_debug"));
-	if (agent.memory && agent.watch)
+	if (agent.memory)
 		dlopen_watch(envp);
 	if (agent.memory)
 		exec_hide(envp);

@@ -22,7 +22,8 @@ enum need {
 	NEED_PAGES = 4096,  /* a sub-buffer's pages at once */
 	NEED_HANDLERS = 8192, /* which handler a signal has */
 	NEED_USER = 16384,  /* whose the process is; leaving a session memory that is not its user's */
-	NEED_ALL = 32767,
+	NEED_TEXTS = 32768, /* whether a new caller is code of a file */
+	NEED_ALL = 65535,
 };
 #define INHERITED_LIMIT (1u << 31) /* beside them, for what is executed: agent.limit_shifted */
 

@@ -6,6 +6,7 @@
 #include "agent/place.h"
 #include "agent/agent.h"
 #include "agent/sys.h"
+#include "agent/texts.h"
 #include "agent/user.h"
 #include "shared/points.h"
 
@@ -124,7 +125,7 @@ static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
 		sys3(__NR_mprotect, texts[i].address, texts[i].bytes, prot);
 }
 
-/* Through a mapping: a write to the file could meet the process's limit for files. */
+/* Through a mapping: a write to the file could meet the process's limit for files. What the tracer knows of code is learnt. */
 static bool tell_mapped(const struct protocol_welcome *w, int code_fd, const bool *mapped)
 {
 	uint8_t *code = place_shared(code_fd, w->code_size);
@@ -132,8 +133,10 @@ static bool tell_mapped(const struct protocol_welcome *w, int code_fd, const boo
 
 	for (uint32_t i = 0; code && i < w->n_regions && i < MAX_REGIONS; i++)
 		r[i].mapped = mapped[i];
-	if (code)
+	if (code) {
+		texts_learn((const struct patch_text *)(code + w->codes_at), w->n_codes);
 		sys2(__NR_munmap, code, w->code_size);
+	}
 	return code != 0;
 }
 

@@ -16,6 +16,7 @@
 #include "agent/agent.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
+#include "agent/texts.h"
 #include "shared/points.h"
 
 #define PROBES 512
@@ -159,12 +160,13 @@ static bool block_ready(uint32_t block)
 	return ready;
 }
 
-/* A block that another thread of the parent was making is to be made again. */
+/* A block that another thread of the parent was making is to be made again; nobody is looking for texts. */
 void site_after_fork(void)
 {
 	for (uint32_t i = 0; i < SITE_BLOCKS; i++)
 		if (blocks[i] == BLOCK_MAKING)
 			blocks[i] = BLOCK_NONE;
+	texts_after_fork();
 }
 
 /* The block's return addresses, one for each stub: they are readable whenever stubs of the block are. */
@@ -291,6 +293,8 @@ uint8_t *site_stub(uint64_t ret)
 
 	if (stub || ret <= NOBODY)
 		return (uint8_t *)stub;
+	if (stub_kind() != STUB_NONE && !texts_has(ret))
+		return 0;
 	id = take_site(ret);
 	if (id >= SITE_IDS)
 		return 0;

@@ -116,14 +116,10 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		return 0;
 	if (must_tell(t))
 		tell_where(t, sp + 8, ret);
-	if (id_word & STATE_ENTRY_ONLY) {
-		if (!agent.settings.thresh_ticks)
-			agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
-				      id, 0);
-		return 0;
-	}
-	stub = (uint64_t)site_stub(ret);
+	stub = id_word & STATE_ENTRY_ONLY ? 0 : (uint64_t)site_stub(ret);
 	tsc = read_tsc();
+	if (!stub && !agent.settings.thresh_ticks)
+		agent_record2(record_word(tsc, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT), id, 0);
 	if (!stub || !live_push(t, l, sp, tsc, id))
 		return 0;
 	if (!agent.settings.thresh_ticks)

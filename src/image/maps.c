@@ -24,8 +24,13 @@ static bool parse_line(char *line, struct map *out)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	*out = (struct map){ start, end, offset, makedev(major, minor), inode, perms[2] == 'x', perms[1] == 'w',
-			     mem_strdup(line + path) };
+			     perms[3] == 's', mem_strdup(line + path) };
 	return true;
+}
+
+bool maps_is_text(const struct map *m)
+{
+	return m->exec && !m->shared && m->inode && strcmp(m->path, "/dev/zero") != 0;
 }
 
 int maps_read(pid_t pid, struct maps *out, struct err *err)

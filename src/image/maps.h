@@ -11,13 +11,16 @@
 struct map {
 	uint64_t start, end, offset;
 	uint64_t device, inode; /* of the file; 0, 0: there is none. btrfs and overlayfs have other devices for stat */
-	bool exec, write;
+	bool exec, write, shared;
 	char *path;      /* "" for anonymous memory; "[heap]" and the like as they are */
 };
 struct maps {
 	VEC(struct map) at;
 	uint64_t distance; /* maps_find_room keeps so far from mappings below which the kernel puts new ones */
 };
+
+/* Is it code that a loader mapped from a file? A translator's is anonymous, or shared with where it is written. */
+bool maps_is_text(const struct map *m);
 
 int maps_read(pid_t pid, struct maps *out, struct err *err);
 void maps_free(struct maps *m);

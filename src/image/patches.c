@@ -278,6 +278,21 @@ static void list_texts(struct image *out, const struct modules *modules, const s
 	}
 }
 
+/* Behind the texts. */
+static void list_codes(struct image *out, const struct maps *maps)
+{
+	struct patch_text *codes;
+
+	out->welcome.codes_at = out->welcome.texts_at + out->welcome.n_texts * sizeof(*codes);
+	codes = (void *)((char *)out->code + out->welcome.codes_at);
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (maps_is_text(m))
+			codes[out->welcome.n_codes++] = (struct patch_text){ m->start, m->end - m->start };
+	}
+}
+
 static int by_address(const void *a, const void *b)
 {
 	const struct patch *x = a, *y = b;
@@ -347,11 +362,12 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 			n_regions++;
 		}
 	}
-	r = make_code_memory(out, code_bytes, n_regions, maps->at.n, patches_max, begins(req) ? req->events : NULL, err);
+	r = make_code_memory(out, code_bytes, n_regions, 2 * maps->at.n, patches_max, begins(req) ? req->events : NULL, err);
 	if (r < 0)
 		return r;
 	out->regions = mem_zalloc((n_regions + 1) * sizeof(*out->regions));
 	list_texts(out, modules, maps);
+	list_codes(out, maps);
 	for (size_t i = 0; i < modules->at.n; i++) {
 		uint32_t before = out->welcome.n_regions;
 

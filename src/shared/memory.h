@@ -246,14 +246,14 @@ struct protocol_hello {
 struct protocol_welcome {
 	uint32_t trace;           /* 0: go on without us */
 	uint32_t image;
-	uint32_t n_regions, n_patches, n_texts;
+	uint32_t n_regions, n_patches, n_texts, n_codes;
 	uint32_t watch;           /* ask again when modules come or go */
 	uint32_t flags;           /* AGENT_FAR: threads are started without libc, see far.c; AGENT_GO */
 	uint32_t signals;         /* 1: deliveries are told */
 	uint64_t image_size, code_size; /* of the second and third of the descriptors that come along */
 	struct memory_layout layout;    /* the first: the session memory */
 	struct memory_settings settings;
-	uint64_t regions_at, patches_at, texts_at; /* offsets in the code memory */
+	uint64_t regions_at, patches_at, texts_at, codes_at; /* offsets in the code memory */
 	uint64_t tasks_at;        /* there too: a struct task_block, for what is told of a new program; 0 = nothing */
 	int32_t oom_score_adj;    /* the process's */
 	uint32_t lacks;           /* LACKS_*: what a filter forbids that the agent can do without */
@@ -262,6 +262,7 @@ struct protocol_welcome {
 #define LACKS_COPY 2u     /* reading where a pointer of the program's leads */
 #define LACKS_HANDLERS 4u /* asking which handler a signal has */
 #define LACKS_USER 8u     /* going over to another user's session memory */
+#define LACKS_TEXTS 16u   /* looking which callers are code of a file */
 
 struct protocol_done {
 	uint32_t request, applied;
@@ -276,7 +277,7 @@ struct patch_region {
 	uint32_t mapped, pad;     /* set by the agent */
 };
 
-/* An executable mapping that has patches. */
+/* An executable mapping: at texts_at those that have patches, at codes_at all of files. */
 struct patch_text { uint64_t address, bytes; };
 
 struct patch {

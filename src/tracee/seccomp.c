@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -217,6 +218,9 @@ static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[
 	{ LACKS_USER, SYS_getsockopt, { 3, SOL_SOCKET, SO_PEERCRED, POINTER, POINTER } },
 	{ LACKS_USER, SYS_geteuid, { 0 } },
 	{ LACKS_USER, SYS_prlimit64, { 0, RLIMIT_AS, 0, POINTER } },
+	{ LACKS_TEXTS, SYS_openat, { (uint64_t)AT_FDCWD, POINTER, O_CLOEXEC } },
+	{ LACKS_TEXTS, SYS_read, { 3, POINTER, 1024 } },
+	{ LACKS_TEXTS, SYS_close, { 3 } },
 };
 
 static uint32_t lacks_by(const filter_list *list)
@@ -232,7 +236,7 @@ static uint32_t lacks_by(const filter_list *list)
 
 uint32_t seccomp_lacks(pid_t pid)
 {
-	uint32_t lacks = LACKS_TASKS | LACKS_COPY | LACKS_HANDLERS | LACKS_USER;
+	uint32_t lacks = LACKS_TASKS | LACKS_COPY | LACKS_HANDLERS | LACKS_USER | LACKS_TEXTS;
 	filter_list list = { 0 };
 	struct tracee *t;
 	struct err ignored;
