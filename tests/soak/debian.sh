@@ -14,15 +14,15 @@ fi
 
 # The tests that say most of what another libc, kernel interface or compiler changes.
 TESTS=(launch object base layers cli install nesting options files stacks attach mount tree-live sessions)
-TEST_PACKAGES=(binutils file fuse3 g++ git mandoc procps python3)
+TEST_PACKAGES=(binutils file fuse3 g++ gawk git mandoc procps python3)
 
 mirror() { # this machine's own
 	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/$'
 }
 
 installation() { # RELEASE: a new one in $ROOT, with a user who may become root
-	rm -rf "$ROOT" && mkdir -p "$ROOTS/packages" &&
-		debootstrap --variant=minbase --cache-dir="$ROOTS/packages" "$1" "$ROOT" "$(mirror)" &&
+	rm -rf --one-file-system "$ROOT" && mkdir -p "$ROOTS/packages" &&
+		unshare --mount --propagation private debootstrap --variant=minbase --cache-dir="$ROOTS/packages" "$1" "$ROOT" "$(mirror)" &&
 		cp /etc/resolv.conf /etc/hosts "$ROOT/etc/" &&
 		as_root 'apt-get update && apt-get install -y --no-install-recommends sudo make dpkg-dev lintian' &&
 		as_root 'useradd --create-home --shell /bin/bash user && echo "user ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/user' &&
@@ -81,13 +81,13 @@ sources() { # RELEASE
 	check_that "$1: what the tests need" as_root "apt-get install -y --no-install-recommends ${TEST_PACKAGES[*]}"
 	check_that "$1: the tests are built" as_user 'ninja -C build --quiet'
 	for name in "${TESTS[@]}"; do
-		check_that "$1: $name" as_user "meson test -C build --no-rebuild --print-errorlogs $name"
+		check_that "$1: $name" as_user "meson test -C build --no-rebuild $name || { grep -a -A4 \"^not ok\" build/meson-logs/testlog.txt; false; }"
 	done
 }
 
 for release in "${RELEASES[@]}"; do
 	ROOT=$ROOTS/$release
-	ON_EXIT+=("rm -rf $ROOT")
+	ON_EXIT+=("rm -rf --one-file-system $ROOT")
 	if ! installation "$release" >"$T/check.log" 2>&1; then
 		diag "$T/check.log"
 		skip "$release" 'no installation could be had'
@@ -96,6 +96,6 @@ for release in "${RELEASES[@]}"; do
 	package "$release"
 	installed "$release"
 	sources "$release"
-	rm -rf "$ROOT"
+	rm -rf --one-file-system "$ROOT"
 done
 finish
