@@ -27,6 +27,8 @@ struct hook_module {
 	const struct hook_function *functions;
 	struct hook_plan_entry *entries;        /* one each; yours to change */
 	const struct hook_bytes *bytes;         /* one each */
+	const struct hook_call *calls;          /* n_calls: by function, then by address */
+	uint32_t n_calls;
 	const char *strings;                    /* NUL-terminated names; byte 0 is NUL */
 	uint32_t n_strings;
 	const struct sym_segment *segments;     /* PT_LOAD */

@@ -7,19 +7,19 @@
 
 #include <string.h>
 
-#define MAGIC "braceHK5"
+#define MAGIC "braceHK6"
 
 struct header {
 	char magic[8];
 	uint64_t size, checksum;   /* of all; of everything behind this field */
 	struct cache_key key;
 	uint64_t entry;
-	uint32_t n, n_strings, n_segments, n_needed;
+	uint32_t n, n_strings, n_segments, n_needed, n_calls;
 	uint32_t n_texts;          /* bytes of the interpreter's name, then those needed */
 	uint16_t e_type;
 	uint8_t language;
 	uint8_t has_interp;
-	uint8_t starts_threads, pad[3];
+	uint8_t starts_threads, pad[7];
 	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
 };
 
@@ -54,7 +54,7 @@ uint64_t cache_hash(uint64_t seed, const void *bytes, size_t n)
 
 /* --- layout ---------------------------------------------------------------- */
 
-struct layout { size_t functions, entries, bytes, segments, strings, texts, size; };
+struct layout { size_t functions, entries, bytes, calls, segments, strings, texts, size; };
 
 static size_t aligned(size_t n)
 {
@@ -68,7 +68,8 @@ static struct layout layout_of(const struct header *h)
 
 	l.entries = l.functions + aligned(h->n * sizeof(struct hook_function));
 	l.bytes = l.entries + aligned(h->n * sizeof(struct hook_plan_entry));
-	l.segments = l.bytes + aligned(h->n * sizeof(struct hook_bytes));
+	l.calls = l.bytes + aligned(h->n * sizeof(struct hook_bytes));
+	l.segments = l.calls + h->n_calls * sizeof(struct hook_call);
 	l.strings = l.segments + h->n_segments * sizeof(struct sym_segment);
 	l.texts = l.strings + aligned(h->n_strings);
 	l.size = l.texts + aligned(h->n_texts);
@@ -119,7 +120,7 @@ static struct header header_of(const struct sym_module *m, const struct hook_pla
 {
 	struct header h = {
 		.entry = m->entry, .n = p->n, .n_strings = (uint32_t)m->strings.n,
-		.n_segments = (uint32_t)m->segments.n, .n_needed = (uint32_t)m->needed.n,
+		.n_segments = (uint32_t)m->segments.n, .n_needed = (uint32_t)m->needed.n, .n_calls = (uint32_t)p->calls.n,
 		.n_texts = (uint32_t)texts_size(m), .e_type = m->e_type, .language = m->language,
 		.has_interp = m->interp != NULL, .starts_threads = p->starts_threads,
 	};
@@ -140,6 +141,8 @@ uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p,
 		put_function(m, &p->entries[i], (struct hook_function *)(out + l.functions) + i,
 			     (struct hook_bytes *)(out + l.bytes) + i);
 	memcpy(out + l.entries, p->entries, p->n * sizeof(*p->entries));
+	if (p->calls.n)
+		memcpy(out + l.calls, p->calls.at, p->calls.n * sizeof(*p->calls.at));
 	if (m->segments.n)
 		memcpy(out + l.segments, m->segments.at, m->segments.n * sizeof(*m->segments.at));
 	memcpy(out + l.strings, m->strings.at, m->strings.n);
@@ -192,6 +195,25 @@ static bool is_code(const struct hook_module *m, uint64_t vaddr, uint64_t n)
 	return false;
 }
 
+static uint8_t patch_len(uint8_t kind)
+{
+	return hook_by_callers(kind) ? 0 : kind == HOOK_SHORT ? 2 : 5;
+}
+
+/* Each stands in code, once, and is of the function that has it. */
+static bool good_calls(const struct hook_module *m, const struct hook_plan_entry *e)
+{
+	if (!hook_by_callers(e->kind))
+		return e->n_calls == 0;
+	if (e->first_call > m->n_calls || e->n_calls > m->n_calls - e->first_call || e->recipe.n || e->recipe.len)
+		return false;
+	for (uint32_t k = e->first_call; k < e->first_call + e->n_calls; k++)
+		if (m->calls[k].function != e->function || !is_code(m, m->calls[k].at, HOOK_CALL_BYTES) ||
+		    (k > e->first_call && m->calls[k].at - m->calls[k - 1].at < HOOK_CALL_BYTES))
+			return false;
+	return true;
+}
+
 static bool good_patch(const struct hook_module *m, const struct hook_plan_entry *e,
 		       const struct hook_bytes *b)
 {
@@ -200,7 +222,7 @@ static bool good_patch(const struct hook_module *m, const struct hook_plan_entry
 	if (e->kind == HOOK_NONE)
 		return !e->entry_only;
 	return (e->patch_offset == 0 || e->patch_offset == 4) &&
-	       e->patch_len == (e->kind == HOOK_SHORT ? 2 : 5) &&
+	       e->patch_len == patch_len(e->kind) &&
 	       b->window_len <= HOOK_WINDOW_MAX && b->window_len >= e->recipe.len &&
 	       b->window_len >= e->patch_len && is_code(m, at, b->window_len) &&
 	       relocate_valid(&e->recipe, b->window) &&
@@ -216,7 +238,7 @@ static bool good_function(const struct hook_module *m, uint32_t i)
 	return is_bool(&f->plt) && f->name < m->n_strings && (i == 0 || f->vaddr > f[-1].vaddr) &&
 	       e->vaddr == f->vaddr && e->function == i && e->kind < HOOK_KINDS_N &&
 	       e->reason < REASONS_N && e->leaves < LEAVE_KINDS && is_bool(&e->entry_only) && is_bool(&e->recipe.falls) &&
-	       good_patch(m, e, &m->bytes[i]);
+	       good_patch(m, e, &m->bytes[i]) && good_calls(m, e);
 }
 
 static bool good_texts(const struct header *h, const char *texts)
@@ -245,6 +267,7 @@ static void point_into(const struct header *h, uint8_t *bytes, struct hook_modul
 		.n = h->n,
 		.n_strings = h->n_strings,
 		.n_segments = h->n_segments,
+		.n_calls = h->n_calls,
 		.n_needed = h->n_needed,
 		.e_type = h->e_type,
 		.language = h->language,
@@ -253,6 +276,7 @@ static void point_into(const struct header *h, uint8_t *bytes, struct hook_modul
 		.functions = (void *)(bytes + l.functions),
 		.entries = (void *)(bytes + l.entries),
 		.bytes = (void *)(bytes + l.bytes),
+		.calls = (void *)(bytes + l.calls),
 		.segments = (void *)(bytes + l.segments),
 		.strings = (void *)(bytes + l.strings),
 		.build_id_len = h->key.file.build_id_len,

@@ -19,6 +19,8 @@ static void fill(const struct hook_module *m, uint32_t i, const char *name,
 		.kind_text = hook_kind_texts[e->kind],
 		.reason = hook_reason_words[e->reason],
 		.reason_text = hook_reason_texts[e->reason],
+		.callers = e->n_calls,
+		.unseen = e->kind == HOOK_SOME_CALLERS,
 	};
 }
 

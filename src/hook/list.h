@@ -14,6 +14,8 @@ struct hook_list_row {
 	const char *kind_text;
 	const char *reason;    /* of hook_reason_words: why not hooked or entry only; "" = neither */
 	const char *reason_text;
+	uint32_t callers;      /* calls that are led, of a function that is hooked by them */
+	bool unseen;           /* and there are others */
 };
 
 struct hook_list {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The ladder: for each function the best of the ways to hook it that its bytes allow. A
  * function is left alone whenever something about it is not understood; then it is listed
- * with the reason. Two rounds: short jumps take what padding the first round left. */
+ * with the reason. Two rounds: short jumps take what padding the first round left, and where there is none callers are led. */
 #include "hook/plan.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "arch/x86_64/insn.h"
+#include "hook/callers.h"
 #include "hook/planner.h"
 #include "hook/special.h"
 #include "sym/imports.h"
@@ -312,6 +313,27 @@ static void count(struct hook_plan *plan, const struct hook_plan_entry *e)
 		plan->by_reason[e->reason]++;
 }
 
+/* Of those that found no room for a jump. */
+static void second_round(struct planner *p)
+{
+	bool *led = mem_zalloc(p->plan->n + 1);
+	bool any = false;
+
+	for (uint32_t i = 0; i < p->plan->n; i++) {
+		struct site s;
+
+		if (!could_be_short(&p->plan->entries[i]))
+			continue;
+		s = site_of(p, i);
+		try_short(p, &s);
+		led[i] = p->plan->entries[i].kind == HOOK_NONE;
+		any |= led[i];
+	}
+	if (any)
+		callers_plan(p->sweep, led, p->plan);
+	free(led);
+}
+
 static void plan_all(struct planner *p)
 {
 	uint32_t n = p->plan->n;
@@ -327,14 +349,10 @@ static void plan_all(struct planner *p)
 		first_round(p, i, special[i]);
 	}
 	follow_tail_calls(p, special);
+	second_round(p);
 	for (uint32_t i = 0; i < n; i++) {
 		struct hook_plan_entry *e = &p->plan->entries[i];
 
-		if (could_be_short(e)) {
-			struct site s = site_of(p, i);
-
-			try_short(p, &s);
-		}
 		if (e->kind != HOOK_NONE)
 			e->reason = (uint8_t)entry_only(p, i, special);
 		else
@@ -435,6 +453,7 @@ void hook_plan_free(struct hook_plan *p)
 {
 	if (!p)
 		return;
+	vec_free(&p->calls);
 	free(p->entries);
 	free(p);
 }

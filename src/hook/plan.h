@@ -15,12 +15,14 @@
 	X(XRAY, "xray", "an XRay sled")                                      \
 	X(JUMP, "jump", "5-byte jump over a moved prologue")                 \
 	X(PADDED, "jump+padding", "5-byte jump that uses the padding behind a short function") \
-	X(SHORT, "short", "2-byte jump to an island in padding")
+	X(SHORT, "short", "2-byte jump to an island in padding") \
+	X(CALLERS, "callers", "too short for a jump: entered through all its direct callers") \
+	X(SOME_CALLERS, "some-callers", "the same, but others may enter it, which is not seen")
 
 #define HOOK_REASONS(X)                                                      \
 	X(NONE, "", "")                                                      \
 	X(COLD, "cold", "a cold fragment, not a function")                   \
-	X(TOO_SHORT, "too-short", "shorter than a jump, and no padding to use") \
+	X(TOO_SHORT, "too-short", "shorter than a jump, no padding to use, no direct caller") \
 	X(BRANCH_TARGET, "branch-target", "something jumps into the bytes a jump would need") \
 	X(CALL_IN_WINDOW, "call-in-window", "a call returns into the bytes a jump would need") \
 	X(UNDECODABLE, "undecodable", "its first bytes are not instructions") \
@@ -61,6 +63,14 @@ enum hook_reason {
 extern const char *const hook_kind_words[HOOK_KINDS_N], *const hook_kind_texts[HOOK_KINDS_N];
 extern const char *const hook_reason_words[REASONS_N], *const hook_reason_texts[REASONS_N];
 
+#define HOOK_CALL_BYTES 4
+
+/* A direct call of, or jump to, a function of HOOK_CALLERS or HOOK_SOME_CALLERS. */
+struct hook_call {
+	uint64_t at;            /* of its displacement: HOOK_CALL_BYTES, the instruction's last */
+	uint32_t function, pad; /* where it leads: an index */
+};
+
 struct hook_plan_entry {
 	uint64_t vaddr;         /* of the function */
 	uint32_t function;      /* index into module->functions */
@@ -69,17 +79,25 @@ struct hook_plan_entry {
 	bool entry_only;
 	uint8_t leaves;         /* enum leave_kind */
 	uint8_t patch_offset;   /* where the patch begins, from vaddr (behind endbr64, or at the nops) */
-	uint8_t patch_len;      /* 5, or 2 for HOOK_SHORT */
+	uint8_t patch_len;      /* 5, or 2 for HOOK_SHORT, or 0 where callers are led */
 	int16_t island;         /* HOOK_SHORT: the island's address = vaddr + island (5 bytes, a jmp rel32) */
-	struct relocate_recipe recipe; /* the window, from vaddr + patch_offset */
+	uint32_t first_call, n_calls; /* of the plan's calls: those that lead here and can be changed */
+	struct relocate_recipe recipe; /* the window, from vaddr + patch_offset; empty where callers are led */
 };
 
 struct hook_plan {
 	uint32_t n;
 	struct hook_plan_entry *entries; /* one per module function, in its order */
+	VEC(struct hook_call) calls;     /* by function, then by address */
 	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
 	bool starts_threads;    /* without libc: they may have another's thread pointer, or none */
 };
+
+/* Is the function itself left as it is, and those that call it are changed? */
+static inline bool hook_by_callers(uint8_t kind)
+{
+	return kind == HOOK_CALLERS || kind == HOOK_SOME_CALLERS;
+}
 
 /* Plans every function of the module. The result depends on the file alone. 0 or -errno. */
 int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *err);

@@ -310,6 +310,15 @@ static bool is_address_only(const struct insn *in)
 				      in->opcode == 0x0d)); /* nop, prefetch */
 }
 
+/* An address that may be a function's. */
+static void note_name(struct walk *w, uint64_t vaddr)
+{
+	const struct sym_function *f = address_set_has(&w->starts, vaddr) ? sym_at(w->s->m, vaddr) : NULL;
+
+	if (f)
+		add_fact(w, f, FACT_NAMED);
+}
+
 static void note_operand(struct walk *w, const struct insn *in)
 {
 	bool lea = in->map == MAP_ONE && in->opcode == 0x8d;
@@ -318,8 +327,10 @@ static void note_operand(struct walk *w, const struct insn *in)
 		const struct sym_function *f = sym_around(w->s->m, in->target);
 
 		address_set_add(&w->s->targets, in->target);
-		if (f && in->target - f->vaddr < DATA_REACH && !is_address_only(in))
-			add_fact(w, f, FACT_READ_AS_DATA);
+		if (f && !is_address_only(in))
+			add_fact(w, f, in->target - f->vaddr < DATA_REACH ? FACT_READ_AS_DATA | FACT_HOLDS_DATA : FACT_HOLDS_DATA);
+		else if (f && lea)
+			note_name(w, in->target);
 	} else if (lea) {
 		address_set_add(&w->named, in->target);
 		if (w->f != NO_FUNCTION)
@@ -380,8 +391,10 @@ static void note(struct walk *w, const uint8_t *p, const struct insn *in)
 			watch_call(w, in, end);
 	} else if (w->absolute) {
 		word = insn_absolute(p, in);
-		if (word)
+		if (word) {
 			address_set_add(&w->s->targets, word);
+			note_name(w, word);
+		}
 	}
 }
 

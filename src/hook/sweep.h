@@ -14,6 +14,8 @@
 #define FACT_LEAVES_STACK 64    /* sets its stack pointer to what it did not get from it */
 #define FACT_STARTS_THREADS 128 /* makes the system call clone, or clone3 */
 #define FACT_LENDS_THREAD 256   /* makes a child that may have its thread pointer: vfork, clone, clone3 */
+#define FACT_HOLDS_DATA 512     /* some instruction loads from its bytes */
+#define FACT_NAMED 1024         /* some instruction takes its address */
 
 /* By their indices: the first one jumps to the second one's entry. */
 struct tail_call { uint32_t from, to; };

@@ -386,7 +386,8 @@ static struct string_set defined_functions(const struct modules *m)
 		const struct hook_module *h = m->at.at[i].hooks;
 
 		for (uint32_t k = 0; h && m->at.at[i].choice == MODULE_OPEN && k < h->n; k++)
-			if (h->functions[k].name && !h->functions[k].plt && h->entries[k].reason != REASON_COLD)
+			if (h->functions[k].name && !h->functions[k].plt && h->entries[k].reason != REASON_COLD &&
+			    !hook_by_callers(h->entries[k].kind))
 				string_set_add(&set, h->strings + h->functions[k].name);
 	}
 	return set;
@@ -418,7 +419,7 @@ static enum selection choose(const struct string_set *defined, const struct modu
 	hook_function_name(mod->hooks, i, name, sizeof(name));
 	if (mod->choice == MODULE_PROBED)
 		return SELECT_NO;
-	if (!f->plt && is_led(look_up_of_unwinder(name), by_hand, set))
+	if (!f->plt && is_led(look_up_of_unwinder(name), by_hand, set) && !hook_by_callers(mod->hooks->entries[i].kind))
 		return look_up_of_unwinder(name);
 	if (mod->choice == MODULE_UNWINDER)
 		return otherwise;

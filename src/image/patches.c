@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arch/x86_64/trampoline.h"
+#include "image/direct_calls.h"
 #include "image/event_sites.h"
 #include "image/probe_patches.h"
 #include "collect/shared_memory.h"
@@ -22,7 +23,7 @@ struct job {
 	const struct image_request *req;
 	struct module *mod;
 	struct trampoline_env env;
-	struct patch_list *patches;
+	struct direct_calls direct;
 	uint8_t *code;            /* where the region's bytes go */
 	uint64_t at, room, used;  /* runtime address of the region, its size, bytes used */
 	uint16_t region;
@@ -71,7 +72,7 @@ static uint32_t patch_function(const struct module *mod, uint32_t i)
 	return (mod->selected[i] == SELECT_LEAVE ? PATCH_LEAVE : 0) | (mod->first_id + i);
 }
 
-/* The patch that leads from the function to its trampoline; a short jump takes two. */
+/* The patch that leads from the function to its trampoline; a short jump takes two. Callers are led when all else is in place. */
 static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64_t from, uint64_t trampoline)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
@@ -80,6 +81,10 @@ static int lead_there(struct job *j, struct patch_list *list, uint32_t i, uint64
 	uint64_t island;
 	struct patch *hop;
 
+	if (hook_by_callers(e->kind)) {
+		direct_calls_lead(&j->direct, i, trampoline);
+		return 0;
+	}
 	if (e->kind != HOOK_SHORT) {
 		if (trampoline_jump(from, trampoline, jump) < 0)
 			return -ERANGE;
@@ -117,6 +122,7 @@ static int hook_one(struct job *j, struct patch_list *list, uint32_t i)
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
 	enum trampoline_kind kind = kind_of(j->req, e, j->mod->selected[i]);
 	uint64_t vaddr = e->vaddr + e->patch_offset, from = j->mod->base + vaddr;
+	struct relocate_recipe aimed;
 	int n, r;
 
 	if (j->used + TRAMPOLINE_MAX_BYTES > j->room)
@@ -125,8 +131,8 @@ static int hook_one(struct job *j, struct patch_list *list, uint32_t i)
 			  (j->mod->selected[i] == SELECT_GRAPH ? STATE_GRAPH_FUNCTION : 0) |
 			  (j->mod->selected[i] == SELECT_LEAVE ? LEAVE_SILENT : 0);
 	j->env.function_size = j->mod->hooks->functions[i].size;
-	n = trampoline_emit(kind, &j->env, j->mod->first_id + i, &e->recipe, hook_module_bytes(j->mod->hooks, i),
-			    vaddr, from, j->at + j->used, j->code + j->used);
+	n = trampoline_emit(kind, &j->env, j->mod->first_id + i, direct_calls_aim(&j->direct, &e->recipe, &aimed),
+			    hook_module_bytes(j->mod->hooks, i), vaddr, from, j->at + j->used, j->code + j->used);
 	if (n < 0)
 		return n;
 	r = lead_there(j, list, i, from, j->at + j->used);
@@ -175,6 +181,22 @@ static void refuse(struct module *mod, uint32_t i, enum hook_reason reason)
 	mod->hooks->entries[i].reason = reason;
 }
 
+static void hook_functions(struct job *j, struct patch_list *list, bool by_callers)
+{
+	for (uint32_t i = 0; j->mod->hooks && i < j->mod->hooks->n; i++) {
+		const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
+
+		if (j->mod->selected[i] == SELECT_NO || e->kind == HOOK_NONE || hook_by_callers(e->kind) != by_callers)
+			continue;
+		if (!by_callers &&
+		    led_calls_touch(&j->mod->calls, e->vaddr + e->patch_offset, e->recipe.len > 5 ? e->recipe.len : 5))
+			refuse(j->mod, i, REASON_RUNTIME);
+		else if (hook_one(j, list, i) < 0)
+			refuse(j->mod, i, REASON_NO_ROOM);
+	}
+}
+
+/* First the functions that others' moved instructions may have to call by their trampolines. */
 static void hook_module_functions(struct job *j, struct patch_list *list)
 {
 	write_pool(j);
@@ -182,22 +204,14 @@ static void hook_module_functions(struct job *j, struct patch_list *list)
 	j->used += event_sites_write(j->mod, j->at + j->used, j->req->hello->event, j->region, j->code + j->used, list);
 	lead_calls(j, list);
 	j->used = aligned(j->used);
-	for (uint32_t i = 0; j->mod->hooks && i < j->mod->hooks->n; i++) {
-		const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
-
-		if (j->mod->selected[i] == SELECT_NO || e->kind == HOOK_NONE)
-			continue;
-		if (led_calls_touch(&j->mod->calls, e->vaddr + e->patch_offset, e->recipe.len > 5 ? e->recipe.len : 5))
-			refuse(j->mod, i, REASON_RUNTIME);
-		else if (hook_one(j, list, i) < 0)
-			refuse(j->mod, i, REASON_NO_ROOM);
-	}
+	hook_functions(j, list, true);
+	hook_functions(j, list, false);
 }
 
 static void probe_module(struct job *j, const struct maps *maps, struct patch_list *list, size_t first)
 {
 	struct probe_job probes = {
-		.mod = j->mod, .maps = maps, .list = list, .first = first, .region = j->region, .code = j->code, .at = j->at,
+		.mod = j->mod, .direct = &j->direct, .maps = maps, .list = list, .first = first, .region = j->region, .code = j->code, .at = j->at,
 		.room = j->room, .used = j->used, .agent = j->at + offsetof(struct trampoline_pool, probe),
 		.syscall = j->at + offsetof(struct trampoline_pool, syscall),
 		.delivery = j->at + offsetof(struct trampoline_pool, delivery),
@@ -313,7 +327,7 @@ static void make_region(struct module *mod, const struct image_request *req, str
 {
 	uint64_t room = room_for(mod, req), at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
 	struct job j = {
-		.req = req, .mod = mod, .code = (uint8_t *)out->code + offset, .at = at + PAGE, .room = room,
+		.req = req, .mod = mod, .direct = { .mod = mod }, .code = (uint8_t *)out->code + offset, .at = at + PAGE, .room = room,
 		.region = (uint16_t)out->welcome.n_regions,
 	};
 	size_t first = list->n;
@@ -325,6 +339,8 @@ static void make_region(struct module *mod, const struct image_request *req, str
 	fill_env(&j, at);
 	hook_module_functions(&j, list);
 	probe_module(&j, maps, list, first);
+	direct_calls_write(&j.direct, j.region, list);
+	direct_calls_free(&j.direct);
 	out->regions[out->welcome.n_regions++] = (struct patch_region){
 		.address = j.at, .bytes = room, .offset = offset, .gate = at, .module = mod->start,
 	};
@@ -357,7 +373,7 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 
 		if (has_patches(mod)) {
 			code_bytes += room_for(mod, req);
-			patches_max += 2ull * count_selected(mod) + mod->calls.n + probe_patches_max(mod) +
+			patches_max += 2ull * count_selected(mod) + direct_calls_max(mod) + mod->calls.n + probe_patches_max(mod) +
 				       event_sites_patches(mod);
 			n_regions++;
 		}

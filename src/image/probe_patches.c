@@ -212,8 +212,9 @@ static bool put_in(struct probe_job *j, size_t i, size_t n)
 	struct probe_point *p = &j->mod->probes.at[i];
 	struct patch *function = p->plan.at_entry && has_hook(j, p->plan.function) ? patch_at(j, patch_address(j, p)) : NULL;
 	uint64_t site = j->at + j->used, code;
+	struct relocate_recipe lead, rest;
 	const struct probe_code c = {
-		.lead = &p->plan.lead, .rest = &p->plan.rest, .original = p->plan.bytes, .vaddr = p->plan.vaddr,
+		.lead = direct_calls_aim(j->direct, &p->plan.lead, &lead), .rest = direct_calls_aim(j->direct, &p->plan.rest, &rest), .original = p->plan.bytes, .vaddr = p->plan.vaddr,
 		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site, .then = led_to(function),
 	};
 	struct probe_site *last = NULL;

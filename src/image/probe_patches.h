@@ -2,10 +2,11 @@
 /* The code and patches of a module's probes, in its region of trampolines, behind those of its functions. Private to
  * patches.c. */
 #pragma once
-#include "image/modules.h"
+#include "image/direct_calls.h"
 
 struct probe_job {
 	struct module *mod;
+	const struct direct_calls *direct; /* of its functions */
 	const struct maps *maps;
 	struct patch_list *list;
 	size_t first;             /* of the module's patches in it */

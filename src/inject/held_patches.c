@@ -206,10 +206,11 @@ static struct patch *around(const patch_order *o, uint64_t address)
 }
 
 /* A short jump's two patches stand and fall together. */
-static void refuse(const patch_order *o, uint32_t function, enum patch_status why)
+static void refuse(const patch_order *o, struct patch *p, enum patch_status why)
 {
-	for (size_t i = 0; i < o->n; i++)
-		if (o->at[i]->function == function)
+	p->status = why;
+	for (size_t i = 0; i < o->n && !patch_is_direct(p->function); i++)
+		if (o->at[i]->function == p->function)
 			o->at[i]->status = why;
 }
 
@@ -223,10 +224,10 @@ static struct patch *cut_by(const patch_order *o, uint64_t rip)
 
 static void refuse_around(void *context, uint64_t rip)
 {
-	const struct patch *p = cut_by(context, rip);
+	struct patch *p = cut_by(context, rip);
 
 	if (p)
-		refuse(context, p->function, PATCH_BUSY);
+		refuse(context, p, PATCH_BUSY);
 }
 
 /* The kernel writes a page whole or not at all, even if we are killed meanwhile. A jump that crosses the end of
@@ -234,10 +235,10 @@ static void refuse_around(void *context, uint64_t rip)
 static void refuse_crossing(const patch_order *o)
 {
 	for (size_t i = 0; i < o->n; i++) {
-		const struct patch *p = o->at[i];
+		struct patch *p = o->at[i];
 
 		if (p->address / PAGE != (p->address + p->length - 1) / PAGE && p->function != PATCH_LOOK_UP)
-			refuse(o, p->function, PATCH_REFUSED);
+			refuse(o, p, PATCH_REFUSED);
 	}
 }
 

@@ -65,7 +65,7 @@ static void look_at_function(struct look *l, const struct module *mod, uint32_t 
 	uint8_t there[2];
 	char name[512];
 
-	if (e->kind == HOOK_NONE)
+	if (e->kind == HOOK_NONE || hook_by_callers(e->kind))
 		return;
 	hook_function_name(mod->hooks, i, name, sizeof(name));
 	l->function = modules_is_look_up(name) ? PATCH_LOOK_UP : 0;
@@ -191,6 +191,38 @@ static void look_at_regions(struct look *l)
 	}
 }
 
+/* --- calls of functions that are hooked by their callers ------------------------------------- */
+
+static bool is_covered(const struct patch_list *list, uint64_t at)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i].address < at + HOOK_CALL_BYTES && at < list->at[i].address + list->at[i].length)
+			return true;
+	return false;
+}
+
+static void look_at_call(struct look *l, const struct module *mod, const struct hook_call *c)
+{
+	uint64_t at = mod->base + c->at;
+	int32_t there, expected = (int32_t)(mod->hooks->entries[c->function].vaddr - (c->at + HOOK_CALL_BYTES));
+
+	l->function = PATCH_DIRECT;
+	if (pread(l->fd, &there, sizeof(there), (off_t)at) == sizeof(there) && there != expected &&
+	    is_trampoline(l->maps, at + sizeof(there) + (uint64_t)(int64_t)there) && !is_covered(l->out, at))
+		add(l, at, (const uint8_t *)&there, (const uint8_t *)&expected, sizeof(there));
+}
+
+/* Behind all others: where a jump took a call's place, its distance is none of a call. */
+static void look_at_calls(struct look *l, const struct modules *modules)
+{
+	for (size_t i = 0; i < modules->at.n; i++) {
+		const struct hook_module *h = modules->at.at[i].hooks;
+
+		for (uint32_t k = 0; h && k < h->n_calls; k++)
+			look_at_call(l, &modules->at.at[i], &h->calls[k]);
+	}
+}
+
 int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
 {
 	struct modules modules = { 0 };
@@ -209,10 +241,11 @@ int orphans_find(pid_t pid, struct patch_list *out, struct err *err)
 		modules_load_all(pid, &maps, &modules);
 	for (size_t i = 0; i < modules.at.n; i++)
 		look_at_module(&l, &modules.at.at[i]);
-	if (l.fd >= 0)
+	if (l.fd >= 0) {
 		look_at_regions(&l);
-	if (l.fd >= 0)
+		look_at_calls(&l, &modules);
 		close(l.fd);
+	}
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;

@@ -14,6 +14,7 @@
  * process may have a child that is less trusted.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -294,6 +295,11 @@ struct patch {
 /* No code: a counter of two bytes that is raised. What was there and what is there is not known beforehand. */
 #define PATCH_SEMAPHORE (UINT32_MAX - 2)
 #define PATCH_EVENT (1u << 29) /* | a number: an event's site. With length 8: a word of its state, in the program's data */
+#define PATCH_DIRECT (1u << 28) /* | an id: the displacement of one of its direct calls. Each stands or falls alone */
+static inline bool patch_is_direct(uint32_t function)
+{
+	return function >> 28 == PATCH_DIRECT >> 28;
+}
 enum patch_status { PATCH_PENDING, PATCH_APPLIED, PATCH_CHANGED, PATCH_REFUSED, PATCH_BUSY, PATCH_GONE /* unmapped since */ };
 
 /* --- an agent in a process that runs already ---------------------------------------------

@@ -33,6 +33,9 @@ static void print_why(struct out *o, const struct hook_list_row *r)
 
 	out_printf(o, "0x%016" PRIx64 " %-12s %s%s", r->vaddr, r->kind, r->name,
 		   r->plt ? " [plt]" : "");
+	if (r->callers)
+		out_printf(o, " (%" PRIu32 " caller%s%s)", r->callers, r->callers == 1 ? "" : "s",
+			   r->unseen ? "; others are not seen" : "");
 	if (*r->reason)
 		out_printf(o, " (%s: %s, %s)", verdict, r->reason, r->reason_text);
 	out_char(o, '\n');
@@ -51,9 +54,9 @@ static void print_json(struct out *o, const struct hook_list_row *r)
 	out_str(o, "{\"name\":");
 	json_string(o, r->name);
 	out_printf(o, ",\"address\":%" PRIu64 ",\"size\":%" PRIu32 ",\"plt\":%s,\"hooked\":%s,"
-		   "\"entry_only\":%s,\"kind\":\"%s\",\"reason\":\"%s\"}\n", r->vaddr, r->size,
+		   "\"entry_only\":%s,\"kind\":\"%s\",\"reason\":\"%s\",\"callers\":%" PRIu32 "}\n", r->vaddr, r->size,
 		   r->plt ? "true" : "false", r->hooked ? "true" : "false",
-		   r->entry_only ? "true" : "false", r->kind, r->reason);
+		   r->entry_only ? "true" : "false", r->kind, r->reason, r->callers);
 }
 
 /* doubles: names that are more than one function's without their parameters. */
