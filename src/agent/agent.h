@@ -195,6 +195,10 @@ void leave_rearm(struct agent_tls *t);
 
 /* site.c: the stub of a return address, made on first use; NULL: there is no room, or the caller is code of no file. */
 uint8_t *site_stub(uint64_t ret);
+/* Whether code that returns to a signal's frame stands there, which is read. */
+bool site_is_sigreturn(uint64_t ret);
+/* The same where the kernel's frame was seen: what returns there is a handler. Remembered: in the table it is never found. */
+bool site_of_handler(uint64_t ret);
 static inline bool in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
@@ -205,6 +209,7 @@ void site_begin(void);  /* before anything is hooked */
 void site_adopt(void);  /* attach: the sites of before go into the new image */
 void site_keep(void);   /* detach: keeps them, apart from the tracer's memory */
 void site_renew(void); /* another tracer: calls get new stubs, those there stay for who returns through them */
+uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp); /* agent_entry of a signal's handler; 0: it is none */
 uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp);  /* stub or 0; sp: of the return address */
 uint64_t agent_site(uint64_t ret);                     /* stub, or the arena itself: site 0 */
 

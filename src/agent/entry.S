@@ -7,6 +7,7 @@
 	.set ARENA_BYTES, 256 * 65536
 	.set STUB_RET, 30 /* where every stub's `ret` stands, for the unwind rule */
 	.set EXITS_AT, 0xfe00 /* in a block: its code that all its stubs call */
+	.set CONTEXT_BYTES, 304 /* the kernel's struct ucontext, of which the handler's second argument stands behind */
 	.set C_STACK, 1024 /* more than any of the paths below takes */
 
 /* Calls C with everything preserved but rax (its result), rcx and rdx. Steps over the 128
@@ -87,7 +88,18 @@ agent_slow_entry:
 	add	%rax, %rdx
 	cmp	$ARENA_BYTES, %rdx
 	jb	tail
+	lea	8(%rsp), %rdx           # a signal's handler: its arguments lie right above, as the kernel puts them
+	cmp	%rdx, -16(%rsp)
+	jne	1f
+	add	$CONTEXT_BYTES, %rdx
+	cmp	%rdx, %rsi
+	jne	1f
 	mov	%rcx, %rdx
+	CALL_C	agent_handler
+	test	%rax, %rax
+	jnz	by_stub
+	mov	(%rsp), %rax
+1:	mov	%rcx, %rdx
 	CALL_C	agent_entry
 	mov	%rax, %rcx
 	test	%rax, %rax

@@ -37,34 +37,11 @@ bool leave_disarm(struct agent_tls *t)
 static bool is_entry(uint64_t word)
 {
 	const unsigned entries = 1u << RECORD_EVENT_CALL | 1u << RECORD_EVENT_ENTRY_ONLY | 1u << RECORD_EVENT_SWITCH |
-				 1u << RECORD_EVENT_MARK;
+				 1u << RECORD_EVENT_MARK | 1u << RECORD_EVENT_HANDLER;
 
 	if (record_kind(word) != RECORD_EVENT)
 		return record_kind(word) != RECORD_EXIT;
-	return record_type(word) <= RECORD_EVENT_MARK && entries >> record_type(word) & 1;
-}
-
-#define LOWEST_CODE (UINT64_C(4) << 20)
-
-/* Where signal handlers return to: mov $15, %rax (or %eax); syscall. */
-static bool is_sigreturn(uint64_t ret)
-{
-	static const uint8_t forms[2][9] = {
-		{ 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 },
-	};
-	static const uint8_t lengths[2] = { 9, 7 };
-
-	if (ret < LOWEST_CODE)
-		return false; /* _start has no return address: argc stands there */
-	for (unsigned i = 0; i < 2; i++) {
-		unsigned n = 0;
-
-		while (n < lengths[i] && ((const uint8_t *)ret)[n] == forms[i][n])
-			n++;
-		if (n == lengths[i])
-			return true;
-	}
-	return false;
+	return record_type(word) <= RECORD_EVENT_HANDLER && entries >> record_type(word) & 1;
 }
 
 /* Made by the function that is about to leave, before it does, or by a signal handler. */
@@ -73,7 +50,7 @@ static bool is_inner_call(const struct agent_tls *t, uint64_t ret)
 	const struct leave_about *about = (const struct leave_about *)t->leaving;
 
 	/* 0: the trampolines were changed meanwhile, and its own went with them. */
-	return (about && ret - leave_function(about) < about->size) || (!in_arena(ret) && is_sigreturn(ret));
+	return (about && ret - leave_function(about) < about->size) || (!in_arena(ret) && site_is_sigreturn(ret));
 }
 
 /* A record that says where it was made ends the matter; inner calls do not until they are over. */
@@ -86,7 +63,7 @@ static bool tells(struct agent_tls *t, uint64_t word, uint64_t sp)
 	}
 	if (!is_entry(word) || !is_inner_call(t, *(const uint64_t *)(sp - 8)))
 		return true;
-	if (record_kind(word) == RECORD_ENTRY)
+	if (record_kind(word) == RECORD_ENTRY || (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_HANDLER))
 		t->inner_sp = sp;
 	return false;
 }

@@ -191,6 +191,63 @@ void site_begin(void)
 	agent_table.nobody = NOBODY;
 }
 
+/* --- where signal handlers return to --------------------------------------------------------------------- */
+
+#define LOWEST_CODE (UINT64_C(4) << 20)
+
+/* mov $15, %rax (or %eax); syscall */
+bool site_is_sigreturn(uint64_t ret)
+{
+	static const uint8_t forms[2][9] = {
+		{ 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+	};
+	static const uint8_t lengths[2] = { 9, 7 };
+
+	if (ret < LOWEST_CODE)
+		return false; /* _start has no return address: argc stands there */
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned n = 0;
+
+		while (n < lengths[i] && ((const uint8_t *)ret)[n] == forms[i][n])
+			n++;
+		if (n == lengths[i])
+			return true;
+	}
+	return false;
+}
+
+/* Return addresses of handlers, and their stubs. They stand in no slot of the table: the trampolines miss them, and every handler's entry
+ * comes here. Both are written once, but that forget_table takes the stubs; with all taken further ones are as others. */
+#define SIGRETURNS 8
+static struct sigreturn { uint64_t ret, stub; } sigreturns[SIGRETURNS];
+
+static struct sigreturn *sigreturn_of(uint64_t ret)
+{
+	for (unsigned i = 0; i < SIGRETURNS; i++)
+		if (__atomic_load_n(&sigreturns[i].ret, __ATOMIC_RELAXED) == ret)
+			return &sigreturns[i];
+	return 0;
+}
+
+static bool know_sigreturn(uint64_t ret)
+{
+	for (unsigned i = 0; i < SIGRETURNS; i++) {
+		uint64_t seen = 0;
+
+		if (__atomic_compare_exchange_n(&sigreturns[i].ret, &seen, ret, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || seen == ret)
+			return true;
+	}
+	return false;
+}
+
+/* A frame as the kernel makes it (agent_slow_entry has looked at its arguments): the return address is read only then. */
+bool site_of_handler(uint64_t ret)
+{
+	return sigreturn_of(ret) || (site_is_sigreturn(ret) && know_sigreturn(ret));
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------- */
+
 /* Where trampolines look, then slots that are elsewhere for each, so that texts with the same slots get along. */
 static uint32_t slot_of(uint64_t ret, uint32_t probe)
 {
@@ -204,6 +261,10 @@ static uint32_t slot_of(uint64_t ret, uint32_t probe)
 
 static uint64_t find(uint64_t ret)
 {
+	const struct sigreturn *handlers = sigreturn_of(ret);
+
+	if (handlers)
+		return __atomic_load_n(&handlers->stub, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < PROBES; i++) {
 		int32_t to = __atomic_load_n(&agent_table.slots[slot_of(ret, i)], __ATOMIC_ACQUIRE);
 		uint64_t at = (uint64_t)&agent_table + (uint64_t)(int64_t)to;
@@ -222,7 +283,12 @@ static void insert(uint64_t ret, uint64_t stub)
 	uint64_t in_block = stub % SITE_BLOCK_BYTES;
 	uint64_t at = stub - in_block + in_block / SITE_STUB_BYTES * sizeof(uint64_t);
 	int32_t to = (int32_t)(int64_t)(at - (uint64_t)&agent_table);
+	struct sigreturn *handlers = sigreturn_of(ret);
 
+	if (handlers) {
+		__atomic_store_n(&handlers->stub, stub, __ATOMIC_RELAXED);
+		return;
+	}
 	for (uint32_t i = 0; i < PROBES; i++) {
 		int32_t empty = 0;
 
@@ -319,6 +385,22 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 	return stub;
 }
 
+/* The entry of a signal's handler. 0: it is none, or there is no stub, and nothing was written. */
+uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp)
+{
+	const uint64_t entry[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT),
+				    record_id(id_word) };
+	uint64_t stub;
+
+	buffer_check_fork();
+	if (!site_of_handler(ret))
+		return 0;
+	stub = (uint64_t)site_stub(ret);
+	if (stub)
+		buffer_write_words(agent_tls_block(), entry, 2, sp);
+	return stub;
+}
+
 /* The stub that a function entered by a jump returns through is its call's. */
 uint64_t agent_site(uint64_t ret)
 {
@@ -346,6 +428,8 @@ static void forget_table(void)
 {
 	if (sys3(__NR_madvise, &agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
 		memset(&agent_table, 0, sizeof(agent_table));
+	for (unsigned i = 0; i < SIGRETURNS; i++)
+		sigreturns[i].stub = 0;
 	site_begin();
 }
 

@@ -70,16 +70,28 @@ static void come_back(struct agent_tls *t, uint64_t sp)
 	signals_restore(signals);
 }
 
+#define CONTEXT_BYTES 304 /* as in entry.S */
+
+/* The kernel's frame: its third argument and its second, which the trampoline and CALL_C left below the return address. */
+static bool is_handler(uint64_t sp, uint64_t ret)
+{
+	const uint64_t *slot = (const uint64_t *)sp;
+
+	return slot[-2] == sp + 8 && slot[-19] == sp + 8 + CONTEXT_BYTES && site_of_handler(ret);
+}
+
 /* sp: where its return address stands. In one piece, so that no handler's calls come between the two records. */
 static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t id, uint64_t stub)
 {
-	const uint64_t words[4] = {
+	bool handler = is_handler(sp, *(const uint64_t *)sp);
+	const uint64_t words[5] = {
 		record_word(tsc, record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT), sp + 8,
-		(stub - (uint64_t)agent.arena) / SITE_STUB_BYTES, record_word(tsc, id, RECORD_ENTRY),
+		(stub - (uint64_t)agent.arena) / SITE_STUB_BYTES,
+		handler ? record_word(tsc, record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT) : record_word(tsc, id, RECORD_ENTRY), id,
 	};
 
-	if (agent.settings.places)
-		buffer_write_words(t, words, 4, 0);
+	if (agent.settings.places || handler)
+		buffer_write_words(t, agent.settings.places ? words : words + 3, (agent.settings.places ? 4 : 1) + handler, 0);
 	else
 		buffer_write(t, words[3]);
 }

@@ -32,6 +32,7 @@ struct graph_thread {
 	uint64_t pending;       /* as graph_cpu's */
 	bool calls;             /* it made some */
 	size_t asked;           /* graph.callers, when it was looked who it is */
+	uint32_t handler, handler_track; /* without funcgraph-irqs: 1 + the depth of the handler it is in, and whose stack that is; 0: in none */
 	uint32_t is;            /* 1 + the place in the trace whose calls this thread makes; 0: its own */
 };
 
@@ -317,8 +318,24 @@ static bool shows_value(const struct graph *g, const struct call_step *s)
 	return s->flags & CALL_VALUE && on(g, OPTION_GRAPH_RETVAL);
 }
 
+/* As the kernel marks where its interrupts begin and end. */
+static void print_arrow(struct graph *g, const struct call_step *s, const char *arrow)
+{
+	if (!(s->flags & CALL_HANDLER))
+		return;
+	print_context(g, s);
+	if (has_duration(g))
+		out_bytes(g->out, "  ", 2);
+	out_str(g->out, arrow);
+	out_str(g->out, has_duration(g) ? " |\n" : "\n");
+}
+
+#define ARROW_IN "==========>"
+#define ARROW_OUT "<=========="
+
 static void print_leaf(struct graph *g, const struct waiting *w)
 {
+	print_arrow(g, &w->step, ARROW_IN);
 	print_context(g, &w->step);
 	swap_open(g, &w->step, 0);
 	if (w->wait == WAIT_LEAF)
@@ -333,6 +350,7 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 		out_bytes(g->out, " */", 3);
 	}
 	out_char(g->out, '\n');
+	print_arrow(g, &w->step, ARROW_OUT);
 }
 
 static void print_enter(struct graph *g, const struct waiting *w)
@@ -341,6 +359,7 @@ static void print_enter(struct graph *g, const struct waiting *w)
 		print_leaf(g, w);
 		return;
 	}
+	print_arrow(g, &w->step, ARROW_IN);
 	print_context(g, &w->step);
 	swap_open(g, &w->step, function_key(g, &w->step));
 	print_no_duration(g);
@@ -367,6 +386,7 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	out_char(g->out, '\n');
 	if (on(g, OPTION_GRAPH_OVERRUN))
 		out_str(g->out, " (Overruns: 0)\n");
+	print_arrow(g, s, ARROW_OUT);
 }
 
 static void print_lost(struct graph *g, const struct waiting *w)
@@ -466,6 +486,22 @@ static char *comment(const char *text)
 	return mem_strdup(marker ? text + strlen(EVENT_TEXT_MARKER) : text);
 }
 
+/* Without funcgraph-irqs: a call of a handler's, from its entry to its end. */
+static bool is_hidden(struct graph *g, struct graph_thread *t, const struct call_step *s)
+{
+	bool within = t->handler;
+
+	if (on(g, OPTION_GRAPH_IRQS) || s->kind == CALL_EVENT || s->kind == CALL_LOST)
+		return false;
+	if (within && s->kind == CALL_LEAVE && s->depth + 1 == t->handler && s->track == t->handler_track)
+		t->handler = 0;
+	if (within || s->kind != CALL_ENTER || !(s->flags & CALL_HANDLER))
+		return within;
+	t->handler = s->depth + 1;
+	t->handler_track = s->track;
+	return true;
+}
+
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
@@ -474,7 +510,7 @@ static void take_step(void *arg, const struct call_step *s)
 	bool swallowed;
 	struct waiting *w;
 
-	if (s->flags & CALL_UNFINISHED)
+	if (s->flags & CALL_UNFINISHED || is_hidden(g, thread, s))
 		return;
 	swallowed = decide(g, &thread->pending, s);
 	decide(g, &cpu->pending, s);

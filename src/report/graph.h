@@ -13,8 +13,11 @@
  * comm/coN-tid, and its calls have a depth of their own. Calls that are
  * open at the end of the trace have no `}`.
  *
+ * A signal's handler stands between `==========> |` and `<========== |`, as ftrace draws the kernel's interrupts; with
+ * nofuncgraph-irqs it is left out, with all it calls.
+ *
  * Options that change it: funcgraph-cpu, -overhead, -duration, -proc, -abstime, -tail,
- * -overrun, context-info, latency-format. */
+ * -overrun, -irqs, context-info, latency-format. */
 #pragma once
 #include "trace/tracks.h"
 #include "report/format.h"

@@ -50,6 +50,8 @@ enum record_event {
 	                            Between the record before and the one that follows, whose time it has. brace's own: of
 	                            the thread's records this alone is not the program's (collect/switches.h) */
 	RECORD_EVENT_STACK = 11, /* some words: a piece of the thread's stack (shared/stack.h), for the record that follows */
+	RECORD_EVENT_HANDLER = 12, /* 1 word: function. An entry as RECORD_ENTRY tells one, of a signal's handler: what it and its calls
+	                              take is not the time of those that it interrupted */
 	/* From here on an event of the program's: TRACE + its number in the session, below RECORD_TRACES. Payload: its
 	   record as its `format` says, from offset 8 on, zeros up to a word. docs/events.md */
 	RECORD_EVENT_TRACE = 64,
@@ -138,7 +140,8 @@ static inline int record_is_call(uint64_t word)
 
 	if (record_kind(word) != RECORD_EVENT)
 		return record_kind(word) != RECORD_EXIT;
-	return type == RECORD_EVENT_CALL || type == RECORD_EVENT_SPAN || type == RECORD_EVENT_ENTRY_ONLY;
+	return type == RECORD_EVENT_CALL || type == RECORD_EVENT_SPAN || type == RECORD_EVENT_ENTRY_ONLY ||
+	       type == RECORD_EVENT_HANDLER;
 }
 
 /* The full TSC of `word`, given a full TSC at most 2^39 cycles before or after it. */

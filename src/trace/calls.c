@@ -173,7 +173,8 @@ static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit,
 		return;
 	}
 	s.depth = (uint32_t)c->n;
-	calls_push(c, e, 0);
+	s.flags = e->flags & EVENT_HANDLER;
+	calls_push(c, e, s.flags);
 	emit(arg, &s);
 }
 

@@ -18,6 +18,9 @@
  * A tail entry nests in the entry before it and both end at the one exit. A tail entry of
  * the function on top is a loop to its own first instruction: not a call.
  *
+ * A signal's handler (EVENT_HANDLER) nests in what it interrupted, whose time its own is not, nor that of those below: their calls
+ * seem to have begun later by so much, unless trace_info.charge_handlers.
+ *
  * What the thread slept while a call was open is not in the call's time, if that is known (EVENT_SLEPT): the call seems to
  * have begun later. */
 #pragma once
@@ -41,6 +44,7 @@ enum call_flag {
 	CALL_UNFINISHED = 8, /* LEAVE: still open at the end of the trace */
 	CALL_DEAD = 16,      /* an unwinder has left it: it ends when those above it have */
 	CALL_VALUE = 32,     /* LEAVE, SPAN: what it returned is known */
+	CALL_HANDLER = EVENT_HANDLER, /* ENTER, LEAVE: a signal's handler, which interrupted what is open below it */
 };
 
 struct call_step {
@@ -70,7 +74,8 @@ typedef void calls_emit(void *arg, const struct call_step *step);
 
 struct call_frame {
 	uint64_t begin, inside;
-	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD */
+	uint64_t handlers; /* ticks that handlers took which interrupted it, or calls it made, and have ended */
+	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD, CALL_HANDLER */
 };
 
 struct calls_counts {
@@ -125,7 +130,7 @@ static inline void calls_push(struct calls *c, const struct event *e, uint32_t f
 {
 	if (__builtin_expect(c->n == c->cap, 0))
 		calls_grow(c);
-	c->at[c->n++] = (struct call_frame){ e->tsc, 0, e->fn, flags };
+	c->at[c->n++] = (struct call_frame){ e->tsc, 0, 0, e->fn, flags };
 }
 
 static inline struct call_step calls_step(const struct calls *c, const struct event *e, enum call_kind kind)
@@ -142,6 +147,21 @@ static inline void calls_tell_value(struct call_step *s, const struct event *e)
 	s->flags |= e->flags & EVENT_VALUE ? CALL_VALUE : 0;
 }
 
+/* The frame that was on top had so many ticks, handlers and all. They are its caller's, too; a handler's only if the reader wants it so. */
+static inline void calls_charge(struct calls *c, const struct call_frame *f, uint64_t ticks)
+{
+	struct call_frame *below = c->n ? &c->at[c->n - 1] : NULL;
+
+	if (!below)
+		return;
+	if (__builtin_expect(f->flags & CALL_HANDLER && !c->info->charge_handlers, 0)) {
+		below->handlers += ticks;
+		return;
+	}
+	below->handlers += f->handlers;
+	below->inside += ticks > f->handlers ? ticks - f->handlers : 0;
+}
+
 /* Takes the top frame off: it ended at e. */
 static inline struct call_step calls_pop(struct calls *c, const struct event *e, unsigned flags)
 {
@@ -151,6 +171,8 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 
 	if (__builtin_expect(c->sleeps != NULL, 0))
 		ticks -= sleeps_between(c->sleeps, f->begin, f->begin + ticks);
+	calls_charge(c, f, ticks);
+	ticks -= f->handlers < ticks ? f->handlers : ticks;
 	s.begin = e->tsc - ticks;
 	s.inside = f->inside < ticks ? f->inside : ticks;
 	s.fn = f->fn;
@@ -158,8 +180,6 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 	s.flags = (uint8_t)(flags | f->flags);
 	if (!(flags & (CALL_UNWOUND | CALL_UNFINISHED)))
 		calls_tell_value(&s, e);
-	if (c->n)
-		c->at[c->n - 1].inside += ticks;
 	return s;
 }
 
@@ -170,7 +190,8 @@ static inline __attribute__((always_inline)) void calls_feed(struct calls *c, co
 		struct call_step s = calls_step(c, e, CALL_ENTER);
 
 		s.depth = (uint32_t)c->n;
-		calls_push(c, e, 0);
+		s.flags = e->flags & EVENT_HANDLER;
+		calls_push(c, e, s.flags);
 		emit(arg, &s);
 		return;
 	}

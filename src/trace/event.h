@@ -27,6 +27,7 @@ enum event_kind {
 #define EVENT_ENDS 2
 #define EVENT_UNWINDS 4
 #define EVENT_VALUE 8
+#define EVENT_HANDLER 64 /* EVENT_ENTRY: of a signal's handler, by the kernel */
 
 struct event {
 	uint64_t tsc;      /* full 64 bits */
@@ -42,7 +43,7 @@ struct event {
 	uint32_t site;     /* call-site id; 0 = unknown */
 	uint16_t cpu;
 	uint8_t kind;      /* enum event_kind */
-	uint8_t flags;     /* EVENT_SWITCH: EVENT_FOLLOWED and such; EVENT_VALUE */
+	uint8_t flags;     /* EVENT_SWITCH: EVENT_FOLLOWED and such; EVENT_VALUE; EVENT_HANDLER */
 };
 
 /* A stream of events merged by time. Live sessions and trace files both are one. */

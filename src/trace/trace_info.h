@@ -104,6 +104,7 @@ struct trace_info {
 	char *host, *kernel, *cpu, *cmdline, *version; /* brace's version */
 	char *tracer;         /* "function_graph" or "function" */
 	uint32_t cpus;
+	bool charge_handlers; /* the reader's wish: the time of signal handlers is that of whom they interrupted, too (trace/calls.h) */
 	uint64_t thresh_ns;   /* tracing_thresh, 0 = none */
 	bool sleepless;       /* what threads slept is told (EVENT_SLEPT), and not in durations */
 	bool values;          /* exits may tell what their functions returned */

@@ -55,6 +55,14 @@ static bool entry_only(struct unpack *u, const uint64_t *payload, struct event *
 	return true;
 }
 
+static bool handler(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	e->kind = EVENT_ENTRY;
+	e->flags = EVENT_HANDLER;
+	e->fn = (uint32_t)payload[0] & RECORD_ID_MAX;
+	return true;
+}
+
 static bool lost(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_LOST;
@@ -130,6 +138,7 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_AT, 2, at },
 	{ RECORD_EVENT_SLEPT, 2, slept },
 	{ RECORD_EVENT_STACK, 1, stack },
+	{ RECORD_EVENT_HANDLER, 1, handler },
 	{ RECORD_STORE_LOST, 1, lost },
 };
 

@@ -132,10 +132,20 @@ static const struct option format_options[] = {
 	END
 };
 
+#define CHARGE_HANDLERS                                                                                           \
+	{ 0, "charge-handlers", NULL, "the time of signal handlers is that of the functions they interrupted, too",     \
+	  set_flag, TO(charge_handlers) }
+
+static const struct option replay_options[] = {
+	CHARGE_HANDLERS,
+	END
+};
+
 static const struct option report_options[] = {
 	{ 's', "sort", "COLUMN", "calls, total (the default), self, min, mean, p50, p99, max, name or "
 	  "module", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
+	CHARGE_HANDLERS,
 	{ 0, "limit", "N", "print the first N functions only", set_limit },
 	END
 };
@@ -190,7 +200,7 @@ const struct command commands[] = {
 	  TABLES(graph_options, process_options, run_options, SETTINGS, screen_options), true, 1, -1,
 	  cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
-	  TABLES(format_options, screen_options), false, 0, 1, cmd_replay },
+	  TABLES(format_options, replay_options, screen_options), false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",

@@ -66,7 +66,7 @@ struct invocation {
 	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
 	enum colour_choice colour;
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options, list_systems, list_tracers, list_triggers;
-	bool foreground, help, json, lazy, list_events, no_pager, quiet, reverse, verbose, why;
+	bool foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet, reverse, verbose, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

@@ -62,8 +62,8 @@ result "a handler that cannot be probed is named" $? "$T/err"
 compare "and the others are told"
 record -e $EVENT -t function_graph -- "$D" $ALL
 compare "beside function_graph"
-sed -n '/signal_deliver: sig=1 /{n;p}' "$T/lines" | head -1 | grep -q '|  *plain() {$'
-result "as a comment right before the handler" $? "$T/lines"
+sed -n '/signal_deliver: sig=1 /{n;p;n;p;q}' "$T/lines" | sed -E 's/^ *[0-9]+\) *//' | tr -d '\n' | grep -q '^==========> ||  *plain() {$'
+result "as a comment right before the handler, which interrupts" $? "$T/lines"
 record -e $EVENT -t function -l 'plain' -e syscalls:sys_enter_rt_sigaction -- "$D" shared changed
 compare "beside function and system calls"
 

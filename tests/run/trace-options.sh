@@ -218,7 +218,7 @@ if [ "${#CPUS[@]}" -gt 1 ]; then
 fi
 
 # --- what is kept, what is refused
-for o in trace_printk hash-ptr function-trace funcgraph-irqs; do
+for o in trace_printk hash-ptr function-trace; do
 	echo 0 >"$D/options/$o" && [ "$(cat "$D/options/$o")" = 0 ] && echo 1 >"$D/options/$o"
 	result "$o has no object, and is kept" $?
 done

@@ -6,7 +6,7 @@ function pop(    name) {
 	name = open[who, --depth[who]]
 	if (name ~ /^t_/) print who, --counted[who], "-" name
 }
-/^#|^ -----|=>|^$/ { next }
+/^#|^ -----|=>|<==========|^$/ { next }
 {
 	split($0, part, "|")
 	who = part[1]
