@@ -156,7 +156,7 @@ static void put_chunk(struct bytes *file, struct places *places, struct cursor *
 	vec_free(&payload);
 }
 
-/* What a writer says first: a host, settings, two images, a module, four threads. */
+/* The information that a writer puts first: a host, settings, two images, a module, four threads. */
 static void put_usual_info(struct bytes *file, struct places *places)
 {
 	struct trace_info *info = trace_info_new();

@@ -195,9 +195,10 @@ void leave_rearm(struct agent_tls *t);
 
 /* site.c: the stub of a return address, made on first use; NULL: there is no room, or the caller is code of no file. */
 uint8_t *site_stub(uint64_t ret);
-/* Whether code that returns to a signal's frame stands there, which is read. */
+/* Reads the code at a return address: whether it is a sigreturn. */
 bool site_is_sigreturn(uint64_t ret);
-/* The same where the kernel's frame was seen: what returns there is a handler. Remembered: in the table it is never found. */
+/* site_is_sigreturn for a call whose signal frame was seen; a call with this return address is a handler. The answer is remembered, since
+ * the address is never in the site table. */
 bool site_of_handler(uint64_t ret);
 static inline bool in_arena(uint64_t addr)
 {

@@ -60,14 +60,14 @@ agent_slow_record:
 	CALL_C	agent_record
 	jmp	*%rcx
 
-/* The same of an exit, which stands one call deeper: C is told where its stub stands. */
+/* agent_slow_record of an exit, which stands one call deeper: C gets the address of its stub. */
 agent_slow_exit:
 	lea	8(%rsp), %rsp
 	CALL_C	agent_record
 	lea	-8(%rsp), %rsp
 	jmp	*%rcx
 
-/* The same with the value that the stub's exit has kept. */
+/* agent_slow_exit with the value that the stub's exit has kept. */
 agent_slow_valued:
 	lea	8(%rsp), %rsp
 	CALL_C	agent_record_valued
@@ -295,7 +295,7 @@ graph_exit_limit:
 graph_exit_slow:
 graph_exit_end:
 
-	/* The same for exits that tell their value. What is reserved is said by the word that a fork zeroes. */
+	/* The shared exit that records the value too. The word that a fork zeroes says what is reserved. */
 	EXIT_LABELS value_exit
 value_exit_begin:
 	EXIT_STAMP

@@ -46,7 +46,7 @@ enum block_state { BLOCK_NONE, BLOCK_MAKING, BLOCK_READY, BLOCK_FAILED };
 static uint8_t blocks[SITE_BLOCKS];
 static uint8_t kinds[SITE_BLOCKS]; /* of those that are ready: enum stub_kind */
 
-/* What the stubs of a block call, and what they hand over. */
+/* The exit code that the stubs of a block share: its bounds and the fields that are filled in for the process. */
 struct exit_code {
 	const uint8_t *begin, *gate, *pos, *limit, *slow, *end; /* fields (entry.S); gate, pos and limit: NULL, or all */
 	uint8_t gate_index, behind_gate;  /* bytes of the instruction behind the gate's displacement */

@@ -313,7 +313,7 @@ static void count(struct hook_plan *plan, const struct hook_plan_entry *e)
 		plan->by_reason[e->reason]++;
 }
 
-/* Of those that found no room for a jump. */
+/* Plans the functions again that found no room for a jump. */
 static void second_round(struct planner *p)
 {
 	bool *led = mem_zalloc(p->plan->n + 1);

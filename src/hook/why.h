@@ -22,7 +22,7 @@ const char *why_spell(const struct sym_module *m, const struct sym_function *f, 
 bool why_has_function(const struct sym_module *m, const char *name);
 void why_free(struct why *w);
 
-/* Of the functions that a choice means, how many can be hooked; why the first of the others cannot. */
+/* The functions that a choice means: how many can be hooked, how many cannot, and the reason of the first that cannot. */
 struct why_hooks {
 	uint32_t hooked, refused;
 	enum hook_reason reason;

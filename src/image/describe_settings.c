@@ -23,7 +23,7 @@ static void add_setting(struct trace_info *info, char *file, char *text, bool ch
 	*vec_add(&info->settings) = (struct trace_setting){ file, text, chosen };
 }
 
-/* Of names that wait for programs to bring the events, settings_read tells those that came. */
+/* settings_read lists events that exist; names that still wait for a program's events are not among them. */
 static char *read_file(const struct settings *s, const char *file)
 {
 	char *all, *longer;

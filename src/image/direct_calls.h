@@ -5,7 +5,7 @@
 #include "image/modules.h"
 #include "image/patch_list.h"
 
-/* Of one module. */
+/* The calls of one module that are led to trampolines. */
 struct direct_calls {
 	const struct module *mod;
 	uint64_t *led;            /* by function: its trampoline's address, 0 = none; NULL: no function has one */

@@ -122,7 +122,7 @@ bool image_places_free(const struct image *im, const struct maps *maps);
 int image_check_mapped(struct image *im, struct err *err);
 /* After patching: without its unwinders' look-ups a process is not to be traced. -EAGAIN if one was in use, -EPERM. */
 int image_check_look_ups(const struct image *im, struct err *err);
-/* Of a plan that hooks nothing though functions were asked for: why, and what to do. -EINVAL and *err. */
+/* The error of a plan that hooks nothing although functions were selected: -EINVAL, and *err says why and what to do. */
 int image_none_selected(const struct image *im, const struct settings *settings, struct err *err);
 void image_close(struct image *im); /* all but the news */
 void image_module_free(struct trace_module *m);

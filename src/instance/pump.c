@@ -61,7 +61,7 @@ static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
 	}
 }
 
-/* What cannot be resolved stays as it is, and nobody shows it. */
+/* A chunk that cannot be resolved is marked as refused; no reader shows it. */
 static void resolve_chunks(struct pump *p, chunk_list chunks)
 {
 	for (size_t i = 0; i < chunks.n; i++) {

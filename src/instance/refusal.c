@@ -58,7 +58,7 @@ static bool is_meant(const char *name, void *arg)
 	return function_list_has(&q->list, name, q->file->path);
 }
 
-/* It is there, and cannot be hooked. */
+/* The sentence for a function that exists and cannot be hooked. */
 static char *not_hookable(const struct question *q)
 {
 	struct hook_module *plan;

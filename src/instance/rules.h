@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An instance's triggers and function commands, compiled: looked up by the event's number and by the function that a record has.
- * They hold from one time on, until the settings change. */
+ * Rules hold from one time on, until the settings change. */
 #pragma once
 #include "model/settings.h"
 #include "trace/trace_info.h"

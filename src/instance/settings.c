@@ -183,8 +183,8 @@ static int change_session(struct trace_array *tr, const struct settings *next, c
 	return e;
 }
 
-/* Whose records come through a record_filter: each tracer's, while several things are wanted. Before the session changes for
- * what will be; afterwards, when the records made until then have come, for what is. */
+/* Gives each tracing instance a record filter while the programs record a union. Called before the session changes, for the settings
+ * to come, and afterwards, when the records made until then have arrived, for the settings as they are. */
 static void share(struct trace_array *tr, const struct settings *next, bool begins)
 {
 	struct live *l = tr->live;

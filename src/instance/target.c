@@ -27,7 +27,7 @@ static void functions_end(struct live *l)
 	pthread_mutex_unlock(&l->names);
 }
 
-/* What reads the error_log is told why. */
+/* Puts the reason into *err, from where it goes to error_log. */
 static int refuse(struct live *l, const char *word, struct err *err)
 {
 	refusal_files files;

@@ -318,7 +318,7 @@ static bool shows_value(const struct graph *g, const struct call_step *s)
 	return s->flags & CALL_VALUE && on(g, OPTION_GRAPH_RETVAL);
 }
 
-/* As the kernel marks where its interrupts begin and end. */
+/* The arrows ==========> and <==========, by which the kernel's graph marks interrupts, around a handler. */
 static void print_arrow(struct graph *g, const struct call_step *s, const char *arrow)
 {
 	if (!(s->flags & CALL_HANDLER))

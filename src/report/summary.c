@@ -140,7 +140,7 @@ struct found {
 	const struct trace_function *function;
 };
 
-/* Of a PLT entry whose library is known. */
+/* The library that a PLT entry leads to; NULL: not known. */
 static const char *library_of(const struct found *f)
 {
 	bool known;
@@ -176,7 +176,7 @@ static int by_place(const void *a, const void *b)
 	return x->function->vaddr < y->function->vaddr ? -1 : x->function->vaddr > y->function->vaddr;
 }
 
-/* Of a PLT entry that leads nobody knows where: that it is one. */
+/* The name that a row shows; free() it. known: false for a PLT entry whose library is not known, which is marked as one. */
 static char *name_of(struct overloads *o, const struct found *f, bool known)
 {
 	bool whole;

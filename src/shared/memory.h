@@ -202,7 +202,7 @@ static inline uint32_t site_id_of_count(uint32_t n)
 	return n / SITE_PER_BLOCK * SITE_BLOCK_IDS + SITE_FIRST_IN_BLOCK + n % SITE_PER_BLOCK;
 }
 
-/* Of an id that exists. */
+/* The site number of an id, which must exist. */
 static inline uint32_t site_count_of_id(uint32_t id)
 {
 	return id / SITE_BLOCK_IDS * SITE_PER_BLOCK + id % SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK;

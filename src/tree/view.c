@@ -53,8 +53,8 @@ static int no_namespace(int code, struct err *err)
 		       "namespaces; root on the host may use `brace shell`, anybody `brace mount`", strerror(code));
 }
 
-/* What is mounted here is nobody else's. In a changed root / is no mount: then the two are made private under which all of this
- * file's mounts are. */
+/* Makes mounts of this namespace invisible to others. In a changed root / is no mount: then the two directories that all of this file's
+ * mounts are under are made private. */
 static int make_private(struct err *err)
 {
 	if (!mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))

@@ -177,7 +177,7 @@ static bool is_in_list(const char *name, void *arg)
 	return function_list_has(a->list, name, a->path);
 }
 
-/* What the list means in the program. */
+/* The functions of the program that the list means. */
 static struct why_hooks meant(const struct search *s, const struct function_list *l)
 {
 	struct asked asked = { l, s->program->path };
@@ -187,7 +187,7 @@ static struct why_hooks meant(const struct search *s, const struct function_list
 	return w;
 }
 
-/* What the pattern alone means there. */
+/* The functions of the program that one pattern means. */
 static struct why_hooks meant_by(const struct search *s, const struct function_pattern *p)
 {
 	struct function_list one = { 0 };
@@ -292,7 +292,7 @@ static char *refusal_of_name(struct search *s, const struct function_pattern *p,
 	return sentence;
 }
 
-/* The same of a glob. */
+/* The refusal of a glob that means no function, or only functions that cannot be hooked; NULL: there is none. */
 static char *refusal_of_glob(struct search *s, const struct function_pattern *p)
 {
 	struct why_hooks hooks = meant_by(s, p);
@@ -337,7 +337,7 @@ static int check_list(struct search *s, const struct function_list *l)
 	return status;
 }
 
-/* What is left out has to be there, too: a slip would record what was not to be. */
+/* Names to be left out must exist too: after a slip, functions would be recorded that were not to be. */
 static void check_left_out(struct search *s)
 {
 	const struct function_list *l = &s->settings->notrace;
@@ -389,7 +389,7 @@ static int check_and_free(struct search *s)
 	return status;
 }
 
-/* Of the program in the open file fd, which is closed. What is wrong with it the session says. */
+/* Checks the program in the open file fd, and closes fd. A file that is no program is left to the session, which says so. */
 static int check_file(struct search *s, int fd, const char *path)
 {
 	struct err ignored;

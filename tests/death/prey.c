@@ -151,7 +151,7 @@ static uint64_t arena_of(const struct prey *p, pid_t pid)
 	return 0;
 }
 
-/* What stubs call stands at the end of their block, which is there once a site of run has a number (shared/memory.h). */
+/* The code that stubs call stands at the end of their block, which exists once a site of run has a number (shared/memory.h). */
 static uint64_t stub_in(const struct prey *p, pid_t pid, uint64_t function)
 {
 	uint64_t image = find_mapping(pid, "/memfd:brace-image", 0, false), arena = arena_of(p, pid), sites[512];

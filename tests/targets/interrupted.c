@@ -25,7 +25,7 @@ static int64_t now(clockid_t clock)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* Of the CPU. */
+/* Spends so much time of the CPU. */
 __attribute__((noinline)) void spend(int64_t ns)
 {
 	int64_t until = now(CLOCK_THREAD_CPUTIME_ID) + ns;

@@ -151,7 +151,7 @@ static void json_field(struct out *o, const char *key, const char *value)
 	out_char(o, ',');
 }
 
-/* What is not known is not there. */
+/* Prints the members that are known. */
 static void json_end(struct out *o, const struct trace_run *r)
 {
 	int status = (int)r->status;
