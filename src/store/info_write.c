@@ -91,6 +91,8 @@ static void run(struct info_writer *w, const struct trace_run *r, struct bytes *
 {
 	struct bytes *b = &w->item;
 
+	if (!r->invocation && !r->timed && !r->ended)
+		return;
 	b->n = 0;
 	put_str(b, r->invocation);
 	bytes_uleb(b, (r->timed ? RUN_TIMED : 0) | (r->ended ? RUN_ENDED : 0));
@@ -105,6 +107,8 @@ static void settings(struct info_writer *w, const struct trace_info *info, struc
 {
 	struct bytes *b = &w->item;
 
+	if (!info->settings.n)
+		return;
 	b->n = 0;
 	bytes_uleb(b, info->settings.n);
 	for (size_t i = 0; i < info->settings.n; i++) {

@@ -132,7 +132,13 @@ static void test_go(void **state)
 
 /* --- objdump ---------------------------------------------------------------- */
 
-/* Marks the bytes that a patch takes but for its first one, the only one that may be jumped to. */
+static void mark(uint8_t *marks, size_t n, uint64_t at, uint64_t bytes)
+{
+	if (at + bytes <= n)
+		memset(marks + at, 1, bytes);
+}
+
+/* Marks the bytes that patches take but for the first one of each hook, the only one that may be jumped to. */
 static void mark_patches(const struct planned *p, uint64_t base, uint8_t *marks, size_t n)
 {
 	for (uint32_t i = 0; i < p->plan->n; i++) {
@@ -140,12 +146,14 @@ static void mark_patches(const struct planned *p, uint64_t base, uint8_t *marks,
 		uint64_t at = e->vaddr + e->patch_offset - base,
 			 island = e->vaddr + (uint64_t)(int64_t)e->island - base;
 
-		if (e->kind == HOOK_NONE || at + 5 > n)
+		if (e->kind == HOOK_NONE || hook_by_callers(e->kind))
 			continue;
-		memset(marks + at + 1, 1, e->patch_len - 1u);
-		if (e->kind == HOOK_SHORT && island + 5 <= n)
-			memset(marks + island, 1, 5);
+		mark(marks, n, at + 1, e->patch_len - 1u);
+		if (e->kind == HOOK_SHORT)
+			mark(marks, n, island, 5);
 	}
+	for (uint32_t i = 0; i < p->plan->calls.n; i++)
+		mark(marks, n, p->plan->calls.at[i].at - base, HOOK_CALL_BYTES);
 }
 
 /* The operand of a direct jump, call or loop, as objdump writes it: "jne 41f2a0 <...>". */
