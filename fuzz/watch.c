@@ -73,7 +73,7 @@ static struct chunk *any_chunk(struct cursor *c)
 		whole += 1 + record_payload(words[whole]);
 	run.n = whole;
 	chunk = chunk_new(&run);
-	chunk->settled = true;
+	chunk->resolved = true;
 	return chunk;
 }
 
