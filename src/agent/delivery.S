@@ -2,13 +2,13 @@
 /* Where the first instruction of a signal's handler leads: on to C if the kernel has just made the frame there is. Handlers may run
  * on small stacks of their own: where C would not fit, a record is lost. */
 #include "agent/probe_frame.h"
+#include "shared/signal_frame.h"
 #include "shared/tls.h"
 
 	.set RAX, -8
 	.set FLAGS, -16
 	.set SKIPPED, 8 + 128 /* between our stack pointer and the program's */
 	.set CONTEXT, SKIPPED + 8
-	.set CONTEXT_BYTES, 304
 	.set STACK, 16 /* in the context: the alternative stack's begin, and its size */
 	.set STACK_SIZE, 32
 	.set ROOM, C_STACK + 256
@@ -26,7 +26,7 @@ agent_delivery:
 	lea	CONTEXT(%rsp), %rax
 	cmp	%rdx, %rax
 	jne	done
-	add	$CONTEXT_BYTES, %rax
+	add	$SIGNAL_CONTEXT_BYTES, %rax
 	cmp	%rsi, %rax
 	jne	done
 	mov	%rsp, %rax

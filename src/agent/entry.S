@@ -2,12 +2,12 @@
 /* Where trampolines and stubs go when the fast path is not enough, the stub templates, and
  * the stub arena with the unwind rule that covers it. Slots below the stack pointer: see
  * arch/x86_64/trampoline.S. */
+#include "shared/signal_frame.h"
 #include "shared/tls.h"
 
 	.set ARENA_BYTES, 256 * 65536
 	.set STUB_RET, 30 /* where every stub's `ret` stands, for the unwind rule */
 	.set EXITS_AT, 0xfe00 /* in a block: its code that all its stubs call */
-	.set CONTEXT_BYTES, 304 /* the kernel's struct ucontext, of which the handler's second argument stands behind */
 	.set C_STACK, 1024 /* more than any of the paths below takes */
 
 /* Calls C with everything preserved but rax (its result), rcx and rdx. Steps over the 128
@@ -91,7 +91,7 @@ agent_slow_entry:
 	lea	8(%rsp), %rdx           # a signal's handler: its arguments lie right above, as the kernel puts them
 	cmp	%rdx, -16(%rsp)
 	jne	1f
-	add	$CONTEXT_BYTES, %rdx
+	add	$SIGNAL_CONTEXT_BYTES, %rdx
 	cmp	%rdx, %rsi
 	jne	1f
 	mov	%rcx, %rdx

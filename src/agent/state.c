@@ -5,6 +5,7 @@
 
 #include "agent/lend.h"
 #include "agent/live.h"
+#include "shared/signal_frame.h"
 
 /* agent_tls.known: the thread may have left its stack; and the next record is to say where it is made */
 #define KNOWN_LEFT 2u
@@ -70,14 +71,12 @@ static void come_back(struct agent_tls *t, uint64_t sp)
 	signals_restore(signals);
 }
 
-#define CONTEXT_BYTES 304 /* as in entry.S */
-
 /* The kernel's frame: its third argument and its second, which the trampoline and CALL_C left below the return address. */
 static bool is_handler(uint64_t sp, uint64_t ret)
 {
 	const uint64_t *slot = (const uint64_t *)sp;
 
-	return slot[-2] == sp + 8 && slot[-19] == sp + 8 + CONTEXT_BYTES && site_of_handler(ret);
+	return slot[-2] == sp + 8 && slot[-19] == sp + 8 + SIGNAL_CONTEXT_BYTES && site_of_handler(ret);
 }
 
 /* sp: where its return address stands. In one piece, so that no handler's calls come between the two records. */

@@ -5,8 +5,10 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "shared/signal_frame.h"
+
 #define CONTEXT_BYTES (offsetof(ucontext_t, uc_sigmask) + 8)
-_Static_assert(CONTEXT_BYTES == 304 && CONTEXT_BYTES <= SIGFRAME_CONTEXT, "the kernel's struct ucontext");
+_Static_assert(CONTEXT_BYTES == SIGNAL_CONTEXT_BYTES && CONTEXT_BYTES <= SIGFRAME_CONTEXT, "the kernel's struct ucontext");
 
 #define FLAGS 7u /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
 #define ALT_STACK_AS_IT_IS 0x5a5a /* no flags of sigaltstack's: the kernel leaves that stack alone */
