@@ -2,7 +2,7 @@
 /* links: session inject image collect tracee hook sym arch model event shared store trace base */
 /* Two traced programs that speak to their tracer as agents do, or as none does: the input is a script, steps of one size, of what
  * they say on their connections, of what they write into the memories that they are given, and of what the session asks for.
- * The door, its planners and the plans are those of a session. Each peer is a process of its own, a shell that waits: the kernel
+ * The socket thread, its planners and the plans are those of a session. Each peer is a process of its own, a shell that waits: the kernel
  * says who it is that has connected, so it connects, and its connections are then ours. */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "session/control.h"
 
 #define PEERS 2
-#define CONNECTIONS 6 /* of each; the door hears 8 */
+#define CONNECTIONS 6 /* of each; the socket thread hears 8 */
 #define FDS 3
 #define ANSWER_MS 5000
 
@@ -35,7 +35,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 struct connection {
 	int fd;
 	unsigned said;            /* how far it is on an agent's way: hello, what is written, done */
-	struct protocol_welcome welcome;
+	struct protocol_setup setup;
 	uint8_t *code, *image;    /* what came with it; NULL: nothing */
 };
 
@@ -78,7 +78,8 @@ static int connect_and_execute(void *context)
 static void peer_begin(struct peer_process *p)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	const char *name = control_socket(control);
+	const char *name = control_way(control);
+	const size_t length = strcspn(name, ":");
 	struct start s = { .to.sun_family = AF_UNIX, .peer = p };
 	char command[128], byte;
 	int ready[2], hold[2];
@@ -88,8 +89,8 @@ static void peer_begin(struct peer_process *p)
 	fcntl(ready[0], F_SETFD, FD_CLOEXEC);
 	fcntl(hold[1], F_SETFD, FD_CLOEXEC);
 	snprintf(command, sizeof(command), "echo >/dev/fd/%d; read x </dev/fd/%d", ready[1], hold[0]);
-	memcpy(s.to.sun_path + 1, name + 1, strlen(name) - 1);
-	s.n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+	memcpy(s.to.sun_path + 1, name + 1, length - 1);
+	s.n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 	s.argv = (char *const[]){ "/bin/sh", "-c", command, NULL };
 	p->pid = clone(connect_and_execute, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &s);
 	require(p->pid > 0);
@@ -105,9 +106,9 @@ static void peer_begin(struct peer_process *p)
 static void forget(struct connection *c)
 {
 	if (c->code)
-		munmap(c->code, c->welcome.code_size);
+		munmap(c->code, c->setup.code_size);
 	if (c->image)
-		munmap(c->image, c->welcome.image_size);
+		munmap(c->image, c->setup.image_size);
 	c->code = c->image = NULL;
 }
 
@@ -130,10 +131,10 @@ static void peer_end(struct peer_process *p)
 
 /* --- what they say ---------------------------------------------------------------------------------- */
 
-static void take_memories(struct connection *c, const struct protocol_welcome *w, const int fds[FDS])
+static void take_memories(struct connection *c, const struct protocol_setup *w, const int fds[FDS])
 {
 	forget(c);
-	c->welcome = *w;
+	c->setup = *w;
 	c->image = mmap(NULL, w->image_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
 	c->code = w->code_size ? mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[2], 0) : NULL;
 	require(c->code != MAP_FAILED);
@@ -147,7 +148,7 @@ static void take_memories(struct connection *c, const struct protocol_welcome *w
 static void hear(struct connection *c, int ms)
 {
 	struct pollfd readable = { .fd = c->fd, .events = POLLIN };
-	struct protocol_welcome w;
+	struct protocol_setup w;
 	union { struct cmsghdr h; char bytes[CMSG_SPACE(FDS * sizeof(int))]; } control_bytes;
 	struct iovec iov = { &w, sizeof(w) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control_bytes, .msg_controllen = sizeof(control_bytes) };
@@ -203,6 +204,7 @@ static void say_hello(struct connection *c)
 		.image = step.which < 192 ? 0 : step.which % 4, .tls = -64,
 	};
 
+	memcpy(h.token, strchr(control_way(control), PROTOCOL_TOKEN_MARK) + 1, PROTOCOL_TOKEN);
 	if (step.how >= 224)
 		memcpy((uint8_t *)&h + step.which % (sizeof(h) / 4) * 4, &value, step.which % (sizeof(h) / 4) % 2 ? 4 : 8);
 	say(c, &h, sizeof(h), descriptors());
@@ -233,9 +235,9 @@ static void say_anything(struct connection *c)
 /* Edits all patches: `how` says which fields; they end as their agent would leave them, or not. */
 static void write_patches(const struct connection *c)
 {
-	struct patch *patches = (struct patch *)(c->code + c->welcome.patches_at);
+	struct patch *patches = (struct patch *)(c->code + c->setup.patches_at);
 
-	for (uint32_t i = 0; i < c->welcome.n_patches; i++) {
+	for (uint32_t i = 0; i < c->setup.n_patches; i++) {
 		patches[i].status = step.low & 1 ? PATCH_APPLIED : step.low >> 1;
 		patches[i].length = step.high;
 		if (step.how % 16 == 1)
@@ -249,11 +251,11 @@ static void write_patches(const struct connection *c)
 
 static void write_region(const struct connection *c)
 {
-	struct patch_region *regions = (struct patch_region *)(c->code + c->welcome.regions_at);
+	struct patch_region *regions = (struct patch_region *)(c->code + c->setup.regions_at);
 	const uint64_t value = any_value();
 
-	if (c->welcome.n_regions)
-		memcpy((uint8_t *)&regions[step.which % c->welcome.n_regions] + step.how % (sizeof(*regions) / 8) * 8, &value, 8);
+	if (c->setup.n_regions)
+		memcpy((uint8_t *)&regions[step.which % c->setup.n_regions] + step.how % (sizeof(*regions) / 8) * 8, &value, 8);
 }
 
 /* A word of a page: its modules', or sites. */
@@ -266,12 +268,12 @@ static void write_image(const struct connection *c)
 
 /* --- what the session does ---------------------------------------------------------------------------- */
 
-static void take_news(void)
+static void take_update(void)
 {
-	struct image_news news;
+	struct image_update update;
 
-	while (control_next_news(control, &news))
-		image_news_free(&news);
+	while (control_next_update(control, &update))
+		image_update_free(&update);
 }
 
 /* Peers that have been welcomed go: the control waits until nobody is inside, seconds if they stay silent. */
@@ -284,7 +286,7 @@ static void change_alone(bool leaves, pid_t pid)
 		if (peers[i % PEERS].at[i / PEERS].code || peers[i % PEERS].at[i / PEERS].image)
 			hang_up(&peers[i % PEERS].at[i / PEERS]);
 	if (leaves)
-		control_leave(control, pid, &rep, &ignored);
+		control_detach(control, pid, &rep, &ignored);
 	else
 		control_keep(control, &settings);
 }
@@ -321,7 +323,7 @@ static void take_step(void)
 	case 4:
 		return hang_up(c);
 	case 5:
-		return take_news();
+		return take_update();
 	case 6:
 		return change_alone(step.how & 1, p->pid);
 	case 7:
@@ -349,7 +351,7 @@ static void begin(void)
 static void end(void)
 {
 	control_settle(control);
-	take_news();
+	take_update();
 	control_stop(control);
 	for (int i = 0; i < PEERS; i++)
 		peer_end(&peers[i]);

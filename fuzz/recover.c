@@ -98,7 +98,7 @@ static void take(struct cursor *c, void *to, size_t n)
 static void fill(uint8_t *at, const struct memory_header *h, struct cursor *c)
 {
 	for (unsigned i = 0; i < THREADS; i++)
-		take(c, at + h->layout.threads_at + i * sizeof(struct memory_thread), offsetof(struct memory_thread, nowhere) + 16);
+		take(c, at + h->layout.threads_at + i * sizeof(struct memory_thread), offsetof(struct memory_thread, discard) + 16);
 	for (unsigned i = 0; i < BUFFERS; i++)
 		take(c, at + h->layout.descs_at + i * sizeof(struct memory_desc), sizeof(struct memory_desc));
 	for (unsigned i = 0; i < BUFFERS; i++) {

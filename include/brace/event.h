@@ -87,7 +87,20 @@ struct brace__state {
 #define BRACE__MEMBER_STRING(type, name, n) unsigned name;
 
 /* What a field is, in the note: kind 0 number, 1 array, 2 dynamic. */
+#ifdef __cplusplus
+#define BRACE__ASSERT static_assert
+#elif defined(__clang__) /* takes no __extension__ there */
+#define BRACE__ASSERT _Static_assert
+#else
+#define BRACE__ASSERT __extension__ _Static_assert
+#endif
+#define BRACE__CHECK_FIELD(type) \
+	BRACE__ASSERT((type)1.5 == (type)1, "a field of BRACE_FIELD is an integer: record a fraction multiplied, as thousandths");
+#define BRACE__CHECK_ARRAY(type)
+#define BRACE__CHECK_DYNAMIC(type)
+#define BRACE__CHECK_STRING(type)
 #define BRACE__ABOUT(of, kind, type, name, n, value)                                                                 \
+	BRACE__CHECK_##kind(type)                                                                                \
 	struct {                                                                                                 \
 		unsigned char kind, is_signed;                                                                   \
 		unsigned short offset, size, element;                                                            \

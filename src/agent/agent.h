@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the traced process. No libc, no lock, no vector register; nothing here may fail
- * loudly: what cannot be done is counted or left out, the program goes on. */
+/* Declarations of the agent, the code inside the traced process. No libc, no lock, no vector
+ * register. Nothing here may fail loudly: an ability that is missing is counted or left out, and
+ * the program goes on. Unless a comment says otherwise, functions are called on the thread that
+ * they concern. */
 #pragma once
 #include <elf.h>
 #include <stdbool.h>
@@ -11,17 +13,20 @@
 #include "shared/record.h"
 #include "shared/tls.h"
 
-/* What the process knows, set once by init.c before anything is hooked. Private memory: a
- * forked child has its own copy. */
+/* The agent's knowledge of its process. init.c sets it before anything is hooked, or attach.c while
+ * all other threads are stopped. Private memory: a forked child has its own copy. */
 struct agent {
-	struct memory_header *memory;    /* NULL: not tracing. From here to n_regions: struct agent_state */
+	/* NULL: not tracing. struct agent_state goes from here to n_regions. */
+	struct memory_header *memory;
 	uint64_t memory_size;
 	int64_t tls_offset;
-	int64_t key;                     /* what agent_tls.key is compared with, from the thread pointer; 0 = none */
+	/* Offset from the thread pointer to the word that agent_tls.key is compared with; 0 =
+	 * none. */
+	int64_t key;
 	uint32_t flags;                  /* AGENT_* */
 	uint32_t image_id;
 	uint64_t n_regions;              /* of trampolines */
-	struct memory_layout layout;     /* of the session memory; that one is not believed */
+	struct memory_layout layout;     /* of the session memory; the copy there is not believed */
 	struct memory_settings settings;
 	struct memory_thread *threads;
 	struct memory_desc *descs;
@@ -30,51 +35,68 @@ struct agent {
 	struct image_memory *image;
 	uint8_t *arena;                  /* 64 KiB aligned, inside agent_arena */
 	bool abandoned;                  /* the tracer is gone */
+	uint64_t last_beat; /* 1 + the last heartbeat, when given up for its sake; else 0 */
 	bool watch;                      /* modules that come later are to be hooked too */
-	char socket[108];                /* where it listens */
-	char door[108];                  /* the same, for who runs already; empty: as above */
-	bool limit_shifted;              /* our part was added to the limit of address space (limits.c) */
-	uint32_t session;                /* how many tracers attached, of which 24 bits are told apart */
-	uint32_t forbidden;              /* system calls we must do without, enum need in needs.h */
-	uint32_t pid;                    /* of the process; after a fork, until that is noticed, the parent's */
-	int32_t oom_score_adj;           /* as the tracer last saw it: reading it takes a descriptor of the program's */
-	const char *executed;            /* what execve was given for this program; NULL: not known */
+	char socket[PROTOCOL_WAY]; /* where the tracer listens, and the token that is said there */
+	/* where it listens for attached processes; empty: `socket` */
+	char agent_socket[PROTOCOL_WAY];
+	bool limit_shifted; /* our part was added to the limit of the address space (limits.c) */
+	uint32_t session; /* number of tracers that have attached; 24 bits of it are told apart */
+	uint32_t forbidden; /* system calls that a filter forbids us: enum need in needs.h */
+	uint32_t pid; /* of the process; after a fork the parent's, until buffer_after_fork() */
+	/* The tracer's last reading of it: reading it here would take one of the program's
+	 * descriptors. */
+	int32_t oom_score_adj;
+	const char *executed; /* the name execve was given for this program; NULL: not known */
 };
 _Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
 	       "a tracer reads it as struct agent_state");
 _Static_assert(offsetof(struct agent, memory) == 0, "entry.S and syscall.S read it");
 _Static_assert(offsetof(struct agent, key) == 24, "syscall.S reads it");
-_Static_assert(offsetof(struct memory_header, lost_threadless) == HEADER_LOST_THREADLESS, "entry.S counts there");
+_Static_assert(offsetof(struct memory_header, lost_threadless) == HEADER_LOST_THREADLESS,
+	       "entry.S counts there");
 extern struct agent agent;
-extern uint32_t agent_gate[1024];        /* [0]: SITE_HASH_MULTIPLIER, or 0 after a fork; [1]: who sees to that */
-#define GATE_VALUED 2                    /* of them: the bytes of an exit with its value, or 0 after a fork */
+/* [0]: not 0, but after a fork; [1]: 1 when a thread has begun to mend that. */
+extern uint32_t agent_fork_guard[1024];
+/* Indices, for stubs: the bytes of an exit with its value; FORK_GUARD_EXIT: 1. Both are 0 after
+ * a fork, and where no thread pointer is to be relied on, as the fork guards of the regions. */
+#define FORK_GUARD_VALUED 2
 
-/* From a return address to its stub. A slot holds where in the arena that return address stands, from the table's begin; an empty one
- * leads to `nobody`. */
+/* The stubs by return address. A slot holds the distance from the table's begin to the place in the
+ * arena where a return address stands; an empty slot leads to `nobody`. */
+/* Whole pages: madvise() gives back all that the last one has, other variables too. */
 struct site_table {
 	uint64_t nobody;                 /* no return address */
 	int32_t slots[1u << SITE_HASH_BITS];
-};
+} __attribute__((aligned(4096)));
 extern struct site_table agent_table;
 extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */
 
 void *memset(void *to, int byte, size_t n); /* mem.c */
+bool string_contains(const char *s, const char *word); /* True if the word stands in s. mem.c */
 struct agent_tls *agent_tls_block(void);   /* of the calling thread */
 
-/* The agent's own account of this process's threads that have slots, by slot: the slots themselves, which others can write to, are not believed. */
+/* The agent's own account of this process's threads, by slot. The slots in the session memory are
+ * not believed, since others can write to them. */
 struct own_thread { uint64_t block; uint32_t pid, tid; }; /* block: 0 = the slot is nobody's here */
 extern struct own_thread agent_own[MEMORY_THREADS_MAX];
 
-/* The slot of the thread whose block it is; NULL: it has none. A block that a thread which ended has left behind may be a new
- * thread's, and say where it was in the memory of a tracer that has long gone. */
+/* Returns the slot of the thread whose block it is, or NULL. The check is needed because a block
+ * that an ended thread left behind may be a new thread's by now, and name a slot in the memory of a
+ * tracer that has gone. That memory stood elsewhere: where both overlap, the old slot begins in the
+ * middle of a new one. */
 static inline struct memory_thread *thread_slot(const struct agent_tls *t)
 {
-	struct memory_thread *slot = (struct memory_thread *)t->thread;
+	const uint64_t at = t->thread - (uint64_t)agent.threads;
+	const uint64_t i = at / sizeof(struct memory_thread);
 
-	return t->known & TLS_THREAD && slot >= agent.threads && slot < agent.threads + agent.layout.threads_max ? slot : NULL;
+	return t->known & TLS_THREAD && i < agent.layout.threads_max &&
+			       i * sizeof(struct memory_thread) == at
+		       ? (struct memory_thread *)t->thread
+		       : NULL;
 }
 
-/* The own account of the thread in that slot: NULL only if it has none. */
+/* Returns the own account of the thread in that slot; NULL only if it has no slot. */
 static inline const struct own_thread *own_thread(const struct agent_tls *t)
 {
 	const struct memory_thread *slot = thread_slot(t);
@@ -86,145 +108,192 @@ static inline uint64_t read_tsc(void)
 {
 	uint32_t lo, hi;
 
+	if (__builtin_expect(agent.settings.causal, 0))
+		__asm__ volatile("lfence" : : : "memory");
 	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
 	return (uint64_t)hi << 32 | lo;
 }
 
-/* signals.c: every slow path runs with all signals blocked, so that a handler on this
- * thread finds either nothing done or everything. */
-#define SIGNALS_UNTOUCHED (~UINT64_C(0)) /* no mask of the kernel's: nothing more is recorded (filter.c) */
+/* signals.c. Every slow path runs with all signals blocked, so that a handler on this thread finds
+ * it either not begun or done. signals_block() returns the mask to restore. */
+/* Not a mask of the kernel's: a filter forbids the call, so nothing is recorded any more
+ * (filter.c). */
+#define SIGNALS_UNTOUCHED (~UINT64_C(0))
 uint64_t signals_block(void);
 void signals_restore(uint64_t old);
-uint32_t signals_inside(void);     /* threads between the two: filter.c waits for them */
-void signals_after_fork(void);     /* in a slow path: nobody else is */
+uint32_t signals_inside(void);     /* number of threads between the two; filter.c waits for them */
+void signals_after_fork(void);     /* in a child's first slow path: no other thread is in one */
 
-/* ldso.c. The address of a symbol ld.so exports (of one that a module at base exports), or 0. */
+/* ldso.c. The address of a symbol that ld.so exports (ldso_find(): that the module at `base`
+ * exports), or NULL. */
 const void *ldso_symbol(char **envp, const char *name);
 const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name);
-int64_t rseq_cpu_offset(char **envp); /* of rseq's cpu_id from the thread pointer, 0 = there is none */
+/* Offset from the thread pointer to rseq's cpu_id; 0 = there is none. */
+int64_t rseq_cpu_offset(char **envp);
+/* AT_EXECFN: the name by which this program was executed; NULL: none. */
 const char *ldso_executed(char **envp);
 
-/* init.c: asks the tracer what to hook and does it. */
+/* init.c. Asks the tracer what to hook, and hooks it. Signals blocked. Does nothing if the tracer
+ * cannot be reached. */
 void session_ask(enum protocol_request request);
 
-/* far.c: blocks by thread id, with AGENT_FAR, which the tracer may ask for; without it far_begin does nothing. */
-bool far_begin(const struct protocol_welcome *w);
-void far_end(void);
+/* mappings.c. Makes the settings hold from now on. */
+void settings_adopt(const struct memory_settings *s);
+/* Events' stamps are made in C: no-TLS mode, or causal order. */
+extern uint32_t agent_stamps_in_c;
 
-/* place.c: opens the gates that a fork closed. */
-void place_rearm(void);
+/* no_tls.c. Blocks by thread id: for AGENT_NO_TLS, which the tracer may ask for, and from the
+ * moment that a thread is made which no C library sets up. no_tls_begin() does nothing without
+ * AGENT_NO_TLS. It returns false if there is no memory. */
+extern uint32_t agent_no_tls;           /* they are in use */
+extern uint64_t agent_pointer_guard; /* glibc's, kept for threads without a thread pointer */
+bool no_tls_begin(const struct protocol_setup *w);
+void no_tls_end(void);
+/* Call when a function with this nonlocal_about is entered. sp: address of its return address;
+ * below it lies what agent_slow_nonlocal kept. */
+void no_tls_starts(const struct nonlocal_about *about, const uint64_t *sp);
 
-/* exec.c: hides us from the program's environment, and has execve put us back. */
+/* mappings.c. Makes all threads take the slow paths from now on, where nothing goes by the thread
+ * pointer. */
+void mappings_close_fork_guards(void);
+
+/* mappings.c. Opens the fork guards that a fork closed. */
+void mappings_rearm(void);
+
+/* exec.c. Hides the agent from the program's environment, and arranges that execve puts it back. */
 void exec_hide(char **envp);
-/* The same for a process that the agent was put into by hand: what it executes is to have the agent at path. */
+/* exec_hide() for a process that the agent was put into by hand: programs that it executes get the
+ * agent at `path`. False: they run untraced. */
 bool exec_begin(const char *path);
 
-/* limits.c: does the limit of address space leave room for so much of ours? */
+/* limits.c. True if the limit of the address space leaves room for `bytes` of ours. */
 bool limits_leave_room(uint64_t bytes);
 
-/* order.c: lets AddressSanitizer's library be the first module. */
-void order_modules(char **envp);
+/* link_map.c. Makes AddressSanitizer's library the first module, as that library demands. */
+void link_map_asan_first(char **envp);
 
-/* cfa.c: of each libgcc in the process; while nothing executes in one that is new. */
+/* cfa.c. Patches each libgcc of the process, while no thread executes in one that is new. */
 struct r_debug;
-void cfa_make_even(const struct r_debug *debug);
+void cfa_align(const struct r_debug *debug);
 
-/* dlopen.c: has ld.so tell us of modules that come and go. */
+/* dlopen.c. Makes ld.so call agent_modules_changed() when modules come and go. */
 void dlopen_watch(char **envp);
 void agent_modules_changed(void);
 
-/* event.c: does a record pass its event's filter? Its first 8 bytes are filled in. */
+/* event.c. True if a record passes its event's filter. Its first 8 bytes are filled in here, if the
+ * filter reads them. */
 struct filter_program;
-bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event, void *record, uint32_t bytes);
+bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_t event,
+		  void *record, uint32_t bytes);
 
-/* probe.c: stack_copy_write for a thread that stands at a probe, at ip. */
+/* probe.c. stack_copy_write() for a thread that stands at a probe, at ip. */
 struct probe_regs;
 void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event);
-/* So many of the n bytes as are there. */
+/* Copies as many of the n bytes as are there, and returns how many. The kernel does it, so the
+ * address may be any. */
 uint32_t read_anywhere(uint64_t address, void *to, uint32_t n);
 
-/* stack_copy.c: the stack of a thread that stands at *regs (or `returns` there), for its next record of the event. From
- * `known` to the end of its page memory is there. */
+/* stack_copy.c. Writes the stack of a thread that stands at *regs (or `returns` there) for its next
+ * record of the event. From `known` to the end of its page memory is certain to be there. */
 struct stack_regs;
 void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t known, bool returns);
 
 /* buffer.c */
-void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header); /* signals blocked */
-/* Before buffer_put: thread known, not a stale fork, CPU noted. True if the thread begins just now. */
+/* Writes one record, in the next sub-buffer if need be; signals blocked. */
+void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64_t header);
+/* Call before buffer_put(): makes the thread known, notices a fork, notes the CPU. Returns true if
+ * the thread's first record is coming. Signals blocked. */
 bool buffer_prepare(struct agent_tls *t);
-void buffer_after_fork(struct agent_tls *t);   /* signals blocked */
-void buffer_lose(void);                        /* signals_block gave SIGNALS_UNTOUCHED: counts one record */
+/* Makes a forked child a process of its own; signals blocked. */
+void buffer_after_fork(struct agent_tls *t);
+/* Counts one lost record; for use when signals_block() returned SIGNALS_UNTOUCHED. */
+void buffer_lose(void);
+/* buffer_after_fork(), with the signals blocked for it, if this is a child that has not noticed. */
 void buffer_forked(void);
-static inline void buffer_check_fork(void)     /* the same if this is a child that does not know it yet */
+static inline void buffer_check_fork(void)
 {
-	if (!agent_gate[0])
+	if (!agent_fork_guard[0])
 		buffer_forked();
 }
-/* The process may just have become another user's. */
+/* Call after a system call that may have changed the process's user. */
 void buffer_check_user(void);
-/* A record that found no room, or another CPU. at: its slot, which is behind the end, or UNRESERVED.
- * sp: where the trampoline or stub stood with it, 0 = C code. A trampoline's second kind has `at` in -40(sp). */
+/* The slow path of one record: it found no room, or its thread runs on another CPU than before. at:
+ * its slot, which is past the end, or UNRESERVED. sp: the stack pointer of the trampoline or stub,
+ * 0 = C code. For agent_record2() a trampoline has `at` in -40(sp). */
 #define UNRESERVED (~UINT64_C(0))
 void agent_record(uint64_t word, uint64_t at, uint64_t sp);
 void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
-/* The same for a stub's exit with the value that it keeps in -16(sp). */
+/* agent_record() for a stub's exit with a value, which the stub keeps in -16(sp). */
 void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp);
-/* The record's fast path in C: one unlocked xadd. */
+/* The fast path of a one-word record in C: one unlocked xadd. */
 void buffer_write(struct agent_tls *t, uint64_t word);
-/* The same for n words: whole records that must stand together. sp as above. */
+/* buffer_write() for n words: whole records that must stand together. sp as above. */
 void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp);
-/* The same for an event's record, of fields that were written right before. */
+/* buffer_write_words() for an event's record, whose fields were stored right before. */
 void buffer_write_event(struct agent_tls *t, const uint64_t *words, unsigned n);
-/* For n words that did not fit where `at` was reserved for them. */
-void buffer_settle_words(const uint64_t *words, unsigned n, uint64_t at);
-void buffer_unwound(void);                     /* an unwinder leaves one more call */
+/* The slow path for n words that did not fit where `at` was reserved for them. */
+void buffer_place_words(const uint64_t *words, unsigned n, uint64_t at);
+void buffer_unwound(void);                     /* records that an unwinder leaves one more call */
 
-/* leave.c */
-static inline uint64_t leave_function(const struct leave_about *about)
+/* nonlocal.c */
+static inline uint64_t nonlocal_function(const struct nonlocal_about *about)
 {
 	return (uint64_t)(about + 1) + (uint64_t)(int64_t)about->from;
 }
-uint64_t agent_leave(const uint64_t *sp, const struct leave_about *about); /* stub or 0 */
-/* Writes what such a call is about to do. followed: its return is. */
-void leave_tell(struct agent_tls *t, const struct leave_about *about, const uint64_t *sp, bool followed);
-bool leave_disarm(struct agent_tls *t);        /* true: the next record is to tell where it was made */
-/* Before the record `word` of the slow path is written, in a thread that was armed or has just begun:
- * true if it is to be armed again afterwards. Signals blocked, as for the next. */
-bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp);
-void leave_rearm(struct agent_tls *t);
+/* Entry of a function that may leave its stack. Returns its stub, or 0. */
+uint64_t agent_nonlocal(const uint64_t *sp, const struct nonlocal_about *about);
+/* Records what such a call is about to do. followed: its return has a stub. */
+void nonlocal_tell(struct agent_tls *t, const struct nonlocal_about *about, const uint64_t *sp,
+		   bool followed);
+/* Takes the position back into reach; true: the next record has to tell where it was made. */
+bool nonlocal_disarm(struct agent_tls *t);
+/* Call before a record of the slow path is written, in a thread that was armed or has just begun.
+ * Returns true if it is to be armed again afterwards. Signals blocked, as for nonlocal_rearm(). */
+bool nonlocal_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp);
+void nonlocal_rearm(struct agent_tls *t);
 
-/* site.c: the stub of a return address, made on first use; NULL: there is no room, or the caller is code of no file. */
+/* site.c. Returns the stub of a return address, made on first use; NULL: there is no room, or the
+ * caller is code of no file. */
 uint8_t *site_stub(uint64_t ret);
-/* Reads the code at a return address: whether it is a sigreturn. */
+/* Reads the code at a return address: true if it is a sigreturn. */
 bool site_is_sigreturn(uint64_t ret);
-/* site_is_sigreturn for a call whose signal frame was seen; a call with this return address is a handler. The answer is remembered, since
- * the address is never in the site table. */
+/* site_is_sigreturn() for a call whose signal frame was seen: a call with this return address is a
+ * handler's. The answer is remembered, since such an address is never in the site table. */
 bool site_of_handler(uint64_t ret);
 static inline bool in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
 }
-uint64_t site_return(uint64_t stub); /* where it leads to; of any address in the arena; 0: none */
+/* The return address that an address in the arena leads to; 0: none. */
+uint64_t site_return(uint64_t stub);
+/* Gives a child its own arena and table, by its first slow path. */
 void site_after_fork(void);
 void site_begin(void);  /* before anything is hooked */
 void site_adopt(void);  /* attach: the sites of before go into the new image */
-void site_keep(void);   /* detach: keeps them, apart from the tracer's memory */
-void site_renew(void); /* another tracer: calls get new stubs, those there stay for who returns through them */
-uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp); /* agent_entry of a signal's handler; 0: it is none */
-uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp);  /* stub or 0; sp: of the return address */
-uint64_t agent_site(uint64_t ret);                     /* stub, or the arena itself: site 0 */
+void site_keep(void);   /* detach: keeps the sites without the tracer's memory */
+/* Another tracer: calls get new stubs; old ones stay for returns through them. */
+void site_renew(void);
+/* agent_entry() of a signal's handler; 0: it is not one. */
+uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp);
+/* Entry of a function: returns its stub, or 0. sp: stack address of the return address. */
+uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp);
+/* agent_site for a trampoline */
+uint64_t agent_call_site(uint64_t ret, uint64_t unused, uint64_t sp);
+uint64_t agent_site(uint64_t ret); /* returns the stub, or the arena itself, which is site 0 */
 
-/* state.c: the tracer has live calls in each thread's block, else leave.c has its own there. */
+/* state.c. True if the tracer keeps live calls in each thread's block; else nonlocal.c uses those
+ * fields. */
 static inline bool keeps_state(void)
 {
-	return agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR;
+	return agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_NO_TLS;
 }
 
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
 void agent_state_exit(uint64_t sp, uint32_t site);
-uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about); /* as agent_leave */
+/* as agent_nonlocal */
+uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about);
 
-/* stacks.c: has the thread a stack of live calls? It is given one, empty, if it has none of this session. */
+/* stacks.c. Gives the thread an empty stack of live calls of this session; false: there is none. */
 #define STACK_SESSION (agent.session * (TLS_KNOWN_MASK + 1)) /* of agent_tls.known */
 bool stack_take(struct agent_tls *t);
 static inline bool stack_is_there(const struct agent_tls *t)
@@ -235,11 +304,12 @@ static inline bool stack_ready(struct agent_tls *t)
 {
 	return stack_is_there(t) || stack_take(t);
 }
-void stack_give(uint64_t base); /* 0: none */
+void stack_give(uint64_t base); /* frees a stack for other threads; 0: does nothing */
 void stacks_end(void);          /* at a detach: no thread is in here */
 
-/* park.c: state mode's live calls of a stack that is left at sp, and gone on with there; false: no room,
+/* saved_stacks.c, in state mode. stack_save() puts away the live calls of a stack that is left
+ * at sp, stack_restore() takes them up again when the thread goes on there. False: no room, or
  * nothing there. Signals blocked. */
-bool park(struct agent_tls *t, uint64_t sp);
-bool unpark(struct agent_tls *t, uint64_t sp);
-void park_forget(void);
+bool stack_save(struct agent_tls *t, uint64_t sp);
+bool stack_restore(struct agent_tls *t, uint64_t sp);
+void saved_stacks_forget(void);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Coming into a process that runs already, and leaving it. A tracer that holds the process by
- * ptrace calls these two in one of its threads, on a stack of ours, while all others are stopped;
- * they may be stopped anywhere, inside the agent too. The patches are the tracer's business. If the tracer dies
- * meanwhile the others go on, and so does what it called: to its end, with nobody waiting for it. */
+/* Joining a process that runs already, and leaving it. A tracer that holds the process by ptrace
+ * calls these functions in a borrowed thread, on a stack of ours, while all other threads are
+ * stopped, perhaps inside the agent. The patches are the tracer's business. Failures are returned
+ * as -errno and undo what was done. If the tracer dies meanwhile the other threads go on, and so
+ * does this call, to its end. */
 #include <asm/errno.h>
 #include <asm/unistd.h>
 
@@ -10,7 +11,7 @@
 #include "agent/delivery.h"
 #include "agent/lend.h"
 #include "agent/needs.h"
-#include "agent/place.h"
+#include "agent/mappings.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
 #include "agent/tasks.h"
@@ -19,20 +20,20 @@ struct attach_params agent_params;
 
 static void unmap_all(uint64_t memory_size)
 {
-	place_forget_regions(0, agent.n_regions);
+	mappings_forget_regions(0, agent.n_regions);
 	if (agent.memory)
 		sys2(__NR_munmap, agent.memory, memory_size);
 	if (agent.image)
 		sys2(__NR_munmap, agent.image, sizeof(struct image_memory));
 	agent.memory = 0;
 	agent.image = 0;
-	far_end();
+	no_tls_end();
 }
 
-static bool take_places(const struct protocol_welcome *w, const int fds[TALK_FDS])
+static bool take_places(const struct protocol_setup *w, const int fds[TALK_FDS])
 {
-	place_regions(w, fds[2]); /* before the kernel gives their places away */
-	if (!far_begin(w) || !place_memories(w, fds))
+	mappings_map_regions(w, fds[2]); /* before the kernel gives their places away */
+	if (!no_tls_begin(w) || !mappings_map_memories(w, fds))
 		return false;
 	site_adopt();
 	return true;
@@ -47,26 +48,27 @@ static void close_sockets(void)
 
 int64_t agent_attach(void)
 {
-	struct protocol_welcome w;
+	struct protocol_setup w;
 	int fds[TALK_FDS];
-	bool there = talk_welcome(agent_params.sockets[0], &w, fds), done;
+	bool there = talk_setup(agent_params.sockets[0], &w, fds), done;
 
 	close_sockets();
 	if (!there)
 		return -EPROTO;
-	place_self();
+	mappings_find_own();
 	agent.tls_offset = agent_params.tls;
 	agent.key = agent_params.key;
 	agent.flags = agent_params.flags;
-	agent.forbidden |= (w.lacks & LACKS_TASKS ? NEED_TASKS : 0) | (w.lacks & LACKS_COPY ? NEED_COPY : 0) |
-			   (w.lacks & LACKS_HANDLERS ? NEED_HANDLERS : 0) | (w.lacks & LACKS_USER ? NEED_USER : 0) |
-			   (w.lacks & LACKS_TEXTS ? NEED_TEXTS : 0);
+	agent.forbidden |=
+		(w.lacks & LACKS_TASKS ? NEED_TASKS : 0) | (w.lacks & LACKS_COPY ? NEED_COPY : 0) |
+		(w.lacks & LACKS_HANDLERS ? NEED_HANDLERS : 0) |
+		(w.lacks & LACKS_USER ? NEED_USER : 0) | (w.lacks & LACKS_TEXTS ? NEED_TEXTS : 0);
 	agent.abandoned = false;
 	agent.session++;
 	agent.watch = w.watch && agent.socket[0];
 	agent.oom_score_adj = w.oom_score_adj;
-	for (unsigned i = 0; i < sizeof(agent.door); i++)
-		agent.door[i] = agent_params.door[i];
+	for (unsigned i = 0; i < sizeof(agent.agent_socket); i++)
+		agent.agent_socket[i] = agent_params.agent_socket[i];
 	delivery_begin(w.signals);
 	if (exec_begin(agent_params.agent))
 		for (unsigned i = 0; i < sizeof(agent.socket); i++)
@@ -79,34 +81,37 @@ int64_t agent_attach(void)
 	return done ? 0 : -ENOMEM;
 }
 
-/* More trampolines, for the patches that take the place of those there are. */
+/* Maps more trampolines, for patches that replace those there are. */
 int64_t agent_change(void)
 {
-	struct protocol_welcome w;
+	struct protocol_setup w;
 	int fds[TALK_FDS];
 	uint64_t before = agent.n_regions;
-	bool there = talk_welcome(agent_params.sockets[0], &w, fds), done;
+	bool there = talk_setup(agent_params.sockets[0], &w, fds), done;
 
 	close_sockets();
 	if (!there)
 		return -EPROTO;
-	done = place_regions(&w, fds[2]);
+	done = mappings_map_regions(&w, fds[2]);
 	for (int i = 0; i < TALK_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	if (!done) {
-		place_forget_regions(before, agent.n_regions - before);
+		mappings_forget_regions(before, agent.n_regions - before);
 		return -ENOMEM;
 	}
-	place_disarm_if_forked(before);
+	/* A child that has not noticed its fork has its old fork guards closed; the new ones
+	 * must be closed, too. */
+	mappings_disarm_if_forked(before);
 	agent.watch = w.watch && agent.socket[0];
 	agent.oom_score_adj = w.oom_score_adj;
 	delivery_begin(w.signals);
-	agent.settings = w.settings;
+	settings_adopt(&w.settings);
+	/* Both cache places in trampolines that the change replaces. */
 	task_forget();
 	lend_forget_code();
 	if (agent_params.renew) {
 		lend_forget();
-		park_forget();
+		saved_stacks_forget();
 		site_renew();
 	}
 	return 0;
@@ -114,15 +119,16 @@ int64_t agent_change(void)
 
 int64_t agent_forget(void)
 {
-	if (agent_params.first > agent.n_regions || agent_params.n > agent.n_regions - agent_params.first)
+	if (agent_params.first > agent.n_regions ||
+	    agent_params.n > agent.n_regions - agent_params.first)
 		return -EINVAL;
-	place_forget_regions(agent_params.first, agent_params.n);
-	agent.settings = agent_params.settings;
+	mappings_forget_regions(agent_params.first, agent_params.n);
+	settings_adopt(&agent_params.settings);
 	return 0;
 }
 
 /* No thread is inside the agent, a trampoline or a stub. Return addresses into stubs may be on the
- * stacks: those stay, and find nothing to write to. */
+ * stacks: those stubs stay, and find no memory to write to. */
 int64_t agent_detach(void)
 {
 	if (!agent.memory)
@@ -130,7 +136,7 @@ int64_t agent_detach(void)
 	task_forget();
 	lend_forget();
 	site_keep();
-	park_forget();
+	saved_stacks_forget();
 	stacks_end();
 	unmap_all(agent.memory_size);
 	return 0;

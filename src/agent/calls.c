@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls' records. A call's two probes share nothing but the stack pointer, which nobody else has while it lasts: where
- * the second one cannot know what the first one saw, a table keeps it by that. A slot that another took in between costs the
- * record of a return, never more. */
+/* Records of system calls. The probes before and after a call come here (probe.c, syscall.S), on
+ * the calling thread. They share nothing but the stack pointer, which no other thread has while the
+ * call lasts; a table keeps the call's number by it, where the second probe cannot know it. The
+ * table is shared by all threads without a lock: an entry that another thread overwrote costs the
+ * record of one return, never more. */
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
@@ -10,14 +12,16 @@
 #include "shared/calls.h"
 #include "shared/filter.h"
 
+/* Slots beyond the last hash value keep the WAYS neighbours inside of the array. */
 #define SLOTS 4096u
 #define WAYS 8u
-#define KEPT_BITS 16         /* of a number, in a slot */
-#define MIX UINT64_C(0x9e3779b97f4a7c15)
+#define KEPT_BITS 16         /* bits of a slot for the call's number */
+#define MIX UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio: multiplicative hashing */
 
 enum { RAX = 0, RDX = 2, RSP = 4, RSI = 6, RDI = 7, R8 = 8, R9 = 9, R10 = 10 };
 
-/* Stack pointer << KEPT_BITS | number; 0: free. */
+/* An entry is stack pointer << KEPT_BITS | number, which fits as user addresses have 47 bits; 0:
+ * free. */
 static uint64_t kept[SLOTS + WAYS];
 
 static uint64_t *slots_of(uint64_t sp)
@@ -25,7 +29,7 @@ static uint64_t *slots_of(uint64_t sp)
 	return &kept[sp * MIX >> 52];
 }
 
-static void keep(uint64_t sp, uint32_t number)
+static void keep_entry(uint64_t sp, uint32_t number)
 {
 	uint64_t *slots = slots_of(sp), *to = NULL;
 
@@ -34,20 +38,22 @@ static void keep(uint64_t sp, uint32_t number)
 	for (unsigned i = 0; i < WAYS; i++) {
 		uint64_t s = __atomic_load_n(&slots[i], __ATOMIC_RELAXED);
 
-		if (s >> KEPT_BITS == sp) { /* of a call that did not come back */
+		if (s >> KEPT_BITS == sp) { /* a call that did not return */
 			to = &slots[i];
 			break;
 		}
 		if (!s && !to)
 			to = &slots[i];
 	}
+	/* All taken: a random one goes, so that entries of calls that never return do not stay for
+	 * ever. */
 	if (!to)
 		to = &slots[read_tsc() / 64 % WAYS];
 	__atomic_store_n(to, sp << KEPT_BITS | number, __ATOMIC_RELAXED);
 }
 
-/* CALL_UNKNOWN: nothing was kept. */
-static uint32_t take(uint64_t sp)
+/* Returns the kept number; CALL_UNKNOWN: there is none. */
+static uint32_t take_entry(uint64_t sp)
 {
 	uint64_t *slots = slots_of(sp);
 
@@ -62,29 +68,35 @@ static uint32_t take(uint64_t sp)
 	return CALL_UNKNOWN;
 }
 
-/* A child comes back from these as well, on a stack and with thread-local memory that may be its parent's. */
+/* A child returns from these, too, on a stack and with thread-local memory that may be its
+ * parent's. */
 static bool is_child(uint32_t number, uint64_t result)
 {
-	return result == 0 && (number == __NR_clone || number == __NR_clone3 || number == __NR_vfork || number == __NR_fork);
+	return result == 0 && (number == __NR_clone || number == __NR_clone3 ||
+			       number == __NR_vfork || number == __NR_fork);
 }
 
 struct call_at { const struct call_about *about; const struct probe_regs *regs; uint64_t ip; };
 
-/* words[0] is for the header. */
-static void write_event(const struct call_at *at, const struct call_event *e, uint64_t *words, unsigned n)
+/* Writes one event of the call, if it is wanted and passes. words[0] is left for the header. */
+static void write_event(const struct call_at *at, const struct call_event *e, uint64_t *words,
+			unsigned n)
 {
 	const struct call_about *c = at->about;
-	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)c + e->filter);
+	const struct filter_program *f =
+		(const struct filter_program *)((const uint8_t *)c + e->filter);
 
-	if (e->event == CALL_NO_EVENT || (e->filter && !event_passes(f, f->bytes, e->event, words, 8 * n)))
+	if (e->event == CALL_NO_EVENT ||
+	    (e->filter && !event_passes(f, f->bytes, e->event, words, 8 * n)))
 		return;
 	if (e->stacked)
 		probe_stack(at->regs, at->ip, e->event);
-	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + e->event), RECORD_EVENT);
+	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + e->event),
+			       RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
 
-static const struct call_event *named(const struct call_about *c, uint32_t number)
+static const struct call_event *names_call(const struct call_about *c, uint32_t number)
 {
 	static const struct call_event none = { .event = CALL_NO_EVENT };
 	uint32_t i = c->number == CALL_UNKNOWN ? number : 0;
@@ -92,28 +104,31 @@ static const struct call_event *named(const struct call_about *c, uint32_t numbe
 	return i < c->n ? &c->named[i] : &none;
 }
 
-static const struct task_block *tasks(const struct call_about *c)
+static const struct task_block *write_task_events(const struct call_about *c)
 {
 	return (const struct task_block *)((const uint8_t *)c + c->tasks);
 }
 
-static void begin(const struct call_at *at)
+static void begin_call(const struct call_at *at)
 {
 	const uint64_t *regs = at->regs->at;
 	const struct call_about *c = at->about;
 	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[RAX] : c->number;
-	uint64_t words[2 + CALL_ARGUMENTS] = { 0, number, c->ahead ? 0 : regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
-	const struct call_event *e = named(c, number);
+	uint64_t words[2 + CALL_ARGUMENTS] = { 0,	  number,    c->ahead ? 0 : regs[RDI],
+					       regs[RSI], regs[RDX], regs[R10],
+					       regs[R8],  regs[R9] };
+	const struct call_event *e = names_call(c, number);
 
 	if (c->kept)
-		keep(regs[RSP], number);
+		keep_entry(regs[RSP], number);
 	write_event(at, &c->raw, words, 2 + CALL_ARGUMENTS);
-	write_event(at, e, words, 2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
+	write_event(at, e, words,
+		    2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
 	if (c->tasks)
-		task_before(&(struct task_at){ tasks(c), at->regs, at->ip }, number);
+		task_before(&(struct task_at){ write_task_events(c), at->regs, at->ip }, number);
 }
 
-static void end(const struct call_at *at)
+static void end_call(const struct call_at *at)
 {
 	const uint64_t *regs = at->regs->at;
 	const struct call_about *c = at->about;
@@ -121,14 +136,14 @@ static void end(const struct call_at *at)
 	uint64_t words[3] = { 0, 0, regs[RAX] };
 
 	if (c->kept)
-		number = take(regs[RSP]);
+		number = take_entry(regs[RSP]);
 	if (c->tasks)
-		task_behind(&(struct task_at){ tasks(c), at->regs, at->ip }, number);
+		task_behind(&(struct task_at){ write_task_events(c), at->regs, at->ip }, number);
 	if (number == CALL_UNKNOWN || is_child(number, regs[RAX]))
 		return;
 	words[1] = number;
 	write_event(at, &c->raw, words, 3);
-	write_event(at, named(c, number), words, 3);
+	write_event(at, names_call(c, number), words, 3);
 }
 
 void call_hit(const struct probe_regs *regs, const struct probe_site *site)
@@ -136,15 +151,17 @@ void call_hit(const struct probe_regs *regs, const struct probe_site *site)
 	const struct call_at at = { (const struct call_about *)&site->program, regs, site->ip };
 
 	if (at.about->behind)
-		end(&at);
+		end_call(&at);
 	else
-		begin(&at);
+		begin_call(&at);
 }
 
-/* One of the two, to words. */
-static unsigned fill(uint64_t *words, const uint64_t *regs, const struct call_quick *q, uint64_t header, unsigned arguments)
+/* Fills in one of the two records of a quick call; returns its words. */
+static unsigned fill_record(uint64_t *words, const uint64_t *regs, const struct call_quick *q,
+			    uint64_t header, unsigned arguments)
 {
-	const uint64_t of[CALL_ARGUMENTS] = { regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[R8], regs[R9] };
+	const uint64_t of[CALL_ARGUMENTS] = { regs[RDI], regs[RSI], regs[RDX],
+					      regs[R10], regs[R8],  regs[R9] };
 
 	if (!header)
 		return 0;
@@ -160,8 +177,9 @@ void agent_syscall_full(const struct probe_regs *regs, const struct probe_site *
 {
 	const struct call_quick *q = &((const struct call_about *)&site->program)->quick;
 	uint64_t words[2 * (2 + CALL_ARGUMENTS)];
-	unsigned n = fill(words, regs->at, q, q->raw, CALL_ARGUMENTS);
+	unsigned n = fill_record(words, regs->at, q, q->raw, CALL_ARGUMENTS);
 
-	n += fill(words + n, regs->at, q, q->named, q->arguments < CALL_ARGUMENTS ? q->arguments : CALL_ARGUMENTS);
-	buffer_settle_words(words, n, at);
+	n += fill_record(words + n, regs->at, q, q->named,
+			 q->arguments < CALL_ARGUMENTS ? q->arguments : CALL_ARGUMENTS);
+	buffer_place_words(words, n, at);
 }

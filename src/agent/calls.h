@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that are led past the agent. */
+/* Events of system calls, at their probes: called by probe.c and syscall.S on the calling
+ * thread. */
 #pragma once
 #include "shared/probe.h"
 
-/* At a site of kind PROBE_CALL. */
+/* Records a call at a site of kind PROBE_CALL, before or after it. */
 void call_hit(const struct probe_regs *regs, const struct probe_site *site);
-/* syscall.S has reserved `at` for what the call's struct call_quick says, and found no room there. */
+/* The slow path of syscall.S, which has reserved `at` for the records that the struct call_quick
+ * describes, and found no room there. */
 void agent_syscall_full(const struct probe_regs *regs, const struct probe_site *site, uint64_t at);

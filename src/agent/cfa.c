@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A stub's frame has no size, and libgcc tells frames apart by their CFA: so a stub's is odd (entry.S), and
- * the function that called through it is shown an odd one. LuaJIT takes it for the address of its
- * frame, and it is what _Unwind_GetCFA gives. That one leads here, and gives an even one to all
- * but libgcc itself. */
+/* Makes _Unwind_GetCFA return even addresses. A stub's frame has no size, and libgcc tells frames
+ * apart by their CFA; so a stub's CFA is odd (entry.S), and so is that of the function that called
+ * through it. LuaJIT takes this value for the address of its frame. The getter is patched to lead
+ * here, and gives an even value to all callers but libgcc itself. Called at the start and when
+ * ld.so has mapped modules, before any code of theirs runs. A libgcc that looks different is left
+ * alone. */
 #include <asm/unistd.h>
 #include <link.h>
 #include <linux/mman.h>
@@ -39,10 +41,11 @@ static uint64_t bytes_of(const Elf64_Ehdr *eh)
 	return end;
 }
 
-/* [endbr64;] mov 0x90(%rdi), %rax; ret */
-static void lead(uint8_t *function, uint64_t base)
+/* The whole function: [endbr64;] mov 0x90(%rdi), %rax; ret. Any other code is not patched. */
+static void redirect_function(uint8_t *function, uint64_t base)
 {
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, get[] = { 0x48, 0x8b, 0x87, 0x90, 0, 0, 0, 0xc3 };
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa },
+			     get[] = { 0x48, 0x8b, 0x87, 0x90, 0, 0, 0, 0xc3 };
 	uint64_t page = (uint64_t)function & ~(PAGE - 1);
 	int64_t distance;
 
@@ -52,17 +55,20 @@ static void lead(uint8_t *function, uint64_t base)
 	for (unsigned i = 0; i < sizeof(get); i++)
 		if (function[i] != get[i])
 			return;
+	/* Within one page, so that one mprotect does; and in reach of a jump. */
 	distance = agent_get_cfa - (function + 5);
-	if ((uint64_t)function - page > PAGE - sizeof(get) || distance != (int32_t)distance || sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
+	if ((uint64_t)function - page > PAGE - sizeof(get) || distance != (int32_t)distance ||
+	    sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
 		return;
 	agent_libgcc = base;
 	agent_libgcc_bytes = bytes_of((const Elf64_Ehdr *)base);
+	/* The operand before the opcode: no thread executes here yet. */
 	*(int32_t *)(function + 1) = (int32_t)distance;
 	*function = 0xe9;
 	sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_EXEC);
 }
 
-void cfa_make_even(const struct r_debug *debug)
+void cfa_align(const struct r_debug *debug)
 {
 	for (const struct link_map *l = debug ? debug->r_map : 0; l; l = l->l_next) {
 		uint8_t *function = 0;
@@ -70,6 +76,6 @@ void cfa_make_even(const struct r_debug *debug)
 		if (l->l_name && is_libgcc(l->l_name))
 			function = (uint8_t *)ldso_find(l->l_addr, l->l_ld, "_Unwind_GetCFA");
 		if (function)
-			lead(function, l->l_addr);
+			redirect_function(function, l->l_addr);
 	}
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the first instruction of a signal's handler leads: on to C if the kernel has just made the frame there is. Handlers may run
- * on small stacks of their own: where C would not fit, a record is lost. */
+/* The first instruction of a signal's handler leads here, on the thread that got the signal: on to
+ * C if the kernel has just made the frame that is on the stack, else straight back. Handlers may
+ * run on small stacks of their own: where C would not fit, the record is counted as lost. All
+ * registers and flags are kept. */
 #include "agent/probe_frame.h"
 #include "shared/signal_frame.h"
 #include "shared/tls.h"
 
 	.set RAX, -8
 	.set FLAGS, -16
-	.set SKIPPED, 8 + 128 /* between our stack pointer and the program's */
+	.set SKIPPED, 8 + 128 /* bytes between our stack pointer and the program's */
 	.set CONTEXT, SKIPPED + 8
-	.set STACK, 16 /* in the context: the alternative stack's begin, and its size */
+	.set STACK, 16 /* in the context: begin of the alternative stack, and its size */
 	.set STACK_SIZE, 32
 	.set ROOM, C_STACK + 256
 
@@ -20,9 +22,12 @@
 agent_delivery:
 	PROBE_BEGINS
 	mov	%rax, RAX(%rsp)
+	/* lahf and seto keep the six status flags in eax; popf would be slow. */
 	lahf
 	seto	%al
 	mov	%eax, FLAGS(%rsp)
+	/* Before the call the kernel put the context and the info at fixed distances: compare with
+	 * the handler's arguments. */
 	lea	CONTEXT(%rsp), %rax
 	cmp	%rdx, %rax
 	jne	done
@@ -32,10 +37,12 @@ agent_delivery:
 	mov	%rsp, %rax
 	sub	STACK(%rdx), %rax
 	cmp	STACK_SIZE(%rdx), %rax
-	jae	1f /* not on it */
+	jae	1f /* the thread does not run on the alternative stack */
 	cmp	$ROOM, %rax
 	jb	lost
 1:	mov	FLAGS(%rsp), %eax
+	/* Adding 0x7f overflows if seto gave 1, which restores the overflow flag; sahf restores the
+	 * others. */
 	add	$0x7f, %al
 	sahf
 	mov	RAX(%rsp), %rax

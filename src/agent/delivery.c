@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* No handler of ours stands before the program's: the kernel enters the program's own, whose first instruction leads here
- * (delivery.S), and everything it was entered with is looked at. A function that merely is a handler too, and is called,
- * has not the kernel's frame above it; one that another handler goes on to by a jump has it, but is not whom the kernel was
- * told to enter. Which handler and flags a signal has is learnt from the system calls that set them, and from the kernel when
- * there is doubt: asked behind a delivery, it knows no more of a handler with SA_RESETHAND. */
+/* Recognises signal deliveries. No handler of ours stands before the program's: the kernel enters
+ * the program's own handler, whose first instruction leads here (delivery.S), on the thread that
+ * got the signal. A function that is a handler too, but is called, has not the kernel's frame above
+ * it; one that another handler jumps to has it, but is not the handler that the kernel was told to
+ * enter. Handlers and flags are learnt from the system calls that set them. In doubt the kernel is
+ * asked, but after a delivery it does not know a handler with SA_RESETHAND any more. If nothing can
+ * be found out, no event is recorded. */
 #include "agent/delivery.h"
 
 #include <asm/signal.h>
@@ -17,44 +19,49 @@
 
 #define SIGNALS 64u
 #define MASK_BYTES 8u
-/* What a frame of the kernel's begins with: the address of rt_sigreturn's call, then these. */
+/* Layout of a kernel's signal frame: the address of the rt_sigreturn call, then the context and the
+ * info. */
 #define FRAME_CONTEXT 8u
 #define FRAME_INFO (FRAME_CONTEXT + 304)
-#define FLAGS_KNOWN 0xdc000c07u /* the kernel forgets the others */
+#define FLAGS_KNOWN 0xdc000c07u /* SA_* flags that the kernel keeps */
 #define ASKED 512u
 
 enum { RDX = 2, RSP = 4, RSI = 6, RDI = 7, R10 = 10 };
 
-/* As the kernel has it. */
-struct action { uint64_t handler, flags, restorer, mask; };
+/* The kernel's struct kernel_sigaction. */
+struct signal_action { uint64_t handler, flags, restorer, mask; };
 
-/* By signal. current: as last seen; coming: as somebody asked for, which may be in force already. handler 0: none. */
-static struct action current[SIGNALS + 1], coming[SIGNALS + 1];
-static uint64_t asked[ASKED]; /* handlers that the tracer knows of, each in its place */
+/* By signal number. current: the action last seen; coming: one that a thread has asked for, which
+ * may be in force already. handler 0: none. Threads race here without a lock; a mix of two actions
+ * is recognised by the restorer, or costs one event. */
+static struct signal_action current[SIGNALS + 1], coming[SIGNALS + 1];
+/* Handlers that the tracer knows, each in the place of its hash. */
+static uint64_t asked[ASKED];
 
-static bool is_function(const struct action *a)
+static bool is_function(const struct signal_action *a)
 {
 	return a->handler > 1; /* SIG_DFL, SIG_IGN */
 }
 
 /* --- which action ----------------------------------------------------------------------------- */
 
-static bool action_now(uint32_t sig, struct action *out)
+static bool action_now(uint32_t sig, struct signal_action *out)
 {
-	return !(agent.forbidden & NEED_HANDLERS) && sys4(__NR_rt_sigaction, sig, 0, out, MASK_BYTES) == 0;
+	return !(agent.forbidden & NEED_HANDLERS) &&
+	       sys4(__NR_rt_sigaction, sig, 0, out, MASK_BYTES) == 0;
 }
 
-static void settle(uint32_t sig, const struct action *a)
+static void settle_action(uint32_t sig, const struct signal_action *a)
 {
 	current[sig] = *a;
 	if (coming[sig].handler == a->handler && coming[sig].flags == a->flags)
 		coming[sig].handler = 0;
 }
 
-/* By which the kernel entered the handler; false: it did not. */
-static bool action_of(uint32_t sig, uint64_t handler, struct action *out)
+/* Finds the action by which the kernel entered the handler; false: it did not enter it. */
+static bool action_of(uint32_t sig, uint64_t handler, struct signal_action *out)
 {
-	struct action now = { 0 };
+	struct signal_action now = { 0 };
 	bool known;
 
 	*out = current[sig];
@@ -62,23 +69,27 @@ static bool action_of(uint32_t sig, uint64_t handler, struct action *out)
 		return true;
 	known = action_now(sig, &now);
 	if (known && now.handler == handler) {
-		settle(sig, &now);
+		settle_action(sig, &now);
 		*out = now;
 		return true;
 	}
-	if (coming[sig].handler == handler && (!known || (!is_function(&now) && coming[sig].flags & SA_RESETHAND))) {
+	if (coming[sig].handler == handler &&
+	    (!known || (!is_function(&now) && coming[sig].flags & SA_RESETHAND))) {
 		*out = coming[sig];
-		settle(sig, out);
+		settle_action(sig, out);
 		return true;
 	}
-	return out->handler == handler; /* another was told to the kernel since */
+	return out->handler == handler; /* another action was set since */
 }
 
 /* --- deliveries ------------------------------------------------------------------------------- */
 
+/* The kernel passes signal, info and context in registers, at fixed distances from the stack
+ * pointer. */
 static bool is_frame(const uint64_t *regs)
 {
-	return regs[RDI] - 1 < SIGNALS && regs[RSI] == regs[RSP] + FRAME_INFO && regs[RDX] == regs[RSP] + FRAME_CONTEXT;
+	return regs[RDI] - 1 < SIGNALS && regs[RSI] == regs[RSP] + FRAME_INFO &&
+	       regs[RDX] == regs[RSP] + FRAME_CONTEXT;
 }
 
 void delivery_hit(const struct probe_regs *regs, const struct probe_site *site)
@@ -87,27 +98,36 @@ void delivery_hit(const struct probe_regs *regs, const struct probe_site *site)
 	const int32_t *info = (const int32_t *)regs->at[RSI];
 	struct { uint64_t header; struct task_signal r; } record;
 	uint32_t sig = (uint32_t)regs->at[RDI];
-	struct action a;
+	struct signal_action a;
 
-	if (!is_frame(regs->at) || !action_of(sig, about->handler, &a) || *(const uint64_t *)regs->at[RSP] != a.restorer)
+	if (!is_frame(regs->at) || !action_of(sig, about->handler, &a) ||
+	    *(const uint64_t *)regs->at[RSP] != a.restorer)
 		return;
-	record.r = (struct task_signal){ .sig = (int32_t)sig, .code = TASK_CODE_UNKNOWN, .handler = a.handler, .flags = a.flags };
+	record.r = (struct task_signal){ .sig = (int32_t)sig,
+					 .code = TASK_CODE_UNKNOWN,
+					 .handler = a.handler,
+					 .flags = a.flags };
 	if (a.flags & SA_SIGINFO) {
 		record.r.errnum = info[1];
 		record.r.code = info[2];
 	}
-	task_write(&(struct task_at){ &about->tasks, regs, site->ip }, TASK_SIGNAL, &record, sizeof(record) / 8);
+	task_write(&(struct task_at){ &about->tasks, regs, site->ip }, TASK_SIGNAL, &record,
+		   sizeof(record) / 8);
 }
 
-/* --- handlers that come ------------------------------------------------------------------------ */
+/* --- handlers that come ----------------------------------------------------------------------- */
 
 static bool may_ask(void)
 {
-	return !agent.abandoned && !agent.memory->stopped && !(agent.forbidden & (NEED_START | NEED_HANDLERS | NEED_THREADS));
+	return !agent.abandoned && !agent.memory->stopped &&
+	       !(agent.forbidden & (NEED_START | NEED_HANDLERS | NEED_THREADS));
 }
 
-static void ask(uint64_t handler)
+/* Asks the tracer to probe a new handler, and waits for it: a signal may come as soon as the
+ * program's call returns. */
+static void ask_for_handler(uint64_t handler)
 {
+	const char *way = agent.agent_socket[0] ? agent.agent_socket : agent.socket;
 	uint64_t *place = &asked[(handler * UINT64_C(0x9e3779b97f4a7c15)) >> 55], signals;
 	int fd;
 
@@ -115,11 +135,11 @@ static void ask(uint64_t handler)
 		return;
 	buffer_check_fork();
 	if (sys0(__NR_getpid) != agent.pid)
-		return; /* a child of vfork, in whose memory others run */
+		return; /* a child of vfork: others run in its memory */
 	signals = signals_block();
-	fd = talk_connect(agent.door[0] ? agent.door : agent.socket);
+	fd = talk_connect(way);
 	if (fd >= 0) {
-		if (talk_hello(fd, PROTOCOL_HANDLER, handler))
+		if (talk_hello(fd, way, PROTOCOL_HANDLER, handler))
 			talk_wait(fd);
 		sys1(__NR_close, fd);
 	}
@@ -130,17 +150,19 @@ static void ask(uint64_t handler)
 void delivery_changes(const uint64_t *regs)
 {
 	uint64_t sig = regs[RDI];
-	struct action new;
+	struct signal_action new;
 
-	if (sig - 1 >= SIGNALS || regs[R10] != MASK_BYTES || !regs[RSI] || read_anywhere(regs[RSI], &new, sizeof(new)) != sizeof(new) ||
-	    !is_function(&new))
+	/* Only real handlers: SIG_DFL and SIG_IGN need no probe. */
+	if (sig - 1 >= SIGNALS || regs[R10] != MASK_BYTES || !regs[RSI] ||
+	    read_anywhere(regs[RSI], &new, sizeof(new)) != sizeof(new) || !is_function(&new))
 		return;
 	new.flags &= FLAGS_KNOWN;
 	coming[sig] = new;
-	ask(new.handler);
+	ask_for_handler(new.handler);
 }
 
-/* What was learnt stays true as long as the system calls are seen. */
+/* Begins or ends the watching of actions. Actions that were learnt stay true as long as the system
+ * calls are seen. */
 void delivery_begin(bool told)
 {
 	static bool were_told;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that are delivered, seen where their handlers begin: signal:signal_deliver for who is not root. */
+/* Signal deliveries, seen at the beginnings of handlers: signal:signal_deliver for users that are
+ * not root. */
 #pragma once
 #include <stdbool.h>
 
 #include "shared/probe.h"
 
-/* At a site of kind PROBE_SIGNAL. */
+/* A handler begins, at a site of kind PROBE_SIGNAL: records the delivery if the kernel made it. */
 void delivery_hit(const struct probe_regs *regs, const struct probe_site *site);
-/* Before rt_sigaction: a handler that is new is made known to the tracer, which probes it before this returns. */
+/* Call before rt_sigaction: makes a new handler known to the tracer, which probes it before this
+ * returns. */
 void delivery_changes(const uint64_t *regs);
-/* A tracer has come, or has other wishes. told: deliveries are among them. */
+/* A tracer has come, or has changed its settings. told: deliveries are to be recorded. */
 void delivery_begin(bool told);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Modules that come later. ld.so calls _dl_debug_state, an empty function for debuggers, when
- * it has mapped or unmapped modules: before the new ones are relocated and long before their
- * constructors run, so that nothing executes in them while they are patched. Callers in what is gone are forgotten. */
+/* Modules that are opened later. ld.so calls _dl_debug_state, an empty function for debuggers,
+ * after it has mapped or unmapped modules: before new ones are relocated, and long before their
+ * constructors run. So nothing executes in them while they are patched. It comes here on the thread
+ * that calls dlopen, under ld.so's lock. Callers in modules that are gone are forgotten (texts.c).
+ * If ld.so has no such function, later modules stay unhooked. */
 #include <asm/unistd.h>
 #include <link.h>
 #include <linux/mman.h>
@@ -17,8 +19,9 @@
 static const struct r_debug *debug;
 extern uint8_t agent_dl_debug_state[];
 
-/* The function is one `ret`, and sixteen bytes apart from the next: a jump fits. */
-static bool patch(uint8_t *at, int64_t distance)
+/* The function is a single `ret` and 16 bytes from the next: a jump fits. Anything else is left
+ * alone. */
+static bool patch_displacement(uint8_t *at, int64_t distance)
 {
 	uint64_t page = (uint64_t)at & ~(PAGE - 1);
 	int32_t rel = (int32_t)distance;
@@ -39,10 +42,11 @@ void dlopen_watch(char **envp)
 
 	debug = ldso_symbol(envp, "_r_debug");
 	if (at && debug)
-		patch(at, agent_dl_debug_state - (at + 5));
+		patch_displacement(at, agent_dl_debug_state - (at + 5));
 }
 
-/* ld.so holds its lock, and calls before it unmaps too. */
+/* `going` needs no lock: ld.so holds its own. ld.so calls before it unmaps, too; that call changes
+ * nothing yet. */
 static bool is_settled(void)
 {
 	static bool going;
@@ -60,11 +64,11 @@ void agent_modules_changed(void)
 {
 	uint64_t signals;
 
-	if (!is_settled() || !agent.watch || !agent.memory || agent.abandoned || agent.memory->stopped ||
-	    agent.forbidden & NEED_START)
+	if (!is_settled() || !agent.watch || !agent.memory || agent.abandoned ||
+	    agent.memory->stopped || agent.forbidden & NEED_START)
 		return;
 	signals = signals_block();
-	cfa_make_even(debug);
+	cfa_align(debug);
 	session_ask(PROTOCOL_DLOPEN);
 	signals_restore(signals);
 }

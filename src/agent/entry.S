@@ -1,30 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-/* Where trampolines and stubs go when the fast path is not enough, the stub templates, and
- * the stub arena with the unwind rule that covers it. Slots below the stack pointer: see
- * arch/x86_64/trampoline.S. */
+/* The slow paths of trampolines and stubs, the stub templates, and the stub arena with the unwind
+ * rule that covers it. Runs on the recording thread, between two instructions of the program:
+ * everything is kept. Slots below the stack pointer are described in arch/x86_64/trampoline.S.
+ * Nothing here fails: a record without room is counted by the C code. */
 #include "shared/signal_frame.h"
 #include "shared/tls.h"
+#include "shared/trampoline.h"
 
 	.set ARENA_BYTES, 256 * 65536
-	.set STUB_RET, 30 /* where every stub's `ret` stands, for the unwind rule */
-	.set EXITS_AT, 0xfe00 /* in a block: its code that all its stubs call */
-	.set C_STACK, 1024 /* more than any of the paths below takes */
+	.set STUB_RET, 30 /* offset of every stub's `ret`, for the unwind rule */
+	.set EXITS_AT, 0xfe00 /* in a block: the code that all its stubs call */
+	.set C_STACK, 1024 /* more than any of the paths below uses */
 
-/* Calls C with everything preserved but rax (its result), rcx and rdx. Steps over the 128
- * bytes below the stack pointer. If the stack ends here, the program may have a handler for that: it must be
- * met before C blocks signals, or the process is killed. */
-	.macro CALL_C function
+	.macro KEEP register
+	push	%\register
+	.cfi_adjust_cfa_offset 8
+	.endm
+	.macro BACK register
+	pop	%\register
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+/* Unwind rules: a trampoline has jumped here at its function's entry, so the return address stands at
+ * the stack pointer, as after a call. A handler of a signal that was blocked in here begins in here,
+ * and may ask for a backtrace. */
+
+/* Calls C and keeps everything but rax (its result), rcx and rdx. Steps over the 128 bytes below
+ * the stack pointer, which the ABI lets the program use. If the stack ends here, the program may
+ * have a handler for that: the access makes it run before C blocks signals, because the kernel
+ * kills a process whose fault it cannot deliver. */
+	.macro CALL_C function, touch
+	.ifnb	\touch
+	.globl	\touch
+	.hidden	\touch
+\touch:
+	.endif
 	testb	$0, -C_STACK(%rsp)
 	lea	-128(%rsp), %rsp
-	push	%rbx
-	push	%rdi
-	push	%rsi
-	push	%r8
-	push	%r9
-	push	%r10
-	push	%r11
-	push	%rcx
+	.cfi_adjust_cfa_offset 128
+	KEEP	rbx
+	.cfi_rel_offset rbx, 0
+	KEEP	rdi
+	KEEP	rsi
+	KEEP	r8
+	KEEP	r9
+	KEEP	r10
+	KEEP	r11
+	KEEP	rcx
 	mov	%rsp, %rbx
+	.cfi_def_cfa_register rbx
 	and	$-16, %rsp
 	cld
 	mov	%rax, %rdi
@@ -32,23 +56,26 @@
 	lea	128 + 64(%rbx), %rdx    # the stack pointer as it was
 	call	\function
 	mov	%rbx, %rsp
-	pop	%rcx
-	pop	%r11
-	pop	%r10
-	pop	%r9
-	pop	%r8
-	pop	%rsi
-	pop	%rdi
-	pop	%rbx
+	.cfi_def_cfa_register rsp
+	BACK	rcx
+	BACK	r11
+	BACK	r10
+	BACK	r9
+	BACK	r8
+	BACK	rsi
+	BACK	rdi
+	BACK	rbx
+	.cfi_restore rbx
 	lea	128(%rsp), %rsp
+	.cfi_adjust_cfa_offset -128
 	.endm
 
 	.text
 	.globl agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.globl agent_dl_debug_state
 	.hidden agent_dl_debug_state
-	.globl agent_slow_leave
-	.hidden agent_slow_leave
+	.globl agent_slow_nonlocal
+	.hidden agent_slow_nonlocal
 	.globl agent_slow_exit, agent_slow_valued
 	.hidden agent_slow_exit, agent_slow_valued
 	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
@@ -57,32 +84,47 @@
 
 /* rax = record, rdx = its slot or -1, rcx = where to go on. */
 agent_slow_record:
+	.cfi_startproc
 	CALL_C	agent_record
 	jmp	*%rcx
+	.cfi_endproc
 
-/* agent_slow_record of an exit, which stands one call deeper: C gets the address of its stub. */
+/* agent_slow_record of an exit, which stands one call deeper: C gets the stack pointer of its
+ * stub. */
 agent_slow_exit:
+	.cfi_startproc
 	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
 	CALL_C	agent_record
 	lea	-8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
 	jmp	*%rcx
+	.cfi_endproc
 
-/* agent_slow_exit with the value that the stub's exit has kept. */
+/* agent_slow_exit with the value that the exit code has kept. */
 agent_slow_valued:
+	.cfi_startproc
 	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
 	CALL_C	agent_record_valued
 	lea	-8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
 	jmp	*%rcx
+	.cfi_endproc
 
 /* rax = header, payload in -32(%rsp), slot or -1 in -40(%rsp), rcx = where to go on. */
 agent_slow_record2:
+	.cfi_startproc
 	mov	-32(%rsp), %rdx
 	CALL_C	agent_record2
 	jmp	*%rcx
+	.cfi_endproc
 
-/* A return address that is not in the table: a tail call (it is a stub's), or new.
- * rax = return address, ecx = record's id and kind, -32 = body, -40 = where to go on with rcx = stub. */
+/* A return address that is not in the table: a stub's (a tail call), or new. rax = return address,
+ * ecx = record's id and kind, -32 = body, -40 = where to go on with rcx = stub. */
 agent_slow_entry:
+	.cfi_startproc
+	/* Unsigned distance: an address below the arena wraps and is not less. */
 	mov	agent_arena_at(%rip), %rdx
 	neg	%rdx
 	add	%rax, %rdx
@@ -95,18 +137,37 @@ agent_slow_entry:
 	cmp	%rdx, %rsi
 	jne	1f
 	mov	%rcx, %rdx
-	CALL_C	agent_handler
+	CALL_C	agent_handler, touch_handler
 	test	%rax, %rax
 	jnz	by_stub
 	mov	(%rsp), %rax
 1:	mov	%rcx, %rdx
-	CALL_C	agent_entry
-	mov	%rax, %rcx
+	CALL_C	agent_entry, touch_entry
 	test	%rax, %rax
 	jz	to_body
+	cmpl	$0, agent_no_tls(%rip)
+	jne	no_tls_entry
+	mov	%rax, %rcx
 	jmp	*-40(%rsp)
-tail:
+no_tls_entry:                              # what the trampoline does behind this goes by the thread pointer
+	mov	%rax, -40(%rsp)
+	lfence                          # for causal order; the way here costs far more
 	rdtsc
+	shl	$24, %rax
+	shl	$56, %rdx
+	or	%rdx, %rax
+	or	%rcx, %rax
+	lea	no_tls_recorded(%rip), %rcx
+	or	$-1, %rdx
+	jmp	agent_slow_record
+no_tls_recorded:
+	mov	-40(%rsp), %rax
+	jmp	by_stub
+tail:
+	cmpl	$0, agent_stamps_in_c(%rip)
+	je	1f
+	lfence
+1:	rdtsc
 	shl	$24, %rax
 	shl	$56, %rdx
 	or	$2, %ecx                # RECORD_ENTRY -> RECORD_TAIL
@@ -114,7 +175,7 @@ tail:
 	or	%rcx, %rax
 	lea	to_body(%rip), %rcx
 	or	$-1, %rdx
-	cmpl	$0, agent_gate(%rip)
+	cmpl	$0, agent_fork_guard + 4 * FORK_GUARD_EXIT(%rip)
 	je	agent_slow_record
 	mov	agent_tls@gottpoff(%rip), %rdx
 	mov	$8, %ecx
@@ -130,26 +191,51 @@ to_body:
 1:	mov	%rcx, %rdx
 	lea	to_body(%rip), %rcx
 	jmp	agent_slow_record
+	.cfi_endproc
 
-/* The same for records that carry the call site: rax = return address, -40 = where to go on
+/* agent_slow_entry for records that carry the call site: rax = return address, -40 = where to go on
  * with rcx = stub (or the arena, for none). */
 agent_slow_site:
-	CALL_C	agent_site
+	.cfi_startproc
+	CALL_C	agent_call_site, touch_site
 	mov	%rax, %rcx
+	cmpl	$0, agent_no_tls(%rip)
+	jne	1f
 	jmp	*-40(%rsp)
+1:	mov	-40(%rsp), %rdx
+	sub	agent_arena_at(%rip), %rcx
+	shl	$32 - 5, %rcx
+	mov	CALL_FUNCTION - 4(%rdx), %eax
+	or	%rax, %rcx
+	mov	%rcx, -32(%rsp)
+	mov	CALL_WORD - 4(%rdx), %eax
+	mov	%rax, -40(%rsp)
+	lea	CALL_RESUME(%rdx), %rcx
+	lfence
+	rdtsc
+	shl	$24, %rax
+	shl	$56, %rdx
+	or	%rdx, %rax
+	or	-40(%rsp), %rax
+	movq	$-1, -40(%rsp)
+	jmp	agent_slow_record2
+	.cfi_endproc
 
-/* State mode, and whatever is far: ecx = record's id and kind, -32 = body. Goroutines have small stacks. A
- * function that looks whether it has to grow has 792 bytes below its return address; those that the
- * runtime calls without may have few. Such a call is counted as lost rather than made to overwrite a neighbour. */
+/* State mode, and all far threads: ecx = record's id and kind, -32 = body. Goroutines have small
+ * stacks: a function that checks whether it has to grow has 792 bytes below its return address, but
+ * those that the runtime calls without a check may have fewer. Such a call is counted as lost;
+ * recording it could overwrite a neighbour. */
 	.set GO_ROOM, 760
 	.set GO_STACK_LOW, 0            # in runtime.g
 agent_slow_state_entry:
+	.cfi_startproc
 	cmpl	$0, agent_go(%rip)
 	jne	2f
 1:	mov	%rsp, %rax
 	mov	%rcx, %rdx
-	CALL_C	agent_state_entry
+	CALL_C	agent_state_entry, touch_state
 	jmp	by_stub
+/* Go keeps the current g right below the thread pointer. */
 2:	mov	%fs:-8, %rax
 	test	%rax, %rax
 	jz	1b
@@ -169,30 +255,39 @@ by_stub:
 	mov	-8(%rsp), %rax
 	mov	-16(%rsp), %rdx
 	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
 	jmp	*%rcx
+	.cfi_endproc
 
-/* A function that may leave the stack: rcx = its struct leave_about, -32 = body. */
-agent_slow_leave:
+/* A function that may leave the stack: rcx = its struct nonlocal_about, -32 = body. */
+agent_slow_nonlocal:
+	.cfi_startproc
 	mov	%rdi, -48(%rsp)
 	mov	%rsi, -56(%rsp)
 	mov	%rsp, %rax
 	mov	%rcx, %rdx
-	CALL_C	agent_leave
+	CALL_C	agent_nonlocal, touch_leave
 	jmp	by_stub
+	.cfi_endproc
 
 /* State mode's return, one call deeper: eax = call site, rcx = where to go on; rdx is live. */
 agent_slow_state_exit:
+	.cfi_startproc
 	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
 	mov	%rdx, -24(%rsp)
 	mov	%eax, %edx
 	mov	%rsp, %rax
 	CALL_C	agent_state_exit
 	mov	-24(%rsp), %rdx
 	lea	-8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
 	jmp	*%rcx
+	.cfi_endproc
 
 /* In place of ld.so's _dl_debug_state, which does nothing. */
 agent_dl_debug_state:
+	.cfi_startproc
 	mov	%rax, -8(%rsp)
 	mov	%rdx, -16(%rsp)
 	mov	%rcx, -24(%rsp)
@@ -201,11 +296,14 @@ agent_dl_debug_state:
 	mov	-16(%rsp), %rdx
 	mov	-24(%rsp), %rcx
 	ret
+	.cfi_endproc
 
-/* In place of libgcc's _Unwind_GetCFA(context): see cfa.c. */
+/* In place of libgcc's _Unwind_GetCFA(context): callers outside of libgcc get an even address
+ * (cfa.c). */
 	.globl agent_get_cfa
 	.hidden agent_get_cfa
 agent_get_cfa:
+	.cfi_startproc
 	mov	0x90(%rdi), %rax
 	mov	(%rsp), %rcx
 	sub	agent_libgcc(%rip), %rcx
@@ -213,10 +311,13 @@ agent_get_cfa:
 	jb	1f
 	and	$-8, %rax
 1:	ret
+	.cfi_endproc
 
+/* Returns the calling thread's struct agent_tls, by the way that fits its process. */
 agent_tls_block:
-	cmpl	$0, agent_far(%rip)
-	jne	agent_far_block
+	.cfi_startproc
+	cmpl	$0, agent_no_tls(%rip)
+	jne	agent_no_tls_block
 	mov	%fs:0, %rax
 	add	agent_tls@gottpoff(%rip), %rax
 	testl	$TLS_LENT, TLS_KNOWN(%rax)
@@ -224,10 +325,12 @@ agent_tls_block:
 	ret
 1:	mov	%rax, %rdi
 	jmp	agent_lent_block
+	.cfi_endproc
 
-/* --- the stub: one copy for each call site, at a place that tells its id. What all do is done by the code at the end of their
- * block, so that two stubs share a cache line: a program has many call sites, and each is met rarely. A field is
- * marked by a label right behind it. -32 = the caller's rcx, -40 = body. ------------------ */
+/* --- the stub: one copy for each call site, at a place that tells its id. The code at the end of
+ * their block does what they all do, so that two stubs share a cache line: a program has many call
+ * sites, and each is met rarely. A label right behind a field marks it. -32 = the caller's rcx, -40
+ * = body. */
 	.section .rodata
 	.balign 8
 	.globl stub_begin, stub_word, stub_exit, stub_real
@@ -236,7 +339,7 @@ stub_begin:
 	mov	-32(%rsp), %rcx
 	call	*-40(%rsp)
 	.if	. - stub_begin - 9
-	.error	"contents.S says otherwise"
+	.error	"descriptor.S says otherwise"
 	.endif
 	mov	%rcx, -32(%rsp)
 	mov	$0x7fffffff, %ecx
@@ -251,15 +354,20 @@ stub_real:
 	ret
 	.org	stub_begin + 32, 0xcc
 
-/* --- what stubs call, one copy for each block: ecx = the record's id and kind. From here it is -8 rax, -16 rdx, -24 rcx: below
- * the stub's return address, which moves with no instruction (the unwind rule). ------------- */
+/* --- the code that stubs call, one copy for each block: ecx = the record's id and kind. From here
+ * rax is in -8, rdx in -16, rcx in -24: below the stub's return address, which moves with no
+ * instruction (the unwind rule). */
 	.macro EXIT_LABELS name
-	.globl \name\()_begin, \name\()_gate, \name\()_pos, \name\()_limit, \name\()_slow, \name\()_end
-	.hidden \name\()_begin, \name\()_gate, \name\()_pos, \name\()_limit, \name\()_slow, \name\()_end
+	.globl \name\()_fence
+	.hidden \name\()_fence
+	.globl \name\()_begin, \name\()_fork_guard, \name\()_pos, \name\()_limit, \name\()_slow, \name\()_end
+	.hidden \name\()_begin, \name\()_fork_guard, \name\()_pos, \name\()_limit, \name\()_slow, \name\()_end
 	.endm
-	.macro EXIT_STAMP
+	.macro EXIT_STAMP name
 	mov	%rax, -8(%rsp)
 	mov	%rdx, -16(%rsp)
+	.byte	0x0f, 0x1f, 0x00        # or an lfence (site.c)
+\name\()_fence:
 	rdtsc
 	shl	$24, %rax
 	shl	$56, %rdx
@@ -273,11 +381,11 @@ stub_real:
 
 	EXIT_LABELS graph_exit
 graph_exit_begin:
-	EXIT_STAMP
+	EXIT_STAMP graph_exit
 	or	%rcx, %rax
 	or	%rdx, %rax
 	cmpl	$0, 0x7fffffff(%rip)
-graph_exit_gate:                        # its displacement ends one byte before: the immediate
+graph_exit_fork_guard:                        # its displacement ends one byte before: the immediate
 	je	3f
 	mov	$8, %ecx
 	xadd	%rcx, %fs:0x7fffffff
@@ -295,14 +403,15 @@ graph_exit_limit:
 graph_exit_slow:
 graph_exit_end:
 
-	/* The shared exit that records the value too. The word that a fork zeroes says what is reserved. */
+	/* The shared exit that records the value, too. The word that a fork zeroes says how many
+	 * bytes are reserved. */
 	EXIT_LABELS value_exit
 value_exit_begin:
-	EXIT_STAMP
+	EXIT_STAMP value_exit
 	or	%rcx, %rdx
 	or	%rax, %rdx
 	mov	0x7fffffff(%rip), %ecx
-value_exit_gate:
+value_exit_fork_guard:
 	test	%ecx, %ecx
 	je	3f
 	xadd	%rcx, %fs:0x7fffffff

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program's own event calls with the record it has built: agent_event(struct event_state *, record, bytes). Here is
- * the plain case, a record of whole words and no filter but one that is machine code, in a thread that is known, in as few
- * instructions as it takes: every one of them counts beside the time stamp. Whatever else there may be is
- * agent_event_general's (event.c), which has the same steps; a slot without room is buffer_settle_words's. A C function: it
- * may use what C functions may. */
+/* agent_event(struct event_state *, record, bytes): a program's own event calls it with the record
+ * it has built, on any thread. Here is the plain case, in as few instructions as possible, since
+ * each one counts beside the time stamp: a record of whole words, no filter or one that is machine
+ * code, a known thread. Everything else is for agent_event_general() (event.c), which has the same
+ * steps; a slot without room is for buffer_place_words(). It is a C function: it may change what C
+ * functions may. */
 #include "shared/tls.h"
 
 	.set RECORD_MAX, 512
@@ -14,7 +15,8 @@
 	.set BLOCK_FILTER, 16
 	.set BLOCK_CODE, BLOCK_FILTER + 12
 	.set BLOCK_CODE_NEEDS, BLOCK_FILTER + 14
-	.set BYTES_TO_COUNT, 16 + 2 - 3 /* from where eight bytes are counted to where a header counts words */
+	/* Shift from a size in bytes to the field of a header that counts words. */
+	.set BYTES_TO_COUNT, 16 + 2 - 3
 
 	.macro KEEP register
 	push	%\register
@@ -27,6 +29,7 @@
 	.type agent_event, @function
 agent_event:
 	.cfi_startproc
+	/* Pairs with the tracer's patch of the state's block, as in event.c; x86 loads in order. */
 	mov	STATE_BLOCK(%rdi), %r10
 	test	%r10, %r10
 	jz	nothing
@@ -39,9 +42,11 @@ plain:	lea	-16(%rdx), %eax
 	ja	general
 	cmpq	$0, agent(%rip)
 	je	nothing
-	cmpl	$0, agent_far(%rip)
+	/* A no-TLS thread, a stamp that has to wait for loads, a child that has not noticed its
+	 * fork, a thread on another CPU: C code knows them. */
+	cmpl	$0, agent_stamps_in_c(%rip)
 	jne	general
-	cmpl	$0, agent_gate(%rip)
+	cmpl	$0, agent_fork_guard(%rip)
 	je	general
 	mov	agent_tls@gottpoff(%rip), %r9
 	mov	agent + AGENT_KEY(%rip), %rcx
@@ -59,6 +64,8 @@ plain:	lea	-16(%rdx), %eax
 	or	BLOCK_HEADER(%r10), %rdx
 	or	%rdx, %rax
 
+	/* One unlocked instruction reserves, so a handler comes before or after it. Below,
+	 * unsigned: a slot after the end is no room. */
 	mov	%rcx, %rdi
 	xadd	%rdi, %fs:TLS_POS(%r9)
 	mov	%fs:TLS_END(%r9), %rdx
@@ -66,7 +73,8 @@ plain:	lea	-16(%rdx), %eax
 	jbe	full
 	cmp	%rcx, %rdx
 	jb	full
-	/* In halves, for the fields were written a moment ago, and a load that needs two stores waits for both. */
+	/* In halves: the fields were stored a moment ago, and a load that spans two stores has to
+	 * wait for both. */
 1:	mov	-8(%rsi,%rcx), %edx
 	mov	-4(%rsi,%rcx), %r8d
 	mov	%edx, -8(%rdi,%rcx)
@@ -74,11 +82,12 @@ plain:	lea	-16(%rdx), %eax
 	sub	$8, %ecx
 	cmp	$8, %ecx
 	jne	1b
+	/* The header last: a record that is not complete stays an empty slot. */
 	mov	%rax, (%rdi)
 nothing:
 	ret
 
-	/* It uses rax and rcx only (arch/x86_64/filter_code.h). */
+	/* The filter uses rax and rcx only (arch/x86_64/filter_code.h). */
 filtered:
 	movzwl	BLOCK_CODE(%r10), %eax
 	test	%eax, %eax
@@ -100,13 +109,13 @@ full:	mov	%rdi, %rdx
 	mov	%rax, (%rdi)
 	mov	%ecx, %esi
 	shr	$3, %esi
-	jmp	buffer_settle_words
+	jmp	buffer_place_words
 general:
 	cmpl	$0, BLOCK_FILTER_BYTES(%r10)
 	js	stacked
 	jmp	agent_event_general
 
-	/* A struct stack_regs of the caller's, as it will be when this returns. */
+	/* Builds the caller's struct stack_regs, as its registers will be when this returns. */
 stacked:
 	lea	8(%rsp), %rax
 	mov	(%rsp), %rcx

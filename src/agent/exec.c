@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The program sees the environment it would have without us: LD_PRELOAD and BRACE_AGENT are taken out
- * when it starts, and put back by libc's execve and its kin (libc_calls.c), so that what it execs is
- * traced too. May run in a vfork's child: nothing but the stack and the session memory is written. */
+/* The environment of the program and of programs that it executes. At the start LD_PRELOAD and
+ * BRACE_AGENT are taken out, so that the program sees what it would see without us; libc's execve
+ * and its kin put them back (libc_calls.c). The second half may run in a child of vfork: it writes
+ * nothing but the stack and the session memory. A program that cannot be traced is executed as it
+ * is, and a note names it. */
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
 #include "agent/libc_calls.h"
 #include "agent/needs.h"
-#include "agent/note.h"
+#include "agent/rename.h"
+#include "agent/message.h"
 #include "agent/untraced.h"
 
-#define PASSED_ON 16 /* what may follow the address in BRACE_AGENT's value */
+#define PASSED_ON 16 /* room for the inherited limits after the address */
 
 static const char preload_name[] = "LD_PRELOAD=", agent_name[] = "BRACE_AGENT=";
-static char preload[4096];      /* the agent's own path, first of LD_PRELOAD's */
+static char preload[4096];      /* the agent's own path: the first in LD_PRELOAD */
 
-static size_t length(const char *s)
+static size_t string_length(const char *s)
 {
 	size_t n = 0;
 
@@ -24,14 +27,15 @@ static size_t length(const char *s)
 	return n;
 }
 
-static bool begins(const char *s, const char *with)
+static bool begins_with(const char *s, const char *with)
 {
 	while (*with && *s == *with)
 		s++, with++;
 	return !*with;
 }
 
-/* Length of the first path in LD_PRELOAD's value: ours, by how the tracer starts programs. */
+/* Length of the first path in LD_PRELOAD's value, which is ours by the way the tracer starts
+ * programs. */
 static size_t first_path(const char *value)
 {
 	size_t n = 0;
@@ -50,21 +54,32 @@ static bool keep_preload(const char *value, size_t n)
 	return true;
 }
 
-/* Takes the variables out of the array the program is given. */
-static void hide(char **envp)
+/* Overwrites the token on the stack, too: /proc/PID/environ shows it to all processes of the
+ * user. */
+static void wipe_value(char *value)
+{
+	while (*value)
+		*value++ = 0;
+}
+
+/* Takes the variables out of the program's own array, in place: no memory is needed. */
+static void hide_variables(char **envp)
 {
 	char **to = envp;
 
 	for (char **from = envp; *from; from++) {
-		if (begins(*from, agent_name))
+		if (begins_with(*from, agent_name)) {
+			wipe_value(*from + sizeof(agent_name) - 1);
 			continue;
-		if (begins(*from, preload_name)) {
+		}
+		if (begins_with(*from, preload_name)) {
 			char *value = *from + sizeof(preload_name) - 1;
 			size_t n = first_path(value);
 
 			if (!value[n])
 				continue;
-			/* Others are preloaded too: theirs moves up to the name. */
+			/* Other libraries are preloaded, too: their names move up to the variable's
+			 * name. */
 			for (char *at = value, *rest = value + n + 1; (*at++ = *rest++);)
 				;
 		}
@@ -78,40 +93,41 @@ void exec_hide(char **envp)
 	const char *value = 0;
 
 	for (char **e = envp; *e; e++)
-		if (begins(*e, preload_name))
+		if (begins_with(*e, preload_name))
 			value = *e + sizeof(preload_name) - 1;
 	if (!value || !keep_preload(value, first_path(value)))
 		return;
 	untraced_begin(preload);
 	if (libc_calls_lead(envp))
-		hide(envp);
+		hide_variables(envp);
 }
 
 bool exec_begin(const char *path)
 {
-	if (!*path || !keep_preload(path, length(path)))
+	if (!*path || !keep_preload(path, string_length(path)))
 		return false;
 	untraced_begin(preload);
 	return true;
 }
 
-/* --- on the way out ---------------------------------------------------------------------------- */
+/* --- on the way out --------------------------------------------------------------------------- */
 
-/* The value behind "NAME="; 0: it is not set. */
+/* Returns the value after "NAME=", or NULL if it is not set. */
 static const char *value_in(char *const *envp, const char *name)
 {
 	for (; *envp; envp++)
-		if (begins(*envp, name))
-			return *envp + length(name);
+		if (begins_with(*envp, name))
+			return *envp + string_length(name);
 	return 0;
 }
 
-/* Ours was hidden from this process: an address that it sets is that of a brace that runs in it. */
+/* Ours was hidden from this process, so an address in its environment is that of a brace that runs
+ * in it. */
 static bool is_another_braces(char *const *envp)
 {
 	const char *socket = value_in(envp, agent_name);
 
-	return socket && !begins(socket, agent.socket);
+	return socket && !begins_with(socket, agent.socket);
 }
 
 static bool string_is_there(const char *s)
@@ -129,7 +145,8 @@ static bool string_is_there(const char *s)
 	return false;
 }
 
-/* Can all of it be read? A pointer that leads nowhere is for the kernel to refuse. */
+/* True if all of the environment can be read. A pointer that leads nowhere is for the kernel to
+ * refuse. */
 static bool environment_is_there(char *const *envp)
 {
 	const char *s;
@@ -143,6 +160,7 @@ static bool environment_is_there(char *const *envp)
 	return !s;
 }
 
+/* An upper bound: pointers, and the texts of both variables. 16 for alignment. */
 static uint64_t environment_bytes(char *const *envp)
 {
 	uint64_t n = 0;
@@ -151,18 +169,21 @@ static uint64_t environment_bytes(char *const *envp)
 	while (envp[n])
 		n++;
 	theirs = value_in(envp, preload_name);
-	return ((n + 3) * sizeof(char *) + sizeof(preload_name) + length(preload) + 1 +
-		(theirs ? length(theirs) : 0) + sizeof(agent_name) + length(agent.socket) + PASSED_ON + 16) & ~15ull;
+	return ((n + 3) * sizeof(char *) + sizeof(preload_name) + string_length(preload) + 1 +
+		(theirs ? string_length(theirs) : 0) + sizeof(agent_name) +
+		string_length(agent.socket) + PASSED_ON + 16) &
+	       ~15ull;
 }
 
-static char *append(char *to, const char *s)
+static char *append_string(char *to, const char *s)
 {
 	while (*s)
 		*to++ = *s++;
 	return to;
 }
 
-/* What filters forbid is inherited, and a limit that was raised for us: ";" and eight hexadecimal digits. */
+/* Limits that a new program inherits: ";" and eight hexadecimal digits, read by keep_address() in
+ * init.c. */
 static char *append_inherited(char *to)
 {
 	uint32_t what = agent.forbidden | (agent.limit_shifted ? INHERITED_LIMIT : 0);
@@ -175,7 +196,8 @@ static char *append_inherited(char *to)
 	return to;
 }
 
-/* The environment as it would be without us, and ours: in `area`, which must outlive the exec. */
+/* Builds the environment that it would be without us, plus ours, in `area`, which must outlive the
+ * exec. */
 static char **fill_environment(char *const *envp, char *area)
 {
 	const char *theirs = value_in(envp, preload_name);
@@ -186,17 +208,17 @@ static char **fill_environment(char *const *envp, char *area)
 		n++;
 	text = area + (n + 3) * sizeof(char *);
 	for (uint64_t i = 0; i < n; i++)
-		if (!begins(envp[i], preload_name) && !begins(envp[i], agent_name))
+		if (!begins_with(envp[i], preload_name) && !begins_with(envp[i], agent_name))
 			out[k++] = envp[i];
 	out[k++] = text;
-	text = append(append(text, preload_name), preload);
+	text = append_string(append_string(text, preload_name), preload);
 	if (theirs && *theirs) {
 		*text++ = ':';
-		text = append(text, theirs);
+		text = append_string(text, theirs);
 	}
 	*text++ = 0;
 	out[k++] = text;
-	text = append_inherited(append(append(text, agent_name), agent.socket));
+	text = append_inherited(append_string(append_string(text, agent_name), agent.socket));
 	*text = 0;
 	out[k] = 0;
 	return out;
@@ -204,7 +226,7 @@ static char **fill_environment(char *const *envp, char *area)
 
 static char *const nothing[] = { 0 };
 
-/* execve has its environment in rdx, execveat in r10. */
+/* execve has its environment in rdx, execveat in r10. NULL means empty, as in the kernel. */
 static char *const *environment_of(const struct call_registers *r)
 {
 	uint64_t at = r->rax == __NR_execve ? r->rdx : r->r10;
@@ -214,18 +236,21 @@ static char *const *environment_of(const struct call_registers *r)
 
 uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 {
-	enum note_kind kind;
-	char name[NOTE_NAME];
+	enum message_kind kind;
+	char name[MESSAGE_NAME];
 
 	*p = call_as_it_is(r);
 	if (!agent.memory || !preload[0] || !environment_is_there(environment_of(r)))
 		return 0;
-	kind = r->rax == __NR_execve ? untraced_kind(UNTRACED_CWD, (const char *)r->rdi, 0, name)
-				     : untraced_kind((int)r->rdi, (const char *)r->rsi, (uint32_t)r->r8, name);
+	kind = r->rax == __NR_execve
+		       ? untraced_kind(UNTRACED_CWD, (const char *)r->rdi, 0, name)
+		       : untraced_kind((int)r->rdi, (const char *)r->rsi, (uint32_t)r->r8, name);
 	if (!kind && is_another_braces(environment_of(r)))
-		kind = NOTE_BRACE;
+		kind = MESSAGE_BRACE;
 	if (kind) {
-		p->note = note_write(kind, 0, name);
+		/* The note is written before the call, because there is no after if it succeeds;
+		 * agent_call_done() withdraws it. */
+		p->note = message_write(kind, 0, name);
 		return 0;
 	}
 	p->environment = 1;
@@ -249,6 +274,7 @@ void agent_call_ready(const struct call_registers *r, struct call_plan *p, char 
 	*(r->rax == __NR_execve ? &p->rdx : &p->r10) = env;
 }
 
+/* A result of exec means failure; other calls come here, too, and theirs may be success. */
 void agent_call_done(int64_t result, const struct call_plan *p)
 {
 	if (result >= 0) {
@@ -256,10 +282,12 @@ void agent_call_done(int64_t result, const struct call_plan *p)
 		locks_done(p);
 		if (p->user)
 			buffer_check_user();
+		if (p->name)
+			rename_done();
 		return;
 	}
 	if (p->note)
-		note_withdraw(p->note);
+		message_withdraw(p->note);
 	if (p->forbidden != UINT32_MAX)
 		agent.forbidden = p->forbidden;
 }

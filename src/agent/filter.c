@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that binds itself by seccomp would be killed for what we do in its name. So the filter is
- * run here before it is installed, on every system call the agent makes; what it does not let
- * through is not done again in this process, nor in what it executes. */
+/* Seccomp filters that a program installs would kill it for the agent's system calls. So
+ * libc_calls.c brings each such call here first, on the calling thread: the filter is run over
+ * every call that the agent makes, and abilities that it takes away are given up, in this process
+ * and in programs that it executes. If signals cannot be blocked any more, recording ends with a
+ * note. */
 #include <asm/unistd.h>
 #include <linux/audit.h>
 #include <linux/mman.h>
@@ -11,15 +13,18 @@
 #include "agent/agent.h"
 #include "agent/libc_calls.h"
 #include "agent/needs.h"
-#include "agent/note.h"
+#include "agent/message.h"
 #include "agent/sys.h"
 
-#define P UINT64_C(0x7ffff0000000) /* some pointer: no filter looks at where they lead */
+#define P UINT64_C(0x7ffff0000000) /* some pointer: filters cannot look where it leads */
 #define STUB_BYTES (SITE_BLOCK_BYTES - SITE_RETURNS_BYTES)
 #define MINUS(n) ((uint64_t)-(int64_t)(n))
 #define EFAULT 14
-#define PATIENCE 10000000000 /* ticks, some seconds: one that waits for a sub-buffer looks more often */
+/* Ticks, some seconds: longer than a thread waits for a sub-buffer without looking. */
+#define PATIENCE 10000000000
 
+/* Every call of the agent's, with arguments as it makes them, and the abilities that end without
+ * it. A new system call in src/agent belongs in this table. */
 static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, P, 8 } },
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, 0, 8 } },
@@ -97,15 +102,20 @@ uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t 
 	return forbidden;
 }
 
-/* Pointers of the program's may lead nowhere: the kernel finds out, into a place nobody reads. */
+/* True if the program's memory can be read. A pointer may lead nowhere, so the kernel copies it,
+ * into a place that nobody reads. */
 bool filter_can_read(uint64_t at, uint64_t bytes)
 {
 	static uint8_t nowhere[BPF_MAXINSNS * sizeof(struct sock_filter)];
-	const struct { void *at; uint64_t bytes; } to = { nowhere, bytes }, from = { (void *)at, bytes };
+	const struct {
+		void *at;
+		uint64_t bytes;
+	} to = { nowhere, bytes }, from = { (void *)at, bytes };
 
 	if (agent.forbidden & NEED_COPY)
 		return at != 0;
-	return sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&to, 1, (long)&from, 1, 0) != -EFAULT;
+	return sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&to, 1, (long)&from, 1, 0) !=
+	       -EFAULT;
 }
 
 static uint64_t mode_of(const struct call_registers *r)
@@ -113,19 +123,21 @@ static uint64_t mode_of(const struct call_registers *r)
 	if (r->rax == __NR_prctl)
 		return r->rsi;
 	if (r->rdi == SECCOMP_SET_MODE_STRICT && (r->rsi || r->rdx))
-		return SECCOMP_MODE_DISABLED; /* libseccomp asks so whether there is such a call */
+		/* Libseccomp asks in this way whether the call exists. */
+		return SECCOMP_MODE_DISABLED;
 	return r->rdi + 1; /* SECCOMP_MODE_* are SECCOMP_SET_MODE_* and one */
 }
 
-/* Then there is no strict mode any more. */
+/* True if the process has a filter; strict mode is then refused by the kernel. */
 static bool has_filter(void)
 {
-	return agent.forbidden & NEED_COPY || sys5(__NR_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_DISABLED;
+	return agent.forbidden & NEED_COPY ||
+	       sys5(__NR_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_DISABLED;
 }
 
-/* Strict mode would take the time stamp counter away too, which trampolines and stubs read. A filter
- * that lets the same four calls through does not; nothing else can tell them apart while it
- * lives. */
+/* Replaces strict mode by a filter: strict mode would also forbid the time stamp counter, which
+ * trampolines and stubs read. A filter that allows the same four calls does not, and the program
+ * cannot tell the difference while it lives. */
 static void ask_for_strict(struct call_plan *p)
 {
 	static const struct sock_filter four[] = {
@@ -149,7 +161,8 @@ static void ask_for_strict(struct call_plan *p)
 	p->rdx = (uint64_t)&program;
 }
 
-/* What the process is about to forbid itself. 0 also for what the kernel will refuse. */
+/* Returns the needs that the process is about to forbid itself; 0 also for a call that the kernel
+ * will refuse. */
 static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
 {
 	uint64_t mode = mode_of(r);
@@ -160,28 +173,30 @@ static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
 		return 0;
 	if (mode == SECCOMP_MODE_STRICT)
 		return NEED_ALL;
-	if (mode != SECCOMP_MODE_FILTER || !filter_can_read((uint64_t)f, sizeof(*f)) || f->len > BPF_MAXINSNS ||
+	if (mode != SECCOMP_MODE_FILTER || !filter_can_read((uint64_t)f, sizeof(*f)) ||
+	    f->len > BPF_MAXINSNS ||
 	    !filter_can_read((uint64_t)f->filter, f->len * sizeof(*f->filter)))
 		return 0;
 	return filter_forbids(f->filter, f->len, first);
 }
 
-/* Other threads may be in the midst of a slow path, and could not end it. */
+/* Other threads may be in a slow path, and would be killed by its next system call. Waits for them
+ * to leave, for some seconds. */
 static void wait_for_threads(uint32_t forbidden_before)
 {
 	uint64_t since = read_tsc();
 
-	while (agent_gate[0] && signals_inside() && read_tsc() - since < PATIENCE)
+	while (agent_fork_guard[0] && signals_inside() && read_tsc() - since < PATIENCE)
 		if (!(forbidden_before & NEED_YIELD))
 			sys0(__NR_sched_yield);
 }
 
 static uint32_t say_stopped(uint32_t number)
 {
-	char name[NOTE_NAME] = { 0 };
+	char name[MESSAGE_NAME] = { 0 };
 
 	sys2(__NR_prctl, PR_GET_NAME, name);
-	return note_write(NOTE_STOPPED, number, name);
+	return message_write(MESSAGE_STOPPED, number, name);
 }
 
 uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p)
@@ -192,7 +207,8 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	if (!agent.memory)
 		return 0;
 	if (r->rax == __NR_prctl && (uint32_t)r->rdi == PR_SET_TSC) {
-		p->rdi = 0; /* no option of prctl: as where the processor cannot do it */
+		/* No option of prctl's: the call fails, as on a processor that cannot do it. */
+		p->rdi = 0;
 		return 0;
 	}
 	forbidden = about_to_forbid(r, &first);
@@ -203,6 +219,8 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	p->forbidden = before;
 	if (forbidden & ~before & NEED_SIGNALS && !(before & NEED_THREADS))
 		p->note = say_stopped(first);
+	/* Pairs with signals_block(): that counts itself inside, then looks at `forbidden`; this
+	 * sets it, then looks who is inside. */
 	__atomic_fetch_or(&agent.forbidden, forbidden, __ATOMIC_SEQ_CST);
 	wait_for_threads(before);
 	return 0;

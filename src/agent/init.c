@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Comes in by LD_PRELOAD, runs before every other constructor (-z initfirst), while the process
- * has one thread: asks the tracer over its socket, maps what it is given, writes the patches.
- * Anything that does not work ends with the program untraced. */
+/* The start of the agent that came by LD_PRELOAD. Its constructor runs before all others (-z
+ * initfirst), while the process has one thread: it asks the tracer over its socket, maps what it is
+ * given, and writes the patches. Whatever fails, the program goes on untraced; a note says why if
+ * the memory found no room. session_ask() also serves modules that are opened later. */
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
 #include "agent/delivery.h"
 #include "agent/needs.h"
-#include "agent/place.h"
+#include "agent/mappings.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
 #include "agent/tasks.h"
 #include "shared/points.h"
 
 #define MSG_NOSIGNAL 0x4000
+/* Tries: each is lost only if another thread maps something at a region's place. */
 #define ASK_MAX 3
 
 static const char *value_of(char **envp, const char *name)
@@ -29,20 +31,22 @@ static const char *value_of(char **envp, const char *name)
 	return 0;
 }
 
-static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], struct protocol_done *done, bool *mapped)
+/* Does what the setup reply says. *mapped: every region got its place. */
+static void apply_setup(const struct protocol_setup *w, const int fds[TALK_FDS],
+			struct protocol_done *done, bool *mapped)
 {
 	uint8_t *code;
 
 	if (!agent.memory && !limits_leave_room(w->layout.size)) {
-		done->note = NOTE_LIMIT;
+		done->note = MESSAGE_LIMIT;
 		return;
 	}
-	*mapped = place_regions(w, fds[2]);
-	code = place_shared(fds[2], w->code_size);
-	if (code && (agent.memory || (far_begin(w) && place_memories(w, fds))))
-		done->applied = place_patches(code, w);
+	*mapped = mappings_map_regions(w, fds[2]);
+	code = mappings_map_shared(fds[2], w->code_size);
+	if (code && (agent.memory || (no_tls_begin(w) && mappings_map_memories(w, fds))))
+		done->applied = mappings_write_patches(code, w);
 	else
-		done->note = NOTE_LIMIT;
+		done->note = MESSAGE_LIMIT;
 	agent.oom_score_adj = w->oom_score_adj;
 	delivery_begin(w->signals);
 	if (code && agent.memory && w->tasks_at)
@@ -51,19 +55,19 @@ static void take(const struct protocol_welcome *w, const int fds[TALK_FDS], stru
 		sys2(__NR_munmap, code, w->code_size);
 }
 
-/* True if it is worth asking again: somebody else took the place of a region meanwhile. */
-static bool talk(int fd, enum protocol_request request)
+/* One dialogue. Returns true if it is worth asking again: a region's place was taken meanwhile. */
+static bool talk_to_tracer(int fd, enum protocol_request request)
 {
-	struct protocol_welcome w;
+	struct protocol_setup w;
 	struct protocol_done done = { .request = PROTOCOL_DONE };
 	int fds[TALK_FDS];
 	bool mapped = true;
 
-	if (!talk_hello(fd, request, 0) || !talk_welcome(fd, &w, fds))
+	if (!talk_hello(fd, agent.socket, request, 0) || !talk_setup(fd, &w, fds))
 		return false;
 	POINT(welcomed);
 	agent.watch = w.watch;
-	take(&w, fds, &done, &mapped);
+	apply_setup(&w, fds, &done, &mapped);
 	for (int i = 0; i < TALK_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	sys6(__NR_sendto, fd, (long)&done, sizeof(done), MSG_NOSIGNAL, 0, 0);
@@ -81,12 +85,14 @@ void session_ask(enum protocol_request request)
 		if (fd < 0)
 			return;
 		POINT(connected);
-		again = talk(fd, i ? PROTOCOL_DLOPEN : request);
+		/* The second time the process is known, so it is not a hello. */
+		again = talk_to_tracer(fd, i ? PROTOCOL_DLOPEN : request);
 		sys1(__NR_close, fd);
 	}
 }
 
-/* Behind a semicolon: what filters of those that executed us forbid (exec.c). */
+/* Takes the tracer's address and, after a semicolon, what filters of the executing program forbid
+ * (exec.c). False: the agent could not start under them. */
 static bool keep_address(const char *value)
 {
 	unsigned n = 0;
@@ -99,7 +105,8 @@ static bool keep_address(const char *value)
 	}
 	agent.socket[n] = 0;
 	for (value += n; *value && *++value;)
-		agent.forbidden = agent.forbidden << 4 | (uint32_t)(*value <= '9' ? *value - '0' : *value - 'a' + 10);
+		agent.forbidden = agent.forbidden << 4 |
+				  (uint32_t)(*value <= '9' ? *value - '0' : *value - 'a' + 10);
 	agent.limit_shifted = agent.forbidden & INHERITED_LIMIT;
 	agent.forbidden &= NEED_ALL;
 	return !(agent.forbidden & NEED_START);
@@ -115,14 +122,16 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 	if (!path || !keep_address(path))
 		return;
 	signals = signals_block();
-	order_modules(envp);
-	place_self();
+	/* AddressSanitizer checks the order of modules in its own constructor, which comes after
+	 * this one. */
+	link_map_asan_first(envp);
+	mappings_find_own();
 	agent.tls_offset = (int64_t)agent_tls_block() - (int64_t)__builtin_thread_pointer();
 	agent.key = rseq_cpu_offset(envp);
 	agent.executed = ldso_executed(envp);
 	session_ask(PROTOCOL_HELLO);
 	if (agent.memory)
-		cfa_make_even(ldso_symbol(envp, "_r_debug"));
+		cfa_align(ldso_symbol(envp, "_r_debug"));
 	if (agent.memory)
 		dlopen_watch(envp);
 	if (agent.memory)

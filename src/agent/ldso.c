@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What ld.so exports and we need, found without libc's help: where each thread's rseq area is
- * (glibc 2.35 and later), and the function it calls for debuggers when modules come and go. */
+/* Symbols of ld.so, found without libc's help: each thread's rseq area (glibc 2.35 and later), and
+ * the function that ld.so calls for debuggers. Called in the constructor, on the only thread. What
+ * is not found is 0, and its user does without. */
 #include <elf.h>
 
 #include "agent/agent.h"
@@ -33,8 +34,8 @@ static const Elf64_Dyn *dynamic_of(uint64_t base)
 	return 0;
 }
 
-/* ld.so relocates its own dynamic section in place, some do not. */
-static uint64_t pointer(const Elf64_Dyn *d, int64_t tag, uint64_t base)
+/* ld.so relocates the pointers in its own dynamic section; other modules' may still be offsets. */
+static uint64_t dynamic_pointer(const Elf64_Dyn *d, int64_t tag, uint64_t base)
 {
 	for (; d->d_tag != DT_NULL; d++)
 		if (d->d_tag == tag)
@@ -42,23 +43,24 @@ static uint64_t pointer(const Elf64_Dyn *d, int64_t tag, uint64_t base)
 	return 0;
 }
 
-static bool equal(const char *a, const char *b)
+static bool names_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
 }
 
-/* The symbol table ends where the string table begins, in every linker's output. */
+/* There is no size of the symbol table. In every linker's output it ends where the string table
+ * begins. */
 const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name)
 {
-	const Elf64_Sym *sym = (const Elf64_Sym *)pointer(d, DT_SYMTAB, base);
-	const char *strings = (const char *)pointer(d, DT_STRTAB, base);
+	const Elf64_Sym *sym = (const Elf64_Sym *)dynamic_pointer(d, DT_SYMTAB, base);
+	const char *strings = (const char *)dynamic_pointer(d, DT_STRTAB, base);
 
 	if (!sym || !strings)
 		return 0;
 	for (; (const char *)(sym + 1) <= strings; sym++)
-		if (sym->st_shndx != SHN_UNDEF && equal(strings + sym->st_name, name))
+		if (sym->st_shndx != SHN_UNDEF && names_equal(strings + sym->st_name, name))
 			return (const void *)(base + sym->st_value);
 	return 0;
 }
@@ -76,5 +78,6 @@ int64_t rseq_cpu_offset(char **envp)
 	const int64_t *offset = ldso_symbol(envp, "__rseq_offset");
 	const uint32_t *size = ldso_symbol(envp, "__rseq_size");
 
+	/* cpu_id is the second word of struct rseq. */
 	return offset && size && *size ? *offset + 4 : 0;
 }

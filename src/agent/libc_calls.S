@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of the `syscall` instructions of libc's functions that matter to us (libc_calls.c): everything
- * is where the kernel wants it, rcx and r11 are free. What stood in the five bytes that were overwritten,
- * the call and the comparison of its result, is done here. A fork or a clone may be the call: between
- * it and the way back nothing of ours may be on the stack. */
+/* Replacements of the `syscall` instructions of libc's functions that concern the agent
+ * (libc_calls.c), on the calling thread. The arguments are where the kernel wants them; rcx and r11
+ * are free, since the kernel changes them. The overwritten bytes, the call and the comparison of
+ * its result, are done here. The call may be a fork or a clone: between it and the way back nothing
+ * of ours may be on the stack. */
 #include <asm/unistd.h>
 
-/* Calls that concern the agent, at 2: execute, 3: prctl, 4: a filter, 5: a limit, 6: locks, 12: a user; others fall through. */
+/* Branches to the calls that concern the agent: 2 execute, 3 prctl, 4 filter, 5 limit, 6 locks, 12
+ * user, 13 name. Others fall through. */
 	.macro BY_NUMBER
 	cmp	$__NR_execve, %rax
 	je	2f
@@ -27,7 +29,7 @@
 	je	12f
 	.endm
 
-	/* In a child nothing of ours may be on its stack, which may be its parent's. */
+	/* In a child nothing of ours may be on the stack, which may be its parent's. */
 	.macro CLONES number
 	cmp	$\number, %rax
 	jne	9f
@@ -44,7 +46,8 @@
 	je	11f
 	.endm
 
-	/* clones: any call may be made by it, clone too, which somebody wants to know of */
+	/* clones: the function can make any call, so clone, too, which the tracer may want to
+	 * know. */
 	.macro LIBC_CALL name, clones=0
 	.globl agent_call_\name, agent_limit_\name, agent_back_\name
 	.hidden agent_call_\name, agent_limit_\name, agent_back_\name
@@ -66,6 +69,8 @@ agent_call_\name:
 	jmp	with_agent
 3:	cmp	$22, %edi               # PR_SET_SECCOMP
 	je	4f
+	cmp	$15, %edi               # PR_SET_NAME
+	je	13f
 	cmp	$26, %edi               # PR_SET_TSC
 	jne	0b
 4:	lea	1b(%rip), %rcx
@@ -79,6 +84,9 @@ agent_call_\name:
 	jmp	with_agent
 12:	lea	1b(%rip), %rcx
 	lea	agent_user_coming(%rip), %r11
+	jmp	with_agent
+13:	lea	1b(%rip), %rcx
+	lea	agent_name_coming(%rip), %r11
 	jmp	with_agent
 	.if	\clones
 11:	lea	10b(%rip), %r11
@@ -114,7 +122,8 @@ agent_back_\name:
 	LIBC_CALL setreuid
 	LIBC_CALL setresuid
 
-	/* All but rcx is kept, and r11 is where to go on. */
+	/* Keeps all registers but rcx; r11 = where to go on. Steps over the 128 bytes below the
+	 * stack pointer. */
 	.macro BEFORE_C
 	lea	-128(%rsp), %rsp
 	push	%rbp
@@ -146,7 +155,7 @@ agent_back_\name:
 	jmp	*%r11
 	.endm
 
-/* rax = who was made, rcx = by which call. */
+/* rax = the new thread's number, rcx = the call that made it. */
 tell_clone:
 	BEFORE_C
 	mov	%rdi, %rsi
@@ -155,23 +164,26 @@ tell_clone:
 	call	task_cloned
 	BEHIND_C
 
-/* At the stack pointer stands the return address of syscall(). */
+/* The stack pointer points to the return address of syscall(). Threads do not come this way: a
+ * child on another stack would have nowhere to return to. */
 lend_thread:
 	BEFORE_C
 	lea	136(%rbp), %rdi
 	call	lend_begin
 	BEHIND_C
 
-/* A system call of a static program (image/led_calls.c): rcx = its instruction. */
-	.globl agent_led_call
-	.hidden agent_led_call
-agent_led_call:
+/* A system call of a static program (image/intercepts.c): rcx = address of its instruction. */
+	.globl agent_intercept
+	.hidden agent_intercept
+agent_intercept:
 	BY_NUMBER
 0:	jmp	*%rcx
 2:	lea	agent_exec_coming(%rip), %r11
 	jmp	7f
 3:	cmp	$22, %edi               # PR_SET_SECCOMP
 	je	4f
+	cmp	$15, %edi               # PR_SET_NAME
+	je	13f
 	cmp	$26, %edi               # PR_SET_TSC
 	jne	0b
 4:	lea	agent_filter_coming(%rip), %r11
@@ -180,12 +192,16 @@ agent_led_call:
 	jmp	7f
 6:	lea	agent_lock_coming(%rip), %r11
 	jmp	7f
+13:	lea	agent_name_coming(%rip), %r11
+	jmp	7f
 12:	lea	agent_user_coming(%rip), %r11
+/* After the two bytes of `syscall`. */
 7:	add	$2, %rcx
 	jmp	with_agent
 
-/* rcx = where to go on with rax = result; r11 = what to ask before. On the stack, from rbp down:
- * rbx, struct call_registers, struct call_plan, the environment of a program to be executed. */
+/* rcx = where to go on with rax = result; r11 = the function that decides before the call. On the
+ * stack, from rbp down: rbx, struct call_registers, struct call_plan, the environment of a program
+ * to be executed. */
 	.set REGISTERS, -80
 	.set PLAN, -208
 with_agent:
@@ -213,6 +229,7 @@ with_agent:
 	lea	PLAN(%rbp), %rsi
 	mov	%rsp, %rdx
 	call	agent_call_ready
+	/* The arguments of the plan; those that no plan changes are the program's. */
 	mov	REGISTERS(%rbp), %r9
 	mov	REGISTERS+8(%rbp), %r8
 	mov	PLAN(%rbp), %r10

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the `syscall` instruction in some functions of libc and leads it through us, in the first moments
- * of a program, while it has one thread. It is recognized with the comparison behind it: seven bytes
- * of which five make room for a jump. The functions' entries stay free for the tracer. */
+/* Finds the `syscall` instruction in some functions of libc and makes it jump to the agent, at the
+ * program's start, while there is one thread. It is recognised together with the comparison after
+ * it: eight bytes, of which five make room for a jump. The functions' entries stay free for the
+ * tracer. A function that looks different is left alone; if that is execve's, exec.c leaves the
+ * environment as it is. */
 #include "agent/libc_calls.h"
 
 #include <asm/unistd.h>
@@ -12,17 +14,21 @@
 #include "agent/sys.h"
 
 #define PAGE UINT64_C(4096)
-#define FUNCTION_MAX 160  /* how far behind its entry a function's system call is looked for */
+#define FUNCTION_MAX 160 /* bytes after a function's entry in which its system call is looked for */
 
-#define EACH_CALL(X) X(execve) X(execveat) X(fexecve) X(prctl) X(syscall) X(prlimit64) X(setrlimit64) X(getrlimit64) X(mlockall) \
-	X(setuid) X(seteuid) X(setreuid) X(setresuid)
-#define X(name) extern uint8_t agent_call_##name[]; extern int64_t agent_limit_##name; extern uint64_t agent_back_##name;
+#define EACH_CALL(X)                                                                    \
+	X(execve) X(execveat) X(fexecve) X(prctl) X(syscall) X(prlimit64) X(setrlimit64) \
+	X(getrlimit64) X(mlockall) X(setuid) X(seteuid) X(setreuid) X(setresuid)
+#define X(name)                            \
+	extern uint8_t agent_call_##name[]; \
+	extern int64_t agent_limit_##name;  \
+	extern uint64_t agent_back_##name;
 EACH_CALL(X)
 #undef X
 
 struct libc_call { const char *function; uint8_t *ours; int64_t *limit; uint64_t *back; };
 
-static bool ends(const char *s, const char *with)
+static bool ends_with(const char *s, const char *with)
 {
 	const char *a = s, *b = with;
 
@@ -43,7 +49,7 @@ static const struct link_map *find_libc(char **envp)
 	const struct r_debug *debug = ldso_symbol(envp, "_r_debug");
 
 	for (const struct link_map *l = debug ? debug->r_map : 0; l; l = l->l_next)
-		if (l->l_name && ends(l->l_name, "/libc.so.6"))
+		if (l->l_name && ends_with(l->l_name, "/libc.so.6"))
 			return l;
 	return 0;
 }
@@ -54,15 +60,20 @@ static bool is_call(const uint8_t *at)
 	return at[0] == 0x0f && at[1] == 0x05 && at[2] == 0x48 && at[3] == 0x3d;
 }
 
-static bool lead(uint8_t *at, const struct libc_call *c)
+static bool redirect_call(uint8_t *at, const struct libc_call *c)
 {
-	uint64_t page = (uint64_t)at & ~(PAGE - 1), bytes = (((uint64_t)at + 5 + PAGE - 1) & ~(PAGE - 1)) - page;
+	uint64_t page = (uint64_t)at & ~(PAGE - 1),
+		 bytes = (((uint64_t)at + 5 + PAGE - 1) & ~(PAGE - 1)) - page;
 	int64_t distance = c->ours - (at + 5);
 
-	if (distance != (int32_t)distance || sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_WRITE) < 0)
+	if (distance != (int32_t)distance ||
+	    sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_WRITE) < 0)
 		return false;
+	/* The comparison's operand and the way back, for libc_calls.S, which does what the
+	 * overwritten bytes did. */
 	*c->limit = *(int32_t *)(at + 4);
 	*c->back = (uint64_t)at + 8;
+	/* The operand before the opcode; no other thread exists. */
 	*(int32_t *)(at + 1) = (int32_t)distance;
 	*at = 0xe9;
 	sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_EXEC);
@@ -73,7 +84,7 @@ static bool lead_function(uint8_t *entry, const struct libc_call *c)
 {
 	for (unsigned i = 0; entry && i < FUNCTION_MAX; i++)
 		if (is_call(entry + i))
-			return lead(entry + i, c);
+			return redirect_call(entry + i, c);
 	return false;
 }
 
@@ -86,7 +97,9 @@ bool libc_calls_lead(char **envp)
 	bool execve = false;
 
 	for (unsigned i = 0; libc && i < sizeof(calls) / sizeof(*calls); i++) {
-		bool led = lead_function((uint8_t *)ldso_find(libc->l_addr, libc->l_ld, calls[i].function), &calls[i]);
+		bool led = lead_function(
+			(uint8_t *)ldso_find(libc->l_addr, libc->l_ld, calls[i].function),
+			&calls[i]);
 
 		execve |= led && i == 0;
 	}

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The session memory is far larger than what is used of it, and counts as address space of the process. A
- * program that limits its address space means its own: what is ours is added to the limit it sets, and
- * taken off when it asks. What it executes inherits both, the limit and us. */
+/* RLIMIT_AS. The session memory is far larger than its used part and counts as address space of the
+ * process. A program that limits its address space means its own: the agent's part is added to a
+ * limit that it sets, and taken off one that it reads. Programs that it executes inherit both the
+ * limit and the agent. Called by libc_calls.S around the call, on the calling thread; without room
+ * the process is not traced (MESSAGE_LIMIT). */
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
@@ -11,43 +13,47 @@
 
 #define RLIMIT_AS 9
 #define NO_LIMIT (~UINT64_C(0))
-#define OWN_REST (UINT64_C(64) << 20) /* the agent's file, its stubs, trampolines */
+#define OWN_REST (UINT64_C(64) << 20) /* allowance for the agent's file, its stubs, trampolines */
 
-static uint64_t ours(void)
+static uint64_t bytes_of_ours(void)
 {
 	return agent.memory_size + sizeof(struct image_memory) + OWN_REST;
 }
 
 static uint64_t add_ours(uint64_t limit)
 {
-	return limit < NO_LIMIT - ours() ? limit + ours() : NO_LIMIT;
+	return limit < NO_LIMIT - bytes_of_ours() ? limit + bytes_of_ours() : NO_LIMIT;
 }
 
 static uint64_t take_off_ours(uint64_t limit)
 {
-	return limit == NO_LIMIT ? limit : limit > ours() ? limit - ours() : 0;
+	return limit == NO_LIMIT ? limit : limit > bytes_of_ours() ? limit - bytes_of_ours() : 0;
 }
 
 bool limits_leave_room(uint64_t bytes)
 {
 	struct call_limit now = { NO_LIMIT, NO_LIMIT };
 
+	/* A limit that was shifted already has room for one session memory. */
 	if (!agent.limit_shifted)
 		sys4(__NR_prlimit64, 0, RLIMIT_AS, 0, &now);
+	/* Twice: half of the space stays for the program. */
 	return now.now >= 2 * bytes;
 }
 
 static bool is_own(uint64_t pid)
 {
-	return !pid || (!(agent.forbidden & NEED_THREADS) && (uint32_t)pid == (uint32_t)sys0(__NR_getpid));
+	return !pid ||
+	       (!(agent.forbidden & NEED_THREADS) && (uint32_t)pid == (uint32_t)sys0(__NR_getpid));
 }
 
-/* A limit that was there before us stays as it is: only root could raise it. */
+/* Returns false for a limit from before the agent came: only root could raise it. */
 static bool may_shift(void)
 {
 	struct call_limit now = { 0, 0 };
 
-	return agent.limit_shifted || (!sys4(__NR_prlimit64, 0, RLIMIT_AS, 0, &now) && now.max == NO_LIMIT);
+	return agent.limit_shifted ||
+	       (!sys4(__NR_prlimit64, 0, RLIMIT_AS, 0, &now) && now.max == NO_LIMIT);
 }
 
 uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p)
@@ -55,8 +61,10 @@ uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p)
 	const struct call_limit *wanted = (const struct call_limit *)r->rdx;
 
 	*p = call_as_it_is(r);
-	if (!agent.memory || (uint32_t)r->rsi != RLIMIT_AS || agent.forbidden & NEED_START || !is_own(r->rdi))
+	if (!agent.memory || (uint32_t)r->rsi != RLIMIT_AS || agent.forbidden & NEED_START ||
+	    !is_own(r->rdi))
 		return 0;
+	/* The result is corrected only where our part is in the limit. */
 	if (agent.limit_shifted)
 		p->limit_told = r->r10;
 	if (filter_can_read(r->rdx, sizeof(*wanted)) && may_shift()) {

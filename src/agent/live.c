@@ -1,85 +1,86 @@
 /* SPDX-License-Identifier: MIT */
-/* Live calls, where a handler has disturbed what live.h tried, or calls that are dead are in the way. A second disturbance finds
- * signals blocked; where they may not be (filter.c), it is tried until it succeeds. */
+/* The slow half of live.h, on the same thread: a handler disturbed the first attempt, or dead calls
+ * are in the way. After a second disturbance signals are blocked; where they cannot be (filter.c),
+ * it tries until it succeeds. A push without room fails, all else succeeds. */
 #include "agent/live.h"
 
 struct attempt {
 	struct agent_tls *t;
-	uint64_t mask;     /* of signals, to be restored at the end */
+	uint64_t mask;     /* the signal mask to restore at the end */
 	bool blocked;
 };
 
-static struct attempt disturbed(struct agent_tls *t)
+static struct attempt is_disturbed(struct agent_tls *t)
 {
 	return (struct attempt){ t, signals_block(), true };
 }
 
-static void end(const struct attempt *a)
+static void attempt_end(const struct attempt *a)
 {
 	if (a->blocked)
 		signals_restore(a->mask);
 }
 
-static bool change(struct attempt *a, struct live l, int by)
+static bool attempt_change(struct attempt *a, struct live_calls l, int by)
 {
 	bool done = live_change(a->t, l, by);
 
 	if (!done && !a->blocked)
-		*a = disturbed(a->t);
+		*a = is_disturbed(a->t);
 	return done;
 }
 
-/* The word that remains when the calls that stood below sp are taken off. */
-static struct live cut(struct attempt *a, uint64_t sp)
+/* Takes off the calls below sp and returns the rest. */
+static struct live_calls attempt_cut(struct attempt *a, uint64_t sp)
 {
 	for (;;) {
-		struct live l = live_look(a->t);
+		struct live_calls l = live_look(a->t);
 
 		if (!l.calls || l.top->sp >= sp)
 			return l;
-		change(a, l, -1);
+		attempt_change(a, l, -1);
 	}
 }
 
-struct live live_forget_again(struct agent_tls *t, uint64_t sp)
+struct live_calls live_forget_again(struct agent_tls *t, uint64_t sp)
 {
 	struct attempt a = { .t = t };
-	struct live l = cut(&a, sp);
+	struct live_calls l = attempt_cut(&a, sp);
 
-	end(&a);
+	attempt_end(&a);
 	return l;
 }
 
 bool live_push_again(struct agent_tls *t, const struct call_state *call)
 {
-	struct attempt a = disturbed(t);
-	struct live l;
+	struct attempt a = is_disturbed(t);
+	struct live_calls l;
 
 	do {
-		l = cut(&a, call->sp + 1);
+		l = attempt_cut(&a, call->sp + 1);
 		if (l.full)
 			break;
 		l.top[1] = *call;
 		l.top[1].depth = l.top->depth + 1;
-	} while (!change(&a, l, 1));
-	end(&a);
+	} while (!attempt_change(&a, l, 1));
+	attempt_end(&a);
 	return !l.full;
 }
 
 bool live_pop_again(struct agent_tls *t, uint64_t sp, struct call_state *call)
 {
 	struct attempt a = { .t = t };
-	struct live l;
+	struct live_calls l;
 	bool there;
 
 	do {
-		l = cut(&a, sp);
+		l = attempt_cut(&a, sp);
 		there = l.calls && l.top->sp == sp;
 		if (!there)
 			break;
 		*call = *l.top;
 		call->depth = l.top[-1].depth;
-	} while (!change(&a, l, -1));
-	end(&a);
+	} while (!attempt_change(&a, l, -1));
+	attempt_end(&a);
 	return there;
 }

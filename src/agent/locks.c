@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* mlockall would fill and lock the whole session memory, a gigabyte of which little is used. So all is locked as
- * it is touched, and then filled: all but what is ours. */
+/* mlockall would populate and lock the whole session memory, a gigabyte of which little is used. So
+ * the call is made with MCL_ONFAULT, and then each mapping but ours is locked, which populates it.
+ * Called by libc_calls.S around the call, on the calling thread. If /proc/self/maps cannot be read,
+ * the call is repeated as it was. */
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
@@ -10,17 +12,17 @@
 #include "agent/own_maps.h"
 #include "agent/sys.h"
 
-static bool overlaps(uint64_t start, uint64_t end, const void *at, uint64_t bytes)
+static bool ranges_overlap(uint64_t start, uint64_t end, const void *at, uint64_t bytes)
 {
 	return start < (uint64_t)at + bytes && end > (uint64_t)at;
 }
 
 static bool is_ours(uint64_t start, uint64_t end)
 {
-	return overlaps(start, end, agent.memory, agent.memory_size) ||
-	       overlaps(start, end, agent.image, sizeof(*agent.image)) ||
-	       overlaps(start, end, agent_own, sizeof(agent_own)) ||
-	       overlaps(start, end, agent_arena, SITE_ARENA_BYTES + SITE_BLOCK_BYTES);
+	return ranges_overlap(start, end, agent.memory, agent.memory_size) ||
+	       ranges_overlap(start, end, agent.image, sizeof(*agent.image)) ||
+	       ranges_overlap(start, end, agent_own, sizeof(agent_own)) ||
+	       ranges_overlap(start, end, agent_arena, SITE_ARENA_BYTES + SITE_BLOCK_BYTES);
 }
 
 static void fill_others(struct own_maps *m)
@@ -35,7 +37,8 @@ static void fill_others(struct own_maps *m)
 uint64_t agent_lock_coming(const struct call_registers *r, struct call_plan *p)
 {
 	*p = call_as_it_is(r);
-	if (agent.memory && !(agent.forbidden & NEED_LOCKS) && (r->rdi & (MCL_CURRENT | MCL_ONFAULT)) == MCL_CURRENT) {
+	if (agent.memory && !(agent.forbidden & NEED_LOCKS) &&
+	    (r->rdi & (MCL_CURRENT | MCL_ONFAULT)) == MCL_CURRENT) {
 		p->rdi = r->rdi | MCL_ONFAULT;
 		p->lock = (uint32_t)r->rdi;
 	}
@@ -48,7 +51,7 @@ void locks_done(const struct call_plan *p)
 
 	if (!p->lock)
 		return;
-	if (p->lock & MCL_FUTURE) /* without filling what is there */
+	if (p->lock & MCL_FUTURE) /* sets the flag for later mappings only */
 		sys1(__NR_mlockall, MCL_FUTURE);
 	if (!own_maps_open(&m)) {
 		sys1(__NR_mlockall, p->lock);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* A reader of /proc/self/maps without libc, a character at a time from a buffer. texts.c uses it
+ * under its lock, locks.c on the thread that calls mlockall. An error in the midst sets `failed`;
+ * the lines so far are right. */
 #include "agent/own_maps.h"
 
 #include <asm/unistd.h>
 
 #include "agent/sys.h"
+#include "shared/aot.h"
 
 bool own_maps_open(struct own_maps *m)
 {
@@ -32,17 +36,18 @@ static int next_char(struct own_maps *m)
 	return (uint8_t)m->bytes[m->at++];
 }
 
-/* A hexadecimal number; the character behind it is read. */
+/* Reads a hexadecimal number and the character after it. */
 static uint64_t next_number(struct own_maps *m, int *c)
 {
 	uint64_t v = 0;
 
-	for (*c = next_char(m); (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f'); *c = next_char(m))
+	for (*c = next_char(m); (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f');
+	     *c = next_char(m))
 		v = v << 4 | (uint64_t)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
 	return v;
 }
 
-/* The line's path begins so; *c is its first character. */
+/* True if the line's path begins with `path`; *c is the first character of it, then of the rest. */
 static bool begins_with(struct own_maps *m, int *c, const char *path)
 {
 	while (*path && *c == *path) {
@@ -52,7 +57,8 @@ static bool begins_with(struct own_maps *m, int *c, const char *path)
 	return !*path;
 }
 
-/* rwxp offset major:minor inode path. Private memory of /dev/zero is no file's. */
+/* rwxp offset major:minor inode path. /dev/zero has an inode, but its private memory is no
+ * file's. */
 static void read_kind(struct own_maps *m, struct own_map *out, int *c)
 {
 	char permissions[4];
@@ -73,6 +79,7 @@ static void read_kind(struct own_maps *m, struct own_map *out, int *c)
 
 bool own_maps_next(struct own_maps *m, struct own_map *out)
 {
+	uint64_t tail = 0;
 	int c;
 
 	out->start = next_number(m, &c);
@@ -81,7 +88,10 @@ bool own_maps_next(struct own_maps *m, struct own_map *out)
 	out->end = next_number(m, &c);
 	if (c == ' ')
 		read_kind(m, out, &c);
-	while (c >= 0 && c != '\n')
+	while (c >= 0 && c != '\n') {
+		tail = aot_tail(tail, (char)c);
 		c = next_char(m);
+	}
+	out->text &= !aot_is_tail(tail);
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Where probes' trampolines call (arch/x86_64/probe_code.h): the program stands between two instructions, so every register
- * and the flags are kept, and the 128 bytes below its stack pointer were stepped over. The return address is that of a
- * nop whose displacement leads to the struct probe_site. */
+/* Entry from probes' trampolines (arch/x86_64/probe_code.h). The program stands between two
+ * instructions, so every register and the flags are kept; the trampoline has stepped over the 128
+ * bytes below its stack pointer. The return address is that of a nop whose displacement leads to
+ * the struct probe_site. */
 #include "agent/probe_frame.h"
 
 	.text

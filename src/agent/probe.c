@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens at a probe: its program gathers the fields, and a record is written. In the midst of the
- * program's work: nothing here takes a lock, blocks or faults, wherever the program's registers may lead. */
+/* A probe's event: its program gathers the fields, and a record is written. agent_probe (probe.S)
+ * calls this in the midst of the program's work, on any thread: nothing here takes a lock, blocks
+ * or faults, wherever the program's registers lead. A record that a filter rejects, or whose
+ * program is malformed, is left out. */
 #include <asm/unistd.h>
 #include <linux/prctl.h>
 
@@ -13,44 +15,50 @@
 #include "shared/stack.h"
 
 #define PAGE UINT64_C(4096)
-#define EVENTS_MAX 64        /* at one instruction */
-#define PUSHED (128 + 16)    /* below the program's stack pointer, and written by now: agent/probe.S */
+#define EVENTS_MAX 64        /* at one instruction; bounds the chain in shared memory */
+/* Bytes below the program's stack pointer that agent/probe.S has written by now. */
+#define PUSHED (128 + 16)
 enum { RBX = 3, RSP = 4, RBP = 5, R12 = 12, R13, R14, R15 };
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 
-struct place { void *at; uint64_t bytes; };
+struct probe_place { void *at; uint64_t bytes; };
 
-/* A child of a fork, which does not know it yet, asks. */
+/* A child that has not noticed its fork has its parent's account, so it asks the kernel. */
 static long own_pid(void)
 {
 	const struct own_thread *own = own_thread(agent_tls_block());
 
-	if (own && agent_gate[0])
+	if (own && agent_fork_guard[0])
 		return own->pid;
 	return sys0(__NR_getpid);
 }
 
-/* The kernel finds out what is there; so much of it as is. Pages end where they end. */
+/* The kernel copies what is there. Two pieces, cut at a page's end, because it copies a piece as a
+ * whole or not at all. */
 uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
 {
 	uint64_t first = PAGE - address % PAGE < n ? PAGE - address % PAGE : n;
-	const struct place into = { to, n }, from[2] = { { (void *)address, first }, { (void *)(address + first), n - first } };
+	const struct probe_place into = { to, n },
+				 from[2] = { { (void *)address, first },
+					     { (void *)(address + first), n - first } };
 	long got;
 
 	if (agent.forbidden & NEED_COPY)
 		return 0;
-	got = sys6(__NR_process_vm_readv, own_pid(), (long)&into, 1, (long)from, first < n ? 2 : 1, 0);
+	got = sys6(__NR_process_vm_readv, own_pid(), (long)&into, 1, (long)from, first < n ? 2 : 1,
+		   0);
 	return got > 0 ? (uint32_t)got : 0;
 }
 
-static void copy(uint8_t *to, const uint8_t *from, uint32_t n)
+static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		((volatile uint8_t *)to)[i] = from[i];
 }
 
-/* The page that the registers were kept in is there. */
+/* Memory in the page where the registers were pushed is there for certain; the rest is read by the
+ * kernel. */
 static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t n)
 {
 	const struct probe_regs *regs = context;
@@ -58,7 +66,7 @@ static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t 
 
 	if (address - page >= PAGE || address - page > PAGE - n)
 		return read_anywhere(address, to, n);
-	copy(to, (const uint8_t *)address, n);
+	copy_bytes(to, (const uint8_t *)address, n);
 	return n;
 }
 
@@ -77,27 +85,32 @@ void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event)
 	stack_copy_write(event, &s, s.rsp - PUSHED, false);
 }
 
-static bool passes(const struct probe_site *site, uint64_t *record, uint32_t n)
+static bool passes_filter(const struct probe_site *site, uint64_t *record, uint32_t n)
 {
-	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)site + site->filter);
+	const struct filter_program *f =
+		(const struct filter_program *)((const uint8_t *)site + site->filter);
 
 	return !site->filter || event_passes(f, site->filter_bytes, site->event, record, n);
 }
 
-static void hit(const struct probe_regs *regs, const struct probe_site *site)
+static void hit_probe(const struct probe_regs *regs, const struct probe_site *site)
 {
-	const struct fetch_context c = { regs->at, site->ip, site->base, read_memory, read_comm, (void *)regs };
+	const struct fetch_context c = { regs->at,    site->ip,	 site->base,
+					 read_memory, read_comm, (void *)regs };
 	uint64_t words[FETCH_RECORD_MAX / 8];
-	uint32_t n = fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words, sizeof(words));
+	uint32_t n =
+		fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words, sizeof(words));
 
+	/* The padding up to a word must not show the stack. */
 	for (uint32_t i = n; i % 8; i++)
 		((volatile uint8_t *)words)[i] = 0;
-	if (!n || !passes(site, words, n))
+	if (!n || !passes_filter(site, words, n))
 		return;
 	n = (n + 7) / 8;
 	if (site->stacked)
 		probe_stack(regs, site->ip, site->event);
-	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event), RECORD_EVENT);
+	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event),
+			       RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
 
@@ -109,7 +122,7 @@ void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *sit
 		else if (site->kind == PROBE_SIGNAL)
 			delivery_hit(regs, site);
 		else
-			hit(regs, site);
+			hit_probe(regs, site);
 		if (!site->next)
 			break;
 		site = (const struct probe_site *)((const uint8_t *)site + site->next);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* For assembly: how the agent is entered from the code of a probe (arch/x86_64/probe_code.h), and how C is called there with
- * every register kept. */
+/* For assembly: the entry of the agent from the code of a probe (arch/x86_64/probe_code.h), and a
+ * call of C there that keeps every register. */
 #include "shared/probe.h"
 
-	.set C_STACK, 2560 /* more than is taken: it is met here if the stack ends, see entry.S */
+	/* More than is used; touched first, in case the stack ends here: see CALL_C in entry.S. */
+	.set C_STACK, 2560
 	.set FRAME_FLAGS, 128
 	.set FRAME_RSP, 32
 	.set FRAME_RETURN, 136
@@ -32,8 +33,8 @@
 	.cfi_escape 0x10, 0x10, 18, 0x08, 136, 0x1c, 0x06, 0x12, 0x23, 3, 0x94, 4, 0x08, 32, 0x24, 0x08, 32, 0x26, 0x22, 0x23, 8
 	.endm
 
-	/* function(struct probe_regs *, struct probe_site *, word), and back to the trampoline. `more` bytes were pushed
-	   since it called, which hold the word. */
+	/* Calls function(struct probe_regs *, struct probe_site *, word) and returns to the
+	 * trampoline. `more`: bytes pushed since the trampoline called, which hold the word. */
 	.macro PROBE_CALLS function, more=0
 	pushf
 	.cfi_adjust_cfa_offset 8
@@ -56,6 +57,7 @@
 	KEEP	rax
 	cld
 	testb	$0, -C_STACK(%rsp)
+	/* The program's own stack pointer, for the registers that C sees. */
 	lea	FRAME_RETURN + \more + 8 + 128(%rsp), %rax
 	mov	%rax, FRAME_RSP(%rsp)
 	.if	\more
@@ -71,8 +73,8 @@
 	call	\function
 	mov	%rbx, %rsp
 	.cfi_def_cfa_register %rsp
-	/* popf is slow, and nothing here has changed another flag than these: overflow by an addition, the other
-	   status flags by sahf, the direction */
+	/* popf is slow. Only these flags were changed here: the direction; overflow, which an
+	 * addition restores; the other status flags, which sahf restores. */
 	mov	FRAME_FLAGS(%rsp), %ecx
 	test	$DIRECTION_FLAG, %ecx
 	jz	1f

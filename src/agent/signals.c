@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Blocking of signals around slow paths, and the count of threads that are in one. Called by the
+ * slow paths on their own thread. When a filter forbids rt_sigprocmask, signals_block() says so and
+ * the record is lost. The order of count and check is what filter.c relies on. */
 #include <asm/signal.h>
 #include <asm/unistd.h>
 
@@ -10,9 +13,11 @@ static uint32_t inside;
 
 uint32_t signals_inside(void)
 {
+	/* Pairs with signals_block(): filter.c sets `forbidden` before it reads this. */
 	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST);
 }
 
+/* Only the thread that forked lives on, and it is in a slow path. */
 void signals_after_fork(void)
 {
 	inside = !(agent.forbidden & NEED_SIGNALS);
@@ -22,6 +27,8 @@ uint64_t signals_block(void)
 {
 	uint64_t all = ~UINT64_C(0), old = 0;
 
+	/* Counted before `forbidden` is read: either this thread sees what filter.c has set, or
+	 * filter.c sees this thread. */
 	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 	if (agent.forbidden & NEED_SIGNALS) {
 		__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
@@ -36,5 +43,6 @@ void signals_restore(uint64_t old)
 	if (old == SIGNALS_UNTOUCHED)
 		return;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &old, 0, sizeof(old));
+	/* After the call: from here on the thread makes none that could be forbidden. */
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
 }

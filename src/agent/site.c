@@ -1,55 +1,73 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites: the table from a return address to its stub, and the making of stubs. All of it may
- * be interrupted by a signal handler that does the same.
+/* Call sites: the table from a return address to its stub, and the making of stubs. Slow paths call
+ * it on their own thread, and a signal handler may interrupt any of it and do the same. If there is
+ * no stub, the entry is recorded without its return.
  *
- * Memory of this process alone decides where a stub returns to: a forked child has a copy of it. The image memory, which a
- * child that gave up its rights shares, counts sites for the whole family and tells the tracer what they are; the agent
- * takes nothing from there but the count, and a number that is taken here already is passed over.
+ * Only memory of this process decides where a stub returns to: a forked child has a copy. The image
+ * memory, which a child that gave up its rights shares, counts sites for all forks and tells the
+ * tracer what they are. The agent takes only the count from there, and skips a number that is used
+ * here already.
  *
- * A process only ever adds to its table, without locks: an empty slot becomes a full one in one
- * instruction, when the return address it leads to stands in its place. Two threads that meet the same
- * new return address (or a handler and what it interrupted) may both make a stub; both are right. Stub code is written a block at a
- * time, before any of it can be reached: a page is never writable and executable at once. */
+ * A process only adds to its table, without locks: one instruction fills an empty slot, after the
+ * return address that it leads to is in its place. Two threads that meet the same new return
+ * address (or a handler and the code it interrupted) may both make a stub; both are right. Stub
+ * code is written a block at a time, before any of it can be reached: no page is writable and
+ * executable at once. */
 #include <linux/mman.h>
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/faults.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "agent/texts.h"
 #include "shared/points.h"
 
-#define PROBES 512
+#define PROBES 512 /* slots that are tried for one return address */
 #define PAGE 4096u
-#define NOBODY UINT64_C(1) /* no return address */
+#define NOBODY UINT64_C(1) /* a value that is no return address */
 #define SITES_MAX (SITE_BLOCKS * SITE_PER_BLOCK)
-#define TRIES (2 * SITE_BLOCKS) /* numbers, until one is free: a hostile child sets the count back */
+/* Numbers tried until one is free: a hostile child may set the count back. */
+#define TRIES (2 * SITE_BLOCKS)
 #define SLOTS (1u << SITE_HASH_BITS)
-#define SCATTER 0x9e3779b1u
+#define SCATTER 0x9e3779b1u /* 2^32 / golden ratio, for the slots after the first */
 
-struct site_table agent_table __attribute__((aligned(PAGE)));
+struct site_table agent_table;
+_Static_assert(sizeof(agent_table) % PAGE == 0, "forget_table() zeroes whole pages");
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
 
 #define LABEL(name) extern const uint8_t name[]
 LABEL(stub_begin); LABEL(stub_word); LABEL(stub_exit); LABEL(stub_real);
-LABEL(graph_exit_begin); LABEL(graph_exit_gate); LABEL(graph_exit_pos); LABEL(graph_exit_limit); LABEL(graph_exit_slow);
-LABEL(graph_exit_end);
-LABEL(value_exit_begin); LABEL(value_exit_gate); LABEL(value_exit_pos); LABEL(value_exit_limit); LABEL(value_exit_slow);
-LABEL(value_exit_end);
+LABEL(graph_exit_begin);
+LABEL(graph_exit_fork_guard);
+LABEL(graph_exit_pos);
+LABEL(graph_exit_limit);
+LABEL(graph_exit_slow);
+LABEL(graph_exit_fence); LABEL(graph_exit_end);
+LABEL(value_exit_begin);
+LABEL(value_exit_fork_guard);
+LABEL(value_exit_pos);
+LABEL(value_exit_limit);
+LABEL(value_exit_slow);
+LABEL(value_exit_fence); LABEL(value_exit_end);
 LABEL(state_exit_begin); LABEL(state_exit_slow); LABEL(state_exit_end);
 LABEL(agent_slow_exit); LABEL(agent_slow_valued); LABEL(agent_slow_state_exit);
 #undef LABEL
 
-_Static_assert(SITE_IDS <= RECORD_EXIT_VALUE, "a site's id leaves the bit free that says that a value follows");
+_Static_assert(SITE_IDS <= RECORD_EXIT_VALUE,
+	       "a site's id leaves the bit free that says that a value follows");
 
 enum block_state { BLOCK_NONE, BLOCK_MAKING, BLOCK_READY, BLOCK_FAILED };
 static uint8_t blocks[SITE_BLOCKS];
-static uint8_t kinds[SITE_BLOCKS]; /* of those that are ready: enum stub_kind */
+static uint8_t kinds[SITE_BLOCKS]; /* of the blocks that are ready: enum stub_kind */
 
-/* The exit code that the stubs of a block share: its bounds and the fields that are filled in for the process. */
+/* The exit code that all stubs of a block share: its bounds, and the fields that are filled in for
+ * the process. */
 struct exit_code {
-	const uint8_t *begin, *gate, *pos, *limit, *slow, *end; /* fields (entry.S); gate, pos and limit: NULL, or all */
-	uint8_t gate_index, behind_gate;  /* bytes of the instruction behind the gate's displacement */
+	/* Fields (entry.S); fence, fork_guard, pos and limit: NULL, or all. */
+	const uint8_t *begin, *fence, *fork_guard, *pos, *limit, *slow, *end;
+	/* guard_rest: bytes of the guard's instruction after its displacement. */
+	uint8_t fork_guard_index, guard_rest;
 	const uint8_t *to;                /* its slow path */
 	uint32_t word, shift;             /* id << shift | word */
 };
@@ -59,15 +77,27 @@ static void put32(uint8_t *field_end, int64_t value)
 	*(int32_t *)(field_end - 4) = (int32_t)value;
 }
 
+static const uint8_t lfence[3] = { 0x0f, 0xae, 0xe8 };
+
+/* Over a nop as long. */
+static void put_fence(uint8_t *at)
+{
+	for (unsigned i = 0; i < sizeof(lfence); i++)
+		at[i] = lfence[i];
+}
+
 static void write_exit_code(uint8_t *at, const struct exit_code *x)
 {
 #define END(label) (at + (x->label - x->begin))
 	for (uint32_t i = 0; i < (uint32_t)(x->end - x->begin); i++)
 		at[i] = x->begin[i];
 	put32(END(slow), x->to - END(slow));
-	if (!x->gate)
+	if (!x->fork_guard)
 		return;
-	put32(END(gate) - x->behind_gate, (uint8_t *)&agent_gate[x->gate_index] - END(gate));
+	if (agent.settings.causal)
+		put_fence(END(fence) - sizeof(lfence));
+	put32(END(fork_guard) - x->guard_rest,
+	      (uint8_t *)&agent_fork_guard[x->fork_guard_index] - END(fork_guard));
 	put32(END(pos), agent.tls_offset + TLS_POS);
 	put32(END(limit), agent.tls_offset + TLS_END);
 #undef END
@@ -85,24 +115,28 @@ static void write_stub(uint8_t *block, uint32_t place, uint32_t word)
 #undef END
 }
 
-/* What the stubs do. None are needed where returns are not followed. */
+/* Kinds of stubs, by tracer and settings. No stubs are needed where returns are not followed. */
 enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_VALUE, STUB_KINDS };
 
 static enum stub_kind stub_kind(void)
 {
 	if (agent.settings.tracer == MEMORY_FUNCTION)
 		return STUB_NONE;
-	if (agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_FAR)
+	if (agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_NO_TLS)
 		return STUB_STATE;
 	return agent.settings.values ? STUB_VALUE : STUB_GRAPH;
 }
 
 static const struct exit_code exit_codes[STUB_KINDS] = {
-	[STUB_GRAPH] = { graph_exit_begin, graph_exit_gate, graph_exit_pos, graph_exit_limit, graph_exit_slow, graph_exit_end,
-			 0, 1, agent_slow_exit, RECORD_EXIT, 2 },
-	[STUB_VALUE] = { value_exit_begin, value_exit_gate, value_exit_pos, value_exit_limit, value_exit_slow, value_exit_end,
-			 GATE_VALUED, 0, agent_slow_valued, RECORD_EXIT_VALUE << 2 | RECORD_EXIT, 2 },
-	[STUB_STATE] = { .begin = state_exit_begin, .slow = state_exit_slow, .end = state_exit_end,
+	[STUB_GRAPH] = { graph_exit_begin, graph_exit_fence, graph_exit_fork_guard, graph_exit_pos,
+			 graph_exit_limit, graph_exit_slow, graph_exit_end, FORK_GUARD_EXIT, 1,
+			 agent_slow_exit, RECORD_EXIT, 2 },
+	[STUB_VALUE] = { value_exit_begin, value_exit_fence, value_exit_fork_guard, value_exit_pos,
+			 value_exit_limit, value_exit_slow, value_exit_end, FORK_GUARD_VALUED, 0,
+			 agent_slow_valued, RECORD_EXIT_VALUE << 2 | RECORD_EXIT, 2 },
+	[STUB_STATE] = { .begin = state_exit_begin,
+			 .slow = state_exit_slow,
+			 .end = state_exit_end,
 			 .to = agent_slow_state_exit },
 };
 
@@ -113,7 +147,7 @@ static void write_stubs(uint8_t *at, uint32_t block, const struct exit_code *x)
 	write_exit_code(at + SITE_EXITS_AT, x);
 }
 
-/* Makes the block's pages of return addresses and writes its stubs, if such are needed. */
+/* Makes the block's page of return addresses writable, and writes its stubs, if it needs any. */
 static bool make_block(uint32_t block)
 {
 	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES;
@@ -126,17 +160,21 @@ static bool make_block(uint32_t block)
 	if (kind != STUB_NONE)
 		write_stubs(at, block, &exit_codes[kind]);
 	POINT(block_written);
-	return sys3(__NR_mprotect, at + SITE_RETURNS_BYTES, SITE_BLOCK_BYTES - SITE_RETURNS_BYTES, PROT_READ | PROT_EXEC) == 0;
+	return sys3(__NR_mprotect, at + SITE_RETURNS_BYTES, SITE_BLOCK_BYTES - SITE_RETURNS_BYTES,
+		    PROT_READ | PROT_EXEC) == 0;
 }
 
-/* Signals blocked: a handler on this thread must not wait for what it interrupted. */
+/* Signals blocked: a handler on this thread must not wait for the thread that it interrupted. */
 static bool make_or_wait(uint32_t block)
 {
 	uint8_t seen = BLOCK_NONE;
 
-	if (__atomic_compare_exchange_n(&blocks[block], &seen, BLOCK_MAKING, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE)) {
+	/* Pairs with the release below and with that of other threads' makers: a block that is
+	 * READY has its code. */
+	if (__atomic_compare_exchange_n(&blocks[block], &seen, BLOCK_MAKING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		seen = make_block(block) ? BLOCK_READY : BLOCK_FAILED;
+		/* Pairs with every acquire of blocks[]: the code is written and executable. */
 		__atomic_store_n(&blocks[block], seen, __ATOMIC_RELEASE);
 	}
 	while ((seen = __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE)) == BLOCK_MAKING)
@@ -160,7 +198,8 @@ static bool block_ready(uint32_t block)
 	return ready;
 }
 
-/* A block that another thread of the parent was making is to be made again; nobody is looking for texts. */
+/* Resets blocks that another thread of the parent was making, and the lock of texts.c: those
+ * threads are not in the child. */
 void site_after_fork(void)
 {
 	for (uint32_t i = 0; i < SITE_BLOCKS; i++)
@@ -169,7 +208,8 @@ void site_after_fork(void)
 	texts_after_fork();
 }
 
-/* The block's return addresses, one for each stub: they are readable whenever stubs of the block are. */
+/* Returns the block's return addresses, one for each stub; they are readable whenever the block is
+ * READY. */
 static uint64_t *returns_of(uint32_t block)
 {
 	return (uint64_t *)(agent.arena + block * SITE_BLOCK_BYTES);
@@ -177,21 +217,24 @@ static uint64_t *returns_of(uint32_t block)
 
 uint64_t site_return(uint64_t stub)
 {
-	uint64_t at = stub - (uint64_t)agent.arena, block = at / SITE_BLOCK_BYTES, i = at % SITE_BLOCK_BYTES / SITE_STUB_BYTES;
+	uint64_t at = stub - (uint64_t)agent.arena, block = at / SITE_BLOCK_BYTES,
+		 i = at % SITE_BLOCK_BYTES / SITE_STUB_BYTES;
 
-	if (block >= SITE_BLOCKS || __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) != BLOCK_READY)
+	/* Pairs with make_or_wait(): an address in the arena may be any. */
+	if (block >= SITE_BLOCKS ||
+	    __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) != BLOCK_READY)
 		return 0;
 	return __atomic_load_n(&returns_of((uint32_t)block)[i], __ATOMIC_RELAXED);
 }
 
-/* Slot 0 is where every lookup ends after a fork, and that of the return address 0, which stands below the
- * first function of some stacks: it stays empty. */
+/* Slot 0 stays empty: every look-up ends there after a fork, since the multiplier is 0, and so does
+ * that of return address 0, which stands below the first function of some stacks. */
 void site_begin(void)
 {
 	agent_table.nobody = NOBODY;
 }
 
-/* --- where signal handlers return to --------------------------------------------------------------------- */
+/* --- where signal handlers return to ---------------------------------------------------------- */
 
 #define LOWEST_CODE (UINT64_C(4) << 20)
 
@@ -199,12 +242,14 @@ void site_begin(void)
 bool site_is_sigreturn(uint64_t ret)
 {
 	static const uint8_t forms[2][9] = {
-		{ 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+		{ 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+		{ 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 },
 	};
 	static const uint8_t lengths[2] = { 9, 7 };
 
 	if (ret < LOWEST_CODE)
-		return false; /* _start has no return address: argc stands there */
+		/* No code: _start has no return address, and argc stands in its place. */
+		return false;
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned n = 0;
 
@@ -216,8 +261,9 @@ bool site_is_sigreturn(uint64_t ret)
 	return false;
 }
 
-/* Return addresses of handlers, and their stubs. They stand in no slot of the table: the trampolines miss them, and every handler's entry
- * comes here. Both are written once, but that forget_table takes the stubs; with all taken further ones are as others. */
+/* Return addresses of handlers, and their stubs. The table does not have them, so trampolines miss,
+ * and every entry of a handler comes here. Both fields are written once, except that forget_table()
+ * clears the stubs. When all are taken, further handlers are treated as functions. */
 #define SIGRETURNS 8
 static struct sigreturn { uint64_t ret, stub; } sigreturns[SIGRETURNS];
 
@@ -234,21 +280,27 @@ static bool know_sigreturn(uint64_t ret)
 	for (unsigned i = 0; i < SIGRETURNS; i++) {
 		uint64_t seen = 0;
 
-		if (__atomic_compare_exchange_n(&sigreturns[i].ret, &seen, ret, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || seen == ret)
+		if (__atomic_compare_exchange_n(&sigreturns[i].ret, &seen, ret, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		    seen == ret)
 			return true;
 	}
 	return false;
 }
 
-/* A frame as the kernel makes it (agent_slow_entry has looked at its arguments): the return address is read only then. */
+/* Called only after agent_slow_entry found a signal frame's arguments: only then is the return
+ * address read as code. */
 bool site_of_handler(uint64_t ret)
 {
-	return sigreturn_of(ret) || (site_is_sigreturn(ret) && know_sigreturn(ret));
+	return sigreturn_of(ret) ||
+	       ((ret == (uint64_t)agent_fault_return || site_is_sigreturn(ret)) &&
+		know_sigreturn(ret));
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
-/* Where trampolines look, then slots that are elsewhere for each, so that texts with the same slots get along. */
+/* Returns the slot where trampolines look, and for further probes slots that are scattered, so that
+ * two texts with equal low bits do not fill the same ones. */
 static uint32_t slot_of(uint64_t ret, uint32_t probe)
 {
 	uint32_t slot = ((uint32_t)ret * SITE_HASH_MULTIPLIER) >> (32 - SITE_HASH_BITS);
@@ -259,26 +311,30 @@ static uint32_t slot_of(uint64_t ret, uint32_t probe)
 	return slot ? slot : 1;
 }
 
-static uint64_t find(uint64_t ret)
+static uint64_t find_stub(uint64_t ret)
 {
 	const struct sigreturn *handlers = sigreturn_of(ret);
 
 	if (handlers)
 		return __atomic_load_n(&handlers->stub, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < PROBES; i++) {
+		/* Pairs with the release in insert_stub(): the return address that the slot
+		 * leads to is there. */
 		int32_t to = __atomic_load_n(&agent_table.slots[slot_of(ret, i)], __ATOMIC_ACQUIRE);
 		uint64_t at = (uint64_t)&agent_table + (uint64_t)(int64_t)to;
 
 		if (!to)
 			return 0;
 		if (__atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED) == ret)
-			return at + (at % SITE_BLOCK_BYTES) * (SITE_STUB_BYTES / sizeof(uint64_t) - 1);
+			/* The return address at 8 * n of its block leads to the stub at 32 * n. */
+			return at +
+			       (at % SITE_BLOCK_BYTES) * (SITE_STUB_BYTES / sizeof(uint64_t) - 1);
 	}
 	return 0;
 }
 
-/* The return address stands in its place before a slot leads there. */
-static void insert(uint64_t ret, uint64_t stub)
+/* Call when the return address is in its place: the slot must not lead to an empty one. */
+static void insert_stub(uint64_t ret, uint64_t stub)
 {
 	uint64_t in_block = stub % SITE_BLOCK_BYTES;
 	uint64_t at = stub - in_block + in_block / SITE_STUB_BYTES * sizeof(uint64_t);
@@ -292,28 +348,32 @@ static void insert(uint64_t ret, uint64_t stub)
 	for (uint32_t i = 0; i < PROBES; i++) {
 		int32_t empty = 0;
 
-		if (__atomic_compare_exchange_n(&agent_table.slots[slot_of(ret, i)], &empty, to, false, __ATOMIC_RELEASE,
-						__ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&agent_table.slots[slot_of(ret, i)], &empty, to,
+						false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return;
 	}
 }
 
-/* A block of an earlier tracer's, with stubs of another kind. */
+/* True for a block of an earlier tracer, with stubs of another kind. */
 static bool is_foreign(uint32_t block)
 {
-	return __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY && kinds[block] != stub_kind();
+	return __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY &&
+	       kinds[block] != stub_kind();
 }
 
-/* The count goes on behind the block, unless somebody else moves it meanwhile. */
+/* Moves the count past the block, unless another thread moves it first. */
 static void pass_by(uint32_t block)
 {
-	uint32_t seen = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED), next = (block + 1) * SITE_PER_BLOCK;
+	uint32_t seen = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED),
+		 next = (block + 1) * SITE_PER_BLOCK;
 
 	if (seen < next)
-		__atomic_compare_exchange_n(&agent.image->next_site, &seen, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		/* Relaxed: the count only hands out numbers; take_stub() decides who has one. */
+		__atomic_compare_exchange_n(&agent.image->next_site, &seen, next, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* A number for the site; SITE_IDS: there is none. */
+/* Returns a number for the site; SITE_IDS: there is none left. */
 static uint32_t count_site(void)
 {
 	uint32_t n = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED);
@@ -324,13 +384,14 @@ static uint32_t count_site(void)
 	return n < SITES_MAX ? site_id_of_count(n) : SITE_IDS;
 }
 
-/* The stub with this number returns to ret from now on, and to nowhere else as long as the process lives. */
+/* Binds the stub with this number to ret, for as long as the process lives. False: it is bound
+ * already. Release: the address is there before the slot that insert_stub() fills. */
 static bool take_stub(uint32_t id, uint64_t ret)
 {
 	uint64_t none = 0;
 
-	return __atomic_compare_exchange_n(&returns_of(id / SITE_BLOCK_IDS)[id % SITE_BLOCK_IDS], &none, ret, false,
-					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&returns_of(id / SITE_BLOCK_IDS)[id % SITE_BLOCK_IDS],
+					   &none, ret, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static uint32_t take_site(uint64_t ret)
@@ -354,12 +415,14 @@ static uint32_t take_site(uint64_t ret)
 
 uint8_t *site_stub(uint64_t ret)
 {
-	uint64_t stub = ret > NOBODY ? find(ret) : 0;
+	uint64_t stub = ret > NOBODY ? find_stub(ret) : 0;
 	uint32_t id;
 
 	if (stub || ret <= NOBODY)
 		return (uint8_t *)stub;
-	if (stub_kind() != STUB_NONE && !texts_has(ret))
+	/* A caller that is no code of a file may be a translator's, which looks at its return
+	 * addresses: it gets no stub. */
+	if (stub_kind() != STUB_NONE && ret != (uint64_t)agent_fault_return && !texts_has(ret))
 		return 0;
 	id = take_site(ret);
 	if (id >= SITE_IDS)
@@ -367,15 +430,17 @@ uint8_t *site_stub(uint64_t ret)
 	agent.image->sites[site_count_of_id(id)] = ret;
 	POINT(site_noted);
 	stub = (uint64_t)agent.arena + (uint64_t)id * SITE_STUB_BYTES;
-	insert(ret, stub);
+	insert_stub(ret, stub);
 	return (uint8_t *)stub;
 }
 
 /* The return address may be 0: a stack begins here. */
 uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 {
-	const uint64_t entry[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
-				    record_id(id_word) };
+	const uint64_t entry[2] = {
+		record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
+		record_id(id_word)
+	};
 	uint64_t stub;
 
 	buffer_check_fork();
@@ -385,23 +450,34 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 	return stub;
 }
 
-/* The entry of a signal's handler. 0: it is none, or there is no stub, and nothing was written. */
+/* Entry of a signal's handler. 0: it is not one, or there is no stub, and nothing was written. */
 uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp)
 {
-	const uint64_t entry[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT),
-				    record_id(id_word) };
+	const uint64_t entry[2] = {
+		record_word(read_tsc(), record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT),
+		record_id(id_word)
+	};
 	uint64_t stub;
 
 	buffer_check_fork();
 	if (!site_of_handler(ret))
 		return 0;
-	stub = (uint64_t)site_stub(ret);
+	ret = faults_enter(sp, ret);
+	stub = site_of_handler(ret) ? (uint64_t)site_stub(ret) : 0;
 	if (stub)
 		buffer_write_words(agent_tls_block(), entry, 2, sp);
 	return stub;
 }
 
-/* The stub that a function entered by a jump returns through is its call's. */
+uint64_t agent_call_site(uint64_t ret, uint64_t unused, uint64_t sp)
+{
+	(void)unused;
+	if (faults_frame(sp) && site_of_handler(ret))
+		faults_enter(sp, ret);
+	return agent_site(ret);
+}
+
+/* A function entered by a jump returns through the stub of its call. */
 uint64_t agent_site(uint64_t ret)
 {
 	uint64_t stub = 0;
@@ -414,10 +490,10 @@ uint64_t agent_site(uint64_t ret)
 	return stub ? stub : (uint64_t)agent.arena;
 }
 
-/* --- from one tracer to the next ---------------------------------------------------------
- * Stubs outlive a detach: frames that return through them may stand on stacks for as long as the
+/* --- from one tracer to the next ---
+ * Stubs outlive a detach: frames that return through them may stand on stacks as long as the
  * program lives. Their blocks stay, each with its page of return addresses. */
-static enum stub_kind table_kind; /* whose stubs the table leads to */
+static enum stub_kind table_kind; /* kind of the stubs that the table leads to */
 
 void site_keep(void)
 {
@@ -426,6 +502,7 @@ void site_keep(void)
 
 static void forget_table(void)
 {
+	/* A fresh zero page is cheaper than two megabytes of stores. */
 	if (sys3(__NR_madvise, &agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
 		memset(&agent_table, 0, sizeof(agent_table));
 	for (unsigned i = 0; i < SIGRETURNS; i++)
@@ -439,11 +516,11 @@ static void insert_block(uint32_t block)
 
 	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_END_IN_BLOCK; i++)
 		if (returns[i])
-			insert(returns[i], (uint64_t)returns + i * SITE_STUB_BYTES);
+			insert_stub(returns[i], (uint64_t)returns + i * SITE_STUB_BYTES);
 }
 
-/* Stubs of another kind stay for those who return through them, and for the next tracer that wants
- * such. Sites without stubs are forgotten: nothing returns there. */
+/* Stubs of another kind stay for frames that return through them, and for a later tracer that wants
+ * that kind. Sites without stubs are forgotten: nothing returns there. */
 static void change_kind(enum stub_kind kind)
 {
 	forget_table();
@@ -458,7 +535,8 @@ void site_renew(void)
 	change_kind(stub_kind());
 }
 
-/* Tells the image of the block's sites. Returns how many sites are counted with its last one; 0: it has none. */
+/* Copies the block's sites into the image. Returns the count of sites up to its last one; 0: it has
+ * none. */
 static uint32_t tell_block(uint32_t block)
 {
 	const uint64_t *returns = returns_of(block);
@@ -474,7 +552,8 @@ static uint32_t tell_block(uint32_t block)
 	return counted;
 }
 
-/* New sites of this kind are counted behind its last one; is_foreign leads past blocks of other kinds. */
+/* New sites of this kind are counted after the last one; is_foreign() makes take_site() skip blocks
+ * of other kinds. */
 void site_adopt(void)
 {
 	uint32_t counted, next = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack of a thread as it is now. Nothing is unwound here: that takes tables, and brace has them (instance/frames.c). The words are
- * copied in pieces of one record, the part that is certainly there directly, the rest by the kernel, which finds out. */
+/* Copies the stack of a thread into its records, on that thread. Nothing is unwound here: that
+ * takes tables, and the tracer has them (instance/frames.c). The words go in pieces of one record
+ * each; the part that is certainly there is loaded directly, the rest is copied by the kernel,
+ * which finds the stack's end. */
 #include "agent/agent.h"
 #include "shared/stack.h"
 
@@ -8,7 +10,10 @@
 
 static uint32_t copy_words(uint64_t from, uint64_t known_end, uint64_t *to, uint32_t n)
 {
-	uint32_t here = from < known_end && (known_end - from) / 8 < n ? (uint32_t)((known_end - from) / 8) : from < known_end ? n : 0;
+	uint32_t here = from < known_end && (known_end - from) / 8 < n
+				? (uint32_t)((known_end - from) / 8)
+			: from < known_end ? n
+					   : 0;
 
 	for (uint32_t i = 0; i < here; i++)
 		to[i] = ((const volatile uint64_t *)from)[i];
@@ -17,7 +22,7 @@ static uint32_t copy_words(uint64_t from, uint64_t known_end, uint64_t *to, uint
 	return here;
 }
 
-/* Return addresses are the program's again. */
+/* Replaces stubs by the program's return addresses. */
 static void take_stubs_out(uint64_t *words, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -27,7 +32,8 @@ static void take_stubs_out(uint64_t *words, uint32_t n)
 
 void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t known, bool returns)
 {
-	uint64_t at = regs->rsp & ~UINT64_C(7), end = at + 8 * STACK_WORDS_MAX, known_end = (known & ~(PAGE - 1)) + PAGE;
+	uint64_t at = regs->rsp & ~UINT64_C(7), end = at + 8 * STACK_WORDS_MAX,
+		 known_end = (known & ~(PAGE - 1)) + PAGE;
 	uint64_t words[1 + STACK_PIECE_WORDS];
 	uint32_t n = STACK_FIRST_WORDS, want, got;
 
@@ -40,10 +46,12 @@ void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t kn
 			want = (uint32_t)(end - at) / 8;
 		got = copy_words(at, known_end, words + 1 + n, want);
 		take_stubs_out(words + 1 + n, got);
-		words[0] = record_word(read_tsc(), record_event_id(n + got, RECORD_EVENT_STACK), RECORD_EVENT);
+		words[0] = record_word(read_tsc(), record_event_id(n + got, RECORD_EVENT_STACK),
+				       RECORD_EVENT);
 		buffer_write_words(agent_tls_block(), words, 1 + n + got, 0);
 		at += 8 * (uint64_t)got;
 		words[1] = at;
 		n = 1;
+	/* Fewer words than wanted: the stack ends here. */
 	} while (got == want && at < end);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* State mode's stacks of live calls: one for each thread, and for each stack that a thread has left and may
- * come back to (park.c). Which there are is noted, because threads end without telling us, and at a
- * detach all memory is to go. A block of thread-local memory may outlive its thread and be another's after
- * the detach: it says for which session its stack was taken. */
+/* State mode's stacks of live calls: one for each thread, and one for each stack that a thread
+ * has left and may return to (saved_stacks.c). They are listed, because threads end without
+ * telling us, and a detach has to unmap them all. A thread-local block may outlive its thread
+ * and be another's after the detach, so it says for which session its stack was taken. Any
+ * thread, signals blocked; without memory a thread's calls are not recorded. */
 #include <linux/mman.h>
 #include <asm/unistd.h>
 
@@ -10,8 +11,8 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 
-#define NOTED 8192u
-#define UNUSED UINT64_C(1)
+#define NOTED 8192u /* beyond that many, a stack that is given back is unmapped */
+#define UNUSED UINT64_C(1) /* flag in `noted`: free for the next thread */
 
 static uint64_t noted[NOTED];
 static uint32_t n_noted, n_unused;
@@ -25,11 +26,16 @@ static uint32_t known_stacks(void)
 
 static uint64_t take_unused(void)
 {
-	for (uint32_t i = 0, n = known_stacks(); i < n && __atomic_load_n(&n_unused, __ATOMIC_RELAXED); i++) {
+	for (uint32_t i = 0, n = known_stacks();
+	     i < n && __atomic_load_n(&n_unused, __ATOMIC_RELAXED); i++) {
 		uint64_t at = __atomic_load_n(&noted[i], __ATOMIC_RELAXED);
 
-		if (at & UNUSED && __atomic_compare_exchange_n(&noted[i], &at, at & ~UNUSED, false, __ATOMIC_ACQUIRE,
-							       __ATOMIC_RELAXED)) {
+		/* Pairs with the releases of the same entry in take_new() and stack_give();
+		 * n_noted's acquire in known_stacks() only bounds the search, and an entry may
+		 * still be 0. */
+		if (at & UNUSED &&
+		    __atomic_compare_exchange_n(&noted[i], &at, at & ~UNUSED, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 			__atomic_fetch_sub(&n_unused, 1, __ATOMIC_RELAXED);
 			return at & ~UNUSED;
 		}
@@ -47,6 +53,7 @@ static uint64_t take_new(void)
 		return 0;
 	i = __atomic_fetch_add(&n_noted, 1, __ATOMIC_RELAXED);
 	if (i < NOTED)
+		/* Pairs with the exchange in take_unused(). */
 		__atomic_store_n(&noted[i], (uint64_t)at, __ATOMIC_RELEASE);
 	return (uint64_t)at;
 }
@@ -71,6 +78,8 @@ void stack_give(uint64_t base)
 {
 	for (uint32_t i = 0, n = base ? known_stacks() : 0; i < n; i++)
 		if (__atomic_load_n(&noted[i], __ATOMIC_RELAXED) == base) {
+			/* Pairs with take_unused(): nothing of the old calls is needed, only that
+			 * this thread is done with them. */
 			__atomic_store_n(&noted[i], base | UNUSED, __ATOMIC_RELEASE);
 			__atomic_fetch_add(&n_unused, 1, __ATOMIC_RELAXED);
 			return;
@@ -79,13 +88,14 @@ void stack_give(uint64_t base)
 		sys2(__NR_munmap, base, AGENT_STACK_BYTES);
 }
 
-/* The kernel mostly puts each right below the one before. */
+/* The kernel mostly maps each stack right below the last one: such runs go with one munmap. */
 void stacks_end(void)
 {
 	for (uint32_t i = 0, n = known_stacks(), next; i < n; i = next) {
 		uint64_t low = noted[i] & ~UNUSED;
 
-		for (next = i + 1; next < n && (noted[next] & ~UNUSED) == low - AGENT_STACK_BYTES; next++)
+		for (next = i + 1; next < n && (noted[next] & ~UNUSED) == low - AGENT_STACK_BYTES;
+		     next++)
 			low -= AGENT_STACK_BYTES;
 		sys2(__NR_munmap, low, (uint64_t)(next - i) * AGENT_STACK_BYTES);
 	}

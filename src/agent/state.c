@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* State mode: what needs to know how deep a thread is or how long a call took. Live calls (live.h) are known by where their
- * return addresses stand: one below the current stack pointer is dead (longjmp, exception). A mistake here can misnest a
- * report; it cannot misdirect a return, which only the stub knows. */
+/* State mode: recording where it matters how deep a call is or how long it took. Called by entry.S
+ * on the recording thread. Live calls (live.h) are keyed by the stack addresses of their return
+ * addresses: one below the current stack pointer is dead (longjmp, exception). A mistake here can
+ * misnest a report; it cannot misdirect a return, which only the stub knows. Without a stack for
+ * its calls, a thread's functions run unrecorded. */
 
+#include "agent/faults.h"
 #include "agent/lend.h"
 #include "agent/live.h"
-#include "shared/signal_frame.h"
 
-/* agent_tls.known: the thread may have left its stack; and the next record is to say where it is made */
+/* Bits of agent_tls.known: the thread may have left its stack; the next record has to tell where it
+ * is made. */
 #define KNOWN_LEFT 2u
 #define KNOWN_TELL 4u
-#define UNRECORDED UINT64_MAX /* as a function: a call that left its stack, and must be seen to come back */
+/* Value of `function`: a call that left its stack unrecorded, and whose return must be seen. */
+#define UNRECORDED UINT64_MAX
+#define PAGE UINT64_C(4096)
+/* No code is below: a program's first function finds the number of its arguments where a called one
+ * has its return address, and the kernel takes at most 6 MiB of arguments, 9 bytes each or more. */
+#define LOWEST_CODE UINT64_C(0x100000)
+#define OVERWRITTEN_MAX 8 /* innermost calls that are looked at */
 
-/* Is this call one to record, now that the dead are gone? */
-static bool wanted(struct live l, uint32_t id_word)
+/* True if this call is to be recorded; dead calls are gone already. */
+static bool is_wanted(struct live_calls l, uint32_t id_word)
 {
 	const struct memory_settings *m = &agent.settings;
 
@@ -22,7 +31,8 @@ static bool wanted(struct live l, uint32_t id_word)
 	return !m->max_depth || l.top->depth < m->max_depth;
 }
 
-/* A tail call shares its caller's place on the stack, and its exit. */
+/* A tail call shares its caller's place on the stack, and its exit. With a threshold only the outer
+ * call is timed. */
 static void record_tail(struct agent_tls *t, uint32_t id)
 {
 	const struct memory_settings *m = &agent.settings;
@@ -33,12 +43,13 @@ static void record_tail(struct agent_tls *t, uint32_t id)
 	buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
 }
 
-/* The function tracer's record, where no trampoline writes it (AGENT_FAR). */
+/* Writes the function tracer's record where no trampoline does (AGENT_NO_TLS). */
 static void record_call(uint64_t ret, uint64_t function)
 {
 	uint64_t site = (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
 
-	agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT), function | site << 32, 0);
+	agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT),
+		      function | site << 32, 0);
 }
 
 static bool must_tell(const struct agent_tls *t)
@@ -46,12 +57,14 @@ static bool must_tell(const struct agent_tls *t)
 	return !(t->known & TLS_THREAD) || t->known & (KNOWN_LEFT | KNOWN_TELL);
 }
 
-/* The thread begins, or has left a stack, and this is its first record since: it says where it was made. */
+/* Writes the place of a record: the thread's first one, or the first one after it left a stack. */
 static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret)
 {
 	const uint64_t words[3] = {
-		record_word(read_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT), sp,
-		ret && !in_arena(ret) ? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES : 0,
+		record_word(read_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT),
+		sp,
+		ret && !in_arena(ret) ? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES
+				      : 0,
 	};
 
 	t->known &= ~(KNOWN_LEFT | KNOWN_TELL);
@@ -59,43 +72,48 @@ static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret)
 		buffer_write_words(t, words, 3, 0);
 }
 
-/* A return to where a stack was left: its calls are live again. */
+/* Takes up the calls of a stack that was left and is returned to. */
 static void come_back(struct agent_tls *t, uint64_t sp)
 {
 	uint64_t signals = signals_block();
 
 	if (signals == SIGNALS_UNTOUCHED)
 		return;
-	unpark(t, sp);
+	stack_restore(t, sp);
 	t->known = (t->known & ~KNOWN_LEFT) | KNOWN_TELL;
 	signals_restore(signals);
 }
 
-/* The kernel's frame: its third argument and its second, which the trampoline and CALL_C left below the return address. */
+/* True if the kernel entered this function as a handler. The trampoline and CALL_C left its third
+ * and its second argument below the return address. */
 static bool is_handler(uint64_t sp, uint64_t ret)
 {
-	const uint64_t *slot = (const uint64_t *)sp;
-
-	return slot[-2] == sp + 8 && slot[-19] == sp + 8 + SIGNAL_CONTEXT_BYTES && site_of_handler(ret);
+	return faults_frame(sp) && site_of_handler(ret);
 }
 
-/* sp: where its return address stands. In one piece, so that no handler's calls come between the two records. */
+/* sp: stack address of the return address. Both records in one piece, so that no handler's calls
+ * come in between. */
 static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t id, uint64_t stub)
 {
 	bool handler = is_handler(sp, *(const uint64_t *)sp);
 	const uint64_t words[5] = {
-		record_word(tsc, record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT), sp + 8,
+		record_word(tsc, record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT),
+		sp + 8,
 		(stub - (uint64_t)agent.arena) / SITE_STUB_BYTES,
-		handler ? record_word(tsc, record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT) : record_word(tsc, id, RECORD_ENTRY), id,
+		handler ? record_word(tsc, record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT)
+			: record_word(tsc, id, RECORD_ENTRY),
+		id,
 	};
 
 	if (agent.settings.places || handler)
-		buffer_write_words(t, agent.settings.places ? words : words + 3, (agent.settings.places ? 4 : 1) + handler, 0);
+		buffer_write_words(t, agent.settings.places ? words : words + 3,
+				   (agent.settings.places ? 4 : 1) + handler, 0);
 	else
 		buffer_write(t, words[3]);
 }
 
-/* slot: of the return address. */
+/* Returns the thread's block, after a fork or a vfork was noticed. slot: stack address of the
+ * return address. */
 static struct agent_tls *block_at(uint64_t slot)
 {
 	buffer_check_fork();
@@ -103,15 +121,67 @@ static struct agent_tls *block_at(uint64_t slot)
 	return agent_tls_block();
 }
 
+/* Reads the word at `from`, which is above sp. Behind the page of sp the stack may end, if the
+ * thread has moved to another one: farther up only a handler's entry reads, and asks the kernel. */
+static bool read_above(uint64_t from, uint64_t sp, uint64_t *word)
+{
+	if ((from ^ sp) >= PAGE)
+		return is_handler(sp, *(const uint64_t *)sp) &&
+		       read_anywhere(from, word, sizeof(*word)) == sizeof(*word);
+	*word = *(const uint64_t *)from;
+	return true;
+}
+
+/* True if the call's return is not followed, and its return address is not in its place any
+ * more. */
+static bool is_overwritten(const struct call_state *call, uint64_t sp)
+{
+	uint64_t now;
+
+	return call->function == LIVE_UNFOLLOWED && read_above(call->sp, sp, &now) &&
+	       now != call->tsc;
+}
+
+/* Takes off unfollowed calls that are over, though their places are above sp: arguments were pushed
+ * there, a handler of exceptions, or the return address of a function that is not hooked. */
+static struct live_calls forget_returned(struct agent_tls *t, struct live_calls l, uint64_t sp)
+{
+	uint64_t over = 0;
+
+	for (uint64_t i = 0; i < l.calls && i < OVERWRITTEN_MAX; i++)
+		if (is_overwritten(l.top - i, sp))
+			over = (l.top - i)->sp;
+	return over ? live_forget(t, over + 1) : l;
+}
+
+/* A call that no stub sees the end of. It is live until the stack pointer says that it is over. The
+ * program's first function was not called and does not count as a level. */
+static void enter_unfollowed(struct agent_tls *t, struct live_calls l, uint64_t sp, uint64_t tsc,
+			     uint32_t id)
+{
+	const struct memory_settings *m = &agent.settings;
+	const uint64_t words[2] = {
+		record_word(tsc, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT), id
+	};
+
+	if ((m->max_depth || m->graph_functions) && *(const uint64_t *)sp >= LOWEST_CODE)
+		live_push(t, l, sp, *(const uint64_t *)sp, LIVE_UNFOLLOWED);
+	if (!m->thresh_ticks)
+		buffer_write_words(t, words, 2, 0);
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	struct agent_tls *t = block_at(sp);
-	uint64_t ret = *(uint64_t *)sp, tsc;
+	uint64_t ret = is_handler(sp, *(uint64_t *)sp) ? faults_enter(sp, *(uint64_t *)sp)
+						       : *(uint64_t *)sp,
+		 tsc;
 	uint32_t id = record_id(id_word);
-	struct live l;
+	struct live_calls l;
 	uint64_t stub;
 
-	if (agent.settings.tracer == MEMORY_FUNCTION || (agent.settings.calls_too && agent.flags & AGENT_FAR))
+	if (agent.settings.tracer == MEMORY_FUNCTION ||
+	    (agent.settings.calls_too && agent.flags & AGENT_NO_TLS))
 		record_call(ret, id);
 	if (agent.settings.tracer == MEMORY_FUNCTION)
 		return 0;
@@ -122,28 +192,33 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		record_tail(t, id);
 		return 0;
 	}
-	l = live_forget(t, sp + 1);
-	if (!wanted(l, id_word))
+	/* +1: a live call with this very sp is dead as well, since its place holds a new return
+	 * address. */
+	l = forget_returned(t, live_forget(t, sp + 1), sp);
+	if (!is_wanted(l, id_word))
 		return 0;
 	if (must_tell(t))
 		tell_where(t, sp + 8, ret);
 	stub = id_word & STATE_ENTRY_ONLY ? 0 : (uint64_t)site_stub(ret);
 	tsc = read_tsc();
-	if (!stub && !agent.settings.thresh_ticks)
-		agent_record2(record_word(tsc, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT), id, 0);
-	if (!stub || !live_push(t, l, sp, tsc, id))
+	if (!stub) {
+		enter_unfollowed(t, l, sp, tsc, id);
+		return 0;
+	}
+	if (!live_push(t, l, sp, tsc, id))
 		return 0;
 	if (!agent.settings.thresh_ticks)
 		write_entry(t, sp, tsc, id, stub);
 	return stub;
 }
 
-/* sp: as agent_state_exit's. */
+/* Writes a SPAN, with the slow path, since few calls last that long. sp: as agent_state_exit's. */
 static void write_span(uint64_t now, const struct call_state *call, uint64_t site, uint64_t sp)
 {
 	uint64_t signals = signals_block();
 	struct agent_tls *t = agent_tls_block();
-	const uint64_t payload[3] = { record_span(call->function, call->depth, site), call->tsc, ((const uint64_t *)sp)[-2] };
+	const uint64_t payload[3] = { record_span(call->function, call->depth, site), call->tsc,
+				      ((const uint64_t *)sp)[-2] };
 	unsigned n = agent.settings.values ? 3 : 2;
 
 	if (signals == SIGNALS_UNTOUCHED) {
@@ -151,13 +226,15 @@ static void write_span(uint64_t now, const struct call_state *call, uint64_t sit
 		return;
 	}
 	buffer_prepare(t);
-	buffer_put(t, payload, n, record_word(now, record_event_id(n, RECORD_EVENT_SPAN), RECORD_EVENT));
+	buffer_put(t, payload, n,
+		   record_word(now, record_event_id(n, RECORD_EVENT_SPAN), RECORD_EVENT));
 	signals_restore(signals);
 }
 
 static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site, uint64_t sp)
 {
-	const uint64_t words[2] = { record_word(now, site | RECORD_EXIT_VALUE, RECORD_EXIT), ((const uint64_t *)sp)[-2] };
+	const uint64_t words[2] = { record_word(now, site | RECORD_EXIT_VALUE, RECORD_EXIT),
+				    ((const uint64_t *)sp)[-2] };
 
 	if (agent.settings.values)
 		buffer_write_words(t, words, 2, 0);
@@ -165,7 +242,8 @@ static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site, uint64_
 		buffer_write(t, record_word(now, site, RECORD_EXIT));
 }
 
-/* sp: the caller's, after the return; the return address stood right below, and below that its stub left rax. */
+/* sp: the caller's stack pointer, after the return. The return address stood right below it, and
+ * below that the stub left rax. */
 void agent_state_exit(uint64_t sp, uint32_t site)
 {
 	struct agent_tls *t;
@@ -178,7 +256,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	limit = agent.settings.thresh_ticks;
 
 	t = block_at(sp - 8);
-	if (!keeps_state()) { /* called when another tracer did */
+	if (!keeps_state()) { /* called while another tracer was attached */
 		agent_record(record_word(now, site, RECORD_EXIT), UNRESERVED, sp);
 		return;
 	}
@@ -195,38 +273,41 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 		write_span(now, &call, site, sp);
 }
 
-/* --- calls that may leave their stack (leave.c) --------------------------------------------- */
+/* --- calls that may leave their stack (nonlocal.c) --------------------------------------------- */
 
-/* Where it goes cannot be told from where it is: what is above stays, for it may come back. */
-static bool may_come_back(const struct leave_about *about)
+/* True if the call may return: its target cannot be known here, so the calls above stay. */
+static bool may_come_back(const struct nonlocal_about *about)
 {
-	uint32_t kind = about->id_word >> LEAVE_SHIFT & LEAVE_MASK;
+	uint32_t kind = about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK;
 
-	return kind == LEAVE_SOMEWHERE || kind == LEAVE_BY_SECOND_CONTEXT;
+	return kind == NONLOCAL_SOMEWHERE || kind == NONLOCAL_BY_SECOND_CONTEXT;
 }
 
-static void park_at(struct agent_tls *t, uint64_t sp)
+static void save_at(struct agent_tls *t, uint64_t sp)
 {
 	uint64_t signals = signals_block();
 
 	if (signals == SIGNALS_UNTOUCHED)
 		return;
-	park(t, sp);
+	stack_save(t, sp);
 	t->known |= KNOWN_LEFT;
 	signals_restore(signals);
 }
 
+/* Follows a call that is not recorded: its return tells that the thread is on this stack again. */
 static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
 {
 	uint64_t stub = (uint64_t)site_stub(*sp);
 
-	return stub && live_push(t, live_forget(t, (uint64_t)sp + 1), (uint64_t)sp, 0, UNRECORDED) ? stub : 0;
+	return stub && live_push(t, live_forget(t, (uint64_t)sp + 1), (uint64_t)sp, 0, UNRECORDED)
+		       ? stub
+		       : 0;
 }
 
-uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)
+uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
 {
 	struct agent_tls *t = agent_tls_block();
-	bool silent = about->id_word & LEAVE_SILENT, tail = in_arena(*sp);
+	bool silent = about->id_word & NONLOCAL_SILENT, tail = in_arena(*sp);
 	bool followed, inside;
 	uint64_t stub = 0;
 
@@ -239,9 +320,9 @@ uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)
 	if (!agent.settings.thresh_ticks && (inside || stub || !agent.settings.graph_functions)) {
 		if (must_tell(t))
 			tell_where(t, (uint64_t)sp + 8, *sp);
-		leave_tell(t, about, sp, followed);
+		nonlocal_tell(t, about, sp, followed);
 	}
-	if ((about->id_word >> LEAVE_SHIFT & LEAVE_MASK) == LEAVE_MARK)
+	if ((about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK) == NONLOCAL_MARK)
 		return stub;
 	if (!may_come_back(about)) {
 		t->known |= KNOWN_LEFT;
@@ -249,6 +330,6 @@ uint64_t agent_state_leave(const uint64_t *sp, const struct leave_about *about)
 	}
 	if (!followed && !(about->id_word & STATE_ENTRY_ONLY) && live_look(t).calls)
 		stub = follow_unrecorded(t, sp);
-	park_at(t, (uint64_t)sp + 8);
+	save_at(t, (uint64_t)sp + 8);
 	return stub;
 }

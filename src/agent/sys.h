@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One system call with six arguments; those that a call does not take are not looked at by the
+ * kernel. */
 static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where trampolines of system calls lead whose records need no thought: a known number, no filter (struct call_quick of
- * shared/calls.h). All is as in agent_probe (probe.S), but only what is needed is kept: four registers and the flags, below the
- * stack pointer, where signals do not write. What is not plain goes on in agent_probe, with nothing done; and if there turns out to
- * be no room, C is given the slot.
+/* Entry from trampolines of system calls whose records are simple: a known number, no filter
+ * (struct call_quick of shared/calls.h). As agent_probe (probe.S), but keeps only the registers
+ * that it needs: four and the flags, below the stack pointer, where signals do not write. If
+ * anything is not simple it goes on in agent_probe with nothing done; if there is no room, C is
+ * given the slot.
  *
- * These are buffer_write_words's steps (buffer.c). */
+ * The steps are those of buffer_write_words() (buffer.c). */
 #include "agent/probe_frame.h"
 #include "shared/tls.h"
 
@@ -14,7 +15,7 @@
 	.set RDX, -24
 	.set R11, -32
 	.set FLAGS, -40
-	/* of struct call_quick, from the site */
+	/* Offsets of struct call_quick from the site. */
 	.set RAW, PROBE_SITE_PROGRAM
 	.set NAMED, RAW + 8
 	.set NUMBER, RAW + 16
@@ -22,7 +23,8 @@
 	.set ARGUMENTS, RAW + 32
 	.set BEHIND, RAW + 33
 
-	/* For the rest: rax = the header's time, rcx = the site, r11 = where the record goes. They clobber rdx. */
+	/* Below: rax = the header's time, rcx = the site, r11 = where the record goes. These macros
+	 * clobber rdx. */
 	.macro COPY from, at
 	mov	\from, %rdx
 	mov	%rdx, \at(%r11)
@@ -50,11 +52,13 @@ agent_syscall:
 	mov	(%rsp), %rcx
 	movslq	3(%rcx), %rdx
 	add	%rdx, %rcx
+	/* Detached, a child that has not noticed its fork, a no-TLS thread, a stamp that has to wait
+	 * for loads: C code knows them. */
 	cmpq	$0, agent(%rip)
 	je	general
-	cmpl	$0, agent_gate(%rip)
+	cmpl	$0, agent_fork_guard(%rip)
 	je	general
-	cmpl	$0, agent_far(%rip)
+	cmpl	$0, agent_stamps_in_c(%rip)
 	jne	general
 	mov	agent_tls@gottpoff(%rip), %r11
 	mov	agent + AGENT_KEY(%rip), %rdx
@@ -67,6 +71,7 @@ agent_syscall:
 	or	%rdx, %rax
 	mov	%r11, %rdx
 	mov	BYTES(%rcx), %r11
+	/* Both records are reserved at once: no handler's record comes between them. */
 	xadd	%r11, %fs:TLS_POS(%rdx)
 	mov	%fs:TLS_END(%rdx), %rdx
 	sub	%r11, %rdx
@@ -84,6 +89,7 @@ agent_syscall:
 	COPY	RDX(%rsp), 32
 	mov	%rsi, 24(%r11)
 	mov	%rdi, 16(%r11)
+	/* The header after its payload, as everywhere. */
 	HEADER	RAW
 	lea	64(%r11), %r11
 before_named:
@@ -103,6 +109,7 @@ before_named:
 1:	mov	%rdi, 16(%r11)
 named:	HEADER	NAMED
 end:	mov	FLAGS(%rsp), %eax
+	/* Restores the flags as in delivery.S. */
 	add	$0x7f, %al
 	sahf
 	mov	RAX(%rsp), %rax

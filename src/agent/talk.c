@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The socket to the tracer: hello, welcome with three descriptors. */
+/* The socket to the tracer: hello, setup reply with three descriptors. init.c, delivery.c and
+ * user.c use it on their thread, with signals blocked; attach.c reads a setup reply from a
+ * socket that the tracer made. Any failure means that nothing new is traced. */
 #include <asm/unistd.h>
 #include <linux/socket.h>
 #include <linux/un.h>
@@ -18,8 +20,8 @@
 #define MSG_NOSIGNAL 0x4000
 
 extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
-	agent_slow_state_entry[], agent_slow_leave[], agent_probe[], agent_event[], agent_syscall[],
-	agent_delivery[];
+	agent_slow_state_entry[], agent_slow_nonlocal[], agent_probe[], agent_event[],
+	agent_syscall[], agent_delivery[];
 extern int agent_iterate_phdr(void); /* its address only */
 
 struct iov { void *at; size_t bytes; };
@@ -34,7 +36,8 @@ struct msg {
 };
 struct control { size_t len; int level, type; int fds[TALK_FDS]; };
 
-/* After the tracer's end somebody else could take its address: what comes from there is code to us. */
+/* True if the peer is root or the process's own user. After the tracer's end another process could
+ * bind its address, and a setup reply brings code. */
 static bool is_trusted(int fd)
 {
 	struct { int32_t pid; uint32_t uid, gid; } who = { 0, ~0u, ~0u };
@@ -44,19 +47,19 @@ static bool is_trusted(int fd)
 	       (who.uid == 0 || who.uid == (uint32_t)sys0(__NR_geteuid));
 }
 
-/* The address as the tracer writes it: `@` stands for the NUL of an abstract one. */
-int talk_connect(const char *path)
+/* `@` stands for the NUL of an abstract address. */
+int talk_connect(const char *way)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	long fd;
 	size_t n = 0;
 
-	for (; path[n]; n++) {
+	for (; way[n] && way[n] != PROTOCOL_TOKEN_MARK; n++) {
 		if (n + 1 >= sizeof(to.sun_path))
 			return -1;
-		to.sun_path[n] = path[n];
+		to.sun_path[n] = way[n];
 	}
-	if (path[0] == '@')
+	if (way[0] == '@')
 		to.sun_path[0] = 0;
 	fd = sys3(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -68,7 +71,16 @@ int talk_connect(const char *path)
 	return (int)fd;
 }
 
-bool talk_hello(int fd, enum protocol_request request, uint64_t handler)
+/* Behind the address. One that is shorter is none, and the tracer says so. */
+static void say_token(const char *way, char token[PROTOCOL_TOKEN])
+{
+	while (*way && *way++ != PROTOCOL_TOKEN_MARK)
+		;
+	for (unsigned i = 0; i < PROTOCOL_TOKEN && way[i]; i++)
+		token[i] = way[i];
+}
+
+bool talk_hello(int fd, const char *way, enum protocol_request request, uint64_t handler)
 {
 	struct protocol_hello h = {
 		.request = request,
@@ -84,12 +96,14 @@ bool talk_hello(int fd, enum protocol_request request, uint64_t handler)
 		.slow_entry = (uint64_t)agent_slow_entry,
 		.slow_site = (uint64_t)agent_slow_site,
 		.state_entry = (uint64_t)agent_slow_state_entry,
-		.slow_leave = (uint64_t)agent_slow_leave,
-		.probe = (uint64_t)agent_probe, .event = (uint64_t)agent_event, .syscall = (uint64_t)agent_syscall,
+		.slow_nonlocal = (uint64_t)agent_slow_nonlocal,
+		.probe = (uint64_t)agent_probe, .event = (uint64_t)agent_event,
+		.syscall = (uint64_t)agent_syscall,
 		.delivery = (uint64_t)agent_delivery, .handler = handler,
 		.iterate_phdr = (uint64_t)agent_iterate_phdr,
 	};
 
+	say_token(way, h.token);
 	return sys6(__NR_sendto, fd, (long)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) == sizeof(h);
 }
 
@@ -105,7 +119,7 @@ void talk_wait(int fd)
 	} while (n == -4 /* EINTR */);
 }
 
-bool talk_welcome(int fd, struct protocol_welcome *w, int fds[TALK_FDS])
+bool talk_setup(int fd, struct protocol_setup *w, int fds[TALK_FDS])
 {
 	struct control c = { 0 };
 	struct iov iov = { w, sizeof(*w) };
@@ -116,7 +130,7 @@ bool talk_welcome(int fd, struct protocol_welcome *w, int fds[TALK_FDS])
 		n = sys3(__NR_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
 	} while (n == -4 /* EINTR */);
 	if (n != sizeof(*w) || !w->trace || c.type != SCM_RIGHTS || c.len != 16 + sizeof(c.fds)) {
-		/* With few descriptors left a part of them comes. */
+		/* With few free descriptors only some of them arrive. */
 		for (unsigned i = 0; c.type == SCM_RIGHTS && 16 + i * sizeof(int) < c.len; i++)
 			sys1(__NR_close, c.fds[i]);
 		return false;

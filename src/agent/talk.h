@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said over the tracer's socket; the formats are in shared/memory.h. */
+/* The dialogue over the tracer's socket; the messages are in shared/memory.h. */
 #pragma once
 #include <stdbool.h>
 
@@ -7,9 +7,13 @@
 
 #define TALK_FDS 3 /* session memory, image memory, code memory */
 
-/* To the tracer at this address (`@` stands for an abstract one's NUL): a descriptor, or -1. */
-int talk_connect(const char *path);
-bool talk_hello(int fd, enum protocol_request request, uint64_t handler); /* handler: PROTOCOL_HANDLER's, else 0 */
-void talk_wait(int fd); /* until the tracer has done what was asked, or is gone */
-/* False if there is nothing to be traced, or the answer is none. The descriptors are the caller's. */
-bool talk_welcome(int fd, struct protocol_welcome *w, int fds[TALK_FDS]);
+/* Connects to the tracer at "ADDRESS:TOKEN" (`@` stands for an abstract one's NUL). Returns a
+ * descriptor to close, or -1. */
+int talk_connect(const char *way);
+/* Sends a request with the token of `way`. handler: PROTOCOL_HANDLER's address, else 0. False: it
+ * could not be sent. */
+bool talk_hello(int fd, const char *way, enum protocol_request request, uint64_t handler);
+void talk_wait(int fd); /* waits until the tracer has done what was asked, or is gone */
+/* Receives a setup reply. False if nothing is to be traced, or the answer is malformed. The
+ * descriptors are the caller's to close. */
+bool talk_setup(int fd, struct protocol_setup *w, int fds[TALK_FDS]);

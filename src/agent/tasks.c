@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel writes these events where it makes threads, names and ends them; here they are told by who asks it to, at
- * the system call. A program that is executed tells of it itself, when it is there: before, nobody knows whether it
- * will come to be. Until then what is lost with the old program waits in the session memory. */
+/* Events of threads and processes. The kernel writes them where it makes, names and ends threads;
+ * here the thread that asks for it does, at the system call (calls.c). A new program tells of its
+ * execution itself, at its start, because before nobody knows whether it will succeed; the old
+ * program's thread number and name wait in the session memory until then. A fact that a filter
+ * forbids to ask for is recorded as 0 or as the usual value. */
 #include "agent/tasks.h"
 
 #include <asm/unistd.h>
@@ -12,51 +14,57 @@
 #include "agent/delivery.h"
 #include "agent/lend.h"
 #include "agent/needs.h"
+#include "agent/rename.h"
 #include "agent/sys.h"
 #include "shared/filter.h"
 
 enum { RAX = 0, RSI = 6, RDI = 7 };
 
-#define PRIORITY_NORMAL 120 /* of nice 0 */
+#define PRIORITY_NORMAL 120 /* nice 0, as the kernel counts */
 #define POLICY_FIFO 1
 #define POLICY_RR 2
 #define POLICY_DEADLINE 6
 #define POLICY_FLAGS 0x40000000
 #define PATH_BYTES (8 * (RECORD_PAYLOAD_MAX + 1) - 8 - sizeof(struct task_exec))
 
-/* What an event's record is built in: the first word is the header's. */
+/* Storage for an event's record; its first word is left for the header. */
 #define RECORD(type) struct { uint64_t header; struct type r; }
 #define WORDS(record) (unsigned)(sizeof(record) / 8)
 
 void task_write(const struct task_at *t, enum task_event kind, void *record, unsigned n)
 {
 	const struct task_block *b = t->block;
-	const struct filter_program *f = (const struct filter_program *)((const uint8_t *)b + b->at[kind].filter);
+	const struct filter_program *f =
+		(const struct filter_program *)((const uint8_t *)b + b->at[kind].filter);
 	uint32_t event = b->at[kind].event;
 	uint64_t *words = record;
 
-	if (event == TASK_NO_EVENT || (b->at[kind].filter && !event_passes(f, f->bytes, event, words, 8 * n)))
+	if (event == TASK_NO_EVENT ||
+	    (b->at[kind].filter && !event_passes(f, f->bytes, event, words, 8 * n)))
 		return;
 	if (b->at[kind].stacked && t->regs)
 		probe_stack(t->regs, t->ip, event);
-	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + event), RECORD_EVENT);
+	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + event),
+			       RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
 
-static bool wants(const struct task_at *t, enum task_event one, enum task_event other)
+/* True if one of the two events is armed. */
+static bool wants_event(const struct task_at *t, enum task_event one, enum task_event other)
 {
 	const struct task_block *b = t->block;
 
 	return b->at[one].event != TASK_NO_EVENT || b->at[other].event != TASK_NO_EVENT;
 }
 
+/* Volatile, else the compiler makes the loop a call of memcpy, which the agent does not have. */
 static void copy_name(char *to, const char *from)
 {
 	for (unsigned i = 0; i < TASK_COMM; i++)
 		((volatile char *)to)[i] = from[i];
 }
 
-/* Zeros behind its end, as the kernel has them. */
+/* Zeros after its end, as in the kernel. */
 static void read_name(char *comm)
 {
 	copy_name(comm, (const char[TASK_COMM]){ 0 });
@@ -64,19 +72,19 @@ static void read_name(char *comm)
 		sys2(__NR_prctl, PR_GET_NAME, comm);
 }
 
-/* A child of vfork has its parent's thread-local memory: the kernel knows who it is. */
-static int32_t tid(void)
+/* Asks the kernel, since a child of vfork has its parent's thread-local memory. */
+static int32_t current_tid(void)
 {
 	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_gettid);
 }
 
-static int32_t pid(void)
+static int32_t current_pid(void)
 {
 	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_getpid);
 }
 
-/* As the kernel counts them. */
-static int32_t priority(void)
+/* The kernel's internal priority: 120 is nice 0, real-time ones are below 100. */
+static int32_t current_priority(void)
 {
 	long policy;
 	int32_t rt = 0;
@@ -94,6 +102,7 @@ static int32_t priority(void)
 
 /* --- new threads and processes -------------------------------------------------------------- */
 
+/* Returns the flags that clone3 would have for the call, without the signal of the child's end. */
 static uint64_t clone_flags(const uint64_t *regs, uint32_t number)
 {
 	uint64_t flags = 0; /* fork's */
@@ -107,13 +116,17 @@ static uint64_t clone_flags(const uint64_t *regs, uint32_t number)
 	return flags;
 }
 
-/* Its parent waits until it has executed something or ended. So the child tells, as long as it has everything that
- * its parent has, the place of its records too. */
+/* True if the child of such a call tells of itself. Its parent waits until it has executed a
+ * program or ended, so the child tells, if it shares all that its parent has, the thread-local
+ * memory included. */
 static bool child_tells(uint64_t flags)
 {
-	return (flags & (CLONE_VFORK | CLONE_VM | CLONE_SETTLS | CLONE_NEWPID)) == (CLONE_VFORK | CLONE_VM);
+	return (flags & (CLONE_VFORK | CLONE_VM | CLONE_SETTLS | CLONE_NEWPID)) ==
+	       (CLONE_VFORK | CLONE_VM);
 }
 
+/* Returns the thread id of a vfork child's parent: the lender of its block, or the thread that has
+ * the block. */
 static int32_t parent_of_block(void)
 {
 	const struct own_thread *own = agent.memory ? own_thread(agent_tls_block()) : NULL;
@@ -125,9 +138,15 @@ static int32_t parent_of_block(void)
 	return agent.forbidden & NEED_TASKS ? 0 : (int32_t)sys0(__NR_getppid);
 }
 
+/* Records the new thread. It has its creator's name, so the calling thread's name serves for
+ * both. */
 static void tell_new(const struct task_at *t, uint64_t flags, int32_t child, int32_t parent)
 {
-	RECORD(task_newtask) new = { 0, { .pid = child, .clone_flags = flags, .oom_score_adj = (int16_t)agent.oom_score_adj } };
+	RECORD(task_newtask)
+	new = { 0,
+		{ .pid = child,
+		  .clone_flags = flags,
+		  .oom_score_adj = (int16_t)agent.oom_score_adj } };
 	RECORD(task_fork) fork;
 
 	read_name(new.r.comm);
@@ -145,27 +164,35 @@ void task_behind(const struct task_at *t, uint32_t number)
 	int64_t result = (int64_t)regs[RAX];
 	uint64_t flags;
 
-	if (number != __NR_clone && number != __NR_clone3 && number != __NR_vfork && number != __NR_fork)
+	if (number != __NR_clone && number != __NR_clone3 && number != __NR_vfork &&
+	    number != __NR_fork)
 		return;
-	if (result < 0 || !wants(t, TASK_NEWTASK, TASK_SCHED_FORK))
+	if (result < 0 || !wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
 		return;
-	if (!result && tid() != pid())
-		return; /* a thread: its creator has gone on, and what clone3 was told may be overwritten by now */
+	if (!result && current_tid() != current_pid())
+		/* A thread: its creator tells, and clone3's arguments may be overwritten by now. */
+		return;
 	flags = clone_flags(regs, number);
+	/* One of the two sides tells, never both. */
 	if ((result == 0) == child_tells(flags))
-		tell_new(t, flags, result ? (int32_t)result : pid(), child_tells(flags) ? parent_of_block() : tid());
+		tell_new(t, flags, result ? (int32_t)result : current_pid(),
+			 child_tells(flags) ? parent_of_block() : current_tid());
 }
 
-/* libc's syscall(), which the agent leads, has no place behind it that could be probed: the last block that was seen before it. */
+/* libc's syscall(), which leads through the agent, has no place after the call that could be
+ * probed. This is the block that was last seen before such a call. */
 const struct task_block *agent_clones_told;
 
 void task_cloned(uint64_t number, uint64_t rdi, int64_t child)
 {
-	const struct task_at at = { .block = __atomic_load_n(&agent_clones_told, __ATOMIC_ACQUIRE) };
+	/* Pairs with the releases in task_before() and task_forget(): the block is there, or not
+	 * used any more. */
+	const struct task_at at = { .block =
+					    __atomic_load_n(&agent_clones_told, __ATOMIC_ACQUIRE) };
 	const uint64_t regs[RDI + 1] = { [RDI] = rdi };
 
 	if (at.block && agent.memory)
-		tell_new(&at, clone_flags(regs, (uint32_t)number), (int32_t)child, tid());
+		tell_new(&at, clone_flags(regs, (uint32_t)number), (int32_t)child, current_tid());
 }
 
 void task_forget(void)
@@ -175,9 +202,12 @@ void task_forget(void)
 
 /* --- names ---------------------------------------------------------------------------------- */
 
+/* Records a change of name. The kernel cuts names to 15 characters and pads with zeros; so does
+ * this. */
 static void tell_renamed(const struct task_at *t, const char *before, const char *now)
 {
-	RECORD(task_rename) rename = { 0, { .pid = tid(), .oom_score_adj = (int16_t)agent.oom_score_adj } };
+	RECORD(task_rename)
+	rename = { 0, { .pid = current_tid(), .oom_score_adj = (int16_t)agent.oom_score_adj } };
 	bool ended = false;
 
 	copy_name(rename.r.oldcomm, before);
@@ -188,7 +218,7 @@ static void tell_renamed(const struct task_at *t, const char *before, const char
 	task_write(t, TASK_RENAME, &rename, WORDS(rename));
 }
 
-/* What cannot be read the kernel refuses too. */
+/* A name that cannot be read is refused by the kernel, too. */
 static void tell_name(const struct task_at *t, uint64_t at)
 {
 	char before[TASK_COMM], now[TASK_COMM];
@@ -196,23 +226,29 @@ static void tell_name(const struct task_at *t, uint64_t at)
 	copy_name(now, (const char[TASK_COMM]){ 0 });
 	if (!read_anywhere(at, now, TASK_COMM))
 		return;
+	rename_note(now); /* an attached process has no intercepted prctl() that would */
 	read_name(before);
 	tell_renamed(t, before, now);
 }
 
 /* --- ends ----------------------------------------------------------------------------------- */
 
+/* Records the end, and tells the tracer that it is recorded: else the tracer makes an end up when
+ * the kernel reports one. */
 static void tell_end(const struct task_at *t)
 {
 	RECORD(task_exit) end;
 
 	read_name(end.r.comm);
-	end.r.pid = tid();
-	end.r.prio = priority();
+	end.r.pid = current_tid();
+	end.r.prio = current_priority();
 	task_write(t, TASK_EXIT, &end, WORDS(end));
 	task_write(t, TASK_SCHED_EXIT, &end, WORDS(end));
 	if ((uint32_t)end.r.pid < MEMORY_TIDS)
-		__atomic_fetch_or(&agent.ends[end.r.pid / 64], UINT64_C(1) << end.r.pid % 64, __ATOMIC_RELEASE);
+		/* Pairs with shared_memory_take_end(): the record of the end is written before the
+		 * bit. */
+		__atomic_fetch_or(&agent.ends[end.r.pid / 64], UINT64_C(1) << end.r.pid % 64,
+				  __ATOMIC_RELEASE);
 }
 
 /* --- programs that are executed ------------------------------------------------------------- */
@@ -222,18 +258,22 @@ static struct task_exec_note *note_of(uint32_t process)
 	return &agent.memory->execs[process % TASK_EXECS];
 }
 
-static void leave_note(void)
+/* Leaves the thread's number and name for the program that is about to be executed. A failed execve
+ * leaves a note that nobody takes. */
+static void write_exec_note(void)
 {
-	uint32_t process = (uint32_t)pid();
+	uint32_t process = (uint32_t)current_pid();
 	struct task_exec_note *n = note_of(process);
 
+	/* No process takes a half-written note. */
 	__atomic_store_n(&n->pid, 0, __ATOMIC_RELAXED);
-	n->tid = (uint32_t)tid();
+	n->tid = (uint32_t)current_tid();
 	read_name(n->comm);
+	/* Pairs with the acquire in take_note(), in the new program. */
 	__atomic_store_n(&n->pid, process, __ATOMIC_RELEASE);
 }
 
-/* False: somebody else took its place, or execve was seen by nobody. */
+/* False: another process took the place over, or no thread was seen in execve. */
 static bool take_note(uint32_t process, struct task_exec_note *out)
 {
 	struct task_exec_note *n = note_of(process);
@@ -242,9 +282,11 @@ static bool take_note(uint32_t process, struct task_exec_note *out)
 		return false;
 	out->tid = n->tid;
 	copy_name(out->comm, n->comm);
+	/* Only one taker gets it, and none if its writer has changed. */
 	return __atomic_exchange_n(&n->pid, 0, __ATOMIC_ACQ_REL) == process;
 }
 
+/* Records the execution, with the path as it was executed, cut to what a record holds. */
 static void tell_executed(const struct task_at *t, uint32_t before)
 {
 	struct { uint64_t header; struct task_exec r; char text[PATH_BYTES]; } exec;
@@ -255,7 +297,7 @@ static void tell_executed(const struct task_at *t, uint32_t before)
 	for (; n < PATH_BYTES - 1 && path[n]; n++)
 		((volatile char *)exec.text)[n] = path[n];
 	exec.r.filename = (n + 1) << 16 | at;
-	exec.r.pid = pid();
+	exec.r.pid = current_pid();
 	exec.r.old_pid = (int32_t)before;
 	words = (at + n + 1 + 7) / 8;
 	for (; at + n < 8 * words; n++)
@@ -267,18 +309,18 @@ static void tell_executed(const struct task_at *t, uint32_t before)
 void task_begun(const struct task_block *b)
 {
 	const struct task_at at = { .block = b }, *t = &at;
-	struct task_exec_note before = { .comm = "<...>" }; /* ftrace's name of one that is not known */
+	struct task_exec_note before = { .comm = "<...>" }; /* ftrace's name for an unknown one */
 	char now[TASK_COMM];
 
-	if (!take_note((uint32_t)pid(), &before))
-		before.tid = (uint32_t)pid();
+	if (!take_note((uint32_t)current_pid(), &before))
+		before.tid = (uint32_t)current_pid();
 	read_name(now);
 	tell_renamed(t, before.comm, now);
-	if (wants(t, TASK_EXEC, TASK_SCHED_EXEC))
+	if (wants_event(t, TASK_EXEC, TASK_SCHED_EXEC))
 		tell_executed(t, before.tid);
 }
 
-/* --- ---------------------------------------------------------------------------------------- */
+/* --- at the system calls --- */
 
 void task_before(const struct task_at *t, uint32_t number)
 {
@@ -289,25 +331,25 @@ void task_before(const struct task_at *t, uint32_t number)
 	case __NR_clone3:
 	case __NR_fork:
 	case __NR_vfork:
-		if (wants(t, TASK_NEWTASK, TASK_SCHED_FORK))
+		if (wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
 			__atomic_store_n(&agent_clones_told, t->block, __ATOMIC_RELEASE);
 		break;
 	case __NR_rt_sigaction:
-		if (wants(t, TASK_SIGNAL, TASK_SIGNAL))
+		if (wants_event(t, TASK_SIGNAL, TASK_SIGNAL))
 			delivery_changes(regs);
 		break;
 	case __NR_prctl:
-		if ((uint32_t)regs[RDI] == PR_SET_NAME && wants(t, TASK_RENAME, TASK_RENAME))
+		if ((uint32_t)regs[RDI] == PR_SET_NAME && wants_event(t, TASK_RENAME, TASK_RENAME))
 			tell_name(t, regs[RSI]);
 		break;
 	case __NR_exit:
 	case __NR_exit_group:
-		if (wants(t, TASK_EXIT, TASK_SCHED_EXIT))
+		if (wants_event(t, TASK_EXIT, TASK_SCHED_EXIT))
 			tell_end(t);
 		break;
 	case __NR_execve:
 	case __NR_execveat:
-		leave_note();
+		write_exec_note();
 		break;
 	}
 }

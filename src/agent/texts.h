@@ -6,12 +6,14 @@
 
 struct patch_text;
 
-/* Is there a file's code at the address? Only such a caller may be given a stub to return to: code of no file is a
- * translator's, which finds its callers by return addresses. What is not known is looked up, and may be no file's for now.
- * Any thread, in a slow path. */
+/* True if there is code of a file at the address. Only such a caller may be given a stub to return
+ * to: code of no file is a translator's, which finds its callers by their return addresses. An
+ * unknown address is looked up, and may count as no file's for now. Any thread, in a slow path. */
 bool texts_has(uint64_t address);
-/* The tracer's word on n executable mappings of files. Any thread, signals blocked. */
+/* Learns n executable mappings of files from the tracer. Any thread, signals blocked. */
 void texts_learn(const struct patch_text *at, uint32_t n);
-/* Files' code has come, or gone, and anything may stand in its place: what is known is looked up once more. Any thread. */
+/* Modules have come, or gone, and anything may be in their place: known ranges are checked once
+ * more. Any thread. */
 void texts_changed(bool gone);
+/* In a child: frees the lock, whose holder may not exist there. */
 void texts_after_fork(void);

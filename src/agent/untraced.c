@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Decides whether a program that is about to be executed can be traced: the file's format, its
+ * loader, set-uid bits and capabilities, scripts' interpreters, and what the agent needs at the
+ * start. exec.c asks, on the calling thread, perhaps in a child of vfork: nothing but the stack is
+ * written. In doubt the answer is yes, and the kernel decides. */
 #include "agent/untraced.h"
 
 #include <asm/stat.h>
@@ -11,18 +15,18 @@
 #include "agent/sys.h"
 
 #define AT_EMPTY_PATH 0x1000
-#define SCRIPT_LEVELS 5 /* as the kernel's */
+#define SCRIPT_LEVELS 5 /* the kernel's limit */
 #define S_ISUID 04000
 #define S_ISGID 02000
 #define S_IXGRP 00010
-#define UNTRACED_DESCRIPTOR (-101) /* the path is one of /proc/self/fd; which directory does not matter */
+#define UNTRACED_DESCRIPTOR (-101) /* the path is one of /proc/self/fd, so no directory is needed */
 #define HEAD 1024
-#define SCRIPT_PATH 256 /* as long as the kernel reads */
+#define SCRIPT_PATH 256 /* the kernel reads no more */
 
 union head { Elf64_Ehdr eh; char bytes[HEAD]; };
 
 static const char *agent_file;
-static uint64_t network; /* the namespace the tracer's socket is in; 0 = not known */
+static uint64_t network; /* namespace of the tracer's socket; 0 = not known */
 
 uint64_t namespace_number(const char *path)
 {
@@ -52,17 +56,19 @@ static void take_name(char *name, const char *path)
 	for (; *path; path++)
 		if (*path == '/' && path[1] && path[1] != '/')
 			last = path + 1;
-	for (; i < NOTE_NAME - 1 && last[i] && last[i] != '/'; i++)
+	for (; i < MESSAGE_NAME - 1 && last[i] && last[i] != '/'; i++)
 		name[i] = last[i];
-	for (; i < NOTE_NAME; i++)
+	for (; i < MESSAGE_NAME; i++)
 		name[i] = 0;
 }
 
-/* A descriptor's path says nothing; where it leads does. */
+/* A descriptor's path says nothing, so its target's name is taken. */
 static void take_file_name(char *name, const char *path, int directory)
 {
 	char target[SCRIPT_PATH];
-	long n = directory == UNTRACED_DESCRIPTOR ? sys3(__NR_readlink, path, target, sizeof(target) - 1) : -1;
+	long n = directory == UNTRACED_DESCRIPTOR
+			 ? sys3(__NR_readlink, path, target, sizeof(target) - 1)
+			 : -1;
 
 	if (n < 0) {
 		take_name(name, path);
@@ -88,23 +94,10 @@ static void descriptor_path(int fd, char *out)
 	out[at] = 0;
 }
 
-static bool contains(const char *s, const char *word)
-{
-	for (; *s; s++) {
-		const char *a = s, *b = word;
-
-		while (*b && *a == *b)
-			a++, b++;
-		if (!*b)
-			return true;
-	}
-	return false;
-}
-
 /* --- one file -------------------------------------------------------------------------------- */
 
-/* The kernel tells the loader to be careful (AT_SECURE) when the new effective user is not the old real
- * one; bits of the file do not count with no_new_privs. */
+/* True if the kernel will set AT_SECURE, which makes the loader drop the agent: the new effective
+ * user is not the old real one. Bits of the file do not count with no_new_privs. */
 static bool changes_user(const struct stat *st)
 {
 	bool bits = sys5(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
@@ -119,53 +112,58 @@ static bool changes_user(const struct stat *st)
 
 static bool gains_capabilities(int fd)
 {
-	return sys0(__NR_getuid) != 0 && sys4(__NR_fgetxattr, fd, "security.capability", 0, 0) > 0 &&
+	return sys0(__NR_getuid) != 0 &&
+	       sys4(__NR_fgetxattr, fd, "security.capability", 0, 0) > 0 &&
 	       sys5(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
 }
 
-static enum note_kind loader_kind(int fd, const Elf64_Phdr *ph)
+static enum message_kind loader_kind(int fd, const Elf64_Phdr *ph)
 {
 	char path[SCRIPT_PATH];
-	long n = sys4(__NR_pread64, fd, path, ph->p_filesz < sizeof(path) ? ph->p_filesz : sizeof(path) - 1, ph->p_offset);
+	long n = sys4(__NR_pread64, fd, path,
+		      ph->p_filesz < sizeof(path) ? ph->p_filesz : sizeof(path) - 1, ph->p_offset);
 
 	if (n <= 0)
-		return NOTE_NONE; /* no program: the kernel will say so */
+		return MESSAGE_NONE; /* not executable: the kernel will say so */
 	path[n] = 0;
-	return contains(path, "ld-linux") ? NOTE_NONE : NOTE_LOADER;
+	return string_contains(path, "ld-linux") ? MESSAGE_NONE : MESSAGE_LOADER;
 }
 
-/* A loader that is executed by name has none itself. */
-static enum note_kind kind_by_loader(int fd, const Elf64_Ehdr *eh, const char *name)
+/* A loader that is executed by its name has no loader itself. */
+static enum message_kind kind_by_loader(int fd, const Elf64_Ehdr *eh, const char *name)
 {
 	for (unsigned i = 0; i < eh->e_phnum; i++) {
 		Elf64_Phdr ph;
 
-		if (sys4(__NR_pread64, fd, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph)) != sizeof(ph))
-			return NOTE_NONE;
+		if (sys4(__NR_pread64, fd, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph)) !=
+		    sizeof(ph))
+			return MESSAGE_NONE;
 		if (ph.p_type == PT_INTERP)
 			return loader_kind(fd, &ph);
 	}
-	if (contains(name, "ld-musl"))
-		return NOTE_LOADER;
-	return contains(name, "ld-linux") || contains(name, "ld.so") ? NOTE_NONE : NOTE_STATIC;
+	if (string_contains(name, "ld-musl"))
+		return MESSAGE_LOADER;
+	return string_contains(name, "ld-linux") || string_contains(name, "ld.so") ? MESSAGE_NONE
+										   : MESSAGE_STATIC;
 }
 
-static enum note_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name)
+static enum message_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name)
 {
 	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
-		return NOTE_32BIT;
+		return MESSAGE_32BIT;
 	if (eh->e_machine != EM_X86_64)
-		return NOTE_MACHINE;
+		return MESSAGE_MACHINE;
 	return kind_by_loader(fd, eh, name);
 }
 
 static bool is_elf(const union head *h, long n)
 {
-	return n >= (long)sizeof(h->eh) && h->eh.e_ident[0] == ELFMAG0 && h->eh.e_ident[1] == ELFMAG1 &&
-	       h->eh.e_ident[2] == ELFMAG2 && h->eh.e_ident[3] == ELFMAG3;
+	return n >= (long)sizeof(h->eh) && h->eh.e_ident[0] == ELFMAG0 &&
+	       h->eh.e_ident[1] == ELFMAG1 && h->eh.e_ident[2] == ELFMAG2 &&
+	       h->eh.e_ident[3] == ELFMAG3;
 }
 
-static bool file_kind(int fd, const union head *h, const char *name, enum note_kind *kind)
+static bool file_kind(int fd, const union head *h, const char *name, enum message_kind *kind)
 {
 	struct stat st;
 
@@ -173,14 +171,14 @@ static bool file_kind(int fd, const union head *h, const char *name, enum note_k
 		return false;
 	*kind = elf_kind(fd, &h->eh, name);
 	if (!*kind && changes_user(&st))
-		*kind = NOTE_SETUID;
+		*kind = MESSAGE_SETUID;
 	if (!*kind && gains_capabilities(fd))
-		*kind = NOTE_CAPABILITIES;
+		*kind = MESSAGE_CAPABILITIES;
 	return true;
 }
 
 /* "#! /path arg" -> the path (SCRIPT_PATH bytes); false if this is no script. */
-static bool interpreter(const union head *h, long n, char *to)
+static bool read_interpreter(const union head *h, long n, char *to)
 {
 	const char *c = h->bytes, *end = c + n;
 	char *begin = to, *last = to + SCRIPT_PATH - 1;
@@ -195,10 +193,10 @@ static bool interpreter(const union head *h, long n, char *to)
 	return to > begin;
 }
 
-/* What the kernel will load in the end: scripts lead to others. */
-static enum note_kind look(int directory, const char *path, char *name)
+/* Follows scripts to the file that the kernel will load in the end, and judges that. */
+static enum message_kind look_at_file(int directory, const char *path, char *name)
 {
-	enum note_kind kind = NOTE_NONE;
+	enum message_kind kind = MESSAGE_NONE;
 	union head h;
 	char next[SCRIPT_PATH];
 	bool script = true;
@@ -207,17 +205,19 @@ static enum note_kind look(int directory, const char *path, char *name)
 		long fd = sys4(__NR_openat, directory, path, 02000000 /* O_CLOEXEC */, 0), n;
 
 		if (fd < 0)
-			return NOTE_NONE;
+			return MESSAGE_NONE;
 		n = sys4(__NR_pread64, fd, &h, HEAD - 1, 0);
 		script = false;
 		if (is_elf(&h, n)) {
 			take_file_name(name, path, directory);
 			file_kind((int)fd, &h, name, &kind);
-		} else if (interpreter(&h, n, next)) {
+		} else if (read_interpreter(&h, n, next)) {
 			script = true;
 		}
 		sys1(__NR_close, fd);
 		path = next;
+		/* A script's interpreter is looked up from the current directory, as the kernel
+		 * does. */
 		directory = UNTRACED_CWD;
 	}
 	return kind;
@@ -225,32 +225,34 @@ static enum note_kind look(int directory, const char *path, char *name)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-static enum note_kind place_kind(void)
+static enum message_kind place_kind(void)
 {
 	if (agent.forbidden & NEED_START)
-		return NOTE_FILTERED;
+		return MESSAGE_FILTERED;
 	if (sys2(__NR_access, agent_file, 4 /* R_OK */) < 0)
-		return NOTE_ROOT;
+		return MESSAGE_ROOT;
 	if (network && network_namespace() && network_namespace() != network)
-		return NOTE_NETWORK;
-	return NOTE_NONE;
+		return MESSAGE_NETWORK;
+	return MESSAGE_NONE;
 }
 
-enum note_kind untraced_kind(int directory, const char *path, uint32_t flags, char *name)
+enum message_kind untraced_kind(int directory, const char *path, uint32_t flags, char *name)
 {
 	char descriptor[32];
-	enum note_kind kind;
+	enum message_kind kind;
 
 	take_name(name, "");
+	/* A process that may not look at the file can at least know that the agent could not
+	 * start. */
 	if (agent.forbidden & NEED_EXEC)
-		return agent.forbidden & NEED_START ? NOTE_FILTERED : NOTE_NONE;
+		return agent.forbidden & NEED_START ? MESSAGE_FILTERED : MESSAGE_NONE;
 	if (flags & AT_EMPTY_PATH && directory >= 0) {
 		descriptor_path(directory, descriptor);
 		path = descriptor;
 		directory = UNTRACED_DESCRIPTOR;
 	}
 	if (sys4(__NR_faccessat, directory, path, 1 /* X_OK */, 0) < 0)
-		return NOTE_NONE;
-	kind = look(directory, path, name);
+		return MESSAGE_NONE;
+	kind = look_at_file(directory, path, name);
 	return kind ? kind : place_kind();
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwinders: what they are told, and what they tell.
+/* Unwinders: their look-ups, and notes of what they leave. Called by the unwinders, on the thread
+ * that throws; nothing is allocated.
  *
- * An agent that ld.so did not load is not found by them. Three of their look-ups lead here: GCC's
- * own and ld.so's, when they are asked for an address in the stub arena, and the walk over all modules; the
- * last in every process, for nongnu's libunwind must find a table of its own. */
+ * An agent that ld.so did not load is unknown to them. Three of their look-ups lead here: GCC's own
+ * and ld.so's, for an address in the stub arena, and the walk over all modules. The last one leads
+ * here in every process, because nongnu's libunwind must find a table of its own. */
 #include <elf.h>
 
 #include "agent/agent.h"
 
-/* --- the personality of all stubs: a phase of unwinding that gets here leaves a traced call ------ */
+/* --- the personality of all stubs: a phase of unwinding that gets here leaves a traced call --- */
 #define CLEANUP_PHASE 2
 #define CONTINUE_UNWIND 8
 
@@ -23,10 +24,12 @@ int agent_personality(int version, int actions, uint64_t class, void *exception,
 	return CONTINUE_UNWIND;
 }
 
-/* nongnu's, by the table in even.S. To land in a function it writes the landing pad over its return address,
- * which must not be the site table's: where the stub's own stood there is nothing any more. A context begins with
- * two pointers, the CFA and the address. */
-int agent_even_personality(int version, int actions, uint64_t class, void *exception, void *context)
+/* The personality for nongnu's libunwind, by the table in align_cfa.S. To land in a function that
+ * unwinder writes the landing pad over its return address, which must not be the site table's copy:
+ * the stub's own place on the stack is free by then. A context begins with two pointers, the CFA
+ * and the address. */
+int agent_align_personality(int version, int actions, uint64_t class, void *exception,
+			    void *context)
 {
 	const uint64_t *about = context;
 	uint64_t *below = (uint64_t *)about[2] - 1, pc = about[3];
@@ -41,9 +44,9 @@ extern const uint8_t agent_eh_frame[] __attribute__((visibility("hidden"))); /* 
 extern const uint8_t agent_eh_frame_hdr[] __attribute__((visibility("hidden")));
 extern const Elf64_Ehdr agent_header __attribute__((visibility("hidden")));
 
-/* --- _Unwind_Find_FDE(pc, bases): the entry of the unwind table, as GCC's unwinder wants it ------ */
+/* --- _Unwind_Find_FDE(pc, bases): the entry of the unwind table, as GCC's unwinder wants it --- */
 struct dwarf_eh_bases { void *tbase, *dbase, *func; };
-struct entry { uint32_t bytes, cie; int32_t begin /* from here */; };
+struct fde_entry { uint32_t bytes, cie; int32_t begin /* from here */; };
 
 const void *agent_find_fde(const void *pc, struct dwarf_eh_bases *bases)
 {
@@ -52,13 +55,14 @@ const void *agent_find_fde(const void *pc, struct dwarf_eh_bases *bases)
 	(void)pc;
 	bases->tbase = bases->dbase = 0;
 	bases->func = agent_arena;
-	for (const struct entry *e; (e = (const void *)at)->bytes; at += 4 + e->bytes)
+	/* The table is our own file's, so its lengths are right; it ends with a length of 0. */
+	for (const struct fde_entry *e; (e = (const void *)at)->bytes; at += 4 + e->bytes)
 		if (e->cie && (const uint8_t *)&e->begin + e->begin == agent_arena)
 			return e;
 	return 0;
 }
 
-/* --- _dl_find_object(pc, result): the module, as glibc 2.35 and later have it --------------------- */
+/* --- _dl_find_object(pc, result): the module, as glibc 2.35 and later have it --- */
 struct dl_find_object {
 	unsigned long long flags;
 	const void *start, *end;
@@ -77,22 +81,22 @@ int agent_find_object(const void *pc, struct dl_find_object *result)
 	return 0;
 }
 
-/* --- dl_iterate_phdr(callback, data): the original, and us ------------------------------------- */
+/* --- dl_iterate_phdr(callback, data): the original, and us --- */
 struct dl_phdr_info {
 	uint64_t base;
 	const char *name;
 	const Elf64_Phdr *phdr;
 	uint64_t phnum;
-	/* What follows in libc's is optional, and callers are told that it is not there. */
+	/* The rest of libc's structure is optional; `bytes` tells callers that it is not there. */
 };
 typedef int phdr_callback(struct dl_phdr_info *info, size_t bytes, void *data);
 typedef int iterate_phdr(phdr_callback *callback, void *data);
 
-extern const uint8_t agent_even_hdr[] __attribute__((visibility("hidden"))); /* even.S */
+extern const uint8_t agent_align_hdr[] __attribute__((visibility("hidden"))); /* align_cfa.S */
 
 struct whose { uint64_t code; bool nongnu; };
 
-/* LLVM's is libunwind.so.1. */
+/* LLVM's libunwind is libunwind.so.1; nongnu's have higher numbers. */
 static bool is_nongnu(const char *path)
 {
 	static const char wanted[] = "/libunwind.so.";
@@ -125,7 +129,9 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *data)
 
 static bool nongnu_asks(phdr_callback *callback, iterate_phdr *original)
 {
-	static uint64_t nongnu, another; /* the last ones that asked */
+	/* The callbacks that asked last: one entry each is enough, since a process has one unwinder
+	 * or two. */
+	static uint64_t nongnu, another;
 	struct whose whose = { (uint64_t)callback, false };
 
 	if (whose.code == nongnu || whose.code == another)
@@ -139,8 +145,16 @@ static int show_even(phdr_callback *callback, void *data)
 {
 	const uint64_t base = (uint64_t)&agent_header;
 	const Elf64_Phdr phdrs[2] = {
-		{ .p_type = PT_LOAD, .p_vaddr = (uint64_t)agent_arena - base, .p_memsz = SITE_ARENA_BYTES + SITE_BLOCK_BYTES },
-		{ .p_type = PT_GNU_EH_FRAME, .p_vaddr = (uint64_t)agent_even_hdr - base, .p_memsz = 20 },
+		{
+			.p_type = PT_LOAD,
+			.p_vaddr = (uint64_t)agent_arena - base,
+			.p_memsz = SITE_ARENA_BYTES + SITE_BLOCK_BYTES,
+		},
+		{
+			.p_type = PT_GNU_EH_FRAME,
+			.p_vaddr = (uint64_t)agent_align_hdr - base,
+			.p_memsz = 20,
+		},
 	};
 	struct dl_phdr_info info = { base, "libbrace-agent.so", phdrs, 2 };
 
@@ -160,6 +174,7 @@ static int show_by_hand(phdr_callback *callback, void *data)
 
 int agent_iterate_phdr(phdr_callback *callback, void *data, iterate_phdr *original)
 {
+	/* The even table comes before the agent's own module, which has the address, too. */
 	bool even = nongnu_asks(callback, original);
 	int result = even ? show_even(callback, data) : 0;
 

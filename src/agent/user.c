@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that gives up its user (sshd, nginx, postgres) must neither read nor spoil what is recorded of those who keep
- * theirs. It asks the tracer for the memories of its new user, and leaves the old ones at once: behind the system call by
- * which it changed, where libc makes that (libc_calls.c), else with its next sub-buffer.
+/* A process that gives up its user (sshd, nginx, postgres) must neither read nor spoil the records
+ * of processes that keep theirs. It asks the tracer for the memories of its new user and leaves the
+ * old ones at once: after the system call that changed the user, where libc made it (libc_calls.c),
+ * else with its next sub-buffer. One thread does it, signals blocked; others wait.
  *
- * Where the old ones were, the process has pages of its own: a signal handler may have interrupted who is about to store
- * there, and other threads go on writing until their next slow path. Without a tracer that answers the process is let go: pages
- * of its own again, which say that nothing is to be recorded. */
+ * The old memories are replaced by private pages: a signal handler may have interrupted a context
+ * that is about to store there, and other threads write there until their next slow path. If no
+ * tracer answers, tracing ends in the same way, with pages that say that nothing is to be
+ * recorded. */
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
 #include "agent/user.h"
 #include "agent/agent.h"
 #include "agent/needs.h"
-#include "agent/note.h"
-#include "agent/place.h"
+#include "agent/message.h"
+#include "agent/mappings.h"
 #include "agent/sys.h"
 #include "agent/untraced.h"
 
 #define MSG_NOSIGNAL 0x4000
-#define MOVES_MAX 8 /* more a process does not make with address space */
+#define MOVES_MAX 8 /* moves; address space is kept for each */
 
 static struct { uint64_t at, bytes; } left[MOVES_MAX];
 static uint32_t n_left;
-static uint32_t user;    /* the process's, when the session memory was mapped */
-static uint64_t world;   /* the namespace that number is of */
-static uint32_t moving;  /* 1: some thread is in user_move */
+static uint32_t user;    /* the process's user when the session memory was mapped */
+static uint64_t world;   /* user namespace of that number */
+static uint32_t moving;  /* 1: a thread is in user_move() */
 
-/* Root, if it has root's rights or can take them on again; collect/memories.c says the same. */
+/* Returns root for a process that has root's rights or can take them again; collect/memories.c
+ * decides in the same way. */
 static uint32_t user_now(void)
 {
 	uint32_t real = 0, effective = 0, saved = 0;
@@ -43,7 +46,7 @@ void user_begin(void)
 	world = namespace_number("/proc/self/ns/user");
 }
 
-/* In another user namespace the same user has another number. */
+/* In another user namespace the same user has another number, which is no change. */
 static bool is_renumbered(void)
 {
 	uint64_t now = namespace_number("/proc/self/ns/user");
@@ -63,9 +66,11 @@ void user_after_fork(void)
 
 bool user_has_changed(void)
 {
-	return !(agent.forbidden & (NEED_USER | NEED_THREADS)) && agent.memory && user_now() != user &&
-	       (uint32_t)sys0(__NR_getpid) == agent.pid /* else a child of vfork, in whose memory others run */ &&
-	       !is_renumbered();
+	return !(agent.forbidden & (NEED_USER | NEED_THREADS)) && agent.memory &&
+	       user_now() != user &&
+	       (uint32_t)sys0(__NR_getpid) ==
+		       agent.pid /* else a child of vfork, in whose memory others run */
+	       && !is_renumbered();
 }
 
 bool user_left(uint64_t address)
@@ -76,28 +81,32 @@ bool user_left(uint64_t address)
 	return false;
 }
 
-/* Pages of the process's own in place of a mapping. False: the kernel wants memory for all of them (overcommit_memory 2). */
-static bool cover(void *at, uint64_t bytes)
+/* Replaces a mapping by private pages. False: the kernel wants memory for all of them
+ * (overcommit_memory 2). */
+static bool cover_range(void *at, uint64_t bytes)
 {
 	return sys6(__NR_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == (long)at;
 }
 
-static void leave(void *at, uint64_t bytes)
+static void leave_range(void *at, uint64_t bytes)
 {
-	if (!cover(at, bytes))
+	if (!cover_range(at, bytes))
 		sys2(__NR_munmap, at, bytes);
 }
 
 static void let_go(void)
 {
-	char name[NOTE_NAME] = { 0 };
+	char name[MESSAGE_NAME] = { 0 };
 
 	sys2(__NR_prctl, 16 /* PR_GET_NAME */, name);
-	note_write(NOTE_USER, 0, name);
+	message_write(MESSAGE_USER, 0, name);
 	agent.abandoned = true;
+	agent.last_beat = 0;
 	agent.watch = false;
-	if (cover(agent.image, sizeof(*agent.image)) && cover(agent.memory, agent.memory_size))
+	/* Only if both are covered is it our own `stopped` that is set. */
+	if (cover_range(agent.image, sizeof(*agent.image)) &&
+	    cover_range(agent.memory, agent.memory_size))
 		agent.memory->stopped = 1;
 }
 
@@ -105,11 +114,12 @@ static void copy_modules(struct image_memory *to, const struct image_memory *fro
 {
 	for (uint32_t i = 0; i < IMAGE_MODULES; i++)
 		to->modules[i] = from->modules[i];
+	/* Pairs with the tracer's reader of n_modules (recovery), as note_module() does. */
 	__atomic_store_n(&to->n_modules, from->n_modules, __ATOMIC_RELEASE);
 }
 
-/* The new ones at places of their own: who stands in the old ones finds no place of his there. */
-static bool go_over(const struct protocol_welcome *w, const int fds[TALK_FDS])
+/* The new memories get places of their own: positions in the old ones must not be valid in them. */
+static bool go_over(const struct protocol_setup *w, const int fds[TALK_FDS])
 {
 	struct image_memory *image = agent.image;
 	struct memory_header *memory = agent.memory;
@@ -118,26 +128,28 @@ static bool go_over(const struct protocol_welcome *w, const int fds[TALK_FDS])
 	if (n_left == MOVES_MAX || !limits_leave_room(w->layout.size))
 		return false;
 	site_keep();
-	if (!place_other_memories(w, fds))
+	if (!mappings_replace_memories(w, fds))
 		return false;
 	copy_modules(agent.image, image);
 	site_adopt();
 	left[n_left].at = (uint64_t)memory;
 	left[n_left].bytes = bytes;
+	/* After the entry: user_left() reads without a lock. */
 	__atomic_store_n(&n_left, n_left + 1, __ATOMIC_RELEASE);
-	leave(image, sizeof(*image));
-	leave(memory, bytes);
+	leave_range(image, sizeof(*image));
+	leave_range(memory, bytes);
 	return true;
 }
 
-static bool ask(int fd)
+static bool ask_tracer(int fd, const char *way)
 {
-	static struct protocol_welcome w; /* the stack may be small */
+	/* Static, since the stack may be small; user_move() lets one thread in. */
+	static struct protocol_setup w;
 	const struct protocol_done done = { .request = PROTOCOL_DONE };
 	int fds[TALK_FDS];
 	bool gone;
 
-	if (!talk_hello(fd, PROTOCOL_USER, 0) || !talk_welcome(fd, &w, fds))
+	if (!talk_hello(fd, way, PROTOCOL_USER, 0) || !talk_setup(fd, &w, fds))
 		return false;
 	gone = go_over(&w, fds);
 	for (int i = 0; i < TALK_FDS; i++)
@@ -146,14 +158,15 @@ static bool ask(int fd)
 	return gone;
 }
 
-static bool move(void)
+static bool move_to_user(void)
 {
-	int fd = agent.abandoned || agent.forbidden & NEED_START ? -1 : talk_connect(agent.door[0] ? agent.door : agent.socket);
+	const char *way = agent.agent_socket[0] ? agent.agent_socket : agent.socket;
+	int fd = agent.abandoned || agent.forbidden & NEED_START ? -1 : talk_connect(way);
 	bool gone;
 
 	if (fd < 0)
 		return false;
-	gone = ask(fd);
+	gone = ask_tracer(fd, way);
 	sys1(__NR_close, fd);
 	return gone;
 }
@@ -162,8 +175,11 @@ void user_move(void)
 {
 	uint32_t nobody = 0;
 
-	if (__atomic_compare_exchange_n(&moving, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		if (user_has_changed() && !move())
+	/* Pairs with the release below: a thread that waited sees the new memories. */
+	if (__atomic_compare_exchange_n(&moving, &nobody, 1, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE)) {
+		/* Asked again: another thread may have moved the process since. */
+		if (user_has_changed() && !move_to_user())
 			let_go();
 		user = user_now();
 		__atomic_store_n(&moving, 0, __ATOMIC_RELEASE);

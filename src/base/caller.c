@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The record of whose work a thread does (see the header). tree/fuse_*.c begins and ends it around
+ * each request, tracee/ asks for it. Each thread has a pointer of its own, so no lock is needed,
+ * and nothing here can fail. */
 #include "base/caller.h"
 
 #include <stddef.h>
@@ -25,6 +28,8 @@ bool caller_end(int64_t result)
 	struct caller *c = now;
 
 	now = NULL;
+	/* Before let_go the caller may still be stopped in its system call, with the early answer
+	 * as its result; let_go corrects that. */
 	if (c->let_go)
 		c->let_go(c, result);
 	return c->answered;

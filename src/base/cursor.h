@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads bytes that came from outside. Past the end every read gives 0 and sets `bad`,
- * so that a parser checks once, after the fields, and never reads out of bounds. */
+/* Reads bytes that came from outside. After the end every read gives 0 and sets `bad`, so that a
+ * parser checks once, after the fields, and never reads out of bounds. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+/* The bytes stay the caller's. `bad` stays set once it is. */
 struct cursor {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
+/* Returns a cursor at the first of n bytes. */
 static inline struct cursor cursor_of(const void *bytes, size_t n)
 {
 	return (struct cursor){ bytes, (const uint8_t *)bytes + n, false };
 }
 
+/* Bytes not read yet. */
 static inline size_t cursor_left(const struct cursor *c)
 {
 	return (size_t)(c->end - c->at);
 }
 
-/* n bytes, or NULL (and bad) when there are fewer. */
+/* Returns the next n bytes and moves past them, or NULL (and bad) when there are fewer. */
 static inline const void *cursor_bytes(struct cursor *c, size_t n)
 {
 	const uint8_t *p = c->at;

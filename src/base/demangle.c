@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Demangling by libiberty's cplus_demangle(). Lists of functions, filters and reports call it, on
+ * any thread: no state is kept. libiberty's own allocation may fail; the name then comes out
+ * mangled, which is always a truthful answer. */
 #include "base/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -8,11 +11,13 @@
 
 int demangle_is_mangled(const char *name)
 {
+	/* _Z begins the Itanium C++ ABI's names, and Rust's legacy ones; _R begins Rust's v0
+	 * names. */
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
 /* GCC's copies of a function (".part.0", ".isra.1") stay distinct: the suffix is kept. */
-static const char *suffix(const char *name)
+static const char *symbol_suffix(const char *name)
 {
 	const char *dot = strchr(name, '.');
 
@@ -22,11 +27,12 @@ static const char *suffix(const char *name)
 static int demangle_as(const char *name, int options, char *out, size_t n)
 {
 	char *plain = NULL, *core;
-	const char *tail = suffix(name);
+	const char *tail = symbol_suffix(name);
 	int len;
 
 	if (!demangle_is_mangled(name))
 		return snprintf(out, n, "%s", name);
+	/* The core alone is demangled: libiberty would print the suffix as " [clone .part.0]". */
 	core = strndup(name, (size_t)(tail - name));
 	if (core)
 		plain = cplus_demangle(core, DMGL_AUTO | options);
@@ -41,7 +47,8 @@ int demangle(const char *name, char *out, size_t n)
 	return demangle_as(name, DMGL_NO_OPTS, out, n);
 }
 
-/* A template's result would stand in front of its name. */
+/* A template function's mangled name carries its result type, which would stand before the name:
+ * DMGL_RET_DROP. */
 int demangle_whole(const char *name, char *out, size_t n)
 {
 	return demangle_as(name, DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP, out, n);
@@ -49,6 +56,8 @@ int demangle_whole(const char *name, char *out, size_t n)
 
 int demangle_cut(char *name)
 {
+	/* From the last ')' back to the '(' that matches it: parameters may have parentheses of
+	 * their own. */
 	char *at = strrchr(name, ')');
 	int open = 0;
 

@@ -8,7 +8,7 @@
 int demangle(const char *name, char *out, size_t n);
 /* demangle() with parameters, as they tell overloads apart: "node::Start(int, char**)". */
 int demangle_whole(const char *name, char *out, size_t n);
-/* Takes the parameters off such a name; false: it has none. */
+/* Cuts the parameters off a name of demangle_whole(), in place. Returns 0 if it has none. */
 int demangle_cut(char *name);
-/* Is there anything to demangle? Cheap. */
+/* True if the name looks mangled. Looks at two characters only. */
 int demangle_is_mangled(const char *name);

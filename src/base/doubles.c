@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds names that are used more than once, by a sorted array of hashes. trace/overloads.c and ui's
+ * list use it: overloads get their parameters, others need none. One thread builds a set; once
+ * kept, any may ask. 8 bytes a name, where a set of strings would need them all. */
 #include "base/doubles.h"
 
 #include <stdlib.h>
 
+/* 64 bits: two different names of a program hardly ever get one hash, and would only get parameters
+ * that they do not need. */
 static uint64_t hash_of(const char *s)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
@@ -31,6 +36,8 @@ void doubles_keep(struct doubles *d)
 
 	if (d->hashes.n)
 		qsort(at, d->hashes.n, sizeof(*at), by_value);
+	/* Equal hashes are neighbours now. Each but the first of a run is kept: a name that came
+	 * three times stays twice, which bsearch() does not mind. */
 	for (size_t i = 1; i < d->hashes.n; i++)
 		if (at[i] == at[i - 1])
 			at[kept++] = at[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that come more than once. */
+/* A set of the names that occur more than once among those that were added. Zero-initialise it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,9 +8,11 @@
 
 struct doubles { VEC(uint64_t) hashes; };
 
+/* Adds one occurrence of a name; the string is not kept. */
 void doubles_add(struct doubles *d, const char *name);
-/* All have been added: keeps those that came twice. */
+/* Call once, after the last doubles_add(): drops the names that came only once. */
 void doubles_keep(struct doubles *d);
-/* Behind doubles_keep. Two names of one hash are taken for one: this is for display. */
+/* True if the name came more than once. Only after doubles_keep(). Names are compared by a 64-bit
+ * hash, which is good enough for display and for nothing else. */
 bool doubles_have(const struct doubles *d, const char *name);
 void doubles_free(struct doubles *d);

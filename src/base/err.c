@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* Filling of struct err, by vsnprintf into fixed arrays: an error can be reported when memory has
+ * run out. Everybody calls it, each with an err of its own, on any thread. Texts longer than the
+ * arrays are cut. */
 #include "base/err.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static int fill(struct err *e, int code, const char *fmt, va_list ap)
+/* NULL for e: the caller wants the code alone. What an earlier error quoted is dropped. */
+static int fill_err(struct err *e, int code, const char *fmt, va_list ap)
 {
 	if (e) {
 		e->code = code;
@@ -21,7 +25,7 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fill(e, code, fmt, ap);
+	fill_err(e, code, fmt, ap);
 	va_end(ap);
 	return -code;
 }
@@ -31,10 +35,12 @@ int err_at(struct err *e, int code, const char *input, size_t column, const char
 	va_list ap;
 
 	va_start(ap, fmt);
-	fill(e, code, fmt, ap);
+	fill_err(e, code, fmt, ap);
 	va_end(ap);
 	if (e) {
 		snprintf(e->input, sizeof(e->input), "%s", input);
+		/* A cut input may end before the column; the caret then stands behind its last
+		 * character. */
 		e->column = column < strlen(e->input) ? column : strlen(e->input);
 	}
 	return -code;
@@ -58,6 +64,7 @@ int err_prefix(struct err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
+	/* The old sentence is copied away because vsnprintf may not read what it writes. */
 	memcpy(tail, e->text, sizeof(tail));
 	n = (size_t)snprintf(e->text, sizeof(e->text), "%s: ", head);
 	for (const char *c = tail; *c && n + 1 < sizeof(e->text); c++)

@@ -16,7 +16,7 @@ struct err {
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int err_at(struct err *e, int code, const char *input, size_t column, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-/* The same sentence with another errno. Returns -code. */
+/* Changes the errno and leaves the sentence. Returns -code. */
 int err_code(struct err *e, int code);
 /* Puts "prefix: " before the sentence. Returns -e->code. */
 int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The escaping of untrusted text (see the header). base/out.c runs all of the output through it, so
+ * plain ASCII must pass at memory speed: is_ascii_block() tests 64 bytes at a time. No state; any
+ * thread. Only escape_line() and escape_text() allocate. */
 #include "base/escape.h"
 
 #include <string.h>
@@ -10,10 +13,20 @@
 
 bool escape_is_printable(uint32_t code)
 {
+	/* Ranges in ascending order: C0, DEL and C1, soft hyphen, Arabic letter mark, Mongolian
+	 * vowel separator, zero widths and marks, line separators and bidi overrides, invisible
+	 * operators and isolates, byte order mark, interlinear annotations, shorthand and musical
+	 * format controls, tags. */
 	static const struct { uint32_t from, to; } not[] = {
 		{ 0x00, 0x1f },       { 0x7f, 0x9f },       { 0xad, 0xad },       { 0x61c, 0x61c },
-		{ 0x180e, 0x180e },   { 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },
-		{ 0xfeff, 0xfeff },   { 0xfff9, 0xfffb },   { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+		{ 0x180e, 0x180e },
+		{ 0x200b, 0x200f },
+		{ 0x2028, 0x202e },
+		{ 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff },
+		{ 0xfff9, 0xfffb },
+		{ 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a },
 		{ 0xe0000, 0xe0fff },
 	};
 
@@ -28,7 +41,7 @@ static bool is_ascii(char c)
 	return c >= ' ' && c < 0x7f;
 }
 
-/* Most of what is printed. The compiler makes vectors of it. */
+/* Output is mostly such blocks. The loop has no early exit, so the compiler vectorises it. */
 static bool is_ascii_block(const char *s)
 {
 	unsigned char other = 0;
@@ -43,8 +56,9 @@ static bool is_white(char c)
 	return c == '\n' || c == '\t';
 }
 
-/* The length of what can stay at s; 0: its first byte cannot. */
-static size_t step(const char *s, size_t n, bool white)
+/* Returns the length of the character at s if it may stay unescaped; 0 if its first byte must be
+ * escaped. */
+static size_t escape_step(const char *s, size_t n, bool white)
 {
 	uint32_t code;
 	size_t length;
@@ -55,23 +69,26 @@ static size_t step(const char *s, size_t n, bool white)
 	return length && escape_is_printable(code) ? length : 0;
 }
 
-static size_t run(const char *s, size_t n, bool white)
+static size_t plain_run(const char *s, size_t n, bool white)
 {
+	/* `length` starts as 1 only to enter the loop; 0 ends it. */
 	size_t at = 0, length = 1;
 
 	for (; at < n && length; at += length)
-		length = white && n - at >= BLOCK && is_ascii_block(s + at) ? BLOCK : step(s + at, n - at, white);
+		length = white && n - at >= BLOCK && is_ascii_block(s + at)
+				 ? BLOCK
+				 : escape_step(s + at, n - at, white);
 	return at;
 }
 
 size_t escape_line_run(const char *s, size_t n)
 {
-	return run(s, n, false);
+	return plain_run(s, n, false);
 }
 
 size_t escape_text_run(const char *s, size_t n)
 {
-	return run(s, n, true);
+	return plain_run(s, n, true);
 }
 
 void escape_byte(char to[ESCAPED_BYTE], char byte)
@@ -87,10 +104,11 @@ void escape_byte(char to[ESCAPED_BYTE], char byte)
 static char *escape(const char *s, bool white)
 {
 	size_t n = strlen(s), to = 0, stays;
+	/* Four bytes for each one is the worst case. */
 	char *text = mem_realloc(NULL, n + 1, ESCAPED_BYTE);
 
 	for (;; s++, n--) {
-		stays = run(s, n, white);
+		stays = plain_run(s, n, white);
 		memcpy(text + to, s, stays);
 		to += stays;
 		s += stays;

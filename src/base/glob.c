@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Matching without recursion: when a character does not fit, the last `*` takes one more. */
+/* Matching without recursion and in at most length x length steps: when a character does not fit,
+ * the last `*` takes one more, and earlier ones need never be tried again. Called for each function
+ * of a module, by several threads; no state. shared/filter_glob.c does the same for strings that no
+ * NUL ends. */
 #include "base/glob.h"
 
 #include <string.h>
 
-/* The character behind the `]` that closes the class at p ("["), or NULL if none does. A `]`
- * directly behind the `[` or `[!` is a member. */
+/* Returns the character after the `]` that closes the class at p ("["), or NULL if none does. A `]`
+ * directly after the `[` or `[!` is a member. */
 static const char *class_end(const char *p)
 {
 	p += p[1] == '!' ? 2 : 1;
@@ -20,6 +23,8 @@ static bool class_has(const char *p, const char *end, unsigned char c)
 	for (p += inverted ? 2 : 1; p < end - 1; p++) {
 		unsigned char low = *p, high = *p;
 
+		/* "a-]" at the end of a class is the members a, -: a range needs an end before the
+		 * bracket. */
 		if (p[1] == '-' && p + 2 < end - 1) {
 			high = p[2];
 			p += 2;
@@ -29,7 +34,7 @@ static bool class_has(const char *p, const char *end, unsigned char c)
 	return found != inverted;
 }
 
-/* Whether the one pattern element at p fits c; *next is what stands behind the element. */
+/* True if the one pattern element at p fits c; *next is the element after it. */
 static bool element_fits(const char *p, char c, const char **next)
 {
 	const char *end = *p == '[' ? class_end(p) : NULL;
@@ -42,6 +47,7 @@ static bool element_fits(const char *p, char c, const char **next)
 		*next = p + 1;
 		return true;
 	}
+	/* A backslash at the very end of the pattern stands for itself. */
 	if (*p == '\\' && p[1])
 		p++;
 	*next = p + 1;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A heap in a VEC of pointers: the one that comes before all others is at[0]. `before(a, b)` is an inline function, and
- * the only thing known of them. J. W. J. Williams, "Algorithm 232: Heapsort" (1964). */
+/* A binary heap in a VEC of pointers; at[0] is the item that comes before all others. `before(a,
+ * b)` is an inline function and the only thing known of the items. J. W. J. Williams, "Algorithm
+ * 232: Heapsort" (1964). */
 #pragma once
 #include "base/vec.h"
 
-/* The first one is another, or comes later than it did. */
+/* Restores the heap after at[0] was replaced or its key grew. */
 #define heap_settle(h, before)                                                                          \
 	do {                                                                                            \
 		__typeof__((h)->at) heap_at = (h)->at;                                                  \
@@ -21,18 +22,21 @@
 		heap_at[heap_i] = heap_item;                                                            \
 	} while (0)
 
+/* Adds an item; O(log n). */
 #define heap_push(h, item, before)                                                                      \
 	do {                                                                                            \
 		__typeof__(*(h)->at) heap_item = (item);                                                \
 		size_t heap_i = (h)->n;                                                                 \
                                                                                                         \
 		vec_add(h);                                                                             \
-		for (; heap_i && before(heap_item, (h)->at[(heap_i - 1) / 2]); heap_i = (heap_i - 1) / 2) \
+		while (heap_i && before(heap_item, (h)->at[(heap_i - 1) / 2])) {                        \
 			(h)->at[heap_i] = (h)->at[(heap_i - 1) / 2];                                    \
+			heap_i = (heap_i - 1) / 2;                                                      \
+		}                                                                                       \
 		(h)->at[heap_i] = heap_item;                                                            \
 	} while (0)
 
-/* The first one goes. */
+/* Removes at[0]; the heap must not be empty. */
 #define heap_pop(h, before)                                                                             \
 	do {                                                                                            \
 		(h)->at[0] = (h)->at[--(h)->n];                                                         \

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Allocation that does not return NULL. All of the tracer calls it, on any thread. When memory runs
+ * out it runs the acts that were registered for this case (a background session removes its
+ * socket), prints one sentence unless an act has told why, and ends brace with status 125: no
+ * caller could do better, and the traced program lives on without us. */
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -32,6 +36,7 @@ static void end_for_want_of_memory(void)
 		told |= a->act(a);
 	if (!told)
 		fputs("brace: " MEM_NONE "\n", stderr);
+	/* _Exit, not exit: handlers of atexit() might allocate. */
 	_Exit(125);
 }
 
@@ -44,6 +49,7 @@ static void *or_die(void *p)
 
 void *mem_zalloc(size_t size)
 {
+	/* calloc(0) may return NULL, which is no failure; a byte is asked for instead. */
 	return or_die(calloc(1, size ? size : 1));
 }
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* "Did you mean ...": edit distance by dynamic programming in one row, on the stack. Error paths of
+ * the parsers call it; nothing is allocated, and words of 64 characters and more are not
+ * compared. */
 #include "base/nearest.h"
 
 #include <string.h>
 
 #define LONGEST 64
 
+/* The cheapest of insertion, deletion and replacement. */
 static size_t min3(size_t a, size_t b, size_t c)
 {
 	size_t m = a < b ? a : b;
@@ -40,6 +44,8 @@ void nearest_offer(struct nearest *n, const char *candidate)
 	if (length >= LONGEST || strlen(candidate) >= LONGEST)
 		return;
 	d = edit_distance(n->word, candidate);
+	/* At most one slip, and one more for every three characters. A candidate for which every
+	 * character would have to change is none. */
 	if (d > 1 + length / 3 || d >= strlen(candidate) || (n->best && d >= n->distance))
 		return;
 	n->best = candidate;

@@ -5,7 +5,8 @@
 
 #include "base/err.h"
 
-/* Opens a file to write it from its beginning. A regular file of the caller's under that name is replaced by a new one (mode 0600);
- * anything but a regular file is written as it is; a symbolic link and another user's file are refused. `what` ("trace file")
- * stands in the sentences. *is_ours: it was made here, and may be removed. A descriptor to close, or -errno and *err. */
+/* Opens a file for writing from its start. The caller's own regular file of that name is replaced
+ * by a new one (mode 0600); a device or FIFO is written as it is; a symbolic link and another
+ * user's file are refused. `what` ("trace file") names it in errors. *is_ours: the file was made
+ * here and may be removed. Returns a descriptor to close, or -errno and *err. */
 int new_file(const char *path, const char *what, bool *is_ours, struct err *err);

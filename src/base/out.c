@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The buffer of struct out and its slow paths. A report owns its struct out; one thread at a time
+ * uses it, without a lock. The flush function's first error is kept in o->error, everything later
+ * is dropped, and out_flush() tells: reports need not check each line. */
 #include "base/out.h"
 
 #include <stdarg.h>
@@ -11,6 +14,7 @@
 
 #define OUT_BYTES 65536
 
+/* 64 KiB are what a pipe usually holds. */
 void out_init(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg)
 {
 	o->buffer = o->at = mem_realloc(NULL, OUT_BYTES, 1);
@@ -27,27 +31,30 @@ void out_init_raw(struct out *o, int (*flush)(void *arg, const char *bytes, size
 	o->raw = true;
 }
 
-static void pass(struct out *o, const char *bytes, size_t n)
+/* No flush after an error: a reader that went away must not be written to again. */
+static void pass_on(struct out *o, const char *bytes, size_t n)
 {
 	if (n && !o->error)
 		o->error = o->flush(o->arg, bytes, n);
 }
 
+/* For a byte that a terminal would obey or that is no UTF-8 (base/escape.h). */
 static void pass_escaped(struct out *o, char byte)
 {
 	char escaped[ESCAPED_BYTE];
 
 	escape_byte(escaped, byte);
-	pass(o, escaped, sizeof(escaped));
+	pass_on(o, escaped, sizeof(escaped));
 }
 
-/* Callers do not cut inside of a character, but in lines longer than the buffer: there one may be escaped without need. */
+/* Callers cut between characters, except in lines longer than the buffer; there a cut character is
+ * escaped without need. */
 static void hand_on(struct out *o, const char *bytes, size_t n)
 {
 	while (n) {
 		size_t stays = o->raw ? n : escape_text_run(bytes, n);
 
-		pass(o, bytes, stays);
+		pass_on(o, bytes, stays);
 		if (stays < n)
 			pass_escaped(o, bytes[stays++]);
 		bytes += stays;
@@ -62,13 +69,15 @@ int out_flush(struct out *o)
 	return o->error;
 }
 
+/* Passes on whole lines and keeps the begun one, so that a reader of a pipe sees lines, and
+ * characters are not cut. */
 void out_make_room(struct out *o, size_t n)
 {
 	const char *newline = memrchr(o->buffer, '\n', (size_t)(o->at - o->buffer));
 	size_t whole = newline ? (size_t)(newline + 1 - o->buffer) : 0;
 	size_t rest = (size_t)(o->at - o->buffer) - whole;
 
-	if (rest + n > OUT_BYTES) { /* a line longer than the buffer */
+	if (rest + n > OUT_BYTES) { /* one line is longer than the buffer */
 		out_flush(o);
 		return;
 	}
@@ -83,6 +92,8 @@ void out_free(struct out *o)
 	o->buffer = o->at = o->end = NULL;
 }
 
+/* Bytes that cannot fit even into an empty buffer go past it, behind everything that was written
+ * before. */
 void out_bytes_slow(struct out *o, const char *bytes, size_t n)
 {
 	if (n > OUT_BYTES) {
@@ -107,14 +118,27 @@ void out_printf(struct out *o, const char *fmt, ...)
 	free(text);
 }
 
-void out_foreign(struct out *o, const char *s, size_t n)
+/* Returns how many bytes of s may be written as they are. */
+static size_t plain_bytes(const struct out *o, const char *s, size_t n, bool one_line)
+{
+	const char *newline;
+
+	if (!o->raw)
+		return escape_line_run(s, n);
+	newline = one_line ? memchr(s, '\n', n) : NULL;
+	return newline ? (size_t)(newline - s) : n;
+}
+
+static void put_foreign(struct out *o, const char *s, size_t n, bool one_line)
 {
 	size_t left = strnlen(s, n), stays;
 
 	while (left) {
-		stays = o->raw ? left : escape_line_run(s, left);
+		stays = plain_bytes(o, s, left, one_line);
 		out_bytes(o, s, stays);
 		if (stays < left) {
+			/* Straight to the buffer, as four bytes that hand_on() will find
+			 * printable. */
 			out_room(o, ESCAPED_BYTE);
 			escape_byte(o->at, s[stays++]);
 			o->at += ESCAPED_BYTE;
@@ -122,4 +146,14 @@ void out_foreign(struct out *o, const char *s, size_t n)
 		s += stays;
 		left -= stays;
 	}
+}
+
+void out_foreign(struct out *o, const char *s, size_t n)
+{
+	put_foreign(o, s, n, false);
+}
+
+void out_name(struct out *o, const char *s, size_t n)
+{
+	put_foreign(o, s, n, true);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where reports write: a buffer that is handed on when it is full. A trace prints a line
- * for every few nanoseconds of a program's life, so integers and padding are formatted
- * here, inline, without printf. */
+/* Buffered output of reports. A trace prints a line for every few nanoseconds of a program's life,
+ * so integers and padding are formatted here, inline, without printf. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,35 +9,44 @@
 
 struct out {
 	char *at, *end, *buffer;
-	/* Takes n bytes; 0 or -errno. After an error nothing more is handed on. */
+	/* Takes n bytes; returns 0 or -errno. Not called again after an error. */
 	int (*flush)(void *arg, const char *bytes, size_t n);
 	void *arg;
 	int error; /* the first -errno of flush; 0 = all is well */
-	bool raw;  /* what is written is handed on as it is; else it is escaped (base/escape.h) */
+	/* Bytes are handed on as they are; false: unprintable ones are escaped (base/escape.h). */
+	bool raw;
 };
 
-/* Most that out_room may ask for at a time. */
+/* Maximum of out_room(). */
 #define OUT_ROOM 4096
 
-/* For people and their terminals: what they must not be given is escaped, whoever wrote it. */
+/* Initialises o for people and their terminals: unprintable bytes are escaped, whoever wrote them.
+ * Free it by out_free(). */
 void out_init(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg);
-/* For files of the tree, as the kernel's, and for what was escaped already. */
+/* Initialises o for files of the tree, whose bytes are as the kernel's, and for text that was
+ * escaped already. */
 void out_init_raw(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg);
 /* Hands on what is buffered. Returns o->error. */
 int out_flush(struct out *o);
 /* Frees the buffer; does not flush. */
 void out_free(struct out *o);
 
-/* Room for n bytes (at most OUT_ROOM): hands on whole lines, so that what the traced program writes to
- * the same place comes between two of ours. */
+/* Makes room for n bytes (at most OUT_ROOM). Hands on whole lines only, so that output of the
+ * traced program to the same place falls between two lines of ours. */
 void out_make_room(struct out *o, size_t n);
 
-/* Bytes of any number, a NUL-terminated string, and printf for what is printed once. */
+/* out_bytes() without enough room in the buffer; any n. */
 void out_bytes_slow(struct out *o, const char *bytes, size_t n);
-/* A part of a line that a program chose, NUL-terminated or n bytes long at most: unless o is raw, newlines are escaped, too. */
+/* Writes a string that a program chose, inside of a line: NUL-terminated, or n bytes long at most.
+ * Unless o is raw, newlines and tabs are escaped, too. */
 void out_foreign(struct out *o, const char *s, size_t n);
+/* out_foreign(), for the name of a thread: a newline is escaped even if o is raw, so that no name
+ * makes a line that looks like a record. */
+void out_name(struct out *o, const char *s, size_t n);
+/* printf for lines that are printed once: it allocates. */
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Guarantees n bytes between `at` and `end`; n is at most OUT_ROOM. */
 static inline void out_room(struct out *o, size_t n)
 {
 	if ((size_t)(o->end - o->at) < n)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* A hash set with linear probing, at most half full. image/, instance/ and tree/ use it for names
+ * that they have seen; a set belongs to one thread. Strings are not copied and must outlive the
+ * set. Entries are never removed, so a free slot ends every search. */
 #include "base/string_set.h"
 
 #include <stdint.h>
@@ -7,7 +10,7 @@
 
 #include "base/mem.h"
 
-static uint64_t hash(const char *s)
+static uint64_t hash_string(const char *s)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -16,17 +19,20 @@ static uint64_t hash(const char *s)
 	return h;
 }
 
-/* The slot of a string, or the free one it would take. size > n, so that there is one. */
+/* Returns the slot of a string, or the free one it would take. Needs n < size, else there is no
+ * free one to end at. */
 static const char **slot_of(const struct string_set *s, const char *string)
 {
-	size_t i = hash(string) & (s->size - 1);
+	size_t i = hash_string(string) & (s->size - 1);
 
 	while (s->slots[i] && strcmp(s->slots[i], string) != 0)
 		i = (i + 1) & (s->size - 1);
 	return &s->slots[i];
 }
 
-static void grow(struct string_set *s)
+/* Sizes are powers of two, so that a mask does instead of a division. All strings get new
+ * places. */
+static void grow_table(struct string_set *s)
 {
 	struct string_set bigger = { .size = s->size ? s->size * 2 : 64 };
 
@@ -44,7 +50,7 @@ void string_set_add(struct string_set *s, const char *string)
 	const char **slot;
 
 	if (s->n * 2 >= s->size)
-		grow(s);
+		grow_table(s);
 	slot = slot_of(s, string);
 	s->n += !*slot;
 	*slot = string;

@@ -9,6 +9,7 @@ struct string_set {
 	size_t size, n;
 };
 
-void string_set_add(struct string_set *s, const char *string); /* kept by pointer */
+/* Keeps the pointer: the string must outlive the set. */
+void string_set_add(struct string_set *s, const char *string);
 bool string_set_has(const struct string_set *s, const char *string);
 void string_set_free(struct string_set *s);

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* Decoding of one character of untrusted bytes. base/escape.c calls it for all that is not ASCII;
+ * no state, any thread, no failure but "no character". */
 #include "base/utf8.h"
 
+/* One row a length: the lead byte's fixed bits, and the least code that may be written so (less is
+ * an overlong form). */
 static const struct form { unsigned char mask, lead; size_t n; uint32_t least; } forms[] = {
-	{ 0x80, 0x00, 1, 0 }, { 0xe0, 0xc0, 2, 0x80 }, { 0xf0, 0xe0, 3, 0x800 }, { 0xf8, 0xf0, 4, 0x10000 },
+	{ 0x80, 0x00, 1, 0 },
+	{ 0xe0, 0xc0, 2, 0x80 },
+	{ 0xf0, 0xe0, 3, 0x800 },
+	{ 0xf8, 0xf0, 4, 0x10000 },
 };
 
 static const struct form *form_of(unsigned char lead)
@@ -26,6 +33,7 @@ size_t utf8_character(const char *s, size_t n, uint32_t *code)
 			return 0;
 		c = c << 6 | ((unsigned char)s[i] & 0x3f);
 	}
+	/* RFC 3629 excludes overlong forms, codes above U+10FFFF, and surrogates. */
 	if (c < f->least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return 0;
 	*code = c;

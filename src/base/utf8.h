@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Characters in bytes of others: RFC 3629. */
+/* UTF-8 in untrusted bytes, by RFC 3629. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the character that begins at s, of n > 0 bytes, and *code; 0 if none does: overlong forms, surrogates, what lies
- * beyond U+10FFFF, and what n cuts are none. */
+/* Decodes the character at s, of n > 0 bytes: returns its length, and its code in *code. Returns 0
+ * if there is none: an overlong form, a surrogate, a code above U+10FFFF, or one that n cuts
+ * off. */
 size_t utf8_character(const char *s, size_t n, uint32_t *code);

@@ -8,17 +8,19 @@
 
 #define VEC(type) struct { type *at; size_t n, cap; }
 
+/* Makes room for `want` elements in all; at least doubles, so that appending is linear. */
 #define vec_reserve(v, want)                                                          \
 	((v)->cap >= (want) ? (void)0                                                 \
 	 : (void)((v)->cap = (want) > 2 * (v)->cap ? (want) : 2 * (v)->cap,           \
 		  (v)->at = mem_realloc((v)->at, (v)->cap, sizeof(*(v)->at))))
 
-/* A pointer to a new, uninitialised last element. */
+/* Appends an element and returns a pointer to it, uninitialised. */
 #define vec_add(v) (vec_reserve(v, (v)->n + 1 > 8 ? (v)->n + 1 : 8), &(v)->at[(v)->n++])
+/* Frees the array and leaves it empty and usable. */
 #define vec_free(v) (free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
 
-/* How many elements at the beginning `holds` is true of, an expression over `item`, a pointer to one; it must be false
- * of all behind them. So a place in a sorted array. */
+/* Binary search: the number of leading elements for which `holds` (an expression over `item`, a
+ * pointer to the element) is true. The array must be partitioned by it. */
 #define vec_bisect(v, item, holds)                                                    \
 	({                                                                            \
 		size_t bisect_low = 0, bisect_high = (v)->n;                          \

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Owns nothing that is shared but kernel_hz, which a thread of its own writes and clock_end()'s
+ * join makes visible. All else runs on the caller's thread: the session's, as it begins and ends.
+ * Nothing here fails: a frequency that nobody tells is measured. */
 #include "collect/clock.h"
 
 #include <cpuid.h>
@@ -26,15 +29,16 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
 }
 
-/* One rate whatever the processors do, and one count on all of them: so says CPUID. */
-static bool invariant(void)
+/* CPUID's promise of one constant rate, and of one count on all processors. */
+static bool tsc_is_invariant(void)
 {
 	unsigned a, b, c, d;
 
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
 }
 
-/* The kernel has the last word: what it finds to run unevenly, or apart on two processors, it takes out of this list. */
+/* The kernel has the last word: it removes "tsc" from this list when it finds that the TSC runs
+ * unevenly, or differently on two processors. */
 static bool is_steady(void)
 {
 	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "re");
@@ -47,7 +51,7 @@ static bool is_steady(void)
 	}
 	if (f)
 		fclose(f);
-	return any ? listed : invariant();
+	return any ? listed : tsc_is_invariant();
 }
 
 /* Leaf 0x15: TSC = crystal * ebx / eax. */
@@ -60,7 +64,8 @@ static uint64_t hz_cpuid(void)
 	return (uint64_t)c * b / a;
 }
 
-/* ns = ticks * time_mult >> time_shift, as the kernel computes its own clock. */
+/* perf's user page gives the conversion of the kernel's own clock: ns = ticks * time_mult >>
+ * time_shift. */
 static uint64_t hz_kernel(void)
 {
 	struct perf_event_attr attr = {
@@ -75,15 +80,18 @@ static uint64_t hz_kernel(void)
 		return 0;
 	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	if (page != MAP_FAILED) {
+		/* A page without these fields leaves the result at 0. */
 		if (page->cap_user_time && page->time_mult)
-			hz = (uint64_t)(((unsigned __int128)NS << page->time_shift) / page->time_mult);
+			hz = (uint64_t)(((unsigned __int128)NS << page->time_shift) /
+					page->time_mult);
 		munmap(page, 4096);
 	}
 	close(fd);
 	return hz;
 }
 
-/* The tightest of a few brackets: two clocks cannot be read at once. */
+/* Two clocks cannot be read at once: of 20 attempts the one with the least time between its TSC
+ * readings counts. */
 static void same_instant(clockid_t clock, uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -106,9 +114,10 @@ void clock_instant(uint64_t *tsc, uint64_t *ns)
 	same_instant(CLOCK_MONOTONIC_RAW, tsc, ns);
 }
 
-/* A rate over so short a base is good to some 10^-5; clock_refine makes it better. */
+/* A rate over so short a base is good to some 10^-5; clock_refine() improves it. */
 #define QUICK_NS 2000000
 
+/* The rate since clock_begin(), after QUICK_NS at the earliest. */
 static uint64_t hz_since(const struct clock *c)
 {
 	uint64_t tsc, ns;
@@ -119,7 +128,8 @@ static uint64_t hz_since(const struct clock *c)
 	return (uint64_t)((unsigned __int128)(tsc - c->first_tsc) * NS / (ns - c->first_ns));
 }
 
-/* Opening a perf event may take the kernel 10 ms: what it says serves clock_refine. */
+/* Opening a perf event can take the kernel 10 ms, so a thread does it, and only clock_refine() uses
+ * the answer. */
 static void *ask_kernel(void *context)
 {
 	struct clock *c = context;
@@ -138,8 +148,10 @@ void clock_begin(struct clock *c)
 		c->asking = pthread_create(&c->thread, NULL, ask_kernel, c) == 0;
 }
 
-/* A figure that is told is finer than one that is measured; but a virtual machine may be told that of another. */
-static void decide(const struct clock *c, uint64_t told, const char *by, struct trace_clock *out)
+/* A figure from CPUID or the kernel is finer than a measured one; but a hypervisor may pass on
+ * another machine's, so it has to agree with the measurement to 1 %. */
+static void decide_rate(const struct clock *c, uint64_t told, const char *by,
+			struct trace_clock *out)
 {
 	uint64_t measured = hz_since(c);
 	bool believed = told > measured - measured / 100 && told < measured + measured / 100;
@@ -148,13 +160,15 @@ static void decide(const struct clock *c, uint64_t told, const char *by, struct 
 	snprintf(out->from, sizeof(out->from), "%s", believed ? by : "measured");
 }
 
-void clock_settle(struct clock *c, struct trace_clock *out)
+void clock_measure_end(struct clock *c, struct trace_clock *out)
 {
 	if (c->settled)
 		return;
 	c->settled = true;
-	decide(c, c->cpuid_hz, "cpuid", out);
+	decide_rate(c, c->cpuid_hz, "cpuid", out);
 	same_instant(CLOCK_MONOTONIC, &out->tsc, &out->mono_ns);
+	/* The first of the two readings is a little older than the second: an error of
+	 * nanoseconds. */
 	out->real_ns = out->mono_ns - now_ns(CLOCK_MONOTONIC) + now_ns(CLOCK_REALTIME);
 }
 
@@ -164,9 +178,9 @@ void clock_refine(struct clock *c, struct trace_clock *clock)
 	if (!c->settled)
 		return;
 	if (c->cpuid_hz)
-		decide(c, c->cpuid_hz, "cpuid", clock);
+		decide_rate(c, c->cpuid_hz, "cpuid", clock);
 	else
-		decide(c, c->kernel_hz, "kernel", clock);
+		decide_rate(c, c->kernel_hz, "kernel", clock);
 }
 
 void clock_end(struct clock *c)

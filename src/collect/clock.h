@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The TSC in real units: its frequency from CPUID, else from the kernel's own calibration
- * (perf's user page), else, or if these are not true, measured against CLOCK_MONOTONIC_RAW; and one instant on all clocks. */
+/* The TSC in real units. Its frequency comes from CPUID, else from the kernel's own calibration
+ * (perf's user page). Where neither agrees with a measurement against CLOCK_MONOTONIC_RAW, the
+ * measured one counts. Also reads one instant on several clocks. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,16 +13,21 @@ struct clock {
 	uint64_t cpuid_hz, kernel_hz; /* 0 = does not say */
 	pthread_t thread;
 	bool asking, settled;
-	bool steady; /* else the TSC's rate changes, or its counts differ between processors: times are not to be relied on */
+	/* else the TSC's rate changes, or processors' counts differ: times are not to be relied
+	 * on */
+	bool steady;
 };
 
-/* Begins; asking the kernel goes on beside what follows. */
+/* Notes the first instant, and starts a thread that asks the kernel where CPUID names no
+ * frequency. */
 void clock_begin(struct clock *c);
-/* The first result. Takes at least 2 ms from clock_begin. */
-void clock_settle(struct clock *c, struct trace_clock *out);
-/* A better figure: measured over all the time since clock_begin, or the one that this confirms to a hundredth. */
+/* The first result. Returns at least 2 ms after clock_begin. A second call does nothing. */
+void clock_measure_end(struct clock *c, struct trace_clock *out);
+/* Improves *clock at the end of a session: the told frequency, if the measurement over all the time
+ * since clock_begin confirms it to a hundredth, else the measured one. Waits for the thread that
+ * asks the kernel. */
 void clock_refine(struct clock *c, struct trace_clock *clock);
-void clock_end(struct clock *c); /* must be called before c goes away */
+void clock_end(struct clock *c); /* joins the thread; required before c goes away */
 uint64_t clock_tsc(void);
-/* One instant on the TSC and CLOCK_MONOTONIC_RAW, as well as two clocks can be read. */
+/* One instant on the TSC and CLOCK_MONOTONIC_RAW, as closely as two clocks can be read. */
 void clock_instant(uint64_t *tsc, uint64_t *ns);

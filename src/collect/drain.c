@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads what traced threads write, on the session's thread, without a lock: descriptors and
+ * records are the traced program's and may change at any time. The state of a descriptor says
+ * who owns the sub-buffer (shared/memory.h). Damaged counts are taken as 0 and noted once
+ * (MESSAGE_SPOILED); only the sink's failures end a pass. */
 #include "collect/drain.h"
 
 #include <errno.h>
@@ -10,33 +14,33 @@
 #include <unistd.h>
 
 #include "collect/clock.h"
-#include "collect/notes.h"
+#include "collect/messages.h"
 #include "shared/record.h"
 #include "shared/points.h"
 
-/* How long a FULL sub-buffer may have a hole (a writer interrupted between reserving a slot and
- * filling it) before the hole is called lost. Its owner may still store there, so such a sub-buffer is
- * not given back before the thread ends. */
-#define HOLE_NS UINT64_C(1000000000)
+/* How long a FULL sub-buffer may have a hole before the hole is counted as lost. A writer leaves
+ * one when it is interrupted between reserving a slot and filling it. The thread may still store
+ * there later, so such a sub-buffer is not given back before the thread ends. */
+#define UNWRITTEN_NS UINT64_C(1000000000)
 
-/* A handler's records may be older than those of what it interrupted. */
+/* A handler's records may be older than those of the code that it interrupted. */
 #define TSC_SLACK (UINT64_C(1) << 33)
 
-/* The traced program may change everything in the session memory at any time: what is looked at is read
+/* The traced program may change everything in the session memory at any time: each value is read
  * once, into memory of our own, and checked there. */
 
-/* A sub-buffer's descriptor, and which it is. */
+/* A sub-buffer's descriptor, as read once, with its number. */
 struct claim {
 	uint32_t i, slot;    /* slot: below threads_max */
 	uint32_t state;
 	struct memory_desc desc;
 };
 
-/* What the tracer knows of each sub-buffer. */
-struct place {
+/* The tracer's own notes on each sub-buffer. */
+struct drain_place {
 	uint32_t taken;      /* bytes already taken */
-	uint64_t hole_since; /* nanoseconds; 0 = it has none */
-	uint64_t near_tsc;   /* of the next record to be taken; 0 = the descriptor's */
+	uint64_t unwritten_since; /* nanoseconds; 0 = it has none */
+	uint64_t near_tsc;   /* of the next record to be taken; 0 = use the descriptor's */
 	uint32_t slot;
 	uint16_t cpu;
 	bool quarantined;    /* all taken, waiting for its thread to end */
@@ -44,15 +48,19 @@ struct place {
 
 struct drain {
 	struct shared_memory *memory;
-	struct place *places;
-	uint32_t *expected;  /* by thread slot: seq of the next sub-buffer to take */
+	struct drain_place *places;
+	/* by thread slot: seq of the next sub-buffer to take; a later one waits for its
+	 * predecessor */
+	uint32_t *expected;
 	uint64_t *position;  /* by thread slot: records kept and lost so far */
-	struct last_seen { uint64_t tsc; uint16_t cpu; } *last; /* by thread slot: of the last record taken; tsc 0 = none */
-	bool *told;          /* by thread slot: what was overwritten */
-	bool *dead;          /* by thread slot: it has ended (drain_recycle) */
-	bool spoiled;        /* a count made no sense, which is noted */
+	/* by thread slot: last record taken; tsc 0 = none */
+	struct last_seen { uint64_t tsc; uint16_t cpu; } *last;
+	bool *told;          /* by thread slot: overwritten records have been told */
+	bool *dead;          /* by thread slot: the thread has ended (drain_recycle) */
+	bool spoiled;        /* a count made no sense, and a note says so */
 	VEC(struct claim) order; /* of one pass */
-	uint64_t words[MEMORY_BUFFER_WORDS]; /* of the sub-buffer that is looked at, without its holes */
+	/* content of the sub-buffer at hand, without its holes */
+	uint64_t words[MEMORY_BUFFER_WORDS];
 };
 
 struct drain *drain_new(struct shared_memory *memory)
@@ -83,7 +91,7 @@ void drain_free(struct drain *d)
 	free(d);
 }
 
-/* A change sets them meanwhile, in another thread. */
+/* A change of the settings may store these meanwhile, on another thread. */
 static uint32_t tracer_of(const struct drain *d)
 {
 	return __atomic_load_n(&d->memory->settings.tracer, __ATOMIC_RELAXED);
@@ -94,24 +102,28 @@ static uint32_t values_of(const struct drain *d)
 	return __atomic_load_n(&d->memory->settings.values, __ATOMIC_RELAXED);
 }
 
-struct scan {
+struct drain_scan {
 	size_t n;        /* words looked at, up to the end of the last record */
-	size_t kept;     /* of those, in d->words: without the holes */
-	size_t holes;    /* records whose slots were reserved and never filled, before the last record */
+	size_t kept;     /* words in d->words: as n, without the holes */
+	/* records whose slots were reserved and never filled, before the last record */
+	size_t holes;
 	uint64_t calls, records;
 	uint64_t last;   /* the last record's header */
 	uint16_t cpu;    /* at the end */
 };
 
-static void count_event(struct scan *s, const uint64_t *word)
+static void count_event(struct drain_scan *s, const uint64_t *word)
 {
+	/* A header's event that tells a new CPU holds for the records behind it. */
 	if (record_type(*word) == RECORD_EVENT_CPU && record_payload(*word))
 		s->cpu = (uint16_t)word[1];
 	s->calls += (uint64_t)record_is_call(*word);
 	s->records += (uint64_t)record_counts(*word);
 }
 
-static void take_record(struct scan *s, uint64_t *out, uint64_t header, const uint64_t *payload, unsigned n)
+/* Copies a record behind those in `out`, and counts it. */
+static void take_record(struct drain_scan *s, uint64_t *out, uint64_t header,
+			const uint64_t *payload, unsigned n)
 {
 	uint64_t *at = out + s->kept;
 
@@ -130,10 +142,12 @@ static void take_record(struct scan *s, uint64_t *out, uint64_t header, const ui
 /* Above all addresses of a program. */
 #define NO_ADDRESS (UINT64_C(1) << 47)
 
-/* Payload is stored before its header. Behind an empty slot may therefore stand what was to belong to a record that
- * never came; a record is told from it by its time, which is behind that of the one before and not in the future.
- * A stack pointer reads like a record of the few milliseconds after the time's low 40 bits have begun anew, which a
- * thread's last moments may well contain; a record of that time behind an empty slot is rarer. */
+/* A thread stores a record's payload before its header. So behind an empty slot may stand the
+ * payload of a record whose header never came. A real header differs from it by its time: not
+ * before the preceding record's and not in the future. A stack pointer reads like a record of the
+ * few milliseconds after the time's low 40 bits wrapped, which a thread's last moments may well
+ * contain; records of these milliseconds behind an empty slot are rarer, so addresses are
+ * refused. */
 static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 {
 	uint64_t then = before ? record_tsc(before, near) : near, tsc = record_tsc(word, then);
@@ -141,31 +155,35 @@ static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 	return word >= NO_ADDRESS && tsc + TSC_SLACK >= then && tsc <= clock_tsc();
 }
 
-/* Copies the records of words[0..n) to d->words. near: a full TSC near that of the first; 0 = not known. With
- * stop_at_hole, ends before the first empty slot. */
-static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near, uint16_t cpu,
-			      bool stop_at_hole)
+/* Copies the records of words[0..n) to d->words. near: a full TSC near the first record's; 0 = not
+ * known. With stop_at_unwritten, ends before the first empty slot. */
+static struct drain_scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near,
+				    uint16_t cpu, bool stop_at_unwritten)
 {
 	const uint32_t tracer = tracer_of(d), values = values_of(d);
-	struct scan s = { .cpu = cpu };
+	struct drain_scan s = { .cpu = cpu };
 	size_t i = 0, empty = 0;
 	uint64_t before = 0;
 
 	while (i < n) {
+		/* Pairs with the release in store() of agent/buffer.c: a header that is seen has
+		 * its payload. */
 		uint64_t word = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
 		unsigned payload = record_payload(word);
 
 		if (!word) {
-			if (stop_at_hole)
+			if (stop_at_unwritten)
 				break;
 			empty++;
-			i += memory_hole_words(tracer, values, words + i, n - i);
+			i += memory_unwritten_words(tracer, values, words + i, n - i);
 			continue;
 		}
+		/* Not a header but the payload of a record that never came. */
 		if (empty && near && !is_of_its_time(word, before, near)) {
 			i++;
 			continue;
 		}
+		/* A length that passes the end is damage: the scan ends. */
 		if (i + 1 + payload > n)
 			break;
 		take_record(&s, d->words, word, &words[i + 1], payload);
@@ -179,18 +197,20 @@ static struct scan scan_words(struct drain *d, const uint64_t *words, size_t n, 
 	return s;
 }
 
-/* Reads descriptor i; false if it is nobody's, or makes no sense. Of one that is FILLING its thread may be storing
- * `used`. */
+/* Reads descriptor i. False: it is free, or its slot makes no sense. `used` is read only of a FULL
+ * one: the thread of a FILLING one may be storing it. */
 static bool read_claim(const struct drain *d, uint32_t i, struct claim *out)
 {
 	const volatile struct memory_desc *desc = &d->memory->descs[i];
 
 	out->i = i;
+	/* Pairs with the releases in open_buffer() and close_buffer() of agent/buffer.c. */
 	out->state = __atomic_load_n(&desc->state, __ATOMIC_ACQUIRE);
 	if (out->state == MEMORY_FREE)
 		return false;
 	out->desc = (struct memory_desc){
-		.thread = desc->thread, .seq = desc->seq, .tsc = desc->tsc, .cpu = desc->cpu, .lost = desc->lost,
+		.thread = desc->thread, .seq = desc->seq, .tsc = desc->tsc, .cpu = desc->cpu,
+		.lost = desc->lost,
 		.lost_upto = desc->lost_upto, .begins = desc->begins,
 		.used = out->state == MEMORY_FULL ? desc->used : 0,
 	};
@@ -198,41 +218,47 @@ static bool read_claim(const struct drain *d, uint32_t i, struct claim *out)
 	return out->slot < d->memory->layout.threads_max;
 }
 
-#define LOST_MOST (UINT64_C(1) << 48) /* what a thread throws away in two months */
+#define LOST_MOST (UINT64_C(1) << 48) /* a thread throws away so much in two months */
 
 /* A count of losses, or 0 if the program spoiled it. */
-static uint64_t believed(struct drain *d, uint64_t lost)
+static uint64_t believed_loss(struct drain *d, uint64_t lost)
 {
 	if (lost < LOST_MOST)
 		return lost;
 	if (!d->spoiled)
-		notes_add(&d->memory->header->notes, NOTE_SPOILED, 0, "");
+		messages_add(&d->memory->header->messages, MESSAGE_SPOILED, 0, "");
 	d->spoiled = true;
 	return 0;
 }
 
-/* Overwrite mode: what stood before the oldest sub-buffer that a thread kept. Told once. */
-static uint64_t overwritten(struct drain *d, uint32_t slot)
+/* Overwrite mode: the number of records before the oldest sub-buffer that a thread kept. Returned
+ * once for each thread, then 0. */
+static uint64_t count_overwritten(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
 
 	if (d->memory->layout.mode != MEMORY_OVERWRITE || d->told[slot])
 		return 0;
 	d->told[slot] = true;
-	return believed(d, t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1]);
+	/* Pairs with the release in throw_away(), here and in agent/buffer.c: the count of that
+	 * parity is whole. */
+	return believed_loss(d,
+			     t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1]);
 }
 
-/* A sub-buffer that its thread has begun to use again, and counted. */
+/* Whether its thread has begun to use the sub-buffer again, and has counted its records as
+ * overwritten. */
 static bool is_overwritten(const struct drain *d, const struct claim *c)
 {
+	/* Pairs with the release in throw_away() of agent/buffer.c. */
 	uint32_t first = __atomic_load_n(&d->memory->threads[c->slot].first_seq, __ATOMIC_ACQUIRE);
 
 	return d->memory->layout.mode == MEMORY_OVERWRITE && (int32_t)(c->desc.seq - first) < 0;
 }
 
-/* How much of the thread came before the rest of a sub-buffer. In a memory that another tracer left
- * (recover.c) it is what that one noted. */
-static uint64_t position(const struct drain *d, const struct claim *c)
+/* Number of the thread's records before the rest of a sub-buffer. A memory that another tracer left
+ * (recover.c) holds it: that tracer noted it in `taken` and `begins`. */
+static uint64_t thread_position(const struct drain *d, const struct claim *c)
 {
 	uint64_t taken = __atomic_load_n(&d->memory->threads[c->slot].taken, __ATOMIC_RELAXED);
 
@@ -243,37 +269,43 @@ static uint64_t position(const struct drain *d, const struct claim *c)
 	return taken > d->position[c->slot] ? taken : d->position[c->slot];
 }
 
-/* In a memory that another tracer left, what that one had taken over may be more. */
+/* Never lowers it: in a memory that another tracer left, that one may have taken more. */
 static void note_taken(struct drain *d, uint32_t slot)
 {
 	uint64_t *taken = &d->memory->threads[slot].taken;
 
 	if (__atomic_load_n(taken, __ATOMIC_RELAXED) < d->position[slot])
+		/* A tracer that takes the memory over later reads it (recover.c). */
 		__atomic_store_n(taken, d->position[slot], __ATOMIC_RELEASE);
 }
 
-/* The losses of a descriptor are told. Its thread says so itself, unless it died right before. */
+/* Marks a descriptor's losses as told. Its thread does so itself, unless it died right before. */
 static void note_told(struct drain *d, const struct claim *c)
 {
 	uint64_t *reported = &d->memory->threads[c->slot].lost_reported;
 	uint64_t was = __atomic_load_n(reported, __ATOMIC_RELAXED);
 
 	if (was < c->desc.lost_upto)
-		__atomic_compare_exchange_n(reported, &was, c->desc.lost_upto, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(reported, &was, c->desc.lost_upto, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* What was scanned, from d->words. */
-static int emit(struct drain *d, const struct claim *c, const struct scan *s, drain_sink *sink, void *context,
-		struct err *err)
+/* Gives d->words, as scanned, to the sink. */
+static int emit_run(struct drain *d, const struct claim *c, const struct drain_scan *s,
+		    drain_sink *sink, void *context, struct err *err)
 {
-	struct place *p = &d->places[c->i];
+	struct drain_place *p = &d->places[c->i];
 	const struct drain_run run = {
-		.slot = d->memory->first_slot + c->slot, .position = position(d, c),
-		.words = d->words, .n = s->kept, .calls = s->calls, .records = s->records,
+		.slot = d->memory->first_slot + c->slot,
+		.position = thread_position(d, c),
+		.words = d->words,
+		.n = s->kept,
+		.calls = s->calls,
+		.records = s->records,
 		.cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu,
 		.near_tsc = p->near_tsc ? p->near_tsc : c->desc.tsc,
-		.lost = (p->taken ? 0 : believed(d, c->desc.lost)) + s->holes + overwritten(d, c->slot),
+		.lost = (p->taken ? 0 : believed_loss(d, c->desc.lost)) + s->holes +
+			count_overwritten(d, c->slot),
 	};
 	int r;
 
@@ -282,6 +314,8 @@ static int emit(struct drain *d, const struct claim *c, const struct scan *s, dr
 	if (s->kept)
 		d->last[c->slot] = (struct last_seen){ record_tsc(s->last, run.near_tsc), s->cpu };
 	if (!c->desc.begins)
+		/* Noted before the sink runs: a tracer that takes over after our death starts from
+		 * here. */
 		d->memory->descs[c->i].begins = 1 + run.position;
 	POINT(run_begins);
 	r = sink(context, &run, err);
@@ -293,6 +327,7 @@ static int emit(struct drain *d, const struct claim *c, const struct scan *s, dr
 	return r;
 }
 
+/* Signal 0 only asks. EPERM: a thread with this number exists, but is another user's. */
 static bool thread_lives(const struct shared_memory *m, uint32_t slot)
 {
 	const struct memory_thread *t = &m->threads[slot % m->layout.threads_max];
@@ -303,69 +338,80 @@ static bool thread_lives(const struct shared_memory *m, uint32_t slot)
 static void give_back(struct drain *d, uint32_t i)
 {
 	POINT(give_back_begins);
-	d->places[i] = (struct place){ 0 };
+	d->places[i] = (struct drain_place){ 0 };
 	shared_memory_give_back(d->memory, i);
 }
 
-static bool may_fill(struct place *p)
+/* Whether the hole is younger than UNWRITTEN_NS; the first call starts its time. */
+static bool may_fill(struct drain_place *p)
 {
 	struct timespec t;
 	uint64_t now;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	if (!p->hole_since)
-		p->hole_since = now;
-	return now - p->hole_since < HOLE_NS;
+	if (!p->unwritten_since)
+		p->unwritten_since = now;
+	return now - p->unwritten_since < UNWRITTEN_NS;
 }
 
-/* What is left of a FULL sub-buffer, all of it reserved. */
-static struct scan scan_reserved(struct drain *d, const struct claim *c)
+/* Scans the rest of a FULL sub-buffer. All of it was reserved, so empty slots up to `used` are
+ * holes. */
+static struct drain_scan scan_reserved(struct drain *d, const struct claim *c)
 {
-	const struct place *p = &d->places[c->i];
+	const struct drain_place *p = &d->places[c->i];
 	size_t used = c->desc.used < MEMORY_BUFFER_BYTES ? c->desc.used & ~7u : MEMORY_BUFFER_BYTES;
 	size_t n = used > p->taken ? (used - p->taken) / 8 : 0;
-	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, n, c->desc.tsc,
-				   p->taken ? p->cpu : (uint16_t)c->desc.cpu, false);
+	struct drain_scan s =
+		scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8, n, c->desc.tsc,
+			   p->taken ? p->cpu : (uint16_t)c->desc.cpu, false);
 
+	/* Reserved slots behind the last record hold records that never came, too. */
 	s.holes += memory_holes_in(tracer_of(d), values_of(d), n - s.n);
 	return s;
 }
 
-/* A FULL sub-buffer. 1 if something was emitted, 0 if not yet, -errno. */
-static int take_full(struct drain *d, const struct claim *c, bool last, drain_sink *sink, void *context,
-		     struct err *err)
+/* Takes a FULL sub-buffer. Returns 1 if something was emitted, 0 if a hole may still fill, or
+ * -errno. */
+static int take_full(struct drain *d, const struct claim *c, bool last, drain_sink *sink,
+		     void *context, struct err *err)
 {
-	struct place *p = &d->places[c->i];
-	struct scan s = scan_reserved(d, c);
+	struct drain_place *p = &d->places[c->i];
+	struct drain_scan s = scan_reserved(d, c);
 	int r;
 
 	if (s.holes && !last && may_fill(p) && thread_lives(d->memory, c->slot))
 		return 0;
-	r = emit(d, c, &s, sink, context, err);
+	r = emit_run(d, c, &s, sink, context, err);
 	d->expected[c->slot] = c->desc.seq + 1;
 	p->slot = c->slot;
-	shared_memory_let_go(d->memory, c->slot); /* a quarantined one is no longer the thread's either */
+	/* A quarantined one no longer counts for the thread either. */
+	shared_memory_let_go(d->memory, c->slot);
 	if (s.holes && !last)
 		p->quarantined = true;
 	else
 		give_back(d, c->i);
+	shared_memory_wake_writers(d->memory);
 	return r < 0 ? r : 1;
 }
 
-static int take_partial(struct drain *d, const struct claim *c, uint64_t now, drain_sink *sink, void *context,
-			struct err *err)
+/* Takes the present content of a FILLING sub-buffer, up to the first hole: what follows may still
+ * come in order. */
+static int take_partial(struct drain *d, const struct claim *c, uint64_t now, drain_sink *sink,
+			void *context, struct err *err)
 {
-	struct place *p = &d->places[c->i];
+	struct drain_place *p = &d->places[c->i];
 	uint16_t cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu;
-	struct scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8,
+	struct drain_scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8,
 				   (MEMORY_BUFFER_BYTES - p->taken) / 8, 0, cpu, true);
 	int r = 0;
 
 	if (s.n)
-		r = emit(d, c, &s, sink, context, err);
+		r = emit_run(d, c, &s, sink, context, err);
 	if (p->taken)
-		p->near_tsc = now; /* what comes next is younger: an idle thread's stamps stay clear */
+		/* later records are younger: so the 40-bit times of a long idle thread stay
+		 * unambiguous */
+		p->near_tsc = now;
 	return r < 0 ? r : s.n > 0;
 }
 
@@ -378,17 +424,19 @@ static int by_thread_and_seq(const void *a, const void *b)
 	return x->desc.seq < y->desc.seq ? -1 : x->desc.seq > y->desc.seq;
 }
 
-static void collect(struct drain *d, bool partial)
+/* Fills d->order with the sub-buffers that may be taken, by thread and sequence. */
+static void collect_claims(struct drain *d, bool partial)
 {
 	uint32_t used = shared_memory_used(d->memory);
 
 	d->order.n = 0;
 	for (uint32_t i = 0; i < used; i++) {
+		/* Pairs with the releases in open_buffer() and close_buffer() of agent/buffer.c. */
 		uint32_t state = __atomic_load_n(&d->memory->descs[i].state, __ATOMIC_ACQUIRE);
 		struct claim c;
 
 		if (state != MEMORY_FULL && !(partial && state == MEMORY_FILLING))
-			continue; /* its fields are not ours to read */
+			continue; /* the fields of others are not ours to read */
 		if (read_claim(d, i, &c) && !d->places[i].quarantined && !is_overwritten(d, &c))
 			*vec_add(&d->order) = c;
 	}
@@ -397,27 +445,35 @@ static void collect(struct drain *d, bool partial)
 		qsort(d->order.at, d->order.n, sizeof(d->order.at[0]), by_thread_and_seq);
 }
 
+/* Gives back sub-buffers whose threads ended: nobody stores into their holes any more. */
 static void release_quarantined(struct drain *d)
 {
 	uint32_t used = shared_memory_used(d->memory);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (d->places[i].quarantined && !thread_lives(d->memory, d->places[i].slot))
+		if (d->places[i].quarantined && !thread_lives(d->memory, d->places[i].slot)) {
 			give_back(d, i);
+			shared_memory_wake_writers(d->memory);
+		}
 }
 
-/* What a writer that is no more would have noted: where its last whole record ends. */
+/* Does what a writer that no longer lives would have done: notes where its last whole record
+ * ends. */
 static uint32_t close_for_writer(struct drain *d, uint32_t i)
 {
 	uint64_t *words = shared_memory_words(d->memory, i);
 	uint64_t tsc = *(volatile uint64_t *)&d->memory->descs[i].tsc;
-	uint32_t used = (uint32_t)scan_words(d, words, MEMORY_BUFFER_WORDS, tsc, 0, false).n * 8;
+	/* Pages that were never touched hold no record; reading them would make the kernel allocate
+	 * them. */
+	size_t touched = shared_memory_touched(d->memory, i) / 8;
+	uint32_t used = (uint32_t)scan_words(d, words, touched, tsc, 0, false).n * 8;
 
 	d->memory->descs[i].used = used;
 	return used;
 }
 
-/* Sub-buffers of threads that ended would otherwise stay with them to the end of the session. */
+/* Takes over sub-buffers of threads that ended: otherwise they would stay taken to the end of the
+ * session. */
 static void reap_dead(struct drain *d)
 {
 	uint32_t used = shared_memory_used(d->memory);
@@ -425,22 +481,26 @@ static void reap_dead(struct drain *d)
 	for (uint32_t i = 0; i < used; i++) {
 		struct claim c;
 
-		if (!read_claim(d, i, &c) || c.state != MEMORY_FILLING || thread_lives(d->memory, c.slot))
+		if (!read_claim(d, i, &c) || c.state != MEMORY_FILLING ||
+		    thread_lives(d->memory, c.slot))
 			continue;
 		close_for_writer(d, i);
+		/* Pairs with the acquire in read_claim(). */
 		__atomic_store_n(&d->memory->descs[i].state, MEMORY_FULL, __ATOMIC_RELEASE);
 	}
 }
 
+/* No free sub-buffer, and half of the pool has been used: before that, fresh ones are plenty. */
 static bool is_scarce(const struct drain *d)
 {
 	uint32_t used = shared_memory_used(d->memory);
 
 	return used > d->memory->layout.buffers_max / 2 &&
-	       (uint32_t)__atomic_load_n(&d->memory->header->free_head, __ATOMIC_RELAXED) == MEMORY_NONE;
+	       (uint32_t)__atomic_load_n(&d->memory->header->free_head, __ATOMIC_RELAXED) ==
+		       MEMORY_NONE;
 }
 
-/* --- overwrite mode: threads that ended make room ------------------------------------------------ */
+/* --- overwrite mode: threads that ended make room --------------------------------------------- */
 
 static int by_age(const void *a, const void *b)
 {
@@ -449,6 +509,7 @@ static int by_age(const void *a, const void *b)
 	return x->desc.tsc < y->desc.tsc ? -1 : x->desc.tsc > y->desc.tsc;
 }
 
+/* d->order is sorted by thread: one question to the kernel for each. */
 static void note_dead(struct drain *d)
 {
 	uint32_t slot = UINT32_MAX;
@@ -462,15 +523,16 @@ static void note_dead(struct drain *d)
 	}
 }
 
-/* Those of threads that had ended before their first sub-buffer was looked at: of others an older one may have been
- * missed. */
+/* Keeps only sub-buffers of threads that had ended before their first sub-buffer was looked at. Of
+ * a thread that ended between, the first look may have missed an older one: hence the second
+ * collect_claims(). */
 static void collect_dead(struct drain *d)
 {
 	size_t kept = 0;
 
-	collect(d, true);
+	collect_claims(d, true);
 	note_dead(d);
-	collect(d, true);
+	collect_claims(d, true);
 	for (size_t k = 0; k < d->order.n; k++) {
 		const struct claim c = d->order.at[k];
 
@@ -480,16 +542,20 @@ static void collect_dead(struct drain *d)
 	d->order.n = kept;
 }
 
-/* As its thread would have done, had it lived to need the room (agent/buffer.c). */
+/* Does what its thread would have done, had it lived to need the room (throw_away() of
+ * agent/buffer.c). */
 static void throw_away(struct drain *d, struct claim *c)
 {
 	struct memory_thread *t = &d->memory->threads[c->slot];
-	struct scan s;
+	struct drain_scan s;
 
 	if (c->state == MEMORY_FILLING)
 		c->desc.used = close_for_writer(d, c->i);
 	s = scan_reserved(d, c);
-	t->overwritten[(c->desc.seq + 1) & 1] = t->overwritten[c->desc.seq & 1] + c->desc.lost + s.records + s.holes;
+	/* Two counts by parity: a reader of first_seq uses the one that is not being written. */
+	t->overwritten[(c->desc.seq + 1) & 1] =
+		t->overwritten[c->desc.seq & 1] + c->desc.lost + s.records + s.holes;
+	/* Pairs with the acquire in count_overwritten(). */
 	__atomic_store_n(&t->first_seq, c->desc.seq + 1, __ATOMIC_RELEASE);
 	note_told(d, c);
 	give_back(d, c->i);
@@ -506,16 +572,16 @@ void drain_recycle(struct drain *d)
 		throw_away(d, &d->order.at[k]);
 }
 
-/* --- taking --------------------------------------------------------------------------------------- */
+/* --- taking ----------------------------------------------------------------------------------- */
 
-/* Looks at a sub-buffer again: since it was collected it may have become FULL. */
-static int take_claimed(struct drain *d, const struct claim *then, uint64_t now, drain_sink *sink, void *context,
-			struct err *err)
+/* Reads a sub-buffer's descriptor again: since collect_claims() it may have become FULL. */
+static int take_claimed(struct drain *d, const struct claim *then, uint64_t now, drain_sink *sink,
+			void *context, struct err *err)
 {
 	struct claim c;
 
 	if (then->desc.seq != d->expected[then->slot])
-		return 0; /* its predecessor became FULL after we looked */
+		return 0; /* its predecessor became FULL after collect_claims() */
 	if (!read_claim(d, then->i, &c) || c.slot != then->slot || c.desc.seq != then->desc.seq)
 		return 0; /* the program spoiled it */
 	if (c.state == MEMORY_FULL)
@@ -531,54 +597,64 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 	if (is_scarce(d) && d->memory->layout.mode != MEMORY_OVERWRITE) {
 		reap_dead(d);
 		release_quarantined(d);
-		shared_memory_wake_writers(d->memory);
 	}
-	collect(d, partial);
+	collect_claims(d, partial);
 	for (size_t k = 0; k < d->order.n; k++) {
 		r = take_claimed(d, &d->order.at[k], now, sink, context, err);
 		if (r < 0)
 			return r;
 		taken += r;
-		shared_memory_beat(d->memory);
-		shared_memory_wake_writers(d->memory);
+		/* After each sub-buffer, so that a long pass does not look like a dead tracer to
+		 * waiting writers. */
+		shared_memory_heartbeat(d->memory);
 	}
+	shared_memory_passed(d->memory);
 	return taken;
 }
 
+/* Records that a thread, while it throws records away, has written to its window and not yet
+ * counted in `lost`. */
 static uint64_t count_window(struct drain *d, const struct memory_thread *t)
 {
-	if (!t->in_void || t->lost != t->void_from)
+	if (!t->discarding || t->lost != t->discard_from)
 		return 0;
-	return scan_words(d, t->nowhere, MEMORY_VOID_WORDS, 0, 0, false).records;
+	return scan_words(d, t->discard, MEMORY_DISCARD_WORDS, 0, 0, false).records;
 }
 
-/* Losses that no sub-buffer tells: since its thread's last one was opened. */
+/* Losses that no sub-buffer tells: those since its thread's last one was opened. */
 static uint64_t count_untold(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
 
-	return believed(d, t->lost - t->lost_reported) + count_window(d, t) + overwritten(d, slot);
+	return believed_loss(d, t->lost - t->lost_reported) + count_window(d, t) +
+	       count_overwritten(d, slot);
 }
 
-/* Thread `slot` as if all its losses had been told. Nobody writes there any more. */
+/* Marks all losses of thread `slot` as told. Only after its last writer stopped. */
 static void close_account(struct drain *d, uint32_t slot, uint64_t upto)
 {
 	struct memory_thread *t = &d->memory->threads[slot];
 
-	__atomic_store_n(&t->lost_reported, __atomic_load_n(&t->lost, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-	t->in_void = 0;
+	__atomic_store_n(&t->lost_reported, __atomic_load_n(&t->lost, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
+	t->discarding = 0;
 	d->position[slot] = upto;
 	note_taken(d, slot);
 }
 
-/* What a thread lost at its end, which no record of its own stands behind. 1 if there was something, 0, -errno. */
-static int tell_end(struct drain *d, uint32_t slot, drain_sink *sink, void *context, struct err *err)
+/* Tells what a thread lost at its end, behind which none of its records stands. Returns 1, 0 if
+ * there is nothing, or -errno. */
+static int tell_end(struct drain *d, uint32_t slot, drain_sink *sink, void *context,
+		    struct err *err)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
-	const uint64_t taken = __atomic_load_n(&t->taken, __ATOMIC_RELAXED), untold = count_untold(d, slot);
+	const uint64_t taken = __atomic_load_n(&t->taken, __ATOMIC_RELAXED),
+		       untold = count_untold(d, slot);
 	const struct drain_run run = {
-		.slot = slot, .position = taken > d->position[slot] ? taken : d->position[slot],
-		.near_tsc = d->last[slot].tsc ? d->last[slot].tsc : t->tsc, .cpu = d->last[slot].cpu,
+		.slot = d->memory->first_slot + slot,
+		.position = taken > d->position[slot] ? taken : d->position[slot],
+		.near_tsc = d->last[slot].tsc ? d->last[slot].tsc : t->tsc,
+		.cpu = d->last[slot].cpu,
 		.words = d->words, .lost = untold,
 	};
 	int r;
@@ -609,7 +685,7 @@ int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *los
 	int taken = 0, r;
 
 	POINT(finish_begins);
-	collect(d, true);
+	collect_claims(d, true);
 	for (size_t k = 0; k < d->order.n; k++) {
 		struct claim *c = &d->order.at[k];
 
@@ -623,6 +699,7 @@ int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *los
 	r = tell_ends(d, sink, context, err);
 	if (r < 0)
 		return r;
-	*lost += believed(d, __atomic_load_n(&d->memory->header->lost_threadless, __ATOMIC_RELAXED));
+	*lost += believed_loss(
+		d, __atomic_load_n(&d->memory->header->lost_threadless, __ATOMIC_RELAXED));
 	return taken + r;
 }

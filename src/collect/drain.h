@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* From sub-buffers to runs of whole records, thread by thread, in each thread's order. */
+/* Turns sub-buffers into runs of whole records: thread by thread, each thread's in their order. */
 #pragma once
 #include "base/vec.h"
 #include "collect/shared_memory.h"
 
 struct drain_run {
-	uint32_t slot;            /* the thread's, in the session (slots.h) */
-	uint16_t cpu;             /* of its first record */
-	uint64_t near_tsc;        /* at most 2^39 ticks before its first record; of no records: when the thread's last was */
-	uint64_t position;        /* records of this thread, kept and lost, before all that is told here */
-	uint64_t lost;            /* records of this thread lost before it */
+	uint32_t slot;            /* thread slot in the session (slots.h) */
+	uint16_t cpu;             /* where the first record was written */
+	/* at most 2^39 ticks before the first record; in a run without records: time of the
+	 * thread's last one */
+	uint64_t near_tsc;
+	/* records of this thread, kept and lost, before everything in this run */
+	uint64_t position;
+	uint64_t lost;            /* records of this thread lost right before the run */
 	const uint64_t *words;    /* whole records; valid during the call */
-	size_t n;                 /* 0: it tells only what its thread lost at its end */
-	uint64_t calls, records;  /* among them */
+	size_t n;                 /* 0: the run tells only of losses at the thread's end */
+	uint64_t calls, records;  /* in the run */
 };
 
-/* Takes one run; -errno (and *err) ends the pass. */
+/* Takes one run. -errno (and *err) ends the pass. */
 typedef int drain_sink(void *context, const struct drain_run *run, struct err *err);
 
 struct drain;
+/* A drain belongs to one thread: the session's, or that of `brace recover`. The memory has to
+ * outlive it. Neither function fails. */
 struct drain *drain_new(struct shared_memory *memory);
 void drain_free(struct drain *d);
 
-/* One pass. FULL sub-buffers are taken whole and given back; with `partial`, what FILLING
- * ones hold so far as well. Returns how many runs, or -errno. */
+/* One pass. Takes FULL sub-buffers whole and gives them back; with `partial`, also takes the
+ * present content of FILLING ones. Returns the number of runs, or -errno. */
 int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err);
 
-/* Overwrite mode, where nothing is taken before the end: when sub-buffers become scarce, the older half of those
- * whose threads ended is given back, what stood in them counted. Otherwise nothing. */
+/* Overwrite mode, in which nothing is taken before the end: when sub-buffers become scarce, gives
+ * back the older half of those whose threads ended, and counts what stood in them. Does nothing in
+ * other modes. */
 void drain_recycle(struct drain *d);
 
-/* The last pass: nobody writes any more. Everything comes out, overwrite mode's rings too; returns
- * runs or -errno. What a thread lost at its end comes as a run of no records, behind its last. Losses of threads
- * that got no slot, and so have no run, are added to *lost. */
+/* The last pass, after the last writer stopped. Takes everything, the rings of overwrite mode too.
+ * Returns the number of runs, or -errno. Losses at a thread's end come as a run without records
+ * behind its last run. Losses of threads that got no slot belong to no run and are added to
+ * *lost. */
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the session memories. The control thread makes them, as processes come; the session's thread reads them, as many as
- * there are when it looks. */
+/* Owns the session memories. Planners, and the thread that attaches, make them as processes come,
+ * with `lock` held; the session's thread reads at[0..memories_n()) without it. A memory that cannot
+ * be made costs that process its recording, and the caller says so. */
 #include "collect/memories.h"
 
 #include <errno.h>
@@ -19,31 +20,37 @@
 #define SYS_futex_waitv 449
 #endif
 #define WAITED_MAX 128   /* futexes in one wait, as the kernel has it */
-#define BLIND_MS 2       /* where it cannot wait for several: those that are not waited for are looked at so often */
+/* period of looking at the memories beyond those that one wait can cover */
+#define BLIND_MS 2
 
 /* --- making them ----------------------------------------------------------------------------- */
 
 uint32_t memories_n(const struct memories *m)
 {
+	/* Pairs with the release in make_memory(). */
 	return __atomic_load_n(&m->n, __ATOMIC_ACQUIRE);
 }
 
-static int make(struct memories *m, uid_t user, struct err *err)
+/* Lock held, or before any other thread. *err: too many users, or no memory. */
+static int make_memory(struct memories *m, uid_t user, struct err *err)
 {
 	uint32_t n = m->n;
 	int r;
 
 	if (n == MEMORIES_MAX)
-		return err_set(err, EUSERS, "programs of more than %u users in one session", MEMORIES_MAX);
+		return err_set(err, EUSERS, "programs of more than %u users in one session",
+			       MEMORIES_MAX);
 	r = shared_memory_create(&m->shape, &m->at[n], err);
 	if (r < 0)
 		return r;
 	m->at[n].first_slot = n << SLOT_BITS;
 	m->users[n] = user;
-	m->seen[n] = 0;
+	m->wakeups[n] = 0;
+	/* Pairs with the acquire in memories_n(). */
 	__atomic_store_n(&m->n, n + 1, __ATOMIC_RELEASE);
 	if (n)
-		memories_nudge(m); /* who waits does not wait for this one yet */
+		/* Memories_wait() does not know of this one yet: let it begin again. */
+		memories_wake(m);
 	return 0;
 }
 
@@ -51,7 +58,7 @@ int memories_begin(struct memories *m, const struct shared_memory_shape *shape, 
 {
 	m->shape = *shape;
 	pthread_mutex_init(&m->lock, NULL);
-	return make(m, geteuid(), err);
+	return make_memory(m, geteuid(), err);
 }
 
 void memories_end(struct memories *m)
@@ -72,17 +79,18 @@ int memories_of(struct memories *m, uid_t user, struct shared_memory **out, stru
 	while (i < m->n && m->users[i] != user)
 		i++;
 	if (i == m->n)
-		r = make(m, user, err);
+		r = make_memory(m, user, err);
 	pthread_mutex_unlock(&m->lock);
 	*out = r == 0 ? &m->at[i] : NULL;
 	return r;
 }
 
-/* --- whose a process is ---------------------------------------------------------------------- */
+/* --- which user's a process is --------------------------------------------------------------- */
 
 static int read_status(pid_t pid, struct proc_status *s, struct err *err)
 {
-	return proc_status_read(pid, s) < 0 ? err_set(err, ESRCH, "process %d has ended", (int)pid) : 0;
+	return proc_status_read(pid, s) < 0 ? err_set(err, ESRCH, "process %d has ended", (int)pid)
+					    : 0;
 }
 
 static uid_t user_of(const struct proc_status *s)
@@ -98,7 +106,8 @@ int memories_of_process(struct memories *m, pid_t pid, struct shared_memory **ou
 	return r < 0 ? r : memories_of(m, user_of(&s), out, err);
 }
 
-/* A number is given again when its process has ended, while somebody else may still hold its socket. */
+/* SO_PEERCRED tells the pid at the time of connect(). The kernel gives the number to another
+ * process when that one has ended, while a child may still hold its socket. */
 int memories_of_peer(struct memories *m, int socket, struct shared_memory **out, struct err *err)
 {
 	struct ucred who;
@@ -107,10 +116,12 @@ int memories_of_peer(struct memories *m, int socket, struct shared_memory **out,
 	int r;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0)
-		return err_set(err, errno, "the kernel does not say who called: %s", strerror(errno));
+		return err_set(err, errno, "the kernel does not say who called: %s",
+			       strerror(errno));
 	r = read_status(who.pid, &s, err);
 	if (r == 0 && s.uid[1] != who.uid)
-		r = err_set(err, EAGAIN, "process %d became another user's while it was looked at", (int)who.pid);
+		r = err_set(err, EAGAIN, "process %d became another user's while it was looked at",
+			    (int)who.pid);
 	return r < 0 ? r : memories_of(m, user_of(&s), out, err);
 }
 
@@ -122,7 +133,7 @@ bool memories_allow(struct memories *m, pid_t pid, const struct shared_memory *m
 
 	if (memories_of_process(m, pid, &own, &ignored) == 0 && own == memory)
 		return true;
-	return fstat(memory->fd, &st) == 0 && processes_maps(pid, st.st_ino);
+	return fstat(memory->fd, &st) == 0 && processes_maps(pid, &st);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */
@@ -141,12 +152,29 @@ bool memories_take_end(struct memories *m, uint32_t tid)
 	return told;
 }
 
+/* Whether memory i's list of processes counts for this pid. Programs of root may have become any
+ * user's; programs of another user vouch only for processes of that user. */
+static bool may_vouch(const struct memories *m, uint32_t i, uint32_t pid)
+{
+	struct proc_status s;
+
+	return m->users[i] == 0 ||
+	       (proc_status_read((pid_t)pid, &s) == 0 && user_of(&s) == m->users[i]);
+}
+
+static bool has_pid(const struct shared_memory *memory, uint32_t pid)
+{
+	for (uint32_t k = 0, used = shared_memory_threads(memory); k < used; k++)
+		if (memory->threads[k].pid == pid)
+			return true;
+	return false;
+}
+
 bool memories_know(const struct memories *m, uint32_t pid)
 {
-	for (uint32_t i = 0, n = memories_n(m); i < n; i++)
-		for (uint32_t k = 0, used = shared_memory_threads(&m->at[i]); pid && k < used; k++)
-			if (m->at[i].threads[k].pid == pid)
-				return true;
+	for (uint32_t i = 0, n = memories_n(m); pid && i < n; i++)
+		if (has_pid(&m->at[i], pid) && may_vouch(m, i, pid))
+			return true;
 	return false;
 }
 
@@ -173,15 +201,15 @@ uint64_t memories_thresh_ticks(struct memories *m)
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
-void memories_beat(struct memories *m)
+void memories_heartbeat(struct memories *m)
 {
 	for (uint32_t i = 0, n = memories_n(m); i < n; i++)
-		shared_memory_beat(&m->at[i]);
+		shared_memory_heartbeat(&m->at[i]);
 }
 
 void memories_stop(struct memories *m)
 {
-	/* What is made from now on is stopped, too. */
+	/* Memories that are made from now on are stopped, too. */
 	pthread_mutex_lock(&m->lock);
 	m->shape.stopped = true;
 	pthread_mutex_unlock(&m->lock);
@@ -189,21 +217,25 @@ void memories_stop(struct memories *m)
 		shared_memory_stop(&m->at[i]);
 }
 
-/* Whoever waits, waits for the first. */
-void memories_nudge(struct memories *m)
+/* Every memories_wait() waits for the first memory, whichever else. */
+void memories_wake(struct memories *m)
 {
-	shared_memory_nudge(&m->at[0]);
+	shared_memory_wake(&m->at[0]);
 }
 
-void memories_moment(struct memories *m)
+void memories_read_wakeups(struct memories *m)
 {
 	for (uint32_t i = 0, n = memories_n(m); i < n; i++)
-		m->seen[i] = __atomic_load_n(&m->at[i].header->full_futex, __ATOMIC_SEQ_CST);
+		/* Pairs with tell_tracer() of agent/buffer.c and shared_memory_wake(). */
+		m->wakeups[i] = __atomic_load_n(&m->at[i].header->full_futex, __ATOMIC_SEQ_CST);
 }
 
 static void say_waiting(struct memories *m, uint32_t n, uint32_t waits)
 {
 	for (uint32_t i = 0; i < n; i++)
+		/* Pairs with tell_tracer() of agent/buffer.c: either it sees tracer_waits and
+		 * wakes, or the futex has changed since memories_read_wakeups() and the wait
+		 * ends at once. */
 		__atomic_store_n(&m->at[i].header->tracer_waits, waits, __ATOMIC_SEQ_CST);
 }
 
@@ -211,10 +243,12 @@ static void wait_for_first(struct memories *m, int ms)
 {
 	const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
 
-	syscall(SYS_futex, &m->at[0].header->full_futex, FUTEX_WAIT, m->seen[0], &timeout, NULL, 0);
+	syscall(SYS_futex, &m->at[0].header->full_futex, FUTEX_WAIT, m->wakeups[0], &timeout, NULL,
+		0);
 }
 
-/* Until a time of the clock, as this call has it. False: the kernel has no such call. */
+/* futex_waitv takes an absolute time. False: the kernel has no such call (before 5.16), or a
+ * seccomp filter forbids it. */
 static bool wait_for_all(struct memories *m, uint32_t n, int ms)
 {
 	struct futex_waitv waits[WAITED_MAX];
@@ -225,9 +259,10 @@ static bool wait_for_all(struct memories *m, uint32_t n, int ms)
 	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	for (uint32_t i = 0; i < n; i++)
-		waits[i] = (struct futex_waitv){ .val = m->seen[i], .flags = FUTEX_32,
+		waits[i] = (struct futex_waitv){ .val = m->wakeups[i], .flags = FUTEX_32,
 						 .uaddr = (uintptr_t)&m->at[i].header->full_futex };
-	return syscall(SYS_futex_waitv, waits, n, 0, &until, CLOCK_MONOTONIC) >= 0 || (errno != ENOSYS && errno != EPERM);
+	return syscall(SYS_futex_waitv, waits, n, 0, &until, CLOCK_MONOTONIC) >= 0 ||
+	       (errno != ENOSYS && errno != EPERM);
 }
 
 void memories_wait(struct memories *m, int ms)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Owns the descriptors and mapped rings of perf events. Called only by switches.c, with its lock
+ * held, on any thread. An event that cannot be opened is an error with
+ * the rule that forbids it; a thread that ended meanwhile and a CPU that is off are none. */
 #include "collect/perf_rings.h"
 
 #include <dirent.h>
@@ -19,15 +22,17 @@
 #include "base/cursor.h"
 #include "base/vec.h"
 
-#define RING_BYTES (UINT64_C(256) << 10) /* a power of two; with the page before it, what an ordinary user may lock */
+/* a power of two; with the page before it, an ordinary user may lock so much for each CPU */
+#define RING_BYTES (UINT64_C(256) << 10)
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 #define NEEDY "sched:sched_switch and the option nosleep-time"
 
-/* Of a CPU. Its first event's; all others of the CPU write there too. */
+/* The ring of one CPU: mapped from its first event; all other events of the CPU are redirected
+ * there. */
 struct ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* NULL: none yet */
-	bool full;                 /* when it was read last: what is lost, the next record would say */
+	struct perf_event_mmap_page *page; /* NULL: no event yet */
+	bool full;                 /* at the last reading: the next record would tell of losses */
 };
 
 struct perf_rings {
@@ -45,7 +50,7 @@ static uint64_t page_bytes(void)
 
 /* --- the tracepoint --------------------------------------------------------------------------- */
 
-/* In a tracefs of our own that nobody sees: what stands at /sys/kernel/tracing may be brace's (brace shell). */
+/* Opens a private, unmounted tracefs: /sys/kernel/tracing may be brace's own (`brace shell`). */
 static int open_tracefs(void)
 {
 	int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd;
@@ -58,11 +63,13 @@ static int open_tracefs(void)
 	return fd;
 }
 
-/* -1: it cannot be read. */
+/* The id of signal:signal_deliver, or -1 if it cannot be read: only root may. */
 static int signal_id(void)
 {
 	int tracefs = open_tracefs(), id = -1;
-	int fd = tracefs < 0 ? -1 : openat(tracefs, "events/signal/signal_deliver/id", O_RDONLY | O_CLOEXEC);
+	int fd = tracefs < 0
+			 ? -1
+			 : openat(tracefs, "events/signal/signal_deliver/id", O_RDONLY | O_CLOEXEC);
 	char text[16] = "";
 
 	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
@@ -103,12 +110,20 @@ void perf_rings_free(struct perf_rings *p)
 
 /* --- opening -------------------------------------------------------------------------------- */
 
+/* Returns as perf_event_open does. cpu -1: on any CPU, without inheritance. */
 static int open_signals(pid_t tid, int cpu, int id)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = (uint64_t)id, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW, .inherit = cpu >= 0,
-		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = (uint64_t)id,
+		.sample_period = 1,
+		/* The kernel refuses a ring for inherited events of all CPUs (cpu < 0). */
+		.sample_type =
+			PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW,
+		.inherit = cpu >= 0,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC_RAW,
 	};
 
 	if (id < 0) {
@@ -118,19 +133,23 @@ static int open_signals(pid_t tid, int cpu, int id)
 	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* Returns as perf_event_open does. A dummy event: only its side-band records are wanted. */
 static int open_event(pid_t tid, int cpu, bool switches, bool kernel)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, .sample_id_all = 1,
-		.context_switch = switches, .task = 1, .comm = 1, .inherit = 1, .exclude_kernel = !kernel, .exclude_hv = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_id_all = 1,
+		.context_switch = switches, .task = 1, .comm = 1, .comm_exec = 1, .inherit = 1,
+		.exclude_kernel = !kernel, .exclude_hv = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int paranoia(void)
+/* -2: not known; the kernel's own values begin at -1. */
+static int read_paranoia(void)
 {
 	FILE *f = fopen(PARANOID, "re");
 	int value = -2;
@@ -142,19 +161,27 @@ static int paranoia(void)
 	return value;
 }
 
-static int refused(int code, struct err *err)
+/* The sentence for a failed perf_event_open, by its errno and the kernel's settings. */
+static int explain_refusal(int code, struct err *err)
 {
 	if (code == ENOENT || code == ENOSYS)
-		return err_set(err, code, "this kernel has no perf events, which " NEEDY ", and signal:signal_deliver, are made from");
-	if (paranoia() > 2)
-		return err_set(err, code, "kernel.perf_event_paranoid is %d: " NEEDY " need 2 or less, or CAP_PERFMON", paranoia());
+		return err_set(err, code,
+			       "this kernel has no perf events, which " NEEDY
+			       ", and signal:signal_deliver, are made from");
+	if (read_paranoia() > 2)
+		return err_set(err, code,
+			       "kernel.perf_event_paranoid is %d: " NEEDY
+			       " need 2 or less, or CAP_PERFMON",
+			       read_paranoia());
 	if (code == EPERM || code == EACCES)
-		return err_set(err, code, "perf_event_open, which " NEEDY " need, is forbidden here: by a seccomp filter (a "
+		return err_set(err, code,
+			       "perf_event_open, which " NEEDY
+			       " need, is forbidden here: by a seccomp filter (a "
 			       "container's), or because the process is another user's");
 	return err_set(err, code, "perf_event_open, which " NEEDY " need: %s", strerror(code));
 }
 
-/* The tracepoint itself is not opened to see whether it could be: the kernel takes 40 ms to close it again. */
+/* The tracepoint itself is not opened for the test: the kernel takes 40 ms to close it again. */
 int perf_rings_allowed(unsigned what, struct err *err)
 {
 	int fd = open_event(0, -1, what & PERF_SWITCHES, what == PERF_SIGNALS);
@@ -166,24 +193,31 @@ int perf_rings_allowed(unsigned what, struct err *err)
 	}
 
 	if (fd < 0 && what == PERF_SIGNALS)
-		return err_set(err, errno, "the kernel's own tracepoint of signals that are delivered is root's");
+		return err_set(
+			err, errno,
+			"the kernel's own tracepoint of signals that are delivered is root's");
 	if (fd < 0)
-		return refused(errno, err);
+		return explain_refusal(errno, err);
 	close(fd);
 	return 0;
 }
 
-/* The first of a CPU gets the ring. */
+/* Maps the ring of a CPU's first event; leads later events of the CPU there. */
 static int lead_to_ring(struct ring *r, int fd, struct err *err)
 {
 	void *at;
 
 	if (r->page)
-		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) == 0 ? 0 : refused(errno, err);
+		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) == 0
+			       ? 0
+			       : explain_refusal(errno, err);
 	at = mmap(NULL, page_bytes() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
-		return err_set(err, errno, "no memory may be locked for what " NEEDY " need (kernel.perf_event_mlock_kb, "
-			       "ulimit -l): %s", strerror(errno));
+		return err_set(err, errno,
+			       "no memory may be locked for what " NEEDY
+			       " need (kernel.perf_event_mlock_kb, "
+			       "ulimit -l): %s",
+			       strerror(errno));
 	r->page = at;
 	r->fd = fd;
 	return 0;
@@ -197,21 +231,24 @@ static bool is_open(const struct perf_rings *p, pid_t tid)
 	return false;
 }
 
-/* fd: as perf_event_open gave it. -ESRCH: the thread has ended. */
+/* fd: as perf_event_open gave it, with its errno. -ESRCH: the thread has ended. */
 static int take_event(struct perf_rings *p, size_t cpu, int fd, struct err *err)
 {
 	if (fd < 0 && errno == ENODEV)
 		return 0; /* the CPU is off */
 	if (fd < 0)
-		return errno == ESRCH ? -ESRCH : refused(errno, err);
+		return errno == ESRCH ? -ESRCH : explain_refusal(errno, err);
 	*vec_add(&p->fds) = fd;
 	return lead_to_ring(&p->cpus.at[cpu], fd, err);
 }
 
+/* One event for each CPU: the kernel maps no ring for an inherited event that follows its thread
+ * from CPU to CPU. */
 static int open_thread(struct perf_rings *p, pid_t tid, struct err *err)
 {
 	for (size_t cpu = 0; cpu < p->cpus.n; cpu++) {
-		int r = take_event(p, cpu, open_event(tid, (int)cpu, p->what & PERF_SWITCHES, false), err);
+		int r = take_event(p, cpu,
+				   open_event(tid, (int)cpu, p->what & PERF_SWITCHES, false), err);
 
 		if (r == 0 && p->what & PERF_SIGNALS)
 			r = take_event(p, cpu, open_signals(tid, (int)cpu, p->signal_id), err);
@@ -222,7 +259,7 @@ static int open_thread(struct perf_rings *p, pid_t tid, struct err *err)
 	return 0;
 }
 
-/* How many were not open; or -errno. */
+/* Returns the number of threads that were not open yet, or -errno. */
 static int open_threads(struct perf_rings *p, pid_t pid, struct err *err)
 {
 	char name[64];
@@ -248,7 +285,8 @@ static int open_threads(struct perf_rings *p, pid_t pid, struct err *err)
 	return r < 0 ? r : n;
 }
 
-/* One that was not open yet may have made others meanwhile. */
+/* A thread that was not open yet may have made others meanwhile, which are not followed: hence
+ * until a look finds none. */
 int perf_rings_cover(struct perf_rings *p, pid_t pid, struct err *err)
 {
 	int r;
@@ -262,18 +300,18 @@ int perf_rings_cover(struct perf_rings *p, pid_t pid, struct err *err)
 /* --- reading -------------------------------------------------------------------------------- */
 
 #define RECORD_USUAL 64u /* no record but a signal's is longer */
-/* So much at a time; every record ends within it. */
+/* header.size has 16 bits. */
 #define RECORD_MAX 65536u
 
-/* Behind every record: pid, tid, time, cpu. Where they begin. */
+/* sample_id_all puts pid, tid, time and cpu behind every record. */
 #define ID_BYTES 24u
 
-/* A sample: pid, tid, time, cpu, and the tracepoint's record with its size. */
-static bool read_signal(struct cursor c, struct perf_news *n)
+/* A sample: pid, tid, time, cpu, then the tracepoint's record with its size. */
+static bool read_signal(struct cursor c, struct perf_notice *n)
 {
 	uint32_t bytes;
 
-	*n = (struct perf_news){ .kind = PERF_SIGNAL };
+	*n = (struct perf_notice){ .kind = PERF_SIGNAL };
 	n->pid = cursor_u32(&c);
 	n->tid = cursor_u32(&c);
 	n->ns = cursor_u64(&c);
@@ -282,13 +320,15 @@ static bool read_signal(struct cursor c, struct perf_news *n)
 	bytes = cursor_u32(&c);
 	if (bytes < 8 + sizeof(n->signal) || bytes > cursor_left(&c))
 		return false;
+	/* The tracepoint's common fields (type, flags, pid): 8 bytes. */
 	cursor_bytes(&c, 8);
 	memcpy(&n->signal, cursor_bytes(&c, sizeof(n->signal)), sizeof(n->signal));
 	n->signal.pad = 0;
 	return true;
 }
 
-static bool read_record(const struct perf_event_header *h, struct cursor c, struct perf_news *n)
+/* False: not a notice. */
+static bool read_record(const struct perf_event_header *h, struct cursor c, struct perf_notice *n)
 {
 	struct cursor id = c;
 	uint64_t size = h->size - sizeof(*h);
@@ -297,7 +337,7 @@ static bool read_record(const struct perf_event_header *h, struct cursor c, stru
 		return read_signal(c, n);
 	if (size < ID_BYTES)
 		return false;
-	*n = (struct perf_news){ 0 };
+	*n = (struct perf_notice){ 0 };
 	cursor_bytes(&id, size - ID_BYTES);
 	n->pid = cursor_u32(&id);
 	n->tid = cursor_u32(&id);
@@ -308,11 +348,15 @@ static bool read_record(const struct perf_event_header *h, struct cursor c, stru
 		n->kind = PERF_LOST;
 		return true;
 	case PERF_RECORD_SWITCH:
-		n->kind = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)	    ? PERF_RUNS :
-			  h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? PERF_PREEMPTED : PERF_WAITS;
+		/* SWITCH_OUT_PREEMPT exists since Linux 4.17; before, a preempted thread counts as
+		 * waiting. */
+		n->kind = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)	  ? PERF_RUNS
+			  : h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? PERF_PREEMPTED
+									  : PERF_WAITS;
 		return true;
 	case PERF_RECORD_COMM:
 		n->kind = PERF_NAMED;
+		n->executed = h->misc & PERF_RECORD_MISC_COMM_EXEC;
 		n->pid = cursor_u32(&c);
 		n->tid = cursor_u32(&c);
 		for (size_t i = 0; i + 1 < sizeof(n->comm) && i < size - 8 - ID_BYTES; i++)
@@ -336,6 +380,7 @@ static bool read_record(const struct perf_event_header *h, struct cursor c, stru
 	}
 }
 
+/* Copies n bytes from the ring, which may wrap. */
 static void copy_out(const uint8_t *data, uint64_t at, void *to, size_t n)
 {
 	uint64_t first = RING_BYTES - at % RING_BYTES;
@@ -346,22 +391,30 @@ static void copy_out(const uint8_t *data, uint64_t at, void *to, size_t n)
 	memcpy((uint8_t *)to + first, data, n - first);
 }
 
+/* PERF_RECORD_LOST: an id, then the number. */
 static uint64_t read_lost(struct cursor c)
 {
 	cursor_bytes(&c, 8);
 	return cursor_u64(&c);
 }
 
-static uint64_t read_ring(struct ring *r, void (*f)(void *context, const struct perf_news *n), void *context)
+/* Gives f the notices in a ring, and frees their room. Returns how many records were lost. */
+static uint64_t read_ring(struct ring *r, void (*f)(void *context, const struct perf_notice *n),
+			  void *context)
 {
 	const uint8_t *data = (const uint8_t *)r->page + page_bytes();
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail, lost = 0;
+	/* data_head pairs with the kernel's release after it has written records; only we write
+	 * data_tail. */
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE),
+		 tail = r->page->data_tail, lost = 0;
 	static _Thread_local uint8_t bytes[RECORD_MAX];
 
+	/* A ring that was full and has no new record is still taken as full: no loss has been
+	 * told. */
 	r->full = (r->full && head == tail) || head - tail > RING_BYTES - RECORD_USUAL;
 	while (tail < head) {
 		struct perf_event_header h;
-		struct perf_news n;
+		struct perf_notice n;
 		struct cursor c;
 
 		copy_out(data, tail, &h, sizeof(h));
@@ -375,11 +428,13 @@ static uint64_t read_ring(struct ring *r, void (*f)(void *context, const struct 
 		if (read_record(&h, c, &n))
 			f(context, &n);
 	}
+	/* The kernel overwrites only before data_tail: pairs with its reading of data_tail. */
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
 	return lost;
 }
 
-uint64_t perf_rings_read(struct perf_rings *p, void (*f)(void *context, const struct perf_news *n), void *context)
+uint64_t perf_rings_read(struct perf_rings *p,
+			 void (*f)(void *context, const struct perf_notice *n), void *context)
 {
 	uint64_t lost = 0;
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Answers from /proc, on the session's thread and that of `brace recover`; no lock. Pids are
+ * reused, so a process is its pid with its start time, and has to map the session memory. A file of
+ * /proc that cannot be read means that the process is gone, unless the permissions say
+ * otherwise. */
 #include "collect/processes.h"
 
 #include <dirent.h>
@@ -7,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tracee/proc_maps.h"
 
 struct stat_line { char state; pid_t parent; uint64_t start; };
 
@@ -18,7 +24,8 @@ static FILE *open_proc(pid_t pid, const char *file)
 	return fopen(name, "re");
 }
 
-/* The name in parentheses may hold anything: what counts is behind the last of them. */
+/* The name in parentheses may hold anything, also parentheses: the fields begin behind the last
+ * one. */
 static bool read_stat(pid_t pid, struct stat_line *out)
 {
 	char line[1024], *at;
@@ -31,8 +38,10 @@ static bool read_stat(pid_t pid, struct stat_line *out)
 		fclose(f);
 	line[n] = '\0';
 	at = strrchr(line, ')');
-	if (!at || sscanf(at, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			  &out->state, &parent, &start) != 3)
+	if (!at ||
+	    sscanf(at,
+		   ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &out->state, &parent, &start) != 3)
 		return false;
 	out->parent = parent;
 	out->start = start;
@@ -68,30 +77,17 @@ static bool read_status(pid_t pid, const char *field, bool last, uint32_t *value
 	return found;
 }
 
-/* The next mapping. What is too long for a line is a file's name, which somebody chose: it is not to look like another line. */
-static bool next_map(FILE *f, char *line, int n)
+/* Maps of an undumpable process may not be read, except by root: a process of our own user is then
+ * taken to map the file. */
+bool processes_maps(pid_t pid, const struct stat *memory)
 {
-	int c = 0;
-
-	if (!fgets(line, n, f))
-		return false;
-	while (!strchr(line, '\n') && c != EOF && c != '\n')
-		c = getc(f);
-	return true;
-}
-
-/* One of our user's whose maps we may not read (it is not dumpable) gets the benefit of the doubt; root may
- * read them all. */
-bool processes_maps(pid_t pid, ino_t memory)
-{
-	char line[512];
-	unsigned long inode;
+	struct proc_map map;
 	uint32_t uid;
 	bool found = false;
-	FILE *f = open_proc(pid, "maps");
+	FILE *f = proc_maps_open(pid);
 
-	while (f && !found && next_map(f, line, sizeof(line)))
-		found = sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 && inode == memory;
+	while (f && !found && proc_maps_next(f, &map))
+		found = map.inode == memory->st_ino && map.device == memory->st_dev;
 	if (f)
 		fclose(f);
 	else if (errno == EACCES && getuid() != 0)
@@ -103,23 +99,26 @@ static bool is_alive(const struct process *p)
 {
 	struct stat_line s;
 
-	return p->pid && read_stat((pid_t)p->pid, &s) && s.start == p->start && s.state != 'Z' && s.state != 'X';
+	return p->pid && read_stat((pid_t)p->pid, &s) && s.start == p->start && s.state != 'Z' &&
+	       s.state != 'X';
 }
 
-static bool take(struct process *p, pid_t pid, ino_t memory)
+/* Takes pid for the process, if it calls itself so, runs, and maps the file. */
+static bool take_process(struct process *p, pid_t pid, const struct stat *memory)
 {
 	struct stat_line s;
 	uint32_t own;
 
-	if (!read_status(pid, "NSpid:", true, &own) || own != p->said || !read_stat(pid, &s) || s.state == 'Z' ||
-	    s.state == 'X' || !processes_maps(pid, memory))
+	if (!read_status(pid, "NSpid:", true, &own) || own != p->said || !read_stat(pid, &s) ||
+	    s.state == 'Z' || s.state == 'X' || !processes_maps(pid, memory))
 		return false;
 	p->pid = (uint32_t)pid;
 	p->start = s.start;
 	return true;
 }
 
-/* Everybody's own name, once for all that are searched: a session may have executed thousands. */
+/* Reads every process' own pid, once for all searches of a look: a session may have executed
+ * thousands of programs. */
 static void list_all(struct processes *p)
 {
 	DIR *d = opendir("/proc");
@@ -137,14 +136,16 @@ static void list_all(struct processes *p)
 		closedir(d);
 }
 
-static bool search(struct processes *all, struct process *p, ino_t memory)
+/* By the list only where the pid itself failed: a process of another pid namespace. */
+static bool search_process(struct processes *all, struct process *p, const struct stat *memory)
 {
 	bool found = false;
 
 	if (!all->listed)
 		list_all(all);
 	for (size_t i = 0; i < all->all.n && !found; i++)
-		found = all->all.at[i].own == p->said && take(p, (pid_t)all->all.at[i].pid, memory);
+		found = all->all.at[i].own == p->said &&
+			take_process(p, (pid_t)all->all.at[i].pid, memory);
 	return found;
 }
 
@@ -168,15 +169,27 @@ static struct process *process_of(struct processes *p, uint32_t said)
 	return &p->at.at[p->at.n - 1];
 }
 
-bool processes_run(struct processes *p, uint32_t said, uint32_t slot, uint32_t n, ino_t memory)
+bool processes_run(struct processes *p, uint32_t said, uint32_t slot, uint32_t n,
+		   const struct stat *memory)
 {
 	struct process *process = process_of(p, said);
 
+	/* No thread slot below was found running before: a new process with this pid takes a later
+	 * slot. */
 	if (slot < process->over_below)
 		return false;
-	if (is_alive(process) || take(process, (pid_t)said, memory) || search(p, process, memory))
+	if (is_alive(process) || take_process(process, (pid_t)said, memory) ||
+	    search_process(p, process, memory))
 		return true;
 	process->pid = 0;
 	process->over_below = n;
 	return false;
+}
+
+pid_t processes_namesake(struct processes *p, uint32_t said, const struct stat *memory)
+{
+	struct process *process = process_of(p, said);
+
+	return is_alive(process) || take_process(process, (pid_t)said, memory) ? (pid_t)process->pid
+									       : 0;
 }

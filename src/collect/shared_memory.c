@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Owns the mapping of one session memory. memories.c makes it with its lock held; the session's
+ * thread takes from it and gives back. Traced threads use it at the same time: shared/memory.h
+ * (Orderings) says which words order the others, and agent/buffer.c has the other side. Only making
+ * it can fail. */
 #include "collect/shared_memory.h"
 #include "collect/slots.h"
 #include "shared/points.h"
@@ -14,7 +18,8 @@
 
 #define POOL_BYTES (UINT64_C(512) << 20) /* of sub-buffers; memory is used as it is touched */
 #define THREADS_LEAST 256u
-#define WAKE_AT 8u /* 512 KiB: they stay in the second-level cache */
+#define PAGE 4096
+#define WAKE_AT 8u /* 512 KiB: so much stays in the second-level cache */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
 #endif
@@ -24,18 +29,22 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* The limit for the size of files holds for memory that is a file, too. */
+/* RLIMIT_FSIZE holds for memory files, too. */
 static uint64_t largest_file(void)
 {
 	struct rlimit l;
 
-	return getrlimit(RLIMIT_FSIZE, &l) < 0 || l.rlim_cur == RLIM_INFINITY ? UINT64_MAX : l.rlim_cur;
+	return getrlimit(RLIMIT_FSIZE, &l) < 0 || l.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+									      : l.rlim_cur;
 }
 
 static int too_large(uint64_t size, struct err *err)
 {
-	return err_set(err, EFBIG, "the limit for the size of files (ulimit -f) is %llu KiB, and brace needs %llu KiB of shared "
-		       "memory: raise it, or give threads less of it (-b)", (unsigned long long)largest_file() >> 10, (unsigned long long)size >> 10);
+	return err_set(
+		err, EFBIG,
+		"the limit for the size of files (ulimit -f) is %llu KiB, and brace needs %llu KiB of shared "
+		"memory: raise it, or give threads less of it (-b)",
+		(unsigned long long)largest_file() >> 10, (unsigned long long)size >> 10);
 }
 
 int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
@@ -47,10 +56,12 @@ int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struc
 		fd = memfd_create(name, flags); /* kernels before 6.3 */
 	if (fd < 0)
 		return err_set(err, errno, "cannot make shared memory: %s", strerror(errno));
-	/* Sealed: a program that made it shorter would kill whoever looks at what is gone. */
+	/* Sealed: a program that shortened the file would kill (SIGBUS) every process that looks at
+	 * the missing part. */
 	if (ftruncate(fd, (off_t)size) == 0 &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-		*mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		*mapped =
+			mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 		if (*mapped != MAP_FAILED)
 			return fd;
 	}
@@ -73,35 +84,42 @@ static void place_parts(struct memory_layout *l)
 	l->size = l->buffers_at + (uint64_t)l->buffers_max * MEMORY_BUFFER_BYTES;
 }
 
-/* A limit takes first the room of threads that nobody starts, then what lies ready for many threads at once. What does
- * not fit then is lost, and counted. */
-static void shrink(struct memory_layout *l, uint64_t most)
+/* Under a limit, first the room for threads shrinks, then the room for many threads at once.
+ * Records that do not fit then are lost, and counted. */
+static void shrink_layout(struct memory_layout *l, uint64_t most)
 {
 	while (l->size > most && l->threads_max > THREADS_LEAST) {
 		l->threads_max /= 2;
 		place_parts(l);
 	}
 	while (l->size > most && l->buffers_max > 4 * l->quota) {
-		l->buffers_max = l->buffers_max / 2 > 4 * l->quota ? l->buffers_max / 2 : 4 * l->quota;
+		l->buffers_max =
+			l->buffers_max / 2 > 4 * l->quota ? l->buffers_max / 2 : 4 * l->quota;
 		place_parts(l);
 	}
 }
 
+/* Sizes and places of the parts, within the limit for files. */
 static void lay_out(struct memory_layout *l, const struct shared_memory_shape *shape)
 {
-	uint64_t quota = round_up(shape->thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
+	uint64_t quota =
+		round_up(shape->thread_kb * 1024, MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES;
 	uint64_t pool = POOL_BYTES / MEMORY_BUFFER_BYTES;
 
 	l->mode = shape->mode;
+	/* At least two: a thread fills one while the tracer takes the other. */
 	l->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
 	l->wake_at = l->quota < 4 * WAKE_AT ? (l->quota + 3) / 4 : WAKE_AT;
 	l->threads_max = SLOTS;
 	l->buffers_max = (uint32_t)(pool < l->quota * 4 ? l->quota * UINT64_C(4) : pool);
 	place_parts(l);
-	shrink(l, largest_file());
+	shrink_layout(l, largest_file());
 }
 
-int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out, struct err *err)
+int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out,
+			 struct err *err)
+/* size, threads_max and buffers_max follow from the limit: the agent gets them in the setup
+ * reply. */
 {
 	struct memory_layout l = { 0 };
 	struct memory_header *h;
@@ -114,8 +132,10 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		return fd;
 	h = at; /* in place: sanitizers align no variable of this type on a stack */
 	*h = (struct memory_header){
-		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION, .layout = l, .settings = shape->settings,
-		.stopped = shape->stopped, .free_head = MEMORY_NONE, .tracer_pid = (uint32_t)getpid(),
+		.magic = MEMORY_MAGIC, .version = MEMORY_VERSION, .layout = l,
+		.settings = shape->settings,
+		.stopped = shape->stopped, .free_head = MEMORY_NONE,
+		.tracer_pid = (uint32_t)getpid(),
 	};
 	*out = (struct shared_memory){
 		.fd = fd, .header = h,
@@ -127,13 +147,14 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 	return 0;
 }
 
-static void set(struct memory_settings *s, const struct memory_settings *to)
+static void set_settings(struct memory_settings *s, const struct memory_settings *to)
 {
 	s->max_depth = to->max_depth;
 	s->graph_functions = to->graph_functions;
 	s->calls_too = to->calls_too;
 	s->places = to->places;
-	/* Those that the drain looks at meanwhile. */
+	s->causal = to->causal;
+	/* The drain reads these meanwhile. */
 	__atomic_store_n(&s->tracer, to->tracer, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->values, to->values, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->thresh_ticks, to->thresh_ticks, __ATOMIC_RELAXED);
@@ -141,11 +162,11 @@ static void set(struct memory_settings *s, const struct memory_settings *to)
 
 void shared_memory_reshape(struct shared_memory *m, const struct memory_settings *settings)
 {
-	set(&m->settings, settings);
-	set(&m->header->settings, settings);
+	set_settings(&m->settings, settings);
+	set_settings(&m->header->settings, settings);
 }
 
-void shared_memory_welcome(const struct shared_memory *m, struct protocol_welcome *out)
+void shared_memory_setup(const struct shared_memory *m, struct protocol_setup *out)
 {
 	out->layout = m->layout;
 	out->settings = m->settings;
@@ -167,19 +188,46 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 
 uint32_t shared_memory_used(const struct shared_memory *m)
 {
-	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE), m->layout.buffers_max);
+	/* take_unused() of agent/buffer.c raises it relaxed: this is only a bound, each
+	 * descriptor's state tells whether its fields are there. */
+	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE),
+		       m->layout.buffers_max);
 }
 
 uint32_t shared_memory_threads(const struct shared_memory *m)
 {
-	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE), m->layout.threads_max);
+	/* thread_start() of agent/buffer.c raises it relaxed: this is only a bound, each slot's
+	 * `ready` tells whether its fields are there. */
+	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE),
+		       m->layout.threads_max);
+}
+
+size_t shared_memory_touched(const struct shared_memory *m, uint32_t i)
+{
+	const off_t begin = (off_t)(m->layout.buffers_at + (uint64_t)i * MEMORY_BUFFER_BYTES);
+	off_t end = begin;
+
+	while (end < begin + (off_t)MEMORY_BUFFER_BYTES) {
+		off_t page = m->fd < 0 ? end : lseek(m->fd, end, SEEK_DATA);
+
+		/* ENXIO: no data up to the end of the file. Others: the file system cannot tell. */
+		if (page < 0 && errno != ENXIO)
+			return MEMORY_BUFFER_BYTES;
+		if (page < 0 || page >= begin + (off_t)MEMORY_BUFFER_BYTES)
+			break;
+		end = page / PAGE * PAGE + PAGE;
+	}
+	return (size_t)(end - begin);
 }
 
 bool shared_memory_take_end(struct shared_memory *m, uint32_t tid)
 {
-	uint64_t *ends = (uint64_t *)((char *)m->header + m->layout.ends_at), bit = UINT64_C(1) << tid % 64;
+	uint64_t *ends = (uint64_t *)((char *)m->header + m->layout.ends_at), bit = UINT64_C(1)
+										    << tid % 64;
 
-	return tid < MEMORY_TIDS && __atomic_fetch_and(&ends[tid / 64], ~bit, __ATOMIC_ACQ_REL) & bit;
+	/* Pairs with tell_end() of agent/tasks.c. */
+	return tid < MEMORY_TIDS &&
+	       __atomic_fetch_and(&ends[tid / 64], ~bit, __ATOMIC_ACQ_REL) & bit;
 }
 
 void shared_memory_let_go(struct shared_memory *m, uint32_t slot)
@@ -189,6 +237,8 @@ void shared_memory_let_go(struct shared_memory *m, uint32_t slot)
 
 void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 {
+	/* The head's high half counts up with every change: a pop that was interrupted meanwhile
+	 * fails (ABA). */
 	struct memory_desc *d = &m->descs[i];
 	uint64_t head, next;
 
@@ -196,20 +246,30 @@ void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 	POINT(buffer_free);
 	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);
 	do {
-		__atomic_store_n(&d->next, (uint32_t)head, __ATOMIC_RELAXED); /* one that lost a pop may still look */
+		/* A thread whose pop will fail may still read `next`. */
+		__atomic_store_n(&d->next, (uint32_t)head, __ATOMIC_RELAXED);
 		next = ((head >> 32) + 1) << 32 | i;
+	/* Pairs with the acquire in pop_free() of agent/buffer.c. */
 	} while (!__atomic_compare_exchange_n(&m->header->free_head, &head, next, false,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	POINT(buffer_given_back);
 }
 
-void shared_memory_beat(struct shared_memory *m)
+void shared_memory_heartbeat(struct shared_memory *m)
 {
 	__atomic_fetch_add(&m->header->heartbeat, 1, __ATOMIC_RELAXED);
 }
 
+void shared_memory_passed(struct shared_memory *m)
+{
+	/* Pairs with the load of `passes` in wait_and_take() of agent/buffer.c. */
+	__atomic_fetch_add(&m->header->passes, 1, __ATOMIC_RELEASE);
+}
+
 void shared_memory_wake_writers(struct shared_memory *m)
 {
+	/* Pairs with wait_and_take() of agent/buffer.c: either we see the waiter here, or it sees
+	 * what was given back. */
 	if (!__atomic_load_n(&m->header->free_waiters, __ATOMIC_SEQ_CST))
 		return;
 	POINT(writers_to_wake);
@@ -217,14 +277,17 @@ void shared_memory_wake_writers(struct shared_memory *m)
 	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-void shared_memory_nudge(struct shared_memory *m)
+void shared_memory_wake(struct shared_memory *m)
 {
+	/* Pairs with memories_read_wakeups(). */
 	__atomic_fetch_add(&m->header->full_futex, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &m->header->full_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 void shared_memory_stop(struct shared_memory *m)
 {
+	/* Pairs with wait_and_take() of agent/buffer.c: a writer sees `stopped`, or its wait ends
+	 * by the changed futex. */
 	__atomic_store_n(&m->header->stopped, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&m->header->free_futex, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);

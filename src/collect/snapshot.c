@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing stops the program while it is copied: so descriptors are read, then the sub-buffers they speak of,
- * then the descriptors again. A copy counts if its sub-buffer was that thread's, of the same
- * sequence number, before and after. In overwrite mode a thread says which are thrown away before it
- * zeroes them, and what it says afterwards is what counts. */
+/* Called by `brace recover`, on its only thread. Nothing stops the program while its memory is
+ * copied: so the descriptors are read, then the sub-buffers that they speak of, then the
+ * descriptors again. A copy counts if its sub-buffer was the same thread's, with the same sequence
+ * number, before and after. In overwrite mode a thread says which sub-buffers it throws away before
+ * it zeroes them: the second reading counts. */
 #include "collect/snapshot.h"
 
 #include <errno.h>
@@ -17,8 +18,9 @@
 
 #define THREADS_MOST (1u << 20)
 #define BUFFERS_MOST (1u << 22) /* 256 GiB of them */
-#define BEAT_NS 200000000       /* a tracer's heart beats every 50 ms */
+#define HEARTBEAT_NS 200000000       /* a tracer raises the heartbeat every 50 ms */
 
+/* All n bytes, or -errno and *err. */
 static int read_all(int fd, uint64_t at, void *to, size_t n, struct err *err)
 {
 	for (size_t done = 0; done < n;) {
@@ -27,60 +29,71 @@ static int read_all(int fd, uint64_t at, void *to, size_t n, struct err *err)
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r <= 0)
-			return err_set(err, r ? errno : EIO, "cannot read the session memory of the process: %s",
+			return err_set(err, r ? errno : EIO,
+				       "cannot read the session memory of the process: %s",
 				       r ? strerror(errno) : "it ends early");
 		done += (size_t)r;
 	}
 	return 0;
 }
 
-/* `n` elements of `each` bytes from `at` to at most `end`. */
-static bool fits(uint64_t at, uint64_t n, uint64_t each, uint64_t end)
+/* Whether n elements of `each` bytes fit between `at` and `end`. */
+static bool array_fits(uint64_t at, uint64_t n, uint64_t each, uint64_t end)
 {
 	return at <= end && at % 8 == 0 && n * each <= end - at;
 }
 
+/* Whether the header can be a session memory's: every part lies within `size`. */
 static bool is_sound(const struct memory_header *h, uint64_t size)
 {
 	const struct memory_layout *l = &h->layout;
 
-	return h->magic == MEMORY_MAGIC && h->version == MEMORY_VERSION &&
-	       l->threads_max > 0 && l->threads_max <= THREADS_MOST &&
-	       l->buffers_max > 0 && l->buffers_max <= BUFFERS_MOST && l->threads_at >= sizeof(*h) &&
-	       fits(l->threads_at, l->threads_max, sizeof(struct memory_thread), l->descs_at) &&
-	       fits(l->descs_at, l->buffers_max, sizeof(struct memory_desc), l->buffers_at) &&
-	       fits(l->buffers_at, l->buffers_max, MEMORY_BUFFER_BYTES, size);
+	return h->magic == MEMORY_MAGIC && h->version == MEMORY_VERSION && l->threads_max > 0 &&
+	       l->threads_max <= THREADS_MOST && l->buffers_max > 0 &&
+	       l->buffers_max <= BUFFERS_MOST && l->threads_at >= sizeof(*h) &&
+	       array_fits(l->threads_at, l->threads_max, sizeof(struct memory_thread),
+			  l->descs_at) &&
+	       array_fits(l->descs_at, l->buffers_max, sizeof(struct memory_desc), l->buffers_at) &&
+	       array_fits(l->buffers_at, l->buffers_max, MEMORY_BUFFER_BYTES, size);
 }
 
-static int make_room(const struct memory_header *h, uint64_t size, struct shared_memory *out, struct err *err)
+static int make_room(const struct memory_header *h, uint64_t size, struct shared_memory *out,
+		     struct err *err)
 {
-	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (at == MAP_FAILED)
 		return err_set(err, errno, "no room for a copy of %llu bytes of session memory: %s",
 			       (unsigned long long)size, strerror(errno));
 	memcpy(at, h, sizeof(*h));
 	*out = (struct shared_memory){
+		/* fd -1: no file stands behind it, so touched pages are not known. */
 		.fd = -1, .header = (void *)at, .threads = (void *)(at + h->layout.threads_at),
-		.descs = (void *)(at + h->layout.descs_at), .buffers = (void *)(at + h->layout.buffers_at),
+		.descs = (void *)(at + h->layout.descs_at),
+		.buffers = (void *)(at + h->layout.buffers_at),
 		.layout = h->layout, .settings = h->settings,
 	};
 	out->layout.size = size;
 	return 0;
 }
 
-struct look {
+struct snapshot_look {
 	struct memory_thread *threads;
 	struct memory_desc *descs;
 };
 
-static int look(int fd, uint64_t at, const struct shared_memory *m, struct look *l, struct err *err)
+static int look_at_memory(int fd, uint64_t at, const struct shared_memory *m,
+			  struct snapshot_look *l, struct err *err)
 {
 	uint64_t threads_at = (uint64_t)((char *)m->threads - (char *)m->header);
 	uint64_t descs_at = (uint64_t)((char *)m->descs - (char *)m->header);
-	int r = read_all(fd, at + threads_at, l->threads, shared_memory_threads(m) * sizeof(l->threads[0]), err);
+	int r = read_all(fd, at + threads_at, l->threads,
+			 shared_memory_threads(m) * sizeof(l->threads[0]), err);
 
-	return r ? r : read_all(fd, at + descs_at, l->descs, shared_memory_used(m) * sizeof(l->descs[0]), err);
+	return r ? r
+		 : read_all(fd, at + descs_at, l->descs,
+			    shared_memory_used(m) * sizeof(l->descs[0]), err);
 }
 
 static bool holds_records(const struct memory_desc *d)
@@ -100,8 +113,8 @@ static int copy_buffers(int fd, uint64_t at, const struct shared_memory *m, stru
 	return r;
 }
 
-/* Is the copy of sub-buffer i what its thread had written there? */
-static bool is_whole(const struct shared_memory *m, uint32_t i, const struct look *again)
+/* Whether the copy of sub-buffer i is what its thread had written there. */
+static bool is_whole(const struct shared_memory *m, uint32_t i, const struct snapshot_look *again)
 {
 	const struct memory_desc *was = &m->descs[i], *is = &again->descs[i];
 
@@ -109,14 +122,15 @@ static bool is_whole(const struct shared_memory *m, uint32_t i, const struct loo
 	       was->thread < shared_memory_threads(m);
 }
 
-/* What is thrown away from here on is what was thrown away until after the copy. */
-static void leave_out_what_changed(struct shared_memory *m, const struct look *again)
+/* Frees copies that are not whole, and takes over the losses as they were after the copy. */
+static void leave_out_what_changed(struct shared_memory *m, const struct snapshot_look *again)
 {
 	for (uint32_t i = 0; i < shared_memory_used(m); i++)
 		if (!is_whole(m, i, again))
 			m->descs[i].state = MEMORY_FREE;
 	for (uint32_t i = 0; i < shared_memory_threads(m); i++) {
-		memcpy(m->threads[i].overwritten, again->threads[i].overwritten, sizeof(m->threads[i].overwritten));
+		memcpy(m->threads[i].overwritten, again->threads[i].overwritten,
+		       sizeof(m->threads[i].overwritten));
 		m->threads[i].first_seq = again->threads[i].first_seq;
 	}
 }
@@ -124,23 +138,25 @@ static void leave_out_what_changed(struct shared_memory *m, const struct look *a
 int snapshot_take(int fd, uint64_t at, uint64_t size, struct shared_memory *out, struct err *err)
 {
 	struct memory_header h;
-	struct look again;
+	struct snapshot_look again;
 	int r = size < sizeof(h) ? -EPROTO : read_all(fd, at, &h, sizeof(h), err);
 
 	*out = (struct shared_memory){ .fd = -1 };
 	if (r == -EPROTO || (r == 0 && !is_sound(&h, size)))
-		return err_set(err, EPROTO, "the session memory is of another version of brace, or the program spoiled it");
+		return err_set(
+			err, EPROTO,
+			"the session memory is of another version of brace, or the program spoiled it");
 	if (r == 0)
 		r = make_room(&h, size, out, err);
 	if (r)
 		return r;
-	r = look(fd, at, out, &(struct look){ out->threads, out->descs }, err);
+	r = look_at_memory(fd, at, out, &(struct snapshot_look){ out->threads, out->descs }, err);
 	if (r == 0)
 		r = copy_buffers(fd, at, out, err);
 	again.threads = mem_realloc(NULL, shared_memory_threads(out) + 1, sizeof(again.threads[0]));
 	again.descs = mem_realloc(NULL, shared_memory_used(out) + 1, sizeof(again.descs[0]));
 	if (r == 0)
-		r = look(fd, at, out, &again, err);
+		r = look_at_memory(fd, at, out, &again, err);
 	if (r == 0)
 		leave_out_what_changed(out, &again);
 	free(again.threads);
@@ -157,17 +173,19 @@ void snapshot_free(struct shared_memory *m)
 	m->header = NULL;
 }
 
-static uint64_t beats(int fd, uint64_t at)
+static uint64_t heart_beats(int fd, uint64_t at)
 {
 	uint64_t n = 0;
 
-	return read_all(fd, at + offsetof(struct memory_header, heartbeat), &n, sizeof(n), NULL) ? 0 : n;
+	return read_all(fd, at + offsetof(struct memory_header, heartbeat), &n, sizeof(n), NULL)
+		       ? 0
+		       : n;
 }
 
 bool snapshot_is_attended(int fd, uint64_t at)
 {
-	uint64_t before = beats(fd, at);
+	uint64_t before = heart_beats(fd, at);
 
-	nanosleep(&(struct timespec){ 0, BEAT_NS }, NULL);
-	return beats(fd, at) != before;
+	nanosleep(&(struct timespec){ 0, HEARTBEAT_NS }, NULL);
+	return heart_beats(fd, at) != before;
 }

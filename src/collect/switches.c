@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel says of a thread that it stops or goes on, not who runs instead: that side of the event stays unknown. */
+/* Owns the threads that are followed, and what the kernel's rings (perf_rings.c) told of them. The
+ * session's thread gathers and passes on; planners and the thread that changes settings change what
+ * is followed; s->lock protects every field. Sinks of runs are called without the lock.
+ *
+ * The kernel tells that a thread stops or goes on, not which one runs instead: that side of the
+ * event stays unknown. If the rings cannot be opened, switches_follow() fails; where only ends are
+ * armed, they are left out. */
 #include "collect/switches.h"
 
 #include <dirent.h>
@@ -22,40 +28,44 @@
 
 #define HEADS 4096u
 #define NOBODY UINT32_MAX
-#define RUN_WORDS 8192u         /* a run is passed on when it has so many */
+#define RUN_WORDS 8192u         /* a longer run is begun anew */
 #define WORDS (1 + sizeof(struct task_switch) / 8) /* at most */
-#define UNKNOWN_COMM "<...>"    /* as ftrace calls whom it does not know */
+#define UNKNOWN_COMM "<...>"    /* ftrace's name for a thread that it does not know */
 #define UNKNOWN_PID (-1)
 #define PRIORITY_NORMAL 120
-#define PRIORITY_OFFSET 100     /* of /proc's from the kernel's */
-#define STATE_WAITS 1           /* S; perf does not tell it from D */
+#define PRIORITY_OFFSET 100     /* from the kernel's priorities to those of /proc */
+#define STATE_WAITS 1           /* S; perf does not tell S from D */
 #define STATE_PREEMPTED 0x100   /* R+ */
 
 struct follower {
 	uint32_t pid, tid;
-	uint32_t next;              /* of the same head */
-	char comm[TASK_COMM];
+	uint32_t next;              /* with the same head */
+	char first[TASK_COMM], comm[TASK_COMM]; /* its name when it was met, and now */
 	int32_t prio;
-	bool seen, runs;            /* what it did last */
+	bool seen, runs;            /* kind of the last switch */
 	bool ended;
-	uint64_t first_tsc, tsc;    /* of its first and last records */
+	uint64_t first_tsc, tsc;    /* first and last records */
 	uint16_t cpu;
 	uint64_t position;          /* records in earlier runs */
-	uint32_t watched;           /* switches.watch, when news of it came last */
+	uint32_t watched;           /* switches.watch at its last notice */
 	struct pending_sleeps pending;
 };
 
-/* Of one thread; it may have several waiting. */
-struct run {
+/* A run of one thread's records. Several runs of one thread may wait. */
+struct switch_run {
 	uint32_t follower;
 	uint16_t cpu;
 	uint64_t near_tsc, records;
 	VEC(uint64_t) words;
 };
 
-/* Which of them. Ends are told by the threads too, if they can. */
+/* The events made here. Threads tell of their ends themselves, if they can. */
 enum { SWITCH, SIGNAL, END, SCHED_END, KINDS };
-static const struct { const char *system, *name; enum event_owner owner; unsigned what; } kinds[KINDS] = {
+static const struct {
+	const char *system, *name;
+	enum event_owner owner;
+	unsigned what;
+} kinds[KINDS] = {
 	[SWITCH] = { "sched", "sched_switch", EVENT_OWNER_SCHED, PERF_SWITCHES },
 	[SIGNAL] = { "signal", "signal_deliver", EVENT_OWNER_SCHED, PERF_SIGNALS },
 	[END] = { "task", "task_exit", EVENT_OWNER_TASK, PERF_ENDS },
@@ -73,16 +83,20 @@ struct switches {
 	struct memories *memories;
 	struct perf_rings *rings;   /* NULL: nothing is armed */
 	unsigned what;              /* in the rings */
-	bool sleeps;                /* what threads sleep is wanted */
-	uint32_t watch;             /* how often that began; 0: never */
+	bool sleeps;                /* threads' sleeps are wanted */
+	uint32_t watch;             /* how often sleeps began to be wanted; 0: never */
 	struct armed armed[KINDS];
-	VEC(pid_t) pids;            /* followed, and so are their children */
+	VEC(pid_t) pids;            /* followed, with their children */
 	VEC(struct follower) at;
 	uint32_t heads[HEADS];      /* by tid, the newest first */
-	VEC(struct perf_news) news; /* not looked at yet */
-	VEC(struct run) runs;       /* to be passed on */
-	uint64_t lost, unseen;      /* of events; while sleeps are wanted */
-	uint64_t first_tsc, first_ns, tsc, ns; /* the same instants, when armed and now */
+	VEC(struct perf_notice) notices; /* later than the last reading began */
+	VEC(struct switch_run) runs;       /* to be passed on */
+	/* in the order in which they came; at most TRACE_RENAMES_MAX */
+	VEC(struct switches_name) names;
+	size_t names_taken;
+	uint64_t lost, unseen;      /* lost: of events; unseen: while sleeps are wanted */
+	/* two instants on both clocks: when following began, and at the last gather_rings() */
+	uint64_t first_tsc, first_ns, tsc, ns;
 };
 
 struct switches *switches_new(struct memories *memories)
@@ -110,7 +124,8 @@ void switches_free(struct switches *s)
 	free_runs(s);
 	for (size_t i = 0; i < s->at.n; i++)
 		pending_free(&s->at.at[i].pending);
-	vec_free(&s->news);
+	vec_free(&s->notices);
+	vec_free(&s->names);
 	vec_free(&s->at);
 	vec_free(&s->pids);
 	for (unsigned k = 0; k < KINDS; k++)
@@ -121,7 +136,7 @@ void switches_free(struct switches *s)
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-static uint32_t find(const struct switches *s, uint32_t tid)
+static uint32_t find_follower(const struct switches *s, uint32_t tid)
 {
 	uint32_t i = s->heads[tid % HEADS];
 
@@ -130,9 +145,12 @@ static uint32_t find(const struct switches *s, uint32_t tid)
 	return i;
 }
 
-static uint32_t add(struct switches *s, uint32_t pid, uint32_t tid)
+static uint32_t add_follower(struct switches *s, uint32_t pid, uint32_t tid)
 {
-	struct follower f = { .pid = pid, .tid = tid, .next = s->heads[tid % HEADS], .comm = UNKNOWN_COMM,
+	struct follower f = { .pid = pid,
+			      .tid = tid,
+			      .next = s->heads[tid % HEADS],
+			      .comm = UNKNOWN_COMM,
 			      .prio = PRIORITY_NORMAL };
 
 	s->heads[tid % HEADS] = (uint32_t)s->at.n;
@@ -140,7 +158,7 @@ static uint32_t add(struct switches *s, uint32_t pid, uint32_t tid)
 	return s->heads[tid % HEADS];
 }
 
-/* What there is of it in /proc. */
+/* Takes its name and priority from /proc. */
 static void look_up(struct follower *f)
 {
 	struct proc_status status;
@@ -152,31 +170,44 @@ static void look_up(struct follower *f)
 		f->prio = stat.priority + PRIORITY_OFFSET;
 }
 
+static void begin_named(struct follower *f)
+{
+	memcpy(f->first, f->comm, sizeof(f->first));
+}
+
 static uint32_t find_or_add(struct switches *s, uint32_t pid, uint32_t tid)
 {
-	uint32_t i = find(s, tid);
+	uint32_t i = find_follower(s, tid);
 
 	if (i == NOBODY) {
-		i = add(s, pid, tid);
+		i = add_follower(s, pid, tid);
 		look_up(&s->at.at[i]);
+		begin_named(&s->at.at[i]);
 	}
 	return i;
 }
 
 /* --- records -------------------------------------------------------------------------------- */
 
+/* The rate between the clocks, from the two instants; before it is known, the last instant
+ * itself. */
 static uint64_t tsc_of(const struct switches *s, uint64_t ns)
 {
-	double rate = s->ns > s->first_ns ? (double)(s->tsc - s->first_tsc) / (double)(s->ns - s->first_ns) : 0;
+	double rate = s->ns > s->first_ns
+			      ? (double)(s->tsc - s->first_tsc) / (double)(s->ns - s->first_ns)
+			      : 0;
 
 	return s->tsc + (uint64_t)(int64_t)((double)(int64_t)(ns - s->ns) * rate);
 }
 
-static void fill(struct task_switch *r, const struct follower *f, enum perf_news_kind kind)
+static void fill_switch(struct task_switch *r, const struct follower *f, enum perf_notice_kind kind)
 {
 	bool runs = kind == PERF_RUNS;
 
-	*r = (struct task_switch){ .prev_pid = UNKNOWN_PID, .prev_comm = UNKNOWN_COMM, .next_pid = UNKNOWN_PID, .next_comm = UNKNOWN_COMM };
+	*r = (struct task_switch){ .prev_pid = UNKNOWN_PID,
+				   .prev_comm = UNKNOWN_COMM,
+				   .next_pid = UNKNOWN_PID,
+				   .next_comm = UNKNOWN_COMM };
 	memcpy(runs ? r->next_comm : r->prev_comm, f->comm, sizeof(f->comm));
 	*(runs ? &r->next_pid : &r->prev_pid) = (int32_t)f->tid;
 	*(runs ? &r->next_prio : &r->prev_prio) = f->prio;
@@ -184,19 +215,30 @@ static void fill(struct task_switch *r, const struct follower *f, enum perf_news
 		r->prev_state = kind == PERF_PREEMPTED ? STATE_PREEMPTED : STATE_WAITS;
 }
 
-static bool passes(const struct armed *a, const struct follower *f, uint16_t cpu, uint64_t *words, size_t n)
+static bool passes_filter(const struct armed *a, const struct follower *f, uint16_t cpu,
+			  uint64_t *words, size_t n)
 {
-	struct { uint16_t type; uint8_t flags, preempt_count; int32_t pid; } common = { (uint16_t)(EVENT_ID_FIRST + a->event), 0, 0,
-											(int32_t)f->tid };
-	const struct filter_record r = { .bytes = (const uint8_t *)words, .size = (uint32_t)(8 * n), .cpu = cpu, .comm = f->comm };
+	/* The filter sees a record as ftrace has it, with the common fields where our header will
+	 * stand. */
+	struct {
+		uint16_t type;
+		uint8_t flags, preempt_count;
+		int32_t pid;
+	} common = { (uint16_t)(EVENT_ID_FIRST + a->event), 0, 0, (int32_t)f->tid };
+	const struct filter_record r = { .bytes = (const uint8_t *)words,
+					 .size = (uint32_t)(8 * n),
+					 .cpu = cpu,
+					 .comm = f->comm };
 
 	if (!a->filter)
 		return true;
+	/* write_record() overwrites these with the header afterwards. */
 	memcpy(words, &common, sizeof(common));
 	return filter_run(a->filter, a->filter->bytes, &r);
 }
 
-static struct run *run_of(struct switches *s, uint32_t follower, uint64_t tsc, uint16_t cpu)
+/* The newest run of the thread, if it has room; else a new one. */
+static struct switch_run *run_of(struct switches *s, uint32_t follower, uint64_t tsc, uint16_t cpu)
 {
 	for (size_t i = s->runs.n; i-- > 0;)
 		if (s->runs.at[i].follower == follower) {
@@ -204,38 +246,44 @@ static struct run *run_of(struct switches *s, uint32_t follower, uint64_t tsc, u
 				return &s->runs.at[i];
 			break;
 		}
-	*vec_add(&s->runs) = (struct run){ .follower = follower, .cpu = cpu, .near_tsc = tsc };
+	*vec_add(&s->runs) =
+		(struct switch_run){ .follower = follower, .cpu = cpu, .near_tsc = tsc };
 	s->at.at[follower].cpu = cpu;
 	return &s->runs.at[s->runs.n - 1];
 }
 
-/* words: the event's record, n of them, the first for its header. */
-static void write_record(struct switches *s, uint32_t i, const struct perf_news *n, const struct armed *a, uint64_t *words, size_t n_words)
+/* words: the event's record of n_words words, the first one left for its header. */
+static void write_record(struct switches *s, uint32_t i, const struct perf_notice *n,
+			 const struct armed *a, uint64_t *words, size_t n_words)
 {
 	struct follower *f = &s->at.at[i];
 	uint64_t tsc = tsc_of(s, n->ns);
-	struct run *run;
+	struct switch_run *run;
 
-	if (!a->is || !passes(a, f, n->cpu, words, n_words))
+	if (!a->is || !passes_filter(a, f, n->cpu, words, n_words))
 		return;
 	if (tsc < f->tsc)
-		tsc = f->tsc; /* the clocks were compared again */
+		/* the new comparison of the clocks moved it; a thread's times must not go back */
+		tsc = f->tsc;
 	f->tsc = tsc;
 	f->first_tsc = f->first_tsc ? f->first_tsc : tsc;
 	run = run_of(s, i, tsc, n->cpu);
 	if (f->cpu != n->cpu) {
-		*vec_add(&run->words) = record_word(tsc, record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT);
+		*vec_add(&run->words) =
+			record_word(tsc, record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT);
 		*vec_add(&run->words) = n->cpu;
 		f->cpu = n->cpu;
 	}
-	words[0] = record_word(tsc, record_event_id((unsigned)n_words - 1, RECORD_EVENT_TRACE + a->event), RECORD_EVENT);
+	words[0] = record_word(
+		tsc, record_event_id((unsigned)n_words - 1, RECORD_EVENT_TRACE + a->event),
+		RECORD_EVENT);
 	for (size_t k = 0; k < n_words; k++)
 		*vec_add(&run->words) = words[k];
 	run->records++;
 }
 
-/* Who stood still when it began to be watched did so at least since then. */
-static void take_sleep(struct switches *s, struct follower *f, const struct perf_news *n)
+/* A thread that goes on with no notice before stood still at least since watching began. */
+static void take_sleep(struct switches *s, struct follower *f, const struct perf_notice *n)
 {
 	if (n->kind != PERF_RUNS) {
 		pending_stop(&f->pending, tsc_of(s, n->ns));
@@ -247,15 +295,16 @@ static void take_sleep(struct switches *s, struct follower *f, const struct perf
 	f->watched = s->watch;
 }
 
-/* Who was thought to stand still may have run meanwhile. */
+/* After a loss, a thread that seemed to stand still may have run meanwhile. */
 static void take_lost(struct switches *s)
 {
 	for (size_t i = 0; i < s->at.n; i++)
 		pending_stop(&s->at.at[i].pending, 0);
 }
 
-/* What is followed twice tells twice; a thread stops and goes on by turns. */
-static void take_switch(struct switches *s, const struct perf_news *n)
+/* A thread that is followed twice is told twice. A thread stops and goes on by turns, so a second
+ * equal notice is such a double. */
+static void take_switch(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
 	struct follower *f = &s->at.at[i];
@@ -268,19 +317,20 @@ static void take_switch(struct switches *s, const struct perf_news *n)
 		return;
 	f->seen = true;
 	f->runs = runs;
-	fill((struct task_switch *)(words + 1), f, n->kind);
+	fill_switch((struct task_switch *)(words + 1), f, n->kind);
 	write_record(s, i, n, &s->armed[SWITCH], words, WORDS);
 }
 
-static void take_signal(struct switches *s, const struct perf_news *n)
+static void take_signal(struct switches *s, const struct perf_notice *n)
 {
 	uint64_t words[1 + sizeof(n->signal) / 8];
 
 	memcpy(words + 1, &n->signal, sizeof(n->signal));
-	write_record(s, find_or_add(s, n->pid, n->tid), n, &s->armed[SIGNAL], words, 1 + sizeof(n->signal) / 8);
+	write_record(s, find_or_add(s, n->pid, n->tid), n, &s->armed[SIGNAL], words,
+		     1 + sizeof(n->signal) / 8);
 }
 
-static void take_end(struct switches *s, const struct perf_news *n)
+static void take_end(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
 	struct { uint64_t header; struct task_exit r; } end = { 0 };
@@ -289,6 +339,7 @@ static void take_end(struct switches *s, const struct perf_news *n)
 	if (f->ended)
 		return; /* told twice */
 	f->ended = true;
+	/* The thread itself recorded its end. */
 	if (memories_take_end(s->memories, n->tid))
 		return;
 	memcpy(end.r.comm, f->comm, sizeof(end.r.comm));
@@ -298,33 +349,42 @@ static void take_end(struct switches *s, const struct perf_news *n)
 	write_record(s, i, n, &s->armed[SCHED_END], (uint64_t *)&end, sizeof(end) / 8);
 }
 
-/* Its first thread has ended if another one executes a program: that goes on by its number. */
-static void take_name(struct switches *s, const struct perf_news *n)
+/* When a thread that is not the first one executes a program, the first thread ends, and the other
+ * goes on by its number: a new follower. */
+static void take_name(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
+	struct switches_name name = { n->pid, n->tid, n->executed, { .tsc = tsc_of(s, n->ns) } };
 	int32_t prio = s->at.at[i].prio;
+	bool again = s->at.at[i].ended;
 
-	if (s->at.at[i].ended) {
-		i = add(s, n->pid, n->tid);
+	if (again) {
+		i = add_follower(s, n->pid, n->tid);
 		s->at.at[i].prio = prio;
 	}
 	memcpy(s->at.at[i].comm, n->comm, sizeof(n->comm));
+	if (again)
+		begin_named(&s->at.at[i]);
+	memcpy(name.name.comm, n->comm, sizeof(n->comm));
+	if (s->names.n < TRACE_RENAMES_MAX)
+		*vec_add(&s->names) = name;
 }
 
-static void take_made(struct switches *s, const struct perf_news *n)
+static void take_made(struct switches *s, const struct perf_notice *n)
 {
-	uint32_t parent = find(s, n->parent), i = find(s, n->tid);
+	uint32_t parent = find_follower(s, n->parent), i = find_follower(s, n->tid);
 
 	if (i != NOBODY && s->at.at[i].pid == n->pid && !s->at.at[i].seen && !s->at.at[i].ended)
-		return; /* twice */
-	i = add(s, n->pid, n->tid);
-	if (parent == NOBODY)
-		return;
-	memcpy(s->at.at[i].comm, s->at.at[parent].comm, sizeof(s->at.at[i].comm));
-	s->at.at[i].prio = s->at.at[parent].prio;
+		return; /* told twice */
+	i = add_follower(s, n->pid, n->tid);
+	if (parent != NOBODY) {
+		memcpy(s->at.at[i].comm, s->at.at[parent].comm, sizeof(s->at.at[i].comm));
+		s->at.at[i].prio = s->at.at[parent].prio;
+	}
+	begin_named(&s->at.at[i]);
 }
 
-static void take(struct switches *s, const struct perf_news *n)
+static void take_notice(struct switches *s, const struct perf_notice *n)
 {
 	switch (n->kind) {
 	case PERF_NAMED:
@@ -349,19 +409,20 @@ static void take(struct switches *s, const struct perf_news *n)
 
 /* --- from the rings ------------------------------------------------------------------------- */
 
-static void keep(void *context, const struct perf_news *n)
+static void keep_notice(void *context, const struct perf_notice *n)
 {
 	struct switches *s = context;
 
-	*vec_add(&s->news) = *n;
+	*vec_add(&s->notices) = *n;
 }
 
 static int by_time(const void *a, const void *b)
 {
-	const struct perf_news *x = a, *y = b;
+	const struct perf_notice *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
+	/* At one instant: by kind, so that a loss comes before what follows it. */
 	return (int)x->kind - (int)y->kind;
 }
 
@@ -380,23 +441,25 @@ static void note_lost(struct switches *s, uint64_t n)
 	s->unseen += s->sleeps ? n : 0;
 }
 
-/* Rings are read one after the other, and threads move: what is later than the reading began waits for the next. */
-static void gather(struct switches *s, bool all)
+/* Rings are read one after the other, and threads move between CPUs: a notice later than the
+ * beginning of the reading waits for the next one, else it could come before older ones. */
+static void gather_rings(struct switches *s, bool all)
 {
 	uint64_t until;
 	size_t i = 0;
 
 	if (!s->rings)
 		return;
+	/* Before the reading: the sort below is complete only up to here. */
 	clock_instant(&s->tsc, &s->ns);
 	until = all ? UINT64_MAX : s->ns;
-	note_lost(s, perf_rings_read(s->rings, keep, s));
-	if (s->news.n)
-		qsort(s->news.at, s->news.n, sizeof(s->news.at[0]), by_time);
-	for (; i < s->news.n && s->news.at[i].ns < until; i++)
-		take(s, &s->news.at[i]);
-	memmove(s->news.at, s->news.at + i, (s->news.n - i) * sizeof(s->news.at[0]));
-	s->news.n -= i;
+	note_lost(s, perf_rings_read(s->rings, keep_notice, s));
+	if (s->notices.n)
+		qsort(s->notices.at, s->notices.n, sizeof(s->notices.at[0]), by_time);
+	for (; i < s->notices.n && s->notices.at[i].ns < until; i++)
+		take_notice(s, &s->notices.at[i]);
+	memmove(s->notices.at, s->notices.at + i, (s->notices.n - i) * sizeof(s->notices.at[0]));
+	s->notices.n -= i;
 }
 
 /* --- what is set ---------------------------------------------------------------------------- */
@@ -404,25 +467,30 @@ static void gather(struct switches *s, bool all)
 static void let_go(struct switches *s)
 {
 	if (s->rings)
+		/* A full ring hides a loss that only a next record would have told. */
 		note_lost(s, perf_rings_full(s->rings));
 	perf_rings_free(s->rings);
 	s->rings = NULL;
 	s->pids.n = 0;
 }
 
-/* What of it is to be had by perf. */
+/* Takes over the armed events, with copies of their filters. Returns what perf has to tell for
+ * them. */
 static unsigned set_armed(struct switches *s, const struct event_set *set)
 {
 	unsigned what = 0;
 	struct err ignored;
 
 	for (unsigned k = 0; k < KINDS; k++) {
-		const struct event_entry *e = set->catalogue ? events_find(set->catalogue, kinds[k].system, kinds[k].name) : NULL;
+		const struct event_entry *e =
+			set->catalogue ? events_find(set->catalogue, kinds[k].system, kinds[k].name)
+				       : NULL;
 		struct armed *a = &s->armed[k];
 		const struct filter_program *f;
 
 		free(a->filter);
-		*a = (struct armed){ .is = e && e->owner == kinds[k].owner && event_set_armed(set, e->index) };
+		*a = (struct armed){ .is = e && e->owner == kinds[k].owner &&
+					   event_set_armed(set, e->index) };
 		if (!a->is)
 			continue;
 		what |= kinds[k].what;
@@ -432,11 +500,12 @@ static unsigned set_armed(struct switches *s, const struct event_set *set)
 		if (f)
 			memcpy(a->filter, f, f->bytes);
 	}
-	/* Ends are worth having where they can be had. */
+	/* Ends alone are no reason to fail: where perf is forbidden, they are left out. */
 	return what == PERF_ENDS && perf_rings_allowed(PERF_ENDS, &ignored) < 0 ? 0 : what;
 }
 
-/* It, or who made it. */
+/* Whether the process or one of its ancestors is followed. 64 generations bound the walk, should
+ * pids be reused under it. */
 static bool is_followed(const struct switches *s, pid_t pid)
 {
 	for (int depth = 0; pid > 1 && depth < 64; depth++, pid = processes_parent(pid))
@@ -446,7 +515,7 @@ static bool is_followed(const struct switches *s, pid_t pid)
 	return false;
 }
 
-/* Who does nothing before it ends is known by its name all the same. */
+/* A thread that does nothing before it ends still gets its name. */
 static void know_threads(struct switches *s, pid_t pid)
 {
 	char name[64];
@@ -462,8 +531,8 @@ static void know_threads(struct switches *s, pid_t pid)
 		closedir(d);
 }
 
-/* inherited: what a followed process has made is followed with it. */
-static int follow(struct switches *s, pid_t pid, bool inherited, struct err *err)
+/* inherited: a process whose parent is followed needs nothing more. */
+static int follow_process(struct switches *s, pid_t pid, bool inherited, struct err *err)
 {
 	int r;
 
@@ -474,8 +543,10 @@ static int follow(struct switches *s, pid_t pid, bool inherited, struct err *err
 	if (inherited && is_followed(s, pid))
 		return 0;
 	r = perf_rings_cover(s->rings, pid, err);
+	/* Gone: nothing to follow, no error. */
 	if (r == -ESRCH)
 		r = 0;
+	/* Ends alone are left out where they cannot be had. */
 	if (r < 0 && s->what == PERF_ENDS) {
 		let_go(s);
 		return 0;
@@ -487,13 +558,14 @@ static int follow(struct switches *s, pid_t pid, bool inherited, struct err *err
 	return r;
 }
 
-/* Locked. True: from now on everything has to be followed anew. */
-static bool watch(struct switches *s, const struct event_set *set, bool sleeps)
+/* Locked. Takes over the settings. True: the rings were closed, and everything has to be followed
+ * anew. */
+static bool watch_threads(struct switches *s, const struct event_set *set, bool sleeps)
 {
 	unsigned what;
 	bool anew;
 
-	gather(s, true); /* by what was set until now */
+	gather_rings(s, true); /* by the settings until now */
 	what = set_armed(s, set) | (sleeps ? PERF_SWITCHES : 0);
 	s->watch += sleeps && !s->sleeps;
 	s->sleeps = sleeps;
@@ -504,61 +576,64 @@ static bool watch(struct switches *s, const struct event_set *set, bool sleeps)
 	return anew;
 }
 
-int switches_follow(struct switches *s, const struct event_set *set, bool sleeps, pid_t pid, struct err *err)
+int switches_follow(struct switches *s, const struct event_set *set, bool sleeps, pid_t pid,
+		    struct err *err)
 {
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
-	watch(s, set, sleeps);
+	watch_threads(s, set, sleeps);
 	if (s->what)
-		r = follow(s, pid, true, err);
+		r = follow_process(s, pid, true, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int switches_follow_all(struct switches *s, const struct event_set *set, bool sleeps, const pid_t *pids, size_t n, struct err *err)
+int switches_follow_all(struct switches *s, const struct event_set *set, bool sleeps,
+			const pid_t *pids, size_t n, struct err *err)
 {
 	bool anew;
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
-	anew = watch(s, set, sleeps);
+	anew = watch_threads(s, set, sleeps);
 	for (size_t i = 0; s->what && i < n && r == 0; i++)
-		r = follow(s, pids[i], !anew, err);
+		r = follow_process(s, pids[i], !anew, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
 /* --- what threads sleep ---------------------------------------------------------------------- */
 
-/* What came before the run was written is in the rings by now. */
-bool switches_weave(struct switches *s, pid_t tid, const struct drain_run *run, record_words *words)
+/* The run was written by now, so all notices from before it are in the rings. */
+bool switches_merge_sleeps(struct switches *s, pid_t tid, const struct drain_run *run,
+			   record_words *words)
 {
-	bool woven = false;
+	bool merged = false;
 	uint32_t i;
 
 	pthread_mutex_lock(&s->lock);
 	if (s->watch) {
-		gather(s, false);
-		i = find(s, (uint32_t)tid);
-		woven = i != NOBODY && pending_weave(&s->at.at[i].pending, run, words);
+		gather_rings(s, false);
+		i = find_follower(s, (uint32_t)tid);
+		merged = i != NOBODY && pending_merge(&s->at.at[i].pending, run, words);
 	}
 	pthread_mutex_unlock(&s->lock);
-	return woven;
+	return merged;
 }
 
-void switches_settle(struct switches *s, uint64_t tsc)
+void switches_forget_before(struct switches *s, uint64_t tsc)
 {
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; s->watch && i < s->at.n; i++)
-		pending_settle(&s->at.at[i].pending, tsc);
+		pending_forget_before(&s->at.at[i].pending, tsc);
 	pthread_mutex_unlock(&s->lock);
 }
 
 void switches_gather(struct switches *s)
 {
 	pthread_mutex_lock(&s->lock);
-	gather(s, false);
+	gather_rings(s, false);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -574,11 +649,18 @@ uint64_t switches_unseen(struct switches *s)
 
 /* --- passing on ----------------------------------------------------------------------------- */
 
-static int pass_on(struct switches *s, const struct run *run, uint64_t lost, drain_sink *sink, void *context, struct err *err)
+/* Without the lock while the sink runs: it may call switches_thread(). */
+static int pass_on(struct switches *s, const struct switch_run *run, uint64_t lost,
+		   drain_sink *sink, void *context, struct err *err)
 {
 	struct follower *f;
-	struct drain_run out = { .slot = SLOT_FOLLOWED + run->follower, .cpu = run->cpu, .near_tsc = run->near_tsc, .lost = lost,
-				 .words = run->words.at, .n = run->words.n, .records = run->records };
+	struct drain_run out = { .slot = SLOT_FOLLOWED + run->follower,
+				 .cpu = run->cpu,
+				 .near_tsc = run->near_tsc,
+				 .lost = lost,
+				 .words = run->words.at,
+				 .n = run->words.n,
+				 .records = run->records };
 
 	pthread_mutex_lock(&s->lock);
 	f = &s->at.at[run->follower];
@@ -588,13 +670,14 @@ static int pass_on(struct switches *s, const struct run *run, uint64_t lost, dra
 	return sink(context, &out, err);
 }
 
-/* What no run stands behind. */
+/* Losses behind the last run go out as a run of no records. */
 static int tell_last_losses(struct switches *s, drain_sink *sink, void *context, struct err *err)
 {
-	struct run none = { .near_tsc = clock_tsc() };
+	struct switch_run none = { .near_tsc = clock_tsc() };
 	uint64_t lost;
 
 	pthread_mutex_lock(&s->lock);
+	/* There is no thread to tell of if none was ever seen. */
 	lost = s->at.n ? s->lost : 0;
 	s->lost -= lost;
 	pthread_mutex_unlock(&s->lock);
@@ -607,9 +690,10 @@ int switches_pass(struct switches *s, bool last, drain_sink *sink, void *context
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
-	gather(s, last);
+	gather_rings(s, last);
 	if (last)
 		let_go(s);
+	/* The runs move out of the struct, so that the sink works without the lock. */
 	taken.runs.at = s->runs.at;
 	taken.runs.n = s->runs.n;
 	taken.lost = s->runs.n ? s->lost : 0;
@@ -617,6 +701,7 @@ int switches_pass(struct switches *s, bool last, drain_sink *sink, void *context
 	memset(&s->runs, 0, sizeof(s->runs));
 	pthread_mutex_unlock(&s->lock);
 	for (size_t i = 0; i < taken.runs.n && r >= 0; i++)
+		/* The first run tells the losses of all. */
 		r = pass_on(s, &taken.runs.at[i], i ? 0 : taken.lost, sink, context, err);
 	if (r >= 0 && last && !taken.runs.n)
 		r = tell_last_losses(s, sink, context, err);
@@ -634,8 +719,26 @@ bool switches_thread(struct switches *s, uint32_t slot, struct trace_thread *out
 		const struct follower *f = &s->at.at[slot - SLOT_FOLLOWED];
 
 		*out = (struct trace_thread){ .pid = f->pid, .tid = f->tid, .tsc = f->first_tsc };
-		memcpy(out->comm, f->comm, sizeof(out->comm));
+		memcpy(out->comm, f->first, sizeof(out->comm));
 	}
 	pthread_mutex_unlock(&s->lock);
 	return is;
+}
+
+void switches_take_names(struct switches *s, switches_name_sink *sink, void *context)
+{
+	pthread_mutex_lock(&s->lock);
+	for (; s->names_taken < s->names.n; s->names_taken++)
+		sink(context, &s->names.at[s->names_taken]);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void switches_names_of(struct switches *s, uint32_t pid, uint32_t tid, switches_name_sink *sink,
+		       void *context)
+{
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->names.n; i++)
+		if (s->names.at[i].pid == pid && s->names.at[i].tid == tid)
+			sink(context, &s->names.at[i]);
+	pthread_mutex_unlock(&s->lock);
 }

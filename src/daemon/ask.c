@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The client's half of wire.h. Commands call it (ui/cmd), from any thread: nothing is kept between
+ * calls. The answer comes from the same user's brace, perhaps of another version, so that lengths
+ * are checked and strings are terminated here. */
 #include "daemon/ask.h"
 
 #include <errno.h>
@@ -11,9 +14,40 @@
 #include "daemon/run_dir.h"
 #include "daemon/wire.h"
 
+/* A longer answer is nonsense, not a file. */
 #define TEXT_MAX ((uint64_t)1 << 32)
 
-static int reach(const char *session, struct err *err)
+/* Names those that do run, if there are any. */
+static int nobody(const char *session, struct err *err)
+{
+	name_list names = { 0 };
+	struct err ignored;
+	char *others = NULL;
+
+	if (run_dir_list(&names, &ignored))
+		names.n = 0;
+	for (size_t i = 0; i < names.n; i++) {
+		char *before = others;
+
+		others =
+			mem_printf("%s%s%s", before ? before : "", before ? ", " : "", names.at[i]);
+		free(before);
+		free(names.at[i]);
+	}
+	if (others)
+		err_set(err, ENOENT, "no session named %s runs, but %s: say --session NAME",
+			session, others);
+	else
+		err_set(err, ENOENT,
+			"no session named %s runs: `brace start` begins one, `brace sessions` lists them",
+			session);
+	vec_free(&names);
+	free(others);
+	return -ENOENT;
+}
+
+/* Connects to the session. A descriptor, or -errno and *err. */
+static int connect_to_session(const char *session, struct err *err)
 {
 	struct sockaddr_un at;
 	int e = run_dir_address(session, &at, err), fd;
@@ -26,25 +60,28 @@ static int reach(const char *session, struct err *err)
 	e = errno;
 	if (fd >= 0)
 		close(fd);
+	/* A socket without a listener is left by a session that was killed. */
 	if (e == ENOENT || e == ECONNREFUSED)
-		return err_set(err, ENOENT, "no session named %s runs: `brace start` begins one, `brace sessions` lists them", session);
+		return nobody(session, err);
 	return err_set(err, e, "cannot reach the session %s: %s", session, strerror(e));
 }
 
-/* The connection, with the answer read; -errno and *err. given: a descriptor for the session, or -1. */
-static int ask_giving(const char *session, struct wire_question q, const char *path, const char *text, int given,
-		      uint64_t *bytes, struct err *err)
+/* Sends the request and reads the answer's head. given: a descriptor for the session, or -1.
+ * Returns the connection, from which data follows, or -errno and *err. */
+static int ask_giving(const char *session, struct wire_question q, const char *path,
+		      const char *text, int given, uint64_t *bytes, struct err *err)
 {
 	struct wire_answer a;
-	int fd = reach(session, err);
+	int fd = connect_to_session(session, err);
 
 	if (fd < 0)
 		return fd;
 	q.magic = WIRE_MAGIC;
 	q.path_bytes = (uint32_t)strlen(path);
 	q.text_bytes = (uint32_t)strlen(text);
-	if (!wire_send(fd, &q, sizeof(q)) || !wire_send(fd, path, q.path_bytes) || !wire_send(fd, text, q.text_bytes) ||
-	    (given >= 0 && !wire_send_fd(fd, given)) ||
+	if (!wire_send(fd, &q, sizeof(q)) || !wire_send(fd, path, q.path_bytes) ||
+	    !wire_send(fd, text, q.text_bytes) || (given >= 0 && !wire_send_fd(fd, given)) ||
+	    /* A session that refuses us (another user's) closes without an answer. */
 	    !wire_receive(fd, &a, sizeof(a)) || a.magic != WIRE_MAGIC) {
 		close(fd);
 		return err_set(err, EPIPE, "the session %s ended before it answered", session);
@@ -52,6 +89,7 @@ static int ask_giving(const char *session, struct wire_question q, const char *p
 	if (a.error) {
 		close(fd);
 		a.err.text[sizeof(a.err.text) - 1] = a.err.input[sizeof(a.err.input) - 1] = '\0';
+		/* The session failed without a sentence of its own. */
 		if (!a.err.code)
 			return err_set(err, -a.error, "%s: %s", path, strerror(-a.error));
 		*err = a.err;
@@ -61,17 +99,20 @@ static int ask_giving(const char *session, struct wire_question q, const char *p
 	return fd;
 }
 
-static int ask(const char *session, struct wire_question q, const char *path, const char *text, uint64_t *bytes,
-	       struct err *err)
+static int ask_session(const char *session, struct wire_question q, const char *path,
+		       const char *text, uint64_t *bytes, struct err *err)
 {
 	return ask_giving(session, q, path, text, -1, bytes, err);
 }
 
-static int ask_briefly(const char *session, enum wire_request request, const char *path, const char *text, bool append,
-		       struct err *err)
+/* A request without data in its answer. */
+static int ask_briefly(const char *session, enum wire_request request, const char *path,
+		       const char *text, bool append, struct err *err)
 {
 	uint64_t bytes;
-	int fd = ask(session, (struct wire_question){ .request = request, .append = append }, path, text, &bytes, err);
+	int fd =
+		ask_session(session, (struct wire_question){ .request = request, .append = append },
+			    path, text, &bytes, err);
 
 	if (fd < 0)
 		return fd;
@@ -79,20 +120,25 @@ static int ask_briefly(const char *session, enum wire_request request, const cha
 	return 0;
 }
 
+/* A connection that closes without a request costs the session nothing (request_handle). */
 bool ask_is_there(const char *session)
 {
 	struct err ignored;
-	int fd = reach(session, &ignored);
+	int fd = connect_to_session(session, &ignored);
 
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
 }
 
+/* The answer's head tells how many bytes follow; one more holds the NUL. A shorter answer is an
+ * error, since half a file must not pass for a whole one. */
 int ask_cat(const char *session, const char *path, char **text, struct err *err)
 {
 	uint64_t bytes;
-	int fd = ask(session, (struct wire_question){ .request = WIRE_CAT }, path, "", &bytes, err), e = 0;
+	int fd = ask_session(session, (struct wire_question){ .request = WIRE_CAT }, path, "",
+			     &bytes, err),
+	    e = 0;
 
 	if (fd < 0)
 		return fd;
@@ -109,20 +155,26 @@ int ask_cat(const char *session, const char *path, char **text, struct err *err)
 	return e;
 }
 
+/* The limit is the session's (request_handle), checked here for a sentence instead of a closed
+ * connection. */
 int ask_echo(const char *session, const char *path, const char *text, bool append, struct err *err)
 {
 	if (strlen(text) > WIRE_TEXT_MAX)
-		return err_set(err, E2BIG, "more than %u bytes for %s at a time", WIRE_TEXT_MAX, path);
+		return err_set(err, E2BIG, "more than %u bytes for %s at a time", WIRE_TEXT_MAX,
+			       path);
 	return ask_briefly(session, WIRE_ECHO, path, text, append, err);
 }
 
-int ask_stream(const char *session, const char *path, bool (*sink)(void *arg, const char *bytes, size_t n), void *arg,
-	       struct err *err)
+/* Reads until the session ends the stream or `sink` has enough. A session that dies ends it, too,
+ * which is no error here. */
+int ask_stream(const char *session, const char *path,
+	       bool (*sink)(void *arg, const char *bytes, size_t n), void *arg, struct err *err)
 {
 	char buf[16384];
 	uint64_t bytes;
 	ssize_t n;
-	int fd = ask(session, (struct wire_question){ .request = WIRE_STREAM }, path, "", &bytes, err);
+	int fd = ask_session(session, (struct wire_question){ .request = WIRE_STREAM }, path, "",
+			     &bytes, err);
 
 	if (fd < 0)
 		return fd;
@@ -138,13 +190,18 @@ int ask_extract(const char *session, const char *path, struct err *err)
 	return ask_briefly(session, WIRE_EXTRACT, path, "", false, err);
 }
 
-int ask_face(const char *session, int fuse, struct err *err)
+/* The connection is not closed: the session serves the mount as long as it stays open (await_leave
+ * in request.c). Closing it is the caller's part. */
+int ask_front_end(const char *session, int fuse, struct err *err)
 {
 	uint64_t bytes;
 
-	return ask_giving(session, (struct wire_question){ .request = WIRE_FACE }, "", "", fuse, &bytes, err);
+	return ask_giving(session, (struct wire_question){ .request = WIRE_FRONT_END }, "", "",
+			  fuse, &bytes, err);
 }
 
+/* The answer comes when the session has ended and its name is free again (serve_close), so that a
+ * `brace start` behind this succeeds. */
 int ask_end(const char *session, struct err *err)
 {
 	return ask_briefly(session, WIRE_END, "", "", false, err);

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions to a session that runs in the background. Each is 0, or -errno and *err with what the session said; -ENOENT:
- * there is no such session. */
+/* Requests to a session that runs in the background, over its socket. Each opens a connection of
+ * its own and blocks until the answer is there. 0, or -errno and *err with the session's own error;
+ * -ENOENT: there is no such session. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 
-bool ask_is_there(const char *session); /* it can be asked */
-int ask_cat(const char *session, const char *path, char **text, struct err *err); /* free() it */
+bool ask_is_there(const char *session); /* Whether the session can be reached. */
+/* Reads a file, or a directory's names. free() *text. */
+int ask_cat(const char *session, const char *path, char **text, struct err *err);
+/* Writes text (at most WIRE_TEXT_MAX bytes) to a file; append: `>>`. */
 int ask_echo(const char *session, const char *path, const char *text, bool append, struct err *err);
-/* sink: false when it wants no more. */
-int ask_stream(const char *session, const char *path, bool (*sink)(void *arg, const char *bytes, size_t n), void *arg,
-	       struct err *err);
+/* Reads a file as it grows, until the session ends or sink returns false. */
+int ask_stream(const char *session, const char *path,
+	       bool (*sink)(void *arg, const char *bytes, size_t n), void *arg, struct err *err);
+/* Writes the session's top buffer into a trace file at path. */
 int ask_extract(const char *session, const char *path, struct err *err);
-/* The session serves its tree on a FUSE connection until the descriptor that is returned is closed; the caller's of the
- * connection is for him to close. */
-int ask_face(const char *session, int fuse, struct err *err);
+/* The session serves its tree on a FUSE connection until the returned descriptor is closed. The
+ * caller keeps and closes its own descriptor of the connection. */
+int ask_front_end(const char *session, int fuse, struct err *err);
+/* Ends the session, and returns when it has ended. */
 int ask_end(const char *session, struct err *err);

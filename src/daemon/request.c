@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads one request, carries it out on the session's tree, and answers. Each client has a thread
+ * (serve.c) and may be slow or hostile: lengths are limited before memory is allocated, and an
+ * answer waits ANSWER_S for its reader. The tree has its own locks; nothing here is shared but the
+ * mutex around mounting. A client that leaves only ends its own request. */
 #include "daemon/request.h"
 
 #include <errno.h>
@@ -13,11 +17,14 @@
 
 #include "base/mem.h"
 #include "daemon/wire.h"
-#include "tree/fuse_face.h"
+#include "tree/fuse_mount.h"
 
-#define LOOK_MS 20         /* how often a stream without news looks whether its reader is there */
+/* ms after which a stream without data looks whether its reader is still there */
+#define LOOK_MS 20
+/* Seconds that an answer waits for its reader. */
 #define ANSWER_S 30
-#define LAST_LOOKS 10      /* a program has ended: what was held back comes out within these */
+/* the program has ended: records that were held back arrive within so many looks */
+#define LAST_LOOKS 10
 
 bool request_answer(int fd, int error, const struct err *err, uint64_t bytes)
 {
@@ -28,7 +35,7 @@ bool request_answer(int fd, int error, const struct err *err, uint64_t bytes)
 	return wire_send(fd, &w, sizeof(w));
 }
 
-/* A directory's names, a line each; NULL: it is none. */
+/* Returns a directory's names, a line each; NULL: path is no directory. free() it. */
 static char *names_in(struct tree *t, const char *path)
 {
 	struct tree_node *node = tree_find(t, path);
@@ -55,10 +62,13 @@ static char *names_in(struct tree *t, const char *path)
 	return text.at;
 }
 
-static void cat(const struct request_context *a, int fd, const char *path)
+/* A directory gives its names, a file its text. The text is complete in memory before the answer
+ * begins, because the answer's head has its length. */
+static void request_cat(const struct request_context *a, int fd, const char *path)
 {
 	struct err err = { 0 };
-	char *names = names_in(a->request->tree, path), *text = names ? names : tree_cat(a->request->tree, path, &err);
+	char *names = names_in(a->request->tree, path),
+	     *text = names ? names : tree_cat(a->request->tree, path, &err);
 	size_t n = text ? strlen(text) : 0;
 
 	if (request_answer(fd, text ? 0 : -err.code, &err, n) && n)
@@ -66,7 +76,9 @@ static void cat(const struct request_context *a, int fd, const char *path)
 	free(text);
 }
 
-static void echo(const struct request_context *a, int fd, const char *path, const char *text, bool append)
+/* tree_echo() writes the text with a newline, and a failure is in the tree's error_log as well. */
+static void request_echo(const struct request_context *a, int fd, const char *path,
+			 const char *text, bool append)
 {
 	struct err err = { 0 };
 	int e = tree_echo(a->request->tree, path, text, append, &err);
@@ -74,6 +86,7 @@ static void echo(const struct request_context *a, int fd, const char *path, cons
 	request_answer(fd, e, &err, 0);
 }
 
+/* Waits up to LOOK_MS for the client to hang up. */
 static bool is_gone(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
@@ -81,6 +94,8 @@ static bool is_gone(int fd)
 	return poll(&p, 1, LOOK_MS) > 0;
 }
 
+/* Copies a file's text as it grows. Ends when the reader goes, the session stops, or the program is
+ * over and nothing more comes. */
 static void copy_stream(const struct request_context *a, int fd, struct tree_open *file)
 {
 	unsigned looks = 0;
@@ -100,7 +115,10 @@ static void copy_stream(const struct request_context *a, int fd, struct tree_ope
 	}
 }
 
-static void stream(const struct request_context *a, int fd, const char *path)
+/* O_NONBLOCK: a reader that waits would get the end when recording is turned off
+ * (instance_pipe_end), and the stream should go on then. UINT64_MAX says that the length is not
+ * known. */
+static void request_stream(const struct request_context *a, int fd, const char *path)
 {
 	struct err err = { 0 };
 	struct tree_node *node = tree_find(a->request->tree, path);
@@ -108,8 +126,10 @@ static void stream(const struct request_context *a, int fd, const char *path)
 	int e = node ? tree_open(node, O_RDONLY | O_NONBLOCK, gettid(), 0, &file, &err)
 		     : err_set(&err, ENOENT, "there is no file %s", path);
 
+	/* tree_open gives no sentence for the plain errors. */
 	if (e && !err.code)
-		err_set(&err, -e, "%s: %s", path, e == -EBUSY ? "somebody else reads it" : strerror(-e));
+		err_set(&err, -e, "%s: %s", path,
+			e == -EBUSY ? "somebody else reads it" : strerror(-e));
 	if (request_answer(fd, e, &err, UINT64_MAX) && !e)
 		copy_stream(a, fd, file);
 	if (!e)
@@ -118,7 +138,8 @@ static void stream(const struct request_context *a, int fd, const char *path)
 		tree_put(node);
 }
 
-static void extract(const struct request_context *a, int fd, const char *path)
+/* The session's process creates the file, not the client's. */
+static void request_extract(const struct request_context *a, int fd, const char *path)
 {
 	struct err err = { 0 };
 	int e = a->request->extract(a->request->context, path, &err);
@@ -128,38 +149,44 @@ static void extract(const struct request_context *a, int fd, const char *path)
 
 /* --- the tree for a command of the client's (brace shell) -------------------------------- */
 
-struct face_visit {
-	struct fuse_face *face;
+/* Shared with await_leave()'s thread, which ends before it goes out of scope. `stop` is the
+ * session's eventfd, which nobody reads, so that it stays readable for all. */
+struct front_end_visit {
+	struct fuse_mount *front_end;
 	int fd, stop;
 };
 
-/* The client goes, or the session does. */
+/* Waits until the client hangs up or the session ends, then stops serving the mount. */
 static void *await_leave(void *arg)
 {
-	struct face_visit *v = arg;
-	struct pollfd p[] = { { .fd = v->fd, .events = POLLRDHUP }, { .fd = v->stop, .events = POLLIN } };
+	struct front_end_visit *v = arg;
+	struct pollfd p[] = { { .fd = v->fd, .events = POLLRDHUP },
+			      { .fd = v->stop, .events = POLLIN } };
 
 	while (poll(p, 2, -1) < 0)
 		;
-	fuse_face_stop(v->face);
+	fuse_mount_stop(v->front_end);
 	return NULL;
 }
 
-static void serve_face(const struct request_context *a, int fd, struct fuse_face *face)
+/* Serves the mount on this thread until it is unmounted or stopped. */
+static void serve_front_end(const struct request_context *a, int fd, struct fuse_mount *front_end)
 {
-	struct face_visit v = { face, fd, a->stop };
+	struct front_end_visit v = { front_end, fd, a->stop };
 	pthread_t leaving;
 	struct err ignored;
 
 	if (pthread_create(&leaving, NULL, await_leave, &v))
 		return;
-	fuse_face_serve(face, &ignored);
-	shutdown(fd, SHUT_RDWR); /* if it was unmounted */
+	fuse_mount_serve(front_end, &ignored);
+	shutdown(fd, SHUT_RDWR); /* if it was unmounted: await_leave must return */
 	pthread_join(leaving, NULL);
 }
 
-/* One mounts at a time: libfuse talks to standard error meanwhile. */
-static int mount_face(const struct request_context *a, int fuse, struct fuse_face **face, struct err *err)
+/* Mounts the tree on the client's FUSE connection. One thread at a time: libfuse's messages to
+ * standard error are captured meanwhile, for the whole process. */
+static int mount_front_end(const struct request_context *a, int fuse, struct fuse_mount **front_end,
+			   struct err *err)
 {
 	static pthread_mutex_t mounting = PTHREAD_MUTEX_INITIALIZER;
 	char path[32];
@@ -169,61 +196,72 @@ static int mount_face(const struct request_context *a, int fuse, struct fuse_fac
 		return err_set(err, EPROTO, "the session got no connection to serve");
 	snprintf(path, sizeof(path), "/dev/fd/%d", fuse);
 	pthread_mutex_lock(&mounting);
-	e = fuse_face_mount(a->request->tree, path, face, err);
+	e = fuse_mount_start(a->request->tree, path, front_end, err);
 	pthread_mutex_unlock(&mounting);
 	if (e)
 		close(fuse);
 	return e;
 }
 
-static void show_face(const struct request_context *a, int fd)
+/* The descriptor comes behind the request's texts. The answer says whether the mount is served;
+ * then the connection stays open as its life line. */
+static void show_front_end(const struct request_context *a, int fd)
 {
-	struct fuse_face *face;
+	struct fuse_mount *front_end;
 	struct err err = { 0 };
-	int e = mount_face(a, wire_receive_fd(fd), &face, &err);
+	int e = mount_front_end(a, wire_receive_fd(fd), &front_end, &err);
 
 	if (request_answer(fd, e, &err, 0) && !e)
-		serve_face(a, fd, face);
+		serve_front_end(a, fd, front_end);
 	if (!e)
-		fuse_face_free(face);
+		fuse_mount_free(front_end);
 }
 
-static void carry_out(const struct request_context *a, int fd, const struct wire_question *q, const char *path, const char *text)
+/* WIRE_END is not here: request_handle() tells serve.c, which answers when the session has ended. */
+static void carry_out(const struct request_context *a, int fd, const struct wire_question *q,
+		      const char *path, const char *text)
 {
 	struct err err = { 0 };
 
 	switch (q->request) {
 	case WIRE_CAT:
-		return cat(a, fd, path);
+		return request_cat(a, fd, path);
 	case WIRE_ECHO:
-		return echo(a, fd, path, text, q->append);
+		return request_echo(a, fd, path, text, q->append);
 	case WIRE_STREAM:
-		return stream(a, fd, path);
+		return request_stream(a, fd, path);
 	case WIRE_EXTRACT:
-		return extract(a, fd, path);
-	case WIRE_FACE:
-		return show_face(a, fd);
+		return request_extract(a, fd, path);
+	case WIRE_FRONT_END:
+		return show_front_end(a, fd);
 	}
-	request_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"), &err, 0);
+	/* Unknown requests come from a newer client. */
+	request_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"),
+		       &err, 0);
 }
 
+/* The kernel's own statement about who called connect(), besides the directory's mode 0700. */
 bool request_allowed(int fd)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
+/* Refuses a client when there are too many. */
 static void turn_away(int fd)
 {
 	struct err err;
-	int e = err_set(&err, EBUSY, "the session has as many clients as it takes: try again when one has gone");
+	int e = err_set(&err, EBUSY,
+			"the session has as many clients as it takes: try again when one has gone");
 
 	request_answer(fd, e, &err, 0);
 }
 
-/* How long an answer may wait for its reader. A stream may wait for ever: of a pager, for instance. */
+/* Limits how long an answer waits for its reader. A stream may wait for ever, for instance for a
+ * pager. */
 static void set_patience(int fd, uint32_t request)
 {
 	const struct timeval patience = { request == WIRE_STREAM ? 0 : ANSWER_S, 0 };
@@ -231,18 +269,22 @@ static void set_patience(int fd, uint32_t request)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
+/* True: the client asked for the end. Its answer is then due at the end; all others were answered
+ * or cannot be. */
 bool request_handle(const struct request_context *a, int fd)
 {
 	struct wire_question q;
 	char *path, *text;
 	bool ends;
 
-	if (!wire_receive(fd, &q, sizeof(q)) || q.magic != WIRE_MAGIC || q.path_bytes > WIRE_PATH_MAX ||
-	    q.text_bytes > WIRE_TEXT_MAX)
+	/* Before anything is allocated: the client may send any bytes. */
+	if (!wire_receive(fd, &q, sizeof(q)) || q.magic != WIRE_MAGIC ||
+	    q.path_bytes > WIRE_PATH_MAX || q.text_bytes > WIRE_TEXT_MAX)
 		return false;
 	path = mem_zalloc(q.path_bytes + 1);
 	text = mem_zalloc(q.text_bytes + 1);
 	ends = wire_receive(fd, path, q.path_bytes) && wire_receive(fd, text, q.text_bytes);
+	/* From here on the client counts as one that has spoken (send_away_silent()). */
 	if (a->asked)
 		*a->asked = ends;
 	set_patience(fd, q.request);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds and protects the directory of background sessions. A directory in /tmp could have been made
+ * by somebody else: it is used only if it is really a directory, ours, and closed to others
+ * (check_own). Called by clients and by the session; no state. */
 #include "daemon/run_dir.h"
 
 #include <dirent.h>
@@ -14,6 +17,8 @@
 
 #include "base/mem.h"
 
+/* A session's name has no dot (check_name), so that the lock of one cannot be the socket of
+ * another. */
 #define LOCK ".lock"
 
 static bool is_dir(const char *path)
@@ -23,7 +28,8 @@ static bool is_dir(const char *path)
 	return *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* After su it names another user's, in which what root makes would be in that user's way. */
+/* Whether the path is another user's. After su XDG_RUNTIME_DIR still names the other user's
+ * directory, and files made there by root would be in that user's way. */
 static bool is_others(const char *path)
 {
 	struct stat st;
@@ -31,6 +37,8 @@ static bool is_others(const char *path)
 	return stat(path, &st) == 0 && st.st_uid != geteuid();
 }
 
+/* XDG_RUNTIME_DIR, else its usual place (after su or in cron the variable is missing), else /tmp.
+ * Client and session must come to the same answer. The caller frees it. */
 static char *directory_name(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -48,19 +56,24 @@ static int check_own(const char *path, struct err *err)
 {
 	struct stat st;
 
+	/* lstat: a symbolic link is not ours, wherever it leads. */
 	if (lstat(path, &st))
 		return err_set(err, errno, "%s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
-		return err_set(err, EPERM, "%s must be a directory that is yours alone (mode 0700): brace keeps its sessions there", path);
+		return err_set(
+			err, EPERM,
+			"%s must be a directory that is yours alone (mode 0700): brace keeps its sessions there",
+			path);
 	return 0;
 }
 
-/* free() it. NULL and *err. */
-static char *directory(struct err *err)
+/* Returns the directory, creating it if need be; free() it. NULL and *err if it cannot be used. */
+static char *make_directory(struct err *err)
 {
 	char *path = directory_name();
 	int e = mkdir(path, 0700) && errno != EEXIST
-			? err_set(err, errno, "cannot make %s, for sessions in the background: %s", path, strerror(errno))
+			? err_set(err, errno, "cannot make %s, for sessions in the background: %s",
+				  path, strerror(errno))
 			: check_own(path, err);
 
 	if (!e)
@@ -69,9 +82,12 @@ static char *directory(struct err *err)
 	return NULL;
 }
 
+/* The name becomes a file's name and a word that a shell shows: no slash, no dot, no blank. 32
+ * leave room in sun_path (108 bytes) for the directory. */
 static int check_name(const char *name, struct err *err)
 {
-	size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+	size_t good =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
 
 	if (!*name || name[good] || good > 32)
 		return err_at(err, EINVAL, name, name[good] ? good : 0,
@@ -82,7 +98,7 @@ static int check_name(const char *name, struct err *err)
 int run_dir_address(const char *name, struct sockaddr_un *out, struct err *err)
 {
 	int e = check_name(name, err);
-	char *dir = e ? NULL : directory(err);
+	char *dir = e ? NULL : make_directory(err);
 	int n;
 
 	if (!dir)
@@ -95,6 +111,7 @@ int run_dir_address(const char *name, struct sockaddr_un *out, struct err *err)
 	return e;
 }
 
+/* O_NOFOLLOW: the lock must be a file in our own directory. */
 static int open_lock(const char *dir, const char *name, int flags)
 {
 	char *path = mem_printf("%s/%s" LOCK, dir, name);
@@ -104,10 +121,12 @@ static int open_lock(const char *dir, const char *name, int flags)
 	return fd;
 }
 
+/* flock() and not a file with a pid: the kernel releases it however the session ends, and no pid
+ * can be mistaken. */
 int run_dir_lock(const char *name, struct err *err)
 {
 	int e = check_name(name, err), fd;
-	char *dir = e ? NULL : directory(err);
+	char *dir = e ? NULL : make_directory(err);
 
 	if (!dir)
 		return -err->code;
@@ -115,15 +134,19 @@ int run_dir_lock(const char *name, struct err *err)
 	if (fd < 0)
 		e = err_set(err, errno, "cannot make a lock in %s: %s", dir, strerror(errno));
 	else if (flock(fd, LOCK_EX | LOCK_NB))
-		e = err_set(err, EBUSY, "a session named %s runs already: `brace reset` ends it, --session gives another a name", name);
+		e = err_set(
+			err, EBUSY,
+			"a session named %s runs already: `brace reset` ends it, --session gives another a name",
+			name);
 	free(dir);
 	if (e && fd >= 0)
 		close(fd);
 	return e ? e : fd;
 }
 
-/* Somebody holds its lock. */
-static bool runs(const char *dir, const char *name)
+/* Whether a process holds the session's lock. Asking for a shared lock does not disturb a
+ * holder. */
+static bool session_runs(const char *dir, const char *name)
 {
 	int fd = open_lock(dir, name, 0);
 	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
@@ -133,6 +156,7 @@ static bool runs(const char *dir, const char *name)
 	return held;
 }
 
+/* readdir() gives no order, and `brace sessions` should print one. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -140,7 +164,7 @@ static int by_name(const void *a, const void *b)
 
 int run_dir_list(name_list *out, struct err *err)
 {
-	char *dir = directory(err);
+	char *dir = make_directory(err);
 	DIR *d = dir ? opendir(dir) : NULL;
 	struct dirent *entry;
 
@@ -151,7 +175,9 @@ int run_dir_list(name_list *out, struct err *err)
 		return e;
 	}
 	while ((entry = readdir(d)))
-		if (*entry->d_name != '.' && !strchr(entry->d_name, '.') && runs(dir, entry->d_name))
+		/* Names with a dot are lock files. */
+		if (*entry->d_name != '.' && !strchr(entry->d_name, '.') &&
+		    session_runs(dir, entry->d_name))
 			*vec_add(out) = mem_strdup(entry->d_name);
 	closedir(d);
 	free(dir);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the socket and its clients, each in a thread of its own; called by who serves a session (ui/cmd/session.c). The
- * thread that accepts waits for no client: who says nothing is sent away, who finds no room is told so. */
+/* Owns the socket and its clients, each in a thread of its own. The process that serves a session
+ * calls it (ui/cmd/session.c). s->mutex protects the list of clients. The accepting thread waits
+ * for no client: one that sends no request is disconnected, one that finds no room is told so. */
 #include "daemon/serve.h"
 
 #include <errno.h>
@@ -20,8 +21,9 @@
 #include "daemon/run_dir.h"
 
 #define AT_ONCE_MAX 64     /* connections */
-#define TURNED_AWAY_MAX 8  /* more, of which only a request to end is heard */
-#define QUESTION_MS 5000   /* it is short, and comes at once */
+#define TURNED_AWAY_MAX 8  /* more connections, on which only a request to end is read */
+#define QUESTION_MS 5000   /* ms for a request, which is short and sent at once */
+/* ms between looks at silent clients. */
 #define LOOK_MS 500
 
 struct server {
@@ -31,18 +33,20 @@ struct server {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	pthread_mutex_t mutex;
 	pthread_cond_t left;
-	struct visit *visits;
-	unsigned inside;       /* of them */
+	/* newest first */
+	struct client_visit *visits;
+	unsigned inside;       /* number of visits */
 	atomic_bool stopping;
 	int ended_by;          /* the connection that asked for the end, or -1 */
 };
 
-struct visit {
-	struct visit *next;
+/* A connection and its thread. */
+struct client_visit {
+	struct client_visit *next;
 	struct server *server;
 	int fd;
-	uint64_t since;        /* ms */
-	atomic_bool asked;     /* the question is known */
+	uint64_t since;        /* ms, CLOCK_MONOTONIC */
+	atomic_bool asked;     /* the request has been read; written by the visit's thread */
 	bool crowded, ends;    /* ends: it asked for the end, and waits for it */
 };
 
@@ -56,25 +60,27 @@ static uint64_t now_ms(void)
 
 /* --- connections -------------------------------------------------------------------- */
 
-/* Who asked is answered when the session is no more. */
-static void end(struct visit *v)
+/* Notes that the client asked for the end; it is answered when the session has ended. */
+static void end_visit(struct client_visit *v)
 {
 	struct server *s = v->server;
 
 	pthread_mutex_lock(&s->mutex);
 	if (s->ended_by < 0)
+		/* A copy: the visit's own descriptor is closed when its thread leaves. */
 		s->ended_by = dup(v->fd);
 	v->ends = true;
 	pthread_mutex_unlock(&s->mutex);
 	serve_stop(s);
 }
 
-static void leave(struct visit *v)
+/* Removes the visit; its thread ends after this. */
+static void leave_visit(struct client_visit *v)
 {
 	struct server *s = v->server;
 
 	pthread_mutex_lock(&s->mutex);
-	for (struct visit **at = &s->visits; *at; at = &(*at)->next)
+	for (struct client_visit **at = &s->visits; *at; at = &(*at)->next)
 		if (*at == v) {
 			*at = v->next;
 			break;
@@ -86,25 +92,28 @@ static void leave(struct visit *v)
 	free(v);
 }
 
-static void *visit(void *arg)
+static void *serve_visit(void *arg)
 {
-	struct visit *v = arg;
-	const struct request_context a = { &v->server->req, &v->server->stopping, v->server->stop, &v->asked, v->crowded };
+	struct client_visit *v = arg;
+	const struct request_context a = { &v->server->req, &v->server->stopping, v->server->stop,
+					   &v->asked, v->crowded };
 
 	if (request_handle(&a, v->fd))
-		end(v);
-	leave(v);
+		end_visit(v);
+	leave_visit(v);
 	return NULL;
 }
 
-/* Whoever has not said for `ms` what he wants: he is sent away, whatever he does. The one who came first last in *oldest. Lock
- * held. */
-static struct visit *send_away_silent(struct server *s, uint64_t ms)
+/* Disconnects clients that have not sent a request for `ms`. Returns the silent client that came
+ * first, or NULL. Called with s->mutex held. */
+static struct client_visit *send_away_silent(struct server *s, uint64_t ms)
 {
-	struct visit *oldest = NULL;
+	struct client_visit *oldest = NULL;
 	uint64_t now = now_ms();
 
-	for (struct visit *v = s->visits; v; v = v->next) {
+	for (struct client_visit *v = s->visits; v; v = v->next) {
+		/* Sequentially consistent load; pairs with the store in request_handle(). A request
+		 * that arrives now is cut off or served, both are right. */
 		if (v->asked)
 			continue;
 		if (now - v->since > ms)
@@ -114,33 +123,35 @@ static struct visit *send_away_silent(struct server *s, uint64_t ms)
 	return oldest;
 }
 
-/* Lock held. False: there is no room, and nobody who says nothing. */
+/* Makes room for one more client. Called with s->mutex held. False: all clients are busy. */
 static bool make_room(struct server *s)
 {
-	struct visit *silent = send_away_silent(s, QUESTION_MS);
+	struct client_visit *silent = send_away_silent(s, QUESTION_MS);
 
 	if (s->inside < AT_ONCE_MAX)
 		return true;
 	if (silent)
-		shutdown(silent->fd, SHUT_RDWR); /* it leaves at once */
+		shutdown(silent->fd, SHUT_RDWR); /* its thread leaves at once */
 	return silent != NULL;
 }
 
-/* One who is sent away leaves at once, but not before we look. Lock held. */
+/* Waits up to a second for a disconnected client's thread to leave. Called with s->mutex held,
+ * which the wait releases. */
 static void await_leaving(struct server *s)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec++;
-	while (s->inside >= AT_ONCE_MAX + TURNED_AWAY_MAX && pthread_cond_timedwait(&s->left, &s->mutex, &until) == 0)
+	while (s->inside >= AT_ONCE_MAX + TURNED_AWAY_MAX &&
+	       pthread_cond_timedwait(&s->left, &s->mutex, &until) == 0)
 		;
 }
 
-/* NULL: he cannot come in. */
-static struct visit *new_visit(struct server *s, int fd)
+/* Adds a visit for the connection; NULL: there is no room at all. */
+static struct client_visit *new_visit(struct server *s, int fd)
 {
-	struct visit *v = NULL;
+	struct client_visit *v = NULL;
 	bool room;
 
 	pthread_mutex_lock(&s->mutex);
@@ -149,7 +160,11 @@ static struct visit *new_visit(struct server *s, int fd)
 		await_leaving(s);
 	if (s->inside < AT_ONCE_MAX + TURNED_AWAY_MAX) {
 		v = mem_zalloc(sizeof(*v));
-		*v = (struct visit){ .next = s->visits, .server = s, .fd = fd, .since = now_ms(), .crowded = !room };
+		*v = (struct client_visit){ .next = s->visits,
+					    .server = s,
+					    .fd = fd,
+					    .since = now_ms(),
+					    .crowded = !room };
 		s->visits = v;
 		s->inside++;
 	}
@@ -157,29 +172,30 @@ static struct visit *new_visit(struct server *s, int fd)
 	return v;
 }
 
-/* Waits for no client: who finds no room is turned away. */
+/* Accepts a client. It is served by a thread of its own, or disconnected. */
 static void let_in(struct server *s)
 {
 	const struct timeval patience = { QUESTION_MS / 1000, 0 };
 	int fd = accept4(s->socket, NULL, NULL, SOCK_CLOEXEC);
-	struct visit *v;
+	struct client_visit *v;
 	pthread_t thread;
 
 	if (fd < 0)
 		return;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)); /* also for what comes after the question */
+	/* Limits the request, and what the client sends after it. */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	v = request_allowed(fd) ? new_visit(s, fd) : NULL;
 	if (!v) {
 		close(fd);
 		return;
 	}
-	if (pthread_create(&thread, NULL, visit, v) == 0)
+	if (pthread_create(&thread, NULL, serve_visit, v) == 0)
 		pthread_detach(thread);
 	else
-		leave(v);
+		leave_visit(v);
 }
 
-/* Without memory there is no serve_close. */
+/* Runs when memory is exhausted, when nobody calls serve_close. */
 static bool leave_no_socket(struct mem_last_act *last)
 {
 	struct server *s = (struct server *)((char *)last - offsetof(struct server, last));
@@ -196,9 +212,10 @@ static int listen_at(struct server *s, struct err *err)
 	if (e)
 		return e;
 	memcpy(s->path, at.sun_path, sizeof(s->path));
-	unlink(s->path); /* of one that died: we have the lock */
+	unlink(s->path); /* left by a session that died: we have the lock */
 	s->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&at, sizeof(at)) || listen(s->socket, AT_ONCE_MAX))
+	if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&at, sizeof(at)) ||
+	    listen(s->socket, AT_ONCE_MAX))
 		return err_set(err, errno, "cannot listen at %s: %s", at.sun_path, strerror(errno));
 	s->last.act = leave_no_socket;
 	mem_last_act_add(&s->last);
@@ -226,10 +243,12 @@ int serve_open(const struct serve_request *req, struct server **out, struct err 
 	return e;
 }
 
-/* The eventfd only hurries us: what ends us is `stopping`. */
+/* Accepts clients until s->stopping is set. The eventfd only wakes poll earlier; a signal may come
+ * right before poll, hence LOOK_MS. */
 void serve_run(struct server *s)
 {
-	struct pollfd p[] = { { .fd = s->socket, .events = POLLIN }, { .fd = s->stop, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = s->socket, .events = POLLIN },
+			      { .fd = s->stop, .events = POLLIN } };
 
 	while (!s->stopping) {
 		if (poll(p, 2, LOOK_MS) > 0 && p[0].revents & POLLIN && !s->stopping)
@@ -241,11 +260,12 @@ void serve_run(struct server *s)
 	}
 }
 
-/* Whatever they wait for, to say or to be told: it is over. Who asked for the end is told of it. */
+/* Disconnects all clients, whatever they wait for, except the one that asked for the end, and waits
+ * for their threads. */
 static void end_visits(struct server *s)
 {
 	pthread_mutex_lock(&s->mutex);
-	for (struct visit *v = s->visits; v; v = v->next)
+	for (struct client_visit *v = s->visits; v; v = v->next)
 		if (!v->ends)
 			shutdown(v->fd, SHUT_RDWR);
 	while (s->inside)
@@ -257,9 +277,11 @@ void serve_stop(struct server *s)
 {
 	const uint64_t one = 1;
 
+	/* Before the eventfd: serve_run tests it after waking. Pairs with the loads of s->stopping
+	 * in serve_run() and copy_stream(). */
 	s->stopping = true;
 	if (write(s->stop, &one, sizeof(one)) < 0)
-		return; /* serve_run looks by itself */
+		return; /* serve_run looks every LOOK_MS */
 }
 
 void serve_close(struct server *s)
@@ -269,7 +291,9 @@ void serve_close(struct server *s)
 		unlink(s->path);
 		mem_last_act_remove(&s->last);
 	}
+	/* The threads use s until they have left. */
 	end_visits(s);
+	/* The lock goes last: a new session of this name must not find our socket. */
 	if (s->lock >= 0)
 		close(s->lock);
 	if (s->ended_by >= 0) {

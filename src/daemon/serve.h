@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree served over a session's socket, to its user only, until somebody ends it. */
+/* Serves a tree over a session's socket, to its user and root only, until a client or a signal ends
+ * it. serve_run is called by one thread; serve_stop from anywhere. */
 #pragma once
 #include "tree/tree.h"
 
 struct server;
 
 struct serve_request {
+	/* The session's name, and the tree to serve. The server owns neither. */
 	const char *name;
 	struct tree *tree;
-	/* The buffer into a new trace file at this path. */
+	/* Writes the buffer into a new trace file at path. */
 	int (*extract)(void *context, const char *path, struct err *err);
-	bool (*is_over)(void *context); /* nothing more is going to be recorded */
+	bool (*is_over)(void *context); /* whether nothing more will be recorded */
 	void *context;
 };
 
-/* From here on others can connect. */
+/* Takes the lock and listens: clients can connect from here on. 0, or -errno and *err. serve_close
+ * frees *out. */
 int serve_open(const struct serve_request *req, struct server **out, struct err *err);
-/* Until serve_stop, or a request to end; who asked for that is answered by serve_close. */
+/* Serves until serve_stop, or a client's request to end. serve_close answers that client. */
 void serve_run(struct server *s);
-void serve_stop(struct server *s); /* from a signal handler too */
+void serve_stop(struct server *s); /* async-signal-safe */
+/* Disconnects all clients, waits for their threads, removes the socket and frees. Answers the
+ * client that asked for the end last, after the session has ended. */
 void serve_close(struct server *s);

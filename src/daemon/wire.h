@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said over a session's socket: one request a connection, then its answer, then data. Both sides are one
- * user's brace, of one version or not: sizes are checked, unknown requests refused. */
+/* The protocol of a session's socket: one request a connection, then its answer, then data. Both
+ * sides are one user's brace, perhaps of different versions: sizes are checked, unknown requests
+ * refused. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,12 +14,14 @@
 #define WIRE_TEXT_MAX 65536u
 
 enum wire_request {
-	WIRE_CAT = 1, /* path; data: the text, or the names in a directory */
+	WIRE_CAT = 1, /* path; data: the text, or a directory's names */
 	WIRE_ECHO,    /* path, text, append */
-	WIRE_STREAM,  /* path; data: as it comes, until one side closes */
+	WIRE_STREAM,  /* path; data: as it is recorded, until one side closes */
 	WIRE_EXTRACT, /* path of a new trace file */
-	WIRE_END,     /* the session ends; answered when it has */
-	WIRE_FACE,    /* then a descriptor: a FUSE connection on which the tree is served, until one side closes */
+	WIRE_END,     /* ends the session; answered when it has ended */
+	/* followed by a descriptor: a FUSE connection on which the tree is served until one side
+	 * closes */
+	WIRE_FRONT_END,
 };
 
 struct wire_question {
@@ -28,13 +31,14 @@ struct wire_question {
 struct wire_answer {
 	uint32_t magic;
 	int32_t error;     /* 0 or -errno, with err */
-	uint64_t bytes;    /* of data; UINT64_MAX: until the end */
+	uint64_t bytes;    /* bytes of data; UINT64_MAX: until the connection closes */
 	struct err err;
 };
 
-/* All n bytes; false: the other side is gone. */
+/* Send or receive all n bytes; false: the other side is gone. */
 bool wire_send(int fd, const void *bytes, size_t n);
 bool wire_receive(int fd, void *bytes, size_t n);
-/* A descriptor, by itself. receive: -1 if there comes none. */
+/* Send or receive a descriptor, in a message of its own. wire_receive_fd returns -1 if none
+ * comes. */
 bool wire_send_fd(int fd, int given);
 int wire_receive_fd(int fd);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* ftrace's own events as far as a traced program has them, with the numbers and layouts of Linux 6.12, which
- * trace-cmd and libtraceevent look up by these names. Addresses are the traced program's: what
- * a stack is of in the kernel_stack, too, which has the name that tools look for. */
+/* ftrace's own events as far as a traced program has them, with the numbers and layouts of Linux
+ * 6.12, by which trace-cmd and libtraceevent look them up. The catalogue copies this table.
+ * Addresses are the traced program's, also in kernel_stack, whose name is the one that tools look
+ * for. Constants only. */
 #include "event/format.h"
 
+/* The fields follow the print format. A compound literal gives them static storage, since the table
+ * is static. */
 #define EVENT(id_, name_, print_, ...)                                                                \
 	{ "ftrace", name_, id_, (const struct event_field[]){ __VA_ARGS__ },                          \
 	  sizeof((const struct event_field[]){ __VA_ARGS__ }) / sizeof(struct event_field), print_ }
@@ -17,37 +20,28 @@ static const struct event_format builtin[] = {
 	      { "unsigned long", "ip", 8, 8, false },
 	      { "unsigned long", "parent_ip", 16, 8, false }),
 	EVENT(11, "funcgraph_entry", "\"--> %ps (%d)\", (void *)REC->func, REC->depth",
-	      { "unsigned long", "func", 8, 8, false },
-	      { "int", "depth", 16, 4, true }),
+	      { "unsigned long", "func", 8, 8, false }, { "int", "depth", 16, 4, true }),
 	EVENT(10, "funcgraph_exit",
 	      "\"<-- %ps (%d) (start: %llx  end: %llx) over: %d retval: %lx\", (void *)REC->func, REC->depth, "
 	      "REC->calltime, REC->rettime, REC->depth, REC->retval",
-	      { "unsigned long", "func", 8, 8, false },
-	      { "unsigned long", "retval", 16, 8, false },
-	      { "int", "depth", 24, 4, true },
-	      { "unsigned int", "overrun", 28, 4, false },
+	      { "unsigned long", "func", 8, 8, false }, { "unsigned long", "retval", 16, 8, false },
+	      { "int", "depth", 24, 4, true }, { "unsigned int", "overrun", 28, 4, false },
 	      { "unsigned long long", "calltime", 32, 8, false },
 	      { "unsigned long long", "rettime", 40, 8, false }),
 	EVENT(5, "print", "\"%ps: %s\", (void *)REC->ip, REC->buf",
-	      { "unsigned long", "ip", 8, 8, false },
-	      { "char[]", "buf", 16, 0, false }),
-	EVENT(12, "user_stack", STACK_PRINT,
-	      { "unsigned int", "tgid", 8, 4, false },
+	      { "unsigned long", "ip", 8, 8, false }, { "char[]", "buf", 16, 0, false }),
+	EVENT(12, "user_stack", STACK_PRINT, { "unsigned int", "tgid", 8, 4, false },
 	      { "unsigned long[8]", "caller", 16, 64, false }),
-	EVENT(4, "kernel_stack", STACK_PRINT,
-	      { "int", "size", 8, 4, true },
+	EVENT(4, "kernel_stack", STACK_PRINT, { "int", "size", 8, 4, true },
 	      { "unsigned long[8]", "caller", 16, 64, false }),
 	EVENT(19, "func_repeats",
 	      "\" %ps <-%ps\\t(repeats:%u  delta: -%llu)\", (void *)REC->ip, (void *)REC->parent_ip, REC->count, "
 	      "(((u64)(REC)->top_delta_ts << 32) | (REC)->bottom_delta_ts)",
 	      { "unsigned long", "ip", 8, 8, false },
-	      { "unsigned long", "parent_ip", 16, 8, false },
-	      { "u16", "count", 24, 2, false },
-	      { "u16", "top_delta_ts", 26, 2, false },
-	      { "u32", "bottom_delta_ts", 28, 4, false }),
+	      { "unsigned long", "parent_ip", 16, 8, false }, { "u16", "count", 24, 2, false },
+	      { "u16", "top_delta_ts", 26, 2, false }, { "u32", "bottom_delta_ts", 28, 4, false }),
 	EVENT(18, "raw_data", "\"id:%04x %08x\", REC->id, (int)REC->buf[0]",
-	      { "unsigned int", "id", 8, 4, false },
-	      { "char[]", "buf", 12, 0, false }),
+	      { "unsigned int", "id", 8, 4, false }, { "char[]", "buf", 12, 0, false }),
 };
 
 const struct event_format *event_builtin(size_t *n)

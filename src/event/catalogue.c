@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The events a session knows. */
+/* The list of the events that a session knows. Any thread may call: the lock guards the list,
+ * entries do not change once they are in it, and none is ever removed. Adding fails when the name
+ * is taken by another format, is no directory's name, or all numbers are taken. */
 #include "event/catalogue.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include "base/escape.h"
 #include "base/mem.h"
 
+/* Entries are allocated one by one, so that pointers to them stay valid when the list grows. */
 struct event_catalogue {
 	pthread_mutex_t lock;
 	VEC(struct event_entry *) entries;
@@ -18,8 +21,9 @@ struct event_catalogue {
 	void *grown_arg;
 };
 
-/* Takes over both. Locked. */
-static const struct event_entry *append(struct event_catalogue *c, enum event_owner owner, struct event_format *format)
+/* Appends an event and takes over `format`. With the lock, except in events_new(). */
+static const struct event_entry *append_event(struct event_catalogue *c, enum event_owner owner,
+					      struct event_format *format)
 {
 	struct event_entry *e = mem_zalloc(sizeof(*e));
 
@@ -33,6 +37,8 @@ static const struct event_entry *append(struct event_catalogue *c, enum event_ow
 	return e;
 }
 
+/* Goes through the text, so that the copy owns its strings and has passed the parser's checks. The
+ * caller frees it. */
 static struct event_format *copy_of(const struct event_format *format, struct err *err)
 {
 	char *text = event_format_read(format);
@@ -42,6 +48,7 @@ static struct event_format *copy_of(const struct event_format *format, struct er
 	return copy;
 }
 
+/* Builtin events come first and keep ftrace's own ids, which are below EVENT_ID_FIRST. */
 struct event_catalogue *events_new(void)
 {
 	struct event_catalogue *c = mem_zalloc(sizeof(*c));
@@ -50,7 +57,7 @@ struct event_catalogue *events_new(void)
 
 	pthread_mutex_init(&c->lock, NULL);
 	for (size_t i = 0; i < n; i++)
-		append(c, EVENT_OWNER_FTRACE, copy_of(&builtin[i], NULL));
+		append_event(c, EVENT_OWNER_FTRACE, copy_of(&builtin[i], NULL));
 	return c;
 }
 
@@ -68,7 +75,9 @@ void events_free(struct event_catalogue *c)
 	free(c);
 }
 
-static struct event_entry *find(const struct event_catalogue *c, const char *system, const char *name)
+/* Returns the event, or NULL. With the lock. */
+static struct event_entry *find_event(const struct event_catalogue *c, const char *system,
+				      const char *name)
 {
 	for (size_t i = 0; i < c->entries.n; i++) {
 		const struct event_format *f = c->entries.at[i]->format;
@@ -79,16 +88,18 @@ static struct event_entry *find(const struct event_catalogue *c, const char *sys
 	return NULL;
 }
 
-/* A directory's name, and a word of set_event, which a terminal shows as it is. */
+/* True for a name that can be a directory's and a word of set_event, which a terminal shows as it
+ * is. */
 static bool is_name(const char *name)
 {
 	if (!*name || *name == '.' || *name == '!' || strlen(name) > 100)
 		return false;
-	return !name[strcspn(name, "/:*?[]\\ ")] && escape_line_run(name, strlen(name)) == strlen(name);
+	return !name[strcspn(name, "/:*?[]\\ ")] &&
+	       escape_line_run(name, strlen(name)) == strlen(name);
 }
 
-/* Whether the two describe the same record. */
-static bool same(const struct event_entry *e, struct event_format *f)
+/* True if the two describe the same record. Both get the same id, since the text contains it. */
+static bool is_same_event(const struct event_entry *e, struct event_format *f)
 {
 	char *text;
 	bool is;
@@ -100,23 +111,26 @@ static bool same(const struct event_entry *e, struct event_format *f)
 	return is;
 }
 
-/* Locked. 1: it is new, and took over f; 0: it was there. */
-static int enter(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
+/* Finds or adds the event; with the lock. Returns 1: it is new, and f is taken over; 0: it was
+ * there. */
+static int enter_event(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
 		 const struct event_entry **entry, struct err *err)
 {
-	*entry = find(c, f->system, f->name);
-	if (*entry && same(*entry, f))
+	*entry = find_event(c, f->system, f->name);
+	if (*entry && is_same_event(*entry, f))
 		return 0;
 	if (*entry)
-		return err_set(err, EEXIST, "there is an event %s:%s with other fields already", f->system, f->name);
+		return err_set(err, EEXIST, "there is an event %s:%s with other fields already",
+			       f->system, f->name);
 	if (c->entries.n >= EVENTS_MAX)
-		return err_set(err, ENOSPC, "there are %u events already, %s:%s is one too many", EVENTS_MAX, f->system,
-			       f->name);
-	*entry = append(c, owner, f);
+		return err_set(err, ENOSPC, "there are %u events already, %s:%s is one too many",
+			       EVENTS_MAX, f->system, f->name);
+	*entry = append_event(c, owner, f);
 	return 1;
 }
 
-static int add(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
+/* Adds f, which it takes over also when it fails, and tells the watcher. */
+static int add_event(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
 	       const struct event_entry **entry, struct err *err)
 {
 	void (*grown)(void *arg, const struct event_entry *e);
@@ -129,33 +143,36 @@ static int add(struct event_catalogue *c, enum event_owner owner, struct event_f
 		return e;
 	}
 	pthread_mutex_lock(&c->lock);
-	e = enter(c, owner, f, entry, err);
+	e = enter_event(c, owner, f, entry, err);
 	grown = c->grown;
 	arg = c->grown_arg;
 	pthread_mutex_unlock(&c->lock);
 	if (e != 1)
 		event_format_free(f);
+	/* Without the lock: the watcher looks at the catalogue. */
 	else if (grown)
 		grown(arg, *entry);
 	return e < 0 ? e : 0;
 }
 
-int events_add(struct event_catalogue *c, enum event_owner owner, const char *system, const char *text, size_t n,
-	       const struct event_entry **entry, struct err *err)
+int events_add(struct event_catalogue *c, enum event_owner owner, const char *system,
+	       const char *text, size_t n, const struct event_entry **entry, struct err *err)
 {
 	struct event_format *f = event_format_parse(text, n, system, err);
 
-	return f ? add(c, owner, f, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, owner, f, entry, err) : err_code(err, EINVAL);
 }
 
-int events_add_format(struct event_catalogue *c, enum event_owner owner, const struct event_format *format,
-		      const struct event_entry **entry, struct err *err)
+int events_add_format(struct event_catalogue *c, enum event_owner owner,
+		      const struct event_format *format, const struct event_entry **entry,
+		      struct err *err)
 {
 	struct event_format *f = copy_of(format, err);
 
-	return f ? add(c, owner, f, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, owner, f, entry, err) : err_code(err, EINVAL);
 }
 
+/* The number may have grown when the caller uses it; all events below it are there for good. */
 uint32_t events_n(struct event_catalogue *c)
 {
 	uint32_t n;
@@ -176,16 +193,19 @@ const struct event_entry *events_at(struct event_catalogue *c, uint32_t index)
 	return e;
 }
 
-const struct event_entry *events_find(struct event_catalogue *c, const char *system, const char *name)
+const struct event_entry *events_find(struct event_catalogue *c, const char *system,
+				      const char *name)
 {
 	const struct event_entry *e;
 
 	pthread_mutex_lock(&c->lock);
-	e = find(c, system, name);
+	e = find_event(c, system, name);
 	pthread_mutex_unlock(&c->lock);
 	return e;
 }
 
+/* ftrace's own events are written by tracers and markers, whatever is enabled; entries do not
+ * change, so that no lock is needed. */
 bool events_can_enable(const struct event_entry *e)
 {
 	return e->owner != EVENT_OWNER_FTRACE;
@@ -208,7 +228,9 @@ struct filter_context events_context(struct event_catalogue *c)
 	return context;
 }
 
-void events_watch(struct event_catalogue *c, void (*grown)(void *arg, const struct event_entry *e), void *arg)
+/* A call that began before may still come after this returns: add_event() calls without the lock. */
+void events_watch(struct event_catalogue *c, void (*grown)(void *arg, const struct event_entry *e),
+		  void *arg)
 {
 	pthread_mutex_lock(&c->lock);
 	c->grown = grown;

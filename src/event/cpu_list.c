@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU lists, as the kernel's bitmap lists are written. */
+/* Parses CPU lists as the kernel's bitmap_parselist() does: ranges, groups, N and all.
+ * filter_predicate.c calls it; no state. A malformed list is just false, since the caller has the
+ * sentence. */
 #include "event/cpu_list.h"
 
 #include <string.h>
 
-struct text {
+/* The text as it is being read; cpus: how many there are, which is N plus one. */
+struct cpu_text {
 	const char *at, *end;
 	uint32_t cpus;
 };
 
-static bool here(const struct text *t, char c)
+/* Whether the text goes on with c; false at its end. */
+static bool is_here(const struct cpu_text *t, char c)
 {
 	return t->at < t->end && *t->at == c;
 }
 
-static bool skip(struct text *t, char c)
+/* True: the character was there, and is behind us. */
+static bool skip_char(struct cpu_text *t, char c)
 {
-	bool is = here(t, c);
+	bool is = is_here(t, c);
 
 	t->at += is;
 	return is;
@@ -27,28 +32,32 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* Blanks and commas in any number, as the kernel's bitmap_parselist() takes them. */
 static bool is_separator(char c)
 {
-	return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+	return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' ||
+	       c == '\v';
 }
 
-static bool number(struct text *t, uint32_t *v)
+/* Reads a number, or N for the last CPU. */
+static bool parse_number(struct cpu_text *t, uint32_t *v)
 {
 	const char *begin = t->at;
 	uint64_t sum = 0;
 
-	if (skip(t, 'N')) {
+	if (skip_char(t, 'N')) {
 		*v = t->cpus - 1;
 		return true;
 	}
+	/* Stops before an overflow. */
 	while (t->at < t->end && is_digit(*t->at) && sum <= UINT32_MAX)
 		sum = sum * 10 + (uint64_t)(*t->at++ - '0');
 	*v = (uint32_t)sum;
 	return t->at > begin && sum < UINT32_MAX;
 }
 
-/* "A", "A-B" or "all"; *more: what a ":" may follow. */
-static bool bounds(struct text *t, uint32_t *first, uint32_t *last, bool *more)
+/* Reads "A", "A-B" or "all"; *more: a ":" may follow. */
+static bool parse_bounds(struct cpu_text *t, uint32_t *first, uint32_t *last, bool *more)
 {
 	if (t->end - t->at >= 3 && !memcmp(t->at, "all", 3)) {
 		t->at += 3;
@@ -57,23 +66,26 @@ static bool bounds(struct text *t, uint32_t *first, uint32_t *last, bool *more)
 		*more = true;
 		return true;
 	}
-	if (!number(t, first))
+	if (!parse_number(t, first))
 		return false;
 	*last = *first;
-	*more = skip(t, '-');
-	return !*more || number(t, last);
+	*more = skip_char(t, '-');
+	return !*more || parse_number(t, last);
 }
 
-static bool range(struct text *t, uint8_t *mask)
+/* Sets the bits of A-B:USED/GROUP: in each group of GROUP CPUs the first USED. */
+static bool parse_range(struct cpu_text *t, uint8_t *mask)
 {
 	uint32_t first, last, used = 1, group = 1;
 	bool more;
 
-	if (!bounds(t, &first, &last, &more))
+	if (!parse_bounds(t, &first, &last, &more))
 		return false;
-	if (more && skip(t, ':') && (!number(t, &used) || !skip(t, '/') || !number(t, &group)))
+	if (more && skip_char(t, ':') &&
+	    (!parse_number(t, &used) || !skip_char(t, '/') || !parse_number(t, &group)))
 		return false;
-	if (first > last || last >= t->cpus || !group || used > group || (t->at < t->end && !is_separator(*t->at)))
+	if (first > last || last >= t->cpus || !group || used > group ||
+	    (t->at < t->end && !is_separator(*t->at)))
 		return false;
 	for (uint32_t i = first; i <= last; i++)
 		if ((i - first) % group < used)
@@ -83,7 +95,7 @@ static bool range(struct text *t, uint8_t *mask)
 
 bool cpu_list_parse(const char *text, size_t n, uint32_t cpus, uint8_t *mask)
 {
-	struct text t = { text, text + n, cpus };
+	struct cpu_text t = { text, text + n, cpus };
 
 	memset(mask, 0, (cpus + 7) / 8);
 	for (;;) {
@@ -91,7 +103,7 @@ bool cpu_list_parse(const char *text, size_t n, uint32_t cpus, uint8_t *mask)
 			t.at++;
 		if (t.at == t.end)
 			return true;
-		if (!range(&t, mask))
+		if (!parse_range(&t, mask))
 			return false;
 	}
 }

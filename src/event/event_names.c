@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Events by name: set_event, whole systems, and wishes for events that are not known yet. */
+/* The names of set_event: globs over systems and events, whole systems, and pending names for
+ * events that are not known yet. Functions of an event_set, which belongs to the caller's
+ * thread. A name that fits no event is EINVAL, unless the set collects pending names. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,15 +16,18 @@
 /* A name of set_event taken apart; NULL: any. */
 struct event_name {
 	char *text;
-	const char *either;  /* of a system or of an event */
+	const char *either;  /* a system or an event */
 	const char *system, *event;
 };
 
+/* An empty part and * both mean any. */
 static const char *unless_all(const char *part)
 {
 	return !*part || !strcmp(part, "*") ? NULL : part;
 }
 
+/* Takes the name apart. The caller frees .text, into which the other members point. NULL in system
+ * or event means all. */
 static struct event_name name_of(const char *name)
 {
 	struct event_name n = { .text = mem_strdup(name) };
@@ -38,7 +43,8 @@ static struct event_name name_of(const char *name)
 	return n;
 }
 
-static bool fits(const struct event_name *n, const struct event_entry *e)
+/* ftrace's own events have no enable file, and fit no name. */
+static bool name_fits(const struct event_name *n, const struct event_entry *e)
 {
 	const char *system = e->format->system, *event = e->format->name;
 
@@ -46,10 +52,11 @@ static bool fits(const struct event_name *n, const struct event_entry *e)
 		return false;
 	if (n->either)
 		return glob_match(n->either, event) || glob_match(n->either, system);
-	return (!n->system || glob_match(n->system, system)) && (!n->event || glob_match(n->event, event));
+	return (!n->system || glob_match(n->system, system)) &&
+	       (!n->event || glob_match(n->event, event));
 }
 
-/* How many events were switched. */
+/* Enables or disables the events with this name. Returns how many there are. */
 static unsigned switch_named(struct event_set *s, const char *name, bool on)
 {
 	struct event_name n = name_of(name);
@@ -57,7 +64,7 @@ static unsigned switch_named(struct event_set *s, const char *name, bool on)
 	unsigned found = 0;
 
 	for (uint32_t i = 0; i < events; i++) {
-		if (!fits(&n, events_at(s->catalogue, i)))
+		if (!name_fits(&n, events_at(s->catalogue, i)))
 			continue;
 		event_set_enable(s, i, on);
 		found++;
@@ -66,59 +73,66 @@ static unsigned switch_named(struct event_set *s, const char *name, bool on)
 	return found;
 }
 
-/* --- wishes --------------------------------------------------------------------------- */
+/* --- pending names --------------------------------------------------------------------------- */
 
-static void wish(struct event_set *s, const char *pattern)
+/* At the end: of several names that fit an event the last one decides. */
+static void add_pending(struct event_set *s, const char *pattern)
 {
-	*vec_add(&s->wishes) = (struct event_wish){ .pattern = mem_strdup(pattern) };
+	*vec_add(&s->pending) = (struct event_pending){ .pattern = mem_strdup(pattern) };
 }
 
-static bool is_wished(const struct event_wish *w, const struct event_entry *e)
+/* True if the pending name is for (or, with !, against) this event. */
+static bool pending_matches(const struct event_pending *w, const struct event_entry *e)
 {
 	struct event_name n = name_of(w->pattern + (*w->pattern == '!'));
-	bool is = fits(&n, e);
+	bool is = name_fits(&n, e);
 
 	free(n.text);
 	return is;
 }
 
-bool event_set_wish_met(const struct event_set *s, size_t i)
+bool event_set_pending_met(const struct event_set *s, size_t i)
 {
 	uint32_t n = s->catalogue ? events_n(s->catalogue) : 0;
 
 	for (uint32_t e = 0; e < n; e++)
-		if (is_wished(&s->wishes.at[i], events_at(s->catalogue, e)))
+		if (pending_matches(&s->pending.at[i], events_at(s->catalogue, e)))
 			return true;
 	return false;
 }
 
-static int no_wish(const char *text, struct err *err)
+/* -EINVAL: a filter or trigger on the command line belongs to the event named before it. */
+static int no_pending(const char *text, struct err *err)
 {
-	return err_at(err, EINVAL, text, 0, "there is no event to which it could belong: name one before it");
+	return err_at(err, EINVAL, text, 0,
+		      "there is no event to which it could belong: name one before it");
 }
 
-int event_set_wish_filter(struct event_set *s, const char *text, struct err *err)
+int event_set_pending_filter(struct event_set *s, const char *text, struct err *err)
 {
-	struct event_wish *w = s->wishes.n ? &s->wishes.at[s->wishes.n - 1] : NULL;
+	struct event_pending *w = s->pending.n ? &s->pending.at[s->pending.n - 1] : NULL;
 
 	if (!w || *w->pattern == '!')
-		return no_wish(text, err);
+		return no_pending(text, err);
 	free(w->filter);
 	w->filter = mem_strdup(text);
 	return 0;
 }
 
-int event_set_wish_trigger(struct event_set *s, const char *text, struct err *err)
+int event_set_pending_trigger(struct event_set *s, const char *text, struct err *err)
 {
-	struct event_wish *w = s->wishes.n ? &s->wishes.at[s->wishes.n - 1] : NULL;
+	struct event_pending *w = s->pending.n ? &s->pending.at[s->pending.n - 1] : NULL;
 
 	if (!w || *w->pattern == '!')
-		return no_wish(text, err);
+		return no_pending(text, err);
 	*vec_add(&w->triggers) = mem_strdup(text);
 	return 0;
 }
 
-static int fulfil(struct event_set *s, const struct event_wish *w, const struct event_entry *e, struct err *err)
+/* Does for the event what the pending name asks. Returns the first failure; what came before it
+ * stays done. */
+static int fulfil_pending(struct event_set *s, const struct event_pending *w,
+			  const struct event_entry *e, struct err *err)
 {
 	struct filter_fault fault;
 	int r = 0;
@@ -133,8 +147,8 @@ static int fulfil(struct event_set *s, const struct event_wish *w, const struct 
 		if (r && fault.code)
 			filter_fault_err(&fault, err);
 		else if (r)
-			err_at(err, -r, w->triggers.at[i], 0, "%s:%s cannot have this trigger", e->format->system,
-			       e->format->name);
+			err_at(err, -r, w->triggers.at[i], 0, "%s:%s cannot have this trigger",
+			       e->format->system, e->format->name);
 	}
 	return r;
 }
@@ -147,12 +161,14 @@ int event_set_grow(struct event_set *s, struct err *err)
 
 	for (; s->seen < n; s->seen++) {
 		const struct event_entry *e = events_at(s->catalogue, s->seen);
-		size_t w = s->wishes.n;
+		size_t w = s->pending.n;
 		int r;
 
-		while (w && !is_wished(&s->wishes.at[w - 1], e))
+		/* The last pending name that fits decides, as the last write to set_event would. */
+		while (w && !pending_matches(&s->pending.at[w - 1], e))
 			w--;
-		r = w ? fulfil(s, &s->wishes.at[w - 1], e, first ? NULL : &own) : 0;
+		/* Further errors are dropped: the first one is told. */
+		r = w ? fulfil_pending(s, &s->pending.at[w - 1], e, first ? NULL : &own) : 0;
 		first = first ? first : r;
 	}
 	if (first && err)
@@ -168,20 +184,23 @@ int event_set_write(struct event_set *s, const char *name, struct err *err)
 
 	if (!name[off])
 		return err_at(err, EINVAL, name, off, "the name of an event is missing");
+	/* A set that waits also switches the events that it knows already; none is no error
+	 * there. */
 	if (s->waits)
-		wish(s, name);
+		add_pending(s, name);
 	else if (strstr(name, ":mod:"))
 		return err_at(err, EINVAL, name, (size_t)(strstr(name, ":mod:") - name),
 			      "events are not chosen by kernel modules here: name their systems");
 	if (!switch_named(s, name + off, !off) && !s->waits)
-		return err_at(err, EINVAL, name, off, "no event has this name; available_events lists them");
+		return err_at(err, EINVAL, name, off,
+			      "no event has this name; available_events lists them");
 	return 0;
 }
 
 void event_set_clear(struct event_set *s)
 {
-	while (s->wishes.n)
-		event_wish_free(&s->wishes.at[--s->wishes.n]);
+	while (s->pending.n)
+		event_pending_free(&s->pending.at[--s->pending.n]);
 	event_set_enable_system(s, NULL, false);
 }
 
@@ -192,8 +211,9 @@ char *event_set_read(const struct event_set *s)
 	size_t n;
 	FILE *to = mem_stream(&text, &n);
 
-	for (size_t i = 0; s->waits && !events && i < s->wishes.n; i++)
-		fprintf(to, "%s\n", s->wishes.at[i].pattern);
+	/* Without a catalogue the pending names are all that there is to show. */
+	for (size_t i = 0; s->waits && !events && i < s->pending.n; i++)
+		fprintf(to, "%s\n", s->pending.at[i].pattern);
 	for (uint32_t i = 0; i < events; i++) {
 		const struct event_entry *e = events_at(s->catalogue, i);
 
@@ -206,6 +226,7 @@ char *event_set_read(const struct event_set *s)
 
 /* --- systems -------------------------------------------------------------------------- */
 
+/* True for an event of the system (NULL: of any) that can be enabled. */
 static bool is_of(const struct event_entry *e, const char *system)
 {
 	return events_can_enable(e) && (!system || !strcmp(e->format->system, system));
@@ -222,6 +243,7 @@ void event_set_enable_system(struct event_set *s, const char *system, bool on)
 
 const char *event_set_read_system(const struct event_set *s, const char *system)
 {
+	/* Indexed by what was seen: 1 an event that is off, 2 one that is on. */
 	static const char *const states[] = { "?", "0", "1", "X" };
 	uint32_t n = s->catalogue ? events_n(s->catalogue) : 0;
 	unsigned seen = 0;

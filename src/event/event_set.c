@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The value: which events are set, what that asks of the traced program. */
+/* A set of events as a value: copying, finding, and what the settings of an event ask of the traced
+ * program. Part of the settings, so it belongs to the thread that changes those. Settings that
+ * differ from their state after boot are kept, sorted by index. Nothing here fails. */
 #include "event/event_set.h"
 
 #include <string.h>
@@ -9,6 +11,8 @@
 
 /* --- filters and settings as values --------------------------------------------------- */
 
+/* `to` gets a text and a program of its own. A program has no pointers, so its bytes are all of
+ * it. */
 static void copy_filter(struct event_filter *to, const struct event_filter *from)
 {
 	*to = (struct event_filter){ from->text ? mem_strdup(from->text) : NULL, NULL };
@@ -18,13 +22,14 @@ static void copy_filter(struct event_filter *to, const struct event_filter *from
 	}
 }
 
+/* Frees what the setting owns, not its place in the list. */
 static void setting_free(struct event_setting *e)
 {
 	event_filter_free(&e->filter);
 	trigger_list_free(&e->triggers);
 }
 
-void event_wish_free(struct event_wish *w)
+void event_pending_free(struct event_pending *w)
 {
 	free(w->pattern);
 	free(w->filter);
@@ -33,16 +38,21 @@ void event_wish_free(struct event_wish *w)
 	vec_free(&w->triggers);
 }
 
-static void copy_wish(struct event_wish *to, const struct event_wish *from)
+/* The copy owns its strings. */
+static void copy_pending(struct event_pending *to, const struct event_pending *from)
 {
-	*to = (struct event_wish){ mem_strdup(from->pattern), from->filter ? mem_strdup(from->filter) : NULL, { 0 } };
+	*to = (struct event_pending){ mem_strdup(from->pattern),
+				      from->filter ? mem_strdup(from->filter) : NULL,
+				      { 0 } };
 	for (size_t i = 0; i < from->triggers.n; i++)
 		*vec_add(&to->triggers) = mem_strdup(from->triggers.at[i]);
 }
 
 void event_set_copy(struct event_set *to, const struct event_set *from)
 {
-	*to = (struct event_set){ .catalogue = from->catalogue, .waits = from->waits, .seen = from->seen };
+	*to = (struct event_set){ .catalogue = from->catalogue,
+				  .waits = from->waits,
+				  .seen = from->seen };
 	for (size_t i = 0; i < from->at.n; i++) {
 		const struct event_setting *e = &from->at.at[i];
 		struct event_setting *copy = vec_add(&to->at);
@@ -57,8 +67,8 @@ void event_set_copy(struct event_set *to, const struct event_set *from)
 		copy->system = mem_strdup(from->systems.at[i].system);
 		copy_filter(&copy->filter, &from->systems.at[i].filter);
 	}
-	for (size_t i = 0; i < from->wishes.n; i++)
-		copy_wish(vec_add(&to->wishes), &from->wishes.at[i]);
+	for (size_t i = 0; i < from->pending.n; i++)
+		copy_pending(vec_add(&to->pending), &from->pending.at[i]);
 }
 
 void event_set_free(struct event_set *s)
@@ -69,16 +79,16 @@ void event_set_free(struct event_set *s)
 		free(s->systems.at[i].system);
 		event_filter_free(&s->systems.at[i].filter);
 	}
-	for (size_t i = 0; i < s->wishes.n; i++)
-		event_wish_free(&s->wishes.at[i]);
+	for (size_t i = 0; i < s->pending.n; i++)
+		event_pending_free(&s->pending.at[i]);
 	vec_free(&s->at);
 	vec_free(&s->systems);
-	vec_free(&s->wishes);
+	vec_free(&s->pending);
 }
 
 /* --- finding -------------------------------------------------------------------------- */
 
-/* Where the event's setting stands, or would. */
+/* Returns the place of the event's setting, or the place where it would be. */
 static size_t place_of(const struct event_set *s, uint32_t index)
 {
 	return vec_bisect(&s->at, e, e->index < index);
@@ -92,24 +102,29 @@ const struct event_setting *event_set_get(const struct event_set *s, uint32_t in
 	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : &unset;
 }
 
+/* Makes a setting that changes nothing if there is none yet; event_set_tidy() drops it again if it
+ * stays so. */
 struct event_setting *event_set_of(struct event_set *s, uint32_t index)
 {
 	size_t i = place_of(s, index);
 
 	if (i < s->at.n && s->at.at[i].index == index)
 		return &s->at.at[i];
+	/* The list may move: pointers into it are void from here on. */
 	(void)vec_add(&s->at);
 	memmove(&s->at.at[i + 1], &s->at.at[i], (s->at.n - 1 - i) * sizeof(*s->at.at));
 	s->at.at[i] = (struct event_setting){ .index = index };
 	return &s->at.at[i];
 }
 
+/* A setting that is as after boot again is dropped, so that equal sets have equal lists. */
 void event_set_tidy(struct event_set *s, uint32_t index)
 {
 	size_t i = place_of(s, index);
 	struct event_setting *e = &s->at.at[i];
 
-	if (i == s->at.n || e->index != index || e->enabled || e->held || e->stacked || e->filter.text || e->triggers.at.n)
+	if (i == s->at.n || e->index != index || e->enabled || e->held || e->stacked ||
+	    e->filter.text || e->triggers.at.n)
 		return;
 	setting_free(e);
 	s->at.n--;
@@ -118,12 +133,14 @@ void event_set_tidy(struct event_set *s, uint32_t index)
 
 /* --- what is to be done --------------------------------------------------------------- */
 
+/* True if one of the triggers enables or disables the event f. */
 static bool switched_by(const struct trigger_list *l, const struct event_format *f)
 {
 	for (size_t i = 0; i < l->at.n; i++) {
 		const struct event_trigger *t = l->at.at[i];
 
-		if (t->kind->switches && !strcmp(t->event, f->name) && !strcmp(t->system, f->system))
+		if (t->kind->switches && !strcmp(t->event, f->name) &&
+		    !strcmp(t->system, f->system))
 			return true;
 	}
 	return false;
@@ -134,9 +151,11 @@ bool event_set_switched(const struct event_set *s, uint32_t index)
 	const struct event_setting *e = event_set_get(s, index);
 	const struct event_entry *entry;
 
+	/* Triggers of its own, or a function command that holds it. */
 	if (e->held || e->triggers.at.n)
 		return true;
 	entry = s->catalogue ? events_at(s->catalogue, index) : NULL;
+	/* Triggers of other events that enable or disable this one. */
 	for (size_t i = 0; entry && i < s->at.n; i++)
 		if (switched_by(&s->at.at[i].triggers, entry->format))
 			return true;
@@ -152,6 +171,8 @@ const struct filter_program *event_set_program(const struct event_set *s, uint32
 {
 	const struct filter_program *p = event_set_get(s, index)->filter.program;
 
+	/* A reader has to see all records to run triggers, and to find functions; then it runs the
+	 * filter. */
 	return event_set_switched(s, index) || (p && p->needs & FILTER_NEEDS_PLACE) ? NULL : p;
 }
 
@@ -170,6 +191,7 @@ void event_set_stack(struct event_set *s, uint32_t index)
 	event_set_of(s, index)->stacked = true;
 }
 
+/* Programs have no pointers and no padding that is not zeroed: equal bytes mean equal filters. */
 static bool same_program(const struct filter_program *a, const struct filter_program *b)
 {
 	if (!a || !b)
@@ -179,6 +201,7 @@ static bool same_program(const struct filter_program *a, const struct filter_pro
 
 bool event_set_differ(const struct event_set *a, const struct event_set *b, uint32_t index)
 {
+	/* An event that neither set arms asks for nothing, whatever its filters are. */
 	bool armed = event_set_armed(a, index);
 
 	if (armed != event_set_armed(b, index))
@@ -195,6 +218,7 @@ void event_set_enable(struct event_set *s, uint32_t index, bool on)
 	event_set_tidy(s, index);
 }
 
+/* by: how many commands come, or, negative, go. */
 void event_set_hold(struct event_set *s, uint32_t index, int by)
 {
 	event_set_of(s, index)->held += (uint32_t)by;
@@ -203,6 +227,7 @@ void event_set_hold(struct event_set *s, uint32_t index, int by)
 
 const char *event_set_read_enable(const struct event_set *s, uint32_t index)
 {
+	/* * marks an event that triggers or commands switch, as in ftrace. */
 	static const char *const states[] = { "0", "1", "0*", "1*" };
 
 	return states[event_set_get(s, index)->enabled + 2 * event_set_switched(s, index)];

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters and triggers of a set's events, as their files take them. */
+/* The `filter` and `trigger` files of a set's events: each write goes to filter.c or trigger.c with
+ * the event's format, and with a context in which functions and other events are looked up. On the
+ * thread that changes the set. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "event/event_set_internal.h"
 
-int event_set_filter(struct event_set *s, uint32_t index, const char *text, struct filter_fault *fault)
+/* Tidied in any case: a filter that was refused or cleared may have left the setting as after
+ * boot. */
+int event_set_filter(struct event_set *s, uint32_t index, const char *text,
+		     struct filter_fault *fault)
 {
 	struct filter_context context = events_context(s->catalogue);
-	int r = event_filter_write(&event_set_of(s, index)->filter, events_at(s->catalogue, index)->format, text, &context,
-				   fault);
+	int r = event_filter_write(&event_set_of(s, index)->filter,
+				   events_at(s->catalogue, index)->format, text, &context, fault);
 
 	event_set_tidy(s, index);
 	return r;
 }
 
+/* Returns the filter of the system's file, made if there is none yet; valid until another is
+ * made. */
 static struct event_system_filter *system_filter(struct event_set *s, const char *system)
 {
 	struct event_system_filter *f;
@@ -28,13 +35,14 @@ static struct event_system_filter *system_filter(struct event_set *s, const char
 	return f;
 }
 
+/* A system's events: their formats with their filters, and their indices for event_set_tidy(). */
 struct members {
 	VEC(struct event_filter_member) at;
 	VEC(uint32_t) indices;
 };
 
-/* All settings are there before the first is pointed to: they move. */
-static void collect(struct event_set *s, const char *system, struct members *m)
+/* All settings are made before the first is pointed to, because a new one moves the others. */
+static void collect_members(struct event_set *s, const char *system, struct members *m)
 {
 	uint32_t n = events_n(s->catalogue);
 
@@ -47,19 +55,22 @@ static void collect(struct event_set *s, const char *system, struct members *m)
 		*vec_add(&m->indices) = i;
 	}
 	for (size_t i = 0; i < m->indices.n; i++)
-		*vec_add(&m->at) = (struct event_filter_member){ events_at(s->catalogue, m->indices.at[i])->format,
-								 &event_set_of(s, m->indices.at[i])->filter };
+		*vec_add(&m->at) = (struct event_filter_member){
+			events_at(s->catalogue, m->indices.at[i])->format,
+			&event_set_of(s, m->indices.at[i])->filter
+		};
 }
 
-int event_set_filter_system(struct event_set *s, const char *system, const char *text, struct filter_fault *fault,
-			    unsigned *faults)
+int event_set_filter_system(struct event_set *s, const char *system, const char *text,
+			    struct filter_fault *fault, unsigned *faults)
 {
 	struct filter_context context = events_context(s->catalogue);
 	struct members m = { 0 };
 	int r;
 
-	collect(s, system, &m);
-	r = event_filter_write_system(&system_filter(s, system)->filter, m.at.at, m.at.n, text, &context, fault, faults);
+	collect_members(s, system, &m);
+	r = event_filter_write_system(&system_filter(s, system)->filter, m.at.at, m.at.n, text,
+				      &context, fault, faults);
 	for (size_t i = 0; i < m.indices.n; i++)
 		event_set_tidy(s, m.indices.at[i]);
 	vec_free(&m.at);
@@ -77,12 +88,13 @@ char *event_set_read_filter_system(const struct event_set *s, const char *system
 	return event_filter_read_system(&none);
 }
 
-/* What the context of triggers is asked with. */
+/* The arguments that the context's callbacks get. */
 struct lookup {
 	struct event_catalogue *catalogue;
 	struct filter_context context;
 };
 
+/* trigger_context.event_exists: ftrace's own events cannot be switched, so they do not count. */
 static bool exists(void *arg, const char *system, const char *event)
 {
 	struct lookup *l = arg;
@@ -91,19 +103,24 @@ static bool exists(void *arg, const char *system, const char *event)
 	return e && events_can_enable(e);
 }
 
-static bool function(void *arg, const char *name, uint64_t address, struct filter_function *f)
+/* Both contexts share one arg, which is the lookup; the catalogue's own callback wants its own. */
+static bool function_by_name(void *arg, const char *name, uint64_t address,
+			     struct filter_function *f)
 {
 	struct lookup *l = arg;
 
 	return l->context.function && l->context.function(l->context.arg, name, address, f);
 }
 
-int event_set_trigger(struct event_set *s, uint32_t index, const char *line, struct filter_fault *fault)
+int event_set_trigger(struct event_set *s, uint32_t index, const char *line,
+		      struct filter_fault *fault)
 {
 	struct lookup l = { s->catalogue, events_context(s->catalogue) };
-	struct trigger_context context = { { l.context.cpus, l.context.function ? function : NULL, &l }, exists };
-	int r = trigger_write(&event_set_of(s, index)->triggers, events_at(s->catalogue, index)->format, line, &context,
-			      fault);
+	struct trigger_context context = {
+		{ l.context.cpus, l.context.function ? function_by_name : NULL, &l }, exists
+	};
+	int r = trigger_write(&event_set_of(s, index)->triggers,
+			      events_at(s->catalogue, index)->format, line, &context, fault);
 
 	event_set_tidy(s, index);
 	return r;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of an event_set share: event_set.c (the value, and what it means), event_names.c (set_event and
- * wishes), event_set_files.c (what the files of an event show and take). */
+/* Shared by the parts of an event_set: event_set.c (the value and its meaning), event_names.c
+ * (set_event and pending names), event_set_files.c (filter and trigger files). */
 #pragma once
 #include "event/event_set.h"
 
-/* The event's setting, made if there is none. */
+/* Returns the event's setting, made if there is none. */
 struct event_setting *event_set_of(struct event_set *s, uint32_t index);
-/* Takes it out if it is as after boot. */
+/* Drops the setting if it is as after boot. */
 void event_set_tidy(struct event_set *s, uint32_t index);
-void event_wish_free(struct event_wish *w);
+/* Frees what the pending name owns, not its place in the list. */
+void event_pending_free(struct event_pending *w);

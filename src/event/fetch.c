@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of probes, in the kernel's words (Documentation/trace/uprobetracer.rst): each is one field and a few
- * instructions. What is inside out in the text, +8(+0(%di)), is fetched from the inside. */
+/* Compiles the arguments of probes, in the kernel's words (Documentation/trace/uprobetracer.rst):
+ * each becomes a field and a few instructions. Text is nested from the outside, +8(+0(%di)); memory
+ * is fetched from the inside. usdt.c builds the programs of markers with the same parts. A
+ * malformed argument is an error with its column. */
 #include "event/fetch.h"
 
 #include <ctype.h>
@@ -8,11 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIELDS_MAX 128u       /* the kernel's */
-#define DEPTH_MAX 16u         /* of memory fetched by what was fetched from memory */
+#define FIELDS_MAX 128u       /* as in the kernel */
+#define DEPTH_MAX 16u         /* of memory that is fetched through memory */
 
 /* --- types ---------------------------------------------------------------------------------- */
 
+/* Names, fields and print formats are the kernel's (trace_probe.c). x8 to x64 are unsigned numbers
+ * that are printed in hexadecimal. The field of a string is its length and place in the record, 4
+ * bytes. */
 static const struct fetch_type types[] = {
 	{ "u8", "u8", "%u", 1, false, false },    { "u16", "u16", "%u", 2, false, false },
 	{ "u32", "u32", "%u", 4, false, false },  { "u64", "u64", "%Lu", 8, false, false },
@@ -23,6 +28,7 @@ static const struct fetch_type types[] = {
 	{ "string", "__data_loc char[]", "\\\"%s\\\"", 4, true, true },
 	{ "ustring", "__data_loc char[]", "\\\"%s\\\"", 4, true, true },
 };
+/* The type of __probe_ip, the first field of every probe's record. */
 static const struct fetch_type ip_type = { "ip", "unsigned long", "(%lx)", 8, false, false };
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
@@ -39,6 +45,7 @@ const struct fetch_type *fetch_type_named(const char *name, size_t n)
 	return NULL;
 }
 
+/* Each u row stands before the x row of its width, so that the number is a decimal one. */
 const struct fetch_type *fetch_type_number(unsigned size, bool is_signed)
 {
 	for (size_t i = 0; i < TYPES; i++)
@@ -49,7 +56,10 @@ const struct fetch_type *fetch_type_number(unsigned size, bool is_signed)
 
 int fetch_register(const char *name, size_t n)
 {
-	static const char *const names[] = { "ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "r8", "r9", "r10", "r11",
+	/* The index is the number of the register in instructions. `flags` is FETCH_FLAGS_REG; `ip`
+	 * is FETCH_REGS, one behind the last. */
+	static const char *const names[] = { "ax",  "cx",  "dx",  "bx",	 "sp",	  "bp",
+					     "si",  "di",  "r8",  "r9",	 "r10",	  "r11",
 					     "r12", "r13", "r14", "r15", "flags", "ip" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -68,9 +78,11 @@ void fetch_insn(struct fetch_build *b, struct fetch_insn i)
 void fetch_begin(struct fetch_build *b)
 {
 	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES };
-	*vec_add(&b->fields) = (struct fetch_field){ mem_strdup("__probe_ip"), &ip_type, (uint16_t)b->fixed };
+	*vec_add(&b->fields) =
+		(struct fetch_field){ mem_strdup("__probe_ip"), &ip_type, (uint16_t)b->fixed };
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP });
-	fetch_insn(b, (struct fetch_insn){ .op = FETCH_STORE, .size = 8, .at = (uint16_t)b->fixed });
+	fetch_insn(b,
+		   (struct fetch_insn){ .op = FETCH_STORE, .size = 8, .at = (uint16_t)b->fixed });
 	b->fixed += 8;
 }
 
@@ -82,6 +94,7 @@ void fetch_free(struct fetch_build *b)
 	vec_free(&b->code);
 }
 
+/* The print format uses a field's name in REC->NAME, so it has to be a C identifier. */
 static bool is_name(const char *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -90,25 +103,35 @@ static bool is_name(const char *name, size_t n)
 	return n && n < 64 && !isdigit((unsigned char)*name);
 }
 
-int fetch_add_field(struct fetch_build *b, const char *name, size_t n, const struct fetch_type *type, struct err *err)
+int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
+		    const struct fetch_type *type, struct err *err)
 {
 	if (!is_name(name, n))
-		return err_set(err, EINVAL, "\"%.*s\" is no name for a field: letters, digits and _", (int)n, name);
+		return err_set(err, EINVAL,
+			       "\"%.*s\" is no name for a field: letters, digits and _", (int)n,
+			       name);
 	for (size_t i = 0; i < b->fields.n; i++)
 		if (is_text(name, n, b->fields.at[i].name))
-			return err_set(err, EINVAL, "there is a field \"%.*s\" already", (int)n, name);
+			return err_set(err, EINVAL, "there is a field \"%.*s\" already", (int)n,
+				       name);
+	/* __probe_ip is not an argument: FIELDS_MAX + 1 fields are allowed. */
 	if (b->fields.n > FIELDS_MAX || b->fixed + type->size > FETCH_RECORD_MAX)
-		return err_set(err, E2BIG, "there are too many arguments: a record has %u bytes", FETCH_RECORD_MAX);
-	*vec_add(&b->fields) = (struct fetch_field){ mem_printf("%.*s", (int)n, name), type, (uint16_t)b->fixed };
+		return err_set(err, E2BIG, "there are too many arguments: a record has %u bytes",
+			       FETCH_RECORD_MAX);
+	*vec_add(&b->fields) =
+		(struct fetch_field){ mem_printf("%.*s", (int)n, name), type, (uint16_t)b->fixed };
 	b->fixed += type->size;
 	return (int)(b->fixed - type->size);
 }
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
-struct text { const char *begin, *stop, *at, *end; struct err *err; }; /* whole; what is looked at */
+/* `begin` to `stop` is the whole argument, for error messages; `at` to `end` is the part that is
+ * still to be compiled. */
+struct fetch_text { const char *begin, *stop, *at, *end; struct err *err; };
 
-static int fault(const struct text *t, const char *what)
+/* Sets *err, with the column of the part that is at fault. */
+static int set_fault(const struct fetch_text *t, const char *what)
 {
 	char input[256];
 
@@ -116,14 +139,16 @@ static int fault(const struct text *t, const char *what)
 	return err_at(t->err, EINVAL, input, (size_t)(t->at - t->begin), "%s", what);
 }
 
-/* Up to the argument's end: decimal, octal or hexadecimal. */
-static bool number(const char *from, const char *end, int64_t *out)
+/* Reads a number up to `end`: decimal, octal or hexadecimal. strtoull() would also take blanks and
+ * a plus sign, so the first character is checked. */
+static bool parse_number(const char *from, const char *end, int64_t *out)
 {
 	char digits[32];
 	size_t n = (size_t)(end - from);
 	char *rest;
 
-	if (!n || n >= sizeof(digits) || !isdigit((unsigned char)(from[0] == '-' && n > 1 ? from[1] : from[0])))
+	if (!n || n >= sizeof(digits) ||
+	    !isdigit((unsigned char)(from[0] == '-' && n > 1 ? from[1] : from[0])))
 		return false;
 	memcpy(digits, from, n);
 	digits[n] = '\0';
@@ -132,7 +157,9 @@ static bool number(const char *from, const char *end, int64_t *out)
 	return !*rest && !errno;
 }
 
-static int variable(struct fetch_build *b, struct text *t)
+/* Compiles $comm, $stack (the stack pointer), or $stackN, the word number N from there on. Register
+ * 4 is rsp. */
+static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 {
 	size_t n = (size_t)(t->end - t->at - 1);
 	const char *name = t->at + 1;
@@ -142,21 +169,25 @@ static int variable(struct fetch_build *b, struct text *t)
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_COMM });
 	} else if (is_text(name, n, "stack")) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = 4 });
-	} else if (n > 5 && !memcmp(name, "stack", 5) && number(name + 5, t->end, &slot) && slot >= 0 && slot < 1024) {
+	} else if (n > 5 && !memcmp(name, "stack", 5) && parse_number(name + 5, t->end, &slot) &&
+		   slot >= 0 && slot < 1024) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = 4 });
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = 8 * slot });
+		fetch_insn(b,
+			   (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = 8 * slot });
 	} else {
-		return fault(t, "there is no such variable: $stack, $stack0, $stack1, ..., $comm");
+		return set_fault(t,
+				 "there is no such variable: $stack, $stack0, $stack1, ..., $comm");
 	}
 	return 0;
 }
 
-static int reg(struct fetch_build *b, struct text *t)
+static int parse_register(struct fetch_build *b, struct fetch_text *t)
 {
 	int r = fetch_register(t->at + 1, (size_t)(t->end - t->at - 1));
 
 	if (r < 0)
-		return fault(t, "there is no such register");
+		return set_fault(t, "there is no such register");
+	/* The instruction pointer is not among the saved registers of a probe's context. */
 	if (r == (int)FETCH_REGS)
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP });
 	else
@@ -164,13 +195,15 @@ static int reg(struct fetch_build *b, struct text *t)
 	return 0;
 }
 
-static int address(struct fetch_build *b, struct text *t)
+/* Compiles @ADDRESS and @+OFFSET, which load 8 bytes from there; an offset counts from the module's
+ * begin. */
+static int parse_address(struct fetch_build *b, struct fetch_text *t)
 {
 	bool moves = t->at + 1 < t->end && t->at[1] == '+';
 	int64_t value;
 
-	if (!number(t->at + 1 + moves, t->end, &value))
-		return fault(t, "@ wants an address, @+ one of the file");
+	if (!parse_number(t->at + 1 + moves, t->end, &value))
+		return set_fault(t, "@ wants an address, @+ one of the file");
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = value });
 	if (moves)
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_BASE });
@@ -178,75 +211,88 @@ static int address(struct fetch_build *b, struct text *t)
 	return 0;
 }
 
-static int immediate(struct fetch_build *b, struct text *t)
+/* Compiles \NUMBER: the number itself. */
+static int parse_immediate(struct fetch_build *b, struct fetch_text *t)
 {
 	int64_t value;
 
-	if (!number(t->at + 1, t->end, &value))
-		return fault(t, "\\ wants a number");
+	if (!parse_number(t->at + 1, t->end, &value))
+		return set_fault(t, "\\ wants a number");
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = value });
 	return 0;
 }
 
-/* What is no memory's content, or what the innermost parentheses hold. */
-static int plain(struct fetch_build *b, struct text *t)
+/* Compiles an argument that fetches no memory, or the innermost one. */
+static int parse_plain(struct fetch_build *b, struct fetch_text *t)
 {
 	switch (t->at < t->end ? *t->at : '\0') {
-	case '%': return reg(b, t);
-	case '$': return variable(b, t);
-	case '@': return address(b, t);
-	case '\\': return immediate(b, t);
-	default: return fault(t, "an argument is %REG, $stackN, $comm, @ADDRESS, \\NUMBER or +OFFSET(ARGUMENT)");
+	case '%': return parse_register(b, t);
+	case '$': return parse_variable(b, t);
+	case '@': return parse_address(b, t);
+	case '\\': return parse_immediate(b, t);
+	default:
+		return set_fault(
+			t,
+			"an argument is %REG, $stackN, $comm, @ADDRESS, \\NUMBER or +OFFSET(ARGUMENT)");
 	}
 }
 
-/* The parentheses are undone from outside; the offsets are used from inside. */
-static int fetchargs(struct fetch_build *b, struct text *t)
+/* Compiles [+|-]OFFSET(ARGUMENT), to any depth. The loop takes the parentheses off from the
+ * outside; the loads are made from the inside. */
+static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 {
 	int64_t offsets[DEPTH_MAX];
 	unsigned n = 0;
 
 	for (; t->at < t->end && (*t->at == '+' || *t->at == '-'); n++) {
 		const char *open = memchr(t->at, '(', (size_t)(t->end - t->at));
+		/* A `u` after the sign means user memory in the kernel; there is no other here. */
 		const char *digits = t->at + 1 + (t->at + 1 < t->end && t->at[1] == 'u');
 
 		if (n == DEPTH_MAX)
-			return fault(t, "this goes through too many pointers");
-		if (!open || t->end[-1] != ')' || !number(digits, open, &offsets[n]))
-			return fault(t, "memory is fetched by +OFFSET(ARGUMENT)");
+			return set_fault(t, "this goes through too many pointers");
+		if (!open || t->end[-1] != ')' || !parse_number(digits, open, &offsets[n]))
+			return set_fault(t, "memory is fetched by +OFFSET(ARGUMENT)");
+		/* Unsigned negation: INT64_MIN has no positive counterpart. */
 		offsets[n] = *t->at == '-' ? (int64_t)-(uint64_t)offsets[n] : offsets[n];
 		t->at = open + 1;
 		t->end--;
 	}
-	if (plain(b, t) < 0)
+	if (parse_plain(b, t) < 0)
 		return -EINVAL;
 	while (n--)
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = offsets[n] });
+		fetch_insn(b,
+			   (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = offsets[n] });
 	return 0;
 }
 
-/* The last step fetches as much as the type has, or the string there. */
-static int store(struct fetch_build *b, const struct text *t, const struct fetch_type *type, int at)
+/* Ends an argument's code with a store to `at`. A load that is the last instruction becomes as wide
+ * as the type, or, for a string, the load of the string. */
+static int emit_store(struct fetch_build *b, const struct fetch_text *t,
+		      const struct fetch_type *type, int at)
 {
 	struct fetch_insn *last = &b->code.at[b->code.n - 1];
 
 	if (last->op == FETCH_COMM && !type->is_string)
-		return fault(t, "$comm is a string");
+		return set_fault(t, "$comm is a string");
 	if (type->is_string && last->op == FETCH_LOAD) {
-		*last = (struct fetch_insn){ .op = FETCH_STRING, .at = (uint16_t)at, .value = last->value };
+		*last = (struct fetch_insn){ .op = FETCH_STRING,
+					     .at = (uint16_t)at,
+					     .value = last->value };
 		return 0;
 	}
 	if (type->is_string && last->op != FETCH_COMM)
-		return fault(t, "a string is in memory: +0(ARGUMENT):string");
+		return set_fault(t, "a string is in memory: +0(ARGUMENT):string");
 	if (last->op == FETCH_LOAD)
 		last->size = type->size;
-	fetch_insn(b, (struct fetch_insn){ .op = type->is_string ? FETCH_STRING : FETCH_STORE, .size = type->size,
+	fetch_insn(b, (struct fetch_insn){ .op = type->is_string ? FETCH_STRING : FETCH_STORE,
+					   .size = type->size,
 					   .at = (uint16_t)at });
 	return 0;
 }
 
-/* What is behind the colon; without one a number, or $comm's string. */
-static const struct fetch_type *type_of(struct text *t)
+/* Returns the type after the colon; without one a 64-bit number, or $comm's string. */
+static const struct fetch_type *type_of(struct fetch_text *t)
 {
 	bool comm = t->end - t->at >= 5 && !memcmp(t->end - 5, "$comm", 5);
 	const struct fetch_type *type;
@@ -259,7 +305,7 @@ static const struct fetch_type *type_of(struct text *t)
 	type = fetch_type_named(colon + 1, (size_t)(t->end - colon - 1));
 	if (!type) {
 		t->at = colon + 1;
-		fault(t, "there is no such type: u8 to u64, s8 to s64, x8 to x64, string");
+		set_fault(t, "there is no such type: u8 to u64, s8 to s64, x8 to x64, string");
 	}
 	t->end = colon;
 	return type;
@@ -269,8 +315,9 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 {
 	char own[16];
 	const char *equals = memchr(text, '=', n), *name = text;
-	size_t n_name = equals ? (size_t)(equals - text) : (size_t)snprintf(own, sizeof(own), "arg%zu", b->fields.n);
-	struct text t = { text, text + n, equals ? equals + 1 : text, text + n, err };
+	size_t n_name = equals ? (size_t)(equals - text)
+			       : (size_t)snprintf(own, sizeof(own), "arg%zu", b->fields.n);
+	struct fetch_text t = { text, text + n, equals ? equals + 1 : text, text + n, err };
 	const struct fetch_type *type;
 	int at;
 
@@ -278,11 +325,11 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 		name = own;
 	type = n && t.at < t.end ? type_of(&t) : NULL;
 	if (!type)
-		return t.at < t.end ? -EINVAL : fault(&t, "an argument is missing");
+		return t.at < t.end ? -EINVAL : set_fault(&t, "an argument is missing");
 	at = fetch_add_field(b, name, n_name, type, err);
 	if (at < 0)
 		return at;
-	return fetchargs(b, &t) < 0 || store(b, &t, type, at) < 0 ? -EINVAL : 0;
+	return parse_fetchargs(b, &t) < 0 || emit_store(b, &t, type, at) < 0 ? -EINVAL : 0;
 }
 
 /* --- results -------------------------------------------------------------------------------- */
@@ -301,13 +348,15 @@ struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes)
 	return p;
 }
 
+/* Returns the print format: "(%lx) a=%u b=\"%s\"", REC->__probe_ip, REC->a, __get_str(b) */
 static char *print_of(const struct fetch_build *b)
 {
 	char *text = mem_strdup("\"(%lx)"), *more;
 
 	for (size_t i = 1; i < b->fields.n; i++, free(more)) {
 		more = text;
-		text = mem_printf("%s %s=%s", more, b->fields.at[i].name, b->fields.at[i].type->print);
+		text = mem_printf("%s %s=%s", more, b->fields.at[i].name,
+				  b->fields.at[i].type->print);
 	}
 	more = text;
 	text = mem_printf("%s\", REC->__probe_ip", more);
@@ -316,7 +365,8 @@ static char *print_of(const struct fetch_build *b)
 		const struct fetch_field *f = &b->fields.at[i];
 
 		more = text;
-		text = mem_printf(f->type->is_string ? "%s, __get_str(%s)" : "%s, REC->%s", more, f->name);
+		text = mem_printf(f->type->is_string ? "%s, __get_str(%s)" : "%s, REC->%s", more,
+				  f->name);
 	}
 	return text;
 }
@@ -330,7 +380,8 @@ char *fetch_format(const struct fetch_build *b, const char *name)
 	for (size_t i = 0; i < b->fields.n; i++) {
 		const struct fetch_field *f = &b->fields.at[i];
 
-		fields[i] = (struct event_field){ f->type->field, f->name, f->at, f->type->size, f->type->is_signed };
+		fields[i] = (struct event_field){ f->type->field, f->name, f->at, f->type->size,
+						  f->type->is_signed };
 	}
 	text = event_format_read(&e);
 	free(print);

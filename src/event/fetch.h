@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From a probe's arguments, as a person or a marker's note writes them, to the program that fetches them
- * (shared/fetch.h) and the format of the record they make. */
+/* Compiles a probe's arguments, as a person or a marker's note writes them, to the program that
+ * fetches them (shared/fetch.h) and the format of the record that they make. */
 #pragma once
 #include "base/vec.h"
 #include "event/format.h"
@@ -8,39 +8,44 @@
 
 /* A field's type: u8 to u64, s8 to s64, x8 to x64 (shown in hexadecimal), string. */
 struct fetch_type { const char *name, *field, *print; uint8_t size; bool is_signed, is_string; };
-/* Of that name, n characters; NULL: none. */
+/* Returns the type of that name, n characters; NULL: none. */
 const struct fetch_type *fetch_type_named(const char *name, size_t n);
-/* The number of that width. */
+/* Returns the type of a number of that width. */
 const struct fetch_type *fetch_type_number(unsigned size, bool is_signed);
 
 struct fetch_field { char *name; const struct fetch_type *type; uint16_t at; };
 
-/* A probe's fields, one after the other without gaps, as the kernel's probes have them; the first is __probe_ip. */
+/* A probe's fields, one after the other without gaps, as in the kernel's probes; the first is
+ * __probe_ip. */
 struct fetch_build {
 	VEC(struct fetch_field) fields;
 	VEC(struct fetch_insn) code;
 	uint32_t fixed;           /* bytes of the record so far */
 };
 
+/* Begins with __probe_ip alone; fetch_free() frees what is in it. */
 void fetch_begin(struct fetch_build *b);
 void fetch_free(struct fetch_build *b);
 
-/* Adds a field without code; its place in the record. -EINVAL and *err if the name is none, or there already;
- * -E2BIG if there are too many. */
-int fetch_add_field(struct fetch_build *b, const char *name, size_t n, const struct fetch_type *type, struct err *err);
+/* Adds a field without code. Returns its offset in the record; -EINVAL and *err if the name is
+ * malformed, or there already; -E2BIG if there are too many. */
+int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
+		    const struct fetch_type *type, struct err *err);
 /* Adds an instruction. */
 void fetch_insn(struct fetch_build *b, struct fetch_insn i);
 
-/* `[NAME=]FETCHARG[:TYPE]`, as in kprobe_events and uprobe_events, n characters of it; without a name it is arg1, arg2, ...
- *     %REG   $stackN   $stack   $comm   \NUMBER   @ADDRESS   @+ADDRESS   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
- * @+ counts from the module's begin, as it was linked. Offsets may have a `u`, which changes nothing here. 0, or
- * -errno and *err with the column. */
+/* Adds `[NAME=]FETCHARG[:TYPE]`, as in kprobe_events and uprobe_events, n characters of it; without
+ * a name it is arg1, arg2, ...
+ *   %REG   $stackN   $stack   $comm   \NUMBER   @ADDRESS   @+ADDRESS
+ *   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
+ * @+ counts from the module's begin, as it was linked. Offsets may have a `u`, which changes
+ * nothing here. Returns 0, or -errno and *err with the column. */
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err);
 
-/* The program (free() it), *bytes long. NULL: it would be too long. */
+/* Returns the program (free() it), *bytes long. NULL: it would be too long. */
 struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes);
-/* The `format` file's text, for event_format_parse and events_add; free() it. */
+/* Returns the `format` file's text, for event_format_parse() and events_add(); free() it. */
 char *fetch_format(const struct fetch_build *b, const char *name);
-/* A register by the name the kernel's probes know it by (ax, di, r8, ip, flags), n characters: its number;
- * FETCH_REGS for ip; -1: none. */
+/* Returns the number of a register by the kernel's name for it (ax, di, r8, ip, flags), n
+ * characters; FETCH_REGS for ip; -1: none. */
 int fetch_register(const char *name, size_t n);

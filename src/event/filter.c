@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The `filter` files. */
+/* The `filter` files of events and systems: writing compiles, and an error stays in the file to be
+ * read, as in ftrace. Functions on a struct event_filter, which is its owner's; no state. Errors
+ * are faults with a position, for error_log. */
 #include "event/filter.h"
 
 #include <ctype.h>
@@ -8,12 +10,13 @@
 
 #include "base/mem.h"
 
-static const char system_text[] = "### global filter ###\n"
-				  "# Use this to set filters for multiple events.\n"
-				  "# Only events with the given fields will be affected.\n"
-				  "# If no events are modified, an error message will be displayed here\n";
+static const char system_text[] =
+	"### global filter ###\n"
+	"# Use this to set filters for multiple events.\n"
+	"# Only events with the given fields will be affected.\n"
+	"# If no events are modified, an error message will be displayed here\n";
 
-/* Its bytes without the blanks behind it. Those before it stay, as in ftrace. */
+/* Length without the blanks at the end. Those at the beginning stay, as in ftrace. */
 static size_t length_of(const char *text)
 {
 	size_t n = strlen(text);
@@ -23,14 +26,14 @@ static size_t length_of(const char *text)
 	return n;
 }
 
-/* Whether it says that nothing is to be filtered. */
+/* True for "0", perhaps after blanks, which removes the filter. */
 static bool takes_away(const char *text, size_t n)
 {
 	return n && text[n - 1] == '0' && strspn(text, " \t\n\v\f\r") == n - 1;
 }
 
-/* Takes over both. */
-static void replace(struct event_filter *f, char *text, struct filter_program *program)
+/* Replaces text and program; takes both over. */
+static void replace_program(struct event_filter *f, char *text, struct filter_program *program)
 {
 	event_filter_free(f);
 	f->text = text;
@@ -59,10 +62,12 @@ int event_filter_write(struct event_filter *f, const struct event_format *e, con
 		return 0;
 	}
 	r = filter_compile(e, text, n, c, &program, fault);
+	/* A refused filter filters nothing: its text is shown with the error, and there is no
+	 * program. */
 	if (r < 0)
-		replace(f, filter_fault_shown(fault), NULL);
+		replace_program(f, filter_fault_shown(fault), NULL);
 	else
-		replace(f, mem_strndup(text, n), program);
+		replace_program(f, mem_strndup(text, n), program);
 	return r;
 }
 
@@ -71,8 +76,10 @@ char *event_filter_read(const struct event_filter *f)
 	return mem_printf("%s\n", f->text ? f->text : "none");
 }
 
-int event_filter_write_system(struct event_filter *system, const struct event_filter_member *members, size_t n_members,
-			      const char *text, const struct filter_context *c, struct filter_fault *fault, unsigned *faults)
+int event_filter_write_system(struct event_filter *system,
+			      const struct event_filter_member *members, size_t n_members,
+			      const char *text, const struct filter_context *c,
+			      struct filter_fault *fault, unsigned *faults)
 {
 	struct filter_fault of_member;
 	size_t n = length_of(text);
@@ -82,11 +89,12 @@ int event_filter_write_system(struct event_filter *system, const struct event_fi
 	if (strlen(text) >= FILTER_TEXT_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < n_members; i++) {
-		if (event_filter_write(members[i].filter, members[i].event, text, c, &of_member) == 0)
+		if (event_filter_write(members[i].filter, members[i].event, text, c, &of_member) ==
+		    0)
 			continue;
 		*fault = of_member;
 		filter_fault_set(fault, FILTER_BAD_SUBSYSTEM, EINVAL, 0);
-		replace(members[i].filter, filter_fault_shown(fault), NULL);
+		replace_program(members[i].filter, filter_fault_shown(fault), NULL);
 		++*faults;
 	}
 	if (n_members || takes_away(text, n)) {
@@ -96,7 +104,7 @@ int event_filter_write_system(struct event_filter *system, const struct event_fi
 	*fault = (struct filter_fault){ .text = text, .length = n };
 	filter_fault_set(fault, FILTER_BAD_SUBSYSTEM, EINVAL, 0);
 	++*faults;
-	replace(system, filter_fault_shown(fault), NULL);
+	replace_program(system, filter_fault_shown(fault), NULL);
 	return -EINVAL;
 }
 

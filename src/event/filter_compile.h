@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a filter's text to the program the traced program runs (shared/filter.h). */
+/* Compiles a filter's text to the program that the traced program runs (shared/filter.h). */
 #pragma once
 #include "event/filter_error.h"
 #include "event/format.h"
@@ -13,15 +13,17 @@ struct filter_function {
 	uint32_t bytes;
 };
 
-/* What the text may refer to. */
+/* Things that the text may refer to. */
 struct filter_context {
-	uint32_t cpus; /* how many CPUs there are; 0: as if there were FILTER_CPUS_MAX */
-	/* For `field.function`: the function of that name, or with name NULL the one that holds the address; the addresses are
-	 * those that `place` of a struct filter_record gives. */
+	uint32_t cpus; /* number of CPUs; 0: FILTER_CPUS_MAX */
+	/* For `field.function`: finds the function of that name, or with name NULL the one that
+	 * holds the address. Addresses are those that `place` of a struct filter_record gives. */
 	bool (*function)(void *arg, const char *name, uint64_t address, struct filter_function *f);
 	void *arg;
 };
 
-/* *program, to be freed, of (*program)->bytes bytes. 0, or -errno and *fault, which points into text. */
-int filter_compile(const struct event_format *e, const char *text, size_t n, const struct filter_context *c,
-		   struct filter_program **program, struct filter_fault *fault);
+/* Compiles n characters. Returns 0 and *program, to be freed, of (*program)->bytes bytes; or -errno
+ * and *fault, which points into text. */
+int filter_compile(const struct event_format *e, const char *text, size_t n,
+		   const struct filter_context *c, struct filter_program **program,
+		   struct filter_fault *fault);

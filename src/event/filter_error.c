@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters' errors in words. The kernel counts columns from 1 where it points into a predicate and from 0 where it
- * points at a parenthesis or a quote; the `filter` file pulls a caret behind the text back to its end, the log
- * does not. So it is here. */
+/* The errors of filters in words, for error_log, the `filter` files and people. The kernel counts
+ * columns from 1 where it points into a predicate, and from 0 where it points at a parenthesis or a
+ * quote; the `filter` file moves a caret after the text back to its end, the log does not. So it is
+ * here. No state. */
 #include "event/filter_error.h"
 
 #include <stdlib.h>
@@ -31,6 +32,7 @@ const char *const filter_error_text[FILTER_ERRORS] = {
 	[FILTER_NO_FILTER] = "No filter found",
 };
 
+/* Text and length are added by the caller that has the whole filter. */
 int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, size_t position)
 {
 	f->error = error;
@@ -39,6 +41,7 @@ int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, 
 	return -code;
 }
 
+/* A position behind the text is shown at its end. */
 static int shown_column(const struct filter_fault *f)
 {
 	return (int)(f->position < f->length ? f->position : f->length);
@@ -50,9 +53,11 @@ char *filter_fault_shown(const struct filter_fault *f)
 
 	if (f->error == FILTER_ERROR_OTHER)
 		return mem_printf("%.*s\nError: (0)\n", n, f->text);
-	return mem_printf("%.*s\n%*s^\nparse_error: %s\n", n, f->text, shown_column(f), "", filter_error_text[f->error]);
+	return mem_printf("%.*s\n%*s^\nparse_error: %s\n", n, f->text, shown_column(f), "",
+			  filter_error_text[f->error]);
 }
 
+/* err_at() copies the text, cut to its own limits. */
 int filter_fault_err(const struct filter_fault *f, struct err *err)
 {
 	char *text = mem_strndup(f->text, f->length);

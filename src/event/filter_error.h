@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be wrong with a filter, in ftrace's words and at ftrace's column. For `error_log` (tree/error_log.h):
- * FILTER_FAULT_LOCATION, filter_error_text[f.error], f.text, f.length, f.position. */
+/* The errors of filters, in ftrace's words and at ftrace's column. For `error_log`
+ * (tree/error_log.h): FILTER_FAULT_LOCATION, filter_error_text[f.error], f.text, f.length,
+ * f.position. */
 #pragma once
 #include <stddef.h>
 
@@ -35,7 +36,7 @@ enum filter_error {
 struct filter_fault {
 	enum filter_error error;
 	int code;           /* positive errno, the kernel's */
-	size_t position;    /* where ftrace's caret goes; may be one or two behind the text */
+	size_t position;    /* place of ftrace's caret; may be one or two after the text */
 	const char *text;   /* the filter, in what the caller passed */
 	size_t length;
 };
@@ -45,8 +46,9 @@ extern const char *const filter_error_text[FILTER_ERRORS];
 /* Fills *f; returns -code. */
 int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, size_t position);
 
-/* What the `filter` file shows of a filter that was refused: the text, the caret, the sentence. free() it. */
+/* Returns the text that the `filter` file shows of a refused filter: text, caret, sentence. free()
+ * it. */
 char *filter_fault_shown(const struct filter_fault *f);
 
-/* The same for people: a sentence, the text, the column. Returns -code. */
+/* Tells the fault to people: a sentence, the text, the column. Returns -code. */
 int filter_fault_err(const struct filter_fault *f, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparisons, read in the order and with the rules of the kernel, since it is the order that decides which of
- * several errors is told. */
+/* Parses one comparison of a filter, for filter_compile.c. It reads in the kernel's order and by
+ * its rules, since the order decides which of several errors is reported. */
 #include "event/filter_predicate.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum op { OP_GLOB, OP_NE, OP_EQ, OP_LE, OP_LT, OP_GE, OP_GT, OP_AND, OPS };
 
-/* Two characters before one. */
+/* parse_operator() takes the first that fits: <= stands before <, and >= before >. */
 static const struct {
 	const char *text;
 	enum filter_compare compare;
@@ -21,6 +21,8 @@ static const struct {
 	[OP_GT] = { ">", FILTER_GT },   [OP_AND] = { "&", FILTER_AND },
 };
 
+/* One comparison as it is being parsed. `at` moves through b->text; `insn` becomes a step of the
+ * program when all is well. */
 struct predicate {
 	struct filter_build *b;
 	size_t at;
@@ -31,12 +33,13 @@ struct predicate {
 	struct filter_insn insn;
 };
 
-static char here(const struct predicate *p)
+static char current_char(const struct predicate *p)
 {
 	return p->b->text[p->at];
 }
 
-static bool skip(struct predicate *p, const char *word)
+/* Skips the word if the text goes on with it. */
+static bool skip_word(struct predicate *p, const char *word)
 {
 	size_t n = strlen(word);
 	bool is = !strncmp(p->b->text + p->at, word, n);
@@ -45,23 +48,27 @@ static bool skip(struct predicate *p, const char *word)
 	return is;
 }
 
+/* Newlines, too: a filter may be written in several lines. */
 static void skip_blanks(struct predicate *p)
 {
-	while (isspace((unsigned char)here(p)))
+	while (isspace((unsigned char)current_char(p)))
 		p->at++;
 }
 
-/* The kernel has moved one behind the predicate's first character when it begins to count. */
+/* The kernel has moved one past the predicate's first character when it begins to count. */
 static int bad_at(struct predicate *p, enum filter_error error, size_t at)
 {
 	return filter_fault_set(p->b->fault, error, EINVAL, at + 1);
 }
 
-static int bad(struct predicate *p, enum filter_error error)
+/* Points the caret at where parsing stands. Returns -EINVAL. */
+static int set_fault(struct predicate *p, enum filter_error error)
 {
 	return bad_at(p, error, p->at);
 }
 
+/* Appends n bytes to the program's data. Returns their place, counted from the begin of the data;
+ * assemble() adds that begin. */
 static uint32_t add_data(struct filter_build *b, const void *bytes, size_t n)
 {
 	size_t at = b->data.n;
@@ -72,34 +79,39 @@ static uint32_t add_data(struct filter_build *b, const void *bytes, size_t n)
 	return (uint32_t)at;
 }
 
+/* True for the kinds of fields that hold or point to characters. */
 static bool is_string(enum event_field_kind kind)
 {
-	return kind == EVENT_STRING || kind == EVENT_DYNAMIC || kind == EVENT_RELATIVE || kind == EVENT_POINTER ||
-	       kind == EVENT_COMM;
+	return kind == EVENT_STRING || kind == EVENT_DYNAMIC || kind == EVENT_RELATIVE ||
+	       kind == EVENT_POINTER || kind == EVENT_COMM;
 }
 
-static bool compares(uint16_t size)
+/* A field of any other width is never equal to a number (FILTER_NEVER), as in the kernel. */
+static bool compare_op(uint16_t size)
 {
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* kstrtoull's numbers: 0x.., 0.., decimal; all of the n characters. */
+/* Reads a number as kstrtoull() does: 0x.., 0.., decimal; all of the n characters. */
 static int number_of(const char *s, size_t n, uint64_t *v)
 {
 	unsigned base = n && s[0] == '0' ? n > 2 && (s[1] | 32) == 'x' ? 16 : 8 : 10;
 	uint64_t sum = 0;
 
 	for (size_t i = base == 16 ? 2 : 0; i < n; i++) {
-		unsigned digit = isdigit((unsigned char)s[i]) ? (unsigned)(s[i] - '0') :
-				 isalpha((unsigned char)s[i]) ? (unsigned)((s[i] | 32) - 'a' + 10) : 99;
+		unsigned digit = isdigit((unsigned char)s[i])	? (unsigned)(s[i] - '0')
+				 : isalpha((unsigned char)s[i]) ? (unsigned)((s[i] | 32) - 'a' + 10)
+								: 99;
 
-		if (digit >= base || __builtin_mul_overflow(sum, base, &sum) || __builtin_add_overflow(sum, digit, &sum))
+		if (digit >= base || __builtin_mul_overflow(sum, base, &sum) ||
+		    __builtin_add_overflow(sum, digit, &sum))
 			return -EINVAL;
 	}
 	*v = sum;
 	return n ? 0 : -EINVAL;
 }
 
+/* Reads a number with a sign; the range is that of int64_t. */
 static int signed_number_of(const char *s, size_t n, uint64_t *v)
 {
 	bool negative = n && *s == '-';
@@ -111,20 +123,20 @@ static int signed_number_of(const char *s, size_t n, uint64_t *v)
 	return 0;
 }
 
-/* The digits at p->at, at most 23 of them; *n long. */
-static int digits(struct predicate *p, const char **s, size_t *n)
+/* Reads the digits at p->at, at most 23 of them, *n long: the kernel's buffer has 24 bytes. */
+static int parse_digits(struct predicate *p, const char **s, size_t *n)
 {
 	size_t begin = p->at;
 
-	p->at += here(p) == '-';
-	while (isalnum((unsigned char)here(p)))
+	p->at += current_char(p) == '-';
+	while (isalnum((unsigned char)current_char(p)))
 		p->at++;
 	*s = p->b->text + begin;
 	*n = p->at - begin;
-	return *n >= 24 ? bad(p, FILTER_OPERAND_TOO_LONG) : 0;
+	return *n >= 24 ? set_fault(p, FILTER_OPERAND_TOO_LONG) : 0;
 }
 
-/* The value cut to the field's type, as a comparison in C of that type would have it. */
+/* Cuts the value to the field's type, as a comparison in C with that type would. */
 static uint64_t as_type(uint64_t v, uint16_t size, bool is_signed)
 {
 	unsigned unused = 64 - 8u * size;
@@ -133,11 +145,13 @@ static uint64_t as_type(uint64_t v, uint16_t size, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
 }
 
-static void compare_number(struct predicate *p, uint64_t v, enum filter_compare compare, bool is_signed)
+/* Compares a field that is a number with v. */
+static void compare_number(struct predicate *p, uint64_t v, enum filter_compare compare,
+			   bool is_signed)
 {
 	p->insn.compare = (uint8_t)compare;
 	p->insn.size = (uint8_t)p->field->size;
-	if (!compares(p->field->size)) {
+	if (!compare_op(p->field->size)) {
 		p->insn.test = FILTER_NEVER;
 		return;
 	}
@@ -146,6 +160,7 @@ static void compare_number(struct predicate *p, uint64_t v, enum filter_compare 
 	p->insn.value = as_type(v, p->field->size, is_signed);
 }
 
+/* Compares the CPU, an int that no record has: the runner has to find it out. */
 static void compare_cpu(struct predicate *p, uint64_t v, enum filter_compare compare)
 {
 	p->insn.test = FILTER_CPU;
@@ -154,6 +169,7 @@ static void compare_cpu(struct predicate *p, uint64_t v, enum filter_compare com
 	p->b->needs |= FILTER_NEEDS_CPU;
 }
 
+/* Reads a number for a field that is one. The order of the checks is the kernel's. */
 static int operand_number(struct predicate *p)
 {
 	size_t begin = p->at, n;
@@ -161,10 +177,10 @@ static int operand_number(struct predicate *p)
 	uint64_t v;
 
 	if (is_string(p->kind))
-		return bad(p, FILTER_EXPECT_STRING);
+		return set_fault(p, FILTER_EXPECT_STRING);
 	if (p->op == OP_GLOB)
-		return bad(p, FILTER_ILLEGAL_FIELD_OP);
-	if (digits(p, &s, &n) < 0)
+		return set_fault(p, FILTER_ILLEGAL_FIELD_OP);
+	if (parse_digits(p, &s, &n) < 0)
 		return -EINVAL;
 	if ((p->field->is_signed ? signed_number_of(s, n, &v) : number_of(s, n, &v)) < 0)
 		return bad_at(p, FILTER_ILLEGAL_INTVAL, begin);
@@ -175,8 +191,8 @@ static int operand_number(struct predicate *p)
 	return 0;
 }
 
-/* Which of the kinds of pattern; what is left of it is compared. A `*` in the middle, `?`, `[` or `\` need the
- * whole glob; a `!` before it turns it around. */
+/* Returns the kind of pattern, and leaves in *s the part that is compared. A `*` in the middle,
+ * `?`, `[` or `\` need the whole glob; a `!` before it reverses it. */
 static enum filter_match pattern_kind(const char **s, size_t *n, uint8_t *flags)
 {
 	bool front, end;
@@ -196,10 +212,14 @@ static enum filter_match pattern_kind(const char **s, size_t *n, uint8_t *flags)
 	return front && end ? FILTER_MIDDLE : front ? FILTER_FRONT : end ? FILTER_END : FILTER_FULL;
 }
 
+/* Fills in the comparison with the pattern s. Only ~ has wildcards; == and != compare the whole
+ * string. */
 static void compare_string(struct predicate *p, const char *s, size_t n)
 {
 	static const uint8_t tests[] = {
-		[EVENT_STRING] = FILTER_STRING, [EVENT_DYNAMIC] = FILTER_DYNAMIC, [EVENT_RELATIVE] = FILTER_RELATIVE,
+		[EVENT_STRING] = FILTER_STRING,
+		[EVENT_DYNAMIC] = FILTER_DYNAMIC,
+		[EVENT_RELATIVE] = FILTER_RELATIVE,
 		[EVENT_POINTER] = FILTER_POINTER, [EVENT_COMM] = FILTER_COMM,
 	};
 	struct filter_insn *i = &p->insn;
@@ -216,57 +236,61 @@ static void compare_string(struct predicate *p, const char *s, size_t n)
 		p->b->needs |= FILTER_NEEDS_FETCH;
 }
 
+/* Reads a string between quotes; there is no way to have the quote itself in it. */
 static int operand_string(struct predicate *p)
 {
-	char quote = here(p);
+	char quote = current_char(p);
 	size_t begin = p->at + 1;
 
 	if (p->op != OP_NE && p->op != OP_GLOB && p->op != OP_EQ)
-		return bad(p, FILTER_ILLEGAL_FIELD_OP);
+		return set_fault(p, FILTER_ILLEGAL_FIELD_OP);
 	if (!is_string(p->kind))
-		return bad(p, FILTER_EXPECT_DIGIT);
-	for (p->at++; here(p) && here(p) != quote; p->at++)
+		return set_fault(p, FILTER_EXPECT_DIGIT);
+	for (p->at++; current_char(p) && current_char(p) != quote; p->at++)
 		;
-	if (!here(p))
-		return bad(p, FILTER_MISSING_QUOTE);
+	if (!current_char(p))
+		return set_fault(p, FILTER_MISSING_QUOTE);
 	if (p->at - begin >= FILTER_STRING_MAX)
-		return bad(p, FILTER_OPERAND_TOO_LONG);
+		return set_fault(p, FILTER_OPERAND_TOO_LONG);
 	compare_string(p, p->b->text + begin, p->at - begin);
 	p->at++;
 	return 0;
 }
 
-/* A function's name: up to a blank, as in the kernel, or (the kernel has no such names) to a `)` whose `(` is not
- * in it. Free it. */
+/* Returns a function's name, to be freed: up to a blank, as in the kernel, or (the kernel has no
+ * such names) to a `)` whose `(` is not part of it. */
 static char *function_name(struct predicate *p)
 {
 	size_t begin = p->at;
 	int open = 0;
 
-	for (; here(p) && !isspace((unsigned char)here(p)); p->at++) {
-		open += here(p) == '(';
-		if (here(p) == ')' && !open--)
+	for (; current_char(p) && !isspace((unsigned char)current_char(p)); p->at++) {
+		open += current_char(p) == '(';
+		if (current_char(p) == ')' && !open--)
 			break;
 	}
 	return mem_strndup(p->b->text + begin, p->at - begin);
 }
 
-/* The address or name at p->at; *name is to be freed. */
+/* Reads the address or name at p->at; *name is to be freed. name stays NULL for an address. A name
+ * never begins with a digit, so that the first character decides. */
 static int function_operand(struct predicate *p, char **name, uint64_t *address)
 {
 	const char *s;
 	size_t n;
 
-	if (!isdigit((unsigned char)here(p))) {
+	if (!isdigit((unsigned char)current_char(p))) {
 		*name = function_name(p);
 		return 0;
 	}
-	if (digits(p, &s, &n) < 0)
+	if (parse_digits(p, &s, &n) < 0)
 		return -EINVAL;
-	return number_of(s, n, address) < 0 ? bad(p, FILTER_INVALID_VALUE) : 0;
+	return number_of(s, n, address) < 0 ? set_fault(p, FILTER_INVALID_VALUE) : 0;
 }
 
-/* `field.function == NAME` or ADDRESS: anywhere in that function. */
+/* `field.function == NAME` or ADDRESS: the field's address is anywhere in that function. The
+ * function is resolved now, to an address and a length: a module that is loaded later is not
+ * searched. */
 static int operand_function(struct predicate *p)
 {
 	const struct filter_context *c = p->b->context;
@@ -276,15 +300,15 @@ static int operand_function(struct predicate *p)
 	bool found;
 
 	if (p->field->size != 8)
-		return bad(p, FILTER_ILLEGAL_FIELD_OP);
+		return set_fault(p, FILTER_ILLEGAL_FIELD_OP);
 	if (p->op != OP_NE && p->op != OP_EQ)
-		return bad(p, FILTER_INVALID_OP);
+		return set_fault(p, FILTER_INVALID_OP);
 	if (function_operand(p, &name, &address) < 0)
 		return -EINVAL;
 	found = c->function && c->function(c->arg, name, address, &f);
 	free(name);
 	if (!found)
-		return bad(p, FILTER_NO_FUNCTION);
+		return set_fault(p, FILTER_NO_FUNCTION);
 	p->b->needs |= FILTER_NEEDS_PLACE;
 	p->insn.test = FILTER_FUNCTION;
 	p->insn.compare = (uint8_t)ops[p->op].compare;
@@ -293,31 +317,35 @@ static int operand_function(struct predicate *p)
 	return 0;
 }
 
-/* The list between the braces at p->at, as a mask of `cpus`; p->at is then behind them. */
+/* Reads the list between the braces at p->at into a mask of `cpus`; p->at is then after them. The
+ * list's syntax is cpu_list.h's. */
 static int cpu_list(struct predicate *p, uint32_t cpus, uint8_t *mask)
 {
 	size_t begin;
 
-	if (!skip(p, "{")) {
+	if (!skip_word(p, "{")) {
 		p->at++;
-		return bad(p, FILTER_MISSING_BRACE_OPEN);
+		return set_fault(p, FILTER_MISSING_BRACE_OPEN);
 	}
 	begin = p->at;
-	while (here(p) && here(p) != '}')
+	while (current_char(p) && current_char(p) != '}')
 		p->at++;
-	if (!here(p))
-		return bad(p, FILTER_MISSING_BRACE_CLOSE);
+	if (!current_char(p))
+		return set_fault(p, FILTER_MISSING_BRACE_CLOSE);
 	if (p->at == begin || !cpu_list_parse(p->b->text + begin, p->at - begin, cpus, mask))
-		return bad(p, FILTER_INVALID_CPULIST);
+		return set_fault(p, FILTER_INVALID_CPULIST);
 	p->at++;
 	return 0;
 }
 
+/* A mask with one CPU becomes a comparison of numbers, in which & means ==, as in the kernel. */
 static void compare_mask(struct predicate *p, uint32_t cpus, const uint8_t *mask)
 {
 	uint32_t n = (cpus + 7) / 8, count = 0, only = 0;
-	enum filter_compare compare = ops[p->op].compare, scalar = compare == FILTER_AND ? FILTER_EQ : compare;
+	enum filter_compare compare = ops[p->op].compare,
+			    scalar = compare == FILTER_AND ? FILTER_EQ : compare;
 
+	/* Trailing zeros of a mask need no storage. */
 	while (n && !mask[n - 1])
 		n--;
 	for (uint32_t i = 0; i < n; i++) {
@@ -329,11 +357,13 @@ static void compare_mask(struct predicate *p, uint32_t cpus, const uint8_t *mask
 		compare_cpu(p, only, scalar);
 		return;
 	}
-	if (p->kind == EVENT_NUMBER && (count == 1 || !compares(p->field->size))) {
+	if (p->kind == EVENT_NUMBER && (count == 1 || !compare_op(p->field->size))) {
 		compare_number(p, only, scalar, false);
 		return;
 	}
-	p->insn.test = p->kind == EVENT_CPU ? FILTER_CPU_IN : p->kind == EVENT_CPUMASK ? FILTER_CPUS : FILTER_NUMBER_IN;
+	p->insn.test = p->kind == EVENT_CPU	  ? FILTER_CPU_IN
+		       : p->kind == EVENT_CPUMASK ? FILTER_CPUS
+						  : FILTER_NUMBER_IN;
 	p->insn.size = (uint8_t)p->field->size;
 	p->insn.value = cpus;
 	p->insn.data = add_data(p->b, mask, n);
@@ -351,8 +381,8 @@ static int operand_cpus(struct predicate *p)
 		cpus = FILTER_CPUS_MAX;
 	if ((p->kind != EVENT_CPUMASK && p->kind != EVENT_CPU && p->kind != EVENT_NUMBER) ||
 	    (p->op != OP_EQ && p->op != OP_NE && p->op != OP_AND))
-		return bad(p, FILTER_ILLEGAL_FIELD_OP);
-	skip(p, "CPUS");
+		return set_fault(p, FILTER_ILLEGAL_FIELD_OP);
+	skip_word(p, "CPUS");
 	if (cpu_list(p, cpus, mask) < 0)
 		return -EINVAL;
 	compare_mask(p, cpus, mask);
@@ -360,40 +390,42 @@ static int operand_cpus(struct predicate *p)
 }
 
 /* "FIELD[.ustring][.function]" */
-static int subject(struct predicate *p)
+static int parse_subject(struct predicate *p)
 {
 	size_t begin;
 
 	skip_blanks(p);
 	begin = p->at;
-	while (isalnum((unsigned char)here(p)) || here(p) == '_')
+	while (isalnum((unsigned char)current_char(p)) || current_char(p) == '_')
 		p->at++;
 	if (p->at == begin)
 		return filter_fault_set(p->b->fault, FILTER_ERROR_OTHER, EPERM, 0);
 	p->field = event_find_field(p->b->event, p->b->text + begin, p->at - begin, &p->kind);
 	if (!p->field)
-		return bad(p, FILTER_FIELD_NOT_FOUND);
-	skip(p, ".ustring"); /* every pointer here is one of user space */
-	p->function = skip(p, ".function");
+		return set_fault(p, FILTER_FIELD_NOT_FOUND);
+	skip_word(p, ".ustring"); /* every pointer here is one of user space */
+	p->function = skip_word(p, ".function");
 	return 0;
 }
 
-static int operator(struct predicate *p)
+/* Reads the operator and the blanks after it. */
+static int parse_operator(struct predicate *p)
 {
 	skip_blanks(p);
 	for (int i = 0; i < OPS; i++) {
-		if (skip(p, ops[i].text)) {
+		if (skip_word(p, ops[i].text)) {
 			p->op = (enum op)i;
 			skip_blanks(p);
 			return 0;
 		}
 	}
-	return bad(p, FILTER_INVALID_OP);
+	return set_fault(p, FILTER_INVALID_OP);
 }
 
-static int operand(struct predicate *p)
+/* Decides by the first character what the operand is. */
+static int parse_operand(struct predicate *p)
 {
-	char c = here(p);
+	char c = current_char(p);
 
 	if (p->function)
 		return operand_function(p);
@@ -403,20 +435,21 @@ static int operand(struct predicate *p)
 		return operand_string(p);
 	if (isdigit((unsigned char)c) || c == '-')
 		return operand_number(p);
-	return bad(p, FILTER_INVALID_VALUE);
+	return set_fault(p, FILTER_INVALID_VALUE);
 }
 
+/* *at moves only after success; b->fault has the error otherwise. */
 int filter_predicate(struct filter_build *b, size_t *at)
 {
 	struct predicate p = { .b = b, .at = *at };
-	int r = subject(&p);
+	int r = parse_subject(&p);
 
 	if (r == 0)
-		r = operator(&p);
+		r = parse_operator(&p);
 	if (r < 0)
 		return r;
 	p.insn.offset = p.field->offset;
-	r = operand(&p);
+	r = parse_operand(&p);
 	if (r < 0)
 		return r;
 	*vec_add(&b->insns) = p.insn;

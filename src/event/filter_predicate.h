@@ -4,8 +4,8 @@
 #include "base/vec.h"
 #include "event/filter_compile.h"
 
-/* A filter on its way. Patterns and masks gather in data; an instruction's `data` counts from its begin until
- * the program is put together. */
+/* A filter that is being compiled. Patterns and masks are collected in data; an instruction's
+ * `data` counts from the begin of data until the program is assembled. */
 struct filter_build {
 	const struct event_format *event;
 	const struct filter_context *context;
@@ -16,5 +16,6 @@ struct filter_build {
 	uint16_t needs;
 };
 
-/* Reads the comparison at *at and adds its instruction; *at is then behind it. 0, or -errno and the fault. */
+/* Reads the comparison at *at and adds its instruction; *at is then after it. Returns 0, or -errno
+ * and the fault. */
 int filter_predicate(struct filter_build *b, size_t *at);

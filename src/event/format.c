@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events described: the text of `format` files, and fields by name. */
+/* Formats of events: the text of `format` files, and fields by name. Filters, triggers and reports
+ * ask; formats do not change, so any thread may. Nothing fails but a look-up. */
 #include "event/format.h"
 
 #include <stdio.h>
@@ -7,6 +8,7 @@
 
 #include "base/mem.h"
 
+/* The kernel's struct trace_entry, with which every record begins. */
 const struct event_field event_common_fields[EVENT_COMMON_FIELDS] = {
 	{ "unsigned short", "common_type", 0, 2, false },
 	{ "unsigned char", "common_flags", 2, 1, false },
@@ -14,7 +16,7 @@ const struct event_field event_common_fields[EVENT_COMMON_FIELDS] = {
 	{ "int", "common_pid", 4, 4, true },
 };
 
-/* Names that filters know in every event. An event's own field of the same name goes first. */
+/* Names that filters know in every event. An event's own field of the same name has precedence. */
 static const struct {
 	struct event_field field;
 	enum event_field_kind kind;
@@ -30,6 +32,8 @@ static const struct {
 	{ { "char *", "common_stacktrace", 0, 0, false }, EVENT_STACK },
 };
 
+/* By the type's text, as the kernel decides (filter_assign_type): __data_loc and __rel_loc point at
+ * bytes further down in the record; an array of char is in it; a `char *` points into memory. */
 enum event_field_kind event_field_kind(const struct event_field *f)
 {
 	bool chars = strstr(f->type, "char"), mask = strstr(f->type, "cpumask_t");
@@ -45,12 +49,15 @@ enum event_field_kind event_field_kind(const struct event_field *f)
 	return EVENT_NUMBER;
 }
 
+/* The name is a part of a filter's text, without a NUL of its own. */
 static bool is_named(const struct event_field *f, const char *name, size_t n)
 {
 	return !strncmp(f->name, name, n) && !f->name[n];
 }
 
-static const struct event_field *find(const struct event_field *fields, size_t n_fields, const char *name, size_t n)
+/* NULL: none of them has the name. */
+static const struct event_field *find_field(const struct event_field *fields, size_t n_fields,
+					    const char *name, size_t n)
 {
 	for (size_t i = 0; i < n_fields; i++)
 		if (is_named(&fields[i], name, n))
@@ -61,7 +68,8 @@ static const struct event_field *find(const struct event_field *fields, size_t n
 const struct event_field *event_find_field(const struct event_format *e, const char *name, size_t n,
 					   enum event_field_kind *kind)
 {
-	const struct event_field *f = find(e->fields, e->n, name, n);
+	/* The order of precedence: own fields, the generic names, the common fields. */
+	const struct event_field *f = find_field(e->fields, e->n, name, n);
 
 	for (size_t i = 0; !f && i < sizeof(generic) / sizeof(generic[0]); i++) {
 		if (is_named(&generic[i].field, name, n)) {
@@ -70,12 +78,13 @@ const struct event_field *event_find_field(const struct event_format *e, const c
 		}
 	}
 	if (!f)
-		f = find(event_common_fields, EVENT_COMMON_FIELDS, name, n);
+		f = find_field(event_common_fields, EVENT_COMMON_FIELDS, name, n);
 	if (f)
 		*kind = event_field_kind(f);
 	return f;
 }
 
+/* The fixed part: dynamic bytes follow behind it. */
 uint32_t event_record_bytes(const struct event_format *e)
 {
 	uint32_t end = EVENT_COMMON_BYTES;
@@ -86,7 +95,7 @@ uint32_t event_record_bytes(const struct event_format *e)
 	return end;
 }
 
-/* A dimension stands behind the name, as in C, but for dynamic arrays. */
+/* A dimension is written after the name, as in C, except that of dynamic arrays. */
 static void print_field(FILE *to, const struct event_field *f)
 {
 	const char *dimension = strncmp(f->type, "__data_loc", 10) ? strchr(f->type, '[') : NULL;
@@ -96,6 +105,8 @@ static void print_field(FILE *to, const struct event_field *f)
 		dimension ? dimension : "", f->offset, f->size, f->is_signed);
 }
 
+/* The text of a `format` file, to be freed. libtraceevent parses it: blanks and semicolons are the
+ * kernel's. */
 char *event_format_read(const struct event_format *e)
 {
 	char *text = NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every system call's events are made from one line of the table. */
+/* The events of system calls: formats of raw_syscalls: and syscalls:, made from one line of a table
+ * for each call. image/call_points.c adds them to a session's catalogue, and looks them up by
+ * number. Constants but for that; it fails as events_add() does. */
 #include "event/syscalls.h"
 
 #include <stdio.h>
@@ -8,9 +10,12 @@
 
 #include "base/mem.h"
 
+/* After the 8 common bytes: the number as an int, 4 bytes of padding, then 8 bytes for each
+ * argument. */
 #define NUMBER_OFFSET 8u
 #define FIRST_OFFSET 16u
 
+/* One row a call, sorted by number for bsearch(). */
 static const struct syscall_info all[] = {
 #define S(number, name, arguments) { number, #name, arguments },
 #include "event/syscalls_x86_64.h"
@@ -23,6 +28,7 @@ const struct syscall_info *syscalls_all(size_t *n)
 	return all;
 }
 
+/* bsearch() in `all`, which is sorted by number. */
 static int by_number(const void *key, const void *element)
 {
 	return (int)*(const uint32_t *)key - ((const struct syscall_info *)element)->number;
@@ -37,8 +43,9 @@ const struct syscall_info *syscall_by_number(uint32_t number)
 
 /* --- enter: all arguments take eight bytes, whatever their type ------------------------------ */
 
-struct call {
-	char *words;           /* the arguments, cut into types and names */
+/* The format of one call's enter event while it is made; events_add_format() copies it. */
+struct syscall_row {
+	char *words;           /* the arguments, cut into types and names; fields point into it */
 	struct event_field fields[1 + SYSCALL_ARGS];
 	size_t n;
 	char *print;
@@ -46,7 +53,9 @@ struct call {
 
 static const struct event_field number_field = { "int", "__syscall_nr", NUMBER_OFFSET, 4, true };
 
-static void cut_arguments(struct call *c, const char *arguments)
+/* Cuts "unsigned int fd, char * buf" into types and names, in place; each name is the last word
+ * before a comma. */
+static void cut_arguments(struct syscall_row *c, const char *arguments)
 {
 	char *rest = NULL;
 
@@ -57,14 +66,15 @@ static void cut_arguments(struct call *c, const char *arguments)
 		char *name = strrchr(one, ' ');
 
 		*name = 0;
-		c->fields[c->n] = (struct event_field){ one + (*one == ' '), name + 1,
-							(uint16_t)(FIRST_OFFSET + 8 * (c->n - 1)), 8, false };
+		c->fields[c->n] =
+			(struct event_field){ one + (*one == ' '), name + 1,
+					      (uint16_t)(FIRST_OFFSET + 8 * (c->n - 1)), 8, false };
 		c->n++;
 	}
 }
 
 /* "a: 0x%08lx, b: 0x%08lx", ((unsigned long)(REC->a)), ((unsigned long)(REC->b)) */
-static char *print_arguments(const struct call *c)
+static char *print_arguments(const struct syscall_row *c)
 {
 	size_t size;
 	char *text = NULL;
@@ -80,9 +90,10 @@ static char *print_arguments(const struct call *c)
 	return text;
 }
 
+/* Adds syscalls:sys_enter_NAME, with a field for each argument. */
 static int add_enter(struct event_catalogue *c, const struct syscall_info *s, struct err *err)
 {
-	struct call call = { 0 };
+	struct syscall_row call = { 0 };
 	const struct event_entry *entry;
 	char *name = mem_printf("sys_enter_%s", s->name);
 	struct event_format format = { .system = "syscalls", .name = name };
@@ -100,8 +111,9 @@ static int add_enter(struct event_catalogue *c, const struct syscall_info *s, st
 	return r;
 }
 
-/* --- exit, and both of the raw ones: the same for every call --------------------------------- */
+/* --- exit, and both raw ones: equal for every call --- */
 
+/* Adds syscalls:sys_exit_NAME. */
 static int add_exit(struct event_catalogue *c, const struct syscall_info *s, struct err *err)
 {
 	static const struct event_field ret = { "long", "ret", FIRST_OFFSET, 8, true };
@@ -124,14 +136,21 @@ static const struct event_field raw_enter[] = {
 	{ "long", "ret", FIRST_OFFSET, 8, true },
 };
 static const struct event_format raw[] = {
-	{ .system = "raw_syscalls", .name = "sys_enter", .fields = raw_enter, .n = 2,
-	  .print = "\"NR %ld (%lx, %lx, %lx, %lx, %lx, %lx)\", REC->id, REC->args[0], REC->args[1], REC->args[2], "
-		   "REC->args[3], REC->args[4], REC->args[5]" },
-	{ .system = "raw_syscalls", .name = "sys_exit", .fields = raw_exit, .n = 2,
+	{ .system = "raw_syscalls",
+	  .name = "sys_enter",
+	  .fields = raw_enter,
+	  .n = 2,
+	  .print =
+		  "\"NR %ld (%lx, %lx, %lx, %lx, %lx, %lx)\", REC->id, REC->args[0], REC->args[1], REC->args[2], "
+		  "REC->args[3], REC->args[4], REC->args[5]" },
+	{ .system = "raw_syscalls",
+	  .name = "sys_exit",
+	  .fields = raw_exit,
+	  .n = 2,
 	  .print = "\"NR %ld = %ld\", REC->id, REC->ret" },
 };
 
-/* --- ---------------------------------------------------------------------------------------- */
+/* --- the interface --- */
 
 int syscalls_add(struct event_catalogue *c, struct err *err)
 {
@@ -148,6 +167,7 @@ int syscalls_add(struct event_catalogue *c, struct err *err)
 	return r;
 }
 
+/* Both NULL for a number that has no row, as for calls that are newer than the table. */
 struct syscall_events syscalls_find(struct event_catalogue *c, uint32_t number)
 {
 	const struct syscall_info *s = syscall_by_number(number);

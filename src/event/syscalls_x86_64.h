@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls of Linux 6.12 on x86-64 that have events: S(number, name, arguments). Names and types are as the
- * kernel's own event descriptions have them (syscalls:sys_enter_NAME/format): those of the function that serves the
- * call, which is not always the number's name. */
+/* The system calls of Linux 6.12 on x86-64 that have events: S(number, name, arguments), sorted by
+ * number. Names and types are those of the kernel's event descriptions
+ * (syscalls:sys_enter_NAME/format). The name is that of the function that serves the call, which is
+ * not always the number's name. */
 S(0, read, "unsigned int fd, char * buf, size_t count")
 S(1, write, "unsigned int fd, const char * buf, size_t count")
 S(2, open, "const char * filename, int flags, umode_t mode")
@@ -16,7 +17,8 @@ S(9, mmap, "unsigned long addr, unsigned long len, unsigned long prot, unsigned 
 S(10, mprotect, "unsigned long start, size_t len, unsigned long prot")
 S(11, munmap, "unsigned long addr, size_t len")
 S(12, brk, "unsigned long brk")
-S(13, rt_sigaction, "int sig, const struct sigaction * act, struct sigaction * oact, size_t sigsetsize")
+S(13, rt_sigaction,
+  "int sig, const struct sigaction * act, struct sigaction * oact, size_t sigsetsize")
 S(14, rt_sigprocmask, "int how, sigset_t * nset, sigset_t * oset, size_t sigsetsize")
 S(15, rt_sigreturn, "")
 S(16, ioctl, "unsigned int fd, unsigned int cmd, unsigned long arg")
@@ -42,13 +44,15 @@ S(34, pause, "")
 S(35, nanosleep, "struct __kernel_timespec * rqtp, struct __kernel_timespec * rmtp")
 S(36, getitimer, "int which, struct __kernel_old_itimerval * value")
 S(37, alarm, "unsigned int seconds")
-S(38, setitimer, "int which, struct __kernel_old_itimerval * value, struct __kernel_old_itimerval * ovalue")
+S(38, setitimer,
+  "int which, struct __kernel_old_itimerval * value, struct __kernel_old_itimerval * ovalue")
 S(39, getpid, "")
 S(40, sendfile64, "int out_fd, int in_fd, loff_t * offset, size_t count")
 S(41, socket, "int family, int type, int protocol")
 S(42, connect, "int fd, struct sockaddr * uservaddr, int addrlen")
 S(43, accept, "int fd, struct sockaddr * upeer_sockaddr, int * upeer_addrlen")
-S(44, sendto, "int fd, void * buff, size_t len, unsigned int flags, struct sockaddr * addr, int addr_len")
+S(44, sendto,
+  "int fd, void * buff, size_t len, unsigned int flags, struct sockaddr * addr, int addr_len")
 S(45, recvfrom, "int fd, void * ubuf, size_t size, unsigned int flags, struct sockaddr * addr, "
 	"int * addr_len")
 S(46, sendmsg, "int fd, struct user_msghdr * msg, unsigned int flags")
@@ -162,7 +166,8 @@ S(152, munlockall, "")
 S(153, vhangup, "")
 S(154, modify_ldt, "int func, void * ptr, unsigned long bytecount")
 S(155, pivot_root, "const char * new_root, const char * put_old")
-S(157, prctl, "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5")
+S(157, prctl,
+  "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5")
 S(158, arch_prctl, "int option, unsigned long arg2")
 S(159, adjtimex, "struct __kernel_timex * txc_p")
 S(160, setrlimit, "unsigned int resource, struct rlimit * rlim")
@@ -184,8 +189,10 @@ S(176, delete_module, "const char * name_user, unsigned int flags")
 S(179, quotactl, "unsigned int cmd, const char * special, qid_t id, void * addr")
 S(186, gettid, "")
 S(187, readahead, "int fd, loff_t offset, size_t count")
-S(188, setxattr, "const char * pathname, const char * name, const void * value, size_t size, int flags")
-S(189, lsetxattr, "const char * pathname, const char * name, const void * value, size_t size, int flags")
+S(188, setxattr,
+  "const char * pathname, const char * name, const void * value, size_t size, int flags")
+S(189, lsetxattr,
+  "const char * pathname, const char * name, const void * value, size_t size, int flags")
 S(190, fsetxattr, "int fd, const char * name, const void * value, size_t size, int flags")
 S(191, getxattr, "const char * pathname, const char * name, void * value, size_t size")
 S(192, lgetxattr, "const char * pathname, const char * name, void * value, size_t size")
@@ -219,8 +226,9 @@ S(220, semtimedop, "int semid, struct sembuf * tsops, unsigned int nsops, "
 S(221, fadvise64, "int fd, loff_t offset, size_t len, int advice")
 S(222, timer_create, "const clockid_t which_clock, struct sigevent * timer_event_spec, "
 	"timer_t * created_timer_id")
-S(223, timer_settime, "timer_t timer_id, int flags, const struct __kernel_itimerspec * new_setting, "
-	"struct __kernel_itimerspec * old_setting")
+S(223, timer_settime,
+  "timer_t timer_id, int flags, const struct __kernel_itimerspec * new_setting, "
+  "struct __kernel_itimerspec * old_setting")
 S(224, timer_gettime, "timer_t timer_id, struct __kernel_itimerspec * setting")
 S(225, timer_getoverrun, "timer_t timer_id")
 S(226, timer_delete, "timer_t timer_id")
@@ -250,11 +258,13 @@ S(245, mq_getsetattr, "mqd_t mqdes, const struct mq_attr * u_mqstat, struct mq_a
 S(246, kexec_load, "unsigned long entry, unsigned long nr_segments, "
 	"struct kexec_segment * segments, unsigned long flags")
 S(247, waitid, "int which, pid_t upid, struct siginfo * infop, int options, struct rusage * ru")
-S(248, add_key, "const char * _type, const char * _description, const void * _payload, size_t plen, "
-	"key_serial_t ringid")
+S(248, add_key,
+  "const char * _type, const char * _description, const void * _payload, size_t plen, "
+  "key_serial_t ringid")
 S(249, request_key, "const char * _type, const char * _description, const char * _callout_info, "
 	"key_serial_t destringid")
-S(250, keyctl, "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5")
+S(250, keyctl,
+  "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5")
 S(251, ioprio_set, "int which, int who, int ioprio")
 S(252, ioprio_get, "int which, int who")
 S(253, inotify_init, "")
@@ -275,14 +285,16 @@ S(266, symlinkat, "const char * oldname, int newdfd, const char * newname")
 S(267, readlinkat, "int dfd, const char * pathname, char * buf, int bufsiz")
 S(268, fchmodat, "int dfd, const char * filename, umode_t mode")
 S(269, faccessat, "int dfd, const char * filename, int mode")
-S(270, pselect6, "int n, fd_set * inp, fd_set * outp, fd_set * exp, struct __kernel_timespec * tsp, "
-	"void * sig")
+S(270, pselect6,
+  "int n, fd_set * inp, fd_set * outp, fd_set * exp, struct __kernel_timespec * tsp, "
+  "void * sig")
 S(271, ppoll, "struct pollfd * ufds, unsigned int nfds, struct __kernel_timespec * tsp, "
 	"const sigset_t * sigmask, size_t sigsetsize")
 S(272, unshare, "unsigned long unshare_flags")
 S(273, set_robust_list, "struct robust_list_head * head, size_t len")
 S(274, get_robust_list, "int pid, struct robust_list_head * * head_ptr, size_t * len_ptr")
-S(275, splice, "int fd_in, loff_t * off_in, int fd_out, loff_t * off_out, size_t len, unsigned int flags")
+S(275, splice,
+  "int fd_in, loff_t * off_in, int fd_out, loff_t * off_out, size_t len, unsigned int flags")
 S(276, tee, "int fdin, int fdout, size_t len, unsigned int flags")
 S(277, sync_file_range, "int fd, loff_t offset, loff_t nbytes, unsigned int flags")
 S(278, vmsplice, "int fd, const struct iovec * uiov, unsigned long nr_segs, unsigned int flags")
@@ -315,7 +327,8 @@ S(298, perf_event_open, "struct perf_event_attr * attr_uptr, pid_t pid, int cpu,
 S(299, recvmmsg, "int fd, struct mmsghdr * mmsg, unsigned int vlen, unsigned int flags, "
 	"struct __kernel_timespec * timeout")
 S(300, fanotify_init, "unsigned int flags, unsigned int event_f_flags")
-S(301, fanotify_mark, "int fanotify_fd, unsigned int flags, __u64 mask, int dfd, const char * pathname")
+S(301, fanotify_mark,
+  "int fanotify_fd, unsigned int flags, __u64 mask, int dfd, const char * pathname")
 S(302, prlimit64, "pid_t pid, unsigned int resource, const struct rlimit64 * new_rlim, "
 	"struct rlimit64 * old_rlim")
 S(303, name_to_handle_at, "int dfd, const char * name, struct file_handle * handle, void * mnt_id, "
@@ -333,8 +346,10 @@ S(311, process_vm_writev, "pid_t pid, const struct iovec * lvec, unsigned long l
 S(312, kcmp, "pid_t pid1, pid_t pid2, int type, unsigned long idx1, unsigned long idx2")
 S(313, finit_module, "int fd, const char * uargs, int flags")
 S(314, sched_setattr, "pid_t pid, struct sched_attr * uattr, unsigned int flags")
-S(315, sched_getattr, "pid_t pid, struct sched_attr * uattr, unsigned int usize, unsigned int flags")
-S(316, renameat2, "int olddfd, const char * oldname, int newdfd, const char * newname, unsigned int flags")
+S(315, sched_getattr,
+  "pid_t pid, struct sched_attr * uattr, unsigned int usize, unsigned int flags")
+S(316, renameat2,
+  "int olddfd, const char * oldname, int newdfd, const char * newname, unsigned int flags")
 S(317, seccomp, "unsigned int op, unsigned int flags, void * uargs")
 S(318, getrandom, "char * ubuf, size_t len, unsigned int flags")
 S(319, memfd_create, "const char * uname, unsigned int flags")
@@ -355,7 +370,8 @@ S(328, pwritev2, "unsigned long fd, const struct iovec * vec, unsigned long vlen
 S(329, pkey_mprotect, "unsigned long start, size_t len, unsigned long prot, int pkey")
 S(330, pkey_alloc, "unsigned long flags, unsigned long init_val")
 S(331, pkey_free, "int pkey")
-S(332, statx, "int dfd, const char * filename, unsigned flags, unsigned int mask, struct statx * buffer")
+S(332, statx,
+  "int dfd, const char * filename, unsigned flags, unsigned int mask, struct statx * buffer")
 S(333, io_pgetevents, "aio_context_t ctx_id, long min_nr, long nr, struct io_event * events, "
 	"struct __kernel_timespec * timeout, const struct __aio_sigset * usig")
 S(334, rseq, "struct rseq * rseq, u32 rseq_len, int flags, u32 sig")
@@ -366,8 +382,9 @@ S(426, io_uring_enter, "unsigned int fd, u32 to_submit, u32 min_complete, u32 fl
 	"const void * argp, size_t argsz")
 S(427, io_uring_register, "unsigned int fd, unsigned int opcode, void * arg, unsigned int nr_args")
 S(428, open_tree, "int dfd, const char * filename, unsigned flags")
-S(429, move_mount, "int from_dfd, const char * from_pathname, int to_dfd, const char * to_pathname, "
-	"unsigned int flags")
+S(429, move_mount,
+  "int from_dfd, const char * from_pathname, int to_dfd, const char * to_pathname, "
+  "unsigned int flags")
 S(430, fsopen, "const char * _fs_name, unsigned int flags")
 S(431, fsconfig, "int fd, unsigned int cmd, const char * _key, const void * _value, int aux")
 S(432, fsmount, "int fs_fd, unsigned int flags, unsigned int attr_flags")
@@ -385,8 +402,9 @@ S(441, epoll_pwait2, "int epfd, struct epoll_event * events, int maxevents, "
 S(442, mount_setattr, "int dfd, const char * path, unsigned int flags, struct mount_attr * uattr, "
 	"size_t usize")
 S(443, quotactl_fd, "unsigned int fd, unsigned int cmd, qid_t id, void * addr")
-S(444, landlock_create_ruleset, "const struct landlock_ruleset_attr *const attr, const size_t size, "
-	"const __u32 flags")
+S(444, landlock_create_ruleset,
+  "const struct landlock_ruleset_attr *const attr, const size_t size, "
+  "const __u32 flags")
 S(445, landlock_add_rule, "const int ruleset_fd, const enum landlock_rule_type rule_type, "
 	"const void *const rule_attr, const __u32 flags")
 S(446, landlock_restrict_self, "const int ruleset_fd, const __u32 flags")
@@ -396,17 +414,20 @@ S(449, futex_waitv, "struct futex_waitv * waiters, unsigned int nr_futexes, unsi
 	"struct __kernel_timespec * timeout, clockid_t clockid")
 S(450, set_mempolicy_home_node, "unsigned long start, unsigned long len, unsigned long home_node, "
 	"unsigned long flags")
-S(451, cachestat, "unsigned int fd, struct cachestat_range * cstat_range, struct cachestat * cstat, "
-	"unsigned int flags")
+S(451, cachestat,
+  "unsigned int fd, struct cachestat_range * cstat_range, struct cachestat * cstat, "
+  "unsigned int flags")
 S(452, fchmodat2, "int dfd, const char * filename, umode_t mode, unsigned int flags")
 S(453, map_shadow_stack, "unsigned long addr, unsigned long size, unsigned int flags")
 S(454, futex_wake, "void * uaddr, unsigned long mask, int nr, unsigned int flags")
 S(455, futex_wait, "void * uaddr, unsigned long val, unsigned long mask, unsigned int flags, "
 	"struct __kernel_timespec * timeout, clockid_t clockid")
-S(456, futex_requeue, "struct futex_waitv * waiters, unsigned int flags, int nr_wake, int nr_requeue")
+S(456, futex_requeue,
+  "struct futex_waitv * waiters, unsigned int flags, int nr_wake, int nr_requeue")
 S(457, statmount, "const struct mnt_id_req * req, struct statmount * buf, size_t bufsize, "
 	"unsigned int flags")
-S(458, listmount, "const struct mnt_id_req * req, u64 * mnt_ids, size_t nr_mnt_ids, unsigned int flags")
+S(458, listmount,
+  "const struct mnt_id_req * req, u64 * mnt_ids, size_t nr_mnt_ids, unsigned int flags")
 S(459, lsm_get_self_attr, "unsigned int attr, struct lsm_ctx * ctx, u32 * size, u32 flags")
 S(460, lsm_set_self_attr, "unsigned int attr, struct lsm_ctx * ctx, u32 size, u32 flags")
 S(461, lsm_list_modules, "u64 * ids, u32 * size, u32 flags")

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats of the events of threads and processes. The kernel has task:task_newtask, task:task_rename and those of sched:;
- * exec and exit are to be had under task: as well, with the same fields. */
+/* Formats of the events of threads and processes. The kernel has task:task_newtask,
+ * task:task_rename and those of sched:; exec and exit are also offered under task:, with the same
+ * fields. image/call_points.c adds them to a session's catalogue. Constants but for that. */
 #include "event/tasks.h"
 
 #include <string.h>
 
+/* TASK_COMM_LEN. FIELDS gives the two members of struct event_format that are a list and its
+ * length. */
 #define COMM "char[16]"
 #define FIELDS(name) name, sizeof(name) / sizeof(*name)
 
+/* Type, name, offset, size, signed. Offsets begin at 8, behind the common fields, and are those of
+ * Linux 6.12, whose gaps come from alignment. agent/tasks.c and collect/switches.c write such
+ * records. */
 static const struct event_field newtask[] = {
 	{ "pid_t", "pid", 8, 4, true },
 	{ COMM, "comm", 12, 16, false },
@@ -41,9 +47,11 @@ static const struct event_field newtask[] = {
 	{ "pid_t", "child_pid", 44, 4, true },
 };
 
+/* Two pairs of events differ in system and name only. */
 #define ENDED FIELDS(ended), "\"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio"
 #define EXECUTED FIELDS(executed), "\"filename=%s pid=%d old_pid=%d\", __get_str(filename), REC->pid, REC->old_pid"
 
+/* Indexed by enum task_event. The `print fmt` lines are the kernel's, because tools parse them. */
 static const struct event_format formats[TASK_SIGNAL] = {
 	[TASK_NEWTASK] = { "task", "task_newtask", 0, FIELDS(newtask),
 			   "\"pid=%d comm=%s clone_flags=%lx oom_score_adj=%hd\", REC->pid, REC->comm, "
@@ -60,16 +68,21 @@ static const struct event_format formats[TASK_SIGNAL] = {
 			      "REC->child_comm, REC->child_pid" },
 };
 
-/* The kernel's TASK_REPORT: all states that are told apart; the bit above it is that of one that was preempted. */
+/* The kernel's TASK_REPORT: all states that are distinguished; the bit above it marks a preempted
+ * thread. */
 #define STATES "(0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 | 0x00000008 | 0x00000010 | 0x00000020 | 0x00000040)"
 #define REPORTED "(((" STATES " + 1) << 1) - 1)"
 
+/* The kernel writes states by letters, in the order of its task_state_array. The owner differs from
+ * that of the events above: the kernel tells of switches, not the program. */
 static const struct event_format switch_format = {
 	"sched", "sched_switch", 0, FIELDS(switched),
 	"\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s%s ==> next_comm=%s next_pid=%d next_prio=%d\", REC->prev_comm, "
-	"REC->prev_pid, REC->prev_prio, (REC->prev_state & " REPORTED ") ? __print_flags(REC->prev_state & " REPORTED ", "
+	"REC->prev_pid, REC->prev_prio, (REC->prev_state & " REPORTED
+	") ? __print_flags(REC->prev_state & " REPORTED ", "
 	"\"|\", { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, { 0x00000004, \"T\" }, { 0x00000008, \"t\" }, { 0x00000010, \"X\" }, "
-	"{ 0x00000020, \"Z\" }, { 0x00000040, \"P\" }, { 0x00000080, \"I\" }) : \"R\", REC->prev_state & ((" STATES " + 1) << 1) "
+	"{ 0x00000020, \"Z\" }, { 0x00000040, \"P\" }, { 0x00000080, \"I\" }) : \"R\", REC->prev_state & ((" STATES
+	" + 1) << 1) "
 	"? \"+\" : \"\", REC->next_comm, REC->next_pid, REC->next_prio"
 };
 
@@ -92,11 +105,13 @@ static const struct event_format signal_format = {
 	"\"sig=%d errno=%d code=%d sa_handler=%lx sa_flags=%lx\", REC->sig, REC->errno, REC->code, REC->sa_handler, REC->sa_flags"
 };
 
+/* by_kernel: perf tells of signals, where it may; otherwise the agent does. */
 int tasks_add_signal(struct event_catalogue *c, bool by_kernel, struct err *err)
 {
 	const struct event_entry *entry;
 
-	return events_add_format(c, by_kernel ? EVENT_OWNER_SCHED : EVENT_OWNER_TASK, &signal_format, &entry, err);
+	return events_add_format(c, by_kernel ? EVENT_OWNER_SCHED : EVENT_OWNER_TASK,
+				 &signal_format, &entry, err);
 }
 
 int tasks_add(struct event_catalogue *c, struct err *err)
@@ -109,6 +124,8 @@ int tasks_add(struct event_catalogue *c, struct err *err)
 	return r;
 }
 
+/* TASK_EVENTS: not one of these. Names are compared without the system, as none is in both with one
+ * name. */
 enum task_event tasks_kind(const struct event_entry *e)
 {
 	unsigned k = 0;
@@ -117,5 +134,5 @@ enum task_event tasks_kind(const struct event_entry *e)
 		return TASK_EVENTS;
 	while (k < TASK_SIGNAL && strcmp(e->format->name, formats[k].name) != 0)
 		k++;
-	return k; /* the only one that is not among them */
+	return k; /* TASK_SIGNAL is the only one that has no row */
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The `trigger` files. */
+/* The `trigger` files: parsing, showing, and the table of kinds. instance/triggers.c runs triggers
+ * on its thread. A trigger is shared by all copies of its list, which threads may hold: `users` and
+ * `count` are atomic, all else is constant once written. Errors are the kernel's. */
 #include "event/trigger.h"
 
 #include <ctype.h>
@@ -9,6 +11,7 @@
 
 #include "base/mem.h"
 
+/* Triggers of the same slot exclude each other. */
 enum { SLOT_ONOFF, SLOT_SNAPSHOT, SLOT_STACKTRACE, SLOT_ENABLE };
 
 static const struct trigger_kind kinds[] = {
@@ -21,15 +24,15 @@ static const struct trigger_kind kinds[] = {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* A part of the line. at NULL: it is not there. */
+/* A part of the line. at NULL: absent. */
 struct part {
 	const char *at;
 	size_t n;
 };
 
-/* Takes what stands before the first of the characters off the front of *rest; *rest is then behind that one, or
- * not there. */
-static struct part split(struct part *rest, const char *ends_at)
+/* Splits *rest at the first of the characters: returns the part before it; *rest is then the part
+ * after it, or absent. */
+static struct part split_part(struct part *rest, const char *ends_at)
 {
 	struct part first = { rest->at, 0 };
 
@@ -44,7 +47,8 @@ static struct part split(struct part *rest, const char *ends_at)
 	return first;
 }
 
-static struct part strip(const char *line)
+/* Returns the line without the blanks at both ends. */
+static struct part strip_line(const char *line)
 {
 	struct part p;
 
@@ -56,8 +60,8 @@ static struct part strip(const char *line)
 	return p;
 }
 
-/* Without blanks before it; empty is not there. */
-static struct part present(struct part p)
+/* Strips blanks at the front; an empty part becomes absent. */
+static struct part is_present(struct part p)
 {
 	while (p.n && isspace((unsigned char)*p.at)) {
 		p.at++;
@@ -66,21 +70,25 @@ static struct part present(struct part p)
 	return p.n ? p : (struct part){ NULL, 0 };
 }
 
-static bool equal(struct part p, const char *word)
+/* True if the part is this word, all of it. */
+static bool part_equals(struct part p, const char *word)
 {
 	return p.n == strlen(word) && !memcmp(p.at, word, p.n);
 }
 
+/* NULL: there is no trigger of that name. */
 static const struct trigger_kind *kind_named(struct part name)
 {
 	for (size_t i = 0; i < KINDS; i++)
-		if (equal(name, kinds[i].name))
+		if (part_equals(name, kinds[i].name))
 			return &kinds[i];
 	return NULL;
 }
 
+/* Drops one user; the last one frees. */
 static void trigger_free(struct event_trigger *t)
 {
+	/* Sequentially consistent: the thread that frees has seen the last use by all others. */
 	if (--t->users)
 		return;
 	free(t->system);
@@ -90,6 +98,7 @@ static void trigger_free(struct event_trigger *t)
 	free(t);
 }
 
+/* Returns a trigger of one user, without a limit. */
 static struct event_trigger *trigger_new(const struct trigger_kind *kind)
 {
 	struct event_trigger *t = mem_zalloc(sizeof(*t));
@@ -100,10 +109,11 @@ static struct event_trigger *trigger_new(const struct trigger_kind *kind)
 	return t;
 }
 
-/* "SYSTEM:EVENT[:...]" off the front of the parameters. */
-static int target(struct event_trigger *t, struct part *parameters, const struct trigger_context *c)
+/* Reads "SYSTEM:EVENT[:...]" off the front of the parameters. */
+static int set_target(struct event_trigger *t, struct part *parameters,
+		      const struct trigger_context *c)
 {
-	struct part system = split(parameters, ":"), event = split(parameters, ":");
+	struct part system = split_part(parameters, ":"), event = split_part(parameters, ":");
 
 	if (!event.at)
 		return -EINVAL;
@@ -112,10 +122,10 @@ static int target(struct event_trigger *t, struct part *parameters, const struct
 	return c->event_exists && c->event_exists(c->filter.arg, t->system, t->event) ? 0 : -EINVAL;
 }
 
-/* An unsigned long in C's notations, all of the part. */
-static int count(struct event_trigger *t, struct part parameters)
+/* Reads an unsigned long in C's notations, all of the part. */
+static int parse_count(struct event_trigger *t, struct part parameters)
 {
-	struct part number = split(&parameters, ":");
+	struct part number = split_part(&parameters, ":");
 	char *text, *end;
 	int r = 0;
 
@@ -132,16 +142,16 @@ static int count(struct event_trigger *t, struct part parameters)
 	return r;
 }
 
-/* "if FILTER" */
-static int filter(struct event_trigger *t, const struct event_format *e, struct part text,
+/* Reads "if FILTER". */
+static int set_filter(struct event_trigger *t, const struct event_format *e, struct part text,
 		  const struct trigger_context *c, struct filter_fault *fault)
 {
-	struct part word = split(&text, " \t");
+	struct part word = split_part(&text, " \t");
 	int r;
 
 	if (!word.at)
 		return 0;
-	if (!equal(word, "if") || !text.at)
+	if (!part_equals(word, "if") || !text.at)
 		return -EINVAL;
 	r = filter_compile(e, text.at, text.n, &c->filter, &t->program, fault);
 	if (r == 0)
@@ -149,19 +159,21 @@ static int filter(struct event_trigger *t, const struct event_format *e, struct 
 	return r;
 }
 
-/* The trigger of l that stands where t would; -1: none. */
-static int taken(const struct trigger_list *l, const struct event_trigger *t)
+/* Returns the place of the trigger in l that occupies t's slot; -1: none. */
+static int is_taken(const struct trigger_list *l, const struct event_trigger *t)
 {
 	for (size_t i = 0; i < l->at.n; i++) {
 		const struct event_trigger *other = l->at.at[i];
 
 		if (other->kind->slot == t->kind->slot &&
-		    (!t->kind->switches || (!strcmp(other->system, t->system) && !strcmp(other->event, t->event))))
+		    (!t->kind->switches ||
+		     (!strcmp(other->system, t->system) && !strcmp(other->event, t->event))))
 			return (int)i;
 	}
 	return -1;
 }
 
+/* Removes the trigger in place i. No error if there is none (i < 0). */
 static void take_out(struct trigger_list *l, int i)
 {
 	if (i < 0)
@@ -171,10 +183,10 @@ static void take_out(struct trigger_list *l, int i)
 	memmove(&l->at.at[i], &l->at.at[i + 1], (l->at.n - (size_t)i) * sizeof(l->at.at[0]));
 }
 
-/* What follows the name: parameters (behind a `:` or a blank) if they begin with a digit or have to be there, then
- * the filter. */
-static int parse(struct event_trigger *t, const struct event_format *e, struct part rest, bool remove,
-		 const struct trigger_context *c, struct filter_fault *fault)
+/* Reads what follows the name: parameters (after a `:` or a blank) if they begin with a digit or
+ * are required, then the filter. */
+static int parse_trigger(struct event_trigger *t, const struct event_format *e, struct part rest,
+			 bool remove, const struct trigger_context *c, struct filter_fault *fault)
 {
 	struct part parameters = { NULL, 0 };
 	int r;
@@ -182,24 +194,26 @@ static int parse(struct event_trigger *t, const struct event_format *e, struct p
 	if (t->kind->switches && !rest.at)
 		return -EINVAL;
 	if (rest.at && (t->kind->switches || isdigit((unsigned char)*rest.at)))
-		parameters = split(&rest, " \t");
+		parameters = split_part(&rest, " \t");
 	if (t->kind->switches) {
-		r = target(t, &parameters, c);
+		r = set_target(t, &parameters, c);
 		if (r < 0)
 			return r;
 	}
+	/* A removal names a slot; its count and filter do not matter and are not read. */
 	if (remove)
 		return 0;
-	r = count(t, parameters);
-	return r < 0 ? r : filter(t, e, present(rest), c, fault);
+	r = parse_count(t, parameters);
+	return r < 0 ? r : set_filter(t, e, is_present(rest), c, fault);
 }
 
 int trigger_write(struct trigger_list *l, const struct event_format *e, const char *line,
 		  const struct trigger_context *c, struct filter_fault *fault)
 {
-	struct part rest = strip(line), name = split(&rest, ": \t");
+	struct part rest = strip_line(line), name = split_part(&rest, ": \t");
 	bool remove = name.n && *name.at == '!';
-	const struct trigger_kind *kind = kind_named((struct part){ name.at + remove, name.n - remove });
+	const struct trigger_kind *kind =
+		kind_named((struct part){ name.at + remove, name.n - remove });
 	struct event_trigger *t;
 	int r;
 
@@ -207,11 +221,11 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	if (strlen(line) >= FILTER_TEXT_MAX || !kind)
 		return -EINVAL;
 	t = trigger_new(kind);
-	r = parse(t, e, present(rest), remove, c, fault);
-	if (r == 0 && !remove && taken(l, t) >= 0)
+	r = parse_trigger(t, e, is_present(rest), remove, c, fault);
+	if (r == 0 && !remove && is_taken(l, t) >= 0)
 		r = -EEXIST;
 	if (r == 0 && remove)
-		take_out(l, taken(l, t));
+		take_out(l, is_taken(l, t));
 	if (r < 0 || remove)
 		trigger_free(t);
 	else
@@ -219,7 +233,9 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	return r;
 }
 
-static void show(FILE *to, const struct event_trigger *t)
+/* Writes the line as the kernel shows it. trigger_write() takes it back only without `unlimited`
+ * and `count=`. */
+static void show_trigger(FILE *to, const struct event_trigger *t)
 {
 	fputs(t->kind->name, to);
 	if (t->kind->switches)
@@ -233,12 +249,24 @@ static void show(FILE *to, const struct event_trigger *t)
 	fputc('\n', to);
 }
 
+/* An event without triggers shows which there are, as in ftrace. */
 static void show_kinds(FILE *to)
 {
 	fputs("# Available triggers:\n#", to);
 	for (size_t i = 0; i < KINDS; i++)
 		fprintf(to, " %s", kinds[i].name);
 	fputc('\n', to);
+}
+
+char *trigger_line(const struct event_trigger *t)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *to = mem_stream(&text, &n);
+
+	show_trigger(to, t);
+	fclose(to);
+	return text;
 }
 
 char *trigger_read(const struct trigger_list *l)
@@ -248,7 +276,7 @@ char *trigger_read(const struct trigger_list *l)
 	FILE *to = mem_stream(&text, &n);
 
 	for (size_t i = l->at.n; i-- > 0;)
-		show(to, l->at.at[i]);
+		show_trigger(to, l->at.at[i]);
 	if (!l->at.n)
 		show_kinds(to);
 	fclose(to);
@@ -266,14 +294,17 @@ void trigger_list_copy(struct trigger_list *to, const struct trigger_list *from)
 {
 	*to = (struct trigger_list){ 0 };
 	for (size_t i = 0; i < from->at.n; i++) {
+		/* No order is needed (the default is a full one): `from` has a use, so the trigger
+		 * stays. */
 		from->at.at[i]->users++;
 		*vec_add(&to->at) = from->at.at[i];
 	}
 }
 
-bool trigger_due(struct event_trigger *t, bool so)
+bool trigger_due(struct event_trigger *t, bool already)
 {
-	if (!t->count || (t->kind->settles && so))
+	/* Test and decrement need not be one step: one thread runs the triggers of an event. */
+	if (!t->count || (t->kind->settles && already))
 		return false;
 	if (t->count != TRIGGER_UNLIMITED)
 		t->count--;

@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in an event's `trigger` file: what shall happen when the event does. The list is text in, text out;
- * who runs a trigger asks trigger_due and does it. */
+/* The content of an event's `trigger` file: actions that follow the event. The list is text in,
+ * text out; the thread that runs a trigger asks trigger_due() and does it. */
 #pragma once
 #include "event/filter_compile.h"
 
 enum trigger_action {
-	TRIGGER_TRACEON, TRIGGER_TRACEOFF, TRIGGER_SNAPSHOT, TRIGGER_STACKTRACE, TRIGGER_ENABLE, TRIGGER_DISABLE,
+	TRIGGER_TRACEON,
+	TRIGGER_TRACEOFF,
+	TRIGGER_SNAPSHOT,
+	TRIGGER_STACKTRACE,
+	TRIGGER_ENABLE,
+	TRIGGER_DISABLE,
 };
 
-/* A kind of trigger: a row of the table in trigger.c. Histograms will be one with a `parse` of their own. */
+/* A kind of trigger: a row of the table in trigger.c. */
 struct trigger_kind {
 	const char *name;
 	enum trigger_action action;
 	int slot;       /* an event has one trigger of each slot (for each event it switches) */
-	bool switches;  /* another event's: NAME:SYSTEM:EVENT[:COUNT] */
-	bool settles;   /* brings about a state: what is so already is not counted */
-	bool after;     /* done when the event's record has been written, not before */
+	bool switches;  /* switches another event: NAME:SYSTEM:EVENT[:COUNT] */
+	bool settles;   /* brings about a state: if the state is there already, it is not counted */
+	bool after;     /* done after the event's record has been written, not before */
 };
 
-/* Shared by all copies of the lists it is in, so that what it did is seen in each. */
+/* One trigger, shared by all copies of the lists that it is in, so that each sees how often it was
+ * done. */
 struct event_trigger {
 	const struct trigger_kind *kind;
-	char *system, *event;           /* of the event it switches; or NULL */
-	_Atomic unsigned long count;    /* how often yet; TRIGGER_UNLIMITED */
-	_Atomic unsigned users;         /* lists */
+	char *system, *event;           /* the event that it switches; or NULL */
+	_Atomic unsigned long count;    /* how many times are left; TRIGGER_UNLIMITED */
+	_Atomic unsigned users;         /* number of lists */
 	char *filter;                   /* as it was written; or NULL */
-	struct filter_program *program; /* on the event that triggers; NULL: always */
+	struct filter_program *program; /* on the event that triggers; NULL: no condition */
 };
 
 #define TRIGGER_UNLIMITED (~0ul)
@@ -36,19 +42,25 @@ struct trigger_list {
 
 struct trigger_context {
 	struct filter_context filter;
-	bool (*event_exists)(void *arg, const char *system, const char *event); /* arg: filter.arg */
+	/* Gets filter.arg. */
+	bool (*event_exists)(void *arg, const char *system, const char *event);
 };
 
-/* `echo line > trigger`: adds a trigger, or removes it with "!". 0, or -errno (EEXIST: the slot is taken) and, if a
- * filter was at fault, *fault, which points into line and goes to error_log; else fault->code is 0. A failed write
- * changes nothing; nor does a line of a page or more, which is -EINVAL. */
+/* `echo line > trigger`: adds a trigger, or removes it with "!". Returns 0, or -errno (EEXIST: the
+ * slot is taken) and, if a filter was at fault, *fault, which points into line and goes to
+ * error_log; else fault->code is 0. A failed write changes nothing; nor does a line of a page or
+ * more, which is -EINVAL. */
 int trigger_write(struct trigger_list *l, const struct event_format *e, const char *line,
 		  const struct trigger_context *c, struct filter_fault *fault);
 /* `cat trigger`; free() it. */
 char *trigger_read(const struct trigger_list *l);
+char *trigger_line(const struct event_trigger *t); /* its line there; free() it */
+/* Makes `to` a list of the same triggers, whose counts both lists share; trigger_list_free() frees
+ * it. */
 void trigger_list_copy(struct trigger_list *to, const struct trigger_list *from);
 void trigger_list_free(struct trigger_list *l);
 
-/* The event has happened and t's filter lets it pass: whether t is to be done, which is counted. `so`: what it would
- * bring about is so already. One thread runs the triggers of an event. */
-bool trigger_due(struct event_trigger *t, bool so);
+/* Call when the event has happened and t's filter let it pass. Returns true if t is to be done, and
+ * counts it. `already`: the state that it would bring about is there already. One thread runs the
+ * triggers of an event. */
+bool trigger_due(struct event_trigger *t, bool already);

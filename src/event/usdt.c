@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An argument is SIZE@OPERAND; a negative size is a signed value's. Compilers put anything there that an instruction
- * might have: $5, %edi, %ah, -16(%rbp), (%rax,%rbx,8), 44+CheckpointStats(%rip), table(,%rcx,4). */
+/* Compiles the arguments of USDT markers, SIZE@OPERAND each, to fetch programs; a negative size
+ * means a signed value. Compilers write any operand that an instruction may have: $5, %edi, %ah,
+ * -16(%rbp), (%rax,%rbx,8), 44+CheckpointStats(%rip), table(,%rcx,4). The text is a file's, so it
+ * is not trusted. image/ calls it for each site. An operand that cannot be fetched is 0. */
 #include "event/usdt.h"
 
 #include <ctype.h>
@@ -8,10 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* n: length of the operand. size 0: the argument cannot be fetched. */
 struct argument { const char *operand; size_t n; int size; /* 0: none */ };
 
-/* The next of the arguments; names may have no blanks, so blanks part them. */
-static bool next(const char **at, struct argument *a)
+/* Returns the next argument. Blanks separate them, since names have none. */
+static bool next_argument(const char **at, struct argument *a)
 {
 	const char *sign;
 	char *end;
@@ -22,26 +25,30 @@ static bool next(const char **at, struct argument *a)
 	sign = strchr(*at, '@');
 	a->n = strcspn(*at, " \t");
 	a->operand = *at;
+	/* Without SIZE@ the argument is an unsigned number of 8 bytes. */
 	a->size = 8;
 	if (sign && sign < *at + a->n) {
 		a->size = (int)strtol(*at, &end, 10);
-		if (end != sign) /* 8f: a floating-point number's bits */
+		if (end != sign) /* 8f: the bits of a floating-point number */
 			a->size = *end == 'f' && end + 1 == sign ? a->size : 0;
 		a->n -= (size_t)(sign + 1 - *at);
 		a->operand = sign + 1;
 	}
+	/* Vectors and other sizes have no type. */
 	if (!fetch_type_number((unsigned)abs(a->size), a->size < 0))
 		a->size = 0;
 	*at = a->operand + a->n;
 	return true;
 }
 
+/* Places of one marker may have arguments of different sizes: the fields become wide enough for
+ * all. */
 void usdt_fields_meet(struct usdt_fields *f, const char *arguments)
 {
 	struct argument a;
 	unsigned i = 0;
 
-	for (; i < USDT_ARGUMENTS_MAX && next(&arguments, &a); i++) {
+	for (; i < USDT_ARGUMENTS_MAX && next_argument(&arguments, &a); i++) {
 		unsigned size = (unsigned)abs(a.size);
 
 		if (size > f->size[i])
@@ -53,11 +60,15 @@ void usdt_fields_meet(struct usdt_fields *f, const char *arguments)
 
 /* --- operands ------------------------------------------------------------------------------- */
 
+/* One operand in AT&T syntax, as the assembler wrote it into the note; `names` finds objects by
+ * their symbols. */
 struct operand { const char *at, *end; const struct usdt_names *names; };
 
-/* al, ax, eax, rax; r8b, r8w, r8d, r8. -1: none, or a vector's. */
+/* Returns the register's number: al, ax, eax, rax; r8b, r8w, r8d, r8. -1: none, or a vector
+ * register. */
 static int register_of(const char *name, size_t n, unsigned *shift)
 {
+	/* In the order of the registers' numbers: 0 rax, 1 rcx, 2 rdx, 3 rbx. */
 	static const char letters[] = "acdb";
 	char plain[8];
 	const char *letter;
@@ -77,7 +88,9 @@ static int register_of(const char *name, size_t n, unsigned *shift)
 	return n == 2 ? fetch_register(name, 2) : -1;
 }
 
-static size_t word(const struct operand *o)
+/* Returns the length of the number or name at o->at. Names of the assembler's may contain ., $ and
+ * @. */
+static size_t parse_word(const struct operand *o)
 {
 	size_t n = 0;
 
@@ -86,11 +99,13 @@ static size_t word(const struct operand *o)
 	return n;
 }
 
-static bool term(struct operand *o, uint64_t *sum, bool minus, bool *named)
+/* Adds the number or the object's address at o->at to *sum. Addresses are those of the linked file;
+ * *named: the caller has to add the load bias. */
+static bool parse_term(struct operand *o, uint64_t *sum, bool minus, bool *named)
 {
 	uint64_t value = 0;
 	char *end, digits[32];
-	size_t n = word(o);
+	size_t n = parse_word(o);
 
 	if (!n)
 		return false;
@@ -112,21 +127,21 @@ static bool term(struct operand *o, uint64_t *sum, bool minus, bool *named)
 	return true;
 }
 
-/* 44+CheckpointStats, -16, 0x10; nothing: 0. */
-static bool displacement(struct operand *o, uint64_t *sum, bool *named)
+/* Adds up 44+CheckpointStats, -16, 0x10; nothing: 0. */
+static bool parse_displacement(struct operand *o, uint64_t *sum, bool *named)
 {
 	*sum = 0;
 	while (o->at < o->end && *o->at != '(') {
 		bool minus = *o->at == '-';
 
 		o->at += minus || *o->at == '+';
-		if (!term(o, sum, minus, named))
+		if (!parse_term(o, sum, minus, named))
 			return false;
 	}
 	return true;
 }
 
-/* %rax: its number, FETCH_REGS for %rip; -1: none. */
+/* Reads %rax: returns its number, FETCH_REGS for %rip; -1: none. */
 static int base_register(struct operand *o)
 {
 	unsigned shift;
@@ -136,14 +151,16 @@ static int base_register(struct operand *o)
 	if (o->at == o->end || *o->at != '%')
 		return -1;
 	o->at++;
-	n = word(o);
+	n = parse_word(o);
 	r = n == 3 && !memcmp(o->at, "rip", 3) ? (int)FETCH_REGS : register_of(o->at, n, &shift);
-	if (r < 0 || (*o->at != 'r' && n)) /* 32-bit addresses: none compiles so */
+	if (r < 0 || (*o->at != 'r' && n)) /* 32-bit addresses, which no compiler uses */
 		return -1;
 	o->at += n;
 	return r;
 }
 
+/* Reads ",%REGISTER[,SCALE]". strchr() also finds the NUL at the end of `scales`, hence the test of
+ * *scale. */
 static bool index_register(struct operand *o, struct fetch_insn *out)
 {
 	static const char scales[] = "1248";
@@ -158,18 +175,20 @@ static bool index_register(struct operand *o, struct fetch_insn *out)
 		scale = strchr(scales, o->at[1]);
 		o->at += 2;
 	}
-	*out = (struct fetch_insn){ .op = FETCH_ADD_REG, .reg = (uint8_t)r, .size = scale ? (uint8_t)(scale - scales) : 0 };
+	*out = (struct fetch_insn){ .op = FETCH_ADD_REG,
+				    .reg = (uint8_t)r,
+				    .size = scale ? (uint8_t)(scale - scales) : 0 };
 	return scale && *scale;
 }
 
-/* disp(base,index,scale): the address, but for the displacement, which the load adds. */
-static bool memory(struct fetch_build *b, struct operand *o, uint64_t *sum)
+/* Compiles disp(base,index,scale) to the address without the displacement, which the load adds. */
+static bool parse_memory(struct fetch_build *b, struct operand *o, uint64_t *sum)
 {
 	struct fetch_insn index = { .op = FETCH_OPS }, begin = { .op = FETCH_IMM };
 	bool named = false, moves;
 	int base = -1;
 
-	if (!displacement(o, sum, &named))
+	if (!parse_displacement(o, sum, &named))
 		return false;
 	moves = named;
 	if (o->at < o->end) {
@@ -181,7 +200,7 @@ static bool memory(struct fetch_build *b, struct operand *o, uint64_t *sum)
 			return false;
 	}
 	if (base == (int)FETCH_REGS && !named)
-		return false; /* from an instruction that is not this one */
+		return false; /* relative to an instruction that is not this one */
 	if (base >= 0 && base < (int)FETCH_FLAGS_REG)
 		begin = (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)base };
 	fetch_insn(b, begin);
@@ -192,6 +211,7 @@ static bool memory(struct fetch_build *b, struct operand *o, uint64_t *sum)
 	return true;
 }
 
+/* %ah is bits 8 to 15 of register 0: the code shifts first, and narrows then. */
 static bool in_register(struct fetch_build *b, const struct operand *o)
 {
 	unsigned shift;
@@ -205,13 +225,14 @@ static bool in_register(struct fetch_build *b, const struct operand *o)
 	return true;
 }
 
-static bool immediate(struct fetch_build *b, struct operand *o)
+/* Compiles $5, or $table: the address of an object. */
+static bool parse_immediate(struct fetch_build *b, struct operand *o)
 {
 	bool named = false;
 	uint64_t value;
 
 	o->at++;
-	if (!displacement(o, &value, &named) || o->at < o->end)
+	if (!parse_displacement(o, &value, &named) || o->at < o->end)
 		return false;
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)value });
 	if (named)
@@ -219,8 +240,9 @@ static bool immediate(struct fetch_build *b, struct operand *o)
 	return true;
 }
 
-/* The number, as wide as the argument is. */
-static bool operand(struct fetch_build *b, const struct argument *a, const struct usdt_names *names)
+/* Fetches the number, as wide as the argument. */
+static bool parse_operand(struct fetch_build *b, const struct argument *a,
+			  const struct usdt_names *names)
 {
 	struct operand o = { a->operand, a->operand + a->n, names };
 	struct fetch_insn last = { .op = FETCH_NARROW, .size = (uint8_t)abs(a->size),
@@ -231,7 +253,9 @@ static bool operand(struct fetch_build *b, const struct argument *a, const struc
 		return false;
 	if (*o.at == '%' && memchr(o.at, ':', a->n))
 		return false; /* %fs:8 */
-	if (*o.at == '%' ? !in_register(b, &o) : *o.at == '$' ? !immediate(b, &o) : !memory(b, &o, &sum))
+	if (*o.at == '%'   ? !in_register(b, &o)
+	    : *o.at == '$' ? !parse_immediate(b, &o)
+			   : !parse_memory(b, &o, &sum))
 		return false;
 	if (*a->operand != '%' && *a->operand != '$') {
 		last.op = FETCH_LOAD;
@@ -241,28 +265,32 @@ static bool operand(struct fetch_build *b, const struct argument *a, const struc
 	return true;
 }
 
-int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *arguments, const struct usdt_names *names,
-	       struct err *err)
+int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *arguments,
+	       const struct usdt_names *names, struct err *err)
 {
 	struct argument a = { 0 };
 
 	fetch_begin(b);
 	for (unsigned i = 0; i < f->n; i++) {
-		const struct fetch_type *type = fetch_type_number(f->size[i] ? f->size[i] : 8, f->is_signed[i]);
-		bool there = next(&arguments, &a);
+		const struct fetch_type *type =
+			fetch_type_number(f->size[i] ? f->size[i] : 8, f->is_signed[i]);
+		bool there = next_argument(&arguments, &a);
 		size_t before = b->code.n;
 		char name[16];
-		int at = fetch_add_field(b, name, (size_t)snprintf(name, sizeof(name), "arg%u", i + 1), type, err);
+		int at = fetch_add_field(
+			b, name, (size_t)snprintf(name, sizeof(name), "arg%u", i + 1), type, err);
 
 		if (at < 0)
 			return at;
-		if (!there || !operand(b, &a, names)) {
+		if (!there || !parse_operand(b, &a, names)) {
+			/* The field stays 0: fetch_run() zeroes the fixed fields first. */
 			b->code.n = before;
 			continue;
 		}
 		if (b->code.at[b->code.n - 1].op == FETCH_NARROW && abs(a.size) == type->size)
-			b->code.n--; /* the store is as narrow */
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_STORE, .size = type->size, .at = (uint16_t)at });
+			b->code.n--; /* the store cuts it to that width anyway */
+		fetch_insn(b, (struct fetch_insn){
+				      .op = FETCH_STORE, .size = type->size, .at = (uint16_t)at });
 	}
 	return 0;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Sets of addresses for the sweep and the planner, one bit a byte of code. A planner's thread
+ * builds and uses its own; memory is an eighth of the file's segments. */
 #include "hook/address_set.h"
 
-#define MOST_RANGES 64 /* looked through one by one */
+#define MOST_RANGES 64 /* searched one by one */
 
-/* Segments that overlap in the file, as only a malformed one has them, would cost time and
- * memory without bound: together they may be as large as the file. */
+/* Segments that overlap in the file, as only in a malformed one, would cost time and memory without
+ * bound: together they may be as large as the file. */
 struct address_set address_set_new(const struct sym_module *m, bool exec)
 {
 	struct address_set s = { 0 };
@@ -30,6 +32,7 @@ void address_set_free(struct address_set *s)
 	vec_free(&s->ranges);
 }
 
+/* Spans are a few bytes long: the bytes of one patch or island. */
 bool address_set_any(const struct address_set *s, uint64_t from, uint64_t to)
 {
 	for (; from < to; from++)

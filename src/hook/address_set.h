@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of file addresses: one bit a byte of what the file puts into memory. Private to
+/* A set of file addresses: one bit for each byte that the file puts into memory. Private to
  * src/hook. */
 #pragma once
 #include "sym/module.h"
@@ -12,11 +12,11 @@ struct address_range {
 
 struct address_set { VEC(struct address_range) ranges; };
 
-/* Empty, over the file's part of the executable segments, or of the others. */
+/* Returns an empty set over the file's part of the executable segments, or of the others. */
 struct address_set address_set_new(const struct sym_module *m, bool exec);
 void address_set_free(struct address_set *s);
 
-/* The range around vaddr, or NULL. */
+/* Returns the range around vaddr, or NULL. */
 static inline const struct address_range *address_set_range(const struct address_set *s,
 							    uint64_t vaddr)
 {
@@ -26,7 +26,7 @@ static inline const struct address_range *address_set_range(const struct address
 	return NULL;
 }
 
-/* Addresses outside are ignored, and never there. */
+/* Adds vaddr; an address outside of all ranges is ignored. */
 static inline void address_set_add(struct address_set *s, uint64_t vaddr)
 {
 	const struct address_range *r = address_set_range(s, vaddr);
@@ -35,6 +35,7 @@ static inline void address_set_add(struct address_set *s, uint64_t vaddr)
 		r->bits[(vaddr - r->vaddr) / 64] |= UINT64_C(1) << ((vaddr - r->vaddr) % 64);
 }
 
+/* False for addresses outside of all ranges. */
 static inline bool address_set_has(const struct address_set *s, uint64_t vaddr)
 {
 	const struct address_range *r = address_set_range(s, vaddr);
@@ -42,5 +43,5 @@ static inline bool address_set_has(const struct address_set *s, uint64_t vaddr)
 	return r && (r->bits[(vaddr - r->vaddr) / 64] >> ((vaddr - r->vaddr) % 64) & 1);
 }
 
-/* Any of [from, to)? */
+/* True if any address in [from, to) is in the set. */
 bool address_set_any(const struct address_set *s, uint64_t from, uint64_t to);

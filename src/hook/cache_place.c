@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys and files of the cache. A key is never a hash: who makes a file can make it fit one. */
+/* Keys and files of the plan cache, for module.c and module_cache.c; any thread. A file is used
+ * only if its whole key is stored in it: a hash alone could be fitted by a forger. Directories
+ * and files of other users are never entered. If anything fails there is no cache, and the file
+ * is planned. */
 #include "hook/cache_place.h"
 
 #include <elf.h>
@@ -19,6 +22,7 @@
 
 /* --- the key ---------------------------------------------------------------- */
 
+/* Copies the build-id from notes. False: there is none. */
 static bool take_build_id(struct cursor c, uint8_t *id, size_t most)
 {
 	while (cursor_left(&c) >= sizeof(Elf64_Nhdr) && !c.bad) {
@@ -36,6 +40,7 @@ static bool take_build_id(struct cursor c, uint8_t *id, size_t most)
 	return false;
 }
 
+/* Puts brace's own build-id into the key, from its notes in memory. */
 static int own_notes(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct cache_key *key = arg;
@@ -45,13 +50,13 @@ static int own_notes(struct dl_phdr_info *info, size_t size, void *arg)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		has = p->p_type == PT_NOTE &&
-		      take_build_id(cursor_of((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz), key->brace,
-				    sizeof(key->brace));
+		      take_build_id(cursor_of((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz),
+				    key->brace, sizeof(key->brace));
 	}
-	return 1; /* the program itself comes first */
+	return 1; /* the program itself comes first; libraries are not looked at */
 }
 
-/* A plan made by another build of brace may be another plan. */
+/* A plan made by another build of brace may differ, so brace's own build-id is part of the key. */
 bool cache_key_of(int fd, const char *path, const char *root, struct cache_key *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -62,6 +67,7 @@ bool cache_key_of(int fd, const char *path, const char *root, struct cache_key *
 
 /* --- the directory ---------------------------------------------------------------- */
 
+/* True if only the user (and root) can write it. */
 static bool is_ours(int fd, mode_t type)
 {
 	struct stat st;
@@ -70,7 +76,7 @@ static bool is_ours(int fd, mode_t type)
 	       !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* A directory of somebody else's is not followed into: he could lead us anywhere. */
+/* Opens a directory only if it is the user's own: another user could lead us anywhere. */
 static int open_own(int at, const char *name, int flags)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
@@ -83,7 +89,8 @@ static int open_own(int at, const char *name, int flags)
 	return fd;
 }
 
-/* What XDG_CACHE_HOME or HOME names, if it is the user's own: `sudo` may leave root another one's. */
+/* Opens the directory of XDG_CACHE_HOME or HOME, if it is the user's own: sudo may leave root
+ * another user's. */
 static int open_base(bool make)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -104,7 +111,7 @@ static int open_base(bool make)
 	return fd;
 }
 
-/* The directory, made if need be; -1: there can be none. */
+/* Opens brace's cache directory, made if need be; -1: there can be none. */
 static int open_directory(bool make)
 {
 	int base = open_base(make), fd;
@@ -122,6 +129,8 @@ static int open_directory(bool make)
 	return fd;
 }
 
+/* Returns the file's name in the cache: the build-id, for people, and a hash of the whole key.
+ * free() it. */
 static char *name_of(const struct cache_key *key)
 {
 	const struct file_key *f = &key->file;
@@ -132,30 +141,33 @@ static char *name_of(const struct cache_key *key)
 	return mem_printf("%s-%016llx", id, (unsigned long long)cache_hash(0, key, sizeof(*key)));
 }
 
-/* A copy: what another brace does to the file does not reach what was checked. */
+/* Reads a copy: another process may change the file after it was checked. */
 static uint8_t *read_block(int fd, size_t *n)
 {
 	uint8_t *bytes;
 	struct stat st;
 
-	if (!is_ours(fd, S_IFREG) || fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size > BLOCK_MOST)
+	if (!is_ours(fd, S_IFREG) || fstat(fd, &st) < 0 || st.st_size <= 0 ||
+	    st.st_size > BLOCK_MOST)
 		return NULL;
 	*n = (size_t)st.st_size;
 	bytes = aligned_alloc(HUGE_PAGE, (*n + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
 	if (bytes)
-		madvise(bytes, *n, MADV_HUGEPAGE); /* faults take longer than the copy */
+		madvise(bytes, *n, MADV_HUGEPAGE); /* page faults would take longer than the copy */
 	if (bytes && read(fd, bytes, *n) == (ssize_t)*n)
 		return bytes;
 	free(bytes);
 	return NULL;
 }
 
+/* The caller frees the block, and checks it (cache_file_read): only its place is trusted. */
 uint8_t *cache_fetch(const struct cache_key *key, size_t *n)
 {
 	int dir = open_directory(false), fd;
 	char *name = name_of(key);
 	uint8_t *bytes = NULL;
 
+	/* O_NONBLOCK: a FIFO of that name must not stop us. */
 	fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {
 		bytes = read_block(fd, n);
@@ -167,6 +179,7 @@ uint8_t *cache_fetch(const struct cache_key *key, size_t *n)
 	return bytes;
 }
 
+/* False: the disk is full, or a signal came; there is then no cache, which is no error. */
 static bool write_all(int fd, const uint8_t *bytes, size_t n)
 {
 	while (n) {
@@ -180,7 +193,7 @@ static bool write_all(int fd, const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* Complete before it has its name: a reader never sees half of it. */
+/* The file is complete before it gets its name, so a reader never sees half of it. */
 void cache_store(const struct cache_key *key, const uint8_t *bytes, size_t n)
 {
 	int dir = open_directory(true), fd;

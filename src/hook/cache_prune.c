@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Keeps the plan cache below half a gigabyte. cache_place.c calls it after each store; files are
+ * removed by the time of their last use (atime). Several processes may prune at once: an unlink
+ * that fails is another's. Errors are ignored. */
 #include "hook/cache_prune.h"
 
 #include <dirent.h>
@@ -13,6 +16,7 @@
 
 struct stored { char *name; long long size; struct timespec used; };
 
+/* The longest unused first. */
 static int by_use(const void *a, const void *b)
 {
 	const struct stored *x = a, *y = b;
@@ -25,6 +29,7 @@ static int by_use(const void *a, const void *b)
 void cache_prune(int dir)
 {
 	VEC(struct stored) files = { 0 };
+	/* A descriptor of its own: closedir() closes it, and the caller keeps dir. */
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Two steps. Any four bytes that would lead to such a function as a displacement are a candidate: those are few. Then the
- * function around is decoded from its first byte, and the candidate must be the end of an instruction in a straight line that
- * something is known to lead to. Bytes of which any doubt remains stay as they are, and the function is listed as one that is
- * not seen from everywhere. */
+/* Plans the functions that have no room for a jump: their direct callers are redirected. plan.c
+ * calls it on the planner's thread.
+ *
+ * Two steps. Any four bytes that would lead to such a function as a displacement are a candidate;
+ * there are few. Then the function around them is decoded from its first byte, and the candidate
+ * must be the end of an instruction in a straight line that something is known to lead to. Bytes of
+ * which any doubt remains stay as they are, and the function is listed as one with callers that are
+ * not seen. */
 #include "hook/callers.h"
 
 #include <elf.h>
@@ -13,27 +17,30 @@
 
 #define FIELD HOOK_CALL_BYTES
 
-struct search {
+struct caller_search {
 	const struct sweep *s;
 	struct hook_plan *plan;
-	struct address_set wanted;    /* the functions' addresses */
-	uint64_t low, high;           /* of the first and the last of them */
-	uint32_t *unseen, *jumps;     /* by function: ways to it that stay; jumps to it that are led */
-	/* where decoding stands: `around` from its first byte on. */
+	struct address_set wanted;    /* addresses of the functions */
+	uint64_t low, high;           /* the lowest and the highest of them */
+	uint32_t *unseen, *jumps; /* by function: ways to it that stay; redirected jumps to it */
+	/* The state of decoding, which goes on from one candidate to the next. */
 	const struct sym_function *around;
 	const uint8_t *bytes;         /* at its first byte */
-	uint64_t at, line;            /* the instruction; where the straight line before it begins */
-	bool lost;                    /* what follows is no instruction, or may be data */
+	uint64_t at, line; /* the instruction; the begin of the straight line before it */
+	bool lost; /* the rest is not decoded: no instruction, or it may be data */
 };
 
-static bool is_proven(const struct search *c, const struct sym_function *f)
+/* True if the bytes of the function are code for certain. */
+static bool is_proven(const struct caller_search *c, const struct sym_function *f)
 {
 	uint16_t facts = c->s->facts[f - c->s->m->functions.at];
 
-	return f->source <= SYM_GOPCLNTAB && !f->plt && !(facts & (FACT_READ_AS_DATA | FACT_HOLDS_DATA));
+	return f->source <= SYM_GOPCLNTAB && !f->plt &&
+	       !(facts & (FACT_READ_AS_DATA | FACT_HOLDS_DATA));
 }
 
-static void begin_function(struct search *c, const struct sym_function *f)
+/* Begins to decode another function. */
+static void begin_function(struct caller_search *c, const struct sym_function *f)
 {
 	c->around = f;
 	c->at = c->line = f->vaddr;
@@ -41,8 +48,8 @@ static void begin_function(struct search *c, const struct sym_function *f)
 	c->lost = !c->bytes || !is_proven(c, f);
 }
 
-/* The instruction around an address; false: nothing certain is known of it. */
-static bool decode_until(struct search *c, uint64_t address, struct insn *in)
+/* Decodes the instruction around an address; false: nothing certain is known of it. */
+static bool decode_until(struct caller_search *c, uint64_t address, struct insn *in)
 {
 	const struct sym_function *f = sym_around(c->s->m, address);
 
@@ -53,24 +60,28 @@ static bool decode_until(struct search *c, uint64_t address, struct insn *in)
 	while (!c->lost) {
 		uint64_t into = c->at - f->vaddr;
 
-		c->lost = into >= f->size || !insn_decode(c->bytes + into, f->size - into, c->at, in);
+		c->lost =
+			into >= f->size || !insn_decode(c->bytes + into, f->size - into, c->at, in);
 		if (c->lost || c->at + in->len > address)
 			break;
 		c->at += in->len;
-		if (in->flow == FLOW_STOP || in->flow == FLOW_JUMP || in->flow == FLOW_JUMP_INDIRECT)
+		if (in->flow == FLOW_STOP || in->flow == FLOW_JUMP ||
+		    in->flow == FLOW_JUMP_INDIRECT)
 			c->line = c->at;
 	}
 	return !c->lost;
 }
 
-/* A jump of two bytes has no room for more; a prefix cuts the target on some processors. */
+/* A jump of two bytes has no four-byte displacement; a prefix cuts the target on some
+ * processors. */
 static bool is_transfer(const struct insn *in)
 {
-	return (in->flow == FLOW_CALL || in->flow == FLOW_JUMP || in->flow == FLOW_BRANCH) && in->len > FIELD &&
-	       !(in->prefixes & PREFIX_66);
+	return (in->flow == FLOW_CALL || in->flow == FLOW_JUMP || in->flow == FLOW_BRANCH) &&
+	       in->len > FIELD && !(in->prefixes & PREFIX_66);
 }
 
-static void look_at(struct search *c, uint64_t field, uint64_t target)
+/* Looks at a candidate: the four bytes at `field` would lead to `target`. */
+static void look_at(struct caller_search *c, uint64_t field, uint64_t target)
 {
 	struct insn in;
 	bool certain = decode_until(c, field, &in);
@@ -85,7 +96,9 @@ static void look_at(struct search *c, uint64_t field, uint64_t target)
 		return;
 	own = c->around == &c->s->m->functions.at[i];
 	if (own && in.flow != FLOW_CALL)
-		return; /* a loop */
+		return; /* a loop to its own entry is no call */
+	/* Nothing may jump into the instruction, and something must lead to the line that it stands
+	 * in: else it may be data. */
 	if (address_set_any(&c->s->targets, c->at + 1, c->at + in.len) ||
 	    !address_set_any(&c->s->targets, c->line, c->at + 1)) {
 		c->unseen[i] += in.flow == FLOW_CALL;
@@ -95,7 +108,8 @@ static void look_at(struct search *c, uint64_t field, uint64_t target)
 	*vec_add(&c->plan->calls) = (struct hook_call){ .at = field, .function = i };
 }
 
-static void search_range(struct search *c, const struct address_range *r)
+/* Looks at every four bytes of one range of code. */
+static void search_range(struct caller_search *c, const struct address_range *r)
 {
 	for (uint64_t i = 0; i + FIELD <= r->size; i++) {
 		uint64_t target;
@@ -117,6 +131,7 @@ static int by_function(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* True if data or a relocation has the function's address. */
 static bool is_named_by_data(const struct sym_module *m, uint64_t vaddr)
 {
 	size_t n = vec_bisect(&m->code_refs, at, *at < vaddr);
@@ -124,18 +139,20 @@ static bool is_named_by_data(const struct sym_module *m, uint64_t vaddr)
 	return n < m->code_refs.n && m->code_refs.at[n] == vaddr;
 }
 
-/* Others may find a library's functions by their names. */
-static bool is_reached_otherwise(const struct search *c, uint32_t i)
+/* True if the function may be entered in ways that the search does not see: other modules can find
+ * it by its name. */
+static bool is_reached_otherwise(const struct caller_search *c, uint32_t i)
 {
 	const struct sym_module *m = c->s->m;
 	const struct sym_function *f = &m->functions.at[i];
 	bool library = m->e_type == ET_DYN && !m->interp;
 
-	return c->unseen[i] || c->s->facts[i] & FACT_NAMED || is_named_by_data(m, f->vaddr) || f->source == SYM_DYNSYM ||
-	       (library && f->name);
+	return c->unseen[i] || c->s->facts[i] & FACT_NAMED || is_named_by_data(m, f->vaddr) ||
+	       f->source == SYM_DYNSYM || (library && f->name);
 }
 
-static void settle(struct search *c)
+/* Gives each function its calls, which are sorted by function, and its kind. */
+static void settle_callers(struct caller_search *c)
 {
 	struct hook_plan *p = c->plan;
 
@@ -156,8 +173,8 @@ static void settle(struct search *c)
 	}
 }
 
-/* Jumps from other functions, of which not all are led. */
-static void count_unseen_jumps(struct search *c)
+/* Jumps from other functions, as the sweep counted them, less those that are redirected. */
+static void count_unseen_jumps(struct caller_search *c)
 {
 	for (size_t i = 0; i < c->s->tails.n; i++)
 		c->unseen[c->s->tails.at[i].to]++;
@@ -167,7 +184,9 @@ static void count_unseen_jumps(struct search *c)
 
 void callers_plan(const struct sweep *s, const bool *led, struct hook_plan *plan)
 {
-	struct search c = { .s = s, .plan = plan, .low = UINT64_MAX, .wanted = address_set_new(s->m, true) };
+	struct caller_search c = {
+		.s = s, .plan = plan, .low = UINT64_MAX, .wanted = address_set_new(s->m, true)
+	};
 
 	c.unseen = mem_zalloc((plan->n + 1) * sizeof(*c.unseen));
 	c.jumps = mem_zalloc((plan->n + 1) * sizeof(*c.jumps));
@@ -183,7 +202,7 @@ void callers_plan(const struct sweep *s, const bool *led, struct hook_plan *plan
 	for (size_t i = 0; i < s->targets.ranges.n; i++)
 		search_range(&c, &s->targets.ranges.at[i]);
 	count_unseen_jumps(&c);
-	settle(&c);
+	settle_callers(&c);
 	address_set_free(&c.wanted);
 	free(c.unseen);
 	free(c.jumps);

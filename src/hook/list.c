@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* The rows of `brace list` and of the tree's available_filter_functions: one for each function of a
+ * file. On the caller's thread; it fails only as hook_module_load() does. */
 #include "hook/list.h"
 
 #include <stdlib.h>
 
-static void fill(const struct hook_module *m, uint32_t i, const char *name,
+/* The row owns its name; words and texts are constants. */
+static void fill_row(const struct hook_module *m, uint32_t i, const char *name,
 		 struct hook_list_row *row)
 {
 	const struct hook_plan_entry *e = &m->entries[i];
@@ -24,6 +27,7 @@ static void fill(const struct hook_module *m, uint32_t i, const char *name,
 	};
 }
 
+/* Counts are of the selected functions, bytes of the whole file. */
 int hook_list_load(const char *path, bool (*select)(const char *name, void *arg), void *arg,
 		   struct hook_list *out, struct err *err)
 {
@@ -40,11 +44,13 @@ int hook_list_load(const char *path, bool (*select)(const char *name, void *arg)
 		hook_function_name(m, i, name, sizeof(name));
 		if (select && !select(name, arg))
 			continue;
-		fill(m, i, name, vec_add(&out->rows));
+		fill_row(m, i, name, vec_add(&out->rows));
 		out->by_kind[e->kind]++;
 		if (e->kind == HOOK_NONE)
 			out->by_reason[e->reason]++;
 	}
+	out->code_bytes = m->code_bytes;
+	out->unknown_bytes = m->unknown_bytes;
 	hook_module_free(m);
 	return 0;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds room in the padding between functions: for the end of a jump over a short function, and for
+ * islands of short jumps. The planner and the prober call it, each with a struct padding of its
+ * own. Room that was given away is not given again; no room is no error. */
 #include "hook/padding.h"
 
 #include "arch/x86_64/insn.h"
 
 #define ISLAND 5
-#define NEIGHBOURS 64 /* functions to look at on each side */
+#define NEIGHBOURS 64 /* functions that are looked at on each side for an island */
 
 void padding_init(const struct sweep *s, struct padding *out)
 {
@@ -12,6 +15,7 @@ void padding_init(const struct sweep *s, struct padding *out)
 	uint64_t end = 0;
 
 	*out = (struct padding){ s, mem_zalloc((n + 1) * 8), mem_zalloc((n + 1) * 8) };
+	/* Functions may overlap (aliases of parts), so `end` is the largest end so far. */
 	for (size_t i = 0; i < n; i++) {
 		uint64_t own = s->m->functions.at[i].vaddr + s->m->functions.at[i].size;
 
@@ -26,8 +30,8 @@ void padding_free(struct padding *p)
 	free(p->free_from);
 }
 
-/* Where the room behind function i certainly ends: the next function, or the nops that were
- * made for patching it, or the end of the file's part of the segment. */
+/* Returns the address where the room after function i certainly ends: the next function, nops that
+ * were made for patching it, or the end of the file's part of the segment. */
 static uint64_t limit_behind(const struct padding *p, uint32_t i, const struct address_range *r)
 {
 	const struct sym_module *m = p->s->m;
@@ -36,9 +40,11 @@ static uint64_t limit_behind(const struct padding *p, uint32_t i, const struct a
 
 	if (i + 1 < m->functions.n && m->functions.at[i + 1].vaddr < limit)
 		limit = m->functions.at[i + 1].vaddr;
-	return next < m->patchable.n && m->patchable.at[next] < limit ? m->patchable.at[next] : limit;
+	return next < m->patchable.n && m->patchable.at[next] < limit ? m->patchable.at[next]
+								      : limit;
 }
 
+/* Zeros are padding, too, but two of them decode as an instruction (add %al, (%rax)). */
 static uint64_t zeros_until(const struct address_range *r, uint64_t at, uint64_t limit)
 {
 	while (at < limit && r->bytes[at - r->vaddr] == 0)
@@ -46,8 +52,8 @@ static uint64_t zeros_until(const struct address_range *r, uint64_t at, uint64_t
 	return at;
 }
 
-/* The end of the padding that begins at `from`: whole nops and int3, or zeros, which count
- * only if nothing else comes before the limit. */
+/* Returns the end of the padding that begins at `from`: whole nops and int3, or zeros, which count
+ * only if they reach the limit. */
 static uint64_t padding_until(const struct address_range *r, uint64_t from, uint64_t limit)
 {
 	while (from < limit) {
@@ -68,7 +74,7 @@ bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to)
 	uint64_t end = f->vaddr + f->size;
 
 	if (to > end && p->end[i] != end)
-		return false; /* inside another function */
+		return false; /* the bytes are inside of another function */
 	if (!r || padding_until(r, from, limit_behind(p, i, r)) < to ||
 	    address_set_any(&p->s->targets, from, to))
 		return false;
@@ -77,13 +83,14 @@ bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* The first place at or above `low` in what is free behind function i. */
+/* Takes the first free place at or above `low` after function i; 0: there is none. */
 static uint64_t take_behind(struct padding *p, uint32_t i, uint64_t low, uint64_t high)
 {
 	const struct address_range *r =
 		address_set_range(&p->s->targets, p->s->m->functions.at[i].vaddr);
 	uint64_t at = p->free_from[i] > low ? p->free_from[i] : low;
 
+	/* Only after an instruction that control does not pass, else padding may be executed. */
 	if (at > high || !r || !address_set_has(&p->s->stops, p->end[i]) ||
 	    padding_until(r, p->end[i], limit_behind(p, i, r)) < at + ISLAND ||
 	    address_set_any(&p->s->targets, p->end[i], at + ISLAND))
@@ -94,9 +101,11 @@ static uint64_t take_behind(struct padding *p, uint32_t i, uint64_t low, uint64_
 
 uint64_t padding_island(struct padding *p, uint32_t i, uint64_t from)
 {
+	/* Reach of a signed 8-bit displacement from the end of the two-byte jump. */
 	uint64_t low = from + 2 - 128, high = from + 2 + 127;
 	size_t n = p->s->m->functions.n;
 
+	/* Nearest first, on both sides: nearer room is also more likely to be within reach. */
 	for (uint32_t d = 0; d < NEIGHBOURS; d++) {
 		uint64_t at = i + d < n ? take_behind(p, i + d, low, high) : 0;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The ladder: for each function the best of the ways to hook it that its bytes allow. A
- * function is left alone whenever something about it is not understood; then it is listed
- * with the reason. Two rounds: short jumps take what padding the first round left, and where there is none callers are led. */
+/* The planner: for each function the best way to hook it that its bytes allow. A function is left
+ * alone whenever something about it is not understood; it is then listed with the reason. Two
+ * rounds: short jumps take the padding that the first round left, and where there is none, callers
+ * are redirected. module.c and the prober call it on their thread (0.1 s for 8 MB of code); it
+ * reads nothing but the open module, and fails only for a file with too many functions. */
 #include "hook/plan.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@
 #define JUMP_LEN 5
 #define SHORT_LEN 2
 #define XRAY_LEN 11
-#define SWITCH_MAX 256
+#define SWITCH_MAX 256 /* a switch of stacks is shorter than this; an unwinder is longer */
 
 struct planner {
 	const struct sym_module *m;
@@ -27,7 +29,7 @@ struct planner {
 	enum special_runtime runtime;
 };
 
-/* A function while it is planned: its code from where a patch would begin. */
+/* A function while it is planned: its code from the place where a patch would begin. */
 struct site {
 	uint32_t i;
 	const struct sym_function *f;
@@ -46,60 +48,83 @@ static bool is_listed(const uint64_t *list, size_t n, uint64_t vaddr)
 	return false;
 }
 
-/* --- what forbids a hook ---------------------------------------------------------------- */
+/* --- facts that forbid a hook --- */
 
-static enum hook_reason forbidden(const struct planner *p, uint32_t i, struct special special)
+/* Returns why the function must not be patched at all; REASON_NONE: it may. */
+static enum hook_reason forbidden_reason(const struct planner *p, uint32_t i,
+					 struct special special)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
 	uint16_t facts = p->sweep->facts[i];
 
 	if (f->cold)
 		return REASON_COLD;
+	/* A SYM_SWITCH is believed only if the sweep has seen it leave its stack. */
 	if (!address_set_range(&p->sweep->targets, f->vaddr) || (facts & FACT_READ_AS_DATA) ||
 	    (f->source == SYM_SWITCH && !(facts & FACT_LEAVES_STACK)))
 		return REASON_NOT_CODE;
 	if (special.never)
 		return special.reason;
+	if (p->runtime == RUNTIME_MONO_AOT)
+		return REASON_RUNTIME;
 	if (f->cfa_odd && !f->name && f->vaddr != p->m->entry)
 		return REASON_CONVENTION;
 	return facts & FACT_READS_FLAGS ? REASON_READS_FLAGS : REASON_NONE;
 }
 
-/* How it may leave its stack. Go moves between stacks as it likes, and no return is followed; what V8
- * generated puts back stack pointers that it kept. */
-static enum leave_kind leave_of(const struct planner *p, uint32_t i)
+/* Returns how the function may leave its stack. Go moves between stacks as it likes, and no return
+ * is followed there; code that V8 generated restores stack pointers that it kept. */
+static enum nonlocal_kind nonlocal_of(const struct planner *p, uint32_t i)
 {
 	const char *name = sym_name(p->m, &p->m->functions.at[i]);
-	enum leave_kind by_name = name ? special_leave(name) : LEAVE_NOT;
+	enum nonlocal_kind by_name = name ? special_nonlocal(name) : NONLOCAL_NOT;
 
 	if (by_name || p->m->language == SYM_LANG_GO ||
 	    (p->runtime && name && special_called_by_runtime(p->runtime, name)))
 		return by_name;
 	if (p->sweep->facts[i] & FACT_LEAVES_STACK)
-		return LEAVE_SOMEWHERE;
-	return p->sweep->facts[i] & FACT_LENDS_THREAD ? LEAVE_LENDING : LEAVE_NOT;
+		return NONLOCAL_SOMEWHERE;
+	return p->sweep->facts[i] & FACT_LENDS_THREAD ? NONLOCAL_LENDING : NONLOCAL_NOT;
 }
 
-/* A switch of stacks reads its return address in order to come back there, and vfork keeps it from its child. An unwinder
- * without a name may look like one, but is bigger. */
+/* libc's clone tells by its arguments what it makes. Other code that has the system call does not,
+ * where it is entered. */
+static enum start_kind start_of(const struct planner *p, uint32_t i)
+{
+	const char *name = sym_name(p->m, &p->m->functions.at[i]);
+
+	if (!(p->sweep->facts[i] & FACT_STARTS_THREADS))
+		return START_NOT;
+	if (name && (strcmp(name, "clone") == 0 || strcmp(name, "__clone") == 0))
+		return START_BY_CLONE;
+	return p->plan->starts_threads ? START_BY_HAND : START_NOT;
+}
+
+/* A switch of stacks reads its return address in order to come back there, and vfork keeps it from
+ * its child: such a read does not count. An unwinder without a name may look like a switch, but is
+ * bigger. */
 static bool keeps_caller(const struct planner *p, uint32_t i)
 {
-	enum leave_kind kind = leave_of(p, i);
+	enum nonlocal_kind kind = nonlocal_of(p, i);
 
-	return kind == LEAVE_BY_SECOND_CONTEXT ||
-	       ((kind == LEAVE_SOMEWHERE || kind == LEAVE_LENDING) && p->m->functions.at[i].size <= SWITCH_MAX);
+	return kind == NONLOCAL_BY_SECOND_CONTEXT ||
+	       ((kind == NONLOCAL_SOMEWHERE || kind == NONLOCAL_LENDING) &&
+		p->m->functions.at[i].size <= SWITCH_MAX);
 }
 
-/* --- what forbids to follow the return ---------------------------------------------------------------- */
+/* --- facts that forbid following the return --- */
 
+/* True if the function uses its return address: it would see that of a stub. */
 static bool reads_caller(const struct planner *p, uint32_t i, const struct special *special)
 {
-	/* -finstrument-functions reads it too, for the hook that it calls */
+	/* -finstrument-functions reads it, too, for the hook that it calls. */
 	return special[i].reason == REASON_READS_CALLER ||
-	       ((p->sweep->facts[i] & (FACT_READS_CALLER | FACT_MCOUNT)) == FACT_READS_CALLER && !keeps_caller(p, i));
+	       ((p->sweep->facts[i] & (FACT_READS_CALLER | FACT_MCOUNT)) == FACT_READS_CALLER &&
+		!keeps_caller(p, i));
 }
 
-/* Who jumps to such a function leaves it the return address to look at. */
+/* A function that jumps to a reader of the return address leaves its own there: it is a reader,
+ * too. */
 static void follow_tail_calls(struct planner *p, const struct special *special)
 {
 	bool more = true;
@@ -109,7 +134,8 @@ static void follow_tail_calls(struct planner *p, const struct special *special)
 		for (size_t i = 0; i < p->sweep->tails.n; i++) {
 			const struct tail_call *t = &p->sweep->tails.at[i];
 
-			if (p->sweep->facts[t->from] & FACT_READS_CALLER || !reads_caller(p, t->to, special))
+			if (p->sweep->facts[t->from] & FACT_READS_CALLER ||
+			    !reads_caller(p, t->to, special))
 				continue;
 			p->sweep->facts[t->from] |= FACT_READS_CALLER;
 			more = true;
@@ -117,7 +143,10 @@ static void follow_tail_calls(struct planner *p, const struct special *special)
 	}
 }
 
-static enum hook_reason entry_only(const struct planner *p, uint32_t i, const struct special *special)
+/* Returns why the function's return cannot be followed, so that only its entry is recorded;
+ * REASON_NONE: it can. */
+static enum hook_reason entry_only(const struct planner *p, uint32_t i,
+				   const struct special *special)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
 	uint16_t facts = p->sweep->facts[i];
@@ -137,28 +166,31 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i, const st
 	return REASON_NONE;
 }
 
-/* --- the rungs ---------------------------------------------------------------- */
+/* --- the ways to hook, best first --- */
 
-static bool targeted(const struct planner *p, const struct site *s, size_t len)
+/* True if control may arrive inside the first len bytes, behind the first one. */
+static bool window_targeted(const struct planner *p, const struct site *s, size_t len)
 {
 	return address_set_any(&p->sweep->targets, s->at + 1, s->at + len);
 }
 
-static void take(struct site *s, enum hook_kind kind)
+/* Decides on this way to hook. */
+static void take_site(struct site *s, enum hook_kind kind)
 {
 	s->e->kind = (uint8_t)kind;
 	s->e->reason = REASON_NONE;
 	s->e->patch_len = kind == HOOK_SHORT ? SHORT_LEN : JUMP_LEN;
 }
 
-/* The patched instructions are nothing to be kept. */
+/* The patched instructions were made to be patched: they are not copied. */
 static bool take_over(struct site *s, enum hook_kind kind, size_t len)
 {
 	s->e->recipe = (struct relocate_recipe){ .len = (uint8_t)len, .falls = true };
-	take(s, kind);
+	take_site(s, kind);
 	return true;
 }
 
+/* Compilers leave nops at the entry for patching, with -fpatchable-function-entry for example. */
 static bool try_nops(const struct planner *p, struct site *s)
 {
 	size_t len = 0;
@@ -170,9 +202,11 @@ static bool try_nops(const struct planner *p, struct site *s)
 			return false;
 		len += n;
 	}
-	return !targeted(p, s, JUMP_LEN) && take_over(s, HOOK_NOP, len);
+	return !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_NOP, len);
 }
 
+/* The call of __fentry__ (-pg -mfentry) is the function's first instruction: the jump replaces it,
+ * so the compiler's hook is not called any more. */
 static bool try_fentry(const struct planner *p, struct site *s)
 {
 	struct insn in;
@@ -186,18 +220,19 @@ static bool try_fentry(const struct planner *p, struct site *s)
 			 ? is_listed(p->fentry.functions.at, p->fentry.functions.n, in.target)
 			 : in.flow == FLOW_CALL_INDIRECT && in.rip &&
 				   is_listed(p->fentry.slots.at, p->fentry.slots.n, in.target);
-	return fentry && !targeted(p, s, JUMP_LEN) && take_over(s, HOOK_FENTRY, in.len);
+	return fentry && !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_FENTRY, in.len);
 }
 
-/* jmp +9 over 9 bytes of nop */
+/* jmp +9 over 9 bytes of nop. */
 static bool try_xray(const struct planner *p, struct site *s)
 {
 	if (!p->m->xray || s->own < XRAY_LEN || memcmp(s->code, "\xeb\x09", 2) != 0 ||
 	    insn_nop(s->code + 2, s->own - 2) != 9)
 		return false;
-	return !targeted(p, s, JUMP_LEN) && take_over(s, HOOK_XRAY, XRAY_LEN);
+	return !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_XRAY, XRAY_LEN);
 }
 
+/* Translates the error of relocate_scan(). */
 static enum hook_reason reason_of_scan(int r)
 {
 	switch (r) {
@@ -212,6 +247,7 @@ static enum hook_reason reason_of_scan(int r)
 	}
 }
 
+/* True if the next function begins within the patch: it is entered there. */
 static bool starts_within(const struct planner *p, const struct site *s, size_t len)
 {
 	size_t n = p->m->functions.n;
@@ -219,15 +255,15 @@ static bool starts_within(const struct planner *p, const struct site *s, size_t 
 	return s->i + 1 < n && p->m->functions.at[s->i + 1].vaddr < s->at + len;
 }
 
-/* The window for a patch of len bytes; in the padding behind it if need be. */
-static enum hook_reason window(struct planner *p, struct site *s, size_t len)
+/* Scans the window for a patch of len bytes, extended into the padding behind it if need be. */
+static enum hook_reason window_reason(struct planner *p, struct site *s, size_t len)
 {
 	size_t column;
 	int r = relocate_scan(s->code, s->own, s->at, len, &s->e->recipe, &column);
 
 	if (starts_within(p, s, len))
 		return REASON_TOO_SHORT;
-	if (targeted(p, s, len))
+	if (window_targeted(p, s, len))
 		return REASON_BRANCH_TARGET;
 	if (r < 0)
 		return reason_of_scan(r);
@@ -237,35 +273,40 @@ static enum hook_reason window(struct planner *p, struct site *s, size_t len)
 	return REASON_NONE;
 }
 
+/* Tries the common way: a jump of 5 bytes over the first instructions, which are moved into the
+ * trampoline. */
 static void try_jump(struct planner *p, struct site *s)
 {
-	s->e->reason = (uint8_t)window(p, s, JUMP_LEN);
+	s->e->reason = (uint8_t)window_reason(p, s, JUMP_LEN);
 	if (s->e->reason)
 		return;
 	if (s->e->recipe.len < JUMP_LEN)
-		take(s, HOOK_PADDED);
+		take_site(s, HOOK_PADDED);
 	else
-		take(s, p->sweep->facts[s->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
+		take_site(s, p->sweep->facts[s->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
 }
 
+/* Tries a jump of 2 bytes to an island: padding within its reach that holds the jump of 5 bytes. */
 static void try_short(struct planner *p, struct site *s)
 {
 	enum hook_reason first = s->e->reason;
 	uint64_t island;
 
-	if (window(p, s, SHORT_LEN) != REASON_NONE)
+	if (window_reason(p, s, SHORT_LEN) != REASON_NONE)
+		/* No window for two bytes either: the reason of the first try stays. */
 		return;
 	island = padding_island(p->padding, s->i, s->at);
 	if (!island) {
 		s->e->reason = (uint8_t)first;
 		return;
 	}
-	take(s, HOOK_SHORT);
+	take_site(s, HOOK_SHORT);
 	s->e->island = (int16_t)(island - s->f->vaddr);
 }
 
 /* --- rounds ---------------------------------------------------------------- */
 
+/* Returns the place of the function's patch, and how many bytes may be looked at from there. */
 static struct site site_of(const struct planner *p, uint32_t i)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
@@ -273,6 +314,7 @@ static struct site site_of(const struct planner *p, uint32_t i)
 	struct site s = { .i = i, .f = f, .e = &p->plan->entries[i], .at = f->vaddr };
 	uint64_t into = f->vaddr - r->vaddr;
 
+	/* endbr64 stays in its place: indirect calls must find it (CET). */
 	s.code = r->bytes + into;
 	s.readable = r->size - into;
 	if (s.readable > 4 && f->size > 4 && memcmp(s.code, "\xf3\x0f\x1e\xfa", 4) == 0) {
@@ -286,12 +328,13 @@ static struct site site_of(const struct planner *p, uint32_t i)
 	return s;
 }
 
+/* Tries all ways but the short jump, best first. */
 static void first_round(struct planner *p, uint32_t i, struct special special)
 {
 	struct hook_plan_entry *e = &p->plan->entries[i];
 	struct site s;
 
-	e->reason = (uint8_t)forbidden(p, i, special);
+	e->reason = (uint8_t)forbidden_reason(p, i, special);
 	if (e->reason)
 		return;
 	s = site_of(p, i);
@@ -299,6 +342,7 @@ static void first_round(struct planner *p, uint32_t i, struct special special)
 		try_jump(p, &s);
 }
 
+/* True if the first round failed only for want of room. */
 static bool could_be_short(const struct hook_plan_entry *e)
 {
 	return e->kind == HOOK_NONE &&
@@ -306,14 +350,15 @@ static bool could_be_short(const struct hook_plan_entry *e)
 		e->reason == REASON_CALL_IN_WINDOW || e->reason == REASON_UNMOVABLE);
 }
 
-static void count(struct hook_plan *plan, const struct hook_plan_entry *e)
+/* Counts the entry for the summary of a module. */
+static void count_entry(struct hook_plan *plan, const struct hook_plan_entry *e)
 {
 	plan->by_kind[e->kind]++;
 	if (e->kind == HOOK_NONE)
 		plan->by_reason[e->reason]++;
 }
 
-/* Plans the functions again that found no room for a jump. */
+/* Plans the functions again that have no room for a jump. */
 static void second_round(struct planner *p)
 {
 	bool *led = mem_zalloc(p->plan->n + 1);
@@ -348,6 +393,7 @@ static void plan_all(struct planner *p)
 			special[i] = special_function(name);
 		first_round(p, i, special[i]);
 	}
+	/* Needs special[] of all functions; entry_only() needs what it finds. */
 	follow_tail_calls(p, special);
 	second_round(p);
 	for (uint32_t i = 0; i < n; i++) {
@@ -358,13 +404,16 @@ static void plan_all(struct planner *p)
 		else
 			e->recipe = (struct relocate_recipe){ 0 };
 		e->entry_only = e->kind != HOOK_NONE && e->reason != REASON_NONE;
-		e->leaves = e->kind != HOOK_NONE ? (uint8_t)leave_of(p, i) : LEAVE_NOT;
-		count(p->plan, e);
+		e->leaves = e->kind != HOOK_NONE ? (uint8_t)nonlocal_of(p, i) : NONLOCAL_NOT;
+		e->starts = (uint8_t)start_of(p, i);
+		if (e->starts && e->leaves == NONLOCAL_NOT && e->kind != HOOK_NONE)
+			e->leaves = NONLOCAL_LENDING;
+		count_entry(p->plan, e);
 	}
 	free(special);
 }
 
-/* The functions (PLT entries, too) and GOT slots that lead to compilers' entry hooks. */
+/* Finds the functions (PLT entries, too) and GOT slots that lead to compilers' entry hooks. */
 static void find_hooks(struct planner *p)
 {
 	static const char *const names[] = { "__fentry__", "mcount", "_mcount",
@@ -376,16 +425,19 @@ static void find_hooks(struct planner *p)
 
 		for (size_t k = 0; name && k < sizeof(names) / sizeof(*names); k++)
 			if (strcmp(name, names[k]) == 0)
-				*vec_add(k ? &p->mcount.functions : &p->fentry.functions) = p->m->functions.at[i].vaddr;
+				*vec_add(k ? &p->mcount.functions : &p->fentry.functions) =
+					p->m->functions.at[i].vaddr;
 	}
 	sym_imports_find(p->m, names, sizeof(names) / sizeof(*names), &imports);
 	for (size_t i = 0; i < imports.at.n; i++)
-		*vec_add(imports.at.at[i].name ? &p->mcount.slots : &p->fentry.slots) = imports.at.at[i].slot;
+		*vec_add(imports.at.at[i].name ? &p->mcount.slots : &p->fentry.slots) =
+			imports.at.at[i].slot;
 	vec_free(&imports.at);
 }
 
-/* Does it start threads itself, or have libc's clone do it? Threads of pthread_create are another matter. What is
- * linked statically has libc's clone in it. */
+/* True if the module starts threads itself, or makes libc's clone do it; threads of
+ * pthread_create() have thread pointers. A static program has libc's clone in it, which does not
+ * count. */
 static bool starts_threads(const struct planner *p)
 {
 	static const char *const names[] = { "clone", "__clone" };
@@ -396,6 +448,7 @@ static bool starts_threads(const struct planner *p)
 	starts = imports.at.n > 0;
 	vec_free(&imports.at);
 	for (size_t i = 0; i < p->m->functions.n && !knows; i++) {
+		/* Ids are 32 bits. */
 		const struct sym_function *f = &p->m->functions.at[i];
 		const char *name = sym_name(p->m, f);
 
@@ -411,8 +464,8 @@ static void free_hooks(struct sweep_hooks *h)
 	vec_free(&h->slots);
 }
 
-int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct sweep *sweep, struct padding *padding,
-		      struct err *err)
+int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct sweep *sweep,
+		      struct padding *padding, struct err *err)
 {
 	struct planner p = { .m = m, .plan = mem_zalloc(sizeof(*p.plan)) };
 
@@ -428,8 +481,8 @@ int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct
 	p.padding = padding;
 	sweep_run(m, &p.mcount, sweep);
 	padding_init(sweep, padding);
-	plan_all(&p);
 	p.plan->starts_threads = starts_threads(&p);
+	plan_all(&p);
 	free_hooks(&p.fentry);
 	free_hooks(&p.mcount);
 	*out = p.plan;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* From a module's functions to how each would be hooked, or why it cannot be. The plan
- * knows file addresses only, so one plan serves every process and is cached by build-id. */
+/* From a module's functions to a hook for each, or the reason for none. The plan has file addresses
+ * only, so one plan serves every process, and is cached by the file's identity. */
 #pragma once
 #include "arch/x86_64/relocate.h"
 #include "base/err.h"
-#include "shared/leave.h"
+#include "shared/nonlocal.h"
 #include "sym/module.h"
 
 #define HOOK_KINDS(X)                                                        \
@@ -67,8 +67,9 @@ extern const char *const hook_reason_words[REASONS_N], *const hook_reason_texts[
 
 /* A direct call of, or jump to, a function of HOOK_CALLERS or HOOK_SOME_CALLERS. */
 struct hook_call {
-	uint64_t at;            /* of its displacement: HOOK_CALL_BYTES, the instruction's last */
-	uint32_t function, pad; /* where it leads: an index */
+	/* Address of its displacement: HOOK_CALL_BYTES, the last bytes of the instruction. */
+	uint64_t at;
+	uint32_t function, pad; /* index of the target */
 };
 
 struct hook_plan_entry {
@@ -77,12 +78,15 @@ struct hook_plan_entry {
 	uint8_t kind;           /* enum hook_kind; HOOK_NONE: not hooked, see reason */
 	uint8_t reason;         /* enum hook_reason: why not, or why entry only */
 	bool entry_only;
-	uint8_t leaves;         /* enum leave_kind */
-	uint8_t patch_offset;   /* where the patch begins, from vaddr (behind endbr64, or at the nops) */
-	uint8_t patch_len;      /* 5, or 2 for HOOK_SHORT, or 0 where callers are led */
-	int16_t island;         /* HOOK_SHORT: the island's address = vaddr + island (5 bytes, a jmp rel32) */
-	uint32_t first_call, n_calls; /* of the plan's calls: those that lead here and can be changed */
-	struct relocate_recipe recipe; /* the window, from vaddr + patch_offset; empty where callers are led */
+	uint8_t leaves;         /* enum nonlocal_kind */
+	uint8_t starts;         /* enum start_kind; with it, `leaves` is not NONLOCAL_NOT */
+	uint8_t patch_offset;   /* offset of the patch from vaddr (after endbr64, or at the nops) */
+	uint8_t patch_len;      /* 5, 2 for HOOK_SHORT, 0 where callers are redirected */
+	int16_t island; /* HOOK_SHORT: offset of the island from vaddr (5 bytes, a jmp rel32) */
+	/* In the plan's calls: those that lead here and can be changed. */
+	uint32_t first_call, n_calls;
+	/* The window from the patch on; empty where callers are redirected. */
+	struct relocate_recipe recipe;
 };
 
 struct hook_plan {
@@ -90,15 +94,17 @@ struct hook_plan {
 	struct hook_plan_entry *entries; /* one per module function, in its order */
 	VEC(struct hook_call) calls;     /* by function, then by address */
 	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
-	bool starts_threads;    /* without libc: they may have another's thread pointer, or none */
+	/* Without libc: they may have another thread's thread pointer, or none. */
+	bool starts_threads;
 };
 
-/* Is the function itself left as it is, and those that call it are changed? */
+/* True if the function itself stays as it is and its callers are changed. */
 static inline bool hook_by_callers(uint8_t kind)
 {
 	return kind == HOOK_CALLERS || kind == HOOK_SOME_CALLERS;
 }
 
-/* Plans every function of the module. The result depends on the file alone. 0 or -errno. */
+/* Plans every function of the module; the result depends on the file alone. Returns 0, or -errno
+ * and *err. hook_plan_free() frees it. */
 int hook_plan(const struct sym_module *m, struct hook_plan **out, struct err *err);
 void hook_plan_free(struct hook_plan *p);

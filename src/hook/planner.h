@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A module's plan together with what it was made from, for who plans more in the same module.
- * Private to src/hook. */
+/* A module's plan together with the sweep and the padding that it was made from, for the prober,
+ * which plans more in the same module. Private to src/hook. */
 #pragma once
 #include "hook/padding.h"
 #include "hook/plan.h"
 
-/* As hook_plan. *sweep and *padding are the caller's to free; padding->s is sweep. */
-int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct sweep *sweep, struct padding *padding,
-		      struct err *err);
+/* hook_plan() that keeps its material: *sweep and *padding are the caller's to free; padding->s is
+ * sweep. */
+int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct sweep *sweep,
+		      struct padding *padding, struct err *err);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What no analysis can see, because it is a property of the caller, of the kernel or of a table
- * somewhere else. Names are those of symbols, dynamic symbols and imports. */
+/* Functions that need care for reasons that no analysis of their code can see: properties of the
+ * caller, of the kernel, of a table elsewhere. The planner asks by the names of symbols, dynamic
+ * symbols and imports. Tables only; any thread. */
 #include "hook/special.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct entry { const char *name; uint8_t reason; bool never; };
+#include "shared/aot.h"
+
+/* never: not hooked at all; else hooked, but its return is not followed. The macros below name the
+ * reasons. TWICE: returns more than once, or on another stack. CALLER: looks at its return address,
+ * or unwinds from it. NO_RETURN: was not called, so that there is none. CONVENTION: keeps other
+ * registers than the ABI says. RUNTIME: its address or its return is known to others. */
+struct special_entry { const char *name; uint8_t reason; bool never; };
 
 #define TWICE(n) { n, REASON_RETURNS_TWICE, false }
 #define CALLER(n) { n, REASON_READS_CALLER, false }
@@ -14,8 +21,8 @@ struct entry { const char *name; uint8_t reason; bool never; };
 #define CONVENTION(n) { n, REASON_CONVENTION, true }
 #define RUNTIME(n) { n, REASON_RUNTIME, true }
 
-/* Sorted as strcmp does. */
-static const struct entry exact[] = {
+/* Sorted by strcmp(), for bsearch(). */
+static const struct special_entry exact[] = {
 	CALLER("_Unwind_Backtrace"),
 	CALLER("_Unwind_FindEnclosingFunction"),
 	CALLER("_Unwind_ForcedUnwind"),
@@ -85,7 +92,8 @@ static const struct entry exact[] = {
 	TWICE("sigsetjmp"),
 };
 
-static const struct entry prefixes[] = {
+/* All begin with an underscore: special_function() looks no further for other names. */
+static const struct special_entry prefixes[] = {
 	CALLER("_Unwind_"),
 	CALLER("__asan_"),
 	CALLER("__hwasan_"),
@@ -101,19 +109,23 @@ static const struct entry prefixes[] = {
 	CONVENTION("__xray_"),
 };
 
+/* bsearch()'s order, for `exact`. */
 static int by_name(const void *key, const void *entry)
 {
-	return strcmp(key, ((const struct entry *)entry)->name);
+	return strcmp(key, ((const struct special_entry *)entry)->name);
 }
 
-static struct special special_of(const struct entry *e)
+/* The answer for a row; all zeros mean that the function is not special. */
+static struct special special_of(const struct special_entry *e)
 {
 	return (struct special){ e->reason, e->never };
 }
 
+/* Called with every symbol of every function, most of which are not special: the second search is
+ * left out where it cannot succeed. */
 struct special special_function(const char *name)
 {
-	const struct entry *e =
+	const struct special_entry *e =
 		bsearch(name, exact, sizeof(exact) / sizeof(*exact), sizeof(*exact), by_name);
 
 	if (e)
@@ -126,11 +138,12 @@ struct special special_function(const char *name)
 	return (struct special){ 0 };
 }
 
-/* A sanitizer starts one to look at the others while they stand still; Go's have thread pointers of their own. */
+/* A sanitizer's thread looks at the others while they stand still; Go's threads have thread
+ * pointers of their own. */
 bool special_starts_threads(const char *name)
 {
-	static const char *const names[] = { "clone", "__clone", "__sanitizer_print_stack_trace", "runtime.clone",
-					     "runtime.clone.abi0" };
+	static const char *const names[] = { "clone", "__clone", "__sanitizer_print_stack_trace",
+					     "runtime.clone", "runtime.clone.abi0" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -140,56 +153,63 @@ bool special_starts_threads(const char *name)
 
 /* --- ways to leave a stack ---------------------------------------------------------------- */
 
-/* Sorted as strcmp does. What else sets its stack pointer is seen in its code. */
+/* Sorted by strcmp(). Other functions that set their stack pointer are found by their code. */
 static const struct { const char *name; uint8_t kind; } leaves[] = {
-	{ "_Unwind_ForcedUnwind", LEAVE_BY_UNWINDING },
-	{ "_Unwind_RaiseException", LEAVE_BY_UNWINDING },
-	{ "_Unwind_Resume", LEAVE_BY_UNWINDING },
-	{ "_Unwind_Resume_or_Rethrow", LEAVE_BY_UNWINDING },
-	{ "__getcontext", LEAVE_MARK },
-	{ "__libc_longjmp", LEAVE_BY_JMP_BUF },
-	{ "__libc_siglongjmp", LEAVE_BY_JMP_BUF },
-	{ "__libc_vfork", LEAVE_LENDING },
-	{ "__longjmp", LEAVE_BY_JMP_BUF },
-	{ "__longjmp_chk", LEAVE_BY_JMP_BUF },
-	{ "__setcontext", LEAVE_BY_CONTEXT },
-	{ "__setjmp", LEAVE_MARK },
-	{ "__sigsetjmp", LEAVE_MARK },
-	{ "__swapcontext", LEAVE_BY_SECOND_CONTEXT },
-	{ "__vfork", LEAVE_LENDING },
-	{ "_longjmp", LEAVE_BY_JMP_BUF },
-	{ "_setjmp", LEAVE_MARK },
-	{ "co_switch", LEAVE_SOMEWHERE },
-	{ "coro_transfer", LEAVE_SOMEWHERE },
-	{ "coroutine_transfer", LEAVE_SOMEWHERE },
-	{ "getcontext", LEAVE_MARK },
-	{ "jump_fcontext", LEAVE_SOMEWHERE },
-	{ "longjmp", LEAVE_BY_JMP_BUF },
-	{ "ontop_fcontext", LEAVE_SOMEWHERE },
-	{ "setcontext", LEAVE_BY_CONTEXT },
-	{ "setjmp", LEAVE_MARK },
-	{ "siglongjmp", LEAVE_BY_JMP_BUF },
-	{ "sigsetjmp", LEAVE_MARK },
-	{ "swapcontext", LEAVE_BY_SECOND_CONTEXT },
-	{ "vfork", LEAVE_LENDING },
+	{ "_Unwind_ForcedUnwind", NONLOCAL_BY_UNWINDING },
+	{ "_Unwind_RaiseException", NONLOCAL_BY_UNWINDING },
+	{ "_Unwind_Resume", NONLOCAL_BY_UNWINDING },
+	{ "_Unwind_Resume_or_Rethrow", NONLOCAL_BY_UNWINDING },
+	{ "__getcontext", NONLOCAL_MARK },
+	{ "__libc_longjmp", NONLOCAL_BY_JMP_BUF },
+	{ "__libc_siglongjmp", NONLOCAL_BY_JMP_BUF },
+	{ "__libc_vfork", NONLOCAL_LENDING },
+	{ "__longjmp", NONLOCAL_BY_JMP_BUF },
+	{ "__longjmp_chk", NONLOCAL_BY_JMP_BUF },
+	{ "__setcontext", NONLOCAL_BY_CONTEXT },
+	{ "__setjmp", NONLOCAL_MARK },
+	{ "__sigsetjmp", NONLOCAL_MARK },
+	{ "__swapcontext", NONLOCAL_BY_SECOND_CONTEXT },
+	{ "__vfork", NONLOCAL_LENDING },
+	{ "_longjmp", NONLOCAL_BY_JMP_BUF },
+	{ "_setjmp", NONLOCAL_MARK },
+	{ "co_switch", NONLOCAL_SOMEWHERE },
+	{ "coro_transfer", NONLOCAL_SOMEWHERE },
+	{ "coroutine_transfer", NONLOCAL_SOMEWHERE },
+	{ "getcontext", NONLOCAL_MARK },
+	{ "jump_fcontext", NONLOCAL_SOMEWHERE },
+	{ "longjmp", NONLOCAL_BY_JMP_BUF },
+	{ "ontop_fcontext", NONLOCAL_SOMEWHERE },
+	{ "setcontext", NONLOCAL_BY_CONTEXT },
+	{ "setjmp", NONLOCAL_MARK },
+	{ "siglongjmp", NONLOCAL_BY_JMP_BUF },
+	{ "sigsetjmp", NONLOCAL_MARK },
+	{ "swapcontext", NONLOCAL_BY_SECOND_CONTEXT },
+	{ "vfork", NONLOCAL_LENDING },
 };
 
+/* A row begins with its name, so that the row's address is that of a pointer to the name. */
 static int by_leave_name(const void *key, const void *entry)
 {
 	return strcmp(key, *(const char *const *)entry);
 }
 
-enum leave_kind special_leave(const char *name)
+/* shared/nonlocal.h has the meaning of each kind to the agent. */
+enum nonlocal_kind special_nonlocal(const char *name)
 {
-	const void *found = bsearch(name, leaves, sizeof(leaves) / sizeof(*leaves), sizeof(*leaves), by_leave_name);
+	const void *found = bsearch(name, leaves, sizeof(leaves) / sizeof(*leaves), sizeof(*leaves),
+				    by_leave_name);
 
-	return found ? leaves[((const char *)found - (const char *)leaves) / sizeof(*leaves)].kind : LEAVE_NOT;
+	return found ? leaves[((const char *)found - (const char *)leaves) / sizeof(*leaves)].kind
+		     : NONLOCAL_NOT;
 }
 
 /* --- runtimes ---------------------------------------------------------------- */
 
+/* By symbols that only that runtime has, or by the name of the file. */
 enum special_runtime special_runtime(const struct sym_module *m)
 {
+	if (aot_is_file(m->path))
+		return RUNTIME_MONO_AOT;
 	for (size_t i = 0; i < m->functions.n; i++) {
 		const char *name = sym_name(m, &m->functions.at[i]);
 
@@ -201,6 +221,7 @@ enum special_runtime special_runtime(const struct sym_module *m)
 	return RUNTIME_PLAIN;
 }
 
+/* Mangled names end with the types of their parameters: a signature is known by its end. */
 static bool ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), k = strlen(end);
@@ -208,7 +229,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* V8: its builtins, and what generated code calls with an exit frame: runtime functions
+/* V8: its builtins, and functions that generated code calls with an exit frame: runtime functions
  * (int, Address *, Isolate *), callbacks of the embedder, the regexp stack check. */
 static bool called_by_v8(const char *name)
 {
@@ -218,6 +239,8 @@ static bool called_by_v8(const char *name)
 		 strstr(name, "PropertyCallbackInfo") || strstr(name, "CheckStackGuardState")));
 }
 
+/* True: generated code of that runtime may call the function, or the runtime may walk the stack
+ * above it. */
 bool special_called_by_runtime(enum special_runtime r, const char *name)
 {
 	switch (r) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions known by name to need care. Private to src/hook. */
+/* Functions that are known by name to need care. Private to src/hook. */
 #pragma once
 #include "hook/plan.h"
 
@@ -8,15 +8,18 @@ struct special {
 	bool never;              /* not hooked at all; else entry only */
 };
 
+/* Returns what is known of a function of this name. */
 struct special special_function(const char *name);
-/* How it leaves its stack, or LEAVE_NOT. */
-enum leave_kind special_leave(const char *name);
+/* Returns how the function leaves its stack, or NONLOCAL_NOT. */
+enum nonlocal_kind special_nonlocal(const char *name);
 
-/* Does a module of this function's name know what it does when it starts threads: libc, a sanitizer, Go? */
+/* True if a module with a function of this name knows how to start threads: libc, a sanitizer,
+ * Go. */
 bool special_starts_threads(const char *name);
 
-/* Runtimes that walk their stacks by looking up every return address: no function that
- * they call may see another one there. */
-enum special_runtime { RUNTIME_PLAIN, RUNTIME_V8, RUNTIME_OCAML };
+/* Runtimes that walk their stacks by looking up every return address: no function that they call
+ * may see another one there. */
+enum special_runtime { RUNTIME_PLAIN, RUNTIME_V8, RUNTIME_OCAML, RUNTIME_MONO_AOT };
 enum special_runtime special_runtime(const struct sym_module *m);
+/* True if the runtime may walk the stack from a call of this function. */
 bool special_called_by_runtime(enum special_runtime r, const char *name);

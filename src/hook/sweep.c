@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything is decoded once, in address order, and taken up anew at every function: inside
- * functions that is exact, between them it may decode data, which can only add targets. What a
- * function does to its stack pointer is followed in a straight line from its entry; where the
- * line breaks and the stack had been used, nothing is claimed any more until a place where a jump from before leads. */
+/* Decodes all code of a module once, in address order, starting anew at every function. Inside of
+ * functions that is exact; between them it may decode data, which can only add targets. The planner
+ * calls it; memory is a few bits a byte of code; it cannot fail.
+ *
+ * A function's changes of its stack pointer are followed in a straight line from its entry. Where
+ * the line breaks after the stack has been used, nothing is claimed any more, until an address that
+ * an earlier jump leads to. */
 #include "hook/sweep.h"
 
 #include <linux/sched.h>
@@ -14,67 +17,75 @@
 #define NO_FUNCTION UINT32_MAX
 #define TABLE_MAX 4096     /* entries of a jump table */
 #define KEPT_MAX 16
-#define AHEAD_MAX 64       /* jumps forward whose target is still to come; of more, those that are oldest are forgotten */
+/* Forward jumps whose target is still to come; beyond that the oldest are forgotten. */
+#define AHEAD_MAX 64
 #define CALLEE_SAVED 0xf008u    /* rbx, r12 to r15 */
 #define RSP 4
 #define RBP 5
 #define ANY_FLAGS UINT32_MAX
-#define DATA_REACH 8       /* bytes of a function that must not be loaded from */
+/* First bytes of a function: if an instruction loads from them they are data. */
+#define DATA_REACH 8
 
 /* A call after which the caller reads flags. */
 struct flag_reader { uint64_t callee, from, at; };
 
-struct walk {
+struct sweep_walk {
 	struct sweep *s;
 	const struct sweep_hooks *hooks;
-	struct address_set starts;     /* of functions */
+	struct address_set starts;     /* addresses of functions */
 	struct address_set named;      /* data whose address is taken */
 	VEC(uint64_t) tables;          /* data that may begin a jump table */
 	VEC(struct flag_reader) readers;
-	bool absolute;                 /* addresses may stand in immediates */
+	bool absolute; /* the file is linked for fixed addresses, so immediates may be addresses */
 
-	/* where it stands */
+	/* The place of decoding. */
 	uint64_t at, next;             /* next function's start */
 	uint32_t i_next;
 	uint32_t f;                    /* the function around, or NO_FUNCTION */
 	uint64_t f_end;
-	size_t f_tables;               /* tables.n when it began */
+	size_t f_tables;               /* tables.n when the function began */
 	bool jumps_indirect;
-	/* its stack: rsp - rsp at entry */
+	/* The function's stack: rsp minus rsp at entry. */
 	int64_t depth;
 	bool known, touched, framed;
-	uint32_t own;                  /* registers that hold addresses of its stack */
-	uint32_t owned, loaded;        /* callee-saved ones that ever did; that rsp was loaded from when they did not */
-	struct { int64_t at; uint8_t base; } kept[KEPT_MAX]; /* places in its frame that do */
+	uint32_t own;                  /* registers that hold addresses of its stack, as bits */
+	/* Callee-saved ones that ever did; ones that rsp was loaded from while they did not. */
+	uint32_t owned, loaded;
+	/* Places in its frame that hold addresses of its stack. */
+	struct { int64_t at; uint8_t base; } kept[KEPT_MAX];
 	unsigned n_kept;
-	struct { uint64_t at; int64_t depth; } ahead[AHEAD_MAX]; /* where jumps of this function lead, and rsp there */
+	/* Targets of forward jumps of this function, and rsp there. */
+	struct { uint64_t at; int64_t depth; } ahead[AHEAD_MAX];
 	unsigned n_ahead;
-	/* flags */
-	uint16_t watched;              /* not written since the entry, or since the call of */
+	/* The flags. */
+	uint16_t watched; /* flags not written since the entry, or since the call of `callee` */
 	uint64_t callee, since;        /* callee; 0 = the entry */
-	uint32_t number;               /* last put into eax: of a system call */
-	uint32_t first;                /* into edi since the last jump or call: its first argument; ANY_FLAGS: another way */
+	uint32_t number;               /* the number last put into eax, for system calls */
+	uint32_t first; /* the constant put into edi since the last jump or call; ANY_FLAGS: none */
 };
 
-static const struct sym_function *function(const struct walk *w, uint32_t i)
+static const struct sym_function *sweep_function(const struct sweep_walk *w, uint32_t i)
 {
 	return &w->s->m->functions.at[i];
 }
 
-static void add_fact(struct walk *w, const struct sym_function *f, uint16_t fact)
+static void add_fact(struct sweep_walk *w, const struct sym_function *f, uint16_t fact)
 {
 	w->s->facts[f - w->s->m->functions.at] |= fact;
 }
 
-/* The block that keeps the stack pointer in a register may stand behind the one that puts it back. */
-static void judge_loads(struct walk *w)
+/* The block that saves the stack pointer in a register may stand after the one that restores it, so
+ * loads are judged at the end. */
+static void judge_loads(struct sweep_walk *w)
 {
 	if (w->f != NO_FUNCTION && w->loaded & ~w->owned)
 		w->s->facts[w->f] |= FACT_LEAVES_STACK;
 	w->loaded = 0;
 }
 
-static void leave_function(struct walk *w)
+/* Ends the function: without an indirect jump in it, the addresses that it took are no jump
+ * tables. */
+static void leave_function(struct sweep_walk *w)
 {
 	judge_loads(w);
 	if (!w->jumps_indirect)
@@ -86,17 +97,21 @@ static void leave_function(struct walk *w)
 	w->f = NO_FUNCTION;
 }
 
-static void enter_function(struct walk *w)
+/* Begins a function: the stack is at its entry state, all flags are watched. A cold fragment has no
+ * such entry. */
+static void enter_function(struct sweep_walk *w)
 {
-	const struct sym_function *f = function(w, w->i_next);
+	const struct sym_function *f = sweep_function(w, w->i_next);
 	bool last_called = address_set_has(&w->s->stops, w->at);
 
 	if (w->f != NO_FUNCTION && w->known && w->depth && !last_called)
-		w->s->facts[w->i_next] |= FACT_ODD_ENTRY; /* fallen into */
+		/* Control falls in from the function before. */
+		w->s->facts[w->i_next] |= FACT_ODD_ENTRY;
 	leave_function(w);
 	w->f = w->i_next++;
 	w->f_end = f->vaddr + f->size;
-	w->next = w->i_next < w->s->m->functions.n ? function(w, w->i_next)->vaddr : UINT64_MAX;
+	w->next =
+		w->i_next < w->s->m->functions.n ? sweep_function(w, w->i_next)->vaddr : UINT64_MAX;
 	w->known = !f->cold;
 	w->watched = f->cold ? 0 : FLAGS_ALL;
 	w->touched = false;
@@ -111,7 +126,9 @@ static void enter_function(struct walk *w)
 
 /* --- flags ---------------------------------------------------------------- */
 
-static void flags_read(struct walk *w)
+/* Flags were read that nobody has written since the entry, or since a call; readers of calls are
+ * judged at the end. */
+static void flags_read(struct sweep_walk *w)
 {
 	if (w->callee)
 		*vec_add(&w->readers) = (struct flag_reader){ w->callee, w->since, w->at };
@@ -119,7 +136,8 @@ static void flags_read(struct walk *w)
 		w->s->facts[w->f] |= FACT_READS_FLAGS;
 }
 
-static void watch_flags(struct walk *w, const uint8_t *p, const struct insn *in)
+/* Follows the flags in a straight line; a call, a jump or a return ends it. */
+static void watch_flags(struct sweep_walk *w, const uint8_t *p, const struct insn *in)
 {
 	struct insn_flags flags;
 
@@ -135,13 +153,14 @@ static void watch_flags(struct walk *w, const uint8_t *p, const struct insn *in)
 	w->watched &= (uint16_t)~flags.lost;
 }
 
-static void judge_readers(struct walk *w)
+static void judge_readers(struct sweep_walk *w)
 {
 	for (size_t i = 0; i < w->readers.n; i++) {
 		const struct flag_reader *r = &w->readers.at[i];
 		const struct sym_function *f = sym_at(w->s->m, r->callee);
 
-		/* a call that does not return, and then a block with flags of its own */
+		/* A target in between: the call does not return, and another block with flags of
+		 * its own follows. */
 		if (f && !address_set_any(&w->s->targets, r->from, r->at + 1))
 			add_fact(w, f, FACT_RETURNS_FLAGS);
 	}
@@ -149,7 +168,9 @@ static void judge_readers(struct walk *w)
 
 /* --- the stack ---------------------------------------------------------------- */
 
-static void watch_stack(struct walk *w, const uint8_t *p, const struct insn *in)
+/* Follows rsp, and notes loads of the return address: by rsp, or by rbp once it is the frame
+ * pointer (8 above it). */
+static void watch_stack(struct sweep_walk *w, const uint8_t *p, const struct insn *in)
 {
 	int64_t offset = 0, before = w->depth;
 
@@ -162,7 +183,7 @@ static void watch_stack(struct walk *w, const uint8_t *p, const struct insn *in)
 	w->known = insn_stack(p, in, &w->depth);
 	w->touched |= !w->known || w->depth != before;
 	if (w->depth > 0) {
-		w->s->facts[w->f] |= FACT_READS_CALLER; /* popped it */
+		w->s->facts[w->f] |= FACT_READS_CALLER; /* the return address was popped */
 		w->known = false;
 	}
 	w->framed |= w->depth == -8 && in->len == 3 &&
@@ -171,7 +192,7 @@ static void watch_stack(struct walk *w, const uint8_t *p, const struct insn *in)
 
 /* --- where a stack pointer comes from -------------------------------------------------------- */
 
-static bool is_kept(const struct walk *w, const struct insn_copy *c)
+static bool is_kept(const struct sweep_walk *w, const struct insn_copy *c)
 {
 	for (unsigned i = 0; i < w->n_kept && i < KEPT_MAX; i++)
 		if (w->kept[i].at == c->slot && w->kept[i].base == c->base)
@@ -179,16 +200,18 @@ static bool is_kept(const struct walk *w, const struct insn_copy *c)
 	return false;
 }
 
-static void keep(struct walk *w, const struct insn_copy *c)
+/* A ring: beyond KEPT_MAX places the oldest are forgotten, which can only find more leavers. */
+static void keep_insn(struct sweep_walk *w, const struct insn_copy *c)
 {
 	w->kept[w->n_kept % KEPT_MAX].at = c->slot;
 	w->kept[w->n_kept % KEPT_MAX].base = c->base;
 	w->n_kept++;
 }
 
-/* What is loaded into the stack pointer from the frame is the compiler's: it keeps it there around
- * arrays of variable size. An argument that was spilled comes back through a register. */
-static void watch_copies(struct walk *w, const uint8_t *p, const struct insn *in)
+/* A value that the frame holds is the compiler's when it is loaded into the stack pointer: it keeps
+ * it there around arrays of variable size. An argument that was spilled comes back through a
+ * register. */
+static void watch_copies(struct sweep_walk *w, const uint8_t *p, const struct insn *in)
 {
 	struct insn_copy c;
 	bool own;
@@ -198,7 +221,8 @@ static void watch_copies(struct walk *w, const uint8_t *p, const struct insn *in
 	if (c.from < COPY_FRAME)
 		own = w->own >> c.from & 1;
 	else
-		own = c.from == COPY_FRAME && w->own >> c.base & 1 && (c.to == RSP || is_kept(w, &c));
+		own = c.from == COPY_FRAME && w->own >> c.base & 1 &&
+		      (c.to == RSP || is_kept(w, &c));
 	if (c.exchange && c.to != RSP && c.from != RSP)
 		own = false;
 	if (c.to == RSP && !own && c.from < COPY_FRAME && CALLEE_SAVED >> c.from & 1)
@@ -206,14 +230,14 @@ static void watch_copies(struct walk *w, const uint8_t *p, const struct insn *in
 	else if ((c.to == RSP || (c.exchange && c.from == RSP)) && !own)
 		w->s->facts[w->f] |= FACT_LEAVES_STACK;
 	if (c.to == COPY_FRAME && own)
-		keep(w, &c);
+		keep_insn(w, &c);
 	else if (c.to < COPY_FRAME && c.to != RSP)
 		w->own = (w->own & ~(1u << c.to)) | (uint32_t)own << c.to;
 	w->owned |= w->own;
 }
 
-/* A forward jump within the function: its target's stack is as it is here. */
-static void note_ahead(struct walk *w, uint64_t target)
+/* A forward jump within the function: the stack at its target is as it is here. */
+static void note_ahead(struct sweep_walk *w, uint64_t target)
 {
 	if (!w->known || target <= w->at || target >= w->f_end)
 		return;
@@ -222,8 +246,8 @@ static void note_ahead(struct walk *w, uint64_t target)
 	w->n_ahead++;
 }
 
-/* Where jumps from before lead, of which all that are known must agree. */
-static void join_line(struct walk *w)
+/* At a target of earlier jumps: all that are known must agree on the stack. */
+static void join_line(struct sweep_walk *w)
 {
 	for (unsigned i = 0; i < w->n_ahead && i < AHEAD_MAX; i++) {
 		if (w->ahead[i].at != w->at)
@@ -237,9 +261,9 @@ static void join_line(struct walk *w)
 	}
 }
 
-/* After a jump or a return the next block's stack is known only if it was never used; after a
- * call that perhaps does not return, too. */
-static void end_line(struct walk *w, const struct insn *in, uint64_t end)
+/* After a jump or a return the next block's stack is known only if it was never used; so, too,
+ * after a call that perhaps does not return. */
+static void end_line(struct sweep_walk *w, const struct insn *in, uint64_t end)
 {
 	bool breaks =
 		in->flow == FLOW_STOP || in->flow == FLOW_JUMP || in->flow == FLOW_JUMP_INDIRECT;
@@ -251,15 +275,16 @@ static void end_line(struct walk *w, const struct insn *in, uint64_t end)
 }
 
 /* A jump to a function's first byte: its return address must be on top of the stack. */
-static void jump_to_start(struct walk *w, uint64_t target)
+static void jump_to_start(struct sweep_walk *w, uint64_t target)
 {
 	const struct sym_function *f = sym_at(w->s->m, target);
-	bool own = w->f != NO_FUNCTION && f == function(w, w->f);
+	bool own = w->f != NO_FUNCTION && f == sweep_function(w, w->f);
 
 	if (own ? !w->known || w->depth : w->known && w->depth)
 		add_fact(w, f, FACT_ODD_ENTRY);
 	else if (!own && w->f != NO_FUNCTION && f)
-		*vec_add(&w->s->tails) = (struct tail_call){ w->f, (uint32_t)(f - w->s->m->functions.at) };
+		*vec_add(&w->s->tails) =
+			(struct tail_call){ w->f, (uint32_t)(f - w->s->m->functions.at) };
 }
 
 /* --- addresses ---------------------------------------------------------------- */
@@ -272,7 +297,8 @@ static bool is_hook(const uint64_t *list, size_t n, uint64_t vaddr)
 	return false;
 }
 
-static void note_call(struct walk *w, const struct insn *in)
+/* Notes a call of a compiler's entry hook, direct or through the GOT. */
+static void note_call(struct sweep_walk *w, const struct insn *in)
 {
 	const struct sweep_hooks *h = w->hooks;
 	bool hook = in->flow == FLOW_CALL ? is_hook(h->functions.at, h->functions.n, in->target) :
@@ -282,16 +308,21 @@ static void note_call(struct walk *w, const struct insn *in)
 		w->s->facts[w->f] |= FACT_MCOUNT;
 }
 
-/* fork is a clone whose flags are a constant, without the parent's memory. */
-static void note_new_task(struct walk *w)
+/* fork is a clone with constant flags, without the parent's memory, so its child has no borrowed
+ * thread pointer. */
+static void note_new_task(struct sweep_walk *w)
 {
-	if (w->number == SYS_clone || w->number == SYS_clone3)
+	bool clones = w->number == SYS_clone3 || (w->number == SYS_clone && w->first & CLONE_VM);
+
+	if (clones)
 		w->s->facts[w->f] |= FACT_STARTS_THREADS;
-	if (w->number == SYS_vfork || w->number == SYS_clone3 || (w->number == SYS_clone && w->first & CLONE_VM))
+	if (clones || w->number == SYS_vfork)
 		w->s->facts[w->f] |= FACT_LENDS_THREAD;
 }
 
-static void watch_system_calls(struct walk *w, const uint8_t *p, const struct insn *in)
+/* Follows constants in eax and edi up to a `syscall`. Only the first argument is dropped at a call
+ * or jump. */
+static void watch_system_calls(struct sweep_walk *w, const uint8_t *p, const struct insn *in)
 {
 	if (in->len == 5 && p[0] == 0xb8) /* mov $number, %eax */
 		memcpy(&w->number, p + 1, 4);
@@ -303,6 +334,7 @@ static void watch_system_calls(struct walk *w, const uint8_t *p, const struct in
 		w->first = ANY_FLAGS;
 }
 
+/* True for instructions that name an address and load nothing from it. */
 static bool is_address_only(const struct insn *in)
 {
 	return (in->map == MAP_ONE && in->opcode == 0x8d) || /* lea */
@@ -310,16 +342,19 @@ static bool is_address_only(const struct insn *in)
 				      in->opcode == 0x0d)); /* nop, prefetch */
 }
 
-/* An address that may be a function's. */
-static void note_name(struct walk *w, uint64_t vaddr)
+/* Notes an address that may be a function's. */
+static void note_name(struct sweep_walk *w, uint64_t vaddr)
 {
-	const struct sym_function *f = address_set_has(&w->starts, vaddr) ? sym_at(w->s->m, vaddr) : NULL;
+	const struct sym_function *f =
+		address_set_has(&w->starts, vaddr) ? sym_at(w->s->m, vaddr) : NULL;
 
 	if (f)
 		add_fact(w, f, FACT_NAMED);
 }
 
-static void note_operand(struct walk *w, const struct insn *in)
+/* Notes an operand relative to rip: code that is named or loaded from, or data whose address is
+ * taken (perhaps a jump table). */
+static void note_operand(struct sweep_walk *w, const struct insn *in)
 {
 	bool lea = in->map == MAP_ONE && in->opcode == 0x8d;
 
@@ -328,7 +363,10 @@ static void note_operand(struct walk *w, const struct insn *in)
 
 		address_set_add(&w->s->targets, in->target);
 		if (f && !is_address_only(in))
-			add_fact(w, f, in->target - f->vaddr < DATA_REACH ? FACT_READ_AS_DATA | FACT_HOLDS_DATA : FACT_HOLDS_DATA);
+			add_fact(w, f,
+				 in->target - f->vaddr < DATA_REACH
+					 ? FACT_READ_AS_DATA | FACT_HOLDS_DATA
+					 : FACT_HOLDS_DATA);
 		else if (f && lea)
 			note_name(w, in->target);
 	} else if (lea) {
@@ -338,7 +376,8 @@ static void note_operand(struct walk *w, const struct insn *in)
 	}
 }
 
-static void note_flow(struct walk *w, const struct insn *in, uint64_t end)
+/* Notes targets, and the ends of straight lines. */
+static void note_flow(struct sweep_walk *w, const struct insn *in, uint64_t end)
 {
 	switch (in->flow) {
 	case FLOW_BRANCH: case FLOW_JUMP:
@@ -361,14 +400,18 @@ static void note_flow(struct walk *w, const struct insn *in, uint64_t end)
 		address_set_add(&w->s->stops, end);
 }
 
-static void watch_call(struct walk *w, const struct insn *in, uint64_t end)
+/* After a call its caller must not read flags: else the callee returns a result in them
+ * (FACT_RETURNS_FLAGS). */
+static void watch_call(struct sweep_walk *w, const struct insn *in, uint64_t end)
 {
 	w->watched = FLAGS_ALL;
 	w->callee = in->target;
 	w->since = end;
 }
 
-static void note(struct walk *w, const uint8_t *p, const struct insn *in)
+/* Notes all about one instruction. join_line() comes before watch_stack(): the stack that a jump
+ * brings is that before its target runs. */
+static void note_insn(struct sweep_walk *w, const uint8_t *p, const struct insn *in)
 {
 	uint64_t end = w->at + in->len, word;
 
@@ -400,14 +443,15 @@ static void note(struct walk *w, const uint8_t *p, const struct insn *in)
 
 /* --- the pass ---------------------------------------------------------------- */
 
-static void walk_range(struct walk *w, const struct address_range *r)
+/* Decodes one range of code from its begin. */
+static void walk_range(struct sweep_walk *w, const struct address_range *r)
 {
 	uint64_t end = r->vaddr + r->size;
 	size_t n = w->s->m->functions.n;
 
-	while (w->i_next < n && function(w, w->i_next)->vaddr < r->vaddr)
+	while (w->i_next < n && sweep_function(w, w->i_next)->vaddr < r->vaddr)
 		w->i_next++;
-	w->next = w->i_next < n ? function(w, w->i_next)->vaddr : UINT64_MAX;
+	w->next = w->i_next < n ? sweep_function(w, w->i_next)->vaddr : UINT64_MAX;
 	for (w->at = r->vaddr; w->at < end;) {
 		const uint8_t *p = r->bytes + (w->at - r->vaddr);
 		struct insn in;
@@ -416,18 +460,20 @@ static void walk_range(struct walk *w, const struct address_range *r)
 			enter_function(w);
 		else if (w->f != NO_FUNCTION && w->at >= w->f_end)
 			leave_function(w);
+		/* Not an instruction: one byte is skipped, as data between functions. */
 		if (!insn_decode(p, end - w->at, w->at, &in))
 			in.len = 1;
 		else
-			note(w, p, &in);
+			note_insn(w, p, &in);
+		/* Never past a function's start, even if an instruction seems to reach over it. */
 		w->at = w->at + in.len > w->next ? w->next : w->at + in.len;
 	}
 	leave_function(w);
 }
 
-/* Tables of 32-bit distances from the table itself. Each ends where another begins, or
- * with the first entry that does not lead to code. */
-static void follow_tables(struct walk *w)
+/* Follows tables of 32-bit distances from the table itself. Each ends where another begins, or with
+ * the first entry that does not lead to code. */
+static void follow_tables(struct sweep_walk *w)
 {
 	struct address_set followed = address_set_new(w->s->m, false);
 
@@ -455,11 +501,12 @@ static void follow_tables(struct walk *w)
 
 void sweep_run(const struct sym_module *m, const struct sweep_hooks *hooks, struct sweep *out)
 {
-	struct walk w = {
+	struct sweep_walk w = {
 		.s = out, .hooks = hooks, .f = NO_FUNCTION, .absolute = m->e_type == ET_EXEC
 	};
 
-	*out = (struct sweep){ .m = m, .facts = mem_zalloc((m->functions.n + 1) * sizeof(*out->facts)) };
+	*out = (struct sweep){ .m = m,
+			       .facts = mem_zalloc((m->functions.n + 1) * sizeof(*out->facts)) };
 	out->targets = address_set_new(m, true);
 	out->stops = address_set_new(m, true);
 	w.starts = address_set_new(m, true);

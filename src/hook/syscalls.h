@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls a module makes itself, and how each is led past the agent: by a probe right before the `syscall`
- * instruction and one right behind it. The instruction itself stays where it is, so the kernel, its seccomp filters, a
- * signal that restarts the call and a thread that is cancelled in it find what they would find without us.
+/* The system calls that a module makes itself, and how each is intercepted: by a probe
+ * directly before the `syscall` instruction and one directly after it. The instruction itself stays
+ * where it is, so the kernel, its seccomp filters, a signal that restarts the call and a thread
+ * that is cancelled in it find what they would find without us.
  *
- *     [before: mov $1, %eax]  syscall  [behind: cmp $-4096, %rax] */
+ *   [before: mov $1, %eax]  syscall  [behind: cmp $-4096, %rax] */
 #pragma once
 #include "hook/probe.h"
 
 #define SYSCALL_UNKNOWN UINT32_MAX
 
-/* Why a call is not led, or only one half of it. */
+/* Reasons why a call is not intercepted, or only one side of it. */
 #define SYSCALL_BARS(X)                                                                            \
 	X(NONE, "", "")                                                                            \
 	X(ENTER, "enter", "no room for a jump between what may jump here and the system call")     \
@@ -25,22 +26,28 @@ enum syscall_bar {
 #undef X
 	SYSCALL_BARS_N
 };
-extern const char *const syscall_bar_words[SYSCALL_BARS_N], *const syscall_bar_texts[SYSCALL_BARS_N];
+extern const char *const syscall_bar_words[SYSCALL_BARS_N],
+	*const syscall_bar_texts[SYSCALL_BARS_N];
 
 struct hook_syscall {
-	uint64_t vaddr;           /* of the instruction */
-	uint32_t function;        /* by index, or PROBE_ALONE */
-	uint32_t number;          /* SYSCALL_UNKNOWN: %rax says it when it happens */
-	bool returns;             /* false: exit, exit_group; nothing comes behind */
-	bool joined;              /* the program comes behind it by other ways too: it returned only if it had begun */
-	bool ahead;               /* a thread's end: `before` is where its number is loaded, in front of the loop it is made in */
-	bool twice;               /* fork, vfork, clone, clone3: a child comes behind it too, with 0 */
+	uint64_t vaddr;           /* address of the instruction */
+	uint32_t function;        /* index, or PROBE_ALONE */
+	uint32_t number;          /* SYSCALL_UNKNOWN: %rax has it at run time */
+	bool returns;             /* false: exit, exit_group */
+	/* The program reaches the address after it in other ways, too: it returned only if it had
+	 * begun. */
+	bool joined;
+	/* A thread's end: `before` is at the load of its number, before the loop that makes the
+	 * call. */
+	bool ahead;
+	bool twice;               /* fork, vfork, clone, clone3: a child returns, too, with 0 */
 	uint8_t bar;              /* enum syscall_bar */
-	/* The prober's. HOOK_NONE in `before`: the call is not led at all. In `behind`: no return is seen. */
+	/* The prober's answers. HOOK_NONE in `before`: the call is not intercepted at all; in
+	 * `behind`: its return is not seen. */
 	const struct hook_probe *before, *behind;
 };
 
 typedef VEC(struct hook_syscall) hook_syscall_list;
 
-/* All of them, by vaddr. They live as long as the prober. */
+/* Finds all of them, by vaddr. The probes live as long as the prober. */
 void hook_syscalls_find(struct hook_prober *p, hook_syscall_list *out);

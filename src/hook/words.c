@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of plan.h's closed lists. */
+/* The words and texts of plan.h's closed lists, for `brace list --why`, reports and sentences.
+ * Constants only. */
 #include "hook/plan.h"
 
 #define WORD(id, word, text) word,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by image_prepare() for each plan, on its thread; all state is the caller's struct modules.
+ * Reads the symbol tables of all mapped files, once for all wanted names. */
 #include "image/bindings.h"
 
 #include <stdlib.h>
@@ -10,11 +12,12 @@
 
 #define SEVERAL UINT32_MAX
 
-/* A symbol that PLT entries call, and who defines it: 1 + index of the library, 0, or SEVERAL. */
-struct wanted {
+/* Symbols that PLT entries call, and their definers: 1 + index of the library, 0 for none, or
+ * SEVERAL. */
+struct wanted_symbol {
 	VEC(const char *) names; /* sorted, each once */
 	uint32_t *library;
-	bool *by_exe; /* the executable does: others do not matter */
+	bool *by_exe; /* the executable defines it: other definers do not matter */
 };
 
 static int by_name(const void *a, const void *b)
@@ -22,17 +25,21 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The name that PLT entry i calls; NULL: it is no PLT entry. */
 static const char *plt_name(const struct hook_module *h, uint32_t i)
 {
-	return h->functions[i].plt && h->functions[i].name ? h->strings + h->functions[i].name : NULL;
+	return h->functions[i].plt && h->functions[i].name ? h->strings + h->functions[i].name
+							   : NULL;
 }
 
-static void collect(const struct modules *m, struct wanted *w)
+/* Lists the names that PLT entries of opened modules call. */
+static void collect_wanted(const struct modules *m, struct wanted_symbol *w)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < m->at.n; i++) {
-		const struct hook_module *h = m->at.at[i].choice == MODULE_OPEN ? m->at.at[i].hooks : NULL;
+		const struct hook_module *h =
+			m->at.at[i].choice == MODULE_OPEN ? m->at.at[i].hooks : NULL;
 
 		for (uint32_t k = 0; h && k < h->n; k++)
 			if (plt_name(h, k))
@@ -48,6 +55,7 @@ static void collect(const struct modules *m, struct wanted *w)
 	w->by_exe = mem_zalloc((kept + 1) * sizeof(*w->by_exe));
 }
 
+/* A file has several mappings; its symbols are read once. */
 static bool is_known(const struct modules *m, const struct map *map)
 {
 	for (size_t i = 0; i < m->libraries.n; i++)
@@ -56,8 +64,9 @@ static bool is_known(const struct modules *m, const struct map *map)
 	return false;
 }
 
-/* The executable comes first in the loader's order; of others it is not known who does. */
-static void define(struct modules *m, const struct map *map, struct wanted *w, bool is_exe)
+/* The executable comes first in the loader's order; the order of the others is not known. */
+static void define_symbols(struct modules *m, const struct map *map, struct wanted_symbol *w,
+			   bool is_exe)
 {
 	bool *found = mem_zalloc(w->names.n);
 	struct err ignored;
@@ -67,6 +76,8 @@ static void define(struct modules *m, const struct map *map, struct wanted *w, b
 		sym_exports_find(fd, map->path, w->names.at, w->names.n, found);
 		close(fd);
 	}
+	/* The first definer is noted; a second one makes the answer unknown, unless the executable
+	 * was the first. */
 	for (size_t i = 0; i < w->names.n; i++)
 		if (found[i] && !w->library[i])
 			w->library[i] = (uint32_t)m->libraries.n;
@@ -77,34 +88,42 @@ static void define(struct modules *m, const struct map *map, struct wanted *w, b
 	free(found);
 }
 
-static void add_library(struct modules *m, const struct map *map, struct wanted *w, bool is_exe)
+static void add_library(struct modules *m, const struct map *map, struct wanted_symbol *w,
+			bool is_exe)
 {
 	const char *slash = strrchr(map->path, '/');
 	char *name = mem_strndup(slash + 1, mapped_file_path(slash + 1));
 
 	*vec_add(&m->libraries) = (struct library){ mem_strdup(map->path), name };
-	define(m, map, w, is_exe);
+	define_symbols(m, map, w, is_exe);
 }
 
+/* Any executable file mapping but the agent's own. */
 static bool is_library(const struct map *map, const char *agent)
 {
 	size_t n = mapped_file_path(map->path);
 
-	return map->exec && map->path[0] == '/' && (strlen(agent) != n || strncmp(map->path, agent, n));
+	return map->exec && map->path[0] == '/' &&
+	       (strlen(agent) != n || strncmp(map->path, agent, n));
 }
 
-static void look_everywhere(const struct maps *maps, const char *exe, const char *agent, struct modules *m, struct wanted *w)
+/* The executable first: define_symbols() depends on it. */
+static void look_everywhere(const struct maps *maps, const char *exe, const char *agent,
+			    struct modules *m, struct wanted_symbol *w)
 {
 	for (int exes = 1; exes >= 0; exes--) /* the executable first */
 		for (size_t i = 0; i < maps->at.n; i++) {
 			const struct map *map = &maps->at.at[i];
 
-			if (is_library(map, agent) && (strcmp(map->path, exe) == 0) == exes && !is_known(m, map))
+			if (is_library(map, agent) && (strcmp(map->path, exe) == 0) == exes &&
+			    !is_known(m, map))
 				add_library(m, map, w, exes);
 		}
 }
 
-static void bind_all(struct modules *m, const struct wanted *w)
+/* Notes each PLT entry's library. Several definers count as none: the loader's choice is not
+ * known. */
+static void bind_all(struct modules *m, const struct wanted_symbol *w)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
@@ -114,7 +133,9 @@ static void bind_all(struct modules *m, const struct wanted *w)
 			mod->bound = mem_zalloc((h->n + 1) * sizeof(*mod->bound));
 		for (uint32_t k = 0; h && k < h->n; k++) {
 			const char *name = plt_name(h, k);
-			const char **at = name ? bsearch(&name, w->names.at, w->names.n, sizeof(name), by_name) : NULL;
+			const char **at = name ? bsearch(&name, w->names.at, w->names.n,
+							 sizeof(name), by_name)
+					       : NULL;
 			uint32_t library = at ? w->library[at - w->names.at] : 0;
 
 			mod->bound[k] = library == SEVERAL ? 0 : library;
@@ -124,9 +145,9 @@ static void bind_all(struct modules *m, const struct wanted *w)
 
 void bindings_find(const struct maps *maps, const char *exe, const char *agent, struct modules *m)
 {
-	struct wanted w = { 0 };
+	struct wanted_symbol w = { 0 };
 
-	collect(m, &w);
+	collect_wanted(m, &w);
 	if (w.names.n) {
 		look_everywhere(maps, exe, agent, m, &w);
 		bind_all(m, &w);

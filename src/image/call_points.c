@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A call of a known number has its own events at its places; at the others a table of all numbers' stands. */
+/* Called by plans, on their threads, and by brace list; call_points_add() with probes.c's lock
+ * held. A call with a known number has that number's events at its places; any other call has a
+ * table of all numbers' events. Nothing fails: a place that cannot be hooked is left out. */
 #include "image/call_points.h"
 
 #include <stddef.h>
@@ -14,11 +16,12 @@
 #include "shared/probe.h"
 #include "shared/record.h"
 
-_Static_assert(CALL_NUMBERS == SYSCALL_NUMBERS && CALL_ARGUMENTS == SYSCALL_ARGS && CALL_UNKNOWN == SYSCALL_UNKNOWN,
+_Static_assert(CALL_NUMBERS == SYSCALL_NUMBERS && CALL_ARGUMENTS == SYSCALL_ARGS &&
+		       CALL_UNKNOWN == SYSCALL_UNKNOWN,
 	       "the agent knows calls as we do");
 
-/* Which events are armed, before calls and behind them. */
-struct wanted {
+/* The armed events, before calls [0] and behind them [1]. */
+struct wanted_call {
 	const struct event_set *set;
 	struct call_event raw[2];
 	struct call_event named[2][CALL_NUMBERS];
@@ -30,10 +33,12 @@ void call_points_catalogue(struct event_catalogue *c)
 {
 	struct err ignored;
 
+	/* Once for each catalogue: several processes share it. */
 	if (events_find(c, "raw_syscalls", "sys_enter"))
 		return;
 	syscalls_add(c, &ignored);
 	tasks_add(c, &ignored);
+	/* Events that only the kernel can tell are listed only where it may tell them. */
 	if (perf_rings_allowed(PERF_SWITCHES, &ignored) == 0)
 		tasks_add_switch(c, &ignored);
 	tasks_add_signal(c, perf_rings_allowed(PERF_SIGNALS, &ignored) == 0, &ignored);
@@ -41,8 +46,15 @@ void call_points_catalogue(struct event_catalogue *c)
 
 bool call_points_want(const struct event_set *set, const struct event_entry *e)
 {
-	return (e->owner == EVENT_OWNER_SYSCALL || e->owner == EVENT_OWNER_TASK || e->owner == EVENT_OWNER_SCHED) &&
+	return (e->owner == EVENT_OWNER_SYSCALL || e->owner == EVENT_OWNER_TASK ||
+		e->owner == EVENT_OWNER_SCHED) &&
 	       event_set_armed(set, e->index);
+}
+
+/* True if a place in the code is wanted for the event: the kernel tells of SCHED's by itself. */
+static bool wants_place(const struct event_set *set, const struct event_entry *e)
+{
+	return e->owner != EVENT_OWNER_SCHED && call_points_want(set, e);
 }
 
 bool call_points_wanted(const struct event_set *set)
@@ -50,16 +62,18 @@ bool call_points_wanted(const struct event_set *set)
 	uint32_t n = events_n(set->catalogue);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (call_points_want(set, events_at(set->catalogue, i)))
+		if (wants_place(set, events_at(set->catalogue, i)))
 			return true;
 	return false;
 }
 
 bool call_points_possible(const uint8_t *bytes, size_t n)
 {
+	/* 0f 05 is the instruction syscall. */
 	return bytes && memmem(bytes, n, "\x0f\x05", 2);
 }
 
+/* NULL: there is no call of that name on this machine. */
 static const struct syscall_info *by_name(const char *name)
 {
 	size_t n;
@@ -71,7 +85,8 @@ static const struct syscall_info *by_name(const char *name)
 	return NULL;
 }
 
-static void want(struct wanted *w, const struct event_entry *e)
+/* Notes an armed event at its place and number. */
+static void wanted_event(struct wanted_call *w, const struct event_entry *e)
 {
 	static const char *const prefixes[] = { "sys_enter", "sys_exit" };
 	unsigned behind = strncmp(e->format->name, prefixes[1], strlen(prefixes[1])) == 0;
@@ -82,13 +97,17 @@ static void want(struct wanted *w, const struct event_entry *e)
 	w->any[behind] = true;
 	s = *rest ? by_name(rest + 1) : NULL;
 	if (!*rest)
-		w->raw[behind] = (struct call_event){ .event = (uint16_t)e->index, .stacked = stacked };
+		w->raw[behind] =
+			(struct call_event){ .event = (uint16_t)e->index, .stacked = stacked };
 	else if (s)
 		w->named[behind][s->number] =
-			(struct call_event){ .event = (uint16_t)e->index, .arguments = (uint8_t)(e->format->n - 1), .stacked = stacked };
+			(struct call_event){ .event = (uint16_t)e->index,
+					     .arguments = (uint8_t)(e->format->n - 1),
+					     .stacked = stacked };
 }
 
-static void read_wanted(const struct event_set *set, struct wanted *w)
+/* Collects the set's armed events, by place and number. */
+static void read_wanted(const struct event_set *set, struct wanted_call *w)
 {
 	uint32_t n = events_n(set->catalogue);
 
@@ -100,11 +119,12 @@ static void read_wanted(const struct event_set *set, struct wanted *w)
 		const struct event_entry *e = events_at(set->catalogue, i);
 
 		if (e->owner == EVENT_OWNER_SYSCALL && call_points_want(set, e))
-			want(w, e);
+			wanted_event(w, e);
 	}
 }
 
-static bool wants(const struct wanted *w, const struct hook_syscall *c, bool behind)
+/* Whether the set wants records of the call, before or behind it. */
+static bool is_wanted(const struct wanted_call *w, const struct hook_syscall *c, bool behind)
 {
 	if (task_points_at(w->tasks, c->number, behind))
 		return true;
@@ -115,12 +135,15 @@ static bool wants(const struct wanted *w, const struct hook_syscall *c, bool beh
 	return c->number < CALL_NUMBERS && w->named[behind][c->number].event != CALL_NO_EVENT;
 }
 
+/* The agent keeps number and arguments from the place before it until the place behind. */
 static bool is_kept(const struct hook_syscall *c)
 {
 	return c->number == SYSCALL_UNKNOWN || c->joined;
 }
 
-static const struct filter_program *filter_of(const struct wanted *w, const struct call_event *e)
+/* NULL: no event stands there, or each of its records is wanted. */
+static const struct filter_program *filter_of(const struct wanted_call *w,
+					      const struct call_event *e)
 {
 	return e->event == CALL_NO_EVENT ? NULL : event_set_program(w->set, e->event);
 }
@@ -130,9 +153,11 @@ static uint32_t aligned(uint32_t n)
 	return (n + 7) & ~7u;
 }
 
-/* Behind what is there already. */
-static void append_filter(const struct wanted *w, struct call_about **a, uint32_t *bytes, size_t at)
+/* Appends the event's filter behind the present bytes, and notes its offset. */
+static void append_filter(const struct wanted_call *w, struct call_about **a, uint32_t *bytes,
+			  size_t at)
 {
+	/* An offset, since mem_realloc() may move the block. */
 	struct call_event *e = (struct call_event *)((uint8_t *)*a + at);
 	const struct filter_program *f = filter_of(w, e);
 
@@ -145,7 +170,8 @@ static void append_filter(const struct wanted *w, struct call_about **a, uint32_
 	*bytes += aligned(f->bytes);
 }
 
-static void append_tasks(const struct wanted *w, struct call_about **a, uint32_t *bytes)
+/* Appends the task events and their filters behind the present bytes. */
+static void append_tasks(const struct wanted_call *w, struct call_about **a, uint32_t *bytes)
 {
 	uint32_t more = task_points_bytes(w->set);
 
@@ -156,74 +182,93 @@ static void append_tasks(const struct wanted *w, struct call_about **a, uint32_t
 	*bytes += more;
 }
 
-static struct call_about *about(const struct wanted *w, const struct hook_syscall *c, bool behind, uint32_t *bytes)
+/* Builds the place's description for the agent, of *bytes. The caller frees it. */
+static struct call_about *fill_about(const struct wanted_call *w, const struct hook_syscall *c,
+				     bool behind, uint32_t *bytes)
 {
 	bool known = c->number < CALL_NUMBERS;
 	uint16_t n = c->number == SYSCALL_UNKNOWN ? CALL_NUMBERS : known;
-	struct call_about *a = mem_zalloc(*bytes = (uint32_t)(sizeof(*a) + n * sizeof(a->named[0])));
+	struct call_about *a =
+		mem_zalloc(*bytes = (uint32_t)(sizeof(*a) + n * sizeof(a->named[0])));
 
-	*a = (struct call_about){ .number = c->number, .behind = behind, .kept = is_kept(c), .ahead = c->ahead, .raw = w->raw[behind], .n = n };
+	*a = (struct call_about){ .number = c->number,
+				  .behind = behind,
+				  .kept = is_kept(c),
+				  .ahead = c->ahead,
+				  .raw = w->raw[behind],
+				  .n = n };
 	if (known)
 		a->named[0] = w->named[behind][c->number];
 	else if (n)
 		memcpy(a->named, w->named[behind], sizeof(w->named[behind]));
 	append_filter(w, &a, bytes, offsetof(struct call_about, raw));
 	for (uint16_t i = 0; i < n; i++)
-		append_filter(w, &a, bytes, offsetof(struct call_about, named) + i * sizeof(a->named[0]));
-	/* What is made by a call of unknown number may be told elsewhere than behind it (agent/libc_calls.S). */
+		append_filter(w, &a, bytes,
+			      offsetof(struct call_about, named) + i * sizeof(a->named[0]));
+	/* A call of unknown number may make a thread or process, which may be told elsewhere than
+	 * behind it (agent/libc_calls.S). */
 	if (task_points_at(w->tasks, c->number, behind) ||
 	    (c->number == SYSCALL_UNKNOWN && task_points_at(w->tasks, c->number, true)))
 		append_tasks(w, &a, bytes);
 	return a;
 }
 
+/* Whether a copy of the stack goes with the record, which only the long way makes. */
 static bool is_stacked(const struct call_event *e)
 {
 	return e->event != CALL_NO_EVENT && e->stacked;
 }
 
-/* A child's coming is not a return. */
+/* Whether the short way of the agent suffices. A child's start behind a call is not a return. */
 static bool is_plain(const struct hook_syscall *c, const struct call_about *a)
 {
-	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) && !a->raw.filter && !a->named[0].filter &&
-	       !is_stacked(&a->raw) && !is_stacked(&a->named[0]);
+	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) &&
+	       !a->raw.filter && !a->named[0].filter && !is_stacked(&a->raw) &&
+	       !is_stacked(&a->named[0]);
 }
 
-/* A record's header without its time, 0 for none; its size is added. */
-static uint64_t header(const struct call_event *e, unsigned values, uint64_t *bytes)
+/* A record's header without its time, 0 for none. Adds the record's size to *bytes. */
+static uint64_t fill_header(const struct call_event *e, unsigned values, uint64_t *bytes)
 {
 	if (e->event == CALL_NO_EVENT)
 		return 0;
 	*bytes += 8 * (uint64_t)(2 + values);
-	return record_word(0, record_event_id(1 + values, RECORD_EVENT_TRACE + e->event), RECORD_EVENT);
+	return record_word(0, record_event_id(1 + values, RECORD_EVENT_TRACE + e->event),
+			   RECORD_EVENT);
 }
 
+/* Fills in the agent's short way, if it suffices. */
 static void make_quick(const struct hook_syscall *c, struct call_about *a)
 {
 	struct call_quick q = { .number = a->number, .behind = a->behind };
 
 	if (!is_plain(c, a))
 		return;
-	q.arguments = (uint8_t)(a->named[0].arguments < CALL_ARGUMENTS ? a->named[0].arguments : CALL_ARGUMENTS);
-	q.raw = header(&a->raw, a->behind ? 1 : CALL_ARGUMENTS, &q.bytes);
-	q.named = header(&a->named[0], a->behind ? 1 : q.arguments, &q.bytes);
+	q.arguments = (uint8_t)(a->named[0].arguments < CALL_ARGUMENTS ? a->named[0].arguments
+								       : CALL_ARGUMENTS);
+	q.raw = fill_header(&a->raw, a->behind ? 1 : CALL_ARGUMENTS, &q.bytes);
+	q.named = fill_header(&a->named[0], a->behind ? 1 : q.arguments, &q.bytes);
 	a->quick = q;
 }
 
-/* Any of the events it may be, for who asks what stands there. */
+/* One of the place's events, for readers that ask what stands there. */
 static uint32_t event_of(const struct call_about *a)
 {
-	return a->raw.event != CALL_NO_EVENT ? a->raw.event : a->n ? a->named[0].event : CALL_NO_EVENT;
+	return a->raw.event != CALL_NO_EVENT ? a->raw.event
+	       : a->n			     ? a->named[0].event
+					     : CALL_NO_EVENT;
 }
 
-static void add(const struct wanted *w, const struct hook_syscall *c, bool behind, probe_points *out)
+/* Adds a place, unless it cannot be hooked. */
+static void add_point(const struct wanted_call *w, const struct hook_syscall *c, bool behind,
+		      probe_points *out)
 {
 	struct probe_point p = { .plan = behind ? *c->behind : *c->before, .kind = PROBE_CALL };
 	struct call_about *a;
 
 	if (p.plan.kind == HOOK_NONE)
 		return;
-	a = about(w, c, behind, &p.program_bytes);
+	a = fill_about(w, c, behind, &p.program_bytes);
 	make_quick(c, a);
 	p.event = event_of(a);
 	p.program = a;
@@ -232,16 +277,17 @@ static void add(const struct wanted *w, const struct hook_syscall *c, bool behin
 
 void call_points_add(const hook_syscall_list *calls, const struct event_set *set, probe_points *out)
 {
-	struct wanted w;
+	struct wanted_call w;
 
 	read_wanted(set, &w);
 	for (size_t i = 0; i < calls->n; i++) {
 		const struct hook_syscall *c = &calls->at[i];
-		bool behind = wants(&w, c, true);
+		bool behind = is_wanted(&w, c, true);
 
-		if (wants(&w, c, false) || (behind && is_kept(c)))
-			add(&w, c, false, out);
+		/* A kept call needs its place before even if only its return is wanted. */
+		if (is_wanted(&w, c, false) || (behind && is_kept(c)))
+			add_point(&w, c, false, out);
 		if (behind)
-			add(&w, c, true, out);
+			add_point(&w, c, true, out);
 	}
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads /proc and uname, without a lock, on any thread: each plan describes its image. Nothing
+ * fails: an unknown text is "" or "unknown". */
 #include "image/describe.h"
 
 #include <stdio.h>
@@ -7,14 +9,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* The caller frees it. */
 static char *cpu_model(void)
 {
 	char line[256], *name = NULL;
 	FILE *f = fopen("/proc/cpuinfo", "re");
 
 	while (f && !name && fgets(line, sizeof(line), f))
+		/* "model name\t: TEXT" */
 		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
-			name = mem_strndup(strchr(line, ':') + 2, strcspn(strchr(line, ':') + 2, "\n"));
+			name = mem_strndup(strchr(line, ':') + 2,
+					   strcspn(strchr(line, ':') + 2, "\n"));
 	if (f)
 		fclose(f);
 	return name ? name : mem_strdup("unknown");
@@ -40,6 +45,7 @@ struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_n
 
 char *describe_cmdline(int pid)
 {
+	/* Longer command lines are cut. */
 	char name[64], text[4096];
 	size_t n;
 	FILE *f;
@@ -50,6 +56,7 @@ char *describe_cmdline(int pid)
 		return mem_strdup("");
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
+	/* Arguments are separated by NULs. Those at the end would become blanks. */
 	while (n && !text[n - 1])
 		n--;
 	for (size_t i = 0; i < n; i++)
@@ -64,6 +71,7 @@ char *describe_exe(int pid)
 	ssize_t n;
 
 	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+	/* A path that does not fit is cut, and so matches no module. */
 	n = readlink(name, path, sizeof(path));
 	return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("");
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings of a run as texts, for its trace: each file's, and the options, filters and triggers that were chosen. */
+/* The settings of a run as texts, for its trace: each file's, and the chosen options, filters and
+ * triggers one by one. Called by the thread that owns the trace_info. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "image/describe.h"
 
-/* A list may have been read from a file as long as any. */
+/* longest text: a list may have been read from a file of any length */
 #define SETTING_MOST (64u << 10)
 
-/* Takes file and text over; the text without its last newline. */
+/* Takes file and text over; drops the text's last newline. */
 static void add_setting(struct trace_info *info, char *file, char *text, bool chosen)
 {
 	size_t n = strlen(text);
@@ -17,13 +18,15 @@ static void add_setting(struct trace_info *info, char *file, char *text, bool ch
 	if (n && text[n - 1] == '\n')
 		text[--n] = '\0';
 	if (n > SETTING_MOST) {
-		text = mem_printf("%.*s ... and %zu bytes more", (int)SETTING_MOST, whole, n - SETTING_MOST);
+		text = mem_printf("%.*s ... and %zu bytes more", (int)SETTING_MOST, whole,
+				  n - SETTING_MOST);
 		free(whole);
 	}
 	*vec_add(&info->settings) = (struct trace_setting){ file, text, chosen };
 }
 
-/* settings_read lists events that exist; names that still wait for a program's events are not among them. */
+/* settings_read() lists events that exist, so names that still wait for a program's events are
+ * listed here. */
 static char *read_file(const struct settings *s, const char *file)
 {
 	char *all, *longer;
@@ -31,15 +34,17 @@ static char *read_file(const struct settings *s, const char *file)
 	if (!s->events.waits || strcmp(file, "set_event"))
 		return settings_read(s, file);
 	all = mem_strdup("");
-	for (size_t i = 0; i < s->events.wishes.n; i++) {
-		longer = mem_printf("%s%s\n", all, s->events.wishes.at[i].pattern);
+	for (size_t i = 0; i < s->events.pending.n; i++) {
+		longer = mem_printf("%s%s\n", all, s->events.pending.at[i].pattern);
 		free(all);
 		all = longer;
 	}
 	return all;
 }
 
-static void describe_file(struct trace_info *info, const struct settings *s, const struct settings *usual, const char *file)
+/* chosen: the text differs from the usual one. */
+static void describe_file(struct trace_info *info, const struct settings *s,
+			  const struct settings *usual, const char *file)
 {
 	char *text = read_file(s, file), *other = read_file(usual, file);
 	bool chosen = strcmp(text, other) != 0;
@@ -48,8 +53,9 @@ static void describe_file(struct trace_info *info, const struct settings *s, con
 	free(other);
 }
 
-/* trace_options has all that the tracer has: those that were chosen are told one by one. */
-static void describe_options(struct trace_info *info, const struct settings *s, const struct settings *usual)
+/* trace_options has all options; each one that was chosen is told by itself, too. */
+static void describe_options(struct trace_info *info, const struct settings *s,
+			     const struct settings *usual)
 {
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
 		if (option_is_set(s->options, o) != option_is_set(usual->options, o))
@@ -58,8 +64,9 @@ static void describe_options(struct trace_info *info, const struct settings *s, 
 	add_setting(info, mem_strdup("trace_options"), settings_read(s, "trace_options"), false);
 }
 
-/* "events/SYSTEM/EVENT/FILE" of a name as set_event has it. */
-static void describe_of_event(struct trace_info *info, const char *name, const char *file, const char *text)
+/* Tells "events/SYSTEM/EVENT/FILE" for a name in set_event's form. */
+static void describe_of_event(struct trace_info *info, const char *name, const char *file,
+			      const char *text)
 {
 	char *path = mem_printf("events/%s/%s", name, file), *colon = strchr(path, ':');
 
@@ -68,11 +75,11 @@ static void describe_of_event(struct trace_info *info, const char *name, const c
 	add_setting(info, path, mem_strdup(text), true);
 }
 
-/* Filters and triggers, as they were wished for or, in the tree, as they are. */
+/* Filters and triggers, as asked for or, in the tree, as they are. */
 static void describe_events(struct trace_info *info, const struct event_set *set)
 {
-	for (size_t i = 0; i < set->wishes.n; i++) {
-		const struct event_wish *w = &set->wishes.at[i];
+	for (size_t i = 0; i < set->pending.n; i++) {
+		const struct event_pending *w = &set->pending.at[i];
 
 		if (w->filter)
 			describe_of_event(info, w->pattern, "filter", w->filter);
@@ -82,7 +89,8 @@ static void describe_events(struct trace_info *info, const struct event_set *set
 	for (size_t i = 0; i < set->at.n && !set->waits; i++) {
 		const struct event_setting *e = &set->at.at[i];
 		const struct event_format *f = events_at(set->catalogue, e->index)->format;
-		char *name = mem_printf("%s:%s", f->system, f->name), *triggers = trigger_read(&e->triggers);
+		char *name = mem_printf("%s:%s", f->system, f->name),
+		     *triggers = trigger_read(&e->triggers);
 
 		if (e->filter.text)
 			describe_of_event(info, name, "filter", e->filter.text);
@@ -97,10 +105,12 @@ void describe_settings(struct trace_info *info, const struct settings *s)
 {
 	struct settings usual;
 
+	/* Only the tree's settings take commands; its defaults differ from the command line's. */
 	(s->takes_commands ? settings_init_tree : settings_init)(&usual);
 	trace_info_drop_settings(info);
 	for (unsigned i = 0; settings_file(i); i++)
-		if (settings_can_write(settings_file(i)) && strcmp(settings_file(i), "trace_options"))
+		if (settings_can_write(settings_file(i)) &&
+		    strcmp(settings_file(i), "trace_options"))
 			describe_file(info, s, &usual, settings_file(i));
 	describe_options(info, s, &usual);
 	describe_events(info, &s->events);

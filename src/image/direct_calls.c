@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Part of one plan, on its thread; a struct direct_calls lives as long as its module's job in
+ * patches.c. Nothing fails: a call out of a jump's reach stays as it is, and goes unseen. */
 #include "image/direct_calls.h"
 
 #include <stdlib.h>
@@ -14,14 +16,14 @@ uint32_t direct_calls_max(const struct module *mod)
 	return n;
 }
 
-void direct_calls_lead(struct direct_calls *d, uint32_t function, uint64_t trampoline)
+void direct_calls_redirect(struct direct_calls *d, uint32_t function, uint64_t trampoline)
 {
-	if (!d->led)
-		d->led = mem_zalloc(d->mod->hooks->n * sizeof(*d->led));
-	d->led[function] = trampoline;
+	if (!d->redirected)
+		d->redirected = mem_zalloc(d->mod->hooks->n * sizeof(*d->redirected));
+	d->redirected[function] = trampoline;
 }
 
-/* How many functions begin at or before a file address. */
+/* The number of functions that begin at or before a file address. */
 static uint32_t count_until(const struct hook_module *h, uint64_t vaddr)
 {
 	const struct { const struct hook_plan_entry *at; size_t n; } entries = { h->entries, h->n };
@@ -29,64 +31,74 @@ static uint32_t count_until(const struct hook_module *h, uint64_t vaddr)
 	return (uint32_t)vec_bisect(&entries, e, e->vaddr <= vaddr);
 }
 
-/* Where control goes that is to go to a file address. */
-static uint64_t led_from(const struct direct_calls *d, uint64_t vaddr)
+/* The trampoline of the function that begins at a file address, or 0. */
+static uint64_t redirected_from(const struct direct_calls *d, uint64_t vaddr)
 {
 	uint32_t n = count_until(d->mod->hooks, vaddr);
 
-	return n && d->mod->hooks->entries[n - 1].vaddr == vaddr ? d->led[n - 1] : 0;
+	return n && d->mod->hooks->entries[n - 1].vaddr == vaddr ? d->redirected[n - 1] : 0;
 }
 
+/* Whether the instruction leaves the moved ones. */
 static bool is_transfer(const struct relocate_insn *in)
 {
-	return (in->op == RELOCATE_CALL || in->op == RELOCATE_JMP || in->op == RELOCATE_JCC) && !in->inside;
+	return (in->op == RELOCATE_CALL || in->op == RELOCATE_JMP || in->op == RELOCATE_JCC) &&
+	       !in->inside;
 }
 
-const struct relocate_recipe *direct_calls_aim(const struct direct_calls *d, const struct relocate_recipe *recipe,
+const struct relocate_recipe *direct_calls_aim(const struct direct_calls *d,
+					       const struct relocate_recipe *recipe,
 					       struct relocate_recipe *copy)
 {
 	bool changed = false;
 
-	if (!d->led)
+	if (!d->redirected)
 		return recipe;
 	*copy = *recipe;
 	for (unsigned i = 0; i < copy->n; i++) {
 		struct relocate_insn *in = &copy->insn[i];
-		uint64_t led = is_transfer(in) ? led_from(d, (uint64_t)in->target) : 0;
+		uint64_t redirected =
+			is_transfer(in) ? redirected_from(d, (uint64_t)in->target) : 0;
 
-		if (led)
-			in->target = (int64_t)(led - d->mod->base);
-		changed |= led != 0;
+		if (redirected)
+			in->target = (int64_t)(redirected - d->mod->base);
+		changed |= redirected != 0;
 	}
 	return changed ? copy : recipe;
 }
 
-static bool overlap(uint64_t at, uint64_t from, uint64_t bytes)
+/* [at, at + HOOK_CALL_BYTES) and [from, from + bytes). */
+static bool ranges_overlap(uint64_t at, uint64_t from, uint64_t bytes)
 {
 	return at < from + bytes && from < at + HOOK_CALL_BYTES;
 }
 
-/* Are the bytes at a file address a hook's or a probe's? Then they move with it, or are none of the program's any more. */
+/* Whether the bytes at a file address belong to a hook or a probe: then the call moves with them,
+ * or they are not the program's any more. */
 static bool is_taken(const struct module *mod, uint64_t at)
 {
 	const struct hook_module *h = mod->hooks;
 
-	for (uint32_t n = count_until(h, at + HOOK_CALL_BYTES); n-- > 0 && at - h->entries[n].vaddr < 2 * HOOK_WINDOW_MAX;) {
+	/* A patch lies within two windows of its function's entry. */
+	for (uint32_t n = count_until(h, at + HOOK_CALL_BYTES);
+	     n-- > 0 && at - h->entries[n].vaddr < 2 * HOOK_WINDOW_MAX;) {
 		const struct hook_plan_entry *e = &h->entries[n];
 
 		if (mod->selected[n] != SELECT_NO && e->kind != HOOK_NONE &&
-		    overlap(at, e->vaddr + e->patch_offset, e->recipe.len > e->patch_len ? e->recipe.len : e->patch_len))
+		    ranges_overlap(at, e->vaddr + e->patch_offset,
+				   e->recipe.len > e->patch_len ? e->recipe.len : e->patch_len))
 			return true;
 	}
 	for (size_t i = 0; i < mod->probes.n; i++) {
 		const struct hook_probe *p = &mod->probes.at[i].plan;
 
-		if (p->kind != HOOK_NONE && overlap(at, p->vaddr - p->before, p->len))
+		if (p->kind != HOOK_NONE && ranges_overlap(at, p->vaddr - p->before, p->len))
 			return true;
 	}
-	return led_calls_touch(&mod->calls, at, HOOK_CALL_BYTES);
+	return intercepts_touch(&mod->calls, at, HOOK_CALL_BYTES);
 }
 
+/* The four bytes of a call or jump that hold the distance, counted from their end. */
 static void put_displacement(uint8_t *bytes, uint64_t at, uint64_t target)
 {
 	int32_t distance = (int32_t)(target - (at + HOOK_CALL_BYTES));
@@ -94,34 +106,38 @@ static void put_displacement(uint8_t *bytes, uint64_t at, uint64_t target)
 	memcpy(bytes, &distance, sizeof(distance));
 }
 
-static bool reaches(uint64_t at, uint64_t target)
+/* Whether the distance fits 32 bits. */
+static bool jump_reaches(uint64_t at, uint64_t target)
 {
 	int64_t distance = (int64_t)(target - (at + HOOK_CALL_BYTES));
 
 	return distance == (int32_t)distance;
 }
 
-static void write_one(const struct direct_calls *d, const struct hook_call *c, uint16_t region, struct patch_list *list)
+/* Adds the patch of one call, unless the call moves or the trampoline is out of reach. */
+static void write_one(const struct direct_calls *d, const struct hook_call *c, uint16_t region,
+		      struct patch_list *list)
 {
 	const struct hook_module *h = d->mod->hooks;
-	uint64_t at = d->mod->base + c->at, led = d->led[c->function];
+	uint64_t at = d->mod->base + c->at, redirected = d->redirected[c->function];
 	uint32_t as = PATCH_DIRECT | (d->mod->first_id + c->function);
 	uint8_t original[HOOK_CALL_BYTES];
 
-	if (!led || is_taken(d->mod, c->at) || !reaches(at, led))
+	if (!redirected || is_taken(d->mod, c->at) || !jump_reaches(at, redirected))
 		return;
 	put_displacement(original, c->at, h->entries[c->function].vaddr);
-	put_displacement(patch_list_add(list, at, sizeof(original), original, as, region)->bytes, at, led);
+	put_displacement(patch_list_add(list, at, sizeof(original), original, as, region)->bytes,
+			 at, redirected);
 }
 
 void direct_calls_write(const struct direct_calls *d, uint16_t region, struct patch_list *list)
 {
-	for (uint32_t i = 0; d->led && i < d->mod->hooks->n_calls; i++)
+	for (uint32_t i = 0; d->redirected && i < d->mod->hooks->n_calls; i++)
 		write_one(d, &d->mod->hooks->calls[i], region, list);
 }
 
 void direct_calls_free(struct direct_calls *d)
 {
-	free(d->led);
-	d->led = NULL;
+	free(d->redirected);
+	d->redirected = NULL;
 }

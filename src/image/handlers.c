@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Plans use it on their own threads; lists by process belong to the control
+ * (session/control_internal.h), and handlers_look() holds the process in a holder. Nothing fails: a
+ * handler that cannot be probed is noted for the user. */
 #include "image/handlers.h"
 
 #include <errno.h>
@@ -8,24 +11,27 @@
 #include <sys/syscall.h>
 
 #include "image/call_points.h"
-#include "collect/notes.h"
+#include "collect/messages.h"
 #include "image/task_points.h"
 #include "shared/probe.h"
 #include "tracee/holder.h"
 #include "tracee/proc_status.h"
 
+/* Numbers of signals, and the bytes of a signal set, of the kernel's rt_sigaction on this
+ * machine. */
 #define SIGNALS 64
 #define MASK_BYTES 8
+/* Lists of ended processes are dropped beyond so many. */
 #define DEAD_MAX 64u
 
-/* --- which there are --------------------------------------------------------------------------- */
+/* --- which handlers there are ----------------------------------------------------------------- */
 
 bool handlers_wanted(const struct event_set *set)
 {
 	return task_points_event(set, TASK_SIGNAL) != TASK_NO_EVENT;
 }
 
-bool handlers_wished(struct event_set *set)
+bool handlers_pending(struct event_set *set)
 {
 	struct err ignored;
 
@@ -43,7 +49,8 @@ bool handlers_have(const handler_list *l, uint64_t handler)
 	return false;
 }
 
-static void add(handler_list *l, uint64_t handler)
+/* Several signals mostly share a handler: each stands in the list once. */
+static void add_handler(handler_list *l, uint64_t handler)
 {
 	if (!handlers_have(l, handler))
 		*vec_add(l) = handler;
@@ -52,7 +59,7 @@ static void add(handler_list *l, uint64_t handler)
 void handlers_join(handler_list *to, const handler_list *more)
 {
 	for (size_t i = 0; i < more->n; i++)
-		add(to, more->at[i]);
+		add_handler(to, more->at[i]);
 }
 
 void handlers_read(struct tracee *t, handler_list *out)
@@ -61,32 +68,38 @@ void handlers_read(struct tracee *t, handler_list *out)
 	struct err ignored;
 	uint64_t scratch, handler;
 
-	if (proc_status_read(tracee_pid(t), &s) < 0 || !s.sig_caught || tracee_scratch(t, &scratch, &ignored) < 0)
+	if (proc_status_read(tracee_pid(t), &s) < 0 || !s.sig_caught ||
+	    tracee_scratch(t, &scratch, &ignored) < 0)
 		return;
 	for (int sig = 1; sig <= SIGNALS; sig++) {
+		/* rt_sigaction(sig, NULL, scratch, 8). The handler's address is the first word of
+		 * the answer. */
 		const uint64_t args[6] = { (uint64_t)sig, 0, scratch, MASK_BYTES };
 		int64_t result;
 
-		if (!(s.sig_caught >> (sig - 1) & 1) || tracee_syscall(t, SYS_rt_sigaction, args, &result, &ignored) < 0 || result < 0 ||
-		    tracee_read(t, scratch, &handler, sizeof(handler), &ignored) < 0)
+		/* Only signals that have a handler, as /proc/PID/status tells, are asked for. */
+		if (!(s.sig_caught >> (sig - 1) & 1) ||
+		    tracee_syscall(t, SYS_rt_sigaction, args, &result, &ignored) < 0 ||
+		    result < 0 || tracee_read(t, scratch, &handler, sizeof(handler), &ignored) < 0)
 			continue;
 		if (handler != (uint64_t)SIG_DFL && handler != (uint64_t)SIG_IGN)
-			add(out, handler);
+			add_handler(out, handler);
 	}
 }
 
-struct look {
+struct handler_look {
 	pid_t pid;
 	handler_list *out;
 };
 
+/* In a holder. */
 static int look_there(void *of)
 {
-	const struct look *l = of;
+	const struct handler_look *l = of;
 	struct tracee *t;
 	struct err ignored;
 
-	if (tracee_hold(l->pid, &t, &ignored) == 0) {
+	if (tracee_stop(l->pid, &t, &ignored) == 0) {
 		handlers_read(t, l->out);
 		tracee_release(t);
 	}
@@ -95,20 +108,22 @@ static int look_there(void *of)
 
 void handlers_look(pid_t pid, handler_list *out)
 {
-	struct look l = { pid, out };
+	struct handler_look l = { pid, out };
 	struct err ignored;
 
 	holder_run(look_there, &l, &ignored);
 }
 
-/* --- places ------------------------------------------------------------------------------------ */
+/* --- places ----------------------------------------------------------------------------------- */
 
+/* Whether the address lies between the module's first and last executable byte. */
 static bool is_in(const struct module *mod, uint64_t address)
 {
 	return address >= mod->start && address < mod->end;
 }
 
-bool handlers_any(const struct module *mod, const struct event_set *set, const handler_list *handlers)
+bool handlers_any(const struct module *mod, const struct event_set *set,
+		  const handler_list *handlers)
 {
 	for (size_t i = 0; handlers && i < handlers->n; i++)
 		if (is_in(mod, handlers->at[i]))
@@ -116,19 +131,21 @@ bool handlers_any(const struct module *mod, const struct event_set *set, const h
 	return false;
 }
 
+/* Without hooks the module's base is not known. */
 void handlers_points(struct module *mod, const struct event_set *set, const handler_list *handlers)
 {
 	if (!mod->hooks || !handlers_any(mod, set, handlers))
 		return;
 	for (size_t i = 0; i < handlers->n; i++)
 		if (is_in(mod, handlers->at[i]))
-			probes_add_handler(mod->fd, mod->path, set, handlers->at[i] - mod->base, handlers->at[i], &mod->probes);
+			probes_add_handler(mod->fd, mod->path, set, handlers->at[i] - mod->base,
+					   handlers->at[i], &mod->probes);
 	probes_sort(&mod->probes);
 }
 
-/* --- what became of them ----------------------------------------------------------------------- */
+/* --- what became of them ---------------------------------------------------------------------- */
 
-/* The function, or the place in the file. */
+/* Names a handler by its function, or by the place in its file. */
 static void name_it(const struct modules *m, struct handler_plan *h)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
@@ -136,7 +153,8 @@ static void name_it(const struct modules *m, struct handler_plan *h)
 
 		if (!is_in(mod, h->handler))
 			continue;
-		snprintf(h->name, sizeof(h->name), "%.24s+0x%llx", mod->name, (unsigned long long)(h->handler - mod->base));
+		snprintf(h->name, sizeof(h->name), "%.24s+0x%llx", mod->name,
+			 (unsigned long long)(h->handler - mod->base));
 		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
 			if (mod->hooks->functions[k].vaddr == h->handler - mod->base)
 				hook_function_name(mod->hooks, k, h->name, sizeof(h->name));
@@ -145,21 +163,24 @@ static void name_it(const struct modules *m, struct handler_plan *h)
 	snprintf(h->name, sizeof(h->name), "0x%llx", (unsigned long long)h->handler);
 }
 
-static const struct probe_point *point_of(const struct modules *m, uint64_t handler, const struct module **mod)
+/* The handler's probe, and its module; NULL: there is none. */
+static const struct probe_point *point_of(const struct modules *m, uint64_t handler,
+					  const struct module **mod)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
 		*mod = &m->at.at[i];
 		for (size_t k = 0; k < (*mod)->probes.n; k++) {
 			const struct probe_point *p = &(*mod)->probes.at[k];
 
-			if (p->kind == PROBE_SIGNAL && ((const struct signal_about *)p->program)->handler == handler)
+			if (p->kind == PROBE_SIGNAL &&
+			    ((const struct signal_about *)p->program)->handler == handler)
 				return p;
 		}
 	}
 	return NULL;
 }
 
-/* Handlers that come unseen. */
+/* Notes modules whose call of rt_sigaction cannot be hooked: their handlers come unseen. */
 static void plan_hidden(const struct modules *m, struct image *im)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
@@ -178,7 +199,9 @@ void handlers_plan(const struct image_request *req, const struct modules *m, str
 		return;
 	plan_hidden(m, im);
 	for (size_t i = 0; req->handlers && i < req->handlers->n; i++) {
-		struct handler_plan h = { .handler = req->handlers->at[i], .reason = REASON_NOT_CODE };
+		/* Not in a module's text: a translator's code, for example. */
+		struct handler_plan h = { .handler = req->handlers->at[i],
+					  .reason = REASON_NOT_CODE };
 		const struct module *mod;
 		const struct probe_point *p = point_of(m, h.handler, &mod);
 
@@ -191,31 +214,38 @@ void handlers_plan(const struct image_request *req, const struct modules *m, str
 	}
 }
 
-static enum hook_reason outcome(const struct image *im, const struct handler_plan *h)
+/* Why the handler is not probed; REASON_NONE: it is. */
+static enum hook_reason handler_outcome(const struct image *im, const struct handler_plan *h)
 {
 	static const enum hook_reason reasons[] = {
-		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_PAGE_END, [PATCH_CHANGED] = REASON_CHANGED,
-		[PATCH_BUSY] = REASON_BUSY, [PATCH_GONE] = REASON_NONE, [PATCH_APPLIED] = REASON_NONE,
+		[PATCH_PENDING] = REASON_NO_ROOM,
+		[PATCH_REFUSED] = REASON_PAGE_END,
+		[PATCH_CHANGED] = REASON_CHANGED,
+		[PATCH_BUSY] = REASON_BUSY,
+		[PATCH_GONE] = REASON_NONE,
+		[PATCH_APPLIED] = REASON_NONE,
 	};
 
-	for (uint32_t i = 0; h->patch && i < im->welcome.n_patches; i++)
-		if (im->patches[i].address == h->patch && im->patches[i].status < sizeof(reasons) / sizeof(*reasons))
+	for (uint32_t i = 0; h->patch && i < im->setup.n_patches; i++)
+		if (im->patches[i].address == h->patch &&
+		    im->patches[i].status < sizeof(reasons) / sizeof(*reasons))
 			return reasons[im->patches[i].status];
 	return (enum hook_reason)h->reason;
 }
 
-void handlers_tell(const struct image *im, pid_t pid, struct memory_notes *notes)
+void handlers_tell(const struct image *im, pid_t pid, struct memory_messages *messages)
 {
 	for (size_t i = 0; i < im->handlers.n; i++) {
-		enum hook_reason reason = outcome(im, &im->handlers.at[i]);
+		enum hook_reason reason = handler_outcome(im, &im->handlers.at[i]);
 
 		if (reason)
-			notes_add_handler(notes, reason, pid, im->handlers.at[i].name);
+			messages_add_handler(messages, reason, pid, im->handlers.at[i].name);
 	}
 }
 
-/* --- by process -------------------------------------------------------------------------------- */
+/* --- by process ------------------------------------------------------------------------------- */
 
+/* Only when the list is long, because each process is asked for by a system call. */
 static void drop_dead(struct process_handlers_list *l)
 {
 	size_t kept = 0;
@@ -241,6 +271,7 @@ handler_list *handlers_of(struct process_handlers_list *l, pid_t pid)
 	return &l->at[l->n - 1].list;
 }
 
+/* An exec resets all handlers, so that the list of the program before is void. */
 void handlers_begin(struct process_handlers_list *l, pid_t pid)
 {
 	for (size_t i = 0; i < l->n; i++)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by planners (session/setup.c), and by attach.c and change.c in holders; each works on
+ * structs of its own, and shared caches have locks of theirs. A plan that fails leaves the process
+ * untouched. The agent's answers come from memory that the program can write: each is read once and
+ * compared. */
 #include "image/image.h"
 
 #include <errno.h>
@@ -15,12 +19,14 @@
 #include "image/handlers.h"
 #include "image/maps.h"
 #include "image/modules.h"
-#include "collect/notes.h"
+#include "collect/messages.h"
 #include "image/patches.h"
 #include "collect/shared_memory.h"
 
 #define PAGE UINT64_C(4096)
 
+/* Makes the memory in which threads note call sites: the process maps it, and the session reads
+ * it. */
 static int make_image_memory(struct image *im, struct err *err)
 {
 	void *at;
@@ -28,8 +34,8 @@ static int make_image_memory(struct image *im, struct err *err)
 	im->image_fd = memory_file("brace-image", sizeof(struct image_memory), false, &at, err);
 	if (im->image_fd < 0)
 		return im->image_fd;
-	im->news.memory = at;
-	im->welcome.image_size = sizeof(struct image_memory);
+	im->update.memory = at;
+	im->setup.image_size = sizeof(struct image_memory);
 	return 0;
 }
 
@@ -51,42 +57,105 @@ void image_count_add(struct image_count *total, const struct image_count *more, 
 	}
 	total->functions += more->functions;
 	total->hooked += more->hooked;
+	total->code_bytes += more->code_bytes;
+	total->unknown_bytes += more->unknown_bytes;
 	for (size_t i = 0; i < sizeof(total->by_kind) / sizeof(total->by_kind[0]); i++)
 		total->by_kind[i] += more->by_kind[i];
 	for (size_t i = 0; i < sizeof(total->by_reason) / sizeof(total->by_reason[0]); i++)
 		total->by_reason[i] += more->by_reason[i];
 }
 
+/* Bytes of code, of opened modules only: a closed one was not asked for. */
+static void count_code(const struct modules *m, struct image_count *count)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct hook_module *h =
+			m->at.at[i].choice == MODULE_OPEN ? m->at.at[i].hooks : NULL;
+
+		count->code_bytes += h ? h->code_bytes : 0;
+		count->unknown_bytes += h ? h->unknown_bytes : 0;
+	}
+}
+
+/* Counts anew: refusals change functions after the plan. */
 static void count_all(struct image *im)
 {
-	im->count = (struct image_count){ 0 };
-	for (size_t i = 0; i < im->news.modules.n; i++) {
-		const struct trace_module *m = &im->news.modules.at[i];
+	im->count = (struct image_count){ .code_bytes = im->count.code_bytes,
+					  .unknown_bytes = im->count.unknown_bytes };
+	for (size_t i = 0; i < im->update.modules.n; i++) {
+		const struct trace_module *m = &im->update.modules.at[i];
 
 		for (size_t k = 0; k < m->functions.n; k++)
 			count_function(&im->count, &m->functions.at[k]);
 	}
 }
 
-static bool is_go(const struct modules *m)
+/* The first opened module that the Go compiler made; NULL: none. */
+static const struct module *find_go(const struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++)
-		if (m->at.at[i].choice == MODULE_OPEN && m->at.at[i].hooks && m->at.at[i].hooks->language == SYM_LANG_GO)
-			return true;
-	return false;
+		if (m->at.at[i].choice == MODULE_OPEN && m->at.at[i].hooks &&
+		    m->at.at[i].hooks->language == SYM_LANG_GO)
+			return &m->at.at[i];
+	return NULL;
 }
 
-/* Threads that a module starts by itself may have no thread pointer, or share one. */
-static uint32_t flags_of(const struct modules *m, const struct protocol_hello *hello)
+/* Goroutines have stacks of their own, which move: calls cannot be told apart by their places
+ * there. */
+static int check_depths(const struct modules *m, const struct settings *set, struct err *err)
+{
+	const struct module *go = find_go(m);
+	const char *what = set->max_graph_depth ? "how deep a call is (--max-graph-depth)" :
+			   set->graph_function.patterns.n ? "what a function calls (-g)" :
+			   set->tracing_thresh_ns ? "how long a call lasts (--threshold)" : NULL;
+
+	if (!go || !what || !set->tracer->exits)
+		return 0;
+	return err_set(
+		err, EOPNOTSUPP,
+		"%s is a Go program, of which no return is followed: %s is not known; choose functions with -l",
+		go->name, what);
+}
+
+/* Whether every place in the module where a thread may begin can be hooked; *clone: libc's function
+ * is one of them. */
+static bool shows_starts(const struct hook_module *h, bool *clone)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		const struct hook_plan_entry *e = &h->entries[i];
+		bool hooked = e->kind != HOOK_NONE && !hook_by_callers(e->kind);
+
+		*clone |= e->starts == START_BY_CLONE && hooked;
+		all &= e->starts != START_BY_HAND || hooked;
+	}
+	return all;
+}
+
+/* Threads that a module starts by itself may have no thread pointer, or share one. The agent is
+ * told where such threads begin (agent/no_tls.c); if that cannot be told, AGENT_NO_TLS is set at
+ * once. */
+static uint32_t flags_of(const struct modules *m, const struct settings *set,
+			 const struct protocol_hello *hello)
 {
 	uint32_t flags = hello->flags;
+	bool starts = false, all = set->tracer->functions, clone = false;
 
-	for (size_t i = 0; i < m->at.n && hello->request != PROTOCOL_DLOPEN; i++)
-		if (m->at.at[i].hooks && m->at.at[i].hooks->starts_threads)
-			flags |= AGENT_FAR;
-	return is_go(m) ? flags : flags & ~AGENT_GO;
+	for (size_t i = 0; i < m->at.n && hello->request != PROTOCOL_DLOPEN; i++) {
+		const struct hook_module *h =
+			m->at.at[i].choice == MODULE_PROBED ? NULL : m->at.at[i].hooks;
+
+		starts |= m->at.at[i].hooks && m->at.at[i].hooks->starts_threads;
+		all &= h ? shows_starts(h, &clone)
+			 : !m->at.at[i].hooks || !m->at.at[i].hooks->starts_threads;
+	}
+	if (starts && !(all && clone))
+		flags |= AGENT_NO_TLS;
+	return find_go(m) ? flags : flags & ~AGENT_GO;
 }
 
+/* Copies the names: the modules end with the plan, and users are told later. */
 static void keep_unread(const struct modules *m, struct image *out)
 {
 	for (size_t i = 0; i < m->unread.n; i++) {
@@ -97,12 +166,14 @@ static void keep_unread(const struct modules *m, struct image *out)
 	}
 }
 
-void image_tell_unread(const struct image *im, pid_t pid, struct memory_notes *notes)
+void image_tell_unread(const struct image *im, pid_t pid, struct memory_messages *messages)
 {
 	for (size_t i = 0; i < im->unread.n; i++)
-		notes_add_file(notes, im->unread.at[i].code, pid, im->unread.at[i].name);
+		messages_add_file(messages, im->unread.at[i].code, pid, im->unread.at[i].name);
 }
 
+/* The hello's flags are corrected for this image first; a copy of the request carries them to the
+ * steps that follow. */
 int image_prepare(const struct image_request *asked, struct image *out, struct err *err)
 {
 	struct protocol_hello hello = *asked->hello;
@@ -113,23 +184,33 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 
 	memset(out, 0, sizeof(*out));
 	out->image_fd = out->code_fd = -1;
-	out->news.image = req->index;
-	out->news.about = (struct trace_image){ .pid = (uint32_t)req->pid, .tsc = clock_tsc(),
-						.exe = describe_exe(req->pid), .cmdline = describe_cmdline(req->pid) };
+	out->update.image = req->index;
+	/* The image's modules count from this time on. */
+	out->update.about = (struct trace_image){ .pid = (uint32_t)req->pid,
+						  .tsc = clock_tsc(),
+						  .exe = describe_exe(req->pid),
+						  .cmdline = describe_cmdline(req->pid) };
 	r = maps_read(req->pid, &maps, err);
 	if (r < 0)
 		return r;
+	/* The agent's place counts as mapped, although the agent is not there yet. */
 	if (req->taken_bytes)
 		maps_take(&maps, req->taken_from, req->taken_bytes);
 	maps.distance = req->distance;
 	out->next_id = req->first_id;
-	r = modules_find(&maps, out->news.about.exe, req, &modules, err);
+	r = modules_find(&maps, out->update.about.exe, req, &modules, err);
 	keep_unread(&modules, out);
 	req->hello = &hello;
-	hello.flags = out->welcome.flags = flags_of(&modules, asked->hello);
-	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND, &out->next_id);
+	hello.flags = out->setup.flags = flags_of(&modules, req->settings, asked->hello);
+	/* Each step needs those before: patches need the selection, and descriptions tell what
+	 * patches turned down. */
+	if (r == 0)
+		r = check_depths(&modules, req->settings, err);
+	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND,
+				       &out->next_id);
 	modules_note_ids(&modules, req);
-	out->news.again = out->news.addition = req->again;
+	/* A new plan for a known image is told as an addition to it. */
+	out->update.again = out->update.addition = req->again;
 	if (r == 0 && !req->again)
 		r = make_image_memory(out, err);
 	if (r == 0)
@@ -137,17 +218,18 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	if (r == 0)
 		handlers_plan(req, &modules, out);
 	if (r == 0)
-		bindings_find(&maps, out->news.about.exe, req->agent_path, &modules);
+		bindings_find(&maps, out->update.about.exe, req->agent_path, &modules);
 	if (r == 0)
-		modules_describe(&modules, req->index, &out->news);
+		modules_describe(&modules, req->index, &out->update);
 	if (r == 0)
-		event_sites_describe(&modules, req->events, &out->news);
+		event_sites_describe(&modules, req->events, &out->update);
+	count_code(&modules, &out->count);
 	count_all(out);
-	out->welcome.trace = 1;
-	out->welcome.oom_score_adj = describe_oom_score_adj(req->pid);
-	out->welcome.image = req->index;
-	out->welcome.signals = req->events && handlers_wanted(req->events);
-	out->welcome.watch = req->settings->modules.patterns.n > 0 || event_sites_wanted(req->events);
+	out->setup.trace = 1;
+	out->setup.oom_score_adj = describe_oom_score_adj(req->pid);
+	out->setup.image = req->index;
+	out->setup.signals = req->events && handlers_wanted(req->events);
+	out->setup.watch = req->settings->modules.patterns.n > 0 || event_sites_wanted(req->events);
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;
@@ -155,29 +237,42 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 
 int image_none_selected(const struct image *im, const struct settings *settings, struct err *err)
 {
-	const char *exe = im->news.about.exe ? im->news.about.exe : "the program";
+	const char *exe = im->update.about.exe ? im->update.about.exe : "the program";
 	uint32_t reason = 1;
 
-	while (reason < REASONS_N && (!im->count.by_reason[reason] || reason == REASON_FILTERED || reason == REASON_COLD))
+	/* Index 0 is "no reason"; the first real one stands for all in the sentence. */
+	while (reason < REASONS_N &&
+	       (!im->count.by_reason[reason] || reason == REASON_FILTERED || reason == REASON_COLD))
 		reason++;
 	if (im->count.hooked && settings->graph_function.patterns.n)
-		return err_set(err, EINVAL, "no function of %s that can be hooked begins a graph (-g): brace list -f %s --why tells of each",
-			       exe, exe);
+		return err_set(
+			err, EINVAL,
+			"no function of %s that can be hooked begins a graph (-g): brace list -f %s --why tells of each",
+			exe, exe);
 	if (im->count.hooked || reason == REASONS_N)
-		return err_set(err, EINVAL, "no function of %s matches the filters: brace list -f shows their names", exe);
-	return err_set(err, EINVAL, "no function of %s that matches the filters can be hooked: the first is %s (%s); brace list -f %s --why "
-				    "tells of each", exe, hook_reason_words[reason], hook_reason_texts[reason], exe);
+		return err_set(
+			err, EINVAL,
+			"no function of %s matches the filters: brace list -f shows their names",
+			exe);
+	return err_set(
+		err, EINVAL,
+		"no function of %s that matches the filters can be hooked: the first is %s (%s); brace list -f %s --why "
+		"tells of each",
+		exe, hook_reason_words[reason], hook_reason_texts[reason], exe);
 }
 
+/* Without code memory: the process has its patches already. */
 int image_copy(pid_t pid, uint32_t of, struct image *out, struct err *err)
 {
 	memset(out, 0, sizeof(*out));
 	out->image_fd = out->code_fd = -1;
-	out->news.is_copy = true;
-	out->news.of = of;
-	out->news.about = (struct trace_image){ .pid = (uint32_t)pid, .tsc = clock_tsc(), .exe = describe_exe(pid),
-						.cmdline = describe_cmdline(pid) };
-	out->welcome.trace = 1;
+	out->update.is_copy = true;
+	out->update.of = of;
+	out->update.about = (struct trace_image){ .pid = (uint32_t)pid,
+						  .tsc = clock_tsc(),
+						  .exe = describe_exe(pid),
+						  .cmdline = describe_cmdline(pid) };
+	out->setup.trace = 1;
 	return make_image_memory(out, err);
 }
 
@@ -198,6 +293,7 @@ void known_modules_free(struct known_modules *k)
 	vec_free(&k->at);
 }
 
+/* Whether the list has the same file at the same address. */
 static bool has_module(const struct known_modules *k, const struct known_module *m)
 {
 	for (size_t i = 0; i < k->at.n; i++)
@@ -206,6 +302,7 @@ static bool has_module(const struct known_modules *k, const struct known_module 
 	return false;
 }
 
+/* Whether any module is known of the process: a child that has just been forked has none. */
 static bool has_process(const struct known_modules *k, pid_t pid)
 {
 	for (size_t i = 0; i < k->at.n; i++)
@@ -229,6 +326,7 @@ void known_modules_of(struct known_modules *to, const struct known_modules *from
 	}
 }
 
+/* Paths of the new ones change hands; those of the old ones are freed. */
 void known_modules_replace(struct known_modules *of, pid_t pid, struct known_modules *by)
 {
 	size_t kept = 0;
@@ -245,10 +343,11 @@ void known_modules_replace(struct known_modules *of, pid_t pid, struct known_mod
 	vec_free(&by->at);
 }
 
+/* The function with this id in the update, or NULL. */
 static struct trace_function *function_of_id(struct image *im, uint32_t id)
 {
-	for (size_t i = 0; i < im->news.modules.n; i++) {
-		struct trace_module *m = &im->news.modules.at[i];
+	for (size_t i = 0; i < im->update.modules.n; i++) {
+		struct trace_module *m = &im->update.modules.at[i];
 
 		if (id >= m->first_id && id - m->first_id < m->functions.n)
 			return &m->functions.at[id - m->first_id];
@@ -256,7 +355,8 @@ static struct trace_function *function_of_id(struct image *im, uint32_t id)
 	return NULL;
 }
 
-static void forget(struct known_modules *k, pid_t pid, uint64_t start)
+/* The list has no order: the last one takes the place. */
+static void forget_module(struct known_modules *k, pid_t pid, uint64_t start)
 {
 	for (size_t i = 0; i < k->at.n; i++) {
 		if (k->at.at[i].pid != pid || k->at.at[i].start != start)
@@ -269,16 +369,17 @@ static void forget(struct known_modules *k, pid_t pid, uint64_t start)
 
 void image_forget_unmapped(const struct image *im, struct known_modules *known, pid_t pid)
 {
-	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+	for (uint32_t i = 0; i < im->setup.n_regions; i++)
 		if (!im->regions[i].mapped)
-			forget(known, pid, im->regions[i].module);
+			forget_module(known, pid, im->regions[i].module);
 }
 
-/* Reads the copy once. False: it is not what an agent leaves there. */
+/* Reads the copy once, because the process may change it meanwhile. False: no agent leaves this. */
 static bool hear_patch(struct patch *ours, const volatile struct patch *in_code)
 {
 	struct patch told = *in_code;
-	bool is_one = told.status == PATCH_PENDING || told.status == PATCH_APPLIED || told.status == PATCH_CHANGED;
+	bool is_one = told.status == PATCH_PENDING || told.status == PATCH_APPLIED ||
+		      told.status == PATCH_CHANGED;
 
 	ours->status = is_one ? told.status : PATCH_PENDING;
 	told.status = ours->status;
@@ -294,16 +395,19 @@ static bool hear_region(struct patch_region *ours, const volatile struct patch_r
 	return memcmp(&told, ours, sizeof(told)) == 0;
 }
 
+/* Takes over which regions are mapped. False: a region was changed otherwise. */
 static bool hear_mapped(struct image *im)
 {
-	const struct patch_region *in_code = (const void *)((const char *)im->code + im->welcome.regions_at);
+	const struct patch_region *in_code =
+		(const void *)((const char *)im->code + im->setup.regions_at);
 	bool honest = true;
 
-	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+	for (uint32_t i = 0; i < im->setup.n_regions; i++)
 		honest &= hear_region(&im->regions[i], &in_code[i]);
 	return honest;
 }
 
+/* Every patch is read, also after a dishonest one: the honest ones count. */
 bool image_hear(struct image *im)
 {
 	const struct patch *in_code;
@@ -311,28 +415,32 @@ bool image_hear(struct image *im)
 
 	if (!im->code) /* a copy of an image has none */
 		return true;
-	in_code = (const void *)((const char *)im->code + im->welcome.patches_at);
+	in_code = (const void *)((const char *)im->code + im->setup.patches_at);
 	honest = hear_mapped(im);
-	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
+	for (uint32_t i = 0; i < im->setup.n_patches; i++)
 		honest &= hear_patch(&im->patches[i], &in_code[i]);
 	return honest;
 }
 
 void image_refused(const struct image *im, image_refusals *out)
 {
+	/* By the patch's status. A patch that is still pending counts as one whose region found no
+	 * room. */
 	static const enum hook_reason reasons[] = {
 		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_PAGE_END,
 		[PATCH_CHANGED] = REASON_CHANGED, [PATCH_BUSY] = REASON_BUSY,
 	};
 
-	for (uint32_t i = 0; i < im->welcome.n_patches; i++) {
+	for (uint32_t i = 0; i < im->setup.n_patches; i++) {
 		const struct patch *p = &im->patches[i];
 
 		if (p->status != PATCH_APPLIED && p->status <= PATCH_BUSY)
-			*vec_add(out) = (struct image_refusal){ p->function, (uint8_t)reasons[p->status] };
+			*vec_add(out) =
+				(struct image_refusal){ p->function, (uint8_t)reasons[p->status] };
 	}
 }
 
+/* Functions whose patches did not go in become unhooked in the update, and the counts follow. */
 void image_settle(struct image *im, const struct image_request *req)
 {
 	image_refusals refused = { 0 };
@@ -351,17 +459,20 @@ void image_settle(struct image *im, const struct image_request *req)
 	count_all(im);
 }
 
+/* Modules carry the image's number too, for readers of the trace. */
 void image_number(struct image *im, uint32_t index)
 {
-	im->news.image = im->welcome.image = index;
-	for (size_t i = 0; i < im->news.modules.n; i++)
-		im->news.modules.at[i].image = index;
+	im->update.image = im->setup.image = index;
+	for (size_t i = 0; i < im->update.modules.n; i++)
+		im->update.modules.at[i].image = index;
 }
 
+/* The maps were read after the plan was made. */
 bool image_places_free(const struct image *im, const struct maps *maps)
 {
-	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
-		if (!maps_are_free(maps, im->regions[i].gate, im->regions[i].bytes + PAGE))
+	for (uint32_t i = 0; i < im->setup.n_regions; i++)
+		/* A region's fork guard is the page before it. */
+		if (!maps_are_free(maps, im->regions[i].fork_guard, im->regions[i].bytes + PAGE))
 			return false;
 	return true;
 }
@@ -369,27 +480,32 @@ bool image_places_free(const struct image *im, const struct maps *maps)
 int image_check_mapped(struct image *im, struct err *err)
 {
 	hear_mapped(im);
-	for (uint32_t i = 0; i < im->welcome.n_regions; i++)
+	for (uint32_t i = 0; i < im->setup.n_regions; i++)
 		if (!im->regions[i].mapped)
-			return err_set(err, EAGAIN, "%s would not map trampolines where there was room a moment ago",
-				       im->news.about.exe);
+			return err_set(
+				err, EAGAIN,
+				"%s would not map trampolines where there was room a moment ago",
+				im->update.about.exe);
 	return 0;
 }
 
 int image_check_look_ups(const struct image *im, struct err *err)
 {
-	for (uint32_t i = 0; i < im->welcome.n_patches; i++)
-		if (im->patches[i].function == PATCH_LOOK_UP && im->patches[i].status != PATCH_APPLIED)
-			return err_set(err, im->patches[i].status == PATCH_BUSY ? EAGAIN : EPERM,
-				       "the unwinder of %s is not as in its file, or in use at every try",
-				       im->news.about.exe);
+	for (uint32_t i = 0; i < im->setup.n_patches; i++)
+		if (im->patches[i].function == PATCH_LOOK_UP &&
+		    im->patches[i].status != PATCH_APPLIED)
+			return err_set(
+				err, im->patches[i].status == PATCH_BUSY ? EAGAIN : EPERM,
+				"the unwinder of %s is not as in its file, or in use at every try",
+				im->update.about.exe);
 	return 0;
 }
 
+/* The update stays: it may belong to the session by now. */
 void image_close(struct image *im)
 {
 	if (im->code)
-		munmap(im->code, im->welcome.code_size);
+		munmap(im->code, im->setup.code_size);
 	if (im->code_fd >= 0)
 		close(im->code_fd);
 	if (im->image_fd >= 0)
@@ -412,21 +528,23 @@ void image_module_free(struct trace_module *m)
 	vec_free(&m->strings);
 }
 
-void image_news_free(struct image_news *news)
+void image_update_free(struct image_update *update)
 {
-	for (size_t i = 0; i < news->modules.n; i++)
-		image_module_free(&news->modules.at[i]);
-	vec_free(&news->modules);
-	vec_free(&news->events);
-	vec_free(&news->refused);
-	image_news_drop(news);
+	for (size_t i = 0; i < update->modules.n; i++)
+		image_module_free(&update->modules.at[i]);
+	vec_free(&update->modules);
+	vec_free(&update->events);
+	vec_free(&update->refused);
+	image_update_drop(update);
 }
 
-void image_news_drop(struct image_news *news)
+void image_update_drop(struct image_update *update)
 {
-	free(news->about.exe);
-	free(news->about.cmdline);
-	if (news->memory)
-		munmap((void *)news->memory, sizeof(*news->memory));
-	news->memory = NULL;
+	free(update->about.exe);
+	free(update->about.cmdline);
+	if (update->memory)
+		munmap((void *)update->memory, sizeof(*update->memory));
+	/* The last of several tries to attach is forgotten twice: by the try, and by the caller. */
+	update->about.exe = update->about.cmdline = NULL;
+	update->memory = NULL;
 }

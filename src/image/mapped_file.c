@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens what is mapped. The kernel leads there by the mapping itself, but only root (CAP_SYS_ADMIN, CAP_CHECKPOINT_RESTORE); for
- * others the path below the process's root is tried, and the program's own link. No way is trusted: what is opened must be
- * the device and inode of the mapping. A process that lies, or maps anew meanwhile, misleads about its own code only. */
+/* Opens mapped files. The kernel leads to one by the mapping itself, but only for root
+ * (CAP_SYS_ADMIN, CAP_CHECKPOINT_RESTORE); others try the path below the process' root, and the
+ * program's own link. No way is trusted: the opened file has to have the mapping's device and
+ * inode. A process that lies, or maps anew meanwhile, misleads about its own code only. */
 #include "image/mapped_file.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ size_t mapped_file_path(const char *path)
 	return n > end && strcmp(path + n - end, mark) == 0 ? n - end : n;
 }
 
+/* The process' mount namespace, as a file. */
 static bool namespace_of(const char *process, struct stat *out)
 {
 	char *name = mem_printf("/proc/%s/ns/mnt", process);
@@ -38,13 +40,15 @@ char *mapped_file_root(pid_t pid)
 	char process[16];
 
 	snprintf(process, sizeof(process), "%d", (int)pid);
-	if (!namespace_of("self", &own) || !namespace_of(process, &other) || own.st_ino == other.st_ino)
+	if (!namespace_of("self", &own) || !namespace_of(process, &other) ||
+	    own.st_ino == other.st_ino)
 		return mem_strdup("");
 	return mem_printf("/proc/%s/root", process);
 }
 
-/* --- is it the one? ------------------------------------------------------------------------------ */
+/* --- whether a file is the mapped one --------------------------------------------------------- */
 
+/* The mapping that has the address; NULL: nothing is mapped there. */
 static const struct map *mapping_at(const struct maps *maps, uint64_t at)
 {
 	for (size_t i = 0; i < maps->at.n; i++)
@@ -53,8 +57,8 @@ static const struct map *mapping_at(const struct maps *maps, uint64_t at)
 	return NULL;
 }
 
-/* btrfs and overlayfs have one device number for stat and another for maps: brace's own mapping of the same file has the
- * other one, too. */
+/* btrfs and overlayfs give stat another device number than maps; brace's own mapping of the file
+ * has the latter, too. */
 static bool maps_as(int fd, const struct map *map)
 {
 	void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -72,22 +76,26 @@ static bool maps_as(int fd, const struct map *map)
 	return is;
 }
 
-static bool is_mapped(int fd, const struct map *map)
+/* A copy is not mapped by brace: what a process serves is what the kernel leads to by the mapping,
+ * or has the mapping's numbers. */
+static bool is_mapped(int fd, bool led, const struct map *map)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 &&
-	       ((st.st_dev == map->device && st.st_ino == map->inode) || maps_as(fd, map));
+	return file_stat(fd, &st) == 0 &&
+	       ((st.st_dev == map->device && st.st_ino == map->inode) ||
+		(file_is_copy(fd) ? led : maps_as(fd, map)));
 }
 
-/* --- the ways to it ------------------------------------------------------------------------------ */
+/* --- the ways to it --------------------------------------------------------------------------- */
 
-/* Takes the name. */
-static int open_if_mapped(char *name, const struct map *map, struct err *err)
+/* Opens the file if it is the mapped one. Frees the name. led: the name is the kernel's link by the
+ * mapping. */
+static int open_if_mapped(char *name, bool led, const struct map *map, struct err *err)
 {
 	int fd = file_open(name, err);
 
-	if (fd >= 0 && !is_mapped(fd, map)) {
+	if (fd >= 0 && !is_mapped(fd, led, map)) {
 		close(fd);
 		fd = err_set(err, ESTALE, "%s is not the file that is mapped", name);
 	}
@@ -97,16 +105,18 @@ static int open_if_mapped(char *name, const struct map *map, struct err *err)
 
 int mapped_file_open(pid_t pid, const char *root, const struct map *map, struct err *err)
 {
-	char *mapping = mem_printf("/proc/%d/map_files/%llx-%llx", (int)pid, (unsigned long long)map->start,
-				   (unsigned long long)map->end);
-	int fd = open_if_mapped(mapping, map, NULL), why;
+	char *mapping = mem_printf("/proc/%d/map_files/%llx-%llx", (int)pid,
+				   (unsigned long long)map->start, (unsigned long long)map->end);
+	int fd = open_if_mapped(mapping, true, map, err), why;
 
-	if (fd >= 0)
+	/* A file that does not answer would not answer by its other names either. */
+	if (fd >= 0 || fd == -ETIMEDOUT)
 		return fd;
-	why = open_if_mapped(mem_printf("%s%s", root, map->path), map, err);
+	why = open_if_mapped(mem_printf("%s%s", root, map->path), false, map, err);
 	if (why >= 0)
 		return why;
-	fd = open_if_mapped(mem_printf("/proc/%d/exe", (int)pid), map, NULL);
+	/* The executable can be opened by this link even if no path leads to it. */
+	fd = open_if_mapped(mem_printf("/proc/%d/exe", (int)pid), false, map, NULL);
 	if (fd < 0 && why == -ENOENT)
 		return err_set(err, ESTALE, "no path leads to %s any more", map->path);
 	return fd >= 0 ? fd : why;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Parses /proc/PID/maps and searches gaps; all state is the caller's, no lock. The process may map
+ * memory at any time: a place that is free here has to be tested again when it is held
+ * (maps_are_free), or mapped with MAP_FIXED_NOREPLACE. */
 #include "image/maps.h"
+#include "shared/aot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +16,7 @@
 #define LOWEST UINT64_C(0x110000)     /* above vm.mmap_min_addr everywhere */
 #define HEAP_ROOM (UINT64_C(1) << 30) /* brk grows upwards from the executable */
 
+/* False: not a line of a mapping. */
 static bool parse_line(char *line, struct map *out)
 {
 	unsigned long long start, end, offset, inode;
@@ -19,18 +24,30 @@ static bool parse_line(char *line, struct map *out)
 	char perms[5];
 	int path = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major, &minor, &inode, &path) < 7 ||
+	/* START-END PERMS OFFSET MAJOR:MINOR INODE PATH. The path may have blanks, so that only its
+	 * beginning is taken from sscanf. */
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
+		   &minor, &inode, &path) < 7 ||
 	    !path)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
-	*out = (struct map){ start, end, offset, makedev(major, minor), inode, perms[2] == 'x', perms[1] == 'w',
-			     perms[3] == 's', mem_strdup(line + path) };
+	*out = (struct map){ start,
+			     end,
+			     offset,
+			     makedev(major, minor),
+			     inode,
+			     perms[2] == 'x',
+			     perms[1] == 'w',
+			     perms[3] == 's',
+			     mem_strdup(line + path) };
 	return true;
 }
 
+/* A private mapping of /dev/zero is anonymous memory, though it has an inode. */
 bool maps_is_text(const struct map *m)
 {
-	return m->exec && !m->shared && m->inode && strcmp(m->path, "/dev/zero") != 0;
+	return m->exec && !m->shared && m->inode && strcmp(m->path, "/dev/zero") != 0 &&
+	       !aot_is_file(m->path);
 }
 
 int maps_read(pid_t pid, struct maps *out, struct err *err)
@@ -62,20 +79,24 @@ void maps_free(struct maps *m)
 	vec_free(&m->at);
 }
 
-static void insert(struct maps *m, size_t i, uint64_t start, uint64_t bytes)
+/* Inserts a taken range at index i, which keeps the order of addresses. */
+static void insert_map(struct maps *m, size_t i, uint64_t start, uint64_t bytes)
 {
 	(void)vec_add(&m->at);
 	memmove(&m->at.at[i + 1], &m->at.at[i], (m->at.n - 1 - i) * sizeof(m->at.at[0]));
-	m->at.at[i] = (struct map){ .start = start, .end = start + bytes, .exec = true, .path = mem_strdup("[brace]") };
+	m->at.at[i] = (struct map){
+		.start = start, .end = start + bytes, .exec = true, .path = mem_strdup("[brace]")
+	};
 }
 
+/* Keeps the order by address, on which the searches depend. */
 void maps_take(struct maps *m, uint64_t start, uint64_t bytes)
 {
 	size_t i = 0;
 
 	while (i < m->at.n && m->at.at[i].start < start)
 		i++;
-	insert(m, i, start, bytes);
+	insert_map(m, i, start, bytes);
 }
 
 bool maps_are_free(const struct maps *maps, uint64_t from, uint64_t bytes)
@@ -86,18 +107,22 @@ bool maps_are_free(const struct maps *maps, uint64_t from, uint64_t bytes)
 	return true;
 }
 
-#define GAP_MIN (UINT64_C(4) << 30) /* such a gap is below all libraries, or above the executable */
+/* so wide a gap is below all libraries, or above the executable */
+#define GAP_MIN (UINT64_C(4) << 30)
 
+/* Free bytes right below mapping i. */
 static uint64_t gap_below(const struct maps *m, size_t i)
 {
 	return m->at.at[i].start - (i ? m->at.at[i - 1].end : LOWEST);
 }
 
-/* A program that has mapped nothing yet: far from its heap, its stack and what it will map. */
+/* For a program that has mapped nothing yet: a place far from its heap, its stack and its later
+ * mappings. */
 static uint64_t middle_of_all(const struct maps *m, uint64_t bytes)
 {
 	size_t widest = 0;
 
+	/* User addresses end at 2^47: above is [vsyscall]. */
 	for (size_t i = 1; i < m->at.n && m->at.at[i].start < UINT64_C(1) << 47; i++)
 		if (gap_below(m, i) > gap_below(m, widest))
 			widest = i;
@@ -111,53 +136,62 @@ uint64_t maps_find_gap(const struct maps *m, uint64_t bytes)
 	for (size_t i = m->at.n; i-- > 0;) {
 		uint64_t hi = m->at.at[i].start;
 
-		if (hi > UINT64_C(1) << 47 || hi < LOWEST || strcmp(m->at.at[i].path, "[stack]") == 0 ||
-		    gap_below(m, i) < GAP_MIN + bytes)
+		/* Not above user addresses, and not right below the stack, which grows
+		 * downwards. */
+		if (hi > UINT64_C(1) << 47 || hi < LOWEST ||
+		    strcmp(m->at.at[i].path, "[stack]") == 0 || gap_below(m, i) < GAP_MIN + bytes)
 			continue;
 		return (hi - GAP_MIN / 2 - bytes) & ~UINT64_C(0xffff);
 	}
 	return middle_of_all(m, bytes);
 }
 
-/* The heap may grow from right behind an executable, or at a random distance from it. */
+/* Whether the heap may grow there: from right behind an executable, or at a random distance from
+ * it. */
 static bool in_heap_way(const struct maps *m, uint64_t start, uint64_t bytes)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
 		const struct map *p = &m->at.at[i];
 
-		if (strcmp(p->path, "[heap]") == 0 && start + bytes > p->start && start < p->end + HEAP_ROOM)
+		if (strcmp(p->path, "[heap]") == 0 && start + bytes > p->start &&
+		    start < p->end + HEAP_ROOM)
 			return true;
 	}
 	return false;
 }
 
-static bool fits(const struct maps *m, uint64_t start, uint64_t bytes, uint64_t gap_lo, uint64_t gap_hi,
-		 uint64_t lo, uint64_t hi)
+/* Whether the stretch lies in the gap, reaches the whole module, and leaves the heap its room. */
+static bool gap_fits(const struct maps *m, uint64_t start, uint64_t bytes, uint64_t gap_lo,
+		     uint64_t gap_hi, uint64_t lo, uint64_t hi)
 {
-	return start >= gap_lo && start >= LOWEST && start + bytes <= gap_hi && start + bytes > start &&
-	       (start < hi ? hi - start : start + bytes - lo) < REACH - SLACK && !in_heap_way(m, start, bytes);
+	return start >= gap_lo && start >= LOWEST && start + bytes <= gap_hi &&
+	       start + bytes > start &&
+	       (start < hi ? hi - start : start + bytes - lo) < REACH - SLACK &&
+	       !in_heap_way(m, start, bytes);
 }
 
 uint64_t maps_find_room(struct maps *m, uint64_t lo, uint64_t hi, uint64_t bytes)
 {
 	size_t n = m->at.n;
 
-	/* Downwards from the module: the top of each gap below it. */
+	/* Downwards from the module: at the top of each gap below it. */
 	for (size_t i = n; i-- > 0;) {
 		uint64_t gap_hi = m->at.at[i].start, gap_lo = i ? m->at.at[i - 1].end : LOWEST;
 
 		if (gap_hi > lo || gap_hi < bytes + LOWEST)
 			continue;
-		if (m->distance && fits(m, gap_hi - bytes - m->distance, bytes, gap_lo, gap_hi, lo, hi))
+		if (m->distance &&
+		    gap_fits(m, gap_hi - bytes - m->distance, bytes, gap_lo, gap_hi, lo, hi))
 			gap_hi -= m->distance;
-		if (fits(m, gap_hi - bytes, bytes, gap_lo, gap_hi, lo, hi)) {
-			insert(m, i, gap_hi - bytes, bytes);
+		if (gap_fits(m, gap_hi - bytes, bytes, gap_lo, gap_hi, lo, hi)) {
+			insert_map(m, i, gap_hi - bytes, bytes);
 			return m->at.at[i].start;
 		}
 	}
-	/* Upwards, as far off as the displacements allow, so that the heap keeps its room. */
+	/* Upwards, as far off as displacements allow, so that the heap keeps its room. */
 	for (size_t i = 0; i < n; i++) {
-		uint64_t gap_lo = m->at.at[i].end, gap_hi = i + 1 < n ? m->at.at[i + 1].start : UINT64_MAX >> 17;
+		uint64_t gap_lo = m->at.at[i].end,
+			 gap_hi = i + 1 < n ? m->at.at[i + 1].start : UINT64_MAX >> 17;
 		uint64_t start = lo + REACH - SLACK - 4096 - bytes;
 
 		if (gap_lo < hi)
@@ -165,8 +199,8 @@ uint64_t maps_find_room(struct maps *m, uint64_t lo, uint64_t hi, uint64_t bytes
 		if (start + bytes > gap_hi)
 			start = gap_hi - bytes;
 		start &= ~UINT64_C(4095);
-		if (fits(m, start, bytes, gap_lo, gap_hi, lo, hi)) {
-			insert(m, i + 1, start, bytes);
+		if (gap_fits(m, start, bytes, gap_lo, gap_hi, lo, hi)) {
+			insert_map(m, i + 1, start, bytes);
 			return start;
 		}
 	}

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Part of one plan, on its thread; struct modules is the caller's. A module's hooks are borrowed
+ * from hook/module_cache.h, which has a lock of its own, and are this plan's to change until
+ * module_cache_free(). A file that cannot be opened leaves its module untraced, and is noted
+ * (unread). */
 #include "image/modules.h"
 
 #include <elf.h>
@@ -21,6 +25,8 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Whether the module's functions are wanted: those of the executable, and of modules that the
+ * settings open. */
 static bool is_opened(const struct settings *set, const char *path, const char *exe)
 {
 	char *plain = mem_strndup(path, mapped_file_path(path));
@@ -30,7 +36,7 @@ static bool is_opened(const struct settings *set, const char *path, const char *
 	return is;
 }
 
-/* Functions whose entries the agent itself leads elsewhere (agent/exec.c, agent/dlopen.c). */
+/* Whether the agent itself redirects this function's entry (agent/exec.c, agent/dlopen.c). */
 static bool is_agents(const char *name)
 {
 	static const char events[] = "brace__"; /* include/brace/event.h's own */
@@ -43,12 +49,14 @@ static bool is_agents(const char *name)
 	return strncmp(name, events, sizeof(events) - 1) == 0;
 }
 
-/* Where unwinders look tables up (those of an agent that ld.so does not know must be found too), where
- * longjmp and its like are, and where the switches of others' coroutines are. */
+/* Whether the module has functions of which more than calls must be known: unwinders' look-ups of
+ * tables (which have to find an agent that ld.so does not know), longjmp and its like, and other
+ * libraries' switches of coroutines. */
 static bool is_unwinder(const char *module)
 {
 	static const char *const names[] = {
-		"ld-linux-x86-64.so", "libc.so", "libc-2", "libgcc_s.so", "libruby", "libphp", "libboost_context", "libco.so",
+		"ld-linux-x86-64.so", "libc.so",  "libc-2", "libgcc_s.so", "libruby", "libphp",
+		"libboost_context",   "libco.so",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -77,12 +85,14 @@ bool modules_is_look_up(const char *name)
 	return look_up_of_unwinder(name) != SELECT_NO;
 }
 
-/* The vDSO and the like have no file, and brace's own memory is no module. */
+/* The vDSO and the like have no file; brace's own memory files are no modules. */
 static bool is_file(const char *path)
 {
-	return path[0] == '/' && strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/memfd:brace-", 13) != 0;
+	return path[0] == '/' && strncmp(path, "/dev/", 5) != 0 &&
+	       strncmp(path, "/memfd:brace-", 13) != 0;
 }
 
+/* Compares paths without what the kernel appends to a file's name (mapped_file_path). */
 static bool is_agent(const char *path, const char *agent)
 {
 	size_t n = mapped_file_path(path);
@@ -92,9 +102,11 @@ static bool is_agent(const char *path, const char *agent)
 
 bool modules_is_of(const struct module *mod, const struct map *map)
 {
-	return mod->text.device == map->device && mod->text.inode == map->inode && strcmp(mod->path, map->path) == 0;
+	return mod->text.device == map->device && mod->text.inode == map->inode &&
+	       strcmp(mod->path, map->path) == 0;
 }
 
+/* The module that the mapping's file has already; NULL: none. */
 static struct module *module_of(struct modules *m, const struct map *map)
 {
 	for (size_t i = 0; i < m->at.n; i++)
@@ -103,18 +115,23 @@ static struct module *module_of(struct modules *m, const struct map *map)
 	return NULL;
 }
 
+/* Adds a module for the mapping's file; its range and text follow from its executable mappings. */
 static struct module *add_module(struct modules *m, const struct map *map)
 {
 	struct module *mod = vec_add(&m->at);
 	const char *name = last_component(map->path);
 
-	*mod = (struct module){ .path = mem_strdup(map->path), .text = *map, .fd = -1, .start = UINT64_MAX };
+	*mod = (struct module){
+		.path = mem_strdup(map->path), .text = *map, .fd = -1, .start = UINT64_MAX
+	};
 	mod->text.path = mod->path;
 	mod->name = mem_strndup(name, mapped_file_path(name));
-	mod->base = map->start - map->offset; /* corrected by load() when segments are known */
+	/* load_module() corrects it when segments are known */
+	mod->base = map->start - map->offset;
 	return mod;
 }
 
+/* Extends the file's module, or adds one. */
 static void add_mapping(struct modules *m, const struct map *map)
 {
 	struct module *mod = module_of(m, map);
@@ -132,28 +149,32 @@ static void add_mapping(struct modules *m, const struct map *map)
 		mod->end = map->end;
 }
 
-/* The mapping of the segment's first page that is executable: a linker that packs a file tightly (lld) maps one page of
- * it twice, for the headers and for the text. */
-static const struct map *mapping_of(const struct maps *maps, const struct module *mod, const struct sym_segment *segment)
+/* The executable mapping of the segment's first page. A linker that packs a file tightly (lld) maps
+ * one page of it twice, for the headers and for the text. */
+static const struct map *mapping_of(const struct maps *maps, const struct module *mod,
+				    const struct sym_segment *segment)
 {
 	for (size_t i = 0; i < maps->at.n; i++) {
 		const struct map *map = &maps->at.at[i];
 
-		if (map->exec && map->offset == (segment->offset & ~UINT64_C(4095)) && modules_is_of(mod, map))
+		if (map->exec && map->offset == (segment->offset & ~UINT64_C(4095)) &&
+		    modules_is_of(mod, map))
 			return map;
 	}
 	return NULL;
 }
 
-/* The end of its last executable segment. Behind it a program may have mapped pieces of its own file once more, anywhere
- * (V8 maps its built-in functions again, near the code that it writes): they are not the module's text. */
+/* The end of the last executable segment. Behind it a program may have mapped pieces of its own
+ * file once more, anywhere (V8 maps its built-in functions again, near the code that it writes):
+ * these are not the module's text. */
 static uint64_t end_of_text(const struct module *mod)
 {
 	const struct hook_module *h = mod->hooks;
 	uint64_t end = mod->start;
 
 	for (uint32_t s = 0; s < h->n_segments; s++) {
-		uint64_t here = (mod->base + h->segments[s].vaddr + h->segments[s].size + 4095) & ~UINT64_C(4095);
+		uint64_t here = (mod->base + h->segments[s].vaddr + h->segments[s].size + 4095) &
+				~UINT64_C(4095);
 
 		if (h->segments[s].exec && here > end)
 			end = here;
@@ -161,13 +182,14 @@ static uint64_t end_of_text(const struct module *mod)
 	return end;
 }
 
-/* The load bias, from the first executable segment that is mapped. */
+/* Sets the load bias, from the first executable segment that is mapped. */
 static void correct_base(struct module *mod, const struct maps *maps)
 {
 	const struct hook_module *h = mod->hooks;
 
 	for (uint32_t s = 0; s < h->n_segments; s++) {
-		const struct map *map = h->segments[s].exec ? mapping_of(maps, mod, &h->segments[s]) : NULL;
+		const struct map *map =
+			h->segments[s].exec ? mapping_of(maps, mod, &h->segments[s]) : NULL;
 
 		if (!map)
 			continue;
@@ -178,6 +200,7 @@ static void correct_base(struct module *mod, const struct maps *maps)
 	}
 }
 
+/* Opens the module's file, once. Returns its descriptor, or -errno. */
 static int open_file(struct modules *m, struct module *mod)
 {
 	struct err ignored;
@@ -196,28 +219,33 @@ static void close_file(struct module *mod)
 	mod->fd = -1;
 }
 
-static void load(struct modules *m, struct module *mod, const struct maps *maps)
+/* Reads the module's plan. After a failure `hooks` is NULL. */
+static void load_module(struct modules *m, struct module *mod, const struct maps *maps)
 {
 	int fd = open_file(m, mod);
 	struct err ignored;
 
 	if (fd < 0 && mod->choice == MODULE_OPEN)
 		*vec_add(&m->unread) = (struct unread_file){ mem_strdup(mod->name), -fd };
-	if (fd < 0 || hook_kept_load(fd, mod->path, m->root, &mod->hooks, &ignored) < 0) {
+	if (fd < 0 || module_cache_load(fd, mod->path, m->root, &mod->hooks, &ignored) < 0) {
 		mod->hooks = NULL;
 		return;
 	}
 	correct_base(mod, maps);
 }
 
-static struct known_module *known(const struct known_modules *k, pid_t pid, const struct module *mod)
+/* The entry of the same file at the same address in the process; NULL: it is new there. */
+static struct known_module *known(const struct known_modules *k, pid_t pid,
+				  const struct module *mod)
 {
 	for (size_t i = 0; i < k->at.n; i++)
-		if (k->at.at[i].pid == pid && k->at.at[i].start == mod->start && strcmp(k->at.at[i].path, mod->path) == 0)
+		if (k->at.at[i].pid == pid && k->at.at[i].start == mod->start &&
+		    strcmp(k->at.at[i].path, mod->path) == 0)
 			return &k->at.at[i];
 	return NULL;
 }
 
+/* Whether the process still has the known module where it was. */
 static bool is_mapped(const struct modules *m, const struct known_module *k)
 {
 	for (size_t i = 0; i < m->at.n; i++)
@@ -227,7 +255,7 @@ static bool is_mapped(const struct modules *m, const struct known_module *k)
 }
 
 /* A forked child begins with its parent's modules. */
-static void inherit(struct known_modules *k, pid_t pid)
+static void inherit_modules(struct known_modules *k, pid_t pid)
 {
 	struct known_modules own = { 0 };
 
@@ -235,6 +263,7 @@ static void inherit(struct known_modules *k, pid_t pid)
 	known_modules_replace(k, pid, &own);
 }
 
+/* Forgets modules that the process has unmapped. */
 static void forget_unmapped(struct known_modules *k, pid_t pid, const struct modules *now)
 {
 	size_t kept = 0;
@@ -248,27 +277,29 @@ static void forget_unmapped(struct known_modules *k, pid_t pid, const struct mod
 	k->at.n = kept;
 }
 
-static void drop(struct modules *m, size_t i)
+/* Keeps the order of the others, which is that of the maps. */
+static void drop_module(struct modules *m, size_t i)
 {
 	close_file(&m->at.at[i]);
-	hook_kept_free(m->at.at[i].hooks);
+	module_cache_free(m->at.at[i].hooks);
 	free(m->at.at[i].path);
 	free(m->at.at[i].name);
 	memmove(&m->at.at[i], &m->at.at[i + 1], (--m->at.n - i) * sizeof(m->at.at[0]));
 }
 
-/* Where the file's addresses are in the process must be known for these. */
-static void open_for_handlers(struct modules *m, struct module *mod, const struct maps *maps, const struct event_set *set,
-			      const handler_list *handlers)
+/* Opens a closed module that has handlers: its address has to be known for them. */
+static void open_for_handlers(struct modules *m, struct module *mod, const struct maps *maps,
+			      const struct event_set *set, const handler_list *handlers)
 {
 	if (mod->choice != MODULE_CLOSED || !handlers_any(mod, set, handlers))
 		return;
 	mod->choice = MODULE_PROBED;
-	load(m, mod, maps);
+	load_module(m, mod, maps);
 }
 
-/* Of all events that the modules bring along those that are wanted, and where they happen. */
-static int find_events(const struct maps *maps, const struct image_request *req, struct modules *m, struct err *err)
+/* Adds the modules' events to the catalogue, and finds the places of the wanted ones. */
+static int find_events(const struct maps *maps, const struct image_request *req, struct modules *m,
+		       struct err *err)
 {
 	struct event_set *set = req->events;
 	int r;
@@ -280,8 +311,11 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 		probes_catalogue(mod->fd, mod->path, set->catalogue);
 		event_sites_catalogue(mod, set->catalogue);
 		if (mod->choice == MODULE_CLOSED)
-			close_file(mod); /* a process may have more modules than we descriptors */
+			/* A process may have more modules than we have descriptors. */
+			close_file(mod);
 	}
+	/* Two passes: names are compared with the events of all modules, and only then places are
+	 * looked for. */
 	r = event_set_grow(set, err);
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
@@ -293,7 +327,7 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 		handlers_points(mod, set, req->handlers);
 		if (mod->probes.n && mod->choice == MODULE_CLOSED) {
 			mod->choice = MODULE_PROBED;
-			load(m, mod, maps);
+			load_module(m, mod, maps);
 		}
 		if (mod->choice == MODULE_CLOSED)
 			close_file(mod);
@@ -303,7 +337,8 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 	return r;
 }
 
-/* Translators of code map what they wrote from files without a path, anywhere and often: only what is ELF is a module. */
+/* Whether the mapping's file is an ELF file. Only mappings without a path are asked: translators
+ * map code that they wrote from such files, anywhere and often. */
 static bool is_module(struct modules *m, struct module *mod)
 {
 	char magic[SELFMAG] = "";
@@ -317,8 +352,8 @@ static bool is_module(struct modules *m, struct module *mod)
 	return memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-int modules_find(const struct maps *maps, const char *exe, const struct image_request *req, struct modules *out,
-		 struct err *err)
+int modules_find(const struct maps *maps, const char *exe, const struct image_request *req,
+		 struct modules *out, struct err *err)
 {
 	bool by_hand = req->hello->flags & AGENT_BY_HAND;
 
@@ -326,31 +361,35 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 	for (size_t i = 0; i < maps->at.n; i++)
 		if (is_file(maps->at.at[i].path) && !is_agent(maps->at.at[i].path, req->agent_path))
 			add_mapping(out, &maps->at.at[i]);
-	inherit(req->known, req->pid);
+	inherit_modules(req->known, req->pid);
 	forget_unmapped(req->known, req->pid, out);
 	for (size_t i = 0; i < out->at.n;) {
 		struct module *mod = &out->at.at[i];
 		const struct known_module *k = known(req->known, req->pid, mod);
 
 		if (mod->start == UINT64_MAX /* a data file */ || (k && !req->again)) {
-			drop(out, i);
+			drop_module(out, i);
 			continue;
 		}
 		mod->first_id = k ? k->first_id : 0;
 		if (!k)
-			*vec_add(&req->known->at) = (struct known_module){ req->pid, mod->start, mem_strdup(mod->path), 0 };
+			*vec_add(&req->known->at) =
+				(struct known_module){ req->pid, mod->start, mem_strdup(mod->path),
+						       0 };
 		if (is_opened(req->settings, mod->path, exe))
 			mod->choice = MODULE_OPEN;
-		else if ((by_hand || !req->settings->nop) && is_unwinder(mod->name))
+		else if ((by_hand || req->settings->tracer->functions) && is_unwinder(mod->name))
 			mod->choice = MODULE_UNWINDER;
 		if (mod->choice != MODULE_CLOSED)
-			load(out, mod, maps);
+			load_module(out, mod, maps);
 		if (!is_module(out, mod)) {
-			drop(out, i);
+			drop_module(out, i);
 			continue;
 		}
+		/* Only a program that was launched by hand has a socket here: its execve and the
+		 * like are intercepted. */
 		if (req->socket && mod->hooks)
-			led_calls_find(mod->fd, mod->path, mod->hooks, &mod->calls);
+			intercepts_find(mod->fd, mod->path, mod->hooks, &mod->calls);
 		i++;
 	}
 	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;
@@ -366,17 +405,17 @@ void modules_load_all(pid_t pid, const struct maps *maps, struct modules *out)
 		struct module *mod = &out->at.at[i];
 
 		if (mod->start != UINT64_MAX)
-			load(out, mod, maps);
+			load_module(out, mod, maps);
 		if (is_module(out, mod))
 			i++;
 		else
-			drop(out, i);
+			drop_module(out, i);
 	}
 }
 
 /* --- selection ------------------------------------------------------------------------------ */
 
-/* Functions with code of their own in opened modules: calls that lead there through a PLT are seen
+/* Names of functions with code in opened modules: calls that lead there through a PLT are seen
  * where they arrive. */
 static struct string_set defined_functions(const struct modules *m)
 {
@@ -386,71 +425,85 @@ static struct string_set defined_functions(const struct modules *m)
 		const struct hook_module *h = m->at.at[i].hooks;
 
 		for (uint32_t k = 0; h && m->at.at[i].choice == MODULE_OPEN && k < h->n; k++)
-			if (h->functions[k].name && !h->functions[k].plt && h->entries[k].reason != REASON_COLD &&
+			if (h->functions[k].name && !h->functions[k].plt &&
+			    h->entries[k].reason != REASON_COLD &&
 			    !hook_by_callers(h->entries[k].kind))
 				string_set_add(&set, h->strings + h->functions[k].name);
 	}
 	return set;
 }
 
-/* Selected or not: where control goes when it leaves a stack must be known, and whose calls come behind a vfork. */
+/* Whether the agent has to be told even if the function is not selected: where control goes when
+ * it leaves a stack (for a graph), which calls come behind a vfork, and where a thread may begin
+ * that no library sets up. */
 static bool must_tell(const struct module *mod, uint32_t i, const struct settings *set)
 {
 	uint8_t kind = mod->hooks->entries[i].leaves;
 
-	if (mod->hooks->functions[i].plt) /* libc's is opened in any case; who knows where the others are */
-		return set->graph && kind == LEAVE_SOMEWHERE;
-	return kind == LEAVE_LENDING || (set->graph && kind);
+	/* libc is opened in any case; where the others are is not known */
+	if (mod->hooks->functions[i].plt)
+		return set->tracer->exits && kind == NONLOCAL_SOMEWHERE;
+	return kind == NONLOCAL_LENDING || mod->hooks->entries[i].starts ||
+	       (set->tracer->exits && kind);
 }
 
-/* ld.so finds an agent that it loaded itself; libunwind must find another table of it (agent/unwind.c). */
-static bool is_led(enum selection look_up, bool by_hand, const struct settings *set)
+/* Whether the look-up has to be redirected. ld.so finds an agent that it loaded itself; libunwind
+ * has to find another table of it (agent/unwind.c). */
+static bool is_redirected(enum selection look_up, bool by_hand, const struct settings *set)
 {
-	return look_up && (by_hand || (look_up == SELECT_ITERATE_PHDR && set->graph));
+	return look_up && (by_hand || (look_up == SELECT_ITERATE_PHDR && set->tracer->exits));
 }
 
-static enum selection choose(const struct string_set *defined, const struct module *mod, uint32_t i,
-			     const struct settings *set, bool by_hand)
+/* The selection of one function. */
+static enum selection choose_function(const struct string_set *defined, const struct module *mod,
+				      uint32_t i, const struct settings *set, bool by_hand)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
-	enum selection otherwise = must_tell(mod, i, set) ? SELECT_LEAVE : SELECT_NO;
+	enum selection otherwise = must_tell(mod, i, set) ? SELECT_NONLOCAL : SELECT_NO;
 	char name[512];
 
 	hook_function_name(mod->hooks, i, name, sizeof(name));
 	if (mod->choice == MODULE_PROBED)
 		return SELECT_NO;
-	if (!f->plt && is_led(look_up_of_unwinder(name), by_hand, set) && !hook_by_callers(mod->hooks->entries[i].kind))
+	if (!f->plt && is_redirected(look_up_of_unwinder(name), by_hand, set) &&
+	    !hook_by_callers(mod->hooks->entries[i].kind))
 		return look_up_of_unwinder(name);
 	if (mod->choice == MODULE_UNWINDER)
 		return otherwise;
 	if (!f->plt && is_agents(name)) {
-		mod->hooks->entries[i].kind = HOOK_NONE;
-		mod->hooks->entries[i].reason = REASON_RUNTIME;
+		struct hook_plan_entry *e = hook_module_entry(mod->hooks, i);
+
+		e->kind = HOOK_NONE;
+		e->reason = REASON_RUNTIME;
 		return SELECT_YES;
 	}
-	if (set->nop)
+	if (!set->tracer->functions)
 		return SELECT_NO;
 	if (f->plt && string_set_has(defined, name))
-		return SELECT_NO; /* the function itself is traced where it is */
+		return SELECT_NO; /* the function itself is traced in its own module */
 	if (!settings_trace(set, name, mod->name))
 		return otherwise;
-	if (set->graph && set->graph_function.patterns.n)
-		return function_list_has(&set->graph_function, name, mod->name) ? SELECT_GRAPH : SELECT_YES;
+	if (set->tracer->exits && set->graph_function.patterns.n)
+		return function_list_has(&set->graph_function, name, mod->name) ? SELECT_GRAPH
+										: SELECT_YES;
 	return SELECT_GRAPH;
 }
 
+/* Look-ups and leavers get trampolines too, but no record of calls. */
 static bool is_traced(uint8_t selection)
 {
 	return selection == SELECT_YES || selection == SELECT_GRAPH;
 }
 
+/* Whether some look-up of an unwinder is redirected. */
 static bool unwinders_find_us(const struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
 		const struct module *mod = &m->at.at[i];
 
 		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
-			if (mod->selected[k] >= SELECT_FIND_FDE && mod->hooks->entries[k].kind != HOOK_NONE)
+			if (mod->selected[k] >= SELECT_FIND_FDE &&
+			    mod->hooks->entries[k].kind != HOOK_NONE)
 				return true;
 	}
 	return false;
@@ -464,7 +517,8 @@ static bool begins_with(const char *name, const char *const *prefixes, size_t n)
 	return false;
 }
 
-/* A static program whose symbols say that nothing in it unwinds: C with musl, assembly. */
+/* Whether it is a static program whose symbols show that nothing in it unwinds: C with musl,
+ * assembly. */
 static bool has_no_unwinder(const struct modules *m)
 {
 	static const char *const prefixes[] = { "_Unwind_", "unw_", "__unw_", "_UL", "_Ux86_64_" };
@@ -480,23 +534,29 @@ static bool has_no_unwinder(const struct modules *m)
 			return false;
 		named += *name && !h->functions[k].plt;
 	}
+	/* With fewer names the symbols prove nothing. */
 	return named > h->n / 2;
 }
 
+/* Where no look-up of an unwinder can be redirected, no exception would get past a stub: follows no
+ * returns. */
 static void enter_only(struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
 
 		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++)
-			if (mod->hooks->entries[k].kind != HOOK_NONE && !mod->hooks->entries[k].entry_only) {
-				mod->hooks->entries[k].entry_only = true;
-				mod->hooks->entries[k].reason = REASON_UNWINDER;
+			if (mod->hooks->entries[k].kind != HOOK_NONE &&
+			    !mod->hooks->entries[k].entry_only) {
+				struct hook_plan_entry *e = hook_module_entry(mod->hooks, k);
+
+				e->entry_only = true;
+				e->reason = REASON_UNWINDER;
 			}
 	}
 }
 
-/* Its functions' first id: what it had, or the next. */
+/* First id of the module's functions: its former one, or the next free one. */
 static uint32_t id_of(struct module *mod, uint32_t *next)
 {
 	uint32_t id = mod->first_id;
@@ -510,7 +570,8 @@ static uint32_t id_of(struct module *mod, uint32_t *next)
 	return id;
 }
 
-uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, uint32_t *next_id)
+uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand,
+			uint32_t *next_id)
 {
 	struct string_set defined = defined_functions(m);
 	uint32_t selected = 0, graph = 0;
@@ -523,14 +584,17 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 		mod->first_id = id_of(mod, next_id);
 		mod->selected = mem_zalloc(mod->hooks->n);
 		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++) {
-			mod->selected[k] = choose(&defined, mod, k, set, by_hand);
-			selected += is_traced(mod->selected[k]) && mod->hooks->entries[k].kind != HOOK_NONE;
-			graph += mod->selected[k] == SELECT_GRAPH && mod->hooks->entries[k].kind != HOOK_NONE;
+			mod->selected[k] = choose_function(&defined, mod, k, set, by_hand);
+			selected += is_traced(mod->selected[k]) &&
+				    mod->hooks->entries[k].kind != HOOK_NONE;
+			graph += mod->selected[k] == SELECT_GRAPH &&
+				 mod->hooks->entries[k].kind != HOOK_NONE;
 		}
 	}
 	string_set_free(&defined);
 	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))
 		enter_only(m);
+	/* Functions of which none may begin a graph give no record. */
 	return graph ? selected : 0;
 }
 
@@ -553,13 +617,15 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 
 	*out = (struct trace_function){ .vaddr = f->vaddr, .size = f->size, .name = f->name,
 					.hook = e->kind, .reason = e->reason };
-	out->flags = (e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) | (f->plt ? TRACE_FUNCTION_PLT : 0);
+	out->flags =
+		(e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) | (f->plt ? TRACE_FUNCTION_PLT : 0);
 	if (!is_traced(mod->selected[i]) && e->reason != REASON_COLD) {
 		out->hook = HOOK_NONE;
 		out->reason = REASON_FILTERED;
 	}
 }
 
+/* Returns the string's offset among the module's strings. */
 static uint32_t add_string(struct trace_module *t, const char *s)
 {
 	uint32_t at = (uint32_t)t->strings.n;
@@ -570,8 +636,9 @@ static uint32_t add_string(struct trace_module *t, const char *s)
 	return at;
 }
 
-/* Each library's name once. */
-static void describe_libraries(const struct modules *m, const struct module *mod, struct trace_module *t)
+/* Adds each library's name once. */
+static void describe_libraries(const struct modules *m, const struct module *mod,
+			       struct trace_module *t)
 {
 	uint32_t *at = mem_zalloc((m->libraries.n + 1) * sizeof(*at));
 
@@ -586,12 +653,14 @@ static void describe_libraries(const struct modules *m, const struct module *mod
 	free(at);
 }
 
-static void describe_module(const struct modules *m, const struct module *mod, uint32_t image, struct image_news *news)
+static void describe_module(const struct modules *m, const struct module *mod, uint32_t image,
+			    struct image_update *update)
 {
 	struct trace_module t = {
 		.image = image, .path = mem_strdup(mod->path), .name = mem_strdup(mod->name),
 		.base = mod->base, .start = mod->start, .end = mod->end,
-		.first_id = mod->first_id ? mod->first_id : RECORD_ID_MAX, .from_tsc = news->about.tsc,
+		.first_id = mod->first_id ? mod->first_id : RECORD_ID_MAX,
+		.from_tsc = update->about.tsc,
 	};
 	const struct hook_module *h = mod->choice == MODULE_OPEN ? mod->hooks : NULL;
 
@@ -606,20 +675,20 @@ static void describe_module(const struct modules *m, const struct module *mod, u
 		t.strings.n = h->n_strings;
 		describe_libraries(m, mod, &t);
 	}
-	*vec_add(&news->modules) = t;
+	*vec_add(&update->modules) = t;
 }
 
-void modules_describe(const struct modules *m, uint32_t image, struct image_news *news)
+void modules_describe(const struct modules *m, uint32_t image, struct image_update *update)
 {
 	for (size_t i = 0; i < m->at.n; i++)
-		describe_module(m, &m->at.at[i], image, news);
+		describe_module(m, &m->at.at[i], image, update);
 }
 
 void modules_free(struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++) {
 		close_file(&m->at.at[i]);
-		hook_kept_free(m->at.at[i].hooks);
+		module_cache_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
 		free(m->at.at[i].bound);
 		vec_free(&m->at.at[i].calls);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Patches as brace made them, in memory of its own: where they are, what is put there and what was there before. A process may
- * write into the memory in which it is told of them; of that memory nothing is taken but what became of each (image_hear). */
+/* Patches as brace made them, in memory of its own: their addresses, new bytes and former bytes. A
+ * process may write into the memory in which it is told of them; only each patch's outcome is taken
+ * from there (image_hear). */
 #pragma once
 #include <assert.h>
 #include <string.h>
@@ -10,14 +11,16 @@
 
 struct patch_list { struct patch *at; size_t n, cap; }; /* a VEC with a name */
 
-/* Adds a patch of `length` bytes, which take the place of `expected`; NULL: not known beforehand. Its bytes are to be filled
- * in by the caller, before the list changes again. */
-static inline struct patch *patch_list_add(struct patch_list *l, uint64_t address, uint8_t length, const void *expected,
-					   uint32_t function, uint16_t region)
+/* Adds a patch of `length` bytes that replace `expected`; NULL: not known beforehand. The caller
+ * fills in its bytes before the list changes again. */
+static inline struct patch *patch_list_add(struct patch_list *l, uint64_t address, uint8_t length,
+					   const void *expected, uint32_t function, uint16_t region)
 {
 	struct patch *p = vec_add(l);
 
-	*p = (struct patch){ .address = address, .function = function, .length = length, .region = region };
+	*p = (struct patch){
+		.address = address, .function = function, .length = length, .region = region
+	};
 	assert(length <= sizeof(p->bytes));
 	if (expected)
 		memcpy(p->expected, expected, length);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The code and the patches for one address space: trampolines in the code memory, near each
- * module, and the list of bytes the agent writes. */
+/* The code and the patches for one address space: trampolines in the code memory, near each module,
+ * and the list of bytes for the agent to write. */
 #pragma once
 #include "image/modules.h"
 
-int patches_make(const struct image_request *req, struct modules *modules, struct maps *maps, struct image *out,
-		 struct err *err);
+/* Makes both, into *out. A function that finds no room is refused with its reason. 0, or -errno and
+ * *err: the code memory cannot be made. */
+int patches_make(const struct image_request *req, struct modules *modules, struct maps *maps,
+		 struct image *out, struct err *err);

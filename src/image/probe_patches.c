@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Part of one plan, on its thread. Several events at one place share a jump and a chain of sites. A
+ * function's hook at the same place goes through the probe; anything else that changes the same
+ * bytes comes first, and the probe is refused. */
 #include "image/probe_patches.h"
 
 #include <string.h>
@@ -16,7 +19,7 @@ static uint64_t aligned(uint64_t n)
 	return (n + ALIGN - 1) & ~(ALIGN - 1);
 }
 
-/* A multiple of 8, as programs are: the filter stands behind it. */
+/* A multiple of 8, as program sizes are: the filter stands behind it. */
 static uint64_t program_end(const struct probe_point *p)
 {
 	return offsetof(struct probe_site, program) + p->program_bytes;
@@ -41,24 +44,28 @@ uint32_t probe_patches_max(const struct module *mod)
 	return 3 * (uint32_t)mod->probes.n; /* jump, island, semaphore */
 }
 
+/* Where the bytes begin that the probe's patch changes: instructions before the place may have to
+ * move too. */
 static uint64_t patch_address(const struct probe_job *j, const struct probe_point *p)
 {
 	return j->mod->base + p->plan.vaddr - p->plan.before;
 }
 
-static void refuse(struct probe_point *p, enum hook_reason reason)
+static void refuse_probe(struct probe_point *p, enum hook_reason reason)
 {
 	p->plan.kind = HOOK_NONE;
 	p->plan.reason = (uint8_t)reason;
 }
 
-/* --- who else wants the bytes --------------------------------------------------------------- */
+/* --- others that want the bytes --------------------------------------------------------------- */
 
+/* Whether the function gets a trampoline. */
 static bool has_hook(const struct probe_job *j, uint32_t function)
 {
 	return j->mod->selected[function] && j->mod->hooks->entries[function].kind != HOOK_NONE;
 }
 
+/* Whether an earlier probe's bytes overlap with this one's. Probes are sorted by address. */
 static bool meets_another(const struct probe_job *j, size_t i)
 {
 	const struct probe_point *all = j->mod->probes.at;
@@ -70,6 +77,7 @@ static bool meets_another(const struct probe_job *j, size_t i)
 	return false;
 }
 
+/* Whether the address lies in a function of that name. */
 static bool is_function(const struct module *mod, uint64_t vaddr, const char *name)
 {
 	const struct hook_module *h = mod->hooks;
@@ -81,14 +89,17 @@ static bool is_function(const struct module *mod, uint64_t vaddr, const char *na
 	return false;
 }
 
-/* An agent that ld.so loads leads libc's calls of these kinds itself, by the bytes behind them, which it must find as they are:
- * else it would not see a filter that the program is about to bind itself by (agent/libc_calls.c). */
+/* Whether the agent itself takes this call. An agent that ld.so loads finds libc's calls of these
+ * kinds by the bytes behind them, which have to stay: else it would not see a filter before the
+ * program binds itself by it (agent/libc_calls.c). */
 static bool is_agents(const struct probe_job *j, const struct probe_point *p)
 {
-	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_prlimit64, SYS_mlockall };
+	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_prlimit64,
+					    SYS_mlockall };
 	const struct call_about *a = p->program;
 
-	if (!j->preloaded || p->kind != PROBE_CALL || !a->behind || strcmp(j->mod->name, "libc.so.6") != 0)
+	if (!j->preloaded || p->kind != PROBE_CALL || !a->behind ||
+	    strcmp(j->mod->name, "libc.so.6") != 0)
 		return false;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (a->number == numbers[i])
@@ -96,11 +107,13 @@ static bool is_agents(const struct probe_job *j, const struct probe_point *p)
 	return a->number == CALL_UNKNOWN && is_function(j->mod, p->plan.vaddr, "syscall");
 }
 
+/* Why the probe may not change its bytes; REASON_NONE: it may. */
 static enum hook_reason in_the_way(const struct probe_job *j, size_t i)
 {
 	const struct hook_probe *p = &j->mod->probes.at[i].plan;
 
-	if (is_agents(j, &j->mod->probes.at[i]) || led_calls_touch(&j->mod->calls, p->vaddr - p->before, p->len))
+	if (is_agents(j, &j->mod->probes.at[i]) ||
+	    intercepts_touch(&j->mod->calls, p->vaddr - p->before, p->len))
 		return REASON_RUNTIME;
 	if (p->function != PROBE_ALONE && !p->at_entry && has_hook(j, p->function))
 		return REASON_TAKEN;
@@ -109,16 +122,25 @@ static enum hook_reason in_the_way(const struct probe_job *j, size_t i)
 
 /* --- sites ---------------------------------------------------------------------------------- */
 
+/* Writes the site behind the used bytes of the region. */
 static struct probe_site *add_site(struct probe_job *j, const struct probe_point *p)
 {
 	struct probe_site *s = (void *)(j->code + j->used);
 	uint64_t patch = patch_address(j, p);
 
 	*s = (struct probe_site){
-		.magic = PROBE_MAGIC, .ip = j->mod->base + p->plan.vaddr, .patch = patch, .base = j->mod->base,
-		.semaphore = p->semaphore ? j->mod->base + p->semaphore : 0, .event = p->event,
-		.island = p->plan.kind == HOOK_SHORT ? patch + (uint64_t)(int64_t)p->plan.island : 0,
-		.program_bytes = p->program_bytes, .kind = p->kind, .stacked = p->stacked, .patch_len = p->plan.patch_len,
+		.magic = PROBE_MAGIC,
+		.ip = j->mod->base + p->plan.vaddr,
+		.patch = patch,
+		.base = j->mod->base,
+		.semaphore = p->semaphore ? j->mod->base + p->semaphore : 0,
+		.event = p->event,
+		.island =
+			p->plan.kind == HOOK_SHORT ? patch + (uint64_t)(int64_t)p->plan.island : 0,
+		.program_bytes = p->program_bytes,
+		.kind = p->kind,
+		.stacked = p->stacked,
+		.patch_len = p->plan.patch_len,
 	};
 	memcpy(s->expected, p->plan.bytes, sizeof(s->expected));
 	memcpy(s->island_expected, p->plan.island_bytes, sizeof(p->plan.island_bytes));
@@ -134,6 +156,7 @@ static struct probe_site *add_site(struct probe_job *j, const struct probe_point
 
 /* --- patches -------------------------------------------------------------------------------- */
 
+/* The module's patch at the address, or NULL. */
 static struct patch *patch_at(const struct probe_job *j, uint64_t address)
 {
 	for (size_t i = j->first; i < j->list->n; i++)
@@ -142,13 +165,14 @@ static struct patch *patch_at(const struct probe_job *j, uint64_t address)
 	return NULL;
 }
 
-static struct patch *add_patch(struct probe_job *j, uint64_t address, uint8_t length, const uint8_t *expected, uint32_t as)
+static struct patch *add_patch(struct probe_job *j, uint64_t address, uint8_t length,
+			       const uint8_t *expected, uint32_t as)
 {
 	return patch_list_add(j->list, address, length, expected, as, j->region);
 }
 
-/* The trampoline of the function that begins there, or 0. */
-static uint64_t led_to(const struct patch *p)
+/* The trampoline of the function whose patch this is, or 0. */
+static uint64_t redirected_to(const struct patch *p)
 {
 	int32_t distance;
 
@@ -158,7 +182,9 @@ static uint64_t led_to(const struct patch *p)
 	return p->address + 5 + (uint64_t)(int64_t)distance;
 }
 
-static bool lead_there(struct probe_job *j, const struct probe_point *p, struct patch *function, uint64_t code)
+/* With a function's patch: its jump now leads to the probe, which goes on to the trampoline. */
+static bool redirect_function(struct probe_job *j, const struct probe_point *p,
+			      struct patch *function, uint64_t code)
 {
 	uint64_t patch = patch_address(j, p), island = patch + (uint64_t)(int64_t)p->plan.island;
 	uint32_t as = PATCH_PROBE | (uint32_t)j->list->n;
@@ -169,7 +195,9 @@ static bool lead_there(struct probe_job *j, const struct probe_point *p, struct 
 	if (trampoline_jump(from, code, jump) < 0)
 		return false;
 	if (!function)
-		function = add_patch(j, from, 5, p->plan.kind == HOOK_SHORT ? p->plan.island_bytes : p->plan.bytes, as);
+		function = add_patch(
+			j, from, 5,
+			p->plan.kind == HOOK_SHORT ? p->plan.island_bytes : p->plan.bytes, as);
 	memcpy(function->bytes, jump, sizeof(jump));
 	if (p->plan.kind == HOOK_SHORT) {
 		hop = add_patch(j, patch, 2, p->plan.bytes, as);
@@ -179,24 +207,31 @@ static bool lead_there(struct probe_job *j, const struct probe_point *p, struct 
 	return true;
 }
 
-static bool is_writable(const struct maps *maps, uint64_t address)
+/* Whether both bytes are private data of the module's own file. The file itself tells where a
+ * marker's semaphore is, and may tell anything: the end of a page, somebody else's data, memory
+ * that is shared with others. */
+static bool is_own_data(const struct probe_job *j, uint64_t at)
 {
-	for (size_t i = 0; i < maps->at.n; i++)
-		if (address - maps->at.at[i].start < maps->at.at[i].end - maps->at.at[i].start)
-			return maps->at.at[i].write;
+	for (size_t i = 0; i < j->maps->at.n; i++) {
+		const struct map *m = &j->maps->at.at[i];
+
+		if (at >= m->start && at < m->end)
+			return m->write && !m->shared && m->end - at >= sizeof(uint16_t) &&
+			       m->device == j->mod->text.device && m->inode == j->mod->text.inode;
+	}
 	return false;
 }
 
-/* One for all places that have it. */
+/* Adds one patch for all places that share the semaphore. */
 static void raise_semaphore(struct probe_job *j, const struct probe_point *p)
 {
 	uint64_t at = j->mod->base + p->semaphore;
 
-	if (p->semaphore && is_writable(j->maps, at) && !patch_at(j, at))
+	if (p->semaphore && is_own_data(j, at) && !patch_at(j, at))
 		add_patch(j, at, 2, NULL, PATCH_SEMAPHORE);
 }
 
-/* Where the agent is entered at a place with n events. */
+/* The agent's entry for a place with n events. */
 static uint64_t agent_for(const struct probe_job *j, const struct probe_point *p, size_t n)
 {
 	const struct call_about *a = p->program;
@@ -206,16 +241,21 @@ static uint64_t agent_for(const struct probe_job *j, const struct probe_point *p
 	return n == 1 && p->kind == PROBE_CALL && a->quick.bytes ? j->syscall : j->agent;
 }
 
-/* The place's own, and those of other events at the same one. */
+/* Puts in one place, with all n events at it. */
 static bool put_in(struct probe_job *j, size_t i, size_t n)
 {
 	struct probe_point *p = &j->mod->probes.at[i];
-	struct patch *function = p->plan.at_entry && has_hook(j, p->plan.function) ? patch_at(j, patch_address(j, p)) : NULL;
+	struct patch *function = p->plan.at_entry && has_hook(j, p->plan.function)
+					 ? patch_at(j, patch_address(j, p))
+					 : NULL;
 	uint64_t site = j->at + j->used, code;
 	struct relocate_recipe lead, rest;
 	const struct probe_code c = {
-		.lead = direct_calls_aim(j->direct, &p->plan.lead, &lead), .rest = direct_calls_aim(j->direct, &p->plan.rest, &rest), .original = p->plan.bytes, .vaddr = p->plan.vaddr,
-		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site, .then = led_to(function),
+		.lead = direct_calls_aim(j->direct, &p->plan.lead, &lead),
+		.rest = direct_calls_aim(j->direct, &p->plan.rest, &rest),
+		.original = p->plan.bytes, .vaddr = p->plan.vaddr,
+		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site,
+		.then = redirected_to(function),
 	};
 	struct probe_site *last = NULL;
 	int bytes;
@@ -229,7 +269,7 @@ static bool put_in(struct probe_job *j, size_t i, size_t n)
 	}
 	code = j->at + j->used;
 	bytes = probe_code_emit(&c, code, j->code + j->used);
-	if (bytes < 0 || !lead_there(j, p, function, code))
+	if (bytes < 0 || !redirect_function(j, p, function, code))
 		return false;
 	j->used = aligned(j->used + (uint64_t)bytes);
 	for (size_t k = i; k < i + n; k++)
@@ -244,12 +284,13 @@ void probe_patches_make(struct probe_job *j)
 	for (size_t i = 0, n; i < j->mod->probes.n; i += n) {
 		enum hook_reason reason;
 
-		for (n = 1; i + n < j->mod->probes.n && all[i + n].plan.vaddr == all[i].plan.vaddr; n++)
+		for (n = 1; i + n < j->mod->probes.n && all[i + n].plan.vaddr == all[i].plan.vaddr;
+		     n++)
 			;
 		reason = all[i].plan.kind == HOOK_NONE ? all[i].plan.reason : in_the_way(j, i);
 		if (!reason && !put_in(j, i, n))
 			reason = REASON_NO_ROOM;
 		for (size_t k = i; reason && k < i + n; k++)
-			refuse(&all[k], reason);
+			refuse_probe(&all[k], reason);
 	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a file's instructions takes up to 0.1 s, and processes come and go with the same files: the last few are
- * kept, with what was planned in them. */
+/* Keeps the last few files with everything that was planned in them: reading a file's instructions
+ * takes up to 0.1 s, and processes come and go with the same files. Planners and other threads
+ * call; `lock` protects the kept files, and is held while one is read. A file that cannot be read
+ * has no places. */
 #include "image/probes.h"
 
 #include <pthread.h>
@@ -24,19 +26,21 @@
 struct marked { /* one file, and its markers */
 	struct stat is;
 	uint64_t used;                /* the larger, the later */
-	struct elf_file notes;        /* the markers' names are in it */
+	struct elf_file notes;        /* holds the markers' names */
 	usdt_markers markers;
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_POSSIBLE } possible;
-	struct hook_prober *prober;   /* NULL: not yet, or it cannot be */
+	struct hook_prober *prober;   /* NULL: not opened yet, or it cannot be */
 	hook_syscall_list calls;      /* the prober's, if calls_known */
 	bool calls_known;
 };
 
+/* `used` of an empty place is 0, so that empty places are taken first. */
 static struct marked kept[KEPT];
 static uint64_t clock_of_use;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void drop(struct marked *m)
+/* Leaves an empty place. */
+static void drop_marked(struct marked *m)
 {
 	vec_free(&m->calls);
 	hook_prober_close(m->prober);
@@ -45,30 +49,32 @@ static void drop(struct marked *m)
 	*m = (struct marked){ 0 };
 }
 
+/* A file that cannot be read has no markers, which is no error. */
 static void read_file(struct marked *m, int fd, const char *path)
 {
 	if (elf_file_read(fd, path, ELF_NOTES, &m->notes, NULL) == 0)
 		sym_usdt_bytes(m->notes.bytes, m->notes.n, &m->markers);
 }
 
-/* Lock held. NULL: it cannot be read. */
+/* Lock held. NULL: the file cannot be read. */
 static struct marked *marked_file(int fd, const char *path)
 {
 	struct marked *m = &kept[0];
 	struct stat is;
 
-	if (fd < 0 || fstat(fd, &is) < 0)
+	if (fd < 0 || file_stat(fd, &is) < 0)
 		return NULL;
 	for (size_t i = 0; i < KEPT; i++) {
 		if (kept[i].used && file_is_same(&kept[i].is, &is)) {
 			m = &kept[i];
 			break;
 		}
+		/* Else the one that was used least recently. */
 		if (kept[i].used < m->used)
 			m = &kept[i];
 	}
 	if (!m->used || !file_is_same(&m->is, &is)) {
-		drop(m);
+		drop_marked(m);
 		m->is = is;
 		read_file(m, fd, path);
 	}
@@ -83,6 +89,7 @@ static bool is_same_marker(const struct usdt_marker *a, const struct usdt_marker
 	return strcmp(a->provider, b->provider) == 0 && strcmp(a->name, b->name) == 0;
 }
 
+/* Whether no earlier marker has the same name: a marker with several sites is listed once. */
 static bool is_first(const usdt_markers *all, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -96,7 +103,7 @@ static char *system_of(const struct usdt_marker *m)
 	return mem_printf("sdt_%s", m->provider);
 }
 
-/* All sites of a marker are one event. */
+/* All sites of a marker are one event, with the widest arguments. */
 static void add_event(const usdt_markers *all, size_t i, struct event_catalogue *c)
 {
 	struct usdt_fields fields = { 0 };
@@ -117,6 +124,7 @@ static void add_event(const usdt_markers *all, size_t i, struct event_catalogue 
 	fetch_free(&b);
 }
 
+/* Calls and tasks come into the catalogue whatever the file has. */
 void probes_catalogue(int fd, const char *path, struct event_catalogue *c)
 {
 	struct marked *m;
@@ -132,7 +140,7 @@ void probes_catalogue(int fd, const char *path, struct event_catalogue *c)
 
 /* --- places --------------------------------------------------------------------------------- */
 
-/* The event may be another file's, where the arguments were wider. */
+/* The event may come from another file, where the arguments were wider. */
 static struct usdt_fields fields_of(const struct event_format *e)
 {
 	struct usdt_fields f = { 0 };
@@ -144,12 +152,13 @@ static struct usdt_fields fields_of(const struct event_format *e)
 	return f;
 }
 
+/* Callback of usdt_build(): a marker's argument may be relative to a variable. */
 static bool find_object(void *module, const char *name, size_t n, uint64_t *vaddr)
 {
 	return sym_object(module, name, n, vaddr);
 }
 
-/* The set may be gone before it is used. */
+/* A copy: the set may be gone before the filter is used. */
 static struct filter_program *filter_of(const struct event_set *set, uint32_t event)
 {
 	const struct filter_program *from = event_set_program(set, event);
@@ -160,8 +169,9 @@ static struct filter_program *filter_of(const struct event_set *set, uint32_t ev
 	return copy;
 }
 
-static void add_point(struct marked *m, const struct usdt_marker *marker, const struct event_set *set,
-		      const struct event_entry *e, probe_points *out)
+/* Adds a marker's place; none if its arguments cannot be fetched. */
+static void add_point(struct marked *m, const struct usdt_marker *marker,
+		      const struct event_set *set, const struct event_entry *e, probe_points *out)
 {
 	const struct usdt_names names = { find_object, (void *)hook_prober_module(m->prober) };
 	const struct usdt_fields fields = fields_of(e->format);
@@ -180,7 +190,9 @@ static void add_point(struct marked *m, const struct usdt_marker *marker, const 
 	*vec_add(out) = p;
 }
 
-static const struct event_entry *armed_event(const struct event_set *set, const struct usdt_marker *m)
+/* The marker's event in the session, if it is armed; NULL: its site stays as it is. */
+static const struct event_entry *armed_event(const struct event_set *set,
+					     const struct usdt_marker *m)
 {
 	char *system = system_of(m);
 	const struct event_entry *e = events_find(set->catalogue, system, m->name);
@@ -189,6 +201,8 @@ static const struct event_entry *armed_event(const struct event_set *set, const 
 	return e && e->owner == EVENT_OWNER_MARKER && event_set_armed(set, e->index) ? e : NULL;
 }
 
+/* Events at one address are ordered by their numbers: a plan of the same file is always the
+ * same. */
 static int by_address(const void *a, const void *b)
 {
 	const struct probe_point *x = a, *y = b;
@@ -198,18 +212,21 @@ static int by_address(const void *a, const void *b)
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
-/* Most files make no system call, and to read their instructions takes long. */
+/* Most files make no system call, and reading their instructions takes long: so first a search for
+ * the bytes. */
 static bool may_call(struct marked *m, int fd, const char *path)
 {
 	struct elf_file file;
 
 	if (!m->possible && elf_file_read(fd, path, ELF_CONTENTS, &file, NULL) == 0) {
-		m->possible = call_points_possible(file.bytes, file.n) ? CALLS_POSSIBLE : CALLS_NONE;
+		m->possible =
+			call_points_possible(file.bytes, file.n) ? CALLS_POSSIBLE : CALLS_NONE;
 		elf_file_free(&file);
 	}
 	return m->possible == CALLS_POSSIBLE;
 }
 
+/* Opens the file's prober, once. */
 static bool has_prober(struct marked *m, int fd, const char *path)
 {
 	struct err ignored;
@@ -217,7 +234,9 @@ static bool has_prober(struct marked *m, int fd, const char *path)
 	return m->prober || hook_prober_open_fd(fd, path, &m->prober, &ignored) == 0;
 }
 
-static void add_calls(struct marked *m, int fd, const char *path, const struct event_set *set, probe_points *out)
+/* Lock held. Adds the file's system calls, which are found once. */
+static void add_calls(struct marked *m, int fd, const char *path, const struct event_set *set,
+		      probe_points *out)
 {
 	if (!call_points_wanted(set) || !may_call(m, fd, path) || !has_prober(m, fd, path))
 		return;
@@ -251,7 +270,7 @@ void probes_sort(probe_points *p)
 		qsort(p->at, p->n, sizeof(p->at[0]), by_address);
 }
 
-/* Behind endbr64 a function that is traced has its own hook: both can be had there. */
+/* A traced function has its own hook behind endbr64: a probe at the same place can share it. */
 static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -260,14 +279,19 @@ static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
 	return p && memcmp(p, endbr64, sizeof(endbr64)) == 0 ? vaddr + sizeof(endbr64) : vaddr;
 }
 
-static void add_handler(struct marked *m, const struct event_set *set, uint64_t vaddr, uint64_t address, probe_points *out)
+/* Lock held. Adds a place at the handler's entry. A plan that would move bytes before it is
+ * refused. */
+static void add_handler(struct marked *m, const struct event_set *set, uint64_t vaddr,
+			uint64_t address, probe_points *out)
 {
-	struct probe_point p = { .kind = PROBE_SIGNAL, .event = task_points_event(set, TASK_SIGNAL) };
+	struct probe_point p = { .kind = PROBE_SIGNAL,
+				 .event = task_points_event(set, TASK_SIGNAL) };
 	struct signal_about *about;
 
 	p.plan = *hook_probe_plan(m->prober, entry_of(hook_prober_module(m->prober), vaddr));
 	if (p.plan.kind != HOOK_NONE && p.plan.before) {
-		p.plan.kind = HOOK_NONE; /* who is entered has not come through what stands before it */
+		/* a caller jumps to the entry, and not through the bytes before it */
+		p.plan.kind = HOOK_NONE;
 		p.plan.reason = REASON_TOO_SHORT;
 	}
 	p.program_bytes = (uint32_t)offsetof(struct signal_about, tasks) + task_points_bytes(set);
@@ -277,7 +301,7 @@ static void add_handler(struct marked *m, const struct event_set *set, uint64_t 
 	*vec_add(out) = p;
 }
 
-/* What probes_find has found; it is kept. */
+/* Uses what probes_find has found, which is kept. */
 enum hook_reason probes_hidden_handlers(int fd)
 {
 	enum hook_reason reason = REASON_NONE;
@@ -295,8 +319,8 @@ enum hook_reason probes_hidden_handlers(int fd)
 	return reason;
 }
 
-void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address,
-			probe_points *out)
+void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr,
+			uint64_t address, probe_points *out)
 {
 	struct marked *m;
 
@@ -307,6 +331,7 @@ void probes_add_handler(int fd, const char *path, const struct event_set *set, u
 	pthread_mutex_unlock(&lock);
 }
 
+/* Lock held. Counts the places of the marker that is first at index `first`. */
 static void count_sites(struct marked *m, size_t first, struct probe_marker *out)
 {
 	for (size_t i = first; i < m->markers.n; i++) {
@@ -321,7 +346,9 @@ static void count_sites(struct marked *m, size_t first, struct probe_marker *out
 	}
 }
 
-void probes_list(int fd, const char *path, void (*f)(void *context, const struct probe_marker *m), void *context)
+/* Shows nothing of a file whose instructions cannot be read. */
+void probes_list(int fd, const char *path, void (*f)(void *context, const struct probe_marker *m),
+		 void *context)
 {
 	struct marked *m;
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The places inside functions that a process is probed at: markers and system calls whose events are enabled. For each a
- * struct probe_site and code in its module's region, and a patch (docs/probes.md). */
+/* Places inside functions at which a process is probed: markers and system calls whose events are
+ * enabled. Each gets a struct probe_site and code in its module's region, and a patch
+ * (docs/probes.md). */
 #pragma once
 #include "event/event_set.h"
 #include "hook/probe.h"
 #include "shared/fetch.h"
 
 struct probe_point {
-	struct hook_probe plan;       /* reason: also what stood in its way later */
+	struct hook_probe plan;       /* reason: also a conflict found later */
 	uint64_t semaphore;           /* file address; 0 = none */
 	uint32_t event;
-	uint8_t kind;                 /* enum probe_kind: what the program is */
+	uint8_t kind;                 /* enum probe_kind: which program this is */
 	void *program;
 	uint32_t program_bytes;
 	struct filter_program *filter; /* NULL: every record */
@@ -18,23 +19,29 @@ struct probe_point {
 };
 typedef VEC(struct probe_point) probe_points;
 
-/* Files are given open; path is for sentences.
- * Brings system calls and the markers of a file into the catalogue, as sdt_PROVIDER:NAME. What cannot be read has none. */
+/* Files are given open; path is for sentences. Any thread: probes.c has a lock.
+ *
+ * Adds system calls, and the markers of a file as sdt_PROVIDER:NAME, to the catalogue. A file that
+ * cannot be read has no markers. */
 void probes_catalogue(int fd, const char *path, struct event_catalogue *c);
-/* The file's places for whose events the set wants records, in the order of their addresses. */
+/* Finds the file's places for events of which the set wants records, in order of address. The
+ * caller frees with probes_free. */
 void probes_find(int fd, const char *path, const struct event_set *set, probe_points *out);
-/* A place of the file's for a handler of a signal: kind PROBE_SIGNAL. */
-void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr, uint64_t address,
-			probe_points *out);
-/* Why the file's own rt_sigaction cannot be seen before it is made; REASON_NONE: it can, or there is none. */
+/* Adds a place for a signal's handler at vaddr, `address` in the process: kind PROBE_SIGNAL. */
+void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr,
+			uint64_t address, probe_points *out);
+/* Why calls of rt_sigaction in the file cannot be seen before they are made; REASON_NONE: they can,
+ * or there are none. */
 enum hook_reason probes_hidden_handlers(int fd);
 void probes_sort(probe_points *p);
 void probes_free(probe_points *p);
 
-/* A file's marker, for who lists them. */
+/* A file's marker, for listings. */
 struct probe_marker {
 	const char *system, *name;
-	unsigned sites, refused;      /* places; of those, that cannot be hooked */
-	enum hook_reason reason;      /* why: of the first */
+	unsigned sites, refused;      /* places; of these, those that cannot be hooked */
+	enum hook_reason reason;      /* why: of the first one */
 };
-void probes_list(int fd, const char *path, void (*f)(void *context, const struct probe_marker *m), void *context);
+/* Calls f for each marker of the file, with the lock held: f must not call anything here. */
+void probes_list(int fd, const char *path, void (*f)(void *context, const struct probe_marker *m),
+		 void *context);

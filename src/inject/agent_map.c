@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by attach.c, in a holder, while every thread of the process stands still. All steps are
+ * system calls in the process' name (remote.h). A step that fails takes the mapping back;
+ * stale_agent.c removes what a death of brace leaves. */
 #include "inject/agent_map.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/leftovers.h"
+#include "inject/stale_agent.h"
 #include "inject/remote.h"
 
 #define PAGE UINT64_C(4096)
@@ -21,7 +24,8 @@ static uint64_t pages(uint64_t n)
 	return (n + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* A file of the process's own that holds the agent: its mappings then say what they are. */
+/* A memory file of the process itself holds the agent, so that the mappings' names in
+ * /proc/PID/maps tell what they are. */
 static int make_file(struct tracee *t, const struct agent_file *f, int64_t *fd, struct err *err)
 {
 	static const char name[] = AGENT_NAME;
@@ -45,23 +49,30 @@ static int make_file(struct tracee *t, const struct agent_file *f, int64_t *fd, 
 		remote_close(t, *fd);
 		return own;
 	}
+	/* Written by us, through a descriptor of our own: no copy into the process' memory is
+	 * needed. */
 	n = write(own, f->bytes, f->n);
 	close(own);
-	return n == (ssize_t)f->n ? 0 : err_set(err, ENOSPC, "no memory for the agent's file in the process");
+	return n == (ssize_t)f->n
+		       ? 0
+		       : err_set(err, ENOSPC, "no memory for the agent's file in the process");
 }
 
-static int map_segment(struct tracee *t, const struct agent_file *f, const struct agent_segment *s, uint64_t base,
-		       int64_t tls, int64_t fd, struct err *err)
+/* Maps one segment: its file pages, then zero pages behind them. Relocates a writable one. */
+static int map_segment(struct tracee *t, const struct agent_file *f, const struct agent_segment *s,
+		       uint64_t base, int64_t tls, int64_t fd, struct err *err)
 {
 	uint64_t in_file = pages(s->file_bytes), at = base + s->vaddr;
 	uint8_t *bytes;
 	int r = 0;
 
 	if (in_file)
-		r = remote_map(t, at, in_file, s->prot, MAP_PRIVATE | MAP_FIXED, (int)fd, s->offset, NULL, err);
+		r = remote_map(t, at, in_file, s->prot, MAP_PRIVATE | MAP_FIXED, (int)fd, s->offset,
+			       NULL, err);
 	if (r == 0 && s->memory_bytes > in_file)
 		r = remote_map(t, at + in_file, s->memory_bytes - in_file, s->prot,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0, NULL, err);
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0, NULL,
+			       err);
 	if (r < 0 || !(s->prot & PROT_WRITE) || !in_file)
 		return r;
 	bytes = mem_zalloc(in_file);
@@ -72,16 +83,19 @@ static int map_segment(struct tracee *t, const struct agent_file *f, const struc
 	return r;
 }
 
-/* First the whole stretch, as the file's too, so that it can be known by its name. The text last: by it an agent
- * is found, and it is to be found whole. */
-int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_place *place, struct err *err)
+/* First reserves the whole stretch as a mapping of the file, so that it can be known by its name.
+ * Maps segments from the last to the first, the text: an agent is found by its text, and is to be
+ * found only when it is whole. */
+int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_layout *place,
+	      struct err *err)
 {
 	int64_t fd;
 	int r = make_file(t, f, &fd, err);
 
 	if (r < 0)
 		return r;
-	r = remote_map(t, place->base, f->span, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, (int)fd,
+	r = remote_map(t, place->base, f->span, PROT_NONE,
+		       MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, (int)fd,
 		       LEFTOVERS_RESERVED, NULL, err);
 	for (unsigned i = f->n_segments; r == 0 && i-- > 0;) {
 		r = map_segment(t, f, &f->segments[i], place->base, place->layout.tls, fd, err);

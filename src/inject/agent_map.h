@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the agent into a held process that does not have it: a memory file of the process's own, mapped at
- * place->base. */
+/* Puts the agent into a stopped process that does not have it: as a memory file that the process
+ * owns, mapped at place->base. */
 #pragma once
-#include "inject/agent_place.h"
+#include "inject/agent_layout.h"
 
-/* 0, or -errno and *err, and nothing of it is there. */
-int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_place *place, struct err *err);
+/* 0, or -errno and *err; then no part of it is mapped. */
+int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_layout *place,
+	      struct err *err);

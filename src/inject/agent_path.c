@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Only reads the file system, on the session's thread as it starts. */
 #include "inject/agent_path.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@
 
 #define AGENT "libbrace-agent.so"
 
-static bool take(char *path, char **out)
+/* Frees path. True: *out is the real path of a readable file. */
+static bool take_path(char *path, char **out)
 {
 	char *real = access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
 
@@ -20,7 +22,7 @@ static bool take(char *path, char **out)
 	return real != NULL;
 }
 
-/* The directory of our own executable; free it. */
+/* The directory of our own executable; the caller frees it. */
 static char *own_dir(void)
 {
 	char path[4096];
@@ -34,23 +36,30 @@ static char *own_dir(void)
 	return mem_strdup(path);
 }
 
+/* In the order: as built (beside brace), as installed, as configured. realpath(), because programs
+ * change their directories. */
 int agent_path_find(const char *wanted, char **out, struct err *err)
 {
 	char *dir = own_dir();
 	bool found;
 
 	if (wanted)
-		found = take(mem_strdup(wanted), out);
+		found = take_path(mem_strdup(wanted), out);
 	else
-		found = take(mem_printf("%s/" AGENT, dir), out) ||
-			take(mem_printf("%s/../lib/brace/" AGENT, dir), out) ||
-			take(mem_printf(BRACE_LIBDIR "/brace/" AGENT), out);
+		found = take_path(mem_printf("%s/" AGENT, dir), out) ||
+			take_path(mem_printf("%s/../lib/brace/" AGENT, dir), out) ||
+			take_path(mem_printf(BRACE_LIBDIR "/brace/" AGENT), out);
 	free(dir);
 	if (!found)
-		return err_set(err, ENOENT, "cannot find the agent %s beside brace or in " BRACE_LIBDIR "/brace: "
-			       "build it (make) or install it (make install)", wanted ? wanted : AGENT);
+		return err_set(err, ENOENT,
+			       "cannot find the agent %s beside brace or in " BRACE_LIBDIR
+			       "/brace: "
+			       "build it (make) or install it (make install)",
+			       wanted ? wanted : AGENT);
 	if (strpbrk(*out, ": "))
-		return err_set(err, EINVAL, "the agent's path \"%s\" has a colon or a space, which LD_PRELOAD "
-			       "cannot express: move it", *out);
+		return err_set(err, EINVAL,
+			       "the agent's path \"%s\" has a colon or a space, which LD_PRELOAD "
+			       "cannot express: move it",
+			       *out);
 	return 0;
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Called for a process that runs (attach_process) or was launched by hand (attach_stopped), on the
+ * thread that starts the session; the work is done in a holder (tracee/holder.h), by whoever is
+ * alone (session/turns.h). A failure before the end undoes every step, so the process runs on
+ * untraced. A change of its mappings under the plan costs another try, at most TRIES. */
 #include "inject/attach.h"
 #include "image/event_sites.h"
 
@@ -10,117 +14,135 @@
 #include <unistd.h>
 
 #include "inject/agent_map.h"
-#include "inject/agent_place.h"
-#include "inject/held_patches.h"
-#include "inject/leftovers.h"
-#include "inject/orphans.h"
+#include "inject/agent_layout.h"
+#include "inject/stopped_patches.h"
+#include "inject/stale_agent.h"
+#include "inject/stale_patches.h"
 #include "inject/remote.h"
-#include "inject/welcome.h"
+#include "inject/setup_reply.h"
 #include "tracee/holder.h"
 #include "tracee/seccomp.h"
 
 #define PAGE UINT64_C(4096)
-#define TRIES 5            /* the process maps memory of its own where we meant to */
-#define NAP_NS 20000000    /* in between */
+#define TRIES 20           /* retried: the process mapped memory where we meant to */
+#define NAP_NS 20000000    /* between two tries */
 
 /* --- bringing it in ------------------------------------------------------------------------- */
 
-static int begin_agent(struct tracee *t, const struct agent_place *place, struct shared_memory *memory,
-		       const struct image *im, struct err *err)
+/* Has the agent begin: it maps the memories that the setup reply names. */
+static int begin_agent(struct tracee *t, const struct agent_layout *place,
+		       struct shared_memory *memory, const struct image *im, struct err *err)
 {
 	struct attach_params params = { .tls = place->layout.tls, .key = place->layout.key,
 					.flags = place->layout.flags };
 
-	if (place->door)
-		snprintf(params.door, sizeof(params.door), "%s", place->door);
+	if (place->agent_socket)
+		snprintf(params.agent_socket, sizeof(params.agent_socket), "%s",
+			 place->agent_socket);
 	if (place->tracer && strlen(place->path) < sizeof(params.agent)) {
 		snprintf(params.tracer, sizeof(params.tracer), "%s", place->tracer);
 		snprintf(params.agent, sizeof(params.agent), "%s", place->path);
 	}
-	return agent_place_welcome(t, place, place->contents.attach, &params, &im->welcome,
+	return agent_layout_setup(t, place, place->descriptor.attach, &params, &im->setup,
 				   (int[]){ memory->fd, im->image_fd, im->code_fd }, err);
 }
 
-/* Are the places that were chosen while the process ran still free? */
-static bool places_free(const struct maps *maps, const struct agent_file *f, const struct agent_place *place,
-			const struct image *im)
+/* Whether the places that were chosen while the process ran are still free. */
+static bool places_free(const struct maps *maps, const struct agent_file *f,
+			const struct agent_layout *place, const struct image *im)
 {
-	return (place->there || maps_are_free(maps, place->base, f->span)) && image_places_free(im, maps);
+	return (place->there || maps_are_free(maps, place->base, f->span)) &&
+	       image_places_free(im, maps);
 }
 
-static int enter_held(struct tracee *t, const struct maps *maps, const struct agent_file *f, struct agent_place *place,
-		      struct shared_memory *memory, struct image *im, struct err *err)
+/* Everything that happens while the process stands still. A failure undoes its steps. */
+static int enter_stopped(struct tracee *t, const struct maps *maps, const struct agent_file *f,
+			 struct agent_layout *place, struct shared_memory *memory, struct image *im,
+			 struct err *err)
 {
 	struct err ignored;
 	int r = place->there ? 0 : agent_map(t, f, place, err);
 
+	/* A former tracer may have died between making the sockets and the agent's closing them. */
 	if (r == 0 && place->there)
-		leftovers_close_sockets(t, agent_place_params(place) + offsetof(struct attach_params, sockets));
+		stale_agent_close_sockets(t, agent_layout_params(place) +
+						     offsetof(struct attach_params, sockets));
 	if (r == 0)
 		thread_blocks_clear(t, &place->layout);
 	if (r == 0)
 		r = begin_agent(t, place, memory, im, err);
 	if (r == 0) {
+		/* From here on the agent has the memories: a failure has to detach it. */
 		r = image_check_mapped(im, err);
 		if (r == 0)
-			r = held_patches_apply(t, maps, im->patches, im->welcome.n_patches, err);
+			r = stopped_patches_apply(t, maps, im->patches, im->setup.n_patches, err);
 		if (r == 0) {
+			/* Unwinders' look-ups have to be hooked, or stubs on stacks would break
+			 * exceptions. */
 			r = image_check_look_ups(im, err);
 			if (r < 0)
-				held_patches_undo(t, im->patches, im->welcome.n_patches, HELD_FUNCTIONS | HELD_LOOK_UPS,
-						  &ignored);
+				stopped_patches_undo(t, im->patches, im->setup.n_patches,
+						     STOPPED_FUNCTIONS | STOPPED_LOOK_UPS,
+						     &ignored);
 		}
 		if (r < 0)
-			agent_place_call(t, place, place->contents.detach, &ignored);
+			agent_layout_call(t, place, place->descriptor.detach, &ignored);
 	}
 	if (r < 0 && !place->there)
 		remote_unmap(t, place->base, f->span);
 	return r;
 }
 
-/* The memory that was chosen while the process ran, as the user's that it was then. */
+/* The memory that was chosen while the process ran, for the user that it had then. */
 struct users_memory { struct memories *memories; struct shared_memory *memory; };
 
+/* The user may have changed between plan and hold: its memory would then be another user's. */
 static int check_user(const struct users_memory *u, pid_t pid, struct err *err)
 {
 	struct shared_memory *now;
 	int r = memories_of_process(u->memories, pid, &now, err);
 
 	if (r == 0 && now != u->memory)
-		r = err_set(err, EAGAIN, "process %d changes its user at every try: try again", (int)pid);
+		r = err_set(err, EAGAIN, "process %d changes its user at every try: try again",
+			    (int)pid);
 	return r;
 }
 
-/* -EAGAIN: somebody took a place meanwhile, or it has become another user's. */
-static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_place *place,
-		     const struct users_memory *users, struct image *im, const leftover_fds *left, struct err *err)
+/* -EAGAIN: the process mapped memory where we meant to, or changed its user. */
+static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_layout *place,
+		     const struct users_memory *users, struct image *im,
+		     const stale_agent_fds *left, struct err *err)
 {
 	pid_t pid = tracee_pid(t);
 	struct maps maps;
 	int r = maps_read(pid, &maps, err);
 
 	if (r == 0)
-		leftovers_clear(t, left, &maps);
+		stale_agent_clear(t, left, &maps);
 	if (r == 0)
 		r = check_user(users, pid, err);
 	if (r == 0 && !places_free(&maps, f, place, im))
-		r = err_set(err, EAGAIN, "process %d maps memory faster than brace can choose places: try again", (int)pid);
+		r = err_set(err, EAGAIN,
+			    "process %d maps memory faster than brace can choose places: try again",
+			    (int)pid);
 	if (r == 0)
-		r = enter_held(t, &maps, f, place, users->memory, im, err);
+		r = enter_stopped(t, &maps, f, place, users->memory, im, err);
 	maps_free(&maps);
 	return r;
 }
 
-static int enter(pid_t pid, const struct agent_file *f, struct agent_place *place, const struct users_memory *users,
-		 struct image *im, struct attach_report *rep, struct err *err)
+/* Slow work comes before the hold: copying pages, and reading the list of descriptors. */
+static int enter_process(pid_t pid, const struct agent_file *f, struct agent_layout *place,
+			 const struct users_memory *users, struct image *im,
+			 struct attach_report *rep, struct err *err)
 {
-	leftover_fds left = { 0 };
+	stale_agent_fds left = { 0 };
 	struct tracee *t;
 	int r;
 
-	held_patches_touch(pid, im->patches, im->welcome.n_patches);
-	leftovers_find(pid, &left);
-	r = tracee_hold(pid, &t, err);
+	stopped_patches_touch(pid, im->patches, im->setup.n_patches);
+	stale_agent_find(pid, &left);
+	r = tracee_stop(pid, &t, err);
 	if (r == 0) {
 		r = enter_now(t, f, place, users, im, &left, err);
 		attach_release(t, rep);
@@ -129,7 +151,9 @@ static int enter(pid_t pid, const struct agent_file *f, struct agent_place *plac
 	return r;
 }
 
-static int choose_base(const struct agent_file *f, struct agent_place *place, pid_t pid, struct err *err)
+/* The gap is only chosen here: enter_now() looks again while the process is stopped. */
+static int choose_base(const struct agent_file *f, struct agent_layout *place, pid_t pid,
+		       struct err *err)
 {
 	struct maps maps;
 	int r = maps_read(pid, &maps, err);
@@ -137,73 +161,83 @@ static int choose_base(const struct agent_file *f, struct agent_place *place, pi
 	if (r < 0)
 		return r;
 	place->base = maps_find_gap(&maps, f->span);
-	place->contents_at = place->base + f->contents;
+	place->descriptor_at = place->base + f->descriptor;
 	maps_free(&maps);
-	return place->base ? 0 : err_set(err, ENOMEM, "process %d has no %llu MiB of address space for the agent", (int)pid,
-					 (unsigned long long)(f->span >> 20));
+	return place->base ? 0
+			   : err_set(err, ENOMEM,
+				     "process %d has no %llu MiB of address space for the agent",
+				     (int)pid, (unsigned long long)(f->span >> 20));
 }
 
-/* For the address space as it is now. *hello is what req refers to from here on. */
-static int plan(struct image_request *req, const struct agent_file *f, struct agent_place *place,
-		struct shared_memory *memory, struct protocol_hello *hello, struct image *out, struct err *err)
+/* Plans for the address space as it is now. req refers to *hello from here on. */
+static int plan_attach(struct image_request *req, const struct agent_file *f,
+		       struct agent_layout *place, struct shared_memory *memory,
+		       struct protocol_hello *hello, struct image *out, struct err *err)
 {
 	int r = place->there ? 0 : choose_base(f, place, req->pid, err);
 
 	if (r < 0)
 		return r;
-	agent_place_hello(place, hello);
+	agent_layout_hello(place, hello);
 	req->hello = hello;
 	req->taken_from = place->there ? 0 : place->base;
 	req->taken_bytes = place->there ? 0 : f->span;
 	r = image_prepare(req, out, err);
-	if (r == 0 && !out->news.about.exe[0])
-		r = tracee_check(req->pid, err); /* it ended meanwhile */
-	if (r == 0 && !out->selected && !req->settings->nop)
+	/* A process that ended meanwhile has no program. */
+	if (r == 0 && !out->update.about.exe[0])
+		r = tracee_check(req->pid, err); /* the process ended meanwhile */
+	if (r == 0 && !out->selected && req->settings->tracer->functions)
 		r = image_none_selected(out, req->settings, err);
 	if (r == 0 && req->events)
 		r = event_sites_check(req->events, err);
-	shared_memory_welcome(memory, &out->welcome);
-	out->welcome.lacks = seccomp_lacks(req->pid);
+	shared_memory_setup(memory, &out->setup);
+	out->setup.lacks = seccomp_lacks(req->pid);
 	return r;
 }
 
-static int attempt(struct image_request *req, const struct agent_file *f, struct agent_place *place,
-		   struct memories *memories, struct image *out, struct attach_report *rep, struct err *err)
+/* One try: plans, then holds and enters. -EAGAIN: the plan is out of date. */
+static int attempt_attach(struct image_request *req, const struct agent_file *f,
+			  struct agent_layout *place, struct memories *memories, struct image *out,
+			  struct attach_report *rep, struct err *err)
 {
 	struct protocol_hello hello;
 	struct users_memory users = { .memories = memories };
 	int r = memories_of_process(memories, req->pid, &users.memory, err);
 
 	if (r == 0)
-		r = plan(req, f, place, users.memory, &hello, out, err);
+		r = plan_attach(req, f, place, users.memory, &hello, out, err);
 	if (r == 0)
-		r = enter(req->pid, f, place, &users, out, rep, err);
+		r = enter_process(req->pid, f, place, &users, out, rep, err);
 	out->memory = users.memory;
+	/* *hello is on the caller's stack frame. */
 	req->hello = NULL;
 	if (r == 0)
 		image_settle(out, req);
 	return r;
 }
 
+/* Frees the plan of a failed try. */
 static void forget_attempt(struct image_request *req, struct image *out)
 {
 	image_close(out);
-	image_news_free(&out->news);
+	image_update_free(&out->update);
 	known_modules_free(req->known);
 }
 
-/* Its tracer died, or could not leave. */
-static int leave_orphan(pid_t pid, const char *agent_path, struct attach_report *rep, struct err *err)
+/* Takes out the patches of a tracer that died, or could not leave. */
+static int detach_stale(pid_t pid, const char *agent_path, struct attach_report *rep,
+			struct err *err)
 {
 	struct patch_list list = { 0 };
-	int r = orphans_find(pid, &list, err);
+	int r = stale_patches_find(pid, &list, err);
 
 	if (r == 0)
-		r = attach_leave(pid, agent_path, &list, rep, err);
+		r = attach_detach(pid, agent_path, &list, rep, err);
 	vec_free(&list);
 	return r;
 }
 
+/* Arguments of attach_process(), for the holder's thread; *err is the caller's. */
 struct attaching {
 	struct image_request *req;
 	struct memories *memories;
@@ -212,20 +246,22 @@ struct attaching {
 	struct err *err;
 };
 
+/* Tries again while the address space changes under the plan. */
 static int try_patiently(const struct attaching *a, const struct agent_file *f)
 {
 	const struct timespec nap = { 0, NAP_NS };
 	struct image_request *req = a->req;
-	struct agent_place place;
+	struct agent_layout place;
 	int r = 0;
 
 	for (int i = 0; i < TRIES; i++) {
-		r = agent_place_look(req->pid, f, req->agent_path, &place, a->rep, a->err);
-		place.door = req->door;
+		r = agent_layout_look(req->pid, f, req->agent_path, &place, a->rep, a->err);
+		place.agent_socket = req->agent_socket;
 		if (r == 0 && place.there && place.state.memory)
-			r = leave_orphan(req->pid, req->agent_path, a->rep, a->err);
+			r = detach_stale(req->pid, req->agent_path, a->rep, a->err);
 		if (r == 0)
-			r = attempt(req, f, &place, a->memories, a->out, a->rep, a->err);
+			r = attempt_attach(req, f, &place, a->memories, a->out, a->rep, a->err);
+		/* Anything but a changed address space fails again at the next try. */
 		if (r != -EAGAIN)
 			break;
 		forget_attempt(req, a->out);
@@ -234,6 +270,7 @@ static int try_patiently(const struct attaching *a, const struct agent_file *f)
 	return r;
 }
 
+/* In a holder. */
 static int attach_there(void *of)
 {
 	const struct attaching *a = of;
@@ -249,6 +286,7 @@ static int attach_there(void *of)
 	return r;
 }
 
+/* Another thread does the work, because ptrace belongs to the thread that seized. */
 int attach_process(struct image_request *req, struct memories *memories, struct image *out,
 		   struct attach_report *rep, struct err *err)
 {
@@ -257,11 +295,15 @@ int attach_process(struct image_request *req, struct memories *memories, struct 
 	return holder_run(attach_there, &a, err);
 }
 
-int attach_held(struct image_request *req, struct tracee *t, struct memories *memories, struct image *out,
-		struct err *err)
+/* The program has run nothing of its own: no stubs, no threads, no stale agent. */
+int attach_stopped(struct image_request *req, struct tracee *t, struct memories *memories,
+		   struct image *out, struct err *err)
 {
 	struct shared_memory *memory;
-	struct agent_place place = { .layout = thread_layout_of(t), .door = req->door, .tracer = req->socket, .path = req->agent_path };
+	struct agent_layout place = { .layout = thread_layout_of(t),
+				      .agent_socket = req->agent_socket,
+				      .tracer = req->socket,
+				      .path = req->agent_path };
 	struct protocol_hello hello;
 	struct agent_file f;
 	struct maps maps;
@@ -269,14 +311,14 @@ int attach_held(struct image_request *req, struct tracee *t, struct memories *me
 
 	if (r < 0)
 		return r;
-	place.contents = *agent_file_contents(&f);
+	place.descriptor = *agent_file_descriptor(&f);
 	r = memories_of_process(memories, req->pid, &memory, err);
 	if (r == 0)
-		r = plan(req, &f, &place, memory, &hello, out, err);
+		r = plan_attach(req, &f, &place, memory, &hello, out, err);
 	if (r == 0)
 		r = maps_read(req->pid, &maps, err);
 	if (r == 0) {
-		r = enter_held(t, &maps, &f, &place, memory, out, err);
+		r = enter_stopped(t, &maps, &f, &place, memory, out, err);
 		out->memory = memory;
 		maps_free(&maps);
 	}

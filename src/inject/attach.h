@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Into a process that runs already, and out again. Everything slow is done before it is held: finding
- * functions, emitting trampolines, making its text pages its own. What is left for the pause is
- * mapping memories and writing bytes. */
+/* Into processes that run already, and out again. Everything slow is done before the process is
+ * stopped: finding functions, emitting trampolines, making text pages its own. The pause is left
+ * for mapping memories and writing bytes. */
 #pragma once
 #include "image/image.h"
 #include "collect/memories.h"
 #include "tracee/tracee.h"
 
 struct attach_report {
-	uint64_t pause_ns;        /* the longest the process stood still at once */
-	uint32_t threads;         /* most threads held */
-	uint32_t changed;         /* leaving: places that somebody else had changed meanwhile */
+	uint64_t pause_ns;        /* longest time that the process stood still at once */
+	uint32_t threads;         /* most threads stopped at once */
+	/* leaving: places that somebody else had changed meanwhile, left as they are */
+	uint32_t changed;
 };
 
-/* Brings the agent in if it is not there, plans (image_prepare; req->hello is filled in here) and hooks.
- * It records into the memory of its user's. 0, or -errno and *err, and the process is as before. *rep is added to. */
+/* Brings the agent in if it is not there, plans (image_prepare; fills in req->hello) and hooks. The
+ * process records into its user's memory. 0, or -errno and *err, and the process is as before. Adds
+ * to *rep. The caller is alone (session/turns.h). */
 int attach_process(struct image_request *req, struct memories *memories, struct image *out,
 		   struct attach_report *rep, struct err *err);
 
-/* The same for a program that was just started, is held and has no agent yet. It stays held. */
-int attach_held(struct image_request *req, struct tracee *t, struct memories *memories, struct image *out,
-		struct err *err);
+/* Works like attach_process, for a program that was just started, is stopped and has no agent yet.
+ * The program stays stopped. */
+int attach_stopped(struct image_request *req, struct tracee *t, struct memories *memories,
+		   struct image *out, struct err *err);
 
-/* Takes the patches out and has the agent let go of all memories. -EBUSY and *err if it could
- * not be held, or a thread would not leave the agent, for five seconds: in that case the bytes are restored, and its memories stay. A
- * process that is no more is no error. */
-int attach_leave(pid_t pid, const char *agent_path, const struct patch_list *patches, struct attach_report *rep, struct err *err);
+/* Takes the patches out, and has the agent let go of all memories. -EBUSY and *err if for five
+ * seconds the process could not be stopped, or a thread would not leave the agent: then the
+ * original bytes stand again, and the memories stay. A process that has ended is no error. */
+int attach_detach(pid_t pid, const char *agent_path, const struct patch_list *patches,
+		  struct attach_report *rep, struct err *err);
 
-/* Does it record into one of the session's memories? */
+/* Whether the process maps one of the session's memories. */
 bool attach_maps_memory(const struct memories *memories, pid_t pid);
-/* Processes other than those in `but` that map one of them: forked children. Caller frees. */
-size_t attach_find_children(const struct memories *memories, const pid_t *but, size_t n, pid_t **out);
+/* Lists processes that map one of the memories and are not in `but`: forked children. Returns their
+ * number; the caller frees *out. */
+size_t attach_find_children(const struct memories *memories, const pid_t *but, size_t n,
+			    pid_t **out);

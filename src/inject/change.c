@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by session/control_change.c, in a holder, by whoever is alone (session/turns.h). All
+ * targets are stopped at once between stop_all() and release_all(). Every step can be undone:
+ * enter_all() goes back with every target if one fails. */
 #include "inject/change.h"
 
 #include <dirent.h>
@@ -9,26 +12,31 @@
 #include <time.h>
 
 #include "image/handlers.h"
-#include "inject/held_patches.h"
+#include "inject/stopped_patches.h"
 
 #define QUIET_TRIES 200
 #define QUIET_PAUSE_NS 2000000
-#define QUIET_PATIENCE 12 /* tries in which threads should leave by themselves: leading them costs the program time */
-#define REGIONS_MANY 256 /* trampolines of before that could not be unmapped yet */
+/* tries in which threads have time to leave by themselves: leading them out costs the program
+ * time */
+#define QUIET_PATIENCE 12
+/* old trampolines that could not be unmapped yet: more of them have to go */
+#define REGIONS_MANY 256
 
 /* --- before --------------------------------------------------------------------------------- */
 
-static bool find_agent(const struct change *c, struct tracee *held, const struct maps *maps, struct agent_place *out)
+/* False, too, if the agent does not record at present. */
+static bool find_agent(const struct change *c, struct tracee *stopped, const struct maps *maps,
+		       struct agent_layout *out)
 {
 	memset(out, 0, sizeof(*out));
-	return agent_place_find(held, c->file, maps, c->agent_path, out) && out->state.memory;
+	return agent_layout_find(stopped, c->file, maps, c->agent_path, out) && out->state.memory;
 }
 
 int change_look(const struct change *c, struct change_target *t, uint32_t *image, struct err *err)
 {
-	struct tracee *held;
+	struct tracee *stopped;
 	struct maps maps;
-	int r = tracee_hold(t->pid, &held, err);
+	int r = tracee_stop(t->pid, &stopped, err);
 
 	if (r == -ESRCH) {
 		t->gone = true;
@@ -37,13 +45,14 @@ int change_look(const struct change *c, struct change_target *t, uint32_t *image
 	if (r < 0)
 		return r;
 	r = maps_read(t->pid, &maps, err);
-	t->gone = r < 0 || !find_agent(c, held, &maps, &t->place);
+	t->gone = r < 0 || !find_agent(c, stopped, &maps, &t->place);
 	if (!t->gone && c->signals)
-		handlers_read(held, &t->handlers);
-	t->place.layout = (struct thread_layout){ t->place.state.tls, t->place.state.key, t->place.state.flags };
+		handlers_read(stopped, &t->handlers);
+	t->place.layout = (struct thread_layout){ t->place.state.tls, t->place.state.key,
+						  t->place.state.flags };
 	*image = t->place.state.image;
 	maps_free(&maps);
-	attach_release(held, c->rep);
+	attach_release(stopped, c->rep);
 	return 0;
 }
 
@@ -51,18 +60,19 @@ int change_plan(struct change_target *t, struct err *err)
 {
 	int r;
 
-	agent_place_hello(&t->place, &t->hello);
+	agent_layout_hello(&t->place, &t->hello);
 	t->req.pid = t->pid;
 	t->req.hello = &t->hello;
 	t->req.again = true;
 	r = image_prepare(&t->req, &t->im, err);
 	if (r == 0)
-		held_patches_touch(t->pid, t->im.patches, t->im.welcome.n_patches);
+		stopped_patches_touch(t->pid, t->im.patches, t->im.setup.n_patches);
 	t->ready = r == 0;
 	return r;
 }
 
-/* --- all of them held ----------------------------------------------------------------------- */
+/* --- all of them stopped
+ * ----------------------------------------------------------------------- */
 
 static bool is_target(const struct change *c, pid_t pid)
 {
@@ -72,11 +82,12 @@ static bool is_target(const struct change *c, pid_t pid)
 	return false;
 }
 
-/* Has a thread forked since the targets were listed? */
+/* Whether the thread has forked since the targets were listed. */
 static bool has_other_children(const struct change *c, pid_t pid, pid_t tid)
 {
 	char name[64];
 	bool other = false;
+	/* This file needs CONFIG_PROC_CHILDREN; without it no fork is noticed. */
 	FILE *f;
 	int child;
 
@@ -97,40 +108,50 @@ static bool has_forked(const struct change *c, const struct change_target *t)
 	return false;
 }
 
+/* Whether the target still has the agent and the free places of the plan. */
 static bool is_as_planned(const struct change *c, const struct change_target *t)
 {
-	struct agent_place now;
+	struct agent_layout now;
 
+	/* Another base or image: it executed a program. Other regions: it loaded a library. */
 	return find_agent(c, t->t, &t->maps, &now) && now.base == t->place.base &&
-	       now.state.image == t->place.state.image && now.state.n_regions == t->place.state.n_regions &&
+	       now.state.image == t->place.state.image &&
+	       now.state.n_regions == t->place.state.n_regions &&
 	       image_places_free(&t->im, &t->maps);
 }
 
-/* No thread is in a trampoline, a stub (on its way to one) or the agent. They are let out, `rounds` times. */
+/* Whether no thread is in a trampoline, a stub (on the way to one) or the agent. Lets them run out,
+ * `rounds` times. */
 static bool is_quiet(const struct change *c, const struct change_target *t, unsigned rounds)
 {
-	const struct held_arena arena = agent_place_arena(&t->place);
-	VEC(struct held_range) code = { 0 };
+	const struct stopped_arena arena = agent_layout_arena(&t->place);
+	VEC(struct stopped_range) code = { 0 };
 	bool quiet;
 
 	for (size_t i = 0; i < t->maps.at.n; i++) {
 		const struct map *m = &t->maps.at.at[i];
 
 		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0)
-			*vec_add(&code) = (struct held_range){ m->start, m->end };
+			*vec_add(&code) = (struct stopped_range){ m->start, m->end };
 	}
-	*vec_add(&code) = (struct held_range){ t->place.base, t->place.base + c->file->segments[0].memory_bytes };
-	*vec_add(&code) = (struct held_range){ arena.begin, arena.end };
-	quiet = held_run_out(t->t, code.at, code.n, rounds) &&
-		!held_is_inside(t->t, &t->maps, code.at, code.n);
+	*vec_add(&code) =
+		(struct stopped_range){ t->place.base,
+					t->place.base + c->file->segments[0].memory_bytes };
+	*vec_add(&code) = (struct stopped_range){ arena.begin, arena.end };
+	quiet = stopped_run_out(t->t, code.at, code.n, rounds) &&
+		!stopped_is_inside(t->t, &t->maps, code.at, code.n);
 	vec_free(&code);
 	return quiet;
 }
 
-static int hold(const struct change *c, struct change_target *t, unsigned rounds, bool *quiet, struct err *err)
+/* Holds one target, and checks that its plan still fits. *quiet becomes false if a thread is in our
+ * code. */
+static int stop_target(const struct change *c, struct change_target *t, unsigned rounds,
+		       bool *quiet, struct err *err)
 {
-	int r = tracee_hold(t->pid, &t->t, err);
+	int r = tracee_stop(t->pid, &t->t, err);
 
+	/* Ended meanwhile: the next try plans without it. */
 	if (r == -ESRCH)
 		return -EAGAIN;
 	if (r < 0)
@@ -142,29 +163,37 @@ static int hold(const struct change *c, struct change_target *t, unsigned rounds
 	return 0;
 }
 
-/* With the settings that hold from now on. */
-static int forget_regions(struct change_target *t, uint64_t first, uint64_t n, const struct memory_settings *settings)
+/* Has the agent unmap regions of trampolines, and use these settings from now on. */
+static int forget_regions(struct change_target *t, uint64_t first, uint64_t n,
+			  const struct memory_settings *settings)
 {
-	const struct attach_params params = { .first = (uint32_t)first, .n = (uint32_t)n, .settings = *settings };
+	const struct attach_params params = { .first = (uint32_t)first,
+					      .n = (uint32_t)n,
+					      .settings = *settings };
 	struct err ignored;
-	int r = agent_place_set_params(t->t, &t->place, &params, &ignored);
+	int r = agent_layout_set_params(t->t, &t->place, &params, &ignored);
 
-	return r == 0 ? agent_place_call(t->t, &t->place, t->place.contents.forget, &ignored) : r;
+	return r == 0 ? agent_layout_call(t->t, &t->place, t->place.descriptor.forget, &ignored)
+		      : r;
 }
 
+/* Has the agent map the new trampolines, beside the old ones. */
 static int map_trampolines(const struct change *c, struct change_target *t, struct err *err)
 {
 	const struct attach_params params = { .renew = c->renew };
-	int r = agent_place_welcome(t->t, &t->place, t->place.contents.change, &params, &t->im.welcome,
-				    (int[]){ t->im.code_fd, t->im.code_fd, t->im.code_fd }, err);
+	int r = agent_layout_setup(t->t, &t->place, t->place.descriptor.change, &params,
+				   &t->im.setup,
+				   (int[]){ t->im.code_fd, t->im.code_fd, t->im.code_fd }, err);
 
 	t->entered = r == 0;
 	return r == 0 ? image_check_mapped(&t->im, err) : r;
 }
 
-static int undo(struct change_target *t, struct patch *patches, size_t n, enum held_which which, struct err *err)
+/* Works like stopped_patches_undo, without the count. */
+static int undo_patches(struct change_target *t, struct patch *patches, size_t n,
+			enum stopped_which which, struct err *err)
 {
-	int r = held_patches_undo(t->t, patches, n, which, err);
+	int r = stopped_patches_undo(t->t, patches, n, which, err);
 
 	return r < 0 ? r : 0;
 }
@@ -177,45 +206,52 @@ static const struct patch *look_up_at(const struct patch *patches, size_t n, uin
 	return NULL;
 }
 
-/* Stubs are on the stacks: a look-up leads to the agent at every moment, even should brace die here. So the new jump
- * takes the place of the old one. `over`: that is what the patch expects; else the function's own bytes. */
+/* Stubs are on the stacks, so a look-up has to lead to the agent at every moment, even should brace
+ * die here. So the new jump replaces the old one directly. `over`: the patch expects the old jump;
+ * else the function's own bytes. */
 static void expect_old(struct change_target *t, bool over)
 {
-	for (uint32_t i = 0; i < t->im.welcome.n_patches; i++) {
+	for (uint32_t i = 0; i < t->im.setup.n_patches; i++) {
 		struct patch *p = &t->im.patches[i];
-		const struct patch *old = p->function == PATCH_LOOK_UP ? look_up_at(t->old->at, t->old->n, p->address) : NULL;
+		const struct patch *old = p->function == PATCH_LOOK_UP
+						  ? look_up_at(t->old->at, t->old->n, p->address)
+						  : NULL;
 
 		if (old)
 			memcpy(p->expected, over ? old->bytes : old->expected, p->length);
 	}
 }
 
-/* The old look-ups that no new one took the place of: the new tracer puts no stubs on stacks. */
+/* Takes out old look-ups that no new one replaced: the new tracer puts no stubs on stacks. */
 static int drop_look_ups(struct change_target *t, struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < t->old->n && r == 0; i++)
 		if (t->old->at[i].function == PATCH_LOOK_UP &&
-		    !look_up_at(t->im.patches, t->im.welcome.n_patches, t->old->at[i].address))
-			r = undo(t, &t->old->at[i], 1, HELD_LOOK_UPS, err);
+		    !look_up_at(t->im.patches, t->im.setup.n_patches, t->old->at[i].address))
+			r = undo_patches(t, &t->old->at[i], 1, STOPPED_LOOK_UPS, err);
 	return r;
 }
 
-static int enter(const struct change *c, struct change_target *t, struct err *err)
+/* Puts the new patches into one target. After a failure go_back() restores it. */
+static int enter_target(const struct change *c, struct change_target *t, struct err *err)
 {
 	int r = map_trampolines(c, t, err);
 
 	if (r == 0)
-		r = undo(t, t->old->at, t->old->n, HELD_FUNCTIONS, err);
+		/* The old trampolines are still mapped: a failure can go back to them. */
+		r = undo_patches(t, t->old->at, t->old->n, STOPPED_FUNCTIONS, err);
 	expect_old(t, true);
 	if (r == 0)
-		r = held_patches_apply(t->t, &t->maps, t->im.patches, t->im.welcome.n_patches, err);
+		r = stopped_patches_apply(t->t, &t->maps, t->im.patches, t->im.setup.n_patches,
+					  err);
 	if (r == 0)
 		r = image_check_look_ups(&t->im, err);
 	return r == 0 ? drop_look_ups(t, err) : r;
 }
 
+/* On a copy: the old patches keep their status, except semaphores, whose bytes do not tell it. */
 static void apply_old(struct change_target *t)
 {
 	struct patch *old = mem_zalloc((t->old->n + 1) * sizeof(*old));
@@ -223,34 +259,39 @@ static void apply_old(struct change_target *t)
 
 	if (t->old->n)
 		memcpy(old, t->old->at, t->old->n * sizeof(*old));
-	held_patches_apply(t->t, &t->maps, old, t->old->n, &ignored);
+	stopped_patches_apply(t->t, &t->maps, old, t->old->n, &ignored);
 	for (size_t i = 0; i < t->old->n; i++)
 		if (old[i].function == PATCH_SEMAPHORE)
 			t->old->at[i].status = old[i].status;
 	free(old);
 }
 
-/* The old patches stand again, in whatever state entering was left. */
+/* Restores the old patches, at whatever step entering failed. */
 static void go_back(struct change_target *t)
 {
 	struct err ignored;
 
-	undo(t, t->im.patches, t->im.welcome.n_patches, HELD_FUNCTIONS | HELD_LOOK_UPS, &ignored);
+	undo_patches(t, t->im.patches, t->im.setup.n_patches, STOPPED_FUNCTIONS | STOPPED_LOOK_UPS,
+		     &ignored);
 	apply_old(t);
-	forget_regions(t, t->place.state.n_regions, t->im.welcome.n_regions, &t->before);
+	forget_regions(t, t->place.state.n_regions, t->im.setup.n_regions, &t->before);
 	t->entered = false;
 }
 
-static void settle(const struct change *c, struct change_target *t, bool quiet)
+/* After success: frees everything of the old that no thread needs. */
+static void settle_target(const struct change *c, struct change_target *t, bool quiet)
 {
-	/* A thread that stood in an island was sent along the jump there. */
+	/* A thread that stood in an island was sent along the jump there (stopped_patches.c), so
+	 * the bytes below new look-ups may be called the functions' own again. */
 	expect_old(t, false);
+	/* Some thread still uses old trampolines otherwise: they stay mapped. */
 	if (quiet && is_quiet(c, t, 0))
-		forget_regions(t, 0, t->place.state.n_regions, &t->im.welcome.settings);
+		forget_regions(t, 0, t->place.state.n_regions, &t->im.setup.settings);
 	thread_blocks_change(t->t, &t->place.layout, c->renew);
 }
 
-static void release(const struct change *c)
+/* Releases all targets that are stopped. */
+static void release_all(const struct change *c)
 {
 	for (size_t i = c->n; i-- > 0;) {
 		struct change_target *t = &c->targets[i];
@@ -262,16 +303,18 @@ static void release(const struct change *c)
 	}
 }
 
-static int hold_all(const struct change *c, unsigned rounds, bool *quiet, struct err *err)
+/* Stops all targets. After a failure some stay stopped, for release_all(). */
+static int stop_all(const struct change *c, unsigned rounds, bool *quiet, struct err *err)
 {
 	int r = 0;
 
 	*quiet = true;
 	for (size_t i = 0; i < c->n && r == 0; i++)
-		r = hold(c, &c->targets[i], rounds, quiet, err);
+		r = stop_target(c, &c->targets[i], rounds, quiet, err);
 	return r;
 }
 
+/* Whether too many old trampolines stay mapped in some target. */
 static bool is_crowded(const struct change *c)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -280,72 +323,80 @@ static bool is_crowded(const struct change *c)
 	return false;
 }
 
-/* But for the unwinders' look-ups: stubs are on the stacks. */
+/* Leaves the unwinders' look-ups: stubs are on the stacks. */
 static void undo_all(const struct change *c, struct err *err)
 {
 	for (size_t i = 0; i < c->n; i++)
-		undo(&c->targets[i], c->targets[i].old->at, c->targets[i].old->n, HELD_FUNCTIONS, err);
+		undo_patches(&c->targets[i], c->targets[i].old->at, c->targets[i].old->n,
+			     STOPPED_FUNCTIONS, err);
 }
 
-/* Holds all while no thread is in code of ours. They come out of it by themselves when functions are as
- * they were; *undone: they are. */
-static int hold_quiet(const struct change *c, bool *undone, struct err *err)
+/* Holds all targets at a moment when no thread is in code of ours. Threads come out of it by
+ * themselves once functions are as they were; *undone: they are. */
+static int stop_quiet(const struct change *c, bool *undone, struct err *err)
 {
 	const struct timespec pause = { 0, QUIET_PAUSE_NS };
 
 	for (int i = 0; i < QUIET_TRIES; i++) {
 		bool quiet;
-		int r = hold_all(c, !i ? 0 : i < QUIET_PATIENCE ? 4 : 40, &quiet, err);
+		/* Rounds grow: waiting is free, letting threads run is not. */
+		int r = stop_all(c, !i ? 0 : i < QUIET_PATIENCE ? 4 : 40, &quiet, err);
 
 		if (r < 0 || quiet)
 			return r;
 		if (!*undone)
 			undo_all(c, err);
 		*undone = true;
-		release(c);
+		release_all(c);
 		nanosleep(&pause, NULL);
 	}
 	return err_set(err, EAGAIN, "a thread stays inside the agent");
 }
 
+/* Changes all stopped targets, or none. */
 static int enter_all(const struct change *c, bool quiet, struct err *err)
 {
 	int r = 0;
 
+	/* Settings change first: none of the targets runs, and agents see them when they go on. */
 	c->commit(c->context, true);
 	for (size_t i = 0; i < c->n && r == 0; i++)
-		r = enter(c, &c->targets[i], err);
+		r = enter_target(c, &c->targets[i], err);
 	if (r < 0)
 		c->commit(c->context, false);
 	for (size_t i = 0; i < c->n; i++)
 		if (r == 0)
-			settle(c, &c->targets[i], quiet);
+			settle_target(c, &c->targets[i], quiet);
 		else if (c->targets[i].entered)
 			go_back(&c->targets[i]);
 	return r;
 }
 
-/* After a failure between holds. */
+/* Undoes undo_all() after a failure between two holds. */
 static void put_old_back(const struct change *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct change_target *t = &c->targets[i];
 		struct err ignored;
 
-		if (tracee_hold(t->pid, &t->t, &ignored) == 0 && maps_read(t->pid, &t->maps, &ignored) == 0)
+		if (tracee_stop(t->pid, &t->t, &ignored) == 0 &&
+		    maps_read(t->pid, &t->maps, &ignored) == 0)
 			apply_old(t);
 	}
-	release(c);
+	release_all(c);
 }
 
 int change_all(const struct change *c, struct err *err)
 {
 	bool undone = false, quiet = true;
-	int r = c->renew || (!c->alone && is_crowded(c)) ? hold_quiet(c, &undone, err) : hold_all(c, 0, &quiet, err);
+	/* Another tracer cannot share stubs with the old one; else threads may stay in the old
+	 * code. */
+	int r = c->renew || (!c->alone && is_crowded(c)) ? stop_quiet(c, &undone, err)
+							 : stop_all(c, 0, &quiet, err);
 
 	if (r == 0)
 		r = enter_all(c, quiet, err);
-	release(c);
+	release_all(c);
 	if (r < 0 && undone)
 		put_old_back(c);
 	return r;

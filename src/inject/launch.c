@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by the session's thread, as it starts. launch_resolve() only reads files; the kernel
+ * checks again at execve. Between fork and exec the child only notes its name and sets two
+ * variables of its environment. */
 #include "inject/launch.h"
 
 #include <elf.h>
@@ -14,17 +17,22 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
-#define SCRIPT_LEVELS 5 /* as the kernel's */
+#define SCRIPT_LEVELS 5 /* the kernel's limit */
 
+/* access() asks for the real user and would wait for a server: of a served file the mode alone is
+ * judged, and execve says the rest. */
 static bool is_program(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+	return file_look(path, &st) && S_ISREG(st.st_mode) && st.st_mode & 0111 &&
+	       (file_is_served(path) || access(path, X_OK) == 0);
 }
 
+/* The command's file in PATH, or NULL. The caller frees it. */
 static char *search_path(const char *command)
 {
 	const char *path = getenv("PATH"), *next;
@@ -43,33 +51,43 @@ static char *search_path(const char *command)
 	return NULL;
 }
 
+/* Says why the file cannot be executed. */
 static int explain_missing(const char *path, struct err *err)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0)
+	if (!file_look(path, &st))
 		return err_set(err, errno, "%s: %s", path, strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, EACCES, "%s is a directory, not a program", path);
 	return err_set(err, EACCES, "%s is not executable: check its permissions (chmod +x)", path);
 }
 
+/* Fails for programs that get other rights at execve. */
 static int check_privilege(const char *path, struct err *err)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0)
+	if (!file_look(path, &st))
 		return err_set(err, errno, "%s: %s", path, strerror(errno));
-	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) || (st.st_mode & S_ISGID && st.st_gid != getegid()))
-		return err_set(err, EPERM, "%s is set-uid: it drops our agent; only its own user (or root, for "
-			       "root's programs) can trace it", path);
-	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return err_set(err, EPERM, "%s has file capabilities: it drops our agent; run brace as root "
-			       "to trace it", path);
+	/* The loader ignores LD_PRELOAD, and ptrace is refused, in a program that gets other
+	 * rights. */
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	    (st.st_mode & S_ISGID && st.st_gid != getegid()))
+		return err_set(err, EPERM,
+			       "%s is set-uid: it drops our agent; only its own user (or root, for "
+			       "root's programs) can trace it",
+			       path);
+	if (geteuid() != 0 && !file_is_served(path) &&
+	    getxattr(path, "security.capability", NULL, 0) > 0)
+		return err_set(err, EPERM,
+			       "%s has file capabilities: it drops our agent; run brace as root "
+			       "to trace it",
+			       path);
 	return 0;
 }
 
-/* False: none. */
+/* Reads PT_INTERP. False: there is none. */
 static bool read_interp(int fd, const Elf64_Ehdr *eh, char *out, size_t n)
 {
 	for (unsigned i = 0; i < eh->e_phnum; i++) {
@@ -80,11 +98,13 @@ static bool read_interp(int fd, const Elf64_Ehdr *eh, char *out, size_t n)
 		if (ph.p_type != PT_INTERP)
 			continue;
 		memset(out, 0, n);
-		return pread(fd, out, ph.p_filesz < n ? ph.p_filesz : n - 1, (off_t)ph.p_offset) > 0;
+		return pread(fd, out, ph.p_filesz < n ? ph.p_filesz : n - 1, (off_t)ph.p_offset) >
+		       0;
 	}
 	return false;
 }
 
+/* ld-linux-x86-64.so.2; musl's loader is ld-musl-x86_64.so.1. */
 static bool is_glibcs_loader(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -92,38 +112,45 @@ static bool is_glibcs_loader(const char *path)
 	return strncmp(name ? name + 1 : path, "ld-linux", 8) == 0;
 }
 
+/* True: no loader of glibc's would load the agent, so that brace has to put it in. */
 bool launch_by_hand(const char *image)
 {
-	int fd = open(image, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(image, NULL);
 	char interp[256];
 	Elf64_Ehdr eh;
 	bool is;
 
 	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh))
-		is = false; /* exec will say what is wrong */
+		is = false; /* execve will say why */
 	else if (read_interp(fd, &eh, interp, sizeof(interp)))
 		is = !is_glibcs_loader(interp);
 	else
-		is = !is_glibcs_loader(image); /* executed by its name, it loads the agent all the same */
+		/* A loader that is executed itself loads the agent all the same. */
+		is = !is_glibcs_loader(image);
 	if (fd >= 0)
 		close(fd);
 	return is;
 }
 
+/* A 32-bit header is shorter: the class is looked at before any other field. */
 static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err *err)
 {
 	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
-		return err_set(err, ENOTSUP, "%s is a 32-bit program: brace traces x86-64 programs only", path);
+		return err_set(err, ENOTSUP,
+			       "%s is a 32-bit program: brace traces x86-64 programs only", path);
 	if (eh->e_machine != EM_X86_64)
-		return err_set(err, ENOTSUP, "%s is a program for another machine (ELF machine %u): brace traces "
-			       "x86-64 programs only", path, eh->e_machine);
-	if (eh->e_phentsize != sizeof(Elf64_Phdr) || (eh->e_type != ET_EXEC && eh->e_type != ET_DYN))
+		return err_set(err, ENOTSUP,
+			       "%s is a program for another machine (ELF machine %u): brace traces "
+			       "x86-64 programs only",
+			       path, eh->e_machine);
+	if (eh->e_phentsize != sizeof(Elf64_Phdr) ||
+	    (eh->e_type != ET_EXEC && eh->e_type != ET_DYN))
 		return err_set(err, ENOEXEC, "%s is a malformed ELF file, or not a program", path);
 	return 0;
 }
 
-/* The interpreter named in "#! /path arg"; NULL if there is none. */
-static char *interpreter(const char *head, size_t n)
+/* The interpreter of "#! /path arg"; NULL if there is none. The caller frees it. */
+static char *has_interpreter(const char *head, size_t n)
 {
 	const char *at = head + 2, *end = head + n;
 	size_t len = 0;
@@ -135,34 +162,43 @@ static char *interpreter(const char *head, size_t n)
 	return len ? mem_strndup(at, len) : NULL;
 }
 
+/* Checks the file. Replaces a script's *path by its interpreter, level by level. */
 static int check_file(char **path, int level, struct err *err)
 {
 	union { Elf64_Ehdr eh; char bytes[256]; } head = { 0 };
-	int fd = open(*path, O_RDONLY | O_CLOEXEC), r;
+	int fd = file_open(*path, err), r;
 	char *next;
 	ssize_t n;
 
+	if (fd == -ETIMEDOUT || fd == -ENOEXEC)
+		return fd;
 	if (fd < 0)
-		return err_set(err, errno, "cannot read %s: %s (brace must read a program to trace it)", *path,
-			       strerror(errno));
+		return err_set(err, -fd,
+			       "cannot read %s: %s (brace must read a program to trace it)", *path,
+			       strerror(-fd));
+	/* The file may be shorter: the rest of the union is zeros. */
 	n = pread(fd, head.bytes, sizeof(head.bytes) - 1, 0);
 	r = check_privilege(*path, err);
-	if (r == 0 && n >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head.bytes, ELFMAG, SELFMAG) == 0) {
+	if (r == 0 && n >= (ssize_t)sizeof(Elf64_Ehdr) &&
+	    memcmp(head.bytes, ELFMAG, SELFMAG) == 0) {
 		r = check_elf(fd, *path, &head.eh, err);
 	} else if (r == 0 && n > 2 && memcmp(head.bytes, "#!", 2) == 0 && level < SCRIPT_LEVELS) {
-		next = interpreter(head.bytes, (size_t)n);
+		next = has_interpreter(head.bytes, (size_t)n);
 		if (next) {
 			free(*path);
 			*path = next;
 			r = check_file(path, level + 1, err);
 		}
 	} else if (r == 0) {
-		r = err_set(err, ENOEXEC, "%s is not a program: neither an ELF file nor a script with #!", *path);
+		r = err_set(err, ENOEXEC,
+			    "%s is not a program: neither an ELF file nor a script with #!", *path);
 	}
 	close(fd);
 	return r;
 }
 
+/* *path is for execv(), *image is the ELF file that will run: of a script its interpreter. Both are
+ * the caller's after 0. */
 int launch_resolve(const char *command, char **path, char **image, struct err *err)
 {
 	int r;
@@ -187,17 +223,18 @@ int launch_resolve(const char *command, char **path, char **image, struct err *e
 	return r;
 }
 
-/* As an agent does before it executes something (agent/tasks.c). */
-static void leave_note(struct task_exec_note *execs)
+/* Does what an agent does before it executes a program (agent/tasks.c). */
+static void write_exec_note(struct task_exec_note *execs)
 {
 	struct task_exec_note *n = &execs[(uint32_t)getpid() % TASK_EXECS];
 
 	n->tid = (uint32_t)getpid();
 	prctl(PR_GET_NAME, n->comm);
+	/* Pairs with the acquire in take_note() of agent/tasks.c. */
 	__atomic_store_n(&n->pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 }
 
-/* The value of LD_PRELOAD for a program; free() it. */
+/* LD_PRELOAD for the program: the agent first. The caller frees it. */
 static char *preload_of(const char *agent)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -205,13 +242,13 @@ static char *preload_of(const char *agent)
 	return old && *old ? mem_printf("%s:%s", agent, old) : mem_strdup(agent);
 }
 
-/* The parent says what fails here. */
-static void child(const char *path, char *const *argv, const char *preload, const char *socket, int report,
-		  struct task_exec_note *execs)
+/* The parent says why exec fails: it reads errno from the pipe `report`, which exec closes. */
+static void run_child(const char *path, char *const *argv, const char *preload, const char *socket,
+		      int report, struct task_exec_note *execs)
 {
 	int code;
 
-	leave_note(execs);
+	write_exec_note(execs);
 	if (!setenv("LD_PRELOAD", preload, 1) && !setenv("BRACE_AGENT", socket, 1))
 		execv(path, argv);
 	code = errno;
@@ -220,6 +257,7 @@ static void child(const char *path, char *const *argv, const char *preload, cons
 	_exit(127);
 }
 
+/* The pipe's end is closed by exec: a read of 0 bytes says that it succeeded. */
 int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket,
 		 struct task_exec_note *execs, pid_t *pid, struct err *err)
 {
@@ -232,7 +270,7 @@ int launch_spawn(const char *path, char *const *argv, const char *agent, const c
 	preload = preload_of(agent);
 	*pid = fork();
 	if (*pid == 0)
-		child(path, argv, preload, socket, report[1], execs);
+		run_child(path, argv, preload, socket, report[1], execs);
 	free(preload);
 	close(report[1]);
 	if (*pid < 0) {
@@ -240,6 +278,7 @@ int launch_spawn(const char *path, char *const *argv, const char *agent, const c
 		return err_set(err, errno, "cannot fork: %s", strerror(errno));
 	}
 	do {
+		/* Ends at the exec, which closes the child's end of the pipe. */
 		n = read(report[0], &code, sizeof(code));
 	} while (n < 0 && errno == EINTR);
 	close(report[0]);

@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/* Owned by the control; the socket's thread uses it while somebody is inside, and whoever is alone
+ * (session/turns.h): no lock. Nothing fails; a process whose memory cannot be read counts as
+ * nobody's child. */
 #include "inject/patch_lists.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "base/vec.h"
 
+/* So many bytes of evidence tell parents apart; reading all of them would take long. */
 #define SAMPLES 64u
-#define DEAD_MAX 64u /* lists of ended processes, whose children may live: a build runs thousands */
+#define LOOK_MS 500u     /* for one process */
+#define IN_VAIN_MOST 8u  /* processes that were waited for in vain; then none is */
+/* lists of ended processes, whose children may live: a build runs thousands of them */
+#define DEAD_MAX 64u
 
-static struct process_patches *own(const struct patch_lists *l, pid_t pid)
+/* The process' own list, or NULL. */
+static struct process_patches *own_list(const struct patch_lists *l, pid_t pid)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (l->at[i].pid == pid)
@@ -26,7 +36,7 @@ static bool is_dead(pid_t pid)
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* The oldest of the dead beyond the limit. */
+/* Drops the oldest lists of ended processes, beyond DEAD_MAX. */
 static void drop_dead(struct patch_lists *l)
 {
 	size_t dead = 0, kept = 0;
@@ -46,8 +56,9 @@ static void drop_dead(struct patch_lists *l)
 
 void patch_lists_begin(struct patch_lists *l, pid_t pid)
 {
-	struct process_patches *p = own(l, pid);
+	struct process_patches *p = own_list(l, pid);
 
+	/* find_parent() needs the lists of ended parents, so they are not dropped at once. */
 	if (!p) {
 		drop_dead(l);
 		p = vec_add(l);
@@ -56,21 +67,23 @@ void patch_lists_begin(struct patch_lists *l, pid_t pid)
 	p->list.n = 0;
 }
 
-static void copy(struct patch_list *to, const struct patch_list *from)
+static void copy_list(struct patch_list *to, const struct patch_list *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		*vec_add(to) = from->at[i];
 }
 
-/* How many of some patches stand in the process. */
+/* The number of sampled patches that stand in the process. */
 static unsigned stand_in(int fd, const struct patch_list *list)
 {
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < SAMPLES && i < list->n; i++) {
-		const struct patch *p = &list->at[list->n <= SAMPLES ? i : i * (list->n - 1) / (SAMPLES - 1)];
+		const struct patch *p =
+			&list->at[list->n <= SAMPLES ? i : i * (list->n - 1) / (SAMPLES - 1)];
 		uint8_t there[sizeof(p->bytes)];
 
+		/* The program changes semaphores itself. */
 		if (p->function == PATCH_SEMAPHORE)
 			continue;
 		found += pread(fd, there, p->length, (off_t)p->address) == p->length &&
@@ -79,43 +92,88 @@ static unsigned stand_in(int fd, const struct patch_list *list)
 	return found;
 }
 
-/* NULL: nobody's patches stand in it. */
-static const struct process_patches *find_parent(const struct patch_lists *l, pid_t pid)
+struct evidence {
+	const struct patch_lists *lists;
+	int fd;           /* the process's memory */
+	unsigned found[]; /* by list */
+};
+
+static void look(void *work)
+{
+	struct evidence *e = work;
+
+	for (size_t i = 0; i < e->lists->n; i++)
+		e->found[i] = stand_in(e->fd, &e->lists->at[i].list);
+}
+
+/* A page of the process may be filled by somebody who never does (userfaultfd): it is read aside.
+ * After a few waits in vain nobody is looked at: others wait for the socket thread meanwhile. */
+static bool look_aside(struct evidence *e, size_t bytes)
+{
+	static atomic_uint in_vain;
+	int r;
+
+	if (in_vain >= IN_VAIN_MOST)
+		return false;
+	r = aside_run(look, e, bytes, LOOK_MS);
+	in_vain += r == -ETIMEDOUT;
+	return r == 0;
+}
+
+/* NULL: none of them. found: patches that stand there, by list. */
+static const struct process_patches *most_found(const struct patch_lists *l, pid_t pid,
+						const unsigned *found)
 {
 	const struct process_patches *best = NULL;
 	unsigned most = 0;
-	char name[64];
-	int fd;
 
-	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	for (size_t i = 0; fd >= 0 && i < l->n; i++) {
+	for (size_t i = 0; i < l->n; i++) {
 		const struct process_patches *p = &l->at[i];
-		unsigned found = stand_in(fd, &p->list);
 
-		if (!found || found < most || (found == most && best && p->list.n <= best->list.n) ||
-		    !p->memory || !memories_allow(l->memories, pid, p->memory))
+		/* The most matches win, then the longer list. */
+		if (!found[i] || found[i] < most ||
+		    (found[i] == most && best && p->list.n <= best->list.n) || !p->memory ||
+		    !memories_allow(l->memories, pid, p->memory))
 			continue;
-		most = found;
+		most = found[i];
 		best = p;
 	}
-	if (fd >= 0)
-		close(fd);
 	return best;
 }
 
-void patch_lists_add(struct patch_lists *l, pid_t pid, const struct shared_memory *memory, const struct patch *patches, size_t n)
+/* The process whose patches stand in this one. NULL: nobody's do. */
+static const struct process_patches *find_parent(const struct patch_lists *l, pid_t pid)
 {
-	struct process_patches *p = own(l, pid);
+	const size_t bytes = sizeof(struct evidence) + l->n * sizeof(unsigned);
+	struct evidence *e = mem_zalloc(bytes);
+	const struct process_patches *best = NULL;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
+	*e = (struct evidence){ .lists = l, .fd = l->n ? open(name, O_RDONLY | O_CLOEXEC) : -1 };
+	if (e->fd >= 0 && look_aside(e, bytes))
+		best = most_found(l, pid, e->found);
+	if (e->fd >= 0)
+		close(e->fd);
+	free(e);
+	return best;
+}
+
+void patch_lists_add(struct patch_lists *l, pid_t pid, const struct shared_memory *memory,
+		     const struct patch *patches, size_t n)
+{
+	struct process_patches *p = own_list(l, pid);
 
 	if (!p) {
 		const struct process_patches *parent = find_parent(l, pid);
-		struct process_patches child = { .pid = pid, .memory = parent ? parent->memory : NULL };
+		struct process_patches child = { .pid = pid,
+						 .memory = parent ? parent->memory : NULL };
 
 		if (parent)
-			copy(&child.list, &parent->list);
+			copy_list(&child.list, &parent->list);
 		patch_lists_begin(l, pid);
-		p = own(l, pid);
+		/* vec_add() may have moved the lists. */
+		p = own_list(l, pid);
 		*p = child;
 	}
 	if (memory)
@@ -128,7 +186,7 @@ void patch_lists_add(struct patch_lists *l, pid_t pid, const struct shared_memor
 const struct patch_list *patch_lists_of(const struct patch_lists *l, pid_t pid)
 {
 	static const struct patch_list none;
-	const struct process_patches *p = own(l, pid);
+	const struct process_patches *p = own_list(l, pid);
 
 	if (!p)
 		p = find_parent(l, pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting until threads have run: what a held thread was in the midst of, it can only leave by running, and on
- * a busy machine its turn may be long in coming. */
+/* Waits until threads have run: a stopped thread leaves its present code only by running, and on a
+ * busy machine its turn may be long in coming. */
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,6 +15,6 @@ struct runs {
 
 /* Notes how long the thread has run up to now. */
 void runs_note(struct runs *r, pid_t tid);
-/* Until each of them has run for a while, sleeps, or is gone; forgets them. */
+/* Waits until each noted thread has run for a while, sleeps or has ended; forgets them. */
 void runs_wait(struct runs *r, unsigned most_ms);
 void runs_free(struct runs *r);

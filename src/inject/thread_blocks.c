@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by attach.c, detach.c and change.c, in a holder, with every thread stopped. Thread memory
+ * that cannot be read or written is left out: that thread's records begin later. shared/tls.h
+ * describes the block. */
 #include "inject/thread_blocks.h"
 
 #include <stdio.h>
@@ -6,15 +9,15 @@
 
 #include "shared/tls.h"
 
-/* glibc's tcbhead_t on x86-64: itself at 0 and at 0x10, `multiple_threads` at 0x18, 64 bytes that nobody
- * uses before struct pthread's own fields, of which the thread's id is the second word. The sanitizers
- * rely on the size of this head: it has been the same since 2.4. */
+/* glibc's tcbhead_t on x86-64: a pointer to itself at 0 and at 0x10, `multiple_threads` at 0x18,
+ * and 64 unused bytes before struct pthread's own fields, the second word of which is the thread's
+ * id. Sanitizers rely on the size of this head: it has not changed since 2.4. */
 #define GLIBC_SELF 0x10
 #define GLIBC_MULTIPLE 0x18
 #define GLIBC_FREE 0x280
 #define GLIBC_TID 0x2d0
 
-/* As the process itself sees it: in a container it is another number. */
+/* The thread's id as its own process sees it: in a container it differs. */
 static pid_t inner_tid(pid_t pid, pid_t tid)
 {
 	char name[64], line[256];
@@ -31,21 +34,24 @@ static pid_t inner_tid(pid_t pid, pid_t tid)
 	return inner;
 }
 
+/* Whether the thread's control block is glibc's, and the free bytes are still zeros. */
 static bool is_glibc(struct tracee *t, size_t i)
 {
 	uint64_t fs = tracee_regs(t, i)->fs_base, head[GLIBC_TID / 8 + 1];
 	struct err err;
 
-	/* The free bytes may be somebody else's after all. */
+	/* These bytes may be somebody else's after all. */
 	static const uint8_t none[sizeof(struct agent_tls)];
 
 	return fs && tracee_read(t, fs, head, sizeof(head), &err) == 0 && head[0] == fs &&
 	       head[GLIBC_SELF / 8] == fs && head[GLIBC_MULTIPLE / 8] <= 1 &&
 	       memcmp(&head[GLIBC_FREE / 8], none, sizeof(none)) == 0 &&
-	       (uint32_t)head[GLIBC_TID / 8] == (uint32_t)inner_tid(tracee_pid(t), tracee_tid(t, i));
+	       (uint32_t)head[GLIBC_TID / 8] ==
+		       (uint32_t)inner_tid(tracee_pid(t), tracee_tid(t, i));
 }
 
-/* C libraries have their thread pointers point to themselves. */
+/* Whether the thread pointer does not point to itself, as C libraries' do: the program set it up on
+ * its own. */
 static bool is_of_its_own_making(struct tracee *t, size_t i)
 {
 	uint64_t fs = tracee_regs(t, i)->fs_base, word;
@@ -57,23 +63,25 @@ static bool is_of_its_own_making(struct tracee *t, size_t i)
 
 struct thread_layout thread_layout_of(struct tracee *t)
 {
-	const struct thread_layout glibc = { GLIBC_FREE, GLIBC_TID, AGENT_KEY_IS_TID | AGENT_BY_HAND };
-	struct thread_layout far = { 0, 0, AGENT_FAR | AGENT_BY_HAND | AGENT_GO };
+	const struct thread_layout glibc = { GLIBC_FREE, GLIBC_TID,
+					     AGENT_KEY_IS_TID | AGENT_BY_HAND };
+	struct thread_layout no_tls = { 0, 0, AGENT_NO_TLS | AGENT_BY_HAND | AGENT_GO };
 	bool all_glibc = true;
 
 	for (size_t i = 0; i < tracee_threads(t); i++) {
 		all_glibc &= is_glibc(t, i);
 		if (!is_of_its_own_making(t, i))
-			far.flags &= ~AGENT_GO;
+			no_tls.flags &= ~AGENT_GO;
 	}
-	return all_glibc ? glibc : far;
+	return all_glibc ? glibc : no_tls;
+/* One thread that looks different is enough: then some other C library is there. */
 }
 
 void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)
 {
 	static const struct agent_tls none;
 
-	for (size_t i = 0; i < tracee_threads(t) && !(l->flags & AGENT_FAR); i++) {
+	for (size_t i = 0; i < tracee_threads(t) && !(l->flags & AGENT_NO_TLS); i++) {
 		uint64_t fs = tracee_regs(t, i)->fs_base;
 		struct err err;
 
@@ -82,11 +90,13 @@ void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)
 	}
 }
 
-#define OUT_OF_REACH (UINT64_C(1) << 62) /* agent/leave.c: pos of a thread that is to say where it goes on */
+/* agent/nonlocal.c: pos of a thread that has to say where it goes on */
+#define OUT_OF_REACH (UINT64_C(1) << 62)
 
-static void renew(struct agent_tls *block)
+static void renew_block(struct agent_tls *block)
 {
 	if (block->pos >= OUT_OF_REACH)
+		/* Back to a valid position: the agent's own arithmetic begins there. */
 		block->pos = block->end - block->room;
 	block->depth = 0;
 	block->top_sp = 0;
@@ -107,9 +117,10 @@ void thread_blocks_change(struct tracee *t, const struct thread_layout *l, bool 
 		struct agent_tls block;
 		struct err err;
 
-		if (l->flags & AGENT_FAR || !fs || tracee_read(t, at, &block, sizeof(block), &err) < 0)
+		if (l->flags & AGENT_NO_TLS || !fs ||
+		    tracee_read(t, at, &block, sizeof(block), &err) < 0)
 			continue;
-		(other_tracer ? renew : forget_code)(&block);
+		(other_tracer ? renew_block : forget_code)(&block);
 		tracee_write(t, at, &block, sizeof(block), &err);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds GCC's unwinder in a process, and libunwind. */
+/* Finds GCC's unwinder, and libunwind, in a process. */
 #pragma once
-#include "inject/held_stacks.h"
+#include "inject/stopped_stacks.h"
 
-void unwinder_find(pid_t pid, const struct maps *maps, struct held_unwinder *out);
+/* *out is empty if there is none: then nothing unwinds through stubs. */
+void unwinder_find(pid_t pid, const struct maps *maps, struct stopped_unwinder *out);

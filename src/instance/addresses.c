@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of addresses that a session's raw records and kallsyms share. buffer_raw.c, selection.c
+ * and target.c ask it; struct live owns it (internal.h), and all calls are made under pump_lock.
+ * Results are cached by image and id, because raw records ask for one or two addresses each.
+ * Nothing here can fail: an unknown function has address 0. */
 #include "instance/addresses.h"
 
 #include <string.h>
 
-#define MEMORY_BITS 47   /* of a program's addresses */
-#define PADDING_MAX 63u  /* between functions: not worth a line */
+#define MEMORY_BITS 47   /* size of a program's address space */
+#define PADDING_MAX 63u  /* bytes between functions that get no line of their own */
 
 /* --- files -------------------------------------------------------------------------- */
 
+/* Two modules are one file if build-id, path, size and number of functions agree. Files without a
+ * build-id are compared by the rest. */
 static bool is_same_file(const struct trace_module *a, const struct trace_module *b)
 {
-	return a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
-	       a->functions.n == b->functions.n && a->end - a->start == b->end - b->start && !strcmp(a->path, b->path);
+	return a->build_id_len == b->build_id_len &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_len) &&
+	       a->functions.n == b->functions.n && a->end - a->start == b->end - b->start &&
+	       !strcmp(a->path, b->path);
 }
 
+/* Where the file's first mapped byte stands in the session's address space. */
 static uint64_t start_of(const struct addresses *a, const struct trace_info *info, size_t file)
 {
 	const struct trace_module *m = &info->modules.at[a->files.at[file].module];
@@ -21,7 +30,9 @@ static uint64_t start_of(const struct addresses *a, const struct trace_info *inf
 	return m->start - m->base + a->files.at[file].base;
 }
 
-static bool is_free(const struct addresses *a, const struct trace_info *info, uint64_t start, uint64_t n)
+/* Whether no other file occupies the n bytes at start. */
+static bool is_free(const struct addresses *a, const struct trace_info *info, uint64_t start,
+		    uint64_t n)
 {
 	for (size_t i = 0; i < a->files.n; i++) {
 		const struct trace_module *m = &info->modules.at[a->files.at[i].module];
@@ -33,6 +44,9 @@ static bool is_free(const struct addresses *a, const struct trace_info *info, ui
 	return true;
 }
 
+/* Chooses the base of a module's file: that of an equal file, else its own, moved up until nothing
+ * overlaps. The loop ends when `up` wraps, so that a hostile number of modules cannot keep it going
+ * for ever. */
 static uint64_t base_for(struct addresses *a, const struct trace_info *info, uint32_t module)
 {
 	const struct trace_module *m = &info->modules.at[module];
@@ -41,13 +55,16 @@ static uint64_t base_for(struct addresses *a, const struct trace_info *info, uin
 	for (size_t i = 0; i < a->files.n; i++)
 		if (is_same_file(&info->modules.at[a->files.at[i].module], m))
 			return a->files.at[i].base;
-	while (!is_free(a, info, m->start + up, m->end - m->start) && up + (UINT64_C(1) << MEMORY_BITS))
+	while (!is_free(a, info, m->start + up, m->end - m->start) &&
+	       up + (UINT64_C(1) << MEMORY_BITS))
 		up += UINT64_C(1) << MEMORY_BITS;
 	*vec_add(&a->files) = (struct address_file){ module, base + up };
 	return base + up;
 }
 
-static void update(struct addresses *a, const struct trace_info *info)
+/* Places the modules that joined info since the last call. The order of info->modules decides who
+ * stays in place. */
+static void update_modules(struct addresses *a, const struct trace_info *info)
 {
 	for (size_t i = a->bases.n; i < info->modules.n; i++) {
 		uint64_t base = base_for(a, info, (uint32_t)i);
@@ -58,30 +75,35 @@ static void update(struct addresses *a, const struct trace_info *info)
 
 /* --- addresses ---------------------------------------------------------------------- */
 
-static uint64_t in_file(struct addresses *a, const struct trace_info *info, const struct trace_module *m, uint64_t vaddr)
+static uint64_t in_file(struct addresses *a, const struct trace_info *info,
+			const struct trace_module *m, uint64_t vaddr)
 {
-	update(a, info);
+	update_modules(a, info);
 	return a->bases.at[m - info->modules.at] + vaddr;
 }
 
-uint64_t addresses_place(struct addresses *a, const struct trace_info *info, uint32_t image, uint64_t address, uint64_t tsc)
+uint64_t addresses_place(struct addresses *a, const struct trace_info *info, uint32_t image,
+			 uint64_t address, uint64_t tsc)
 {
 	const struct trace_module *m = trace_info_module_at(info, image, address, tsc);
 
 	return m ? in_file(a, info, m, address - m->base) : address;
 }
 
-/* A return address behind a function's last call may be the next function's first. */
-static uint64_t return_address(struct addresses *a, const struct trace_info *info, uint32_t image, uint64_t address,
-			       uint64_t tsc)
+/* A return address behind a function's last call may be the next function's first byte. It is moved
+ * back into the caller then, or raw records would name the wrong function. */
+static uint64_t return_address(struct addresses *a, const struct trace_info *info, uint32_t image,
+			       uint64_t address, uint64_t tsc)
 {
-	const struct trace_function *f = trace_info_function_at(info, image, address - 1, tsc, NULL);
+	const struct trace_function *f =
+		trace_info_function_at(info, image, address - 1, tsc, NULL);
 
 	if (f && trace_info_function_at(info, image, address, tsc, NULL) != f)
 		address--;
 	return addresses_place(a, info, image, address, tsc);
 }
 
+/* Returns the cache entry of id i, growing the table by doubling; 0 means not looked up yet. */
 static uint64_t *place_for(struct address_map *map, uint32_t i)
 {
 	if (i >= map->n) {
@@ -94,13 +116,16 @@ static uint64_t *place_for(struct address_map *map, uint32_t i)
 	return &map->at[i];
 }
 
-uint64_t addresses_function(struct addresses *a, const struct trace_info *info, uint32_t image, uint32_t fn)
+uint64_t addresses_function(struct addresses *a, const struct trace_info *info, uint32_t image,
+			    uint32_t fn)
 {
 	const struct trace_module *m;
 	const struct trace_function *f;
 	uint64_t *at;
 
-	if (image < a->functions.n && fn < a->functions.at[image].n && a->functions.at[image].at[fn])
+	/* The fast path: raw reads come here for every record. */
+	if (image < a->functions.n && fn < a->functions.at[image].n &&
+	    a->functions.at[image].at[fn])
 		return a->functions.at[image].at[fn];
 	f = trace_info_function(info, image, fn, &m);
 	if (!f)
@@ -111,7 +136,8 @@ uint64_t addresses_function(struct addresses *a, const struct trace_info *info, 
 	return *at = in_file(a, info, m, f->vaddr);
 }
 
-uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint32_t image, uint32_t site, uint64_t tsc)
+uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint32_t image,
+			uint32_t site, uint64_t tsc)
 {
 	uint64_t address, *at;
 
@@ -132,7 +158,8 @@ static bool is_named(const struct trace_module *m, const struct trace_function *
 }
 
 /* The end of a function whose size is not known is where the next one begins. */
-static bool find_in_file(const struct trace_module *m, const char *name, uint64_t vaddr, uint64_t *begin, uint64_t *end)
+static bool find_in_file(const struct trace_module *m, const char *name, uint64_t vaddr,
+			 uint64_t *begin, uint64_t *end)
 {
 	for (size_t i = 0; i < m->functions.n; i++) {
 		const struct trace_function *f = &m->functions.at[i];
@@ -147,14 +174,15 @@ static bool find_in_file(const struct trace_module *m, const char *name, uint64_
 	return false;
 }
 
-bool addresses_find(struct addresses *a, const struct trace_info *info, const char *name, uint64_t address, uint64_t *begin,
-		    uint64_t *end)
+bool addresses_find(struct addresses *a, const struct trace_info *info, const char *name,
+		    uint64_t address, uint64_t *begin, uint64_t *end)
 {
-	update(a, info);
+	update_modules(a, info);
 	for (size_t i = 0; i < a->files.n; i++) {
 		uint64_t base = a->files.at[i].base;
 
-		if (!find_in_file(&info->modules.at[a->files.at[i].module], name, address - base, begin, end))
+		if (!find_in_file(&info->modules.at[a->files.at[i].module], name, address - base,
+				  begin, end))
 			continue;
 		*begin += base;
 		*end += base;
@@ -165,7 +193,8 @@ bool addresses_find(struct addresses *a, const struct trace_info *info, const ch
 
 /* --- kallsyms ----------------------------------------------------------------------- */
 
-/* The file of a module, as a line names it behind the function. The program's own functions have none, as the kernel's there. */
+/* The file of a module as kallsyms names it after the function. The program's own functions have no
+ * module, like the kernel's in its own kallsyms. */
 struct symbols {
 	const struct trace_module *m;
 	uint64_t base;
@@ -174,20 +203,25 @@ struct symbols {
 
 static void print_place(struct out *out, const struct symbols *s, uint64_t vaddr)
 {
-	out_printf(out, "%016lx t %s+0x%lx%s%s%s\n", s->base + vaddr, s->m->name, vaddr, s->open, s->module, s->close);
+	out_printf(out, "%016lx t %s+0x%lx%s%s%s\n", s->base + vaddr, s->m->name, vaddr, s->open,
+		   s->module, s->close);
 }
 
-/* By the symbol as it is: a demangled one has blanks, and would be cut there. */
+/* Prints the symbol as it stands in the file: a demangled name has blanks, and readers would cut it
+ * there. */
 static void print_function(struct out *out, const struct symbols *s, const struct trace_function *f)
 {
 	const struct trace_module *m = s->m;
 
 	if (f->name && f->name < m->strings.n)
-		out_printf(out, "%016lx t %s%s%s%s\n", s->base + f->vaddr, m->strings.at + f->name, s->open, s->module, s->close);
+		out_printf(out, "%016lx t %s%s%s%s\n", s->base + f->vaddr, m->strings.at + f->name,
+			   s->open, s->module, s->close);
 	else
 		print_place(out, s, f->vaddr);
 }
 
+/* A gap longer than padding gets a line of its own, or readers would count it to the function
+ * before it. */
 static void print_gap(struct out *out, const struct symbols *s, uint64_t from, uint64_t to)
 {
 	if (to > from + PADDING_MAX)
@@ -199,10 +233,12 @@ static bool is_program(const struct trace_info *info, const struct trace_module 
 	return m->image < info->images.n && !strcmp(info->images.at[m->image].exe, m->path);
 }
 
-static void print_file(const struct trace_info *info, const struct address_file *file, struct out *out)
+static void print_file(const struct trace_info *info, const struct address_file *file,
+		       struct out *out)
 {
 	const struct trace_module *m = &info->modules.at[file->module];
-	const struct symbols program = { m, file->base, "", "", "" }, library = { m, file->base, "\t[", m->name, "]" };
+	const struct symbols program = { m, file->base, "", "", "" },
+			     library = { m, file->base, "\t[", m->name, "]" };
 	const struct symbols *s = is_program(info, m) ? &program : &library;
 	uint64_t end = m->start - m->base;
 
@@ -211,15 +247,18 @@ static void print_file(const struct trace_info *info, const struct address_file 
 
 		print_gap(out, s, end, f->vaddr);
 		print_function(out, s, f);
-		end = f->size ? f->vaddr + f->size : UINT64_MAX - PADDING_MAX; /* or to the next one */
+		/* UINT64_MAX - PADDING_MAX: its size is not known, so it ends at the next one */
+		end = f->size ? f->vaddr + f->size : UINT64_MAX - PADDING_MAX;
 	}
+	/* The line [unknown] ends the last function: readers take every address up to the next line
+	 * for the last symbol's. */
 	print_gap(out, s, end, m->end - m->base);
 	out_printf(out, "%016lx t [unknown]\n", file->base + (m->end - m->base));
 }
 
 void addresses_print(struct addresses *a, const struct trace_info *info, struct out *out)
 {
-	update(a, info);
+	update_modules(a, info);
 	for (size_t i = 0; i < a->files.n; i++)
 		print_file(info, &a->files.at[i], out);
 	out_printf(out, "%016lx t tracing_mark_write\n", ADDRESS_MARKER);

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* The state of one instance's buffer and the way of a chunk into it: offered by the pump
+ * (buffer_offer), judged by thread lists and fork_follow, then pushed into the ring at once, or
+ * kept in `pending` until buffer_resolve can pass it through the record filter, or given to the
+ * triggers.
+ *
+ * The pump's thread offers, whoever has pump_lock resolves and runs, and writes to the tree
+ * configure. `lock` protects the buffer's own members; the ring has a lock of its own, which is
+ * taken inside. Nothing here fails. */
 #include "instance/buffer_internal.h"
 
 #include <unistd.h>
@@ -7,17 +15,21 @@
 #include "instance/triggers.h"
 #include "model/buffer_sizes.h"
 
-/* Pauses of longer ago are of records that are gone by now. */
+/* Pauses older than the last PAUSES_MAX concern records that the ring has dropped by now. */
 #define PAUSES_MAX 4096
 
 /* --- settings ----------------------------------------------------------------------- */
 
-/* Sizes are of each CPU, as ftrace's; the ring is one for all of them. */
+/* ftrace gives sizes per CPU. The ring here is one for all CPUs, so its limit is their sum, in
+ * bytes. */
 static uint64_t limit_of(const struct settings *s)
 {
 	return buffer_size_total(s, (unsigned)sysconf(_SC_NPROCESSORS_ONLN)) * 1024;
 }
 
+/* Replaces the selection under which new chunks are kept. Chunks in the ring keep theirs, so what
+ * they show does not change. NULL instead of an empty selection lets keep_chunk() drop events
+ * cheaply. */
 static void select_events(struct buffer *b)
 {
 	selection_put(b->events);
@@ -40,11 +52,15 @@ void buffer_init(struct buffer *b, const struct settings *settings, struct addre
 	if (rules_wanted(settings))
 		b->triggers = triggers_new(b, settings);
 	buffer_raw_init(&b->raw);
+	buffer_raw_init(&b->snapshot_raw);
+	/* A buffer that starts off has always been off: records may be older than the buffer. */
 	if (!b->on)
 		*vec_add(&b->off) = (struct off_period){ 0, UINT64_MAX };
 }
 
-static void turn(struct buffer *b, bool on, uint64_t tsc)
+/* Called with b->lock held. tsc may lie in the past: then `on` is what holds after the list's last
+ * change. */
+static void turn_recording(struct buffer *b, bool on, uint64_t tsc)
 {
 	off_turn(&b->off, on, tsc);
 	b->on = !off_now(&b->off);
@@ -53,11 +69,12 @@ static void turn(struct buffer *b, bool on, uint64_t tsc)
 void buffer_turn(struct buffer *b, bool on, uint64_t tsc)
 {
 	pthread_mutex_lock(&b->lock);
-	turn(b, on, tsc);
+	turn_recording(b, on, tsc);
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* It is remembered apart from what tracing_on says, which triggers may turn long after. */
+/* Pauses are kept apart from tracing_on's periods: triggers may turn tracing_on at a time that lies
+ * before or within a pause, because they run late. */
 void buffer_pause(struct buffer *b, bool begins, uint64_t tsc)
 {
 	pthread_mutex_lock(&b->lock);
@@ -69,19 +86,24 @@ void buffer_pause(struct buffer *b, bool begins, uint64_t tsc)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Neither now nor when it stopped. */
+/* Whether recording is off now and already was at tsc. A chunk from before the switch may still be
+ * wanted, however late it arrives. */
 static bool stands_still(const struct buffer *b, uint64_t tsc)
 {
-	return (!b->on && tsc >= b->off.at[b->off.n - 1].from) || (b->paused && tsc >= b->pauses.at[b->pauses.n - 1].from);
+	return (!b->on && tsc >= b->off.at[b->off.n - 1].from) ||
+	       (b->paused && tsc >= b->pauses.at[b->pauses.n - 1].from);
 }
 
-/* Locked. */
+/* Keeps what the buffer wants of a chunk. Called with b->lock held. `allowed`: the chunk_content
+ * that the lists of threads let pass. */
 static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 {
 	struct chunk_ref k = { .chunk = c };
 
+	/* Triggers see all records, also those of periods in which recording is off: one of them
+	 * may be a traceon. */
 	if (b->triggers || !stands_still(b, c->near_tsc)) {
-		if (!b->settings.nop)
+		if (b->settings.tracer->functions)
 			k.what |= allowed & CHUNK_FUNCTIONS;
 		if (k.what && !option_is_set(b->settings.options, OPTION_SLEEP_TIME))
 			k.what |= CHUNK_SLEEPS;
@@ -92,13 +114,17 @@ static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 	}
 	if (b->triggers)
 		triggers_offer(b->triggers, &k);
-	else if (k.what && (b->pending.n || b->masked || (k.what & CHUNK_FUNCTIONS && b->record_filter)))
+	/* Once one chunk is pending all later ones must wait behind it, or a thread's chunks would
+	 * overtake each other. */
+	else if (k.what &&
+		 (b->pending.n || b->masked || (k.what & CHUNK_FUNCTIONS && b->record_filter)))
 		*vec_add(&b->pending) = chunk_ref_get(&k);
 	else if (k.what)
 		ring_push(&b->ring, &k);
 }
 
-/* Locked. What waits now waits no more if the fork_follow goes. */
+/* Moves chunks whose threads are judged out of the fork_follow. Called with b->lock held. complete
+ * UINT64_MAX empties it. */
 static void run_fork_follow(struct buffer *b, uint64_t complete, uint64_t patience)
 {
 	struct chunk *c;
@@ -110,15 +136,17 @@ static void run_fork_follow(struct buffer *b, uint64_t complete, uint64_t patien
 	}
 }
 
-/* Locked. */
-static void unfollow(struct buffer *b)
+/* Judges all waiting chunks by the lists as they are, then removes the fork_follow. Called with
+ * b->lock held. */
+static void unfollow_threads(struct buffer *b)
 {
 	run_fork_follow(b, UINT64_MAX, 0);
 	fork_follow_free(b->fork_follow);
 	b->fork_follow = NULL;
 }
 
-/* Those that have to be run, or had to be until now. */
+/* Creates triggers when the new settings need them. Existing triggers are told of every change,
+ * also of one that leaves them nothing to run: they are freed once they are idle (buffer_run). */
 static void configure_triggers(struct buffer *b, const struct settings *next, uint64_t tsc)
 {
 	if (!b->triggers && rules_wanted(next))
@@ -127,9 +155,10 @@ static void configure_triggers(struct buffer *b, const struct settings *next, ui
 		triggers_configure(b->triggers, &b->settings, next, tsc);
 }
 
+/* Whether the tracer differs: nop, function or function_graph. */
 static bool is_other_tracer(const struct settings *a, const struct settings *b)
 {
-	return a->nop != b->nop || a->graph != b->graph;
+	return a->tracer != b->tracer;
 }
 
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc)
@@ -138,22 +167,26 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 
 	pthread_mutex_lock(&b->lock);
 	other = is_other_tracer(&b->settings, settings);
-	if (settings->tracing_on != b->settings.tracing_on) /* else a trigger may have turned it meanwhile */
-		turn(b, settings->tracing_on, tsc);
+	/* else a trigger may have turned it meanwhile */
+	if (settings->tracing_on != b->settings.tracing_on)
+		turn_recording(b, settings->tracing_on, tsc);
 	configure_triggers(b, settings, tsc);
 	if (b->fork_follow && !fork_follow_wanted(settings))
-		unfollow(b);
+		unfollow_threads(b);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
 	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
+	/* The ring has its own lock and buffer_clear() takes b->lock again. */
 	pthread_mutex_unlock(&b->lock);
-	ring_configure(&b->ring, limit_of(settings), option_is_set(settings->options, OPTION_OVERWRITE));
+	ring_configure(&b->ring, limit_of(settings),
+		       option_is_set(settings->options, OPTION_OVERWRITE));
 	if (other)
 		buffer_clear(b, tsc);
 }
 
-/* What is on its way here, too. */
+/* Also discards chunks that are still on their way: a period that is off from 0 to tsc hides their
+ * records when they arrive. */
 void buffer_clear(struct buffer *b, uint64_t tsc)
 {
 	pthread_mutex_lock(&b->lock);
@@ -173,8 +206,12 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 	if (b->fork_follow)
 		fork_follow_offer(b->fork_follow, c, tid);
 	else
-		keep_chunk(b, c, (pid_lists_allow(&s->pids, &s->notrace_pids, tid) ? CHUNK_FUNCTIONS : 0) |
-				 (pid_lists_allow(&s->event_pids, &s->event_notrace_pids, tid) ? CHUNK_EVENTS : 0));
+		keep_chunk(
+			b, c,
+			(pid_lists_allow(&s->pids, &s->notrace_pids, tid) ? CHUNK_FUNCTIONS : 0) |
+				(pid_lists_allow(&s->event_pids, &s->event_notrace_pids, tid)
+					 ? CHUNK_EVENTS
+					 : 0));
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -191,6 +228,8 @@ void buffer_follow(struct buffer *b, const struct pid_list *threads)
 void buffer_share(struct buffer *b, const struct settings *s, bool alone)
 {
 	pthread_mutex_lock(&b->lock);
+	/* record_filter_configure() keeps the open calls that the old filter knows; only another
+	 * tracer needs a new filter. */
 	if (!s || !b->record_filter || !record_filter_configure(b->record_filter, s)) {
 		record_filter_free(b->record_filter);
 		b->record_filter = s ? record_filter_new(s, alone) : NULL;
@@ -198,13 +237,18 @@ void buffer_share(struct buffer *b, const struct settings *s, bool alone)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static void pass_record_filter(struct buffer *b, const struct trace_info *info, const struct cpumask *cpus, const struct chunk_ref *k)
+/* Pushes the instance's share of a pending chunk into the ring. A refused chunk is dropped: nobody
+ * knows its thread. */
+static void pass_record_filter(struct buffer *b, const struct trace_info *info,
+			       const struct cpumask *cpus, const struct chunk_ref *k)
 {
 	struct chunk_ref own = *k;
 
 	if (!k->chunk->resolved)
 		return;
-	own.chunk = b->record_filter && k->what & CHUNK_FUNCTIONS ? record_filter_chunk(b->record_filter, info, k->chunk) : chunk_get(k->chunk);
+	own.chunk = b->record_filter && k->what & CHUNK_FUNCTIONS
+			    ? record_filter_chunk(b->record_filter, info, k->chunk)
+			    : chunk_get(k->chunk);
 	if (own.chunk && !cpumask_is_all(cpus)) {
 		struct chunk *all = own.chunk;
 
@@ -216,7 +260,9 @@ static void pass_record_filter(struct buffer *b, const struct trace_info *info, 
 	chunk_put(own.chunk);
 }
 
-/* Nobody else has the record_filter: whoever resolves has the trace_info to himself. What came meanwhile waits. */
+/* Called under pump_lock, so that only one thread uses the record filter, and b->lock need not be
+ * held while chunks are filtered. Chunks that arrive meanwhile are appended behind those that
+ * remain. */
 void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t complete)
 {
 	chunk_list pending;
@@ -228,9 +274,12 @@ void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t co
 	cpus = b->settings.cpumask;
 	pending = b->pending;
 	b->pending = (chunk_list){ 0 };
+	/* Without b->lock: filtering takes long, and the pump's thread offers chunks under it. */
 	pthread_mutex_unlock(&b->lock);
-	for (; n < pending.n && (pending.at[n].chunk->resolved || pending.at[n].chunk->refused); n++)
+	for (; n < pending.n && (pending.at[n].chunk->resolved || pending.at[n].chunk->refused);
+	     n++)
 		pass_record_filter(b, info, &cpus, &pending.at[n]);
+	/* Puts the unresolved rest in front of what has arrived since. */
 	pthread_mutex_lock(&b->lock);
 	for (size_t i = 0; i < b->pending.n; i++)
 		*vec_add(&pending) = b->pending.at[i];
@@ -238,17 +287,23 @@ void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t co
 	for (size_t i = n; i < pending.n; i++)
 		*vec_add(&b->pending) = pending.at[i];
 	pthread_mutex_unlock(&b->lock);
+	/* Only the chunks that were passed on are dropped from here. */
 	pending.n = n;
 	chunk_list_free(&pending);
 }
 
-bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n, uint64_t tsc)
+bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n,
+		  uint64_t tsc)
 {
-	const struct drain_run run = { .slot = thread, .cpu = cpu, .near_tsc = tsc, .words = words, .n = n, .records = 1 };
+	const struct drain_run run = {
+		.slot = thread, .cpu = cpu, .near_tsc = tsc, .words = words, .n = n, .records = 1
+	};
 	struct chunk_ref k = { .what = CHUNK_EVENTS };
 	bool on;
 
 	pthread_mutex_lock(&b->lock);
+	/* A marker of a CPU outside tracing_cpumask is refused like one while recording is off:
+	 * ftrace drops both. */
 	on = b->on && !b->paused && cpumask_has(&b->settings.cpumask, cpu);
 	if (on) {
 		k.chunk = chunk_new(&run);
@@ -261,6 +316,16 @@ bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_
 	pthread_mutex_unlock(&b->lock);
 	chunk_put(k.chunk);
 	return on;
+}
+
+bool buffer_copies_markers(struct buffer *b)
+{
+	bool copies;
+
+	pthread_mutex_lock(&b->lock);
+	copies = option_is_set(b->settings.options, OPTION_COPY_TRACE_MARKER);
+	pthread_mutex_unlock(&b->lock);
+	return copies;
 }
 
 /* --- triggers ----------------------------------------------------------------------- */
@@ -292,8 +357,12 @@ void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_
 	pthread_mutex_lock(&b->lock);
 	t = b->triggers;
 	pthread_mutex_unlock(&b->lock);
+	/* t stays valid without the lock: only this function frees triggers, and its callers have
+	 * pump_lock. */
 	if (!t || triggers_run(t, info, until, most))
 		return;
+	/* The pump may have offered chunks since triggers_run() looked, so idleness is asked again
+	 * under the lock. */
 	pthread_mutex_lock(&b->lock);
 	if (triggers_are_idle(t)) {
 		idle = t;
@@ -316,6 +385,8 @@ bool buffer_is_on(struct buffer *b)
 void buffer_present(struct buffer *b, struct settings *s)
 {
 	pthread_mutex_lock(&b->lock);
+	/* The buffer's own copy must follow too: buffer_configure() compares with it what a write
+	 * changes. */
 	b->settings.tracing_on = b->on;
 	if (b->triggers)
 		triggers_present(b->triggers, &b->settings.events);
@@ -337,6 +408,7 @@ void buffer_free(struct buffer *b)
 	chunk_list_free(&b->pending);
 	record_filter_free(b->record_filter);
 	buffer_raw_free(&b->raw);
+	buffer_raw_free(&b->snapshot_raw);
 	vec_free(&b->off);
 	vec_free(&b->pauses);
 	vec_free(&b->gone);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An instance's buffer: its records, the periods in which it was off, and its readers: `trace`, which leaves the records in place, and
- * trace_pipe and trace_pipe_raw (buffer_raw.h), which consume them. The functions that take a trace_info need pump_hold. */
+/* An instance's buffer: its records, the periods in which it was off, and its readers: `trace`,
+ * which leaves the records in place, and trace_pipe and trace_pipe_raw (buffer_raw.h), which
+ * consume them. The functions that take a trace_info need pump_lock. */
 #pragma once
 #include <limits.h>
 
@@ -15,6 +16,7 @@
 
 #define BUFFER_ALL_CPUS UINT_MAX
 
+/* Text in memory, without a terminating NUL. */
 typedef VEC(char) buffer_text;
 
 /* The state of trace_pipe between two reads. */
@@ -26,7 +28,7 @@ struct buffer_pipe {
 	struct out out;
 	buffer_text text;        /* printed; from `read` on not read yet */
 	size_t read;
-	bool graph;              /* function_graph was the tracer when it was opened */
+	const struct tracer *tracer; /* when it was opened */
 	uint64_t options;
 	uint64_t events;         /* printed so far */
 	uint64_t fed_ns;         /* when the printer got an event last; 0: it holds none back */
@@ -63,29 +65,38 @@ struct buffer {
 	VEC(struct buffer_pipe *) cpu_pipes; /* by CPU; NULL: not opened */
 	buffer_text dumped; /* the output of the last `dump` */
 	struct buffer_raw raw;
+	struct buffer_raw snapshot_raw; /* its lock: before `lock` */
 };
 
-/* addresses: of the session's functions; used where the caller has the trace_info to himself. */
+/* addresses: those of the session's functions; used only where the caller has pump_lock. The buffer
+ * does not own it. */
 void buffer_init(struct buffer *b, const struct settings *settings, struct addresses *addresses);
+/* Nobody may use the buffer any more: the pump has stopped, or pump_remove took the buffer out. */
 void buffer_free(struct buffer *b);
-/* Takes settings over (size, mode, on or off) from the TSC on. A change of tracer empties the buffer. */
+/* Takes settings over (size, mode, on or off) from the TSC on. A change of tracer empties the
+ * buffer. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc);
 void buffer_clear(struct buffer *b, uint64_t tsc); /* drops records from before the TSC */
 /* Begins or ends a pause; recording is off while any pause lasts. */
 void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
-/* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or nothing in it can be its own. */
+/* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or
+ * nothing in it can be its own. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
 
-/* From now on the buffer takes only the functions' records that settings s select (record_filter_new); NULL: all. */
+/* From now on the buffer takes only the functions' records that settings s select
+ * (record_filter_new); NULL: all. */
 void buffer_share(struct buffer *b, const struct settings *s, bool alone);
 /* Called after buffer_configure if fork_follow_wanted; threads: all that exist now. */
 void buffer_follow(struct buffer *b, const struct pid_list *threads);
-/* Moves offered chunks that are resolved, and whose threads are judged, into the ring. Before the TSC `complete` no record is missing. */
+/* Moves offered chunks that are resolved, and whose threads are judged, into the ring. Before the
+ * TSC `complete` no record is missing. */
 void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t complete);
-/* Runs triggers up to the TSC `until`, over at most `most` records. All offered chunks are resolved, and no record before `until` is
- * missing. */
+/* Runs triggers up to the TSC `until`, over at most `most` records. All offered chunks are
+ * resolved, and no record before `until` is missing. */
 void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most);
+/* Whether triggers or function commands have to be run over this buffer's records. */
 bool buffer_has_triggers(struct buffer *b);
+/* Whether event-fork or function-fork holds chunks back in this buffer. */
 bool buffer_follows_forks(struct buffer *b);
 /* Makes info show times by trace_clock of s. */
 void buffer_choose_clock(struct trace_info *info, const struct settings *s);
@@ -93,33 +104,53 @@ void buffer_choose_clock(struct trace_info *info, const struct settings *s);
 void buffer_present(struct buffer *b, struct settings *s);
 
 /* Prints the file `trace` of one CPU, or BUFFER_ALL_CPUS. */
-int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
-		struct err *err);
-/* Moves the buffer's records into the snapshot, or frees the snapshot. */
+int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu,
+		struct out *out, struct err *err);
+/* Moves the buffer's records into the snapshot; what the snapshot had is freed. */
 void buffer_snapshot_take(struct buffer *b);
+/* Frees the snapshot. */
 void buffer_snapshot_drop(struct buffer *b);
-void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu); /* drops one CPU's records in it */
-/* False: there is none. */
-bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out);
+/* Drops one CPU's records from the snapshot. */
+void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu);
+/* Prints the snapshot of one CPU, or BUFFER_ALL_CPUS. False: there is none. */
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s,
+			  unsigned cpu, struct out *out);
 /* Prints the output of the last command dump or cpudump. */
 void buffer_show_dump(struct buffer *b, struct out *out);
 /* The counters of one CPU. *oldest_tsc: its first record's, 0 if it has none. */
-struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t *oldest_tsc);
-/* Adds a record that brace makes (a marker) of an event, in the name of a thread of trace_info. False: recording is off. */
-bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n, uint64_t tsc);
+struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu,
+				uint64_t *oldest_tsc);
+/* Adds a record that brace makes (a marker) of an event, in the name of a thread of trace_info.
+ * False: recording is off. */
+bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n,
+		  uint64_t tsc);
+
+/* Whether what is written to the top's trace_marker goes here (copy_trace_marker). */
+bool buffer_copies_markers(struct buffer *b);
 
 /* Writes all records into a new trace file. */
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err);
 
-/* Reads trace_pipe: whole lines, at most n bytes. Returns their number, or -EAGAIN if there is none now. */
-ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err);
+/* Reads trace_pipe: whole lines, at most n bytes. Returns their number, or -EAGAIN if there is none
+ * now. */
+ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n,
+		    struct err *err);
+/* Whether buffer_read would return text now. Takes no pump_lock, for poll and for the pump's
+ * thread. */
 bool buffer_is_readable(struct buffer *b);
-/* Reads the rest of a pipe, of a CPU or all, recorded before the TSC `until`, before which no record is missing; 0: the end. */
-ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err);
+/* Reads the rest of a pipe, of a CPU or all, recorded before the TSC `until`, before which no
+ * record is missing; 0: the end. */
+ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until,
+			 char *buf, size_t n, struct err *err);
 bool buffer_is_on(struct buffer *b); /* tracing_on, with changes by triggers */
-/* buffer_read for one CPU and records before the TSC `until`, before which no record is missing; other CPUs' records stay. */
-ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err);
-bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until);
-uint64_t buffer_cpu_was_read(struct buffer *b, unsigned cpu); /* number of records read by buffer_cpu_read */
+/* buffer_read for one CPU and records before the TSC `until`, before which no record is missing;
+ * other CPUs' records stay. */
+ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until,
+			char *buf, size_t n, struct err *err);
+/* Whether buffer_cpu_read would return text now; prints the next piece to find out. */
+bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned cpu,
+			    uint64_t until);
+/* number of records read by buffer_cpu_read */
+uint64_t buffer_cpu_was_read(struct buffer *b, unsigned cpu);
 /* Drops the CPU's records from before the TSC. */
 void buffer_cpu_clear(struct buffer *b, unsigned cpu, uint64_t tsc);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The buffer as a trace file. */
+/* Writes a buffer's records into a trace file (live_extract). Called under pump_lock; the ring is
+ * copied by reference, so recording goes on. What `trace` would not show (off periods, cleared
+ * CPUs, events of other instances) is left out word by word, since the file has no filters of its
+ * own. A failure to write discards the file. */
 #include <string.h>
 
 #include "instance/buffer_internal.h"
@@ -11,45 +14,58 @@ struct extract {
 	const struct trace_info *info;
 	off_periods off;
 	discard_times gone;
-	VEC(uint64_t) words;       /* of a chunk, without those that `trace` does not show */
+	VEC(uint64_t) words;       /* words of a chunk that `trace` shows */
 	struct trace_total *total;
 };
 
-/* A record of the chunk, where it has been come to. */
-struct place {
+/* A record of the chunk and the thread's state there. */
+struct extract_place {
 	const uint64_t *word;
-	uint64_t tsc, time;        /* time: what the thread had come to, if the stamp is older */
+	/* time: the thread's latest time so far, if the record's own stamp is older */
+	uint64_t tsc, time;
 	uint16_t cpu;
 };
 
+/* Whether the word is an event's record with payload (EVENT_TRACE). */
 static bool is_trace(uint64_t word)
 {
 	return record_kind(word) == RECORD_EVENT && record_type(word) >= RECORD_EVENT_TRACE;
 }
 
-static bool is_selected(const struct extract *x, const struct chunk_ref *k, const struct place *p)
+static bool is_selected(const struct extract *x, const struct chunk_ref *k,
+			const struct extract_place *p)
 {
-	const struct event e = { .tsc = p->tsc, .thread = k->chunk->thread, .kind = EVENT_TRACE, .cpu = p->cpu, .payload = p->word + 1,
-				 .fn = record_type(*p->word) - RECORD_EVENT_TRACE, .count = 8 * record_payload(*p->word) };
+	const struct event e = { .tsc = p->tsc,
+				 .thread = k->chunk->thread,
+				 .kind = EVENT_TRACE,
+				 .cpu = p->cpu,
+				 .payload = p->word + 1,
+				 .fn = record_type(*p->word) - RECORD_EVENT_TRACE,
+				 .count = 8 * record_payload(*p->word) };
 
 	return !k->events || selection_keeps(k->events, &e, x->info);
 }
 
-/* As the merged stream has it (merge.c). Where a thread runs is said for both. */
-static bool is_chunk_kept(const struct extract *x, const struct chunk_ref *k, const struct place *p)
+/* Decides like the merged stream (merge.c), but on words. RECORD_EVENT_CPU records stay always:
+ * functions and events after them need to know the CPU. */
+static bool is_chunk_kept(const struct extract *x, const struct chunk_ref *k,
+			  const struct extract_place *p)
 {
 	if (is_trace(*p->word)) {
 		if (!(k->what & CHUNK_EVENTS) || !is_selected(x, k, p))
 			return false;
-	} else if (record_kind(*p->word) == RECORD_EVENT && record_type(*p->word) == RECORD_EVENT_CPU) {
+	} else if (record_kind(*p->word) == RECORD_EVENT &&
+		   record_type(*p->word) == RECORD_EVENT_CPU) {
 		return true;
 	} else if (!(k->what & (record_is_sleep(*p->word) ? CHUNK_SLEEPS : CHUNK_FUNCTIONS))) {
 		return false;
 	}
-	return !record_counts(*p->word) || (!off_at(&x->off, p->time) && p->time >= discard_time(&x->gone, p->cpu));
+	return !record_counts(*p->word) ||
+	       (!off_at(&x->off, p->time) && p->time >= discard_time(&x->gone, p->cpu));
 }
 
-static void take(struct extract *x, const struct place *p, size_t words)
+/* Appends the record's words and counts it for the file's totals. */
+static void take_words(struct extract *x, const struct extract_place *p, size_t words)
 {
 	vec_reserve(&x->words, x->words.n + words);
 	memcpy(x->words.at + x->words.n, p->word, words * sizeof(*p->word));
@@ -58,10 +74,12 @@ static void take(struct extract *x, const struct place *p, size_t words)
 	x->total->calls += record_is_call(*p->word);
 }
 
-static void cut(struct extract *x, const struct chunk_ref *k)
+/* Collects the chunk's wanted records into x->words. A record whose payload exceeds the chunk ends
+ * it: the program may have overwritten its memory. */
+static void cut_chunk(struct extract *x, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
-	struct place p = { .tsc = c->near_tsc, .cpu = c->cpu };
+	struct extract_place p = { .tsc = c->near_tsc, .cpu = c->cpu };
 	size_t words;
 
 	x->words.n = 0;
@@ -72,10 +90,11 @@ static void cut(struct extract *x, const struct chunk_ref *k)
 			return;
 		p.tsc = record_tsc(*p.word, p.tsc);
 		p.time = p.tsc > p.time ? p.tsc : p.time;
-		if (record_kind(*p.word) == RECORD_EVENT && record_type(*p.word) == RECORD_EVENT_CPU && words > 1)
+		if (record_kind(*p.word) == RECORD_EVENT &&
+		    record_type(*p.word) == RECORD_EVENT_CPU && words > 1)
 			p.cpu = (uint16_t)p.word[1];
 		if (is_chunk_kept(x, k, &p))
-			take(x, &p, words);
+			take_words(x, &p, words);
 	}
 }
 
@@ -83,9 +102,10 @@ static int store_chunk(struct extract *x, const struct chunk_ref *k, struct err 
 {
 	const struct chunk *c = k->chunk;
 
-	cut(x, k);
+	cut_chunk(x, k);
 	x->total->lost += c->lost;
-	return store_records(x->store, c->thread, c->near_tsc, c->cpu, c->lost, x->words.at, x->words.n, err);
+	return store_records(x->store, c->thread, c->near_tsc, c->cpu, c->lost, x->words.at,
+			     x->words.n, err);
 }
 
 static int store_chunks(struct extract *x, const chunk_list *chunks, struct err *err)
@@ -101,18 +121,21 @@ static int store_chunks(struct extract *x, const chunk_list *chunks, struct err 
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err)
 {
 	const struct trace_total before = info->total;
-	const bool sleepless = info->sleepless;
+	const bool exclude_sleep = info->exclude_sleep;
 	struct extract x = { .info = info, .total = &info->total };
 	chunk_list chunks = { 0 };
 	int r;
 
+	/* The file has to say what this instance's tracer was, not what the session records in
+	 * union with others. */
 	pthread_mutex_lock(&b->lock);
 	buffer_name_tracer(info, &b->settings);
-	info->sleepless = b->settings.graph && !option_is_set(b->settings.options, OPTION_SLEEP_TIME);
+	info->exclude_sleep =
+		b->settings.tracer->exits && !option_is_set(b->settings.options, OPTION_SLEEP_TIME);
 	pthread_mutex_unlock(&b->lock);
 	r = store_create(path, info, &x.store, err);
 	if (r < 0) {
-		info->sleepless = sleepless;
+		info->exclude_sleep = exclude_sleep;
 		return r;
 	}
 	pthread_mutex_lock(&b->lock);
@@ -120,6 +143,7 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	discard_times_copy(&x.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
 	ring_copy(&b->ring, &chunks);
+	/* store_chunk() counts what it writes; the session's own totals are put back afterwards. */
 	info->total = (struct trace_total){ 0 };
 	r = store_chunks(&x, &chunks, err);
 	if (r < 0)
@@ -127,7 +151,7 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	else
 		r = store_finish(x.store, err);
 	info->total = before;
-	info->sleepless = sleepless;
+	info->exclude_sleep = exclude_sleep;
 	chunk_list_free(&chunks);
 	vec_free(&x.off);
 	vec_free(&x.gone);

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of a buffer share. */
+/* Shared by the files of struct buffer: buffer.c (state), buffer_show.c (trace, snapshot),
+ * buffer_pipe.c, buffer_extract.c, triggers.c. */
 #pragma once
 #include "instance/buffer.h"
 
-/* info says what is shown now: of which tracer. */
+/* Sets the tracer and the clock that info shows, from settings s. Needs pump_lock. */
 void buffer_name_tracer(struct trace_info *info, const struct settings *s);
-/* On or off from this time on. */
+/* Turns recording on or off from the TSC on. Takes b->lock. */
 void buffer_turn(struct buffer *b, bool on, uint64_t tsc);
-/* As the kernel's ftrace_dump: the buffer's text between two lines, for buffer_show_dump. */
+/* Prints like the kernel's ftrace_dump: the buffer's text between two lines, kept for
+ * buffer_show_dump. Needs pump_lock. */
 void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu);
-/* As out.flush: adds to a buffer_text. */
+/* An out.flush function: appends to the buffer_text. Returns 0. */
 int buffer_take_text(void *text, const char *bytes, size_t n);
-/* A copy of when recording was off. */
+/* Copies the periods in which recording was off, pauses included. Takes b->lock. */
 void buffer_off(struct buffer *b, off_periods *out);
-/* The chunks as events, of one CPU or BUFFER_ALL_CPUS; takes the list over. */
-struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu);
-/* The same up to before this time. */
-struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu, uint64_t until);
+/* Merges the chunks into a source of events, of one CPU or BUFFER_ALL_CPUS. Takes the list over;
+ * the caller closes the source. */
+struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks,
+			    unsigned cpu);
+/* buffer_merge, of records before the TSC `until` only. */
+struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks,
+				  unsigned cpu, uint64_t until);
+/* Frees the snapshot's records and leaves it empty. Called with b->lock held, or by the last
+ * user. */
 void buffer_snapshot_free(struct buffer_snapshot *s);
+/* Merges the snapshot into a source of events, of one CPU or BUFFER_ALL_CPUS; NULL: there is none,
+ * or it is empty. The caller closes the source. */
+struct source *buffer_snapshot_merge(struct buffer *b, struct trace_info *info, unsigned cpu);
 void buffer_pipes_free(struct buffer *b);
-/* What was read of this CPU, or all, counts no more. */
+/* Resets the count of records read of this CPU, or of BUFFER_ALL_CPUS. Takes b->reading. */
 void buffer_pipes_forget(struct buffer *b, unsigned cpu);

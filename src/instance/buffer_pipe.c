@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_pipe: what was recorded, as it comes, and gone when it was read. */
+/* trace_pipe of an instance and of its CPUs: prints records as they arrive and removes what was
+ * printed. Readers come from the tree's threads, with pump_lock; `reading` serializes them and is
+ * taken before b->lock. A reader that finds nothing gets -EAGAIN and waits in the tree until
+ * instance_wake.
+ *
+ * The reader of all CPUs takes chunks out of the ring. The reader of one CPU cannot, because chunks
+ * have records of several CPUs: it copies them and remembers how far it read (b->gone). */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "instance/buffer_internal.h"
 
-/* How long what could be a call without calls of its own waits for its end to come. */
+/* How long a call without an end may wait for it: if the end comes, one line `f();` is printed
+ * instead of two. */
 #define HELD_BACK_NS 100000000u
-/* Printed at a time for a reader of trace_pipe. */
+/* Text that is printed ahead of a reader: enough for a large read, and a bound for the memory. */
 #define PIPE_TEXT 65536u
 
 static uint64_t now_ns(void)
@@ -19,6 +26,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Closes the printer, and drops the records that it has not printed yet. */
 static void close_pipe(struct buffer_pipe *p)
 {
 	if (!p->open)
@@ -33,14 +41,15 @@ static void close_pipe(struct buffer_pipe *p)
 	p->fed_ns = 0;
 }
 
-/* Another tracer, or other options: printed with another printer. */
+/* Opens the printer, or replaces it if the tracer or the options have changed since. Takes
+ * b->lock. */
 static void open_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info *info)
 {
 	pthread_mutex_lock(&b->lock);
-	if (p->open && (p->graph != b->settings.graph || p->options != b->settings.options))
+	if (p->open && (p->tracer != b->settings.tracer || p->options != b->settings.options))
 		close_pipe(p);
 	if (!p->open) {
-		p->graph = b->settings.graph;
+		p->tracer = b->settings.tracer;
 		p->options = b->settings.options;
 		buffer_name_tracer(info, &b->settings);
 		out_init_raw(&p->out, buffer_take_text, &p->text);
@@ -51,6 +60,7 @@ static void open_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* Takes all resolved chunks out of the ring, for a reader of all CPUs. */
 static void take_chunks(struct buffer *b, struct buffer_pipe *p, struct trace_info *info)
 {
 	chunk_list chunks = { 0 };
@@ -62,8 +72,10 @@ static void take_chunks(struct buffer *b, struct buffer_pipe *p, struct trace_in
 		vec_free(&chunks);
 }
 
-/* Only the CPU's: chunks are of all of them, so they stay, and what is read of them is remembered as a time. */
-static void take_cpu(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until)
+/* Copies what the CPU recorded since the last read. Chunks hold records of all CPUs, so they stay
+ * in the ring; b->gone remembers as a time what was read. */
+static void take_cpu(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
+		     uint64_t until)
 {
 	chunk_list chunks = { 0 };
 	uint64_t from;
@@ -81,8 +93,10 @@ static void take_cpu(struct buffer *b, struct buffer_pipe *p, struct trace_info 
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Prints what there is, a while's worth at most. */
-static int feed(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, struct err *err)
+/* Prints records until PIPE_TEXT bytes wait for the reader or no record is left. 0, or -errno and
+ * *err. */
+static int feed_printer(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
+			uint64_t until, struct err *err)
 {
 	struct event e;
 	int r = 1;
@@ -95,6 +109,8 @@ static int feed(struct buffer *b, struct buffer_pipe *p, struct trace_info *info
 		r = p->source->ops->next(p->source, &e, err);
 		if (r > 0) {
 			printer_event(&p->printer, &e);
+			/* A sleep has no line of its own and does not end the wait for a call's
+			 * end. */
 			p->events += e.kind != EVENT_SLEPT;
 			p->fed_ns = e.kind == EVENT_SLEPT ? p->fed_ns : now_ns();
 		}
@@ -106,12 +122,15 @@ static int feed(struct buffer *b, struct buffer_pipe *p, struct trace_info *info
 	return r < 0 ? r : 0;
 }
 
+/* Whether the printer has waited long enough for the end of a call. */
 static bool holds_back_too_long(const struct buffer_pipe *p)
 {
 	return p->fed_ns && now_ns() - p->fed_ns > HELD_BACK_NS;
 }
 
-static size_t give(struct buffer_pipe *p, char *buf, size_t n)
+/* Copies printed text to the reader. A reader may take a line in pieces; the buffer is reset once
+ * all was read. */
+static size_t give_text(struct buffer_pipe *p, char *buf, size_t n)
 {
 	size_t have = p->text.n - p->read;
 
@@ -125,15 +144,19 @@ static size_t give(struct buffer_pipe *p, char *buf, size_t n)
 	return n;
 }
 
-/* Prints, if nothing is left of what was. `all`: no more comes, nothing is held back. */
-static int print(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, bool all, struct err *err)
+/* Prints the next piece unless text is left from the last time. `all`: no more records will come,
+ * so that nothing is held back. */
+static int print_until(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
+		       uint64_t until, bool all, struct err *err)
 {
 	int r;
 
 	if (p->text.n > p->read)
 		return 0;
 	open_pipe(b, p, info);
-	r = feed(b, p, info, until, err);
+	r = feed_printer(b, p, info, until, err);
+	/* Only when no record is left: a flush in between would split a call that has its end in
+	 * the next chunk. */
 	if (!p->source && (all ? p->fed_ns : holds_back_too_long(p))) {
 		printer_flush(&p->printer);
 		p->fed_ns = 0;
@@ -142,11 +165,11 @@ static int print(struct buffer *b, struct buffer_pipe *p, struct trace_info *inf
 	return r;
 }
 
-static ssize_t read_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info *info, uint64_t until, char *buf, size_t n,
-			 struct err *err)
+static ssize_t read_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
+			 uint64_t until, char *buf, size_t n, struct err *err)
 {
-	int r = print(b, p, info, until, false, err);
-	size_t given = give(p, buf, n);
+	int r = print_until(b, p, info, until, false, err);
+	size_t given = give_text(p, buf, n);
 
 	return r < 0 ? r : given ? (ssize_t)given : -EAGAIN;
 }
@@ -164,6 +187,7 @@ ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t
 	return got;
 }
 
+/* Whether a pipe has text, or records that make some. */
 static bool has_some(const struct buffer_pipe *p)
 {
 	return p->source || p->text.n > p->read || holds_back_too_long(p);
@@ -185,7 +209,7 @@ bool buffer_is_readable(struct buffer *b)
 
 /* --- of one ------------------------------------------------------------------------- */
 
-/* `reading` is held. */
+/* Returns the CPU's pipe, made at its first use. Called with b->reading held. */
 static struct buffer_pipe *pipe_of(struct buffer *b, unsigned cpu)
 {
 	while (b->cpu_pipes.n <= cpu)
@@ -197,7 +221,8 @@ static struct buffer_pipe *pipe_of(struct buffer *b, unsigned cpu)
 	return b->cpu_pipes.at[cpu];
 }
 
-ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err)
+ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until,
+			char *buf, size_t n, struct err *err)
 {
 	ssize_t got;
 
@@ -212,14 +237,16 @@ bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned 
 	struct err ignored;
 	bool readable;
 
+	/* poll needs to know whether the records print anything: only printing them tells. */
 	pthread_mutex_lock(&b->reading);
-	print(b, pipe_of(b, cpu), info, until, false, &ignored);
+	print_until(b, pipe_of(b, cpu), info, until, false, &ignored);
 	readable = pipe_of(b, cpu)->text.n > pipe_of(b, cpu)->read;
 	pthread_mutex_unlock(&b->reading);
 	return readable;
 }
 
-ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until, char *buf, size_t n, struct err *err)
+ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until,
+			 char *buf, size_t n, struct err *err)
 {
 	struct buffer_pipe *p;
 	int r = 0;
@@ -228,9 +255,9 @@ ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu
 	b->pipe.cpu = BUFFER_ALL_CPUS;
 	p = cpu == BUFFER_ALL_CPUS ? &b->pipe : pipe_of(b, cpu);
 	do {
-		r = print(b, p, info, until, true, err);
+		r = print_until(b, p, info, until, true, err);
 	} while (r == 0 && p->source && p->text.n == p->read);
-	n = give(p, buf, n);
+	n = give_text(p, buf, n);
 	pthread_mutex_unlock(&b->reading);
 	return r < 0 ? r : (ssize_t)n;
 }

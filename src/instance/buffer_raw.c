@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* Converts an instance's records into ftrace's binary ones, and these into pages (page.c), for
+ * trace_pipe_raw. Threads of the tree call it under pump_lock; raw->lock protects the pages, so
+ * that buffer_raw_take and the poll functions need no pump_lock.
+ *
+ * Records leave the ring by thread and become binary by CPU: reorder.c sorts each CPU's until
+ * nothing older can come. Records that the ring lost are reported as missing in the next page. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,28 +14,47 @@
 #include "model/buffer_sizes.h"
 #include "shared/record.h"
 
-/* Of a record, before its own fields. */
-struct common { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
-struct function_record { struct common common; uint64_t ip, parent_ip; };
-struct entry_record { struct common common; uint64_t func; int32_t depth; };
-struct exit_record { struct common common; uint64_t func, retval; int32_t depth; uint32_t overrun; uint64_t calltime, rettime; };
-/* As their `format` files have it (event/builtin.c). */
-enum { ID_FUNCTION = 1, ID_KERNEL_STACK = 4, ID_PRINT = 5, ID_GRAPH_EXIT = 10, ID_GRAPH_ENTRY = 11, ID_USER_STACK = 12,
-       ID_FUNC_REPEATS = 19 };
+/* The fields at the start of each record, as `format` files list them. */
+struct page_common { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
+struct function_record { struct page_common common; uint64_t ip, parent_ip; };
+struct entry_record { struct page_common common; uint64_t func; int32_t depth; };
+struct exit_record {
+	struct page_common common;
+	uint64_t func, retval;
+	int32_t depth;
+	uint32_t overrun;
+	uint64_t calltime, rettime;
+};
+/* IDs of the formats in event/builtin.c: readers of a raw trace know records by these only. */
+enum {
+	ID_FUNCTION = 1,
+	ID_KERNEL_STACK = 4,
+	ID_PRINT = 5,
+	ID_GRAPH_EXIT = 10,
+	ID_GRAPH_ENTRY = 11,
+	ID_USER_STACK = 12,
+	ID_FUNC_REPEATS = 19
+};
+/* sizeof(struct entry_record) is 24 because of its alignment; the kernel writes 20. */
 #define ENTRY_BYTES 20u
-#define STACK_CALLERS 1u  /* payload words before them */
+#define STACK_CALLERS 1u  /* payload words before the callers: their number, or the pid */
 
+/* A page that was begun so long ago is handed out unfinished: nobody should wait for a busy CPU's
+ * page. */
 #define STALE_NS 100000000u
+/* Events between two releases: bounds the memory of a large buffer's conversion. */
 #define RELEASE_EVERY 4096u
 
+/* One call of buffer_raw_fill. */
 struct filling {
 	struct buffer_raw *raw;
 	struct trace_info *info;
 	struct addresses *addresses;
 	uint64_t limit;
-	uint64_t until; /* ns: younger ones wait */
+	uint64_t until; /* ns; younger records stay in the queue */
 };
 
+/* Returns the CPU's state, made at need with the usual limit. */
 static struct raw_cpu *cpu_of(struct filling *f, uint32_t cpu)
 {
 	while (f->raw->cpus.n <= cpu)
@@ -37,9 +62,10 @@ static struct raw_cpu *cpu_of(struct filling *f, uint32_t cpu)
 	return &f->raw->cpus.at[cpu];
 }
 
-static struct common common_of(const struct filling *f, uint16_t type, uint32_t thread)
+static struct page_common common_of(const struct filling *f, uint16_t type, uint32_t thread)
 {
-	return (struct common){ .type = type, .pid = (int32_t)f->info->threads.at[thread].tid };
+	return (struct page_common){ .type = type,
+				     .pid = (int32_t)f->info->threads.at[thread].tid };
 }
 
 static uint64_t ns_of(const struct filling *f, uint64_t tsc)
@@ -47,10 +73,12 @@ static uint64_t ns_of(const struct filling *f, uint64_t tsc)
 	return trace_clock_ns(&f->info->clock, tsc);
 }
 
-static void add(struct filling *f, uint16_t cpu, uint64_t tsc, const void *record, size_t n)
+/* Queues a record. The CPU number is the traced program's: one out of range is dropped rather than
+ * believed. */
+static void add_record(struct filling *f, uint16_t cpu, uint64_t tsc, const void *record, size_t n)
 {
 	if (cpu < CPUS_MAX)
-		order_add(&cpu_of(f, cpu)->order, ns_of(f, tsc), record, n);
+		reorder_add(&cpu_of(f, cpu)->reorder, ns_of(f, tsc), record, n);
 }
 
 /* --- functions ---------------------------------------------------------------------- */
@@ -63,37 +91,45 @@ static uint64_t address_of(struct filling *f, uint32_t thread, uint32_t fn)
 static void add_call(struct filling *f, const struct event *e)
 {
 	const struct function_record r = {
-		common_of(f, ID_FUNCTION, e->thread), address_of(f, e->thread, e->fn),
-		addresses_site(f->addresses, f->info, f->info->threads.at[e->thread].image, e->site, e->tsc),
+		common_of(f, ID_FUNCTION, e->thread),
+		address_of(f, e->thread, e->fn),
+		addresses_site(f->addresses, f->info, f->info->threads.at[e->thread].image, e->site,
+			       e->tsc),
 	};
 
-	add(f, e->cpu, e->tsc, &r, sizeof(r));
+	add_record(f, e->cpu, e->tsc, &r, sizeof(r));
 }
 
 static void add_entry(struct filling *f, const struct call_step *s)
 {
-	const struct entry_record r = { common_of(f, ID_GRAPH_ENTRY, s->thread), address_of(f, s->thread, s->fn), (int32_t)s->depth };
+	const struct entry_record r = { common_of(f, ID_GRAPH_ENTRY, s->thread),
+					address_of(f, s->thread, s->fn), (int32_t)s->depth };
 
-	add(f, s->cpu, s->tsc, &r, ENTRY_BYTES);
+	add_record(f, s->cpu, s->tsc, &r, ENTRY_BYTES);
 }
 
 static void add_exit(struct filling *f, const struct call_step *s)
 {
-	const struct exit_record r = { common_of(f, ID_GRAPH_EXIT, s->thread), address_of(f, s->thread, s->fn),
-				       s->flags & CALL_VALUE ? s->value : 0, (int32_t)s->depth, 0,
-				       ns_of(f, call_step_begin(s)), ns_of(f, s->tsc) };
+	const struct exit_record r = { common_of(f, ID_GRAPH_EXIT, s->thread),
+				       address_of(f, s->thread, s->fn),
+				       s->flags & CALL_VALUE ? s->value : 0,
+				       (int32_t)s->depth,
+				       0,
+				       ns_of(f, call_step_begin(s)),
+				       ns_of(f, s->tsc) };
 
-	add(f, s->cpu, s->tsc, &r, sizeof(r));
+	add_record(f, s->cpu, s->tsc, &r, sizeof(r));
 }
 
 static void add_miss(struct filling *f, const struct call_step *s)
 {
 	if (s->cpu < CPUS_MAX)
-		order_miss(&cpu_of(f, s->cpu)->order, ns_of(f, s->tsc), s->count);
+		reorder_miss(&cpu_of(f, s->cpu)->reorder, ns_of(f, s->tsc), s->count);
 }
 
 /* --- events ------------------------------------------------------------------------- */
 
+/* Reads the ID out of the event's format text: the trace_info has nothing else of it. */
 static uint16_t find_id(const struct trace_info *info, uint32_t index)
 {
 	const struct trace_event *e = trace_info_event(info, index);
@@ -103,7 +139,7 @@ static uint16_t find_id(const struct trace_info *info, uint32_t index)
 	return line && sscanf(line, "\nID: %u", &id) == 1 && id <= UINT16_MAX ? (uint16_t)id : 0;
 }
 
-/* 0: it is not known yet. */
+/* The ID of an event of the catalogue; 0: the trace_info does not know it yet. */
 static uint16_t id_of(struct filling *f, uint32_t index)
 {
 	struct buffer_raw *r = f->raw;
@@ -115,34 +151,39 @@ static uint16_t id_of(struct filling *f, uint32_t index)
 	return r->ids.at[index];
 }
 
-/* Addresses in payload words, like those of functions. */
-static void move_addresses(struct filling *f, const struct event *e, uint64_t *record, size_t first, size_t end)
+/* Translates addresses in the payload words [first, end) to the session's, as those of functions
+ * are. */
+static void move_addresses(struct filling *f, const struct event *e, uint64_t *record, size_t first,
+			   size_t end)
 {
 	uint32_t image = f->info->threads.at[e->thread].image;
 
 	for (size_t i = 1 + first; i < 1 + end && i < 1 + e->count / 8; i++)
 		if (record[i])
-			record[i] = addresses_place(f->addresses, f->info, image, record[i], e->tsc);
+			record[i] =
+				addresses_place(f->addresses, f->info, image, record[i], e->tsc);
 }
 
 static void add_event(struct filling *f, const struct event *e)
 {
 	uint64_t record[1 + RECORD_PAYLOAD_MAX];
 	uint16_t id = id_of(f, e->fn);
-	struct common common;
+	struct page_common common;
 
+	/* A hostile program can claim any length. */
 	if (!id || e->count > 8 * RECORD_PAYLOAD_MAX)
 		return;
 	common = common_of(f, id, e->thread);
 	memcpy(record, &common, sizeof(common));
 	memcpy(record + 1, e->payload, e->count);
+	/* trace_marker's text has no caller address of its own. */
 	if (id == ID_PRINT && !record[1])
 		record[1] = ADDRESS_MARKER;
 	if (id == ID_USER_STACK || id == ID_KERNEL_STACK)
 		move_addresses(f, e, record, STACK_CALLERS, RECORD_PAYLOAD_MAX);
 	if (id == ID_FUNC_REPEATS)
 		move_addresses(f, e, record, 0, 2);
-	add(f, e->cpu, e->tsc, record, 8 + e->count);
+	add_record(f, e->cpu, e->tsc, record, 8 + e->count);
 }
 
 /* --- from the buffer to pages --------------------------------------------------------- */
@@ -171,13 +212,16 @@ static void take_event(struct filling *f, const struct event *e)
 		tracks_feed(t, tracks_lane(t, e->thread), e, add_step, f);
 }
 
-static void release(struct filling *f, uint64_t until_ns)
+static void release_records(struct filling *f, uint64_t until_ns)
 {
 	for (size_t i = 0; i < f->raw->cpus.n; i++)
-		order_release(&f->raw->cpus.at[i].order, until_ns < f->until ? until_ns : f->until, &f->raw->cpus.at[i].pages);
+		reorder_release(&f->raw->cpus.at[i].reorder,
+				until_ns < f->until ? until_ns : f->until,
+				&f->raw->cpus.at[i].pages);
 }
 
-/* What had no room in the ring is missing before what was taken now. */
+/* Reports records that the ring dropped since the last fill as missing before the first record
+ * taken now. */
 static void tell_gone(struct filling *f, struct ring *ring, uint64_t tsc)
 {
 	for (uint32_t i = 0; i < f->info->cpus && i < CPUS_MAX; i++) {
@@ -186,38 +230,42 @@ static void tell_gone(struct filling *f, struct ring *ring, uint64_t tsc)
 		struct raw_cpu *c = cpu_of(f, i);
 
 		if (gone > c->gone)
-			order_miss(&c->order, ns_of(f, tsc), gone - c->gone);
+			reorder_miss(&c->reorder, ns_of(f, tsc), gone - c->gone);
 		c->gone = gone;
 	}
 }
 
-/* They come by time, so what was before does not have to wait for the end of a large buffer. */
-static void take_chunks(struct filling *f, struct buffer *b)
+/* Converts the source's events and closes it. They come by time, so that records before the current
+ * one can be released in between. ring: its losses are reported before the first event; or NULL. */
+static void take_events(struct filling *f, struct source *source, struct ring *ring)
 {
-	chunk_list chunks = { 0 };
-	struct source *source;
 	struct event e;
 	struct err ignored;
 	size_t n = 0;
 
-	ring_take(&b->ring, false, &chunks);
-	if (!chunks.n) {
-		vec_free(&chunks);
-		return;
-	}
-	source = buffer_merge(b, f->info, &chunks, BUFFER_ALL_CPUS);
 	while (source->ops->next(source, &e, &ignored) > 0) {
-		if (!n)
-			tell_gone(f, &b->ring, e.tsc);
+		if (!n && ring)
+			tell_gone(f, ring, e.tsc);
 		if (e.thread < f->info->threads.n)
 			take_event(f, &e);
 		if (++n % RELEASE_EVERY == 0)
-			release(f, ns_of(f, e.tsc));
+			release_records(f, ns_of(f, e.tsc));
 	}
 	source->ops->close(source);
 }
 
-/* Fewer than two pages could not be read. */
+static void take_chunks(struct filling *f, struct buffer *b)
+{
+	chunk_list chunks = { 0 };
+
+	ring_take(&b->ring, false, &chunks);
+	if (chunks.n)
+		take_events(f, buffer_merge(b, f->info, &chunks, BUFFER_ALL_CPUS), &b->ring);
+	else
+		vec_free(&chunks);
+}
+
+/* The CPU's share in bytes, at least two pages: a smaller buffer could not be read. */
 static uint64_t limit_of(const struct settings *s, unsigned cpu)
 {
 	uint64_t kb = buffer_size_of(s, cpu);
@@ -225,10 +273,10 @@ static uint64_t limit_of(const struct settings *s, unsigned cpu)
 	return kb > 8 ? kb * 1024 : 2 * PAGE_BYTES;
 }
 
-static void set_limits(struct buffer *b, uint32_t cpus, uint64_t *usual)
+/* Takes buffer_size_kb, which may have changed, into all CPUs. *usual: for CPUs that are seen
+ * later. CPUS_MAX is no CPU, so buffer_size_of() gives the size that holds for all. */
+static void set_limits(struct buffer *b, struct buffer_raw *r, uint32_t cpus, uint64_t *usual)
 {
-	struct buffer_raw *r = &b->raw;
-
 	pthread_mutex_lock(&b->lock);
 	while (r->cpus.n < cpus && r->cpus.n < CPUS_MAX)
 		*vec_add(&r->cpus) = (struct raw_cpu){ 0 };
@@ -238,32 +286,41 @@ static void set_limits(struct buffer *b, uint32_t cpus, uint64_t *usual)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a, uint64_t until_tsc)
+/* Locked. */
+static void open_tracks(struct buffer_raw *r, struct trace_info *info)
+{
+	sites_init(&r->sites, info);
+	tracks_init(&r->tracks, info, &r->sites);
+	r->open = true;
+}
+
+void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a,
+		     uint64_t until_tsc)
 {
 	struct buffer_raw *r = &b->raw;
 	struct filling f = { r, info, a, 0, trace_clock_ns(&info->clock, until_tsc) };
 
 	pthread_mutex_lock(&r->lock);
-	set_limits(b, info->cpus, &f.limit);
-	if (!r->open) {
-		sites_init(&r->sites, info);
-		tracks_init(&r->tracks, info, &r->sites);
-		r->open = true;
-	}
+	set_limits(b, r, info->cpus, &f.limit);
+	if (!r->open)
+		open_tracks(r, info);
 	take_chunks(&f, b);
-	release(&f, f.until);
+	release_records(&f, f.until);
 	pthread_mutex_unlock(&r->lock);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
 
+/* Whether the oldest page was begun STALE_NS ago, by CLOCK_MONOTONIC, which the records' clock is
+ * translated to. */
 static bool is_stale(const struct pages *p)
 {
 	struct timespec now;
 	uint64_t ns;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return pages_oldest(p, &ns) && (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec > ns + STALE_NS;
+	return pages_oldest(p, &ns) &&
+	       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec > ns + STALE_NS;
 }
 
 static uint64_t percent_of(struct buffer *b)
@@ -276,7 +333,8 @@ static uint64_t percent_of(struct buffer *b)
 	return percent;
 }
 
-/* Who was told that there is something must get it: trace-cmd gives up else. */
+/* With buffer_percent 0 poll reports the first record, so that a reader must then get it even from
+ * an unfinished page: trace-cmd gives up otherwise. */
 bool buffer_raw_take(struct buffer *b, unsigned cpu, bool unfinished, void *page)
 {
 	struct buffer_raw *r = &b->raw;
@@ -286,7 +344,8 @@ bool buffer_raw_take(struct buffer *b, unsigned cpu, bool unfinished, void *page
 
 	pthread_mutex_lock(&r->lock);
 	if (cpu < r->cpus.n)
-		took = pages_take(&r->cpus.at[cpu].pages, unfinished || is_stale(&r->cpus.at[cpu].pages), page);
+		took = pages_take(&r->cpus.at[cpu].pages,
+				  unfinished || is_stale(&r->cpus.at[cpu].pages), page);
 	pthread_mutex_unlock(&r->lock);
 	return took;
 }
@@ -299,12 +358,15 @@ bool buffer_raw_is_filled(struct buffer *b, unsigned cpu)
 	pthread_mutex_lock(&r->lock);
 	if (cpu < r->cpus.n) {
 		any = r->cpus.at[cpu].pages.records;
-		full = any ? 100 * pages_full_bytes(&r->cpus.at[cpu].pages) / r->cpus.at[cpu].pages.limit : 0;
+		full = any ? 100 * pages_full_bytes(&r->cpus.at[cpu].pages) /
+				       r->cpus.at[cpu].pages.limit
+			   : 0;
 	}
 	pthread_mutex_unlock(&r->lock);
 	return any && full >= percent;
 }
 
+/* Called by the pump's thread without pump_lock. */
 bool buffer_raw_is_pending(struct buffer *b)
 {
 	struct buffer_raw *r = &b->raw;
@@ -312,12 +374,13 @@ bool buffer_raw_is_pending(struct buffer *b)
 
 	pthread_mutex_lock(&r->lock);
 	for (size_t i = 0; i < r->cpus.n && !pending; i++)
-		pending = r->cpus.at[i].pages.records || !order_is_empty(&r->cpus.at[i].order);
+		pending = r->cpus.at[i].pages.records || !reorder_is_empty(&r->cpus.at[i].reorder);
 	pthread_mutex_unlock(&r->lock);
 	return pending;
 }
 
-void buffer_raw_count(struct buffer *b, unsigned cpu, struct ring_counts *counts, uint64_t *oldest_ns)
+void buffer_raw_count(struct buffer *b, unsigned cpu, struct ring_counts *counts,
+		      uint64_t *oldest_ns)
 {
 	struct buffer_raw *r = &b->raw;
 	uint64_t ns;
@@ -326,14 +389,62 @@ void buffer_raw_count(struct buffer *b, unsigned cpu, struct ring_counts *counts
 	if (cpu < r->cpus.n) {
 		const struct raw_cpu *c = &r->cpus.at[cpu];
 
-		counts->entries += c->pages.records + c->order.records.n - c->order.first;
-		counts->bytes += pages_bytes(&c->pages) + c->order.bytes.n;
+		counts->entries += c->pages.records + c->reorder.records.n - c->reorder.first;
+		counts->bytes += pages_bytes(&c->pages) + c->reorder.bytes.n;
 		counts->overrun += c->pages.overrun;
 		counts->read += c->pages.read;
 		if (pages_oldest(&c->pages, &ns))
 			*oldest_ns = ns;
 	}
 	pthread_mutex_unlock(&r->lock);
+}
+
+/* --- the snapshot ------------------------------------------------------------------- */
+
+/* Locked. Pages are made once of each snapshot: r->open. */
+static void fill_from_snapshot(struct buffer *b, struct trace_info *info, struct addresses *a)
+{
+	struct buffer_raw *r = &b->snapshot_raw;
+	struct filling f = { r, info, a, 0, UINT64_MAX };
+	struct source *source = r->open ? NULL : buffer_snapshot_merge(b, info, BUFFER_ALL_CPUS);
+
+	if (!source)
+		return;
+	set_limits(b, r, info->cpus, &f.limit);
+	open_tracks(r, info);
+	take_events(&f, source, NULL);
+	release_records(&f, f.until);
+}
+
+bool buffer_snapshot_raw_take(struct buffer *b, struct trace_info *info, struct addresses *a,
+			      unsigned cpu, void *page)
+{
+	struct buffer_raw *r = &b->snapshot_raw;
+	bool took;
+
+	pthread_mutex_lock(&r->lock);
+	fill_from_snapshot(b, info, a);
+	took = cpu < r->cpus.n && pages_take(&r->cpus.at[cpu].pages, true, page);
+	if (took) {
+		pthread_mutex_lock(&b->lock);
+		discard_time_set(&b->snapshot.gone, cpu, UINT64_MAX);
+		pthread_mutex_unlock(&b->lock);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return took;
+}
+
+bool buffer_snapshot_raw_is_filled(struct buffer *b, struct trace_info *info, struct addresses *a,
+				   unsigned cpu)
+{
+	struct buffer_raw *r = &b->snapshot_raw;
+	bool filled;
+
+	pthread_mutex_lock(&r->lock);
+	fill_from_snapshot(b, info, a);
+	filled = cpu < r->cpus.n && r->cpus.at[cpu].pages.records;
+	pthread_mutex_unlock(&r->lock);
+	return filled;
 }
 
 /* --- beginning and end -------------------------------------------------------------- */
@@ -344,11 +455,11 @@ void buffer_raw_init(struct buffer_raw *r)
 	pthread_mutex_init(&r->lock, NULL);
 }
 
-static void drop(struct buffer_raw *r)
+void buffer_raw_drop(struct buffer_raw *r)
 {
 	for (size_t i = 0; i < r->cpus.n; i++) {
 		pages_free(&r->cpus.at[i].pages);
-		order_free(&r->cpus.at[i].order);
+		reorder_free(&r->cpus.at[i].reorder);
 	}
 	vec_free(&r->cpus);
 	if (r->open) {
@@ -361,7 +472,7 @@ static void drop(struct buffer_raw *r)
 void buffer_raw_clear(struct buffer_raw *r)
 {
 	pthread_mutex_lock(&r->lock);
-	drop(r);
+	buffer_raw_drop(r);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -370,14 +481,14 @@ void buffer_raw_clear_cpu(struct buffer_raw *r, unsigned cpu)
 	pthread_mutex_lock(&r->lock);
 	if (cpu < r->cpus.n) {
 		pages_clear(&r->cpus.at[cpu].pages);
-		order_free(&r->cpus.at[cpu].order);
+		reorder_free(&r->cpus.at[cpu].reorder);
 	}
 	pthread_mutex_unlock(&r->lock);
 }
 
 void buffer_raw_free(struct buffer_raw *r)
 {
-	drop(r);
+	buffer_raw_drop(r);
 	vec_free(&r->ids);
 	pthread_mutex_destroy(&r->lock);
 }

@@ -1,44 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* The other way to read a buffer: trace_pipe_raw, records as ftrace's ring buffer has them. What is read by one CPU's
- * file is taken out of the buffer for all of them: the others' records are kept as their pages, up to the size that
- * buffer_size_kb gives a CPU. */
+/* trace_pipe_raw: records as ftrace's ring buffer has them. A read of any CPU's file takes records
+ * of all CPUs out of the buffer: those of the other CPUs are kept here as pages, up to the size
+ * that buffer_size_kb gives a CPU. */
 #pragma once
 #include <pthread.h>
 
 #include "instance/addresses.h"
-#include "instance/order.h"
+#include "instance/reorder.h"
 #include "trace/tracks.h"
 
 struct buffer;
 struct ring_counts;
 
 struct raw_cpu {
-	uint64_t gone;           /* of those without room in the ring, so many are told */
-	struct order order;
+	/* records without room in the ring that have been reported as missing, in all */
+	uint64_t gone;
+	struct reorder reorder;
 	struct pages pages;
 };
 
 struct buffer_raw {
+	/* protects all that follows; b->lock is taken inside it */
 	pthread_mutex_t lock;
 	bool open;               /* sites and tracks are */
 	struct sites sites;
-	struct tracks tracks;    /* of the threads, from record to record */
+	struct tracks tracks;    /* calls of each thread, carried from one fill to the next */
 	VEC(struct raw_cpu) cpus;
-	VEC(uint16_t) ids;       /* by an event's index; 0: not looked up yet */
+	VEC(uint16_t) ids;       /* ID of an event's format, by its index; 0: not looked up yet */
 };
 
+/* Begins with no CPUs. Cannot fail. */
 void buffer_raw_init(struct buffer_raw *r);
-void buffer_raw_clear(struct buffer_raw *r); /* of what was taken and is not read */
+void buffer_raw_clear(struct buffer_raw *r); /* drops records that were taken and not read */
+/* Drops what one CPU has in its pages and its queue. */
 void buffer_raw_clear_cpu(struct buffer_raw *r, unsigned cpu);
 void buffer_raw_free(struct buffer_raw *r);
 
-/* What is in the buffer becomes pages, as far as it was made up to this time; nothing older may come any more. */
-void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a, uint64_t until_tsc);
-/* The CPU's next page; unfinished, or if buffer_percent is 0: also one with room. False: there is none. One that was begun
- * 100 ms ago is finished. */
+/* Turns the buffer's records up to the TSC until_tsc into pages. No older record may arrive later.
+ * Needs pump_lock. */
+void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a,
+		     uint64_t until_tsc);
+/* Copies the CPU's next page (PAGE_BYTES). `unfinished`, or buffer_percent 0: also a page that
+ * still has room. False: there is none. A page whose first record is 100 ms old counts as
+ * finished. */
 bool buffer_raw_take(struct buffer *b, unsigned cpu, bool unfinished, void *page);
-/* Whether so much of the CPU's share is full as buffer_percent says; 0: whether there is anything. */
+/* Whether the CPU has filled its share of the buffer to buffer_percent; with 0: whether it has any
+ * record. */
 bool buffer_raw_is_filled(struct buffer *b, unsigned cpu);
-bool buffer_raw_is_pending(struct buffer *b);                /* whether there is anything for any CPU, now or soon */
-/* Adds what is here, and was. *oldest_ns: of the first record; as it was if there is none. */
-void buffer_raw_count(struct buffer *b, unsigned cpu, struct ring_counts *counts, uint64_t *oldest_ns);
+/* Whether any CPU has records here, ready or queued. */
+bool buffer_raw_is_pending(struct buffer *b);
+/* buffer_raw_take of the snapshot, whose records become pages when a CPU's are first asked for.
+ * Records that were read of a CPU are no longer shown. Needs pump_lock. */
+bool buffer_snapshot_raw_take(struct buffer *b, struct trace_info *info, struct addresses *a,
+			      unsigned cpu, void *page);
+bool buffer_snapshot_raw_is_filled(struct buffer *b, struct trace_info *info, struct addresses *a,
+				   unsigned cpu);
+/* buffer_raw_clear for a caller that has r->lock. */
+void buffer_raw_drop(struct buffer_raw *r);
+/* Adds the records here to *counts. *oldest_ns: the time of the oldest, unchanged if there is
+ * none. */
+void buffer_raw_count(struct buffer *b, unsigned cpu, struct ring_counts *counts,
+		      uint64_t *oldest_ns);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* `cat trace`, of the buffer or of its snapshot: nothing is taken away. */
+/* Prints an instance's buffer and its snapshot (`cat trace`, `cat snapshot`, ftrace_dump) without
+ * taking anything away. Callers have pump_lock, because printing needs the names in trace_info;
+ * b->lock is only taken to copy what is printed, so that recording goes on meanwhile. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
 #include "instance/buffer_internal.h"
+#include "report/callers.h"
 
-/* How far a clock is ahead of CLOCK_MONOTONIC, which counts as the kernel's own do. */
-static int64_t ahead(clockid_t id)
+/* How many ns the clock is ahead of CLOCK_MONOTONIC, which is what the kernel's own clocks count
+ * from. */
+static int64_t clock_ahead(clockid_t id)
 {
 	struct timespec mono, other;
 
@@ -20,22 +24,28 @@ static int64_t ahead(clockid_t id)
 void buffer_choose_clock(struct trace_info *info, const struct settings *s)
 {
 	static const struct { enum trace_clock_unit unit; clockid_t id; } of[TRACE_CLOCKS_N] = {
-		[TRACE_CLOCK_LOCAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },     [TRACE_CLOCK_GLOBAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
-		[TRACE_CLOCK_COUNTER] = { CLOCK_IN_RECORDS, CLOCK_MONOTONIC }, [TRACE_CLOCK_UPTIME] = { CLOCK_IN_TICKS, CLOCK_MONOTONIC },
-		[TRACE_CLOCK_PERF] = { CLOCK_IN_NS, CLOCK_MONOTONIC },      [TRACE_CLOCK_MONO] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
-		[TRACE_CLOCK_MONO_RAW] = { CLOCK_IN_NS, CLOCK_MONOTONIC_RAW }, [TRACE_CLOCK_BOOT] = { CLOCK_IN_NS, CLOCK_BOOTTIME },
-		[TRACE_CLOCK_TAI] = { CLOCK_IN_NS, CLOCK_TAI },	      [TRACE_CLOCK_X86_TSC] = { CLOCK_IN_TSC, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_LOCAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_GLOBAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_COUNTER] = { CLOCK_IN_RECORDS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_UPTIME] = { CLOCK_IN_TICKS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_PERF] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_MONO] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_MONO_RAW] = { CLOCK_IN_NS, CLOCK_MONOTONIC_RAW },
+		[TRACE_CLOCK_BOOT] = { CLOCK_IN_NS, CLOCK_BOOTTIME },
+		[TRACE_CLOCK_TAI] = { CLOCK_IN_NS, CLOCK_TAI },
+		[TRACE_CLOCK_X86_TSC] = { CLOCK_IN_TSC, CLOCK_MONOTONIC },
 	};
 
 	info->clock.unit = of[s->clock].unit;
-	info->clock.ahead_ns = of[s->clock].id == CLOCK_MONOTONIC ? 0 : ahead(of[s->clock].id);
+	info->clock.ahead_ns =
+		of[s->clock].id == CLOCK_MONOTONIC ? 0 : clock_ahead(of[s->clock].id);
 }
 
 void buffer_name_tracer(struct trace_info *info, const struct settings *s)
 {
 	buffer_choose_clock(info, s);
 	free(info->tracer);
-	info->tracer = mem_strdup(settings_tracer(s));
+	info->tracer = mem_strdup(s->tracer->name);
 }
 
 void buffer_off(struct buffer *b, off_periods *out)
@@ -46,9 +56,12 @@ void buffer_off(struct buffer *b, off_periods *out)
 	pthread_mutex_unlock(&b->lock);
 }
 
-struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu, uint64_t until)
+struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks,
+				  unsigned cpu, uint64_t until)
 {
-	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu, .until = until };
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS,
+				       .cpu = (uint16_t)cpu,
+				       .until = until };
 	struct source *source;
 
 	pthread_mutex_lock(&b->lock);
@@ -62,12 +75,16 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 	return source;
 }
 
-struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks, unsigned cpu)
+struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks,
+			    unsigned cpu)
 {
 	return buffer_merge_until(b, info, chunks, cpu, UINT64_MAX);
 }
 
-static int print_all(struct source *source, const struct trace_header *header, uint64_t options, struct out *out,
+/* Prints the source's events, with a header if there is one, and closes the source. callers: NULL
+ * if not wanted; freed here. 0, or the source's -errno and *err. */
+static int print_all(struct source *source, struct callers *callers,
+		     const struct trace_header *header, uint64_t options, struct out *out,
 		     struct err *err)
 {
 	struct printer printer;
@@ -75,13 +92,28 @@ static int print_all(struct source *source, const struct trace_header *header, u
 	int r;
 
 	printer_open(&printer, source->info, options, out);
+	printer_set_callers(&printer, callers);
 	if (header)
 		printer_header(&printer, header);
 	while ((r = source->ops->next(source, &e, err)) > 0)
 		printer_event(&printer, &e);
 	printer_close(&printer);
 	source->ops->close(source);
+	callers_free(callers);
 	return r;
+}
+
+/* For funcgraph-retaddr. The list stays the caller's. */
+static struct callers *find_callers(struct buffer *b, struct trace_info *info,
+				    const chunk_list *chunks, unsigned cpu, uint64_t options)
+{
+	chunk_list copy = { 0 };
+	struct err ignored;
+
+	if (!printer_wants_callers(info, options))
+		return NULL;
+	chunk_list_copy(&copy, chunks->at, chunks->n);
+	return callers_find(buffer_merge(b, info, &copy, cpu), &ignored);
 }
 
 int buffer_take_text(void *text, const char *bytes, size_t n)
@@ -100,9 +132,11 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	buffer_text dumped = { 0 }, old;
 	struct settings s;
 	chunk_list chunks = { 0 };
+	struct callers *callers;
 	struct out out;
 	struct err ignored;
 
+	/* Copies the settings, because printing takes long and b->lock keeps records out. */
 	pthread_mutex_lock(&b->lock);
 	settings_copy(&s, &b->settings);
 	pthread_mutex_unlock(&b->lock);
@@ -110,7 +144,8 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	out_printf(&out, "Dumping ftrace buffer:\n%s", line);
 	ring_copy(&b->ring, &chunks);
 	buffer_name_tracer(info, &s);
-	print_all(buffer_merge(b, info, &chunks, cpu), NULL, s.options, &out, &ignored);
+	callers = find_callers(b, info, &chunks, cpu, s.options);
+	print_all(buffer_merge(b, info, &chunks, cpu), callers, NULL, s.options, &out, &ignored);
 	out_str(&out, line);
 	out_flush(&out);
 	out_free(&out);
@@ -131,11 +166,14 @@ void buffer_show_dump(struct buffer *b, struct out *out)
 
 static struct trace_header header_of(const struct ring_counts *c)
 {
-	return (struct trace_header){ .empty = !c->entries, .entries = c->entries, .written = c->entries + c->overrun + c->lost,
+	return (struct trace_header){ .empty = !c->entries,
+				      .entries = c->entries,
+				      .written = c->entries + c->overrun + c->lost,
 				      .overrun = c->overrun > 0 };
 }
 
-/* Whether records of some CPUs were read or cleared: the runs that they are in are there still. */
+/* Whether records of some CPU were read or cleared. Their chunks are still in the ring, so the
+ * ring's own counts are too high. */
 static bool has_gone(struct buffer *b)
 {
 	bool gone;
@@ -146,7 +184,8 @@ static bool has_gone(struct buffer *b)
 	return gone;
 }
 
-/* For the head of the text. */
+/* The counts for the head of the text. Counting one CPU's records means unpacking them all, so it
+ * is only done where the ring's counters do not do. */
 static struct ring_counts count_for(struct buffer *b, struct trace_info *info, unsigned cpu)
 {
 	struct ring_counts all = ring_counts(&b->ring);
@@ -159,30 +198,31 @@ static struct ring_counts count_for(struct buffer *b, struct trace_info *info, u
 	return all;
 }
 
-int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out,
-		struct err *err)
+int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu,
+		struct out *out, struct err *err)
 {
 	struct ring_counts counts = count_for(b, info, cpu);
 	struct trace_header header = header_of(&counts);
+	struct callers *callers;
 	chunk_list chunks = { 0 };
 
 	ring_copy(&b->ring, &chunks);
 	buffer_name_tracer(info, s);
-	return print_all(buffer_merge(b, info, &chunks, cpu), &header, s->options, out, err);
+	callers = find_callers(b, info, &chunks, cpu, s->options);
+	return print_all(buffer_merge(b, info, &chunks, cpu), callers, &header, s->options, out,
+			 err);
 }
 
-struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t *oldest_tsc)
+/* Closes the source. */
+static struct ring_counts count_all(struct source *source, uint64_t *oldest_tsc)
 {
 	struct ring_counts counts = { 0 };
-	chunk_list chunks = { 0 };
-	struct source *source;
 	struct event e;
 	struct err ignored;
 
 	*oldest_tsc = 0;
-	ring_copy(&b->ring, &chunks);
-	source = buffer_merge(b, info, &chunks, cpu);
 	while (source->ops->next(source, &e, &ignored) > 0) {
+		/* Sleeps are no records of the trace, only times within calls. */
 		if (e.kind == EVENT_SLEPT)
 			continue;
 		if (!*oldest_tsc)
@@ -195,6 +235,15 @@ struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsig
 	source->ops->close(source);
 	counts.bytes = counts.entries * sizeof(uint64_t);
 	return counts;
+}
+
+struct ring_counts buffer_count(struct buffer *b, struct trace_info *info, unsigned cpu,
+				uint64_t *oldest_tsc)
+{
+	chunk_list chunks = { 0 };
+
+	ring_copy(&b->ring, &chunks);
+	return count_all(buffer_merge(b, info, &chunks, cpu), oldest_tsc);
 }
 
 /* --- the snapshot ------------------------------------------------------------------- */
@@ -211,50 +260,90 @@ void buffer_snapshot_take(struct buffer *b)
 {
 	off_periods off = { 0 };
 
+	/* buffer_off() takes b->lock itself. */
 	buffer_off(b, &off);
+	pthread_mutex_lock(&b->snapshot_raw.lock);
 	pthread_mutex_lock(&b->lock);
+	buffer_raw_drop(&b->snapshot_raw);
 	buffer_snapshot_free(&b->snapshot);
 	b->snapshot.taken = true;
 	b->snapshot.off = off;
 	discard_times_copy(&b->snapshot.gone, &b->gone);
 	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
 	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->snapshot_raw.lock);
 }
 
 void buffer_snapshot_drop(struct buffer *b)
 {
+	pthread_mutex_lock(&b->snapshot_raw.lock);
 	pthread_mutex_lock(&b->lock);
+	buffer_raw_drop(&b->snapshot_raw);
 	buffer_snapshot_free(&b->snapshot);
 	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->snapshot_raw.lock);
 }
 
 void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu)
 {
+	/* UINT64_MAX: all of its records are from before it. */
 	pthread_mutex_lock(&b->lock);
 	discard_time_set(&b->snapshot.gone, cpu, UINT64_MAX);
 	pthread_mutex_unlock(&b->lock);
+	buffer_raw_clear_cpu(&b->snapshot_raw, cpu);
 }
 
-bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu, struct out *out)
+struct source *buffer_snapshot_merge(struct buffer *b, struct trace_info *info, unsigned cpu)
 {
 	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
-	struct trace_header header;
+	struct source *source = NULL;
 	chunk_list chunks = { 0 };
-	struct err ignored;
 
 	pthread_mutex_lock(&b->lock);
-	if (!b->snapshot.taken || !b->snapshot.counts.entries) {
-		pthread_mutex_unlock(&b->lock);
-		return false;
+	if (b->snapshot.taken && b->snapshot.counts.entries) {
+		filter.off = b->snapshot.off;
+		filter.gone = b->snapshot.gone;
+		chunk_list_copy(&chunks, b->snapshot.chunks.at, b->snapshot.chunks.n);
+		source = merge_chunks(info, &chunks, &filter);
 	}
-	header = header_of(&b->snapshot.counts);
-	off_periods_copy(&filter.off, &b->snapshot.off);
-	discard_times_copy(&filter.gone, &b->snapshot.gone);
-	chunk_list_copy(&chunks, b->snapshot.chunks.at, b->snapshot.chunks.n);
 	pthread_mutex_unlock(&b->lock);
+	return source;
+}
+
+/* Records that were read, or cleared by CPU, do not count any more; those that were gone before the
+ * snapshot was taken still do. */
+static struct ring_counts count_snapshot(struct buffer *b, struct trace_info *info, unsigned cpu)
+{
+	struct ring_counts counts;
+	struct source *source;
+	uint64_t oldest;
+	bool gone;
+
+	pthread_mutex_lock(&b->lock);
+	counts = b->snapshot.counts;
+	gone = b->snapshot.gone.n;
+	pthread_mutex_unlock(&b->lock);
+	source = gone ? buffer_snapshot_merge(b, info, cpu) : NULL;
+	if (source)
+		counts.entries = count_all(source, &oldest).entries;
+	return counts;
+}
+
+bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s,
+			  unsigned cpu, struct out *out)
+{
+	struct ring_counts counts = count_snapshot(b, info, cpu);
+	struct trace_header header = header_of(&counts);
+	struct source *source = counts.entries ? buffer_snapshot_merge(b, info, cpu) : NULL,
+		      *again = NULL;
+	struct err ignored;
+
+	if (!source)
+		return false;
 	buffer_name_tracer(info, s);
-	print_all(merge_chunks(info, &chunks, &filter), &header, s->options, out, &ignored);
-	vec_free(&filter.off);
-	vec_free(&filter.gone);
+	if (printer_wants_callers(info, s->options))
+		again = buffer_snapshot_merge(b, info, cpu);
+	print_all(source, again ? callers_find(again, &ignored) : NULL, &header, s->options, out,
+		  &ignored);
 	return true;
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Collects single records into chunks, one lane a thread, and moves the chunks into the ring.
+ * triggers.c uses it where some of a chunk's records are dropped or others are added. Records are
+ * appended to the thread's open chunk while they come from the same source chunk and CPU; anything
+ * else closes it. Nothing fails. */
 #include "instance/chunk_builder.h"
 
 #include <string.h>
@@ -6,13 +10,22 @@
 #include "base/mem.h"
 #include "shared/record.h"
 
-#define FAR (UINT64_C(1) << 38) /* stamps have 40 bits */
+/* A chunk's first word has only the low 40 bits of its TSC, so that no record may be farther than
+ * this from the one before. */
+#define FAR (UINT64_C(1) << 38)
 
-/* What was filtered is not to be filtered again. */
+/* Finishes the lane's chunk. Its events were filtered already, so that the selection is dropped: no
+ * reader is to filter them again. */
 static void close_lane(struct chunk_builder *c, struct chunk_builder_lane *l, uint32_t thread)
 {
-	const struct drain_run run = { .slot = thread, .cpu = l->cpu, .near_tsc = l->near_tsc, .lost = l->lost,
-				       .words = l->words.at, .n = l->words.n, .calls = l->calls, .records = l->records };
+	const struct drain_run run = { .slot = thread,
+				       .cpu = l->cpu,
+				       .near_tsc = l->near_tsc,
+				       .lost = l->lost,
+				       .words = l->words.at,
+				       .n = l->words.n,
+				       .calls = l->calls,
+				       .records = l->records };
 	struct chunk_ref k = l->like;
 
 	if (!k.chunk)
@@ -28,10 +41,13 @@ static void close_lane(struct chunk_builder *c, struct chunk_builder_lane *l, ui
 	l->words.n = 0;
 }
 
-static void open_lane(struct chunk_builder *c, struct chunk_builder_lane *l, const struct stream_item *i)
+/* Closes what the lane has and begins a chunk at item i. */
+static void open_lane(struct chunk_builder *c, struct chunk_builder_lane *l,
+		      const struct stream_item *i)
 {
 	if (!l->like.chunk)
 		*vec_add(&c->busy) = i->event->thread;
+	/* An empty lane has to be listed as busy; close_lane() does nothing then. */
 	close_lane(c, l, i->event->thread);
 	l->like = chunk_ref_get(i->ref);
 	l->near_tsc = l->last_tsc = i->event->tsc;
@@ -39,7 +55,8 @@ static void open_lane(struct chunk_builder *c, struct chunk_builder_lane *l, con
 	l->lost = l->calls = l->records = 0;
 }
 
-/* Where the item's record goes. */
+/* Returns the lane that the item's record is appended to. A loss (no words) always begins a chunk,
+ * since a chunk tells its losses before its first record. */
 static struct chunk_builder_lane *lane_for(struct chunk_builder *c, const struct stream_item *i)
 {
 	struct chunk_builder_lane *l;
@@ -48,13 +65,15 @@ static struct chunk_builder_lane *lane_for(struct chunk_builder *c, const struct
 	while (c->lanes.n <= i->event->thread)
 		*vec_add(&c->lanes) = (struct chunk_builder_lane){ 0 };
 	l = &c->lanes.at[i->event->thread];
-	if (!i->words || l->like.chunk != i->ref->chunk || l->cpu != i->event->cpu || tsc - l->last_tsc + FAR > 2 * FAR)
+	if (!i->words || l->like.chunk != i->ref->chunk || l->cpu != i->event->cpu ||
+	    tsc - l->last_tsc + FAR > 2 * FAR)
 		open_lane(c, l, i);
 	l->last_tsc = tsc;
 	return l;
 }
 
-void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i, const uint64_t *words)
+void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i,
+			  const uint64_t *words)
 {
 	struct chunk_builder_lane *l = lane_for(c, i);
 	size_t n = 1 + record_payload(*words);

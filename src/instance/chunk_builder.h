@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds chunks from records chosen one by one out of a stream. */
+/* Builds chunks from records chosen one by one out of a stream (triggers.c). Not locked: it belongs
+ * to the thread that has pump_lock. */
 #pragma once
 #include "instance/stream.h"
 
 struct chunk_builder_lane {
-	struct chunk_ref like;         /* the chunk that the lane's records come from; .chunk NULL: the lane is empty */
+	/* the chunk that the lane's records come from; .chunk NULL: the lane is empty */
+	struct chunk_ref like;
 	uint64_t near_tsc, last_tsc;
 	uint16_t cpu;
 	uint64_t lost, calls, records;
@@ -17,8 +19,10 @@ struct chunk_builder {
 	chunk_list done;
 };
 
-/* Adds a record of the item's thread at the item's time: the item's own words or others. A thread's records come in its order. */
-void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i, const uint64_t *words);
+/* Adds a record of the item's thread at the item's time: the item's own words or others. A thread's
+ * records come in its order. */
+void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i,
+			  const uint64_t *words);
 /* Adds the count of lost records of i, an EVENT_LOST. */
 void chunk_builder_lost(struct chunk_builder *c, const struct stream_item *i);
 /* Moves everything built so far into the ring. */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The unwinder behind `stacktrace` triggers and options. triggers.c owns a struct frames and calls
+ * it under pump_lock. Files are opened once and shared by all images that map them; a file that
+ * cannot be had, or has no table, ends the walk there and is not tried again. */
 #include "instance/frames.h"
 
 #include <errno.h>
@@ -13,13 +16,17 @@
 #include "sym/file_key.h"
 #include "sym/unwind.h"
 
-struct file { struct stat is; struct unwind_file *unwind; /* NULL: it says nothing */ };
-/* A module, by what no other one of the image has. */
-struct place { uint32_t image; uint64_t start, from_tsc; size_t file; /* NO_FILE: it is not had */ };
+struct frames_file { struct stat is; struct unwind_file *unwind; /* NULL: it says nothing */ };
+/* A module, by image, address and time, and its file. file NO_FILE: it could not be opened. */
+struct frame_place {
+	uint32_t image;
+	uint64_t start, from_tsc;
+	size_t file; /* NO_FILE: it is not had */
+};
 
 #define NO_FILE SIZE_MAX
 
-struct frames { VEC(struct file) files; VEC(struct place) places; };
+struct frames { VEC(struct frames_file) files; VEC(struct frame_place) places; };
 
 struct frames *frames_new(void)
 {
@@ -37,6 +44,7 @@ void frames_free(struct frames *f)
 	free(f);
 }
 
+/* Index of the file with this inode, or files.n. */
 static size_t known_file(const struct frames *f, const struct stat *is)
 {
 	size_t i = 0;
@@ -46,34 +54,39 @@ static size_t known_file(const struct frames *f, const struct stat *is)
 	return i;
 }
 
-/* Processes with the same file have one of it here. */
+/* Returns the file's index, opening its tables at the first use. Processes that map the same file
+ * share it. */
 static size_t file_of(struct frames *f, int fd, const char *path)
 {
 	struct err ignored;
-	struct file *new;
+	struct frames_file *new;
 	struct stat is;
 	size_t i;
 
-	if (fd < 0 || fstat(fd, &is) < 0)
+	if (fd < 0 || file_stat(fd, &is) < 0)
 		return NO_FILE;
 	i = known_file(f, &is);
 	if (i < f->files.n)
 		return i;
 	new = vec_add(&f->files);
-	*new = (struct file){ is, NULL };
+	*new = (struct frames_file){ is, NULL };
+	/* A failure leaves unwind NULL: the file is remembered as one without tables. */
 	unwind_open_fd(fd, path, &new->unwind, &ignored);
 	return i;
 }
 
+/* Whether the file at fd has the module's build-id. A module without one is taken at its word. */
 static bool is_build(int fd, const struct trace_module *m)
 {
 	struct file_key key;
 
-	return !m->build_id_len || (file_key_read(fd, m->path, "", &key) && key.build_id_len == m->build_id_len &&
-				    memcmp(key.build_id, m->build_id, m->build_id_len) == 0);
+	return !m->build_id_len ||
+	       (file_key_read(fd, m->path, "", &key) && key.build_id_len == m->build_id_len &&
+		memcmp(key.build_id, m->build_id, m->build_id_len) == 0);
 }
 
-/* The very file that the process maps. Of one that is gone the path is left, unless another build stands there. */
+/* Opens the very file that the process maps. If the process is gone its path is opened, unless
+ * another build stands there now. Returns a descriptor or -errno. */
 static int open_module(pid_t pid, const struct trace_module *m)
 {
 	struct err ignored;
@@ -89,10 +102,12 @@ static int open_module(pid_t pid, const struct trace_module *m)
 	return fd;
 }
 
-/* NULL: it says nothing, or its file is not had. */
-static struct unwind_file *unwind_of(struct frames *f, const struct trace_info *info, const struct trace_module *m)
+/* Returns the tables for a module; NULL: it has none, or its file could not be opened. Both answers
+ * are kept, since a trace has few modules and many stacks. */
+static struct unwind_file *unwind_of(struct frames *f, const struct trace_info *info,
+				     const struct trace_module *m)
 {
-	struct place *p;
+	struct frame_place *p;
 	int fd;
 
 	for (size_t i = 0; i < f->places.n; i++) {
@@ -102,12 +117,13 @@ static struct unwind_file *unwind_of(struct frames *f, const struct trace_info *
 	}
 	fd = m->image < info->images.n ? open_module((pid_t)info->images.at[m->image].pid, m) : -1;
 	p = vec_add(&f->places);
-	*p = (struct place){ m->image, m->start, m->from_tsc, file_of(f, fd, m->path) };
+	*p = (struct frame_place){ m->image, m->start, m->from_tsc, file_of(f, fd, m->path) };
 	if (fd >= 0)
 		close(fd);
 	return p->file == NO_FILE ? NULL : f->files.at[p->file].unwind;
 }
 
+/* Reads a word of the stack from the copy. False beyond it: the unwinder stops. */
 static bool read_copy(void *context, uint64_t address, uint64_t *word)
 {
 	const struct stack_copy *s = context;
@@ -119,7 +135,9 @@ static bool read_copy(void *context, uint64_t address, uint64_t *word)
 	return true;
 }
 
-static void begin(const struct stack_copy *s, struct unwind_regs *r)
+/* Registers at the time of the copy. rip and the callee-saved ones are all that unwind tables refer
+ * to. */
+static void begin_unwind(const struct stack_copy *s, struct unwind_regs *r)
 {
 	const struct stack_regs *from = &s->regs;
 
@@ -131,21 +149,26 @@ static void begin(const struct stack_copy *s, struct unwind_regs *r)
 	memcpy(&r->at[UNWIND_R12], &from->r12, 4 * sizeof(uint64_t));
 }
 
-size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc, const struct stack_copy *s,
-		   uint64_t *to, size_t max)
+size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc,
+		   const struct stack_copy *s, uint64_t *to, size_t max)
 {
 	bool exact = !s->returns;
 	struct unwind_regs r;
 	size_t n = 0;
 
-	begin(s, &r);
+	begin_unwind(s, &r);
 	while (n < max && r.at[UNWIND_RIP]) {
+		/* A return address may be the first byte of the next function; its call is in the
+		 * byte before it. `exact` is set for an address at which the thread stood. */
 		uint64_t at = r.at[UNWIND_RIP] - !exact, sp = r.at[UNWIND_RSP];
 		const struct trace_module *m = trace_info_module_at(info, image, at, tsc);
 		struct unwind_file *file = m ? unwind_of(f, info, m) : NULL;
 
 		to[n++] = r.at[UNWIND_RIP];
-		if (!file || !unwind_step(file, at - m->base, &r, &exact, read_copy, (void *)s) || r.at[UNWIND_RSP] <= sp)
+		/* A frame that is not above the one before would loop: tables and stack are the
+		 * program's. */
+		if (!file || !unwind_step(file, at - m->base, &r, &exact, read_copy, (void *)s) ||
+		    r.at[UNWIND_RSP] <= sp)
 			break;
 	}
 	return n;

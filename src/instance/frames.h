@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that stood on a thread's stack, from the copy that it left of it (trace/stack_copy.h). */
+/* Walks a thread's stack from the copy that the agent took of it (trace/stack_copy.h), by the
+ * unwind tables of the files that its image had mapped. */
 #pragma once
 #include "trace/stack_copy.h"
 #include "trace/trace_info.h"
 
 struct frames;
+/* Reads nothing yet: files are opened as addresses in them come. */
 struct frames *frames_new(void);
 void frames_free(struct frames *f); /* NULL is fine */
 
-/* Innermost first: where the thread stood, then return addresses; up to where the copy ends, or a file says no more, or
- * max of them. As many as there are, at least one. */
-size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc, const struct stack_copy *s,
-		   uint64_t *to, size_t max);
+/* Writes at most max addresses, innermost first: where the thread stood, then return addresses.
+ * Stops where the copy ends or a file has no unwind table for the address. Returns their number, at
+ * least one unless rip or max is 0. */
+size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc,
+		   const struct stack_copy *s, uint64_t *to, size_t max);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Lists the functions of a session's files for the tree. target.c calls it under struct live's
+ * `names` lock and, where a trace_info is given, under pump_lock. Each file is planned once
+ * (hook_list_load, from the cache if it can); a file that cannot be read contributes nothing and is
+ * not tried again. */
 #include "instance/functions.h"
 
 #include <string.h>
@@ -14,7 +18,8 @@ static bool is_known(const struct functions *f, const char *path)
 	return false;
 }
 
-/* A file that cannot be read any more (it was replaced) has none: the session hooked by what it read then. */
+/* Appends the functions that can be hooked. A file that cannot be read any more (it was replaced)
+ * has none in the list, although the session hooked functions of the one it had read. */
 static void add_file(struct functions *f, const struct trace_module *m, bool program)
 {
 	struct hook_list list = { 0 };
@@ -27,13 +32,18 @@ static void add_file(struct functions *f, const struct trace_module *m, bool pro
 	for (size_t i = 0; i < list.rows.n; i++) {
 		const char *slash = strrchr(path, '/');
 
+		/* path is owned by f->files, which lives as long as f->at. */
 		if (list.rows.at[i].hooked)
 			*vec_add(&f->at) = (struct function_name){ mem_strdup(list.rows.at[i].name),
-								   program ? NULL : slash ? slash + 1 : path, path };
+								   program ? NULL
+								   : slash ? slash + 1
+									   : path,
+								   path };
 	}
 	hook_list_free(&list);
 }
 
+/* Whether the module is its image's program, not a library. */
 static bool is_program(const struct trace_info *info, const struct trace_module *m)
 {
 	return m->image < info->images.n && strcmp(info->images.at[m->image].exe, m->path) == 0;
@@ -44,6 +54,8 @@ void functions_update(struct functions *f, const struct trace_info *info)
 	for (size_t i = 0; i < info->modules.n; i++) {
 		const struct trace_module *m = &info->modules.at[i];
 
+		/* A module without functions is not selected by set_ftrace_module: its file is not
+		 * opened. */
 		if (m->functions.n && !is_known(f, m->path))
 			add_file(f, m, is_program(info, m));
 	}
@@ -80,6 +92,7 @@ void functions_print(const struct functions *f, const struct function_list *list
 	}
 }
 
+/* Whether the pattern names a module that no mapped file matches. */
 static bool module_to_come(const struct functions *f, const struct function_pattern *p)
 {
 	if (!p->module || p->other_modules)
@@ -96,6 +109,7 @@ bool functions_have(const struct functions *f, const char *pattern)
 	struct err ignored;
 	bool have;
 
+	/* A pattern with an error matches nothing; the write itself reports the error. */
 	if (function_list_write(&list, pattern, false, &ignored) || !list.patterns.n)
 		return false;
 	have = module_to_come(f, &list.patterns.at[0]);
@@ -107,7 +121,7 @@ bool functions_have(const struct functions *f, const char *pattern)
 
 /* --- hooked ------------------------------------------------------------------------- */
 
-static void touch(struct functions *f, const char *name)
+static void touch_name(struct functions *f, const char *name)
 {
 	if (string_set_has(&f->touched_set, name))
 		return;
@@ -115,17 +129,19 @@ static void touch(struct functions *f, const char *name)
 	string_set_add(&f->touched_set, f->touched.at[f->touched.n - 1]);
 }
 
-/* As the list has it: the symbol, or module+offset. */
-static void touch_function(struct functions *f, const struct trace_module *m, const struct trace_function *function)
+/* Touches a function under the name that available_filter_functions has: its symbol, or
+ * module+offset. */
+static void touch_function(struct functions *f, const struct trace_module *m,
+			   const struct trace_function *function)
 {
 	char place[512];
 
 	if (function->name) {
-		touch(f, m->strings.at + function->name);
+		touch_name(f, m->strings.at + function->name);
 		return;
 	}
 	trace_function_name(m, function, place, sizeof(place));
-	touch(f, place);
+	touch_name(f, place);
 }
 
 void functions_touch(struct functions *f, const struct trace_info *info)
@@ -145,6 +161,7 @@ void functions_print_touched(const struct functions *f, struct out *out)
 		out_printf(out, "%s (1)\n", f->touched.at[i]);
 }
 
+/* A table of its own: what was hooked earlier must not show. */
 void functions_print_hooked(const struct trace_info *info, struct out *out)
 {
 	struct functions now = { 0 };

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Beginning and end of a session behind the tree, and its trace arrays (one per instance). The
+ * commands call live_start and live_stop from one thread; trace arrays come and go on the tree's
+ * threads. The order in live_stop matters: first no thread of the tree can ask any more
+ * (instance_detach), then the pump stops, then what both used is freed. */
 #include "instance/internal.h"
 
 #include <stdlib.h>
@@ -8,7 +12,10 @@
 
 /* --- arrays -------------------------------------------------------------------------- */
 
-struct trace_array *trace_array_new(struct live *l, struct instance *in, const char *name, const struct settings *s)
+/* Creates the array and adds it to l->arrays. A writer holds `changing` too, so that live_apply
+ * sees the same arrays throughout a change. */
+struct trace_array *trace_array_new(struct live *l, struct instance *in, const char *name,
+				    const struct settings *s)
 {
 	struct trace_array *tr = mem_zalloc(sizeof(*tr));
 
@@ -20,11 +27,15 @@ struct trace_array *trace_array_new(struct live *l, struct instance *in, const c
 	pthread_mutex_lock(&l->changing);
 	pthread_mutex_lock(&l->lock);
 	*vec_add(&l->arrays) = tr;
+	if (!l->top)
+		l->top = tr;
 	pthread_mutex_unlock(&l->lock);
 	pthread_mutex_unlock(&l->changing);
 	return tr;
 }
 
+/* Nobody asks about the array any more: the tree has detached it, and the pump does not have its
+ * buffer. */
 void trace_array_free(struct trace_array *tr)
 {
 	struct live *l = tr->live;
@@ -46,41 +57,51 @@ void trace_array_free(struct trace_array *tr)
 
 /* --- beginning and end -------------------------------------------------------------- */
 
-static void woken(void *context)
+/* Called by the pump's thread after each pass. l->lock keeps arrays from being freed here;
+ * pump_lock may be with another thread. */
+static void pump_woken(void *context)
 {
 	struct live *l = context;
 
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->arrays.n; i++)
-		if (buffer_is_readable(&l->arrays.at[i]->buffer) || buffer_raw_is_pending(&l->arrays.at[i]->buffer))
+		if (buffer_is_readable(&l->arrays.at[i]->buffer) ||
+		    buffer_raw_is_pending(&l->arrays.at[i]->buffer))
 			instance_wake(l->arrays.at[i]->instance);
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Starts the session, then the pump that empties its memory. A failure of the pump leaves
+ * l->session, which live_stop frees. */
 static int begin_session(struct live *l, const struct live_request *req, struct err *err)
 {
-	const struct session_request session = { .settings = l->now, .argv = req->argv, .pids = req->pids,
-						 .n_pids = req->n_pids, .agent_path = req->agent_path };
+	const struct session_request session = { .settings = l->now,
+						 .argv = req->argv,
+						 .pids = req->pids,
+						 .n_pids = req->n_pids,
+						 .agent_path = req->agent_path };
 	int e = session_start(&session, &l->session, err);
 
 	if (e == 0)
-		e = pump_start(l->session, woken, l, &l->arrays.at[0]->buffer, &l->pump, err);
+		e = pump_start(l->session, pump_woken, l, &l->top->buffer, &l->pump, err);
 	return e;
 }
 
-/* Filters may refer to the functions of kallsyms. */
+/* Finds a function for filters that name one (`field.function`), by the addresses of kallsyms. */
 static bool find_function(void *arg, const char *name, uint64_t address, struct filter_function *f)
 {
 	struct live *l = arg;
 	uint64_t end = 0;
-	bool found = addresses_find(&l->addresses, pump_hold(l->pump), name, address, &f->begin, &end);
+	bool found =
+		addresses_find(&l->addresses, pump_lock(l->pump), name, address, &f->begin, &end);
 
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 	f->bytes = (uint32_t)(end - f->begin);
 	return found;
 }
 
-int live_start(const struct live_request *req, struct tree *tree, struct live **out, struct err *err)
+int live_start(const struct live_request *req, struct tree *tree, struct live **out,
+	       struct err *err)
 {
 	struct live *l = mem_zalloc(sizeof(*l));
 	struct instance *top = instance_top(tree);
@@ -92,14 +113,17 @@ int live_start(const struct live_request *req, struct tree *tree, struct live **
 	pthread_mutex_init(&l->names, NULL);
 	l->events = instance_events(tree);
 	instance_settings(top, &s);
+	/* Blocking mode is the programs' concern; overwrite is done by our ring, so that the
+	 * session itself streams. */
 	l->mode = s.mode == BUFFER_BLOCK ? BUFFER_BLOCK : BUFFER_STREAM;
 	trace_array_new(l, top, NULL, &s);
-	l->now = live_for_session(l, l->arrays.at[0], &s);
+	l->now = live_for_session(l, l->top, &s);
 	settings_free(&s);
 	e = begin_session(l, req, err);
 	if (e == 0) {
-		events_set_context(l->events, &(struct filter_context){ .function = find_function, .arg = l });
-		e = instance_attach(top, (struct tree_target){ &live_ops, l->arrays.at[0] }, err);
+		events_set_context(l->events,
+				   &(struct filter_context){ .function = find_function, .arg = l });
+		e = instance_attach(top, (struct tree_target){ &live_ops, l->top }, err);
 	}
 	if (e) {
 		live_stop(l);
@@ -109,7 +133,7 @@ int live_start(const struct live_request *req, struct tree *tree, struct live **
 	return 0;
 }
 
-/* The instances that are left have lost what was behind them: nobody asks any more. */
+/* instance_detach waits for calls that are under way; later ones find no target. */
 void live_stop(struct live *l)
 {
 	if (!l)
@@ -117,13 +141,14 @@ void live_stop(struct live *l)
 	events_set_context(l->events, &(struct filter_context){ 0 });
 	for (size_t i = l->arrays.n; i-- > 0;)
 		instance_detach(l->arrays.at[i]->instance);
+	/* NULL if live_start failed before the pump ran. */
 	if (l->pump)
 		pump_stop(l->pump);
 	profile_free(l->profile);
 	stacks_free(l->stacks);
 	while (l->arrays.n)
 		trace_array_free(l->arrays.at[l->arrays.n - 1]);
-	session_free(l->session); /* printers had its names */
+	session_free(l->session); /* printers refer to names in its trace_info */
 	vec_free(&l->arrays);
 	functions_free(&l->functions);
 	addresses_free(&l->addresses);
@@ -151,15 +176,16 @@ struct session *live_session(struct live *l)
 
 int live_extract(struct live *l, const char *path, struct err *err)
 {
-	struct trace_array *top = l->arrays.at[0];
+	struct trace_array *top = l->top;
 	struct trace_info *info;
 	int e;
 
+	/* The trace is complete up to this call. */
 	trace_array_sync(top);
-	info = live_hold(l);
+	info = live_lock(l);
 	describe_settings(info, &top->settings);
 	session_tell_run(l->session);
 	e = buffer_extract(&top->buffer, info, path, err);
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 	return e;
 }

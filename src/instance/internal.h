@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a session that a tree shows: shared by its start and end (instance.c), by writes to its files (settings.c) and by
- * reads of them (target.c). */
+/* The state of a session that a tree shows, shared by instance.c (beginning and end), settings.c
+ * (writes to files), target.c (reads of files), profiling.c and marker.c.
+ *
+ * Locks are taken in this order: changing, names, pump_lock, lock, and a buffer's own. */
 #pragma once
 #include "instance/addresses.h"
 #include "instance/functions.h"
@@ -9,7 +11,8 @@
 #include "instance/pump.h"
 #include "instance/stacks.h"
 
-/* One instance's buffer and settings, as the kernel's struct trace_array: the target of the files of its directory. */
+/* One instance's buffer and settings, like the kernel's struct trace_array. It is the target of the
+ * files in the instance's directory. */
 struct trace_array {
 	struct live *live;
 	struct instance *instance;
@@ -21,48 +24,65 @@ struct trace_array {
 struct live {
 	struct session *session;
 	struct pump *pump;
-	struct settings *now;     /* as the session has them */
-	bool shared;              /* instances trace functions in different ways: each buffer has a record_filter */
+	/* as the session has them: the union of all instances' (live_for_session) */
+	struct settings *now;
+	/* instances trace functions in different ways: each buffer has a record_filter */
+	bool shared;
 	enum buffer_mode mode;    /* of the session's memory, since it was made */
-	pthread_mutex_t lock;     /* protects arrays, with pump_hold: a writer holds both, a reader either */
+	/* protects arrays, with `changing`: a writer holds both, a reader either */
+	pthread_mutex_t lock;
 	VEC(struct trace_array *) arrays; /* the first belongs to the top directory */
+	/* that one; stays as it is from the first call on: needs no lock */
+	struct trace_array *top;
 	pthread_mutex_t changing; /* serializes changes of `now` and of the arrays' settings */
 	pthread_mutex_t names;    /* protects functions */
 	struct functions functions;
-	struct profile *profile;  /* NULL: not enabled so far; under pump_hold, and so are the next three */
+	/* NULL: not enabled so far; under pump_lock, and so are the next three */
+	struct profile *profile;
 	struct stacks *stacks;
 	bool profiles, watches_stacks; /* function_profile_enabled, stack_tracer_enabled */
 	struct event_catalogue *events; /* the tree's */
-	uint32_t named;           /* number of them that the session's trace_info has; under pump_hold */
-	struct addresses addresses; /* under pump_hold */
+	/* number of catalogue events that the session's trace_info has; under pump_lock */
+	uint32_t named;
+	struct addresses addresses; /* under pump_lock */
 };
 
-struct trace_array *trace_array_new(struct live *l, struct instance *in, const char *name, const struct settings *s);
+/* Creates the array of an instance and adds it to l->arrays. name NULL: the top instance.
+ * trace_array_free removes and frees it; the pump must not have its buffer any more. */
+struct trace_array *trace_array_new(struct live *l, struct instance *in, const char *name,
+				    const struct settings *s);
 void trace_array_free(struct trace_array *tr);
 
-/* Waits until everything recorded before the call is in the buffer and its triggers have run: for one instance, and for all. */
+/* Returns after everything recorded before the call is in the buffer and its triggers have run: for
+ * one instance, and for all. */
 void trace_array_sync(struct trace_array *tr);
 void live_sync(struct live *l);
 
-/* As tree_target_ops.apply. */
+/* The op tree_target_ops.apply. */
 int live_apply(void *arg, const struct settings *next, const char *file, struct err *err);
-/* As tree_target_ops.marker. */
+/* The op tree_target_ops.marker. */
 int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err);
-/* The union of all instances' settings, with `next` in place of tr's. live_drop_settings frees it. */
-struct settings *live_for_session(struct live *l, struct trace_array *tr, const struct settings *next);
+/* Returns the union of all instances' settings, with `next` in place of tr's. live_drop_settings
+ * frees it. Needs l->changing. */
+struct settings *live_for_session(struct live *l, struct trace_array *tr,
+				  const struct settings *next);
+/* Frees settings of live_for_session. NULL is fine. */
 void live_drop_settings(struct settings *s);
 
-/* pump_hold; the trace_info it returns has the names of all events. */
-struct trace_info *live_hold(struct live *l);
+/* pump_lock, after which trace_info has the names of all events of the catalogue. */
+struct trace_info *live_lock(struct live *l);
 
-/* Around a write to a file of any instance: the top's settings before, and as they will be, or are if e is 0; else the
- * write was refused. */
+/* Called before and after a write to a file of any instance, with l->changing held. was: the top
+ * instance's settings before the write; next: those to come. e: 0, or why the write was refused, so
+ * that `was` still holds. */
 void profiling_before(struct live *l, const struct settings *was, const struct settings *next);
-void profiling_after(struct live *l, const struct settings *was, const struct settings *next, const char *file, int e);
-/* As tree_target_ops.profile, stacks, stack_max and stack_reset. */
+void profiling_after(struct live *l, const struct settings *was, const struct settings *next,
+		     const char *file, int e);
+/* The ops tree_target_ops.profile, stacks, stack_max and stack_reset. */
 void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct out *out);
 bool profiling_show_stacks(void *arg, struct out *out);
 uint64_t profiling_stack_max(void *arg);
 void profiling_stack_reset(void *arg, uint64_t bytes);
 
+/* The operations of a trace array, its target's `arg`. */
 extern const struct tree_target_ops live_ops;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_marker and trace_marker_raw: what somebody writes into the trace, as ftrace's events `print` and `raw_data`. Who
- * writes need not be traced. */
+/* trace_marker and trace_marker_raw: text that a program writes into the trace, recorded as
+ * ftrace's events `print` and `raw_data`. The writer need not be traced. The tree's threads call
+ * live_marker; the record goes to the array's buffer directly, not through the session memory, and
+ * gets a thread of trace_info under pump_lock. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -10,14 +12,18 @@
 #include "shared/record.h"
 #include "tracee/proc_status.h"
 
-/* One record's text; a longer one is several records. Before it stands an address, behind it a newline, as the kernel has it
- * (trace-cmd record --date looks for it), and a NUL. */
+/* Text of one record; longer text is split. The record has an address before it and a newline and a
+ * NUL behind it, as the kernel's (trace-cmd record --date looks for that). */
 #define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 2)
 #define RAW_MAX (8 * RECORD_PAYLOAD_MAX)
 
+/* Returns the writer's index in trace_info, appending it if no thread there has its number. The
+ * latest is taken: numbers are reused. Called under pump_lock. */
 static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
 {
-	struct trace_thread t = { .tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(), .unnamed = !named };
+	struct trace_thread t = {
+		.tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(), .unnamed = !named
+	};
 	struct proc_status status;
 
 	for (size_t i = info->threads.n; i-- > 0;)
@@ -33,7 +39,8 @@ static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
 
 struct marker { struct trace_array *array; uint32_t thread, event; uint16_t cpu; };
 
-/* The writer waits for the answer, and where it ran last it wrote. */
+/* The CPU on which the writer runs. The writer waits for the answer to its write, so that its last
+ * CPU is the one it wrote on. */
 static uint16_t cpu_of(pid_t tid)
 {
 	struct proc_stat stat;
@@ -42,18 +49,23 @@ static uint16_t cpu_of(pid_t tid)
 	return cpu < 0 ? 0 : (uint16_t)cpu;
 }
 
+/* Stamps and offers one record. False: recording is off. */
 static bool write_record(const struct marker *m, uint64_t *words, size_t payload)
 {
 	uint64_t tsc = clock_tsc();
 
-	words[0] = record_word(tsc, record_event_id((unsigned)payload, RECORD_EVENT_TRACE + m->event), RECORD_EVENT);
+	words[0] =
+		record_word(tsc, record_event_id((unsigned)payload, RECORD_EVENT_TRACE + m->event),
+			    RECORD_EVENT);
 	return buffer_write(&m->array->buffer, m->thread, m->cpu, words, 1 + payload, tsc);
 }
 
+/* A newline ends each record; text that brings one gets a NUL in its place. */
 static bool write_text(const struct marker *m, const char *text, size_t n)
 {
 	bool on = true;
 
+	/* The loop stops when recording is turned off in between. */
 	for (size_t at = 0, piece; at < n && on; at += piece) {
 		uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 };
 
@@ -73,18 +85,55 @@ static bool write_raw(const struct marker *m, const char *bytes, size_t n)
 	return write_record(m, words, (n + 7) / 8);
 }
 
+static bool write_marker(const struct marker *m, const char *text, size_t n, bool raw)
+{
+	bool on = raw ? write_raw(m, text, n) : write_text(m, text, n);
+
+	instance_wake(m->array->instance);
+	return on;
+}
+
+/* The top's marker goes to all instances with the option, of which the top is one. *buffers: their
+ * number. Returns how many of them record now. */
+static unsigned write_copies(struct marker *m, const char *text, size_t n, bool raw,
+			     unsigned *buffers)
+{
+	struct live *l = m->array->live;
+	unsigned took = 0;
+
+	*buffers = 0;
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++) {
+		m->array = l->arrays.at[i];
+		if (!buffer_copies_markers(&m->array->buffer))
+			continue;
+		++*buffers;
+		took += write_marker(m, text, n, raw);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return took;
+}
+
 int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err)
 {
 	struct trace_array *tr = arg;
-	struct marker m = { tr, 0, events_find(tr->live->events, "ftrace", raw ? "raw_data" : "print")->index, cpu_of(thread) };
-	bool on;
+	struct marker m = {
+		tr, 0, events_find(tr->live->events, "ftrace", raw ? "raw_data" : "print")->index,
+		cpu_of(thread)
+	};
+	unsigned buffers = 1, took;
 
 	if (raw && n > RAW_MAX)
-		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id", RAW_MAX);
-	m.thread = thread_of(pump_hold(tr->live->pump), thread,
-			     option_is_set(tr->live->arrays.at[0]->settings.options, OPTION_RECORD_CMD));
-	pump_release(tr->live->pump);
-	on = raw ? write_raw(&m, text, n) : write_text(&m, text, n);
-	instance_wake(tr->instance);
-	return on ? 0 : err_set(err, EBADF, "nothing is recorded now: tracing_on is 0");
+		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id",
+			       RAW_MAX);
+	/* An index in trace_info stays valid after pump_unlock: threads are never removed. */
+	m.thread = thread_of(pump_lock(tr->live->pump), thread,
+			     option_is_set(tr->live->top->settings.options, OPTION_RECORD_CMD));
+	pump_unlock(tr->live->pump);
+	took = tr->name ? write_marker(&m, text, n, raw) : write_copies(&m, text, n, raw, &buffers);
+	if (!buffers)
+		return err_set(
+			err, ENODEV,
+			"no instance takes what is written here: the option copy_trace_marker is 0 in all of them");
+	return took ? 0 : err_set(err, EBADF, "nothing is recorded now: tracing_on is 0");
 }

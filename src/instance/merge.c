@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: MIT */
+/* The view of a buffer that `trace`, trace_pipe and the extract counts share: chunks merged by time
+ * (stream.c), without what the instance does not want (enum chunk_content, selections), off periods
+ * and records that were cleared or read. Callers have pump_lock. Chunks are referenced, so the ring
+ * may drop them meanwhile. */
 #include "instance/merge.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 
-struct merge {
+struct instance_merge {
 	struct source source;
 	struct stream *stream;
 	struct merge_filter filter;
 	size_t span;          /* in filter.off: the first that ends after the events seen last */
 };
 
-/* Events come by time, but for those of a thread that were stamped late: these belong to what was before. */
-static bool is_off(struct merge *m, uint64_t tsc)
+/* Whether recording was off at tsc. Events come by time, so m->span only moves forward. An event of
+ * a thread that was stamped late belongs to the time before it: callers pass the thread's latest
+ * time. */
+static bool is_off(struct instance_merge *m, uint64_t tsc)
 {
 	while (m->span < m->filter.off.n && m->filter.off.at[m->span].to <= tsc)
 		m->span++;
 	return m->span < m->filter.off.n && m->filter.off.at[m->span].from <= tsc;
 }
 
-static bool is_chunk_kept(const struct merge *m, const struct stream_item *i)
+/* Whether the instance wants this kind of event from the chunk that has it. */
+static bool is_chunk_kept(const struct instance_merge *m, const struct stream_item *i)
 {
 	const struct chunk_ref *k = i->ref;
 
+	/* Losses are shown by every instance: nobody knows whose the records would have been. */
 	if (i->event->kind == EVENT_LOST)
 		return true;
 	if (i->event->kind == EVENT_SLEPT)
@@ -34,24 +42,28 @@ static bool is_chunk_kept(const struct merge *m, const struct stream_item *i)
 	       (!k->events || selection_keeps(k->events, i->event, m->source.info));
 }
 
-static bool is_wanted(const struct merge *m, const struct stream_item *i)
+/* Whether the event passes the CPU filter and was not read or cleared. */
+static bool is_wanted(const struct instance_merge *m, const struct stream_item *i)
 {
-	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) && i->time >= discard_time(&m->filter.gone, i->event->cpu);
+	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) &&
+	       i->time >= discard_time(&m->filter.gone, i->event->cpu);
 }
 
-/* Whenever and wherever a thread slept: calls that are shown were open. */
+/* Sleeps pass whatever period and CPU they are in: they shorten calls that are shown. */
 static bool is_sleep(const struct stream_item *i)
 {
 	return i->event->kind == EVENT_SLEPT;
 }
 
-static int next(struct source *s, struct event *out, struct err *err)
+/* source_ops.next. */
+static int merge_next(struct source *s, struct event *out, struct err *err)
 {
-	struct merge *m = (struct merge *)s;
+	struct instance_merge *m = (struct instance_merge *)s;
 	struct stream_item i;
 
 	while (stream_next(m->stream, m->filter.until, &i))
-		if (is_sleep(&i) ? is_chunk_kept(m, &i) : !is_off(m, i.time) && is_chunk_kept(m, &i) && is_wanted(m, &i)) {
+		if (is_sleep(&i) ? is_chunk_kept(m, &i)
+				 : !is_off(m, i.time) && is_chunk_kept(m, &i) && is_wanted(m, &i)) {
 			*out = *i.event;
 			return 1;
 		}
@@ -60,7 +72,7 @@ static int next(struct source *s, struct event *out, struct err *err)
 
 static void close_merge(struct source *s)
 {
-	struct merge *m = (struct merge *)s;
+	struct instance_merge *m = (struct instance_merge *)s;
 
 	stream_free(m->stream);
 	vec_free(&m->filter.off);
@@ -68,10 +80,11 @@ static void close_merge(struct source *s)
 	free(m);
 }
 
-struct source *merge_chunks(struct trace_info *info, chunk_list *chunks, const struct merge_filter *filter)
+struct source *merge_chunks(struct trace_info *info, chunk_list *chunks,
+			    const struct merge_filter *filter)
 {
-	static const struct source_ops ops = { next, close_merge };
-	struct merge *m = mem_zalloc(sizeof(*m));
+	static const struct source_ops ops = { merge_next, close_merge };
+	struct instance_merge *m = mem_zalloc(sizeof(*m));
 
 	m->source = (struct source){ .ops = &ops, .info = info };
 	m->stream = stream_new(false);

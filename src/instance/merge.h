@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunks of several threads as one stream of events by time. */
+/* Which events of the chunks a reader is to see. */
 #pragma once
 #include "instance/off_periods.h"
 #include "instance/stream.h"
@@ -12,6 +13,9 @@ struct merge_filter {
 	discard_times gone;
 };
 
-/* A source of the chunks' events. It takes over the list and copies the filter; unresolved chunks are not shown. info must stay valid
- * until close and unchanged while next() runs. A thread's events keep their order whatever their time stamps. */
-struct source *merge_chunks(struct trace_info *info, chunk_list *chunks, const struct merge_filter *filter);
+/* Returns a source of the chunks' events. It takes over the list and copies the filter; unresolved
+ * chunks are not shown. info must stay valid until close and unchanged while next() runs. A
+ * thread's events keep their order whatever their time stamps. The caller closes the source; next()
+ * never fails. */
+struct source *merge_chunks(struct trace_info *info, chunk_list *chunks,
+			    const struct merge_filter *filter);

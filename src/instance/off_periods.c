@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* Lists of times at which an instance did not record. A buffer remembers switches of tracing_on
+ * this way instead of acting on them at once: records arrive milliseconds later, from all threads
+ * out of order, and each is judged by its own stamp. Not locked: buffer.c uses them under its lock,
+ * triggers.c and merge.c have copies. */
 #include "instance/off_periods.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first span that ends behind this time. There may be many, and the newest are asked about. */
+/* Index of the first period that ends after tsc. Searches from the end: lists may be long, and most
+ * questions are about now. */
 static size_t place_of(const off_periods *l, uint64_t tsc)
 {
 	size_t i = l->n;
@@ -26,6 +31,7 @@ bool off_now(const off_periods *l)
 	return l->n && l->at[l->n - 1].to == UINT64_MAX;
 }
 
+/* Removes period i: recording was turned on at the moment it was turned off. */
 static void take_out(off_periods *l, size_t i)
 {
 	l->n--;
@@ -37,12 +43,14 @@ void off_turn(off_periods *l, bool on, uint64_t tsc)
 	size_t i = place_of(l, tsc);
 	bool off = i < l->n && l->at[i].from <= tsc;
 
+	/* Nothing changes: recording is so already at tsc. */
 	if (off != on)
 		return;
 	if (off && l->at[i].from == tsc)
 		take_out(l, i);
 	else if (off)
 		l->at[i].to = tsc;
+	/* Off already from a later time on: that period begins earlier. */
 	else if (i < l->n)
 		l->at[i].from = tsc;
 	else
@@ -53,6 +61,8 @@ void off_forget(off_periods *l, uint64_t since, size_t most)
 {
 	size_t first = 0, gone;
 
+	/* Periods up to `since` stay: records from before it are judged by them when they are
+	 * read. */
 	while (first < l->n && l->at[first].from <= since)
 		first++;
 	if (l->n - first <= most)
@@ -80,6 +90,7 @@ void off_periods_unite(off_periods *to, const off_periods *from)
 	size_t n = 0;
 
 	off_periods_copy(to, from);
+	/* The lists are sorted; only another list's periods disturb the order. */
 	if (from->n)
 		qsort(to->at, to->n, sizeof(to->at[0]), by_begin);
 	for (size_t i = 1; i < to->n; i++) {

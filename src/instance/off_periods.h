@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The periods in which recording was off, in TSC, oldest first; and for each CPU the time before which records are discarded. */
+/* The periods in which recording was off, in TSC, oldest first and disjoint; and for each CPU the
+ * time before which its records are discarded. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,13 +11,16 @@
 struct off_period { uint64_t from, to; };
 typedef VEC(struct off_period) off_periods;
 
+/* Whether recording was off at the TSC. */
 bool off_at(const off_periods *l, uint64_t tsc);
-/* Recording is on or off from tsc on, up to the next change that the list has. */
+/* Turns recording on or off from tsc on. A later change that the list already has stays as it
+ * is. */
 void off_turn(off_periods *l, bool on, uint64_t tsc);
 /* Whether recording is off after the last change. */
 bool off_now(const off_periods *l);
 /* Drops the oldest periods that begin after `since`, down to `most` of them. */
 void off_forget(off_periods *l, uint64_t since, size_t most);
+/* Appends the periods of `from`. */
 void off_periods_copy(off_periods *to, const off_periods *from);
 /* Adds the periods of `from` to those of `to`: off is when either is. */
 void off_periods_unite(off_periods *to, const off_periods *from);
@@ -28,5 +32,7 @@ static inline uint64_t discard_time(const discard_times *l, unsigned cpu)
 	return cpu < l->n ? l->at[cpu] : 0;
 }
 
+/* Sets the CPU's time, in place of an earlier one. */
 void discard_time_set(discard_times *l, unsigned cpu, uint64_t tsc);
+/* Appends to *to, which is empty before. */
 void discard_times_copy(discard_times *to, const discard_times *from);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The function profiler's counters (trace_stat/functionN). The pump calls profile_feed for every
+ * resolved chunk, profiling.c the rest; all have pump_lock. It sees millions of records a second,
+ * hence tables indexed by id and inlined steps. Losses are counted and shown below the table. */
 #include "instance/profile.h"
 
 #include <stdlib.h>
@@ -8,29 +11,35 @@
 #include "base/mem.h"
 #include "report/profile_table.h"
 #include "trace/tracks.h"
-#include "shared/notes.h"
+#include "shared/messages.h"
 #include "trace/unpack.h"
 
 #define NAME_MAX_BYTES 512
 
 struct sums {
-	struct profile_sums all, self; /* self: without the calls it made; its hits are not used */
+	/* self: without the time of the calls it made; its hits are not used */
+	struct profile_sums all, self;
 };
 
-/* Of one image: what its function ids mean here. */
+/* The function ids of one image. */
 struct ids {
-	uint32_t *at; /* 0: not asked yet; else 1 + index into functions, with LEFT_OUT if it is not wanted */
+	/* 0: not looked up; else 1 + index into functions, with LEFT_OUT if the function is not
+	 * wanted */
+	uint32_t *at;
 	size_t n;
 };
 #define LEFT_OUT 0x80000000u
 
+/* A thread, and its calls from chunk to chunk. */
 struct followed {
 	struct tracks tracks;
 	struct lane *lane;
 	bool wanted;
-	VEC(uint64_t) inside; /* by depth: of calls told at their end, whose caller's end is to come */
+	/* By depth: ticks of spans (calls told at their end) whose caller has not ended yet. */
+	VEC(uint64_t) inside;
 };
 
+/* One CPU's row of counters; functions by the index that struct ids has. */
 struct cpu_sums {
 	VEC(struct sums) functions;
 	uint64_t lost;
@@ -47,16 +56,19 @@ struct profile {
 	VEC(struct ids) images;
 	VEC(struct counted) functions;
 	struct cpu_sums *cpus;
+	/* CPU numbers are the traced program's: one beyond these counts for CPU 0. */
 	unsigned n_cpus;
-	/* of the chunk being fed */
+	/* The chunk that is being fed. */
 	struct followed *now;
 	uint32_t image;
 };
 
 /* --- which functions, which threads --------------------------------------------------- */
 
-/* Other instances may have more functions hooked than this one wants. */
-static bool is_wanted(const struct settings *s, const struct trace_module *m, const struct trace_function *f)
+/* Whether the settings select the function. Other instances may have more functions hooked than the
+ * profile wants. */
+static bool is_wanted(const struct settings *s, const struct trace_module *m,
+		      const struct trace_function *f)
 {
 	char place[NAME_MAX_BYTES];
 	const char *name = m->strings.at + f->name;
@@ -69,9 +81,11 @@ static bool is_wanted(const struct settings *s, const struct trace_module *m, co
 	       !function_list_has(&s->notrace, name, m->name);
 }
 
+/* The profile follows set_ftrace_pid, not its fork option. */
 static bool is_wanted_thread(const struct settings *s, pid_t tid)
 {
-	return (!s->pids.pids.n || pid_list_has(&s->pids, tid)) && !pid_list_has(&s->notrace_pids, tid);
+	return (!s->pids.pids.n || pid_list_has(&s->pids, tid)) &&
+	       !pid_list_has(&s->notrace_pids, tid);
 }
 
 static struct ids *ids_of(struct profile *p, uint32_t image)
@@ -81,6 +95,7 @@ static struct ids *ids_of(struct profile *p, uint32_t image)
 	return &p->images.at[image];
 }
 
+/* The entry of function fn, growing the table by doubling. */
 static uint32_t *id_slot(struct ids *ids, uint32_t fn)
 {
 	if (fn >= ids->n) {
@@ -93,7 +108,9 @@ static uint32_t *id_slot(struct ids *ids, uint32_t fn)
 	return &ids->at[fn];
 }
 
-static __attribute__((noinline)) uint32_t ask(struct profile *p, uint32_t fn)
+/* The slow path of number_of(): numbers a function that is met for the first time. Kept out of
+ * line, for the sake of the loop that calls it. */
+static __attribute__((noinline)) uint32_t ask_function(struct profile *p, uint32_t fn)
 {
 	const struct trace_module *m;
 	const struct trace_function *f = trace_info_function(p->info, p->image, fn, &m);
@@ -107,16 +124,17 @@ static __attribute__((noinline)) uint32_t ask(struct profile *p, uint32_t fn)
 	return *slot;
 }
 
+/* Returns 1 + the function's index in p->functions, with LEFT_OUT if it is not to be counted. */
 static inline uint32_t number_of(struct profile *p, uint32_t fn)
 {
 	const struct ids *ids = &p->images.at[p->image];
 
-	return __builtin_expect(fn < ids->n && ids->at[fn], 1) ? ids->at[fn] : ask(p, fn);
+	return __builtin_expect(fn < ids->n && ids->at[fn], 1) ? ids->at[fn] : ask_function(p, fn);
 }
 
 /* --- sums ------------------------------------------------------------------------------ */
 
-static __attribute__((noinline)) void grow(struct cpu_sums *c, size_t n)
+static __attribute__((noinline)) void grow_sums(struct cpu_sums *c, size_t n)
 {
 	vec_reserve(&c->functions, n);
 	while (c->functions.n < n)
@@ -133,16 +151,18 @@ static inline struct sums *sums_of(struct profile *p, unsigned cpu, uint32_t num
 	struct cpu_sums *c = cpu_of(p, cpu);
 
 	if (__builtin_expect(c->functions.n < number, 0))
-		grow(c, p->functions.n);
+		grow_sums(c, p->functions.n);
 	return &c->functions.at[number - 1];
 }
 
 static inline void add_time(struct profile_sums *s, uint64_t ticks)
 {
 	s->ticks += ticks;
+	/* Squares for the standard deviation; in 64 bits a call of two seconds would overflow. */
 	s->squares += (unsigned __int128)ticks * ticks;
 }
 
+/* ticks of the call, of which `inside` were spent in calls it made. */
 static inline void add_call(struct sums *s, uint64_t ticks, uint64_t inside)
 {
 	add_time(&s->all, ticks);
@@ -151,7 +171,8 @@ static inline void add_call(struct sums *s, uint64_t ticks, uint64_t inside)
 
 /* --- steps ----------------------------------------------------------------------------- */
 
-/* A function that is left out is no part of its caller's inside: only what it called is. */
+/* Takes the time of a call that is not counted back out of its caller's `inside`: only the calls
+ * that it made are subtracted from the caller's own time. */
 static void give_back(struct profile *p, const struct call_step *s)
 {
 	struct calls *c = &p->now->lane->now->calls;
@@ -161,7 +182,8 @@ static void give_back(struct profile *p, const struct call_step *s)
 		c->at[c->n - 1].inside -= own;
 }
 
-/* What calls a level further in took, which ended before; and it is inside of its own caller. */
+/* Returns the time of spans one level below depth that have ended since, and adds this span to its
+ * own caller's. A span is recorded at its end only, so that inner spans come first. */
 static uint64_t take_inside(struct followed *f, uint32_t depth, uint64_t ticks)
 {
 	uint64_t inside;
@@ -183,6 +205,8 @@ static void add_span(struct profile *p, const struct call_step *s, uint32_t numb
 	add_call(sums, ticks, take_inside(p->now, s->depth, ticks));
 }
 
+/* Inlined into tracks_feed's callers, one step of a call. A loss is counted on the CPU where the
+ * next record was made. */
 static inline __attribute__((always_inline)) void take_step(void *arg, const struct call_step *s)
 {
 	struct profile *p = arg;
@@ -207,6 +231,7 @@ static inline __attribute__((always_inline)) void take_step(void *arg, const str
 
 /* --- records --------------------------------------------------------------------------- */
 
+/* Returns the thread's state, made when its first chunk arrives. */
 static struct followed *followed_of(struct profile *p, uint32_t thread)
 {
 	struct followed *f;
@@ -222,17 +247,26 @@ static struct followed *followed_of(struct profile *p, uint32_t thread)
 	return f;
 }
 
-/* Lost right before e. */
+/* Feeds the loss that the chunk began with, right before its first counted record e. */
 static void feed_lost(struct profile *p, const struct event *e, uint64_t count)
 {
-	const struct event lost = { .kind = EVENT_LOST, .count = count, .tsc = e->tsc, .thread = e->thread, .cpu = e->cpu };
+	const struct event lost = { .kind = EVENT_LOST,
+				    .count = count,
+				    .tsc = e->tsc,
+				    .thread = e->thread,
+				    .cpu = e->cpu };
 
 	tracks_feed(&p->now->tracks, p->now->lane, &lost, take_step, p);
 }
 
+/* Feeds the chunk's records between p->from and p->to. One unsigned comparison tests both ends. */
 static void feed_events(struct profile *p, const struct chunk *c)
 {
-	struct unpack u = { .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu, .thread = c->thread };
+	struct unpack u = { .at = c->words,
+			    .end = c->words + c->n,
+			    .tsc = c->near_tsc,
+			    .cpu = c->cpu,
+			    .thread = c->thread };
 	struct followed *f = p->now;
 	const uint64_t length = p->to - p->from;
 	const bool sleep_time = option_is_set(p->settings.options, OPTION_SLEEP_TIME);
@@ -249,6 +283,7 @@ static void feed_events(struct profile *p, const struct chunk *c)
 		lost = 0;
 		tracks_feed(&f->tracks, f->lane, &e, take_step, p);
 	}
+	/* A chunk without records tells what its thread lost at its end. */
 	e = (struct event){ .tsc = c->near_tsc, .thread = c->thread, .cpu = c->cpu };
 	if (lost && !c->n && e.tsc - p->from <= length) /* at its thread's end */
 		feed_lost(p, &e, lost);
@@ -260,6 +295,7 @@ void profile_feed(struct profile *p, const struct chunk *c)
 		return;
 	p->image = p->info->threads.at[c->thread].image;
 	p->now = followed_of(p, c->thread);
+	/* number_of() relies on p->images having the image. */
 	ids_of(p, p->image);
 	if (p->now->wanted && p->to > p->from)
 		feed_events(p, c);
@@ -275,6 +311,7 @@ struct profile *profile_new(const struct trace_info *info, const struct settings
 	p->info = info;
 	p->from = tsc;
 	p->to = UINT64_MAX;
+	/* CPUs that are configured but offline have rows, too, as the kernel's trace_stat. */
 	p->n_cpus = n > 0 ? (unsigned)n : 1;
 	p->cpus = mem_zalloc(p->n_cpus * sizeof(*p->cpus));
 	sites_init(&p->sites, info);
@@ -310,19 +347,23 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-/* Those that were not followed, or will not be, have nothing to go on with. */
+/* Drops the state of threads whose being wanted changes: calls that began while they were not
+ * followed have no beginning. */
 static void choose_threads(struct profile *p)
 {
 	for (size_t i = 0; i < p->threads.n; i++) {
 		struct followed *f = p->threads.at[i];
 
-		if (f && f->wanted == is_wanted_thread(&p->settings, (pid_t)p->info->threads.at[i].tid))
+		if (f &&
+		    f->wanted == is_wanted_thread(&p->settings, (pid_t)p->info->threads.at[i].tid))
 			continue;
 		followed_free(f);
 		p->threads.at[i] = NULL;
 	}
 }
 
+/* Decides anew about every function that was met. Counters stay, also of functions that count no
+ * longer. */
 static void choose_functions(struct profile *p)
 {
 	for (size_t i = 0; i < p->functions.n; i++) {
@@ -331,7 +372,8 @@ static void choose_functions(struct profile *p)
 		const struct trace_function *f = trace_info_function(p->info, c->image, c->fn, &m);
 
 		if (f)
-			p->images.at[c->image].at[c->fn] = (uint32_t)(i + 1) | (is_wanted(&p->settings, m, f) ? 0 : LEFT_OUT);
+			p->images.at[c->image].at[c->fn] =
+				(uint32_t)(i + 1) | (is_wanted(&p->settings, m, f) ? 0 : LEFT_OUT);
 	}
 }
 
@@ -341,6 +383,7 @@ void profile_configure(struct profile *p, const struct settings *s)
 	settings_copy(&p->settings, s);
 	choose_threads(p);
 	choose_functions(p);
+	/* Sites that meant nothing may be known since other functions were hooked. */
 	sites_renew(&p->sites);
 }
 
@@ -351,33 +394,39 @@ void profile_end(struct profile *p, uint64_t tsc)
 
 /* --- the table ---------------------------------------------------------------------------- */
 
-struct found {
+/* A row before functions of several images are added up. */
+struct profile_found {
 	const struct trace_module *module;
 	const struct trace_function *function;
 	struct profile_sums sums;
 };
 
-typedef VEC(struct found) found_list;
+typedef VEC(struct profile_found) found_list;
 
-/* The same function of the same file, in whatever image it was seen. */
+/* Orders by file and address, so that a function of one file stands together whatever image it was
+ * seen in. */
 static int by_place(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct profile_found *x = a, *y = b;
 	int c = x->module == y->module ? 0 : strcmp(x->module->path, y->module->path);
 
 	if (c)
 		return c;
-	return x->function->vaddr < y->function->vaddr ? -1 : x->function->vaddr > y->function->vaddr;
+	return x->function->vaddr < y->function->vaddr ? -1
+						       : x->function->vaddr > y->function->vaddr;
 }
 
-static void find_rows(const struct profile *p, const struct cpu_sums *c, bool graph_time, found_list *all)
+/* Collects a CPU's counted functions. graph_time: with the time of the calls they made. */
+static void find_rows(const struct profile *p, const struct cpu_sums *c, bool graph_time,
+		      found_list *all)
 {
 	for (size_t i = 0; i < c->functions.n; i++) {
 		const struct sums *s = &c->functions.at[i];
-		struct found f = { .sums = graph_time ? s->all : s->self };
+		struct profile_found f = { .sums = graph_time ? s->all : s->self };
 
 		f.sums.hits = s->all.hits;
-		f.function = trace_info_function(p->info, p->functions.at[i].image, p->functions.at[i].fn, &f.module);
+		f.function = trace_info_function(p->info, p->functions.at[i].image,
+						 p->functions.at[i].fn, &f.module);
 		if (f.function && s->all.hits)
 			*vec_add(all) = f;
 	}
@@ -385,7 +434,8 @@ static void find_rows(const struct profile *p, const struct cpu_sums *c, bool gr
 		qsort(all->at, all->n, sizeof(*all->at), by_place);
 }
 
-static char *name_of(const struct found *f)
+/* free() it. */
+static char *name_of(const struct profile_found *f)
 {
 	size_t n = (size_t)trace_function_name(f->module, f->function, NULL, 0) + 1;
 	char *name = mem_zalloc(n);
@@ -394,7 +444,8 @@ static char *name_of(const struct found *f)
 	return name;
 }
 
-static void print_rows(const struct profile *p, const found_list *all, uint64_t thresh_ns, struct out *out)
+static void print_rows(const struct profile *p, const found_list *all, uint64_t thresh_ns,
+		       struct out *out)
 {
 	VEC(struct profile_row) rows = { 0 };
 
@@ -402,7 +453,8 @@ static void print_rows(const struct profile *p, const found_list *all, uint64_t 
 		if (i && !by_place(&all->at[i - 1], &all->at[i]))
 			profile_sums_add(&rows.at[rows.n - 1].sums, &all->at[i].sums);
 		else
-			*vec_add(&rows) = (struct profile_row){ name_of(&all->at[i]), all->at[i].sums };
+			*vec_add(&rows) =
+				(struct profile_row){ name_of(&all->at[i]), all->at[i].sums };
 	}
 	profile_print(rows.at, rows.n, &p->info->clock, thresh_ns, out);
 	for (size_t i = 0; i < rows.n; i++)
@@ -410,12 +462,13 @@ static void print_rows(const struct profile *p, const found_list *all, uint64_t 
 	vec_free(&rows);
 }
 
+/* Switches that the kernel's buffer had no room for: sleep times are incomplete then. */
 static uint32_t unseen_switches(const struct trace_info *info)
 {
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < info->notes.n; i++)
-		n += info->notes.at[i].kind == NOTE_UNSEEN ? info->notes.at[i].count : 0;
+	for (size_t i = 0; i < info->messages.n; i++)
+		n += info->messages.at[i].kind == MESSAGE_UNSEEN ? info->messages.at[i].count : 0;
 	return n;
 }
 
@@ -429,8 +482,11 @@ void profile_show(const struct profile *p, unsigned cpu, const struct settings *
 	print_rows(p, &all, s->tracing_thresh_ns, out);
 	vec_free(&all);
 	if (p->cpus[cpu].lost)
-		out_printf(out, "#\n# %lu records were lost before they could be counted\n", p->cpus[cpu].lost);
+		out_printf(out, "#\n# %lu records were lost before they could be counted\n",
+			   p->cpus[cpu].lost);
 	if (unseen_switches(p->info))
-		out_printf(out, "#\n# the kernel had no room for %u or more of the threads' switches: times may hold time slept\n",
-			   unseen_switches(p->info));
+		out_printf(
+			out,
+			"#\n# the kernel had no room for %u or more of the threads' switches: times may hold time slept\n",
+			unseen_switches(p->info));
 }

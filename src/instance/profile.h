@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The function profiler: how often each function was called, on which CPU, and how long that took, counted from the
- * records as they come, whatever tracer there is and whatever the buffers keep.
+/* The function profiler: how often each function was called, on which CPU, and how long that took,
+ * counted from the records as they arrive, whatever the tracer is and whatever the buffers keep.
  *
- * As in ftrace a call counts, and belongs to a CPU, when it begins, and its time when it ends; a recursion's time is
- * that of all its calls. Each thread is followed by itself, as `brace report` does. Nothing here is locked. */
+ * A call counts when it begins, for the CPU where it begins, and its time when it ends, as in
+ * ftrace; a recursion's time is that of all its calls. Each thread is followed by itself, as `brace
+ * report` does. Not locked: the caller has pump_lock. */
 #pragma once
 #include "instance/ring.h"
 #include "model/settings.h"
@@ -12,16 +13,18 @@
 
 struct profile;
 
-/* Counts what is recorded from this moment (a TSC) on, of the functions and threads that the settings mean. info: grows,
- * and outlives it. */
+/* Counts what is recorded from the TSC on, of the functions and threads that the settings select.
+ * info may grow, and outlives the profile. */
 struct profile *profile_new(const struct trace_info *info, const struct settings *s, uint64_t tsc);
 void profile_free(struct profile *p); /* NULL is fine */
-/* Other functions, or threads: from here on. */
+/* Other functions or threads count from here on. */
 void profile_configure(struct profile *p, const struct settings *s);
-/* Nothing that is recorded after this moment counts. */
+/* Records after the TSC do not count. */
 void profile_end(struct profile *p, uint64_t tsc);
 
-/* The next chunk of its thread, which is resolved. */
+/* Takes the next chunk of its thread, which is resolved. The caller passes a thread's chunks in
+ * their order. */
 void profile_feed(struct profile *p, const struct chunk *c);
-/* The rows of a CPU's trace_stat; of the settings, options/graph-time and tracing_thresh. */
+/* Prints the rows of a CPU's trace_stat. Of the settings, options/graph-time and tracing_thresh are
+ * used. */
 void profile_show(const struct profile *p, unsigned cpu, const struct settings *s, struct out *out);

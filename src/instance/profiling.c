@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found out of all records as they come, whatever the buffers keep: the function profile and the stack tracer; when
- * they begin and end, and what they show. */
+/* Begins and ends the profile and the stack tracer as settings change, and shows what they found.
+ * Both look at all records as they arrive, whatever the buffers keep. The tree's threads call it,
+ * writes with live->changing held; the state is protected by pump_lock. Counting begins before
+ * functions are hooked and ends after the last records have arrived (pump_sync), so that no call is
+ * missed. */
 #include "instance/internal.h"
 
 #include <string.h>
 
 #include "collect/clock.h"
 
-static void fed(void *context, const struct chunk *c)
+/* Called by the pump for each resolved chunk, under pump_lock. */
+static void profile_chunk(void *context, const struct chunk *c)
 {
 	struct live *l = context;
 
@@ -17,59 +21,63 @@ static void fed(void *context, const struct chunk *c)
 		stacks_feed(l->stacks, c);
 }
 
-/* Held. */
-static void watch(struct live *l)
+/* Tells the pump whether anybody wants chunks. Called under pump_lock. */
+static void watch_chunks(struct live *l)
 {
-	pump_watch(l->pump, l->profiles || l->watches_stacks ? fed : NULL, l);
+	pump_watch(l->pump, l->profiles || l->watches_stacks ? profile_chunk : NULL, l);
 }
 
 /* --- the profile ---------------------------------------------------------------------- */
 
-/* What was counted before is forgotten, as ftrace does. Begins before functions are hooked, so that no call is missed. */
-static void begin(struct live *l, const struct settings *s)
+/* Begins a new profile; the counts of the last one are dropped, as in ftrace. Called before
+ * functions are hooked, so that no call is missed. */
+static void begin_profile(struct live *l, const struct settings *s)
 {
-	const struct trace_info *info = pump_hold(l->pump);
+	const struct trace_info *info = pump_lock(l->pump);
 
 	profile_free(l->profile);
 	l->profile = profile_new(info, s, clock_tsc());
 	l->profiles = true;
-	watch(l);
-	pump_release(l->pump);
+	watch_chunks(l);
+	pump_unlock(l->pump);
 }
 
-/* All that was recorded until now is counted, and stays to be shown. */
-static void end(struct live *l)
+/* Ends the profile at this moment. Its counts stay to be shown. */
+static void end_profile(struct live *l)
 {
+	/* Taken before the sync: records made during it are not the profile's. */
 	uint64_t now = clock_tsc();
 
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	profile_end(l->profile, now);
 	l->profiles = false;
-	watch(l);
-	pump_release(l->pump);
+	watch_chunks(l);
+	pump_unlock(l->pump);
 }
 
-static void configure(struct live *l, const struct settings *s)
+/* pump_sync first: records made until now count by the old settings. */
+static void configure_profile(struct live *l, const struct settings *s)
 {
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	profile_configure(l->profile, s);
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 }
 
 /* --- stacks --------------------------------------------------------------------------- */
 
+/* The stacks found earlier stay: like in ftrace, only stack_max_size resets them. */
 static void begin_stacks(struct live *l, const struct settings *s)
 {
-	const struct trace_info *info = pump_hold(l->pump);
+	const struct trace_info *info = pump_lock(l->pump);
 
 	if (!l->stacks)
 		l->stacks = stacks_new(info);
 	stacks_begin(l->stacks, s, clock_tsc());
 	l->watches_stacks = true;
-	watch(l);
-	pump_release(l->pump);
+	watch_chunks(l);
+	pump_unlock(l->pump);
 }
 
 static void end_stacks(struct live *l)
@@ -77,19 +85,19 @@ static void end_stacks(struct live *l)
 	uint64_t now = clock_tsc();
 
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	stacks_end(l->stacks, now);
 	l->watches_stacks = false;
-	watch(l);
-	pump_release(l->pump);
+	watch_chunks(l);
+	pump_unlock(l->pump);
 }
 
 static void configure_stacks(struct live *l, const struct settings *s)
 {
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	stacks_configure(l->stacks, s);
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 }
 
 /* --- changes of settings ---------------------------------------------------------------- */
@@ -97,16 +105,18 @@ static void configure_stacks(struct live *l, const struct settings *s)
 void profiling_before(struct live *l, const struct settings *was, const struct settings *next)
 {
 	if (next->function_profile && !was->function_profile)
-		begin(l, next);
+		begin_profile(l, next);
 	if (next->stack_trace && !was->stack_trace)
 		begin_stacks(l, next);
 }
 
-/* Of what a profile is and at which calls stacks are looked at, and which functions are hooked. */
+/* Files that change which functions are hooked, counted, or looked at by the stack tracer. */
 static bool concerns_profile(const char *file)
 {
-	static const char *const files[] = { "current_tracer", "function_profile_enabled", "set_ftrace_filter", "set_ftrace_notrace",
-					     "set_ftrace_module", "set_graph_function", "set_ftrace_pid", "set_ftrace_notrace_pid",
+	static const char *const files[] = { "current_tracer",	     "function_profile_enabled",
+					     "set_ftrace_filter",    "set_ftrace_notrace",
+					     "set_ftrace_module",    "set_graph_function",
+					     "set_ftrace_pid",	     "set_ftrace_notrace_pid",
 					     "stack_tracer_enabled", "stack_trace_filter" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -115,21 +125,24 @@ static bool concerns_profile(const char *file)
 	return false;
 }
 
-/* What stays on, when it was or has just been begun. */
+/* Gives the new settings to those that are on. */
 static void configure_all(struct live *l, const struct settings *s)
 {
 	if (l->profiles)
-		configure(l, s);
+		configure_profile(l, s);
 	if (l->watches_stacks)
 		configure_stacks(l, s);
 }
 
-void profiling_after(struct live *l, const struct settings *was, const struct settings *next, const char *file, int e)
+void profiling_after(struct live *l, const struct settings *was, const struct settings *next,
+		     const char *file, int e)
 {
+	/* A refused write leaves the old settings, also where profiling_before() has begun
+	 * something. */
 	const struct settings *now = e ? was : next;
 
 	if (l->profiles && !now->function_profile)
-		end(l);
+		end_profile(l);
 	if (l->watches_stacks && !now->stack_trace)
 		end_stacks(l);
 	if (!e && concerns_profile(file))
@@ -143,10 +156,10 @@ void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct ou
 	struct live *l = ((struct trace_array *)arg)->live;
 
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	if (l->profile)
 		profile_show(l->profile, cpu, s, out);
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 }
 
 bool profiling_show_stacks(void *arg, struct out *out)
@@ -155,9 +168,9 @@ bool profiling_show_stacks(void *arg, struct out *out)
 	bool any;
 
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	any = l->stacks && stacks_show(l->stacks, out);
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 	return any;
 }
 
@@ -167,9 +180,9 @@ uint64_t profiling_stack_max(void *arg)
 	uint64_t max;
 
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	max = l->stacks ? stacks_max(l->stacks) : 0;
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 	return max;
 }
 
@@ -178,8 +191,8 @@ void profiling_stack_reset(void *arg, uint64_t bytes)
 	struct live *l = ((struct trace_array *)arg)->live;
 
 	pump_sync(l->pump);
-	pump_hold(l->pump);
+	pump_lock(l->pump);
 	if (l->stacks)
 		stacks_reset(l->stacks, bytes);
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 }

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* The thread between the session memory and the buffers. It runs passes: take what programs
+ * recorded, offer it to each buffer as chunks, resolve the chunks' threads, wake readers, wait.
+ * Every other thread reaches trace_info through pump_lock, which is `names`.
+ *
+ * The pass only tries to lock `names`: a reader may hold it for long, and the programs' memory has
+ * to be emptied meanwhile. Chunks then stay unresolved until the reader's own pump_lock resolved
+ * them, or the next pass. `lock` is taken after `names` and is never held for long. Errors of a
+ * pass are dropped: the next one tries again. */
 #include "instance/pump.h"
 
 #include <errno.h>
@@ -9,10 +17,12 @@
 #include "base/mem.h"
 #include "collect/clock.h"
 
-/* How long a thread may have a record's time and not yet the record: it was preempted in between. What comes later
- * is in its place by its time, but triggers have gone by. */
+/* How late a record may arrive: 1/100 s. A thread that is preempted between reading the clock and
+ * storing its record delays it. A later record is still sorted in by its time, but triggers have
+ * passed it by. */
 #define LATE_PER_SECOND 100
-/* Records that triggers are run over between two passes: for about 10 ms. Who fills buffers is to find room meanwhile. */
+/* Records that triggers look at between two passes: about 10 ms of work. The pump must come back to
+ * the programs' memory before it is full. */
 #define RUN_MOST 100000
 
 struct pump {
@@ -21,22 +31,26 @@ struct pump {
 	void (*woken)(void *context);
 	void *context;
 
-	pthread_mutex_t names;     /* held by who resolves chunks, or reads the session's info; and of these two: */
+	/* held while chunks are resolved and while trace_info is used; protects these two, too */
+	pthread_mutex_t names;
 	void (*fed)(void *context, const struct chunk *c);
 	void *fed_context;
 
-	pthread_mutex_t lock;      /* of what follows; taken after `names` */
+	pthread_mutex_t lock;      /* protects what follows; taken after `names` */
 	pthread_cond_t passed;
 	VEC(struct buffer *) buffers; /* changed under `names` too */
 	chunk_list unresolved;
-	uint64_t begun, done;      /* passes */
-	uint64_t begun_tsc, late;  /* of the pass that is under way; how late a record may be, ticks */
-	uint64_t complete;         /* nothing from before this time is missing any more */
+	uint64_t begun, done;      /* numbers of passes */
+	/* when the current pass began; how late a record may be, in ticks */
+	uint64_t begun_tsc, late;
+	uint64_t complete;         /* all records from before this TSC are in the buffers */
 	bool over, ending;
 };
 
 /* --- records ------------------------------------------------------------------------ */
 
+/* The drain's sink, called for each run of a pass. The chunk is offered to the buffers before its
+ * thread is known, by the thread's number alone, so that no buffer waits for `names`. */
 static int take_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct pump *p = context;
@@ -52,7 +66,8 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 	return 0;
 }
 
-/* Buffers come and go under `names`, too. */
+/* Lets each buffer take what was resolved, and run its triggers. Called with `names` held, which
+ * keeps the list of buffers as it is; p->lock is not held, because this takes long. */
 static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
 {
 	for (size_t i = 0; i < p->buffers.n; i++) {
@@ -61,18 +76,24 @@ static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
 	}
 }
 
-/* A chunk that cannot be resolved is marked as refused; no reader shows it. */
+/* Gives each chunk its thread of trace_info, and watchers the chunk. A chunk whose thread cannot be
+ * found is marked as refused; no reader shows it. Called with `names` held. */
 static void resolve_chunks(struct pump *p, chunk_list chunks)
 {
 	for (size_t i = 0; i < chunks.n; i++) {
 		struct chunk *c = chunks.at[i].chunk;
-		const struct drain_run run = { .slot = c->thread, .cpu = c->cpu, .near_tsc = c->near_tsc, .lost = c->lost,
-					       .calls = c->calls, .records = c->records };
+		const struct drain_run run = { .slot = c->thread,
+					       .cpu = c->cpu,
+					       .near_tsc = c->near_tsc,
+					       .lost = c->lost,
+					       .calls = c->calls,
+					       .records = c->records };
 		struct err ignored;
 
 		c->resolved = consumer_resolve(p->session, &run, &c->thread, &ignored) == 0;
 		c->refused = !c->resolved;
 	}
+	/* Resolving may have added threads that modules and images have to be read for. */
 	consumer_catch_up(p->session);
 	for (size_t i = 0; i < chunks.n && p->fed; i++)
 		if (chunks.at[i].chunk->resolved)
@@ -80,12 +101,14 @@ static void resolve_chunks(struct pump *p, chunk_list chunks)
 	chunk_list_free(&chunks);
 }
 
-/* `names` is held. Triggers are run over so many records, and the others' turn comes. */
+/* Resolves what has arrived. Called with `names` held. `most` limits the records that triggers look
+ * at per buffer. */
 static void resolve(struct pump *p, size_t most)
 {
 	chunk_list chunks;
 	uint64_t complete;
 
+	/* The list is taken out, so that take_run() can go on. */
 	pthread_mutex_lock(&p->lock);
 	chunks = p->unresolved;
 	p->unresolved = (chunk_list){ 0 };
@@ -115,6 +138,7 @@ static void note_begin(struct pump *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Everything recorded before the pass began has been taken, but for records that are late. */
 static void note_taken(struct pump *p, bool over)
 {
 	pthread_mutex_lock(&p->lock);
@@ -131,7 +155,7 @@ static void note_done(struct pump *p, bool over)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void *pump(void *arg)
+static void *pump_thread(void *arg)
 {
 	struct pump *p = arg;
 	bool over = false;
@@ -140,6 +164,8 @@ static void *pump(void *arg)
 		uint64_t lost = 0;
 		struct err ignored;
 
+		/* The last pass comes after the session has stopped: it finds all that was
+		 * recorded. */
 		over = is_ending(p);
 		if (over)
 			session_stop(p->session);
@@ -147,6 +173,7 @@ static void *pump(void *arg)
 		note_begin(p);
 		consumer_pass(p->session, over, take_run, p, &lost, &ignored);
 		note_taken(p, over);
+		/* A holder of `names` resolves everything itself in pump_lock(). */
 		if (pthread_mutex_trylock(&p->names) == 0) {
 			resolve(p, over ? SIZE_MAX : RUN_MOST);
 			pthread_mutex_unlock(&p->names);
@@ -159,8 +186,8 @@ static void *pump(void *arg)
 	return NULL;
 }
 
-int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first, struct pump **out,
-	       struct err *err)
+int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first,
+	       struct pump **out, struct err *err)
 {
 	struct pump *p = mem_zalloc(sizeof(*p));
 	int e;
@@ -168,12 +195,13 @@ int pump_start(struct session *s, void (*woken)(void *context), void *context, s
 	p->session = s;
 	p->woken = woken;
 	p->context = context;
+	/* TSC ticks. */
 	p->late = consumer_info(s)->clock.hz / LATE_PER_SECOND;
 	pthread_mutex_init(&p->names, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->passed, NULL);
 	*vec_add(&p->buffers) = first;
-	e = pthread_create(&p->thread, NULL, pump, p);
+	e = pthread_create(&p->thread, NULL, pump_thread, p);
 	if (e) {
 		vec_free(&p->buffers);
 		free(p);
@@ -188,6 +216,7 @@ void pump_stop(struct pump *p)
 	pthread_mutex_lock(&p->lock);
 	p->ending = true;
 	pthread_mutex_unlock(&p->lock);
+	/* The thread may be asleep in consumer_wait(). */
 	consumer_wake(p->session);
 	pthread_join(p->thread, NULL);
 	chunk_list_free(&p->unresolved);
@@ -202,6 +231,7 @@ void pump_stop(struct pump *p)
 
 void pump_add(struct pump *p, struct buffer *b)
 {
+	/* Both locks: `names` for resolve_in_buffers(), `lock` for take_run(). */
 	pthread_mutex_lock(&p->names);
 	pthread_mutex_lock(&p->lock);
 	*vec_add(&p->buffers) = b;
@@ -225,9 +255,10 @@ void pump_remove(struct pump *p, struct buffer *b)
 
 void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone)
 {
-	pump_hold(p);
+	/* pump_lock() resolves everything under the buffer's old record filter first. */
+	pump_lock(p);
 	buffer_share(b, s, alone);
-	pump_release(p);
+	pump_unlock(p);
 }
 
 void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c), void *context)
@@ -236,7 +267,8 @@ void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c
 	p->fed_context = context;
 }
 
-/* A pass that is under way may have gone by what was written before the call. */
+/* Waits for the end of a pass that began after the call. The pass that is under way may already
+ * have passed the place where the caller's records are. */
 void pump_sync(struct pump *p)
 {
 	uint64_t want;
@@ -244,6 +276,8 @@ void pump_sync(struct pump *p)
 	pthread_mutex_lock(&p->lock);
 	want = p->begun + 1;
 	while (p->done < want && !p->over) {
+		/* Again in every round: a wake that comes while the thread is not asleep yet is
+		 * lost otherwise. */
 		consumer_wake(p->session);
 		pthread_cond_wait(&p->passed, &p->lock);
 	}
@@ -252,7 +286,8 @@ void pump_sync(struct pump *p)
 
 void pump_complete(struct pump *p)
 {
-	const struct timespec moment = { .tv_nsec = 2000000 };
+	/* 2 ms: `complete` trails by 1/100 s, so that several passes are needed. */
+	const struct timespec nap = { .tv_nsec = 2000000 };
 	uint64_t want = clock_tsc();
 	bool complete = false;
 
@@ -262,10 +297,11 @@ void pump_complete(struct pump *p)
 		complete = p->complete >= want;
 		pthread_mutex_unlock(&p->lock);
 		if (!complete)
-			nanosleep(&moment, NULL);
+			nanosleep(&nap, NULL);
 	}
-	pump_hold(p);
-	pump_release(p);
+	/* Runs the triggers over what is complete; passes stop after RUN_MOST records. */
+	pump_lock(p);
+	pump_unlock(p);
 }
 
 uint64_t pump_horizon(struct pump *p)
@@ -273,19 +309,20 @@ uint64_t pump_horizon(struct pump *p)
 	uint64_t horizon;
 
 	pthread_mutex_lock(&p->lock);
+	/* After the end nothing is missing. */
 	horizon = p->over ? clock_tsc() : p->complete;
 	pthread_mutex_unlock(&p->lock);
 	return horizon;
 }
 
-struct trace_info *pump_hold(struct pump *p)
+struct trace_info *pump_lock(struct pump *p)
 {
 	pthread_mutex_lock(&p->names);
 	resolve(p, SIZE_MAX);
 	return consumer_info(p->session);
 }
 
-void pump_release(struct pump *p)
+void pump_unlock(struct pump *p)
 {
 	pthread_mutex_unlock(&p->names);
 }

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that moves a session's records into the buffers of the instances. All functions may be called from any thread. */
+/* The thread that moves a session's records into the buffers of the instances. All functions may be
+ * called from any thread. */
 #pragma once
 #include "instance/buffer.h"
 #include "session/consumer.h"
 
 struct pump;
 
-/* Starts the thread. It calls woken(context) when a buffer may have become readable. `first` gets all records from the beginning. */
-int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first, struct pump **out,
-	       struct err *err);
+/* Starts the thread. It calls woken(context) after each pass, when a buffer may have become
+ * readable. `first` gets all records from the beginning. 0, or -errno and *err. */
+int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first,
+	       struct pump **out, struct err *err);
 /* The buffer gets the records that arrive from here on. */
 void pump_add(struct pump *p, struct buffer *b);
-/* Calls fed(context, chunk), under pump_hold, for every resolved chunk from here on, those of a thread in their order; NULL: stops
- * that. The caller has pump_hold. */
+/* Calls fed(context, chunk), under pump_lock, for every resolved chunk from here on, the chunks of
+ * a thread in their order; NULL ends that. The caller has pump_lock. */
 void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c), void *context);
+/* The buffer gets no more records after the return. The caller may free it. */
 void pump_remove(struct pump *p, struct buffer *b);
-/* buffer_share, after everything that has arrived so far is in the buffer under its old settings. */
+/* buffer_share, after everything that has arrived so far is in the buffer under its old
+ * settings. */
 void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone);
 /* Returns when everything recorded before this call is in the buffers. */
 void pump_sync(struct pump *p);
@@ -23,10 +27,12 @@ void pump_sync(struct pump *p);
 void pump_complete(struct pump *p);
 /* The TSC before which all records are in the buffers. */
 uint64_t pump_horizon(struct pump *p);
-/* Locks the session's trace_info and returns it, after all chunks that are in the buffers are resolved. pump_release unlocks it. */
-struct trace_info *pump_hold(struct pump *p);
-void pump_release(struct pump *p);
+/* Locks the session's trace_info and returns it, after all chunks that are in the buffers are
+ * resolved and triggers have run over them. pump_unlock unlocks it. */
+struct trace_info *pump_lock(struct pump *p);
+void pump_unlock(struct pump *p);
 bool pump_is_over(struct pump *p); /* the program has ended */
 void pump_wait(struct pump *p);    /* until it has ended */
-/* Ends the recording; detaches from attached processes. */
+/* Ends the recording, detaches from attached processes, and frees the pump. No other thread may use
+ * it any more. */
 void pump_stop(struct pump *p);

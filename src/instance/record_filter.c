@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* The filter behind buffer_resolve() and the triggers. It follows each thread's calls with
+ * trace/tracks.h, because an exit record names a site and not a function: whose exit it is depends
+ * on the calls that are open. Records are copied or left out; three kinds are rewritten (a tail
+ * call whose caller is another's becomes an entry, values that the instance did not ask for are
+ * cut, counts of unwound calls shrink). Nothing fails: a record that cannot be judged stays. */
 #include "instance/record_filter.h"
 
 #include <stdlib.h>
@@ -14,7 +19,7 @@ struct record_filter *record_filter_new(const struct settings *s, bool alone)
 {
 	struct record_filter *v = mem_zalloc(sizeof(*v));
 
-	v->graph = s->graph;
+	v->graph = s->tracer->exits;
 	v->others_before = !alone;
 	settings_copy(&v->settings, s);
 	return v;
@@ -29,7 +34,7 @@ static void forget_functions(struct record_filter *s)
 
 bool record_filter_configure(struct record_filter *s, const struct settings *settings)
 {
-	if (s->graph != settings->graph)
+	if (s->graph != settings->tracer->exits)
 		return false;
 	forget_functions(s);
 	settings_free(&s->settings);
@@ -51,7 +56,8 @@ void record_filter_free(struct record_filter *s)
 	free(s);
 }
 
-static void begin(struct record_filter *s, const struct trace_info *info)
+/* The trackers need trace_info, which the constructor's callers do not have yet. */
+static void begin_filter(struct record_filter *s, const struct trace_info *info)
 {
 	if (s->begun)
 		return;
@@ -62,21 +68,26 @@ static void begin(struct record_filter *s, const struct trace_info *info)
 
 /* --- which functions ---------------------------------------------------------------- */
 
-static bool look_up(const struct record_filter *s, const struct trace_info *info, uint32_t image, uint32_t fn)
+/* Whether the settings select the function, by the name that filters see. */
+static bool look_up(const struct record_filter *s, const struct trace_info *info, uint32_t image,
+		    uint32_t fn)
 {
 	const struct trace_module *m;
 	const struct trace_function *f = trace_info_function(info, image, fn, &m);
 	char plain[512];
 
 	if (!f)
-		return true; /* not named yet: rather one too many */
+		return true; /* not named yet: rather one record too many */
 	if (f->name)
 		return settings_trace(&s->settings, m->strings.at + f->name, m->name);
 	trace_function_name(m, f, plain, sizeof(plain));
 	return settings_trace(&s->settings, plain, m->name);
 }
 
-static bool is_traced(struct record_filter *s, const struct trace_info *info, uint32_t image, uint32_t fn)
+/* look_up() with its answers kept, by image and id. Both numbers come from the program's records,
+ * hence the check. */
+static bool is_traced(struct record_filter *s, const struct trace_info *info, uint32_t image,
+		      uint32_t fn)
 {
 	struct record_filter_image *i;
 
@@ -95,107 +106,124 @@ static bool is_traced(struct record_filter *s, const struct trace_info *info, ui
 /* --- records ------------------------------------------------------------------------ */
 
 /* One chunk on its way through. */
-struct pass {
+struct filter_pass {
 	struct record_filter *s;
 	const struct trace_info *info;
 	uint32_t image;
 	struct lane *lane;
 	struct chunk *out;
-	bool ended, ended_ours; /* by this exit: a call; one of the instance's */
+	bool ended, ended_ours; /* this exit ended a call; a call of the instance's */
 };
 
-static bool ours(const struct pass *p, uint32_t fn)
+static bool is_ours(const struct filter_pass *p, uint32_t fn)
 {
 	return is_traced(p->s, p->info, p->image, fn);
 }
 
-static void put(struct pass *p, const uint64_t *words, size_t n)
+static void put_words(struct filter_pass *p, const uint64_t *words, size_t n)
 {
 	chunk_add(p->out, words, n);
 }
 
+/* Notes whose call the exit record ended. A tail call ends with its caller, in one exit: one of the
+ * instance's is enough. */
 static void note_end(void *arg, const struct call_step *step)
 {
-	struct pass *p = arg;
+	struct filter_pass *p = arg;
 
 	if (step->kind != CALL_LEAVE || step->flags & CALL_UNWOUND)
 		return;
 	p->ended = true;
-	p->ended_ours = p->ended_ours || ours(p, step->fn);
+	p->ended_ours = p->ended_ours || is_ours(p, step->fn);
 }
 
-static void feed(struct pass *p, const struct event *e)
+static void feed_event(struct filter_pass *p, const struct event *e)
 {
 	p->ended = p->ended_ours = false;
 	tracks_feed(&p->s->tracks, p->lane, e, note_end, p);
 }
 
-static void take_entry(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+static void take_entry(struct filter_pass *p, const struct event *e, const uint64_t *words,
+		       size_t n)
 {
-	feed(p, e);
-	if (ours(p, e->fn))
-		put(p, words, n);
+	feed_event(p, e);
+	if (is_ours(p, e->fn))
+		put_words(p, words, n);
 }
 
-/* What it shares its exit with may be another's: then it is an entry to us. */
-static void take_tail(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+/* A tail call shares its exit with its caller. If no open call of that chain is the instance's, the
+ * record becomes a plain entry: the exit will be this call's alone. */
+static void take_tail(struct filter_pass *p, const struct event *e, const uint64_t *words, size_t n)
 {
 	const struct calls *c;
 	bool shares = false;
 	uint64_t entry;
 
-	feed(p, e);
-	if (!ours(p, e->fn))
+	feed_event(p, e);
+	if (!is_ours(p, e->fn))
 		return;
+	/* The new call is the last one; the chain of those that share its exit is before it. */
 	c = &p->lane->now->calls;
 	for (size_t i = calls_top(c); i + 1 < c->n; i++)
-		shares = shares || ours(p, c->at[i].fn);
+		shares = shares || is_ours(p, c->at[i].fn);
 	shares = shares || (c->n && c->at[c->n - 1].fn == e->fn && c->at[c->n - 1].begin != e->tsc);
 	entry = (words[0] & ~UINT64_C(3)) | RECORD_ENTRY;
-	put(p, shares ? words : &entry, n);
+	put_words(p, shares ? words : &entry, n);
 }
 
-/* With what it returned only if that is the instance's, too. */
-static bool union_value(const struct pass *p, const struct event *e)
+/* Whether the record's returned value, if it has one, is to stay: only if the instance asked for
+ * values. */
+static bool union_value(const struct filter_pass *p, const struct event *e)
 {
 	return settings_values(&p->s->settings) || !(e->flags & EVENT_VALUE);
 }
 
-static void take_exit(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+/* An exit stays if it ended one of the instance's calls. An exit that ended no known call stays if
+ * the instance was alone before: its entry was recorded before the filter began. */
+static void take_exit(struct filter_pass *p, const struct event *e, const uint64_t *words, size_t n)
 {
-	const uint64_t plain = record_word(words[0] >> (64 - RECORD_TSC_BITS), e->site, RECORD_EXIT);
+	const uint64_t plain =
+		record_word(words[0] >> (64 - RECORD_TSC_BITS), e->site, RECORD_EXIT);
 
-	feed(p, e);
+	feed_event(p, e);
 	if (!(p->ended ? p->ended_ours : !p->s->others_before))
 		return;
 	if (union_value(p, e))
-		put(p, words, n);
+		put_words(p, words, n);
 	else
-		put(p, &plain, 1);
+		put_words(p, &plain, 1);
 }
 
-static void take_span(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+/* A span is a whole call in one record, so that no track is needed. */
+static void take_span(struct filter_pass *p, const struct event *e, const uint64_t *words, size_t n)
 {
 	const uint64_t plain[3] = {
-		record_word(words[0] >> (64 - RECORD_TSC_BITS), record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT), words[1], words[2],
+		record_word(words[0] >> (64 - RECORD_TSC_BITS),
+			    record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT),
+		words[1],
+		words[2],
 	};
 
-	if (!ours(p, e->fn))
+	if (!is_ours(p, e->fn))
 		return;
 	if (union_value(p, e))
-		put(p, words, n);
+		put_words(p, words, n);
 	else
-		put(p, plain, 3);
+		put_words(p, plain, 3);
 }
 
-static void take_by_function(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+static void take_by_function(struct filter_pass *p, const struct event *e, const uint64_t *words,
+			     size_t n)
 {
-	if (ours(p, e->fn))
-		put(p, words, n);
+	if (is_ours(p, e->fn))
+		put_words(p, words, n);
 }
 
-/* A call of another's that left its stack does not come back for us. */
-static void take_switch(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+/* A switch leaves the current stack. RECORD_SWITCH_FOLLOWED says that its call will return there;
+ * if no open call on the stack is the instance's, nothing of it comes back for the instance, and
+ * the flag is cleared. */
+static void take_switch(struct filter_pass *p, const struct event *e, const uint64_t *words,
+			size_t n)
 {
 	const struct calls *c = &p->lane->now->calls;
 	uint64_t copy[1 + RECORD_PAYLOAD_MAX];
@@ -203,16 +231,16 @@ static void take_switch(struct pass *p, const struct event *e, const uint64_t *w
 
 	memcpy(copy, words, n * sizeof(*words));
 	for (size_t i = calls_top(c); i < c->n; i++)
-		mine = mine || ours(p, c->at[i].fn);
+		mine = mine || is_ours(p, c->at[i].fn);
 	if (!mine)
 		copy[1] &= ~(uint64_t)RECORD_SWITCH_FOLLOWED;
-	feed(p, e);
-	put(p, copy, n);
+	feed_event(p, e);
+	put_words(p, copy, n);
 }
 
-/* Of the calls that an unwinder leaves, from the innermost on, those that are the instance's; a call and what it
- * went on to by jumps are one. */
-static uint64_t count_unwound(const struct pass *p, uint64_t n)
+/* How many of the n calls that an unwinder leaves are the instance's, from the innermost on. A call
+ * and its tail calls count as one, and as the instance's if any of them is. */
+static uint64_t count_unwound(const struct filter_pass *p, uint64_t n)
 {
 	const struct calls *c = &p->lane->now->calls;
 	size_t i = c->unwinder < c->n ? c->unwinder : c->n;
@@ -224,54 +252,73 @@ static uint64_t count_unwound(const struct pass *p, uint64_t n)
 		bool mine = false;
 
 		do
-			mine = ours(p, c->at[--i].fn) || mine;
+			mine = is_ours(p, c->at[--i].fn) || mine;
 		while (i && c->at[i].flags & CALL_TAIL);
 		count += mine;
 	}
 	return count;
 }
 
-static void take_unwind(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+static void take_unwind(struct filter_pass *p, const struct event *e, const uint64_t *words,
+			size_t n)
 {
 	const uint64_t copy[2] = { words[0], count_unwound(p, e->count) };
 
-	feed(p, e);
+	feed_event(p, e);
 	if (copy[1])
-		put(p, copy, 2);
+		put_words(p, copy, 2);
 }
 
-static void take_place(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+/* Places on the stack concern every instance: tracks need them. */
+static void take_place(struct filter_pass *p, const struct event *e, const uint64_t *words,
+		       size_t n)
 {
-	feed(p, e);
-	put(p, words, n);
+	feed_event(p, e);
+	put_words(p, words, n);
 }
 
-static void take(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+/* Events and sleeps are not functions' records; other code selects them. */
+static void take_words(struct filter_pass *p, const struct event *e, const uint64_t *words,
+		       size_t n)
 {
-	put(p, words, n);
+	put_words(p, words, n);
 }
 
-typedef void taker(struct pass *p, const struct event *e, const uint64_t *words, size_t n);
+typedef void taker(struct filter_pass *p, const struct event *e, const uint64_t *words, size_t n);
 
+/* By event kind. Kinds without a row are dropped: the other tracer's records. */
 static taker *const of_graph[] = {
-	[EVENT_ENTRY] = take_entry, [EVENT_TAIL] = take_tail, [EVENT_EXIT] = take_exit, [EVENT_SPAN] = take_span,
-	[EVENT_ENTRY_ONLY] = take_by_function, [EVENT_UNWIND] = take_unwind, [EVENT_SWITCH] = take_switch,
-	[EVENT_MARK] = take_place, [EVENT_AT] = take_place, [EVENT_SLEPT] = take, [EVENT_TRACE] = take,
+	[EVENT_ENTRY] = take_entry,
+	[EVENT_TAIL] = take_tail,
+	[EVENT_EXIT] = take_exit,
+	[EVENT_SPAN] = take_span,
+	[EVENT_ENTRY_ONLY] = take_by_function,
+	[EVENT_UNWIND] = take_unwind,
+	[EVENT_SWITCH] = take_switch,
+	[EVENT_MARK] = take_place,
+	[EVENT_AT] = take_place,
+	[EVENT_SLEPT] = take_words,
+	[EVENT_TRACE] = take_words,
 };
-static taker *const of_function[] = { [EVENT_CALL] = take_by_function, [EVENT_TRACE] = take };
+static taker *const of_function[] = { [EVENT_CALL] = take_by_function, [EVENT_TRACE] = take_words };
 
-static void sift_record(struct pass *p, const struct event *e, const uint64_t *words, size_t n)
+static void sift_record(struct filter_pass *p, const struct event *e, const uint64_t *words,
+			size_t n)
 {
 	taker *const *takers = p->s->graph ? of_graph : of_function;
-	size_t kinds = p->s->graph ? sizeof(of_graph) / sizeof(*of_graph) : sizeof(of_function) / sizeof(*of_function);
+	size_t kinds = p->s->graph ? sizeof(of_graph) / sizeof(*of_graph)
+				   : sizeof(of_function) / sizeof(*of_function);
 
 	if (e->kind < kinds && takers[e->kind])
 		takers[e->kind](p, e, words, n);
 }
 
-static void sift(struct pass *p, const struct chunk *c)
+/* Unpacks record by record, so that the words of each can be copied. */
+static void sift_chunk(struct filter_pass *p, const struct chunk *c)
 {
-	struct unpack u = { .at = c->words, .tsc = c->near_tsc, .cpu = c->cpu, .thread = c->thread };
+	struct unpack u = {
+		.at = c->words, .tsc = c->near_tsc, .cpu = c->cpu, .thread = c->thread
+	};
 	const uint64_t *end = c->words + c->n;
 
 	while (u.at < end) {
@@ -279,36 +326,46 @@ static void sift(struct pass *p, const struct chunk *c)
 		size_t n = 1 + record_payload(words[0]);
 		struct event e;
 
+		/* The program overwrote the record's length. */
 		if (n > (size_t)(end - words))
 			break;
 		u.end = words + n;
 		if (!unpack_next(&u, &e))
-			put(p, words, n); /* a change of CPU */
+			put_words(p, words, n); /* a change of CPU */
 		else
 			sift_record(p, &e, words, n);
 	}
 }
 
-struct chunk *record_filter_chunk(struct record_filter *s, const struct trace_info *info, const struct chunk *c)
+struct chunk *record_filter_chunk(struct record_filter *s, const struct trace_info *info,
+				  const struct chunk *c)
 {
-	struct pass p = { .s = s, .info = info, .image = info->threads.at[c->thread].image };
+	struct filter_pass p = { .s = s, .info = info, .image = info->threads.at[c->thread].image };
 
-	begin(s, info);
+	begin_filter(s, info);
 	p.lane = tracks_lane(&s->tracks, c->thread);
 	p.out = chunk_like(c);
 	if (c->lost && s->graph)
-		feed(&p, &(struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = c->thread });
-	sift(&p, c);
+		/* Tracks have to forget open calls at a loss, or exits would be matched with wrong
+		 * entries. */
+		feed_event(&p, &(struct event){ .kind = EVENT_LOST,
+						.count = c->lost,
+						.tsc = c->near_tsc,
+						.thread = c->thread });
+	sift_chunk(&p, c);
 	return chunk_or_nothing(p.out);
 }
 
-const uint64_t *record_filter_record(struct record_filter *s, const struct trace_info *info, const struct event *e, const uint64_t *words)
+const uint64_t *record_filter_record(struct record_filter *s, const struct trace_info *info,
+				     const struct event *e, const uint64_t *words)
 {
-	struct pass p = { .s = s, .info = info, .image = info->threads.at[e->thread].image };
+	struct filter_pass p = { .s = s, .info = info, .image = info->threads.at[e->thread].image };
 
-	begin(s, info);
+	begin_filter(s, info);
 	if (!s->one)
-		s->one = mem_zalloc(sizeof(*s->one) + (1 + RECORD_PAYLOAD_MAX) * sizeof(s->one->words[0]));
+		/* One chunk for all calls, large enough for one record. */
+		s->one = mem_zalloc(sizeof(*s->one) +
+				    (1 + RECORD_PAYLOAD_MAX) * sizeof(s->one->words[0]));
 	atomic_init(&s->one->refs, 1);
 	s->one->n = 0;
 	p.out = s->one;
@@ -316,6 +373,6 @@ const uint64_t *record_filter_record(struct record_filter *s, const struct trace
 	if (words)
 		sift_record(&p, e, words, 1 + record_payload(words[0]));
 	else if (s->graph)
-		feed(&p, e);
+		feed_event(&p, e);
 	return s->one->n ? s->one->words : NULL;
 }

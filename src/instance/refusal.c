@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Reasons for refused function names. target.c copies the list of files under pump_lock and calls
+ * refusal_of() without any lock, because it plans and reads whole files. A file that cannot be read
+ * gives no reason; the write is refused all the same, with a shorter sentence. */
 #include "instance/refusal.h"
 
 #include <stdlib.h>
@@ -29,7 +32,9 @@ void refusal_files_find(const struct trace_info *info, refusal_files *out)
 		const struct trace_module *m = &info->modules.at[i];
 
 		if (!is_found(out, m->path))
-			*vec_add(out) = (struct refusal_file){ mem_strdup(m->path), is_program(info, m), m->functions.n > 0 };
+			*vec_add(out) =
+				(struct refusal_file){ mem_strdup(m->path), is_program(info, m),
+						       m->functions.n > 0 };
 	}
 }
 
@@ -42,15 +47,16 @@ void refusal_files_free(refusal_files *files)
 
 /* --- the reasons ---------------------------------------------------------------------- */
 
-/* A word, and the file whose functions it is held against. */
+/* A word, and the file whose functions it is compared with. */
 struct question {
-	const char *word, *name; /* name: of one function; NULL: the word is a glob */
+	const char *word, *name; /* name: the word names this one function; NULL: it is a glob */
 	const struct refusal_file *file;
 	struct function_list list; /* of the word alone */
 };
 
 typedef char *reason(const struct question *q);
 
+/* Callback of why_count. */
 static bool is_meant(const char *name, void *arg)
 {
 	const struct question *q = arg;
@@ -58,7 +64,7 @@ static bool is_meant(const char *name, void *arg)
 	return function_list_has(&q->list, name, q->file->path);
 }
 
-/* The sentence for a function that exists and cannot be hooked. */
+/* Gives the sentence for functions that match and cannot be hooked. */
 static char *not_hookable(const struct question *q)
 {
 	struct hook_module *plan;
@@ -72,7 +78,7 @@ static char *not_hookable(const struct question *q)
 	return why_refused(&hooks, q->word);
 }
 
-/* A library has it that is not opened. */
+/* Gives the sentence for a function of a library that is not opened. */
 static char *not_opened(const struct question *q)
 {
 	const char *slash = strrchr(q->file->path, '/');
@@ -83,11 +89,13 @@ static char *not_opened(const struct question *q)
 		return NULL;
 	has = why_has_function(m, q->name);
 	sym_close(m);
-	return has ? mem_printf("it is a function of %s, which is not opened: write %s to set_ftrace_module (-L) first", slash + 1,
-				slash + 1) : NULL;
+	return has ? mem_printf(
+			     "it is a function of %s, which is not opened: write %s to set_ftrace_module (-L) first",
+			     slash + 1, slash + 1)
+		   : NULL;
 }
 
-/* Inlined, or of another name. */
+/* Gives the sentence for a function that the program has only inlined or under a similar name. */
 static char *not_there(const struct question *q)
 {
 	struct why why = { 0 };
@@ -104,6 +112,7 @@ static char *not_there(const struct question *q)
 
 char *refusal_of(const refusal_files *files, const char *word)
 {
+	/* The order of certainty: a function that exists explains more than a similar name. */
 	static reason *const reasons[] = { not_hookable, not_opened, not_there };
 	struct question q = { .word = word };
 	char *sentence = NULL;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Chunks and rings of chunks. The pump's thread makes and pushes chunks; readers copy or take them
+ * under pump_lock. A ring keeps whole chunks, so that counts by CPU have to look into a chunk when
+ * it leaves (count_gone). Memory is bounded by the ring's limit, plus what readers still refer to.
+ * Nothing fails. */
 #include "instance/ring.h"
 
 #include <stddef.h>
@@ -53,12 +57,13 @@ void chunk_add(struct chunk *c, const uint64_t *words, size_t n)
 struct chunk *chunk_or_nothing(struct chunk *c)
 {
 	if (c->records || c->lost || c->sleeps)
+		/* Empty chunks are common where a record filter selects little. */
 		return mem_realloc(c, 1, sizeof(*c) + c->n * sizeof(c->words[0]));
 	chunk_put(c);
 	return NULL;
 }
 
-/* Losses stay: on which processor they were nobody knows. */
+/* Losses and sleeps stay whatever the CPU: nobody knows on which CPU records were lost. */
 struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
 {
 	struct chunk *out = chunk_like(c);
@@ -67,9 +72,11 @@ struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
 
 	for (size_t at = 0; at < c->n; at += n) {
 		uint64_t word = c->words[at];
-		bool moves = record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU;
+		bool moves =
+			record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU;
 
 		n = 1 + record_payload(word);
+		/* The length is the program's. */
 		if (n > c->n - at)
 			break;
 		cpu = moves && n > 1 ? (uint16_t)c->words[at + 1] : cpu;
@@ -87,13 +94,16 @@ struct chunk *chunk_get(struct chunk *c)
 
 void chunk_put(struct chunk *c)
 {
+	/* Sequentially consistent: pairs with the other chunk_put() and chunk_get() calls, so that
+	 * the last holder sees all writes to the chunk before it frees it. */
 	if (c && atomic_fetch_sub(&c->refs, 1) == 1)
 		free(c);
 }
 
 struct chunk_ref chunk_ref_get(const struct chunk_ref *k)
 {
-	return (struct chunk_ref){ chunk_get(k->chunk), k->what, k->events ? selection_get(k->events) : NULL };
+	return (struct chunk_ref){ chunk_get(k->chunk), k->what,
+				   k->events ? selection_get(k->events) : NULL };
 }
 
 void chunk_ref_put(const struct chunk_ref *k)
@@ -123,7 +133,8 @@ static uint64_t bytes_of(const struct chunk *c)
 
 /* --- by CPU ------------------------------------------------------------------------- */
 
-/* The traced program writes the number. */
+/* Returns the counters of a CPU. The number is the traced program's: one out of range counts as CPU
+ * 0. */
 static struct ring_losses *gone_at(struct ring *r, uint64_t cpu)
 {
 	if (cpu >= CPUS_MAX)
@@ -133,13 +144,15 @@ static struct ring_losses *gone_at(struct ring *r, uint64_t cpu)
 	return &r->gone.at[cpu];
 }
 
-/* A thread may have moved while it wrote the chunk. counter: of struct ring_losses, its offset. */
+/* Adds the chunk's records to a counter (offset in struct ring_losses) of the CPU that each was
+ * made on. A thread may have moved while it wrote the chunk. */
 static void count_gone(struct ring *r, const struct chunk *c, size_t counter)
 {
 	uint64_t cpu = c->cpu, n = 0;
 
 	for (size_t i = 0; i < c->n; i += 1 + record_payload(c->words[i])) {
-		bool moved = record_kind(c->words[i]) == RECORD_EVENT && record_type(c->words[i]) == RECORD_EVENT_CPU;
+		bool moved = record_kind(c->words[i]) == RECORD_EVENT &&
+			     record_type(c->words[i]) == RECORD_EVENT_CPU;
 
 		n += (uint64_t)record_counts(c->words[i]);
 		if (!moved || i + 1 >= c->n)
@@ -198,7 +211,7 @@ static void drop_oldest(struct ring *r)
 	chunk_ref_put(k);
 }
 
-/* The queue's dead end is given up when it is the longer part. */
+/* Moves the queue to the front when its dead part is the longer one (and at least 64 chunks). */
 static void close_up(struct ring *r)
 {
 	if (r->first < 64 || r->first < r->at.n / 2)
@@ -208,15 +221,15 @@ static void close_up(struct ring *r)
 	r->first = 0;
 }
 
-/* At least the newest chunk stays. */
-static void shrink(struct ring *r)
+/* Drops the oldest chunks beyond the limit. The newest stays, however large. */
+static void shrink_ring(struct ring *r)
 {
 	while (r->counts.bytes > r->limit && r->at.n - r->first > 1)
 		drop_oldest(r);
 	close_up(r);
 }
 
-static void keep(struct ring *r, const struct chunk_ref *k)
+static void keep_chunk(struct ring *r, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
 
@@ -227,6 +240,7 @@ static void keep(struct ring *r, const struct chunk_ref *k)
 	gone_at(r, c->cpu)->lost += c->lost;
 }
 
+/* Counts a chunk that does not fit (nooverwrite). */
 static void drop_new(struct ring *r, const struct chunk *c)
 {
 	r->counts.dropped += c->records;
@@ -241,12 +255,14 @@ void ring_push(struct ring *r, const struct chunk_ref *k)
 	const struct chunk *c = k->chunk;
 
 	pthread_mutex_lock(&r->lock);
+	/* An empty ring takes any chunk: a chunk larger than the limit would never fit
+	 * otherwise. */
 	if (r->overwrite || r->counts.bytes + bytes_of(c) <= r->limit || r->at.n == r->first)
-		keep(r, k);
+		keep_chunk(r, k);
 	else
 		drop_new(r, c);
 	if (r->overwrite)
-		shrink(r);
+		shrink_ring(r);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -255,7 +271,7 @@ void ring_configure(struct ring *r, uint64_t limit, bool overwrite)
 	pthread_mutex_lock(&r->lock);
 	r->limit = limit;
 	r->overwrite = overwrite;
-	shrink(r);
+	shrink_ring(r);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -275,7 +291,8 @@ void ring_copy(struct ring *r, chunk_list *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* A thread's records may be stamped a little late: ticks. */
+/* How late a record may be stamped, in ticks (some 6 ms): chunks that end so shortly before tsc are
+ * kept. */
 #define LATE_TICKS (UINT64_C(1) << 24)
 
 static uint64_t begin_of(const struct chunk *c)
@@ -283,7 +300,8 @@ static uint64_t begin_of(const struct chunk *c)
 	return c->n ? record_tsc(c->words[0], c->near_tsc) : c->near_tsc;
 }
 
-/* A chunk ends before its thread's next one begins. */
+/* Walks from the newest chunk back. A chunk ends before its thread's next one begins, so that once
+ * a thread's chunk begins before tsc, all its older chunks are over. */
 void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out)
 {
 	VEC(bool) over = { 0 }; /* by thread: a later chunk of it begins before tsc, too */
@@ -317,6 +335,7 @@ static bool is_looked_at(const struct chunk *c)
 void ring_take(struct ring *r, bool reader, chunk_list *out)
 {
 	pthread_mutex_lock(&r->lock);
+	/* The list takes the ring's reference over. */
 	while (r->first < r->at.n && is_looked_at(r->at.at[r->first].chunk)) {
 		const struct chunk_ref *k = &r->at.at[r->first++];
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Compiles settings into rules, and answers what settings will need of the programs (rules_want_*,
+ * asked by settings.c and settings_union.c before any rules exist). triggers.c owns compiled rules
+ * and uses them under pump_lock. Copies of the event set and the commands are kept, because
+ * settings may be freed while records of their time still arrive. */
 #include "instance/rules.h"
 
 #include <stdlib.h>
@@ -8,38 +12,40 @@
 #include "base/mem.h"
 #include "shared/record.h"
 
-static bool has(const struct settings *s, enum trace_option o)
+static bool has_option(const struct settings *s, enum trace_option o)
 {
 	return option_is_set(s->options, o);
 }
 
 static bool is_function_tracer(const struct settings *s)
 {
-	return !s->nop && !s->graph;
+	return s->tracer->functions && !s->tracer->exits;
 }
 
-/* The stacks that options ask for, of this or of calls. */
+/* Whether stacktrace or userstacktrace is set and any event is armed that they apply to. */
 static bool union_event_stacks(const struct settings *s)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < s->events.at.n && !any; i++)
 		any = event_set_armed(&s->events, s->events.at.at[i].index);
-	return any && (has(s, OPTION_STACKTRACE) || has(s, OPTION_USERSTACKTRACE));
+	return any && (has_option(s, OPTION_STACKTRACE) || has_option(s, OPTION_USERSTACKTRACE));
 }
 
 static bool union_call_stacks(const struct settings *s)
 {
-	return is_function_tracer(s) && has(s, OPTION_FUNC_STACK_TRACE);
+	return is_function_tracer(s) && has_option(s, OPTION_FUNC_STACK_TRACE);
 }
 
-/* An event that the kernel tells happens while the thread does nothing: its stack is known by the calls only. */
+/* Whether a stack is wanted at an event that the kernel reports (sched_switch and the like). The
+ * thread runs no code of the agent then, so that its stack can only be told from its calls. */
 static bool union_told_stacks(const struct settings *s)
 {
 	for (size_t i = 0; i < s->events.at.n; i++) {
 		uint32_t index = s->events.at.at[i].index;
 
-		if (event_set_armed(&s->events, index) && events_at(s->events.catalogue, index)->owner == EVENT_OWNER_SCHED)
+		if (event_set_armed(&s->events, index) &&
+		    events_at(s->events.catalogue, index)->owner == EVENT_OWNER_SCHED)
 			return union_event_stacks(s);
 	}
 	return false;
@@ -47,17 +53,19 @@ static bool union_told_stacks(const struct settings *s)
 
 bool rules_want_calls(const struct settings *s)
 {
-	return !s->graph && (union_told_stacks(s) || union_call_stacks(s));
+	return !s->tracer->exits && (union_told_stacks(s) || union_call_stacks(s));
 }
 
 bool rules_want_stack(const struct settings *s, uint32_t event)
 {
-	return event_set_stacked(&s->events, event) || (event_set_armed(&s->events, event) && union_event_stacks(s));
+	return event_set_stacked(&s->events, event) ||
+	       (event_set_armed(&s->events, event) && union_event_stacks(s));
 }
 
 bool rules_wanted(const struct settings *s)
 {
-	if (union_event_stacks(s) || union_call_stacks(s) || (is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS)))
+	if (union_event_stacks(s) || union_call_stacks(s) ||
+	    (is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS)))
 		return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
 		if (s->events.at.at[i].triggers.at.n)
@@ -67,6 +75,7 @@ bool rules_wanted(const struct settings *s)
 
 /* --- events ------------------------------------------------------------------------- */
 
+/* Index of the event that a trigger switches; UINT32_MAX: it switches none. */
 static uint32_t target_of(const struct event_set *s, const char *system, const char *event)
 {
 	const struct event_entry *e = event ? events_find(s->catalogue, system, event) : NULL;
@@ -74,18 +83,21 @@ static uint32_t target_of(const struct event_set *s, const char *system, const c
 	return e ? e->index : UINT32_MAX;
 }
 
+/* The list is stored oldest first; rules run the newest first, as ftrace. */
 static void add_triggers(struct rules *r, struct rule *rule, const struct trigger_list *l)
 {
 	for (size_t i = l->at.n; i-- > 0;) {
 		struct event_trigger *t = l->at.at[i];
 
-		*vec_add(&rule->triggers) = (struct rule_trigger){ t, target_of(&r->events, t->system, t->event) };
+		*vec_add(&rule->triggers) =
+			(struct rule_trigger){ t, target_of(&r->events, t->system, t->event) };
 		rule->conditional |= t->program || t->kind->after;
 		r->stacks |= t->kind->action == TRIGGER_STACKTRACE;
 	}
 }
 
-/* Its triggers run when the text is in the buffer, whether they look at it or not. */
+/* Whether the entry is trace_marker's `print`. Its triggers run when the text is already in the
+ * buffer, as in ftrace. */
 static bool is_marker(const struct event_entry *e)
 {
 	return e->owner == EVENT_OWNER_FTRACE && !strcmp(e->format->name, "print");
@@ -100,8 +112,11 @@ static void add_event(struct rules *r, const struct event_entry *entry)
 	if (!marker && !event_set_armed(&r->events, entry->index))
 		return;
 	rule = vec_add(&r->at);
-	*rule = (struct rule){ .index = entry->index, .id = (uint16_t)entry->format->id, .filter = e->filter.program,
-			       .always = marker, .conditional = marker };
+	*rule = (struct rule){ .index = entry->index,
+			       .id = (uint16_t)entry->format->id,
+			       .filter = e->filter.program,
+			       .always = marker,
+			       .conditional = marker };
 	add_triggers(r, rule, &e->triggers);
 }
 
@@ -113,6 +128,8 @@ static void add_events(struct rules *r)
 		add_event(r, events_at(r->events.catalogue, i));
 }
 
+/* Notes the events that these settings enable or disable: triggers may have switched them since,
+ * and only a write overrides that. */
 static void note_switched(struct rules *r, const struct event_set *before)
 {
 	uint32_t n = r->events.catalogue ? events_n(r->events.catalogue) : 0;
@@ -139,12 +156,15 @@ static void add_commands(struct rules *r)
 	for (size_t i = r->functions.at.n; i-- > 0;) {
 		struct function_command *c = r->functions.at.at[i];
 
-		*vec_add(&r->commands) = (struct rule_command){ c, target_of(&r->events, c->system, c->event) };
+		*vec_add(&r->commands) =
+			(struct rule_command){ c, target_of(&r->events, c->system, c->event) };
 		r->stacks |= c->action == FUNCTION_STACKTRACE;
 	}
+	/* Range 0 is empty and stands for "no commands". */
 	*vec_add(&r->ranges) = (struct rule_range){ 0, 0 };
 }
 
+/* Finds the commands for a function's name. Returns 1 + the range's index. */
 static uint16_t find_commands(struct rules *r, const char *name)
 {
 	struct rule_range range = { (uint32_t)r->matching.n, 0 };
@@ -157,6 +177,8 @@ static uint16_t find_commands(struct rules *r, const char *name)
 		*vec_add(&r->matching) = i;
 		range.n++;
 	}
+	/* UINT16_MAX ranges are more than functions with commands; further ones are left
+	 * without. */
 	if (!range.n || r->ranges.n >= UINT16_MAX)
 		return 1;
 	*vec_add(&r->ranges) = range;
@@ -172,17 +194,19 @@ static uint16_t *place_of(struct rules *r, uint32_t image, uint32_t fn)
 	return &r->images.at[image].of.at[fn];
 }
 
-struct rule_range rules_of_function(struct rules *r, const struct trace_info *info, uint32_t image, uint32_t fn)
+struct rule_range rules_of_function(struct rules *r, const struct trace_info *info, uint32_t image,
+				    uint32_t fn)
 {
 	const struct trace_module *module;
 	const struct trace_function *f;
 	uint16_t *place;
 
 	if (image >= info->images.n || fn > RECORD_ID_MAX)
-		return r->ranges.at[0]; /* the program spoiled it */
+		return r->ranges.at[0]; /* the program overwrote the record */
 	place = place_of(r, image, fn);
 	if (!*place) {
 		f = trace_info_function(info, image, fn, &module);
+		/* Not kept: the function may become known. */
 		if (!f)
 			return r->ranges.at[0];
 		*place = find_commands(r, module->strings.at + f->name);
@@ -192,10 +216,10 @@ struct rule_range rules_of_function(struct rules *r, const struct trace_info *in
 
 static void add_options(struct rules *r, const struct settings *s)
 {
-	r->event_stacks = union_event_stacks(s) && has(s, OPTION_STACKTRACE);
-	r->user_stacks = union_event_stacks(s) && has(s, OPTION_USERSTACKTRACE);
+	r->event_stacks = union_event_stacks(s) && has_option(s, OPTION_STACKTRACE);
+	r->user_stacks = union_event_stacks(s) && has_option(s, OPTION_USERSTACKTRACE);
 	r->call_stacks = union_call_stacks(s);
-	r->no_repeats = is_function_tracer(s) && has(s, OPTION_FUNC_NO_REPEATS);
+	r->no_repeats = is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS);
 	r->stacks |= r->event_stacks || r->user_stacks || r->call_stacks;
 }
 
@@ -237,7 +261,8 @@ void rules_free(struct rules *r)
 
 bool rules_run(const struct rules *r)
 {
-	bool runs = r->commands.n || r->event_stacks || r->user_stacks || r->call_stacks || r->no_repeats;
+	bool runs = r->commands.n || r->event_stacks || r->user_stacks || r->call_stacks ||
+		    r->no_repeats;
 
 	for (size_t i = 0; i < r->at.n && !runs; i++)
 		runs = r->at.at[i].triggers.n;

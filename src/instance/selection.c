@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Judges records by the event filters of an instance, on the tracer's side. The programs run the
+ * same filters first when one instance wants an event; when several do they record it whole, and
+ * each instance selects here. Readers call it under pump_lock; references are atomic, because
+ * chunks are dropped by any thread. */
 #include "instance/selection.h"
 
 #include <stdatomic.h>
@@ -9,12 +13,13 @@
 #include "shared/filter.h"
 #include "shared/record.h"
 
-#define COMMON_BYTES 8 /* of each record, which the ring buffer does not keep */
+/* size of the fields before the event's own, which records in the session memory do not have */
+#define COMMON_BYTES 8
 
 struct selected {
 	uint32_t index;
 	uint16_t id;
-	struct filter_program *program; /* NULL: all of them */
+	struct filter_program *program; /* NULL: all records */
 };
 
 struct selection {
@@ -23,6 +28,7 @@ struct selection {
 	VEC(struct selected) at;        /* by index */
 };
 
+/* The settings' own program may be freed by the next write. */
 static struct filter_program *copy_program(const struct filter_program *p)
 {
 	struct filter_program *copy = p ? mem_zalloc(p->bytes) : NULL;
@@ -42,8 +48,10 @@ struct selection *selection_new(const struct event_set *set, struct addresses *a
 		const struct event_setting *e = &set->at.at[i];
 
 		if (e->enabled)
-			*vec_add(&s->at) = (struct selected){ e->index, events_at(set->catalogue, e->index)->format->id,
-							      copy_program(e->filter.program) };
+			*vec_add(&s->at) =
+				(struct selected){ e->index,
+						   events_at(set->catalogue, e->index)->format->id,
+						   copy_program(e->filter.program) };
 	}
 	return s;
 }
@@ -54,6 +62,8 @@ struct selection *selection_get(struct selection *s)
 	return s;
 }
 
+/* Sequentially consistent: pairs with the other selection_put() calls, so that the last holder sees
+ * all uses before it frees. */
 void selection_put(struct selection *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
@@ -69,38 +79,44 @@ bool selection_is_empty(const struct selection *s)
 	return !s->at.n;
 }
 
-static const struct selected *find(const struct selection *s, uint32_t index)
+static const struct selected *find_rule(const struct selection *s, uint32_t index)
 {
 	size_t i = vec_bisect(&s->at, e, e->index < index);
 
 	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : NULL;
 }
 
-/* The process and time of a record, for place(). */
-struct moment {
+/* The process and time of a record, which place_of_address() translates addresses for. */
+struct selection_context {
 	struct addresses *addresses;
 	const struct trace_info *info;
 	uint32_t image;
 	uint64_t tsc;
 };
 
-static uint64_t place(void *context, uint64_t address)
+/* Gives filters the address that kallsyms shows. */
+static uint64_t place_of_address(void *context, uint64_t address)
 {
-	const struct moment *m = context;
+	const struct selection_context *m = context;
 
 	return addresses_place(m->addresses, m->info, m->image, address, m->tsc);
 }
 
-/* As the kernel's record: the common fields, then what is kept. A string in the program's memory cannot be looked at
- * any more: the traced program has done so, where it ran the filter. */
-bool selection_passes(const struct filter_program *p, uint16_t id, const struct event *e, const struct trace_info *info,
-		      struct addresses *addresses)
+/* Builds the record as the kernel has it: common fields, then payload. A filter that follows a
+ * pointer (FILTER_NEEDS_FETCH) cannot be run here, since the program's memory has changed: the
+ * program itself ran it when it made the record, so that every record that arrived passes. */
+bool selection_passes(const struct filter_program *p, uint16_t id, const struct event *e,
+		      const struct trace_info *info, struct addresses *addresses)
 {
 	const struct trace_thread *thread = &info->threads.at[e->thread];
 	uint64_t record[1 + RECORD_PAYLOAD_MAX];
-	struct moment moment = { addresses, info, thread->image, e->tsc };
-	const struct filter_record r = { .bytes = (const uint8_t *)record, .size = COMMON_BYTES + (uint32_t)e->count,
-					 .cpu = e->cpu, .comm = thread->comm, .place = place, .context = &moment };
+	struct selection_context selection_context = { addresses, info, thread->image, e->tsc };
+	const struct filter_record r = { .bytes = (const uint8_t *)record,
+					 .size = COMMON_BYTES + (uint32_t)e->count,
+					 .cpu = e->cpu,
+					 .comm = trace_thread_name_at(thread, e->tsc),
+					 .place = place_of_address,
+					 .context = &selection_context };
 
 	if (e->count > 8 * RECORD_PAYLOAD_MAX)
 		return false;
@@ -111,9 +127,11 @@ bool selection_passes(const struct filter_program *p, uint16_t id, const struct 
 	return filter_run(p, p->bytes, &r);
 }
 
-bool selection_keeps(const struct selection *s, const struct event *e, const struct trace_info *info)
+bool selection_keeps(const struct selection *s, const struct event *e,
+		     const struct trace_info *info)
 {
-	const struct selected *found = find(s, e->fn);
+	const struct selected *found = find_rule(s, e->fn);
 
-	return found && (!found->program || selection_passes(found->program, found->id, e, info, s->addresses));
+	return found && (!found->program ||
+			 selection_passes(found->program, found->id, e, info, s->addresses));
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a write to the tree does to the session: what all instances want together, and each instance's share of what
- * comes of it. */
+/* Turns a write to the tree into a change of the session: computes what all instances want
+ * together, changes the programs if that differs, and gives each instance its share. The tree's
+ * threads call live_apply; l->changing serializes it from check to end. A change that the programs
+ * refuse leaves all settings as they were.
+ *
+ * Order: counters that need every call begin first, record filters are put in place before the
+ * programs record a union and are removed after the last union's records have arrived. */
 #include "instance/internal.h"
 
 #include <dirent.h>
@@ -15,7 +20,8 @@
 #include "collect/clock.h"
 #include "collect/perf_rings.h"
 
-/* An event that several instances have enabled comes whole: each leaves out by its own filter. */
+/* Adds the events that an instance has armed. Programs record an event whole if several instances
+ * want it; each applies its own filter to it (selection.c). */
 static void add_events(struct event_set *to, const struct event_set *from)
 {
 	for (size_t i = 0; i < from->at.n; i++) {
@@ -24,11 +30,13 @@ static void add_events(struct event_set *to, const struct event_set *from)
 
 		if (!event_set_armed(from, index))
 			continue;
-		event_set_filter(to, index, "0", &ignored); /* also of one who does not want it now */
+		/* Removes the top's filter, also if the top itself does not want the event. */
+		event_set_filter(to, index, "0", &ignored);
 		event_set_enable(to, index, true);
 	}
 }
 
+/* Adds the events at which an instance needs a copy of the stack. */
 static void add_stacks(struct event_set *to, const struct settings *s)
 {
 	for (size_t i = 0; i < s->events.at.n; i++)
@@ -36,14 +44,16 @@ static void add_stacks(struct event_set *to, const struct settings *s)
 			event_set_stack(to, s->events.at.at[i].index);
 }
 
-/* They tell who makes whom, and who ends: whole, like the above. */
+/* Adds the events that tell of forks and ends, unfiltered, if an option of the instance follows
+ * forks. */
 static void add_births(struct event_set *to, const struct settings *s)
 {
 	static const char *const names[] = { "sched_process_fork", "sched_process_exit" };
 	struct filter_fault ignored;
 
 	for (size_t i = 0; i < 2 && fork_follow_wanted(s); i++) {
-		const struct event_entry *e = to->catalogue ? events_find(to->catalogue, "sched", names[i]) : NULL;
+		const struct event_entry *e =
+			to->catalogue ? events_find(to->catalogue, "sched", names[i]) : NULL;
 
 		if (!e)
 			continue;
@@ -52,8 +62,10 @@ static void add_births(struct event_set *to, const struct settings *s)
 	}
 }
 
-/* The settings of all trace arrays, with `next` for tr, which may not be in the list yet. The caller frees the array. */
-static const struct settings **all_settings(struct live *l, struct trace_array *tr, const struct settings *next, size_t *n)
+/* Returns the settings of all trace arrays, with `next` for tr, which may not be in the list yet.
+ * Index 0 is the top's. The caller frees the array; its elements stay owned by the trace arrays. */
+static const struct settings **all_settings(struct live *l, struct trace_array *tr,
+					    const struct settings *next, size_t *n)
 {
 	const struct settings **all = mem_zalloc((l->arrays.n + 1) * sizeof(*all));
 	bool found = false;
@@ -68,9 +80,11 @@ static const struct settings **all_settings(struct live *l, struct trace_array *
 	return all;
 }
 
-/* What the programs are to do: the top's settings, and of functions and events what any instance wants. Sizes and
- * modes are about the buffers here; the session's memory is between the programs and us. */
-struct settings *live_for_session(struct live *l, struct trace_array *tr, const struct settings *next)
+/* Builds what the programs are to do: the top's settings, with the functions and events that any
+ * instance wants. Sizes and modes of instances concern the buffers here; the session memory keeps
+ * its own. */
+struct settings *live_for_session(struct live *l, struct trace_array *tr,
+				  const struct settings *next)
 {
 	struct settings *s = mem_zalloc(sizeof(*s)), usual;
 	size_t n;
@@ -99,15 +113,34 @@ void live_drop_settings(struct settings *s)
 	free(s);
 }
 
-/* Files whose change reaches into the programs. */
+/* Files whose change may reach into the programs. All others change only what buffers keep and
+ * readers show. */
 static bool concerns_functions(const char *file)
 {
-	static const char *const files[] = { "current_tracer", "events", "function_profile_enabled", "max_graph_depth",
-					     "set_ftrace_filter", "set_ftrace_module", "set_event", "set_ftrace_notrace",
-					     "set_graph_function", "set_graph_notrace", "stack_tracer_enabled", "tracing_thresh",
-					     "set_ftrace_pid", "set_ftrace_notrace_pid", "set_event_pid", "set_event_notrace_pid",
-					     "options/event-fork", "options/function-fork", "options/stacktrace", "options/userstacktrace",
-					     "options/func_stack_trace", "options/funcgraph-retval", "trace_options" };
+	static const char *const files[] = { "current_tracer",
+					     "events",
+					     "function_profile_enabled",
+					     "max_graph_depth",
+					     "set_ftrace_filter",
+					     "set_ftrace_module",
+					     "set_event",
+					     "set_ftrace_notrace",
+					     "set_graph_function",
+					     "set_graph_notrace",
+					     "stack_tracer_enabled",
+					     "tracing_thresh",
+					     "set_ftrace_pid",
+					     "set_ftrace_notrace_pid",
+					     "set_event_pid",
+					     "set_event_notrace_pid",
+					     "options/event-fork",
+					     "options/function-fork",
+					     "options/stacktrace",
+					     "options/userstacktrace",
+					     "options/func_stack_trace",
+					     "options/funcgraph-retval",
+					     "options/causal-order",
+					     "trace_options" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(file, files[i]))
@@ -115,34 +148,39 @@ static bool concerns_functions(const char *file)
 	return false;
 }
 
-static bool is_sleepless(const struct settings *s)
+static bool excludes_sleep(const struct settings *s)
 {
 	return !option_is_set(s->options, OPTION_SLEEP_TIME);
 }
 
+/* Whether the programs record nothing with these settings. */
 static bool does_nothing(const struct settings *s)
 {
 	for (size_t i = 0; i < s->events.at.n; i++)
 		if (event_set_armed(&s->events, s->events.at.at[i].index))
 			return false;
-	return s->nop;
+	return !s->tracer->functions;
 }
 
-/* Files whose writes often change nothing in the programs: trace-cmd writes "0" to the filter of each event there is, hundreds
- * of them, and options and lists of threads are mostly of the buffers alone. */
+/* Files whose writes often change nothing in the programs: trace-cmd writes "0" to the filter of
+ * each event, hundreds of them, and options and thread lists mostly concern the buffers alone. A
+ * change of the programs stops them all, so that comparing pays. */
 static bool may_change_nothing(const char *file)
 {
-	return !strcmp(file, "events") || !strcmp(file, "set_event") || !strcmp(file, "trace_options") ||
-	       !strncmp(file, "options/", 8) || strstr(file, "_pid");
+	return !strcmp(file, "events") || !strcmp(file, "set_event") ||
+	       !strcmp(file, "trace_options") || !strncmp(file, "options/", 8) ||
+	       strstr(file, "_pid");
 }
 
-static bool is_same_for_programs(const char *file, const struct settings *a, const struct settings *b)
+static bool is_same_for_programs(const char *file, const struct settings *a,
+				 const struct settings *b)
 {
 	uint32_t n = b->events.catalogue ? events_n(b->events.catalogue) : 0;
 
-	if (!may_change_nothing(file) || a->nop != b->nop || a->graph != b->graph || a->calls_too != b->calls_too ||
-	    settings_values(a) != settings_values(b) ||
-	    !function_list_is_same(&a->filter, &b->filter) || !function_list_is_same(&a->notrace, &b->notrace))
+	if (!may_change_nothing(file) || a->tracer != b->tracer || a->calls_too != b->calls_too ||
+	    settings_values(a) != settings_values(b) || settings_causal(a) != settings_causal(b) ||
+	    !function_list_is_same(&a->filter, &b->filter) ||
+	    !function_list_is_same(&a->notrace, &b->notrace))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (event_set_differ(&a->events, &b->events, i))
@@ -150,22 +188,28 @@ static bool is_same_for_programs(const char *file, const struct settings *a, con
 	return true;
 }
 
-/* What is hooked so far, before it is something else. */
+/* Remembers the hooked functions for touched_functions before a change unhooks some. */
 static void note_touched(struct live *l)
 {
 	pthread_mutex_lock(&l->names);
-	functions_touch(&l->functions, pump_hold(l->pump));
-	pump_release(l->pump);
+	functions_touch(&l->functions, pump_lock(l->pump));
+	pump_unlock(l->pump);
 	pthread_mutex_unlock(&l->names);
 }
 
-/* Without a tracer function filters mean nothing yet: they are kept for when there is one. */
-static int change_session(struct trace_array *tr, const struct settings *next, const char *file, struct err *err)
+/* Applies the union of all settings to the session, as cheaply as it can: keep it for a later
+ * change, change sleep times alone, or change the programs. Without a tracer function filters mean
+ * nothing yet, and are kept for when there is one. l->now is what the session has; on an error it
+ * stays. */
+static int change_session(struct trace_array *tr, const struct settings *next, const char *file,
+			  struct err *err)
 {
 	struct live *l = tr->live;
 	struct settings *s = live_for_session(l, tr, next), *old = l->now;
 	bool functions = concerns_functions(file) && !is_same_for_programs(file, old, s);
-	bool nothing = (does_nothing(s) && does_nothing(old)) || (!functions && is_sleepless(s) == is_sleepless(old)) ||
+	bool nothing = (does_nothing(s) && does_nothing(old)) ||
+		       (!functions && excludes_sleep(s) == excludes_sleep(old)) ||
+		       /* After the end of all programs a change would have nobody to reach. */
 		       pump_is_over(l->pump);
 	uint64_t pause;
 	int e = 0;
@@ -183,26 +227,31 @@ static int change_session(struct trace_array *tr, const struct settings *next, c
 	return e;
 }
 
-/* Gives each tracing instance a record filter while the programs record a union. Called before the session changes, for the settings
- * to come, and afterwards, when the records made until then have arrived, for the settings as they are. */
-static void share(struct trace_array *tr, const struct settings *next, bool begins)
+/* Gives each tracing instance a record filter while the programs record a union. Called before the
+ * session changes (begins), for the settings to come, and afterwards, when the records made until
+ * then have arrived, for the settings as they are. */
+static void share_settings(struct trace_array *tr, const struct settings *next, bool begins)
 {
 	struct live *l = tr->live;
 	size_t n;
 	const struct settings **all = all_settings(l, tr, next, &n);
 	bool several = settings_differ(all, n);
 
+	/* Records of the union may still be on their way; they need the filters that are about to
+	 * go. */
 	if (!begins && !several && l->shared)
 		live_sync(l);
 	for (size_t i = 0; i < l->arrays.n && (several || (l->shared && !begins)); i++) {
-		bool alone = !l->shared && !l->arrays.at[i]->settings.nop;
+		bool alone = !l->shared && l->arrays.at[i]->settings.tracer->functions;
 
-		pump_share(l->pump, &l->arrays.at[i]->buffer, several && !all[i]->nop ? all[i] : NULL, alone);
+		pump_share(l->pump, &l->arrays.at[i]->buffer,
+			   several && all[i]->tracer->functions ? all[i] : NULL, alone);
 	}
 	l->shared = several || (l->shared && begins);
 	free(all);
 }
 
+/* Adds the threads of a process, from /proc. A process that has ended has none. */
 static void add_threads(struct pid_list *to, uint32_t pid)
 {
 	char path[32];
@@ -210,7 +259,7 @@ static void add_threads(struct pid_list *to, uint32_t pid)
 	DIR *dir;
 
 	if (pid_list_has(to, (pid_t)pid))
-		return; /* a process that has been looked at: its own number is among its threads' */
+		return; /* the process has been looked at: its own number is among its threads' */
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)))
@@ -220,8 +269,9 @@ static void add_threads(struct pid_list *to, uint32_t pid)
 		closedir(dir);
 }
 
-/* Of the threads that there are it is known who is in the lists. The trace_info is the caller's. */
-static void follow(struct trace_array *tr)
+/* Tells the buffer which threads exist now, so that only later ones depend on fork records. The
+ * caller has pump_lock. */
+static void follow_threads(struct trace_array *tr)
 {
 	const struct trace_info *info = consumer_info(tr->live->session);
 	struct pid_list threads = { 0 };
@@ -234,74 +284,86 @@ static void follow(struct trace_array *tr)
 	pid_list_free(&threads);
 }
 
-/* Nobody looks at what was recorded before and after at once. */
-static void configure(struct trace_array *tr, const struct settings *next)
+/* Reconfigures the array's buffer under pump_lock, so that no reader sees records of both
+ * settings. */
+static void configure_buffer(struct trace_array *tr, const struct settings *next)
 {
-	struct trace_info *info = pump_hold(tr->live->pump);
-	bool other_records = next->clock != tr->settings.clock || next->subbuf_kb != tr->settings.subbuf_kb;
+	struct trace_info *info = pump_lock(tr->live->pump);
+	bool other_records =
+		next->clock != tr->settings.clock || next->subbuf_kb != tr->settings.subbuf_kb;
 
-	if (!tr->name) { /* all instances' */
+	if (!tr->name) { /* these hold for all instances */
 		info->thresh_ns = next->tracing_thresh_ns;
-		consumer_name_threads(tr->live->session, option_is_set(next->options, OPTION_RECORD_CMD));
+		consumer_name_threads(tr->live->session,
+				      option_is_set(next->options, OPTION_RECORD_CMD));
 	}
 	settings_free(&tr->settings);
 	settings_copy(&tr->settings, next);
 	buffer_configure(&tr->buffer, next, clock_tsc());
-	if (other_records) /* as in ftrace */
+	/* such records cannot be shown together, so that ftrace drops them, too */
+	if (other_records)
 		buffer_clear(&tr->buffer, clock_tsc());
 	if (fork_follow_wanted(next))
-		follow(tr);
-	pump_release(tr->live->pump);
+		follow_threads(tr);
+	pump_unlock(tr->live->pump);
 }
 
-static bool fetches(const struct filter_program *p)
+static bool fetches_memory(const struct filter_program *p)
 {
 	return p && p->needs & FILTER_NEEDS_FETCH;
 }
 
-/* Triggers and their events' filters look at records when these are here; what a pointer led to is not. */
+/* Refuses filters that follow a pointer beside triggers: triggers look at records after they have
+ * arrived, when the program's memory has changed. */
 static int check_triggers(const struct event_set *s, struct err *err)
 {
 	for (size_t i = 0; i < s->at.n; i++) {
 		const struct event_setting *e = &s->at.at[i];
-		bool bad = fetches(e->filter.program) && !event_set_program(s, e->index);
+		bool bad = fetches_memory(e->filter.program) && !event_set_program(s, e->index);
 
 		for (size_t k = 0; k < e->triggers.at.n; k++)
-			bad |= fetches(e->triggers.at.at[k]->program);
+			bad |= fetches_memory(e->triggers.at.at[k]->program);
 		if (bad)
-			return err_set(err, EINVAL, "a filter on what a pointer leads to cannot stand beside triggers or a .function, nor be a trigger's");
+			return err_set(
+				err, EINVAL,
+				"a filter on what a pointer leads to cannot stand beside triggers or a .function, nor be a trigger's");
 	}
 	return 0;
 }
 
-/* What was recorded until now is one thing, with what threads slept or without. */
+/* Before sleep-time changes: checks that the kernel lets us count sleeps, and lets everything
+ * recorded so far arrive under the old meaning. */
 static int turn_sleeps(struct trace_array *tr, const struct settings *next, struct err *err)
 {
-	if (is_sleepless(next) && perf_rings_allowed(PERF_SWITCHES, err) < 0)
+	if (excludes_sleep(next) && perf_rings_allowed(PERF_SWITCHES, err) < 0)
 		return -err->code;
 	live_sync(tr->live);
 	return 0;
 }
 
-/* What a write to the file means for the programs, and for what is counted of them. */
-static int change(struct trace_array *tr, const struct settings *next, const char *file, bool session, struct err *err)
+/* Applies a write to the programs and to the counters. On an error neither has changed. */
+static int change_settings(struct trace_array *tr, const struct settings *next, const char *file,
+			   bool session, struct err *err)
 {
-	const struct settings *was = &tr->live->arrays.at[0]->settings, *top = tr->name ? was : next;
+	const struct settings *was = &tr->live->top->settings, *top = tr->name ? was : next;
 	int e = 0;
 
 	if (top->stack_trace && top->tracing_thresh_ns)
-		return err_set(err, EBUSY, "the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
-	if (is_sleepless(next) != is_sleepless(&tr->settings))
+		return err_set(
+			err, EBUSY,
+			"the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
+	if (excludes_sleep(next) != excludes_sleep(&tr->settings))
 		e = turn_sleeps(tr, next, err);
 	if (e)
 		return e;
 	profiling_before(tr->live, was, top);
 	if (session) {
-		share(tr, next, true);
+		share_settings(tr, next, true);
 		e = change_session(tr, next, file, err);
 	}
 	if (e == 0 && !strcmp(file, "current_tracer"))
-		live_sync(tr->live); /* the old one's last records are not the new one's first */
+		/* The old tracer's last records must not be taken for the new one's first. */
+		live_sync(tr->live);
 	profiling_after(tr->live, was, top, file, e);
 	return e;
 }
@@ -313,14 +375,17 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 	int e;
 
 	pthread_mutex_lock(&tr->live->changing);
-	session = file && (concerns_functions(file) || is_sleepless(next) != is_sleepless(&tr->settings));
+	/* A sleep-time that changes needs the session whichever file it came by (trace_options). */
+	session = file && (concerns_functions(file) ||
+			   excludes_sleep(next) != excludes_sleep(&tr->settings));
 	e = check_triggers(&next->events, err);
 	if (e == 0 && file)
-		e = change(tr, next, file, session, err);
+		e = change_settings(tr, next, file, session, err);
 	if (e == 0)
-		configure(tr, next);
+		configure_buffer(tr, next);
+	/* Also after an error: the filters for settings that were refused go again. */
 	if (session)
-		share(tr, &tr->settings, false);
+		share_settings(tr, &tr->settings, false);
 	pthread_mutex_unlock(&tr->live->changing);
 	return e;
 }

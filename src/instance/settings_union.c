@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Collects the reasons that all instances have to trace functions (tracer, profile, stack tracer,
+ * stacks of events, function commands) and unites them. settings.c calls it with live->changing
+ * held, before the session changes. One reason is taken over exactly; several make a superset,
+ * since filters cannot express more than that. */
 #include "instance/settings_union.h"
 
 #include <stdlib.h>
@@ -9,34 +13,40 @@
 /* One reason to trace functions. */
 struct want {
 	const struct settings *of;
-	bool graph;                 /* their ends, too */
-	bool call;                  /* by the function tracer's record */
-	bool sleeps;                /* and what threads sleep */
-	bool values;                /* with what they return */
-	struct function_list named; /* instead of the instance's filters: those that commands are about */
+	bool graph;                 /* entries and exits, not entries alone */
+	bool call;                  /* the function tracer's record at entries */
+	bool sleeps;                /* sleep times are needed, too */
+	bool values;                /* returned values are needed, too */
+	/* the functions that commands name; used instead of the instance's filters */
+	struct function_list named;
 };
 
 typedef VEC(struct want) want_list;
 
-static bool is_sleepless(const struct settings *s)
+static bool excludes_sleep(const struct settings *s)
 {
 	return !option_is_set(s->options, OPTION_SLEEP_TIME);
 }
 
 static void add_tracer(want_list *l, const struct settings *s)
 {
-	if (!s->nop)
-		*vec_add(l) = (struct want){ .of = s, .graph = s->graph, .call = !s->graph, .sleeps = s->graph && is_sleepless(s),
+	if (s->tracer->functions)
+		*vec_add(l) = (struct want){ .of = s,
+					     .graph = s->tracer->exits,
+					     .call = !s->tracer->exits,
+					     .sleeps = s->tracer->exits && excludes_sleep(s),
 					     .values = settings_values(s) };
 }
 
+/* The profile obeys the top's function filters; it needs exits. */
 static void add_profile(want_list *l, const struct settings *s)
 {
 	if (s->function_profile)
-		*vec_add(l) = (struct want){ .of = s, .graph = true, .sleeps = is_sleepless(s) };
+		*vec_add(l) = (struct want){ .of = s, .graph = true, .sleeps = excludes_sleep(s) };
 }
 
-/* Of all functions: which of them stand on a stack matters. */
+/* The stack tracer needs all functions, whatever the filters: every call contributes to the depth.
+ * Empty settings have no filters. */
 static void add_stacks(want_list *l, const struct settings *s)
 {
 	static const struct settings all;
@@ -45,14 +55,14 @@ static void add_stacks(want_list *l, const struct settings *s)
 		*vec_add(l) = (struct want){ .of = &all, .graph = true };
 }
 
-/* Stacks are known by entries and ends, whatever the tracer. */
+/* Stacks at events are told by entries and exits, whatever the tracer. */
 static void add_open_calls(want_list *l, const struct settings *s)
 {
 	if (rules_want_calls(s))
 		*vec_add(l) = (struct want){ .of = s, .graph = true };
 }
 
-/* Whether they are called is said by either tracer's records. */
+/* Function commands need to see their functions called; the records of either tracer show that. */
 static void add_commands(want_list *l, const struct settings *s)
 {
 	struct want w = { .of = s };
@@ -64,7 +74,7 @@ static void add_commands(want_list *l, const struct settings *s)
 		*vec_add(l) = w;
 }
 
-static void collect(want_list *l, const struct settings *const *settings, size_t n)
+static void collect_wants(want_list *l, const struct settings *const *settings, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		add_tracer(l, settings[i]);
@@ -75,7 +85,7 @@ static void collect(want_list *l, const struct settings *const *settings, size_t
 	}
 }
 
-static void drop(want_list *l)
+static void drop_wants(want_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		function_list_free(&l->at[i].named);
@@ -87,9 +97,9 @@ bool settings_differ(const struct settings *const *settings, size_t n)
 	want_list l = { 0 };
 	bool several;
 
-	collect(&l, settings, n);
+	collect_wants(&l, settings, n);
 	several = l.n > 1;
-	drop(&l);
+	drop_wants(&l);
 	return several;
 }
 
@@ -100,8 +110,9 @@ static const struct function_list *filter_of(const struct want *w)
 	return w->named.patterns.n ? &w->named : &w->of->filter;
 }
 
-/* What one takes out again another may have put in: nothing is taken out. */
-static void append(struct function_list *to, const struct function_list *from)
+/* Appends the patterns that add functions. A pattern that removes some would remove what another
+ * reason added, so it is left out. */
+static void append_list(struct function_list *to, const struct function_list *from)
 {
 	struct err ignored;
 
@@ -110,20 +121,23 @@ static void append(struct function_list *to, const struct function_list *from)
 			function_list_write(to, from->patterns.at[i].text, true, &ignored);
 }
 
+/* A reason without a filter means all functions, which needs no list. */
 static void unite_filters(const want_list *l, struct settings *out)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (!filter_of(&l->at[i])->patterns.n)
 			return; /* all functions */
 	for (size_t i = 0; i < l->n; i++)
-		append(&out->filter, filter_of(&l->at[i]));
+		append_list(&out->filter, filter_of(&l->at[i]));
 }
 
-/* Only what all leave out. */
+/* Keeps notrace only if every reason has the same: a function that one of them wants must not be
+ * left out. */
 static void unite_notrace(const want_list *l, struct settings *out)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (l->at[i].named.patterns.n || !function_list_is_same(&l->at[i].of->notrace, &l->at[0].of->notrace))
+		if (l->at[i].named.patterns.n ||
+		    !function_list_is_same(&l->at[i].of->notrace, &l->at[0].of->notrace))
 			return;
 	function_list_copy(&out->notrace, &l->at[0].of->notrace);
 }
@@ -137,24 +151,28 @@ static void as_one(const struct want *w, struct settings *out)
 
 void settings_union(const struct settings *const *settings, size_t n, struct settings *out)
 {
-	bool call = false, sleeps = false, values = false;
+	bool exits = false, call = false, sleeps = false, values = false;
 	want_list l = { 0 };
 
-	collect(&l, settings, n);
-	out->nop = !l.n;
-	out->graph = false;
+	collect_wants(&l, settings, n);
 	for (size_t i = 0; i < l.n; i++) {
-		out->graph = out->graph || l.at[i].graph;
+		exits = exits || l.at[i].graph;
 		call = call || l.at[i].call;
 		sleeps = sleeps || l.at[i].sleeps;
 		values = values || l.at[i].values;
 	}
+	out->tracer = !l.n ? &tracer_nop : exits ? &tracer_function_graph : &tracer_function;
+	/* Bits of three options are rewritten; the rest of out->options is the top's. */
+	for (size_t i = 0; i < n; i++)
+		out->options |= settings[i]->options & OPTION_BIT(OPTION_CAUSAL_ORDER);
 	out->options |= OPTION_BIT(OPTION_SLEEP_TIME);
 	if (sleeps)
 		out->options &= ~OPTION_BIT(OPTION_SLEEP_TIME);
 	out->options &= ~OPTION_BIT(OPTION_GRAPH_RETVAL);
 	out->options |= (uint64_t)values << OPTION_GRAPH_RETVAL;
-	out->calls_too = out->graph && call;
+	/* Calls as the function tracer records them, beside entries and exits, if instances need
+	 * both. */
+	out->calls_too = exits && call;
 	function_list_free(&out->filter);
 	function_list_free(&out->notrace);
 	if (l.n == 1) {
@@ -163,5 +181,5 @@ void settings_union(const struct settings *const *settings, size_t n, struct set
 		unite_filters(&l, out);
 		unite_notrace(&l, out);
 	}
-	drop(&l);
+	drop_wants(&l);
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The stack tracer's tables. The pump calls stacks_feed for every resolved chunk, profiling.c the
+ * rest; all have pump_lock. The deepest stack of a thread is not copied while its calls are still
+ * open (`standing`): depth grows call by call, and each step would copy the whole stack. A loss of
+ * records loses frames, not the depth, since every record says where it was made. */
 #include "instance/stacks.h"
 
 #include <stdlib.h>
@@ -14,29 +18,31 @@
 struct frame {
 	uint64_t end;      /* 0: not known */
 	uint32_t fn, site; /* site: where it was called */
-	bool jumped;       /* in place of the one before (a tail call) */
+	bool jumped;       /* called in place of the frame before it (a tail call) */
 };
 
 typedef VEC(struct frame) frame_list;
 
+/* A thread: its calls now, and its deepest stack. */
 struct thread {
-	bool follows;          /* tracks are */
+	bool follows;          /* tracks and lane are in use */
 	struct tracks tracks;
 	struct lane *lane;
 	frame_list now;        /* by depth */
-	uint64_t at;           /* of the call that comes next; 0: not told */
+	/* stack pointer of the call that comes next, from its EVENT_AT; 0: not told */
+	uint64_t at;
 	uint32_t at_site;
 
-	uint64_t bottom, top;  /* of its own stack; top 0: not known yet */
-	bool guessed;          /* nobody could say: top is the highest place seen */
+	uint64_t bottom, top;  /* bounds of its own stack; top 0: not known yet */
+	bool guessed;          /* the mapping could not be found: top is the highest address seen */
 	uint64_t max;          /* bytes */
-	uint64_t tsc;          /* when */
-	size_t n;              /* so many calls stood then */
-	bool standing;         /* they still do: `now` has them */
-	frame_list deepest;    /* else they are here; empty: nothing was found */
+	uint64_t tsc;          /* time of the deepest stack */
+	size_t n;              /* number of calls on the deepest stack */
+	bool standing;         /* the calls are still open, in `now` */
+	frame_list deepest;    /* otherwise they are here; empty: nothing was found */
 };
 
-/* Of one image: at whose calls is looked, by function id. */
+/* By function id of one image: whether stack_trace_filter selects the function. */
 enum checked { CHECKED_UNKNOWN, CHECKED_YES, CHECKED_NO };
 struct checks { VEC(uint8_t) at; };
 
@@ -47,7 +53,7 @@ struct stacks {
 	struct sites sites;
 	VEC(struct thread *) threads; /* by thread; NULL: nothing came */
 	VEC(struct checks) images;
-	/* of the chunk being fed */
+	/* The chunk that is being fed. */
 	struct thread *now;
 	uint32_t thread, image;
 };
@@ -63,17 +69,20 @@ static bool look_up(const struct stacks *s, uint32_t fn)
 	if (!f)
 		return false;
 	if (f->name)
-		return function_list_has(&s->settings.stack_filter, m->strings.at + f->name, m->name);
+		return function_list_has(&s->settings.stack_filter, m->strings.at + f->name,
+					 m->name);
 	trace_function_name(m, f, name, sizeof(name));
 	return function_list_has(&s->settings.stack_filter, name, m->name);
 }
 
+/* Whether calls of the function are looked at. Every call is without a filter. */
 static bool is_checked(struct stacks *s, uint32_t fn)
 {
 	struct checks *c;
 
 	if (!s->settings.stack_filter.patterns.n)
 		return true;
+	/* Not kept: the function may become known. */
 	if (!trace_info_function(s->info, s->image, fn, NULL))
 		return false;
 	while (s->images.n <= s->image)
@@ -95,6 +104,8 @@ static void forget_checks(struct stacks *s)
 
 /* --- where the stack is ------------------------------------------------------------------ */
 
+/* Finds the mapping that has the address. False: the process is gone, or nothing is mapped
+ * there. */
 static bool find_in(pid_t pid, uint64_t at, struct thread *t)
 {
 	struct maps maps = { 0 };
@@ -104,14 +115,16 @@ static bool find_in(pid_t pid, uint64_t at, struct thread *t)
 		return false;
 	for (size_t i = 0; i < maps.at.n; i++)
 		if (maps.at.at[i].start < at && at <= maps.at.at[i].end) {
-			t->bottom = i ? maps.at.at[i - 1].end : 0; /* it may grow down to there */
+			t->bottom = i ? maps.at.at[i - 1].end : 0; /* may grow down to there */
 			t->top = maps.at.at[i].end;
 		}
 	maps_free(&maps);
 	return t->top != 0;
 }
 
-/* By its first call that is seen. A thread that has ended may have left its process, and its stack there. */
+/* Finds the thread's stack at the first call that is seen of it. A thread that has ended may have
+ * left its process behind, with the stack still mapped; hence the second attempt by pid. If both
+ * fail the highest address seen stands for the end. */
 static void find_stack(struct stacks *s, struct thread *t, uint64_t at)
 {
 	const struct trace_thread *of = &s->info->threads.at[s->thread];
@@ -126,7 +139,8 @@ static void find_stack(struct stacks *s, struct thread *t, uint64_t at)
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-static void save(struct thread *t)
+/* Copies the deepest stack out of `now` before calls of it return or are replaced. */
+static void save_deepest(struct thread *t)
 {
 	t->deepest.n = 0;
 	vec_reserve(&t->deepest, t->n);
@@ -135,13 +149,17 @@ static void save(struct thread *t)
 	t->standing = false;
 }
 
-static void look(struct stacks *s, struct thread *t, uint64_t end, const struct call_step *step)
+/* Compares the call's depth with the deepest so far. `end` is the address right above its return
+ * address. */
+static void look_at_stack(struct stacks *s, struct thread *t, uint64_t end,
+			  const struct call_step *step)
 {
 	uint64_t depth;
 
 	find_stack(s, t, end);
 	if (end > t->top || end <= t->bottom)
 		return; /* another stack */
+	/* The return address's own 8 bytes count. */
 	depth = t->top - end + 8;
 	if (depth <= t->max || depth <= s->floor || !is_checked(s, step->fn))
 		return;
@@ -151,15 +169,18 @@ static void look(struct stacks *s, struct thread *t, uint64_t end, const struct 
 	t->standing = true;
 }
 
-static void enter(struct stacks *s, struct thread *t, const struct call_step *step)
+/* Puts the call at its depth and looks how deep the stack is. */
+static void enter_call(struct stacks *s, struct thread *t, const struct call_step *step)
 {
 	struct frame f = { .fn = step->fn, .end = t->at, .site = t->at_site };
 
 	if (t->standing && step->depth < t->n)
-		save(t);
+		save_deepest(t);
 	while (t->now.n < step->depth)
-		*vec_add(&t->now) = (struct frame){ 0 }; /* begun before we looked */
+		/* Calls that began before the tracer did. */
+		*vec_add(&t->now) = (struct frame){ 0 };
 	t->now.n = step->depth;
+	/* A tail call takes its caller's frame over: the caller's site and address stay. */
 	if (step->flags & CALL_TAIL && step->depth) {
 		f = t->now.at[step->depth - 1];
 		f.fn = step->fn;
@@ -167,24 +188,27 @@ static void enter(struct stacks *s, struct thread *t, const struct call_step *st
 	}
 	*vec_add(&t->now) = f;
 	if (f.end)
-		look(s, t, f.end, step);
+		look_at_stack(s, t, f.end, step);
 }
 
+/* The step of one call, from the trackers. */
 static void take_step(void *arg, const struct call_step *step)
 {
 	struct stacks *s = arg;
 	struct thread *t = s->now;
 
 	if (step->track)
-		return; /* a coroutine's */
+		return; /* a call on a coroutine's stack */
 	if (step->kind == CALL_ENTER)
-		enter(s, t, step);
+		enter_call(s, t, step);
 	if (step->kind == CALL_LEAVE && t->standing && step->depth < t->n)
-		save(t);
+		save_deepest(t);
 }
 
 /* --- records -------------------------------------------------------------------------------- */
 
+/* Returns the thread's state, made at its first chunk; unfollow_thread() may have dropped the
+ * trackers in between. */
 static struct thread *thread_of(struct stacks *s, uint32_t thread)
 {
 	struct thread *t;
@@ -201,7 +225,8 @@ static struct thread *thread_of(struct stacks *s, uint32_t thread)
 	return t;
 }
 
-static void feed(struct stacks *s, const struct event *e)
+/* Feeds one event. The place that an EVENT_AT tells belongs to the very next call. */
+static void feed_event(struct stacks *s, const struct event *e)
 {
 	struct thread *t = s->now;
 
@@ -212,8 +237,16 @@ static void feed(struct stacks *s, const struct event *e)
 
 void stacks_feed(struct stacks *s, const struct chunk *c)
 {
-	struct unpack u = { .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu, .thread = c->thread };
-	struct event e = { .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = c->thread, .cpu = c->cpu };
+	struct unpack u = { .at = c->words,
+			    .end = c->words + c->n,
+			    .tsc = c->near_tsc,
+			    .cpu = c->cpu,
+			    .thread = c->thread };
+	struct event e = { .kind = EVENT_LOST,
+			   .count = c->lost,
+			   .tsc = c->near_tsc,
+			   .thread = c->thread,
+			   .cpu = c->cpu };
 
 	if (c->thread >= s->info->threads.n)
 		return;
@@ -221,10 +254,13 @@ void stacks_feed(struct stacks *s, const struct chunk *c)
 	s->image = s->info->threads.at[c->thread].image;
 	s->now = thread_of(s, c->thread);
 	if (c->lost)
-		feed(s, &e);
+		feed_event(s, &e);
 	while (unpack_next(&u, &e))
-		if (e.tsc >= s->from && e.tsc <= s->to && e.kind != EVENT_CALL && e.kind != EVENT_SLEPT)
-			feed(s, &e);
+		/* EVENT_CALL is the function tracer's copy of an entry; sleeps do not move the
+		 * stack. */
+		if (e.tsc >= s->from && e.tsc <= s->to && e.kind != EVENT_CALL &&
+		    e.kind != EVENT_SLEPT)
+			feed_event(s, &e);
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */
@@ -239,12 +275,13 @@ struct stacks *stacks_new(const struct trace_info *info)
 	return s;
 }
 
-static void unfollow(struct thread *t)
+/* Drops the thread's open calls; the deepest stack is kept. */
+static void unfollow_thread(struct thread *t)
 {
 	if (!t || !t->follows)
 		return;
 	if (t->standing)
-		save(t);
+		save_deepest(t);
 	tracks_free(&t->tracks);
 	t->follows = false;
 	t->now.n = 0;
@@ -258,7 +295,7 @@ void stacks_free(struct stacks *s)
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct thread *t = s->threads.at[i];
 
-		unfollow(t);
+		unfollow_thread(t);
 		if (t) {
 			vec_free(&t->now);
 			vec_free(&t->deepest);
@@ -292,7 +329,7 @@ void stacks_end(struct stacks *s, uint64_t tsc)
 {
 	s->to = tsc;
 	for (size_t i = 0; i < s->threads.n; i++)
-		unfollow(s->threads.at[i]);
+		unfollow_thread(s->threads.at[i]);
 }
 
 void stacks_reset(struct stacks *s, uint64_t floor)
@@ -309,7 +346,7 @@ void stacks_reset(struct stacks *s, uint64_t floor)
 	}
 }
 
-/* --- the tables --------------------------------------------------------------------------------- */
+/* --- the tables ------------------------------------------------------------------------------- */
 
 uint64_t stacks_max(const struct stacks *s)
 {
@@ -321,8 +358,9 @@ uint64_t stacks_max(const struct stacks *s)
 	return max;
 }
 
-/* Those of its own stack that stood: of a function and what it went on to by jumps, the last. */
-static void standing(const struct thread *t, frame_list *out)
+/* Selects the calls on the thread's own stack. Of a function and its tail calls, the last is shown:
+ * they had one frame. */
+static void standing_calls(const struct thread *t, frame_list *out)
 {
 	const frame_list *all = &t->deepest;
 
@@ -337,8 +375,8 @@ static void standing(const struct thread *t, frame_list *out)
 	}
 }
 
-static void print_function(const struct trace_module *m, const struct trace_function *f, uint64_t offset, bool program,
-			   struct out *out)
+static void print_function(const struct trace_module *m, const struct trace_function *f,
+			   uint64_t offset, bool program, struct out *out)
 {
 	char name[512];
 
@@ -353,12 +391,15 @@ static bool is_program(const struct trace_info *info, const struct trace_module 
 	return m->image < info->images.n && !strcmp(info->images.at[m->image].exe, m->path);
 }
 
-/* The byte before a return address belongs to the call. */
-static void print_site(const struct trace_info *info, uint32_t image, uint32_t site, uint64_t tsc, struct out *out)
+/* Prints the place of a call. The byte before a return address belongs to the call, the return
+ * address may not. */
+static void print_site(const struct trace_info *info, uint32_t image, uint32_t site, uint64_t tsc,
+		       struct out *out)
 {
 	uint64_t address = trace_info_site(info, image, site);
 	const struct trace_module *m = NULL;
-	const struct trace_function *f = address ? trace_info_function_at(info, image, address - 1, tsc, &m) : NULL;
+	const struct trace_function *f =
+		address ? trace_info_function_at(info, image, address - 1, tsc, &m) : NULL;
 
 	if (f)
 		print_function(m, f, address - m->base - f->vaddr, is_program(info, m), out);
@@ -375,21 +416,28 @@ static void print_row(size_t i, uint64_t depth, uint64_t size, struct out *out)
 	out_printf(out, "%3zu) %8lu   %5lu   ", i, depth, size);
 }
 
-/* The innermost call is as deep as its return address: it has made no frame yet. */
-static void print_table(const struct stacks *s, uint32_t thread, const struct thread *t, struct out *out)
+/* Prints a thread's stack, innermost first. The innermost call is as deep as its return address: it
+ * had no frame yet when it was looked at. */
+static void print_table(const struct stacks *s, uint32_t thread, const struct thread *t,
+			struct out *out)
 {
 	const uint32_t image = s->info->threads.at[thread].image;
 	frame_list f = { 0 };
 	const struct trace_module *m;
 	const struct trace_function *last;
 
-	standing(t, &f);
-	out_printf(out, "        Depth    Size   Location    (%zu entries)\n        -----    ----   --------\n", f.n + (f.n > 0));
+	standing_calls(t, &f);
+	out_printf(
+		out,
+		"        Depth    Size   Location    (%zu entries)\n        -----    ----   --------\n",
+		f.n + (f.n > 0));
 	for (size_t row = 0; f.n && row <= f.n; row++) {
-		const struct frame *called = row ? &f.at[f.n - row] : NULL; /* by this row's function */
+		/* by this row's function */
+		const struct frame *called = row ? &f.at[f.n - row] : NULL;
 		uint64_t end = row < f.n ? f.at[f.n - row - 1].end : t->top;
 
-		print_row(row, t->top - (called ? called->end : end - 8), end - (called ? called->end : end - 8), out);
+		print_row(row, t->top - (called ? called->end : end - 8),
+			  end - (called ? called->end : end - 8), out);
 		if (called)
 			print_site(s->info, image, called->site, t->tsc, out);
 		else if ((last = trace_info_function(s->info, image, f.at[f.n - 1].fn, &m)))
@@ -399,11 +447,11 @@ static void print_table(const struct stacks *s, uint32_t thread, const struct th
 	vec_free(&f);
 }
 
-struct found { uint32_t thread; uint64_t max; };
+struct stacks_found { uint32_t thread; uint64_t max; };
 
 static int deepest_first(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct stacks_found *x = a, *y = b;
 
 	if (x->max != y->max)
 		return x->max > y->max ? -1 : 1;
@@ -412,17 +460,18 @@ static int deepest_first(const void *a, const void *b)
 
 bool stacks_show(struct stacks *s, struct out *out)
 {
-	VEC(struct found) found = { 0 };
+	VEC(struct stacks_found) found = { 0 };
 	bool any;
 
 	for (uint32_t i = 0; i < s->threads.n; i++) {
 		struct thread *t = s->threads.at[i];
 		bool still = t && t->standing;
 
+		/* save_deepest() for printing only: the calls still stand afterwards. */
 		if (still)
-			save(t);
+			save_deepest(t);
 		if (t && t->deepest.n)
-			*vec_add(&found) = (struct found){ i, t->max };
+			*vec_add(&found) = (struct stacks_found){ i, t->max };
 		if (still)
 			t->standing = true;
 	}
@@ -432,7 +481,8 @@ bool stacks_show(struct stacks *s, struct out *out)
 		const struct trace_thread *of = &s->info->threads.at[found.at[i].thread];
 
 		if (found.n > 1)
-			out_printf(out, "%s# %.*s-%u\n", i ? "\n" : "", (int)format_comm(of), trace_thread_name(of), of->tid);
+			out_printf(out, "%s# %.*s-%u\n", i ? "\n" : "", TRACE_COMM - 1,
+				   trace_thread_name(of), of->tid);
 		print_table(s, found.at[i].thread, s->threads.at[found.at[i].thread], out);
 	}
 	any = found.n > 0;

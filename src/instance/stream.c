@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* A heap of threads, ordered by the time of each one's next record. A thread is in the heap while
+ * it has a record unpacked; one whose chunks are used up leaves it and returns with its next chunk
+ * (stream_add). The record given out last stays in its lane until the next call, hence `given`. */
 #include "instance/stream.h"
 
 #include <stdlib.h>
@@ -8,23 +11,26 @@
 #include "base/mem.h"
 #include "trace/unpack.h"
 
-/* A thread's chunks, one after the other. */
+/* A thread's chunks, in order. */
 struct stream_lane {
 	uint32_t thread;
-	chunk_list chunks;    /* from the one that is unpacked on; those before it are done with */
+	chunk_list chunks;    /* from the one being unpacked on; earlier ones are dropped */
 	size_t now, next;
 	struct unpack unpack;
+	/* latest time of its records so far */
 	uint64_t time;
 	struct event event;   /* the next one */
 	const uint64_t *words;
-	bool waits;           /* in the heap */
-	struct stack_copy *stack; /* NULL: it left none */
+	bool waits;           /* is in the heap */
+	/* copy of the thread's stack, as far as it was told; NULL: none */
+	struct stack_copy *stack;
 };
 
 struct stream {
 	VEC(struct stream_lane *) lanes; /* by thread; NULL: it has no chunk */
 	VEC(struct stream_lane *) heap;
-	struct stream_lane *given;       /* whose event was given last, and has not gone on yet */
+	/* its event was given out last; it advances at the next call */
+	struct stream_lane *given;
 	bool stacks;
 };
 
@@ -43,6 +49,7 @@ void stream_free(struct stream *s)
 	for (size_t i = 0; i < s->lanes.n; i++) {
 		struct stream_lane *l = s->lanes.at[i];
 
+		/* Chunks before `now` were dropped when they were used up. */
 		for (size_t k = l ? l->now : 0; l && k < l->chunks.n; k++)
 			chunk_ref_put(&l->chunks.at[k]);
 		if (l)
@@ -58,43 +65,57 @@ void stream_free(struct stream *s)
 
 /* --- by time ------------------------------------------------------------------------ */
 
-static bool before(const struct stream_lane *a, const struct stream_lane *b)
+/* Threads with equal times keep an order of their own, so that repeated reads show the same
+ * text. */
+static bool lane_before(const struct stream_lane *a, const struct stream_lane *b)
 {
 	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
 }
 
 /* --- a thread ----------------------------------------------------------------------- */
 
-/* The chunks that are done with make room when they are the longer part. */
+/* Moves the list to the front when its dead part is the longer one (and at least 16 chunks). */
 static void close_up(struct stream_lane *l)
 {
 	if (l->now < 16 || l->now < l->chunks.n / 2)
 		return;
-	memmove(l->chunks.at, l->chunks.at + l->now, (l->chunks.n - l->now) * sizeof(l->chunks.at[0]));
+	memmove(l->chunks.at, l->chunks.at + l->now,
+		(l->chunks.n - l->now) * sizeof(l->chunks.at[0]));
 	l->chunks.n -= l->now;
 	l->next -= l->now;
 	l->now = 0;
 }
 
-/* The next chunk; what was lost before it is an event of its own. */
+/* Opens the next chunk. Returns true if records were lost before it: the loss is an event of its
+ * own, and the first. */
 static bool open_chunk(struct stream_lane *l, bool stacks)
 {
 	const struct chunk *c;
 
+	/* One chunk is kept open: its words are pointed to by the item given out last. */
 	while (l->now < l->next)
 		chunk_ref_put(&l->chunks.at[l->now++]);
 	close_up(l);
 	c = l->chunks.at[l->next++].chunk;
-	l->unpack = (struct unpack){ .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc, .cpu = c->cpu,
-				     .thread = l->thread, .stack = stacks ? &l->stack : NULL };
-	l->event = (struct event){ .kind = EVENT_LOST, .count = c->lost, .tsc = c->near_tsc, .thread = l->thread,
+	l->unpack = (struct unpack){ .at = c->words,
+				     .end = c->words + c->n,
+				     .tsc = c->near_tsc,
+				     .cpu = c->cpu,
+				     .thread = l->thread,
+				     .stack = stacks ? &l->stack : NULL };
+	l->event = (struct event){ .kind = EVENT_LOST,
+				   .count = c->lost,
+				   .tsc = c->near_tsc,
+				   .thread = l->thread,
 				   .cpu = c->cpu };
+	/* A stack copy that has a gap must not be used. */
 	if (c->lost && l->stack)
 		stack_copy_tell(l->stack, &l->event);
 	return c->lost > 0;
 }
 
-static bool advance(struct stream_lane *l, bool stacks)
+/* Unpacks the lane's next event. False: its chunks are used up. */
+static bool advance_lane(struct stream_lane *l, bool stacks)
 {
 	l->words = NULL;
 	while (!unpack_next(&l->unpack, &l->event)) {
@@ -104,6 +125,8 @@ static bool advance(struct stream_lane *l, bool stacks)
 			break;
 	}
 	l->words = l->event.kind == EVENT_LOST ? NULL : l->unpack.record;
+	/* Time never goes back within a thread, or the heap would give its records out of their
+	 * order. */
 	if (l->event.tsc > l->time)
 		l->time = l->event.tsc;
 	return true;
@@ -127,12 +150,13 @@ void stream_add(struct stream *s, const struct chunk_ref *k)
 	struct stream_lane *l = lane_of(s, k->chunk->thread);
 
 	*vec_add(&l->chunks) = chunk_ref_get(k);
-	if (l->waits || !advance(l, s->stacks))
+	if (l->waits || !advance_lane(l, s->stacks))
 		return;
-	heap_push(&s->heap, l, before);
+	heap_push(&s->heap, l, lane_before);
 	l->waits = true;
 }
 
+/* Moves the lane given out last on to its next record, and the heap with it. */
 static void go_on(struct stream *s)
 {
 	struct stream_lane *l = s->given;
@@ -140,11 +164,11 @@ static void go_on(struct stream *s)
 	s->given = NULL;
 	if (!l)
 		return;
-	l->waits = advance(l, s->stacks);
+	l->waits = advance_lane(l, s->stacks);
 	if (l->waits)
-		heap_settle(&s->heap, before);
+		heap_settle(&s->heap, lane_before);
 	else
-		heap_pop(&s->heap, before);
+		heap_pop(&s->heap, lane_before);
 }
 
 bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)
@@ -152,6 +176,7 @@ bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)
 	struct stream_lane *l;
 
 	go_on(s);
+	/* UINT64_MAX means everything, also records that are stamped so. */
 	if (!s->heap.n || (s->heap.at[0]->time >= until && until != UINT64_MAX))
 		return false;
 	l = s->given = s->heap.at[0];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Records that brace makes from a thread's records: the stack after a record (ftrace:kernel_stack, ftrace:user_stack), and the number
- * of times that a call was repeated (ftrace:func_repeats). */
+/* Records that brace makes from a thread's records: the stack after a record (ftrace:kernel_stack,
+ * ftrace:user_stack), and the number of times that a call was repeated (ftrace:func_repeats). Not
+ * locked; the triggers call them under pump_lock. */
 #pragma once
 #include "event/catalogue.h"
 #include "instance/frames.h"
@@ -10,18 +11,20 @@
 
 #define SYNTHESIZED_WORDS (1 + RECORD_PAYLOAD_MAX)
 
-/* Writes the stack of i's thread at i into words (SYNTHESIZED_WORDS): from the copy of its stack if it left one, else from the calls
- * recorded so far, to which i was fed before. user: as userstacktrace, at most eight calls; else as many as a record holds. False: the
- * event does not exist, or no open call is known. */
-bool synthesize_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events, const struct stream_item *i, bool user,
-		      uint64_t *words);
+/* Writes the stack of i's thread at i into words (SYNTHESIZED_WORDS): from the copy of its stack if
+ * there is one, else from the calls recorded so far, to which i was fed before. user: as
+ * userstacktrace, at most eight calls; else as many as a record holds. False: the event does not
+ * exist, or no open call is known. */
+bool synthesize_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events,
+		      const struct stream_item *i, bool user, uint64_t *words);
 
 /* A thread's last call, and the number of times it was repeated since. */
 struct repeated { bool known; uint32_t fn, site, count; uint64_t last; };
 struct repeats { VEC(struct repeated) threads; };
 
-void repeats_free(struct repeats *r); /* leaves it empty, ready for use */
-/* i: an EVENT_CALL. True: the call repeats the one before and is only counted. False: words has the func_repeats record of the one
- * before, which is to be written first, or begins with 0 if it was not repeated. */
-bool repeats_take(struct repeats *r, const struct trace_info *info, struct event_catalogue *events, const struct stream_item *i,
-		  uint64_t *words);
+void repeats_free(struct repeats *r); /* leaves *r empty, ready for use */
+/* Takes i, an EVENT_CALL. True: the call repeats the one before and is only counted. False: words
+ * has the func_repeats record of the call before, which is to be written first, or begins with 0 if
+ * that was not repeated. */
+bool repeats_take(struct repeats *r, const struct trace_info *info, struct event_catalogue *events,
+		  const struct stream_item *i, uint64_t *words);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tree asks of a session. */
+/* The operations that the tree asks of a session (tree/target.h), for one trace array. They run on
+ * the tree's threads, several at once. Those that use trace_info take pump_lock for as long as they
+ * print; those that ask whether something is readable avoid it where they can, since a reader that
+ * polls must not wait for one that prints. */
 #include "instance/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "collect/clock.h"
 #include "instance/refusal.h"
@@ -13,12 +17,12 @@
 
 /* --- functions ---------------------------------------------------------------------- */
 
-/* Locked until functions_end. */
+/* Returns the list of functions, brought up to date. l->names stays locked until functions_end. */
 static struct functions *functions_begin(struct live *l)
 {
 	pthread_mutex_lock(&l->names);
-	functions_update(&l->functions, pump_hold(l->pump));
-	pump_release(l->pump);
+	functions_update(&l->functions, pump_lock(l->pump));
+	pump_unlock(l->pump);
 	return &l->functions;
 }
 
@@ -27,23 +31,26 @@ static void functions_end(struct live *l)
 	pthread_mutex_unlock(&l->names);
 }
 
-/* Puts the reason into *err, from where it goes to error_log. */
-static int refuse(struct live *l, const char *word, struct err *err)
+/* Refuses a word with the reason why nothing matches it. The reason goes into *err and from there
+ * to error_log. Files are read without pump_lock. */
+static int refuse_word(struct live *l, const char *word, struct err *err)
 {
 	refusal_files files;
 	char *why;
 	int e;
 
-	refusal_files_find(pump_hold(l->pump), &files);
-	pump_release(l->pump);
+	refusal_files_find(pump_lock(l->pump), &files);
+	pump_unlock(l->pump);
 	why = refusal_of(&files, word);
-	e = err_set(err, EINVAL, "no function that can be traced matches %s%s%s", word, why ? ": " : "", why ? why : "");
+	e = err_set(err, EINVAL, "no function that can be traced matches %s%s%s", word,
+		    why ? ": " : "", why ? why : "");
 	free(why);
 	refusal_files_free(&files);
 	return e;
 }
 
-static int check(void *arg, const char *file, const char *word, struct err *err)
+/* The op `check`. set_ftrace_module names modules, not functions: any word will do. */
+static int target_check(void *arg, const char *file, const char *word, struct err *err)
 {
 	struct live *l = ((struct trace_array *)arg)->live;
 	bool have = !strcmp(file, "set_ftrace_module");
@@ -52,7 +59,7 @@ static int check(void *arg, const char *file, const char *word, struct err *err)
 		have = functions_have(functions_begin(l), word);
 		functions_end(l);
 	}
-	return have ? 0 : refuse(l, word, err);
+	return have ? 0 : refuse_word(l, word, err);
 }
 
 static char *function_at(void *arg, unsigned long line)
@@ -65,7 +72,7 @@ static char *function_at(void *arg, unsigned long line)
 	return name;
 }
 
-static void functions(void *arg, const struct function_list *list, struct out *out)
+static void target_functions(void *arg, const struct function_list *list, struct out *out)
 {
 	struct live *l = ((struct trace_array *)arg)->live;
 
@@ -73,37 +80,43 @@ static void functions(void *arg, const struct function_list *list, struct out *o
 	functions_end(l);
 }
 
-/* What is hooked now; ever: or was, since the session began. */
-static void hooked(void *arg, bool ever, struct out *out)
+/* The op `hooked`. Functions hooked now; with `ever` also those that were since the session
+ * began. */
+static void target_hooked(void *arg, bool ever, struct out *out)
 {
 	struct live *l = ((struct trace_array *)arg)->live;
 	const struct trace_info *info;
 
 	pthread_mutex_lock(&l->names);
-	info = pump_hold(l->pump);
+	info = pump_lock(l->pump);
 	functions_touch(&l->functions, info);
 	if (ever)
 		functions_print_touched(&l->functions, out);
 	else
 		functions_print_hooked(info, out);
-	pump_release(l->pump);
+	pump_unlock(l->pump);
 	pthread_mutex_unlock(&l->names);
 }
 
 /* --- data --------------------------------------------------------------------------- */
 
-struct trace_info *live_hold(struct live *l)
+struct trace_info *live_lock(struct live *l)
 {
-	struct trace_info *info = pump_hold(l->pump);
+	struct trace_info *info = pump_lock(l->pump);
 	const struct event_entry *e;
 
+	/* Modules can bring new events into the catalogue while the session runs. */
 	for (; (e = events_at(l->events, l->named)); l->named++)
-		if (!trace_info_event(info, e->index)) /* else the session took it over with its module */
-			*vec_add(&info->events) = (struct trace_event){ e->index, mem_strdup(e->format->system),
-								mem_strdup(e->format->name), mem_strdup(e->text) };
+		/* the session may have added it with its module */
+		if (!trace_info_event(info, e->index))
+			*vec_add(&info->events) =
+				(struct trace_event){ e->index, mem_strdup(e->format->system),
+						      mem_strdup(e->format->name),
+						      mem_strdup(e->text) };
 	return info;
 }
 
+/* Triggers need all records before theirs, and so wait longer than a plain buffer. */
 void trace_array_sync(struct trace_array *tr)
 {
 	if (buffer_has_triggers(&tr->buffer))
@@ -124,6 +137,7 @@ void live_sync(struct live *l)
 		pump_sync(l->pump);
 }
 
+/* The op catch_up: fork_follow judges threads in pump_lock. */
 static void catch_up(void *arg)
 {
 	struct trace_array *tr = arg;
@@ -132,44 +146,46 @@ static void catch_up(void *arg)
 		pump_complete(tr->live->pump);
 	} else if (buffer_follows_forks(&tr->buffer)) {
 		pump_sync(tr->live->pump);
-		pump_hold(tr->live->pump);
-		pump_release(tr->live->pump);
+		pump_lock(tr->live->pump);
+		pump_unlock(tr->live->pump);
 	}
 }
 
-static void present(void *arg, struct settings *s)
+static void target_present(void *arg, struct settings *s)
 {
 	struct trace_array *tr = arg;
 
-	pump_hold(tr->live->pump);
+	pump_lock(tr->live->pump);
 	buffer_present(&tr->buffer, s);
-	pump_release(tr->live->pump);
+	pump_unlock(tr->live->pump);
 }
 
-static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out, struct err *err)
+static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out,
+		     struct err *err)
 {
 	struct trace_array *tr = arg;
 	int e;
 
 	trace_array_sync(tr);
-	e = buffer_show(&tr->buffer, live_hold(tr->live), s, cpu, out, err);
-	pump_release(tr->live->pump);
+	e = buffer_show(&tr->buffer, live_lock(tr->live), s, cpu, out, err);
+	pump_unlock(tr->live->pump);
 	return e;
 }
 
-static int trace(void *arg, const struct settings *s, struct out *out, struct err *err)
+static int target_trace(void *arg, const struct settings *s, struct out *out, struct err *err)
 {
 	return cpu_trace(arg, BUFFER_ALL_CPUS, s, out, err);
 }
 
-static int clear(void *arg, struct err *err)
+static int target_clear(void *arg, struct err *err)
 {
 	struct trace_array *tr = arg;
 
+	/* Records from before the write must not arrive after it. */
 	trace_array_sync(tr);
-	pump_hold(tr->live->pump);
+	pump_lock(tr->live->pump);
 	buffer_clear(&tr->buffer, clock_tsc());
-	pump_release(tr->live->pump);
+	pump_unlock(tr->live->pump);
 	return 0;
 }
 
@@ -181,18 +197,20 @@ static void pause_recording(void *arg, bool begins)
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
-	ssize_t got = buffer_read(&tr->buffer, live_hold(tr->live), buf, n, err);
+	ssize_t got = buffer_read(&tr->buffer, live_lock(tr->live), buf, n, err);
 
-	pump_release(tr->live->pump);
+	pump_unlock(tr->live->pump);
 	return got;
 }
 
+/* No pump_lock here: poll calls it often. */
 static bool pipe_ready(void *arg)
 {
 	return buffer_is_readable(&((struct trace_array *)arg)->buffer);
 }
 
-/* Records of before recording stopped may still be on their way. */
+/* The op pipe_rest: records from before recording stopped may still be on their way, so that the
+ * end is only known after pump_complete(). */
 static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
@@ -201,22 +219,25 @@ static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct er
 	if (buffer_is_on(&tr->buffer))
 		return -EAGAIN;
 	pump_complete(tr->live->pump);
-	got = buffer_read_rest(&tr->buffer, live_hold(tr->live), cpu, clock_tsc(), buf, n, err);
-	pump_release(tr->live->pump);
+	got = buffer_read_rest(&tr->buffer, live_lock(tr->live), cpu, clock_tsc(), buf, n, err);
+	pump_unlock(tr->live->pump);
 	return got;
 }
 
-/* Older records than the last pass of the pump's do not come any more; who does not wait wants all there are now. */
+/* Turns records into pages up to a time before which none is missing: the pump's horizon, or, for a
+ * reader that does not wait, now, after all of them have been fetched. */
 static void fill_raw(struct trace_array *tr, bool unfinished)
 {
 	uint64_t until = unfinished ? clock_tsc() : pump_horizon(tr->live->pump);
 
 	if (unfinished)
 		trace_array_sync(tr);
-	buffer_raw_fill(&tr->buffer, live_hold(tr->live), &tr->live->addresses, until);
-	pump_release(tr->live->pump);
+	buffer_raw_fill(&tr->buffer, live_lock(tr->live), &tr->live->addresses, until);
+	pump_unlock(tr->live->pump);
 }
 
+/* A finished page is given without touching the buffer; only an empty queue makes it convert
+ * more. */
 static ssize_t cpu_raw(void *arg, unsigned cpu, char *page, bool unfinished, struct err *err)
 {
 	struct trace_array *tr = arg;
@@ -237,12 +258,12 @@ static bool cpu_raw_ready(void *arg, unsigned cpu)
 	return buffer_raw_is_filled(&tr->buffer, cpu);
 }
 
-static void symbols(void *arg, struct out *out)
+static void target_symbols(void *arg, struct out *out)
 {
 	struct live *l = ((struct trace_array *)arg)->live;
 
-	addresses_print(&l->addresses, live_hold(l), out);
-	pump_release(l->pump);
+	addresses_print(&l->addresses, live_lock(l), out);
+	pump_unlock(l->pump);
 }
 
 static int cpu_clear(void *arg, unsigned cpu, struct err *err)
@@ -254,13 +275,14 @@ static int cpu_clear(void *arg, unsigned cpu, struct err *err)
 	return 0;
 }
 
+/* The horizon is taken before the records, so that those up to it are all there. */
 static ssize_t cpu_pipe(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
 	uint64_t until = pump_horizon(tr->live->pump);
-	ssize_t got = buffer_cpu_read(&tr->buffer, live_hold(tr->live), cpu, until, buf, n, err);
+	ssize_t got = buffer_cpu_read(&tr->buffer, live_lock(tr->live), cpu, until, buf, n, err);
 
-	pump_release(tr->live->pump);
+	pump_unlock(tr->live->pump);
 	return got;
 }
 
@@ -268,12 +290,14 @@ static bool cpu_pipe_ready(void *arg, unsigned cpu)
 {
 	struct trace_array *tr = arg;
 	uint64_t until = pump_horizon(tr->live->pump);
-	bool ready = buffer_cpu_is_readable(&tr->buffer, live_hold(tr->live), cpu, until);
+	bool ready = buffer_cpu_is_readable(&tr->buffer, live_lock(tr->live), cpu, until);
 
-	pump_release(tr->live->pump);
+	pump_unlock(tr->live->pump);
 	return ready;
 }
 
+/* The op cpu_stats: sums what the ring has now (by unpacking it), what waits as raw pages, and what
+ * left either. */
 static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 {
 	struct trace_array *tr = arg;
@@ -283,17 +307,19 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	uint64_t oldest;
 
 	trace_array_sync(tr);
-	info = pump_hold(tr->live->pump);
+	info = pump_lock(tr->live->pump);
 	c = buffer_count(&tr->buffer, info, cpu, &oldest);
 	buffer_choose_clock(info, &tr->settings);
 	out->oldest = oldest ? trace_clock_shown(&info->clock, oldest) : 0;
 	out->now = trace_clock_shown(&info->clock, clock_tsc());
 	out->numbers = info->clock.unit != CLOCK_IN_NS;
+	/* trace_clock `counter` has numbers of records instead of times. */
 	if (info->clock.unit == CLOCK_IN_RECORDS) {
 		out->oldest = c.entries ? c.overrun + c.read + 1 : 0;
 		out->now = c.entries + c.overrun + c.read + 1;
 	}
-	pump_release(tr->live->pump);
+	/* The raw pages have a lock of their own. */
+	pump_unlock(tr->live->pump);
 	buffer_raw_count(&tr->buffer, cpu, &c, &out->oldest);
 	out->entries = c.entries;
 	out->bytes = c.bytes;
@@ -303,13 +329,15 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	out->read = c.read + gone.read + buffer_cpu_was_read(&tr->buffer, cpu);
 }
 
-static int snapshot(void *arg, enum tree_snapshot what, struct err *err)
+/* TREE_SNAPSHOT_CLEAR comes with a CPU or as a drop. */
+static int target_snapshot(void *arg, enum tree_snapshot what, struct err *err)
 {
 	struct trace_array *tr = arg;
 
 	if (what == TREE_SNAPSHOT_TAKE) {
 		trace_array_sync(tr);
 		buffer_snapshot_take(&tr->buffer);
+		instance_wake(tr->instance); /* wakes readers of snapshot_raw */
 	} else {
 		buffer_snapshot_drop(&tr->buffer);
 	}
@@ -321,48 +349,82 @@ static void snapshot_clear(void *arg, unsigned cpu)
 	buffer_snapshot_clear_cpu(&((struct trace_array *)arg)->buffer, cpu);
 }
 
-static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, bool *shown, struct out *out, struct err *err)
+static ssize_t snapshot_raw(void *arg, unsigned cpu, char *page)
+{
+	struct trace_array *tr = arg;
+	bool took = buffer_snapshot_raw_take(&tr->buffer, live_lock(tr->live), &tr->live->addresses,
+					     cpu, page);
+
+	pump_unlock(tr->live->pump);
+	return took ? (ssize_t)PAGE_BYTES : -EAGAIN;
+}
+
+static bool snapshot_raw_ready(void *arg, unsigned cpu)
+{
+	struct trace_array *tr = arg;
+	bool ready = buffer_snapshot_raw_is_filled(&tr->buffer, live_lock(tr->live),
+						   &tr->live->addresses, cpu);
+
+	pump_unlock(tr->live->pump);
+	return ready;
+}
+
+static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, bool *shown,
+			  struct out *out, struct err *err)
 {
 	struct trace_array *tr = arg;
 
 	catch_up(tr);
-	if (buffer_snapshot_show(&tr->buffer, live_hold(tr->live), s, cpu, out))
+	if (buffer_snapshot_show(&tr->buffer, live_lock(tr->live), s, cpu, out))
 		*shown = true;
-	pump_release(tr->live->pump);
+	pump_unlock(tr->live->pump);
 	return 0;
 }
 
 /* --- tables ------------------------------------------------------------------------- */
 
-static void cmdlines(void *arg, struct out *out)
+/* A name may have a newline, and must not look like another thread's line. */
+static void print_cmdline(const struct trace_thread *t, struct out *out)
 {
-	struct trace_array *tr = arg;
-	const struct trace_info *info;
+	char name[TRACE_COMM] = "", *line;
 
-	trace_array_sync(tr);
-	info = pump_hold(tr->live->pump);
-	for (size_t i = 0; i < info->threads.n; i++)
-		if (!info->threads.at[i].unnamed)
-			out_printf(out, "%u %.*s\n", info->threads.at[i].tid, (int)format_comm(&info->threads.at[i]),
-				   info->threads.at[i].comm);
-	pump_release(tr->live->pump);
+	memcpy(name, trace_thread_name(t), TRACE_COMM - 1);
+	line = escape_line(name);
+	out_printf(out, "%u %s\n", t->tid, line);
+	free(line);
 }
 
-static void tgids(void *arg, struct out *out)
+static void target_cmdlines(void *arg, struct out *out)
 {
 	struct trace_array *tr = arg;
 	const struct trace_info *info;
 
 	trace_array_sync(tr);
-	info = pump_hold(tr->live->pump);
+	info = pump_lock(tr->live->pump);
+	consumer_renew_names(tr->live->session);
+	for (size_t i = 0; i < info->threads.n; i++)
+		if (!info->threads.at[i].unnamed)
+			print_cmdline(&info->threads.at[i], out);
+	pump_unlock(tr->live->pump);
+}
+
+static void target_tgids(void *arg, struct out *out)
+{
+	struct trace_array *tr = arg;
+	const struct trace_info *info;
+
+	trace_array_sync(tr);
+	info = pump_lock(tr->live->pump);
 	for (size_t i = 0; i < info->threads.n; i++)
 		out_printf(out, "%u %u\n", info->threads.at[i].tid, info->threads.at[i].pid);
-	pump_release(tr->live->pump);
+	pump_unlock(tr->live->pump);
 }
 
 /* --- instances ---------------------------------------------------------------------- */
 
-static int make(void *arg, struct instance *instance, const char *name, struct tree_target *out, struct err *err)
+/* The op `make`. Its session does not change: a new instance has tracer nop and no events. */
+static int target_make(void *arg, struct instance *instance, const char *name,
+		       struct tree_target *out, struct err *err)
 {
 	struct live *l = ((struct trace_array *)arg)->live;
 	struct settings s;
@@ -371,13 +433,14 @@ static int make(void *arg, struct instance *instance, const char *name, struct t
 	instance_settings(instance, &s);
 	tr = trace_array_new(l, instance, name, &s);
 	settings_free(&s);
+	/* After the array exists: its buffer gets what arrives from here on. */
 	pump_add(l->pump, &tr->buffer);
 	*out = (struct tree_target){ &live_ops, tr };
 	return 0;
 }
 
-/* If its tracer runs, it runs no more. */
-static void drop(void *arg)
+/* The op `drop`. Writes current_tracer nop first: the programs stop recording for the instance. */
+static void target_drop(void *arg)
 {
 	struct trace_array *tr = arg;
 	struct settings s;
@@ -387,11 +450,12 @@ static void drop(void *arg)
 	settings_write(&s, "current_tracer", "nop", false, &ignored);
 	live_apply(tr, &s, "current_tracer", &ignored);
 	settings_free(&s);
+	/* Only after this the pump's thread cannot offer to the buffer any more. */
 	pump_remove(tr->live->pump, &tr->buffer);
 	trace_array_free(tr);
 }
 
-static void dumped(void *arg, struct out *out)
+static void target_dumped(void *arg, struct out *out)
 {
 	struct trace_array *tr = arg;
 
@@ -400,14 +464,19 @@ static void dumped(void *arg, struct out *out)
 }
 
 const struct tree_target_ops live_ops = {
-	.commands = true, .catch_up = catch_up, .present = present, .dumped = dumped,
-	.apply = live_apply, .check = check, .function_at = function_at, .functions = functions,
-	.trace = trace, .clear = clear, .pause = pause_recording, .pipe = read_pipe, .pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
+	.commands = true, .catch_up = catch_up, .present = target_present, .dumped = target_dumped,
+	.apply = live_apply, .check = target_check, .function_at = function_at,
+	.functions = target_functions,
+	.trace = target_trace, .clear = target_clear, .pause = pause_recording, .pipe = read_pipe,
+	.pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
 	.cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
 	.cpu_pipe = cpu_pipe, .cpu_pipe_ready = cpu_pipe_ready, .cpu_raw = cpu_raw,
-	.cpu_raw_ready = cpu_raw_ready, .symbols = symbols, .cpu_stats = cpu_stats,
-	.snapshot = snapshot, .snapshot_clear = snapshot_clear,
-	.snapshot_trace = snapshot_trace, .profile = profiling_show, .stacks = profiling_show_stacks,
-	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset, .cmdlines = cmdlines, .tgids = tgids, .hooked = hooked,
-	.marker = live_marker, .make = make, .drop = drop,
+	.cpu_raw_ready = cpu_raw_ready, .symbols = target_symbols, .cpu_stats = cpu_stats,
+	.snapshot = target_snapshot, .snapshot_clear = snapshot_clear,
+	.snapshot_trace = snapshot_trace, .snapshot_raw = snapshot_raw,
+	.snapshot_raw_ready = snapshot_raw_ready, .profile = profiling_show,
+	.stacks = profiling_show_stacks,
+	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset,
+	.cmdlines = target_cmdlines, .tgids = target_tgids, .hooked = target_hooked,
+	.marker = live_marker, .make = target_make, .drop = target_drop,
 };

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs an instance's triggers. The pump's thread and every holder of pump_lock call triggers_run;
+ * `waiting`, `coming` and `behind` are filled under the buffer's lock by those who offer chunks and
+ * change settings.
+ *
+ * The state here follows the records, not the present: rules in force (`now`), events switched on,
+ * periods off. Records pass through a chunk builder into the ring, some left out, some with
+ * synthesized ones after them. A program faster than its triggers is slowed down by BEHIND_MOST:
+ * the pass then runs until it has caught up. */
 #include "instance/triggers.h"
 
 #include <stdlib.h>
@@ -11,38 +19,42 @@
 #include "instance/rules.h"
 #include "shared/record.h"
 
-/* When it was off long ago: what was recorded since there are triggers has been cut. */
+/* Off periods that are kept. Older ones concern no record: whatever was recorded since the triggers
+ * began has been cut already. */
 #define SPANS_MAX 256
-/* So much waits here to be looked at; then whoever records has to wait, or to lose. */
+/* Bytes that may wait to be looked at. Beyond it a pass goes on until it has caught up, while the
+ * programs' memory fills: they wait, or lose records that are counted. */
 #define BEHIND_MOST (256u << 20)
 
 struct triggers {
 	struct buffer *buffer;
 	chunk_list waiting;          /* locked */
-	uint64_t behind;             /* locked: bytes that came since all had been looked at last */
-	VEC(struct rules *) coming;  /* locked: by time */
-	uint64_t since;              /* the first that had something to run */
+	uint64_t behind;             /* locked: bytes that arrived since the queue was empty last */
+	VEC(struct rules *) coming;  /* locked: settings to come, by time */
+	uint64_t since;              /* TSC of the first settings that had something to run */
 	struct rules *now;
 	struct stream *stream;
 	struct chunk_builder builder;
-	off_periods off;                /* the buffer's, up to the time that is looked at */
+	/* the buffer's off periods, and those that triggers began since */
+	off_periods off;
 	off_periods pauses;             /* the buffer's */
-	uint64_t turned;             /* when a trigger turned it last */
-	VEC(bool) on;                /* by event: it is recorded */
+	uint64_t turned;             /* the latest time at which a trigger turned recording */
+	VEC(bool) on;                /* by event index: it is recorded */
 	bool knows_calls;
 	struct open_calls calls;
 	struct repeats repeats;
 	struct frames *frames;       /* NULL: no stack was copied yet */
-	VEC(uint32_t) told;          /* by thread: the function + 1 of the record before, if that was a CALL */
+	/* By thread: 1 + the function of the record before, if that was an EVENT_CALL. */
+	VEC(uint32_t) told;
 	const struct trace_info *info;
 };
 
-/* The record that is looked at. */
-struct moment {
+/* The record that is looked at, and what it causes. */
+struct occurrence {
 	struct triggers *t;
 	const struct stream_item *item;
-	uint64_t from;               /* what is brought about holds from then on */
-	bool snapshot, dump;         /* to be done when the record is where it belongs */
+	uint64_t from;               /* effects hold from this TSC on */
+	bool snapshot, dump;         /* to be done when the record is in the ring */
 	unsigned dump_cpu;
 };
 
@@ -78,7 +90,8 @@ void triggers_free(struct triggers *t)
 	free(t);
 }
 
-void triggers_configure(struct triggers *t, const struct settings *before, const struct settings *next, uint64_t tsc)
+void triggers_configure(struct triggers *t, const struct settings *before,
+			const struct settings *next, uint64_t tsc)
 {
 	if (before && !t->since)
 		t->since = tsc;
@@ -98,6 +111,7 @@ static bool is_on(const struct triggers *t, uint32_t event)
 	return event < t->on.n && t->on.at[event];
 }
 
+/* UINT32_MAX: the trigger names no event. */
 static void set_on(struct triggers *t, uint32_t event, bool on)
 {
 	if (event == UINT32_MAX)
@@ -107,8 +121,9 @@ static void set_on(struct triggers *t, uint32_t event, bool on)
 	t->on.at[event] = on;
 }
 
-/* A record that comes late brings about nothing before what was brought about meanwhile. */
-static void turn(struct triggers *t, bool on, uint64_t tsc)
+/* Turns recording on or off. A record that was stamped late must not switch earlier than the last
+ * switch. */
+static void turn_recording(struct triggers *t, bool on, uint64_t tsc)
 {
 	if (tsc < t->turned)
 		tsc = t->turned;
@@ -117,147 +132,161 @@ static void turn(struct triggers *t, bool on, uint64_t tsc)
 	buffer_turn(t->buffer, on, tsc);
 }
 
+/* The record's own time and CPU decide. */
 static bool is_recording(const struct triggers *t, const struct stream_item *i)
 {
-	return !off_at(&t->off, i->time) && !off_at(&t->pauses, i->time) && cpumask_has(&t->now->cpus, i->event->cpu);
+	return !off_at(&t->off, i->time) && !off_at(&t->pauses, i->time) &&
+	       cpumask_has(&t->now->cpus, i->event->cpu);
 }
 
 /* --- actions -------------------------------------------------------------------------- */
 
+/* Writes a stack record after item i's, if recording is on there. */
 static void write_stack(struct triggers *t, const struct stream_item *i, bool user)
 {
 	uint64_t words[SYNTHESIZED_WORDS];
 
 	if (i->stack && !t->frames)
 		t->frames = frames_new();
-	if (is_recording(t, i) && synthesize_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
+	if (is_recording(t, i) &&
+	    synthesize_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
 		chunk_builder_record(&t->builder, i, words);
 }
 
-static void do_turn(struct moment *m, bool on, uint32_t target)
+static void do_turn(struct occurrence *m, bool on, uint32_t target)
 {
-	turn(m->t, on, m->from);
+	turn_recording(m->t, on, m->from);
 }
 
-static void do_switch(struct moment *m, bool on, uint32_t target)
+static void do_switch(struct occurrence *m, bool on, uint32_t target)
 {
 	set_on(m->t, target, on);
 }
 
-static void do_snapshot(struct moment *m, bool on, uint32_t target)
+static void do_snapshot(struct occurrence *m, bool on, uint32_t target)
 {
 	m->snapshot = true;
 }
 
-static void do_stack(struct moment *m, bool on, uint32_t target)
+static void do_stack(struct occurrence *m, bool on, uint32_t target)
 {
 	write_stack(m->t, m->item, false);
 }
 
-/* Recording is off afterwards: a command that is not counted dumps once, too. */
-static void do_dump(struct moment *m, bool one_cpu, uint32_t target)
+/* Notes a dump for finish_occurrence(). Recording is off after a dump, so that a command without
+ * a count dumps once, too. */
+static void do_dump(struct occurrence *m, bool one_cpu, uint32_t target)
 {
 	m->dump = is_recording(m->t, m->item);
 	m->dump_cpu = one_cpu ? m->item->event->cpu : BUFFER_ALL_CPUS;
 }
 
-static bool so_turned(const struct moment *m, bool on, uint32_t target)
+/* `so` functions: whether the action would change nothing. Counted triggers do not count such a
+ * hit. */
+static bool already_turned(const struct occurrence *m, bool on, uint32_t target)
 {
 	return !off_at(&m->t->off, m->item->time) == on;
 }
 
-static bool so_switched(const struct moment *m, bool on, uint32_t target)
+static bool already_switched(const struct occurrence *m, bool on, uint32_t target)
 {
 	return is_on(m->t, target) == on;
 }
 
-static bool never_so(const struct moment *m, bool on, uint32_t target)
+static bool is_never_already(const struct occurrence *m, bool on, uint32_t target)
 {
 	return false;
 }
 
-struct action {
-	void (*act)(struct moment *m, bool on, uint32_t target);
-	bool (*so)(const struct moment *m, bool on, uint32_t target); /* what it would bring about is so already */
+struct rule_action {
+	void (*act)(struct occurrence *m, bool on, uint32_t target);
+	/* Whether its effect holds already. */
+	bool (*already)(const struct occurrence *m, bool on, uint32_t target);
 	bool on;
 };
 
-static const struct action of_triggers[] = {
-	[TRIGGER_TRACEON] = { do_turn, so_turned, true },
-	[TRIGGER_TRACEOFF] = { do_turn, so_turned, false },
-	[TRIGGER_SNAPSHOT] = { do_snapshot, never_so, false },
-	[TRIGGER_STACKTRACE] = { do_stack, never_so, false },
-	[TRIGGER_ENABLE] = { do_switch, so_switched, true },
-	[TRIGGER_DISABLE] = { do_switch, so_switched, false },
+static const struct rule_action of_triggers[] = {
+	[TRIGGER_TRACEON] = { do_turn, already_turned, true },
+	[TRIGGER_TRACEOFF] = { do_turn, already_turned, false },
+	[TRIGGER_SNAPSHOT] = { do_snapshot, is_never_already, false },
+	[TRIGGER_STACKTRACE] = { do_stack, is_never_already, false },
+	[TRIGGER_ENABLE] = { do_switch, already_switched, true },
+	[TRIGGER_DISABLE] = { do_switch, already_switched, false },
 };
 
-static const struct action of_functions[] = {
-	[FUNCTION_TRACEON] = { do_turn, so_turned, true },
-	[FUNCTION_TRACEOFF] = { do_turn, so_turned, false },
-	[FUNCTION_SNAPSHOT] = { do_snapshot, never_so, false },
-	[FUNCTION_STACKTRACE] = { do_stack, never_so, false },
-	[FUNCTION_DUMP] = { do_dump, never_so, false },
-	[FUNCTION_CPUDUMP] = { do_dump, never_so, true },
-	[FUNCTION_ENABLE] = { do_switch, so_switched, true },
-	[FUNCTION_DISABLE] = { do_switch, so_switched, false },
+static const struct rule_action of_functions[] = {
+	[FUNCTION_TRACEON] = { do_turn, already_turned, true },
+	[FUNCTION_TRACEOFF] = { do_turn, already_turned, false },
+	[FUNCTION_SNAPSHOT] = { do_snapshot, is_never_already, false },
+	[FUNCTION_STACKTRACE] = { do_stack, is_never_already, false },
+	[FUNCTION_DUMP] = { do_dump, is_never_already, false },
+	[FUNCTION_CPUDUMP] = { do_dump, is_never_already, true },
+	[FUNCTION_ENABLE] = { do_switch, already_switched, true },
+	[FUNCTION_DISABLE] = { do_switch, already_switched, false },
 };
 
-static void run_trigger(struct moment *m, const struct rule_trigger *r)
+static void run_trigger(struct occurrence *m, const struct rule_trigger *r)
 {
-	const struct action *a = &of_triggers[r->trigger->kind->action];
+	const struct rule_action *a = &of_triggers[r->trigger->kind->action];
 
-	if (trigger_due(r->trigger, a->so(m, a->on, r->target)))
+	if (trigger_due(r->trigger, a->already(m, a->on, r->target)))
 		a->act(m, a->on, r->target);
 }
 
-static void run_command(struct moment *m, const struct rule_command *r)
+static void run_command(struct occurrence *m, const struct rule_command *r)
 {
-	const struct action *a = &of_functions[r->command->action];
+	const struct rule_action *a = &of_functions[r->command->action];
 
-	if (function_command_due(r->command, a->so(m, a->on, r->target)))
+	if (function_command_due(r->command, a->already(m, a->on, r->target)))
 		a->act(m, a->on, r->target);
 }
 
-/* As ftrace's dump, which leaves the buffer as it is to be looked at: recording is off then. */
-static void finish(struct moment *m)
+/* Does what has to wait until the record is in the ring: snapshot and dump. Recording is off after
+ * a dump, as after ftrace's, so that the buffer stays as it was printed. */
+static void finish_occurrence(struct occurrence *m)
 {
 	struct triggers *t = m->t;
 
+	/* Records that were chosen so far are still in the builder. */
 	if (m->snapshot || m->dump)
 		chunk_builder_flush(&t->builder, &t->buffer->ring);
 	if (m->snapshot)
 		buffer_snapshot_take(t->buffer);
 	if (m->dump) {
 		buffer_dump(t->buffer, (struct trace_info *)t->info, m->dump_cpu);
-		turn(t, false, m->from);
+		turn_recording(t, false, m->from);
 	}
 }
 
 /* --- records -------------------------------------------------------------------------- */
 
-static bool passes(const struct triggers *t, const struct rule *r, const struct filter_program *p, const struct event *e)
+static bool passes_filter(const struct triggers *t, const struct rule *r,
+			  const struct filter_program *p, const struct event *e)
 {
 	return !p || selection_passes(p, r->id, e, t->info, t->buffer->addresses);
 }
 
+/* Whether the instance keeps the event's record. */
 static bool is_wanted(const struct triggers *t, const struct rule *r, const struct stream_item *i)
 {
-	return i->ref->what & CHUNK_EVENTS && (r->always || is_on(t, r->index)) && is_recording(t, i) &&
-	       passes(t, r, r->filter, i->event);
+	return i->ref->what & CHUNK_EVENTS && (r->always || is_on(t, r->index)) &&
+	       is_recording(t, i) && passes_filter(t, r, r->filter, i->event);
 }
 
-/* Those that are done once the record has been written, or the others. */
-static void run_triggers(struct moment *m, const struct rule *r, bool after)
+/* Runs the triggers that act after the record is written, or the others. */
+static void run_triggers(struct occurrence *m, const struct rule *r, bool after)
 {
 	for (size_t k = 0; k < r->triggers.n; k++) {
 		const struct rule_trigger *t = &r->triggers.at[k];
 
-		if (t->trigger->kind->after == after && passes(m->t, r, t->trigger->program, m->item->event))
+		if (t->trigger->kind->after == after &&
+		    passes_filter(m->t, r, t->trigger->program, m->item->event))
 			run_trigger(m, t);
 	}
 }
 
-/* What is written by hand has no stack, as in ftrace. */
+/* Keeps an event's record, and its stack if an option asks. Records of trace_marker have no stack,
+ * as in ftrace. */
 static void keep_event(struct triggers *t, const struct rule *r, const struct stream_item *i)
 {
 	chunk_builder_record(&t->builder, i, i->words);
@@ -267,24 +296,25 @@ static void keep_event(struct triggers *t, const struct rule *r, const struct st
 		write_stack(t, i, true);
 }
 
-/* In ftrace triggers run before their event's record is made if none of them needs to see it: what they turn is true
- * of the record too. Else it has been made by then, and in the buffer, but if the event's filter has still to decide. */
+/* Looks at an event. In ftrace triggers run before their event's record is made if none of them
+ * looks at it: their effect then holds for the record, too. Otherwise the record is made first, and
+ * is in the buffer by then, unless the event's filter is still to decide. */
 static void take_event(struct triggers *t, const struct stream_item *i)
 {
 	const struct rule *r = rules_of_event(t->now, i->event->fn);
-	struct moment m = { .t = t, .item = i, .from = i->time };
+	struct occurrence m = { .t = t, .item = i, .from = i->time };
 
 	if (!r)
 		return;
 	if (r->conditional && !r->filter)
-		m.from++; /* the record is of the time before */
+		m.from++; /* the record still belongs to the time before */
 	run_triggers(&m, r, false);
 	if (!r->conditional)
-		finish(&m);
+		finish_occurrence(&m);
 	if (is_wanted(t, r, i))
 		keep_event(t, r, i);
 	if (r->conditional)
-		finish(&m);
+		finish_occurrence(&m);
 	run_triggers(&m, r, true);
 }
 
@@ -295,23 +325,26 @@ static uint32_t *told_of(struct triggers *t, uint32_t thread)
 	return &t->told.at[thread];
 }
 
-/* Where both tracers run (instances may have different ones) a call is told twice, first as the function tracer's. */
-static bool is_news(struct triggers *t, const struct stream_item *i)
+/* Whether the record is the first to tell of its call. Where several instances have different
+ * tracers a call is recorded twice, first as the function tracer's. */
+static bool is_new(struct triggers *t, const struct stream_item *i)
 {
 	uint32_t *told = told_of(t, i->event->thread), was = *told;
 
 	if (i->event->kind > EVENT_ENTRY_ONLY)
-		return false; /* where a stack is */
+		return false; /* a place on a stack, not a call */
 	*told = i->event->kind == EVENT_CALL ? i->event->fn + 1 : 0;
 	return record_is_call(*i->words) && (*told || was != i->event->fn + 1);
 }
 
-/* The function tracer's record of a call, or if that is the one before again, nothing. */
+/* Keeps the function tracer's record of a call, unless func-no-repeats counts it as a
+ * repetition. */
 static void keep_call(struct triggers *t, const struct stream_item *i, const uint64_t *own)
 {
 	uint64_t before[SYNTHESIZED_WORDS];
 
-	if (t->now->no_repeats && repeats_take(&t->repeats, t->info, t->now->events.catalogue, i, before))
+	if (t->now->no_repeats &&
+	    repeats_take(&t->repeats, t->info, t->now->events.catalogue, i, before))
 		return;
 	if (t->now->no_repeats && *before)
 		chunk_builder_record(&t->builder, i, before);
@@ -320,10 +353,14 @@ static void keep_call(struct triggers *t, const struct stream_item *i, const uin
 		write_stack(t, i, false);
 }
 
-static void keep(struct triggers *t, const struct stream_item *i)
+/* Keeps a record of functions as the record filter makes it. Sleeps are kept in off periods, too:
+ * they shorten calls that are shown. */
+static void keep_item(struct triggers *t, const struct stream_item *i)
 {
 	struct record_filter *record_filter = t->buffer->record_filter;
-	const uint64_t *own = record_filter ? record_filter_record(record_filter, t->info, i->event, i->words) : i->words;
+	const uint64_t *own =
+		record_filter ? record_filter_record(record_filter, t->info, i->event, i->words)
+			      : i->words;
 
 	if (i->event->kind == EVENT_SLEPT ? !(i->ref->what & CHUNK_SLEEPS) : !is_recording(t, i))
 		return;
@@ -335,8 +372,10 @@ static void keep(struct triggers *t, const struct stream_item *i)
 		chunk_builder_record(&t->builder, i, own);
 }
 
-/* A stack, of which the call is the top, comes behind the call's own record, the others before it. */
-static void run_commands(struct moment *m, const struct rules *r, struct rule_range range, bool after)
+/* Runs a function's commands: stacktrace after the call's own record, because the call is the top
+ * of the stack, all others before it. */
+static void run_commands(struct occurrence *m, const struct rules *r, struct rule_range range,
+			 bool after)
 {
 	for (uint32_t k = 0; k < range.n; k++) {
 		const struct rule_command *c = &r->commands.at[r->matching.at[range.first + k]];
@@ -346,28 +385,32 @@ static void run_commands(struct moment *m, const struct rules *r, struct rule_ra
 	}
 }
 
+/* Looks at a record of functions. Commands see calls also where the instance traces none. */
 static void take_function(struct triggers *t, const struct stream_item *i)
 {
 	struct rule_range range = { 0 };
-	struct moment m = { .t = t, .item = i, .from = i->time };
+	struct occurrence m = { .t = t, .item = i, .from = i->time };
 
-	if (t->now->commands.n && is_news(t, i))
-		range = rules_of_function(t->now, t->info, t->info->threads.at[i->event->thread].image, i->event->fn);
+	if (t->now->commands.n && is_new(t, i))
+		range = rules_of_function(
+			t->now, t->info, t->info->threads.at[i->event->thread].image, i->event->fn);
 	run_commands(&m, t->now, range, false);
-	finish(&m);
+	finish_occurrence(&m);
 	if (i->ref->what & CHUNK_FUNCTIONS)
-		keep(t, i);
+		keep_item(t, i);
 	run_commands(&m, t->now, range, true);
 }
 
-static void take(struct triggers *t, const struct stream_item *i)
+/* The thread is checked: the index is from a chunk that may have been resolved against an older
+ * info. */
+static void take_item(struct triggers *t, const struct stream_item *i)
 {
 	if (i->event->thread >= t->info->threads.n)
 		return;
 	if (t->knows_calls)
 		open_calls_feed(&t->calls, i->event);
 	if (i->event->kind == EVENT_LOST)
-		keep(t, i);
+		keep_item(t, i);
 	else if (i->event->kind == EVENT_TRACE)
 		take_event(t, i);
 	else
@@ -381,7 +424,9 @@ static bool is_decided(const struct chunk *c)
 	return c->resolved || c->refused;
 }
 
-/* What came meanwhile: the chunks whose threads are known, and when recording is off. */
+/* Takes over what arrived since the last run: chunks whose threads are known, and the periods in
+ * which recording was off. An unresolved chunk holds back all later ones, which keeps a thread's
+ * chunks in order. */
 static void take_over(struct triggers *t)
 {
 	size_t n = 0, kept = 0;
@@ -403,8 +448,8 @@ static void take_over(struct triggers *t)
 	pthread_mutex_unlock(&t->buffer->lock);
 }
 
-/* The settings that are next, if they begin before `until`. */
-static struct rules *coming(struct triggers *t, uint64_t until)
+/* Takes out the next settings, if they begin before `until`. */
+static struct rules *is_coming(struct triggers *t, uint64_t until)
 {
 	struct rules *r = NULL;
 
@@ -428,12 +473,15 @@ static uint64_t next_change(struct triggers *t)
 	return from;
 }
 
-static void begin(struct triggers *t, struct rules *next)
+/* Puts rules into force. Only events that the write switched change: what triggers switched
+ * stays. */
+static void begin_rules(struct triggers *t, struct rules *next)
 {
 	for (size_t i = 0; i < next->switched.n; i++)
 		set_on(t, next->switched.at[i].index, next->switched.at[i].on);
 	rules_free(t->now);
 	t->now = next;
+	/* Calls that began before are not known to stacks. */
 	if (next->stacks && !t->knows_calls)
 		open_calls_init(&t->calls, t->info);
 	else if (!next->stacks && t->knows_calls)
@@ -443,7 +491,7 @@ static void begin(struct triggers *t, struct rules *next)
 		repeats_free(&t->repeats);
 }
 
-/* False: there are more. */
+/* Looks at records before `until`. False: *most is used up and records are left. */
 static bool run_until(struct triggers *t, uint64_t until, size_t *most)
 {
 	struct stream_item i;
@@ -451,12 +499,13 @@ static bool run_until(struct triggers *t, uint64_t until, size_t *most)
 	for (; *most; --*most) {
 		if (!stream_next(t->stream, until, &i))
 			return true;
-		take(t, &i);
+		take_item(t, &i);
 	}
 	return false;
 }
 
-/* False: there are more. */
+/* Looks at records before `until`, under the rules that held when each was made. False: records are
+ * left. */
 static bool run_all(struct triggers *t, uint64_t until, size_t most)
 {
 	struct rules *next;
@@ -466,9 +515,9 @@ static bool run_all(struct triggers *t, uint64_t until, size_t most)
 
 		if (t->now && !run_until(t, change < until ? change : until, &most))
 			return false;
-		next = coming(t, until);
+		next = is_coming(t, until);
 		if (next)
-			begin(t, next);
+			begin_rules(t, next);
 	} while (next);
 	return true;
 }
@@ -495,6 +544,7 @@ bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, s
 	bool all, runs;
 
 	t->info = info;
+	/* Nothing is complete before the first pass. */
 	if (!until)
 		return true;
 	take_over(t);
@@ -503,6 +553,8 @@ bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, s
 		caught_up(t);
 	runs = !all || rules_run(t->now) || next_change(t) != UINT64_MAX;
 	most = SIZE_MAX;
+	/* Without rules nothing needs the order of time any more: all records go to the ring, so
+	 * that the triggers can be freed. */
 	if (!runs)
 		run_until(t, UINT64_MAX, &most);
 	chunk_builder_flush(&t->builder, &t->buffer->ring);
@@ -517,7 +569,7 @@ bool triggers_are_idle(const struct triggers *t)
 void triggers_present(const struct triggers *t, struct event_set *s)
 {
 	if (!t->now || t->coming.n)
-		return; /* what is written last is what holds */
+		return; /* the last write holds */
 	for (size_t i = 0; i < t->now->at.n; i++) {
 		uint32_t index = t->now->at.at[i].index;
 

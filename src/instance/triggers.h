@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Triggers and function commands of an instance, run over the records of all threads in the order of time. What they
- * bring about holds from the time stamp of the record on that brought it about, however late both are looked at: so
- * records of an instance that has any come to its ring only when all before them have been looked at, and one by one.
+/* Triggers and function commands of an instance, run over the records of all threads in order of
+ * time. An effect holds from the time stamp of the record that caused it, however late both are
+ * looked at. Therefore records of an instance with triggers reach its ring only after all earlier
+ * ones have been looked at, and one by one.
  *
- * What the lock of the buffer guards is marked (locked); the rest belongs to whoever has the trace_info to himself. */
+ * Functions marked (locked) need the buffer's lock. The others need pump_lock. */
 #pragma once
 #include "instance/ring.h"
 #include "model/settings.h"
@@ -12,17 +13,19 @@
 struct buffer;
 struct triggers;
 
-/* Other settings than `now` are to come (triggers_configure), which have something to run. */
+/* Creates triggers that run nothing yet: `now` are the settings that hold, triggers_configure
+ * brings those that have something to run. */
 struct triggers *triggers_new(struct buffer *b, const struct settings *now);
 void triggers_free(struct triggers *t); /* NULL is fine */
-/* (locked) From this time on `next` is set, where `before` was. */
-void triggers_configure(struct triggers *t, const struct settings *before, const struct settings *next, uint64_t tsc);
-/* (locked) Records that came, resolved or not. */
+/* (locked) `next` replaces `before` from the TSC on. */
+void triggers_configure(struct triggers *t, const struct settings *before,
+			const struct settings *next, uint64_t tsc);
+/* (locked) Queues a chunk, resolved or not. */
 void triggers_offer(struct triggers *t, const struct chunk_ref *k);
-/* All records before `until` are there; `most` of them are looked at, or a few more. False: nothing is set any more that
- * would have to be run. */
+/* Looks at records before `until`, at most about `most`; no record before `until` is missing.
+ * False: no rule is left that would have to run, and all records are in the ring. */
 bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, size_t most);
-/* (locked) Nothing has come since. */
+/* (locked) Whether no chunk and no settings have come since. */
 bool triggers_are_idle(const struct triggers *t);
-/* (locked, too) Events are switched in the set as triggers have switched them. */
+/* (locked) Switches events in the set as triggers have switched them. */
 void triggers_present(const struct triggers *t, struct event_set *s);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* buffer_size_kb and its per-CPU files. settings.c's table and instance/ call it; like all of
+ * model/ it works on one struct settings, which the caller has locked. */
 #include "model/buffer_sizes.h"
 
 #include <errno.h>
@@ -8,6 +10,7 @@
 
 #include "model/units.h"
 
+/* 64 GB: beyond that it is a typing error. */
 #define SIZE_KB_MAX (64 << 20)
 
 int cpu_of_size_file(const struct settings *s, const char *file)
@@ -15,6 +18,8 @@ int cpu_of_size_file(const struct settings *s, const char *file)
 	unsigned cpu;
 	int end = 0;
 
+	/* %n tells that the whole pattern matched, and where: anything behind it is another
+	 * file. */
 	if (sscanf(file, "per_cpu/cpu%4u/buffer_size_kb%n", &cpu, &end) < 1 || !end || file[end])
 		return -1;
 	return cpu < s->cpumask.n ? (int)cpu : -1;
@@ -22,7 +27,8 @@ int cpu_of_size_file(const struct settings *s, const char *file)
 
 uint64_t buffer_size_of(const struct settings *s, unsigned cpu)
 {
-	return cpu < s->cpu_size_kb.n && s->cpu_size_kb.at[cpu] ? s->cpu_size_kb.at[cpu] : s->buffer_size_kb;
+	return cpu < s->cpu_size_kb.n && s->cpu_size_kb.at[cpu] ? s->cpu_size_kb.at[cpu]
+								: s->buffer_size_kb;
 }
 
 uint64_t buffer_size_total(const struct settings *s, unsigned cpus)
@@ -37,15 +43,17 @@ uint64_t buffer_size_total(const struct settings *s, unsigned cpus)
 int buffer_size_write(struct settings *s, int cpu, const char *text, struct err *err)
 {
 	uint64_t kb;
+	/* Parsed before anything is changed. */
 	int e = parse_size_kb(text, &kb, err);
 
 	if (e)
 		return e;
 	if (kb > SIZE_KB_MAX)
-		return err_at(err, ENOMEM, text, 0, "a buffer of one %s is at most %d GB", cpu < 0 ? "thread" : "CPU",
-			      SIZE_KB_MAX >> 20);
+		return err_at(err, ENOMEM, text, 0, "a buffer of one %s is at most %d GB",
+			      cpu < 0 ? "thread" : "CPU", SIZE_KB_MAX >> 20);
 	if (cpu < 0) {
 		s->buffer_size_kb = kb;
+		/* A size for all replaces those of single CPUs, as in ftrace. */
 		s->cpu_size_kb.n = 0;
 		return 0;
 	}
@@ -57,6 +65,7 @@ int buffer_size_write(struct settings *s, int cpu, const char *text, struct err 
 
 char *buffer_size_read(const struct settings *s, int cpu)
 {
+	/* The kernel shows "X" where the CPUs' sizes differ. */
 	for (unsigned i = 0; cpu < 0 && i < s->cpumask.n; i++)
 		if (buffer_size_of(s, i) != buffer_size_of(s, 0))
 			return mem_strdup("X\n");

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* How large the buffers are, in kilobytes: all the same (buffer_size_kb), or some CPUs' otherwise
+/* Sizes of the buffers in kilobytes: one for all CPUs (buffer_size_kb), or different ones for some
  * (per_cpu/cpuN/buffer_size_kb). */
 #pragma once
 #include "model/settings.h"
 
-/* The CPU of per_cpu/cpuN/buffer_size_kb, or -1: the file is another, or there cannot be such a CPU. */
+/* The CPU of a file per_cpu/cpuN/buffer_size_kb; -1: another file, or a CPU that cannot exist. */
 int cpu_of_size_file(const struct settings *s, const char *file);
 
-/* 0, or -errno and *err; CPU -1: all of them. */
+/* Parses and sets a size. 0, or -errno and *err; CPU -1: all CPUs. */
 int buffer_size_write(struct settings *s, int cpu, const char *text, struct err *err);
-/* Of a CPU; -1: of all, X where they differ. free() it. */
+/* The text of a size file; free() it. CPU -1: all, "X" where they differ. */
 char *buffer_size_read(const struct settings *s, int cpu);
 
+/* The size of one CPU's buffer, KB. */
 uint64_t buffer_size_of(const struct settings *s, unsigned cpu);
-/* Of the first `cpus` CPUs together. */
+/* The sizes of the first `cpus` CPUs together, KB. */
 uint64_t buffer_size_total(const struct settings *s, unsigned cpus);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Parses and prints tracing_cpumask. Accepts exactly what the kernel's bitmap parser accepts
+ * (tests/oracle compares them), but says where an error is. */
 #include "model/cpumask.h"
 
 #include <ctype.h>
@@ -9,6 +11,7 @@
 
 #include "base/mem.h"
 
+/* A group is 32 bits, as in the kernel's bitmap_parse() and its "%*pb". */
 #define GROUP_DIGITS 8
 
 void cpumask_all(struct cpumask *m)
@@ -31,9 +34,11 @@ bool cpumask_is_all(const struct cpumask *m)
 
 static unsigned hex_value(char c)
 {
-	return isdigit((unsigned char)c) ? (unsigned)(c - '0') : (unsigned)(tolower((unsigned char)c) - 'a' + 10);
+	return isdigit((unsigned char)c) ? (unsigned)(c - '0')
+					 : (unsigned)(tolower((unsigned char)c) - 'a' + 10);
 }
 
+/* Whether a processor of number n or above is set. */
 static bool holds_more(const struct cpumask *m, unsigned n)
 {
 	for (unsigned cpu = n; cpu < CPUS_MAX; cpu++)
@@ -42,12 +47,14 @@ static bool holds_more(const struct cpumask *m, unsigned n)
 	return false;
 }
 
+/* The kernel's parser also takes blanks between groups. */
 static bool is_separator(char c)
 {
 	return c == ',' || isspace((unsigned char)c);
 }
 
-/* The group that ends before text[*end], and what separates it from the one before. */
+/* Parses the group that ends before text[*end] and the separators before it; *end moves in front of
+ * both. */
 static int parse_group(const char *text, size_t *end, uint32_t *group, struct err *err)
 {
 	unsigned digit = 0;
@@ -56,10 +63,11 @@ static int parse_group(const char *text, size_t *end, uint32_t *group, struct er
 		char c = text[*end - 1];
 
 		if (!isxdigit((unsigned char)c))
-			return err_at(err, EINVAL, text, *end - 1, "a set of processors is a hexadecimal number");
+			return err_at(err, EINVAL, text, *end - 1,
+				      "a set of processors is a hexadecimal number");
 		if (digit == GROUP_DIGITS)
-			return err_at(err, EOVERFLOW, text, *end - 1, "a group of processors has %d digits at most",
-				      GROUP_DIGITS);
+			return err_at(err, EOVERFLOW, text, *end - 1,
+				      "a group of processors has %d digits at most", GROUP_DIGITS);
 		*group |= hex_value(c) << 4 * digit++;
 	}
 	while (*end && is_separator(text[*end - 1]))
@@ -67,8 +75,8 @@ static int parse_group(const char *text, size_t *end, uint32_t *group, struct er
 	return 0;
 }
 
-/* From the end, as the groups' places are counted from there. As in the kernel nothing is a set, and separators may
- * stand at its ends. */
+/* Parses from the end, since groups are counted from there. As in the kernel an empty text is an
+ * empty set, and separators may stand at both ends. */
 int cpumask_parse(struct cpumask *m, const char *text, struct err *err)
 {
 	struct cpumask next = { .n = m->n };
@@ -94,7 +102,9 @@ int cpumask_parse(struct cpumask *m, const char *text, struct err *err)
 
 char *cpumask_print(const struct cpumask *m)
 {
+	/* The first group shows only the digits it needs. */
 	unsigned last = (m->n - 1) / 32, bits = (m->n - 1) % 32 + 1;
+	/* Digits and a comma for each group, the newline, and NUL. */
 	char text[CPUS_MAX / 32 * (GROUP_DIGITS + 1) + 2], *p = text;
 
 	p += sprintf(p, "%0*x", (int)(bits + 3) / 4, m->group[last]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of processors, written and shown as the kernel does: hexadecimal, most significant
- * first, in groups of 32 separated by commas. */
+/* A set of processors, written and shown as the kernel does: hexadecimal, most significant first,
+ * in groups of 32 separated by commas. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,10 +20,10 @@ static inline bool cpumask_has(const struct cpumask *m, unsigned cpu)
 {
 	return cpu < CPUS_MAX && m->group[cpu / 32] >> cpu % 32 & 1;
 }
-/* Whether it holds all it can. */
+/* Whether it contains all processors of the machine. */
 bool cpumask_is_all(const struct cpumask *m);
-/* 0, or -EINVAL (no number), -EOVERFLOW (a processor that cannot be) and *err with the column; then
- * the mask is unchanged. m->n must be set. */
+/* Parses a set into *m, whose n must be set. 0, or -EINVAL (no number), -EOVERFLOW (a processor
+ * that cannot exist) and *err with the column; then the mask is unchanged. */
 int cpumask_parse(struct cpumask *m, const char *text, struct err *err);
-/* As many digits as m->n asks for; free() it. */
+/* The set as text, with as many digits as m->n needs; free() it. */
 char *cpumask_print(const struct cpumask *m);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Parses and lists function commands. settings.c calls it for writes and reads of
+ * set_ftrace_filter, with the instance's settings locked. Commands are shared between copies of the
+ * settings, and instance/triggers.c counts them down on another thread; hence the atomics. Those
+ * are sequentially consistent and need no more than atomicity. */
 #include "model/function_command.h"
 
 #include <ctype.h>
@@ -8,10 +12,11 @@
 
 #include "base/glob.h"
 
+/* By enum function_action: how a command is written, and when a hit counts. */
 static const struct kind {
 	const char *name;
 	bool switches; /* an event */
-	bool settles;  /* brings about a state: what is so already is not counted */
+	bool settles;  /* its effect is a state: if it holds already the hit is not counted */
 } kinds[] = {
 	[FUNCTION_TRACEON] = { "traceon", false, true },
 	[FUNCTION_TRACEOFF] = { "traceoff", false, true },
@@ -26,6 +31,7 @@ static const struct kind {
 
 /* --- parsing ------------------------------------------------------------------------ */
 
+/* Index in kinds; -1: no such command. */
 static int kind_of(const char *name, size_t n)
 {
 	for (size_t i = 0; i < KINDS; i++)
@@ -46,7 +52,9 @@ const char *function_command_in(const char *word)
 	return NULL;
 }
 
-static void put(struct function_command *c)
+/* Drops a reference. The last one frees: pairs with function_commands_copy(), whose caller already
+ * has a reference. */
+static void free_command(struct function_command *c)
 {
 	if (--c->users)
 		return;
@@ -56,8 +64,8 @@ static void put(struct function_command *c)
 	free(c);
 }
 
-/* The next parameter, off the front of *at; NULL: there is none. */
-static char *parameter(const char **at)
+/* Takes the next parameter off the front of *at; NULL: there is none. free() it. */
+static char *next_parameter(const char **at)
 {
 	size_t n;
 	char *p;
@@ -71,18 +79,21 @@ static char *parameter(const char **at)
 	return p;
 }
 
-/* To take a command away it matters that there is a count, not which: the list shows what is left of it, as "count=N". */
-static int parse_count(struct function_command *c, const char *word, const char *at, struct err *err)
+/* Parses a count. Removing a command needs to know whether it has one, not which: the list shows
+ * what is left of it, as "count=N". */
+static int parse_count(struct function_command *c, const char *word, const char *at,
+		       struct err *err)
 {
 	const char *begin = at + 1;
 	char *number, *end = NULL;
 	int e = 0;
 
 	c->counted = *at;
-	number = *word == '!' ? NULL : parameter(&at);
+	number = *word == '!' ? NULL : next_parameter(&at);
 	if (!number)
 		return 0;
 	errno = 0;
+	/* An empty count is unlimited, as in the kernel. */
 	c->count = *number ? strtoul(number, &end, 0) : COMMAND_UNLIMITED;
 	if (*number && (!isdigit((unsigned char)*number) || *end || errno))
 		e = err_at(err, EINVAL, word, (size_t)(begin - word), "how often must be a number");
@@ -90,7 +101,7 @@ static int parse_count(struct function_command *c, const char *word, const char 
 	return e;
 }
 
-/* As in ftrace how often dump and cpudump are to be done is not chosen: once, and every time. */
+/* dump and cpudump have counts of their own, as in ftrace: once, and every time. */
 static void settle_count(struct function_command *c)
 {
 	if (c->action != FUNCTION_DUMP && c->action != FUNCTION_CPUDUMP)
@@ -99,17 +110,18 @@ static void settle_count(struct function_command *c)
 	c->count = c->action == FUNCTION_DUMP ? 1 : COMMAND_UNLIMITED;
 }
 
-/* What stands behind the command's name. */
-static int parse_parameters(struct function_command *c, const char *word, const char *at, struct err *err)
+/* Parses the parameters behind the command's name. */
+static int parse_parameters(struct function_command *c, const char *word, const char *at,
+			    struct err *err)
 {
 	const char *begin = at;
 
 	if (kinds[c->action].switches) {
-		c->system = parameter(&at);
-		c->event = c->system ? parameter(&at) : NULL;
+		c->system = next_parameter(&at);
+		c->event = c->system ? next_parameter(&at) : NULL;
 		if (!c->event)
-			return err_at(err, EINVAL, word, (size_t)(begin - word), "%s needs SYSTEM:EVENT",
-				      kinds[c->action].name);
+			return err_at(err, EINVAL, word, (size_t)(begin - word),
+				      "%s needs SYSTEM:EVENT", kinds[c->action].name);
 	}
 	if (parse_count(c, word, at, err))
 		return -EINVAL;
@@ -117,16 +129,21 @@ static int parse_parameters(struct function_command *c, const char *word, const 
 	return 0;
 }
 
-static struct function_command *parse(const char *word, struct err *err)
+static struct function_command *parse_command(const char *word, struct err *err)
 {
 	struct function_command *c = mem_zalloc(sizeof(*c));
 	const char *function = word + (*word == '!'), *at = function_command_in(word);
 	size_t n = strcspn(at + 1, ":");
 
-	*c = (struct function_command){ .action = (enum function_action)kind_of(at + 1, n), .count = COMMAND_UNLIMITED,
-					.users = 1, .function = mem_strndup(function, (size_t)(at - function)) };
+	/* parse_command() is only called for words that function_command_in() found a command
+	 * in. */
+	*c = (struct function_command){ .action = (enum function_action)kind_of(at + 1, n),
+					.count = COMMAND_UNLIMITED,
+					.users = 1,
+					.function =
+						mem_strndup(function, (size_t)(at - function)) };
 	if (parse_parameters(c, word, at + 1 + n, err)) {
-		put(c);
+		free_command(c);
 		return NULL;
 	}
 	return c;
@@ -139,11 +156,14 @@ static bool same_event(const struct function_command *a, const struct function_c
 	return !a->event || (!strcmp(a->event, b->event) && !strcmp(a->system, b->system));
 }
 
+/* Two commands that differ in the number of their count alone are one; with and without a count
+ * they are two. */
 static bool same_kind(const struct function_command *a, const struct function_command *b)
 {
 	return a->action == b->action && a->counted == b->counted && same_event(a, b);
 }
 
+/* Removes the commands that `removal` matches, by name or glob. */
 static void take_out(struct function_commands *l, const struct function_command *removal)
 {
 	size_t kept = 0;
@@ -151,15 +171,16 @@ static void take_out(struct function_commands *l, const struct function_command 
 	for (size_t i = 0; i < l->at.n; i++) {
 		struct function_command *c = l->at.at[i];
 
-		if (same_kind(removal, c) &&
-		    (!strcmp(removal->function, c->function) || glob_match(removal->function, c->function)))
-			put(c);
+		if (same_kind(removal, c) && (!strcmp(removal->function, c->function) ||
+					      glob_match(removal->function, c->function)))
+			free_command(c);
 		else
 			l->at.at[kept++] = c;
 	}
 	l->at.n = kept;
 }
 
+/* By the glob as written: `f*:traceoff` and `foo:traceoff` are two commands. */
 static bool is_there(const struct function_commands *l, const struct function_command *c)
 {
 	for (size_t i = 0; i < l->at.n; i++)
@@ -169,9 +190,10 @@ static bool is_there(const struct function_commands *l, const struct function_co
 }
 
 int function_commands_write(struct function_commands *l, const char *word,
-			    bool (*exists)(void *arg, const char *system, const char *event), void *arg, struct err *err)
+			    bool (*exists)(void *arg, const char *system, const char *event),
+			    void *arg, struct err *err)
 {
-	struct function_command *c = parse(word, err);
+	struct function_command *c = parse_command(word, err);
 	bool remove = *word == '!';
 	int e = 0;
 
@@ -180,18 +202,19 @@ int function_commands_write(struct function_commands *l, const char *word,
 	if (!*c->function)
 		e = err_at(err, EINVAL, word, remove, "the name of a function is missing");
 	else if (!remove && c->event && !exists(arg, c->system, c->event))
-		e = err_at(err, EINVAL, word, (size_t)(strstr(word, c->event) - word), "there is no event %s:%s", c->system,
-			   c->event);
+		e = err_at(err, EINVAL, word, (size_t)(strstr(word, c->event) - word),
+			   "there is no event %s:%s", c->system, c->event);
 	if (!e && remove)
 		take_out(l, c);
 	if (e || remove || is_there(l, c))
-		put(c);
+		free_command(c);
 	else
 		*vec_add(&l->at) = c;
 	return e;
 }
 
-static void show(FILE *to, const struct function_command *c)
+/* The kernel's own format: count=-1 never appears, because unlimited has a word. */
+static void show_command(FILE *to, const struct function_command *c)
 {
 	fprintf(to, "%s:%s", c->function, kinds[c->action].name);
 	if (c->event)
@@ -202,6 +225,7 @@ static void show(FILE *to, const struct function_command *c)
 		fprintf(to, ":count=%ld\n", (long)c->count);
 }
 
+/* The newest first, as the kernel lists them. */
 char *function_commands_read(const struct function_commands *l)
 {
 	char *text = NULL;
@@ -209,7 +233,7 @@ char *function_commands_read(const struct function_commands *l)
 	FILE *to = mem_stream(&text, &n);
 
 	for (size_t i = l->at.n; i-- > 0;)
-		show(to, l->at.at[i]);
+		show_command(to, l->at.at[i]);
 	fclose(to);
 	return text;
 }
@@ -226,14 +250,15 @@ void function_commands_copy(struct function_commands *to, const struct function_
 void function_commands_free(struct function_commands *l)
 {
 	for (size_t i = 0; i < l->at.n; i++)
-		put(l->at.at[i]);
+		free_command(l->at.at[i]);
 	vec_free(&l->at);
 }
 
-bool function_command_due(struct function_command *c, bool so)
+bool function_command_due(struct function_command *c, bool already)
 {
-	if (!c->count || (kinds[c->action].settles && so))
+	if (!c->count || (kinds[c->action].settles && already))
 		return false;
+	/* Two threads cannot race here: only the triggers of one instance run a command. */
 	if (c->count != COMMAND_UNLIMITED)
 		c->count--;
 	return true;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What shall happen when a function is called: the commands that set_ftrace_filter takes besides names,
+/* Function commands: what happens when a function is called. set_ftrace_filter takes them besides
+ * names,
  *
  *	[!]GLOB:traceoff[:COUNT]          traceon, snapshot, stacktrace, dump, cpudump
  *	[!]GLOB:enable_event:SYSTEM:EVENT[:COUNT]     disable_event
  *
- * Text in, text out; who runs a command asks function_command_due. As in ftrace a command with a count and the same
- * one without are two: `!f:traceoff` takes out the one without, `!f:traceoff:0` the other, whatever it has left. */
+ *
+ * Text in, text out; the code that runs a command asks function_command_due. As in ftrace a command
+ * with a count and one without are two: `!f:traceoff` removes the one without, `!f:traceoff:0` the
+ * other, whatever is left of its count. */
 #pragma once
 #include <stdbool.h>
 
@@ -13,39 +16,48 @@
 #include "base/vec.h"
 
 enum function_action {
-	FUNCTION_TRACEON, FUNCTION_TRACEOFF, FUNCTION_SNAPSHOT, FUNCTION_STACKTRACE, FUNCTION_DUMP, FUNCTION_CPUDUMP,
-	FUNCTION_ENABLE, FUNCTION_DISABLE,
+	FUNCTION_TRACEON,
+	FUNCTION_TRACEOFF,
+	FUNCTION_SNAPSHOT,
+	FUNCTION_STACKTRACE,
+	FUNCTION_DUMP,
+	FUNCTION_CPUDUMP,
+	FUNCTION_ENABLE,
+	FUNCTION_DISABLE,
 };
 
 #define COMMAND_UNLIMITED (~0ul)
 
-/* Shared by all copies of the lists it is in, so that what it did is seen in each. */
+/* Shared by all copies of the lists that have it, so that each sees the count go down. */
 struct function_command {
 	enum function_action action;
 	char *function;               /* a glob */
-	char *system, *event;         /* that it switches; or NULL */
+	char *system, *event;         /* the event that it switches; or NULL */
 	bool counted;
-	_Atomic unsigned long count;  /* how often yet */
-	_Atomic unsigned users;       /* lists */
+	_Atomic unsigned long count;  /* how often it may still run; other threads decrease it */
+	_Atomic unsigned users;       /* number of lists that have it */
 };
 
 struct function_commands {
 	VEC(struct function_command *) at; /* the newest last; shown from the newest on */
 };
 
-/* Where the command begins in a word of set_ftrace_filter ("f:traceoff": at its colon), or NULL: it is a name. `::`
- * belongs to names. */
+/* Where the command begins in a word of set_ftrace_filter ("f:traceoff": at its colon); NULL: the
+ * word is a name. `::` belongs to names. */
 const char *function_command_in(const char *word);
 
-/* Adds the word's command, or takes those out that it fits, with `!`. 0, or -EINVAL and *err with the column; then nothing has
- * changed. A command that is there already stays as it is. `exists`: whether there is such an event. */
+/* Adds the word's command or, with `!`, removes those it matches. 0, or -EINVAL and *err with the
+ * column; then nothing has changed. A command that is there already stays as it is. `exists`:
+ * whether there is such an event. */
 int function_commands_write(struct function_commands *l, const char *word,
-			    bool (*exists)(void *arg, const char *system, const char *event), void *arg, struct err *err);
-/* A line for each; free() it. */
+			    bool (*exists)(void *arg, const char *system, const char *event),
+			    void *arg, struct err *err);
+/* The list as text, a line for each command; free() it. */
 char *function_commands_read(const struct function_commands *l);
+/* Shares the commands; function_commands_free drops a list's references. */
 void function_commands_copy(struct function_commands *to, const struct function_commands *from);
 void function_commands_free(struct function_commands *l);
 
-/* The function was called: whether the command is to be done, which is counted. `so`: what it would bring about is
- * so already (traceon and traceoff, enable and disable), which is not. */
-bool function_command_due(struct function_command *c, bool so);
+/* Called when the function was called: whether the command is to run; counts it. `already`: its
+ * effect already holds (traceon and traceoff, enable and disable); that is not counted. */
+bool function_command_due(struct function_command *c, bool already);

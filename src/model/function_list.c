@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Parsing and matching of function patterns; the language is described in the header. */
+/* Parses and matches function patterns; the header describes the language. settings.c, the
+ * planner's selection (image/) and instance/ use it. A list belongs to its settings; matching does
+ * not change it, so that several threads may match in one list. */
 #include "model/function_list.h"
 
 #include <ctype.h>
@@ -23,6 +25,7 @@ void function_list_free(struct function_list *l)
 	vec_free(&l->patterns);
 }
 
+/* With texts of its own; pattern_free frees them. */
 static struct function_pattern pattern_copy(const struct function_pattern *p)
 {
 	struct function_pattern c = *p;
@@ -35,8 +38,9 @@ static struct function_pattern pattern_copy(const struct function_pattern *p)
 
 /* --- parsing ------------------------------------------------------------------------ */
 
-/* ftrace's commands on functions. brace will have some of them; until then a word with one
- * must not be taken for a name with colons in it, which Go and Rust have. */
+/* ftrace's commands on functions. settings.c takes them out of the text where they are supported
+ * (function_command.h). A word with one that arrives here must not be taken for a name with colons
+ * in it, which Go and Rust have. */
 static const char *const commands[] = {
 	"traceon", "traceoff", "snapshot", "stacktrace", "dump", "cpudump",
 	"enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
@@ -50,7 +54,7 @@ static bool is_command(const char *word, size_t n)
 	return false;
 }
 
-/* Where `:COMMAND` begins in the word, or NULL. `::` is a part of names. */
+/* Where `:COMMAND` begins in the word, or NULL. `::` is part of names. */
 static const char *find_command(const char *word)
 {
 	for (const char *p = strchr(word, ':'); p; p = strchr(p, ':')) {
@@ -63,7 +67,7 @@ static const char *find_command(const char *word)
 	return NULL;
 }
 
-/* A word of the text, with what is needed to point at a column of it. */
+/* A word of the text, with its column for errors. */
 struct word {
 	const char *text; /* the whole text written */
 	size_t column;    /* where the word begins in it */
@@ -74,7 +78,8 @@ struct word {
 #define word_error(w, at, ...) \
 	err_at(err, EINVAL, (w)->text, (w)->column + (size_t)((at) - (w)->s), __VA_ARGS__)
 
-/* Where the part that narrows to a module begins, and behind it the module; or NULL. */
+/* Where the part that narrows to a module begins, and the module behind it; NULL: there is none.
+ * The last `:mod:` counts, since names may contain the text. */
 static char *find_module(char *word, char **module)
 {
 	char *at = NULL;
@@ -89,6 +94,7 @@ static char *find_module(char *word, char **module)
 	return at;
 }
 
+/* `module` points into the word, behind ":mod:" or "@". */
 static int parse_module(const struct word *w, char *module, struct function_pattern *p,
 			struct err *err)
 {
@@ -101,7 +107,7 @@ static int parse_module(const struct word *w, char *module, struct function_patt
 	return 0;
 }
 
-/* A function's name, perhaps narrowed to a module; it begins at `name` in the word. */
+/* Parses a function's name, perhaps narrowed to a module; it begins at `name` in the word. */
 static int parse_function(const struct word *w, char *name, struct function_pattern *p,
 			  struct err *err)
 {
@@ -109,8 +115,12 @@ static int parse_function(const struct word *w, char *name, struct function_patt
 	char *module, *end;
 
 	if (command)
-		return word_error(w, command + 1, "function commands such as `%s` are not supported, "
-				  "only `mod` is", command + 1);
+		return word_error(w, command + 1,
+				  "function commands such as `%s` are not supported, "
+				  "only `mod` is",
+				  command + 1);
+	/* The kernel takes numbers of available_filter_functions' lines. The tree translates them
+	 * before it calls us (tree/function_files.c). */
 	if (isdigit((unsigned char)*name))
 		return word_error(w, name, "a function cannot be chosen by its number, "
 				  "write its name");
@@ -120,6 +130,7 @@ static int parse_function(const struct word *w, char *name, struct function_patt
 	return end ? parse_module(w, module, p, err) : 0;
 }
 
+/* After an error the caller frees what *p has by then. */
 static int parse_word(const struct word *w, struct function_pattern *p, struct err *err)
 {
 	char *name = w->s;
@@ -137,6 +148,7 @@ static int parse_word(const struct word *w, struct function_pattern *p, struct e
 
 /* --- the list ----------------------------------------------------------------------- */
 
+/* A pattern without a module means all modules: it equals only another one without. */
 static bool same_module(const struct function_pattern *a, const struct function_pattern *b)
 {
 	if (!a->module || !b->module)
@@ -144,8 +156,9 @@ static bool same_module(const struct function_pattern *a, const struct function_
 	return a->other_modules == b->other_modules && !strcmp(a->module, b->module);
 }
 
-/* Whether a removal takes out all that the entry put in, so that the entry can go. */
-static bool covers(const struct function_pattern *removal, const struct function_pattern *entry)
+/* Whether a removal matches everything that the entry added, so that the entry can go. */
+static bool pattern_covers(const struct function_pattern *removal,
+			   const struct function_pattern *entry)
 {
 	bool names = !strcmp(removal->glob, "*") || !strcmp(removal->glob, entry->glob) ||
 		     (glob_is_name(entry->glob) && glob_match(removal->glob, entry->glob));
@@ -153,15 +166,17 @@ static bool covers(const struct function_pattern *removal, const struct function
 	return names && (!removal->module || same_module(removal, entry));
 }
 
-/* Whether a removal may take out something of what the entry put in. */
-static bool touches(const struct function_pattern *removal, const struct function_pattern *entry)
+/* Whether a removal may match something that the entry added. */
+static bool pattern_touches(const struct function_pattern *removal,
+			    const struct function_pattern *entry)
 {
 	if (glob_is_name(removal->glob))
 		return glob_match(entry->glob, removal->glob);
 	return !glob_is_name(entry->glob) || glob_match(removal->glob, entry->glob);
 }
 
-/* Drops the entries that a removal covers. It stays in the list itself if it touches others. */
+/* Drops the entries that a removal covers. The removal itself is kept if it touches other
+ * entries. */
 static void list_remove(struct function_list *l, struct function_pattern *removal)
 {
 	size_t kept = 0;
@@ -170,11 +185,11 @@ static void list_remove(struct function_list *l, struct function_pattern *remova
 	for (size_t i = 0; i < l->patterns.n; i++) {
 		struct function_pattern *entry = &l->patterns.at[i];
 
-		if (covers(removal, entry)) {
+		if (pattern_covers(removal, entry)) {
 			pattern_free(entry);
 			continue;
 		}
-		needed |= !entry->remove && touches(removal, entry);
+		needed |= !entry->remove && pattern_touches(removal, entry);
 		l->patterns.at[kept++] = *entry;
 	}
 	l->patterns.n = kept;
@@ -184,6 +199,7 @@ static void list_remove(struct function_list *l, struct function_pattern *remova
 		pattern_free(removal);
 }
 
+/* The list is a copy (list_write), so that an error may leave it half done. */
 static int list_add(struct function_list *l, const struct word *w, struct err *err)
 {
 	struct function_pattern p = { 0 };
@@ -202,17 +218,20 @@ static int list_add(struct function_list *l, const struct word *w, struct err *e
 
 static const char blanks[] = " \t\r\n";
 
-/* ` const` behind the parameters of a member function: its length, else 0. */
-static size_t qualifier(const char *p, size_t n)
+/* Length of ` const` behind the parameters of a member function, else 0. */
+static size_t qualifier_length(const char *p, size_t n)
 {
 	static const char word[] = " const";
 	const size_t length = sizeof(word) - 1;
 
-	return n && p[n - 1] == ')' && !strncmp(p + n, word, length) && strchr(blanks, p[n + length]) ? length : 0;
+	return n && p[n - 1] == ')' && !strncmp(p + n, word, length) &&
+			       strchr(blanks, p[n + length])
+		       ? length
+		       : 0;
 }
 
-/* Bytes of the word at p. Blanks inside of brackets belong to it, as in C++'s
- * `map<int, char>::find` and `(anonymous namespace)::f`; unless they never close, as in
+/* Bytes of the word at p. Blanks inside of brackets belong to it, as in C++'s `map<int,
+ * char>::find` and `(anonymous namespace)::f`, unless the brackets never close, as in
  * `operator<`. */
 size_t function_word_length(const char *p)
 {
@@ -223,7 +242,7 @@ size_t function_word_length(const char *p)
 			open++;
 		else if (strchr(">)", p[n]) && open)
 			open--;
-		else if (strchr(blanks, p[n]) && !open && !qualifier(p, n))
+		else if (strchr(blanks, p[n]) && !open && !qualifier_length(p, n))
 			return n;
 	}
 	return open ? strcspn(p, blanks) : strlen(p);
@@ -244,6 +263,7 @@ static int list_add_words(struct function_list *l, const char *text, bool module
 	return e;
 }
 
+/* Works on a copy, so that an error leaves the list as it was. */
 static int list_write(struct function_list *l, const char *text, bool append, bool modules,
 		      struct err *err)
 {
@@ -293,8 +313,9 @@ char *function_list_read(const struct function_list *l, const char *empty)
 
 /* --- matching ----------------------------------------------------------------------- */
 
-/* A library is asked for by the name that programs link it with, which is a link to the file
- * that is mapped: libz.so.1.2.13 answers to libz.so.1.2, libz.so.1, libz.so and libz too. */
+/* Whether the glob matches a shortened file name. Users name a library as programs link it, which
+ * is a link to the mapped file: libz.so.1.2.13 also answers to libz.so.1.2, libz.so.1, libz.so and
+ * libz. */
 static bool shorter_match(const char *glob, const char *file)
 {
 	char name[256];
@@ -304,7 +325,8 @@ static bool shorter_match(const char *glob, const char *file)
 		return false;
 	strcpy(name, file);
 	so = strstr(name, ".so");
-	for (char *dot = so ? strrchr(name, '.') : NULL; dot && dot >= so; dot = strrchr(name, '.')) {
+	for (char *dot = so ? strrchr(name, '.') : NULL; dot && dot >= so;
+	     dot = strrchr(name, '.')) {
 		*dot = '\0';
 		if (glob_match(glob, name))
 			return true;
@@ -320,6 +342,7 @@ bool module_match(const char *glob, const char *module)
 	return glob_match(glob, module) || glob_match(glob, file) || shorter_match(glob, file);
 }
 
+/* A module of NULL does not narrow. */
 static bool pattern_match(const struct function_pattern *p, const char *name, const char *module)
 {
 	if (p->module && module && module_match(p->module, module) == p->other_modules)
@@ -329,6 +352,7 @@ static bool pattern_match(const struct function_pattern *p, const char *name, co
 
 bool function_list_match(const struct function_list *l, const char *name, const char *module)
 {
+	/* The last pattern that matches decides. */
 	for (size_t i = l->patterns.n; i-- > 0;)
 		if (pattern_match(&l->patterns.at[i], name, module))
 			return !l->patterns.at[i].remove;
@@ -343,11 +367,13 @@ bool function_list_has(const struct function_list *l, const char *symbol, const 
 		return false;
 	if (function_list_match(l, symbol, module))
 		return true;
+	/* Demangling is slow: only names that can be mangled get there. */
 	if (!demangle_is_mangled(symbol))
 		return false;
 	demangle(symbol, plain, sizeof(plain));
 	if (function_list_match(l, plain, module))
 		return true;
+	/* A pattern may have the parameters, which tell overloads apart. */
 	demangle_whole(symbol, plain, sizeof(plain));
 	return function_list_match(l, plain, module);
 }

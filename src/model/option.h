@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* ftrace's trace options: the lines of trace_options and the files of options/, in
- * ftrace's order, with the values they have after boot. One bit each; the printers, the
- * command line and the tree share this table.
+/* ftrace's trace options: the lines of trace_options and the files of options/, in ftrace's order,
+ * with their values after boot. One bit each; the printers, the command line and the tree share
+ * this table.
  *
- * A tracer's own options stand behind the common ones, and only that tracer's are shown
- * in trace_options; options/ has all of them. The order within a group is that of
- * Linux 6.12. */
+ * A tracer's own options stand behind the common ones, and only that tracer's are shown in
+ * trace_options; options/ has all of them. The order within a group is that of Linux 6.12;
+ * copy_trace_marker and funcgraph-retaddr, which are newer, stand where 7.2 has them. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,12 +39,14 @@ enum trace_option_group { OPTION_COMMON, OPTION_FUNCTION, OPTION_GRAPH, OPTION_N
 	X(MARKERS, "markers", COMMON, true)                           \
 	X(EVENT_FORK, "event-fork", COMMON, false)                    \
 	X(TRACE_PRINTK_DEST, "trace_printk_dest", COMMON, true)       \
+	X(COPY_TRACE_MARKER, "copy_trace_marker", COMMON, true)       \
 	X(PAUSE_ON_TRACE, "pause-on-trace", COMMON, false)            \
 	X(HASH_PTR, "hash-ptr", COMMON, true)                         \
 	X(FUNCTION_TRACE, "function-trace", COMMON, true)             \
 	X(FUNCTION_FORK, "function-fork", COMMON, false)              \
 	X(DISPLAY_GRAPH, "display-graph", COMMON, false)              \
 	X(STACKTRACE, "stacktrace", COMMON, false)                    \
+	X(CAUSAL_ORDER, "causal-order", COMMON, false) /* brace's own */ \
 	X(TEST_NOP_ACCEPT, "test_nop_accept", NOP, false)             \
 	X(TEST_NOP_REFUSE, "test_nop_refuse", NOP, false)             \
 	X(FUNC_STACK_TRACE, "func_stack_trace", FUNCTION, false)      \
@@ -59,6 +61,7 @@ enum trace_option_group { OPTION_COMMON, OPTION_FUNCTION, OPTION_GRAPH, OPTION_N
 	X(GRAPH_TAIL, "funcgraph-tail", GRAPH, false)                 \
 	X(GRAPH_RETVAL, "funcgraph-retval", GRAPH, false)             \
 	X(GRAPH_RETVAL_HEX, "funcgraph-retval-hex", GRAPH, false)     \
+	X(GRAPH_RETADDR, "funcgraph-retaddr", GRAPH, false)           \
 	X(SLEEP_TIME, "sleep-time", GRAPH, true)                      \
 	X(GRAPH_TIME, "graph-time", GRAPH, true)
 
@@ -94,7 +97,7 @@ static inline const struct trace_option_info *trace_option_info(enum trace_optio
 	return &table[o];
 }
 
-/* The option with this name (n bytes, without a leading "no"), or TRACE_OPTIONS_N. */
+/* The option of this name (n bytes, without a leading "no"), or TRACE_OPTIONS_N. */
 static inline enum trace_option trace_option_find(const char *name, size_t n)
 {
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++) {
@@ -106,7 +109,7 @@ static inline enum trace_option trace_option_find(const char *name, size_t n)
 	return TRACE_OPTIONS_N;
 }
 
-/* What a new instance takes over from the top one: the common options, but for these. */
+/* The options that a new instance inherits from the top one: the common ones except these. */
 static inline uint64_t trace_options_inherited(void)
 {
 	uint64_t set = 0;
@@ -114,9 +117,12 @@ static inline uint64_t trace_options_inherited(void)
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
 		if (trace_option_info(o)->group == OPTION_COMMON)
 			set |= OPTION_BIT(o);
-	return set & ~(OPTION_BIT(OPTION_EVENT_FORK) | OPTION_BIT(OPTION_FUNCTION_FORK) | OPTION_BIT(OPTION_TRACE_PRINTK_DEST));
+	return set & ~(OPTION_BIT(OPTION_EVENT_FORK) | OPTION_BIT(OPTION_FUNCTION_FORK) |
+		       OPTION_BIT(OPTION_TRACE_PRINTK_DEST) | OPTION_BIT(OPTION_COPY_TRACE_MARKER) |
+		       OPTION_BIT(OPTION_CAUSAL_ORDER));
 }
 
+/* The options that are set after boot. */
 static inline uint64_t trace_options_default(void)
 {
 	uint64_t set = 0;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_options and the files of options/: what may be set, and what follows from it. */
+/* trace_options and the files of options/: which options can be set, and what follows from them.
+ * settings.c calls it with the settings locked. */
 #include "model/options.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "model/units.h"
 
+/* Changes the bit alone, not what follows from it (set_option). */
 static void set_bit(struct settings *s, enum trace_option o, bool on)
 {
 	s->options = on ? s->options | OPTION_BIT(o) : s->options & ~OPTION_BIT(o);
@@ -20,8 +23,9 @@ void options_set_mode(struct settings *s, enum buffer_mode mode)
 	set_bit(s, OPTION_BLOCK, mode == BUFFER_BLOCK);
 }
 
-/* All options of ftrace's have their meaning here, or have no object: then they are kept, so that who sets one does not fail
- * (docs/tree.md says why of each). This one the kernel has to be refused. */
+/* Whether the option can be set so. All of ftrace's options have a meaning here, or no object; the
+ * latter are kept, so that writing them does not fail (docs/tree.md says why for each). The kernel
+ * has test_nop_refuse to test refusals. */
 static bool can_set(enum trace_option o, bool on)
 {
 	return o != OPTION_TEST_NOP_REFUSE || !on;
@@ -29,6 +33,7 @@ static bool can_set(enum trace_option o, bool on)
 
 #define REFUSED "this option is there to be refused, as ftrace's is"
 
+/* The two options decide the buffer's mode; block wins. */
 static void set_option(struct settings *s, enum trace_option o, bool on)
 {
 	set_bit(s, o, on);
@@ -37,18 +42,50 @@ static void set_option(struct settings *s, enum trace_option o, bool on)
 							      : BUFFER_STREAM;
 }
 
-/* trace_options: one or several of NAME, noNAME. All are looked up before one is set. */
+static struct nearest nearest_option(const char *word)
+{
+	struct nearest near = { word, NULL, 0 };
+
+	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
+		nearest_offer(&near, trace_option_info(o)->name);
+	return near;
+}
+
+/* A slip of the fingers is named; with "no" before it, too. */
+static int unknown(const char *text, const char *at, size_t n, struct err *err)
+{
+	struct nearest whole, off = { 0 };
+	bool is_off;
+	char word[64];
+
+	/* A word that does not fit is no slip of the fingers: it becomes "", which nothing is near
+	 * to. */
+	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : 0, at);
+	whole = nearest_option(word);
+	if (strncmp(word, "no", 2) == 0)
+		off = nearest_option(word + 2);
+	is_off = off.best && (!whole.best || off.distance < whole.distance);
+	if (!whole.best && !is_off)
+		return err_at(err, EINVAL, text, (size_t)(at - text), "unknown option");
+	return err_at(err, EINVAL, text, (size_t)(at - text), "unknown option, did you mean %s%s?",
+		      is_off ? "no" : "", is_off ? off.best : whole.best);
+}
+
+/* Sets the options in text, or, with s NULL, only checks them. options_write checks all before it
+ * sets one. */
 static int each_option(struct settings *s, const char *text, struct err *err)
 {
 	if (!*text)
 		return err_at(err, EINVAL, text, 0, "an option's name is missing");
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, " \t\n,");
-		bool off = n > 2 && !memcmp(p, "no", 2) && trace_option_find(p, n) == TRACE_OPTIONS_N;
+		/* An option whose own name begins with "no" is found by its whole name first. */
+		bool off =
+			n > 2 && !memcmp(p, "no", 2) && trace_option_find(p, n) == TRACE_OPTIONS_N;
 		enum trace_option o = trace_option_find(p + 2 * off, n - 2 * off);
 
 		if (o == TRACE_OPTIONS_N)
-			return err_at(err, EINVAL, text, (size_t)(p - text), "unknown option");
+			return unknown(text, p, n, err);
 		if (!can_set(o, !off))
 			return err_at(err, EINVAL, text, (size_t)(p - text), REFUSED);
 		if (s)
@@ -66,15 +103,17 @@ int options_write(struct settings *s, const char *text, struct err *err)
 	return e ? e : each_option(s, text, err);
 }
 
+/* Whether trace_options shows it: common ones and those of the current tracer. */
 static bool option_shown(const struct settings *s, enum trace_option o)
 {
 	uint8_t group = trace_option_info(o)->group;
 
-	return group == OPTION_COMMON || group == (s->graph ? OPTION_GRAPH : s->nop ? OPTION_NOP : OPTION_FUNCTION);
+	return group == OPTION_COMMON || group == s->tracer->options;
 }
 
 char *options_read(const struct settings *s)
 {
+	/* 32 bytes a line: the longest name with "no", its newline and a NUL. */
 	char *out = mem_zalloc(TRACE_OPTIONS_N * 32), *p = out;
 
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Sorted lists of ids. instance/ asks pid_lists_allow for each chunk and changes lists as threads
+ * fork and end; tree writes replace them. The owner of a list locks it. */
 #include "model/pid_list.h"
 
 #include <ctype.h>
@@ -6,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PID_END (1ul << 30) /* the kernel's lists hold so much */
+#define PID_END (1ul << 30) /* size of the kernel's own lists */
 
+/* Index of the first number that is not smaller: where `pid` is, or belongs. */
 static size_t place_of(const struct pid_list *l, pid_t pid)
 {
 	return vec_bisect(&l->pids, p, *p < pid);
@@ -31,9 +34,11 @@ void pid_list_add(struct pid_list *l, pid_t pid)
 	l->pids.at[i] = pid;
 }
 
+/* An empty list of wanted threads allows all, unless it had threads and all have ended. */
 bool pid_lists_allow(const struct pid_list *these, const struct pid_list *not_these, pid_t pid)
 {
-	return ((!these->pids.n && !these->all_ended) || pid_list_has(these, pid)) && !pid_list_has(not_these, pid);
+	return ((!these->pids.n && !these->all_ended) || pid_list_has(these, pid)) &&
+	       !pid_list_has(not_these, pid);
 }
 
 void pid_list_remove(struct pid_list *l, pid_t pid)
@@ -44,19 +49,23 @@ void pid_list_remove(struct pid_list *l, pid_t pid)
 		return;
 	l->pids.n--;
 	memmove(&l->pids.at[i], &l->pids.at[i + 1], (l->pids.n - i) * sizeof(pid_t));
+	/* An empty list would allow everybody, which nobody asked for. */
 	l->all_ended = !l->pids.n;
 }
 
-/* The number at *at, which is then behind it. */
+/* Adds the number at *at, and moves *at behind it. */
 static int add_number(struct pid_list *l, const char *text, const char **at, struct err *err)
 {
 	char *end;
 	unsigned long pid;
 
 	errno = 0;
+	/* Base 0, as the kernel's kstrtoul: 0x10 and 010 are numbers too. */
 	pid = strtoul(*at, &end, 0);
-	if (!isdigit((unsigned char)**at) || errno || pid >= PID_END || (*end && !isspace((unsigned char)*end)))
-		return err_at(err, EINVAL, text, (size_t)(*at - text), "a process is chosen by its number");
+	if (!isdigit((unsigned char)**at) || errno || pid >= PID_END ||
+	    (*end && !isspace((unsigned char)*end)))
+		return err_at(err, EINVAL, text, (size_t)(*at - text),
+			      "a process is chosen by its number");
 	pid_list_add(l, (pid_t)pid);
 	*at = end;
 	return 0;
@@ -72,6 +81,7 @@ int pid_list_write(struct pid_list *l, const char *text, bool append, struct err
 		pid_list_copy(&next, l);
 	for (; *at && !e; at += strspn(at, " \t\r\n\v\f"))
 		e = add_number(&next, text, &at, err);
+	/* A write names threads that may still come. */
 	next.all_ended = false;
 	pid_list_free(e ? &next : l);
 	if (!e)
@@ -81,6 +91,8 @@ int pid_list_write(struct pid_list *l, const char *text, bool append, struct err
 
 char *pid_list_read(const struct pid_list *l, const char *empty)
 {
+	/* A number below PID_END has at most 10 digits; with its newline and the last NUL 12 bytes
+	 * suffice. */
 	char *text = mem_realloc(NULL, l->pids.n + 1, 12), *to = text;
 
 	if (!l->pids.n) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of files and, for each kind of value, how it is parsed and printed. */
+/* The table of files and, for each kind of value, how it is parsed and printed. Commands (options),
+ * the tree and the trace file's settings go through it; the caller has the settings for itself.
+ * Each write function changes *s only if it succeeds. */
 #include "model/settings.h"
 
 #include <errno.h>
@@ -11,23 +13,26 @@
 #include "model/buffer_sizes.h"
 #include "model/options.h"
 
-/* A streamed buffer must outlast the time the tracer takes to come round: 4 MB hold half a
- * million records. Memory is used only as far as a thread fills it. */
+/* A streamed buffer must outlast the time between two rounds of the tracer. Memory is used only as
+ * far as a thread fills it. */
 #define BUFFER_SIZE_KB 32768
-/* One that keeps the latest is filled by every thread, and kept to the end. */
+/* A buffer that keeps the latest records is filled by every thread, and kept to the end. */
 #define BUFFER_SIZE_KB_KEPT 4096
-/* ftrace's after boot, and at most. */
+/* ftrace's value after boot, and its maximum. */
 #define CMDLINES 6552
 #define CMDLINES_MAX 32768
 
-struct file {
+/* A file of the tree that is a setting. */
+struct setting_file {
 	const char *name;
-	int (*write)(struct settings *s, const struct file *f, const char *text, bool append,
-		     struct err *err); /* NULL: read only */
-	char *(*read)(const struct settings *s, const struct file *f);
-	size_t offset;     /* of the value in struct settings, where one function serves several */
-	const char *empty; /* what an empty list shows */
-	bool number;       /* a newline may stand behind it, and no blanks around it */
+	/* append: `>>`. */
+	int (*write)(struct settings *s, const struct setting_file *f, const char *text,
+		     bool append, struct err *err); /* NULL: read only */
+	char *(*read)(const struct settings *s, const struct setting_file *f);
+	/* offset of the value in struct settings, where one function serves several files */
+	size_t offset;
+	const char *empty; /* text of an empty list */
+	bool number;       /* a number: a newline may follow it, but no blanks around it */
 };
 
 #define AT(s, f, type) ((type *)((char *)(s) + (f)->offset))
@@ -37,38 +42,45 @@ static const char blanks[] = " \t\r\n";
 
 /* --- values ------------------------------------------------------------------------- */
 
-static int write_functions(struct settings *s, const struct file *f, const char *text, bool append,
-			   struct err *err)
+static int write_functions(struct settings *s, const struct setting_file *f, const char *text,
+			   bool append, struct err *err)
 {
 	return function_list_write(AT(s, f, struct function_list), text, append, err);
 }
 
-static char *read_list(const struct settings *s, const struct file *f)
+static char *read_list(const struct settings *s, const struct setting_file *f)
 {
 	return function_list_read(AT_CONST(s, f, struct function_list), f->empty);
 }
 
+/* Callback of function_commands_write: whether a command may switch the event. Before a catalogue
+ * is there no event exists, so that enable_event is refused. */
 static bool event_exists(void *arg, const char *system, const char *event)
 {
 	const struct settings *s = arg;
-	const struct event_entry *e = s->events.catalogue ? events_find(s->events.catalogue, system, event) : NULL;
+	const struct event_entry *e =
+		s->events.catalogue ? events_find(s->events.catalogue, system, event) : NULL;
 
 	return e && events_can_enable(e);
 }
 
-/* Events that commands switch are armed, as many as there are. */
+/* Arms the events that commands switch (by 1) or releases them (by -1): a switched event must be
+ * recorded to be switched on. */
 static void hold_events(struct settings *s, int by)
 {
 	for (size_t i = 0; i < s->commands.at.n; i++) {
 		const struct function_command *c = s->commands.at.at[i];
 
 		if (c->event)
-			event_set_hold(&s->events, events_find(s->events.catalogue, c->system, c->event)->index, by);
+			event_set_hold(&s->events,
+				       events_find(s->events.catalogue, c->system, c->event)->index,
+				       by);
 	}
 }
 
-/* The text's commands; blanks are in their place then. */
-static int write_commands(struct settings *s, struct function_commands *next, char *text, struct err *err)
+/* Takes the commands out of the text, which has blanks in their place then. */
+static int write_commands(struct settings *s, struct function_commands *next, char *text,
+			  struct err *err)
 {
 	size_t n;
 	int e = 0;
@@ -87,8 +99,9 @@ static int write_commands(struct settings *s, struct function_commands *next, ch
 	return e;
 }
 
-/* Names, of which `>` clears those that were, and commands, of which it does not. */
-static int write_filter(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+/* Writes set_ftrace_filter: names, which `>` replaces, and commands, which it does not. */
+static int write_filter(struct settings *s, const struct setting_file *f, const char *text,
+			bool append, struct err *err)
 {
 	struct function_commands next;
 	char *names;
@@ -99,12 +112,15 @@ static int write_filter(struct settings *s, const struct file *f, const char *te
 	names = mem_strdup(text);
 	function_commands_copy(&next, &s->commands);
 	e = write_commands(s, &next, names, err);
+	/* `echo f:traceoff > set_ftrace_filter` also clears the names, as in ftrace; `>>` with
+	 * commands alone does not touch them. */
 	if (!e && (!append || names[strspn(names, blanks)]))
 		e = write_functions(s, f, names, append, err);
 	free(names);
 	if (!e) {
 		struct function_commands old = s->commands;
 
+		/* Released and held again, so that counts are right for events in both lists. */
 		hold_events(s, -1);
 		s->commands = next;
 		hold_events(s, 1);
@@ -114,7 +130,8 @@ static int write_filter(struct settings *s, const struct file *f, const char *te
 	return e;
 }
 
-static char *read_filter(const struct settings *s, const struct file *f)
+/* Shows the names, then the commands, in the order of the kernel's set_ftrace_filter. */
+static char *read_filter(const struct settings *s, const struct setting_file *f)
 {
 	char *names = read_list(s, f), *commands = function_commands_read(&s->commands);
 	char *both = mem_printf("%s%s", names, commands);
@@ -124,28 +141,33 @@ static char *read_filter(const struct settings *s, const struct file *f)
 	return both;
 }
 
-static int write_modules(struct settings *s, const struct file *f, const char *text, bool append,
-			 struct err *err)
+static int write_modules(struct settings *s, const struct setting_file *f, const char *text,
+			 bool append, struct err *err)
 {
 	return module_list_write(AT(s, f, struct function_list), text, append, err);
 }
 
+/* Writes one word after the other into *s. It stops at the first wrong one, with the earlier ones
+ * written; `words` is cut up. */
 static int write_words(struct event_set *s, char *words, struct err *err)
 {
 	char *save = NULL;
 	int e = 0;
 
-	for (char *word = strtok_r(words, " \t\r\n", &save); word && !e; word = strtok_r(NULL, " \t\r\n", &save))
+	for (char *word = strtok_r(words, " \t\r\n", &save); word && !e;
+	     word = strtok_r(NULL, " \t\r\n", &save))
 		e = event_set_write(s, word, err);
 	return e;
 }
 
-static int write_events(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+static int write_events(struct settings *s, const struct setting_file *f, const char *text,
+			bool append, struct err *err)
 {
 	struct event_set next;
 	char *words = mem_strdup(text);
 	int e;
 
+	/* Words before a wrong one must not stay: work on a copy. */
 	event_set_copy(&next, &s->events);
 	if (!append)
 		event_set_clear(&next);
@@ -157,26 +179,23 @@ static int write_events(struct settings *s, const struct file *f, const char *te
 	return e;
 }
 
-static char *read_events(const struct settings *s, const struct file *f)
+static char *read_events(const struct settings *s, const struct setting_file *f)
 {
 	return event_set_read(&s->events);
 }
 
-static int write_pids(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+static int write_pids(struct settings *s, const struct setting_file *f, const char *text,
+		      bool append, struct err *err)
 {
 	return pid_list_write(AT(s, f, struct pid_list), text, append, err);
 }
 
-static char *read_pids(const struct settings *s, const struct file *f)
+static char *read_pids(const struct settings *s, const struct setting_file *f)
 {
 	return pid_list_read(AT_CONST(s, f, struct pid_list), f->empty);
 }
 
-/* In the order in which ftrace's are registered: it shows the latest first. */
-static const char *const tracers[] = { "function_graph", "function", "nop" };
-#define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
-enum { TRACER_GRAPH, TRACER_FUNCTION, TRACER_NOP };
-
+/* set_graph_function widens the filter: those functions are recorded, too. */
 bool settings_trace(const struct settings *s, const char *symbol, const char *module)
 {
 	return (!s->filter.patterns.n || function_list_has(&s->filter, symbol, module) ||
@@ -184,36 +203,35 @@ bool settings_trace(const struct settings *s, const char *symbol, const char *mo
 	       !function_list_has(&s->notrace, symbol, module);
 }
 
-const char *settings_tracer(const struct settings *s)
+/* Nothing is started here: the owner of the settings compares them with those before and acts. */
+static int write_tracer(struct settings *s, const struct setting_file *f, const char *text,
+			bool append, struct err *err)
 {
-	return tracers[s->nop ? TRACER_NOP : s->graph ? TRACER_GRAPH : TRACER_FUNCTION];
+	const struct tracer *tracer = tracer_find(text);
+
+	if (!tracer)
+		return err_at(err, EINVAL, text, 0,
+			      "unknown tracer, there are function_graph, function and nop");
+	s->tracer = tracer;
+	return 0;
 }
 
-static int write_tracer(struct settings *s, const struct file *f, const char *text, bool append,
-			struct err *err)
+static char *read_tracer(const struct settings *s, const struct setting_file *f)
 {
-	for (unsigned i = 0; i < TRACERS_N; i++) {
-		if (!strcmp(text, tracers[i])) {
-			s->graph = i == TRACER_GRAPH;
-			s->nop = i == TRACER_NOP;
-			return 0;
-		}
-	}
-	return err_at(err, EINVAL, text, 0, "unknown tracer, there are function_graph, function and nop");
+	return mem_printf("%s\n", s->tracer->name);
 }
 
-static char *read_tracer(const struct settings *s, const struct file *f)
+static char *read_tracers(const struct settings *s, const struct setting_file *f)
 {
-	return mem_printf("%s\n", tracers[s->graph ? TRACER_GRAPH : s->nop ? TRACER_NOP : TRACER_FUNCTION]);
+	char *names = tracer_names(), *text = mem_printf("%s\n", names);
+
+	free(names);
+	return text;
 }
 
-static char *read_tracers(const struct settings *s, const struct file *f)
-{
-	return mem_printf("%s %s %s\n", tracers[0], tracers[1], tracers[2]);
-}
-
-static int write_bool(struct settings *s, const struct file *f, const char *text, bool append,
-		      struct err *err)
+/* Any number that is not 0 is on, as in ftrace. */
+static int write_bool(struct settings *s, const struct setting_file *f, const char *text,
+		      bool append, struct err *err)
 {
 	uint64_t v;
 	int e = parse_number(text, f->name, 0, UINT64_MAX, &v, NULL);
@@ -224,13 +242,14 @@ static int write_bool(struct settings *s, const struct file *f, const char *text
 	return 0;
 }
 
-static char *read_bool(const struct settings *s, const struct file *f)
+static char *read_bool(const struct settings *s, const struct setting_file *f)
 {
 	return mem_printf("%d\n", *AT_CONST(s, f, bool));
 }
 
-static int write_depth(struct settings *s, const struct file *f, const char *text, bool append,
-		       struct err *err)
+/* At most INT32_MAX, which is the trampolines' "no limit". */
+static int write_depth(struct settings *s, const struct setting_file *f, const char *text,
+		       bool append, struct err *err)
 {
 	uint64_t v;
 	int e = parse_number(text, "a depth", 0, INT32_MAX, &v, err);
@@ -240,31 +259,32 @@ static int write_depth(struct settings *s, const struct file *f, const char *tex
 	return e;
 }
 
-static char *read_depth(const struct settings *s, const struct file *f)
+static char *read_depth(const struct settings *s, const struct setting_file *f)
 {
 	return mem_printf("%" PRIu32 "\n", s->max_graph_depth);
 }
 
-static int write_thresh(struct settings *s, const struct file *f, const char *text, bool append,
-			struct err *err)
+static int write_thresh(struct settings *s, const struct setting_file *f, const char *text,
+			bool append, struct err *err)
 {
+	/* Microseconds without a unit. */
 	return parse_time_ns(text, 1000, &s->tracing_thresh_ns, err);
 }
 
-static char *read_thresh(const struct settings *s, const struct file *f)
+static char *read_thresh(const struct settings *s, const struct setting_file *f)
 {
 	char buf[32];
 
 	return mem_printf("%s\n", format_thresh(s->tracing_thresh_ns, buf));
 }
 
-static int write_size(struct settings *s, const struct file *f, const char *text, bool append,
-		      struct err *err)
+static int write_size(struct settings *s, const struct setting_file *f, const char *text,
+		      bool append, struct err *err)
 {
 	return buffer_size_write(s, -1, text, err);
 }
 
-static char *read_size(const struct settings *s, const struct file *f)
+static char *read_size(const struct settings *s, const struct setting_file *f)
 {
 	return buffer_size_read(s, -1);
 }
@@ -275,8 +295,8 @@ static const char *const clocks[] = {
 #undef X
 };
 
-static int write_clock(struct settings *s, const struct file *f, const char *text, bool append,
-		       struct err *err)
+static int write_clock(struct settings *s, const struct setting_file *f, const char *text,
+		       bool append, struct err *err)
 {
 	for (unsigned i = 0; i < TRACE_CLOCKS_N; i++) {
 		if (!strcmp(text, clocks[i])) {
@@ -287,7 +307,9 @@ static int write_clock(struct settings *s, const struct file *f, const char *tex
 	return err_at(err, EINVAL, text, 0, "unknown clock; trace_clock shows those there are");
 }
 
-static char *read_clock(const struct settings *s, const struct file *f)
+/* All clocks in one line, the current one in brackets. 16 bytes suffice for the longest name, its
+ * brackets and a blank. */
+static char *read_clock(const struct settings *s, const struct setting_file *f)
 {
 	char text[TRACE_CLOCKS_N * 16], *p = text;
 
@@ -296,19 +318,21 @@ static char *read_clock(const struct settings *s, const struct file *f)
 	return mem_printf("%s\n", text);
 }
 
-static int write_cpumask(struct settings *s, const struct file *f, const char *text, bool append,
-			 struct err *err)
+static int write_cpumask(struct settings *s, const struct setting_file *f, const char *text,
+			 bool append, struct err *err)
 {
 	return cpumask_parse(&s->cpumask, text, err);
 }
 
-static char *read_cpumask(const struct settings *s, const struct file *f)
+static char *read_cpumask(const struct settings *s, const struct setting_file *f)
 {
 	return cpumask_print(&s->cpumask);
 }
 
-static int write_percent(struct settings *s, const struct file *f, const char *text, bool append,
-			 struct err *err)
+/* Out of range is EINVAL, as from the kernel's buffer_percent_write(), where parse_number says
+ * ERANGE. */
+static int write_percent(struct settings *s, const struct setting_file *f, const char *text,
+			 bool append, struct err *err)
 {
 	uint64_t v;
 
@@ -318,45 +342,51 @@ static int write_percent(struct settings *s, const struct file *f, const char *t
 	return 0;
 }
 
-/* Decimal digits, as the kernel takes it; what is between two powers of two is the larger one. */
-static int write_subbuf(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+/* The kernel's syntax: decimal digits. A size between two powers of two becomes the larger one. */
+static int write_subbuf(struct settings *s, const struct setting_file *f, const char *text,
+			bool append, struct err *err)
 {
 	const char *from = text + (*text == '+');
 	size_t digits = strspn(from, "0123456789");
 	uint32_t kb = 4;
 	unsigned long v;
 
+	/* Up to nine digits fit in an unsigned long, so that strtoul cannot fail. */
 	v = digits && digits < 10 && !from[digits] ? strtoul(from, NULL, 10) : 0;
 	if (!v || v > SUBBUF_KB_MAX)
-		return err_at(err, EINVAL, text, 0, "the size of a sub-buffer is 1 to %u kilobytes", SUBBUF_KB_MAX);
+		return err_at(err, EINVAL, text, 0, "the size of a sub-buffer is 1 to %u kilobytes",
+			      SUBBUF_KB_MAX);
 	while (kb < v)
 		kb *= 2;
 	s->subbuf_kb = kb;
 	return 0;
 }
 
-static char *read_subbuf(const struct settings *s, const struct file *f)
+static char *read_subbuf(const struct settings *s, const struct setting_file *f)
 {
 	return mem_printf("%" PRIu32 "\n", s->subbuf_kb);
 }
 
-static char *read_percent(const struct settings *s, const struct file *f)
+static char *read_percent(const struct settings *s, const struct setting_file *f)
 {
 	return mem_printf("%" PRIu32 "\n", s->buffer_percent);
 }
 
-static int write_latency(struct settings *s, const struct file *f, const char *text, bool append,
-			 struct err *err)
+/* The limit leaves room for the value in nanoseconds. */
+static int write_latency(struct settings *s, const struct setting_file *f, const char *text,
+			 bool append, struct err *err)
 {
 	return parse_number(text, f->name, 0, UINT64_MAX / 1000, &s->max_latency_us, err);
 }
 
-static char *read_latency(const struct settings *s, const struct file *f)
+static char *read_latency(const struct settings *s, const struct setting_file *f)
 {
 	return mem_printf("%" PRIu64 "\n", s->max_latency_us);
 }
 
-static int write_cmdlines(struct settings *s, const struct file *f, const char *text, bool append, struct err *err)
+/* Out of range is EINVAL here too; the kernel refuses 0 and more than PID_MAX_DEFAULT. */
+static int write_cmdlines(struct settings *s, const struct setting_file *f, const char *text,
+			  bool append, struct err *err)
 {
 	uint64_t v;
 
@@ -366,24 +396,25 @@ static int write_cmdlines(struct settings *s, const struct file *f, const char *
 	return 0;
 }
 
-static char *read_cmdlines(const struct settings *s, const struct file *f)
+static char *read_cmdlines(const struct settings *s, const struct setting_file *f)
 {
 	return mem_printf("%" PRIu32 "\n", s->cmdlines);
 }
 
-static int write_options(struct settings *s, const struct file *f, const char *text, bool append,
-			 struct err *err)
+static int write_options(struct settings *s, const struct setting_file *f, const char *text,
+			 bool append, struct err *err)
 {
 	return options_write(s, text, err);
 }
 
-static char *read_options(const struct settings *s, const struct file *f)
+static char *read_options(const struct settings *s, const struct setting_file *f)
 {
 	return options_read(s);
 }
 
 /* --- the table ---------------------------------------------------------------------- */
 
+/* Rows of the table: lists of functions, numbers, lists of threads. */
 #define LIST(file_name, field, parse, empty_text) \
 	{ file_name, parse, read_list, offsetof(struct settings, field), empty_text }
 
@@ -392,13 +423,17 @@ static char *read_options(const struct settings *s, const struct file *f)
 #define PIDS(file_name, field, empty_text) \
 	{ file_name, write_pids, read_pids, offsetof(struct settings, field), empty_text }
 
-static const struct file files[] = {
+/* One row a file, in alphabetical order for the reader's sake; find_file searches from the top.
+ * Rows with offset 0 have functions that know their field. A file that is not here is one of
+ * options/, a size file of one CPU, or not a setting. */
+static const struct setting_file files[] = {
 	{ "available_tracers", NULL, read_tracers, 0, NULL },
 	NUMBER("buffer_percent", write_percent, read_percent, 0),
 	NUMBER("buffer_subbuf_size_kb", write_subbuf, read_subbuf, 0),
 	NUMBER("buffer_size_kb", write_size, read_size, 0),
 	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
-	NUMBER("function_profile_enabled", write_bool, read_bool, offsetof(struct settings, function_profile)),
+	NUMBER("function_profile_enabled", write_bool, read_bool,
+	       offsetof(struct settings, function_profile)),
 	NUMBER("max_graph_depth", write_depth, read_depth, 0),
 	NUMBER("saved_cmdlines_size", write_cmdlines, read_cmdlines, 0),
 	{ "set_event", write_events, read_events, 0, NULL },
@@ -414,8 +449,10 @@ static const struct file files[] = {
 	     "#### all functions enabled ####\n"),
 	LIST("set_graph_notrace", graph_notrace, write_functions,
 	     "#### no functions disabled ####\n"),
-	NUMBER("stack_tracer_enabled", write_bool, read_bool, offsetof(struct settings, stack_trace)),
-	LIST("stack_trace_filter", stack_filter, write_functions, "#### all functions enabled ####\n"),
+	NUMBER("stack_tracer_enabled", write_bool, read_bool,
+	       offsetof(struct settings, stack_trace)),
+	LIST("stack_trace_filter", stack_filter, write_functions,
+	     "#### all functions enabled ####\n"),
 	{ "trace_clock", write_clock, read_clock, 0, NULL },
 	{ "trace_options", write_options, read_options, 0, NULL },
 	{ "tracing_cpumask", write_cpumask, read_cpumask, 0, NULL },
@@ -425,7 +462,8 @@ static const struct file files[] = {
 };
 #define FILES_N (sizeof(files) / sizeof(*files))
 
-static const struct file *find_file(const char *name)
+/* NULL: not a file of this table. */
+static const struct setting_file *find_file(const char *name)
 {
 	for (size_t i = 0; i < FILES_N; i++)
 		if (!strcmp(files[i].name, name))
@@ -433,6 +471,8 @@ static const struct file *find_file(const char *name)
 	return NULL;
 }
 
+/* The option of a file options/NAME; TRACE_OPTIONS_N if the name is another's or the option does
+ * not exist. */
 static enum trace_option find_option_file(const char *name)
 {
 	static const char dir[] = "options/";
@@ -442,8 +482,8 @@ static enum trace_option find_option_file(const char *name)
 	return trace_option_find(name + strlen(dir), strlen(name + strlen(dir)));
 }
 
-/* The text without the blanks and newline around it, which ftrace's files ignore too. */
-static char *trimmed(const char *text)
+/* The text without blanks and newlines around it, which ftrace's files ignore, too. free() it. */
+static char *trim_text(const char *text)
 {
 	size_t n;
 
@@ -454,7 +494,7 @@ static char *trimmed(const char *text)
 	return mem_strndup(text, n);
 }
 
-/* As ftrace's numbers are read. */
+/* The text without its last newline: ftrace's numbers allow no more. free() it. */
 static char *without_newline(const char *text)
 {
 	size_t n = strlen(text);
@@ -465,7 +505,7 @@ static char *without_newline(const char *text)
 int settings_write(struct settings *s, const char *file, const char *text, bool append,
 		   struct err *err)
 {
-	const struct file *f = find_file(file);
+	const struct setting_file *f = find_file(file);
 	enum trace_option o = find_option_file(file);
 	int e, cpu = cpu_of_size_file(s, file);
 	char *value;
@@ -474,16 +514,19 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 		return err_set(err, ENOENT, "there is no file %s", file);
 	if (f && !f->write)
 		return err_set(err, EACCES, "%s can only be read", file);
-	value = !f || f->number ? without_newline(text) : trimmed(text);
-	e = f ? f->write(s, f, value, append, err)
-	      : cpu < 0 ? options_write_one(s, o, value, err) : buffer_size_write(s, cpu, value, err);
+	/* Three kinds of files, in the order of the checks above: a row of the table, an option, a
+	 * CPU's size. */
+	value = !f || f->number ? without_newline(text) : trim_text(text);
+	e = f	      ? f->write(s, f, value, append, err)
+	    : cpu < 0 ? options_write_one(s, o, value, err)
+		      : buffer_size_write(s, cpu, value, err);
 	free(value);
 	return e;
 }
 
 char *settings_read(const struct settings *s, const char *file)
 {
-	const struct file *f = find_file(file);
+	const struct setting_file *f = find_file(file);
 	enum trace_option o = find_option_file(file);
 	int cpu = cpu_of_size_file(s, file);
 
@@ -494,11 +537,14 @@ char *settings_read(const struct settings *s, const char *file)
 	return o == TRACE_OPTIONS_N ? NULL : mem_printf("%d\n", option_is_set(s->options, o));
 }
 
+/* Two kinds of rows have a list: plain ones, and set_ftrace_filter with its commands. */
 const struct function_list *settings_list(const struct settings *s, const char *file)
 {
-	const struct file *f = find_file(file);
+	const struct setting_file *f = find_file(file);
 
-	return f && (f->read == read_list || f->read == read_filter) ? AT_CONST(s, f, struct function_list) : NULL;
+	return f && (f->read == read_list || f->read == read_filter)
+		       ? AT_CONST(s, f, struct function_list)
+		       : NULL;
 }
 
 const char *settings_file(unsigned i)
@@ -508,7 +554,7 @@ const char *settings_file(unsigned i)
 
 bool settings_can_write(const char *file)
 {
-	const struct file *f = find_file(file);
+	const struct setting_file *f = find_file(file);
 
 	return f && f->write;
 }
@@ -516,7 +562,7 @@ bool settings_can_write(const char *file)
 void settings_init(struct settings *s)
 {
 	*s = (struct settings){
-		.graph = true,
+		.tracer = &tracer_function_graph,
 		.tracing_on = true,
 		.buffer_size_kb = BUFFER_SIZE_KB,
 		.options = trace_options_default(),
@@ -525,6 +571,7 @@ void settings_init(struct settings *s)
 		.subbuf_kb = 4,
 		.cmdlines = CMDLINES,
 	};
+	/* The command line names events before any program is there to have them. */
 	s->events.waits = true;
 	cpumask_all(&s->cpumask);
 	options_set_mode(s, BUFFER_STREAM);
@@ -533,9 +580,9 @@ void settings_init(struct settings *s)
 void settings_init_tree(struct settings *s)
 {
 	settings_init(s);
-	s->graph = false;
-	s->nop = true;
+	s->tracer = &tracer_nop;
 	s->events.waits = false;
+	/* Only the tree runs function commands. */
 	s->takes_commands = true;
 	s->buffer_size_kb = BUFFER_SIZE_KB_KEPT;
 	s->clock = TRACE_CLOCK_LOCAL;
@@ -544,6 +591,7 @@ void settings_init_tree(struct settings *s)
 
 void settings_copy(struct settings *to, const struct settings *from)
 {
+	/* Plain values; everything with memory of its own is copied again below. */
 	*to = *from;
 	function_list_copy(&to->filter, &from->filter);
 	function_list_copy(&to->stack_filter, &from->stack_filter);

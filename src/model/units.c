@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A number and a unit out of a table; the sentence for a wrong one names the units. */
+/* Parses a number and a unit out of a table; an error names the units. Overflow is checked at each
+ * step: text comes from command lines and from writes to the tree. */
 #include "model/units.h"
 
 #include <ctype.h>
@@ -22,16 +23,19 @@ struct quantity {
 	bool fold_case;
 };
 
+/* Factors in nanoseconds. */
 static const struct unit time_units[] = {
 	{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
 	{ "min", 60000000000 }, { "h", 3600000000000 }, { NULL, 0 },
 };
 
+/* Factors in kilobytes; K is 1024 bytes. */
 static const struct unit size_units[] = {
 	{ "K", 1 },	  { "KB", 1 },	     { "M", 1024 },	   { "MB", 1024 },
 	{ "G", 1 << 20 }, { "GB", 1 << 20 }, { "T", 1ull << 30 }, { NULL, 0 },
 };
 
+/* NULL: there is no such unit. Units of time have one spelling, those of sizes any case. */
 static const struct unit *find_unit(const struct quantity *q, const char *text)
 {
 	for (const struct unit *u = q->units; u->name; u++)
@@ -40,8 +44,8 @@ static const struct unit *find_unit(const struct quantity *q, const char *text)
 	return NULL;
 }
 
-/* Digits at *p into *out; false when they do not fit 64 bits. */
-static bool digits(const char **p, uint64_t *out)
+/* Reads digits at *p into *out; false if they do not fit 64 bits. */
+static bool parse_digits(const char **p, uint64_t *out)
 {
 	*out = 0;
 	for (; isdigit((unsigned char)**p); ++*p)
@@ -51,9 +55,9 @@ static bool digits(const char **p, uint64_t *out)
 	return true;
 }
 
-/* The part of `factor` that ".5" and the like stand for, rounded down. Digits behind the
- * eighteenth say nothing. */
-static uint64_t fraction(const char **p, uint64_t factor)
+/* The part of `factor` that ".5" and the like stand for, rounded down. Digits behind the eighteenth
+ * are ignored. */
+static uint64_t parse_fraction(const char **p, uint64_t factor)
 {
 	uint64_t digits_value = 0, scale = 1;
 
@@ -68,6 +72,8 @@ static uint64_t fraction(const char **p, uint64_t factor)
 	return (uint64_t)((unsigned __int128)factor * digits_value / scale);
 }
 
+/* DIGITS[.DIGITS][UNIT]. The fraction is read twice: its value depends on the unit, which stands
+ * behind it. */
 static int parse_quantity(const struct quantity *q, const char *text, uint64_t *out,
 			  struct err *err)
 {
@@ -77,19 +83,21 @@ static int parse_quantity(const struct quantity *q, const char *text, uint64_t *
 
 	if (!isdigit((unsigned char)*p))
 		return err_at(err, EINVAL, text, 0, "%s", q->sentence);
-	if (!digits(&p, &whole))
+	if (!parse_digits(&p, &whole))
 		return err_at(err, ERANGE, text, 0, "%s is too large: %s", text, q->sentence);
 	after = p;
-	fraction(&p, 0);
+	/* Only to find the unit, which decides the factor. */
+	parse_fraction(&p, 0);
 	unit_at = p;
 	if (*p) {
 		u = find_unit(q, p);
 		if (!u)
-			return err_at(err, EINVAL, text, (size_t)(unit_at - text), "%s", q->sentence);
+			return err_at(err, EINVAL, text, (size_t)(unit_at - text), "%s",
+				      q->sentence);
 		factor = u->factor;
 	}
 	if (__builtin_mul_overflow(whole, factor, out) ||
-	    __builtin_add_overflow(*out, fraction(&after, factor), out))
+	    __builtin_add_overflow(*out, parse_fraction(&after, factor), out))
 		return err_at(err, ERANGE, text, 0, "%s is too large: %s", text, q->sentence);
 	return 0;
 }
@@ -97,7 +105,10 @@ static int parse_quantity(const struct quantity *q, const char *text, uint64_t *
 int parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err)
 {
 	const struct quantity q = {
-		"a time is a number with ns, us, ms or s (or min, h)", time_units, bare_unit_ns, false,
+		"a time is a number with ns, us, ms or s (or min, h)",
+		time_units,
+		bare_unit_ns,
+		false,
 	};
 
 	return parse_quantity(&q, text, out, err);
@@ -124,7 +135,9 @@ int parse_number(const char *text, const char *what, uint64_t min, uint64_t max,
 {
 	const char *p = text + (*text == '+'), *begin = p;
 	uint64_t value;
-	bool fits = digits(&p, &value);
+	/* Digits that overflow end the scan early: `fits` is tested before *p, which then is a
+	 * digit still. */
+	bool fits = parse_digits(&p, &value);
 
 	if (p == begin || (fits && *p))
 		return err_at(err, EINVAL, text, (size_t)(p - text), "%s is a number from %" PRIu64

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Turns records of events into text. libtraceevent trusts formats and records; brace cannot, since
+ * both come from traced programs or from files. So a format is checked before it is parsed
+ * (is_safe), a record before it is printed (is_whole), and the record lies in a buffer with zeroed
+ * slack behind it, which takes every read that its 16-bit offsets can cause. */
 #include "report/event_text.h"
 
 #include <ctype.h>
@@ -15,25 +19,31 @@
 #include "shared/record.h"
 
 #define RECORD_BYTES (EVENT_COMMON_BYTES + 8 * RECORD_PAYLOAD_MAX)
-/* libtraceevent believes the places and lengths in a record: 16 bits each, of elements of 8 bytes at most. It reads
- * zeros there. */
+/* libtraceevent believes offsets and lengths in a record: 16 bits each, of elements of up to 8
+ * bytes. Within the slack it reads zeros. */
 #define SLACK (1u << 20)
+/* Room for narrow fields that were widened, see widen_columns(). */
 #define WIDE_BYTES 1024u
-#define PARENTHESES_MAX 100 /* its parser calls itself */
+/* libtraceevent's parser is recursive: deep nesting would overflow the stack */
+#define PARENTHESES_MAX 100
 #define TEXT_MAX 4096
 
+/* One event: its format, and how libtraceevent prints it. */
 struct shown {
 	bool known;
-	struct event_format *format; /* NULL: there is none */
-	struct event_field *wide;    /* the same fields, where libtraceevent is to look for them: see widen() */
-	struct tep_handle *tep;      /* NULL: not by its print format */
+	struct event_format *format; /* NULL: the format cannot be parsed */
+	/* the same fields, at the places where libtraceevent is to read them: see
+	 * widen_columns() */
+	struct event_field *wide;
+	struct tep_handle *tep;      /* NULL: the event is not shown by its print format */
 	struct tep_event *event;
 };
 
 struct event_texts {
 	const struct trace_info *info;
 	VEC(struct shown) events;    /* by index */
-	const struct event *printed; /* whose addresses are looked up */
+	/* the event being printed: addresses belong to its process and time */
+	const struct event *printed;
 	struct trace_seq seq;
 	char function[512];
 	uint8_t *record;             /* RECORD_BYTES + SLACK */
@@ -67,7 +77,7 @@ void event_texts_free(struct event_texts *t)
 
 /* --- formats --------------------------------------------------------------------------- */
 
-/* Copies what stands outside of string constants; false: one has no end. */
+/* Copies the code outside of string constants; false: a constant has no end. */
 static bool without_strings(const char *s, char *to)
 {
 	for (; *s; s++) {
@@ -85,7 +95,8 @@ static bool without_strings(const char *s, char *to)
 	return true;
 }
 
-/* How many elements are read must follow from the record: a small number, or the field's own length. */
+/* Whether the number of elements that a function reads is bounded: a small constant, or the field's
+ * own length. */
 static bool count_is_safe(const char *arguments)
 {
 	const char *comma = strchr(arguments, ',');
@@ -98,6 +109,7 @@ static bool count_is_safe(const char *arguments)
 		strspn(comma, "0123456789") == strcspn(comma, ",)"));
 }
 
+/* Checks all calls of libtraceevent's functions that read a number of elements. */
 static bool counts_are_safe(const char *s)
 {
 	static const char *const readers[] = { "__print_array", "__print_hex" };
@@ -117,7 +129,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* REC->field[3], of a field that has as many elements. */
+/* Whether an index is REC->field[3] within a field that has as many elements. */
 static bool index_is_safe(const struct event_format *e, const char *code, const char *open)
 {
 	const char *name = open, *dimension;
@@ -128,12 +140,14 @@ static bool index_is_safe(const struct event_format *e, const char *code, const 
 
 	while (name > code && is_word(name[-1]))
 		name--;
-	if (name - code < 5 || strncmp(name - 5, "REC->", 5) != 0 || !isdigit((unsigned char)open[1]))
+	if (name - code < 5 || strncmp(name - 5, "REC->", 5) != 0 ||
+	    !isdigit((unsigned char)open[1]))
 		return false;
 	f = event_find_field(e, name, (size_t)(open - name), &kind);
 	dimension = f ? strchr(f->type, '[') : NULL;
 	index = strtoul(open + 1, &end, 10);
-	return dimension && *end == ']' && index < strtoul(dimension + 1, NULL, 10) && f->offset + f->size <= RECORD_BYTES;
+	return dimension && *end == ']' && index < strtoul(dimension + 1, NULL, 10) &&
+	       f->offset + f->size <= RECORD_BYTES;
 }
 
 static bool indices_are_safe(const struct event_format *e, const char *code)
@@ -144,8 +158,9 @@ static bool indices_are_safe(const struct event_format *e, const char *code)
 	return true;
 }
 
-/* Blanks the casts that the kernel's own formats have before what %p and %pS print. A value that is only printed, and no
- * argument of a function, leads nowhere. */
+/* Blanks the casts that the kernel's own formats have before arguments of %p and %pS, which
+ * is_safe() would refuse. A value that is only printed, and is not an argument of a function, leads
+ * nowhere. */
 static void blank_casts(char *code)
 {
 	static const char cast[] = "(void *)";
@@ -160,7 +175,8 @@ static void blank_casts(char *code)
 	}
 }
 
-/* Other indices lead anywhere; so does %s of a number. */
+/* Whether libtraceevent can print records by this format without reading outside of them: no
+ * pointers, no index but constants in range, bounded counts, bounded nesting. */
 static bool is_safe(const struct event_format *e)
 {
 	char *code = mem_zalloc(strlen(e->print) + 1);
@@ -175,14 +191,16 @@ static bool is_safe(const struct event_format *e)
 	return safe && depth <= PARENTHESES_MAX;
 }
 
-/* libtraceevent 1.7 takes the sign of what is narrower than an int for granted to be none: such fields are moved
- * behind the record, as ints. */
+/* Whether the field is a signed 8- or 16-bit number. libtraceevent 1.7 prints those as unsigned, so
+ * that such fields are copied behind the record as ints. */
 static bool is_narrow(const struct event_field *f)
 {
-	return f->is_signed && f->size < 4 && event_field_kind(f) == EVENT_NUMBER && (f->size == 1 || f->size == 2);
+	return f->is_signed && f->size < 4 && event_field_kind(f) == EVENT_NUMBER &&
+	       (f->size == 1 || f->size == 2);
 }
 
-static char *widen(struct shown *s)
+/* Returns the format's text with narrow fields moved and widened; free() it. */
+static char *widen_columns(struct shown *s)
 {
 	struct event_format wide = *s->format;
 	uint16_t at = RECORD_BYTES;
@@ -201,20 +219,22 @@ static char *widen(struct shown *s)
 
 static void parse_print(struct shown *s)
 {
-	char *text = widen(s);
+	char *text = widen_columns(s);
 
 	if (tep_parse_event(s->tep, text, strlen(text), s->format->system) == 0)
 		s->event = tep_find_event_by_name(s->tep, s->format->system, s->format->name);
 	free(text);
 }
 
-/* For %pS and its like: libtraceevent asks with an address of the process whose record is printed. */
+/* libtraceevent asks this for %pS and its like, with an address of the process whose record is
+ * printed. */
 static char *function_of(void *context, unsigned long long *address, char **module)
 {
 	struct event_texts *t = context;
 	uint32_t image = t->info->threads.at[t->printed->thread].image;
 	const struct trace_module *m;
-	const struct trace_function *f = trace_info_function_at(t->info, image, *address, t->printed->tsc, &m);
+	const struct trace_function *f =
+		trace_info_function_at(t->info, image, *address, t->printed->tsc, &m);
 
 	if (!f)
 		return NULL;
@@ -224,7 +244,9 @@ static char *function_of(void *context, unsigned long long *address, char **modu
 	return t->function;
 }
 
-static void parse(struct event_texts *t, struct shown *s, const struct trace_event *e)
+/* Parses the event's format. Whatever fails leaves s->tep or s->event NULL: fields are shown
+ * then. */
+static void parse_event(struct event_texts *t, struct shown *s, const struct trace_event *e)
 {
 	struct err ignored;
 
@@ -244,6 +266,7 @@ static void parse(struct event_texts *t, struct shown *s, const struct trace_eve
 	parse_print(s);
 }
 
+/* The entry of an event, parsed at its first record. */
 static struct shown *shown_of(struct event_texts *t, uint32_t index)
 {
 	const struct trace_event *e;
@@ -254,8 +277,8 @@ static struct shown *shown_of(struct event_texts *t, uint32_t index)
 	s = &t->events.at[index];
 	e = s->known ? NULL : trace_info_event(t->info, index);
 	if (e)
-		parse(t, s, e);
-	s->known |= e != NULL; /* a live session's may come yet */
+		parse_event(t, s, e);
+	s->known |= e != NULL; /* the event of a live session may still become known */
 	return s;
 }
 
@@ -268,7 +291,8 @@ uint32_t event_text_id(struct event_texts *t, const struct event *e)
 
 /* --- records --------------------------------------------------------------------------- */
 
-static uint32_t rebuild(struct event_texts *t, const struct shown *s, const struct event *e)
+/* Rebuilds the record as the kernel has it, common fields first, in t->record. Returns its size. */
+static uint32_t rebuild_text(struct event_texts *t, const struct shown *s, const struct event *e)
 {
 	uint16_t id = (uint16_t)s->format->id;
 	int32_t pid = (int32_t)t->info->threads.at[e->thread].tid;
@@ -280,6 +304,7 @@ static uint32_t rebuild(struct event_texts *t, const struct shown *s, const stru
 	return EVENT_COMMON_BYTES + (uint32_t)e->count;
 }
 
+/* Whether the field says where its bytes are. */
 static bool has_place(const struct event_field *f)
 {
 	enum event_field_kind kind = event_field_kind(f);
@@ -288,8 +313,9 @@ static bool has_place(const struct event_field *f)
 	       !strncmp(f->type, "__data_loc", 10);
 }
 
-/* A dynamic field's bytes; false: they are not in the record. */
-static bool dynamic_of(const struct event_texts *t, const struct event_field *f, uint32_t size, uint32_t *at, uint32_t *n)
+/* Finds a dynamic field's bytes; false: they are not in the record. */
+static bool dynamic_of(const struct event_texts *t, const struct event_field *f, uint32_t size,
+		       uint32_t *at, uint32_t *n)
 {
 	uint32_t place;
 
@@ -301,7 +327,7 @@ static bool dynamic_of(const struct event_texts *t, const struct event_field *f,
 	return *at <= size && *n <= size - *at;
 }
 
-/* Do the fixed fields, and those that say where they are, lie in it? */
+/* Whether the fixed fields, and the bytes that dynamic ones refer to, lie in the record. */
 static bool is_whole(const struct event_texts *t, const struct shown *s, uint32_t size)
 {
 	uint32_t at, n;
@@ -309,7 +335,8 @@ static bool is_whole(const struct event_texts *t, const struct shown *s, uint32_
 	for (size_t i = 0; i < s->format->n; i++) {
 		const struct event_field *f = &s->format->fields[i];
 
-		if ((uint32_t)f->offset + f->size > size || (has_place(f) && !dynamic_of(t, f, size, &at, &n)))
+		if ((uint32_t)f->offset + f->size > size ||
+		    (has_place(f) && !dynamic_of(t, f, size, &at, &n)))
 			return false;
 	}
 	return true;
@@ -323,6 +350,8 @@ static void print_bytes(struct trace_seq *s, const uint8_t *at, uint32_t n)
 		trace_seq_printf(s, "%s%02x", i ? "," : "", at[i]);
 }
 
+/* Prints a number as the kernel's option `fields` does: in hexadecimal, and in decimal by its
+ * sign. */
 static void print_number(struct trace_seq *s, const struct event_field *f, const uint8_t *at)
 {
 	uint64_t v = 0;
@@ -338,7 +367,8 @@ static void print_field(struct event_texts *t, const struct event_field *f, uint
 {
 	enum event_field_kind kind = event_field_kind(f);
 	const uint8_t *at = t->record + f->offset;
-	uint32_t length = f->size || size < f->offset ? f->size : size - f->offset; /* one without a size: to the end */
+	/* a field without a size goes to the record's end */
+	uint32_t length = f->size || size < f->offset ? f->size : size - f->offset;
 	uint32_t place, n;
 
 	if (has_place(f)) {
@@ -365,6 +395,7 @@ static void print_fields(struct event_texts *t, const struct shown *s, uint32_t 
 	}
 }
 
+/* Copies narrow fields to the places that the widened format names. */
 static void put_wide(struct event_texts *t, const struct shown *s)
 {
 	for (size_t i = 0; i < s->format->n; i++) {
@@ -379,6 +410,7 @@ static void put_wide(struct event_texts *t, const struct shown *s)
 	}
 }
 
+/* Prints by the event's own format, with libtraceevent. Wide fields are put in first. */
 static void print_by_format(struct event_texts *t, const struct shown *s, const struct event *e)
 {
 	struct tep_record record = { .data = t->record, .size = RECORD_BYTES + WIDE_BYTES };
@@ -389,7 +421,7 @@ static void print_by_format(struct event_texts *t, const struct shown *s, const 
 	tep_print_event(s->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
 }
 
-/* One line, whatever a program wrote into it. */
+/* Makes one line of the text, whatever a program wrote into it. */
 static const char *one_line(struct event_texts *t)
 {
 	size_t n = t->seq.len < TEXT_MAX - 1 ? t->seq.len : TEXT_MAX - 1;
@@ -404,7 +436,8 @@ static const char *one_line(struct event_texts *t)
 	return t->text;
 }
 
-/* The kernel prints the address before the text as the function that put it there. Here it is always that one. */
+/* Offset of a marker's text. The kernel prints the address before it as the function that wrote the
+ * text; here that is always the same one. */
 #define MARKER_AT 16 /* of the text */
 
 static bool is_marker(const struct event_format *f)
@@ -418,14 +451,14 @@ static bool is_stack(const struct event_format *f, bool *user)
 	return (*user || !strcmp(f->name, "kernel_stack")) && !strcmp(f->system, "ftrace");
 }
 
-#define RAW_AT 12 /* of the bytes after their id */
+#define RAW_AT 12 /* offset of a raw marker's bytes behind its id */
 
 static bool is_raw_marker(const struct event_format *f)
 {
 	return !strcmp(f->name, "raw_data") && !strcmp(f->system, "ftrace");
 }
 
-/* As the kernel's. */
+/* Prints trace_marker_raw's bytes as the kernel does. */
 static void print_raw_marker(struct event_texts *t, uint32_t size)
 {
 	uint32_t id;
@@ -441,17 +474,19 @@ const char *event_text_raw(struct event_texts *t, const struct event *e)
 	const struct shown *s = shown_of(t, e->fn);
 	uint32_t size;
 
-	if (!s->format || e->count > 8 * RECORD_PAYLOAD_MAX || !(is_marker(s->format) || is_raw_marker(s->format)))
+	if (!s->format || e->count > 8 * RECORD_PAYLOAD_MAX ||
+	    !(is_marker(s->format) || is_raw_marker(s->format)))
 		return NULL;
 	trace_seq_reset(&t->seq);
-	size = rebuild(t, s, e);
+	size = rebuild_text(t, s, e);
+	/* The fixed offsets below rely on the record being whole. */
 	if (!is_whole(t, s, size))
 		return NULL;
 	if (is_raw_marker(s->format))
 		print_raw_marker(t, size);
 	else
-		trace_seq_printf(&t->seq, "# %lx %.*s", (unsigned long)e->payload[0], (int)(size - MARKER_AT),
-				 (const char *)t->record + MARKER_AT);
+		trace_seq_printf(&t->seq, "# %lx %.*s", (unsigned long)e->payload[0],
+				 (int)(size - MARKER_AT), (const char *)t->record + MARKER_AT);
 	return one_line(t);
 }
 
@@ -473,13 +508,16 @@ const char *event_text(struct event_texts *t, const struct event *e, uint64_t op
 		return t->text;
 	}
 	trace_seq_reset(&t->seq);
-	if (is_stack(s->format, &user) && !by_field && e->count >= STACK_TEXT_LEAST - EVENT_COMMON_BYTES) {
+	/* Stacks have no fixed length, so that their format cannot be checked like others. */
+	if (is_stack(s->format, &user) && !by_field &&
+	    e->count >= STACK_TEXT_LEAST - EVENT_COMMON_BYTES) {
 		stack_text(t->info, e, user, options, &t->seq);
 		return t->seq.buffer;
 	}
-	size = rebuild(t, s, e);
+	size = rebuild_text(t, s, e);
 	if (!is_whole(t, s, size))
-		trace_seq_printf(&t->seq, "%s: [a record of %u bytes that is not of its format]", s->format->name, size);
+		trace_seq_printf(&t->seq, "%s: [a record of %u bytes that is not of its format]",
+				 s->format->name, size);
 	else if (is_marker(s->format) && !by_field)
 		trace_seq_printf(&t->seq, EVENT_TEXT_MARKER "%.*s", (int)(size - MARKER_AT),
 				 (const char *)t->record + MARKER_AT);

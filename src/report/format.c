@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* ftrace's number formats, byte for byte: tests compare them with the kernel's output. Both
+ * printers and instance/ use them; nothing here has state or fails. */
 #include "report/format.h"
 
 char format_mark(uint64_t ns)
@@ -8,6 +10,7 @@ char format_mark(uint64_t ns)
 		{ 1000000, '#' }, { 100000, '!' }, { 10000, '+' },
 	};
 
+	/* Most calls are shorter than every mark. */
 	if (ns <= 10000)
 		return ' ';
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
@@ -16,11 +19,13 @@ char format_mark(uint64_t ns)
 	return ' ';
 }
 
+/* Written digit by digit: graph output spends most of its time here. */
 void format_duration(struct out *o, uint64_t ns)
 {
 	uint64_t us = ns / 1000;
 	unsigned rest = (unsigned)(ns % 1000), n = out_width(us);
-	char decimals[3] = { (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10) };
+	char decimals[3] = { (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+			     (char)('0' + rest % 10) };
 
 	out_u64(o, us, 0, ' ');
 	if (n < 7) { /* the point and digits fill up to 8, but at most three digits */
@@ -34,15 +39,18 @@ void format_duration(struct out *o, uint64_t ns)
 	out_spaces(o, n < 8 ? 8 - n : 0);
 }
 
+/* The first line of every text of a tracer, also of an empty one. */
 void format_tracer_line(struct out *o, const char *tracer)
 {
 	out_printf(o, "# tracer: %s\n#\n", tracer);
 }
 
+/* Task and latency are fixed: nothing in a program corresponds to them. */
 void format_latency_header(struct out *o, const char *tracer, const struct trace_info *info,
 			   const struct trace_header *h)
 {
-	out_printf(o, "# %s latency trace v1.1.5 on %s\n", tracer, info->kernel ? info->kernel : "");
+	out_printf(o, "# %s latency trace v1.1.5 on %s\n", tracer,
+		   info->kernel ? info->kernel : "");
 	out_str(o, "# --------------------------------------------------------------------\n");
 	out_printf(o, "# latency: 0 us, #%llu/%llu, CPU#%u | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
 		   (unsigned long long)h->entries, (unsigned long long)h->written, h->cpu,
@@ -53,11 +61,12 @@ void format_latency_header(struct out *o, const char *tracer, const struct trace
 		   "#\n");
 }
 
-size_t format_comm(const struct trace_thread *t)
+size_t format_comm(const char *comm)
 {
-	return strnlen(trace_thread_name(t), sizeof(t->comm) - 1);
+	return strnlen(comm, TRACE_COMM - 1);
 }
 
+/* The kernel's line, at the place where the records are missing. */
 void format_lost(struct out *o, uint16_t cpu, uint64_t count)
 {
 	out_str(o, "CPU:");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces of ftrace's text that both tracers' output is made of. */
+/* Pieces of ftrace's text that both tracers' output consists of. */
 #pragma once
 #include "base/out.h"
 #include "trace/trace_info.h"
@@ -8,13 +8,14 @@
 #define FORMAT_PROC_WIDTH 14
 #define FORMAT_PROC_COMM 7
 
-/* What stands in header lines but is not in trace_info. */
+/* Header lines have these, and trace_info does not. */
 struct trace_header {
-	uint64_t entries, written; /* records shown / made */
+	uint64_t entries, written; /* records shown, and records made */
 	uint32_t cpu;              /* latency-format: where tracing began */
-	const char *preempt;       /* latency-format: the kernel's preemption model; NULL: "preempt" */
-	bool overrun;              /* newer records took the place of older ones */
-	bool empty;                /* of a buffer in which there is nothing: latency-format has no more to say then */
+	/* latency-format: the kernel's preemption model; NULL: "preempt" */
+	const char *preempt;
+	bool overrun;              /* newer records replaced older ones */
+	bool empty;                /* the buffer is empty: latency-format prints no more then */
 };
 
 /* '$' over 1 s, '@' over 100 ms, '*' over 10 ms, '#' over 1 ms, '!' over 100 us, '+' over
@@ -26,10 +27,10 @@ void format_duration(struct out *o, uint64_t ns);
 
 /* "# tracer: NAME" and "#". */
 void format_tracer_line(struct out *o, const char *tracer);
-/* The block that latency-format puts under it. */
+/* The block that latency-format prints below the tracer line. */
 void format_latency_header(struct out *o, const char *tracer, const struct trace_info *info,
 			   const struct trace_header *h);
-/* A thread's name (trace_thread_name): its length (at most 15). */
-size_t format_comm(const struct trace_thread *t);
+/* Length of a thread's name, which may lack its NUL: at most 15. */
+size_t format_comm(const char *comm);
 /* "CPU:0 [LOST 123 EVENTS]". */
 void format_lost(struct out *o, uint16_t cpu, uint64_t count);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints function and nop traces, for commands and for `trace` and trace_pipe
+ * (instance/buffer_*.c), one printer per reader. All forms of a line (plain, latency, verbose, raw,
+ * hex, bin, fields) are the kernel's, to the byte. `out` keeps write errors for its owner. */
 #include "report/function.h"
 
 #include <string.h>
@@ -6,6 +9,7 @@
 #include "model/option.h"
 #include "report/event_text.h"
 #include "report/names.h"
+#include "report/place.h"
 #include "trace/sites.h"
 #include "shared/record.h"
 
@@ -15,19 +19,22 @@ struct function_printer {
 	uint64_t options;
 	struct names names;
 	struct sites sites;
-	uint64_t start_ns;   /* latency-format: when the program was launched, as the clock shows it */
-	uint64_t index;      /* latency-format, verbose: of the record printed next */
-	uint64_t before;        /* records made before the first one here */
+	uint64_t start_ns;   /* latency-format: when the program was launched, by the shown clock */
+	uint64_t index;      /* latency-format, verbose: number of the record printed next */
+	uint64_t before;        /* number of records made before the first one here */
 	bool started;
 	bool held;           /* latency-format: `last` is not printed yet */
 	struct event last;
-	uint64_t payload[RECORD_PAYLOAD_MAX]; /* of last */
+	/* payload of `last`, whose own is gone by the next event */
+	uint64_t payload[RECORD_PAYLOAD_MAX];
 	struct event_texts *texts;
-	bool annotates;      /* which CPU's records begin where: what was before them is gone */
-	VEC(bool) begun;     /* by CPU: it had a line */
+	/* says where each CPU's records begin: those before them were overwritten */
+	bool annotates;
+	VEC(bool) begun;     /* by CPU: it has printed a line */
 };
 
-struct function_printer *function_new(const struct trace_info *info, uint64_t options, struct out *out)
+struct function_printer *function_new(const struct trace_info *info, uint64_t options,
+				      struct out *out)
 {
 	struct function_printer *p = mem_zalloc(sizeof(*p));
 
@@ -51,13 +58,14 @@ void function_free(struct function_printer *p)
 	free(p);
 }
 
-static bool on(const struct function_printer *p, enum trace_option o)
+static bool option_on(const struct function_printer *p, enum trace_option o)
 {
 	return option_is_set(p->options, o);
 }
 
 /* --- header ---------------------------------------------------------------------------- */
 
+/* The kernel's legend of the flags column, without its indentation (plain_header adds it). */
 static const char *const legend[] = {
 	"                     _-----=> irqs-off/BH-disabled\n",
 	"                    / _----=> need-resched\n",
@@ -67,10 +75,10 @@ static const char *const legend[] = {
 	"                   |||| /     delay\n",
 };
 
-/* With the thread group column everything right of it moves by 10. */
+/* The thread group column moves everything to the right of it by 10. */
 static void plain_header(struct function_printer *p, const struct trace_header *h)
 {
-	bool tgid = on(p, OPTION_RECORD_TGID), irq = on(p, OPTION_IRQ_INFO);
+	bool tgid = option_on(p, OPTION_RECORD_TGID), irq = option_on(p, OPTION_IRQ_INFO);
 
 	out_printf(p->out, "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
 		   (unsigned long long)h->entries, (unsigned long long)h->written, p->info->cpus);
@@ -82,6 +90,7 @@ static void plain_header(struct function_printer *p, const struct trace_header *
 		   tgid ? "    |     " : "", irq ? "|||||" : " ");
 }
 
+/* The header of the kernel's latency format, byte for byte. */
 static void latency_columns(struct out *out)
 {
 	out_str(out, "#                    _------=> CPU#            \n"
@@ -95,39 +104,35 @@ static void latency_columns(struct out *out)
 		     "#     \\   /        ||||||  \\    |    /       \n");
 }
 
-/* The tracer nop shares the header. */
+/* Prints the header. The tracer nop has the same one. */
 void function_header(struct function_printer *p, const struct trace_header *h)
 {
-	const char *tracer = p->info->tracer && !strcmp(p->info->tracer, "nop") ? "nop" : "function";
+	const char *tracer =
+		p->info->tracer && !strcmp(p->info->tracer, "nop") ? "nop" : "function";
 
 	p->before = h->written - h->entries;
-	p->annotates = h->overrun && on(p, OPTION_ANNOTATE);
+	p->annotates = h->overrun && option_on(p, OPTION_ANNOTATE);
 	format_tracer_line(p->out, tracer);
-	if (!on(p, OPTION_CONTEXT_INFO) || (h->empty && on(p, OPTION_LATENCY_FORMAT)))
+	if (!option_on(p, OPTION_CONTEXT_INFO) || (h->empty && option_on(p, OPTION_LATENCY_FORMAT)))
 		return;
-	if (on(p, OPTION_LATENCY_FORMAT)) {
+	if (option_on(p, OPTION_LATENCY_FORMAT)) {
 		format_latency_header(p->out, tracer, p->info, h);
-		if (!on(p, OPTION_VERBOSE))
+		if (!option_on(p, OPTION_VERBOSE))
 			latency_columns(p->out);
-	} else if (!on(p, OPTION_VERBOSE)) {
+	} else if (!option_on(p, OPTION_VERBOSE)) {
 		plain_header(p, h);
 	}
 }
 
 /* --- names ----------------------------------------------------------------------------- */
 
-struct place {
-	uint64_t address;
-	const struct trace_module *module; /* NULL: in no module */
-	const struct trace_function *function;
-	uint32_t id;
-};
-
+/* The address space in which the event's ids have their meaning. */
 static uint32_t image_of(const struct function_printer *p, const struct event *e)
 {
 	return p->info->threads.at[e->thread].image;
 }
 
+/* The entered function; all zeros if it is not known. */
 static struct place callee_of(const struct function_printer *p, const struct event *e)
 {
 	struct place l = { .id = e->fn };
@@ -138,73 +143,27 @@ static struct place callee_of(const struct function_printer *p, const struct eve
 	return l;
 }
 
-static struct place place_at(const struct function_printer *p, const struct event *e, uint64_t address, uint64_t within)
-{
-	uint32_t image = image_of(p, e);
-	struct place l = { .address = address };
-
-	l.function = trace_info_function_at(p->info, image, within, e->tsc, &l.module);
-	if (l.function)
-		l.id = l.module->first_id + (uint32_t)(l.function - l.module->functions.at);
-	else
-		l.module = trace_info_module_at(p->info, image, address, e->tsc);
-	return l;
-}
-
 static struct place caller_of(const struct function_printer *p, const struct event *e)
 {
-	uint64_t address = trace_info_site(p->info, image_of(p, e), e->site);
-
-	return address ? place_at(p, e, address, address - 1) : (struct place){ 0 };
+	return place_of_site(p->info, image_of(p, e), e->site, e->tsc);
 }
 
-static void print_hex(struct out *out, uint64_t v, unsigned width)
-{
-	char digits[16];
-	unsigned n = 0;
-
-	do {
-		digits[15 - n++] = "0123456789abcdef"[v & 15];
-		v >>= 4;
-	} while (v || n < width);
-	out_bytes(out, digits + 16 - n, n);
-}
-
+/* With sym-offset and sym-addr as they are set. */
 static void print_place(struct function_printer *p, uint32_t image, const struct place *l)
 {
-	if (l->function) {
-		struct name name = names_of(&p->names, image, l->id);
-
-		out_bytes(p->out, name.text, name.n);
-	} else if (l->module) {
-		out_str(p->out, l->module->name);
-		out_bytes(p->out, "+0x", 3);
-		print_hex(p->out, l->address - l->module->base, 1);
-	} else {
-		out_bytes(p->out, "0x", 2);
-		print_hex(p->out, l->address, 1);
-	}
-	if (l->function && on(p, OPTION_SYM_OFFSET)) {
-		out_bytes(p->out, "+0x", 3);
-		print_hex(p->out, l->address - l->module->base - l->function->vaddr, 1);
-		out_bytes(p->out, "/0x", 3);
-		print_hex(p->out, l->function->size, 1);
-	}
-	if (on(p, OPTION_SYM_ADDR)) {
-		out_bytes(p->out, " <", 2);
-		print_hex(p->out, l->address, 16);
-		out_char(p->out, '>');
-	}
+	place_print(p->out, &p->names, image, l, option_on(p, OPTION_SYM_OFFSET),
+		    option_on(p, OPTION_SYM_ADDR));
 }
 
 /* --- one line -------------------------------------------------------------------------- */
 
-/* ftrace rounds the times of this tracer to microseconds. */
+/* Rounds to microseconds, as ftrace does for this tracer. */
 static uint64_t microseconds(uint64_t ns)
 {
 	return (ns + 500) / 1000;
 }
 
+/* By the chosen clock, in its unit. */
 static uint64_t time_of(const struct function_printer *p, const struct event *e)
 {
 	return trace_clock_shown(&p->info->clock, e->tsc);
@@ -215,12 +174,13 @@ static bool shows_ns(const struct function_printer *p)
 	return p->info->clock.unit == CLOCK_IN_NS;
 }
 
-/* By a clock that has no seconds. */
+/* The number shown by a clock without seconds. */
 static uint64_t number_of(const struct function_printer *p, const struct event *e)
 {
 	return p->info->clock.unit == CLOCK_IN_RECORDS ? p->before + p->index + 1 : time_of(p, e);
 }
 
+/* Seconds and microseconds in 5.6 columns; a clock without seconds is a number of 12. */
 static void print_time(struct function_printer *p, const struct event *e)
 {
 	uint64_t us = microseconds(time_of(p, e));
@@ -235,6 +195,7 @@ static void print_time(struct function_printer *p, const struct event *e)
 	out_bytes(p->out, ": ", 2);
 }
 
+/* At the left of its column, as ftrace prints ids. */
 static void print_left(struct out *out, uint64_t v, unsigned width)
 {
 	unsigned n = out_width(v);
@@ -243,25 +204,26 @@ static void print_left(struct out *out, uint64_t v, unsigned width)
 	out_spaces(out, width > n ? width - n : 0);
 }
 
-/* comm in `width` columns, cut to `most` bytes. */
-static void print_comm(struct out *out, const struct trace_thread *t, size_t width, size_t most)
+/* Prints comm in `width` columns, cut to `most` bytes. */
+static void print_comm(struct out *out, const char *comm, size_t width, size_t most)
 {
-	size_t n = format_comm(t);
+	size_t n = format_comm(comm);
 
 	n = n < most ? n : most;
 	out_spaces(out, width > n ? width - n : 0);
-	out_foreign(out, trace_thread_name(t), n);
+	out_name(out, comm, n);
 }
 
+/* The kernel's columns before the call: task, CPU, flags, time. */
 static void print_context(struct function_printer *p, const struct event *e)
 {
 	const struct trace_thread *t = &p->info->threads.at[e->thread];
 
-	print_comm(p->out, t, 16, 15);
+	print_comm(p->out, trace_thread_name_at(t, e->tsc), 16, 15);
 	out_char(p->out, '-');
 	print_left(p->out, t->tid, 7);
 	out_char(p->out, ' ');
-	if (on(p, OPTION_RECORD_TGID)) {
+	if (option_on(p, OPTION_RECORD_TGID)) {
 		out_char(p->out, '(');
 		out_u64(p->out, t->pid, 7, ' ');
 		out_bytes(p->out, ") ", 2);
@@ -269,19 +231,19 @@ static void print_context(struct function_printer *p, const struct event *e)
 	out_char(p->out, '[');
 	out_u64(p->out, e->cpu, 3, '0');
 	out_bytes(p->out, "] ", 2);
-	if (on(p, OPTION_IRQ_INFO)) /* user code: interrupts on, nothing disabled */
+	if (option_on(p, OPTION_IRQ_INFO)) /* user code: interrupts on, nothing disabled */
 		out_str(p->out, ".....");
 	out_char(p->out, ' ');
 	print_time(p, e);
 }
 
-/* next: when the record after this one was made. */
+/* next: the time of the record after this one. */
 static void print_latency_context(struct function_printer *p, const struct event *e, uint64_t next)
 {
 	const struct trace_thread *t = &p->info->threads.at[e->thread];
 	uint64_t ns = time_of(p, e), rel = microseconds(next > ns ? next - ns : 0);
 
-	print_comm(p->out, t, 8, 8);
+	print_comm(p->out, trace_thread_name_at(t, e->tsc), 8, 8);
 	out_char(p->out, '-');
 	print_left(p->out, t->tid, 7);
 	out_char(p->out, ' ');
@@ -297,31 +259,36 @@ static void print_latency_context(struct function_printer *p, const struct event
 	out_bytes(p->out, ": ", 2);
 }
 
+/* The option verbose's columns. next: time of the next event, for the delay. */
 static void print_verbose_context(struct function_printer *p, const struct event *e, uint64_t next)
 {
 	const struct trace_thread *t = &p->info->threads.at[e->thread];
 	uint64_t ns = time_of(p, e), abs = microseconds(ns - p->start_ns);
 	uint64_t rel = microseconds(next > ns ? next - ns : 0);
 
-	print_comm(p->out, t, 16, 15);
+	print_comm(p->out, trace_thread_name_at(t, e->tsc), 16, 15);
 	if (!shows_ns(p)) {
-		out_printf(p->out, " %7u %3u 0 00000000 %08llx [%016llx] %llu (+%llu): ", t->tid, e->cpu, (unsigned long long)p->index,
-			   (unsigned long long)number_of(p, e), (unsigned long long)(number_of(p, e) - p->start_ns),
+		out_printf(p->out, " %7u %3u 0 00000000 %08llx [%016llx] %llu (+%llu): ", t->tid,
+			   e->cpu, (unsigned long long)p->index,
+			   (unsigned long long)number_of(p, e),
+			   (unsigned long long)(number_of(p, e) - p->start_ns),
 			   (unsigned long long)(next > ns ? next - ns : 0));
 		return;
 	}
-	out_printf(p->out, " %7u %3u 0 00000000 %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", t->tid,
+	out_printf(p->out,
+		   " %7u %3u 0 00000000 %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", t->tid,
 		   e->cpu, (unsigned long long)p->index, (unsigned long long)microseconds(ns),
 		   (unsigned long long)abs / 1000, (unsigned long long)abs % 1000,
 		   (unsigned long long)rel / 1000, (unsigned long long)rel % 1000);
 }
 
+/* The cached way, unless an option wants the address. */
 static void print_caller(struct function_printer *p, const struct event *e)
 {
 	uint32_t image = image_of(p, e);
 	uint32_t id = site_caller(p->info, sites_map(&p->sites, image), image, e->site, e->tsc);
 
-	if (id == FN_NONE || on(p, OPTION_SYM_OFFSET) || on(p, OPTION_SYM_ADDR)) {
+	if (id == FN_NONE || option_on(p, OPTION_SYM_OFFSET) || option_on(p, OPTION_SYM_ADDR)) {
 		struct place caller = caller_of(p, e);
 
 		print_place(p, image, &caller);
@@ -332,9 +299,10 @@ static void print_caller(struct function_printer *p, const struct event *e)
 	}
 }
 
+/* Cached names, unless an option wants the address. */
 static void print_callee(struct function_printer *p, const struct event *e)
 {
-	if (on(p, OPTION_SYM_OFFSET) || on(p, OPTION_SYM_ADDR)) {
+	if (option_on(p, OPTION_SYM_OFFSET) || option_on(p, OPTION_SYM_ADDR)) {
 		struct place callee = callee_of(p, e);
 
 		print_place(p, image_of(p, e), &callee);
@@ -345,43 +313,51 @@ static void print_callee(struct function_printer *p, const struct event *e)
 	}
 }
 
+/* "CALLEE <-CALLER", or the callee alone with noprint-parent. */
 static void print_call(struct function_printer *p, const struct event *e)
 {
 	print_callee(p, e);
-	if (on(p, OPTION_PRINT_PARENT)) {
+	if (option_on(p, OPTION_PRINT_PARENT)) {
 		out_bytes(p->out, " <-", 3);
 		print_caller(p, e);
 	}
 	out_char(p->out, '\n');
 }
 
-/* ftrace:func_repeats: how often the call before came again, and how long before this record it did last. */
+/* Whether e is ftrace:func_repeats: how often the call before was repeated, and how long before
+ * this record the last time was. */
 static bool is_repeats(const struct function_printer *p, const struct event *e)
 {
-	return e->kind == EVENT_TRACE && e->count >= 24 && event_text_is(p->texts, e, "func_repeats");
+	return e->kind == EVENT_TRACE && e->count >= 24 &&
+	       event_text_is(p->texts, e, "func_repeats");
 }
 
+/* 48 bits: the upper 16 come first. */
 static uint64_t repeats_delta(const struct event *e)
 {
 	return (e->payload[2] >> 16 & 0xffff) << 32 | e->payload[2] >> 32;
 }
 
+/* A record of func-no-repeats: how often the preceding call was repeated, and when last. */
 static void print_repeats(struct function_printer *p, const struct event *e)
 {
-	struct place callee = place_at(p, e, e->payload[0], e->payload[0]);
-	struct place caller = place_at(p, e, e->payload[1], e->payload[1] - 1);
+	struct place callee =
+		place_at(p->info, image_of(p, e), e->payload[0], e->payload[0], e->tsc);
+	struct place caller =
+		place_at(p->info, image_of(p, e), e->payload[1], e->payload[1] - 1, e->tsc);
 	uint64_t us = microseconds(time_of(p, e) - repeats_delta(e));
 
 	print_place(p, image_of(p, e), &callee);
-	if (on(p, OPTION_PRINT_PARENT)) {
+	if (option_on(p, OPTION_PRINT_PARENT)) {
 		out_bytes(p->out, " <-", 3);
 		print_place(p, image_of(p, e), &caller);
 	}
-	out_printf(p->out, " (repeats: %u, last_ts: %5llu.%06llu)\n", (unsigned)(e->payload[2] & 0xffff),
-		   (unsigned long long)us / 1000000, (unsigned long long)us % 1000000);
+	out_printf(p->out, " (repeats: %u, last_ts: %5llu.%06llu)\n",
+		   (unsigned)(e->payload[2] & 0xffff), (unsigned long long)us / 1000000,
+		   (unsigned long long)us % 1000000);
 }
 
-/* raw, hex and bin: pid, CPU, time in nanoseconds, the function's address, the return address. */
+/* The fields of raw, hex and bin: pid, CPU, ns, the function's address, the return address. */
 struct numbers { uint32_t tid, cpu; uint64_t ns, callee, caller; };
 
 static struct numbers numbers_of(const struct function_printer *p, const struct event *e)
@@ -390,13 +366,13 @@ static struct numbers numbers_of(const struct function_printer *p, const struct 
 				 callee_of(p, e).address, caller_of(p, e).address };
 }
 
-/* Events have no raw or hexadecimal form of their own in ftrace either. */
+/* Prints an event in raw and hex, where ftrace has no form of its own for events either. */
 static void print_type(struct function_printer *p, const struct event *e)
 {
 	out_printf(p->out, "type: %u\n", event_text_id(p->texts, e));
 }
 
-/* But for markers, in raw. */
+/* Prints an event in raw. Markers have a form there. */
 static void print_raw_event(struct function_printer *p, const struct event *e)
 {
 	const char *marker = event_text_raw(p->texts, e);
@@ -407,12 +383,15 @@ static void print_raw_event(struct function_printer *p, const struct event *e)
 		print_type(p, e);
 }
 
+/* ftrace's binary form: the struct's bytes. Events have the first 16 only, since no function
+ * belongs to them. */
 static void print_bin(struct function_printer *p, const struct event *e)
 {
 	struct numbers n = numbers_of(p, e);
 
-	out_bytes(p->out, (const char *)&n, on(p, OPTION_CONTEXT_INFO) ? e->kind == EVENT_TRACE ? 16 : sizeof(n) : 0);
-	if (!on(p, OPTION_CONTEXT_INFO) && e->kind != EVENT_TRACE)
+	out_bytes(p->out, (const char *)&n,
+		  option_on(p, OPTION_CONTEXT_INFO) ? e->kind == EVENT_TRACE ? 16 : sizeof(n) : 0);
+	if (!option_on(p, OPTION_CONTEXT_INFO) && e->kind != EVENT_TRACE)
 		out_bytes(p->out, (const char *)&n.callee, 2 * sizeof(n.callee));
 }
 
@@ -423,8 +402,10 @@ static void print_hex_line(struct function_printer *p, const struct event *e)
 		{ n.tid, 8 }, { n.cpu, 8 }, { n.ns, 16 }, { n.callee, 16 }, { n.caller, 16 },
 	};
 
-	for (size_t i = on(p, OPTION_CONTEXT_INFO) ? 0 : 3; i < (e->kind == EVENT_TRACE ? 3 : 5); i++) {
-		print_hex(p->out, fields[i].v, fields[i].width);
+	/* The first three fields are context; events have no other ones. */
+	for (size_t i = option_on(p, OPTION_CONTEXT_INFO) ? 0 : 3;
+	     i < (e->kind == EVENT_TRACE ? 3 : 5); i++) {
+		place_print_hex(p->out, fields[i].v, fields[i].width);
 		out_char(p->out, ' ');
 	}
 	if (e->kind == EVENT_TRACE)
@@ -436,25 +417,26 @@ static void print_raw(struct function_printer *p, const struct event *e)
 {
 	struct numbers n = numbers_of(p, e);
 
-	if (on(p, OPTION_CONTEXT_INFO))
+	if (option_on(p, OPTION_CONTEXT_INFO))
 		out_printf(p->out, "%u %u %llu ", n.tid, n.cpu, (unsigned long long)n.ns);
 	if (is_repeats(p, e)) {
-		out_printf(p->out, "%llx %llx %u %llu\n", (unsigned long long)e->payload[0], (unsigned long long)e->payload[1],
-			   (unsigned)(e->payload[2] & 0xffff), (unsigned long long)repeats_delta(e));
+		out_printf(p->out, "%llx %llx %u %llu\n", (unsigned long long)e->payload[0],
+			   (unsigned long long)e->payload[1], (unsigned)(e->payload[2] & 0xffff),
+			   (unsigned long long)repeats_delta(e));
 		return;
 	}
 	if (e->kind == EVENT_TRACE) {
 		print_raw_event(p, e);
 		return;
 	}
-	print_hex(p->out, n.callee, 1);
+	place_print_hex(p->out, n.callee, 1);
 	out_char(p->out, ' ');
-	print_hex(p->out, n.caller, 1);
+	place_print_hex(p->out, n.caller, 1);
 	out_char(p->out, '\n');
 }
 
-/* As ftrace's: the first line of all is of a CPU that has begun, too, and says nothing. */
-static void annotate(struct function_printer *p, uint16_t cpu)
+/* Marks the first line of each CPU like ftrace. The very first line of the text is not marked. */
+static void annotate_cpu(struct function_printer *p, uint16_t cpu)
 {
 	while (p->begun.n <= cpu)
 		*vec_add(&p->begun) = false;
@@ -463,13 +445,14 @@ static void annotate(struct function_printer *p, uint16_t cpu)
 	p->begun.at[cpu] = true;
 }
 
-/* As ftrace's: of what was written into the trace, the text alone. */
+/* Whether only the text is to be printed: a marker, under printk-msg-only. */
 static bool is_message_only(const struct function_printer *p, const struct event *e)
 {
-	return e->kind == EVENT_TRACE && on(p, OPTION_PRINTK_MSG_ONLY) && on(p, OPTION_TRACE_PRINTK) &&
-	       event_text_is(p->texts, e, "print");
+	return e->kind == EVENT_TRACE && option_on(p, OPTION_PRINTK_MSG_ONLY) &&
+	       option_on(p, OPTION_TRACE_PRINTK) && event_text_is(p->texts, e, "print");
 }
 
+/* The text of trace_marker without the words before it, which the kernel leaves out, too. */
 static void print_message(struct function_printer *p, const char *text)
 {
 	size_t head = strlen(EVENT_TEXT_MARKER);
@@ -477,44 +460,48 @@ static void print_message(struct function_printer *p, const char *text)
 	out_printf(p->out, "%s\n", strncmp(text, EVENT_TEXT_MARKER, head) ? text : text + head);
 }
 
+/* A line of text: context by the options, then a call or an event. */
 static void print_text(struct function_printer *p, const struct event *e, uint64_t next)
 {
 	if (p->annotates)
-		annotate(p, e->cpu);
-	if (!on(p, OPTION_CONTEXT_INFO))
+		annotate_cpu(p, e->cpu);
+	if (!option_on(p, OPTION_CONTEXT_INFO))
 		;
-	else if (!on(p, OPTION_LATENCY_FORMAT))
+	else if (!option_on(p, OPTION_LATENCY_FORMAT))
 		print_context(p, e);
-	else if (on(p, OPTION_VERBOSE))
+	else if (option_on(p, OPTION_VERBOSE))
 		print_verbose_context(p, e, next);
 	else
 		print_latency_context(p, e, next);
-	if (is_repeats(p, e) && !on(p, OPTION_FIELDS)) {
+	if (is_repeats(p, e) && !option_on(p, OPTION_FIELDS)) {
 		print_repeats(p, e);
 	} else if (e->kind == EVENT_TRACE) {
 		out_str(p->out, event_text(p->texts, e, p->options));
 		out_char(p->out, '\n');
-	} else if (on(p, OPTION_FIELDS)) /* as Linux answers: function records have no type to ask */
+	/* as Linux answers: function records have no type to ask */
+	} else if (option_on(p, OPTION_FIELDS))
 		out_str(p->out, "UNKNOWN TYPE 1\n");
 	else
 		print_call(p, e);
 }
 
+/* Options bin, hex and raw come before the text, in the kernel's order. */
 static void print_event(struct function_printer *p, const struct event *e, uint64_t next)
 {
 	if (is_message_only(p, e))
 		print_message(p, event_text(p->texts, e, p->options & ~OPTION_BIT(OPTION_FIELDS)));
-	else if (on(p, OPTION_BIN))
+	else if (option_on(p, OPTION_BIN))
 		print_bin(p, e);
-	else if (on(p, OPTION_HEX))
+	else if (option_on(p, OPTION_HEX))
 		print_hex_line(p, e);
-	else if (on(p, OPTION_RAW))
+	else if (option_on(p, OPTION_RAW))
 		print_raw(p, e);
 	else
 		print_text(p, e, next);
 	p->index++;
 }
 
+/* The next record's time is not known: the mark is blank. */
 void function_flush(struct function_printer *p)
 {
 	if (p->held)
@@ -522,6 +509,7 @@ void function_flush(struct function_printer *p)
 	p->held = false;
 }
 
+/* When the program was launched, or the first record was made if that is earlier. */
 static uint64_t start_of(const struct function_printer *p, const struct event *first)
 {
 	uint64_t launch = p->info->images.n ? p->info->images.at[0].tsc : 0;
@@ -532,6 +520,7 @@ static uint64_t start_of(const struct function_printer *p, const struct event *f
 					     : time_of(p, first);
 }
 
+/* Exits and sleeps have no line here; losses have one of their own. */
 void function_event(struct function_printer *p, const struct event *e)
 {
 	if (e->thread >= p->info->threads.n)
@@ -546,7 +535,7 @@ void function_event(struct function_printer *p, const struct event *e)
 		p->started = true;
 		p->start_ns = start_of(p, e);
 	}
-	if (!on(p, OPTION_LATENCY_FORMAT)) {
+	if (!option_on(p, OPTION_LATENCY_FORMAT)) {
 		print_event(p, e, 0);
 		return;
 	}

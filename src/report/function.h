@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The function tracer's output, as ftrace prints it: a line a call, `name <-caller`.
+/* The function tracer's output as ftrace prints it: a line a call, `name <-caller`.
  *
- * The caller is the function around the call site; where none is known, module+offset, or
- * the bare address. A call's own offset is 0: records name functions, not addresses.
+ * The caller is the function around the call site; where none is known, module+offset or the bare
+ * address. A call's own offset is 0: records name functions, not addresses.
  *
- * Options that change it: print-parent, sym-offset, sym-addr, irq-info, record-tgid,
- * context-info, latency-format, verbose, raw, hex, bin, fields. */
+ * Options that change it: print-parent, sym-offset, sym-addr, irq-info, record-tgid, context-info,
+ * latency-format, verbose, raw, hex, bin, fields. */
 #pragma once
 #include "report/format.h"
 #include "trace/event.h"
 
 struct function_printer;
 
-/* As graph_new. */
-struct function_printer *function_new(const struct trace_info *info, uint64_t options, struct out *out);
+/* info may grow; it and out must outlive the printer. function_free frees. */
+struct function_printer *function_new(const struct trace_info *info, uint64_t options,
+				      struct out *out);
 void function_free(struct function_printer *p);
 
+/* Prints the lines that begin with #. */
 void function_header(struct function_printer *p, const struct trace_header *h);
-/* Calls and lost records; other events are not the function tracer's and are passed over. With
- * latency-format one call is held back: its mark tells how long until the next. */
+/* Prints calls, events and lost records; other events are not the function tracer's and are
+ * skipped. With latency-format one record is held back: its mark tells how long until the next. */
 void function_event(struct function_printer *p, const struct event *e);
+/* Prints the record held back. Does not flush `out`. */
 void function_flush(struct function_printer *p);

@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints function_graph traces: calls from trace/tracks.h pass through a window in which entries
+ * wait for the record that makes them `f();` or `f() {`. One graph per reader; the window is its
+ * only state beyond open calls, so that memory is bounded. `out` keeps write errors for its
+ * owner. */
 #include "report/graph.h"
 
 #include "model/option.h"
+#include "report/callers.h"
 #include "report/event_text.h"
 #include "report/names.h"
+#include "report/place.h"
 
 #define GRAPH_INDENT 2
-#define GRAPH_INDENT_MAX 500 /* levels: a runaway recursion must not make lines of a megabyte */
+#define GRAPH_INDENT_MAX 500 /* levels: a runaway recursion must not print lines of a megabyte */
 #define GRAPH_MATCH_DEPTH 50 /* ftrace's FTRACE_RETFUNC_DEPTH */
-#define ERRNO_MAX 4095       /* the kernel's MAX_ERRNO: below zero, so much is an error's code */
+#define ERRNO_MAX 4095       /* the kernel's MAX_ERRNO: values from -4095 to -1 are error codes */
 
+/* Why a step is in the window: not at all, undecided, decided, or part of a leaf's line. */
 enum wait { WAIT_NOT, WAIT_FOR_END, WAIT_LEAF, WAIT_NESTED, WAIT_SWALLOWED };
 
-/* A step in the window. Of an entry that turned out a leaf, `end` is when it ended. */
+/* A step in the window. `end`: when an entry that became a leaf ended. */
 struct waiting {
 	struct call_step step;
 	union {
 		uint64_t end;
-		char *text; /* CALL_EVENT: until it is printed */
+		char *text; /* CALL_EVENT: its text, freed when it is printed */
 	};
 	uint8_t wait; /* enum wait */
 };
 
 struct graph_cpu {
-	uint32_t thread, track; /* last one written, or NO_THREAD */
-	uint64_t pending;       /* 1 + number of the entry that waits for this CPU; 0 = none */
-	uint64_t open[GRAPH_MATCH_DEPTH]; /* function_key by depth of the last `{`; 0 = none */
+	uint32_t thread, track; /* written last, or NO_THREAD */
+	uint64_t pending;       /* 1 + number of the entry that waits for this CPU; 0: none */
+	uint64_t open[GRAPH_MATCH_DEPTH]; /* by depth, the function_key of the last `{`; 0: none */
 };
 
 struct graph_thread {
-	uint64_t pending;       /* as graph_cpu's */
-	bool calls;             /* it made some */
-	size_t asked;           /* graph.callers, when it was looked who it is */
-	uint32_t handler, handler_track; /* without funcgraph-irqs: 1 + the depth of the handler it is in, and whose stack that is; 0: in none */
-	uint32_t is;            /* 1 + the place in the trace whose calls this thread makes; 0: its own */
+	uint64_t pending;       /* like graph_cpu's, for this thread */
+	bool calls;             /* has made calls */
+	size_t asked;           /* graph.callers when `is` was looked for */
+	/* without funcgraph-irqs: 1 + the depth of the handler it is in, and the stack that has it;
+	 * 0: none */
+	uint32_t handler, handler_track;
+	/* 1 + the thread of the trace that has this thread's calls; 0: it has its own */
+	uint32_t is;
 };
 
 struct graph {
@@ -50,8 +60,11 @@ struct graph {
 	size_t callers;          /* threads that made calls */
 	struct waiting *window;  /* step number i is at i % GRAPH_WINDOW */
 	uint64_t first, next;    /* numbers: of the oldest that waits, of the next to come */
+	const struct callers *sites_of_calls; /* or NULL */
+	uint64_t entered;        /* calls so far */
 };
 
+/* Valid until GRAPH_WINDOW more steps have come. */
 static struct waiting *waiting_at(struct graph *g, uint64_t number)
 {
 	return &g->window[number % GRAPH_WINDOW];
@@ -73,6 +86,7 @@ struct graph *graph_new(const struct trace_info *info, uint64_t options, struct 
 	return g;
 }
 
+/* Steps that still wait are not printed: graph_flush() does that before. */
 void graph_free(struct graph *g)
 {
 	if (!g)
@@ -90,7 +104,12 @@ void graph_free(struct graph *g)
 	free(g);
 }
 
-static bool on(const struct graph *g, enum trace_option o)
+void graph_set_callers(struct graph *g, const struct callers *callers)
+{
+	g->sites_of_calls = callers;
+}
+
+static bool option_on(const struct graph *g, enum trace_option o)
 {
 	return option_is_set(g->options, o);
 }
@@ -99,13 +118,15 @@ static bool on(const struct graph *g, enum trace_option o)
 
 struct column { enum trace_option option; const char *title, *pointers; };
 
-/* How far the columns left of it move the legend of the latency flags. */
+/* Width of the columns before the legend of the latency flags. */
 static size_t legend_indent(const struct graph *g)
 {
-	return (on(g, OPTION_GRAPH_ABSTIME) ? 16 : 0) + (on(g, OPTION_GRAPH_CPU) ? 4 : 0) +
-	       (on(g, OPTION_GRAPH_PROC) ? 17 : 0);
+	return (option_on(g, OPTION_GRAPH_ABSTIME) ? 16 : 0) +
+	       (option_on(g, OPTION_GRAPH_CPU) ? 4 : 0) +
+	       (option_on(g, OPTION_GRAPH_PROC) ? 17 : 0);
 }
 
+/* The kernel's legend of its flags column, byte for byte. */
 static void latency_legend(struct graph *g)
 {
 	static const char *const lines[] = {
@@ -121,6 +142,7 @@ static void latency_legend(struct graph *g)
 	}
 }
 
+/* A header line: titles, or the pointers below them, of the columns that are on. */
 static void columns_line(struct graph *g, bool titles)
 {
 	static const struct column columns[] = {
@@ -133,17 +155,18 @@ static void columns_line(struct graph *g, bool titles)
 
 	out_char(g->out, '#');
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		if (on(g, columns[i].option))
+		if (option_on(g, columns[i].option))
 			out_str(g->out, titles ? columns[i].title : columns[i].pointers);
-	out_str(g->out, titles ? "               FUNCTION CALLS\n" : "               |   |   |   |\n");
+	out_str(g->out,
+		titles ? "               FUNCTION CALLS\n" : "               |   |   |   |\n");
 }
 
 void graph_header(struct graph *g, const struct trace_header *h)
 {
 	format_tracer_line(g->out, "function_graph");
-	if (!on(g, OPTION_CONTEXT_INFO) || (h->empty && on(g, OPTION_LATENCY_FORMAT)))
+	if (!option_on(g, OPTION_CONTEXT_INFO) || (h->empty && option_on(g, OPTION_LATENCY_FORMAT)))
 		return;
-	if (on(g, OPTION_LATENCY_FORMAT)) {
+	if (option_on(g, OPTION_LATENCY_FORMAT)) {
 		format_latency_header(g->out, "function_graph", g->info, h);
 		latency_legend(g);
 	}
@@ -153,6 +176,7 @@ void graph_header(struct graph *g, const struct trace_header *h)
 
 /* --- one line -------------------------------------------------------------------------- */
 
+/* Made when the CPU is first met. A pointer is valid until another new CPU is. */
 static struct graph_cpu *cpu_of(struct graph *g, uint16_t cpu)
 {
 	while (g->cpus.n <= cpu)
@@ -160,11 +184,13 @@ static struct graph_cpu *cpu_of(struct graph *g, uint16_t cpu)
 	return &g->cpus.at[cpu];
 }
 
+/* Identifies a function across processes; never 0. */
 static uint64_t function_key(const struct graph *g, const struct call_step *s)
 {
 	return (uint64_t)(g->info->threads.at[s->thread].image + 1) << 32 | s->fn;
 }
 
+/* " 0) ", as wide as the greatest number of a CPU. */
 static void print_cpu(struct graph *g, uint16_t cpu)
 {
 	out_char(g->out, ' ');
@@ -172,16 +198,18 @@ static void print_cpu(struct graph *g, uint16_t cpu)
 	out_bytes(g->out, ") ", 2);
 }
 
-/* comm-tid in the middle of 14 columns; on a coroutine's stack comm/coN-tid. */
-static void print_proc(struct graph *g, uint32_t thread, uint32_t track)
+/* Prints comm-tid in the middle of 14 columns; on a coroutine's stack comm/coN-tid. tsc: the time
+ * for which the name is asked. */
+static void print_proc(struct graph *g, uint32_t thread, uint32_t track, uint64_t tsc)
 {
 	const struct trace_thread *t = &g->info->threads.at[thread];
-	size_t comm = strnlen(trace_thread_name(t), FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid), spaces;
+	const char *name = trace_thread_name_at(t, tsc);
+	size_t comm = strnlen(name, FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid), spaces;
 
 	n += track ? 3 + out_width(track) : 0;
 	spaces = n < FORMAT_PROC_WIDTH ? FORMAT_PROC_WIDTH - n : 0;
 	out_spaces(g->out, spaces / 2);
-	out_foreign(g->out, trace_thread_name(t), comm);
+	out_name(g->out, name, comm);
 	if (track) {
 		out_bytes(g->out, "/co", 3);
 		out_u64(g->out, track, 0, ' ');
@@ -191,15 +219,17 @@ static void print_proc(struct graph *g, uint32_t thread, uint32_t track)
 	out_spaces(g->out, spaces - spaces / 2);
 }
 
-static void print_task_switch(struct graph *g, const struct graph_cpu *from, const struct call_step *to)
+/* The kernel's mark between lines of two tasks on one CPU. */
+static void print_task_switch(struct graph *g, const struct graph_cpu *from,
+			      const struct call_step *to)
 {
 	static const char rule[] = " ------------------------------------------\n";
 
 	out_str(g->out, rule);
 	print_cpu(g, to->cpu);
-	print_proc(g, from->thread, from->track);
+	print_proc(g, from->thread, from->track, to->tsc);
 	out_str(g->out, " => ");
-	print_proc(g, to->thread, to->track);
+	print_proc(g, to->thread, to->track, to->tsc);
 	out_char(g->out, '\n');
 	out_str(g->out, rule);
 	out_char(g->out, '\n');
@@ -207,7 +237,8 @@ static void print_task_switch(struct graph *g, const struct graph_cpu *from, con
 
 static void print_abstime(struct graph *g, uint64_t tsc)
 {
-	uint64_t us = trace_clock_shown(&g->info->clock, tsc) / 1000; /* as the kernel does, whatever the clock's unit */
+	/* The kernel divides so, whatever the clock's unit. */
+	uint64_t us = trace_clock_shown(&g->info->clock, tsc) / 1000;
 
 	out_u64(g->out, us / 1000000, 5, ' ');
 	out_char(g->out, '.');
@@ -215,7 +246,8 @@ static void print_abstime(struct graph *g, uint64_t tsc)
 	out_bytes(g->out, " |  ", 4);
 }
 
-/* It may have several places in the trace. */
+/* Whether two entries of the trace are one thread: the kernel's records of a thread have an entry
+ * of their own. */
 static bool is_same_thread(const struct graph *g, uint32_t a, uint32_t b)
 {
 	const struct trace_thread *x = &g->info->threads.at[a], *y = &g->info->threads.at[b];
@@ -223,42 +255,46 @@ static bool is_same_thread(const struct graph *g, uint32_t a, uint32_t b)
 	return x->tid == y->tid && x->pid == y->pid;
 }
 
-/* Everything left of the duration. */
+/* Prints everything to the left of the duration. */
 static void print_context(struct graph *g, const struct call_step *s)
 {
 	struct graph_cpu *cpu = cpu_of(g, s->cpu);
 
 	if (cpu->thread != s->thread || cpu->track != s->track) {
-		if (cpu->thread != NO_THREAD && (cpu->track != s->track || !is_same_thread(g, cpu->thread, s->thread)))
+		if (cpu->thread != NO_THREAD &&
+		    (cpu->track != s->track || !is_same_thread(g, cpu->thread, s->thread)))
 			print_task_switch(g, cpu, s);
 		cpu->thread = s->thread;
 		cpu->track = s->track;
 	}
-	if (!on(g, OPTION_CONTEXT_INFO))
+	if (!option_on(g, OPTION_CONTEXT_INFO))
 		return;
-	if (on(g, OPTION_GRAPH_ABSTIME))
+	if (option_on(g, OPTION_GRAPH_ABSTIME))
 		print_abstime(g, s->tsc);
-	if (on(g, OPTION_GRAPH_CPU))
+	if (option_on(g, OPTION_GRAPH_CPU))
 		print_cpu(g, s->cpu);
-	if (on(g, OPTION_GRAPH_PROC)) {
-		print_proc(g, s->thread, s->track);
+	if (option_on(g, OPTION_GRAPH_PROC)) {
+		print_proc(g, s->thread, s->track, s->tsc);
 		out_bytes(g->out, " | ", 3);
 	}
-	if (on(g, OPTION_LATENCY_FORMAT)) /* user code: interrupts on, nothing disabled */
+	if (option_on(g, OPTION_LATENCY_FORMAT)) /* user code: interrupts on, nothing disabled */
 		out_str(g->out, " ..... | ");
 }
 
+/* The column goes away with the context, too, as in the kernel. */
 static bool has_duration(const struct graph *g)
 {
-	return on(g, OPTION_GRAPH_DURATION) && on(g, OPTION_CONTEXT_INFO);
+	return option_on(g, OPTION_GRAPH_DURATION) && option_on(g, OPTION_CONTEXT_INFO);
 }
 
+/* Fills the column of a line that has no duration. */
 static void print_no_duration(struct graph *g)
 {
 	if (has_duration(g))
 		out_str(g->out, "              |  ");
 }
 
+/* The span's duration, with the kernel's mark for a long one. */
 static void print_duration(struct graph *g, uint64_t begin, uint64_t end)
 {
 	uint64_t ns;
@@ -266,7 +302,7 @@ static void print_duration(struct graph *g, uint64_t begin, uint64_t end)
 	if (!has_duration(g))
 		return;
 	ns = trace_clock_delta_ns(&g->info->clock, end - begin);
-	out_char(g->out, on(g, OPTION_GRAPH_OVERHEAD) ? format_mark(ns) : ' ');
+	out_char(g->out, option_on(g, OPTION_GRAPH_OVERHEAD) ? format_mark(ns) : ' ');
 	out_char(g->out, ' ');
 	format_duration(g->out, ns);
 	out_bytes(g->out, "|  ", 3);
@@ -277,7 +313,7 @@ static void print_indent(struct graph *g, uint32_t depth)
 	out_spaces(g->out, GRAPH_INDENT * (depth < GRAPH_INDENT_MAX ? depth : GRAPH_INDENT_MAX));
 }
 
-/* True: it ends with its parameters. */
+/* Prints the function's name. True: it ends with its parameters, and needs no "()". */
 static bool print_name(struct graph *g, const struct call_step *s)
 {
 	struct name name = names_of(&g->names, g->info->threads.at[s->thread].image, s->fn);
@@ -286,25 +322,28 @@ static bool print_name(struct graph *g, const struct call_step *s)
 	return name.whole;
 }
 
-/* Notes the function written as open on this CPU at this depth, 0 for none; returns what was. */
+/* Notes the function written as open on this CPU at this depth (0: none). Returns the one noted
+ * before. */
 static uint64_t swap_open(struct graph *g, const struct call_step *s, uint64_t key)
 {
 	uint64_t *open, was;
 
 	if (s->depth >= GRAPH_MATCH_DEPTH)
-		return function_key(g, s); /* too deep to tell: taken as matching, as ftrace does */
+		/* Too deep to be noted: taken as matching, as ftrace does. */
+		return function_key(g, s);
 	open = &cpu_of(g, s->cpu)->open[s->depth];
 	was = *open;
 	*open = key;
 	return was;
 }
 
-/* As ftrace's: error codes are told by their number, also those of int's width; all else is hexadecimal. */
+/* Prints a returned value like ftrace: error codes by their number, also those of an int's width,
+ * everything else in hexadecimal. */
 static void print_value(struct graph *g, uint64_t value)
 {
 	int64_t code = value >> 31 == 1 ? (int32_t)value : (int64_t)value;
 
-	if (!on(g, OPTION_GRAPH_RETVAL_HEX) && code < 0 && code >= -ERRNO_MAX) {
+	if (!option_on(g, OPTION_GRAPH_RETVAL_HEX) && code < 0 && code >= -ERRNO_MAX) {
 		out_bytes(g->out, " = -", 4);
 		out_u64(g->out, (uint64_t)-code, 0, ' ');
 		return;
@@ -315,10 +354,27 @@ static void print_value(struct graph *g, uint64_t value)
 
 static bool shows_value(const struct graph *g, const struct call_step *s)
 {
-	return s->flags & CALL_VALUE && on(g, OPTION_GRAPH_RETVAL);
+	return s->flags & CALL_VALUE && option_on(g, OPTION_GRAPH_RETVAL);
 }
 
-/* The arrows ==========> and <==========, by which the kernel's graph marks interrupts, around a handler. */
+/* The site is not known of a call that did not return, nor of one that is printed before it has. */
+static bool shows_caller(const struct graph *g, const struct call_step *s)
+{
+	return option_on(g, OPTION_GRAPH_RETADDR) && s->site &&
+	       trace_info_site(g->info, g->info->threads.at[s->thread].image, s->site);
+}
+
+static void print_caller(struct graph *g, const struct call_step *s)
+{
+	uint32_t image = g->info->threads.at[s->thread].image;
+	struct place caller = place_of_site(g->info, image, s->site, s->tsc);
+
+	out_bytes(g->out, " <-", 3);
+	place_print(g->out, &g->names, image, &caller, true, option_on(g, OPTION_SYM_ADDR));
+}
+
+/* The arrows ==========> and <==========, by which the kernel's graph marks interrupts, around a
+ * handler. */
 static void print_arrow(struct graph *g, const struct call_step *s, const char *arrow)
 {
 	if (!(s->flags & CALL_HANDLER))
@@ -333,6 +389,7 @@ static void print_arrow(struct graph *g, const struct call_step *s, const char *
 #define ARROW_IN "==========>"
 #define ARROW_OUT "<=========="
 
+/* A call without traced calls in it, in one line. */
 static void print_leaf(struct graph *g, const struct waiting *w)
 {
 	print_arrow(g, &w->step, ARROW_IN);
@@ -344,15 +401,19 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 		print_no_duration(g);
 	print_indent(g, w->step.depth);
 	out_str(g->out, print_name(g, &w->step) ? ";" : "();");
-	if (shows_value(g, &w->step)) {
+	if (shows_value(g, &w->step) || shows_caller(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
-		print_value(g, w->step.value);
+		if (shows_caller(g, &w->step))
+			print_caller(g, &w->step);
+		if (shows_value(g, &w->step))
+			print_value(g, w->step.value);
 		out_bytes(g->out, " */", 3);
 	}
 	out_char(g->out, '\n');
 	print_arrow(g, &w->step, ARROW_OUT);
 }
 
+/* A call's beginning: a leaf's line if its end came with nothing between, else an opening brace. */
 static void print_enter(struct graph *g, const struct waiting *w)
 {
 	if (w->wait == WAIT_LEAF) {
@@ -364,9 +425,17 @@ static void print_enter(struct graph *g, const struct waiting *w)
 	swap_open(g, &w->step, function_key(g, &w->step));
 	print_no_duration(g);
 	print_indent(g, w->step.depth);
-	out_str(g->out, print_name(g, &w->step) ? " {\n" : "() {\n");
+	out_str(g->out, print_name(g, &w->step) ? " {" : "() {");
+	if (shows_caller(g, &w->step)) {
+		out_bytes(g->out, " /*", 3);
+		print_caller(g, &w->step);
+		out_bytes(g->out, " */", 3);
+	}
+	out_char(g->out, '\n');
 }
 
+/* A call's end. Its name follows as a comment if its beginning is not the open line above, or by
+ * the options. */
 static void print_leave(struct graph *g, const struct waiting *w)
 {
 	const struct call_step *s = &w->step;
@@ -376,7 +445,8 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	print_duration(g, call_step_begin(s), s->tsc);
 	print_indent(g, s->depth);
 	out_char(g->out, '}');
-	if (!match || s->flags & CALL_UNWOUND || on(g, OPTION_GRAPH_TAIL) || shows_value(g, s)) {
+	if (!match || s->flags & CALL_UNWOUND || option_on(g, OPTION_GRAPH_TAIL) ||
+	    shows_value(g, s)) {
 		out_bytes(g->out, " /* ", 4);
 		print_name(g, s);
 		if (shows_value(g, s))
@@ -384,17 +454,20 @@ static void print_leave(struct graph *g, const struct waiting *w)
 		out_str(g->out, s->flags & CALL_UNWOUND ? " unwound */" : " */");
 	}
 	out_char(g->out, '\n');
-	if (on(g, OPTION_GRAPH_OVERRUN))
+	/* brace's stack of calls has no limit that a call could overrun. */
+	if (option_on(g, OPTION_GRAPH_OVERRUN))
 		out_str(g->out, " (Overruns: 0)\n");
 	print_arrow(g, s, ARROW_OUT);
 }
 
+/* The kernel's line for records that were overwritten or had no room. */
 static void print_lost(struct graph *g, const struct waiting *w)
 {
 	format_lost(g->out, w->step.cpu, w->step.count);
 }
 
-/* As the kernel's: at the depth of what comes next, but not within an outermost function. */
+/* Prints an event as a comment. Like the kernel's it is indented to the depth of the next call, but
+ * not within an outermost function. */
 static void print_comment(struct graph *g, const struct waiting *w)
 {
 	print_context(g, &w->step);
@@ -419,8 +492,8 @@ static void print_step(struct graph *g, const struct waiting *w)
 
 /* --- the window ------------------------------------------------------------------------ */
 
-/* Writes what no longer waits for anything. */
-static void drain(struct graph *g)
+/* Writes the steps that no longer wait, up to the first that does. */
+static void drain_pending(struct graph *g)
 {
 	for (; g->first < g->next; g->first++) {
 		struct waiting *w = waiting_at(g, g->first);
@@ -432,14 +505,16 @@ static void drain(struct graph *g)
 	}
 }
 
-/* Whether the step ends the call that began by `enter`. Of a span only the times tell that it does. */
-static bool ends(const struct call_step *s, const struct call_step *enter)
+/* Whether the step ends the call that `enter` began. A span is recognized by its times. */
+static bool ends_call(const struct call_step *s, const struct call_step *enter)
 {
-	return s->kind == CALL_LEAVE || (s->kind == CALL_SPAN && s->begin == enter->tsc && s->fn == enter->fn);
+	return s->kind == CALL_LEAVE ||
+	       (s->kind == CALL_SPAN && s->begin == enter->tsc && s->fn == enter->fn);
 }
 
-/* `s` is what comes after the entry that `pending` names: is it its return? */
-static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s)
+/* Decides the entry that `pending` names, now that step s follows it on its CPU or thread: a leaf
+ * if s is its return. Returns whether it is. */
+static bool decide_leaf(struct graph *g, uint64_t *pending, const struct call_step *s)
 {
 	struct waiting *w;
 	bool leaf;
@@ -448,22 +523,24 @@ static bool decide(struct graph *g, uint64_t *pending, const struct call_step *s
 		return false;
 	w = waiting_at(g, *pending - 1);
 	if (*pending - 1 < g->first || w->wait != WAIT_FOR_END) {
-		*pending = 0; /* written or decided already, by the other of CPU and thread */
+		*pending = 0; /* already written, or decided by the other of CPU and thread */
 		return false;
 	}
 	*pending = 0;
-	leaf = ends(s, &w->step) && s->thread == w->step.thread && s->track == w->step.track &&
+	leaf = ends_call(s, &w->step) && s->thread == w->step.thread && s->track == w->step.track &&
 	       s->cpu == w->step.cpu &&
 	       s->depth == w->step.depth && !(s->flags & CALL_UNWOUND);
 	w->wait = leaf ? WAIT_LEAF : WAIT_NESTED;
 	w->step.begin = s->begin; /* later by what the thread slept */
 	w->end = s->tsc;
 	w->step.value = s->value;
+	if (leaf)
+		w->step.site = s->site;
 	w->step.flags |= leaf ? s->flags & CALL_VALUE : 0;
 	return leaf;
 }
 
-/* Makes room by no longer waiting for the oldest. */
+/* Makes room in a full window: the oldest entry is written as `f() {`. */
 static void force_oldest(struct graph *g)
 {
 	struct waiting *w = waiting_at(g, g->first);
@@ -475,10 +552,10 @@ static void force_oldest(struct graph *g)
 	if (*of_thread == g->first + 1)
 		*of_thread = 0;
 	w->wait = WAIT_NESTED;
-	drain(g);
+	drain_pending(g);
 }
 
-/* As ftrace's: what somebody wrote into the trace stands there by itself. */
+/* A copy of the text for a comment. Text from trace_marker stands by itself, as in ftrace. */
 static char *comment(const char *text)
 {
 	bool marker = !strncmp(text, EVENT_TEXT_MARKER, strlen(EVENT_TEXT_MARKER));
@@ -486,14 +563,15 @@ static char *comment(const char *text)
 	return mem_strdup(marker ? text + strlen(EVENT_TEXT_MARKER) : text);
 }
 
-/* Without funcgraph-irqs: a call of a handler's, from its entry to its end. */
+/* Whether the step belongs to a handler's calls and funcgraph-irqs is off. */
 static bool is_hidden(struct graph *g, struct graph_thread *t, const struct call_step *s)
 {
 	bool within = t->handler;
 
-	if (on(g, OPTION_GRAPH_IRQS) || s->kind == CALL_EVENT || s->kind == CALL_LOST)
+	if (option_on(g, OPTION_GRAPH_IRQS) || s->kind == CALL_EVENT || s->kind == CALL_LOST)
 		return false;
-	if (within && s->kind == CALL_LEAVE && s->depth + 1 == t->handler && s->track == t->handler_track)
+	if (within && s->kind == CALL_LEAVE && s->depth + 1 == t->handler &&
+	    s->track == t->handler_track)
 		t->handler = 0;
 	if (within || s->kind != CALL_ENTER || !(s->flags & CALL_HANDLER))
 		return within;
@@ -502,40 +580,49 @@ static bool is_hidden(struct graph *g, struct graph_thread *t, const struct call
 	return true;
 }
 
+/* Puts a step into the window, and decides the entries that waited for it. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
 	struct graph_cpu *cpu = cpu_of(g, s->cpu);
 	struct graph_thread *thread = &g->threads.at[s->thread];
+	uint32_t site = s->site;
 	bool swallowed;
 	struct waiting *w;
 
+	if (s->kind == CALL_ENTER)
+		site = g->sites_of_calls ? callers_site(g->sites_of_calls, g->entered++, s->tsc)
+					 : 0;
 	if (s->flags & CALL_UNFINISHED || is_hidden(g, thread, s))
 		return;
-	swallowed = decide(g, &thread->pending, s);
-	decide(g, &cpu->pending, s);
+	swallowed = decide_leaf(g, &thread->pending, s);
+	decide_leaf(g, &cpu->pending, s);
 	if (g->next - g->first == GRAPH_WINDOW)
 		force_oldest(g);
 	w = waiting_at(g, g->next++);
 	w->step = *s;
+	w->step.site = site;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
 	if (s->kind == CALL_EVENT)
-		w->text = comment(event_text(g->texts, s->event, g->options & ~OPTION_BIT(OPTION_FIELDS)));
+		w->text = comment(
+			event_text(g->texts, s->event, g->options & ~OPTION_BIT(OPTION_FIELDS)));
 	if (s->kind == CALL_ENTER) {
 		w->wait = WAIT_FOR_END;
 		thread->pending = cpu->pending = g->next;
 	}
-	drain(g);
+	drain_pending(g);
 }
 
-/* The kernel's records of a thread (collect/switches.h) have a place of their own in the trace: their text is to stand among
- * the thread's calls. */
+/* The entry of the trace that has the thread's calls. The kernel's records of a thread
+ * (collect/switches.h) have an entry of their own; their text is to stand among the thread's
+ * calls. */
 static uint32_t place_of_calls(struct graph *g, uint32_t thread)
 {
 	struct graph_thread *t = &g->threads.at[thread];
 
 	if (t->calls)
 		return thread;
+	/* Looked for again only when another thread has made its first call. */
 	for (size_t i = t->asked == g->callers ? 0 : g->threads.n; i; i--)
 		if (g->threads.at[i - 1].calls && is_same_thread(g, (uint32_t)i - 1, thread)) {
 			t->is = (uint32_t)i;

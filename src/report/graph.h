@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* function_graph's output, as ftrace prints it.
+/* function_graph's output as ftrace prints it.
  *
- * A call is written `name();` when the next record of its CPU is its return, which means
- * looking ahead: an entry waits until a record of the same CPU or the same thread decides,
- * and what came after it on other CPUs waits behind it, up to GRAPH_WINDOW steps. Then, and
- * at graph_flush, it is written `name() {` and its end `}`.
+ * A call is written `name();` if the next record of its CPU is its return, which means looking
+ * ahead: an entry waits until a record of the same CPU or the same thread decides, and records of
+ * other CPUs wait behind it, up to GRAPH_WINDOW steps. After that, and at graph_flush, it is
+ * written `name() {` and its end `}`.
  *
- * `}` gets a comment with the name when the last `name() {` that was written for this CPU at
- * this depth was another's (it moved to another CPU, or its beginning is not in the trace),
- * and with funcgraph-tail. What user space adds: `} / * name unwound * /` (without the inner
- * blanks) for a call that ended without returning, by longjmp or an exception; a coroutine's stack is
- * comm/coN-tid, and its calls have a depth of their own. Calls that are
- * open at the end of the trace have no `}`.
+ * `}` gets a comment with the name if the last `name() {` written for this CPU at this depth was
+ * another function's (the thread moved to another CPU, or the beginning is not in the trace), and
+ * with funcgraph-tail. User space adds `} / * name unwound * /` (without the inner blanks) for a
+ * call that ended without returning, by longjmp or an exception. A coroutine's stack is shown as
+ * comm/coN-tid, and its calls have a depth of their own. Calls that are open at the end of the
+ * trace have no `}`.
  *
- * A signal's handler stands between `==========> |` and `<========== |`, as ftrace draws the kernel's interrupts; with
- * nofuncgraph-irqs it is left out, with all it calls.
+ * A signal's handler stands between `==========> |` and `<========== |`, as ftrace draws the
+ * kernel's interrupts; with nofuncgraph-irqs it is left out, with all calls it makes.
  *
  * Options that change it: funcgraph-cpu, -overhead, -duration, -proc, -abstime, -tail,
- * -overrun, -irqs, context-info, latency-format. */
+ * -overrun, -irqs, -retval, -retaddr, context-info, latency-format. */
 #pragma once
 #include "trace/tracks.h"
 #include "report/format.h"
@@ -25,15 +25,20 @@
 #define GRAPH_WINDOW 32768
 
 struct graph;
+struct callers;
 
-/* options: bits of enum trace_option. info may grow; it and out must outlive the graph. */
+/* options: bits of enum trace_option. info may grow; it and out must outlive the graph. graph_free
+ * frees. */
 struct graph *graph_new(const struct trace_info *info, uint64_t options, struct out *out);
 void graph_free(struct graph *g);
 
-/* The lines that begin with #. */
+/* Prints the lines that begin with #. */
 void graph_header(struct graph *g, const struct trace_header *h);
+/* For funcgraph-retaddr: `callers` come from the stream that follows, from its beginning, and stay
+ * the caller's. Without them, only calls that end within the window have the address. */
+void graph_set_callers(struct graph *g, const struct callers *callers);
 void graph_event(struct graph *g, const struct event *e);
-/* Nothing more is coming for now: writes all that waits. Does not flush `out`. */
+/* Writes everything that waits: no more events come for now. Does not flush `out`. */
 void graph_flush(struct graph *g);
-/* Sums over all threads. */
+/* Counts of calls, summed over all threads. */
 struct calls_counts graph_counts(const struct graph *g);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* The slow half of the histograms: pages, overflows, percentiles. Each worker of a report owns its
+ * pool and histograms; they are merged when the workers have ended. Nothing is locked. */
 #include "report/histogram.h"
 
 #include <string.h>
 
+/* Pages of a block. A page is HISTOGRAM_SUB counters of a byte, at a multiple of its size. */
 #define BLOCK_LINES 4096
 
 uint8_t *histogram_new_page(struct histogram_pool *pool)
 {
 	if (!pool->blocks.n || pool->used == BLOCK_LINES) {
-		/* a line more, to begin at a multiple of the cache line */
+		/* one line more, so that lines can begin at a multiple of the cache line */
 		*vec_add(&pool->blocks) = mem_zalloc((BLOCK_LINES + 1) * HISTOGRAM_SUB);
 		pool->used = 0;
 	}
@@ -30,9 +33,11 @@ void histogram_carry(struct histogram *h, unsigned page, unsigned sub, uint64_t 
 	h->carried[page][sub] += n;
 }
 
+/* A counter is a byte, with its overflow in `carried`. */
 static uint64_t count_of(const struct histogram *h, unsigned page, unsigned sub)
 {
-	return (h->pages[page] ? h->pages[page][sub] : 0) + (h->carried ? h->carried[page][sub] : 0);
+	return (h->pages[page] ? h->pages[page][sub] : 0) +
+	       (h->carried ? h->carried[page][sub] : 0);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)
@@ -57,6 +62,7 @@ static uint64_t value_of(unsigned page, unsigned sub)
 
 uint64_t histogram_percentile(const struct histogram *h, uint64_t n, unsigned percent)
 {
+	/* Rounded up: of few calls the 99th percentile is the longest. */
 	uint64_t rank = (uint64_t)(((unsigned __int128)n * percent + 99) / 100), seen = 0;
 
 	for (unsigned p = 0; p < HISTOGRAM_PAGES; p++) {

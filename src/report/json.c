@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT */
+/* Strings for the JSON reports. Names come from traced programs: control characters and everything
+ * that a terminal could act on is escaped. */
 #include "report/json.h"
 
 #include "base/escape.h"
 #include "base/utf8.h"
 
-static void unit(struct out *o, uint32_t u)
+static void put_unit(struct out *o, uint32_t u)
 {
 	out_printf(o, "\\u%04x", u);
 }
 
-static void escaped(struct out *o, uint32_t code)
+/* Characters beyond 16 bits are two surrogates. */
+static void put_escaped(struct out *o, uint32_t code)
 {
 	if (code >= 0x10000) {
-		unit(o, 0xd800 + ((code - 0x10000) >> 10));
+		put_unit(o, 0xd800 + ((code - 0x10000) >> 10));
 		code = 0xdc00 + (code & 0x3ff);
 	}
-	unit(o, code);
+	put_unit(o, code);
 }
 
-static void character(struct out *o, const char *s, size_t n, uint32_t code)
+/* One character of n bytes. `code` decides whether it is shown as it is. */
+static void put_character(struct out *o, const char *s, size_t n, uint32_t code)
 {
 	if (!escape_is_printable(code)) {
-		escaped(o, code);
+		put_escaped(o, code);
 		return;
 	}
 	if (code == '"' || code == '\\')
@@ -29,7 +33,7 @@ static void character(struct out *o, const char *s, size_t n, uint32_t code)
 	out_bytes(o, s, n);
 }
 
-/* JSON has its own escapes for the characters that struct out would escape. */
+/* JSON's own escapes cover the characters that struct out would escape otherwise. */
 void json_string(struct out *o, const char *s)
 {
 	size_t left = s ? strlen(s) : 0;
@@ -44,9 +48,9 @@ void json_string(struct out *o, const char *s)
 		size_t n = utf8_character(s, left, &code);
 
 		if (n)
-			character(o, s, n, code);
+			put_character(o, s, n, code);
 		else
-			escaped(o, 0xfffd);
+			put_escaped(o, 0xfffd);
 		s += n ? n : 1;
 		left -= n ? n : 1;
 	}

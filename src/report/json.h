@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON for machines: one object a line, the first tells the schema. */
+/* JSON for machines: one object a line; the first names the schema. */
 #pragma once
 #include "base/out.h"
 
-/* "s" with its quotes; what is not UTF-8 becomes U+FFFD. NULL: null. */
+/* Prints "s" with its quotes; bytes that are not UTF-8 become U+FFFD. NULL prints null. */
 void json_string(struct out *o, const char *s);

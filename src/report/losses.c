@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums over threads: those of a file that was cut short are counted by who opened it. */
+/* Sums losses over threads, for all reports. A file that was cut short has these counts from the
+ * reader that opened it (store/reader.c). */
 #include "report/losses.h"
 
 #include <inttypes.h>
@@ -8,10 +9,11 @@
 
 #include "base/vec.h"
 #include "report/json.h"
-#include "shared/notes.h"
+#include "shared/messages.h"
 
 #define THREADS_SHOWN 8
 
+/* The message's number is the errno with which the file became full. */
 struct losses losses_of(const struct trace_info *info)
 {
 	struct losses l = { 0 };
@@ -20,13 +22,13 @@ struct losses losses_of(const struct trace_info *info)
 		l.lost += info->threads.at[i].lost;
 		l.records += info->threads.at[i].records;
 	}
-	for (size_t i = 0; i < info->notes.n; i++)
-		if (info->notes.at[i].kind == NOTE_FULL)
-			l.full = (int)info->notes.at[i].number;
+	for (size_t i = 0; i < info->messages.n; i++)
+		if (info->messages.at[i].kind == MESSAGE_FULL)
+			l.full = (int)info->messages.at[i].number;
 	return l;
 }
 
-/* A loss is never 0.0 %, and what is left never 0.0 either. */
+/* Percentage of lost records. A loss never shows as 0.0 %, nor as 100 % while records are left. */
 static double percent(uint64_t lost, uint64_t records)
 {
 	double p = 100.0 * (double)lost / ((double)lost + (double)records);
@@ -40,27 +42,33 @@ void losses_sentence(const struct losses *l, struct out *o)
 {
 	if (!l->lost)
 		return;
-	out_printf(o, "%" PRIu64 " of %" PRIu64 " records (%.1f %%) were lost: counts and times are too low, and the nesting "
-		   "is a guess where they are missing; ", l->lost, l->lost + l->records, percent(l->lost, l->records));
+	out_printf(o,
+		   "%" PRIu64 " of %" PRIu64
+		   " records (%.1f %%) were lost: counts and times are too low, and the nesting "
+		   "is a guess where they are missing; ",
+		   l->lost, l->lost + l->records, percent(l->lost, l->records));
 	if (l->full)
 		out_printf(o, "the trace file could not take all: %s", strerror(l->full));
 	else
 		out_str(o, "--mode block loses none, a larger -b fewer");
 }
 
+/* Equal losses by id, so that the list is always the same. */
 static int by_loss(const void *a, const void *b)
 {
-	const struct trace_thread *x = *(const struct trace_thread *const *)a, *y = *(const struct trace_thread *const *)b;
+	const struct trace_thread *x = *(const struct trace_thread *const *)a,
+				  *y = *(const struct trace_thread *const *)b;
 
 	if (x->lost != y->lost)
 		return x->lost > y->lost ? -1 : 1;
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+/* Pointers into the trace_info, which does not change meanwhile. */
 typedef VEC(const struct trace_thread *) thread_list;
 
-/* Those that lost something, the worst first. */
-static thread_list losers(const struct trace_info *info)
+/* The threads that lost something, the worst first. vec_free the result. */
+static thread_list count_losers(const struct trace_info *info)
 {
 	thread_list out = { 0 };
 
@@ -72,14 +80,16 @@ static thread_list losers(const struct trace_info *info)
 	return out;
 }
 
+/* "#   NAME-TID: LOST of ALL (P %)" */
 static void print_thread(const struct trace_thread *t, struct out *o)
 {
 	out_str(o, "#   ");
 	out_foreign(o, trace_thread_name(t), sizeof(t->comm));
-	out_printf(o, "-%" PRIu32 ": %" PRIu64 " of %" PRIu64 " (%.1f %%)\n", t->tid, t->lost, t->lost + t->records,
-		   percent(t->lost, t->records));
+	out_printf(o, "-%" PRIu32 ": %" PRIu64 " of %" PRIu64 " (%.1f %%)\n", t->tid, t->lost,
+		   t->lost + t->records, percent(t->lost, t->records));
 }
 
+/* Names the THREADS_SHOWN that lost most: a program may have thousands. */
 void losses_print(const struct trace_info *info, struct out *o)
 {
 	const struct losses l = losses_of(info);
@@ -90,16 +100,18 @@ void losses_print(const struct trace_info *info, struct out *o)
 	out_str(o, "# ");
 	losses_sentence(&l, o);
 	out_char(o, '\n');
-	threads = losers(info);
+	threads = count_losers(info);
 	for (size_t i = 0; i < threads.n && i < THREADS_SHOWN; i++)
 		print_thread(threads.at[i], o);
 	if (threads.n > THREADS_SHOWN)
-		out_printf(o, "#   and %zu threads more; brace info has them all\n", threads.n - THREADS_SHOWN);
+		out_printf(o, "#   and %zu threads more; brace info has them all\n",
+			   threads.n - THREADS_SHOWN);
 	vec_free(&threads);
 }
 
 static void print_thread_json(const struct trace_thread *t, struct out *o)
 {
+	/* comm may lack its NUL. */
 	char comm[sizeof(t->comm) + 1];
 
 	snprintf(comm, sizeof(comm), "%.16s", trace_thread_name(t));
@@ -108,12 +120,14 @@ static void print_thread_json(const struct trace_thread *t, struct out *o)
 	out_printf(o, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 "}", t->records, t->lost);
 }
 
+/* Threads by their losses, the greatest first; none if nothing was lost. */
 void losses_print_json(const struct trace_info *info, struct out *o)
 {
 	const struct losses l = losses_of(info);
-	thread_list threads = losers(info);
+	thread_list threads = count_losers(info);
 
-	out_printf(o, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"lost_by\":[", l.records, l.lost);
+	out_printf(o, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"lost_by\":[", l.records,
+		   l.lost);
 	for (size_t i = 0; i < threads.n; i++) {
 		out_str(o, i ? "," : "");
 		print_thread_json(threads.at[i], o);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The cache behind names_of(): demangling is far too slow to be done for every line. Ids come from
+ * records: those that no module defines are not kept, so that a hostile program cannot make the
+ * table grow. */
 #include "report/names.h"
 
 #include <stdio.h>
@@ -22,6 +25,7 @@ void names_free(struct names *s)
 	overloads_free(&s->overloads);
 }
 
+/* The entry of fn, growing the table by doubling. */
 static struct name *place_for(struct names *s, uint32_t image, uint32_t fn)
 {
 	struct name_map *map;
@@ -39,6 +43,7 @@ static struct name *place_for(struct names *s, uint32_t image, uint32_t fn)
 	return &map->at[fn];
 }
 
+/* An unknown id's text is valid until the next unknown one. */
 struct name names_make(struct names *s, uint32_t image, uint32_t fn)
 {
 	const struct trace_module *m;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* A bounded queue between one producer and one consumer, used by summary.c for threads that hold
+ * most of a trace. p->lock protects the counters; batches are written and read without it, since
+ * each belongs to one side at a time. */
 #include "report/pipe.h"
 
 #include <errno.h>
 #include <pthread.h>
 
+/* Batches in flight: enough that neither side waits for each hand-over. */
 #define BATCHES 8
 
 struct batch { size_t n; struct event events[PIPE_EVENTS]; };
@@ -14,19 +18,21 @@ struct pipe {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
-	unsigned made, used;   /* batches; made - used <= BATCHES. The user holds batch used - 1 */
+	/* numbers of batches; made - used <= BATCHES. The consumer holds batch used - 1 */
+	unsigned made, used;
 	bool holding, ended, stop;
 	int result;            /* of fill, when ended */
 	struct err err;
 	struct batch *batches;
 };
 
-/* A place to fill, or NULL when nobody wants more. */
+/* Waits for a batch to fill. NULL: the consumer wants no more. */
 static struct batch *wait_for_room(struct pipe *p)
 {
 	struct batch *b;
 
 	pthread_mutex_lock(&p->lock);
+	/* The batch that the consumer reads counts as used, but is not free yet. */
 	while (p->made - p->used + p->holding >= BATCHES && !p->stop)
 		pthread_cond_wait(&p->moved, &p->lock);
 	b = p->stop ? NULL : &p->batches[p->made % BATCHES];
@@ -34,6 +40,7 @@ static struct batch *wait_for_room(struct pipe *p)
 	return b;
 }
 
+/* Passes the filled batch on, or the end. */
 static void hand_over(struct pipe *p, struct batch *b, int result)
 {
 	pthread_mutex_lock(&p->lock);
@@ -48,7 +55,8 @@ static void hand_over(struct pipe *p, struct batch *b, int result)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void *run(void *arg)
+/* The pipe's thread: fills batches until the source ends, fails or the reader stops. */
+static void *run_reader(void *arg)
 {
 	struct pipe *p = arg;
 	struct batch *b;
@@ -61,7 +69,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct pipe *pipe_start(int (*fill)(void *of, struct event *out, size_t n, struct err *err), void *of)
+struct pipe *pipe_start(int (*fill)(void *of, struct event *out, size_t n, struct err *err),
+			void *of)
 {
 	struct pipe *p = mem_zalloc(sizeof(*p));
 
@@ -70,9 +79,10 @@ struct pipe *pipe_start(int (*fill)(void *of, struct event *out, size_t n, struc
 	p->batches = mem_realloc(NULL, BATCHES, sizeof(*p->batches));
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->moved, NULL);
-	if (pthread_create(&p->thread, NULL, run, p)) {
+	if (pthread_create(&p->thread, NULL, run_reader, p)) {
 		p->ended = true;
-		p->result = err_set(&p->err, EAGAIN, "cannot start a thread to read the trace with");
+		p->result =
+			err_set(&p->err, EAGAIN, "cannot start a thread to read the trace with");
 		p->stop = true;
 	}
 	return p;
@@ -84,6 +94,7 @@ int pipe_next(struct pipe *p, const struct event **events, size_t *n, struct err
 
 	*n = 0;
 	pthread_mutex_lock(&p->lock);
+	/* The batch given last is free again. */
 	if (p->holding) {
 		p->holding = false;
 		pthread_cond_signal(&p->moved);
@@ -104,6 +115,7 @@ int pipe_next(struct pipe *p, const struct event **events, size_t *n, struct err
 	return result;
 }
 
+/* p->stop before: no thread was started (pipe_start). */
 void pipe_stop(struct pipe *p)
 {
 	bool started = !p->stop;

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
+/* Dispatches between the printers, which the rows of tracers name (model/tracer.h). Adapters give
+ * them the same signatures. Nothing fails: a trace file may name any tracer, and one that is not
+ * known is printed as `function`. */
 #include "report/printer.h"
 
 #include <string.h>
 
 #include "model/option.h"
+#include "model/tracer.h"
 #include "report/function.h"
 #include "report/graph.h"
 
+/* A printer's functions. `flush` prints what waits for the next record; `close` frees the state. */
 struct printer_ops {
-	const char *tracer;
+	const char *name;
 	void *(*open)(const struct trace_info *info, uint64_t options, struct out *out);
 	void (*header)(void *state, const struct trace_header *h);
 	void (*event)(void *state, const struct event *e);
 	void (*flush)(void *state);
 	void (*close)(void *state);
+	bool binary;             /* it knows the option bin */
+	/* Before the first event; NULL: it prints no callers. */
+	void (*set_callers)(void *state, const struct callers *callers);
 };
 
 static void *open_graph(const struct trace_info *info, uint64_t options, struct out *out)
@@ -27,33 +35,84 @@ static void *open_function(const struct trace_info *info, uint64_t options, stru
 }
 
 static void header_graph(void *state, const struct trace_header *h) { graph_header(state, h); }
-static void header_function(void *state, const struct trace_header *h) { function_header(state, h); }
+static void header_function(void *state, const struct trace_header *h)
+{
+	function_header(state, h);
+}
 static void event_graph(void *state, const struct event *e) { graph_event(state, e); }
 static void flush_graph(void *state) { graph_flush(state); }
 static void close_graph(void *state) { graph_free(state); }
+static void set_callers_graph(void *state, const struct callers *callers)
+{
+	graph_set_callers(state, callers);
+}
 static void event_function(void *state, const struct event *e) { function_event(state, e); }
 static void flush_function(void *state) { function_flush(state); }
 static void close_function(void *state) { function_free(state); }
 
+/* By the names that rows of tracers have (`printer`). Adapters above give each printer's functions
+ * a void pointer. */
 static const struct printer_ops printers[] = {
-	{ "function_graph", open_graph, header_graph, event_graph, flush_graph, close_graph },
-	{ "function", open_function, header_function, event_function, flush_function, close_function },
+	{
+		.name = "function_graph",
+		.open = open_graph,
+		.header = header_graph,
+		.event = event_graph,
+		.flush = flush_graph,
+		.close = close_graph,
+		.set_callers = set_callers_graph,
+	},
+	{
+		.name = "function",
+		.open = open_function,
+		.header = header_function,
+		.event = event_function,
+		.flush = flush_function,
+		.close = close_function,
+		.binary = true,
+	},
 };
 
+static const struct printer_ops *printer_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(printers) / sizeof(*printers); i++)
+		if (!strcmp(printers[i].name, name))
+			return &printers[i];
+	return NULL;
+}
+
+/* Never NULL. */
 static const struct printer_ops *ops_for(const struct trace_info *info)
 {
-	return &printers[info->tracer && strcmp(info->tracer, printers[0].tracer)];
+	/* Files of the first versions do not name their tracer: there was one. */
+	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
+
+	return printer_named((t ? t : &tracer_function)->printer);
 }
 
+/* Only the function printer knows the option bin; the graph prints text whatever is set, as
+ * ftrace's. */
 bool printer_is_binary(const struct trace_info *info, uint64_t options)
 {
-	return ops_for(info)->open == open_function && option_is_set(options, OPTION_BIN);
+	return ops_for(info)->binary && option_is_set(options, OPTION_BIN);
 }
 
-void printer_open(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out)
+void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
+		  struct out *out)
 {
 	p->ops = ops_for(info);
 	p->state = p->ops->open(info, options, out);
+}
+
+bool printer_wants_callers(const struct trace_info *info, uint64_t options)
+{
+	return ops_for(info)->set_callers && option_is_set(options, OPTION_GRAPH_RETADDR);
+}
+
+void printer_set_callers(struct printer *p, const struct callers *callers)
+{
+	if (p->ops->set_callers)
+		p->ops->set_callers(p->state, callers);
 }
 
 void printer_header(struct printer *p, const struct trace_header *h)
@@ -61,7 +120,8 @@ void printer_header(struct printer *p, const struct trace_header *h)
 	p->ops->header(p->state, h);
 }
 
-void printer_begin(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out)
+void printer_begin(struct printer *p, const struct trace_info *info, uint64_t options,
+		   struct out *out)
 {
 	const struct trace_header h = {
 		.entries = info->total.records,
@@ -82,6 +142,7 @@ void printer_flush(struct printer *p)
 	p->ops->flush(p->state);
 }
 
+/* The last line may wait for a record that does not come. */
 void printer_close(struct printer *p)
 {
 	p->ops->flush(p->state);

@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* The printer that belongs to a trace: function_graph's or function's. */
+/* The printer of a trace: function_graph's or function's, by its tracer. */
 #pragma once
 #include "report/format.h"
 #include "trace/event.h"
 
 struct printer_ops;
+struct callers;
 
 struct printer {
 	const struct printer_ops *ops;
 	void *state;
 };
 
-/* Chooses by info->tracer ("nop" prints as "function"). */
-void printer_open(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out);
-/* The lines that begin with #. */
+/* Chooses the printer by info->tracer ("nop" prints as "function"). info may grow; it and out must
+ * outlive p. */
+void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
+		  struct out *out);
+/* Prints the lines that begin with #. */
 void printer_header(struct printer *p, const struct trace_header *h);
-/* Both, for a whole trace. */
-void printer_begin(struct printer *p, const struct trace_info *info, uint64_t options, struct out *out);
+/* printer_open and printer_header, for a whole trace. */
+void printer_begin(struct printer *p, const struct trace_info *info, uint64_t options,
+		   struct out *out);
+/* graph_set_callers, before the first event; `function` ignores them. */
+void printer_set_callers(struct printer *p, const struct callers *callers);
+/* Whether the trace's printer would use them. */
+bool printer_wants_callers(const struct trace_info *info, uint64_t options);
 void printer_event(struct printer *p, const struct event *e);
-/* Nothing more is coming for now: what waits for a next event is printed. */
+/* Prints the record that waits for a next one: no more come for now. */
 void printer_flush(struct printer *p);
+/* Flushes and frees. */
 void printer_close(struct printer *p);
-/* Are records numbers in binary (the option bin), no text? */
+/* Whether records are binary numbers (the option bin), not text. */
 bool printer_is_binary(const struct trace_info *info, uint64_t options);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the profile's rows. instance/profile.c calls it; sums are in TSC ticks and converted
+ * here. */
 #include "report/profile_table.h"
 
 #include <stdlib.h>
@@ -13,11 +15,12 @@ void profile_sums_add(struct profile_sums *to, const struct profile_sums *from)
 	to->squares += from->squares;
 }
 
-/* With q and r from square = q * n + r, (n * squares - square) / n is squares - q - r / n: nothing is greater than the
- * square of 64 bits. */
+/* The variance. With square = q * n + r, (n * squares - square) / n is squares - q - r / n, so that
+ * no intermediate value exceeds the square of 64 bits. */
 uint64_t profile_variance(const struct profile_sums *s, const struct trace_clock *clock)
 {
 	const unsigned __int128 square = (unsigned __int128)s->ticks * s->ticks;
+	/* Nanoseconds a tick; 1 while the clock is not known. */
 	const long double ns = clock->hz ? 1e9L / (long double)clock->hz : 1;
 	unsigned __int128 spread;
 	long double result;
@@ -28,9 +31,11 @@ uint64_t profile_variance(const struct profile_sums *s, const struct trace_clock
 	if (spread && square % s->hits)
 		spread--;
 	result = (long double)(spread / (s->hits - 1)) * ns * ns;
+	/* The kernel divides the variance by 1,000 for microseconds, too. */
 	return result < (long double)UINT64_MAX ? (uint64_t)result / 1000 : UINT64_MAX;
 }
 
+/* Equal times by name, so that the table is always the same. */
 static int longest_first(const void *a, const void *b)
 {
 	const struct profile_row *x = a, *y = b;
@@ -40,7 +45,10 @@ static int longest_first(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void print_row(const struct profile_row *row, const struct trace_clock *clock, uint64_t thresh_ns, struct out *out)
+/* A row in the kernel's form of trace_stat. Functions whose mean is below the threshold are left
+ * out. */
+static void print_row(const struct profile_row *row, const struct trace_clock *clock,
+		      uint64_t thresh_ns, struct out *out)
 {
 	uint64_t ns = trace_clock_delta_ns(clock, row->sums.ticks);
 
@@ -55,7 +63,8 @@ static void print_row(const struct profile_row *row, const struct trace_clock *c
 	out_char(out, '\n');
 }
 
-void profile_print(struct profile_row *rows, size_t n, const struct trace_clock *clock, uint64_t thresh_ns, struct out *out)
+void profile_print(struct profile_row *rows, size_t n, const struct trace_clock *clock,
+		   uint64_t thresh_ns, struct out *out)
 {
 	if (n)
 		qsort(rows, n, sizeof(*rows), longest_first);

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints stack records (instance/synthesized.c makes them). Addresses are the traced program's own,
+ * looked up in the modules that were mapped at the record's time; an address in none is printed as
+ * a number. */
 #include "report/stack_text.h"
 
 #include <stdio.h>
 
 #include "model/option.h"
 
-/* A frame is where a function begins, if more is not known of it, or where a call in it returns to: that may be behind its end. */
-static const struct trace_function *function_of(const struct trace_info *info, const struct event *e, uint64_t address,
+/* The function of a frame. A frame is the beginning of a function, if no more is known of it, or a
+ * return address, which may lie behind its function's end. */
+static const struct trace_function *function_of(const struct trace_info *info,
+						const struct event *e, uint64_t address,
 						const struct trace_module **module)
 {
 	uint32_t image = info->threads.at[e->thread].image;
-	const struct trace_function *f = trace_info_function_at(info, image, address, e->tsc, module);
+	const struct trace_function *f =
+		trace_info_function_at(info, image, address, e->tsc, module);
 
-	return f && (*module)->base + f->vaddr == address ? f : trace_info_function_at(info, image, address - 1, e->tsc, module);
+	return f && (*module)->base + f->vaddr == address
+		       ? f
+		       : trace_info_function_at(info, image, address - 1, e->tsc, module);
 }
 
-/* Of a library that was not opened. */
-static void print_place(const struct trace_info *info, const struct event *e, uint64_t address, struct trace_seq *to)
+/* Prints a place in a file without functions: a library that was not opened. */
+static void print_place(const struct trace_info *info, const struct event *e, uint64_t address,
+			struct trace_seq *to)
 {
-	const struct trace_module *m = trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
+	const struct trace_module *m =
+		trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
 
 	if (m)
 		trace_seq_printf(to, "%s+0x%llx", m->name, (unsigned long long)(address - m->base));
@@ -26,7 +36,9 @@ static void print_place(const struct trace_info *info, const struct event *e, ui
 		trace_seq_printf(to, "0x%llx", (unsigned long long)address);
 }
 
-static void print_name(const struct trace_info *info, const struct event *e, uint64_t address, bool offset, struct trace_seq *to)
+/* Prints the function's name, with the offset in it if `offset`; without a function, the place. */
+static void print_name(const struct trace_info *info, const struct event *e, uint64_t address,
+		       bool offset, struct trace_seq *to)
 {
 	const struct trace_module *module;
 	const struct trace_function *f = function_of(info, e, address, &module);
@@ -39,24 +51,31 @@ static void print_name(const struct trace_info *info, const struct event *e, uin
 	trace_function_name(module, f, name, sizeof(name));
 	trace_seq_puts(to, name);
 	if (offset)
-		trace_seq_printf(to, "+0x%llx/0x%x", (unsigned long long)(address - module->base - f->vaddr), f->size);
+		trace_seq_printf(to, "+0x%llx/0x%x",
+				 (unsigned long long)(address - module->base - f->vaddr), f->size);
 }
 
-/* The file, and how far from where its code is mapped. False: it is in none. */
-static bool print_object(const struct trace_info *info, const struct event *e, uint64_t address, struct trace_seq *to)
+/* Prints the file and the offset from where its code is mapped. False: the address is in no
+ * file. */
+static bool print_object(const struct trace_info *info, const struct event *e, uint64_t address,
+			 struct trace_seq *to)
 {
-	const struct trace_module *m = trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
+	const struct trace_module *m =
+		trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
 
 	if (m)
-		trace_seq_printf(to, "%s[+0x%llx]", m->path, (unsigned long long)(address - m->start));
+		trace_seq_printf(to, "%s[+0x%llx]", m->path,
+				 (unsigned long long)(address - m->start));
 	return m;
 }
 
-void stack_text(const struct trace_info *info, const struct event *e, bool user, uint64_t options, struct trace_seq *to)
+void stack_text(const struct trace_info *info, const struct event *e, bool user, uint64_t options,
+		struct trace_seq *to)
 {
 	bool addresses = option_is_set(options, OPTION_SYM_ADDR);
 
 	trace_seq_puts(to, user ? "<user stack trace>" : "<stack trace>");
+	/* A zero ends the stack: user_stack has a fixed number of words. */
 	for (size_t i = 1; i < e->count / 8 && e->payload[i]; i++) {
 		uint64_t at = e->payload[i];
 		bool told = !user;

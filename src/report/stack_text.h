@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks as the kernel prints its own and those of user programs: a line for each frame. */
+/* Stacks as the kernel prints its own and those of user programs: a line for each frame. Pure: no
+ * state. */
 #pragma once
 #include <traceevent/event-parse.h>
 
 #include "trace/event.h"
 
-/* e: of ftrace:kernel_stack, or (user) ftrace:user_stack; of at least so many bytes. By the options sym-offset and sym-addr, or
- * sym-userobj and sym-addr. No newline at its end. */
+/* Appends the stack of e, an ftrace:kernel_stack or (user) ftrace:user_stack of at least
+ * STACK_TEXT_LEAST bytes. The options sym-offset and sym-addr, or sym-userobj and sym-addr, apply.
+ * No newline at its end. */
 #define STACK_TEXT_LEAST 16u
-void stack_text(const struct trace_info *info, const struct event *e, bool user, uint64_t options, struct trace_seq *to);
+void stack_text(const struct trace_info *info, const struct event *e, bool user, uint64_t options,
+		struct trace_seq *to);

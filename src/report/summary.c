@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes the summary. summary_make starts the workers, each with a tally of its own, so that nothing
+ * is shared while they run but the list of jobs (an atomic index) and the first error (work->lock).
+ * The caller's thread is worker 0 and joins the others; then the tallies are merged by function. A
+ * job's error does not stop the others; the summary fails as a whole. */
 #include "report/summary.h"
 
 #include <pthread.h>
@@ -10,16 +14,17 @@
 #include "report/tally.h"
 #include "trace/overloads.h"
 
+/* Events of one read; and the most workers, because each has tables of its own. */
 #define BATCH 2048
 #define WORKERS_MAX 64
 
-struct job { uint32_t thread; bool piped; };
+struct summary_job { uint32_t thread; bool piped; };
 
 struct work {
 	const struct summary_input *in;
-	VEC(struct job) jobs;
+	VEC(struct summary_job) jobs;
 	atomic_size_t next_job;
-	pthread_mutex_t lock; /* of result and err, and of in->open */
+	pthread_mutex_t lock; /* protects result, err and calls of in->open */
 	int result;
 	struct err err;
 };
@@ -33,7 +38,8 @@ struct worker {
 
 /* --- the jobs -------------------------------------------------------------------------- */
 
-static void fail(struct work *w, int result, const struct err *err)
+/* Keeps the first error. */
+static void fail_work(struct work *w, int result, const struct err *err)
 {
 	pthread_mutex_lock(&w->lock);
 	if (!w->result) {
@@ -43,7 +49,9 @@ static void fail(struct work *w, int result, const struct err *err)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static int read_piped(const struct summary_input *in, void *cursor, struct tally *t, struct err *err)
+/* A big thread: decoded by the pipe's thread, added up here. */
+static int read_piped(const struct summary_input *in, void *cursor, struct tally *t,
+		      struct err *err)
 {
 	struct pipe *p = pipe_start(in->next, cursor);
 	const struct event *events;
@@ -56,7 +64,8 @@ static int read_piped(const struct summary_input *in, void *cursor, struct tally
 	return r;
 }
 
-static int read_directly(const struct summary_input *in, void *cursor, struct tally *t, struct err *err)
+static int read_directly(const struct summary_input *in, void *cursor, struct tally *t,
+			 struct err *err)
 {
 	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
 	int n;
@@ -67,7 +76,8 @@ static int read_directly(const struct summary_input *in, void *cursor, struct ta
 	return n;
 }
 
-static int do_job(struct worker *w, const struct job *job, struct err *err)
+/* Tallies one thread's events. Cursors are opened one at a time, because the reader is shared. */
+static int do_job(struct worker *w, const struct summary_job *job, struct err *err)
 {
 	const struct summary_input *in = w->work->in;
 	void *cursor;
@@ -85,17 +95,20 @@ static int do_job(struct worker *w, const struct job *job, struct err *err)
 	return r;
 }
 
-static void *run(void *arg)
+/* A worker: takes jobs until none is left. The first failure is kept as the result. */
+static void *run_worker(void *arg)
 {
 	struct worker *w = arg;
 	struct err err = { 0 };
 	size_t i;
 
+	/* Sequentially consistent, though relaxed would do: only the number matters. The jobs are
+	 * published by pthread_create. */
 	while ((i = atomic_fetch_add(&w->work->next_job, 1)) < w->work->jobs.n) {
 		int r = do_job(w, &w->work->jobs.at[i], &err);
 
 		if (r < 0)
-			fail(w->work, r, &err);
+			fail_work(w->work, r, &err);
 	}
 	return NULL;
 }
@@ -111,8 +124,8 @@ static int bigger_first(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : 1;
 }
 
-/* The biggest threads first; those that are more than a core's share by a quarter are decoded
- * beside being added up. */
+/* Sorts jobs so that the biggest threads come first. Threads that exceed a core's share by a
+ * quarter are decoded by one core while another adds them up. */
 static void plan_jobs(struct work *w, unsigned workers)
 {
 	const struct trace_info *info = w->in->info;
@@ -125,31 +138,35 @@ static void plan_jobs(struct work *w, unsigned workers)
 	}
 	qsort(order, info->threads.n, sizeof(*order), bigger_first);
 	for (size_t i = 0; i < info->threads.n; i++) {
-		double share = all ? (double)order[i].records / (double)all : 1.0 / (double)info->threads.n;
+		double share = all ? (double)order[i].records / (double)all
+				   : 1.0 / (double)info->threads.n;
 
-		*vec_add(&w->jobs) = (struct job){ order[i].thread, share * workers > 1.25 };
+		*vec_add(&w->jobs) =
+			(struct summary_job){ order[i].thread, share * workers > 1.25 };
 	}
 	free(order);
 }
 
 /* --- rows ------------------------------------------------------------------------------ */
 
-struct found {
+/* A function of one worker's tally. */
+struct summary_found {
 	struct tally_function *sums;
 	const struct trace_module *module;     /* NULL: nothing defines the id */
 	const struct trace_function *function;
 };
 
 /* The library that a PLT entry leads to; NULL: not known. */
-static const char *library_of(const struct found *f)
+static const char *library_of(const struct summary_found *f)
 {
 	bool known;
 
 	return f->function->library ? trace_function_file(f->module, f->function, &known) : NULL;
 }
 
-/* PLT entries of several modules lead to one function. */
-static int by_library(const struct found *x, const struct found *y)
+/* Orders PLT entries by target: entries of several modules that lead to one function become one
+ * row. */
+static int by_library(const struct summary_found *x, const struct summary_found *y)
 {
 	const char *a = library_of(x), *b = library_of(y);
 	int c;
@@ -157,13 +174,15 @@ static int by_library(const struct found *x, const struct found *y)
 	if (!a || !b)
 		return !!a - !!b;
 	c = strcmp(a, b);
-	return c ? c : strcmp(x->module->strings.at + x->function->name, y->module->strings.at + y->function->name);
+	return c ? c
+		 : strcmp(x->module->strings.at + x->function->name,
+			  y->module->strings.at + y->function->name);
 }
 
-/* The same function of the same file, in whatever image it was seen. */
+/* Orders by file and address, so that one function is one row whatever image it was seen in. */
 static int by_place(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct summary_found *x = a, *y = b;
 	int c;
 
 	if (!x->module || !y->module)
@@ -173,11 +192,13 @@ static int by_place(const void *a, const void *b)
 	c = x->module == y->module ? 0 : strcmp(x->module->path, y->module->path);
 	if (c)
 		return c;
-	return x->function->vaddr < y->function->vaddr ? -1 : x->function->vaddr > y->function->vaddr;
+	return x->function->vaddr < y->function->vaddr ? -1
+						       : x->function->vaddr > y->function->vaddr;
 }
 
-/* The name that a row shows; free() it. known: false for a PLT entry whose library is not known, which is marked as one. */
-static char *name_of(struct overloads *o, const struct found *f, bool known)
+/* The name that a row shows; free() it. known: false for a PLT entry whose library is not known,
+ * which is marked "@plt". */
+static char *name_of(struct overloads *o, const struct summary_found *f, bool known)
 {
 	bool whole;
 	char *name, *longer;
@@ -192,16 +213,20 @@ static char *name_of(struct overloads *o, const struct found *f, bool known)
 	return longer;
 }
 
-static uint64_t clamp(uint64_t v, const struct tally_function *f)
+/* A percentile is the middle of a bucket: it must not leave the range of real durations. */
+static uint64_t clamp_total(uint64_t v, const struct tally_function *f)
 {
 	return v < f->min ? f->min : v > f->max ? f->max : v;
 }
 
-static void add_row(struct summary *s, const struct trace_clock *clock, const struct found *found, struct overloads *o)
+/* A row of a function's sums. Calls without times count, but have no durations. */
+static void add_row(struct summary *s, const struct trace_clock *clock,
+		    const struct summary_found *found, struct overloads *o)
 {
 	const struct tally_function *f = found->sums;
 	bool known = true;
-	const char *file = found->module ? trace_function_file(found->module, found->function, &known) : "";
+	const char *file =
+		found->module ? trace_function_file(found->module, found->function, &known) : "";
 	struct summary_row row = {
 		.name = name_of(o, found, known),
 		.module = file,
@@ -215,8 +240,10 @@ static void add_row(struct summary *s, const struct trace_clock *clock, const st
 		ticks[SUMMARY_MIN] = f->min;
 		ticks[SUMMARY_MAX] = f->max;
 		ticks[SUMMARY_MEAN] = f->sum / f->timed;
-		ticks[SUMMARY_P50] = clamp(histogram_percentile(&f->durations, f->timed, 50), f);
-		ticks[SUMMARY_P99] = clamp(histogram_percentile(&f->durations, f->timed, 99), f);
+		ticks[SUMMARY_P50] =
+			clamp_total(histogram_percentile(&f->durations, f->timed, 50), f);
+		ticks[SUMMARY_P99] =
+			clamp_total(histogram_percentile(&f->durations, f->timed, 99), f);
 	}
 	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
 		row.value[c] = trace_clock_delta_ns(clock, ticks[c]);
@@ -224,18 +251,21 @@ static void add_row(struct summary *s, const struct trace_clock *clock, const st
 	*vec_add(&s->rows) = row;
 }
 
-static void make_rows(struct summary *s, const struct trace_info *info, struct worker *workers, unsigned n)
+/* Sorts all workers' functions and merges equal ones into the first of each run. */
+static void make_rows(struct summary *s, const struct trace_info *info, struct worker *workers,
+		      unsigned n)
 {
-	VEC(struct found) all = { 0 };
+	VEC(struct summary_found) all = { 0 };
 	struct overloads overloads = { 0 };
 
 	for (unsigned w = 0; w < n; w++) {
 		for (size_t i = 0; i < workers[w].tally.functions.n; i++) {
-			struct found *f = vec_add(&all);
+			struct summary_found *f = vec_add(&all);
 
 			f->sums = &workers[w].tally.functions.at[i];
 			f->module = NULL;
-			f->function = trace_info_function(info, f->sums->image, f->sums->fn, &f->module);
+			f->function =
+				trace_info_function(info, f->sums->image, f->sums->fn, &f->module);
 		}
 	}
 	if (all.n)
@@ -253,8 +283,9 @@ static void make_rows(struct summary *s, const struct trace_info *info, struct w
 	vec_free(&all);
 }
 
-/* An event is a row of its own, with a count and no times. */
-static void make_event_rows(struct summary *s, const struct trace_info *info, const struct worker *workers, unsigned n)
+/* Events have a row with a count and no times. */
+static void make_event_rows(struct summary *s, const struct trace_info *info,
+			    const struct worker *workers, unsigned n)
 {
 	for (size_t i = 0; i < info->events.n; i++) {
 		const struct trace_event *e = &info->events.at[i];
@@ -272,12 +303,14 @@ static void make_event_rows(struct summary *s, const struct trace_info *info, co
 
 /* --- all of it ------------------------------------------------------------------------- */
 
-static void make_all_rows(struct summary *s, const struct trace_info *info, struct worker *workers, unsigned n)
+static void make_all_rows(struct summary *s, const struct trace_info *info, struct worker *workers,
+			  unsigned n)
 {
 	make_rows(s, info, workers, n);
 	make_event_rows(s, info, workers, n);
 }
 
+/* No more workers than threads of the trace, since a thread's events are added up by one. */
 static unsigned workers_for(unsigned wanted, size_t threads)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -287,20 +320,24 @@ static unsigned workers_for(unsigned wanted, size_t threads)
 	return (unsigned)(n < threads ? n : threads ? threads : 1);
 }
 
+/* Starts n - 1 threads, and works on the calling one. */
 static void run_workers(struct worker *workers, unsigned n, struct work *work)
 {
 	for (unsigned i = 0; i < n; i++) {
 		workers[i].work = work;
 		tally_init(&workers[i].tally, work->in->info);
-		workers[i].started = i && !pthread_create(&workers[i].thread, NULL, run, &workers[i]);
+		workers[i].started =
+			i && !pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]);
 	}
-	run(&workers[0]); /* where no thread could be started this one does it all */
+	/* worker 0 runs here; if no thread could be started it does everything */
+	run_worker(&workers[0]);
 	for (unsigned i = 1; i < n; i++)
 		if (workers[i].started)
 			pthread_join(workers[i].thread, NULL);
 }
 
-int summary_make(const struct summary_input *in, unsigned wanted, struct summary *out, struct err *err)
+int summary_make(const struct summary_input *in, unsigned wanted, struct summary *out,
+		 struct err *err)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned n = workers_for(wanted, in->info->threads.n);
@@ -309,6 +346,7 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 
 	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns };
 	pthread_mutex_init(&work.lock, NULL);
+	/* Shares are those of the cores, even if there are fewer threads than cores. */
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
 	run_workers(workers, n, &work);
 	if (!work.result)

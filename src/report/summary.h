@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* `brace report`: a row a function, made by all cores from the threads' records.
+/* `brace report`: a row for each function, made by all cores from the threads' records.
  *
- * A thread's records are one job. A thread that holds more than a core's share is decoded by
- * one core while another adds it up. What each number says:
+ * A thread's records are one job. If a thread holds more than a core's share, one core decodes it
+ * while another adds it up. The columns:
  *   calls  all calls, also those that had not ended and those whose end is not followed
- *   total  time inside the function; calls of itself further in are not counted again
- *   self   the part of it that was not spent in functions it called (that were traced)
+ *   total  time inside the function; recursive calls are not counted again
+ *   self   the part of it that was not spent in traced functions it called
  *   min, mean, p50, p99, max  of the single calls' durations; p50 and p99 are the values of
  *          rank ceil(n/2) and ceil(99n/100), within 1 %. All 0 when no call's end is known.
- * An event of the program's is a row too, SYSTEM:NAME, with the number of its records as calls.
- * A call that is open at the end of the trace lasted until its thread's last record. */
+ * An event of the program's is a row too, SYSTEM:NAME, with the number of its records as calls. A
+ * call that is open at the end of the trace lasts until its thread's last record. */
 #pragma once
 #include "trace/calls.h"
 #include "base/out.h"
 
-/* Where a thread's events come from. Everything but `open` is asked from several threads at
- * the same time, each with a cursor of its own. */
+/* A source of threads' events. All functions but `open` are called from several threads at the same
+ * time, each with a cursor of its own. */
 struct summary_input {
-	const struct trace_info *info; /* must not change meanwhile */
+	const struct trace_info *info; /* must not change until the summary is made */
 	void *of;
 	void *(*open)(void *of, uint32_t thread); /* NULL: no records */
-	int (*next)(void *cursor, struct event *out, size_t n, struct err *err); /* as store_cursor_next */
+	/* as store_cursor_next */
+	int (*next)(void *cursor, struct event *out, size_t n, struct err *err);
 	void (*close)(void *cursor);
 };
 
 struct store_reader;
+/* The input that reads a trace file; r must outlive it. */
 struct summary_input summary_from_store(struct store_reader *r);
 
 #define SUMMARY_COLUMNS(X)   \
@@ -46,31 +48,41 @@ enum summary_column {
 	SUMMARY_COLUMNS_N
 };
 extern const char *const summary_column_words[SUMMARY_COLUMNS_N];
-/* SUMMARY_COLUMNS_N: no column has this name. */
+/* Finds a column by name; SUMMARY_COLUMNS_N: there is none. */
 enum summary_column summary_column_find(const char *word);
 
 #define SUMMARY_NUMBERS SUMMARY_NAME
 struct summary_row {
 	uint64_t value[SUMMARY_NUMBERS]; /* by column; times in ns */
-	char *name;                      /* as trace_function_name has it */
-	const char *module;              /* last component of its path, of a PLT entry that of the library it leads to; "" = unknown. info's */
+	char *name;                      /* the text of trace_function_name */
+	/* last component of its path; for a PLT entry that of the library it leads to; "": unknown.
+	 * Owned by info */
+	const char *module;
 	bool symbol;                     /* name is a symbol, not module+offset */
 };
 
 struct summary {
 	VEC(struct summary_row) rows;    /* functions that were called */
 	struct calls_counts counts;
-	bool cut;                        /* short calls are missing (a threshold): no self time is known, and all are 0 */
+	/* short calls are missing (a threshold): self times are not known, and all 0 */
+	bool cut;
 	const struct trace_info *info;   /* the input's */
 };
 
-/* workers: 0 = as many as there are cores. 0, or -errno and *err of an input. */
-int summary_make(const struct summary_input *in, unsigned workers, struct summary *out, struct err *err);
+/* Reads all events and makes the rows. workers: 0: as many as there are cores. 0, or -errno and
+ * *err of an input; summary_free frees the result. */
+int summary_make(const struct summary_input *in, unsigned workers, struct summary *out,
+		 struct err *err);
 void summary_free(struct summary *s);
-/* Biggest first, names A to Z, or the other way about; equal ones by name. */
+/* Sorts: numbers largest first, names A to Z; `reverse` turns that around. Equal rows by name. */
 void summary_sort(struct summary *s, enum summary_column by, bool reverse);
+/* Whether any call has a duration. Events, and records of the function tracer, have none. */
+bool summary_is_timed(const struct summary *s);
+/* The column by which rows are sorted if the user names none: self; total where self times are not
+ * known; calls where there are no times. */
+enum summary_column summary_default_column(const struct summary *s);
 
-/* n: rows at most; 0 = all. What was lost is said first. */
+/* Prints at most n rows (0: all), times only if there are any. Losses are reported first. */
 void summary_print_table(const struct summary *s, size_t n, struct out *out);
-/* {"schema":"brace-report","version":1,...} with what was lost, then an object a line. */
+/* Prints {"schema":"brace-report","version":1,...} with the losses, then an object a line. */
 void summary_print_json(const struct summary *s, size_t n, struct out *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of a summary, sorted and written. */
+/* Sorts and prints the rows of a summary. */
 #include "report/summary.h"
 
 #include <stdlib.h>
@@ -26,8 +26,10 @@ enum summary_column summary_column_find(const char *word)
 
 /* --- order ----------------------------------------------------------------------------- */
 
+/* The argument of compare_rows. */
 struct order { enum summary_column by; bool reverse; };
 
+/* Equal rows by name: the order of a report does not depend on the order of workers. */
 static int by_text(const struct summary_row *x, const struct summary_row *y)
 {
 	int c = strcmp(x->name, y->name);
@@ -35,7 +37,9 @@ static int by_text(const struct summary_row *x, const struct summary_row *y)
 	return c ? c : strcmp(x->module, y->module);
 }
 
-static int by_column(const struct summary_row *x, const struct summary_row *y, enum summary_column by)
+/* Numbers from the greatest on, texts by the alphabet. */
+static int by_column(const struct summary_row *x, const struct summary_row *y,
+		     enum summary_column by)
 {
 	if (by == SUMMARY_NAME)
 		return 0;
@@ -44,7 +48,7 @@ static int by_column(const struct summary_row *x, const struct summary_row *y, e
 	return x->value[by] > y->value[by] ? -1 : x->value[by] < y->value[by];
 }
 
-static int compare(const void *a, const void *b, void *arg)
+static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct summary_row *x = a, *y = b;
 	const struct order *o = arg;
@@ -60,9 +64,27 @@ void summary_sort(struct summary *s, enum summary_column by, bool reverse)
 	struct order o = { by, reverse };
 
 	if (s->rows.n)
-		qsort_r(s->rows.at, s->rows.n, sizeof(*s->rows.at), compare, &o);
+		qsort_r(s->rows.at, s->rows.n, sizeof(*s->rows.at), compare_rows, &o);
 }
 
+/* An empty summary counts as timed: it has the usual columns. */
+bool summary_is_timed(const struct summary *s)
+{
+	for (size_t i = 0; i < s->rows.n; i++)
+		if (s->rows.at[i].value[SUMMARY_TOTAL])
+			return true;
+	return s->rows.n == 0;
+}
+
+/* Calls where nothing has a time, total where self times are unknown, else self. */
+enum summary_column summary_default_column(const struct summary *s)
+{
+	if (!summary_is_timed(s))
+		return SUMMARY_CALLS;
+	return s->cut ? SUMMARY_TOTAL : SUMMARY_SELF;
+}
+
+/* n 0: all. */
 static size_t rows_shown(const struct summary *s, size_t n)
 {
 	return n && n < s->rows.n ? n : s->rows.n;
@@ -71,9 +93,9 @@ static size_t rows_shown(const struct summary *s, size_t n)
 /* --- table ----------------------------------------------------------------------------- */
 
 #define COLUMN 11
-#define ROWS_SEEN 20 /* above so many the heading is out of sight */
+#define ROWS_SEEN 20 /* rows after which the heading is out of sight */
 
-/* "123 ns", "12.345 us", "1.234 ms", "12.345 s": three decimals below the unit. */
+/* Prints "123 ns", "12.345 us", "1.234 ms", "12.345 s": three decimals below the unit. */
 static void print_time(struct out *o, uint64_t ns)
 {
 	static const struct { uint64_t ns; const char *word; } units[] = {
@@ -82,8 +104,10 @@ static void print_time(struct out *o, uint64_t ns)
 	unsigned u = 0;
 	size_t n;
 
+	/* The greatest unit of which there is at least one. */
 	while (u < 3 && ns < units[u].ns)
 		u++;
+	/* Digits before the point, the point and three decimals, the unit. */
 	n = out_width(ns / units[u].ns) + (u < 3 ? 4 : 0) + strlen(units[u].word);
 	out_spaces(o, n < COLUMN ? COLUMN - n : 1);
 	out_u64(o, ns / units[u].ns, 0, ' ');
@@ -94,6 +118,7 @@ static void print_time(struct out *o, uint64_t ns)
 	out_str(o, units[u].word);
 }
 
+/* Self time is unknown where short calls were not recorded. */
 static bool is_known(const struct summary *s, enum summary_column column)
 {
 	return column != SUMMARY_SELF || !s->cut;
@@ -105,44 +130,49 @@ static void print_unknown(struct out *o)
 	out_char(o, '-');
 }
 
-static void print_titles(struct out *o)
+static void print_titles(unsigned columns, struct out *o)
 {
 	static const char *const titles[SUMMARY_NUMBERS] = {
 		"CALLS", "TOTAL", "SELF", "MIN", "MEAN", "P50", "P99", "MAX",
 	};
 
-	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
+	for (unsigned c = 0; c < columns; c++)
 		out_printf(o, "%*s", COLUMN, titles[c]);
 	out_str(o, "  FUNCTION\n");
 }
 
+/* Without any time (the function tracer, events) the table has calls alone. */
 void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
+	const unsigned columns = summary_is_timed(s) ? SUMMARY_NUMBERS : SUMMARY_TOTAL;
+
 	n = rows_shown(s, n);
 	losses_print(s->info, o);
 	threshold_print(s->info, s->cut, o);
-	print_titles(o);
+	print_titles(columns, o);
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
 
 		out_u64(o, r->value[SUMMARY_CALLS], COLUMN, ' ');
-		for (unsigned c = SUMMARY_TOTAL; c < SUMMARY_NUMBERS; c++)
+		for (unsigned c = SUMMARY_TOTAL; c < columns; c++)
 			is_known(s, c) ? print_time(o, r->value[c]) : print_unknown(o);
 		out_bytes(o, "  ", 2);
 		out_str(o, r->name);
-		if (r->symbol) { /* the others carry their module in their name */
+		if (r->symbol) { /* names without a symbol contain their module */
 			out_str(o, " [");
 			out_str(o, r->module);
 			out_char(o, ']');
 		}
 		out_char(o, '\n');
 	}
+	/* Losses again, where the reader is. */
 	if (n > ROWS_SEEN)
 		losses_print(s->info, o);
 }
 
 /* --- JSON ------------------------------------------------------------------------------ */
 
+/* Every row has every column; a value that is not known is null. */
 void summary_print_json(const struct summary *s, size_t n, struct out *o)
 {
 	n = rows_shown(s, n);

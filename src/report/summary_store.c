@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The trace file as summary's input. */
+/* The trace file as an input of the summary. */
 #include "report/summary.h"
 
 #include "store/store.h"
@@ -19,6 +19,7 @@ static void close_cursor(void *cursor)
 	store_cursor_close(cursor);
 }
 
+/* Cursors may be read by several threads at once, each by one (store/track.c). */
 struct summary_input summary_from_store(struct store_reader *r)
 {
 	return (struct summary_input){ store_info(r), r, open_cursor, next_events, close_cursor };

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The inner loop of `brace report`: some ten nanoseconds a record, of which most is cache misses;
+ * hence the prefetch queue and the inlined steps. Runs in a summary worker (summary.c), on that
+ * worker's own tally. Nothing fails; ids that no module defines are summed up as one function. */
 #include "report/tally.h"
 
 #include <string.h>
@@ -26,6 +29,7 @@ void tally_free(struct tally *t)
 	sites_free(&t->sites);
 }
 
+/* The slot of id fn, growing the table by doubling. */
 static struct tally_slot *slot_for(struct tally *t, uint32_t fn)
 {
 	struct tally_map *m = t->map;
@@ -40,6 +44,7 @@ static struct tally_slot *slot_for(struct tally *t, uint32_t fn)
 	return &m->slot[fn];
 }
 
+/* The slow path of slot_of(): the first call of a function. */
 static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t, uint32_t fn)
 {
 	bool known = fn <= RECORD_ID_MAX && trace_info_function(t->info, t->image, fn, NULL);
@@ -53,6 +58,7 @@ static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t
 	return slot;
 }
 
+/* The fast path: nearly every call is of a function that was seen before. */
 static inline struct tally_slot *slot_of(struct tally *t, uint32_t fn)
 {
 	if (__builtin_expect(fn < t->map->n && t->map->slot[fn].index, 1))
@@ -65,6 +71,7 @@ static inline struct tally_function *function_of(struct tally *t, uint32_t index
 	return &t->functions.at[index - 1];
 }
 
+/* Adds up a call that ended. */
 static inline void add_call(struct tally *t, const struct tally_ended *e)
 {
 	struct tally_function *f = function_of(t, e->index);
@@ -83,8 +90,8 @@ static inline struct tally_ended *ended_at(struct tally *t, uint64_t number)
 	return &t->queue[number % TALLY_QUEUE];
 }
 
-/* A call of slot's function ended: asks for its sums, for the counter of one that ended a
- * while ago, and adds up one that ended longer ago. */
+/* A call of slot's function ended. Prefetches its sums, then the counter of a call that ended half
+ * a queue ago, and adds up the one that ended a whole queue ago. */
 static inline void end_call(struct tally *t, struct tally_slot *slot, uint64_t ticks, uint64_t self)
 {
 	struct tally_ended *e = ended_at(t, t->ended);
@@ -101,6 +108,7 @@ static inline void end_call(struct tally *t, struct tally_slot *slot, uint64_t t
 	t->ended++;
 }
 
+/* Adds up what is left in the queue, at the thread's end. */
 static void add_queue(struct tally *t)
 {
 	uint64_t from = t->ended > TALLY_QUEUE ? t->ended - TALLY_QUEUE : 0;
@@ -115,6 +123,7 @@ static void add_span(struct tally *t, const struct call_step *s)
 	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc - s->begin - s->slept, s->fn };
 }
 
+/* By the event's number in records. */
 static void count_event(struct tally *t, uint32_t index)
 {
 	while (t->events.n <= index)
@@ -122,6 +131,7 @@ static void count_event(struct tally *t, uint32_t index)
 	t->events.at[index]++;
 }
 
+/* Inlined into tracks_feed's fast path. */
 static inline __attribute__((always_inline)) void take_step(void *arg, const struct call_step *s)
 {
 	struct tally *t = arg;
@@ -142,13 +152,15 @@ void tally_begin(struct tally *t, uint32_t thread)
 {
 	uint32_t image = t->info->threads.at[thread].image;
 
+	/* An index out of range comes from a damaged file: such threads share a map. */
 	t->image = image < t->info->images.n ? image : (uint32_t)t->info->images.n;
 	while (t->maps.n <= t->image)
 		*vec_add(&t->maps) = (struct tally_map){ 0 };
 	t->map = &t->maps.at[t->image];
 	t->spans.n = 0;
 	t->last = (struct event){ 0 };
-	sites_forget(sites_map(&t->sites, t->image)); /* whichever threads this worker had before */
+	/* The result must not depend on which threads this worker had before. */
+	sites_forget(sites_map(&t->sites, t->image));
 	t->lane = tracks_init_one(&t->tracks, t->info, &t->sites, thread);
 }
 
@@ -160,9 +172,9 @@ void tally_events(struct tally *t, const struct event *events, size_t n)
 		t->last = events[n - 1];
 }
 
-/* Spans are told at their ends, inner ones first. Read backwards they are the calls in the
- * order outer, last inner, ..., so that a stack of those still around gives nesting. What a call did itself
- * nobody knows: calls that it made are missing. */
+/* Turns spans into calls. Spans are recorded at their ends, inner ones first. Read backwards they
+ * are the calls in the order outer, last inner, ..., so that a stack of those still open gives the
+ * nesting. Self times are not known, because short calls are missing. */
 static void tally_spans(struct tally *t)
 {
 	VEC(struct tally_span) open = { 0 };
@@ -185,6 +197,7 @@ static void tally_spans(struct tally *t)
 	vec_free(&open);
 }
 
+/* Calls that are still open end with the thread's last event. */
 void tally_end(struct tally *t)
 {
 	struct calls_counts counts;
@@ -200,6 +213,7 @@ void tally_end(struct tally *t)
 	tracks_free(&t->tracks);
 }
 
+/* For equal functions that several workers have met. */
 void tally_merge(struct tally_function *into, const struct tally_function *from)
 {
 	into->untimed += from->untimed;

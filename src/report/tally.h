@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One worker's sums for `report`, by function: fed with whole threads, one after another,
- * and merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
+/* One worker's sums for `report`, by function. It is fed with whole threads, one after another, and
+ * merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
 #pragma once
 #include "trace/tracks.h"
 #include "report/histogram.h"
@@ -8,8 +8,8 @@
 struct tally_function {
 	uint32_t image, fn;
 	uint64_t untimed; /* calls whose end is not followed */
-	uint64_t timed;   /* the others; the sums below are over these */
-	uint64_t total;   /* inner calls of a recursion not counted again */
+	uint64_t timed;   /* all other calls; the sums below are over these */
+	uint64_t total;   /* recursive calls are not counted again */
 	uint64_t self;
 	uint64_t sum;     /* of all durations */
 	uint64_t min, max;
@@ -17,8 +17,8 @@ struct tally_function {
 };
 
 struct tally_slot {
-	uint32_t index;   /* 1 + index into functions; 0 = none yet */
-	uint32_t active;  /* open calls of it in the thread being fed: recursion */
+	uint32_t index;   /* 1 + index into functions; 0: none yet */
+	uint32_t active;  /* open calls of it in the thread being fed, to recognize recursion */
 };
 
 struct tally_map {
@@ -27,9 +27,9 @@ struct tally_map {
 	struct tally_slot unknown; /* for all ids that nothing defines, as function FN_NONE */
 };
 
-/* Calls that ended and are not added up yet. Programs use thousands of functions in no order,
- * whose sums are not in the cache: they are asked for when a call ends and used some calls
- * later, when they have come. */
+/* Calls that ended and are not added up yet. Programs call thousands of functions in no order, and
+ * their sums are not in the cache: they are prefetched when a call ends and used some calls later,
+ * when they have arrived. */
 #define TALLY_QUEUE 32
 struct tally_ended { uint32_t index; bool outermost; uint64_t ticks, self; };
 
@@ -40,12 +40,12 @@ struct tally {
 	struct sites sites;
 	VEC(struct tally_map) maps;              /* by image */
 	VEC(struct tally_function) functions;
-	struct histogram_pool pool;              /* of their histograms */
+	struct histogram_pool pool;              /* the pool of their histograms */
 	struct calls_counts counts;
 	VEC(uint64_t) events;                    /* by index */
 	bool cut;              /* spans were fed: shorter calls are missing, and self times are 0 */
 	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
-	/* of the thread being fed */
+	/* The thread being fed: */
 	struct tracks tracks;
 	struct lane *lane;
 	struct tally_map *map;
@@ -56,12 +56,16 @@ struct tally {
 	VEC(struct tally_span) spans;
 };
 
+/* info must outlive *t, and must not change. */
 void tally_init(struct tally *t, const struct trace_info *info);
 void tally_free(struct tally *t);
 
+/* Begins a thread's events. Follow with tally_events and tally_end. */
 void tally_begin(struct tally *t, uint32_t thread);
+/* The thread's next n events. */
 void tally_events(struct tally *t, const struct event *events, size_t n);
-/* Calls that are open at the end lasted until the thread's last record. */
+/* Ends the thread. Calls that are open lasted until its last record. */
 void tally_end(struct tally *t);
 
+/* Adds the sums of one function. */
 void tally_merge(struct tally_function *into, const struct tally_function *from);

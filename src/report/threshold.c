@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The sentence about tracing_thresh that every table of durations begins with. The threshold may
+ * have been changed while the program ran, so that `cut` counts as well as the last value. */
 #include "report/threshold.h"
 
 #include <inttypes.h>
@@ -8,7 +10,8 @@
 void threshold_print(const struct trace_info *info, bool cut, struct out *o)
 {
 	if (info->thresh_ns)
-		out_printf(o, "# calls shorter than %.12g us " WHAT_IT_MEANS, (double)info->thresh_ns / 1000);
+		out_printf(o, "# calls shorter than %.12g us " WHAT_IT_MEANS,
+			   (double)info->thresh_ns / 1000);
 	else if (cut)
 		out_str(o, "# short calls " WHAT_IT_MEANS);
 }

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* A session's processes that go on without it: in, if they ran already, and out again with every child they forked. */
+/* Attached processes, and the end of every session: they go on without it. Called by the thread
+ * that starts the session, and by the one that ends it; changes may come from another. Each call of
+ * the control is alone with the processes (turns.h). A process that cannot be left counts in
+ * s->stuck, and the others are left all the same. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collect/messages.h"
 #include "session/control.h"
 #include "session/internal.h"
 #include "tracee/proc_status.h"
 #include "tracee/tracee.h"
 
-#define ROUNDS_MAX 20 /* of looking for children that were forked meanwhile */
+#define ROUNDS_MAX 20 /* looks for children that were forked meanwhile */
 
 bool session_is_running(uint32_t pid)
 {
 	struct proc_stat s;
 	int r = proc_stat_read((pid_t)pid, (pid_t)pid, &s);
 
+	/* A state that cannot be read for another reason counts as running. */
 	return r == 0 ? s.state != 'Z' && s.state != 'X' : r != -ENOENT && r != -ESRCH;
 }
 
+/* Fails before the first attach if any of the processes may not be traced. */
 static int check_all(const pid_t *pids, size_t n, struct err *err)
 {
 	int r = 0;
@@ -27,19 +33,24 @@ static int check_all(const pid_t *pids, size_t n, struct err *err)
 	return r;
 }
 
+/* A process that ends meanwhile is no failure as long as another one is attached, or still to
+ * come. */
 int session_attach(struct session *s, const pid_t *pids, size_t n, struct err *err)
 {
 	int r = check_all(pids, n, err);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		r = control_attach(s->control, pids[i], &s->attach, err);
-		if (r == 0)
+		if (r == 0) {
 			*vec_add(&s->attached) = pids[i];
-		else if (!session_is_running((uint32_t)pids[i]) && (s->attached.n || i + 1 < n))
-			r = 0; /* the others' turn takes a while, and servers' processes come and go */
+			*vec_add(&s->watches) = exit_watch_begin(pids[i]);
+		}
+		/* attaching to the others takes a while, and processes of servers come and go */
+		if (r < 0 && !session_is_running((uint32_t)pids[i]) && (s->attached.n || i + 1 < n))
+			r = 0;
 	}
 	if (r < 0)
-		session_leave(s);
+		session_detach(s);
 	return r;
 }
 
@@ -51,22 +62,40 @@ bool session_attached_run(const struct session *s)
 	return false;
 }
 
-static void leave(struct session *s, pid_t pid)
+/* Leaves one process. A failure is counted, and its reason kept. */
+static void leave_process(struct session *s, pid_t pid)
 {
-	if (session_is_running((uint32_t)pid) && control_leave(s->control, pid, &s->leave, &s->stuck_why) < 0)
+	if (session_is_running((uint32_t)pid) &&
+	    control_detach(s->control, pid, &s->leave, &s->stuck_why) < 0)
 		s->stuck++;
 }
 
-/* Those attached to, or the one launched: how many. */
+/* Sets *pids to the attached processes, or to the launched one; returns their number. */
 static size_t first_ones(const struct session *s, const pid_t **pids)
 {
 	*pids = s->attached.n ? s->attached.at : &s->pid;
 	return s->attached.n ? s->attached.n : 1;
 }
 
-/* A process that was left maps the session's memories no more; one that could not be is not asked again. A program that was launched
- * has mostly ended. */
-void session_leave(struct session *s)
+/* Notes the processes that have ended while they were attached. */
+static void note_ended(struct session *s)
+{
+	int status;
+
+	for (size_t i = 0; i < s->watches.n; i++) {
+		struct exit_watch *w = &s->watches.at[i];
+
+		if (exit_watch_ended(w, &status))
+			messages_add_ended(&s->memories.at[0].header->messages, status, w->pid,
+					   w->name);
+		exit_watch_end(w);
+	}
+	vec_free(&s->watches);
+}
+
+/* A process that was left maps the session's memories no more, and is not found again; one that
+ * could not be left is not tried again. A launched program has mostly ended. */
+void session_detach(struct session *s)
 {
 	const pid_t *pids;
 	size_t n_pids = first_ones(s, &pids);
@@ -76,18 +105,20 @@ void session_leave(struct session *s)
 	if (s->left || !s->control)
 		return;
 	s->left = true;
+	note_ended(s);
+	/* Agents that have said hello get their answer first. */
 	control_settle(s->control);
 	if (!s->attached.n && (s->pid <= 0 || session_reap(s)))
 		return;
 	for (size_t i = 0; i < n_pids; i++) {
-		leave(s, pids[i]);
+		leave_process(s, pids[i]);
 		*vec_add(&done) = pids[i];
 	}
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		size_t n = attach_find_children(&s->memories, done.at, done.n, &children);
 
 		for (size_t i = 0; i < n; i++) {
-			leave(s, children[i]);
+			leave_process(s, children[i]);
 			*vec_add(&done) = children[i];
 		}
 		free(children);
@@ -110,14 +141,17 @@ int session_change_sleeps(struct session *s, const struct settings *settings, st
 	return control_change_sleeps(s->control, settings, pids, n, err);
 }
 
-int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns, struct err *err)
+int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns,
+		   struct err *err)
 {
 	struct attach_report rep = { 0 };
 	const pid_t *pids;
 	size_t n = first_ones(s, &pids);
-	int r = control_change(s->control, settings, session_thresh_ticks(s, settings), pids, n, &rep, err);
+	int r = control_change(s->control, settings, session_thresh_ticks(s, settings), pids, n,
+			       &rep, err);
 
 	if (r == 0)
+		/* Bits are only added: records with the former values are in the trace, too. */
 		s->info->values |= settings_values(settings);
 	*pause_ns = rep.pause_ns;
 	return r;

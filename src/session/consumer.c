@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Thin: each function is the session's own, for the instances' pump (reader) and its readers
+ * (resolver). */
 #include "session/consumer.h"
 
 #include "session/control.h"
@@ -6,16 +8,21 @@
 #include "collect/switches.h"
 #include "tracee/proc_status.h"
 
+/* The longest that a few records wait in a buffer that does not fill. */
 #define WAIT_MS 20
 
-int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost, struct err *err)
+/* Attached processes are left before the last pass: then nobody writes, and the pass takes
+ * everything. */
+int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost,
+		  struct err *err)
 {
 	int r;
 
-	session_beat(s);
+	session_heartbeat(s);
 	if (last)
-		session_leave(s);
-	r = last ? session_finish(s, sink, context, lost, err) : session_pass(s, true, sink, context, err);
+		session_detach(s);
+	r = last ? session_finish(s, sink, context, lost, err)
+		 : session_pass(s, true, sink, context, err);
 	return r < 0 ? r : 0;
 }
 
@@ -24,18 +31,21 @@ bool consumer_over(struct session *s)
 	return session_over(s);
 }
 
+/* The reading of wakeups comes here, and not before the pass: a wake between pass and wait costs
+ * WAIT_MS at most. */
 void consumer_wait(struct session *s)
 {
-	memories_moment(&s->memories);
+	memories_read_wakeups(&s->memories);
 	memories_wait(&s->memories, WAIT_MS);
 }
 
 void consumer_wake(struct session *s)
 {
-	memories_nudge(&s->memories);
+	memories_wake(&s->memories);
 }
 
-int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *thread, struct err *err)
+int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *thread,
+		     struct err *err)
 {
 	int r = session_account(s, run, err);
 
@@ -54,6 +64,11 @@ struct trace_info *consumer_info(struct session *s)
 	return s->info;
 }
 
+void consumer_renew_names(struct session *s)
+{
+	thread_names_all(s);
+}
+
 void consumer_name_threads(struct session *s, bool named)
 {
 	struct proc_status status;
@@ -62,12 +77,17 @@ void consumer_name_threads(struct session *s, bool named)
 		for (size_t i = 0; i < s->info->threads.n; i++) {
 			struct trace_thread *t = &s->info->threads.at[i];
 
-			if (t->unnamed && proc_status_read((pid_t)t->tid, &status) == 0 && (uint32_t)status.tgid == t->pid)
+			/* Names were not followed meanwhile: a thread that runs gets its present
+			 * name again. A reused tid belongs to another process now. */
+			if (t->unnamed && proc_status_read((pid_t)t->tid, &status) == 0 &&
+			    (uint32_t)status.tgid == t->pid)
 				t->unnamed = false;
 		}
 	s->unnamed = !named;
 }
 
+/* The numbers of a slot in a memory are the program's to change: a wrong one misnames that
+ * program's own records. */
 pid_t consumer_pid(const struct session *s, uint32_t slot, pid_t *tid)
 {
 	struct trace_thread followed = { 0 };

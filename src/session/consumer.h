@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Hands a session's records to one consumer as they arrive; the instances behind a tree are that consumer. It has two roles, which may
- * be two threads: the reader calls consumer_pass, consumer_over and consumer_wait; the resolver calls consumer_resolve and the
- * functions below it under a lock of the consumer's own, which protects consumer_info too. */
+/* Hands a session's records to one consumer as they arrive; the instances behind a tree are that
+ * consumer. It has two roles, which may be two threads: the reader calls consumer_pass,
+ * consumer_over and consumer_wait; the resolver calls consumer_resolve and the functions below it
+ * under a lock of the consumer's own, which protects consumer_info too. */
 #pragma once
 #include "collect/drain.h"
 #include "session/session.h"
 
-/* One pass over the session memory's buffers. last: no process writes any more, all records come out, and attached processes are
- * detached; losses that no run could carry are added to *lost. Returns 0, or the sink's error. */
-int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost, struct err *err);
+/* One pass over the session memory's buffers. last: no process writes any more, all records come
+ * out, and attached processes are detached; losses that no run could carry are added to *lost.
+ * Returns 0, or the sink's error. */
+int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost,
+		  struct err *err);
 /* Whether the program and all its children have ended. */
 bool consumer_over(struct session *s);
 /* Waits until a thread's buffers fill, consumer_wake is called, or a few ms have passed. */
 void consumer_wait(struct session *s);
 void consumer_wake(struct session *s); /* from any thread */
 
-/* Sets *thread to the index in consumer_info of the thread that wrote the run; the run's words are not used. -EPROTO: the traced
- * program overwrote the session memory. */
-int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *thread, struct err *err);
+/* Sets *thread to the index in consumer_info of the thread that wrote the run; the run's words are
+ * not used. -EPROTO: the traced program overwrote the session memory. */
+int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *thread,
+		     struct err *err);
 /* Brings new images, modules, call sites and messages into consumer_info. */
 void consumer_catch_up(struct session *s);
 struct trace_info *consumer_info(struct session *s);
-/* Whether threads get their names from now on (the option record-cmd). Turned on again, threads that run get theirs. The caller holds
+/* The newest names of all threads, also of those that have recorded nothing since. The caller holds
  * the lock of consumer_resolve. */
+void consumer_renew_names(struct session *s);
+/* Whether threads get their names from now on (the option record-cmd). Turned on again, threads
+ * that run get theirs. The caller holds the lock of consumer_resolve. */
 void consumer_name_threads(struct session *s, bool named);
 /* The process, and in *tid the thread, of a slot of the session memory. */
 pid_t consumer_pid(const struct session *s, uint32_t slot, pid_t *tid);

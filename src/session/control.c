@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the session asks of its control: to begin and end, to bring in processes that run, and the news. The thread that
- * waits for agents is the door's (door.c). */
+/* Begins and ends the control, brings in running processes, and hands updates to the session.
+ * Called by the session's threads; the thread that waits for agents is the socket thread's
+ * (agent_socket.c). c->lock protects updates and the outcome of the first image; everything
+ * else needs a turn (control_internal.h). */
 #include "session/control_internal.h"
 
 #include <errno.h>
@@ -19,28 +21,36 @@
 #include "collect/switches.h"
 #include "tracee/launch_stop.h"
 
+/* How often control_wait_update() looks whether waiting still makes sense. */
 #define STEP_MS 100
 
 /* --- the socket -------------------------------------------------------------------------- */
 
-/* An abstract address: nothing to leave behind, and a program that changed its root still finds it. Its name stands in
- * /proc/net/unix for everybody to read: what protects the session is that the kernel tells who calls (check_peer in
- * door.c). The random part keeps others from taking the name first. `@` stands for the leading NUL. */
+/* The address is abstract: it leaves no file behind, and a program that changed its root still
+ * finds it. Everybody can read its name in /proc/net/unix: the session is protected by the
+ * kernel, which tells who calls (check_peer in agent_socket.c), and by the token. The random
+ * part keeps others from taking the name first. `@` stands for the leading NUL. */
 static int make_socket(struct control *c, struct err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	uint64_t random[2];
+	unsigned long long random[4];
 	socklen_t n;
+	int path;
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return err_set(err, EIO, "the kernel gives no random numbers");
-	snprintf(c->path, sizeof(c->path), "@brace-%d-%016llx%016llx", (int)getpid(),
-		 (unsigned long long)random[0], (unsigned long long)random[1]);
-	n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(c->path));
-	memcpy(at.sun_path + 1, c->path + 1, strlen(c->path) - 1);
+	path = snprintf(c->way, sizeof(c->way), "@brace-%d-%016llx%016llx", (int)getpid(),
+			random[0], random[1]);
+	n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)path);
+	memcpy(at.sun_path + 1, c->way + 1, (size_t)path - 1);
 	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&at, n) < 0 || listen(c->listener, 64) < 0)
-		return err_set(err, errno, "cannot make the socket %s: %s", c->path, strerror(errno));
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&at, n) < 0 ||
+	    listen(c->listener, 64) < 0)
+		return err_set(err, errno, "cannot make the socket %s: %s", c->way,
+			       strerror(errno));
+	snprintf(c->way + path, sizeof(c->way) - (size_t)path, "%c%016llx%016llx",
+		 PROTOCOL_TOKEN_MARK, random[2], random[3]);
+	c->token = c->way + path + 1;
 	c->hurry = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->hurry < 0)
 		return err_set(err, errno, "cannot make an eventfd: %s", strerror(errno));
@@ -49,8 +59,9 @@ static int make_socket(struct control *c, struct err *err)
 
 /* --- what becomes of images --------------------------------------------------------------- */
 
-/* Lock held. */
-static void done(struct control *c, pid_t pid, const struct image_count *count, bool addition)
+/* Lock held. The first image to be done decides on the session's start. */
+static void attach_done(struct control *c, pid_t pid, const struct image_count *count,
+			bool addition)
 {
 	if (!c->first_done)
 		c->first_pid = pid;
@@ -60,38 +71,43 @@ static void done(struct control *c, pid_t pid, const struct image_count *count, 
 	pthread_cond_broadcast(&c->changed);
 }
 
-/* Lock held. */
-static void tell(struct control *c, struct image_news *news)
+/* Lock held. Takes over *update. */
+static void tell_update(struct control *c, struct image_update *update)
 {
-	c->published += !news->addition;
-	*vec_add(&c->news) = *news;
-	*news = (struct image_news){ 0 };
+	c->published += !update->addition;
+	*vec_add(&c->updates) = *update;
+	*update = (struct image_update){ 0 };
 	pthread_cond_broadcast(&c->changed);
 }
 
-void control_tell(struct control *c, struct image_news *news)
+void control_tell(struct control *c, struct image_update *update)
 {
 	pthread_mutex_lock(&c->lock);
-	tell(c, news);
+	tell_update(c, update);
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* For an image whose update was told before (control_tell). */
 void control_done(struct control *c, pid_t pid, const struct image_count *count, bool addition)
 {
 	pthread_mutex_lock(&c->lock);
+	/* Before the session has begun only its own program's images count. */
 	if (c->first_done || pid == c->first_pid)
-		done(c, pid, count, addition);
+		attach_done(c, pid, count, addition);
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Both steps under one lock: whoever sees the image counted finds its update. */
 void control_publish(struct control *c, struct image *im, pid_t pid)
 {
 	pthread_mutex_lock(&c->lock);
-	done(c, pid, &im->count, im->news.addition && !im->news.again);
-	tell(c, &im->news);
+	attach_done(c, pid, &im->count, im->update.addition && !im->update.again);
+	tell_update(c, &im->update);
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Only the first image's failure ends the session's start; one of a later process is that process's
+ * alone. */
 void control_failed(struct control *c, const struct err *err)
 {
 	pthread_mutex_lock(&c->lock);
@@ -104,7 +120,8 @@ void control_failed(struct control *c, const struct err *err)
 
 int control_follow(struct control *c, const struct event_set *events, pid_t pid, struct err *err)
 {
-	return switches_follow(c->switches, events, control_is_sleepless(c->req.settings), pid, err);
+	return switches_follow(c->switches, events, control_excludes_sleep(c->req.settings), pid,
+			       err);
 }
 
 void control_begin_alone(struct control *c)
@@ -115,16 +132,18 @@ void control_begin_alone(struct control *c)
 void control_end_alone(struct control *c)
 {
 	turns_end_alone(&c->turns);
-	door_hurry(c);
+	agent_socket_hurry(c);
 }
 
 /* --- for the session --------------------------------------------------------------------- */
 
-static void hurry(void *context)
+/* Called by planners, when a plan is ready. */
+static void hurry_socket(void *context)
 {
-	door_hurry(context);
+	agent_socket_hurry(context);
 }
 
+/* The socket thread comes last: from then on planners and socket are in use by others. */
 int control_start(const struct control_request *req, struct control **out, struct err *err)
 {
 	struct control *c = mem_zalloc(sizeof(*c));
@@ -140,8 +159,8 @@ int control_start(const struct control_request *req, struct control **out, struc
 	pthread_cond_init(&c->changed, NULL);
 	r = make_socket(c, err);
 	if (r == 0)
-		r = planners_start(hurry, c, &c->planners, err);
-	if (r == 0 && (errno = pthread_create(&c->thread, NULL, door_run, c)) != 0)
+		r = planners_start(hurry_socket, c, &c->planners, err);
+	if (r == 0 && (errno = pthread_create(&c->thread, NULL, agent_socket_run, c)) != 0)
 		r = err_set(err, errno, "cannot start a thread: %s", strerror(errno));
 	if (r < 0) {
 		c->thread = 0;
@@ -152,54 +171,61 @@ int control_start(const struct control_request *req, struct control **out, struc
 	return 0;
 }
 
-/* A process that runs, or one that we hold. Alone. */
-static int attach(struct control *c, pid_t pid, struct tracee *held, struct image *im, struct attach_report *rep,
-		  struct err *err)
+/* Brings in a process that runs, or one that we hold. Alone. */
+static int attach_image(struct control *c, pid_t pid, struct tracee *stopped, struct image *im,
+			struct attach_report *rep, struct err *err)
 {
 	uint32_t index = (uint32_t)c->images.n;
-	struct image_state state = { .next_id = 1, .by_hand = held != NULL };
+	struct image_state state = { .next_id = 1, .by_hand = stopped != NULL };
 	struct image_request req = {
 		.index = index, .first_id = state.next_id, .known = &state.known, .pid = pid,
-		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer,
-		.events = &c->req.events, .distance = MMAP_AWAY, .socket = held ? c->path : NULL, .door = c->path,
+		.settings = c->req.settings, .agent_path = c->req.agent_path,
+		.tracer = c->req.tracer,
+		.events = &c->req.events, .distance = MMAP_AWAY, .socket = stopped ? c->way : NULL,
+		.agent_socket = c->way,
 	};
-	bool signals = handlers_wished(&c->req.events); /* and what else every process has */
-	int r = control_follow(c, &c->req.events, pid, err); /* before: so nothing of a call is missed, and if it may not be nothing is changed */
+	bool signals = handlers_pending(&c->req.events); /* includes what every process needs */
+	/* Before hooking: so the start of no call is missed, and if it is forbidden nothing has
+	 * been changed. */
+	int r = control_follow(c, &c->req.events, pid, err);
 
 	if (r < 0)
 		return r;
 	handlers_begin(&c->handlers, pid);
 	req.handlers = handlers_of(&c->handlers, pid);
-	if (!held && signals)
+	if (!stopped && signals)
 		handlers_look(pid, handlers_of(&c->handlers, pid));
-	r = held ? attach_held(&req, held, c->req.memories, im, err) : attach_process(&req, c->req.memories, im, rep, err);
+	r = stopped ? attach_stopped(&req, stopped, c->req.memories, im, err)
+		    : attach_process(&req, c->req.memories, im, rep, err);
 	if (r < 0) {
 		known_modules_free(&state.known);
-		return r; /* nothing ran with this index: the next has it */
+		return r; /* no record carries this index: the next image gets it */
 	}
 	state.next_id = im->next_id;
 	state.memory = im->memory;
 	patch_lists_begin(&c->patches, pid);
-	patch_lists_add(&c->patches, pid, im->memory, im->patches, im->welcome.n_patches);
-	handlers_tell(im, pid, control_notes(c));
-	image_tell_unread(im, pid, control_notes(c));
+	patch_lists_add(&c->patches, pid, im->memory, im->patches, im->setup.n_patches);
+	handlers_tell(im, pid, control_messages(c));
+	image_tell_unread(im, pid, control_messages(c));
 	*vec_add(&c->images) = state;
 	return 0;
 }
 
-static int attach_and_tell(struct control *c, pid_t pid, struct tracee *held, struct attach_report *rep,
-			   struct err *err)
+/* Brings a process in, and tells the session. Nobody else is inside meanwhile. */
+static int attach_and_tell(struct control *c, pid_t pid, struct tracee *stopped,
+			   struct attach_report *rep, struct err *err)
 {
 	struct image im = { .image_fd = -1, .code_fd = -1 };
 	int r;
 
 	control_begin_alone(c);
-	r = attach(c, pid, held, &im, rep, err);
+	r = attach_image(c, pid, stopped, &im, rep, err);
 	if (r == 0)
 		control_publish(c, &im, pid);
 	else
-		image_news_free(&im.news);
-	if (r == 0 && !held)
+		image_update_free(&im.update);
+	/* Handlers that were set between the look and the hooks. */
+	if (r == 0 && !stopped)
 		control_look_for_handlers(c, pid);
 	control_end_alone(c);
 	image_close(&im);
@@ -211,7 +237,10 @@ int control_attach(struct control *c, pid_t pid, struct attach_report *rep, stru
 	return attach_and_tell(c, pid, NULL, rep, err);
 }
 
-int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid, struct err *err)
+/* The program stands at launch_stop()'s place while it is planned, and goes on with
+ * tracee_release(). *pid is 0 if there is none; after another failure the caller reaps it. */
+int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid,
+		   struct err *err)
 {
 	struct launch_stop where;
 	struct tracee *t;
@@ -228,28 +257,31 @@ int control_launch(struct control *c, const char *path, char *const *argv, pid_t
 	return r;
 }
 
-int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
+int control_detach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
 {
 	int r;
 
 	control_begin_alone(c);
-	patch_lists_add(&c->patches, pid, NULL, NULL, 0); /* a forked one's own: what is lowered in it is not in others */
-	r = attach_leave(pid, c->req.agent_path, patch_lists_of(&c->patches, pid), rep, err);
+	/* Gives a forked child its own list: a semaphore lowered in it stands in the others. */
+	patch_lists_add(&c->patches, pid, NULL, NULL, 0);
+	r = attach_detach(pid, c->req.agent_path, patch_lists_of(&c->patches, pid), rep, err);
 	control_end_alone(c);
 	return r;
 }
 
+/* A pidfd that cannot be had (-1) costs time only: the end is then seen by waits that run out. */
 void control_watch(struct control *c, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
+	/* Pairs with the acquire in watch() of agent_socket.c. */
 	__atomic_store_n(&c->program, fd, __ATOMIC_RELEASE);
-	door_hurry(c);
+	agent_socket_hurry(c);
 }
 
-const char *control_socket(const struct control *c)
+const char *control_way(const struct control *c)
 {
-	return c->path;
+	return c->way;
 }
 
 static void free_images(struct control *c)
@@ -268,12 +300,13 @@ void control_stop(struct control *c)
 		return;
 	c->stopping = true;
 	if (c->thread) {
-		door_hurry(c);
+		agent_socket_hurry(c);
+		/* The planners end after the socket thread, which alone gives them work. */
 		pthread_join(c->thread, NULL);
 	}
 	if (c->planners)
 		planners_stop(c->planners);
-	door_close(c);
+	agent_socket_close(c);
 	if (c->program >= 0)
 		close(c->program);
 	if (c->listener >= 0)
@@ -282,28 +315,30 @@ void control_stop(struct control *c)
 		close(c->hurry);
 	free_images(c);
 	switches_free(c->switches);
-	while (c->handed < c->news.n) /* nobody asked any more */
-		image_news_free(&c->news.at[c->handed++]);
-	vec_free(&c->news);
+	while (c->handed < c->updates.n) /* nobody asks any more */
+		image_update_free(&c->updates.at[c->handed++]);
+	vec_free(&c->updates);
 	turns_end(&c->turns);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->changed);
 	free(c);
 }
 
-bool control_next_news(struct control *c, struct image_news *out)
+/* The caller owns *out. Updates come in the order in which they were told. */
+bool control_next_update(struct control *c, struct image_update *out)
 {
 	bool any;
 
 	pthread_mutex_lock(&c->lock);
-	any = c->handed < c->news.n;
+	any = c->handed < c->updates.n;
 	if (any)
-		*out = c->news.at[c->handed++];
+		*out = c->updates.at[c->handed++];
 	pthread_mutex_unlock(&c->lock);
 	return any;
 }
 
-static void soon(struct timespec *until, long ms)
+/* Now plus ms, by the clock that pthread_cond_timedwait() takes by default. */
+static void deadline_in(struct timespec *until, long ms)
 {
 	clock_gettime(CLOCK_REALTIME, until);
 	until->tv_nsec += ms % 1000 * 1000000;
@@ -311,16 +346,19 @@ static void soon(struct timespec *until, long ms)
 	until->tv_nsec %= 1000000000;
 }
 
-/* The door tells the session before the process: only who attaches has an image that is used before its news are there.
- * In small steps: one that asks for nonsense is not to wait for its end. */
-bool control_wait_news(struct control *c, uint32_t index)
+/* The socket thread tells the session before the process, so only an attached process can write
+ * records of an image before its update is there. In small steps: a spoiled index must not be
+ * waited for once nobody is alone. */
+bool control_wait_update(struct control *c, uint32_t index)
 {
 	struct timespec step;
 	bool there;
 
 	pthread_mutex_lock(&c->lock);
-	for (int waited = 0; c->published <= index && waited < REPLY_MS && turns_are_taken_alone(&c->turns); waited += STEP_MS) {
-		soon(&step, STEP_MS);
+	for (int waited = 0;
+	     c->published <= index && waited < REPLY_MS && turns_are_taken_alone(&c->turns);
+	     waited += STEP_MS) {
+		deadline_in(&step, STEP_MS);
 		pthread_cond_timedwait(&c->changed, &c->lock, &step);
 	}
 	there = c->published > index;
@@ -328,34 +366,38 @@ bool control_wait_news(struct control *c, uint32_t index)
 	return there;
 }
 
-/* Lock held. */
-static void pass(struct control *c)
+/* Lock held. Waits until the socket thread has looked at everything once since now, at most
+ * REPLY_MS. */
+static void pass_rounds(struct control *c)
 {
 	uint64_t asked = ++c->asked;
 	struct timespec until;
 
-	door_hurry(c);
-	soon(&until, REPLY_MS);
-	while (c->passed < asked && pthread_cond_timedwait(&c->changed, &c->lock, &until) != ETIMEDOUT)
+	agent_socket_hurry(c);
+	deadline_in(&until, REPLY_MS);
+	while (c->passed < asked &&
+	       pthread_cond_timedwait(&c->changed, &c->lock, &until) != ETIMEDOUT)
 		;
 }
 
+/* Afterwards everything is heard that agents had sent before the call. */
 void control_settle(struct control *c)
 {
 	pthread_mutex_lock(&c->lock);
-	pass(c);
+	pass_rounds(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Has the program gone, and said nothing that is not known? Lock held. */
+/* Lock held. Whether the program has ended, and everything that it said is known. */
 static bool has_gone(struct control *c, bool (*alive)(void *), void *context)
 {
 	if (alive(context))
 		return false;
-	pass(c);
+	pass_rounds(c);
 	return !c->first_done && !c->busy;
 }
 
+/* first_err was set by control_failed(), before first_done. */
 int control_wait_first(struct control *c, bool (*alive)(void *), void *context, struct err *err)
 {
 	struct timespec until;
@@ -363,10 +405,13 @@ int control_wait_first(struct control *c, bool (*alive)(void *), void *context, 
 
 	pthread_mutex_lock(&c->lock);
 	while (!c->first_done) {
-		soon(&until, 10);
-		if (pthread_cond_timedwait(&c->changed, &c->lock, &until) == ETIMEDOUT && !c->first_done &&
-		    has_gone(c, alive, context)) {
-			r = err_set(err, ECHILD, "the program ended before the agent could start in it");
+		/* Woken by attach_done() and control_failed(); the 10 ms are for a program that
+		 * ends without a word. */
+		deadline_in(&until, 10);
+		if (pthread_cond_timedwait(&c->changed, &c->lock, &until) == ETIMEDOUT &&
+		    !c->first_done && has_gone(c, alive, context)) {
+			r = err_set(err, ECHILD,
+				    "the program ended before the agent could start in it");
 			break;
 		}
 	}

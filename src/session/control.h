@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The session's door: traced programs come here, once for each exec, to be told what to do. They are waited for in
- * a thread of its own and planned in others, so that neither one of them nor planning holds up anybody else. */
+/* The session's agent socket: traced programs come here, once for each exec, to be told how to
+ * begin. One thread waits for all of them and other threads plan, so that neither a slow program
+ * nor a long plan delays the others. */
 #pragma once
 #include "image/image.h"
 #include "session/session.h"
@@ -10,61 +11,72 @@ struct attach_report;
 struct control;
 struct switches;
 
-/* Of the settings: what the agent does. */
+/* The agent's mode of work for these settings. */
 enum memory_tracer control_tracer_of(const struct settings *s);
-/* What the session memories are like by them. thresh_ticks: of the settings, in TSC ticks. */
+/* Mode, sizes and settings of the session memories for these settings. thresh_ticks: tracing_thresh
+ * in TSC ticks. */
 struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t thresh_ticks);
-/* What threads sleep is to be known. */
-bool control_is_sleepless(const struct settings *s);
+/* Whether the threads' sleeps have to be known (nosleep-time). */
+bool control_excludes_sleep(const struct settings *s);
 
 struct control_request {
 	const struct settings *settings;
-	struct event_set events;  /* the settings', with what came since; control_start begins with none */
+	/* the settings', with what came since; control_start begins with none */
+	struct event_set events;
 	const char *agent_path;
 	struct memories *memories;
 	enum memory_tracer tracer;
 	uint64_t thresh_ticks;    /* tracing_thresh of the settings */
 };
 
-/* Makes the socket and the threads. */
+/* Makes the socket and starts the threads. 0, or -errno and *err. */
 int control_start(const struct control_request *req, struct control **out, struct err *err);
-/* Brings a process that runs already under trace. 0, or -errno and *err, and it runs on as before. */
+/* Brings a running process under trace. 0, or -errno and *err, and the process runs on as
+ * before. */
 int control_attach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
-/* Starts a program that no loader brings us into, and lets it go when it is hooked: before its main, where
- * that can be. 0; or -errno and *err, and nothing of it is left but what *pid says: a dead child, to
- * be waited for, or 0. */
-int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid, struct err *err);
-/* Takes a process out of the trace: its bytes are restored, the agent lets go of the session's memory. */
-int control_leave(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
-/* Other settings (which must live on) in the processes and in all that come later, in one transaction: 0, or -errno
- * and *err, and all is as before. thresh_ticks: of the settings, in TSC ticks. */
-int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
-		   struct attach_report *rep, struct err *err);
-/* The same of settings that mean nothing else for the programs. */
+/* Starts a program into which no loader brings the agent, and lets it go when it is hooked: before
+ * its main, where that is possible. 0; or -errno and *err: then *pid is a dead child that has to be
+ * waited for, or 0, and nothing else is left of it. */
+int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid,
+		   struct err *err);
+/* Takes a process out of the trace: its bytes are restored, and the agent lets go of the session's
+ * memory. 0, or -errno and *err. */
+int control_detach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);
+/* Changes the settings (which must live on) in the processes and for all that come later, in one
+ * transaction. 0, or -errno and *err, and everything is as before. thresh_ticks: tracing_thresh in
+ * TSC ticks. */
+int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks,
+		   const pid_t *pids, size_t n, struct attach_report *rep, struct err *err);
+/* Works like control_change, for settings that differ in nothing that programs have to know. */
 void control_keep(struct control *c, const struct settings *settings);
-/* The same of settings that differ only in whether what threads sleep is to be known. */
-int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids, size_t n, struct err *err);
-/* Nudges whoever waits on the session memory when this process ends. */
+/* Works like control_change, for settings that differ only in whether sleeps have to be known. */
+int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids,
+			  size_t n, struct err *err);
+/* Wakes memories_wait() when this process ends. */
 void control_watch(struct control *c, pid_t pid);
-const char *control_socket(const struct control *c);
-/* Ends the threads, closes the socket. Who has not answered is given up. */
+/* For agents: "ADDRESS:TOKEN" (shared/memory.h). A secret of the session's programs; lives as long
+ * as the control. */
+const char *control_way(const struct control *c);
+/* Ends the threads and closes the socket. Gives up agents that have not answered. */
 void control_stop(struct control *c);
 
-/* The next image's news, in order of image; false if there is none (yet). The caller owns it. */
-bool control_next_news(struct control *c, struct image_news *out);
+/* The next image's update, in order of image; false if there is none yet. The caller frees it. */
+bool control_next_update(struct control *c, struct image_update *out);
 
-/* Waits until all that agents have said so far is heard: of programs that have ended, all. */
+/* Waits until everything that agents have said so far is heard: of programs that have ended, all
+ * that they said. */
 void control_settle(struct control *c);
 
-/* Waits until the news of image `index` can be had; false if that takes more than seconds, or there is no such image. */
-bool control_wait_news(struct control *c, uint32_t index);
+/* Waits until the update of image `index` is there. False if that takes more than seconds, or there
+ * is no such image. */
+bool control_wait_update(struct control *c, uint32_t index);
 
-/* Waits until the first image is set up (0), its set-up failed (-errno, *err), or `alive` says
- * that the program has gone. */
+/* Waits until the first image is set up (0), its set-up failed (-errno, *err), or `alive` denies
+ * that the program lives (-ECHILD). */
 int control_wait_first(struct control *c, bool (*alive)(void *), void *context, struct err *err);
 
-/* sched:sched_switch of its processes. Lives as long as the control. */
+/* Followers of the kernel's notices. Lives as long as the control. */
 struct switches *control_switches(struct control *c);
 
-/* Hook counts of the launched program's newest image. */
+/* Counts of hooked functions in the launched program's newest image. */
 void control_count(struct control *c, struct image_count *out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Other settings for programs that run: plans for every process of the session, tried until none of them has
- * forked or mapped memory since. */
+/* Changes settings in programs that run: plans for every process of the session, tried again until
+ * none of them has forked or mapped memory between plan and change. Called by the thread that
+ * changes settings, and by a planner for a new signal handler; each is alone (turns.h) and works in
+ * a holder. A failure leaves everything as it was. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,65 +11,79 @@
 #include "inject/attach.h"
 #include "inject/change.h"
 #include "session/control_internal.h"
-#include "collect/notes.h"
+#include "collect/messages.h"
 #include "collect/switches.h"
 #include "tracee/holder.h"
 
+/* Ten tries with CHANGE_PAUSE_NS (5 ms) between them outlast a burst of forks; a process that forks
+ * all the time gets an error instead of a wait without end. */
 #define CHANGE_TRIES 10
-#define HANDLERS_MAX 512 /* of a process: more is none that makes sense */
+#define HANDLERS_MAX 512 /* of one process: more of them is nonsense */
 #define CHANGE_PAUSE_NS 5000000
 
 enum memory_tracer control_tracer_of(const struct settings *s)
 {
-	if (!s->graph)
+	if (!s->tracer->exits)
 		return MEMORY_FUNCTION;
-	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n || s->stack_trace ? MEMORY_GRAPH_STATE
-													     : MEMORY_GRAPH;
+	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ||
+			       s->stack_trace
+		       ? MEMORY_GRAPH_STATE
+		       : MEMORY_GRAPH;
 }
 
 struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t thresh_ticks)
 {
 	static const enum memory_mode modes[] = {
-		[BUFFER_STREAM] = MEMORY_STREAM, [BUFFER_OVERWRITE] = MEMORY_OVERWRITE, [BUFFER_BLOCK] = MEMORY_BLOCK,
+		[BUFFER_STREAM] = MEMORY_STREAM,
+		[BUFFER_OVERWRITE] = MEMORY_OVERWRITE,
+		[BUFFER_BLOCK] = MEMORY_BLOCK,
 	};
 
 	return (struct shared_memory_shape){
 		.mode = modes[s->mode], .thread_kb = s->buffer_size_kb, .settings = {
 			.tracer = control_tracer_of(s), .max_depth = s->max_graph_depth,
-			.graph_functions = s->graph_function.patterns.n > 0, .calls_too = s->calls_too, .places = s->stack_trace,
-			.values = settings_values(s), .thresh_ticks = thresh_ticks,
+			.graph_functions = s->graph_function.patterns.n > 0,
+			.calls_too = s->calls_too, .places = s->stack_trace,
+			.values = settings_values(s), .causal = settings_causal(s),
+			.thresh_ticks = thresh_ticks,
 		},
 	};
 }
 
-bool control_is_sleepless(const struct settings *s)
+bool control_excludes_sleep(const struct settings *s)
 {
-	return s->graph && !option_is_set(s->options, OPTION_SLEEP_TIME);
+	return s->tracer->exits && !option_is_set(s->options, OPTION_SLEEP_TIME);
 }
 
-/* Do calls return through stubs of another kind? Those of MEMORY_GRAPH_STATE lead to C, which looks for itself. */
+/* Whether calls return through stubs of another kind. Those of MEMORY_GRAPH_STATE lead to C code,
+ * which looks at the values itself. */
 static bool takes_other_stubs(const struct control_request *a, const struct control_request *b)
 {
 	return a->tracer != b->tracer ||
-	       (a->tracer == MEMORY_GRAPH && settings_values(a->settings) != settings_values(b->settings));
+	       (a->tracer == MEMORY_GRAPH &&
+		(settings_values(a->settings) != settings_values(b->settings) ||
+		 settings_causal(a->settings) != settings_causal(b->settings)));
 }
 
+/* One change, through all its tries. Only keep_settings() takes it over into the control. */
 struct changing {
 	struct control *c;
-	struct control_request req;   /* as it will be */
+	struct control_request req;   /* what c->req becomes */
 	VEC(struct change_target) targets;
-	VEC(struct image_state) images; /* copies, which the plans change */
+	VEC(struct image_state) images; /* copies, for the plans to change */
 	struct agent_file file;
 	struct attach_report *rep;
 };
 
+/* The headers of the session memories get these (commit_change). */
 static struct memory_settings settings_of(const struct control_request *req)
 {
 	return control_shape_of(req->settings, req->thresh_ticks).settings;
 }
 
-/* No process of ours runs at this moment. */
-static void commit(void *context, bool these)
+/* Puts the settings into the memories; false: the old ones. None of the processes runs at this
+ * moment. */
+static void commit_change(void *context, bool these)
 {
 	const struct changing *ch = context;
 	const struct control_request *req = these ? &ch->req : &ch->c->req;
@@ -76,10 +92,12 @@ static void commit(void *context, bool these)
 	memories_reshape(req->memories, &settings);
 }
 
+/* The plans change these copies; keep_settings() makes them the present state. */
 static void copy_images(struct changing *ch)
 {
 	for (size_t i = 0; i < ch->c->images.n; i++) {
-		struct image_state copy = { .next_id = ch->c->images.at[i].next_id, .memory = ch->c->images.at[i].memory,
+		struct image_state copy = { .next_id = ch->c->images.at[i].next_id,
+					    .memory = ch->c->images.at[i].memory,
 					    .by_hand = ch->c->images.at[i].by_hand };
 
 		known_modules_copy(&copy.known, &ch->c->images.at[i].known);
@@ -87,6 +105,7 @@ static void copy_images(struct changing *ch)
 	}
 }
 
+/* Frees the copies; the control's own lists are not touched. */
 static void drop_images(struct changing *ch)
 {
 	for (size_t i = 0; i < ch->images.n; i++)
@@ -94,18 +113,21 @@ static void drop_images(struct changing *ch)
 	vec_free(&ch->images);
 }
 
+/* Frees plans that did not become the present state. keep_settings() leaves none. */
 static void drop_plans(struct changing *ch)
 {
 	for (size_t i = 0; i < ch->targets.n; i++)
 		if (ch->targets.at[i].ready) {
-			image_news_free(&ch->targets.at[i].im.news);
+			image_update_free(&ch->targets.at[i].im.update);
 			image_close(&ch->targets.at[i].im);
 		}
 	ch->targets.n = 0;
 	drop_images(ch);
 }
 
-static int plan(struct changing *ch, const struct change *change, struct change_target *t, struct err *err)
+/* Plans one target. Sets t->gone if there is no agent in it any more. */
+static int plan_target(struct changing *ch, const struct change *change, struct change_target *t,
+		       struct err *err)
 {
 	uint32_t image = 0;
 	int r = change_look(change, t, &image, err);
@@ -113,38 +135,46 @@ static int plan(struct changing *ch, const struct change *change, struct change_
 	if (r == 0 && !t->gone)
 		handlers_join(handlers_of(&ch->c->handlers, t->pid), &t->handlers);
 	vec_free(&t->handlers);
+	/* A process that is gone is no target; its plan was not begun. */
 	if (r < 0 || t->gone)
 		return r;
 	if (image >= ch->images.n)
-		return err_set(err, EPROTO, "process %d spoiled what brace keeps in it", (int)t->pid);
+		return err_set(err, EPROTO, "process %d spoiled what brace keeps in it",
+			       (int)t->pid);
 	t->old = patch_lists_of(&ch->c->patches, t->pid);
 	t->req = (struct image_request){
-		.index = image, .first_id = ch->images.at[image].next_id, .known = &ch->images.at[image].known,
-		.settings = ch->req.settings, .agent_path = ch->req.agent_path, .tracer = ch->req.tracer,
+		.index = image, .first_id = ch->images.at[image].next_id,
+		.known = &ch->images.at[image].known,
+		.settings = ch->req.settings, .agent_path = ch->req.agent_path,
+		.tracer = ch->req.tracer,
 		.events = &ch->req.events, .handlers = handlers_of(&ch->c->handlers, t->pid),
-		.distance = MMAP_AWAY, .socket = ch->images.at[image].by_hand ? ch->c->path : NULL,
+		.distance = MMAP_AWAY, .socket = ch->images.at[image].by_hand ? ch->c->way : NULL,
 	};
 	t->before = settings_of(&ch->c->req);
 	r = change_plan(t, err);
-	t->im.welcome.settings = settings_of(&ch->req);
+	t->im.setup.settings = settings_of(&ch->req);
 	if (r == 0)
 		ch->images.at[image].next_id = t->im.next_id;
 	return r;
 }
 
-static int plan_all(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+/* Plans all targets; *change gets those that are not gone. -EINVAL if no function of any would be
+ * traced. */
+static int plan_all(struct changing *ch, struct change *change, const pid_t *pids, size_t n,
+		    struct err *err)
 {
 	uint32_t selected = 0;
 	size_t kept = 0;
 
 	copy_images(ch);
 	for (size_t i = 0; i < n; i++)
-		patch_lists_add(&ch->c->patches, pids[i], NULL, NULL, 0); /* from now on a forked one has its own */
+		/* From now on a forked child has its own list. */
+		patch_lists_add(&ch->c->patches, pids[i], NULL, NULL, 0);
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&ch->targets) = (struct change_target){ .pid = pids[i] };
 	for (size_t i = 0; i < n; i++) {
 		struct change_target t = ch->targets.at[i];
-		int r = plan(ch, change, &t, err);
+		int r = plan_target(ch, change, &t, err);
 
 		if (t.gone)
 			continue;
@@ -153,18 +183,19 @@ static int plan_all(struct changing *ch, struct change *change, const pid_t *pid
 			ch->targets.n = kept;
 			return r;
 		}
+		/* The targets moved: req.hello points into its own target again. */
 		ch->targets.at[kept - 1].req.hello = &ch->targets.at[kept - 1].hello;
 		selected += t.im.selected;
 	}
 	ch->targets.n = kept;
 	change->targets = ch->targets.at;
 	change->n = kept;
-	if (selected || !kept || ch->req.settings->nop)
+	if (selected || !kept || !ch->req.settings->tracer->functions)
 		return 0;
 	return image_none_selected(&ch->targets.at[0].im, ch->req.settings, err);
 }
 
-/* NULL: it has ended. */
+/* NULL: the process has ended. */
 static const struct shared_memory *memory_of(struct control *c, pid_t pid)
 {
 	struct shared_memory *memory;
@@ -173,8 +204,8 @@ static const struct shared_memory *memory_of(struct control *c, pid_t pid)
 	return memories_of_process(c->memories, pid, &memory, &ignored) == 0 ? memory : NULL;
 }
 
-/* All are changed and run on. */
-static void keep(struct changing *ch)
+/* Makes the plans the present state: all processes are changed and run on. */
+static void keep_settings(struct changing *ch)
 {
 	struct control *c = ch->c;
 
@@ -186,9 +217,10 @@ static void keep(struct changing *ch)
 
 		image_settle(&t->im, &t->req);
 		patch_lists_begin(&c->patches, t->pid);
-		patch_lists_add(&c->patches, t->pid, memory_of(c, t->pid), t->im.patches, t->im.welcome.n_patches);
-		handlers_tell(&t->im, t->pid, control_notes(c));
-		image_tell_unread(&t->im, t->pid, control_notes(c));
+		patch_lists_add(&c->patches, t->pid, memory_of(c, t->pid), t->im.patches,
+				t->im.setup.n_patches);
+		handlers_tell(&t->im, t->pid, control_messages(c));
+		image_tell_unread(&t->im, t->pid, control_messages(c));
 	}
 	for (size_t i = 0; i < c->images.n; i++) {
 		known_modules_free(&c->images.at[i].known);
@@ -204,6 +236,7 @@ static void keep(struct changing *ch)
 
 typedef VEC(pid_t) pid_vec;
 
+/* Has the targets' processes followed as *req wants. */
 static int follow_all(struct changing *ch, const struct control_request *req, struct err *err)
 {
 	pid_vec pids = { 0 };
@@ -211,13 +244,15 @@ static int follow_all(struct changing *ch, const struct control_request *req, st
 
 	for (size_t i = 0; i < ch->targets.n; i++)
 		*vec_add(&pids) = ch->targets.at[i].pid;
-	r = switches_follow_all(ch->c->switches, &req->events, control_is_sleepless(req->settings), pids.at, pids.n, err);
+	r = switches_follow_all(ch->c->switches, &req->events,
+				control_excludes_sleep(req->settings), pids.at, pids.n, err);
 	vec_free(&pids);
 	return r;
 }
 
-/* The pids and whoever they forked. */
-static void find_all(const struct memories *memories, const pid_t *pids, size_t n, bool alone, pid_vec *all)
+/* The pids and the children that they forked. */
+static void find_all(const struct memories *memories, const pid_t *pids, size_t n, bool alone,
+		     pid_vec *all)
 {
 	pid_t *children = NULL;
 	size_t more = alone ? 0 : attach_find_children(memories, pids, n, &children);
@@ -229,7 +264,9 @@ static void find_all(const struct memories *memories, const pid_t *pids, size_t 
 	free(children);
 }
 
-static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+/* One try. -EAGAIN: some process changed between plan and hold. */
+static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n,
+		       struct err *err)
 {
 	pid_vec all = { 0 };
 	struct err ignored;
@@ -237,13 +274,15 @@ static int change_once(struct changing *ch, struct change *change, const pid_t *
 
 	find_all(ch->req.memories, pids, n, change->alone, &all);
 	r = plan_all(ch, change, all.at, all.n, err);
+	/* First: a sleep or event that begins with the change is not missed. */
 	if (r == 0)
 		r = follow_all(ch, &ch->req, err);
 	if (r == 0)
 		r = change_all(change, err);
 	if (r == 0)
-		keep(ch);
+		keep_settings(ch);
 	else
+		/* Back to what the present settings follow. */
 		follow_all(ch, &ch->c->req, &ignored);
 	drop_plans(ch);
 	vec_free(&all);
@@ -258,6 +297,7 @@ struct patience {
 	struct err *err;
 };
 
+/* In a holder: one thread holds and releases in all tries. */
 static int be_patient(void *of)
 {
 	const struct patience *p = of;
@@ -270,23 +310,32 @@ static int be_patient(void *of)
 		r = change_once(p->ch, p->change, p->pids, p->n, p->err);
 	}
 	if (r == -EAGAIN)
-		r = err_set(p->err, EAGAIN, "the processes fork, map memory or stay inside the agent at every try: nothing was changed");
+		r = err_set(
+			p->err, EAGAIN,
+			"the processes fork, map memory or stay inside the agent at every try: nothing was changed");
 	return r;
 }
 
-static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n, struct err *err)
+static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n,
+			    struct err *err)
 {
 	struct patience p = { ch, change, pids, n, err };
 
 	return holder_run(be_patient, &p, err);
 }
 
-int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks, const pid_t *pids, size_t n,
-		   struct attach_report *rep, struct err *err)
+/* The agent's file is opened first, before anybody has to wait: it is needed in every process.
+ * `renew`: stubs of another kind take the place of those that exist (takes_other_stubs). */
+int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks,
+		   const pid_t *pids, size_t n, struct attach_report *rep, struct err *err)
 {
 	struct changing ch = { .c = c, .rep = rep };
-	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memories = c->req.memories,
-				 .commit = commit, .context = &ch, .rep = rep };
+	struct change change = { .file = &ch.file,
+				 .agent_path = c->req.agent_path,
+				 .memories = c->req.memories,
+				 .commit = commit_change,
+				 .context = &ch,
+				 .rep = rep };
 	int r = agent_file_open(c->req.agent_path, &ch.file, err);
 
 	if (r < 0)
@@ -311,14 +360,20 @@ int control_change(struct control *c, const struct settings *settings, uint64_t 
 
 /* --- handlers of signals ---------------------------------------------------------------------- */
 
-/* What is set stays; of one process the places are planned anew. Its thread that asked for it waits in the agent, where it
- * holds nothing that others need. */
+/* Plans one process anew, with unchanged settings. The thread that asked for it waits in the agent,
+ * where it holds nothing that others need. */
 static int plan_again(struct control *c, pid_t pid)
 {
 	struct attach_report ignored_report = { 0 };
 	struct changing ch = { .c = c, .req = c->req, .rep = &ignored_report };
-	struct change change = { .file = &ch.file, .agent_path = c->req.agent_path, .memories = c->req.memories, .commit = commit,
-				 .context = &ch, .rep = &ignored_report, .alone = true, .signals = true };
+	struct change change = { .file = &ch.file,
+				 .agent_path = c->req.agent_path,
+				 .memories = c->req.memories,
+				 .commit = commit_change,
+				 .context = &ch,
+				 .rep = &ignored_report,
+				 .alone = true,
+				 .signals = true };
 	struct err ignored;
 	int r = agent_file_open(c->req.agent_path, &ch.file, &ignored);
 
@@ -333,6 +388,8 @@ static int plan_again(struct control *c, pid_t pid)
 	return r;
 }
 
+/* 0 and 1 are SIG_DFL and SIG_IGN, which are no code. A handler that is known, or one too many,
+ * changes nothing. */
 void control_handler(struct control *c, pid_t pid, uint64_t handler)
 {
 	handler_list *l;
@@ -343,18 +400,22 @@ void control_handler(struct control *c, pid_t pid, uint64_t handler)
 	if (handlers_have(l, handler) || l->n >= HANDLERS_MAX)
 		return;
 	*vec_add(l) = handler;
+	/* The note says that this handler is not probed. */
 	if (plan_again(c, pid) != 0)
 		control_handler_missed(c, pid, handler);
 }
 
+/* The function has no name here yet: the address and the process tell it. */
 void control_handler_missed(struct control *c, pid_t pid, uint64_t handler)
 {
-	char name[NOTE_NAME];
+	char name[MESSAGE_NAME];
 
 	snprintf(name, sizeof(name), "0x%llx of process %d", (unsigned long long)handler, (int)pid);
-	notes_add_handler(control_notes(c), NOTE_NOT_HELD, pid, name);
+	messages_add_handler(control_messages(c), MESSAGE_NOT_HELD, pid, name);
 }
 
+/* Called alone, after an attach or a change: a handler that was set between the look and the hooks
+ * was told by nobody. */
 void control_look_for_handlers(struct control *c, pid_t pid)
 {
 	handler_list now = { 0 };
@@ -370,8 +431,9 @@ void control_look_for_handlers(struct control *c, pid_t pid)
 	vec_free(&now);
 }
 
-/* --- what threads sleep ---------------------------------------------------------------------- */
+/* --- sleeps of threads ------------------------------------------------------------------------ */
 
+/* For changes that concern no process: later plans are made with the new settings. */
 void control_keep(struct control *c, const struct settings *settings)
 {
 	control_begin_alone(c);
@@ -379,12 +441,18 @@ void control_keep(struct control *c, const struct settings *settings)
 	control_end_alone(c);
 }
 
-static int follow_pids(struct control *c, const struct settings *settings, const pid_vec *pids, struct err *err)
+/* control_change_sleeps() changes no patches: the events stay those of the control's request. */
+static int follow_pids(struct control *c, const struct settings *settings, const pid_vec *pids,
+		       struct err *err)
 {
-	return switches_follow_all(c->switches, &c->req.events, control_is_sleepless(settings), pids->at, pids->n, err);
+	return switches_follow_all(c->switches, &c->req.events, control_excludes_sleep(settings),
+				   pids->at, pids->n, err);
 }
 
-int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids, size_t n, struct err *err)
+/* Sleeps come from the kernel: no process is held for this. A failure goes back to what was
+ * followed before. */
+int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids,
+			  size_t n, struct err *err)
 {
 	pid_vec all = { 0 };
 	struct err ignored;

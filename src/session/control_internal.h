@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The control's own state, shared by the door, at which agents come in (door.c, setup.c, planners.c), what the session asks
- * for (control.c) and what changes settings while programs run (control_change.c).
+/* The control's own state, shared by the socket thread, at which agents come in (agent_socket.c,
+ * setup.c, planners.c), by the session's calls (control.c), and by changes of settings while
+ * programs run (control_change.c).
  *
- * Who may touch what: `req`, `images`, `patches` and `handlers` belong to the door's thread while somebody is inside
- * (turns.h), and to who is alone. Planners read `req` while what they plan is inside; all else they are given. */
+ * `req`, `images`, `patches` and `handlers` belong to the socket's thread while a process is
+ * inside (turns.h), and to the thread that is alone. Planners read `req` while the process that
+ * they plan for is inside; everything else is given to them. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,122 +17,137 @@
 #include "session/planners.h"
 #include "session/turns.h"
 
-#define MMAP_AWAY (UINT64_C(256) << 20) /* a running process maps more memory right below what it has */
+/* a running process maps more memory right below its present mappings */
+#define MMAP_AWAY (UINT64_C(256) << 20)
 #define REPLY_MS 10000 /* an agent that is silent for so long is given up */
 
 struct image_state {
 	uint32_t next_id;
-	const struct shared_memory *memory; /* it records into: its user's */
+	const struct shared_memory *memory; /* its user's memory, into which it records */
 	struct known_modules known;
-	bool by_hand;                 /* launched: its system calls are led */
-	bool planned;                 /* more of it is: one at a time, for the numbers of its functions */
+	bool by_hand;                 /* launched: its system calls are intercepted */
+	/* a plan for more of it (dlopen) is under way: only one at a time, because each gives out
+	 * function numbers */
+	bool planned;
 };
 
-/* Where a connection stands. */
+/* A connection's progress. */
 enum peer_phase {
-	PEER_SILENT,   /* it has said nothing */
-	PEER_WAITS,    /* it has said hello; not inside */
+	PEER_SILENT,   /* has said nothing */
+	PEER_WAITS,    /* has said hello; not inside */
 	PEER_PLANNED,  /* a planner has it */
-	PEER_WELCOMED, /* it writes its patches */
-	PEER_REFUSED,  /* the program is not to run: whoever launched it ends it now */
+	PEER_SET_UP, /* writes its patches */
+	PEER_REFUSED,  /* its program is not to run: the process that launched it ends it now */
 	PEER_OVER,
 };
 
 /* One connection. */
 struct peer {
-	struct plan_job job;          /* a planner's, while it is PEER_PLANNED */
+	struct plan_job job;          /* the planner's, while PEER_PLANNED */
 	struct control *control;
 	int fd;
 	pid_t pid;
 	enum peer_phase phase;
-	bool inside, first;           /* inside: see turns.h. first: what the session is launched for */
-	uint64_t since;               /* ms of CLOCK_MONOTONIC: when its phase began */
+	/* inside: see turns.h. first: of the program that the session is launched for */
+	bool inside, first;
+	uint64_t since;               /* CLOCK_MONOTONIC ms at which the phase began */
 	struct protocol_hello hello;
 
-	/* What is planned for it (setup.c). */
+	/* The plan for the peer (setup.c). */
 	uint32_t image, first_id;
-	struct known_modules known;   /* the image's, of this process */
+	struct known_modules known;   /* the image's modules, of this process */
 	struct event_set events;
 	struct image im;
 	struct shared_memory *memory; /* its user's */
-	char exe[NOTE_NAME];
-	VEC(uint8_t) kinds;           /* of the first program's functions, by id: enum hook_kind */
+	char exe[MESSAGE_NAME];
+	VEC(uint8_t) kinds;           /* by id of the first program's functions: enum hook_kind */
 	int result;
 	struct err err;
 };
 
 struct control {
 	struct control_request req;
-	struct memories *memories;    /* req's, for the door: a change writes req anew */
-	pthread_t thread;             /* the door's */
+	struct memories *memories;    /* req's, for the socket thread: a change overwrites req */
+	pthread_t thread;             /* the socket thread's */
 	atomic_bool stopping;
-	int listener, hurry;          /* hurry: an eventfd that ends the door's wait before its time */
+	/* hurry: an eventfd that ends the socket thread's wait early */
+	int listener, hurry;
 	int program;                  /* pidfd of the launched program, or -1 */
-	char path[108];
+	char way[PROTOCOL_WAY];       /* address and token, for agents */
+	const char *token;            /* in `way`: PROTOCOL_TOKEN characters */
 	struct planners *planners;
-	VEC(struct peer *) peers;     /* the door's; in order of arrival */
+	VEC(struct peer *) peers;     /* the socket thread's; in order of arrival */
 	bool handler_waits;           /* a handler is planned: one at a time */
 
 	struct switches *switches;    /* has a lock of its own */
 	struct turns turns;
 	VEC(struct image_state) images;
-	struct patch_lists patches;   /* that went in */
-	struct process_handlers_list handlers; /* of signals, if their deliveries are told */
+	struct patch_lists patches;   /* patches that went in */
+	struct process_handlers_list handlers; /* signal handlers, if deliveries are told */
 
-	pthread_mutex_t lock;         /* for what follows */
+	pthread_mutex_t lock;         /* protects everything below */
 	pthread_cond_t changed;
-	VEC(struct image_news) news;  /* in order; the first `handed` are the session's */
+	/* in order; the first `handed` have gone to the session */
+	VEC(struct image_update) updates;
 	size_t handed;
-	uint32_t published;           /* images whose news are there */
-	uint32_t busy;                /* peers that have said hello and are not done */
-	uint64_t asked, passed;       /* for the door to look at everything once: so often, and done */
+	uint32_t published;           /* images whose update is in `updates` */
+	uint32_t busy;                /* peers that have said hello and are not over */
+	/* passes of the socket thread over everything: asked for, and done */
+	uint64_t asked, passed;
 	bool first_done;
 	struct err first_err;
 	pid_t first_pid;
 	struct image_count count;
 };
 
-/* For our own notes: the memory of our own user. */
-static inline struct memory_notes *control_notes(struct control *c)
+/* Where brace itself notes something: in the memory of our own user. */
+static inline struct memory_messages *control_messages(struct control *c)
 {
-	return &c->memories->at[0].header->notes;
+	return &c->memories->at[0].header->messages;
 }
 
-/* The door's thread. Its end is `stopping`. */
-void *door_run(void *context);
-/* After it, and the planners' end: whoever still stands there. */
-void door_close(struct control *c);
-/* Ends the door's wait before its time. From any thread. It may be in vain: the door looks by itself soon. */
-void door_hurry(struct control *c);
+/* The socket's thread, to be ended by `stopping`. */
+void *agent_socket_run(void *context);
+/* Frees the remaining peers, after the socket's thread and the planners have ended. */
+void agent_socket_close(struct control *c);
+/* Ends the socket thread's wait early. From any thread. May be in vain: the socket thread looks
+ * again after HEARTBEAT_MS. */
+void agent_socket_hurry(struct control *c);
 
-/* Nobody is set up, left or changed meanwhile. */
+/* Between these no process is set up, left or changed by another thread. The first one waits for
+ * processes that are inside. */
 void control_begin_alone(struct control *c);
 void control_end_alone(struct control *c);
-/* The session is to have it. */
+/* Gives the image's update and counts to the session. Takes over im->update. */
 void control_publish(struct control *c, struct image *im, pid_t pid);
-void control_tell(struct control *c, struct image_news *news); /* they are taken */
-/* A program was set up: of the launched one that is how the session begins. */
+void control_tell(struct control *c, struct image_update *update); /* takes them over */
+/* Tells that a program was set up. For the launched program this is how the session begins. */
 void control_done(struct control *c, pid_t pid, const struct image_count *count, bool addition);
+/* Tells that the first image cannot be set up: session_start fails with *err. */
 void control_failed(struct control *c, const struct err *err);
-/* What threads sleep, and the kernel's events, of this process. From a planner, or alone. */
+/* Follows this process' sleeps and the kernel's events. From a planner, or alone. */
 int control_follow(struct control *c, const struct event_set *events, pid_t pid, struct err *err);
-/* A function that becomes a signal's handler: probed, if it can be. Alone. */
+/* Probes a function that becomes a signal's handler, if it can be probed. Alone. */
 void control_handler(struct control *c, pid_t pid, uint64_t handler);
-/* It is not, because there is no quiet moment. From any thread. */
+/* Notes that the handler is not probed, because there is no quiet moment. From any thread. */
 void control_handler_missed(struct control *c, pid_t pid, uint64_t handler);
-/* The same for those that came while the process was brought here, or changed. Alone. */
+/* Works like control_handler, for handlers that were set while the process was brought in or
+ * changed. Alone. */
 void control_look_for_handlers(struct control *c, pid_t pid);
 
 /* --- one image, for a peer (setup.c) ------------------------------------------------------ */
 
-/* What the plan is made from. False: there is no such image. Inside; the door's thread. */
+/* Notes down what the plan is made from. False: there is no such image, or it is another user's.
+ * Inside; the socket's thread. */
 bool setup_begin(struct control *c, struct peer *p);
-/* Is that what it asks for? */
+/* Whether the peer asks for a plan. */
 bool setup_begins(const struct peer *p);
-/* Any thread. Leaves its result in *p. */
+/* Plans; leaves the result in *p. On any thread, while the peer is inside. */
 void setup_plan(struct control *c, struct peer *p);
-/* The session has it, then the process. False: it is not to be traced, or gone. */
-bool setup_welcome(struct control *c, struct peer *p);
-/* It has answered (done), or will not (NULL). */
+/* Tells the session, then the process. False: the process is not to be traced, or is gone. The
+ * socket's thread. */
+bool setup_reply(struct control *c, struct peer *p);
+/* Takes over the patches that the process says it has written. done NULL: it died, or gave no
+ * answer. The socket's thread. */
 void setup_settle(struct control *c, struct peer *p, const struct protocol_done *done);
 void setup_free(struct peer *p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The live stream: passes over the buffers, each one's records decoded and merged by time. A
- * record seen by a pass was written before it, so that passes follow each other in time but for
- * records a writer was stamping while the pass went by; a thread's own order always holds. */
+/* The live stream (`brace graph`): passes over the buffers; each pass' records are decoded and
+ * merged by time. A record that a pass sees was written before the pass, so passes follow each
+ * other in time, except for records that a writer was stamping as the pass went by. A thread's own
+ * order always holds. Called on the session's only thread; an error of a pass ends the stream. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #define WAIT_MS 20
 
+/* An event and its place in time, which is its thread's greatest time so far. */
 struct keyed { uint64_t key; struct event event; };
 
 struct live {
@@ -21,13 +23,15 @@ struct live {
 	struct session *session;
 	VEC(struct keyed) events;    /* of this pass, sorted */
 	VEC(struct keyed) scratch;
-	VEC(uint64_t) payloads;      /* of this pass; an event's `begin` says where its own stands */
+	/* This pass'; an event's `begin` is its payload's index here. */
+	VEC(uint64_t) payloads;
 	VEC(size_t) runs;            /* where each run begins; last: the end */
-	VEC(uint64_t) newest;        /* by thread: the key it has reached */
+	VEC(uint64_t) newest;        /* by thread: the greatest key so far */
 	size_t next;
 	bool finished;
 };
 
+/* Copies the payload: the run's words are gone when the event is given out. */
 static void keep_payload(struct live *l, struct event *e)
 {
 	const uint64_t *from = e->payload;
@@ -37,13 +41,15 @@ static void keep_payload(struct live *l, struct event *e)
 		*vec_add(&l->payloads) = from[i];
 }
 
-static void add(struct live *l, const struct event *e)
+/* Adds an event under its thread's key, with a copy of its payload. */
+static void add_event(struct live *l, const struct event *e)
 {
 	uint64_t *newest;
 
 	while (l->newest.n <= e->thread)
 		*vec_add(&l->newest) = 0;
 	newest = &l->newest.at[e->thread];
+	/* Keys never go back within a thread, so sorting by key keeps its order. */
 	if (e->tsc > *newest)
 		*newest = e->tsc;
 	*vec_add(&l->events) = (struct keyed){ *newest, *e };
@@ -51,11 +57,14 @@ static void add(struct live *l, const struct event *e)
 		keep_payload(l, &l->events.at[l->events.n - 1].event);
 }
 
+/* drain_sink: decodes a run, behind the loss before it. */
 static int take_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct live *l = context;
 	int r = session_account(l->session, run, err);
-	struct unpack unpack = { .at = run->words, .end = run->words + run->n, .tsc = run->near_tsc, .cpu = run->cpu };
+	struct unpack unpack = {
+		.at = run->words, .end = run->words + run->n, .tsc = run->near_tsc, .cpu = run->cpu
+	};
 	struct event e;
 
 	if (r < 0)
@@ -63,15 +72,18 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 	unpack.thread = session_thread(l->session, run->slot);
 	*vec_add(&l->runs) = l->events.n;
 	if (run->lost)
-		add(l, &(struct event){ .kind = EVENT_LOST, .count = run->lost, .tsc = run->near_tsc,
-					.thread = unpack.thread, .cpu = run->cpu });
+		add_event(l, &(struct event){ .kind = EVENT_LOST,
+					      .count = run->lost,
+					      .tsc = run->near_tsc,
+					      .thread = unpack.thread,
+					      .cpu = run->cpu });
 	while (unpack_next(&unpack, &e))
-		add(l, &e);
+		add_event(l, &e);
 	return 0;
 }
 
-/* Merges [a, b) and [b, c) of from into to; the first wins ties, so order is kept. */
-static void merge(const struct keyed *from, struct keyed *to, size_t a, size_t b, size_t c)
+/* Merges [a, b) and [b, c) of `from` into `to`; the first part wins ties, so order is kept. */
+static void merge_keyed(const struct keyed *from, struct keyed *to, size_t a, size_t b, size_t c)
 {
 	size_t i = a, j = b;
 
@@ -79,7 +91,7 @@ static void merge(const struct keyed *from, struct keyed *to, size_t a, size_t b
 		to[k] = i < b && (j >= c || from[i].key <= from[j].key) ? from[i++] : from[j++];
 }
 
-/* Bottom-up merge of the sorted runs. */
+/* Merges the sorted runs bottom-up. */
 static void sort_pass(struct live *l)
 {
 	vec_reserve(&l->scratch, l->events.n + 1);
@@ -92,7 +104,7 @@ static void sort_pass(struct live *l)
 			size_t a = l->runs.at[i], b = l->runs.at[i + 1];
 			size_t c = i + 2 < l->runs.n ? l->runs.at[i + 2] : b;
 
-			merge(l->events.at, l->scratch.at, a, b, c);
+			merge_keyed(l->events.at, l->scratch.at, a, b, c);
 			l->runs.at[kept++] = a;
 		}
 		l->runs.at[kept++] = l->events.n;
@@ -104,31 +116,36 @@ static void sort_pass(struct live *l)
 	}
 }
 
+/* Losses of threads without a slot come as a run of one event. */
 static void add_threadless(struct live *l, uint64_t lost)
 {
 	*vec_add(&l->runs) = l->events.n;
-	add(l, &(struct event){ .kind = EVENT_LOST, .count = lost, .tsc = clock_tsc(),
+	add_event(l, &(struct event){ .kind = EVENT_LOST, .count = lost, .tsc = clock_tsc(),
 				.thread = session_threadless(l->session, lost) });
 }
 
-static int pass(struct live *l, bool last, struct err *err)
+/* One pass into l->events, sorted by key. last: takes everything. */
+static int pass_records(struct live *l, bool last, struct err *err)
 {
 	uint64_t lost = 0;
 	int r;
 
 	l->events.n = l->runs.n = l->next = l->payloads.n = 0;
-	session_beat(l->session);
+	session_heartbeat(l->session);
 	if (last)
 		r = session_finish(l->session, take_run, l, &lost, err);
 	else
 		r = session_pass(l->session, true, take_run, l, err);
 	if (lost)
 		add_threadless(l, lost);
+	if (last)
+		thread_names_all(l->session);
 	session_catch_up(l->session);
 	sort_pass(l);
 	return r;
 }
 
+/* Gives the pass' events one by one; then makes the next pass, or waits for something to read. */
 static int live_next(struct source *source, struct event *out, struct err *err)
 {
 	struct live *l = (struct live *)source;
@@ -138,16 +155,18 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 	while (l->next >= l->events.n) {
 		if (l->finished)
 			return 0;
-		memories_moment(&l->session->memories);
+		/* Before the look whether all is over, so that its end wakes memories_wait(). */
+		memories_read_wakeups(&l->session->memories);
 		l->finished = session_over(l->session);
 		if (l->finished)
-			session_leave(l->session);
+			session_detach(l->session);
 		r = 0;
+		/* Nothing is shown before the end, but the kernel's rings have to be emptied. */
 		if (overwrite && !l->finished) {
 			session_recycle(l->session);
 			switches_gather(control_switches(l->session->control));
 		} else {
-			r = pass(l, l->finished, err);
+			r = pass_records(l, l->finished, err);
 		}
 		if (r < 0)
 			return r;
@@ -159,6 +178,7 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 	}
 	*out = l->events.at[l->next++].event;
 	if (out->kind == EVENT_TRACE)
+		/* Only now: the vec may have moved while it grew. */
 		out->payload = l->payloads.at + out->begin;
 	return 1;
 }

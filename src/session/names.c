@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by recover.c, on brace's only thread; reads /proc/PID/mem and maps. A process that is gone
+ * or forbidden adds nothing; its functions stay addresses. */
 #include "session/names.h"
 
 #include <fcntl.h>
@@ -16,11 +18,13 @@
 
 struct remote { int fd; uint64_t at; };
 
+/* False: the process has ended, or does not map so much. */
 static bool read_remote(const struct remote *r, uint64_t offset, void *to, size_t n)
 {
 	return pread(r->fd, to, n, (off_t)(r->at + offset)) == (ssize_t)n;
 }
 
+/* Finds the first mapping of an image memory. */
 static bool find_image(const struct maps *maps, uint64_t *at)
 {
 	for (size_t i = 0; i < maps->at.n; i++) {
@@ -35,7 +39,7 @@ static bool find_image(const struct maps *maps, uint64_t *at)
 	return false;
 }
 
-/* False if the process is gone, not ours to read, or not traced. */
+/* False: the process is gone, forbidden to read, or not traced. */
 static bool open_image(uint32_t pid, const struct maps *maps, struct remote *out)
 {
 	char name[64];
@@ -47,25 +51,30 @@ static bool open_image(uint32_t pid, const struct maps *maps, struct remote *out
 	return out->fd >= 0;
 }
 
-/* --- call sites -------------------------------------------------------------------------------- */
+/* --- call sites ------------------------------------------------------------------------------- */
 
+/* Adds the sites that the image does not have yet. */
 static void read_sites(const struct remote *r, struct trace_image *image)
 {
 	uint32_t count, id;
 	uint64_t *returns;
 
-	if (!read_remote(r, offsetof(struct image_memory, next_site), &count, sizeof(count)) || !count)
+	if (!read_remote(r, offsetof(struct image_memory, next_site), &count, sizeof(count)) ||
+	    !count)
 		return;
 	id = site_id_of_count(count - 1);
+	/* A count that cannot be, or one that the file already had. */
 	if (count > SITE_IDS || id >= SITE_IDS || id < image->sites.n)
 		return;
 	returns = mem_zalloc(count * sizeof(*returns));
 	if (read_remote(r, offsetof(struct image_memory, sites), returns, count * sizeof(*returns)))
 		for (uint32_t i = (uint32_t)image->sites.n; i <= id; i++)
-			*vec_add(&image->sites) = site_id_exists(i) ? returns[site_count_of_id(i)] : 0;
+			*vec_add(&image->sites) =
+				site_id_exists(i) ? returns[site_count_of_id(i)] : 0;
 	free(returns);
 }
 
+/* False: the process is gone, or not traced any more. */
 static bool add_sites_of(uint32_t pid, struct trace_image *image)
 {
 	struct remote r;
@@ -83,7 +92,7 @@ static bool add_sites_of(uint32_t pid, struct trace_image *image)
 	return found;
 }
 
-/* A forked child has its parent's image: once is enough. */
+/* A forked child has its parent's image: each image is read once. */
 void names_add_sites(struct trace_info *info, const struct shared_memory *memory)
 {
 	bool *done = mem_zalloc(info->images.n + 1);
@@ -92,6 +101,7 @@ void names_add_sites(struct trace_info *info, const struct shared_memory *memory
 	for (uint32_t i = 0; i < shared_memory_threads(memory); i++) {
 		const struct memory_thread *t = &memory->threads[i];
 
+		/* Threads of one process stand side by side. */
 		if (!t->ready || t->image >= info->images.n || done[t->image] || t->pid == last)
 			continue;
 		last = t->pid;
@@ -100,8 +110,9 @@ void names_add_sites(struct trace_info *info, const struct shared_memory *memory
 	free(done);
 }
 
-/* --- modules ------------------------------------------------------------------------------------ */
+/* --- modules ---------------------------------------------------------------------------------- */
 
+/* The process' image, from its newest slot; 0 if it has none. */
 static uint32_t image_of(const struct shared_memory *memory, pid_t pid)
 {
 	uint32_t image = 0;
@@ -112,6 +123,7 @@ static uint32_t image_of(const struct shared_memory *memory, pid_t pid)
 	return image;
 }
 
+/* 0: the tracer did not hook the module. */
 static uint32_t first_id_of(const struct image_module *noted, uint32_t n, uint64_t start)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -126,7 +138,8 @@ static void number_functions(struct modules *m, const struct remote *r)
 	struct image_module noted[IMAGE_MODULES];
 	uint32_t n = 0;
 
-	if (!read_remote(r, offsetof(struct image_memory, n_modules), &n, sizeof(n)) || n > IMAGE_MODULES ||
+	if (!read_remote(r, offsetof(struct image_memory, n_modules), &n, sizeof(n)) ||
+	    n > IMAGE_MODULES ||
 	    !read_remote(r, offsetof(struct image_memory, modules), noted, sizeof(noted)))
 		n = 0;
 	for (size_t i = 0; i < m->at.n; i++) {
@@ -134,70 +147,83 @@ static void number_functions(struct modules *m, const struct remote *r)
 
 		mod->first_id = first_id_of(noted, n, mod->start);
 		if (mod->hooks && mod->first_id) {
+			/* The tracer's filters are lost: every function may have been hooked. */
 			mod->selected = mem_zalloc(mod->hooks->n + 1);
 			memset(mod->selected, SELECT_YES, mod->hooks->n);
 		} else {
-			hook_kept_free(mod->hooks);
+			module_cache_free(mod->hooks);
 			mod->hooks = NULL;
 		}
 	}
 }
 
-static void find_modules(pid_t pid, const struct maps *maps, const struct remote *r, struct image_news *news)
+/* Finds the process' modules, and describes them as a session would. */
+static void find_modules(pid_t pid, const struct maps *maps, const struct remote *r,
+			 struct image_update *update)
 {
 	struct known_modules known = { 0 };
 	struct modules modules = { 0 };
 	struct settings all;
 	struct err ignored;
 	const struct protocol_hello hello = { 0 };
-	const struct image_request req = { .known = &known, .pid = pid, .hello = &hello, .settings = &all,
-					   .agent_path = "" };
+	const struct image_request req = {
+		.known = &known, .pid = pid, .hello = &hello, .settings = &all, .agent_path = ""
+	};
 
 	settings_init(&all);
 	settings_write(&all, "set_ftrace_module", "*", false, NULL);
-	modules_find(maps, news->about.exe, &req, &modules, &ignored);
+	modules_find(maps, update->about.exe, &req, &modules, &ignored);
 	number_functions(&modules, r);
-	modules_describe(&modules, news->image, news);
+	modules_describe(&modules, update->image, update);
 	modules_free(&modules);
 	known_modules_free(&known);
 	settings_free(&all);
 }
 
-static void add_image(struct trace_info *info, struct image_news *news)
+/* Adds the image and its modules. Takes over *update. */
+static void add_image(struct trace_info *info, struct image_update *update)
 {
-	while (info->images.n <= news->image)
-		*vec_add(&info->images) = (struct trace_image){ .pid = news->about.pid,
-								.exe = mem_strdup(news->about.exe),
-								.cmdline = mem_strdup(news->about.cmdline) };
-	free(news->about.exe);
-	free(news->about.cmdline);
-	for (size_t i = 0; i < news->modules.n; i++)
-		*vec_add(&info->modules) = news->modules.at[i];
-	vec_free(&news->modules);
+	while (info->images.n <= update->image)
+		*vec_add(&info->images) =
+			(struct trace_image){ .pid = update->about.pid,
+					      .exe = mem_strdup(update->about.exe),
+					      .cmdline = mem_strdup(update->about.cmdline) };
+	free(update->about.exe);
+	free(update->about.cmdline);
+	for (size_t i = 0; i < update->modules.n; i++)
+		*vec_add(&info->modules) = update->modules.at[i];
+	vec_free(&update->modules);
 }
 
 struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory)
 {
-	struct trace_info *info = describe(describe_cmdline(pid), memory->settings.tracer != MEMORY_FUNCTION ? "function_graph" : "function", 0);
-	struct image_news news = { .image = image_of(memory, pid) };
+	struct trace_info *info =
+		describe(describe_cmdline(pid),
+			 (memory->settings.tracer != MEMORY_FUNCTION ? &tracer_function_graph
+								     : &tracer_function)
+				 ->name,
+			 0);
+	struct image_update update = { .image = image_of(memory, pid) };
 	struct clock clock = { 0 };
 	struct remote r;
 	struct maps maps;
 
 	info->values = memory->settings.values;
 	clock_begin(&clock);
-	news.about = (struct trace_image){ .pid = (uint32_t)pid, .exe = describe_exe(pid), .cmdline = describe_cmdline(pid) };
-	if (news.image < NAMES_IMAGES_MOST && maps_read(pid, &maps, NULL) == 0) {
+	update.about = (struct trace_image){ .pid = (uint32_t)pid,
+					     .exe = describe_exe(pid),
+					     .cmdline = describe_cmdline(pid) };
+	if (update.image < NAMES_IMAGES_MOST && maps_read(pid, &maps, NULL) == 0) {
 		if (open_image((uint32_t)pid, &maps, &r)) {
-			find_modules(pid, &maps, &r, &news);
+			find_modules(pid, &maps, &r, &update);
 			close(r.fd);
 		}
 		maps_free(&maps);
 	} else {
-		news.image = 0;
+		update.image = 0;
 	}
-	add_image(info, &news);
-	clock_settle(&clock, &info->clock);
+	add_image(info, &update);
+	clock_measure_end(&clock, &info->clock);
 	clock_end(&clock);
 	return info;
 }

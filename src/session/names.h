@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What recovered records mean, from the processes that made them: modules, functions and call sites, as far as
- * the file of the dead tracer does not tell. Everything read from a process is untrusted. */
+/* The meaning of recovered records, from the processes that made them: modules, functions and call
+ * sites, where the dead tracer's file does not tell. Everything read from a process is
+ * untrusted. */
 #pragma once
 #include "collect/shared_memory.h"
 #include "trace/trace_info.h"
 
 #define NAMES_IMAGES_MOST 4096u /* programs in one session; a spoiled memory may claim more */
 
-/* A trace_info for a session memory without a file, as `pid` knows it: machine, command, clock, and the modules
- * that the tracer noted in the image memory. */
+/* Makes a trace_info for a session memory without a file, with what `pid` tells: machine, command,
+ * clock, and the modules that the tracer noted in the image memory. The caller frees it. */
 struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory);
 
-/* Adds the call sites of each image of which a process lives. */
+/* Adds the call sites of each image that has a living process. */
 void names_add_sites(struct trace_info *info, const struct shared_memory *memory);

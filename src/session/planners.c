@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Owned by the control; its door gives and takes (door.c). Two lists, of jobs to be run and of those that are. As many
- * threads as processors: what they do is reading and computing. Only starting them can fail. */
+/* Owned by the control; only its socket thread gives and takes (agent_socket.c). p->lock
+ * protects the two lists: jobs to run, and jobs that were run. As many threads as processors:
+ * they read and compute. Only starting them can fail. */
 #include "session/planners.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "base/vec.h"
 
 #define THREADS_MIN 2 /* one may wait for a disk */
@@ -22,18 +24,20 @@ struct planners {
 	struct job_list todo, ready;
 	void (*done)(void *context);
 	void *context;
-	bool stopping;
+	volatile bool stopping; /* also for a wait aside, which ends then */
 	VEC(pthread_t) threads;
 };
 
-static void add(struct job_list *l, struct plan_job *job)
+/* First in, first out; the job carries the link itself, so that giving one cannot fail. Both
+ * functions need p->lock. */
+static void add_job(struct job_list *l, struct plan_job *job)
 {
 	job->next = NULL;
 	*l->end = job;
 	l->end = &job->next;
 }
 
-static struct plan_job *take(struct job_list *l)
+static struct plan_job *take_job(struct job_list *l)
 {
 	struct plan_job *job = l->first;
 
@@ -44,14 +48,16 @@ static struct plan_job *take(struct job_list *l)
 	return job;
 }
 
-static void *work(void *context)
+/* A planner's thread: runs jobs, oldest first, until it is stopped. */
+static void *planner_work(void *context)
 {
 	struct planners *p = context;
 	struct plan_job *job;
 
+	aside_until(&p->stopping);
 	pthread_mutex_lock(&p->lock);
 	while (!p->stopping) {
-		job = take(&p->todo);
+		job = take_job(&p->todo);
 		if (!job) {
 			pthread_cond_wait(&p->given, &p->lock);
 			continue;
@@ -59,8 +65,9 @@ static void *work(void *context)
 		pthread_mutex_unlock(&p->lock);
 		job->run(job);
 		pthread_mutex_lock(&p->lock);
-		add(&p->ready, job);
+		add_job(&p->ready, job);
 		pthread_mutex_unlock(&p->lock);
+		/* Without the lock: `done` wakes the socket thread, which comes for the job. */
 		p->done(p->context);
 		pthread_mutex_lock(&p->lock);
 	}
@@ -68,6 +75,7 @@ static void *work(void *context)
 	return NULL;
 }
 
+/* sysconf() gives -1 where it does not know, which becomes THREADS_MIN. */
 static long threads_wanted(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -75,7 +83,8 @@ static long threads_wanted(void)
 	return n < THREADS_MIN ? THREADS_MIN : n > THREADS_MAX ? THREADS_MAX : n;
 }
 
-int planners_start(void (*done)(void *context), void *context, struct planners **out, struct err *err)
+int planners_start(void (*done)(void *context), void *context, struct planners **out,
+		   struct err *err)
 {
 	struct planners *p = mem_zalloc(sizeof(*p));
 	long wanted = threads_wanted();
@@ -88,9 +97,10 @@ int planners_start(void (*done)(void *context), void *context, struct planners *
 	p->context = context;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->given, NULL);
-	while ((long)p->threads.n < wanted && (e = pthread_create(&thread, NULL, work, p)) == 0)
+	while ((long)p->threads.n < wanted &&
+	       (e = pthread_create(&thread, NULL, planner_work, p)) == 0)
 		*vec_add(&p->threads) = thread;
-	if (!p->threads.n) { /* fewer will do */
+	if (!p->threads.n) { /* fewer threads will do */
 		planners_stop(p);
 		return err_set(err, e, "cannot start a thread: %s", strerror(e));
 	}
@@ -98,10 +108,11 @@ int planners_start(void (*done)(void *context), void *context, struct planners *
 	return 0;
 }
 
+/* The job is the planners' until planners_take() gives it back. */
 void planners_give(struct planners *p, struct plan_job *job)
 {
 	pthread_mutex_lock(&p->lock);
-	add(&p->todo, job);
+	add_job(&p->todo, job);
 	pthread_cond_signal(&p->given);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -111,11 +122,13 @@ struct plan_job *planners_take(struct planners *p)
 	struct plan_job *job;
 
 	pthread_mutex_lock(&p->lock);
-	job = take(&p->ready);
+	job = take_job(&p->ready);
 	pthread_mutex_unlock(&p->lock);
 	return job;
 }
 
+/* Jobs that were not run stay in the lists: agent_socket_close() frees its own. A job that runs is
+ * finished first, except for its waits (aside_until). */
 void planners_stop(struct planners *p)
 {
 	pthread_mutex_lock(&p->lock);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A few threads that do what takes long, so that who waits for many peers waits for nothing else. */
+/* A few threads for slow work, so that the thread that waits for many peers waits for nothing
+ * else. */
 #pragma once
 #include <stddef.h>
 
@@ -8,15 +9,17 @@
 struct planners;
 
 struct plan_job {
-	void (*run)(struct plan_job *job);  /* in one of the threads */
+	void (*run)(struct plan_job *job);  /* on one of the threads */
 	struct plan_job *next;
 };
 
-/* `done` is called, from one of the threads, after a job is run and can be taken. */
-int planners_start(void (*done)(void *context), void *context, struct planners **out, struct err *err);
-/* Never waits. The job is the planners' until planners_take gives it back. */
+/* Starts the threads. They call `done` after a job was run and can be taken. 0, or -errno and
+ * *err. */
+int planners_start(void (*done)(void *context), void *context, struct planners **out,
+		   struct err *err);
+/* Queues a job. Never waits. The job is the planners' until planners_take returns it. */
 void planners_give(struct planners *p, struct plan_job *job);
-/* One that is run, in the order in which they came to be; NULL: none. */
+/* Returns a job that was run, in the order in which they finished; NULL: none. */
 struct plan_job *planners_take(struct planners *p);
-/* Waits for those that run; the others are never run. */
+/* Waits for running jobs; queued ones are never run. */
 void planners_stop(struct planners *p);

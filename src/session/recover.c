@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands where. A thread's records are counted from its first: kept and lost together they
- * are its `position`. The file's counts say at which position it ends. The session memory says at which
- * position each sub-buffer begins, and how far the dead tracer had taken the thread over. So what both
- * have is left out, and what neither has, because the tracer died with it, is a number. */
+/* A thread's records are counted from its first: its `position` is the number of records kept and
+ * lost so far. The file's counts tell at which position the file ends. The session memory tells at
+ * which position each sub-buffer begins, and how far the dead tracer had taken the thread over. So
+ * records that both have are left out, and records that neither has, because the tracer died with
+ * them, are a number.
+ *
+ * Called by `brace recover`, on its only thread. A failure discards the output. */
 #include "session/recover.h"
 
 #include <errno.h>
@@ -15,6 +18,7 @@
 #include <unistd.h>
 
 #include "collect/drain.h"
+#include "collect/renames.h"
 #include "image/maps.h"
 #include "session/names.h"
 #include "collect/snapshot.h"
@@ -22,23 +26,26 @@
 #include "store/store.h"
 
 
+/* One recovery; close_all() frees what it has got so far. */
 struct recovery {
 	struct store_reader *reader;  /* of the cut file; NULL: there is none */
 	struct trace_info *info;      /* the reader's, or our own */
 	struct store_writer *writer;
 	struct shared_memory memory;
 	VEC(uint32_t) threads;        /* slot -> index in info->threads */
-	VEC(uint64_t) position;       /* by info thread: how far the output has come */
+	VEC(uint64_t) position;       /* by thread of info: position that the output has reached */
 	struct recover_result *res;
 };
 
 /* --- threads ------------------------------------------------------------------------------- */
 
+/* tid and pid may be reused; the first time stamp is not. */
 static bool is_thread(const struct trace_thread *t, const struct memory_thread *slot)
 {
 	return t->pid == slot->pid && t->tid == slot->tid && t->tsc == slot->tsc;
 }
 
+/* info->threads.n if the thread is not there. */
 static uint32_t find_thread(const struct trace_info *info, const struct memory_thread *slot)
 {
 	uint32_t i = 0;
@@ -48,17 +55,20 @@ static uint32_t find_thread(const struct trace_info *info, const struct memory_t
 	return i;
 }
 
-/* An image the file knows nothing of yet has a number, nothing more. */
+/* An image that the file does not know gets a number, and nothing more. */
 static uint32_t image_of(struct trace_info *info, const struct memory_thread *slot)
 {
 	if (slot->image >= NAMES_IMAGES_MOST)
 		return 0;
 	while (info->images.n <= slot->image)
-		*vec_add(&info->images) = (struct trace_image){ .pid = slot->pid, .tsc = slot->tsc,
-								.exe = mem_strdup(""), .cmdline = mem_strdup("") };
+		*vec_add(&info->images) = (struct trace_image){ .pid = slot->pid,
+								.tsc = slot->tsc,
+								.exe = mem_strdup(""),
+								.cmdline = mem_strdup("") };
 	return slot->image;
 }
 
+/* Index of the slot's thread in info. Adds the thread if it is new. */
 static uint32_t thread_of(struct recovery *r, uint32_t slot)
 {
 	const struct memory_thread *t = &r->memory.threads[slot];
@@ -83,8 +93,8 @@ static uint32_t thread_of(struct recovery *r, uint32_t slot)
 
 /* --- from runs to the file ------------------------------------------------------------------ */
 
-/* Leaves out the first `n` records of a run. */
-static void skip(struct drain_run *run, uint64_t n)
+/* Leaves out the first `n` records of a run that count; others go with the record before them. */
+static void skip_words(struct drain_run *run, uint64_t n)
 {
 	while (n && run->n) {
 		uint64_t word = run->words[0];
@@ -93,8 +103,10 @@ static void skip(struct drain_run *run, uint64_t n)
 		if (len > run->n)
 			len = run->n;
 		run->near_tsc = record_tsc(word, run->near_tsc);
-		if (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU && len > 1)
+		if (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU &&
+		    len > 1)
 			run->cpu = (uint16_t)run->words[1];
+		/* Records that tell a CPU or a sleep, for example, do not count. */
 		if (record_counts(word))
 			n--, run->records--;
 		run->calls -= (uint64_t)record_is_call(word);
@@ -103,7 +115,9 @@ static void skip(struct drain_run *run, uint64_t n)
 	}
 }
 
-static int put(struct recovery *r, uint32_t thread, const struct drain_run *run, struct err *err)
+/* Writes a run, and counts it. A run of nothing is left out. */
+static int put_run(struct recovery *r, uint32_t thread, const struct drain_run *run,
+		   struct err *err)
 {
 	struct trace_thread *t = &r->info->threads.at[thread];
 
@@ -114,9 +128,11 @@ static int put(struct recovery *r, uint32_t thread, const struct drain_run *run,
 	r->res->lost += run->lost;
 	if (!run->n && !run->lost)
 		return 0;
-	return store_records(r->writer, thread, run->near_tsc, run->cpu, run->lost, run->words, run->n, err);
+	return store_records(r->writer, thread, run->near_tsc, run->cpu, run->lost, run->words,
+			     run->n, err);
 }
 
+/* drain_sink: writes the part of the run that the output does not have yet. */
 static int take_run(void *context, const struct drain_run *given, struct err *err)
 {
 	struct recovery *r = context;
@@ -124,24 +140,38 @@ static int take_run(void *context, const struct drain_run *given, struct err *er
 	uint32_t thread = thread_of(r, run.slot);
 	uint64_t have = r->position.at[thread], end = run.position + run.lost + run.records;
 
+	/* The file has all of it. */
 	if (end <= have)
 		return 0;
+	/* A gap: the dead tracer had these, and the file has not. */
 	if (run.position > have) {
 		r->res->unwritten += run.position - have;
 		run.lost += run.position - have;
 	} else if (have - run.position <= run.lost) {
 		run.lost -= have - run.position;
 	} else {
+		/* The file has the beginning. */
 		uint64_t n = have - run.position - run.lost;
 
 		run.lost = 0;
-		skip(&run, n);
+		skip_words(&run, n);
 	}
 	r->position.at[thread] = end;
-	return put(r, thread, &run, err);
+	return put_run(r, thread, &run, err);
 }
 
-/* Threads whose last records the dead tracer had. */
+/* Adds names that the file does not have. */
+static void take_names(struct recovery *r)
+{
+	for (uint32_t slot = 0; slot < r->threads.n; slot++) {
+		uint32_t seen = 0;
+
+		if (r->threads.at[slot] != UINT32_MAX)
+			renames_take(&r->memory.threads[slot], &seen, r->info, r->threads.at[slot]);
+	}
+}
+
+/* Counts records that the dead tracer had taken as the last of their thread. */
 static int count_unwritten(struct recovery *r, struct err *err)
 {
 	int e = 0;
@@ -159,12 +189,12 @@ static int count_unwritten(struct recovery *r, struct err *err)
 		run.lost = t->taken - r->position.at[thread];
 		r->res->unwritten += run.lost;
 		r->position.at[thread] = t->taken;
-		e = put(r, thread, &run, err);
+		e = put_run(r, thread, &run, err);
 	}
 	return e;
 }
 
-/* Of threads that got no slot: nobody can say which. */
+/* Losses of threads that got no slot: nobody can tell which threads. */
 static int put_threadless(struct recovery *r, uint64_t lost, struct err *err)
 {
 	const struct drain_run run = { .lost = lost };
@@ -173,9 +203,10 @@ static int put_threadless(struct recovery *r, uint64_t lost, struct err *err)
 		return 0;
 	*vec_add(&r->info->threads) = (struct trace_thread){ .comm = "<...>" };
 	*vec_add(&r->position) = 0;
-	return put(r, (uint32_t)r->info->threads.n - 1, &run, err);
+	return put_run(r, (uint32_t)r->info->threads.n - 1, &run, err);
 }
 
+/* Takes everything out of the copy of the memory. */
 static int drain_memory(struct recovery *r, struct err *err)
 {
 	struct drain *drain = drain_new(&r->memory);
@@ -184,10 +215,12 @@ static int drain_memory(struct recovery *r, struct err *err)
 
 	for (uint32_t slot = 0; slot < shared_memory_threads(&r->memory); slot++)
 		r->res->threads += r->memory.threads[slot].ready == 1;
+	/* The copy does not change, so a last pass is right though the program runs on. */
 	e = drain_finish(drain, take_run, r, &lost, err);
 	drain_free(drain);
 	if (e >= 0)
 		e = count_unwritten(r, err);
+	take_names(r);
 	if (e >= 0)
 		e = put_threadless(r, lost, err);
 	return e < 0 ? e : 0;
@@ -195,6 +228,7 @@ static int drain_memory(struct recovery *r, struct err *err)
 
 /* --- from a file and a memory to a file ------------------------------------------------------ */
 
+/* Counts begin with those of the file. */
 static void count_file(struct recovery *r)
 {
 	struct store_description about;
@@ -212,6 +246,7 @@ static void count_file(struct recovery *r)
 	r->res->cut_bytes = about.cut_bytes;
 }
 
+/* By device and inode: two names may be links to one file. */
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -219,12 +254,16 @@ static bool is_same_file(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static int open_file(struct recovery *r, const struct recover_request *req, bool may_be_whole, struct err *err)
+/* may_be_whole: there is a memory too, which may have more. */
+static int open_file(struct recovery *r, const struct recover_request *req, bool may_be_whole,
+		     struct err *err)
 {
 	int e;
 
 	if (is_same_file(req->file, req->output))
-		return err_set(err, EINVAL, "%s cannot be recovered into itself: name another file with -o", req->file);
+		return err_set(err, EINVAL,
+			       "%s cannot be recovered into itself: name another file with -o",
+			       req->file);
 	e = store_open(req->file, &r->reader, err);
 	if (e)
 		return e;
@@ -235,7 +274,8 @@ static int open_file(struct recovery *r, const struct recover_request *req, bool
 	return store_continue(req->output, r->reader, &r->writer, err);
 }
 
-static int finish(struct recovery *r, const struct recover_request *req, struct err *err)
+/* Ends the output, with its totals. */
+static int finish_recovery(struct recovery *r, const struct recover_request *req, struct err *err)
 {
 	struct stat st;
 	int e;
@@ -250,6 +290,8 @@ static int finish(struct recovery *r, const struct recover_request *req, struct 
 	return e;
 }
 
+/* The reader owns the trace_info that it gave out; without one it is ours. A writer that is still
+ * there has failed: its file goes. */
 static void close_all(struct recovery *r)
 {
 	if (r->writer)
@@ -262,24 +304,29 @@ static void close_all(struct recovery *r)
 	vec_free(&r->position);
 }
 
-static int begin(struct recovery *r, const struct recover_request *req, struct recover_result *res, bool memory,
-		 struct err *err)
+/* Opens the output: behind the file's records or, without a file, with names from the process. */
+static int begin_recovery(struct recovery *r, const struct recover_request *req,
+			  struct recover_result *res, bool memory, struct err *err)
 {
 	memset(res, 0, sizeof(*res));
 	r->res = res;
 	if (req->file)
 		return open_file(r, req, memory, err);
 	if (!memory)
-		return err_set(err, EINVAL, "nothing to recover from: neither a file nor a process");
+		return err_set(err, EINVAL,
+			       "nothing to recover from: neither a file nor a process");
 	r->info = names_of_process(req->pid, &r->memory);
 	return store_create(req->output, r->info, &r->writer, err);
 }
 
-static int recover(struct recovery *r, const struct recover_request *req, bool memory, struct err *err)
+/* Records of the file are in the output already (store_continue); those of the memory come behind
+ * them. */
+static int recover(struct recovery *r, const struct recover_request *req, bool memory,
+		   struct err *err)
 {
 	int e = memory ? drain_memory(r, err) : 0;
 
-	return e ? e : finish(r, req, err);
+	return e ? e : finish_recovery(r, req, err);
 }
 
 int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_request *req,
@@ -289,7 +336,7 @@ int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_requ
 	int e = snapshot_take(fd, at, size, &r.memory, err);
 
 	if (e == 0)
-		e = begin(&r, req, res, true, err);
+		e = begin_recovery(&r, req, res, true, err);
 	if (e == 0)
 		e = recover(&r, req, true, err);
 	close_all(&r);
@@ -298,7 +345,7 @@ int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_requ
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* Where the process has the session memory; false if it has none. */
+/* Finds the session memory in the process; false if it has none. */
 static bool find_memory(pid_t pid, uint64_t *at, uint64_t *size, struct err *err)
 {
 	struct maps maps;
@@ -315,10 +362,12 @@ static bool find_memory(pid_t pid, uint64_t *at, uint64_t *size, struct err *err
 	}
 	maps_free(&maps);
 	if (!found)
-		err_set(err, ENODATA, "process %d is not being traced: it has no session memory", (int)pid);
+		err_set(err, ENODATA, "process %d is not being traced: it has no session memory",
+			(int)pid);
 	return found;
 }
 
+/* A descriptor of the process' memory, or -errno and *err. */
 static int open_memory(pid_t pid, struct err *err)
 {
 	char name[64];
@@ -327,12 +376,18 @@ static int open_memory(pid_t pid, struct err *err)
 	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return err_set(err, errno, "may not read the memory of process %d: that takes the right to ptrace it "
-			       "(the same user, and no Yama or container in the way; or root)", (int)pid);
+		return err_set(
+			err, errno,
+			"may not read the memory of process %d: that takes the right to ptrace it "
+			"(the same user, and no Yama or container in the way; or root)",
+			(int)pid);
 	return fd < 0 ? err_set(err, errno, "cannot open %s: %s", name, strerror(errno)) : fd;
 }
 
-static int recover_process(const struct recover_request *req, struct recover_result *res, struct err *err)
+/* The process is read while it runs and is not stopped: snapshot_take() copies the memory once, and
+ * nothing is read from it afterwards but names. */
+static int recover_process(const struct recover_request *req, struct recover_result *res,
+			   struct err *err)
 {
 	struct recovery r = { 0 };
 	uint64_t at = 0, size = 0;
@@ -343,13 +398,16 @@ static int recover_process(const struct recover_request *req, struct recover_res
 	fd = open_memory(req->pid, err);
 	if (fd < 0)
 		return fd;
+	/* A tracer that lives would write the same records. */
 	if (snapshot_is_attended(fd, at))
-		e = err_set(err, EBUSY, "the tracer of process %d lives: there is nothing to recover", (int)req->pid);
+		e = err_set(err, EBUSY,
+			    "the tracer of process %d lives: there is nothing to recover",
+			    (int)req->pid);
 	else
 		e = snapshot_take(fd, at, size, &r.memory, err);
 	close(fd);
 	if (e == 0)
-		e = begin(&r, req, res, true, err);
+		e = begin_recovery(&r, req, res, true, err);
 	if (e == 0) {
 		names_add_sites(r.info, &r.memory);
 		e = recover(&r, req, true, err);
@@ -365,7 +423,7 @@ int session_recover(const struct recover_request *req, struct recover_result *re
 
 	if (req->pid)
 		return recover_process(req, res, err);
-	e = begin(&r, req, res, false, err);
+	e = begin_recovery(&r, req, res, false, err);
 	if (e == 0)
 		e = recover(&r, req, false, err);
 	close_all(&r);

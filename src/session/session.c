@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Starts a session, drains it into a file (record), and takes over updates from the control and the
+ * agents. One thread runs a session: that of `brace record`, or an instance's pump with a lock for
+ * the trace_info (consumer.h). Everything that a traced program writes is checked here. A failed
+ * start leaves nothing behind; a full file does not end the recording. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -14,17 +18,19 @@
 #include "hook/plan.h"
 #include "inject/agent_path.h"
 #include "collect/clock.h"
+#include "session/ahead.h"
 #include "session/control.h"
 #include "image/describe.h"
 #include "collect/drain.h"
 #include "session/internal.h"
 #include "inject/launch.h"
-#include "collect/notes.h"
+#include "collect/messages.h"
 #include "collect/switches.h"
 #include "store/store.h"
 #include "shared/points.h"
 
-static char *join(char *const *argv)
+/* argv in one string, separated by blanks. The caller frees it. */
+static char *join_words(char *const *argv)
 {
 	char *all = mem_strdup(argv[0]);
 
@@ -39,18 +45,24 @@ static char *join(char *const *argv)
 
 /* --- starting ------------------------------------------------------------------------------ */
 
+/* 128 bits, because nanoseconds times a clock of some GHz pass 2^64 after a few seconds. */
 uint64_t session_thresh_ticks(const struct session *s, const struct settings *set)
 {
-	return (uint64_t)((unsigned __int128)set->tracing_thresh_ns * s->info->clock.hz / 1000000000u);
+	return (uint64_t)((unsigned __int128)set->tracing_thresh_ns * s->info->clock.hz /
+			  1000000000u);
 }
 
+/* The first session memory, of the user that brace runs as. Others are made when programs of other
+ * users come. */
 static int make_memory(struct session *s, const struct settings *set, struct err *err)
 {
-	const struct shared_memory_shape shape = control_shape_of(set, session_thresh_ticks(s, set));
+	const struct shared_memory_shape shape =
+		control_shape_of(set, session_thresh_ticks(s, set));
 
 	return memories_begin(&s->memories, &shape, err);
 }
 
+/* For control_wait_first(); also notes the end when it has come. */
 static bool program_lives(void *context)
 {
 	struct session *s = context;
@@ -58,17 +70,21 @@ static bool program_lives(void *context)
 	return !session_reap(s);
 }
 
+/* Starts the program with LD_PRELOAD, and waits for the agent's first image. */
 static int launch_preloaded(struct session *s, const char *path, char *const *argv, struct err *err)
 {
-	int r = launch_spawn(path, argv, s->agent_path, control_socket(s->control), s->memories.at[0].header->execs, &s->pid, err);
+	int r = launch_spawn(path, argv, s->agent_path, control_way(s->control),
+			     s->memories.at[0].header->execs, &s->pid, err);
 
 	POINT(program_spawned);
+	/* Only now: control_wait_first() depends on being woken when the program ends. */
 	if (r == 0)
 		control_watch(s->control, s->pid);
 	return r == 0 ? control_wait_first(s->control, program_lives, s, err) : r;
 }
 
-static int launch_held(struct session *s, const char *path, char *const *argv, struct err *err)
+/* Starts a program that has no loader for the agent (launch_by_hand). */
+static int launch_stopped(struct session *s, const char *path, char *const *argv, struct err *err)
 {
 	int r = control_launch(s->control, path, argv, &s->pid, err);
 
@@ -77,10 +93,12 @@ static int launch_held(struct session *s, const char *path, char *const *argv, s
 	return r;
 }
 
-/* The program, up to where its own code begins. */
-static int launch(struct session *s, const char *path, const char *image, char *const *argv, struct err *err)
+/* Starts the program, up to where its own code begins. */
+static int launch_program(struct session *s, const char *path, const char *image, char *const *argv,
+			  struct err *err)
 {
-	int r = launch_by_hand(image) ? launch_held(s, path, argv, err) : launch_preloaded(s, path, argv, err);
+	int r = launch_by_hand(image) ? launch_stopped(s, path, argv, err)
+				      : launch_preloaded(s, path, argv, err);
 
 	if (r < 0 && s->pid > 0 && !s->ended) {
 		kill(s->pid, SIGKILL);
@@ -89,7 +107,8 @@ static int launch(struct session *s, const char *path, const char *image, char *
 	return r;
 }
 
-static int attach(struct session *s, const struct session_request *req, struct err *err)
+/* Attaches to all processes, or to none. */
+static int attach_programs(struct session *s, const struct session_request *req, struct err *err)
 {
 	int r = session_attach(s, req->pids, req->n_pids, err);
 
@@ -100,15 +119,18 @@ static int attach(struct session *s, const struct session_request *req, struct e
 }
 
 /* path NULL: attach. */
-static int start(struct session *s, const struct session_request *req, const char *path, const char *image,
-		 struct err *err)
+static int start_session(struct session *s, const struct session_request *req, const char *path,
+			 const char *image, struct err *err)
 {
-	struct control_request control = { .settings = req->settings, .agent_path = s->agent_path,
-					   .memories = &s->memories, .tracer = control_tracer_of(req->settings) };
+	struct control_request control = { .settings = req->settings,
+					   .agent_path = s->agent_path,
+					   .memories = &s->memories,
+					   .tracer = control_tracer_of(req->settings) };
 	int r;
 
+	/* The threshold is in ticks, so the clock is needed first. */
 	if (req->settings->tracing_thresh_ns)
-		clock_settle(&s->clock, &s->info->clock);
+		clock_measure_end(&s->clock, &s->info->clock);
 	control.thresh_ticks = session_thresh_ticks(s, req->settings);
 	r = make_memory(s, req->settings, err);
 	if (r == 0)
@@ -116,7 +138,8 @@ static int start(struct session *s, const struct session_request *req, const cha
 	if (r == 0 && req->output)
 		r = store_create(req->output, s->info, &s->store, err);
 	if (r == 0)
-		r = path ? launch(s, path, image, req->argv, err) : attach(s, req, err);
+		r = path ? launch_program(s, path, image, req->argv, err)
+			 : attach_programs(s, req, err);
 	if (r < 0 && s->store) {
 		store_discard(s->store);
 		s->store = NULL;
@@ -124,10 +147,13 @@ static int start(struct session *s, const struct session_request *req, const cha
 	return r;
 }
 
+/* Plans of the program's files are read ahead (ahead.c) while the memories are made. The clock is
+ * measured from the first line to the last: the longer, the more exact. */
 int session_start(const struct session_request *req, struct session **out, struct err *err)
 {
 	struct session *s = mem_zalloc(sizeof(*s));
 	char *path = NULL, *image = NULL;
+	struct ahead *ahead = NULL;
 	int r;
 
 	s->output = req->output ? mem_strdup(req->output) : NULL;
@@ -135,23 +161,27 @@ int session_start(const struct session_request *req, struct session **out, struc
 	s->started_tsc = clock_tsc();
 	clock_begin(&s->clock);
 	r = req->argv ? launch_resolve(req->argv[0], &path, &image, err) : 0;
+	if (r == 0 && image)
+		ahead = ahead_begin(image);
 	if (r == 0)
 		r = agent_path_find(req->agent_path, &s->agent_path, err);
 	if (r == 0) {
-		s->info = describe(req->argv ? join(req->argv) : describe_cmdline(req->pids[0]), settings_tracer(req->settings),
-				   req->settings->tracing_thresh_ns);
-		s->info->sleepless = control_is_sleepless(req->settings);
+		s->info =
+			describe(req->argv ? join_words(req->argv) : describe_cmdline(req->pids[0]),
+				 req->settings->tracer->name, req->settings->tracing_thresh_ns);
+		s->info->exclude_sleep = control_excludes_sleep(req->settings);
 		s->info->values = settings_values(req->settings);
 		describe_settings(s->info, req->settings);
-		r = start(s, req, path, image, err);
+		r = start_session(s, req, path, image, err);
 	}
+	ahead_end(ahead);
 	free(path);
 	free(image);
 	if (r < 0) {
 		session_free(s);
 		return r;
 	}
-	clock_settle(&s->clock, &s->info->clock);
+	clock_measure_end(&s->clock, &s->info->clock);
 	s->ready_tsc = clock_tsc();
 	*out = s;
 	return 0;
@@ -159,19 +189,24 @@ int session_start(const struct session_request *req, struct session **out, struc
 
 /* --- while it runs -------------------------------------------------------------------------- */
 
-/* waitpid alone would take the stops away from a thread that holds the program (session_change). */
+/* waitpid alone would take the stops away from a thread that holds the program (session_change),
+ * hence waitid. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = { 0 };
 
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid &&
-	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == pid &&
+	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+		info.si_code == CLD_DUMPED);
 }
 
 bool session_reap(struct session *s)
 {
+	/* WNOWAIT left it a zombie; wait4() now takes it, with its usage. */
 	bool gone = s->attached.n ? s->stopped || !session_attached_run(s)
-				  : !s->ended && has_ended(s->pid) && wait4(s->pid, &s->status, WNOHANG, &s->usage) == s->pid;
+				  : !s->ended && has_ended(s->pid) &&
+					    wait4(s->pid, &s->status, WNOHANG, &s->usage) == s->pid;
 
 	if (!s->ended && gone) {
 		s->ended = true;
@@ -180,16 +215,22 @@ bool session_reap(struct session *s)
 	return s->ended;
 }
 
+/* From ready to the end; 0 while it runs. */
 static uint64_t run_ns(const struct session *s)
 {
-	return s->ended && s->ended_tsc > s->ready_tsc ? trace_clock_delta_ns(&s->info->clock, s->ended_tsc - s->ready_tsc) : 0;
+	return s->ended && s->ended_tsc > s->ready_tsc
+		       ? trace_clock_delta_ns(&s->info->clock, s->ended_tsc - s->ready_tsc)
+		       : 0;
 }
 
+/* rusage has microseconds, trace files nanoseconds. */
 static uint64_t timeval_ns(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000;
 }
 
+/* Times of its own only for a program that brace started: of an attached one wait4() tells
+ * nothing. */
 void session_tell_run(struct session *s)
 {
 	struct trace_run *r = &s->info->run;
@@ -204,6 +245,7 @@ void session_tell_run(struct session *s)
 	r->system_ns = timeval_ns(&s->usage.ru_stime);
 }
 
+/* Whether a process with a slot in this memory, other than the program, still runs. */
 static bool others_run_in(struct session *s, uint32_t memory)
 {
 	const struct shared_memory *m = &s->memories.at[memory];
@@ -216,14 +258,15 @@ static bool others_run_in(struct session *s, uint32_t memory)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t pid = m->threads[i].pid;
 
-		if (pid && pid != last && pid != (uint32_t)s->pid && processes_run(&s->processes[memory], pid, i, n, st.st_ino))
+		if (pid && pid != last && pid != (uint32_t)s->pid &&
+		    processes_run(&s->processes[memory], pid, i, n, &st))
 			return true;
 		last = pid;
 	}
 	return false;
 }
 
-/* Do children of the program that are traced too still run? */
+/* Whether traced children of the program still run. */
 static bool others_run(struct session *s)
 {
 	for (uint32_t i = 0, n = memories_n(&s->memories); i < n; i++)
@@ -232,14 +275,15 @@ static bool others_run(struct session *s)
 	return false;
 }
 
+/* A stop does not wait for the children. */
 bool session_over(struct session *s)
 {
 	return session_reap(s) && (s->stopped || !others_run(s));
 }
 
-void session_beat(struct session *s)
+void session_heartbeat(struct session *s)
 {
-	memories_beat(&s->memories);
+	memories_heartbeat(&s->memories);
 }
 
 pid_t session_pid(const struct session *s)
@@ -247,6 +291,7 @@ pid_t session_pid(const struct session *s)
 	return s->pid;
 }
 
+/* Agents that find the mark in their memory record no more; the processes run on. */
 void session_stop(struct session *s)
 {
 	s->stopped = true;
@@ -255,41 +300,50 @@ void session_stop(struct session *s)
 
 /* --- taking over what threads and the control thread found --------------------------------- */
 
-/* For who must make sense of the records without us. */
+/* For a later tracer that has to make sense of the records without us (names.c). */
 static void note_module(const struct session *s, uint32_t image, const struct trace_module *m)
 {
-	struct image_memory *memory = image < s->image_memory.n ? (void *)s->image_memory.at[image] : NULL;
+	struct image_memory *memory =
+		image < s->image_memory.n ? (void *)s->image_memory.at[image] : NULL;
 
 	if (!memory || !m->functions.n || memory->n_modules >= IMAGE_MODULES)
 		return;
+	/* Read by names_of_process() of a later brace, from the process: the entry is whole before
+	 * it counts. */
 	memory->modules[memory->n_modules] = (struct image_module){ m->start, m->first_id, 0 };
+	/* Pairs with no acquire in this process: number_functions() of names.c reads the memory
+	 * through /proc. */
 	__atomic_store_n(&memory->n_modules, memory->n_modules + 1, __ATOMIC_RELEASE);
 }
 
+/* The known module with as many functions at the same place; NULL: there is none. */
 static struct trace_module *same_module(struct session *s, const struct trace_module *m)
 {
 	for (size_t i = 0; i < s->info->modules.n; i++) {
 		struct trace_module *k = &s->info->modules.at[i];
 
-		if (k->image == m->image && k->first_id == m->first_id && k->functions.n == m->functions.n &&
-		    k->start == m->start && strcmp(k->path, m->path) == 0)
+		if (k->image == m->image && k->first_id == m->first_id &&
+		    k->functions.n == m->functions.n && k->start == m->start &&
+		    strcmp(k->path, m->path) == 0)
 			return k;
 	}
 	return NULL;
 }
 
-/* After a change of filters a module comes again: other functions of it are hooked. */
-static void take_module(struct session *s, const struct image_news *news, struct trace_module *m)
+/* After a change of filters a module comes again, with other functions hooked. */
+static void take_module(struct session *s, const struct image_update *update,
+			struct trace_module *m)
 {
-	struct trace_module *known = news->again ? same_module(s, m) : NULL;
+	struct trace_module *known = update->again ? same_module(s, m) : NULL;
 
 	if (!known) {
-		note_module(s, news->image, m);
+		note_module(s, update->image, m);
 		*vec_add(&s->info->modules) = *m;
 		return;
 	}
 	for (size_t i = 0; i < m->functions.n; i++) {
-		uint32_t library = known->functions.at[i].library; /* its name is among known's strings */
+		/* the new name would lie in m's strings, which are freed */
+		uint32_t library = known->functions.at[i].library;
 
 		known->functions.at[i] = m->functions.at[i];
 		known->functions.at[i].library = library;
@@ -297,6 +351,7 @@ static void take_module(struct session *s, const struct image_news *news, struct
 	image_module_free(m);
 }
 
+/* Marks a function as not hooked after all. */
 static void take_refusal(struct session *s, uint32_t image, const struct image_refusal *r)
 {
 	for (size_t i = 0; i < s->info->modules.n; i++) {
@@ -310,14 +365,19 @@ static void take_refusal(struct session *s, uint32_t image, const struct image_r
 	}
 }
 
+/* Adds an event's format, once. */
 static void take_event(struct session *s, const struct event_entry *e)
 {
 	if (!trace_info_event(s->info, e->index))
 		*vec_add(&s->info->events) = (struct trace_event){
-			e->index, mem_strdup(e->format->system), mem_strdup(e->format->name), mem_strdup(e->text),
+			e->index,
+			mem_strdup(e->format->system),
+			mem_strdup(e->format->name),
+			mem_strdup(e->text),
 		};
 }
 
+/* A copy with strings of its own, for another image. */
 static struct trace_module module_copy(const struct trace_module *m, uint32_t image)
 {
 	struct trace_module copy = *m;
@@ -336,41 +396,43 @@ static struct trace_module module_copy(const struct trace_module *m, uint32_t im
 	return copy;
 }
 
-/* Its modules are another image's, too. */
-static void take_copies(struct session *s, const struct image_news *news)
+/* The image's modules are another image's, too (PROTOCOL_USER). */
+static void take_copies(struct session *s, const struct image_update *update)
 {
 	for (size_t i = 0, n = s->info->modules.n; i < n; i++)
-		if (s->info->modules.at[i].image == news->of) {
-			const struct trace_module copy = module_copy(&s->info->modules.at[i], news->image);
+		if (s->info->modules.at[i].image == update->of) {
+			const struct trace_module copy =
+				module_copy(&s->info->modules.at[i], update->image);
 
 			*vec_add(&s->info->modules) = copy;
 		}
 }
 
-static bool take_news(struct session *s)
+/* Takes over all updates that the control has. True: there were some. */
+static bool take_update(struct session *s)
 {
-	struct image_news news;
+	struct image_update update;
 	bool any = false;
 
-	while (control_next_news(s->control, &news)) {
+	while (control_next_update(s->control, &update)) {
 		any = true;
-		if (!news.addition) {
-			*vec_add(&s->info->images) = news.about;
-			*vec_add(&s->image_memory) = news.memory;
+		if (!update.addition) {
+			*vec_add(&s->info->images) = update.about;
+			*vec_add(&s->image_memory) = update.memory;
 		}
-		if (news.is_copy)
-			take_copies(s, &news);
-		for (size_t i = 0; i < news.modules.n; i++)
-			take_module(s, &news, &news.modules.at[i]);
-		for (size_t i = 0; i < news.events.n; i++)
-			take_event(s, news.events.at[i]);
-		for (size_t i = 0; i < news.refused.n; i++)
-			take_refusal(s, news.image, &news.refused.at[i]);
-		if (news.addition)
-			image_news_drop(&news);
-		vec_free(&news.modules);
-		vec_free(&news.events);
-		vec_free(&news.refused);
+		if (update.is_copy)
+			take_copies(s, &update);
+		for (size_t i = 0; i < update.modules.n; i++)
+			take_module(s, &update, &update.modules.at[i]);
+		for (size_t i = 0; i < update.events.n; i++)
+			take_event(s, update.events.at[i]);
+		for (size_t i = 0; i < update.refused.n; i++)
+			take_refusal(s, update.image, &update.refused.at[i]);
+		if (update.addition)
+			image_update_drop(&update);
+		vec_free(&update.modules);
+		vec_free(&update.events);
+		vec_free(&update.refused);
 	}
 	return any;
 }
@@ -380,10 +442,12 @@ static uint64_t site_return(const struct session *s, uint32_t image, uint32_t si
 {
 	const struct image_memory *m = s->image_memory.at[image];
 
-	return site_id_exists(site) ? __atomic_load_n(&m->sites[site_count_of_id(site)], __ATOMIC_RELAXED) : 0;
+	return site_id_exists(site)
+		       ? __atomic_load_n(&m->sites[site_count_of_id(site)], __ATOMIC_RELAXED)
+		       : 0;
 }
 
-/* They come soon: before the first record that has such a number. */
+/* Sites become known soon: before the first record that has such a number. */
 static void fill_holes(struct session *s)
 {
 	size_t kept = 0;
@@ -400,6 +464,7 @@ static void fill_holes(struct session *s)
 	s->site_holes.n = kept;
 }
 
+/* Adds the next site. A site that is not written yet becomes a hole. */
 static void add_site(struct session *s, uint32_t image)
 {
 	struct trace_image *to = &s->info->images.at[image];
@@ -411,12 +476,15 @@ static void add_site(struct session *s, uint32_t image)
 		*vec_add(&s->site_holes) = (struct site_hole){ image, site };
 }
 
+/* Adds sites that threads have taken since. */
 static void take_sites(struct session *s)
 {
 	fill_holes(s);
 	for (size_t i = 0; i < s->image_memory.n; i++) {
 		const struct image_memory *m = s->image_memory.at[i];
 		const struct trace_image *image = &s->info->images.at[i];
+		/* The agent raises next_site relaxed (agent/site.c): a site that is not there yet
+		 * becomes a hole. */
 		uint32_t count = m ? __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE) : 0;
 		uint32_t id = count ? site_id_of_count(count - 1) : 0;
 
@@ -427,12 +495,15 @@ static void take_sites(struct session *s)
 	}
 }
 
+/* Whether info has the image of the slot's thread. Threads of the kernel's need none. */
 static bool image_known(const struct session *s, uint32_t slot)
 {
-	return slot_is_followed(slot) || memories_thread(&s->memories, slot)->image < s->info->images.n;
+	return slot_is_followed(slot) ||
+	       memories_thread(&s->memories, slot)->image < s->info->images.n;
 }
 
-/* A thread whose records are ours. The program it runs is that of its own. */
+/* Describes a thread whose records brace itself makes. Its image is that of another thread of its
+ * process. */
 static struct trace_thread followed_thread(struct session *s, uint32_t slot)
 {
 	struct trace_thread thread = { 0 };
@@ -446,20 +517,24 @@ static struct trace_thread followed_thread(struct session *s, uint32_t slot)
 	return thread;
 }
 
+/* Describes a thread by its slot. The program may have spoiled the name: it gets its end. */
 static struct trace_thread written_thread(const struct session *s, uint32_t slot)
 {
 	const struct memory_thread *t = memories_thread(&s->memories, slot);
-	struct trace_thread thread = { .pid = t->pid, .tid = t->tid, .image = t->image, .tsc = t->tsc };
+	struct trace_thread thread = {
+		.pid = t->pid, .tid = t->tid, .image = t->image, .tsc = t->tsc
+	};
 
 	memcpy(thread.comm, t->comm, sizeof(thread.comm));
 	thread.comm[sizeof(thread.comm) - 1] = '\0';
 	return thread;
 }
 
-/* Where the thread's index in info->threads is kept; UINT32_MAX: it has none yet. */
+/* The place of the thread's index in info->threads; UINT32_MAX: it has none yet. */
 static uint32_t *place_of(struct session *s, uint32_t slot)
 {
-	uint32_t memory = slot_is_followed(slot) ? MEMORIES_MAX : slot_memory(slot), i = slot - (memory << SLOT_BITS);
+	uint32_t memory = slot_is_followed(slot) ? MEMORIES_MAX : slot_memory(slot),
+		 i = slot - (memory << SLOT_BITS);
 
 	while (s->slots[memory].n <= i)
 		*vec_add(&s->slots[memory]) = UINT32_MAX;
@@ -471,15 +546,29 @@ uint32_t session_thread(struct session *s, uint32_t slot)
 	uint32_t *place = place_of(s, slot);
 
 	if (*place == UINT32_MAX) {
-		struct trace_thread thread = slot_is_followed(slot) ? followed_thread(s, slot) : written_thread(s, slot);
+		struct trace_thread thread =
+			slot_is_followed(slot) ? followed_thread(s, slot) : written_thread(s, slot);
 
 		*place = (uint32_t)s->info->threads.n;
 		if (thread.image >= s->info->images.n)
 			thread.image = 0; /* spoiled since it was looked at */
 		thread.unnamed = s->unnamed;
 		*vec_add(&s->info->threads) = thread;
+		thread_names_begin(s, slot, *place);
 	}
 	return *place;
+}
+
+/* Looks for the image of a new thread: a record may be seen before its image's update. An image
+ * that does not exist was written there by the traced program. It ends nobody's recording, since
+ * other programs may be recorded, too; its thread is shown as the first program's. */
+static void expect_image(struct session *s, uint32_t slot)
+{
+	if (!image_known(s, slot) &&
+	    control_wait_update(s->control, memories_thread(&s->memories, slot)->image))
+		take_update(s);
+	if (!image_known(s, slot))
+		messages_add(&s->memories.at[0].header->messages, MESSAGE_SPOILED, 0, "");
 }
 
 int session_account(struct session *s, const struct drain_run *run, struct err *err)
@@ -487,12 +576,16 @@ int session_account(struct session *s, const struct drain_run *run, struct err *
 	struct trace_thread *t;
 	uint32_t thread;
 
-	if (!image_known(s, run->slot) && control_wait_news(s->control, memories_thread(&s->memories, run->slot)->image))
-		take_news(s);
-	if (!image_known(s, run->slot))
-		return err_set(err, EPROTO, "the traced program spoiled the session memory (image %u)",
-			       memories_thread(&s->memories, run->slot)->image);
-	thread = session_thread(s, run->slot); /* before: it may move the array */
+	if (!s->info->images.n)
+		take_update(s);
+	if (*place_of(s, run->slot) == UINT32_MAX)
+		expect_image(s, run->slot);
+	if (!s->info->images.n)
+		return err_set(
+			err, EPROTO,
+			"the traced program spoiled the session memory: it has records of no program");
+	thread = session_thread(s, run->slot); /* first: it may move the array */
+	thread_names_follow(s, thread);
 	t = &s->info->threads.at[thread];
 	t->records += run->records;
 	t->lost += run->lost;
@@ -504,45 +597,63 @@ int session_account(struct session *s, const struct drain_run *run, struct err *
 
 uint32_t session_threadless(struct session *s, uint64_t lost)
 {
-	*vec_add(&s->info->threads) = (struct trace_thread){ .pid = (uint32_t)s->pid, .tsc = s->ready_tsc, .comm = "<...>",
-							     .lost = lost };
+	*vec_add(&s->info->threads) = (struct trace_thread){
+		.pid = (uint32_t)s->pid, .tsc = s->ready_tsc, .comm = "<...>", .lost = lost
+	};
 	s->total.lost += lost;
 	return (uint32_t)s->info->threads.n - 1;
 }
 
-static void take_notes(struct session *s)
+/* Messages of all memories, and the session's own, in place of the former ones. */
+static void take_messages(struct session *s)
 {
 	uint64_t unseen = switches_unseen(control_switches(s->control));
 
-	s->info->notes.n = 0;
+	/* Each time from the beginning: counts grow while the session runs. */
+	s->info->messages.n = 0;
 	for (uint32_t i = 0, n = memories_n(&s->memories); i < n; i++)
-		notes_take(&s->memories.at[i].header->notes, s->info);
+		messages_take(&s->memories.at[i].header->messages, s->info);
 	if (unseen)
-		*vec_add(&s->info->notes) = (struct trace_note){ .kind = NOTE_UNSEEN, .count = unseen < UINT32_MAX ? (uint32_t)unseen : UINT32_MAX };
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_UNSEEN,
+						.count = unseen < UINT32_MAX ? (uint32_t)unseen
+									     : UINT32_MAX };
+	if (s->info->renames_left_out)
+		*vec_add(&s->info->messages) = (struct trace_message){
+			.kind = MESSAGE_RENAMES,
+			.count = s->info->renames_left_out < UINT32_MAX
+					 ? (uint32_t)s->info->renames_left_out
+					 : UINT32_MAX
+		};
 	if (!s->clock.steady)
-		*vec_add(&s->info->notes) = (struct trace_note){ .kind = NOTE_CLOCK, .count = 1 };
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_CLOCK, .count = 1 };
 }
 
 bool session_catch_up(struct session *s)
 {
-	bool news = take_news(s);
+	bool update = take_update(s);
 
 	take_sites(s);
-	take_notes(s);
-	return news;
+	take_messages(s);
+	return update;
 }
 
 /* --- record --------------------------------------------------------------------------------- */
 
+/* The longest that memories_wait() waits for a full sub-buffer. */
 #define WAIT_MS 50
-#define FLUSH_S 2  /* how long an idle program's records may wait before they are written */
-#define PARTIAL_NS UINT64_C(60000000000) /* idle threads' stamps are anchored this often */
+#define FLUSH_S 2  /* an idle program's records wait at most so long to be written */
+/* idle threads' records are taken this often: their times need a near anchor */
+#define PARTIAL_NS UINT64_C(60000000000)
 
+/* False after the first failed write: what comes then is counted as lost. */
 static bool takes_more(const struct session *s)
 {
 	return !s->full.code;
 }
 
+/* drain_sink: accounts the run, and writes it while the file takes more. */
 static int record_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct session *s = context;
@@ -550,14 +661,15 @@ static int record_run(void *context, const struct drain_run *run, struct err *er
 
 	if (r < 0)
 		return r;
+	/* Images and threads of these records come before them in the file. */
 	session_catch_up(s);
 	if (takes_more(s) && store_sync_info(s->store, &s->full) == 0)
-		store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu, run->lost, run->words, run->n,
-			      &s->full);
+		store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu,
+			      run->lost, run->words, run->n, &s->full);
 	return 0;
 }
 
-/* Losses of threads that got no slot in the session memory. */
+/* Writes the losses of threads that got no slot in the session memory. */
 static void record_threadless(struct session *s, uint64_t lost)
 {
 	uint32_t thread = lost ? session_threadless(s, lost) : 0;
@@ -566,20 +678,24 @@ static void record_threadless(struct session *s, uint64_t lost)
 		store_records(s->store, thread, clock_tsc(), 0, lost, NULL, 0, &s->full);
 }
 
-/* At once: whoever recovers the records of a dead tracer needs their names. */
-static void write_news(struct session *s)
+/* Writes updates at once: a brace that recovers a dead tracer's records needs their names. */
+static void write_update(struct session *s)
 {
-	if (session_catch_up(s) && takes_more(s))
+	bool update = session_catch_up(s);
+
+	update |= thread_names_look(s);
+	if (update && takes_more(s))
 		store_flush_info(s->store, &s->full);
 }
 
-/* Records of threads that idle. */
+/* Writes the records of idle threads. */
 static void write_old(struct session *s)
 {
 	if (takes_more(s))
 		store_flush(s->store, clock_tsc() - FLUSH_S * s->info->clock.hz, &s->full);
 }
 
+/* Drains until all is over. -errno and *err: the program spoiled the memory. */
 static int record_loop(struct session *s, struct err *err)
 {
 	bool overwrite = session_overwrites(s);
@@ -587,15 +703,19 @@ static int record_loop(struct session *s, struct err *err)
 	int r = 0;
 
 	while (r >= 0) {
-		bool due = trace_clock_delta_ns(&s->info->clock, clock_tsc() - partial) > PARTIAL_NS;
+		bool due =
+			trace_clock_delta_ns(&s->info->clock, clock_tsc() - partial) > PARTIAL_NS;
 
-		memories_moment(&s->memories);
+		/* Before the look, so that an end between look and wait is not slept over. */
+		memories_read_wakeups(&s->memories);
 		if (session_over(s))
 			break;
 		POINT(loop_turns);
-		session_beat(s);
-		write_news(s);
-		POINT(news_written);
+		session_heartbeat(s);
+		write_update(s);
+		POINT(update_written);
+		/* Records stay where they are; only the kernel's notices are taken, or their rings
+		 * would fill. */
 		if (overwrite)
 			session_recycle(s);
 		if (overwrite)
@@ -615,15 +735,16 @@ static int record_loop(struct session *s, struct err *err)
 	return r;
 }
 
-/* Nothing is recorded any more: the program ends in peace. */
+/* Records nothing any more, and lets the program end in peace. */
 static void wait_for_end(struct session *s)
 {
 	session_stop(s);
-	for (memories_moment(&s->memories); !session_over(s); memories_moment(&s->memories))
+	for (memories_read_wakeups(&s->memories); !session_over(s);
+	     memories_read_wakeups(&s->memories))
 		memories_wait(&s->memories, WAIT_MS);
 }
 
-/* s->full: what it lacks is counted. */
+/* Ends the file. s->full tells why it lacks records; they are counted. */
 static void finish_file(struct session *s)
 {
 	struct err why = { 0 }, early = { 0 };
@@ -639,7 +760,8 @@ static void finish_file(struct session *s)
 		s->full = why.code ? why : early;
 	s->total = s->info->total;
 	if (stat(s->output, &st) == 0 && S_ISREG(st.st_mode))
-		s->total.bytes = (uint64_t)st.st_size; /* with what was still pending, and the index */
+		/* With records that were still pending, and the index. */
+		s->total.bytes = (uint64_t)st.st_size;
 }
 
 int session_record(struct session *s, struct session_result *res, struct err *err)
@@ -647,14 +769,17 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	uint64_t lost = 0;
 	int r = record_loop(s, err);
 
+	/* Attached processes are left first: then nobody writes, and the last pass takes
+	 * everything. */
 	POINT(program_over);
-	session_leave(s);
+	session_detach(s);
 	if (r >= 0)
 		r = session_finish(s, record_run, s, &lost, err);
 	if (r >= 0)
 		record_threadless(s, lost);
 	else
 		wait_for_end(s);
+	thread_names_all(s);
 	session_catch_up(s);
 	clock_refine(&s->clock, &s->info->clock);
 	finish_file(s);
@@ -680,11 +805,15 @@ void session_result(struct session *s, struct session_result *res)
 	res->bytes = s->total.bytes;
 	memcpy(res->by_kind, count.by_kind, sizeof(res->by_kind));
 	memcpy(res->by_reason, count.by_reason, sizeof(res->by_reason));
-	take_notes(s);
-	for (size_t i = 0; i < s->info->notes.n && i < sizeof(res->notes) / sizeof(*res->notes); i++)
-		res->notes[res->n_notes++] = s->info->notes.at[i];
+	take_messages(s);
+	for (size_t i = 0;
+	     i < s->info->messages.n && i < sizeof(res->messages) / sizeof(*res->messages); i++)
+		res->messages[res->n_messages++] = s->info->messages.at[i];
+	res->programs = (uint32_t)s->info->images.n;
 	res->functions = count.functions;
 	res->hooked = count.hooked;
+	res->code_bytes = count.code_bytes;
+	res->unknown_bytes = count.unknown_bytes;
 	res->attached = s->attached.n > 0;
 	res->attach_ns = s->attach.pause_ns;
 	res->leave_ns = s->leave.pause_ns;
@@ -697,6 +826,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->run_ns = run_ns(s);
 }
 
+/* Mappings of memfds that programs map too: theirs stay. */
 static void free_image_memory(struct session *s)
 {
 	for (size_t i = 0; i < s->image_memory.n; i++)
@@ -709,9 +839,10 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	/* Writers that wait for room have to be let go before the processes are left. */
 	if (memories_n(&s->memories))
 		memories_stop(&s->memories);
-	session_leave(s);
+	session_detach(s);
 	control_stop(s->control);
 	for (uint32_t i = 0; i < MEMORIES_MAX; i++)
 		drain_free(s->drains[i]);
@@ -726,7 +857,11 @@ void session_free(struct session *s)
 		vec_free(&s->slots[i]);
 	for (uint32_t i = 0; i < MEMORIES_MAX; i++)
 		processes_free(&s->processes[i]);
+	thread_names_free(&s->names);
 	vec_free(&s->attached);
+	for (size_t i = 0; i < s->watches.n; i++)
+		exit_watch_end(&s->watches.at[i]);
+	vec_free(&s->watches);
 	free(s->output);
 	free(s->agent_path);
 	free(s);

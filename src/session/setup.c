@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One image brought under trace, for the peer that asked: what it is planned from, the plan, the session's news of it, the
- * welcome, and what became of it. The door calls these in their order (door.c); only setup_plan takes long, and is called
- * by a planner. The news come before the welcome, so that nothing recorded names an image that the session does not know;
- * what did not go in comes after. A plan that fails leaves the program untraced. */
+/* Brings one image under trace, for the peer that asked: notes what the plan is made from,
+ * plans, tells the session, sends the setup reply, and takes the outcome. The socket thread
+ * calls the steps in this order (agent_socket.c); only setup_plan() takes long, and a planner
+ * calls it. News come before the setup reply, so that no record names an image that the session
+ * does not know; refusals come after. A plan that fails leaves the program untraced. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,14 +12,15 @@
 
 #include "session/control_internal.h"
 #include "image/event_sites.h"
-#include "collect/notes.h"
+#include "collect/messages.h"
 #include "collect/switches.h"
-#include "inject/welcome.h"
+#include "inject/setup_reply.h"
 #include "shared/points.h"
 
 bool setup_begins(const struct peer *p)
 {
-	return p->hello.request == PROTOCOL_HELLO || p->hello.request == PROTOCOL_DLOPEN || p->hello.request == PROTOCOL_USER;
+	return p->hello.request == PROTOCOL_HELLO || p->hello.request == PROTOCOL_DLOPEN ||
+	       p->hello.request == PROTOCOL_USER;
 }
 
 bool setup_begin(struct control *c, struct peer *p)
@@ -32,9 +34,10 @@ bool setup_begin(struct control *c, struct peer *p)
 		p->image = p->hello.image;
 		state = &c->images.at[p->image];
 		if (!memories_allow(c->memories, p->pid, state->memory))
-			return false; /* a program of somebody else's: nothing is added to that */
+			return false; /* another user's program: nothing is added to that */
 		state->planned |= p->hello.request == PROTOCOL_DLOPEN;
-		patch_lists_add(&c->patches, p->pid, NULL, NULL, 0); /* while it has the memory of whom it was forked from */
+		/* Now, while it still has the memory of the process that forked it. */
+		patch_lists_add(&c->patches, p->pid, NULL, NULL, 0);
 		p->first_id = state->next_id;
 		known_modules_of(&p->known, &state->known, p->pid);
 	}
@@ -42,19 +45,24 @@ bool setup_begin(struct control *c, struct peer *p)
 	return true;
 }
 
+/* Points into the control and the peer: valid while the peer is inside. */
 static struct image_request request_of(struct control *c, struct peer *p)
 {
 	return (struct image_request){
-		.index = p->image, .first_id = p->first_id, .known = &p->known, .pid = p->pid, .hello = &p->hello,
-		.settings = c->req.settings, .agent_path = c->req.agent_path, .tracer = c->req.tracer, .events = &p->events,
+		.index = p->image, .first_id = p->first_id, .known = &p->known, .pid = p->pid,
+		.hello = &p->hello,
+		.settings = c->req.settings, .agent_path = c->req.agent_path,
+		.tracer = c->req.tracer, .events = &p->events,
 	};
 }
 
+/* Only the launched program's first plan fails for its filters: it checks that they match
+ * anything. */
 static int check_selected(struct control *c, struct peer *p, struct err *err)
 {
 	if (!p->first)
 		return 0;
-	if (p->im.selected || c->req.settings->nop)
+	if (p->im.selected || !c->req.settings->tracer->functions)
 		return event_sites_check(&p->events, err);
 	return image_none_selected(&p->im, c->req.settings, err);
 }
@@ -62,14 +70,16 @@ static int check_selected(struct control *c, struct peer *p, struct err *err)
 void setup_plan(struct control *c, struct peer *p)
 {
 	const struct image_request req = request_of(c, p);
-	int r = p->hello.request == PROTOCOL_USER ? image_copy(p->pid, p->hello.image, &p->im, &p->err)
-						  : image_prepare(&req, &p->im, &p->err);
+	int r = p->hello.request == PROTOCOL_USER
+			? image_copy(p->pid, p->hello.image, &p->im, &p->err)
+			: image_prepare(&req, &p->im, &p->err);
 
 	if (r == 0)
 		r = memories_of_peer(c->req.memories, p->fd, &p->memory, &p->err);
 	if (r == 0 && p->hello.request == PROTOCOL_HELLO)
 		r = check_selected(c, p, &p->err);
 	if (r == 0 && p->hello.request == PROTOCOL_HELLO)
+		/* Before it runs: from its first switch on. */
 		r = control_follow(c, &p->events, p->pid, &p->err);
 	POINT(image_prepared);
 	p->result = r;
@@ -77,10 +87,11 @@ void setup_plan(struct control *c, struct peer *p)
 
 /* --- what the session is told ------------------------------------------------------------ */
 
+/* Notes how each function was to be hooked, for count_refused(). */
 static void keep_kinds(struct peer *p)
 {
-	for (size_t i = 0; i < p->im.news.modules.n; i++) {
-		const struct trace_module *m = &p->im.news.modules.at[i];
+	for (size_t i = 0; i < p->im.update.modules.n; i++) {
+		const struct trace_module *m = &p->im.update.modules.at[i];
 
 		for (size_t k = 0; k < m->functions.n; k++) {
 			size_t at = m->first_id - p->first_id + k;
@@ -92,7 +103,8 @@ static void keep_kinds(struct peer *p)
 	}
 }
 
-/* The counts of the launched program are shown: those of functions that were to be hooked, and are not. */
+/* The launched program's counts are shown: lowers them by functions that were to be hooked, and are
+ * not. */
 static void count_refused(struct peer *p, const image_refusals *refused)
 {
 	struct image_count *count = &p->im.count;
@@ -109,24 +121,28 @@ static void count_refused(struct peer *p, const image_refusals *refused)
 	}
 }
 
+/* Refusals come as an addition to the image's update. */
 static void tell_refused(struct control *c, struct peer *p)
 {
-	struct image_news news = { .image = p->image, .addition = true };
+	struct image_update update = { .image = p->image, .addition = true };
 
-	image_refused(&p->im, &news.refused);
-	count_refused(p, &news.refused);
-	if (news.refused.n)
-		control_tell(c, &news);
+	image_refused(&p->im, &update.refused);
+	count_refused(p, &update.refused);
+	if (update.refused.n)
+		control_tell(c, &update);
 }
 
 /* --- the steps after the plan -------------------------------------------------------------- */
 
+/* Makes the plan the image's present state. A new image gets its number here. */
 static void keep_state(struct control *c, struct peer *p)
 {
 	struct err ignored;
 
 	if (p->hello.request == PROTOCOL_USER) {
-		const struct image_state copy = { .next_id = p->first_id, .memory = p->memory, .known = p->known,
+		const struct image_state copy = { .next_id = p->first_id,
+						  .memory = p->memory,
+						  .known = p->known,
 						  .by_hand = c->images.at[p->image].by_hand };
 
 		p->image = (uint32_t)c->images.n;
@@ -136,7 +152,8 @@ static void keep_state(struct control *c, struct peer *p)
 	}
 	if (p->hello.request == PROTOCOL_HELLO) {
 		p->image = (uint32_t)c->images.n;
-		*vec_add(&c->images) = (struct image_state){ .known = p->known, .memory = p->memory };
+		*vec_add(&c->images) =
+			(struct image_state){ .known = p->known, .memory = p->memory };
 		p->known = (struct known_modules){ 0 };
 	} else {
 		known_modules_replace(&c->images.at[p->image].known, p->pid, &p->known);
@@ -146,7 +163,8 @@ static void keep_state(struct control *c, struct peer *p)
 		event_set_grow(&c->req.events, &ignored); /* as its copy did */
 }
 
-/* The first program's plan decides on the session; another runs untraced, which is said unless it has gone. */
+/* A failed plan of the first program fails the session. Any other program runs untraced, which is
+ * noted unless it has ended. */
 static void tell_failed(struct control *c, struct peer *p, const char *exe)
 {
 	struct pollfd gone = { .fd = p->fd, .events = POLLRDHUP };
@@ -154,12 +172,13 @@ static void tell_failed(struct control *c, struct peer *p, const char *exe)
 	if (p->first)
 		control_failed(c, &p->err);
 	else if (p->hello.request == PROTOCOL_HELLO && poll(&gone, 1, 0) == 0)
-		notes_add(control_notes(c), NOTE_UNPLANNED, p->pid, exe);
+		messages_add(control_messages(c), MESSAGE_UNPLANNED, p->pid, exe);
 }
 
-bool setup_welcome(struct control *c, struct peer *p)
+bool setup_reply(struct control *c, struct peer *p)
 {
-	const char *exe = p->im.news.about.exe ? p->im.news.about.exe : "", *last = strrchr(exe, '/');
+	const char *exe = p->im.update.about.exe ? p->im.update.about.exe : "",
+		   *last = strrchr(exe, '/');
 
 	if (p->hello.request == PROTOCOL_DLOPEN)
 		c->images.at[p->image].planned = false;
@@ -170,14 +189,18 @@ bool setup_welcome(struct control *c, struct peer *p)
 	snprintf(p->exe, sizeof(p->exe), "%s", last ? last + 1 : exe);
 	keep_state(c, p);
 	image_number(&p->im, p->image);
-	p->im.news.addition = p->hello.request == PROTOCOL_DLOPEN;
-	shared_memory_welcome(p->memory, &p->im.welcome);
+	p->im.update.addition = p->hello.request == PROTOCOL_DLOPEN;
+	shared_memory_setup(p->memory, &p->im.setup);
 	if (p->pid == c->first_pid)
 		keep_kinds(p);
-	control_tell(c, &p->im.news);
+	/* Before the setup reply: no record may name an unknown image. */
+	control_tell(c, &p->im.update);
 	POINT(image_published);
-	if (welcome_send(p->fd, &p->im.welcome, (int[]){ p->memory->fd, p->im.image_fd, p->im.code_fd < 0 ? p->im.image_fd : p->im.code_fd })) {
-		POINT(welcome_sent);
+	/* Without trampolines there is no code file; the third descriptor only fills the place. */
+	if (setup_reply_send(p->fd, &p->im.setup,
+			     (int[]){ p->memory->fd, p->im.image_fd,
+				      p->im.code_fd < 0 ? p->im.image_fd : p->im.code_fd })) {
+		POINT(setup_sent);
 		return true;
 	}
 	if (p->first) {
@@ -189,20 +212,22 @@ bool setup_welcome(struct control *c, struct peer *p)
 
 void setup_settle(struct control *c, struct peer *p, const struct protocol_done *done)
 {
-	/* Or it died: what was patched until then stands in the patches. */
-	if (done && done->note > NOTE_NONE && done->note < NOTE_KINDS)
-		notes_add(control_notes(c), done->note, p->pid, p->exe);
+	/* NULL if the process died: the patches that it had written by then are marked in the code
+	 * memory (image_hear). */
+	if (done && done->note > MESSAGE_NONE && done->note < MESSAGE_KINDS)
+		messages_add(control_messages(c), done->note, p->pid, p->exe);
 	POINT(done_heard);
+	/* The process wrote there: nonsense is noted, and taken as not patched. */
 	if (!image_hear(&p->im))
-		notes_add(control_notes(c), NOTE_FORGED, p->pid, p->exe);
+		messages_add(control_messages(c), MESSAGE_FORGED, p->pid, p->exe);
 	image_forget_unmapped(&p->im, &c->images.at[p->image].known, p->pid);
 	if (p->hello.request == PROTOCOL_HELLO) {
 		patch_lists_begin(&c->patches, p->pid);
 		handlers_begin(&c->handlers, p->pid);
 	}
-	handlers_tell(&p->im, p->pid, control_notes(c));
-	image_tell_unread(&p->im, p->pid, control_notes(c));
-	patch_lists_add(&c->patches, p->pid, p->memory, p->im.patches, p->im.welcome.n_patches);
+	handlers_tell(&p->im, p->pid, control_messages(c));
+	image_tell_unread(&p->im, p->pid, control_messages(c));
+	patch_lists_add(&c->patches, p->pid, p->memory, p->im.patches, p->im.setup.n_patches);
 	tell_refused(c, p);
 	control_done(c, p->pid, &p->im.count, p->hello.request != PROTOCOL_HELLO);
 }
@@ -211,7 +236,7 @@ void setup_free(struct peer *p)
 {
 	known_modules_free(&p->known);
 	event_set_free(&p->events);
-	image_news_free(&p->im.news);
+	image_update_free(&p->im.update);
 	image_close(&p->im);
 	vec_free(&p->kinds);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What a seccomp filter says to a system call, found out by running it: the classic BPF that the kernel
- * takes, and nothing else. Both sides use it: the agent before its process binds itself, the
- * tracer before it attaches. Any bytes are survived: jumps only go forward, and all indices are
- * checked. */
+/* Runs a seccomp filter, as the kernel would, to find out what it says to a system call: classic
+ * BPF, and nothing else. The agent asks before its process installs a filter, the tracer before it
+ * attaches. Any bytes are survived: jumps go forward only, and all indices are checked. */
 #pragma once
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The machine: accumulator, index register, scratch memory. */
 struct bpf_state {
 	const struct seccomp_data *data;
 	uint32_t a, x, memory[BPF_MEMWORDS];
 };
 
+/* One arithmetic step. False: division by zero or an unknown operation; the kernel would not have
+ * taken the filter. */
 static inline bool bpf_alu(uint32_t op, uint32_t *a, uint32_t by)
 {
 	switch (op) {
@@ -31,12 +33,16 @@ static inline bool bpf_alu(uint32_t op, uint32_t *a, uint32_t by)
 	}
 }
 
+/* True if a conditional jump is taken. */
 static inline bool bpf_holds(uint32_t op, uint32_t a, uint32_t with)
 {
-	return op == BPF_JEQ ? a == with : op == BPF_JGT ? a > with : op == BPF_JGE ? a >= with : (a & with) != 0;
+	return op == BPF_JEQ   ? a == with
+	       : op == BPF_JGT ? a > with
+	       : op == BPF_JGE ? a >= with
+			       : (a & with) != 0;
 }
 
-/* The value a load takes; false if there is no such place. */
+/* Loads the value of an LD or LDX; false if there is no such place. */
 static inline bool bpf_load(const struct bpf_state *s, const struct sock_filter *i, uint32_t *value)
 {
 	switch (BPF_MODE(i->code)) {
@@ -59,7 +65,7 @@ static inline bool bpf_load(const struct bpf_state *s, const struct sock_filter 
 	}
 }
 
-/* One instruction that is neither a jump nor a return. */
+/* Executes one instruction that is neither a jump nor a return. */
 static inline bool bpf_step(struct bpf_state *s, const struct sock_filter *i)
 {
 	switch (BPF_CLASS(i->code)) {
@@ -86,8 +92,10 @@ static inline bool bpf_step(struct bpf_state *s, const struct sock_filter *i)
 	}
 }
 
-/* What the filter returns; SECCOMP_RET_KILL_PROCESS for one that the kernel would not take. */
-static inline uint32_t bpf_run(const struct sock_filter *program, uint64_t n, const struct seccomp_data *data)
+/* Returns what the filter returns; SECCOMP_RET_KILL_PROCESS for one that the kernel would not
+ * take. */
+static inline uint32_t bpf_run(const struct sock_filter *program, uint64_t n,
+			       const struct seccomp_data *data)
 {
 	struct bpf_state s = { .data = data };
 
@@ -109,7 +117,7 @@ static inline uint32_t bpf_run(const struct sock_filter *program, uint64_t n, co
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-/* Does the kernel carry the call out as if there were no filter? */
+/* True if the kernel carries the call out as if there were no filter. */
 static inline bool bpf_allows(uint32_t returned)
 {
 	uint32_t action = returned & SECCOMP_RET_ACTION_FULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in a struct probe_site of kind PROBE_CALL, in the place of a fetch program: which events a system call is,
- * before it is made or behind it (docs/syscalls.md). */
+/* Contents of a struct probe_site of kind PROBE_CALL, where other probes have a fetch program: the
+ * events of a system call, before it or after it (docs/syscalls.md). */
 #pragma once
 #include <stdint.h>
 
@@ -9,32 +9,39 @@
 #define CALL_NUMBERS 512u       /* every number of a system call is smaller */
 #define CALL_ARGUMENTS 6u
 
+/* One event that a call brings about. */
 struct call_event {
 	uint16_t event;
 	uint8_t arguments;      /* in its record */
 	uint8_t stacked;        /* its records come with the stack */
-	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = every record */
+	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = all */
 };
 
-/* For agent/syscall.S, which writes both events at once. Headers of records without their time: 0 = is not wanted. */
+/* The short way of agent/syscall.S, which writes both events at once. `raw` and `named` are record
+ * headers without a time; 0: that event is not wanted. */
 struct call_quick {
 	uint64_t raw, named;
 	uint64_t number;
-	uint64_t bytes;         /* of the records, headers included; 0: the call needs more thought than this */
+	/* Bytes of all records with their headers; 0: agent/calls.c has to look at the call. */
+	uint64_t bytes;
 	uint8_t arguments;      /* of named */
-	uint8_t behind;
+	uint8_t behind; /* 1: this is the side after the call */
 	uint8_t pad[6];
 };
 _Static_assert(sizeof(struct call_quick) == 40, "agent/syscall.S reads it");
 
 struct call_about {
 	struct call_quick quick;
-	uint32_t number;        /* CALL_UNKNOWN: the call says it; behind it the agent knows, if `kept` */
-	uint8_t behind;
-	uint8_t kept;           /* from before the call to behind it, by its stack pointer */
-	uint16_t n;             /* named: one, of `number`; or one of each number */
+	/* The call's number; CALL_UNKNOWN: a register has it, and after the call the agent knows it
+	 * if `kept`. */
+	uint32_t number;
+	uint8_t behind; /* 1: this is the side after the call */
+	/* 1: number and arguments are kept from before the call until after it, by the stack
+	 * pointer. */
+	uint8_t kept;
+	uint16_t n;             /* elements of `named`: one, for `number`; or one for each number */
 	uint32_t tasks;         /* a struct task_block (tasks.h), bytes from here; 0 = none */
 	uint32_t ahead;         /* 1: the call comes a little later; its only argument will be 0 */
-	struct call_event raw;  /* of every number */
+	struct call_event raw;  /* raw_syscalls' event, for every number */
 	struct call_event named[];
 };

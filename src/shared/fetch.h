@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a probe writes down, as a program: where each field's value is found (registers, memory) and where it
- * goes in the event's record. The tracer compiles (event/fetch.h); the agent runs it in the probed thread. As with
- * filters (filter.h) both sides know what is here: no libc, no pointers, no allocation.
+/* The program of a probe: where each field's value is found (registers, memory) and where it goes
+ * in the event's record. The tracer compiles it (event/fetch.h); the agent runs it in the probed
+ * thread. Both sides know this file, as they know filter.h: no libc, no pointers, no allocation.
  *
- * One value is at hand, from instruction to instruction. REG, IMM, IP and COMM begin a field; what is then
- * fetched from memory that is not there makes the number 0, the string empty, until the next field begins.
+ * One value is at hand, from instruction to instruction. REG, IMM, IP and COMM begin a field. A
+ * load from memory that is not there makes the number 0 and the string empty until the next field
+ * begins.
  *
- * fetch_run trusts nothing in the program: it looks at every instruction once, checks where it writes, and goes ahead
- * only, so that a program overwritten while it runs gives a wrong record at worst. */
+ * fetch_run() does not trust the program: it loads every instruction once, checks where it writes,
+ * and goes forward only. A program that is overwritten while it runs gives a wrong record at
+ * worst. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +17,8 @@
 #define FETCH_INSNS_MAX 256u
 #define FETCH_RECORD_MAX 512u  /* with the 8 common bytes */
 #define FETCH_COMM_BYTES 16u
-#define FETCH_FLAGS_REG 16u    /* registers are numbered as instructions number them: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... */
+/* Registers have instructions' numbers: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... */
+#define FETCH_FLAGS_REG 16u
 #define FETCH_REGS 17u
 
 enum fetch_op {
@@ -24,17 +27,17 @@ enum fetch_op {
 	FETCH_IP,      /* the address of the probed instruction + value */
 	FETCH_COMM,    /* no number: STRING writes the thread's name */
 	FETCH_ADD_REG, /* + register `reg` << size */
-	FETCH_BASE,    /* + what the module was moved by when it was loaded */
+	FETCH_BASE,    /* adds the load bias of the module */
 	FETCH_LOAD,    /* `size` bytes of memory at value + the number */
 	FETCH_SHIFT,   /* right, by value */
 	FETCH_NARROW,  /* the lowest `size` bytes of it */
 	FETCH_STORE,   /* its lowest `size` bytes to `at` of the record */
-	FETCH_STRING,  /* the string in memory at value + the number: behind the fixed fields, with its NUL, and
-	                  length << 16 | place as 4 bytes to `at` */
+	FETCH_STRING,  /* the string in memory at value + the number: behind the fixed fields, with
+			  its NUL, and  length << 16 | place as 4 bytes to `at` */
 	FETCH_OPS
 };
 
-#define FETCH_SIGNED 1u        /* LOAD, NARROW: what is narrower than 64 bits is extended by its sign */
+#define FETCH_SIGNED 1u        /* LOAD, NARROW: the number is sign-extended to 64 bits */
 
 struct fetch_insn {
 	uint8_t op;            /* enum fetch_op */
@@ -44,6 +47,7 @@ struct fetch_insn {
 	int64_t value;
 };
 
+/* A header and n instructions. */
 struct fetch_program {
 	uint16_t n;            /* instructions */
 	uint16_t fixed;        /* bytes of the record's fixed fields, the common ones included */
@@ -51,18 +55,23 @@ struct fetch_program {
 	struct fetch_insn code[];
 };
 
+/* The probed thread's state and the ways to read its memory. */
 struct fetch_context {
 	const uint64_t *regs;  /* FETCH_REGS of them */
 	uint64_t ip, base;
-	/* Copies up to n bytes from an address that may lead anywhere; how many there were, from its begin. */
+	/* Copies up to n bytes from an address that may lead anywhere; returns the number of bytes
+	 * that could be read, counted from the first. */
 	uint32_t (*read)(void *context, uint64_t address, void *to, uint32_t n);
-	void (*comm)(void *context, char *to); /* FETCH_COMM_BYTES */
+	/* Writes the thread's name, FETCH_COMM_BYTES of it. */
+	void (*comm)(void *context, char *to);
 	void *context;
 };
 
-/* Writes a record's fields, from offset 8 on; the fixed ones are zeroed first. `bytes` is how much memory there is at p,
- * `room` how much of the record. Its size, common bytes included; 0: the program makes no sense. */
-uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct fetch_context *c, uint8_t *record, uint32_t room);
+/* Writes a record's fields, from offset 8 on; the fixed ones are zeroed first. `bytes` is the size
+ * of the memory at p, `room` that of the record. Returns the record's size with the 8 common bytes;
+ * 0: the program is malformed. */
+uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct fetch_context *c,
+		   uint8_t *record, uint32_t room);
 
-/* Could the compiler have made it? */
+/* True if the compiler could have made the program. */
 bool fetch_verify(const struct fetch_program *p, uint32_t bytes);

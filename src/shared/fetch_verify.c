@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fetch program must be: fetch_run survives anything, this tells what its compiler meant. */
+/* Tells a fetch program that the compiler can have made from other bytes. fetch_run() survives any
+ * bytes; tests hold the compiler to fetch.h by this check. No state; cannot fail. */
 #include "shared/fetch.h"
 
 static bool size_good(uint8_t size)
@@ -13,7 +14,8 @@ static bool insn_good(const struct fetch_program *p, const struct fetch_insn *i)
 
 	if (i->op >= FETCH_OPS || i->reg >= FETCH_REGS)
 		return false;
-	if ((i->op == FETCH_LOAD || i->op == FETCH_NARROW || i->op == FETCH_STORE) && !size_good(i->size))
+	if ((i->op == FETCH_LOAD || i->op == FETCH_NARROW || i->op == FETCH_STORE) &&
+	    !size_good(i->size))
 		return false;
 	if (i->op == FETCH_ADD_REG && i->size > 3)
 		return false;
@@ -22,7 +24,8 @@ static bool insn_good(const struct fetch_program *p, const struct fetch_insn *i)
 
 bool fetch_verify(const struct fetch_program *p, uint32_t bytes)
 {
-	if (bytes < sizeof(*p) || p->n > FETCH_INSNS_MAX || bytes != sizeof(*p) + p->n * sizeof(p->code[0]) || p->fixed < 8 ||
+	if (bytes < sizeof(*p) || p->n > FETCH_INSNS_MAX ||
+	    bytes != sizeof(*p) + p->n * sizeof(p->code[0]) || p->fixed < 8 ||
 	    p->fixed > FETCH_RECORD_MAX)
 		return false;
 	for (uint32_t i = 0; i < p->n; i++)

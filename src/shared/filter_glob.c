@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Patterns over strings whose ends are known by count: what stands in a record need not end in a NUL, and a
- * program in shared memory is not to be trusted to. Without recursion: when a character does not fit, the
- * last `*` takes one more. */
+/* Glob patterns over counted strings: a field of a record need not end in a NUL, and a program in
+ * shared memory is not trusted to. filter_run.c calls it, in the traced thread or in the tracer; no
+ * state. As in base/glob.c there is no recursion: when a character does not fit, the last `*` takes
+ * one more, so time is at most the product of both lengths. */
 #include "shared/filter.h"
 
 struct pattern {
@@ -9,8 +10,8 @@ struct pattern {
 	uint32_t n;
 };
 
-/* The index behind the `]` of the class that begins at i ("["), or 0 if it is never closed. A `]` right behind
- * the `[` or `[!` is a member. */
+/* Returns the index after the `]` of the class that begins at i ("["), or 0 if it is never closed.
+ * A `]` directly after the `[` or `[!` is a member. */
 static uint32_t class_end(struct pattern p, uint32_t i)
 {
 	i += i + 1 < p.n && p.at[i + 1] == '!' ? 2 : 1;
@@ -36,7 +37,7 @@ static bool class_has(struct pattern p, uint32_t i, uint32_t end, uint8_t c)
 	return found != inverted;
 }
 
-/* Whether the one element at *i fits c; *i is then behind it. */
+/* True if the one element at *i fits c; *i is then the index after it. */
 static bool element_fits(struct pattern p, uint32_t *i, uint8_t c)
 {
 	uint32_t at = *i, end = p.at[at] == '[' ? class_end(p, at) : 0;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Running a filter's program over one record. Nothing in the program is believed: an instruction is loaded
- * once, into registers, and each use of a place in it is checked against what is really there. */
+/* The interpreter of filter programs (filter.h) over one record. agent/event.c and others run it in
+ * the traced thread before a record is written, the tracer on records that it has; no state, no
+ * lock, no libc. The program is not trusted: each instruction is loaded once, and each offset in it
+ * is checked against the bytes that are there. A bad one lets no record pass. */
 #include "shared/filter.h"
 
-struct span {
+/* Bytes of the record or of the program. */
+struct string_span {
 	const uint8_t *at;
 	uint32_t n;
 };
 
-struct run {
+struct filter_run_state {
 	const uint8_t *program;
 	uint32_t bytes;
 	const struct filter_record *r;
 };
 
-/* The compiler may not read it twice: what was checked must be what is used. */
+/* Volatile: a second read by the compiler could see other bytes than those that were checked. */
 static uint64_t word_load(const struct filter_insn *from, unsigned i)
 {
 	return ((const volatile uint64_t *)from)[i];
@@ -30,8 +33,8 @@ static struct filter_insn insn_load(const struct filter_insn *from)
 	return copy.insn;
 }
 
-/* An instruction's first word, to be taken apart in a register: most instructions compare a number, and need no
- * more than this and the value. */
+/* The first word of an instruction, taken apart in a register: a comparison of numbers, as most
+ * tests are, needs only this word and the value. */
 struct head {
 	uint8_t test, compare, flags, size;
 	uint16_t offset, target;
@@ -41,15 +44,16 @@ static struct head head_load(const struct filter_insn *from)
 {
 	union { uint64_t word; struct head head; } copy = { word_load(from, 0) };
 
-	_Static_assert(__builtin_offsetof(struct filter_insn, target) == __builtin_offsetof(struct head, target),
+	_Static_assert(__builtin_offsetof(struct filter_insn, target) ==
+			       __builtin_offsetof(struct head, target),
 		       "the head is an instruction's first word");
 	return copy.head;
 }
 
 #define LOADED(type, at) ({ type v_; __builtin_memcpy(&v_, at, sizeof(v_)); v_; })
 
-/* size bytes of the record at offset as a number without a sign. */
-static bool load(const struct filter_record *r, uint32_t offset, uint32_t size, uint64_t *v)
+/* Loads `size` bytes at offset as an unsigned number; false if they are not in the record. */
+static bool load_field(const struct filter_record *r, uint32_t offset, uint32_t size, uint64_t *v)
 {
 	const uint8_t *at = r->bytes + offset;
 
@@ -64,48 +68,57 @@ static bool load(const struct filter_record *r, uint32_t offset, uint32_t size, 
 	}
 }
 
-/* Which outcomes of a comparison make it true: byte enum filter_compare, bit (a < b) + 2 (a == b) + 4 (a & b). Looking
- * it up takes no branch that depends on the filter or on the record. */
+/* The outcomes for which each comparison is true: one byte for each enum filter_compare, in it the
+ * bit (a < b) + 2 (a == b) + 4 (a & b). The look-up takes no branch that depends on the filter or
+ * on the record. */
 static const uint64_t outcomes = 0x0070551166223344ull;
 
-static bool compare(unsigned how, uint64_t a, uint64_t b, uint64_t half)
+/* `half` is 2^63 for signed numbers: with their sign bits flipped, unsigned comparison orders
+ * them. */
+static bool compare_numbers(unsigned how, uint64_t a, uint64_t b, uint64_t half)
 {
 	unsigned outcome = ((a ^ half) < (b ^ half)) + 2u * (a == b) + 4u * !!(a & b);
 
 	return outcomes >> ((how & 7) * 8 + outcome) & 1;
 }
 
-/* A field's number as wide as 64 bits. Eight bytes are loaded if the record has them, and the field cut out: one way
- * for all sizes. */
+/* Loads a field of any size as 64 bits. If eight bytes are in the record it loads them all and cuts
+ * the field out: one path for all sizes. */
 static inline bool load_number(const struct filter_record *r, struct head i, uint64_t *v)
 {
 	unsigned unused = (64 - 8u * i.size) & 63;
 
 	if (i.offset + 8u <= r->size)
 		*v = LOADED(uint64_t, r->bytes + i.offset);
-	else if (!load(r, i.offset, i.size, v))
+	else if (!load_field(r, i.offset, i.size, v))
 		return false;
 	*v <<= unused;
 	*v = i.flags & FILTER_SIGNED ? (uint64_t)((int64_t)*v >> unused) : *v >> unused;
 	return true;
 }
 
-static inline bool number(const struct filter_record *r, struct head i, uint64_t value)
+/* The test of most filters: a number of the record against the instruction's value. */
+static inline bool match_number(const struct filter_record *r, struct head i, uint64_t value)
 {
 	uint64_t v;
 
-	return load_number(r, i, &v) && compare(i.compare, v, value, i.flags & FILTER_SIGNED ? 1ull << 63 : 0);
+	return load_number(r, i, &v) &&
+	       compare_numbers(i.compare, v, value, i.flags & FILTER_SIGNED ? 1ull << 63 : 0);
 }
 
-static bool function(const struct filter_record *r, const struct filter_insn *i)
+/* True if the address in the field lies (or does not lie) in the function [value, value + data). */
+static bool match_function(const struct filter_record *r, const struct filter_insn *i)
 {
 	uint64_t v;
 
-	if (!r->place || !load(r, i->offset, 8, &v))
+	if (!r->place || !load_field(r, i->offset, 8, &v))
 		return false;
+	/* Unsigned difference: an address below `value` wraps, and is not less than `data`
+	 * either. */
 	return (r->place(r->context, v) - i->value < i->data) == (i->compare == FILTER_EQ);
 }
 
+/* Returns the length up to a NUL; there may be none. */
 static uint32_t text_length(const uint8_t *at, uint32_t limit)
 {
 	uint32_t n = 0;
@@ -115,60 +128,73 @@ static uint32_t text_length(const uint8_t *at, uint32_t limit)
 	return n;
 }
 
-/* The bytes a __data_loc or __rel_loc field points at, as far as they are in the record. */
-static bool dynamic(const struct filter_record *r, const struct filter_insn *i, struct span *s)
+/* Sets *s to the bytes a __data_loc or __rel_loc field points at, as far as they are in the
+ * record. */
+static bool dynamic_string(const struct filter_record *r, const struct filter_insn *i,
+			   struct string_span *s)
 {
 	uint64_t item;
 	uint32_t place, n;
 
-	if (!load(r, i->offset, 4, &item))
+	if (!load_field(r, i->offset, 4, &item))
 		return false;
 	place = (uint32_t)(item & 0xffff) + (i->test == FILTER_RELATIVE ? i->offset + 4u : 0);
 	if (place > r->size)
 		return false;
 	n = (uint32_t)(item >> 16);
-	*s = (struct span){ r->bytes + place, n < r->size - place ? n : r->size - place };
+	*s = (struct string_span){ r->bytes + place, n < r->size - place ? n : r->size - place };
 	return true;
 }
 
-static bool fixed(const struct filter_record *r, const struct filter_insn *i, struct span *s)
+/* Sets *s to an array's characters, as far as they are in the record. */
+static bool fixed_string(const struct filter_record *r, const struct filter_insn *i,
+			 struct string_span *s)
 {
 	uint32_t rest;
 
 	if (i->offset > r->size)
 		return false;
 	rest = r->size - i->offset;
-	*s = (struct span){ r->bytes + i->offset, i->room && i->room < rest ? i->room : rest };
+	*s = (struct string_span){ r->bytes + i->offset,
+				   i->room && i->room < rest ? i->room : rest };
 	return true;
 }
 
-static bool fetched(const struct filter_record *r, const struct filter_insn *i, struct span *s)
+/* Sets *s to a copy of the string that the field points to, in the context's scratch memory. A
+ * failed fetch fails the test. */
+static bool fetched_string(const struct filter_record *r, const struct filter_insn *i,
+			   struct string_span *s)
 {
 	uint64_t address;
 	int n;
 
-	if (!r->fetch || !load(r, i->offset, 8, &address))
+	if (!r->fetch || !load_field(r, i->offset, 8, &address))
 		return false;
 	n = r->fetch(r->context, address, r->scratch, r->scratch_bytes);
 	if (n < 0)
 		return false;
-	*s = (struct span){ (const uint8_t *)r->scratch, (uint32_t)n < r->scratch_bytes ? (uint32_t)n : r->scratch_bytes };
+	/* A fetch function that claims more than its room is not believed. */
+	*s = (struct string_span){ (const uint8_t *)r->scratch, (uint32_t)n < r->scratch_bytes
+									? (uint32_t)n
+									: r->scratch_bytes };
 	return true;
 }
 
-static bool characters(const struct filter_record *r, const struct filter_insn *i, struct span *s)
+/* Sets *s to the characters that the test compares, wherever they are. */
+static bool field_characters(const struct filter_record *r, const struct filter_insn *i,
+			     struct string_span *s)
 {
 	switch (i->test) {
-	case FILTER_STRING: return fixed(r, i, s);
-	case FILTER_POINTER: return fetched(r, i, s);
+	case FILTER_STRING: return fixed_string(r, i, s);
+	case FILTER_POINTER: return fetched_string(r, i, s);
 	case FILTER_COMM:
-		*s = (struct span){ (const uint8_t *)r->comm, FILTER_COMM_BYTES };
+		*s = (struct string_span){ (const uint8_t *)r->comm, FILTER_COMM_BYTES };
 		return r->comm;
-	default: return dynamic(r, i, s);
+	default: return dynamic_string(r, i, s);
 	}
 }
 
-static bool same(const uint8_t *a, const uint8_t *b, uint32_t n)
+static bool same_bytes(const uint8_t *a, const uint8_t *b, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (a[i] != b[i])
@@ -176,76 +202,87 @@ static bool same(const uint8_t *a, const uint8_t *b, uint32_t n)
 	return true;
 }
 
-static bool contains(struct span s, struct span p)
+/* True if s, up to its NUL, contains p. */
+static bool span_contains(struct string_span s, struct string_span p)
 {
 	if (!p.n)
 		return true;
 	for (uint32_t i = 0; i + p.n <= s.n && s.at[i]; i++)
-		if (s.at[i] == p.at[0] && same(s.at + i, p.at, p.n))
+		if (s.at[i] == p.at[0] && same_bytes(s.at + i, p.at, p.n))
 			return true;
 	return false;
 }
 
-/* s may go on behind the end of the string, its NUL. Only what needs the end looks for it. */
-static bool match(unsigned how, struct span p, struct span s)
+/* s may extend beyond the string's NUL. FULL and FRONT compare the pattern's bytes only; MIDDLE
+ * stops at a NUL; END and GLOB need the length. */
+static bool match_span(unsigned how, struct string_span p, struct string_span s)
 {
 	if (how == FILTER_FULL || how == FILTER_FRONT)
-		return p.n <= s.n && same(s.at, p.at, p.n) && (how == FILTER_FRONT || p.n == s.n || !s.at[p.n]);
+		return p.n <= s.n && same_bytes(s.at, p.at, p.n) &&
+		       (how == FILTER_FRONT || p.n == s.n || !s.at[p.n]);
 	if (how == FILTER_MIDDLE)
-		return contains(s, p);
+		return span_contains(s, p);
 	s.n = text_length(s.at, s.n);
 	if (how == FILTER_GLOB)
 		return filter_glob(p.at, p.n, s.at, s.n);
-	return how == FILTER_END && p.n <= s.n && same(s.at + s.n - p.n, p.at, p.n);
+	return how == FILTER_END && p.n <= s.n && same_bytes(s.at + s.n - p.n, p.at, p.n);
 }
 
-static bool operand(const struct run *run, const struct filter_insn *i, struct span *s)
+/* Sets *s to the pattern or mask, if it lies in the program. */
+static bool string_operand(const struct filter_run_state *run, const struct filter_insn *i,
+			   struct string_span *s)
 {
 	if (i->data > run->bytes || i->length > run->bytes - i->data)
 		return false;
-	*s = (struct span){ run->program + i->data, i->length };
+	*s = (struct string_span){ run->program + i->data, i->length };
 	return true;
 }
 
-static bool string(const struct run *run, const struct filter_insn *i)
+/* A fault makes the test false, with FILTER_NOT, too. */
+static bool match_string(const struct filter_run_state *run, const struct filter_insn *i)
 {
-	struct span pattern, s;
+	struct string_span pattern, s;
 
-	if (!operand(run, i, &pattern) || !characters(run->r, i, &s))
+	if (!string_operand(run, i, &pattern) || !field_characters(run->r, i, &s))
 		return false;
-	return match(i->compare, pattern, s) != !!(i->flags & FILTER_NOT);
+	return match_span(i->compare, pattern, s) != !!(i->flags & FILTER_NOT);
 }
 
-static uint8_t byte_at(struct span s, uint32_t i)
+/* Masks may be shorter than what they are compared with: the rest is zeros. */
+static uint8_t byte_at(struct string_span s, uint32_t i)
 {
 	return i < s.n ? s.at[i] : 0;
 }
 
-/* One CPU against a mask that does not name exactly one: never equal. */
-static bool cpu_in(const struct run *run, const struct filter_insn *i, uint64_t cpu)
+/* One CPU against a mask. Equality cannot hold: the compiler turns a mask that names exactly one
+ * CPU into a comparison of numbers. */
+static bool cpu_in(const struct filter_run_state *run, const struct filter_insn *i, uint64_t cpu)
 {
-	struct span mask;
+	struct string_span mask;
 
-	if (!operand(run, i, &mask))
+	if (!string_operand(run, i, &mask))
 		return false;
 	if (i->compare != FILTER_AND)
 		return i->compare == FILTER_NE;
 	return cpu < FILTER_CPUS_MAX && byte_at(mask, (uint32_t)cpu / 8) >> cpu % 8 & 1;
 }
 
-static bool number_in(const struct run *run, const struct filter_insn *i)
+/* A number that is no CPU's fails the test, also with !=, as in the kernel. */
+static bool number_in(const struct filter_run_state *run, const struct filter_insn *i)
 {
 	uint64_t cpu;
 
-	return load(run->r, i->offset, i->size, &cpu) && cpu < i->value && cpu_in(run, i, cpu);
+	return load_field(run->r, i->offset, i->size, &cpu) && cpu < i->value &&
+	       cpu_in(run, i, cpu);
 }
 
-static bool cpus(const struct run *run, const struct filter_insn *i)
+/* A mask in the record against the program's. */
+static bool match_cpus(const struct filter_run_state *run, const struct filter_insn *i)
 {
-	struct span mask, field;
+	struct string_span mask, field;
 	bool common = false, equal = true;
 
-	if (!operand(run, i, &mask) || !dynamic(run->r, i, &field))
+	if (!string_operand(run, i, &mask) || !dynamic_string(run->r, i, &field))
 		return false;
 	for (uint32_t k = 0; k < mask.n || k < field.n; k++) {
 		common |= byte_at(mask, k) & byte_at(field, k);
@@ -254,36 +291,41 @@ static bool cpus(const struct run *run, const struct filter_insn *i)
 	return i->compare == FILTER_AND ? common : equal == (i->compare == FILTER_EQ);
 }
 
-static bool cpu(const struct filter_record *r, const struct filter_insn *i)
+/* The kernel knows no & for the CPU itself. */
+static bool current_cpu(const struct filter_record *r, const struct filter_insn *i)
 {
-	return i->compare != FILTER_AND && compare(i->compare, (uint64_t)(int64_t)r->cpu, i->value, 1ull << 63);
+	return i->compare != FILTER_AND &&
+	       compare_numbers(i->compare, (uint64_t)(int64_t)r->cpu, i->value, 1ull << 63);
 }
 
-/* Every test but a number's. Kept apart, so that a filter of numbers does not save registers for it. */
-__attribute__((noinline)) static bool test(const struct run *run, const struct filter_insn *from)
+/* All tests but a number's. Out of line, so that a filter of numbers saves no registers for it. */
+__attribute__((noinline)) static bool test(const struct filter_run_state *run,
+					   const struct filter_insn *from)
 {
 	const struct filter_insn i = insn_load(from);
 
 	switch (i.test) {
-	case FILTER_FUNCTION: return function(run->r, &i);
+	case FILTER_FUNCTION: return match_function(run->r, &i);
 	case FILTER_STRING:
 	case FILTER_DYNAMIC:
 	case FILTER_RELATIVE:
 	case FILTER_POINTER:
-	case FILTER_COMM: return string(run, &i);
-	case FILTER_CPU: return cpu(run->r, &i);
+	case FILTER_COMM: return match_string(run, &i);
+	case FILTER_CPU: return current_cpu(run->r, &i);
 	case FILTER_CPU_IN: return cpu_in(run, &i, (uint32_t)run->r->cpu);
 	case FILTER_NUMBER_IN: return number_in(run, &i);
-	case FILTER_CPUS: return cpus(run, &i);
+	case FILTER_CPUS: return match_cpus(run, &i);
 	default: return false;
 	}
 }
 
+/* A test that fails has no error to report: the record is left out. */
 bool filter_run(const struct filter_program *p, uint32_t bytes, const struct filter_record *r)
 {
-	struct run run = { (const uint8_t *)p, bytes, r };
+	struct filter_run_state run = { (const uint8_t *)p, bytes, r };
 	uint32_t n, at = 0;
 
+	/* `n` is read once and checked, since the program may change meanwhile. */
 	if (bytes < sizeof(*p))
 		return false;
 	n = *(const volatile uint16_t *)&p->n;
@@ -292,10 +334,13 @@ bool filter_run(const struct filter_program *p, uint32_t bytes, const struct fil
 	while (at < n) {
 		const struct filter_insn *from = &p->at[at];
 		struct head i = head_load(from);
-		bool holds = __builtin_expect(i.test == FILTER_NUMBER, 1) ? number(r, i, word_load(from, 2)) : test(&run, from);
+		bool holds = __builtin_expect(i.test == FILTER_NUMBER, 1)
+				     ? match_number(r, i, word_load(from, 2))
+				     : test(&run, from);
 
 		if (holds != !!(i.flags & FILTER_BRANCH))
 			at++;
+		/* Only forward, so that the program ends. */
 		else if (i.target > at)
 			at = i.target;
 		else

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a filter's program must be. filter_run survives anything; this tells a program that says what its
- * compiler meant from bytes that only look like one. */
+/* Tells a filter program that the compiler can have made from bytes that only look like one.
+ * filter_run() survives any bytes; tests hold the compiler to filter.h by this check. No state;
+ * cannot fail. */
 #include "shared/filter.h"
 
-/* What an instruction of each kind uses. */
+/* Resources that an instruction of each kind uses. */
 static const struct {
 	uint8_t field;    /* bytes of the record it loads at offset; 0: none; 255: `size` of them */
 	uint8_t compares; /* how many comparisons it may have */
@@ -28,7 +29,7 @@ static bool size_good(uint8_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* The instruction's use of the record lies in the fixed fields. */
+/* True if the bytes of the record that the instruction uses lie within the fixed fields. */
 static bool field_good(const struct filter_insn *i, uint32_t record_bytes)
 {
 	uint32_t size = tests[i->test].field == 255 ? i->size : tests[i->test].field;
@@ -49,9 +50,11 @@ static bool insn_good(const struct filter_program *p, uint32_t at, uint32_t reco
 		return false;
 	if (i->test == FILTER_NEVER)
 		return true;
-	if (i->compare >= tests[i->test].compares || (p->needs & tests[i->test].needs) != tests[i->test].needs)
+	if (i->compare >= tests[i->test].compares ||
+	    (p->needs & tests[i->test].needs) != tests[i->test].needs)
 		return false;
-	if (tests[i->test].data && (i->data < begin || i->data > p->bytes || i->length > p->bytes - i->data))
+	if (tests[i->test].data &&
+	    (i->data < begin || i->data > p->bytes || i->length > p->bytes - i->data))
 		return false;
 	return field_good(i, record_bytes);
 }
@@ -60,8 +63,9 @@ bool filter_verify(const void *program, uint32_t bytes, uint32_t record_bytes)
 {
 	const struct filter_program *p = program;
 
-	if (bytes < sizeof(*p) || p->magic != FILTER_MAGIC || p->bytes != bytes || bytes > FILTER_BYTES_MAX ||
-	    bytes % 8 || (p->code && 8u * p->code >= bytes) || !p->n || p->n > FILTER_INSNS_MAX || p->n > (bytes - sizeof(*p)) / sizeof(p->at[0]))
+	if (bytes < sizeof(*p) || p->magic != FILTER_MAGIC || p->bytes != bytes ||
+	    bytes > FILTER_BYTES_MAX || bytes % 8 || (p->code && 8u * p->code >= bytes) || !p->n ||
+	    p->n > FILTER_INSNS_MAX || p->n > (bytes - sizeof(*p)) / sizeof(p->at[0]))
 		return false;
 	for (uint32_t i = 0; i < p->n; i++)
 		if (!insn_good(p, i, record_bytes))

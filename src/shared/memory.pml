@@ -81,6 +81,7 @@ byte head, tag;                 /* free_head */
 byte used;                      /* buffers_used */
 byte waiters;                   /* free_waiters */
 bit  moved[THREADS];            /* free_futex is not what this thread has seen */
+byte passes[THREADS];           /* how many of the tracer's ended since this thread waits, 2 at most */
 
 /* --- struct memory_desc ----------------------------------------------------------------------------------- */
 byte state[BUFFERS], thread[BUFFERS], d_seq[BUFFERS], d_used[BUFFERS], next[BUFFERS];
@@ -90,8 +91,8 @@ byte word[MEMORY];
 
 /* --- struct memory_thread --------------------------------------------------------------------------------- */
 byte lost[THREADS], reported[THREADS], over[2 * THREADS], first_seq[THREADS], taken[THREADS], seq[THREADS];
-byte held[THREADS], oldest[THREADS], newest[THREADS], void_from[THREADS];
-bit  in_void[THREADS];
+byte held[THREADS], oldest[THREADS], newest[THREADS], discard_from[THREADS];
+bit  discarding[THREADS];
 byte threadless[THREADS];       /* lost_threadless */
 
 /* --- struct agent_tls ------------------------------------------------------------------------------------- */
@@ -236,14 +237,15 @@ inline try_take()
 }
 
 /* wait_and_take. The 50 ms after which it looks anyway are not here: a wake must not be missed. Nor is how
- * long it takes until a tracer is given up, or a thread that has nothing gives up waiting. */
+ * long it takes until a tracer is given up. A thread that has nothing gives up waiting (waits_in_vain) after two passes of
+ * the tracer's, which the code lets be twenty: the second one began after the wait did. */
 inline wait_and_take()
 {
 #ifndef BUG_WAKE
 	STEP waiters++ }
 #endif
 	do
-	:: STEP moved[t] = 0 }
+	:: STEP moved[t] = 0; passes[t] = 0 }
 		try_take();
 		if
 		:: i != NONE -> break
@@ -257,8 +259,20 @@ inline wait_and_take()
 #ifndef BUG_HEART
 		:: STEP_IF(!tracer) abandoned = 1 } break
 #endif
-#ifndef BUG_ALONE
-		:: STEP_IF(held[t] == 0) skip } break /* waits_in_vain */
+#ifdef BUG_IMPATIENT
+		:: STEP_IF(held[t] == 0) skip } break
+#elif defined(BUG_LOOK)
+		:: STEP_IF(held[t] == 0 && !moved[t]) skip }
+			if
+			:: STEP_IF(passes[t] == 2) skip } break
+			:: STEP_IF(moved[t]) skip }
+			fi
+#elif !defined(BUG_ALONE)
+		:: STEP_IF(held[t] == 0 && passes[t] == 2) skip }
+			if
+			:: STEP_IF(!moved[t]) skip } break
+			:: STEP_IF(moved[t]) skip }
+			fi
 #endif
 		fi
 	od;
@@ -300,7 +314,7 @@ inline close_buffer()
 	STEP buffer[t] = NONE }
 }
 
-inline leave_void()
+inline nonlocal_discard()
 {
 	STEP
 		n = pos[t] - VOID(t);
@@ -309,7 +323,7 @@ inline leave_void()
 		lost[t] = lost[t] + n / WORDS;
 #endif
 		k = 0 }
-	STEP in_void[t] = 0 }
+	STEP discarding[t] = 0 }
 }
 
 inline enter_void()
@@ -321,9 +335,9 @@ inline enter_void()
 		:: else -> break
 		od }
 #ifndef BUG_VOID_FROM
-	STEP void_from[t] = lost[t] }
+	STEP discard_from[t] = lost[t] }
 #endif
-	STEP in_void[t] = 1 }
+	STEP discarding[t] = 1 }
 	STEP end[t] = VOID(t) + WINDOW; pos[t] = VOID(t) }
 }
 
@@ -363,7 +377,7 @@ inline next_buffer()
 	:: else
 	fi;
 	if
-	:: in_void[t] -> leave_void()
+	:: discarding[t] -> nonlocal_discard()
 	:: else
 	fi;
 	i = NONE;
@@ -407,7 +421,7 @@ inline fill()
 /* settle(): somebody who interrupted this context closed the sub-buffer it has a slot in, and counted on it. */
 #define CLOSED(at)   (IN_POOL(at) && INDEX(at) != buffer[t] && thread[INDEX(at)] == t)
 /* And one in a window was counted as lost, unless the window is still the same. */
-#define SAME_WINDOW(at) (in_void[t] && (at) >= end[t] && (at) < pos[t])
+#define SAME_WINDOW(at) (discarding[t] && (at) >= end[t] && (at) < pos[t])
 #define LOST(at)     ((at) >= NOWHERE && (at) < POOL && !SAME_WINDOW(at))
 /* A slot behind the end is given up again: what is reserved below it belongs to those it interrupted. */
 #define GIVEN_UP(at) ((IN_POOL(at) && INDEX(at) == buffer[t] && (at) < pos[t]) || ((at) < POOL && SAME_WINDOW(at)))
@@ -476,6 +490,12 @@ proctype context(byte t; byte l)
 	fi;
 	do
 	:: c < (l > 0 -> HANDLED : RECORDS) ->
+#ifdef AFTER
+		if
+		:: t == 1 && c == 0 -> ended[0]
+		:: else
+		fi;
+#endif
 #ifdef JOINS
 		if
 		:: t == 0 && c == 1 -> ended[1]
@@ -646,6 +666,14 @@ inline emit(j, u)
 #endif
 }
 
+inline wake_writers()
+{
+	if
+	:: waiters -> d_step { moved[0] = 1; moved[THREADS - 1] = 1 }
+	:: else
+	fi
+}
+
 inline take_full(j, u, last)
 {
 	scan(j, d_used[j], false);
@@ -671,7 +699,8 @@ inline take_full(j, u, last)
 		:: s_holes && !last -> p_quarantined[j] = 1
 #endif
 		:: else -> give_back(j)
-		fi
+		fi;
+		wake_writers()
 	fi
 }
 
@@ -731,14 +760,6 @@ inline first_claim()
 	}
 }
 
-inline wake_writers()
-{
-	if
-	:: waiters -> d_step { moved[0] = 1; moved[THREADS - 1] = 1 }
-	:: else
-	fi
-}
-
 /* close_for_writer, and what take_full then finds. */
 inline close_for_writer(j)
 {
@@ -753,13 +774,12 @@ inline make_room()
 	:: i < used ->
 		if
 		:: state[i] == FILLING && !LIVES(thread[i]) -> close_for_writer(i); state[i] = FULL
-		:: p_quarantined[i] && !LIVES(thread[i]) -> give_back(i)
+		:: p_quarantined[i] && !LIVES(thread[i]) -> give_back(i); wake_writers()
 		:: else
 		fi;
 		i++
 	:: else -> break
-	od;
-	wake_writers()
+	od
 }
 
 #ifdef BUG_EXPECTED
@@ -784,10 +804,19 @@ inline drain_pass(partial)
 		fi;
 		if
 		:: !EXPECTED(i) -> skip /* its predecessor became FULL after we looked */
-		:: EXPECTED(i) && state[i] == FULL -> take_full(i, c_thread[i], false); wake_writers()
+		:: EXPECTED(i) && state[i] == FULL -> take_full(i, c_thread[i], false)
 		:: EXPECTED(i) && state[i] == FILLING -> take_partial(i, c_thread[i])
 		fi
-	od
+	od;
+	skip;
+	d_step { /* shared_memory_passed */
+		u = 0;
+		do
+		:: MODE == BLOCK && waiters && u < THREADS -> passes[u] = (passes[u] < 2 -> passes[u] + 1 : 2); u++
+		:: else -> break
+		od;
+		u = 0
+	}
 }
 
 /* drain_recycle: the oldest of a thread that had ended before its sub-buffers were looked at. */
@@ -848,7 +877,7 @@ inline drain_finish()
 			n = lost[u] - reported[u];
 			k = 0;
 			do
-			:: in_void[u] && lost[u] == void_from[u] && k < ROOM ->
+			:: discarding[u] && lost[u] == discard_from[u] && k < ROOM ->
 				n = n + (word[VOID(u) + k] != 0);
 				k = k + WORDS
 			:: else -> break
@@ -889,6 +918,9 @@ inline check()
 			assert(kept[u] + told[u] + untold[u] + threadless[u] <= n);
 			count(read, u);
 			assert(kept[u] == n);
+#ifdef AFTER
+			assert(told[u] + untold[u] == 0); /* mode block: all the room there is is given back in the end */
+#endif
 			u++
 		:: else -> break
 		od;
@@ -932,6 +964,9 @@ proctype drain()
 		:: !OVER && SCARCE -> drain_recycle()
 #else
 		:: !OVER && ANY_WORK -> drain_pass(false)
+#if MODE == BLOCK
+		:: !OVER && waiters && (passes[0] < 2 || passes[THREADS - 1] < 2) -> drain_pass(false) /* every 50 ms */
+#endif
 #ifdef PARTIAL
 		:: !OVER && used -> drain_pass(true)
 #endif

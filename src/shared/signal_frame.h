@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For C and assembly: the frame that the kernel makes for a signal's handler. Above the return address stands the ucontext, to which the
- * third argument points, and right after it the siginfo, to which the second one does. */
+/* The frame that the kernel makes for a signal's handler, for C and assembly. From low addresses to
+ * high: the return address, the ucontext (the handler's third argument points to it), the siginfo
+ * (its second argument). */
 #pragma once
-#define SIGNAL_CONTEXT_BYTES 304 /* the kernel's struct ucontext; tracee/sigframe.c holds it against the C library's */
+#define SIGNAL_CONTEXT_BYTES 304 /* struct ucontext; tracee/sigframe.c compares it with libc's */

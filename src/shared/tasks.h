@@ -1,49 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-/* Events that a process tells of its own threads: where it makes a system call that starts one, names it or ends it
+/* Events that a process tells of its own threads: at the system calls that start, name or end one
  * (calls.h), and where a new program begins. */
 #pragma once
 #include <stdint.h>
 
 enum task_event {
-	TASK_NEWTASK, TASK_RENAME, TASK_EXEC, TASK_EXIT, TASK_SCHED_EXEC, TASK_SCHED_EXIT, TASK_SCHED_FORK,
+	TASK_NEWTASK,
+	TASK_RENAME,
+	TASK_EXEC,
+	TASK_EXIT,
+	TASK_SCHED_EXEC,
+	TASK_SCHED_EXIT,
+	TASK_SCHED_FORK,
 	TASK_SIGNAL,
 	TASK_EVENTS
 };
 
 #define TASK_NO_EVENT 0xffffu
 
-/* Which of them are armed. Filters stand behind it. */
+/* The armed ones of these events. Filters follow it. */
 struct task_block {
 	struct {
 		uint16_t event;         /* its number in the session, or TASK_NO_EVENT */
 		uint16_t stacked;       /* its records come with the stack */
-		uint32_t filter;        /* a filter_program, bytes from the block; 0 = every record */
+		uint32_t filter;        /* a filter_program, bytes from the block; 0 = all */
 	} at[TASK_EVENTS];
 };
 
-/* What stands in a struct probe_site of kind PROBE_SIGNAL (probe.h), at the first instruction of a signal's handler. */
+/* Contents of a struct probe_site of kind PROBE_SIGNAL (probe.h), at the first instruction of a
+ * signal's handler. */
 struct signal_about {
 	uint64_t handler;               /* its address */
 	struct task_block tasks;        /* the filter counts from here */
 };
 
-/* Records, from offset 8 on. */
+/* Records of these events, from offset 8 on, as their formats say (event/tasks.c). */
 #define TASK_COMM 16u
-struct task_newtask { int32_t pid; char comm[TASK_COMM]; uint32_t zero; uint64_t clone_flags; int16_t oom_score_adj, pad[3]; };
-struct task_rename { int32_t pid; char oldcomm[TASK_COMM], newcomm[TASK_COMM]; int16_t oom_score_adj, pad; };
+struct task_newtask {
+	int32_t pid;
+	char comm[TASK_COMM];
+	uint32_t zero;
+	uint64_t clone_flags;
+	int16_t oom_score_adj, pad[3];
+};
+struct task_rename {
+	int32_t pid;
+	char oldcomm[TASK_COMM], newcomm[TASK_COMM];
+	int16_t oom_score_adj, pad;
+};
 struct task_exit { char comm[TASK_COMM]; int32_t pid, prio; };
-struct task_fork { char parent_comm[TASK_COMM]; int32_t parent_pid; char child_comm[TASK_COMM]; int32_t child_pid; };
-struct task_switch { char prev_comm[TASK_COMM]; int32_t prev_pid, prev_prio; int64_t prev_state; char next_comm[TASK_COMM]; int32_t next_pid, next_prio; };
+struct task_fork {
+	char parent_comm[TASK_COMM];
+	int32_t parent_pid;
+	char child_comm[TASK_COMM];
+	int32_t child_pid;
+};
+struct task_switch {
+	char prev_comm[TASK_COMM];
+	int32_t prev_pid, prev_prio;
+	int64_t prev_state;
+	char next_comm[TASK_COMM];
+	int32_t next_pid, next_prio;
+};
 struct task_signal { int32_t sig, errnum, code, pad; uint64_t handler, flags; };
-/* As a code: the handler has no SA_SIGINFO, so the kernel tells nobody in the process. */
+/* A code that is not known: the handler has no SA_SIGINFO, so the kernel tells nobody in the
+ * process. */
 #define TASK_CODE_UNKNOWN INT32_MIN
 struct task_exec { uint32_t filename; int32_t pid, old_pid; }; /* and the text */
 
-/* In the session memory: who is about to execute a program, for that program to say. Taken by its process's number; who finds
- * the place taken takes it over. */
+/* In the session memory: a thread that is about to execute a program leaves its name here, for the
+ * new program to tell. The place is chosen by the process's number; a process that finds it taken
+ * takes it over. */
 #define TASK_EXECS 64u
 struct task_exec_note {
-	uint32_t pid;                   /* written last; 0 = nobody */
+	uint32_t pid; /* written last (release, acquired by the new program); 0 = nobody */
 	uint32_t tid;
 	char comm[TASK_COMM];
 };

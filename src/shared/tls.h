@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's thread-local block, at a fixed distance from the thread pointer. All zero
- * means "this thread has not recorded yet": pos >= end sends its first record the slow way. */
+/* The agent's thread-local block, at a fixed distance from the thread pointer. All zero means "this
+ * thread has not recorded yet": pos >= end sends its first record to the slow path. */
 #pragma once
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -8,32 +8,43 @@
 struct agent_tls {
 	uint64_t pos;       /* where the next record goes; reserved by one unlocked xadd */
 	uint64_t end;       /* of the sub-buffer */
-	uint32_t key;       /* the CPU as last recorded, compared with rseq's; AGENT_KEY_IS_TID: the thread's id */
+	/* The CPU as last recorded, compared with rseq's; AGENT_KEY_IS_TID: the tid. */
+	uint32_t key;
 	union {
 		uint32_t depth; /* state mode: how deep the innermost live call is; 0 = none */
-		uint32_t room;  /* pos is out of reach (leave.c): end - it, signed */
+		/* While pos is out of reach (nonlocal.c): end minus the real pos, signed. */
+		uint32_t room;
 	};
 	union {
-		uint64_t top_sp; /* state mode: where the innermost live call's return address stood; 0 = none */
-		uint64_t inner_sp; /* leave.c: of the call that does not tell where it was made; 0 = none */
+		/* State mode: stack address of the innermost live call's return address; 0 =
+		 * none. */
+		uint64_t top_sp;
+		/* nonlocal.c: that of the call which does not tell where it was made; 0 = none. */
+		uint64_t inner_sp;
 	};
 	uint64_t thread;    /* struct memory_thread, in this process */
 	union {
-		uint64_t live;  /* state mode: how many calls are live, and above how often that changed (agent/live.h) */
-		uint64_t leaving; /* leave.c: struct leave_about of the function that may leave */
+		/* State mode: number of live calls, and above it a count of its changes
+		 * (agent/live.h). */
+		uint64_t live;
+		/* nonlocal.c: struct nonlocal_about of the function that may leave */
+		uint64_t leaving;
 	};
 	uint64_t stack_base; /* state mode */
-	uint32_t buffer;    /* index of the sub-buffer, MEMORY_NONE in the void */
-	uint32_t known;     /* TLS_THREAD: the fields above are set; the other bits are the agent's own */
+	uint32_t buffer;    /* index of the sub-buffer, MEMORY_NONE in the discard window */
+	uint32_t known;     /* TLS_THREAD: the fields above are set; other bits: the agent's own */
 };
 _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 bytes");
 #endif
 
 #define TLS_THREAD 1u /* agent_tls.known */
-#define TLS_LENT 8u   /* a vfork child may have this block too: agent/lend.c has theirs */
-#define TLS_KNOWN_MASK 0xffu /* of it, what is known of the thread; above, the session that its stack is for */
-#define AGENT_STACK_BYTES (16u << 20) /* behind stack_base */
+#define TLS_SETTLED 16u /* of a block by thread id: the thread's former one was taken over */
+#define TLS_LENT 8u   /* a vfork child may use this block, too: agent/lend.c has theirs */
+/* The part of `known` about the thread; above it, the session that its stack is for. */
+#define TLS_KNOWN_MASK 0xffu
+#define AGENT_STACK_BYTES (16u << 20) /* size of the stack at stack_base */
 
+#define FORK_GUARD_EXIT 3   /* index of agent_fork_guard (agent/agent.h) */
 #define TLS_POS 0
 #define TLS_END 8
 #define TLS_KEY 16

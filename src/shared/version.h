@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Raised with every change of what both sides share (memory.h, tls.h): they compare. For assembly too. */
+/* Raised with every change of the data that both sides share (memory.h, tls.h); they compare it.
+ * For assembly, too. */
 #ifndef BRACE_VERSION_H
 #define BRACE_VERSION_H
-#define PROTOCOL_VERSION 32
+#define PROTOCOL_VERSION 36
 #endif

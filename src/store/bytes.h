@@ -11,6 +11,7 @@ struct bytes {
 	size_t n, cap;
 };
 
+/* Appends n bytes. Allocation does not fail (base/mem.h). */
 static inline void bytes_put(struct bytes *b, const void *p, size_t n)
 {
 	vec_reserve(b, b->n + n);
@@ -41,6 +42,6 @@ static inline void bytes_uleb(struct bytes *b, uint64_t v)
 	b->n = (size_t)(uleb_write(b->at + b->n, v) - b->at);
 }
 
-/* Signed numbers as unsigned ones that are small when the number is near 0. */
+/* Maps signed numbers to unsigned ones that are small when the number is near 0. */
 static inline uint64_t zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
 static inline int64_t unzigzag(uint64_t v) { return (int64_t)(v >> 1) ^ -(int64_t)(v & 1); }

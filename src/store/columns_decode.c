@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns to words. The bytes may be anybody's: each stream is read through a cursor, and no
- * record is written that does not fit what the chunk's header promised. */
+/* Columns to words, for readers (reader.c, track.c); each reading thread has its own decoder. The
+ * bytes may be anybody's: each stream is read through a cursor, and no record is written that does
+ * not fit what the chunk's header promised. A cursor that runs out reads 0 and is marked bad, so
+ * that the loops need no check of their own; any_bad() decides at the end. */
 #include <errno.h>
 #include <zstd.h>
 
@@ -48,6 +50,7 @@ static bool get_stream(struct decoder *d, struct cursor *c, size_t left, struct 
 
 	if (c->bad || raw > left)
 		return false;
+	/* Short streams are stored as they are (columns_encode.c). */
 	if (raw < STREAM_PLAIN) {
 		stored = cursor_bytes(c, raw);
 		if (stored)
@@ -63,6 +66,8 @@ static bool get_stream(struct decoder *d, struct cursor *c, size_t left, struct 
 	return stored != NULL;
 }
 
+/* Splits the payload into its streams. Its total is bounded by the header's number of words, so
+ * that a small file cannot ask for much memory. */
 static bool get_streams(struct decoder *d, const uint8_t *payload, size_t n, uint32_t words)
 {
 	struct cursor c = cursor_of(payload, n);
@@ -73,9 +78,11 @@ static bool get_streams(struct decoder *d, const uint8_t *payload, size_t n, uin
 	for (int s = 0; s < STREAMS; s++)
 		if (!get_stream(d, &c, room - d->raw.n, &d->in[s]))
 			return false;
+	/* Bytes behind the last stream are damage, too. */
 	return cursor_left(&c) == 0;
 }
 
+/* The TSC's difference to the record before, in units of 1 << shift. */
 static inline uint64_t get_time(struct decoder *d)
 {
 	uint64_t first = cursor_u8(&d->in[STREAM_TIME]);
@@ -89,6 +96,7 @@ static inline uint64_t get_time(struct decoder *d)
 	return -cursor_uleb(&d->in[STREAM_LONG]);
 }
 
+/* Reads the next byte of STREAM_RUNS: so many hits, then a miss unless it is RUN_FULL. */
 static void next_run(struct decoder *d)
 {
 	uint8_t b = cursor_u8(&d->in[STREAM_RUNS]);
@@ -97,7 +105,7 @@ static void next_run(struct decoder *d)
 	d->miss_next = b != RUN_FULL;
 }
 
-/* Whether the next guess is good. */
+/* Whether the next guess is right. */
 static inline bool get_hit(struct decoder *d)
 {
 	if (d->run) {
@@ -110,6 +118,7 @@ static inline bool get_hit(struct decoder *d)
 			d->run--;
 			return true;
 		}
+		/* An exhausted stream reads as misses, which ends the chunk as damaged. */
 		if (d->in[STREAM_RUNS].bad)
 			return false;
 	}
@@ -117,6 +126,7 @@ static inline bool get_hit(struct decoder *d)
 	return false;
 }
 
+/* The low 24 bits of the next record: as guessed, or as stored. */
 static inline uint32_t get_record(struct decoder *d)
 {
 	uint32_t record = predict_record(&d->predictor);
@@ -131,6 +141,8 @@ static inline uint32_t get_record(struct decoder *d)
 	return record;
 }
 
+/* Word `index` of a record's payload: a time relative to the record's, or a word that the predictor
+ * may have hit. */
 static uint64_t get_payload_word(struct decoder *d, uint64_t header, unsigned index)
 {
 	uint64_t word;
@@ -146,7 +158,7 @@ static uint64_t get_payload_word(struct decoder *d, uint64_t header, unsigned in
 	return word;
 }
 
-/* One record into at most `room` words; returns how many, 0 if it cannot be one. */
+/* Decodes one record into at most `room` words. Returns their number; 0: it cannot be a record. */
 static inline size_t get_words(struct decoder *d, uint64_t *out, size_t room)
 {
 	uint32_t record;
@@ -156,6 +168,8 @@ static inline size_t get_words(struct decoder *d, uint64_t *out, size_t room)
 	record = get_record(d);
 	out[0] = d->tsc << (64 - RECORD_TSC_BITS) | record;
 	payload = record_payload(out[0]);
+	/* No record is all 0 in its low 24 bits: that is an unwritten slot, which writers leave
+	 * out. */
 	if (!record || payload >= room)
 		return 0;
 	for (unsigned i = 0; i < payload; i++)
@@ -171,6 +185,7 @@ static bool any_bad(const struct decoder *d)
 	return false;
 }
 
+/* False: the columns do not hold so many words, or are damaged. */
 static bool get_all(struct decoder *d, uint32_t words, uint64_t *out)
 {
 	for (size_t i = 0, n; i < words; i += n) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Words to columns. It runs at some ten nanoseconds a record on the machine that runs the
- * traced program too, so the loop has no call and no bounds check: every stream has room for
- * the worst that CHUNK_WORDS_MAX words can do. */
+/* Words to columns. The pipeline's workers run it, each with an encoder of its own, at some ten
+ * nanoseconds a record on the machine that runs the traced program too. So the loop has no call and
+ * no bounds check: every stream has room for the worst that CHUNK_WORDS_MAX words can do. */
 #include <errno.h>
 #include <zstd.h>
 
@@ -12,7 +12,7 @@
 
 #define LEVEL 1 /* 2 and 3 are half as fast again and save no byte: docs/trace-file.md */
 
-/* The most bytes a word can add to each stream. */
+/* The most bytes that a word can add to each stream. */
 static const uint8_t stream_room[STREAMS] = { 2, 1, 1, 1, 1, 1, ULEB_MAX, ULEB_MAX };
 
 struct encoder {
@@ -46,6 +46,7 @@ void encoder_free(struct encoder *e)
 	free(e);
 }
 
+/* Stores a difference in one byte, two, or as a LEB128 with an escape before it. */
 static inline void put_time(struct encoder *e, int64_t delta)
 {
 	uint64_t d = (uint64_t)delta;
@@ -53,6 +54,7 @@ static inline void put_time(struct encoder *e, int64_t delta)
 	if (d < TIME_TWO) {
 		*e->at[STREAM_TIME]++ = (uint8_t)d;
 	} else if (d < TIME_TWO_END) {
+		/* The first byte has the upper bits, as a value from TIME_TWO up to TIME_LONG. */
 		*e->at[STREAM_TIME]++ = (uint8_t)(TIME_TWO + ((d - TIME_TWO) >> 8));
 		*e->at[STREAM_TIME_LOW]++ = (uint8_t)(d - TIME_TWO);
 	} else {
@@ -61,6 +63,7 @@ static inline void put_time(struct encoder *e, int64_t delta)
 	}
 }
 
+/* Counts a right guess. A full run is written out at once; the next byte goes on counting. */
 static inline void put_hit(struct encoder *e)
 {
 	if (++e->run == RUN_FULL) {
@@ -69,12 +72,14 @@ static inline void put_hit(struct encoder *e)
 	}
 }
 
+/* The hits before it, which may be none. */
 static inline void put_miss(struct encoder *e)
 {
 	*e->at[STREAM_RUNS]++ = (uint8_t)e->run;
 	e->run = 0;
 }
 
+/* Stores the record's low 24 bits if the predictor fails on them. */
 static inline void put_record(struct encoder *e, uint32_t record)
 {
 	if (predict_record(&e->predictor) == record) {
@@ -89,11 +94,12 @@ static inline void put_record(struct encoder *e, uint32_t record)
 	predict_step(&e->predictor, record);
 }
 
-/* header: of the record that it belongs to. */
+/* header: that of the record to which the word belongs. */
 static void put_payload_word(struct encoder *e, uint64_t header, unsigned index, uint64_t word)
 {
 	uint8_t *p = e->at[STREAM_PAYLOAD];
 
+	/* A time stamp is near the record's own time; a guess would always fail. */
 	if (record_payload_is_time(header, index)) {
 		e->at[STREAM_PAYLOAD] = uleb_write(p, e->tsc - word);
 		return;
@@ -107,7 +113,7 @@ static void put_payload_word(struct encoder *e, uint64_t header, unsigned index,
 	predict_step_payload(&e->predictor, word);
 }
 
-/* One record: its header and its payload. Returns its words. */
+/* Codes one record, header and payload. Returns the number of its words. */
 static inline size_t put_words(struct encoder *e, const uint64_t *words)
 {
 	uint64_t tsc = record_tsc(words[0], e->tsc);
@@ -121,7 +127,8 @@ static inline size_t put_words(struct encoder *e, const uint64_t *words)
 	return 1 + payload;
 }
 
-/* Some machines' TSC moves in steps: the low bits that no record changes. */
+/* The number of low TSC bits that are equal in all records: the TSC of some machines moves in
+ * steps. */
 static unsigned constant_low_bits(const uint64_t *words, size_t n)
 {
 	uint64_t changed = UINT64_C(1) << 63; /* so that there is a set bit */
@@ -132,9 +139,11 @@ static unsigned constant_low_bits(const uint64_t *words, size_t n)
 	return (unsigned)__builtin_ctzll(changed);
 }
 
+/* Appends one stream: short ones as they are, since a zstd frame costs more than it saves. */
 static int put_stream(struct encoder *e, int s, struct bytes *out, struct err *err)
 {
-	size_t raw = (size_t)(e->at[s] - e->start[s]), bound = ZSTD_compressBound(raw), stored, mark;
+	size_t raw = (size_t)(e->at[s] - e->start[s]), bound = ZSTD_compressBound(raw), stored,
+	       mark;
 
 	bytes_uleb(out, raw);
 	if (raw < STREAM_PLAIN) {
@@ -168,6 +177,7 @@ int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk
 	e->shift = head->tsc_shift;
 	for (size_t i = 0; i < n;)
 		i += put_words(e, words + i);
+	/* The run at the chunk's end; the decoder stops before it would read its miss. */
 	put_miss(e);
 	head->last_tsc = e->tsc;
 	payload->n = 0;

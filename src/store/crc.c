@@ -11,6 +11,7 @@
 static uint32_t table[8][256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Tables for eight bytes at a time: table[t][i] is byte i with t zero bytes behind it. */
 static void make_tables(void)
 {
 	for (uint32_t i = 0; i < 256; i++) {
@@ -25,7 +26,8 @@ static void make_tables(void)
 			table[t][i] = table[t - 1][i] >> 8 ^ table[0][table[t - 1][i] & 0xff];
 }
 
-static uint32_t eight(uint32_t crc, const uint8_t *p)
+/* One step of 8 bytes. Written for little-endian, as brace is for x86-64. */
+static uint32_t crc_eight_bytes(uint32_t crc, const uint8_t *p)
 {
 	uint32_t lo, hi;
 
@@ -44,7 +46,7 @@ uint32_t crc32c(const void *bytes, size_t n)
 
 	pthread_once(&once, make_tables);
 	for (; n >= 8; p += 8, n -= 8)
-		crc = eight(crc, p);
+		crc = crc_eight_bytes(crc, p);
 	for (; n; p++, n--)
 		crc = crc >> 8 ^ table[0][(crc ^ *p) & 0xff];
 	return ~crc;

@@ -4,4 +4,5 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The checksum of n bytes. Any thread may call it. */
 uint32_t crc32c(const void *bytes, size_t n);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Encodes and decodes headers and the trailer. writer, pipeline and reader call it. Every structure
+ * ends with a checksum of its own, which is tested before any field is believed. */
 #include "store/format.h"
 
 #include "base/cursor.h"
@@ -11,7 +13,7 @@ static void append_crc(struct bytes *out, size_t from)
 	bytes_u32(out, crc32c(out->at + from, out->n - from));
 }
 
-/* Whether the last 4 of n bytes are the checksum of those before. */
+/* Whether the last 4 of n bytes are the checksum of the bytes before. */
 static bool crc_matches(const uint8_t *p, size_t n)
 {
 	uint32_t crc;
@@ -20,6 +22,7 @@ static bool crc_matches(const uint8_t *p, size_t n)
 	return crc32c(p, n - sizeof(crc)) == crc;
 }
 
+/* Magic, version, time of creation in ns since 1970, checksum. */
 void format_file_header(struct bytes *out, uint32_t version, uint64_t real_ns)
 {
 	size_t from = out->n;
@@ -34,11 +37,14 @@ enum file_verdict format_check_file(const uint8_t *p, size_t n, uint32_t *versio
 {
 	size_t known = n < FILE_MAGIC_SIZE ? n : FILE_MAGIC_SIZE;
 
+	/* A file shorter than the magic is judged by what is there: an empty one is short, not
+	 * foreign. */
 	*version = 0;
 	if (memcmp(p, FILE_MAGIC, known))
 		return FILE_FOREIGN;
 	if (n < FILE_MAGIC_SIZE + sizeof(*version))
 		return FILE_SHORT;
+	/* The version comes before the checksum: a newer format may have another header. */
 	memcpy(version, p + FILE_MAGIC_SIZE, sizeof(*version));
 	if (*version > FORMAT_VERSION)
 		return FILE_NEWER;
@@ -47,6 +53,7 @@ enum file_verdict format_check_file(const uint8_t *p, size_t n, uint32_t *versio
 	return *version && crc_matches(p, FILE_HEADER_SIZE) ? FILE_OK : FILE_DAMAGED;
 }
 
+/* The order of fields is the file format's: get_records() reads them in the same one. */
 static void put_records(struct bytes *out, const struct chunk_records *r)
 {
 	bytes_u32(out, r->thread);
@@ -75,6 +82,8 @@ static void get_records(struct cursor *c, struct chunk_records *r)
 	r->lost = cursor_u64(c);
 }
 
+/* Magic, type, this header's size, the payload's, its size before compression, its checksum;
+ * records have more fields. docs/trace-file.md has the layout. */
 void format_chunk_header(struct bytes *out, const struct chunk_header *h)
 {
 	size_t from = out->n;
@@ -82,6 +91,7 @@ void format_chunk_header(struct bytes *out, const struct chunk_header *h)
 
 	bytes_u32(out, CHUNK_MAGIC);
 	bytes_u16(out, h->type);
+	/* The size is known at the end. */
 	bytes_u16(out, 0);
 	bytes_u32(out, h->payload);
 	bytes_u32(out, h->raw);
@@ -93,11 +103,13 @@ void format_chunk_header(struct bytes *out, const struct chunk_header *h)
 	append_crc(out, from);
 }
 
-static bool plausible(const struct chunk_header *h)
+/* Limits the memory that a header can make a reader allocate. */
+static bool is_plausible(const struct chunk_header *h)
 {
 	if (h->payload > CHUNK_PAYLOAD_MAX || h->raw > CHUNK_RAW_MAX)
 		return false;
-	return h->type != CHUNK_RECORDS || (h->records.words && h->records.words <= CHUNK_WORDS_MAX);
+	return h->type != CHUNK_RECORDS ||
+	       (h->records.words && h->records.words <= CHUNK_WORDS_MAX);
 }
 
 bool format_read_chunk_header(const uint8_t *p, size_t n, struct chunk_header *out)
@@ -114,12 +126,15 @@ bool format_read_chunk_header(const uint8_t *p, size_t n, struct chunk_header *o
 	if (c.bad || magic != CHUNK_MAGIC || out->size < CHUNK_HEADER_MIN ||
 	    out->size > CHUNK_HEADER_MAX || out->size > n || !crc_matches(p, out->size))
 		return false;
+	/* The fields end before the checksum. Newer writers may have more of them: the rest is
+	 * skipped. */
 	c.end = p + out->size - 4;
 	if (out->type == CHUNK_RECORDS)
 		get_records(&c, &out->records);
-	return !c.bad && plausible(out);
+	return !c.bad && is_plausible(out);
 }
 
+/* The last bytes of a whole file: they say where the index begins. */
 void format_trailer(struct bytes *out, uint64_t index_offset)
 {
 	size_t from = out->n;

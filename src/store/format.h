@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of a trace file outside its chunks' payloads: file header, chunk header, trailer.
- * docs/trace-file.md describes the same for people. */
+ * docs/trace-file.md describes them for people. All functions are pure; readers survive any
+ * bytes. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +10,8 @@
 #include "store/bytes.h"
 
 #define FORMAT_VERSION 2
-#define FORMAT_VERSION_PLAIN 1 /* of files without return values, which readers of that version understand */
+/* for files without return values: readers that know only version 1 understand those */
+#define FORMAT_VERSION_PLAIN 1
 #define FILE_MAGIC "brace\r\n\x1a"
 #define FILE_HEADER_SIZE 24
 #define TRAILER_MAGIC "braceEND"
@@ -18,28 +20,29 @@
 #define CHUNK_MAGIC 0x6b6e6863u /* "chnk" */
 #define CHUNK_HEADER_MIN 24
 #define CHUNK_HEADER_MAX 128
-#define CHUNK_WORDS_MAX (128u << 10)     /* of records: 1 MiB */
+#define CHUNK_WORDS_MAX (128u << 10)     /* words of records in a chunk: 1 MiB */
 #define CHUNK_PAYLOAD_MAX (16u << 20)
-#define CHUNK_RAW_MAX (16u << 20)        /* of an info or index chunk, decompressed */
+#define CHUNK_RAW_MAX (16u << 20)        /* bytes of an info or index chunk, decompressed */
 
 enum chunk_type {
 	CHUNK_INFO = 1,    /* items of trace_info: info.h */
 	CHUNK_RECORDS = 2, /* words of one thread: columns.h */
-	CHUNK_INDEX = 3,   /* where the others are; the last one */
+	CHUNK_INDEX = 3,   /* where the other chunks are; the last of the file */
 };
 
-/* What a reader needs of a run of records before it decodes it. */
+/* Facts about a run of records that a reader needs before it decodes the run. */
 struct chunk_records {
 	uint32_t thread;
 	uint32_t words;     /* 1 to CHUNK_WORDS_MAX */
-	uint32_t records;   /* that record_counts, without those the writer added itself */
+	/* records that record_counts, without those that the writer added itself */
+	uint32_t records;
 	uint32_t calls;
-	uint16_t cpu;       /* where the first one was written */
+	uint16_t cpu;       /* CPU of the first record */
 	uint8_t table_bits; /* log2 of the predictor tables' size */
 	uint8_t tsc_shift;  /* low TSC bits that never change in this chunk */
 	uint64_t first_tsc; /* full, of the first word */
 	uint64_t last_tsc;  /* full, of the last record */
-	uint64_t lost;      /* sum of the EVENT_LOST in it */
+	uint64_t lost;      /* sum of the EVENT_LOST in the chunk */
 };
 
 struct chunk_header {
@@ -47,17 +50,21 @@ struct chunk_header {
 	uint16_t size;      /* of this header, with its checksum */
 	uint32_t payload;   /* bytes that follow it */
 	uint32_t raw;       /* info, index: bytes of the payload when decompressed */
-	uint32_t crc;       /* of the payload */
+	uint32_t crc;       /* checksum of the payload */
 	struct chunk_records records; /* CHUNK_RECORDS only */
 };
 
+/* Appends the file header. real_ns: CLOCK_REALTIME of the beginning of the trace. */
 void format_file_header(struct bytes *out, uint32_t version, uint64_t real_ns);
 /* Appends the header, its checksum last; header->size is ignored. */
 void format_chunk_header(struct bytes *out, const struct chunk_header *header);
+/* Appends the trailer. */
 void format_trailer(struct bytes *out, uint64_t index_offset);
 
 enum file_verdict { FILE_OK, FILE_FOREIGN, FILE_SHORT, FILE_NEWER, FILE_DAMAGED };
+/* Judges the first n bytes of a file. *version is set as far as it could be read. */
 enum file_verdict format_check_file(const uint8_t *p, size_t n, uint32_t *version);
 /* False if the n bytes at p do not begin with a whole, undamaged header. */
 bool format_read_chunk_header(const uint8_t *p, size_t n, struct chunk_header *out);
+/* False if the n bytes at p are no trailer. */
 bool format_read_trailer(const uint8_t *p, size_t n, uint64_t *index_offset);

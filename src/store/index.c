@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Encodes and decodes the index. The pipeline writes it at the end of a file, the reader reads it
+ * when it opens one. Offsets and times are differences to the entry before, so that an entry takes
+ * some ten bytes. A malformed index is no error for the reader: it scans the file instead. */
 #include "store/index.h"
 
 #include <errno.h>
@@ -10,6 +13,7 @@
 #define PER_CHUNK 65536u /* entries of one index chunk */
 #define LEVEL 3
 
+/* Offsets and times are differences from the preceding place, which makes them short. */
 static void put_place(struct bytes *b, const struct chunk_place *place, uint64_t last_offset,
 		      uint64_t last_tsc)
 {
@@ -29,6 +33,7 @@ static void put_place(struct bytes *b, const struct chunk_place *place, uint64_t
 	bytes_uleb(b, r->lost);
 }
 
+/* Compresses the index into a chunk of its own. 0, or -errno and *err. */
 static int put_chunk(struct bytes *out, const struct bytes *raw, struct err *err)
 {
 	struct chunk_header head = { .type = CHUNK_INDEX, .raw = (uint32_t)raw->n };
@@ -54,11 +59,13 @@ int index_encode(const struct chunk_place *places, size_t n, struct bytes *out, 
 	struct bytes raw = {0};
 	int r = 0;
 
+	/* Each index chunk is decoded by itself: differences begin from 0 in each. */
 	while (n && !r) {
 		size_t count = n < PER_CHUNK ? n : PER_CHUNK;
 		uint64_t offset = 0, tsc = 0;
 
 		raw.n = 0;
+		/* Readers bound the count by the bytes that follow it (index_decode). */
 		bytes_uleb(&raw, count);
 		for (size_t i = 0; i < count; i++) {
 			put_place(&raw, &places[i], offset, tsc);
@@ -74,6 +81,7 @@ int index_encode(const struct chunk_place *places, size_t n, struct bytes *out, 
 	return r;
 }
 
+/* A LEB128 that does not fit 32 bits is malformed. */
 static uint32_t get_u32(struct cursor *c)
 {
 	uint64_t v = cursor_uleb(c);
@@ -99,6 +107,8 @@ bool index_decode(const uint8_t *p, size_t n, struct places *places)
 	struct cursor c = cursor_of(p, n);
 	uint64_t count = cursor_uleb(&c), offset = 0, tsc = 0;
 
+	/* An entry takes at least 3 bytes: a count beyond that is a lie, and would loop for
+	 * long. */
 	if (c.bad || count > cursor_left(&c) / 3)
 		return false;
 	for (; count && !c.bad; count--) {

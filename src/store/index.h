@@ -11,7 +11,7 @@ struct places {
 	struct chunk_place *at;
 	size_t n, cap;
 };
-/* Adds what one index chunk's payload (decompressed) tells; false if it is malformed. Of each
- * header only the type, the payload's size and the records' thread, words, records, calls,
- * first_tsc, last_tsc and lost are known. */
+/* Adds the chunks that one index chunk's payload (decompressed) lists; false if it is malformed. A
+ * header gets only its type, the payload's size and the records' thread, words, records, calls,
+ * first_tsc, last_tsc and lost. */
 bool index_decode(const uint8_t *p, size_t n, struct places *places);

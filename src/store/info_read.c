@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Items back to a trace_info. The bytes may be anybody's: indices may only continue or repeat
- * what is there, and counts are believed no further than bytes follow them. */
+/* Restores a trace_info from its items. The reader calls it while it opens a file, in one thread.
+ * The bytes may be anybody's: an index may only continue or repeat what is there, and a count is
+ * believed no further than bytes follow it. Unknown items, and bytes behind the fields of a known
+ * one, are skipped: newer writers may have them. Text that will stand in a line is escaped here,
+ * once for all readers. */
 #include "base/cursor.h"
 #include "base/escape.h"
 #include "shared/record.h"
 #include "store/info.h"
 
+/* Text of several lines is kept as it is. */
 static void read_text(struct cursor *c, char **out)
 {
 	const char *s = cursor_str(c);
@@ -16,7 +20,7 @@ static void read_text(struct cursor *c, char **out)
 	*out = mem_strdup(s);
 }
 
-/* A part of a line. */
+/* Text that becomes part of a line: control characters are escaped. */
 static void read_str(struct cursor *c, char **out)
 {
 	const char *s = cursor_str(c);
@@ -27,6 +31,7 @@ static void read_str(struct cursor *c, char **out)
 	*out = escape_line(s);
 }
 
+/* A number beyond 32 bits makes the item bad. */
 static uint32_t read_u32(struct cursor *c)
 {
 	uint64_t v = cursor_uleb(c);
@@ -36,7 +41,8 @@ static uint32_t read_u32(struct cursor *c)
 	return (uint32_t)v;
 }
 
-/* An index into a list of n: one of its elements, or the one after (then *is_new). */
+/* Reads an index into a list of n elements: one of them, or the one after the last (then
+ * *is_new). */
 static size_t read_index(struct cursor *c, size_t n, bool *is_new)
 {
 	uint64_t i = cursor_uleb(c);
@@ -47,7 +53,7 @@ static size_t read_index(struct cursor *c, size_t n, bool *is_new)
 	return c->bad ? 0 : i;
 }
 
-/* An index of one of n elements. */
+/* Reads an index of one of n elements. */
 static size_t read_element(struct cursor *c, size_t n)
 {
 	uint64_t i = cursor_uleb(c);
@@ -57,6 +63,7 @@ static size_t read_element(struct cursor *c, size_t n)
 	return i;
 }
 
+/* Item INFO_HOST. Without it a file counts as empty (info_read_end). */
 static void read_host(struct trace_info *info, struct cursor *c)
 {
 	read_str(c, &info->host);
@@ -67,9 +74,11 @@ static void read_host(struct trace_info *info, struct cursor *c)
 	read_str(c, &info->tracer);
 	info->cpus = read_u32(c);
 	info->thresh_ns = cursor_uleb(c);
-	info->sleepless = cursor_left(c) && cursor_uleb(c);
+	/* Files of older versions end before this field. */
+	info->exclude_sleep = cursor_left(c) && cursor_uleb(c);
 }
 
+/* Item INFO_CLOCK. A text that does not fit is damage. */
 static void read_clock(struct trace_info *info, struct cursor *c)
 {
 	struct trace_clock *k = &info->clock;
@@ -87,6 +96,7 @@ static void read_clock(struct trace_info *info, struct cursor *c)
 	strcpy(k->from, from);
 }
 
+/* Item INFO_IMAGE: a new image, or a known one again. */
 static void read_image(struct trace_info *info, struct cursor *c)
 {
 	bool is_new;
@@ -102,6 +112,7 @@ static void read_image(struct trace_info *info, struct cursor *c)
 	read_str(c, &info->images.at[i].cmdline);
 }
 
+/* The id takes its full room in the file; len bytes of it count. */
 static void read_build_id(struct trace_module *m, struct cursor *c)
 {
 	uint8_t len = cursor_u8(c);
@@ -115,6 +126,7 @@ static void read_build_id(struct trace_module *m, struct cursor *c)
 	memcpy(m->build_id, id, sizeof(m->build_id));
 }
 
+/* Item INFO_MODULE: a new module, or a known one again. */
 static void read_module(struct trace_info *info, struct cursor *c)
 {
 	bool is_new;
@@ -139,8 +151,8 @@ static void read_module(struct trace_info *info, struct cursor *c)
 	m->first_id = read_u32(c);
 }
 
-/* "first, count" of a run of elements that extends or overwrites a list of n, each of which
- * takes `least` bytes or more of what follows. */
+/* Reads "first, count" of a run of elements that extends or overwrites a list of n. Each element
+ * takes `least` bytes or more of what follows, which bounds the count; ids bound the list. */
 static size_t read_run(struct cursor *c, size_t n, size_t least, uint64_t *count)
 {
 	uint64_t first = cursor_uleb(c);
@@ -151,12 +163,14 @@ static size_t read_run(struct cursor *c, size_t n, size_t least, uint64_t *count
 	return first;
 }
 
+/* Appends zeroed elements up to n == want. */
 #define grow_zeroed(v, want)                                                            \
 	(vec_reserve(v, want),                                                          \
 	 (want) > (v)->n ? (memset((v)->at + (v)->n, 0, ((want) - (v)->n) * sizeof(*(v)->at)), \
 			    (void)((v)->n = (want)))                                    \
 			 : (void)0)
 
+/* Item INFO_FUNCTIONS: a run of a module's functions, as differences. */
 static void read_functions(struct trace_info *info, struct cursor *c)
 {
 	size_t i = read_element(c, info->modules.n);
@@ -167,6 +181,7 @@ static void read_functions(struct trace_info *info, struct cursor *c)
 	if (c->bad)
 		return;
 	m = &info->modules.at[i];
+	/* A function takes 6 bytes or more: three numbers and three bytes. */
 	first = read_run(c, m->functions.n, 6, &count);
 	if (c->bad)
 		return;
@@ -182,6 +197,7 @@ static void read_functions(struct trace_info *info, struct cursor *c)
 	}
 }
 
+/* Positions are differences, each checked before it is added, so that the sum cannot wrap. */
 static void read_libraries(struct trace_info *info, struct cursor *c)
 {
 	size_t i = read_element(c, info->modules.n);
@@ -200,6 +216,7 @@ static void read_libraries(struct trace_info *info, struct cursor *c)
 	}
 }
 
+/* Item INFO_STRINGS: the rest of the item continues the module's strings at `first`. */
 static void read_strings(struct trace_info *info, struct cursor *c)
 {
 	size_t i = read_element(c, info->modules.n), n;
@@ -219,6 +236,8 @@ static void read_strings(struct trace_info *info, struct cursor *c)
 		m->strings.n = first + n;
 }
 
+/* Item INFO_THREAD: a new thread, or a known one with newer counts. Names stay: they are items of
+ * their own. */
 static void read_thread(struct trace_info *info, struct cursor *c)
 {
 	struct trace_thread t = {0};
@@ -235,12 +254,27 @@ static void read_thread(struct trace_info *info, struct cursor *c)
 	t.lost = cursor_uleb(c);
 	if (c->bad)
 		return;
+	/* The last byte stays NUL, whatever the file has. */
 	memcpy(t.comm, comm, sizeof(t.comm) - 1);
 	if (is_new)
 		(void)vec_add(&info->threads);
+	else
+		memcpy(&t.names, &info->threads.at[i].names, sizeof(t.names));
 	info->threads.at[i] = t;
 }
 
+/* Item INFO_RENAME: a name that a thread took, and when. */
+static void read_rename(struct trace_info *info, struct cursor *c)
+{
+	size_t i = read_element(c, info->threads.n);
+	uint64_t tsc = cursor_uleb(c);
+	const char *comm = cursor_bytes(c, TRACE_COMM);
+
+	if (!c->bad)
+		trace_info_rename(info, (uint32_t)i, tsc, comm);
+}
+
+/* Item INFO_SITES: a run of an image's call sites, as differences. */
 static void read_sites(struct trace_info *info, struct cursor *c)
 {
 	size_t i = read_element(c, info->images.n);
@@ -250,6 +284,7 @@ static void read_sites(struct trace_info *info, struct cursor *c)
 	if (c->bad)
 		return;
 	image = &info->images.at[i];
+	/* A difference takes a byte or more. */
 	first = read_run(c, image->sites.n, 1, &count);
 	if (c->bad)
 		return;
@@ -260,6 +295,7 @@ static void read_sites(struct trace_info *info, struct cursor *c)
 	}
 }
 
+/* Item INFO_TOTAL, the last one of a whole file. */
 static void read_total(struct trace_info *info, struct cursor *c)
 {
 	info->total.calls = cursor_uleb(c);
@@ -268,11 +304,12 @@ static void read_total(struct trace_info *info, struct cursor *c)
 	info->total.records = cursor_uleb(c);
 }
 
+/* Item INFO_MESSAGE: a new note, or a known one with a newer count. */
 static void read_note(struct trace_info *info, struct cursor *c)
 {
-	struct trace_note note = {0};
+	struct trace_message note = {0};
 	bool is_new;
-	size_t i = read_index(c, info->notes.n, &is_new);
+	size_t i = read_index(c, info->messages.n, &is_new);
 	const char *name;
 
 	note.kind = read_u32(c);
@@ -286,10 +323,11 @@ static void read_note(struct trace_info *info, struct cursor *c)
 	}
 	strcpy(note.name, name);
 	if (is_new)
-		(void)vec_add(&info->notes);
-	info->notes.at[i] = note;
+		(void)vec_add(&info->messages);
+	info->messages.at[i] = note;
 }
 
+/* Item INFO_EVENT. The format is a text of several lines; names are parts of a line. */
 static void read_event(struct trace_info *info, struct cursor *c)
 {
 	bool is_new;
@@ -322,7 +360,7 @@ static void read_run_item(struct trace_info *info, struct cursor *c)
 	r->system_ns = cursor_uleb(c);
 }
 
-/* All of them: those of an earlier item are gone. */
+/* Reads the whole list of settings: it replaces that of an earlier item. */
 static void read_settings(struct trace_info *info, struct cursor *c)
 {
 	uint64_t count = cursor_uleb(c);
@@ -337,14 +375,16 @@ static void read_settings(struct trace_info *info, struct cursor *c)
 	}
 }
 
+/* By item type. A type without a row is a newer writer's, and is skipped by its length. */
 static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_HOST] = read_host,           [INFO_CLOCK] = read_clock,
 	[INFO_IMAGE] = read_image,         [INFO_MODULE] = read_module,
 	[INFO_FUNCTIONS] = read_functions, [INFO_STRINGS] = read_strings,
 	[INFO_THREAD] = read_thread,       [INFO_SITES] = read_sites,
-	[INFO_TOTAL] = read_total,         [INFO_NOTE] = read_note,
+	[INFO_TOTAL] = read_total,         [INFO_MESSAGE] = read_note,
 	[INFO_EVENT] = read_event,         [INFO_RUN] = read_run_item,
 	[INFO_SETTINGS] = read_settings,   [INFO_LIBRARIES] = read_libraries,
+	[INFO_RENAME] = read_rename,
 };
 
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
@@ -356,6 +396,7 @@ bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
 		const void *content = cursor_bytes(&c, len);
 		struct cursor item;
 
+		/* The length is longer than the bytes that follow it. */
 		if (!content)
 			return false;
 		item = cursor_of(content, len);
@@ -367,13 +408,15 @@ bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
 	return !c.bad;
 }
 
+/* An item that would have set the text was missing, or cut short. */
 static void never_null(char **s)
 {
 	if (!*s)
 		*s = mem_strdup("");
 }
 
-/* A name is a part of a line. Writers escape those they find (sym/functions.c): this file was not written by one. */
+/* A name is part of a line. brace's writers escape the names they find (sym/functions.c), but this
+ * file may come from another writer. */
 static void make_one_line(struct trace_module *m)
 {
 	for (size_t i = 0; i < m->strings.n; i++)
@@ -381,6 +424,7 @@ static void make_one_line(struct trace_module *m)
 			m->strings.at[i] = '?';
 }
 
+/* Terminates the string table and clears names outside it. */
 static void make_module_safe(struct trace_module *m)
 {
 	never_null(&m->path);

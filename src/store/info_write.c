@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Which parts of a trace_info the file does not have yet, and their items. */
+/* Finds out which parts of a trace_info the file does not have yet, and writes their items. The
+ * store_writer calls it before each chunk of records, so that it has to be cheap when nothing is
+ * new: counters say how far each list was written. What changes afterwards (threads' totals, hooks,
+ * messages) is compared by checksum, and only at the end. */
 #include "store/crc.h"
 #include "store/info.h"
 
-#define ENOUGH (1u << 20) /* bytes; the rest goes into the next chunk */
-#define PIECE 16384u      /* functions or sites an item */
+#define ENOUGH (1u << 20) /* bytes of one call; the rest goes into the next chunk */
+#define PIECE 16384u      /* functions or sites of one item */
 
 struct image_state {
 	uint32_t crc;
 	size_t sites;
-	VEC(uint32_t) holes; /* written as 0: no address yet */
+	VEC(uint32_t) holes; /* sites that were written as 0: no address yet */
 };
 
 struct module_state {
 	uint32_t crc, functions_crc;
 	uint64_t to_tsc;
 	size_t functions, strings;
-	bool checked;        /* functions compared, at the last time */
+	bool checked;        /* functions were compared, in the last call */
 };
 
 struct info_writer {
@@ -25,7 +28,7 @@ struct info_writer {
 	VEC(struct image_state) images;
 	VEC(struct module_state) modules;
 	VEC(uint32_t) threads; /* checksum of each one's item */
-	size_t threads_checked, events;
+	size_t threads_checked, events, renames;
 	struct bytes item, piece;
 };
 
@@ -34,6 +37,7 @@ struct info_writer *info_writer_new(void)
 	return mem_zalloc(sizeof(struct info_writer));
 }
 
+/* NULL is allowed. */
 void info_writer_free(struct info_writer *w)
 {
 	if (!w)
@@ -48,11 +52,13 @@ void info_writer_free(struct info_writer *w)
 	free(w);
 }
 
+/* With its NUL. NULL becomes "". */
 static void put_str(struct bytes *b, const char *s)
 {
 	bytes_put(b, s ? s : "", s ? strlen(s) + 1 : 1);
 }
 
+/* TYPE LENGTH CONTENT. The length lets readers skip types that they do not know. */
 static void put_item(struct bytes *out, enum info_item type, const struct bytes *content)
 {
 	bytes_uleb(out, type);
@@ -60,17 +66,20 @@ static void put_item(struct bytes *out, enum info_item type, const struct bytes 
 	bytes_put(out, content->at, content->n);
 }
 
-/* Writes w->item if it is not what was written before. */
-static void put_changed(struct info_writer *w, enum info_item type, uint32_t *crc, struct bytes *out)
+/* Writes w->item unless it equals the one written last. */
+static void put_changed(struct info_writer *w, enum info_item type, uint32_t *crc,
+			struct bytes *out)
 {
-	uint32_t now = crc32c(w->item.at, w->item.n) | 1; /* 0 = never written */
+	uint32_t now = crc32c(w->item.at, w->item.n) | 1; /* 0: never written */
 
 	if (*crc != now)
 		put_item(out, type, &w->item);
 	*crc = now;
 }
 
-static void host(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+/* Each of these writes one kind of item, unless the file has it already in this form
+ * (put_changed). */
+static void write_host(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	struct bytes *b = &w->item;
 
@@ -83,14 +92,15 @@ static void host(struct info_writer *w, const struct trace_info *info, struct by
 	put_str(b, info->tracer);
 	bytes_uleb(b, info->cpus);
 	bytes_uleb(b, info->thresh_ns);
-	bytes_uleb(b, info->sleepless);
+	bytes_uleb(b, info->exclude_sleep);
 	put_changed(w, INFO_HOST, &w->host_crc, out);
 }
 
-static void run(struct info_writer *w, const struct trace_run *r, struct bytes *out)
+static void write_run(struct info_writer *w, const struct trace_run *r, struct bytes *out)
 {
 	struct bytes *b = &w->item;
 
+	/* Nothing is known: the item would say less than none. */
 	if (!r->invocation && !r->timed && !r->ended)
 		return;
 	b->n = 0;
@@ -103,7 +113,7 @@ static void run(struct info_writer *w, const struct trace_run *r, struct bytes *
 	put_changed(w, INFO_RUN, &w->run_crc, out);
 }
 
-static void settings(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+static void write_settings(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	struct bytes *b = &w->item;
 
@@ -119,6 +129,7 @@ static void settings(struct info_writer *w, const struct trace_info *info, struc
 	put_changed(w, INFO_SETTINGS, &w->settings_crc, out);
 }
 
+/* Written again at the end if it has changed: hz may not be known at the beginning. */
 static void clock_item(struct info_writer *w, const struct trace_clock *c, struct bytes *out)
 {
 	struct bytes *b = &w->item;
@@ -133,7 +144,9 @@ static void clock_item(struct info_writer *w, const struct trace_clock *c, struc
 	put_changed(w, INFO_CLOCK, &w->clock_crc, out);
 }
 
-static void image(struct info_writer *w, const struct trace_info *info, size_t i, struct bytes *out)
+/* Item INFO_IMAGE; its sites are items of their own. */
+static void write_image(struct info_writer *w, const struct trace_info *info, size_t i,
+			struct bytes *out)
 {
 	const struct trace_image *image = &info->images.at[i];
 	struct bytes *b = &w->item;
@@ -147,7 +160,8 @@ static void image(struct info_writer *w, const struct trace_info *info, size_t i
 	put_changed(w, INFO_IMAGE, &w->images.at[i].crc, out);
 }
 
-static void module(struct info_writer *w, const struct trace_info *info, size_t i, struct bytes *out)
+static void write_module(struct info_writer *w, const struct trace_info *info, size_t i,
+			 struct bytes *out)
 {
 	const struct trace_module *m = &info->modules.at[i];
 	struct bytes *b = &w->item;
@@ -158,6 +172,7 @@ static void module(struct info_writer *w, const struct trace_info *info, size_t 
 	put_str(b, m->path);
 	put_str(b, m->name);
 	bytes_u8(b, m->build_id_len <= sizeof(m->build_id) ? m->build_id_len : 0);
+	/* The id's full room, whatever its length. */
 	bytes_put(b, m->build_id, sizeof(m->build_id));
 	bytes_uleb(b, m->base);
 	bytes_uleb(b, m->start);
@@ -169,26 +184,31 @@ static void module(struct info_writer *w, const struct trace_info *info, size_t 
 	w->modules.at[i].to_tsc = m->to_tsc;
 }
 
-static void thread(struct info_writer *w, const struct trace_info *info, size_t i, struct bytes *out)
+/* A thread whose names are not kept gets the newest one as its only one. */
+static void write_thread(struct info_writer *w, const struct trace_info *info, size_t i,
+			 struct bytes *out)
 {
 	const struct trace_thread *t = &info->threads.at[i];
 	struct bytes *b = &w->item;
+	const char *first = t->unnamed ? trace_thread_name(t) : t->comm;
 	char name[sizeof(t->comm)] = "";
 
-	memcpy(name, trace_thread_name(t), strnlen(trace_thread_name(t), sizeof(name)));
+	memcpy(name, first, strnlen(first, sizeof(name)));
 	b->n = 0;
 	bytes_uleb(b, i);
 	bytes_uleb(b, t->pid);
 	bytes_uleb(b, t->tid);
 	bytes_uleb(b, t->image);
 	bytes_uleb(b, t->tsc);
+	/* A fixed size, like the kernel's comm. */
 	bytes_put(b, name, sizeof(name));
 	bytes_uleb(b, t->records);
 	bytes_uleb(b, t->lost);
 	put_changed(w, INFO_THREAD, &w->threads.at[i], out);
 }
 
-static void total(struct info_writer *w, const struct trace_total *t, struct bytes *out)
+/* Item INFO_TOTAL, once. */
+static void write_total(struct info_writer *w, const struct trace_total *t, struct bytes *out)
 {
 	struct bytes *b = &w->item;
 
@@ -201,13 +221,13 @@ static void total(struct info_writer *w, const struct trace_total *t, struct byt
 	w->total_done = true;
 }
 
-/* They change as the program runs: only the last ones are written. */
-static void notes(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+/* Messages change as the program runs, so that they are written once, at the end. */
+static void write_messages(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	struct bytes *b = &w->item;
 
-	for (size_t i = 0; i < info->notes.n && !w->notes_done; i++) {
-		const struct trace_note *n = &info->notes.at[i];
+	for (size_t i = 0; i < info->messages.n && !w->notes_done; i++) {
+		const struct trace_message *n = &info->messages.at[i];
 
 		b->n = 0;
 		bytes_uleb(b, i);
@@ -216,12 +236,12 @@ static void notes(struct info_writer *w, const struct trace_info *info, struct b
 		bytes_uleb(b, n->number);
 		bytes_uleb(b, n->count);
 		put_str(b, n->name);
-		put_item(out, INFO_NOTE, b);
+		put_item(out, INFO_MESSAGE, b);
 	}
 	w->notes_done = true;
 }
 
-/* Functions [first, first + n) of module i, n at most PIECE, into w->item. */
+/* Encodes functions [first, first + n) of module i, n at most PIECE, into w->item. */
 static void encode_functions(struct info_writer *w, const struct trace_module *m, size_t i,
 			     size_t first, size_t n)
 {
@@ -232,6 +252,7 @@ static void encode_functions(struct info_writer *w, const struct trace_module *m
 	bytes_uleb(b, i);
 	bytes_uleb(b, first);
 	bytes_uleb(b, n);
+	/* Differences: addresses ascend mostly, and names follow each other in the string table. */
 	for (const struct trace_function *f = m->functions.at + first; n--; last = *f++) {
 		bytes_uleb(b, zigzag((int64_t)(f->vaddr - last.vaddr)));
 		bytes_uleb(b, f->size);
@@ -242,18 +263,22 @@ static void encode_functions(struct info_writer *w, const struct trace_module *m
 	}
 }
 
+/* How many of n elements the next item takes, behind `done` ones. */
 static size_t piece_of(size_t done, size_t n)
 {
 	return n - done < PIECE ? n - done : PIECE;
 }
 
+/* A sum that depends on the order of the pieces. */
 static uint32_t crc_add(uint32_t sum, const struct bytes *b)
 {
 	return (sum << 1 | sum >> 31) ^ crc32c(b->at, b->n);
 }
 
-/* Where PLT entries among functions [first, first + n) of module i lead. */
-static void put_libraries(struct info_writer *w, const struct trace_module *m, size_t i, size_t first, size_t n, struct bytes *out)
+/* Writes which libraries the PLT entries among functions [first, first + n) of module i lead to.
+ * The positions are differences, from 0 in each item. */
+static void put_libraries(struct info_writer *w, const struct trace_module *m, size_t i,
+			  size_t first, size_t n, struct bytes *out)
 {
 	struct bytes *b = &w->item;
 	size_t count = 0, last = 0;
@@ -275,6 +300,8 @@ static void put_libraries(struct info_writer *w, const struct trace_module *m, s
 	put_item(out, INFO_LIBRARIES, b);
 }
 
+/* Stops at ENOUGH; the next call goes on at s->functions. Functions are written in order, so that a
+ * count tells how far. */
 static void new_functions(struct info_writer *w, const struct trace_info *info, size_t i,
 			  struct bytes *out)
 {
@@ -292,6 +319,7 @@ static void new_functions(struct info_writer *w, const struct trace_info *info, 
 	}
 }
 
+/* Bytes of the string table from s->strings on: names of functions are offsets into it. */
 static void new_strings(struct info_writer *w, const struct trace_info *info, size_t i,
 			struct bytes *out)
 {
@@ -315,13 +343,15 @@ static void new_modules(struct info_writer *w, const struct trace_info *info, st
 	for (size_t i = 0; i < info->modules.n && out->n < ENOUGH; i++) {
 		if (i == w->modules.n)
 			*vec_add(&w->modules) = (struct module_state){0};
+		/* to_tsc changes when a module is unmapped. */
 		if (!w->modules.at[i].crc || w->modules.at[i].to_tsc != info->modules.at[i].to_tsc)
-			module(w, info, i, out);
+			write_module(w, info, i, out);
 		new_functions(w, info, i, out);
 		new_strings(w, info, i, out);
 	}
 }
 
+/* An event never changes: it is written once. */
 static void new_events(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	for (; w->events < info->events.n && out->n < ENOUGH; w->events++) {
@@ -342,18 +372,39 @@ static void new_images(struct info_writer *w, const struct trace_info *info, str
 {
 	for (size_t i = w->images.n; i < info->images.n && out->n < ENOUGH; i++) {
 		*vec_add(&w->images) = (struct image_state){0};
-		image(w, info, i, out);
+		write_image(w, info, i, out);
 	}
 }
 
+/* A thread is written when it comes, and once more at the end, with its counts. */
 static void new_threads(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	for (size_t i = w->threads.n; i < info->threads.n && out->n < ENOUGH; i++) {
 		*vec_add(&w->threads) = 0;
-		thread(w, info, i, out);
+		write_thread(w, info, i, out);
 	}
 }
 
+/* Behind the threads that they are of. A thread whose name is not to be told has no others. */
+static void new_renames(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+{
+	for (; w->renames < info->renames.n && out->n < ENOUGH; w->renames++) {
+		const struct trace_rename *r = &info->renames.at[w->renames];
+		struct bytes *b = &w->item;
+
+		if (r->thread >= w->threads.n)
+			break;
+		if (info->threads.at[r->thread].unnamed)
+			continue;
+		b->n = 0;
+		bytes_uleb(b, r->thread);
+		bytes_uleb(b, r->name.tsc);
+		bytes_put(b, r->name.comm, sizeof(r->name.comm));
+		put_item(out, INFO_RENAME, b);
+	}
+}
+
+/* Addresses as differences, from 0 in each item: call sites of one module lie near each other. */
 static void put_sites(struct info_writer *w, const struct trace_info *info, size_t i, size_t first,
 		      size_t n, struct bytes *out)
 {
@@ -370,7 +421,7 @@ static void put_sites(struct info_writer *w, const struct trace_info *info, size
 	put_item(out, INFO_SITES, b);
 }
 
-/* Sites that had no address when they were written and have one now. */
+/* Writes the sites that had no address when they were written and have one now. */
 static void fill_holes(struct info_writer *w, const struct trace_info *info, size_t i,
 		       struct bytes *out)
 {
@@ -388,6 +439,7 @@ static void fill_holes(struct info_writer *w, const struct trace_info *info, siz
 	s->holes.n = kept;
 }
 
+/* A site whose address is not known yet is written as 0 and noted as a hole. */
 static void new_sites(struct info_writer *w, const struct trace_info *info, size_t i,
 		      struct bytes *out)
 {
@@ -400,11 +452,13 @@ static void new_sites(struct info_writer *w, const struct trace_info *info, size
 
 		put_sites(w, info, i, s->sites, n, out);
 		for (; n--; s->sites++)
+			/* Site 0 is never used. */
 			if (s->sites && !image_now->sites.at[s->sites])
 				*vec_add(&s->holes) = (uint32_t)s->sites;
 	}
 }
 
+/* The sum that new_functions made, of the functions as they are now. */
 static uint32_t functions_crc(struct info_writer *w, const struct trace_module *m, size_t i)
 {
 	uint32_t crc = 0;
@@ -417,13 +471,15 @@ static uint32_t functions_crc(struct info_writer *w, const struct trace_module *
 	return crc;
 }
 
-/* Functions whose hook changed after they were written: the module's are written again. */
-static void changed_functions(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+/* Writes a module's functions again if a hook changed after they were written. `checked` keeps the
+ * comparison from being repeated when the items take several calls. */
+static void changed_functions(struct info_writer *w, const struct trace_info *info,
+			      struct bytes *out)
 {
 	for (size_t i = 0; i < info->modules.n && out->n < ENOUGH; i++) {
 		struct module_state *s = &w->modules.at[i];
 
-		module(w, info, i, out);
+		write_module(w, info, i, out);
 		if (s->checked || s->functions < info->modules.at[i].functions.n)
 			continue;
 		s->checked = true;
@@ -433,35 +489,41 @@ static void changed_functions(struct info_writer *w, const struct trace_info *in
 	}
 }
 
+/* Counts of records are known only at the end. */
 static void changed_threads(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	for (; w->threads_checked < w->threads.n && out->n < ENOUGH; w->threads_checked++)
-		thread(w, info, w->threads_checked, out);
+		write_thread(w, info, w->threads_checked, out);
 }
 
 void info_write(struct info_writer *w, const struct trace_info *info, bool last, struct bytes *out)
 {
 	size_t from = out->n;
 
+	/* The host's item comes with the first chunk: readers take a file without it for empty. */
 	if (!w->host_crc || last) {
-		host(w, info, out);
+		write_host(w, info, out);
 		clock_item(w, &info->clock, out);
-		run(w, &info->run, out);
-		settings(w, info, out);
+		write_run(w, &info->run, out);
+		write_settings(w, info, out);
 	}
+	/* An item comes after those that it refers to: readers refuse an index of something
+	 * unknown. */
 	new_images(w, info, out);
 	new_events(w, info, out);
 	new_modules(w, info, out);
 	new_threads(w, info, out);
+	new_renames(w, info, out);
 	for (size_t i = 0; i < w->images.n; i++)
 		new_sites(w, info, i, out);
 	if (!last)
 		return;
 	for (size_t i = 0; i < w->images.n; i++)
-		image(w, info, i, out);
+		write_image(w, info, i, out);
 	changed_functions(w, info, out);
 	changed_threads(w, info, out);
-	notes(w, info, out);
+	write_messages(w, info, out);
+	/* The totals come last, when a call had nothing else to say. */
 	if (out->n == from && !w->total_done)
-		total(w, &info->total, out);
+		write_total(w, &info->total, out);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* All threads' events by time. A heap holds the threads whose records overlap the present one:
- * a thread comes in when the merge reaches its first record, gives its decoded chunk back
- * while it sleeps until its next one, and goes after its last. So memory follows what went on
- * at one time, not the length of the file or the number of threads it ever had. And when so
- * many threads live at one time that their chunks would be too much, each holds only a window
- * of its chunk, which is decoded again for the next window: slower, but never bigger. */
+/* Merges all threads' events by time (store_source). A heap holds the threads whose records overlap
+ * the present one: a thread enters when the merge reaches its first record, gives its decoded chunk
+ * back while it waits for its next one, and leaves after its last. So memory follows what went on
+ * at one time, not the length of the file or the number of threads it ever had. If so many threads
+ * live at one time that their chunks would be too much, each holds only a window of its chunk,
+ * which is decoded again for the next window: slower, but never bigger.
+ *
+ * A source belongs to one thread; several may read one store_reader. A damaged chunk ends the merge
+ * with an error for good. */
 #include <string.h>
 
 #include "base/heap.h"
@@ -13,51 +16,55 @@
 
 #define SPARE_MAX 64
 #define BUDGET (8u << 20) /* words decoded and waiting: 64 MiB */
-#define WINDOW_LEAST 512u /* words; beyond the budget, for the sake of speed */
+/* words that a lane has at least, beyond the budget if need be, for the sake of speed */
+#define WINDOW_LEAST 512u
 
 struct lane {
 	struct track track;
-	uint64_t *words;    /* what the track unpacks now */
+	uint64_t *words;    /* the words that the track unpacks now */
 	size_t room;
-	size_t done;        /* words of the chunk in earlier windows and this one; 0: all */
-	uint64_t key;       /* never falls: a thread's events keep their order whatever their stamps */
-	bool ready;         /* event is the next one; else a chunk must be loaded first */
+	/* words of the chunk in earlier windows and this one; 0: the chunk is used up */
+	size_t done;
+	/* never falls: a thread's events keep their order whatever their stamps */
+	uint64_t key;
+	bool ready;         /* `event` is the next one; otherwise a chunk must be loaded first */
 	struct event event;
 };
 
-/* When a thread comes in, or goes. */
-struct moment {
+/* When a thread's records begin, or end. */
+struct merge_turn {
 	uint64_t tsc;
 	uint32_t thread;
 };
 
 struct spare { uint64_t *words; size_t room; };
 
-struct merge {
+struct store_merge {
 	struct source source;
 	struct store_reader *reader;
 	struct loader loader;
 	VEC(struct lane *) heap;
-	VEC(struct moment) starts;
+	VEC(struct merge_turn) starts;
 	size_t started;
 	VEC(struct spare) spare;
 	size_t window;      /* words that a lane may hold */
 	struct err failed;
-	uint64_t payload[RECORD_PAYLOAD_MAX]; /* of the event given out last */
+	uint64_t payload[RECORD_PAYLOAD_MAX]; /* payload of the event given out last */
 };
 
-static bool before(uint64_t key_a, uint32_t thread_a, uint64_t key_b, uint32_t thread_b)
+/* Equal times by thread, so that a merge always gives the same order. */
+static bool key_before(uint64_t key_a, uint32_t thread_a, uint64_t key_b, uint32_t thread_b)
 {
 	return key_a != key_b ? key_a < key_b : thread_a < thread_b;
 }
 
 static bool lane_before(const struct lane *a, const struct lane *b)
 {
-	return before(a->key, a->track.thread, b->key, b->track.thread);
+	return key_before(a->key, a->track.thread, b->key, b->track.thread);
 }
 
-/* Room for n words in a lane that has none. */
-static void take_room(struct merge *m, struct lane *lane, size_t n)
+/* Gives a lane room for n words, from the spare buffers if one is large enough. */
+static void take_room(struct store_merge *m, struct lane *lane, size_t n)
 {
 	struct spare s = {0};
 
@@ -71,7 +78,7 @@ static void take_room(struct merge *m, struct lane *lane, size_t n)
 	lane->room = s.room;
 }
 
-static void give_room_back(struct merge *m, struct lane *lane)
+static void give_room_back(struct store_merge *m, struct lane *lane)
 {
 	if (m->spare.n < SPARE_MAX && lane->words)
 		*vec_add(&m->spare) = (struct spare){ lane->words, lane->room };
@@ -81,9 +88,10 @@ static void give_room_back(struct merge *m, struct lane *lane)
 	lane->room = 0;
 }
 
-static void come_in(struct merge *m)
+/* Adds the lane of the thread whose records begin next. */
+static void come_in(struct store_merge *m)
 {
-	struct moment *s = &m->starts.at[m->started++];
+	struct merge_turn *s = &m->starts.at[m->started++];
 	struct lane *lane = mem_zalloc(sizeof(*lane));
 
 	track_begin(m->reader, s->thread, &lane->track);
@@ -91,18 +99,20 @@ static void come_in(struct merge *m)
 	heap_push(&m->heap, lane, lane_before);
 }
 
-static bool start_is_next(const struct merge *m)
+/* Whether a thread begins before the first lane's next event. */
+static bool start_is_next(const struct store_merge *m)
 {
-	const struct moment *s;
+	const struct merge_turn *s;
 
 	if (m->started == m->starts.n)
 		return false;
 	s = &m->starts.at[m->started];
 	return !m->heap.n ||
-	       before(s->tsc, s->thread, m->heap.at[0]->key, m->heap.at[0]->track.thread);
+	       key_before(s->tsc, s->thread, m->heap.at[0]->key, m->heap.at[0]->track.thread);
 }
 
-static void leave(struct merge *m)
+/* Frees the first lane: its thread's records are all given out. */
+static void leave_track(struct store_merge *m)
 {
 	struct lane *lane = m->heap.at[0];
 
@@ -117,8 +127,8 @@ static void raise_key(struct lane *lane, uint64_t tsc)
 		lane->key = tsc;
 }
 
-/* The first lane goes on to its next event, or to waiting for its next chunk, or away. */
-static void advance(struct merge *m)
+/* Moves the first lane on to its next event, to its wait for the next chunk, or out of the heap. */
+static void advance_track(struct store_merge *m)
 {
 	struct lane *lane = m->heap.at[0];
 
@@ -126,30 +136,36 @@ static void advance(struct merge *m)
 	if (lane->ready) {
 		raise_key(lane, lane->event.tsc);
 	} else if (lane->track.next < lane->track.end) {
+		/* Between windows of one chunk the key stays: the next event is known to be no
+		 * earlier. */
 		if (!lane->done)
 			raise_key(lane, track_next_tsc(m->reader, &lane->track));
 		give_room_back(m, lane);
 	} else {
-		leave(m);
+		leave_track(m);
 		return;
 	}
 	heap_settle(&m->heap, lane_before);
 }
 
-/* Words at the beginning of [at, end) that a lane takes: whole records. */
-static size_t window_words(const struct merge *m, const uint64_t *at, const uint64_t *end)
+/* Number of words at the beginning of [at, end) that a lane takes: whole records, about m->window
+ * words. */
+static size_t window_words(const struct store_merge *m, const uint64_t *at, const uint64_t *end)
 {
 	size_t all = (size_t)(end - at), n = 0;
 
 	if (all <= m->window)
 		return all;
 	while (n < m->window)
+		/* May end beyond m->window by a record's payload, but not beyond `end`: a chunk
+		 * ends with a whole record. */
 		n += 1 + record_payload(at[n]);
 	return n;
 }
 
-/* The lane takes the next window of the chunk that was decoded for it, and has seen `before`. */
-static void take_window(struct merge *m, struct lane *lane, const struct unpack *before)
+/* Takes the next window of the chunk that was just decoded for the lane. `before` has the time and
+ * CPU that the previous window ended with. */
+static void take_window(struct store_merge *m, struct lane *lane, const struct unpack *before)
 {
 	struct unpack *u = &lane->track.unpack;
 	size_t n;
@@ -162,27 +178,28 @@ static void take_window(struct merge *m, struct lane *lane, const struct unpack 
 	n = window_words(m, u->at, u->end);
 	lane->done = u->at + n < u->end ? lane->done + n : 0;
 	if (lane->done)
-		lane->track.next--; /* once more */
+		lane->track.next--; /* the same chunk is decoded once more */
 	take_room(m, lane, n);
+	/* The loader's buffer is shared by all lanes. */
 	memcpy(lane->words, u->at, n * sizeof(*lane->words));
 	u->at = lane->words;
 	u->end = lane->words + n;
 }
 
-/* The first lane's next words are due. */
-static void wake(struct merge *m)
+/* Loads the first lane's next words. */
+static void wake_tracks(struct store_merge *m)
 {
 	struct lane *lane = m->heap.at[0];
 	struct unpack before_it = lane->track.unpack;
 
 	if (track_load(m->reader, &lane->track, &m->loader, &m->failed) > 0) {
 		take_window(m, lane, &before_it);
-		advance(m);
+		advance_track(m);
 	}
 }
 
-/* What the event points to may be gone when its lane goes on. */
-static void give_out(struct merge *m, struct event *out)
+/* Copies the event out. Its payload would be gone when the lane moves on. */
+static void give_out(struct store_merge *m, struct event *out)
 {
 	*out = m->heap.at[0]->event;
 	if (out->kind != EVENT_TRACE)
@@ -191,9 +208,9 @@ static void give_out(struct merge *m, struct event *out)
 	out->payload = m->payload;
 }
 
-static int next(struct source *s, struct event *out, struct err *err)
+static int merge_next(struct source *s, struct event *out, struct err *err)
 {
-	struct merge *m = (struct merge *)s;
+	struct store_merge *m = (struct store_merge *)s;
 
 	while (!m->failed.code) {
 		if (start_is_next(m)) {
@@ -202,10 +219,10 @@ static int next(struct source *s, struct event *out, struct err *err)
 			return 0;
 		} else if (m->heap.at[0]->ready) {
 			give_out(m, out);
-			advance(m);
+			advance_track(m);
 			return 1;
 		} else {
-			wake(m);
+			wake_tracks(m);
 		}
 	}
 	if (err)
@@ -215,7 +232,7 @@ static int next(struct source *s, struct event *out, struct err *err)
 
 static void close_merge(struct source *s)
 {
-	struct merge *m = (struct merge *)s;
+	struct store_merge *m = (struct store_merge *)s;
 
 	for (size_t i = 0; i < m->heap.n; i++) {
 		free(m->heap.at[i]->words);
@@ -232,19 +249,19 @@ static void close_merge(struct source *s)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct moment *x = a, *y = b;
+	const struct merge_turn *x = a, *y = b;
 
-	return before(x->tsc, x->thread, y->tsc, y->thread) ? -1 : 1;
+	return key_before(x->tsc, x->thread, y->tsc, y->thread) ? -1 : 1;
 }
 
-static void sort_moments(struct moment *at, size_t n)
+static void sort_turns(struct merge_turn *at, size_t n)
 {
 	if (n)
 		qsort(at, n, sizeof(*at), by_time);
 }
 
-/* The most threads there are at one time. Both lists are sorted. */
-static size_t most_at_once(const struct moment *starts, const struct moment *ends, size_t n)
+/* The greatest number of threads that exist at one time. Both lists are sorted. */
+static size_t most_at_once(const struct merge_turn *starts, const struct merge_turn *ends, size_t n)
 {
 	size_t most = 1;
 
@@ -257,20 +274,21 @@ static size_t most_at_once(const struct moment *starts, const struct moment *end
 	return most;
 }
 
-static void plan(struct merge *m)
+/* Finds when each thread's records begin and end, and how much memory a lane may take. */
+static void plan_merge(struct store_merge *m)
 {
-	VEC(struct moment) ends = {0};
+	VEC(struct merge_turn) ends = {0};
 
 	for (uint32_t t = 0; t < m->reader->info->threads.n; t++) {
 		struct track track;
 
 		if (!track_begin(m->reader, t, &track))
 			continue;
-		*vec_add(&m->starts) = (struct moment){ track_next_tsc(m->reader, &track), t };
-		*vec_add(&ends) = (struct moment){ track_last_tsc(m->reader, &track), t };
+		*vec_add(&m->starts) = (struct merge_turn){ track_next_tsc(m->reader, &track), t };
+		*vec_add(&ends) = (struct merge_turn){ track_last_tsc(m->reader, &track), t };
 	}
-	sort_moments(m->starts.at, m->starts.n);
-	sort_moments(ends.at, ends.n);
+	sort_turns(m->starts.at, m->starts.n);
+	sort_turns(ends.at, ends.n);
 	m->window = BUDGET / most_at_once(m->starts.at, ends.at, ends.n);
 	if (m->window < WINDOW_LEAST)
 		m->window = WINDOW_LEAST;
@@ -279,12 +297,12 @@ static void plan(struct merge *m)
 
 struct source *store_source(struct store_reader *r)
 {
-	static const struct source_ops ops = { next, close_merge };
-	struct merge *m = mem_zalloc(sizeof(*m));
+	static const struct source_ops ops = { merge_next, close_merge };
+	struct store_merge *m = mem_zalloc(sizeof(*m));
 
 	m->source.ops = &ops;
 	m->source.info = r->info;
 	m->reader = r;
-	plan(m);
+	plan_merge(m);
 	return &m->source;
 }

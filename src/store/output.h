@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file being written: created without following or overwriting anybody else's, written
- * in order, never sought in, so a pipe will do. */
+/* The file being written. It is created without following a link or overwriting anybody else's
+ * file, and written in order without seeking, so that a pipe will do. Not locked. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,15 +11,17 @@
 struct output {
 	int fd;
 	char *path;
-	bool regular;   /* we made it, so we may remove it */
+	char *old;           /* where the trace is now that had its name; NULL: there was none */
+	bool regular;   /* we created it, so that we may remove it */
 	uint64_t bytes; /* written */
 };
 
-/* The errors are new_file's (base/new_file.h). */
+/* Creates the file. 0, or -errno and *err as new_file (base/new_file.h). */
 int output_open(struct output *o, const char *path, struct err *err);
-/* All of it or an error; raises no signal. */
+/* Writes all n bytes or fails; raises no signal. 0, or -errno and *err. */
 int output_write(struct output *o, const void *p, size_t n, struct err *err);
-/* A regular file ends there from now on; -errno if it cannot. */
+/* Cuts a regular file to `bytes`, where the next write goes. -errno if it cannot. */
 int output_cut(struct output *o, uint64_t bytes);
-/* Closes; `keep` false removes the file if we made it. -errno if what was written is not safe. */
+/* Closes; `keep` false removes the file if we created it. -errno and *err if close reports that a
+ * write failed. */
 int output_close(struct output *o, bool keep, struct err *err);

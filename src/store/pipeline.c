@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* A ring of jobs between the thread that submits chunks and the workers that code them. p->lock
+ * protects everything; coding and writing happen without it. Whoever finds the oldest job coded
+ * writes it (write_coded), so that chunks reach the file in order without a thread of its own.
+ * After an error nothing more is written, and every later call returns it; the jobs are still
+ * drained, so that the submitter never hangs. */
 #include "store/pipeline.h"
 
 #include <errno.h>
@@ -14,13 +19,13 @@
 #include "shared/points.h"
 
 #define WORKERS_MAX 4
-#define JOBS (2 * WORKERS_MAX) /* on their way at most: 8 MiB of records */
+#define JOBS (2 * WORKERS_MAX) /* jobs in the ring: at most 8 MiB of records */
 #define SPARE_MAX 32           /* buffers kept for reuse */
 #define INFO_LEVEL 3
 
 enum job_state { JOB_FREE, JOB_WAITING, JOB_CODING, JOB_CODED };
 
-struct job {
+struct chunk_job {
 	enum job_state state;
 	struct chunk_header head;
 	struct words words;   /* CHUNK_RECORDS */
@@ -33,23 +38,27 @@ struct pipeline {
 	pthread_cond_t changed;
 	pthread_t workers[WORKERS_MAX];
 	unsigned n_workers;
+	/* stopping: workers end once all is coded. writing: a thread is in write_chunk(). */
 	bool stopping, writing;
 	bool ended;                   /* the index is written */
-	struct job jobs[JOBS];        /* a ring: */
-	uint64_t first, next, submitted; /* oldest; next to code; next to submit */
+	struct chunk_job jobs[JOBS];        /* a ring: */
+	uint64_t first, next, submitted; /* counts, not indices: job_at() */
+	/* first: oldest job; next: to code next; submitted: one beyond the newest. */
 	VEC(struct words) spare;
 	struct output out;
 	uint64_t bytes;               /* out.bytes, for other threads */
 	struct err failed;
 	VEC(struct chunk_place) places;
-	struct encoder *own;          /* without workers: the submitter codes */
+	struct encoder *own;          /* when there are no workers the submitter codes */
 };
 
-static struct job *job_at(struct pipeline *p, uint64_t n)
+/* The place of job number n in the ring. */
+static struct chunk_job *job_at(struct pipeline *p, uint64_t n)
 {
 	return &p->jobs[n % JOBS];
 }
 
+/* real_ns: time of creation; 0: now. */
 static int write_header(struct pipeline *p, bool values, uint64_t real_ns, struct err *err)
 {
 	struct bytes b = {0};
@@ -58,12 +67,14 @@ static int write_header(struct pipeline *p, bool values, uint64_t real_ns, struc
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	format_file_header(&b, values ? FORMAT_VERSION : FORMAT_VERSION_PLAIN,
-			   real_ns ? real_ns : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+			   real_ns ? real_ns
+				   : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	r = output_write(&p->out, b.at, b.n, err);
 	vec_free(&b);
 	return r;
 }
 
+/* NULL and *err: nothing is left of the new file then. */
 struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, struct err *err)
 {
 	struct pipeline *p = mem_zalloc(sizeof(*p));
@@ -84,20 +95,24 @@ struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, s
 	return p;
 }
 
-static int code_items(struct job *job, struct err *err)
+/* Compresses a chunk of trace information into job->payload. */
+static int code_items(struct chunk_job *job, struct err *err)
 {
 	size_t bound = ZSTD_compressBound(job->items.n), n;
 
 	vec_reserve(&job->payload, bound);
 	n = ZSTD_compress(job->payload.at, bound, job->items.at, job->items.n, INFO_LEVEL);
 	if (ZSTD_isError(n))
-		return err_set(err, EIO, "cannot compress trace information: %s", ZSTD_getErrorName(n));
+		return err_set(err, EIO, "cannot compress trace information: %s",
+			       ZSTD_getErrorName(n));
 	job->payload.n = n;
 	job->head.raw = (uint32_t)job->items.n;
 	return 0;
 }
 
-static int code(struct job *job, struct encoder *encoder, struct err *err)
+/* Codes a job's chunk, and fills in its header. Without the lock, on a worker or the submitting
+ * thread. */
+static int code_job(struct chunk_job *job, struct encoder *encoder, struct err *err)
 {
 	int r;
 
@@ -111,12 +126,14 @@ static int code(struct job *job, struct encoder *encoder, struct err *err)
 	return r;
 }
 
+/* Writes a chunk, and notes its place for the index. */
 static int write_chunk(struct pipeline *p, const struct chunk_header *head,
 		       const struct bytes *payload, struct err *err)
 {
 	struct bytes b = {0};
 	int r;
 
+	/* Noted before it is written: a failed write is taken back below. */
 	*vec_add(&p->places) = (struct chunk_place){ p->out.bytes, *head };
 	POINT(chunk_to_write);
 	format_chunk_header(&b, head);
@@ -129,6 +146,7 @@ static int write_chunk(struct pipeline *p, const struct chunk_header *head,
 	return r;
 }
 
+/* The chunk is copied as it was written, its header included. No worker runs yet. */
 int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const struct bytes *chunk,
 		   struct err *err)
 {
@@ -140,6 +158,7 @@ int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const st
 	return r;
 }
 
+/* Keeps a block of words for the next job, up to SPARE_MAX of them. */
 static void give_back(struct pipeline *p, struct words *words)
 {
 	words->n = 0;
@@ -150,13 +169,15 @@ static void give_back(struct pipeline *p, struct words *words)
 	*words = (struct words){0};
 }
 
-/* Locked. Writes what is coded at the head of the ring, unless somebody is at it. */
+/* Writes the coded jobs at the head of the ring, unless another thread is doing that. Called with
+ * p->lock held. */
 static void write_coded(struct pipeline *p)
 {
 	while (!p->writing && p->first < p->submitted && job_at(p, p->first)->state == JOB_CODED) {
-		struct job *job = job_at(p, p->first);
+		struct chunk_job *job = job_at(p, p->first);
 		struct err err = {0};
 
+		/* After an error jobs are only freed. */
 		if (!p->failed.code) {
 			p->writing = true;
 			pthread_mutex_unlock(&p->lock);
@@ -174,24 +195,26 @@ static void write_coded(struct pipeline *p)
 	}
 }
 
-/* Locked. Codes the next waiting job. */
+/* Codes the oldest waiting job. Called with p->lock held, and returns with it. */
 static void code_next(struct pipeline *p, struct encoder *encoder)
 {
-	struct job *job = job_at(p, p->next++);
+	struct chunk_job *job = job_at(p, p->next++);
 	struct err err = {0};
 
 	job->state = JOB_CODING;
 	pthread_mutex_unlock(&p->lock);
 	POINT(chunk_to_code);
-	code(job, encoder, &err);
+	code_job(job, encoder, &err);
 	pthread_mutex_lock(&p->lock);
 	if (err.code && !p->failed.code)
 		p->failed = err;
 	job->state = JOB_CODED;
+	/* Also when another thread is writing: it looks at this job before it stops. */
 	write_coded(p);
 }
 
-static void *work(void *arg)
+/* A worker: codes jobs until all submitted ones are taken and the pipeline stops. */
+static void *pipeline_work(void *arg)
 {
 	struct encoder *encoder = encoder_new();
 	struct pipeline *p = arg;
@@ -208,8 +231,9 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Half of the CPUs: the others run the program. Workers take no signal: they are brace's
- * main thread's. None start before there are records, so that brace can still fork. */
+/* Starts workers for half of the CPUs; the others run the program. Workers block all signals, which
+ * brace's main thread handles. They start with the first records and not before, so that brace can
+ * still fork. If none can be started, the submitter codes itself. */
 static void start_workers(struct pipeline *p)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN), want = cpus / 2;
@@ -218,22 +242,24 @@ static void start_workers(struct pipeline *p)
 	want = want < 1 ? 1 : want > WORKERS_MAX ? WORKERS_MAX : want;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (p->n_workers < want && !pthread_create(&p->workers[p->n_workers], NULL, work, p))
+	while (p->n_workers < want &&
+	       !pthread_create(&p->workers[p->n_workers], NULL, pipeline_work, p))
 		p->n_workers++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!p->n_workers)
 		p->own = encoder_new();
 }
 
-static int failure(const struct pipeline *p, struct err *err)
+/* Lock held, or no worker runs. Copies the first error; 0: there is none. */
+static int pipeline_failure(const struct pipeline *p, struct err *err)
 {
 	if (p->failed.code && err)
 		*err = p->failed;
 	return -p->failed.code;
 }
 
-/* Locks, and waits for a place in the ring. */
-static struct job *begin_job(struct pipeline *p)
+/* Locks p->lock and waits for a free place in the ring. */
+static struct chunk_job *begin_job(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	while (p->submitted - p->first == JOBS)
@@ -241,7 +267,8 @@ static struct job *begin_job(struct pipeline *p)
 	return job_at(p, p->submitted);
 }
 
-static int end_job(struct pipeline *p, struct job *job, struct err *err)
+/* Submits the job, unlocks, and returns the first error so far. */
+static int end_job(struct pipeline *p, struct chunk_job *job, struct err *err)
 {
 	int r;
 
@@ -251,7 +278,7 @@ static int end_job(struct pipeline *p, struct job *job, struct err *err)
 		pthread_cond_broadcast(&p->changed);
 	else
 		code_next(p, p->own);
-	r = failure(p, err);
+	r = pipeline_failure(p, err);
 	pthread_mutex_unlock(&p->lock);
 	return r;
 }
@@ -259,8 +286,9 @@ static int end_job(struct pipeline *p, struct job *job, struct err *err)
 int pipeline_records(struct pipeline *p, const struct chunk_records *head, struct words *words,
 		     struct err *err)
 {
-	struct job *job = begin_job(p);
+	struct chunk_job *job = begin_job(p);
 
+	/* Once: a failed start leaves p->own. */
 	if (!p->n_workers && !p->own)
 		start_workers(p);
 	job->head = (struct chunk_header){ .type = CHUNK_RECORDS, .records = *head };
@@ -269,9 +297,10 @@ int pipeline_records(struct pipeline *p, const struct chunk_records *head, struc
 	return end_job(p, job, err);
 }
 
+/* Swaps buffers with the job, so that neither side allocates for each chunk. */
 int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err)
 {
-	struct job *job = begin_job(p);
+	struct chunk_job *job = begin_job(p);
 	struct bytes old = job->items;
 
 	job->head = (struct chunk_header){ .type = CHUNK_INFO };
@@ -292,6 +321,18 @@ struct words pipeline_buffer(struct pipeline *p)
 	return words;
 }
 
+/* No job waits or is coded, and there is a worker that could take one. */
+bool pipeline_is_idle(struct pipeline *p)
+{
+	bool idle;
+
+	pthread_mutex_lock(&p->lock);
+	idle = p->n_workers && p->first == p->submitted;
+	pthread_mutex_unlock(&p->lock);
+	return idle;
+}
+
+/* For other threads: out.bytes changes while a chunk is written. */
 uint64_t pipeline_bytes(struct pipeline *p)
 {
 	uint64_t bytes;
@@ -307,11 +348,12 @@ int pipeline_error(struct pipeline *p, struct err *err)
 	int r;
 
 	pthread_mutex_lock(&p->lock);
-	r = failure(p, err);
+	r = pipeline_failure(p, err);
 	pthread_mutex_unlock(&p->lock);
 	return r;
 }
 
+/* Returns when all submitted jobs are in the file, or are given up after an error. */
 int pipeline_settle(struct pipeline *p, struct err *err)
 {
 	int r;
@@ -319,11 +361,12 @@ int pipeline_settle(struct pipeline *p, struct err *err)
 	pthread_mutex_lock(&p->lock);
 	while (p->first < p->submitted)
 		pthread_cond_wait(&p->changed, &p->lock);
-	r = failure(p, err);
+	r = pipeline_failure(p, err);
 	pthread_mutex_unlock(&p->lock);
 	return r;
 }
 
+/* Jobs that wait are still coded: workers end when none is left. */
 void pipeline_stop(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
@@ -337,6 +380,7 @@ void pipeline_stop(struct pipeline *p)
 
 int pipeline_keep(struct pipeline *p, size_t keep)
 {
+	/* A chunk's offset is also where the one before it ends. */
 	uint64_t end = keep < p->places.n ? p->places.at[keep].offset : p->out.bytes;
 
 	if (!p->out.regular)
@@ -354,6 +398,7 @@ size_t pipeline_places(const struct pipeline *p, const struct chunk_place **plac
 	return p->places.n;
 }
 
+/* All chunks are written by now; the index and the trailer make the file whole. */
 int pipeline_end(struct pipeline *p, struct err *err)
 {
 	uint64_t at = p->out.bytes;
@@ -370,6 +415,7 @@ int pipeline_end(struct pipeline *p, struct err *err)
 	return r;
 }
 
+/* After pipeline_stop(): nobody else uses it. */
 static void free_pipeline(struct pipeline *p)
 {
 	for (int i = 0; i < JOBS; i++) {
@@ -392,10 +438,11 @@ int pipeline_finish(struct pipeline *p, bool keep, struct err *err)
 	int r, closed;
 
 	pipeline_stop(p);
-	r = failure(p, err);
+	r = pipeline_failure(p, err);
 	if (!r && keep && !p->ended)
 		r = pipeline_end(p, err);
 	POINT(index_written);
+	/* The first error is the one to be told. */
 	closed = output_close(&p->out, keep, r ? NULL : err);
 	free_pipeline(p);
 	return r ? r : closed;

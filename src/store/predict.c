@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The part of the predictor that is called once a chunk. Only the tables' used part is cleared;
+ * payload words have a table of fixed size. */
 #include "store/predict.h"
 
 #include <string.h>

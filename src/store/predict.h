@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The predictor that both directions of columns.h step through, so that only its failures are
- * stored. What a record is (its low 24 bits) follows from the two before it; where a call
- * returns to follows from what its caller did last before calling, which a stack keeps. */
+ * stored. A record (its low 24 bits) follows from the two before it. Where a call returns to
+ * follows from what its caller did last before the call, which a stack keeps. Encoder and decoder
+ * must take the same steps: a change here is a new file format. */
 #pragma once
 #include <stdint.h>
 
 #define PREDICT_BITS_MIN 8
 #define PREDICT_BITS_MAX 14
-#define PREDICT_DEPTH 1024   /* of the stack; deeper, and after a longjmp, it only predicts worse */
-#define PREDICT_ANY_EXIT 2u  /* in next[]: an exit, to where the stack says */
+/* of the stack; deeper calls, and those after a longjmp, are only predicted worse */
+#define PREDICT_DEPTH 1024
+#define PREDICT_ANY_EXIT 2u  /* in next[]: an exit, to the site that the stack says */
 #define PREDICT_PAYLOAD_BITS 12
 
 struct predictor {
@@ -19,7 +21,7 @@ struct predictor {
 	unsigned depth, bits;
 	uint32_t last[2];
 	uint64_t last_payload[2];
-	/* the slots that the record being predicted looks at */
+	/* the slots that belong to the record being predicted */
 	uint32_t *next_slot, *exit_slot;
 	uint64_t *payload_slot;
 };
@@ -30,7 +32,7 @@ static inline uint32_t predict_hash(uint64_t a, uint64_t b, unsigned bits)
 			  (64 - bits));
 }
 
-/* Bigger tables cost more to clear than a short chunk takes to code. */
+/* log2 of the tables' size: larger tables cost more to clear than a short chunk takes to code. */
 static inline unsigned predict_bits(uint32_t words)
 {
 	unsigned bits = PREDICT_BITS_MIN;
@@ -40,8 +42,10 @@ static inline unsigned predict_bits(uint32_t words)
 	return bits;
 }
 
+/* Empties the predictor: every chunk starts with the same one. */
 void predictor_reset(struct predictor *p, unsigned bits);
 
+/* The guess for the next record. Call predict_learn if it fails, then predict_step. */
 static inline uint32_t predict_record(struct predictor *p)
 {
 	uint32_t guess;
@@ -52,7 +56,7 @@ static inline uint32_t predict_record(struct predictor *p)
 	return guess == PREDICT_ANY_EXIT ? *p->exit_slot : guess;
 }
 
-/* The guess was wrong: it was `record`. */
+/* Replaces a guess that failed by `record`. (record & 3) == 2 is RECORD_EXIT. */
 static inline void predict_learn(struct predictor *p, uint32_t record)
 {
 	if ((record & 3) == 2) {
@@ -63,6 +67,7 @@ static inline void predict_learn(struct predictor *p, uint32_t record)
 	}
 }
 
+/* Moves on behind `record`. (record & 3) == 1 is RECORD_ENTRY. */
 static inline void predict_step(struct predictor *p, uint32_t record)
 {
 	if ((record & 3) == 1)
@@ -73,6 +78,7 @@ static inline void predict_step(struct predictor *p, uint32_t record)
 	p->last[0] = record;
 }
 
+/* The guess for payload word `index` of the current record. Call predict_step_payload next. */
 static inline uint64_t predict_payload(struct predictor *p, unsigned index)
 {
 	p->payload_slot = &p->payload[predict_hash(p->last_payload[0] + index, p->last_payload[1],

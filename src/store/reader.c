@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening a trace file: by its index, or, if it has none because it was cut short, by going
- * from chunk to chunk as far as they are whole. */
+/* Opens a trace file by its index or, if it was cut short and has none, by going from chunk to
+ * chunk as far as they are whole. Commands call store_open from one thread; reader_chunk runs in
+ * any reading thread and uses pread, so that no file position is shared. Every offset and size is
+ * checked against the file's size before it is used. A read error is told apart from damage
+ * (loader.error): a file on a failing disk is not called damaged. */
 #include "store/reader.h"
 
 #include <errno.h>
@@ -14,7 +17,8 @@
 #include "store/crc.h"
 #include "store/info.h"
 
-/* Less than n bytes: false, and *error if it is not the file's end. */
+/* Reads n bytes at offset. False if there are fewer; *error is set if the end of the file is not
+ * the reason. */
 static bool read_file(int fd, uint64_t offset, uint8_t *to, size_t n, int *error)
 {
 	while (n) {
@@ -33,7 +37,8 @@ static bool read_file(int fd, uint64_t offset, uint8_t *to, size_t n, int *error
 	return true;
 }
 
-/* Up to n bytes at offset into l->chunk; less only at the end of the file. False: none, for l->error if that is set. */
+/* Reads up to n bytes at offset into l->chunk; fewer only at the end of the file. False: nothing
+ * was read; l->error says why if it was an error. */
 static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, struct loader *l)
 {
 	struct bytes *b = &l->chunk;
@@ -42,6 +47,7 @@ static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, str
 		return false;
 	if (n > r->size - offset)
 		n = r->size - offset;
+	/* One byte more, so that at is never NULL. */
 	vec_reserve(b, n + 1);
 	b->n = n;
 	if (r->fd < 0) {
@@ -54,29 +60,36 @@ static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, str
 	return b->n == n;
 }
 
-static int unreadable(const struct store_reader *r, const struct loader *l, struct err *err)
+/* The disk's or the kernel's error, never said of a file that is merely damaged. */
+static int err_unreadable(const struct store_reader *r, const struct loader *l, struct err *err)
 {
 	return err_set(err, l->error, "cannot read trace file %s: %s", r->name, strerror(l->error));
 }
 
-static int damaged(const struct store_reader *r, uint64_t offset, const struct loader *l, struct err *err)
+/* Reports why a chunk could not be read: a read error, or damage. */
+static int err_damaged(const struct store_reader *r, uint64_t offset, const struct loader *l,
+		       struct err *err)
 {
 	if (l->error)
-		return unreadable(r, l, err);
-	return err_set(err, EBADMSG, "trace file %s is damaged at byte %llu: a chunk there does not "
-		       "match its checksum", r->name, (unsigned long long)offset);
+		return err_unreadable(r, l, err);
+	return err_set(err, EBADMSG,
+		       "trace file %s is damaged at byte %llu: a chunk there does not "
+		       "match its checksum",
+		       r->name, (unsigned long long)offset);
 }
 
-int reader_chunk(struct store_reader *r, struct chunk_place *place, struct loader *l, struct err *err)
+int reader_chunk(struct store_reader *r, struct chunk_place *place, struct loader *l,
+		 struct err *err)
 {
 	struct chunk_header head;
 
+	/* One read for header and payload; the header may be shorter than CHUNK_HEADER_MAX. */
 	if (!read_at(r, place->offset, CHUNK_HEADER_MAX + (size_t)place->head.payload, l) ||
 	    !format_read_chunk_header(l->chunk.at, l->chunk.n, &head) ||
 	    head.type != place->head.type || head.payload != place->head.payload ||
 	    head.payload > l->chunk.n - head.size ||
 	    crc32c(l->chunk.at + head.size, head.payload) != head.crc)
-		return damaged(r, place->offset, l, err);
+		return err_damaged(r, place->offset, l, err);
 	l->chunk.n = head.size + (size_t)head.payload;
 	place->head = head;
 	return 0;
@@ -93,10 +106,11 @@ int reader_raw(struct store_reader *r, struct chunk_place *place, struct loader 
 	vec_reserve(&l->raw, (size_t)h->raw + 1);
 	l->raw.n = h->raw;
 	n = ZSTD_decompress(l->raw.at, h->raw, l->chunk.at + l->chunk.n - h->payload, h->payload);
+	/* A lack of memory says nothing about the file. */
 	if (ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
 		l->error = ENOMEM;
 	if (n != h->raw)
-		return damaged(r, place->offset, l, err);
+		return err_damaged(r, place->offset, l, err);
 	return 0;
 }
 
@@ -109,8 +123,9 @@ void loader_free(struct loader *l)
 	*l = (struct loader){0};
 }
 
-/* The header of the chunk at offset, whose payload lies inside the file. */
-static bool peek(struct store_reader *r, uint64_t offset, struct loader *l, struct chunk_place *out)
+/* Reads the header of the chunk at offset. False unless its payload lies inside the file. */
+static bool peek_chunk(struct store_reader *r, uint64_t offset, struct loader *l,
+		       struct chunk_place *out)
 {
 	out->offset = offset;
 	return read_at(r, offset, CHUNK_HEADER_MAX, l) &&
@@ -118,11 +133,14 @@ static bool peek(struct store_reader *r, uint64_t offset, struct loader *l, stru
 	       out->head.payload <= r->size - offset - out->head.size;
 }
 
+/* Offset of the chunk behind it. */
 static uint64_t end_of(const struct chunk_place *place)
 {
 	return place->offset + place->head.size + place->head.payload;
 }
 
+/* Whether the index lists chunks in order, without overlap, before the index itself. Readers rely
+ * on offsets from it. */
 static bool index_ascends(const struct places *places, uint64_t end)
 {
 	uint64_t least = FILE_HEADER_SIZE;
@@ -138,7 +156,8 @@ static bool index_ascends(const struct places *places, uint64_t end)
 	return true;
 }
 
-/* Fills r->places from the index; false if there is none that can be believed. */
+/* Fills r->places from the index. False if there is none that can be believed; scan_file() then
+ * finds the chunks. */
 static bool read_index(struct store_reader *r, struct loader *l)
 {
 	uint64_t first, at, end = r->size - TRAILER_SIZE;
@@ -147,22 +166,25 @@ static bool read_index(struct store_reader *r, struct loader *l)
 	if (r->size < FILE_HEADER_SIZE + TRAILER_SIZE || !read_at(r, end, TRAILER_SIZE, l) ||
 	    !format_read_trailer(l->chunk.at, l->chunk.n, &first) || first >= end)
 		return false;
+	/* A long index takes several chunks. */
 	for (at = first; at < end; at = end_of(&place))
-		if (!peek(r, at, l, &place) || place.head.type != CHUNK_INDEX ||
+		if (!peek_chunk(r, at, l, &place) || place.head.type != CHUNK_INDEX ||
 		    reader_raw(r, &place, l, NULL) ||
 		    !index_decode(l->raw.at, l->raw.n, &r->places))
 			return false;
 	return at == end && index_ascends(&r->places, first);
 }
 
-/* Fills r->places with the chunks that are whole, from the file's beginning. */
-static void scan(struct store_reader *r, struct loader *l)
+/* Fills r->places with the whole chunks, from the file's beginning. Stops at the first damaged one:
+ * what follows could not be trusted to be this thread's next. */
+static void scan_file(struct store_reader *r, struct loader *l)
 {
 	uint64_t at = FILE_HEADER_SIZE;
 	struct chunk_place place;
 
 	r->places.n = 0;
-	for (; peek(r, at, l, &place) && place.head.type != CHUNK_INDEX; at = end_of(&place)) {
+	for (; peek_chunk(r, at, l, &place) && place.head.type != CHUNK_INDEX;
+	     at = end_of(&place)) {
 		if (reader_chunk(r, &place, l, NULL))
 			break;
 		*vec_add(&r->places) = place;
@@ -171,14 +193,17 @@ static void scan(struct store_reader *r, struct loader *l)
 	r->cut_bytes = r->size - at;
 }
 
-static int malformed(const struct store_reader *r, uint64_t offset, struct err *err)
+/* For a chunk whose checksum is right and whose content cannot be. */
+static int err_malformed(const struct store_reader *r, uint64_t offset, struct err *err)
 {
 	return err_set(err, EBADMSG, "trace file %s is malformed: the chunk at byte %llu says what "
 		       "cannot be", r->name, (unsigned long long)offset);
 }
 
+/* Reads all trace information, in the order of the file. -ENODATA if the file was cut before it. */
 static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 {
+	/* Also after a failed attempt by the index. */
 	trace_info_free(r->info);
 	r->info = trace_info_new();
 	r->info->values = r->version > FORMAT_VERSION_PLAIN;
@@ -192,7 +217,7 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 		if (res)
 			return res;
 		if (!info_read(r->info, l->raw.at, l->raw.n))
-			return malformed(r, place->offset, err);
+			return err_malformed(r, place->offset, err);
 	}
 	if (!info_read_end(r->info))
 		return err_set(err, ENODATA, "trace file %s was cut before anything was recorded",
@@ -200,7 +225,9 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 	return 0;
 }
 
-/* Record chunks by thread: how many each has, where each one's begin, then each to its place. */
+/* Sorts record chunks by thread, in three passes: count each thread's, sum up where each thread's
+ * begin, put each chunk in its place. The counts stand two places ahead, so that `first` ends up as
+ * the table of beginnings. */
 static int group_chunks(struct store_reader *r, struct err *err)
 {
 	size_t threads = r->info->threads.n, n = 0;
@@ -215,7 +242,7 @@ static int group_chunks(struct store_reader *r, struct err *err)
 		if (p->head.type != CHUNK_RECORDS)
 			continue;
 		if (p->head.records.thread >= threads)
-			return malformed(r, p->offset, err);
+			return err_malformed(r, p->offset, err);
 		first[p->head.records.thread + 2]++;
 		n++;
 	}
@@ -225,11 +252,13 @@ static int group_chunks(struct store_reader *r, struct err *err)
 	r->chunks.n = n;
 	for (size_t i = 0; i < r->places.n; i++)
 		if (r->places.at[i].head.type == CHUNK_RECORDS)
-			r->chunks.at[first[r->places.at[i].head.records.thread + 1]++] = (uint32_t)i;
+			r->chunks.at[first[r->places.at[i].head.records.thread + 1]++] =
+				(uint32_t)i;
 	return 0;
 }
 
-/* The writer gave each thread's counts at the end, which is missing. */
+/* Counts each thread's records from the chunks. The writer puts these counts at the end, which a
+ * cut file lacks. */
 static void count_threads(struct store_reader *r)
 {
 	for (size_t t = 0; t < r->info->threads.n; t++) {
@@ -245,14 +274,16 @@ static void count_threads(struct store_reader *r)
 	}
 }
 
+/* Checks the file's header. 0, or -errno and *err for each way in which it is not ours. */
 static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 {
 	enum file_verdict verdict = FILE_SHORT;
 
 	if (!r->size)
 		return err_set(err, ENODATA, "trace file %s is empty", r->name);
+	/* An earlier chunk of this loader is not there yet: l->chunk holds a short file's bytes. */
 	if (!read_at(r, 0, FILE_HEADER_SIZE, l) && l->error)
-		return unreadable(r, l, err);
+		return err_unreadable(r, l, err);
 	verdict = format_check_file(l->chunk.at, l->chunk.n, &r->version);
 	switch (verdict) {
 	case FILE_FOREIGN:
@@ -261,46 +292,56 @@ static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 		return err_set(err, ENODATA, "trace file %s was cut before anything was recorded",
 			       r->name);
 	case FILE_NEWER:
-		return err_set(err, EPROTONOSUPPORT, "trace file %s has format version %u, and this "
-			       "brace reads up to %u: use a newer brace", r->name, r->version,
-			       FORMAT_VERSION);
+		return err_set(err, EPROTONOSUPPORT,
+			       "trace file %s has format version %u, and this "
+			       "brace reads up to %u: use a newer brace",
+			       r->name, r->version, FORMAT_VERSION);
 	case FILE_DAMAGED:
-		return err_set(err, EBADMSG, "trace file %s is damaged: its header does not match its "
-			       "checksum", r->name);
+		return err_set(err, EBADMSG,
+			       "trace file %s is damaged: its header does not match its "
+			       "checksum",
+			       r->name);
 	case FILE_OK:
 		break;
 	}
+	/* The header's field created, after magic and version. */
 	memcpy(&r->created_ns, l->chunk.at + 12, sizeof(r->created_ns));
 	return 0;
 }
 
-static int load(struct store_reader *r, struct err *err)
+/* Reads the places of chunks and the trace information: by the index, else by a scan of the
+ * file. */
+static int load_file(struct store_reader *r, struct err *err)
 {
 	struct loader l = {0};
 	int res = check_file(r, &l, err);
 
 	if (!res) {
 		res = read_index(r, &l) ? read_info(r, &l, err) : -EBADMSG;
+		/* The index may be damaged while the chunks are whole. After a read error a scan
+		 * would fail too. */
 		if (res && !l.error) {
-			scan(r, &l);
+			scan_file(r, &l);
 			res = read_info(r, &l, err);
 		}
 		if (l.error)
-			res = unreadable(r, &l, err);
+			res = err_unreadable(r, &l, err);
 	}
 	if (!res)
 		res = group_chunks(r, err);
 	if (!res && r->cut)
 		count_threads(r);
 	else if (!res)
+		/* The writer did not know the size when it wrote the totals. */
 		r->info->total.bytes = r->size;
 	loader_free(&l);
 	return res;
 }
 
+/* Loads, or closes the reader: *out is NULL then. */
 static int open_reader(struct store_reader *r, struct store_reader **out, struct err *err)
 {
-	int res = load(r, err);
+	int res = load_file(r, err);
 
 	if (res) {
 		store_close(r);
@@ -314,6 +355,7 @@ int store_open(const char *path, struct store_reader **out, struct err *err)
 {
 	struct store_reader *r;
 	struct stat st;
+	/* O_NONBLOCK: opening a FIFO must not hang; only regular files are read. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	*out = NULL;
@@ -321,7 +363,8 @@ int store_open(const char *path, struct store_reader **out, struct err *err)
 		return err_set(err, errno, "cannot open trace file %s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return err_set(err, EINVAL, "cannot read trace file %s: it is not a regular file", path);
+		return err_set(err, EINVAL, "cannot read trace file %s: it is not a regular file",
+			       path);
 	}
 	r = mem_zalloc(sizeof(*r));
 	r->fd = fd;

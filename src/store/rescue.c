@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a file that cannot take all: a full disk, a quota, a limit for the size of files. What makes sense of a file stands at its
- * end, so as many of its last chunks as are needed make room for it, and what is not in the file is told as lost, thread by thread. */
+/* Ends a file that cannot take everything: a full disk, a quota, a limit, no memory to compress.
+ * The information that makes a file readable stands at its end, so that as many of its last
+ * chunks as needed make room for it, and the records that are not in the file are reported as
+ * lost, thread by thread. store_end calls it in the writer's thread, after the workers have
+ * ended. */
 #include <errno.h>
 
-#include "shared/notes.h"
+#include "shared/messages.h"
 #include "store/pipeline.h"
 #include "store/writer.h"
 
-/* By thread: records and losses that there were, and those that the file has. */
+/* By thread: records and losses that there were (all), and what the file has of them. */
 struct counts { uint64_t all, kept, told, calls; };
 
 static void count_all(const struct trace_info *info, struct counts *counts)
@@ -16,6 +19,7 @@ static void count_all(const struct trace_info *info, struct counts *counts)
 		counts[t].all = info->threads.at[t].records + info->threads.at[t].lost;
 }
 
+/* Counts what the chunks in the file have. */
 static void count_kept(const struct pipeline *p, struct counts *counts, size_t n)
 {
 	const struct chunk_place *places;
@@ -34,7 +38,8 @@ static void count_kept(const struct pipeline *p, struct counts *counts, size_t n
 	}
 }
 
-static void tell(struct trace_info *info, const struct counts *counts)
+/* Puts the counts of the file into info, for the items that are written next. */
+static void tell_losses(struct trace_info *info, const struct counts *counts)
 {
 	info->total = (struct trace_total){ .bytes = info->total.bytes };
 	for (size_t t = 0; t < info->threads.n; t++) {
@@ -48,8 +53,9 @@ static void tell(struct trace_info *info, const struct counts *counts)
 	}
 }
 
-/* Each thread's loss stands behind the last of its records that is there. */
-static int put_losses(struct store_writer *w, const struct trace_info *info, const struct counts *counts, struct err *err)
+/* Writes each thread's loss behind the last of its records in the file. */
+static int put_losses(struct store_writer *w, const struct trace_info *info,
+		      const struct counts *counts, struct err *err)
 {
 	int r = 0;
 
@@ -59,12 +65,15 @@ static int put_losses(struct store_writer *w, const struct trace_info *info, con
 	return r;
 }
 
+/* Errors that less content may avoid. */
 static bool is_full(int error)
 {
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
 }
 
-static int put_end(struct store_writer *w, const struct trace_info *info, const struct counts *counts, struct err *err)
+/* Losses, then items, then the index. */
+static int put_end(struct store_writer *w, const struct trace_info *info,
+		   const struct counts *counts, struct err *err)
 {
 	int r = put_losses(w, info, counts, err);
 
@@ -73,8 +82,10 @@ static int put_end(struct store_writer *w, const struct trace_info *info, const 
 	return r ? r : pipeline_end(writer_pipeline(w), err);
 }
 
-/* 0: the file has an end. */
-static int rescue(struct store_writer *w, struct trace_info *info, int error, struct err *err)
+/* Writes the end of the file, giving up more and more chunks (1, 2, 4, ...) until it fits. Returns
+ * 0 if the file has an end, otherwise the last error. */
+static int rescue_counts(struct store_writer *w, struct trace_info *info, int error,
+			 struct err *err)
 {
 	struct counts *counts = mem_zalloc((info->threads.n + 1) * sizeof(*counts));
 	struct pipeline *p = writer_pipeline(w);
@@ -84,21 +95,28 @@ static int rescue(struct store_writer *w, struct trace_info *info, int error, st
 
 	pipeline_stop(p);
 	keep = pipeline_places(p, &places);
-	*vec_add(&info->notes) = (struct trace_note){ .kind = NOTE_FULL, .number = (uint32_t)-error, .count = 1 };
+	*vec_add(&info->messages) = (struct trace_message){ .kind = MESSAGE_FULL,
+							    .number = (uint32_t)-error,
+							    .count = 1 };
 	count_all(info, counts);
-	while (is_full(r) && pipeline_keep(p, keep) == 0) {
+	/* Another error than a full file (memory for the compressor) may not come again: one
+	 * try. */
+	for (bool first = true; (first || is_full(r)) && pipeline_keep(p, keep) == 0;
+	     first = false) {
+		/* Everything of info that was written may just have been cut off. */
 		writer_begin_anew(w);
 		count_kept(p, counts, info->threads.n);
-		tell(info, counts);
+		tell_losses(info, counts);
 		r = put_end(w, info, counts, err);
 		if (!r || !keep)
 			break;
 		keep -= less < keep ? less : keep;
 		less *= 2;
 	}
+	/* info must not claim what the file does not have. */
 	if (r) {
 		count_kept(p, counts, info->threads.n);
-		tell(info, counts);
+		tell_losses(info, counts);
 	}
 	free(counts);
 	return r;
@@ -111,7 +129,7 @@ int store_end(struct store_writer *w, struct trace_info *info, struct err *why, 
 	if (!r)
 		r = pipeline_end(writer_pipeline(w), why);
 	if (r)
-		r = rescue(w, info, r, err);
+		r = rescue_counts(w, info, r, err);
 	closed = pipeline_finish(writer_pipeline(w), true, r ? NULL : err);
 	writer_free(w);
 	return r ? r : closed;

@@ -8,19 +8,22 @@ enum stream {
 	STREAM_MID,
 	STREAM_HIGH,
 	STREAM_TIME,    /* a byte a record: see TIME_* */
+	/* A byte a record, see TIME_*; then what TIME_* refer to. */
 	STREAM_TIME_LOW,/* the low byte of two-byte deltas */
 	STREAM_LONG,    /* LEB128 of longer and of negative deltas */
 	STREAM_PAYLOAD, /* LEB128 of missed payload words, two halves each, and of time stamps */
 	STREAMS,
 };
 
-/* The delta d to the record before, in units of 1 << tsc_shift: d itself below TIME_TWO;
- * TIME_TWO + (d - TIME_TWO) / 256 for those of two bytes; then two escapes. */
+/* The difference d to the record before, in units of 1 << tsc_shift: below TIME_TWO d itself; below
+ * TIME_LONG two bytes, TIME_TWO + (d - TIME_TWO) / 256 and the rest; then two escapes for longer
+ * and for negative ones. */
 #define TIME_TWO 192
 #define TIME_LONG 254
 #define TIME_NEGATIVE 255
 #define TIME_TWO_END (TIME_TWO + (TIME_LONG - TIME_TWO) * 256)
 
+/* A byte of STREAM_RUNS without a miss behind it. */
 #define RUN_FULL 255
 
 /* No stream of n words is longer than this many bytes, nor all together. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread's records, a chunk at a time, and the public cursor over them. */
+/* Reads one thread's chunks in order, for the merge and for the public cursor. Any number of
+ * threads may do this on one reader: all state is in the track and the loader. */
 #include <errno.h>
 
 #include "store/reader.h"
 
+/* Chunks of thread t are r->chunks from r->first[t] to r->first[t + 1]. False: the thread has
+ * none. */
 bool track_begin(struct store_reader *r, uint32_t thread, struct track *out)
 {
 	if (thread >= r->info->threads.n || r->first.at[thread] == r->first.at[thread + 1])
@@ -13,6 +16,7 @@ bool track_begin(struct store_reader *r, uint32_t thread, struct track *out)
 	return true;
 }
 
+/* Call it only while there is a next chunk. */
 uint64_t track_next_tsc(const struct store_reader *r, const struct track *t)
 {
 	return r->places.at[r->chunks.at[t->next]].head.records.first_tsc;
@@ -23,12 +27,14 @@ uint64_t track_last_tsc(const struct store_reader *r, const struct track *t)
 	return r->places.at[r->chunks.at[t->end - 1]].head.records.last_tsc;
 }
 
-/* The index and the chunk must tell the same, for one was believed before the other is seen. */
+/* Whether the index and the chunk agree. The index was believed when the chunks were put in order,
+ * before the chunk itself is seen. */
 static bool same_records(const struct chunk_records *a, const struct chunk_records *b)
 {
 	return a->thread == b->thread && a->words == b->words && a->first_tsc == b->first_tsc;
 }
 
+/* Gives the loader a decoder and room for the words of a chunk. */
 static void make_ready(struct loader *l, size_t words)
 {
 	if (!l->decoder)
@@ -40,6 +46,7 @@ static void make_ready(struct loader *l, size_t words)
 	l->room = words;
 }
 
+/* 1: words are there to be unpacked; 0: the thread's chunks are used up; -errno and *err. */
 int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err)
 {
 	struct chunk_place place;
@@ -64,8 +71,11 @@ int track_load(struct store_reader *r, struct track *t, struct loader *l, struct
 		return err_prefix(err, "trace file %s, byte %llu", r->name,
 				  (unsigned long long)place.offset), res;
 	t->next++;
-	t->unpack = (struct unpack){ .at = l->words, .end = l->words + head->words,
-				     .tsc = head->first_tsc, .thread = t->thread, .cpu = head->cpu };
+	t->unpack = (struct unpack){ .at = l->words,
+				     .end = l->words + head->words,
+				     .tsc = head->first_tsc,
+				     .thread = t->thread,
+				     .cpu = head->cpu };
 	return 1;
 }
 
@@ -73,7 +83,7 @@ struct store_cursor {
 	struct store_reader *reader;
 	struct track track;
 	struct loader loader;
-	struct err failed; /* a damaged chunk ends the thread, for good */
+	struct err failed; /* a damaged chunk ends the thread for good */
 };
 
 struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
@@ -89,6 +99,7 @@ struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
 	return c;
 }
 
+/* After an error the same error again: what follows a damaged chunk is not given out. */
 static int load_next(struct store_cursor *c)
 {
 	if (c->failed.code)
@@ -107,6 +118,7 @@ int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struc
 		else
 			r = load_next(c);
 	}
+	/* An error is returned only when the events before it have been given out. */
 	if (r < 0 && !done) {
 		if (err)
 			*err = c->failed;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects each thread's runs until they make a chunk worth coding, and passes them on. */
+/* Collects each thread's runs until they make a chunk worth coding, and passes them to the
+ * pipeline. One thread writes: the recording one, which also drains the session memory, so that the
+ * loops here are on its path. Chunks wait in a list by age; the oldest goes when too much is
+ * pending or it has waited for AGE_MAX. An error of the pipeline comes back from the next call. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,21 +13,28 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
-/* Words collected at most, all threads together; then the oldest chunk goes. That bounds a
- * reader's memory too: chunks that overlap in time were collected together, and by the time
- * so many more words have come, all of them are gone, so they are twice this at most. */
+/* Words that are collected at most, all threads together; beyond it the oldest chunk goes. That
+ * bounds a reader's memory too: chunks that overlap in time were collected together, and by the
+ * time as many more words have come all of them are gone, so that overlapping chunks are twice this
+ * at most. */
 #define PENDING_WORDS (4u << 20)
-#define GAP_MAX (UINT64_C(1) << (RECORD_TSC_BITS - 2)) /* between runs in one chunk */
-#define AGE_MAX 2          /* seconds that a record may wait; a tracer killed loses no more */
+/* words with which a chunk goes to an idle worker: less is left to code when the program has
+ * ended */
+#define EARLY_WORDS (CHUNK_WORDS_MAX / 4)
+/* ticks between runs in one chunk: the format stores differences */
+#define GAP_MAX (UINT64_C(1) << (RECORD_TSC_BITS - 2))
+#define AGE_MAX 2          /* seconds that a record may wait; a killed tracer loses no more */
+/* Bytes of items that make a chunk of their own. */
 #define INFO_ENOUGH (64u << 10)
 #define NONE UINT32_MAX
 
-struct pending {
+struct pending_run {
 	struct words words;
 	struct chunk_records head;
 	uint64_t tsc;            /* of the last record */
 	uint16_t cpu;            /* after the last record */
-	uint32_t older, younger; /* threads that have pending records, by their first */
+	/* neighbours in the list of threads with pending records, by their first record */
+	uint32_t older, younger;
 };
 
 struct store_writer {
@@ -32,7 +42,7 @@ struct store_writer {
 	struct info_writer *items;
 	struct pipeline *pipeline;
 	struct bytes raw;
-	VEC(struct pending) threads;
+	VEC(struct pending_run) threads;
 	uint32_t oldest, youngest; /* threads with pending records */
 	size_t n_pending;          /* words */
 };
@@ -53,8 +63,8 @@ static int put_info(struct store_writer *w, struct err *err)
 	return w->raw.n ? pipeline_info(w->pipeline, &w->raw, err) : 0;
 }
 
-/* Collects what is new: a chunk is made of it when there is enough, or before the next
- * records, for a program's first seconds bring a few call sites with every run. */
+/* Collects the items that are new. They become a chunk when there are enough, or before the next
+ * records: a program's first seconds bring a few call sites with every run. */
 static int sync_info(struct store_writer *w, bool last, struct err *err)
 {
 	size_t before;
@@ -101,6 +111,7 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
 		return err ? -err->code : -EIO;
 	w = new_writer(pipeline, info);
 	r = store_flush_info(w, err);
+	/* The first chunk must be info: a file that is cut later is readable from here on. */
 	if (r)
 		store_discard(w);
 	else
@@ -108,6 +119,7 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
 	return r;
 }
 
+/* Copies the chunks of a file that is continued, each checked. */
 static int adopt_chunks(struct pipeline *p, struct store_reader *reader, struct err *err)
 {
 	struct loader l = {0};
@@ -125,7 +137,8 @@ static int adopt_chunks(struct pipeline *p, struct store_reader *reader, struct 
 int store_continue(const char *path, struct store_reader *reader, struct store_writer **out,
 		   struct err *err)
 {
-	struct pipeline *pipeline = pipeline_new(path, reader->info->values, reader->created_ns, err);
+	struct pipeline *pipeline =
+		pipeline_new(path, reader->info->values, reader->created_ns, err);
 	int r;
 
 	*out = NULL;
@@ -146,14 +159,16 @@ int store_sync_info(struct store_writer *w, struct err *err)
 	return r ? r : pipeline_error(w->pipeline, err);
 }
 
-static struct pending *thread_of(struct store_writer *w, uint32_t thread)
+/* The table grows with the threads of the trace. A pointer into it is valid until the next call. */
+static struct pending_run *thread_of(struct store_writer *w, uint32_t thread)
 {
 	while (thread >= w->threads.n)
-		*vec_add(&w->threads) = (struct pending){0};
+		*vec_add(&w->threads) = (struct pending_run){0};
 	return &w->threads.at[thread];
 }
 
-static void link_youngest(struct store_writer *w, struct pending *p)
+/* Pending threads form a list by age of their oldest record; a new one is the youngest. */
+static void link_youngest(struct store_writer *w, struct pending_run *p)
 {
 	p->older = w->youngest;
 	p->younger = NONE;
@@ -164,7 +179,9 @@ static void link_youngest(struct store_writer *w, struct pending *p)
 	w->youngest = p->head.thread;
 }
 
-static void unlink_pending(struct store_writer *w, struct pending *p)
+/* The chunk leaves the list when it goes to the pipeline; its thread may come back as the
+ * youngest. */
+static void unlink_pending(struct store_writer *w, struct pending_run *p)
 {
 	if (p->older != NONE)
 		w->threads.at[p->older].younger = p->younger;
@@ -176,7 +193,8 @@ static void unlink_pending(struct store_writer *w, struct pending *p)
 		w->youngest = p->older;
 }
 
-static int flush(struct store_writer *w, struct pending *p, struct err *err)
+/* Sends the thread's chunk off, after the items that it refers to. */
+static int flush_pending(struct store_writer *w, struct pending_run *p, struct err *err)
 {
 	int r;
 
@@ -192,8 +210,9 @@ static int flush(struct store_writer *w, struct pending *p, struct err *err)
 	return pipeline_records(w->pipeline, &p->head, &p->words, err);
 }
 
-/* Begins a chunk if none is open. */
-static void begin(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc)
+/* Begins a chunk if the thread has none. */
+static void begin_pending(struct store_writer *w, struct pending_run *p, uint32_t thread,
+			  uint64_t tsc)
 {
 	if (p->words.n)
 		return;
@@ -203,7 +222,9 @@ static void begin(struct store_writer *w, struct pending *p, uint32_t thread, ui
 	link_youngest(w, p);
 }
 
-static void put_words(struct store_writer *w, struct pending *p, const uint64_t *words, size_t n)
+/* At least 64 words of room: small runs would make the buffer grow each time. */
+static void put_words(struct store_writer *w, struct pending_run *p, const uint64_t *words,
+		      size_t n)
 {
 	vec_reserve(&p->words, p->words.n + (n > 64 ? n : 64));
 	w->n_pending += n;
@@ -212,32 +233,35 @@ static void put_words(struct store_writer *w, struct pending *p, const uint64_t 
 }
 
 /* Adds one record of n words, its header first. */
-static int add(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+static int add_words(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t tsc,
 	       const uint64_t *words, size_t n, struct err *err)
 {
-	int r = p->words.n + n > CHUNK_WORDS_MAX ? flush(w, p, err) : 0;
+	int r = p->words.n + n > CHUNK_WORDS_MAX ? flush_pending(w, p, err) : 0;
 
 	if (r)
 		return r;
-	begin(w, p, thread, tsc);
+	begin_pending(w, p, thread, tsc);
 	put_words(w, p, words, n);
 	p->tsc = tsc;
 	return 0;
 }
 
-static int add_lost(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+/* Adds a record that says how many are missing here. It has the type that readers unpack to
+ * EVENT_LOST; it is not counted as a record. */
+static int add_lost(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t tsc,
 		    uint64_t lost, struct err *err)
 {
 	uint64_t words[] = {
 		record_word(tsc, record_event_id(1, RECORD_STORE_LOST), RECORD_EVENT), lost
 	};
-	int r = add(w, p, thread, tsc, words, 2, err);
+	int r = add_words(w, p, thread, tsc, words, 2, err);
 
 	p->head.lost += lost;
 	return r;
 }
 
-static int add_cpu(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+/* Adds a record of the CPU on which the next run was written. */
+static int add_cpu(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t tsc,
 		   uint16_t cpu, struct err *err)
 {
 	uint64_t words[] = {
@@ -249,12 +273,12 @@ static int add_cpu(struct store_writer *w, struct pending *p, uint32_t thread, u
 		p->cpu = cpu;
 		return 0;
 	}
-	r = add(w, p, thread, tsc, words, 2, err);
+	r = add_words(w, p, thread, tsc, words, 2, err);
 	p->cpu = cpu;
 	return r;
 }
 
-/* A slot that nobody wrote. */
+/* A slot that nobody has written. */
 static bool is_hole(uint64_t word) { return !(word & 0xffffff); }
 
 static bool is_event(uint64_t word, enum record_event type)
@@ -262,9 +286,10 @@ static bool is_event(uint64_t word, enum record_event type)
 	return record_kind(word) == RECORD_EVENT && record_type(word) == type;
 }
 
-/* How many of the first n words are entries and exits that go on where p->tsc is, and what
- * they add. Most are, so this is the loop that the drain's speed depends on. */
-static size_t plain_run(struct pending *p, const uint64_t *words, size_t n)
+/* Counts how many of the first n words are entries and exits, which need nothing but their time,
+ * and adds them up. Most records are, so that this is the loop on which the drain's speed
+ * depends. */
+static size_t plain_run(struct pending_run *p, const uint64_t *words, size_t n)
 {
 	uint64_t tsc = p->tsc;
 	uint32_t records = 0, exits = 0;
@@ -284,8 +309,9 @@ static size_t plain_run(struct pending *p, const uint64_t *words, size_t n)
 	return i;
 }
 
-/* Adds as many plain records as fit into the chunk that is open. */
-static size_t add_plain(struct store_writer *w, struct pending *p, const uint64_t *words, size_t n)
+/* Adds as many plain records as fit into the open chunk. */
+static size_t add_plain(struct store_writer *w, struct pending_run *p, const uint64_t *words,
+			size_t n)
 {
 	size_t room = CHUNK_WORDS_MAX - p->words.n, took;
 
@@ -296,8 +322,9 @@ static size_t add_plain(struct store_writer *w, struct pending *p, const uint64_
 	return took;
 }
 
-/* Adds the record at the head of n words; *took are its words, n when no more follow. */
-static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t near,
+/* Adds the record at the head of n words. *took is the number of its words, or n when nothing
+ * usable follows. */
+static int add_one(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t near,
 		   const uint64_t *words, size_t n, size_t *took, struct err *err)
 {
 	size_t len = 1 + record_payload(words[0]);
@@ -307,7 +334,8 @@ static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, u
 	*took = n;
 	if (is_event(words[0], RECORD_EVENT_PAD))
 		return 0;
-	if (is_event(words[0], RECORD_EVENT_STACK)) { /* for who reads while the program runs: no file has bytes of its stack */
+	/* copies of stacks are for live readers: no file has bytes of a program's stack */
+	if (is_event(words[0], RECORD_EVENT_STACK)) {
 		*took = len < n ? len : n;
 		return 0;
 	}
@@ -318,7 +346,7 @@ static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, u
 	if (len > n) /* its end is missing */
 		return add_lost(w, p, thread, tsc, 1, err);
 	*took = len;
-	r = add(w, p, thread, tsc, words, len, err);
+	r = add_words(w, p, thread, tsc, words, len, err);
 	p->head.records += (uint32_t)record_counts(words[0]);
 	p->head.calls += (uint32_t)record_is_call(words[0]);
 	if (is_event(words[0], RECORD_EVENT_CPU) && len == 2)
@@ -326,7 +354,8 @@ static int add_one(struct store_writer *w, struct pending *p, uint32_t thread, u
 	return r;
 }
 
-static int add_run(struct store_writer *w, struct pending *p, uint32_t thread, uint64_t tsc,
+/* Adds records to the thread's pending chunk: plain ones at once, others one by one. */
+static int add_run(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t tsc,
 		   const uint64_t *words, size_t n, struct err *err)
 {
 	int r = 0;
@@ -341,9 +370,10 @@ static int add_run(struct store_writer *w, struct pending *p, uint32_t thread, u
 	return r;
 }
 
+/* Call it only if there is an oldest one. */
 static int flush_oldest(struct store_writer *w, struct err *err)
 {
-	return flush(w, &w->threads.at[w->oldest], err);
+	return flush_pending(w, &w->threads.at[w->oldest], err);
 }
 
 int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err)
@@ -355,7 +385,7 @@ int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err)
 	return r ? r : pipeline_error(w->pipeline, err);
 }
 
-/* The full TSC of the first record, or near if there is none. */
+/* The full TSC of the first record; near if there is none. */
 static uint64_t first_tsc(const uint64_t *words, size_t n, uint64_t near)
 {
 	size_t i = 0;
@@ -369,23 +399,27 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 		  uint64_t lost, const uint64_t *words, size_t n, struct err *err)
 {
 	uint64_t age = w->info->clock.hz * AGE_MAX, tsc = first_tsc(words, n, near_tsc);
-	struct pending *p;
+	struct pending_run *p;
 	int r = 0;
 
 	if (thread >= w->info->threads.n)
 		return err_set(err, EINVAL, "records of a thread that trace_info does not have: %u",
 			       thread);
 	p = thread_of(w, thread);
+	/* Too far from the chunk's last record, in either direction. */
 	if (p->words.n && tsc - p->tsc >= GAP_MAX && p->tsc - tsc >= GAP_MAX)
-		r = flush(w, p, err);
+		r = flush_pending(w, p, err);
 	if (!r && cpu != p->cpu)
 		r = add_cpu(w, p, thread, tsc, cpu, err);
 	if (!r && lost)
 		r = add_lost(w, p, thread, tsc, lost, err);
 	if (!r)
 		r = add_run(w, p, thread, tsc, words, n, err);
+	if (!r && p->words.n >= EARLY_WORDS && pipeline_is_idle(w->pipeline))
+		r = flush_pending(w, p, err);
 	while (!r && w->n_pending > PENDING_WORDS)
 		r = flush_oldest(w, err);
+	/* age is 0 while the clock is not known. */
 	if (!r && age && p->tsc > age)
 		r = store_flush(w, p->tsc - age, err);
 	return r ? r : pipeline_error(w->pipeline, err);
@@ -434,10 +468,12 @@ void writer_begin_anew(struct store_writer *w)
 
 int writer_put_lost(struct store_writer *w, uint32_t thread, uint64_t lost, struct err *err)
 {
-	struct pending *p = thread_of(w, thread);
-	int r = add_lost(w, p, thread, p->tsc ? p->tsc : w->info->threads.at[thread].tsc, lost, err);
+	struct pending_run *p = thread_of(w, thread);
+	/* A thread that never wrote: when it was first seen. */
+	int r = add_lost(w, p, thread, p->tsc ? p->tsc : w->info->threads.at[thread].tsc, lost,
+			 err);
 
-	return r ? r : flush(w, p, err);
+	return r ? r : flush_pending(w, p, err);
 }
 
 int store_finish(struct store_writer *w, struct err *err)

@@ -1,23 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of operand shapes does the parsing; what an instruction means is four short functions. */
+/* Runs call frame instructions (DWARF 5, 6.4.2) up to one address. eh_frame.c calls it for the
+ * planner and for unwinding, on any thread; no state. A table of operand shapes does the parsing;
+ * the effects are four short functions. The bytes are a file's: an unknown instruction or an early
+ * end is false. */
 #include "sym/cfi.h"
 
+/* Shapes of operands, and the effects of instructions. The order of the effects counts:
+ * set_register() and cfi_run() compare ranges of them. */
 enum operand { NONE, ULEB, SLEB, BLOCK, BYTE, HALF, WORD };
-/* From OFFSET to VALUE_EXPRESSION the register is on the stack, or can be told from it. */
+/* From OFFSET to VALUE_EXPRESSION the register is on the stack, or is computed from it. */
 enum effect {
-	NOTHING, ADVANCE, OFFSET, OFFSET_SF, OFFSET_NEGATIVE, VALUE_OFFSET, VALUE_OFFSET_SF, EXPRESSION, VALUE_EXPRESSION,
-	UNDEFINED, SAME, RESTORE, OTHER, REMEMBER, RECALL,
-	CFA, CFA_SF, CFA_REGISTER, CFA_OFFSET, CFA_OFFSET_SF, CFA_EXPRESSION,
+	NOTHING,
+	ADVANCE,
+	OFFSET,
+	OFFSET_SF,
+	OFFSET_NEGATIVE,
+	VALUE_OFFSET,
+	VALUE_OFFSET_SF,
+	EXPRESSION,
+	VALUE_EXPRESSION,
+	UNDEFINED,
+	SAME,
+	RESTORE,
+	OTHER,
+	REMEMBER,
+	RECALL,
+	CFA,
+	CFA_SF,
+	CFA_REGISTER,
+	CFA_OFFSET,
+	CFA_OFFSET_SF,
+	CFA_EXPRESSION,
 	UNKNOWN,
 };
 
-struct shape { uint8_t effect, a, b; };
+/* An effect and the shapes of its two operands. */
+struct op_shape { uint8_t effect, a, b; };
 
-/* Of a block: its length, and where it is. */
+/* A number; of a block its length, and its bytes. */
 struct value { uint64_t n; const uint8_t *at; };
 
+/* Opcodes by their number, named as in DWARF 5, 7.24, without DW_CFA_. Those that GNU added stand
+ * above 0x2d. */
 #define KNOWN 0x36
-static const struct shape shapes[KNOWN] = {
+static const struct op_shape shapes[KNOWN] = {
 	[0x00] = { NOTHING },               /* nop */
 	[0x01] = { UNKNOWN },               /* set_loc: no compiler makes it */
 	[0x02] = { ADVANCE, BYTE },         /* advance_loc1 */
@@ -47,6 +73,7 @@ static const struct shape shapes[KNOWN] = {
 	[0x30 ... KNOWN - 1] = { UNKNOWN },
 };
 
+/* A block that leaves the cursor's bytes makes the cursor bad, and its bytes NULL. */
 static struct value read_block(struct cursor *c)
 {
 	uint64_t n = cursor_uleb(c);
@@ -54,6 +81,7 @@ static struct value read_block(struct cursor *c)
 	return (struct value){ n, cursor_bytes(c, n) };
 }
 
+/* NONE reads nothing and gives 0. */
 static struct value read_operand(struct cursor *c, uint8_t operand)
 {
 	switch (operand) {
@@ -67,18 +95,18 @@ static struct value read_operand(struct cursor *c, uint8_t operand)
 	}
 }
 
-/* The three commonest instructions keep an operand in their low six bits. */
-static struct shape decode(struct cursor *c, struct value *a, struct value *b)
+/* The three most frequent instructions keep an operand in their low six bits. */
+static struct op_shape decode_operands(struct cursor *c, struct value *a, struct value *b)
 {
 	uint8_t op = cursor_u8(c);
-	struct shape s = { UNKNOWN };
+	struct op_shape s = { UNKNOWN };
 
 	*a = (struct value){ op & 0x3f };
 	*b = (struct value){ 0 };
 	switch (op >> 6) {
-	case 1: return (struct shape){ ADVANCE };
-	case 2: b->n = cursor_uleb(c); return (struct shape){ OFFSET };
-	case 3: return (struct shape){ RESTORE };
+	case 1: return (struct op_shape){ ADVANCE };
+	case 2: b->n = cursor_uleb(c); return (struct op_shape){ OFFSET };
+	case 3: return (struct op_shape){ RESTORE };
 	}
 	if (op < KNOWN)
 		s = shapes[op];
@@ -87,14 +115,19 @@ static struct shape decode(struct cursor *c, struct value *a, struct value *b)
 	return s;
 }
 
+/* The _SF effects have factored offsets: they count in units of data_align, usually -8 on
+ * x86-64. */
 static void set_cfa(struct cfi_machine *m, uint8_t effect, struct value a, struct value b)
 {
 	struct cfi_state *s = &m->state;
+	/* CFA and CFA_SF have the register first, the others only the offset. */
 	int64_t last = (int64_t)(effect == CFA || effect == CFA_SF ? b.n : a.n);
 
 	if (effect == CFA_EXPRESSION) {
 		s->cfa_expression = true;
-		s->cfa = (struct cfi_rule){ .kind = CFI_IS_EXPRESSION, .bytes = (uint32_t)a.n, .expression = a.at };
+		s->cfa = (struct cfi_rule){ .kind = CFI_IS_EXPRESSION,
+					    .bytes = (uint32_t)a.n,
+					    .expression = a.at };
 		return;
 	}
 	if (effect == CFA || effect == CFA_SF || effect == CFA_REGISTER)
@@ -106,16 +139,30 @@ static void set_cfa(struct cfi_machine *m, uint8_t effect, struct value a, struc
 	s->cfa_expression = false;
 }
 
-static struct cfi_rule rule_of(const struct cfi_machine *m, uint8_t effect, uint64_t reg, struct value v)
+/* The rule that the instruction gives a register. RESTORE goes back to the CIE's; without one
+ * (while the CIE itself runs) to the same value. */
+static struct cfi_rule rule_of(const struct cfi_machine *m, uint8_t effect, uint64_t reg,
+			       struct value v)
 {
+	/* Unsigned, because hostile factors may overflow. */
 	int64_t offset = (int64_t)(v.n * (uint64_t)m->data_align);
 
 	switch (effect) {
-	case OFFSET: case OFFSET_SF: return (struct cfi_rule){ .kind = CFI_AT_CFA, .offset = offset };
+	case OFFSET:
+	case OFFSET_SF:
+		return (struct cfi_rule){ .kind = CFI_AT_CFA, .offset = offset };
 	case OFFSET_NEGATIVE: return (struct cfi_rule){ .kind = CFI_AT_CFA, .offset = -offset };
-	case VALUE_OFFSET: case VALUE_OFFSET_SF: return (struct cfi_rule){ .kind = CFI_IS_CFA, .offset = offset };
-	case EXPRESSION: return (struct cfi_rule){ .kind = CFI_EXPRESSION, .bytes = (uint32_t)v.n, .expression = v.at };
-	case VALUE_EXPRESSION: return (struct cfi_rule){ .kind = CFI_IS_EXPRESSION, .bytes = (uint32_t)v.n, .expression = v.at };
+	case VALUE_OFFSET:
+	case VALUE_OFFSET_SF:
+		return (struct cfi_rule){ .kind = CFI_IS_CFA, .offset = offset };
+	case EXPRESSION:
+		return (struct cfi_rule){ .kind = CFI_EXPRESSION,
+					  .bytes = (uint32_t)v.n,
+					  .expression = v.at };
+	case VALUE_EXPRESSION:
+		return (struct cfi_rule){ .kind = CFI_IS_EXPRESSION,
+					  .bytes = (uint32_t)v.n,
+					  .expression = v.at };
 	case UNDEFINED: return (struct cfi_rule){ .kind = CFI_UNDEFINED };
 	case OTHER: return (struct cfi_rule){ .kind = CFI_REGISTER, .register_number = v.n };
 	case RESTORE: return m->initial ? m->initial->rules[reg] : (struct cfi_rule){ 0 };
@@ -123,6 +170,8 @@ static struct cfi_rule rule_of(const struct cfi_machine *m, uint8_t effect, uint
 	}
 }
 
+/* Registers above CFI_RULES (vector ones) are passed over: no unwinder here needs them. The return
+ * address has a flag of its own, by which the outermost frame is known. */
 static void set_register(struct cfi_machine *m, uint8_t effect, uint64_t reg, struct value v)
 {
 	if (reg == m->ra)
@@ -133,14 +182,17 @@ static void set_register(struct cfi_machine *m, uint8_t effect, uint64_t reg, st
 		m->state.rules[reg] = rule_of(m, effect, reg, v);
 }
 
+/* Stops before the first ADVANCE that passes m->until; m->state then holds at that address. False:
+ * the bytes make no sense. */
 bool cfi_run(struct cfi_machine *m, struct cursor c)
 {
+	/* Deeper nesting than 8 overwrites the oldest: compilers use one level. */
 	struct cfi_state remembered[8];
 	size_t depth = 0;
 	struct value a, b;
 
 	while (cursor_left(&c) && !c.bad) {
-		struct shape s = decode(&c, &a, &b);
+		struct op_shape s = decode_operands(&c, &a, &b);
 		uint64_t to = m->address + a.n * m->code_align;
 
 		if (s.effect == UNKNOWN || c.bad)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See code_refs.h. Too many is safe (a function is not hooked that could have been), too
- * few is not. */
+/* Finds the code addresses that data names; module.c calls it when a file is opened. Too many are
+ * safe (a function stays unhooked that could have been), too few are not: a jump to a named address
+ * must not meet a patch. */
 #include "sym/code_refs.h"
 
+/* Adds the targets of relocations: these are exact. */
 static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsym,
 			struct code_set *out)
 {
@@ -24,7 +26,7 @@ static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsy
 	}
 }
 
-/* Most words are no address at all; one comparison rules them out. */
+/* Most words are no addresses at all; one comparison with the span of all code rules them out. */
 static void from_words(const struct elf_view *v, struct code_set *out)
 {
 	uint64_t low = out->ranges.n ? out->ranges.at[0].vaddr : 0;

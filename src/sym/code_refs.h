@@ -3,7 +3,7 @@
 #pragma once
 #include "sym/eh_frame.h"
 
-/* Adds those that relocations name and, in a file linked for fixed addresses (where
+/* Adds the addresses that relocations name and, in a file linked for fixed addresses (whose
  * pointers need no relocation), every aligned word of data that could be one. */
 void code_refs_find(const struct elf_view *v, const struct elf_symtab *dynsym,
 		    struct code_set *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of code addresses: one bit a byte of the executable parts. Cheaper than sorting
- * for what comes in hundreds of thousands (jump tables, relocations), and asked once a
+/* A set of code addresses: one bit for each byte of the executable parts. Cheaper than sorting for
+ * addresses that come in hundreds of thousands (jump tables, relocations), and asked once for each
  * byte when text is searched. Private to src/sym. */
 #pragma once
 #include "sym/elf_view.h"
@@ -8,7 +8,7 @@
 struct code_range { uint64_t vaddr, size; uint64_t *bits; };
 struct code_set { VEC(struct code_range) ranges; };
 
-/* Over v's code areas; those that nearly touch share a range, gap included. */
+/* Returns an empty set over v's code areas; areas that nearly touch share a range, gap included. */
 struct code_set code_set_new(const struct elf_view *v);
 void code_set_free(struct code_set *s);
 
@@ -17,11 +17,11 @@ static inline bool code_range_has(const struct code_range *r, uint64_t into)
 	return r->bits[into / 64] >> (into % 64) & 1;
 }
 
-/* Addresses outside the ranges are not added, and never there. */
+/* Adds an address; one outside of the ranges is ignored, and code_set_has() is false for it. */
 void code_set_add(struct code_set *s, uint64_t vaddr);
 bool code_set_has(const struct code_set *s, uint64_t vaddr);
 size_t code_set_count(const struct code_set *s);
-/* Writes all addresses, ascending, to out (code_set_count of them). */
+/* Writes all addresses in ascending order to out (code_set_count() of them). */
 void code_set_list(const struct code_set *s, uint64_t *out);
-/* Adds b's addresses to a; both must be over the same view. */
+/* Adds b's addresses to a; both must be of the same view. */
 void code_set_join(struct code_set *a, const struct code_set *b);

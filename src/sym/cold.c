@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Cold fragments: GCC moves the unlikely blocks of a function to a place of their own, and
- * they have FDEs like functions. With symbols their names tell; in a stripped file two
- * tests do. (a) Nobody can have called it: at its first instruction the frame is already
- * made. (b) Nobody calls it or takes its address, and some other function reaches it by a
- * conditional jump (or the unwinder does, as a landing pad).
+/* Finds cold fragments: GCC moves the unlikely blocks of a function to a place of their own, and
+ * they have FDEs like functions. With symbols their names tell; in a stripped file two tests do.
+ * (a) Nobody can have called it: at its first instruction the frame is already made. (b) Nobody
+ * calls it or takes its address, and another function reaches it by a conditional jump (or the
+ * unwinder does, as a landing pad).
  *
- * For (b) text is not decoded: a 4-byte field whose value leads to exactly the first byte
- * of one of a few thousand candidates is a real reference, bar one in a million, and the
- * bytes in front of it say of which kind. That is one pass at memory speed. */
+ * For (b) text is not decoded: a 4-byte field whose value leads to exactly the first byte of one of
+ * a few thousand candidates is a real reference, apart from one in a million, and the bytes before
+ * it say of which kind. That is one pass at memory speed. module.c calls it when a file is opened;
+ * it cannot fail. */
 #include <emmintrin.h>
 
 #include "sym/functions.h"
 
-struct search {
+struct cold_search {
 	const struct elf_view *v;
 	const struct eh_frame *frame;
 	const struct code_set *refs, *pads;
 	struct code_set candidates, used, branched;
 };
 
-static bool candidate(const struct sym_function *f)
+/* Only the unwind table knows a cold fragment of a stripped file. */
+static bool is_candidate(const struct sym_function *f)
 {
 	return f->source == SYM_EH_FRAME && !f->name && !f->cold;
 }
 
-/* Test (a). Returns how many candidates are left for (b): none when there are symbols, which
- * name fragments. */
+/* Test (a). Returns how many candidates are left for (b): none when there are symbols, which name
+ * fragments. */
 static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 {
 	bool symbols = false;
@@ -36,7 +38,7 @@ static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 		const struct eh_fde *fde;
 
 		symbols |= f->source == SYM_SYMTAB || f->source == SYM_DEBUGFILE;
-		if (!candidate(f))
+		if (!is_candidate(f))
 			continue;
 		fde = eh_frame_walk(frame, f->vaddr, &at);
 		f->cold = fde && fde->start == f->vaddr && (fde->cfa_moved || fde->saved);
@@ -45,18 +47,22 @@ static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 	return symbols ? 0 : left;
 }
 
-/* What the bytes in front of a 32-bit field, relative to its own end, make of it. */
+/* The meaning of a 32-bit field, relative to its own end, by the bytes before it. */
 static bool is_jcc(const uint8_t *field)
 {
 	return (field[-1] & 0xf0) == 0x80 && field[-2] == 0x0f;
 }
 
+/* True if the field belongs to a call, or to an operand relative to rip, whatever the
+ * instruction. */
 static bool is_use(const uint8_t *field)
 {
 	return field[-1] == 0xe8 || (field[-1] & 0xc7) == 0x05; /* call; modrm of disp32(%rip) */
 }
 
-static void note_relative(struct search *s, const uint8_t *field, uint64_t field_vaddr,
+/* Notes a reference to a candidate: `used` by a call or an address, `branched` by a conditional
+ * jump. */
+static void note_relative(struct cold_search *s, const uint8_t *field, uint64_t field_vaddr,
 			  uint64_t target)
 {
 	const struct eh_fde *from;
@@ -65,37 +71,39 @@ static void note_relative(struct search *s, const uint8_t *field, uint64_t field
 		code_set_add(&s->used, target);
 		return;
 	}
+	/* A jump of the candidate to its own begin is a loop, and proves nothing. */
 	from = eh_frame_around(s->frame, field_vaddr);
 	if (!from || from->start != target)
 		code_set_add(&s->branched, target);
 }
 
-/* One pass over one area against one range of candidates. Positions are 32 bits wide in
- * here: text is smaller than 2 GiB, and sums of displacements wrap as the processor's do. */
-struct pass {
-	struct search *s;
+/* One pass over one area against one range of candidates. Positions are 32 bits wide here: text is
+ * smaller than 2 GiB, and sums of displacements wrap as the processor's do. */
+struct cold_pass {
+	struct cold_search *s;
 	const struct elf_area *area;
 	const struct code_range *range;
-	uint32_t base;         /* of the area, within the range */
-	uint32_t low;          /* what turns an absolute address into a position in the range; */
-	uint32_t absolute;     /* 0: there are none, all bits: there may be */
+	uint32_t base;         /* position of the area within the range */
+	uint32_t low; /* subtracted from an absolute address to get a position in the range */
+	uint32_t absolute;     /* 0: the file has no absolute addresses; all bits: it may have */
 };
 
 typedef uint32_t lanes __attribute__((vector_size(16)));
 typedef uint8_t octets __attribute__((vector_size(16)));
 
-/* Bit k of four to bit 4k of sixteen. */
+/* Bit k of four becomes bit 4k of sixteen. */
 static const uint16_t spread[16] = {
 	0x0000, 0x0001, 0x0010, 0x0011, 0x0100, 0x0101, 0x0110, 0x0111,
 	0x1000, 0x1001, 0x1010, 0x1011, 0x1100, 0x1101, 0x1110, 0x1111,
 };
 
+/* Returns bit 4k for each lane k that is all ones. */
 static uint32_t spread_mask(lanes mask)
 {
 	return spread[_mm_movemask_ps((__m128)mask)];
 }
 
-/* is_use or is_jcc, of the 16 fields that begin at `at`. */
+/* is_use() or is_jcc() for the 16 fields that begin at `at`. */
 static uint32_t fields_with_opcode(const uint8_t *at)
 {
 	octets last, before;
@@ -106,9 +114,9 @@ static uint32_t fields_with_opcode(const uint8_t *at)
 						     (((last & 0xf0) == 0x80) & (before == 0x0f))));
 }
 
-/* The 16 fields that begin at `at` (position i of the area): bit k says that field k is worth
- * judge_field. Few are. */
-static uint32_t fields_to_judge(const struct pass *p, const uint8_t *at, uint32_t i)
+/* For the 16 fields that begin at `at` (position i of the area): bit k says that field k is worth
+ * judge_field(). Few are. */
+static uint32_t fields_to_judge(const struct cold_pass *p, const uint8_t *at, uint32_t i)
 {
 	uint32_t size = (uint32_t)p->range->size, relative = 0, absolute = 0;
 
@@ -124,7 +132,9 @@ static uint32_t fields_to_judge(const struct pass *p, const uint8_t *at, uint32_
 	return (relative & fields_with_opcode(at)) | (absolute & p->absolute);
 }
 
-static void judge_field(const struct pass *p, uint32_t i)
+/* Decides about one field, at position i, byte by byte: the slow check behind the one of 16 fields
+ * at once. */
+static void judge_field(const struct cold_pass *p, uint32_t i)
 {
 	const uint8_t *field = p->area->bytes + i;
 	uint32_t size = (uint32_t)p->range->size, value, to;
@@ -138,8 +148,10 @@ static void judge_field(const struct pass *p, uint32_t i)
 		code_set_add(&p->s->used, p->range->vaddr + to);
 }
 
-static void search_range(const struct pass *p)
+/* Judges every field of the area, sixteen at a time. */
+static void search_range(const struct cold_pass *p)
 {
+	/* From 2 on: the opcode's two bytes must be there. */
 	uint64_t n = p->area->size, i = 2;
 
 	for (; i + 20 <= n; i += 16)
@@ -150,8 +162,10 @@ static void search_range(const struct pass *p)
 		judge_field(p, (uint32_t)i);
 }
 
-static void search_text(struct search *s)
+/* Searches all code for references to candidates. */
+static void search_text(struct cold_search *s)
 {
+	/* Only files linked for fixed addresses have absolute addresses in immediates. */
 	uint32_t absolute = s->v->header.e_type == ET_EXEC ? UINT32_MAX : 0;
 
 	for (size_t i = 0; i < s->v->code.n; i++)
@@ -159,13 +173,14 @@ static void search_text(struct search *s)
 			const struct elf_area *area = &s->v->code.at[i];
 			const struct code_range *r = &s->candidates.ranges.at[k];
 
-			search_range(&(struct pass){ s, area, r, (uint32_t)(area->vaddr - r->vaddr),
-						     (uint32_t)r->vaddr, absolute });
+			search_range(&(struct cold_pass){ s, area, r,
+							  (uint32_t)(area->vaddr - r->vaddr),
+							  (uint32_t)r->vaddr, absolute });
 		}
 }
 
-/* GCC packs fragments; LLVM's functions, which its conditional tail calls make look
- * like fragments, are aligned behind padding. */
+/* GCC packs fragments; LLVM's functions, which its conditional tail calls make look like fragments,
+ * are aligned after padding. */
 static bool behind_padding(const struct elf_view *v, uint64_t vaddr)
 {
 	const uint8_t *before = elf_at(v, vaddr - 1, 1);
@@ -173,12 +188,13 @@ static bool behind_padding(const struct elf_view *v, uint64_t vaddr)
 	return vaddr % 16 == 0 && before && (*before == 0xcc || *before == 0x90 || *before == 0);
 }
 
-static void mark_reached(struct sym_module *m, const struct search *s)
+/* Test (b), with what the search has found. */
+static void mark_reached(struct sym_module *m, const struct cold_search *s)
 {
 	for (size_t i = 0; i < m->functions.n; i++) {
 		struct sym_function *f = &m->functions.at[i];
 
-		if (candidate(f) && !code_set_has(&s->used, f->vaddr) &&
+		if (is_candidate(f) && !code_set_has(&s->used, f->vaddr) &&
 		    !code_set_has(s->refs, f->vaddr))
 			f->cold = code_set_has(s->pads, f->vaddr) ||
 				  (code_set_has(&s->branched, f->vaddr) &&
@@ -190,7 +206,7 @@ void functions_mark_cold(struct sym_module *m, const struct elf_view *v,
 			 const struct eh_frame *frame, const struct code_set *refs,
 			 const struct code_set *pads)
 {
-	struct search s = { v, frame, refs, pads };
+	struct cold_search s = { v, frame, refs, pads };
 
 	if (!mark_frames(m, frame))
 		return;
@@ -198,7 +214,7 @@ void functions_mark_cold(struct sym_module *m, const struct elf_view *v,
 	s.used = code_set_new(v);
 	s.branched = code_set_new(v);
 	for (size_t i = 0; i < m->functions.n; i++)
-		if (candidate(&m->functions.at[i]))
+		if (is_candidate(&m->functions.at[i]))
 			code_set_add(&s.candidates, m->functions.at[i].vaddr);
 	search_text(&s);
 	mark_reached(m, &s);

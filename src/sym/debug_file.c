@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* See debug_file.h. A debug file that is absent or is another build's is passed over in
- * silence: most programs have none. */
+/* Finds the separate debug file of a stripped program. module.c takes symbols from it, dwarf_file.c
+ * the debug information, file_key.c watches the places. A debug file that is absent or of another
+ * build is passed over in silence: most programs have none. */
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/file.h"
 #include "sym/debug_file.h"
 #include "sym/elf_view.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
+/* The checksum of .gnu_debuglink: zlib's CRC-32. */
 static uint32_t crc32(const uint8_t *p, size_t n)
 {
 	uint32_t table[256], crc = UINT32_MAX;
@@ -23,7 +26,7 @@ static uint32_t crc32(const uint8_t *p, size_t n)
 	return ~crc;
 }
 
-/* The checksum is over all of the file. */
+/* The checksum covers all of the file. */
 static bool has_crc(const char *path, uint32_t crc)
 {
 	struct elf_file whole;
@@ -36,8 +39,8 @@ static bool has_crc(const char *path, uint32_t crc)
 	return has;
 }
 
-/* Is it the debug file of v? With no build-id in v the link's checksum decides. */
-static bool belongs(const struct elf_view *v, const struct debug_file *f, const uint32_t *crc)
+/* True if f is the debug file of v. Without a build-id in v the link's checksum decides. */
+static bool belongs_to(const struct elf_view *v, const struct debug_file *f, const uint32_t *crc)
 {
 	struct elf_view other = { 0 };
 	size_t n = 0, other_n = 0;
@@ -55,10 +58,12 @@ static bool belongs(const struct elf_view *v, const struct debug_file *f, const 
 	return same;
 }
 
-/* --- where they are looked for ---------------------------------------------------------------- */
+/* --- the places --- */
 
-/* A build-id is the same everywhere: brace's own files are as good. */
-static bool by_build_id(const struct elf_view *v, const char *root, debug_file_place *f, void *context)
+/* A build-id is the same everywhere, so a file below brace's own root is as good as one below the
+ * program's. */
+static bool by_build_id(const struct elf_view *v, const char *root, debug_file_place *f,
+			void *context)
 {
 	size_t n = 0;
 	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
@@ -69,20 +74,25 @@ static bool by_build_id(const struct elf_view *v, const char *root, debug_file_p
 		return false;
 	for (size_t i = 0; i < n; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	snprintf(path, sizeof(path), "%s" DEBUG_ROOT "/.build-id/%.2s/%s.debug", root, hex, hex + 2);
+	snprintf(path, sizeof(path), "%s" DEBUG_ROOT "/.build-id/%.2s/%s.debug", root, hex,
+		 hex + 2);
 	found = f(context, path, NULL);
 	return found || !*root ? found : f(context, path + strlen(root), NULL);
 }
 
-/* Without links: the kernel told paths below another root. */
+/* Below another root links cannot be resolved from here, and the kernel told the path without links
+ * already. */
 static bool real_path(const char *program, const char *root, char *out)
 {
 	if (!*root)
-		return realpath(program, out) != NULL;
+		return file_real_path(program, out);
 	return snprintf(out, PATH_MAX, "%s", program) < PATH_MAX && strchr(out, '/');
 }
 
-static bool by_link(const struct elf_view *v, const char *program, const char *root, debug_file_place *f, void *context)
+/* Offers the places where gdb, too, looks for the name in .gnu_debuglink: beside the program, in
+ * .debug, below /usr/lib/debug. */
+static bool by_link(const struct elf_view *v, const char *program, const char *root,
+		    debug_file_place *f, void *context)
 {
 	static const char *const places[][2] = { { "", "/" },
 						 { "", "/.debug/" },
@@ -96,7 +106,8 @@ static bool by_link(const struct elf_view *v, const char *program, const char *r
 
 	if (!name || !*name || strchr(name, '/') || !real_path(program, root, real))
 		return false;
-	cursor_bytes(&c, cursor_left(&c) & 3); /* the checksum is aligned */
+	/* The checksum is aligned to 4 bytes. */
+	cursor_bytes(&c, cursor_left(&c) & 3);
 	crc = cursor_u32(&c);
 	*strrchr(real, '/') = 0;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !c.bad && !found; i++) {
@@ -108,19 +119,21 @@ static bool by_link(const struct elf_view *v, const char *program, const char *r
 	return found;
 }
 
-void debug_file_places(const struct elf_view *v, const char *program, const char *root, debug_file_place *f, void *context)
+void debug_file_places(const struct elf_view *v, const char *program, const char *root,
+		       debug_file_place *f, void *context)
 {
 	if (!by_build_id(v, root, f, context))
 		by_link(v, program, root, f, context);
 }
 
-/* --- the one that is taken -------------------------------------------------------------------- */
+/* --- the file that is taken --- */
 
-struct search { const struct elf_view *v; struct debug_file *out; };
+struct debug_search { const struct elf_view *v; struct debug_file *out; };
 
+/* Takes the file at the place if it is the debug file; else the search goes on. */
 static bool try_file(void *context, const char *path, const uint32_t *crc)
 {
-	const struct search *s = context;
+	const struct debug_search *s = context;
 	const struct elf_view *v = s->v;
 	struct debug_file *out = s->out;
 
@@ -128,15 +141,18 @@ static bool try_file(void *context, const char *path, const uint32_t *crc)
 	if (elf_file_read_path(path, ELF_SYMBOLS, &out->file, NULL))
 		return false;
 	out->path = mem_strdup(path);
-	if ((out->file.n != v->n || memcmp(out->file.bytes, v->bytes, v->n < 4096 ? v->n : 4096)) && belongs(v, out, crc))
+	/* A debuglink may name the program itself: equal size and begin rule that out. */
+	if ((out->file.n != v->n || memcmp(out->file.bytes, v->bytes, v->n < 4096 ? v->n : 4096)) &&
+	    belongs_to(v, out, crc))
 		return true;
 	debug_file_close(out);
 	return false;
 }
 
-bool debug_file_open(const struct elf_view *v, const char *program, const char *root, struct debug_file *out)
+bool debug_file_open(const struct elf_view *v, const char *program, const char *root,
+		     struct debug_file *out)
 {
-	struct search s = { v, out };
+	struct debug_search s = { v, out };
 
 	*out = (struct debug_file){ 0 };
 	debug_file_places(v, program, root, try_file, &s);

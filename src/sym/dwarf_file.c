@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See dwarf_file.h. */
+/* Opens a module's debug information in elfutils, or decides that it is not to be looked at.
+ * inlined.c calls it, once for each question. The files are not trusted: elfutils would inflate,
+ * follow and allocate whatever they say, so sizes are checked before it is let loose. Debug
+ * information that is left out is no error: f->left_out says why. */
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <gelf.h>
@@ -13,13 +16,15 @@
 #include "sym/dwarf_file.h"
 #include "sym/elf_view.h"
 
+/* The section alone decides: what is in it is elfutils' to judge. */
 static bool has_debug_info(const struct elf_view *v)
 {
 	return elf_find_section(v, ".debug_info") || elf_find_section(v, ".zdebug_info");
 }
 
-/* Puts the bytes that hold the debug information into *bytes, *n; false: there are none. */
-static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const uint8_t **bytes, size_t *n)
+/* Finds the bytes that hold the debug information; false: there are none. */
+static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const uint8_t **bytes,
+		       size_t *n)
 {
 	struct elf_view v = { 0 }, separate = { 0 };
 	bool found = false;
@@ -28,8 +33,10 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const u
 	*n = m->n_bytes;
 	if (!elf_view_tables(&v, m->bytes, m->n_bytes, m->path, NULL)) {
 		found = has_debug_info(&v);
-		if (!found && m->file.bytes && debug_file_open(&v, m->path, m->root, &f->separate) &&
-		    !elf_view_tables(&separate, f->separate.file.bytes, f->separate.file.n, "", NULL)) {
+		if (!found && m->file.bytes &&
+		    debug_file_open(&v, m->path, m->root, &f->separate) &&
+		    !elf_view_tables(&separate, f->separate.file.bytes, f->separate.file.n, "",
+				     NULL)) {
 			found = has_debug_info(&separate);
 			*bytes = f->separate.file.bytes;
 			*n = f->separate.file.n;
@@ -40,14 +47,15 @@ static bool find_bytes(const struct sym_module *m, struct dwarf_file *f, const u
 	return found;
 }
 
-/* --- how much it is ------------------------------------------------------------------------------ */
+/* --- its size --- */
 
-#define INFLATES 32 /* times; what compilers write becomes ten times as large at most */
+#define INFLATES 32 /* times; compilers' output inflates to ten times its size at most */
 #define SMALL (UINT64_C(16) << 20)
 
 struct sizes { uint64_t stored, inflated, largest; const char *name; /* the largest one's */ };
 
-/* The header of a section that binutils compressed before there was a flag: "ZLIB", and the size, the first byte first. */
+/* Returns the size in the header of a section that binutils compressed before there was a flag:
+ * "ZLIB", then the size in big-endian. */
 static uint64_t old_size(Elf_Scn *section)
 {
 	const Elf_Data *data = elf_rawdata(section, NULL);
@@ -61,6 +69,7 @@ static uint64_t old_size(Elf_Scn *section)
 	return size;
 }
 
+/* Returns the size that the section has when it is not compressed, from headers alone. */
 static uint64_t inflated_size(Elf_Scn *section, const GElf_Shdr *h, const char *name)
 {
 	GElf_Chdr c;
@@ -70,12 +79,13 @@ static uint64_t inflated_size(Elf_Scn *section, const GElf_Shdr *h, const char *
 	return name[1] == 'z' ? old_size(section) : h->sh_size;
 }
 
-static uint64_t plus(uint64_t a, uint64_t b)
+/* Adds without overflow: sizes are the file's. */
+static uint64_t add_offset(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Nothing is inflated for it. */
+/* Adds up the sizes of the debug sections; nothing is inflated for it. */
 static struct sizes sizes_of(Elf *elf)
 {
 	struct sizes out = { .name = "" };
@@ -86,14 +96,16 @@ static struct sizes sizes_of(Elf *elf)
 		return out;
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr h;
-		const char *name = gelf_getshdr(section, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
+		const char *name =
+			gelf_getshdr(section, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
 		uint64_t size;
 
-		if (!name || h.sh_type == SHT_NOBITS || (strncmp(name, ".debug", 6) != 0 && strncmp(name, ".zdebug", 7) != 0))
+		if (!name || h.sh_type == SHT_NOBITS ||
+		    (strncmp(name, ".debug", 6) != 0 && strncmp(name, ".zdebug", 7) != 0))
 			continue;
 		size = inflated_size(section, &h, name);
-		out.stored = plus(out.stored, h.sh_size);
-		out.inflated = plus(out.inflated, size);
+		out.stored = add_offset(out.stored, h.sh_size);
+		out.inflated = add_offset(out.inflated, size);
 		if (size > out.largest) {
 			out.largest = size;
 			out.name = name;
@@ -102,7 +114,7 @@ static struct sizes sizes_of(Elf *elf)
 	return out;
 }
 
-/* False: it is left out, and f says why. */
+/* Returns false if the debug information is left out; f says why. */
 static bool is_sensible(struct dwarf_file *f, const struct stat *is)
 {
 	struct sizes s = sizes_of(f->elf);
@@ -116,23 +128,30 @@ static bool is_sensible(struct dwarf_file *f, const struct stat *is)
 		why = "more than brace reads";
 	f->bytes = s.inflated;
 	if (why)
-		f->left_out = mem_printf("its debug information is not looked at: %s is %llu MiB, %s", s.name,
-					 (unsigned long long)s.largest >> 20, why);
+		f->left_out =
+			mem_printf("its debug information is not looked at: %s is %llu MiB, %s",
+				   s.name, (unsigned long long)s.largest >> 20, why);
 	return !why;
 }
 
-/* --- opening it ---------------------------------------------------------------------------------- */
+/* --- opening it ------------------------------------------------------------------------------- */
 
-/* The file that was read, by its path: elfutils finds what .gnu_debugaltlink and split units name relative to a descriptor's
- * file. It reads: a mapping would end brace by SIGBUS when the file is shortened. */
-static int open_file(struct dwarf_file *f, const struct sym_module *m, struct stat *is, struct err *err)
+/* Opens the very file that was read, by its path: elfutils resolves the names in .gnu_debugaltlink
+ * and of split units relative to a descriptor's file. ELF_C_READ reads: a mapping would end brace
+ * by SIGBUS when the file is shortened. */
+static int open_file(struct dwarf_file *f, const struct sym_module *m, struct stat *is,
+		     struct err *err)
 {
-	char *path = f->separate.path ? mem_strdup(f->separate.path) : mem_printf("%s%s", m->root, m->path);
+	char *path = f->separate.path ? mem_strdup(f->separate.path)
+				      : mem_printf("%s%s", m->root, m->path);
 	const struct stat *was = f->separate.path ? &f->separate.file.is : &m->file.is;
 	int r = f->fd = file_open(path, err);
 
-	if (r >= 0 && (fstat(r, is) < 0 || !file_is_same(was, is)))
-		r = err_set(err, ESTALE, "another file stands at %s by now: its debug information is not looked at", path);
+	if (r >= 0 && (file_stat(r, is) < 0 || !file_is_same(was, is)))
+		r = err_set(
+			err, ESTALE,
+			"another file stands at %s by now: its debug information is not looked at",
+			path);
 	free(path);
 	if (r < 0)
 		return r;
@@ -140,9 +159,9 @@ static int open_file(struct dwarf_file *f, const struct sym_module *m, struct st
 	return 0;
 }
 
-/* The view was made of these bytes. */
-static int open_elf(struct dwarf_file *f, const struct sym_module *m, const uint8_t *bytes, size_t n, struct stat *is,
-		    struct err *err)
+/* The module was made from these bytes: in memory there is no file to look at. */
+static int open_elf(struct dwarf_file *f, const struct sym_module *m, const uint8_t *bytes,
+		    size_t n, struct stat *is, struct err *err)
 {
 	if (m->file.bytes)
 		return open_file(f, m, is, err);
@@ -151,13 +170,14 @@ static int open_elf(struct dwarf_file *f, const struct sym_module *m, const uint
 	return 0;
 }
 
-static int malformed(const struct dwarf_file *f, const struct sym_module *m, struct err *err)
+/* Sets the sentence with elfutils' reason. */
+static int err_malformed(const struct dwarf_file *f, const struct sym_module *m, struct err *err)
 {
-	return err_set(err, EBADMSG, "the debug information of %s cannot be read: %s", f->separate.path ? f->separate.path : m->path,
-		       dwarf_errmsg(-1));
+	return err_set(err, EBADMSG, "the debug information of %s cannot be read: %s",
+		       f->separate.path ? f->separate.path : m->path, dwarf_errmsg(-1));
 }
 
-/* NULL: it lies in memory. */
+/* Returns the directory of the file; NULL: it lies in memory. */
 static char *own_directory(const struct dwarf_file *f)
 {
 	char name[64], path[PATH_MAX];
@@ -170,7 +190,8 @@ static char *own_directory(const struct dwarf_file *f)
 	return n > 0 ? mem_strndup(path, (size_t)n) : NULL;
 }
 
-/* -EFBIG: it is larger than makes sense. *out is to be closed in any case. */
+/* Opens another file that the debug information names. -EFBIG: larger than makes sense. *out is to
+ * be closed in any case. */
 static int open_other(const char *path, struct dwarf_file *out)
 {
 	struct stat is;
@@ -179,26 +200,32 @@ static int open_other(const char *path, struct dwarf_file *out)
 	if (out->fd < 0)
 		return out->fd;
 	out->elf = elf_begin(out->fd, ELF_C_READ, NULL);
-	return out->elf && fstat(out->fd, &is) == 0 && is_sensible(out, &is) ? 0 : -EFBIG;
+	return out->elf && file_stat(out->fd, &is) == 0 && is_sensible(out, &is) ? 0 : -EFBIG;
 }
 
+/* elfutils opens it itself, and would wait for a process that serves it. */
 static bool may_open(const char *path)
 {
 	struct dwarf_file f;
 	int e = open_other(path, &f);
+	bool may = e == 0 ? !file_is_copy(f.fd) : e == -ENOENT && file_is_missing(path);
 
 	dwarf_file_close(&f);
-	return e == 0 || e == -ENOENT;
+	return may;
 }
 
+/* Returns `name` as seen from a directory, NULL: brace's own; free() it. */
 static char *path_from(const char *directory, const char *name)
 {
 	return *name == '/' || !directory ? mem_strdup(name) : mem_printf("%s/%s", directory, name);
 }
 
+/* elfutils tries two places for a split unit: beside the file, and below the compilation's
+ * directory. Both are checked. */
 bool dwarf_file_may_open(const struct dwarf_file *f, const char *dir, const char *name)
 {
-	char *own = own_directory(f), *beside = path_from(own, name), *below = dir ? path_from(own, dir) : NULL;
+	char *own = own_directory(f), *beside = path_from(own, name),
+	     *below = dir ? path_from(own, dir) : NULL;
 	char *there = path_from(below, name);
 	bool may = may_open(beside) && may_open(there);
 
@@ -209,6 +236,7 @@ bool dwarf_file_may_open(const struct dwarf_file *f, const char *dir, const char
 	return may;
 }
 
+/* An alternate file with another build id belongs to another version of the package. */
 static bool has_build_id(Elf *elf, const void *id, size_t n)
 {
 	const void *own;
@@ -216,8 +244,8 @@ static bool has_build_id(Elf *elf, const void *id, size_t n)
 	return dwelf_elf_gnu_build_id(elf, &own) == (ssize_t)n && memcmp(own, id, n) == 0;
 }
 
-/* dwz moves what several files have in common to another file. If it is not where the link says elfutils looks below /usr/lib/debug.
- * False: it is none that can be looked at. */
+/* dwz moves parts that several files share to another file. If that is not where the link says,
+ * elfutils looks below /usr/lib/debug. False: it is no file that can be looked at. */
 static bool take_alternate(struct dwarf_file *f)
 {
 	const char *name;
@@ -266,11 +294,12 @@ int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct e
 	if (r == 0)
 		out->dwarf = out->elf ? dwarf_begin_elf(out->elf, DWARF_C_READ, NULL) : NULL;
 	if (r == 0 && !out->dwarf)
-		r = malformed(out, m, err);
+		r = err_malformed(out, m, err);
 	if (r == 0 && !take_alternate(out)) {
 		dwarf_end(out->dwarf);
 		out->dwarf = NULL;
-		out->left_out = mem_strdup("its debug information is not looked at: the file that it goes on in (dwz) is none, or too large");
+		out->left_out = mem_strdup(
+			"its debug information is not looked at: the file that it goes on in (dwz) is none, or too large");
 	}
 	if (r < 0)
 		dwarf_file_close(out);
@@ -287,7 +316,8 @@ const Elf_Data *dwarf_file_lines(Elf *elf)
 		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr h;
-		const char *name = gelf_getshdr(section, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
+		const char *name =
+			gelf_getshdr(section, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
 
 		if (name && (strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0))
 			return elf_getdata(section, NULL);
@@ -297,11 +327,13 @@ const Elf_Data *dwarf_file_lines(Elf *elf)
 
 uint64_t dwarf_file_line_bytes(const Elf_Data *lines, uint64_t at)
 {
-	struct cursor c = lines && lines->d_buf ? cursor_of(lines->d_buf, lines->d_size) : cursor_of("", 0);
+	struct cursor c =
+		lines && lines->d_buf ? cursor_of(lines->d_buf, lines->d_size) : cursor_of("", 0);
 	uint64_t bytes;
 
 	cursor_bytes(&c, at);
 	bytes = cursor_u32(&c);
+	/* A length of all bits: the 64-bit format, whose length follows. */
 	if (bytes == UINT32_MAX)
 		bytes = cursor_u64(&c);
 	return c.bad ? UINT64_MAX : bytes;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads .eh_frame in file order (its binary search table is of no use to who wants all of
- * it). What is malformed ends the reading, not the program. */
+/* Reads .eh_frame in file order (its binary search table does not help a reader of all of it):
+ * ranges of functions, the unwinder's state at an instruction, landing pads. module.c calls it when
+ * a file is opened, unwind.c on each new address. The bytes are a file's: a malformed entry ends
+ * the reading, work is bounded by the file's size. */
 #include "sym/cfi.h"
 #include "sym/eh_frame.h"
 #include "sym/eh_pointer.h"
@@ -8,9 +10,11 @@
 #define RSP 7
 #define MAX_CIE 512 /* bytes; real ones have 20 to 60, and every FDE reads its own again */
 
-/* Where the table lies in memory, and its bytes. */
+/* The table's address, and its bytes. */
 struct table { uint64_t vaddr; struct cursor bytes; bool to_terminator; };
 
+/* Finds the table without section headers: .eh_frame_hdr (its version is 1) begins with a pointer
+ * to it. Its end is not known, so a terminator of length 0 ends it. */
 static struct table find_by_header(const struct elf_view *v)
 {
 	const Elf64_Phdr *p = elf_find_phdr(v, PT_GNU_EH_FRAME);
@@ -21,6 +25,7 @@ static struct table find_by_header(const struct elf_view *v)
 	if (!p || cursor_u8(&c) != 1)
 		return t;
 	encoding = cursor_u8(&c);
+	/* The encodings of the search table, which is not read. */
 	cursor_u16(&c);
 	t.vaddr = eh_pointer(&c, encoding, p->p_vaddr + 4);
 	if (!c.bad)
@@ -28,6 +33,7 @@ static struct table find_by_header(const struct elf_view *v)
 	return t;
 }
 
+/* With a section the table's end is known, so terminators in its midst are passed over. */
 static struct table find_table(const struct elf_view *v)
 {
 	const struct elf_section *s = elf_find_section(v, ".eh_frame");
@@ -39,6 +45,7 @@ static struct table find_table(const struct elf_view *v)
 
 /* ---- CIEs ---- */
 
+/* Reads the data for each letter of the augmentation, in the order of the letters. */
 static void read_augmentation(struct eh_cie *cie, struct cursor *c, const char *letters)
 {
 	for (; *letters && !c->bad; letters++) {
@@ -53,11 +60,14 @@ static void read_augmentation(struct eh_cie *cie, struct cursor *c, const char *
 		}
 		case 'S': cie->signal = true; break;
 		case 'B': break;
-		default: return; /* unknown, but sized: what follows is skipped by its length */
+		/* An unknown letter: the rest is skipped by the length that 'z' gave. */
+		default: return;
 		}
 	}
 }
 
+/* Reads a CIE; c: from its version on. `usable` stays false if it is malformed, or of another
+ * version than 1 and 3. */
 static struct eh_cie read_cie(struct cursor c, uint64_t vaddr)
 {
 	struct eh_cie cie = { .vaddr = vaddr, .lsda_encoding = EH_OMIT };
@@ -68,6 +78,7 @@ static struct eh_cie read_cie(struct cursor c, uint64_t vaddr)
 
 	cie.code_align = cursor_uleb(&c);
 	cie.data_align = cursor_sleb(&c);
+	/* Version 1 has a byte here, version 3 a LEB128. */
 	cie.ra = version == 1 ? cursor_u8(&c) : cursor_uleb(&c);
 	if (c.bad || (version != 1 && version != 3))
 		return cie;
@@ -83,9 +94,10 @@ static struct eh_cie read_cie(struct cursor c, uint64_t vaddr)
 
 /* ---- FDEs ---- */
 
-/* An entry's body: where it is, and its cursor up to its end. */
-struct entry { uint64_t vaddr; struct cursor c; };
+/* An entry's body: its address, and a cursor up to its end. */
+struct hdr_entry { uint64_t vaddr; struct cursor c; };
 
+/* Returns a machine that stops at `until`: instructions for addresses above it are not run. */
 static struct cfi_machine machine_of(const struct eh_cie *cie, uint64_t start, uint64_t until)
 {
 	return (struct cfi_machine){ .code_align = cie->code_align, .data_align = cie->data_align,
@@ -99,11 +111,14 @@ static struct cursor program_of(const struct elf_view *v, uint64_t vaddr, uint32
 	return elf_cursor(v, at, n);
 }
 
+/* True if the frame is that of a function at its first instruction: the return address at rsp. */
 static bool fresh_cfa(const struct cfi_state *s)
 {
 	return !s->cfa_expression && s->cfa_register == RSP && s->cfa_offset == 8;
 }
 
+/* Notes what the unwinder believes at the first instruction. A fragment or assembly may begin with
+ * a frame already made. */
 static void judge_start(const struct elf_view *v, const struct eh_cie *cie, struct eh_fde *fde,
 			struct cursor program)
 {
@@ -116,8 +131,10 @@ static void judge_start(const struct elf_view *v, const struct eh_cie *cie, stru
 	fde->ra_undefined = m.state.ra_undefined;
 }
 
+/* Adds an FDE if it describes code of this file. An entry of size 0, or whose start is no code, is
+ * left out without an error. */
 static void read_fde(const struct elf_view *v, struct eh_frame *f, uint32_t cie_index,
-		     struct entry e)
+		     struct hdr_entry e)
 {
 	const struct eh_cie *cie = &f->cies.at[cie_index];
 	const uint8_t *begin = e.c.at;
@@ -125,6 +142,7 @@ static void read_fde(const struct elf_view *v, struct eh_frame *f, uint32_t cie_
 	uint64_t length;
 
 	fde.start = eh_pointer(&e.c, cie->fde_encoding, e.vaddr);
+	/* A size has the format of the start, but is relative to nothing. */
 	fde.size = eh_pointer(&e.c, cie->fde_encoding & 0x0f, 0);
 	if (cie->sized) {
 		struct cursor data;
@@ -132,6 +150,7 @@ static void read_fde(const struct elf_view *v, struct eh_frame *f, uint32_t cie_
 		length = cursor_uleb(&e.c);
 		data = e.c;
 		if (length && cie->lsda_encoding != EH_OMIT)
+			/* No compiler makes this pointer indirect; the bit is ignored. */
 			fde.lsda = eh_pointer(&data, cie->lsda_encoding & ~EH_INDIRECT,
 					      e.vaddr + (uint64_t)(data.at - begin));
 		cursor_bytes(&e.c, length);
@@ -144,12 +163,14 @@ static void read_fde(const struct elf_view *v, struct eh_frame *f, uint32_t cie_
 	*vec_add(&f->fdes) = fde;
 }
 
-/* The CIE at vaddr: nearly always one of the last few used. UINT32_MAX = none. */
+/* Returns the CIE at vaddr, nearly always one of the last few used; UINT32_MAX: none. `cache` is
+ * indexed by its address. */
 static uint32_t cie_at(struct table *t, struct eh_frame *f, uint64_t vaddr, uint32_t cache[16])
 {
 	uint32_t *slot = &cache[vaddr / 8 % 16], length;
 	struct cursor c = t->bytes;
 
+	/* vaddr + 8: after length and id, as read_cie() stores it. */
 	if (*slot < f->cies.n && f->cies.at[*slot].vaddr == vaddr + 8)
 		return *slot;
 	cursor_bytes(&c, vaddr - t->vaddr);
@@ -170,6 +191,7 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Tables are mostly sorted already, by the linker. */
 static void sort_fdes(struct eh_frame *f)
 {
 	size_t n = f->fdes.n, sorted = 1;
@@ -189,14 +211,14 @@ void eh_frame_read(const struct elf_view *v, struct eh_frame *out)
 	*out = (struct eh_frame){ 0 };
 	while (cursor_left(&c) >= 8) {
 		uint32_t length = cursor_u32(&c), id;
-		struct entry e;
+		struct hdr_entry e;
 
 		if (!length && t.to_terminator)
 			break;
 		if (!length)
 			continue;
 		if (length < 4 || length > cursor_left(&c))
-			break; /* or a 64-bit entry: no compiler makes them */
+			break; /* also a 64-bit entry, which no compiler makes */
 		e.c = c;
 		e.c.end = c.at + length;
 		e.vaddr = t.vaddr + (uint64_t)(c.at - t.bytes.at);
@@ -219,8 +241,8 @@ void eh_frame_free(struct eh_frame *f)
 	vec_free(&f->cies);
 }
 
-/* The last of the n FDEs that begin at or before vaddr, if it reaches so far. */
-static const struct eh_fde *reaches(const struct eh_frame *f, size_t n, uint64_t vaddr)
+/* Returns the last of the n FDEs that begin at or before vaddr, if it reaches so far. */
+static const struct eh_fde *fde_reaches(const struct eh_frame *f, size_t n, uint64_t vaddr)
 {
 	const struct eh_fde *last = n ? &f->fdes.at[n - 1] : NULL;
 
@@ -229,14 +251,14 @@ static const struct eh_fde *reaches(const struct eh_frame *f, size_t n, uint64_t
 
 const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr)
 {
-	return reaches(f, vec_bisect(&f->fdes, fde, fde->start <= vaddr), vaddr);
+	return fde_reaches(f, vec_bisect(&f->fdes, fde, fde->start <= vaddr), vaddr);
 }
 
 const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at)
 {
 	while (*at < f->fdes.n && f->fdes.at[*at].start <= vaddr)
 		++*at;
-	return reaches(f, *at, vaddr);
+	return fde_reaches(f, *at, vaddr);
 }
 
 bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
@@ -245,6 +267,7 @@ bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const stru
 	const struct eh_cie *cie = &f->cies.at[fde->cie];
 	struct cfi_machine m = machine_of(cie, fde->start, vaddr);
 
+	/* At the start all was judged when the FDE was read. */
 	if (vaddr == fde->start)
 		return fde->signal || fde->cfa_moved || fde->ra_undefined;
 	cfi_run(&m, program_of(v, cie->program, cie->program_n));
@@ -252,8 +275,8 @@ bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const stru
 	return fde->signal || !fresh_cfa(&m.state) || m.state.ra_undefined;
 }
 
-bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde, uint64_t vaddr,
-		    struct cfi_state *out, uint64_t *ra)
+bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
+		    uint64_t vaddr, struct cfi_state *out, uint64_t *ra)
 {
 	const struct eh_cie *cie = &f->cies.at[fde->cie];
 	struct cfi_machine m = machine_of(cie, fde->start, vaddr);
@@ -261,6 +284,7 @@ bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const st
 
 	if (!cfi_run(&m, program_of(v, cie->program, cie->program_n)))
 		return false;
+	/* "restore" means the state after the CIE's instructions. */
 	initial = m.state;
 	m.initial = &initial;
 	if (!cfi_run(&m, program_of(v, fde->program, fde->program_n)))
@@ -272,8 +296,8 @@ bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const st
 
 /* ---- landing pads ---- */
 
-/* One function's table. Returns the bytes read, which the caller adds up: many FDEs may
- * name the same table in a file made to waste time. */
+/* Reads one function's table of landing pads. Returns the bytes read, which the caller adds up:
+ * many FDEs may name the same table in a file made to waste time. */
 static size_t read_lsda(const struct elf_view *v, const struct eh_fde *fde, struct code_set *pads)
 {
 	struct cursor c = elf_from(v, fde->lsda);
@@ -292,7 +316,7 @@ static size_t read_lsda(const struct elf_view *v, const struct eh_fde *fde, stru
 	while (cursor_left(&c) && !c.bad) {
 		uint64_t pad;
 
-		eh_pointer(&c, encoding, 0); /* start and length of the calls it serves */
+		eh_pointer(&c, encoding, 0); /* start and length of the calls that the pad serves */
 		eh_pointer(&c, encoding, 0);
 		pad = eh_pointer(&c, encoding, 0);
 		cursor_uleb(&c);
@@ -305,6 +329,7 @@ static size_t read_lsda(const struct elf_view *v, const struct eh_fde *fde, stru
 void eh_frame_landing_pads(const struct elf_view *v, const struct eh_frame *f,
 			   struct code_set *pads)
 {
+	/* Four times the file is enough for any honest one. */
 	size_t budget = 4 * v->n;
 
 	for (size_t i = 0; i < f->fdes.n && budget; i++) {

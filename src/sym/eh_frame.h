@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* .eh_frame: the range of every function (a stripped program still has it), what the
- * unwinder would do at its first instruction, and its landing pads. Private to src/sym. */
+/* .eh_frame: the range of every function (a stripped program still has it), the unwinder's view of
+ * its first instruction, and its landing pads. Private to src/sym. */
 #pragma once
 #include "sym/code_set.h"
 
@@ -37,19 +37,20 @@ struct eh_frame {
 void eh_frame_read(const struct elf_view *v, struct eh_frame *out);
 void eh_frame_free(struct eh_frame *f);
 
-/* The FDE around vaddr, or NULL. */
+/* Returns the FDE around vaddr, or NULL. */
 const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr);
-/* The same for vaddrs that ascend from call to call; *at begins as 0. */
+/* eh_frame_around() for ascending vaddrs; *at begins as 0. */
 const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at);
-/* Does the unwinder, at vaddr inside the FDE, see anything but a fresh call: CFA = rsp+8
- * and a return address there? */
+/* True if the unwinder, at vaddr inside of the FDE, sees anything but a fresh call: CFA = rsp+8,
+ * and a return address there. */
 bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
 		  uint64_t vaddr);
 
-/* What it would do there to come to the caller; *ra: the column of the return address. false: the table does not say. */
+/* Computes the rules by which the unwinder gets from vaddr to the caller; *ra: the column of the
+ * return address. False: the table does not say. */
 struct cfi_state;
-bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde, uint64_t vaddr,
-		    struct cfi_state *out, uint64_t *ra);
+bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
+		    uint64_t vaddr, struct cfi_state *out, uint64_t *ra);
 
 /* Adds the landing pads of all FDEs to pads. */
 void eh_frame_landing_pads(const struct elf_view *v, const struct eh_frame *f,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* DW_EH_PE pointers, as .eh_frame, .eh_frame_hdr and .gcc_except_table write them. */
+/* DW_EH_PE pointers of .eh_frame, .eh_frame_hdr and .gcc_except_table. */
 #pragma once
 #include "base/cursor.h"
 
 #define EH_OMIT 0xff
 #define EH_INDIRECT 0x80
 
-/* vaddr is where the cursor stands in memory. Only absolute and pc-relative pointers are
- * known (nothing else occurs on x86-64); any other sets c->bad. */
+/* Reads a pointer; vaddr is the cursor's address in memory. Only absolute and pc-relative pointers
+ * are known (others do not occur on x86-64); any other sets c->bad. */
 static inline uint64_t eh_pointer(struct cursor *c, uint8_t encoding, uint64_t vaddr)
 {
 	uint64_t value;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* PT_DYNAMIC: what the dynamic linker knows of a file, which is all there is when it has no
- * section headers. Relocations of every kind become one list; symbols are counted by
- * walking the hash table, as no tag holds their number. */
+/* Reads PT_DYNAMIC: the dynamic linker's knowledge of a file, which is all there is without section
+ * headers. elf_view.c calls it. Relocations of every kind become one list; symbols are counted by
+ * the hash table, since no tag holds their number. Offsets that leave the file end a table
+ * early. */
 #include "sym/elf_view.h"
 
+/* Tags that are read, and where in struct elf_dynamic their value goes. */
 struct dynamic_tag { int64_t tag; size_t field; };
 #define TAG(tag, field) { tag, offsetof(struct elf_dynamic, field) }
 static const struct dynamic_tag dynamic_tags[] = {
@@ -28,6 +30,8 @@ static const struct dynamic_tag dynamic_tags[] = {
 	TAG(DT_PREINIT_ARRAYSZ, preinit_arraysz),
 };
 
+/* Read by its place in the file, since nothing is mapped. A tag that comes twice counts as the last
+ * one says. */
 static void read_dynamic(struct elf_view *v)
 {
 	const Elf64_Phdr *p = elf_find_phdr(v, PT_DYNAMIC);
@@ -47,6 +51,7 @@ static void read_dynamic(struct elf_view *v)
 	}
 }
 
+/* Adds a table of Elf64_Rela, which may be unaligned in the file. */
 static void add_relocs(struct elf_view *v, struct cursor c)
 {
 	Elf64_Rela r;
@@ -58,6 +63,7 @@ static void add_relocs(struct elf_view *v, struct cursor c)
 	}
 }
 
+/* Adds one relocation of RELR, whose addend is the word in the file. */
 static void add_relative(struct elf_view *v, uint64_t at)
 {
 	const uint8_t *word = elf_at(v, at, 8);
@@ -69,7 +75,7 @@ static void add_relative(struct elf_view *v, uint64_t at)
 	*vec_add(&v->relocs) = r;
 }
 
-/* RELR: an even word is an address, an odd one says which of the next 63 words follow. */
+/* RELR: an even word is an address, an odd one is a bitmap of the next 63 words. */
 static void add_relr(struct elf_view *v, struct cursor c)
 {
 	uint64_t next = 0;
@@ -89,6 +95,7 @@ static void add_relr(struct elf_view *v, struct cursor c)
 	}
 }
 
+/* Cuts the cursor to n bytes: sizes in the file may reach over the segment's end. */
 static struct cursor at_most(struct cursor c, uint64_t n)
 {
 	if (n < cursor_left(&c))
@@ -96,19 +103,21 @@ static struct cursor at_most(struct cursor c, uint64_t n)
 	return c;
 }
 
+/* The order is that of the tables: DT_RELA, the PLT's, RELR. */
 static void read_relocs(struct elf_view *v)
 {
 	const struct elf_dynamic *d = &v->dynamic;
 
 	if (d->rela)
 		add_relocs(v, at_most(elf_from(v, d->rela), d->relasz));
+	/* DT_JMPREL is inside of DT_RELA in some files: not twice. */
 	if (d->jmprel && (d->jmprel < d->rela || d->jmprel >= d->rela + d->relasz))
 		add_relocs(v, at_most(elf_from(v, d->jmprel), d->pltrelsz));
 	if (d->relr)
 		add_relr(v, at_most(elf_from(v, d->relr), d->relrsz));
 	if (d->symtab)
 		return;
-	/* a static program has its IRELATIVE ones without a dynamic section */
+	/* A static program has its IRELATIVE relocations without a dynamic section. */
 	for (size_t i = 0; i < v->sections.n; i++) {
 		const struct elf_section *s = &v->sections.at[i];
 
@@ -125,7 +134,7 @@ void elf_dynamic_read(struct elf_view *v)
 
 /* ---- symbols ---- */
 
-/* The highest symbol of the longest chain, as the dynamic linker would walk them. */
+/* Counts by the highest symbol of the longest chain, as the dynamic linker would walk them. */
 static size_t gnu_hash_symbols(const struct elf_view *v, uint64_t vaddr)
 {
 	struct cursor c = elf_from(v, vaddr);
@@ -147,6 +156,7 @@ static size_t gnu_hash_symbols(const struct elf_view *v, uint64_t vaddr)
 	return c.bad ? 0 : last + seen + 1;
 }
 
+/* DT_HASH's second word is the number of its chains, which is that of the symbols. */
 static size_t dynsym_count(const struct elf_view *v)
 {
 	const struct elf_dynamic *d = &v->dynamic;
@@ -158,6 +168,7 @@ static size_t dynsym_count(const struct elf_view *v)
 	return d->hash ? cursor_u32(&c) : 0;
 }
 
+/* The section is preferred, because it has a size. Strings end at DT_STRSZ. */
 struct elf_symtab elf_dynsym(const struct elf_view *v)
 {
 	struct elf_symtab t = elf_symtab_of(v, SHT_DYNSYM);
@@ -171,6 +182,8 @@ struct elf_symtab elf_dynsym(const struct elf_view *v)
 	n = dynsym_count(v);
 	t.symbols = symbols.at;
 	t.n = cursor_left(&symbols) / sizeof(Elf64_Sym);
+	/* The table's size is not known: up to the segment's end, at most as many as the hash table
+	 * knows. */
 	t.n = n < t.n ? n : t.n;
 	return t;
 }

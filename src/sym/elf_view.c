@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads an ELF file's header, sections and segments. Everything here is hostile until
- * checked; what is accepted here bounds the work of every reader above: segments ascend
- * and do not overlap, and sections together are not larger than twice the file. */
+/* Reads an ELF file's header, sections and segments. All readers of this folder begin here, on any
+ * thread; a view belongs to one. Everything is hostile until checked; what is accepted here bounds
+ * the work of every reader above: segments ascend and do not overlap, and sections together are not
+ * larger than twice the file. Errors say what the file is instead of a program. */
 #include <errno.h>
 
 #include "sym/elf_view.h"
 
 #define MAX_SEGMENTS 512
-#define MAX_CODE_SECTIONS 64 /* every lookup of an address walks them */
+#define MAX_CODE_SECTIONS 64 /* every look-up of an address walks them */
 
-struct machine { uint16_t machine; const char *name; };
-static const struct machine machines[] = {
+struct elf_machine { uint16_t machine; const char *name; };
+static const struct elf_machine machines[] = {
 	{ EM_386, "32-bit x86" }, { EM_AARCH64, "arm64" }, { EM_ARM, "arm" },
 	{ EM_RISCV, "RISC-V" }, { EM_PPC64, "ppc64" }, { EM_S390, "s390" }, { EM_MIPS, "MIPS" },
 };
 
+/* Each refusal sets *err to a sentence that says what the file is, and returns -ENOEXEC. */
 static int refuse_machine(uint16_t machine, const char *path, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
@@ -26,6 +28,8 @@ static int refuse_machine(uint16_t machine, const char *path, struct err *err)
 		       "brace traces x86-64 only", path, machine);
 }
 
+/* A file without the ELF magic: a script is told by its first two bytes, and gets the advice to
+ * trace its interpreter. */
 static int refuse_foreign(const uint8_t *bytes, size_t n, const char *path, struct err *err)
 {
 	size_t len = 2, end;
@@ -36,6 +40,7 @@ static int refuse_foreign(const uint8_t *bytes, size_t n, const char *path, stru
 		return err_set(err, ENOEXEC, "%s is not an ELF program", path);
 	while (len < n && (bytes[len] == ' ' || bytes[len] == '\t'))
 		len++;
+	/* The interpreter's path goes to the first blank; of a hostile one 200 bytes are enough. */
 	for (end = len; end < n && end < len + 200 && bytes[end] > ' '; end++)
 		;
 	return err_set(err, ENOEXEC,
@@ -43,6 +48,7 @@ static int refuse_foreign(const uint8_t *bytes, size_t n, const char *path, stru
 		       (int)(end - len), (const char *)bytes + len, path);
 }
 
+/* An ELF file for this processor that is not executed or loaded as it is. */
 static int refuse_type(uint16_t type, const char *path, struct err *err)
 {
 	const char *what = type == ET_REL ? "a relocatable object" : type == ET_CORE ? "a core dump"
@@ -51,6 +57,8 @@ static int refuse_type(uint16_t type, const char *path, struct err *err)
 	return err_set(err, ENOEXEC, "%s is %s, not a program or shared library", path, what);
 }
 
+/* Checks what makes a file a program for this processor. Nothing but the ELF header is read, so
+ * that the sentence is right even for a file whose rest is damaged. */
 static int read_header(struct elf_view *v, const char *path, struct err *err)
 {
 	if (v->n < SELFMAG || memcmp(v->bytes, ELFMAG, SELFMAG))
@@ -74,6 +82,8 @@ static int read_header(struct elf_view *v, const char *path, struct err *err)
 
 struct elf_symtab elf_strings(const uint8_t *bytes, uint64_t n)
 {
+	/* Bytes behind the last NUL are cut off: then every offset below n begins a string with an
+	 * end. */
 	while (bytes && n && bytes[n - 1])
 		n--;
 	return (struct elf_symtab){ .strings = (const char *)bytes, .n_strings = bytes ? n : 0 };
@@ -86,6 +96,7 @@ const uint8_t *elf_file_part(const struct elf_view *v, uint64_t offset, uint64_t
 	return v->bytes + offset;
 }
 
+/* Copies header number i, which may be unaligned. False: it does not lie in the file. */
 static bool read_section(struct elf_view *v, uint64_t i, Elf64_Shdr *out)
 {
 	const uint8_t *at = elf_file_part(v, v->header.e_shoff, (i + 1) * sizeof(*out));
@@ -95,8 +106,8 @@ static bool read_section(struct elf_view *v, uint64_t i, Elf64_Shdr *out)
 	return at != NULL;
 }
 
-/* Section headers that are absent or overrun the file are no error: programs run
- * without them, and so do we. */
+/* Missing section headers, or ones that overrun the file, are no error: programs run without them,
+ * and so do we. */
 static void read_sections(struct elf_view *v)
 {
 	uint64_t n = v->header.e_shnum, names = v->header.e_shstrndx;
@@ -125,6 +136,8 @@ static void read_sections(struct elf_view *v)
 			.vaddr = s.sh_addr,
 			.size = s.sh_size,
 			.entsize = s.sh_entsize,
+			/* NULL also for a section that overruns the file: its readers then find
+			 * nothing. */
 			.bytes = s.sh_type == SHT_NOBITS ? NULL
 							 : elf_file_part(v, s.sh_offset, s.sh_size),
 		};
@@ -154,6 +167,8 @@ void elf_view_free(struct elf_view *v)
 
 /* ---- segments ---- */
 
+/* Checks one loadable segment. *below is the end of the one before; *total adds up the file's bytes
+ * in all of them: they may share bytes, but not without limit. */
 static int check_load(const struct elf_view *v, const Elf64_Phdr *p, uint64_t *below,
 		      uint64_t *total, const char *path, struct err *err)
 {
@@ -165,6 +180,7 @@ static int check_load(const struct elf_view *v, const Elf64_Phdr *p, uint64_t *b
 			       (unsigned long long)p->p_offset);
 	*total += p->p_filesz;
 	if (p->p_vaddr < *below || p->p_filesz > p->p_memsz ||
+	    /* All ends of segments stay below 2^63: sums of addresses and sizes cannot overflow. */
 	    p->p_memsz > INT64_MAX - p->p_vaddr || p->p_vaddr > INT64_MAX || *total > 2 * v->n)
 		return err_set(err, ENOEXEC,
 			       "%s is malformed: its segments overlap or are out of order", path);
@@ -172,6 +188,8 @@ static int check_load(const struct elf_view *v, const Elf64_Phdr *p, uint64_t *b
 	return 0;
 }
 
+/* Reads all program headers. Unlike sections they decide what the kernel maps, so a damaged one is
+ * an error. */
 static int read_phdrs(struct elf_view *v, const char *path, struct err *err)
 {
 	const Elf64_Ehdr *h = &v->header;
@@ -203,7 +221,8 @@ static int read_phdrs(struct elf_view *v, const char *path, struct err *err)
 	return 0;
 }
 
-/* A library of data alone has no executable segment; a debug file has one without contents. */
+/* True for a debug file, whose executable segment is empty. A library of data alone has no
+ * executable segment. */
 static bool is_debug_file(const struct elf_view *v)
 {
 	bool emptied = false;
@@ -220,6 +239,7 @@ static bool is_debug_file(const struct elf_view *v)
 	return emptied;
 }
 
+/* Takes whole segments for code or data: the coarse answer, when sections give none. */
 static void areas_from_segments(struct elf_view *v)
 {
 	for (size_t i = 0; i < v->phdrs.n; i++) {
@@ -236,8 +256,8 @@ static void areas_from_segments(struct elf_view *v)
 	}
 }
 
-/* Sections tell code from constants inside one segment; when they contradict the segments
- * (or there are none) the segments are believed. */
+/* Sections tell code from constants inside of one segment. If they contradict the segments, or
+ * there are none, the segments are believed. */
 static void read_areas(struct elf_view *v)
 {
 	uint64_t total = 0;
@@ -249,6 +269,7 @@ static void read_areas(struct elf_view *v)
 		if (!(s->flags & SHF_ALLOC) || s->type == SHT_NOBITS || !s->size)
 			continue;
 		total += s->size;
+		/* The section's bytes must be those that its address has in memory. */
 		if (total > 2 * v->n || elf_at(v, s->vaddr, s->size) != s->bytes || !s->bytes) {
 			vec_free(&v->sections);
 			v->code.n = v->data.n = 0;
@@ -282,7 +303,8 @@ int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const cha
 		return r;
 	if (is_debug_file(v))
 		return err_set(err, ENOEXEC,
-			       "%s holds debug information, no code: name the program it is of", path);
+			       "%s holds debug information, no code: name the program it is of",
+			       path);
 	read_areas(v);
 	elf_dynamic_read(v);
 	return 0;
@@ -306,6 +328,8 @@ const Elf64_Phdr *elf_find_phdr(const struct elf_view *v, uint32_t type)
 	return NULL;
 }
 
+/* The bytes of an address up to the end of its segment's file part. Zeros that only memory has are
+ * not there. */
 struct cursor elf_from(const struct elf_view *v, uint64_t vaddr)
 {
 	for (size_t i = 0; i < v->phdrs.n; i++) {
@@ -325,6 +349,7 @@ const uint8_t *elf_at(const struct elf_view *v, uint64_t vaddr, size_t n)
 	return cursor_bytes(&c, n);
 }
 
+/* One subtraction checks both bounds: below the begin it wraps to a large number. */
 const struct elf_area *elf_code_area(const struct elf_view *v, uint64_t vaddr)
 {
 	for (size_t i = 0; i < v->code.n; i++)
@@ -340,6 +365,7 @@ bool elf_is_code(const struct elf_view *v, uint64_t vaddr)
 
 /* ---- symbols ---- */
 
+/* Returns the first table of that type whose section of strings exists. */
 struct elf_symtab elf_symtab_of(const struct elf_view *v, uint32_t type)
 {
 	for (size_t i = 0; i < v->sections.n; i++) {
@@ -377,6 +403,8 @@ const char *elf_string(const struct elf_symtab *t, uint64_t offset)
 
 /* ---- notes ---- */
 
+/* Finds a note of GNU's with that type. Names and descriptors are padded to 4 bytes; overruns make
+ * cursor_bytes() return NULL. */
 static const uint8_t *note_in(struct cursor c, uint32_t type, size_t *n)
 {
 	while (cursor_left(&c) >= 12) {
@@ -397,6 +425,7 @@ const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n)
 {
 	const uint8_t *found = NULL;
 
+	/* Segments first: they are there when the section headers are stripped. */
 	for (size_t i = 0; i < v->phdrs.n && !found; i++) {
 		const Elf64_Phdr *p = &v->phdrs.at[i];
 		const uint8_t *at = elf_file_part(v, p->p_offset, p->p_filesz);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of an ELF file, checked once against its size, so that the readers above
- * (symbols, unwind tables, PLT, Go) never meet an offset that leaves the file. Private to
- * src/sym. */
+/* The tables of an ELF file, checked once against its size, so that the readers above (symbols,
+ * unwind tables, PLT, Go) never meet an offset that leaves the file. Private to src/sym. */
 #pragma once
 #include "base/cursor.h"
 #include "sym/module.h"
@@ -13,7 +12,7 @@ struct elf_section {
 	const uint8_t *bytes;  /* NULL: not in the file (NOBITS, or it overruns the file) */
 };
 
-/* A stretch of memory that the file fills: a section, or a segment when there are no sections. */
+/* A part of memory that the file fills: a section, or a segment when there are no sections. */
 struct elf_area { uint64_t vaddr, size; const uint8_t *bytes; };
 
 struct elf_symtab {
@@ -35,41 +34,46 @@ struct elf_view {
 	size_t n;
 	Elf64_Ehdr header;
 	VEC(Elf64_Phdr) phdrs;
-	VEC(struct elf_section) sections; /* empty: the file has none, or they are no use */
+	VEC(struct elf_section) sections; /* empty: the file has none, or they are of no use */
 	VEC(struct elf_area) code, data;  /* allocated contents, executable and not */
 	struct elf_dynamic dynamic;
 	VEC(Elf64_Rela) relocs;           /* of all dynamic relocation tables, RELR unpacked */
 };
 
-/* Header, sections and nothing of the memory image: enough for a separate debug file.
- * The bytes must outlive the view. 0 or -ENOEXEC; elf_view_free also after an error. */
+/* Reads header and sections, and nothing of the memory image: enough for a separate debug file. The
+ * bytes must outlive the view. Returns 0, or -ENOEXEC and *err; elf_view_free() also after an
+ * error. */
 int elf_view_tables(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		    struct err *err);
-/* The same and program headers. */
+/* elf_view_tables(), and program headers. */
 int elf_view_segments(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		      struct err *err);
-/* The same and areas, dynamic section and relocations of a program or library. */
+/* elf_view_segments(), and areas, dynamic section and relocations of a program or library. */
 int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		   struct err *err);
 void elf_view_free(struct elf_view *v);
 
+/* Return the first section of that name, the first segment of that type; NULL: there is none. Valid
+ * as long as the view. */
 const struct elf_section *elf_find_section(const struct elf_view *v, const char *name);
 const Elf64_Phdr *elf_find_phdr(const struct elf_view *v, uint32_t type);
-/* From vaddr to the end of its segment's file part; empty when vaddr is nowhere. */
+/* Returns the bytes from vaddr to the end of its segment's file part; empty when vaddr is
+ * nowhere. */
 struct cursor elf_from(const struct elf_view *v, uint64_t vaddr);
-/* Over n bytes inside the file; empty when at is NULL. */
+/* Returns a cursor over n bytes inside of the file; empty when at is NULL. */
 static inline struct cursor elf_cursor(const struct elf_view *v, const uint8_t *at, size_t n)
 {
 	return at ? cursor_of(at, n) : cursor_of(v->bytes, 0);
 }
-/* n bytes at vaddr, or NULL. */
+/* Returns n bytes at vaddr, or NULL. */
 const uint8_t *elf_at(const struct elf_view *v, uint64_t vaddr, size_t n);
+/* True if vaddr lies in code that the file fills. */
 bool elf_is_code(const struct elf_view *v, uint64_t vaddr);
-/* The code area around vaddr, or NULL. */
+/* Returns the code area around vaddr, or NULL. */
 const struct elf_area *elf_code_area(const struct elf_view *v, uint64_t vaddr);
 
-/* For elf_view.c and elf_dynamic.c: size bytes of the file at offset, or NULL; a string table
- * cut behind its last NUL; the symbol table of a section type; PT_DYNAMIC and relocations. */
+/* For elf_view.c and elf_dynamic.c: size bytes of the file at offset, or NULL; a string table cut
+ * after its last NUL; the symbol table of a section type; PT_DYNAMIC and relocations. */
 const uint8_t *elf_file_part(const struct elf_view *v, uint64_t offset, uint64_t size);
 struct elf_symtab elf_strings(const uint8_t *bytes, uint64_t n);
 struct elf_symtab elf_symtab_of(const struct elf_view *v, uint32_t section_type);
@@ -77,9 +81,10 @@ void elf_dynamic_read(struct elf_view *v);
 
 struct elf_symtab elf_symtab(const struct elf_view *v); /* .symtab; n = 0: none */
 struct elf_symtab elf_dynsym(const struct elf_view *v); /* .dynsym, by section or PT_DYNAMIC */
-/* Symbol i < t->n; its name (NULL: outside the string table). */
+/* Return symbol i < t->n; its name (NULL: outside of the string table). */
 Elf64_Sym elf_symbol(const struct elf_symtab *t, size_t i);
 const char *elf_string(const struct elf_symtab *t, uint64_t offset);
 
-/* The descriptor of the GNU note of this type (in PT_NOTE or SHT_NOTE); NULL = none. */
+/* Returns the descriptor of the GNU note of this type (in PT_NOTE or SHT_NOTE); NULL: there is
+ * none. */
 const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n);

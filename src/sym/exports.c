@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Looks for names among a file's dynamic symbols. image/bindings.c asks for each library of a
+ * process; any thread, no state. A file that cannot be read, or is no ELF file, exports nothing. */
 #include "sym/exports.h"
 
 #include <stdlib.h>
@@ -7,11 +9,13 @@
 #include "sym/elf_file.h"
 #include "sym/elf_view.h"
 
+/* The caller has sorted `names` by strcmp(). */
 static int by_name(const void *key, const void *element)
 {
 	return strcmp(key, *(const char *const *)element);
 }
 
+/* The loader binds to these: defined, not local, and of a type that code can have. */
 static bool is_export(const Elf64_Sym *s)
 {
 	unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -20,12 +24,15 @@ static bool is_export(const Elf64_Sym *s)
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
-static void look(const struct elf_symtab *t, const char *const *names, size_t n, bool *found)
+/* Symbol 0 of every table is the empty one. */
+static void look_up_names(const struct elf_symtab *t, const char *const *names, size_t n,
+			  bool *found)
 {
 	for (size_t i = 1; i < t->n; i++) {
 		const Elf64_Sym symbol = elf_symbol(t, i);
 		const char *name = is_export(&symbol) ? elf_string(t, symbol.st_name) : NULL;
-		const char *const *at = name ? bsearch(name, names, n, sizeof(*names), by_name) : NULL;
+		const char *const *at =
+			name ? bsearch(name, names, n, sizeof(*names), by_name) : NULL;
 
 		if (at)
 			found[at - names] = true;
@@ -43,7 +50,7 @@ void sym_exports_find(int fd, const char *path, const char *const *names, size_t
 		return;
 	if (elf_view_image(&v, file.bytes, file.n, path, &ignored) == 0) {
 		t = elf_dynsym(&v);
-		look(&t, names, n, found);
+		look_up_names(&t, names, n, found);
 	}
 	elf_view_free(&v);
 	elf_file_free(&file);

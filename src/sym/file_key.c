@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes keys. The cache of plans (src/hook) calls it; a file that cannot be read has none. */
+/* Makes the keys of files. The plan cache (src/hook) calls it on any thread; a file that cannot be
+ * read has none. */
 #include "sym/file_key.h"
 
 #include <string.h>
 
+#include "base/file.h"
 #include "sym/debug_file.h"
 #include "sym/elf_view.h"
 
-_Static_assert(sizeof(struct file_key) == 24 + (1 + FILE_KEY_DEBUG) * sizeof(struct file_id), "keys are compared as bytes");
+_Static_assert(sizeof(struct file_key) == 24 + (1 + FILE_KEY_DEBUG) * sizeof(struct file_id),
+	       "keys are compared as bytes");
 
+/* ctime is in it because a program can set mtime back. */
 struct file_id file_id_of(const struct stat *st)
 {
 	return (struct file_id){
-		.device = (uint64_t)st->st_dev, .inode = (uint64_t)st->st_ino, .size = (uint64_t)st->st_size,
-		.owner = st->st_uid, .mtime = (uint64_t)st->st_mtim.tv_sec, .mtime_ns = (uint64_t)st->st_mtim.tv_nsec,
+		.device = (uint64_t)st->st_dev, .inode = (uint64_t)st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.owner = st->st_uid, .mtime = (uint64_t)st->st_mtim.tv_sec,
+		.mtime_ns = (uint64_t)st->st_mtim.tv_nsec,
 		.ctime = (uint64_t)st->st_ctim.tv_sec, .ctime_ns = (uint64_t)st->st_ctim.tv_nsec,
 	};
 }
 
+/* Without one the length is 0: the file's id alone then tells it from others. */
 static void take_build_id(const struct elf_view *v, struct file_key *out)
 {
 	size_t n = 0;
@@ -29,23 +36,27 @@ static void take_build_id(const struct elf_view *v, struct file_key *out)
 	memcpy(out->build_id, id, out->build_id_len);
 }
 
-struct places { struct file_key *key; unsigned n; };
+/* Where debug information might stand: the key changes when it is installed or removed. */
+struct key_places { struct file_key *key; unsigned n; };
 
+/* False asks for the next place: all of them are wanted. A place without a file stays zeros. */
 static bool look_at(void *context, const char *path, const uint32_t *crc)
 {
-	struct places *p = context;
+	struct key_places *p = context;
 	struct stat st;
 
+	/* More places than the key has room for are not watched; there are five. */
 	(void)crc;
-	if (p->n < FILE_KEY_DEBUG && stat(path, &st) == 0)
+	if (p->n < FILE_KEY_DEBUG && file_look(path, &st))
 		p->key->debug[p->n] = file_id_of(&st);
 	p->n++;
 	return false;
 }
 
+/* Zeros first, since keys are compared as bytes. */
 bool file_key_read(int fd, const char *path, const char *root, struct file_key *out)
 {
-	struct places places = { .key = out };
+	struct key_places places = { .key = out };
 	struct elf_view v = { 0 };
 	struct elf_file f;
 	bool is;

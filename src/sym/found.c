@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The simple sources: symbol tables, unwind ranges, and where the loader enters. */
+/* The simple sources of functions: symbol tables, unwind ranges, and the addresses that the loader
+ * calls. module.c calls each; they add to a list that functions.c merges. Names point into the
+ * file. Malformed entries are skipped. */
 #include "sym/functions.h"
 
 #define MAX_NAME 4096
-#define SECTIONS_MOST 4096 /* looked at for each unwind range: programs have a hundred, and the PLT among the first */
+/* Sections looked at for each unwind range: programs have a hundred, and the PLT among the
+ * first. */
+#define SECTIONS_MOST 4096
 
 void found_set_name(struct found *f, const char *name)
 {
 	size_t n = name ? strnlen(name, MAX_NAME) : 0;
+	/* name@VERSION: the version is no part of the name. */
 	const char *version = n ? memchr(name, '@', n) : NULL;
 
 	f->name_n = (uint32_t)(version ? (size_t)(version - name) : n);
@@ -34,7 +39,7 @@ void found_symbols(const struct elf_view *v, const struct elf_symtab *t, uint8_t
 	}
 }
 
-/* The length of the nop that begins here; 0 = none. 66-prefixed forms of both kinds count. */
+/* Returns the length of the nop that begins here; 0: none. Forms with 66 prefixes count. */
 static size_t nop_length(const uint8_t *p, size_t n)
 {
 	static const uint8_t by_modrm_size[256] = {
@@ -52,7 +57,8 @@ static size_t nop_length(const uint8_t *p, size_t n)
 	return 0;
 }
 
-/* Hand-written CFI may begin before the padding that aligns its function. */
+/* Hand-written CFI may begin before the padding that aligns its function. Returns the function's
+ * begin. */
 static uint64_t behind_padding(const struct elf_view *v, const struct eh_fde *fde)
 {
 	uint64_t aligned = (fde->start + 15) & ~UINT64_C(15);
@@ -66,12 +72,12 @@ static uint64_t behind_padding(const struct elf_view *v, const struct eh_fde *fd
 	return at == n ? aligned : fde->start;
 }
 
-/* PLT sections are one FDE; PLT0 shows when there are no section names. */
+/* True for PLT sections, which have one FDE. PLT0 shows when there are no section names. */
 static bool is_plt(const struct elf_view *v, uint64_t vaddr)
 {
 	const uint8_t *p = elf_at(v, vaddr, 8);
 
-	if (p && p[0] != 0xff && p[0] != 0xf3) /* a push or jmp of memory, endbr64 */
+	if (p && p[0] != 0xff && p[0] != 0xf3) /* a push or jmp through memory, or endbr64 */
 		return false;
 	for (size_t i = 0; i < v->sections.n && i < SECTIONS_MOST; i++)
 		if (vaddr - v->sections.at[i].vaddr < v->sections.at[i].size &&
@@ -80,7 +86,7 @@ static bool is_plt(const struct elf_view *v, uint64_t vaddr)
 	return p && p[0] == 0xff && p[1] == 0x35 && (p[6] == 0xff || p[6] == 0xf2);
 }
 
-/* The nops before a function that were made for patching are not padding. */
+/* Adds the unwind ranges. Nops that were made for patching, before a function, are not padding. */
 void found_fdes(const struct elf_view *v, const struct eh_frame *f, bool patchable,
 		struct found_list *out)
 {
@@ -101,7 +107,7 @@ static void found_entry(const struct elf_view *v, uint64_t vaddr, struct found_l
 		*vec_add(&out->list) = (struct found){ .vaddr = vaddr, .source = SYM_ENTRY };
 }
 
-/* An array of pointers: what the file holds, or what relocations put there. */
+/* Adds an array of pointers: those in the file, and those that relocations put there. */
 static void found_array(const struct elf_view *v, uint64_t vaddr, uint64_t size,
 			struct found_list *out)
 {
@@ -118,7 +124,7 @@ static void found_array(const struct elf_view *v, uint64_t vaddr, uint64_t size,
 			found_entry(v, (uint64_t)v->relocs.at[i].r_addend, out);
 }
 
-/* The loader calls these; crt code has neither FDE nor dynamic symbol. */
+/* Adds the addresses that the loader calls; crt code has neither FDE nor dynamic symbol. */
 void found_entries(const struct elf_view *v, struct found_list *out)
 {
 	const struct elf_dynamic *d = &v->dynamic;

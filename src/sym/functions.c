@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Merges what the sources found into one list of functions: one for an address, with the
- * best of its names, a size, and what the unwind table says of its entry. */
+/* Merges the functions that the sources found into one list: one for each address, with the best of
+ * its names, a size, and the unwind table's view of its entry. module.c calls it when a file is
+ * opened. Hostile files are bounded: in the bytes of names, and in the work on unwind rules; beyond
+ * that, names are missing and entries count as odd. */
 #include "sym/functions.h"
 
 #include "base/escape.h"
 
-static bool underscored(const struct found *f)
+static bool is_underscored(const struct found *f)
 {
 	return f->name[0] == '_';
 }
 
-/* Of aliases, the name a programmer would call it by: exported, without underscores in
- * front, short. */
+/* True if a programmer would rather call the alias a by its name: exported, without leading
+ * underscores, short. */
 static bool better_name(const struct found *a, const struct found *b)
 {
 	if (!a->name || !b->name)
 		return a->name != NULL;
 	if (a->local != b->local)
 		return b->local;
-	if (underscored(a) != underscored(b))
-		return underscored(b);
+	if (is_underscored(a) != is_underscored(b))
+		return is_underscored(b);
 	if (a->name_n != b->name_n)
 		return a->name_n < b->name_n;
 	return memcmp(a->name, b->name, a->name_n) < 0;
 }
 
+/* At one address the best source comes first: merge_one() takes the size from there. */
 static int by_vaddr_then_source(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
@@ -34,6 +37,7 @@ static int by_vaddr_then_source(const void *a, const void *b)
 	return (int)x->source - (int)y->source;
 }
 
+/* With a NUL behind it: names are offsets of these strings. */
 static void add_string(struct sym_module *m, const char *s, size_t n)
 {
 	vec_reserve(&m->strings, m->strings.n + n + 1);
@@ -42,7 +46,8 @@ static void add_string(struct sym_module *m, const char *s, size_t n)
 	m->strings.n += n + 1;
 }
 
-/* From here on a name is a part of a line: files of the tree, filters and reports have it as it is shown. */
+/* Escapes a name: from here on it is part of a line, and files of the tree, filters and reports
+ * have it as it is shown. */
 static void add_escaped(struct sym_module *m, const struct found *f)
 {
 	char *name = mem_strndup(f->name, f->name_n), *line = escape_line(name);
@@ -52,15 +57,16 @@ static void add_escaped(struct sym_module *m, const struct found *f)
 	free(name);
 }
 
-/* Linkers let names share their ends, but all of them together are not much longer than the files that hold them. What is
- * beyond has no name. */
+/* Linkers let names share their ends, but all of them together are not much longer than the files
+ * that hold them. Names beyond that are dropped. */
 #define NAMES_TIMES 4
 
 static uint32_t add_name(struct sym_module *m, const struct found *f, uint64_t most)
 {
 	size_t at = m->strings.n;
 
-	if (!f->name || at + f->name_n > most || at + ESCAPED_BYTE * (uint64_t)f->name_n >= UINT32_MAX)
+	if (!f->name || at + f->name_n > most ||
+	    at + ESCAPED_BYTE * (uint64_t)f->name_n >= UINT32_MAX)
 		return 0;
 	if (escape_line_run(f->name, f->name_n) == f->name_n)
 		add_string(m, f->name, f->name_n);
@@ -69,7 +75,7 @@ static uint32_t add_name(struct sym_module *m, const struct found *f, uint64_t m
 	return (uint32_t)at;
 }
 
-/* "f.cold", "f.cold.1", "f.isra.0.cold" */
+/* True for "f.cold", "f.cold.1", "f.isra.0.cold". */
 static bool cold_name(const struct found *f)
 {
 	const char *at = f->name ? memmem(f->name, f->name_n, ".cold", 5) : NULL;
@@ -78,13 +84,16 @@ static bool cold_name(const struct found *f)
 	return at && (rest == 0 || at[5] == '.');
 }
 
-/* The n things found at one address. names: bytes that all names may take. */
-static struct sym_function merge_one(struct sym_module *m, const struct found *found, size_t n, uint64_t names)
+/* Merges the n things found at one address. names: bytes that all names may take. */
+static struct sym_function merge_one(struct sym_module *m, const struct found *found, size_t n,
+				     uint64_t names)
 {
 	struct sym_function f = { .vaddr = found->vaddr, .source = found->source };
 	const struct found *name = found;
 
 	for (size_t i = 0; i < n; i++) {
+		/* A PLT entry may have symbols, too (a program's own address of an imported
+		 * function): it stays an entry. */
 		if (found[i].source == SYM_PLT) {
 			f.plt = true;
 			f.source = SYM_PLT;
@@ -103,7 +112,7 @@ static struct sym_function merge_one(struct sym_module *m, const struct found *f
 	return f;
 }
 
-/* What has no size ends where its unwind range, the next function or its section ends. */
+/* A function without a size ends where its unwind range, the next function or its section ends. */
 static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struct sym_function *f,
 		       uint64_t next)
 {
@@ -119,11 +128,13 @@ static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struc
 		f->size = end - f->vaddr;
 }
 
-/* For each function inside of an unwind range all rules before it are read anew: bytes of them, in file sizes. */
+/* For each function inside of an unwind range all rules before it are read anew. Limit of that
+ * work, in file sizes. */
 #define WORK_TIMES 4
 
-/* When the work is used up nothing is known of it. */
-static bool is_odd(const struct elf_view *v, const struct eh_frame *frame, const struct eh_fde *fde, uint64_t vaddr, uint64_t *work)
+/* When the work is used up the entry is not known, and counts as odd. */
+static bool is_odd(const struct elf_view *v, const struct eh_frame *frame, const struct eh_fde *fde,
+		   uint64_t vaddr, uint64_t *work)
 {
 	uint64_t bytes = vaddr == fde->start ? 0 : fde->program_n;
 
@@ -133,15 +144,17 @@ static bool is_odd(const struct elf_view *v, const struct eh_frame *frame, const
 	return eh_frame_odd(v, frame, fde, vaddr);
 }
 
-/* Hand-written code may have several unwind ranges for its one function, where the rules change (setcontext, clone
- * of glibc): what only such a range knows is a part of the symbol around it. */
-static bool is_inside(const struct sym_function *f, const struct eh_fde *fde, const struct sym_function *symbol)
+/* Hand-written code may have several unwind ranges for one function, where the rules change
+ * (setcontext, clone of glibc): a range that no other source knows is a part of the symbol around
+ * it. */
+static bool is_inside(const struct sym_function *f, const struct eh_fde *fde,
+		      const struct sym_function *symbol)
 {
-	return f->source == SYM_EH_FRAME && symbol->source <= SYM_DYNSYM && fde && fde->start == f->vaddr &&
-	       fde->start + fde->size <= symbol->vaddr + symbol->size;
+	return f->source == SYM_EH_FRAME && symbol->source <= SYM_DYNSYM && fde &&
+	       fde->start == f->vaddr && fde->start + fde->size <= symbol->vaddr + symbol->size;
 }
 
-/* Also drops signal frames, whoever names them: they are returned into, never called. */
+/* Also drops signal frames under any name: control returns into them, nobody calls them. */
 static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 			 const struct eh_frame *frame)
 {
@@ -152,7 +165,8 @@ static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 		struct sym_function f = m->functions.at[i];
 		const struct eh_fde *fde = eh_frame_walk(frame, f.vaddr, &at);
 
-		if (fde && (fde->signal || (kept && is_inside(&f, fde, &m->functions.at[kept - 1]))))
+		if (fde &&
+		    (fde->signal || (kept && is_inside(&f, fde, &m->functions.at[kept - 1]))))
 			continue;
 		f.cfa_odd = fde && !f.plt && is_odd(v, frame, fde, f.vaddr, &work);
 		bound_size(v, fde, &f, i + 1 < n ? m->functions.at[i + 1].vaddr : UINT64_MAX);
@@ -161,6 +175,7 @@ static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 	m->functions.n = kept;
 }
 
+/* Names PLT entries of resolvers (IRELATIVE) after the function that the resolver is. */
 static void name_resolved(struct sym_module *m, const struct found_list *found)
 {
 	for (size_t i = 0; i < found->resolvers.n; i++) {
@@ -173,6 +188,7 @@ static void name_resolved(struct sym_module *m, const struct found_list *found)
 	}
 }
 
+/* qsort()'s order for functions, on which sym_at() and every other look-up relies. */
 static int by_vaddr(const void *a, const void *b)
 {
 	const struct sym_function *x = a, *y = b;
@@ -180,9 +196,10 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static void add_switches(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
-			 struct found_list *found, uint64_t names)
+static void add_switches(struct sym_module *m, const struct elf_view *v,
+			 const struct eh_frame *frame, struct found_list *found, uint64_t names)
 {
+	/* found's list is merged by now, so found_switches() uses it again. */
 	found_switches(m, v, frame, found);
 	for (size_t i = 0; i < found->list.n; i++)
 		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], 1, names);

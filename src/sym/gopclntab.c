@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's own function table, which stripping leaves in place. Four layouts so far, told
- * apart by the magic at the start of the table. */
+/* Reads Go's own function table, which stripping leaves in place. There are four layouts so far,
+ * told apart by the magic at the table's start. module.c asks for each file. A table that makes no
+ * sense gives no functions, but the file still counts as Go's. */
 #include "sym/functions.h"
 
 #define MAX_NAME 4096
-#define TRIES 64 /* places that look like the table: each may look through all relocations */
+#define TRIES 64 /* places that look like the table: each may search all relocations */
 
+/* Go's releases that changed the layout; 1.20 changed the magic only. The source is
+ * debug/gosym/pclntab.go. */
 enum { GO_1_2, GO_1_16, GO_1_18 };
 
-struct layout { uint32_t magic; int version; };
-static const struct layout layouts[] = {
+struct pclntab_layout { uint32_t magic; int version; };
+static const struct pclntab_layout layouts[] = {
 	{ 0xfffffffb, GO_1_2 },
 	{ 0xfffffffa, GO_1_16 },
 	{ 0xfffffff0, GO_1_18 },
@@ -20,11 +23,12 @@ struct pclntab {
 	struct cursor whole;
 	int version;
 	uint64_t n;            /* functions */
-	uint64_t text;         /* what entries are relative to */
+	uint64_t text;         /* base of the entries' addresses */
 	uint64_t names, functions; /* offsets of the two tables */
 };
 
-/* In a position-independent file the word may be 0 and a relocation hold the value. */
+/* Returns the begin of the text. In a position-independent file the word may be 0, and a relocation
+ * has the value. */
 static uint64_t text_start(const struct elf_view *v, uint64_t at, uint64_t word)
 {
 	const struct elf_section *s;
@@ -38,6 +42,8 @@ static uint64_t text_start(const struct elf_view *v, uint64_t at, uint64_t word)
 	return s ? s->vaddr : word;
 }
 
+/* Reads the table's header: magic, two zero bytes, 1 (the step between instructions on x86), 8
+ * (bytes of a pointer), then counts and offsets that depend on the version. */
 static bool read_header(const struct elf_view *v, uint64_t vaddr, struct cursor c,
 			struct pclntab *out)
 {
@@ -66,7 +72,8 @@ static bool read_header(const struct elf_view *v, uint64_t vaddr, struct cursor 
 	return !c.bad;
 }
 
-static struct cursor at(const struct pclntab *t, uint64_t offset)
+/* A cursor at the offset; a bad one if that lies outside. */
+static struct cursor bytes_at(const struct pclntab *t, uint64_t offset)
 {
 	struct cursor c = t->whole;
 
@@ -74,21 +81,24 @@ static struct cursor at(const struct pclntab *t, uint64_t offset)
 	return c;
 }
 
+/* Returns word i of the functions' table: an entry address, then the offset of its description, by
+ * turns. A bad offset gives 0. */
 static uint64_t table_word(const struct pclntab *t, uint64_t i)
 {
 	uint64_t width = t->version == GO_1_18 ? 4 : 8;
-	struct cursor c = at(t, t->functions);
+	struct cursor c = bytes_at(t, t->functions);
 
 	cursor_bytes(&c, i * width);
 	return width == 4 ? cursor_u32(&c) : cursor_u64(&c);
 }
 
+/* Returns the function's name; NULL: it lies outside of the table, or does not end. */
 static const char *name_of(const struct pclntab *t, uint64_t function)
 {
-	struct cursor f = at(t, (t->version == GO_1_2 ? 0 : t->functions) + function), name;
+	struct cursor f = bytes_at(t, (t->version == GO_1_2 ? 0 : t->functions) + function), name;
 
 	cursor_bytes(&f, t->version == GO_1_18 ? 4 : 8); /* entry */
-	name = at(t, t->names + cursor_u32(&f));
+	name = bytes_at(t, t->names + cursor_u32(&f));
 	if (f.bad ||
 	    !memchr(name.at, 0, cursor_left(&name) < MAX_NAME ? cursor_left(&name) : MAX_NAME))
 		return NULL;
@@ -107,10 +117,12 @@ static bool is_function(const char *name)
 	return true;
 }
 
+/* A function ends where the next entry begins; the table has one entry more than functions. */
 static void read_functions(const struct elf_view *v, const struct pclntab *t,
 			   struct found_list *out)
 {
 	uint64_t width = t->version == GO_1_18 ? 4 : 8;
+	/* Not more functions than there are bytes for their entries. */
 	uint64_t fit = cursor_left(&t->whole) / (2 * width);
 	uint64_t n = t->n < fit ? t->n : fit;
 
@@ -134,7 +146,7 @@ static const struct elf_section *find_table(const struct elf_view *v)
 	return s ? s : elf_find_section(v, ".data.rel.ro.gopclntab");
 }
 
-/* Without sections: the header's fixed bytes, word by word through the data. */
+/* Without sections: looks for the header's fixed bytes in the data. */
 static bool search_table(const struct elf_view *v, struct pclntab *out)
 {
 	unsigned tries = 0;
@@ -142,6 +154,7 @@ static bool search_table(const struct elf_view *v, struct pclntab *out)
 	for (size_t i = 0; i < v->data.n; i++) {
 		const struct elf_area *a = &v->data.at[i];
 
+		/* The table is aligned to 32 bytes. */
 		for (uint64_t offset = -a->vaddr & 31; offset + 64 <= a->size; offset += 32) {
 			const uint8_t *p = a->bytes + offset;
 
@@ -149,6 +162,7 @@ static bool search_table(const struct elf_view *v, struct pclntab *out)
 			    p[6] == 1 && tries++ < TRIES &&
 			    read_header(v, a->vaddr + offset, cursor_of(p, a->size - offset),
 					out) &&
+			    /* Chance bytes hardly ever lead to code, too. */
 			    elf_is_code(v, out->text + table_word(out, 0)))
 				return true;
 		}

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Code compiled without a PLT calls through the GOT slot itself (`call *slot(%rip)`): only the
- * slot's relocation tells whom. */
+/* Finds GOT slots of imported symbols. Code compiled without a PLT calls through the slot itself
+ * (`call *slot(%rip)`), and only the slot's relocation names the function. hook/plan.c asks for
+ * compilers' entry hooks and for clone; no state. */
 #include "sym/imports.h"
 
 #include <string.h>
 
 #include "sym/elf_view.h"
 
-/* Symbols whose name is one of the wanted: usually there are none, and then no relocation need
- * be looked at. wanted[symbol] = 1 + index of the name; free() it. */
+/* Returns wanted[symbol] = 1 + index of the name, free() it. Usually there are none, and then no
+ * relocation need be looked at. */
 static uint32_t *find_symbols(const struct elf_symtab *t, const char *const *names, size_t n,
 			      bool *any)
 {
@@ -41,7 +42,8 @@ void sym_imports_find(const struct sym_module *m, const char *const *names, size
 			uint64_t symbol = ELF64_R_SYM(v.relocs.at[i].r_info);
 
 			if (symbol < dynsym.n && wanted[symbol])
-				*vec_add(&out->at) = (struct sym_import){ v.relocs.at[i].r_offset, wanted[symbol] - 1 };
+				*vec_add(&out->at) = (struct sym_import){ v.relocs.at[i].r_offset,
+									  wanted[symbol] - 1 };
 		}
 		free(wanted);
 	}

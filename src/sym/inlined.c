@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One walk over all of the debug information, in the order of the file: every subprogram
- * with code may be a body of the name, every inlined subroutine a copy. Whether an abstract
- * instance has the name is asked once and remembered, as one is inlined many times. */
+/* Asks the debug information for one function name: where it was inlined, and whether it has code
+ * of its own. hook/why.c calls it when a user names a function that is not there. One walk over all
+ * units in the file's order: every subprogram with code may be a body of the name, every inlined
+ * subroutine a copy. Work is bounded, so that a file cannot be made to take long; out->left_out
+ * then says so. */
 #include <dwarf.h>
 #include <errno.h>
 #include <string.h>
@@ -11,46 +13,53 @@
 
 #define MAX_DEPTH 256
 
-/* Work is counted in attributes read or passed over: a DIE of a real file has ten in twelve bytes. Never by a clock: the same
- * file gives the same answer. */
+/* Work is counted in attributes read or passed over: a DIE of a real file has ten in twelve bytes.
+ * Never by a clock: the same file gives the same answer. */
 #define WORK_A_BYTE 8 /* real files take one */
 #define WORK_LEAST (UINT64_C(64) << 20)
-#define WORK_A_UNIT 2048   /* elfutils keeps a table for each */
+#define WORK_A_UNIT 2048   /* elfutils keeps a table for each unit */
 #define ATTRIBUTES_MOST 64 /* of a DIE; real ones have thirty */
-#define NAME_LOOKS 8       /* attributes looked for to know a name, along a chain of origins */
+#define NAME_LOOKS 8       /* attributes looked up to know a name, along a chain of origins */
 #define LINES_MOST (UINT64_C(16) << 20) /* bytes of one unit's line table */
 
+/* Entries of the caches below: the DIE or the abbreviation that was asked about last, and the
+ * answer. */
 struct origin { const void *die; bool has_name; };
-struct shape { const Dwarf_Abbrev *abbrev; size_t attributes; };
+struct die_shape { const Dwarf_Abbrev *abbrev; size_t attributes; };
 
-struct walk {
+struct die_walk {
 	const char *name;
 	struct sym_inlined *out;
 	const struct dwarf_file *file;
 	Dwarf_Die cu;
 	const char *comp_dir;      /* NULL = unknown */
-	Dwarf_Die lines_of;        /* cu, or the skeleton that it was split from */
-	bool lines_read;           /* theirs */
+	Dwarf_Die lines_of;        /* cu, or the skeleton unit that it was split from */
+	bool lines_read;           /* the table of lines_of has been read */
 	Elf *lines_in;
 	const Elf_Data *lines;     /* all tables of that file */
-	Dwarf_Off last;            /* of the DIE visited last: a walk in order only grows */
-	uint64_t left, seen;       /* work; what DIEs took so far */
+	Dwarf_Off last;            /* offset of the last DIE: a walk in order only grows */
+	uint64_t left, seen;       /* work left; work that DIEs took so far */
 	bool gave_up;
 	struct origin origins[1024];
-	struct shape shapes[1024];
+	struct die_shape shapes[1024];
 };
 
-static bool spend(struct walk *w, uint64_t work)
+/* Takes work off what is left; false: it is used up. */
+static bool spend_work(struct die_walk *w, uint64_t work)
 {
 	w->gave_up |= work > w->left;
 	w->left -= work < w->left ? work : w->left;
 	return !w->gave_up;
 }
 
-static size_t attributes_of(struct walk *w, Dwarf_Die *die)
+/* Returns the number of a DIE's attributes, in which work is counted. */
+static size_t attributes_of(struct die_walk *w, Dwarf_Die *die)
 {
-	bool known = dwarf_tag(die) != DW_TAG_invalid; /* else there is no shape to look at */
-	struct shape *memo = &w->shapes[(uintptr_t)die->abbrev / 8 % (sizeof(w->shapes) / sizeof(*w->shapes))];
+	/* Else elfutils has no abbreviation to look at. */
+	bool known = dwarf_tag(die) != DW_TAG_invalid;
+	/* A small cache by address: few shapes make up a file. */
+	struct die_shape *memo =
+		&w->shapes[(uintptr_t)die->abbrev / 8 % (sizeof(w->shapes) / sizeof(*w->shapes))];
 	size_t n = 0;
 
 	if (!known)
@@ -59,11 +68,13 @@ static size_t attributes_of(struct walk *w, Dwarf_Die *die)
 		return memo->attributes;
 	if (dwarf_getattrcnt(die->abbrev, &n))
 		n = 0;
-	spend(w, n);
-	*memo = (struct shape){ die->abbrev, n };
+	spend_work(w, n);
+	*memo = (struct die_shape){ die->abbrev, n };
 	return n;
 }
 
+/* Returns a string attribute of the DIE or of its origin (abstract instance, declaration); NULL: it
+ * has none. */
 static const char *string_of(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute attr;
@@ -71,6 +82,7 @@ static const char *string_of(Dwarf_Die *die, unsigned attribute)
 	return dwarf_formstring(dwarf_attr_integrate(die, attribute, &attr));
 }
 
+/* True if the DIE has the name, as written in the source or as the linker knows it. */
 static bool has_name(const char *wanted, Dwarf_Die *die)
 {
 	static const unsigned attributes[] = { DW_AT_name, DW_AT_linkage_name,
@@ -85,7 +97,8 @@ static bool has_name(const char *wanted, Dwarf_Die *die)
 	return false;
 }
 
-static bool origin_has_name(struct walk *w, Dwarf_Die *inlined)
+/* True if the inlined subroutine is a copy of the wanted function. */
+static bool origin_has_name(struct die_walk *w, Dwarf_Die *inlined)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
@@ -93,12 +106,15 @@ static bool origin_has_name(struct walk *w, Dwarf_Die *inlined)
 
 	if (!dwarf_formref_die(dwarf_attr(inlined, DW_AT_abstract_origin, &attr), &origin))
 		return false;
+	/* Whether an abstract instance has the name is asked once and remembered: it is inlined
+	 * many times. */
 	memo = &w->origins[(uintptr_t)origin.addr / 4 % (sizeof(w->origins) / sizeof(*w->origins))];
-	if (memo->die != origin.addr && spend(w, NAME_LOOKS * attributes_of(w, &origin)))
+	if (memo->die != origin.addr && spend_work(w, NAME_LOOKS * attributes_of(w, &origin)))
 		*memo = (struct origin){ origin.addr, has_name(w->name, &origin) };
 	return memo->die == origin.addr && memo->has_name;
 }
 
+/* Returns a number attribute; 0: there is none, or none that can be read. */
 static Dwarf_Word number_of(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute attr;
@@ -109,8 +125,8 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned attribute)
 	return value;
 }
 
-/* A line table is read whole, for its files. */
-static bool may_read_lines(struct walk *w)
+/* A line table is read as a whole for its file names, so its size counts as work. */
+static bool may_read_lines(struct die_walk *w)
 {
 	Dwarf_Attribute attr;
 	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(w->lines_of.cu));
@@ -123,18 +139,19 @@ static bool may_read_lines(struct walk *w)
 		w->lines = dwarf_file_lines(elf);
 	w->lines_in = elf;
 	length = dwarf_file_line_bytes(w->lines, at);
-	return length <= LINES_MOST && spend(w, length);
+	return length <= LINES_MOST && spend_work(w, length);
 }
 
-/* As the compiler was called: without the directory it stood in. */
-static const char *call_file(struct walk *w, Dwarf_Die *inlined)
+/* Returns the path as the compiler was called with it: without its working directory. */
+static const char *call_file(struct die_walk *w, Dwarf_Die *inlined)
 {
 	Dwarf_Word index = number_of(inlined, DW_AT_call_file);
 	Dwarf_Files *files;
 	size_t n, dir = w->comp_dir ? strlen(w->comp_dir) : 0;
 	const char *path;
 
-	if ((!w->lines_read && !may_read_lines(w)) || dwarf_getsrcfiles(&w->cu, &files, &n) || index >= n)
+	if ((!w->lines_read && !may_read_lines(w)) || dwarf_getsrcfiles(&w->cu, &files, &n) ||
+	    index >= n)
 		return NULL;
 	w->lines_read = true;
 	path = dwarf_filesrc(files, index, NULL, NULL);
@@ -143,6 +160,8 @@ static const char *call_file(struct walk *w, Dwarf_Die *inlined)
 	return path;
 }
 
+/* Returns the address of the copy: its entry, or else the begin of its first range; 0: it has no
+ * code. */
 static uint64_t first_pc(Dwarf_Die *die)
 {
 	Dwarf_Addr base, start = 0, end;
@@ -152,7 +171,9 @@ static uint64_t first_pc(Dwarf_Die *die)
 	return start;
 }
 
-static void add_copy(struct walk *w, Dwarf_Die *inlined, Dwarf_Die *body)
+/* Adds the copy to the answer. body: the function that it was inlined in; NULL: in none that has
+ * code. */
+static void add_copy(struct die_walk *w, Dwarf_Die *inlined, Dwarf_Die *body)
 {
 	const char *file = call_file(w, inlined), *caller = body ? dwarf_diename(body) : NULL;
 
@@ -169,15 +190,18 @@ static bool has_code(Dwarf_Die *die)
 	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
 }
 
-static void note_subprogram(struct walk *w, Dwarf_Die *die)
+/* Counts the function if it is the wanted one: `known` when it exists, `bodies` when it has
+ * code. */
+static void note_subprogram(struct die_walk *w, Dwarf_Die *die)
 {
-	if (!spend(w, NAME_LOOKS * attributes_of(w, die)) || dwarf_hasattr(die, DW_AT_declaration) || !has_name(w->name, die))
+	if (!spend_work(w, NAME_LOOKS * attributes_of(w, die)) ||
+	    dwarf_hasattr(die, DW_AT_declaration) || !has_name(w->name, die))
 		return;
 	w->out->known = true;
 	w->out->bodies += has_code(die);
 }
 
-/* Which DIEs can have subprograms or inlined copies below them. */
+/* True for DIEs that can have subprograms or inlined copies below them. */
 static bool has_children_to_see(int tag)
 {
 	switch (tag) {
@@ -190,66 +214,75 @@ static bool has_children_to_see(int tag)
 	return false;
 }
 
-/* Else elfutils reads all that lies below it to find what comes next. */
+/* True if the DIE tells where its next sibling is; else elfutils reads everything below to find
+ * it. */
 static bool tells_its_end(Dwarf_Die *die)
 {
 	return dwarf_haschildren(die) <= 0 || dwarf_hasattr(die, DW_AT_sibling);
 }
 
-static int walk_children(struct walk *w, Dwarf_Die *parent, Dwarf_Die *body, int depth);
+static int walk_children(struct die_walk *w, Dwarf_Die *parent, Dwarf_Die *body, int depth);
 
-/* And what is below it: everything, if it must be read anyway, so that it is counted. */
-static int visit(struct walk *w, Dwarf_Die *die, Dwarf_Die *body, int depth)
+/* Looks at a DIE and at those below it: at all of them if elfutils reads them anyway, so that they
+ * are counted. */
+static int visit_die(struct die_walk *w, Dwarf_Die *die, Dwarf_Die *body, int depth)
 {
 	int tag = dwarf_tag(die);
 	Dwarf_Die *inside = tag == DW_TAG_subprogram && has_code(die) ? die : body;
 	size_t work = 1 + attributes_of(w, die);
 
+	/* A walk that does not advance, or is too deep, is a malformed file. */
 	if (dwarf_dieoffset(die) <= w->last || depth > MAX_DEPTH)
 		return -EBADMSG;
 	w->last = dwarf_dieoffset(die);
 	w->seen += work;
-	spend(w, work);
+	spend_work(w, work);
 	if (tag == DW_TAG_subprogram)
 		note_subprogram(w, die);
 	else if (tag == DW_TAG_inlined_subroutine && origin_has_name(w, die))
 		add_copy(w, die, body);
-	return has_children_to_see(tag) || !tells_its_end(die) ? walk_children(w, die, inside, depth + 1) : 0;
+	return has_children_to_see(tag) || !tells_its_end(die)
+		       ? walk_children(w, die, inside, depth + 1)
+		       : 0;
 }
 
-static int walk_children(struct walk *w, Dwarf_Die *parent, Dwarf_Die *body, int depth)
+static int walk_children(struct die_walk *w, Dwarf_Die *parent, Dwarf_Die *body, int depth)
 {
 	Dwarf_Die die;
 	int r = dwarf_child(parent, &die);
 
 	while (r == 0) {
+		/* Work below a DIE without DW_AT_sibling counts twice: dwarf_siblingof() walks over
+		 * it again. */
 		uint64_t seen = w->seen;
 
-		if (visit(w, &die, body, depth))
+		if (visit_die(w, &die, body, depth))
 			return -EBADMSG;
-		if (!spend(w, tells_its_end(&die) ? 0 : w->seen - seen))
+		if (!spend_work(w, tells_its_end(&die) ? 0 : w->seen - seen))
 			return 0;
 		r = dwarf_siblingof(&die, &die);
 	}
 	return r < 0 ? -EBADMSG : 0;
 }
 
-/* elfutils reads a DIE's attributes whenever it looks for one: none has more of them than real ones have. */
-static bool is_plain(struct walk *w, Dwarf_Die *unit)
+/* elfutils reads all of a DIE's attributes whenever it looks for one, so no shape may have more
+ * than real ones have. */
+static bool is_plain(struct die_walk *w, Dwarf_Die *unit)
 {
 	Dwarf_Abbrev *abbrev;
 	Dwarf_Off at = 0;
 	size_t length, n = 0;
 
 	while ((abbrev = dwarf_getabbrev(unit, at, &length)) && abbrev != DWARF_END_ABBREV) {
-		if (dwarf_getattrcnt(abbrev, &n) || n > ATTRIBUTES_MOST || !spend(w, n + 1))
+		if (dwarf_getattrcnt(abbrev, &n) || n > ATTRIBUTES_MOST || !spend_work(w, n + 1))
 			return false;
 		at += length;
 	}
 	return true;
 }
 
-static int walk_unit(struct walk *w, Dwarf_Die *unit, Dwarf_Die *lines_of)
+/* Walks one unit. lines_of: the unit with the line table; a split unit's is in the skeleton. */
+static int walk_unit(struct die_walk *w, Dwarf_Die *unit, Dwarf_Die *lines_of)
 {
 	if (!is_plain(w, unit)) {
 		w->gave_up = true;
@@ -263,8 +296,8 @@ static int walk_unit(struct walk *w, Dwarf_Die *unit, Dwarf_Die *lines_of)
 	return walk_children(w, unit, NULL, 0);
 }
 
-/* A unit whose DIEs are in a file of its own; false: that is none to open. */
-static bool may_split(const struct walk *w, Dwarf_Die *unit)
+/* Returns false if the unit's DIEs are in another file that must not be opened. */
+static bool may_split(const struct die_walk *w, Dwarf_Die *unit)
 {
 	const char *name = string_of(unit, DW_AT_dwo_name), *dir = string_of(unit, DW_AT_comp_dir);
 
@@ -272,17 +305,19 @@ static bool may_split(const struct walk *w, Dwarf_Die *unit)
 	return !name || dwarf_file_may_open(w->file, dir, name);
 }
 
-/* All units of one file of debug information; the alternate file of dwz is another. */
-static int walk_units(struct walk *w, Dwarf *dwarf)
+/* Walks all units of one file of debug information; dwz's alternate file is another. */
+static int walk_units(struct die_walk *w, Dwarf *dwarf)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die unit, split;
 	uint8_t type;
 	int r = 0;
 
-	while (spend(w, WORK_A_UNIT) && !(r = dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit, NULL))) {
+	while (spend_work(w, WORK_A_UNIT) &&
+	       !(r = dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit, NULL))) {
 		split = (Dwarf_Die){ 0 };
-		if (type == DW_UT_skeleton && may_split(w, &unit) && dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL))
+		if (type == DW_UT_skeleton && may_split(w, &unit) &&
+		    dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL))
 			return -EBADMSG;
 		if (walk_unit(w, split.addr ? &split : &unit, &unit))
 			return -EBADMSG;
@@ -290,7 +325,9 @@ static int walk_units(struct walk *w, Dwarf *dwarf)
 	return r < 0 ? -EBADMSG : 0;
 }
 
-static int walk_files(struct walk *w, Dwarf *dwarf)
+/* Walks the file, and then dwz's alternate one, which has the functions that several files
+ * share. */
+static int walk_files(struct die_walk *w, Dwarf *dwarf)
 {
 	Dwarf *alt = dwarf_getalt(dwarf);
 	int r = walk_units(w, dwarf);
@@ -302,7 +339,7 @@ int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_in
 		     struct err *err)
 {
 	struct dwarf_file file;
-	struct walk w = { .name = name, .out = out, .file = &file };
+	struct die_walk w = { .name = name, .out = out, .file = &file };
 	int r = dwarf_file_open(m, &file, err);
 
 	*out = (struct sym_inlined){ 0 };
@@ -310,6 +347,7 @@ int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_in
 		return r;
 	out->has_dwarf = file.dwarf != NULL;
 	out->left_out = file.left_out;
+	/* The answer owns the sentence from here on, so dwarf_file_close() must not free it. */
 	file.left_out = NULL;
 	w.left = WORK_LEAST + WORK_A_BYTE * file.bytes;
 	r = file.dwarf ? walk_files(&w, file.dwarf) : 0;
@@ -319,7 +357,8 @@ int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_in
 			file.separate.path ? file.separate.path : m->path,
 			dwarf_errno() ? ": " : "", dwarf_errno() ? dwarf_errmsg(-1) : "");
 	} else if (w.gave_up) {
-		out->left_out = mem_strdup("not all of its debug information is looked at: it would take unreasonably long");
+		out->left_out = mem_strdup(
+			"not all of its debug information is looked at: it would take unreasonably long");
 	}
 	dwarf_file_close(&file);
 	return r;

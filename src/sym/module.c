@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens an ELF file and has every reader of this folder look at it. */
+/* Opens an ELF file and runs every reader of this folder over it. hook, ui and image call it, on
+ * any thread; a module does not change afterwards. Everything in the file may be hostile: the
+ * result is a module or an error with a sentence, never a crash. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "sym/coverage.h"
 #include "sym/code_refs.h"
 #include "sym/debug_file.h"
 #include "sym/functions.h"
 #include "sym/patch_maps.h"
 
+/* Copies what callers want to know of the loadable segments. */
 static void read_segments(struct sym_module *m, const struct elf_view *v)
 {
 	for (size_t i = 0; i < v->phdrs.n; i++) {
@@ -24,6 +28,7 @@ static void read_segments(struct sym_module *m, const struct elf_view *v)
 	}
 }
 
+/* Copies the loader's path. mem_strndup() ends it at its NUL, or at the segment's end. */
 static void read_interp(struct sym_module *m, const struct elf_view *v)
 {
 	const Elf64_Phdr *p = elf_find_phdr(v, PT_INTERP);
@@ -32,6 +37,7 @@ static void read_interp(struct sym_module *m, const struct elf_view *v)
 		m->interp = mem_strndup((const char *)v->bytes + p->p_offset, p->p_filesz);
 }
 
+/* A longer id is cut to the field's size; the linker's own has 20 bytes. */
 static void read_build_id(struct sym_module *m, const struct elf_view *v)
 {
 	size_t n = 0;
@@ -43,6 +49,8 @@ static void read_build_id(struct sym_module *m, const struct elf_view *v)
 	memcpy(m->build_id, id, m->build_id_len);
 }
 
+/* Copies the names of the libraries that the loader loads with this file. Each is bounded by
+ * PATH_MAX. */
 static void read_needed(struct sym_module *m, const struct elf_view *v)
 {
 	const Elf64_Phdr *p = elf_find_phdr(v, PT_DYNAMIC);
@@ -62,7 +70,7 @@ static void read_needed(struct sym_module *m, const struct elf_view *v)
 	}
 }
 
-/* Names that outlive the merge: a debug file must stay until its names are copied. */
+/* A debug file must stay until its names are copied by the merge. */
 static void read_functions(struct sym_module *m, const struct elf_view *v,
 			   const struct eh_frame *frame)
 {
@@ -72,6 +80,7 @@ static void read_functions(struct sym_module *m, const struct elf_view *v,
 	struct found_list found = { 0 };
 
 	found_symbols(v, &symtab, SYM_SYMTAB, &found);
+	/* Only a stripped file needs the debug file's symbols. */
 	if (!symtab.n && m->root && debug_file_open(v, m->path, m->root, &debug) &&
 	    !elf_view_tables(&debug_view, debug.file.bytes, debug.file.n, debug.path, NULL)) {
 		symtab = elf_symtab(&debug_view);
@@ -93,6 +102,7 @@ static void read_functions(struct sym_module *m, const struct elf_view *v,
 	debug_file_close(&debug);
 }
 
+/* Keeps the references as a sorted list, which is much smaller than the bitmaps. */
 static void list_refs(struct sym_module *m, const struct code_set *refs)
 {
 	size_t n = code_set_count(refs);
@@ -102,6 +112,8 @@ static void list_refs(struct sym_module *m, const struct code_set *refs)
 	m->code_refs.n = n;
 }
 
+/* Finds the functions. The order matters: unwind tables, functions, references, and then the cold
+ * fragments, which need all of them. */
 static void read_code(struct sym_module *m, const struct elf_view *v)
 {
 	struct elf_symtab dynsym = elf_dynsym(v);
@@ -113,6 +125,8 @@ static void read_code(struct sym_module *m, const struct elf_view *v)
 	code_refs_find(v, &dynsym, &refs);
 	eh_frame_landing_pads(v, &frame, &pads);
 	functions_mark_cold(m, v, &frame, &refs, &pads);
+	/* Landing pads count as references only after the cold fragments are marked, which they
+	 * prove. */
 	code_set_join(&refs, &pads);
 	list_refs(m, &refs);
 	eh_frame_free(&frame);
@@ -120,6 +134,8 @@ static void read_code(struct sym_module *m, const struct elf_view *v)
 	code_set_free(&pads);
 }
 
+/* Runs all readers. Only elf_view_image() can fail: a reader above it that finds nonsense finds
+ * less. */
 static int read_module(struct sym_module *m, struct err *err)
 {
 	struct elf_view v = { 0 };
@@ -128,6 +144,7 @@ static int read_module(struct sym_module *m, struct err *err)
 	if (!r) {
 		m->e_type = v.header.e_type;
 		m->entry = v.header.e_entry;
+		/* Offset 0 of the strings means no name. */
 		*vec_add(&m->strings) = 0;
 		read_segments(m, &v);
 		read_interp(m, &v);
@@ -135,12 +152,14 @@ static int read_module(struct sym_module *m, struct err *err)
 		read_needed(m, &v);
 		patch_maps_read(m, &v);
 		read_code(m, &v);
+		coverage_read(m, &v);
 	}
 	elf_view_free(&v);
 	return r;
 }
 
-static int finish(struct sym_module *m, int r, struct sym_module **out)
+/* Gives the module out, or closes it if r is an error. */
+static int finish_module(struct sym_module *m, int r, struct sym_module **out)
 {
 	if (r) {
 		sym_close(m);
@@ -150,7 +169,8 @@ static int finish(struct sym_module *m, int r, struct sym_module **out)
 	return r;
 }
 
-int sym_open_fd(int fd, const char *path, const char *root, struct sym_module **out, struct err *err)
+int sym_open_fd(int fd, const char *path, const char *root, struct sym_module **out,
+		struct err *err)
 {
 	struct sym_module *m = mem_zalloc(sizeof(*m));
 	int r;
@@ -160,7 +180,7 @@ int sym_open_fd(int fd, const char *path, const char *root, struct sym_module **
 	r = elf_file_read(fd, path, ELF_CONTENTS, &m->file, err);
 	m->bytes = m->file.bytes;
 	m->n_bytes = m->file.n;
-	return finish(m, r ? r : read_module(m, err), out);
+	return finish_module(m, r ? r : read_module(m, err), out);
 }
 
 int sym_open(const char *path, struct sym_module **out, struct err *err)
@@ -168,12 +188,13 @@ int sym_open(const char *path, struct sym_module **out, struct err *err)
 	int fd = file_open(path, err), r;
 
 	if (fd < 0)
-		return finish(NULL, fd, out);
+		return finish_module(NULL, fd, out);
 	r = sym_open_fd(fd, path, "", out, err);
 	close(fd);
 	return r;
 }
 
+/* The bytes stay the caller's, and must outlive the module: there is no file to free. */
 int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_module **out,
 		   struct err *err)
 {
@@ -182,7 +203,7 @@ int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_
 	m->path = mem_strdup(name);
 	m->bytes = bytes;
 	m->n_bytes = n;
-	return finish(m, read_module(m, err), out);
+	return finish_module(m, read_module(m, err), out);
 }
 
 void sym_close(struct sym_module *m)
@@ -211,7 +232,7 @@ const char *sym_name(const struct sym_module *m, const struct sym_function *f)
 	return f->name ? m->strings.at + f->name : NULL;
 }
 
-/* How many functions begin at or before vaddr. */
+/* Returns how many functions begin at or before vaddr. */
 static size_t count_until(const struct sym_module *m, uint64_t vaddr)
 {
 	return vec_bisect(&m->functions, f, f->vaddr <= vaddr);
@@ -224,7 +245,7 @@ const struct sym_function *sym_at(const struct sym_module *m, uint64_t vaddr)
 	return n && m->functions.at[n - 1].vaddr == vaddr ? &m->functions.at[n - 1] : NULL;
 }
 
-/* Assembly has functions inside functions; the nearest that reaches so far is the one. */
+/* Assembly has functions inside of functions: the nearest one that reaches so far. */
 const struct sym_function *sym_around(const struct sym_module *m, uint64_t vaddr)
 {
 	size_t n = count_until(m, vaddr);
@@ -238,6 +259,7 @@ const struct sym_function *sym_around(const struct sym_module *m, uint64_t vaddr
 	return NULL;
 }
 
+/* NULL also for bytes that only the memory has (.bss): they are beyond filesz. */
 const uint8_t *sym_bytes(const struct sym_module *m, uint64_t vaddr, size_t n)
 {
 	for (size_t i = 0; i < m->segments.n; i++) {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* __patchable_function_entries, __mcount_loc and xray_instr_map. In a position-independent
- * file their words may be 0 until relocated, so the relocations are applied to a copy. */
+/* Reads compilers' tables of patchable places: __patchable_function_entries, __mcount_loc and
+ * xray_instr_map. module.c calls it. In a position-independent file their words may be 0 until
+ * relocated, so the relocations are applied to a copy. Addresses that are no code are dropped. */
 #include "sym/patch_maps.h"
 
+/* LLVM's XRaySledEntry: address, function, kind, always, version, and padding. Sleds at entries are
+ * of kinds 0 and 3. */
 #define XRAY_ENTRY_SIZE 32
 enum { XRAY_ENTER = 0, XRAY_LOG_ARGS_ENTER = 3 };
 
-/* A copy of the section's bytes as the loader leaves them (at bias 0); free() it. */
-static uint8_t *relocated(const struct elf_view *v, const struct elf_section *s)
+/* Returns a copy of the section's bytes as the loader leaves them (at bias 0); free() it. */
+static uint8_t *is_relocated(const struct elf_view *v, const struct elf_section *s)
 {
 	uint8_t *copy = mem_zalloc(s->size + 1);
 
@@ -25,9 +28,10 @@ static uint8_t *relocated(const struct elf_view *v, const struct elf_section *s)
 
 typedef VEC(uint64_t) addresses;
 
+/* A section of plain addresses. */
 static void read_words(const struct elf_view *v, const struct elf_section *s, addresses *out)
 {
-	uint8_t *bytes = relocated(v, s);
+	uint8_t *bytes = is_relocated(v, s);
 	struct cursor c = cursor_of(bytes, s->size);
 
 	while (cursor_left(&c) >= 8) {
@@ -42,7 +46,7 @@ static void read_words(const struct elf_view *v, const struct elf_section *s, ad
 /* Since version 2 the addresses are relative to the words that hold them. */
 static void read_sleds(const struct elf_view *v, const struct elf_section *s, addresses *out)
 {
-	uint8_t *bytes = relocated(v, s);
+	uint8_t *bytes = is_relocated(v, s);
 
 	for (uint64_t at = 0; at + XRAY_ENTRY_SIZE <= s->size; at += XRAY_ENTRY_SIZE) {
 		struct cursor c = cursor_of(bytes + at, XRAY_ENTRY_SIZE);
@@ -61,6 +65,7 @@ static void read_sleds(const struct elf_view *v, const struct elf_section *s, ad
 	free(bytes);
 }
 
+/* qsort()'s order. */
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -68,6 +73,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Sections that compilers write, by which reader, and the module's list that they fill. */
 struct map {
 	const char *section;
 	void (*read)(const struct elf_view *v, const struct elf_section *s, addresses *out);

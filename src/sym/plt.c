@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* PLT entries: calls into other modules. Whatever the linker's style (lazy, bound at
- * start, with endbr64, LLD's, mold's), an entry holds one `jmp *slot(%rip)`, and a
- * relocation ties the slot to a symbol. PLT0 jumps through a slot that has no relocation,
- * and so is not taken for an entry. */
+/* Finds PLT entries: calls into other modules. In every linker's style (lazy, bound at start, with
+ * endbr64, LLD's, mold's) an entry holds one `jmp *slot(%rip)`, and a relocation ties the slot to a
+ * symbol. PLT0 jumps through a slot that has no relocation, so it is not taken for an entry.
+ * module.c calls it for each file; entries without a known slot are left out. */
 #include "sym/functions.h"
 
+/* A slot of the GOT, and the symbol, or the resolver (IRELATIVE), whose address the loader puts
+ * there. */
 struct slot { uint64_t vaddr; uint64_t symbol; uint64_t resolver; };
 struct slots { VEC(struct slot) list; };
 
+/* True if the relocation fills a slot that a PLT entry may jump through. */
 static bool slot_of(const Elf64_Rela *r, struct slot *out)
 {
 	uint32_t type = ELF64_R_TYPE(r->r_info);
@@ -46,9 +49,12 @@ static const struct slot *find_slot(const struct slots *s, uint64_t vaddr)
 	return s->list.n ? bsearch(&key, s->list.at, s->list.n, sizeof(key), by_vaddr) : NULL;
 }
 
+/* Returns the slot of the first `jmp *slot(%rip)` (ff 25) among the n bytes; NULL: there is
+ * none. */
 static const struct slot *slot_jumped_through(const struct slots *s, const uint8_t *p, size_t n,
 					      uint64_t vaddr)
 {
+	/* The jump may come after an endbr64 or a bnd prefix. */
 	for (size_t i = 0; i + 6 <= n; i++) {
 		const struct slot *slot;
 		int32_t disp;
@@ -63,6 +69,8 @@ static const struct slot *slot_jumped_through(const struct slots *s, const uint8
 	return NULL;
 }
 
+/* Adds an entry under the symbol's name. One of a resolver gets its name later, from the resolver
+ * (found_resolver). */
 static void add_entry(const struct elf_symtab *dynsym, const struct slot *slot, uint64_t vaddr,
 		      uint64_t size, struct found_list *out)
 {
@@ -75,6 +83,7 @@ static void add_entry(const struct elf_symtab *dynsym, const struct slot *slot, 
 	*vec_add(&out->list) = f;
 }
 
+/* Takes every entry of a PLT section, `step` bytes each. */
 static void read_plt(const struct elf_view *v, const struct slots *slots,
 		     const struct elf_symtab *dynsym, const struct elf_area *area, uint64_t step,
 		     struct found_list *out)
@@ -94,9 +103,10 @@ bool plt_section(const struct elf_section *s)
 	       (!strncmp(s->name, ".plt", 4) || !strcmp(s->name, ".iplt"));
 }
 
-/* The size of an entry, when the section header does not tell (static programs). */
+/* Returns the size of an entry; section headers of static programs do not tell it. */
 static uint64_t entry_size(const struct elf_section *s)
 {
+	/* Other sizes are no entries of x86-64. */
 	bool known = s->entsize == 8 || s->entsize == 16 || s->entsize == 32;
 	bool bare = s->size >= 8 && s->bytes[0] == 0xff && s->bytes[1] == 0x25 &&
 		    s->bytes[6] == 0x66 && s->bytes[7] == 0x90; /* the jump and a 2-byte nop */
@@ -104,8 +114,8 @@ static uint64_t entry_size(const struct elf_section *s)
 	return known ? s->entsize : bare ? 8 : 16;
 }
 
-/* Without section names: 16-byte entries that begin with the jump (after an endbr64) and
- * go on as PLT entries do: with push, a nop, or int3. */
+/* Without section names: entries of 16 bytes that begin with the jump (after an endbr64) and
+ * continue as PLT entries do: with push, a nop or int3. */
 static void search_plt(const struct elf_view *v, const struct slots *slots,
 		       const struct elf_symtab *dynsym, struct found_list *out)
 {

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Three kinds of notes of the owner "brace". Type 1, in .note.brace, of a call site: addresses of the nop, of where it is to
- * jump to, of the event's state; strings system, name. Type 3, of an event without sites of its own: address of its state, system, name. Type 2, in .note.brace.event, of an event: u32 how many fields;
- * strings system, name, at, print; then for each field u8 kind, u8 sign, u16 offset, u16 size, u16 size of an element,
- * strings type and name. include/brace/event.h writes them. */
+/* Reads the events of include/brace/event.h from a file's notes. image/event_sites.c and
+ * ui/list_events.c call it, on any thread; a file without notes costs its section table only.
+ * Malformed notes are skipped: an address is taken only if it is a nop, code or data.
+ *
+ * Three kinds of notes of the owner "brace". Type 1, in .note.brace, is a call site: addresses of
+ * the nop, of the jump's target, of the event's state; strings system, name. Type 3 is an event
+ * without sites of its own: address of its state, system, name. Type 2, in .note.brace.event, is an
+ * event: u32 number of fields, strings system, name, at, print; then for each field u8 kind, u8
+ * sign, u16 offset, u16 size, u16 size of an element, strings type and name. */
 #include "sym/static_events.h"
 
 #include <string.h>
@@ -18,8 +23,10 @@
 
 const uint8_t static_nop[STATIC_NOP_BYTES] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
-struct reading { const struct elf_view *v; struct static_events *out; };
+/* One reading of a file: what it is read from, and where the answer goes. */
+struct note_reading { const struct elf_view *v; struct static_events *out; };
 
+/* The patch replaces exactly these bytes: nothing else may stand there. */
 static bool is_nop(const struct elf_view *v, uint64_t vaddr)
 {
 	const uint8_t *at = elf_at(v, vaddr, STATIC_NOP_BYTES);
@@ -27,20 +34,22 @@ static bool is_nop(const struct elf_view *v, uint64_t vaddr)
 	return at && elf_is_code(v, vaddr) && memcmp(at, static_nop, STATIC_NOP_BYTES) == 0;
 }
 
-/* The state need not be in the file, only in memory that is written. */
+/* The state need not be in the file, only in memory that is writable. */
 static bool is_data(const struct elf_view *v, uint64_t vaddr)
 {
 	for (size_t i = 0; i < v->phdrs.n; i++) {
 		const Elf64_Phdr *p = &v->phdrs.at[i];
 
-		if (p->p_type == PT_LOAD && p->p_flags & PF_W && vaddr >= p->p_vaddr && p->p_memsz >= 16 &&
-		    vaddr - p->p_vaddr <= p->p_memsz - 16)
+		if (p->p_type == PT_LOAD && p->p_flags & PF_W && vaddr >= p->p_vaddr &&
+		    p->p_memsz >= 16 && vaddr - p->p_vaddr <= p->p_memsz - 16)
 			return vaddr % 8 == 0;
 	}
 	return false;
 }
 
-static void read_site(const struct reading *r, struct cursor *c)
+/* Adds a call site and its event's state. The patch is a jump of 32 bits, so the target must lie
+ * within its reach. */
+static void read_site(const struct note_reading *r, struct cursor *c)
 {
 	struct static_site s = { .nop = cursor_u64(c) };
 	struct static_state state;
@@ -51,14 +60,14 @@ static void read_site(const struct reading *r, struct cursor *c)
 	state.system = s.system = cursor_str(c);
 	state.name = s.name = cursor_str(c);
 	distance = (int64_t)(s.slow - (s.nop + STATIC_NOP_BYTES));
-	if (c->bad || !is_nop(r->v, s.nop) || !elf_is_code(r->v, s.slow) || distance != (int32_t)distance ||
-	    !is_data(r->v, state.at))
+	if (c->bad || !is_nop(r->v, s.nop) || !elf_is_code(r->v, s.slow) ||
+	    distance != (int32_t)distance || !is_data(r->v, state.at))
 		return;
 	*vec_add(&r->out->sites) = s;
 	*vec_add(&r->out->states) = state;
 }
 
-static void read_state(const struct reading *r, struct cursor *c)
+static void read_state(const struct note_reading *r, struct cursor *c)
 {
 	struct static_state s = { .at = cursor_u64(c) };
 
@@ -68,6 +77,8 @@ static void read_state(const struct reading *r, struct cursor *c)
 		*vec_add(&r->out->states) = s;
 }
 
+/* Reads a field. It must lie within the record, behind the 8 common bytes; a dynamic one has its
+ * length and place there. */
 static bool read_field(struct cursor *c, struct static_field *f)
 {
 	f->kind = cursor_u8(c);
@@ -77,19 +88,21 @@ static bool read_field(struct cursor *c, struct static_field *f)
 	f->element = cursor_u16(c);
 	f->type = cursor_str(c);
 	f->name = cursor_str(c);
-	return !c->bad && f->kind < STATIC_KINDS && f->element && f->offset >= 8 && f->offset + f->size <= RECORD_MAX &&
-	       (f->kind != STATIC_DYNAMIC || f->size == 4);
+	return !c->bad && f->kind < STATIC_KINDS && f->element && f->offset >= 8 &&
+	       f->offset + f->size <= RECORD_MAX && (f->kind != STATIC_DYNAMIC || f->size == 4);
 }
 
+/* Each source file that includes the event has a note of it. */
 static bool is_known(const struct static_events *e, const struct static_event *new)
 {
 	for (size_t i = 0; i < e->events.n; i++)
-		if (!strcmp(e->events.at[i].name, new->name) && !strcmp(e->events.at[i].system, new->system))
+		if (!strcmp(e->events.at[i].name, new->name) &&
+		    !strcmp(e->events.at[i].system, new->system))
 			return true;
 	return false;
 }
 
-static void read_event(const struct reading *r, struct cursor *c)
+static void read_event(const struct note_reading *r, struct cursor *c)
 {
 	struct static_event e = { 0 };
 	uint32_t n = cursor_u32(c);
@@ -108,23 +121,25 @@ static void read_event(const struct reading *r, struct cursor *c)
 		vec_free(&e.fields);
 }
 
-static size_t padded(size_t n)
+/* Notes are padded to 4 bytes. */
+static size_t padded_size(size_t n)
 {
 	return (n + 3) & ~(size_t)3;
 }
 
-static void read_notes(const struct reading *r, const struct elf_section *s)
+static void read_notes(const struct note_reading *r, const struct elf_section *s)
 {
 	struct cursor c = cursor_of(s->bytes, s->size);
 
 	while (cursor_left(&c) >= 12 && !c.bad) {
 		uint32_t owner_size = cursor_u32(&c), size = cursor_u32(&c), type = cursor_u32(&c);
-		const char *owner = cursor_bytes(&c, padded(owner_size));
+		const char *owner = cursor_bytes(&c, padded_size(owner_size));
 		const uint8_t *bytes = cursor_bytes(&c, size);
 		struct cursor note;
 
+		/* The last note of a section may lack its padding. */
 		if (cursor_left(&c))
-			cursor_bytes(&c, padded(size) - size);
+			cursor_bytes(&c, padded_size(size) - size);
 		if (!owner || !bytes || owner_size != 6 || memcmp(owner, "brace", 6) != 0)
 			continue;
 		note = cursor_of(bytes, size);
@@ -143,7 +158,8 @@ static bool is_ours(const struct elf_section *s)
 	       (!strcmp(s->name, ".note.brace") || !strcmp(s->name, ".note.brace.event"));
 }
 
-/* Most files have none, and their relocations are not worth reading. */
+/* Most files have none; their relocations are not worth reading. */
+/* True if a section has notes of ours. */
 static bool has_notes(const void *bytes, size_t n)
 {
 	struct elf_view v;
@@ -157,7 +173,8 @@ static bool has_notes(const void *bytes, size_t n)
 	return has;
 }
 
-static uint64_t lowest(const struct elf_view *v)
+/* Offsets of the program's mappings count from its lowest page. */
+static uint64_t lowest_vaddr(const struct elf_view *v)
 {
 	uint64_t low = UINT64_MAX;
 
@@ -170,14 +187,14 @@ static uint64_t lowest(const struct elf_view *v)
 void static_events_read(const void *bytes, size_t n, struct static_events *out)
 {
 	struct elf_view v;
-	struct reading r = { &v, out };
+	struct note_reading r = { &v, out };
 	struct err ignored;
 
 	*out = (struct static_events){ 0 };
 	if (!has_notes(bytes, n))
 		return;
 	if (elf_view_image(&v, bytes, n, "", &ignored) == 0) {
-		out->lowest = lowest(&v);
+		out->lowest = lowest_vaddr(&v);
 		for (size_t i = 0; i < v.sections.n; i++)
 			if (is_ours(&v.sections.at[i]))
 				read_notes(&r, &v.sections.at[i]);

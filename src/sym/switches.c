@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Stack switches in assembly that no typed symbol and no unwind range tells of (ruby's coroutine_transfer, boost.context's
- * jump_fcontext): code between the functions that are known, in which the stack pointer is loaded. It begins at a symbol without
- * a type, or where somebody calls it. The hook layer decodes it, and believes nothing of this before. */
+/* Finds stack switches in assembly that no typed symbol and no unwind range covers (ruby's
+ * coroutine_transfer, boost.context's jump_fcontext): code between the known functions, in which
+ * the stack pointer is loaded. It begins at a symbol without a type, or at the target of a call.
+ * functions.c calls it; the hook layer decodes the result, and believes nothing of this before. */
 #include "sym/functions.h"
 
-#define GAP_MAX 4096u      /* bytes: where more is unknown it is not such a function */
+#define GAP_MAX 4096u      /* bytes: a larger unknown part is not such a function */
 #define CALL_LEN 5u
 
-struct gap { uint64_t from, switches, start; const char *name; }; /* switches: where the stack pointer is loaded; start: 0 = not known */
+/* Switches: address of the load of the stack pointer; start: 0 = not known. */
+struct gap { uint64_t from, switches, start; const char *name; };
 typedef VEC(struct gap) gap_list;
 
-/* With REX.W: mov, xchg or lea to %rsp, but not from %rsp or %rbp, as frames are made and left. */
+/* With REX.W: mov, xchg or lea to %rsp, except from %rsp or %rbp, as frames are made and left. */
 static bool loads_stack(const uint8_t *p)
 {
 	unsigned reg = p[2] >> 3 & 7, rm = p[2] & 7;
@@ -20,10 +22,13 @@ static bool loads_stack(const uint8_t *p)
 		return false;
 	if (p[1] == 0x8b || p[1] == 0x8d || p[1] == 0x87)
 		return reg == 4 && !(p[0] & 4) && !plain;
-	return p[1] == 0x89 && p[2] >> 6 == 3 && rm == 4 && low && !(!(p[0] & 4) && (reg == 4 || reg == 5));
+	return p[1] == 0x89 && p[2] >> 6 == 3 && rm == 4 && low &&
+	       !(!(p[0] & 4) && (reg == 4 || reg == 5));
 }
 
-static void search(const struct elf_view *v, const struct eh_frame *frame, uint64_t from, uint64_t end, gap_list *out)
+/* Adds the gap if the stack pointer is loaded in it. The first load is enough. */
+static void search_function(const struct elf_view *v, const struct eh_frame *frame, uint64_t from,
+			    uint64_t end, gap_list *out)
 {
 	const uint8_t *p = end - from <= GAP_MAX ? elf_at(v, from, end - from) : NULL;
 
@@ -34,8 +39,10 @@ static void search(const struct elf_view *v, const struct eh_frame *frame, uint6
 		}
 }
 
-/* Sizes are what the sources said: nothing is known behind the first byte of a function without one. */
-static gap_list gaps_of(const struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame)
+/* Sizes are those of the sources: after the first byte of a function without one, nothing is
+ * known. */
+static gap_list gaps_of(const struct sym_module *m, const struct elf_view *v,
+			const struct eh_frame *frame)
 {
 	gap_list gaps = { 0 };
 	size_t i = 0;
@@ -49,17 +56,17 @@ static gap_list gaps_of(const struct sym_module *m, const struct elf_view *v, co
 			const struct sym_function *f = &m->functions.at[i];
 
 			if (f->vaddr > at)
-				search(v, frame, at, f->vaddr, &gaps);
+				search_function(v, frame, at, f->vaddr, &gaps);
 			at = f->vaddr + f->size >= at ? f->vaddr + (f->size ? f->size : 1) : at;
 		}
 		if (at < end)
-			search(v, frame, at, end, &gaps);
+			search_function(v, frame, at, end, &gaps);
 	}
 	return gaps;
 }
 
-/* The last place before the stack pointer is loaded. */
-static void begins(gap_list *gaps, uint64_t vaddr, const char *name)
+/* Notes a possible begin; the last one before the load of the stack pointer counts. */
+static void begins_switch(gap_list *gaps, uint64_t vaddr, const char *name)
 {
 	for (size_t i = 0; i < gaps->n; i++) {
 		struct gap *g = &gaps->at[i];
@@ -71,18 +78,20 @@ static void begins(gap_list *gaps, uint64_t vaddr, const char *name)
 	}
 }
 
+/* Symbols without a type: assembly that forgot .type. */
 static void from_symbols(const struct elf_view *v, const struct elf_symtab *t, gap_list *gaps)
 {
 	for (size_t i = 1; i < t->n; i++) {
 		Elf64_Sym s = elf_symbol(t, i);
 
-		if (ELF64_ST_TYPE(s.st_info) == STT_NOTYPE && ELF64_ST_BIND(s.st_info) != STB_LOCAL && s.st_shndx != SHN_UNDEF &&
+		if (ELF64_ST_TYPE(s.st_info) == STT_NOTYPE &&
+		    ELF64_ST_BIND(s.st_info) != STB_LOCAL && s.st_shndx != SHN_UNDEF &&
 		    elf_is_code(v, s.st_value))
-			begins(gaps, s.st_value, elf_string(t, s.st_name));
+			begins_switch(gaps, s.st_value, elf_string(t, s.st_name));
 	}
 }
 
-/* Few bytes that only look like a call lead into so few places. */
+/* Bytes that only look like a call hardly ever lead into so few places. */
 static void from_calls(const struct elf_area *a, gap_list *gaps)
 {
 	uint64_t low = gaps->at[0].from, high = gaps->at[gaps->n - 1].switches;
@@ -93,13 +102,15 @@ static void from_calls(const struct elf_area *a, gap_list *gaps)
 		uint64_t target;
 
 		memcpy(&distance, p + 1, sizeof(distance));
-		target = a->vaddr + (uint64_t)(p - a->bytes) + CALL_LEN + (uint64_t)(int64_t)distance;
+		target = a->vaddr + (uint64_t)(p - a->bytes) + CALL_LEN +
+			 (uint64_t)(int64_t)distance;
 		if (target - low <= high - low)
-			begins(gaps, target, NULL);
+			begins_switch(gaps, target, NULL);
 	}
 }
 
-void found_switches(const struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame, struct found_list *out)
+void found_switches(const struct sym_module *m, const struct elf_view *v,
+		    const struct eh_frame *frame, struct found_list *out)
 {
 	gap_list gaps = gaps_of(m, v, frame);
 

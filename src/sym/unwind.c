@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* Unwinds one frame by a file's call frame information. instance/frames.c calls it on its thread;
+ * an unwind_file belongs to one thread, because it caches the rules of addresses. A step that
+ * cannot be made is false, and changes nothing.
+ *
+ * The table's reader is the planner's (eh_frame.c, cfi.c), not libdw's: the bytes are hostile, and
+ * both need one answer. */
 #include "sym/unwind.h"
 
 #include <errno.h>
@@ -20,7 +26,7 @@ struct cached {
 };
 
 struct unwind_file {
-	struct elf_file file; /* nothing if the bytes are not ours */
+	struct elf_file file; /* empty if the bytes belong to the caller */
 	struct elf_view view;
 	struct eh_frame frame;
 	struct cached cached[CACHED];
@@ -68,6 +74,8 @@ void unwind_close(struct unwind_file *f)
 	free(f);
 }
 
+/* Returns the rules at an address, NULL: there are none. Stacks repeat the same addresses, so a
+ * small cache answers most. */
 static const struct cached *rules_at(struct unwind_file *f, uint64_t vaddr)
 {
 	struct cached *c = &f->cached[vaddr * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (CACHED - 1)];
@@ -91,11 +99,15 @@ struct step {
 	void *context;
 };
 
-static bool evaluate(const struct step *s, const struct cfi_rule *r, const uint64_t *first, uint64_t *out)
+/* Evaluates a rule's expression; `first` is on its stack. */
+static bool evaluate_rule(const struct step *s, const struct cfi_rule *r, const uint64_t *first,
+			  uint64_t *out)
 {
-	return dwarf_expression(cursor_of(r->expression, r->bytes), s->regs, first, s->read, s->context, out);
+	return dwarf_expression(cursor_of(r->expression, r->bytes), s->regs, first, s->read,
+				s->context, out);
 }
 
+/* Finds the caller's value of a register. False: there is no rule, or its memory cannot be read. */
 static bool caller_has(const struct step *s, const struct cfi_rule *r, uint64_t *out)
 {
 	uint64_t at;
@@ -103,8 +115,9 @@ static bool caller_has(const struct step *s, const struct cfi_rule *r, uint64_t 
 	switch (r->kind) {
 	case CFI_AT_CFA: return s->read(s->context, s->cfa + (uint64_t)r->offset, out);
 	case CFI_IS_CFA: *out = s->cfa + (uint64_t)r->offset; return true;
-	case CFI_EXPRESSION: return evaluate(s, r, &s->cfa, &at) && s->read(s->context, at, out);
-	case CFI_IS_EXPRESSION: return evaluate(s, r, &s->cfa, out);
+	case CFI_EXPRESSION:
+		return evaluate_rule(s, r, &s->cfa, &at) && s->read(s->context, at, out);
+	case CFI_IS_EXPRESSION: return evaluate_rule(s, r, &s->cfa, out);
 	case CFI_REGISTER:
 		if (r->register_number >= UNWIND_REGS)
 			return false;
@@ -114,18 +127,19 @@ static bool caller_has(const struct step *s, const struct cfi_rule *r, uint64_t 
 	}
 }
 
+/* Finds the canonical frame address: the stack pointer that the caller has after the return. */
 static bool find_cfa(struct step *s, const struct cfi_state *c)
 {
 	if (c->cfa_expression)
-		return evaluate(s, &c->cfa, NULL, &s->cfa);
+		return evaluate_rule(s, &c->cfa, NULL, &s->cfa);
 	if (c->cfa_register >= UNWIND_REGS)
 		return false;
 	s->cfa = s->regs->at[c->cfa_register] + (uint64_t)c->cfa_offset;
 	return true;
 }
 
-bool unwind_step(struct unwind_file *f, uint64_t vaddr, struct unwind_regs *regs, bool *interrupted, unwind_read *read,
-		 void *context)
+bool unwind_step(struct unwind_file *f, uint64_t vaddr, struct unwind_regs *regs, bool *interrupted,
+		 unwind_read *read, void *context)
 {
 	struct step s = { .regs = regs, .read = read, .context = context };
 	const struct cached *c = rules_at(f, vaddr);
@@ -135,7 +149,7 @@ bool unwind_step(struct unwind_file *f, uint64_t vaddr, struct unwind_regs *regs
 		return false;
 	if (!caller_has(&s, &c->state.rules[c->ra], &next.at[UNWIND_RIP]))
 		return false;
-	/* What nobody says anything of is what it was; the stack pointer is where the call's frame begins. */
+	/* A register without a rule keeps its value; the stack pointer of the caller is the CFA. */
 	next.at[UNWIND_RSP] = s.cfa;
 	for (unsigned i = 0; i < UNWIND_RIP; i++)
 		caller_has(&s, &c->state.rules[i], &next.at[i]);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Notes of type 3 and name "stapsdt" hold three addresses and three strings. The addresses are those the linker gave;
- * prelink moves a program without touching its notes, so each note also says where the linker put the section
- * .stapsdt.base, and what that section has moved by, everything has. */
+/* Reads USDT markers, systemtap's notes. image/probes.c calls it for each module of a session, on
+ * any thread. Malformed notes, and markers that are not in code, are skipped.
+ *
+ * Notes of type 3 and name "stapsdt" hold three addresses and three strings. The addresses are the
+ * linker's; prelink moves a program without touching its notes, so each note also has the address
+ * of the section .stapsdt.base at link time, and everything has moved by as much as that section
+ * has. */
 #include "sym/usdt.h"
 
 #include <string.h>
@@ -12,6 +16,7 @@
 
 struct notes { const struct elf_view *v; uint64_t base; usdt_markers *out; };
 
+/* Adds one marker, moved as prelink moved the file. Its strings stay in the file's bytes. */
 static void read_marker(const struct notes *n, const uint8_t *bytes, size_t size)
 {
 	struct cursor c = cursor_of(bytes, size);
@@ -29,33 +34,38 @@ static void read_marker(const struct notes *n, const uint8_t *bytes, size_t size
 		*vec_add(n->out) = m;
 }
 
-static size_t padded(size_t n)
+/* Names and descriptors of notes are padded to 4 bytes. */
+static size_t padded_size(size_t n)
 {
 	return (n + 3) & ~(size_t)3;
 }
 
+/* Reads all markers of a section. */
 static void read_notes(const struct notes *n, const uint8_t *bytes, size_t size)
 {
 	struct cursor c = cursor_of(bytes, size);
 
 	while (cursor_left(&c) >= 12 && !c.bad) {
-		uint32_t name_size = cursor_u32(&c), size_here = cursor_u32(&c), type = cursor_u32(&c);
-		const char *name = cursor_bytes(&c, padded(name_size));
+		uint32_t name_size = cursor_u32(&c), size_here = cursor_u32(&c),
+			 type = cursor_u32(&c);
+		const char *name = cursor_bytes(&c, padded_size(name_size));
 		const uint8_t *here = cursor_bytes(&c, size_here);
 
 		if (cursor_left(&c))
-			cursor_bytes(&c, padded(size_here) - size_here);
-		if (name && here && type == NT_STAPSDT && name_size == 8 && memcmp(name, "stapsdt", 8) == 0)
+			cursor_bytes(&c, padded_size(size_here) - size_here);
+		if (name && here && type == NT_STAPSDT && name_size == 8 &&
+		    memcmp(name, "stapsdt", 8) == 0)
 			read_marker(n, here, size_here);
 	}
 }
 
-/* Most files have none, and all the rest of them need not be read. */
+/* Most files have none, and need not be read further. */
 static bool has_notes(const uint8_t *bytes, size_t n)
 {
 	struct elf_view v;
 	struct err ignored;
-	bool has = elf_view_tables(&v, bytes, n, "", &ignored) == 0 && elf_find_section(&v, ".note.stapsdt");
+	bool has = elf_view_tables(&v, bytes, n, "", &ignored) == 0 &&
+		   elf_find_section(&v, ".note.stapsdt");
 
 	elf_view_free(&v);
 	return has;
@@ -77,7 +87,8 @@ void sym_usdt_bytes(const uint8_t *bytes, size_t n_bytes, usdt_markers *out)
 		for (size_t i = 0; i < v.sections.n; i++) {
 			const struct elf_section *s = &v.sections.at[i];
 
-			if (s->type == SHT_NOTE && s->bytes && strcmp(s->name, ".note.stapsdt") == 0)
+			if (s->type == SHT_NOTE && s->bytes &&
+			    strcmp(s->name, ".note.stapsdt") == 0)
 				read_notes(&n, s->bytes, s->size);
 		}
 	}
@@ -89,11 +100,14 @@ void sym_usdt(const struct sym_module *m, usdt_markers *out)
 	sym_usdt_bytes(m->bytes, m->n_bytes, out);
 }
 
+/* Finds an object or function by its name, n characters. Thread-local ones have no address. */
 static bool find_in(const struct elf_symtab *t, const char *name, size_t n, uint64_t *vaddr)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		Elf64_Sym s = elf_symbol(t, i);
-		const char *at = s.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s.st_info) != STT_TLS ? elf_string(t, s.st_name) : NULL;
+		const char *at = s.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s.st_info) != STT_TLS
+					 ? elf_string(t, s.st_name)
+					 : NULL;
 
 		if (!at || strncmp(at, name, n) != 0 || at[n])
 			continue;

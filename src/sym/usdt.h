@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* USDT markers: places in a program at which it offers its arguments to whoever looks (systemtap's notes). Each costs a
- * nop until somebody does. Untrusted bytes, as everything in a file. */
+/* USDT markers: places in a program at which it offers its arguments to tracers (systemtap's
+ * notes). Each costs a nop until one is there. Untrusted bytes, as everything in a file. */
 #pragma once
 #include "sym/module.h"
 
 struct usdt_marker {
-	const char *provider, *name; /* in the module's file: as long as that is open */
+	const char *provider, *name; /* in the module's file: valid while that is open */
 	const char *arguments;       /* "-4@%edi 8@-16(%rbp)": event/usdt.h */
-	uint64_t vaddr;              /* of the nop */
-	uint64_t semaphore;          /* of a counter of two bytes, which the program looks at before it prepares
-	                                arguments; 0 = none */
+	uint64_t vaddr;              /* address of the nop */
+	uint64_t semaphore; /* of a counter of two bytes, which the program looks at before it
+			       prepares arguments; 0 = none */
 };
 typedef VEC(struct usdt_marker) usdt_markers;
 
-/* All markers of the module that stand in code, in the file's order. vec_free frees. */
+/* Adds all markers of the module that stand in code, in the file's order. vec_free() frees the
+ * list. */
 void sym_usdt(const struct sym_module *m, usdt_markers *out);
-/* The same of a file's bytes, which is all that is read of it. */
+/* sym_usdt() of a file's bytes; nothing else is read. */
 void sym_usdt_bytes(const uint8_t *bytes, size_t n, usdt_markers *out);
 
-/* The address of the object of this name, n characters, which an argument may name. False: not known. */
+/* Finds the address of the object of this name, n characters, which an argument may name. False:
+ * not known. */
 bool sym_object(const struct sym_module *m, const char *name, size_t n, uint64_t *vaddr);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* The uncommon events of calls.h, whose opening comment states the rules. Reports, instances and
+ * the profile feed it through tracks.c. Nothing fails: records that make no sense are counted
+ * (calls_counts), and the stack goes on with its best guess. */
 #include "trace/calls.h"
 
 #include <string.h>
 
-void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image)
+void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map,
+		uint32_t image)
 {
 	*c = (struct calls){ .info = info, .map = map, .image = image, .unwinder = SIZE_MAX };
 }
@@ -19,7 +23,9 @@ void calls_grow(struct calls *c)
 	c->at = mem_realloc(c->at, c->cap, sizeof(*c->at));
 }
 
-static void end_top(struct calls *c, const struct event *e, unsigned flags, calls_emit *emit, void *arg)
+/* Ends the top call and emits its step. */
+static void end_top(struct calls *c, const struct event *e, unsigned flags, calls_emit *emit,
+		    void *arg)
 {
 	struct call_step s;
 
@@ -31,7 +37,7 @@ static void end_top(struct calls *c, const struct event *e, unsigned flags, call
 	emit(arg, &s);
 }
 
-/* Ends everything above the lowest n frames. */
+/* Ends all calls above the lowest n frames. */
 static void end_down_to(struct calls *c, size_t n, const struct event *e, unsigned flags,
 			calls_emit *emit, void *arg)
 {
@@ -39,8 +45,8 @@ static void end_down_to(struct calls *c, size_t n, const struct event *e, unsign
 		end_top(c, e, flags, emit, arg);
 }
 
-/* The index of the entry that frame i shares its exit with: i itself, or where the chain of
- * tail entries it belongs to began. */
+/* Index of the entry that frame i shares its exit with: i itself, or the beginning of its chain of
+ * tail entries. */
 static size_t group_of(const struct calls *c, size_t i)
 {
 	while (i && c->at[i].flags & CALL_TAIL)
@@ -48,8 +54,8 @@ static size_t group_of(const struct calls *c, size_t i)
 	return i;
 }
 
-/* The frame nearest below `group` whose call `caller` made, where its chain of tail entries
- * begins; SIZE_MAX if there is none. */
+/* The nearest call below `group` that `caller` made, as the beginning of its chain of tail entries;
+ * SIZE_MAX if there is none. */
 static size_t call_made_by(const struct calls *c, uint32_t caller, size_t group)
 {
 	while (group > 0) {
@@ -60,12 +66,12 @@ static size_t call_made_by(const struct calls *c, uint32_t caller, size_t group)
 	return SIZE_MAX;
 }
 
-static void orphan(struct calls *c)
+static void count_orphan(struct calls *c)
 {
 	c->counts.orphans++;
 }
 
-/* Functions that say by their name how they end. */
+/* How functions end whose names are known. */
 enum ending { ENDS_SOMEHOW, ENDS_BY_UNWINDING, ENDS_BY_RETURNING };
 
 static enum ending ending_of(const struct calls *c, uint32_t fn)
@@ -76,12 +82,14 @@ static enum ending ending_of(const struct calls *c, uint32_t fn)
 		{ "__cxa_throw", ENDS_BY_UNWINDING }, { "__cxa_rethrow", ENDS_BY_UNWINDING },
 		{ "_Unwind_RaiseException", ENDS_BY_UNWINDING }, { "_Unwind_Resume", ENDS_BY_UNWINDING },
 		{ "_Unwind_ForcedUnwind", ENDS_BY_UNWINDING },
-		{ "__cxa_begin_catch", ENDS_BY_RETURNING }, /* where a catch begins, often its first call */
+		/* where a catch begins, often its first call */
+		{ "__cxa_begin_catch", ENDS_BY_RETURNING },
 	};
 	const struct trace_module *m;
 	const struct trace_function *f = trace_info_function(c->info, c->image, fn, &m);
 	char name[32];
 
+	/* A name that does not fit is none of these. */
 	if (!f || trace_function_name(m, f, name, sizeof(name)) >= (int)sizeof(name))
 		return ENDS_SOMEHOW;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -90,9 +98,9 @@ static enum ending ending_of(const struct calls *c, uint32_t fn)
 	return ENDS_SOMEHOW;
 }
 
-/* Two calls may be the one that returned to the caller: the top one, when it was made after
- * the jump, or the one at `below`, when the jump ended there. All of them end now; the
- * question is which was not abandoned. */
+/* Decides between two calls that may have returned to the caller: the top one, if it was made after
+ * the jump, or the one at `below`, if the jump ended there. Both end now; the question is which was
+ * not abandoned. */
 static bool top_returned(const struct calls *c, uint32_t site, size_t group, size_t below)
 {
 	uint32_t known = site_learned(c->map, site);
@@ -107,7 +115,8 @@ static bool top_returned(const struct calls *c, uint32_t site, size_t group, siz
 	return false;
 }
 
-/* The caller is open below the call under the top one. See the top of calls.h. */
+/* The caller is open, but further below than the call under the top one: calls were abandoned. See
+ * the top of calls.h. */
 static void exit_below(struct calls *c, const struct event *e, size_t group, size_t below,
 		       calls_emit *emit, void *arg)
 {
@@ -119,23 +128,27 @@ static void exit_below(struct calls *c, const struct event *e, size_t group, siz
 		end_down_to(c, below, e, CALL_UNWOUND, emit, arg);
 		return;
 	}
+	/* Tail calls of the one that returned end with it, not as abandoned. */
 	while (first < c->n && c->at[first].flags & CALL_TAIL)
 		first++;
 	end_down_to(c, first, e, CALL_UNWOUND, emit, arg);
 	end_down_to(c, below, e, 0, emit, arg);
 }
 
+/* An exit names the site of the call that it ends, so it is held against the open calls: a mismatch
+ * tells of exits that were lost or unwound. */
 static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	uint32_t caller = site_caller(c->info, c->map, c->image, e->site, e->tsc), known;
 	size_t group, below;
 
+	/* Too deep to be on the stack. */
 	if (c->hidden) {
 		c->hidden--;
 		return;
 	}
 	if (!c->n) {
-		orphan(c);
+		count_orphan(c);
 		return;
 	}
 	group = group_of(c, c->n - 1);
@@ -145,8 +158,11 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 		return;
 	}
 	if (group && c->at[group - 1].fn == caller) {
-		if (c->at[group].flags & CALL_DOUBTFUL && known != FN_NONE && known != c->at[group].fn) {
-			orphan(c);
+		/* Records were lost in between: if the site is known to call another function, this
+		 * is not its exit. */
+		if (c->at[group].flags & CALL_DOUBTFUL && known != FN_NONE &&
+		    known != c->at[group].fn) {
+			count_orphan(c);
 			return;
 		}
 		site_learn(c->map, e->site, c->at[group].fn);
@@ -154,16 +170,18 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 		return;
 	}
 	if (c->at[c->n - 1].fn == caller) {
-		orphan(c);
+		count_orphan(c);
 		return;
 	}
 	below = call_made_by(c, caller, group);
+	/* The caller is not traced: trust the top. */
 	if (below == SIZE_MAX)
 		end_down_to(c, group, e, 0, emit, arg);
 	else
 		exit_below(c, e, group, below, emit, arg);
 }
 
+/* Calls deeper than CALLS_DEPTH_MAX are only counted, so that their exits can be left out. */
 static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	struct call_step s = calls_step(c, e, CALL_ENTER);
@@ -178,6 +196,7 @@ static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit,
 	emit(arg, &s);
 }
 
+/* A function that was jumped to: it returns for the caller that jumped. */
 static void feed_tail(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	struct call_step s = calls_step(c, e, CALL_ENTER);
@@ -198,12 +217,15 @@ static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, 
 	emit(arg, &s);
 }
 
-/* The program has compared how long it was, sleep and all, with tracing_thresh. */
+/* Whether a span still exceeds tracing_thresh without sleep. The program compared its whole
+ * duration, sleep included. */
 static bool is_long(const struct trace_info *info, uint64_t ticks)
 {
 	return trace_clock_delta_ns(&info->clock, ticks) >= info->thresh_ns;
 }
 
+/* A call that is told as a whole, at its end. Time slept may make it shorter than the threshold:
+ * then it is left out. */
 static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	struct call_step s = calls_step(c, e, CALL_SPAN);
@@ -216,14 +238,15 @@ static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, 
 		emit(arg, &s);
 }
 
-/* What an unwinder has left, as soon as nothing is above it. */
+/* Ends calls that an unwinder has left, as soon as nothing is above them. */
 static void drop_dead(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	while (c->dead && c->at[c->n - 1].flags & CALL_DEAD)
 		end_top(c, e, CALL_UNWOUND, emit, arg);
 }
 
-/* The topmost call that an unwinder may still leave, below its own; and all that share its exit. */
+/* Marks the topmost call that an unwinder may still leave, below its own calls, with all that share
+ * its exit. False: there is none. */
 static bool mark_dead(struct calls *c)
 {
 	size_t i = c->unwinder < c->n ? c->unwinder : c->n, group;
@@ -240,6 +263,7 @@ static bool mark_dead(struct calls *c)
 	return true;
 }
 
+/* The unwinder leaves n calls. Those too deep to be on the stack come first. */
 static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	uint64_t n = e->count;
@@ -289,6 +313,7 @@ size_t calls_top(const struct calls *c)
 	return c->n ? group_of(c, c->n - 1) : 0;
 }
 
+/* A gap in the thread's records. */
 static void feed_lost(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	struct call_step s = calls_step(c, e, CALL_LOST);
@@ -296,6 +321,7 @@ static void feed_lost(struct calls *c, const struct event *e, calls_emit *emit, 
 	s.count = e->count;
 	s.depth = (uint32_t)c->n;
 	c->counts.lost += e->count;
+	/* Any of the open calls may have ended in the gap. */
 	for (size_t i = 0; i < c->n; i++)
 		c->at[i].flags |= CALL_DOUBTFUL;
 	emit(arg, &s);

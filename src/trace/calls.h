@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread's events into calls: who is open, how long each lasted, at what depth.
+/* Turns one thread's events into calls: which are open, how long each lasted, at what depth.
  *
- * An exit record names its call site, not the function that ends, so a stack of open calls
- * says which one it was. Where calls end without an exit (longjmp, exceptions) the stack
- * holds too many, and where records were lost it may hold anything. The site repairs it:
- * it lies in the function that made the call, so that function must be the one below.
+ * An exit record names its call site, not the function that ends, so a stack of open calls says
+ * which one it was. Where calls end without an exit (longjmp, exceptions) the stack holds too many,
+ * and where records were lost it may hold anything. The site repairs it: it lies in the function
+ * that made the call, so that function must be the one below.
  *
- *   - It is: the call on top returned.
- *   - It is open further down: calls in between ended without a word. The call that
+ *   - The caller is the one below: the call on top returned.
+ *   - It is open further down: calls in between ended without a record. The call that
  *     returned is the one right above the caller, and everything over it was abandoned;
  *     or, when this site is known to call the function on top, or a longjmp or throw lies
  *     below it, that one returned and what lies between is what was abandoned earlier.
@@ -15,14 +15,17 @@
  *   - It is not open (a library that is not traced calls back): the top is trusted. Functions
  *     that are not hooked are not looked for: that would cost the depth of the stack.
  *
- * A tail entry nests in the entry before it and both end at the one exit. A tail entry of
- * the function on top is a loop to its own first instruction: not a call.
+ * A tail entry nests in the entry before it, and both end at the one exit. A tail entry of the
+ * function on top is a loop to its own first instruction: not a call.
  *
- * A signal's handler (EVENT_HANDLER) nests in what it interrupted, whose time its own is not, nor that of those below: their calls
- * seem to have begun later by so much, unless trace_info.charge_handlers.
+ * A signal's handler (EVENT_HANDLER) nests in the call it interrupted. Its time is not counted as
+ * that call's, nor as that of the calls below: they seem to have begun later by as much, unless
+ * trace_info.charge_handlers is set.
  *
- * What the thread slept while a call was open is not in the call's time, if that is known (EVENT_SLEPT): the call seems to
- * have begun later. */
+ * Time that the thread slept while a call was open is not the call's, if it is known (EVENT_SLEPT):
+ * the call seems to have begun later.
+ *
+ * Not locked: each user feeds its own. */
 #pragma once
 #include "trace/sites.h"
 #include "trace/event.h"
@@ -32,24 +35,25 @@ enum call_kind {
 	CALL_ENTER, /* fn begins at tsc, depth is its own */
 	CALL_LEAVE, /* fn, entered at begin, ends at tsc */
 	CALL_ONLY,  /* fn was called; its end is not followed */
-	CALL_SPAN,  /* fn, from begin to tsc, told at its end */
+	CALL_SPAN,  /* fn, from begin to tsc, reported at its end */
 	CALL_LOST,  /* count records of this thread are missing here */
-	CALL_EVENT, /* an event of the program's: event; depth: so many calls are open */
+	CALL_EVENT, /* an event of the program's: event; depth: the number of open calls */
 };
 
 enum call_flag {
-	CALL_UNWOUND = 1,    /* LEAVE: it did not return (longjmp, exception) */
+	CALL_UNWOUND = 1,    /* LEAVE: the call did not return (longjmp, exception) */
 	CALL_DOUBTFUL = 2,   /* records were lost while it was open */
 	CALL_TAIL = 4,       /* entered by a jump */
 	CALL_UNFINISHED = 8, /* LEAVE: still open at the end of the trace */
-	CALL_DEAD = 16,      /* an unwinder has left it: it ends when those above it have */
+	CALL_DEAD = 16,      /* an unwinder has left it: it ends when those above it have ended */
 	CALL_VALUE = 32,     /* LEAVE, SPAN: what it returned is known */
-	CALL_HANDLER = EVENT_HANDLER, /* ENTER, LEAVE: a signal's handler, which interrupted what is open below it */
+	/* ENTER, LEAVE: a signal's handler, which interrupted the call below it */
+	CALL_HANDLER = EVENT_HANDLER,
 };
 
 struct call_step {
 	uint64_t tsc;
-	uint64_t begin;     /* LEAVE: later by what the thread slept; SPAN: as it was */
+	uint64_t begin;     /* LEAVE: later by what the thread slept; SPAN: not adjusted */
 	union {
 		uint64_t slept;  /* SPAN: of tsc - begin, how much the thread slept */
 		uint64_t inside; /* LEAVE: of tsc - begin, how much was in calls it made */
@@ -64,17 +68,19 @@ struct call_step {
 	uint8_t flags; /* enum call_flag */
 };
 
-/* When the call began, later by what its thread slept. */
+/* When the call began, moved later by what its thread slept. */
 static inline uint64_t call_step_begin(const struct call_step *s)
 {
 	return s->kind == CALL_SPAN ? s->begin + s->slept : s->begin;
 }
 
+/* Called for each step; the step is valid during the call. */
 typedef void calls_emit(void *arg, const struct call_step *step);
 
 struct call_frame {
 	uint64_t begin, inside;
-	uint64_t handlers; /* ticks that handlers took which interrupted it, or calls it made, and have ended */
+	/* ticks of handlers that interrupted it, or calls it made, and have ended */
+	uint64_t handlers;
 	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD, CALL_HANDLER */
 };
 
@@ -88,38 +94,41 @@ struct calls {
 	struct call_frame *at; /* open calls, outermost first */
 	size_t n, cap;
 	uint64_t hidden;       /* open calls beyond CALLS_DEPTH_MAX */
-	size_t dead;           /* of them have CALL_DEAD */
-	size_t unwinder;       /* calls from this one on are the unwinder's own; SIZE_MAX: none runs */
+	size_t dead;           /* number of those with CALL_DEAD */
+	/* calls from this one on are the unwinder's own; SIZE_MAX: none runs */
+	size_t unwinder;
 	uint32_t track;
-	const struct sleeps *sleeps; /* of the thread that runs it; NULL: none */
+	const struct sleeps *sleeps; /* of the thread that runs on it; NULL: none */
 	const struct trace_info *info;
 	struct site_map *map;
 	uint32_t image;
 	struct calls_counts counts;
 };
 
-/* No program has as many; a damaged file might. */
+/* No program has so many open calls; a damaged file might. */
 #define CALLS_DEPTH_MAX (1u << 22)
 
-/* For a thread of `image`. map: of the same image, shared with its other threads if the order
- * in which they come is always the same; must outlive c. */
-void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map, uint32_t image);
+/* Prepares *c for a thread of `image`. map: of the same image, shared with its other threads if the
+ * order in which their events come is always the same; must outlive c. */
+void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map,
+		uint32_t image);
 void calls_free(struct calls *c);
 
-/* One event: emits the steps it makes, in order. */
+/* Takes one event and emits the steps it makes, in order. */
 static inline void calls_feed(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
-/* The end of the trace at tsc: emits a LEAVE (UNFINISHED) for every open call, innermost first. */
+/* Ends the trace at at->tsc: emits a LEAVE (UNFINISHED) for every open call, innermost first. */
 void calls_end(struct calls *c, const struct event *at, calls_emit *emit, void *arg);
 
-/* Ends all but the lowest n calls: control has left them for good. */
+/* Ends all calls but the lowest n: control has left them for good. */
 void calls_cut(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg);
-/* The call that ended by e is number n (and what it went on to by tail calls). */
+/* Ends call n (and what it went on to by tail calls) as returned at e, and those above it as
+ * abandoned. */
 void calls_return(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg);
-/* The topmost open call of function fn; SIZE_MAX if there is none. */
+/* Index of the topmost open call of function fn; SIZE_MAX if there is none. */
 size_t calls_find(const struct calls *c, uint32_t fn);
-/* Where the calls begin that share the exit of the top one. */
+/* Index of the first of the calls that share the exit of the top one. */
 size_t calls_top(const struct calls *c);
-/* An unwinder has found the frame it goes on in. */
+/* An unwinder has found the frame in which it goes on: ends its own calls and those it left. */
 void calls_landed(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
 
 /* --- the two common cases, inline; the rest is in calls.c ------------------------------ */
@@ -133,7 +142,8 @@ static inline void calls_push(struct calls *c, const struct event *e, uint32_t f
 	c->at[c->n++] = (struct call_frame){ e->tsc, 0, 0, e->fn, flags };
 }
 
-static inline struct call_step calls_step(const struct calls *c, const struct event *e, enum call_kind kind)
+static inline struct call_step calls_step(const struct calls *c, const struct event *e,
+					  enum call_kind kind)
 {
 	return (struct call_step){
 		.tsc = e->tsc, .begin = e->tsc, .thread = e->thread, .fn = e->fn,
@@ -147,7 +157,8 @@ static inline void calls_tell_value(struct call_step *s, const struct event *e)
 	s->flags |= e->flags & EVENT_VALUE ? CALL_VALUE : 0;
 }
 
-/* The frame that was on top had so many ticks, handlers and all. They are its caller's, too; a handler's only if the reader wants it so. */
+/* Adds the ticks of the frame that was on top, handlers and all, to its caller's. A handler's go to
+ * `handlers`, unless the reader wants them counted as the caller's. */
 static inline void calls_charge(struct calls *c, const struct call_frame *f, uint64_t ticks)
 {
 	struct call_frame *below = c->n ? &c->at[c->n - 1] : NULL;
@@ -162,7 +173,8 @@ static inline void calls_charge(struct calls *c, const struct call_frame *f, uin
 	below->inside += ticks > f->handlers ? ticks - f->handlers : 0;
 }
 
-/* Takes the top frame off: it ended at e. */
+/* Takes the top frame off: it ended at e. Clamps every difference at 0, because a thread that moves
+ * between CPUs may see stamps go back. */
 static inline struct call_step calls_pop(struct calls *c, const struct event *e, unsigned flags)
 {
 	const struct call_frame *f = &c->at[--c->n];
@@ -195,6 +207,7 @@ static inline __attribute__((always_inline)) void calls_feed(struct calls *c, co
 		emit(arg, &s);
 		return;
 	}
+	/* The usual exit: nothing doubtful is on top, and its caller is below. */
 	if (e->kind == EVENT_EXIT && c->n >= 2 && !c->hidden && !c->at[c->n - 1].flags &&
 	    c->at[c->n - 2].fn == site_caller(c->info, c->map, c->image, e->site, e->tsc)) {
 		struct call_step s;

@@ -8,35 +8,42 @@
 
 enum event_kind {
 	EVENT_ENTRY,      /* function called: fn */
-	EVENT_TAIL,       /* function entered by a tail jump: fn; shares the exit of the one before */
+	/* function entered by a tail jump: fn; shares the exit of the one before */
+	EVENT_TAIL,
 	EVENT_EXIT,       /* a call returned: site; value, with EVENT_VALUE in flags */
 	EVENT_CALL,       /* function tracer: fn, site */
 	EVENT_SPAN,       /* fn, site, begin: a whole call, reported at its exit; value as EXIT's */
 	EVENT_ENTRY_ONLY, /* fn, site: a call whose return is not followed */
-	EVENT_UNWIND,     /* count: so many calls more that an unwinder has left */
+	EVENT_UNWIND,     /* count: number of further calls that an unwinder has left */
 	EVENT_LOST,       /* count: records of this thread that are missing here */
-	/* Of stack pointers (shared/record.h, docs/nesting.md): */
+	/* Events about stack pointers (shared/record.h, docs/nesting.md): */
 	EVENT_SWITCH,     /* count: sp; begin: where it goes to, 0 = not known; flags */
 	EVENT_MARK,       /* count: sp */
 	EVENT_AT,         /* count: sp; site: the call's, 0 = the next event knows it or nobody */
-	EVENT_SLEPT,      /* begin: when the thread stopped running; count: ticks until it went on */
-	EVENT_OPEN,       /* fn, count: an EVENT_SPAN with this `begin` comes later; begin: when (report/openings.h makes them) */
-	EVENT_TRACE,      /* fn: the event's index; payload, count: its record's bytes from offset 8 on */
+	/* begin: when the thread stopped running; count: ticks until it went on */
+	EVENT_SLEPT,
+	/* fn, count: an EVENT_SPAN with this `begin` comes later; begin: when (report/openings.h
+	 * makes them) */
+	EVENT_OPEN,
+	/* fn: the event's index; payload, count: its record's bytes from offset 8 on */
+	EVENT_TRACE,
 };
 #define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
 #define EVENT_ENDS 2
 #define EVENT_UNWINDS 4
 #define EVENT_VALUE 8
-#define EVENT_HANDLER 64 /* EVENT_ENTRY: of a signal's handler, by the kernel */
+#define EVENT_HANDLER 64 /* EVENT_ENTRY: of a signal's handler, which the kernel called */
 
 struct event {
 	uint64_t tsc;      /* full 64 bits */
 	union {
 		uint64_t begin;          /* EVENT_SPAN: TSC of the entry; EVENT_SLEPT */
-		const uint64_t *payload; /* EVENT_TRACE: a stream's next() keeps it until it is called again */
+		/* EVENT_TRACE: a stream's next() keeps it until it is called again */
+		const uint64_t *payload;
 	};
-	uint64_t count;    /* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;
-	                      EVENT_SLEPT: ticks */
+	/* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;
+	 * EVENT_SLEPT: ticks */
+	uint64_t count;
 	uint64_t value;    /* EVENT_VALUE: what was in rax */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */
@@ -46,7 +53,7 @@ struct event {
 	uint8_t flags;     /* EVENT_SWITCH: EVENT_FOLLOWED and such; EVENT_VALUE; EVENT_HANDLER */
 };
 
-/* A stream of events merged by time. Live sessions and trace files both are one. */
+/* A stream of events merged by time. Buffers of live sessions and trace files both provide one. */
 struct source;
 struct source_ops {
 	/* 1 and *out filled; 0 at the end; -errno with *err set. Events of all threads, by tsc. */
@@ -56,8 +63,8 @@ struct source_ops {
 struct source {
 	const struct source_ops *ops;
 	struct trace_info *info; /* grows while events come; valid until close */
-	/* Set by the reader of a live stream, or NULL: called each time it has nothing (yet), so that
-	 * what was read can be shown. */
+	/* Set by the reader of a live stream, or NULL. Called each time the stream has nothing
+	 * (yet), so that the reader can show what it has read. */
 	void (*idle)(void *context);
 	void *idle_context;
 };

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Demangles all names of a module once to find those that occur twice. Reports call it when they
+ * print a name. Names without mangling cost nothing; a name longer than NAME_MOST is compared by
+ * its beginning. */
 #include "trace/overloads.h"
 
 #include "base/demangle.h"
@@ -6,6 +9,7 @@
 
 #define NAME_MOST 4096
 
+/* NULL: the function has no name, or one that is not mangled and so has no parameters. */
 static const char *symbol_of(const struct trace_module *m, const struct trace_function *f)
 {
 	const char *s = f->name && f->name < m->strings.n ? m->strings.at + f->name : "";
@@ -13,6 +17,7 @@ static const char *symbol_of(const struct trace_module *m, const struct trace_fu
 	return demangle_is_mangled(s) ? s : NULL;
 }
 
+/* Collects the module's plain names; doubles_keep() leaves those that occur twice. */
 static void look_at(struct overloads_of *o, const struct trace_module *m)
 {
 	char plain[NAME_MOST];
@@ -30,17 +35,20 @@ static void look_at(struct overloads_of *o, const struct trace_module *m)
 	doubles_keep(&o->plain);
 }
 
+/* The module's entry, made anew if functions were added (the array moved or grew). */
 static const struct overloads_of *of_module(struct overloads *o, const struct trace_module *m)
 {
 	for (size_t i = 0; i < o->modules.n; i++)
-		if (o->modules.at[i].functions == m->functions.at && o->modules.at[i].n == m->functions.n)
+		if (o->modules.at[i].functions == m->functions.at &&
+		    o->modules.at[i].n == m->functions.n)
 			return &o->modules.at[i];
 	*vec_add(&o->modules) = (struct overloads_of){ 0 };
 	look_at(&o->modules.at[o->modules.n - 1], m);
 	return &o->modules.at[o->modules.n - 1];
 }
 
-int overloads_name(struct overloads *o, const struct trace_module *m, const struct trace_function *f, char *out, size_t n, bool *whole)
+int overloads_name(struct overloads *o, const struct trace_module *m,
+		   const struct trace_function *f, char *out, size_t n, bool *whole)
 {
 	const char *symbol = symbol_of(m, f);
 	const struct overloads_of *of;
@@ -55,7 +63,8 @@ int overloads_name(struct overloads *o, const struct trace_module *m, const stru
 	return (*whole ? demangle_whole : demangle)(symbol, out, n);
 }
 
-char *overloads_text(struct overloads *o, const struct trace_module *m, const struct trace_function *f, bool *whole)
+char *overloads_text(struct overloads *o, const struct trace_module *m,
+		     const struct trace_function *f, bool *whole)
 {
 	size_t n = (size_t)overloads_name(o, m, f, NULL, 0, whole) + 1;
 	char *text = mem_zalloc(n);

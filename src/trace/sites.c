@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The table behind site_caller(). Whoever follows calls owns one. Images and sites come from files
+ * and from programs' memory: numbers out of range share a map or are not kept. */
 #include "trace/sites.h"
 
 #include "hook/plan.h"
@@ -18,6 +20,7 @@ void sites_free(struct sites *s)
 	vec_free(&s->maps);
 }
 
+/* The maps themselves stay, because tracks point to them. */
 void sites_renew(struct sites *s)
 {
 	for (size_t i = 0; i < s->maps.n; i++) {
@@ -43,13 +46,16 @@ struct site_map *sites_map(struct sites *s, uint32_t image)
 	return s->maps.at[image];
 }
 
+/* Forgets the functions that exits have shown their sites to call; callers that were looked up
+ * stay. */
 void sites_forget(struct site_map *map)
 {
 	for (unsigned i = 0; i < SITES_LEARNED; i++)
 		map->learned[i] = (struct site_learned){ 0, FN_NONE };
 }
 
-static void grow(struct site_map *map, size_t want)
+/* At least doubles, so that adding sites one by one stays cheap. */
+static void grow_map(struct site_map *map, size_t want)
 {
 	size_t n = want > 2 * map->n ? want : 2 * map->n;
 
@@ -59,6 +65,7 @@ static void grow(struct site_map *map, size_t want)
 	map->n = n;
 }
 
+/* The function's id as records have it, with SITE_UNHOOKED if its own calls are not recorded. */
 static uint32_t id_of(const struct trace_module *m, const struct trace_function *f)
 {
 	uint32_t id = m->first_id + (uint32_t)(f - m->functions.at);
@@ -81,7 +88,7 @@ uint32_t sites_look_up(const struct trace_info *info, struct site_map *map, uint
 	 * instruction of a function that does not return */
 	f = trace_info_function_at(info, image, addr - 1, tsc, &m);
 	if (site >= map->n)
-		grow(map, (size_t)site + 1);
+		grow_map(map, (size_t)site + 1);
 	map->caller[site] = f ? id_of(m, f) : FN_NONE;
 	return map->caller[site];
 }

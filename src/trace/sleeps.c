@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
+/* Sleep times of a thread, for durations without them (calls.h). A thread that sleeps millions of
+ * times must not take memory without bound: at MANY stretches old neighbours are joined, and if
+ * that does not help all are joined in pairs. */
 #include "trace/sleeps.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#define MANY 131072u /* 3 MiB of a thread */
+#define MANY 131072u /* stretches: 3 MiB for a thread */
 #define PART 2048u
 
+/* Whether two stretches are so old that their joint length is below 1/PART of their age. */
 static bool belong_together(const struct sleep *a, const struct sleep *b, uint64_t now)
 {
 	return b->to - a->from <= (now - a->from) / PART;
 }
 
-/* all: in twos, whatever their age. */
+/* Joins neighbours that belong together. all: in pairs, whatever their age. */
 static void thin_out(struct sleeps *s, bool all)
 {
 	uint64_t now = s->at.at[s->at.n - 1].to;
@@ -31,6 +35,7 @@ static void thin_out(struct sleeps *s, bool all)
 	s->at.n = n;
 }
 
+/* At least 1/8 must become free, or the next additions would come here again. */
 static void make_room(struct sleeps *s)
 {
 	thin_out(s, false);
@@ -50,11 +55,13 @@ void sleeps_add(struct sleeps *s, uint64_t from, uint64_t to)
 	s->total += to - from;
 }
 
+/* Ticks slept in stretch i, which a joined one does not fill. */
 uint64_t sleeps_ticks(const struct sleeps *s, size_t i)
 {
 	return (i + 1 < s->at.n ? s->at.at[i + 1].before : s->total) - s->at.at[i].before;
 }
 
+/* Drops the first n; `before` of the others keeps counting from the thread's first sleep. */
 void sleeps_drop(struct sleeps *s, size_t n)
 {
 	if (n)
@@ -62,6 +69,8 @@ void sleeps_drop(struct sleeps *s, size_t n)
 	s->at.n -= n;
 }
 
+/* Makes the first n stretches one. Their ticks stay right, since they are the difference of two
+ * `before`. */
 void sleeps_fuse(struct sleeps *s, size_t n)
 {
 	if (n < 2)
@@ -71,7 +80,7 @@ void sleeps_fuse(struct sleeps *s, size_t n)
 	sleeps_drop(s, n - 1);
 }
 
-/* Before this time, of all there were. */
+/* Ticks slept before tsc, in all. A time within a joined stretch counts in proportion. */
 static uint64_t slept_until(const struct sleeps *s, uint64_t tsc)
 {
 	size_t n = vec_bisect(&s->at, sleep, sleep->from < tsc);
@@ -82,11 +91,12 @@ static uint64_t slept_until(const struct sleeps *s, uint64_t tsc)
 		return s->at.at[0].before;
 	ticks = sleeps_ticks(s, n - 1);
 	if (tsc < in->to)
-		ticks = (uint64_t)((unsigned __int128)ticks * (tsc - in->from) / (in->to - in->from));
+		ticks = (uint64_t)((unsigned __int128)ticks * (tsc - in->from) /
+				   (in->to - in->from));
 	return in->before + ticks;
 }
 
-/* Of most calls there is nothing to be looked for: they are younger than the last time the thread slept. */
+/* Most calls began after the thread slept last, and need no search. */
 uint64_t sleeps_between(const struct sleeps *s, uint64_t begin, uint64_t end)
 {
 	if (!s->at.n || begin >= s->at.at[s->at.n - 1].to || end <= begin)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From stack pointers to what was noted of them; one number each. */
+/* A map from stack pointers to one number each. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +11,7 @@ struct sp_map {
 
 #define SP_NONE UINT64_MAX
 
+/* The number noted for sp; SP_NONE: none. */
 uint64_t sp_map_get(const struct sp_map *m, uint64_t sp); /* SP_NONE: nothing */
 void sp_map_set(struct sp_map *m, uint64_t sp, uint64_t value); /* sp 0 is not kept */
 void sp_map_remove(struct sp_map *m, uint64_t sp);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Look-ups in a trace_info. Every reader and the live session use them, from the thread that has
+ * the trace_info. Indices and addresses come from records and files: anything out of range is "not
+ * known", never an error. */
 #include "trace/trace_info.h"
 
 #include <stdio.h>
@@ -62,8 +65,11 @@ void trace_info_free(struct trace_info *info)
 	free_modules(info);
 	free_events(info);
 	trace_info_drop_settings(info);
+	for (size_t i = 0; i < info->threads.n; i++)
+		vec_free(&info->threads.at[i].names);
 	vec_free(&info->threads);
-	vec_free(&info->notes);
+	vec_free(&info->renames);
+	vec_free(&info->messages);
 	free(info->host);
 	free(info->kernel);
 	free(info->cpu);
@@ -74,14 +80,63 @@ void trace_info_free(struct trace_info *info)
 	free(info);
 }
 
+/* `comm` is the first name, valid before all changes. "<...>" is ftrace's word for a thread without
+ * a name (record-cmd off). */
+const char *trace_thread_name_at(const struct trace_thread *t, uint64_t tsc)
+{
+	size_t n = vec_bisect(&t->names, name, name->tsc <= tsc);
+
+	if (t->unnamed)
+		return "<...>";
+	return n ? t->names.at[n - 1].comm : t->comm;
+}
+
+static bool is_same_name(const char *a, const char *b)
+{
+	return strncmp(a, b, TRACE_COMM - 1) == 0;
+}
+
+/* Several sources tell of one change, each with a time of its own: the first of these times holds.
+ * False: the change is known already. */
+static bool add_name(struct trace_thread *t, const struct trace_name *new)
+{
+	size_t at = vec_bisect(&t->names, name, name->tsc <= new->tsc);
+
+	if (is_same_name(at ? t->names.at[at - 1].comm : t->comm, new->comm))
+		return false;
+	if (at < t->names.n && is_same_name(t->names.at[at].comm, new->comm)) {
+		t->names.at[at].tsc = new->tsc;
+		return true;
+	}
+	(void)vec_add(&t->names);
+	memmove(t->names.at + at + 1, t->names.at + at, (t->names.n - 1 - at) * sizeof(*new));
+	t->names.at[at] = *new;
+	return true;
+}
+
+/* The limit is on all threads together: a program that renames itself in a loop must not fill
+ * memory. The change is counted instead. */
+void trace_info_rename(struct trace_info *info, uint32_t thread, uint64_t tsc, const char *comm)
+{
+	struct trace_rename r = { thread, { .tsc = tsc } };
+
+	memcpy(r.name.comm, comm, strnlen(comm, TRACE_COMM - 1));
+	if (info->renames.n >= TRACE_RENAMES_MAX)
+		info->renames_left_out++;
+	else if (add_name(&info->threads.at[thread], &r.name))
+		*vec_add(&info->renames) = r;
+}
+
 const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index)
 {
+	/* A linear search: traces have few events, and callers keep the result. */
 	for (size_t i = 0; i < info->events.n; i++)
 		if (info->events.at[i].index == index)
 			return &info->events.at[i];
 	return NULL;
 }
 
+/* A linear search over modules; report/names.c keeps what it has found. */
 const struct trace_function *trace_info_function(const struct trace_info *info, uint32_t image,
 						 uint32_t id, const struct trace_module **module)
 {
@@ -100,10 +155,13 @@ const struct trace_function *trace_info_function(const struct trace_info *info, 
 const struct trace_module *trace_info_module_at(const struct trace_info *info, uint32_t image,
 						uint64_t addr, uint64_t tsc)
 {
+	/* The newest first: an address may have been mapped again. */
 	for (size_t i = info->modules.n; i-- > 0;) {
 		const struct trace_module *m = &info->modules.at[i];
 
 		if (m->image == image && addr >= m->start && addr < m->end &&
+		    /* from_tsc is not compared: a record may carry a stamp from shortly before its
+		     * module was seen. */
 		    (!m->to_tsc || tsc <= m->to_tsc))
 			return m;
 	}
@@ -135,6 +193,7 @@ const struct trace_function *trace_info_function_at(const struct trace_info *inf
 	return f;
 }
 
+/* 0: not known. The numbers come from records, so that any may be out of range. */
 uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t site)
 {
 	if (image >= info->images.n || site >= info->images.at[image].sites.n)
@@ -142,20 +201,27 @@ uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t
 	return info->images.at[image].sites.at[site];
 }
 
-int trace_function_name(const struct trace_module *module, const struct trace_function *f, char *out, size_t n)
+/* A function without a name gets its file's and its address in it, by which objdump finds it. */
+int trace_function_name(const struct trace_module *module, const struct trace_function *f,
+			char *out, size_t n)
 {
 	if (f->name && f->name < module->strings.n)
 		return demangle(module->strings.at + f->name, out, n);
 	return snprintf(out, n, "%s+0x%llx", module->name, (unsigned long long)f->vaddr);
 }
 
-const char *trace_function_file(const struct trace_module *module, const struct trace_function *f, bool *known)
+/* A PLT entry's function is in the library that it leads to; *known is false if that could not be
+ * told. */
+const char *trace_function_file(const struct trace_module *module, const struct trace_function *f,
+				bool *known)
 {
 	*known = !(f->flags & TRACE_FUNCTION_PLT) || f->library;
-	return f->library && f->library < module->strings.n ? module->strings.at + f->library : module->name;
+	return f->library && f->library < module->strings.n ? module->strings.at + f->library
+							    : module->name;
 }
 
-/* ticks * 1e9 / hz without overflow: whole seconds apart from the rest. */
+/* ticks * 1e9 / hz without overflow: whole seconds apart from the rest. A clock whose rate is not
+ * known counts ticks as nanoseconds. */
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	if (!c->hz)
@@ -164,6 +230,8 @@ uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks)
 	       (uint64_t)((unsigned __int128)(ticks % c->hz) * 1000000000u / c->hz);
 }
 
+/* Times before the anchor are possible: records are older than the measurement of a clock that was
+ * begun with them. */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc)
 {
 	if (tsc >= c->tsc)
@@ -171,6 +239,8 @@ uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc)
 	return c->mono_ns - trace_clock_delta_ns(c, c->tsc - tsc);
 }
 
+/* CLOCK_IN_TICKS counts hundredths of a second; `ahead_ns` moves the zero to the clock that
+ * trace_clock names. */
 uint64_t trace_clock_shown(const struct trace_clock *c, uint64_t tsc)
 {
 	uint64_t ns = trace_clock_ns(c, tsc) + (uint64_t)c->ahead_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What must be known to make sense of records: processes' images, their modules and
- * functions, call sites, threads, the clock. The session fills one while it traces, the
- * trace file stores it, a reader gets the same back. It owns everything in it. */
+/* Everything needed to make sense of records: processes' images, their modules and functions, call
+ * sites, threads, the clock. The session fills one while it traces, the trace file stores it, and a
+ * reader gets the same back. It owns everything in it. Not locked: a live session's belongs to
+ * whoever has pump_lock. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 
 #include "base/vec.h"
 
-/* Kinds of hook, and why there is none: closed lists, with words in hook/reason.h. */
+/* Kinds of hook, and why there is none, are closed lists: hook/plan.h. */
 struct trace_function {
 	uint64_t vaddr;    /* in the module's file; runtime address = module base + vaddr */
 	uint32_t size;     /* bytes; 0 if unknown */
@@ -17,7 +18,9 @@ struct trace_function {
 	uint8_t hook;      /* enum hook_kind */
 	uint8_t reason;    /* enum hook_reason when it is not hooked, or entry only */
 	uint8_t flags;     /* TRACE_FUNCTION_* */
-	uint32_t library;  /* of a PLT entry: offset into the module's strings of the name of the file it leads to; 0 = not known */
+	/* of a PLT entry: offset into the module's strings of the name of the file it leads to; 0:
+	 * not known */
+	uint32_t library;
 };
 #define TRACE_FUNCTION_ENTRY_ONLY 1 /* its return is not followed */
 #define TRACE_FUNCTION_PLT 2        /* a PLT entry: a call into another module */
@@ -30,14 +33,15 @@ struct trace_module {
 	uint8_t build_id_len;
 	uint64_t base;        /* load bias */
 	uint64_t start, end;  /* runtime range of its executable segments */
-	uint64_t from_tsc, to_tsc; /* mapped during; to_tsc 0 = to the end */
+	uint64_t from_tsc, to_tsc; /* mapped during that time; to_tsc 0: to the end */
 	uint32_t first_id;    /* function i has the id first_id + i in this image's records */
-	VEC(struct trace_function) functions; /* by vaddr; those hooked (and, for naming call sites, not) */
+	/* Sorted by vaddr: the hooked ones and, for naming call sites, the others. */
+	VEC(struct trace_function) functions;
 	VEC(char) strings;    /* NUL-terminated names; byte 0 is NUL */
 };
 
-/* One program image: from an exec (or the launch) to the next. Forked children share
- * their parent's image, ids and call sites. */
+/* One program image: from an exec (or the launch) to the next. Forked children share their parent's
+ * image, ids and call sites. */
 struct trace_image {
 	uint32_t pid;         /* of the process that execed */
 	uint64_t tsc;         /* when */
@@ -45,32 +49,48 @@ struct trace_image {
 	VEC(uint64_t) sites;  /* site id -> return address; 0 = not used */
 };
 
+#define TRACE_COMM 16     /* bytes of a thread's name, the NUL included */
+
+/* A thread has this name from this time on. */
+struct trace_name {
+	uint64_t tsc;
+	char comm[TRACE_COMM];
+};
+
 struct trace_thread {
 	uint32_t pid, tid;
 	uint32_t image;
 	uint64_t tsc;         /* first seen */
-	char comm[16];
-	bool unnamed;         /* the option record-cmd was off: trace_thread_name does not tell it */
+	char comm[TRACE_COMM]; /* its name then */
+	VEC(struct trace_name) names; /* later names, by time; trace_info_rename adds them */
+	/* the option record-cmd was off: trace_thread_name does not tell it */
+	bool unnamed;
 	uint64_t records, lost;
 };
 
-/* What times are shown in: by most clocks seconds. */
-enum trace_clock_unit { CLOCK_IN_NS, CLOCK_IN_TSC, CLOCK_IN_TICKS /* of 10 ms */, CLOCK_IN_RECORDS };
+/* Units in which times are shown. */
+enum trace_clock_unit {
+	CLOCK_IN_NS,
+	CLOCK_IN_TSC,
+	CLOCK_IN_TICKS /* of 10 ms */,
+	CLOCK_IN_RECORDS
+};
 
 struct trace_clock {
 	uint64_t hz;          /* TSC ticks a second */
-	uint64_t tsc, mono_ns, real_ns; /* the same instant on TSC, CLOCK_MONOTONIC, CLOCK_REALTIME */
+	/* the same instant on TSC, CLOCK_MONOTONIC, CLOCK_REALTIME */
+	uint64_t tsc, mono_ns, real_ns;
 	char from[32];        /* how hz is known: "cpuid", "kernel", "measured" */
 	/* How a reader shows times; no file has it. */
 	enum trace_clock_unit unit;
-	int64_t ahead_ns;     /* of CLOCK_MONOTONIC */
+	int64_t ahead_ns;     /* the chosen clock's distance to CLOCK_MONOTONIC */
 };
 
-/* What a process had to say: see shared/notes.h. */
-struct trace_note {
-	uint32_t kind;        /* enum note_kind; later versions may have more */
+/* A message of a process: see shared/messages.h. */
+struct trace_message {
+	uint32_t kind;        /* enum message_kind; later versions may have more */
 	uint32_t pid, number, count;
-	char name[40];        /* "" for those there was no place for */
+	char name[40];        /* "" for notes that had no place for a name */
 };
 
 /* An event of the traced programs: what its records look like. */
@@ -83,18 +103,26 @@ struct trace_event {
 /* A file of the settings (model/settings.h), as it was when recording began. */
 struct trace_setting {
 	char *file, *text;    /* text: without its last newline */
-	bool chosen;          /* something else than without options */
+	bool chosen;          /* its value differs from the default */
 };
 
 /* One run of brace and of the program. */
 struct trace_run {
 	char *invocation;     /* brace's own arguments, separated by a space */
-	bool timed;           /* elapsed_ns is known: the program ended, or was left */
-	bool ended;           /* status and both CPU times are known: the program was brace's child */
+	bool timed;           /* elapsed_ns is known: the program ended, or brace detached */
+	/* status and both CPU times are known: the program was brace's child */
+	bool ended;
 	uint32_t status;      /* as waitpid gives it */
 	uint64_t elapsed_ns;  /* from where the program's own code began, or from the attach */
 	uint64_t user_ns, system_ns; /* of the program and of its children that it waited for */
 };
+
+/* A call of trace_info_rename that told something new, for the code that writes it to the file. */
+struct trace_rename {
+	uint32_t thread;
+	struct trace_name name;
+};
+#define TRACE_RENAMES_MAX 65536u /* of all threads: a program may rename itself for ever */
 
 struct trace_total {      /* the closing summary; all 0 in a file cut short */
 	uint64_t calls, bytes, lost, records;
@@ -104,9 +132,11 @@ struct trace_info {
 	char *host, *kernel, *cpu, *cmdline, *version; /* brace's version */
 	char *tracer;         /* "function_graph" or "function" */
 	uint32_t cpus;
-	bool charge_handlers; /* the reader's wish: the time of signal handlers is that of whom they interrupted, too (trace/calls.h) */
+	/* the reader's choice: the time of signal handlers counts as that of the interrupted calls,
+	 * too (trace/calls.h) */
+	bool charge_handlers;
 	uint64_t thresh_ns;   /* tracing_thresh, 0 = none */
-	bool sleepless;       /* what threads slept is told (EVENT_SLEPT), and not in durations */
+	bool exclude_sleep;       /* sleep times are recorded (EVENT_SLEPT) and not in durations */
 	bool values;          /* exits may tell what their functions returned */
 	struct trace_clock clock;
 	struct trace_total total;
@@ -115,19 +145,27 @@ struct trace_info {
 	VEC(struct trace_image) images;
 	VEC(struct trace_module) modules;
 	VEC(struct trace_thread) threads;
-	VEC(struct trace_note) notes;
+	VEC(struct trace_rename) renames;
+	uint64_t renames_left_out; /* for which there was no room */
+	VEC(struct trace_message) messages;
 	VEC(struct trace_event) events;
 };
 
+/* An empty one. trace_info_free frees it and everything in it; NULL is fine. */
 struct trace_info *trace_info_new(void);
 void trace_info_free(struct trace_info *info);
-/* Forgets the settings. */
+/* Frees the settings. */
 void trace_info_drop_settings(struct trace_info *info);
 
-/* comm, which may lack its NUL, or ftrace's "<...>". */
+/* Gives the thread this name from tsc on: TRACE_COMM bytes, up to a NUL. Calls may come in any
+ * order of time, and repeat a name if several sources tell of it. */
+void trace_info_rename(struct trace_info *info, uint32_t thread, uint64_t tsc, const char *comm);
+/* A thread's name at a time, and its newest one. May lack its NUL after TRACE_COMM bytes; ftrace's
+ * "<...>" if the thread has none. */
+const char *trace_thread_name_at(const struct trace_thread *t, uint64_t tsc);
 static inline const char *trace_thread_name(const struct trace_thread *t)
 {
-	return t->unnamed ? "<...>" : t->comm;
+	return trace_thread_name_at(t, UINT64_MAX);
 }
 
 /* The event with this index, or NULL. */
@@ -144,13 +182,17 @@ const struct trace_function *trace_info_function_at(const struct trace_info *inf
 						    const struct trace_module **module);
 /* A call site's return address; 0 if unknown. */
 uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t site);
-/* "name" (demangled), or "module+0x1234" for a function without a symbol. Returns the length as snprintf does. */
-int trace_function_name(const struct trace_module *module, const struct trace_function *f, char *out, size_t n);
-/* The file that a call of it leads to: the module's name, or of a PLT entry the library's. *known: false of a PLT entry that nobody knows
- * more of than where it stands. */
-const char *trace_function_file(const struct trace_module *module, const struct trace_function *f, bool *known);
-/* Nanoseconds of CLOCK_MONOTONIC at a TSC; nanoseconds in a number of ticks (rounded down). */
+/* Writes "name" (demangled), or "module+0x1234" for a function without a symbol. Returns the length
+ * as snprintf does. */
+int trace_function_name(const struct trace_module *module, const struct trace_function *f,
+			char *out, size_t n);
+/* The name of the file that a call of f leads to: the module's, or for a PLT entry the library's.
+ * *known: false for a PLT entry whose library is not known. */
+const char *trace_function_file(const struct trace_module *module, const struct trace_function *f,
+				bool *known);
+/* trace_clock_ns: nanoseconds of CLOCK_MONOTONIC at a TSC. trace_clock_delta_ns: nanoseconds of a
+ * number of ticks (rounded down). */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc);
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks);
-/* A TSC as it is shown, in c->unit; of CLOCK_IN_RECORDS, which knows no time, nanoseconds. */
+/* A TSC as it is shown, in c->unit. CLOCK_IN_RECORDS knows no time: nanoseconds then. */
 uint64_t trace_clock_shown(const struct trace_clock *c, uint64_t tsc);

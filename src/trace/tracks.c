@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds out on which stack each event happened; tracks.h has the rules. Everything is deduced from
+ * stack pointers that the programs recorded: a wrong guess misnests a report and does nothing else.
+ * Searches are bounded (SEARCH_MAX), so that hostile records cost time linear in their number. */
 #include "trace/tracks.h"
 
 #include <string.h>
 
-#define SEARCH_MAX 4096 /* tracks: a search for one goes no further back */
-#define NEAR 65536 /* bytes of a frame that a call from a function stands below the call to it */
+#define SEARCH_MAX 4096 /* tracks that a search looks back over */
+/* bytes below a call's stack pointer within which a call made in its frame is looked for */
+#define NEAR 65536
 
 void tracks_init(struct tracks *t, const struct trace_info *info, struct sites *sites)
 {
@@ -13,6 +17,9 @@ void tracks_init(struct tracks *t, const struct trace_info *info, struct sites *
 
 /* --- places ------------------------------------------------------------------------------- */
 
+/* Adds a track to the process. home: the thread whose own stack it is, or NO_THREAD. Nobody runs on
+ * it yet (put_on). Tracks are allocated one by one, so that pointers to them stay valid when the
+ * list grows. */
 static struct track *track_new(struct tracks *t, struct process *p, uint32_t home)
 {
 	struct track *k = mem_zalloc(sizeof(*k));
@@ -25,12 +32,15 @@ static struct track *track_new(struct tracks *t, struct process *p, uint32_t hom
 	return k;
 }
 
+/* The process of a thread, made if there is none. */
 static struct process *process_of(struct tracks *t, const struct trace_thread *thread)
 {
 	struct process *p;
 
+	/* The newest first: a pid may be used again. */
 	for (size_t i = t->processes.n; i; i--)
-		if (t->processes.at[i - 1]->pid == thread->pid && t->processes.at[i - 1]->image == thread->image)
+		if (t->processes.at[i - 1]->pid == thread->pid &&
+		    t->processes.at[i - 1]->image == thread->image)
 			return t->processes.at[i - 1];
 	p = mem_zalloc(sizeof(*p));
 	p->pid = thread->pid;
@@ -39,6 +49,7 @@ static struct process *process_of(struct tracks *t, const struct trace_thread *t
 	return p;
 }
 
+/* Puts the thread on a track. */
 static void put_on(struct lane *l, uint32_t index)
 {
 	l->index = index;
@@ -65,7 +76,8 @@ struct lane *tracks_lane(struct tracks *t, uint32_t thread)
 	return l;
 }
 
-struct lane *tracks_init_one(struct tracks *t, const struct trace_info *info, struct sites *sites, uint32_t thread)
+struct lane *tracks_init_one(struct tracks *t, const struct trace_info *info, struct sites *sites,
+			     uint32_t thread)
 {
 	tracks_init(t, info, sites);
 	t->first_thread = thread;
@@ -92,6 +104,7 @@ static void process_free(struct process *p)
 	free(p);
 }
 
+/* Lanes own the lists of sleeps; tracks only refer to them, hence the order does not matter. */
 void tracks_free(struct tracks *t)
 {
 	for (size_t i = 0; i < t->processes.n; i++)
@@ -105,6 +118,7 @@ void tracks_free(struct tracks *t)
 	vec_free(&t->lanes);
 }
 
+/* NULL also for SP_NONE, which is no index, and for a track that has been discarded. */
 static struct track *track_at(const struct process *p, uint64_t index)
 {
 	return index < p->tracks.n ? p->tracks.at[index] : NULL;
@@ -112,7 +126,8 @@ static struct track *track_at(const struct process *p, uint64_t index)
 
 /* --- tracks come and go --------------------------------------------------------------------- */
 
-static void forget(struct process *p, uint32_t index)
+/* The track cannot be found by its stack pointers any more. */
+static void forget_track(struct process *p, uint32_t index)
 {
 	struct track *k = p->tracks.at[index];
 
@@ -130,7 +145,9 @@ static void add_counts(struct calls_counts *sum, const struct calls_counts *c)
 	sum->lost += c->lost;
 }
 
-static void discard(struct tracks *t, struct process *p, uint32_t index)
+/* Frees the track and keeps its counts. The place in the list stays empty: indices of other tracks
+ * are in the maps. */
+static void discard_track(struct tracks *t, struct process *p, uint32_t index)
 {
 	struct track *k = p->tracks.at[index];
 
@@ -139,40 +156,42 @@ static void discard(struct tracks *t, struct process *p, uint32_t index)
 	p->tracks.at[index] = NULL;
 }
 
-/* A coroutine's end. A thread that has not said yet where it is keeps it. */
-static void retire(struct tracks *t, struct process *p, uint32_t index, const struct event *e, calls_emit *emit,
-		   void *arg)
+/* Ends a coroutine. A thread that has not recorded yet where it is keeps the track's memory. */
+static void retire_track(struct tracks *t, struct process *p, uint32_t index, const struct event *e,
+			 calls_emit *emit, void *arg)
 {
 	struct track *k = p->tracks.at[index];
 
-	forget(p, index);
+	forget_track(p, index);
 	calls_end(&k->calls, e, emit, arg);
 	k->over = true;
 	if (!k->lanes)
-		discard(t, p, index);
+		discard_track(t, p, index);
 }
 
-/* The thread has left its track for another one. */
-static void leave(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+/* Takes the thread off its track, for another one. */
+static void lane_leave(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit,
+		       void *arg)
 {
 	struct track *k = l->now;
 
 	k->lanes--;
-	if (k->runner == l->thread) { /* else another one goes on with it */
+	if (k->runner == l->thread) { /* otherwise another thread already runs on it */
 		k->runner = NO_THREAD;
 		if (k->flags & EVENT_ENDS && k->flags & EVENT_FOLLOWED)
 			calls_cut(&k->calls, k->left, e, emit, arg);
 		if (!k->over && !k->calls.n && k->home == NO_THREAD && k->flags & EVENT_ENDS) {
-			retire(t, l->process, l->index, e, emit, arg);
+			retire_track(t, l->process, l->index, e, emit, arg);
 			return;
 		}
 	}
 	if (k->over && !k->lanes)
-		discard(t, l->process, l->index);
+		discard_track(t, l->process, l->index);
 }
 
-/* A thread's own stack that another thread runs on is a coroutine like others. */
-static void number(struct process *p, struct track *k, uint32_t thread)
+/* Numbers a track as a coroutine. A thread's own stack becomes one when another thread runs on
+ * it. */
+static void number_track(struct process *p, struct track *k, uint32_t thread)
 {
 	if (!k->calls.track && k->home != thread) {
 		k->calls.track = ++p->coroutines;
@@ -180,18 +199,22 @@ static void number(struct process *p, struct track *k, uint32_t thread)
 	}
 }
 
-static void go_to(struct tracks *t, struct lane *l, uint32_t index, const struct event *e, calls_emit *emit, void *arg)
+/* Moves the thread to another track of its process. The track it leaves may end by that
+ * (lane_leave). */
+static void go_to(struct tracks *t, struct lane *l, uint32_t index, const struct event *e,
+		  calls_emit *emit, void *arg)
 {
 	if (index == l->index)
 		return;
-	leave(t, l, e, emit, arg);
+	lane_leave(t, l, e, emit, arg);
 	put_on(l, index);
-	number(l->process, l->now, e->thread);
+	number_track(l->process, l->now, e->thread);
 }
 
-/* A stack that was not known: nothing is open on it. One that began at the same place, or had come down just to
- * there, is over. */
-static void begin(struct tracks *t, struct lane *l, uint64_t base, const struct event *e, calls_emit *emit, void *arg)
+/* Begins a track for a stack that was not known: nothing is open on it. A track that began at the
+ * same place, or was left exactly there, is over: its memory has been used again. */
+static void begin_track(struct tracks *t, struct lane *l, uint64_t base, const struct event *e,
+			calls_emit *emit, void *arg)
 {
 	struct process *p = l->process;
 	const uint64_t old[2] = { sp_map_get(&p->bases, base), sp_map_get(&p->left, base) };
@@ -200,7 +223,7 @@ static void begin(struct tracks *t, struct lane *l, uint64_t base, const struct 
 	for (unsigned i = 0; i < 2; i++) {
 		k = track_at(p, old[i]);
 		if (k && k != l->now && k->home == NO_THREAD)
-			retire(t, p, (uint32_t)old[i], e, emit, arg);
+			retire_track(t, p, (uint32_t)old[i], e, emit, arg);
 	}
 	k = track_new(t, p, NO_THREAD);
 	k->base = base;
@@ -211,26 +234,28 @@ static void begin(struct tracks *t, struct lane *l, uint64_t base, const struct 
 
 /* --- where a thread has arrived -------------------------------------------------------------- */
 
-static bool holds(const struct track *k, uint64_t sp)
+/* Whether sp lies in the part of the stack above where the track was left. */
+static bool track_holds(const struct track *k, uint64_t sp)
 {
 	return k->sp && k->sp < sp && (!k->base || sp <= k->base);
 }
 
-/* The mark at sp, if what was open then still is. */
+/* The mark at sp, if the calls that were open then still are. */
 static const struct stack_mark *valid_mark(const struct process *p, uint64_t sp)
 {
 	uint64_t i = sp_map_get(&p->marked, sp);
 	const struct stack_mark *m = i < p->marks.n ? &p->marks.at[i] : NULL;
 	const struct track *k = m ? track_at(p, m->track) : NULL;
 
-	if (!k || k->calls.n < m->depth || (m->depth && k->calls.at[m->depth - 1].begin != m->begin))
+	if (!k || k->calls.n < m->depth ||
+	    (m->depth && k->calls.at[m->depth - 1].begin != m->begin))
 		return NULL;
 	return m;
 }
 
-/* Where a setjmp at sp returns again. */
-static bool arrived_at(struct tracks *t, struct lane *l, uint64_t sp, const struct event *e, calls_emit *emit,
-		       void *arg)
+/* Puts the thread where the setjmp marked at sp returns again. False: there is no valid mark. */
+static bool arrived_at(struct tracks *t, struct lane *l, uint64_t sp, const struct event *e,
+		       calls_emit *emit, void *arg)
 {
 	const struct stack_mark *m = valid_mark(l->process, sp);
 
@@ -241,34 +266,36 @@ static bool arrived_at(struct tracks *t, struct lane *l, uint64_t sp, const stru
 	return true;
 }
 
+/* The newest SEARCH_MAX tracks are looked at, which bounds a search. */
 static size_t first_searched(const struct process *p)
 {
 	return p->tracks.n > SEARCH_MAX ? p->tracks.n - SEARCH_MAX : 0;
 }
 
-/* The stack that sp lies in, if one of those that were left is known to reach so far. */
-static uint64_t holder(const struct process *p, uint64_t sp)
+/* The innermost stack, of those that were left, which is known to reach up to sp; SP_NONE: none. */
+static uint64_t track_holding(const struct process *p, uint64_t sp)
 {
 	uint64_t best = SP_NONE;
 
 	for (size_t i = first_searched(p); i < p->tracks.n; i++) {
 		const struct track *k = p->tracks.at[i];
 
-		if (k && k->runner == NO_THREAD && k->base && holds(k, sp) &&
+		if (k && k->runner == NO_THREAD && k->base && track_holds(k, sp) &&
 		    (best == SP_NONE || k->base < p->tracks.at[best]->base))
 			best = i;
 	}
 	return best;
 }
 
-/* The thread is on its track still, and sp is further up. */
-static bool stays(const struct lane *l, uint64_t sp)
+/* Whether the thread is still on its track, and sp is further up. */
+static bool lane_stays(const struct lane *l, uint64_t sp)
 {
-	return l->now->runner == l->thread && holds(l->now, sp);
+	return l->now->runner == l->thread && track_holds(l->now, sp);
 }
 
-/* Is it the exit of the call by which a track left? */
-static bool resumed(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+/* Whether the exit belongs to the call by which a track was left; then that track goes on. */
+static bool lane_resumed(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit,
+			 void *arg)
 {
 	uint64_t index = sp_map_get(&l->process->left, l->at);
 	struct track *k = track_at(l->process, index);
@@ -280,22 +307,27 @@ static bool resumed(struct tracks *t, struct lane *l, const struct event *e, cal
 	return true;
 }
 
-static void arrived_by_exit(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+/* An exit that no track waits for: the thread returned into the middle of a stack. */
+static void arrived_by_exit(struct tracks *t, struct lane *l, const struct event *e,
+			    calls_emit *emit, void *arg)
 {
-	uint64_t index = holder(l->process, l->at);
-	bool here = stays(l, l->at);
+	uint64_t index = track_holding(l->process, l->at);
+	bool here = lane_stays(l, l->at);
 
 	/* stacks may lie within a frame of another stack: the innermost it is */
-	if (here && (index == SP_NONE || (l->now->base && l->now->base <= l->process->tracks.at[index]->base)))
+	if (here && (index == SP_NONE ||
+		     (l->now->base && l->now->base <= l->process->tracks.at[index]->base)))
 		return;
 	if (index != SP_NONE) {
 		go_to(t, l, (uint32_t)index, e, emit, arg);
 		return;
 	}
 	t->strays++;
-	begin(t, l, l->at, e, emit, arg);
+	begin_track(t, l, l->at, e, emit, arg);
 }
 
+/* Whether some track was left from within fn. A process has few such functions (swapcontext and its
+ * like), so that a list does. */
 static bool is_leaver(const struct process *p, uint32_t fn)
 {
 	for (size_t i = 0; i < p->leavers.n; i++)
@@ -304,7 +336,8 @@ static bool is_leaver(const struct process *p, uint32_t fn)
 	return false;
 }
 
-/* The track that left from within fn, in whose frame a call was made at sp: it was resumed there. */
+/* The track that was left from within fn, in whose frame a call was made at sp: it was resumed
+ * there. The nearest above sp, within NEAR. */
 static uint64_t resumed_inside(const struct process *p, uint32_t fn, uint64_t sp)
 {
 	uint64_t best = SP_NONE;
@@ -321,7 +354,9 @@ static uint64_t resumed_inside(const struct process *p, uint32_t fn, uint64_t sp
 	return best;
 }
 
-static void arrived_by_call(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+/* An entry, or a switch, on a stack that must be found by stack pointer and caller. */
+static void arrived_by_call(struct tracks *t, struct lane *l, const struct event *e,
+			    calls_emit *emit, void *arg)
 {
 	struct process *p = l->process;
 	uint64_t index = sp_map_get(&p->left, l->at);
@@ -330,29 +365,30 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 	size_t open;
 
 	if (k && k->flags & EVENT_FOLLOWED && e->kind == EVENT_TAIL) {
-		go_to(t, l, (uint32_t)index, e, emit, arg); /* a piece of the switch behind it; the exit is still to come */
+		/* a piece of the switch behind it; the exit is still to come */
+		go_to(t, l, (uint32_t)index, e, emit, arg);
 		return;
 	}
 	if (k && !(k->flags & EVENT_FOLLOWED) && (l->at != k->base || e->kind == EVENT_SWITCH)) {
 		go_to(t, l, (uint32_t)index, e, emit, arg); /* behind the call by which it left */
 		return;
 	}
-	open = l->at_site && stays(l, l->at) ? calls_find(&l->now->calls, caller) : SIZE_MAX;
+	open = l->at_site && lane_stays(l, l->at) ? calls_find(&l->now->calls, caller) : SIZE_MAX;
 	if (open != SIZE_MAX) {
 		calls_cut(&l->now->calls, open + 1, e, emit, arg);
 		return;
 	}
-	if (l->target && stays(l, l->target) && l->at <= l->target && l->target - l->at < NEAR)
+	if (l->target && lane_stays(l, l->target) && l->at <= l->target && l->target - l->at < NEAR)
 		return; /* a longjmp up the stack, to where no mark was made */
 	index = l->at_site ? resumed_inside(p, caller, l->at) : SP_NONE;
 	if (index != SP_NONE)
 		go_to(t, l, (uint32_t)index, e, emit, arg);
 	else
-		begin(t, l, l->at, e, emit, arg);
+		begin_track(t, l, l->at, e, emit, arg);
 }
 
-/* It is on its track for good: that can only be resumed after it has left again. */
-static void settle(struct lane *l)
+/* Settles the thread on its track, which can only be resumed after it was left again. */
+static void lane_settle(struct lane *l)
 {
 	if (sp_map_get(&l->process->left, l->now->sp) == l->index)
 		sp_map_remove(&l->process->left, l->now->sp);
@@ -361,23 +397,27 @@ static void settle(struct lane *l)
 	l->target = 0;
 }
 
-/* Before event e, the first since the thread may have left its stack. True: e is dealt with. */
-static bool arrive(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+/* Finds the stack of event e, the first since the thread may have left its own. True: e has been
+ * dealt with. */
+static bool lane_arrive(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit,
+			void *arg)
 {
 	bool exit = e->kind == EVENT_EXIT, done = false;
 
 	l->told = false;
 	if (l->leaving && l->now->runner == l->thread && l->at == l->now->sp &&
 	    (e->kind == EVENT_TAIL || (e->kind == EVENT_SWITCH && e->flags & EVENT_FOLLOWED)))
-		return false; /* by a jump from the call that leaves: it is that one still */
+		/* a jump from the call that leaves: the thread is still in that call */
+		return false;
 	if (!l->leaving) {
+		/* The first event on a stack shows where it begins. */
 		if (!l->now->base && !l->now->calls.n)
 			l->now->base = l->at;
 		return false;
 	}
 	if (l->unwinding)
 		calls_landed(&l->now->calls, e, emit, arg);
-	else if (exit && resumed(t, l, e, emit, arg))
+	else if (exit && lane_resumed(t, l, e, emit, arg))
 		done = true;
 	else if (l->target && arrived_at(t, l, l->target, e, emit, arg))
 		;
@@ -385,18 +425,20 @@ static bool arrive(struct tracks *t, struct lane *l, const struct event *e, call
 		arrived_by_exit(t, l, e, emit, arg);
 	else if (l->target || !arrived_at(t, l, l->at, e, emit, arg))
 		arrived_by_call(t, l, e, emit, arg);
-	settle(l);
+	lane_settle(l);
 	return done;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
+/* Remembered for resumed_inside(), which searches tracks only for callers that ever left one. */
 static void note_leaver(struct process *p, uint32_t fn)
 {
 	if (fn != FN_NONE && !is_leaver(p, fn))
 		*vec_add(&p->leavers) = fn;
 }
 
+/* Notes that the thread may leave its stack by the call that is open. */
 static void take_switch(struct lane *l, const struct event *e)
 {
 	struct process *p = l->process;
@@ -425,6 +467,7 @@ static void take_switch(struct lane *l, const struct event *e)
 	l->leaving = true;
 }
 
+/* Notes a setjmp: the open calls at this stack pointer. */
 static void take_mark(struct lane *l, const struct event *e)
 {
 	struct process *p = l->process;
@@ -439,16 +482,20 @@ static void take_mark(struct lane *l, const struct event *e)
 	p->marks.at[i] = (struct stack_mark){ l->index, c->n, c->n ? c->at[c->n - 1].begin : 0 };
 }
 
-/* The track keeps them when the thread leaves it: what the thread sleeps meanwhile is not in its calls either. */
+/* Adds a sleep to the thread's list. Its track refers to the list also after the thread leaves it,
+ * so that calls of the track stay right. */
 static void take_sleep(struct lane *l, const struct event *e)
 {
 	if (!l->sleeps)
 		l->sleeps = mem_zalloc(sizeof(*l->sleeps));
-	sleeps_add(l->sleeps, e->begin, e->begin + e->count < e->begin ? e->begin : e->begin + e->count);
+	sleeps_add(l->sleeps, e->begin,
+		   e->begin + e->count < e->begin ? e->begin : e->begin + e->count);
 	l->now->calls.sleeps = l->sleeps;
 }
 
-void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+/* A chain in order of how common the events are; the first four do not concern the stack. */
+void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit,
+		      void *arg)
 {
 	if (e->kind == EVENT_SLEPT) {
 		take_sleep(l, e);
@@ -475,7 +522,7 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 		l->at_site = e->site;
 		return;
 	}
-	if (l->told && e->kind != EVENT_LOST && arrive(t, l, e, emit, arg))
+	if (l->told && e->kind != EVENT_LOST && lane_arrive(t, l, e, emit, arg))
 		return;
 	if (e->kind == EVENT_SWITCH)
 		take_switch(l, e);
@@ -488,6 +535,7 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 	calls_feed(&l->now->calls, e, emit, arg);
 }
 
+/* Ends the calls of tracks that nobody runs on, too: a coroutine may be left for good. */
 void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg)
 {
 	for (size_t i = 0; i < t->processes.n; i++) {

@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: MIT */
+/* The decoder that every reader of records shares: files, live buffers, the profile. The words may
+ * be a hostile program's: the caller guarantees that the last record ends within [at, end), and a
+ * payload shorter than its type needs makes the record unknown. Nothing is allocated but stack
+ * copies. */
 #include "trace/unpack.h"
 
 #include "base/mem.h"
 #include "shared/record.h"
 
+/* The payload word of records about one call: the function's id below, the site above. */
 static void function_and_site(struct event *e, uint64_t word)
 {
 	e->fn = (uint32_t)word;
 	e->site = (uint32_t)(word >> 32);
 }
 
-static void value(struct event *e, uint64_t rax)
+/* The register as it was at the return. Whether the function has a value at all is not known here. */
+static void unpack_value(struct event *e, uint64_t rax)
 {
 	e->flags = EVENT_VALUE;
 	e->value = rax;
 }
 
-static bool call(struct unpack *u, const uint64_t *payload, struct event *e)
+/* One for each row of `types`: they fill in *e from a payload of at least the row's words, and
+ * return whether it is an event. payload[-1] is the record's header. */
+static bool unpack_call(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_CALL;
 	function_and_site(e, payload[0]);
 	return true;
 }
 
-static bool span(struct unpack *u, const uint64_t *payload, struct event *e)
+/* count is the depth, in the bits above the id. */
+static bool unpack_span(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_SPAN;
 	function_and_site(e, payload[0]);
@@ -31,17 +40,19 @@ static bool span(struct unpack *u, const uint64_t *payload, struct event *e)
 	e->fn &= RECORD_ID_MAX;
 	e->begin = payload[1];
 	if (record_payload(payload[-1]) > 2)
-		value(e, payload[2]);
+		unpack_value(e, payload[2]);
 	return true;
 }
 
-static bool cpu(struct unpack *u, const uint64_t *payload, struct event *e)
+/* No event, but the CPU of those that follow. */
+static bool unpack_cpu(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	u->cpu = (uint16_t)payload[0];
 	return false;
 }
 
-static bool unwind(struct unpack *u, const uint64_t *payload, struct event *e)
+/* count is the number of calls that were left. */
+static bool unpack_unwind(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_UNWIND;
 	e->count = payload[0];
@@ -55,7 +66,8 @@ static bool entry_only(struct unpack *u, const uint64_t *payload, struct event *
 	return true;
 }
 
-static bool handler(struct unpack *u, const uint64_t *payload, struct event *e)
+/* An entry like any other, but for the mark: the kernel called the function. */
+static bool unpack_handler(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_ENTRY;
 	e->flags = EVENT_HANDLER;
@@ -63,14 +75,17 @@ static bool handler(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
-static bool lost(struct unpack *u, const uint64_t *payload, struct event *e)
+/* Written by the store, not by programs: so many records are missing before the next one. */
+static bool unpack_lost(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_LOST;
 	e->count = payload[0];
 	return true;
 }
 
-static bool leaves(struct unpack *u, const uint64_t *payload, struct event *e)
+/* count is the stack pointer of the call that may leave the stack. Stack pointers are aligned: the
+ * flags are in the bits that are 0 by that. */
+static bool unpack_leaves(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_SWITCH;
 	e->flags = payload[0] & RECORD_SWITCH_FLAGS;
@@ -79,14 +94,17 @@ static bool leaves(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
-static bool mark(struct unpack *u, const uint64_t *payload, struct event *e)
+/* count is the stack pointer by which a second return of the call is recognised (tracks.c). */
+static bool unpack_mark(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_MARK;
 	e->count = payload[0];
 	return true;
 }
 
-static bool at(struct unpack *u, const uint64_t *payload, struct event *e)
+/* Tells where the thread's next event happens: count is the stack pointer, `site` the call's site,
+ * 0 if it is not known. */
+static bool unpack_at(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_AT;
 	e->count = payload[0];
@@ -94,7 +112,8 @@ static bool at(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
-static bool slept(struct unpack *u, const uint64_t *payload, struct event *e)
+/* begin is a time, count a length, both in ticks. */
+static bool unpack_slept(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_SLEPT;
 	e->begin = payload[0];
@@ -102,7 +121,8 @@ static bool slept(struct unpack *u, const uint64_t *payload, struct event *e)
 	return true;
 }
 
-static bool stack(struct unpack *u, const uint64_t *payload, struct event *e)
+/* A stack's words come before the record that they belong to: keeps them, and gives no event. */
+static bool unpack_stack(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	if (!u->stack)
 		return false;
@@ -112,7 +132,9 @@ static bool stack(struct unpack *u, const uint64_t *payload, struct event *e)
 	return false;
 }
 
-static bool trace(struct unpack *u, uint64_t word, const uint64_t *payload, struct event *e)
+/* fn is the event's index in the catalogue. The payload is not copied: it is valid as long as the
+ * words are. */
+static bool unpack_trace(struct unpack *u, uint64_t word, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_TRACE;
 	e->fn = record_type(word) - RECORD_EVENT_TRACE;
@@ -121,6 +143,7 @@ static bool trace(struct unpack *u, uint64_t word, const uint64_t *payload, stru
 	return true;
 }
 
+/* Types of records, and how many payload words each needs at least. */
 struct event_type {
 	uint32_t type;
 	unsigned words; /* of payload, at least */
@@ -128,26 +151,27 @@ struct event_type {
 };
 
 static const struct event_type types[] = {
-	{ RECORD_EVENT_CALL, 1, call },
-	{ RECORD_EVENT_SPAN, 2, span },
-	{ RECORD_EVENT_CPU, 1, cpu },
-	{ RECORD_EVENT_UNWIND, 1, unwind },
+	{ RECORD_EVENT_CALL, 1, unpack_call },
+	{ RECORD_EVENT_SPAN, 2, unpack_span },
+	{ RECORD_EVENT_CPU, 1, unpack_cpu },
+	{ RECORD_EVENT_UNWIND, 1, unpack_unwind },
 	{ RECORD_EVENT_ENTRY_ONLY, 1, entry_only },
-	{ RECORD_EVENT_SWITCH, 2, leaves },
-	{ RECORD_EVENT_MARK, 1, mark },
-	{ RECORD_EVENT_AT, 2, at },
-	{ RECORD_EVENT_SLEPT, 2, slept },
-	{ RECORD_EVENT_STACK, 1, stack },
-	{ RECORD_EVENT_HANDLER, 1, handler },
-	{ RECORD_STORE_LOST, 1, lost },
+	{ RECORD_EVENT_SWITCH, 2, unpack_leaves },
+	{ RECORD_EVENT_MARK, 1, unpack_mark },
+	{ RECORD_EVENT_AT, 2, unpack_at },
+	{ RECORD_EVENT_SLEPT, 2, unpack_slept },
+	{ RECORD_EVENT_STACK, 1, unpack_stack },
+	{ RECORD_EVENT_HANDLER, 1, unpack_handler },
+	{ RECORD_STORE_LOST, 1, unpack_lost },
 };
 
+/* False: the record gives no event of its own, or is shorter than its type. */
 static bool unpack_event(struct unpack *u, uint64_t word, const uint64_t *payload, struct event *e)
 {
 	uint32_t type = record_type(word);
 
 	if (type - RECORD_EVENT_TRACE < RECORD_TRACES)
-		return trace(u, word, payload, e);
+		return unpack_trace(u, word, payload, e);
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (types[i].type == type)
 			return record_payload(word) >= types[i].words &&
@@ -155,10 +179,13 @@ static bool unpack_event(struct unpack *u, uint64_t word, const uint64_t *payloa
 	return false;
 }
 
+/* Unpacks records until one gives an event. False: there are no more. */
 static bool next_event(struct unpack *u, struct event *e)
 {
 	static const uint8_t kinds[] = {
-		[RECORD_ENTRY] = EVENT_ENTRY, [RECORD_EXIT] = EVENT_EXIT, [RECORD_TAIL] = EVENT_TAIL,
+		[RECORD_ENTRY] = EVENT_ENTRY,
+		[RECORD_EXIT] = EVENT_EXIT,
+		[RECORD_TAIL] = EVENT_TAIL,
 	};
 
 	while (u->at < u->end) {
@@ -180,13 +207,15 @@ static bool next_event(struct unpack *u, struct event *e)
 			e->site = record_site(word);
 		else
 			e->fn = record_id(word);
+		/* Only an exit has a payload here: the returned value. */
 		if (u->at - payload)
-			value(e, *payload);
+			unpack_value(e, *payload);
 		return true;
 	}
 	return false;
 }
 
+/* A stack that came before the event is told with it. */
 bool unpack_next(struct unpack *u, struct event *e)
 {
 	if (!next_event(u, e))

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Borrowing: makes a thread of a stopped process run calls for the tracer (see the header for
+ * why it is safe). remote.c and let_run.c call it, on the holder's thread. Nothing of the
+ * process that it would miss is changed before code, frame and saved state are in place (the
+ * frame lies below its stack pointer); a failure before that is reported, one after it (the
+ * process died) leaves nothing to mend. */
 #include "tracee/borrow.h"
 
 #include <elf.h>
@@ -9,13 +14,14 @@
 #include <sys/uio.h>
 
 #include "tracee/internal.h"
+#include "tracee/proc_maps.h"
 
 #define RSEQ_CS 8             /* offset in struct rseq */
 #define FLAGS_AT_CALL 0x202   /* interrupts on, direction forward */
-#define RED_ZONE 128
-#define SIGNAL_ROOM 8192      /* below a frame: its thread may take a signal there */
-#define STACK_MARGIN 4096     /* between the main thread and a frame */
-#define PLACES 4              /* others are taken when a dead tracer's borrows are still on their way */
+#define RED_ZONE 128 /* the ABI's 128 bytes below a stack pointer that a leaf function uses */
+#define SIGNAL_ROOM 8192      /* below a frame: space for a signal that its thread may take there */
+#define STACK_MARGIN 4096     /* between the main thread's stack pointer and a frame */
+#define PLACES 4 /* further ones serve when a dead tracer's borrows are still under way */
 #define PAGE UINT64_C(4096)
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -26,37 +32,40 @@ struct rseq_config {
 	uint32_t size, signature, flags, pad;
 };
 
+/* The kernel's struct rseq_cs. */
 struct rseq_section {
 	uint32_t version, flags;
 	uint64_t start, bytes, abort;
 };
-
-struct lines { uint64_t start, end; bool write, exec; char path[16]; };
 
 /* --- code ------------------------------------------------------------------------------------- */
 
 #define CODE_BYTES 32
 #define CODE_RESULT 2
 #define CODE_BACK 5
-#define CODE_FRAME 7          /* where the frame's address stands */
+#define CODE_FRAME 7          /* offset of the frame's address */
 #define CODE_END 28
 
 static const uint8_t code[CODE_BYTES] = {
 	0x0f, 0x05,                          /* syscall */
 	0x48, 0x89, 0xc7,                    /* mov %rax, %rdi */
 	0x48, 0xbc, 0, 0, 0, 0, 0, 0, 0, 0,  /* mov $frame, %rsp */
-	0x48, 0x83, 0x64, 0x24, 0x08, 0x00,  /* andq $0, 8(%rsp): its link, by which a called function is known */
+	/* andq $0, 8(%rsp): its link, by which a called function is known */
+	0x48, 0x83, 0x64, 0x24, 0x08, 0x00,
 	0xb8, 0x0f, 0x00, 0x00, 0x00,        /* mov $SYS_rt_sigreturn, %eax */
 	0x0f, 0x05,                          /* syscall */
 };
 
+/* True for our code with any frame address. */
 static bool is_code(const uint8_t bytes[CODE_BYTES])
 {
 	return memcmp(bytes, code, CODE_FRAME) == 0 &&
-	       memcmp(bytes + CODE_FRAME + 8, code + CODE_FRAME + 8, CODE_BYTES - CODE_FRAME - 8) == 0;
+	       memcmp(bytes + CODE_FRAME + 8, code + CODE_FRAME + 8, CODE_BYTES - CODE_FRAME - 8) ==
+		       0;
 }
 
-/* A tracer died while a thread was borrowed: is the thread still under way, here or in a function it called? */
+/* A tracer died while a thread was borrowed. True if the thread is still under way: in these
+ * instructions, or in a function that it called (the frame's link then names the thread). */
 static bool is_under_way(struct tracee *t, uint64_t at, const uint8_t bytes[CODE_BYTES])
 {
 	uint64_t frame, link = 0;
@@ -65,19 +74,22 @@ static bool is_under_way(struct tracee *t, uint64_t at, const uint8_t bytes[CODE
 	memcpy(&frame, bytes + CODE_FRAME, sizeof(frame));
 	tracee_read(t, frame + SIGFRAME_LINK, &link, sizeof(link), &ignored);
 	for (size_t i = 0; i < t->threads.n; i++)
-		if (t->threads.at[i].regs.rip - at < CODE_BYTES || (pid_t)link == t->threads.at[i].tid)
+		if (t->threads.at[i].regs.rip - at < CODE_BYTES ||
+		    (pid_t)link == t->threads.at[i].tid)
 			return true;
 	return false;
 }
 
 enum slot { SLOT_FREE, SLOT_TAKEN, SLOT_UNDER_WAY };
 
+/* Looks whether a place for code is free: zeros, or code that a dead tracer left behind. */
 static enum slot look_at_slot(struct tracee *t, uint64_t at)
 {
 	static const uint8_t none[CODE_BYTES];
 	uint8_t bytes[CODE_BYTES];
 	struct err ignored;
 
+	/* Unreadable: not a place for code. */
 	if (tracee_read(t, at, bytes, sizeof(bytes), &ignored) < 0)
 		return SLOT_TAKEN;
 	if (memcmp(bytes, none, sizeof(none)) == 0)
@@ -87,6 +99,7 @@ static enum slot look_at_slot(struct tracee *t, uint64_t at)
 	return is_under_way(t, at, bytes) ? SLOT_UNDER_WAY : SLOT_FREE;
 }
 
+/* Writes the instructions, with the frame's address in them. */
 static int put_code(struct tracee *t, struct err *err)
 {
 	uint8_t bytes[CODE_BYTES];
@@ -96,25 +109,11 @@ static int put_code(struct tracee *t, struct err *err)
 	return tracee_write(t, t->borrowed.call, bytes, sizeof(bytes), err);
 }
 
-/* --- places ------------------------------------------------------------------------------------ */
+/* --- places ----------------------------------------------------------------------------------- */
 
-static bool next_line(FILE *f, struct lines *l)
-{
-	char line[512], perms[5];
-	unsigned long long start, end;
-
-	while (fgets(line, sizeof(line), f)) {
-		l->path[0] = '\0';
-		if (sscanf(line, "%llx-%llx %4s %*s %*s %*s %15s", &start, &end, perms, l->path) < 3 || start >> 47)
-			continue;
-		*l = (struct lines){ start, end, perms[1] == 'w', perms[2] == 'x', "" };
-		sscanf(line, "%*s %*s %*s %*s %*s %15s", l->path);
-		return true;
-	}
-	return false;
-}
-
-struct places { uint64_t vdso, text, stack, stack_end, own, own_end; };
+/* Ends of the vdso and of the first file's text that have room, and the parts of stacks that are
+ * free. */
+struct borrow_places { uint64_t vdso, text, stack, stack_end, own, own_end; };
 
 static const struct thread *main_thread(const struct tracee *t)
 {
@@ -124,14 +123,16 @@ static const struct thread *main_thread(const struct tracee *t)
 	return NULL;
 }
 
-static void look_at(struct tracee *t, const struct lines *l, struct places *p)
+/* Notes a mapping if it may serve. */
+static void look_at(struct tracee *t, const struct proc_map *l, struct borrow_places *p)
 {
 	const struct thread *main = main_thread(t);
 	uint64_t sp = t->borrowed.th->regs.rsp;
 
 	if (strcmp(l->path, "[vdso]") == 0)
 		p->vdso = l->end;
-	else if (l->exec && !p->text && l->path[0] == '/' && look_at_slot(t, l->end - CODE_BYTES) == SLOT_FREE)
+	else if (l->exec && !p->text && l->path[0] == '/' &&
+		 look_at_slot(t, l->end - CODE_BYTES) == SLOT_FREE)
 		p->text = l->end;
 	if (strcmp(l->path, "[stack]") == 0) {
 		p->stack = l->start;
@@ -145,22 +146,22 @@ static void look_at(struct tracee *t, const struct lines *l, struct places *p)
 	}
 }
 
-static void find_places(struct tracee *t, struct places *p)
+/* Reads the maps of a thread that is alive: those of an ended main thread are empty. */
+static void find_places(struct tracee *t, struct borrow_places *p)
 {
-	char name[32];
-	struct lines l;
-	FILE *f;
+	FILE *f = proc_maps_open(t->threads.at[0].tid);
+	struct proc_map map;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)t->threads.at[0].tid);
-	f = fopen(name, "re");
-	while (f && next_line(f, &l))
-		look_at(t, &l, p);
+	while (f && proc_maps_next(f, &map))
+		if (!(map.start >> 47)) /* the kernel's half has a mapping, too (vsyscall) */
+			look_at(t, &map, p);
 	if (f)
 		fclose(f);
 }
 
-/* The k-th from the end of the main stack; if that has no room, right below the thread's own stack pointer. */
-static uint64_t place_frame(const struct places *p, unsigned k, size_t bytes)
+/* Returns an address for frame k, counted from the low end of the main stack's mapping, where the
+ * stack hardly ever grows to. If there is no room, right below the thread's own stack pointer. */
+static uint64_t place_frame(const struct borrow_places *p, unsigned k, size_t bytes)
 {
 	uint64_t each = (SIGNAL_ROOM + bytes + 63) & ~UINT64_C(63);
 	uint64_t top = p->stack + (k + 1) * each;
@@ -172,6 +173,7 @@ static uint64_t place_frame(const struct places *p, unsigned k, size_t bytes)
 	return (p->own_end - bytes) & ~UINT64_C(63);
 }
 
+/* Notes where the instructions are, for borrow_begin()'s users. */
 static void use_slot(struct borrowed_thread *borrowed, uint64_t at)
 {
 	borrowed->call = at;
@@ -180,16 +182,19 @@ static void use_slot(struct borrowed_thread *borrowed, uint64_t at)
 	borrowed->end = at + CODE_END;
 }
 
+/* Chooses a place for the code, and one for scratch memory and frame, which has the same number. */
 static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
 {
 	struct borrowed_thread *borrowed = &t->borrowed;
-	struct places p = { 0 };
+	struct borrow_places p = { 0 };
 	unsigned chosen = 2 * PLACES;
 
 	find_places(t, &p);
 	borrowed->others = false;
-	for (unsigned i = 2 * PLACES; i-- > 0;) { /* the kernel's code first */
-		uint64_t end = i < PLACES ? p.vdso : p.text, at = end - (i % PLACES + 1) * CODE_BYTES;
+	/* Last to first, so that the kernel's code is preferred over the text's. */
+	for (unsigned i = 2 * PLACES; i-- > 0;) {
+		uint64_t end = i < PLACES ? p.vdso : p.text,
+			 at = end - (i % PLACES + 1) * CODE_BYTES;
 		enum slot slot = end ? look_at_slot(t, at) : SLOT_TAKEN;
 
 		borrowed->others |= slot == SLOT_UNDER_WAY;
@@ -199,52 +204,62 @@ static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
 		use_slot(borrowed, at);
 	}
 	if (chosen == 2 * PLACES)
-		return err_set(err, ENOEXEC, "process %d has no room behind its code to lend a thread", (int)t->pid);
+		return err_set(err, ENOEXEC,
+			       "process %d has no room behind its code to lend a thread",
+			       (int)t->pid);
 	borrowed->scratch = place_frame(&p, chosen % PLACES, TRACEE_SCRATCH + frame_bytes);
 	borrowed->frame = borrowed->scratch + TRACEE_SCRATCH;
-	return borrowed->scratch ? 0 : err_set(err, ENOMEM, "process %d has no room on its stacks to lend a thread", (int)t->pid);
+	return borrowed->scratch ? 0
+				 : err_set(err, ENOMEM,
+					   "process %d has no room on its stacks to lend a thread",
+					   (int)t->pid);
 }
 
 /* --- which thread, and what it is ------------------------------------------------------------- */
 
 /* Smaller is better: a thread in its own code, then one in a system call that begins anew, then one
- * in the midst of a sleep. */
-static int preference(const struct thread *th)
+ * in the midst of a sleep, whose restart block a further call would overwrite. */
+static int thread_preference(const struct thread *th)
 {
 	if (!regs_restart(&th->regs))
 		return 0;
 	return (int64_t)th->regs.rax == RESTART_BLOCK ? 2 : 1;
 }
 
-static struct thread *choose(struct tracee *t)
+/* Returns the best thread that stands; NULL: none does. */
+static struct thread *choose_thread(struct tracee *t)
 {
 	struct thread *best = NULL;
 
 	for (size_t i = 0; i < t->threads.n; i++) {
 		struct thread *th = &t->threads.at[i];
 
-		if (th->stopped && (!best || preference(th) < preference(best)))
+		if (th->stopped && (!best || thread_preference(th) < thread_preference(best)))
 			best = th;
 	}
 	return best;
 }
 
-/* The kernel forgets that a thread is in a restartable sequence when it sees it elsewhere. */
+/* The kernel forgets that a thread is in a restartable sequence when it sees the thread elsewhere,
+ * so rseq_cs is saved. */
 static void save_rseq(struct tracee *t, struct borrowed_thread *borrowed)
 {
 	struct rseq_config config = { 0 };
 	struct err ignored;
 
 	borrowed->rseq_at = 0;
-	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, borrowed->th->tid, sizeof(config), &config) < 0 ||
+	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, borrowed->th->tid,
+		   sizeof(config), &config) < 0 ||
 	    !config.pointer)
 		return;
-	if (tracee_read(t, config.pointer + RSEQ_CS, &borrowed->rseq_cs, sizeof(borrowed->rseq_cs), &ignored) == 0 &&
+	if (tracee_read(t, config.pointer + RSEQ_CS, &borrowed->rseq_cs, sizeof(borrowed->rseq_cs),
+			&ignored) == 0 &&
 	    borrowed->rseq_cs)
 		borrowed->rseq_at = config.pointer + RSEQ_CS;
 }
 
-/* Where it goes on without us: a system call begins again, a restartable sequence is given up. */
+/* Registers with which the thread goes on if the tracer dies: a system call begins again, a
+ * restartable sequence is aborted. */
 static struct user_regs_struct regs_alone(struct tracee *t, const struct borrowed_thread *borrowed)
 {
 	struct user_regs_struct regs = borrowed->th->regs;
@@ -254,13 +269,16 @@ static struct user_regs_struct regs_alone(struct tracee *t, const struct borrowe
 	if (regs_restart(&regs)) {
 		regs.rax = regs.orig_rax;
 		regs.rip -= 2;
-	} else if (borrowed->rseq_at && tracee_read(t, borrowed->rseq_cs, &s, sizeof(s), &ignored) == 0 &&
+	} else if (borrowed->rseq_at &&
+		   tracee_read(t, borrowed->rseq_cs, &s, sizeof(s), &ignored) == 0 &&
 		   regs.rip - s.start < s.bytes) {
 		regs.rip = s.abort;
 	}
 	return regs;
 }
 
+/* Reads what PTRACE_SETREGS does not bring back: signal mask, vector registers, restartable
+ * sequence. */
 static int read_state(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
 	struct iovec vector = { borrowed->xstate, sizeof(borrowed->xstate) };
@@ -270,18 +288,21 @@ static int read_state(struct tracee *t, struct borrowed_thread *borrowed, struct
 		return tracee_died(t, err);
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vector) < 0)
 		return errno == ESRCH ? tracee_died(t, err)
-				      : err_set(err, EIO, "cannot save the vector registers of thread %d: %s", (int)tid,
-						strerror(errno));
+				      : err_set(err, EIO,
+						"cannot save the vector registers of thread %d: %s",
+						(int)tid, strerror(errno));
 	borrowed->n_xstate = vector.iov_len;
 	save_rseq(t, borrowed);
 	return 0;
 }
 
+/* Saves the bytes under scratch memory and frame, and writes the frame. */
 static int put_frame(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
 	uint8_t bytes[SIGFRAME_MAX];
 	struct user_regs_struct regs = regs_alone(t, borrowed);
-	size_t n = sigframe_build(bytes, borrowed->frame, &regs, borrowed->mask, borrowed->xstate, borrowed->n_xstate);
+	size_t n = sigframe_build(bytes, borrowed->frame, &regs, borrowed->mask, borrowed->xstate,
+				  borrowed->n_xstate);
 	int r;
 
 	vec_reserve(&borrowed->before, TRACEE_SCRATCH + n);
@@ -290,10 +311,12 @@ static int put_frame(struct tracee *t, struct borrowed_thread *borrowed, struct 
 	return r < 0 ? r : tracee_write(t, borrowed->frame, bytes, n, err);
 }
 
-/* --- taking and giving back -------------------------------------------------------------------- */
+/* --- taking and giving back ------------------------------------------------------------------- */
 
-/* From here on it is the frame by which the thread comes back. `call`: what is to stand in orig_rax. */
-static int detour(struct tracee *t, const struct borrowed_thread *borrowed, int64_t call, struct err *err)
+/* From here on the thread returns through the frame if we die. `call` goes to orig_rax: -1 keeps
+ * the kernel from restarting the interrupted call. */
+static int make_detour(struct tracee *t, const struct borrowed_thread *borrowed, int64_t call,
+		       struct err *err)
 {
 	const uint64_t all = ~UINT64_C(0);
 	struct user_regs_struct regs = borrowed->th->regs;
@@ -303,12 +326,16 @@ static int detour(struct tracee *t, const struct borrowed_thread *borrowed, int6
 	regs.rsp = borrowed->frame;
 	regs.eflags = FLAGS_AT_CALL;
 	if (ptrace(PTRACE_SETREGS, borrowed->th->tid, NULL, &regs) < 0 ||
+	    /* All signals are blocked until the frame restores the mask: a handler must not run on
+	     * the borrowed stack. */
 	    ptrace(PTRACE_SETSIGMASK, borrowed->th->tid, sizeof(all), &all) < 0)
 		return tracee_died(t, err);
 	return 0;
 }
 
-static int take(struct tracee *t, struct thread *th, int64_t call, struct err *err)
+/* Borrows th. The order matters: state, places, frame, code, and only then the registers that lead
+ * there. */
+static int take_thread(struct tracee *t, struct thread *th, int64_t call, struct err *err)
 {
 	struct borrowed_thread *borrowed = &t->borrowed;
 	int r;
@@ -323,7 +350,7 @@ static int take(struct tracee *t, struct thread *th, int64_t call, struct err *e
 	if (r == 0)
 		r = put_code(t, err);
 	if (r == 0)
-		r = detour(t, borrowed, call, err);
+		r = make_detour(t, borrowed, call, err);
 	if (r < 0)
 		borrowed->th = NULL;
 	return r;
@@ -331,17 +358,17 @@ static int take(struct tracee *t, struct thread *th, int64_t call, struct err *e
 
 int borrow_begin(struct tracee *t, struct err *err)
 {
-	struct thread *th = choose(t);
+	struct thread *th = choose_thread(t);
 
 	if (t->borrowed.th)
 		return 0;
 	if (!th)
 		return err_set(err, EIO, "no thread of process %d stands still", (int)t->pid);
-	return take(t, th, -1, err); /* no restart of what the thread was in */
+	return take_thread(t, th, -1, err); /* -1: the interrupted call is not restarted */
 }
 
-/* The call that this stop is about is made in any case: it has to be one that does nothing, and that a
- * seccomp filter lets through. */
+/* The call at whose entry the thread stands is made in any case, so it is replaced by one that does
+ * nothing and that a seccomp filter allows. */
 int borrow_from_call(struct tracee *t, struct thread *th, struct err *err)
 {
 	struct user_regs_struct *regs = &th->regs;
@@ -351,29 +378,34 @@ int borrow_from_call(struct tracee *t, struct thread *th, struct err *err)
 		return r;
 	regs->rax = regs->orig_rax;
 	regs->orig_rax = ~UINT64_C(0);
+	/* Back to before the instruction, with the number in rax: the program makes its call
+	 * later. */
 	regs->rip -= 2;
-	r = take(t, th, SYS_getpid, err);
+	r = take_thread(t, th, SYS_getpid, err);
 	return r < 0 ? r : borrow_end(t, err);
 }
 
-/* Registers last: until then the frame holds. And only at the stop that run_settle reaches does the kernel
- * decide about restarts. */
+/* Registers last: until then the frame is valid. The thread is at the stop that run_settle()
+ * reached, since only there does the kernel decide about restarts from the registers. */
 static int put_state(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
 	struct iovec vector = { borrowed->xstate, borrowed->n_xstate };
 	struct thread *th = borrowed->th;
 	struct err ignored;
 
+	/* Vector registers only if a function was called; system calls keep them. */
 	if (borrowed->called)
 		ptrace(PTRACE_SETREGSET, th->tid, NT_X86_XSTATE, &vector);
 	if (borrowed->rseq_at)
-		tracee_write(t, borrowed->rseq_at, &borrowed->rseq_cs, sizeof(borrowed->rseq_cs), &ignored);
+		tracee_write(t, borrowed->rseq_at, &borrowed->rseq_cs, sizeof(borrowed->rseq_cs),
+			     &ignored);
 	if (ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(borrowed->mask), &borrowed->mask) < 0 ||
 	    ptrace(PTRACE_SETREGS, th->tid, NULL, &th->regs) < 0)
 		return tracee_died(t, err);
 	return 0;
 }
 
+/* Zeros after the code and the bytes under the frame come back. */
 static void put_memory(struct tracee *t, const struct borrowed_thread *borrowed)
 {
 	static const uint8_t none[CODE_BYTES];
@@ -390,7 +422,8 @@ int borrow_end(struct tracee *t, struct err *err)
 
 	if (!borrowed->th)
 		return 0;
-	if (t->dead || !borrowed->th->stopped) /* one that runs comes back by itself */
+	/* A thread that runs returns through the frame by itself. */
+	if (t->dead || !borrowed->th->stopped)
 		r = -EIO;
 	if (r == 0)
 		r = run_settle(t, borrowed->th, 0, err);

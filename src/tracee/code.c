@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes looked for in the code of a held process. */
+/* Searches the code of a stopped process for bytes, on the holder's thread. launch_stop.c asks
+ * whether a program sets a thread pointer at all. Mappings that cannot be read are skipped. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tracee/internal.h"
+#include "tracee/proc_maps.h"
 
+/* Bytes that are read at once: mappings may be large, and the search needs no more memory for
+ * them. */
 #define PIECE 65536
 
-static uint64_t search(struct tracee *t, uint64_t start, uint64_t end, const void *bytes, size_t n)
+/* The first address of the bytes in [start, end), or 0. */
+static uint64_t search_range(struct tracee *t, uint64_t start, uint64_t end, const void *bytes,
+			     size_t n)
 {
 	uint8_t *piece = mem_zalloc(PIECE);
 	const uint8_t *found = NULL;
@@ -22,7 +28,7 @@ static uint64_t search(struct tracee *t, uint64_t start, uint64_t end, const voi
 		found = memmem(piece, here, bytes, n);
 		if (found || here <= n)
 			break;
-		at += here - (n - 1); /* what lies across two pieces */
+		at += here - (n - 1); /* pieces overlap, for bytes that lie across two */
 	}
 	at += found ? (uint64_t)(found - piece) : 0;
 	free(piece);
@@ -31,17 +37,14 @@ static uint64_t search(struct tracee *t, uint64_t start, uint64_t end, const voi
 
 uint64_t code_find(struct tracee *t, bool vdso, const void *bytes, size_t n)
 {
-	char name[32], line[512], perms[5];
-	unsigned long long start, end;
+	FILE *f = proc_maps_open(t->threads.at[0].tid);
+	struct proc_map map;
 	uint64_t found = 0;
-	FILE *f;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)t->threads.at[0].tid);
-	f = fopen(name, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx-%llx %4s", &start, &end, perms) == 3 && perms[2] == 'x' && !(start >> 47) &&
-		    (strstr(line, "[vdso]") != NULL) == vdso)
-			found = search(t, start, end, bytes, n);
+	while (f && !found && proc_maps_next(f, &map))
+		/* Not the kernel's half of the address space (vsyscall). */
+		if (map.exec && !(map.start >> 47) && (strcmp(map.path, "[vdso]") == 0) == vdso)
+			found = search_range(t, map.start, map.end, bytes, n);
 	if (f)
 		fclose(f);
 	return found;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Stops every thread of a process, and lets them go.
+/* Stops every thread of a process, and lets them go, on the holder's thread (ptrace wants all calls
+ * from one thread). A failure lets the process run on as before.
  *
- * Threads are seized first, which stops nothing, then interrupted all at once, so that the pause is
- * that of the slowest and not of all in a row. A thread that was about to take a signal is let on to
- * take it, with the interrupt pending: it stops at the first instruction of its handler, and no
- * signal has to be kept. Threads born meanwhile are found by looking at /proc/PID/task again until
- * there is nothing new. */
+ * Threads are seized first, which stops nothing, then all are interrupted, so that the pause is
+ * that of the slowest and not the sum. A thread that was about to take a signal is allowed to, with
+ * the interrupt pending: it stops at the first instruction of its handler, and no signal has to be
+ * kept. Threads born meanwhile are found by reading /proc/PID/task again until there is nothing
+ * new. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +23,9 @@
 #include "tracee/internal.h"
 #include "tracee/proc_status.h"
 
-/* Both lists mostly have the same order: `next` is where the one after the last answer stands. */
-static bool knows(const struct tracee *t, pid_t tid, size_t *next)
+/* Both lists mostly have the same order: `next` is the place after the last answer, where the
+ * search begins. */
+static bool knows_thread(const struct tracee *t, pid_t tid, size_t *next)
 {
 	for (size_t i = 0; i < t->threads.n; i++) {
 		size_t at = (*next + i) % t->threads.n;
@@ -36,18 +38,21 @@ static bool knows(const struct tracee *t, pid_t tid, size_t *next)
 	return false;
 }
 
-static void forget(struct tracee *t, size_t i)
+/* Takes the thread out of the list; the last one gets its place, so loops that forget go
+ * backwards. */
+static void forget_thread(struct tracee *t, size_t i)
 {
 	t->threads.at[i] = t->threads.at[--t->threads.n];
 }
 
+/* Lets a stopped thread run, untraced. False: it was killed meanwhile. */
 static bool let_go(const struct thread *th)
 {
 	return ptrace(PTRACE_DETACH, th->tid, NULL, NULL) == 0;
 }
 
 /* A thread that ended in our hands has to be waited for, or it stays as a zombie. */
-static void reap(struct tracee *t, pid_t tid)
+static void reap_thread(struct tracee *t, pid_t tid)
 {
 	int status;
 
@@ -61,11 +66,12 @@ static void reap_all(struct tracee *t)
 
 	for (size_t i = 0; i < t->threads.n; i++)
 		if (t->threads.at[i].tid != t->pid)
-			reap(t, t->threads.at[i].tid);
-	if (knows(t, t->pid, &next))
-		reap(t, t->pid);
+			reap_thread(t, t->threads.at[i].tid);
+	if (knows_thread(t, t->pid, &next))
+		reap_thread(t, t->pid);
 }
 
+/* Threads that did not stop in time cannot be let go; the holder's thread stays for them. */
 static void leave_stragglers(const struct tracee *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++)
@@ -73,6 +79,7 @@ static void leave_stragglers(const struct tracee *t)
 			stragglers_add(t->pid, t->ticks.keep, &t->threads.at[i]);
 }
 
+/* Frees all but the threads' stops, which tracee_release() ends before. */
 static void free_tracee(struct tracee *t)
 {
 	if (t->mem >= 0)
@@ -90,11 +97,13 @@ uint64_t tracee_release(struct tracee *t)
 	struct err ignored;
 
 	borrow_end(t, &ignored);
-	for (size_t i = 0; i < t->threads.n; i++) { /* in the order in which they were stopped */
+	/* In the order in which they were stopped, so that none stands longer than others. */
+	for (size_t i = 0; i < t->threads.n; i++) {
 		struct thread *th = &t->threads.at[i];
 		uint64_t stood;
 
-		if (th->stopped && !holder_keep(t, th) && !let_go(th)) /* only what was killed cannot be let go */
+		/* Only a killed thread cannot be let go. */
+		if (th->stopped && !holder_keep(t, th) && !let_go(th))
 			t->dead = true;
 		stood = th->asked_at ? clock_ns() - th->asked_at : 0;
 		longest = stood > longest ? stood : longest;
@@ -112,6 +121,7 @@ uint64_t tracee_release(struct tracee *t)
 #define SEIZE_TRIES 3
 #define LAST_WAIT_MS 200
 
+/* True if the thread has ended, or is not there any more. */
 static bool is_zombie(struct tracee *t, pid_t tid)
 {
 	struct proc_stat stat;
@@ -119,8 +129,8 @@ static bool is_zombie(struct tracee *t, pid_t tid)
 	return proc_stat_read(t->pid, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X';
 }
 
-/* Seizing waits for a thread that is just executing a program, and that one waits for us to wait for the
- * threads it has ended. So it is done from a signal handler meanwhile. */
+/* PTRACE_SEIZE waits for a thread that is just executing a program, and that one waits until we
+ * have waited for the threads it has ended. So these are reaped from a signal handler meanwhile. */
 static void reap_meanwhile(void *of)
 {
 	const struct tracee *t = of;
@@ -131,6 +141,7 @@ static void reap_meanwhile(void *of)
 			waitpid(t->threads.at[i].tid, &status, __WALL | WNOHANG);
 }
 
+/* PTRACE_O_TRACESYSGOOD tells stops at system calls from a program's own SIGTRAP. */
 static long seize_and_reap(struct tracee *t, pid_t tid)
 {
 	long r;
@@ -141,7 +152,7 @@ static long seize_and_reap(struct tracee *t, pid_t tid)
 	return r;
 }
 
-/* 1: seized; 0: nothing there to seize; -errno. */
+/* Returns 1: seized; 0: nothing there to seize; -errno. */
 static int seize_once(struct tracee *t, pid_t tid)
 {
 	struct proc_status status;
@@ -152,12 +163,13 @@ static int seize_once(struct tracee *t, pid_t tid)
 	code = errno;
 	if (code == ESRCH || is_zombie(t, tid))
 		return 0;
-	/* One that executed a program when we knew it by another number is ours already. */
+	/* A thread that executed a program when we knew it by another number is ours already. */
 	return proc_status_read(tid, &status) == 0 && status.tracer == gettid() ? 1 : -code;
 }
 
-/* While a thread executes a program, its number may pass from a zombie to it between two looks. */
-static int seize(struct tracee *t, pid_t tid)
+/* While a thread executes a program, its number may pass from a zombie to it between two looks; the
+ * answer is then EPERM for a moment. */
+static int seize_thread(struct tracee *t, pid_t tid)
 {
 	const struct timespec nap = { 0, 100000 };
 	int r = seize_once(t, tid);
@@ -169,7 +181,7 @@ static int seize(struct tracee *t, pid_t tid)
 	return r;
 }
 
-/* Seizes the threads that are not known yet: how many, or -errno. */
+/* Seizes the threads that are not known yet. Returns how many, or -errno. */
 static int seize_new(struct tracee *t)
 {
 	char name[32];
@@ -183,9 +195,9 @@ static int seize_new(struct tracee *t)
 	while (r >= 0 && d && (e = readdir(d))) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
-		if (tid <= 0 || knows(t, tid, &next))
+		if (tid <= 0 || knows_thread(t, tid, &next))
 			continue;
-		r = seize(t, tid);
+		r = seize_thread(t, tid);
 		if (r > 0) {
 			*vec_add(&t->threads) = (struct thread){ .tid = tid };
 			n++;
@@ -196,6 +208,7 @@ static int seize_new(struct tracee *t)
 	return r < 0 ? r : n;
 }
 
+/* Asks all threads that run to stop. The pause of a thread counts from here (asked_at). */
 static void interrupt_all(struct tracee *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++) {
@@ -209,17 +222,23 @@ static void interrupt_all(struct tracee *t)
 	}
 }
 
-/* What the kernel ends with EINTR merely because the thread was stopped (signal(7) lists them) is made
- * to begin again, unless a handler runs first: then it is EINTR, as it would have been. */
+/* Some system calls end with EINTR merely because the thread was stopped (signal(7) lists them).
+ * Such a call is made to restart, unless a handler runs first: then it ends with EINTR, as it would
+ * have without us. */
 static bool ends_for_a_stop(const struct user_regs_struct *regs)
 {
 	static const uint16_t calls[] = {
-		SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
-		SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter, SYS_msgrcv, SYS_msgsnd, SYS_read, SYS_readv,
-		SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
-		SYS_accept, SYS_accept4, SYS_connect, SYS_sendfile, SYS_splice, SYS_select, SYS_pselect6, SYS_poll,
-		SYS_ppoll, SYS_nanosleep, SYS_clock_nanosleep, SYS_futex, SYS_futex_waitv, SYS_mq_timedsend,
-		SYS_mq_timedreceive, SYS_wait4, SYS_waitid, SYS_flock, SYS_fcntl, SYS_pause, SYS_rt_sigsuspend,
+		SYS_epoll_wait,	    SYS_epoll_pwait,   SYS_epoll_pwait2, SYS_rt_sigtimedwait,
+		SYS_semop,	    SYS_semtimedop,    SYS_io_getevents, SYS_io_pgetevents,
+		SYS_io_uring_enter, SYS_msgrcv,	       SYS_msgsnd,	 SYS_read,
+		SYS_readv,	    SYS_recvfrom,      SYS_recvmsg,	 SYS_recvmmsg,
+		SYS_write,	    SYS_writev,	       SYS_sendto,	 SYS_sendmsg,
+		SYS_sendmmsg,	    SYS_accept,	       SYS_accept4,	 SYS_connect,
+		SYS_sendfile,	    SYS_splice,	       SYS_select,	 SYS_pselect6,
+		SYS_poll,	    SYS_ppoll,	       SYS_nanosleep,	 SYS_clock_nanosleep,
+		SYS_futex,	    SYS_futex_waitv,   SYS_mq_timedsend, SYS_mq_timedreceive,
+		SYS_wait4,	    SYS_waitid,	       SYS_flock,	 SYS_fcntl,
+		SYS_pause,	    SYS_rt_sigsuspend,
 	};
 
 	if ((int64_t)regs->rax != -EINTR)
@@ -235,8 +254,11 @@ void thread_stands(struct thread *th)
 	th->stopped = true;
 	ptrace(PTRACE_GETREGS, th->tid, NULL, &th->regs);
 	if (ends_for_a_stop(&th->regs)) {
+		/* ptrace shows the registers as the stop left them; the kernel looks at rax again
+		 * when the thread goes on. */
 		th->regs.rax = (uint64_t)RESTART_NOHAND;
-		ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rax), (void *)th->regs.rax);
+		ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rax),
+		       (void *)th->regs.rax);
 	}
 }
 
@@ -249,69 +271,77 @@ int thread_take_status(struct thread *th, int status)
 		thread_stands(th);
 		return 1;
 	}
+	/* A signal's stop: the signal goes on to the program, and the interrupt is asked for
+	 * again. */
 	ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
 	ptrace(PTRACE_CONT, th->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
 	return 0;
 }
 
-/* 1: it stands; 0: not yet; -1: it is gone. */
+/* Returns 1: it stands; 0: not yet; -1: it is gone. */
 static int stop_one(struct tracee *t, struct thread *th)
 {
 	int status, r = wait_tick(&t->ticks, th->tid, &status);
 
 	if (r > 0)
 		return thread_take_status(th, status);
-	/* It may be another by now: one that executed a program has the main thread's number, and is
-	 * ours or not. */
-	return r < 0 || (ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0 && errno == ESRCH) ? -1 : 0;
+	/* The number may be another thread's by now: one that executed a program has the main
+	 * thread's number, and may be ours or not. */
+	return r < 0 || (ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0 && errno == ESRCH) ? -1
+											      : 0;
 }
 
-static bool answers(const struct thread *th)
+/* A thread in ptrace-stop answers; one that was killed, or is replaced, does not. */
+static bool thread_answers(const struct thread *th)
 {
 	unsigned long message;
 
 	return ptrace(PTRACE_GETEVENTMSG, th->tid, NULL, &message) == 0;
 }
 
-/* One that stood may have been ended by another that executes a program, and if it was the main thread, its
- * number is the other's now, whose stop is still to come, or came and is not taken yet. The same three
- * answers. */
+/* A stopped thread may have been killed by another's execve. If it was the main thread, its number
+ * now belongs to the exec'ing thread, whose own stop may be pending, or arrived and not taken yet.
+ * Returns as stop_one(). */
 static int stands_still(struct tracee *t, struct thread *th)
 {
 	int status, r = wait_now(&t->ticks, th->tid, &status, WNOHANG);
 
 	if (r == 0)
-		th->stopped = answers(th);
+		th->stopped = thread_answers(th);
 	return r > 0 ? thread_take_status(th, status) : r < 0 ? -1 : th->stopped;
 }
 
-/* What a thread that does not come may wait for: one that executes a program ends the others, and waits
- * until these are waited for. A main thread that ends is not reported before the rest. */
+/* A thread that does not stop may wait for others: one that executes a program ends the others, and
+ * waits until these are reaped. A main thread that ended is not reported before the rest. Returns
+ * true if all stand. */
 static bool look_again(struct tracee *t)
 {
 	bool all = true;
 
 	for (size_t i = t->threads.n; i-- > 0;) {
 		struct thread *th = &t->threads.at[i];
-		int r = th->stopped ? stands_still(t, th) : th->tid == t->pid && is_zombie(t, th->tid) ? -1 : 0;
+		int r = th->stopped				     ? stands_still(t, th)
+			: th->tid == t->pid && is_zombie(t, th->tid) ? -1
+								     : 0;
 
 		if (r < 0)
-			forget(t, i);
+			forget_thread(t, i);
 		all = all && r != 0;
 	}
 	return all;
 }
 
-/* false: the deadline passed. */
+/* Returns false if the deadline passed. */
 static bool wait_all(struct tracee *t, uint64_t deadline)
 {
 	for (size_t i = t->threads.n; i-- > 0;) {
 		int r = t->threads.at[i].stopped ? 1 : stop_one(t, &t->threads.at[i]);
 
 		if (r < 0)
-			forget(t, i);
+			forget_thread(t, i);
 		if (r == 0 && clock_ns() > deadline)
 			return false;
+		/* A new round: threads that stood may be gone. */
 		if (r == 0) {
 			look_again(t);
 			i = t->threads.n;
@@ -320,6 +350,7 @@ static bool wait_all(struct tracee *t, uint64_t deadline)
 	return true;
 }
 
+/* Says which thread did not stop, and for what it waits. */
 static int does_not_stop(struct tracee *t, struct err *err)
 {
 	size_t i = 0;
@@ -329,16 +360,19 @@ static int does_not_stop(struct tracee *t, struct err *err)
 	return proc_explain_wait(t->pid, t->threads.at[i].tid, err);
 }
 
-/* The list of threads ends early when one that is being listed ends; their number does not lie. */
+/* Reading /proc/PID/task ends early when the thread at hand ends meanwhile; the number in stat does
+ * not lie. */
 static bool has_others(const struct tracee *t)
 {
 	struct proc_stat stat;
 	size_t next = 0;
 
 	return proc_stat_read(t->pid, t->pid, &stat) == 0 &&
-	       stat.threads > t->threads.n + (knows(t, t->pid, &next) ? 0 : 1);
+	       stat.threads > t->threads.n + (knows_thread(t, t->pid, &next) ? 0 : 1);
 }
 
+/* Stops all threads, however many come meanwhile. Two conditions end it: nothing new in /proc, and
+ * the kernel's count agrees. */
 static int stop_all(struct tracee *t, struct err *err)
 {
 	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
@@ -347,12 +381,15 @@ static int stop_all(struct tracee *t, struct err *err)
 		int n = seize_new(t);
 
 		if (n < 0)
-			return err_set(err, -n, "cannot hold process %d: %s", (int)t->pid, strerror(-n));
+			return err_set(err, -n, "cannot hold process %d: %s", (int)t->pid,
+				       strerror(-n));
 		if (look_again(t) && n == 0 && !has_others(t))
 			break;
 		if (clock_ns() > deadline)
-			return err_set(err, EBUSY, "process %d starts threads or programs faster than they can be stopped: try again",
-				       (int)t->pid);
+			return err_set(
+				err, EBUSY,
+				"process %d starts threads or programs faster than they can be stopped: try again",
+				(int)t->pid);
 		interrupt_all(t);
 		holder_answer(t);
 		if (!wait_all(t, deadline))
@@ -373,7 +410,8 @@ int open_memory(struct tracee *t, struct err *err)
 	return t->mem >= 0 ? 0 : err_set(err, errno, "cannot open %s: %s", name, strerror(errno));
 }
 
-/* An earlier holder has given up and still waits for a thread of it. */
+/* An earlier holder has given up and still waits for a thread of the process, which only that
+ * holder can let go. */
 static int wait_stragglers(pid_t pid, uint64_t deadline, struct err *err)
 {
 	const struct timespec nap = { 0, 1000000 };
@@ -387,14 +425,16 @@ static int wait_stragglers(pid_t pid, uint64_t deadline, struct err *err)
 	return 0;
 }
 
-/* The thread waits for us. */
+/* True for the thread that waits for our answer (base/caller.h): it is in the kernel, but the
+ * answer lets it stop. */
 static bool is_caller(pid_t tid)
 {
 	return caller_now() && caller_now()->tid == tid;
 }
 
-/* A thread in an uninterruptible sleep, or one whose vfork child lives, would stop when it wakes, long after brace has given
- * up. So none is touched that was not seen awake, or asleep as usual. */
+/* A thread in an uninterruptible sleep, or one whose vfork child lives, would stop when it wakes,
+ * long after brace has given up. So no thread is touched before all were seen awake, or in a usual
+ * sleep. */
 static int wait_interruptible(pid_t pid, struct err *err)
 {
 	const struct timespec nap = { 0, 1000000 };
@@ -410,7 +450,8 @@ static int wait_interruptible(pid_t pid, struct err *err)
 	while (r == 0 && d && (e = readdir(d))) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
-		while (r == 0 && tid > 0 && proc_stat_read(pid, tid, &stat) == 0 && stat.state == 'D' && !is_caller(tid)) {
+		while (r == 0 && tid > 0 && proc_stat_read(pid, tid, &stat) == 0 &&
+		       stat.state == 'D' && !is_caller(tid)) {
 			if (clock_ns() > deadline)
 				r = proc_explain_wait(pid, tid, err);
 			nanosleep(&nap, NULL);
@@ -421,7 +462,8 @@ static int wait_interruptible(pid_t pid, struct err *err)
 	return r;
 }
 
-/* After a failure: only a stopped thread can be let go, so those that still run have to stop for it. */
+/* After a failure: only a stopped thread can be let go, so threads that still run have to stop for
+ * it. */
 static void stop_to_let_go(struct tracee *t)
 {
 	uint64_t deadline = clock_ns() + LAST_WAIT_MS * UINT64_C(1000000);
@@ -432,13 +474,13 @@ static void stop_to_let_go(struct tracee *t)
 
 		while (!th->stopped && clock_ns() < deadline)
 			if (stop_one(t, th) < 0) {
-				forget(t, i);
+				forget_thread(t, i);
 				break;
 			}
 	}
 }
 
-/* When the kernel forbids it: why. */
+/* Replaces the kernel's errno by the rule in the way, if one is found. */
 static int explain_failure(pid_t pid, int r, struct err *err)
 {
 	struct proc_status own;
@@ -450,12 +492,14 @@ static int explain_failure(pid_t pid, int r, struct err *err)
 		return rule;
 	}
 	if ((r == -EPERM || r == -ENOSYS) && proc_status_read(getpid(), &own) == 0 && own.seccomp)
-		return err_set(err, EPERM, "brace itself is under a seccomp filter that forbids ptrace (a container's?): run it "
-			       "outside, or without that filter (docker run --security-opt seccomp=unconfined)");
+		return err_set(
+			err, EPERM,
+			"brace itself is under a seccomp filter that forbids ptrace (a container's?): run it "
+			"outside, or without that filter (docker run --security-opt seccomp=unconfined)");
 	return r;
 }
 
-int tracee_hold(pid_t pid, struct tracee **out, struct err *err)
+int tracee_stop(pid_t pid, struct tracee **out, struct err *err)
 {
 	struct proc_stat stat;
 	struct tracee *t;
@@ -515,8 +559,11 @@ void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip)
 	struct thread *th = &t->threads.at[i];
 	struct err ignored;
 
+	/* The borrowed thread's registers are put back at borrow_end(); later they would overwrite
+	 * rip. */
 	if (t->borrowed.th == th)
 		borrow_end(t, &ignored);
 	th->regs.rip = rip;
-	ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip), (void *)rip);
+	ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip),
+	       (void *)rip);
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Threads that hold processes (see the header). A holder runs one piece of work after another for
+ * the thread that asked, which waits meanwhile; `lock` and `changed` guard what they share. At the
+ * end it frees itself, when the last straggler is let go. Starting one is the only thing that can
+ * fail. */
 #include "tracee/holder.h"
 
 #include <errno.h>
@@ -10,18 +14,22 @@
 #include "base/caller.h"
 #include "tracee/internal.h"
 
+/* One thread and its work. The thread that asked owns it until end_holder(), from then on it owns
+ * itself. */
 struct holder {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int (*work)(void *of);  /* NULL: it is done */
+	int (*work)(void *of);  /* NULL: done */
 	void *of;
 	int result;
-	bool over;              /* no more work comes: the thread frees this */
+	bool over;              /* no more work comes; the thread frees this */
 	struct caller *caller;  /* NULL: nobody */
 	pid_t pid;              /* the caller's process */
-	struct thread kept;     /* the caller, as long as its answer may change; tid 0: it is not ours */
+	/* The caller, as long as its result may change; tid 0: we do not hold it. */
+	struct thread kept;
 };
 
+/* The holder that the current thread is; NULL: none. */
 static __thread struct holder *here;
 
 bool holder_is_here(void)
@@ -62,15 +70,19 @@ void holder_take(struct tracee *t)
 	here->kept.tid = 0;
 }
 
-/* The system call's result is what it got for an answer, unless a signal's handler is to run first. */
+/* Replaces the early answer in the caller's registers by the true result, unless a signal's handler
+ * is to run first. */
 static void set_result(pid_t tid, int64_t answered, int64_t result)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0 && (int64_t)regs.rax == answered && result != answered)
-		ptrace(PTRACE_POKEUSER, tid, (void *)offsetof(struct user_regs_struct, rax), (void *)result);
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0 && (int64_t)regs.rax == answered &&
+	    result != answered)
+		ptrace(PTRACE_POKEUSER, tid, (void *)offsetof(struct user_regs_struct, rax),
+		       (void *)result);
 }
 
+/* On the holder's thread: lets the kept caller go, with *of as the result of its request. */
 static int free_caller(void *of)
 {
 	struct thread *th = &here->kept;
@@ -79,13 +91,15 @@ static int free_caller(void *of)
 		return 0;
 	set_result(th->tid, here->caller->result, *(const int64_t *)of);
 	if (ptrace(PTRACE_DETACH, th->tid, NULL, NULL) < 0)
-		stragglers_add(here->pid, 0, th); /* it was killed */
+		/* The thread was killed: only its end has to be waited for. */
+		stragglers_add(here->pid, 0, th);
 	return 0;
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-static void *hold(void *arg)
+/* A holder's life: work after work, then the stragglers. */
+static void *holder_thread(void *arg)
 {
 	struct holder *h = arg;
 
@@ -97,6 +111,8 @@ static void *hold(void *arg)
 			pthread_cond_wait(&h->changed, &h->lock);
 		if (h->over)
 			break;
+		/* Unlocked: the work may take seconds, and the thread that asked waits for
+		 * `changed`. */
 		pthread_mutex_unlock(&h->lock);
 		h->result = h->work(h->of);
 		pthread_mutex_lock(&h->lock);
@@ -109,8 +125,8 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-/* Signals are for others; the ticks of waits let their own through. */
-static int start(struct holder *h)
+/* A holder gets no signals of brace's; the ticks of waits unblock their own. */
+static int start_holder(struct holder *h)
 {
 	sigset_t all, before;
 	pthread_t thread;
@@ -118,20 +134,23 @@ static int start(struct holder *h)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	e = pthread_create(&thread, NULL, hold, h);
+	e = pthread_create(&thread, NULL, holder_thread, h);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (e == 0)
 		pthread_detach(thread);
 	return e;
 }
 
-static struct holder *begin(struct caller *c, struct err *err)
+/* Starts a holder for the caller's requests. NULL: *err. */
+static struct holder *begin_caller(struct caller *c, struct err *err)
 {
 	struct holder *h = mem_zalloc(sizeof(*h));
 	int e;
 
-	*h = (struct holder){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .caller = c };
-	e = start(h);
+	*h = (struct holder){ .lock = PTHREAD_MUTEX_INITIALIZER,
+			      .changed = PTHREAD_COND_INITIALIZER,
+			      .caller = c };
+	e = start_holder(h);
 	if (e == 0)
 		return h;
 	free(h);
@@ -139,7 +158,8 @@ static struct holder *begin(struct caller *c, struct err *err)
 	return NULL;
 }
 
-static int run(struct holder *h, int (*work)(void *of), void *of)
+/* Gives the holder the work and waits for its result. */
+static int run_work(struct holder *h, int (*work)(void *of), void *of)
 {
 	int result;
 
@@ -154,7 +174,8 @@ static int run(struct holder *h, int (*work)(void *of), void *of)
 	return result;
 }
 
-static void end(struct holder *h)
+/* No more work comes. The holder frees itself: h is not to be used any more. */
+static void end_holder(struct holder *h)
 {
 	pthread_mutex_lock(&h->lock);
 	h->over = true;
@@ -162,10 +183,11 @@ static void end(struct holder *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
+/* Called as caller.let_go when the request has its final result. */
 static void let_go(struct caller *c, int64_t result)
 {
-	run(c->holder, free_caller, &result);
-	end(c->holder);
+	run_work(c->holder, free_caller, &result);
+	end_holder(c->holder);
 }
 
 int holder_run(int (*work)(void *of), void *of, struct err *err)
@@ -176,12 +198,13 @@ int holder_run(int (*work)(void *of), void *of, struct err *err)
 
 	if (here)
 		return work(of);
-	h = c && c->holder ? c->holder : begin(c, err);
+	/* One holder for all work of a caller: only it can let the caller's thread go. */
+	h = c && c->holder ? c->holder : begin_caller(c, err);
 	if (!h)
 		return -err->code;
-	r = run(h, work, of);
+	r = run_work(h, work, of);
 	if (!c) {
-		end(h);
+		end_holder(h);
 		return r;
 	}
 	c->holder = h;

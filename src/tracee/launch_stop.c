@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program under ptrace from its exec to where it has a thread pointer.
+/* Runs a program under ptrace from its exec until it has a thread pointer. session/control.c calls
+ * it for static programs; if anything fails the new process is killed.
  *
- * glibc and musl set it by arch_prctl(ARCH_SET_FS), with the thread's block in place (its first word
- * points to itself), and go on with set_tid_address. There we stop musl. glibc notes the thread's id in the
- * block a moment later: we stop it before its next system call. Others stop behind arch_prctl. A system
- * call before which we stop has been entered already: it is exchanged for getpid, and the registers are
- * put back to before its instruction, so that it is made once, later. */
+ * glibc and musl set it by arch_prctl(ARCH_SET_FS), with the thread's block in place (its first
+ * word points to itself), and go on with set_tid_address. There we stop musl. glibc notes the
+ * thread's id in the block a moment later: we stop it before its next system call. Others stop
+ * after arch_prctl. A system call before which we stop has been entered already: it is replaced by
+ * getpid, and the registers are set to before its instruction, so that it is made once, later. */
 #include "tracee/launch_stop.h"
 
 #include <asm/prctl.h>
@@ -19,17 +20,19 @@
 #include "tracee/internal.h"
 
 #define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)
-#define CALLS_MAX 256 /* before the thread pointer */
+#define CALLS_MAX 256 /* before the thread pointer; then we stop anyway */
 
-/* What runs, and where its start is. */
-struct run {
+/* One run: the process, and what was found of its start. */
+struct launch_run {
 	struct tracee *t;
 	struct thread *th;
 	struct launch_stop *where;
 	bool done;
 };
 
-static void child(const char *path, char *const *argv, int go, int report)
+/* The child: waits for `go`, executes, and reports errno if that fails. An end of `go` means that
+ * brace has given up. */
+static void run_child(const char *path, char *const *argv, int go, int report)
 {
 	char c;
 	int code;
@@ -43,8 +46,10 @@ static void child(const char *path, char *const *argv, int go, int report)
 	_exit(127);
 }
 
-/* A process that waits for a byte before it executes path. */
-static int spawn(const char *path, char *const *argv, pid_t *pid, int *go, int *report, struct err *err)
+/* Starts a process that waits for a byte before it executes path. *report: tells the errno of a
+ * failed exec. */
+static int spawn_child(const char *path, char *const *argv, pid_t *pid, int *go, int *report,
+		       struct err *err)
 {
 	int gos[2], reports[2];
 
@@ -58,7 +63,7 @@ static int spawn(const char *path, char *const *argv, pid_t *pid, int *go, int *
 	*pid = fork();
 	if (*pid == 0) {
 		close(gos[1]);
-		child(path, argv, gos[0], reports[1]);
+		run_child(path, argv, gos[0], reports[1]);
 	}
 	close(gos[0]);
 	close(reports[1]);
@@ -69,8 +74,9 @@ static int spawn(const char *path, char *const *argv, pid_t *pid, int *go, int *
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* On to the next stop at a system call; signals go to the program as they come. -ETIME: it computes. */
-static int next_stop(struct run *run, struct user_regs_struct *regs, struct err *err)
+/* Runs to the next stop at a system call; signals go to the program as they come. -ETIME: it
+ * computes for long. */
+static int next_stop(struct launch_run *run, struct user_regs_struct *regs, struct err *err)
 {
 	int signal = 0, status, r;
 
@@ -85,9 +91,9 @@ static int next_stop(struct run *run, struct user_regs_struct *regs, struct err 
 	return ptrace(PTRACE_GETREGS, run->th->tid, NULL, regs) < 0 ? tracee_died(run->t, err) : 0;
 }
 
-/* From the entry of a system call, or from wherever `before` was read, to a held thread with these
- * registers. */
-static int hold_with(struct run *run, const struct user_regs_struct *regs, struct err *err)
+/* From the entry of a system call, or from the stop where `regs` was read, to a stopped thread with
+ * these registers. */
+static int stop_with(struct launch_run *run, const struct user_regs_struct *regs, struct err *err)
 {
 	int r = run_settle(run->t, run->th, 0, err);
 
@@ -98,27 +104,56 @@ static int hold_with(struct run *run, const struct user_regs_struct *regs, struc
 	return ptrace(PTRACE_SETREGS, run->th->tid, NULL, regs) < 0 ? tracee_died(run->t, err) : 0;
 }
 
-static int hold_before(struct run *run, const struct user_regs_struct *entry, struct err *err)
+static int stop_before(struct launch_run *run, const struct user_regs_struct *entry,
+		       struct err *err)
 {
 	struct user_regs_struct harmless = *entry, before = *entry;
 
+	/* The entered call cannot be undone, so it becomes harmless; the program makes its own
+	 * later. */
 	harmless.orig_rax = SYS_getpid;
+	/* The length of `syscall`. */
 	before.rip -= 2;
 	before.rax = entry->orig_rax;
 	before.orig_rax = ~UINT64_C(0);
 	if (ptrace(PTRACE_SETREGS, run->th->tid, NULL, &harmless) < 0)
 		return tracee_died(run->t, err);
-	return hold_with(run, &before, err);
+	return stop_with(run, &before, err);
 }
 
-/* What the start of a C library does before it has a thread pointer. */
+/* True for a call that the start of a C library makes before it has a thread pointer. */
 static bool is_starts(uint64_t call)
 {
 	static const uint16_t calls[] = {
-		SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_arch_prctl, SYS_uname, SYS_readlink,
-		SYS_readlinkat, SYS_getrandom, SYS_prlimit64, SYS_getrlimit, SYS_getuid, SYS_geteuid, SYS_getgid,
-		SYS_getegid, SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask, SYS_rt_sigaction,
-		SYS_sigaltstack, SYS_sched_getaffinity, SYS_poll, SYS_fcntl, SYS_getpid, SYS_gettid, SYS_clock_gettime,
+		SYS_brk,
+		SYS_mmap,
+		SYS_munmap,
+		SYS_mprotect,
+		SYS_mremap,
+		SYS_madvise,
+		SYS_arch_prctl,
+		SYS_uname,
+		SYS_readlink,
+		SYS_readlinkat,
+		SYS_getrandom,
+		SYS_prlimit64,
+		SYS_getrlimit,
+		SYS_getuid,
+		SYS_geteuid,
+		SYS_getgid,
+		SYS_getegid,
+		SYS_set_tid_address,
+		SYS_set_robust_list,
+		SYS_rseq,
+		SYS_rt_sigprocmask,
+		SYS_rt_sigaction,
+		SYS_sigaltstack,
+		SYS_sched_getaffinity,
+		SYS_poll,
+		SYS_fcntl,
+		SYS_getpid,
+		SYS_gettid,
+		SYS_clock_gettime,
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
@@ -127,7 +162,8 @@ static bool is_starts(uint64_t call)
 	return false;
 }
 
-static bool points_to_itself(struct run *run, uint64_t fs)
+/* A C library's thread block begins with its own address. */
+static bool points_to_itself(struct launch_run *run, uint64_t fs)
 {
 	uint64_t word;
 	struct err ignored;
@@ -137,15 +173,17 @@ static bool points_to_itself(struct run *run, uint64_t fs)
 
 #define GLIBC_TID 0x2d0 /* in a thread's block, as in inject/thread_blocks.c */
 
-/* glibc gives the address of a word of the thread's block, and notes the thread's id there a moment later,
- * before its next call; musl that of a lock, which may stand behind the first thread's block. */
-static enum launch_libc libc_of(const struct run *run)
+/* glibc passes the address of a word of the thread's block, and notes the thread's id there a
+ * moment later, before its next call; musl passes that of a lock, which may stand behind the first
+ * thread's block. */
+static enum launch_libc libc_of(const struct launch_run *run)
 {
 	return run->where->tid_address - run->where->fs == GLIBC_TID ? LAUNCH_GLIBC : LAUNCH_MUSL;
 }
 
-/* set_tid_address, entered. musl's next call may be main's. */
-static int after_tid_address(struct run *run, const struct user_regs_struct *entry, struct err *err)
+/* set_tid_address has been entered. musl's next call may be main's, so musl stops here. */
+static int after_tid_address(struct launch_run *run, const struct user_regs_struct *entry,
+			     struct err *err)
 {
 	struct user_regs_struct after, next;
 	int r = next_stop(run, &after, err);
@@ -153,41 +191,43 @@ static int after_tid_address(struct run *run, const struct user_regs_struct *ent
 	run->where->tid_address = entry->rdi;
 	run->where->libc = libc_of(run);
 	if (r == 0 && run->where->libc == LAUNCH_MUSL)
-		return hold_with(run, &after, err);
+		return stop_with(run, &after, err);
 	if (r == 0)
 		r = next_stop(run, &next, err);
-	return r < 0 ? r : hold_before(run, &next, err);
+	return r < 0 ? r : stop_before(run, &next, err);
 }
 
-/* Held before the call that follows ARCH_SET_FS, or about set_tid_address. */
-static int after_thread_pointer(struct run *run, struct err *err)
+/* Holds before the call that follows ARCH_SET_FS, or around set_tid_address. */
+static int after_thread_pointer(struct launch_run *run, struct err *err)
 {
 	struct user_regs_struct entry;
 	int r = next_stop(run, &entry, err);
 
 	if (r == 0 && entry.orig_rax == SYS_set_tid_address)
 		return after_tid_address(run, &entry, err);
-	return r < 0 ? r : hold_before(run, &entry, err);
+	return r < 0 ? r : stop_before(run, &entry, err);
 }
 
-/* One system call of the start, entered. */
-static int one_call(struct run *run, const struct user_regs_struct *entry, struct err *err)
+/* Deals with one system call of the start, which has been entered. */
+static int one_call(struct launch_run *run, const struct user_regs_struct *entry, struct err *err)
 {
 	struct user_regs_struct after;
 	int r;
 
 	if (!is_starts(entry->orig_rax))
-		return hold_before(run, entry, err);
+		return stop_before(run, entry, err);
 	r = next_stop(run, &after, err);
-	if (r < 0 || entry->orig_rax != SYS_arch_prctl || entry->rdi != ARCH_SET_FS || after.rax != 0)
+	if (r < 0 || entry->orig_rax != SYS_arch_prctl || entry->rdi != ARCH_SET_FS ||
+	    after.rax != 0)
 		return r;
 	run->where->fs = entry->rsi;
 	run->where->libc = LAUNCH_OTHER;
-	return points_to_itself(run, entry->rsi) ? after_thread_pointer(run, err) : hold_with(run, &after, err);
+	return points_to_itself(run, entry->rsi) ? after_thread_pointer(run, err)
+						 : stop_with(run, &after, err);
 }
 
-/* Every library's start loads ARCH_SET_FS into a register. A program that nowhere has that number need
- * not be run to find out. */
+/* Every library's start loads ARCH_SET_FS into a register. A program without that number need not
+ * be run to find out. */
 static bool may_set_fs(struct tracee *t)
 {
 	static const uint8_t number[4] = { ARCH_SET_FS & 0xff, ARCH_SET_FS >> 8 };
@@ -195,7 +235,9 @@ static bool may_set_fs(struct tracee *t)
 	return code_find(t, false, number, sizeof(number)) != 0;
 }
 
-static int run_to_thread_pointer(struct run *run, struct err *err)
+/* Runs from the first instruction to the place that the top of this file describes, if the program
+ * gets there. */
+static int run_to_thread_pointer(struct launch_run *run, struct err *err)
 {
 	struct user_regs_struct regs;
 	int r = 0;
@@ -212,17 +254,20 @@ static int run_to_thread_pointer(struct run *run, struct err *err)
 	if (r == 0 && !run->done) {
 		r = next_stop(run, &regs, err);
 		if (r == 0)
-			r = hold_before(run, &regs, err);
+			r = stop_before(run, &regs, err);
 	}
 	if (r != -ETIME)
 		return r;
-	/* It has been computing for long: held wherever that is. */
+	/* The program has computed for long: stopped at whatever instruction it has reached. */
 	r = run_settle(run->t, run->th, 0, err);
-	return r == 0 && ptrace(PTRACE_GETREGS, run->th->tid, NULL, &run->th->regs) < 0 ? tracee_died(run->t, err) : r;
+	return r == 0 && ptrace(PTRACE_GETREGS, run->th->tid, NULL, &run->th->regs) < 0
+		       ? tracee_died(run->t, err)
+		       : r;
 }
 
 /* --- from exec on --------------------------------------------------------------------------- */
 
+/* Returns the exec's failure, or 0: close-on-exec closed the pipe, so the program runs. */
 static int read_report(int report, const char *path, struct err *err)
 {
 	int code = 0;
@@ -246,15 +291,19 @@ static int pass_exec(struct tracee *t, struct err *err)
 	for (;;) {
 		r = wait_thread(&t->ticks, t->pid, deadline, &status);
 		if (r == 0)
-			return err_set(err, EIO, "process %d does not execute its program", (int)t->pid);
+			return err_set(err, EIO, "process %d does not execute its program",
+				       (int)t->pid);
 		if (r < 0 || !WIFSTOPPED(status))
 			return tracee_died(t, err);
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			break;
-		ptrace(PTRACE_CONT, t->pid, NULL, (void *)(intptr_t)(is_event_stop(status) ? 0 : WSTOPSIG(status)));
+		ptrace(PTRACE_CONT, t->pid, NULL,
+		       (void *)(intptr_t)(is_event_stop(status) ? 0 : WSTOPSIG(status)));
 	}
 	th->stopped = true;
 	th->asked_at = clock_ns();
+	/* PTRACE_O_TRACEEXEC has served; EXITKILL stays, so that the program does not outlive us
+	 * half started. */
 	ptrace(PTRACE_SETOPTIONS, t->pid, NULL, (void *)(uintptr_t)OPTIONS);
 	r = run_settle(t, th, 0, err);
 	if (r == 0 && ptrace(PTRACE_GETREGS, t->pid, NULL, &th->regs) < 0)
@@ -262,7 +311,9 @@ static int pass_exec(struct tracee *t, struct err *err)
 	return r < 0 ? r : open_memory(t, err);
 }
 
-static int begin(pid_t pid, struct tracee *t, struct err *err)
+/* Seizes the child while it waits for `go`: it stops at its exec. If brace dies, the kernel kills
+ * it. */
+static int begin_stop(pid_t pid, struct tracee *t, struct err *err)
 {
 	int r;
 
@@ -272,12 +323,15 @@ static int begin(pid_t pid, struct tracee *t, struct err *err)
 		return r;
 	*vec_add(&t->threads) = (struct thread){ .tid = pid };
 	if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)(uintptr_t)(OPTIONS | PTRACE_O_TRACEEXEC)) < 0)
-		return err_set(err, errno, "cannot trace what was just started (%s): brace needs ptrace to bring its agent into a "
-			       "static program; a seccomp filter or a container may forbid it", strerror(errno));
+		return err_set(
+			err, errno,
+			"cannot trace what was just started (%s): brace needs ptrace to bring its agent into a "
+			"static program; a seccomp filter or a container may forbid it",
+			strerror(errno));
 	return 0;
 }
 
-/* Nothing of it stays. */
+/* Kills what was started, and says how it ended if it did so by itself. */
 static int give_up(struct tracee *t, pid_t pid, const char *path, int r, struct err *err)
 {
 	bool ended = t->dead;
@@ -289,17 +343,21 @@ static int give_up(struct tracee *t, pid_t pid, const char *path, int r, struct 
 	tracee_release(t);
 	waitpid(pid, &status, 0);
 	if (ended && WIFSIGNALED(status))
-		r = err_set(err, EIO, "%s ended with signal %d (%s) before its first function could be traced", path,
-			    WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
+		r = err_set(
+			err, EIO,
+			"%s ended with signal %d (%s) before its first function could be traced",
+			path, WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
 	else if (ended)
-		r = err_set(err, EIO, "%s ended with status %d before its first function could be traced", path,
-			    WEXITSTATUS(status));
+		r = err_set(err, EIO,
+			    "%s ended with status %d before its first function could be traced",
+			    path, WEXITSTATUS(status));
 	return r;
 }
 
+/* From exec to the stop: where->entry is the program's first instruction. */
 static int to_its_start(struct tracee *t, struct launch_stop *where, struct err *err)
 {
-	struct run run = { .t = t, .th = &t->threads.at[0], .where = where };
+	struct launch_run run = { .t = t, .th = &t->threads.at[0], .where = where };
 	int r = pass_exec(t, err);
 
 	if (r < 0)
@@ -308,11 +366,11 @@ static int to_its_start(struct tracee *t, struct launch_stop *where, struct err 
 	return run_to_thread_pointer(&run, err);
 }
 
-int launch_stop(const char *path, char *const *argv, pid_t *pid, struct tracee **out, struct launch_stop *where,
-		struct err *err)
+int launch_stop(const char *path, char *const *argv, pid_t *pid, struct tracee **out,
+		struct launch_stop *where, struct err *err)
 {
 	struct tracee *t = mem_zalloc(sizeof(*t));
-	int go = -1, report = -1, failed, r = spawn(path, argv, pid, &go, &report, err);
+	int go = -1, report = -1, failed, r = spawn_child(path, argv, pid, &go, &report, err);
 	struct err why;
 
 	memset(where, 0, sizeof(*where));
@@ -320,7 +378,7 @@ int launch_stop(const char *path, char *const *argv, pid_t *pid, struct tracee *
 		free(t);
 		return r;
 	}
-	r = begin(*pid, t, err);
+	r = begin_stop(*pid, t, err);
 	if (r == 0 && write(go, "x", 1) != 1)
 		r = err_set(err, EPIPE, "cannot start process %d", (int)*pid);
 	close(go);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Some threads of a held process run for a moment while the others stand: to leave a place where none may
- * be. By PTRACE_SYSCALL, so that they come to no system call but harmless ones: no new thread, no new
- * program, nothing that waits. */
+/* Lets some threads of a stopped process run for a moment while the others stand, so that they
+ * leave code that is to be changed. inject/ calls it on the holder's thread. They run by
+ * PTRACE_SYSCALL, so that they make no system call but harmless ones: no new thread, no new
+ * program, nothing that waits. A thread that is gone is forgotten. */
 #include <errno.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "tracee/internal.h"
 
-#define LOOK_NS 30000
-#define WAIT_NS 5000000 /* for a processor */
+#define LOOK_NS 30000 /* interval of looks at the used time */
+#define WAIT_NS 5000000 /* limit of the wait for a processor */
 
+/* Returns how many threads run now, stragglers included. */
 static size_t set_going(struct tracee *t, const bool *which)
 {
 	size_t n = 0;
@@ -25,6 +27,8 @@ static size_t set_going(struct tracee *t, const bool *which)
 	return n;
 }
 
+/* The process's own clock: it stands while no thread of it has a processor, however busy the
+ * machine is. */
 static uint64_t processor_ns(pid_t pid)
 {
 	struct timespec used = { 0, 0 };
@@ -35,7 +39,7 @@ static uint64_t processor_ns(pid_t pid)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* The others of the process stand: what it uses, they use. */
+/* All other threads of the process stand, so the process's time is that of these. */
 static void wait_used(const struct tracee *t, uint64_t ns)
 {
 	const struct timespec nap = { 0, LOOK_NS };
@@ -46,13 +50,14 @@ static void wait_used(const struct tracee *t, uint64_t ns)
 	} while (processor_ns(t->pid) - began < ns && clock_ns() < deadline);
 }
 
+/* Calls that neither wait nor change anything beyond the thread; the agent makes them. */
 static bool is_harmless(uint64_t number)
 {
 	return number == SYS_rt_sigprocmask || number == SYS_rt_sigreturn || number == SYS_gettid ||
 	       number == SYS_getpid || number == SYS_getcpu;
 }
 
-/* A call that is not to be taken back, or cannot be, is made. */
+/* The call is made if it is harmless or cannot be taken back. */
 static bool stop_at_call(struct tracee *t, struct thread *th)
 {
 	struct err ignored;
@@ -66,14 +71,14 @@ static bool stop_at_call(struct tracee *t, struct thread *th)
 	return true;
 }
 
-/* false: it is gone. */
+/* Returns false if the thread is gone. */
 static bool stop_again(struct tracee *t, struct thread *th, uint64_t deadline)
 {
 	for (;;) {
 		int status, r = wait_thread(&t->ticks, th->tid, deadline, &status);
 
 		if (r == 0)
-			return true; /* and is not let go before it stops */
+			return true; /* a straggler: not let go before it stops */
 		if (r < 0 || !WIFSTOPPED(status))
 			return false;
 		if (is_event_stop(status)) {
@@ -94,6 +99,7 @@ void tracee_let_run(struct tracee *t, const bool *which, uint64_t ns)
 	if (t->dead || borrow_end(t, &ignored) < 0)
 		return;
 	wait_used(t, ns * set_going(t, which));
+	/* Stops are asked for all at once, then awaited. */
 	deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 	for (size_t i = 0; i < t->threads.n; i++)
 		if (!t->threads.at[i].stopped)

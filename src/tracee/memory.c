@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory and the descriptors of a held process. */
+/* Memory and descriptors of a stopped process, on the holder's thread. /proc/PID/mem ignores page
+ * protections, so text can be written without mprotect. Addresses may be any: unmapped memory is an
+ * error of the call, or a zero word. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -14,18 +16,19 @@
 
 typedef ssize_t transfer(int fd, void *bytes, size_t n, off_t at);
 
-static ssize_t get(int fd, void *bytes, size_t n, off_t at)
+static ssize_t get_bytes(int fd, void *bytes, size_t n, off_t at)
 {
 	return pread(fd, bytes, n, at);
 }
 
-static ssize_t put(int fd, void *bytes, size_t n, off_t at)
+static ssize_t put_bytes(int fd, void *bytes, size_t n, off_t at)
 {
 	return pwrite(fd, bytes, n, at);
 }
 
-/* How many bytes came or went; fewer than n at the first page that is not there. */
-static size_t move(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n, transfer *do_it)
+/* Returns how many bytes were transferred; fewer than n at the first page that is not there. */
+static size_t move_bytes(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n,
+			 transfer *do_it)
 {
 	size_t done = 0;
 
@@ -41,22 +44,25 @@ static size_t move(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n,
 	return done;
 }
 
-static int not_there(struct tracee *t, const char *what, uint64_t address, size_t bytes, size_t done, struct err *err)
+static int not_there(struct tracee *t, const char *what, uint64_t address, size_t bytes,
+		     size_t done, struct err *err)
 {
-	return err_set(err, EFAULT, "process %d: cannot %s %zu bytes at %#llx (only %zu are there)", (int)t->pid, what,
-		       bytes, (unsigned long long)address, done);
+	return err_set(err, EFAULT, "process %d: cannot %s %zu bytes at %#llx (only %zu are there)",
+		       (int)t->pid, what, bytes, (unsigned long long)address, done);
 }
 
 int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err)
 {
-	size_t done = move(t, address, to, bytes, get);
+	size_t done = move_bytes(t, address, to, bytes, get_bytes);
 
 	return done == bytes ? 0 : not_there(t, "read", address, bytes, done, err);
 }
 
 #define WORDS_AT_ONCE 512
 
-/* How many were read: fewer than n at the first that is not there. */
+/* Returns how many were read; fewer than n at the first that is not there. One system call for many
+ * words: process_vm_readv() takes up to IOV_MAX (1024) places and stops at the first that
+ * faults. */
 static size_t read_some(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words)
 {
 	struct iovec to = { words, n * sizeof(*words) }, from[WORDS_AT_ONCE];
@@ -73,23 +79,28 @@ void tracee_read_words(struct tracee *t, const uint64_t *addresses, size_t n, ui
 	struct err ignored;
 
 	for (size_t i = 0; i < n; i++) {
-		i += read_some(t, addresses + i, n - i < WORDS_AT_ONCE ? n - i : WORDS_AT_ONCE, words + i);
-		if (i < n && tracee_read(t, addresses[i], &words[i], sizeof(words[i]), &ignored) < 0)
+		/* The word that stopped the bulk read is tried alone, then the next bulk begins
+		 * after it. */
+		i += read_some(t, addresses + i, n - i < WORDS_AT_ONCE ? n - i : WORDS_AT_ONCE,
+			       words + i);
+		if (i < n &&
+		    tracee_read(t, addresses[i], &words[i], sizeof(words[i]), &ignored) < 0)
 			words[i] = 0;
 	}
 }
 
-/* What was there is kept, so that a write that fails half way can be undone. */
-int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes, struct err *err)
+/* The old bytes are kept, so that a write that fails half way can be undone. */
+int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes,
+		 struct err *err)
 {
 	uint8_t *old = mem_zalloc(bytes ? bytes : 1);
 	int r = tracee_read(t, address, old, bytes, err);
 	size_t done;
 
 	if (r == 0) {
-		done = move(t, address, (uint8_t *)(uintptr_t)from, bytes, put);
+		done = move_bytes(t, address, (uint8_t *)(uintptr_t)from, bytes, put_bytes);
 		if (done != bytes) {
-			move(t, address, old, done, put);
+			move_bytes(t, address, old, done, put_bytes);
 			r = not_there(t, "write", address, bytes, done, err);
 		}
 	}
@@ -97,27 +108,32 @@ int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t by
 	return r;
 }
 
+/* Before Linux 6.9 there are pidfds of processes only: then the descriptors of a process whose main
+ * thread has gone are out of reach. */
 static int open_pidfd(const struct tracee *t)
 {
 	int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 
-	/* A main thread that is gone has no files: ask for another. */
+	/* A main thread that is gone has no descriptors: another thread is asked. */
 	if (fd < 0 || t->threads.at[0].tid == t->pid)
 		return fd;
 	close(fd);
 	return (int)syscall(SYS_pidfd_open, t->threads.at[0].tid, PIDFD_THREAD);
 }
 
+/* The descriptor is ours to close; the process keeps its own. */
 int tracee_take_fd(struct tracee *t, int fd, struct err *err)
 {
 	int pidfd = open_pidfd(t), got, code;
 
 	if (pidfd < 0)
-		return err_set(err, errno, "cannot open process %d: %s", (int)t->pid, strerror(errno));
+		return err_set(err, errno, "cannot open process %d: %s", (int)t->pid,
+			       strerror(errno));
 	got = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 	code = errno;
 	close(pidfd);
 	if (got < 0)
-		return err_set(err, code, "cannot take descriptor %d of process %d: %s", fd, (int)t->pid, strerror(code));
+		return err_set(err, code, "cannot take descriptor %d of process %d: %s", fd,
+			       (int)t->pid, strerror(code));
 	return got;
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Parsers of /proc/PID/status and stat. Their bytes come from the kernel, but the name in them is
+ * the program's choice: lengths are checked, and control characters replaced. Any thread; a process
+ * that is gone is -ENOENT or -ESRCH. */
 #include "tracee/proc_status.h"
 
 #include <errno.h>
@@ -9,18 +12,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* A status has about 1.5 KiB. A user in very many groups has a longer one: lines behind the cut
+ * count as not there. */
 #define STATUS_MAX 8192
 
-/* A piece of the text: from `at`, n bytes, without a NUL at its end. */
-struct span {
+/* A part of the text: n bytes from `at`, without a NUL. */
+struct status_span {
 	const char *at;
 	size_t n;
 };
 
-static struct span next_line(struct span *text)
+/* Takes the line off *text; the newline belongs to neither. */
+static struct status_span next_line(struct status_span *text)
 {
 	const char *nl = text->n ? memchr(text->at, '\n', text->n) : NULL;
-	struct span line = { text->at, nl ? (size_t)(nl - text->at) : text->n };
+	struct status_span line = { text->at, nl ? (size_t)(nl - text->at) : text->n };
 	size_t used = line.n + (nl ? 1 : 0);
 
 	text->at += used;
@@ -28,42 +34,56 @@ static struct span next_line(struct span *text)
 	return line;
 }
 
-static void skip_blanks(struct span *s)
+static void skip_blanks(struct status_span *s)
 {
 	while (s->n && (*s->at == ' ' || *s->at == '\t'))
 		s->at++, s->n--;
 }
 
-static int digit(char c, unsigned base)
+/* Lower case only, as the kernel writes. -1: not a digit of that base. */
+static int parse_digit(char c, unsigned base)
 {
 	int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 
 	return d < (int)base ? d : -1;
 }
 
-/* The next number; 0 if there is none or it does not fit. */
-static uint64_t number(struct span *s, unsigned base)
+/* Returns the next number; 0 if there is none or it does not fit. */
+static uint64_t parse_number(struct status_span *s, unsigned base)
 {
 	uint64_t v = 0;
 	bool over = false;
 
 	skip_blanks(s);
-	for (; s->n && digit(*s->at, base) >= 0; s->at++, s->n--)
+	for (; s->n && parse_digit(*s->at, base) >= 0; s->at++, s->n--)
 		over |= __builtin_mul_overflow(v, base, &v) ||
-			__builtin_add_overflow(v, (uint64_t)digit(*s->at, base), &v);
+			__builtin_add_overflow(v, (uint64_t)parse_digit(*s->at, base), &v);
 	return over ? 0 : v;
 }
 
-static pid_t pid_number(struct span *s)
+/* 0 for a number that is no pid. */
+static pid_t pid_number(struct status_span *s)
 {
-	uint64_t v = number(s, 10);
+	uint64_t v = parse_number(s, 10);
 
 	return v <= INT_MAX ? (pid_t)v : 0;
 }
 
-enum kind { KIND_NAME, KIND_STATE, KIND_PID, KIND_IDS, KIND_HEX, KIND_COUNT, KIND_FLAG, KIND_THERE };
+/* KIND_THERE: the line's presence is the value. */
+enum kind {
+	KIND_NAME,
+	KIND_STATE,
+	KIND_PID,
+	KIND_IDS,
+	KIND_HEX,
+	KIND_COUNT,
+	KIND_FLAG,
+	KIND_THERE
+};
 
-static const struct field {
+/* Lines of /proc/PID/status that are read, with the member each goes to. A line that an older
+ * kernel does not have (Seccomp_filters, Kthread) leaves 0. */
+static const struct status_field {
 	const char *key;
 	enum kind kind;
 	size_t at;
@@ -87,7 +107,7 @@ static const struct field {
 #undef FIELD
 };
 
-static void read_name(struct span *s, char name[16])
+static void read_name(struct status_span *s, char name[16])
 {
 	size_t n = s->n < 15 ? s->n : 15;
 
@@ -96,13 +116,14 @@ static void read_name(struct span *s, char name[16])
 	name[n] = '\0';
 }
 
-static void read_ids(struct span *s, uint32_t ids[4])
+/* Real, effective, saved, and file system's. */
+static void read_ids(struct status_span *s, uint32_t ids[4])
 {
 	for (int i = 0; i < 4; i++)
-		ids[i] = (uint32_t)number(s, 10);
+		ids[i] = (uint32_t)parse_number(s, 10);
 }
 
-static void read_field(const struct field *f, struct span *s, struct proc_status *out)
+static void read_field(const struct status_field *f, struct status_span *s, struct proc_status *out)
 {
 	void *to = (char *)out + f->at;
 
@@ -121,13 +142,13 @@ static void read_field(const struct field *f, struct span *s, struct proc_status
 		read_ids(s, to);
 		break;
 	case KIND_HEX:
-		*(uint64_t *)to = number(s, 16);
+		*(uint64_t *)to = parse_number(s, 16);
 		break;
 	case KIND_COUNT:
-		*(unsigned *)to = (unsigned)number(s, 10);
+		*(unsigned *)to = (unsigned)parse_number(s, 10);
 		break;
 	case KIND_FLAG:
-		*(bool *)to = number(s, 10) != 0;
+		*(bool *)to = parse_number(s, 10) != 0;
 		break;
 	case KIND_THERE:
 		*(bool *)to = true;
@@ -135,13 +156,13 @@ static void read_field(const struct field *f, struct span *s, struct proc_status
 	}
 }
 
-static void read_line(struct span line, struct proc_status *out)
+static void read_line(struct status_span line, struct proc_status *out)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		size_t n = strlen(fields[i].key);
 
 		if (line.n > n && line.at[n] == ':' && memcmp(line.at, fields[i].key, n) == 0) {
-			struct span value = { line.at + n + 1, line.n - n - 1 };
+			struct status_span value = { line.at + n + 1, line.n - n - 1 };
 
 			read_field(&fields[i], &value, out);
 			return;
@@ -149,9 +170,10 @@ static void read_line(struct span line, struct proc_status *out)
 	}
 }
 
+/* -EINVAL: the text has no state or no process, so that it is no status at all. */
 int proc_status_parse(const char *bytes, size_t n, struct proc_status *out)
 {
-	struct span text = { bytes, n };
+	struct status_span text = { bytes, n };
 
 	memset(out, 0, sizeof(*out));
 	while (text.n)
@@ -159,7 +181,7 @@ int proc_status_parse(const char *bytes, size_t n, struct proc_status *out)
 	return out->state && out->tgid > 0 ? 0 : -EINVAL;
 }
 
-static void skip_fields(struct span *s, int n)
+static void skip_fields(struct status_span *s, int n)
 {
 	for (; n > 0; n--) {
 		skip_blanks(s);
@@ -168,7 +190,8 @@ static void skip_fields(struct span *s, int n)
 	}
 }
 
-static int signed_number(struct span *s)
+/* Priorities of real-time threads are negative in /proc/PID/stat. */
+static int signed_number(struct status_span *s)
 {
 	bool negative;
 
@@ -176,37 +199,42 @@ static int signed_number(struct span *s)
 	negative = s->n && *s->at == '-';
 	if (negative)
 		s->at++, s->n--;
-	return negative ? -(int)(number(s, 10) & INT_MAX) : (int)(number(s, 10) & INT_MAX);
+	return negative ? -(int)(parse_number(s, 10) & INT_MAX)
+			: (int)(parse_number(s, 10) & INT_MAX);
 }
 
 int proc_stat_parse(const char *bytes, size_t n, struct proc_stat *out)
 {
-	const char *paren = n ? memrchr(bytes, ')', n) : NULL; /* the name before it may hold any */
-	struct span s;
+	/* The last one: the name before it may hold any character. */
+	const char *paren = n ? memrchr(bytes, ')', n) : NULL;
+	struct status_span s;
 
 	memset(out, 0, sizeof(*out));
 	if (!paren)
 		return -EINVAL;
-	s = (struct span){ paren + 1, n - (size_t)(paren + 1 - bytes) };
+	s = (struct status_span){ paren + 1, n - (size_t)(paren + 1 - bytes) };
 	skip_blanks(&s);
 	if (!s.n)
 		return -EINVAL;
 	out->state = *s.at++;
 	s.n--;
 	out->ppid = pid_number(&s);
-	skip_fields(&s, 4); /* proc(5): ppid is the 4th, the flags the 9th, the priority the 18th, num_threads the 20th, starttime the 22nd, the CPU the 39th */
-	out->flags = (uint32_t)number(&s, 10);
+	/* proc(5): ppid is the 4th field, flags the 9th, priority the 18th, num_threads the 20th,
+	 * starttime the 22nd, the CPU the 39th. */
+	skip_fields(&s, 4);
+	out->flags = (uint32_t)parse_number(&s, 10);
 	skip_fields(&s, 8);
 	out->priority = signed_number(&s);
 	skip_fields(&s, 1);
-	out->threads = (uint32_t)number(&s, 10);
+	out->threads = (uint32_t)parse_number(&s, 10);
 	skip_fields(&s, 1);
-	out->start_time = number(&s, 10);
+	out->start_time = parse_number(&s, 10);
 	skip_fields(&s, 16);
 	out->cpu = signed_number(&s);
 	return 0;
 }
 
+/* Reads until n bytes or the end: one read() may give less. */
 ssize_t proc_read(pid_t pid, const char *file, void *bytes, size_t n)
 {
 	char name[64];
@@ -226,6 +254,7 @@ ssize_t proc_read(pid_t pid, const char *file, void *bytes, size_t n)
 	return r < 0 ? r : (ssize_t)done;
 }
 
+/* pid may be a thread's: /proc has a directory for each, though listings leave them out. */
 int proc_status_read(pid_t pid, struct proc_status *out)
 {
 	char bytes[STATUS_MAX];
@@ -253,14 +282,14 @@ void proc_name(pid_t pid, char name[16])
 		memcpy(name, status.name, 16);
 }
 
-/* The number of the system call a thread is in, or -1. */
+/* Returns the number of the system call that a thread is in, or -1. */
 static long call_of(pid_t tid)
 {
 	char bytes[128];
 	ssize_t n = proc_read(tid, "syscall", bytes, sizeof(bytes));
-	struct span s = { bytes, n > 0 ? (size_t)n : 0 };
+	struct status_span s = { bytes, n > 0 ? (size_t)n : 0 };
 
-	return s.n && digit(bytes[0], 10) >= 0 ? (long)number(&s, 10) : -1;
+	return s.n && parse_digit(bytes[0], 10) >= 0 ? (long)parse_number(&s, 10) : -1;
 }
 
 int proc_explain_wait(pid_t pid, pid_t tid, struct err *err)
@@ -270,11 +299,16 @@ int proc_explain_wait(pid_t pid, pid_t tid, struct err *err)
 	ssize_t n;
 
 	if (call == SYS_vfork || call == SYS_clone || call == SYS_clone3)
-		return err_set(err, EBUSY, "thread %d of process %d waits in vfork for a child that has not executed a "
-			       "program yet: try again when it has", (int)tid, (int)pid);
+		return err_set(
+			err, EBUSY,
+			"thread %d of process %d waits in vfork for a child that has not executed a "
+			"program yet: try again when it has",
+			(int)tid, (int)pid);
 	n = proc_read(tid, "wchan", where, sizeof(where) - 1);
 	where[n > 0 ? n : 0] = '\0';
-	return err_set(err, EBUSY, "thread %d of process %d does not stop: it waits in the kernel where nothing may interrupt "
-		       "it (system call %ld%s%s), usually for a disk or a network file system", (int)tid, (int)pid, call,
-		       n > 1 ? ", in " : "", n > 1 ? where : "");
+	return err_set(
+		err, EBUSY,
+		"thread %d of process %d does not stop: it waits in the kernel where nothing may interrupt "
+		"it (system call %ld%s%s), usually for a disk or a network file system",
+		(int)tid, (int)pid, call, n > 1 ? ", in " : "", n > 1 ? where : "");
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls and functions in a held process's name, by a borrowed thread.
+/* System calls and functions in a stopped process's name, made by a borrowed thread; on the
+ * holder's thread. A failure half way gives the thread back at once, since it may stand
+ * anywhere.
  *
- * Both are run by PTRACE_SYSCALL, whose stops are no signals: a SIGTRAP from a breakpoint or a
+ * Both run by PTRACE_SYSCALL, whose stops are no signals: a SIGTRAP from a breakpoint or a
  * single step would, in a program that blocks or ignores SIGTRAP, make the kernel reset that
- * program's disposition of it. And if the tracer dies in one, the thread just goes on. A called function
- * returns to the borrowed's own way back, and the stop at the entry of its system call is how we see it. */
+ * program's disposition of it. If the tracer dies in the midst, the thread just goes on. A
+ * called function returns to the borrowed thread's own way back, and the stop at the entry of
+ * its system call is how we see it. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -17,46 +20,57 @@
 
 static int set_regs(struct tracee *t, const struct user_regs_struct *regs, struct err *err)
 {
-	return ptrace(PTRACE_SETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err) : 0;
+	return ptrace(PTRACE_SETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err)
+									   : 0;
 }
 
 static int get_regs(struct tracee *t, struct user_regs_struct *regs, struct err *err)
 {
-	return ptrace(PTRACE_GETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err) : 0;
+	return ptrace(PTRACE_GETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err)
+									   : 0;
 }
 
-static int faulted(struct tracee *t, int status, struct err *err)
+/* The thread got a signal instead of reaching a system call: SIGSEGV and the like are blamed on
+ * what was called. */
+static int err_faulted(struct tracee *t, int status, struct err *err)
 {
 	struct user_regs_struct regs = { 0 };
 	siginfo_t info = { 0 };
 
 	ptrace(PTRACE_GETREGS, t->borrowed.th->tid, NULL, &regs);
 	ptrace(PTRACE_GETSIGINFO, t->borrowed.th->tid, NULL, &info);
-	return err_set(err, EIO, "what was called in process %d ended with signal %d (%s) at %#llx, address %p", (int)t->pid,
-		       WSTOPSIG(status), sigabbrev_np(WSTOPSIG(status)), regs.rip, info.si_addr);
+	return err_set(
+		err, EIO,
+		"what was called in process %d ended with signal %d (%s) at %#llx, address %p",
+		(int)t->pid, WSTOPSIG(status), sigabbrev_np(WSTOPSIG(status)), regs.rip,
+		info.si_addr);
 }
 
-/* On to the next entry to, or exit from, a system call. */
+/* Runs to the next entry to, or exit from, a system call. */
 static int run_to_call(struct tracee *t, struct err *err)
 {
 	int status, r = run_thread(t, t->borrowed.th, PTRACE_SYSCALL, 0, &status, err);
 
 	if (r == 0 && WSTOPSIG(status) != TRAP_SYSCALL)
-		r = faulted(t, status, err);
+		r = err_faulted(t, status, err);
 	return r;
 }
 
+/* Returns the thread's registers with the stack on the frame and flags as a function expects
+ * them. */
 static struct user_regs_struct regs_for(const struct borrowed_thread *borrowed)
 {
 	struct user_regs_struct regs = borrowed->th->regs;
 
-	regs.orig_rax = ~UINT64_C(0); /* no restart of what the thread was in */
+	regs.orig_rax = ~UINT64_C(0); /* no restart of the call that the thread was in */
 	regs.rsp = borrowed->frame;
 	regs.eflags = FLAGS_AT_CALL;
 	return regs;
 }
 
-static int do_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err)
+/* Makes one system call; *result is its return value, negative as the kernel gives it. */
+static int do_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result,
+		      struct err *err)
 {
 	struct user_regs_struct regs = regs_for(&t->borrowed);
 	int r;
@@ -70,6 +84,7 @@ static int do_syscall(struct tracee *t, long number, const uint64_t args[6], int
 	regs.r8 = args[4];
 	regs.r9 = args[5];
 	r = set_regs(t, &regs, err);
+	/* Two stops: the entry and the exit. */
 	for (int stop = 0; r == 0 && stop < 2; stop++)
 		r = run_to_call(t, err);
 	if (r == 0)
@@ -78,7 +93,7 @@ static int do_syscall(struct tracee *t, long number, const uint64_t args[6], int
 	return r;
 }
 
-/* What failed half way is over at once: the thread may stand anywhere. */
+/* After a failure half way the thread may stand anywhere, so it is given back. */
 static int end_call(struct tracee *t, int r)
 {
 	struct err ignored;
@@ -88,14 +103,15 @@ static int end_call(struct tracee *t, int r)
 	return r;
 }
 
-int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err)
+int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result,
+		   struct err *err)
 {
 	int r = borrow_begin(t, err);
 
 	return r < 0 ? r : end_call(t, do_syscall(t, number, args, result, err));
 }
 
-/* The function's own system calls stop too, on entry and exit, and are let on. */
+/* The function's own system calls stop, too, at entry and exit, and are let on. */
 static int run_to_return(struct tracee *t, struct user_regs_struct *regs, struct err *err)
 {
 	for (bool entry = true;; entry = !entry) {
@@ -103,15 +119,18 @@ static int run_to_return(struct tracee *t, struct user_regs_struct *regs, struct
 
 		if (r == 0)
 			r = get_regs(t, regs, err);
-		if (r < 0 || (entry && regs->rip == t->borrowed.end && regs->rsp == t->borrowed.frame))
+		if (r < 0 ||
+		    (entry && regs->rip == t->borrowed.end && regs->rsp == t->borrowed.frame))
 			return r;
 	}
 }
 
-static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top, uint64_t *result,
-		   struct err *err)
+/* Calls the function with four arguments on the given stack, and waits until it has returned. */
+static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top,
+		   uint64_t *result, struct err *err)
 {
 	struct user_regs_struct regs = regs_for(&t->borrowed);
+	/* Named in the frame, so that a later tracer knows that the call is under way if we die. */
 	const uint64_t link = (uint64_t)t->borrowed.th->tid;
 	int r;
 
@@ -121,6 +140,7 @@ static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], 
 	regs.rdx = args[2];
 	regs.rcx = args[3];
 	regs.rax = regs.rbp = 0;
+	/* The alignment that a function finds after the call that pushed its return address. */
 	regs.rsp = (stack_top & ~UINT64_C(15)) - 8;
 	r = tracee_write(t, regs.rsp, &t->borrowed.result, sizeof(t->borrowed.result), err);
 	if (r == 0)
@@ -132,20 +152,23 @@ static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], 
 	if (r < 0)
 		return r;
 	*result = regs.rdi;
-	/* The call that this stop is about has to be one that a seccomp filter lets through. */
+	/* The call at whose entry the thread stands has to be one that a seccomp filter allows. */
 	regs.orig_rax = SYS_getpid;
 	regs.rip = t->borrowed.back;
 	r = set_regs(t, &regs, err);
 	return r < 0 ? r : run_to_call(t, err);
 }
 
-int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top, uint64_t *result,
-		struct err *err)
+int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top,
+		uint64_t *result, struct err *err)
 {
 	int r = borrow_begin(t, err);
 
 	if (r == 0 && t->borrowed.others)
-		r = err_set(err, EAGAIN, "process %d has not ended yet what a tracer began that was killed: try again", (int)t->pid);
+		r = err_set(
+			err, EAGAIN,
+			"process %d has not ended yet what a tracer began that was killed: try again",
+			(int)t->pid);
 	if (r < 0)
 		return r;
 	t->borrowed.called = true;

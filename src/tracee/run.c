@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread of a held process, made to run for a moment: until a system call, a trap, a stop. */
+/* Runs one thread of a stopped process until a system call, a trap or a stop, on the holder's
+ * thread. A thread that does not come back within TRACEE_STOP_MS is interrupted; one that ends
+ * makes the whole tracee dead. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -7,32 +9,39 @@
 
 #include "tracee/internal.h"
 
+/* -EIO and *err. From then on every call for this tracee fails at once. */
 int tracee_died(struct tracee *t, struct err *err)
 {
 	t->dead = true;
 	return err_set(err, EIO, "process %d ended while it was held", (int)t->pid);
 }
 
+/* Signals that stop a whole group: they are delivered again, so that the program's job control
+ * stays right. */
 static bool is_job_signal(int signal)
 {
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* Asks for a stop, for a thread that has been running too long. */
+/* Asks for a stop of a thread that has been running too long. */
 static int call_back(struct tracee *t, struct thread *th, struct err *err)
 {
 	int status, r;
 
 	ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
-	r = wait_thread(&t->ticks, th->tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
+	r = wait_thread(&t->ticks, th->tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000),
+			&status);
 	if (r < 0 || (r > 0 && !WIFSTOPPED(status)))
 		return tracee_died(t, err);
 	th->stopped = r > 0;
-	return err_set(err, EIO, "thread %d of process %d did not come back within %d ms", (int)th->tid, (int)t->pid,
-		       TRACEE_STOP_MS);
+	return err_set(err, EIO, "thread %d of process %d did not come back within %d ms",
+		       (int)th->tid, (int)t->pid, TRACEE_STOP_MS);
 }
 
-int run_thread(struct tracee *t, struct thread *th, int request, int signal, int *status, struct err *err)
+/* 0: *status is the stop that was waited for. One deadline holds for all stops that are passed
+ * over. */
+int run_thread(struct tracee *t, struct thread *th, int request, int signal, int *status,
+	       struct err *err)
 {
 	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 
@@ -47,7 +56,7 @@ int run_thread(struct tracee *t, struct thread *th, int request, int signal, int
 		if (r < 0 || !WIFSTOPPED(*status))
 			return tracee_died(t, err);
 		if (is_event_stop(*status) && request != PTRACE_CONT)
-			signal = 0; /* the group stopped (or goes on): not what we wait for */
+			signal = 0; /* the group stops or continues: not the stop we wait for */
 		else if (!is_event_stop(*status) && is_job_signal(WSTOPSIG(*status)))
 			signal = WSTOPSIG(*status);
 		else
@@ -71,12 +80,14 @@ int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err)
 	}
 }
 
+/* A negative orig_rax means that no system call is under way; the values are the kernel's ERESTART
+ * codes, which programs never see. */
 bool regs_restart(const struct user_regs_struct *regs)
 {
 	int64_t rax = (int64_t)regs->rax;
 
-	return (int64_t)regs->orig_rax >= 0 &&
-	       (rax == RESTART_SYS || rax == RESTART_NOINTR || rax == RESTART_NOHAND || rax == RESTART_BLOCK);
+	return (int64_t)regs->orig_rax >= 0 && (rax == RESTART_SYS || rax == RESTART_NOINTR ||
+						rax == RESTART_NOHAND || rax == RESTART_BLOCK);
 }
 
 bool tracee_restarts(const struct tracee *t, size_t i)

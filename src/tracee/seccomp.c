@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the filters of a process say to the system calls of an attach and of the agent.
- *
- * The kernel shows filters of a stopped thread only, so the process is held while they are copied;
- * each thread has its own, though most have the same. */
+/* Runs the seccomp filters of a process over the system calls of an attach and of the agent, so
+ * that none of those kills it. check.c and inject/attach.c call it. The kernel shows filters of a
+ * stopped thread only, and only to root, so the process is stopped while they are copied; each
+ * thread has its own, though most are the same. */
 #include "tracee/seccomp.h"
 
 #include <dirent.h>
@@ -28,11 +28,13 @@
 #include "tracee/proc_status.h"
 #include "tracee/tracee.h"
 
-#define POINTER UINT64_C(0x7ffff0000000) /* filters see that there is one, not where it leads */
+#define POINTER UINT64_C(0x7ffff0000000) /* filters see the pointer, not where it leads */
 #define PAGE 4096
 #define MINUS_ONE (~UINT64_C(0))
 #define RW (PROT_READ | PROT_WRITE)
 
+/* The calls that an attach, and an agent that is attached, cannot do without, with arguments as
+ * they are made. */
 static const struct need {
 	const char *name;
 	long number;
@@ -63,7 +65,10 @@ static const struct need {
 	{ "pwrite64", SYS_pwrite64, { 3, POINTER, PAGE, 0 } },
 };
 
-uint32_t seccomp_run(const struct sock_filter *program, size_t n, long number, const uint64_t args[6])
+/* A filter may look at the instruction pointer, too, which is not known yet: any address of a
+ * program stands for it. */
+uint32_t seccomp_run(const struct sock_filter *program, size_t n, long number,
+		     const uint64_t args[6])
 {
 	struct seccomp_data data = {
 		.nr = (int)number, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = POINTER,
@@ -81,17 +86,19 @@ struct filter {
 };
 typedef VEC(struct filter) filter_list;
 
-static void keep(filter_list *list, struct sock_filter *program, size_t n)
+/* Adds a filter that is not in the list yet; the list owns it. */
+static void keep_filter(filter_list *list, struct sock_filter *program, size_t n)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (list->at[i].n == n && memcmp(list->at[i].program, program, n * sizeof(*program)) == 0) {
+		if (list->at[i].n == n &&
+		    memcmp(list->at[i].program, program, n * sizeof(*program)) == 0) {
 			free(program);
 			return;
 		}
 	*vec_add(list) = (struct filter){ program, n };
 }
 
-/* 0, or -errno: -ENOENT after the last, -EINVAL if the thread has none at all. */
+/* Returns 0, or -errno: -ENOENT after the last, -EINVAL if the thread has none at all. */
 static int copy_one(pid_t tid, unsigned long index, filter_list *list)
 {
 	long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)index, NULL);
@@ -104,10 +111,11 @@ static int copy_one(pid_t tid, unsigned long index, filter_list *list)
 		free(program);
 		return -EIO;
 	}
-	keep(list, program, (size_t)n);
+	keep_filter(list, program, (size_t)n);
 	return 0;
 }
 
+/* Copies the filters of every thread: a thread may have set its own. */
 static int copy_all(const struct tracee *t, filter_list *list)
 {
 	for (size_t i = 0; i < tracee_threads(t); i++) {
@@ -128,40 +136,51 @@ static void free_filters(filter_list *list)
 	vec_free(list);
 }
 
-static int unreadable(const struct proc_status *s, int code, struct err *err)
+/* PTRACE_SECCOMP_GET_FILTER needs CAP_SYS_ADMIN, a tracer without a filter of its own, and
+ * CONFIG_CHECKPOINT_RESTORE. */
+static int err_unreadable(const struct proc_status *s, int code, struct err *err)
 {
-	return err_set(err, EACCES, "process %d (%s) is under a seccomp filter, and the kernel shows only to root whether it forbids "
-		       "what brace needs (%s): use sudo", (int)s->tgid, s->name, strerror(code));
+	return err_set(
+		err, EACCES,
+		"process %d (%s) is under a seccomp filter, and the kernel shows only to root whether it forbids "
+		"what brace needs (%s): use sudo",
+		(int)s->tgid, s->name, strerror(code));
 }
 
 /* --- judging -------------------------------------------------------------------------------- */
 
-static int judge(const struct proc_status *s, const filter_list *list, struct err *err)
+/* Every filter must allow every call: the kernel takes the strictest answer. */
+static int judge_filters(const struct proc_status *s, const filter_list *list, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
 		for (size_t f = 0; f < list->n; f++)
-			if (!bpf_allows(seccomp_run(list->at[f].program, list->at[f].n, needs[i].number, needs[i].args)))
-				return err_set(err, EPERM, "process %d (%s) is under a seccomp filter that forbids %s, which "
-					       "brace needs in it", (int)s->tgid, s->name, needs[i].name);
+			if (!bpf_allows(seccomp_run(list->at[f].program, list->at[f].n,
+						    needs[i].number, needs[i].args)))
+				return err_set(
+					err, EPERM,
+					"process %d (%s) is under a seccomp filter that forbids %s, which "
+					"brace needs in it",
+					(int)s->tgid, s->name, needs[i].name);
 	return 0;
 }
 
+/* Holds the process for as long as it takes to copy the filters; judging needs no hold. */
 static int check_filters(const struct proc_status *s, struct err *err)
 {
 	filter_list list = { 0 };
 	struct tracee *t;
-	int r = tracee_hold(s->tgid, &t, err);
+	int r = tracee_stop(s->tgid, &t, err);
 
 	if (r < 0)
 		return r;
 	r = copy_all(t, &list);
 	tracee_release(t);
-	r = r < 0 ? unreadable(s, -r, err) : judge(s, &list, err);
+	r = r < 0 ? err_unreadable(s, -r, err) : judge_filters(s, &list, err);
 	free_filters(&list);
 	return r;
 }
 
-/* Of the thread that is bound most. */
+/* Returns the mode of the thread that is bound most: strict mode needs no further look. */
 static unsigned mode_of(pid_t pid)
 {
 	char name[32];
@@ -193,12 +212,14 @@ int seccomp_check(pid_t pid, struct err *err)
 		return err_set(err, ESRCH, "there is no process %d", (int)pid);
 	mode = mode_of(pid);
 	if (mode == SECCOMP_MODE_STRICT)
-		return err_set(err, EPERM, "process %d (%s) is under strict seccomp, which forbids all that brace needs in it",
-			       (int)pid, s.name);
+		return err_set(
+			err, EPERM,
+			"process %d (%s) is under strict seccomp, which forbids all that brace needs in it",
+			(int)pid, s.name);
 	return mode == SECCOMP_MODE_FILTER ? check_filters(&s, err) : 0;
 }
 
-/* --- what can be done without ------------------------------------------------------------------ */
+/* --- calls that the agent can do without --- */
 
 static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[] = {
 	{ LACKS_TASKS, SYS_sched_getscheduler, { 0 } },
@@ -223,19 +244,22 @@ static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[
 	{ LACKS_TEXTS, SYS_close, { 3 } },
 };
 
+/* Returns what the agent has to do without: one forbidden call loses all that needs it. */
 static uint32_t lacks_by(const filter_list *list)
 {
 	uint32_t lacks = 0;
 
 	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++)
 		for (size_t f = 0; f < list->n; f++)
-			if (!bpf_allows(seccomp_run(list->at[f].program, list->at[f].n, optional[i].number, optional[i].args)))
+			if (!bpf_allows(seccomp_run(list->at[f].program, list->at[f].n,
+						    optional[i].number, optional[i].args)))
 				lacks |= optional[i].lacks;
 	return lacks;
 }
 
 uint32_t seccomp_lacks(pid_t pid)
 {
+	/* Filters that cannot be read are taken to forbid all of these. */
 	uint32_t lacks = LACKS_TASKS | LACKS_COPY | LACKS_HANDLERS | LACKS_USER | LACKS_TEXTS;
 	filter_list list = { 0 };
 	struct tracee *t;
@@ -243,7 +267,7 @@ uint32_t seccomp_lacks(pid_t pid)
 
 	if (!mode_of(pid))
 		return 0;
-	if (tracee_hold(pid, &t, &ignored) < 0)
+	if (tracee_stop(pid, &t, &ignored) < 0)
 		return lacks;
 	if (copy_all(t, &list) == 0)
 		lacks = lacks_by(&list);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds a signal frame as the kernel would push it, with the vector registers in the form of
+ * XSAVE. borrow.c writes it into a process, for rt_sigreturn. Pure computation; it cannot fail, but
+ * without XSAVE data it restores no vector registers. */
 #include "tracee/sigframe.h"
 
 #include <cpuid.h>
@@ -8,22 +11,27 @@
 #include "shared/signal_frame.h"
 
 #define CONTEXT_BYTES (offsetof(ucontext_t, uc_sigmask) + 8)
-_Static_assert(CONTEXT_BYTES == SIGNAL_CONTEXT_BYTES && CONTEXT_BYTES <= SIGFRAME_CONTEXT, "the kernel's struct ucontext");
+_Static_assert(CONTEXT_BYTES == SIGNAL_CONTEXT_BYTES && CONTEXT_BYTES <= SIGFRAME_CONTEXT,
+	       "the kernel's struct ucontext");
 
 #define FLAGS 7u /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
-#define ALT_STACK_AS_IT_IS 0x5a5a /* no flags of sigaltstack's: the kernel leaves that stack alone */
+/* No flags of sigaltstack's: the kernel leaves the alternative stack alone. */
+#define ALT_STACK_AS_IT_IS 0x5a5a
 
-/* Of the 512 bytes that FXSAVE writes; the kernel keeps the last 48 of them for itself. */
+/* The last 48 of FXSAVE's 512 bytes are the kernel's own. */
 #define XSTATE_HEADER 512
-#define XSTATE_FIRST 576 /* where components begin of which the processor tells the place */
+#define XSTATE_FIRST 576 /* offset of the components whose places the processor tells */
 #define XSTATE_SW 464
+/* FP_XSTATE_MAGIC1 and 2 of asm/sigcontext.h. Without both the kernel restores FXSAVE's part
+ * only. */
 #define MAGIC1 0x46505853u
 #define MAGIC2 0x46505845u
 
+/* The kernel's struct _fpx_sw_bytes, in the 48 bytes that FXSAVE leaves to software. */
 struct software { uint32_t magic, extended; uint64_t features; uint32_t bytes; };
 
-/* Only as far as there is something in it: what the kernel shows a debugger may be larger than what it lets
- * this thread have (AMX). */
+/* Bytes up to the last component in use: the kernel may show a debugger more than it lets this
+ * thread have (AMX). */
 static size_t xstate_bytes(const uint8_t *xstate, size_t n)
 {
 	size_t end = XSTATE_FIRST;
@@ -33,12 +41,15 @@ static size_t xstate_bytes(const uint8_t *xstate, size_t n)
 	for (unsigned i = 2; i < 63; i++) {
 		unsigned bytes, at, flags, zero;
 
-		if (there >> i & 1 && __get_cpuid_count(0xd, i, &bytes, &at, &flags, &zero) && at + bytes > end)
+		if (there >> i & 1 && __get_cpuid_count(0xd, i, &bytes, &at, &flags, &zero) &&
+		    at + bytes > end)
 			end = at + bytes;
 	}
 	return end < n ? end : n;
 }
 
+/* Returns the bytes written, MAGIC2 behind the components included; 0: there is too little to make
+ * sense of. */
 static size_t put_xstate(uint8_t *to, const uint8_t *xstate, size_t n)
 {
 	const uint32_t magic2 = MAGIC2;
@@ -48,7 +59,8 @@ static size_t put_xstate(uint8_t *to, const uint8_t *xstate, size_t n)
 		return 0;
 	n = xstate_bytes(xstate, n);
 	memcpy(to, xstate, n);
-	memcpy(&sw.features, xstate + XSTATE_SW, sizeof(sw.features)); /* what the kernel tells debuggers there */
+	/* The feature mask that the kernel shows debuggers there. */
+	memcpy(&sw.features, xstate + XSTATE_SW, sizeof(sw.features));
 	sw.bytes = (uint32_t)n;
 	sw.extended = (uint32_t)n + 4;
 	memset(to + XSTATE_SW, 0, XSTATE_HEADER - XSTATE_SW);
@@ -57,15 +69,27 @@ static size_t put_xstate(uint8_t *to, const uint8_t *xstate, size_t n)
 	return n + 4;
 }
 
-size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_regs_struct *regs, uint64_t mask,
-		      const uint8_t *xstate, size_t n)
+size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_regs_struct *regs,
+		      uint64_t mask, const uint8_t *xstate, size_t n)
 {
 	const struct user_regs_struct *r = regs;
 	const greg_t gregs[] = {
-		[REG_R8] = (greg_t)r->r8, [REG_R9] = (greg_t)r->r9, [REG_R10] = (greg_t)r->r10, [REG_R11] = (greg_t)r->r11,
-		[REG_R12] = (greg_t)r->r12, [REG_R13] = (greg_t)r->r13, [REG_R14] = (greg_t)r->r14, [REG_R15] = (greg_t)r->r15,
-		[REG_RDI] = (greg_t)r->rdi, [REG_RSI] = (greg_t)r->rsi, [REG_RBP] = (greg_t)r->rbp, [REG_RBX] = (greg_t)r->rbx,
-		[REG_RDX] = (greg_t)r->rdx, [REG_RAX] = (greg_t)r->rax, [REG_RCX] = (greg_t)r->rcx, [REG_RSP] = (greg_t)r->rsp,
+		[REG_R8] = (greg_t)r->r8,
+		[REG_R9] = (greg_t)r->r9,
+		[REG_R10] = (greg_t)r->r10,
+		[REG_R11] = (greg_t)r->r11,
+		[REG_R12] = (greg_t)r->r12,
+		[REG_R13] = (greg_t)r->r13,
+		[REG_R14] = (greg_t)r->r14,
+		[REG_R15] = (greg_t)r->r15,
+		[REG_RDI] = (greg_t)r->rdi,
+		[REG_RSI] = (greg_t)r->rsi,
+		[REG_RBP] = (greg_t)r->rbp,
+		[REG_RBX] = (greg_t)r->rbx,
+		[REG_RDX] = (greg_t)r->rdx,
+		[REG_RAX] = (greg_t)r->rax,
+		[REG_RCX] = (greg_t)r->rcx,
+		[REG_RSP] = (greg_t)r->rsp,
 		[REG_RIP] = (greg_t)r->rip, [REG_EFL] = (greg_t)r->eflags,
 		[REG_CSGSFS] = (greg_t)((r->cs & 0xffff) | r->ss << 48),
 	};

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* A signal frame as the kernel would have pushed it: what rt_sigreturn restores a thread from. */
+/* A signal frame as the kernel would have pushed it, from which rt_sigreturn restores a thread. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/user.h>
 
-#define SIGFRAME_CONTEXT 320 /* bytes of the context, to the next multiple of 64 */
+#define SIGFRAME_CONTEXT 320 /* bytes of the context, rounded up to a multiple of 64 */
 #define SIGFRAME_XSTATE_MAX 16384
 #define SIGFRAME_MAX (SIGFRAME_CONTEXT + SIGFRAME_XSTATE_MAX + 4)
 #define SIGFRAME_LINK 8      /* offset of uc_link, which the kernel does not look at */
 
-/* Fills `to`, which will stand at address `at` (a multiple of 64) of the thread, where its stack pointer has
- * to be at the system call. `xstate`: n bytes of PTRACE_GETREGSET NT_X86_XSTATE. Returns the frame's bytes. */
-size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_regs_struct *regs, uint64_t mask,
-		      const uint8_t *xstate, size_t n);
+/* Fills `to`, which will stand at address `at` (a multiple of 64) of the process; the stack pointer
+ * has to be `at` at the system call. `xstate`: n bytes of PTRACE_GETREGSET NT_X86_XSTATE. Returns
+ * the frame's bytes. */
+size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_regs_struct *regs,
+		      uint64_t mask, const uint8_t *xstate, size_t n);

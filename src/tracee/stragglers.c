@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stragglers are threads that were asked to stop and did not come in time. */
+/* Threads that were asked to stop and did not come in time. The list is shared by all holders; a
+ * holder adds to it when it gives up, and ends only when its own entries are gone. Other holders
+ * ask before they touch the same process. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -14,7 +16,7 @@ struct straggler {
 	struct thread thread;
 };
 
-/* The late threads of all holders. Guarded by `lock`. */
+/* Late threads of all holders; under `lock`. */
 static VEC(struct straggler) stragglers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -39,7 +41,7 @@ pid_t stragglers_of(pid_t pid)
 	return tid;
 }
 
-/* Whether it is ours no longer: it stood and was let go, or is no more. */
+/* True if the thread is not ours any more: it stood and was let go, or is gone. */
 static bool is_settled(struct straggler *s)
 {
 	const struct ticks ticks = { .keep = s->keep };
@@ -52,8 +54,8 @@ static bool is_settled(struct straggler *s)
 	       (s->thread.stopped && ptrace(PTRACE_DETACH, s->thread.tid, NULL, NULL) == 0);
 }
 
-/* How many of this thread's are left. */
-static size_t settle(void)
+/* Lets go the calling thread's stragglers that stand. Returns how many are left. */
+static size_t settle_stragglers(void)
 {
 	size_t left = 0;
 
@@ -74,18 +76,19 @@ static size_t settle(void)
 	return left;
 }
 
-/* waitid tells that one of them can be waited for, and takes nothing: the end of a child of ours stays, and is told again. */
+/* waitid() with WNOWAIT tells that one of them can be waited for, and takes nothing: the end of a
+ * child of ours stays, and is told again, hence the nap. */
 void stragglers_await(void)
 {
 	const struct timespec nap = { 0, NAP_NS };
-	size_t left = settle();
+	size_t left = settle_stragglers();
 
 	while (left > 0) {
 		size_t before = left;
 		siginfo_t info;
 
 		waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | __WALL | __WNOTHREAD | WNOWAIT);
-		left = settle();
+		left = settle_stragglers();
 		if (left == before)
 			nanosleep(&nap, NULL);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A process held by ptrace for a moment: every thread stopped, its registers and memory at
- * hand; then let go as if nothing had been, also when we are killed in the midst of it. What attaching, detaching and changing filters on a
- * running program are made of. All functions of one tracee are called from the thread that
- * held it (ptrace wants that). */
+/* A process stopped by ptrace for a moment: every thread stopped, its registers and memory at hand;
+ * then let go as if nothing had happened, even if we are killed in the midst of it. Attaching,
+ * detaching and changing filters on a running program are made of this. All functions of one tracee
+ * are called from the thread that stopped it (ptrace wants that): a holder's (holder.h). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,65 +14,71 @@
 
 struct tracee;
 
-/* Could this process be held? Touches nothing. 0, or -errno and one sentence that names the rule in
- * the way and what would change it: no such process, a zombie, a kernel thread, 32-bit, another
- * user's, not dumpable (set-uid, capabilities, prctl), Yama, a tracer it has already, a
- * user or pid namespace, a seccomp filter (see seccomp.h). */
+/* Tells whether this process could be stopped; touches nothing. Returns 0, or -errno and one
+ * sentence that names the rule in the way and what would change it: no such process, a zombie, a
+ * kernel thread, 32-bit, another user's, not dumpable (set-uid, capabilities, prctl), Yama, a
+ * tracer it has already, a user or pid namespace, a seccomp filter (see seccomp.h). */
 int tracee_check(pid_t pid, struct err *err);
 
-/* Stops every thread, also those born meanwhile. 0, or -errno and *err, and the process runs on as
- * before: a thread that does not come to a stop (an uninterruptible sleep, a vfork whose child
+/* Stops every thread, also those born meanwhile. Returns 0, or -errno and *err, and the process
+ * runs on as before: a thread that does not stop (an uninterruptible sleep, a vfork whose child
  * lives) is named after `TRACEE_STOP_MS`. */
 #define TRACEE_STOP_MS 2000
-int tracee_hold(pid_t pid, struct tracee **out, struct err *err);
+int tracee_stop(pid_t pid, struct tracee **out, struct err *err);
 
-/* Lets it go: registers that were borrowed are put back, signals that came meanwhile are delivered,
- * a stopped (SIGSTOP) process stays stopped, system calls go on as if not interrupted (those that the
- * kernel would end with EINTR for no reason the program could see are restarted, with their whole time
- * limit). As after SIGSTOP and SIGCONT, one that has done its work in part (a write to a full pipe, a recv
- * with MSG_WAITALL) returns that part. Returns
- * for how many nanoseconds a thread stood still at most, from when it was asked to stop to its
- * release. Frees t. A process that died meanwhile is no error. */
+/* Lets the process go: borrowed registers are put back, signals that came meanwhile are delivered,
+ * a stopped (SIGSTOP) process stays stopped, system calls go on as if not interrupted (those that
+ * the kernel would end with EINTR for no reason the program could see are restarted, with their
+ * whole time limit). As after SIGSTOP and SIGCONT, a call that has done its work in part (a write
+ * to a full pipe, a recv with MSG_WAITALL) returns that part. Returns the nanoseconds for which a
+ * thread stood still at most, from the request to stop to its release. Frees t. A process that died
+ * meanwhile is no error. */
 uint64_t tracee_release(struct tracee *t);
 
+/* All of a stopped process, as it was stopped; threads are numbered from 0 on. */
 pid_t tracee_pid(const struct tracee *t);
 bool tracee_alive(const struct tracee *t);       /* false once it died in our hands */
 size_t tracee_threads(const struct tracee *t);   /* at least 1 */
 pid_t tracee_tid(const struct tracee *t, size_t i);
-/* As the program has them (borrowing for calls does not show). rip is where the thread goes on; if
- * tracee_restarts, it goes on at rip - 2 (a system call instruction, again), or at rip when a signal
- * handler ran first. */
+/* Registers as the program has them (borrowing for calls does not show). rip is the instruction at
+ * which the thread goes on; if tracee_restarts(), it goes on at rip - 2 (a system call instruction,
+ * again), or at rip when a signal handler ran first. */
 const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i);
 bool tracee_restarts(const struct tracee *t, size_t i);
-/* At once, not only at release: for whatever is then done to the code at its old place. */
+/* Sets rip at once, not only at release: the code at its old place may be changed next. */
 void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip);
-/* Lets the threads i with which[i] go on for about `ns` of processor time, or up to their next system call,
- * which is not made: nothing but user code runs. Threads that end by it (a signal) are forgotten, and others
- * may have their number. */
+/* Lets the threads i with which[i] go on for about `ns` of processor time, or up to their next
+ * system call, which is not made: nothing but user code runs. Threads that end by it (a signal) are
+ * forgotten, and others may get their index. */
 void tracee_let_run(struct tracee *t, const bool *which, uint64_t ns);
 
-/* Whole or not at all; page protections do not matter (/proc/PID/mem). 0, or -errno and *err. */
+/* Transfer all bytes or none; page protections do not matter (/proc/PID/mem). Return 0, or -errno
+ * and *err. */
 int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err);
-int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes, struct err *err);
+int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes,
+		 struct err *err);
 
-/* One word from each address, all at once; zero from where there is nothing. */
+/* Reads one word from each address, all at once; zero where nothing is mapped. */
 void tracee_read_words(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words);
 
-/* TRACEE_SCRATCH bytes of the process's for arguments of system calls, until it is released. */
+/* Gives TRACEE_SCRATCH bytes of the process's memory for arguments of system calls, until it is
+ * released. */
 #define TRACEE_SCRATCH 256
 int tracee_scratch(struct tracee *t, uint64_t *at, struct err *err);
 
-/* A system call in the process's name. *result is what the kernel returned (-4095..-1 are errors).
- * 0, or -errno and *err if it could not be made at all. */
-int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result, struct err *err);
+/* Makes a system call in the process's name. *result is the kernel's result (-4095..-1 are errors).
+ * Returns 0, or -errno and *err if it could not be made at all. */
+int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_t *result,
+		   struct err *err);
 
-/* Calls function(args[0..3]) in the process, on the stack that ends at stack_top (not the
- * program's own), all its signals held back meanwhile. The function must not take locks that
- * another thread may hold: they are all stopped. If we die it runs on to its end, while the others
- * run too. *result is its rax. -EIO and *err when it
- * faulted: the registers are put back all the same. -EAGAIN while a call is under way whose tracer died. */
+/* Calls function(args[0..3]) in the process, on the stack that ends at stack_top (not the program's
+ * own), with all its signals held back. The function must not take locks that another thread may
+ * hold: they are all stopped. If we die it runs on to its end, while the others run, too. *result
+ * is its rax. -EIO and *err when it faulted: the registers are put back all the same. -EAGAIN while
+ * a call is under way whose tracer died. */
 int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top,
 		uint64_t *result, struct err *err);
 
-/* The process's descriptor fd as one of ours (pidfd_getfd), close-on-exec. fd or -errno and *err. */
+/* Duplicates the process's descriptor fd into ours (pidfd_getfd), close-on-exec. Returns it, or
+ * -errno and *err. */
 int tracee_take_fd(struct tracee *t, int fd, struct err *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for a thread's stop, with a limit.
+/* Waiting for a thread's stop, with a limit. All users of this folder, each on its own thread.
  *
- * waitpid has none, and polling costs either a processor (that the thread may be waiting for) or the
- * length of a nap, at every stop of a pause that is to be short. So waitpid blocks, and a timer
- * that ticks into this thread interrupts it now and then to look at the clock. */
+ * waitpid() has no limit, and polling costs either a processor (that the thread may be waiting for)
+ * or the length of a nap, at every stop of a pause that is to be short. So waitpid() blocks, and a
+ * timer that signals this thread interrupts it now and then to look at the clock. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -24,9 +24,11 @@ uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Per thread, since the timer signals the thread that made it. */
 static __thread void (*on_tick)(void *);
 static __thread void *on_tick_of;
 
+/* A signal handler: on_tick may only do what is safe in one. */
 static void ticked(int signal)
 {
 	int code = errno;
@@ -38,14 +40,16 @@ static void ticked(int signal)
 
 int ticks_begin(struct ticks *ticks, struct err *err)
 {
-	const struct sigaction action = { .sa_handler = ticked }; /* without SA_RESTART */
+	/* Without SA_RESTART: waitpid() has to return. */
+	const struct sigaction action = { .sa_handler = ticked };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TICK_SIGNAL };
 	sigset_t tick;
 
 	event._sigev_un._tid = gettid();
 	sigemptyset(&tick);
 	sigaddset(&tick, TICK_SIGNAL);
-	if (sigaction(TICK_SIGNAL, &action, NULL) < 0 || timer_create(CLOCK_MONOTONIC, &event, &ticks->timer) < 0)
+	if (sigaction(TICK_SIGNAL, &action, NULL) < 0 ||
+	    timer_create(CLOCK_MONOTONIC, &event, &ticks->timer) < 0)
 		return err_set(err, errno, "cannot make a timer: %s", strerror(errno));
 	sigprocmask(SIG_UNBLOCK, &tick, &ticks->mask);
 	ticks->began = true;
@@ -60,7 +64,9 @@ void ticks_end(struct ticks *ticks)
 	sigprocmask(SIG_SETMASK, &ticks->mask, NULL);
 }
 
-static void tick(struct ticks *ticks, long ns)
+/* 0 stops them. A single tick could come before waitpid() blocks and be missed, hence they
+ * repeat. */
+static void start_ticks(struct ticks *ticks, long ns)
 {
 	const struct itimerspec every = { { 0, ns }, { 0, ns } };
 
@@ -71,18 +77,20 @@ void ticks_during(struct ticks *ticks, void (*call)(void *), void *of)
 {
 	on_tick_of = of;
 	on_tick = call;
-	tick(ticks, call ? TICK_NS : 0);
+	start_ticks(ticks, call ? TICK_NS : 0);
 }
 
+/* WNOWAIT leaves the end for whoever reaps it. __WALL, because threads are no ordinary children. */
 bool has_ended(pid_t tid)
 {
 	siginfo_t info = { 0 };
 
 	return waitid(P_PID, (id_t)tid, &info, WEXITED | __WALL | WNOWAIT | WNOHANG) == 0 &&
-	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+		info.si_code == CLD_DUMPED);
 }
 
-/* waitpid would take the end of a child of ours from whoever started it. */
+/* True if waitpid() would take the end of a child of ours from the thread that waits for it. */
 static bool must_be_kept(const struct ticks *ticks, pid_t tid)
 {
 	return tid == ticks->keep && has_ended(tid);
@@ -92,7 +100,9 @@ pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options)
 {
 	siginfo_t info;
 
-	if (tid == ticks->keep && waitid(P_PID, (id_t)tid, &info, WEXITED | __WALL | WNOWAIT | options) < 0)
+	/* waitid() with WNOWAIT first: it looks and takes nothing. */
+	if (tid == ticks->keep &&
+	    waitid(P_PID, (id_t)tid, &info, WEXITED | __WALL | WNOWAIT | options) < 0)
 		return -1;
 	if (must_be_kept(ticks, tid)) {
 		errno = ECHILD;
@@ -103,14 +113,15 @@ pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options)
 
 int wait_tick(struct ticks *ticks, pid_t tid, int *status)
 {
+	/* Most stops are there already: no timer is needed. */
 	pid_t r = wait_now(ticks, tid, status, WNOHANG);
 	int code;
 
 	if (r == 0) {
-		tick(ticks, TICK_NS);
+		start_ticks(ticks, TICK_NS);
 		r = wait_now(ticks, tid, status, 0);
 		code = errno;
-		tick(ticks, 0);
+		start_ticks(ticks, 0);
 		errno = code;
 	}
 	return r == tid ? 1 : errno == EINTR ? 0 : -ESRCH;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The error_log of an instance. Any thread may add to it or show it: l->lock protects the entries,
+ * and is innermost. Text that users wrote is made harmless for a terminal and for the layout before
+ * it is kept. */
 #include "tree/error_log.h"
 
 #include <stdlib.h>
@@ -25,14 +28,15 @@ void error_log_free(struct error_log *l)
 	pthread_mutex_destroy(&l->lock);
 }
 
-/* The line around `column`, which then counts from its start. What would move the caret or end the line
- * is shown as a blank. */
+/* Returns the line that contains `column`, which then counts from its start. Characters that would
+ * move the caret or end the line become blanks. */
 static char *line_at(const char *command, size_t n, size_t *column)
 {
 	size_t at = *column < n ? *column : n, begin, end;
 	char *line;
 
-	while (at == n && at && command[at - 1] == '\n') { /* behind the last line: its end */
+	/* behind the last line: the error is at its end */
+	while (at == n && at && command[at - 1] == '\n') {
 		n--;
 		at--;
 	}
@@ -43,12 +47,13 @@ static char *line_at(const char *command, size_t n, size_t *column)
 	*column = *column > begin ? *column - begin : 0;
 	line = mem_realloc(NULL, end - begin + 1, 1);
 	for (size_t i = begin; i < end; i++)
-		line[i - begin] = (unsigned char)command[i] < ' ' || command[i] == 0x7f ? ' ' : command[i];
+		line[i - begin] =
+			(unsigned char)command[i] < ' ' || command[i] == 0x7f ? ' ' : command[i];
 	line[end - begin] = '\0';
 	return line;
 }
 
-/* A sentence may quote what was written. */
+/* A copy in one line: sentences may quote what was written. */
 static char *one_line(const char *text)
 {
 	char *line = mem_strdup(text);
@@ -59,9 +64,10 @@ static char *one_line(const char *text)
 	return line;
 }
 
-void error_log_add(struct error_log *l, uint64_t ns, const char *location, const char *text, const char *command,
-		   size_t n, size_t column)
+void error_log_add(struct error_log *l, uint64_t ns, const char *location, const char *text,
+		   const char *command, size_t n, size_t column)
 {
+	/* Built before the lock is taken. */
 	struct error_entry e = { ns, mem_strdup(location), one_line(text), NULL, column };
 
 	e.command = line_at(command, n, &e.column);
@@ -83,6 +89,8 @@ void error_log_clear(struct error_log *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* The kernel's layout: the caret stands below the character at fault, and the eleven blanks are
+ * those of " Command: ". */
 void error_log_show(struct error_log *l, struct out *out)
 {
 	pthread_mutex_lock(&l->lock);
@@ -90,8 +98,8 @@ void error_log_show(struct error_log *l, struct out *out)
 		const struct error_entry *e = &l->entries[i];
 
 		out_printf(out, "[%5llu.%06u] %s: error: %s\n  Command: %s\n           ",
-			   (unsigned long long)(e->ns / 1000000000), (unsigned)(e->ns % 1000000000 / 1000),
-			   e->location, e->text, e->command);
+			   (unsigned long long)(e->ns / 1000000000),
+			   (unsigned)(e->ns % 1000000000 / 1000), e->location, e->text, e->command);
 		out_spaces(out, e->column);
 		out_str(out, "^\n");
 	}

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* events/ and what names events: set_event, available_events, and per event enable, filter, trigger, format, id. Every
- * write is one change of the instance's settings. The directories follow the catalogue. */
+/* events/ and the files that name events: set_event, available_events, show_event_filters,
+ * show_event_triggers, and per event enable, filter, trigger, format, id. Every write is one change
+ * of the instance's settings (instance_change). The directories follow the catalogue, which modules
+ * of a running program may extend.
+ *
+ * Operations run on FUSE's worker threads or a command's thread; settings are read under
+ * in->lock. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +27,7 @@ static void show_line(struct out *text, const char *line)
 	out_char(text, '\n');
 }
 
-/* Takes the string over. */
+/* Prints the string and frees it. */
 static void show_text(struct out *text, char *string)
 {
 	out_str(text, string);
@@ -31,27 +36,33 @@ static void show_text(struct out *text, char *string)
 
 /* --- a change of one event, or of a system --------------------------------------------- */
 
+/* One write, as instance_change's callback sees it. */
 struct event_change {
 	const struct event_entry *event;
-	const char *system;          /* NULL: all */
+	const char *system;          /* NULL: all systems */
 	const char *text;
 	bool on;
-	int result;                  /* of a filter that is refused: the settings change nevertheless */
+	/* of a filter that is refused: the settings change all the same, because the kernel clears
+	 * the old filter */
+	int result;
 	struct filter_fault fault;
 	unsigned faults;
 };
 
-/* A filter's fault stands in the error_log as the kernel has it there: the filter alone, without what is around it. */
-static int tell_fault(struct tree_file *f, const struct filter_fault *fault, unsigned times, struct err *err)
+/* Logs a filter's error as the kernel does: the filter alone, without the text around it, once per
+ * event it was refused for. */
+static int tell_fault(struct tree_file *f, const struct filter_fault *fault, unsigned times,
+		      struct err *err)
 {
 	for (unsigned i = 0; i < times; i++)
-		instance_log(instance_of(f), FILTER_FAULT_LOCATION, filter_error_text[fault->error], fault->text,
-			     fault->length, fault->position);
+		instance_log(instance_of(f), FILTER_FAULT_LOCATION, filter_error_text[fault->error],
+			     fault->text, fault->length, fault->position);
 	f->told = true;
 	return filter_fault_err(fault, err);
 }
 
-/* What is shown of the event may be other than the settings have it. Tools read and write the files of all events. */
+/* Brings the settings up to date for an event that triggers may have switched. Asked first, because
+ * tools read and write the files of hundreds of events, and catching up waits for the pump. */
 static void catch_up(struct instance *in, const struct event_entry *e)
 {
 	bool switched;
@@ -65,6 +76,8 @@ static void catch_up(struct instance *in, const struct event_entry *e)
 
 /* --- enable ------------------------------------------------------------------------- */
 
+/* Callbacks of instance_change(): they edit the copy that the target is asked to apply. c->event
+ * may be of a module that has been unloaded; its entry stays in the catalogue. */
 static int switch_event(struct settings *next, void *arg, struct err *err)
 {
 	const struct event_change *c = arg;
@@ -73,6 +86,7 @@ static int switch_event(struct settings *next, void *arg, struct err *err)
 	return 0;
 }
 
+/* Without a system (events/enable) all events are switched. */
 static int switch_system(struct settings *next, void *arg, struct err *err)
 {
 	const struct event_change *c = arg;
@@ -81,7 +95,7 @@ static int switch_system(struct settings *next, void *arg, struct err *err)
 	return 0;
 }
 
-/* "0" or "1", a newline behind it or not. */
+/* Parses "0" or "1", with or without a newline. */
 static int parse_switch(const char *text, bool *on, struct err *err)
 {
 	size_t length = strlen(text);
@@ -91,9 +105,12 @@ static int parse_switch(const char *text, bool *on, struct err *err)
 
 	free(value);
 	*on = !e && n;
-	return e || n > 1 ? err_at(err, e ? -e : EINVAL, text, 0, "an event is off (0) or on (1)") : 0;
+	/* 2 and more are refused like in the kernel, unlike other switches. */
+	return e || n > 1 ? err_at(err, e ? -e : EINVAL, text, 0, "an event is off (0) or on (1)")
+			  : 0;
 }
 
+/* Triggers that wait for older records are run first, else they would undo the write afterwards. */
 static ssize_t write_enable(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct event_change c = { .event = f->arg };
@@ -118,6 +135,7 @@ static ssize_t write_enable_system(struct tree_file *f, const char *text, size_t
 	return e ? e : (ssize_t)n;
 }
 
+/* The text is "0" or "1", with a '*' behind it where triggers or commands concern the event. */
 static int show_enable(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -130,6 +148,7 @@ static int show_enable(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
+/* The text is "0", "1", "X" when the system's events differ, or "?" when it has none. */
 static int show_enable_system(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -142,10 +161,12 @@ static int show_enable_system(struct tree_file *f, struct out *text, struct err 
 }
 
 static const struct tree_file_ops enable = { .show = show_enable, .write = write_enable };
-static const struct tree_file_ops enable_system = { .show = show_enable_system, .write = write_enable_system };
+static const struct tree_file_ops enable_system = { .show = show_enable_system,
+						    .write = write_enable_system };
 
 /* --- filter ------------------------------------------------------------------------- */
 
+/* Never fails for a wrong filter: c->result has the error, and the change goes on. */
 static int change_filter(struct settings *next, void *arg, struct err *err)
 {
 	struct event_change *c = arg;
@@ -153,14 +174,18 @@ static int change_filter(struct settings *next, void *arg, struct err *err)
 	if (c->event)
 		c->result = event_set_filter(&next->events, c->event->index, c->text, &c->fault);
 	else
-		c->result = event_set_filter_system(&next->events, c->system, c->text, &c->fault, &c->faults);
+		c->result = event_set_filter_system(&next->events, c->system, c->text, &c->fault,
+						    &c->faults);
 	if (c->event)
 		c->faults = c->result < 0;
 	if (c->result < 0 && !c->fault.code)
-		return err_set(err, -c->result, "a filter has at most %u characters", FILTER_TEXT_MAX - 1);
+		return err_set(err, -c->result, "a filter has at most %u characters",
+			       FILTER_TEXT_MAX - 1);
 	return 0;
 }
 
+/* Two results can fail: the change as a whole (the target refused it), and the filter alone, which
+ * leaves the event without a filter. */
 static ssize_t take_filter(struct tree_file *f, struct event_change *c, size_t n, struct err *err)
 {
 	int e = instance_change(instance_of(f), "events", change_filter, c, err);
@@ -185,13 +210,15 @@ static ssize_t write_filter_system(struct tree_file *f, const char *text, size_t
 	return take_filter(f, &c, n, err);
 }
 
+/* Triggers never change a filter, so that there is nothing to catch up with. */
 static int show_filter(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
 	const struct event_entry *event = f->arg;
 
 	pthread_mutex_lock(&in->lock);
-	show_text(text, event_filter_read(&event_set_get(&in->settings.events, event->index)->filter));
+	show_text(text,
+		  event_filter_read(&event_set_get(&in->settings.events, event->index)->filter));
 	pthread_mutex_unlock(&in->lock);
 	return 0;
 }
@@ -207,10 +234,13 @@ static int show_filter_system(struct tree_file *f, struct out *text, struct err 
 }
 
 static const struct tree_file_ops filter = { .show = show_filter, .write = write_filter };
-static const struct tree_file_ops filter_system = { .show = show_filter_system, .write = write_filter_system };
+static const struct tree_file_ops filter_system = { .show = show_filter_system,
+						    .write = write_filter_system };
 
 /* --- trigger ------------------------------------------------------------------------ */
 
+/* Sets or removes triggers. The catalogue's sentence is chosen here, where the whole command is
+ * known. */
 static int change_triggers(struct settings *next, void *arg, struct err *err)
 {
 	struct event_change *c = arg;
@@ -219,21 +249,25 @@ static int change_triggers(struct settings *next, void *arg, struct err *err)
 	if (!e || c->fault.code)
 		return e;
 	if (e == -EEXIST)
-		return err_at(err, EEXIST, c->text, 0, "the event has a trigger of this kind already; ! takes it away");
-	return err_at(err, -e, c->text, 0, "no trigger: one is traceon, traceoff, stacktrace or snapshot, each with [:COUNT], or "
-								 "enable_event or disable_event:SYSTEM:EVENT[:COUNT]; [if FILTER] behind it");
+		return err_at(err, EEXIST, c->text, 0,
+			      "the event has a trigger of this kind already; ! takes it away");
+	return err_at(
+		err, -e, c->text, 0,
+		"no trigger: one is traceon, traceoff, stacktrace or snapshot, each with [:COUNT], or "
+		"enable_event or disable_event:SYSTEM:EVENT[:COUNT]; [if FILTER] behind it");
 }
 
-/* What nobody would run is refused; taking triggers away is not. */
+/* Refuses triggers that nobody would run. Removing triggers is always possible. */
 static int can_trigger(struct instance *in, const char *text, struct err *err)
 {
-	struct tree_target t = instance_hold(in);
+	struct tree_target t = instance_lock(in);
 	bool can = !t.ops->apply || t.ops->commands || text[strspn(text, " \t\n")] == '!';
 
-	instance_release(in);
+	instance_unlock(in);
 	return can ? 0 : err_at(err, EINVAL, text, 0, "triggers are not run over these processes");
 }
 
+/* A wrong filter within the command is logged as the filter alone, like the kernel does. */
 static ssize_t write_trigger(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct event_change c = { .event = f->arg, .text = text };
@@ -262,6 +296,7 @@ static const struct tree_file_ops trigger = { .show = show_triggers, .write = wr
 
 /* --- what does not change ------------------------------------------------------------- */
 
+/* The catalogue has the text ready, with the event's number in it. */
 static int show_format(struct tree_file *f, struct out *text, struct err *err)
 {
 	const struct event_entry *event = f->arg;
@@ -270,6 +305,7 @@ static int show_format(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
+/* Records of trace_pipe_raw begin with this number. */
 static int show_id(struct tree_file *f, struct out *text, struct err *err)
 {
 	const struct event_entry *event = f->arg;
@@ -284,7 +320,7 @@ static int show_header(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
-/* A sub-buffer of trace_pipe_raw. */
+/* Describes a sub-buffer of trace_pipe_raw. */
 static int show_header_page(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -307,7 +343,7 @@ static const struct tree_file_ops format = { .show = show_format };
 static const struct tree_file_ops id = { .show = show_id };
 static const struct tree_file_ops header = { .show = show_header };
 
-/* The 32 bits before each record of trace_pipe_raw. */
+/* Describes the 32 bits before each record of trace_pipe_raw. */
 static const char header_event[] =
 	"# compressed entry header\n"
 	"\ttype_len    :    5 bits\n"
@@ -321,12 +357,14 @@ static const char header_event[] =
 
 /* --- set_event ---------------------------------------------------------------------- */
 
+/* `> set_event` disables all events before the first name is written, as in the kernel. */
 static int clear_events(struct tree_file *f, struct err *err)
 {
 	return instance_write(instance_of(f), "set_event", "", false, err);
 }
 
-/* One name of the text, and the blank behind it: the rest comes again. */
+/* Takes one name of the text and the blank behind it; the caller writes the rest again, as with the
+ * kernel's file. */
 static ssize_t write_event(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	size_t begin = 0, end;
@@ -338,7 +376,8 @@ static ssize_t write_event(struct tree_file *f, const char *text, size_t n, stru
 	for (end = begin; end < n && text[end] && !isspace((unsigned char)text[end]);)
 		end++;
 	if (end - begin > NAME_MAX_BYTES)
-		return err_at(err, EINVAL, text, begin, "a name has at most %u characters", NAME_MAX_BYTES);
+		return err_at(err, EINVAL, text, begin, "a name has at most %u characters",
+			      NAME_MAX_BYTES);
 	if (end == begin)
 		return (ssize_t)(end + (end < n));
 	name = mem_strndup(text + begin, end - begin);
@@ -347,6 +386,7 @@ static ssize_t write_event(struct tree_file *f, const char *text, size_t n, stru
 	return e ? e : (ssize_t)(end + (end < n));
 }
 
+/* Only events that are enabled now: triggers may have switched some since they were written here. */
 static int show_set(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -358,6 +398,7 @@ static int show_set(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
+/* Reads the catalogue without in->lock: it only grows, and entries do not move. */
 static int show_available(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct event_catalogue *c = instance_of(f)->events;
@@ -372,11 +413,65 @@ static int show_available(struct tree_file *f, struct out *text, struct err *err
 	return 0;
 }
 
-const struct tree_file_ops set_event_file = { .truncate = clear_events, .show = show_set, .write = write_event };
+/* --- show_event_filters, show_event_triggers -------------------------------------------- */
+
+#define NAME_COLUMN 32 /* width of the name, as in Linux 7.0 */
+
+/* Takes of_event over. */
+static void show_row(struct out *text, const struct event_entry *e, char *of_event)
+{
+	size_t n = strlen(e->format->system) + 1 + strlen(e->format->name);
+
+	out_printf(text, "%s:%s%*s", e->format->system, e->format->name,
+		   n < NAME_COLUMN ? (int)(NAME_COLUMN - n) : 1, "");
+	show_text(text, of_event);
+}
+
+/* Rows come in the catalogue's order, in which events joined it. */
+static int show_all_filters(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+
+	pthread_mutex_lock(&in->lock);
+	for (uint32_t i = 0, n = events_n(in->events); i < n; i++) {
+		const struct event_filter *of_event =
+			&event_set_get(&in->settings.events, i)->filter;
+
+		if (of_event->text)
+			show_row(text, events_at(in->events, i), event_filter_read(of_event));
+	}
+	pthread_mutex_unlock(&in->lock);
+	return 0;
+}
+
+static int show_all_triggers(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+
+	instance_catch_up(in);
+	pthread_mutex_lock(&in->lock);
+	for (uint32_t i = 0, n = events_n(in->events); i < n; i++) {
+		const struct trigger_list *of_event =
+			&event_set_get(&in->settings.events, i)->triggers;
+
+		/* Newest first. */
+		for (size_t k = of_event->at.n; k-- > 0;)
+			show_row(text, events_at(in->events, i), trigger_line(of_event->at.at[k]));
+	}
+	pthread_mutex_unlock(&in->lock);
+	return 0;
+}
+
+const struct tree_file_ops all_filters_file = { .show = show_all_filters };
+const struct tree_file_ops all_triggers_file = { .show = show_all_triggers };
+const struct tree_file_ops set_event_file = { .truncate = clear_events,
+					      .show = show_set,
+					      .write = write_event };
 const struct tree_file_ops available_events_file = { .show = show_available };
 
 /* --- set_event_pid and the like ------------------------------------------------------- */
 
+/* f->arg is the file's name, which is also the setting's. */
 static int clear_pids(struct tree_file *f, struct err *err)
 {
 	return instance_write(instance_of(f), f->arg, "", false, err);
@@ -393,17 +488,22 @@ static int show_pids(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
 
-	instance_catch_up(in); /* with event-fork and function-fork threads come and go by themselves */
+	/* With event-fork and function-fork threads come and go by themselves. */
+	instance_catch_up(in);
 	pthread_mutex_lock(&in->lock);
 	show_text(text, settings_read(&in->settings, f->arg));
 	pthread_mutex_unlock(&in->lock);
 	return 0;
 }
 
-const struct tree_file_ops pid_list_file = { .truncate = clear_pids, .show = show_pids, .write = write_pids };
+const struct tree_file_ops pid_list_file = { .truncate = clear_pids,
+					     .show = show_pids,
+					     .write = write_pids };
 
 /* --- directories -------------------------------------------------------------------- */
 
+/* Events that cannot be enabled (ftrace's own) have a format and an id only; `print` can have
+ * triggers. */
 static void fill_event(struct tree_node *dir, const struct event_entry *e)
 {
 	bool can = events_can_enable(e);
@@ -418,7 +518,8 @@ static void fill_event(struct tree_node *dir, const struct event_entry *e)
 		tree_file(dir, "trigger", 0640, &trigger, e);
 }
 
-/* The system's directory, held; the system itself stays with the event it came with. */
+/* Returns the directory of the event's system, held, making it at its first event. Its name belongs
+ * to that event's catalogue entry, which lives as long. */
 static struct tree_node *system_dir(struct instance *in, const struct event_entry *e)
 {
 	const char *system = e->format->system;
@@ -431,10 +532,12 @@ static struct tree_node *system_dir(struct instance *in, const struct event_entr
 		tree_file(dir, "enable", 0640, &enable_system, system);
 		tree_file(dir, "filter", 0640, &filter_system, system);
 	}
+	/* Attached when it is complete; another thread may have been faster. */
 	return tree_attach(in->events_dir, dir) ? NULL : tree_lookup(in->events_dir, system);
 }
 
-/* Where the instance is just being removed nothing can be attached any more. */
+/* Makes the directories of events that joined the catalogue. Returns early when the instance is
+ * just being removed: nothing can be attached then. */
 void event_files_grow(struct instance *in)
 {
 	uint32_t n = events_n(in->events);
@@ -452,6 +555,7 @@ void event_files_grow(struct instance *in)
 	}
 }
 
+/* Makes events/ with the files that do not depend on any event; event_files_grow() adds the rest. */
 void event_files_fill(struct instance *in, struct tree_node *dir)
 {
 	in->events_dir = tree_dir(dir, "events", 0755, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of an instance's directory: one table. */
+/* The files of an instance's directory, from one table. */
 #pragma once
 #include "tree/tree.h"
 
 struct instance;
 
-/* Puts them below dir; `top`: those that only the top directory has, too. */
+/* Makes the files below dir; `top`: also those that only the top directory has. */
 void files_fill(struct instance *in, struct tree_node *dir, bool top);

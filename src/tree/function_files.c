@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* set_ftrace_filter and the other lists of functions. As in ftrace a write(2) takes one word; what was written
- * becomes the list when the file is closed; and a word that is not ended by a blank goes on in the next write,
- * or ends with the file.
+/* set_ftrace_filter and the other lists of functions. As in ftrace a write(2) takes one word, the
+ * words become the list when the file is closed, and a word without a blank behind it continues in
+ * the next write or ends with the file.
  *
- * `>` clears the list. With a shell a descriptor is closed before the first word is written, so the clearing
- * is kept until there are words, or blanks alone (`echo > FILE`: the close is what the shell waits for), or until the
- * last close: else a running program would be hooked whole for a moment. If there were words but all of them were refused, the list stays what it was. Who reads the file meanwhile waits a little. */
+ * `>` clears the list. A shell closes a descriptor before the first word is written, so that the
+ * clearing is kept until there are words, or blanks alone (`echo > FILE`: the shell waits for that
+ * close), or until the last close: otherwise a running program would be hooked completely for a
+ * moment. If all words were refused the list stays as it was. Readers wait a little meanwhile
+ * (instance_await_cleared).
+ *
+ * The draft belongs to one open file, whose operations come one at a time; in->lock protects
+ * in->clearing. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +20,16 @@
 #include "base/string_set.h"
 #include "tree/instance_internal.h"
 
+/* ms that a reader waits for a writer that has cleared the list. */
 #define CLEARING_MS 200
 
+/* The words of one open file until they become the list. */
 struct draft {
-	bool clears;      /* the list's words so far are to go */
+	bool clears;      /* the list's present words are to go */
 	bool blank;       /* blanks were written */
-	bool refused;     /* a word was: alone it does not clear the list */
-	VEC(char) words;  /* checked, each with a blank behind it */
-	VEC(char) rest;   /* of a word that has no end yet */
+	bool refused;     /* a word was refused: refused words alone do not clear the list */
+	VEC(char) words;  /* checked words, each with a blank behind it */
+	VEC(char) rest;   /* a word that has no end yet */
 };
 
 static struct instance *instance_of(const struct tree_file *f)
@@ -30,6 +37,7 @@ static struct instance *instance_of(const struct tree_file *f)
 	return (struct instance *)f->owner;
 }
 
+/* Readers have no draft: f->state stays NULL for them. */
 static int open_list(struct tree_file *f, struct err *err)
 {
 	if ((f->flags & O_ACCMODE) != O_RDONLY)
@@ -37,6 +45,7 @@ static int open_list(struct tree_file *f, struct err *err)
 	return 0;
 }
 
+/* Only counts: commit_draft() clears. */
 static int clear_list(struct tree_file *f, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -51,7 +60,8 @@ static int clear_list(struct tree_file *f, struct err *err)
 
 /* --- words -------------------------------------------------------------------------- */
 
-static void add(struct draft *d, const char *text, size_t n)
+/* One blank behind each word, as settings_write() takes a list. */
+static void add_words(struct draft *d, const char *text, size_t n)
 {
 	vec_reserve(&d->words, d->words.n + n + 2);
 	memcpy(d->words.at + d->words.n, text, n);
@@ -60,32 +70,39 @@ static void add(struct draft *d, const char *text, size_t n)
 	d->words.at[d->words.n] = '\0';
 }
 
-/* The line of available_filter_functions that a number means; function_graph's own lists take no numbers. */
-static char *named(const struct tree_file *f, struct tree_target t, const char *word)
+/* Returns the function that a number means, as the line of available_filter_functions; NULL: the
+ * word is no number. function_graph's own lists take no numbers. */
+static char *is_named(const struct tree_file *f, struct tree_target t, const char *word)
 {
 	static const char graph[] = "set_graph_";
 	unsigned long line;
 	char *end;
 
-	if (!isdigit((unsigned char)*word) || !t.ops->function_at || !strncmp(f->arg, graph, strlen(graph)))
+	if (!isdigit((unsigned char)*word) || !t.ops->function_at ||
+	    !strncmp(f->arg, graph, strlen(graph)))
 		return NULL;
 	line = strtoul(word, &end, 0);
 	return *end ? NULL : t.ops->function_at(t.arg, line);
 }
 
-/* Whether the word is one, and of something that is there. */
-static int check_word(const struct tree_file *f, struct tree_target t, const char *word, struct err *err)
+/* Whether the word is valid and matches something. Tried on scratch settings, so that nothing
+ * changes. */
+static int check_word(const struct tree_file *f, struct tree_target t, const char *word,
+		      struct err *err)
 {
 	struct settings scratch = { .takes_commands = !t.ops->apply || t.ops->commands,
 				    .events.catalogue = instance_of(f)->events };
 	int e = settings_write(&scratch, f->arg, word, false, err);
 
 	settings_free(&scratch);
-	return !e && t.ops->check && !function_command_in(word) ? t.ops->check(t.arg, f->arg, word, err) : e;
+	return !e && t.ops->check && !function_command_in(word)
+		       ? t.ops->check(t.arg, f->arg, word, err)
+		       : e;
 }
 
 /* --- commands ----------------------------------------------------------------------- */
 
+/* A command whose glob is being replaced by the functions it matches. */
 struct expansion {
 	struct draft *draft;
 	const char *command; /* with its colon */
@@ -93,7 +110,7 @@ struct expansion {
 	unsigned n;
 };
 
-/* A line of the functions that a glob means, "name" or "name [module]", becomes a word of its own. */
+/* An out.flush function: each line "name" or "name [module]" becomes a word of its own. */
 static int expand_lines(void *arg, const char *bytes, size_t n)
 {
 	struct expansion *x = arg;
@@ -110,7 +127,7 @@ static int expand_lines(void *arg, const char *bytes, size_t n)
 		if (module)
 			*module = '\0';
 		word = mem_printf("%s%s", x->line.at, x->command);
-		add(x->draft, word, strlen(word));
+		add_words(x->draft, word, strlen(word));
 		free(word);
 		x->line.n = 0;
 		x->n++;
@@ -118,8 +135,10 @@ static int expand_lines(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
-/* As in ftrace each function that the command's glob means has the command, and counts, for itself. */
-static int take_command(struct tree_file *f, struct tree_target t, const char *word, struct err *err)
+/* Gives each function that the command's glob matches a command of its own, which counts for
+ * itself, as in ftrace. */
+static int take_command(struct tree_file *f, struct tree_target t, const char *word,
+			struct err *err)
 {
 	const char *at = function_command_in(word);
 	char *glob = mem_strndup(word, (size_t)(at - word));
@@ -140,7 +159,7 @@ static int take_command(struct tree_file *f, struct tree_target t, const char *w
 	return e || x.n ? e : err_at(err, EINVAL, word, 0, "no function matches");
 }
 
-/* How many commands there are when what was written so far holds. */
+/* Number of commands if everything written so far took effect. */
 static size_t commands_of(const struct tree_file *f)
 {
 	const struct draft *d = f->state;
@@ -157,7 +176,9 @@ static size_t commands_of(const struct tree_file *f)
 
 static int take_name(struct tree_file *f, char *word, struct err *err);
 
-/* As in ftrace a command that all its functions have cannot be given again, nor one be taken away that none has. */
+/* Takes a command that changes something. In ftrace a command that all its functions have cannot be
+ * given again, and one that none has cannot be removed. Whether a word changes anything is found
+ * out by counting. */
 static int take_counted(struct tree_file *f, char *word, struct err *err)
 {
 	struct draft *d = f->state;
@@ -169,62 +190,69 @@ static int take_counted(struct tree_file *f, char *word, struct err *err)
 	after = commands_of(f);
 	if (*word == '!' ? after < before : after > before)
 		return 0;
+	/* Takes the word back. */
 	d->words.n = words;
 	if (words)
 		d->words.at[words] = '\0';
-	return *word == '!' ? err_at(err, ENODEV, word, 1, "no function has this command") :
-			      err_at(err, EINVAL, word, 0, "the functions have this command already");
+	return *word == '!'
+		       ? err_at(err, ENODEV, word, 1, "no function has this command")
+		       : err_at(err, EINVAL, word, 0, "the functions have this command already");
 }
 
-/* Names and commands alike. */
+/* Takes a word that is a name, a number or a command. */
 static int take_name(struct tree_file *f, char *word, struct err *err)
 {
 	char *name;
 	size_t n = strlen(word);
 	bool removes = *word == '!' && word[1];
-	struct tree_target t = instance_hold(instance_of(f));
+	struct tree_target t = instance_lock(instance_of(f));
 	struct draft *d = f->state;
 	bool commands = t.ops->functions && function_command_in(word);
 	int e;
 
-	name = named(f, t, word + removes);
+	name = is_named(f, t, word + removes);
 	e = check_word(f, t, name ? name : function_command_in(word) ? word : word + removes, err);
 	if (!e && name) {
 		char *both = mem_printf("%s%s", removes ? "!" : "", name);
 
-		add(d, both, strlen(both));
+		add_words(d, both, strlen(both));
 		free(both);
 	} else if (!e && commands && !removes) {
 		e = take_command(f, t, word, err);
 	} else if (!e) {
-		add(d, word, n);
+		add_words(d, word, n);
 	}
-	instance_release(instance_of(f));
+	instance_unlock(instance_of(f));
 	free(name);
 	return e;
 }
 
+/* Without a session no function is known, and globs stay as they are. */
 static bool knows_functions(struct instance *in)
 {
-	struct tree_target t = instance_hold(in);
+	struct tree_target t = instance_lock(in);
 	bool knows = t.ops->functions;
 
-	instance_release(in);
+	instance_unlock(in);
 	return knows;
 }
 
+/* 0: the word is in the draft, and will be in the list when the file is closed. -errno and *err:
+ * the words before it stay. */
 static int take_word(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	char *word = mem_strndup(text, n);
 	struct draft *d = f->state;
 	bool command = !strcmp(f->arg, "set_ftrace_filter") && function_command_in(word);
-	int e = command && knows_functions(instance_of(f)) ? take_counted(f, word, err) : take_name(f, word, err);
+	int e = command && knows_functions(instance_of(f)) ? take_counted(f, word, err)
+							   : take_name(f, word, err);
 
 	d->refused |= e != 0;
 	free(word);
 	return e;
 }
 
+/* The NUL behind it is not counted. */
 static void keep_rest(struct draft *d, const char *text, size_t n)
 {
 	vec_reserve(&d->rest, d->rest.n + n + 1);
@@ -233,8 +261,9 @@ static void keep_rest(struct draft *d, const char *text, size_t n)
 	d->rest.at[d->rest.n] = '\0';
 }
 
-/* A word that came in several writes: the last one alone, which is refused, says nothing. */
-static void tell(struct tree_file *f, const char *word, const struct err *err)
+/* Logs a failed word that came in several writes: the text of the last write alone would say
+ * nothing. */
+static void tell_refusal(struct tree_file *f, const char *word, const struct err *err)
 {
 	struct instance *in = instance_of(f);
 
@@ -242,7 +271,8 @@ static void tell(struct tree_file *f, const char *word, const struct err *err)
 	f->told = true;
 }
 
-/* Takes what there is of the next word, and the blank behind it. */
+/* Takes as much of the text as belongs to the next word, and the blank behind it. Returns how many
+ * bytes that was. */
 static ssize_t write_list(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct draft *d = f->state;
@@ -261,21 +291,24 @@ static ssize_t write_list(struct tree_file *f, const char *text, size_t n, struc
 	length = function_word_length(d->rest.at);
 	if (length == d->rest.n)
 		return (ssize_t)n;
+	/* A word that ended before this write has only its own bytes. */
 	d->rest.at[length < had ? had : length] = '\0';
 	e = take_word(f, d->rest.at, strlen(d->rest.at), err);
 	d->rest.n = 0;
 	if (e && had)
-		tell(f, d->rest.at, err);
+		tell_refusal(f, d->rest.at, err);
 	if (e)
 		return e;
-	if (length < had) /* brackets opened by what is new, and not closed: the word ended with the last write */
+	/* the new text opened brackets that never close: the word ended with the last write */
+	if (length < had)
 		return write_list(f, text, n, err);
 	return (ssize_t)(skipped + length - had + 1);
 }
 
 /* --- closing ------------------------------------------------------------------------ */
 
-static void cleared(struct tree_file *f)
+/* Readers may go on: the clearing has happened, or will not. */
+static void is_cleared(struct tree_file *f)
 {
 	struct instance *in = instance_of(f);
 	struct draft *d = f->state;
@@ -289,13 +322,14 @@ static void cleared(struct tree_file *f)
 	pthread_mutex_unlock(&in->lock);
 }
 
+/* An out.flush function: whether any line came is all that is asked. */
 static int count_bytes(void *arg, const char *bytes, size_t n)
 {
 	*(size_t *)arg += n;
 	return 0;
 }
 
-/* Whether a function that is known is in the list. */
+/* Whether any known function is in the list. */
 static bool means_any(struct tree_target t, const struct function_list *list)
 {
 	size_t bytes = 0;
@@ -308,7 +342,8 @@ static bool means_any(struct tree_target t, const struct function_list *list)
 	return bytes;
 }
 
-/* Whether words took everything out of it that others had put in, and nothing is to come with modules. */
+/* Whether all words that added functions were undone by others, and no word concerns modules to
+ * come. */
 static bool is_spent(const struct function_list *list, struct tree_target t)
 {
 	bool taken_out = false;
@@ -323,7 +358,8 @@ static bool is_spent(const struct function_list *list, struct tree_target t)
 	return taken_out && t.ops->functions && !means_any(t, list);
 }
 
-/* As in ftrace a list from which everything was taken is an empty one, and that means all functions. */
+/* Empties a list from which everything was removed. As in ftrace an empty list means all
+ * functions. */
 static int clear_spent(struct tree_file *f, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -331,20 +367,21 @@ static int clear_spent(struct tree_file *f, struct err *err)
 	bool spent;
 
 	instance_settings(in, &s);
-	spent = is_spent(settings_list(&s, f->arg), instance_hold(in));
-	instance_release(in);
+	spent = is_spent(settings_list(&s, f->arg), instance_lock(in));
+	instance_unlock(in);
 	settings_free(&s);
 	return spent ? instance_write(in, f->arg, "", false, err) : 0;
 }
 
-/* The words become the list, or are added to it. */
-static int commit(struct tree_file *f, struct err *err)
+/* Replaces the list by the words, or appends them. */
+static int commit_draft(struct tree_file *f, struct err *err)
 {
 	struct draft *d = f->state;
-	int e = instance_write(instance_of(f), f->arg, d->words.n ? d->words.at : "", !d->clears, err);
+	int e = instance_write(instance_of(f), f->arg, d->words.n ? d->words.at : "", !d->clears,
+			       err);
 
 	d->words.n = 0;
-	cleared(f);
+	is_cleared(f);
 	return e ? e : clear_spent(f, err);
 }
 
@@ -356,13 +393,16 @@ static int flush_list(struct tree_file *f, struct err *err)
 	if (d->rest.n)
 		e = take_word(f, d->rest.at, d->rest.n, err);
 	if (e)
-		tell(f, d->rest.at, err);
+		tell_refusal(f, d->rest.at, err);
+	/* The first error is the one to return. */
 	d->rest.n = 0;
 	if (d->words.n || (d->clears && d->blank && !d->refused))
-		committed = commit(f, e ? NULL : err);
+		committed = commit_draft(f, e ? NULL : err);
 	return e ? e : committed;
 }
 
+/* The last close: a clearing that nobody followed up takes effect now, unless its words were
+ * refused. */
 static void release_list(struct tree_file *f)
 {
 	struct instance *in = instance_of(f);
@@ -372,8 +412,8 @@ static void release_list(struct tree_file *f)
 	if (!d)
 		return;
 	if (d->refused)
-		cleared(f);
-	if (d->clears && commit(f, &err))
+		is_cleared(f);
+	if (d->clears && commit_draft(f, &err))
 		in->owner.failed(&in->owner, f->arg, "", 0, &err);
 	vec_free(&d->words);
 	vec_free(&d->rest);
@@ -405,7 +445,7 @@ static void show_commands(const struct settings *s, const char *file, struct out
 	free(commands);
 }
 
-/* Words about modules that are not there yet, as in ftrace. */
+/* Shows words about modules that are not mapped yet, as ftrace does. */
 static void show_pending(struct tree_target t, const struct function_list *list, struct out *text)
 {
 	for (size_t i = 0; i < list->patterns.n; i++) {
@@ -422,7 +462,7 @@ static void show_pending(struct tree_target t, const struct function_list *list,
 	}
 }
 
-/* The functions that are in it; where none are known, its patterns. */
+/* Shows the functions in the list or, where none are known, its patterns. */
 static int show_list(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -434,7 +474,7 @@ static int show_list(struct tree_file *f, struct out *text, struct err *err)
 	instance_catch_up(in);
 	instance_settings(in, &s);
 	list = settings_list(&s, f->arg);
-	t = instance_hold(in);
+	t = instance_lock(in);
 	if (t.ops->functions && list->patterns.n) {
 		t.ops->functions(t.arg, list, text);
 		show_pending(t, list, text);
@@ -445,7 +485,7 @@ static int show_list(struct tree_file *f, struct out *text, struct err *err)
 		out_str(text, patterns);
 		free(patterns);
 	}
-	instance_release(in);
+	instance_unlock(in);
 	settings_free(&s);
 	return 0;
 }
@@ -453,23 +493,24 @@ static int show_list(struct tree_file *f, struct out *text, struct err *err)
 static int show_all(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct tree_target t = instance_hold(in);
+	struct tree_target t = instance_lock(in);
 
 	if (t.ops->functions)
 		t.ops->functions(t.arg, NULL, text);
-	instance_release(in);
+	instance_unlock(in);
 	return 0;
 }
 
 const struct tree_file_ops function_list_file = {
-	.open = open_list, .truncate = clear_list, .show = show_list, .write = write_list, .flush = flush_list,
+	.open = open_list, .truncate = clear_list, .show = show_list, .write = write_list,
+	.flush = flush_list,
 	.release = release_list,
 };
 const struct tree_file_ops all_functions_file = { .show = show_all };
 
 struct lines { VEC(char) at; };
 
-static int append(void *arg, const char *bytes, size_t n)
+static int append_text(void *arg, const char *bytes, size_t n)
 {
 	struct lines *t = arg;
 
@@ -479,25 +520,26 @@ static int append(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
-/* The text that the target prints of all its functions, or symbols, NUL-terminated; free() it. */
+/* Returns the text that the target prints of all its functions, or symbols, NUL-terminated; free()
+ * it. */
 static char *all_of(void (*functions)(void *arg, const struct function_list *list, struct out *out),
 		    void (*symbols)(void *arg, struct out *out), void *arg)
 {
 	struct lines t = { 0 };
 	struct out out;
 
-	out_init_raw(&out, append, &t);
+	out_init_raw(&out, append_text, &t);
 	if (functions)
 		functions(arg, NULL, &out);
 	if (symbols)
 		symbols(arg, &out);
 	out_flush(&out);
 	out_free(&out);
-	append(&t, "", 1);
+	append_text(&t, "", 1);
 	return t.at.at;
 }
 
-/* Cuts the text into its lines; the next one, or NULL. */
+/* Cuts the text into lines; returns the next one, or NULL. */
 static char *next_line(char **text)
 {
 	char *line = strsep(text, "\n");
@@ -505,7 +547,8 @@ static char *next_line(char **text)
 	return line && *line ? line : NULL;
 }
 
-/* kallsyms' lines of the functions that can be traced. */
+/* Prints the lines of kallsyms for functions that can be traced. A line is 16 digits, " t ", the
+ * name and perhaps a tab with the module; available_filter_functions has a blank there. */
 static void show_addresses(char *symbols, const struct string_set *traced, struct out *text)
 {
 	char *line;
@@ -524,12 +567,13 @@ static void show_addresses(char *symbols, const struct string_set *traced, struc
 static int show_all_addresses(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct tree_target t = instance_hold(in);
-	char *functions = all_of(t.ops->functions, NULL, t.arg), *symbols = all_of(NULL, t.ops->symbols, t.arg);
+	struct tree_target t = instance_lock(in);
+	char *functions = all_of(t.ops->functions, NULL, t.arg),
+	     *symbols = all_of(NULL, t.ops->symbols, t.arg);
 	char *rest = functions, *line;
 	struct string_set traced = { 0 };
 
-	instance_release(in);
+	instance_unlock(in);
 	while ((line = next_line(&rest)))
 		string_set_add(&traced, line);
 	show_addresses(symbols, &traced, text);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that change something: whoever makes one may be a thread of the traced program itself, which has to stand for it. */
+/* Requests that change something. The caller may be a thread of the traced program itself, which
+ * has to be stopped for the change: it must be answered before the change is made (base/caller.h),
+ * or it could not be stopped. */
 #include "tree/fuse_internal.h"
 
-void fuse_call_begin(struct fuse_call *c, fuse_req_t req, void (*answer)(struct caller *c), int64_t result)
+/* Registers the caller of the request for the calling worker thread. */
+void fuse_call_begin(struct fuse_call *c, fuse_req_t req, void (*answer)(struct caller *c),
+		     int64_t result)
 {
-	c->caller = (struct caller){ .tid = fuse_req_ctx(req)->pid, .result = result, .answer = answer };
+	c->caller = (struct caller){ .tid = fuse_req_ctx(req)->pid,
+				     .result = result,
+				     .answer = answer };
 	c->req = req;
 	caller_begin(&c->caller);
 }

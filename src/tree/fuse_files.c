@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Open files, and reads and polls that wait for data. */
+/* Open files, and reads and polls that wait for data. Requests arrive on the workers' threads;
+ * fuse_files_waker has a thread of its own. f->lock protects the lists of opens and waits and is
+ * released around every call of the tree or of libfuse. A fuse_open lives until its last hold is
+ * gone: the kernel's, and those of requests that are answered before they are finished
+ * (base/caller.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,25 +12,30 @@
 
 #include "tree/fuse_internal.h"
 
-/* splice(2) looks at the page cache, and there is nothing for it behind the size that we tell. So a file of pages is as
- * large as this, and the kernel asks for each page that is not there. It never is: reading goes only forward. */
+/* Size of a file of pages. splice(2) looks at the page cache, up to the size that stat tells. With
+ * this size the kernel asks for each page that is not there. It never is, because reading goes only
+ * forward. */
 #define PAGED_SIZE (UINT64_C(1) << 52)
-/* A stream that is no pages has two, the first of which splice(2) asks for. It is refused: whoever splices then reads, and does
- * not take an empty file for what it is. */
+/* Size of a stream that has no pages: two pages, the first of which splice(2) asks for. It is
+ * refused, so that the program falls back to read(2), and does not take the file for an empty
+ * one. */
 #define STREAM_SIZE (2 * TREE_PAGE)
-/* Texts longer than this are not put into the page cache: whoever reads so much uses read(2). */
+/* Texts longer than this are not put into the page cache: a program that reads so much uses
+ * read(2). */
 #define STORED_MAX (16u << 20)
 
+/* A read that waits for data. Owned by f->waits while listed, else by the thread that handles
+ * it. */
 struct fuse_wait {
-	struct fuse_wait *prev, *next; /* in face->waits while `listed` */
-	struct fuse_face *face;
+	struct fuse_wait *prev, *next; /* in mount->waits while `listed` */
+	struct fuse_mount *mount;
 	fuse_req_t req;
 	struct fuse_open *open;
 	size_t size;
 	bool listed, interrupted;
 };
 
-static struct fuse_face *face_of(fuse_req_t req)
+static struct fuse_mount *mount_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
 }
@@ -38,8 +47,10 @@ static struct fuse_open *open_of(const struct fuse_file_info *fi)
 
 /* --- opening ------------------------------------------------------------------------ */
 
-/* sendfile and splice take what is in the page cache, up to the size that stat tells. */
-static int store_text(struct fuse_face *f, fuse_ino_t ino, struct tree_open *o, struct fuse_file_info *fi)
+/* Puts the file's text into the page cache, where sendfile and splice take it from, up to the size
+ * that stat tells. 0, or -errno of making the text. */
+static int store_text(struct fuse_mount *f, fuse_ino_t ino, struct tree_open *o,
+		      struct fuse_file_info *fi)
 {
 	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(0);
 	const char *text;
@@ -48,6 +59,8 @@ static int store_text(struct fuse_face *f, fuse_ino_t ino, struct tree_open *o, 
 
 	if (e || !n || n > STORED_MAX)
 		return e;
+	/* Before the reply: stat may follow the open at once. Sequentially consistent; pairs with
+	 * the load in reply_attr(). */
 	atomic_store(&fuse_inode_of(f, ino)->stored, n);
 	buf.buf[0].size = n;
 	buf.buf[0].mem = (void *)text;
@@ -55,8 +68,9 @@ static int store_text(struct fuse_face *f, fuse_ino_t ino, struct tree_open *o, 
 	return 0;
 }
 
-/* The kernel knows the size from where something was stored last; the first page is not there. */
-static void store_size(struct fuse_face *f, fuse_ino_t ino, struct fuse_file_info *fi, size_t size)
+/* Tells the kernel the file's size by storing its last byte: it takes the size from the latest
+ * store. The first page stays absent. */
+static void store_size(struct fuse_mount *f, fuse_ino_t ino, struct fuse_file_info *fi, size_t size)
 {
 	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(1);
 	char last = 0;
@@ -66,7 +80,8 @@ static void store_size(struct fuse_face *f, fuse_ino_t ino, struct fuse_file_inf
 	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, (off_t)size - 1, &buf, 0);
 }
 
-static void keep_open(struct fuse_face *f, struct fuse_open *o)
+/* Adds the file to f->opens, with the kernel's hold. */
+static void keep_open(struct fuse_mount *f, struct fuse_open *o)
 {
 	pthread_mutex_lock(&f->lock);
 	o->holds++;
@@ -77,16 +92,17 @@ static void keep_open(struct fuse_face *f, struct fuse_open *o)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* A caller that is answered before the work is done may close the file, or end. */
-static void hold_file(struct fuse_face *f, struct fuse_open *o)
+/* Adds a hold, for a request whose caller is answered before the work is finished: the caller may
+ * close the file, or end. */
+static void hold_file(struct fuse_mount *f, struct fuse_open *o)
 {
 	pthread_mutex_lock(&f->lock);
 	o->holds++;
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Locked. */
-static bool drop_hold(struct fuse_face *f, struct fuse_open *o)
+/* Drops a hold; true: it was the last. Called with f->lock held. */
+static bool drop_hold(struct fuse_mount *f, struct fuse_open *o)
 {
 	if (--o->holds)
 		return false;
@@ -99,7 +115,7 @@ static bool drop_hold(struct fuse_face *f, struct fuse_open *o)
 	return true;
 }
 
-static void close_file(struct fuse_face *f, struct fuse_open *o)
+static void close_file(struct fuse_mount *f, struct fuse_open *o)
 {
 	bool last;
 
@@ -114,45 +130,52 @@ static void close_file(struct fuse_face *f, struct fuse_open *o)
 	free(o);
 }
 
-void fuse_files_close_all(struct fuse_face *f)
+void fuse_files_close_all(struct fuse_mount *f)
 {
 	while (f->opens)
 		close_file(f, f->opens);
 }
 
-struct opening {
+/* An open that is in progress. */
+struct fuse_opening {
 	struct fuse_call call;
 	struct fuse_file_info *fi;
 	struct fuse_open *open;
 };
 
-/* From here on the file is the kernel's to close. */
-static void reply_open(struct opening *o)
+/* Replies; from here on the kernel closes the file. */
+static void reply_open(struct fuse_opening *o)
 {
-	struct fuse_face *f = face_of(o->call.req);
+	struct fuse_mount *f = mount_of(o->call.req);
 
 	keep_open(f, o->open);
 	o->fi->fh = (uintptr_t)o->open;
 	o->fi->direct_io = 1;
 	o->fi->nonseekable = tree_is_stream(o->open->file);
+	/* The caller was interrupted: nobody will release the file. */
 	if (fuse_reply_open(o->call.req, o->fi) == -ENOENT)
 		close_file(f, o->open);
 }
 
+/* The early answer: open() returns to a thread of the traced program before O_TRUNC has its
+ * effect. */
 static void answer_open(struct caller *c)
 {
-	struct opening *o = (struct opening *)c;
+	struct fuse_opening *o = (struct fuse_opening *)c;
 
-	o->open->holds = 1; /* do_open's */
+	o->open->holds = 1; /* do_open()'s hold */
 	reply_open(o);
 }
 
-static int open_node(struct fuse_face *f, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct tree_open **out)
+static int open_node(struct fuse_mount *f, fuse_req_t req, fuse_ino_t ino,
+		     struct fuse_file_info *fi, struct tree_open **out)
 {
-	int e = tree_open(fuse_inode_of(f, ino)->node, fi->flags, fuse_req_ctx(req)->pid, FUSE_PATIENCE_MS, out, NULL);
+	int e = tree_open(fuse_inode_of(f, ino)->node, fi->flags, fuse_req_ctx(req)->pid,
+			  FUSE_PATIENCE_MS, out, NULL);
 
 	if (e)
 		return e;
+	/* Only for readers: a list being written has no text to splice. */
 	if ((fi->flags & O_ACCMODE) == O_RDONLY && !tree_is_stream(*out))
 		e = store_text(f, ino, *out, fi);
 	if (e)
@@ -164,8 +187,8 @@ static int open_node(struct fuse_face *f, fuse_req_t req, fuse_ino_t ino, struct
 
 static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fuse_face *f = face_of(req);
-	struct opening o = { .fi = fi };
+	struct fuse_mount *f = mount_of(req);
+	struct fuse_opening o = { .fi = fi };
 	int e;
 
 	if (!fuse_caller_ok(req))
@@ -183,10 +206,10 @@ static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 }
 
-/* A failure is in the error_log; close(2) of tracefs knows none. */
+/* Reports no failure: it is in the error_log, and close(2) on tracefs does not fail either. */
 static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fuse_face *f = face_of(req);
+	struct fuse_mount *f = mount_of(req);
 	struct fuse_open *o = open_of(fi);
 	struct fuse_call call;
 
@@ -200,24 +223,24 @@ static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 static void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	close_file(face_of(req), open_of(fi));
+	close_file(mount_of(req), open_of(fi));
 	fuse_reply_err(req, 0);
 }
 
 /* --- reads that wait ---------------------------------------------------------------- */
 
-static void unlist(struct fuse_wait *w)
+static void unlist_wait(struct fuse_wait *w)
 {
 	if (w->prev)
 		w->prev->next = w->next;
 	else
-		w->face->waits = w->next;
+		w->mount->waits = w->next;
 	if (w->next)
 		w->next->prev = w->prev;
 	w->listed = false;
 }
 
-static void answer(fuse_req_t req, const char *buf, ssize_t got)
+static void answer_read(fuse_req_t req, const char *buf, ssize_t got)
 {
 	if (got < 0)
 		fuse_reply_err(req, (int)-got);
@@ -225,39 +248,43 @@ static void answer(fuse_req_t req, const char *buf, ssize_t got)
 		fuse_reply_buf(req, buf, (size_t)got);
 }
 
-/* A signal of the reader's. libfuse holds the request's lock meanwhile. */
+/* Called by libfuse, which holds the request's lock, when the reader got a signal. Answers if the
+ * read is waiting; a thread that is just reading for it sees `interrupted`. */
 static void on_interrupt(fuse_req_t req, void *arg)
 {
 	struct fuse_wait *w = arg;
 	bool mine;
 
-	pthread_mutex_lock(&w->face->lock);
+	pthread_mutex_lock(&w->mount->lock);
 	w->interrupted = true;
 	mine = w->listed;
 	if (mine)
-		unlist(w);
-	pthread_mutex_unlock(&w->face->lock);
+		unlist_wait(w);
+	pthread_mutex_unlock(&w->mount->lock);
 	if (!mine)
 		return;
 	fuse_reply_err(req, EINTR);
 	free(w);
 }
 
-/* From here on no interrupt knows of w. */
-static void finish(struct fuse_wait *w, const char *buf, ssize_t got)
+/* Answers and frees w. No interrupt can use w after the first line. */
+static void finish_wait(struct fuse_wait *w, const char *buf, ssize_t got)
 {
 	fuse_req_interrupt_func(w->req, NULL, NULL);
-	answer(w->req, buf, got);
+	answer_read(w->req, buf, got);
 	free(w);
 }
 
-/* False: somebody woke us, or wants us to stop waiting, since `wakes`. */
+/* Puts the read on the list of waits. False: there was a wake since `wakes`, or it must not
+ * wait. */
 static bool wait_on(struct fuse_wait *w, unsigned wakes)
 {
-	struct fuse_face *f = w->face;
+	struct fuse_mount *f = w->mount;
 	bool waits;
 
 	pthread_mutex_lock(&f->lock);
+	/* Compared under the lock that fuse_files_wake takes: a wake between the read and here is
+	 * not missed. */
 	waits = f->wakes == wakes && !f->ended && !w->interrupted;
 	if (waits) {
 		w->prev = NULL;
@@ -271,16 +298,18 @@ static bool wait_on(struct fuse_wait *w, unsigned wakes)
 	return waits;
 }
 
+/* Why the read must not wait: -EINTR, 0 (the end), or -EAGAIN: it may. */
 static ssize_t given_up(struct fuse_wait *w)
 {
 	ssize_t how;
 
-	pthread_mutex_lock(&w->face->lock);
-	how = w->interrupted ? -EINTR : w->face->ended ? 0 : -EAGAIN;
-	pthread_mutex_unlock(&w->face->lock);
+	pthread_mutex_lock(&w->mount->lock);
+	how = w->interrupted ? -EINTR : w->mount->ended ? 0 : -EAGAIN;
+	pthread_mutex_unlock(&w->mount->lock);
 	return how;
 }
 
+/* Reads, or waits to be called again by serve_waiting(). */
 static void try_read(struct fuse_wait *w)
 {
 	char *buf = mem_zalloc(w->size + 1);
@@ -289,9 +318,9 @@ static void try_read(struct fuse_wait *w)
 	for (;;) {
 		unsigned wakes;
 
-		pthread_mutex_lock(&w->face->lock);
-		wakes = w->face->wakes;
-		pthread_mutex_unlock(&w->face->lock);
+		pthread_mutex_lock(&w->mount->lock);
+		wakes = w->mount->wakes;
+		pthread_mutex_unlock(&w->mount->lock);
 		got = tree_read(w->open->file, buf, w->size, 0, NULL);
 		if (got == -EAGAIN)
 			got = given_up(w);
@@ -302,7 +331,7 @@ static void try_read(struct fuse_wait *w)
 			return;
 		}
 	}
-	finish(w, buf, got);
+	finish_wait(w, buf, got);
 	free(buf);
 }
 
@@ -310,12 +339,12 @@ static void read_now(fuse_req_t req, struct fuse_open *o, size_t size, off_t off
 {
 	char *buf = mem_zalloc(size + 1);
 
-	answer(req, buf, tree_read(o->file, buf, size, off, NULL));
+	answer_read(req, buf, tree_read(o->file, buf, size, off, NULL));
 	free(buf);
 }
 
-/* The page cache asks, for splice(2); only read(2) says whose locks are concerned. Who waits here holds up what the
- * caller has got already: there is a page, or not. */
+/* Whether the page cache asks, for splice(2): only read(2) has a lock owner. Such a request must
+ * not wait, because it would hold up what the caller has got already. */
 static bool is_for_cache(const struct fuse_open *o, const struct fuse_file_info *fi)
 {
 	return tree_is_stream(o->file) && !fi->lock_owner;
@@ -324,18 +353,20 @@ static bool is_for_cache(const struct fuse_open *o, const struct fuse_file_info 
 static void read_page(fuse_req_t req, struct fuse_open *o, size_t size)
 {
 	if (!tree_is_paged(o->file))
-		fuse_reply_err(req, EINVAL); /* as of a file that cannot be spliced */
+		fuse_reply_err(req, EINVAL); /* like a file that cannot be spliced */
 	else if (size == TREE_PAGE)
 		read_now(req, o, size, 0);
 	else
 		fuse_reply_err(req, EAGAIN); /* then it asks for one */
 }
 
-static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi)
 {
 	struct fuse_open *o = open_of(fi);
 	struct fuse_wait *w;
 
+	/* fcntl() is not reported: each request carries the flags. */
 	tree_set_nonblock(o->file, fi->flags & O_NONBLOCK);
 	if (is_for_cache(o, fi)) {
 		read_page(req, o, size);
@@ -346,7 +377,8 @@ static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 		return;
 	}
 	w = mem_zalloc(sizeof(*w));
-	*w = (struct fuse_wait){ .face = face_of(req), .req = req, .open = o, .size = size };
+	*w = (struct fuse_wait){ .mount = mount_of(req), .req = req, .open = o, .size = size };
+	/* After w is complete: the handler may run at once. */
 	fuse_req_interrupt_func(req, on_interrupt, w);
 	try_read(w);
 }
@@ -356,9 +388,12 @@ static void answer_write(struct caller *c)
 	fuse_reply_write(((struct fuse_call *)c)->req, (size_t)c->result);
 }
 
-static void do_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t n, off_t off, struct fuse_file_info *fi)
+/* A write may change hooks, for which the caller itself is stopped: answered before
+ * (fuse_call_begin). */
+static void do_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t n, off_t off,
+		     struct fuse_file_info *fi)
 {
-	struct fuse_face *f = face_of(req);
+	struct fuse_mount *f = mount_of(req);
 	struct fuse_open *o = open_of(fi);
 	struct fuse_call call;
 	ssize_t took;
@@ -377,24 +412,29 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t n,
 
 /* --- polls, and who wakes them ----------------------------------------------------------- */
 
-static void do_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *poll)
+static void do_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+		    struct fuse_pollhandle *poll)
 {
-	struct fuse_face *f = face_of(req);
+	struct fuse_mount *f = mount_of(req);
 	struct fuse_open *o = open_of(fi);
 	struct fuse_pollhandle *old;
 
+	/* Set before the file is asked, so that data that comes in between is reported. */
 	pthread_mutex_lock(&f->lock);
 	old = o->poll;
 	o->poll = poll;
 	pthread_mutex_unlock(&f->lock);
 	if (old)
 		fuse_pollhandle_destroy(old);
-	fuse_reply_poll(req, (tree_ready(o->file) ? POLLIN | POLLRDNORM : 0) | POLLOUT | POLLWRNORM);
+	fuse_reply_poll(req,
+			(tree_ready(o->file) ? POLLIN | POLLRDNORM : 0) | POLLOUT | POLLWRNORM);
 }
 
-/* Who reads trace_pipe_raw in another thread is to stop: it is woken by other means. */
-static void do_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void *arg, struct fuse_file_info *fi, unsigned flags,
-		     const void *in, size_t n_in, size_t n_out)
+/* trace-cmd's ioctl 0 wakes readers of trace_pipe_raw in the kernel. Here they are woken by other
+ * means. */
+static void do_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void *arg,
+		     struct fuse_file_info *fi, unsigned flags, const void *in, size_t n_in,
+		     size_t n_out)
 {
 	if (tree_is_paged(open_of(fi)->file) && !command)
 		fuse_reply_ioctl(req, 0, NULL, 0);
@@ -402,9 +442,10 @@ static void do_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void *arg
 		fuse_reply_err(req, ENOTTY);
 }
 
-void fuse_files_wake(void *face)
+/* Called by the tree, under its lock: only counts and signals. */
+void fuse_files_wake(void *mount)
 {
-	struct fuse_face *f = face;
+	struct fuse_mount *f = mount;
 
 	pthread_mutex_lock(&f->lock);
 	f->wakes++;
@@ -412,8 +453,8 @@ void fuse_files_wake(void *face)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Locked; takes one away. */
-static struct fuse_pollhandle *some_poll(struct fuse_face *f)
+/* Takes one poll handle off an open file. Called with f->lock held. */
+static struct fuse_pollhandle *some_poll(struct fuse_mount *f)
 {
 	for (struct fuse_open *o = f->opens; o; o = o->next) {
 		struct fuse_pollhandle *poll = o->poll;
@@ -425,16 +466,17 @@ static struct fuse_pollhandle *some_poll(struct fuse_face *f)
 	return NULL;
 }
 
-/* Locked, and unlocked for each call. Reads that wait again come to the front of the list, which is
- * taken whole first. */
-static void serve_waiting(struct fuse_face *f)
+/* Answers polls, and lets waiting reads try again. Called with f->lock held, which it releases
+ * around each call. Reads that wait again are put on the list anew, so that the list is emptied
+ * first. */
+static void serve_waiting(struct fuse_mount *f)
 {
 	struct fuse_pollhandle *poll;
 	VEC(struct fuse_wait *) waits = { 0 };
 
 	while (f->waits) {
 		*vec_add(&waits) = f->waits;
-		unlist(f->waits);
+		unlist_wait(f->waits);
 	}
 	while ((poll = some_poll(f))) {
 		pthread_mutex_unlock(&f->lock);
@@ -449,9 +491,10 @@ static void serve_waiting(struct fuse_face *f)
 	pthread_mutex_lock(&f->lock);
 }
 
-void *fuse_files_waker(void *face)
+/* The waker's thread: one round for any number of wakes since the last. */
+void *fuse_files_waker(void *mount)
 {
-	struct fuse_face *f = face;
+	struct fuse_mount *f = mount;
 	unsigned served = 0;
 	bool ended = false;
 
@@ -467,8 +510,9 @@ void *fuse_files_waker(void *face)
 	return NULL;
 }
 
-/* Readahead would ask for pages that there are none of yet. Nothing else here is read by the cache's asking. */
-static void do_init(void *face, struct fuse_conn_info *conn)
+/* Disables readahead, which would ask for pages that do not exist yet. No other file here is read
+ * through the cache. */
+static void do_init(void *mount, struct fuse_conn_info *conn)
 {
 	conn->max_readahead = 0;
 }

@@ -1,39 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, attributes, directories. Nothing is cached by the kernel: writes to one file let others come and go. */
+/* Names, attributes, directories. Requests arrive on the workers' threads. The kernel caches
+ * nothing (timeouts are 0), because a write to one file can make others appear. inodes_lock
+ * protects the inodes of all mounts, since a node's inodes of several mounts are linked. */
 #include <errno.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
 #include "tree/fuse_internal.h"
 
-static struct fuse_face *face_of(fuse_req_t req)
+/* libfuse hands the session's userdata to every request. */
+static struct fuse_mount *mount_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
 }
 
-struct fuse_inode *fuse_inode_of(struct fuse_face *f, fuse_ino_t ino)
+/* An inode number is the address of the struct: the kernel gives back only numbers that it got from
+ * a look-up and has not forgotten. The root has a number of FUSE's own. */
+struct fuse_inode *fuse_inode_of(struct fuse_mount *f, fuse_ino_t ino)
 {
 	return ino == FUSE_ROOT_ID ? &f->root : (struct fuse_inode *)(uintptr_t)ino;
 }
 
+/* The tree's files act on programs in the mounting user's name: only that user and root may use
+ * them. False: the request has been answered. */
 bool fuse_caller_ok(fuse_req_t req)
 {
 	uid_t uid = fuse_req_ctx(req)->uid;
 
-	if (!uid || uid == face_of(req)->uid)
+	if (!uid || uid == mount_of(req)->uid)
 		return true;
 	fuse_reply_err(req, EACCES);
 	return false;
 }
 
+/* Not held here: the inode holds it until the kernel forgets the inode, which it does not while a
+ * request on it is open. */
 static struct tree_node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
-	return fuse_inode_of(face_of(req), ino)->node;
+	return fuse_inode_of(mount_of(req), ino)->node;
 }
 
 /* --- looking up and forgetting ------------------------------------------------------- */
 
-static void list_inode(struct fuse_face *f, struct fuse_inode *i)
+/* The mount's list is for the end, when all inodes are forgotten at once. Both functions are called
+ * with inodes_lock held. */
+static void list_inode(struct fuse_mount *f, struct fuse_inode *i)
 {
 	i->next = f->inodes;
 	if (i->next)
@@ -41,7 +52,7 @@ static void list_inode(struct fuse_face *f, struct fuse_inode *i)
 	f->inodes = i;
 }
 
-static void unlist_inode(struct fuse_face *f, struct fuse_inode *i)
+static void unlist_inode(struct fuse_mount *f, struct fuse_inode *i)
 {
 	if (i->prev)
 		i->prev->next = i->next;
@@ -51,21 +62,22 @@ static void unlist_inode(struct fuse_face *f, struct fuse_inode *i)
 		i->next->prev = i->prev;
 }
 
-/* Of all faces' inodes. */
+/* Protects the inodes of all mounts. */
 static pthread_mutex_t inodes_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where the face's inode of the directory is linked, or would be: at the end. */
-static void **place_of(struct fuse_face *f, struct tree_node *n)
+/* Where the mount's inode of the directory is linked, or would be: the end of the list. Called with
+ * inodes_lock held. */
+static void **place_of(struct fuse_mount *f, struct tree_node *n)
 {
 	void **at = tree_node_front(n);
 
-	for (struct fuse_inode *i; (i = *at) && i->face != f;)
+	for (struct fuse_inode *i; (i = *at) && i->mount != f;)
 		at = &i->of_others;
 	return at;
 }
 
-/* Takes over the hold on the node. */
-static struct fuse_inode *inode_for(struct fuse_face *f, struct tree_node *n, bool dir)
+/* Returns the mount's inode of the node, with one more look-up. Takes over the hold on the node. */
+static struct fuse_inode *inode_for(struct fuse_mount *f, struct tree_node *n, bool dir)
 {
 	struct fuse_inode *i;
 	void **place = NULL;
@@ -77,7 +89,7 @@ static struct fuse_inode *inode_for(struct fuse_face *f, struct tree_node *n, bo
 	if (!i) {
 		i = mem_zalloc(sizeof(*i));
 		i->node = n;
-		i->face = f;
+		i->mount = f;
 		n = NULL;
 		list_inode(f, i);
 		if (dir)
@@ -90,7 +102,8 @@ static struct fuse_inode *inode_for(struct fuse_face *f, struct tree_node *n, bo
 	return i;
 }
 
-static void forget(struct fuse_face *f, fuse_ino_t ino, uint64_t times)
+/* Drops `times` look-ups; the last frees the inode. */
+static void forget_inode(struct fuse_mount *f, fuse_ino_t ino, uint64_t times)
 {
 	struct fuse_inode *i = fuse_inode_of(f, ino);
 	void **place;
@@ -99,6 +112,7 @@ static void forget(struct fuse_face *f, fuse_ino_t ino, uint64_t times)
 	if (i == &f->root)
 		return;
 	pthread_mutex_lock(&inodes_lock);
+	/* The kernel's count cannot exceed ours, unless a hostile connection sends it. */
 	i->lookups -= times < i->lookups ? times : i->lookups;
 	last = !i->lookups;
 	place = place_of(f, i->node);
@@ -113,24 +127,28 @@ static void forget(struct fuse_face *f, fuse_ino_t ino, uint64_t times)
 	free(i);
 }
 
+/* Takes over the hold on the node. The look-up is counted before the answer, since a forget may
+ * arrive on another thread as soon as the kernel has it. */
 static void reply_entry(fuse_req_t req, struct tree_node *n)
 {
-	struct fuse_face *f = face_of(req);
+	struct fuse_mount *f = mount_of(req);
 	struct fuse_entry_param e = { 0 };
 
 	tree_stat(n, &e.attr);
 	e.ino = (fuse_ino_t)(uintptr_t)inode_for(f, n, S_ISDIR(e.attr.st_mode));
-	if (fuse_reply_entry(req, &e) == -ENOENT) /* the caller was interrupted: it knows of nothing */
-		forget(f, e.ino, 1);
+	/* the caller was interrupted, and does not know the inode */
+	if (fuse_reply_entry(req, &e) == -ENOENT)
+		forget_inode(f, e.ino, 1);
 }
 
-/* At the end: the kernel does not say it of each. */
-void fuse_nodes_forget_all(struct fuse_face *f)
+/* Called at the end, after the connection is gone. */
+void fuse_nodes_forget_all(struct fuse_mount *f)
 {
 	while (f->inodes)
-		forget(f, (fuse_ino_t)(uintptr_t)f->inodes, f->inodes->lookups);
+		forget_inode(f, (fuse_ino_t)(uintptr_t)f->inodes, f->inodes->lookups);
 }
 
+/* tree_lookup() holds the node; reply_entry() passes the hold on to the inode. */
 static void do_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct tree_node *n;
@@ -144,28 +162,32 @@ static void do_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, ENOENT);
 }
 
+/* The kernel waits for no answer to a forget; fuse_reply_none() only frees the request. */
 static void do_forget(fuse_req_t req, fuse_ino_t ino, uint64_t times)
 {
-	forget(face_of(req), ino, times);
+	forget_inode(mount_of(req), ino, times);
 	fuse_reply_none(req);
 }
 
 static void do_forget_multi(fuse_req_t req, size_t n, struct fuse_forget_data *forgets)
 {
 	for (size_t i = 0; i < n; i++)
-		forget(face_of(req), forgets[i].ino, forgets[i].nlookup);
+		forget_inode(mount_of(req), forgets[i].ino, forgets[i].nlookup);
 	fuse_reply_none(req);
 }
 
 /* --- attributes --------------------------------------------------------------------- */
 
+/* The timeout 0 lets the kernel ask again each time: modes and times may change through another
+ * mount of the tree. */
 static void reply_attr(fuse_req_t req, fuse_ino_t ino)
 {
-	struct fuse_inode *i = fuse_inode_of(face_of(req), ino);
+	struct fuse_inode *i = fuse_inode_of(mount_of(req), ino);
 	struct stat st;
 
 	tree_stat(i->node, &st);
 	if (S_ISREG(st.st_mode))
+		/* tree_stat says 0, like tracefs. Pairs with the stores in fuse_files.c. */
 		st.st_size = (off_t)atomic_load(&i->stored);
 	fuse_reply_attr(req, &st, 0);
 }
@@ -175,7 +197,7 @@ static void do_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	reply_attr(req, ino);
 }
 
-/* chmod and chown are kept; a size or a time is nothing that these files have. */
+/* Sets the times. chmod and chown are kept as well; sizes cannot be set. */
 static void set_times(struct tree_node *n, const struct stat *st, int what)
 {
 	struct timespec now, accessed = st->st_atim, modified = st->st_mtim;
@@ -189,7 +211,9 @@ static void set_times(struct tree_node *n, const struct stat *st, int what)
 		    what & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW) ? &modified : NULL);
 }
 
-static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
+/* FUSE_SET_ATTR_SIZE is ignored: O_TRUNC arrives at open, where `truncate` of the operations runs. */
+static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what,
+		       struct fuse_file_info *fi)
 {
 	struct tree_node *n = node_of(req, ino);
 
@@ -222,6 +246,8 @@ static void do_statfs(fuse_req_t req, fuse_ino_t ino)
 
 /* --- directories -------------------------------------------------------------------- */
 
+/* The mode is not taken: instance.c chooses one. ENOENT: somebody removed the new directory before
+ * it was found again. */
 static void do_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct tree_node *dir = node_of(req, parent), *n;
@@ -237,6 +263,7 @@ static void do_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 		fuse_reply_err(req, e ? -e : ENOENT);
 }
 
+/* Removing an instance may stop the caller itself: answered early (fuse_call_begin). */
 static void do_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct tree_node *dir = node_of(req, parent);
@@ -245,6 +272,7 @@ static void do_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	if (!fuse_caller_ok(req))
 		return;
+	/* The early answer lets the kernel forget the directory. */
 	tree_get(dir);
 	fuse_call_begin(&call, req, fuse_answer_done, 0);
 	e = tree_rmdir(dir, name, FUSE_PATIENCE_MS, NULL);
@@ -253,6 +281,7 @@ static void do_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	tree_put(dir);
 }
 
+/* The list is fi->fh until releasedir, which does not come if the caller was interrupted (ENOENT). */
 static void do_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct tree_list *l;
@@ -284,7 +313,9 @@ static bool entry_at(const struct tree_list *l, size_t at, const char **name, st
 	return true;
 }
 
-static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+/* Lists what opendir saw: entries made since do not shift offsets. */
+static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		       struct fuse_file_info *fi)
 {
 	const struct tree_list *l = (const struct tree_list *)(uintptr_t)fi->fh;
 	char *buf = mem_zalloc(size ? size : 1);
@@ -293,8 +324,10 @@ static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, s
 	struct stat st;
 
 	for (size_t at = (size_t)off; entry_at(l, at, &name, &st); at++) {
-		size_t need = fuse_add_direntry(req, buf + used, size - used, name, &st, (off_t)at + 1);
+		size_t need =
+			fuse_add_direntry(req, buf + used, size - used, name, &st, (off_t)at + 1);
 
+		/* fuse_add_direntry writes nothing if the entry does not fit. */
 		if (need > size - used)
 			break;
 		used += need;
@@ -312,15 +345,16 @@ static void do_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info 
 	fuse_reply_err(req, 0);
 }
 
-/* --- what tracefs does not let one do -------------------------------------------------- */
+/* Operations that tracefs refuses, with its errors. */
 
+/* The six below change names or make files, which only brace does. */
 static void do_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	fuse_reply_err(req, EPERM);
 }
 
-static void do_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new_name,
-		      unsigned int flags)
+static void do_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to,
+		      const char *new_name, unsigned int flags)
 {
 	fuse_reply_err(req, EPERM);
 }
@@ -340,7 +374,8 @@ static void do_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	fuse_reply_err(req, EPERM);
 }
 
-static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		      struct fuse_file_info *fi)
 {
 	fuse_reply_err(req, EACCES);
 }

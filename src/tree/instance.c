@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An instance: its values, its target, its directory; and the directory of instances. */
+/* An instance: its settings, its target, its directory; and the directory of instances. Locks are
+ * taken in this order: the top's lock, an instance's lock, its target_lock (read-held around calls
+ * of the target), the top's events_lock, the tree's own. A change of settings is all or nothing: it
+ * is made on a copy, applied by the target, and only then becomes the instance's. */
 #include "tree/instance.h"
 
 #include <errno.h>
@@ -13,7 +16,7 @@
 
 /* --- failures ----------------------------------------------------------------------- */
 
-/* Where in the command the sentence points: it may speak of a part of it. */
+/* The column in the whole command: the sentence may point into a part of it. */
 static size_t column_in(const char *text, size_t n, const struct err *err)
 {
 	size_t length = strlen(err->input);
@@ -22,19 +25,23 @@ static size_t column_in(const char *text, size_t n, const struct err *err)
 	return at ? (size_t)(at - text) + err->column : 0;
 }
 
-void instance_log(struct instance *in, const char *location, const char *sentence, const char *text, size_t n,
-		  size_t column)
+/* The log's times are CLOCK_MONOTONIC's. */
+void instance_log(struct instance *in, const char *location, const char *sentence, const char *text,
+		  size_t n, size_t column)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	error_log_add(&in->errors, (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec, location, sentence, text, n,
-		      column);
+	error_log_add(&in->errors, (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec, location,
+		      sentence, text, n, column);
 }
 
-static void failed(struct tree_owner *owner, const char *location, const char *text, size_t n, const struct err *err)
+/* tree_owner.failed of every instance: open.c calls it on the thread that wrote. */
+static void log_failure(struct tree_owner *owner, const char *location, const char *text, size_t n,
+			const struct err *err)
 {
-	instance_log((struct instance *)owner, location, err->text, text, n, column_in(text, n, err));
+	instance_log((struct instance *)owner, location, err->text, text, n,
+		     column_in(text, n, err));
 }
 
 /* --- settings ----------------------------------------------------------------------- */
@@ -56,34 +63,43 @@ bool instance_option(struct instance *in, enum trace_option o)
 	return set;
 }
 
-/* Made so by the target, or not at all. Locked. */
-static int apply(struct instance *in, const struct settings *next, const char *file, struct err *err)
+/* Asks the target to apply the settings. Called with in->lock held. */
+static int apply_settings(struct instance *in, const struct settings *next, const char *file,
+			  struct err *err)
 {
 	const struct tree_target_ops *ops = in->target.ops;
 
 	return ops && ops->apply ? ops->apply(in->target.arg, next, file, err) : 0;
 }
 
-/* trace_printk's records would go to one instance, which has the option trace_printk_dest. Nobody writes any: only the option
- * goes from hand to hand. Locked. */
+/* Sets or clears trace_printk_dest in the settings: one instance has it, the one that
+ * trace_printk's records would go to. Programs write none; only the option moves. Called with
+ * in->lock held. */
 void instance_show_printk(struct instance *in)
 {
+	/* Sequentially consistent load of top->printk; pairs with the writes in move_printk() and
+	 * remove_instance(). */
 	bool here = instance_top(in->tree)->printk == in;
 
 	in->settings.options &= ~OPTION_BIT(OPTION_TRACE_PRINTK_DEST);
 	in->settings.options |= (uint64_t)here << OPTION_TRACE_PRINTK_DEST;
 }
 
-/* It cannot be taken from the top one but by another. */
+/* Refuses to clear trace_printk_dest at the top: only another instance can take it. */
 static int check_printk(struct instance *in, const struct settings *next, struct err *err)
 {
 	bool wants = option_is_set(next->options, OPTION_TRACE_PRINTK_DEST);
 
-	if (in == instance_top(in->tree) && !wants && option_is_set(in->settings.options, OPTION_TRACE_PRINTK_DEST))
-		return err_set(err, EINVAL, "only an instance that sets trace_printk_dest takes it from the top directory");
+	if (in == instance_top(in->tree) && !wants &&
+	    option_is_set(in->settings.options, OPTION_TRACE_PRINTK_DEST))
+		return err_set(
+			err, EINVAL,
+			"only an instance that sets trace_printk_dest takes it from the top directory");
 	return 0;
 }
 
+/* Follows a change of trace_printk_dest. in->lock is held, other instances' locks are not, hence
+ * the atomics. */
 static void move_printk(struct instance *in)
 {
 	struct instance *top = instance_top(in->tree), *here = in;
@@ -91,10 +107,11 @@ static void move_printk(struct instance *in)
 	if (option_is_set(in->settings.options, OPTION_TRACE_PRINTK_DEST))
 		top->printk = in;
 	else
+		/* Only if it is still this instance's: another may have taken it. */
 		atomic_compare_exchange_strong(&top->printk, &here, top);
 }
 
-/* Locked. */
+/* Brings in->settings up to date with the target's own changes. Called with in->lock held. */
 static void take_over(struct instance *in)
 {
 	const struct tree_target_ops *ops = in->target.ops;
@@ -104,19 +121,20 @@ static void take_over(struct instance *in)
 		ops->present(in->target.arg, &in->settings);
 }
 
+/* catch_up without in->lock: it waits for the pump. */
 void instance_catch_up(struct instance *in)
 {
-	struct tree_target t = instance_hold(in);
+	struct tree_target t = instance_lock(in);
 
 	if (t.ops->catch_up)
 		t.ops->catch_up(t.arg);
-	instance_release(in);
+	instance_unlock(in);
 	pthread_mutex_lock(&in->lock);
 	take_over(in);
 	pthread_mutex_unlock(&in->lock);
 }
 
-/* A snapshot that something may take has its place. */
+/* Whether a command or trigger may take a snapshot, for which the second buffer then exists. */
 static bool takes_snapshots(const struct settings *s)
 {
 	for (size_t i = 0; i < s->commands.at.n; i++)
@@ -130,7 +148,8 @@ static bool takes_snapshots(const struct settings *s)
 }
 
 int instance_change(struct instance *in, const char *file,
-		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg, struct err *err)
+		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg,
+		    struct err *err)
 {
 	struct settings next, *old = &next;
 	bool stops = false;
@@ -143,10 +162,11 @@ int instance_change(struct instance *in, const char *file,
 	if (!e)
 		e = check_printk(in, &next, err);
 	if (!e)
-		e = apply(in, &next, file, err);
+		e = apply_settings(in, &next, file, err);
 	if (!e) {
 		struct settings before = in->settings;
 
+		/* next has become in->settings; the old ones are freed below. */
 		in->settings = next;
 		move_printk(in);
 		in->snapshot |= takes_snapshots(&next);
@@ -154,12 +174,13 @@ int instance_change(struct instance *in, const char *file,
 		stops = before.tracing_on && !next.tracing_on;
 	}
 	pthread_mutex_unlock(&in->lock);
-	if (stops) /* who reads trace_pipe is at the end */
+	if (stops) /* readers of trace_pipe reach the end */
 		instance_wake(in);
 	settings_free(old);
 	return e;
 }
 
+/* write_file()'s argument: one write to one setting. */
 struct written {
 	const char *file, *text;
 	bool append;
@@ -172,7 +193,8 @@ static int write_file(struct settings *next, void *arg, struct err *err)
 	return settings_write(next, w->file, w->text, w->append, err);
 }
 
-int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err)
+int instance_write(struct instance *in, const char *file, const char *text, bool append,
+		   struct err *err)
 {
 	struct written w = { file, text, append };
 
@@ -186,6 +208,7 @@ struct event_catalogue *instance_events(struct tree *t)
 	return instance_top(t)->events;
 }
 
+/* Called by the catalogue when an event was added, on the thread that added it. */
 static void event_came(void *arg, const struct event_entry *entry)
 {
 	struct instance *top = arg;
@@ -196,8 +219,9 @@ static void event_came(void *arg, const struct event_entry *entry)
 	pthread_mutex_unlock(&top->events_lock);
 }
 
-/* Among the instances that grow. The top's lock is held, so that nobody removes it meanwhile. */
-static void enlist(struct instance *top, struct instance *in)
+/* Adds the instance to those that get directories of new events. The top's lock is held, so that
+ * nobody removes it meanwhile. */
+static void enlist_instance(struct instance *top, struct instance *in)
 {
 	pthread_mutex_lock(&top->events_lock);
 	in->next = top->next;
@@ -206,6 +230,7 @@ static void enlist(struct instance *top, struct instance *in)
 	pthread_mutex_unlock(&top->events_lock);
 }
 
+/* Afterwards no event that is added makes directories in it. */
 static void strike_off(struct instance *top, struct instance *in)
 {
 	pthread_mutex_lock(&top->events_lock);
@@ -222,6 +247,7 @@ int instance_attach(struct instance *in, struct tree_target target, struct err *
 	int e;
 
 	pthread_mutex_lock(&in->lock);
+	/* Before it is visible: nobody else calls a target that refused the settings. */
 	e = target.ops->apply ? target.ops->apply(target.arg, &in->settings, NULL, err) : 0;
 	if (!e) {
 		pthread_rwlock_wrlock(&in->target_lock);
@@ -237,6 +263,7 @@ int instance_attach(struct instance *in, struct tree_target target, struct err *
 void instance_detach(struct instance *in)
 {
 	pthread_mutex_lock(&in->lock);
+	/* Waits for read-holders: calls of the target that are under way. */
 	pthread_rwlock_wrlock(&in->target_lock);
 	in->target = (struct tree_target){ 0 };
 	pthread_rwlock_unlock(&in->target_lock);
@@ -244,7 +271,9 @@ void instance_detach(struct instance *in)
 	instance_wake(in);
 }
 
-struct tree_target instance_hold(struct instance *in)
+/* Read-held until instance_unlock. Without a target an empty table stands in, so that callers test
+ * single slots only. */
+struct tree_target instance_lock(struct instance *in)
 {
 	static const struct tree_target_ops nothing;
 
@@ -252,11 +281,12 @@ struct tree_target instance_hold(struct instance *in)
 	return in->target.ops ? in->target : (struct tree_target){ &nothing, NULL };
 }
 
-void instance_release(struct instance *in)
+void instance_unlock(struct instance *in)
 {
 	pthread_rwlock_unlock(&in->target_lock);
 }
 
+/* per_cpu's wake counts for all pipes below it (count_wakes in open.c). */
 void instance_wake(struct instance *in)
 {
 	tree_wake(in->pipe);
@@ -265,24 +295,29 @@ void instance_wake(struct instance *in)
 
 /* --- making and removing ------------------------------------------------------------ */
 
-/* As ftrace's instances; what is about buffers is each one's own. */
+/* Inherits the top's options like ftrace's instances; options about the buffers are each instance's
+ * own. */
 static void inherit_options(struct instance *in, struct instance *top)
 {
-	const uint64_t own = ~trace_options_inherited() | OPTION_BIT(OPTION_OVERWRITE) | OPTION_BIT(OPTION_BLOCK);
-	const uint64_t never = OPTION_BIT(OPTION_TRACE_PRINTK_DEST);
+	const uint64_t own = ~trace_options_inherited() | OPTION_BIT(OPTION_OVERWRITE) |
+			     OPTION_BIT(OPTION_BLOCK);
+	const uint64_t never =
+		OPTION_BIT(OPTION_TRACE_PRINTK_DEST) | OPTION_BIT(OPTION_COPY_TRACE_MARKER);
 
 	pthread_mutex_lock(&top->lock);
-	in->settings.options = ((in->settings.options & own) | (top->settings.options & ~own)) & ~never;
+	in->settings.options =
+		((in->settings.options & own) | (top->settings.options & ~own)) & ~never;
 	if (top->settings.mode != BUFFER_BLOCK)
 		options_set_mode(&in->settings, top->settings.mode);
 	pthread_mutex_unlock(&top->lock);
 }
 
+/* Without nodes and without a target; instance_free() frees it. */
 static struct instance *instance_new(struct event_catalogue *events)
 {
 	struct instance *in = mem_zalloc(sizeof(*in));
 
-	in->owner.failed = failed;
+	in->owner.failed = log_failure;
 	pthread_mutex_init(&in->lock, NULL);
 	pthread_rwlock_init(&in->target_lock, NULL);
 	pthread_cond_init(&in->cleared, NULL);
@@ -304,10 +339,11 @@ static void instance_free(struct instance *in)
 	free(in);
 }
 
-/* The new directory is whole before it is seen. */
+/* Makes an instance (mkdir): the directory is complete before it is attached. */
 static int make_instance(struct tree_node *dir, const char *name, struct err *err)
 {
-	struct instance *top = (struct instance *)tree_node_owner(dir), *in = instance_new(top->events);
+	struct instance *top = (struct instance *)tree_node_owner(dir),
+			*in = instance_new(top->events);
 	struct tree_node *root = tree_dir_new(top->tree, name, 0750, NULL, &in->owner);
 	struct tree_target target;
 	int e = 0;
@@ -315,18 +351,20 @@ static int make_instance(struct tree_node *dir, const char *name, struct err *er
 	in->tree = top->tree;
 	inherit_options(in, top);
 	files_fill(in, root, false);
+	/* Before the target exists: it may ask for events. */
 	pthread_mutex_lock(&top->events_lock);
 	event_files_grow(in);
 	pthread_mutex_unlock(&top->events_lock);
 	pthread_mutex_lock(&top->lock);
-	target = instance_hold(top);
+	target = instance_lock(top);
 	if (target.ops->make)
 		e = target.ops->make(target.arg, in, name, &in->target, err);
-	instance_release(top);
+	instance_unlock(top);
 	if (e)
 		tree_discard(root);
+	/* The name may have been taken since tree_mkdir looked. */
 	else if (!(e = tree_attach(dir, root)))
-		enlist(top, in);
+		enlist_instance(top, in);
 	if (e && in->target.ops && in->target.ops->drop)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);
@@ -336,11 +374,14 @@ static int make_instance(struct tree_node *dir, const char *name, struct err *er
 	return e == -EEXIST ? err_set(err, EEXIST, "there is an instance %s already", name) : e;
 }
 
+/* rmdir: no file of it is open, and none can be opened any more (tree_dir_ops.remove). */
 static int remove_instance(struct tree_node *child, struct err *err)
 {
-	struct instance *in = (struct instance *)tree_node_owner(child), *top = instance_top(in->tree), *gone = in;
+	struct instance *in = (struct instance *)tree_node_owner(child),
+			*top = instance_top(in->tree), *gone = in;
 
 	pthread_mutex_lock(&top->lock);
+	/* The top's lock: `make` and `drop` come one at a time. */
 	if (in->target.ops && in->target.ops->drop)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);
@@ -369,7 +410,7 @@ struct instance *instance_top(struct tree *t)
 	return (struct instance *)tree_node_owner(tree_root(t));
 }
 
-/* The instances that are left, then the top. */
+/* Removes the remaining instances, then the top. */
 void instance_tree_free(struct tree *t)
 {
 	struct instance *top = instance_top(t);

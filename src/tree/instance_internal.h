@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An instance, for the files that are made of it. */
+/* The struct instance, for files of src/tree only. */
 #pragma once
 #include <stdatomic.h>
 
@@ -8,75 +8,95 @@
 #include "tree/instance.h"
 
 struct instance {
-	struct tree_owner owner;       /* first: nodes lead to it */
+	struct tree_owner owner;       /* must be first: nodes lead to it */
 	struct tree *tree;
 	struct tree_node *pipe;        /* trace_pipe */
-	pthread_mutex_t lock;          /* settings, and what changes them */
+	pthread_mutex_t lock;          /* protects the settings and serializes their changes */
 	struct settings settings;
-	pthread_rwlock_t target_lock;  /* after lock; read-held around calls of the target */
+	pthread_rwlock_t target_lock;  /* taken after lock; read-held around calls of the target */
 	struct tree_target target;
 	struct error_log errors;
-	unsigned clearing;             /* lists that were opened with `>` and are not closed yet */
+	/* lists of functions that were opened with `>` and not closed yet */
+	unsigned clearing;
 	pthread_cond_t cleared;
-	struct event_catalogue *events; /* one for the tree */
+	struct event_catalogue *events; /* one for the whole tree */
 	struct tree_node *per_cpu;
-	_Atomic(struct instance *) printk; /* the top's: who has the option trace_printk_dest */
-	bool snapshot;                  /* there is a second buffer; locked */
+	_Atomic(struct instance *) printk; /* of the top: the instance that has trace_printk_dest */
+	bool snapshot;                  /* the second buffer exists; protected by lock */
 	struct tree_node *events_dir;
-	uint32_t events_shown;          /* so many of the catalogue's have their directories */
-	struct instance *next;          /* of the tree; the top first, under its lock below */
-	pthread_mutex_t events_lock;    /* the top's: instances, and directories of events; between `lock` and the tree's lock */
+	/* number of the catalogue's events that have directories; protected by events_lock */
+	uint32_t events_shown;
+	/* list of all instances, the top first; protected by the top's events_lock */
+	struct instance *next;
+	/* the top's: protects the list of instances and directories of events; taken after `lock`,
+	 * before the tree's lock */
+	pthread_mutex_t events_lock;
 };
 
 extern const struct tree_dir_ops instances_ops;
-extern const struct tree_file_ops function_list_file, all_functions_file, all_addresses_file; /* function_files.c */
-extern const struct tree_file_ops set_event_file, available_events_file, pid_list_file; /* event_files.c */
+/* function_files.c */
+extern const struct tree_file_ops function_list_file, all_functions_file, all_addresses_file;
+extern const struct tree_file_ops set_event_file, available_events_file, all_filters_file,
+	all_triggers_file, pid_list_file; /* event_files.c */
 
 /* buffer_files.c */
-extern const struct tree_file_ops buffer_total_file, free_buffer_file, dump_file, snapshot_file, saved_cmdlines_file, saved_tgids_file,
-	hooked_functions_file, total_functions_file, timestamp_mode_file, printk_formats_file;
+extern const struct tree_file_ops buffer_total_file, free_buffer_file, dump_file, snapshot_file,
+	saved_cmdlines_file, saved_tgids_file, hooked_functions_file, total_functions_file,
+	timestamp_mode_file, printk_formats_file, last_boot_file;
+/* Makes per_cpu/ below dir. */
 void per_cpu_fill(struct instance *in, struct tree_node *dir);
-/* What `cat trace` gives while nothing is recorded. */
+/* Prints what `cat trace` shows while nothing is recorded. */
 void show_empty_trace(const struct settings *s, struct out *text);
 
 /* profile_files.c */
-extern const struct tree_file_ops function_profile_file, stack_enabled_file, stack_max_file, stack_trace_file;
+extern const struct tree_file_ops function_profile_file, stack_enabled_file, stack_max_file,
+	stack_trace_file;
+/* Makes trace_stat/ below dir. */
 void trace_stat_fill(struct tree_node *dir);
 
-/* The settings are what triggers have made of them by now, and counts are up to date. */
+/* Brings the settings and counts up to date with what triggers did. Takes in->lock and waits for
+ * the target. */
 void instance_catch_up(struct instance *in);
-/* Waits a moment if a list of functions is open that `>` has cleared and that has no words yet. */
+/* Waits up to 200 ms while a list of functions is open that `>` has cleared and that has no words
+ * yet. */
 void instance_await_cleared(struct instance *in);
 
-/* `echo text > file` of a setting, as one change: checked, made so by the target, or nothing is changed. */
-int instance_write(struct instance *in, const char *file, const char *text, bool append, struct err *err);
+/* Does `echo text > file` of a setting, as one change: checked, applied by the target, or nothing
+ * is changed. 0, or -errno and *err. */
+int instance_write(struct instance *in, const char *file, const char *text, bool append,
+		   struct err *err);
 
-/* The same of any change of the settings, told to the target as a write to `file`. `change` says no with -errno. */
+/* instance_write for any change of the settings, which the target sees as a write to `file`.
+ * `change` edits the copy, or refuses with -errno. */
 int instance_change(struct instance *in, const char *file,
-		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg, struct err *err);
+		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg,
+		    struct err *err);
 
-/* An entry of the error_log: n bytes of text, and where in it the caret goes. */
-void instance_log(struct instance *in, const char *location, const char *sentence, const char *text, size_t n,
-		  size_t column);
+/* Adds an entry to the error_log: n bytes of text, and the caret's column in it. */
+void instance_log(struct instance *in, const char *location, const char *sentence, const char *text,
+		  size_t n, size_t column);
 
-/* events/ below dir, with what stands in it for all events. */
+/* Makes events/ below dir, with its files for all events. */
 void event_files_fill(struct instance *in, struct tree_node *dir);
-/* Directories for the events that came since. The top's events_lock is held. */
+/* Makes directories for events that were added. The top's events_lock is held. */
 void event_files_grow(struct instance *in);
 
-/* Whether it has trace_printk_dest becomes part of its settings, which are locked. */
+/* Updates trace_printk_dest in the instance's settings, which are locked. */
 void instance_show_printk(struct instance *in);
 
+/* Whether the option is set. Takes in->lock. */
 bool instance_option(struct instance *in, enum trace_option o);
 
-/* pause-on-trace: what f->state holds from open to release of a file that shows the trace. */
+/* Begin and end a pause (pause-on-trace) while a file that shows the trace is open; f->state
+ * remembers it. */
 int trace_open(struct tree_file *f, struct err *err);
 void trace_release(struct tree_file *f);
 
-/* The bytes that a read of trace_pipe gives, of a CPU or all (UINT_MAX), of which the target's pipe gave `got`. Keeps f->state. */
-ssize_t instance_pipe_end(struct tree_file *f, struct tree_target t, unsigned cpu, ssize_t got, char *buf, size_t n,
-			  struct err *err);
+/* Returns the bytes that a read of trace_pipe gives, of a CPU or all (UINT_MAX), after the target's
+ * pipe gave `got`. Uses f->state. */
+ssize_t instance_pipe_end(struct tree_file *f, struct tree_target t, unsigned cpu, ssize_t got,
+			  char *buf, size_t n, struct err *err);
 
-/* The target (ops are never NULL), which stays until instance_release. */
-struct tree_target instance_hold(struct instance *in);
-void instance_release(struct instance *in);
+/* Returns the target (ops is never NULL), which stays until instance_unlock. */
+struct tree_target instance_lock(struct instance *in);
+void instance_unlock(struct instance *in);

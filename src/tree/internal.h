@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A node, for the two files that make up the tree. */
+/* A node, for tree.c and open.c, which make up the tree. */
 #pragma once
 #include "tree/tree.h"
 
@@ -7,7 +7,7 @@ struct tree_node {
 	struct tree *tree;
 	struct tree_node *parent;     /* held; NULL: the root, or not attached yet */
 	VEC(struct tree_node *) children; /* held */
-	char *name, *target;          /* target: of a symbolic link */
+	char *name, *target;          /* target: that of a symbolic link */
 	mode_t mode;                  /* with the type */
 	uid_t uid;
 	gid_t gid;
@@ -17,11 +17,13 @@ struct tree_node {
 	const struct tree_dir_ops *dir_ops;
 	struct tree_owner *owner;
 	const void *arg;
+	/* belongs to the front end: tree_node_front */
 	void *front;
 	unsigned refs;
-	unsigned opens;               /* of the file, or of all files below */
-	struct tree_node *whole;      /* lives longer; NULL: the file is no part of another one (tree_set_whole) */
-	unsigned parts;               /* of the file that are open */
+	unsigned opens;               /* opens of the file, or of all files below */
+	/* the file that this one is a part of (tree_set_whole), which lives longer; NULL: none */
+	struct tree_node *whole;
+	unsigned parts;               /* open parts of this file */
 	unsigned wakes;
 	bool gone;                    /* removed: nothing in it can be opened */
 };
@@ -33,7 +35,7 @@ struct tree_watcher {
 
 struct tree {
 	pthread_mutex_t lock;
-	pthread_cond_t closed;        /* some file was closed */
+	pthread_cond_t closed;        /* a file was closed; by CLOCK_MONOTONIC */
 	pthread_cond_t woken;
 	struct tree_node *root;
 	ino_t last_ino;
@@ -41,7 +43,8 @@ struct tree {
 	VEC(struct tree_watcher) watchers;
 };
 
+/* tree_put by a caller that has the tree's lock. */
 void tree_put_locked(struct tree_node *n);
-/* Locked: sleeps until no file in or below it is open; false: some still is. */
-/* Locked. No part of n is open, nor the file that it is a part of, nor n. */
+/* Waits until no file in or below n is open, nor a part of n, nor the file that n is a part of.
+ * False: patience_ms have passed. Called with the lock held, which is released while it sleeps. */
 bool tree_wait_closed(struct tree_node *n, unsigned patience_ms);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Checks and unmounts mount points, for `brace mount`, `umount` and the watchdog, in one thread.
+ * Root unmounts by umount2; other users need fusermount3, which is set-uid. Both are tried in
+ * this order. Dead mounts answer every path operation with ENOTCONN, hence the care with
+ * realpath. */
 #include "tree/mount_point.h"
 
 #include <dirent.h>
@@ -15,13 +19,14 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "tree/captured.h"
+#include "tree/stderr_capture.h"
 
 #define FUSERMOUNT "fusermount3"
 
 /* --- /proc/self/mountinfo -------------------------------------------------------------- */
 
-/* The next field of a line, with its \ooo undone; `at` goes behind it. False: there is none, or it is too long. */
+/* Reads the next field of a line, with \ooo decoded; `at` moves behind it. False: there is none, or
+ * it is too long. */
 static bool next_field(const char **at, char *out, size_t size)
 {
 	size_t n = 0;
@@ -44,7 +49,8 @@ static bool next_field(const char **at, char *out, size_t size)
 	return n;
 }
 
-/* "36 35 98:0 / PATH options [optional]... - TYPE SOURCE superoptions" */
+/* Parses "36 35 98:0 / PATH options [optional]... - TYPE SOURCE superoptions". The number of
+ * optional fields varies, hence the search for "-". */
 static bool parse_line(const char *at, const char *path, char type[64], char source[64])
 {
 	char field[PATH_MAX];
@@ -60,19 +66,21 @@ static bool parse_line(const char *at, const char *path, char type[64], char sou
 	return false;
 }
 
-static const char *behind(const char *line)
+/* The begin of the next line; "" behind the last. */
+static const char *field_behind(const char *line)
 {
 	const char *newline = strchr(line, '\n');
 
 	return newline ? newline + 1 : "";
 }
 
+/* The last entry counts: later mounts on a path cover earlier ones. */
 bool mount_point_find(const char *mountinfo, const char *path, char type[64], char source[64])
 {
 	char found_type[64], found_source[64];
 	bool there = false;
 
-	for (const char *line = mountinfo; *line; line = behind(line)) {
+	for (const char *line = mountinfo; *line; line = field_behind(line)) {
 		if (!parse_line(line, path, found_type, found_source))
 			continue;
 		memcpy(type, found_type, 64);
@@ -82,6 +90,7 @@ bool mount_point_find(const char *mountinfo, const char *path, char type[64], ch
 	return there;
 }
 
+/* "" if it cannot be read: then nothing is known to be mounted. */
 static char *read_mountinfo(void)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -98,6 +107,7 @@ static char *read_mountinfo(void)
 	return text;
 }
 
+/* The uppermost mount at a path: none, a tree of brace's, or some other file system. */
 enum mounted { NOTHING, OURS, ANOTHER };
 
 static enum mounted mounted_on(const char *path)
@@ -111,28 +121,31 @@ static enum mounted mounted_on(const char *path)
 	return !strcmp(type, MOUNT_TYPE) && !strcmp(source, MOUNT_SOURCE) ? OURS : ANOTHER;
 }
 
+/* Looks at every entry, because a tree that something else covers is still mounted and serves. */
 bool mount_point_is_mounted(const char *path)
 {
 	char *text = read_mountinfo(), type[64], source[64];
 	bool there = false;
 
-	for (const char *line = text; *line && !there; line = behind(line))
-		there = parse_line(line, path, type, source) && !strcmp(type, MOUNT_TYPE) && !strcmp(source, MOUNT_SOURCE);
+	for (const char *line = text; *line && !there; line = field_behind(line))
+		there = parse_line(line, path, type, source) && !strcmp(type, MOUNT_TYPE) &&
+			!strcmp(source, MOUNT_SOURCE);
 	free(text);
 	return there;
 }
 
-/* ECONNABORTED: the server went while it was asked. */
+/* ECONNABORTED: the server ended while it was asked. */
 bool mount_point_is_dead(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) && (errno == ENOTCONN || errno == ECONNABORTED) && mounted_on(path) == OURS;
+	return stat(path, &st) && (errno == ENOTCONN || errno == ECONNABORTED) &&
+	       mounted_on(path) == OURS;
 }
 
 /* --- unmounting --------------------------------------------------------------------- */
 
-/* fusermount3 is set-uid root: an ordinary user's way. */
+/* Unmounts as an ordinary user: fusermount3 is set-uid root. */
 static int run_fusermount(const char *path, bool lazy)
 {
 	char *const argv[] = { FUSERMOUNT, "-u", lazy ? "-qz" : "-q", "--", (char *)path, NULL };
@@ -140,6 +153,7 @@ static int run_fusermount(const char *path, bool lazy)
 	pid_t pid = fork();
 
 	if (!pid) {
+		/* After fork only exec: standard error is the captured file. */
 		execvp(argv[0], argv);
 		_exit(127);
 	}
@@ -150,52 +164,63 @@ static int run_fusermount(const char *path, bool lazy)
 			return -errno;
 	if (!status)
 		return 0;
+	/* 127 is _exit's after a failed exec. */
 	return WIFEXITED(status) && WEXITSTATUS(status) == 127 ? -ENOENT : -EBUSY;
 }
 
 static int no_fusermount(struct err *err)
 {
-	return err_set(err, ENOENT, "there is no %s, which an ordinary user needs to mount and unmount: install fuse3",
-		       FUSERMOUNT);
+	return err_set(
+		err, ENOENT,
+		"there is no %s, which an ordinary user needs to mount and unmount: install fuse3",
+		FUSERMOUNT);
 }
 
+/* EPERM is the only answer that fusermount3 could improve: the others concern the mount, not the
+ * caller. Its own sentence is shown, since its status says only that it failed. */
 int mount_point_release(const char *path, bool lazy, struct err *err)
 {
-	struct captured c;
+	struct stderr_capture c;
 	char said[256];
 	int e;
 
+	/* UMOUNT_NOFOLLOW: the path was made absolute before, and must not be redirected since. */
 	if (!umount2(path, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)))
 		return 0;
 	if (errno != EPERM)
 		return err_set(err, errno, "cannot unmount %s: %s", path, strerror(errno));
-	captured_begin(&c);
+	stderr_capture_begin(&c);
 	e = run_fusermount(path, lazy);
-	captured_end(&c, said, sizeof(said));
+	stderr_capture_end(&c, said, sizeof(said));
 	if (e == -ENOENT)
 		return no_fusermount(err);
-	return e ? err_set(err, -e, "cannot unmount %s: %s", path, *said ? said : "it is in use") : 0;
+	return e ? err_set(err, -e, "cannot unmount %s: %s", path, *said ? said : "it is in use")
+		 : 0;
 }
 
 /* --- paths -------------------------------------------------------------------------- */
 
-/* As realpath, but a dead mount at the end is not looked into. */
-static int absolute(const char *dir, char **path, struct err *err)
+/* Makes dir absolute like realpath, but does not look into a dead mount at its end. */
+static int absolute_path(const char *dir, char **path, struct err *err)
 {
 	char *above = mem_strdup(dir), *name = mem_strdup(dir), *real;
 
 	*path = realpath(dir, NULL);
 	if (!*path && errno == ENOTCONN) {
 		real = realpath(dirname(above), NULL);
-		*path = real ? mem_printf("%s/%s", strcmp(real, "/") ? real : "", basename(name)) : NULL;
+		*path = real ? mem_printf("%s/%s", strcmp(real, "/") ? real : "", basename(name))
+			     : NULL;
 		free(real);
 	}
 	free(above);
 	free(name);
-	return *path ? 0 : err_set(err, errno, errno == ENOENT ? "there is no directory %s" : "cannot use %s: %s", dir,
-				   strerror(errno));
+	return *path ? 0
+		     : err_set(err, errno,
+			       errno == ENOENT ? "there is no directory %s" : "cannot use %s: %s",
+			       dir, strerror(errno));
 }
 
+/* The kernel would mount over files without a word; a user who did not mean that would miss them. */
 static int check_empty(const char *path, struct err *err)
 {
 	DIR *dir = opendir(path);
@@ -206,18 +231,23 @@ static int check_empty(const char *path, struct err *err)
 		return err_set(err, ENOTDIR, "%s is not a directory", path);
 	if (!dir)
 		return err_set(err, errno, "cannot look into %s: %s", path, strerror(errno));
+	/* "." and ".." and one more are enough to know. */
 	while ((entry = readdir(dir)) && n < 3)
 		n++;
 	closedir(dir);
-	return n > 2 ? err_set(err, ENOTEMPTY, "%s is not empty: what is in it would be hidden; name an empty directory",
-			       path) : 0;
+	return n > 2 ? err_set(err, ENOTEMPTY,
+			       "%s is not empty: what is in it would be hidden; name an empty directory",
+			       path)
+		     : 0;
 }
 
+/* A dead tree is unmounted here, so that `brace mount` works again after a crash. A lazy unmount is
+ * enough: nobody is served by it. */
 static int check_free(const char *path, struct err *err)
 {
 	enum mounted there = mounted_on(path);
 
-	if (there == OURS && mount_point_is_dead(path)) { /* brace and its keeper were killed */
+	if (there == OURS && mount_point_is_dead(path)) { /* brace and its watchdog were killed */
 		int e = mount_point_release(path, true, err);
 
 		if (e)
@@ -225,17 +255,26 @@ static int check_free(const char *path, struct err *err)
 		there = mounted_on(path);
 	}
 	if (there == OURS)
-		return err_set(err, EBUSY, "there is a tree on %s already; `brace umount %s` takes it away", path, path);
+		return err_set(err, EBUSY,
+			       "there is a tree on %s already; `brace umount %s` takes it away",
+			       path, path);
 	return there == ANOTHER ? err_set(err, EBUSY, "something else is mounted on %s", path) : 0;
 }
 
+/* Errors of open("/dev/fuse"): no node, no driver behind it, or (in containers) no permission. */
 int mount_point_no_device(int code, struct err *err)
 {
 	if (code == ENOENT || code == ENODEV || code == ENXIO)
-		return err_set(err, code, "this system has no FUSE: there is no device /dev/fuse (`modprobe fuse` loads it)");
-	return err_set(err, code, "/dev/fuse cannot be opened: %s; in a container it must be passed in", strerror(code));
+		return err_set(
+			err, code,
+			"this system has no FUSE: there is no device /dev/fuse (`modprobe fuse` loads it)");
+	return err_set(err, code,
+		       "/dev/fuse cannot be opened: %s; in a container it must be passed in",
+		       strerror(code));
 }
 
+/* Asked before anything is started, for the better sentence; the mount itself opens the device
+ * again. */
 static int check_device(struct err *err)
 {
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -246,9 +285,11 @@ static int check_device(struct err *err)
 	return 0;
 }
 
+/* The user's own mistakes come first, then what the system lacks. Distributions have fusermount3 in
+ * one of the three directories; root needs none. */
 int mount_point_take(const char *dir, char **path, struct err *err)
 {
-	int e = absolute(dir, path, err);
+	int e = absolute_path(dir, path, err);
 
 	if (e)
 		return e;
@@ -257,8 +298,8 @@ int mount_point_take(const char *dir, char **path, struct err *err)
 		e = check_empty(*path, err);
 	if (!e)
 		e = check_device(err);
-	if (!e && geteuid() && access("/bin/" FUSERMOUNT, X_OK) && access("/usr/bin/" FUSERMOUNT, X_OK) &&
-	    access("/usr/local/bin/" FUSERMOUNT, X_OK))
+	if (!e && geteuid() && access("/bin/" FUSERMOUNT, X_OK) &&
+	    access("/usr/bin/" FUSERMOUNT, X_OK) && access("/usr/local/bin/" FUSERMOUNT, X_OK))
 		e = no_fusermount(err);
 	if (e)
 		free(*path);
@@ -267,6 +308,7 @@ int mount_point_take(const char *dir, char **path, struct err *err)
 
 /* --- who is in the way -------------------------------------------------------------- */
 
+/* Whether the link's target is path, or below it. */
 static bool leads_into(const char *link, const char *path)
 {
 	char target[PATH_MAX];
@@ -279,7 +321,9 @@ static bool leads_into(const char *link, const char *path)
 	return !strncmp(target, path, length) && (!target[length] || target[length] == '/');
 }
 
-static bool uses(const char *pid, const char *path)
+/* Whether the process's working directory or an open file lies in path. Links of other users'
+ * processes cannot be read: those count as not using it. */
+static bool process_uses(const char *pid, const char *path)
 {
 	char name[300];
 	struct dirent *entry;
@@ -300,7 +344,8 @@ static bool uses(const char *pid, const char *path)
 	return found;
 }
 
-/* "cat (1234)", of the first process that has something of it open or is in it. False: none that we may see. */
+/* Finds the first process that has a file of it open or is in it: "cat (1234)". False: none that we
+ * may see. */
 static bool find_user(const char *path, char *out, size_t size)
 {
 	DIR *proc = opendir("/proc");
@@ -311,7 +356,8 @@ static bool find_user(const char *path, char *out, size_t size)
 		char name[300], comm[32] = "?";
 		FILE *file;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !uses(entry->d_name, path))
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    !process_uses(entry->d_name, path))
 			continue;
 		found = true;
 		snprintf(name, sizeof(name), "/proc/%s/comm", entry->d_name);
@@ -330,7 +376,7 @@ static bool find_user(const char *path, char *out, size_t size)
 int mount_point_leave(const char *dir, bool lazy, struct err *err)
 {
 	char *path, user[64];
-	int e = absolute(dir, &path, err);
+	int e = absolute_path(dir, &path, err);
 
 	if (e)
 		return e;
@@ -338,8 +384,11 @@ int mount_point_leave(const char *dir, bool lazy, struct err *err)
 		e = err_set(err, EINVAL, "there is no tree of brace's on %s", path);
 	else
 		e = mount_point_release(path, lazy || mount_point_is_dead(path), err);
+	/* The kernel only says EBUSY; name somebody who can be asked. */
 	if (e == -EBUSY && find_user(path, user, sizeof(user)))
-		err_set(err, EBUSY, "%s is in use by %s; `brace umount --lazy` does not wait for it", path, user);
+		err_set(err, EBUSY,
+			"%s is in use by %s; `brace umount --lazy` does not wait for it", path,
+			user);
 	free(path);
 	return e;
 }

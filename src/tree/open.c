@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Open files: one command a write, one text a reading. */
+/* Open files: one write is one command, one reading is one text. FUSE's threads and commands call
+ * these functions; each open file has a lock, under which its operations run one at a time. The
+ * tree's lock protects counts of opens and wakes, and is not held while an operation runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,14 +11,16 @@
 #include "base/caller.h"
 #include "tree/internal.h"
 
+/* An open file. `file` is what operations see of it. */
 struct tree_open {
 	struct tree_file file;
-	pthread_mutex_t lock; /* one operation at a time */
-	VEC(char) text;       /* what `show` gave, and a NUL */
-	bool made, untouched; /* there is a text; nothing of it was read */
-	bool ended;           /* its end was read, and may have moved since */
+	pthread_mutex_t lock; /* serializes operations on this file */
+	VEC(char) text;       /* the result of `show`, and a NUL */
+	bool made, untouched; /* made: there is a text; untouched: nothing of it was read */
+	bool ended;           /* its end was read; more lines may have come since */
 };
 
+/* O_WRONLY and O_RDWR; the access mode is a number in two bits, not a set of flags. */
 static bool may_write(int flags)
 {
 	return (flags & O_ACCMODE) != O_RDONLY;
@@ -24,7 +28,7 @@ static bool may_write(int flags)
 
 /* --- failures ----------------------------------------------------------------------- */
 
-/* The file's path below its owner's directory. */
+/* Writes the file's path below its owner's directory. */
 static void location_of(const struct tree_node *n, char *out, size_t size)
 {
 	const struct tree_node *dir = n->parent;
@@ -40,8 +44,8 @@ static void location_of(const struct tree_node *n, char *out, size_t size)
 	}
 }
 
-/* Every failed command has a sentence, and its owner hears of it. */
-static int failed(struct tree_open *o, int e, const char *text, size_t n, struct err *err)
+/* Gives every failed command a sentence, and tells the owner, whose error_log has it. */
+static int log_failure(struct tree_open *o, int e, const char *text, size_t n, struct err *err)
 {
 	struct tree_owner *owner = o->file.owner;
 	char location[256];
@@ -51,12 +55,14 @@ static int failed(struct tree_open *o, int e, const char *text, size_t n, struct
 	if (!owner || !owner->failed)
 		return e;
 	location_of(o->file.node, location, sizeof(location));
-	owner->failed(owner, o->file.node->ops->location ? o->file.node->ops->location : location, text, n, err);
+	owner->failed(owner, o->file.node->ops->location ? o->file.node->ops->location : location,
+		      text, n, err);
 	return e;
 }
 
 /* --- opening and closing ------------------------------------------------------------ */
 
+/* Counts in all directories above, for rmdir. Called with the tree's lock held. */
 static void count_opens(struct tree_node *n, int by)
 {
 	if (n->whole)
@@ -65,17 +71,21 @@ static void count_opens(struct tree_node *n, int by)
 		n->opens += (unsigned)by;
 }
 
-/* Locked. */
+/* 0; -ENOENT: the node was removed, before or during the wait; -EBUSY: an exclusive file stayed
+ * open for patience_ms. Called with the tree's lock held, which tree_wait_closed() releases. */
 static int may_open(struct tree_node *n, unsigned patience_ms)
 {
 	if (n->gone)
 		return -ENOENT;
 	if (n->ops->exclusive && !tree_wait_closed(n, patience_ms))
 		return -EBUSY;
+	/* The wait released the lock: the node may have been removed. */
 	return n->gone ? -ENOENT : 0;
 }
 
-static int reserve(struct tree_node *n, unsigned patience_ms, struct err *err)
+/* Counts the open and holds the node, so that neither rmdir nor another exclusive open can pass.
+ * give_back() undoes both. 0, or -errno and *err. */
+static int reserve_node(struct tree_node *n, unsigned patience_ms, struct err *err)
 {
 	int e;
 
@@ -91,6 +101,8 @@ static int reserve(struct tree_node *n, unsigned patience_ms, struct err *err)
 	return e ? err_set(err, -e, e == -EBUSY ? "%s is open already" : "%s is gone", n->name) : 0;
 }
 
+/* Frees the open file before the node is released: a remover that waits for the close goes on right
+ * after, and takes the owner away. */
 static void give_back(struct tree_open *o)
 {
 	struct tree_node *n = o->file.node;
@@ -106,7 +118,8 @@ static void give_back(struct tree_open *o)
 	pthread_mutex_unlock(&t->lock);
 }
 
-static int begin(struct tree_open *o, struct err *err)
+/* `open`, then `truncate` for O_TRUNC. */
+static int begin_open(struct tree_open *o, struct err *err)
 {
 	const struct tree_file_ops *ops = o->file.node->ops;
 	int e = ops->open ? ops->open(&o->file, err) : 0;
@@ -116,28 +129,28 @@ static int begin(struct tree_open *o, struct err *err)
 	e = ops->truncate(&o->file, err);
 	if (!e)
 		return 0;
-	failed(o, e, "", 0, err);
-	if (caller_is_answered()) /* it has the file open */
+	log_failure(o, e, "", 0, err);
+	if (caller_is_answered()) /* it has the file open already */
 		return 0;
 	if (ops->release)
 		ops->release(&o->file);
 	return e;
 }
 
-int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms, struct tree_open **out,
-	      struct err *err)
+int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms,
+	      struct tree_open **out, struct err *err)
 {
 	struct err own = { 0 };
 	struct tree_open *o;
-	int e = reserve(n, patience_ms, err);
+	int e = reserve_node(n, patience_ms, err);
 
 	if (e)
 		return e;
 	o = mem_zalloc(sizeof(*o));
 	o->file = (struct tree_file){ n, n->owner, n->arg, flags, thread, NULL, false };
 	pthread_mutex_init(&o->lock, NULL);
-	*out = o; /* whoever is answered before a change is made has it open by then */
-	e = begin(o, &own);
+	*out = o; /* a caller that is answered before the change is made has it open by then */
+	e = begin_open(o, &own);
 	if (e) {
 		if (err)
 			*err = own;
@@ -147,6 +160,8 @@ int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms
 	return e;
 }
 
+/* A flush can carry out what was written (lists of functions), so that its failure is logged like a
+ * write's: with the text that the error refers to. */
 int tree_flush(struct tree_open *o, struct err *err)
 {
 	const struct tree_file_ops *ops = o->file.node->ops;
@@ -159,13 +174,15 @@ int tree_flush(struct tree_open *o, struct err *err)
 	o->file.told = false;
 	e = ops->flush(&o->file, &own);
 	if (e && !o->file.told)
-		failed(o, e, own.input, strlen(own.input), &own);
+		log_failure(o, e, own.input, strlen(own.input), &own);
 	pthread_mutex_unlock(&o->lock);
 	if (err)
 		*err = own;
 	return e;
 }
 
+/* The flush is for callers that have made none. Its failure is logged; nobody is left who could be
+ * told. */
 void tree_close(struct tree_open *o)
 {
 	const struct tree_file_ops *ops = o->file.node->ops;
@@ -178,7 +195,8 @@ void tree_close(struct tree_open *o)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static int keep(void *arg, const char *bytes, size_t n)
+/* An out.flush function. */
+static int keep_bytes(void *arg, const char *bytes, size_t n)
 {
 	struct tree_open *o = arg;
 
@@ -188,13 +206,14 @@ static int keep(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
+/* Runs `show` anew. */
 static int make_text(struct tree_open *o, struct err *err)
 {
 	struct out out;
 	int e;
 
 	o->text.n = 0;
-	out_init_raw(&out, keep, o);
+	out_init_raw(&out, keep_bytes, o);
 	e = o->file.node->ops->show(&o->file, &out, err);
 	if (!e)
 		e = out_flush(&out);
@@ -207,13 +226,14 @@ static int make_text(struct tree_open *o, struct err *err)
 	return 0;
 }
 
-/* Reading that begins again sees what there is now, as the kernel's files do. */
+/* Makes the text if there is none, or if reading begins again: the kernel's files show the present
+ * state then. */
 static int need_text(struct tree_open *o, bool from_start, struct err *err)
 {
 	return o->made && (!from_start || o->untouched) ? 0 : make_text(o, err);
 }
 
-/* Behind the lines that begin with #, which say how much there is. */
+/* Length of the lines that begin with #, which change with what follows. */
 static size_t header_of(const char *text)
 {
 	const char *at = text;
@@ -223,8 +243,9 @@ static size_t header_of(const char *text)
 	return (size_t)(at - text);
 }
 
-/* Adds the lines that have come behind the text, if it still begins as it did. */
-static int grow(struct tree_open *o, struct err *err)
+/* Appends lines that were added since, if the text still begins as it did. Offsets that were read
+ * stay valid. */
+static int grow_text(struct tree_open *o, struct err *err)
 {
 	char *was = mem_strndup(o->text.at, o->text.n);
 	size_t head = header_of(was), n = o->text.n - head, used = o->text.n, now;
@@ -239,6 +260,7 @@ static int grow(struct tree_open *o, struct err *err)
 		memmove(o->text.at, o->text.at + now + n, o->text.n - now - n);
 		o->text.n -= now + n;
 	} else {
+		/* The text was cleared or has lost lines: nothing can be appended. */
 		o->text.n = 0;
 	}
 	vec_reserve(&o->text, used + o->text.n + 1);
@@ -251,6 +273,8 @@ static int grow(struct tree_open *o, struct err *err)
 	return 0;
 }
 
+/* The text is made for a read at 0 and kept for those behind it, as seq_file does. A reader that
+ * has seen the end and asks again (`tail -f`) gets lines that were added, if the file grows. */
 static ssize_t read_text(struct tree_open *o, char *buf, size_t n, size_t at, struct err *err)
 {
 	int e = need_text(o, !at, err);
@@ -258,7 +282,7 @@ static ssize_t read_text(struct tree_open *o, char *buf, size_t n, size_t at, st
 	if (e)
 		return e;
 	o->untouched = false;
-	if (at == o->text.n && o->ended && (e = grow(o, err)) != 0)
+	if (at == o->text.n && o->ended && (e = grow_text(o, err)) != 0)
 		return e;
 	o->ended = at >= o->text.n && o->file.node->ops->grows;
 	if (at >= o->text.n)
@@ -269,6 +293,7 @@ static ssize_t read_text(struct tree_open *o, char *buf, size_t n, size_t at, st
 	return (ssize_t)n;
 }
 
+/* A file with `show` has a text and offsets; any other reads as a stream. */
 bool tree_is_stream(const struct tree_open *o)
 {
 	return !o->file.node->ops->show;
@@ -286,6 +311,7 @@ void tree_set_nonblock(struct tree_open *o, bool nonblock)
 	pthread_mutex_unlock(&o->lock);
 }
 
+/* The offset is tree_open's business only for texts: a stream goes on where the last read ended. */
 ssize_t tree_read(struct tree_open *o, char *buf, size_t n, off_t at, struct err *err)
 {
 	const struct tree_file_ops *ops = o->file.node->ops;
@@ -294,7 +320,8 @@ ssize_t tree_read(struct tree_open *o, char *buf, size_t n, off_t at, struct err
 	if ((o->file.flags & O_ACCMODE) == O_WRONLY || (!ops->show && !ops->stream) || at < 0)
 		return err_set(err, EINVAL, "%s cannot be read", o->file.node->name);
 	pthread_mutex_lock(&o->lock);
-	got = ops->stream ? ops->stream(&o->file, buf, n, err) : read_text(o, buf, n, (size_t)at, err);
+	got = ops->stream ? ops->stream(&o->file, buf, n, err)
+			  : read_text(o, buf, n, (size_t)at, err);
 	pthread_mutex_unlock(&o->lock);
 	return got;
 }
@@ -313,6 +340,7 @@ int tree_text(struct tree_open *o, const char **text, size_t *n, struct err *err
 	return e;
 }
 
+/* Files without `ready` always have something to say. */
 bool tree_ready(struct tree_open *o)
 {
 	const struct tree_file_ops *ops = o->file.node->ops;
@@ -328,6 +356,8 @@ bool tree_ready(struct tree_open *o)
 
 /* --- writing ------------------------------------------------------------------------ */
 
+/* A refusal by open mode is the caller's mistake and not a command's: only what `write` refuses
+ * goes to the error_log. */
 ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n, struct err *err)
 {
 	const struct tree_file_ops *ops = o->file.node->ops;
@@ -339,6 +369,7 @@ ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n
 		return err_set(err, EBADF, "%s is not open for writing", o->file.node->name);
 	if (!ops->write)
 		return err_set(err, EINVAL, "%s can only be read", o->file.node->name);
+	/* Operations get a NUL-terminated copy, which they may not keep. */
 	command = mem_realloc(NULL, n + 1, 1);
 	memcpy(command, text, n);
 	command[n] = '\0';
@@ -347,7 +378,7 @@ ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n
 	o->file.told = false;
 	took = ops->write(&o->file, command, n, &own);
 	if (took < 0 && !o->file.told)
-		failed(o, (int)took, command, n, &own);
+		log_failure(o, (int)took, command, n, &own);
 	pthread_mutex_unlock(&o->lock);
 	free(command);
 	if (err)
@@ -357,23 +388,26 @@ ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n
 
 /* --- waiting ------------------------------------------------------------------------ */
 
-/* Locked, so that a watcher that has gone is not called any more. */
-static void tell(struct tree *t)
+/* Calls the watchers. Called with the lock held, so that tree_unwatch cannot return while its
+ * watcher is called. */
+static void tell_change(struct tree *t)
 {
 	pthread_cond_broadcast(&t->woken);
 	for (size_t i = 0; i < t->watchers.n; i++)
 		t->watchers.at[i].woken(t->watchers.at[i].arg);
 }
 
+/* All waiters of the tree are woken, and each looks whether its own count has changed. */
 void tree_wake(struct tree_node *n)
 {
 	pthread_mutex_lock(&n->tree->lock);
 	n->wakes++;
-	tell(n->tree);
+	tell_change(n->tree);
 	pthread_mutex_unlock(&n->tree->lock);
 }
 
-/* Of the node and all that it is in. Locked. */
+/* Wakes of the node and of everything above it: a directory's wake counts for its files. Called
+ * with the lock held. */
 static unsigned count_wakes(const struct tree_node *n)
 {
 	unsigned wakes = 0;
@@ -406,11 +440,12 @@ bool tree_wait(struct tree_node *n, unsigned wakes)
 	return goes_on;
 }
 
+/* Never taken back: who waits now or later returns at once. */
 void tree_end(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
 	t->ended = true;
-	tell(t);
+	tell_change(t);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -435,7 +470,10 @@ void tree_unwatch(struct tree *t, void *arg)
 
 /* --- by path ------------------------------------------------------------------------ */
 
-static int open_path(struct tree *t, const char *path, int flags, struct tree_open **out, struct err *err)
+/* For callers within brace: no thread, and no patience with an exclusive file. The open file holds
+ * the node from here on. */
+static int open_path(struct tree *t, const char *path, int flags, struct tree_open **out,
+		     struct err *err)
 {
 	struct tree_node *n = tree_find(t, path);
 	int e;
@@ -447,7 +485,8 @@ static int open_path(struct tree *t, const char *path, int flags, struct tree_op
 	return e;
 }
 
-static int collect(struct tree_open *o, char **out, struct err *err)
+/* Reads a text to its end, or what a stream has now. */
+static int collect_text(struct tree_open *o, char **out, struct err *err)
 {
 	VEC(char) all = { 0 };
 	ssize_t got = 0;
@@ -466,6 +505,7 @@ static int collect(struct tree_open *o, char **out, struct err *err)
 	return 0;
 }
 
+/* collect_text() leaves `text` NULL when a read fails. */
 char *tree_cat(struct tree *t, const char *path, struct err *err)
 {
 	struct tree_open *o;
@@ -473,13 +513,14 @@ char *tree_cat(struct tree *t, const char *path, struct err *err)
 
 	if (open_path(t, path, O_RDONLY, &o, err))
 		return NULL;
-	collect(o, &text, err);
+	collect_text(o, &text, err);
 	tree_close(o);
 	return text;
 }
 
 int tree_echo(struct tree *t, const char *path, const char *text, bool append, struct err *err)
 {
+	/* With a newline, like the shell's echo. */
 	char *line = mem_printf("%s\n", text);
 	size_t n = strlen(line), done = 0;
 	struct tree_open *o = NULL;
@@ -488,6 +529,7 @@ int tree_echo(struct tree *t, const char *path, const char *text, bool append, s
 	while (!e && done < n) {
 		ssize_t took = tree_write(o, 0, line + done, n - done, err);
 
+		/* A write that takes nothing would loop. */
 		e = took < 0 ? (int)took : took ? 0 : -EIO;
 		done += (size_t)(took > 0 ? took : 0);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The function profile (function_profile_enabled, trace_stat/) and the stack tracer (stack_trace and its like), which
- * stand on what is behind the tree. */
+/* Files of the function profile (function_profile_enabled, trace_stat/) and the stack tracer
+ * (stack_trace and its like). The content comes from the target. Operations run on FUSE's worker
+ * threads or a command's thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ static struct instance *instance_of(const struct tree_file *f)
 
 /* --- 0 and 1 -------------------------------------------------------------------------- */
 
+/* f->arg is the file's name, which is the setting's, too. */
 static int show_enabled(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -30,12 +32,15 @@ static int show_enabled(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
+/* A write of function_profile_enabled or stack_tracer_enabled. */
 struct enabling {
 	const char *file, *text;
 	bool can;
 };
 
-static int enable(struct settings *next, void *arg, struct err *err)
+/* instance_change()'s callback. Both are refused without a target that counts; to switch the last
+ * one off is always possible. */
+static int enable_profile(struct settings *next, void *arg, struct err *err)
 {
 	const struct enabling *a = arg;
 	int e = settings_write(next, a->file, a->text, false, err);
@@ -48,11 +53,12 @@ static int enable(struct settings *next, void *arg, struct err *err)
 static ssize_t write_enabled(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct enabling a = { f->arg, text, instance_hold(in).ops->profile };
+	/* Asked before the lock of the settings is taken, since the order is lock, target. */
+	struct enabling a = { f->arg, text, instance_lock(in).ops->profile };
 	int e;
 
-	instance_release(in);
-	e = instance_change(in, a.file, enable, &a, err);
+	instance_unlock(in);
+	e = instance_change(in, a.file, enable_profile, &a, err);
 	return e ? e : (ssize_t)n;
 }
 
@@ -67,13 +73,15 @@ static int show_stat(struct tree_file *f, struct out *text, struct err *err)
 	struct tree_target t;
 	struct settings s;
 
-	out_str(text, "  Function                               Hit    Time            Avg             s^2\n"
-		      "  --------                               ---    ----            ---             ---\n");
+	/* The kernel's header, to the byte. */
+	out_str(text,
+		"  Function                               Hit    Time            Avg             s^2\n"
+		"  --------                               ---    ----            ---             ---\n");
 	instance_settings(in, &s);
-	t = instance_hold(in);
+	t = instance_lock(in);
 	if (t.ops->profile)
 		t.ops->profile(t.arg, (unsigned)(uintptr_t)f->arg, &s, text);
-	instance_release(in);
+	instance_unlock(in);
 	settings_free(&s);
 	return 0;
 }
@@ -102,28 +110,33 @@ static int show_stacks(struct tree_file *f, struct out *text, struct err *err)
 	struct settings s;
 
 	instance_settings(in, &s);
-	t = instance_hold(in);
+	t = instance_lock(in);
 	if (!t.ops->stacks || !t.ops->stacks(t.arg, text)) {
-		out_str(text, "        Depth    Size   Location    (0 entries)\n        -----    ----   --------\n");
+		out_str(text,
+			"        Depth    Size   Location    (0 entries)\n        -----    ----   --------\n");
 		if (!s.stack_trace)
-			out_str(text, "#\n#  Stack tracer disabled\n#\n# To enable the stack tracer, either add 'stacktrace' to the\n"
-				      "# kernel command line\n# or 'echo 1 > /proc/sys/kernel/stack_tracer_enabled'\n#\n");
+			/* The kernel's text, to the byte, though its path is elsewhere here. */
+			out_str(text,
+				"#\n#  Stack tracer disabled\n#\n# To enable the stack tracer, either add 'stacktrace' to the\n"
+				"# kernel command line\n# or 'echo 1 > /proc/sys/kernel/stack_tracer_enabled'\n#\n");
 	}
-	instance_release(in);
+	instance_unlock(in);
 	settings_free(&s);
 	return 0;
 }
 
+/* 0 without a target, as before anything was found. */
 static int show_max(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
-	struct tree_target t = instance_hold(in);
+	struct tree_target t = instance_lock(in);
 
 	out_printf(text, "%lu\n", t.ops->stack_max ? t.ops->stack_max(t.arg) : 0);
-	instance_release(in);
+	instance_unlock(in);
 	return 0;
 }
 
+/* Any number is taken, as by the kernel: what was found is forgotten, only deeper stacks count. */
 static ssize_t write_max(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -135,10 +148,10 @@ static ssize_t write_max(struct tree_file *f, const char *text, size_t n, struct
 	free(value);
 	if (e)
 		return err_code(err, EINVAL);
-	t = instance_hold(in);
+	t = instance_lock(in);
 	if (t.ops->stack_reset)
 		t.ops->stack_reset(t.arg, bytes);
-	instance_release(in);
+	instance_unlock(in);
 	return (ssize_t)n;
 }
 

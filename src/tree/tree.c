@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The nodes: making, finding, listing, removing. */
+/* The nodes: making, finding, listing, removing. A node is held by its parent and by everyone who
+ * found it, and holds its parent in turn, so that paths stay valid upwards. Removal sets `gone` and
+ * breaks that circle (abandon). All of it happens under the tree's lock; the owner's `make` and
+ * `remove` are called without it. */
 #include "tree/tree.h"
 
 #include <errno.h>
@@ -10,7 +13,10 @@
 
 #include "tree/internal.h"
 
-static struct tree_node *node_new(struct tree *t, const char *name, mode_t mode, struct tree_owner *owner)
+/* Makes a node with one hold, which goes to its parent when it is attached. The lock is taken for
+ * the number alone: nobody else knows the node yet. */
+static struct tree_node *node_new(struct tree *t, const char *name, mode_t mode,
+				  struct tree_owner *owner)
 {
 	struct tree_node *n = mem_zalloc(sizeof(*n));
 
@@ -36,6 +42,7 @@ struct tree *tree_new(struct tree_owner *owner)
 
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&monotonic);
+	/* tree_wait_closed() must not be disturbed by a change of the wall clock. */
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->closed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
@@ -44,6 +51,7 @@ struct tree *tree_new(struct tree_owner *owner)
 	return t;
 }
 
+/* May free the parents, up to the root. */
 static void node_free(struct tree_node *n)
 {
 	struct tree_node *parent = n->parent;
@@ -56,6 +64,8 @@ static void node_free(struct tree_node *n)
 		tree_put_locked(parent);
 }
 
+/* A parent is freed only after its children, because each child holds it. Hence dropping the last
+ * hold on a removed file can free a directory that was removed long before. */
 void tree_put_locked(struct tree_node *n)
 {
 	if (!--n->refs)
@@ -78,23 +88,25 @@ void tree_put(struct tree_node *n)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Children hold their parents: the circle is opened from above. The node itself may live on,
- * held by whoever found it. */
-static void abandon(struct tree_node *n)
+/* Breaks the circle of holds below n, from above: children hold their parents. The node itself may
+ * live on, held by whoever found it. */
+static void abandon_node(struct tree_node *n)
 {
 	n->gone = true;
 	while (n->children.n) {
 		struct tree_node *child = n->children.at[--n->children.n];
 
-		abandon(child);
+		abandon_node(child);
 		tree_put_locked(child);
 	}
 }
 
+/* The root's own hold is the last one, so that every node is freed before the lock is destroyed
+ * (tree.h: no node is held any more). */
 void tree_free(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
-	abandon(t->root);
+	abandon_node(t->root);
 	tree_put_locked(t->root);
 	pthread_mutex_unlock(&t->lock);
 	pthread_mutex_destroy(&t->lock);
@@ -116,6 +128,7 @@ struct tree_owner *tree_node_owner(const struct tree_node *n)
 
 /* --- building ----------------------------------------------------------------------- */
 
+/* Searches by name, with the lock held; the result is not held. */
 static struct tree_node *child_named(const struct tree_node *dir, const char *name)
 {
 	for (size_t i = 0; i < dir->children.n; i++)
@@ -124,6 +137,7 @@ static struct tree_node *child_named(const struct tree_node *dir, const char *na
 	return NULL;
 }
 
+/* The parent's hold on n is the one that n was created with. */
 static int attach_locked(struct tree_node *parent, struct tree_node *n)
 {
 	if (parent->gone)
@@ -136,6 +150,8 @@ static int attach_locked(struct tree_node *parent, struct tree_node *n)
 	return 0;
 }
 
+/* A node that cannot be attached is freed here, with everything below it, so that callers have
+ * nothing to undo when another thread was faster. */
 int tree_attach(struct tree_node *parent, struct tree_node *dir)
 {
 	struct tree *t = parent->tree;
@@ -149,18 +165,19 @@ int tree_attach(struct tree_node *parent, struct tree_node *dir)
 	return e;
 }
 
+/* The node has no parent yet: the hold that is dropped is the one of its making. */
 void tree_discard(struct tree_node *dir)
 {
 	struct tree *t = dir->tree;
 
 	pthread_mutex_lock(&t->lock);
-	abandon(dir);
+	abandon_node(dir);
 	tree_put_locked(dir);
 	pthread_mutex_unlock(&t->lock);
 }
 
-struct tree_node *tree_dir_new(struct tree *t, const char *name, mode_t mode, const struct tree_dir_ops *ops,
-			       struct tree_owner *owner)
+struct tree_node *tree_dir_new(struct tree *t, const char *name, mode_t mode,
+			       const struct tree_dir_ops *ops, struct tree_owner *owner)
 {
 	struct tree_node *n = node_new(t, name, S_IFDIR | mode, owner);
 
@@ -168,7 +185,10 @@ struct tree_node *tree_dir_new(struct tree *t, const char *name, mode_t mode, co
 	return n;
 }
 
-struct tree_node *tree_dir(struct tree_node *parent, const char *name, mode_t mode, const struct tree_dir_ops *ops)
+/* NULL: the name is in use or the parent was removed; the new node is freed then. The returned node
+ * is held by its parent only. */
+struct tree_node *tree_dir(struct tree_node *parent, const char *name, mode_t mode,
+			   const struct tree_dir_ops *ops)
 {
 	struct tree_node *n = tree_dir_new(parent->tree, name, mode, ops, parent->owner);
 
@@ -207,13 +227,16 @@ struct tree_node *tree_lookup(struct tree_node *dir, const char *name)
 	return n;
 }
 
+/* Goes down word by word and holds one node at a time. Empty words are skipped, so that "//" and a
+ * slash at either end do no harm; "." and ".." are names like any other, and no node has them. */
 struct tree_node *tree_find(struct tree *t, const char *path)
 {
 	struct tree_node *at = t->root;
 	char *words = mem_strdup(path), *save = NULL;
 
 	tree_get(at);
-	for (char *word = strtok_r(words, "/", &save); word && at; word = strtok_r(NULL, "/", &save)) {
+	for (char *word = strtok_r(words, "/", &save); word && at;
+	     word = strtok_r(NULL, "/", &save)) {
 		struct tree_node *next = tree_lookup(at, word);
 
 		tree_put(at);
@@ -223,11 +246,13 @@ struct tree_node *tree_find(struct tree *t, const char *path)
 	return at;
 }
 
+/* The pointer is not protected by the tree's lock; fuse_nodes.c has a lock of its own for it. */
 void **tree_node_front(struct tree_node *n)
 {
 	return &n->front;
 }
 
+/* Counts links as Unix file systems do: two for a directory, and one for each directory in it. */
 void tree_stat(const struct tree_node *n, struct stat *st)
 {
 	*st = (struct stat){ .st_ino = n->ino, .st_nlink = 1, .st_blksize = 4096 };
@@ -263,7 +288,8 @@ void tree_chown(struct tree_node *n, uid_t uid, gid_t gid)
 	pthread_mutex_unlock(&n->tree->lock);
 }
 
-void tree_utimes(struct tree_node *n, const struct timespec *accessed, const struct timespec *modified)
+void tree_utimes(struct tree_node *n, const struct timespec *accessed,
+		 const struct timespec *modified)
 {
 	pthread_mutex_lock(&n->tree->lock);
 	n->accessed = accessed ? *accessed : n->accessed;
@@ -288,7 +314,8 @@ void tree_list(struct tree_node *dir, struct tree_list *out)
 	for (size_t i = 0; i < dir->children.n; i++) {
 		const struct tree_node *n = dir->children.at[i];
 
-		*vec_add(&out->entries) = (struct tree_entry){ mem_strdup(n->name), n->ino, n->mode };
+		*vec_add(&out->entries) =
+			(struct tree_entry){ mem_strdup(n->name), n->ino, n->mode };
 	}
 	pthread_mutex_unlock(&dir->tree->lock);
 }
@@ -302,6 +329,8 @@ void tree_list_free(struct tree_list *l)
 
 /* --- mkdir and rmdir ---------------------------------------------------------------- */
 
+/* The look-up only gives a better sentence. Whether the name is free is decided in tree_attach(),
+ * under the lock. */
 int tree_mkdir(struct tree_node *dir, const char *name, struct err *err)
 {
 	struct tree_node *there;
@@ -311,6 +340,7 @@ int tree_mkdir(struct tree_node *dir, const char *name, struct err *err)
 	if (strlen(name) > NAME_MAX)
 		return err_set(err, ENAMETOOLONG, "a name has %d bytes at most", NAME_MAX);
 	there = tree_lookup(dir, name);
+	/* A name that exists is told before a lack of permission, as by mkdir(2). */
 	if (there) {
 		tree_put(there);
 		return err_set(err, EEXIST, "%s is there already", name);
@@ -320,7 +350,9 @@ int tree_mkdir(struct tree_node *dir, const char *name, struct err *err)
 	return dir->dir_ops->make(dir, name, err);
 }
 
-static struct timespec deadline(unsigned ms)
+/* An absolute time, as pthread_cond_timedwait wants it: waits that begin again after a wake do not
+ * grow. */
+static struct timespec deadline_in(unsigned ms)
 {
 	struct timespec t;
 
@@ -334,6 +366,7 @@ static struct timespec deadline(unsigned ms)
 	return t;
 }
 
+/* Including parts of n, and the file that n is a part of. */
 static bool is_in_use(const struct tree_node *n)
 {
 	return n->opens || n->parts || (n->whole && n->whole->opens);
@@ -344,9 +377,11 @@ void tree_set_whole(struct tree_node *part, struct tree_node *whole)
 	part->whole = whole;
 }
 
+/* After a timeout the state is looked at once more: the last close may have come between the
+ * timeout and the lock. */
 bool tree_wait_closed(struct tree_node *n, unsigned patience_ms)
 {
-	struct timespec until = deadline(patience_ms);
+	struct timespec until = deadline_in(patience_ms);
 
 	while (is_in_use(n))
 		if (pthread_cond_timedwait(&n->tree->closed, &n->tree->lock, &until))
@@ -354,7 +389,9 @@ bool tree_wait_closed(struct tree_node *n, unsigned patience_ms)
 	return true;
 }
 
-static void detach(struct tree_node *parent, struct tree_node *child)
+/* Takes the child out of its parent and drops the parent's hold. The order of the other children
+ * stays, because listings show it. Called with the lock held. */
+static void detach_child(struct tree_node *parent, struct tree_node *child)
 {
 	size_t i = 0;
 
@@ -364,10 +401,11 @@ static void detach(struct tree_node *parent, struct tree_node *child)
 		return;
 	memmove(&parent->children.at[i], &parent->children.at[i + 1],
 		(--parent->children.n - i) * sizeof(*parent->children.at));
-	abandon(child);
+	abandon_node(child);
 	tree_put_locked(child);
 }
 
+/* Closes or opens everything in and below n to new opens. Called with the lock held. */
 static void set_gone(struct tree_node *n, bool gone)
 {
 	n->gone = gone;
@@ -375,8 +413,10 @@ static void set_gone(struct tree_node *n, bool gone)
 		set_gone(n->children.at[i], gone);
 }
 
-/* Closes it to new opens; the owner says the last word unlocked. */
-static int remove_child(struct tree_node *dir, struct tree_node *child, unsigned patience_ms, struct err *err)
+/* Removes the child: closes it to new opens, lets the owner decide without the lock, and detaches
+ * it, or opens it again. */
+static int remove_child(struct tree_node *dir, struct tree_node *child, unsigned patience_ms,
+			struct err *err)
 {
 	struct tree *t = dir->tree;
 	int e;
@@ -391,10 +431,11 @@ static int remove_child(struct tree_node *dir, struct tree_node *child, unsigned
 	pthread_mutex_unlock(&t->lock);
 	e = dir->dir_ops->remove(child, err);
 	pthread_mutex_lock(&t->lock);
+	/* The owner refused: the files can be opened again. */
 	if (e)
 		set_gone(child, false);
 	else
-		detach(dir, child);
+		detach_child(dir, child);
 	pthread_mutex_unlock(&t->lock);
 	return e;
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds the namespace of `brace shell` in the child process that will become the shell. The order
+ * matters: namespaces, private propagation, a scratch tmpfs at VIEW_DIRECTORY in which replacement
+ * files are made and bound over the originals, and the tree on top of it, which hides the scratch.
+ * Any failure ends the command before the shell starts. */
 #include "tree/view.h"
 
 #include <errno.h>
@@ -16,9 +20,11 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "tree/mount_point.h"
+#include "tree/view_sysctl.h"
 
 /* --- namespaces --------------------------------------------------------------------- */
 
+/* One write(2), because the kernel takes each of these files whole. 0 or -errno. */
 static int write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), e = 0;
@@ -31,7 +37,8 @@ static int write_text(const char *path, const char *text)
 	return e;
 }
 
-/* The same user and group as outside: programs see no difference. */
+/* Maps the same user and group as outside, so that programs see no difference. setgroups must be
+ * denied first: the kernel requires it of an ordinary user. */
 static int map_ids(uid_t uid, gid_t gid)
 {
 	char line[64];
@@ -43,26 +50,34 @@ static int map_ids(uid_t uid, gid_t gid)
 	return e ? e : write_text("/proc/self/gid_map", line);
 }
 
-/* Why the kernel says no to an ordinary user, as far as it can be known. */
+/* Explains why the kernel refuses an ordinary user, as far as it can be known. */
 static int no_namespace(int code, struct err *err)
 {
 	if (code == ENOSPC || code == EUSERS)
-		return err_set(err, code, "no namespace of our own can be made: /proc/sys/user/max_user_namespaces or "
-			       "max_mnt_namespaces is reached");
-	return err_set(err, code, "no namespace of our own can be made (%s): this system or container forbids user "
-		       "namespaces; root on the host may use `brace shell`, anybody `brace mount`", strerror(code));
+		return err_set(
+			err, code,
+			"no namespace of our own can be made: /proc/sys/user/max_user_namespaces or "
+			"max_mnt_namespaces is reached");
+	return err_set(
+		err, code,
+		"no namespace of our own can be made (%s): this system or container forbids user "
+		"namespaces; root on the host may use `brace shell`, anybody `brace mount`",
+		strerror(code));
 }
 
-/* Makes mounts of this namespace invisible to others. In a changed root / is no mount: then the two directories that all of this file's
- * mounts are under are made private. */
+/* Makes mounts of this namespace invisible to others. In a chroot / is no mount: then the two
+ * directories that have all our mounts are made private. */
 static int make_private(struct err *err)
 {
 	if (!mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return 0;
 	if (errno != EINVAL)
 		return no_namespace(errno, err);
-	if (mount("", "/sys", NULL, MS_REC | MS_PRIVATE, NULL) || mount("", "/proc", NULL, MS_REC | MS_PRIVATE, NULL))
-		return err_set(err, errno, "in this changed root /sys and /proc are not mounted: mount them, or `brace shell` outside");
+	if (mount("", "/sys", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("", "/proc", NULL, MS_REC | MS_PRIVATE, NULL))
+		return err_set(
+			err, errno,
+			"in this changed root /sys and /proc are not mounted: mount them, or `brace shell` outside");
 	return 0;
 }
 
@@ -72,6 +87,7 @@ static int enter_namespaces(struct err *err)
 	gid_t gid = getegid();
 	int e;
 
+	/* Root needs no user namespace, and would lose rights in one. */
 	if (unshare(CLONE_NEWNS)) {
 		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
 			return no_namespace(errno, err);
@@ -84,19 +100,23 @@ static int enter_namespaces(struct err *err)
 
 /* --- files over others' ------------------------------------------------------------- */
 
-/* They are made in a file system of our own, under the place where the tree will be. */
+/* Mounts a file system of our own for replacement files, at the place where the tree will be. */
 static int lay_scratch(struct err *err)
 {
 	struct stat st;
 
 	if (stat(VIEW_DIRECTORY, &st))
-		return err_set(err, ENOENT, "there is no directory " VIEW_DIRECTORY " on which the tree could stand: this "
+		return err_set(err, ENOENT,
+			       "there is no directory " VIEW_DIRECTORY
+			       " on which the tree could stand: this "
 			       "kernel has no ftrace, or the container hides it");
 	if (mount("none", VIEW_DIRECTORY, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755"))
-		return err_set(err, errno, "cannot mount on " VIEW_DIRECTORY ": %s", strerror(errno));
+		return err_set(err, errno, "cannot mount on " VIEW_DIRECTORY ": %s",
+			       strerror(errno));
 	return 0;
 }
 
+/* Returns a descriptor to close, or -errno and *err. The file stands on the scratch tmpfs. */
 static int make_file(const char *name, const char *text, mode_t mode, struct err *err)
 {
 	char path[128];
@@ -109,7 +129,8 @@ static int make_file(const char *name, const char *text, mode_t mode, struct err
 	return fd;
 }
 
-/* What `name` holds stands at `path` then; a symbolic link is not followed, as it would lead into one process's files. */
+/* Binds the file `name` over `path`. open_tree and move_mount do not follow a symbolic link at the
+ * target: /proc/mounts is one, and would lead into one process's files. */
 static int lay_over(const char *name, const char *path, struct err *err)
 {
 	char from[128];
@@ -124,13 +145,14 @@ static int lay_over(const char *name, const char *path, struct err *err)
 	return e;
 }
 
-static int replace(const char *name, const char *path, const char *text, struct err *err)
+/* A write to the replacement changes the replacement, and it ends with the namespace. */
+static int replace_file(const char *name, const char *path, const char *text, struct err *err)
 {
 	struct stat st;
 	int fd;
 
 	if (stat(path, &st))
-		return 0; /* who looks for it knows that kernels may lack it */
+		return 0; /* kernels may lack it, and tools know that */
 	fd = make_file(name, text, 0644, err);
 	if (fd < 0)
 		return -err->code;
@@ -138,7 +160,8 @@ static int replace(const char *name, const char *path, const char *text, struct 
 	return lay_over(name, path, err);
 }
 
-/* Tools switch ftrace on as a whole, and addresses in kallsyms: the kernel's own shall not change by it. */
+/* Replaces switches that tools write: ftrace as a whole, and addresses in kallsyms. The kernel's
+ * own must not change. */
 static int replace_settings(struct err *err)
 {
 	static const char *const files[][2] = {
@@ -150,7 +173,7 @@ static int replace_settings(struct err *err)
 		char path[64];
 
 		snprintf(path, sizeof(path), "/proc/sys/kernel/%s", files[i][0]);
-		e = replace(files[i][0], path, files[i][1], err);
+		e = replace_file(files[i][0], path, files[i][1], err);
 	}
 	return e;
 }
@@ -167,31 +190,38 @@ static bool field_is(const char *line, int field, const char *word)
 	return strcspn(line, " \n") == strlen(word) && !strncmp(line, word, strlen(word));
 }
 
-static const char *behind(const char *line)
+/* The begin of the next line; the text's end behind the last. */
+static const char *field_behind(const char *line)
 {
 	const char *newline = strchr(line, '\n');
 
 	return newline ? newline + 1 : line + strlen(line);
 }
 
-/* libtracefs takes the first line of this type, wherever it is. */
+/* Whether the tree's line is the first one of type tracefs, which libtracefs takes, and the first
+ * one that contains the word, which ftracetest takes: lines of other trees contain it too
+ * (fuse.tracefs). */
 static bool is_right(const char *mounts)
 {
-	for (const char *line = mounts; *line; line = behind(line))
-		if (field_is(line, 2, "tracefs"))
-			return field_is(line, 1, VIEW_DIRECTORY);
+	for (const char *line = mounts; *line; line = field_behind(line))
+		if (memmem(line, (size_t)(field_behind(line) - line), "tracefs", strlen("tracefs")))
+			return field_is(line, 1, VIEW_DIRECTORY) && field_is(line, 2, "tracefs");
 	return false;
 }
 
-/* No tracefs but ours. */
+/* Drops all lines of tracefs and of our directory, and puts one for the tree before the others. */
 char *view_mounts(const char *mounts)
 {
 	VEC(char) text = { 0 };
 
 	if (is_right(mounts))
 		return NULL;
-	for (const char *line = mounts; *line; line = behind(line)) {
-		size_t n = (size_t)(behind(line) - line);
+	vec_reserve(&text, 128);
+	text.n = (size_t)sprintf(text.at,
+				 "%s " VIEW_DIRECTORY " tracefs rw,nosuid,nodev,relatime 0 0\n",
+				 MOUNT_SOURCE);
+	for (const char *line = mounts; *line; line = field_behind(line)) {
+		size_t n = (size_t)(field_behind(line) - line);
 
 		if (field_is(line, 2, "tracefs") || field_is(line, 1, VIEW_DIRECTORY))
 			continue;
@@ -199,8 +229,7 @@ char *view_mounts(const char *mounts)
 		memcpy(text.at + text.n, line, n);
 		text.n += n;
 	}
-	vec_reserve(&text, text.n + 128);
-	sprintf(text.at + text.n, "%s " VIEW_DIRECTORY " tracefs rw,nosuid,nodev,relatime 0 0\n", MOUNT_SOURCE);
+	text.at[text.n] = '\0';
 	return text.at;
 }
 
@@ -219,7 +248,8 @@ static char *read_all(const char *path)
 	return text;
 }
 
-/* A copy that does not change any more, but only where the true one would lead astray. */
+/* Replaces /proc/mounts by a copy that no longer changes, but only where the real one would mislead
+ * tools. */
 static int replace_mounts(struct err *err)
 {
 	char *mounts = read_all("/proc/self/mounts"), *text = view_mounts(mounts);
@@ -237,6 +267,7 @@ static int replace_mounts(struct err *err)
 
 /* --- the tree ----------------------------------------------------------------------- */
 
+/* Mounted here, served outside: the descriptor is the connection. */
 static int mount_tree(int *fuse, struct err *err)
 {
 	char options[128];
@@ -244,16 +275,31 @@ static int mount_tree(int *fuse, struct err *err)
 
 	if (fd < 0)
 		return mount_point_no_device(errno, err);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions", fd, geteuid(),
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions", fd, geteuid(),
 		 getegid());
 	if (mount(MOUNT_SOURCE, VIEW_DIRECTORY, MOUNT_TYPE, MS_NOSUID | MS_NODEV, options)) {
 		close(fd);
-		return err_set(err, errno, "cannot mount the tree on " VIEW_DIRECTORY ": %s", strerror(errno));
+		return err_set(err, errno, "cannot mount the tree on " VIEW_DIRECTORY ": %s",
+			       strerror(errno));
 	}
 	*fuse = fd;
 	return 0;
 }
 
+/* Adds stack_tracer_enabled, for which kernels without ftrace's stack tracer have no file. Where it
+ * cannot be added, programs see the same as on such a kernel. */
+static void add_sysctl(void)
+{
+	struct err ignored;
+	struct stat st;
+
+	if (stat(VIEW_SYSCTL "/stack_tracer_enabled", &st) && !stat(VIEW_SYSCTL, &st))
+		view_sysctl_add("stack_tracer_enabled", &ignored);
+}
+
+/* The tree is mounted last: from then on the scratch can be reached only through what was bound
+ * from it. */
 int view_enter(int *fuse, struct err *err)
 {
 	int e = enter_namespaces(err);
@@ -263,12 +309,14 @@ int view_enter(int *fuse, struct err *err)
 	if (!e)
 		e = replace_settings(err);
 	if (!e)
+		add_sysctl();
+	if (!e)
 		e = replace_mounts(err);
 	return e ? e : mount_tree(fuse, err);
 }
 
-/* Tools and books from before tracefs know the tree in debugfs. Where that is not mounted, or not for this user, a directory of
- * ours stands for it; a kernel may have no place for it. */
+/* Shows the tree in debugfs too, where tools from before tracefs look. If that is not mounted, or
+ * not for this user, a directory of ours replaces it; a kernel may have no place for it. */
 static void show_in_debugfs(void)
 {
 	struct stat st;
@@ -276,8 +324,9 @@ static void show_in_debugfs(void)
 
 	if (stat(VIEW_DEBUGFS, &st))
 		return;
-	if (stat(VIEW_DEBUGFS "/tracing", &st) && (mount("none", VIEW_DEBUGFS, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=0755") ||
-						   mkdir(VIEW_DEBUGFS "/tracing", 0755)))
+	if (stat(VIEW_DEBUGFS "/tracing", &st) &&
+	    (mount("none", VIEW_DEBUGFS, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=0755") ||
+	     mkdir(VIEW_DEBUGFS "/tracing", 0755)))
 		return;
 	lay_over("", VIEW_DEBUGFS "/tracing", &ignored);
 }

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Where unmodified tools look: a private mount namespace (and, for who may not make one, a user namespace around it)
- * in which the tree stands at /sys/kernel/tracing, and what such tools want of files beside it is right. Nobody else
- * sees it, and it is gone with the last process in it. */
+/* The place where unmodified tools look: a private mount namespace (and, for a user who may not
+ * make one, a user namespace around it) in which the tree is at /sys/kernel/tracing, and other
+ * files that such tools read are as they expect. No other process sees it, and it disappears with
+ * its last process. */
 #pragma once
 #include "base/err.h"
 
 #define VIEW_DIRECTORY "/sys/kernel/tracing"
 #define VIEW_DEBUGFS "/sys/kernel/debug" /* here too, in its directory tracing */
 
-/* Takes the calling process (of one thread) into new namespaces. *fuse: the connection, to be served by another
- * process, outside: fuse_face_mount with "/dev/fd/N". The user stays the same. 0, or -errno and *err. */
+/* Takes the calling process, which has one thread, into new namespaces. *fuse: the connection, to
+ * be served by another process outside: fuse_mount_start with "/dev/fd/N". The user stays the same.
+ * 0, or -errno and *err. */
 int view_enter(int *fuse, struct err *err);
-/* Once it is served, or about to be: files of the tree that stand elsewhere too. */
+/* Makes files of the tree appear at other paths too, once the tree is served or about to be. 0, or
+ * -errno and *err. */
 int view_finish(struct err *err);
 
-/* The text of /proc/mounts as libtracefs must see it: the first mount of type tracefs is on VIEW_DIRECTORY. NULL: it is so
- * already; else free() it. */
+/* Returns the text of /proc/mounts as libtracefs must see it: the first mount of type tracefs is on
+ * VIEW_DIRECTORY, and no line before has the word. free() it. NULL: it is so already. */
 char *view_mounts(const char *mounts);

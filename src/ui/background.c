@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Used by brace mount and start, and, without the background, by shell and tree_run.c. The server
+ * is forked before it has threads. It reports through a pipe to the process that waits: a struct
+ * err, whose code 0 means that it serves. Every failure before serving is told there, because only
+ * that process can speak to the user. */
 #include "ui/background.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "image/event_sites.h"
 #include "inject/launch.h"
 #include "image/probes.h"
@@ -19,10 +25,39 @@
 #include "ui/missing.h"
 #include "ui/say.h"
 
-/* The pipe to the process that waits for the server to begin. */
+/* Pipe to the process that waits for the server to begin. */
 static int awaited = -1;
 
-static bool report(const struct err *err)
+/* Descriptors that brace inherited, a lock's or a pipe's. A program that the server starts has them
+ * too; the server has no use for them, and a process that waits for their last holder would wait
+ * for the server. */
+static VEC(int) inherited;
+
+/* Before anything is opened that is not closed at an exec. */
+static void note_inherited(void)
+{
+	DIR *all = opendir("/proc/self/fd");
+	const struct dirent *d;
+
+	while (all && (d = readdir(all))) {
+		int fd = atoi(d->d_name), flags = fcntl(fd, F_GETFD);
+
+		if (fd > STDERR_FILENO && flags >= 0 && !(flags & FD_CLOEXEC))
+			*vec_add(&inherited) = fd;
+	}
+	if (all)
+		closedir(all);
+}
+
+static void close_inherited(void)
+{
+	for (size_t i = 0; i < inherited.n; i++)
+		close(inherited.at[i]);
+	vec_free(&inherited);
+}
+
+/* False: the waiting process has gone. */
+static bool report_error(const struct err *err)
 {
 	ssize_t n;
 
@@ -32,12 +67,12 @@ static bool report(const struct err *err)
 	return n == sizeof(*err);
 }
 
-/* The waiting process speaks to the user. */
+/* The waiting process, not the server, tells the user that memory has run out. */
 static bool report_no_memory(struct mem_last_act *self)
 {
 	static const struct err none = { .code = ENOMEM, .text = MEM_NONE };
 
-	return report(&none);
+	return report_error(&none);
 }
 
 static struct mem_last_act no_memory = { report_no_memory, NULL };
@@ -50,20 +85,23 @@ bool background_begun(int fd, const struct err *err)
 
 	if (fd < 0)
 		return true;
-	heard = report(err ? err : &none);
+	heard = report_error(err ? err : &none);
 	mem_last_act_remove(&no_memory);
 	close(fd);
+	close_inherited();
 	if (chdir("/"))
 		return heard;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 3; i++)
+		/* Nothing of the terminal is kept: else closing it would wait for the server. */
 		dup2(null, i);
 	if (null > 2)
 		close(null);
 	return heard;
 }
 
-/* The server's report; a server that was killed went without a word. One that lives is not to go on unknown. */
+/* Reads the server's report. A server that was killed leaves none; one that lives without a report
+ * must not go on unknown. */
 static int await_start(int fd, pid_t pid, struct err *err)
 {
 	ssize_t n;
@@ -71,6 +109,7 @@ static int await_start(int fd, pid_t pid, struct err *err)
 	do {
 		n = read(fd, err, sizeof(*err));
 	} while (n < 0 && errno == EINTR);
+	/* Less than a whole report: the server has ended, or its end of the pipe is closed. */
 	if (n != sizeof(*err)) {
 		kill(pid, SIGTERM);
 		err_set(err, EIO, "the process in the background ended before it had begun");
@@ -84,11 +123,13 @@ int background_start(background_server *serve, void *arg, struct err *err)
 	int pipe[2], e;
 	pid_t pid;
 
+	note_inherited();
 	if (pipe2(pipe, O_CLOEXEC))
 		return err_set(err, errno, "no pipe: %s", strerror(errno));
 	pid = fork();
 	if (pid < 0)
 		return err_set(err, errno, "cannot start a process: %s", strerror(errno));
+	/* The child. A session of its own: signals of the terminal do not reach it. */
 	if (!pid) {
 		close(pipe[0]);
 		awaited = pipe[1];
@@ -106,6 +147,7 @@ int background_start(background_server *serve, void *arg, struct err *err)
 
 void background_signals(void (*on_signal)(int))
 {
+	/* Without SA_RESTART: a call in which the server waits ends with EINTR. */
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction act = { .sa_handler = on_signal }, now;
 
@@ -115,6 +157,7 @@ void background_signals(void (*on_signal)(int))
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* Writes about events come later: set_events(). */
 static int write_settings(const struct invocation *inv, struct tree *tree, struct err *err)
 {
 	for (size_t i = 0; i < inv->writes.n; i++) {
@@ -129,26 +172,29 @@ static int write_settings(const struct invocation *inv, struct tree *tree, struc
 	return 0;
 }
 
-static int echo(void *arg, const char *path, const char *text, bool append, struct err *err)
+/* event_writes() works through these on a tree in this process, as session_set.c does over the
+ * socket. */
+static int background_echo(void *arg, const char *path, const char *text, bool append,
+			   struct err *err)
 {
 	return tree_echo(arg, path, text, append, err);
 }
 
-static int cat(void *arg, const char *path, char **text, struct err *err)
+static int background_cat(void *arg, const char *path, char **text, struct err *err)
 {
 	*text = tree_cat(arg, path, err);
 	return *text ? 0 : -err->code;
 }
 
-/* Those about events, which the tree has to know by then. */
+/* Writes about events, which the tree has to know by then. */
 static int set_events(const struct invocation *inv, struct tree *tree, struct err *err)
 {
-	const struct event_files files = { echo, cat, tree };
+	const struct event_files files = { background_echo, background_cat, tree };
 
 	return event_writes(inv, &files, err);
 }
 
-/* The events of the program's file. */
+/* Adds the events of the program's file to the catalogue. */
 static int know_program(const char *program, struct tree *tree, struct err *err)
 {
 	char *path, *image;
@@ -157,7 +203,7 @@ static int know_program(const char *program, struct tree *tree, struct err *err)
 
 	if (e)
 		return e;
-	fd = file_open(image, &ignored); /* the launch says what is wrong with it */
+	fd = file_open(image, &ignored); /* the launch tells what is wrong with it */
 	if (fd >= 0) {
 		event_sites_know(fd, image, instance_events(tree));
 		probes_catalogue(fd, image, instance_events(tree));
@@ -168,7 +214,7 @@ static int know_program(const char *program, struct tree *tree, struct err *err)
 	return 0;
 }
 
-/* The lists of functions that the command line writes. */
+/* Reads the function lists of the command line into *s. */
 static void read_lists(const struct invocation *inv, struct settings *s)
 {
 	settings_init(s);
@@ -176,17 +222,19 @@ static void read_lists(const struct invocation *inv, struct settings *s)
 		const struct setting_write *w = &inv->writes.at[i];
 
 		if (w->file && settings_list(s, w->file))
-			settings_write(s, w->file, w->text, w->append, NULL); /* what is refused is said when it is written */
+			/* A refused write is told when it is carried out. */
+			settings_write(s, w->file, w->text, w->append, NULL);
 	}
 }
 
+/* Warns of named functions that the program does not have. 0, or the exit status (said). */
 static int check_program(const struct settings *s, const char *program)
 {
 	char *path, *image;
 	int status;
 
 	if (launch_resolve(program, &path, &image, NULL))
-		return 0; /* the launch says what is wrong with it */
+		return 0; /* the launch tells what is wrong with it */
 	status = missing_functions(s, image);
 	free(path);
 	free(image);
@@ -207,18 +255,24 @@ int background_check(const struct invocation *inv, char *const *argv)
 	return status;
 }
 
-int background_set_up(const struct invocation *inv, char *const *argv, struct tree *tree, struct err *err)
+int background_set_up(const struct invocation *inv, char *const *argv, struct tree *tree,
+		      struct err *err)
 {
 	int e = write_settings(inv, tree, err);
 
 	if (!e && argv)
 		e = know_program(argv[0], tree, err);
+	/* Events of attached processes are known only when the processes have been looked at
+	 * (background_trace). */
 	return e || inv->pids.n ? e : set_events(inv, tree, err);
 }
 
-int background_trace(const struct invocation *inv, char *const *argv, struct tree *tree, struct live **live, struct err *err)
+int background_trace(const struct invocation *inv, char *const *argv, struct tree *tree,
+		     struct live **live, struct err *err)
 {
-	const struct live_request req = { .argv = argv, .pids = inv->pids.at, .n_pids = inv->pids.n };
+	const struct live_request req = { .argv = argv,
+					  .pids = inv->pids.at,
+					  .n_pids = inv->pids.n };
 	int e;
 
 	if (!argv && !inv->pids.n)

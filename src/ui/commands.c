@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables: every command and every option of brace. */
+/* The tables: every command and every option of brace. The parser, --help and the completion's test
+ * read them. */
 #include "ui/commands.h"
 
 #include <string.h>
 
 #include "base/nearest.h"
 
+/* Parts of a row: the field of struct invocation that set_flag and set_text fill, or the settings
+ * file that the option writes, at once or added to a list. */
 #define TO(field) .offset = offsetof(struct invocation, field)
 #define WRITES(name) .set = set_setting, .file = name
 #define ADDS_TO(name) .set = set_setting, .file = name, .append = true
 #define END { 0 }
 
-/* Letters as trace-cmd's where the job is the same. SETTINGS is what can be said of any session, before it begins or while it
- * runs. */
+/* Letters are trace-cmd's where the job is the same. SETTINGS are the options of any session,
+ * before it begins or while it runs. */
 #define SETTINGS event_options, trigger_options, trace_options, format_options
 
+/* Attaching, in all commands that trace. */
 static const struct option process_options[] = {
-	{ 'p', "pid", "PID[,PID]...", "attach to running processes instead of starting a program",
+	{ 'p', "pid", "PID[,PID]...", "attach to running processes instead of starting a program; a NAME: to all of that name",
 	  .set = set_pids },
 	END
 };
 
+/* Most of these write a file of the tree; the others have setters of their own (invocation.c). */
 static const struct option trace_options[] = {
 	{ 't', "tracer", "TRACER", "function_graph (the default) or function; -p takes these names too, as "
 	  "trace-cmd's", WRITES("current_tracer") },
@@ -32,7 +37,7 @@ static const struct option trace_options[] = {
 	  ADDS_TO("set_graph_function") },
 	{ 0, "max-graph-depth", "N", "follow calls N levels deep (0: no limit)",
 	  WRITES("max_graph_depth") },
-	{ 0, "threshold", "TIME", "record only calls that last TIME or longer (10us, 2ms)",
+	{ 0, "threshold", "TIME", "record only calls that last TIME or longer (10us, 2ms; a bare number: us)",
 	  WRITES("tracing_thresh") },
 	{ 'L', "library", "MODULE", "trace the functions of this library too ('*': of all); without "
 	  "it calls into libraries are leaves", ADDS_TO("set_ftrace_module") },
@@ -40,17 +45,21 @@ static const struct option trace_options[] = {
 	  WRITES("buffer_size_kb") },
 	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "
 	  "(the program waits, nothing is lost)", .set = set_mode },
+	{ 0, "causal-order", NULL, "records of threads that hand over within nanoseconds come in the order of cause and effect; each "
+	  "call costs two thirds more", .set = set_causal_order },
 	{ 'v', "verbose", NULL, "print each write to a settings file", set_flag, TO(verbose) },
 	END
 };
 
+/* For commands that stay until the program ends. */
 static const struct option run_options[] = {
-	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms); the program goes on",
+	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms; a bare number: seconds); the program goes on",
 	  .set = set_duration },
 	{ 'q', "quiet", NULL, "no closing summary", set_flag, TO(quiet) },
 	END
 };
 
+/* The order of options on the command line counts here: -f and -R are of the -e before them. */
 static const struct option event_options[] = {
 	{ 'e', "event", "SYSTEM:EVENT", "record the program's events of this name (globs; may be given several times); no "
 	  "functions unless they are asked for too", ADDS_TO("set_event") },
@@ -65,6 +74,7 @@ static const struct option trigger_options[] = {
 	END
 };
 
+/* The default of --last depends on the mode (cmd/record.c). */
 static const struct option record_options[] = {
 	{ 'o', "output", "FILE", "write the trace to FILE (default: trace.brace)", set_text,
 	  TO(output) },
@@ -79,6 +89,7 @@ static const struct option graph_options[] = {
 	END
 };
 
+/* One process only (set_pid), unlike the -p of process_options. */
 static const struct option recover_options[] = {
 	{ 'p', "pid", "PID", "read also what the memory shared with this process holds, if its tracer died",
 	  set_pid },
@@ -99,6 +110,7 @@ static const struct option umount_options[] = {
 	END
 };
 
+/* At most one of the three (cmd_shell). */
 static const struct option shell_options[] = {
 	{ 'p', "pid", "PID[,PID]...", "the files are over these processes, which run already", .set = set_pids },
 	{ 0, "run", "PROGRAM", "the files are over this program, which is started: its name and arguments in one word, as in a shell",
@@ -119,6 +131,7 @@ static const struct option extract_options[] = {
 	END
 };
 
+/* At most one of the three (cmd_snapshot); without any the snapshot is printed. */
 static const struct option snapshot_options[] = {
 	{ 's', "take", NULL, "what is in the buffer becomes the snapshot, and the buffer begins anew", set_flag, TO(snapshot_take) },
 	{ 'r', "clear", NULL, "empty the snapshot", set_flag, TO(snapshot_clear) },
@@ -126,6 +139,8 @@ static const struct option snapshot_options[] = {
 	END
 };
 
+/* A part of SETTINGS, and replay's only settings: how records are printed is chosen by trace
+ * options. */
 static const struct option format_options[] = {
 	{ 'O', "option", "NAME", "turn a trace option on, or off with noNAME (funcgraph-proc, "
 	  "nosleep-time, ...)", WRITES("trace_options") },
@@ -142,7 +157,7 @@ static const struct option replay_options[] = {
 };
 
 static const struct option report_options[] = {
-	{ 's', "sort", "COLUMN", "calls, total (the default), self, min, mean, p50, p99, max, name or "
+	{ 's', "sort", "COLUMN", "calls, total, self (the default), min, mean, p50, p99, max, name or "
 	  "module", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
 	CHARGE_HANDLERS,
@@ -155,6 +170,7 @@ static const struct option json_options[] = {
 	END
 };
 
+/* conflicting_options() of cmd/list.c says which of these go together. */
 static const struct option list_options[] = {
 	{ 'f', "file", "BINARY", "of this program or library; without -f, of a session in the background", set_text, TO(binary) },
 	{ 'p', "pid", "PID", "with -e: of what this process has mapped", set_pid },
@@ -164,7 +180,7 @@ static const struct option list_options[] = {
 	END
 };
 
-/* Letters as trace-cmd list's. */
+/* The letters of trace-cmd list. */
 static const struct option list_session_options[] = {
 	{ 'F', "format", NULL, "with -e: the fields of each", set_flag, TO(list_format) },
 	{ 0, "full", NULL, "with -e: the same, and how they are printed", set_flag, TO(list_full) },
@@ -178,33 +194,42 @@ static const struct option list_session_options[] = {
 	END
 };
 
+/* For commands whose output a person reads (screen.c). */
 static const struct option screen_options[] = {
 	{ 0, "color", "WHEN", "auto (the default), always or never", .set = set_colour },
 	{ 0, "no-pager", NULL, "do not show long output in $PAGER", set_flag, TO(no_pager) },
 	END
 };
 
+/* The last table of every command. */
 static const struct option help_options[] = {
 	{ 'h', "help", NULL, "print this help", set_flag, TO(help) },
 	END
 };
 
+/* The tables of one command, in the order in which --help prints them. */
 #define TABLES(...) (const struct option *const[]) { __VA_ARGS__, help_options, NULL }
 
 #define PROGRAM "PROGRAM [ARGUMENT]... | -p PID"
 
+/* In the order of `brace help`. The two numbers are the least and the greatest number of operands;
+ * `true` before them: the first operand ends the options, so that a program's own options are not
+ * taken for brace's. */
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, process_options, run_options, SETTINGS), true, 1, -1, cmd_record, true },
-	{ "graph", PROGRAM, "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, process_options, run_options, SETTINGS, screen_options), true, 1, -1,
-	  cmd_graph, true },
+	  TABLES(record_options, process_options, run_options, SETTINGS), true, 1, -1, cmd_record,
+	  true },
+	{ "graph", PROGRAM,
+	  "Run a program, or attach to one, and print its function graph as it runs",
+	  TABLES(graph_options, process_options, run_options, SETTINGS, screen_options), true, 1,
+	  -1, cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, replay_options, screen_options), false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
-	  TABLES(list_options, list_session_options, session_options, json_options, screen_options), false, 0, -1, cmd_list },
+	  TABLES(list_options, list_session_options, session_options, json_options, screen_options),
+	  false, 0, -1, cmd_list },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
 	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",
@@ -212,11 +237,13 @@ const struct command commands[] = {
 	{ "mount", "DIRECTORY [-- PROGRAM [ARGUMENT]...]",
 	  "Mount ftrace's files over processes, for cat and echo",
 	  TABLES(mount_options, process_options, SETTINGS), false, 1, -1, cmd_mount },
-	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted",
-	  TABLES(umount_options), false, 1, 1, cmd_umount },
-	{ "shell", "[COMMAND [ARGUMENT]...]", "Run a command that finds ftrace's files where the kernel's are",
+	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted", TABLES(umount_options),
+	  false, 1, 1, cmd_umount },
+	{ "shell", "[COMMAND [ARGUMENT]...]",
+	  "Run a command that finds ftrace's files where the kernel's are",
 	  TABLES(shell_options, SETTINGS), true, 0, -1, cmd_shell },
-	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]", "Trace in the background; without PROGRAM, set options and go on",
+	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]",
+	  "Trace in the background; without PROGRAM, set options and go on",
 	  TABLES(session_options, process_options, SETTINGS), true, 0, -1, cmd_start, true },
 	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",
 	  TABLES(session_options), false, 0, 0, cmd_stop },
@@ -229,17 +256,20 @@ const struct command commands[] = {
 	  TABLES(extract_options, session_options), false, 0, 0, cmd_extract },
 	{ "snapshot", "", "Put what was recorded aside, or print what was",
 	  TABLES(snapshot_options, session_options, screen_options), false, 0, 0, cmd_snapshot },
-	{ "clear", "", "Throw away what was recorded", TABLES(session_options), false, 0, 0, cmd_clear },
-	{ "set", "", "Change settings while programs run",
-	  TABLES(session_options, SETTINGS), false, 0, 0, cmd_set },
-	{ "stat", "", "Tell how a session is set", TABLES(session_options, screen_options), false, 0, 0, cmd_stat },
-	{ "reset", "", "End a session: programs are as they were", TABLES(session_options), false, 0, 0, cmd_reset },
+	{ "clear", "", "Throw away what was recorded", TABLES(session_options), false, 0, 0,
+	  cmd_clear },
+	{ "set", "", "Change settings while programs run", TABLES(session_options, SETTINGS), false,
+	  0, 0, cmd_set },
+	{ "stat", "", "Tell how a session is set", TABLES(session_options, screen_options), false,
+	  0, 0, cmd_stat },
+	{ "reset", "", "End a session: programs are as they were", TABLES(session_options), false,
+	  0, 0, cmd_reset },
 	{ "sessions", "", "List the sessions in the background",
-	  (const struct option *const[]) { help_options, NULL }, false, 0, 0, cmd_sessions },
+	  (const struct option *const[]){ help_options, NULL }, false, 0, 0, cmd_sessions },
 	{ "help", "[COMMAND]", "Print the commands, or a command's options",
-	  (const struct option *const[]) { help_options, NULL }, false, 0, 1, cmd_help },
+	  (const struct option *const[]){ help_options, NULL }, false, 0, 1, cmd_help },
 	{ "version", "", "Print brace's version",
-	  (const struct option *const[]) { help_options, NULL }, false, 0, 0, cmd_version },
+	  (const struct option *const[]){ help_options, NULL }, false, 0, 0, cmd_version },
 	{ 0 }
 };
 
@@ -251,6 +281,7 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+/* NULL: no command is near enough to be meant. */
 const char *command_nearest(const char *name)
 {
 	struct nearest n = { name, NULL, 0 };

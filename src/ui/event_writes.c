@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs where the command runs: before a session begins, or from brace set and start. Filters come
+ * before enabling, so that no record passes unfiltered. The first refused write ends it, and names
+ * its option. */
 #include "ui/event_writes.h"
 
 #include <errno.h>
@@ -20,6 +23,7 @@ bool event_writes_trigger(const struct invocation *inv)
 	return false;
 }
 
+/* A pattern without a colon may name the system or the event. */
 static bool is_named(const char *pattern, const char *system, const char *event)
 {
 	const char *colon = strchr(pattern, ':');
@@ -29,7 +33,8 @@ static bool is_named(const char *pattern, const char *system, const char *event)
 	if (!colon)
 		return glob_match(pattern, system) || glob_match(pattern, event);
 	of_system = mem_strndup(pattern, (size_t)(colon - pattern));
-	is = (!*of_system || glob_match(of_system, system)) && (!colon[1] || glob_match(colon + 1, event));
+	is = (!*of_system || glob_match(of_system, system)) &&
+	     (!colon[1] || glob_match(colon + 1, event));
 	free(of_system);
 	return is;
 }
@@ -44,20 +49,25 @@ bool event_is_named(const char *pattern, const char *event)
 	return is;
 }
 
-static int write_one(const struct event_files *f, const char *line, const struct setting_write *w, struct err *err)
+/* Writes one filter or trigger to one event. line: "SYSTEM:EVENT". */
+static int write_one(const struct event_files *f, const char *line, const struct setting_write *w,
+		     struct err *err)
 {
 	const char *colon = strchr(line, ':');
-	char *path = mem_printf("events/%.*s/%s/%s", (int)(colon - line), line, colon + 1, w->option->file);
+	char *path = mem_printf("events/%.*s/%s/%s", (int)(colon - line), line, colon + 1,
+				w->option->file);
 	int e = f->echo(f->arg, path, w->text, false, err);
 
 	free(path);
 	if (e)
-		err->input[strcspn(err->input, "\n")] = '\0'; /* what was written has a newline, as an echo's */
+		/* The text was written with a newline, as by echo. */
+		err->input[strcspn(err->input, "\n")] = '\0';
 	return e ? err_prefix(err, "-%c", w->option->letter) : 0;
 }
 
-/* The events of the name, by the lines of available_events. */
-static int write_each(const struct event_files *f, const char *name, const struct setting_write *w, struct err *err)
+/* Writes to each event of this name, by the lines of available_events. */
+static int write_each(const struct event_files *f, const char *name, const struct setting_write *w,
+		      struct err *err)
 {
 	char *all, *rest;
 	unsigned n = 0;
@@ -66,6 +76,7 @@ static int write_each(const struct event_files *f, const char *name, const struc
 	if (e)
 		return e;
 	rest = all;
+	/* Lines are SYSTEM:EVENT. */
 	for (char *line; !e && (line = strsep(&rest, "\n"));) {
 		if (!event_is_named(name, line))
 			continue;
@@ -73,9 +84,12 @@ static int write_each(const struct event_files *f, const char *name, const struc
 		n++;
 	}
 	free(all);
-	return e || n ? e : err_at(err, EINVAL, name, 0, "no event has this name; brace list -e -f PROGRAM lists a program's");
+	return e || n ? e
+		      : err_at(err, EINVAL, name, 0,
+			       "no event has this name; brace list -e -f PROGRAM lists a program's");
 }
 
+/* Writes filters and triggers, each to the events of the -e before it. */
 static int write_parts(const struct invocation *inv, const struct event_files *f, struct err *err)
 {
 	const char *name = NULL;
@@ -87,9 +101,12 @@ static int write_parts(const struct invocation *inv, const struct event_files *f
 		if (!event_write_is(w))
 			continue;
 		if (w->file)
+			/* A -e that disables names no event for the following -f and -R. */
 			name = *w->text == '!' ? NULL : w->text;
 		else if (!name)
-			e = err_at(err, EINVAL, w->text, 0, "there is no event to which it could belong: name one before it");
+			e = err_at(
+				err, EINVAL, w->text, 0,
+				"there is no event to which it could belong: name one before it");
 		else
 			e = write_each(f, name, w, err);
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by brace list and report; the caller frees the list, also after a failure. */
 #include "ui/globs.h"
 
 #include "ui/say.h"

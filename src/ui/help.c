@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by cmd_help() and --help. The tables' texts are user-visible; here is only their
+ * layout. */
 #include "ui/help.h"
 
 #include <stdio.h>
@@ -7,14 +9,15 @@
 #define WIDTH 80
 #define INDENT 30
 
-/* Text in words from column INDENT on, broken at WIDTH. */
-static void wrapped(struct out *out, const char *text)
+/* Prints text in words from column INDENT on, broken at WIDTH. */
+static void print_wrapped(struct out *out, const char *text)
 {
 	size_t column = INDENT;
 
 	while (*text) {
 		size_t n = strcspn(text, " ");
 
+		/* A word longer than the line stays whole. */
 		if (column + n >= WIDTH && column > INDENT) {
 			out_printf(out, "\n%*s", INDENT, "");
 			column = INDENT;
@@ -28,6 +31,7 @@ static void wrapped(struct out *out, const char *text)
 	out_char(out, '\n');
 }
 
+/* One option: its spellings, then its text from column INDENT on. */
 static void help_option(struct out *out, const struct option *o)
 {
 	char left[128], letter[8] = "    ";
@@ -37,11 +41,12 @@ static void help_option(struct out *out, const struct option *o)
 	snprintf(left, sizeof(left), "%s%s%s%s%s", letter,
 		 o->name ? (o->letter ? ", --" : "  --") : "", o->name ? o->name : "",
 		 o->argument ? (o->name ? "=" : " ") : "", o->argument ? o->argument : "");
+	/* Long spellings have a line of their own. */
 	if (strlen(left) < INDENT)
 		out_printf(out, "%-*s", INDENT, left);
 	else
 		out_printf(out, "%s\n%*s", left, INDENT, "");
-	wrapped(out, o->help);
+	print_wrapped(out, o->help);
 }
 
 void help_command(struct out *out, const struct command *c)

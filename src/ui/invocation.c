@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The option parser: one loop over argv, one look-up in the command's tables. */
+/* The option parser: one loop over argv, one look-up in the command's tables. Called by main() on
+ * the only thread. An error names the option as the user spelled it; nothing has been done by
+ * then. */
 #include "ui/invocation.h"
 
 #include <errno.h>
@@ -8,10 +10,14 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "ui/others.h"
+#include "ui/pids.h"
 #include "ui/say.h"
 
 /* --- setters ------------------------------------------------------------------------ */
 
+/* Setters of options (struct option). 0, or -errno and *err; apply_option() puts the option's name
+ * before the sentence. */
 int set_flag(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*(bool *)((char *)inv + o->offset) = true;
@@ -49,7 +55,7 @@ int set_last(struct invocation *inv, const struct option *o, const char *value, 
 	return e;
 }
 
-/* The first write to a list replaces what is in it, as `echo >` does; the next ones append. */
+/* The first write to a list replaces its content, as `echo >` does; later ones append. */
 static int add_write(struct invocation *inv, const struct option *o, const char *file,
 		     const char *text)
 {
@@ -66,19 +72,21 @@ int set_setting(struct invocation *inv, const struct option *o, const char *valu
 	return add_write(inv, o, o->file, value);
 }
 
-/* It belongs to the event before it, as in trace-cmd. */
+/* Adds an option that belongs to the event before it, as in trace-cmd. */
 int set_of_event(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*vec_add(&inv->writes) = (struct setting_write){ o, NULL, value, true };
 	return 0;
 }
 
-/* A choice by word: a row's index, or -1 and *err with the words there are. */
-static int choose(const char *const *words, const char *value, const char *what, struct err *err)
+/* Finds a word in the list: its index, or -1 and *err with all words. */
+static int choose_word(const char *const *words, const char *value, const char *what,
+		       struct err *err)
 {
 	for (int i = 0; words[i]; i++)
 		if (!strcmp(words[i], value))
 			return i;
+	/* Every such list has three words. */
 	err_at(err, EINVAL, value, 0, "%s is %s, %s or %s", what, words[0], words[1], words[2]);
 	return -1;
 }
@@ -86,21 +94,31 @@ static int choose(const char *const *words, const char *value, const char *what,
 int set_mode(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[] = { "stream", "overwrite", "block", NULL };
-	static const char *const options[] = { "nooverwrite noblock", "overwrite noblock", "nooverwrite block" };
-	int i = choose(words, value, "a mode", err);
+	/* Two trace options express the mode in the tree; both are written, so that a later --mode
+	 * replaces an earlier one. */
+	static const char *const options[] = { "nooverwrite noblock", "overwrite noblock",
+					       "nooverwrite block" };
+	int i = choose_word(words, value, "a mode", err);
 
 	return i < 0 ? -EINVAL : add_write(inv, o, "trace_options", options[i]);
+}
+
+int set_causal_order(struct invocation *inv, const struct option *o, const char *value,
+		     struct err *err)
+{
+	return add_write(inv, o, "trace_options", "causal-order");
 }
 
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[] = { "auto", "always", "never", NULL };
-	int i = choose(words, value, "colour", err);
+	int i = choose_word(words, value, "colour", err);
 
 	inv->colour = i < 0 ? COLOUR_AUTO : (enum colour_choice)i;
 	return i < 0 ? -EINVAL : 0;
 }
 
+/* `n` bytes of value from `at` on are one number of the list. */
 static int add_pid(struct invocation *inv, const char *value, size_t at, size_t n, struct err *err)
 {
 	char word[16];
@@ -114,18 +132,37 @@ static int add_pid(struct invocation *inv, const char *value, size_t at, size_t 
 		return err_at(err, EINVAL, value, (int)at, "a process id is a number from 1 on");
 	for (size_t i = 0; i < inv->pids.n; i++)
 		if (inv->pids.at[i] == (pid_t)pid)
-			return err_at(err, EINVAL, value, (int)at, "process %s is named twice", word);
+			return err_at(err, EINVAL, value, (int)at, "process %s is named twice",
+				      word);
 	*vec_add(&inv->pids) = (pid_t)pid;
 	return 0;
 }
 
-/* trace-cmd's -p names a tracer: those are words, processes are numbers. */
+/* Adds all processes of that name, as if each number had been given. -ENOENT: there is none. */
+static int add_named(struct invocation *inv, const char *name, struct err *err)
+{
+	struct process_ids ids = { 0 };
+	size_t n;
+
+	pids_named(name, &ids);
+	n = ids.at.n;
+	for (size_t i = 0; i < n; i++)
+		*vec_add(&inv->pids) = ids.at.at[i];
+	vec_free(&ids.at);
+	return n ? 0
+		 : err_at(err, ENOENT, name, 0,
+			  "no process that you may see has this name, and no tracer (function_graph, function, nop)");
+}
+
+/* trace-cmd's -p names a tracer. Other words are names of processes, and numbers are ids. */
 int set_pids(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	size_t at = 0;
 
-	if (*value && !strchr("0123456789,-", *value))
+	if (tracer_find(value))
 		return add_write(inv, o, "current_tracer", value);
+	if (*value && !strchr("0123456789,-", *value))
+		return add_named(inv, value, err);
 	for (;;) {
 		size_t n = strcspn(value + at, ",");
 		int e = add_pid(inv, value, at, n, err);
@@ -141,11 +178,14 @@ int set_duration(struct invocation *inv, const struct option *o, const char *val
 {
 	int e = parse_time_ns(value, 1000000000, &inv->duration_ns, err);
 
-	return !e && !inv->duration_ns ? err_at(err, EINVAL, value, 0, "a duration is longer than 0") : e;
+	return !e && !inv->duration_ns
+		       ? err_at(err, EINVAL, value, 0, "a duration is longer than 0")
+		       : e;
 }
 
 /* --- the parser --------------------------------------------------------------------- */
 
+/* n bytes of name, without the dashes. NULL: the command has no such option. */
 static const struct option *find_option(const struct command *c, const char *name, size_t n)
 {
 	for (const struct option *const *t = c->tables; *t; t++)
@@ -164,25 +204,41 @@ static const struct option *find_letter(const struct command *c, char letter)
 	return NULL;
 }
 
+/* Another tracer's option is told first, then the option that was probably meant, then where they
+ * are listed. */
 static int unknown_option(const struct command *c, const char *name, size_t n, struct err *err)
 {
 	char word[64];
 	struct nearest near = { word, NULL, 0 };
 
+	snprintf(word, sizeof(word), "--%.*s", (int)n, name);
+	if (others_option(c->name, word))
+		return err_set(err, EINVAL, "%s has no option %s: %s", c->name, word,
+			       others_option(c->name, word));
 	snprintf(word, sizeof(word), "%.*s", (int)n, name);
 	for (const struct option *const *t = c->tables; *t; t++)
 		for (const struct option *o = *t; o->set; o++)
 			if (o->name)
 				nearest_offer(&near, o->name);
 	if (near.best)
-		return err_set(err, EINVAL, "%s has no option --%s; did you mean --%s?", c->name, word,
-			       near.best);
+		return err_set(err, EINVAL, "%s has no option --%s; did you mean --%s?", c->name,
+			       word, near.best);
 	return err_set(err, EINVAL, "%s has no option --%s; `brace %s --help` lists them", c->name,
 		       word, c->name);
 }
 
-/* What stands on the command line, for an error's first words. */
-static const char *spelling(const struct option *o, bool by_letter, char *buf, size_t n)
+static int unknown_letter(const struct command *c, char letter, struct err *err)
+{
+	const char *instead = others_option(c->name, (char[]){ '-', letter, '\0' });
+
+	if (instead)
+		return err_set(err, EINVAL, "%s has no option -%c: %s", c->name, letter, instead);
+	return err_set(err, EINVAL, "%s has no option -%c; `brace %s --help` lists them", c->name,
+		       letter, c->name);
+}
+
+/* The option as the user spelled it, for an error's first words. */
+static const char *option_spelling(const struct option *o, bool by_letter, char *buf, size_t n)
 {
 	if (by_letter)
 		snprintf(buf, n, "-%c", o->letter);
@@ -191,19 +247,21 @@ static const char *spelling(const struct option *o, bool by_letter, char *buf, s
 	return buf;
 }
 
-struct scan {
+/* The parser's place in argv. */
+struct option_scan {
 	struct invocation *inv;
 	char **at; /* the next argument */
 	struct err *err;
 };
 
-/* Sets an option; `value` is what is glued to it, or NULL. */
-static int apply(struct scan *s, const struct option *o, const char *value, bool by_letter)
+/* Sets an option; `value` is glued to it, or NULL. */
+static int apply_option(struct option_scan *s, const struct option *o, const char *value,
+			bool by_letter)
 {
 	char as[32];
 	int e;
 
-	spelling(o, by_letter, as, sizeof(as));
+	option_spelling(o, by_letter, as, sizeof(as));
 	if (o->argument && !value) {
 		if (!*s->at)
 			return err_set(s->err, EINVAL, "%s needs an argument: %s", as, o->argument);
@@ -213,7 +271,8 @@ static int apply(struct scan *s, const struct option *o, const char *value, bool
 	return e ? err_prefix(s->err, "%s", as) : 0;
 }
 
-static int long_option(struct scan *s, const char *text)
+/* "--NAME", "--NAME=VALUE", or "--NAME VALUE" if the option takes an argument. */
+static int long_option(struct option_scan *s, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	size_t n = equals ? (size_t)(equals - text) : strlen(text);
@@ -223,33 +282,36 @@ static int long_option(struct scan *s, const char *text)
 		return unknown_option(s->inv->command, text, n, s->err);
 	if (equals && !o->argument)
 		return err_set(s->err, EINVAL, "--%s takes no argument", o->name);
-	return apply(s, o, equals ? equals + 1 : NULL, false);
+	return apply_option(s, o, equals ? equals + 1 : NULL, false);
 }
 
 /* "-vlGLOB": letters until one takes an argument, which is the rest or the next word. */
-static int short_options(struct scan *s, const char *text)
+static int short_options(struct option_scan *s, const char *text)
 {
 	for (; *text; text++) {
 		const struct option *o = find_letter(s->inv->command, *text);
 		int e;
 
 		if (!o)
-			return err_set(s->err, EINVAL, "%s has no option -%c; `brace %s --help` lists "
-				       "them", s->inv->command->name, *text, s->inv->command->name);
-		e = apply(s, o, o->argument && text[1] ? text + 1 : NULL, true);
+			return unknown_letter(s->inv->command, *text, s->err);
+		e = apply_option(s, o, o->argument && text[1] ? text + 1 : NULL, true);
 		if (e || o->argument)
 			return e;
 	}
 	return 0;
 }
 
+/* The number of operands has to fit; with -p there are none. */
 static int check_operands(const struct invocation *inv, struct err *err)
 {
 	const struct command *c = inv->command;
 
 	if (c->attaches && inv->pids.n)
-		return inv->n_operands ? err_set(err, EINVAL, "%s either runs a program or attaches with -p, not both",
-						 c->name) : 0;
+		return inv->n_operands
+			       ? err_set(err, EINVAL,
+					 "%s either runs a program or attaches with -p, not both",
+					 c->name)
+			       : 0;
 	if (inv->n_operands < c->min_operands)
 		return err_set(err, EINVAL, "%s needs %s; `brace %s --help` says more", c->name,
 			       c->operands, c->name);
@@ -259,14 +321,15 @@ static int check_operands(const struct invocation *inv, struct err *err)
 	return 0;
 }
 
-/* Operands are moved to the front of argv as they are met. */
+/* Operands move to the front of argv as they are met. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 {
-	struct scan s = { inv, argv, err };
+	struct option_scan s = { inv, argv, err };
 	bool ended = false;
 	int e = 0;
 
 	inv->operands = argv;
+	/* `--` ends the options, and so does the first operand of a command that runs a program. */
 	while (*s.at && !e) {
 		char *word = *s.at++;
 
@@ -277,6 +340,8 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 		else if (!ended && word[0] == '-' && word[1])
 			e = short_options(&s, word + 1);
 		else {
+			/* The place is free: it is the word's own, or that of an option before
+			 * it. */
 			inv->operands[inv->n_operands++] = word;
 			ended |= inv->command->stops;
 		}
@@ -291,6 +356,7 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 
 void invocation_show_write(const struct setting_write *w)
 {
+	/* A shell would take such a text without quotes. */
 	bool plain = *w->text && !w->text[strspn(w->text, "abcdefghijklmnopqrstuvwxyz"
 						 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@/+-")];
 
@@ -298,31 +364,35 @@ void invocation_show_write(const struct setting_write *w)
 	    w->append ? ">>" : ">", w->file);
 }
 
-static int wish(struct invocation *inv, const struct setting_write *w, struct err *err)
+/* -f and -R belong to the pattern that was written last. */
+static int add_pending(struct invocation *inv, const struct setting_write *w, struct err *err)
 {
 	if (!strcmp(w->option->file, "filter"))
-		return event_set_wish_filter(&inv->settings.events, w->text, err);
-	return event_set_wish_trigger(&inv->settings.events, w->text, err);
+		return event_set_pending_filter(&inv->settings.events, w->text, err);
+	return event_set_pending_trigger(&inv->settings.events, w->text, err);
 }
 
+/* Carries one write out. An error names its option. */
 static int carry_out(struct invocation *inv, const struct setting_write *w, struct err *err)
 {
 	char as[32];
 	int e;
 
 	if (!w->file) {
-		e = wish(inv, w, err);
+		e = add_pending(inv, w, err);
 		return e ? err_prefix(err, "-%c", w->option->letter) : 0;
 	}
 	if (inv->verbose)
 		invocation_show_write(w);
 	if (!settings_write(&inv->settings, w->file, w->text, w->append, err))
 		return 0;
+	/* A usual setting: no option to be named. */
 	if (!w->option)
 		return -err->code;
-	return err_prefix(err, "%s", spelling(w->option, w->option->letter, as, sizeof(as)));
+	return err_prefix(err, "%s", option_spelling(w->option, w->option->letter, as, sizeof(as)));
 }
 
+/* Whether an option writes the file. */
 static bool is_written(const struct invocation *inv, const char *file)
 {
 	for (size_t i = 0; i < inv->writes.n; i++)
@@ -331,9 +401,11 @@ static bool is_written(const struct invocation *inv, const char *file)
 	return false;
 }
 
+/* With events alone no function is recorded, unless another option asks for functions. */
 const char *invocation_usual_tracer(const struct invocation *inv)
 {
-	static const char *const files[] = { "set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "max_graph_depth",
+	static const char *const files[] = { "set_ftrace_filter", "set_ftrace_notrace",
+					     "set_graph_function", "max_graph_depth",
 					     "tracing_thresh" };
 
 	if (!is_written(inv, "set_event"))
@@ -344,19 +416,22 @@ const char *invocation_usual_tracer(const struct invocation *inv)
 	return "nop";
 }
 
-/* What the command line does not say: function_graph, and, where threads keep what they fill to the end of the
- * session, a buffer of which many threads can have one. */
+/* Adds the usual settings that the command line does not give: a tracer and, in overwrite mode,
+ * where every thread keeps its buffer to the end of the session, a buffer of a size that many
+ * threads can have. */
 int invocation_settings(struct invocation *inv, struct err *err)
 {
-	const struct setting_write tracer = { NULL, "current_tracer", invocation_usual_tracer(inv), false };
+	const struct setting_write tracer = { NULL, "current_tracer", invocation_usual_tracer(inv),
+					      false };
 	static const struct setting_write kept = { NULL, "buffer_size_kb", "4096", false };
 	int e = 0;
 
 	if (!is_written(inv, tracer.file))
 		e = carry_out(inv, &tracer, err);
+	/* After the usual tracer, which is written only if the user names none. */
 	for (size_t i = 0; i < inv->writes.n && !e; i++)
 		e = carry_out(inv, &inv->writes.at[i], err);
-	if (!e && inv->settings.events.wishes.n && !inv->events)
+	if (!e && inv->settings.events.pending.n && !inv->events)
 		inv->settings.events.catalogue = inv->events = events_new();
 	if (!e && inv->settings.mode == BUFFER_OVERWRITE && !is_written(inv, kept.file))
 		e = carry_out(inv, &kept, err);

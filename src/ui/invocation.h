@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the user's command line said, and the tables it is read with. A command is a row in
- * commands.c with a list of option tables; --help, the parser and the completion's test all
- * read the same rows. */
+/* The parsed command line, and the tables for parsing it. A command is a row in commands.c with a
+ * list of option tables; --help, the parser and the completion's test all read the same rows. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +20,7 @@ typedef int option_setter(struct invocation *inv, const struct option *o, const 
 struct option {
 	char letter;          /* 0: none */
 	const char *name;     /* long name; NULL: none */
-	const char *argument; /* what it takes, as --help names it; NULL: nothing */
+	const char *argument; /* its argument, as --help names it; NULL: none */
 	const char *help;
 	option_setter *set;
 	size_t offset;        /* where set_flag, set_text, set_number put the value */
@@ -45,7 +44,7 @@ enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* One write to a settings file that an option stands for. */
 struct setting_write {
 	const struct option *option;
-	const char *file, *text; /* file NULL: option->file is one of the events named before */
+	const char *file, *text; /* file NULL: option->file of the events named before it */
 	bool append;
 };
 
@@ -55,32 +54,36 @@ struct invocation {
 	int n_operands;
 	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
 	struct settings settings;
-	struct event_catalogue *events; /* of settings; NULL until an event is named */
+	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	const char *output, *binary, *sort, *run;
-	const char *session;  /* in the background */
-	bool session_named;   /* it was said, and is not the usual one */
+	const char *session;  /* name of the session in the background */
+	bool session_named;   /* named by the user */
 	uint64_t limit;
 	VEC(pid_t) pids;      /* to attach to */
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t pid;    /* 0: none */
-	uint64_t last;   /* 1 + calls of each thread to print at a program's death; 0: not said */
+	/* 1 + calls of each thread to print when a signal ends the program; 0: not given */
+	uint64_t last;
 	enum colour_choice colour;
-	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options, list_systems, list_tracers, list_triggers;
-	bool foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet, reverse, verbose, why;
+	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
+		list_systems, list_tracers, list_triggers;
+	bool foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet, reverse,
+		verbose, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 
 /* Setters for option tables. */
-option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode, set_colour, set_pids, set_of_event,
-	set_duration, set_session;
+option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
+	set_causal_order, set_colour, set_pids, set_of_event, set_duration, set_session;
 
-/* Reads argv (after the subcommand's name) by inv->command's tables. 0 or -EINVAL and *err. */
+/* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
+ * front. 0, or -EINVAL and *err. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err);
-/* "brace: echo TEXT > FILE", as -v has it. */
+/* Says "brace: echo TEXT > FILE", for -v. */
 void invocation_show_write(const struct setting_write *w);
-/* The tracer, if no option names one: function_graph; of events alone none. */
+/* The tracer if no option names one: function_graph; for events alone, nop. */
 const char *invocation_usual_tracer(const struct invocation *inv);
-/* Carries out the writes, printing each to standard error if -v was given. */
+/* Carries out the writes into inv->settings, saying each if -v was given. 0, or -errno and *err. */
 int invocation_settings(struct invocation *inv, struct err *err);
 void invocation_free(struct invocation *inv);
 

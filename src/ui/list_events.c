@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace list --events: the events that programs and libraries bring with them, or those that every program has. */
+/* brace list --events: lists the events that programs and libraries bring along, or those that
+ * every program has. Called by cmd_list(), on the only thread. A mapped file that cannot be read is
+ * left out; the named one is an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +19,15 @@
 #include "ui/say.h"
 #include "ui/screen.h"
 
-struct listing {
+struct event_listing {
 	const struct invocation *inv;
 	struct screen screen;
-	const char *path;         /* of the file that is listed */
+	const char *path;         /* the listed file's */
 	size_t n;
 };
 
-static bool is_wanted(const struct listing *l, const char *system, const char *name)
+/* Whether an operand names the event, or there are no operands. */
+static bool is_wanted(const struct event_listing *l, const char *system, const char *name)
 {
 	char *event = mem_printf("%s:%s", system, name);
 	bool wanted = !l->inv->n_operands;
@@ -35,8 +38,8 @@ static bool is_wanted(const struct listing *l, const char *system, const char *n
 	return wanted;
 }
 
-/* Up to where the line, or the object, may end. */
-static void print_name(struct listing *l, const char *system, const char *name)
+/* Prints the event's name; the line, or the object, is still open. */
+static void print_name(struct event_listing *l, const char *system, const char *name)
 {
 	struct out *o = &l->screen.text;
 
@@ -55,7 +58,7 @@ static void print_name(struct listing *l, const char *system, const char *name)
 	json_string(o, l->path);
 }
 
-static void print_event(struct listing *l, const struct static_event *e)
+static void print_event(struct event_listing *l, const struct static_event *e)
 {
 	if (!is_wanted(l, e->system, e->name))
 		return;
@@ -63,9 +66,10 @@ static void print_event(struct listing *l, const struct static_event *e)
 	out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
 }
 
+/* A marker, with the number of its places that cannot be hooked and the first reason. */
 static void print_marker(void *context, const struct probe_marker *m)
 {
-	struct listing *l = context;
+	struct event_listing *l = context;
 	struct out *o = &l->screen.text;
 	const char *reason = hook_reason_words[m->reason];
 
@@ -73,15 +77,17 @@ static void print_marker(void *context, const struct probe_marker *m)
 		return;
 	print_name(l, m->system, m->name);
 	if (l->inv->json)
-		out_printf(o, ",\"sites\":%u,\"refused\":%u,\"reason\":\"%s\"}\n", m->sites, m->refused, reason);
+		out_printf(o, ",\"sites\":%u,\"refused\":%u,\"reason\":\"%s\"}\n", m->sites,
+			   m->refused, reason);
 	else if (m->refused)
-		out_printf(o, " (%u of %u places not hooked: %s, %s)\n", m->refused, m->sites, reason,
-			   hook_reason_texts[m->reason]);
+		out_printf(o, " (%u of %u places not hooked: %s, %s)\n", m->refused, m->sites,
+			   reason, hook_reason_texts[m->reason]);
 	else
 		out_char(o, '\n');
 }
 
-static int list_open_file(struct listing *l, int fd, const char *path, struct err *err)
+/* Static events first, then markers. fd stays the caller's. */
+static int list_open_file(struct event_listing *l, int fd, const char *path, struct err *err)
 {
 	struct static_events events;
 	int r = static_events_load(fd, path, &events, err);
@@ -96,7 +102,8 @@ static int list_open_file(struct listing *l, int fd, const char *path, struct er
 	return r;
 }
 
-static int list_file(struct listing *l, const char *path, struct err *err)
+/* The caller decides about an error: of the named file it is told, of a mapped one ignored. */
+static int list_file(struct event_listing *l, const char *path, struct err *err)
 {
 	int fd = file_open(path, err), r;
 
@@ -107,8 +114,8 @@ static int list_file(struct listing *l, const char *path, struct err *err)
 	return r;
 }
 
-/* Every file that a process has mapped to execute. */
-static int list_process(struct listing *l, pid_t pid, struct err *err)
+/* Lists every file that the process has mapped to execute. */
+static int list_process(struct event_listing *l, pid_t pid, struct err *err)
 {
 	struct maps maps;
 	const char *last = "";
@@ -121,16 +128,18 @@ static int list_process(struct listing *l, pid_t pid, struct err *err)
 		const struct map *m = &maps.at.at[i];
 
 		if (!m->exec || m->path[0] != '/' || !strcmp(m->path, last))
+			/* Mappings of one file mostly follow each other. */
 			continue;
 		last = m->path;
+		/* A file that cannot be read is left out: the process has others. */
 		list_file(l, m->path, &ignored);
 	}
 	maps_free(&maps);
 	return 0;
 }
 
-/* Threads' and processes', and system calls'. */
-static void list_everybodys(struct listing *l)
+/* Lists the events of threads, processes and system calls, which every program has. */
+static void list_everybodys(struct event_listing *l)
 {
 	struct event_catalogue *c = events_new();
 
@@ -149,7 +158,7 @@ static void list_everybodys(struct listing *l)
 
 int list_events(struct invocation *inv, const char *binary)
 {
-	struct listing l = { .inv = inv };
+	struct event_listing l = { .inv = inv };
 	struct err err;
 	int r = 0, status;
 
@@ -165,7 +174,10 @@ int list_events(struct invocation *inv, const char *binary)
 	status = screen_close(&l.screen, 0);
 	if (r < 0)
 		return say_error(&err);
+	/* Nothing to list is a failure, so that scripts can ask whether an event exists. */
 	if (!l.n)
-		say(inv->n_operands ? "brace: no event there matches %s\n" : "brace: no events there\n", inv->operands[0]);
+		say(inv->n_operands ? "brace: no event there matches %s\n"
+				    : "brace: no events there\n",
+		    inv->operands[0]);
 	return status ? status : l.n ? 0 : EXIT_BRACE;
 }

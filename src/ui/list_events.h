@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* brace list --events of a file or process. */
+/* brace list --events for a file or process. */
 #pragma once
 #include "ui/invocation.h"
 
-/* Those of `binary` (a path) or inv's process; of neither: those that every program has. Exit status. */
+/* Lists events of `binary` (a path) or inv's process; with neither, those that every program has.
+ * Returns the exit status. */
 int list_events(struct invocation *inv, const char *binary);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session has, as trace-cmd list: each subject is one of its files, line by line. */
+/* Lists of a session, as trace-cmd list has them: each subject is one of the session's files, read
+ * through its socket line by line. Called by cmd_list(). A file that cannot be read is the
+ * command's error. */
 #include "ui/list_session.h"
 
 #include <errno.h>
@@ -15,30 +17,30 @@
 #include "ui/say.h"
 #include "ui/screen.h"
 
-struct listing {
+struct session_listing {
 	const struct invocation *inv;
 	struct screen screen;
 	struct function_list globs;  /* of functions */
-	const char *system;          /* of the event before; NULL: none */
-	size_t n;                    /* so many were printed */
+	const char *system;          /* the preceding event's; NULL: none */
+	size_t n;                    /* lines printed */
 };
 
-/* One subject: a row of `subjects`, or what stands in for the functions. */
+/* A subject: a row of `subjects`, or `functions`. */
 struct subject {
 	size_t offset;               /* of its flag in struct invocation */
 	const char *file, *what;
-	bool whole;                  /* the file is printed as it is: no globs */
-	int (*line)(struct listing *l, char *line, struct err *err);
+	bool whole;                  /* printed as it is, without globs */
+	int (*line)(struct session_listing *l, char *line, struct err *err);
 };
 
-/* Up to where the object may end. */
-static void open_object(struct listing *l, const char *name)
+/* Opens a JSON object, which the caller goes on with and closes. */
+static void open_object(struct session_listing *l, const char *name)
 {
 	out_str(&l->screen.text, "{\"name\":");
 	json_string(&l->screen.text, name);
 }
 
-static void print_line(struct listing *l, const char *line)
+static void print_line(struct session_listing *l, const char *line)
 {
 	l->n++;
 	if (l->inv->json) {
@@ -49,7 +51,8 @@ static void print_line(struct listing *l, const char *line)
 	}
 }
 
-static bool matches(const struct listing *l, const char *name)
+/* Without operands everything matches. */
+static bool name_matches(const struct session_listing *l, const char *name)
 {
 	for (int i = 0; i < l->inv->n_operands; i++)
 		if (glob_match(l->inv->operands[i], name))
@@ -57,23 +60,25 @@ static bool matches(const struct listing *l, const char *name)
 	return !l->inv->n_operands;
 }
 
-static int plain(struct listing *l, char *line, struct err *err)
+/* `line` callbacks: print the line if it is wanted. 0, or -errno and *err; they may change the
+ * line. */
+static int list_plain(struct session_listing *l, char *line, struct err *err)
 {
-	if (matches(l, line))
+	if (name_matches(l, line))
 		print_line(l, line);
 	return 0;
 }
 
-/* An option that is off is found by its name, too. */
-static int option(struct listing *l, char *line, struct err *err)
+/* An option that is off ("noNAME") is found by its name, too. */
+static int list_option(struct session_listing *l, char *line, struct err *err)
 {
-	if (matches(l, line) || (!strncmp(line, "no", 2) && matches(l, line + 2)))
+	if (name_matches(l, line) || (!strncmp(line, "no", 2) && name_matches(l, line + 2)))
 		print_line(l, line);
 	return 0;
 }
 
 /* "name" or "name [module]" */
-static int function(struct listing *l, char *line, struct err *err)
+static int list_function(struct session_listing *l, char *line, struct err *err)
 {
 	char *bracket = strstr(line, " ["), *module = bracket ? mem_strdup(bracket + 2) : NULL;
 	char *name = bracket ? mem_strndup(line, (size_t)(bracket - line)) : mem_strdup(line);
@@ -98,8 +103,8 @@ static int function(struct listing *l, char *line, struct err *err)
 
 /* --- events ------------------------------------------------------------------------- */
 
-/* The system, where another begins. */
-static int system_of(struct listing *l, char *line, struct err *err)
+/* Prints the system's name where another system begins. */
+static int system_of(struct session_listing *l, char *line, struct err *err)
 {
 	char *name = line;
 
@@ -107,11 +112,14 @@ static int system_of(struct listing *l, char *line, struct err *err)
 	if (l->system && !strcmp(l->system, name))
 		return 0;
 	l->system = name;
-	return plain(l, line, err);
+	return list_plain(l, line, err);
 }
 
-static int event_file(const struct listing *l, const char *event, const char *file, char **text, struct err *err)
+/* Reads a file of the event's directory. The caller frees *text. */
+static int event_file(const struct session_listing *l, const char *event, const char *file,
+		      char **text, struct err *err)
 {
+	/* SYSTEM:EVENT becomes events/SYSTEM/EVENT/FILE. */
 	const char *colon = strchr(event, ':');
 	char *path = mem_printf("events/%.*s/%s/%s", (int)(colon - event), event, colon + 1, file);
 	int e = ask_cat(l->inv->session, path, text, err);
@@ -120,8 +128,8 @@ static int event_file(const struct listing *l, const char *event, const char *fi
 	return e;
 }
 
-/* "print fmt" only if it was asked for. */
-static int print_format(struct listing *l, const char *event, struct err *err)
+/* Prints "print fmt" only with --full. */
+static int print_format(struct session_listing *l, const char *event, struct err *err)
 {
 	char *text, *end;
 	int e = event_file(l, event, "format", &text, err);
@@ -138,8 +146,9 @@ static int print_format(struct listing *l, const char *event, struct err *err)
 	return 0;
 }
 
-/* What is set in the event's file, under its name; nothing if nothing is. */
-static int print_set(struct listing *l, const char *event, const char *file, struct err *err)
+/* Prints the content of the event's file under the event's name; nothing if nothing is set. */
+static int print_set(struct session_listing *l, const char *event, const char *file,
+		     struct err *err)
 {
 	char *text, *rest;
 	int e = event_file(l, event, file, &text, err);
@@ -161,7 +170,8 @@ static int print_set(struct listing *l, const char *event, const char *file, str
 	return 0;
 }
 
-static void print_event(struct listing *l, const char *event)
+/* JSON tells system and name apart; the text is a line of available_events. */
+static void print_event(struct session_listing *l, const char *event)
 {
 	const char *colon = strchr(event, ':');
 	char *system;
@@ -179,7 +189,8 @@ static void print_event(struct listing *l, const char *event)
 	free(system);
 }
 
-static int event(struct listing *l, char *line, struct err *err)
+/* One line of available_events: the name, or what the options ask for about it. */
+static int event(struct session_listing *l, char *line, struct err *err)
 {
 	const struct invocation *inv = l->inv;
 	bool found = !inv->n_operands;
@@ -208,21 +219,25 @@ static int event(struct listing *l, char *line, struct err *err)
 
 #define FLAG(name) offsetof(struct invocation, name)
 
+/* A row: the option's flag, the session's file, the word for errors, whether it is printed whole,
+ * and who prints a line of it. The first row is the events (is_of_all). */
 static const struct subject subjects[] = {
 	{ FLAG(list_events), "available_events", "event", false, event },
 	{ FLAG(list_systems), "available_events", "system", false, system_of },
-	{ FLAG(list_tracers), "available_tracers", "tracer", true, plain },
-	{ FLAG(list_options), "trace_options", "option", false, option },
-	{ FLAG(list_buffers), "instances", "instance", false, plain },
-	{ FLAG(list_clocks), "trace_clock", "clock", true, plain },
-}, functions = { 0, "available_filter_functions", "function", false, function };
+	{ FLAG(list_tracers), "available_tracers", "tracer", true, list_plain },
+	{ FLAG(list_options), "trace_options", "option", false, list_option },
+	{ FLAG(list_buffers), "instances", "instance", false, list_plain },
+	{ FLAG(list_clocks), "trace_clock", "clock", true, list_plain },
+}, functions = { 0, "available_filter_functions", "function", false, list_function };
 
+/* The flag of the subject's option, by its offset in struct invocation. */
 static bool is_asked(const struct invocation *inv, const struct subject *s)
 {
 	return *(const bool *)((const char *)inv + s->offset);
 }
 
-static int list_subject(struct listing *l, const struct subject *s, struct err *err)
+/* Prints a subject's file, line by line. -ENOENT if nothing matches the globs. */
+static int list_subject(struct session_listing *l, const struct subject *s, struct err *err)
 {
 	char *text, *rest;
 	size_t before = l->n;
@@ -238,14 +253,19 @@ static int list_subject(struct listing *l, const struct subject *s, struct err *
 		if (*line)
 			e = s->line(l, line, err);
 	free(text);
+	/* A pointer into `text`. */
 	l->system = NULL;
 	if (!e && l->n == before && l->inv->n_operands)
 		e = err_set(err, ENOENT, "no %s%s matches %s", s->what,
-			    l->inv->list_filters || l->inv->list_triggers ? " with what is asked for" : "", l->inv->operands[0]);
+			    l->inv->list_filters || l->inv->list_triggers
+				    ? " with what is asked for"
+				    : "",
+			    l->inv->operands[0]);
 	return e;
 }
 
-static int list_functions(struct listing *l, struct err *err)
+/* Without another subject, the functions that the session can trace. */
+static int list_functions(struct session_listing *l, struct err *err)
 {
 	int e = 0;
 
@@ -256,7 +276,8 @@ static int list_functions(struct listing *l, struct err *err)
 	return e;
 }
 
-static int list_subjects(struct listing *l, struct err *err)
+/* All subjects that are asked for, in the order of the table. */
+static int list_subjects(struct session_listing *l, struct err *err)
 {
 	bool any = false;
 	int e = 0;
@@ -270,7 +291,7 @@ static int list_subjects(struct listing *l, struct err *err)
 	return any ? e : list_functions(l, err);
 }
 
-/* What needs no session: every program has these. */
+/* Whether only events that every program has are asked for: they need no session. */
 static bool is_of_all(const struct invocation *inv)
 {
 	if (!inv->list_events || inv->session_named || ask_is_there(inv->session))
@@ -281,9 +302,11 @@ static bool is_of_all(const struct invocation *inv)
 	return !inv->list_format && !inv->list_full && !inv->list_filters && !inv->list_triggers;
 }
 
+/* Without a session only a list that needs none is printed; a named session is asked in any
+ * case. */
 int list_session(struct invocation *inv)
 {
-	struct listing l = { .inv = inv };
+	struct session_listing l = { .inv = inv };
 	struct err err;
 	int status;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace list without a file or process: what a session in the background has. */
+/* brace list without a file or process: the content of a session in the background. */
 #pragma once
 #include "ui/invocation.h"
 
-/* Exit status. */
+/* Returns the exit status. */
 int list_session(struct invocation *inv);

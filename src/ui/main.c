@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* brace COMMAND: finds the command, reads its options, runs it. */
+/* brace COMMAND: finds the command, parses its options, runs it. The exit status is the command's,
+ * or EXIT_BRACE with a sentence. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ui/commands.h"
 #include "ui/help.h"
+#include "ui/others.h"
 #include "ui/screen.h"
 #include "ui/say.h"
 
@@ -17,8 +19,9 @@ static int print_help(const struct command *c)
 	return cmd_help(&inv);
 }
 
-static int run(const struct command *c, char **argv)
+static int run_command(const struct command *c, char **argv)
 {
+	/* Without --session every command means the session of this name. */
 	struct invocation inv = { .command = c, .session = "default" };
 	struct err err;
 	int status;
@@ -34,11 +37,15 @@ static int run(const struct command *c, char **argv)
 	return status;
 }
 
+/* Commands that other tracers have (ui/others.c) come before a likely slip: `brace top` is not
+ * meant for `brace stop`. */
 static int no_command(const char *name)
 {
-	const char *near = command_nearest(name);
+	const char *near = command_nearest(name), *instead = others_command(name);
 
-	if (near)
+	if (instead)
+		say("brace: there is no command %s: %s\n", name, instead);
+	else if (near)
 		say("brace: there is no command %s; did you mean %s?\n", name, near);
 	else
 		say("brace: there is no command %s; `brace help` lists them\n", name);
@@ -47,14 +54,15 @@ static int no_command(const char *name)
 
 static void go_on(int sig) { (void)sig; }
 
-/* The limit for files ends who meets it by a signal, before he can say so. It is caught, not ignored: what brace executes must
- * find it as brace did. */
+/* RLIMIT_FSIZE ends a process by SIGXFSZ before a write can fail. The signal is caught, not
+ * ignored: programs that brace executes must find it as brace did. */
 static void survive_file_limit(void)
 {
 	struct sigaction old;
 
 	if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-		sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = go_on, .sa_flags = SA_RESTART }, NULL);
+		sigaction(SIGXFSZ,
+			  &(struct sigaction){ .sa_handler = go_on, .sa_flags = SA_RESTART }, NULL);
 }
 
 int main(int argc, char **argv)
@@ -75,5 +83,5 @@ int main(int argc, char **argv)
 		if (!strcmp(name, aliases[i].option))
 			name = aliases[i].command;
 	c = command_find(name);
-	return c ? run(c, argv + 2) : no_command(name);
+	return c ? run_command(c, argv + 2) : no_command(name);
 }

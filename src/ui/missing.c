@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Called before a session begins, on the only thread. Only reads files, and asks ld.so and
+ * dpkg-query. A question that cannot be answered gives no warning: the session itself fails where
+ * it must. */
 #include "ui/missing.h"
 
 #include <stdio.h>
@@ -8,44 +11,45 @@
 
 #include "base/file.h"
 #include "image/mapped_file.h"
-#include "ui/capture.h"
+#include "ui/run_helper.h"
 #include "ui/say.h"
 #include "hook/why.h"
 
 struct library { char *path; uint64_t start; /* where the process has it mapped */ };
 
-struct search {
+struct missing_search {
 	const struct settings *settings;
 	pid_t pid;     /* 0: the program is to be launched */
-	char *root;    /* mapped_file_root of the process */
+	char *root;    /* the process' mapped_file_root */
 	struct sym_module *program;
-	struct hook_module *plan; /* the program's; NULL: it cannot be planned, which the session says */
-	char *package; /* "" when looked for in vain; NULL: not looked for yet */
+	/* the program's; NULL: it cannot be planned, and the session will say so */
+	struct hook_module *plan;
+	char *package; /* "" if none was found; NULL: not looked for yet */
 	VEC(struct library) libraries;
-	bool searched; /* for the libraries */
+	bool searched; /* `libraries` is filled in */
 };
 
 /* --- the package, for advice -------------------------------------------------------- */
 
 /* "pkg:amd64: /usr/bin/x" -> "pkg" */
-static char *owner(const char *path)
+static char *owning_package(const char *path)
 {
-	char *out = capture((const char *const[]){ "dpkg-query", "-S", path, NULL });
+	char *out = run_helper((const char *const[]){ "dpkg-query", "-S", path, NULL });
 
 	if (out)
 		out[strcspn(out, ":, \n")] = '\0';
 	return out;
 }
 
-/* Packages may know a file by its path before /usr was merged. */
-static const char *package(struct search *s)
+/* A package may know a file by its path before /usr was merged. */
+static const char *missing_package(struct missing_search *s)
 {
 	char *real = s->package ? NULL : realpath(s->program->path, NULL);
 
 	if (real) {
-		s->package = owner(real);
+		s->package = owning_package(real);
 		if (!s->package && !strncmp(real, "/usr/", 5))
-			s->package = owner(real + 4);
+			s->package = owning_package(real + 4);
 		free(real);
 	}
 	if (!s->package)
@@ -55,7 +59,9 @@ static const char *package(struct search *s)
 
 /* --- the libraries ------------------------------------------------------------------ */
 
-static int open_library(const struct search *s, const struct library *l, struct sym_module **out)
+/* Opens a library's symbols: of a process, those of the mapped file; else of the path. */
+static int open_library(const struct missing_search *s, const struct library *l,
+			struct sym_module **out)
 {
 	int fd, e;
 
@@ -69,7 +75,8 @@ static int open_library(const struct search *s, const struct library *l, struct 
 	return e;
 }
 
-static bool library_has(const struct search *s, const struct library *l, const char *name)
+/* False, too, if the library cannot be read. */
+static bool library_has(const struct missing_search *s, const struct library *l, const char *name)
 {
 	struct sym_module *m;
 	bool found;
@@ -81,8 +88,9 @@ static bool library_has(const struct search *s, const struct library *l, const c
 	return found;
 }
 
-/* The libraries that the process has mapped. Nothing of its program's is executed: it may be another user's. */
-static void find_mapped(struct search *s)
+/* Lists the libraries that the process has mapped. Executes nothing of its program, which may be
+ * another user's. */
+static void find_mapped(struct missing_search *s)
 {
 	struct maps maps;
 
@@ -90,16 +98,17 @@ static void find_mapped(struct search *s)
 		return;
 	for (size_t i = 0; i < maps.at.n; i++)
 		if (maps.at.at[i].exec && maps.at.at[i].path[0] == '/')
-			*vec_add(&s->libraries) = (struct library){ mem_strdup(maps.at.at[i].path), maps.at.at[i].start };
+			*vec_add(&s->libraries) = (struct library){ mem_strdup(maps.at.at[i].path),
+								    maps.at.at[i].start };
 	maps_free(&maps);
 }
 
-/* The libraries that the program links; what it will dlopen is not known here. The loader lists them, as ldd has it do:
- * the user is about to run it anyway. */
-static void find_linked(struct search *s)
+/* Lists the libraries that the program links; those that it will dlopen are not known. The loader
+ * itself lists them, as for ldd: the user is about to run it anyway. */
+static void find_linked(struct missing_search *s)
 {
 	const char *interp = s->program->interp;
-	char *list = interp ? capture((const char *const[]){ interp, "--list", s->program->path,
+	char *list = interp ? run_helper((const char *const[]){ interp, "--list", s->program->path,
 							     NULL }) : NULL;
 	char *state = NULL;
 
@@ -108,12 +117,14 @@ static void find_linked(struct search *s)
 		char *path = strchr(line, '/');
 
 		if (path)
-			*vec_add(&s->libraries) = (struct library){ .path = mem_strndup(path, strcspn(path, " ")) };
+			*vec_add(&s->libraries) =
+				(struct library){ .path = mem_strndup(path, strcspn(path, " ")) };
 	}
 	free(list);
 }
 
-static void find_libraries(struct search *s)
+/* Fills in `libraries` when they are first needed. */
+static void find_libraries(struct missing_search *s)
 {
 	if (s->searched)
 		return;
@@ -124,25 +135,29 @@ static void find_libraries(struct search *s)
 		find_linked(s);
 }
 
-static bool is_opened(const struct search *s, const char *path)
+/* Whether -L opens the library. */
+static bool is_opened(const struct missing_search *s, const char *path)
 {
 	return module_list_match(&s->settings->modules, path);
 }
 
-/* The path of a library that has the function: one that -L opens, or one that it does not; NULL: none has. */
-static const char *library_with(struct search *s, const char *name, bool opened)
+/* The path of a library that has the function: one that -L opens (`opened`), or one that it does
+ * not; NULL: no such library has it. */
+static const char *library_with(struct missing_search *s, const char *name, bool opened)
 {
 	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++) {
 		const struct library *l = &s->libraries.at[i];
 
-		if (is_opened(s, l->path) == opened && strcmp(l->path, s->program->path) && library_has(s, l, name))
+		if (is_opened(s, l->path) == opened && strcmp(l->path, s->program->path) &&
+		    library_has(s, l, name))
 			return l->path;
 	}
 	return NULL;
 }
 
-static bool is_linked(struct search *s, const char *glob)
+/* Whether the program itself, or a library of it, fits the glob of -L. */
+static bool is_linked(struct missing_search *s, const char *glob)
 {
 	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++)
@@ -151,8 +166,8 @@ static bool is_linked(struct search *s, const char *glob)
 	return module_match(glob, s->program->path);
 }
 
-/* A module of -L that the program does not link may be loaded later, or be a slip. */
-static void check_modules(struct search *s)
+/* Warns of modules of -L that the program does not link: they may be loaded later, or be slips. */
+static void check_modules(struct missing_search *s)
 {
 	const struct function_list *l = &s->settings->modules;
 
@@ -167,7 +182,7 @@ static void check_modules(struct search *s)
 
 /* --- the lists ---------------------------------------------------------------------- */
 
-/* A list, as it is asked of each function of a module. */
+/* A list, as it is compared with each function of a module. */
 struct asked { const struct function_list *list; const char *path; };
 
 static bool is_in_list(const char *name, void *arg)
@@ -177,8 +192,8 @@ static bool is_in_list(const char *name, void *arg)
 	return function_list_has(a->list, name, a->path);
 }
 
-/* The functions of the program that the list means. */
-static struct why_hooks meant(const struct search *s, const struct function_list *l)
+/* Counts the functions of the program that the list means. */
+static struct why_hooks meant_names(const struct missing_search *s, const struct function_list *l)
 {
 	struct asked asked = { l, s->program->path };
 	struct why_hooks w;
@@ -187,19 +202,21 @@ static struct why_hooks meant(const struct search *s, const struct function_list
 	return w;
 }
 
-/* The functions of the program that one pattern means. */
-static struct why_hooks meant_by(const struct search *s, const struct function_pattern *p)
+/* Counts the functions of the program that one pattern means. */
+static struct why_hooks meant_by(const struct missing_search *s, const struct function_pattern *p)
 {
 	struct function_list one = { 0 };
 	struct why_hooks w = { 0 };
 
 	if (function_list_write(&one, p->text, false, NULL) == 0)
-		w = meant(s, &one);
+		w = meant_names(s, &one);
 	function_list_free(&one);
 	return w;
 }
 
-static bool library_matches(const struct search *s, const struct library *l, const struct function_pattern *p)
+/* Whether a function of the library matches the pattern. */
+static bool library_matches(const struct missing_search *s, const struct library *l,
+			    const struct function_pattern *p)
 {
 	struct function_list one = { 0 };
 	struct sym_module *m;
@@ -219,19 +236,21 @@ static bool library_matches(const struct search *s, const struct library *l, con
 }
 
 /* Whether the pattern means a function of a library that -L opens. */
-static bool libraries_match(struct search *s, const struct function_pattern *p)
+static bool libraries_match(struct missing_search *s, const struct function_pattern *p)
 {
 	if (!s->settings->modules.patterns.n)
 		return false;
 	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++)
-		if (is_opened(s, s->libraries.at[i].path) && library_matches(s, &s->libraries.at[i], p))
+		if (is_opened(s, s->libraries.at[i].path) &&
+		    library_matches(s, &s->libraries.at[i], p))
 			return true;
 	return false;
 }
 
-/* "NAME@MODULE", and no such module is opened: what is to be done. NULL: one is, or may come. */
-static char *closed_module(struct search *s, const struct function_pattern *p)
+/* The advice for a "NAME@MODULE" whose module is not opened. NULL: it is opened, or may be loaded
+ * later. The caller frees it. */
+static char *closed_module(struct missing_search *s, const struct function_pattern *p)
 {
 	if (!p->module || p->other_modules || module_match(p->module, s->program->path))
 		return NULL;
@@ -241,34 +260,39 @@ static char *closed_module(struct search *s, const struct function_pattern *p)
 
 		if (!module_match(p->module, path))
 			continue;
-		return is_opened(s, path) ? NULL : mem_printf("`%s`: %s is not opened: add -L %s", p->text, slash + 1, slash + 1);
+		return is_opened(s, path) ? NULL
+					  : mem_printf("`%s`: %s is not opened: add -L %s", p->text,
+						       slash + 1, slash + 1);
 	}
 	if (s->settings->modules.patterns.n)
 		return NULL;
 	return mem_printf("`%s`: %s links no library %s", p->text, s->program->path, p->module);
 }
 
-/* The sentence of a name that the program has not, with the library that has it. */
-static char *not_there(struct search *s, const char *name, struct why *why)
+/* The sentence for a name that the program does not have, with the library that has it. Frees *why,
+ * or hands out its sentence. */
+static char *not_there(struct missing_search *s, const char *name, struct why *why)
 {
 	const char *path = library_with(s, name, false), *slash = path ? strrchr(path, '/') : NULL;
 	struct err ignored;
 	char *sentence;
 
 	if (slash) {
-		sentence = mem_printf("`%s` is a function of %s, which is not opened: add -L %s", name, slash + 1, slash + 1);
+		sentence = mem_printf("`%s` is a function of %s, which is not opened: add -L %s",
+				      name, slash + 1, slash + 1);
 		why_free(why);
 		return sentence;
 	}
 	if (strstr(why->sentence, "-dbgsym")) {
 		why_free(why);
-		why_find(s->program, name, package(s), why, &ignored);
+		why_find(s->program, name, missing_package(s), why, &ignored);
 	}
 	return why->sentence;
 }
 
-/* Why nothing is traced of what has that name; NULL: something is. Warns of what is traced in part. */
-static char *refusal_of_name(struct search *s, const struct function_pattern *p, const char *name)
+/* Tells why no function of that name is traced; NULL: one is. Warns if only a part of them is. */
+static char *refusal_of_name(struct missing_search *s, const struct function_pattern *p,
+			     const char *name)
 {
 	struct why_hooks hooks = meant_by(s, p);
 	struct why why;
@@ -292,8 +316,9 @@ static char *refusal_of_name(struct search *s, const struct function_pattern *p,
 	return sentence;
 }
 
-/* The refusal of a glob that means no function, or only functions that cannot be hooked; NULL: there is none. */
-static char *refusal_of_glob(struct search *s, const struct function_pattern *p)
+/* The refusal for a glob that means no function, or only functions that cannot be hooked; NULL: it
+ * is fine. */
+static char *refusal_of_glob(struct missing_search *s, const struct function_pattern *p)
 {
 	struct why_hooks hooks = meant_by(s, p);
 	const char *slash = strrchr(s->program->path, '/');
@@ -302,10 +327,12 @@ static char *refusal_of_glob(struct search *s, const struct function_pattern *p)
 		return NULL;
 	if (hooks.refused)
 		return why_refused(&hooks, p->text);
-	return mem_printf("no function of %s matches `%s`", slash ? slash + 1 : s->program->path, p->text);
+	return mem_printf("no function of %s matches `%s`", slash ? slash + 1 : s->program->path,
+			  p->text);
 }
 
-static char *refusal(struct search *s, const struct function_pattern *p)
+/* Why the pattern traces nothing; NULL: it does, or may. The caller frees it. */
+static char *refusal_of(struct missing_search *s, const struct function_pattern *p)
 {
 	const char *name = function_pattern_name(p);
 	char *closed = closed_module(s, p);
@@ -315,15 +342,16 @@ static char *refusal(struct search *s, const struct function_pattern *p)
 	return name ? refusal_of_name(s, p, name) : refusal_of_glob(s, p);
 }
 
-/* A list without which nothing would be traced, or in which a pattern means nothing. */
-static int check_list(struct search *s, const struct function_list *l)
+/* Checks each pattern of the list. EXIT_BRACE (said) if nothing would be traced by it. */
+static int check_list(struct missing_search *s, const struct function_list *l)
 {
-	bool hopeless = l->patterns.n && !s->settings->modules.patterns.n && !meant(s, l).hooked;
+	bool hopeless =
+		l->patterns.n && !s->settings->modules.patterns.n && !meant_names(s, l).hooked;
 	int status = 0;
 
 	for (size_t i = 0; i < l->patterns.n; i++) {
 		const struct function_pattern *p = &l->patterns.at[i];
-		char *sentence = p->remove ? NULL : refusal(s, p);
+		char *sentence = p->remove ? NULL : refusal_of(s, p);
 
 		if (!sentence)
 			continue;
@@ -337,8 +365,9 @@ static int check_list(struct search *s, const struct function_list *l)
 	return status;
 }
 
-/* Names to be left out must exist too: after a slip, functions would be recorded that were not to be. */
-static void check_left_out(struct search *s)
+/* Names to be left out have to exist, too: after a slip, functions would be recorded against the
+ * user's will. */
+static void check_left_out(struct missing_search *s)
 {
 	const struct function_list *l = &s->settings->notrace;
 
@@ -347,11 +376,12 @@ static void check_left_out(struct search *s)
 		struct why_hooks w = meant_by(s, p);
 
 		if (!p->remove && !p->module && !w.hooked && !w.refused && !libraries_match(s, p))
-			say_warning("-n leaves out nothing: no function of %s matches `%s`", s->program->path, p->text);
+			say_warning("-n leaves out nothing: no function of %s matches `%s`",
+				    s->program->path, p->text);
 	}
 }
 
-/* Whether something is named that has to be looked for. */
+/* Whether anything is named that has to be looked for. */
 static bool has_questions(const struct settings *s)
 {
 	const struct function_list *l = &s->modules;
@@ -362,7 +392,8 @@ static bool has_questions(const struct settings *s)
 	return s->filter.patterns.n || s->notrace.patterns.n || s->graph_function.patterns.n;
 }
 
-static int check_all(struct search *s)
+/* The first list by which nothing would be traced decides; later ones are not checked. */
+static int check_all(struct missing_search *s)
 {
 	int status;
 
@@ -375,7 +406,8 @@ static int check_all(struct search *s)
 	return status;
 }
 
-static int check_and_free(struct search *s)
+/* Checks if the program could be planned. Frees everything but *s. */
+static int check_and_free(struct missing_search *s)
 {
 	int status = s->plan ? check_all(s) : 0;
 
@@ -389,8 +421,9 @@ static int check_and_free(struct search *s)
 	return status;
 }
 
-/* Checks the program in the open file fd, and closes fd. A file that is no program is left to the session, which says so. */
-static int check_file(struct search *s, int fd, const char *path)
+/* Checks the program in the open file fd, and closes fd. The session says if the file is no
+ * program. */
+static int check_file(struct missing_search *s, int fd, const char *path)
 {
 	struct err ignored;
 	int status = 0;
@@ -409,7 +442,7 @@ static int check_file(struct search *s, int fd, const char *path)
 
 int missing_functions(const struct settings *settings, const char *image)
 {
-	struct search s = { .settings = settings };
+	struct missing_search s = { .settings = settings };
 
 	if (!has_questions(settings))
 		return 0;
@@ -419,7 +452,7 @@ int missing_functions(const struct settings *settings, const char *image)
 
 int missing_functions_of(const struct settings *settings, pid_t pid)
 {
-	struct search s = { .settings = settings, .pid = pid };
+	struct missing_search s = { .settings = settings, .pid = pid };
 	char name[64], path[4096];
 	ssize_t n;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells the user at once, before the program runs, that a function named with -l or -g is not
- * there or not all there, and that a module named with -L is not linked by the program. */
+/* Tells the user, before the program runs, that a function named with -l or -g is missing or cannot
+ * be hooked completely, and that the program does not link a module named with -L. */
 #pragma once
 #include <sys/types.h>
 
 #include "model/settings.h"
 
-/* `image`: the ELF file of the program. 0, or EXIT_BRACE (said) if nothing else would be traced. */
+/* `image`: the program's ELF file. 0, or EXIT_BRACE (said) if nothing else would be traced. */
 int missing_functions(const struct settings *s, const char *image);
-/* missing_functions for a process that runs, by the files that it has mapped. */
+/* Works like missing_functions for a running process, by the files that it has mapped. */
 int missing_functions_of(const struct settings *s, pid_t pid);

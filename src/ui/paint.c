@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Used by screen.c between the text and the terminal. Works only on what reports have printed, so
+ * it guesses by form: a line that is not recognized stays plain. Nothing fails; the sink keeps its
+ * own errors. */
 #include "ui/paint.h"
 
 #include <ctype.h>
@@ -9,6 +12,8 @@
 #define YELLOW "\033[33m"
 #define PLAIN "\033[0m"
 
+/* Every piece ends with PLAIN, so that no colour reaches over a line's end, not even if the pager
+ * shows a part. */
 static void painted(struct out *to, const char *colour, const char *bytes, size_t n)
 {
 	out_str(to, colour);
@@ -16,10 +21,12 @@ static void painted(struct out *to, const char *colour, const char *bytes, size_
 	out_str(to, PLAIN);
 }
 
-/* Where a marked duration begins ("! 174.232 us"), or n. It stands left of the `|`. */
+/* Index of a marked duration ("! 174.232 us"), or n. It stands left of the `|`. */
 static size_t find_mark(const char *line, size_t n)
 {
 	for (size_t i = 1; i + 2 < n && line[i] != '|'; i++)
+		/* ftrace's marks of long durations (trace_find_mark): +, !, #, *, @ and $, from 10
+		 * us to 1 s. */
 		if (line[i - 1] == ' ' && memchr("+!#*@$", line[i], 6) && line[i + 1] == ' ' &&
 		    isdigit((unsigned char)line[i + 2]))
 			return i;
@@ -36,6 +43,7 @@ static size_t find_bytes(const char *line, size_t n, size_t from, const char *wh
 void paint_graph(struct out *to, const char *line, size_t n)
 {
 	size_t mark = find_mark(line, n), end = find_bytes(line, n, mark, " |");
+	/* Searched behind the duration, where the line has one. */
 	size_t comment = find_bytes(line, n, end < n ? end : 0, "/* ");
 
 	if (n && line[0] == '#') {
@@ -52,11 +60,13 @@ void paint_graph(struct out *to, const char *line, size_t n)
 		painted(to, DIM, line + comment, n - comment);
 }
 
+/* The header is known by CALLS in the first 32 columns, where rows have numbers. */
 void paint_table(struct out *to, const char *line, size_t n)
 {
 	static const char header[] = "CALLS";
 
-	if (find_bytes(line, n, 0, header) + strlen(header) <= 32 && find_bytes(line, n, 0, "TOTAL") < n)
+	if (find_bytes(line, n, 0, header) + strlen(header) <= 32 &&
+	    find_bytes(line, n, 0, "TOTAL") < n)
 		painted(to, BOLD, line, n);
 	else
 		out_bytes(to, line, n);
@@ -71,7 +81,8 @@ void paint_list(struct out *to, const char *line, size_t n)
 		painted(to, RED, line + remark, n - remark);
 }
 
-static void keep(struct paint *p, const char *bytes, size_t n)
+/* Keeps the beginning of a line. */
+static void keep_bytes(struct paint *p, const char *bytes, size_t n)
 {
 	if (!n)
 		return;
@@ -80,11 +91,11 @@ static void keep(struct paint *p, const char *bytes, size_t n)
 	p->rest.n += n;
 }
 
-/* `bytes` end a line: n of them and what was kept. */
+/* `bytes` end a line: n of them, behind the kept ones. */
 static void finish_line(struct paint *p, const char *bytes, size_t n)
 {
 	if (p->rest.n) {
-		keep(p, bytes, n);
+		keep_bytes(p, bytes, n);
 		p->line(p->to, p->rest.at, p->rest.n);
 		p->rest.n = 0;
 	} else {
@@ -102,7 +113,7 @@ void paint_bytes(struct paint *p, const char *bytes, size_t n)
 		bytes = newline + 1;
 	}
 	if (bytes < end)
-		keep(p, bytes, (size_t)(end - bytes));
+		keep_bytes(p, bytes, (size_t)(end - bytes));
 }
 
 void paint_end(struct paint *p)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* From any thread. Failures to write to standard error are ignored: there is nowhere to tell of
+ * them. */
 #include "ui/say.h"
 
 #include <errno.h>
@@ -15,17 +17,19 @@ int say_bytes(void *arg, const char *bytes, size_t n)
 	return fwrite(bytes, 1, n, stderr) == n ? 0 : -EIO;
 }
 
-/* Takes text, and frees it. */
-static void put(char *text)
+/* Prints text, and frees it. */
+static void put_text(char *text)
 {
 	fputs(text, stderr);
 	free(text);
 }
 
+/* Formats and escapes. The caller frees the text. */
 static char *text_of(const char *fmt, va_list ap, char *(*escape)(const char *))
 {
 	char *raw, *text;
 
+	/* Without memory nothing is said. */
 	if (vasprintf(&raw, fmt, ap) < 0)
 		return mem_strdup("");
 	text = escape(raw);
@@ -38,12 +42,12 @@ void say(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put(text_of(fmt, ap, escape_text));
+	put_text(text_of(fmt, ap, escape_text));
 	va_end(ap);
 }
 
-/* The width, escaped, of what stands before the column. */
-static int caret(const struct err *err)
+/* The caret's column: the escaped text before it may be longer. */
+static int print_caret(const struct err *err)
 {
 	char *before = mem_strndup(err->input, err->column), *shown = escape_line(before);
 	size_t n = strlen(shown);
@@ -53,14 +57,15 @@ static int caret(const struct err *err)
 	return (int)n;
 }
 
+/* The sentence, and below it the text at fault with a caret, if the error has one. */
 int say_error(const struct err *err)
 {
 	fputs("brace: ", stderr);
-	put(escape_line(err->text));
+	put_text(escape_line(err->text));
 	if (err->input[0]) {
 		fputs("\n  ", stderr);
-		put(escape_line(err->input));
-		fprintf(stderr, "\n  %*s^", caret(err), "");
+		put_text(escape_line(err->input));
+		fprintf(stderr, "\n  %*s^", print_caret(err), "");
 	}
 	fputc('\n', stderr);
 	return EXIT_BRACE;
@@ -72,11 +77,12 @@ void say_warning(const char *fmt, ...)
 
 	fputs("brace: warning: ", stderr);
 	va_start(ap, fmt);
-	put(text_of(fmt, ap, escape_line));
+	put_text(text_of(fmt, ap, escape_line));
 	va_end(ap);
 	fputc('\n', stderr);
 }
 
+/* A shell's statuses: 127 if the program is not there, 126 if it cannot be executed. */
 int say_start_error(const struct err *err)
 {
 	static const struct { int code, status; } table[] = {

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Words to the user on standard error: errors, warnings, progress. All are escaped (base/escape.h): sentences have names of
- * functions, files and programs in them. An error and a warning are one line each. */
+/* Words to the user on standard error: errors, warnings, progress. All text is escaped
+ * (base/escape.h), because sentences contain names of functions, files and programs. An error and a
+ * warning are one line each. */
 #pragma once
 #include <stddef.h>
 
 #include "base/err.h"
 
-/* brace's own failures; the traced program's status is passed through otherwise. */
+/* exit statuses of brace's own failures; otherwise the traced program's is passed on */
 enum { EXIT_BRACE = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
+/* Prints a text; its newlines stay. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The sink of a struct out that goes to standard error. */
+/* Sink of a struct out that writes to standard error. */
 int say_bytes(void *arg, const char *bytes, size_t n);
-/* "brace: sentence", and under it the text at fault with a caret. Returns EXIT_BRACE. */
+/* Prints "brace: sentence", and below it the text at fault with a caret. Returns EXIT_BRACE. */
 int say_error(const struct err *err);
+/* Prints "brace: warning: sentence". */
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Prints the error and returns the status for a program that could not be started. */
+/* Prints the error; returns the status for a program that could not be started. */
 int say_start_error(const struct err *err);

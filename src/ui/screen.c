@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Owned by one command, which writes on one thread at a time (graph: with the monitor's lock).
+ * The first failed write stays in text.error; later text is dropped, and screen_close() says so. */
 #include "ui/screen.h"
 
 #include <errno.h>
@@ -9,25 +11,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/new_file.h"
 #include "ui/say.h"
 
 static const char standard_output[] = "standard output";
 
-static void ignore(int sig)
+static void ignore_signal(int sig)
 {
 }
 
-/* A write to a closed pipe shall fail instead of killing brace. A handler, not SIG_IGN: that
- * would be inherited by the traced program. */
+/* Lets a write to a closed pipe fail instead of killing brace. With a handler, not SIG_IGN, which
+ * the traced program would inherit. */
 static void catch_sigpipe(void)
 {
 	struct sigaction now;
 
 	if (!sigaction(SIGPIPE, NULL, &now) && now.sa_handler == SIG_DFL)
-		signal(SIGPIPE, ignore);
+		signal(SIGPIPE, ignore_signal);
 }
 
+/* --color decides; without it, a terminal and the absence of NO_COLOR. */
 static bool wants_colour(const struct invocation *inv)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -37,19 +41,23 @@ static bool wants_colour(const struct invocation *inv)
 	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
 }
 
+/* In the child; does not return. */
 static void run_pager(const char *pager, const int fd[2])
 {
+	/* F: no pager for one screen, R: colours, X: text stays on the terminal. */
 	setenv("LESS", "FRX", 0);
 	dup2(fd[0], STDIN_FILENO);
 	close(fd[0]);
 	close(fd[1]);
-	execl("/bin/sh", "sh", "-c", pager, NULL);
+	/* A pager that is not there has read nothing. */
+	execl("/bin/sh", "sh", "-c", mem_printf("%s\n[ $? -ne 127 ] || exec cat", pager), NULL);
 	_exit(127);
 }
 
-/* less if there is one: a bare system may have none. */
+/* less, if it is there: a bare system may have none. */
 #define DEFAULT_PAGER "command -v less >/dev/null && exec less; exec cat"
 
+/* Without a pager the text goes to standard output itself. */
 static void start_pager(struct screen *o)
 {
 	const char *pager = getenv("PAGER");
@@ -69,7 +77,7 @@ static void start_pager(struct screen *o)
 		close(fd[1]);
 }
 
-/* The sink of o->text: all n bytes, or -errno. */
+/* The sink of o->text without colour: writes all n bytes, or returns -errno. */
 static int write_all(void *arg, const char *bytes, size_t n)
 {
 	const struct screen *o = arg;
@@ -87,7 +95,7 @@ static int write_all(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
-/* The sink of o->text when there is colour. Hands on at once what is painted. */
+/* The sink of o->text with colour: hands painted lines on at once. */
 static int paint_all(void *arg, const char *bytes, size_t n)
 {
 	struct screen *o = arg;
@@ -96,7 +104,9 @@ static int paint_all(void *arg, const char *bytes, size_t n)
 	return out_flush(&o->bytes);
 }
 
-void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to, painter *line)
+/* Text goes through `paint` only if it has colours. */
+void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to,
+		 painter *line)
 {
 	bool colour = line && wants_colour(inv);
 
@@ -109,6 +119,7 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 	out_init(&o->text, colour ? paint_all : write_all, o);
 }
 
+/* Neither colours nor a pager: the file is for later. */
 int screen_open_file(struct screen *o, const char *path)
 {
 	struct err err;
@@ -124,16 +135,19 @@ int screen_open_file(struct screen *o, const char *path)
 	return 0;
 }
 
+/* Raw bytes go anywhere but to a terminal. */
 void screen_binary(struct screen *o)
 {
 	o->text.raw = !isatty(o->name == standard_output ? STDOUT_FILENO : o->fd);
 }
 
+/* The sink has failed: the reader has gone, or the disk is full. */
 bool screen_is_done(const struct screen *o)
 {
 	return o->text.error;
 }
 
+/* The terminal is the pager's until it ends. */
 static void wait_for_pager(struct screen *o)
 {
 	if (o->pager > 0)
@@ -145,6 +159,7 @@ int screen_close(struct screen *o, int status)
 {
 	int error = -out_flush(&o->text);
 
+	/* After the flush: the last line may be without a newline. */
 	paint_end(&o->paint);
 	if (!error)
 		error = -out_flush(&o->bytes);

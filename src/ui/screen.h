@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Standard output: escaped (base/out.h), buffered, through a pager if it is a terminal, with failures (a full disk)
- * noticed and a reader that went away taken as the end, not as an error. */
+/* Standard output: escaped (base/out.h), buffered, through a pager if it is a terminal. Failures (a
+ * full disk) are noticed; a reader that went away is an end, not an error. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -13,21 +13,23 @@ struct screen {
 	struct out text;   /* write here, with out_printf and the like */
 	int fd;
 	const char *name;  /* for errors: "standard output" or a file's name */
-	struct paint paint; /* between text and bytes, when there is colour */
+	struct paint paint; /* between text and bytes, if there is colour */
 	struct out bytes;
 	pid_t pager;       /* 0: none */
 };
 
 enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
 
-/* Opens standard output, in front of a pager if the user wants one and sees a terminal; painted
- * if `line` is given and the user wants colour. */
-void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to, painter *line);
-/* A text file instead, made as new_file does (base/new_file.h). 0, or EXIT_BRACE (said). */
+/* Opens standard output, in front of a pager if the user wants one and sees a terminal; painted if
+ * `line` is given and the user wants colour. Closed by screen_close. */
+void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to,
+		 painter *line);
+/* Opens a text file instead, made as new_file() does (base/new_file.h). 0, or EXIT_BRACE (said). */
 int screen_open_file(struct screen *o, const char *path);
-/* Bytes, not text, will be written: they go as they are to all but a terminal. To be called before anything is written. */
+/* Bytes, not text, will be written: they are escaped only for a terminal. Called before anything is
+ * written. */
 void screen_binary(struct screen *o);
-/* True when there is no point in writing more: out of space, or nobody reads. */
+/* Whether writing more is pointless: no space, or nobody reads. */
 bool screen_is_done(const struct screen *o);
-/* Flushes and waits for the pager; says what failed. Returns `status`, or EXIT_BRACE. */
+/* Flushes, waits for the pager, says what failed, frees. Returns `status`, or EXIT_BRACE. */
 int screen_close(struct screen *o, int status);

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by brace set, start and shell, on the only thread. Each write is one request to the
+ * session (daemon/ask.h); events come last, when all other settings stand. */
 #include "ui/session_set.h"
 
 #include "daemon/ask.h"
 #include "ui/event_writes.h"
 
-static int echo(void *arg, const char *path, const char *text, bool append, struct err *err)
+/* How event_writes() reaches the session's files. */
+static int write_file(void *arg, const char *path, const char *text, bool append, struct err *err)
 {
 	return ask_echo(((const struct invocation *)arg)->session, path, text, append, err);
 }
 
-static int cat(void *arg, const char *path, char **text, struct err *err)
+static int read_file(void *arg, const char *path, char **text, struct err *err)
 {
 	return ask_cat(((const struct invocation *)arg)->session, path, text, err);
 }
 
 int session_set(const struct invocation *inv, struct err *err)
 {
-	const struct event_files files = { echo, cat, (void *)inv };
+	const struct event_files files = { write_file, read_file, (void *)inv };
 	int e = 0;
 
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {

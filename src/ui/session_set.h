@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The options, as writes to the files of a session in the background. */
+/* Options as writes to the files of a session in the background. */
 #pragma once
 #include "ui/invocation.h"
 
-/* In inv's session. 0, or -errno and *err; what came before the one that is refused has been done. */
+/* Carries inv's writes out in inv's session. 0, or -errno and *err; writes before the refused one
+ * stay done. */
 int session_set(const struct invocation *inv, struct err *err);

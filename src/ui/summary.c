@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Called on the main thread after a session, by the commands that trace. Only prints; a trace file
+ * that cannot be read again is said, and changes no status. */
 #include "ui/summary.h"
 
 #include <inttypes.h>
@@ -8,11 +10,12 @@
 #include <sys/wait.h>
 
 #include "hook/plan.h"
-#include "report/last.h"
-#include "ui/notes.h"
+#include "report/black_box.h"
+#include "ui/messages.h"
 #include "ui/say.h"
 
-#define LAST_THREADS 16 /* that are shown; the file has all */
+#define COVERAGE_SAID 95 /* per cent of the code: where more is known nothing is said */
+#define LAST_THREADS 16 /* threads shown; the file has all */
 
 const char *summary_grouped(uint64_t v, char *buf)
 {
@@ -20,6 +23,7 @@ const char *summary_grouped(uint64_t v, char *buf)
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
 	char *p = buf;
 
+	/* A comma goes before every digit that begins a group of three. */
 	for (int i = 0; i < n; i++) {
 		if (i && (n - i) % 3 == 0)
 			*p++ = ',';
@@ -29,11 +33,15 @@ const char *summary_grouped(uint64_t v, char *buf)
 	return buf;
 }
 
+/* "brace: 1,234 calls, 5,678 bytes (4.60 a call), no records lost; main after 1.2 ms, ran 0.003 s".
+ * Where only events were recorded, their number is told too. */
 static void say_counts(const struct session_result *r, const char *trace_file)
 {
 	char calls[32], lost[32], bytes[32];
 
 	say("brace: %s calls", summary_grouped(r->calls, calls));
+	if (!r->calls && r->records)
+		say(", %s event%s", summary_grouped(r->records, calls), r->records == 1 ? "" : "s");
 	if (trace_file) {
 		say(", %s bytes", summary_grouped(r->bytes, bytes));
 		if (r->calls)
@@ -41,7 +49,8 @@ static void say_counts(const struct session_result *r, const char *trace_file)
 	}
 	say(", %s records lost", r->lost ? summary_grouped(r->lost, lost) : "no");
 	if (!r->attached)
-		say("; main after %.1f ms, ran %.3f s", (double)r->to_main_ns / 1e6, (double)r->run_ns / 1e9);
+		say("; main after %.1f ms, ran %.3f s", (double)r->to_main_ns / 1e6,
+		    (double)r->run_ns / 1e9);
 	say("\n");
 }
 
@@ -60,7 +69,7 @@ static void say_words(const uint32_t *counts, unsigned n, const char *const *wor
 }
 
 /* The sum of n counts without the first, which stands for "none". */
-static uint32_t sum(const uint32_t *counts, unsigned n)
+static uint32_t sum_counts(const uint32_t *counts, unsigned n)
 {
 	uint32_t total = 0;
 
@@ -69,47 +78,68 @@ static uint32_t sum(const uint32_t *counts, unsigned n)
 	return total;
 }
 
-void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
+/* Without a newline: summary_print() may add the number of programs. */
+static void say_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
 {
-	uint32_t hooked = sum(by_kind, HOOK_KINDS_N), left[REASONS_N];
+	uint32_t hooked = sum_counts(by_kind, HOOK_KINDS_N), left[REASONS_N];
 	char n[32];
 
+	/* Index 0 of both counts is "none", which sum_counts and say_words skip. */
 	memcpy(left, by_reason, sizeof(left));
-	left[REASON_COLD] = left[REASON_FILTERED] = 0; /* no functions; not asked for */
+	left[REASON_COLD] = left[REASON_FILTERED] = 0; /* not functions; not asked for */
 	say("brace: %s of", summary_grouped(hooked, n));
-	say(" %s functions hooked", summary_grouped(hooked + sum(left, REASONS_N), n));
+	say(" %s functions hooked", summary_grouped(hooked + sum_counts(left, REASONS_N), n));
 	if (hooked)
 		say(": ");
 	say_words(by_kind, HOOK_KINDS_N, hook_kind_words);
-	if (sum(left, REASONS_N))
+	if (sum_counts(left, REASONS_N))
 		say("; not hooked: ");
 	say_words(left, REASONS_N, hook_reason_words);
 	if (by_reason[REASON_FILTERED])
 		say("; %s filtered out", summary_grouped(by_reason[REASON_FILTERED], n));
+}
+
+void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
+{
+	say_hooks(by_kind, by_reason);
 	say("\n");
+}
+
+void summary_coverage(uint64_t code_bytes, uint64_t unknown_bytes)
+{
+	/* Without code there is nothing unknown. */
+	double known = code_bytes
+			       ? 100.0 * (double)(code_bytes - unknown_bytes) / (double)code_bytes
+			       : 100;
+
+	if (known < COVERAGE_SAID)
+		say("brace: all known functions are %.1f %% of the code; the rest has neither symbols nor unwind tables, and is not seen\n",
+		    known);
 }
 
 /* --- the black box ---------------------------------------------------------------------- */
 
+/* Prints all that could be read, also after a failure, which is the result. */
 static int print_last(struct store_reader *reader, int sig, unsigned n, struct err *err)
 {
 	const struct trace_info *info = store_info(reader);
 	uint32_t pid = info->images.n ? info->images.at[0].pid : 0;
-	struct last last;
+	struct black_box last;
 	struct out out;
-	int e = last_read(reader, pid, n, sig, &last, err);
+	int e = black_box_read(reader, pid, n, sig, &last, err);
 
-	say("brace: SIG%s (%s) ended the program; its threads' last calls:\n", sigabbrev_np(sig) ? sigabbrev_np(sig) : "?",
-	    strsignal(sig));
+	say("brace: SIG%s (%s) ended the program; its threads' last calls:\n",
+	    sigabbrev_np(sig) ? sigabbrev_np(sig) : "?", strsignal(sig));
 	out_init(&out, say_bytes, NULL);
-	last_print(&last, LAST_THREADS, "brace: ", &out);
+	black_box_print(&last, LAST_THREADS, "brace: ", &out);
 	out_flush(&out);
 	out_free(&out);
-	last_free(&last);
+	black_box_free(&last);
 	return e;
 }
 
-void summary_last(const char *trace_file, int wait_status, unsigned n)
+/* Only a program that a signal ended has last calls to be asked about. */
+void summary_black_box(const char *trace_file, int wait_status, unsigned n)
 {
 	struct store_reader *reader;
 	struct err err;
@@ -125,25 +155,26 @@ void summary_last(const char *trace_file, int wait_status, unsigned n)
 	store_close(reader);
 }
 
-/* How the attached processes fared. */
+/* Tells how long attached processes were stopped, and what was left in them. */
 static void say_attached(const struct session_result *r)
 {
 	say("brace: attached for %.3f s; the longest stop was %.2f ms going in and %.2f ms coming out, of %u thread%s\n",
-	    (double)r->run_ns / 1e9, (double)r->attach_ns / 1e6, (double)r->leave_ns / 1e6, r->threads,
-	    r->threads == 1 ? "" : "s");
+	    (double)r->run_ns / 1e9, (double)r->attach_ns / 1e6, (double)r->leave_ns / 1e6,
+	    r->threads, r->threads == 1 ? "" : "s");
 	if (r->changed)
-		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n", r->changed);
+		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n",
+		    r->changed);
 	if (r->stuck)
-		say("brace: %u process%s could not be left as before: %s\n", r->stuck, r->stuck == 1 ? "" : "es",
-		    r->stuck_why.text);
+		say("brace: %u process%s could not be left as before: %s\n", r->stuck,
+		    r->stuck == 1 ? "" : "es", r->stuck_why.text);
 }
 
-static void say_notes(const struct session_result *r)
+static void say_messages(const struct session_result *r)
 {
 	struct out out;
 
 	out_init(&out, say_bytes, NULL);
-	notes_print(&out, "brace: ", r->notes, r->n_notes);
+	messages_print(&out, "brace: ", r->messages, r->n_messages);
 	out_flush(&out);
 	out_free(&out);
 }
@@ -152,20 +183,27 @@ void summary_full(const struct session_result *r)
 {
 	char lost[32], all[32];
 
+	/* An error without a loss is told by itself. */
 	if (r->full.code && r->lost)
-		say("brace: %s: %s of %s records are lost\n", r->full.text, summary_grouped(r->lost, lost),
-		    summary_grouped(r->lost + r->records, all));
+		say("brace: %s: %s of %s records are lost\n", r->full.text,
+		    summary_grouped(r->lost, lost), summary_grouped(r->lost + r->records, all));
 	else if (r->full.code)
 		say_error(&r->full);
 }
 
+/* Figures first, then what was hooked, what was left in attached processes, messages, and where the
+ * trace is. */
 void summary_print(const struct session_result *r, const char *trace_file)
 {
 	say_counts(r, trace_file);
-	summary_hooks(r->by_kind, r->by_reason);
+	say_hooks(r->by_kind, r->by_reason);
+	if (r->programs > 1 && !r->attached)
+		say("; this is the first of %u programs", r->programs);
+	say("\n");
+	summary_coverage(r->code_bytes, r->unknown_bytes);
 	if (r->attached)
 		say_attached(r);
-	say_notes(r);
+	say_messages(r);
 	if (trace_file)
-		say("brace: trace in %s\n", trace_file);
+		say("brace: trace in %s; brace report and brace replay read it\n", trace_file);
 }

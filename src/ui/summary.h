@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures for people, on standard error. */
+/* Figures for the user, on standard error. */
 #pragma once
 #include "session/session.h"
 
-/* The closing summary of a traced run. `trace_file` NULL: none was written. */
+/* Prints the closing summary of a traced run. `trace_file` NULL: none was written. */
 void summary_print(const struct session_result *r, const char *trace_file);
 
-/* That the file could not take all, and how much it lacks; nothing if it could. */
+/* Says that the file could not take all, and how much it lacks; nothing if it could. */
 void summary_full(const struct session_result *r);
 
-/* The black box: the last n calls of each thread of a program that a signal ended, from its trace. */
-void summary_last(const char *trace_file, int wait_status, unsigned n);
+/* Prints the black box: the last n calls of each thread of a program that a signal ended, from its
+ * trace file. */
+void summary_black_box(const char *trace_file, int wait_status, unsigned n);
 
-/* 12345678 -> "12,345,678". buf has 32 bytes. */
+/* 12345678 -> "12,345,678". buf has 32 bytes; returns it. */
 const char *summary_grouped(uint64_t v, char *buf);
 
 /* "brace: N of M functions hooked: A jump, B short; not hooked: C too-short; D filtered out",
  * from counts by enum hook_kind and enum hook_reason (of those not hooked). */
 void summary_hooks(const uint32_t *by_kind, const uint32_t *by_reason);
+/* Says how much of the code all known functions are, where that is little. */
+void summary_coverage(uint64_t code_bytes, uint64_t unknown_bytes);

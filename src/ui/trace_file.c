@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Called by the commands that read a trace, on the only thread. A cut file is read up to its
+ * cut. */
 #include "ui/trace_file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "ui/say.h"
@@ -11,8 +14,12 @@ int trace_file_open(const struct invocation *inv, struct store_reader **out)
 	uint64_t lost;
 	struct err err;
 
-	if (store_open(path, out, &err))
+	if (store_open(path, out, &err)) {
+		if (err.code == ENOENT && !inv->n_operands)
+			err_set(&err, ENOENT,
+				"there is no trace.brace here: `brace record -- PROGRAM` writes one; or name a file");
 		return say_error(&err);
+	}
 	store_info(*out)->charge_handlers = inv->charge_handlers;
 	if (store_was_cut(*out, &lost))
 		say_warning("%s ends early; this is what was written before the cut (%" PRIu64

@@ -310,6 +310,7 @@ static void check_brace_killed(struct trial *t)
 		check_result(t);
 	if (!exists(t->out) || !reads(t, t->out))
 		return;
+	unlink(t->recovered); /* else it is kept as recovered.old */
 	if (ASK(t, "recover", "-o", t->recovered, t->out) != 0 && !strstr(t->text, "is whole"))
 		fail(t, "recover: %.200s", t->text);
 }
@@ -372,7 +373,8 @@ static void hunt(struct trial *t)
 /* Nothing is left of it but its files. */
 static void check_left_overs(struct trial *t)
 {
-	static const char *const known[] = { ".", "..", "trace", "recovered", "log", "ledger" };
+	/* recovered.old: a trace is recovered from the living program, then again from its file. */
+	static const char *const known[] = { ".", "..", "trace", "recovered", "recovered.old", "log", "ledger" };
 	struct dirent *e;
 	pid_t pid;
 	DIR *d;

@@ -183,18 +183,18 @@ static void values(void **state)
 }
 
 /* The command line's names come before the events do. */
-static void wishes(void **state)
+static void pending(void **state)
 {
 	struct event_set early = { .waits = true };
 	struct err err = { 0 };
 	char *text;
 
-	assert_int_equal(event_set_wish_filter(&early, "pid == 1", NULL), -EINVAL);
+	assert_int_equal(event_set_pending_filter(&early, "pid == 1", NULL), -EINVAL);
 	assert_int_equal(event_set_write(&early, "sched:*", NULL), 0);
-	assert_int_equal(event_set_wish_filter(&early, "pid == 1", NULL), 0);
+	assert_int_equal(event_set_pending_filter(&early, "pid == 1", NULL), 0);
 	assert_int_equal(event_set_write(&early, "!sched:sched_process_fork", NULL), 0);
 	assert_int_equal(event_set_write(&early, "syscalls:*", NULL), 0);
-	assert_int_equal(event_set_wish_trigger(&early, "traceoff:1 if nosuch == 1", NULL), 0);
+	assert_int_equal(event_set_pending_trigger(&early, "traceoff:1 if nosuch == 1", NULL), 0);
 	text = event_set_read(&early);
 	assert_string_equal(text, "sched:*\n!sched:sched_process_fork\nsyscalls:*\n");
 	free(text);
@@ -246,7 +246,7 @@ static void processes_bring_the_same_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_catalogue), TEST(names), TEST(states), TEST(values), TEST(wishes), TEST(processes_bring_the_same_events),
+		TEST(the_catalogue), TEST(names), TEST(states), TEST(values), TEST(pending), TEST(processes_bring_the_same_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <traceevent/kbuffer.h>
 
-#include "instance/order.h"
+#include "instance/reorder.h"
 
 struct made { uint64_t ns, missed; uint32_t n; uint8_t bytes[PAGE_RECORD_MAX]; };
 typedef VEC(struct made) made_list;
@@ -274,7 +274,7 @@ static void test_kernels(void **state)
 static void test_order(void **state)
 {
 	for (unsigned round = 0; round < 50; round++) {
-		struct order o = { 0 };
+		struct reorder o = { 0 };
 		struct pages p = { 0 };
 		made_list got = { 0 };
 		uint64_t next[3] = { 0 }, all = 0;
@@ -283,21 +283,21 @@ static void test_order(void **state)
 		for (uint64_t pass = 1; pass <= 50; pass++) {
 			for (uint32_t thread = 0; thread < 3; thread++)
 				for (; next[thread] < 1000 * pass + draw(700); next[thread] += 1 + draw(200), all++)
-					order_add(&o, next[thread], &thread, sizeof(thread));
-			order_release(&o, 1000 * pass, &p);
+					reorder_add(&o, next[thread], &thread, sizeof(thread));
+			reorder_release(&o, 1000 * pass, &p);
 			decode_all(&p, true, &got);
 			assert_true(!got.n || got.at[got.n - 1].ns <= 1000 * pass);
 		}
-		assert_false(order_is_empty(&o));
-		order_miss(&o, UINT64_MAX / 2, 7);
-		order_release(&o, UINT64_MAX, &p);
-		assert_true(order_is_empty(&o));
+		assert_false(reorder_is_empty(&o));
+		reorder_miss(&o, UINT64_MAX / 2, 7);
+		reorder_release(&o, UINT64_MAX, &p);
+		assert_true(reorder_is_empty(&o));
 		assert_int_equal(p.missed, 7);
 		decode_all(&p, true, &got);
 		assert_int_equal(got.n, all);
 		for (size_t i = 1; i < got.n; i++)
 			assert_true(got.at[i].ns >= got.at[i - 1].ns);
-		order_free(&o);
+		reorder_free(&o);
 		pages_free(&p);
 		vec_free(&got);
 	}

@@ -258,7 +258,7 @@ static void one_round(unsigned round)
 
 	settings_init_tree(&s);
 	s.events.catalogue = catalogue;
-	s.nop = true;
+	s.tracer = &tracer_nop;
 	make_records();
 	plan_all(&m, &s);
 	buffer_init(&b, &s, NULL);
@@ -306,7 +306,7 @@ static void from_the_write_on(void **state)
 	make_records();
 	settings_init_tree(&s);
 	s.events.catalogue = catalogue;
-	s.nop = true;
+	s.tracer = &tracer_nop;
 	event_set_enable(&s.events, events[0]->index, true);
 	assert_int_equal(event_set_trigger(&s.events, events[1]->index, "traceoff:1 if n > 2500", &fault), 0);
 	buffer_init(&b, &s, NULL);
@@ -345,7 +345,7 @@ static void away_again(void **state)
 	make_records();
 	settings_init_tree(&s);
 	s.events.catalogue = catalogue;
-	s.nop = true;
+	s.tracer = &tracer_nop;
 	event_set_enable(&s.events, events[0]->index, true);
 	settings_copy(&none, &s);
 	assert_int_equal(event_set_trigger(&s.events, events[0]->index, "snapshot:0", &fault), 0);

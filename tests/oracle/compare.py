@@ -2,7 +2,7 @@
 
 What must differ from run to run (times, process numbers, processors) is masked in both. brace writes an entry into
 error_log for every write that it refuses, the kernel only for some: where the kernel has none, there must be one, and
-its text is not compared. Options that brace says it does not have are not compared. Every other difference must be listed in DIFFERENCES with what brace answers, and every one
+its text is not compared. Options that brace says it does not have are not compared, nor are those of newer kernels and brace's own. Every other difference must be listed in DIFFERENCES with what brace answers, and every one
 that is listed must be there: prints what is not so, as the list would have it, and how many were compared. Without a
 list both are kernels.
 """
@@ -51,6 +51,7 @@ def listed(path):
 
 LISTS = re.compile(r'^> [trawn] (instances/one/)?(set_event|set_graph_function|set_graph_notrace|set_ftrace_filter|set_ftrace_notrace)\b')
 CHECKED = re.compile(r'^> ([taw] (?!instances/)|T (trace_options|set_ftrace_filter) )')
+NEWER = re.compile(r'^\| (no)?(copy_trace_marker|funcgraph-retaddr|causal-order)$')
 NO_EFFECT = re.compile(r'brace does not have this option')
 
 
@@ -93,6 +94,7 @@ def alike(operation, kernel, brace, two_kernels=False):
     if two_kernels:  # what stands behind a raw marker's end is left from others
         kernel, brace = [[re.sub(r'( buf:( ..){27}).*', r'\1', line) for line in lines] for lines in (kernel, brace)]
         return plain(operation, kernel), plain(operation, brace)
+    brace = [line for line in brace if not NEWER.match(line)]
     if any(NO_EFFECT.search(line) for line in brace):
         return [], []
     if not any(line.startswith('!') for line in kernel):

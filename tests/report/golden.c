@@ -10,9 +10,9 @@
 static const struct { const char *name, *why; } refused[] = {
 	{ "event-comment", "lines cut out by grep -n, with numbers, and events of the kernel" },
 	{ "option-funcgraph-args", "arguments: an option of Linux 6.13 and later" },
-	{ "option-funcgraph-retaddr", "return addresses: an option of Linux 6.13 and later" },
+	{ "option-funcgraph-retaddr", "return addresses: tests/run/retaddr.sh has them" },
 	{ "option-func-args", "arguments: an option of Linux 6.13 and later" },
-	{ "option-func_stack_trace", "stack traces: test_stacks.c has them" },
+	{ "option-func_stack_trace", "stack traces: stacks_test.c has them" },
 };
 
 const char *golden_refused(const char *name)

@@ -17,11 +17,12 @@ for command in record graph; do
 	"$BRACE" "$command" -q -o "$T/link" -- /bin/true >"$T/out" 2>"$T/err"
 	[ $? -eq 125 ] && [ "$(cat "$T/other")" = precious ] && grep -q "^brace: cannot write .*/link: it is a symbolic link" "$T/err"
 	result "$command -o: a symbolic link is refused" $? "$T/err"
-	echo old >"$T/text"
+	printf old >"$T/text"
+	[ "$command" = graph ] || printf bra >"$T/text" # the beginning of a trace
 	chmod 644 "$T/text"
 	ln -f "$T/text" "$T/kept"
 	(umask 022 && "$BRACE" "$command" -q -o "$T/text" -- /bin/true) >"$T/out" 2>"$T/err"
-	[ "$(stat -c %a "$T/text")" = 600 ] && [ "$(cat "$T/kept")" = old ] && [ -s "$T/text" ]
+	[ "$(stat -c %a "$T/text")" = 600 ] && grep -qx 'old\|bra' "$T/kept" && [ -s "$T/text" ]
 	result "$command -o: a file of one's own is replaced by a new one, 0600" $? "$T/err"
 	mkfifo "$T/fifo"
 	cat "$T/fifo" >"$T/read" &
@@ -40,12 +41,35 @@ for command in record graph; do
 	fi
 done
 
+"$BRACE" record -q -o "$T/other" -- /bin/true 2>"$T/err"
+[ $? -eq 125 ] && [ "$(cat "$T/other")" = precious ] && grep -q 'is no trace file' "$T/err"
+result "record -o: what is no trace is not replaced" $? "$T/err"
+"$BRACE" record -q -o "$T/twice" -- /bin/true && cp "$T/twice" "$T/first" && "$BRACE" record -q -o "$T/twice" -- /bin/true &&
+	cmp -s "$T/first" "$T/twice.old" && ! cmp -s "$T/first" "$T/twice"
+result "record -o: the trace before is kept" $?
+"$BRACE" record -q -o "$T/twice" -- "$T/none" 2>"$T/err"
+[ $? -eq 127 ] && cmp -s "$T/first" "$T/twice.old" && [ -s "$T/twice" ]
+result "record -o: nothing changes if there is no program" $?
+"$BRACE" record -o - -- /bin/true 2>"$T/err" >"$T/out"
+[ $? -eq 125 ] && grep -q 'a pipe or a file' "$T/err" && [ ! -e - ]
+result "record -o -: refused" $? "$T/err"
+
 for command in 'replay --no-pager' 'report --no-pager' 'report --json'; do
 	# shellcheck disable=SC2086 # words
 	"$BRACE" $command "$T/whole" >"$T/before.${command// /}" 2>"$T/err"
 done
 [ -s "$T/before.report--json" ]
 result "it has a report" $? "$T/err"
+selves() { "$BRACE" report --json "$@" "$T/whole" | sed -nE 's/.*"self_ns":([0-9]+).*/\1/p'; }
+selves >"$T/selves" && [ "$(wc -l <"$T/selves")" -gt 3 ] && sort -c -r -n "$T/selves" 2>"$T/err"
+result "by self times, the longest first" $? "$T/err"
+selves -s total >"$T/totals" && ! cmp -s "$T/selves" "$T/totals"
+result "or by what is asked for" $?
+"$BRACE" record -q -t function -o "$T/function" -- "$T/program" >"$T/out" 2>"$T/err"
+"$BRACE" report --no-pager "$T/function" >"$T/table"
+head -n 1 "$T/table" | grep -qx ' *CALLS  FUNCTION' && [ "$(wc -l <"$T/table")" -gt 3 ] &&
+	sed 1d "$T/table" | awk '{ print $1 }' | sort -c -r -n 2>>"$T/err"
+result "calls without durations have no columns of times, and the most come first" $? "$T/table"
 rm "$T/program"
 mkdir "$T/elsewhere"
 mv "$T/whole" "$T/elsewhere/moved"

@@ -88,6 +88,16 @@ result "record -R: the exit status" $? "$T/info"
 [[ $(setting events/task/task_newtask/trigger) == "chosen stacktrace:count="* ]]
 result "record -R: the trigger" $? "$T/info.json"
 
+# --- many events of a system are a number
+if "$BRACE" record -q -e 'syscalls:*' -e raw_syscalls:sys_enter -o "$T/trace" -- /bin/true 2>"$T/err"; then
+	info
+	[ "$(grep -c '^event ' "$T/info")" -eq 2 ] && grep -qE '^event +syscalls:\* \([0-9]{3} events; --json names them\)$' "$T/info" &&
+		grep -qE '^event +raw_syscalls:sys_enter$' "$T/info" && [ "$(grep -c '"type":"event"' "$T/info.json")" -gt 300 ]
+	result "record -e 'syscalls:*': one line, and in JSON all" $? "$T/info"
+else
+	skip "record -e 'syscalls:*'" "$(tail -n 1 "$T/err")"
+fi
+
 # --- of a process that ran already only the time is known
 sleep 60 &
 sleeper=$!

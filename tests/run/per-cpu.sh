@@ -115,6 +115,64 @@ has 6 "$FIRST/snapshot" "snapshot: one's"
 has 4 "$SECOND/snapshot" "the other's"
 has 10 "$D/snapshot" "all"
 
+# --- the snapshot as sub-buffers: what is read of one processor is gone there
+cat >"$T/raw.py" <<'PY'
+"""Records of the function event (1) in sub-buffers of the kernel's format."""
+import struct, sys
+def records(page):
+    commit, = struct.unpack_from("<Q", page, 8)
+    at, end = 16, 16 + (commit & 0xfffff)
+    while at < end:
+        head, = struct.unpack_from("<I", page, at)
+        kind = head & 31
+        if kind == 0:
+            size, = struct.unpack_from("<I", page, at + 4)
+            yield struct.unpack_from("<H", page, at + 8)[0]
+        elif kind <= 28:
+            size = 4 * kind
+            yield struct.unpack_from("<H", page, at + 4)[0]
+        elif kind == 29:
+            size = struct.unpack_from("<I", page, at + 4)[0] if head >> 5 else end
+        else:
+            size = 4
+        at += 4 + size
+data = sys.stdin.buffer.read()
+print(len(data) % 4096, sum(kind == 1 for i in range(0, len(data), 4096) for kind in records(data[i:i + 4096])))
+PY
+raw_has() { # N FILE NAME: so many of the function tracer's records
+	dd if="$2" iflag=nonblock bs="${4:-4096}" 2>"$T/err" | python3 "$T/raw.py" >"$T/out"
+	[ "$(cat "$T/out")" = "0 $1" ]
+	result "$3" $? "$T/out"
+}
+tell 3
+timeout 20 python3 -c 'import select, sys; print(len(select.select([open(sys.argv[1], "rb", 0)], [], [], 2)[0]))' \
+	"$FIRST/snapshot_raw" >"$T/out" 2>&1
+[ "$(cat "$T/out")" = 1 ]
+result "snapshot_raw can be waited for" $? "$T/out"
+raw_has 4 "$SECOND/snapshot_raw" "snapshot_raw: one's" 100
+has 0 "$SECOND/snapshot" "which are gone then"
+has 6 "$D/snapshot" "and only they"
+raw_has 0 "$SECOND/snapshot_raw" "and do not come again"
+raw_has 6 "$FIRST/snapshot_raw" "the other's"
+grep -q '^# \* Snapshot is allocated \*$' "$D/snapshot"
+result "then it is empty" $? "$D/snapshot"
+has 3 "$D/trace" "the buffer is not touched"
+cat "$FIRST/snapshot_raw" >"$T/waited" 2>"$T/err" &
+WAITING=$!
+echo 1 >"$D/snapshot"
+for ((tries = 0; tries < 300; tries++)); do
+	[ "$(wc -c <"$T/waited")" != 4096 ] || break
+	read -rt 0.05 _ <> <(:)
+done
+kill "$WAITING"
+wait "$WAITING" 2>/dev/null
+[ "$(python3 "$T/raw.py" <"$T/waited")" = '0 3' ]
+result "who waits gets the next one" $? "$T/waited"
+tell 2
+echo 1 >"$D/snapshot"
+echo 2 >"$FIRST/snapshot"
+raw_has 0 "$FIRST/snapshot_raw" "cleared, by processor"
+
 # --- what had no room
 echo >"$D/trace"
 echo 64 >"$D/buffer_size_kb"

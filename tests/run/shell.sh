@@ -50,6 +50,22 @@ if [ -e /sys/kernel/debug ]; then
 fi
 in_shell awk '$3 == "tracefs" { print $2; exit }' /proc/mounts | grep -qx "$W"
 result "the first tracefs of /proc/mounts is ours" $?
+mkdir "$T/other"
+if "$BRACE" mount "$T/other" 2>"$T/err"; then
+	in_shell sh -c "grep tracefs /proc/mounts | cut -f2 -d' ' | head -1; grep -c '$T/other' /proc/mounts" | tr '\n' ' ' | grep -qx "$W 1 "
+	result "and the first line that has the word, while another tree is mounted" $? /proc/mounts
+	"$BRACE" umount "$T/other"
+fi
+if [ -d /proc/sys/kernel ]; then
+	sysctls() { # the names and values that do not change by themselves
+		(cd /proc/sys/kernel && grep -rs . ./*max* ./os* ./sched* ./sem ./shm* ./random/uuid_none ./yama ./keys 2>/dev/null | sort)
+	}
+	in_shell bash -c "$(declare -f sysctls); sysctls" | cmp -s - <(sysctls)
+	result "/proc/sys/kernel has the kernel's values" $?
+	in_shell bash -c "cat /proc/sys/kernel/stack_tracer_enabled; ! echo x 2>/dev/null >/proc/sys/kernel/stack_tracer_enabled && echo refused" |
+		tr '\n' ' ' | grep -qx '0 refused '
+	result "and stack_tracer_enabled, of the tree" $?
+fi
 in_shell sh -c "cat /proc/kallsyms && cat /proc/kallsyms && cat $W/kallsyms" >"$T/out" 2>"$T/err" && [ ! -s "$T/out" ]
 result "kallsyms is the tree's" $? "$T/err"
 if [ -e /proc/sys/kernel/ftrace_enabled ]; then

@@ -158,7 +158,7 @@ if command -v gdb >/dev/null; then
 fi
 
 # --- trace-cmd
-if command -v trace-cmd >/dev/null && [ -e /proc/sys/kernel/stack_tracer_enabled ]; then
+if command -v trace-cmd >/dev/null; then
 	start_program
 	# shellcheck disable=SC2016 # of the shell inside
 	coproc SHELL_ { exec "$BRACE" shell -p "$PID" -- bash -c 'echo begun; while read -r line; do eval "$line"; echo .; done' 2>"$T/err"; }
@@ -183,10 +183,10 @@ if command -v trace-cmd >/dev/null && [ -e /proc/sys/kernel/stack_tracer_enabled
 	else
 		skip "trace-cmd stack" "no shell: $(tail -1 "$T/err")"
 	fi
-	exec {TO_SHELL}>&-
+	eval "exec {TO_SHELL}>&- ${SHELL_[1]}>&-" # the duplicate, and the pipe itself
 	wait "$SHELL_PID" 2>/dev/null
 	end_program
 else
-	skip "trace-cmd stack" "no trace-cmd, or the kernel has no stack tracer whose file could be replaced"
+	skip "trace-cmd stack" "no trace-cmd"
 fi
 finish

@@ -54,7 +54,7 @@ prepare() { :; }
 
 # --- Go: entries; a call that makes its stack grow, or meets a wish for its processor, begins twice: once more behind each morestack
 if [ -x "$FIXTURES/goroutines" ]; then
-	for options in "" "-t function" "--max-graph-depth 3"; do
+	for options in "" "-t function"; do
 		# shellcheck disable=SC2086 # words
 		same "Go${options:+ with }$options: same result" $options -- "$FIXTURES/goroutines"
 		nothing_lost "Go${options:+ with }$options: nothing lost" 100000

@@ -38,7 +38,7 @@ each() {
 }
 
 for name in threads forks spawns signals jumps recursion tails arguments registers callbacks contexts cancels \
-	exceptions exceptions-libunwind panics callers ifuncs faults overflow twice; do
+	exceptions exceptions-libunwind panics callers ifuncs faults pcs overflow twice; do
 	[ -x "$FIXTURES/$name" ] || { skip "$name" "not built here (no libunwind, no rustc)"; continue; }
 	each $name "$FIXTURES/$name"
 done
@@ -59,7 +59,7 @@ for way in noexcept uncaught second nothing library thread last-word library-las
 	tracers "terminate $way, all libraries" -L '*' -- "$FIXTURES/terminate" $way
 done
 # Threads without libc: exact, because who starts them is seen in the program.
-for way in shared zero own process vfork libc storm; do
+for way in shared zero own process vfork libc storm beside none; do
 	target "clone ($way)" -- "$FIXTURES/clones" $way
 	tracers "clone ($way), all libraries" -L '*' -- "$FIXTURES/clones" $way
 done

@@ -79,7 +79,7 @@ for command in report replay info recover; do
 	looks $command "$P"
 done
 brace info --json "$T/t" | python3 -c 'import json, sys
-assert any("\x1b[1m\u202e" in json.loads(line).get("comm", "") for line in sys.stdin)' 2>"$T/err"
+assert any("\x1b[1m\u202e" in name for line in sys.stdin for name in json.loads(line).get("names", []))' 2>"$T/err"
 result "JSON has the very name" $? "$T/err"
 
 # --- as it runs

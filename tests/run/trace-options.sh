@@ -181,6 +181,41 @@ echo "one two" >"$D/trace_marker"
 grep -q ' tracing_mark_write: one two$' "$D/trace"
 result "markers 1" $? "$D/trace"
 
+# --- copy_trace_marker
+writes() { printf '%s' "$1" 2>"$T/err" >"$D/trace_marker"; }
+marks() { grep -c "tracing_mark_write: $1\$" "$D/trace" "$D/instances/a/trace" "$D/instances/b/trace" | sed 's/.*://' | tr '\n' ' '; }
+mkdir "$D/instances/a" "$D/instances/b"
+reads "copy_trace_marker: the top has it" options/copy_trace_marker 1
+reads "and nobody else" instances/a/options/copy_trace_marker 0
+writes first
+echo 1 >"$D/instances/a/options/copy_trace_marker"
+writes second
+printf '\1\0\0\0abcd' >"$D/trace_marker_raw"
+echo own >"$D/instances/a/trace_marker"
+[ "$(marks first)" = '1 0 0 ' ] && [ "$(marks second)" = '1 1 0 ' ] && [ "$(marks own)" = '0 1 0 ' ]
+result "an instance that has it gets the top's markers" $? "$D/instances/a/trace"
+[ "$(grep -c '# 1 buf: 61 62 63 64' "$D/instances/a/trace")" = 1 ]
+result "raw ones too" $? "$D/instances/a/trace"
+echo 0 >"$D/options/copy_trace_marker"
+writes third
+[ "$(marks third)" = '0 1 0 ' ]
+result "without it the top has none" $? "$D/trace"
+echo 0 >"$D/instances/a/tracing_on"
+writes fourth
+grep -q 'Bad file descriptor' "$T/err"
+result "EBADF if all who have it are off" $? "$T/err"
+echo 1 >"$D/instances/b/options/copy_trace_marker"
+writes fifth && [ "$(marks fifth)" = '0 0 1 ' ]
+result "one that is off keeps nothing from the others" $? "$T/err"
+rmdir "$D/instances/a" "$D/instances/b"
+writes sixth
+grep -q 'No such device' "$T/err" && grep -q 'trace_marker: error: no instance takes what is written here' "$D/error_log"
+result "ENODEV if nobody has it" $? "$T/err"
+echo 1 >"$D/options/copy_trace_marker"
+writes seventh
+afresh
+echo "one two" >"$D/trace_marker"
+
 # --- printk-msg-only
 echo 1 >"$D/options/printk-msg-only"
 [ "$(grep -v '^#' "$D/trace")" = "one two" ]

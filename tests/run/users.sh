@@ -30,6 +30,23 @@ record -l step -l as_root -- "$FIXTURES/users" then "${AS_OTHER[@]}" "$FIXTURES/
 result "nothing is added to a program of another user's" $? "$T/summary"
 calls_are step 3
 
+# --- one that spoils its own memory ends nobody's recording
+record -l step -l as_root -- "$FIXTURES/users" then "${AS_OTHER[@]}" "$FIXTURES/forger" homeless
+[ "$(cat "$T/traced.status")" = 3 ] && grep -q 'no records lost' "$T/summary" && grep -q 'spoiled the session memory' "$T/summary"
+result "threads of a program that does not exist are told of" $? "$T/summary"
+calls_are as_root $MANY
+
+# The number of a file is not the file: it maps one of another file system that has the number of that program's memory.
+mkdir "$T/namesakes"
+if mount -t tmpfs -o mode=1777,size=64m none "$T/namesakes" 2>/dev/null; then
+	ON_EXIT+=("umount '$T/namesakes'")
+	record -l step -l as_root -- "$FIXTURES/users" then "${AS_OTHER[@]}" "$FIXTURES/forger" namesake "$T/namesakes"
+	[ "$(cat "$T/traced.status")" = 3 ]
+	result "nor to who maps a file with the number of its memory ($(cat "$T/traced.status"))" $? "$T/summary"
+else
+	skip "a file with the number of another user's memory" "no tmpfs can be mounted here"
+fi
+
 # --- two that run
 start root "$FIXTURES/users" attached
 ROOTS=$PID

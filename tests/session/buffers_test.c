@@ -15,11 +15,12 @@
 #include "agent/lend.h"
 #include "agent/user.h"
 #include "collect/drain.h"
+#include "collect/slots.h"
 
 #define WRITERS 4
 
 struct agent agent;
-uint32_t agent_gate[1024] = { SITE_HASH_MULTIPLIER };
+uint32_t agent_fork_guard[1024] = { SITE_HASH_MULTIPLIER };
 static __thread struct agent_tls tls;
 struct agent_tls *agent_tls_block(void) { return &tls; }
 void site_after_fork(void) { }
@@ -33,11 +34,11 @@ bool user_has_changed(void) { return false; }
 bool user_left(uint64_t address) { return false; }
 void user_move(void) { }
 void user_after_fork(void) { }
-void place_rearm(void) { }
-bool leave_disarm(struct agent_tls *t) { return false; }
-bool leave_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp) { return false; }
-void leave_rearm(struct agent_tls *t) { }
-uint32_t lend_lenders;
+void mappings_rearm(void) { }
+bool nonlocal_disarm(struct agent_tls *t) { return false; }
+bool nonlocal_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp) { return false; }
+void nonlocal_rearm(struct agent_tls *t) { }
+uint32_t lend_lenders, agent_no_tls;
 bool lend_settle_lent(uint64_t slot) { return false; }
 void lend_forget(void) { }
 
@@ -49,6 +50,7 @@ static void begin(enum memory_mode mode, uint64_t kb)
 	struct err err;
 
 	assert_int_equal(shared_memory_create(&shape, &memory, &err), 0);
+	memory.first_slot = 3 * SLOTS; /* as of the fourth user's memory of a session */
 	agent = (struct agent){ .memory = memory.header, .layout = memory.layout, .settings = memory.settings,
 				.threads = memory.threads, .descs = memory.descs, .buffers = (uint8_t *)memory.buffers };
 }
@@ -86,7 +88,7 @@ static uint64_t number_of(const uint64_t *w, uint64_t expected)
 static int take(void *context, const struct drain_run *run, struct err *err)
 {
 	struct seen *s = context;
-	uint32_t t = run->slot;
+	uint32_t t = run->slot - memory.first_slot;
 	uint64_t records = 0;
 
 	(void)err;
@@ -246,8 +248,8 @@ static int take_counts(void *context, const struct drain_run *run, struct err *e
 	struct seen *s = context;
 
 	(void)err;
-	s->got[run->slot] += run->records;
-	s->lost[run->slot] += run->lost;
+	s->got[(run->slot - memory.first_slot)] += run->records;
+	s->lost[(run->slot - memory.first_slot)] += run->lost;
 	return 0;
 }
 
@@ -397,7 +399,7 @@ static void a_slot_of_a_counted_window_is_lost_once(void **state)
 	(void)state;
 	begin(MEMORY_STREAM, 128);
 	tls = (struct agent_tls){ 0 };
-	while (!memory.threads[0].in_void)
+	while (!memory.threads[0].discarding)
 		write_record(i++);
 	i = fill_up_to(i, 0);
 	at = reserve();
@@ -552,41 +554,177 @@ static void *hold_one(void *arg)
 	return NULL;
 }
 
-static void *beat(void *stop)
+/* The tracer's side in threads of its own: a heart that beats, and passes. A pass that takes something takes slow_ms. */
+struct tracer {
+	pthread_t heart, passes;
+	struct drain *drain;
+	struct seen seen;
+	unsigned slow_ms;
+	bool stop;
+};
+
+static void *beat(void *arg)
 {
-	while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE)) {
-		shared_memory_beat(&memory);
+	struct tracer *t = arg;
+
+	while (!__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE)) {
+		shared_memory_heartbeat(&memory);
 		usleep(10000);
 	}
 	return NULL;
 }
 
-/* Block mode, every sub-buffer with a thread that waits for this one, which has none: it goes on. */
+static int take_slowly(void *context, const struct drain_run *run, struct err *err)
+{
+	struct tracer *t = context;
+
+	usleep(t->slow_ms * 1000);
+	return take_counts(&t->seen, run, err);
+}
+
+static void *pass(void *arg)
+{
+	struct tracer *t = arg;
+	struct err err;
+
+	while (!__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE)) {
+		assert_true(drain_pass(t->drain, false, take_slowly, t, &err) >= 0);
+		usleep(10000);
+	}
+	return NULL;
+}
+
+static void tracer_begin(struct tracer *t, unsigned slow_ms)
+{
+	*t = (struct tracer){ .drain = drain_new(&memory), .slow_ms = slow_ms };
+	assert_int_equal(pthread_create(&t->heart, NULL, beat, t), 0);
+	assert_int_equal(pthread_create(&t->passes, NULL, pass, t), 0);
+}
+
+/* How many records there were, kept and lost. */
+static uint64_t tracer_end(struct tracer *t)
+{
+	uint64_t lost = 0;
+	struct err err;
+
+	__atomic_store_n(&t->stop, true, __ATOMIC_RELEASE);
+	pthread_join(t->heart, NULL);
+	pthread_join(t->passes, NULL);
+	t->slow_ms = 0;
+	assert_true(drain_finish(t->drain, take_slowly, t, &lost, &err) >= 0);
+	drain_free(t->drain);
+	return total(t->seen.got) + total(t->seen.lost) + lost;
+}
+
+static void have_buffers(uint32_t n)
+{
+	agent.layout.buffers_max = memory.layout.buffers_max = n;
+}
+
+static void write_records(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		write_record(i);
+}
+
+static uint32_t noted(enum message_kind kind)
+{
+	return memory.header->messages.counts[kind];
+}
+
+/* Block mode, every sub-buffer with a thread that waits for this one, which has none: it goes on, and says so. */
 static void waiting_for_those_who_wait_ends(void **state)
 {
 	pthread_barrier_t b;
-	pthread_t other, tracer;
-	struct seen seen = { 0 };
-	bool stop = false;
+	struct tracer tracer;
+	pthread_t other;
 
 	(void)state;
 	begin(MEMORY_BLOCK, 128);
-	agent.layout.buffers_max = 1;
+	have_buffers(1);
 	pthread_barrier_init(&b, NULL, 2);
-	assert_int_equal(pthread_create(&tracer, NULL, beat, &stop), 0);
+	tracer_begin(&tracer, 0);
 	assert_int_equal(pthread_create(&other, NULL, hold_one, &b), 0);
 	pthread_barrier_wait(&b);
 	tls = (struct agent_tls){ 0 };
-	for (uint32_t i = 0; i < 1000; i++)
-		write_record(i);
+	write_records(1000);
 	pthread_barrier_wait(&b);
 	pthread_join(other, NULL);
-	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
-	pthread_join(tracer, NULL);
 	assert_false(agent.abandoned);
-	agent.layout.buffers_max = memory.layout.buffers_max;
-	assert_int_equal(counted(&seen), 1001);
+	assert_int_equal(noted(MESSAGE_VAIN), 1);
+	assert_int_equal(tracer_end(&tracer), 1001);
 	pthread_barrier_destroy(&b);
+	shared_memory_destroy(&memory);
+}
+
+static void *write_one(void *arg)
+{
+	(void)arg;
+	tls = (struct agent_tls){ 0 };
+	write_record(0);
+	return NULL;
+}
+
+/* A slow disk, say: longer than a thread that holds nothing waits for a tracer that finds nothing to give back. */
+static void a_slow_tracer_is_waited_for(void **state)
+{
+	struct tracer tracer;
+	pthread_t other;
+
+	(void)state;
+	begin(MEMORY_BLOCK, 128);
+	have_buffers(1);
+	assert_int_equal(pthread_create(&other, NULL, write_one, NULL), 0);
+	pthread_join(other, NULL);
+	tls = (struct agent_tls){ 0 };
+	tracer_begin(&tracer, 1500);
+	write_records(1000);
+	assert_int_equal(tracer_end(&tracer), 1001);
+	assert_int_equal(total(tracer.seen.lost), 0);
+	assert_int_equal(noted(MESSAGE_VAIN) + noted(MESSAGE_GIVEN_UP), 0);
+	shared_memory_destroy(&memory);
+}
+
+/* One that was stopped, say. What is written once it goes on is not lost. */
+static void a_tracer_that_was_held_up_is_waited_for_again(void **state)
+{
+	struct tracer tracer;
+
+	(void)state;
+	begin(MEMORY_BLOCK, 128);
+	have_buffers(1);
+	tls = (struct agent_tls){ 0 };
+	write_records(10000);
+	assert_true(agent.abandoned);
+	assert_int_equal(noted(MESSAGE_GIVEN_UP), 1);
+	tracer_begin(&tracer, 0);
+	while (!__atomic_load_n(&memory.header->heartbeat, __ATOMIC_ACQUIRE))
+		sched_yield();
+	write_records(100000);
+	assert_false(agent.abandoned);
+	assert_int_equal(tracer_end(&tracer), 110000);
+	assert_in_range(total(tracer.seen.lost), 1, 10000);
+	shared_memory_destroy(&memory);
+}
+
+/* A thread that writes a little and ends leaves the rest of its sub-buffer as it was: no memory. */
+static void looking_for_an_end_touches_no_pages(void **state)
+{
+	const uint32_t threads = 32;
+	struct seen seen = { 0 };
+	pthread_t thread;
+	size_t touched = 0;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	for (uint32_t i = 0; i < threads; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, write_one, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+	assert_int_equal(counted(&seen), threads);
+	for (uint32_t i = 0; i < threads; i++)
+		touched += shared_memory_touched(&memory, i);
+	assert_int_equal(touched, threads * (size_t)sysconf(_SC_PAGESIZE));
 	shared_memory_destroy(&memory);
 }
 
@@ -596,7 +734,7 @@ static int take_anything(void *context, const struct drain_run *run, struct err 
 	uint64_t *sum = context;
 
 	(void)err;
-	assert_in_range(run->slot, 0, memory.layout.threads_max - 1);
+	assert_in_range((run->slot - memory.first_slot), 0, memory.layout.threads_max - 1);
 	assert_in_range(run->n, 0, MEMORY_BUFFER_WORDS);
 	for (size_t i = 0; i < run->n; i++)
 		*sum += run->words[i];
@@ -653,6 +791,9 @@ int main(void)
 		cmocka_unit_test(the_tracers_death_tells_nothing_twice),
 		cmocka_unit_test(quarantine_takes_nothing_from_the_quota),
 		cmocka_unit_test(waiting_for_those_who_wait_ends),
+		cmocka_unit_test(a_slow_tracer_is_waited_for),
+		cmocka_unit_test(a_tracer_that_was_held_up_is_waited_for_again),
+		cmocka_unit_test(looking_for_an_end_touches_no_pages),
 		cmocka_unit_test(a_scribbled_memory_does_no_harm),
 	};
 

@@ -56,7 +56,7 @@ static void found(void **state)
 	struct clock c;
 
 	clock_begin(&c);
-	clock_settle(&c, &out);
+	clock_measure_end(&c, &out);
 	is_true(&out);
 	clock_refine(&c, &out);
 	is_true(&out);
@@ -71,7 +71,7 @@ static void told_by_a_liar(void **state)
 
 	clock_begin(&c);
 	c.cpuid_hz = (uint64_t)(measured_hz() * 1.5);
-	clock_settle(&c, &out);
+	clock_measure_end(&c, &out);
 	assert_string_equal(out.from, "measured");
 	is_true(&out);
 	refined = out;
@@ -88,7 +88,7 @@ static void told_truly(void **state)
 
 	clock_begin(&c);
 	c.cpuid_hz = told;
-	clock_settle(&c, &out);
+	clock_measure_end(&c, &out);
 	assert_string_equal(out.from, "cpuid");
 	assert_int_equal(out.hz, told);
 	clock_end(&c);

@@ -1,4 +1,4 @@
-/* The session's door, with peers that come all at once: processes of this program's, which speak as an agent does, or do
+/* The session's agent socket, with peers that come all at once: processes of this program's, which speak as an agent does, or do
  * not. They say hello, ask for more, and say that they are done, at the same time; one is silent throughout, one
  * ends in the middle, one says what nobody says. The news must come in order and complete. Also for ThreadSanitizer. */
 #include <pthread.h>
@@ -26,7 +26,7 @@ enum { PEERS = 6, HELLOS = 4 };
 
 static char cache[] = "/tmp/brace-control-XXXXXX";
 
-struct place { struct sockaddr_un at; socklen_t n; };
+struct place { struct sockaddr_un at; socklen_t n; char token[PROTOCOL_TOKEN]; };
 
 /* --- one peer ----------------------------------------------------------------------------- */
 
@@ -39,10 +39,11 @@ static int come(const struct place *to)
 	return fd;
 }
 
-static void say(int fd, enum protocol_request request, uint32_t image)
+static void say(int fd, const struct place *to, enum protocol_request request, uint32_t image)
 {
-	const struct protocol_hello hello = { .request = request, .version = PROTOCOL_VERSION, .image = image };
+	struct protocol_hello hello = { .request = request, .version = PROTOCOL_VERSION, .image = image };
 
+	memcpy(hello.token, to->token, sizeof(hello.token));
 	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
 		_exit(3);
 }
@@ -50,7 +51,7 @@ static void say(int fd, enum protocol_request request, uint32_t image)
 /* The image's number; the memories that come along are let go. */
 static uint32_t welcomed(int fd)
 {
-	struct protocol_welcome w;
+	struct protocol_setup w;
 	char control[CMSG_SPACE(3 * sizeof(int))];
 	struct iovec iov = { &w, sizeof(w) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
@@ -80,11 +81,11 @@ static void behave(const struct place *to)
 		int fd = come(to);
 		uint32_t image;
 
-		say(fd, PROTOCOL_HELLO, MEMORY_NONE);
+		say(fd, to, PROTOCOL_HELLO, MEMORY_NONE);
 		image = welcomed(fd);
 		be_done(fd);
 		fd = come(to);
-		say(fd, PROTOCOL_DLOPEN, image);
+		say(fd, to, PROTOCOL_DLOPEN, image);
 		if (welcomed(fd) != image)
 			_exit(6);
 		be_done(fd);
@@ -95,17 +96,23 @@ static void behave(const struct place *to)
 static void misbehave(const struct place *to)
 {
 	uint8_t nonsense[3] = { 1, 2, 3 };
+	struct place stranger = *to;
 	int silent = come(to), fd = come(to);
 
 	if (send(fd, nonsense, sizeof(nonsense), MSG_NOSIGNAL) != sizeof(nonsense) || recv(fd, nonsense, 1, 0) > 0)
 		_exit(7);
 	close(fd);
 	fd = come(to);
-	say(fd, PROTOCOL_DLOPEN, 4711); /* there is no such image */
+	say(fd, to, PROTOCOL_DLOPEN, 4711); /* there is no such image */
 	if (recv(fd, nonsense, 1, 0) > 0)
 		_exit(8);
+	stranger.token[PROTOCOL_TOKEN - 1] ^= 1;
 	fd = come(to);
-	say(fd, PROTOCOL_HELLO, MEMORY_NONE); /* and is gone */
+	say(fd, &stranger, PROTOCOL_HELLO, MEMORY_NONE);
+	if (recv(fd, nonsense, 1, 0) > 0)
+		_exit(10);
+	fd = come(to);
+	say(fd, to, PROTOCOL_HELLO, MEMORY_NONE); /* and is gone */
 	if (fd < silent)
 		_exit(9);
 	_exit(0);
@@ -141,12 +148,15 @@ static void crowd_make(struct crowd *c, int n, void (*way)(const struct place *t
 	close(to_peers[0]);
 }
 
-static void crowd_let_go(struct crowd *c, const char *name)
+static void crowd_let_go(struct crowd *c, const char *way)
 {
 	struct place to = { .at.sun_family = AF_UNIX };
+	const size_t length = strcspn(way, ":");
 
-	memcpy(to.at.sun_path + 1, name + 1, strlen(name) - 1);
-	to.n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+	memcpy(to.at.sun_path + 1, way + 1, length - 1);
+	to.n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+	assert_int_equal(strlen(way + length + 1), PROTOCOL_TOKEN);
+	memcpy(to.token, way + length + 1, PROTOCOL_TOKEN);
 	for (size_t i = 0; i < c->pids.n; i++)
 		assert_int_equal(write(c->out, &to, sizeof(to)), sizeof(to));
 	close(c->out);
@@ -191,17 +201,17 @@ static void end(struct fixture *f)
 }
 
 /* Images in their order, each of them before what is added to it. */
-static void take_news(struct fixture *f, uint32_t *images, uint32_t *additions)
+static void take_update(struct fixture *f, uint32_t *images, uint32_t *additions)
 {
-	struct image_news news;
+	struct image_update news;
 
-	while (control_next_news(f->control, &news)) {
+	while (control_next_update(f->control, &news)) {
 		if (news.addition)
 			assert_true(news.image < *images);
 		else
 			assert_int_equal(news.image, (*images)++);
 		*additions += news.addition && !news.refused.n;
-		image_news_free(&news);
+		image_update_free(&news);
 	}
 }
 
@@ -234,17 +244,17 @@ static void all_come_at_once(void **state)
 	crowd_make(&bad, 2, misbehave);
 	begin(&f);
 	assert_int_equal(pthread_create(&thread, NULL, keep, &keeper), 0);
-	crowd_let_go(&bad, control_socket(f.control));
-	crowd_let_go(&good, control_socket(f.control));
+	crowd_let_go(&bad, control_way(f.control));
+	crowd_let_go(&good, control_way(f.control));
 	crowd_end(&good);
 	crowd_end(&bad);
 	__atomic_store_n(&keeper.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
 	control_settle(f.control);
-	take_news(&f, &images, &additions);
+	take_update(&f, &images, &additions);
 	assert_in_range(images, PEERS * HELLOS, PEERS * HELLOS + 2); /* of those that were gone, maybe */
 	assert_int_equal(additions, PEERS * HELLOS);
-	assert_false(control_wait_news(f.control, images));
+	assert_false(control_wait_update(f.control, images));
 	end(&f);
 }
 
@@ -253,7 +263,7 @@ static void stay(const struct place *to)
 {
 	int fd = come(to);
 
-	say(fd, PROTOCOL_HELLO, MEMORY_NONE);
+	say(fd, to, PROTOCOL_HELLO, MEMORY_NONE);
 	welcomed(fd);
 	_exit(recv(fd, &fd, 1, 0) > 0); /* until the tracer goes */
 }
@@ -267,9 +277,9 @@ static void the_end_waits_for_nobody(void **state)
 	(void)state;
 	crowd_make(&silent, 3, stay);
 	begin(&f);
-	crowd_let_go(&silent, control_socket(f.control));
+	crowd_let_go(&silent, control_way(f.control));
 	while (images < 3)
-		take_news(&f, &images, &additions);
+		take_update(&f, &images, &additions);
 	end(&f);
 	crowd_end(&silent);
 }

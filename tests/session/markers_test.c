@@ -231,7 +231,7 @@ static void test_filter(void **state)
 	struct run r;
 
 	begin(&r, "nop", events);
-	if (event_set_wish_filter(&r.settings.events, "arg2 >= 900 && !(arg2 & 1) && comm ~ \"marked*\"", &err) < 0)
+	if (event_set_pending_filter(&r.settings.events, "arg2 >= 900 && !(arg2 & 1) && comm ~ \"marked*\"", &err) < 0)
 		fail_msg("%s", err.text);
 	record_to(&r, argv, "/dev/null");
 	assert_int_equal(each(&r, "sdt_marked", "leaf", see_leaf, &wrong), 50);
@@ -435,8 +435,7 @@ static void test_storm(void **state)
 	begin(&r, "nop", events);
 	settings[0] = r.settings;
 	settings_init(&settings[1]);
-	settings[1].nop = true;
-	settings[1].graph = false;
+	settings[1].tracer = &tracer_nop;
 	settings[1].events.catalogue = r.catalogue;
 	pid = start(argv, &in, &out);
 	req.settings = &settings[0];

@@ -20,12 +20,12 @@ static uint64_t entry(uint64_t at)
 }
 
 /* Its records, as "AT" and "(FROM LENGTH)"; as weaving leaves them. */
-static char *woven(struct pending_sleeps *p, const uint64_t *words, size_t n, uint64_t near)
+static char *merged(struct pending_sleeps *p, const uint64_t *words, size_t n, uint64_t near)
 {
 	static char text[256];
 	record_words out = { 0 };
 	const struct drain_run run = { .near_tsc = BASE + near, .words = words, .n = n };
-	bool changed = pending_weave(p, &run, &out);
+	bool changed = pending_merge(p, &run, &out);
 	struct unpack u = { .at = changed ? out.at : words, .end = changed ? out.at + out.n : words + n, .tsc = BASE + near };
 	struct event e;
 	size_t at = 0;
@@ -52,15 +52,15 @@ static void test_between(void **state)
 	struct pending_sleeps p = { 0 };
 	uint64_t words[] = { entry(100), entry(200), entry(300) };
 
-	assert_string_equal(woven(&p, words, 3, 0), "100 200 300 ");
+	assert_string_equal(merged(&p, words, 3, 0), "100 200 300 ");
 	sleep_from(&p, 50, 60);
 	sleep_from(&p, 210, 240);
 	sleep_from(&p, 250, 260);
 	sleep_from(&p, 310, 320);
-	assert_string_equal(woven(&p, words, 3, 0), "(50 10)100 200 (210 30)(250 10)300 ");
+	assert_string_equal(merged(&p, words, 3, 0), "(50 10)100 200 (210 30)(250 10)300 ");
 	words[0] = entry(400);
-	assert_string_equal(woven(&p, words, 1, 300), "(310 10)400 ");
-	assert_string_equal(woven(&p, words, 1, 300), "400 ");
+	assert_string_equal(merged(&p, words, 1, 300), "(310 10)400 ");
+	assert_string_equal(merged(&p, words, 1, 300), "400 ");
 	pending_free(&p);
 }
 
@@ -71,11 +71,11 @@ static void test_late(void **state)
 	const uint64_t words[] = { entry(100), entry(200) };
 
 	sleep_from(&p, 150, 201);
-	assert_string_equal(woven(&p, words, 2, 0), "100 (150 51)200 ");
+	assert_string_equal(merged(&p, words, 2, 0), "100 (150 51)200 ");
 	pending_go_on(&p, BASE + 900);
 	pending_stop(&p, BASE + 1000);
 	pending_stop(&p, BASE + 1001);
-	assert_string_equal(woven(&p, words, 2, 0), "100 200 ");
+	assert_string_equal(merged(&p, words, 2, 0), "100 200 ");
 	pending_free(&p);
 }
 
@@ -87,7 +87,7 @@ static void test_payload(void **state)
 
 	sleep_from(&p, 110, 120);
 	sleep_from(&p, 160, 170);
-	assert_string_equal(woven(&p, words, 5, 0), "100 (110 10)150 (160 10)200 ");
+	assert_string_equal(merged(&p, words, 5, 0), "100 (110 10)150 (160 10)200 ");
 	pending_free(&p);
 }
 
@@ -101,7 +101,7 @@ static void test_long(void **state)
 
 	sleep_from(&p, 100, long_time);
 	snprintf(want, sizeof(want), "(100 %ld)%ld ", (long)(long_time - 100), (long)(long_time + 100));
-	assert_string_equal(woven(&p, words, 1, long_time), want);
+	assert_string_equal(merged(&p, words, 1, long_time), want);
 	pending_free(&p);
 }
 
@@ -113,9 +113,9 @@ static void test_settled(void **state)
 	for (uint64_t i = 0; i < 10; i++)
 		sleep_from(&p, 100 + 10 * i, 105 + 10 * i);
 	sleep_from(&p, 400, 450);
-	pending_settle(&p, BASE + 300);
+	pending_forget_before(&p, BASE + 300);
 	assert_int_equal(p.sleeps.at.n, 2);
-	assert_string_equal(woven(&p, words, 1, 0), "(145 50)(400 50)500 ");
+	assert_string_equal(merged(&p, words, 1, 0), "(145 50)(400 50)500 ");
 	pending_free(&p);
 }
 

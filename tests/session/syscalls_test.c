@@ -45,7 +45,7 @@ static void begin(struct run *r, const char *tracer, const char *const *events)
 	if (settings_write(&r->settings, "current_tracer", tracer, false, &err) < 0)
 		fail_msg("%s", err.text);
 	for (; *events; events++)
-		if ((**events == '?' ? event_set_wish_filter(&r->settings.events, *events + 2, &err) :
+		if ((**events == '?' ? event_set_pending_filter(&r->settings.events, *events + 2, &err) :
 				       event_set_write(&r->settings.events, *events, &err)) < 0)
 			fail_msg("%s: %s", *events, err.text);
 }

@@ -295,7 +295,7 @@ void assert_same_event(const struct event *a, const struct event *b)
 {
 	assert_int_equal(a->kind, b->kind);
 	assert_int_equal(a->tsc, b->tsc);
-	if (a->kind != EVENT_TRACE) /* where its payload lay: tests/report/test_events.c compares that */
+	if (a->kind != EVENT_TRACE) /* where its payload lay: tests/report/events_test.c compares that */
 		assert_int_equal(a->begin, b->begin);
 	assert_int_equal(a->count, b->count);
 	assert_int_equal(a->flags, b->flags);

@@ -8,7 +8,8 @@
  *   many:   900 connections that say nothing
  *   crowd:  60 children with 8 such connections each
  *   handlers: as hello, and six children say on 8 connections each that they set handlers of signals
- * caller step: what is executed; three calls of step. */
+ * caller step: what is executed; three calls of step.
+ * caller stranger PID: by who is not traced: says hello to that tracer without its token. Status 0: it was sent away. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,12 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "door.h"
+#include "agent_socket.h"
 #include "shared/memory.h"
 
 enum { MANY = 900, CHILDREN = 60, SETTERS = 6, OF_ONE = 8 };
 
-static struct door tracer;
+static struct agent_socket tracer;
 static int fds[MANY];
 static unsigned n_fds;
 
@@ -38,9 +39,10 @@ __attribute__((noinline)) unsigned step(unsigned n)
 
 static void come(uint32_t says)
 {
-	const struct protocol_hello hello = { .request = says, .version = PROTOCOL_VERSION, .image = MEMORY_NONE };
-	int fd = door_come(&tracer);
+	struct protocol_hello hello = { .request = says, .version = PROTOCOL_VERSION, .image = MEMORY_NONE };
+	int fd = agent_socket_come(&tracer);
 
+	memcpy(hello.token, tracer.token, sizeof(hello.token));
 	if (fd < 0)
 		exit(2);
 	if (says)
@@ -101,6 +103,17 @@ static void crowd(int children, uint32_t says)
 			exit(2);
 }
 
+/* The address is found, as everybody finds it. */
+static int is_sent_away(int pid)
+{
+	struct protocol_setup answer;
+
+	if (agent_socket_find(pid, &tracer) == 0 || !tracer.n)
+		return 4;
+	come(PROTOCOL_HELLO);
+	return recv(fds[0], &answer, sizeof(answer), 0) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -108,7 +121,9 @@ int main(int argc, char **argv)
 
 	if (strcmp(way, "step") == 0)
 		return step(step(step(0))) != 3;
-	if (door_find((int)getppid(), &tracer) < 0)
+	if (strcmp(way, "stranger") == 0)
+		return is_sent_away((int)times);
+	if (agent_socket_find((int)getppid(), &tracer) < 0)
 		return 3;
 	for (int i = 0; strcmp(way, "many") == 0 && i < MANY; i++)
 		come(0);

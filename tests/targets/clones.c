@@ -1,9 +1,11 @@
 /* Threads that no library started: the system call clone, by hand, in the way its argument says. Parent and
  * child compute at once. `shared`: the child has its parent's thread pointer; `zero`: none; `own`: one of its own,
  * with nothing behind it that anybody set up; `process`: a process of its own in the same memory; `libc`: the same by libc's
- * function; `vfork`: the parent waits; `storm`: many, of all kinds. */
+ * function; `vfork`: the parent waits; `storm`: many, of all kinds; `beside`: while threads of the library's compute, which have begun
+ * before; `none`: no such thread at all, though the program could make one. */
 #include <asm/unistd.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -158,9 +160,45 @@ static unsigned storm(int steps)
 	return sum;
 }
 
-static const struct { const char *name; unsigned (*way)(int); } ways[] = {
-	{ "shared", shared }, { "zero", zero }, { "own", own }, { "process", process }, { "vfork", vfork_way },
-	{ "libc", libc }, { "storm", storm },
+static unsigned none(int steps)
+{
+	return work(steps) ^ (work(steps) << 1);
+}
+
+enum { BESIDE = 4 };
+static uint32_t working;
+
+static void *work_beside(void *arg)
+{
+	unsigned first = work(STEPS / 2);
+
+	__atomic_fetch_add(&working, 1, __ATOMIC_SEQ_CST);
+	*(unsigned *)arg = first ^ work(STEPS);
+	return arg;
+}
+
+static unsigned beside(int steps)
+{
+	pthread_t threads[BESIDE];
+	unsigned results[BESIDE], sum = 0;
+
+	for (int i = 0; i < BESIDE; i++)
+		require(pthread_create(&threads[i], NULL, work_beside, &results[i]) == 0, "pthread_create");
+	while (__atomic_load_n(&working, __ATOMIC_SEQ_CST) < BESIDE)
+		raw(__NR_sched_yield, 0, 0, 0, 0);
+	sum = shared(steps) + zero(steps);
+	for (int i = 0; i < BESIDE; i++) {
+		require(pthread_join(threads[i], NULL) == 0, "pthread_join");
+		sum = sum * 31 + results[i];
+	}
+	return sum;
+}
+
+static const struct { const char *name; unsigned (*way)(int); unsigned steps, runs; } ways[] = {
+	{ "shared", shared, 2 * STEPS, 1 }, { "zero", zero, 2 * STEPS, 1 }, { "own", own, 2 * STEPS, 1 },
+	{ "process", process, 2 * STEPS, 1 }, { "vfork", vfork_way, 2 * STEPS, 1 }, { "libc", libc, 2 * STEPS, 1 },
+	{ "storm", storm, 2 * STORM * (STEPS / STORM), STORM }, { "none", none, 2 * STEPS, 0 },
+	{ "beside", beside, 4 * STEPS + BESIDE * (STEPS / 2 + STEPS), 2 },
 };
 
 int main(int argc, char **argv)
@@ -171,7 +209,7 @@ int main(int argc, char **argv)
 		i++;
 	require(i < sizeof(ways) / sizeof(*ways), "the argument");
 	printf("%s %x\n", ways[i].name, ways[i].way(STEPS));
-	truth("step", i == 6 ? 2 * STORM * (STEPS / STORM) : 2 * STEPS);
-	truth("run", i == 6 ? STORM : 1);
+	truth("step", ways[i].steps);
+	truth("run", ways[i].runs);
 	return 0;
 }

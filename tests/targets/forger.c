@@ -8,17 +8,21 @@
  *   statuses:  what became of them, in no order
  *   anything:  any bytes, also in the regions
  * forger stranger: asks for more of the session's first program, which is another user's. Status 3: it got nothing.
+ * forger namesake DIR: the same, and maps files of DIR (a tmpfs), one of which has the number of that program's session memory.
+ * forger homeless: says of its threads that they are of a program that does not exist.
  * forger WAY SEED waits: says "ready", does it when it is traced, without another program; says "done", and waits to be ended.
  * forger step: what is executed. */
+#include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "door.h"
+#include "agent_socket.h"
 #include "shared/memory.h"
 
 static uint64_t seed = 1;
@@ -71,7 +75,7 @@ static const struct { const char *name; void (*one)(struct patch *p); } ways[] =
 	{ "lengths", lengths }, { "addresses", addresses }, { "statuses", statuses }, { "anything", anything },
 };
 
-static void forge(const char *way, const struct protocol_welcome *w, int code)
+static void forge(const char *way, const struct protocol_setup *w, int code)
 {
 	uint8_t *at = mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, code, 0);
 	struct patch *patches = (struct patch *)(at + w->patches_at);
@@ -88,22 +92,23 @@ static void forge(const char *way, const struct protocol_welcome *w, int code)
 
 /* --- speaking -------------------------------------------------------------------------------- */
 
-static struct door tracer;
+static struct agent_socket tracer;
 
 /* The image, by the tracer's number. It is not done before the tracer has heard all of it: that hangs up. */
 static uint32_t speak(const char *way, uint32_t request, uint32_t image)
 {
-	const struct protocol_hello hello = {
+	struct protocol_hello hello = {
 		.request = request, .version = PROTOCOL_VERSION, .image = image, .tls = -64, .table = 0x10000000,
 		.arena = 0x20000000, .slow_record = 0x10000, .slow_entry = 0x10000,
 	};
 	const struct protocol_done done = { .request = PROTOCOL_DONE };
-	struct protocol_welcome w = { 0 };
+	struct protocol_setup w = { 0 };
 	char control[CMSG_SPACE(3 * sizeof(int))];
 	struct iovec iov = { &w, sizeof(w) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
-	int fd = door_come(&tracer), fds[3];
+	int fd = agent_socket_come(&tracer), fds[3];
 
+	memcpy(hello.token, tracer.token, sizeof(hello.token));
 	if (fd < 0 || send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello) ||
 	    recvmsg(fd, &m, 0) != sizeof(w) || !CMSG_FIRSTHDR(&m))
 		exit(5);
@@ -120,10 +125,11 @@ static uint32_t speak(const char *way, uint32_t request, uint32_t image)
 /* The tracer hangs up without a word. */
 static int gets_nothing(uint32_t image)
 {
-	const struct protocol_hello hello = { .request = PROTOCOL_DLOPEN, .version = PROTOCOL_VERSION, .image = image, .tls = -64 };
-	struct protocol_welcome w;
-	int fd = door_come(&tracer);
+	struct protocol_hello hello = { .request = PROTOCOL_DLOPEN, .version = PROTOCOL_VERSION, .image = image, .tls = -64 };
+	struct protocol_setup w;
+	int fd = agent_socket_come(&tracer);
 
+	memcpy(hello.token, tracer.token, sizeof(hello.token));
 	return fd >= 0 && send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello) && recv(fd, &w, sizeof(w), 0) == 0;
 }
 
@@ -171,6 +177,59 @@ static int tracer_pid(void)
 	return h ? (int)h->tracer_pid : 0;
 }
 
+/* Every thread there is. */
+static void leave_home(void)
+{
+	char line[512], *at = NULL;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	const struct memory_header *h;
+
+	while (maps && !at && fgets(line, sizeof(line), maps))
+		if (strstr(line, "/memfd:brace-session"))
+			at = (char *)strtoul(line, NULL, 16);
+	if (maps)
+		fclose(maps);
+	if (!at)
+		exit(14);
+	h = (const struct memory_header *)at;
+	for (uint32_t i = 0; i < h->threads_used; i++)
+		((struct memory_thread *)(at + h->layout.threads_at))[i].image = 0xffffffff;
+}
+
+/* The number of our session memory; 0: none is mapped. */
+static ino_t memory_inode(void)
+{
+	char line[512];
+	unsigned long inode = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && !inode && fgets(line, sizeof(line), maps))
+		if (strstr(line, "/memfd:brace-session"))
+			sscanf(line, "%*s %*s %*s %*s %lu", &inode);
+	if (maps)
+		fclose(maps);
+	return inode;
+}
+
+/* A tmpfs numbers its files as it makes them. The other user's memory was made before ours. */
+static void map_namesakes(const char *dir)
+{
+	const ino_t own = memory_inode();
+	struct stat st = { 0 };
+
+	if (!own || chdir(dir) < 0)
+		exit(11);
+	for (; st.st_ino + 1 < own; close(3)) {
+		if (open("namesake", O_RDWR | O_CREAT | O_EXCL, 0600) != 3 || fstat(3, &st) < 0 || unlink("namesake") < 0 ||
+		    ftruncate(3, 4096) < 0)
+			exit(12);
+		if (own - st.st_ino > 4096)
+			continue;
+		if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3, 0) == MAP_FAILED)
+			exit(13);
+	}
+}
+
 static void wait_to_be_traced(void)
 {
 	const struct timespec moment = { 0, 1000000 };
@@ -193,9 +252,15 @@ int main(int argc, char **argv)
 	step(step(step(0)));
 	if (strcmp(way, "step") == 0)
 		return 0;
-	if (door_find(tracer_pid(), &tracer) < 0)
+	if (agent_socket_find(tracer_pid(), &tracer) < 0)
 		return 7;
-	if (strcmp(way, "stranger") == 0)
+	if (strcmp(way, "homeless") == 0) {
+		leave_home();
+		return 3;
+	}
+	if (strcmp(way, "namesake") == 0)
+		map_namesakes(argv[2]);
+	if (strcmp(way, "stranger") == 0 || strcmp(way, "namesake") == 0)
 		return gets_nothing(0) ? 3 : 10;
 	if (!ends_well(make_child(way, speak(way, PROTOCOL_HELLO, MEMORY_NONE))))
 		return 8;

@@ -57,10 +57,10 @@ static void spoil(void *at, size_t bytes)
 static void header(void) { spoil(memory, sizeof(struct memory_header)); }
 /* Only what counts and links: the rest of the header makes a program stop recording at once. */
 static void counters(void) { spoil(memory + offsetof(struct memory_header, free_head), 192); }
-static void notes(void) { spoil(memory + offsetof(struct memory_header, notes), sizeof(struct memory_notes)); }
+static void messages(void) { spoil(memory + offsetof(struct memory_header, messages), sizeof(struct memory_messages)); }
 static void threads(void) { spoil(&slots[next() % SLOTS], sizeof(slots[0])); }
 /* But not its window: what stands first. */
-static void fields(void) { spoil(&slots[next() % SLOTS], offsetof(struct memory_thread, nowhere)); }
+static void fields(void) { spoil(&slots[next() % SLOTS], offsetof(struct memory_thread, discard)); }
 static void descriptors(void) { spoil(&descs[next() % SLOTS], sizeof(descs[0])); }
 
 static void states(void)
@@ -114,7 +114,7 @@ static void shorten(void)
 }
 
 static const struct { const char *name; void (*once)(void); } kinds[] = {
-	{ "header", header }, { "counters", counters }, { "notes", notes }, { "threads", threads },
+	{ "header", header }, { "counters", counters }, { "notes", messages }, { "threads", threads },
 	{ "fields", fields }, { "descriptors", descriptors }, { "states", states }, { "buffers", buffers },
 	{ "records", records }, { "sites", sites }, { "all", all }, { "shorten", shorten },
 };

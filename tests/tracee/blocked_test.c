@@ -618,7 +618,7 @@ static void borrow_it(pid_t pid)
 	struct err err;
 	int64_t result;
 
-	assert_int_equal(tracee_hold(pid, &t, &err), 0);
+	assert_int_equal(tracee_stop(pid, &t, &err), 0);
 	assert_int_equal(tracee_syscall(t, SYS_getpid, none, &result, &err), 0);
 	assert_int_equal(result, pid);
 	tracee_release(t);

@@ -69,7 +69,7 @@ static struct answer ask_as(void (*become)(void), int (*question)(pid_t, struct 
 static int hold_and_release(pid_t pid, struct err *err)
 {
 	struct tracee *t;
-	int r = tracee_hold(pid, &t, err);
+	int r = tracee_stop(pid, &t, err);
 
 	if (r == 0)
 		tracee_release(t);

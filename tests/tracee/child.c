@@ -61,7 +61,7 @@ uint64_t hold_once(pid_t pid)
 	struct tracee *t;
 	struct err err;
 
-	if (tracee_hold(pid, &t, &err) < 0)
+	if (tracee_stop(pid, &t, &err) < 0)
 		fail_msg("%s", err.text);
 	return tracee_release(t);
 }

@@ -25,7 +25,7 @@ static struct tracee *hold(pid_t pid)
 	struct tracee *t;
 	struct err err;
 
-	if (tracee_hold(pid, &t, &err) < 0)
+	if (tracee_stop(pid, &t, &err) < 0)
 		fail_msg("%s", err.text);
 	return t;
 }
@@ -420,7 +420,7 @@ static void hold_until_it_ends(pid_t pid)
 	struct err err;
 	int r;
 
-	while ((r = tracee_hold(pid, &t, &err)) == 0)
+	while ((r = tracee_stop(pid, &t, &err)) == 0)
 		tracee_release(t);
 	if (r != -ESRCH)
 		fail_msg("%d: %s", r, err.text);
@@ -461,7 +461,7 @@ static void a_vfork_parent_is_named(void **state)
 	struct tracee *t;
 	struct err err;
 
-	assert_int_equal(tracee_hold(c.pid, &t, &err), -EBUSY);
+	assert_int_equal(tracee_stop(c.pid, &t, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "vfork"));
 	assert_int_equal(child_end(&c), 0);
 }

@@ -90,7 +90,7 @@ static void threads_stand_while_held(void **state)
 		struct err err;
 		uint64_t rounds;
 
-		assert_int_equal(tracee_hold(c.pid, &t, &err), 0);
+		assert_int_equal(tracee_stop(c.pid, &t, &err), 0);
 		assert_int_equal(tracee_threads(t), THREADS + 1);
 		rounds = c.report->rounds;
 		usleep(2000);
@@ -128,7 +128,7 @@ static void system_calls_are_the_processs(void **state)
 	int64_t result;
 
 	for (int i = 0; i < CYCLES; i++) {
-		assert_int_equal(tracee_hold(c.pid, &t, &err), 0);
+		assert_int_equal(tracee_stop(c.pid, &t, &err), 0);
 		assert_int_equal(tracee_syscall(t, SYS_getpid, none, &result, &err), 0);
 		assert_int_equal(result, c.pid);
 		assert_int_equal(tracee_syscall(t, SYS_close, (uint64_t[6]){ 999 }, &result, &err), 0);
@@ -149,7 +149,7 @@ static void functions_are_called(void **state)
 	uint64_t result;
 
 	for (int i = 0; i < CYCLES; i++) {
-		assert_int_equal(tracee_hold(c.pid, &t, &err), 0);
+		assert_int_equal(tracee_stop(c.pid, &t, &err), 0);
 		assert_int_equal(tracee_syscall(t, SYS_mmap, (uint64_t[6]){ 0, 65536, PROT_READ | PROT_WRITE,
 						MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0 }, &stack, &err), 0);
 		assert_int_equal(tracee_call(t, (uintptr_t)sum, args, (uint64_t)stack + 65536, &result, &err), 0);

@@ -216,7 +216,7 @@ static void held_again_later(void **state)
 	tracee_release(s.t);
 	for (int i = 0; i < 50; i++) {
 		assert_int_equal(tracee_check(s.pid, &err), 0);
-		assert_int_equal(tracee_hold(s.pid, &s.t, &err), 0);
+		assert_int_equal(tracee_stop(s.pid, &s.t, &err), 0);
 		work_in_it(s.t);
 		tracee_release(s.t);
 	}

@@ -96,7 +96,7 @@ static void sequences_begin_again(void **state)
 		struct err err;
 		int64_t result;
 
-		assert_int_equal(tracee_hold(c.pid, &t, &err), 0);
+		assert_int_equal(tracee_stop(c.pid, &t, &err), 0);
 		if (i % 4)
 			assert_int_equal(tracee_syscall(t, SYS_getpid, none, &result, &err), 0);
 		tracee_release(t);

@@ -110,7 +110,7 @@ static int hold(void *of)
 	const pid_t *pid = of;
 	struct tracee *t;
 	struct err err;
-	int r = tracee_hold(*pid, &t, &err);
+	int r = tracee_stop(*pid, &t, &err);
 
 	if (r == 0)
 		tracee_release(t);

@@ -3,21 +3,21 @@
 #include <stdio.h>
 
 #include "golden_events.h"
-#include "tree/fuse_face.h"
+#include "tree/fuse_mount.h"
 
 int main(int argc, char **argv)
 {
 	struct tree *t = instance_tree_new();
-	struct fuse_face *face;
+	struct fuse_mount *face;
 	struct err err;
 
 	golden_events(t);
-	if (argc != 2 || fuse_face_mount(t, argv[1], &face, &err)) {
+	if (argc != 2 || fuse_mount_start(t, argv[1], &face, &err)) {
 		fprintf(stderr, "events_tree: %s\n", argc != 2 ? "which directory?" : err.text);
 		return 1;
 	}
-	fuse_face_serve(face, &err);
-	fuse_face_free(face);
+	fuse_mount_serve(face, &err);
+	fuse_mount_free(face);
 	instance_tree_free(t);
 	return 0;
 }

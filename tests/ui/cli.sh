@@ -89,6 +89,10 @@ offers "commands" replay "$BRACE" re
 offers "values of --mode" block "$BRACE" record --mode b
 offers "values of --mode=" overwrite "$BRACE" record --mode = o
 offers "trace options" nofuncgraph-cpu "$BRACE" replay -O nofuncgraph-c
+sleep 600 &
+sleeper=$!
+offers "processes by name" sleep "$BRACE" record -p slee
+kill $sleeper
 offers "columns" p99 "$BRACE" report -s p
 COMP_BEHIND=$(bash --norc -c '
 	. "$1"; COMP_WORDS=("$2" record -l mai -- "$3"); COMP_CWORD=3; _brace
@@ -96,10 +100,32 @@ COMP_BEHIND=$(bash --norc -c '
 [ "$COMP_BEHIND" = main ]
 result "completion: -l offers functions ($COMP_BEHIND)" $?
 
+# --- the closing summary
+"$BRACE" record -o "$T/summary.brace" -- sh -c '/bin/true; /bin/true; exit 0' 2>"$T/err"
+grep -q '; this is the first of 3 programs$' "$T/err"
+result "hooked functions are the first program's, and it says so" $? "$T/err"
+grep -qx "brace: trace in $T/summary.brace; brace report and brace replay read it" "$T/err"
+result "what reads the trace" $? "$T/err"
+"$BRACE" record -e raw_syscalls:sys_enter -o "$T/summary.brace" -- /bin/true 2>"$T/err"
+grep -q '^brace: 0 calls, [1-9][0-9]* events\?, ' "$T/err"
+result "events without calls are counted" $? "$T/err"
+
 # --- the command line
 says "no command" 125 'which command' "$BRACE"
 says "an unknown command" 125 'did you mean record' "$BRACE" recrd
 says "help of an unknown command" 125 'no command frob' "$BRACE" help frob
+for word in trace live attach top profile hist dump tui script diff; do
+	says "another tool's command: $word" 125 'brace record\|brace graph\|brace report' "$BRACE" "$word"
+done
+says "a program without a command" 125 'brace record -- PROGRAM' "$BRACE" ./program
+says "an option without a command" 125 'a command comes first' "$BRACE" -p 1
+says "uftrace's -F" 125 'chosen by -l' "$BRACE" record -F main true
+says "perf's --call-graph" 125 'brace replay' "$BRACE" record --call-graph dwarf true
+says "report -i" 125 'brace report FILE' "$BRACE" report -i x
+says "an option's name with a slip" 125 'did you mean funcgraph-tail?' "$BRACE" record -O funcgraph-tial true
+says "and with no before it" 125 'did you mean nosleep-time?' "$BRACE" record -O nosleep_time true
+says "a process by a name that none has" 125 'no process that you may see' "$BRACE" record -p nonesuch-at-all
+says "no trace to report" 125 "brace record -- PROGRAM" env -C "$T" "$BRACE" report
 says "an unknown option" 125 'did you mean --json' "$BRACE" report --jsn
 says "an option without its value" 125 'needs an argument' "$BRACE" report -s
 says "a column that is none" 125 'p99' "$BRACE" report -s weight

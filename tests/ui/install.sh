@@ -16,6 +16,13 @@ printf './bin/brace\n./include/brace/event.h\n./lib/brace/libbrace-agent.so\n' |
 result "installs nothing else but in share" $? "$T/differences"
 traces() { "$1" record -q -o "$T/trace" -- true && "$1" report --json "$T/trace" | grep -q '"name"'; }
 check_that "traces from the installed tree" traces "$brace"
+event() { # TYPE: an event with a field of it compiles
+	printf '#include <brace/event.h>\nBRACE_EVENT(a, b, BRACE_PROTO(%s v), BRACE_ARGS(v), BRACE_FIELDS(BRACE_FIELD(%s, v, v)), BRACE_PRINT("x"))\n' \
+		"$1" "$1" | gcc -Wall -Wextra -Werror -pedantic -x c -fsyntax-only -I"$prefix/include" - 2>"$T/err"
+}
+check_that "event.h: a field of an integer" event 'unsigned char'
+! event double && grep -q 'is an integer: record a fraction multiplied' "$T/err"
+result "event.h: a field of a double is refused, in a sentence" $? "$T/err"
 mv "$prefix" "$T/moved"
 check_that "traces from a moved tree" traces "$T/moved/bin/brace"
 ln -s "$T/moved/bin/brace" "$T/link"

@@ -1,73 +1,564 @@
 /* SPDX-License-Identifier: MIT */
-/* Lengths by table. Each opcode has a byte that says what follows it; opcodes that are rare,
- * invalid in 64-bit mode or irregular are left to Zydis. The common path is written without
- * branches on the instruction's form: mispredicting them is what decoding costs. tests/arch
- * compares the two decoders over all the code of many programs. */
+/* Instruction lengths by table. hook/sweep.c decodes whole texts with it, on any thread; no state.
+ * Each opcode has a byte that describes the rest of the instruction; rare, invalid or irregular
+ * opcodes are left to Zydis, which alone decides that bytes are no instruction. The common path has
+ * no branch on the instruction's form, because mispredicting those is what decoding costs.
+ * tests/arch compares the two decoders over all the code of many programs. */
 #include "arch/x86_64/insn.h"
 
 #include <string.h>
 
 #include <Zydis/Decoder.h>
 
-/* What follows an opcode: bytes of immediate, MODRM if there is one, and whether control
- * goes on. */
+/* Description of an opcode: bytes of immediate, MODRM if there is one, and whether control goes
+ * on. */
 #define IMM 7        /* mask of the immediate's size */
 #define MODRM 8
-#define WIDE 0x10    /* the immediate is 2 bytes with a 66 prefix; with REX.W 8 if it is a mov's */
+#define WIDE 0x10    /* the immediate is 2 bytes with a 66 prefix; 8 with REX.W if it is a mov's */
 #define FLOW 0x20    /* not FLOW_NEXT, or depending on the modrm byte */
-#define SPECIAL 0x80 /* none of this: */
+#define SPECIAL 0x80 /* none of the above: */
 enum {
-	SLOW = SPECIAL, PREFIX, ESCAPE, VEX,
-	NONE = 0, I8 = 1, I16 = 2, IZ = 4 | WIDE, IV = IZ,
-	M = MODRM, M8 = MODRM | 1, MZ = MODRM | 4 | WIDE,
-	G8 = M | FLOW, GZ = M | FLOW, GM = M | FLOW, /* test among others; call and jmp among others */
-	R8 = 1 | FLOW, R32 = 4 | FLOW, STOP = FLOW, RET16 = 2 | FLOW, MOVZ = MZ | FLOW /* or xbegin */
+	SLOW = SPECIAL,
+	PREFIX,
+	ESCAPE,
+	VEX,
+	/* The opcode alone, with an immediate of 1, 2 or 4 bytes (z: 2 with a 66 prefix; v: 8 with
+	 * REX.W), or with a modrm byte and such an immediate. */
+	NONE = 0,
+	I8 = 1,
+	I16 = 2,
+	IZ = 4 | WIDE,
+	IV = IZ,
+	M = MODRM,
+	M8 = MODRM | 1,
+	MZ = MODRM | 4 | WIDE,
+	/* test among others; call and jmp among others */
+	G8 = M | FLOW,
+	GZ = M | FLOW,
+	GM = M | FLOW,
+	/* Branches with a distance of 1 or 4 bytes, and instructions that control does not pass. */
+	R8 = 1 | FLOW,
+	R32 = 4 | FLOW,
+	STOP = FLOW,
+	RET16 = 2 | FLOW,
+	MOVZ = MZ | FLOW /* or xbegin */
 };
 
+/* By opcode; a comment before each 16 says what most of them are. */
 static const uint8_t one_byte[256] = {
 #define ALU M, M, M, M, I8, IZ
-	ALU, SLOW, SLOW, ALU, SLOW, ESCAPE,     /* 00: add, or */
-	ALU, SLOW, SLOW, ALU, SLOW, SLOW,       /* 10: adc, sbb */
-	ALU, PREFIX, SLOW, ALU, PREFIX, SLOW,   /* 20: and, sub */
-	ALU, PREFIX, SLOW, ALU, PREFIX, SLOW,   /* 30: xor, cmp */
-	PREFIX, PREFIX, PREFIX, PREFIX, PREFIX, PREFIX, PREFIX, PREFIX, /* 40: rex */
-	PREFIX, PREFIX, PREFIX, PREFIX, PREFIX, PREFIX, PREFIX, PREFIX,
-	NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,  /* 50: push, pop */
-	NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
-	SLOW, SLOW, SLOW, M, PREFIX, PREFIX, PREFIX, PREFIX, /* 60 */
-	IZ, MZ, I8, M8, NONE, NONE, NONE, NONE,
-	R8, R8, R8, R8, R8, R8, R8, R8, R8, R8, R8, R8, R8, R8, R8, R8, /* 70: jcc */
-	M8, MZ, SLOW, M8, M, M, M, M, M, M, M, M, SLOW, M, SLOW, SLOW,  /* 80 */
-	NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SLOW, NONE, NONE, NONE, NONE, NONE, /* 90 */
-	SLOW, SLOW, SLOW, SLOW, NONE, NONE, NONE, NONE, I8, IZ, NONE, NONE, NONE, NONE, NONE, NONE, /* a0 */
-	I8, I8, I8, I8, I8, I8, I8, I8, IV, IV, IV, IV, IV, IV, IV, IV, /* b0: mov imm */
-	M8, M8, RET16, STOP, VEX, VEX, M8, MOVZ, SLOW, NONE, SLOW, SLOW, NONE, I8, SLOW, SLOW, /* c0 */
-	M, M, M, M, SLOW, SLOW, SLOW, NONE, M, M, M, M, M, M, M, M,     /* d0: shifts, x87 */
-	R8, R8, R8, R8, SLOW, SLOW, SLOW, SLOW, R32, R32, SLOW, R8, SLOW, SLOW, SLOW, SLOW, /* e0 */
-	PREFIX, SLOW, PREFIX, PREFIX, STOP, NONE, G8, GZ, NONE, NONE, SLOW, SLOW, NONE, NONE, M, GM, /* f0 */
+	/* 00: add, or */
+	ALU,
+	SLOW,
+	SLOW,
+	ALU,
+	SLOW,
+	ESCAPE,
+	/* 10: adc, sbb */
+	ALU,
+	SLOW,
+	SLOW,
+	ALU,
+	SLOW,
+	SLOW,
+	/* 20: and, sub */
+	ALU,
+	PREFIX,
+	SLOW,
+	ALU,
+	PREFIX,
+	SLOW,
+	/* 30: xor, cmp */
+	ALU,
+	PREFIX,
+	SLOW,
+	ALU,
+	PREFIX,
+	SLOW,
+	/* 40: rex prefixes */
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	/* 50: push, pop */
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	/* 60: movsxd, segment and size prefixes, push, imul */
+	SLOW,
+	SLOW,
+	SLOW,
+	M,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	PREFIX,
+	IZ,
+	MZ,
+	I8,
+	M8,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	/* 70: jcc */
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	R8,
+	/* 80: group 1, test, xchg, mov, lea */
+	M8,
+	MZ,
+	SLOW,
+	M8,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	SLOW,
+	M,
+	SLOW,
+	SLOW,
+	/* 90: xchg, nop, and others without operands */
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	SLOW,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	/* a0: mov by absolute address, test, string instructions */
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	I8,
+	IZ,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	/* b0: mov of an immediate */
+	I8,
+	I8,
+	I8,
+	I8,
+	I8,
+	I8,
+	I8,
+	I8,
+	IV,
+	IV,
+	IV,
+	IV,
+	IV,
+	IV,
+	IV,
+	IV,
+	/* c0: shifts, ret, VEX, mov, leave, int */
+	M8,
+	M8,
+	RET16,
+	STOP,
+	VEX,
+	VEX,
+	M8,
+	MOVZ,
+	SLOW,
+	NONE,
+	SLOW,
+	SLOW,
+	NONE,
+	I8,
+	SLOW,
+	SLOW,
+	/* d0: shifts, x87 */
+	M,
+	M,
+	M,
+	M,
+	SLOW,
+	SLOW,
+	SLOW,
+	NONE,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* e0: loops, in and out, call, jmp */
+	R8,
+	R8,
+	R8,
+	R8,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	R32,
+	R32,
+	SLOW,
+	R8,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	/* f0: lock and repeat prefixes, groups 3 to 5 */
+	PREFIX,
+	SLOW,
+	PREFIX,
+	PREFIX,
+	STOP,
+	NONE,
+	G8,
+	GZ,
+	NONE,
+	NONE,
+	SLOW,
+	SLOW,
+	NONE,
+	NONE,
+	M,
+	GM,
 #undef ALU
 };
 
+/* Opcodes after 0f. */
 static const uint8_t two_byte[256] = {
-	SLOW, SLOW, SLOW, SLOW, SLOW, NONE, SLOW, SLOW, SLOW, SLOW, SLOW, STOP, SLOW, M, SLOW, SLOW, /* 00 */
-	M, M, M, M, M, M, M, M, M, SLOW, SLOW, SLOW, SLOW, SLOW, M, M,  /* 10: sse moves, nop */
-	SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, M, M, M, M, M, M, M, M, /* 20 */
-	SLOW, NONE, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, ESCAPE, SLOW, ESCAPE, SLOW, SLOW, SLOW, SLOW, SLOW, /* 30 */
-	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,                 /* 40: cmov */
-	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,                 /* 50 */
-	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,                 /* 60 */
-	M8, M8, M8, M8, M, M, M, NONE, SLOW, SLOW, SLOW, SLOW, M, M, M, M, /* 70 */
-	R32, R32, R32, R32, R32, R32, R32, R32, R32, R32, R32, R32, R32, R32, R32, R32, /* 80: jcc */
-	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,                 /* 90: setcc */
-	NONE, NONE, NONE, M, M8, M, SLOW, SLOW, NONE, NONE, SLOW, M, M8, M, M, M, /* a0 */
-	M, M, SLOW, M, SLOW, SLOW, M, M, M, SLOW, M8, M, M, M, M, M,    /* b0 */
-	M, M, M8, M, M8, M8, M8, M, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, /* c0 */
-	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,                 /* d0: mmx, sse */
-	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
-	SLOW, M, M, M, M, M, M, M, M, M, M, M, M, M, M, SLOW,
+	/* 00: system instructions, ud2 */
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	NONE,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	STOP,
+	SLOW,
+	M,
+	SLOW,
+	SLOW,
+	/* 10: SSE moves, nop */
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	M,
+	M,
+	/* 20: control registers, SSE */
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* 30: rdtsc, the escapes 0f 38 and 0f 3a */
+	SLOW,
+	NONE,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	ESCAPE,
+	SLOW,
+	ESCAPE,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	/* 40: cmov */
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* 50: SSE */
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* 60: MMX */
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* 70: shuffles and shifts */
+	M8,
+	M8,
+	M8,
+	M8,
+	M,
+	M,
+	M,
+	NONE,
+	SLOW,
+	SLOW,
+	SLOW,
+	SLOW,
+	M,
+	M,
+	M,
+	M,
+	/* 80: jcc */
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	R32,
+	/* 90: setcc */
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* a0: cpuid, bt, shld, imul */
+	NONE,
+	NONE,
+	NONE,
+	M,
+	M8,
+	M,
+	SLOW,
+	SLOW,
+	NONE,
+	NONE,
+	SLOW,
+	M,
+	M8,
+	M,
+	M,
+	M,
+	/* b0: cmpxchg, btr, movzx, bsf, movsx */
+	M,
+	M,
+	SLOW,
+	M,
+	SLOW,
+	SLOW,
+	M,
+	M,
+	M,
+	SLOW,
+	M8,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* c0: xadd, SSE, bswap */
+	M,
+	M,
+	M8,
+	M,
+	M8,
+	M8,
+	M8,
+	M,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	NONE,
+	/* d0: MMX, SSE */
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* e0: MMX, SSE */
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	/* f0: MMX, SSE */
+	SLOW,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	M,
+	SLOW,
 };
 
-/* Flags of the prefixes; rex apart. */
+/* Returns the flag of a prefix byte other than rex; 0 if it is none. */
 static uint8_t prefix_bit(uint8_t byte)
 {
 	switch (byte) {
@@ -81,6 +572,7 @@ static uint8_t prefix_bit(uint8_t byte)
 	}
 }
 
+/* Returns where control goes after the instruction. `direct`: the immediate is a distance. */
 static enum insn_flow flow_of(const ZydisDecodedInstruction *in)
 {
 	bool direct = in->raw.imm[0].is_relative;
@@ -90,13 +582,19 @@ static enum insn_flow flow_of(const ZydisDecodedInstruction *in)
 		return direct ? FLOW_CALL : FLOW_CALL_INDIRECT;
 	case ZYDIS_MNEMONIC_JMP:
 		return direct ? FLOW_JUMP : FLOW_JUMP_INDIRECT;
-	case ZYDIS_MNEMONIC_UD0: case ZYDIS_MNEMONIC_UD1: case ZYDIS_MNEMONIC_UD2: case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_HLT:
 		return FLOW_STOP;
 	default:
-		return in->meta.category == ZYDIS_CATEGORY_RET ? FLOW_STOP : direct ? FLOW_BRANCH : FLOW_NEXT;
+		return in->meta.category == ZYDIS_CATEGORY_RET ? FLOW_STOP
+		       : direct				       ? FLOW_BRANCH
+							       : FLOW_NEXT;
 	}
 }
 
+/* Decodes by Zydis: rare opcodes, and the last bytes of a text. False: no instruction. */
 static bool decode_slowly(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out)
 {
 	ZydisDecoder decoder;
@@ -109,8 +607,10 @@ static bool decode_slowly(const uint8_t *p, size_t n, uint64_t vaddr, struct ins
 	out->len = in.length;
 	out->flow = (uint8_t)flow_of(&in);
 	out->opcode = in.opcode;
-	out->map = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.opcode_map <= ZYDIS_OPCODE_MAP_0F3A ?
-		   (uint8_t)in.opcode_map : MAP_VEX;
+	out->map = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+				   in.opcode_map <= ZYDIS_OPCODE_MAP_0F3A
+			   ? (uint8_t)in.opcode_map
+			   : MAP_VEX;
 	for (unsigned i = 0; i < in.raw.prefix_count; i++)
 		out->prefixes |= prefix_bit(in.raw.prefixes[i].value);
 	if (in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.raw.rex.offset)
@@ -120,11 +620,13 @@ static bool decode_slowly(const uint8_t *p, size_t n, uint64_t vaddr, struct ins
 		out->modrm = p[in.raw.modrm.offset];
 		out->rip = (out->modrm & 0xc7) == 0x05;
 	}
-	out->target = vaddr + in.length + (out->rip ? (uint64_t)in.raw.disp.value : in.raw.imm[0].value.u);
+	/* The operand's address, or the branch's target; nothing for other instructions. */
+	out->target = vaddr + in.length +
+		      (out->rip ? (uint64_t)in.raw.disp.value : in.raw.imm[0].value.u);
 	return true;
 }
 
-/* Bytes of modrm, sib and displacement, but for a sib byte without base. */
+/* Bytes of modrm, sib and displacement, except for a sib byte without base. */
 static const uint8_t modrm_sizes[256] = {
 #define EIGHT(n, sib, five) n, n, n, n, sib, five, n, n
 #define SIXTYFOUR(n, sib, five)                                                               \
@@ -135,7 +637,8 @@ static const uint8_t modrm_sizes[256] = {
 #undef EIGHT
 };
 
-static int64_t relative(const uint8_t *p, size_t size)
+/* Returns the signed distance of 1 or 4 bytes at p. */
+static int64_t relative_operand(const uint8_t *p, size_t size)
 {
 	int32_t rel;
 
@@ -145,12 +648,16 @@ static int64_t relative(const uint8_t *p, size_t size)
 	return rel;
 }
 
-/* Opcodes marked FLOW. p is behind the modrm byte's operand, or behind the opcode. False: leave
- * it to Zydis. */
+/* Finishes opcodes marked FLOW. p is after the modrm byte's operand, or after the opcode. False:
+ * Zydis must decode it. */
 static bool finish_flow(const uint8_t *p, uint64_t vaddr, uint8_t what, struct insn *out)
 {
-	static const uint8_t by_ff[8] = { FLOW_NEXT, FLOW_NEXT, FLOW_CALL_INDIRECT, FLOW_CALL_INDIRECT,
-					  FLOW_JUMP_INDIRECT, FLOW_JUMP_INDIRECT, FLOW_NEXT, FLOW_NEXT };
+	/* Opcode ff is a group: the modrm byte's reg field says inc, dec, call, call far, jmp, jmp
+	 * far, push. */
+	static const uint8_t by_ff[8] = { FLOW_NEXT,	      FLOW_NEXT,
+					  FLOW_CALL_INDIRECT, FLOW_CALL_INDIRECT,
+					  FLOW_JUMP_INDIRECT, FLOW_JUMP_INDIRECT,
+					  FLOW_NEXT,	      FLOW_NEXT };
 	unsigned reg = out->modrm >> 3 & 7;
 
 	if (what == STOP || what == RET16) {
@@ -161,20 +668,26 @@ static bool finish_flow(const uint8_t *p, uint64_t vaddr, uint8_t what, struct i
 		if (out->opcode == 0xff)
 			out->flow = by_ff[reg];
 		else if (out->opcode == 0xf6)
+			/* test, with reg 0 and 1, is the only one of the group with an
+			 * immediate. */
 			out->len += reg < 2;
 		else if (out->opcode == 0xf7)
-			out->len += reg >= 2 ? 0 : (out->prefixes & PREFIX_66) && !(out->rex & 8) ? 2 : 4;
+			out->len += reg >= 2					     ? 0
+				    : (out->prefixes & PREFIX_66) && !(out->rex & 8) ? 2
+										     : 4;
 		else
+			/* c7 f8 is xbegin; any other is a mov. */
 			return out->modrm != 0xf8;
 		return true;
 	}
 	out->flow = out->map == MAP_0F ? FLOW_BRANCH : out->opcode == 0xe8 ? FLOW_CALL :
 		    out->opcode == 0xe9 || out->opcode == 0xeb ? FLOW_JUMP : FLOW_BRANCH;
-	out->target = vaddr + out->len + (uint64_t)relative(p, what & IMM);
+	out->target = vaddr + out->len + (uint64_t)relative_operand(p, what & IMM);
+	/* Processors differ in a branch with a 66 prefix. */
 	return !(out->prefixes & PREFIX_66);
 }
 
-/* The immediate of an opcode marked WIDE, whose plain size is 4. */
+/* Size of the immediate of an opcode marked WIDE, whose plain size is 4. */
 static unsigned wide_size(const struct insn *in)
 {
 	if (in->rex & 8)
@@ -182,8 +695,8 @@ static unsigned wide_size(const struct insn *in)
 	return in->prefixes & PREFIX_66 ? 2 : 4;
 }
 
-/* Behind the prefixes: *at is the opcode's last byte afterwards. */
-static uint8_t escaped(const uint8_t *p, size_t *at, struct insn *out)
+/* Decodes an escape after the prefixes; *at becomes the offset of the opcode's last byte. */
+static uint8_t decode_escaped(const uint8_t *p, size_t *at, struct insn *out)
 {
 	uint8_t what = two_byte[p[++*at]];
 
@@ -194,12 +707,13 @@ static uint8_t escaped(const uint8_t *p, size_t *at, struct insn *out)
 	return out->map == MAP_0F38 ? M : M8;
 }
 
-/* The same opcodes as without VEX, in a smaller selection. */
-static uint8_t vex(const uint8_t *p, size_t *at, struct insn *out)
+/* VEX has the opcodes of the 0f maps, in a smaller selection. */
+static uint8_t decode_vex(const uint8_t *p, size_t *at, struct insn *out)
 {
 	unsigned map = p[*at] == 0xc5 ? 1 : p[*at + 1] & 0x1f;
 	uint8_t opcode;
 
+	/* A rex or 66, f2, f3, f0 prefix before VEX is an error, which Zydis tells. */
 	if (out->rex || out->prefixes)
 		return SLOW;
 	*at += p[*at] == 0xc5 ? 2 : 3;
@@ -210,14 +724,14 @@ static uint8_t vex(const uint8_t *p, size_t *at, struct insn *out)
 	return map != 1 || (two_byte[opcode] & MODRM) == 0 ? SLOW : two_byte[opcode];
 }
 
-/* Prefixes but for a rex that comes first, and what they lead to. */
-static uint8_t prefixed(const uint8_t *p, size_t *at, struct insn *out)
+/* Reads prefixes other than a leading rex, and describes the opcode after them. */
+static uint8_t decode_prefixed(const uint8_t *p, size_t *at, struct insn *out)
 {
 	uint8_t what = PREFIX;
 
 	for (unsigned i = 0; what == PREFIX && i < 6; i++) {
 		if (out->rex)
-			return SLOW; /* it would not be the last */
+			return SLOW; /* a rex that is not last has no effect */
 		if (p[*at] >> 4 == 4)
 			out->rex = p[*at];
 		else
@@ -233,22 +747,27 @@ bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out)
 	size_t at = rex, sizes;
 	uint8_t what, has_modrm;
 
-	if (n < 24) /* so that nothing below needs to look where the bytes end */
+	if (n < 24) /* with so many nothing below has to check for the end */
 		return decode_slowly(p, n, vaddr, out);
 	*out = (struct insn){ .rex = rex ? p[0] : 0 };
+	/* A leading rex is so common that it does not count as a prefix. */
 	what = one_byte[p[at]];
 	if (what & SPECIAL) {
-		what = what == PREFIX ? prefixed(p, &at, out) : what;
-		what = what == ESCAPE ? escaped(p, &at, out) : what == VEX ? vex(p, &at, out) : what;
+		what = what == PREFIX ? decode_prefixed(p, &at, out) : what;
+		what = what == ESCAPE ? decode_escaped(p, &at, out)
+		       : what == VEX  ? decode_vex(p, &at, out)
+				      : what;
 		if (what & SPECIAL)
 			return decode_slowly(p, n, vaddr, out);
 	}
 	out->opcode = p[at++];
+	/* The byte behind the opcode is read in any case and masked, which needs no branch. */
 	has_modrm = what & MODRM ? 0xff : 0;
 	out->modrm_at = (uint8_t)at & has_modrm;
 	out->modrm = p[at] & has_modrm;
 	sizes = modrm_sizes[p[at]] & has_modrm;
 	if ((p[at] & 0xc7 & has_modrm) == 0x04 && has_modrm && (p[at + 1] & 7) == 5)
+		/* A sib byte without base: a displacement of 4 bytes follows although mod is 0. */
 		sizes += 4;
 	at += sizes;
 	out->len = (uint8_t)(at + (what & WIDE ? wide_size(out) : what & IMM));
@@ -256,7 +775,9 @@ bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out)
 		return decode_slowly(p, n, vaddr, out);
 	if ((out->modrm & 0xc7) == 0x05 && has_modrm) {
 		out->rip = true;
-		out->target = vaddr + out->len + (uint64_t)relative(p + out->modrm_at + 1, 4);
+		out->target =
+			vaddr + out->len + (uint64_t)relative_operand(p + out->modrm_at + 1, 4);
 	}
+	/* The processor refuses longer ones, whatever their prefixes. */
 	return out->len <= 15;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One instruction, as far as a sweep over a whole program needs it: its length, where it may go
- * on, what address it names. About twenty times as fast as a full decoder, which stands
- * behind it for everything rare. */
+/* One instruction, in the detail that a sweep over a whole program needs: its length, its
+ * successors, the address it names. About twenty times as fast as a full decoder, which handles
+ * everything rare. All functions are free of state and may be called on any thread. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum insn_flow {
-	FLOW_NEXT,          /* goes on behind itself */
+	FLOW_NEXT,          /* continues after itself */
 	FLOW_BRANCH,        /* conditional, to target */
 	FLOW_CALL,          /* to target */
 	FLOW_CALL_INDIRECT,
@@ -17,7 +17,13 @@ enum insn_flow {
 	FLOW_STOP,          /* ret, ud2, hlt */
 };
 
-enum insn_map { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A, MAP_VEX /* or EVEX: only len, flow and rip are set */ };
+enum insn_map {
+	MAP_ONE,
+	MAP_0F,
+	MAP_0F38,
+	MAP_0F3A,
+	MAP_VEX /* or EVEX: only len, flow and rip are set */
+};
 
 #define PREFIX_66 1
 #define PREFIX_F2 2
@@ -30,7 +36,7 @@ struct insn {
 	uint8_t len;
 	uint8_t flow;       /* enum insn_flow */
 	uint8_t map;        /* enum insn_map */
-	uint8_t opcode;     /* its last byte */
+	uint8_t opcode;     /* the last opcode byte */
 	uint8_t prefixes;   /* PREFIX_* */
 	uint8_t rex;        /* 0 = none */
 	uint8_t modrm;      /* the byte, if modrm_at */
@@ -39,7 +45,8 @@ struct insn {
 	uint64_t target;    /* of the branch, or of the operand */
 };
 
-/* Decodes what stands at p (at vaddr). False: no instruction, or cut off after n bytes. */
+/* Decodes the instruction at p, whose address is vaddr. False: no instruction, or one that does not
+ * end within n bytes. */
 bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out);
 
 /* Status flags, as bits of the flags register. */
@@ -51,35 +58,40 @@ bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out);
 #define FLAG_OF 0x800
 #define FLAGS_ALL (FLAG_CF | FLAG_PF | FLAG_AF | FLAG_ZF | FLAG_SF | FLAG_OF)
 
+/* Effects on the status flags. */
 struct insn_flags {
 	uint16_t read;      /* needed by the instruction */
-	uint16_t lost;      /* no longer what they were */
+	uint16_t lost;      /* changed, or undefined afterwards */
 };
+/* Returns the flags that the instruction reads and changes. */
 struct insn_flags insn_flags(const uint8_t *p, const struct insn *in);
 
-/* The length of the no-operation at p, any form assemblers pad with; 0 = none. int3 is not one. */
+/* Returns the length of the no-operation at p, in any form that assemblers pad with; 0: none. int3
+ * is not one. */
 size_t insn_nop(const uint8_t *p, size_t n);
 
-/* What the instruction does to the stack pointer: adds *delta; false: not known. Calls count
- * as their return. */
+/* Adds to *delta the change of the stack pointer; false: the change is not known. A call counts
+ * with its return. */
 bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta);
 
-/* Is it a load of 8 bytes from displacement(%rsp), or from displacement(%rbp)? Then *offset. */
+/* True for a load of 8 bytes from displacement(%rsp), or from displacement(%rbp); *offset is then
+ * the displacement. */
 bool insn_loads_rsp(const uint8_t *p, const struct insn *in, int64_t *offset);
 bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset);
 
-/* Where a 64-bit value goes from and to. */
+/* Source and destination of a 64-bit copy. */
 #define COPY_FRAME 16u     /* `slot` of the frame: memory at %rsp or %rbp */
 #define COPY_ELSEWHERE 17u /* other memory */
 struct insn_copy {
 	uint8_t from, to;   /* a register (4 = %rsp, 5 = %rbp), or COPY_* */
-	bool exchange;      /* the other way too */
+	bool exchange;      /* the other way, too */
 	uint8_t base;       /* COPY_FRAME: 4 or 5 */
 	int64_t slot;       /* COPY_FRAME: displacement */
 };
-/* Is it a copy (mov, xchg, cmov, pop %rsp; lea of an address in the frame counts as one of its base)? */
+/* True for a copy: mov, xchg, cmov, pop %rsp. lea of an address in the frame counts as a copy of
+ * its base. */
 bool insn_copy(const uint8_t *p, const struct insn *in, struct insn_copy *out);
 
-/* A number that code of a program linked for fixed addresses may mean as an address: a 32-bit
- * immediate of mov or push, or a displacement without base. 0 = none. */
+/* Returns a number that code linked for fixed addresses may mean as an address: a 32-bit immediate
+ * of mov or push, or a displacement without base. 0: none. */
 uint64_t insn_absolute(const uint8_t *p, const struct insn *in);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The code a probed instruction's jump leads to:
+/* The code that a probed instruction's jump leads to:
  *
- *     lead | lea -128(%rsp), %rsp; call *agent; nopl site; lea 128(%rsp), %rsp | rest, and back
+ *   lead | lea -128(%rsp), %rsp; call *agent; nopl site; lea 128(%rsp), %rsp | rest, and back
  *
- * The agent (agent/probe.S) keeps every register and the flags; the 128 bytes below the stack pointer may hold a leaf
- * function's variables. The nop's displacement tells it which struct probe_site this is. */
+ * The agent (agent/probe.S) keeps every register and the flags; the 128 bytes below the stack
+ * pointer may hold a leaf function's variables. The nop's displacement tells the agent which struct
+ * probe_site this is. */
 #pragma once
 #include "arch/x86_64/relocate.h"
 
@@ -12,13 +13,15 @@ struct probe_code {
 	const struct relocate_recipe *lead, *rest;
 	const uint8_t *original;  /* bytes of the window: the lead's, then the rest's */
 	uint64_t vaddr;           /* file address of the probed instruction */
-	uint64_t ip;              /* where that is in the process */
-	uint64_t agent;           /* address of the word that holds the agent's */
+	uint64_t ip;              /* its address in the process */
+	uint64_t agent;           /* address of the word that holds the agent's address */
 	uint64_t site;            /* address of the struct probe_site */
-	uint64_t then;            /* where to go on instead of the rest: another hook of the same bytes; 0 = none */
+	/* Address to go on at instead of the rest: another hook of the same bytes; 0 = none. */
+	uint64_t then;
 };
 
 #define PROBE_CODE_MAX_BYTES (2 * RELOCATE_MAX_BYTES + 40)
 
-/* Writes it for address `at`. Bytes written, or -ERANGE. `out` has PROBE_CODE_MAX_BYTES. */
+/* Writes the code for address `at`. Returns the bytes written, or -ERANGE. `out` has
+ * PROBE_CODE_MAX_BYTES bytes. */
 int probe_code_emit(const struct probe_code *p, uint64_t at, uint8_t *out);

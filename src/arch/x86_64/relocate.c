@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Moving instructions to another address so that they do what they did. What depends on its
- * place is the rip-relative operand, the direct branch, and the call, whose return address the
- * program (its unwinder, its profiler, its own eyes) must find unchanged: a moved call pushes
- * the original return address and jumps. Everything else is copied. */
+/* Moves instructions to another address so that their effect stays the same. Three depend on their
+ * place: rip-relative operands, direct branches, and calls, whose return address the program (its
+ * unwinder, its profiler, its own look at the stack) must find unchanged: a moved call pushes the
+ * original return address and jumps. All else is copied. Planners call it on their threads; no
+ * state. An instruction that cannot be moved is an error of the scan, never of the program. */
 #include "arch/x86_64/relocate.h"
 
 #include <errno.h>
@@ -12,14 +13,15 @@
 
 #define MODRM_RSP 4
 #define REX_B 1
-#define CALL_SLOT 8 /* the return address, a constant behind the code */
+#define CALL_SLOT 8 /* the return address, a constant after the code */
 
-/* A branch whose target a 66 prefix would cut to 16 bits on some processors. */
-static bool truncates(const ZydisDecodedInstruction *in)
+/* A branch with a 66 prefix: some processors cut its target to 16 bits. */
+static bool truncates_address(const ZydisDecodedInstruction *in)
 {
 	return (in->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) && !in->raw.rex.W;
 }
 
+/* `list` ends with ZYDIS_CATEGORY_INVALID. */
 static bool is_category(ZydisInstructionCategory c, const ZydisInstructionCategory *list)
 {
 	for (; *list != ZYDIS_CATEGORY_INVALID; list++)
@@ -28,6 +30,8 @@ static bool is_category(ZydisInstructionCategory c, const ZydisInstructionCatego
 	return false;
 }
 
+/* Privileged, far or trapping instructions: their address is seen by a handler, or they are no code
+ * that a program runs. */
 static bool cannot_move(const ZydisDecodedInstruction *in)
 {
 	static const ZydisInstructionCategory refused[] = {
@@ -56,6 +60,7 @@ static bool cannot_move(const ZydisDecodedInstruction *in)
 	}
 }
 
+/* Execution never reaches the address after such an instruction. */
 static bool never_passed(const ZydisDecodedInstruction *in)
 {
 	return in->mnemonic == ZYDIS_MNEMONIC_JMP || in->meta.category == ZYDIS_CATEGORY_RET ||
@@ -63,25 +68,28 @@ static bool never_passed(const ZydisDecodedInstruction *in)
 	       in->mnemonic == ZYDIS_MNEMONIC_UD2;
 }
 
+/* True if an operand is an address relative to the next instruction. */
 static bool rip_relative(const ZydisDecodedInstruction *in)
 {
 	return (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 &&
 	       in->raw.modrm.rm == 5;
 }
 
-/* The target of an indirect call must not be found through the stack pointer, which the
- * push moves. */
+/* An indirect call through the stack pointer cannot be moved: the push would change the operand's
+ * address. */
 static bool through_rsp(const ZydisDecodedInstruction *in)
 {
 	uint8_t base = in->raw.modrm.mod != 3 && in->raw.modrm.rm == MODRM_RSP ? in->raw.sib.base
 									       : in->raw.modrm.rm;
 
+	/* Rex.B makes the register r12. */
 	return base == MODRM_RSP && !in->raw.rex.B;
 }
 
+/* Classifies a branch by distance; its target is kept as an address of the linked file. */
 static int direct_branch(const ZydisDecodedInstruction *in, uint64_t end, struct relocate_insn *out)
 {
-	if (truncates(in))
+	if (truncates_address(in))
 		return -EOPNOTSUPP;
 	out->target = (int64_t)(end + in->raw.imm[0].value.u);
 	switch (in->meta.category) {
@@ -94,6 +102,7 @@ static int direct_branch(const ZydisDecodedInstruction *in, uint64_t end, struct
 	default:
 		break;
 	}
+	/* loopne, loope, loop and jrcxz, which have no form with a distance of 4 bytes. */
 	if (in->opcode >= 0xe0 && in->opcode <= 0xe3 &&
 	    in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
 		out->op = RELOCATE_LOOP;
@@ -106,8 +115,8 @@ static int direct_branch(const ZydisDecodedInstruction *in, uint64_t end, struct
 	return 0;
 }
 
-/* Sorts one decoded instruction that ends at vaddr `end` into its op. */
-static int classify(const ZydisDecodedInstruction *in, uint64_t end, struct relocate_insn *out)
+/* Classifies one decoded instruction that ends at vaddr `end`. */
+static int classify_insn(const ZydisDecodedInstruction *in, uint64_t end, struct relocate_insn *out)
 {
 	*out = (struct relocate_insn){ .op = RELOCATE_COPY, .len = in->length };
 	if (cannot_move(in))
@@ -123,14 +132,15 @@ static int classify(const ZydisDecodedInstruction *in, uint64_t end, struct relo
 	}
 	if (in->meta.category != ZYDIS_CATEGORY_CALL)
 		return 0;
-	if (through_rsp(in) || truncates(in) || in->address_width != 64)
+	if (through_rsp(in) || truncates_address(in) || in->address_width != 64)
 		return -EOPNOTSUPP;
 	out->op = RELOCATE_CALL_IND;
 	out->field = in->raw.modrm.offset;
 	return 0;
 }
 
-static size_t emitted(const struct relocate_insn *i)
+/* Bytes that put_insn() writes for it. */
+static size_t emitted_bytes(const struct relocate_insn *i)
 {
 	switch (i->op) {
 	case RELOCATE_JMP:
@@ -148,6 +158,7 @@ static size_t emitted(const struct relocate_insn *i)
 	}
 }
 
+/* A call ends a recipe: its return address is the end of the moved bytes. */
 static bool is_call(const struct relocate_insn *i)
 {
 	return i->op == RELOCATE_CALL || i->op == RELOCATE_CALL_IND;
@@ -159,8 +170,8 @@ static bool is_branch(const struct relocate_insn *i)
 	       i->op == RELOCATE_CALL;
 }
 
-/* Branches into the overwritten bytes go to the copies instead. A branch behind them finds
- * the original; a branch to the first byte enters the function anew. */
+/* Aims branches into the overwritten bytes at their copies. A branch after them finds the original;
+ * one to the first byte enters the function anew, and is a call of it. */
 static int aim_inside(struct relocate_recipe *r, uint64_t vaddr, size_t want, size_t *column)
 {
 	size_t at = 0;
@@ -182,12 +193,13 @@ static int aim_inside(struct relocate_recipe *r, uint64_t vaddr, size_t want, si
 	return 0;
 }
 
-static bool fits(const struct relocate_recipe *r)
+/* True if the moved code has room, with a jump back and a return address behind it. */
+static bool recipe_fits(const struct relocate_recipe *r)
 {
 	size_t n = 5 + CALL_SLOT;
 
 	for (unsigned i = 0; i < r->n; i++)
-		n += emitted(&r->insn[i]);
+		n += emitted_bytes(&r->insn[i]);
 	return n <= RELOCATE_MAX_BYTES;
 }
 
@@ -203,6 +215,7 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
 		struct relocate_insn *i = &out->insn[out->n];
 		int r;
 
+		/* The offset of the instruction at fault, if the scan ends here. */
 		*column = out->len;
 		if (out->len >= avail)
 			return -ENODATA;
@@ -211,44 +224,49 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code + out->len,
 								avail - out->len, &in)))
 			return -EILSEQ;
-		r = classify(&in, vaddr + out->len + in.length, i);
+		r = classify_insn(&in, vaddr + out->len + in.length, i);
 		if (r < 0)
 			return r;
 		out->n++;
 		out->len = (uint8_t)(out->len + i->len);
+		/* The return address would be inside of the bytes that are overwritten. */
 		if (is_call(i) && out->len < want)
 			return -EBUSY;
 		out->falls = !is_call(i) && !never_passed(&in);
 	}
-	if (!fits(out))
+	if (!recipe_fits(out))
 		return -EOPNOTSUPP;
 	return aim_inside(out, vaddr, want, column);
 }
 
 /* --- emitting ---------------------------------------------------------------- */
 
-struct emit {
+/* The code that is being written. bias: from addresses of the linked file to those of the process;
+ * to: where the code will run. */
+struct relocate_emit {
 	const struct relocate_recipe *r;
 	uint64_t bias, to;
-	uint8_t *out;
+	uint8_t *out; /* bytes written */
 	size_t n;                            /* written */
-	size_t starts[RELOCATE_MAX_INSNS + 1]; /* of the copies; the last is the code's end */
+	/* Offsets of the copies in `out`; the last is the end of the code. */
+	size_t starts[RELOCATE_MAX_INSNS + 1];
 	bool far;                            /* some target was out of reach */
 };
 
-static void put(struct emit *e, const void *bytes, size_t n)
+/* The caller has room for RELOCATE_MAX_BYTES, which recipe_fits() ensures. */
+static void emit_bytes(struct relocate_emit *e, const void *bytes, size_t n)
 {
 	memcpy(e->out + e->n, bytes, n);
 	e->n += n;
 }
 
-static void put_u8(struct emit *e, uint8_t byte)
+static void put_u8(struct relocate_emit *e, uint8_t byte)
 {
 	e->out[e->n++] = byte;
 }
 
-/* The displacement at `field` of an instruction that ends at `end`, both offsets in out. */
-static void aim(struct emit *e, size_t field, size_t end, uint64_t target)
+/* Writes the displacement at `field` of an instruction that ends at `end`, both offsets in out. */
+static void aim_displacement(struct relocate_emit *e, size_t field, size_t end, uint64_t target)
 {
 	int64_t delta = (int64_t)(target - (e->to + end));
 	int32_t rel = (int32_t)delta;
@@ -257,40 +275,44 @@ static void aim(struct emit *e, size_t field, size_t end, uint64_t target)
 	memcpy(e->out + field, &rel, sizeof(rel));
 }
 
-static void put_rel32(struct emit *e, uint64_t target)
+/* Appends the distance from its own end; `far` is set if it does not fit. */
+static void put_rel32(struct relocate_emit *e, uint64_t target)
 {
 	e->n += 4;
-	aim(e, e->n - 4, e->n, target);
+	aim_displacement(e, e->n - 4, e->n, target);
 }
 
-static uint64_t target_of(const struct emit *e, const struct relocate_insn *i)
+/* Returns where the branch leads: to a copy among the moved instructions, or to the original
+ * place. */
+static uint64_t target_of(const struct relocate_emit *e, const struct relocate_insn *i)
 {
 	return i->inside ? e->to + e->starts[i->inside - 1] : e->bias + (uint64_t)i->target;
 }
 
-/* `push *constant(%rip)`: the constant stands behind everything else. */
-static void push_return(struct emit *e)
+/* `push *constant(%rip)`: the constant comes after all code. */
+static void push_return(struct relocate_emit *e)
 {
 	size_t slot = e->starts[e->r->n] + (e->r->falls ? 5 : 0);
 
-	put(e, "\xff\x35", 2);
+	emit_bytes(e, "\xff\x35", 2);
 	put_rel32(e, e->to + slot);
 }
 
-/* jmp r/m is call r/m with another number in the modrm byte. */
-static void put_call_indirect(struct emit *e, const struct relocate_insn *i,
+/* jmp r/m is call r/m with 4 instead of 2 in the modrm byte's reg field. */
+static void put_call_indirect(struct relocate_emit *e, const struct relocate_insn *i,
 			      const uint8_t *original)
 {
 	size_t modrm = e->n + 6u + i->field;
 
 	push_return(e);
-	put(e, original, i->len);
+	emit_bytes(e, original, i->len);
 	if ((e->out[modrm] & 0xc7) == 0x05)
-		aim(e, modrm + 1, e->n, e->bias + (uint64_t)i->target);
+		aim_displacement(e, modrm + 1, e->n, e->bias + (uint64_t)i->target);
 	e->out[modrm] = (uint8_t)((e->out[modrm] & 0xc7) | 4 << 3);
 }
 
-static void put_insn(struct emit *e, const struct relocate_insn *i, const uint8_t *original)
+static void put_insn(struct relocate_emit *e, const struct relocate_insn *i,
+		     const uint8_t *original)
 {
 	switch (i->op) {
 	case RELOCATE_JCC:
@@ -299,8 +321,10 @@ static void put_insn(struct emit *e, const struct relocate_insn *i, const uint8_
 		put_rel32(e, target_of(e, i));
 		break;
 	case RELOCATE_LOOP:
-		put(e, original, i->len - 1u);
-		put(e, "\x02\xeb\x05\xe9", 4);
+		emit_bytes(e, original, i->len - 1u);
+		/* op +2; jmp +5; jmp target: if the loop is taken, it skips the jump that skips the
+		 * branch. */
+		emit_bytes(e, "\x02\xeb\x05\xe9", 4);
 		put_rel32(e, target_of(e, i));
 		break;
 	case RELOCATE_CALL:
@@ -314,36 +338,37 @@ static void put_insn(struct emit *e, const struct relocate_insn *i, const uint8_
 		put_call_indirect(e, i, original);
 		break;
 	case RELOCATE_RIP:
-		put(e, original, i->len);
-		aim(e, e->n - i->len + i->field, e->n, target_of(e, i));
+		emit_bytes(e, original, i->len);
+		aim_displacement(e, e->n - i->len + i->field, e->n, target_of(e, i));
 		break;
 	default:
-		put(e, original, i->len);
+		emit_bytes(e, original, i->len);
 	}
 }
 
 int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint64_t vaddr,
 		  uint64_t from, uint64_t to, uint8_t *out)
 {
-	struct emit e = { .r = r, .bias = from - vaddr, .to = to, .out = out };
+	struct relocate_emit e = { .r = r, .bias = from - vaddr, .to = to, .out = out };
 	uint64_t ret = from + r->len;
 	size_t at = 0;
 
 	for (unsigned i = 0; i < r->n; i++)
-		e.starts[i + 1] = e.starts[i] + emitted(&r->insn[i]);
+		e.starts[i + 1] = e.starts[i] + emitted_bytes(&r->insn[i]);
 	for (unsigned i = 0; i < r->n; at += r->insn[i].len, i++)
 		put_insn(&e, &r->insn[i], original + at);
 	if (r->falls) {
 		put_u8(&e, 0xe9);
 		put_rel32(&e, ret);
 	} else if (r->n && is_call(&r->insn[r->n - 1])) {
-		put(&e, &ret, CALL_SLOT);
+		emit_bytes(&e, &ret, CALL_SLOT);
 	}
 	return e.far ? -ERANGE : (int)e.n;
 }
 
 /* --- checking ---------------------------------------------------------------- */
 
+/* True if emitting the instruction stays within its bytes and within the recipe. */
 static bool insn_valid(const struct relocate_insn *i, const uint8_t *original, unsigned n)
 {
 	if (i->len == 0 || i->len > 15 || i->inside > n)
@@ -367,6 +392,7 @@ static bool insn_valid(const struct relocate_insn *i, const uint8_t *original, u
 	}
 }
 
+/* Stored recipes come from a file: nothing in them is believed. */
 bool relocate_valid(const struct relocate_recipe *r, const uint8_t *original)
 {
 	unsigned at = 0;
@@ -383,5 +409,5 @@ bool relocate_valid(const struct relocate_recipe *r, const uint8_t *original)
 			return false;
 		at += in->len;
 	}
-	return at == r->len && fits(r);
+	return at == r->len && recipe_fits(r);
 }

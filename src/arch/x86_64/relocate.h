@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves instructions. Two steps: relocate_scan turns a window of whole instructions into
- * a recipe (slow, decodes; done once per function and cached), relocate_emit writes the
- * recipe's code for any pair of addresses (fast, no decoder). */
+/* Moves instructions, in two steps. relocate_scan() turns a window of whole instructions into a
+ * recipe (slow, decodes; once for each function, and cached); relocate_emit() writes the recipe's
+ * code for any pair of addresses (fast, no decoder). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,16 +22,17 @@ struct relocate_insn {
 	uint8_t len;        /* original bytes */
 	uint8_t field;      /* see above */
 	uint8_t inside;     /* branch to window instruction number inside-1; 0 = outside */
-	int64_t target;     /* vaddr of what it refers to */
+	int64_t target;     /* vaddr of the branch's or operand's target */
 };
 
 #define RELOCATE_MAX_INSNS 8
-#define RELOCATE_MAX_BYTES 160 /* an upper bound of what relocate_emit writes, jump back included */
+/* Upper bound of the bytes that relocate_emit() writes, jump back included. */
+#define RELOCATE_MAX_BYTES 160
 
 struct relocate_recipe {
 	uint8_t n;          /* instructions */
 	uint8_t len;        /* original bytes covered: >= the bytes asked for */
-	bool falls;         /* execution may fall out of the end: a jump back is needed */
+	bool falls;         /* execution may pass the end: a jump back is needed */
 	struct relocate_insn insn[RELOCATE_MAX_INSNS];
 };
 
@@ -51,6 +52,6 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
 int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint64_t vaddr,
 		  uint64_t from, uint64_t to, uint8_t *out);
 
-/* Could relocate_scan have made this recipe of these bytes (recipe->len of them are readable)?
- * Then relocate_emit stays within its bounds. For recipes that were stored. */
+/* True if relocate_scan() can have made this recipe of these bytes (recipe->len of them are
+ * readable); relocate_emit() then stays within its bounds. For recipes that were stored. */
 bool relocate_valid(const struct relocate_recipe *r, const uint8_t *original);

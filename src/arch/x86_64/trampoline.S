@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates of the trampolines: what a hooked function's entry jumps to. trampoline.c copies
- * one for each function, fills the fields in and appends the moved prologue ("body").
+/* Templates of the trampolines that hooked functions' entries jump to. trampoline.c copies one for
+ * each function, fills the fields in and appends the moved prologue ("body"). The code runs in the
+ * traced thread, between the call and the body, and cannot fail: all that is not plain goes to
+ * agent/entry.S.
  *
- * A field is marked by a label right behind it: t_NAME is the end of a 4-byte
- * displacement or immediate that ends its instruction (8 bytes for t_*_table).
+ * A field is marked by a label directly after it: t_NAME is the end of a 4-byte displacement or
+ * immediate that ends its instruction (8 bytes for t_*_table).
  *
- * All registers come out as they went in. rax, rdx, rcx are spilled below the stack pointer,
- * where nothing lives at a function's entry and signals do not write (128 bytes). Slots, from
- * the stack pointer at entry:
- *    0 return address   -8 rax   -16 rdx   -24 rcx   -32 payload or body   -40 "found", or the record's slot
- * Flags are not preserved: functions that read them at entry are never hooked.
- */
+ * All registers come out as they went in. rax, rdx, rcx are spilled below the stack pointer, where
+ * nothing lives at a function's entry and signals do not write (128 bytes). Slots, from the stack
+ * pointer at entry:
+ *   0 return address   -8 rax   -16 rdx   -24 rcx   -32 payload or body
+ *   -40 "found", or the record's slot
+ * Flags are not kept: functions that read them at entry are never hooked. */
 #include "shared/tls.h"
 
 	.set SITE_HASH_BITS, 19 /* as in shared/memory.h */
 
 	.section .rodata.trampolines, "a", @progbits
 
-/* The word `tsc << 24 | id << 2 | kind` in rax; clobbers rdx. */
+/* The word `tsc << 24 | id << 2 | kind` in rax; clobbers rdx. The nop is as long as an lfence, which
+ * takes its place where the order of several threads' records is to be causal. */
 	.macro STAMP template
+	.byte	0x0f, 0x1f, 0x00
+\template\()_fence:
 	rdtsc
 	shl	$24, %rax
 	shl	$56, %rdx
@@ -26,10 +31,11 @@
 \template\()_word:
 	.endm
 
-/* Where the call came from: rcx = the stub of its return address, or to \miss. The table's slot says where in
- * a stub's block its return address stands (struct site_table), which is to be this one; the stub with that number is three
- * times as far from the block's begin again. The multiplier is read from a page that a fork zeroes: a child's first lookup then misses (slot 0
- * holds no key) and the slow path makes it a process of its own. */
+/* Looks up the call site: rcx = the stub of the return address, or a jump to \miss. The table's
+ * slot tells where in a stub's block its return address stands (struct site_table); if it is this
+ * one, the stub with that number is four times as far from the block's begin. The multiplier is
+ * read from a page that a fork zeroes: a child's first look-up then misses (slot 0 holds no key),
+ * and the slow path makes it a process of its own. */
 	.macro LOOKUP template
 	mov	%rax, -8(%rsp)
 	mov	%rdx, -16(%rsp)
@@ -37,7 +43,7 @@
 	mov	(%rsp), %rax
 	mov	%eax, %ecx
 	imul	0x7fffffff(%rip), %ecx
-\template\()_gate:
+\template\()_fork_guard:
 	shr	$32 - SITE_HASH_BITS, %ecx
 	movabs	$0x7fffffffffffffff, %rdx
 \template\()_table:
@@ -50,8 +56,8 @@
 	add	%rax, %rcx
 	.endm
 
-/* --- function_graph: record the entry, go on through the call site's stub ------------- */
-	.globl graph_begin, graph_end, graph_gate, graph_table, graph_word, graph_rseq, graph_cpu
+/* --- function_graph: record the entry, go on through the call site's stub --- */
+	.globl graph_begin, graph_end, graph_fork_guard, graph_table, graph_fence, graph_word, graph_rseq, graph_cpu
 	.globl graph_pos, graph_limit, graph_body, graph_record, graph_id, graph_body2, graph_entry
 graph_begin:
 	LOOKUP graph
@@ -60,9 +66,12 @@ graph_found:
 	mov	%fs:0x7fffffff, %edx
 graph_rseq:
 	cmp	%fs:0x7fffffff, %edx
+/* Another CPU than at the last record: the slow path notes it. */
 graph_cpu:
 	jne	graph_moved_at
 	mov	$8, %edx
+	/* One unlocked instruction reserves the slot, so that a handler reserves before or after
+	 * it. */
 	xadd	%rdx, %fs:0x7fffffff
 graph_pos:
 	cmp	%fs:0x7fffffff, %rdx
@@ -75,6 +84,8 @@ graph_body:
 	mov	%rax, -32(%rsp)
 	mov	-8(%rsp), %rax
 	mov	-16(%rsp), %rdx
+	/* The stub returns to the caller in place of this function: the return address is taken
+	 * off, and the stub calls the body. */
 	lea	8(%rsp), %rsp
 	jmp	*%rcx
 graph_moved_at:
@@ -99,9 +110,10 @@ graph_id:
 graph_entry:
 graph_end:
 
-/* --- function, and functions whose return is not followed: function and call site ------- */
-	.globl call_begin, call_end, call_gate, call_table, call_word, call_arena, call_function
+/* --- function, and functions whose return is not followed: function and call site --- */
+	.globl call_begin, call_end, call_fork_guard, call_table, call_fence, call_word, call_arena, call_function
 	.globl call_rseq, call_cpu, call_pos, call_limit, call_record, call_site
+	.globl call_found, call_resume # shared/trampoline.h says where they are
 call_begin:
 	LOOKUP call
 call_found:
@@ -124,6 +136,7 @@ call_pos:
 call_limit:
 	jae	call_slow_at
 	mov	-32(%rsp), %rdx
+	/* Payload before header: a header that is there vouches for its payload. */
 	mov	%rdx, 8(%rcx)
 	mov	%rax, (%rcx)
 call_resume:
@@ -145,15 +158,22 @@ call_miss_at:
 call_site:
 call_end:
 
-/* --- function_graph with state: depth, graph functions, threshold. Decides in a few
- * instructions whether the call is to be recorded at all; the rest is the agent's. ------- */
+/* --- function_graph with state: depth, graph functions, threshold. A few instructions decide
+ * whether the call is to be recorded at all; the agent does the rest. Where the fork guard is closed the
+ * thread may have no thread pointer. --- */
 	.macro STATE template, outside
-	.globl \template\()_begin, \template\()_end, \template\()_top, \template\()_depth
+	.globl \template\()_begin, \template\()_end, \template\()_fork_guard, \template\()_top, \template\()_depth
 	.globl \template\()_body, \template\()_id, \template\()_entry
 \template\()_begin:
 	mov	%rax, -8(%rsp)
+	mov	0x7fffffff(%rip), %eax
+\template\()_fork_guard:
+	test	%eax, %eax
+	jz	2f
 	mov	%fs:0x7fffffff, %rax
 \template\()_top:
+	/* Above the innermost live call: this call is inside of it, and its depth is known without
+	 * the agent. */
 	cmp	%rsp, %rax
 	jbe	1f
 	mov	%fs:0x7fffffff, %eax
@@ -181,44 +201,45 @@ call_end:
 	STATE state, 2f
 	STATE inner, 3b
 
-/* --- where nothing is known at a fixed distance from the thread pointer: all of it in C ---- */
-	.globl far_begin, far_end, far_body, far_id, far_entry
-far_begin:
+/* --- processes whose blocks are at no fixed distance from the thread pointer: all of it in C
+ * --- */
+	.globl no_tls_begin, no_tls_end, no_tls_body, no_tls_id, no_tls_entry
+no_tls_begin:
 	mov	%rax, -8(%rsp)
 	mov	%rdx, -16(%rsp)
 	mov	%rcx, -24(%rsp)
 	lea	0x7fffffff(%rip), %rcx
-far_body:
+no_tls_body:
 	mov	%rcx, -32(%rsp)
 	mov	$0x7fffffff, %ecx
-far_id:
+no_tls_id:
 	jmp	*0x7fffffff(%rip)
-far_entry:
-far_end:
+no_tls_entry:
+no_tls_end:
 
-/* --- functions that may leave their stack: the agent gets a struct leave_about ---------------- */
-	.globl leave_begin, leave_end, leave_body, leave_entry, leave_id, leave_size, leave_from
-leave_begin:
+/* --- functions that may leave their stack: the agent gets a struct nonlocal_about --- */
+	.globl nonlocal_begin, nonlocal_end, nonlocal_body, nonlocal_entry, nonlocal_id, nonlocal_size, nonlocal_from
+nonlocal_begin:
 	mov	%rax, -8(%rsp)
 	mov	%rdx, -16(%rsp)
 	mov	%rcx, -24(%rsp)
 	lea	0x7fffffff(%rip), %rcx
-leave_body:
+nonlocal_body:
 	mov	%rcx, -32(%rsp)
-	lea	leave_about(%rip), %rcx
+	lea	nonlocal_about(%rip), %rcx
 	jmp	*0x7fffffff(%rip)
-leave_entry:
+nonlocal_entry:
 	.balign 4
-leave_about:
+nonlocal_about:
 	.long	0x7fffffff
-leave_id:
+nonlocal_id:
 	.long	0x7fffffff
-leave_size:
+nonlocal_size:
 	.long	0x7fffffff
-leave_from:
-leave_end:
+nonlocal_from:
+nonlocal_end:
 
-/* --- f(pc, ...): the agent answers for the stub arena, which is 2^24 bytes -------------------- */
+/* --- f(pc, ...): the agent answers for the stub arena, which is 2^24 bytes --- */
 	.globl find_begin, find_end, find_arena, find_answer
 find_begin:
 	mov	%rax, -8(%rsp)
@@ -232,7 +253,7 @@ find_arena:
 find_answer:
 find_end:
 
-/* --- f(a, b): the agent's own, with the moved one as a third argument -------------------------- */
+/* --- f(a, b): the agent's own function, with the moved one as a third argument --- */
 	.globl wrap_begin, wrap_end, wrap_body, wrap_answer
 wrap_begin:
 	lea	0x7fffffff(%rip), %rdx

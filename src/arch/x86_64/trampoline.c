@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Emits trampolines from the templates of trampoline.S: copies one, fills its fields in, appends
+ * the moved prologue. image/patches.c calls it for each selected function while a process is
+ * planned, on a planner's thread; no state, no decoder. It fails only with -ERANGE, when something
+ * is more than 2 GiB away. */
 #include "arch/x86_64/trampoline.h"
 
 #include <errno.h>
@@ -8,51 +12,114 @@
 #include "shared/record.h"
 #include "shared/tls.h"
 
+/* The content of a template's field: a distance, a constant, or a displacement from the
+ * thread pointer. */
 enum field_kind {
-	F_GATE, F_TABLE, F_WORD, F_RSEQ, F_CPU, F_POS, F_LIMIT, F_BODY, F_ID, F_FUNCTION, F_TOP, F_DEPTH,
-	F_MAX, F_SLOW_RECORD, F_SLOW_RECORD2, F_SLOW_ENTRY, F_SLOW_SITE, F_STATE_ENTRY, F_ARENA,
-	F_FIND_FDE, F_FIND_OBJECT, F_ITERATE_PHDR, F_SLOW_LEAVE, F_LEAVE_ID, F_SIZE, F_FROM,
+	/* field_target() says which fields are rip-relative; the others are constants, or
+	 * displacements from the thread pointer (field_value). F_TABLE alone has 8 bytes; F_FENCE
+	 * is a nop of 3. */
+	F_FORK_GUARD,
+	F_TABLE,
+	F_FENCE,
+	F_WORD,
+	F_RSEQ,
+	F_CPU,
+	F_POS,
+	F_LIMIT,
+	F_BODY,
+	F_ID,
+	F_FUNCTION,
+	F_TOP,
+	F_DEPTH,
+	F_MAX,
+	/* From here to F_ITERATE_PHDR, and F_SLOW_NONLOCAL: words of the pool. */
+	F_SLOW_RECORD,
+	F_SLOW_RECORD2,
+	F_SLOW_ENTRY,
+	F_SLOW_SITE,
+	F_STATE_ENTRY,
+	F_ARENA,
+	F_FIND_FDE,
+	F_FIND_OBJECT,
+	F_ITERATE_PHDR,
+	F_SLOW_NONLOCAL,
+	F_NONLOCAL_ID,
+	F_SIZE,
+	F_FROM,
 };
 
-/* A field of a template: its last byte is right before `end`. */
-struct field { enum field_kind kind; const uint8_t *end; };
-struct template { const uint8_t *begin, *end; struct field fields[16]; };
+/* A field of a template, whose last byte is right before `end`. */
+struct template_field { enum field_kind kind; const uint8_t *end; };
+struct template { const uint8_t *begin, *end; struct template_field fields[16]; };
 
+/* Labels of trampoline.S: begin and end of each template, and the ends of its fields. */
 #define LABEL(name) extern const uint8_t name[]
-LABEL(graph_begin); LABEL(graph_end); LABEL(graph_gate); LABEL(graph_table); LABEL(graph_word);
+LABEL(graph_begin);
+LABEL(graph_end);
+LABEL(graph_fork_guard);
+LABEL(graph_table);
+LABEL(graph_fence);
+LABEL(graph_word);
 LABEL(graph_rseq); LABEL(graph_cpu); LABEL(graph_pos); LABEL(graph_limit); LABEL(graph_body);
 LABEL(graph_record); LABEL(graph_body2); LABEL(graph_id); LABEL(graph_entry);
-LABEL(call_begin); LABEL(call_end); LABEL(call_gate); LABEL(call_table); LABEL(call_word);
+LABEL(call_begin);
+LABEL(call_end);
+LABEL(call_fork_guard);
+LABEL(call_table);
+LABEL(call_fence);
+LABEL(call_word);
 LABEL(call_arena); LABEL(call_function); LABEL(call_rseq); LABEL(call_cpu); LABEL(call_pos);
 LABEL(call_limit); LABEL(call_record); LABEL(call_site);
-LABEL(state_begin); LABEL(state_end); LABEL(state_top); LABEL(state_depth); LABEL(state_max);
+LABEL(state_begin);
+LABEL(state_end);
+LABEL(state_fork_guard);
+LABEL(state_top);
+LABEL(state_depth);
+LABEL(state_max);
 LABEL(state_body); LABEL(state_id); LABEL(state_entry);
-LABEL(inner_begin); LABEL(inner_end); LABEL(inner_top); LABEL(inner_depth); LABEL(inner_max);
+LABEL(inner_begin);
+LABEL(inner_end);
+LABEL(inner_fork_guard);
+LABEL(inner_top);
+LABEL(inner_depth);
+LABEL(inner_max);
 LABEL(inner_body); LABEL(inner_id); LABEL(inner_entry);
 
-LABEL(far_begin); LABEL(far_end); LABEL(far_body); LABEL(far_id); LABEL(far_entry);
-LABEL(leave_begin); LABEL(leave_end); LABEL(leave_body); LABEL(leave_entry); LABEL(leave_id);
-LABEL(leave_size); LABEL(leave_from);
+LABEL(no_tls_begin); LABEL(no_tls_end); LABEL(no_tls_body); LABEL(no_tls_id); LABEL(no_tls_entry);
+LABEL(nonlocal_begin);
+LABEL(nonlocal_end);
+LABEL(nonlocal_body);
+LABEL(nonlocal_entry);
+LABEL(nonlocal_id);
+LABEL(nonlocal_size); LABEL(nonlocal_from);
 LABEL(find_begin); LABEL(find_end); LABEL(find_arena); LABEL(find_answer);
 LABEL(wrap_begin); LABEL(wrap_end); LABEL(wrap_body); LABEL(wrap_answer);
 
 #define CALL_TEMPLATE                                                                             \
 	{ call_begin, call_end,                                                                   \
-	  { { F_GATE, call_gate }, { F_TABLE, call_table }, { F_ARENA, call_arena },              \
-	    { F_FUNCTION, call_function }, { F_WORD, call_word }, { F_RSEQ, call_rseq },          \
+	  { { F_FORK_GUARD, call_fork_guard }, { F_TABLE, call_table }, { F_ARENA, call_arena },              \
+	    { F_FUNCTION, call_function }, { F_FENCE, call_fence }, { F_WORD, call_word },        \
+	    { F_RSEQ, call_rseq },                                                                \
 	    { F_CPU, call_cpu }, { F_POS, call_pos }, { F_LIMIT, call_limit },                    \
 	    { F_SLOW_RECORD2, call_record }, { F_SLOW_SITE, call_site } } }
 #define STATE_TEMPLATE(t)                                                                         \
 	{ t##_begin, t##_end,                                                                     \
-	  { { F_TOP, t##_top }, { F_DEPTH, t##_depth }, { F_MAX, t##_max }, { F_BODY, t##_body }, \
+	  { { F_FORK_GUARD, t##_fork_guard }, { F_TOP, t##_top }, { F_DEPTH, t##_depth }, \
+	    { F_MAX, t##_max }, { F_BODY, t##_body },                                             \
 	    { F_ID, t##_id }, { F_STATE_ENTRY, t##_entry } } }
 
-#define FAR_TEMPLATE { far_begin, far_end, { { F_BODY, far_body }, { F_ID, far_id }, { F_STATE_ENTRY, far_entry } } }
+#define NO_TLS_TEMPLATE                                            \
+	{ no_tls_begin, no_tls_end,                               \
+	  { { F_BODY, no_tls_body }, { F_ID, no_tls_id },         \
+	    { F_STATE_ENTRY, no_tls_entry } } }
 
+/* A list of fields ends with one whose `end` is NULL. Kinds share a template where only constants
+ * differ. */
 static const struct template templates[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_GRAPH] = { graph_begin, graph_end,
-		{ { F_GATE, graph_gate }, { F_TABLE, graph_table }, { F_WORD, graph_word },
-		  { F_RSEQ, graph_rseq }, { F_CPU, graph_cpu }, { F_POS, graph_pos },
+		{ { F_FORK_GUARD, graph_fork_guard }, { F_TABLE, graph_table },
+		  { F_FENCE, graph_fence }, { F_WORD, graph_word }, { F_RSEQ, graph_rseq },
+		  { F_CPU, graph_cpu }, { F_POS, graph_pos },
 		  { F_LIMIT, graph_limit }, { F_BODY, graph_body }, { F_SLOW_RECORD, graph_record },
 		  { F_BODY, graph_body2 }, { F_ID, graph_id }, { F_SLOW_ENTRY, graph_entry } } },
 	[TRAMPOLINE_CALL] = CALL_TEMPLATE,
@@ -61,41 +128,51 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_INNER] = STATE_TEMPLATE(inner),
 	[TRAMPOLINE_STATE_ENTRY_ONLY] = STATE_TEMPLATE(state),
 	[TRAMPOLINE_INNER_ENTRY_ONLY] = STATE_TEMPLATE(inner),
-	[TRAMPOLINE_FAR] = FAR_TEMPLATE,
-	[TRAMPOLINE_FAR_INNER] = FAR_TEMPLATE,
-	[TRAMPOLINE_FAR_ENTRY_ONLY] = FAR_TEMPLATE,
-	[TRAMPOLINE_FAR_INNER_ENTRY_ONLY] = FAR_TEMPLATE,
-	[TRAMPOLINE_LEAVE] = { leave_begin, leave_end,
-		{ { F_BODY, leave_body }, { F_SLOW_LEAVE, leave_entry }, { F_LEAVE_ID, leave_id }, { F_SIZE, leave_size },
-		  { F_FROM, leave_from } } },
-	[TRAMPOLINE_FIND_FDE] = { find_begin, find_end, { { F_ARENA, find_arena }, { F_FIND_FDE, find_answer } } },
-	[TRAMPOLINE_FIND_OBJECT] = { find_begin, find_end, { { F_ARENA, find_arena }, { F_FIND_OBJECT, find_answer } } },
-	[TRAMPOLINE_ITERATE_PHDR] = { wrap_begin, wrap_end, { { F_BODY, wrap_body }, { F_ITERATE_PHDR, wrap_answer } } },
+	[TRAMPOLINE_NO_TLS] = NO_TLS_TEMPLATE,
+	[TRAMPOLINE_NO_TLS_INNER] = NO_TLS_TEMPLATE,
+	[TRAMPOLINE_NO_TLS_ENTRY_ONLY] = NO_TLS_TEMPLATE,
+	[TRAMPOLINE_NO_TLS_INNER_ENTRY_ONLY] = NO_TLS_TEMPLATE,
+	[TRAMPOLINE_NONLOCAL] = { nonlocal_begin, nonlocal_end,
+		{ { F_BODY, nonlocal_body }, { F_SLOW_NONLOCAL, nonlocal_entry },
+		  { F_NONLOCAL_ID, nonlocal_id }, { F_SIZE, nonlocal_size },
+		  { F_FROM, nonlocal_from } } },
+	[TRAMPOLINE_FIND_FDE] = { find_begin, find_end,
+		{ { F_ARENA, find_arena }, { F_FIND_FDE, find_answer } } },
+	[TRAMPOLINE_FIND_OBJECT] = { find_begin, find_end,
+		{ { F_ARENA, find_arena }, { F_FIND_OBJECT, find_answer } } },
+	[TRAMPOLINE_ITERATE_PHDR] = { wrap_begin, wrap_end,
+		{ { F_BODY, wrap_body }, { F_ITERATE_PHDR, wrap_answer } } },
 };
 
-/* Before these the function tracer's template may stand, which leaves everything as it was. What is AGENT_FAR's the
- * agent sees to. */
+/* Kinds that the function tracer's template may precede (it leaves everything as it was). For
+ * no-TLS kinds the agent writes that record itself. */
 static const bool graphs[TRAMPOLINE_KINDS] = {
-	[TRAMPOLINE_GRAPH] = true, [TRAMPOLINE_ENTRY_ONLY] = true, [TRAMPOLINE_STATE] = true, [TRAMPOLINE_INNER] = true,
-	[TRAMPOLINE_STATE_ENTRY_ONLY] = true, [TRAMPOLINE_INNER_ENTRY_ONLY] = true, [TRAMPOLINE_LEAVE] = true,
+	[TRAMPOLINE_GRAPH] = true,
+	[TRAMPOLINE_ENTRY_ONLY] = true,
+	[TRAMPOLINE_STATE] = true,
+	[TRAMPOLINE_INNER] = true,
+	[TRAMPOLINE_STATE_ENTRY_ONLY] = true,
+	[TRAMPOLINE_INNER_ENTRY_ONLY] = true,
+	[TRAMPOLINE_NONLOCAL] = true,
 };
 
+/* Without the moved instructions, which follow it. */
 static size_t template_size(enum trampoline_kind kind)
 {
 	return (size_t)(templates[kind].end - templates[kind].begin);
 }
 
-/* What a state trampoline's id word carries besides. */
+/* Flags in the id word of state trampolines. */
 static const uint32_t id_flags[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_STATE] = STATE_GRAPH_FUNCTION,
 	[TRAMPOLINE_STATE_ENTRY_ONLY] = STATE_GRAPH_FUNCTION | STATE_ENTRY_ONLY,
 	[TRAMPOLINE_INNER_ENTRY_ONLY] = STATE_ENTRY_ONLY,
-	[TRAMPOLINE_FAR] = STATE_GRAPH_FUNCTION,
-	[TRAMPOLINE_FAR_ENTRY_ONLY] = STATE_GRAPH_FUNCTION | STATE_ENTRY_ONLY,
-	[TRAMPOLINE_FAR_INNER_ENTRY_ONLY] = STATE_ENTRY_ONLY,
+	[TRAMPOLINE_NO_TLS] = STATE_GRAPH_FUNCTION,
+	[TRAMPOLINE_NO_TLS_ENTRY_ONLY] = STATE_GRAPH_FUNCTION | STATE_ENTRY_ONLY,
+	[TRAMPOLINE_NO_TLS_INNER_ENTRY_ONLY] = STATE_ENTRY_ONLY,
 };
 
-/* The low 24 bits of the record this kind of trampoline writes. */
+/* Returns the low 24 bits of the record that this kind of trampoline writes. */
 static uint32_t record_low(enum trampoline_kind kind, uint32_t id)
 {
 	switch (kind) {
@@ -108,37 +185,46 @@ static uint32_t record_low(enum trampoline_kind kind, uint32_t id)
 	}
 }
 
+/* Fields that refer to a pointer in the pool: one pool of addresses serves all trampolines near
+ * it. */
 static const size_t pool_offset[] = {
 	[F_SLOW_RECORD] = offsetof(struct trampoline_pool, slow_record),
 	[F_SLOW_RECORD2] = offsetof(struct trampoline_pool, slow_record2),
 	[F_SLOW_ENTRY] = offsetof(struct trampoline_pool, slow_entry),
 	[F_SLOW_SITE] = offsetof(struct trampoline_pool, slow_site),
 	[F_STATE_ENTRY] = offsetof(struct trampoline_pool, state_entry),
-	[F_SLOW_LEAVE] = offsetof(struct trampoline_pool, slow_leave),
+	[F_SLOW_NONLOCAL] = offsetof(struct trampoline_pool, slow_nonlocal),
 	[F_ARENA] = offsetof(struct trampoline_pool, arena),
 	[F_FIND_FDE] = offsetof(struct trampoline_pool, find_fde),
 	[F_FIND_OBJECT] = offsetof(struct trampoline_pool, find_object),
 	[F_ITERATE_PHDR] = offsetof(struct trampoline_pool, iterate_phdr),
 };
 
-/* The address a rip-relative field means, or 0. */
-static uint64_t field_target(enum field_kind kind, const struct trampoline_env *env, uint64_t from, uint64_t body)
+/* Returns the address that a rip-relative field refers to; 0 if the field is an immediate. */
+static uint64_t field_target(enum field_kind kind, const struct trampoline_env *env, uint64_t from,
+			     uint64_t body)
 {
 	switch (kind) {
-	case F_GATE:
-		return env->gate;
+	case F_FORK_GUARD:
+		return env->fork_guard;
 	case F_BODY:
 		return body;
 	case F_FROM:
 		return from;
 	case F_SLOW_RECORD: case F_SLOW_RECORD2: case F_SLOW_ENTRY: case F_SLOW_SITE:
-	case F_STATE_ENTRY: case F_SLOW_LEAVE: case F_ARENA: case F_FIND_FDE: case F_FIND_OBJECT: case F_ITERATE_PHDR:
+	case F_STATE_ENTRY:
+	case F_SLOW_NONLOCAL:
+	case F_ARENA:
+	case F_FIND_FDE:
+	case F_FIND_OBJECT:
+	case F_ITERATE_PHDR:
 		return env->pool + pool_offset[kind];
 	default:
 		return 0;
 	}
 }
 
+/* Returns the value of an immediate, or of a displacement from the thread pointer. */
 static uint32_t field_value(enum field_kind kind, const struct trampoline_env *env,
 			    enum trampoline_kind trampoline, uint32_t id)
 {
@@ -149,13 +235,14 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 		return record_low(trampoline, id) | id_flags[trampoline];
 	case F_FUNCTION:
 		return id;
-	case F_LEAVE_ID:
+	case F_NONLOCAL_ID:
 		return id << 2 | RECORD_ENTRY | env->id_flags;
 	case F_SIZE:
 		return env->function_size;
 	case F_RSEQ:
 		return (uint32_t)env->key;
 	case F_MAX:
+		/* No limit: any depth is below it. */
 		return env->max_depth ? env->max_depth : INT32_MAX;
 	case F_CPU:
 		return (uint32_t)(env->tls + TLS_KEY);
@@ -170,6 +257,7 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 	}
 }
 
+/* Writes the distance from `next`, the address after the field. -ERANGE: more than 2 GiB. */
 static int put_rel32(uint8_t *field, uint64_t next, uint64_t target)
 {
 	int64_t delta = (int64_t)(target - next);
@@ -181,17 +269,20 @@ static int put_rel32(uint8_t *field, uint64_t next, uint64_t target)
 	return 0;
 }
 
-/* A moved instruction grows by a pushed constant and a jump at most; a jump back ends them. */
+/* A moved instruction grows by at most a pushed constant and a jump; a jump back ends the code. */
 #define MOVED_GROWTH 20
 #define JUMP_BACK 5
 
-size_t trampoline_room(enum trampoline_kind kind, bool calls_too, const struct relocate_recipe *recipe)
+/* An upper limit: the exact size is known when the code has been emitted. */
+size_t trampoline_room(enum trampoline_kind kind, bool calls_too,
+		       const struct relocate_recipe *recipe)
 {
 	size_t body = recipe->len + MOVED_GROWTH * (size_t)recipe->n + JUMP_BACK;
 
 	if (body > RELOCATE_MAX_BYTES)
 		body = RELOCATE_MAX_BYTES;
-	return (calls_too && graphs[kind] ? template_size(TRAMPOLINE_CALL) : 0) + template_size(kind) + body;
+	return (calls_too && graphs[kind] ? template_size(TRAMPOLINE_CALL) : 0) +
+	       template_size(kind) + body;
 }
 
 int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out)
@@ -200,22 +291,34 @@ int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out)
 	return put_rel32(out + 1, from + 5, to);
 }
 
-/* Where one trampoline comes from, where the template stands, and what comes behind. */
-struct place { uint64_t from, at, body; };
+/* Addresses of one trampoline: the function, the template, the code after it. */
+struct template_place { uint64_t from, at, body; };
 
+/* Over a nop of three bytes. */
+static void put_fence(uint8_t *at, bool causal)
+{
+	static const uint8_t lfence[3] = { 0x0f, 0xae, 0xe8 };
+
+	if (causal)
+		memcpy(at, lfence, sizeof(lfence));
+}
+
+/* Copies the template and fills in its fields. */
 static int emit_template(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
-			 const struct place *place, uint8_t *out)
+			 const struct template_place *place, uint8_t *out)
 {
 	const struct template *t = &templates[kind];
 
 	memcpy(out, t->begin, template_size(kind));
-	for (const struct field *f = t->fields; f->end; f++) {
+	for (const struct template_field *f = t->fields; f->end; f++) {
 		size_t end = (size_t)(f->end - t->begin);
 		uint64_t target = field_target(f->kind, env, place->from, place->body);
 		uint32_t value = field_value(f->kind, env, kind, id);
 
 		if (f->kind == F_TABLE)
 			memcpy(out + end - 8, &env->table, 8);
+		else if (f->kind == F_FENCE)
+			put_fence(out + end - 3, env->causal);
 		else if (!target)
 			memcpy(out + end - 4, &value, 4);
 		else if (put_rel32(out + end - 4, place->at + end, target) < 0)
@@ -224,19 +327,36 @@ static int emit_template(enum trampoline_kind kind, const struct trampoline_env 
 	return 0;
 }
 
+/* A silent leaver is not a traced function, so it has no record for the function tracer either. */
+static size_t call_size(enum trampoline_kind kind, const struct trampoline_env *env)
+{
+	bool silent = kind == TRAMPOLINE_NONLOCAL && env->id_flags & NONLOCAL_SILENT;
+
+	return env->calls_too && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
+}
+
+size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *env)
+{
+	return call_size(kind, env) + template_size(kind);
+}
+
+/* The function tracer's template, if both are wanted, the kind's own, and the moved
+ * instructions. */
 int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
 		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
 		    uint64_t from, uint64_t at, uint8_t *out)
 {
-	bool silent = kind == TRAMPOLINE_LEAVE && env->id_flags & LEAVE_SILENT;
-	size_t call = env->calls_too && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
+	size_t call = call_size(kind, env);
 	size_t size = call + template_size(kind);
 	int r = 0;
 
 	if (call)
-		r = emit_template(TRAMPOLINE_CALL, env, id, &(struct place){ from, at, at + call }, out);
+		r = emit_template(TRAMPOLINE_CALL, env, id,
+				  &(struct template_place){ from, at, at + call }, out);
 	if (r == 0)
-		r = emit_template(kind, env, id, &(struct place){ from, at + call, at + size }, out + call);
+		r = emit_template(kind, env, id,
+				  &(struct template_place){ from, at + call, at + size },
+				  out + call);
 	if (r == 0)
 		r = relocate_emit(recipe, original, vaddr, from, at + size, out + size);
 	return r < 0 ? r : (int)size + r;

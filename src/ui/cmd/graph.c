@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* brace graph: run a program and print its graph while it runs. */
+/* brace graph: runs a program and prints its graph while it runs. The main thread reads the live
+ * stream and prints; the monitor's thread (run.h) flushes and heeds interrupts. Both use the
+ * printer with the monitor's lock. A reader that goes away ends the recording, not the
+ * program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,20 +14,21 @@
 #include "report/printer.h"
 #include "ui/say.h"
 #include "ui/summary.h"
-#include "ui/traced.h"
-#include "ui/triggered.h"
+#include "ui/run.h"
+#include "ui/tree_run.h"
 
 struct graph_run {
 	struct screen output;
 	struct printer printer;
-	struct attendant attendant;
+	struct run_monitor run_monitor;
 	struct session *session;
 	const struct invocation *inv;
-	uint64_t options; /* of the trace, by enum trace_option */
-	bool fresh;       /* events came since the attendant last looked */
+	uint64_t options; /* the trace's, by enum trace_option */
+	bool fresh;       /* events came since the monitor looked last */
 };
 
-/* What waits for a next record is printed when none comes for a while. */
+/* A call waits in the printer for the next record; prints it when none comes for a while. Called by
+ * the monitor, locked. */
 static void print_waiting(void *arg)
 {
 	struct graph_run *l = arg;
@@ -35,21 +39,22 @@ static void print_waiting(void *arg)
 	out_flush(&l->output.text);
 }
 
-/* False when nobody reads any more. */
+/* Prints one event. False: nobody reads any more. */
 static bool print_event(struct graph_run *l, const struct event *e)
 {
 	bool wanted;
 
-	pthread_mutex_lock(&l->attendant.lock);
+	pthread_mutex_lock(&l->run_monitor.lock);
 	wanted = !screen_is_done(&l->output);
 	if (wanted)
 		printer_event(&l->printer, e);
 	l->fresh = true;
-	pthread_mutex_unlock(&l->attendant.lock);
+	pthread_mutex_unlock(&l->run_monitor.lock);
 	return wanted;
 }
 
-/* When nobody reads any more the program goes on, unrecorded. */
+/* Prints until the program has ended. When nobody reads any more, the program goes on
+ * unrecorded. */
 static int print_all(struct graph_run *l, struct err *err)
 {
 	struct source *source = session_source(l->session);
@@ -60,19 +65,20 @@ static int print_all(struct graph_run *l, struct err *err)
 	if (printer_is_binary(source->info, l->options))
 		screen_binary(&l->output);
 	printer_begin(&l->printer, source->info, l->options, &l->output.text);
-	attendant_begin(&l->attendant, l->inv, l->session, print_waiting, l);
+	run_monitor_begin(&l->run_monitor, l->inv, l->session, print_waiting, l);
 	while ((r = source->ops->next(source, &e, err)) > 0) {
 		if (stopped || print_event(l, &e))
 			continue;
 		session_stop(l->session);
 		stopped = true;
 	}
-	attendant_end(&l->attendant);
+	run_monitor_end(&l->run_monitor);
 	printer_close(&l->printer);
 	source->ops->close(source);
 	return r;
 }
 
+/* 0, or the exit status (said). */
 static int open_output(struct graph_run *l, const struct invocation *inv)
 {
 	if (inv->output)
@@ -83,9 +89,10 @@ static int open_output(struct graph_run *l, const struct invocation *inv)
 
 /* --- with triggers ------------------------------------------------------------------ */
 
+/* How long to wait for more of trace_pipe. */
 #define LOOK_NS 10000000
 
-/* What is printed before the first record. */
+/* Prints the header, which comes before the first record. */
 static void print_head(struct graph_run *l, struct tree *tree)
 {
 	char *text = tree_cat(tree, "current_tracer", NULL);
@@ -103,25 +110,29 @@ static void print_head(struct graph_run *l, struct tree *tree)
 	trace_info_free(info);
 }
 
-/* Bytes of trace_pipe; 0: there will be no more. */
-static ssize_t next_bytes(struct triggered *t, struct tree_open *pipe, char *buf, size_t n, struct err *err)
+/* Reads bytes of trace_pipe; 0: there will be no more. */
+static ssize_t next_bytes(struct tree_run *t, struct tree_open *pipe, char *buf, size_t n,
+			  struct err *err)
 {
-	const struct timespec moment = { .tv_nsec = LOOK_NS };
+	const struct timespec nap = { .tv_nsec = LOOK_NS };
 
 	for (;;) {
+		/* Asked before reading: records that came before the end are still read. */
 		bool over = live_is_over(t->live);
 		ssize_t got = tree_read(pipe, buf, n, 0, err);
 
+		/* Bytes, the end, or an error; -EAGAIN: nothing is there now. */
 		if (got != -EAGAIN)
 			return got;
 		if (over)
 			return 0;
-		nanosleep(&moment, NULL);
+		nanosleep(&nap, NULL);
 	}
 }
 
-/* What triggers have left, as trace_pipe gives it. When nobody reads any more the program goes on, unrecorded. */
-static int print_pipe(struct triggered *t, void *arg, struct err *err)
+/* Prints what triggers have left, as trace_pipe gives it. When nobody reads any more, the program
+ * goes on unrecorded. */
+static int print_pipe(struct tree_run *t, void *arg, struct err *err)
 {
 	struct graph_run *l = arg;
 	struct tree_node *node = tree_find(t->tree, "trace_pipe");
@@ -133,7 +144,8 @@ static int print_pipe(struct triggered *t, void *arg, struct err *err)
 	if (n < 0)
 		return (int)n;
 	print_head(l, t->tree);
-	while (!screen_is_done(&l->output) && (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
+	while (!screen_is_done(&l->output) &&
+	       (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
 		out_bytes(&l->output.text, buf, (size_t)n);
 		out_flush(&l->output.text);
 	}
@@ -144,12 +156,13 @@ static int print_pipe(struct triggered *t, void *arg, struct err *err)
 	return n < 0 ? (int)n : 0;
 }
 
-static int graph_triggered(struct graph_run *l, struct invocation *inv)
+/* The screen is closed in any case, so that a reader sees the end. */
+static int graph_behind_tree(struct graph_run *l, struct invocation *inv)
 {
-	int wait_status, status = triggered_run(inv, print_pipe, l, &wait_status);
+	int wait_status, status = tree_run_begin(inv, print_pipe, l, &wait_status);
 
 	status = screen_close(&l->output, status);
-	return status ? status : traced_exit(wait_status);
+	return status ? status : run_exit(wait_status);
 }
 
 int cmd_graph(struct invocation *inv)
@@ -162,9 +175,9 @@ int cmd_graph(struct invocation *inv)
 	if (status)
 		return status;
 	l.inv = inv;
-	if (triggered_needed(inv))
-		return graph_triggered(&l, inv);
-	status = traced_start(inv, NULL, &l.session);
+	if (tree_run_needed(inv))
+		return graph_behind_tree(&l, inv);
+	status = run_start(inv, NULL, &l.session);
 	if (status)
 		return screen_close(&l.output, status);
 	l.options = inv->settings.options;
@@ -176,5 +189,5 @@ int cmd_graph(struct invocation *inv)
 		return say_error(&err);
 	if (!inv->quiet)
 		summary_print(&result, NULL);
-	return status ? status : traced_exit(result.wait_status);
+	return status ? status : run_exit(result.wait_status);
 }

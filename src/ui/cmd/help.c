@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* brace help: prints from the same tables that the parser reads. */
 #include "ui/commands.h"
 #include "ui/help.h"
 #include "ui/screen.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* brace info: what a trace file holds and where it comes from. */
+/* brace info: the content of a trace file, and its origin. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,10 +10,11 @@
 #include "ui/commands.h"
 #include "report/json.h"
 #include "report/losses.h"
-#include "ui/notes.h"
+#include "ui/messages.h"
 #include "ui/screen.h"
 #include "ui/trace_file.h"
 
+/* The id in hexadecimal, "" if there is none. buf has 2 bytes for each of its bytes, and 1 more. */
 static const char *build_id(const struct trace_module *m, char *buf)
 {
 	char *p = buf;
@@ -24,7 +25,8 @@ static const char *build_id(const struct trace_module *m, char *buf)
 	return buf;
 }
 
-static const char *moment(const struct trace_clock *c, char *buf, size_t n)
+/* The wall-clock time at which the clock was compared, in the reader's time zone. */
+static const char *format_time(const struct trace_clock *c, char *buf, size_t n)
 {
 	time_t seconds = (time_t)(c->real_ns / 1000000000);
 	struct tm tm;
@@ -36,17 +38,20 @@ static const char *moment(const struct trace_clock *c, char *buf, size_t n)
 
 /* --- for people --------------------------------------------------------------------- */
 
+/* Nothing for a field that the file does not have. */
 static void text_field(struct out *o, const char *label, const char *value)
 {
 	if (value && *value)
 		out_printf(o, "%-10s %s\n", label, value);
 }
 
+/* Labels have 10 columns here, as in the lines that are printed without these helpers. */
 static void number_field(struct out *o, const char *label, uint64_t value)
 {
 	out_printf(o, "%-10s %" PRIu64 "\n", label, value);
 }
 
+/* "module     PATH, N functions, build-id ID" */
 static void print_module(struct out *o, const struct trace_module *m)
 {
 	char id[64];
@@ -55,13 +60,33 @@ static void print_module(struct out *o, const struct trace_module *m)
 		   m->build_id_len ? ", build-id " : "", build_id(m, id));
 }
 
+#define NAMES_SHOWN 4 /* names of a thread: the first ones and the last */
+
+/* "old -> new" of a thread that was renamed. */
+static void print_names(struct out *o, const struct trace_thread *t)
+{
+	size_t n = t->names.n;
+
+	out_foreign(o, trace_thread_name_at(t, 0), TRACE_COMM);
+	for (size_t i = 0; i < n && !t->unnamed; i++) {
+		out_str(o, " -> ");
+		if (i >= NAMES_SHOWN - 2 && i + 1 < n) {
+			out_printf(o, "... (%zu names) -> ", n - 1 - i);
+			i = n - 1;
+		}
+		out_foreign(o, t->names.at[i].comm, TRACE_COMM);
+	}
+}
+
+/* "thread     PID/TID NAME, N records, N lost" */
 static void print_thread(struct out *o, const struct trace_thread *t)
 {
 	out_printf(o, "thread     %" PRIu32 "/%" PRIu32 " ", t->pid, t->tid);
-	out_foreign(o, t->comm, sizeof(t->comm));
+	print_names(o, t);
 	out_printf(o, ", %" PRIu64 " records, %" PRIu64 " lost\n", t->records, t->lost);
 }
 
+/* The sentence about losses follows in a line of its own, indented to the values. */
 static void print_lost(struct out *o, const struct trace_info *info)
 {
 	const struct losses l = losses_of(info);
@@ -74,6 +99,7 @@ static void print_lost(struct out *o, const struct trace_info *info)
 	out_char(o, '\n');
 }
 
+/* Each line depends on whether its figures were taken: a file that was cut short has none. */
 static void print_end(struct out *o, const struct trace_run *r)
 {
 	int status = (int)r->status;
@@ -81,14 +107,16 @@ static void print_end(struct out *o, const struct trace_run *r)
 	if (r->ended && WIFEXITED(status))
 		out_printf(o, "%-10s with status %d\n", "ended", WEXITSTATUS(status));
 	else if (r->ended && WIFSIGNALED(status))
-		out_printf(o, "%-10s by signal %d (%s)\n", "ended", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		out_printf(o, "%-10s by signal %d (%s)\n", "ended", WTERMSIG(status),
+			   strsignal(WTERMSIG(status)));
 	if (r->timed)
 		out_printf(o, "%-10s %.3f s\n", "elapsed", (double)r->elapsed_ns / 1e9);
 	if (r->ended)
-		out_printf(o, "%-10s %.3f s user, %.3f s system\n", "cpu time", (double)r->user_ns / 1e9, (double)r->system_ns / 1e9);
+		out_printf(o, "%-10s %.3f s user, %.3f s system\n", "cpu time",
+			   (double)r->user_ns / 1e9, (double)r->system_ns / 1e9);
 }
 
-/* A list has a line for each of its names: here they stand in one. */
+/* Prints the setting in one line; a list's text has a line for each name. */
 static void print_setting(struct out *o, const struct trace_setting *s)
 {
 	out_printf(o, "%-10s ", "setting");
@@ -101,6 +129,7 @@ static void print_setting(struct out *o, const struct trace_setting *s)
 	out_char(o, '\n');
 }
 
+/* Chosen ones alone: the others are as they usually are. */
 static void print_settings(struct out *o, const struct trace_info *info)
 {
 	for (size_t i = 0; i < info->settings.n; i++)
@@ -108,6 +137,35 @@ static void print_settings(struct out *o, const struct trace_info *info)
 			print_setting(o, &info->settings.at[i]);
 }
 
+/* More of one system than this are a number: -e 'syscalls:*' brings 700. */
+#define EVENTS_NAMED 20
+
+/* How many events of one system stand from i on. */
+static size_t same_system(const struct trace_info *info, size_t i)
+{
+	size_t n = 1;
+
+	while (i + n < info->events.n &&
+	       strcmp(info->events.at[i + n].system, info->events.at[i].system) == 0)
+		n++;
+	return n;
+}
+
+static void print_events(struct out *o, const struct trace_info *info)
+{
+	for (size_t i = 0, n; i < info->events.n; i += n) {
+		n = same_system(info, i);
+		if (n > EVENTS_NAMED)
+			out_printf(o, "event      %s:* (%zu events; --json names them)\n",
+				   info->events.at[i].system, n);
+		for (size_t k = i; k < i + n && n <= EVENTS_NAMED; k++)
+			out_printf(o, "event      %s:%s\n", info->events.at[k].system,
+				   info->events.at[k].name);
+	}
+}
+
+/* In the order of questions: the command and its end, how it was set, the machine, the figures, and
+ * last what takes many lines. */
 static void print_text(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
 	char when[64], clock[96];
@@ -123,7 +181,7 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	text_field(o, "kernel", info->kernel);
 	text_field(o, "processor", info->cpu);
 	number_field(o, "cpus", info->cpus);
-	text_field(o, "time", moment(&info->clock, when, sizeof(when)));
+	text_field(o, "time", format_time(&info->clock, when, sizeof(when)));
 	text_field(o, "clock", clock);
 	text_field(o, "brace", info->version);
 	number_field(o, "calls", info->total.calls);
@@ -137,13 +195,13 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 		print_module(o, &info->modules.at[i]);
 	for (size_t i = 0; i < info->threads.n; i++)
 		print_thread(o, &info->threads.at[i]);
-	for (size_t i = 0; i < info->events.n; i++)
-		out_printf(o, "event      %s:%s\n", info->events.at[i].system, info->events.at[i].name);
-	notes_print(o, "note       ", info->notes.at, info->notes.n);
+	print_events(o, info);
+	messages_print(o, "note       ", info->messages.at, info->messages.n);
 }
 
 /* --- for machines ------------------------------------------------------------------- */
 
+/* A comma follows each member: the caller prints another one behind it. */
 static void json_field(struct out *o, const char *key, const char *value)
 {
 	out_printf(o, "\"%s\":", key);
@@ -151,7 +209,7 @@ static void json_field(struct out *o, const char *key, const char *value)
 	out_char(o, ',');
 }
 
-/* Prints the members that are known. */
+/* Prints the members that have values. */
 static void json_end(struct out *o, const struct trace_run *r)
 {
 	int status = (int)r->status;
@@ -163,9 +221,11 @@ static void json_end(struct out *o, const struct trace_run *r)
 	if (r->timed)
 		out_printf(o, "\"elapsed_ns\":%" PRIu64 ",", r->elapsed_ns);
 	if (r->ended)
-		out_printf(o, "\"user_ns\":%" PRIu64 ",\"system_ns\":%" PRIu64 ",", r->user_ns, r->system_ns);
+		out_printf(o, "\"user_ns\":%" PRIu64 ",\"system_ns\":%" PRIu64 ",", r->user_ns,
+			   r->system_ns);
 }
 
+/* The figures of the whole file. Members that are times end with their unit. */
 static void json_trace(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
 	const struct trace_total *t = &info->total;
@@ -186,6 +246,7 @@ static void json_trace(struct out *o, const struct trace_info *info, uint64_t by
 		   t->calls, t->records, losses_of(info).lost, bytes);
 }
 
+/* All settings: readers pick by `chosen`. */
 static void json_setting(struct out *o, const struct trace_setting *s)
 {
 	out_str(o, "{\"type\":\"setting\",");
@@ -201,21 +262,37 @@ static void json_module(struct out *o, const struct trace_module *m)
 	out_str(o, "{\"type\":\"module\",");
 	json_field(o, "path", m->path);
 	json_field(o, "build_id", build_id(m, id));
-	out_printf(o, "\"image\":%" PRIu32 ",\"functions\":%zu}\n", m->image, (size_t)m->functions.n);
+	out_printf(o, "\"image\":%" PRIu32 ",\"functions\":%zu}\n", m->image,
+		   (size_t)m->functions.n);
 }
 
+/* A comm of 16 bytes may lack its NUL. */
+static void json_name(struct out *o, const char *name)
+{
+	char comm[TRACE_COMM + 1];
+
+	snprintf(comm, sizeof(comm), "%.16s", name);
+	json_string(o, comm);
+}
+
+/* "comm" is the newest name, "names" has all. */
 static void json_thread(struct out *o, const struct trace_thread *t)
 {
-	char comm[sizeof(t->comm) + 1];
-
-	snprintf(comm, sizeof(comm), "%.16s", t->comm);
-	out_str(o, "{\"type\":\"thread\",");
-	json_field(o, "comm", comm);
+	out_str(o, "{\"type\":\"thread\",\"comm\":");
+	json_name(o, trace_thread_name(t));
+	out_str(o, ",\"names\":[");
+	json_name(o, trace_thread_name_at(t, 0));
+	for (size_t i = 0; i < t->names.n && !t->unnamed; i++) {
+		out_char(o, ',');
+		json_name(o, t->names.at[i].comm);
+	}
+	out_str(o, "],");
 	out_printf(o, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"image\":%" PRIu32
 		   ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n", t->pid, t->tid, t->image,
 		   t->records, t->lost);
 }
 
+/* `index` is the event's number in records. */
 static void json_event(struct out *o, const struct trace_event *e)
 {
 	out_str(o, "{\"type\":\"event\",");
@@ -224,15 +301,16 @@ static void json_event(struct out *o, const struct trace_event *e)
 	out_printf(o, "\"index\":%" PRIu32 "}\n", e->index);
 }
 
-static void json_note(struct out *o, const struct trace_note *n)
+static void json_note(struct out *o, const struct trace_message *n)
 {
 	out_str(o, "{\"type\":\"note\",");
-	json_field(o, "kind", notes_kind(n->kind));
+	json_field(o, "kind", messages_kind(n->kind));
 	json_field(o, "program", n->name);
-	out_printf(o, "\"pid\":%" PRIu32 ",\"number\":%" PRIu32 ",\"count\":%" PRIu32 "}\n", n->pid, n->number,
-		   n->count);
+	out_printf(o, "\"pid\":%" PRIu32 ",\"number\":%" PRIu32 ",\"count\":%" PRIu32 "}\n", n->pid,
+		   n->number, n->count);
 }
 
+/* One object a line. The first names the schema, `type` says what each other one is. */
 static void print_json(struct out *o, const struct trace_info *info, uint64_t bytes)
 {
 	out_str(o, "{\"schema\":\"brace-info\",\"version\":1}\n");
@@ -251,10 +329,11 @@ static void print_json(struct out *o, const struct trace_info *info, uint64_t by
 		json_thread(o, &info->threads.at[i]);
 	for (size_t i = 0; i < info->events.n; i++)
 		json_event(o, &info->events.at[i]);
-	for (size_t i = 0; i < info->notes.n; i++)
-		json_note(o, &info->notes.at[i]);
+	for (size_t i = 0; i < info->messages.n; i++)
+		json_note(o, &info->messages.at[i]);
 }
 
+/* Only the file's information is read, not its records. */
 int cmd_info(struct invocation *inv)
 {
 	struct store_reader *reader;

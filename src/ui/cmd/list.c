@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* brace list: the functions of a binary, and how each would be hooked or why it cannot be; events, and what a session has,
- * in files of their own. */
+/* brace list: the functions of a binary, and how each would be hooked or why it cannot be. Lists of
+ * events (list_events.c) and of a session (list_session.c) have files of their own. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/demangle.h"
 #include "base/doubles.h"
 #include "hook/list.h"
@@ -19,12 +20,14 @@
 #include "ui/say.h"
 #include "ui/summary.h"
 
-/* A cold fragment belongs to a function and is none itself. */
+/* A cold fragment belongs to a function, and is none itself. */
 static bool is_fragment(const struct hook_list_row *r)
 {
 	return !strcmp(r->reason, hook_reason_words[REASON_COLD]);
 }
 
+/* "0xADDRESS KIND NAME [plt] (CALLERS) (VERDICT: REASON, SENTENCE)". A reason with a hook means
+ * that the entry alone is recorded. */
 static void print_why(struct out *o, const struct hook_list_row *r)
 {
 	const char *verdict = is_fragment(r) ? "not a function" :
@@ -41,6 +44,7 @@ static void print_why(struct out *o, const struct hook_list_row *r)
 	out_char(o, '\n');
 }
 
+/* Without --why the list has functions alone, one a line. */
 static void print_name(struct out *o, const struct hook_list_row *r)
 {
 	if (is_fragment(r))
@@ -53,14 +57,16 @@ static void print_json(struct out *o, const struct hook_list_row *r)
 {
 	out_str(o, "{\"name\":");
 	json_string(o, r->name);
-	out_printf(o, ",\"address\":%" PRIu64 ",\"size\":%" PRIu32 ",\"plt\":%s,\"hooked\":%s,"
-		   "\"entry_only\":%s,\"kind\":\"%s\",\"reason\":\"%s\",\"callers\":%" PRIu32 "}\n", r->vaddr, r->size,
-		   r->plt ? "true" : "false", r->hooked ? "true" : "false",
+	out_printf(o,
+		   ",\"address\":%" PRIu64 ",\"size\":%" PRIu32 ",\"plt\":%s,\"hooked\":%s,"
+		   "\"entry_only\":%s,\"kind\":\"%s\",\"reason\":\"%s\",\"callers\":%" PRIu32 "}\n",
+		   r->vaddr, r->size, r->plt ? "true" : "false", r->hooked ? "true" : "false",
 		   r->entry_only ? "true" : "false", r->kind, r->reason, r->callers);
 }
 
-/* doubles: names that are more than one function's without their parameters. */
-static void print_rows(const struct invocation *inv, const struct hook_list *l, const struct doubles *doubles, struct screen *o)
+/* doubles: names that several functions share, but for their parameters. */
+static void print_rows(const struct invocation *inv, const struct hook_list *l,
+		       const struct doubles *doubles, struct screen *o)
 {
 	void (*print)(struct out *, const struct hook_list_row *) =
 		inv->json ? print_json : inv->why ? print_why : print_name;
@@ -79,11 +85,12 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l, 
 	}
 }
 
-/* Which functions are listed, and the names that are more than one's without their parameters. */
+/* The choice of functions, and the names that several functions share, but for their parameters. */
 struct choice { const struct function_list *globs; bool all; struct doubles doubles; };
 
-/* By the symbol, or as a programmer wrote it. Is asked for every function. */
-static bool selected(const char *name, void *choice)
+/* Compares the symbol, or the name as a programmer wrote it. Called for every function, so it
+ * collects doubles too. */
+static bool is_selected(const char *name, void *choice)
 {
 	struct choice *c = choice;
 	char plain[1024];
@@ -95,7 +102,9 @@ static bool selected(const char *name, void *choice)
 	return c->all || function_list_has(c->globs, name, NULL);
 }
 
-static int print_list(const struct invocation *inv, const struct hook_list *l, const struct doubles *doubles)
+/* The figures go to standard error, behind the list, so that a pipe gets the list alone. */
+static int print_list(const struct invocation *inv, const struct hook_list *l,
+		      const struct doubles *doubles)
 {
 	struct screen o;
 	int status;
@@ -103,23 +112,30 @@ static int print_list(const struct invocation *inv, const struct hook_list *l, c
 	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_list);
 	print_rows(inv, l, doubles, &o);
 	status = screen_close(&o, 0);
-	if (inv->why && !inv->json && l->rows.n)
+	if (inv->why && !inv->json && l->rows.n) {
 		summary_hooks(l->by_kind, l->by_reason);
+		summary_coverage(l->code_bytes, l->unknown_bytes);
+	}
 	return status;
 }
 
-/* A path, or the name of a program as a shell finds it; free() it. */
+/* A path, or the file of the program that a shell would find; the caller frees it. */
 static char *path_of(const char *binary)
 {
 	char *path, *image;
 	struct err ignored;
+	struct stat st;
 
-	if (strchr(binary, '/') || !access(binary, F_OK) || launch_resolve(binary, &path, &image, &ignored))
+	/* A path, a file that is there, or a name that no PATH leads to, stays as it is: opening it
+	 * tells what is wrong. */
+	if (strchr(binary, '/') || file_look(binary, &st) ||
+	    launch_resolve(binary, &path, &image, &ignored))
 		return mem_strdup(binary);
 	free(path);
 	return image;
 }
 
+/* The names are selected while the file is read: rows that do not match are never made. */
 static int list_functions(struct invocation *inv, const char *binary)
 {
 	struct function_list globs = { 0 };
@@ -130,7 +146,7 @@ static int list_functions(struct invocation *inv, const char *binary)
 
 	if (status)
 		return status;
-	if (hook_list_load(binary, selected, &choice, &list, &err)) {
+	if (hook_list_load(binary, is_selected, &choice, &list, &err)) {
 		status = say_error(&err);
 	} else if (!list.rows.n) {
 		say("brace: %s has no function%s\n", inv->binary,
@@ -146,15 +162,16 @@ static int list_functions(struct invocation *inv, const char *binary)
 	return status;
 }
 
-/* Options that do not go together, as a sentence; NULL: they do. */
-static const char *conflict(const struct invocation *inv)
+/* The sentence for options that exclude each other; NULL: they agree. */
+static const char *conflicting_options(const struct invocation *inv)
 {
-	bool details = inv->list_format || inv->list_full || inv->list_filters || inv->list_triggers;
-	bool of_session = details || inv->list_systems || inv->list_tracers || inv->list_options || inv->list_buffers ||
-			  inv->list_clocks || inv->session_named;
+	bool details =
+		inv->list_format || inv->list_full || inv->list_filters || inv->list_triggers;
+	bool of_session = details || inv->list_systems || inv->list_tracers || inv->list_options ||
+			  inv->list_buffers || inv->list_clocks || inv->session_named;
 
 	if ((inv->binary || inv->pid) && of_session)
-		return "-f and -p list functions and events; the rest is a session's, and goes without them";
+		return "-f and -p list functions and events of a file or a process; what -F, -l, -R, -s, -t, -o, -B and -C list is a session's: leave -f and -p out";
 	if (inv->binary && inv->pid)
 		return "-f lists a file's, -p a process's: one of them";
 	if (inv->pid && !inv->list_events)
@@ -168,7 +185,7 @@ static const char *conflict(const struct invocation *inv)
 
 int cmd_list(struct invocation *inv)
 {
-	const char *wrong = conflict(inv);
+	const char *wrong = conflicting_options(inv);
 	char *binary;
 	int status;
 

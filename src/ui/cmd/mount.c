@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* brace mount: serves ftrace's tree on a directory. */
+/* brace mount: serves ftrace's tree on a directory, from a process in the background. */
 #include <stdlib.h>
 
 #include "instance/instance.h"
-#include "tree/fuse_face.h"
+#include "tree/fuse_mount.h"
 #include "tree/instance.h"
-#include "tree/keeper.h"
+#include "tree/unmount_watchdog.h"
 #include "tree/mount_point.h"
 #include "ui/background.h"
 #include "ui/commands.h"
 #include "ui/say.h"
 
-static struct fuse_face *served; /* for the signal handler */
+static struct fuse_mount *served; /* for the signal handler */
 
 static void on_signal(int sig)
 {
-	fuse_face_stop(served);
+	fuse_mount_stop(served);
 }
 
+/* The argument of serve_mount, which may run in another process: a copy of both is there by
+ * fork. */
 struct mount { const struct invocation *inv; const char *path; };
 
-/* Mounts and serves to the end. */
-static int serve(void *arg, int told, struct err *err)
+/* Mounts, and serves until the tree is unmounted. */
+static int serve_mount(void *arg, int told, struct err *err)
 {
 	const struct invocation *inv = ((struct mount *)arg)->inv;
 	const char *path = ((struct mount *)arg)->path;
@@ -31,22 +33,25 @@ static int serve(void *arg, int told, struct err *err)
 	int e = background_set_up(inv, argv, tree, err);
 
 	if (!e)
-		e = keeper_start(path, err);
+		/* The watchdog is a process of its own, made before brace has threads. */
+		e = unmount_watchdog_start(path, err);
 	if (!e)
-		e = fuse_face_mount(tree, path, &served, err);
+		e = fuse_mount_start(tree, path, &served, err);
 	if (!e)
 		e = background_trace(inv, argv, tree, &live, err);
 	if (!e)
 		background_signals(on_signal);
 	if (background_begun(told, e ? err : NULL) && !e)
-		e = fuse_face_serve(served, err);
+		e = fuse_mount_serve(served, err);
 	live_stop(live);
 	if (served)
-		fuse_face_free(served);
+		fuse_mount_free(served);
 	instance_tree_free(tree);
 	return e;
 }
 
+/* Behind the directory a program may stand, which is started; with -p processes are attached. With
+ * neither the tree has nothing to trace. */
 int cmd_mount(struct invocation *inv)
 {
 	struct err err = { 0 };
@@ -63,8 +68,8 @@ int cmd_mount(struct invocation *inv)
 	e = mount_point_take(inv->operands[0], &path, &err);
 	if (e)
 		return say_error(&err);
-	e = inv->foreground ? serve(&(struct mount){ inv, path }, -1, &err)
-			    : background_start(serve, &(struct mount){ inv, path }, &err);
+	e = inv->foreground ? serve_mount(&(struct mount){ inv, path }, -1, &err)
+			    : background_start(serve_mount, &(struct mount){ inv, path }, &err);
 	free(path);
 	return e ? say_error(&err) : 0;
 }

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* brace record: run a program, write its trace to a file. */
+/* brace record: runs a program and writes its trace to a file. With triggers, the records go
+ * through an instance first, and the file is extracted from it (tree_run.h). */
 #include <sys/wait.h>
 
 #include "ui/commands.h"
 #include "ui/say.h"
 #include "ui/summary.h"
-#include "ui/traced.h"
-#include "ui/triggered.h"
+#include "ui/run.h"
+#include "ui/tree_run.h"
 
 #define LAST_CALLS 10
 
 static unsigned last_calls(const struct invocation *inv)
 {
+	/* `last` is 1 more than what --last said, so that 0 means: not given. */
 	if (inv->last)
 		return (unsigned)inv->last - 1;
 	return inv->settings.mode == BUFFER_OVERWRITE ? LAST_CALLS : 0;
 }
 
-/* What is left of the records when all triggers have been run is the file. */
-static int keep(struct triggered *t, void *arg, struct err *err)
+/* Writes the file when all triggers have run: it holds the records that are left. */
+static int keep_trace(struct tree_run *t, void *arg, struct err *err)
 {
 	const struct invocation *inv = arg;
 	const char *file = inv->output ? inv->output : "trace.brace";
@@ -31,37 +33,39 @@ static int keep(struct triggered *t, void *arg, struct err *err)
 	return e;
 }
 
-static int record_triggered(struct invocation *inv)
+/* The program's status becomes brace's only if the trace was kept. */
+static int record_behind_tree(struct invocation *inv)
 {
-	int wait_status, status = triggered_run(inv, keep, inv, &wait_status);
+	int wait_status, status = tree_run_begin(inv, keep_trace, inv, &wait_status);
 
-	return status ? status : traced_exit(wait_status);
+	return status ? status : run_exit(wait_status);
 }
 
 int cmd_record(struct invocation *inv)
 {
 	const char *file = inv->output ? inv->output : "trace.brace";
 	struct session_result result = { 0 };
-	struct attendant attendant;
+	struct run_monitor run_monitor;
 	struct session *session;
 	struct err err;
 	int status, e;
 
-	if (triggered_needed(inv))
-		return record_triggered(inv);
-	status = traced_start(inv, file, &session);
+	if (tree_run_needed(inv))
+		return record_behind_tree(inv);
+	status = run_start(inv, file, &session);
 	if (status)
 		return status;
-	attendant_begin(&attendant, inv, session, NULL, NULL);
+	run_monitor_begin(&run_monitor, inv, session, NULL, NULL);
 	e = session_record(session, &result, &err);
-	attendant_end(&attendant);
+	run_monitor_end(&run_monitor);
 	session_free(session);
 	if (e)
 		return say_error(&err);
+	/* Said even with -q: the file is incomplete. */
 	summary_full(&result);
 	if (!inv->quiet) {
-		summary_last(file, result.wait_status, last_calls(inv));
+		summary_black_box(file, result.wait_status, last_calls(inv));
 		summary_print(&result, file);
 	}
-	return traced_exit(result.wait_status);
+	return run_exit(result.wait_status);
 }

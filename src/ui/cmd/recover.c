@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* brace recover: a whole trace file of what a tracer that died left. */
+/* brace recover: makes a whole trace file of what a dead tracer left. */
 #include <inttypes.h>
 
 #include "session/recover.h"
@@ -7,6 +7,8 @@
 #include "ui/say.h"
 #include "ui/summary.h"
 
+/* "brace: N records from FILE, M records from the memory of process PID; ...": each part only if it
+ * was asked for. */
 static void print_result(const struct recover_request *req, const struct recover_result *r)
 {
 	char n[32], lost[32], bytes[32];
@@ -20,7 +22,8 @@ static void print_result(const struct recover_request *req, const struct recover
 		    summary_grouped(r->from_memory, n), (int)req->pid);
 	say("; %s lost", r->lost ? summary_grouped(r->lost, lost) : "none known to be");
 	if (r->unwritten)
-		say(", of them %s that the tracer had not written yet", summary_grouped(r->unwritten, n));
+		say(", of them %s that the tracer had not written yet",
+		    summary_grouped(r->unwritten, n));
 	say("\nbrace: %s calls, %s bytes; trace in %s\n", summary_grouped(r->calls, n),
 	    summary_grouped(r->bytes, bytes), req->output);
 }
@@ -35,6 +38,7 @@ int cmd_recover(struct invocation *inv)
 	struct recover_result result;
 	struct err err;
 
+	/* Either is enough. */
 	if (!req.file && !req.pid) {
 		say("brace: recover needs a FILE, or a process with -p; `brace recover --help` says more\n");
 		return EXIT_BRACE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* brace report: a row a function. */
+/* brace report: one row for each function of a trace file. */
 #include <stdlib.h>
 
 #include "base/demangle.h"
@@ -11,9 +11,11 @@
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
+/* Without -s a column that always exists; print_report then chooses by what the trace has.
+ * EXIT_BRACE: no such column. */
 static int sort_column(const struct invocation *inv, enum summary_column *out)
 {
-	*out = inv->sort ? summary_column_find(inv->sort) : SUMMARY_TOTAL;
+	*out = inv->sort ? summary_column_find(inv->sort) : SUMMARY_NAME;
 	if (*out != SUMMARY_COLUMNS_N)
 		return 0;
 	say("brace: no column %s to sort by; there are", inv->sort);
@@ -23,8 +25,8 @@ static int sort_column(const struct invocation *inv, enum summary_column *out)
 	return EXIT_BRACE;
 }
 
-/* With or without the parameters that it may have been given to tell it from others. */
-static bool matches(const struct function_list *globs, const struct summary_row *row)
+/* Compares with and without the parameters that the name may have to tell it from others. */
+static bool row_matches(const struct function_list *globs, const struct summary_row *row)
 {
 	char *plain;
 	bool match = function_list_match(globs, row->name, row->module);
@@ -37,12 +39,13 @@ static bool matches(const struct function_list *globs, const struct summary_row 
 	return match;
 }
 
+/* Frees the names of the rows that go; summary_free frees the others. */
 static void keep_matching(struct summary *s, const struct function_list *globs)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->rows.n; i++) {
-		if (matches(globs, &s->rows.at[i]))
+		if (row_matches(globs, &s->rows.at[i]))
 			s->rows.at[kept++] = s->rows.at[i];
 		else
 			free(s->rows.at[i].name);
@@ -50,17 +53,20 @@ static void keep_matching(struct summary *s, const struct function_list *globs)
 	s->rows.n = kept;
 }
 
-/* A pattern of the command line that means no function of the trace is a slip: said, as an error if nothing is left to show. */
+/* A pattern that matches no function of the trace is a slip: warns, or fails if nothing is left to
+ * show. */
 static int check_matched(const struct summary *s, const struct function_list *globs)
 {
 	for (size_t i = 0; i < globs->patterns.n; i++) {
 		const struct function_pattern *p = &globs->patterns.at[i];
 		struct function_list one = { 0 };
+		/* Each pattern is tried alone, since in the list a later one may overrule it. A
+		 * pattern with `!` needs no match. */
 		bool found = p->remove;
 
 		function_list_write(&one, p->text, false, NULL);
 		for (size_t k = 0; k < s->rows.n && !found; k++)
-			found = matches(&one, &s->rows.at[k]);
+			found = row_matches(&one, &s->rows.at[k]);
 		function_list_free(&one);
 		if (!found && s->rows.n)
 			say_warning("no function that was called matches `%s`", p->text);
@@ -80,7 +86,9 @@ static int print_summary(const struct invocation *inv, const struct summary *s)
 	return screen_close(&o, 0);
 }
 
-static int report(const struct invocation *inv, struct store_reader *reader,
+/* The rows are made of all functions first: times of a function count those it calls, matched or
+ * not. */
+static int print_report(const struct invocation *inv, struct store_reader *reader,
 		  enum summary_column column, const struct function_list *globs)
 {
 	struct summary_input in = summary_from_store(reader);
@@ -99,7 +107,7 @@ static int report(const struct invocation *inv, struct store_reader *reader,
 			keep_matching(&s, globs);
 			status = check_matched(&s, globs);
 		}
-		summary_sort(&s, column, inv->reverse);
+		summary_sort(&s, inv->sort ? column : summary_default_column(&s), inv->reverse);
 		if (!status)
 			status = print_summary(inv, &s);
 	}
@@ -119,7 +127,7 @@ int cmd_report(struct invocation *inv)
 	if (!status)
 		status = trace_file_open(inv, &reader);
 	if (!status) {
-		status = report(inv, reader, column, &globs);
+		status = print_report(inv, reader, column, &globs);
 		store_close(reader);
 	}
 	function_list_free(&globs);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of a session that runs in the background: brace start begins it, the others speak to it. */
+/* The commands of a session in the background: brace start begins it, the others send it requests
+ * (daemon/ask.h). Most are one read or write of a file of the session's tree. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 /* --- start -------------------------------------------------------------------------- */
 
+/* Set before background_signals() installs the handler. */
 static struct server *server; /* for the signal handler */
 
 static void on_signal(int sig)
@@ -26,7 +28,9 @@ static void on_signal(int sig)
 	serve_stop(server);
 }
 
-static int extract(void *context, const char *path, struct err *err)
+/* Callbacks of the server. `context` points to the variable, because the session begins only after
+ * the server's socket is open. */
+static int extract_file(void *context, const char *path, struct err *err)
 {
 	return live_extract(*(struct live **)context, path, err);
 }
@@ -36,19 +40,23 @@ static bool is_over(void *context)
 	return live_is_over(*(struct live **)context);
 }
 
-static int serve(void *arg, int told, struct err *err)
+/* Runs in the background process until the session ends. `told` leads to the process that `brace
+ * start` runs in, which waits for background_begun(). The socket opens before the program starts: a
+ * second session of the same name is refused before anything is traced. */
+static int serve_session(void *arg, int told, struct err *err)
 {
 	const struct invocation *inv = arg;
 	char *const *argv = inv->pids.n ? NULL : inv->operands;
 	struct tree *tree = instance_tree_new();
 	struct live *live = NULL;
-	const struct serve_request door = { inv->session, tree, extract, is_over, &live };
+	const struct serve_request agent_socket = { inv->session, tree, extract_file, is_over,
+						    &live };
 	int e = tree_echo(tree, "current_tracer", invocation_usual_tracer(inv), false, err);
 
 	if (!e)
 		e = background_set_up(inv, argv, tree, err);
 	if (!e)
-		e = serve_open(&door, &server, err);
+		e = serve_open(&agent_socket, &server, err);
 	if (!e)
 		e = background_trace(inv, argv, tree, &live, err);
 	if (!e)
@@ -62,6 +70,8 @@ static int serve(void *arg, int told, struct err *err)
 	return e;
 }
 
+/* With a program or -p begins a session; without, applies the options to one that runs and turns
+ * recording on. */
 int cmd_start(struct invocation *inv)
 {
 	struct err err;
@@ -70,7 +80,7 @@ int cmd_start(struct invocation *inv)
 	if (e)
 		return e;
 	if (inv->pids.n || inv->n_operands) {
-		e = background_start(serve, inv, &err);
+		e = background_start(serve_session, inv, &err);
 	} else {
 		e = session_set(inv, &err);
 		if (!e)
@@ -99,6 +109,7 @@ static int write_one(struct invocation *inv, const char *file, const char *text)
 	return ask_echo(inv->session, file, text, false, &err) ? say_error(&err) : 0;
 }
 
+/* Each is one write to a file of the session's tree. */
 int cmd_stop(struct invocation *inv) { return write_one(inv, "tracing_on", "0"); }
 int cmd_restart(struct invocation *inv) { return write_one(inv, "tracing_on", "1"); }
 int cmd_clear(struct invocation *inv) { return write_one(inv, "trace", ""); }
@@ -112,7 +123,9 @@ int cmd_reset(struct invocation *inv)
 
 /* --- reads -------------------------------------------------------------------------- */
 
-static int show(struct invocation *inv, const char *file, bool graph)
+/* `graph`: the file has a trace's lines, which are painted. The whole file is read before its first
+ * line is printed. */
+static int show_file(struct invocation *inv, const char *file, bool graph)
 {
 	struct screen o;
 	struct err err;
@@ -130,11 +143,12 @@ int cmd_show(struct invocation *inv)
 {
 	const char *file = inv->n_operands ? inv->operands[0] : "trace";
 
-	return show(inv, file, !strcmp(file, "trace"));
+	return show_file(inv, file, !strcmp(file, "trace"));
 }
 
 int cmd_snapshot(struct invocation *inv)
 {
+	/* The numbers of ftrace's file `snapshot`: 0 frees it, 1 takes one, 2 clears it. */
 	const struct { bool asked; const char *text; } writes[] = {
 		{ inv->snapshot_free, "0" }, { inv->snapshot_take, "1" }, { inv->snapshot_clear, "2" },
 	};
@@ -147,9 +161,10 @@ int cmd_snapshot(struct invocation *inv)
 		}
 		text = writes[i].asked ? writes[i].text : text;
 	}
-	return text ? write_one(inv, "snapshot", text) : show(inv, "snapshot", true);
+	return text ? write_one(inv, "snapshot", text) : show_file(inv, "snapshot", true);
 }
 
+/* Callback of ask_stream; false ends it. Flushed at once, because lines are read as they come. */
 static bool print_bytes(void *arg, const char *bytes, size_t n)
 {
 	struct screen *o = arg;
@@ -159,6 +174,7 @@ static bool print_bytes(void *arg, const char *bytes, size_t n)
 	return !screen_is_done(o);
 }
 
+/* Not paged: lines come as they are recorded. */
 int cmd_stream(struct invocation *inv)
 {
 	struct screen o;
@@ -170,18 +186,19 @@ int cmd_stream(struct invocation *inv)
 	return screen_close(&o, e ? say_error(&err) : 0);
 }
 
-/* A path as the session sees it: it does not stand where we do. */
-static char *absolute(const char *path)
+/* The path for the session, whose working directory is another. */
+static char *absolute_path(const char *path)
 {
 	char here[PATH_MAX];
 
-	return *path == '/' || !getcwd(here, sizeof(here)) ? mem_strdup(path) : mem_printf("%s/%s", here, path);
+	return *path == '/' || !getcwd(here, sizeof(here)) ? mem_strdup(path)
+							   : mem_printf("%s/%s", here, path);
 }
 
 int cmd_extract(struct invocation *inv)
 {
 	const char *name = inv->output ? inv->output : "trace.brace";
-	char *path = absolute(name);
+	char *path = absolute_path(name);
 	struct err err;
 	int e = ask_extract(inv->session, path, &err);
 
@@ -193,7 +210,7 @@ int cmd_extract(struct invocation *inv)
 	return 0;
 }
 
-/* What `brace stat` tells, and when it is not worth telling. */
+/* The lines of `brace stat`: a file's text is left out if it is `unless`. */
 static const struct { const char *title, *file, *unless; } facts[] = {
 	{ "Tracer", "current_tracer", NULL },
 	{ "Recording", "tracing_on", NULL },
@@ -210,6 +227,7 @@ static const struct { const char *title, *file, *unless; } facts[] = {
 	{ "Errors", "error_log", "" },
 };
 
+/* A text of several lines begins on a line of its own. */
 static int print_fact(struct screen *o, const char *session, size_t i, struct err *err)
 {
 	char *text;
@@ -226,6 +244,7 @@ static int print_fact(struct screen *o, const char *session, size_t i, struct er
 	return 0;
 }
 
+/* Ends at the first file that cannot be read. */
 int cmd_stat(struct invocation *inv)
 {
 	struct screen o;
@@ -238,6 +257,7 @@ int cmd_stat(struct invocation *inv)
 	return screen_close(&o, e ? say_error(&err) : 0);
 }
 
+/* One name a line, for scripts; the names are freed as they are printed. */
 int cmd_sessions(struct invocation *inv)
 {
 	name_list names = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* brace shell: runs a command that finds ftrace's tree where the kernel's would be. The command is in namespaces of its
- * own; brace stays outside, where processes to be traced are, and serves the tree, or has the session in the background serve
- * its own. */
+/* brace shell: runs a command that finds ftrace's tree where the kernel's would be. The command
+ * runs in namespaces of its own. brace stays outside, where the processes to be traced are, and
+ * serves the tree, or has a session in the background serve its own. The two sides talk over a
+ * socket pair; if either one fails, the command is not run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,18 +17,18 @@
 
 #include "daemon/ask.h"
 #include "instance/instance.h"
-#include "tree/fuse_face.h"
+#include "tree/fuse_mount.h"
 #include "tree/instance.h"
 #include "tree/view.h"
 #include "ui/background.h"
 #include "ui/commands.h"
 #include "ui/say.h"
 #include "ui/session_set.h"
-#include "ui/traced.h"
+#include "ui/run.h"
 
 /* --- the command's side --------------------------------------------------------------- */
 
-/* The connection to serve, or what went wrong. */
+/* Sends the FUSE connection to brace, or the error. */
 static void send_connection(int socket, int fuse, const struct err *err)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -45,12 +46,12 @@ static void send_connection(int socket, int fuse, const struct err *err)
 		memcpy(CMSG_DATA(c), &fuse, sizeof(int));
 	}
 	if (sendmsg(socket, &m, MSG_NOSIGNAL) < 0)
-		_exit(EXIT_BRACE); /* brace is gone */
+		_exit(EXIT_BRACE); /* brace has gone */
 	if (fuse >= 0)
-		close(fuse); /* when brace goes, the connection does */
+		close(fuse); /* only brace's copy is left, so the connection ends with brace */
 }
 
-/* Until brace serves. Without a word it has not come to that, and has said why. */
+/* Waits until brace serves. Its end without a word means that it could not, and has told why. */
 static void await_server(int socket)
 {
 	char c;
@@ -64,6 +65,8 @@ static void await_server(int socket)
 	close(socket);
 }
 
+/* In the child: enters the namespaces, waits until the tree is served, and becomes the command. It
+ * does not return. A failure is said here, or sent to brace, which then says it. */
 static void run_command(char **argv, int socket)
 {
 	struct err err = { 0 };
@@ -85,7 +88,8 @@ static void run_command(char **argv, int socket)
 
 static pid_t command; /* for the signal handler */
 
-/* What a terminal sends it sends to the command too. */
+/* Passes signals on to the command. A terminal (SI_KERNEL) sends them to the command itself,
+ * too. */
 static void pass_on(int sig, siginfo_t *from, void *context)
 {
 	int e = errno;
@@ -97,8 +101,10 @@ static void pass_on(int sig, siginfo_t *from, void *context)
 
 static void catch_signals(void)
 {
-	static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
-	struct sigaction act = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART }, now;
+	static const int passed[] = { SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT,
+				      SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
+	struct sigaction act = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART },
+			 now;
 
 	for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
 		if (!sigaction(passed[i], NULL, &now) && now.sa_handler == SIG_DFL) /* nohup */
@@ -106,11 +112,16 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* Waits for the child's message: 0 and the FUSE connection in *fuse, or -errno and *err, the
+ * child's own error if it has sent one. */
 static int receive_connection(int socket, int *fuse, struct err *err)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec bytes = { err, sizeof(*err) };
-	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr m = { .msg_iov = &bytes,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
 	struct cmsghdr *c;
 	ssize_t n;
 
@@ -121,13 +132,14 @@ static int receive_connection(int socket, int *fuse, struct err *err)
 	if (n == sizeof(*err) && err->code)
 		return -err->code;
 	if (!c || c->cmsg_type != SCM_RIGHTS)
-		return err_set(err, EIO, "the process that was to run the command ended before it had begun");
+		return err_set(err, EIO,
+			       "the process that was to run the command ended before it had begun");
 	memcpy(fuse, CMSG_DATA(c), sizeof(int));
 	return 0;
 }
 
 struct waiter {
-	struct fuse_face *face;
+	struct fuse_mount *mount;
 	int status;
 };
 
@@ -138,7 +150,7 @@ static void *await_command(void *arg)
 
 	while (waitpid(command, &w->status, 0) < 0 && errno == EINTR)
 		;
-	fuse_face_stop(w->face);
+	fuse_mount_stop(w->mount);
 	return NULL;
 }
 
@@ -147,6 +159,7 @@ static int start_waiter(struct waiter *w, pthread_t *thread, struct err *err)
 	sigset_t all, before;
 	int e;
 
+	/* Signals are for the main thread: pass_on() may interrupt only its calls. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	e = pthread_create(thread, NULL, await_command, w);
@@ -154,7 +167,7 @@ static int start_waiter(struct waiter *w, pthread_t *thread, struct err *err)
 	return e ? err_set(err, e, "cannot start a thread: %s", strerror(e)) : 0;
 }
 
-/* To the command's end. 0 and its wait status. */
+/* Serves until the command has ended. 0 and its wait status, or -errno and *err. */
 static int serve_to_the_end(struct tree *tree, int fuse, int socket, int *status, struct err *err)
 {
 	char path[32];
@@ -162,23 +175,26 @@ static int serve_to_the_end(struct tree *tree, int fuse, int socket, int *status
 	pthread_t thread;
 	int e;
 
+	/* libfuse takes a connection that is open already by such a path. */
 	snprintf(path, sizeof(path), "/dev/fd/%d", fuse);
-	e = fuse_face_mount(tree, path, &w.face, err);
+	e = fuse_mount_start(tree, path, &w.mount, err);
 	if (e)
 		return e;
 	e = start_waiter(&w, &thread, err);
 	if (!e) {
 		while (write(socket, "", 1) < 0 && errno == EINTR)
 			;
-		e = fuse_face_serve(w.face, err);
-		pthread_join(thread, NULL); /* the command may have unmounted the tree, and go on */
+		e = fuse_mount_serve(w.mount, err);
+		/* The command may have unmounted the tree, and still run. */
+		pthread_join(thread, NULL);
 		*status = w.status;
 	}
-	fuse_face_free(w.face);
+	fuse_mount_free(w.mount);
 	return e;
 }
 
-/* --run's words, as a shell would read them. NULL and *err. */
+/* Splits --run's text into words, as a shell would. NULL and *err on failure; else the caller calls
+ * wordfree. */
 static char **words_of(const char *text, wordexp_t *words, struct err *err)
 {
 	int e = wordexp(text, words, WRDE_NOCMD);
@@ -187,13 +203,16 @@ static char **words_of(const char *text, wordexp_t *words, struct err *err)
 		return words->we_wordv;
 	if (!e)
 		wordfree(words);
-	err_at(err, EINVAL, text, 0, e == WRDE_BADCHAR ? "--run: |, &, ;, <, > and brackets stand in quotes; brace starts one program" :
-	       e == WRDE_CMDSUB ? "--run: no command substitution is done" :
-	       e ? "--run: a quote without its end" : "--run needs a program's name");
+	err_at(err, EINVAL, text, 0,
+	       e == WRDE_BADCHAR
+		       ? "--run: |, &, ;, <, > and brackets stand in quotes; brace starts one program"
+	       : e == WRDE_CMDSUB ? "--run: no command substitution is done"
+	       : e		  ? "--run: a quote without its end"
+				  : "--run needs a program's name");
 	return NULL;
 }
 
-/* The terminal is the command's. */
+/* Gives up the terminal's input, which is the command's. */
 static void take_no_input(void)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -204,9 +223,10 @@ static void take_no_input(void)
 		close(null);
 }
 
-/* A tree of its own, over processes that are attached to, the program argv, or nothing; they go on when the command has
- * ended. */
-static int serve_own(const struct invocation *inv, char *const *argv, int fuse, int socket, int *status, struct err *err)
+/* Serves a tree of brace's own, over attached processes, the program argv, or nothing. Processes go
+ * on when the command has ended. */
+static int serve_own(const struct invocation *inv, char *const *argv, int fuse, int socket,
+		     int *status, struct err *err)
 {
 	struct tree *tree;
 	struct live *live = NULL;
@@ -227,10 +247,11 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 	return e;
 }
 
-/* The tree of a session in the background, which serves it itself. */
-static int serve_session(const struct invocation *inv, int fuse, int socket, int *status, struct err *err)
+/* Has the session in the background serve its own tree on the connection. */
+static int serve_session(const struct invocation *inv, int fuse, int socket, int *status,
+			 struct err *err)
 {
-	int e = session_set(inv, err), session = e ? e : ask_face(inv->session, fuse, err);
+	int e = session_set(inv, err), session = e ? e : ask_front_end(inv->session, fuse, err);
 
 	close(fuse);
 	if (session < 0)
@@ -243,7 +264,10 @@ static int serve_session(const struct invocation *inv, int fuse, int socket, int
 	return 0;
 }
 
-static int serve(const struct invocation *inv, int fuse, int socket, int *status, struct err *err)
+/* Chooses the tree: a session's if one is named, or runs and nothing else is asked for; else one of
+ * brace's own. */
+static int serve_shell(const struct invocation *inv, int fuse, int socket, int *status,
+		       struct err *err)
 {
 	wordexp_t words;
 	char **argv;
@@ -261,6 +285,7 @@ static int serve(const struct invocation *inv, int fuse, int socket, int *status
 	return e;
 }
 
+/* Forks before brace has threads. The parent's end of the socket is in *socket. */
 static int start_command(char **argv, int *socket, struct err *err)
 {
 	int ends[2];
@@ -295,12 +320,13 @@ int cmd_shell(struct invocation *inv)
 	e = start_command(inv->n_operands ? inv->operands : shell, &socket, &err);
 	if (e)
 		return say_error(&err);
+	/* Nothing is traced before the command has its namespaces. */
 	e = receive_connection(socket, &fuse, &err);
 	if (!e)
-		e = serve(inv, fuse, socket, &status, &err);
+		e = serve_shell(inv, fuse, socket, &status, &err);
 	close(socket);
 	if (!e)
-		return traced_exit(status);
+		return run_exit(status);
 	waitpid(command, NULL, 0);
 	return say_error(&err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* brace umount: takes the tree away again; the process that serves it ends by that. */
+/* brace umount: takes the tree away; its server ends by that. */
 #include "tree/mount_point.h"
 #include "ui/commands.h"
 #include "ui/say.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* brace version: the release, and the commit if the build knew it. */
 #include <string.h>
 
 #include "commit.h"
@@ -11,6 +12,7 @@ int cmd_version(struct invocation *inv)
 	struct screen o;
 
 	screen_open(&o, inv, SCREEN_PLAIN, NULL);
-	out_printf(&o.text, "brace %s%s%s%s\n", BRACE_VERSION, known ? " (" : "", known ? BRACE_COMMIT : "", known ? ")" : "");
+	out_printf(&o.text, "brace %s%s%s%s\n", BRACE_VERSION, known ? " (" : "",
+		   known ? BRACE_COMMIT : "", known ? ")" : "");
 	return screen_close(&o, 0);
 }

@@ -10,6 +10,13 @@ for mode in '-b 8M' '-p function' '--max-graph-depth 4'; do
 	nothing_lost "nothing lost, $mode" 1000
 done
 
+# Code that was compiled ahead of time, with every library open.
+check "it is compiled ahead of time" mono --aot "$T/prog.exe"
+same "ahead of time, every library open" -b 8M -L '*' -- mono "$T/prog.exe"
+"$BRACE" list -f "$T/prog.exe.so" --why >"$T/list" 2>&1
+check "its functions are not hooked, and that is said" grep -q 'brace: 0 of .*not hooked: [0-9]* runtime' "$T/list"
+rm "$T/prog.exe.so"
+
 mkfifo "$T/line"
 mono "$T/prog.exe" on <"$T/line" >"$T/mono.out" 2>"$T/mono.err" &
 PID=$!

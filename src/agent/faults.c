@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Shows a handler that looks at the pc of a fault the program's own instruction. The slow paths
+ * call it when a hooked handler is entered, on its thread; no lock. In doubt the context stays as
+ * the kernel made it.
+ *
+ * A fault in instructions that were moved to a trampoline gets the pc that they were moved from.
+ * When the handler returns, into the patched bytes, it goes on in the trampoline:
+ * agent_fault_return stands where the handler's return address was. A trampoline itself, and the
+ * agent's entry, fault only where the stack ends: the function is then about to be entered, and
+ * nothing has been done. Handlers that are not hooked see the pc as it is. */
+#include "agent/faults.h"
+
+#include <asm/signal.h>
+
+#include "agent/agent.h"
+#include "agent/mappings.h"
+#include "shared/signal_frame.h"
+
+/* Places of registers in the kernel's ucontext, in words. */
+enum { UC_RDX = 17, UC_RAX = 18, UC_RCX = 19, UC_RSP = 20, UC_RIP = 21 };
+/* Places below a return address where trampolines keep registers (arch/x86_64/trampoline.S), in
+ * words. */
+enum { AT_RAX = -1, AT_RDX = -2, AT_RCX = -3, AT_BODY = -4, AT_FOUND = -5 };
+/* The begin of struct siginfo. */
+struct fault_info { int32_t number, error, code; };
+
+#define LABEL(name) extern const uint8_t name[] __attribute__((visibility("hidden")))
+LABEL(touch_handler); LABEL(touch_entry); LABEL(touch_site); LABEL(touch_state); LABEL(touch_leave);
+#undef LABEL
+
+bool faults_frame(uint64_t sp)
+{
+	const uint64_t *slot = (const uint64_t *)sp;
+
+	return slot[-2] == sp + 8 && slot[-19] == sp + 8 + SIGNAL_CONTEXT_BYTES;
+}
+
+/* True if the kernel itself sent the signal, for an instruction (code > 0), and not a process. */
+static bool is_fault(const struct fault_info *info)
+{
+	return info->code > 0 && (info->number == SIGSEGV || info->number == SIGBUS ||
+				  info->number == SIGFPE || info->number == SIGILL);
+}
+
+/* True if the processor compares return addresses with a shadow stack, on which a replaced one is
+ * not. Where there is none, rdsspq is a nop and leaves 0. */
+static bool has_shadow_stack(void)
+{
+	uint64_t pointer = 0;
+
+	__asm__ volatile("rdsspq %0" : "+r"(pointer));
+	return pointer;
+}
+
+/* True for the agent's first access to the stack, in the entries that a trampoline's body leads
+ * to. */
+static bool is_touch(uint64_t pc)
+{
+	return pc == (uint64_t)touch_handler || pc == (uint64_t)touch_entry ||
+	       pc == (uint64_t)touch_state || pc == (uint64_t)touch_leave;
+}
+
+/* True at one of the stores after a trampoline's first: mov %rdx, -16(%rsp); mov %rcx,
+ * -24(%rsp). */
+static bool keeps_another(uint64_t pc)
+{
+	static const uint8_t stores[2][5] = { { 0x48, 0x89, 0x54, 0x24, 0xf0 },
+					      { 0x48, 0x89, 0x4c, 0x24, 0xe8 } };
+	const uint8_t *at = (const uint8_t *)pc;
+	unsigned same[2] = { 0, 0 };
+
+	for (unsigned i = 0; i < 5; i++) {
+		same[0] += at[i] == stores[0][i];
+		same[1] += at[i] == stores[1][i];
+	}
+	return same[0] == 5 || same[1] == 5;
+}
+
+/* Restores registers as at the function's entry. A trampoline changes none before its first
+ * store, and only rax before the third. */
+static void enter_again(uint64_t *context, const struct found_place *f)
+{
+	const uint64_t *kept = (const uint64_t *)context[UC_RSP];
+	uint64_t pc = context[UC_RIP];
+
+	if (pc != f->code + f->place->at) {
+		context[UC_RAX] = kept[AT_RAX];
+		if (!keeps_another(pc)) {
+			context[UC_RDX] = kept[AT_RDX];
+			context[UC_RCX] = kept[AT_RCX];
+		}
+	}
+	context[UC_RIP] = f->code + (uint64_t)(int64_t)f->place->from;
+}
+
+/* Puts the context before the function's entry if the stack ended in a trampoline or in the agent's
+ * entry, where the registers are kept. False: it did not. */
+static bool put_before_entry(uint64_t *context)
+{
+	const uint64_t *kept = (const uint64_t *)context[UC_RSP];
+	uint64_t pc = context[UC_RIP], code = pc;
+	struct found_place f;
+
+	if (is_touch(pc))
+		code = kept[AT_BODY];
+	else if (pc == (uint64_t)touch_site)
+		code = kept[AT_FOUND];
+	if (!place_find_code(code, &f) || (code == pc && pc >= f.code + f.place->body))
+		return false;
+	enter_again(context, &f);
+	return true;
+}
+
+uint64_t faults_enter(uint64_t sp, uint64_t ret)
+{
+	uint64_t *context = (uint64_t *)(sp + 8), offset;
+	struct found_place f;
+
+	if (!is_fault((const struct fault_info *)(sp + 8 + SIGNAL_CONTEXT_BYTES)) ||
+	    put_before_entry(context) || !place_find_code(context[UC_RIP], &f))
+		return ret;
+	offset = context[UC_RIP] - f.code - f.place->body;
+	if (offset > f.place->plain || offset >= f.place->len || has_shadow_stack())
+		return ret;
+	context[UC_RIP] = f.code + (uint64_t)(int64_t)f.place->from + offset;
+	*(uint64_t *)sp = (uint64_t)agent_fault_return;
+	return (uint64_t)agent_fault_return;
+}
+
+/* Called by agent_fault_return with the context that the handler leaves: a pc in the patched bytes
+ * goes to its copy. */
+void agent_fault_returns(uint64_t *context)
+{
+	struct found_place f;
+	uint64_t offset;
+
+	if (!place_find_function(context[UC_RIP], &f))
+		return;
+	offset = context[UC_RIP] - (f.code + (uint64_t)(int64_t)f.place->from);
+	if (offset <= f.place->plain)
+		context[UC_RIP] = f.code + f.place->body + offset;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults of the program's own instructions that happen where brace has moved them. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* True if the kernel's frame of a signal is at sp, the address of an entered function's return
+ * address. Below it lie the registers that CALL_C keeps. */
+bool faults_frame(uint64_t sp);
+/* Corrects what the handler of such a frame will see of a fault. Returns the address that it
+ * returns to: `ret`, or our own code. */
+uint64_t faults_enter(uint64_t sp, uint64_t ret);
+extern const uint8_t agent_fault_return[];

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* Mappings of the agent in the process, and the writing of patches: see mappings.h. init.c calls it
+ * while there is one thread, attach.c while all others are stopped, user.c when the user changes. A
+ * mapping that fails costs its functions, or all tracing, never the program. */
+#include <linux/mman.h>
+#include <asm/unistd.h>
+
+#include "agent/mappings.h"
+#include "agent/agent.h"
+#include "agent/sys.h"
+#include "agent/texts.h"
+#include "agent/user.h"
+#include "shared/points.h"
+
+#define MAX_REGIONS 1024
+#define FORK_GUARD_BYTES 4096
+
+struct agent agent;
+uint32_t agent_fork_guard[1024] __attribute__((aligned(4096)));
+static struct region {
+	uint32_t *fork_guard;
+	uint64_t bytes; /* of code, behind the fork guard */
+	const struct trampoline_place *places;
+	uint32_t n_places;
+} regions[MAX_REGIONS];
+extern uint8_t *agent_arena_at;
+
+void mappings_find_own(void)
+{
+	agent.arena = (uint8_t *)(((uint64_t)agent_arena + SITE_BLOCK_BYTES - 1) &
+				  ~(uint64_t)(SITE_BLOCK_BYTES - 1));
+	agent_arena_at = agent.arena;
+}
+
+void *mappings_map_shared(int fd, uint64_t size)
+{
+	long at = sys6(__NR_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return at < 0 && at > -4096 ? 0 : (void *)at;
+}
+
+static uint32_t multiplier(void)
+{
+	return agent_no_tls ? 0 : SITE_HASH_MULTIPLIER;
+}
+
+/* Makes a fork guard: a page that holds the hash's multiplier, and that a fork zeroes in the
+ * child. */
+static bool arm_fork_guard(uint32_t *fork_guard)
+{
+	if (sys3(__NR_madvise, fork_guard, FORK_GUARD_BYTES, MADV_WIPEONFORK) < 0)
+		return false;
+	*fork_guard = multiplier();
+	return true;
+}
+
+/* Returns the region's places; NULL: it has none, or they are not in the region. */
+static const struct trampoline_place *places_of(const struct patch_region *r)
+{
+	uint64_t offset = r->places - r->address;
+
+	return offset < r->bytes &&
+			       r->n_places <= (r->bytes - offset) / sizeof(struct trampoline_place)
+		       ? (const struct trampoline_place *)r->places
+		       : NULL;
+}
+
+static bool map_region(struct patch_region *r, int code_fd)
+{
+	long at;
+
+	if (agent.n_regions >= MAX_REGIONS)
+		return false;
+	/* The fork guard is mapped at its address or not at all: something else may be there by
+	 * now. */
+	at = sys6(__NR_mmap, (long)r->fork_guard, FORK_GUARD_BYTES, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (at != (long)r->fork_guard)
+		return false;
+	at = sys6(__NR_mmap, (long)r->address, (long)r->bytes, PROT_READ | PROT_EXEC,
+		  MAP_PRIVATE | MAP_FIXED_NOREPLACE, code_fd, (long)r->offset);
+	/* Only the fork guard is unmapped: at the region's place may be a mapping of the
+	 * program's. */
+	if (at != (long)r->address || !arm_fork_guard((uint32_t *)r->fork_guard)) {
+		sys2(__NR_munmap, r->fork_guard, FORK_GUARD_BYTES);
+		return false;
+	}
+	POINT(region_mapped);
+	regions[agent.n_regions++] =
+		(struct region){ (uint32_t *)r->fork_guard, r->bytes, places_of(r), r->n_places };
+	return true;
+}
+
+/* The code follows the fork guard. */
+static uint64_t code_of(const struct region *r)
+{
+	return (uint64_t)r->fork_guard + FORK_GUARD_BYTES;
+}
+
+bool place_find_code(uint64_t pc, struct found_place *out)
+{
+	for (const struct region *r = regions; r < regions + agent.n_regions; r++) {
+		uint64_t offset = pc - code_of(r);
+		uint32_t low = 0, high = r->places ? r->n_places : 0;
+
+		if (offset >= r->bytes)
+			continue;
+		while (low < high) {
+			uint32_t middle = (low + high) / 2;
+
+			if (r->places[middle].at <= offset)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		*out = (struct found_place){ r->places + low - 1, code_of(r) };
+		return low > 0;
+	}
+	return false;
+}
+
+bool place_find_function(uint64_t pc, struct found_place *out)
+{
+	for (const struct region *r = regions; r < regions + agent.n_regions; r++)
+		for (uint32_t i = 0; r->places && i < r->n_places; i++)
+			if (pc - (code_of(r) + (uint64_t)(int64_t)r->places[i].from) <
+			    r->places[i].len) {
+				*out = (struct found_place){ &r->places[i], code_of(r) };
+				return true;
+			}
+	return false;
+}
+
+static void open_own(void)
+{
+	agent_fork_guard[FORK_GUARD_VALUED] = agent_no_tls ? 0 : 2 * sizeof(uint64_t);
+	agent_fork_guard[FORK_GUARD_EXIT] = !agent_no_tls;
+	/* Pairs with buffer_after_fork(): once this fork guard is open, all others are. */
+	__atomic_store_n(&agent_fork_guard[0], SITE_HASH_MULTIPLIER, __ATOMIC_RELEASE);
+}
+
+void mappings_rearm(void)
+{
+	for (uint64_t i = 0; i < agent.n_regions; i++)
+		*regions[i].fork_guard = multiplier();
+	open_own();
+}
+
+void mappings_close_fork_guards(void)
+{
+	for (uint64_t i = 0; i < agent.n_regions; i++)
+		__atomic_store_n(regions[i].fork_guard, 0, __ATOMIC_RELAXED);
+	agent_fork_guard[FORK_GUARD_VALUED] = agent_fork_guard[FORK_GUARD_EXIT] = 0;
+}
+
+void mappings_disarm_if_forked(uint64_t first)
+{
+	for (uint64_t i = first; !agent_fork_guard[0] && i < agent.n_regions; i++)
+		*regions[i].fork_guard = 0;
+}
+
+void mappings_forget_regions(uint64_t first, uint64_t n)
+{
+	uint64_t end = first + n;
+
+	for (uint64_t i = first; i < end; i++)
+		sys2(__NR_munmap, regions[i].fork_guard, FORK_GUARD_BYTES + regions[i].bytes);
+	for (uint64_t i = end; i < agent.n_regions; i++)
+		regions[i - n] = regions[i];
+	agent.n_regions -= n;
+}
+
+static bool same_bytes(const uint8_t *a, const uint8_t *b, unsigned n)
+{
+	while (n--)
+		if (a[n] != b[n])
+			return false;
+	return true;
+}
+
+static bool apply_patch(struct patch *p)
+{
+	uint8_t *at = (uint8_t *)p->address;
+
+	if (p->function == PATCH_SEMAPHORE) {
+		/* Atomic, since the program may count in the same word at any time; no order is
+		 * needed. */
+		__atomic_fetch_add((uint16_t *)at, 1, __ATOMIC_SEQ_CST);
+		p->status = PATCH_APPLIED;
+		return true;
+	}
+	if (!same_bytes(at, p->expected, p->length)) {
+		p->status = PATCH_CHANGED;
+		return false;
+	}
+	for (unsigned i = 0; i < p->length; i++)
+		at[i] = p->bytes[i];
+	POINT(patch_written);
+	p->status = PATCH_APPLIED;
+	return true;
+}
+
+static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
+{
+	for (uint32_t i = 0; i < n; i++)
+		sys3(__NR_mprotect, texts[i].address, texts[i].bytes, prot);
+}
+
+/* Tells the tracer which regions are mapped, and learns which mappings are code of files. By a
+ * mapping: writing to the file could meet the process's limit on file sizes. */
+static bool tell_mapped(const struct protocol_setup *w, int code_fd, const bool *mapped)
+{
+	uint8_t *code = mappings_map_shared(code_fd, w->code_size);
+	struct patch_region *r = (struct patch_region *)(code + w->regions_at);
+
+	for (uint32_t i = 0; code && i < w->n_regions && i < MAX_REGIONS; i++)
+		r[i].mapped = mapped[i];
+	if (code) {
+		texts_learn((const struct patch_text *)(code + w->codes_at), w->n_codes);
+		sys2(__NR_munmap, code, w->code_size);
+	}
+	return code != 0;
+}
+
+/* Call first, before the kernel gives the regions' places to mappings of our own. */
+bool mappings_map_regions(const struct protocol_setup *w, int code_fd)
+{
+	static bool mapped[MAX_REGIONS];
+	bool all = true;
+
+	for (uint32_t i = 0; i < w->n_regions && i < MAX_REGIONS; i++) {
+		struct patch_region r;
+		int64_t at = (int64_t)(w->regions_at + i * sizeof(r));
+
+		if (sys4(__NR_pread64, code_fd, &r, sizeof(r), at) != sizeof(r))
+			return false;
+		mapped[i] = map_region(&r, code_fd);
+		all &= mapped[i];
+	}
+	return tell_mapped(w, code_fd, mapped) && all;
+}
+
+/* The texts are writable and not executable meanwhile, so nothing but the agent may run. If one of
+ * them may not be changed (a security module), none is. */
+uint32_t mappings_write_patches(uint8_t *code, const struct protocol_setup *w)
+{
+	struct patch_region *list = (struct patch_region *)(code + w->regions_at);
+	struct patch *patches = (struct patch *)(code + w->patches_at);
+	struct patch_text *texts = (struct patch_text *)(code + w->texts_at);
+	uint32_t applied = 0;
+
+	for (uint32_t i = 0; i < w->n_texts; i++)
+		if (sys3(__NR_mprotect, texts[i].address, texts[i].bytes, PROT_READ | PROT_WRITE) <
+		    0) {
+			protect_all(texts, i, PROT_READ | PROT_EXEC);
+			return 0;
+		}
+	POINT(texts_writable);
+	for (uint32_t i = 0; i < w->n_patches; i++)
+		/* The list is in shared memory, and only `region` is used as an index: it is
+		 * checked. apply_patch() compares before it writes. */
+		if (patches[i].region < w->n_regions && list[patches[i].region].mapped)
+			applied += apply_patch(&patches[i]);
+	POINT(texts_patched);
+	protect_all(texts, w->n_texts, PROT_READ | PROT_EXEC);
+	return applied;
+}
+
+/* Maps the session memory and the image's, with the sizes of the setup reply. */
+static bool map_memories(const struct protocol_setup *w, const int fds[TALK_FDS], uint8_t **m,
+			 void **image)
+{
+	/* threads_max is the only size that is used for memory of the agent's own (agent_own). */
+	*m = w->layout.threads_max > MEMORY_THREADS_MAX
+		     ? NULL
+		     : mappings_map_shared(fds[0], w->layout.size);
+	*image = *m ? mappings_map_shared(fds[1], w->image_size) : NULL;
+	if (*m && !*image)
+		sys2(__NR_munmap, *m, w->layout.size);
+	return *image;
+}
+
+uint32_t agent_stamps_in_c;
+
+void settings_adopt(const struct memory_settings *s)
+{
+	agent.settings = *s;
+	agent_stamps_in_c = s->causal || agent_no_tls;
+}
+
+static void take_memories(const struct protocol_setup *w, uint8_t *m, void *image)
+{
+	const struct memory_layout *l = &w->layout;
+
+	agent.image = image;
+	agent.layout = *l;
+	settings_adopt(&w->settings);
+	agent.threads = (struct memory_thread *)(m + l->threads_at);
+	agent.descs = (struct memory_desc *)(m + l->descs_at);
+	agent.buffers = m + l->buffers_at;
+	agent.ends = (uint64_t *)(m + l->ends_at);
+	agent.image_id = w->image;
+	agent.memory_size = l->size;
+	/* The pointer last: it is what says that the process is traced. */
+	agent.memory = (struct memory_header *)m;
+}
+
+bool mappings_replace_memories(const struct protocol_setup *w, const int fds[TALK_FDS])
+{
+	uint8_t *m;
+	void *image;
+
+	if (!map_memories(w, fds, &m, &image))
+		return false;
+	take_memories(w, m, image);
+	return true;
+}
+
+bool mappings_map_memories(const struct protocol_setup *w, const int fds[TALK_FDS])
+{
+	uint8_t *m;
+	void *image;
+
+	if (!map_memories(w, fds, &m, &image))
+		return false;
+	agent.pid = (uint32_t)sys0(__NR_getpid);
+	site_begin();
+	POINT(memories_mapped);
+	take_memories(w, m, image);
+	user_begin();
+	if (!arm_fork_guard(agent_fork_guard))
+		return false;
+	open_own();
+	return true;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The agent's mappings in the process (its own memory, the memories shared with the tracer, the
+ * regions of trampolines) and the writing of patches. */
+#pragma once
+#include "agent/talk.h"
+
+/* Finds the agent's own arena. Call it before anything else. */
+void mappings_find_own(void);
+/* Maps the regions of trampolines. False if one of them found its place taken; the others are
+ * mapped all the same. */
+bool mappings_map_regions(const struct protocol_setup *w, int code_fd);
+bool mappings_map_memories(const struct protocol_setup *w, const int fds[TALK_FDS]);
+/* Replaces the memories by those of the setup reply; the old ones stay mapped. False: nothing has
+ * changed. */
+bool mappings_replace_memories(const struct protocol_setup *w, const int fds[TALK_FDS]);
+/* Maps a descriptor shared, at any place; NULL on failure. */
+void *mappings_map_shared(int fd, uint64_t size);
+/* Writes the patches into the texts. Returns how many went in. Nothing but the agent may run in
+ * these texts meanwhile. */
+uint32_t mappings_write_patches(uint8_t *code, const struct protocol_setup *w);
+/* A trampoline, in the region whose code begins at `code`. */
+struct found_place { const struct trampoline_place *place; uint64_t code; };
+/* Finds the trampoline that pc is in. False: it is in none. */
+bool place_find_code(uint64_t pc, struct found_place *out);
+/* Finds the trampoline that took the instruction at pc away. False: there is none. It looks at all
+ * of them: for rare questions. */
+bool place_find_function(uint64_t pc, struct found_place *out);
+/* Unmaps n regions of trampolines from `first` on: no thread may be in one. */
+void mappings_forget_regions(uint64_t first, uint64_t n);
+/* In a child that has not noticed its fork yet: closes the fork guards of regions from `first`
+ * on, as the fork closed the others'. */
+void mappings_disarm_if_forked(uint64_t first);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls after which a thread may go on elsewhere (docs/nesting.md): longjmp, coroutine switches,
+ * unwinders. Their trampolines come here on the calling thread, and record the stack pointer. The
+ * thread's next record then has to tell where it was made: its position is put out of every
+ * buffer's reach, so that the record takes the slow path. Used by the graph tracer without state;
+ * state.c has its own way. Nothing here fails; an unknown target is recorded as 0. */
+#include "agent/agent.h"
+#include "agent/lend.h"
+#include "agent/sys.h"
+
+/* Above any user address, and far enough from the top that records of nested handlers do not wrap
+ * it. */
+#define ARMED (UINT64_C(1) << 62)
+
+/* A handler may run at any instruction. Until the exchange succeeds it finds nothing changed. */
+static void arm_position(struct agent_tls *t, const struct nonlocal_about *about)
+{
+	uint64_t pos;
+
+	t->leaving = (uint64_t)about;
+	t->inner_sp = 0;
+	do {
+		pos = __atomic_load_n(&t->pos, __ATOMIC_RELAXED);
+		if (pos >= ARMED)
+			return;
+		t->room = (uint32_t)(t->end - pos);
+	} while (!__atomic_compare_exchange_n(&t->pos, &pos, ARMED, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+}
+
+bool nonlocal_disarm(struct agent_tls *t)
+/* `room` is signed: the position may have been past the end. */
+{
+	if (t->pos < ARMED)
+		return false;
+	t->pos = t->end - (uint64_t)(int32_t)t->room;
+	return true;
+}
+
+/* --- the record that follows ---------------------------------------------------------------- */
+
+static bool is_entry(uint64_t word)
+{
+	const unsigned entries = 1u << RECORD_EVENT_CALL | 1u << RECORD_EVENT_ENTRY_ONLY |
+				 1u << RECORD_EVENT_SWITCH | 1u << RECORD_EVENT_MARK |
+				 1u << RECORD_EVENT_HANDLER;
+
+	if (record_kind(word) != RECORD_EVENT)
+		return record_kind(word) != RECORD_EXIT;
+	return record_type(word) <= RECORD_EVENT_HANDLER && entries >> record_type(word) & 1;
+}
+
+/* True for a call made by the function itself before it leaves, or by a signal handler. */
+static bool is_inner_call(const struct agent_tls *t, uint64_t ret)
+{
+	const struct nonlocal_about *about = (const struct nonlocal_about *)t->leaving;
+
+	/* 0: the trampolines were changed meanwhile, and the function's own went with them. */
+	return (about && ret - nonlocal_function(about) < (about->size & NONLOCAL_SIZE_MASK)) ||
+	       (!in_arena(ret) && site_is_sigreturn(ret));
+}
+
+/* True if this record tells where the thread is now. Inner calls do not, until they are over. */
+static bool tells_where(struct agent_tls *t, uint64_t word, uint64_t sp)
+{
+	if (t->inner_sp) {
+		if (record_kind(word) == RECORD_EXIT && sp == t->inner_sp)
+			t->inner_sp = 0;
+		return false;
+	}
+	if (!is_entry(word) || !is_inner_call(t, *(const uint64_t *)(sp - 8)))
+		return true;
+	if (record_kind(word) == RECORD_ENTRY ||
+	    (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_HANDLER))
+		t->inner_sp = sp;
+	return false;
+}
+
+/* Returns the caller's stack pointer, outside of the call. */
+static uint64_t outer_sp(uint64_t word, uint64_t sp)
+{
+	return is_entry(word) ? sp + 8 : sp;
+}
+
+static uint64_t site_of(uint64_t ret)
+{
+	return in_arena(ret) ? 0 : (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
+}
+
+static void put_at(struct agent_tls *t, uint64_t word, uint64_t sp)
+{
+	const uint64_t payload[2] = { sp,
+				      is_entry(word) ? site_of(*(const uint64_t *)(sp - 8)) : 0 };
+
+	buffer_put(t, payload, 2,
+		   record_word(read_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT));
+}
+
+/* Before a record of the slow path. */
+bool nonlocal_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp)
+{
+	sp = outer_sp(word, sp);
+	if (armed && !tells_where(t, word, sp))
+		return true;
+	put_at(t, word, sp);
+	return false;
+}
+
+void nonlocal_rearm(struct agent_tls *t)
+{
+	t->room = (uint32_t)(t->end - t->pos);
+	t->pos = ARMED;
+}
+
+/* --- the calls themselves ------------------------------------------------------------------- */
+
+/* Returns the stack pointer that setjmp left. glibc scrambles a jmp_buf's addresses (rotated, xor
+ * the guard at %fs:0x30), musl does not. Far programs may have a longjmp of their own, and no
+ * thread pointer. 0 = not known. */
+static uint64_t jmp_buf_sp(const uint64_t *buf)
+{
+	uint64_t sp = buf[6], guard;
+
+	/* An address as it is; a scrambled one hardly ever has its upper 17 bits clear. */
+	if (!(sp >> 47))
+		return sp;
+	if (agent.flags & AGENT_NO_TLS)
+		return 0;
+	guard = agent_pointer_guard;
+	if (!agent_no_tls)
+		__asm__("mov %%fs:0x30, %0" : "=r"(guard));
+	return (sp >> 17 | sp << 47) ^ guard;
+}
+
+static uint64_t context_sp(const uint64_t *ucontext)
+{
+	return ucontext[20]; /* uc_mcontext.gregs[REG_RSP] */
+}
+
+/* sp: stack address of the return address; below it agent_slow_nonlocal keeps the arguments. */
+static uint64_t target_of(uint32_t kind, const uint64_t *sp)
+{
+	const uint64_t *first = (const uint64_t *)sp[-6], *second = (const uint64_t *)sp[-7];
+
+	switch (kind) {
+	case NONLOCAL_BY_JMP_BUF:
+		return first ? jmp_buf_sp(first) : 0;
+	case NONLOCAL_BY_CONTEXT:
+		return first ? context_sp(first) : 0;
+	case NONLOCAL_BY_SECOND_CONTEXT:
+		return second ? context_sp(second) : 0;
+	default:
+		return 0;
+	}
+}
+
+static enum nonlocal_kind kind_of(const struct nonlocal_about *about)
+{
+	return about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK;
+}
+
+/* Fills words with the record of what the call is about to do; returns how many. */
+static unsigned nonlocal_words(const struct nonlocal_about *about, const uint64_t *sp,
+			       bool followed, uint64_t *words)
+{
+	static const uint8_t flags[NONLOCAL_KINDS] = {
+		[NONLOCAL_BY_JMP_BUF] = RECORD_SWITCH_ENDS,
+		[NONLOCAL_BY_CONTEXT] = RECORD_SWITCH_ENDS,
+		[NONLOCAL_BY_UNWINDING] = RECORD_SWITCH_UNWINDS,
+	};
+	enum nonlocal_kind kind = kind_of(about);
+	uint64_t now = read_tsc(), outer = (uint64_t)sp + 8;
+
+	if (kind == NONLOCAL_LENDING)
+		return 0;
+	if (kind == NONLOCAL_MARK) {
+		words[0] = record_word(now, record_event_id(1, RECORD_EVENT_MARK), RECORD_EVENT);
+		words[1] = outer;
+		return 2;
+	}
+	words[0] = record_word(now, record_event_id(2, RECORD_EVENT_SWITCH), RECORD_EVENT);
+	words[1] = outer | flags[kind] | (followed ? RECORD_SWITCH_FOLLOWED : 0);
+	words[2] = target_of(kind, sp);
+	return 3;
+}
+
+void nonlocal_tell(struct agent_tls *t, const struct nonlocal_about *about, const uint64_t *sp,
+		   bool followed)
+{
+	uint64_t words[3];
+
+	buffer_write_words(t, words, nonlocal_words(about, sp, followed, words), 0);
+}
+
+/* Writes the call's entry and its record in one piece, so that no handler's record comes in
+ * between. */
+static void write_nonlocal(struct agent_tls *t, const struct nonlocal_about *about,
+			   const uint64_t *sp, bool tail, bool followed)
+{
+	uint64_t words[5], now = read_tsc();
+	uint32_t id = record_id(about->id_word);
+	unsigned n = 0;
+
+	/* NONLOCAL_SILENT: the function itself is not traced. */
+	if (about->id_word & NONLOCAL_SILENT) {
+		;
+	} else if (tail || followed) {
+		words[n++] = record_word(now, id, tail ? RECORD_TAIL : RECORD_ENTRY);
+	} else {
+		words[n++] =
+			record_word(now, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT);
+		words[n++] = id | site_of(*sp) << 32;
+	}
+	n += nonlocal_words(about, sp, tail || followed, words + n);
+	if (n)
+		buffer_write_words(t, words, n, (uint64_t)sp);
+}
+
+/* A call that makes a child which may run with this thread's block (vfork). */
+static uint64_t nonlocal_lending(struct agent_tls *t, const uint64_t *sp,
+				 const struct nonlocal_about *about)
+{
+	bool silent = about->id_word & NONLOCAL_SILENT, tail = in_arena(*sp);
+	uint64_t stub = 0;
+
+	if (agent.settings.tracer == MEMORY_FUNCTION || keeps_state()) {
+		if (!silent)
+			stub = agent_state_entry((uint64_t)sp, about->id_word);
+	} else {
+		if (!tail && !(about->id_word & (STATE_ENTRY_ONLY | NONLOCAL_SILENT)))
+			stub = (uint64_t)site_stub(*sp);
+		write_nonlocal(t, about, sp, tail, stub != 0);
+	}
+	lend_begin((uint64_t)sp);
+	return stub;
+}
+
+uint64_t agent_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
+{
+	bool tail = in_arena(*sp),
+	     follow = !tail && !(about->id_word & (STATE_ENTRY_ONLY | NONLOCAL_SILENT));
+	uint64_t stub = 0;
+	struct agent_tls *t;
+
+	buffer_check_fork();
+	if (about->size >> NONLOCAL_START_SHIFT)
+		no_tls_starts(about, sp);
+	t = agent_tls_block();
+	if (kind_of(about) == NONLOCAL_LENDING || agent.settings.tracer == MEMORY_FUNCTION)
+		return nonlocal_lending(t, sp, about);
+	if (keeps_state())
+		return agent_state_nonlocal(sp, about);
+	if (follow)
+		stub = (uint64_t)site_stub(*sp);
+	write_nonlocal(t, about, sp, tail, stub != 0);
+	if (kind_of(about) != NONLOCAL_MARK)
+		arm_position(t, about);
+	return stub;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* A forked copy, not a thread and not one that shares memory: whatever the kernel still writes when
+ * the server answers late is the copy's. Called by base/file.c, on any thread; fails where no
+ * process can be made. */
+#include "base/aside.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+#define STEP_MS 50   /* how soon aside_until's word is heard */
+#define DEATH_MS 100 /* for one that is killed, and can die */
+
+/* The word that ends this thread's waits (aside_until); NULL: none. Per thread, because planners
+ * are stopped while other threads go on. */
+static _Thread_local const volatile bool *over;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static VEC(pid_t) copies; /* that live, or are not reaped: nobody else has their numbers */
+
+void aside_until(const volatile bool *word)
+{
+	over = word;
+}
+
+/* A plain read is enough: the word is set once, and a wait looks again after STEP_MS. */
+static bool is_over(void)
+{
+	return over && *over;
+}
+
+/* For those that walk over processes and must leave these alone. begin() keeps the lock over the
+ * clone, so that no copy is seen before it is in the list. */
+bool aside_is(pid_t pid)
+{
+	bool is = false;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < copies.n && !is; i++)
+		is = copies.at[i] == pid;
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+/* Called after the copy was reaped, when its number may belong to anybody. A copy that could not be
+ * reaped stays in the list for good. */
+static void forget(pid_t pid)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < copies.n; i++)
+		if (copies.at[i] == pid)
+			copies.at[i--] = copies.at[--copies.n];
+	pthread_mutex_unlock(&lock);
+}
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* No SIGCHLD, and no wait for any child sees it: nobody's children change. Its signals are blocked:
+ * the terminal's are for us. */
+static pid_t begin(void (*f)(void *), void *work, int *pidfd)
+{
+	sigset_t all, before;
+	long pid;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_mutex_lock(&lock);
+	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, pidfd, NULL, 0);
+	if (pid == 0) {
+		syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+		f(work);
+		syscall(SYS_exit_group, 0);
+	}
+	if (pid > 0)
+		*vec_add(&copies) = (pid_t)pid;
+	pthread_mutex_unlock(&lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return (pid_t)pid;
+}
+
+/* True: it has ended (a pidfd is readable then). False: `ms` have passed, or, unless `anyway`, this
+ * thread's word came. */
+static bool ends_within(int pidfd, unsigned ms, bool anyway)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+	const long long until = now_ms() + ms;
+	long long left = ms;
+
+	while (left > 0 && (anyway || !is_over())) {
+		if (poll(&ended, 1, left < STEP_MS ? (int)left : STEP_MS) > 0)
+			return true;
+		left = until - now_ms();
+	}
+	return false;
+}
+
+/* Whether f returned within ms. Otherwise the copy is killed; if it hangs in the kernel it stays
+ * unreaped, and init gets it at our end. __WALL, because a child made without SIGCHLD is no
+ * ordinary child to waitid. */
+static bool is_done(int pidfd, pid_t pid, unsigned ms)
+{
+	bool ended = ends_within(pidfd, ms, false);
+	siginfo_t how = { 0 };
+
+	if (!ended) {
+		kill(pid, SIGKILL);
+		ends_within(pidfd, DEATH_MS, true);
+	}
+	if (waitid(P_PIDFD, (id_t)pidfd, &how, WEXITED | WNOHANG | __WALL) == 0 &&
+	    how.si_pid == pid)
+		forget(pid);
+	return ended && how.si_code == CLD_EXITED;
+}
+
+/* `shared` is a mapping of its own, since the copy's other memory is private to it. *work changes
+ * only after success: a copy that is late writes into a mapping that we no longer have. */
+int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms)
+{
+	void *shared;
+	int pidfd, e = -ECANCELED;
+	pid_t pid;
+
+	if (is_over())
+		return e;
+	shared = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return -errno;
+	memcpy(shared, work, n);
+	pid = begin(f, shared, &pidfd);
+	if (pid < 0) {
+		e = -errno;
+	} else if (is_done(pidfd, pid, ms)) {
+		memcpy(work, shared, n);
+		e = 0;
+	} else if (!is_over()) {
+		e = -ETIMEDOUT;
+	}
+	if (pid > 0)
+		close(pidfd);
+	munmap(shared, n);
+	return e;
+}

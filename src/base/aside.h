@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A wait that may have no end: for a file whose file system is served by a process, for a page that
+ * one fills. The kernel lets a thread that waits there go for no signal, SIGKILL neither once the
+ * server has read the request; and a process with such a thread does not end. So the call is made
+ * in a process of its own, which is left behind when it takes too long. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define ASIDE_MS 3000 /* for one file, all of its calls */
+
+/* Runs f(work) in a copy of this process; `work`, of n bytes, goes there and comes back. f makes
+ * raw system calls only: no lock that another thread held when the copy was made is ever free
+ * there. 0; -ETIMEDOUT: not done within ms; -ECANCELED: aside_until's word came; or -errno: no such
+ * process can be made. *work is as it was then, and a copy that was made is killed, now or when the
+ * server lets it go. Any thread. */
+int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms);
+
+/* In this thread no wait begins or goes on once *over is true; NULL: they last as long as they may.
+ */
+void aside_until(const volatile bool *over);
+
+/* Such a copy, of ours: it maps what brace maps, and is none of the traced. Any thread. */
+bool aside_is(pid_t pid);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Which mounts a process serves (FUSE): reading there waits for that process. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* False: mounted in brace's own namespace, and the kernel's, or a network's, which only root mounts
+ * there. True: FUSE, or mounted elsewhere, where programs mount what they like. id: of statx, of a
+ * mount that somebody keeps from going (by a descriptor). Asks no file system. Any thread. */
+bool mounts_is_served(uint64_t id);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Called by session/attached.c, in a holder, by whoever is alone (session/turns.h). Taking the
+ * agent out has an order: functions first, so that no new stub appears; then stacks; then
+ * unwinders' look-ups; then the agent detaches. Each try is a short hold, so that the program runs
+ * between two; after LEAVE_MS the rest stays for the next attach. */
+#include "inject/attach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "inject/agent_layout.h"
+#include "inject/stopped_patches.h"
+#include "inject/stopped_stacks.h"
+#include "inject/runs.h"
+#include "inject/unwinder.h"
+#include "tracee/holder.h"
+
+/* A thread that is not out of the agent's code by then stays inside: see the head of this file. */
+#define LEAVE_MS 5000
+#define LEAVE_WAIT_MS 25 /* at most, between two tries */
+
+typedef VEC(struct stopped_range) range_list;
+
+/* One leave, through all its tries: steps that are done are not done again. */
+struct leaving {
+	const struct agent_file *file;
+	const char *agent_path;
+	const struct patch_list *patches;
+	unsigned tries;
+	enum stopped_which undone;   /* already as before the attach */
+	struct stopped_unwinder unwinder;
+	VEC(pid_t) clean;         /* threads without stubs on their stacks */
+	/* Threads that have to run before another try makes sense. */
+	struct runs others;
+	struct attach_report *rep;
+};
+
+/* Only once for each kind: a second time would count changes twice. */
+static int undo_patches(struct leaving *l, struct tracee *t, enum stopped_which which,
+			struct err *err)
+{
+	int r;
+
+	if (l->undone & which)
+		return 0;
+	r = stopped_patches_undo(t, l->patches->at, l->patches->n, which, err);
+	if (r >= 0)
+		l->undone |= which;
+	l->rep->changed += r > 0 ? (uint32_t)r : 0;
+	return r < 0 ? r : 0;
+}
+
+/* Lists the agent's code and the trampolines. */
+static void list_code(const struct maps *maps, const struct agent_file *f,
+		      const struct agent_layout *place, range_list *out)
+{
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0)
+			*vec_add(out) = (struct stopped_range){ m->start, m->end };
+	}
+	*vec_add(out) =
+		(struct stopped_range){ place->base, place->base + f->segments[0].memory_bytes };
+}
+
+/* From this try on threads get more rounds to run out (patience_rounds). */
+#define PATIENT_TRIES 40
+
+static bool is_clean(const struct leaving *l, pid_t tid)
+{
+	for (size_t i = 0; i < l->clean.n; i++)
+		if (l->clean.at[i] == tid)
+			return true;
+	return false;
+}
+
+#define UNWIND_NS 50000
+
+/* Since functions are as before, no stack gets new stubs: a cleaned thread stays clean. A thread
+ * that unwinds is left to a later try, when it will have gone on. */
+static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps *maps,
+			 const struct stopped_arena *arena)
+{
+	bool all = true, *unwinding = mem_zalloc(tracee_threads(t) + 1);
+
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		if (is_clean(l, tracee_tid(t, i)))
+			continue;
+		unwinding[i] =
+			stopped_is_unwinding(t, i, maps, &l->unwinder, l->tries >= PATIENT_TRIES);
+		all &= !unwinding[i];
+		if (unwinding[i])
+			continue;
+		stopped_unstub(t, i, maps, arena, l->unwinder.n || l->unwinder.in_program);
+		*vec_add(&l->clean) = tracee_tid(t, i);
+	}
+	/* The first try only looks: a moment later most threads have left by themselves. */
+	if (!all && l->tries)
+		tracee_let_run(t, unwinding, UNWIND_NS);
+	free(unwinding);
+	return all;
+}
+
+/* Threads that run leave by themselves, and waiting for that costs the program nothing: so few
+ * rounds at first. */
+static unsigned patience_rounds(const struct leaving *l)
+{
+	return l->tries == 0 ? 0 : l->tries < PATIENT_TRIES ? 4 : 40;
+}
+
+static bool is_outside(const struct leaving *l, struct tracee *t, const struct maps *maps,
+		       const range_list *code)
+{
+	return stopped_run_out(t, code->at, code->n, patience_rounds(l)) &&
+	       !stopped_is_inside(t, maps, code->at, code->n);
+}
+
+/* Whether no thread is in code of ours, or will come back there. */
+static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *maps, range_list *code,
+		     const struct stopped_arena *arena)
+{
+	*vec_add(code) = (struct stopped_range){ arena->begin, arena->end };
+	return is_outside(l, t, maps, code) && clean_stacks(l, t, maps, arena);
+}
+
+/* One try on the stopped process. -EBUSY: some thread is not out yet. */
+static int detach_place(struct leaving *l, struct tracee *t, const struct maps *maps,
+			struct agent_layout *place, struct err *err)
+{
+	const struct stopped_arena arena = agent_layout_arena(place);
+	range_list code = { 0 };
+	int r = undo_patches(l, t, STOPPED_FUNCTIONS, err);
+
+	list_code(maps, l->file, place, &code);
+	if (r == 0 && !is_quiet(l, t, maps, &code, &arena))
+		r = -EBUSY;
+	if (r == 0)
+		r = undo_patches(l, t, STOPPED_LOOK_UPS, err);
+	/* taking a jump out may have sent a thread along it */
+	if (r == 0 && !is_outside(l, t, maps, &code))
+		r = -EBUSY;
+	if (r == 0) {
+		place->layout = (struct thread_layout){ place->state.tls, place->state.key,
+							place->state.flags };
+		thread_blocks_clear(t, &place->layout);
+		r = agent_layout_call(t, place, place->descriptor.detach, err);
+	}
+	vec_free(&code);
+	return r;
+}
+
+/* One try on a stopped process. An agent that is gone, or does not record, needs none. */
+static int detach_stopped(struct leaving *l, struct tracee *t, struct err *err)
+{
+	struct agent_layout place = { 0 };
+	struct maps maps;
+	int r = maps_read(tracee_pid(t), &maps, err);
+
+	if (r == 0 && agent_layout_find(t, l->file, &maps, l->agent_path, &place) &&
+	    place.state.memory)
+		r = detach_place(l, t, &maps, &place, err);
+	maps_free(&maps);
+	return r;
+}
+
+/* A clock that nobody sets. */
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void note_others(struct leaving *l, struct tracee *t)
+{
+	for (size_t i = 0; i < tracee_threads(t); i++)
+		if (!is_clean(l, tracee_tid(t, i)))
+			runs_note(&l->others, tracee_tid(t, i));
+}
+
+/* One try. -EBUSY and *err if another makes sense. */
+static int try_to_detach(struct leaving *l, pid_t pid, struct err *err)
+{
+	struct tracee *t;
+	int r = tracee_stop(pid, &t, err);
+
+	if (r < 0)
+		/* A process that ended has nothing left to take out. */
+		return kill(pid, 0) < 0 && errno == ESRCH ? 0 : r;
+	r = detach_stopped(l, t, err);
+	l->tries++;
+	/* Killed while it was stopped. */
+	if (!tracee_alive(t))
+		r = 0;
+	if (r == -EBUSY) {
+		note_others(l, t);
+		err_set(err, EBUSY,
+			"a thread of process %d stays inside the agent: its functions are as before, the "
+			"agent's memory stays until the next attach",
+			(int)pid);
+	}
+	attach_release(t, l->rep);
+	return r;
+}
+
+/* Tries until the process is left, or LEAVE_MS are over. */
+static int detach_patiently(struct leaving *l, pid_t pid, struct err *err)
+{
+	int r;
+
+	for (uint64_t until = now_ms() + LEAVE_MS;;) {
+		r = try_to_detach(l, pid, err);
+		if (r != -EBUSY || now_ms() > until)
+			return r;
+		runs_wait(&l->others, LEAVE_WAIT_MS);
+	}
+}
+
+struct detach_request {
+	pid_t pid;
+	const char *agent_path;
+	const struct patch_list *patches;
+	struct attach_report *rep;
+	struct err *err;
+};
+
+/* In a holder. */
+static int detach_there(void *of)
+{
+	const struct detach_request *q = of;
+	struct agent_file f;
+	struct leaving l = { .file = &f,
+			     .agent_path = q->agent_path,
+			     .patches = q->patches,
+			     .rep = q->rep,
+			     .others.pid = q->pid };
+	struct maps maps;
+	int r = agent_file_open(q->agent_path, &f, q->err);
+
+	if (r == 0 && maps_read(q->pid, &maps, q->err) == 0) {
+		unwinder_find(q->pid, &maps, &l.unwinder);
+		maps_free(&maps);
+	}
+	if (r == 0)
+		r = detach_patiently(&l, q->pid, q->err);
+	runs_free(&l.others);
+	vec_free(&l.clean);
+	agent_file_close(&f);
+	return r;
+}
+
+/* The holder's thread does the work: ptrace belongs to the thread that stopped the process. */
+int attach_detach(pid_t pid, const char *agent_path, const struct patch_list *patches,
+		  struct attach_report *rep, struct err *err)
+{
+	struct detach_request q = { pid, agent_path, patches, rep, err };
+
+	return holder_run(detach_there, &q, err);
+}

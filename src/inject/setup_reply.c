@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Used over the socket thread's sockets (session/setup.c) and over those in attached processes
+ * (agent_layout.c). A peer that is gone gives EPIPE, not a signal. */
+#include "inject/setup_reply.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+bool setup_reply_send(int fd, const struct protocol_setup *w, const int fds[3])
+{
+	struct iovec iov = { (void *)w, sizeof(*w) };
+	union { struct cmsghdr h; char bytes[CMSG_SPACE(3 * sizeof(int))]; } control = { 0 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(3 * sizeof(int));
+	memcpy(CMSG_DATA(h), fds, 3 * sizeof(int));
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(*w);
+}

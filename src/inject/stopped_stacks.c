@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* Called by attach.c, detach.c and change.c, in a holder, with every thread stopped. Stacks are
+ * read as words, without unwind tables: a word that only looks like an address may be taken for
+ * one, so each rewrite has a test of its own. Memory that cannot be read is left out. */
+#include "inject/stopped_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shared/memory.h"
+
+#define PAGE UINT64_C(4096)
+/* x86-64 ABI: a leaf function's locals may lie below the stack pointer. */
+#define RED_ZONE 128
+
+/* Looks at a page's words, from `first` on. True: it changed them, and they are written back. */
+typedef bool see_words(void *context, uint64_t *words, size_t first, size_t n);
+
+/* The mapping that contains the address, or NULL. */
+static const struct map *map_at(const struct maps *maps, uint64_t address)
+{
+	size_t i = vec_bisect(&maps->at, m, m->end <= address);
+
+	return i < maps->at.n && maps->at.at[i].start <= address ? &maps->at.at[i] : NULL;
+}
+
+/* Shows [from, to) page by page, up to a page that cannot be read. */
+static void walk(struct tracee *t, uint64_t from, uint64_t to, see_words *see, void *context)
+{
+	uint64_t words[PAGE / 8];
+	struct err err;
+
+	for (uint64_t page = from & ~(PAGE - 1); page < to; page += PAGE) {
+		size_t first = page < from ? (size_t)(from - page) / 8 : 0;
+		size_t n = to - page < PAGE ? (size_t)(to - page) / 8 : PAGE / 8;
+
+		if (tracee_read(t, page, words, n * 8, &err) < 0)
+			return;
+		if (see(context, words, first, n))
+			tracee_write(t, page, words, n * 8, &err);
+	}
+}
+
+#define BORROWED_MOST (UINT64_C(1) << 20)
+
+/* A thread's control block stands at the top of its own stack. Any other stack (a coroutine's, a
+ * goroutine's) is part of some heap, and nobody tells where it ends: BORROWED_MOST bounds the
+ * search. */
+static uint64_t stack_end(const struct map *m, uint64_t sp, uint64_t fs)
+{
+	if (fs > sp && fs < m->end)
+		return fs;
+	return strcmp(m->path, "[stack]") == 0 || m->end - sp < BORROWED_MOST ? m->end
+									      : sp + BORROWED_MOST;
+}
+
+/* Walks the stack that thread i is on, and its own stack too if it is on another (an alternate
+ * one). */
+static void walk_stack(struct tracee *t, size_t i, const struct maps *maps, see_words *see,
+		       void *context)
+{
+	const struct user_regs_struct *r = tracee_regs(t, i);
+	bool main = tracee_tid(t, i) == tracee_pid(t);
+	uint64_t sp = (r->rsp - RED_ZONE) & ~UINT64_C(7);
+	const struct map *on = map_at(maps, sp), *own = map_at(maps, r->fs_base);
+
+	if (!on)
+		return;
+	walk(t, sp, stack_end(on, sp, r->fs_base), see, context);
+	if (!main && own && own != on && own->write)
+		walk(t, own->start, r->fs_base & ~UINT64_C(7), see, context);
+	for (size_t k = 0; main && strcmp(on->path, "[stack]") != 0 && k < maps->at.n; k++)
+		if (strcmp(maps->at.at[k].path, "[stack]") == 0)
+			walk(t, maps->at.at[k].start, maps->at.at[k].end, see, context);
+}
+
+/* --- stubs ---------------------------------------------------------------------------------- */
+
+struct unstub {
+	struct tracee *t;
+	const struct maps *maps;
+	const struct stopped_arena *arena;
+	bool exceptions;                 /* there is an unwinder, so exceptions may be under way */
+	uint64_t maybe[PAGE / 8];        /* addresses that may be an exception's */
+	size_t n;
+};
+
+/* The word of the site table that a stub stands for: the rule by which entry.S of the agent is
+ * unwound. */
+static uint64_t real_return(struct tracee *t, uint64_t stub)
+{
+	uint64_t at = (stub & ~(uint64_t)(SITE_BLOCK_BYTES - 1)) +
+		      (stub & (SITE_BLOCK_BYTES - 1)) / SITE_STUB_BYTES * 8;
+	uint64_t real;
+	struct err err;
+
+	return tracee_read(t, at, &real, sizeof(real), &err) < 0 ? 0 : real;
+}
+
+/* GCC's struct _Unwind_Exception. Its search phase leaves the CFA below the handler's frame in
+ * private_2, by which the second phase recognizes the frame. The CFA of a stub is odd: one above
+ * its value without the stub. */
+struct exception { uint64_t class, cleanup, private_1, private_2; };
+
+/* "GNUCC++\0", with 1 at the end in a rethrown one */
+#define CLASS_CXX UINT64_C(0x474e5543432b2b00)
+#define CLASS_RUST UINT64_C(0x4d4f5a0052555354) /* "MOZ\0RUST" */
+
+static bool is_class(uint64_t word)
+{
+	return (word & ~UINT64_C(1)) == CLASS_CXX || word == CLASS_RUST;
+}
+
+/* Notes an address that may be an exception's. */
+static void note_exception(struct unstub *u, uint64_t address)
+{
+	/* Exceptions are aligned to 16 and lie in writable memory. */
+	const struct map *m = address % 16 || !u->exceptions ? NULL : map_at(u->maps, address);
+
+	if (m && m->write && u->n < PAGE / 8)
+		u->maybe[u->n++] = address;
+}
+
+/* Moves the mark back by one, if it is a stub's. */
+static void correct_exception(const struct unstub *u, uint64_t address)
+{
+	struct exception e;
+	struct err err;
+
+	if (tracee_read(u->t, address, &e, sizeof(e), &err) < 0 || !(e.private_2 & 1) ||
+	    !map_at(u->maps, e.private_2))
+		return;
+	e.private_2--;
+	tracee_write(u->t, address, &e, sizeof(e), &err);
+}
+
+/* Most candidates are something else: one call reads the class of all of them. */
+static void correct_exceptions(struct unstub *u)
+{
+	uint64_t classes[PAGE / 8];
+
+	tracee_read_words(u->t, u->maybe, u->n, classes);
+	for (size_t i = 0; i < u->n; i++)
+		if (is_class(classes[i]))
+			correct_exception(u, u->maybe[i]);
+	u->n = 0;
+}
+
+static void correct_in_registers(struct unstub *u, size_t i)
+{
+	const struct user_regs_struct *r = tracee_regs(u->t, i);
+	/* A pointer to an exception may be in one of these. */
+	const uint64_t all[] = { r->rax, r->rbx, r->rdi, r->rbp, r->r12, r->r13, r->r14, r->r15 };
+
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+		note_exception(u, all[k]);
+	correct_exceptions(u);
+}
+
+/* see_words: replaces return addresses that lead to stubs. */
+static bool take_stubs_out(void *context, uint64_t *words, size_t first, size_t n)
+{
+	struct unstub *u = context;
+	bool changed = false;
+
+	for (size_t i = first; i < n; i++) {
+		uint64_t real;
+
+		/* One comparison for both bounds. */
+		if (words[i] - u->arena->begin >= u->arena->end - u->arena->begin) {
+			note_exception(u, words[i]);
+			continue;
+		}
+		real = words[i] % SITE_STUB_BYTES == u->arena->stub_return
+			       ? real_return(u->t, words[i])
+			       : 0;
+		if (real)
+			words[i] = real;
+		changed |= real != 0;
+	}
+	correct_exceptions(u);
+	return changed;
+}
+
+void stopped_unstub(struct tracee *t, size_t i, const struct maps *maps,
+		    const struct stopped_arena *arena, bool exceptions)
+{
+	struct unstub u = { .t = t, .maps = maps, .arena = arena, .exceptions = exceptions };
+
+	correct_in_registers(&u, i);
+	walk_stack(t, i, maps, take_stubs_out, &u);
+}
+
+/* --- signal frames -------------------------------------------------------------------------- */
+
+/* In the kernel's ucontext stand rip, flags, then a word that contains the user code segment. */
+#define SEGMENTS UINT64_C(0x33)
+#define SEGMENTS_MASK UINT64_C(0xffff)
+#define SEGMENTS_BEHIND 2
+
+struct stopped_frames {
+	void (*f)(void *context, uint64_t rip);
+	void *context;
+	uint64_t before[SEGMENTS_BEHIND];
+};
+
+/* The pattern may lie across two pages: the last words of the page before are kept. */
+static bool see_frames(void *context, uint64_t *words, size_t first, size_t n)
+{
+	struct stopped_frames *f = context;
+
+	for (size_t i = first; i < n; i++) {
+		if ((words[i] & SEGMENTS_MASK) == SEGMENTS && f->before[0])
+			f->f(f->context, f->before[0]);
+		f->before[0] = f->before[1];
+		f->before[1] = words[i];
+	}
+	return false;
+}
+
+void stopped_interrupted(struct tracee *t, size_t i, const struct maps *maps,
+			 void (*f)(void *context, uint64_t rip), void *context)
+{
+	struct stopped_frames frames = { .f = f, .context = context };
+
+	walk_stack(t, i, maps, see_frames, &frames);
+}
+
+/* --- ranges --------------------------------------------------------------------------------- */
+
+struct stack_search { const struct stopped_range *ranges; size_t n; bool found; };
+
+static bool in_ranges(const struct stopped_range *ranges, size_t n, uint64_t address)
+{
+	for (size_t i = 0; i < n; i++)
+		if (address >= ranges[i].from && address < ranges[i].to)
+			return true;
+	return false;
+}
+
+static void look_at(void *context, uint64_t rip)
+{
+	struct stack_search *s = context;
+
+	s->found |= in_ranges(s->ranges, s->n, rip);
+}
+
+bool stopped_is_inside(struct tracee *t, const struct maps *maps,
+		       const struct stopped_range *ranges, size_t n)
+{
+	struct stack_search s = { ranges, n, false };
+
+	for (size_t i = 0; i < tracee_threads(t) && !s.found; i++) {
+		look_at(&s, tracee_regs(t, i)->rip);
+		stopped_interrupted(t, i, maps, look_at, &s);
+	}
+	return s.found;
+}
+
+#define RUN_NS 20000
+
+/* Marks the threads that stay; returns their number. */
+static size_t mark_those(struct tracee *t, bool (*stays)(const void *context, uint64_t rip),
+			 const void *context, bool *marks)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tracee_threads(t); i++) {
+		marks[i] = stays(context, tracee_regs(t, i)->rip);
+		n += marks[i];
+	}
+	return n;
+}
+
+bool stopped_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_t rip),
+		    const void *context, unsigned rounds)
+{
+	bool *marks = mem_zalloc(tracee_threads(t) + 1);
+	size_t n = mark_those(t, stays, context, marks);
+
+	for (; n && rounds; rounds--) {
+		tracee_let_run(t, marks, RUN_NS);
+		n = mark_those(t, stays, context, marks);
+	}
+	free(marks);
+	return n == 0;
+}
+
+static bool is_in(const void *context, uint64_t rip)
+{
+	const struct stack_search *s = context;
+
+	return in_ranges(s->ranges, s->n, rip);
+}
+
+bool stopped_run_out(struct tracee *t, const struct stopped_range *ranges, size_t n,
+		     unsigned rounds)
+{
+	const struct stack_search s = { ranges, n, false };
+
+	return stopped_run_on(t, is_in, &s, rounds);
+}
+
+/* --- unwinders ------------------------------------------------------------------------------- */
+
+/* bytes of the stack: the unwinder's contexts, and frames of a personality routine's callees */
+#define UNWINDER_FRAMES 8192
+
+/* Whether the mapping's file has a name that begins with one of these. */
+static bool is_named(const struct map *m, const char *const *names)
+{
+	const char *slash = strrchr(m->path, '/');
+
+	for (; slash && *names; names++)
+		if (strncmp(slash + 1, *names, strlen(*names)) == 0)
+			return true;
+	return false;
+}
+
+/* see_words: searches for an address in the ranges. */
+static bool look_for(void *context, uint64_t *words, size_t first, size_t n)
+{
+	struct stack_search *s = context;
+
+	for (size_t i = first; i < n && !s->found; i++)
+		s->found = in_ranges(s->ranges, s->n, words[i]);
+	return false;
+}
+
+/* Either the unwinder itself runs, or a function that it calls, and a return address into it is
+ * near. */
+bool stopped_is_unwinding(struct tracee *t, size_t i, const struct maps *maps,
+			  const struct stopped_unwinder *u, bool patient)
+{
+	static const char *const helpers[] = { "libc.so", "ld-linux", "libstdc++.so", "libc++abi",
+					       NULL };
+	const struct user_regs_struct *r = tracee_regs(t, i);
+	const struct map *at = map_at(maps, r->rip);
+	struct stack_search s = { u->ranges, u->n, in_ranges(u->ranges, u->n, r->rip) };
+
+	if (s.found || !at || !(u->in_program || is_named(at, helpers)))
+		return s.found;
+	/* orig_rax >= 0: the thread is in a system call. */
+	if (!(patient && (int64_t)r->orig_rax >= 0))
+		walk(t, r->rsp & ~UINT64_C(7), r->rsp + UNWINDER_FRAMES, look_for, &s);
+	return s.found;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of tracers. Everything here is constant; nothing fails but the look-up of a name. */
+#include "model/tracer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+const struct tracer tracer_function_graph = {
+	.name = "function_graph",
+	.options = OPTION_GRAPH,
+	.functions = true,
+	.exits = true,
+	.printer = "function_graph",
+};
+/* A record is an entry and its caller. Without exits there are no durations. */
+const struct tracer tracer_function = {
+	.name = "function",
+	.options = OPTION_FUNCTION,
+	.functions = true,
+	.printer = "function",
+};
+/* Records events only. The function printer prints their lines. */
+const struct tracer tracer_nop = {
+	.name = "nop",
+	.options = OPTION_NOP,
+	.printer = "function",
+};
+
+/* available_tracers shows the latest registered first. */
+static const struct tracer *const tracers[] = { &tracer_function_graph, &tracer_function,
+						&tracer_nop };
+#define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
+
+const struct tracer *tracer_find(const char *name)
+{
+	for (size_t i = 0; i < TRACERS_N; i++)
+		if (!strcmp(name, tracers[i]->name))
+			return tracers[i];
+	return NULL;
+}
+
+char *tracer_names(void)
+{
+	char *names = mem_strdup(tracers[0]->name);
+
+	for (size_t i = 1; i < TRACERS_N; i++) {
+		char *more = mem_printf("%s %s", names, tracers[i]->name);
+
+		free(names);
+		names = more;
+	}
+	return names;
+}

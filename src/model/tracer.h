@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* ftrace's tracers, a row each. settings.tracer points to one; who prepares programs, filters
+ * records or prints asks the row, never its name. The rows are constants: any thread may read them.
+ *
+ * A new tracer is a row in tracer.c and, unless another's suits, a printer in report/printer.c. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/option.h"
+
+struct tracer {
+	const char *name;                /* as in current_tracer */
+	enum trace_option_group options; /* its own options, beside the common ones */
+	/* Functions are recorded: programs are hooked for it. */
+	bool functions;
+	/* Exits are recorded too: calls have durations, nest, and may have values. */
+	bool exits;
+	const char *printer;             /* the name of the printer of its records */
+};
+
+/* function_graph, function, nop: in the order in which ftrace registers them. */
+extern const struct tracer tracer_function_graph, tracer_function, tracer_nop;
+
+/* Returns the row, or NULL if there is no tracer of that name. */
+const struct tracer *tracer_find(const char *name);
+/* Returns the names, separated by blanks, latest registered first, as available_tracers has them;
+ * malloc'ed. */
+char *tracer_names(void);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Goes through a whole trace once, follows its calls, and keeps the site of each call's end under
+ * the number of its beginning. All memory is struct callers', at most CALLERS_MOST calls; used on
+ * the printer's thread, before it prints. Only reading the trace can fail. A stream that has
+ * changed since is noticed by the time kept with each call. */
+#include "report/callers.h"
+
+#include <stdlib.h>
+
+#include "trace/tracks.h"
+
+#define NO_CALL UINT64_MAX
+
+/* The numbers of the open calls of a stack, by depth. */
+typedef VEC(uint64_t) open_calls;
+
+/* begin: the lower bits of its TSC, by which a stream that has changed is noticed */
+struct call { uint32_t begin, site; };
+
+struct callers {
+	VEC(struct call) at;
+	uint64_t calls;
+	VEC(open_calls *) threads;    /* own stacks; NULL: not seen */
+	VEC(open_calls *) coroutines;
+	struct sp_map by_coroutine;   /* coroutine_key -> its place in coroutines */
+};
+
+/* The open calls of a thread's own stack; made if there are none. */
+static open_calls *of_thread(struct callers *c, uint32_t thread)
+{
+	while (c->threads.n <= thread)
+		*vec_add(&c->threads) = NULL;
+	if (!c->threads.at[thread])
+		c->threads.at[thread] = mem_zalloc(sizeof(open_calls));
+	return c->threads.at[thread];
+}
+
+/* The open calls of a coroutine, which has a stack of its own; made if there are none. */
+static open_calls *of_coroutine(struct callers *c, uint64_t key)
+{
+	uint64_t at = sp_map_get(&c->by_coroutine, key);
+
+	if (at == SP_NONE) {
+		at = c->coroutines.n;
+		sp_map_set(&c->by_coroutine, key, at);
+		*vec_add(&c->coroutines) = mem_zalloc(sizeof(open_calls));
+	}
+	return c->coroutines.at[at];
+}
+
+struct report_search {
+	struct callers *callers;
+	const struct trace_info *info;
+};
+
+static open_calls *stack_of(struct report_search *f, const struct call_step *s)
+{
+	const uint64_t pid = f->info->threads.at[s->thread].pid;
+
+	return s->track ? of_coroutine(f->callers, pid << 32 | s->track)
+			: of_thread(f->callers, s->thread);
+}
+
+/* calls_emit: a call's beginning takes the next number; its end tells the site, for that number. */
+static void take_step(void *arg, const struct call_step *s)
+{
+	struct report_search *f = arg;
+	struct callers *c = f->callers;
+	open_calls *open;
+
+	if (s->kind != CALL_ENTER && s->kind != CALL_LEAVE)
+		return;
+	open = stack_of(f, s);
+	while (open->n <= s->depth)
+		*vec_add(open) = NO_CALL;
+	if (s->kind == CALL_ENTER) {
+		open->at[s->depth] = c->calls++;
+		if (c->at.n < CALLERS_MOST)
+			*vec_add(&c->at) = (struct call){ .begin = (uint32_t)s->tsc };
+		return;
+	}
+	if (!(s->flags & (CALL_UNWOUND | CALL_UNFINISHED)) && open->at[s->depth] < c->at.n)
+		c->at.at[open->at[s->depth]].site = s->site;
+	open->at[s->depth] = NO_CALL;
+}
+
+/* Frees what only the search needs. */
+static void forget_stacks(struct callers *c)
+{
+	for (size_t i = 0; i < c->threads.n; i++) {
+		if (c->threads.at[i])
+			vec_free(c->threads.at[i]);
+		free(c->threads.at[i]);
+	}
+	for (size_t i = 0; i < c->coroutines.n; i++) {
+		vec_free(c->coroutines.at[i]);
+		free(c->coroutines.at[i]);
+	}
+	vec_free(&c->threads);
+	vec_free(&c->coroutines);
+	sp_map_free(&c->by_coroutine);
+}
+
+struct callers *callers_find(struct source *source, struct err *err)
+{
+	struct callers *c = mem_zalloc(sizeof(*c));
+	struct report_search f = { c, source->info };
+	struct sites sites;
+	struct tracks tracks;
+	struct event e;
+	int r;
+
+	sites_init(&sites, source->info);
+	tracks_init(&tracks, source->info, &sites);
+	while ((r = source->ops->next(source, &e, err)) > 0)
+		if (e.thread < source->info->threads.n && e.kind != EVENT_TRACE)
+			tracks_feed(&tracks, tracks_lane(&tracks, e.thread), &e, take_step, &f);
+	source->ops->close(source);
+	tracks_free(&tracks);
+	sites_free(&sites);
+	forget_stacks(c);
+	if (r == 0)
+		return c;
+	callers_free(c);
+	return NULL;
+}
+
+/* 0: the call did not return, or was not seen, or the stream is another one than the one
+ * searched. */
+uint32_t callers_site(const struct callers *c, uint64_t i, uint64_t tsc)
+{
+	return i < c->at.n && c->at.at[i].begin == (uint32_t)tsc ? c->at.at[i].site : 0;
+}
+
+void callers_free(struct callers *c)
+{
+	if (c)
+		vec_free(&c->at);
+	free(c);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* Used by the closing summary and by brace info. Names come from traced programs and are escaped
+ * (out_foreign). Kinds that this brace does not know are left out. */
+#include "ui/messages.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "hook/plan.h"
+#include "shared/messages.h"
+
+#define NAMES_MAX 4 /* names of one kind in a line */
+
+/* The words for programs that ran untraced, by the reason. Kinds without a word here are no such
+ * reason and have lines of their own. */
+static const char *const words[MESSAGE_KINDS] = {
+	[MESSAGE_STATIC] = "static",
+	[MESSAGE_32BIT] = "32-bit",
+	[MESSAGE_MACHINE] = "for another processor",
+	[MESSAGE_SETUID] = "set-uid",
+	[MESSAGE_CAPABILITIES] = "with file capabilities",
+	[MESSAGE_ROOT] = "in a changed root",
+	[MESSAGE_NETWORK] = "in another network namespace",
+	[MESSAGE_FILTERED] = "under a seccomp filter",
+	[MESSAGE_LIMIT] = "in a limited address space",
+	[MESSAGE_LOADER] = "with another C library",
+	[MESSAGE_UNPLANNED] = "not planned",
+	[MESSAGE_BRACE] = "traced by another brace",
+};
+
+/* Names for `brace info --json`. Scripts compare them: a name stays. */
+static const char *const kinds[MESSAGE_KINDS] = {
+	[MESSAGE_STATIC] = "static",     [MESSAGE_32BIT] = "32bit",         [MESSAGE_MACHINE] = "machine",
+	[MESSAGE_SETUID] = "setuid",     [MESSAGE_CAPABILITIES] = "capabilities", [MESSAGE_ROOT] = "root",
+	[MESSAGE_NETWORK] = "network",   [MESSAGE_FILTERED] = "filtered",   [MESSAGE_LIMIT] = "limit",
+	[MESSAGE_STOPPED] = "stopped",   [MESSAGE_LOADER] = "loader",
+	[MESSAGE_SPOILED] = "spoiled",   [MESSAGE_HANDLER] = "handler",   [MESSAGE_UNSEEN] = "unseen",
+	[MESSAGE_UNPLANNED] = "unplanned", [MESSAGE_FILE] = "file",      [MESSAGE_FORGED] = "forged",
+	[MESSAGE_USER] = "user",         [MESSAGE_FULL] = "full",        [MESSAGE_BRACE] = "brace",
+	[MESSAGE_CLOCK] = "clock",       [MESSAGE_STRANGER] = "stranger",
+	[MESSAGE_RENAMES] = "renames",   [MESSAGE_VAIN] = "vain",         [MESSAGE_GIVEN_UP] = "given-up",
+	[MESSAGE_ENDED] = "ended",
+};
+
+const char *messages_kind(uint32_t kind)
+{
+	return kind < MESSAGE_KINDS && kinds[kind] ? kinds[kind] : "unknown";
+}
+
+/* Kinds with a word in `words` are reasons why a program ran untraced. */
+static bool is_untraced(const struct trace_message *n)
+{
+	return n->kind < MESSAGE_KINDS && words[n->kind];
+}
+
+/* Sum of the counts of one kind's messages: programs, processes or lost switches, by the kind. */
+static uint32_t count_of(const struct trace_message *messages, size_t n, uint32_t kind)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (messages[i].kind == kind)
+			count += messages[i].count;
+	return count;
+}
+
+/* " (busybox, ldconfig, ...)" */
+static void print_names(struct out *o, const struct trace_message *messages, size_t n,
+			uint32_t kind)
+{
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (messages[i].kind != kind || !messages[i].name[0])
+			continue;
+		if (shown == NAMES_MAX) {
+			out_str(o, ", ...");
+			break;
+		}
+		out_str(o, shown++ ? ", " : " (");
+		out_foreign(o, messages[i].name, sizeof(messages[i].name));
+	}
+	if (shown)
+		out_char(o, ')');
+}
+
+/* One line for all programs that ran untraced, by their reasons. */
+static void print_untraced(struct out *o, const char *prefix, const struct trace_message *messages,
+			   size_t n)
+{
+	const char *comma = "";
+	uint32_t total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += is_untraced(&messages[i]) ? messages[i].count : 0;
+	if (!total)
+		return;
+	out_printf(o, "%s%" PRIu32 " program%s ran untraced: ", prefix, total,
+		   total == 1 ? "" : "s");
+	for (uint32_t k = 0; k < MESSAGE_KINDS; k++) {
+		if (!words[k] || !count_of(messages, n, k))
+			continue;
+		out_printf(o, "%s%" PRIu32 " %s", comma, count_of(messages, n, k), words[k]);
+		print_names(o, messages, n, k);
+		comma = ", ";
+	}
+	out_char(o, '\n');
+}
+
+/* "PID (NAME): " for one process, "N processes (NAME): " for several: a message counts processes of
+ * one name and cause. */
+static void print_processes(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_printf(o, "%s%" PRIu32 "%s (", prefix, note->count == 1 ? note->pid : note->count,
+		   note->count == 1 ? "" : " processes");
+	out_foreign(o, note->name, sizeof(note->name));
+	out_str(o, "): ");
+}
+
+/* "PID (NAME): stopped recording: its seccomp filter forbids ..." */
+static void print_stopped(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	print_processes(o, prefix, note);
+	out_str(o, "stopped recording: its seccomp filter forbids ");
+	if (note->number == __NR_rt_sigprocmask)
+		out_str(o, "rt_sigprocmask");
+	else
+		out_printf(o, "system call %" PRIu32, note->number);
+	out_char(o, '\n');
+}
+
+static void print_forged(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	print_processes(o, prefix, note);
+	out_str(o, "wrote into the list of its patches: brace went by its own\n");
+}
+
+static void print_spoiled(struct out *o, const char *prefix)
+{
+	out_printf(
+		o,
+		"%sa traced program spoiled the session memory: counts of lost records that made no sense are left out,"
+		" and threads of programs that do not exist are shown as the first program's\n",
+		prefix);
+}
+
+/* One line for all handlers that are not probed, by their names. */
+static void print_handlers(struct out *o, const char *prefix, const struct trace_message *messages,
+			   size_t n)
+{
+	const char *comma = "";
+
+	if (!count_of(messages, n, MESSAGE_HANDLER))
+		return;
+	out_printf(o, "%snot told are signals that were delivered to ", prefix);
+	for (size_t i = 0; i < n; i++) {
+		if (messages[i].kind != MESSAGE_HANDLER)
+			continue;
+		out_str(o, comma);
+		out_foreign(o, messages[i].name[0] ? messages[i].name : "others",
+			    sizeof(messages[i].name));
+		if (messages[i].number == MESSAGE_NOT_HELD)
+			out_str(o, " (brace may not stop it)");
+		/* The number comes from a file, perhaps a newer writer's: a reason that is not
+		 * known here is left out. */
+		else if (messages[i].number < REASONS_N && messages[i].number)
+			out_printf(o, " (%s)", hook_reason_words[messages[i].number]);
+		comma = ", ";
+	}
+	out_char(o, '\n');
+}
+
+/* `number` is the errno of opening the module's file (image/mapped_file.c); two of them have causes
+ * worth a sentence. */
+static void print_file(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_str(o, prefix);
+	out_foreign(o, note->name[0] ? note->name : "a module", sizeof(note->name));
+	if (note->number == ESTALE)
+		out_str(o,
+			" is not traced: another file than the one that the process runs stands at its path, or none"
+			" (replaced meanwhile, or another mount namespace); brace as root traces it\n");
+	else if (note->number == ETIMEDOUT)
+		out_str(o,
+			" is not traced: its file does not answer (a process serves its file system)\n");
+	else
+		out_printf(o, " is not traced: brace cannot open its file: %s\n",
+			   strerror((int)note->number));
+}
+
+/* `number` is the errno that ended the file. */
+static void print_full(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_printf(o, "%sthe trace file could not take all: %s\n", prefix,
+		   strerror((int)note->number));
+}
+
+static void print_unseen(struct out *o, const char *prefix, uint32_t count)
+{
+	out_printf(
+		o,
+		"%sthe kernel had no room for %" PRIu32
+		" or more of the threads' switches (nosleep-time): durations may hold time slept\n",
+		prefix, count);
+}
+
+static void print_renames(struct out *o, const char *prefix, uint32_t count)
+{
+	out_printf(
+		o,
+		"%s%" PRIu32
+		" of the names that threads gave themselves are not known: some records may bear an older one\n",
+		prefix, count);
+}
+
+/* Once for the machine, whatever the count. */
+static void print_clock(struct out *o, const char *prefix)
+{
+	out_printf(
+		o,
+		"%sthis machine's TSC is not steady: times, and the order of what different processors did, may be wrong\n",
+		prefix);
+}
+
+/* "PID (NAME): stopped recording: ..." */
+static void print_user(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	print_processes(o, prefix, note);
+	out_str(o, "stopped recording: another user's now, from where brace is not reached\n");
+}
+
+/* " by SIGSEGV (Segmentation fault), core dumped", or with which status. */
+static void print_end(struct out *o, int status)
+{
+	const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+
+	if (status == -1)
+		out_str(o, ", how is not known");
+	else if (WIFEXITED(status))
+		out_printf(o, " with status %d", WEXITSTATUS(status));
+	else if (name)
+		out_printf(o, " by SIG%s (%s)%s", name, strsignal(WTERMSIG(status)),
+			   WCOREDUMP(status) ? ", core dumped" : "");
+	else
+		out_printf(o, " by signal %d", WTERMSIG(status));
+}
+
+/* "PID (NAME): ended by SIGSEGV (...), while it was attached" */
+static void print_ended(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	int status = (int)note->number;
+
+	print_processes(o, prefix, note);
+	out_str(o, status != -1 && WIFEXITED(status) ? "exited" : "ended");
+	print_end(o, status);
+	out_str(o, note->count == 1 ? ", while it was attached\n" : ", while they were attached\n");
+}
+
+/* "N connections were refused: process PID, the first, is none of the session's programs" */
+static void print_strangers(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_printf(o,
+		   "%s%" PRIu32 " connection%s refused: process %" PRIu32
+		   "%s is none of the session's programs\n",
+		   prefix, note->count, note->count == 1 ? " was" : "s were", note->pid,
+		   note->count == 1 ? "" : ", the first,");
+}
+
+/* Mode block, which loses nothing but here. */
+static void print_unblocked(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_str(o, prefix);
+	out_foreign(o, note->name, sizeof(note->name));
+	out_printf(o, " went on without room %" PRIu32 " time%s, and lost records: ", note->count,
+		   note->count == 1 ? "" : "s");
+	if (note->kind == MESSAGE_VAIN)
+		out_str(o,
+			"for a second all sub-buffers were kept by threads that neither recorded nor ended\n");
+	else
+		out_str(o, "brace had no turn for 0.9 s, or was stopped\n");
+}
+
+/* Programs that ran untraced come first, then what befell processes, files, and what is less exact
+ * than it looks. */
+void messages_print(struct out *o, const char *prefix, const struct trace_message *messages,
+		    size_t n)
+{
+	print_untraced(o, prefix, messages, n);
+	for (size_t i = 0; i < n; i++)
+		if (messages[i].kind == MESSAGE_STOPPED)
+			print_stopped(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_FORGED)
+			print_forged(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_USER)
+			print_user(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_ENDED)
+			print_ended(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_STRANGER)
+			print_strangers(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_VAIN || messages[i].kind == MESSAGE_GIVEN_UP)
+			print_unblocked(o, prefix, &messages[i]);
+	for (size_t i = 0; i < n; i++)
+		if (messages[i].kind == MESSAGE_FILE)
+			print_file(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_FULL)
+			print_full(o, prefix, &messages[i]);
+	print_handlers(o, prefix, messages, n);
+	if (count_of(messages, n, MESSAGE_SPOILED))
+		print_spoiled(o, prefix);
+	if (count_of(messages, n, MESSAGE_UNSEEN))
+		print_unseen(o, prefix, count_of(messages, n, MESSAGE_UNSEEN));
+	if (count_of(messages, n, MESSAGE_RENAMES))
+		print_renames(o, prefix, count_of(messages, n, MESSAGE_RENAMES));
+	if (count_of(messages, n, MESSAGE_CLOCK))
+		print_clock(o, prefix);
+}

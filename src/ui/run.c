@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* The main thread starts and runs the session; the monitor's thread looks ten times a second.
+ * Signal handlers only count, so every reaction is the monitor's. Without a thread for it brace
+ * ends at once: nobody would heed interrupts. */
+#include "ui/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/launch.h"
+#include "ui/missing.h"
+#include "ui/say.h"
+
+/* --- interrupts --------------------------------------------------------------------- */
+
+/* How often the user has asked for the end. Written by the handler, read by the monitor's
+ * thread. */
+static atomic_uint interrupts;
+
+static void count_interrupt(int sig)
+{
+	interrupts++;
+}
+
+static const int interrupt_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
+/* Signals that were ignored when brace started (nohup, a background job) stay ignored. */
+static void catch_interrupts(void)
+{
+	struct sigaction act = { .sa_handler = count_interrupt, .sa_flags = SA_RESTART }, now;
+
+	for (size_t i = 0; i < sizeof(interrupt_signals) / sizeof(*interrupt_signals); i++)
+		if (!sigaction(interrupt_signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(interrupt_signals[i], &act, NULL);
+}
+
+/* --- starting ----------------------------------------------------------------------- */
+
+/* Checks, before anything is made, that the program can be traced, and has the functions that are
+ * named. */
+static int check_program(const struct invocation *inv, struct err *err)
+{
+	char *path, *image;
+	int e = launch_resolve(inv->operands[0], &path, &image, err);
+
+	if (e) {
+		say_error(err);
+		return err->code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	}
+	e = missing_functions(&inv->settings, image);
+	free(path);
+	free(image);
+	return e;
+}
+
+/* Checks the same for running processes, by their mapped files. */
+static int check_processes(const struct invocation *inv)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < inv->pids.n && !e; i++)
+		e = missing_functions_of(&inv->settings, inv->pids.at[i]);
+	return e;
+}
+
+int run_check(struct invocation *inv)
+{
+	struct err err;
+	int status;
+
+	if (invocation_settings(inv, &err))
+		return say_error(&err);
+	if (!inv->settings.tracer->functions && !inv->events) {
+		say("brace: the tracer nop records no function; choose function_graph or function\n");
+		return EXIT_BRACE;
+	}
+	if (!inv->settings.tracer->functions && inv->settings.modules.patterns.n)
+		say_warning(
+			"-L opens libraries for functions, and with -e alone no function is recorded: add -t function_graph");
+	if (!inv->pids.n)
+		return check_program(inv, &err);
+	status = check_processes(inv);
+	if (!status)
+		catch_interrupts(); /* from here on there is something to put right */
+	return status;
+}
+
+/* Warns of event names that match nothing. A library that is loaded later may still bring the
+ * event. */
+static void tell_unmet(const struct invocation *inv)
+{
+	const struct event_set *set = &inv->settings.events;
+
+	for (size_t i = 0; set->catalogue && i < set->pending.n; i++)
+		if (!event_set_pending_met(set, i))
+			say_warning(
+				"-e: no event that the program has now matches %s; brace list -e -f PROGRAM shows those there are",
+				set->pending.at[i].pattern);
+}
+
+int run_start(struct invocation *inv, const char *trace_file, struct session **out)
+{
+	struct session_request req = {
+		.settings = &inv->settings,
+		.argv = inv->pids.n ? NULL : inv->operands,
+		.pids = inv->pids.at,
+		.n_pids = inv->pids.n,
+		.output = trace_file,
+	};
+	struct err err;
+	int status = run_check(inv);
+
+	if (status)
+		return status;
+	if (session_start(&req, out, &err))
+		return say_error(&err);
+	tell_unmet(inv);
+	return 0;
+}
+
+/* --- while it runs ------------------------------------------------------------------ */
+
+/* Only the first call counts: session_stop() is not repeated. */
+static void stop_recording(struct run_monitor *a)
+{
+	if (!a->stopped)
+		session_stop(a->session);
+	a->stopped = true;
+}
+
+/* The first interrupt is the launched program's; the next one stops the recording. */
+static void heed_interrupts(struct run_monitor *a, unsigned *heeded)
+{
+	unsigned n = interrupts, enough = a->attached ? 0 : 1;
+
+	if (n > enough && *heeded <= enough) {
+		if (!a->attached)
+			say("brace: stopping; the program goes on untraced\n");
+		stop_recording(a);
+	}
+	*heeded = n;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --duration ends the recording, not the program. */
+static void heed_duration(struct run_monitor *a)
+{
+	if (a->end_ns && now_ns() >= a->end_ns)
+		stop_recording(a);
+}
+
+#define LOOK_NS 100000000u
+
+/* The time of the next look: in a tenth of a second, or when --duration is over. */
+static struct timespec next_look(const struct run_monitor *a)
+{
+	uint64_t at = now_ns() + LOOK_NS;
+
+	if (a->end_ns && !a->stopped && a->end_ns < at)
+		at = a->end_ns;
+	return (struct timespec){ (time_t)(at / 1000000000u), (long)(at % 1000000000u) };
+}
+
+/* The monitor's thread. */
+static void *monitor_thread(void *arg)
+{
+	struct run_monitor *a = arg;
+	unsigned heeded = 0;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->end) {
+		struct timespec t = next_look(a);
+
+		pthread_cond_timedwait(&a->ended, &a->lock, &t);
+		if (a->idle)
+			a->idle(a->arg);
+		heed_interrupts(a, &heeded);
+		heed_duration(a);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, struct session *s,
+		       void (*idle)(void *), void *arg)
+{
+	pthread_condattr_t monotonic;
+
+	*a = (struct run_monitor){ .idle = idle,
+				   .arg = arg,
+				   .session = s,
+				   .attached = inv->pids.n > 0,
+				   .end_ns = inv->duration_ns ? now_ns() + inv->duration_ns : 0 };
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&a->ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&a->lock, NULL);
+	catch_interrupts();
+	if (pthread_create(&a->thread, NULL, monitor_thread, a)) {
+		say("brace: cannot start a thread\n");
+		/* Not exit(): the session's threads may run, and exit handlers are not made for
+		 * that. */
+		_Exit(EXIT_BRACE);
+	}
+}
+
+void run_monitor_end(struct run_monitor *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->end = true;
+	pthread_cond_signal(&a->ended);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_cond_destroy(&a->ended);
+	pthread_mutex_destroy(&a->lock);
+}
+
+/* --- ending ------------------------------------------------------------------------- */
+
+/* Ends brace by the program's signal, as strace does: a process that waits for brace has to see it.
+ * No core dump, which would be brace's. */
+static void die_by(int sig)
+{
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+}
+
+int run_exit(int wait_status)
+{
+	if (WIFEXITED(wait_status))
+		return WEXITSTATUS(wait_status);
+	if (WIFSIGNALED(wait_status)) {
+		die_by(WTERMSIG(wait_status));
+		return 128 + WTERMSIG(wait_status);
+	}
+	return EXIT_BRACE;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* A program under trace, as brace record and graph run one. */
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "session/session.h"
+#include "ui/invocation.h"
+
+/* While the program runs, a thread cares for what cannot wait for the next record: the user's
+ * interrupts, --duration, and output that would otherwise stay in a buffer. */
+struct run_monitor {
+	pthread_t thread;
+	pthread_mutex_t lock; /* the caller holds it while it uses anything that `idle` uses */
+	pthread_cond_t ended;
+	bool end;
+	void (*idle)(void *arg); /* called, locked, ten times a second; may be NULL */
+	void *arg;
+	struct session *session;
+	bool attached;        /* the first interrupt stops brace: the program does not get it */
+	uint64_t end_ns;      /* CLOCK_MONOTONIC time at which --duration is over; 0 = never */
+	bool stopped;
+};
+
+/* Makes the settings and checks them. 0, or the exit status (said). */
+int run_check(struct invocation *inv);
+/* Works like run_check, and starts. `trace_file` NULL: none is written. The caller frees
+ * *out. */
+int run_start(struct invocation *inv, const char *trace_file, struct session **out);
+
+/* From here to run_monitor_end, Ctrl-C goes to a launched program (its terminal sends it there,
+ * too), and a second one stops the recording. With attached processes the first one does. */
+void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, struct session *s,
+		       void (*idle)(void *), void *arg);
+void run_monitor_end(struct run_monitor *a);
+
+/* The exit status that stands for the program's. If a signal ended the program, ends brace by the
+ * same signal, and does not return. */
+int run_exit(int wait_status);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Called by record and graph on the main thread. The instance's own threads pump and merge the
+ * records (instance/pump.c); the monitor's thread heeds interrupts. A failed step ends what was
+ * begun. */
+#include "ui/tree_run.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tree/instance.h"
+#include "ui/background.h"
+#include "ui/event_writes.h"
+#include "ui/say.h"
+#include "ui/run.h"
+
+/* Each CPU's share of the kept records, if -b does not set it. */
+#define KEPT_KB "1048576"
+
+/* The trace options of the command line. Settings are not made yet: a refused write is told when
+ * they are. */
+static uint64_t options_of(const struct invocation *inv)
+{
+	struct settings s;
+	struct err ignored;
+	uint64_t options;
+
+	settings_init(&s);
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, "trace_options"))
+			settings_write(&s, "trace_options", inv->writes.at[i].text, true, &ignored);
+	options = s.options;
+	settings_free(&s);
+	return options;
+}
+
+bool tree_run_needed(const struct invocation *inv)
+{
+	/* Options that make records out of others: stacks, and counts of repeated calls. */
+	const uint64_t makers = OPTION_BIT(OPTION_STACKTRACE) | OPTION_BIT(OPTION_USERSTACKTRACE) |
+				OPTION_BIT(OPTION_FUNC_STACK_TRACE) |
+				OPTION_BIT(OPTION_FUNC_NO_REPEATS);
+
+	return event_writes_trigger(inv) || options_of(inv) & makers;
+}
+
+/* Writes without a file are filters and triggers of events (struct setting_write). */
+static int refuse_snapshots(const struct invocation *inv, struct err *err)
+{
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (!inv->writes.at[i].file && !strncmp(inv->writes.at[i].text, "snapshot", 8))
+			return err_at(
+				err, EINVAL, inv->writes.at[i].text, 0,
+				"a trace file has no snapshot; brace start has one, for brace show snapshot");
+	return 0;
+}
+
+/* Writes the settings to the tree, before anything runs. */
+static int set_up(const struct invocation *inv, char *const *argv, struct tree *tree,
+		  struct err *err)
+{
+	int e = refuse_snapshots(inv, err);
+
+	if (!e)
+		e = tree_echo(tree, "current_tracer", inv->settings.tracer->name, false, err);
+	if (!e)
+		e = tree_echo(tree, "buffer_size_kb", KEPT_KB, false, err);
+	if (!e)
+		e = background_set_up(inv, argv, tree, err);
+	return e;
+}
+
+static int start_tree_run(const struct invocation *inv, struct tree_run *t, struct err *err)
+{
+	char *const *argv = inv->pids.n ? NULL : inv->operands;
+	int e = set_up(inv, argv, t->tree, err);
+
+	return e ? e : background_trace(inv, argv, t->tree, &t->live, err);
+}
+
+/* The result is taken before live_stop() ends the session. */
+int tree_run_begin(struct invocation *inv,
+		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
+		   int *wait_status)
+{
+	struct session_result result = { 0 };
+	struct run_monitor run_monitor;
+	struct tree_run t = { 0 };
+	struct err err;
+	int status = run_check(inv), e;
+
+	if (status)
+		return status;
+	t.tree = instance_tree_new();
+	e = start_tree_run(inv, &t, &err);
+	if (!e) {
+		run_monitor_begin(&run_monitor, inv, live_session(t.live), NULL, NULL);
+		e = use(&t, arg, &err);
+		run_monitor_end(&run_monitor);
+		session_result(live_session(t.live), &result);
+	}
+	live_stop(t.live);
+	instance_tree_free(t.tree);
+	*wait_status = result.wait_status;
+	return e ? say_error(&err) : 0;
+}
