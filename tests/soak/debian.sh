@@ -13,7 +13,8 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 # The tests that say most of what another libc, kernel interface or compiler changes.
-TESTS=(launch object base layers cli install nesting options files stacks attach mount tree-live sessions)
+TESTS=(launch object base layers cli install nesting options files stacks attach mount tree-live sessions
+	events usdt counts death handlers losses namespaces profile triggers vforks units)
 TEST_PACKAGES=(binutils file fuse3 g++ gawk git mandoc procps python3)
 
 mirror() { # this machine's own
@@ -23,22 +24,23 @@ mirror() { # this machine's own
 installation() { # RELEASE: a new one in $ROOT, with a user who may become root
 	rm -rf --one-file-system "$ROOT" && mkdir -p "$ROOTS/packages" &&
 		unshare --mount --propagation private debootstrap --variant=minbase --cache-dir="$ROOTS/packages" "$1" "$ROOT" "$(mirror)" &&
-		cp /etc/resolv.conf /etc/hosts "$ROOT/etc/" &&
+		cp /etc/resolv.conf /etc/hosts "$ROOT/etc/" && ln -sf ../proc/self/mounts "$ROOT/etc/mtab" &&
 		as_root 'apt-get update && apt-get install -y --no-install-recommends sudo make dpkg-dev lintian' &&
 		as_root 'useradd --create-home --shell /bin/bash user && echo "user ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/user' &&
 		git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read |
 		tar -x -C "$ROOT/home/user" --one-top-level=brace && as_root 'chown -R user: /home/user'
 }
 
-# as_root, as_user COMMAND: a shell's, in $ROOT. The mounts are in a namespace of their own, and go with it. /dev/fuse is
-# open to all, as Debian has it.
+# as_root, as_user COMMAND: a shell's, in $ROOT. The mounts are in a namespace of their own, and go with it. $ROOT becomes its
+# root, not chroot's: the kernel gives nobody a user namespace beneath chroot. /dev/fuse is open to all, as Debian has it.
 as_root() {
 	unshare --mount --propagation private bash -c '
-		mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev" &&
-			mount --bind "$2" "$1/var/cache/apt/archives" || exit
-		[ -e "$1/fuse" ] || mknod -m 666 "$1/fuse" c 10 229
-		mount --bind "$1/fuse" "$1/dev/fuse"
-		exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+		mount --rbind "$1" "$1" && cd "$1" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev &&
+			mount --bind "$2" var/cache/apt/archives || exit
+		[ -e fuse ] || mknod -m 666 fuse c 10 229
+		mount --bind fuse dev/fuse
+		hash pivot_root umount env && pivot_root . . && umount -l . && cd / || exit
+		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 			DEBIAN_FRONTEND=noninteractive bash -o pipefail -c "$3"' - "$ROOT" "$ROOTS/packages" "$1"
 }
 as_user() {
