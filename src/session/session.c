@@ -45,11 +45,15 @@ static char *join_words(char *const *argv)
 
 /* --- starting ------------------------------------------------------------------------------ */
 
-/* 128 bits, because nanoseconds times a clock of some GHz pass 2^64 after a few seconds. */
+/* 128 bits, because nanoseconds times a clock of some GHz pass 2^64 after a few seconds. A threshold
+ * within one step of the clock is a tick: of a call that is measured as shorter, it is not known
+ * that it was. */
 uint64_t session_thresh_ticks(const struct session *s, const struct settings *set)
 {
-	return (uint64_t)((unsigned __int128)set->tracing_thresh_ns * s->info->clock.hz /
-			  1000000000u);
+	unsigned __int128 ticks =
+		(unsigned __int128)set->tracing_thresh_ns * s->info->clock.hz / 1000000000u;
+
+	return set->tracing_thresh_ns && ticks <= clock_step() ? 1 : (uint64_t)ticks;
 }
 
 /* The first session memory, of the user that brace runs as. Others are made when programs of other

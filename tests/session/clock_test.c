@@ -94,10 +94,27 @@ static void told_truly(void **state)
 	clock_end(&c);
 }
 
+/* On a clock that counts one by one no two readings are as close as on one that counts in steps. */
+static void a_step_is_what_is_told_apart(void **state)
+{
+	uint64_t step = clock_step(), last = clock_tsc(), now;
+
+	assert_in_range(step, 1, (uintmax_t)(measured_hz() / 5e7));
+	for (int i = 0; i < 100000; i++, last = now) {
+		now = clock_tsc();
+		assert_true(now > last);
+		if (step == 1)
+			assert_true(now - last > 2);
+		else
+			assert_true(now - last == 1 || now - last + 2 >= step);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(found), cmocka_unit_test(told_by_a_liar), cmocka_unit_test(told_truly),
+		cmocka_unit_test(a_step_is_what_is_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
