@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
-#include "arch/x86_64/relocate.h"
+#include "arch/insn.h"
+#include "arch/relocate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

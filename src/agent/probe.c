@@ -16,7 +16,7 @@
 
 #define PAGE UINT64_C(4096)
 #define EVENTS_MAX 64        /* at one instruction; bounds the chain in shared memory */
-/* Bytes below the program's stack pointer that agent/probe.S has written by now. */
+/* Bytes below the program's stack pointer that arch/x86_64/agent/probe.S has written by now. */
 #define PUSHED (128 + 16)
 enum { RBX = 3, RSP = 4, RBP = 5, R12 = 12, R13, R14, R15 };
 

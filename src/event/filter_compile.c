@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/x86_64/filter_code.h"
+#include "arch/filter_code.h"
 #include "event/filter_predicate.h"
 
 struct node {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 #define FIELD HOOK_CALL_BYTES
 

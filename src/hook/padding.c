@@ -4,7 +4,7 @@
  * own. Room that was given away is not given again; no room is no error. */
 #include "hook/padding.h"
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 #define ISLAND 5
 #define NEIGHBOURS 64 /* functions that are looked at on each side for an island */

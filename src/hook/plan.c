@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 #include "hook/callers.h"
 #include "hook/planner.h"
 #include "hook/special.h"

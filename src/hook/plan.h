@@ -2,7 +2,7 @@
 /* From a module's functions to a hook for each, or the reason for none. The plan has file addresses
  * only, so one plan serves every process, and is cached by the file's identity. */
 #pragma once
-#include "arch/x86_64/relocate.h"
+#include "arch/relocate.h"
 #include "base/err.h"
 #include "shared/nonlocal.h"
 #include "sym/module.h"

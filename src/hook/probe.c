@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 #include "hook/planner.h"
 #include "hook/special.h"
 

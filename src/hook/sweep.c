@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 #define NO_FUNCTION UINT32_MAX
 #define TABLE_MAX 4096     /* entries of a jump table */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 #define SYSCALL_LEN 2u
 #define BACK_MAX 16u       /* bytes before the call that its window may use */

@@ -206,7 +206,7 @@ static struct call_about *fill_about(const struct wanted_call *w, const struct h
 		append_filter(w, &a, bytes,
 			      offsetof(struct call_about, named) + i * sizeof(a->named[0]));
 	/* A call of unknown number may make a thread or process, which may be told elsewhere than
-	 * behind it (agent/libc_calls.S). */
+	 * behind it (arch/x86_64/agent/libc_calls.S). */
 	if (task_points_at(w->tasks, c->number, behind) ||
 	    (c->number == SYSCALL_UNKNOWN && task_points_at(w->tasks, c->number, true)))
 		append_tasks(w, &a, bytes);

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "arch/x86_64/trampoline.h"
+#include "arch/trampoline.h"
 #include "image/direct_calls.h"
 #include "image/event_sites.h"
 #include "image/probe_patches.h"

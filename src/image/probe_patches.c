@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "arch/x86_64/probe_code.h"
-#include "arch/x86_64/trampoline.h"
+#include "arch/probe_code.h"
+#include "arch/trampoline.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
 

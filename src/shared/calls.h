@@ -17,8 +17,8 @@ struct call_event {
 	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = all */
 };
 
-/* The short way of agent/syscall.S, which writes both events at once. `raw` and `named` are record
- * headers without a time; 0: that event is not wanted. */
+/* The short way of the machine's agent/syscall.S, which writes both events at once. `raw` and
+ * `named` are record headers without a time; 0: that event is not wanted. */
 struct call_quick {
 	uint64_t raw, named;
 	uint64_t number;
@@ -28,7 +28,7 @@ struct call_quick {
 	uint8_t behind; /* 1: this is the side after the call */
 	uint8_t pad[6];
 };
-_Static_assert(sizeof(struct call_quick) == 40, "agent/syscall.S reads it");
+_Static_assert(sizeof(struct call_quick) == 40, "arch/x86_64/agent/syscall.S reads it");
 
 struct call_about {
 	struct call_quick quick;

@@ -315,14 +315,14 @@ struct protocol_hello {
 	int64_t key;
 	uint64_t table;           /* struct site_table (agent/agent.h) */
 	uint64_t arena;
-	/* agent/entry.S */
+	/* arch/x86_64/agent/entry.S */
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_nonlocal;
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
-	uint64_t intercept;        /* agent/libc_calls.S */
-	uint64_t probe;           /* agent/probe.S */
-	uint64_t event;           /* agent/event.S */
-	uint64_t syscall;         /* agent/syscall.S */
-	uint64_t delivery;        /* agent/delivery.S */
+	uint64_t intercept;        /* arch/x86_64/agent/libc_calls.S */
+	uint64_t probe;           /* arch/x86_64/agent/probe.S */
+	uint64_t event;           /* arch/x86_64/agent/event.S */
+	uint64_t syscall;         /* arch/x86_64/agent/syscall.S */
+	uint64_t delivery;        /* arch/x86_64/agent/delivery.S */
 	uint64_t handler;         /* PROTOCOL_HANDLER: its address */
 };
 
@@ -435,11 +435,11 @@ struct agent_descriptor {
 	int32_t table, arena;     /* the arena begins at its first 64 KiB boundary */
 	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_nonlocal;
 	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
-	int32_t intercept;         /* agent/libc_calls.S */
-	int32_t probe;            /* agent/probe.S */
-	int32_t event;            /* agent/event.S */
-	int32_t syscall;          /* agent/syscall.S */
-	int32_t delivery;         /* agent/delivery.S */
+	int32_t intercept;         /* arch/x86_64/agent/libc_calls.S */
+	int32_t probe;            /* arch/x86_64/agent/probe.S */
+	int32_t event;            /* arch/x86_64/agent/event.S */
+	int32_t syscall;          /* arch/x86_64/agent/syscall.S */
+	int32_t delivery;         /* arch/x86_64/agent/delivery.S */
 };
 
 /* State of an agent that a tracer finds in a process. */

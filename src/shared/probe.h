@@ -30,10 +30,10 @@ struct probe_site {
 	struct fetch_program program;
 };
 
-/* Registers of a probed thread, as agent/probe.S leaves them. */
+/* Registers of a probed thread, as arch/x86_64/agent/probe.S leaves them. */
 struct probe_regs { uint64_t at[FETCH_REGS]; };
 _Static_assert(__builtin_offsetof(struct probe_site, ip) == 8,
-	       "agent/probe_frame.h says so to unwinders");
+	       "arch/x86_64/agent/probe_frame.h says so to unwinders");
 _Static_assert(__builtin_offsetof(struct probe_site, program) == PROBE_SITE_PROGRAM,
-	       "agent/syscall.S reads it");
+	       "arch/x86_64/agent/syscall.S reads it");
 #endif

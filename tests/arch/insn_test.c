@@ -10,7 +10,7 @@
 #include <string.h>
 #include <Zydis/Decoder.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 #include "sym/module.h"
 
 static enum insn_flow expected_flow(const ZydisDecodedInstruction *in)

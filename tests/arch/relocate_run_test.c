@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arch/x86_64/insn.h"
-#include "arch/x86_64/relocate.h"
+#include "arch/insn.h"
+#include "arch/relocate.h"
 #include "machine.h"
 #include "sym/module.h"
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/x86_64/relocate.h"
+#include "arch/relocate.h"
 
 #define VADDR 0x1000u
 #define FROM 0x401000u

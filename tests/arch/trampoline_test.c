@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent reads the function tracer's trampoline at places that shared/trampoline.h states. */
+/* The agent reads the function tracer's trampoline at places that call_resume.h states. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "shared/trampoline.h"
+#include "arch/x86_64/call_resume.h"
 
 extern const uint8_t call_found[], call_function[], call_word[], call_resume[];
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "arch/x86_64/filter_code.h"
+#include "arch/filter_code.h"
 #include "base/mem.h"
 #include "event/filter_compile.h"
 

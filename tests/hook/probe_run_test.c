@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arch/x86_64/probe_code.h"
-#include "arch/x86_64/trampoline.h"
+#include "arch/probe_code.h"
+#include "arch/trampoline.h"
 #include "hook/probe.h"
 #include "probe_subjects.h"
 #include "shared/probe.h"

@@ -28,8 +28,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "arch/x86_64/probe_code.h"
-#include "arch/x86_64/trampoline.h"
+#include "arch/probe_code.h"
+#include "arch/trampoline.h"
 #include "hook/syscalls.h"
 #include "shared/probe.h"
 

@@ -4,7 +4,7 @@
  * opcodes are left to Zydis, which alone decides that bytes are no instruction. The common path has
  * no branch on the instruction's form, because mispredicting those is what decoding costs.
  * tests/arch compares the two decoders over all the code of many programs. */
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 #include <string.h>
 

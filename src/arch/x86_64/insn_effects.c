@@ -3,7 +3,7 @@
  * and whether it looks at the return address. hook/sweep.c asks for every instruction of a module,
  * so most are answered by their opcode at once; Zydis is asked about the flags of rare ones. No
  * state; nothing fails. */
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 #include <string.h>
 

@@ -2,12 +2,12 @@
 /* Emits the trampolines of probes (see the header). image/probe_patches.c calls it while a process
  * is planned; no state. It fails only with -ERANGE, if the agent's word or a branch target is out
  * of reach. */
-#include "arch/x86_64/probe_code.h"
+#include "arch/probe_code.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "arch/x86_64/trampoline.h"
+#include "arch/trampoline.h"
 
 /* lea -128(%rsp), %rsp */
 static const uint8_t step_over[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 };

@@ -4,7 +4,7 @@
  * unwinder, its profiler, its own look at the stack) must find unchanged: a moved call pushes the
  * original return address and jumps. All else is copied. Planners call it on their threads; no
  * state. An instruction that cannot be moved is an error of the scan, never of the program. */
-#include "arch/x86_64/relocate.h"
+#include "arch/relocate.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Templates of the trampolines that hooked functions' entries jump to. trampoline.c copies one for
  * each function, fills the fields in and appends the moved prologue ("body"). The code runs in the
  * traced thread, between the call and the body, and cannot fail: all that is not plain goes to
- * agent/entry.S.
+ * arch/x86_64/agent/entry.S.
  *
  * A field is marked by a label directly after it: t_NAME is the end of a 4-byte displacement or
  * immediate that ends its instruction (8 bytes for t_*_table).
@@ -113,7 +113,7 @@ graph_end:
 /* --- function, and functions whose return is not followed: function and call site --- */
 	.globl call_begin, call_end, call_fork_guard, call_table, call_fence, call_word, call_arena, call_function
 	.globl call_rseq, call_cpu, call_pos, call_limit, call_record, call_site
-	.globl call_found, call_resume # shared/trampoline.h says where they are
+	.globl call_found, call_resume # call_resume.h says where they are
 call_begin:
 	LOOKUP call
 call_found:

@@ -3,7 +3,7 @@
  * the moved prologue. image/patches.c calls it for each selected function while a process is
  * planned, on a planner's thread; no state, no decoder. It fails only with -ERANGE, when something
  * is more than 2 GiB away. */
-#include "arch/x86_64/trampoline.h"
+#include "arch/trampoline.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For assembly: the entry of the agent from the code of a probe (arch/x86_64/probe_code.h), and a
+/* For assembly: the entry of the agent from the code of a probe (arch/probe_code.h), and a
  * call of C there that keeps every register. */
 #include "shared/probe.h"
 

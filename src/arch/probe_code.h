@@ -7,7 +7,7 @@
  * pointer may hold a leaf function's variables. The nop's displacement tells the agent which struct
  * probe_site this is. */
 #pragma once
-#include "arch/x86_64/relocate.h"
+#include "arch/relocate.h"
 
 struct probe_code {
 	const struct relocate_recipe *lead, *rest;

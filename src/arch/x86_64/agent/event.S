@@ -87,7 +87,7 @@ plain:	lea	-16(%rdx), %eax
 nothing:
 	ret
 
-	/* The filter uses rax and rcx only (arch/x86_64/filter_code.h). */
+	/* The filter uses rax and rcx only (arch/filter_code.h). */
 filtered:
 	movzwl	BLOCK_CODE(%r10), %eax
 	test	%eax, %eax

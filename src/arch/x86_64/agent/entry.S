@@ -5,7 +5,7 @@
  * Nothing here fails: a record without room is counted by the C code. */
 #include "shared/signal_frame.h"
 #include "shared/tls.h"
-#include "shared/trampoline.h"
+#include "arch/x86_64/call_resume.h"
 
 	.set ARENA_BYTES, 256 * 65536
 	.set STUB_RET, 30 /* offset of every stub's `ret`, for the unwind rule */

@@ -6,7 +6,7 @@
  * given the slot.
  *
  * The steps are those of buffer_write_words() (buffer.c). */
-#include "agent/probe_frame.h"
+#include "arch/x86_64/agent/probe_frame.h"
 #include "shared/tls.h"
 
 	.set AGENT_KEY, 24 /* in struct agent */

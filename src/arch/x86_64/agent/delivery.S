@@ -3,7 +3,7 @@
  * C if the kernel has just made the frame that is on the stack, else straight back. Handlers may
  * run on small stacks of their own: where C would not fit, the record is counted as lost. All
  * registers and flags are kept. */
-#include "agent/probe_frame.h"
+#include "arch/x86_64/agent/probe_frame.h"
 #include "shared/signal_frame.h"
 #include "shared/tls.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arch/x86_64/relocate.h"
+#include "arch/relocate.h"
 
 enum trampoline_kind {
 	TRAMPOLINE_GRAPH,      /* entry and exit, by the call site's stub */

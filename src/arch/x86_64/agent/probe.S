@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Entry from probes' trampolines (arch/x86_64/probe_code.h). The program stands between two
+/* Entry from probes' trampolines (arch/probe_code.h). The program stands between two
  * instructions, so every register and the flags are kept; the trampoline has stepped over the 128
  * bytes below its stack pointer. The return address is that of a nop whose displacement leads to
  * the struct probe_site. */
-#include "agent/probe_frame.h"
+#include "arch/x86_64/agent/probe_frame.h"
 
 	.text
 	.globl agent_probe
