@@ -289,6 +289,10 @@ static inline bool keeps_state(void)
 }
 
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
+/* For entry.S (go_stack.c): the top of a stack that is the thread's until it gives it back, or 0,
+ * and the call is counted as lost. */
+uint64_t go_stack_take(void);
+void go_stack_give(uint64_t top);
 void agent_state_exit(uint64_t sp, uint32_t site);
 /* as agent_nonlocal */
 uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about);

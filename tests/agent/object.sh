@@ -43,4 +43,30 @@ readelf -SW "$AGENT" | awk '$2 ~ /^\.t(bss|data)$/ || $3 ~ /^\.t(bss|data)$/ { p
 # shellcheck disable=SC2016 # of awk
 check_that "thread-local storage of at most 64 bytes" \
 	awk '{ for (i = 1; i < NF; i++) if ($i ~ /^\.t(bss|data)$/) n += strtonum("0x" $(i + 4)) } END { exit n > 64 }' "$T/tls"
+
+# --- the stack that its C takes: what assembly touches first, and what goroutines are asked for
+SOURCES=$HERE/../../src/arch/x86_64/agent
+# called_by MACRO: the C functions that assembly calls by it. constant NAME FILE: its value.
+called_by() { grep -hoE "^\s+$1\s+\w+" "$SOURCES"/*.S | awk '{ print $2 }' | grep -vx function | sort -u; }
+constant() { awk -v name="$1," '$1 == ".set" && $2 == name { print $3 }' "$SOURCES/$2"; }
+# deepest FUNCTION...: the bytes of the deepest, in all its calls.
+deepest() {
+	/usr/bin/python3 "$HERE/../agent/depth.py" "$AGENT" "$@" >"$T/depths" 2>"$T/said" &&
+		awk '$2 > most { most = $2 } END { print most }' "$T/depths"
+}
+KEPT=$((128 + 64 + 8)) # CALL_C: the bytes that the ABI gives the program, eight registers, alignment
+fits() { # NAME BYTES LIMIT
+	[ -n "$2" ] && [ -n "$3" ] && [ "$2" -le "$3" ]
+	result "$1: $2 of $3 bytes" $? "$T/said" "$T/depths"
+}
+# A loader's call of _dl_debug_state has a thread's whole stack.
+# shellcheck disable=SC2046 # words
+depth=$(deepest $(called_by CALL_C | grep -vx agent_modules_changed))
+fits "slow paths of calls" $((KEPT + ${depth:-99999})) "$(constant C_STACK entry.S)"
+fits "the same on a stack of the agent's own" "${depth:-99999}" 4096
+depth=$(deepest go_stack_take go_stack_give)
+fits "the way to that stack" $((KEPT + 16 + ${depth:-99999})) "$(constant GO_ROOM entry.S)"
+# shellcheck disable=SC2046 # words
+depth=$(deepest $(called_by PROBE_CALLS))
+fits "slow paths of probes" $((8 * 20 + ${depth:-99999})) "$(constant C_STACK probe_frame.h)"
 finish

@@ -10,7 +10,7 @@
 	.set ARENA_BYTES, 256 * 65536
 	.set STUB_RET, 30 /* offset of every stub's `ret`, for the unwind rule */
 	.set EXITS_AT, 0xfe00 /* in a block: the code that all its stubs call */
-	.set C_STACK, 1024 /* more than any of the paths below uses */
+	.set C_STACK, 1792 /* more than any of the paths below uses: tests/agent/depth.py */
 
 	.macro KEEP register
 	push	%\register
@@ -25,17 +25,42 @@
  * the stack pointer, as after a call. A handler of a signal that was blocked in here begins in here,
  * and may ask for a backtrace. */
 
+/* C's frames on a stack of the agent's own: rdi and rsi are its arguments, rbx is the stack pointer
+ * of before. rax = its result, or 0 without a stack. */
+	.macro ON_OWN_STACK function
+	push	%rsi
+	push	%rdi
+	call	go_stack_take
+	pop	%rdi
+	pop	%rsi
+	test	%rax, %rax
+	jz	9f
+	mov	%rax, %rsp
+	lea	128 + 64(%rbx), %rdx
+	call	\function
+	mov	%rsp, %rdi
+	mov	%rbx, %rsp
+	and	$-16, %rsp
+	push	%rax
+	push	%rax
+	call	go_stack_give
+	pop	%rax
+9:
+	.endm
+
 /* Calls C and keeps everything but rax (its result), rcx and rdx. Steps over the 128 bytes below
  * the stack pointer, which the ABI lets the program use. If the stack ends here, the program may
  * have a handler for that: the access makes it run before C blocks signals, because the kernel
  * kills a process whose fault it cannot deliver. */
-	.macro CALL_C function, touch
+	.macro CALL_C function, touch, own_stack
 	.ifnb	\touch
 	.globl	\touch
 	.hidden	\touch
 \touch:
 	.endif
+	.ifb	\own_stack
 	testb	$0, -C_STACK(%rsp)
+	.endif
 	lea	-128(%rsp), %rsp
 	.cfi_adjust_cfa_offset 128
 	KEEP	rbx
@@ -53,8 +78,12 @@
 	cld
 	mov	%rax, %rdi
 	mov	%rdx, %rsi
+	.ifb	\own_stack
 	lea	128 + 64(%rbx), %rdx    # the stack pointer as it was
 	call	\function
+	.else
+	ON_OWN_STACK \function
+	.endif
 	mov	%rbx, %rsp
 	.cfi_def_cfa_register rsp
 	BACK	rcx
@@ -223,9 +252,10 @@ agent_slow_site:
 
 /* State mode, and all far threads: ecx = record's id and kind, -32 = body. Goroutines have small
  * stacks: a function that checks whether it has to grow has 792 bytes below its return address, but
- * those that the runtime calls without a check may have fewer. Such a call is counted as lost;
- * recording it could overwrite a neighbour. */
-	.set GO_ROOM, 760
+ * those that the runtime calls without a check may have fewer. C then has a stack of the agent's
+ * own. A call without room for the way there is counted as lost: recording it could overwrite a
+ * neighbour. */
+	.set GO_ROOM, 320               # held against the code by tests/agent/depth.py
 	.set GO_STACK_LOW, 0            # in runtime.g
 agent_slow_state_entry:
 	.cfi_startproc
@@ -241,13 +271,18 @@ agent_slow_state_entry:
 	jz	1b
 	mov	%rsp, %rdx
 	sub	GO_STACK_LOW(%rax), %rdx
-	cmp	$GO_ROOM, %rdx          # unsigned: another stack is above that, too
+	cmp	$C_STACK, %rdx          # unsigned: another stack is above that, too
 	jae	1b
+	cmp	$GO_ROOM, %rdx
+	jae	3f
 	mov	agent(%rip), %rax
 	test	%rax, %rax
 	jz	to_body
 	lock incq HEADER_LOST_THREADLESS(%rax)
 	jmp	to_body
+3:	mov	%rsp, %rax
+	mov	%rcx, %rdx
+	CALL_C	agent_state_entry, , own_stack
 by_stub:
 	test	%rax, %rax
 	jz	to_body
