@@ -454,8 +454,9 @@ static void gather_rings(struct switches *s, bool all)
 	clock_instant(&s->tsc, &s->ns);
 	until = all ? UINT64_MAX : s->ns;
 	note_lost(s, perf_rings_read(s->rings, keep_notice, s));
-	if (s->notices.n)
-		qsort(s->notices.at, s->notices.n, sizeof(s->notices.at[0]), by_time);
+	if (!s->notices.n)
+		return;
+	qsort(s->notices.at, s->notices.n, sizeof(s->notices.at[0]), by_time);
 	for (; i < s->notices.n && s->notices.at[i].ns < until; i++)
 		take_notice(s, &s->notices.at[i]);
 	memmove(s->notices.at, s->notices.at + i, (s->notices.n - i) * sizeof(s->notices.at[0]));
