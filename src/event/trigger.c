@@ -11,19 +11,6 @@
 
 #include "base/mem.h"
 
-/* Triggers of the same slot exclude each other. */
-enum { SLOT_ONOFF, SLOT_SNAPSHOT, SLOT_STACKTRACE, SLOT_ENABLE };
-
-static const struct trigger_kind kinds[] = {
-	{ "traceon", TRIGGER_TRACEON, SLOT_ONOFF, .settles = true },
-	{ "traceoff", TRIGGER_TRACEOFF, SLOT_ONOFF, .settles = true },
-	{ "snapshot", TRIGGER_SNAPSHOT, SLOT_SNAPSHOT, .switches = false },
-	{ "stacktrace", TRIGGER_STACKTRACE, SLOT_STACKTRACE, .after = true },
-	{ "enable_event", TRIGGER_ENABLE, SLOT_ENABLE, .switches = true, .settles = true },
-	{ "disable_event", TRIGGER_DISABLE, SLOT_ENABLE, .switches = true, .settles = true },
-};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
 /* A part of the line. at NULL: absent. */
 struct part {
 	const char *at;
@@ -76,21 +63,14 @@ static bool part_equals(struct part p, const char *word)
 	return p.n == strlen(word) && !memcmp(p.at, word, p.n);
 }
 
-/* NULL: there is no trigger of that name. */
-static const struct trigger_kind *kind_named(struct part name)
-{
-	for (size_t i = 0; i < KINDS; i++)
-		if (part_equals(name, kinds[i].name))
-			return &kinds[i];
-	return NULL;
-}
-
 /* Drops one user; the last one frees. */
 static void trigger_free(struct event_trigger *t)
 {
 	/* Sequentially consistent: the thread that frees has seen the last use by all others. */
 	if (--t->users)
 		return;
+	if (t->own)
+		t->kind->ops->free(t->own);
 	free(t->system);
 	free(t->event);
 	free(t->filter);
@@ -142,32 +122,30 @@ static int parse_count(struct event_trigger *t, struct part parameters)
 	return r;
 }
 
-/* Reads "if FILTER". */
-static int set_filter(struct event_trigger *t, const struct event_format *e, struct part text,
-		  const struct trigger_context *c, struct filter_fault *fault)
+int trigger_parse_filter(struct event_trigger *t, const struct trigger_line *line, const char *at,
+			 size_t n, struct filter_fault *fault)
 {
-	struct part word = split_part(&text, " \t");
+	struct part text = { at, n }, word = split_part(&text, " \t");
 	int r;
 
 	if (!word.at)
 		return 0;
 	if (!part_equals(word, "if") || !text.at)
 		return -EINVAL;
-	r = filter_compile(e, text.at, text.n, &c->filter, &t->program, fault);
+	r = filter_compile(line->event, text.at, text.n, &line->context->filter, &t->program,
+			   fault);
 	if (r == 0)
 		t->filter = mem_strndup(text.at, text.n);
 	return r;
 }
 
-/* Returns the place of the trigger in l that occupies t's slot; -1: none. */
+/* Returns the place of the trigger in l that excludes t; -1: none. */
 static int is_taken(const struct trigger_list *l, const struct event_trigger *t)
 {
 	for (size_t i = 0; i < l->at.n; i++) {
 		const struct event_trigger *other = l->at.at[i];
 
-		if (other->kind->slot == t->kind->slot &&
-		    (!t->kind->switches ||
-		     (!strcmp(other->system, t->system) && !strcmp(other->event, t->event))))
+		if (other->kind->slot == t->kind->slot && t->kind->ops->same(other, t))
 			return (int)i;
 	}
 	return -1;
@@ -183,12 +161,14 @@ static void take_out(struct trigger_list *l, int i)
 	memmove(&l->at.at[i], &l->at.at[i + 1], (l->at.n - (size_t)i) * sizeof(l->at.at[0]));
 }
 
-/* Reads what follows the name: parameters (after a `:` or a blank) if they begin with a digit or
- * are required, then the filter. */
-static int parse_trigger(struct event_trigger *t, const struct event_format *e, struct part rest,
-			 bool remove, const struct trigger_context *c, struct filter_fault *fault)
+/* --- kinds with a count and nothing else -------------------------------------------------- */
+
+/* Reads parameters (after a `:` or a blank) if they begin with a digit or are required, then the
+ * filter. */
+static int parse_counted(struct event_trigger *t, const struct trigger_line *line,
+			 struct filter_fault *fault)
 {
-	struct part parameters = { NULL, 0 };
+	struct part rest = { line->rest, line->n }, parameters = { NULL, 0 };
 	int r;
 
 	if (t->kind->switches && !rest.at)
@@ -196,16 +176,64 @@ static int parse_trigger(struct event_trigger *t, const struct event_format *e, 
 	if (rest.at && (t->kind->switches || isdigit((unsigned char)*rest.at)))
 		parameters = split_part(&rest, " \t");
 	if (t->kind->switches) {
-		r = set_target(t, &parameters, c);
+		r = set_target(t, &parameters, line->context);
 		if (r < 0)
 			return r;
 	}
 	/* A removal names a slot; its count and filter do not matter and are not read. */
-	if (remove)
+	if (line->remove)
 		return 0;
 	r = parse_count(t, parameters);
-	return r < 0 ? r : set_filter(t, e, is_present(rest), c, fault);
+	rest = is_present(rest);
+	return r < 0 ? r : trigger_parse_filter(t, line, rest.at, rest.n, fault);
 }
+
+/* Shows the line as the kernel does. trigger_write() takes it back only without `unlimited` and
+ * `count=`. */
+static void show_counted(const struct event_trigger *t, FILE *to)
+{
+	fputs(t->kind->name, to);
+	if (t->kind->switches)
+		fprintf(to, ":%s:%s", t->system, t->event);
+	if (t->count == TRIGGER_UNLIMITED)
+		fputs(":unlimited", to);
+	else
+		fprintf(to, ":count=%ld", (long)t->count);
+	if (t->filter)
+		fprintf(to, " if %s", t->filter);
+}
+
+/* An event has one trigger of each slot, for each event that they switch. */
+static bool is_same_counted(const struct event_trigger *a, const struct event_trigger *b)
+{
+	return !b->kind->switches ||
+	       (!strcmp(a->system, b->system) && !strcmp(a->event, b->event));
+}
+
+static const struct trigger_ops counted = { parse_counted, show_counted, is_same_counted, NULL };
+
+static const struct trigger_kind kinds[] = {
+	{ "traceon", TRIGGER_TRACEON, TRIGGER_SLOT_ONOFF, &counted, .settles = true },
+	{ "traceoff", TRIGGER_TRACEOFF, TRIGGER_SLOT_ONOFF, &counted, .settles = true },
+	{ "snapshot", TRIGGER_SNAPSHOT, TRIGGER_SLOT_SNAPSHOT, &counted, .switches = false },
+	{ "stacktrace", TRIGGER_STACKTRACE, TRIGGER_SLOT_STACKTRACE, &counted, .after = true },
+	{ "enable_event", TRIGGER_ENABLE, TRIGGER_SLOT_ENABLE, &counted, .switches = true,
+	  .settles = true },
+	{ "disable_event", TRIGGER_DISABLE, TRIGGER_SLOT_ENABLE, &counted, .switches = true,
+	  .settles = true },
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* NULL: there is no trigger of that name. */
+static const struct trigger_kind *kind_named(struct part name)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (part_equals(name, kinds[i].name))
+			return &kinds[i];
+	return NULL;
+}
+
+/* --- the file ------------------------------------------------------------------------- */
 
 int trigger_write(struct trigger_list *l, const struct event_format *e, const char *line,
 		  const struct trigger_context *c, struct filter_fault *fault)
@@ -214,6 +242,7 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	bool remove = name.n && *name.at == '!';
 	const struct trigger_kind *kind =
 		kind_named((struct part){ name.at + remove, name.n - remove });
+	struct trigger_line rest_of = { e, c, NULL, 0, remove };
 	struct event_trigger *t;
 	int r;
 
@@ -221,7 +250,10 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	if (strlen(line) >= FILTER_TEXT_MAX || !kind)
 		return -EINVAL;
 	t = trigger_new(kind);
-	r = parse_trigger(t, e, is_present(rest), remove, c, fault);
+	rest = is_present(rest);
+	rest_of.rest = rest.at;
+	rest_of.n = rest.n;
+	r = kind->ops->parse(t, &rest_of, fault);
 	if (r == 0 && !remove && is_taken(l, t) >= 0)
 		r = -EEXIST;
 	if (r == 0 && remove)
@@ -233,19 +265,9 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	return r;
 }
 
-/* Writes the line as the kernel shows it. trigger_write() takes it back only without `unlimited`
- * and `count=`. */
 static void show_trigger(FILE *to, const struct event_trigger *t)
 {
-	fputs(t->kind->name, to);
-	if (t->kind->switches)
-		fprintf(to, ":%s:%s", t->system, t->event);
-	if (t->count == TRIGGER_UNLIMITED)
-		fputs(":unlimited", to);
-	else
-		fprintf(to, ":count=%ld", (long)t->count);
-	if (t->filter)
-		fprintf(to, " if %s", t->filter);
+	t->kind->ops->show(t, to);
 	fputc('\n', to);
 }
 

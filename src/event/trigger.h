@@ -2,6 +2,8 @@
 /* The content of an event's `trigger` file: actions that follow the event. The list is text in,
  * text out; the thread that runs a trigger asks trigger_due() and does it. */
 #pragma once
+#include <stdio.h>
+
 #include "event/filter_compile.h"
 
 enum trigger_action {
@@ -13,11 +15,37 @@ enum trigger_action {
 	TRIGGER_DISABLE,
 };
 
+/* Triggers of the same slot exclude each other if their kind's same() says so. */
+enum trigger_slot {
+	TRIGGER_SLOT_ONOFF,
+	TRIGGER_SLOT_SNAPSHOT,
+	TRIGGER_SLOT_STACKTRACE,
+	TRIGGER_SLOT_ENABLE,
+};
+
+struct event_trigger;
+struct trigger_line;
+
+/* What kinds do in ways of their own. None of them may look at a trigger's users or count. */
+struct trigger_ops {
+	/* Reads what follows the kind's name into t, which is empty. Returns 0, or -errno and, if
+	 * error_log is to have it, *fault. */
+	int (*parse)(struct event_trigger *t, const struct trigger_line *line,
+		     struct filter_fault *fault);
+	/* Writes the trigger's line without the newline. */
+	void (*show)(const struct event_trigger *t, FILE *to);
+	/* Whether an event cannot have both. Their slot is the same. */
+	bool (*same)(const struct event_trigger *a, const struct event_trigger *b);
+	/* Frees t->own. NULL: there is none. */
+	void (*free)(void *own);
+};
+
 /* A kind of trigger: a row of the table in trigger.c. */
 struct trigger_kind {
 	const char *name;
 	enum trigger_action action;
-	int slot;       /* an event has one trigger of each slot (for each event it switches) */
+	enum trigger_slot slot;
+	const struct trigger_ops *ops;
 	bool switches;  /* switches another event: NAME:SYSTEM:EVENT[:COUNT] */
 	bool settles;   /* brings about a state: if the state is there already, it is not counted */
 	bool after;     /* done after the event's record has been written, not before */
@@ -32,6 +60,7 @@ struct event_trigger {
 	_Atomic unsigned users;         /* number of lists */
 	char *filter;                   /* as it was written; or NULL */
 	struct filter_program *program; /* on the event that triggers; NULL: no condition */
+	void *own;                      /* the kind's; NULL: it needs no more than the above */
 };
 
 #define TRIGGER_UNLIMITED (~0ul)
@@ -45,6 +74,20 @@ struct trigger_context {
 	/* Gets filter.arg. */
 	bool (*event_exists)(void *arg, const char *system, const char *event);
 };
+
+/* A line that is written to the file, as a kind's parse() gets it. */
+struct trigger_line {
+	const struct event_format *event;
+	const struct trigger_context *context;
+	/* What follows the name and one `:` or blank, without blanks at both ends; NULL: nothing. */
+	const char *rest;
+	size_t n;
+	bool remove;                    /* "!": only what tells which trigger is meant matters */
+};
+
+/* For parse(): reads "if FILTER", n characters; at NULL: there is none. As parse() otherwise. */
+int trigger_parse_filter(struct event_trigger *t, const struct trigger_line *line, const char *at,
+			 size_t n, struct filter_fault *fault);
 
 /* `echo line > trigger`: adds a trigger, or removes it with "!". Returns 0, or -errno (EEXIST: the
  * slot is taken) and, if a filter was at fault, *fault, which points into line and goes to

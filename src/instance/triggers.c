@@ -53,6 +53,7 @@ struct triggers {
 struct occurrence {
 	struct triggers *t;
 	const struct stream_item *item;
+	struct event_trigger *trigger; /* the one that acts; NULL: a function command */
 	uint64_t from;               /* effects hold from this TSC on */
 	bool snapshot, dump;         /* to be done when the record is in the ring */
 	unsigned dump_cpu;
@@ -229,6 +230,7 @@ static void run_trigger(struct occurrence *m, const struct rule_trigger *r)
 {
 	const struct rule_action *a = &of_triggers[r->trigger->kind->action];
 
+	m->trigger = r->trigger;
 	if (trigger_due(r->trigger, a->already(m, a->on, r->target)))
 		a->act(m, a->on, r->target);
 }
