@@ -105,7 +105,7 @@ static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 	if (b->triggers || !stands_still(b, c->near_tsc)) {
 		if (b->settings.tracer->functions)
 			k.what |= allowed & CHUNK_FUNCTIONS;
-		if (k.what && !option_is_set(b->settings.options, OPTION_SLEEP_TIME))
+		if (k.what && settings_exclude_sleep(&b->settings))
 			k.what |= CHUNK_SLEEPS;
 		if ((b->events || b->triggers) && allowed & CHUNK_EVENTS) {
 			k.what |= CHUNK_EVENTS;

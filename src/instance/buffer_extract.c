@@ -131,7 +131,7 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	pthread_mutex_lock(&b->lock);
 	buffer_name_tracer(info, &b->settings);
 	info->exclude_sleep =
-		b->settings.tracer->exits && !option_is_set(b->settings.options, OPTION_SLEEP_TIME);
+		b->settings.tracer->exits && settings_exclude_sleep(&b->settings);
 	pthread_mutex_unlock(&b->lock);
 	r = store_create(path, info, &x.store, err);
 	if (r < 0) {

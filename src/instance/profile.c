@@ -269,7 +269,7 @@ static void feed_events(struct profile *p, const struct chunk *c)
 			    .thread = c->thread };
 	struct followed *f = p->now;
 	const uint64_t length = p->to - p->from;
-	const bool sleep_time = option_is_set(p->settings.options, OPTION_SLEEP_TIME);
+	const bool sleep_time = !settings_exclude_sleep(&p->settings);
 	uint64_t lost = c->lost;
 	struct event e;
 

@@ -110,21 +110,6 @@ void profiling_before(struct live *l, const struct settings *was, const struct s
 		begin_stacks(l, next);
 }
 
-/* Files that change which functions are hooked, counted, or looked at by the stack tracer. */
-static bool concerns_profile(const char *file)
-{
-	static const char *const files[] = { "current_tracer",	     "function_profile_enabled",
-					     "set_ftrace_filter",    "set_ftrace_notrace",
-					     "set_ftrace_module",    "set_graph_function",
-					     "set_ftrace_pid",	     "set_ftrace_notrace_pid",
-					     "stack_tracer_enabled", "stack_trace_filter" };
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (!strcmp(file, files[i]))
-			return true;
-	return false;
-}
-
 /* Gives the new settings to those that are on. */
 static void configure_all(struct live *l, const struct settings *s)
 {
@@ -145,7 +130,7 @@ void profiling_after(struct live *l, const struct settings *was, const struct se
 		end_profile(l);
 	if (l->watches_stacks && !now->stack_trace)
 		end_stacks(l);
-	if (!e && concerns_profile(file))
+	if (!e && (settings_reach(file) & REACH_COUNTS))
 		configure_all(l, now);
 }
 

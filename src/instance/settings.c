@@ -113,46 +113,6 @@ void live_drop_settings(struct settings *s)
 	free(s);
 }
 
-/* Files whose change may reach into the programs. All others change only what buffers keep and
- * readers show. */
-static bool concerns_functions(const char *file)
-{
-	static const char *const files[] = { "current_tracer",
-					     "events",
-					     "function_profile_enabled",
-					     "max_graph_depth",
-					     "set_ftrace_filter",
-					     "set_ftrace_module",
-					     "set_event",
-					     "set_ftrace_notrace",
-					     "set_graph_function",
-					     "set_graph_notrace",
-					     "stack_tracer_enabled",
-					     "tracing_thresh",
-					     "set_ftrace_pid",
-					     "set_ftrace_notrace_pid",
-					     "set_event_pid",
-					     "set_event_notrace_pid",
-					     "options/event-fork",
-					     "options/function-fork",
-					     "options/stacktrace",
-					     "options/userstacktrace",
-					     "options/func_stack_trace",
-					     "options/funcgraph-retval",
-					     "options/causal-order",
-					     "trace_options" };
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (!strcmp(file, files[i]))
-			return true;
-	return false;
-}
-
-static bool excludes_sleep(const struct settings *s)
-{
-	return !option_is_set(s->options, OPTION_SLEEP_TIME);
-}
-
 /* Whether the programs record nothing with these settings. */
 static bool does_nothing(const struct settings *s)
 {
@@ -162,22 +122,13 @@ static bool does_nothing(const struct settings *s)
 	return !s->tracer->functions;
 }
 
-/* Files whose writes often change nothing in the programs: trace-cmd writes "0" to the filter of
- * each event, hundreds of them, and options and thread lists mostly concern the buffers alone. A
- * change of the programs stops them all, so that comparing pays. */
-static bool may_change_nothing(const char *file)
-{
-	return !strcmp(file, "events") || !strcmp(file, "set_event") ||
-	       !strcmp(file, "trace_options") || !strncmp(file, "options/", 8) ||
-	       strstr(file, "_pid");
-}
-
 static bool is_same_for_programs(const char *file, const struct settings *a,
 				 const struct settings *b)
 {
 	uint32_t n = b->events.catalogue ? events_n(b->events.catalogue) : 0;
 
-	if (!may_change_nothing(file) || a->tracer != b->tracer || a->calls_too != b->calls_too ||
+	if (!(settings_reach(file) & REACH_SELDOM) || a->tracer != b->tracer ||
+	    a->calls_too != b->calls_too ||
 	    settings_values(a) != settings_values(b) || settings_causal(a) != settings_causal(b) ||
 	    !function_list_is_same(&a->filter, &b->filter) ||
 	    !function_list_is_same(&a->notrace, &b->notrace))
@@ -206,9 +157,10 @@ static int change_session(struct trace_array *tr, const struct settings *next, c
 {
 	struct live *l = tr->live;
 	struct settings *s = live_for_session(l, tr, next), *old = l->now;
-	bool functions = concerns_functions(file) && !is_same_for_programs(file, old, s);
+	bool functions = (settings_reach(file) & REACH_PROGRAMS) &&
+			 !is_same_for_programs(file, old, s);
 	bool nothing = (does_nothing(s) && does_nothing(old)) ||
-		       (!functions && excludes_sleep(s) == excludes_sleep(old)) ||
+		       (!functions && settings_exclude_sleep(s) == settings_exclude_sleep(old)) ||
 		       /* After the end of all programs a change would have nobody to reach. */
 		       pump_is_over(l->pump);
 	uint64_t pause;
@@ -335,7 +287,7 @@ static int check_triggers(const struct event_set *s, struct err *err)
  * recorded so far arrive under the old meaning. */
 static int turn_sleeps(struct trace_array *tr, const struct settings *next, struct err *err)
 {
-	if (excludes_sleep(next) && perf_rings_allowed(PERF_SWITCHES, err) < 0)
+	if (settings_exclude_sleep(next) && perf_rings_allowed(PERF_SWITCHES, err) < 0)
 		return -err->code;
 	live_sync(tr->live);
 	return 0;
@@ -352,7 +304,7 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 		return err_set(
 			err, EBUSY,
 			"the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
-	if (excludes_sleep(next) != excludes_sleep(&tr->settings))
+	if (settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings))
 		e = turn_sleeps(tr, next, err);
 	if (e)
 		return e;
@@ -376,8 +328,8 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 
 	pthread_mutex_lock(&tr->live->changing);
 	/* A sleep-time that changes needs the session whichever file it came by (trace_options). */
-	session = file && (concerns_functions(file) ||
-			   excludes_sleep(next) != excludes_sleep(&tr->settings));
+	session = file && ((settings_reach(file) & REACH_PROGRAMS) ||
+			   settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings));
 	e = check_triggers(&next->events, err);
 	if (e == 0 && file)
 		e = change_settings(tr, next, file, session, err);

@@ -23,18 +23,14 @@ struct want {
 
 typedef VEC(struct want) want_list;
 
-static bool excludes_sleep(const struct settings *s)
-{
-	return !option_is_set(s->options, OPTION_SLEEP_TIME);
-}
-
 static void add_tracer(want_list *l, const struct settings *s)
 {
 	if (s->tracer->functions)
 		*vec_add(l) = (struct want){ .of = s,
 					     .graph = s->tracer->exits,
 					     .call = !s->tracer->exits,
-					     .sleeps = s->tracer->exits && excludes_sleep(s),
+					     .sleeps = s->tracer->exits &&
+						       settings_exclude_sleep(s),
 					     .values = settings_values(s) };
 }
 
@@ -42,7 +38,8 @@ static void add_tracer(want_list *l, const struct settings *s)
 static void add_profile(want_list *l, const struct settings *s)
 {
 	if (s->function_profile)
-		*vec_add(l) = (struct want){ .of = s, .graph = true, .sleeps = excludes_sleep(s) };
+		*vec_add(l) = (struct want){ .of = s, .graph = true,
+					     .sleeps = settings_exclude_sleep(s) };
 }
 
 /* The stack tracer needs all functions, whatever the filters: every call contributes to the depth.

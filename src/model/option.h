@@ -13,60 +13,62 @@
 #include <string.h>
 
 enum trace_option_group { OPTION_COMMON, OPTION_FUNCTION, OPTION_GRAPH, OPTION_NOP };
+/* What a change of the option concerns: what instances show and keep, or what programs record. */
+enum trace_option_reach { OPTION_READERS, OPTION_PROGRAMS };
 
-#define TRACE_OPTIONS(X)                                              \
-	X(PRINT_PARENT, "print-parent", COMMON, true)                 \
-	X(SYM_OFFSET, "sym-offset", COMMON, false)                    \
-	X(SYM_ADDR, "sym-addr", COMMON, false)                        \
-	X(VERBOSE, "verbose", COMMON, false)                          \
-	X(RAW, "raw", COMMON, false)                                  \
-	X(HEX, "hex", COMMON, false)                                  \
-	X(BIN, "bin", COMMON, false)                                  \
-	X(BLOCK, "block", COMMON, false)                              \
-	X(FIELDS, "fields", COMMON, false)                            \
-	X(TRACE_PRINTK, "trace_printk", COMMON, true)                 \
-	X(ANNOTATE, "annotate", COMMON, true)                         \
-	X(USERSTACKTRACE, "userstacktrace", COMMON, false)            \
-	X(SYM_USEROBJ, "sym-userobj", COMMON, false)                  \
-	X(PRINTK_MSG_ONLY, "printk-msg-only", COMMON, false)          \
-	X(CONTEXT_INFO, "context-info", COMMON, true)                 \
-	X(LATENCY_FORMAT, "latency-format", COMMON, false)            \
-	X(RECORD_CMD, "record-cmd", COMMON, true)                     \
-	X(RECORD_TGID, "record-tgid", COMMON, false)                  \
-	X(OVERWRITE, "overwrite", COMMON, true)                       \
-	X(DISABLE_ON_FREE, "disable_on_free", COMMON, false)          \
-	X(IRQ_INFO, "irq-info", COMMON, true)                         \
-	X(MARKERS, "markers", COMMON, true)                           \
-	X(EVENT_FORK, "event-fork", COMMON, false)                    \
-	X(TRACE_PRINTK_DEST, "trace_printk_dest", COMMON, true)       \
-	X(COPY_TRACE_MARKER, "copy_trace_marker", COMMON, true)       \
-	X(PAUSE_ON_TRACE, "pause-on-trace", COMMON, false)            \
-	X(HASH_PTR, "hash-ptr", COMMON, true)                         \
-	X(FUNCTION_TRACE, "function-trace", COMMON, true)             \
-	X(FUNCTION_FORK, "function-fork", COMMON, false)              \
-	X(DISPLAY_GRAPH, "display-graph", COMMON, false)              \
-	X(STACKTRACE, "stacktrace", COMMON, false)                    \
-	X(CAUSAL_ORDER, "causal-order", COMMON, false) /* brace's own */ \
-	X(TEST_NOP_ACCEPT, "test_nop_accept", NOP, false)             \
-	X(TEST_NOP_REFUSE, "test_nop_refuse", NOP, false)             \
-	X(FUNC_STACK_TRACE, "func_stack_trace", FUNCTION, false)      \
-	X(FUNC_NO_REPEATS, "func-no-repeats", FUNCTION, false)        \
-	X(GRAPH_OVERRUN, "funcgraph-overrun", GRAPH, false)           \
-	X(GRAPH_CPU, "funcgraph-cpu", GRAPH, true)                    \
-	X(GRAPH_OVERHEAD, "funcgraph-overhead", GRAPH, true)          \
-	X(GRAPH_PROC, "funcgraph-proc", GRAPH, false)                 \
-	X(GRAPH_DURATION, "funcgraph-duration", GRAPH, true)          \
-	X(GRAPH_ABSTIME, "funcgraph-abstime", GRAPH, false)           \
-	X(GRAPH_IRQS, "funcgraph-irqs", GRAPH, true)                  \
-	X(GRAPH_TAIL, "funcgraph-tail", GRAPH, false)                 \
-	X(GRAPH_RETVAL, "funcgraph-retval", GRAPH, false)             \
-	X(GRAPH_RETVAL_HEX, "funcgraph-retval-hex", GRAPH, false)     \
-	X(GRAPH_RETADDR, "funcgraph-retaddr", GRAPH, false)           \
-	X(SLEEP_TIME, "sleep-time", GRAPH, true)                      \
-	X(GRAPH_TIME, "graph-time", GRAPH, true)
+#define TRACE_OPTIONS(X)                                                       \
+	X(PRINT_PARENT, "print-parent", COMMON, true, READERS)                 \
+	X(SYM_OFFSET, "sym-offset", COMMON, false, READERS)                    \
+	X(SYM_ADDR, "sym-addr", COMMON, false, READERS)                        \
+	X(VERBOSE, "verbose", COMMON, false, READERS)                          \
+	X(RAW, "raw", COMMON, false, READERS)                                  \
+	X(HEX, "hex", COMMON, false, READERS)                                  \
+	X(BIN, "bin", COMMON, false, READERS)                                  \
+	X(BLOCK, "block", COMMON, false, READERS)                              \
+	X(FIELDS, "fields", COMMON, false, READERS)                            \
+	X(TRACE_PRINTK, "trace_printk", COMMON, true, READERS)                 \
+	X(ANNOTATE, "annotate", COMMON, true, READERS)                         \
+	X(USERSTACKTRACE, "userstacktrace", COMMON, false, PROGRAMS)           \
+	X(SYM_USEROBJ, "sym-userobj", COMMON, false, READERS)                  \
+	X(PRINTK_MSG_ONLY, "printk-msg-only", COMMON, false, READERS)          \
+	X(CONTEXT_INFO, "context-info", COMMON, true, READERS)                 \
+	X(LATENCY_FORMAT, "latency-format", COMMON, false, READERS)            \
+	X(RECORD_CMD, "record-cmd", COMMON, true, READERS)                     \
+	X(RECORD_TGID, "record-tgid", COMMON, false, READERS)                  \
+	X(OVERWRITE, "overwrite", COMMON, true, READERS)                       \
+	X(DISABLE_ON_FREE, "disable_on_free", COMMON, false, READERS)          \
+	X(IRQ_INFO, "irq-info", COMMON, true, READERS)                         \
+	X(MARKERS, "markers", COMMON, true, READERS)                           \
+	X(EVENT_FORK, "event-fork", COMMON, false, PROGRAMS)                   \
+	X(TRACE_PRINTK_DEST, "trace_printk_dest", COMMON, true, READERS)       \
+	X(COPY_TRACE_MARKER, "copy_trace_marker", COMMON, true, READERS)       \
+	X(PAUSE_ON_TRACE, "pause-on-trace", COMMON, false, READERS)            \
+	X(HASH_PTR, "hash-ptr", COMMON, true, READERS)                         \
+	X(FUNCTION_TRACE, "function-trace", COMMON, true, READERS)             \
+	X(FUNCTION_FORK, "function-fork", COMMON, false, PROGRAMS)             \
+	X(DISPLAY_GRAPH, "display-graph", COMMON, false, READERS)              \
+	X(STACKTRACE, "stacktrace", COMMON, false, PROGRAMS)                   \
+	X(CAUSAL_ORDER, "causal-order", COMMON, false, PROGRAMS) /* brace's own */ \
+	X(TEST_NOP_ACCEPT, "test_nop_accept", NOP, false, READERS)             \
+	X(TEST_NOP_REFUSE, "test_nop_refuse", NOP, false, READERS)             \
+	X(FUNC_STACK_TRACE, "func_stack_trace", FUNCTION, false, PROGRAMS)     \
+	X(FUNC_NO_REPEATS, "func-no-repeats", FUNCTION, false, READERS)        \
+	X(GRAPH_OVERRUN, "funcgraph-overrun", GRAPH, false, READERS)           \
+	X(GRAPH_CPU, "funcgraph-cpu", GRAPH, true, READERS)                    \
+	X(GRAPH_OVERHEAD, "funcgraph-overhead", GRAPH, true, READERS)          \
+	X(GRAPH_PROC, "funcgraph-proc", GRAPH, false, READERS)                 \
+	X(GRAPH_DURATION, "funcgraph-duration", GRAPH, true, READERS)          \
+	X(GRAPH_ABSTIME, "funcgraph-abstime", GRAPH, false, READERS)           \
+	X(GRAPH_IRQS, "funcgraph-irqs", GRAPH, true, READERS)                  \
+	X(GRAPH_TAIL, "funcgraph-tail", GRAPH, false, READERS)                 \
+	X(GRAPH_RETVAL, "funcgraph-retval", GRAPH, false, PROGRAMS)            \
+	X(GRAPH_RETVAL_HEX, "funcgraph-retval-hex", GRAPH, false, READERS)     \
+	X(GRAPH_RETADDR, "funcgraph-retaddr", GRAPH, false, READERS)           \
+	X(SLEEP_TIME, "sleep-time", GRAPH, true, READERS)                      \
+	X(GRAPH_TIME, "graph-time", GRAPH, true, READERS)
 
 enum trace_option {
-#define X(id, name, group, on) OPTION_##id,
+#define X(id, name, group, on, reach) OPTION_##id,
 	TRACE_OPTIONS(X)
 #undef X
 	TRACE_OPTIONS_N
@@ -76,6 +78,7 @@ struct trace_option_info {
 	const char *name;
 	uint8_t group; /* enum trace_option_group */
 	bool on;       /* after boot */
+	bool programs; /* a change may concern what the programs record (settings_reach) */
 };
 
 /* A set of options: bit `o` is option `o`. */
@@ -89,7 +92,7 @@ static inline bool option_is_set(uint64_t options, enum trace_option o)
 static inline const struct trace_option_info *trace_option_info(enum trace_option o)
 {
 	static const struct trace_option_info table[TRACE_OPTIONS_N] = {
-#define X(id, name, group, on) { name, OPTION_##group, on },
+#define X(id, name, group, on, reach) { name, OPTION_##group, on, OPTION_##reach },
 		TRACE_OPTIONS(X)
 #undef X
 	};

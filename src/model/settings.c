@@ -25,6 +25,7 @@
 /* A file of the tree that is a setting. */
 struct setting_file {
 	const char *name;
+	unsigned reach; /* enum setting_reach */
 	/* append: `>>`. */
 	int (*write)(struct settings *s, const struct setting_file *f, const char *text,
 		     bool append, struct err *err); /* NULL: read only */
@@ -415,50 +416,61 @@ static char *read_options(const struct settings *s, const struct setting_file *f
 /* --- the table ---------------------------------------------------------------------- */
 
 /* Rows of the table: lists of functions, numbers, lists of threads. */
-#define LIST(file_name, field, parse, empty_text) \
-	{ file_name, parse, read_list, offsetof(struct settings, field), empty_text }
+#define LIST(file_name, reach, field, parse, empty_text) \
+	{ file_name, reach, parse, read_list, offsetof(struct settings, field), empty_text }
 
-#define NUMBER(name, parse, read, offset) { name, parse, read, offset, NULL, true }
+#define NUMBER(name, reach, parse, read, offset) { name, reach, parse, read, offset, NULL, true }
 
-#define PIDS(file_name, field, empty_text) \
-	{ file_name, write_pids, read_pids, offsetof(struct settings, field), empty_text }
+#define PIDS(file_name, reach, field, empty_text)                                             \
+	{                                                                                     \
+		file_name, reach, write_pids, read_pids, offsetof(struct settings, field),    \
+			empty_text                                                            \
+	}
+
+/* The column `reach`; 0: buffers and readers alone. */
+#define PROGRAMS REACH_PROGRAMS
+#define SELDOM (REACH_PROGRAMS | REACH_SELDOM)
+#define COUNTS REACH_COUNTS
+#define SELECTS REACH_SELECTS
 
 /* One row a file, in alphabetical order for the reader's sake; find_file searches from the top.
  * Rows with offset 0 have functions that know their field. A file that is not here is one of
  * options/, a size file of one CPU, or not a setting. */
 static const struct setting_file files[] = {
-	{ "available_tracers", NULL, read_tracers, 0, NULL },
-	NUMBER("buffer_percent", write_percent, read_percent, 0),
-	NUMBER("buffer_subbuf_size_kb", write_subbuf, read_subbuf, 0),
-	NUMBER("buffer_size_kb", write_size, read_size, 0),
-	{ "current_tracer", write_tracer, read_tracer, 0, NULL },
-	NUMBER("function_profile_enabled", write_bool, read_bool,
+	{ "available_tracers", 0, NULL, read_tracers, 0, NULL },
+	NUMBER("buffer_percent", 0, write_percent, read_percent, 0),
+	NUMBER("buffer_subbuf_size_kb", 0, write_subbuf, read_subbuf, 0),
+	NUMBER("buffer_size_kb", 0, write_size, read_size, 0),
+	{ "current_tracer", PROGRAMS | COUNTS, write_tracer, read_tracer, 0, NULL },
+	NUMBER("function_profile_enabled", PROGRAMS | COUNTS, write_bool, read_bool,
 	       offsetof(struct settings, function_profile)),
-	NUMBER("max_graph_depth", write_depth, read_depth, 0),
-	NUMBER("saved_cmdlines_size", write_cmdlines, read_cmdlines, 0),
-	{ "set_event", write_events, read_events, 0, NULL },
-	PIDS("set_event_notrace_pid", event_notrace_pids, ""),
-	PIDS("set_event_pid", event_pids, ""),
-	{ "set_ftrace_filter", write_filter, read_filter, offsetof(struct settings, filter),
-	  "#### all functions enabled ####\n" },
-	LIST("set_ftrace_module", modules, write_modules, "#### main executable only ####\n"),
-	LIST("set_ftrace_notrace", notrace, write_functions, "#### no functions disabled ####\n"),
-	PIDS("set_ftrace_notrace_pid", notrace_pids, "no pid\n"),
-	PIDS("set_ftrace_pid", pids, "no pid\n"),
-	LIST("set_graph_function", graph_function, write_functions,
-	     "#### all functions enabled ####\n"),
-	LIST("set_graph_notrace", graph_notrace, write_functions,
+	NUMBER("max_graph_depth", PROGRAMS | SELECTS, write_depth, read_depth, 0),
+	NUMBER("saved_cmdlines_size", 0, write_cmdlines, read_cmdlines, 0),
+	{ "set_event", SELDOM, write_events, read_events, 0, NULL },
+	PIDS("set_event_notrace_pid", SELDOM, event_notrace_pids, ""),
+	PIDS("set_event_pid", SELDOM, event_pids, ""),
+	{ "set_ftrace_filter", PROGRAMS | COUNTS | SELECTS, write_filter, read_filter,
+	  offsetof(struct settings, filter), "#### all functions enabled ####\n" },
+	LIST("set_ftrace_module", PROGRAMS | COUNTS, modules, write_modules,
+	     "#### main executable only ####\n"),
+	LIST("set_ftrace_notrace", PROGRAMS | COUNTS | SELECTS, notrace, write_functions,
 	     "#### no functions disabled ####\n"),
-	NUMBER("stack_tracer_enabled", write_bool, read_bool,
-	       offsetof(struct settings, stack_trace)),
-	LIST("stack_trace_filter", stack_filter, write_functions,
+	PIDS("set_ftrace_notrace_pid", SELDOM | COUNTS, notrace_pids, "no pid\n"),
+	PIDS("set_ftrace_pid", SELDOM | COUNTS, pids, "no pid\n"),
+	LIST("set_graph_function", PROGRAMS | COUNTS | SELECTS, graph_function, write_functions,
 	     "#### all functions enabled ####\n"),
-	{ "trace_clock", write_clock, read_clock, 0, NULL },
-	{ "trace_options", write_options, read_options, 0, NULL },
-	{ "tracing_cpumask", write_cpumask, read_cpumask, 0, NULL },
-	NUMBER("tracing_max_latency", write_latency, read_latency, 0),
-	NUMBER("tracing_on", write_bool, read_bool, offsetof(struct settings, tracing_on)),
-	NUMBER("tracing_thresh", write_thresh, read_thresh, 0),
+	LIST("set_graph_notrace", PROGRAMS, graph_notrace, write_functions,
+	     "#### no functions disabled ####\n"),
+	NUMBER("stack_tracer_enabled", PROGRAMS | COUNTS, write_bool, read_bool,
+	       offsetof(struct settings, stack_trace)),
+	LIST("stack_trace_filter", COUNTS, stack_filter, write_functions,
+	     "#### all functions enabled ####\n"),
+	{ "trace_clock", 0, write_clock, read_clock, 0, NULL },
+	{ "trace_options", SELDOM, write_options, read_options, 0, NULL },
+	{ "tracing_cpumask", 0, write_cpumask, read_cpumask, 0, NULL },
+	NUMBER("tracing_max_latency", 0, write_latency, read_latency, 0),
+	NUMBER("tracing_on", 0, write_bool, read_bool, offsetof(struct settings, tracing_on)),
+	NUMBER("tracing_thresh", PROGRAMS | SELECTS, write_thresh, read_thresh, 0),
 };
 #define FILES_N (sizeof(files) / sizeof(*files))
 
@@ -550,6 +562,16 @@ const struct function_list *settings_list(const struct settings *s, const char *
 const char *settings_file(unsigned i)
 {
 	return i < FILES_N ? files[i].name : NULL;
+}
+
+unsigned settings_reach(const char *file)
+{
+	const struct setting_file *f = find_file(file);
+	enum trace_option o = find_option_file(file);
+
+	if (f)
+		return f->reach;
+	return o < TRACE_OPTIONS_N && trace_option_info(o)->programs ? SELDOM : 0;
 }
 
 bool settings_can_write(const char *file)

@@ -78,6 +78,19 @@ struct settings {
 	uint32_t cmdlines;
 };
 
+/* What a write to a setting's file reaches besides the instance's own buffers and readers: bits. */
+enum setting_reach {
+	/* It may change what the programs record. */
+	REACH_PROGRAMS = 1,
+	/* Many writes change nothing there: trace-cmd writes "0" to the filter of each event,
+	 * hundreds of them. A change of the programs stops them all, so that comparing pays. */
+	REACH_SELDOM = 2,
+	/* It changes the functions that the profile counts or the stack tracer looks at. */
+	REACH_COUNTS = 4,
+	/* It selects functions: with events, it asks for a tracer of functions besides. */
+	REACH_SELECTS = 8,
+};
+
 /* Sets the command line's defaults: ftrace's after boot, except that function_graph is on and the
  * buffer is streamed (nooverwrite) and larger. settings_free frees. */
 void settings_init(struct settings *s);
@@ -101,6 +114,11 @@ static inline bool settings_values(const struct settings *s)
 {
 	return s->tracer->exits && option_is_set(s->options, OPTION_GRAPH_RETVAL);
 }
+/* Whether durations leave out the time in which threads slept (option nosleep-time). */
+static inline bool settings_exclude_sleep(const struct settings *s)
+{
+	return !option_is_set(s->options, OPTION_SLEEP_TIME);
+}
 /* Whether the order of several threads' records is to be that of cause and effect. */
 static inline bool settings_causal(const struct settings *s)
 {
@@ -110,5 +128,7 @@ static inline bool settings_causal(const struct settings *s)
 const struct function_list *settings_list(const struct settings *s, const char *file);
 /* Name of the i-th file except options/; NULL behind the last. */
 const char *settings_file(unsigned i);
+/* What a write to the file reaches (enum setting_reach); 0 also if there is no such file. */
+unsigned settings_reach(const char *file);
 /* Whether the file can be written. */
 bool settings_can_write(const char *file);

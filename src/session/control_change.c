@@ -52,7 +52,7 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 
 bool control_excludes_sleep(const struct settings *s)
 {
-	return s->tracer->exits && !option_is_set(s->options, OPTION_SLEEP_TIME);
+	return s->tracer->exits && settings_exclude_sleep(s);
 }
 
 /* Whether calls return through stubs of another kind. Those of MEMORY_GRAPH_STATE lead to C code,

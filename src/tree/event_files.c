@@ -119,7 +119,7 @@ static ssize_t write_enable(struct tree_file *f, const char *text, size_t n, str
 	if (!e)
 		catch_up(instance_of(f), f->arg);
 	if (!e)
-		e = instance_change(instance_of(f), "events", switch_event, &c, err);
+		e = instance_change(instance_of(f), "set_event", switch_event, &c, err);
 	return e ? e : (ssize_t)n;
 }
 
@@ -131,7 +131,7 @@ static ssize_t write_enable_system(struct tree_file *f, const char *text, size_t
 	if (!e)
 		instance_catch_up(instance_of(f));
 	if (!e)
-		e = instance_change(instance_of(f), "events", switch_system, &c, err);
+		e = instance_change(instance_of(f), "set_event", switch_system, &c, err);
 	return e ? e : (ssize_t)n;
 }
 
@@ -188,7 +188,7 @@ static int change_filter(struct settings *next, void *arg, struct err *err)
  * leaves the event without a filter. */
 static ssize_t take_filter(struct tree_file *f, struct event_change *c, size_t n, struct err *err)
 {
-	int e = instance_change(instance_of(f), "events", change_filter, c, err);
+	int e = instance_change(instance_of(f), "set_event", change_filter, c, err);
 
 	if (!e && c->faults)
 		tell_fault(f, &c->fault, c->faults, err);
@@ -274,7 +274,7 @@ static ssize_t write_trigger(struct tree_file *f, const char *text, size_t n, st
 	int e = can_trigger(instance_of(f), text, err);
 
 	if (!e)
-		e = instance_change(instance_of(f), "events", change_triggers, &c, err);
+		e = instance_change(instance_of(f), "set_event", change_triggers, &c, err);
 	if (e && c.fault.code)
 		tell_fault(f, &c.fault, 1, err);
 	return e ? e : (ssize_t)n;

@@ -432,7 +432,7 @@ static bool of_all(enum trace_option o)
 static void fill_options(struct tree_node *dir, bool top)
 {
 	static const char *const names[] = {
-#define X(id, name, group, on) "options/" name,
+#define X(id, name, group, on, reach) "options/" name,
 		TRACE_OPTIONS(X)
 #undef X
 	};

@@ -404,16 +404,15 @@ static bool is_written(const struct invocation *inv, const char *file)
 /* With events alone no function is recorded, unless another option asks for functions. */
 const char *invocation_usual_tracer(const struct invocation *inv)
 {
-	static const char *const files[] = { "set_ftrace_filter", "set_ftrace_notrace",
-					     "set_graph_function", "max_graph_depth",
-					     "tracing_thresh" };
+	bool events = false, functions = false;
 
-	if (!is_written(inv, "set_event"))
-		return "function_graph";
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (is_written(inv, files[i]))
-			return "function_graph";
-	return "nop";
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const char *file = inv->writes.at[i].file;
+
+		events |= file && !strcmp(file, "set_event");
+		functions |= file && (settings_reach(file) & REACH_SELECTS);
+	}
+	return events && !functions ? "nop" : "function_graph";
 }
 
 /* Adds the usual settings that the command line does not give: a tracer and, in overwrite mode,

@@ -208,6 +208,19 @@ static void buffer_size(void **state)
 	shows("buffer_size_kb", "2048\n");
 }
 
+/* A missing row would leave programs as they were after a write, and say nothing. */
+static void reach_of_files(void **state)
+{
+	assert_int_equal(settings_reach("tracing_on"), 0);
+	assert_int_equal(settings_reach("max_graph_depth"), REACH_PROGRAMS | REACH_SELECTS);
+	assert_int_equal(settings_reach("set_event"), REACH_PROGRAMS | REACH_SELDOM);
+	assert_int_equal(settings_reach("stack_trace_filter"), REACH_COUNTS);
+	assert_int_equal(settings_reach("options/event-fork"), REACH_PROGRAMS | REACH_SELDOM);
+	assert_int_equal(settings_reach("options/sym-addr"), 0);
+	assert_int_equal(settings_reach("options/no-such-option"), 0);
+	assert_int_equal(settings_reach("no_such_file"), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -216,7 +229,8 @@ int main(void)
 		TEST(as_after_boot), TEST(refused_as_by_the_kernel),
 		TEST(unknown_and_read_only_files), TEST(every_file_reads_back), TEST(tracer),
 		TEST(threshold), TEST(lists_append), TEST(modes), TEST(options),
-		TEST(options_without_effect), TEST(options_without_object), TEST(options_of_the_tracer), TEST(buffer_size),
+		TEST(options_without_effect), TEST(options_without_object),
+		TEST(options_of_the_tracer), TEST(buffer_size), TEST(reach_of_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

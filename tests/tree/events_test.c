@@ -455,7 +455,7 @@ static void the_target_decides(void **state)
 	assert_int_equal(instance_attach(instance_top(t), (struct tree_target){ &target_ops, NULL }, NULL), 0);
 	assert_int_equal(echo("events/sched/enable", "1"), 0);
 	assert_int_equal(seen.applied, 2);
-	assert_string_equal(seen.file, "events");
+	assert_string_equal(seen.file, "set_event");
 	assert_int_equal(append("set_event", "!sched_switch"), 0);
 	assert_string_equal(seen.file, "set_event");
 	seen.refuse = true;

@@ -78,7 +78,7 @@ int cmd_replay(struct invocation *inv)
 		return say_error(&err);
 	}
 	/* Sleeps can be taken off only if the file has them. */
-	if (!option_is_set(inv->settings.options, OPTION_SLEEP_TIME) &&
+	if (settings_exclude_sleep(&inv->settings) &&
 	    !source->info->exclude_sleep) {
 		source->ops->close(source);
 		store_close(reader);
