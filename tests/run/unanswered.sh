@@ -30,6 +30,7 @@ check_that "and says that a connection was refused" said '1 connection was refus
 # serve OPENS: $MOUNT/bound-preload.so can be opened so often; then $T/fs says "silent", and who opens it waits.
 serve() {
 	MOUNT=$(mktemp -d "$T/mount.XXXXXX")
+	: >"$T/fs" # the last server's "ready" is not this one's
 	"$FIXTURES/silent_fs" "$MOUNT" "$FIXTURES/bound-preload.so" "$1" >"$T/fs" 2>&1 &
 	SERVER=$!
 	ON_EXIT+=("umount -l $MOUNT" "kill -KILL $SERVER")
