@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base tracee */
+/* links: base arch tracee */
 /* Any bytes as a seccomp filter: it is run to an end, the same each time. */
 #include <stdlib.h>
 #include <string.h>

@@ -235,16 +235,16 @@ static void refuse_patch(const patch_order *o, struct patch *p, enum patch_statu
 
 /* The patch that the address lies within. At its first byte a thread may stand: it will meet the
  * jump. */
-static struct patch *cut_by(const patch_order *o, uint64_t rip)
+static struct patch *cut_by(const patch_order *o, uint64_t pc)
 {
-	struct patch *p = patch_around(o, rip);
+	struct patch *p = patch_around(o, pc);
 
-	return p && p->address != rip ? p : NULL;
+	return p && p->address != pc ? p : NULL;
 }
 
-static void refuse_around(void *context, uint64_t rip)
+static void refuse_around(void *context, uint64_t pc)
 {
-	struct patch *p = cut_by(context, rip);
+	struct patch *p = cut_by(context, pc);
 
 	if (p)
 		refuse_patch(context, p, PATCH_BUSY);
@@ -266,9 +266,9 @@ static void refuse_crossing(const patch_order *o)
 
 #define ROUNDS_MAX 8
 
-static bool is_cut(const void *context, uint64_t rip)
+static bool is_cut(const void *context, uint64_t pc)
 {
-	return cut_by(context, rip) != NULL;
+	return cut_by(context, pc) != NULL;
 }
 
 /* Lets threads leave the bytes to be changed. Refuses patches in which one stays. */
@@ -277,7 +277,7 @@ static void make_room(struct tracee *t, const struct maps *maps, patch_order *o)
 	/* Most threads leave a patch's few bytes by themselves in a moment. */
 	stopped_run_on(t, is_cut, o, ROUNDS_MAX);
 	for (size_t i = 0; i < tracee_threads(t); i++) {
-		refuse_around(o, tracee_regs(t, i)->rip);
+		refuse_around(o, regs_pc(tracee_regs(t, i)));
 		stopped_interrupted(t, i, maps, refuse_around, o);
 	}
 }
@@ -318,14 +318,14 @@ static bool is_island(const patch_order *o, const struct patch *p)
 static void leave_islands(struct tracee *t, const patch_order *o)
 {
 	for (size_t i = 0; i < tracee_threads(t); i++) {
-		uint64_t rip = tracee_regs(t, i)->rip;
-		const struct patch *p = patch_around(o, rip);
+		uint64_t pc = regs_pc(tracee_regs(t, i));
+		const struct patch *p = patch_around(o, pc);
 		int32_t distance;
 
-		if (!p || p->address != rip || p->length != 5 || !is_island(o, p))
+		if (!p || p->address != pc || p->length != 5 || !is_island(o, p))
 			continue;
 		memcpy(&distance, p->bytes + 1, sizeof(distance));
-		tracee_set_rip(t, i, rip + 5 + (uint64_t)(int64_t)distance);
+		tracee_set_pc(t, i, pc + 5 + (uint64_t)(int64_t)distance);
 	}
 }
 

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/sigframe.h"
 #include "base/mem.h"
 #include "shared/memory.h"
 
 #define PAGE UINT64_C(4096)
-/* x86-64 ABI: a leaf function's locals may lie below the stack pointer. */
-#define RED_ZONE 128
 
 /* Looks at a page's words, from `first` on. True: it changed them, and they are written back. */
 typedef bool see_words(void *context, uint64_t *words, size_t first, size_t n);
@@ -47,10 +46,10 @@ static void walk(struct tracee *t, uint64_t from, uint64_t to, see_words *see, v
 /* A thread's control block stands at the top of its own stack. Any other stack (a coroutine's, a
  * goroutine's) is part of some heap, and nobody tells where it ends: BORROWED_MOST bounds the
  * search. */
-static uint64_t stack_end(const struct map *m, uint64_t sp, uint64_t fs)
+static uint64_t stack_end(const struct map *m, uint64_t sp, uint64_t block)
 {
-	if (fs > sp && fs < m->end)
-		return fs;
+	if (block > sp && block < m->end)
+		return block;
 	return strcmp(m->path, "[stack]") == 0 || m->end - sp < BORROWED_MOST ? m->end
 									      : sp + BORROWED_MOST;
 }
@@ -62,14 +61,14 @@ static void walk_stack(struct tracee *t, size_t i, const struct maps *maps, see_
 {
 	const struct user_regs_struct *r = tracee_regs(t, i);
 	bool main = tracee_tid(t, i) == tracee_pid(t);
-	uint64_t sp = (r->rsp - RED_ZONE) & ~UINT64_C(7);
-	const struct map *on = map_at(maps, sp), *own = map_at(maps, r->fs_base);
+	uint64_t sp = (regs_sp(r) - REGS_RED_ZONE) & ~UINT64_C(7), block = regs_thread_pointer(r);
+	const struct map *on = map_at(maps, sp), *own = map_at(maps, block);
 
 	if (!on)
 		return;
-	walk(t, sp, stack_end(on, sp, r->fs_base), see, context);
+	walk(t, sp, stack_end(on, sp, block), see, context);
 	if (!main && own && own != on && own->write)
-		walk(t, own->start, r->fs_base & ~UINT64_C(7), see, context);
+		walk(t, own->start, block & ~UINT64_C(7), see, context);
 	for (size_t k = 0; main && strcmp(on->path, "[stack]") != 0 && k < maps->at.n; k++)
 		if (strcmp(maps->at.at[k].path, "[stack]") == 0)
 			walk(t, maps->at.at[k].start, maps->at.at[k].end, see, context);
@@ -149,12 +148,11 @@ static void correct_exceptions(struct unstub *u)
 
 static void correct_in_registers(struct unstub *u, size_t i)
 {
-	const struct user_regs_struct *r = tracee_regs(u->t, i);
-	/* A pointer to an exception may be in one of these. */
-	const uint64_t all[] = { r->rax, r->rbx, r->rdi, r->rbp, r->r12, r->r13, r->r14, r->r15 };
+	uint64_t pointers[REGS_POINTERS];
 
-	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
-		note_exception(u, all[k]);
+	regs_pointers(tracee_regs(u->t, i), pointers);
+	for (size_t k = 0; k < REGS_POINTERS; k++)
+		note_exception(u, pointers[k]);
 	correct_exceptions(u);
 }
 
@@ -194,15 +192,10 @@ void stopped_unstub(struct tracee *t, size_t i, const struct maps *maps,
 
 /* --- signal frames -------------------------------------------------------------------------- */
 
-/* In the kernel's ucontext stand rip, flags, then a word that contains the user code segment. */
-#define SEGMENTS UINT64_C(0x33)
-#define SEGMENTS_MASK UINT64_C(0xffff)
-#define SEGMENTS_BEHIND 2
-
 struct stopped_frames {
-	void (*f)(void *context, uint64_t rip);
+	void (*f)(void *context, uint64_t pc);
 	void *context;
-	uint64_t before[SEGMENTS_BEHIND];
+	uint64_t before[SIGFRAME_MARK_AFTER];
 };
 
 /* The pattern may lie across two pages: the last words of the page before are kept. */
@@ -211,7 +204,7 @@ static bool see_frames(void *context, uint64_t *words, size_t first, size_t n)
 	struct stopped_frames *f = context;
 
 	for (size_t i = first; i < n; i++) {
-		if ((words[i] & SEGMENTS_MASK) == SEGMENTS && f->before[0])
+		if (sigframe_is_mark(words[i]) && f->before[0])
 			f->f(f->context, f->before[0]);
 		f->before[0] = f->before[1];
 		f->before[1] = words[i];
@@ -220,7 +213,7 @@ static bool see_frames(void *context, uint64_t *words, size_t first, size_t n)
 }
 
 void stopped_interrupted(struct tracee *t, size_t i, const struct maps *maps,
-			 void (*f)(void *context, uint64_t rip), void *context)
+			 void (*f)(void *context, uint64_t pc), void *context)
 {
 	struct stopped_frames frames = { .f = f, .context = context };
 
@@ -239,11 +232,11 @@ static bool in_ranges(const struct stopped_range *ranges, size_t n, uint64_t add
 	return false;
 }
 
-static void look_at(void *context, uint64_t rip)
+static void look_at(void *context, uint64_t pc)
 {
 	struct stack_search *s = context;
 
-	s->found |= in_ranges(s->ranges, s->n, rip);
+	s->found |= in_ranges(s->ranges, s->n, pc);
 }
 
 bool stopped_is_inside(struct tracee *t, const struct maps *maps,
@@ -252,7 +245,7 @@ bool stopped_is_inside(struct tracee *t, const struct maps *maps,
 	struct stack_search s = { ranges, n, false };
 
 	for (size_t i = 0; i < tracee_threads(t) && !s.found; i++) {
-		look_at(&s, tracee_regs(t, i)->rip);
+		look_at(&s, regs_pc(tracee_regs(t, i)));
 		stopped_interrupted(t, i, maps, look_at, &s);
 	}
 	return s.found;
@@ -261,19 +254,19 @@ bool stopped_is_inside(struct tracee *t, const struct maps *maps,
 #define RUN_NS 20000
 
 /* Marks the threads that stay; returns their number. */
-static size_t mark_those(struct tracee *t, bool (*stays)(const void *context, uint64_t rip),
+static size_t mark_those(struct tracee *t, bool (*stays)(const void *context, uint64_t pc),
 			 const void *context, bool *marks)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < tracee_threads(t); i++) {
-		marks[i] = stays(context, tracee_regs(t, i)->rip);
+		marks[i] = stays(context, regs_pc(tracee_regs(t, i)));
 		n += marks[i];
 	}
 	return n;
 }
 
-bool stopped_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_t rip),
+bool stopped_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_t pc),
 		    const void *context, unsigned rounds)
 {
 	bool *marks = mem_zalloc(tracee_threads(t) + 1);
@@ -287,11 +280,11 @@ bool stopped_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_
 	return n == 0;
 }
 
-static bool is_in(const void *context, uint64_t rip)
+static bool is_in(const void *context, uint64_t pc)
 {
 	const struct stack_search *s = context;
 
-	return in_ranges(s->ranges, s->n, rip);
+	return in_ranges(s->ranges, s->n, pc);
 }
 
 bool stopped_run_out(struct tracee *t, const struct stopped_range *ranges, size_t n,
@@ -336,13 +329,12 @@ bool stopped_is_unwinding(struct tracee *t, size_t i, const struct maps *maps,
 	static const char *const helpers[] = { "libc.so", "ld-linux", "libstdc++.so", "libc++abi",
 					       NULL };
 	const struct user_regs_struct *r = tracee_regs(t, i);
-	const struct map *at = map_at(maps, r->rip);
-	struct stack_search s = { u->ranges, u->n, in_ranges(u->ranges, u->n, r->rip) };
+	const struct map *at = map_at(maps, regs_pc(r));
+	struct stack_search s = { u->ranges, u->n, in_ranges(u->ranges, u->n, regs_pc(r)) };
 
 	if (s.found || !at || !(u->in_program || is_named(at, helpers)))
 		return s.found;
-	/* orig_rax >= 0: the thread is in a system call. */
-	if (!(patient && (int64_t)r->orig_rax >= 0))
-		walk(t, r->rsp & ~UINT64_C(7), r->rsp + UNWINDER_FRAMES, look_for, &s);
+	if (!(patient && regs_call(r) >= 0))
+		walk(t, regs_sp(r) & ~UINT64_C(7), regs_sp(r) + UNWINDER_FRAMES, look_for, &s);
 	return s.found;
 }

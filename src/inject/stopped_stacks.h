@@ -34,10 +34,10 @@ bool stopped_is_inside(struct tracee *t, const struct maps *maps,
 bool stopped_run_out(struct tracee *t, const struct stopped_range *ranges, size_t n,
 		     unsigned rounds);
 /* Works like stopped_run_out, for threads of which `stays` is true. */
-bool stopped_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_t rip),
+bool stopped_run_on(struct tracee *t, bool (*stays)(const void *context, uint64_t pc),
 		    const void *context, unsigned rounds);
 
 /* Calls f with the address at which each interrupted signal handler's frame on thread i's stack
  * goes on. */
 void stopped_interrupted(struct tracee *t, size_t i, const struct maps *maps,
-			 void (*f)(void *context, uint64_t rip), void *context);
+			 void (*f)(void *context, uint64_t pc), void *context);

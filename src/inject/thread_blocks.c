@@ -7,15 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/tcb.h"
 #include "shared/tls.h"
-
-/* glibc's tcbhead_t on x86-64: a pointer to itself at 0 and at 0x10, `multiple_threads` at 0x18,
- * and 64 unused bytes before struct pthread's own fields, the second word of which is the thread's
- * id. Sanitizers rely on the size of this head: it has not changed since 2.4. */
-#define GLIBC_SELF 0x10
-#define GLIBC_MULTIPLE 0x18
-#define GLIBC_FREE 0x280
-#define GLIBC_TID 0x2d0
 
 /* The thread's id as its own process sees it: in a container it differs. */
 static pid_t inner_tid(pid_t pid, pid_t tid)
@@ -37,16 +30,17 @@ static pid_t inner_tid(pid_t pid, pid_t tid)
 /* Whether the thread's control block is glibc's, and the free bytes are still zeros. */
 static bool is_glibc(struct tracee *t, size_t i)
 {
-	uint64_t fs = tracee_regs(t, i)->fs_base, head[GLIBC_TID / 8 + 1];
+	uint64_t pointer = regs_thread_pointer(tracee_regs(t, i)), head[TCB_TID / 8 + 1];
 	struct err err;
 
 	/* These bytes may be somebody else's after all. */
 	static const uint8_t none[sizeof(struct agent_tls)];
 
-	return fs && tracee_read(t, fs, head, sizeof(head), &err) == 0 && head[0] == fs &&
-	       head[GLIBC_SELF / 8] == fs && head[GLIBC_MULTIPLE / 8] <= 1 &&
-	       memcmp(&head[GLIBC_FREE / 8], none, sizeof(none)) == 0 &&
-	       (uint32_t)head[GLIBC_TID / 8] ==
+	return pointer && tracee_read(t, pointer, head, sizeof(head), &err) == 0 &&
+	       head[0] == pointer && head[TCB_SELF / 8] == pointer &&
+	       head[TCB_MULTIPLE / 8] <= 1 &&
+	       memcmp(&head[TCB_FREE / 8], none, sizeof(none)) == 0 &&
+	       (uint32_t)head[TCB_TID / 8] ==
 		       (uint32_t)inner_tid(tracee_pid(t), tracee_tid(t, i));
 }
 
@@ -54,17 +48,16 @@ static bool is_glibc(struct tracee *t, size_t i)
  * its own. */
 static bool is_of_its_own_making(struct tracee *t, size_t i)
 {
-	uint64_t fs = tracee_regs(t, i)->fs_base, word;
+	uint64_t pointer = regs_thread_pointer(tracee_regs(t, i)), word;
 	struct err err;
 
-	return fs && tracee_read(t, fs - 8, &word, sizeof(word), &err) == 0 &&
-	       (tracee_read(t, fs, &word, sizeof(word), &err) < 0 || word != fs);
+	return pointer && tracee_read(t, pointer - 8, &word, sizeof(word), &err) == 0 &&
+	       (tracee_read(t, pointer, &word, sizeof(word), &err) < 0 || word != pointer);
 }
 
 struct thread_layout thread_layout_of(struct tracee *t)
 {
-	const struct thread_layout glibc = { GLIBC_FREE, GLIBC_TID,
-					     AGENT_KEY_IS_TID | AGENT_BY_HAND };
+	const struct thread_layout glibc = { TCB_FREE, TCB_TID, AGENT_KEY_IS_TID | AGENT_BY_HAND };
 	struct thread_layout no_tls = { 0, 0, AGENT_NO_TLS | AGENT_BY_HAND | AGENT_GO };
 	bool all_glibc = true;
 
@@ -82,11 +75,11 @@ void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)
 	static const struct agent_tls none;
 
 	for (size_t i = 0; i < tracee_threads(t) && !(l->flags & AGENT_NO_TLS); i++) {
-		uint64_t fs = tracee_regs(t, i)->fs_base;
+		uint64_t pointer = regs_thread_pointer(tracee_regs(t, i));
 		struct err err;
 
-		if (fs)
-			tracee_write(t, fs + (uint64_t)l->tls, &none, sizeof(none), &err);
+		if (pointer)
+			tracee_write(t, pointer + (uint64_t)l->tls, &none, sizeof(none), &err);
 	}
 }
 
@@ -113,11 +106,12 @@ static void forget_code(struct agent_tls *block)
 void thread_blocks_change(struct tracee *t, const struct thread_layout *l, bool other_tracer)
 {
 	for (size_t i = 0; i < tracee_threads(t); i++) {
-		uint64_t fs = tracee_regs(t, i)->fs_base, at = fs + (uint64_t)l->tls;
+		uint64_t pointer = regs_thread_pointer(tracee_regs(t, i)),
+			 at = pointer + (uint64_t)l->tls;
 		struct agent_tls block;
 		struct err err;
 
-		if (l->flags & AGENT_NO_TLS || !fs ||
+		if (l->flags & AGENT_NO_TLS || !pointer ||
 		    tracee_read(t, at, &block, sizeof(block), &err) < 0)
 			continue;
 		(other_tracer ? renew_block : forget_code)(&block);

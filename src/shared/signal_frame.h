@@ -3,4 +3,5 @@
  * high: the return address, the ucontext (the handler's third argument points to it), the siginfo
  * (its second argument). */
 #pragma once
-#define SIGNAL_CONTEXT_BYTES 304 /* struct ucontext; tracee/sigframe.c compares it with libc's */
+/* struct ucontext; arch/x86_64/sigframe.c compares it with libc's */
+#define SIGNAL_CONTEXT_BYTES 304

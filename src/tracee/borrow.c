@@ -6,19 +6,17 @@
  * process died) leaves nothing to mend. */
 #include "tracee/borrow.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "arch/borrowed_code.h"
 #include "tracee/internal.h"
 #include "tracee/proc_maps.h"
 
 #define RSEQ_CS 8             /* offset in struct rseq */
-#define FLAGS_AT_CALL 0x202   /* interrupts on, direction forward */
-#define RED_ZONE 128 /* the ABI's 128 bytes below a stack pointer that a leaf function uses */
 #define SIGNAL_ROOM 8192      /* below a frame: space for a signal that its thread may take there */
 #define STACK_MARGIN 4096     /* between the main thread's stack pointer and a frame */
 #define PLACES 4 /* further ones serve when a dead tracer's borrows are still under way */
@@ -40,41 +38,16 @@ struct rseq_section {
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-#define CODE_BYTES 32
-#define CODE_RESULT 2
-#define CODE_BACK 5
-#define CODE_FRAME 7          /* offset of the frame's address */
-#define CODE_END 28
-
-static const uint8_t code[CODE_BYTES] = {
-	0x0f, 0x05,                          /* syscall */
-	0x48, 0x89, 0xc7,                    /* mov %rax, %rdi */
-	0x48, 0xbc, 0, 0, 0, 0, 0, 0, 0, 0,  /* mov $frame, %rsp */
-	/* andq $0, 8(%rsp): its link, by which a called function is known */
-	0x48, 0x83, 0x64, 0x24, 0x08, 0x00,
-	0xb8, 0x0f, 0x00, 0x00, 0x00,        /* mov $SYS_rt_sigreturn, %eax */
-	0x0f, 0x05,                          /* syscall */
-};
-
-/* True for our code with any frame address. */
-static bool is_code(const uint8_t bytes[CODE_BYTES])
-{
-	return memcmp(bytes, code, CODE_FRAME) == 0 &&
-	       memcmp(bytes + CODE_FRAME + 8, code + CODE_FRAME + 8, CODE_BYTES - CODE_FRAME - 8) ==
-		       0;
-}
-
 /* A tracer died while a thread was borrowed. True if the thread is still under way: in these
  * instructions, or in a function that it called (the frame's link then names the thread). */
-static bool is_under_way(struct tracee *t, uint64_t at, const uint8_t bytes[CODE_BYTES])
+static bool is_under_way(struct tracee *t, uint64_t at, uint64_t frame)
 {
-	uint64_t frame, link = 0;
+	uint64_t link = 0;
 	struct err ignored;
 
-	memcpy(&frame, bytes + CODE_FRAME, sizeof(frame));
 	tracee_read(t, frame + SIGFRAME_LINK, &link, sizeof(link), &ignored);
 	for (size_t i = 0; i < t->threads.n; i++)
-		if (t->threads.at[i].regs.rip - at < CODE_BYTES ||
+		if (regs_pc(&t->threads.at[i].regs) - at < BORROWED_CODE_BYTES ||
 		    (pid_t)link == t->threads.at[i].tid)
 			return true;
 	return false;
@@ -85,8 +58,9 @@ enum slot { SLOT_FREE, SLOT_TAKEN, SLOT_UNDER_WAY };
 /* Looks whether a place for code is free: zeros, or code that a dead tracer left behind. */
 static enum slot look_at_slot(struct tracee *t, uint64_t at)
 {
-	static const uint8_t none[CODE_BYTES];
-	uint8_t bytes[CODE_BYTES];
+	static const uint8_t none[BORROWED_CODE_BYTES];
+	uint8_t bytes[BORROWED_CODE_BYTES];
+	uint64_t frame;
 	struct err ignored;
 
 	/* Unreadable: not a place for code. */
@@ -94,18 +68,17 @@ static enum slot look_at_slot(struct tracee *t, uint64_t at)
 		return SLOT_TAKEN;
 	if (memcmp(bytes, none, sizeof(none)) == 0)
 		return SLOT_FREE;
-	if (!is_code(bytes))
+	if (!borrowed_code_read(bytes, &frame))
 		return SLOT_TAKEN;
-	return is_under_way(t, at, bytes) ? SLOT_UNDER_WAY : SLOT_FREE;
+	return is_under_way(t, at, frame) ? SLOT_UNDER_WAY : SLOT_FREE;
 }
 
 /* Writes the instructions, with the frame's address in them. */
 static int put_code(struct tracee *t, struct err *err)
 {
-	uint8_t bytes[CODE_BYTES];
+	uint8_t bytes[BORROWED_CODE_BYTES];
 
-	memcpy(bytes, code, sizeof(bytes));
-	memcpy(bytes + CODE_FRAME, &t->borrowed.frame, sizeof(t->borrowed.frame));
+	borrowed_code_emit(bytes, t->borrowed.frame);
 	return tracee_write(t, t->borrowed.call, bytes, sizeof(bytes), err);
 }
 
@@ -127,22 +100,22 @@ static const struct thread *main_thread(const struct tracee *t)
 static void look_at(struct tracee *t, const struct proc_map *l, struct borrow_places *p)
 {
 	const struct thread *main = main_thread(t);
-	uint64_t sp = t->borrowed.th->regs.rsp;
+	uint64_t sp = regs_sp(&t->borrowed.th->regs);
 
 	if (strcmp(l->path, "[vdso]") == 0)
 		p->vdso = l->end;
 	else if (l->exec && !p->text && l->path[0] == '/' &&
-		 look_at_slot(t, l->end - CODE_BYTES) == SLOT_FREE)
+		 look_at_slot(t, l->end - BORROWED_CODE_BYTES) == SLOT_FREE)
 		p->text = l->end;
 	if (strcmp(l->path, "[stack]") == 0) {
 		p->stack = l->start;
 		p->stack_end = l->end;
-		if (main && main->regs.rsp > l->start && main->regs.rsp <= l->end)
-			p->stack_end = main->regs.rsp - RED_ZONE;
+		if (main && regs_sp(&main->regs) > l->start && regs_sp(&main->regs) <= l->end)
+			p->stack_end = regs_sp(&main->regs) - REGS_RED_ZONE;
 	}
 	if (l->write && sp > l->start && sp <= l->end) {
 		p->own = l->start;
-		p->own_end = sp - RED_ZONE;
+		p->own_end = sp - REGS_RED_ZONE;
 	}
 }
 
@@ -177,9 +150,9 @@ static uint64_t place_frame(const struct borrow_places *p, unsigned k, size_t by
 static void use_slot(struct borrowed_thread *borrowed, uint64_t at)
 {
 	borrowed->call = at;
-	borrowed->result = at + CODE_RESULT;
-	borrowed->back = at + CODE_BACK;
-	borrowed->end = at + CODE_END;
+	borrowed->result = at + BORROWED_CODE_RESULT;
+	borrowed->back = at + BORROWED_CODE_BACK;
+	borrowed->end = at + BORROWED_CODE_END;
 }
 
 /* Chooses a place for the code, and one for scratch memory and frame, which has the same number. */
@@ -194,7 +167,7 @@ static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
 	/* Last to first, so that the kernel's code is preferred over the text's. */
 	for (unsigned i = 2 * PLACES; i-- > 0;) {
 		uint64_t end = i < PLACES ? p.vdso : p.text,
-			 at = end - (i % PLACES + 1) * CODE_BYTES;
+			 at = end - (i % PLACES + 1) * BORROWED_CODE_BYTES;
 		enum slot slot = end ? look_at_slot(t, at) : SLOT_TAKEN;
 
 		borrowed->others |= slot == SLOT_UNDER_WAY;
@@ -223,7 +196,7 @@ static int thread_preference(const struct thread *th)
 {
 	if (!regs_restart(&th->regs))
 		return 0;
-	return (int64_t)th->regs.rax == RESTART_BLOCK ? 2 : 1;
+	return regs_result(&th->regs) == RESTART_BLOCK ? 2 : 1;
 }
 
 /* Returns the best thread that stands; NULL: none does. */
@@ -267,12 +240,11 @@ static struct user_regs_struct regs_alone(struct tracee *t, const struct borrowe
 	struct err ignored;
 
 	if (regs_restart(&regs)) {
-		regs.rax = regs.orig_rax;
-		regs.rip -= 2;
+		regs_repeat_call(&regs);
 	} else if (borrowed->rseq_at &&
 		   tracee_read(t, borrowed->rseq_cs, &s, sizeof(s), &ignored) == 0 &&
-		   regs.rip - s.start < s.bytes) {
-		regs.rip = s.abort;
+		   regs_pc(&regs) - s.start < s.bytes) {
+		regs_set_pc(&regs, s.abort);
 	}
 	return regs;
 }
@@ -286,7 +258,7 @@ static int read_state(struct tracee *t, struct borrowed_thread *borrowed, struct
 
 	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(borrowed->mask), &borrowed->mask) < 0)
 		return tracee_died(t, err);
-	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vector) < 0)
+	if (ptrace(PTRACE_GETREGSET, tid, REGS_VECTORS, &vector) < 0)
 		return errno == ESRCH ? tracee_died(t, err)
 				      : err_set(err, EIO,
 						"cannot save the vector registers of thread %d: %s",
@@ -313,19 +285,19 @@ static int put_frame(struct tracee *t, struct borrowed_thread *borrowed, struct 
 
 /* --- taking and giving back ------------------------------------------------------------------- */
 
-/* From here on the thread returns through the frame if we die. `call` goes to orig_rax: -1 keeps
- * the kernel from restarting the interrupted call. */
+/* From here on the thread returns through the frame if we die. `call` replaces the
+ * system call that it is in: REGS_NO_CALL keeps the kernel from restarting that. */
 static int make_detour(struct tracee *t, const struct borrowed_thread *borrowed, int64_t call,
 		       struct err *err)
 {
 	const uint64_t all = ~UINT64_C(0);
 	struct user_regs_struct regs = borrowed->th->regs;
 
-	regs.rip = borrowed->back;
-	regs.orig_rax = (uint64_t)call;
-	regs.rsp = borrowed->frame;
-	regs.eflags = FLAGS_AT_CALL;
-	if (ptrace(PTRACE_SETREGS, borrowed->th->tid, NULL, &regs) < 0 ||
+	regs_set_pc(&regs, borrowed->back);
+	regs_replace_call(&regs, call);
+	regs_set_sp(&regs, borrowed->frame);
+	regs_set_flags(&regs);
+	if (regs_put(borrowed->th->tid, &regs) < 0 ||
 	    /* All signals are blocked until the frame restores the mask: a handler must not run on
 	     * the borrowed stack. */
 	    ptrace(PTRACE_SETSIGMASK, borrowed->th->tid, sizeof(all), &all) < 0)
@@ -364,23 +336,20 @@ int borrow_begin(struct tracee *t, struct err *err)
 		return 0;
 	if (!th)
 		return err_set(err, EIO, "no thread of process %d stands still", (int)t->pid);
-	return take_thread(t, th, -1, err); /* -1: the interrupted call is not restarted */
+	return take_thread(t, th, REGS_NO_CALL, err);
 }
 
 /* The call at whose entry the thread stands is made in any case, so it is replaced by one that does
  * nothing and that a seccomp filter allows. */
 int borrow_from_call(struct tracee *t, struct thread *th, struct err *err)
 {
-	struct user_regs_struct *regs = &th->regs;
 	int r = borrow_end(t, err);
 
 	if (r < 0)
 		return r;
-	regs->rax = regs->orig_rax;
-	regs->orig_rax = ~UINT64_C(0);
-	/* Back to before the instruction, with the number in rax: the program makes its call
-	 * later. */
-	regs->rip -= 2;
+	/* The program makes its call later. */
+	regs_repeat_call(&th->regs);
+	regs_replace_call(&th->regs, REGS_NO_CALL);
 	r = take_thread(t, th, SYS_getpid, err);
 	return r < 0 ? r : borrow_end(t, err);
 }
@@ -395,12 +364,12 @@ static int put_state(struct tracee *t, struct borrowed_thread *borrowed, struct 
 
 	/* Vector registers only if a function was called; system calls keep them. */
 	if (borrowed->called)
-		ptrace(PTRACE_SETREGSET, th->tid, NT_X86_XSTATE, &vector);
+		ptrace(PTRACE_SETREGSET, th->tid, REGS_VECTORS, &vector);
 	if (borrowed->rseq_at)
 		tracee_write(t, borrowed->rseq_at, &borrowed->rseq_cs, sizeof(borrowed->rseq_cs),
 			     &ignored);
 	if (ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(borrowed->mask), &borrowed->mask) < 0 ||
-	    ptrace(PTRACE_SETREGS, th->tid, NULL, &th->regs) < 0)
+	    regs_put(th->tid, &th->regs) < 0)
 		return tracee_died(t, err);
 	return 0;
 }
@@ -408,7 +377,7 @@ static int put_state(struct tracee *t, struct borrowed_thread *borrowed, struct 
 /* Zeros after the code and the bytes under the frame come back. */
 static void put_memory(struct tracee *t, const struct borrowed_thread *borrowed)
 {
-	static const uint8_t none[CODE_BYTES];
+	static const uint8_t none[BORROWED_CODE_BYTES];
 	struct err ignored;
 
 	tracee_write(t, borrowed->call, none, sizeof(none), &ignored);

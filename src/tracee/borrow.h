@@ -12,9 +12,9 @@
 #pragma once
 #include <stdbool.h>
 
+#include "arch/sigframe.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "tracee/sigframe.h"
 
 struct tracee;
 struct thread;
@@ -22,7 +22,7 @@ struct thread;
 struct borrowed_thread {
 	struct thread *th;         /* NULL: none is borrowed */
 	uint64_t call;             /* address of: syscall, and the way back */
-	uint64_t result;           /* address of: result to rdi, back */
+	uint64_t result;           /* address of: the result is kept, back */
 	uint64_t back;             /* address of: sigreturn from the frame */
 	uint64_t end;              /* address after the last of these instructions */
 	uint64_t scratch;          /* TRACEE_SCRATCH bytes for arguments */

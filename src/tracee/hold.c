@@ -241,10 +241,10 @@ static bool ends_for_a_stop(const struct user_regs_struct *regs)
 		SYS_pause,	    SYS_rt_sigsuspend,
 	};
 
-	if ((int64_t)regs->rax != -EINTR)
+	if (regs_result(regs) != -EINTR)
 		return false;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (regs->orig_rax == calls[i])
+		if (regs_call(regs) == calls[i])
 			return true;
 	return false;
 }
@@ -252,13 +252,12 @@ static bool ends_for_a_stop(const struct user_regs_struct *regs)
 void thread_stands(struct thread *th)
 {
 	th->stopped = true;
-	ptrace(PTRACE_GETREGS, th->tid, NULL, &th->regs);
+	regs_get(th->tid, &th->regs);
 	if (ends_for_a_stop(&th->regs)) {
-		/* ptrace shows the registers as the stop left them; the kernel looks at rax again
-		 * when the thread goes on. */
-		th->regs.rax = (uint64_t)RESTART_NOHAND;
-		ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rax),
-		       (void *)th->regs.rax);
+		/* ptrace shows the registers as the stop left them; the kernel looks at the
+		 * result again when the thread goes on. */
+		regs_set_result(&th->regs, RESTART_NOHAND);
+		regs_put_result(th->tid, RESTART_NOHAND);
 	}
 }
 
@@ -554,16 +553,15 @@ const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i)
 	return &t->threads.at[i].regs;
 }
 
-void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip)
+void tracee_set_pc(struct tracee *t, size_t i, uint64_t pc)
 {
 	struct thread *th = &t->threads.at[i];
 	struct err ignored;
 
 	/* The borrowed thread's registers are put back at borrow_end(); later they would overwrite
-	 * rip. */
+	 * it. */
 	if (t->borrowed.th == th)
 		borrow_end(t, &ignored);
-	th->regs.rip = rip;
-	ptrace(PTRACE_POKEUSER, th->tid, (void *)offsetof(struct user_regs_struct, rip),
-	       (void *)rip);
+	regs_set_pc(&th->regs, pc);
+	regs_put_pc(th->tid, pc);
 }

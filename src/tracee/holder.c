@@ -76,10 +76,8 @@ static void set_result(pid_t tid, int64_t answered, int64_t result)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0 && (int64_t)regs.rax == answered &&
-	    result != answered)
-		ptrace(PTRACE_POKEUSER, tid, (void *)offsetof(struct user_regs_struct, rax),
-		       (void *)result);
+	if (regs_get(tid, &regs) == 0 && regs_result(&regs) == answered && result != answered)
+		regs_put_result(tid, result);
 }
 
 /* On the holder's thread: lets the kept caller go, with *of as the result of its request. */

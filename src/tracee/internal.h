@@ -20,7 +20,7 @@
 #include "tracee/borrow.h"
 #include "tracee/tracee.h"
 
-/* Values in rax of an interrupted system call that the kernel means to restart. */
+/* Results of an interrupted system call that the kernel means to restart. */
 enum { RESTART_SYS = -512, RESTART_NOINTR = -513, RESTART_NOHAND = -514, RESTART_BLOCK = -516 };
 
 #define TRAP_SYSCALL (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
@@ -127,5 +127,5 @@ void holder_answer(const struct tracee *t);
 bool holder_keep(const struct tracee *t, const struct thread *th);
 void holder_take(struct tracee *t); /* adds the kept caller to t, if it is t's */
 
-/* True if a system call that was interrupted in the thread would restart, at rip - 2. */
+/* True if a system call that was interrupted in the thread would restart. */
 bool regs_restart(const struct user_regs_struct *regs);

@@ -9,7 +9,6 @@
  * getpid, and the registers are set to before its instruction, so that it is made once, later. */
 #include "tracee/launch_stop.h"
 
-#include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/tcb.h"
 #include "tracee/internal.h"
 
 #define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)
@@ -88,7 +88,7 @@ static int next_stop(struct launch_run *run, struct user_regs_struct *regs, stru
 			break;
 		signal = WSTOPSIG(status);
 	}
-	return ptrace(PTRACE_GETREGS, run->th->tid, NULL, regs) < 0 ? tracee_died(run->t, err) : 0;
+	return regs_get(run->th->tid, regs) < 0 ? tracee_died(run->t, err) : 0;
 }
 
 /* From the entry of a system call, or from the stop where `regs` was read, to a stopped thread with
@@ -101,7 +101,7 @@ static int stop_with(struct launch_run *run, const struct user_regs_struct *regs
 		return r;
 	run->th->regs = *regs;
 	run->done = true;
-	return ptrace(PTRACE_SETREGS, run->th->tid, NULL, regs) < 0 ? tracee_died(run->t, err) : 0;
+	return regs_put(run->th->tid, regs) < 0 ? tracee_died(run->t, err) : 0;
 }
 
 static int stop_before(struct launch_run *run, const struct user_regs_struct *entry,
@@ -111,18 +111,16 @@ static int stop_before(struct launch_run *run, const struct user_regs_struct *en
 
 	/* The entered call cannot be undone, so it becomes harmless; the program makes its own
 	 * later. */
-	harmless.orig_rax = SYS_getpid;
-	/* The length of `syscall`. */
-	before.rip -= 2;
-	before.rax = entry->orig_rax;
-	before.orig_rax = ~UINT64_C(0);
-	if (ptrace(PTRACE_SETREGS, run->th->tid, NULL, &harmless) < 0)
+	regs_replace_call(&harmless, SYS_getpid);
+	regs_repeat_call(&before);
+	regs_replace_call(&before, REGS_NO_CALL);
+	if (regs_put(run->th->tid, &harmless) < 0)
 		return tracee_died(run->t, err);
 	return stop_with(run, &before, err);
 }
 
 /* True for a call that the start of a C library makes before it has a thread pointer. */
-static bool is_starts(uint64_t call)
+static bool is_starts(int64_t call)
 {
 	static const uint16_t calls[] = {
 		SYS_brk,
@@ -163,22 +161,21 @@ static bool is_starts(uint64_t call)
 }
 
 /* A C library's thread block begins with its own address. */
-static bool points_to_itself(struct launch_run *run, uint64_t fs)
+static bool points_to_itself(struct launch_run *run, uint64_t pointer)
 {
 	uint64_t word;
 	struct err ignored;
 
-	return tracee_read(run->t, fs, &word, sizeof(word), &ignored) == 0 && word == fs;
+	return tracee_read(run->t, pointer, &word, sizeof(word), &ignored) == 0 &&
+	       word == pointer;
 }
-
-#define GLIBC_TID 0x2d0 /* in a thread's block, as in inject/thread_blocks.c */
 
 /* glibc passes the address of a word of the thread's block, and notes the thread's id there a
  * moment later, before its next call; musl passes that of a lock, which may stand behind the first
  * thread's block. */
 static enum launch_libc libc_of(const struct launch_run *run)
 {
-	return run->where->tid_address - run->where->fs == GLIBC_TID ? LAUNCH_GLIBC : LAUNCH_MUSL;
+	return run->where->tid_address - run->where->fs == TCB_TID ? LAUNCH_GLIBC : LAUNCH_MUSL;
 }
 
 /* set_tid_address has been entered. musl's next call may be main's, so musl stops here. */
@@ -188,7 +185,7 @@ static int after_tid_address(struct launch_run *run, const struct user_regs_stru
 	struct user_regs_struct after, next;
 	int r = next_stop(run, &after, err);
 
-	run->where->tid_address = entry->rdi;
+	run->where->tid_address = regs_call_arg(entry, 0);
 	run->where->libc = libc_of(run);
 	if (r == 0 && run->where->libc == LAUNCH_MUSL)
 		return stop_with(run, &after, err);
@@ -197,13 +194,13 @@ static int after_tid_address(struct launch_run *run, const struct user_regs_stru
 	return r < 0 ? r : stop_before(run, &next, err);
 }
 
-/* Holds before the call that follows ARCH_SET_FS, or around set_tid_address. */
+/* Holds before the call that follows, or around set_tid_address. */
 static int after_thread_pointer(struct launch_run *run, struct err *err)
 {
 	struct user_regs_struct entry;
 	int r = next_stop(run, &entry, err);
 
-	if (r == 0 && entry.orig_rax == SYS_set_tid_address)
+	if (r == 0 && regs_call(&entry) == SYS_set_tid_address)
 		return after_tid_address(run, &entry, err);
 	return r < 0 ? r : stop_before(run, &entry, err);
 }
@@ -212,27 +209,26 @@ static int after_thread_pointer(struct launch_run *run, struct err *err)
 static int one_call(struct launch_run *run, const struct user_regs_struct *entry, struct err *err)
 {
 	struct user_regs_struct after;
+	uint64_t pointer;
 	int r;
 
-	if (!is_starts(entry->orig_rax))
+	if (!is_starts(regs_call(entry)))
 		return stop_before(run, entry, err);
 	r = next_stop(run, &after, err);
-	if (r < 0 || entry->orig_rax != SYS_arch_prctl || entry->rdi != ARCH_SET_FS ||
-	    after.rax != 0)
+	if (r < 0 || !regs_sets_thread_pointer(entry, &pointer) || regs_result(&after) != 0)
 		return r;
-	run->where->fs = entry->rsi;
+	run->where->fs = pointer;
 	run->where->libc = LAUNCH_OTHER;
-	return points_to_itself(run, entry->rsi) ? after_thread_pointer(run, err)
-						 : stop_with(run, &after, err);
+	return points_to_itself(run, pointer) ? after_thread_pointer(run, err)
+					      : stop_with(run, &after, err);
 }
 
-/* Every library's start loads ARCH_SET_FS into a register. A program without that number need not
- * be run to find out. */
-static bool may_set_fs(struct tracee *t)
+/* A program without the bytes that every library's start has in it need not be run to find out. */
+static bool may_set_thread_pointer(struct tracee *t)
 {
-	static const uint8_t number[4] = { ARCH_SET_FS & 0xff, ARCH_SET_FS >> 8 };
+	static const uint8_t mark[] = REGS_START_MARK;
 
-	return code_find(t, false, number, sizeof(number)) != 0;
+	return code_find(t, false, mark, sizeof(mark)) != 0;
 }
 
 /* Runs from the first instruction to the place that the top of this file describes, if the program
@@ -242,7 +238,7 @@ static int run_to_thread_pointer(struct launch_run *run, struct err *err)
 	struct user_regs_struct regs;
 	int r = 0;
 
-	if (!may_set_fs(run->t)) {
+	if (!may_set_thread_pointer(run->t)) {
 		run->done = true;
 		return 0;
 	}
@@ -260,9 +256,7 @@ static int run_to_thread_pointer(struct launch_run *run, struct err *err)
 		return r;
 	/* The program has computed for long: stopped at whatever instruction it has reached. */
 	r = run_settle(run->t, run->th, 0, err);
-	return r == 0 && ptrace(PTRACE_GETREGS, run->th->tid, NULL, &run->th->regs) < 0
-		       ? tracee_died(run->t, err)
-		       : r;
+	return r == 0 && regs_get(run->th->tid, &run->th->regs) < 0 ? tracee_died(run->t, err) : r;
 }
 
 /* --- from exec on --------------------------------------------------------------------------- */
@@ -306,7 +300,7 @@ static int pass_exec(struct tracee *t, struct err *err)
 	 * half started. */
 	ptrace(PTRACE_SETOPTIONS, t->pid, NULL, (void *)(uintptr_t)OPTIONS);
 	r = run_settle(t, th, 0, err);
-	if (r == 0 && ptrace(PTRACE_GETREGS, t->pid, NULL, &th->regs) < 0)
+	if (r == 0 && regs_get(t->pid, &th->regs) < 0)
 		r = tracee_died(t, err);
 	return r < 0 ? r : open_memory(t, err);
 }
@@ -362,7 +356,7 @@ static int to_its_start(struct tracee *t, struct launch_stop *where, struct err 
 
 	if (r < 0)
 		return r;
-	where->entry = run.th->regs.rip;
+	where->entry = regs_pc(&run.th->regs);
 	return run_to_thread_pointer(&run, err);
 }
 

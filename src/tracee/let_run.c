@@ -63,9 +63,10 @@ static bool stop_at_call(struct tracee *t, struct thread *th)
 	struct err ignored;
 
 	th->stopped = true;
-	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &th->regs) < 0)
+	if (regs_get(th->tid, &th->regs) < 0)
 		return false;
-	if ((is_harmless(th->regs.orig_rax) || borrow_from_call(t, th, &ignored) < 0) &&
+	if ((is_harmless((uint64_t)regs_call(&th->regs)) ||
+	     borrow_from_call(t, th, &ignored) < 0) &&
 	    run_settle(t, th, 0, &ignored) == 0)
 		thread_stands(th);
 	return true;

@@ -14,20 +14,17 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "arch/borrowed_code.h"
 #include "tracee/internal.h"
-
-#define FLAGS_AT_CALL 0x202 /* interrupts on, direction forward */
 
 static int set_regs(struct tracee *t, const struct user_regs_struct *regs, struct err *err)
 {
-	return ptrace(PTRACE_SETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err)
-									   : 0;
+	return regs_put(t->borrowed.th->tid, regs) < 0 ? tracee_died(t, err) : 0;
 }
 
 static int get_regs(struct tracee *t, struct user_regs_struct *regs, struct err *err)
 {
-	return ptrace(PTRACE_GETREGS, t->borrowed.th->tid, NULL, regs) < 0 ? tracee_died(t, err)
-									   : 0;
+	return regs_get(t->borrowed.th->tid, regs) < 0 ? tracee_died(t, err) : 0;
 }
 
 /* The thread got a signal instead of reaching a system call: SIGSEGV and the like are blamed on
@@ -37,13 +34,13 @@ static int err_faulted(struct tracee *t, int status, struct err *err)
 	struct user_regs_struct regs = { 0 };
 	siginfo_t info = { 0 };
 
-	ptrace(PTRACE_GETREGS, t->borrowed.th->tid, NULL, &regs);
+	regs_get(t->borrowed.th->tid, &regs);
 	ptrace(PTRACE_GETSIGINFO, t->borrowed.th->tid, NULL, &info);
 	return err_set(
 		err, EIO,
 		"what was called in process %d ended with signal %d (%s) at %#llx, address %p",
-		(int)t->pid, WSTOPSIG(status), sigabbrev_np(WSTOPSIG(status)), regs.rip,
-		info.si_addr);
+		(int)t->pid, WSTOPSIG(status), sigabbrev_np(WSTOPSIG(status)),
+		(unsigned long long)regs_pc(&regs), info.si_addr);
 }
 
 /* Runs to the next entry to, or exit from, a system call. */
@@ -62,9 +59,9 @@ static struct user_regs_struct regs_for(const struct borrowed_thread *borrowed)
 {
 	struct user_regs_struct regs = borrowed->th->regs;
 
-	regs.orig_rax = ~UINT64_C(0); /* no restart of the call that the thread was in */
-	regs.rsp = borrowed->frame;
-	regs.eflags = FLAGS_AT_CALL;
+	regs_replace_call(&regs, REGS_NO_CALL);
+	regs_set_sp(&regs, borrowed->frame);
+	regs_set_flags(&regs);
 	return regs;
 }
 
@@ -75,21 +72,14 @@ static int do_syscall(struct tracee *t, long number, const uint64_t args[6], int
 	struct user_regs_struct regs = regs_for(&t->borrowed);
 	int r;
 
-	regs.rip = t->borrowed.call;
-	regs.rax = (uint64_t)number;
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.r10 = args[3];
-	regs.r8 = args[4];
-	regs.r9 = args[5];
+	regs_begin_call(&regs, t->borrowed.call, number, args);
 	r = set_regs(t, &regs, err);
 	/* Two stops: the entry and the exit. */
 	for (int stop = 0; r == 0 && stop < 2; stop++)
 		r = run_to_call(t, err);
 	if (r == 0)
 		r = get_regs(t, &regs, err);
-	*result = (int64_t)regs.rax;
+	*result = regs_result(&regs);
 	return r;
 }
 
@@ -120,7 +110,8 @@ static int run_to_return(struct tracee *t, struct user_regs_struct *regs, struct
 		if (r == 0)
 			r = get_regs(t, regs, err);
 		if (r < 0 ||
-		    (entry && regs->rip == t->borrowed.end && regs->rsp == t->borrowed.frame))
+		    (entry && regs_pc(regs) == t->borrowed.end &&
+		     regs_sp(regs) == t->borrowed.frame))
 			return r;
 	}
 }
@@ -132,17 +123,10 @@ static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], 
 	struct user_regs_struct regs = regs_for(&t->borrowed);
 	/* Named in the frame, so that a later tracer knows that the call is under way if we die. */
 	const uint64_t link = (uint64_t)t->borrowed.th->tid;
-	int r;
+	const uint64_t back = t->borrowed.result;
+	uint64_t at = regs_begin_function(&regs, function, args, stack_top, back);
+	int r = at ? tracee_write(t, at, &back, sizeof(back), err) : 0;
 
-	regs.rip = function;
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.rcx = args[3];
-	regs.rax = regs.rbp = 0;
-	/* The alignment that a function finds after the call that pushed its return address. */
-	regs.rsp = (stack_top & ~UINT64_C(15)) - 8;
-	r = tracee_write(t, regs.rsp, &t->borrowed.result, sizeof(t->borrowed.result), err);
 	if (r == 0)
 		r = tracee_write(t, t->borrowed.frame + SIGFRAME_LINK, &link, sizeof(link), err);
 	if (r == 0)
@@ -151,10 +135,10 @@ static int do_call(struct tracee *t, uint64_t function, const uint64_t args[4], 
 		r = run_to_return(t, &regs, err);
 	if (r < 0)
 		return r;
-	*result = regs.rdi;
+	*result = borrowed_code_result(&regs);
 	/* The call at whose entry the thread stands has to be one that a seccomp filter allows. */
-	regs.orig_rax = SYS_getpid;
-	regs.rip = t->borrowed.back;
+	regs_replace_call(&regs, SYS_getpid);
+	regs_set_pc(&regs, t->borrowed.back);
 	r = set_regs(t, &regs, err);
 	return r < 0 ? r : run_to_call(t, err);
 }

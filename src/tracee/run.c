@@ -80,14 +80,13 @@ int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err)
 	}
 }
 
-/* A negative orig_rax means that no system call is under way; the values are the kernel's ERESTART
- * codes, which programs never see. */
+/* The values are the kernel's ERESTART codes, which programs never see. */
 bool regs_restart(const struct user_regs_struct *regs)
 {
-	int64_t rax = (int64_t)regs->rax;
+	int64_t result = regs_result(regs);
 
-	return (int64_t)regs->orig_rax >= 0 && (rax == RESTART_SYS || rax == RESTART_NOINTR ||
-						rax == RESTART_NOHAND || rax == RESTART_BLOCK);
+	return regs_call(regs) >= 0 && (result == RESTART_SYS || result == RESTART_NOINTR ||
+					result == RESTART_NOHAND || result == RESTART_BLOCK);
 }
 
 bool tracee_restarts(const struct tracee *t, size_t i)

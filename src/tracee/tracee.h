@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
+#include "arch/regs.h"
 #include "base/err.h"
 
 struct tracee;
@@ -40,13 +40,13 @@ pid_t tracee_pid(const struct tracee *t);
 bool tracee_alive(const struct tracee *t);       /* false once it died in our hands */
 size_t tracee_threads(const struct tracee *t);   /* at least 1 */
 pid_t tracee_tid(const struct tracee *t, size_t i);
-/* Registers as the program has them (borrowing for calls does not show). rip is the instruction at
- * which the thread goes on; if tracee_restarts(), it goes on at rip - 2 (a system call instruction,
- * again), or at rip when a signal handler ran first. */
+/* Registers as the program has them (borrowing for calls does not show). regs_pc() is the
+ * instruction at which the thread goes on; if tracee_restarts(), it goes on REGS_CALL_BYTES before
+ * (a system call instruction, again), or there when a signal handler ran first. */
 const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i);
 bool tracee_restarts(const struct tracee *t, size_t i);
-/* Sets rip at once, not only at release: the code at its old place may be changed next. */
-void tracee_set_rip(struct tracee *t, size_t i, uint64_t rip);
+/* Sets the pc at once, not only at release: the code at its old place may be changed next. */
+void tracee_set_pc(struct tracee *t, size_t i, uint64_t pc);
 /* Lets the threads i with which[i] go on for about `ns` of processor time, or up to their next
  * system call, which is not made: nothing but user code runs. Threads that end by it (a signal) are
  * forgotten, and others may get their index. */
@@ -74,8 +74,8 @@ int tracee_syscall(struct tracee *t, long number, const uint64_t args[6], int64_
 /* Calls function(args[0..3]) in the process, on the stack that ends at stack_top (not the program's
  * own), with all its signals held back. The function must not take locks that another thread may
  * hold: they are all stopped. If we die it runs on to its end, while the others run, too. *result
- * is its rax. -EIO and *err when it faulted: the registers are put back all the same. -EAGAIN while
- * a call is under way whose tracer died. */
+ * is what it returned. -EIO and *err when it faulted: the registers are put back all the same.
+ * -EAGAIN while a call is under way whose tracer died. */
 int tracee_call(struct tracee *t, uint64_t function, const uint64_t args[4], uint64_t stack_top,
 		uint64_t *result, struct err *err);
 

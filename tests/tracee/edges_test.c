@@ -700,7 +700,7 @@ static void a_thread_goes_on_elsewhere(void **state)
 	int status;
 
 	assert_int_not_equal(sp, 0);
-	tracee_set_rip(t, 0, (uintptr_t)elsewhere);
+	tracee_set_pc(t, 0, (uintptr_t)elsewhere);
 	assert_int_equal(tracee_regs(t, 0)->rip, (uintptr_t)elsewhere);
 	assert_int_equal(tracee_syscall(t, SYS_getpid, none, &result, &err), 0);
 	tracee_release(t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds a signal frame as the kernel would push it, with the vector registers in the form of
- * XSAVE. borrow.c writes it into a process, for rt_sigreturn. Pure computation; it cannot fail, but
- * without XSAVE data it restores no vector registers. */
-#include "tracee/sigframe.h"
+ * XSAVE. tracee/borrow.c writes it into a process, for rt_sigreturn. Pure computation; it cannot
+ * fail, but without XSAVE data it restores no vector registers. */
+#include "arch/sigframe.h"
 
 #include <cpuid.h>
 #include <string.h>
@@ -17,6 +17,10 @@ _Static_assert(CONTEXT_BYTES == SIGNAL_CONTEXT_BYTES && CONTEXT_BYTES <= SIGFRAM
 #define FLAGS 7u /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
 /* No flags of sigaltstack's: the kernel leaves the alternative stack alone. */
 #define ALT_STACK_AS_IT_IS 0x5a5a
+
+/* After the flags stand 16 bits with the user code segment. */
+#define SEGMENTS UINT64_C(0x33)
+#define SEGMENTS_MASK UINT64_C(0xffff)
 
 /* The last 48 of FXSAVE's 512 bytes are the kernel's own. */
 #define XSTATE_HEADER 512
@@ -67,6 +71,11 @@ static size_t put_xstate(uint8_t *to, const uint8_t *xstate, size_t n)
 	memcpy(to + XSTATE_SW, &sw, sizeof(sw));
 	memcpy(to + n, &magic2, sizeof(magic2));
 	return n + 4;
+}
+
+bool sigframe_is_mark(uint64_t word)
+{
+	return (word & SEGMENTS_MASK) == SEGMENTS;
 }
 
 size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_regs_struct *regs,
