@@ -8,6 +8,8 @@
 #include "base/cursor.h"
 #include "event/event_set.h"
 
+static const struct event_provider programs = { .name = "program", .can_enable = true };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void check(int ok)
@@ -22,7 +24,7 @@ static void add(struct event_catalogue *c, const char *system, const char *name)
 	struct event_format f = { system, name, 0, fields, 1, "\"%d\", REC->a" };
 	const struct event_entry *e;
 
-	check(!events_add_format(c, EVENT_OWNER_STATIC, &f, &e, NULL));
+	check(!events_add_format(c, &programs, &f, &e, NULL));
 }
 
 static void add_all(struct event_catalogue *c)
@@ -39,12 +41,12 @@ static void any_format(struct event_catalogue *c, const char *system, const char
 	const struct event_entry *e, *again;
 	uint32_t before = events_n(c);
 
-	if (events_add(c, EVENT_OWNER_STATIC, system, text, n, &e, NULL)) {
+	if (events_add(c, &programs, system, text, n, &e, NULL)) {
 		check(events_n(c) == before);
 		return;
 	}
 	check(events_find(c, e->format->system, e->format->name) == e && events_at(c, e->index) == e);
-	check(!events_add(c, EVENT_OWNER_STATIC, system, e->text, strlen(e->text), &again, NULL) && again == e);
+	check(!events_add(c, &programs, system, e->text, strlen(e->text), &again, NULL) && again == e);
 }
 
 /* A name of a few bytes, none of them a blank. */

@@ -14,6 +14,8 @@
 #include "tree/mount_point.h"
 #include "tree/view.h"
 
+static const struct event_provider programs = { .name = "program", .can_enable = true };
+
 static const char *const paths[] = {
 	"current_tracer", "tracing_on", "trace_options", "trace_clock", "buffer_size_kb", "buffer_percent",
 	"tracing_cpumask", "tracing_max_latency", "tracing_thresh", "max_graph_depth", "options/overwrite",
@@ -126,7 +128,7 @@ static void add_events(struct tree *t)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct event_format f = { names[i][0], names[i][1], 0, fields, 2, "\"%d\", REC->a" };
 
-		check(!events_add_format(instance_events(t), EVENT_OWNER_STATIC, &f, &e, NULL));
+		check(!events_add_format(instance_events(t), &programs, &f, &e, NULL));
 	}
 }
 

@@ -63,13 +63,13 @@ struct switch_run {
 enum { SWITCH, SIGNAL, END, SCHED_END, KINDS };
 static const struct {
 	const char *system, *name;
-	enum event_owner owner;
+	const struct event_provider *of;
 	unsigned what;
 } kinds[KINDS] = {
-	[SWITCH] = { "sched", "sched_switch", EVENT_OWNER_SCHED, PERF_SWITCHES },
-	[SIGNAL] = { "signal", "signal_deliver", EVENT_OWNER_SCHED, PERF_SIGNALS },
-	[END] = { "task", "task_exit", EVENT_OWNER_TASK, PERF_ENDS },
-	[SCHED_END] = { "sched", "sched_process_exit", EVENT_OWNER_TASK, PERF_ENDS },
+	[SWITCH] = { "sched", "sched_switch", &switches_provider, PERF_SWITCHES },
+	[SIGNAL] = { "signal", "signal_deliver", &switches_provider, PERF_SIGNALS },
+	[END] = { "task", "task_exit", &tasks_provider, PERF_ENDS },
+	[SCHED_END] = { "sched", "sched_process_exit", &tasks_provider, PERF_ENDS },
 };
 
 struct armed {
@@ -98,6 +98,31 @@ struct switches {
 	/* two instants on both clocks: when following began, and at the last gather_rings() */
 	uint64_t first_tsc, first_ns, tsc, ns;
 };
+
+/* --- the kind of event ------------------------------------------------------------------------ */
+
+static void add_events(struct event_catalogue *c)
+{
+	struct err ignored;
+
+	if (perf_rings_allowed(PERF_SWITCHES, &ignored) == 0)
+		tasks_add_switch(c, &switches_provider, &ignored);
+	if (perf_rings_allowed(PERF_SIGNALS, &ignored) == 0)
+		tasks_add_signal(c, &switches_provider, &ignored);
+}
+
+/* Where perf may not tell signals, the agent does (signals_provider). */
+static int is_allowed(const char *name, struct err *err)
+{
+	return strcmp(name, "sched:sched_switch") == 0 ? perf_rings_allowed(PERF_SWITCHES, err) : 0;
+}
+
+const struct event_provider switches_provider = {
+	.name = "kernel", .can_enable = true, .told_by_kernel = true,
+	.everybodys = add_events, .allowed = is_allowed,
+};
+
+/* --- what is followed ------------------------------------------------------------------------- */
 
 struct switches *switches_new(struct memories *memories)
 {
@@ -490,7 +515,7 @@ static unsigned set_armed(struct switches *s, const struct event_set *set)
 		const struct filter_program *f;
 
 		free(a->filter);
-		*a = (struct armed){ .is = e && e->owner == kinds[k].owner &&
+		*a = (struct armed){ .is = e && e->provider == kinds[k].of &&
 					   event_set_armed(set, e->index) };
 		if (!a->is)
 			continue;

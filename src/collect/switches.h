@@ -14,6 +14,10 @@
 
 struct switches;
 struct memories;
+
+/* Events that the kernel tells. Every program has them, where perf may tell of it. */
+extern const struct event_provider switches_provider;
+
 /* `memories`: where threads note that they have told of their ends */
 struct switches *switches_new(struct memories *memories);
 void switches_free(struct switches *s);

@@ -21,16 +21,20 @@ struct event_catalogue {
 	void *grown_arg;
 };
 
+/* Its events are written by tracers and markers. */
+static const struct event_provider ftrace_provider = { .name = "ftrace" };
+
 /* Appends an event and takes over `format`. With the lock, except in events_new(). */
-static const struct event_entry *append_event(struct event_catalogue *c, enum event_owner owner,
+static const struct event_entry *append_event(struct event_catalogue *c,
+					      const struct event_provider *of,
 					      struct event_format *format)
 {
 	struct event_entry *e = mem_zalloc(sizeof(*e));
 
 	e->index = (uint32_t)c->entries.n;
-	if (owner != EVENT_OWNER_FTRACE)
+	if (of != &ftrace_provider)
 		format->id = EVENT_ID_FIRST + e->index;
-	e->owner = owner;
+	e->provider = of;
 	e->format = format;
 	e->text = event_format_read(format);
 	*vec_add(&c->entries) = e;
@@ -57,7 +61,7 @@ struct event_catalogue *events_new(void)
 
 	pthread_mutex_init(&c->lock, NULL);
 	for (size_t i = 0; i < n; i++)
-		append_event(c, EVENT_OWNER_FTRACE, copy_of(&builtin[i], NULL));
+		append_event(c, &ftrace_provider, copy_of(&builtin[i], NULL));
 	return c;
 }
 
@@ -113,8 +117,8 @@ static bool is_same_event(const struct event_entry *e, struct event_format *f)
 
 /* Finds or adds the event; with the lock. Returns 1: it is new, and f is taken over; 0: it was
  * there. */
-static int enter_event(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
-		 const struct event_entry **entry, struct err *err)
+static int enter_event(struct event_catalogue *c, const struct event_provider *of,
+		       struct event_format *f, const struct event_entry **entry, struct err *err)
 {
 	*entry = find_event(c, f->system, f->name);
 	if (*entry && is_same_event(*entry, f))
@@ -125,13 +129,13 @@ static int enter_event(struct event_catalogue *c, enum event_owner owner, struct
 	if (c->entries.n >= EVENTS_MAX)
 		return err_set(err, ENOSPC, "there are %u events already, %s:%s is one too many",
 			       EVENTS_MAX, f->system, f->name);
-	*entry = append_event(c, owner, f);
+	*entry = append_event(c, of, f);
 	return 1;
 }
 
 /* Adds f, which it takes over also when it fails, and tells the watcher. */
-static int add_event(struct event_catalogue *c, enum event_owner owner, struct event_format *f,
-	       const struct event_entry **entry, struct err *err)
+static int add_event(struct event_catalogue *c, const struct event_provider *of,
+		     struct event_format *f, const struct event_entry **entry, struct err *err)
 {
 	void (*grown)(void *arg, const struct event_entry *e);
 	void *arg;
@@ -143,7 +147,7 @@ static int add_event(struct event_catalogue *c, enum event_owner owner, struct e
 		return e;
 	}
 	pthread_mutex_lock(&c->lock);
-	e = enter_event(c, owner, f, entry, err);
+	e = enter_event(c, of, f, entry, err);
 	grown = c->grown;
 	arg = c->grown_arg;
 	pthread_mutex_unlock(&c->lock);
@@ -155,21 +159,21 @@ static int add_event(struct event_catalogue *c, enum event_owner owner, struct e
 	return e < 0 ? e : 0;
 }
 
-int events_add(struct event_catalogue *c, enum event_owner owner, const char *system,
+int events_add(struct event_catalogue *c, const struct event_provider *of, const char *system,
 	       const char *text, size_t n, const struct event_entry **entry, struct err *err)
 {
 	struct event_format *f = event_format_parse(text, n, system, err);
 
-	return f ? add_event(c, owner, f, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, entry, err) : err_code(err, EINVAL);
 }
 
-int events_add_format(struct event_catalogue *c, enum event_owner owner,
+int events_add_format(struct event_catalogue *c, const struct event_provider *of,
 		      const struct event_format *format, const struct event_entry **entry,
 		      struct err *err)
 {
 	struct event_format *f = copy_of(format, err);
 
-	return f ? add_event(c, owner, f, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, entry, err) : err_code(err, EINVAL);
 }
 
 /* The number may have grown when the caller uses it; all events below it are there for good. */
@@ -204,11 +208,10 @@ const struct event_entry *events_find(struct event_catalogue *c, const char *sys
 	return e;
 }
 
-/* ftrace's own events are written by tracers and markers, whatever is enabled; entries do not
- * change, so that no lock is needed. */
+/* Entries do not change, so that no lock is needed. */
 bool events_can_enable(const struct event_entry *e)
 {
-	return e->owner != EVENT_OWNER_FTRACE;
+	return e->provider->can_enable;
 }
 
 void events_set_context(struct event_catalogue *c, const struct filter_context *context)

@@ -5,24 +5,14 @@
 #pragma once
 #include "event/filter_compile.h"
 #include "event/format.h"
-
-/* The writer of an event's records. */
-enum event_owner {
-	EVENT_OWNER_FTRACE,   /* the tracers and markers: nothing to enable */
-	EVENT_OWNER_STATIC,   /* include/brace/event.h in the program */
-	EVENT_OWNER_MARKER,   /* USDT */
-	EVENT_OWNER_PROBE,    /* at an instruction, by a command */
-	EVENT_OWNER_TASK,     /* task: and signal: */
-	EVENT_OWNER_SYSCALL,  /* raw_syscalls: and syscalls: */
-	EVENT_OWNER_SCHED,    /* told by perf: context switches, signals delivered */
-};
+#include "event/provider.h"
 
 #define EVENT_ID_FIRST 512u  /* ids of events that are not ftrace's own: EVENT_ID_FIRST + index */
 #define EVENTS_MAX 65000u    /* an id has 16 bits */
 
 struct event_entry {
 	uint32_t index;                    /* place in the catalogue: 0, 1, ... */
-	enum event_owner owner;
+	const struct event_provider *provider;
 	const struct event_format *format; /* system, name, id, fields */
 	const char *text;                  /* text of its `format` file, id included */
 };
@@ -34,13 +24,13 @@ struct event_catalogue *events_new(void);
 void events_free(struct event_catalogue *c);
 
 /* Adds an event from the text of a format file. Its id does not matter: the next free one is given.
- * An equal event (of another process) is entered once. Returns 0 and *entry, which lives as long as
+ * An equal event (of another process) is entered once, and keeps its provider. Returns 0 and *entry, which lives as long as
  * the catalogue; or -EEXIST: the system has another event of that name; -EINVAL: the text, or a
  * name that no directory can have; -ENOSPC. */
-int events_add(struct event_catalogue *c, enum event_owner owner, const char *system,
+int events_add(struct event_catalogue *c, const struct event_provider *of, const char *system,
 	       const char *text, size_t n, const struct event_entry **entry, struct err *err);
 /* events_add() from a format that is not text yet; nothing of it is kept. */
-int events_add_format(struct event_catalogue *c, enum event_owner owner,
+int events_add_format(struct event_catalogue *c, const struct event_provider *of,
 		      const struct event_format *format, const struct event_entry **entry,
 		      struct err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of system calls: formats of raw_syscalls: and syscalls:, made from one line of a table
- * for each call. image/call_points.c adds them to a session's catalogue, and looks them up by
- * number. Constants but for that; it fails as events_add() does. */
+ * for each call. image/call_points.c looks them up by number. Nothing but the
+ * catalogue changes; an event that cannot be added is left out. */
 #include "event/syscalls.h"
 
 #include <stdio.h>
@@ -104,7 +104,7 @@ static int add_enter(struct event_catalogue *c, const struct syscall_info *s, st
 	format.fields = call.fields;
 	format.n = call.n;
 	format.print = call.print;
-	r = events_add_format(c, EVENT_OWNER_SYSCALL, &format, &entry, err);
+	r = events_add_format(c, &syscalls_provider, &format, &entry, err);
 	free(call.print);
 	free(call.words);
 	free(name);
@@ -122,7 +122,7 @@ static int add_exit(struct event_catalogue *c, const struct syscall_info *s, str
 	char *name = mem_printf("sys_exit_%s", s->name);
 	struct event_format format = { .system = "syscalls", .name = name, .fields = fields, .n = 2,
 				       .print = "\"0x%lx\", REC->ret" };
-	int r = events_add_format(c, EVENT_OWNER_SYSCALL, &format, &entry, err);
+	int r = events_add_format(c, &syscalls_provider, &format, &entry, err);
 
 	free(name);
 	return r;
@@ -152,20 +152,26 @@ static const struct event_format raw[] = {
 
 /* --- the interface --- */
 
-int syscalls_add(struct event_catalogue *c, struct err *err)
+/* Stops at the first event that is there already with other fields, or for which there is no
+ * room. */
+static void add_calls(struct event_catalogue *c)
 {
 	const struct event_entry *entry;
+	struct err ignored;
 	int r = 0;
 
 	for (size_t i = 0; i < 2 && !r; i++)
-		r = events_add_format(c, EVENT_OWNER_SYSCALL, &raw[i], &entry, err);
+		r = events_add_format(c, &syscalls_provider, &raw[i], &entry, &ignored);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !r; i++) {
-		r = add_enter(c, &all[i], err);
+		r = add_enter(c, &all[i], &ignored);
 		if (!r)
-			r = add_exit(c, &all[i], err);
+			r = add_exit(c, &all[i], &ignored);
 	}
-	return r;
 }
+
+const struct event_provider syscalls_provider = {
+	.name = "syscall", .can_enable = true, .everybodys = add_calls
+};
 
 /* Both NULL for a number that has no row, as for calls that are newer than the table. */
 struct syscall_events syscalls_find(struct event_catalogue *c, uint32_t number)

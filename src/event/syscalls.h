@@ -27,7 +27,7 @@ struct syscall_exit { int32_t nr, zero; int64_t ret; };
 
 struct syscall_events { const struct event_entry *enter, *exit; };
 
-/* Adds all of them to the catalogue. Returns 0 or -errno of events_add_format(). */
-int syscalls_add(struct event_catalogue *c, struct err *err);
+/* Every program has them. */
+extern const struct event_provider syscalls_provider;
 /* Returns the events of a number, if they were added; both NULL: it has none. */
 struct syscall_events syscalls_find(struct event_catalogue *c, uint32_t number);

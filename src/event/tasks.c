@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats of the events of threads and processes. The kernel has task:task_newtask,
  * task:task_rename and those of sched:; exec and exit are also offered under task:, with the same
- * fields. image/call_points.c adds them to a session's catalogue. Constants but for that. */
+ * fields. Nothing but the catalogue changes; an event that cannot be added is left out. */
 #include "event/tasks.h"
 
 #include <string.h>
@@ -73,8 +73,8 @@ static const struct event_format formats[TASK_SIGNAL] = {
 #define STATES "(0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 | 0x00000008 | 0x00000010 | 0x00000020 | 0x00000040)"
 #define REPORTED "(((" STATES " + 1) << 1) - 1)"
 
-/* The kernel writes states by letters, in the order of its task_state_array. The owner differs from
- * that of the events above: the kernel tells of switches, not the program. */
+/* The kernel writes states by letters, in the order of its task_state_array. Unlike the
+ * events above, the kernel tells of switches, not the program. */
 static const struct event_format switch_format = {
 	"sched", "sched_switch", 0, FIELDS(switched),
 	"\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s%s ==> next_comm=%s next_pid=%d next_prio=%d\", REC->prev_comm, "
@@ -86,11 +86,11 @@ static const struct event_format switch_format = {
 	"? \"+\" : \"\", REC->next_comm, REC->next_pid, REC->next_prio"
 };
 
-int tasks_add_switch(struct event_catalogue *c, struct err *err)
+int tasks_add_switch(struct event_catalogue *c, const struct event_provider *of, struct err *err)
 {
 	const struct event_entry *entry;
 
-	return events_add_format(c, EVENT_OWNER_SCHED, &switch_format, &entry, err);
+	return events_add_format(c, of, &switch_format, &entry, err);
 }
 
 static const struct event_field delivered[] = {
@@ -105,24 +105,39 @@ static const struct event_format signal_format = {
 	"\"sig=%d errno=%d code=%d sa_handler=%lx sa_flags=%lx\", REC->sig, REC->errno, REC->code, REC->sa_handler, REC->sa_flags"
 };
 
-/* by_kernel: perf tells of signals, where it may; otherwise the agent does. */
-int tasks_add_signal(struct event_catalogue *c, bool by_kernel, struct err *err)
+int tasks_add_signal(struct event_catalogue *c, const struct event_provider *of, struct err *err)
 {
 	const struct event_entry *entry;
 
-	return events_add_format(c, by_kernel ? EVENT_OWNER_SCHED : EVENT_OWNER_TASK,
-				 &signal_format, &entry, err);
+	return events_add_format(c, of, &signal_format, &entry, err);
 }
 
-int tasks_add(struct event_catalogue *c, struct err *err)
+/* Stops at the first event that is there already with other fields, or for which there is no
+ * room. */
+static void add_tasks(struct event_catalogue *c)
 {
 	const struct event_entry *entry;
+	struct err ignored;
 	int r = 0;
 
 	for (unsigned k = 0; k < TASK_SIGNAL && r == 0; k++)
-		r = events_add_format(c, EVENT_OWNER_TASK, &formats[k], &entry, err);
-	return r;
+		r = events_add_format(c, &tasks_provider, &formats[k], &entry, &ignored);
 }
+
+/* Where the kernel's event is there already, it stays: the list of providers has it before. */
+static void add_signal(struct event_catalogue *c)
+{
+	struct err ignored;
+
+	tasks_add_signal(c, &signals_provider, &ignored);
+}
+
+const struct event_provider tasks_provider = {
+	.name = "task", .can_enable = true, .everybodys = add_tasks
+};
+const struct event_provider signals_provider = {
+	.name = "signal", .can_enable = true, .everybodys = add_signal
+};
 
 /* TASK_EVENTS: not one of these. Names are compared without the system, as none is in both with one
  * name. */
@@ -130,9 +145,11 @@ enum task_event tasks_kind(const struct event_entry *e)
 {
 	unsigned k = 0;
 
-	if (e->owner != EVENT_OWNER_TASK)
+	if (e->provider == &signals_provider)
+		return TASK_SIGNAL;
+	if (e->provider != &tasks_provider)
 		return TASK_EVENTS;
 	while (k < TASK_SIGNAL && strcmp(e->format->name, formats[k].name) != 0)
 		k++;
-	return k; /* TASK_SIGNAL is the only one that has no row */
+	return k < TASK_SIGNAL ? k : TASK_EVENTS;
 }

@@ -5,11 +5,13 @@
 #include "event/catalogue.h"
 #include "shared/tasks.h"
 
-/* Adds all of them to the catalogue. Returns 0 or -errno of events_add_format(). */
-int tasks_add(struct event_catalogue *c, struct err *err);
-/* Adds sched:sched_switch, for sessions that can make its records. */
-int tasks_add_switch(struct event_catalogue *c, struct err *err);
-/* Adds signal:signal_deliver, recorded by the kernel's own tracepoint, or at the handlers. */
-int tasks_add_signal(struct event_catalogue *c, bool by_kernel, struct err *err);
+/* Every program has them: those that system calls tell, and signal:signal_deliver at handlers,
+ * unless the kernel tells of it. */
+extern const struct event_provider tasks_provider, signals_provider;
+
+/* Add sched:sched_switch and signal:signal_deliver as events of a provider that the kernel tells
+ * them. Return 0 or -errno of events_add_format(). */
+int tasks_add_switch(struct event_catalogue *c, const struct event_provider *of, struct err *err);
+int tasks_add_signal(struct event_catalogue *c, const struct event_provider *of, struct err *err);
 /* Returns the event's enum task_event; TASK_EVENTS: none of them. */
 enum task_event tasks_kind(const struct event_entry *e);

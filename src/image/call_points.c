@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "event/syscalls.h"
-#include "event/tasks.h"
-#include "collect/perf_rings.h"
 #include "image/task_points.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
@@ -29,32 +27,11 @@ struct wanted_call {
 	uint32_t tasks;           /* kinds of task_points.h */
 };
 
-void call_points_catalogue(struct event_catalogue *c)
-{
-	struct err ignored;
-
-	/* Once for each catalogue: several processes share it. */
-	if (events_find(c, "raw_syscalls", "sys_enter"))
-		return;
-	syscalls_add(c, &ignored);
-	tasks_add(c, &ignored);
-	/* Events that only the kernel can tell are listed only where it may tell them. */
-	if (perf_rings_allowed(PERF_SWITCHES, &ignored) == 0)
-		tasks_add_switch(c, &ignored);
-	tasks_add_signal(c, perf_rings_allowed(PERF_SIGNALS, &ignored) == 0, &ignored);
-}
-
-bool call_points_want(const struct event_set *set, const struct event_entry *e)
-{
-	return (e->owner == EVENT_OWNER_SYSCALL || e->owner == EVENT_OWNER_TASK ||
-		e->owner == EVENT_OWNER_SCHED) &&
-	       event_set_armed(set, e->index);
-}
-
-/* True if a place in the code is wanted for the event: the kernel tells of SCHED's by itself. */
+/* True if a place in the code is wanted for the event: the kernel tells of some by itself. */
 static bool wants_place(const struct event_set *set, const struct event_entry *e)
 {
-	return e->owner != EVENT_OWNER_SCHED && call_points_want(set, e);
+	return e->provider->everybodys && !e->provider->told_by_kernel &&
+	       event_set_armed(set, e->index);
 }
 
 bool call_points_wanted(const struct event_set *set)
@@ -118,7 +95,7 @@ static void read_wanted(const struct event_set *set, struct wanted_call *w)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);
 
-		if (e->owner == EVENT_OWNER_SYSCALL && call_points_want(set, e))
+		if (e->provider == &syscalls_provider && event_set_armed(set, i))
 			wanted_event(w, e);
 	}
 }

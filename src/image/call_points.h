@@ -4,12 +4,7 @@
 #include "hook/syscalls.h"
 #include "image/probes.h"
 
-/* Adds the events of calls to the catalogue, unless they are there. */
-void call_points_catalogue(struct event_catalogue *c);
-/* Whether the set wants records of this event, and a system call is its place, or the
- * kernel tells of it. */
-bool call_points_want(const struct event_set *set, const struct event_entry *e);
-/* Whether the set wants records of any such event for which a place in the code is needed. */
+/* Whether the set wants records of any event of every program, for which a place in the code is needed. */
 bool call_points_wanted(const struct event_set *set);
 /* Whether the file may make system calls. (Other bytes may look like one.) */
 bool call_points_possible(const uint8_t *bytes, size_t n);

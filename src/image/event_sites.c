@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Static events (include/brace/event.h). Part of one plan, on its thread; the catalogue has a lock
- * of its own. Nothing fails but event_sites_check(): a module whose events cannot be read has
- * none. */
-#include "image/call_points.h"
+ * of its own. Nothing fails: a module whose events cannot be read has none. */
 #include "image/event_sites.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
-#include "collect/perf_rings.h"
 #include "shared/event.h"
 #include "shared/probe.h"
 #include "shared/record.h"
@@ -44,7 +39,7 @@ static int add_event(struct event_catalogue *c, const struct static_event *e, st
 		fields[i] = (struct event_field){ type_of(f), f->name, f->offset, f->size,
 						  f->is_signed };
 	}
-	r = events_add_format(c, EVENT_OWNER_STATIC, &format, &entry, err);
+	r = events_add_format(c, &event_sites_provider, &format, &entry, err);
 	for (size_t i = 0; i < e->fields.n; i++)
 		free((char *)fields[i].type);
 	free(fields);
@@ -78,32 +73,22 @@ bool event_sites_load(struct module *mod)
 	return true;
 }
 
-/* A module without events adds none. */
-void event_sites_catalogue(struct module *mod, struct event_catalogue *c)
-{
-	if (event_sites_load(mod))
-		add_events(c, &mod->events);
-}
-
-/* For a program that is not started yet, so that its events can be set before. */
-void event_sites_know(int fd, const char *path, struct event_catalogue *c)
+static void add_events_of_file(int fd, const char *path, struct event_catalogue *c)
 {
 	struct static_events events;
 	struct err ignored;
 
-	if (static_events_load(fd, path, &events, &ignored) < 0)
+	if (fd < 0 || static_events_load(fd, path, &events, &ignored) < 0)
 		return;
 	add_events(c, &events);
 	static_events_free(&events);
 }
 
-/* --- what is wanted ------------------------------------------------------------------------ */
+const struct event_provider event_sites_provider = {
+	.name = "static", .can_enable = true, .of_file = add_events_of_file
+};
 
-/* A catalogue alone suffices: a name that is pending may be met by a module to come. */
-bool event_sites_wanted(const struct event_set *set)
-{
-	return set && set->catalogue;
-}
+/* --- what is wanted ------------------------------------------------------------------------ */
 
 /* The static event of that name, if it is armed; else NULL. */
 static const struct event_entry *is_armed(const struct event_set *set, const char *system,
@@ -111,7 +96,9 @@ static const struct event_entry *is_armed(const struct event_set *set, const cha
 {
 	const struct event_entry *e = events_find(set->catalogue, system, name);
 
-	return e && e->owner == EVENT_OWNER_STATIC && event_set_armed(set, e->index) ? e : NULL;
+	if (!e || e->provider != &event_sites_provider || !event_set_armed(set, e->index))
+		return NULL;
+	return e;
 }
 
 /* Whether the event is armed, or another one that happens at the same site. */
@@ -156,7 +143,7 @@ static void add_site(struct module *mod, const struct static_site *s)
 	struct event_site *site = vec_add(&mod->sites.at);
 	int32_t distance = (int32_t)(s->slow - (s->nop + STATIC_NOP_BYTES));
 
-	*site = (struct event_site){ .address = mod->base + s->nop,
+	*site = (struct event_site){ .vaddr = s->nop,
 				     .length = STATIC_NOP_BYTES,
 				     .bytes = { 0xe9 } };
 	memcpy(site->bytes + 1, &distance, sizeof(distance));
@@ -168,16 +155,32 @@ static void add_place(struct module *mod, const struct event_set *set, const str
 		      uint64_t state)
 {
 	for (size_t i = 0; i < mod->sites.places.n; i++)
-		if (mod->sites.places.at[i].state == mod->base + state)
+		if (mod->sites.places.at[i].state == state)
 			return;
 	*vec_add(&mod->sites.places) =
-		(struct event_place){ e->index, mod->base + state, event_set_program(set, e->index),
+		(struct event_place){ e->index, state, event_set_program(set, e->index),
 				      event_set_stacked(set, e->index) };
 }
 
-/* Sites become jumps to their slow paths; states get the words that lead to the agent. */
-void event_sites_choose(struct module *mod, const struct event_set *set)
+/* Reading a file's events takes a while: most sets want none of them. */
+static bool any_armed(const struct event_set *set)
 {
+	uint32_t n = events_n(set->catalogue);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (events_at(set->catalogue, i)->provider == &event_sites_provider &&
+		    event_set_armed(set, i))
+			return true;
+	return false;
+}
+
+/* Sites become jumps to their slow paths; states get the words that lead to the agent. */
+static void choose_sites(struct module *mod, const struct event_set *set,
+			 const handler_list *handlers)
+{
+	(void)handlers;
+	if (!any_armed(set) || !event_sites_load(mod))
+		return;
 	for (size_t i = 0; i < mod->events.sites.n; i++)
 		if (is_site_wanted(set, mod, &mod->events.sites.at[i]))
 			add_site(mod, &mod->events.sites.at[i]);
@@ -190,59 +193,6 @@ void event_sites_choose(struct module *mod, const struct event_set *set)
 	}
 }
 
-/* --- names of no event ------------------------------------------------------------------------ */
-
-/* Says so, with the most similar event's name. */
-static int no_event(const struct event_set *set, const char *name, struct err *err)
-{
-	struct nearest near = { name, NULL, 0 };
-	uint32_t n = events_n(set->catalogue);
-	VEC(char *) names = { 0 };
-	int r;
-
-	if (!strcmp(name, "sched:sched_switch") && perf_rings_allowed(PERF_SWITCHES, err) < 0)
-		return err_code(err, EINVAL);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct event_entry *e = events_at(set->catalogue, i);
-
-		if (!events_can_enable(e))
-			continue;
-		*vec_add(&names) = strchr(name, ':')
-					   ? mem_printf("%s:%s", e->format->system, e->format->name)
-					   : mem_strdup(e->format->name);
-		nearest_offer(&near, names.at[names.n - 1]);
-	}
-	if (near.best)
-		r = err_set(err, EINVAL, "no event has the name %s; did you mean %s?", name,
-			    near.best);
-	else
-		r = err_set(
-			err, EINVAL,
-			"no event has the name %s; brace list -e -f PROGRAM shows those there are",
-			name);
-	for (size_t i = 0; i < names.n; i++)
-		free(names.at[i]);
-	vec_free(&names);
-	return r;
-}
-
-int event_sites_check(const struct event_set *set, struct err *err)
-{
-	/* Names are tried on a set of their own, so that nothing of *set changes. */
-	struct event_set try = { .catalogue = set->catalogue };
-	int r = 0;
-
-	for (size_t i = 0; set->catalogue && i < set->pending.n && r == 0; i++) {
-		const char *name = set->pending.at[i].pattern;
-
-		if (*name == '!' || strpbrk(name, "*?["))
-			continue; /* an event of a module to come may match */
-		r = event_set_write(&try, name, err) < 0 ? no_event(set, name, err) : 0;
-	}
-	event_set_free(&try);
-	return r;
-}
-
 /* --- into the process ---------------------------------------------------------------------- */
 
 /* Without a filter there is room for an empty program. */
@@ -251,90 +201,87 @@ static uint64_t block_bytes(const struct event_place *p)
 	return EVENT_BLOCK_BYTES + (p->filter ? p->filter->bytes : sizeof(struct filter_program));
 }
 
-uint64_t event_sites_room(const struct module *mod)
+static uint64_t sites_room(const struct module *mod, const struct image_request *req)
 {
 	uint64_t bytes = 0;
 
+	(void)req;
 	for (size_t i = 0; i < mod->sites.places.n; i++)
 		bytes += block_bytes(&mod->sites.places.at[i]);
 	return bytes;
 }
 
 /* One for each site, two for each state (add_state). */
-uint64_t event_sites_patches(const struct module *mod)
+static uint32_t sites_max(const struct module *mod)
 {
-	return mod->sites.at.n + 2 * mod->sites.places.n;
+	return (uint32_t)(mod->sites.at.n + 2 * mod->sites.places.n);
 }
 
-static void add_patch(struct patch_list *list, uint16_t region, uint64_t address, uint8_t length,
-		      const void *bytes, const void *expected)
+static void add_patch(struct patch_job *j, uint64_t vaddr, uint8_t length, const void *bytes,
+		      const void *expected)
 {
-	uint32_t as = PATCH_EVENT | (uint32_t)(list->n + 1);
+	uint32_t as = PATCH_EVENT | (uint32_t)(j->list->n + 1);
 
-	memcpy(patch_list_add(list, address, length, expected, as, region)->bytes, bytes, length);
+	memcpy(patch_list_add(j->list, j->mod->base + vaddr, length, expected, as, j->region)
+		       ->bytes,
+	       bytes, length);
 }
 
 /* The patches of a state: the agent's function, then the block. Both words are 0 before. */
-static void add_state(struct patch_list *list, uint16_t region, const struct event_place *p,
-		      uint64_t agent, uint64_t block)
+static void add_state(struct patch_job *j, const struct event_place *p, uint64_t block)
 {
 	static const uint64_t nothing;
+	uint64_t agent = j->req->hello->event;
 
-	add_patch(list, region, p->state + offsetof(struct event_state, commit), 8, &agent,
-		  &nothing);
-	add_patch(list, region, p->state + offsetof(struct event_state, block), 8, &block,
-		  &nothing);
+	add_patch(j, p->state + offsetof(struct event_state, commit), 8, &agent, &nothing);
+	add_patch(j, p->state + offsetof(struct event_state, block), 8, &block, &nothing);
 }
 
-uint64_t event_sites_write(const struct module *mod, uint64_t at, uint64_t agent, uint16_t region,
-			   uint8_t *code, struct patch_list *list)
+/* Writes the event's block, and its filter behind it. Returns the bytes. */
+static uint64_t write_block(const struct event_place *p, uint8_t *code)
 {
-	uint64_t used = 0;
+	struct event_block block = {
+		.event = p->event,
+		.filter_bytes = p->filter ? p->filter->bytes : 0,
+		.header = record_word(0, record_event_id(0, RECORD_EVENT_TRACE + p->event),
+				      RECORD_EVENT)
+	};
 
-	for (size_t i = 0; i < mod->sites.places.n; i++) {
-		const struct event_place *p = &mod->sites.places.at[i];
-		struct event_block block = {
-			.event = p->event,
-			.filter_bytes = p->filter ? p->filter->bytes : 0,
-			.header = record_word(0, record_event_id(0, RECORD_EVENT_TRACE + p->event),
-					      RECORD_EVENT)
-		};
-
-		if (p->stacked)
-			block.filter_bytes |= EVENT_STACKED;
-		memcpy(code + used, &block, sizeof(block));
-		if (p->filter)
-			memcpy(code + used + EVENT_BLOCK_BYTES, p->filter, p->filter->bytes);
-		if (p->stacked)
-			/* The path of plain code copies no stack. */
-			((struct event_block *)(code + used))->filter.code = 0;
-		add_state(list, region, p, agent, at + used);
-		used += block_bytes(p);
-	}
-	for (size_t i = 0; i < mod->sites.at.n; i++) {
-		const struct event_site *s = &mod->sites.at.at[i];
-
-		add_patch(list, region, s->address, s->length, s->bytes, s->expected);
-	}
-	return used;
+	if (p->stacked)
+		block.filter_bytes |= EVENT_STACKED;
+	memcpy(code, &block, sizeof(block));
+	if (p->filter)
+		memcpy(code + EVENT_BLOCK_BYTES, p->filter, p->filter->bytes);
+	if (p->stacked)
+		/* The path of plain code copies no stack. */
+		((struct event_block *)code)->filter.code = 0;
+	return block_bytes(p);
 }
 
-void event_sites_describe(const struct modules *m, const struct event_set *set,
-			  struct image_update *update)
+static void write_sites(struct patch_job *j)
 {
-	/* Static events, then markers; calls and tasks belong to no module and follow below. */
-	for (size_t i = 0; i < m->at.n; i++) {
-		const struct module *mod = &m->at.at[i];
+	const event_site_list *sites = &j->mod->sites;
 
-		for (size_t k = 0; k < mod->sites.places.n; k++)
-			*vec_add(&update->events) =
-				events_at(set->catalogue, mod->sites.places.at[k].event);
-		for (size_t k = 0; k < mod->probes.n; k++)
-			if (mod->probes.at[k].kind == PROBE_FETCH)
-				*vec_add(&update->events) =
-					events_at(set->catalogue, mod->probes.at[k].event);
+	for (size_t i = 0; i < sites->places.n; i++) {
+		add_state(j, &sites->places.at[i], j->at + j->used);
+		j->used += write_block(&sites->places.at[i], j->code + j->used);
 	}
-	for (uint32_t i = 0; set && set->catalogue && i < events_n(set->catalogue); i++)
-		if (call_points_want(set, events_at(set->catalogue, i)))
-			*vec_add(&update->events) = events_at(set->catalogue, i);
+	for (size_t i = 0; i < sites->at.n; i++) {
+		const struct event_site *s = &sites->at.at[i];
+
+		add_patch(j, s->vaddr, s->length, s->bytes, s->expected);
+	}
 }
+
+static void describe_sites(const struct module *mod, const struct event_set *set,
+			   struct image_update *update)
+{
+	for (size_t i = 0; i < mod->sites.places.n; i++)
+		*vec_add(&update->events) =
+			events_at(set->catalogue, mod->sites.places.at[i].event);
+}
+
+const struct patch_source event_site_patches = {
+	.choose = choose_sites, .room = sites_room, .patches = sites_max, .write = write_sites,
+	.describe = describe_sites,
+};

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "image/call_points.h"
+#include "image/providers.h"
 #include "collect/messages.h"
 #include "image/task_points.h"
 #include "shared/probe.h"
@@ -37,7 +37,7 @@ bool handlers_pending(struct event_set *set)
 
 	if (!set->catalogue)
 		return false;
-	call_points_catalogue(set->catalogue);
+	providers_everybodys(set->catalogue);
 	return event_set_grow(set, &ignored) == 0 && handlers_wanted(set);
 }
 

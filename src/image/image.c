@@ -15,7 +15,7 @@
 #include "collect/clock.h"
 #include "image/bindings.h"
 #include "image/describe.h"
-#include "image/event_sites.h"
+#include "image/providers.h"
 #include "image/handlers.h"
 #include "image/maps.h"
 #include "image/modules.h"
@@ -222,14 +222,14 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	if (r == 0)
 		modules_describe(&modules, req->index, &out->update);
 	if (r == 0)
-		event_sites_describe(&modules, req->events, &out->update);
+		patches_describe(&modules, req->events, &out->update);
 	count_code(&modules, &out->count);
 	count_all(out);
 	out->setup.trace = 1;
 	out->setup.oom_score_adj = describe_oom_score_adj(req->pid);
 	out->setup.image = req->index;
 	out->setup.signals = req->events && handlers_wanted(req->events);
-	out->setup.watch = req->settings->modules.patterns.n > 0 || event_sites_wanted(req->events);
+	out->setup.watch = req->settings->modules.patterns.n > 0 || providers_wanted(req->events);
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;

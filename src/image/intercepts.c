@@ -6,6 +6,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "image/patch_source.h"
+
+#define INTERCEPT_BYTES 32u /* of code for each */
+
 /* glibc's wrappers: mov $number, %eax; perhaps xor %edi, %edi; syscall. */
 static const uint8_t system_call[2] = { 0x0f, 0x05 }, clear_edi[2] = { 0x31, 0xff };
 /* glibc's syscall() loads the sixth argument last. */
@@ -76,8 +80,11 @@ bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t byte
 	return false;
 }
 
-unsigned intercept_emit(const struct intercept *c, uint64_t from, uint64_t agent, uint64_t at,
-			uint8_t *out)
+/* --- into the process ----------------------------------------------------------------------- */
+
+/* Emits code at address `at` for the call that stands at `from`, leading to the agent. */
+static void emit_code(const struct intercept *c, uint64_t from, uint64_t agent, uint64_t at,
+		      uint8_t *out)
 {
 	unsigned n = c->n;
 	int32_t distance = (int32_t)(from + c->n - (at + n + 7));
@@ -89,5 +96,39 @@ unsigned intercept_emit(const struct intercept *c, uint64_t from, uint64_t agent
 	memcpy(out + n + 7, "\x49\xbb", 2); /* movabs $agent, %r11: and r11 */
 	memcpy(out + n + 9, &agent, 8);
 	memcpy(out + n + 17, "\x41\xff\xe3", 3); /* jmp *%r11 */
-	return n + 20;
 }
+
+static uint64_t calls_room(const struct module *mod, const struct image_request *req)
+{
+	(void)req;
+	return mod->calls.n * INTERCEPT_BYTES;
+}
+
+static uint32_t calls_max(const struct module *mod)
+{
+	return (uint32_t)mod->calls.n;
+}
+
+/* The system calls themselves stay in place: only the instructions right before them move. A call
+ * that is out of reach is left as it is. */
+static void write_calls(struct patch_job *j)
+{
+	for (size_t i = 0; i < j->mod->calls.n; i++) {
+		const struct intercept *c = &j->mod->calls.at[i];
+		uint64_t from = j->mod->base + c->vaddr;
+		uint8_t jump[5];
+
+		if (j->used + INTERCEPT_BYTES > j->room ||
+		    trampoline_jump(from, j->at + j->used, jump) < 0)
+			continue;
+		emit_code(c, from, j->req->hello->intercept, j->at + j->used, j->code + j->used);
+		j->used += INTERCEPT_BYTES;
+		memcpy(patch_list_add(j->list, from, sizeof(jump), c->bytes, PATCH_CALL, j->region)
+			       ->bytes,
+		       jump, sizeof(jump));
+	}
+}
+
+const struct patch_source intercept_patches = {
+	.room = calls_room, .patches = calls_max, .write = write_calls, .along = true,
+};

@@ -8,7 +8,6 @@
 #include "base/vec.h"
 #include "hook/cache.h"
 
-#define INTERCEPT_BYTES 32u /* of code for each */
 #define PATCH_CALL (UINT32_MAX - 1) /* stands as a patch's function */
 
 struct intercept {
@@ -21,7 +20,5 @@ typedef VEC(struct intercept) intercept_list;
 void intercepts_find(int fd, const char *path, const struct hook_module *h, intercept_list *out);
 /* Whether a jump of five bytes at some call would touch [vaddr, vaddr + bytes). */
 bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t bytes);
-/* Emits code at address `at` for the call that stands at `from`, leading to the agent. Returns its
- * bytes, at most INTERCEPT_BYTES. */
-unsigned intercept_emit(const struct intercept *c, uint64_t from, uint64_t agent, uint64_t at,
-			uint8_t *out);
+struct patch_source;
+extern const struct patch_source intercept_patches;

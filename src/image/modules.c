@@ -13,9 +13,10 @@
 
 #include "base/string_set.h"
 #include "image/bindings.h"
-#include "image/event_sites.h"
 #include "image/handlers.h"
 #include "image/mapped_file.h"
+#include "image/patches.h"
+#include "image/providers.h"
 #include "shared/record.h"
 
 static const char *last_component(const char *path)
@@ -308,8 +309,7 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 		struct module *mod = &m->at.at[i];
 
 		open_file(m, mod);
-		probes_catalogue(mod->fd, mod->path, set->catalogue);
-		event_sites_catalogue(mod, set->catalogue);
+		providers_catalogue(mod->fd, mod->path, set->catalogue);
 		if (mod->choice == MODULE_CLOSED)
 			/* A process may have more modules than we have descriptors. */
 			close_file(mod);
@@ -322,9 +322,7 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 
 		open_for_handlers(m, mod, maps, set, req->handlers);
 		open_file(m, mod);
-		probes_find(mod->fd, mod->path, set, &mod->probes);
-		mod->hidden = probes_hidden_handlers(mod->fd);
-		handlers_points(mod, set, req->handlers);
+		patches_choose(mod, set, req->handlers);
 		if (mod->probes.n && mod->choice == MODULE_CLOSED) {
 			mod->choice = MODULE_PROBED;
 			load_module(m, mod, maps);
@@ -332,8 +330,6 @@ static int find_events(const struct maps *maps, const struct image_request *req,
 		if (mod->choice == MODULE_CLOSED)
 			close_file(mod);
 	}
-	for (size_t i = 0; i < m->at.n; i++)
-		event_sites_choose(&m->at.at[i], set);
 	return r;
 }
 

@@ -13,16 +13,16 @@
  * functions' effects on stacks. No function of either is traced. */
 enum module_choice { MODULE_CLOSED, MODULE_PROBED, MODULE_UNWINDER, MODULE_OPEN };
 
-/* Bytes that are changed while an event is wanted: its site, or the words of its state that lead to
+/* Addresses are the file's. Bytes that are changed while an event is wanted: its site, or the words of its state that lead to
  * the agent. */
 struct event_site {
-	uint64_t address;             /* in the process */
+	uint64_t vaddr;
 	uint8_t length, bytes[8], expected[8];
 };
 /* An event's block in the module's region; `state`, in the program, has to point there. */
 struct event_place {
 	uint32_t event;               /* in the catalogue */
-	uint64_t state;               /* address in the process */
+	uint64_t state;               /* vaddr */
 	const struct filter_program *filter; /* the set's; or NULL */
 	bool stacked;                 /* event_set_stacked */
 };

@@ -8,16 +8,9 @@
 #include <sys/syscall.h>
 
 #include "arch/probe_code.h"
-#include "arch/trampoline.h"
+#include "image/handlers.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
-
-#define ALIGN UINT64_C(16)
-
-static uint64_t aligned(uint64_t n)
-{
-	return (n + ALIGN - 1) & ~(ALIGN - 1);
-}
 
 /* A multiple of 8, as program sizes are: the filter stands behind it. */
 static uint64_t program_end(const struct probe_point *p)
@@ -30,23 +23,31 @@ static uint64_t site_bytes(const struct probe_point *p)
 	return program_end(p) + (p->filter ? p->filter->bytes : 0);
 }
 
-uint64_t probe_patches_room(const struct module *mod)
+/* A module whose functions could not be read has no probes: its address is not known. */
+static size_t n_probes(const struct module *mod)
+{
+	return mod->hooks ? mod->probes.n : 0;
+}
+
+static uint64_t probes_room(const struct module *mod, const struct image_request *req)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < mod->probes.n; i++)
-		bytes += aligned(site_bytes(&mod->probes.at[i])) + aligned(PROBE_CODE_MAX_BYTES);
+	(void)req;
+	for (size_t i = 0; i < n_probes(mod); i++)
+		bytes += patch_aligned(site_bytes(&mod->probes.at[i])) +
+			 patch_aligned(PROBE_CODE_MAX_BYTES);
 	return bytes;
 }
 
-uint32_t probe_patches_max(const struct module *mod)
+static uint32_t probes_max(const struct module *mod)
 {
-	return 3 * (uint32_t)mod->probes.n; /* jump, island, semaphore */
+	return 3 * (uint32_t)n_probes(mod); /* jump, island, semaphore */
 }
 
 /* Where the bytes begin that the probe's patch changes: instructions before the place may have to
  * move too. */
-static uint64_t patch_address(const struct probe_job *j, const struct probe_point *p)
+static uint64_t patch_address(const struct patch_job *j, const struct probe_point *p)
 {
 	return j->mod->base + p->plan.vaddr - p->plan.before;
 }
@@ -60,13 +61,13 @@ static void refuse_probe(struct probe_point *p, enum hook_reason reason)
 /* --- others that want the bytes --------------------------------------------------------------- */
 
 /* Whether the function gets a trampoline. */
-static bool has_hook(const struct probe_job *j, uint32_t function)
+static bool has_hook(const struct patch_job *j, uint32_t function)
 {
 	return j->mod->selected[function] && j->mod->hooks->entries[function].kind != HOOK_NONE;
 }
 
 /* Whether an earlier probe's bytes overlap with this one's. Probes are sorted by address. */
-static bool meets_another(const struct probe_job *j, size_t i)
+static bool meets_another(const struct patch_job *j, size_t i)
 {
 	const struct probe_point *all = j->mod->probes.at;
 
@@ -92,13 +93,13 @@ static bool is_function(const struct module *mod, uint64_t vaddr, const char *na
 /* Whether the agent itself takes this call. An agent that ld.so loads finds libc's calls of these
  * kinds by the bytes behind them, which have to stay: else it would not see a filter before the
  * program binds itself by it (agent/libc_calls.c). */
-static bool is_agents(const struct probe_job *j, const struct probe_point *p)
+static bool is_agents(const struct patch_job *j, const struct probe_point *p)
 {
 	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_prlimit64,
 					    SYS_mlockall };
 	const struct call_about *a = p->program;
 
-	if (!j->preloaded || p->kind != PROBE_CALL || !a->behind ||
+	if (j->req->hello->flags & AGENT_BY_HAND || p->kind != PROBE_CALL || !a->behind ||
 	    strcmp(j->mod->name, "libc.so.6") != 0)
 		return false;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -108,7 +109,7 @@ static bool is_agents(const struct probe_job *j, const struct probe_point *p)
 }
 
 /* Why the probe may not change its bytes; REASON_NONE: it may. */
-static enum hook_reason in_the_way(const struct probe_job *j, size_t i)
+static enum hook_reason in_the_way(const struct patch_job *j, size_t i)
 {
 	const struct hook_probe *p = &j->mod->probes.at[i].plan;
 
@@ -123,7 +124,7 @@ static enum hook_reason in_the_way(const struct probe_job *j, size_t i)
 /* --- sites ---------------------------------------------------------------------------------- */
 
 /* Writes the site behind the used bytes of the region. */
-static struct probe_site *add_site(struct probe_job *j, const struct probe_point *p)
+static struct probe_site *add_site(struct patch_job *j, const struct probe_point *p)
 {
 	struct probe_site *s = (void *)(j->code + j->used);
 	uint64_t patch = patch_address(j, p);
@@ -150,14 +151,14 @@ static struct probe_site *add_site(struct probe_job *j, const struct probe_point
 		s->filter_bytes = p->filter->bytes;
 		memcpy((uint8_t *)s + s->filter, p->filter, p->filter->bytes);
 	}
-	j->used += aligned(site_bytes(p));
+	j->used += patch_aligned(site_bytes(p));
 	return s;
 }
 
 /* --- patches -------------------------------------------------------------------------------- */
 
 /* The module's patch at the address, or NULL. */
-static struct patch *patch_at(const struct probe_job *j, uint64_t address)
+static struct patch *patch_at(const struct patch_job *j, uint64_t address)
 {
 	for (size_t i = j->first; i < j->list->n; i++)
 		if (j->list->at[i].address == address)
@@ -165,7 +166,7 @@ static struct patch *patch_at(const struct probe_job *j, uint64_t address)
 	return NULL;
 }
 
-static struct patch *add_patch(struct probe_job *j, uint64_t address, uint8_t length,
+static struct patch *add_patch(struct patch_job *j, uint64_t address, uint8_t length,
 			       const uint8_t *expected, uint32_t as)
 {
 	return patch_list_add(j->list, address, length, expected, as, j->region);
@@ -183,7 +184,7 @@ static uint64_t redirected_to(const struct patch *p)
 }
 
 /* With a function's patch: its jump now leads to the probe, which goes on to the trampoline. */
-static bool redirect_function(struct probe_job *j, const struct probe_point *p,
+static bool redirect_function(struct patch_job *j, const struct probe_point *p,
 			      struct patch *function, uint64_t code)
 {
 	uint64_t patch = patch_address(j, p), island = patch + (uint64_t)(int64_t)p->plan.island;
@@ -210,7 +211,7 @@ static bool redirect_function(struct probe_job *j, const struct probe_point *p,
 /* Whether both bytes are private data of the module's own file. The file itself tells where a
  * marker's semaphore is, and may tell anything: the end of a page, somebody else's data, memory
  * that is shared with others. */
-static bool is_own_data(const struct probe_job *j, uint64_t at)
+static bool is_own_data(const struct patch_job *j, uint64_t at)
 {
 	for (size_t i = 0; i < j->maps->at.n; i++) {
 		const struct map *m = &j->maps->at.at[i];
@@ -223,7 +224,7 @@ static bool is_own_data(const struct probe_job *j, uint64_t at)
 }
 
 /* Adds one patch for all places that share the semaphore. */
-static void raise_semaphore(struct probe_job *j, const struct probe_point *p)
+static void raise_semaphore(struct patch_job *j, const struct probe_point *p)
 {
 	uint64_t at = j->mod->base + p->semaphore;
 
@@ -231,18 +232,20 @@ static void raise_semaphore(struct probe_job *j, const struct probe_point *p)
 		add_patch(j, at, 2, NULL, PATCH_SEMAPHORE);
 }
 
-/* The agent's entry for a place with n events. */
-static uint64_t agent_for(const struct probe_job *j, const struct probe_point *p, size_t n)
+/* Address of the word of the region that holds the agent's entry for a place with n events. */
+static uint64_t agent_for(const struct patch_job *j, const struct probe_point *p, size_t n)
 {
 	const struct call_about *a = p->program;
 
 	if (n == 1 && p->kind == PROBE_SIGNAL)
-		return j->delivery;
-	return n == 1 && p->kind == PROBE_CALL && a->quick.bytes ? j->syscall : j->agent;
+		return j->at + offsetof(struct trampoline_pool, delivery);
+	if (n == 1 && p->kind == PROBE_CALL && a->quick.bytes)
+		return j->at + offsetof(struct trampoline_pool, syscall);
+	return j->at + offsetof(struct trampoline_pool, probe);
 }
 
 /* Puts in one place, with all n events at it. */
-static bool put_in(struct probe_job *j, size_t i, size_t n)
+static bool put_in(struct patch_job *j, size_t i, size_t n)
 {
 	struct probe_point *p = &j->mod->probes.at[i];
 	struct patch *function = p->plan.at_entry && has_hook(j, p->plan.function)
@@ -251,8 +254,8 @@ static bool put_in(struct probe_job *j, size_t i, size_t n)
 	uint64_t site = j->at + j->used, code;
 	struct relocate_recipe lead, rest;
 	const struct probe_code c = {
-		.lead = direct_calls_aim(j->direct, &p->plan.lead, &lead),
-		.rest = direct_calls_aim(j->direct, &p->plan.rest, &rest),
+		.lead = direct_calls_aim(&j->direct, &p->plan.lead, &lead),
+		.rest = direct_calls_aim(&j->direct, &p->plan.rest, &rest),
 		.original = p->plan.bytes, .vaddr = p->plan.vaddr,
 		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site,
 		.then = redirected_to(function),
@@ -271,17 +274,17 @@ static bool put_in(struct probe_job *j, size_t i, size_t n)
 	bytes = probe_code_emit(&c, code, j->code + j->used);
 	if (bytes < 0 || !redirect_function(j, p, function, code))
 		return false;
-	j->used = aligned(j->used + (uint64_t)bytes);
+	j->used = patch_aligned(j->used + (uint64_t)bytes);
 	for (size_t k = i; k < i + n; k++)
 		raise_semaphore(j, &j->mod->probes.at[k]);
 	return true;
 }
 
-void probe_patches_make(struct probe_job *j)
+static void write_probes(struct patch_job *j)
 {
 	struct probe_point *all = j->mod->probes.at;
 
-	for (size_t i = 0, n; i < j->mod->probes.n; i += n) {
+	for (size_t i = 0, n; i < n_probes(j->mod); i += n) {
 		enum hook_reason reason;
 
 		for (n = 1; i + n < j->mod->probes.n && all[i + n].plan.vaddr == all[i].plan.vaddr;
@@ -294,3 +297,32 @@ void probe_patches_make(struct probe_job *j)
 			refuse_probe(&all[k], reason);
 	}
 }
+
+static void refuse_probes(struct module *mod)
+{
+	for (size_t i = 0; i < mod->probes.n; i++)
+		mod->probes.at[i].plan.kind = HOOK_NONE;
+}
+
+/* System calls' and handlers' events belong to no module. */
+static void describe_probes(const struct module *mod, const struct event_set *set,
+			    struct image_update *update)
+{
+	for (size_t i = 0; i < mod->probes.n; i++)
+		if (mod->probes.at[i].kind == PROBE_FETCH)
+			*vec_add(&update->events) =
+				events_at(set->catalogue, mod->probes.at[i].event);
+}
+
+static void choose_probes(struct module *mod, const struct event_set *set,
+			  const handler_list *handlers)
+{
+	probes_find(mod->fd, mod->path, set, &mod->probes);
+	mod->hidden = probes_hidden_handlers(mod->fd);
+	handlers_points(mod, set, handlers);
+}
+
+const struct patch_source probe_patches = {
+	.choose = choose_probes, .room = probes_room, .patches = probes_max, .write = write_probes,
+	.refuse = refuse_probes, .describe = describe_probes,
+};

@@ -117,19 +117,17 @@ static void add_event(const usdt_markers *all, size_t i, struct event_catalogue 
 	if (usdt_build(&b, &fields, "", NULL, &err) == 0) {
 		char *text = fetch_format(&b, all->at[i].name), *system = system_of(&all->at[i]);
 
-		events_add(c, EVENT_OWNER_MARKER, system, text, strlen(text), &ignored, &err);
+		events_add(c, &markers_provider, system, text, strlen(text), &ignored, &err);
 		free(system);
 		free(text);
 	}
 	fetch_free(&b);
 }
 
-/* Calls and tasks come into the catalogue whatever the file has. */
-void probes_catalogue(int fd, const char *path, struct event_catalogue *c)
+static void add_markers(int fd, const char *path, struct event_catalogue *c)
 {
 	struct marked *m;
 
-	call_points_catalogue(c);
 	pthread_mutex_lock(&lock);
 	m = marked_file(fd, path);
 	for (size_t i = 0; m && i < m->markers.n; i++)
@@ -137,6 +135,10 @@ void probes_catalogue(int fd, const char *path, struct event_catalogue *c)
 			add_event(&m->markers, i, c);
 	pthread_mutex_unlock(&lock);
 }
+
+const struct event_provider markers_provider = {
+	.name = "marker", .can_enable = true, .of_file = add_markers
+};
 
 /* --- places --------------------------------------------------------------------------------- */
 
@@ -198,7 +200,7 @@ static const struct event_entry *armed_event(const struct event_set *set,
 	const struct event_entry *e = events_find(set->catalogue, system, m->name);
 
 	free(system);
-	return e && e->owner == EVENT_OWNER_MARKER && event_set_armed(set, e->index) ? e : NULL;
+	return e && e->provider == &markers_provider && event_set_armed(set, e->index) ? e : NULL;
 }
 
 /* Events at one address are ordered by their numbers: a plan of the same file is always the

@@ -19,12 +19,12 @@ struct probe_point {
 };
 typedef VEC(struct probe_point) probe_points;
 
+/* USDT's markers, as sdt_PROVIDER:NAME. */
+extern const struct event_provider markers_provider;
+
 /* Files are given open; path is for sentences. Any thread: probes.c has a lock.
  *
- * Adds system calls, and the markers of a file as sdt_PROVIDER:NAME, to the catalogue. A file that
- * cannot be read has no markers. */
-void probes_catalogue(int fd, const char *path, struct event_catalogue *c);
-/* Finds the file's places for events of which the set wants records, in order of address. The
+ * Finds the file's places for events of which the set wants records, in order of address. The
  * caller frees with probes_free. */
 void probes_find(int fd, const char *path, const struct event_set *set, probe_points *out);
 /* Adds a place for a signal's handler at vaddr, `address` in the process: kind PROBE_SIGNAL. */

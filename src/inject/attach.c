@@ -4,7 +4,7 @@
  * alone (session/turns.h). A failure before the end undoes every step, so the process runs on
  * untraced. A change of its mappings under the plan costs another try, at most TRIES. */
 #include "inject/attach.h"
-#include "image/event_sites.h"
+#include "image/providers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -189,7 +189,7 @@ static int plan_attach(struct image_request *req, const struct agent_file *f,
 	if (r == 0 && !out->selected && req->settings->tracer->functions)
 		r = image_none_selected(out, req->settings, err);
 	if (r == 0 && req->events)
-		r = event_sites_check(req->events, err);
+		r = providers_check(req->events, err);
 	shared_memory_setup(memory, &out->setup);
 	out->setup.lacks = seccomp_lacks(req->pid);
 	return r;

@@ -108,7 +108,7 @@ static void look_at_word(struct stale_look *l, uint64_t at)
 		add_patch(l, at, there, nothing, sizeof(there));
 }
 
-/* Lists states before the nops that lead to them: the order in which event_sites_write() puts them
+/* Lists states before the nops that lead to them: the order in which event_sites.c puts them
  * in. */
 static void look_at_events(struct stale_look *l, struct module *mod)
 {

@@ -45,7 +45,7 @@ static bool union_told_stacks(const struct settings *s)
 		uint32_t index = s->events.at.at[i].index;
 
 		if (event_set_armed(&s->events, index) &&
-		    events_at(s->events.catalogue, index)->owner == EVENT_OWNER_SCHED)
+		    events_at(s->events.catalogue, index)->provider->told_by_kernel)
 			return union_event_stacks(s);
 	}
 	return false;
@@ -100,7 +100,7 @@ static void add_triggers(struct rules *r, struct rule *rule, const struct trigge
  * buffer, as in ftrace. */
 static bool is_marker(const struct event_entry *e)
 {
-	return e->owner == EVENT_OWNER_FTRACE && !strcmp(e->format->name, "print");
+	return !events_can_enable(e) && !strcmp(e->format->name, "print");
 }
 
 static void add_event(struct rules *r, const struct event_entry *entry)

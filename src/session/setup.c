@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "session/control_internal.h"
-#include "image/event_sites.h"
+#include "image/providers.h"
 #include "collect/messages.h"
 #include "collect/switches.h"
 #include "inject/setup_reply.h"
@@ -63,7 +63,7 @@ static int check_selected(struct control *c, struct peer *p, struct err *err)
 	if (!p->first)
 		return 0;
 	if (p->im.selected || !c->req.settings->tracer->functions)
-		return event_sites_check(&p->events, err);
+		return providers_check(&p->events, err);
 	return image_none_selected(&p->im, c->req.settings, err);
 }
 

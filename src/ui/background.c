@@ -17,9 +17,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "image/event_sites.h"
 #include "inject/launch.h"
-#include "image/probes.h"
+#include "image/providers.h"
 #include "tree/instance.h"
 #include "ui/event_writes.h"
 #include "ui/missing.h"
@@ -205,8 +204,7 @@ static int know_program(const char *program, struct tree *tree, struct err *err)
 		return e;
 	fd = file_open(image, &ignored); /* the launch tells what is wrong with it */
 	if (fd >= 0) {
-		event_sites_know(fd, image, instance_events(tree));
-		probes_catalogue(fd, image, instance_events(tree));
+		providers_catalogue(fd, image, instance_events(tree));
 		close(fd);
 	}
 	free(path);

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "image/call_points.h"
 #include "image/maps.h"
 #include "image/probes.h"
+#include "image/providers.h"
 #include "sym/static_events.h"
 #include "ui/commands.h"
 #include "ui/event_writes.h"
@@ -144,7 +144,7 @@ static void list_everybodys(struct event_listing *l)
 	struct event_catalogue *c = events_new();
 
 	l->path = "";
-	call_points_catalogue(c);
+	providers_everybodys(c);
 	for (uint32_t i = 0; i < events_n(c); i++) {
 		const struct event_entry *e = events_at(c, i);
 

@@ -14,6 +14,8 @@
 #include "event/event_set.h"
 #include "golden.h"
 
+static const struct event_provider programs = { .name = "program", .can_enable = true };
+
 static struct event_catalogue *c;
 static struct event_set set;
 static uint32_t fork_index, exec_index, openat_index;
@@ -23,7 +25,7 @@ static uint32_t add(const char *system, const char *name)
 	char *file = mem_printf("init.events.%s.%s.format", system, name), *text = golden_read("k6.12-own", file);
 	const struct event_entry *e;
 
-	assert_int_equal(events_add(c, EVENT_OWNER_STATIC, system, text, strlen(text), &e, NULL), 0);
+	assert_int_equal(events_add(c, &programs, system, text, strlen(text), &e, NULL), 0);
 	free(text);
 	free(file);
 	return e->index;
@@ -71,9 +73,9 @@ static void the_catalogue(void **state)
 	assert_int_equal(add("sched", "sched_process_fork"), fork_index);
 	assert_int_equal(events_n(c), openat_index + 1);
 	strstr(text, "parent_pid")[0] = 'P';
-	assert_int_equal(events_add(c, EVENT_OWNER_STATIC, "sched", text, strlen(text), &e, &err), -EEXIST);
-	assert_int_equal(events_add(c, EVENT_OWNER_STATIC, "a/b", text, strlen(text), &e, &err), -EINVAL);
-	assert_int_equal(events_add(c, EVENT_OWNER_STATIC, "sched", "name: x\n", 8, &e, &err), -EINVAL);
+	assert_int_equal(events_add(c, &programs, "sched", text, strlen(text), &e, &err), -EEXIST);
+	assert_int_equal(events_add(c, &programs, "a/b", text, strlen(text), &e, &err), -EINVAL);
+	assert_int_equal(events_add(c, &programs, "sched", "name: x\n", 8, &e, &err), -EINVAL);
 	free(text);
 	assert_null(events_at(c, events_n(c)));
 	e = events_find(c, "ftrace", "function");
@@ -217,7 +219,7 @@ static void *add_many(void *arg)
 		struct event_format f = { "many", name, 0, fields, 1, "\"%d\", REC->a" };
 		const struct event_entry *e;
 
-		if (events_add_format(c, EVENT_OWNER_STATIC, &f, &e, NULL) || strcmp(e->format->name, name))
+		if (events_add_format(c, &programs, &f, &e, NULL) || strcmp(e->format->name, name))
 			*(bool *)arg = true;
 		free(name);
 	}

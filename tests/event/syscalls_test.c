@@ -18,11 +18,8 @@ static struct event_catalogue *c;
 
 static int setup(void **state)
 {
-	struct err err = { 0 };
-
 	c = events_new();
-	if (syscalls_add(c, &err) < 0)
-		fail_msg("%s", err.text);
+	syscalls_provider.everybodys(c);
 	return 0;
 }
 
@@ -149,7 +146,7 @@ static void every_line_is_right(void **state)
 		assert_ptr_equal(syscall_by_number(all[i].number), &all[i]);
 		assert_non_null(e.enter);
 		assert_non_null(e.exit);
-		assert_true(events_can_enable(e.enter) && e.enter->owner == EVENT_OWNER_SYSCALL);
+		assert_true(events_can_enable(e.enter) && e.enter->provider == &syscalls_provider);
 		assert_true(e.enter->format->n <= 1 + SYSCALL_ARGS);
 		for (size_t k = 1; k < e.enter->format->n; k++) {
 			assert_true(*e.enter->format->fields[k].name && *e.enter->format->fields[k].type);

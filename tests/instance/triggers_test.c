@@ -14,6 +14,8 @@
 #include "instance/buffer.h"
 #include "shared/record.h"
 
+static const struct event_provider programs = { .name = "program", .can_enable = true };
+
 #define THREADS 5
 #define RECORDS 3000
 #define EVENTS 3
@@ -48,7 +50,7 @@ static int set_up(void **state)
 		const struct event_format f = { "test", name, 0, fields, 1, "\"%lu\", REC->n" };
 		struct err err;
 
-		assert_int_equal(events_add_format(catalogue, EVENT_OWNER_STATIC, &f, &events[i], &err), 0);
+		assert_int_equal(events_add_format(catalogue, &programs, &f, &events[i], &err), 0);
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		*vec_add(&info->threads) = (struct trace_thread){ .pid = 1, .tid = i + 1 };

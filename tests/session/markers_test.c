@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "event/event_set.h"
+#include "image/probes.h"
 #include "session/session.h"
 #include "shared/fetch.h"
 #include "trace/event.h"
@@ -251,7 +252,7 @@ static void test_disabled(void **state)
 	begin(&r, "function_graph", none);
 	record_to(&r, argv, "/dev/null");
 	for (uint32_t i = 0; i < events_n(r.catalogue); i++)
-		if (events_at(r.catalogue, i)->owner == EVENT_OWNER_MARKER)
+		if (events_at(r.catalogue, i)->provider == &markers_provider)
 			assert_int_equal(each(&r, events_at(r.catalogue, i)->format->system, events_at(r.catalogue, i)->format->name,
 					      add_all, &(uint64_t){ 0 }), 0);
 	end(&r);

@@ -6,13 +6,15 @@
 #include "base/mem.h"
 #include "golden.h"
 
+static const struct event_provider programs = { .name = "program", .can_enable = true };
+
 static void add(struct tree *t, const char *system, const char *name)
 {
 	char *file = mem_printf("../../event/golden/k6.12-own.init.events.%s.%s.format.txt", system, name);
 	char *text = golden(file);
 	const struct event_entry *e;
 
-	assert_int_equal(events_add(instance_events(t), EVENT_OWNER_STATIC, system, text, strlen(text), &e, NULL), 0);
+	assert_int_equal(events_add(instance_events(t), &programs, system, text, strlen(text), &e, NULL), 0);
 	free(text);
 	free(file);
 }
@@ -23,7 +25,7 @@ const struct event_entry *golden_event_of(struct tree *t, const char *system, co
 	struct event_format f = { system, name, 0, fields, 1, "\"a=%d\", REC->a" };
 	const struct event_entry *e;
 
-	assert_int_equal(events_add_format(instance_events(t), EVENT_OWNER_STATIC, &f, &e, NULL), 0);
+	assert_int_equal(events_add_format(instance_events(t), &programs, &f, &e, NULL), 0);
 	return e;
 }
 

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions as a source of patches: a trampoline for each selected one, and what leads to it. Part
+ * of one plan, on its thread. A function that finds no room is refused with its reason. */
+#include "image/function_patches.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shared/tls.h"
+
+/* By [may begin a graph][entry only]. */
+static const enum trampoline_kind no_tls_kinds[2][2] = {
+	{ TRAMPOLINE_NO_TLS_INNER, TRAMPOLINE_NO_TLS_INNER_ENTRY_ONLY },
+	{ TRAMPOLINE_NO_TLS, TRAMPOLINE_NO_TLS_ENTRY_ONLY },
+};
+
+/* A function's trampoline, by its selection, the tracer and its effect on stacks. */
+static enum trampoline_kind kind_of(const struct image_request *req,
+				    const struct hook_plan_entry *e, uint8_t selection)
+{
+	enum memory_tracer tracer = req->tracer;
+	static const enum trampoline_kind kinds[][2] = { /* [tracer][entry only] */
+		[MEMORY_GRAPH] = { TRAMPOLINE_GRAPH, TRAMPOLINE_ENTRY_ONLY },
+		[MEMORY_FUNCTION] = { TRAMPOLINE_CALL, TRAMPOLINE_CALL },
+		[MEMORY_GRAPH_STATE] = { TRAMPOLINE_INNER, TRAMPOLINE_INNER_ENTRY_ONLY },
+	};
+	static const enum trampoline_kind may_begin[2] = { TRAMPOLINE_STATE,
+							   TRAMPOLINE_STATE_ENTRY_ONLY };
+
+	/* The look-ups stand in the same order in both enums. */
+	if (selection >= SELECT_FIND_FDE)
+		return TRAMPOLINE_FIND_FDE + (selection - SELECT_FIND_FDE);
+	if (selection == SELECT_NONLOCAL ||
+	    (e->leaves &&
+	     (tracer != MEMORY_FUNCTION || e->leaves == NONLOCAL_LENDING || e->starts)))
+		return TRAMPOLINE_NONLOCAL;
+	if (req->hello->flags & AGENT_NO_TLS)
+		return no_tls_kinds[selection == SELECT_GRAPH][e->entry_only];
+	if (tracer == MEMORY_GRAPH_STATE && selection == SELECT_GRAPH)
+		return may_begin[e->entry_only];
+	return kinds[tracer][e->entry_only];
+}
+
+/* The id that goes into the patch, with PATCH_NONLOCAL if the function is not traced. A look-up
+ * has no id. */
+static uint32_t patch_function(const struct module *mod, uint32_t i)
+{
+	if (mod->selected[i] >= SELECT_FIND_FDE)
+		return PATCH_LOOK_UP;
+	return (mod->selected[i] == SELECT_NONLOCAL ? PATCH_NONLOCAL : 0) | (mod->first_id + i);
+}
+
+/* Adds the patch that leads from the function to its trampoline; two for a short jump. Direct calls
+ * are only noted: they are redirected when everything else is in place. */
+static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
+			     uint64_t trampoline)
+{
+	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
+	uint32_t id = patch_function(j->mod, i);
+	uint8_t jump[5];
+	uint64_t island;
+	struct patch *hop;
+
+	if (hook_by_callers(e->kind)) {
+		direct_calls_redirect(&j->direct, i, trampoline);
+		return 0;
+	}
+	if (e->kind != HOOK_SHORT) {
+		if (trampoline_jump(from, trampoline, jump) < 0)
+			return -ERANGE;
+		memcpy(patch_list_add(j->list, from, 5, hook_module_bytes(j->mod->hooks, i),
+				      id, j->region)
+			       ->bytes,
+		       jump, 5);
+		return 0;
+	}
+	island = j->mod->base + e->vaddr + (uint64_t)(int64_t)e->island;
+	if (trampoline_jump(island, trampoline, jump) < 0)
+		return -ERANGE;
+	memcpy(patch_list_add(j->list, island, 5, hook_module_island(j->mod->hooks, i), id,
+			      j->region)
+		       ->bytes,
+	       jump, 5);
+	hop = patch_list_add(j->list, from, 2, hook_module_bytes(j->mod->hooks, i), id, j->region);
+	/* jmp rel8 */
+	hop->bytes[0] = 0xeb;
+	hop->bytes[1] = (uint8_t)(island - (from + 2));
+	return 0;
+}
+
+/* How far from the begin the moved instructions have the length that they had. */
+static uint8_t plain_bytes(const struct relocate_recipe *recipe)
+{
+	uint8_t n = 0;
+
+	for (unsigned i = 0; i < recipe->n && recipe->insn[i].op <= RELOCATE_RIP; i++)
+		n = (uint8_t)(n + recipe->insn[i].len);
+	return n;
+}
+
+static void note_place(struct patch_job *j, const struct relocate_recipe *recipe, uint64_t from,
+		       size_t body)
+{
+	if (recipe->len)
+		*vec_add(&j->places) = (struct trampoline_place){
+			.at = (uint32_t)j->used, .body = (uint32_t)(j->used + body),
+			.from = (int32_t)(from - j->at),
+			.plain = plain_bytes(recipe), .len = recipe->len,
+		};
+}
+
+/* Writes the list behind the last trampoline; the agent reads it (agent/mappings.c). functions_room()
+ * has counted its bytes. */
+static void write_places(struct patch_job *j, struct patch_region *r)
+{
+	size_t bytes = j->places.n * sizeof(j->places.at[0]);
+
+	j->used = patch_aligned(j->used);
+	if (bytes && bytes <= j->room - j->used) {
+		memcpy(j->code + j->used, j->places.at, bytes);
+		r->places = j->at + j->used;
+		r->n_places = (uint32_t)j->places.n;
+	}
+	vec_free(&j->places);
+}
+
+/* Emits a function's trampoline, and adds its patch. Negative: no room, or out of reach. */
+static int hook_one(struct patch_job *j, uint32_t i)
+{
+	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
+	enum trampoline_kind kind = kind_of(j->req, e, j->mod->selected[i]);
+	uint64_t vaddr = e->vaddr + e->patch_offset, from = j->mod->base + vaddr;
+	struct relocate_recipe aimed;
+	int n, r;
+
+	/* The greatest trampoline fits: patches.c reserves so much behind the last one. */
+	if (j->used + TRAMPOLINE_MAX_BYTES > j->room)
+		return -ENOSPC;
+	/* Only TRAMPOLINE_NONLOCAL has fields for these two. */
+	j->env.id_flags = (uint32_t)e->leaves << NONLOCAL_SHIFT |
+			  (e->entry_only ? STATE_ENTRY_ONLY : 0) |
+			  (j->mod->selected[i] == SELECT_GRAPH ? STATE_GRAPH_FUNCTION : 0) |
+			  (j->mod->selected[i] == SELECT_NONLOCAL ? NONLOCAL_SILENT : 0);
+	j->env.function_size = (uint32_t)(j->mod->hooks->functions[i].size & NONLOCAL_SIZE_MASK) |
+			       (uint32_t)e->starts << NONLOCAL_START_SHIFT;
+	n = trampoline_emit(kind, &j->env, j->mod->first_id + i,
+			    direct_calls_aim(&j->direct, &e->recipe, &aimed),
+			    hook_module_bytes(j->mod->hooks, i), vaddr, from, j->at + j->used,
+			    j->code + j->used);
+	if (n < 0)
+		return n;
+	r = redirect_function(j, i, from, j->at + j->used);
+	if (r < 0)
+		return r;
+	note_place(j, &e->recipe, from, trampoline_body(kind, &j->env));
+	j->used = patch_aligned(j->used + (uint64_t)n);
+	return 0;
+}
+
+/* Functions that get a trampoline. */
+static uint32_t count_selected(const struct module *mod)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)
+		n += mod->selected[i] != SELECT_NO && mod->hooks->entries[i].kind != HOOK_NONE;
+	return n;
+}
+
+/* Refuses a function after all: it is listed with its reason. */
+static void refuse_function(struct module *mod, uint32_t i, enum hook_reason reason)
+{
+	struct hook_plan_entry *e = hook_module_entry(mod->hooks, i);
+
+	e->kind = HOOK_NONE;
+	e->reason = reason;
+}
+
+/* Hooks the module's functions of one kind. A function that fails is refused with its reason. */
+static void hook_functions(struct patch_job *j, bool by_callers)
+{
+	for (uint32_t i = 0; j->mod->hooks && i < j->mod->hooks->n; i++) {
+		const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
+
+		if (j->mod->selected[i] == SELECT_NO || e->kind == HOOK_NONE ||
+		    hook_by_callers(e->kind) != by_callers)
+			continue;
+		/* These bytes lead a system call to the agent already. */
+		if (!by_callers && intercepts_touch(&j->mod->calls, e->vaddr + e->patch_offset,
+						    e->recipe.len > 5 ? e->recipe.len : 5))
+			refuse_function(j->mod, i, REASON_RUNTIME);
+		else if (hook_one(j, i) < 0)
+			refuse_function(j->mod, i, REASON_NO_ROOM);
+	}
+}
+
+/* Each function's trampoline, and its entry in the list of places. */
+static uint64_t functions_room(const struct module *mod, const struct image_request *req)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++) {
+		const struct hook_plan_entry *e = &mod->hooks->entries[i];
+
+		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
+			bytes += patch_aligned(trampoline_room(kind_of(req, e, mod->selected[i]),
+							       req->settings->calls_too,
+							       &e->recipe)) +
+				 sizeof(struct trampoline_place);
+	}
+	return bytes;
+}
+
+/* A short jump needs a second patch, for its island. */
+static uint32_t functions_max(const struct module *mod)
+{
+	uint32_t n = count_selected(mod);
+
+	return n ? 2 * n + direct_calls_max(mod) : 0;
+}
+
+/* The parts of each trampoline that are the same in the whole region. */
+static void fill_env(struct patch_job *j)
+{
+	const struct protocol_hello *h = j->req->hello;
+
+	j->env = (struct trampoline_env){
+		.tls = (int32_t)h->tls, .table = h->table, .fork_guard = j->fork_guard,
+		.pool = j->at,
+		.key = (int32_t)(h->key ? h->key : h->tls + TLS_KEY),
+		.max_depth = j->req->settings->max_graph_depth,
+		.calls_too = j->req->settings->calls_too,
+		.causal = settings_causal(j->req->settings),
+	};
+}
+
+/* Direct calls first: moved instructions of other functions may have to call their trampolines. */
+static void write_functions(struct patch_job *j)
+{
+	fill_env(j);
+	hook_functions(j, true);
+	hook_functions(j, false);
+}
+
+static void refuse_functions(struct module *mod)
+{
+	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)
+		if (mod->selected[i] != SELECT_NO && mod->hooks->entries[i].kind != HOOK_NONE)
+			refuse_function(mod, i, REASON_NO_ROOM);
+}
+
+const struct patch_source function_patches = {
+	.room = functions_room, .patches = functions_max, .write = write_functions,
+	.refuse = refuse_functions,
+};
+
+void function_patches_finish(struct patch_job *j, struct patch_region *r)
+{
+	direct_calls_write(&j->direct, j->region, j->list);
+	direct_calls_free(&j->direct);
+	write_places(j, r);
+}
