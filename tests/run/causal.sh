@@ -38,6 +38,7 @@ print("fenced" if fenced else "", "bare" if bare else "", sep="")
 PY
 stamps() { [ "$("$PYTHON" "$T/stamps.py" "$PID")" = "$1" ]; }
 mkfifo "$T/go"
+: >"$T/out" # before the shell of the next line empties it
 "$handover" 1000 waits <"$T/go" >"$T/out" &
 PID=$!
 exec {GO}>"$T/go"

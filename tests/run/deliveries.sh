@@ -78,6 +78,7 @@ attached() { # NAME ARGUMENTS-OF-START...
 	local name=$1 line
 	shift
 	mkfifo "$T/go"
+	: >"$T/out" # before the shell of the next line empties it
 	"${AS[@]}" "$D" later $ALL <"$T/go" >"$T/out" &
 	PID=$!
 	exec {GO}>"$T/go"

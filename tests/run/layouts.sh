@@ -63,6 +63,7 @@ result "the programs are built" $?
 # attached NAME PROGRAM: its function work() is recorded while it runs.
 attached() {
 	local pid
+	: >"$T/said" # before the shell of the next line empties it
 	"$2" on >"$T/said" 2>&1 &
 	pid=$!
 	until [ -s "$T/said" ]; do kill -0 $pid || break; done

@@ -79,6 +79,7 @@ else
 fi
 
 # --- a process that runs, in the tree
+: >"$T/out" # before the shell of the next line empties it
 "$renames" later <"$T/go" >"$T/out" &
 PID=$!
 until_is grep -q ready "$T/out"

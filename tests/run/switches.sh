@@ -79,6 +79,7 @@ check_that "within the calls that were open" [ "$(grep -c '|        /\* sched_sw
 
 # --- a process that runs, in the tree
 mkfifo "$T/go"
+: >"$T/out" # before the shell of the next line empties it
 "$switches" later <"$T/go" >"$T/out" &
 PID=$!
 exec {GO}>"$T/go"

@@ -73,6 +73,7 @@ functions() {
 	[ "$(grep -cE 'function: +leaf$' "$T/out")" -eq 6 ]
 	result "trace-cmd stream, by a buffer_percent that says at once" $? "$T/out"
 	# Without a command it ends at the second interrupt, or the first and a record more: here it waits for nothing else.
+	: >"$T/out" # before the shell of the next line empties it
 	timeout -k 5 60 stdbuf -oL trace-cmd stream -p function -l leaf >"$T/out" 2>"$T/err" </dev/null &
 	local stream=$! child tries
 	until grep -q '^Hit' "$T/out"; do read -rt 0.05 _ <> <(:); done
