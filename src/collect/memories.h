@@ -40,7 +40,7 @@ int memories_of_peer(struct memories *m, int socket, struct shared_memory **out,
  * fork). */
 bool memories_allow(struct memories *m, pid_t pid, const struct shared_memory *memory);
 
-/* The slot with this number in the session; not for the kernel's (slot_is_followed). */
+/* The slot with this number in the session, which is one of a memory's (slot_in_memory). */
 struct memory_thread *memories_thread(const struct memories *m, uint32_t slot);
 /* Whether this thread has told of its end in any of the memories. Asking takes the answer away. */
 bool memories_take_end(struct memories *m, uint32_t tid);

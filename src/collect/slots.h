@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of threads in a session. A number's high bits tell the session memory, its low bits the
- * slot there. Behind the last memory's come threads that have a slot in none, but of which the
- * kernel tells (switches.h). */
+/* Numbers of threads in a session. A number's high bits tell the source of the thread's records
+ * (producer.h), its low bits the thread there. In the first source, the session memories, they tell
+ * the memory and the slot there. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,8 +12,10 @@
 #define SLOTS (1u << SLOT_BITS)        /* in one session memory */
 _Static_assert(SLOTS == MEMORY_THREADS_MAX, "the agent has room for so many");
 #define MEMORIES_MAX 256u              /* in one session: one for each user */
-#define SLOT_FOLLOWED (MEMORIES_MAX << SLOT_BITS) /* the first number of the kernel's threads */
+#define PRODUCER_SLOTS (MEMORIES_MAX << SLOT_BITS) /* of one source */
+#define PRODUCERS_MAX 4u               /* in one session; the numbers suffice for 64 */
 
-static inline bool slot_is_followed(uint32_t slot) { return slot >= SLOT_FOLLOWED; }
+static inline uint32_t slot_producer(uint32_t slot) { return slot / PRODUCER_SLOTS; }
+static inline bool slot_in_memory(uint32_t slot) { return slot_producer(slot) == 0; }
 static inline uint32_t slot_memory(uint32_t slot) { return slot >> SLOT_BITS; }
 static inline uint32_t slot_within(uint32_t slot) { return slot & (SLOTS - 1); }

@@ -4,7 +4,7 @@
  * is followed; s->lock protects every field. Sinks of runs are called without the lock.
  *
  * The kernel tells that a thread stops or goes on, not which one runs instead: that side of the
- * event stays unknown. If the rings cannot be opened, switches_follow() fails; where only ends are
+ * event stays unknown. If the rings cannot be opened, following fails; where only ends are
  * armed, they are left out. */
 #include "collect/switches.h"
 
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/event_set.h"
 #include "event/tasks.h"
 #include "collect/clock.h"
 #include "collect/pending_sleeps.h"
@@ -79,6 +80,7 @@ struct armed {
 };
 
 struct switches {
+	struct producer producer;
 	pthread_mutex_t lock;
 	struct memories *memories;
 	struct perf_rings *rings;   /* NULL: nothing is armed */
@@ -92,7 +94,7 @@ struct switches {
 	VEC(struct perf_notice) notices; /* later than the last reading began */
 	VEC(struct switch_run) runs;       /* to be passed on */
 	/* in the order in which they came; at most TRACE_RENAMES_MAX */
-	VEC(struct switches_name) names;
+	VEC(struct producer_name) names;
 	size_t names_taken;
 	uint64_t lost, unseen;      /* lost: of events; unseen: while sleeps are wanted */
 	/* two instants on both clocks: when following began, and at the last gather_rings() */
@@ -122,41 +124,11 @@ const struct event_provider switches_provider = {
 	.everybodys = add_events, .allowed = is_allowed,
 };
 
-/* --- what is followed ------------------------------------------------------------------------- */
-
-struct switches *switches_new(struct memories *memories)
-{
-	struct switches *s = mem_zalloc(sizeof(*s));
-
-	s->memories = memories;
-	memset(s->heads, 0xff, sizeof(s->heads));
-	pthread_mutex_init(&s->lock, NULL);
-	return s;
-}
-
 static void free_runs(struct switches *s)
 {
 	for (size_t i = 0; i < s->runs.n; i++)
 		vec_free(&s->runs.at[i].words);
 	vec_free(&s->runs);
-}
-
-void switches_free(struct switches *s)
-{
-	if (!s)
-		return;
-	perf_rings_free(s->rings);
-	free_runs(s);
-	for (size_t i = 0; i < s->at.n; i++)
-		pending_free(&s->at.at[i].pending);
-	vec_free(&s->notices);
-	vec_free(&s->names);
-	vec_free(&s->at);
-	vec_free(&s->pids);
-	for (unsigned k = 0; k < KINDS; k++)
-		free(s->armed[k].filter);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
 }
 
 /* --- threads -------------------------------------------------------------------------------- */
@@ -170,6 +142,7 @@ static uint32_t find_follower(const struct switches *s, uint32_t tid)
 	return i;
 }
 
+/* Threads beyond the numbers that a source has, 67 million, are told as the last one. */
 static uint32_t add_follower(struct switches *s, uint32_t pid, uint32_t tid)
 {
 	struct follower f = { .pid = pid,
@@ -178,6 +151,8 @@ static uint32_t add_follower(struct switches *s, uint32_t pid, uint32_t tid)
 			      .comm = UNKNOWN_COMM,
 			      .prio = PRIORITY_NORMAL };
 
+	if (s->at.n == PRODUCER_SLOTS)
+		return PRODUCER_SLOTS - 1;
 	s->heads[tid % HEADS] = (uint32_t)s->at.n;
 	*vec_add(&s->at) = f;
 	return s->heads[tid % HEADS];
@@ -379,7 +354,7 @@ static void take_end(struct switches *s, const struct perf_notice *n)
 static void take_name(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
-	struct switches_name name = { n->pid, n->tid, n->executed, { .tsc = tsc_of(s, n->ns) } };
+	struct producer_name name = { n->pid, n->tid, n->executed, { .tsc = tsc_of(s, n->ns) } };
 	int32_t prio = s->at.at[i].prio;
 	bool again = s->at.at[i].ended;
 
@@ -602,29 +577,18 @@ static bool watch_threads(struct switches *s, const struct event_set *set, bool 
 	return anew;
 }
 
-int switches_follow(struct switches *s, const struct event_set *set, bool sleeps, pid_t pid,
-		    struct err *err)
+/* Where everything is followed anew, a child is followed for itself, though its parent is followed
+ * too: the processes stand still meanwhile, or have made no others. */
+static int follow_processes(struct producer *p, const struct follow_request *req, struct err *err)
 {
-	int r = 0;
-
-	pthread_mutex_lock(&s->lock);
-	watch_threads(s, set, sleeps);
-	if (s->what)
-		r = follow_process(s, pid, true, err);
-	pthread_mutex_unlock(&s->lock);
-	return r;
-}
-
-int switches_follow_all(struct switches *s, const struct event_set *set, bool sleeps,
-			const pid_t *pids, size_t n, struct err *err)
-{
+	struct switches *s = (struct switches *)p;
 	bool anew;
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
-	anew = watch_threads(s, set, sleeps);
-	for (size_t i = 0; s->what && i < n && r == 0; i++)
-		r = follow_process(s, pids[i], !anew, err);
+	anew = watch_threads(s, req->events, req->sleeps);
+	for (size_t i = 0; s->what && i < req->n && r == 0; i++)
+		r = follow_process(s, req->pids[i], !anew, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -656,13 +620,6 @@ void switches_forget_before(struct switches *s, uint64_t tsc)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void switches_gather(struct switches *s)
-{
-	pthread_mutex_lock(&s->lock);
-	gather_rings(s, false);
-	pthread_mutex_unlock(&s->lock);
-}
-
 uint64_t switches_unseen(struct switches *s)
 {
 	uint64_t unseen;
@@ -675,12 +632,12 @@ uint64_t switches_unseen(struct switches *s)
 
 /* --- passing on ----------------------------------------------------------------------------- */
 
-/* Without the lock while the sink runs: it may call switches_thread(). */
+/* Without the lock while the sink runs: it may ask for the thread. */
 static int pass_on(struct switches *s, const struct switch_run *run, uint64_t lost,
 		   drain_sink *sink, void *context, struct err *err)
 {
 	struct follower *f;
-	struct drain_run out = { .slot = SLOT_FOLLOWED + run->follower,
+	struct drain_run out = { .slot = s->producer.first_slot + run->follower,
 				 .cpu = run->cpu,
 				 .near_tsc = run->near_tsc,
 				 .lost = lost,
@@ -696,75 +653,131 @@ static int pass_on(struct switches *s, const struct switch_run *run, uint64_t lo
 	return sink(context, &out, err);
 }
 
-/* Losses behind the last run go out as a run of no records. */
-static int tell_last_losses(struct switches *s, drain_sink *sink, void *context, struct err *err)
+/* Losses behind the last run go out as a run of no records; without any thread, by *lost. */
+static int tell_last_losses(struct switches *s, drain_sink *sink, void *context, uint64_t *lost,
+			    struct err *err)
 {
 	struct switch_run none = { .near_tsc = clock_tsc() };
-	uint64_t lost;
+	uint64_t untold;
+	bool borne;
 
 	pthread_mutex_lock(&s->lock);
-	/* There is no thread to tell of if none was ever seen. */
-	lost = s->at.n ? s->lost : 0;
-	s->lost -= lost;
+	untold = s->lost;
+	s->lost = 0;
+	borne = s->at.n;
 	pthread_mutex_unlock(&s->lock);
-	return lost ? pass_on(s, &none, lost, sink, context, err) : 0;
+	if (!borne)
+		*lost += untold;
+	return borne && untold ? pass_on(s, &none, untold, sink, context, err) : 0;
 }
 
-int switches_pass(struct switches *s, bool last, drain_sink *sink, void *context, struct err *err)
+/* The runs move out of the struct, so that the sink works without the lock. */
+static void take_runs(struct switches *s, struct switches *taken)
 {
-	struct switches taken = { 0 };
+	taken->runs.at = s->runs.at;
+	taken->runs.n = s->runs.n;
+	taken->lost = s->runs.n ? s->lost : 0;
+	s->lost -= taken->lost;
+	memset(&s->runs, 0, sizeof(s->runs));
+}
+
+/* Without a sink the rings are emptied, which makes room there, and the runs wait. */
+static int pass_switches(struct producer *p, enum producer_pass pass, drain_sink *sink,
+			 void *context, uint64_t *lost, struct err *err)
+{
+	struct switches *s = (struct switches *)p, taken = { 0 };
+	bool last = pass == PASS_LAST;
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
 	gather_rings(s, last);
 	if (last)
 		let_go(s);
-	/* The runs move out of the struct, so that the sink works without the lock. */
-	taken.runs.at = s->runs.at;
-	taken.runs.n = s->runs.n;
-	taken.lost = s->runs.n ? s->lost : 0;
-	s->lost -= taken.lost;
-	memset(&s->runs, 0, sizeof(s->runs));
+	if (sink)
+		take_runs(s, &taken);
 	pthread_mutex_unlock(&s->lock);
 	for (size_t i = 0; i < taken.runs.n && r >= 0; i++)
 		/* The first run tells the losses of all. */
 		r = pass_on(s, &taken.runs.at[i], i ? 0 : taken.lost, sink, context, err);
 	if (r >= 0 && last && !taken.runs.n)
-		r = tell_last_losses(s, sink, context, err);
+		r = tell_last_losses(s, sink, context, lost, err);
 	free_runs(&taken);
 	return r;
 }
 
-bool switches_thread(struct switches *s, uint32_t slot, struct trace_thread *out)
+static bool describe_thread(const struct producer *p, uint32_t slot, struct trace_thread *out)
 {
-	bool is;
+	struct switches *s = (struct switches *)p;
+	uint32_t i = slot - p->first_slot;
 
+	*out = (struct trace_thread){ 0 };
 	pthread_mutex_lock(&s->lock);
-	is = slot_is_followed(slot) && slot - SLOT_FOLLOWED < s->at.n;
-	if (is) {
-		const struct follower *f = &s->at.at[slot - SLOT_FOLLOWED];
+	if (i < s->at.n) {
+		const struct follower *f = &s->at.at[i];
 
 		*out = (struct trace_thread){ .pid = f->pid, .tid = f->tid, .tsc = f->first_tsc };
 		memcpy(out->comm, f->first, sizeof(out->comm));
 	}
 	pthread_mutex_unlock(&s->lock);
-	return is;
+	return false;
 }
 
-void switches_take_names(struct switches *s, switches_name_sink *sink, void *context)
+static bool is_of(const struct producer_name *n, const struct trace_thread *t)
 {
-	pthread_mutex_lock(&s->lock);
-	for (; s->names_taken < s->names.n; s->names_taken++)
-		sink(context, &s->names.at[s->names_taken]);
-	pthread_mutex_unlock(&s->lock);
+	return n->pid == t->pid && n->tid == t->tid;
 }
 
-void switches_names_of(struct switches *s, uint32_t pid, uint32_t tid, switches_name_sink *sink,
+static void tell_names(struct producer *p, const struct trace_thread *of, producer_name_sink *sink,
 		       void *context)
 {
+	struct switches *s = (struct switches *)p;
+
 	pthread_mutex_lock(&s->lock);
-	for (size_t i = 0; i < s->names.n; i++)
-		if (s->names.at[i].pid == pid && s->names.at[i].tid == tid)
+	for (size_t i = of ? 0 : s->names_taken; i < s->names.n; i++)
+		if (!of || is_of(&s->names.at[i], of))
 			sink(context, &s->names.at[i]);
+	if (!of)
+		s->names_taken = s->names.n;
 	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- --------------------------------------------------------------------------------------- */
+
+static void free_switches(struct producer *p)
+{
+	struct switches *s = (struct switches *)p;
+
+	perf_rings_free(s->rings);
+	free_runs(s);
+	for (size_t i = 0; i < s->at.n; i++)
+		pending_free(&s->at.at[i].pending);
+	vec_free(&s->notices);
+	vec_free(&s->names);
+	vec_free(&s->at);
+	vec_free(&s->pids);
+	for (unsigned k = 0; k < KINDS; k++)
+		free(s->armed[k].filter);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+struct switches *switches_new(struct memories *memories)
+{
+	static const struct producer_ops ops = { .follow = follow_processes,
+						 .pass = pass_switches,
+						 .thread = describe_thread,
+						 .names = tell_names,
+						 .free = free_switches };
+	struct switches *s = mem_zalloc(sizeof(*s));
+
+	s->producer.ops = &ops;
+	s->memories = memories;
+	memset(s->heads, 0xff, sizeof(s->heads));
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+struct producer *switches_producer(struct switches *s)
+{
+	return &s->producer;
 }

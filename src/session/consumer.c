@@ -5,7 +5,6 @@
 
 #include "session/control.h"
 #include "session/internal.h"
-#include "collect/switches.h"
 #include "tracee/proc_status.h"
 
 /* The longest that a few records wait in a buffer that does not fill. */
@@ -16,14 +15,10 @@
 int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost,
 		  struct err *err)
 {
-	int r;
-
 	session_heartbeat(s);
 	if (last)
 		session_detach(s);
-	r = last ? session_finish(s, sink, context, lost, err)
-		 : session_pass(s, true, sink, context, err);
-	return r < 0 ? r : 0;
+	return session_pass(s, last ? PASS_LAST : PASS_PARTIAL, sink, context, lost, err);
 }
 
 bool consumer_over(struct session *s)
@@ -90,15 +85,9 @@ void consumer_name_threads(struct session *s, bool named)
  * program's own records. */
 pid_t consumer_pid(const struct session *s, uint32_t slot, pid_t *tid)
 {
-	struct trace_thread followed = { 0 };
-	const struct memory_thread *t;
+	struct trace_thread t;
 
-	if (slot_is_followed(slot)) {
-		switches_thread(control_switches(s->control), slot, &followed);
-		*tid = (pid_t)followed.tid;
-		return (pid_t)followed.pid;
-	}
-	t = memories_thread(&s->memories, slot);
-	*tid = (pid_t)t->tid;
-	return (pid_t)t->pid;
+	producers_thread(&s->producers, slot, &t);
+	*tid = (pid_t)t.tid;
+	return (pid_t)t.pid;
 }

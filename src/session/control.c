@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "inject/attach.h"
-#include "collect/switches.h"
 #include "tracee/launch_stop.h"
 
 /* How often control_wait_update() looks whether waiting still makes sense. */
@@ -120,8 +119,12 @@ void control_failed(struct control *c, const struct err *err)
 
 int control_follow(struct control *c, const struct event_set *events, pid_t pid, struct err *err)
 {
-	return switches_follow(c->switches, events, control_excludes_sleep(c->req.settings), pid,
-			       err);
+	const struct follow_request req = { .events = events,
+					    .sleeps = control_excludes_sleep(c->req.settings),
+					    .pids = &pid,
+					    .n = 1 };
+
+	return producers_follow(c->req.producers, &req, err);
 }
 
 void control_begin_alone(struct control *c)
@@ -151,7 +154,6 @@ int control_start(const struct control_request *req, struct control **out, struc
 
 	c->req = *req;
 	c->memories = c->patches.memories = req->memories;
-	c->switches = switches_new(req->memories);
 	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->hurry = c->program = -1;
 	turns_begin(&c->turns);
@@ -314,7 +316,6 @@ void control_stop(struct control *c)
 	if (c->hurry >= 0)
 		close(c->hurry);
 	free_images(c);
-	switches_free(c->switches);
 	while (c->handed < c->updates.n) /* nobody asks any more */
 		image_update_free(&c->updates.at[c->handed++]);
 	vec_free(&c->updates);
@@ -421,11 +422,6 @@ int control_wait_first(struct control *c, bool (*alive)(void *), void *context, 
 	}
 	pthread_mutex_unlock(&c->lock);
 	return r;
-}
-
-struct switches *control_switches(struct control *c)
-{
-	return c->switches;
 }
 
 void control_count(struct control *c, struct image_count *out)

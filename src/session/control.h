@@ -6,10 +6,10 @@
 #include "image/image.h"
 #include "session/session.h"
 #include "collect/memories.h"
+#include "collect/producer.h"
 
 struct attach_report;
 struct control;
-struct switches;
 
 /* The agent's mode of work for these settings. */
 enum memory_tracer control_tracer_of(const struct settings *s);
@@ -25,6 +25,7 @@ struct control_request {
 	struct event_set events;
 	const char *agent_path;
 	struct memories *memories;
+	const struct producers *producers; /* the session's; they live on */
 	enum memory_tracer tracer;
 	uint64_t thresh_ticks;    /* tracing_thresh of the settings */
 };
@@ -74,9 +75,6 @@ bool control_wait_update(struct control *c, uint32_t index);
 /* Waits until the first image is set up (0), its set-up failed (-errno, *err), or `alive` denies
  * that the program lives (-ECHILD). */
 int control_wait_first(struct control *c, bool (*alive)(void *), void *context, struct err *err);
-
-/* Followers of the kernel's notices. Lives as long as the control. */
-struct switches *control_switches(struct control *c);
 
 /* Counts of hooked functions in the launched program's newest image. */
 void control_count(struct control *c, struct image_count *out);

@@ -12,7 +12,6 @@
 #include "inject/change.h"
 #include "session/control_internal.h"
 #include "collect/messages.h"
-#include "collect/switches.h"
 #include "tracee/holder.h"
 
 /* Ten tries with CHANGE_PAUSE_NS (5 ms) between them outlast a burst of forks; a process that forks
@@ -236,6 +235,18 @@ static void keep_settings(struct changing *ch)
 
 typedef VEC(pid_t) pid_vec;
 
+/* Has processes followed for the request's events and these settings. */
+static int follow_pids(const struct control_request *req, const struct settings *settings,
+		       const pid_vec *pids, struct err *err)
+{
+	const struct follow_request follow = { .events = &req->events,
+					       .sleeps = control_excludes_sleep(settings),
+					       .pids = pids->at,
+					       .n = pids->n };
+
+	return producers_follow(req->producers, &follow, err);
+}
+
 /* Has the targets' processes followed as *req wants. */
 static int follow_all(struct changing *ch, const struct control_request *req, struct err *err)
 {
@@ -244,8 +255,7 @@ static int follow_all(struct changing *ch, const struct control_request *req, st
 
 	for (size_t i = 0; i < ch->targets.n; i++)
 		*vec_add(&pids) = ch->targets.at[i].pid;
-	r = switches_follow_all(ch->c->switches, &req->events,
-				control_excludes_sleep(req->settings), pids.at, pids.n, err);
+	r = follow_pids(req, req->settings, &pids, err);
 	vec_free(&pids);
 	return r;
 }
@@ -441,16 +451,8 @@ void control_keep(struct control *c, const struct settings *settings)
 	control_end_alone(c);
 }
 
-/* control_change_sleeps() changes no patches: the events stay those of the control's request. */
-static int follow_pids(struct control *c, const struct settings *settings, const pid_vec *pids,
-		       struct err *err)
-{
-	return switches_follow_all(c->switches, &c->req.events, control_excludes_sleep(settings),
-				   pids->at, pids->n, err);
-}
-
-/* Sleeps come from the kernel: no process is held for this. A failure goes back to what was
- * followed before. */
+/* Sleeps come from the kernel: no process is held for this, and no patches change, so the events
+ * stay those of the control's request. A failure goes back to what was followed before. */
 int control_change_sleeps(struct control *c, const struct settings *settings, const pid_t *pids,
 			  size_t n, struct err *err)
 {
@@ -460,11 +462,11 @@ int control_change_sleeps(struct control *c, const struct settings *settings, co
 
 	control_begin_alone(c);
 	find_all(c->req.memories, pids, n, false, &all);
-	r = follow_pids(c, settings, &all, err);
+	r = follow_pids(&c->req, settings, &all, err);
 	if (r == 0)
 		c->req.settings = settings;
 	else
-		follow_pids(c, c->req.settings, &all, &ignored);
+		follow_pids(&c->req, c->req.settings, &all, &ignored);
 	control_end_alone(c);
 	vec_free(&all);
 	return r;

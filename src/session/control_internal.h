@@ -79,7 +79,6 @@ struct control {
 	VEC(struct peer *) peers;     /* the socket thread's; in order of arrival */
 	bool handler_waits;           /* a handler is planned: one at a time */
 
-	struct switches *switches;    /* has a lock of its own */
 	struct turns turns;
 	VEC(struct image_state) images;
 	struct patch_lists patches;   /* patches that went in */

@@ -11,7 +11,7 @@
 
 #include "inject/attach.h"
 #include "collect/clock.h"
-#include "collect/drain.h"
+#include "collect/producer.h"
 #include "image/image.h"
 #include "collect/processes.h"
 #include "session/session.h"
@@ -21,6 +21,7 @@
 
 struct control;
 struct store_writer;
+struct switches;
 
 struct site_hole { uint32_t image, site; };
 
@@ -28,8 +29,8 @@ struct session {
 	char *agent_path, *output;       /* output NULL: live only */
 	struct memories memories;
 	struct control *control;
-	/* by memory; NULL: the memory came since the last pass */
-	struct drain *drains[MEMORIES_MAX];
+	struct producers producers;      /* whole before another thread begins */
+	struct switches *switches;       /* one of them: it knows the threads' sleeps too */
 	struct store_writer *store;      /* NULL: live only */
 	struct err full;                 /* why the file takes no more; code 0: it does */
 	struct trace_info *info;
@@ -37,8 +38,9 @@ struct session {
 	/* Sites whose number a thread has taken, and not yet written. */
 	VEC(struct site_hole) site_holes;
 	struct processes processes[MEMORIES_MAX]; /* by memory */
-	/* By memory: slot there -> index in info->threads; the last is the kernel's (slots.h). */
-	VEC(uint32_t) slots[MEMORIES_MAX + 1];
+	/* Slot (slots.h) -> index in info->threads; in parts, since most of the numbers are of
+	 * memories that never come. */
+	VEC(uint32_t) threads[PRODUCERS_MAX * MEMORIES_MAX];
 	struct thread_names names;
 	bool unnamed;                    /* names of new threads are not kept */
 	struct clock clock;
@@ -73,12 +75,9 @@ bool session_catch_up(struct session *s);
 uint32_t session_thread(struct session *s, uint32_t slot); /* index in info->threads */
 /* Overwrite mode: nothing is taken before the end. */
 bool session_overwrites(const struct session *s);
-void session_recycle(struct session *s);          /* drain_recycle of all memories */
-/* merge_sleeps.c: these work like drain_pass and drain_finish, with the kernel's notices of the
- * threads. */
-int session_pass(struct session *s, bool partial, drain_sink *sink, void *context, struct err *err);
-int session_finish(struct session *s, drain_sink *sink, void *context, uint64_t *lost,
-		   struct err *err);
+/* merge_sleeps.c: a pass over all sources, as producers_pass(), with the threads' sleeps. */
+int session_pass(struct session *s, enum producer_pass pass, drain_sink *sink, void *context,
+		 uint64_t *lost, struct err *err);
 /* Counts a run. -EPROTO and *err for a run that refers to an impossible image. */
 int session_account(struct session *s, const struct drain_run *run, struct err *err);
 /* Adds a made-up thread that bears the losses of threads without a slot; returns its index. Once,

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "collect/clock.h"
-#include "session/control.h"
 #include "session/internal.h"
-#include "collect/switches.h"
 #include "trace/unpack.h"
 
 #define WAIT_MS 20
@@ -132,10 +130,7 @@ static int pass_records(struct live *l, bool last, struct err *err)
 
 	l->events.n = l->runs.n = l->next = l->payloads.n = 0;
 	session_heartbeat(l->session);
-	if (last)
-		r = session_finish(l->session, take_run, l, &lost, err);
-	else
-		r = session_pass(l->session, true, take_run, l, err);
+	r = session_pass(l->session, last ? PASS_LAST : PASS_PARTIAL, take_run, l, &lost, err);
 	if (lost)
 		add_threadless(l, lost);
 	if (last)
@@ -160,14 +155,10 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		l->finished = session_over(l->session);
 		if (l->finished)
 			session_detach(l->session);
-		r = 0;
-		/* Nothing is shown before the end, but the kernel's rings have to be emptied. */
-		if (overwrite && !l->finished) {
-			session_recycle(l->session);
-			switches_gather(control_switches(l->session->control));
-		} else {
-			r = pass_records(l, l->finished, err);
-		}
+		/* In overwrite mode nothing is shown before the end. */
+		r = overwrite && !l->finished
+			    ? session_pass(l->session, PASS_KEEP, NULL, NULL, NULL, err)
+			    : pass_records(l, l->finished, err);
 		if (r < 0)
 			return r;
 		if (l->next >= l->events.n && !l->finished) {

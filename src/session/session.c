@@ -21,7 +21,7 @@
 #include "session/ahead.h"
 #include "session/control.h"
 #include "image/describe.h"
-#include "collect/drain.h"
+#include "collect/memory_producer.h"
 #include "session/internal.h"
 #include "inject/launch.h"
 #include "collect/messages.h"
@@ -122,6 +122,14 @@ static int attach_programs(struct session *s, const struct session_request *req,
 	return r;
 }
 
+/* The sources of records: a row for each. The memories come first (slots.h). */
+static void add_producers(struct session *s)
+{
+	s->switches = switches_new(&s->memories);
+	producers_add(&s->producers, memory_producer_new(&s->memories));
+	producers_add(&s->producers, switches_producer(s->switches));
+}
+
 /* path NULL: attach. */
 static int start_session(struct session *s, const struct session_request *req, const char *path,
 			 const char *image, struct err *err)
@@ -129,6 +137,7 @@ static int start_session(struct session *s, const struct session_request *req, c
 	struct control_request control = { .settings = req->settings,
 					   .agent_path = s->agent_path,
 					   .memories = &s->memories,
+					   .producers = &s->producers,
 					   .tracer = control_tracer_of(req->settings) };
 	int r;
 
@@ -136,6 +145,7 @@ static int start_session(struct session *s, const struct session_request *req, c
 	if (req->settings->tracing_thresh_ns)
 		clock_measure_end(&s->clock, &s->info->clock);
 	control.thresh_ticks = session_thresh_ticks(s, req->settings);
+	add_producers(s);
 	r = make_memory(s, req->settings, err);
 	if (r == 0)
 		r = control_start(&control, &s->control, err);
@@ -499,50 +509,28 @@ static void take_sites(struct session *s)
 	}
 }
 
-/* Whether info has the image of the slot's thread. Threads of the kernel's need none. */
-static bool image_known(const struct session *s, uint32_t slot)
+/* Describes a thread by its slot. False: its image is not in info, or not yet. The image of a
+ * thread whose source knows none is that of another thread of its process. */
+static bool describe_thread(const struct session *s, uint32_t slot, struct trace_thread *out)
 {
-	return slot_is_followed(slot) ||
-	       memories_thread(&s->memories, slot)->image < s->info->images.n;
-}
-
-/* Describes a thread whose records brace itself makes. Its image is that of another thread of its
- * process. */
-static struct trace_thread followed_thread(struct session *s, uint32_t slot)
-{
-	struct trace_thread thread = { 0 };
-
-	switches_thread(control_switches(s->control), slot, &thread);
+	if (producers_thread(&s->producers, slot, out))
+		return out->image < s->info->images.n;
 	for (size_t i = s->info->threads.n; i-- > 0;)
-		if (s->info->threads.at[i].pid == thread.pid) {
-			thread.image = s->info->threads.at[i].image;
+		if (s->info->threads.at[i].pid == out->pid) {
+			out->image = s->info->threads.at[i].image;
 			break;
 		}
-	return thread;
-}
-
-/* Describes a thread by its slot. The program may have spoiled the name: it gets its end. */
-static struct trace_thread written_thread(const struct session *s, uint32_t slot)
-{
-	const struct memory_thread *t = memories_thread(&s->memories, slot);
-	struct trace_thread thread = {
-		.pid = t->pid, .tid = t->tid, .image = t->image, .tsc = t->tsc
-	};
-
-	memcpy(thread.comm, t->comm, sizeof(thread.comm));
-	thread.comm[sizeof(thread.comm) - 1] = '\0';
-	return thread;
+	return true;
 }
 
 /* The place of the thread's index in info->threads; UINT32_MAX: it has none yet. */
 static uint32_t *place_of(struct session *s, uint32_t slot)
 {
-	uint32_t memory = slot_is_followed(slot) ? MEMORIES_MAX : slot_memory(slot),
-		 i = slot - (memory << SLOT_BITS);
+	uint32_t part = slot / SLOTS, i = slot_within(slot);
 
-	while (s->slots[memory].n <= i)
-		*vec_add(&s->slots[memory]) = UINT32_MAX;
-	return &s->slots[memory].at[i];
+	while (s->threads[part].n <= i)
+		*vec_add(&s->threads[part]) = UINT32_MAX;
+	return &s->threads[part].at[i];
 }
 
 uint32_t session_thread(struct session *s, uint32_t slot)
@@ -550,12 +538,11 @@ uint32_t session_thread(struct session *s, uint32_t slot)
 	uint32_t *place = place_of(s, slot);
 
 	if (*place == UINT32_MAX) {
-		struct trace_thread thread =
-			slot_is_followed(slot) ? followed_thread(s, slot) : written_thread(s, slot);
+		struct trace_thread thread;
 
-		*place = (uint32_t)s->info->threads.n;
-		if (thread.image >= s->info->images.n)
+		if (!describe_thread(s, slot, &thread))
 			thread.image = 0; /* spoiled since it was looked at */
+		*place = (uint32_t)s->info->threads.n;
 		thread.unnamed = s->unnamed;
 		*vec_add(&s->info->threads) = thread;
 		thread_names_begin(s, slot, *place);
@@ -568,10 +555,14 @@ uint32_t session_thread(struct session *s, uint32_t slot)
  * other programs may be recorded, too; its thread is shown as the first program's. */
 static void expect_image(struct session *s, uint32_t slot)
 {
-	if (!image_known(s, slot) &&
-	    control_wait_update(s->control, memories_thread(&s->memories, slot)->image))
+	struct trace_thread t;
+	bool known = describe_thread(s, slot, &t);
+
+	if (!known && control_wait_update(s->control, t.image)) {
 		take_update(s);
-	if (!image_known(s, slot))
+		known = t.image < s->info->images.n;
+	}
+	if (!known)
 		messages_add(&s->memories.at[0].header->messages, MESSAGE_SPOILED, 0, "");
 }
 
@@ -611,7 +602,7 @@ uint32_t session_threadless(struct session *s, uint64_t lost)
 /* Messages of all memories, and the session's own, in place of the former ones. */
 static void take_messages(struct session *s)
 {
-	uint64_t unseen = switches_unseen(control_switches(s->control));
+	uint64_t unseen = switches_unseen(s->switches);
 
 	/* Each time from the beginning: counts grow while the session runs. */
 	s->info->messages.n = 0;
@@ -706,7 +697,7 @@ static int record_loop(struct session *s, struct err *err)
 	uint64_t partial = clock_tsc();
 	int r = 0;
 
-	while (r >= 0) {
+	for (;;) {
 		bool due =
 			trace_clock_delta_ns(&s->info->clock, clock_tsc() - partial) > PARTIAL_NS;
 
@@ -718,23 +709,15 @@ static int record_loop(struct session *s, struct err *err)
 		session_heartbeat(s);
 		write_update(s);
 		POINT(update_written);
-		/* Records stay where they are; only the kernel's notices are taken, or their rings
-		 * would fill. */
-		if (overwrite)
-			session_recycle(s);
-		if (overwrite)
-			r = switches_pass(control_switches(s->control), false, record_run, s, err);
-		if (overwrite || r < 0) {
-			memories_wait(&s->memories, WAIT_MS);
-			continue;
-		}
-		r = session_pass(s, due, record_run, s, err);
+		r = session_pass(s, overwrite ? PASS_KEEP : due ? PASS_PARTIAL : PASS_FULL,
+				 record_run, s, NULL, err);
 		if (due)
 			partial = clock_tsc();
-		if (r == 0) {
+		if (r < 0)
+			break;
+		if (!overwrite)
 			write_old(s);
-			memories_wait(&s->memories, WAIT_MS);
-		}
+		memories_wait(&s->memories, WAIT_MS);
 	}
 	return r;
 }
@@ -778,7 +761,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	POINT(program_over);
 	session_detach(s);
 	if (r >= 0)
-		r = session_finish(s, record_run, s, &lost, err);
+		r = session_pass(s, PASS_LAST, record_run, s, &lost, err);
 	if (r >= 0)
 		record_threadless(s, lost);
 	else
@@ -848,8 +831,7 @@ void session_free(struct session *s)
 		memories_stop(&s->memories);
 	session_detach(s);
 	control_stop(s->control);
-	for (uint32_t i = 0; i < MEMORIES_MAX; i++)
-		drain_free(s->drains[i]);
+	producers_free(&s->producers);
 	if (s->store)
 		store_finish(s->store, NULL);
 	clock_end(&s->clock);
@@ -857,8 +839,8 @@ void session_free(struct session *s)
 	vec_free(&s->site_holes);
 	memories_end(&s->memories);
 	trace_info_free(s->info);
-	for (uint32_t i = 0; i <= MEMORIES_MAX; i++)
-		vec_free(&s->slots[i]);
+	for (uint32_t i = 0; i < PRODUCERS_MAX * MEMORIES_MAX; i++)
+		vec_free(&s->threads[i]);
 	for (uint32_t i = 0; i < MEMORIES_MAX; i++)
 		processes_free(&s->processes[i]);
 	thread_names_free(&s->names);

@@ -13,7 +13,6 @@
 #include "session/control_internal.h"
 #include "image/providers.h"
 #include "collect/messages.h"
-#include "collect/switches.h"
 #include "inject/setup_reply.h"
 #include "shared/points.h"
 

@@ -12,7 +12,6 @@
 
 #include "collect/clock.h"
 #include "collect/renames.h"
-#include "collect/switches.h"
 #include "session/control.h"
 #include "session/internal.h"
 
@@ -23,30 +22,32 @@
 
 /* A program that a process executes belongs to another image: the threads of the former one keep
  * their names. */
-static bool name_concerns(const struct session *s, uint32_t thread, const struct switches_name *n)
+static bool name_concerns(const struct session *s, uint32_t thread, const struct producer_name *n)
 {
 	const struct trace_thread *t = &s->info->threads.at[thread];
 
 	if (t->pid != n->pid || t->tid != n->tid)
 		return false;
-	return slot_is_followed(s->names.at.at[thread].slot) ||
+	return !slot_in_memory(s->names.at.at[thread].slot) ||
 	       (!n->executed && t->tsc <= n->name.tsc);
 }
 
 /* A thread may have two places in the trace (its own slot and the kernel's), and another thread may
  * have had its number before: the newest of each counts. */
-static void take_kernels(void *context, const struct switches_name *n)
+static void take_kernels(void *context, const struct producer_name *n)
 {
 	struct session *s = context;
-	bool done[2] = { false, false };
+	bool done[PRODUCERS_MAX] = { false };
+	uint32_t left = s->producers.n;
 
-	for (size_t i = s->names.at.n; i-- > 0 && !(done[0] && done[1]);) {
+	for (size_t i = s->names.at.n; i-- > 0 && left;) {
 		uint32_t slot = s->names.at.at[i].slot;
 
-		if (slot == UINT32_MAX || done[slot_is_followed(slot)] ||
+		if (slot == UINT32_MAX || done[slot_producer(slot)] ||
 		    !name_concerns(s, (uint32_t)i, n))
 			continue;
-		done[slot_is_followed(slot)] = true;
+		done[slot_producer(slot)] = true;
+		left--;
 		trace_info_rename(s->info, (uint32_t)i, n->name.tsc, n->name.comm);
 	}
 }
@@ -135,15 +136,15 @@ void thread_names_begin(struct session *s, uint32_t slot, uint32_t thread)
 	while (s->names.at.n <= thread)
 		*vec_add(&s->names.at) = (struct named_thread){ .slot = UINT32_MAX };
 	s->names.at.at[thread].slot = slot;
-	switches_names_of(control_switches(s->control), t->pid, t->tid, take_kernels, s);
+	producers_names(&s->producers, t, take_kernels, s);
 }
 
 void thread_names_follow(struct session *s, uint32_t thread)
 {
 	struct named_thread *n = &s->names.at.at[thread];
 
-	switches_take_names(control_switches(s->control), take_kernels, s);
-	if (slot_is_followed(n->slot))
+	producers_names(&s->producers, NULL, take_kernels, s);
+	if (!slot_in_memory(n->slot))
 		return;
 	look_at_thread(s, thread);
 	renames_take(memories_thread(&s->memories, n->slot), &n->seen, s->info, thread);

@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "collect/switches.h"
 #include "session/control.h"
 
 enum { PEERS = 6, HELLOS = 4 };
@@ -178,6 +179,7 @@ static void crowd_end(struct crowd *c)
 struct fixture {
 	struct settings settings;
 	struct memories memories;
+	struct producers producers;
 	struct control *control;
 };
 
@@ -185,17 +187,19 @@ static void begin(struct fixture *f)
 {
 	const struct shared_memory_shape shape = { .mode = MEMORY_STREAM, .settings.tracer = MEMORY_GRAPH, .thread_kb = 1024 };
 	struct control_request req = { .settings = &f->settings, .agent_path = "/no/agent", .memories = &f->memories,
-				       .tracer = MEMORY_GRAPH };
+				       .producers = &f->producers, .tracer = MEMORY_GRAPH };
 	struct err err = { 0 };
 
 	settings_init(&f->settings);
 	assert_int_equal(memories_begin(&f->memories, &shape, &err), 0);
+	producers_add(&f->producers, switches_producer(switches_new(&f->memories)));
 	assert_int_equal(control_start(&req, &f->control, &err), 0);
 }
 
 static void end(struct fixture *f)
 {
 	control_stop(f->control);
+	producers_free(&f->producers);
 	memories_end(&f->memories);
 	settings_free(&f->settings);
 }
