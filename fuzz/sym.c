@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base sym */
+/* links: base arch sym */
 /* Any bytes as an ELF file: its functions, and what its DWARF says of an inlined name. */
 #include <stdlib.h>
 

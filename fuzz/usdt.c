@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: sym base */
+/* links: arch sym base */
 /* Any bytes as a program with markers: what is listed is inside the file. */
 #include <stdlib.h>
 #include <string.h>

@@ -61,6 +61,7 @@ static enum hook_reason forbidden_reason(const struct planner *p, uint32_t i,
 		return REASON_COLD;
 	/* A SYM_SWITCH is believed only if the sweep has seen it leave its stack. */
 	if (!address_set_range(&p->sweep->targets, f->vaddr) || (facts & FACT_READ_AS_DATA) ||
+	    (f->source == SYM_CALLED && (facts & FACT_HOLDS_DATA)) ||
 	    (f->source == SYM_SWITCH && !(facts & FACT_LEAVES_STACK)))
 		return REASON_NOT_CODE;
 	if (special.never)

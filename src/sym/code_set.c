@@ -69,6 +69,17 @@ void code_set_add(struct code_set *s, uint64_t vaddr)
 	}
 }
 
+void code_set_remove(struct code_set *s, uint64_t vaddr)
+{
+	for (size_t i = 0; i < s->ranges.n; i++) {
+		struct code_range *r = &s->ranges.at[i];
+		uint64_t into = vaddr - r->vaddr;
+
+		if (into < r->size)
+			r->bits[into / 64] &= ~(UINT64_C(1) << (into % 64));
+	}
+}
+
 bool code_set_has(const struct code_set *s, uint64_t vaddr)
 {
 	for (size_t i = 0; i < s->ranges.n; i++)

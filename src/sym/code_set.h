@@ -19,6 +19,8 @@ static inline bool code_range_has(const struct code_range *r, uint64_t into)
 
 /* Adds an address; one outside of the ranges is ignored, and code_set_has() is false for it. */
 void code_set_add(struct code_set *s, uint64_t vaddr);
+/* Takes an address out of the set. */
+void code_set_remove(struct code_set *s, uint64_t vaddr);
 bool code_set_has(const struct code_set *s, uint64_t vaddr);
 size_t code_set_count(const struct code_set *s);
 /* Writes all addresses in ascending order to out (code_set_count() of them). */

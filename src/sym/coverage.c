@@ -37,10 +37,21 @@ static uint64_t unknown_in(const struct sym_module *m, const struct elf_area *ar
 	return unknown + gap(at, end);
 }
 
+struct coverage coverage_of(const struct sym_module *m, const struct elf_view *v)
+{
+	struct coverage c = { 0 };
+
+	for (size_t i = 0; i < v->code.n; i++) {
+		c.code += v->code.at[i].size;
+		c.unknown += unknown_in(m, &v->code.at[i]);
+	}
+	return c;
+}
+
 void coverage_read(struct sym_module *m, const struct elf_view *v)
 {
-	for (size_t i = 0; i < v->code.n; i++) {
-		m->code_bytes += v->code.at[i].size;
-		m->unknown_bytes += unknown_in(m, &v->code.at[i]);
-	}
+	struct coverage c = coverage_of(m, v);
+
+	m->code_bytes = c.code;
+	m->unknown_bytes = c.unknown;
 }

@@ -6,6 +6,7 @@
 #include "sym/functions.h"
 
 #include "base/escape.h"
+#include "sym/called.h"
 
 static bool is_underscored(const struct found *f)
 {
@@ -126,6 +127,9 @@ static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struc
 	}
 	if (!f->size || f->size > end - f->vaddr)
 		f->size = end - f->vaddr;
+	/* Found before the one that follows it. */
+	if (f->source == SYM_CALLED && f->size > next - f->vaddr)
+		f->size = next - f->vaddr;
 }
 
 /* For each function inside of an unwind range all rules before it are read anew. Limit of that
@@ -196,15 +200,23 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static void add_switches(struct sym_module *m, const struct elf_view *v,
-			 const struct eh_frame *frame, struct found_list *found, uint64_t names)
+/* Merges what was found in the gaps between the functions so far. */
+static void add_found(struct sym_module *m, const struct found_list *found, uint64_t names)
 {
-	/* found's list is merged by now, so found_switches() uses it again. */
-	found_switches(m, v, frame, found);
 	for (size_t i = 0; i < found->list.n; i++)
 		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], 1, names);
 	if (found->list.n)
 		qsort(m->functions.at, m->functions.n, sizeof(*m->functions.at), by_vaddr);
+}
+
+/* found's list is merged by now, so that it is used again. */
+static void add_from_gaps(struct sym_module *m, const struct elf_view *v,
+			  const struct eh_frame *frame, struct found_list *found, uint64_t names)
+{
+	found_switches(m, v, frame, found);
+	add_found(m, found, names);
+	found_called(m, v, frame, found);
+	add_found(m, found, names);
 }
 
 void functions_merge(struct sym_module *m, const struct elf_view *v, const struct eh_frame *frame,
@@ -225,7 +237,7 @@ void functions_merge(struct sym_module *m, const struct elf_view *v, const struc
 		*vec_add(&m->functions) = merge_one(m, &found->list.at[i], same, names);
 	}
 	if (m->language != SYM_LANG_GO)
-		add_switches(m, v, frame, found, names);
+		add_from_gaps(m, v, frame, found, names);
 	apply_unwind(m, v, frame);
 	name_resolved(m, found);
 }

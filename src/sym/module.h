@@ -14,6 +14,7 @@
 enum sym_source { /* where a function was learnt from, best first */
 	SYM_SYMTAB, SYM_DEBUGFILE, SYM_DYNSYM, SYM_EH_FRAME, SYM_GOPCLNTAB,
 	SYM_ENTRY, /* the loader enters there: e_entry, DT_INIT, DT_FINI and their arrays */
+	SYM_CALLED, /* code of no other source that known code calls */
 	SYM_SWITCH, /* code of no other source that seems to switch stacks */
 	SYM_PLT,
 };

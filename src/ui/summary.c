@@ -113,7 +113,7 @@ void summary_coverage(uint64_t code_bytes, uint64_t unknown_bytes)
 			       : 100;
 
 	if (known < COVERAGE_SAID)
-		say("brace: all known functions are %.1f %% of the code; the rest has neither symbols nor unwind tables, and is not seen\n",
+		say("brace: all known functions are %.1f %% of the code; the rest has neither symbols, unwind tables nor callers that are known, and is not seen\n",
 		    known);
 }
 
