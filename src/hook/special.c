@@ -205,11 +205,21 @@ enum nonlocal_kind special_nonlocal(const char *name)
 
 /* --- runtimes ---------------------------------------------------------------- */
 
+/* Of the runtime, which is in every program that is linked with it, or of such a program's main. */
+static bool is_ghc_symbol(const char *name)
+{
+	return strncmp(name, "stg_ap_", 7) == 0 || strcmp(name, "ZCMain_main_info") == 0;
+}
+
 /* By symbols that only that runtime has, or by the name of the file. */
 enum special_runtime special_runtime(const struct sym_module *m)
 {
+	const char *slash = strrchr(m->path, '/');
+
 	if (aot_is_file(m->path))
 		return RUNTIME_MONO_AOT;
+	if (strncmp(slash ? slash + 1 : m->path, "libHS", 5) == 0)
+		return RUNTIME_GHC;
 	for (size_t i = 0; i < m->functions.n; i++) {
 		const char *name = sym_name(m, &m->functions.at[i]);
 
@@ -217,6 +227,8 @@ enum special_runtime special_runtime(const struct sym_module *m)
 			return RUNTIME_V8;
 		if (name && strcmp(name, "caml_call_gc") == 0)
 			return RUNTIME_OCAML;
+		if (name && is_ghc_symbol(name))
+			return RUNTIME_GHC;
 	}
 	return RUNTIME_PLAIN;
 }
@@ -239,6 +251,15 @@ static bool called_by_v8(const char *name)
 		 strstr(name, "PropertyCallbackInfo") || strstr(name, "CheckStackGuardState")));
 }
 
+/* GHC: what its own code generator makes, by the endings of the names: entries, with arguments in
+ * registers or on its own stack; and its runtime's. The stack pointer is C's meanwhile, and on top
+ * of that stack stands anything: not a return address. */
+static bool jumped_to_by_ghc(const char *name)
+{
+	return strncmp(name, "stg_", 4) == 0 || strncmp(name, "__stg_", 6) == 0 ||
+	       ends_with(name, "_info") || ends_with(name, "_fast") || ends_with(name, "_slow");
+}
+
 /* True: generated code of that runtime may call the function, or the runtime may walk the stack
  * above it. */
 bool special_called_by_runtime(enum special_runtime r, const char *name)
@@ -246,6 +267,8 @@ bool special_called_by_runtime(enum special_runtime r, const char *name)
 	switch (r) {
 	case RUNTIME_V8:
 		return called_by_v8(name);
+	case RUNTIME_GHC:
+		return jumped_to_by_ghc(name);
 	case RUNTIME_OCAML: /* any function may be called from OCaml code, and collect */
 		return true;
 	default:

@@ -18,8 +18,8 @@ enum nonlocal_kind special_nonlocal(const char *name);
 bool special_starts_threads(const char *name);
 
 /* Runtimes that walk their stacks by looking up every return address: no function that they call
- * may see another one there. */
-enum special_runtime { RUNTIME_PLAIN, RUNTIME_V8, RUNTIME_OCAML, RUNTIME_MONO_AOT };
+ * may see another one there. GHC's: its code is jumped to, and has no return address at all. */
+enum special_runtime { RUNTIME_PLAIN, RUNTIME_V8, RUNTIME_OCAML, RUNTIME_MONO_AOT, RUNTIME_GHC };
 enum special_runtime special_runtime(const struct sym_module *m);
-/* True if the runtime may walk the stack from a call of this function. */
+/* True if the runtime may walk the stack from a call of this function, or jumps to it. */
 bool special_called_by_runtime(enum special_runtime r, const char *name);
