@@ -11,6 +11,7 @@
 #include "agent/texts.h"
 #include "agent/user.h"
 #include "shared/points.h"
+#include "shared/unwind_rule.h"
 
 #define MAX_REGIONS 1024
 #define FORK_GUARD_BYTES 4096
@@ -22,6 +23,7 @@ static struct region {
 	uint64_t bytes; /* of code, behind the fork guard */
 	const struct trampoline_place *places;
 	uint32_t n_places;
+	const struct unwind_about *rule;
 } regions[MAX_REGIONS];
 extern uint8_t *agent_arena_at;
 
@@ -65,6 +67,27 @@ static const struct trampoline_place *places_of(const struct patch_region *r)
 		       : NULL;
 }
 
+/* Returns the region's unwind table, once its code is mapped; NULL: it has none, or it is not in the
+ * region. */
+static const struct unwind_about *rule_of(const struct patch_region *r)
+{
+	const struct unwind_about *rule = (const struct unwind_about *)r->rule;
+	uint64_t offset = r->rule - r->address, islands;
+
+	if (!places_of(r) || offset >= r->bytes || r->bytes - offset < UNWIND_ENTRY)
+		return NULL;
+	islands = rule->islands - r->address;
+	return rule->base == r->address && rule->bytes <= r->bytes && islands <= r->bytes &&
+			       rule->n_islands <= (r->bytes - islands) / sizeof(int32_t)
+		       ? rule
+		       : NULL;
+}
+
+const struct unwind_about *mappings_rule(uint64_t i)
+{
+	return regions[i].rule;
+}
+
 static bool map_region(struct patch_region *r, int code_fd)
 {
 	long at;
@@ -87,7 +110,8 @@ static bool map_region(struct patch_region *r, int code_fd)
 	}
 	POINT(region_mapped);
 	regions[agent.n_regions++] =
-		(struct region){ (uint32_t *)r->fork_guard, r->bytes, places_of(r), r->n_places };
+		(struct region){ (uint32_t *)r->fork_guard, r->bytes, places_of(r), r->n_places,
+				 rule_of(r) };
 	return true;
 }
 

@@ -2,12 +2,14 @@
 /* Unwinders: their look-ups, and notes of what they leave. Called by the unwinders, on the thread
  * that throws; nothing is allocated.
  *
- * An agent that ld.so did not load is unknown to them. Three of their look-ups lead here: GCC's own
- * and ld.so's, for an address in the stub arena, and the walk over all modules. The last one leads
- * here in every process, because nongnu's libunwind must find a table of its own. */
+ * They know nothing of trampolines, and of an agent only if ld.so loaded it. Three of their look-ups
+ * lead here: GCC's own, ld.so's for one address, and the walk over all modules. nongnu's libunwind
+ * gets tables of its own. */
 #include <elf.h>
 
 #include "agent/agent.h"
+#include "agent/mappings.h"
+#include "shared/unwind_rule.h"
 
 /* --- the personality of all stubs: a phase of unwinding that gets here leaves a traced call --- */
 #define CLEANUP_PHASE 2
@@ -44,22 +46,84 @@ extern const uint8_t agent_eh_frame[] __attribute__((visibility("hidden"))); /* 
 extern const uint8_t agent_eh_frame_hdr[] __attribute__((visibility("hidden")));
 extern const Elf64_Ehdr agent_header __attribute__((visibility("hidden")));
 
+/* --- trampolines, and the islands on the way there: shared/unwind_rule.h --- */
+
+static uint64_t first_trampoline(const struct unwind_about *rule)
+{
+	return rule->base + ((const struct trampoline_place *)rule->places)->at;
+}
+
+/* True at a jump in the text's padding that leads to a trampoline, and not to a probe. */
+static bool is_island(const struct unwind_about *rule, uint64_t pc)
+{
+	const int32_t *islands = (const int32_t *)rule->islands;
+	uint64_t low = 0, high = rule->n_islands;
+	struct found_place to;
+
+	while (low < high) {
+		uint64_t middle = (low + high) / 2;
+
+		if ((int64_t)(pc - rule->base) > islands[middle])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rule->n_islands && pc == rule->base + (uint64_t)(int64_t)islands[low] &&
+	       place_find_code(pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1), &to) &&
+	       to.code + to.place->at == pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1);
+}
+
+/* Returns the table that holds at pc, or NULL. */
+static const struct unwind_about *rule_at(uint64_t pc)
+{
+	for (uint64_t i = 0; i < agent.n_regions; i++) {
+		const struct unwind_about *rule = mappings_rule(i);
+
+		if (rule && ((pc >= first_trampoline(rule) && pc - rule->base < rule->bytes) ||
+			     is_island(rule, pc)))
+			return rule;
+	}
+	return NULL;
+}
+
+/* True in the agent's code and in its arena, if ld.so does not know them. */
+static bool is_by_hand(uint64_t pc)
+{
+	const uint64_t begin = (uint64_t)&agent_header;
+
+	return agent.flags & AGENT_BY_HAND &&
+	       pc - begin < (uint64_t)agent_arena + SITE_ARENA_BYTES + SITE_BLOCK_BYTES - begin;
+}
+
 /* --- _Unwind_Find_FDE(pc, bases): the entry of the unwind table, as GCC's unwinder wants it --- */
 struct dwarf_eh_bases { void *tbase, *dbase, *func; };
-struct fde_entry { uint32_t bytes, cie; int32_t begin /* from here */; };
+struct fde_entry { uint32_t bytes, cie; int32_t begin /* from here */; uint32_t range; };
+typedef const void *find_fde(uint64_t pc, struct dwarf_eh_bases *bases);
 
-const void *agent_find_fde(const void *pc, struct dwarf_eh_bases *bases)
+static const void *own_fde(uint64_t pc, void **function)
 {
 	const uint8_t *at = agent_eh_frame;
 
-	(void)pc;
-	bases->tbase = bases->dbase = 0;
-	bases->func = agent_arena;
 	/* The table is our own file's, so its lengths are right; it ends with a length of 0. */
 	for (const struct fde_entry *e; (e = (const void *)at)->bytes; at += 4 + e->bytes)
-		if (e->cie && (const uint8_t *)&e->begin + e->begin == agent_arena)
+		if (e->cie && pc - ((uint64_t)&e->begin + (uint64_t)(int64_t)e->begin) < e->range) {
+			*function = (uint8_t *)&e->begin + e->begin;
 			return e;
+		}
 	return 0;
+}
+
+const void *agent_find_fde(uint64_t pc, struct dwarf_eh_bases *bases, find_fde *original)
+{
+	const struct unwind_about *rule = rule_at(pc);
+
+	if (!rule && !is_by_hand(pc))
+		return original(pc, bases);
+	bases->tbase = bases->dbase = 0;
+	if (!rule)
+		return own_fde(pc, &bases->func);
+	bases->func = (void *)first_trampoline(rule);
+	return (const uint8_t *)rule + UNWIND_ENTRY;
 }
 
 /* --- _dl_find_object(pc, result): the module, as glibc 2.35 and later have it --- */
@@ -70,11 +134,18 @@ struct dl_find_object {
 	const void *eh_frame;     /* PT_GNU_EH_FRAME */
 	unsigned long long reserved[7];
 };
+typedef int find_object(uint64_t pc, struct dl_find_object *result);
 
-int agent_find_object(const void *pc, struct dl_find_object *result)
+int agent_find_object(uint64_t pc, struct dl_find_object *result, find_object *original)
 {
-	(void)pc;
-	*result = (struct dl_find_object){
+	const struct unwind_about *rule = rule_at(pc);
+
+	if (!rule && !is_by_hand(pc))
+		return original(pc, result);
+	*result = rule ? (struct dl_find_object){
+		.start = (const void *)rule->base, .end = (const void *)(rule->base + rule->bytes),
+		.eh_frame = (const uint8_t *)rule + UNWIND_HEADER,
+	} : (struct dl_find_object){
 		.start = &agent_header, .end = agent_arena + SITE_ARENA_BYTES + SITE_BLOCK_BYTES,
 		.eh_frame = agent_eh_frame_hdr,
 	};
@@ -94,21 +165,30 @@ typedef int iterate_phdr(phdr_callback *callback, void *data);
 
 extern const uint8_t agent_align_hdr[] __attribute__((visibility("hidden"))); /* align_cfa.S */
 
-struct whose { uint64_t code; bool nongnu; };
+/* Whose code asks for the modules. */
+enum asker { ASKER_OTHER, ASKER_NONGNU, ASKER_UNWINDER, ASKERS };
+struct whose { uint64_t code; enum asker is; };
+
+/* Returns what stands in `path` behind `name`, or "". */
+static const char *behind(const char *path, const char *name)
+{
+	for (const char *n; *path; path++) {
+		for (n = name; *n && path[n - name] == *n; n++)
+			;
+		if (!*n)
+			return path + (n - name);
+	}
+	return path;
+}
 
 /* LLVM's libunwind is libunwind.so.1; nongnu's have higher numbers. */
-static bool is_nongnu(const char *path)
+static enum asker asker_of(const char *path)
 {
-	static const char wanted[] = "/libunwind.so.";
-	const char *at = path, *w;
+	char version = *behind(path, "/libunwind.so.");
 
-	for (; *at; at++) {
-		for (w = wanted; *w && at[w - wanted] == *w; w++)
-			;
-		if (!*w)
-			return at[w - wanted] > '1' && at[w - wanted] <= '9';
-	}
-	return false;
+	if (version > '1' && version <= '9')
+		return ASKER_NONGNU;
+	return version || *behind(path, "/libgcc_s.so.") ? ASKER_UNWINDER : ASKER_OTHER;
 }
 
 static int look_at(struct dl_phdr_info *info, size_t bytes, void *data)
@@ -121,44 +201,66 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *data)
 
 		if (p->p_type != PT_LOAD || whose->code - info->base - p->p_vaddr >= p->p_memsz)
 			continue;
-		whose->nongnu = info->name && is_nongnu(info->name);
+		whose->is = info->name ? asker_of(info->name) : ASKER_OTHER;
 		return 1;
 	}
 	return 0;
 }
 
-static bool nongnu_asks(phdr_callback *callback, iterate_phdr *original)
+static enum asker who_asks(phdr_callback *callback, iterate_phdr *original)
 {
-	/* The callbacks that asked last: one entry each is enough, since a process has one unwinder
-	 * or two. */
-	static uint64_t nongnu, another;
-	struct whose whose = { (uint64_t)callback, false };
+	/* The callbacks that asked last: one of each kind is enough, since a process has one
+	 * unwinder or two. */
+	static uint64_t last[ASKERS];
+	struct whose whose = { (uint64_t)callback, ASKER_OTHER };
 
-	if (whose.code == nongnu || whose.code == another)
-		return whose.code == nongnu;
+	for (enum asker a = 0; a < ASKERS; a++)
+		if (last[a] == whose.code)
+			return a;
 	original(look_at, &whose);
-	__atomic_store_n(whose.nongnu ? &nongnu : &another, whose.code, __ATOMIC_RELAXED);
-	return whose.nongnu;
+	__atomic_store_n(&last[whose.is], whose.code, __ATOMIC_RELAXED);
+	return whose.is;
 }
 
-static int show_even(phdr_callback *callback, void *data)
+/* Shows a module of ours: `bytes` from `start` on, with that header. */
+static int show_module(phdr_callback *callback, void *data, uint64_t start, uint64_t bytes,
+		       const uint8_t *header)
 {
 	const uint64_t base = (uint64_t)&agent_header;
 	const Elf64_Phdr phdrs[2] = {
-		{
-			.p_type = PT_LOAD,
-			.p_vaddr = (uint64_t)agent_arena - base,
-			.p_memsz = SITE_ARENA_BYTES + SITE_BLOCK_BYTES,
-		},
+		{ .p_type = PT_LOAD, .p_vaddr = start - base, .p_memsz = bytes },
 		{
 			.p_type = PT_GNU_EH_FRAME,
-			.p_vaddr = (uint64_t)agent_align_hdr - base,
+			.p_vaddr = (uint64_t)header - base,
 			.p_memsz = 20,
 		},
 	};
 	struct dl_phdr_info info = { base, "libbrace-agent.so", phdrs, 2 };
 
 	return callback(&info, sizeof(info), data);
+}
+
+/* Each region of trampolines, to unwinders only: others would take it for a library. */
+static int show_regions(phdr_callback *callback, void *data, bool even)
+{
+	int result = 0;
+
+	for (uint64_t i = 0; !result && i < agent.n_regions; i++) {
+		const struct unwind_about *rule = mappings_rule(i);
+
+		if (rule)
+			result = show_module(callback, data, first_trampoline(rule),
+					     rule->base + rule->bytes - first_trampoline(rule),
+					     (const uint8_t *)rule +
+						     (even ? UNWIND_EVEN_HEADER : UNWIND_HEADER));
+	}
+	return result;
+}
+
+static int show_even(phdr_callback *callback, void *data)
+{
+	return show_module(callback, data, (uint64_t)agent_arena,
+			   SITE_ARENA_BYTES + SITE_BLOCK_BYTES, agent_align_hdr);
 }
 
 static int show_by_hand(phdr_callback *callback, void *data)
@@ -175,9 +277,12 @@ static int show_by_hand(phdr_callback *callback, void *data)
 int agent_iterate_phdr(phdr_callback *callback, void *data, iterate_phdr *original)
 {
 	/* The even table comes before the agent's own module, which has the address, too. */
-	bool even = nongnu_asks(callback, original);
+	enum asker asker = who_asks(callback, original);
+	bool even = asker == ASKER_NONGNU;
 	int result = even ? show_even(callback, data) : 0;
 
+	if (!result && asker != ASKER_OTHER)
+		result = show_regions(callback, data, even);
 	if (!result)
 		result = original(callback, data);
 	if (!result && !even && agent.flags & AGENT_BY_HAND)

@@ -4,8 +4,10 @@
 #include "image/function_patches.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "arch/unwind_rule.h"
 #include "shared/tls.h"
 
 /* By [may begin a graph][entry only]. */
@@ -81,6 +83,7 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 			      j->region)
 		       ->bytes,
 	       jump, 5);
+	*vec_add(&j->islands) = (int32_t)(island - j->at);
 	hop = patch_list_add(j->list, from, 2, hook_module_bytes(j->mod->hooks, i), id, j->region);
 	/* jmp rel8 */
 	hop->bytes[0] = 0xeb;
@@ -88,29 +91,50 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 	return 0;
 }
 
-/* How far from the begin the moved instructions have the length that they had. */
-static uint8_t plain_bytes(const struct relocate_recipe *recipe)
-{
-	uint8_t n = 0;
-
-	for (unsigned i = 0; i < recipe->n && recipe->insn[i].op <= RELOCATE_RIP; i++)
-		n = (uint8_t)(n + recipe->insn[i].len);
-	return n;
-}
-
 static void note_place(struct patch_job *j, const struct relocate_recipe *recipe, uint64_t from,
 		       size_t body)
 {
-	if (recipe->len)
-		*vec_add(&j->places) = (struct trampoline_place){
-			.at = (uint32_t)j->used, .body = (uint32_t)(j->used + body),
-			.from = (int32_t)(from - j->at),
-			.plain = plain_bytes(recipe), .len = recipe->len,
-		};
+	const struct relocate_shape shape = relocate_shape_of(recipe);
+
+	*vec_add(&j->places) = (struct trampoline_place){
+		.at = (uint32_t)j->used, .body = (uint32_t)(j->used + body),
+		.from = (int32_t)(from - j->at), .plain = shape.plain, .len = recipe->len,
+		.pushed = shape.pushed, .grown = shape.grown,
+	};
 }
 
-/* Writes the list behind the last trampoline; the agent reads it (agent/mappings.c). functions_room()
- * has counted its bytes. */
+static int by_offset(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The list of islands, and the unwind table. */
+static void write_rule(struct patch_job *j, struct patch_region *r)
+{
+	const struct module *mod = j->mod;
+	const uint64_t islands = j->islands.n * sizeof(j->islands.at[0]);
+	const uint64_t at = patch_aligned(j->used + islands), end = j->at + j->code_end;
+	const struct unwind_about about = {
+		.base = j->at, .bytes = j->code_end, .places = r->places,
+		.places_end = r->places + r->n_places * sizeof(j->places.at[0]),
+		.islands = j->at + j->used, .n_islands = j->islands.n,
+	};
+
+	if (at + unwind_rule_bytes() > j->room ||
+	    unwind_rule_emit(&about, j->at < mod->start ? j->at : mod->start,
+			     end > mod->end ? end : mod->end, j->at + at, j->code + at) < 0)
+		return;
+	if (islands) {
+		qsort(j->islands.at, j->islands.n, sizeof(j->islands.at[0]), by_offset);
+		memcpy(j->code + j->used, j->islands.at, islands);
+	}
+	r->rule = j->at + at;
+}
+
+/* Writes the lists behind the region's code; the agent reads them (agent/mappings.c).
+ * functions_room() has counted their bytes. */
 static void write_places(struct patch_job *j, struct patch_region *r)
 {
 	size_t bytes = j->places.n * sizeof(j->places.at[0]);
@@ -120,8 +144,11 @@ static void write_places(struct patch_job *j, struct patch_region *r)
 		memcpy(j->code + j->used, j->places.at, bytes);
 		r->places = j->at + j->used;
 		r->n_places = (uint32_t)j->places.n;
+		j->used += bytes;
+		write_rule(j, r);
 	}
 	vec_free(&j->places);
+	vec_free(&j->islands);
 }
 
 /* Emits a function's trampoline, and adds its patch. Negative: no room, or out of reach. */
@@ -194,10 +221,10 @@ static void hook_functions(struct patch_job *j, bool by_callers)
 	}
 }
 
-/* Each function's trampoline, and its entry in the list of places. */
+/* Each function's trampoline, and its entries in the lists; the table of all. */
 static uint64_t functions_room(const struct module *mod, const struct image_request *req)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 2 * PATCH_ALIGN + unwind_rule_bytes();
 
 	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++) {
 		const struct hook_plan_entry *e = &mod->hooks->entries[i];
@@ -206,7 +233,8 @@ static uint64_t functions_room(const struct module *mod, const struct image_requ
 			bytes += patch_aligned(trampoline_room(kind_of(req, e, mod->selected[i]),
 							       req->settings->calls_too,
 							       &e->recipe)) +
-				 sizeof(struct trampoline_place);
+				 sizeof(struct trampoline_place) +
+				 (e->kind == HOOK_SHORT ? sizeof(int32_t) : 0);
 	}
 	return bytes;
 }
@@ -240,6 +268,7 @@ static void write_functions(struct patch_job *j)
 	fill_env(j);
 	hook_functions(j, true);
 	hook_functions(j, false);
+	j->code_end = j->used;
 }
 
 static void refuse_functions(struct module *mod)

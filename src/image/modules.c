@@ -443,11 +443,11 @@ static bool must_tell(const struct module *mod, uint32_t i, const struct setting
 	       (set->tracer->exits && kind);
 }
 
-/* Whether the look-up has to be redirected. ld.so finds an agent that it loaded itself; libunwind
- * has to find another table of it (agent/unwind.c). */
+/* Whether the look-up has to be redirected. An agent that ld.so loaded is found by it, but not the
+ * trampolines; those of GCC's look-ups that stand in the unwinder ask ld.so in the end. */
 static bool is_redirected(enum selection look_up, bool by_hand, const struct settings *set)
 {
-	return look_up && (by_hand || (look_up == SELECT_ITERATE_PHDR && set->tracer->exits));
+	return look_up && (by_hand || (look_up != SELECT_FIND_FDE && set->tracer->functions));
 }
 
 /* The selection of one function. */

@@ -22,6 +22,8 @@ struct patch_job {
 	/* function_patches.c's own: what its trampolines share, and where moved instructions are */
 	struct trampoline_env env;
 	VEC(struct trampoline_place) places;
+	VEC(int32_t) islands;     /* short jumps' islands, from `at` */
+	uint64_t code_end;        /* behind the last trampoline, from `at` */
 };
 
 struct patch_source {

@@ -204,8 +204,8 @@ static void make_region(struct module *mod, const struct image_request *req, str
 		refuse_all(mod);
 		return;
 	}
-	/* The region's layout: the fork guard's page, the pool, each source's code, the list of
-	 * places. */
+	/* The region's layout: the fork guard's page, the pool, each source's code, the lists of
+	 * places and islands, the unwind table. */
 	write_pool(&j);
 	j.used = sizeof(struct trampoline_pool);
 	for (size_t i = 0; i < SOURCES; i++) {

@@ -371,16 +371,18 @@ struct patch_region {
 	uint64_t fork_guard;            /* address of its fork guard's page, which a fork zeroes */
 	uint64_t module;          /* where the module's text starts, for the tracer */
 	uint64_t places;          /* address of n_places struct trampoline_place, behind the code */
+	uint64_t rule;            /* address of its unwind table (unwind_rule.h); 0 = none */
 	uint32_t n_places, mapped; /* mapped: set by the agent */
 };
 
-/* Where a trampoline stands, and what it was made of, for faults in it (agent/faults.c). By `at`,
- * ascending; offsets from the region's address. */
+/* Where a trampoline stands, and what it was made of, for faults in it (agent/faults.c) and for
+ * unwinders (unwind_rule.h). By `at`, ascending; offsets from the region's address. */
 struct trampoline_place {
 	uint32_t at, body;        /* the trampoline; in it, the moved instructions */
 	int32_t from;             /* the patched instructions */
 	uint8_t plain;            /* bytes of them that stand in the body at the same distances */
-	uint8_t len, pad[2];      /* bytes of them that moved */
+	uint8_t len;              /* bytes of them that moved */
+	uint8_t pushed, grown;    /* as in struct relocate_shape */
 };
 
 /* An executable mapping. texts_at lists those that have patches, codes_at all that are of files. */

@@ -10,6 +10,7 @@ through a pointer that THROUGH does not know, a frame of unknown size.
 import re
 import subprocess
 import sys
+import tempfile
 
 FUNCTION = re.compile(r'^[0-9a-f]+ <(?P<name>[^>]+)>:$')
 CALL = re.compile(r'\b(?P<how>call|jmp|j\w+)\s+[0-9a-f]+ <(?P<name>[^>+]+)(?P<inside>\+0x[0-9a-f]+)?>')
@@ -31,11 +32,20 @@ class Function:
         self.frame, self.calls, self.tails, self.unknown = 0, set(), set(), None
 
 
+def disassembled(agent):
+    """Without assembly's constants: objdump takes one for a function's name that has its address as value."""
+    symbols = subprocess.run(['nm', agent], check=True, capture_output=True, text=True).stdout
+    constants = {line.split()[2] for line in symbols.splitlines() if line.split()[1:2] == ['a']}
+    with tempfile.NamedTemporaryFile() as copy:
+        subprocess.run(['objcopy', *(f'--strip-symbol={name}' for name in constants), agent, copy.name], check=True)
+        return subprocess.run(['objdump', '-d', '--no-show-raw-insn', copy.name], check=True, capture_output=True,
+                              text=True).stdout
+
+
 def functions_of(agent):
     """By name: the frame, and what it calls or continues in."""
-    said = subprocess.run(['objdump', '-d', '--no-show-raw-insn', agent], check=True, capture_output=True, text=True)
     functions, name = {}, None
-    for line in said.stdout.splitlines():
+    for line in disassembled(agent).splitlines():
         if match := FUNCTION.match(line):
             name = match['name']
             functions[name] = Function()

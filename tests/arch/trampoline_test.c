@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent reads the function tracer's trampoline at places that call_resume.h states. */
+/* The agent reads the function tracer's trampoline at places that call_resume.h states, and the unwind
+ * table at those of shared/unwind_rule.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 
 #include "arch/x86_64/call_resume.h"
+#include "shared/unwind_rule.h"
 
 extern const uint8_t call_found[], call_function[], call_word[], call_resume[];
 
@@ -18,9 +20,19 @@ static void test_places(void **state)
 	assert_int_equal(call_resume - call_found, CALL_RESUME);
 }
 
+extern const uint8_t unwind_rule_begin[], unwind_rule_header[], unwind_rule_even_header[], unwind_rule_entry[];
+
+static void test_table(void **state)
+{
+	(void)state;
+	assert_int_equal(unwind_rule_header - unwind_rule_begin, UNWIND_HEADER);
+	assert_int_equal(unwind_rule_even_header - unwind_rule_begin, UNWIND_EVEN_HEADER);
+	assert_int_equal(unwind_rule_entry - unwind_rule_begin, UNWIND_ENTRY);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places), cmocka_unit_test(test_table) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,14 @@
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=300
 
+export STEPS=$T/stacks
 same "handlers that return" -- "$FIXTURES/stepper"
 same "handlers that return, with a depth limit" --max-graph-depth 1000 -- "$FIXTURES/stepper"
 same "handlers that return, with values" -O funcgraph-retval -- "$FIXTURES/stepper"
 same "handlers that return, function tracer" -t function -- "$FIXTURES/stepper"
+check_that "from everywhere they see the whole stack" \
+	awk '/stack complete/ { n++; partial += $NF } END { exit n < 60 || partial }' "$STEPS"
+unset STEPS
 # The calls' own instructions too: all events of one at once, and each by itself through the general way, for its filter.
 SYSTEM=(-p nop -e 'raw_syscalls:*' -e 'syscalls:sys_*_getppid')
 same "handlers that return, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper"

@@ -42,6 +42,16 @@ for name in threads forks spawns signals jumps recursion tails arguments registe
 	[ -x "$FIXTURES/$name" ] || { skip "$name" "not built here (no libunwind, no rustc)"; continue; }
 	each $name "$FIXTURES/$name"
 done
+# What a handler that is not hooked throws leaves trampolines, too.
+if [ -x "$FIXTURES/thrown" ]; then
+	each thrown "$FIXTURES/thrown"
+	for options in '-l load* -l catches' '-n on_fault' '-t function -l load* -l catches'; do
+		set -f
+		# shellcheck disable=SC2086 # an option is two words
+		same "thrown, $options" $options -- "$FIXTURES/thrown"
+		set +f
+	done
+fi
 each loads "$FIXTURES/loads" "$FIXTURES/plugin.so"
 export PLUGIN_COUNTS=yes
 for options in '' "$STATE" '-p function'; do

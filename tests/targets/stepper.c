@@ -50,9 +50,16 @@ void call_fresh(void);
 void call_tail(void);
 void call_plt(void);
 void call_brief(void);
+void call_framed(void);
+void call_branching(void);
+void call_calling(void);
+void call_hop(void);
+void hop(void);
 void call_system(void);
+void (*hop_at)(void) = hop;
 extern const char known_before[], known_after[], fresh_before[], fresh_after[], tail_before[], tail_after[],
-	plt_before[], plt_after[], brief_before[], brief_after[], thunks[];
+	plt_before[], plt_after[], brief_before[], brief_after[], framed_before[], framed_after[], branching_before[],
+	branching_after[], calling_before[], calling_after[], hop_before[], hop_after[], thunks[];
 extern const char *fresh_next;
 const char *fresh_next;
 
@@ -70,6 +77,18 @@ __asm__(".text\n"
 	FUNCTION(brief, "\tret\n")
 	".globl beside\n.type beside, @function\nbeside:\n.cfi_startproc\n\tret\n.cfi_endproc\n.size beside, .-beside\n"
 	CALL(brief, "brief")
+	/* Their first instructions, which move, make a frame, branch, and call. */
+	FUNCTION(framed, "\tpush %rbp\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset rbp, 0\n\tmov %rsp, %rbp\n"
+		 "\t.cfi_def_cfa_register rbp\n\tpush %rbx\n\t.cfi_rel_offset rbx, -8\n\tpop %rbx\n\tpop %rbp\n"
+		 "\t.cfi_def_cfa rsp, 8\n\tret\n")
+	FUNCTION(branching, "\tpush %rcx\n\t.cfi_adjust_cfa_offset 8\n\tjrcxz 1f\n\tpush %rbx\n\t.cfi_adjust_cfa_offset 8\n"
+		 "\tpush %rax\n\t.cfi_adjust_cfa_offset 8\n\tlea 16(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -16\n"
+		 "1:\tlea 8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n")
+	FUNCTION(calling, "\tcall beside\n\tret\n")
+	/* Too short for a jump, too, but with padding near: it is entered through an island there. */
+	FUNCTION(hop, "\tnop\n\tret\n")
+	".globl behind\n.type behind, @function\nbehind:\n.cfi_startproc\n\tnop\n\tret\n.cfi_endproc\n.size behind, .-behind\n"
+	CALL(framed, "framed") CALL(branching, "branching") CALL(calling, "calling") CALL(hop, "*hop_at(%rip)")
 	CALL(known, "leaf") CALL(fresh, "*fresh_next(%rip)") CALL(tail, "tailing")
 	/* A system call: what its events need is done before it and behind it. No names here, and no
 	   addresses anywhere: somebody might jump there. */
@@ -108,6 +127,7 @@ static const struct scenario {
 	void (*run)(void);
 	const char *before, *after;
 	unsigned from, to;
+	int shape;                /* only its first instructions are different: not for ways that take long */
 } scenarios[] = {
 	{ "fresh", fresh, fresh_before, fresh_after },
 	{ "known", call_known, known_before, known_after },
@@ -116,6 +136,10 @@ static const struct scenario {
 	{ "tail", call_tail, tail_before, tail_after },
 	{ "brief", call_brief, brief_before, brief_after },
 	{ "brief", call_brief, brief_before, brief_after },
+	{ "framed", call_framed, framed_before, framed_after, .shape = 1 },
+	{ "branching", call_branching, branching_before, branching_after, .shape = 1 },
+	{ "calling", call_calling, calling_before, calling_after, .shape = 1 },
+	{ "hop", call_hop, hop_before, hop_after, .shape = 1 },
 	{ "system", call_system, .from = 10, .to = 18 },
 	{ "system", call_system, .from = 10, .to = 18 },
 	{ "system", call_system, .from = 10, .to = 18 },
@@ -264,7 +288,7 @@ static const struct way { const char *name; void (*handler)(int); void (*all)(vo
 /* Runs once for each instruction make a call known: none of them is repeated. */
 static int is_left_out(const struct scenario *s)
 {
-	return (only && strcmp(only, s->name)) || (way->once && s > scenarios && s->run == s[-1].run && s->from == s[-1].from);
+	return (only && strcmp(only, s->name)) || (way->once && s->shape) || (way->once && s > scenarios && s->run == s[-1].run && s->from == s[-1].from);
 }
 
 /* The first is behind NULL; NULL: there is none. */

@@ -13,6 +13,7 @@
 
 #define MODRM_RSP 4
 #define REX_B 1
+#define PUSH_BYTES 6
 #define CALL_SLOT 8 /* the return address, a constant after the code */
 
 /* A branch with a 66 prefix: some processors cut its target to 16 bits. */
@@ -150,9 +151,9 @@ static size_t emitted_bytes(const struct relocate_insn *i)
 	case RELOCATE_LOOP:
 		return i->len + 7u;
 	case RELOCATE_CALL:
-		return 6 + 5;
+		return PUSH_BYTES + 5;
 	case RELOCATE_CALL_IND:
-		return 6u + i->len;
+		return (size_t)PUSH_BYTES + i->len;
 	default:
 		return i->len;
 	}
@@ -364,6 +365,24 @@ int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint
 		emit_bytes(&e, &ret, CALL_SLOT);
 	}
 	return e.far ? -ERANGE : (int)e.n;
+}
+
+struct relocate_shape relocate_shape_of(const struct relocate_recipe *r)
+{
+	struct relocate_shape shape = { .pushed = 0xff };
+	size_t at = 0;
+	unsigned i = 0;
+
+	while (i < r->n && emitted_bytes(&r->insn[i]) == r->insn[i].len)
+		at += r->insn[i++].len;
+	shape.plain = (uint8_t)at;
+	if (i < r->n)
+		shape.grown = (uint8_t)(emitted_bytes(&r->insn[i]) - r->insn[i].len);
+	for (; i < r->n && !is_call(&r->insn[i]); i++)
+		at += emitted_bytes(&r->insn[i]);
+	if (i < r->n)
+		shape.pushed = (uint8_t)(at + PUSH_BYTES);
+	return shape;
 }
 
 /* --- checking ---------------------------------------------------------------- */

@@ -239,21 +239,8 @@ nonlocal_size:
 nonlocal_from:
 nonlocal_end:
 
-/* --- f(pc, ...): the agent answers for the stub arena, which is 2^24 bytes --- */
-	.globl find_begin, find_end, find_arena, find_answer
-find_begin:
-	mov	%rax, -8(%rsp)
-	mov	%rdi, %rax
-	sub	0x7fffffff(%rip), %rax
-find_arena:
-	shr	$24, %rax
-	mov	-8(%rsp), %rax
-	jnz	find_end
-	jmp	*0x7fffffff(%rip)
-find_answer:
-find_end:
-
-/* --- f(a, b): the agent's own function, with the moved one as a third argument --- */
+/* --- f(a, b): the agent's own function, with the moved one as a third argument. It preserves what
+ * C does. --- */
 	.globl wrap_begin, wrap_end, wrap_body, wrap_answer
 wrap_begin:
 	lea	0x7fffffff(%rip), %rdx

@@ -92,7 +92,6 @@ LABEL(nonlocal_body);
 LABEL(nonlocal_entry);
 LABEL(nonlocal_id);
 LABEL(nonlocal_size); LABEL(nonlocal_from);
-LABEL(find_begin); LABEL(find_end); LABEL(find_arena); LABEL(find_answer);
 LABEL(wrap_begin); LABEL(wrap_end); LABEL(wrap_body); LABEL(wrap_answer);
 
 #define CALL_TEMPLATE                                                                             \
@@ -112,6 +111,9 @@ LABEL(wrap_begin); LABEL(wrap_end); LABEL(wrap_body); LABEL(wrap_answer);
 	{ no_tls_begin, no_tls_end,                               \
 	  { { F_BODY, no_tls_body }, { F_ID, no_tls_id },         \
 	    { F_STATE_ENTRY, no_tls_entry } } }
+
+#define WRAP_TEMPLATE(answer) \
+	{ wrap_begin, wrap_end, { { F_BODY, wrap_body }, { answer, wrap_answer } } }
 
 /* A list of fields ends with one whose `end` is NULL. Kinds share a template where only constants
  * differ. */
@@ -136,12 +138,9 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 		{ { F_BODY, nonlocal_body }, { F_SLOW_NONLOCAL, nonlocal_entry },
 		  { F_NONLOCAL_ID, nonlocal_id }, { F_SIZE, nonlocal_size },
 		  { F_FROM, nonlocal_from } } },
-	[TRAMPOLINE_FIND_FDE] = { find_begin, find_end,
-		{ { F_ARENA, find_arena }, { F_FIND_FDE, find_answer } } },
-	[TRAMPOLINE_FIND_OBJECT] = { find_begin, find_end,
-		{ { F_ARENA, find_arena }, { F_FIND_OBJECT, find_answer } } },
-	[TRAMPOLINE_ITERATE_PHDR] = { wrap_begin, wrap_end,
-		{ { F_BODY, wrap_body }, { F_ITERATE_PHDR, wrap_answer } } },
+	[TRAMPOLINE_FIND_FDE] = WRAP_TEMPLATE(F_FIND_FDE),
+	[TRAMPOLINE_FIND_OBJECT] = WRAP_TEMPLATE(F_FIND_OBJECT),
+	[TRAMPOLINE_ITERATE_PHDR] = WRAP_TEMPLATE(F_ITERATE_PHDR),
 };
 
 /* Kinds that the function tracer's template may precede (it leaves everything as it was). For

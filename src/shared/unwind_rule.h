@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The unwind table of one region of trampolines: the tracer writes it behind the region's code
+ * (arch/x86_64/unwind_rule.S), the agent shows it to unwinders (agent/unwind.c). It begins with a
+ * struct unwind_about. For assembly, too. */
+#ifndef BRACE_UNWIND_RULE_H
+#define BRACE_UNWIND_RULE_H
+
+/* Places of the words of struct unwind_about, which expressions of the table read. */
+#define UNWIND_BYTES 8
+#define UNWIND_PLACES 16
+#define UNWIND_PLACES_END 24
+#define UNWIND_STEP 32
+#define UNWIND_NOTHING 40
+/* Places in the table: headers as PT_GNU_EH_FRAME points to, and the entry for GCC's unwinder
+ * (tests/arch/trampoline_test.c compares them). */
+#define UNWIND_HEADER 64      /* for libgcc and LLVM's libunwind */
+#define UNWIND_EVEN_HEADER 84 /* for nongnu's libunwind, as in arch/x86_64/agent/align_cfa.S */
+#define UNWIND_ENTRY 128
+
+/* Places of the fields of struct trampoline_place. */
+#define PLACE_AT 0
+#define PLACE_BODY 4
+#define PLACE_FROM 8
+#define PLACE_PLAIN 12
+#define PLACE_LEN 13
+#define PLACE_PUSHED 14
+#define PLACE_GROWN 15
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+/* Addresses in the process. */
+struct unwind_about {
+	uint64_t base, bytes;        /* the region; offset of the end of its trampolines */
+	uint64_t places, places_end; /* struct trampoline_place, by `at` */
+	uint64_t step; /* bytes: the first step of a binary search: half the list or more */
+	uint64_t nothing;            /* 0: a return address that ends a stack */
+	/* Offsets from `base` of jumps to trampolines that stand in padding of the text, ascending:
+	 * int32_t. */
+	uint64_t islands, n_islands;
+};
+#endif
+#endif
