@@ -21,11 +21,11 @@ static const struct trigger_context context = { .event_exists = exists };
 
 static void write_line(struct trigger_list *l, const char *line)
 {
-	char *before = trigger_read(l), *after;
+	char *before = trigger_read(l, NULL), *after;
 	struct filter_fault fault;
 	int r = trigger_write(l, &event, line, &context, &fault);
 
-	after = trigger_read(l);
+	after = trigger_read(l, NULL);
 	if (r < 0 && strcmp(before, after))
 		abort();
 	if (r < 0 && fault.code && (fault.text < line || fault.text + fault.length > line + strlen(line)))
@@ -38,7 +38,7 @@ static void write_line(struct trigger_list *l, const char *line)
 static void again(const struct trigger_list *l)
 {
 	struct trigger_list other = { 0 };
-	char *want = trigger_read(l), *got;
+	char *want = trigger_read(l, NULL), *got;
 
 	for (size_t i = 0; i < l->at.n; i++) {
 		const struct event_trigger *t = l->at.at[i];
@@ -49,7 +49,7 @@ static void again(const struct trigger_list *l)
 		write_line(&other, line);
 		free(line);
 	}
-	got = trigger_read(&other);
+	got = trigger_read(&other, NULL);
 	if (strcmp(got, want))
 		abort();
 	free(got);

@@ -17,6 +17,7 @@ struct event_catalogue {
 	pthread_mutex_t lock;
 	VEC(struct event_entry *) entries;
 	struct filter_context context;
+	const struct trigger_kinds *kinds;
 	void (*grown)(void *arg, const struct event_entry *e);
 	void *grown_arg;
 };
@@ -232,6 +233,23 @@ struct filter_context events_context(struct event_catalogue *c)
 }
 
 /* A call that began before may still come after this returns: add_event() calls without the lock. */
+void events_set_kinds(struct event_catalogue *c, const struct trigger_kinds *k)
+{
+	pthread_mutex_lock(&c->lock);
+	c->kinds = k;
+	pthread_mutex_unlock(&c->lock);
+}
+
+const struct trigger_kinds *events_kinds(struct event_catalogue *c)
+{
+	const struct trigger_kinds *k;
+
+	pthread_mutex_lock(&c->lock);
+	k = c->kinds;
+	pthread_mutex_unlock(&c->lock);
+	return k;
+}
+
 void events_watch(struct event_catalogue *c, void (*grown)(void *arg, const struct event_entry *e),
 		  void *arg)
 {

@@ -5,6 +5,8 @@
 #pragma once
 #include "event/filter_compile.h"
 #include "event/format.h"
+
+struct trigger_kinds;
 #include "event/provider.h"
 
 #define EVENT_ID_FIRST 512u  /* ids of events that are not ftrace's own: EVENT_ID_FIRST + index */
@@ -47,6 +49,11 @@ bool events_can_enable(const struct event_entry *e);
 void events_set_context(struct event_catalogue *c, const struct filter_context *context);
 /* Returns a copy of the context. */
 struct filter_context events_context(struct event_catalogue *c);
+
+/* Sets the kinds of triggers beside those of trigger.c; none at first. *k has to live as long as the
+ * catalogue. events_kinds() returns them; NULL: none. */
+void events_set_kinds(struct event_catalogue *c, const struct trigger_kinds *k);
+const struct trigger_kinds *events_kinds(struct event_catalogue *c);
 
 /* Sets the function that is called, without the lock, after an event was added; one at a time,
  * NULL: none. */

@@ -182,7 +182,7 @@ bool event_set_stacked(const struct event_set *s, uint32_t index)
 	bool stacked = e->stacked;
 
 	for (size_t i = 0; i < e->triggers.at.n; i++)
-		stacked |= e->triggers.at.at[i]->kind->action == TRIGGER_STACKTRACE;
+		stacked |= e->triggers.at.at[i]->needs_stack;
 	return stacked;
 }
 

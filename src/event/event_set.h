@@ -105,5 +105,10 @@ char *event_set_read_filter_system(const struct event_set *s, const char *system
 int event_set_trigger(struct event_set *s, uint32_t index, const char *line,
 		      struct filter_fault *fault);
 
+/* `> trigger` of an event (trigger_list_wipe). */
+void event_set_wipe_triggers(struct event_set *s, uint32_t index);
+/* `cat trigger`; free() it. */
+char *event_set_read_triggers(const struct event_set *s, uint32_t index);
+
 /* Counts a function command that switches the event: by = 1 when it comes, -1 when it goes. */
 void event_set_hold(struct event_set *s, uint32_t index, int by);

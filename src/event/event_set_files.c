@@ -91,6 +91,7 @@ char *event_set_read_filter_system(const struct event_set *s, const char *system
 /* The arguments that the context's callbacks get. */
 struct lookup {
 	struct event_catalogue *catalogue;
+	const struct event_set *set;
 	struct filter_context context;
 };
 
@@ -112,16 +113,45 @@ static bool function_by_name(void *arg, const char *name, uint64_t address,
 	return l->context.function && l->context.function(l->context.arg, name, address, f);
 }
 
+/* trigger_context.find */
+static const struct event_trigger *find_trigger(void *arg,
+						bool (*fits)(const struct event_trigger *t,
+							     const void *what),
+						const void *what)
+{
+	const struct event_set *s = ((const struct lookup *)arg)->set;
+
+	for (size_t i = 0; i < s->at.n; i++)
+		for (size_t k = 0; k < s->at.at[i].triggers.at.n; k++)
+			if (fits(s->at.at[i].triggers.at.at[k], what))
+				return s->at.at[i].triggers.at.at[k];
+	return NULL;
+}
+
 int event_set_trigger(struct event_set *s, uint32_t index, const char *line,
 		      struct filter_fault *fault)
 {
-	struct lookup l = { s->catalogue, events_context(s->catalogue) };
+	struct lookup l = { s->catalogue, s, events_context(s->catalogue) };
 	struct trigger_context context = {
-		{ l.context.cpus, l.context.function ? function_by_name : NULL, &l }, exists
+		{ l.context.cpus, l.context.function ? function_by_name : NULL, &l },
+		exists,
+		find_trigger,
+		events_kinds(s->catalogue)
 	};
 	int r = trigger_write(&event_set_of(s, index)->triggers,
 			      events_at(s->catalogue, index)->format, line, &context, fault);
 
 	event_set_tidy(s, index);
 	return r;
+}
+
+void event_set_wipe_triggers(struct event_set *s, uint32_t index)
+{
+	trigger_list_wipe(&event_set_of(s, index)->triggers);
+	event_set_tidy(s, index);
+}
+
+char *event_set_read_triggers(const struct event_set *s, uint32_t index)
+{
+	return trigger_read(&event_set_get(s, index)->triggers, events_kinds(s->catalogue));
 }

@@ -32,6 +32,11 @@ const char *const filter_error_text[FILTER_ERRORS] = {
 	[FILTER_NO_FILTER] = "No filter found",
 };
 
+const char *filter_fault_sentence(const struct filter_fault *f)
+{
+	return f->sentence ? f->sentence : filter_error_text[f->error];
+}
+
 /* Text and length are added by the caller that has the whole filter. */
 int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, size_t position)
 {
@@ -62,8 +67,8 @@ int filter_fault_err(const struct filter_fault *f, struct err *err)
 {
 	char *text = mem_strndup(f->text, f->length);
 
-	err_at(err, f->code, text, (size_t)shown_column(f), FILTER_FAULT_LOCATION ": %s",
-	       filter_error_text[f->error]);
+	err_at(err, f->code, text, (size_t)shown_column(f), "%s: %s",
+	       f->kind ? f->kind : FILTER_FAULT_LOCATION, filter_fault_sentence(f));
 	free(text);
 	return -f->code;
 }

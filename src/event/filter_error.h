@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The errors of filters, in ftrace's words and at ftrace's column. For `error_log`
- * (tree/error_log.h): FILTER_FAULT_LOCATION, filter_error_text[f.error], f.text, f.length,
- * f.position. */
+ * (tree/error_log.h): FILTER_FAULT_LOCATION, or `KIND:SYSTEM:EVENT` if f.kind is set,
+ * filter_fault_sentence(f), f.text, f.length, f.position. */
 #pragma once
 #include <stddef.h>
 
@@ -39,9 +39,15 @@ struct filter_fault {
 	size_t position;    /* place of ftrace's caret; may be one or two after the text */
 	const char *text;   /* the filter, in what the caller passed */
 	size_t length;
+	/* Of a trigger whose own parameters are at fault: its kind, and what is wrong; text is the
+	 * whole command. NULL: a filter. */
+	const char *kind, *sentence;
 };
 
 extern const char *const filter_error_text[FILTER_ERRORS];
+
+/* Returns what is wrong, in the kernel's words. */
+const char *filter_fault_sentence(const struct filter_fault *f);
 
 /* Fills *f; returns -code. */
 int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, size_t position);

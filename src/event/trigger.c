@@ -84,6 +84,7 @@ static struct event_trigger *trigger_new(const struct trigger_kind *kind)
 	struct event_trigger *t = mem_zalloc(sizeof(*t));
 
 	t->kind = kind;
+	t->needs_stack = kind->action == TRIGGER_STACKTRACE;
 	t->count = TRIGGER_UNLIMITED;
 	t->users = 1;
 	return t;
@@ -210,39 +211,87 @@ static bool is_same_counted(const struct event_trigger *a, const struct event_tr
 	       (!strcmp(a->system, b->system) && !strcmp(a->event, b->event));
 }
 
-static const struct trigger_ops counted = { parse_counted, show_counted, is_same_counted, NULL };
+const struct trigger_ops trigger_counted = { .parse = parse_counted,
+					     .show = show_counted,
+					     .same = is_same_counted };
 
 static const struct trigger_kind kinds[] = {
-	{ "traceon", TRIGGER_TRACEON, TRIGGER_SLOT_ONOFF, &counted, .settles = true },
-	{ "traceoff", TRIGGER_TRACEOFF, TRIGGER_SLOT_ONOFF, &counted, .settles = true },
-	{ "snapshot", TRIGGER_SNAPSHOT, TRIGGER_SLOT_SNAPSHOT, &counted, .switches = false },
-	{ "stacktrace", TRIGGER_STACKTRACE, TRIGGER_SLOT_STACKTRACE, &counted, .after = true },
-	{ "enable_event", TRIGGER_ENABLE, TRIGGER_SLOT_ENABLE, &counted, .switches = true,
+	{ "traceon", TRIGGER_TRACEON, TRIGGER_SLOT_ONOFF, &trigger_counted, .settles = true },
+	{ "traceoff", TRIGGER_TRACEOFF, TRIGGER_SLOT_ONOFF, &trigger_counted, .settles = true },
+	{ "snapshot", TRIGGER_SNAPSHOT, TRIGGER_SLOT_SNAPSHOT, &trigger_counted, .switches = false },
+	{ "stacktrace", TRIGGER_STACKTRACE, TRIGGER_SLOT_STACKTRACE, &trigger_counted, .after = true },
+	{ "enable_event", TRIGGER_ENABLE, TRIGGER_SLOT_ENABLE, &trigger_counted, .switches = true,
 	  .settles = true },
-	{ "disable_event", TRIGGER_DISABLE, TRIGGER_SLOT_ENABLE, &counted, .switches = true,
+	{ "disable_event", TRIGGER_DISABLE, TRIGGER_SLOT_ENABLE, &trigger_counted, .switches = true,
 	  .settles = true },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* NULL: there is no trigger of that name. */
-static const struct trigger_kind *kind_named(struct part name)
+static const struct trigger_kind *find_kind(const struct trigger_kind *of, size_t n,
+					    struct part name)
 {
-	for (size_t i = 0; i < KINDS; i++)
-		if (part_equals(name, kinds[i].name))
-			return &kinds[i];
+	for (size_t i = 0; i < n; i++)
+		if (part_equals(name, of[i].name))
+			return &of[i];
 	return NULL;
+}
+
+/* NULL: there is no trigger of that name. */
+static const struct trigger_kind *kind_named(const struct trigger_kinds *more, struct part name)
+{
+	const struct trigger_kind *kind = find_kind(kinds, KINDS, name);
+
+	return kind || !more ? kind : find_kind(more->at, more->n, name);
 }
 
 /* --- the file ------------------------------------------------------------------------- */
 
+/* Puts t where `same` was (-1: nowhere yet), or where its kind belongs. */
+static void put_in(struct trigger_list *l, struct event_trigger *t, int same)
+{
+	if (same >= 0) {
+		trigger_free(l->at.at[same]);
+		l->at.at[same] = t;
+		return;
+	}
+	*vec_add(&l->at) = t;
+	if (!t->kind->last)
+		return;
+	memmove(&l->at.at[1], &l->at.at[0], (l->at.n - 1) * sizeof(l->at.at[0]));
+	l->at.at[0] = t;
+}
+
+/* Adds the trigger, or removes those that exclude it. */
+static int apply_trigger(struct trigger_list *l, struct event_trigger *t,
+			 const struct trigger_line *line, struct filter_fault *fault)
+{
+	int same = is_taken(l, t), r = 0;
+
+	if (line->remove) {
+		take_out(l, same);
+		return 0;
+	}
+	if (t->kind->ops->meet)
+		r = t->kind->ops->meet(t, same >= 0 ? l->at.at[same] : NULL, line, fault);
+	else if (same >= 0)
+		r = -EEXIST;
+	if (r == 0)
+		put_in(l, t, same);
+	return r;
+}
+
 int trigger_write(struct trigger_list *l, const struct event_format *e, const char *line,
 		  const struct trigger_context *c, struct filter_fault *fault)
 {
-	struct part rest = strip_line(line), name = split_part(&rest, ": \t");
+	struct part rest = strip_line(line), whole = rest, name = split_part(&rest, ": \t");
 	bool remove = name.n && *name.at == '!';
 	const struct trigger_kind *kind =
-		kind_named((struct part){ name.at + remove, name.n - remove });
-	struct trigger_line rest_of = { e, c, NULL, 0, remove };
+		kind_named(c->kinds, (struct part){ name.at + remove, name.n - remove });
+	struct trigger_line of = { .event = e,
+				   .context = c,
+				   .whole = whole.at + remove,
+				   .whole_n = whole.n - remove,
+				   .remove = remove };
 	struct event_trigger *t;
 	int r;
 
@@ -251,18 +300,21 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 		return -EINVAL;
 	t = trigger_new(kind);
 	rest = is_present(rest);
-	rest_of.rest = rest.at;
-	rest_of.n = rest.n;
-	r = kind->ops->parse(t, &rest_of, fault);
-	if (r == 0 && !remove && is_taken(l, t) >= 0)
-		r = -EEXIST;
-	if (r == 0 && remove)
-		take_out(l, is_taken(l, t));
+	of.rest = rest.at;
+	of.n = rest.n;
+	r = kind->ops->parse(t, &of, fault);
+	if (r == 0)
+		r = apply_trigger(l, t, &of, fault);
 	if (r < 0 || remove)
 		trigger_free(t);
-	else
-		*vec_add(&l->at) = t;
 	return r;
+}
+
+void trigger_list_wipe(struct trigger_list *l)
+{
+	for (size_t i = l->at.n; i-- > 0;)
+		if (l->at.at[i]->kind->wiped)
+			take_out(l, (int)i);
 }
 
 static void show_trigger(FILE *to, const struct event_trigger *t)
@@ -272,11 +324,13 @@ static void show_trigger(FILE *to, const struct event_trigger *t)
 }
 
 /* An event without triggers shows which there are, as in ftrace. */
-static void show_kinds(FILE *to)
+static void show_kinds(FILE *to, const struct trigger_kinds *more)
 {
 	fputs("# Available triggers:\n#", to);
 	for (size_t i = 0; i < KINDS; i++)
 		fprintf(to, " %s", kinds[i].name);
+	for (size_t i = 0; more && i < more->n; i++)
+		fprintf(to, " %s", more->at[i].name);
 	fputc('\n', to);
 }
 
@@ -291,7 +345,7 @@ char *trigger_line(const struct event_trigger *t)
 	return text;
 }
 
-char *trigger_read(const struct trigger_list *l)
+char *trigger_read(const struct trigger_list *l, const struct trigger_kinds *more)
 {
 	char *text = NULL;
 	size_t n;
@@ -300,7 +354,7 @@ char *trigger_read(const struct trigger_list *l)
 	for (size_t i = l->at.n; i-- > 0;)
 		show_trigger(to, l->at.at[i]);
 	if (!l->at.n)
-		show_kinds(to);
+		show_kinds(to, more);
 	fclose(to);
 	return text;
 }

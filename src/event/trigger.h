@@ -13,6 +13,9 @@ enum trigger_action {
 	TRIGGER_STACKTRACE,
 	TRIGGER_ENABLE,
 	TRIGGER_DISABLE,
+	TRIGGER_HIST,
+	TRIGGER_ENABLE_HIST,
+	TRIGGER_DISABLE_HIST,
 };
 
 /* Triggers of the same slot exclude each other if their kind's same() says so. */
@@ -21,6 +24,8 @@ enum trigger_slot {
 	TRIGGER_SLOT_SNAPSHOT,
 	TRIGGER_SLOT_STACKTRACE,
 	TRIGGER_SLOT_ENABLE,
+	TRIGGER_SLOT_ENABLE_HIST,
+	TRIGGER_SLOT_HIST,
 };
 
 struct event_trigger;
@@ -38,9 +43,17 @@ struct trigger_ops {
 	bool (*same)(const struct event_trigger *a, const struct event_trigger *b);
 	/* Frees t->own. NULL: there is none. */
 	void (*free)(void *own);
+	/* t is parsed, and `same` is the trigger in the list that excludes it (NULL: none). Returns
+	 * 0: t comes, in the place of `same`; or -errno and *fault. NULL: a trigger that excludes t
+	 * is -EEXIST. */
+	int (*meet)(struct event_trigger *t, const struct event_trigger *same,
+		    const struct trigger_line *line, struct filter_fault *fault);
 };
 
-/* A kind of trigger: a row of the table in trigger.c. */
+/* The operations of kinds that have a count and no more: NAME[:SYSTEM:EVENT][:COUNT]. */
+extern const struct trigger_ops trigger_counted;
+
+/* A kind of trigger: a row of the table in trigger.c, or of struct trigger_kinds. */
 struct trigger_kind {
 	const char *name;
 	enum trigger_action action;
@@ -49,7 +62,12 @@ struct trigger_kind {
 	bool switches;  /* switches another event: NAME:SYSTEM:EVENT[:COUNT] */
 	bool settles;   /* brings about a state: if the state is there already, it is not counted */
 	bool after;     /* done after the event's record has been written, not before */
+	bool wiped;     /* `> trigger` removes it */
+	bool last;      /* shown and run after all others, the oldest first */
 };
+
+/* Kinds of the layers above, in the order in which they are shown. */
+struct trigger_kinds { const struct trigger_kind *at; size_t n; };
 
 /* One trigger, shared by all copies of the lists that it is in, so that each sees how often it was
  * done. */
@@ -60,6 +78,7 @@ struct event_trigger {
 	_Atomic unsigned users;         /* number of lists */
 	char *filter;                   /* as it was written; or NULL */
 	struct filter_program *program; /* on the event that triggers; NULL: no condition */
+	bool needs_stack;               /* the program has to leave its stack with each record */
 	void *own;                      /* the kind's; NULL: it needs no more than the above */
 };
 
@@ -73,6 +92,12 @@ struct trigger_context {
 	struct filter_context filter;
 	/* Gets filter.arg. */
 	bool (*event_exists)(void *arg, const char *system, const char *event);
+	/* Finds a trigger, of any event of the same settings, for which fits() is true. NULL, or a
+	 * NULL function: there is none. Gets filter.arg. */
+	const struct event_trigger *(*find)(
+		void *arg, bool (*fits)(const struct event_trigger *t, const void *what),
+		const void *what);
+	const struct trigger_kinds *kinds; /* beside those of trigger.c; NULL: none */
 };
 
 /* A line that is written to the file, as a kind's parse() gets it. */
@@ -82,6 +107,9 @@ struct trigger_line {
 	/* What follows the name and one `:` or blank, without blanks at both ends; NULL: nothing. */
 	const char *rest;
 	size_t n;
+	/* The line from the name on, without "!" and blanks at its end. */
+	const char *whole;
+	size_t whole_n;
 	bool remove;                    /* "!": only what tells which trigger is meant matters */
 };
 
@@ -95,8 +123,10 @@ int trigger_parse_filter(struct event_trigger *t, const struct trigger_line *lin
  * more, which is -EINVAL. */
 int trigger_write(struct trigger_list *l, const struct event_format *e, const char *line,
 		  const struct trigger_context *c, struct filter_fault *fault);
-/* `cat trigger`; free() it. */
-char *trigger_read(const struct trigger_list *l);
+/* `cat trigger`; free() it. kinds: as in the context. */
+char *trigger_read(const struct trigger_list *l, const struct trigger_kinds *kinds);
+/* `> trigger`: removes triggers of kinds that are wiped. */
+void trigger_list_wipe(struct trigger_list *l);
 char *trigger_line(const struct event_trigger *t); /* its line there; free() it */
 /* Makes `to` a list of the same triggers, whose counts both lists share; trigger_list_free() frees
  * it. */

@@ -90,7 +90,7 @@ static void describe_events(struct trace_info *info, const struct event_set *set
 		const struct event_setting *e = &set->at.at[i];
 		const struct event_format *f = events_at(set->catalogue, e->index)->format;
 		char *name = mem_printf("%s:%s", f->system, f->name),
-		     *triggers = trigger_read(&e->triggers);
+		     *triggers = event_set_read_triggers(set, e->index);
 
 		if (e->filter.text)
 			describe_of_event(info, name, "filter", e->filter.text);

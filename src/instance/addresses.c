@@ -157,7 +157,16 @@ static bool is_named(const struct trace_module *m, const struct trace_function *
 	return f->name && f->name < m->strings.n && !strcmp(m->strings.at + f->name, name);
 }
 
-/* The end of a function whose size is not known is where the next one begins. */
+/* Function number i ends there: one whose size is not known, where the next one begins. */
+static uint64_t end_of(const struct trace_module *m, size_t i)
+{
+	const struct trace_function *f = &m->functions.at[i];
+
+	return f->size			? f->vaddr + f->size
+	       : i + 1 < m->functions.n ? m->functions.at[i + 1].vaddr
+					: m->end - m->base;
+}
+
 static bool find_in_file(const struct trace_module *m, const char *name, uint64_t vaddr,
 			 uint64_t *begin, uint64_t *end)
 {
@@ -165,9 +174,7 @@ static bool find_in_file(const struct trace_module *m, const char *name, uint64_
 		const struct trace_function *f = &m->functions.at[i];
 
 		*begin = f->vaddr;
-		*end = f->size                   ? f->vaddr + f->size
-		       : i + 1 < m->functions.n ? m->functions.at[i + 1].vaddr
-						 : m->end - m->base;
+		*end = end_of(m, i);
 		if (name ? is_named(m, f, name) : vaddr >= *begin && vaddr < *end)
 			return true;
 	}
@@ -186,6 +193,28 @@ bool addresses_find(struct addresses *a, const struct trace_info *info, const ch
 			continue;
 		*begin += base;
 		*end += base;
+		return true;
+	}
+	return false;
+}
+
+bool addresses_symbol(struct addresses *a, const struct trace_info *info, uint64_t address,
+		      uint64_t *begin, uint64_t *end, const struct trace_module **module,
+		      const struct trace_function **f)
+{
+	update_modules(a, info);
+	for (size_t i = 0; i < a->files.n; i++) {
+		const struct trace_module *m = &info->modules.at[a->files.at[i].module];
+		uint64_t base = a->files.at[i].base, vaddr = address - base;
+		size_t k;
+
+		if (vaddr < m->start - m->base || vaddr >= m->end - m->base)
+			continue;
+		k = vec_bisect(&m->functions, g, g->vaddr <= vaddr);
+		*module = m;
+		*f = k && vaddr < end_of(m, k - 1) ? &m->functions.at[k - 1] : NULL;
+		*begin = base + (*f ? (*f)->vaddr : 0);
+		*end = base + (*f ? end_of(m, k - 1) : m->end - m->base);
 		return true;
 	}
 	return false;

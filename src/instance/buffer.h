@@ -100,6 +100,8 @@ bool buffer_has_triggers(struct buffer *b);
 bool buffer_follows_forks(struct buffer *b);
 /* Makes info show times by trace_clock of s. */
 void buffer_choose_clock(struct trace_info *info, const struct settings *s);
+/* Makes a clock show times by one of trace_clock's. */
+void buffer_set_clock(struct trace_clock *clock, enum clock_choice choice);
 /* Updates s with changes by triggers and forks: tracing_on, enabled events, lists of threads. */
 void buffer_present(struct buffer *b, struct settings *s);
 

@@ -21,7 +21,7 @@ static int64_t clock_ahead(clockid_t id)
 	return (other.tv_sec - mono.tv_sec) * INT64_C(1000000000) + other.tv_nsec - mono.tv_nsec;
 }
 
-void buffer_choose_clock(struct trace_info *info, const struct settings *s)
+void buffer_set_clock(struct trace_clock *clock, enum clock_choice choice)
 {
 	static const struct { enum trace_clock_unit unit; clockid_t id; } of[TRACE_CLOCKS_N] = {
 		[TRACE_CLOCK_LOCAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
@@ -36,9 +36,13 @@ void buffer_choose_clock(struct trace_info *info, const struct settings *s)
 		[TRACE_CLOCK_X86_TSC] = { CLOCK_IN_TSC, CLOCK_MONOTONIC },
 	};
 
-	info->clock.unit = of[s->clock].unit;
-	info->clock.ahead_ns =
-		of[s->clock].id == CLOCK_MONOTONIC ? 0 : clock_ahead(of[s->clock].id);
+	clock->unit = of[choice].unit;
+	clock->ahead_ns = of[choice].id == CLOCK_MONOTONIC ? 0 : clock_ahead(of[choice].id);
+}
+
+void buffer_choose_clock(struct trace_info *info, const struct settings *s)
+{
+	buffer_set_clock(&info->clock, s->clock);
 }
 
 void buffer_name_tracer(struct trace_info *info, const struct settings *s)

@@ -92,7 +92,7 @@ static void add_triggers(struct rules *r, struct rule *rule, const struct trigge
 		*vec_add(&rule->triggers) =
 			(struct rule_trigger){ t, target_of(&r->events, t->system, t->event) };
 		rule->conditional |= t->program || t->kind->after;
-		r->stacks |= t->kind->action == TRIGGER_STACKTRACE;
+		r->stacks |= t->needs_stack;
 	}
 }
 

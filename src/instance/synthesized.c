@@ -28,8 +28,8 @@ static bool fill_head(struct event_catalogue *events, const char *name, const st
 	return e;
 }
 
-static size_t stack_addresses(struct open_calls *o, struct frames *frames,
-			      const struct stream_item *i, uint64_t *to, size_t max)
+size_t synthesize_addresses(struct open_calls *o, struct frames *frames,
+			    const struct stream_item *i, uint64_t *to, size_t max)
 {
 	const struct event *e = i->event;
 
@@ -45,7 +45,7 @@ bool synthesize_stack(struct open_calls *o, struct frames *frames, struct event_
 	size_t n;
 
 	memset(words, 0, SYNTHESIZED_WORDS * sizeof(*words));
-	n = stack_addresses(o, frames, i, words + 2, user ? USER_FRAMES : FRAMES);
+	n = synthesize_addresses(o, frames, i, words + 2, user ? USER_FRAMES : FRAMES);
 	if (!n) /* no call is known: the kernel's readers do not know empty stacks */
 		return false;
 	words[1] = user ? o->info->threads.at[i->event->thread].pid : n;

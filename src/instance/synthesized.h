@@ -18,6 +18,11 @@
 bool synthesize_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events,
 		      const struct stream_item *i, bool user, uint64_t *words);
 
+/* Writes the addresses of that stack, at most max, innermost first. Returns their number; 0: no open
+ * call is known. */
+size_t synthesize_addresses(struct open_calls *o, struct frames *frames,
+			    const struct stream_item *i, uint64_t *to, size_t max);
+
 /* A thread's last call, and the number of times it was repeated since. */
 struct repeated { bool known; uint32_t fn, site, count; uint64_t last; };
 struct repeats { VEC(struct repeated) threads; };

@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "base/mem.h"
 #include "collect/clock.h"
+#include "instance/hists.h"
 #include "instance/refusal.h"
 #include "report/format.h"
 
@@ -455,6 +456,15 @@ static void target_drop(void *arg)
 	trace_array_free(tr);
 }
 
+static void target_hist(void *arg, const struct trigger_list *l, struct out *out)
+{
+	struct trace_array *tr = arg;
+
+	catch_up(tr);
+	hists_print(l, live_lock(tr->live), &tr->live->addresses, out);
+	pump_unlock(tr->live->pump);
+}
+
 static void target_dumped(void *arg, struct out *out)
 {
 	struct trace_array *tr = arg;
@@ -478,5 +488,6 @@ const struct tree_target_ops live_ops = {
 	.stacks = profiling_show_stacks,
 	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset,
 	.cmdlines = target_cmdlines, .tgids = target_tgids, .hooked = target_hooked,
+	.hist = target_hist,
 	.marker = live_marker, .make = target_make, .drop = target_drop,
 };

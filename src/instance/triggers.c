@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hist/hist.h"
 #include "instance/buffer_internal.h"
 #include "instance/chunk_builder.h"
+#include "instance/hists.h"
 #include "instance/synthesized.h"
 #include "instance/rules.h"
 #include "shared/record.h"
@@ -54,6 +56,7 @@ struct occurrence {
 	struct triggers *t;
 	const struct stream_item *item;
 	struct event_trigger *trigger; /* the one that acts; NULL: a function command */
+	uint16_t id;                 /* of an event: its format's */
 	uint64_t from;               /* effects hold from this TSC on */
 	bool snapshot, dump;         /* to be done when the record is in the ring */
 	unsigned dump_cpu;
@@ -174,6 +177,28 @@ static void do_stack(struct occurrence *m, bool on, uint32_t target)
 	write_stack(m->t, m->item, false);
 }
 
+/* Counts the record, whether recording is on or not, as in ftrace. */
+static void do_hist(struct occurrence *m, bool on, uint32_t target)
+{
+	struct triggers *t = m->t;
+	struct hist_source_state s = { .info = t->info,
+				       .addresses = t->buffer->addresses,
+				       .calls = &t->calls,
+				       .item = m->item,
+				       .id = m->id };
+
+	if (m->item->stack && !t->frames)
+		t->frames = frames_new();
+	s.frames = t->frames;
+	hists_count(m->trigger, &s);
+}
+
+/* Pauses or continues the histograms of another event. */
+static void do_pause(struct occurrence *m, bool on, uint32_t target)
+{
+	hists_pause(rules_of_event(m->t->now, target), !on);
+}
+
 /* Notes a dump for finish_occurrence(). Recording is off after a dump, so that a command without
  * a count dumps once, too. */
 static void do_dump(struct occurrence *m, bool one_cpu, uint32_t target)
@@ -192,6 +217,11 @@ static bool already_turned(const struct occurrence *m, bool on, uint32_t target)
 static bool already_switched(const struct occurrence *m, bool on, uint32_t target)
 {
 	return is_on(m->t, target) == on;
+}
+
+static bool already_paused(const struct occurrence *m, bool on, uint32_t target)
+{
+	return hists_are_paused(rules_of_event(m->t->now, target)) == !on;
 }
 
 static bool is_never_already(const struct occurrence *m, bool on, uint32_t target)
@@ -213,6 +243,9 @@ static const struct rule_action of_triggers[] = {
 	[TRIGGER_STACKTRACE] = { do_stack, is_never_already, false },
 	[TRIGGER_ENABLE] = { do_switch, already_switched, true },
 	[TRIGGER_DISABLE] = { do_switch, already_switched, false },
+	[TRIGGER_HIST] = { do_hist, is_never_already, false },
+	[TRIGGER_ENABLE_HIST] = { do_pause, already_paused, true },
+	[TRIGGER_DISABLE_HIST] = { do_pause, already_paused, false },
 };
 
 static const struct rule_action of_functions[] = {
@@ -308,6 +341,7 @@ static void take_event(struct triggers *t, const struct stream_item *i)
 
 	if (!r)
 		return;
+	m.id = r->id;
 	if (r->conditional && !r->filter)
 		m.from++; /* the record still belongs to the time before */
 	run_triggers(&m, r, false);
@@ -411,12 +445,14 @@ static void take_item(struct triggers *t, const struct stream_item *i)
 		return;
 	if (t->knows_calls)
 		open_calls_feed(&t->calls, i->event);
-	if (i->event->kind == EVENT_LOST)
+	if (i->event->kind == EVENT_LOST) {
+		hists_lose(t->now, i->event->count);
 		keep_item(t, i);
-	else if (i->event->kind == EVENT_TRACE)
+	} else if (i->event->kind == EVENT_TRACE) {
 		take_event(t, i);
-	else
+	} else {
 		take_function(t, i);
+	}
 }
 
 /* --- a run ---------------------------------------------------------------------------- */
@@ -483,6 +519,7 @@ static void begin_rules(struct triggers *t, struct rules *next)
 		set_on(t, next->switched.at[i].index, next->switched.at[i].on);
 	rules_free(t->now);
 	t->now = next;
+	hists_begin(next);
 	/* Calls that began before are not known to stacks. */
 	if (next->stacks && !t->knows_calls)
 		open_calls_init(&t->calls, t->info);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "hist/hist.h"
 #include "model/units.h"
 #include "tree/instance_internal.h"
 
@@ -50,13 +51,19 @@ struct event_change {
 };
 
 /* Logs a filter's error as the kernel does: the filter alone, without the text around it, once per
- * event it was refused for. */
+ * event it was refused for. A trigger's own error is logged with the event it was for. */
 static int tell_fault(struct tree_file *f, const struct filter_fault *fault, unsigned times,
 		      struct err *err)
 {
+	const struct event_entry *e = f->arg;
+	char *location = fault->kind ? mem_printf("%s:%s:%s", fault->kind, e->format->system,
+						  e->format->name)
+				     : mem_strdup(FILTER_FAULT_LOCATION);
+
 	for (unsigned i = 0; i < times; i++)
-		instance_log(instance_of(f), FILTER_FAULT_LOCATION, filter_error_text[fault->error],
-			     fault->text, fault->length, fault->position);
+		instance_log(instance_of(f), location, filter_fault_sentence(fault), fault->text,
+			     fault->length, fault->position);
+	free(location);
 	f->told = true;
 	return filter_fault_err(fault, err);
 }
@@ -254,7 +261,8 @@ static int change_triggers(struct settings *next, void *arg, struct err *err)
 	return err_at(
 		err, -e, c->text, 0,
 		"no trigger: one is traceon, traceoff, stacktrace or snapshot, each with [:COUNT], or "
-		"enable_event or disable_event:SYSTEM:EVENT[:COUNT]; [if FILTER] behind it");
+		"enable_event or disable_event:SYSTEM:EVENT[:COUNT], or hist:keys=FIELD; [if FILTER] "
+		"behind it");
 }
 
 /* Refuses triggers that nobody would run. Removing triggers is always possible. */
@@ -287,12 +295,56 @@ static int show_triggers(struct tree_file *f, struct out *text, struct err *err)
 
 	catch_up(in, event);
 	pthread_mutex_lock(&in->lock);
-	show_text(text, trigger_read(&event_set_get(&in->settings.events, event->index)->triggers));
+	show_text(text, event_set_read_triggers(&in->settings.events, event->index));
 	pthread_mutex_unlock(&in->lock);
 	return 0;
 }
 
-static const struct tree_file_ops trigger = { .show = show_triggers, .write = write_trigger };
+static int wipe_triggers(struct settings *next, void *arg, struct err *err)
+{
+	const struct event_change *c = arg;
+
+	event_set_wipe_triggers(&next->events, c->event->index);
+	return 0;
+}
+
+/* `>` removes histograms, and enable_hist and disable_hist, as in the kernel. */
+static int truncate_triggers(struct tree_file *f, struct err *err)
+{
+	struct event_change c = { .event = f->arg };
+
+	return instance_change(instance_of(f), "events", wipe_triggers, &c, err);
+}
+
+static const struct tree_file_ops trigger = { .truncate = truncate_triggers,
+					      .show = show_triggers,
+					      .write = write_trigger };
+
+/* --- hist --------------------------------------------------------------------------- */
+
+/* The settings are copied, because the target takes its own locks. */
+static int show_hist(struct tree_file *f, struct out *text, struct err *err)
+{
+	struct instance *in = instance_of(f);
+	const struct event_entry *event = f->arg;
+	const struct trigger_list *l;
+	struct tree_target t;
+	struct settings s;
+
+	catch_up(in, event);
+	instance_settings(in, &s);
+	l = &event_set_get(&s.events, event->index)->triggers;
+	t = instance_lock(in);
+	if (t.ops->hist)
+		t.ops->hist(t.arg, l, text);
+	else
+		hist_print(l, NULL, text);
+	instance_unlock(in);
+	settings_free(&s);
+	return 0;
+}
+
+static const struct tree_file_ops hist = { .show = show_hist };
 
 /* --- what does not change ------------------------------------------------------------- */
 
@@ -513,6 +565,7 @@ static void fill_event(struct tree_node *dir, const struct event_entry *e)
 		tree_file(dir, "filter", 0640, &filter, e);
 	}
 	tree_file(dir, "format", 0440, &format, e);
+	tree_file(dir, "hist", 0440, &hist, e);
 	tree_file(dir, "id", 0440, &id, e);
 	if (can || !strcmp(e->format->name, "print"))
 		tree_file(dir, "trigger", 0640, &trigger, e);

@@ -12,6 +12,7 @@
 
 #include "model/options.h"
 #include "tree/files.h"
+#include "hist/hist.h"
 #include "tree/instance_internal.h"
 
 /* --- failures ----------------------------------------------------------------------- */
@@ -395,8 +396,11 @@ const struct tree_dir_ops instances_ops = { make_instance, remove_instance };
 
 struct tree *instance_tree_new(void)
 {
-	struct instance *in = instance_new(events_new());
+	struct event_catalogue *events = events_new();
+	struct instance *in;
 
+	events_set_kinds(events, &hist_kinds);
+	in = instance_new(events);
 	in->tree = tree_new(&in->owner);
 	in->printk = in;
 	files_fill(in, tree_root(in->tree), true);

@@ -171,7 +171,7 @@ static void values(void **state)
 	event_set_free(&copy);
 	event_set_copy(&copy, &set);
 	assert_true(trigger_due(event_set_get(&copy, fork_index)->triggers.at.at[0], false));
-	text = trigger_read(&event_set_get(&set, fork_index)->triggers);
+	text = trigger_read(&event_set_get(&set, fork_index)->triggers, NULL);
 	assert_string_equal(text, "traceoff:count=2\n");
 	free(text);
 	assert_int_equal(event_set_filter(&set, fork_index, "nosuch == 1", &fault), -EINVAL);

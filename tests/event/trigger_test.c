@@ -41,7 +41,7 @@ static int add(struct trigger_list *l, const struct event_format *e, const char 
 
 static void is(const struct trigger_list *l, const char *want)
 {
-	char *got = trigger_read(l);
+	char *got = trigger_read(l, NULL);
 
 	golden_same("trigger", got, want);
 	free(got);
@@ -161,7 +161,7 @@ static void grammar(void **state)
 {
 	struct event_format *e = golden_event("k6.12-debian", "sched", "sched_switch");
 	struct trigger_list none = { 0 };
-	char *empty = trigger_read(&none);
+	char *empty = trigger_read(&none, NULL);
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct trigger_list l = { 0 };

@@ -13,7 +13,6 @@ MASKS = [
     (re.compile(r'^([!|]) \[ *\d+\.\d+\]'), r'\1 [TIME]'),
     (re.compile(r'^(\|)? *\S.{0,15}-\d+ +\[\d+\] \S{5} +\d+\.\d+: '), r'\1 TASK: '),
     (re.compile(r'#P:\d+'), '#P:N'),
-    (re.compile(r'(disable_event) enable_hist disable_hist hist$'), r'\1'),
     (re.compile(r'^(\| ID:) [1-9]\d\d+$'), r'\1 N'),
     (re.compile(r'^(\| (?:oldest event|now) ts:) +[\d.]+'), r'\1 TIME'),
 ]

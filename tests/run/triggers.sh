@@ -244,7 +244,7 @@ echo '!traceoff' >"$D/events/ftrace/print/trigger"
 echo 1 >"$D/tracing_on"
 
 # --- what cannot be
-! echo 'snapshot:x' 2>/dev/null >"$E/step/trigger" && ! echo hist:keys=n 2>/dev/null >"$E/step/trigger"
+! echo 'snapshot:x' 2>/dev/null >"$E/step/trigger" && ! echo hist:keys=nosuch 2>/dev/null >"$E/step/trigger"
 result "a trigger that is none" $?
 ! echo 'pace:enable_event:steps:nonesuch' 2>/dev/null >>"$D/set_ftrace_filter"
 result "a command for an event that is none" $?

@@ -70,7 +70,7 @@ static void as_after_boot(void **state)
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
 		shows_golden(same[i][0], same[i][1]);
 	shows(SWITCH "enable", "0\n");
-	shows(SWITCH "trigger", "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event\n");
+	shows(SWITCH "trigger", "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist hist\n");
 }
 
 /* Of the kernel's format files all but the id, which is the session's. */
@@ -121,10 +121,10 @@ static void directories(void **state)
 	assert_true(names("events", "enable header_event header_page ftrace sched syscalls "));
 	assert_true(names("events/sched", "enable filter sched_switch sched_waking sched_wakeup sched_process_fork "
 					  "sched_process_exec "));
-	assert_true(names("events/sched/sched_switch", "enable filter format id trigger "));
+	assert_true(names("events/sched/sched_switch", "enable filter format hist id trigger "));
 	assert_true(names("events/ftrace", "function funcgraph_entry funcgraph_exit print user_stack kernel_stack func_repeats raw_data "));
-	assert_true(names("events/ftrace/function", "format id "));
-	assert_true(names("events/ftrace/print", "format id trigger "));
+	assert_true(names("events/ftrace/function", "format hist id "));
+	assert_true(names("events/ftrace/print", "format hist id trigger "));
 	shows("available_events", "sched:sched_switch\nsched:sched_waking\nsched:sched_wakeup\nsched:sched_process_fork\n"
 				  "sched:sched_process_exec\nsyscalls:sys_enter_openat\nsyscalls:sys_exit_openat\n");
 }
@@ -271,7 +271,7 @@ static void errors(void **state)
 	logs(" event filter parse error: error: Invalid operator\n"
 	     "  Command: prev_pid = 1\n                     ^\n"
 	     " " SWITCH "trigger: error: no trigger: one is traceon, traceoff, stacktrace or snapshot, each with [:COUNT], or "
-	     "enable_event or disable_event:SYSTEM:EVENT[:COUNT]; [if FILTER] behind it\n"
+	     "enable_event or disable_event:SYSTEM:EVENT[:COUNT], or hist:keys=FIELD; [if FILTER] behind it\n"
 	     "  Command: nosuch\n           ^\n"
 	     " set_event: error: no event has this name; available_events lists them\n"
 	     "  Command: nosuch:nosuch\n           ^\n"

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* links: arch hist event shared base */
+/* Any lines as writes of histograms: each is refused with a sentence that points into it and changes nothing, or stands in
+ * the list and shows a line that is a histogram again; then any bytes as records, which are counted and printed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hist/hist.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static const struct event_field fields[] = {
+	{ "int", "a", 8, 4, true },	      { "char[8]", "s", 12, 8, false },
+	{ "__data_loc char[]", "d", 20, 4, false }, { "__rel_loc char[]", "r", 24, 4, false },
+	{ "unsigned long", "l", 32, 8, false },    { "unsigned long[6]", "array", 40, 48, false },
+};
+static const struct event_format event = { "fuzz", "fuzz", 1, fields, 6, "" };
+static const struct trigger_context context = { .kinds = &hist_kinds };
+
+static uint64_t time_of(void *record, const char *clock)
+{
+	return *clock ? 123456789 : 0;
+}
+
+static size_t stack_of(void *record, uint64_t *to, size_t max)
+{
+	for (size_t i = 0; i < max; i++)
+		to[i] = i;
+	return max;
+}
+
+static void write_line(struct trigger_list *l, const char *line)
+{
+	char *before = trigger_read(l, &hist_kinds), *after;
+	struct filter_fault fault;
+	int r = trigger_write(l, &event, line, &context, &fault);
+
+	after = trigger_read(l, &hist_kinds);
+	if (r < 0 && strcmp(before, after))
+		abort();
+	if (r < 0 && fault.code &&
+	    (fault.text < line || fault.text + fault.length > line + strlen(line) || !filter_fault_sentence(&fault)))
+		abort();
+	free(before);
+	free(after);
+}
+
+/* Counts the bytes as records of 16 to 79 bytes. */
+static void count_all(struct trigger_list *l, const uint8_t *data, size_t n)
+{
+	for (size_t at = 0; at < n; at += 16) {
+		uint32_t size = n - at < 79 ? (uint32_t)(n - at) : 79;
+		struct hist_record r = { data + at, size, 1, "fuzz", time_of, stack_of, NULL, NULL };
+
+		for (size_t i = 0; i < l->at.n; i++) {
+			if (!hist_is(l->at.at[i]))
+				continue;
+			hist_begin(l->at.at[i]);
+			hist_count(l->at.at[i], &r);
+		}
+	}
+}
+
+static int drop_text(void *arg, const char *bytes, size_t n)
+{
+	*(size_t *)arg += n;
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char *text = mem_strndup((const char *)data, n), *save, *line;
+	struct trigger_list l = { 0 };
+	size_t printed = 0;
+	struct out out;
+
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		write_line(&l, line);
+	count_all(&l, data, n);
+	out_init_raw(&out, drop_text, &printed);
+	hist_print(&l, NULL, &out);
+	out_flush(&out);
+	out_free(&out);
+	trigger_list_free(&l);
+	free(text);
+	return 0;
+}

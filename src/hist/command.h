@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* What a line "hist:keys=...:vals=...[ if FILTER]" asks for. The grammar is the kernel's, without
+ * variables, expressions and actions, which are refused. A command does not change once it is
+ * parsed, so any thread may read it. */
+#pragma once
+#include <stdio.h>
+
+#include "event/trigger.h"
+
+#define HIST_KEYS_MAX 8u
+#define HIST_VALUES_MAX 8u  /* besides the hit count */
+#define HIST_SORT_MAX 2u
+#define HIST_FRAMES 16u     /* the kernel's depth of a stack that is a key */
+#define HIST_STRING_MAX 256u
+
+/* Where the number or string comes from. */
+enum hist_source {
+	HIST_NUMBER,     /* a field of 1, 2, 4 or 8 bytes */
+	HIST_STRING,     /* a string in the record, or the thread's name */
+	HIST_CPU,
+	HIST_TIMESTAMP,
+	HIST_STACK,
+	HIST_HITCOUNT,   /* the entry's own */
+};
+
+enum hist_modifier {
+	HIST_PLAIN,
+	HIST_HEX,
+	HIST_SYM,
+	HIST_SYM_OFFSET,
+	HIST_EXECNAME,
+	HIST_SYSCALL,
+	HIST_STACKTRACE,
+	HIST_LOG2,
+	HIST_BUCKETS,
+	HIST_USECS,
+	HIST_PERCENT,
+	HIST_GRAPH,
+};
+
+struct hist_field {
+	enum hist_source source;
+	enum hist_modifier modifier;
+	uint64_t buckets;                /* HIST_BUCKETS: the width of one; not 0 */
+	/* HIST_NUMBER, HIST_STRING: the event's, valid as long as the event */
+	const struct event_field *field;
+	enum event_field_kind kind;      /* of field */
+	const char *name;                /* as it is shown */
+};
+
+/* A level of the order of rows. */
+struct hist_sort {
+	/* 0: the hit count; 1 and up: values, then keys */
+	size_t field;
+	bool descending;
+};
+
+/* What a write does besides adding a trigger. */
+enum hist_order { HIST_ADD, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR };
+
+struct hist_command {
+	struct hist_field keys[HIST_KEYS_MAX], values[HIST_VALUES_MAX];
+	size_t n_keys, n_values;
+	struct hist_sort sort[HIST_SORT_MAX];
+	size_t n_sort;
+	uint32_t size;                   /* number of entries at most: a power of two */
+	bool nohitcount;
+	bool timestamps;                 /* a key or value is a time */
+	bool stacks;                     /* a key is a stack */
+	char *name;                      /* NULL: none */
+	char *clock;
+	enum hist_order order;
+};
+
+/* A line of n characters, the first four of which are `hist`; a filter begins behind `bare` of
+ * them. */
+struct hist_line {
+	const char *at;
+	size_t n, bare;
+};
+
+/* Parses all but the filter. Returns 0 and *out, which hist_command_free() frees; or -errno and
+ * *fault, which has a sentence and points into the line. */
+int hist_command_parse(const struct event_format *e, const struct hist_line *line,
+		       struct hist_command **out, struct filter_fault *fault);
+/* Notes in *fault that the line cannot be: the kernel's error code, a sentence, and the column of
+ * the first occurrence of `at`, n characters; n 0: the line's begin. Returns -code. */
+int hist_refuse(const struct hist_line *line, struct filter_fault *fault, int code,
+		const char *sentence, const char *at, size_t n);
+void hist_command_free(struct hist_command *c);
+
+/* Writes the command as the kernel shows it, without filter and state. */
+void hist_command_show(const struct hist_command *c, FILE *to);
+/* Whether keys, values, order of rows and name are equal: the kernel's hist_trigger_match(). */
+bool hist_command_same(const struct hist_command *a, const struct hist_command *b);
+/* Whether both can have one table: as above without the name. */
+bool hist_command_shares(const struct hist_command *a, const struct hist_command *b);
+/* Writes the field's name with its modifier. */
+void hist_field_show(const struct hist_field *f, FILE *to);

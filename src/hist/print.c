@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* The text of a `hist` file, as Linux 6.12 prints it. On the thread of a reader of the file, which
+ * holds the lock of whoever looks at records. Strings are the program's: `out` escapes a newline in
+ * them, so that none looks like a row. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/syscalls.h"
+#include "hist/internal.h"
+
+#define BAR 20u             /* width of `.graph` */
+#define NAME_BYTES 512u
+
+struct hist_printing {
+	const struct hist_command *c;
+	const struct hist_symbols *symbols;
+	struct out *out;
+	/* of each value, over all entries; index 0: the hit count */
+	uint64_t totals[1 + HIST_VALUES_MAX], most[1 + HIST_VALUES_MAX];
+};
+
+/* --- keys ------------------------------------------------------------------------------- */
+
+/* Fills `text` with the function's name, as the kernel's %ps and %pS do. ahead: the address is
+ * `ahead` bytes behind what is looked for, a call whose return address it is. */
+static void name_address(const struct hist_printing *p, uint64_t address, unsigned ahead,
+			 bool with_offset, char *text)
+{
+	struct hist_symbol s;
+	char offset[64] = "";
+
+	if (!p->symbols || !p->symbols->find(p->symbols->arg, address - ahead, &s)) {
+		snprintf(text, NAME_BYTES, "0x%" PRIx64, address);
+		return;
+	}
+	/* The place in a module without functions is the name: of the address itself. */
+	if (!s.size)
+		p->symbols->find(p->symbols->arg, address, &s);
+	if (with_offset && s.size)
+		snprintf(offset, sizeof(offset), "+0x%" PRIx64 "/0x%" PRIx64, s.offset + ahead,
+			 s.size);
+	snprintf(text, NAME_BYTES, "%s%s%s%s%s", s.name, offset, s.module ? " [" : "",
+		 s.module ? s.module : "", s.module ? "]" : "");
+}
+
+static void print_address(const struct hist_printing *p, const struct hist_field *f, uint64_t value)
+{
+	char name[NAME_BYTES];
+	bool offset = f->modifier == HIST_SYM_OFFSET;
+
+	name_address(p, value, 0, offset, name);
+	out_printf(p->out, "%s: [%" PRIx64 "] %-*s", f->name, value, offset ? 55 : 45, name);
+}
+
+static void print_syscall(const struct hist_printing *p, const struct hist_field *f, uint64_t value)
+{
+	const struct syscall_info *s = value <= UINT32_MAX ? syscall_by_number((uint32_t)value)
+							   : NULL;
+	char name[64];
+
+	snprintf(name, sizeof(name), s ? "sys_%s" : "unknown_syscall", s ? s->name : "");
+	out_printf(p->out, "%s: %-30s[%3" PRIu64 "]", f->name, name, value);
+}
+
+static void pad(struct out *out, size_t n, size_t width)
+{
+	for (; n < width; n++)
+		out_char(out, ' ');
+}
+
+static void print_string(const struct hist_printing *p, const struct hist_field *f,
+			 const uint64_t *at)
+{
+	out_printf(p->out, "%s: ", f->name);
+	out_name(p->out, (const char *)(at + 1), (size_t)*at);
+	pad(p->out, (size_t)*at, 50);
+}
+
+static void print_execname(const struct hist_printing *p, const struct hist_field *f, uint64_t tid,
+			   const char *comm)
+{
+	out_printf(p->out, "%s: ", f->name);
+	out_name(p->out, comm, strlen(comm));
+	pad(p->out, strlen(comm), 16);
+	out_printf(p->out, "[%10" PRIu64 "]", tid);
+}
+
+static void print_stack(const struct hist_printing *p, const struct hist_field *f,
+			const uint64_t *at)
+{
+	char name[NAME_BYTES];
+
+	out_printf(p->out, "%s:\n", f->name);
+	for (uint64_t i = 0; i < *at; i++) {
+		name_address(p, at[1 + i], i > 0, true, name);
+		out_printf(p->out, "         %s\n", name);
+	}
+}
+
+static void print_word(const struct hist_printing *p, const struct hist_field *f, uint64_t value)
+{
+	if (f->modifier == HIST_HEX)
+		out_printf(p->out, "%s: %" PRIx64, f->name, value);
+	else if (f->modifier == HIST_LOG2)
+		out_printf(p->out, "%s: ~ 2^%-2" PRIu64, f->name, value);
+	else if (f->modifier == HIST_BUCKETS)
+		out_printf(p->out, "%s: ~ %" PRIu64 "-%" PRIu64, f->name, value,
+			   value + f->buckets - 1);
+	else
+		out_printf(p->out, "%s: %10" PRIu64, f->name, value);
+}
+
+static void print_key(const struct hist_printing *p, const struct hist_field *f,
+		      const struct hist_entry *e, const uint64_t *at)
+{
+	if (f->source == HIST_STRING)
+		print_string(p, f, at);
+	else if (f->source == HIST_STACK)
+		print_stack(p, f, at);
+	else if (f->modifier == HIST_SYM || f->modifier == HIST_SYM_OFFSET)
+		print_address(p, f, *at);
+	else if (f->modifier == HIST_EXECNAME)
+		print_execname(p, f, *at, e->comm);
+	else if (f->modifier == HIST_SYSCALL)
+		print_syscall(p, f, *at);
+	else
+		print_word(p, f, *at);
+}
+
+/* The brace stands alone in its line if the last key is a stack. */
+static void print_keys(const struct hist_printing *p, const struct hist_entry *e)
+{
+	const struct hist_command *c = p->c;
+
+	out_str(p->out, "{ ");
+	for (size_t i = 0; i < c->n_keys; i++) {
+		if (i)
+			out_str(p->out, ", ");
+		print_key(p, &c->keys[i], e, hist_entry_key(e, c, i));
+	}
+	out_str(p->out, c->keys[c->n_keys - 1].source == HIST_STACK ? "}" : " }");
+}
+
+/* --- values ----------------------------------------------------------------------------- */
+
+/* Hundredths of a percent. */
+static uint64_t part_of(uint64_t value, uint64_t total)
+{
+	return total ? (uint64_t)((unsigned __int128)value * 10000 / total) : 0;
+}
+
+static void print_bar(const struct hist_printing *p, uint64_t value, uint64_t most)
+{
+	uint64_t n = part_of(value, most) * BAR / 10000;
+
+	for (uint64_t i = 0; i < BAR; i++)
+		out_char(p->out, i < n ? '#' : ' ');
+}
+
+/* i: 0 for the hit count. */
+static void print_value(const struct hist_printing *p, const struct hist_field *f, size_t i,
+			uint64_t value)
+{
+	const char *name = f ? f->name : "hitcount";
+	enum hist_modifier m = f ? f->modifier : HIST_PLAIN;
+	uint64_t part = part_of(value, p->totals[i]);
+
+	if (m == HIST_PERCENT)
+		out_printf(p->out, " %s (%%): %3" PRIu64 ".%02" PRIu64, name, part / 100,
+			   part % 100);
+	else if (m == HIST_HEX)
+		out_printf(p->out, " %s: %10" PRIx64, name, value);
+	else if (m != HIST_GRAPH)
+		out_printf(p->out, " %s: %10" PRIu64, name, value);
+	if (m != HIST_GRAPH)
+		return;
+	out_printf(p->out, " %s: ", name);
+	print_bar(p, value, p->most[i]);
+}
+
+/* Value i of struct hist_printing's numbering. */
+static uint64_t value_of(const struct hist_command *c, const struct hist_entry *e, size_t i)
+{
+	return !i || c->values[i - 1].source == HIST_HITCOUNT ? e->hits : e->sums[i - 1];
+}
+
+static void print_entry(const struct hist_printing *p, const struct hist_entry *e)
+{
+	print_keys(p, e);
+	if (!p->c->nohitcount)
+		print_value(p, NULL, 0, e->hits);
+	for (size_t i = 1; i <= p->c->n_values; i++) {
+		out_char(p->out, ' ');
+		print_value(p, &p->c->values[i - 1], i, value_of(p->c, e, i));
+	}
+	out_char(p->out, '\n');
+}
+
+/* --- the file --------------------------------------------------------------------------- */
+
+static void sum_up(struct hist_printing *p, const struct hist_table *t)
+{
+	for (size_t k = 0; k < t->entries.n; k++) {
+		for (size_t i = 0; i <= p->c->n_values; i++) {
+			uint64_t value = value_of(p->c, t->entries.at[k], i);
+
+			p->totals[i] += value;
+			if (value > p->most[i])
+				p->most[i] = value;
+		}
+	}
+}
+
+static void print_histogram(const struct event_trigger *trigger, const struct hist_symbols *symbols,
+			    struct out *out)
+{
+	const struct hist *h = trigger->own;
+	const struct hist_table *t = &h->shared->table;
+	struct hist_entry **sorted = hist_table_sorted(t, h->command);
+	struct hist_printing p = { .c = h->command, .symbols = symbols, .out = out };
+	char *line = trigger_line(trigger);
+
+	sum_up(&p, t);
+	out_str(out, "# event histogram\n#\n# trigger info: ");
+	out_str(out, line);
+	out_str(out, "#\n\n");
+	for (size_t i = 0; i < t->entries.n; i++)
+		print_entry(&p, sorted[i]);
+	out_printf(out,
+		   "\nTotals:\n    Hits: %" PRIu64 "\n    Entries: %zu\n    Dropped: %" PRIu64 "\n",
+		   t->hits, t->entries.n, t->dropped);
+	free(line);
+	free(sorted);
+}
+
+void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out)
+{
+	bool first = true;
+
+	for (size_t i = l->at.n; i-- > 0;) {
+		if (!hist_is(l->at.at[i]))
+			continue;
+		if (!first)
+			out_str(out, "\n\n");
+		first = false;
+		print_histogram(l->at.at[i], symbols, out);
+	}
+}

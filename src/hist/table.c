@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The entries of a histogram: a hash table with open addressing over entries that are allocated one
+ * by one. A hit whose key is new when the table is full is counted as dropped. The only failure is
+ * lack of memory, which ends brace. */
+#include "hist/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define PLACES_FIRST 64u
+
+void hist_table_init(struct hist_table *t, uint32_t size)
+{
+	*t = (struct hist_table){ .size = size };
+}
+
+void hist_table_free(struct hist_table *t)
+{
+	for (size_t i = 0; i < t->entries.n; i++)
+		free(t->entries.at[i]);
+	vec_free(&t->entries);
+	free(t->places);
+	t->places = NULL;
+}
+
+void hist_table_clear(struct hist_table *t)
+{
+	uint32_t size = t->size;
+
+	hist_table_free(t);
+	hist_table_init(t, size);
+}
+
+/* Programs choose keys, but not which programs share a table: a plain mixing hash is enough. */
+static uint64_t hash_words(const uint64_t *words, size_t n)
+{
+	uint64_t h = n;
+
+	for (size_t i = 0; i < n; i++) {
+		h = (h ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+/* Returns the place of the key, or the free one where it belongs. */
+static uint32_t *find_place(const struct hist_table *t, const uint64_t *words, size_t n)
+{
+	uint32_t mask = t->n_places - 1, i = (uint32_t)hash_words(words, n) & mask;
+
+	for (;; i = (i + 1) & mask) {
+		const struct hist_entry *e;
+
+		if (!t->places[i])
+			return &t->places[i];
+		e = t->entries.at[t->places[i] - 1];
+		if (e->n == n && !memcmp(e->key, words, n * sizeof(*words)))
+			return &t->places[i];
+	}
+}
+
+/* Keeps half of the places free. */
+static void grow_places(struct hist_table *t)
+{
+	if (t->n_places > 2 * t->entries.n)
+		return;
+	free(t->places);
+	t->n_places = t->n_places ? 2 * t->n_places : PLACES_FIRST;
+	t->places = mem_zalloc(t->n_places * sizeof(*t->places));
+	for (size_t i = 0; i < t->entries.n; i++)
+		*find_place(t, t->entries.at[i]->key, t->entries.at[i]->n) = (uint32_t)i + 1;
+}
+
+static struct hist_entry *new_entry(const struct hist_key *k, const char *comm)
+{
+	struct hist_entry *e = mem_zalloc(sizeof(*e) + k->n * sizeof(k->words[0]));
+
+	e->n = k->n;
+	memcpy(e->key, k->words, k->n * sizeof(k->words[0]));
+	strncpy(e->comm, comm, sizeof(e->comm) - 1);
+	return e;
+}
+
+/* NULL: there is no room. */
+static struct hist_entry *entry_of(struct hist_table *t, const struct hist_key *k,
+				   const char *comm)
+{
+	uint32_t *place;
+
+	grow_places(t);
+	place = find_place(t, k->words, k->n);
+	if (!*place && t->entries.n == t->size)
+		return NULL;
+	if (!*place) {
+		*vec_add(&t->entries) = new_entry(k, comm);
+		*place = (uint32_t)t->entries.n;
+	}
+	return t->entries.at[*place - 1];
+}
+
+void hist_table_add(struct hist_table *t, const struct hist_key *k, const uint64_t *values,
+		    size_t n_values, const char *comm)
+{
+	struct hist_entry *e = entry_of(t, k, comm);
+
+	if (!e) {
+		t->dropped++;
+		return;
+	}
+	t->hits++;
+	e->hits++;
+	for (size_t i = 0; i < n_values; i++)
+		e->sums[i] += values[i];
+}
+
+/* --- order ------------------------------------------------------------------------------ */
+
+bool hist_field_is_word(const struct hist_field *f)
+{
+	return f->source != HIST_STRING && f->source != HIST_STACK;
+}
+
+/* Words that the field's key takes, its length included. */
+static size_t key_words(const struct hist_field *f, const uint64_t *at)
+{
+	if (hist_field_is_word(f))
+		return 1;
+	return 1 + (f->source == HIST_STRING ? hist_string_words(*at) : (size_t)*at);
+}
+
+const uint64_t *hist_entry_key(const struct hist_entry *e, const struct hist_command *c, size_t i)
+{
+	const uint64_t *at = e->key;
+
+	for (size_t k = 0; k < i; k++)
+		at += key_words(&c->keys[k], at);
+	return at;
+}
+
+static int compare_words(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_signed(uint64_t a, uint64_t b)
+{
+	return ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
+}
+
+static int compare_content(const struct hist_field *f, const uint64_t *a, const uint64_t *b)
+{
+	size_t n = *a < *b ? (size_t)*a : (size_t)*b;
+	int r;
+
+	if (f->source == HIST_STACK)
+		n *= sizeof(*a);
+	r = memcmp(a + 1, b + 1, n);
+	return r ? r : compare_words(*a, *b);
+}
+
+static int compare_keys(const struct hist_command *c, size_t i, const struct hist_entry *a,
+			const struct hist_entry *b)
+{
+	const struct hist_field *f = &c->keys[i];
+	const uint64_t *x = hist_entry_key(a, c, i), *y = hist_entry_key(b, c, i);
+
+	if (!hist_field_is_word(f))
+		return compare_content(f, x, y);
+	return f->field && f->field->is_signed ? compare_signed(*x, *y) : compare_words(*x, *y);
+}
+
+/* By field number `field` of struct hist_sort. */
+static int compare_by(const struct hist_command *c, size_t field, const struct hist_entry *a,
+		      const struct hist_entry *b)
+{
+	if (field > c->n_values)
+		return compare_keys(c, field - 1 - c->n_values, a, b);
+	/* A value that is the hit count has no sum of its own. */
+	if (!field || c->values[field - 1].source == HIST_HITCOUNT)
+		return compare_words(a->hits, b->hits);
+	return compare_words(a->sums[field - 1], b->sums[field - 1]);
+}
+
+static int compare_entries(const void *a, const void *b, void *command)
+{
+	const struct hist_entry *x = *(struct hist_entry *const *)a,
+				*y = *(struct hist_entry *const *)b;
+	const struct hist_command *c = command;
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_sort && !r; i++) {
+		r = compare_by(c, c->sort[i].field, x, y);
+		r = c->sort[i].descending ? -r : r;
+	}
+	/* The kernel's order of equal rows is accidental. */
+	for (size_t i = 0; i < c->n_keys && !r; i++)
+		r = compare_keys(c, i, x, y);
+	return r;
+}
+
+struct hist_entry **hist_table_sorted(const struct hist_table *t, const struct hist_command *c)
+{
+	size_t n = t->entries.n;
+	struct hist_entry **sorted = mem_zalloc((n + 1) * sizeof(*sorted));
+
+	if (n)
+		memcpy(sorted, t->entries.at, n * sizeof(*sorted));
+	qsort_r(sorted, n, sizeof(*sorted), compare_entries, (void *)c);
+	return sorted;
+}

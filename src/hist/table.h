@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* A histogram's entries: sums by key, of at most so many keys. Memory grows with the entries that
+ * there are. Not locked: its owner's lock protects it. */
+#pragma once
+#include "hist/command.h"
+
+/* One key, as it is hashed and compared: for each field of the command a word, or for strings and
+ * stacks their length (bytes; words) in a word and then the content, padded with zeros to words. */
+#define HIST_KEY_WORDS (HIST_KEYS_MAX * (1 + HIST_STRING_MAX / 8))
+
+struct hist_key {
+	uint64_t words[HIST_KEY_WORDS];
+	size_t n;
+};
+
+struct hist_entry {
+	uint64_t hits;
+	uint64_t sums[HIST_VALUES_MAX];
+	char comm[16];             /* of the thread whose record made the entry */
+	size_t n;                  /* words of the key */
+	uint64_t key[];
+};
+
+struct hist_table {
+	uint32_t size;
+	VEC(struct hist_entry *) entries;
+	uint32_t *places;          /* by hash: 1 + index of the entry; 0: free */
+	uint32_t n_places;         /* a power of two */
+	uint64_t hits;             /* records that found or made an entry */
+	uint64_t dropped;          /* records for which there was no room, or which were lost */
+};
+
+/* size: number of entries at most. hist_table_free() frees what is in *t. */
+void hist_table_init(struct hist_table *t, uint32_t size);
+void hist_table_free(struct hist_table *t);
+/* Empties it. */
+void hist_table_clear(struct hist_table *t);
+/* Adds a hit with its values (n_values of them); comm: the thread's name. */
+void hist_table_add(struct hist_table *t, const struct hist_key *k, const uint64_t *values,
+		    size_t n_values, const char *comm);
+/* Returns the entries in the command's order, those that are equal in it by their keys; free() the
+ * array, which is valid until the table changes. */
+struct hist_entry **hist_table_sorted(const struct hist_table *t, const struct hist_command *c);
+
+/* Returns the content of key number i of an entry. */
+const uint64_t *hist_entry_key(const struct hist_entry *e, const struct hist_command *c, size_t i);
+/* Words that a string of so many bytes takes. */
+static inline size_t hist_string_words(uint64_t bytes)
+{
+	return (size_t)(bytes + 7) / 8;
+}
+/* Whether a key of this field is one word. */
+bool hist_field_is_word(const struct hist_field *f);

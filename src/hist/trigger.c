@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* Histograms as triggers: rows of the kinds hist, enable_hist and disable_hist, what a write of
+ * them does, and what a record does to the table. Writes come on the thread that writes to a
+ * trigger file; wishes come true, and records are counted, on that of the pump. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hist/internal.h"
+
+/* --- what triggers share ---------------------------------------------------------------- */
+
+static struct hist_shared *shared_new(uint32_t size)
+{
+	struct hist_shared *s = mem_zalloc(sizeof(*s));
+
+	atomic_init(&s->users, 1);
+	hist_table_init(&s->table, size);
+	return s;
+}
+
+/* Sequentially consistent, here and below: the last user sees all uses before it frees. */
+static void shared_put(struct hist_shared *s)
+{
+	if (!s || atomic_fetch_sub(&s->users, 1) != 1)
+		return;
+	hist_table_free(&s->table);
+	free(s);
+}
+
+static struct hist_state *state_new(bool paused)
+{
+	struct hist_state *s = mem_zalloc(sizeof(*s));
+
+	atomic_init(&s->users, 1);
+	atomic_init(&s->paused, paused);
+	return s;
+}
+
+static void state_put(struct hist_state *s)
+{
+	if (s && atomic_fetch_sub(&s->users, 1) == 1)
+		free(s);
+}
+
+/* Takes `from`'s table in place of h's own. */
+static void take_shared(struct hist *h, const struct hist *from)
+{
+	atomic_fetch_add(&from->shared->users, 1);
+	shared_put(h->shared);
+	h->shared = from->shared;
+	h->clears = from->clears;
+}
+
+static void take_state(struct hist *h, const struct hist *from)
+{
+	atomic_fetch_add(&from->state->users, 1);
+	state_put(h->state);
+	h->state = from->state;
+	h->turns = from->turns;
+	h->paused = from->paused;
+}
+
+static void hist_free(void *own)
+{
+	struct hist *h = own;
+
+	shared_put(h->shared);
+	state_put(h->state);
+	hist_command_free(h->command);
+	free(h);
+}
+
+/* --- writes ----------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Returns the place of the `if` that begins the filter, or n. As in the kernel it is one with
+ * blanks around it. */
+static size_t find_filter(const char *line, size_t n)
+{
+	for (size_t i = 1; i + 2 < n; i++)
+		if (is_blank(line[i - 1]) && line[i] == 'i' && line[i + 1] == 'f' &&
+		    is_blank(line[i + 2]))
+			return i;
+	/* An `if` with nothing behind it. */
+	return n > 2 && is_blank(line[n - 3]) && !memcmp(line + n - 2, "if", 2) ? n - 2 : n;
+}
+
+static struct hist_line split_line(const struct trigger_line *line, size_t *filter)
+{
+	struct hist_line l = { line->whole, line->whole_n, 0 };
+
+	*filter = l.bare = find_filter(l.at, l.n);
+	while (l.bare && is_blank(l.at[l.bare - 1]))
+		l.bare--;
+	return l;
+}
+
+static int parse_hist(struct event_trigger *t, const struct trigger_line *line,
+		      struct filter_fault *fault)
+{
+	struct hist_command *c;
+	struct hist *h;
+	size_t filter;
+	struct hist_line l = split_line(line, &filter);
+	int r = hist_command_parse(line->event, &l, &c, fault);
+
+	if (r < 0)
+		return r;
+	h = t->own = mem_zalloc(sizeof(*h));
+	h->command = c;
+	h->paused = c->order == HIST_PAUSE;
+	h->shared = shared_new(c->size);
+	h->state = state_new(h->paused);
+	t->needs_stack = c->stacks;
+	if (filter == l.n)
+		return 0;
+	return trigger_parse_filter(t, line, l.at + filter, l.n - filter, fault);
+}
+
+bool hist_is_paused(const struct hist *h)
+{
+	return h->turns != atomic_load(&h->state->turns) ? h->paused
+							  : atomic_load(&h->state->paused);
+}
+
+static void show_hist(const struct event_trigger *t, FILE *to)
+{
+	const struct hist *h = t->own;
+
+	hist_command_show(h->command, to);
+	if (t->filter)
+		fprintf(to, " if %s", t->filter);
+	fputs(hist_is_paused(h) ? " [paused]" : " [active]", to);
+}
+
+static bool is_same_hist(const struct event_trigger *a, const struct event_trigger *b)
+{
+	const struct hist *x = a->own, *y = b->own;
+
+	if (!a->filter != !b->filter || (a->filter && strcmp(a->filter, b->filter)))
+		return false;
+	return hist_command_same(x->command, y->command);
+}
+
+/* trigger_context.find's callback: a histogram of that name. */
+static bool has_name(const struct event_trigger *t, const void *name)
+{
+	const struct hist *h = hist_is(t) ? t->own : NULL;
+
+	return h && h->command->name && !strcmp(h->command->name, name);
+}
+
+/* A histogram with the name of another counts into that one's table. */
+static int join_named(struct event_trigger *t, const struct trigger_line *line,
+		      struct filter_fault *fault)
+{
+	const struct trigger_context *context = line->context;
+	struct hist *h = t->own;
+	const struct event_trigger *other = NULL;
+	size_t filter;
+	struct hist_line l = split_line(line, &filter);
+	char *assignment;
+	int r;
+
+	if (h->command->name && context->find)
+		other = context->find(context->filter.arg, has_name, h->command->name);
+	if (!other)
+		return 0;
+	if (hist_command_shares(((const struct hist *)other->own)->command, h->command)) {
+		take_shared(h, other->own);
+		return 0;
+	}
+	assignment = mem_printf("name=%s", h->command->name);
+	r = hist_refuse(&l, fault, EINVAL,
+			"Named hist trigger doesn't match existing named trigger "
+			"(includes variables)",
+			assignment, strlen(assignment));
+	free(assignment);
+	return r;
+}
+
+/* A trigger that is there already is paused, continued or cleared: t takes its place, with the same
+ * table and with what is wished of it. */
+static int meet_hist(struct event_trigger *t, const struct event_trigger *same,
+		     const struct trigger_line *line, struct filter_fault *fault)
+{
+	struct hist *h = t->own;
+	enum hist_order order = h->command->order;
+	size_t filter;
+	struct hist_line l = split_line(line, &filter);
+	int r = join_named(t, line, fault);
+
+	if (r < 0)
+		return r;
+	if (!same && (order == HIST_CONTINUE || order == HIST_CLEAR))
+		return hist_refuse(&l, fault, ENOENT,
+				   "Can't clear or continue a nonexistent hist trigger", NULL, 0);
+	if (same && order == HIST_ADD)
+		return hist_refuse(&l, fault, EEXIST, "Hist trigger already exists", NULL, 0);
+	if (!same)
+		return 0;
+	take_shared(h, same->own);
+	take_state(h, same->own);
+	h->command->size = ((const struct hist *)same->own)->command->size;
+	h->command->nohitcount = ((const struct hist *)same->own)->command->nohitcount;
+	if (order == HIST_CLEAR) {
+		h->clears = atomic_fetch_add(&h->shared->wishes, 1) + 1;
+		return 0;
+	}
+	h->turns = atomic_fetch_add(&h->state->wishes, 1) + 1;
+	h->paused = order == HIST_PAUSE;
+	return 0;
+}
+
+static const struct trigger_ops ops = { .parse = parse_hist,
+					.show = show_hist,
+					.same = is_same_hist,
+					.free = hist_free,
+					.meet = meet_hist };
+
+static const struct trigger_kind kinds[] = {
+	{ "enable_hist", TRIGGER_ENABLE_HIST, TRIGGER_SLOT_ENABLE_HIST, &trigger_counted,
+	  .switches = true, .settles = true, .wiped = true },
+	{ "disable_hist", TRIGGER_DISABLE_HIST, TRIGGER_SLOT_ENABLE_HIST, &trigger_counted,
+	  .switches = true, .settles = true, .wiped = true },
+	{ "hist", TRIGGER_HIST, TRIGGER_SLOT_HIST, &ops, .wiped = true, .last = true },
+};
+
+const struct trigger_kinds hist_kinds = { kinds, sizeof(kinds) / sizeof(kinds[0]) };
+
+bool hist_is(const struct event_trigger *t)
+{
+	return t->kind->action == TRIGGER_HIST;
+}
+
+/* --- records ---------------------------------------------------------------------------- */
+
+/* Numbers wrap around. */
+static bool is_later(unsigned a, unsigned b)
+{
+	return (int)(a - b) > 0;
+}
+
+void hist_begin(struct event_trigger *t)
+{
+	struct hist *h = t->own;
+
+	if (is_later(h->clears, atomic_load(&h->shared->clears))) {
+		hist_table_clear(&h->shared->table);
+		atomic_store(&h->shared->clears, h->clears);
+	}
+	if (is_later(h->turns, atomic_load(&h->state->turns))) {
+		atomic_store(&h->state->paused, h->paused);
+		atomic_store(&h->state->turns, h->turns);
+	}
+}
+
+void hist_pause(struct event_trigger *t, bool paused)
+{
+	struct hist *h = t->own;
+
+	atomic_store(&h->state->paused, paused);
+}
+
+bool hist_stands(const struct event_trigger *t)
+{
+	const struct hist *h = t->own;
+
+	return atomic_load(&h->state->paused);
+}
+
+void hist_lose(struct event_trigger *t, uint64_t n)
+{
+	struct hist *h = t->own;
+
+	if (!atomic_load(&h->state->paused))
+		h->shared->table.dropped += n;
+}
+
+void hist_count(struct event_trigger *t, const struct hist_record *r)
+{
+	struct hist *h = t->own;
+	uint64_t values[HIST_VALUES_MAX];
+	struct hist_key k;
+
+	if (atomic_load(&h->state->paused))
+		return;
+	hist_read_record(h->command, r, &k, values);
+	hist_table_add(&h->shared->table, &k, values, h->command->n_values, r->comm);
+}

