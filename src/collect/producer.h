@@ -4,7 +4,7 @@
  * number of a thread tells the source that it comes from (slots.h).
  *
  * A new source is a struct that begins with struct producer, and a line of add_producers() in
- * session/session.c. */
+ * session/session.c. A source that is read by CPU makes its runs with thread_runs.h. */
 #pragma once
 #include "collect/drain.h"
 #include "collect/slots.h"

@@ -23,13 +23,13 @@
 #include "collect/perf_rings.h"
 #include "collect/processes.h"
 #include "collect/memories.h"
+#include "collect/thread_runs.h"
 #include "shared/filter.h"
 #include "shared/record.h"
 #include "tracee/proc_status.h"
 
 #define HEADS 4096u
 #define NOBODY UINT32_MAX
-#define RUN_WORDS 8192u         /* a longer run is begun anew */
 #define WORDS (1 + sizeof(struct task_switch) / 8) /* at most */
 #define UNKNOWN_COMM "<...>"    /* ftrace's name for a thread that it does not know */
 #define UNKNOWN_PID (-1)
@@ -45,19 +45,8 @@ struct follower {
 	int32_t prio;
 	bool seen, runs;            /* kind of the last switch */
 	bool ended;
-	uint64_t first_tsc, tsc;    /* first and last records */
-	uint16_t cpu;
-	uint64_t position;          /* records in earlier runs */
 	uint32_t watched;           /* switches.watch at its last notice */
 	struct pending_sleeps pending;
-};
-
-/* A run of one thread's records. Several runs of one thread may wait. */
-struct switch_run {
-	uint32_t follower;
-	uint16_t cpu;
-	uint64_t near_tsc, records;
-	VEC(uint64_t) words;
 };
 
 /* The events made here. Threads tell of their ends themselves, if they can. */
@@ -92,11 +81,11 @@ struct switches {
 	VEC(struct follower) at;
 	uint32_t heads[HEADS];      /* by tid, the newest first */
 	VEC(struct perf_notice) notices; /* later than the last reading began */
-	VEC(struct switch_run) runs;       /* to be passed on */
+	struct thread_runs runs;    /* to be passed on, with the losses of events */
 	/* in the order in which they came; at most TRACE_RENAMES_MAX */
 	VEC(struct producer_name) names;
 	size_t names_taken;
-	uint64_t lost, unseen;      /* lost: of events; unseen: while sleeps are wanted */
+	uint64_t unseen;            /* lost while sleeps are wanted */
 	/* two instants on both clocks: when following began, and at the last gather_rings() */
 	uint64_t first_tsc, first_ns, tsc, ns;
 };
@@ -123,13 +112,6 @@ const struct event_provider switches_provider = {
 	.name = "kernel", .can_enable = true, .told_by_kernel = true,
 	.everybodys = add_events, .allowed = is_allowed,
 };
-
-static void free_runs(struct switches *s)
-{
-	for (size_t i = 0; i < s->runs.n; i++)
-		vec_free(&s->runs.at[i].words);
-	vec_free(&s->runs);
-}
 
 /* --- threads -------------------------------------------------------------------------------- */
 
@@ -232,54 +214,25 @@ static bool passes_filter(const struct armed *a, const struct follower *f, uint1
 
 	if (!a->filter)
 		return true;
-	/* write_record() overwrites these with the header afterwards. */
+	/* The payload of the record comes behind these. */
 	memcpy(words, &common, sizeof(common));
 	return filter_run(a->filter, a->filter->bytes, &r);
 }
 
-/* The newest run of the thread, if it has room; else a new one. */
-static struct switch_run *run_of(struct switches *s, uint32_t follower, uint64_t tsc, uint16_t cpu)
-{
-	for (size_t i = s->runs.n; i-- > 0;)
-		if (s->runs.at[i].follower == follower) {
-			if (s->runs.at[i].words.n < RUN_WORDS)
-				return &s->runs.at[i];
-			break;
-		}
-	*vec_add(&s->runs) =
-		(struct switch_run){ .follower = follower, .cpu = cpu, .near_tsc = tsc };
-	s->at.at[follower].cpu = cpu;
-	return &s->runs.at[s->runs.n - 1];
-}
-
-/* words: the event's record of n_words words, the first one left for its header. */
+/* words: n_words, of which the first one is no payload: a filter has its common fields there. */
 static void write_record(struct switches *s, uint32_t i, const struct perf_notice *n,
 			 const struct armed *a, uint64_t *words, size_t n_words)
 {
-	struct follower *f = &s->at.at[i];
-	uint64_t tsc = tsc_of(s, n->ns);
-	struct switch_run *run;
+	const struct cpu_record record = { .tsc = tsc_of(s, n->ns),
+					   .thread = i,
+					   .event = a->event,
+					   .cpu = n->cpu,
+					   .payload = words + 1,
+					   .n = n_words - 1 };
 
-	if (!a->is || !passes_filter(a, f, n->cpu, words, n_words))
-		return;
-	if (tsc < f->tsc)
-		/* the new comparison of the clocks moved it; a thread's times must not go back */
-		tsc = f->tsc;
-	f->tsc = tsc;
-	f->first_tsc = f->first_tsc ? f->first_tsc : tsc;
-	run = run_of(s, i, tsc, n->cpu);
-	if (f->cpu != n->cpu) {
-		*vec_add(&run->words) =
-			record_word(tsc, record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT);
-		*vec_add(&run->words) = n->cpu;
-		f->cpu = n->cpu;
-	}
-	words[0] = record_word(
-		tsc, record_event_id((unsigned)n_words - 1, RECORD_EVENT_TRACE + a->event),
-		RECORD_EVENT);
-	for (size_t k = 0; k < n_words; k++)
-		*vec_add(&run->words) = words[k];
-	run->records++;
+	if (a->is && passes_filter(a, &s->at.at[i], n->cpu, words, n_words))
+		/* Its time may be before the last one's, by a new comparison of the clocks. */
+		thread_runs_add(&s->runs, &record);
 }
 
 /* A thread that goes on with no notice before stood still at least since watching began. */
@@ -437,7 +390,7 @@ static bool is_armed(const struct switches *s)
 
 static void note_lost(struct switches *s, uint64_t n)
 {
-	s->lost += is_armed(s) ? n : 0;
+	s->runs.lost += is_armed(s) ? n : 0;
 	s->unseen += s->sleeps ? n : 0;
 }
 
@@ -632,77 +585,36 @@ uint64_t switches_unseen(struct switches *s)
 
 /* --- passing on ----------------------------------------------------------------------------- */
 
-/* Without the lock while the sink runs: it may ask for the thread. */
-static int pass_on(struct switches *s, const struct switch_run *run, uint64_t lost,
-		   drain_sink *sink, void *context, struct err *err)
+/* Behind the last run. Without any thread there is none to bear them. */
+static void take_last_losses(struct switches *s, thread_run_list *runs, uint64_t *lost)
 {
-	struct follower *f;
-	struct drain_run out = { .slot = s->producer.first_slot + run->follower,
-				 .cpu = run->cpu,
-				 .near_tsc = run->near_tsc,
-				 .lost = lost,
-				 .words = run->words.at,
-				 .n = run->words.n,
-				 .records = run->records };
-
-	pthread_mutex_lock(&s->lock);
-	f = &s->at.at[run->follower];
-	out.position = f->position;
-	f->position += run->records + lost;
-	pthread_mutex_unlock(&s->lock);
-	return sink(context, &out, err);
+	if (s->at.n) {
+		thread_runs_take_losses(&s->runs, s->producer.first_slot, clock_tsc(), runs);
+	} else {
+		*lost += s->runs.lost;
+		s->runs.lost = 0;
+	}
 }
 
-/* Losses behind the last run go out as a run of no records; without any thread, by *lost. */
-static int tell_last_losses(struct switches *s, drain_sink *sink, void *context, uint64_t *lost,
-			    struct err *err)
-{
-	struct switch_run none = { .near_tsc = clock_tsc() };
-	uint64_t untold;
-	bool borne;
-
-	pthread_mutex_lock(&s->lock);
-	untold = s->lost;
-	s->lost = 0;
-	borne = s->at.n;
-	pthread_mutex_unlock(&s->lock);
-	if (!borne)
-		*lost += untold;
-	return borne && untold ? pass_on(s, &none, untold, sink, context, err) : 0;
-}
-
-/* The runs move out of the struct, so that the sink works without the lock. */
-static void take_runs(struct switches *s, struct switches *taken)
-{
-	taken->runs.at = s->runs.at;
-	taken->runs.n = s->runs.n;
-	taken->lost = s->runs.n ? s->lost : 0;
-	s->lost -= taken->lost;
-	memset(&s->runs, 0, sizeof(s->runs));
-}
-
-/* Without a sink the rings are emptied, which makes room there, and the runs wait. */
+/* Without a sink the rings are emptied, which makes room there, and the runs wait. The sink runs
+ * without the lock: it may ask for threads. */
 static int pass_switches(struct producer *p, enum producer_pass pass, drain_sink *sink,
 			 void *context, uint64_t *lost, struct err *err)
 {
-	struct switches *s = (struct switches *)p, taken = { 0 };
+	struct switches *s = (struct switches *)p;
 	bool last = pass == PASS_LAST;
-	int r = 0;
+	thread_run_list runs = { 0 };
 
 	pthread_mutex_lock(&s->lock);
 	gather_rings(s, last);
 	if (last)
 		let_go(s);
 	if (sink)
-		take_runs(s, &taken);
+		thread_runs_take(&s->runs, p->first_slot, &runs);
+	if (last)
+		take_last_losses(s, &runs, lost);
 	pthread_mutex_unlock(&s->lock);
-	for (size_t i = 0; i < taken.runs.n && r >= 0; i++)
-		/* The first run tells the losses of all. */
-		r = pass_on(s, &taken.runs.at[i], i ? 0 : taken.lost, sink, context, err);
-	if (r >= 0 && last && !taken.runs.n)
-		r = tell_last_losses(s, sink, context, lost, err);
-	free_runs(&taken);
-	return r;
+	return thread_runs_give(&runs, sink, context, err);
 }
 
 static bool describe_thread(const struct producer *p, uint32_t slot, struct trace_thread *out)
@@ -715,7 +627,9 @@ static bool describe_thread(const struct producer *p, uint32_t slot, struct trac
 	if (i < s->at.n) {
 		const struct follower *f = &s->at.at[i];
 
-		*out = (struct trace_thread){ .pid = f->pid, .tid = f->tid, .tsc = f->first_tsc };
+		*out = (struct trace_thread){
+			.pid = f->pid, .tid = f->tid, .tsc = thread_runs_first(&s->runs, i)
+		};
 		memcpy(out->comm, f->first, sizeof(out->comm));
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -748,7 +662,7 @@ static void free_switches(struct producer *p)
 	struct switches *s = (struct switches *)p;
 
 	perf_rings_free(s->rings);
-	free_runs(s);
+	thread_runs_free(&s->runs);
 	for (size_t i = 0; i < s->at.n; i++)
 		pending_free(&s->at.at[i].pending);
 	vec_free(&s->notices);
