@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* One walk over all of a module's debug information, in the file's order, with a bound on the work:
+ * the file is not trusted. Private to src/sym. */
+#pragma once
+#include "sym/dwarf_file.h"
+
+struct dwarf_walk;
+
+/* A DIE of the walk. Each points to what belongs to the walk and is valid while it is seen. */
+struct dwarf_seen {
+	Dwarf_Die *die, *parent;
+	int tag;
+	Dwarf_Die *body;         /* the function that has code and holds this one; NULL: none */
+};
+
+struct dwarf_visitor {
+	void *context;
+	/* Called for each DIE below a unit, but for those below a DIE that has no functions there. */
+	void (*see)(struct dwarf_walk *w, const struct dwarf_seen *s, void *context);
+	/* NULL: not of interest. lines_of: the unit with the line table; a split unit's is in the
+	 * skeleton. */
+	void (*unit_begins)(struct dwarf_walk *w, Dwarf_Die *unit, Dwarf_Die *lines_of,
+			    void *context);
+	void (*unit_ends)(struct dwarf_walk *w, void *context);
+};
+
+/* Walks the units of the file, and then those of dwz's alternate one, which has what several files
+ * share. Returns 0, or -EBADMSG and *err. Where the work is used up, or some unit is unreasonable,
+ * the walk ends early or leaves it out, and *left_out is a sentence without its end, which the
+ * caller frees; else NULL. */
+int dwarf_walk(const struct sym_module *m, const struct dwarf_file *file,
+	       const struct dwarf_visitor *visitor, char **left_out, struct err *err);
+
+/* Takes work off what is left, in attributes read or passed over; false: it is used up, and the
+ * answer is not whole. */
+bool dwarf_walk_spend(struct dwarf_walk *w, uint64_t work);
+/* Number of a DIE's attributes: the work of reading one. */
+size_t dwarf_walk_attributes(struct dwarf_walk *w, Dwarf_Die *die);
+/* True if the DIE is a function or a copy with addresses of its own. */
+bool dwarf_walk_has_code(Dwarf_Die *die);
