@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* links: base arch sym */
-/* Any bytes as an ELF file: its functions, and what its DWARF says of an inlined name. */
+/* Any bytes as an ELF file: its functions, and what its DWARF says of an inlined name, and of
+ * functions. */
 #include <stdlib.h>
 
 #include "sym/inlined.h"
+#include "sym/signatures.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
@@ -26,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	struct sym_module *m;
 	struct sym_inlined in;
+	struct sym_signatures signatures;
 	struct err err = { 0 };
 	const char *near[4];
 
@@ -35,6 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	sym_nearest(m, "main", near, 4);
 	if (!sym_inlined_find(m, "f", &in, &err))
 		sym_inlined_free(&in);
+	if (!sym_signatures_read(m, &signatures, &err))
+		sym_signatures_free(&signatures);
 	sym_close(m);
 	return 0;
 }

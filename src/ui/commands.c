@@ -176,6 +176,8 @@ static const struct option list_options[] = {
 	{ 'p', "pid", "PID", "with -e: of what this process has mapped", set_pid },
 	{ 0, "why", NULL, "with -f: say of each function how it would be hooked, or why it cannot be",
 	  set_flag, TO(why) },
+	{ 0, "signatures", NULL, "with -f: say of each function what it takes and returns",
+	  set_flag, TO(signatures) },
 	{ 'e', "events", NULL, "list events, not functions", set_flag, TO(list_events) },
 	END
 };

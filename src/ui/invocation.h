@@ -68,7 +68,7 @@ struct invocation {
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
 		list_systems, list_tracers, list_triggers;
 	bool foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet, reverse,
-		verbose, why;
+		verbose, signatures, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

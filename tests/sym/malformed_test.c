@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sym/elf_view.h"
+#include "sym/signatures.h"
 #include "tools.h"
 
 #define MANY 20000
@@ -325,7 +326,7 @@ static void rules_that_repeat(void **state)
 
 static void damaged_dwarf(void **state)
 {
-	size_t n, read = 0;
+	size_t n, read = 0, signed_ones = 0;
 	uint8_t *bytes, *copy;
 	uint64_t seed = 1442695040888963407;
 
@@ -335,6 +336,7 @@ static void damaged_dwarf(void **state)
 	copy = mem_zalloc(n);
 	for (int round = 0; round < 1000; round++) {
 		struct sym_module *m;
+		struct sym_signatures signatures;
 		struct sym_inlined in;
 		struct err err = { 0 };
 
@@ -349,9 +351,14 @@ static void damaged_dwarf(void **state)
 		} else {
 			assert_non_null(strstr(err.text, "debug information of d"));
 		}
+		if (!sym_signatures_read(m, &signatures, &err)) {
+			signed_ones += signatures.at.n > 0;
+			sym_signatures_free(&signatures);
+		}
 		sym_close(m);
 	}
-	print_message("%zu of 1000 still told of copies\n", read);
+	print_message("%zu of 1000 still told of copies, %zu of signatures\n", read, signed_ones);
+	assert_in_range(signed_ones, 1, 1000);
 	assert_in_range(read, 1, 1000);
 	free(copy);
 	free(bytes);

@@ -14,6 +14,7 @@
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "report/json.h"
+#include "sym/signatures.h"
 #include "ui/list_events.h"
 #include "ui/list_session.h"
 #include "ui/screen.h"
@@ -64,9 +65,48 @@ static void print_json(struct out *o, const struct hook_list_row *r)
 		   r->entry_only ? "true" : "false", r->kind, r->reason, r->callers);
 }
 
-/* doubles: names that several functions share, but for their parameters. */
+static void print_parameters(struct out *o, const struct sym_signature *s)
+{
+	out_char(o, '[');
+	for (size_t i = 0; i < s->parameters.n; i++) {
+		out_str(o, i ? ",{\"name\":" : "{\"name\":");
+		json_string(o, s->parameters.at[i].name ? s->parameters.at[i].name : "");
+		out_str(o, ",\"declared\":");
+		json_string(o, s->parameters.at[i].declared);
+		out_char(o, '}');
+	}
+	out_char(o, ']');
+}
+
+/* A function of which the debug information says nothing is NAME(?), in JSON null. */
+static void print_signature(struct out *o, const struct hook_list_row *r,
+			    const struct sym_signature *s, bool json)
+{
+	if (json) {
+		out_str(o, "{\"name\":");
+		json_string(o, r->name);
+		out_printf(o, ",\"address\":%" PRIu64 ",\"signature\":", r->vaddr);
+		if (s) {
+			json_string(o, s->declared);
+			out_str(o, ",\"parameters\":");
+			print_parameters(o, s);
+		} else {
+			out_str(o, "null");
+		}
+		out_str(o, "}\n");
+	} else if (s) {
+		out_str(o, s->declared);
+		out_char(o, '\n');
+	} else if (!is_fragment(r)) {
+		out_printf(o, "%s(?)\n", r->name);
+	}
+}
+
+/* doubles: names that several functions share, but for their parameters. signatures NULL: they are
+ * not asked for. */
 static void print_rows(const struct invocation *inv, const struct hook_list *l,
-		       const struct doubles *doubles, struct screen *o)
+		       const struct doubles *doubles, const struct sym_signatures *signatures,
+		       struct screen *o)
 {
 	void (*print)(struct out *, const struct hook_list_row *) =
 		inv->json ? print_json : inv->why ? print_why : print_name;
@@ -81,7 +121,11 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l,
 		if (doubles_have(doubles, name))
 			demangle_whole(row.name, name, sizeof(name));
 		row.name = name;
-		print(&o->text, &row);
+		if (signatures)
+			print_signature(&o->text, &row, sym_signature_at(signatures, row.vaddr),
+					inv->json);
+		else
+			print(&o->text, &row);
 	}
 }
 
@@ -104,13 +148,13 @@ static bool is_selected(const char *name, void *choice)
 
 /* The figures go to standard error, behind the list, so that a pipe gets the list alone. */
 static int print_list(const struct invocation *inv, const struct hook_list *l,
-		      const struct doubles *doubles)
+		      const struct doubles *doubles, const struct sym_signatures *signatures)
 {
 	struct screen o;
 	int status;
 
 	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_list);
-	print_rows(inv, l, doubles, &o);
+	print_rows(inv, l, doubles, signatures, &o);
 	status = screen_close(&o, 0);
 	if (inv->why && !inv->json && l->rows.n) {
 		summary_hooks(l->by_kind, l->by_reason);
@@ -135,6 +179,32 @@ static char *path_of(const char *binary)
 	return image;
 }
 
+/* The list with what the file's debug information says of each function. */
+static int print_with_signatures(const struct invocation *inv, const char *path,
+				 const struct hook_list *l, const struct doubles *doubles)
+{
+	struct sym_signatures signatures;
+	struct sym_module *m;
+	struct err err;
+	int status;
+
+	if (sym_open(path, &m, &err))
+		return say_error(&err);
+	if (sym_signatures_read(m, &signatures, &err)) {
+		status = say_error(&err);
+	} else {
+		if (signatures.left_out)
+			say("brace: %s\n", signatures.left_out);
+		else if (!signatures.has_dwarf)
+			say("brace: %s has no debug information: compile it with -g, or install its -dbgsym package\n",
+			    inv->binary);
+		status = print_list(inv, l, doubles, &signatures);
+		sym_signatures_free(&signatures);
+	}
+	sym_close(m);
+	return status;
+}
+
 /* The names are selected while the file is read: rows that do not match are never made. */
 static int list_functions(struct invocation *inv, const char *binary)
 {
@@ -154,7 +224,9 @@ static int list_functions(struct invocation *inv, const char *binary)
 		status = EXIT_BRACE;
 	} else {
 		doubles_keep(&choice.doubles);
-		status = print_list(inv, &list, &choice.doubles);
+		status = inv->signatures
+				 ? print_with_signatures(inv, binary, &list, &choice.doubles)
+				 : print_list(inv, &list, &choice.doubles, NULL);
 	}
 	hook_list_free(&list);
 	doubles_free(&choice.doubles);
@@ -180,6 +252,10 @@ static const char *conflicting_options(const struct invocation *inv)
 		return "-F, --full, -l and -R go with -e: they are about events";
 	if (inv->why && (!inv->binary || inv->list_events))
 		return "--why goes with -f BINARY: how the functions of a file would be hooked";
+	if (inv->signatures && (!inv->binary || inv->list_events))
+		return "--signatures goes with -f BINARY: what the functions of a file take and return";
+	if (inv->signatures && inv->why)
+		return "--why or --signatures: one of them at a time";
 	return details && inv->json ? "--json has names only: not -F, --full, -l or -R" : NULL;
 }
 
