@@ -49,21 +49,40 @@ struct pump {
 
 /* --- records ------------------------------------------------------------------------ */
 
-/* The drain's sink, called for each run of a pass. The chunk is offered to the buffers before its
- * thread is known, by the thread's number alone, so that no buffer waits for `names`. */
-static int take_run(void *context, const struct drain_run *run, struct err *err)
-{
-	struct pump *p = context;
-	struct chunk *c = chunk_new(run);
-	pid_t tid;
+/* The slot of records that were lost by threads without one. */
+#define THREADLESS UINT32_MAX
 
-	consumer_pid(p->session, run->slot, &tid);
+/* Offers the chunk to the buffers before its thread is known, by the thread's number alone, so that
+ * no buffer waits for `names`. */
+static void offer_run(struct pump *p, const struct drain_run *run, pid_t tid)
+{
+	struct chunk *c = chunk_new(run);
+
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < p->buffers.n; i++)
 		buffer_offer(p->buffers.at[i], c, tid);
 	*vec_add(&p->unresolved) = (struct chunk_ref){ .chunk = c };
 	pthread_mutex_unlock(&p->lock);
+}
+
+/* The drain's sink, called for each run of a pass. */
+static int take_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct pump *p = context;
+	pid_t tid;
+
+	(void)err;
+	consumer_pid(p->session, run->slot, &tid);
+	offer_run(p, run, tid);
 	return 0;
+}
+
+/* Losses that came with no run, known when the session is over. */
+static void take_threadless(struct pump *p, uint64_t lost)
+{
+	if (lost)
+		offer_run(p, &(struct drain_run){ .slot = THREADLESS, .lost = lost,
+						  .near_tsc = clock_tsc() }, 0);
 }
 
 /* Lets each buffer take what was resolved, and run its triggers. Called with `names` held, which
@@ -90,6 +109,11 @@ static void resolve_chunks(struct pump *p, chunk_list chunks)
 					       .records = c->records };
 		struct err ignored;
 
+		if (c->thread == THREADLESS) {
+			c->thread = consumer_threadless(p->session, c->lost);
+			c->resolved = true;
+			continue;
+		}
 		c->resolved = consumer_resolve(p->session, &run, &c->thread, &ignored) == 0;
 		c->refused = !c->resolved;
 	}
@@ -172,6 +196,7 @@ static void *pump_thread(void *arg)
 		over |= consumer_over(p->session);
 		note_begin(p);
 		consumer_pass(p->session, over, take_run, p, &lost, &ignored);
+		take_threadless(p, lost);
 		note_taken(p, over);
 		/* A holder of `names` resolves everything itself in pump_lock(). */
 		if (pthread_mutex_trylock(&p->names) == 0) {

@@ -49,6 +49,11 @@ int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *t
 	return r;
 }
 
+uint32_t consumer_threadless(struct session *s, uint64_t lost)
+{
+	return session_threadless(s, lost);
+}
+
 void consumer_catch_up(struct session *s)
 {
 	session_catch_up(s);
