@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of the events that a session knows. Any thread may call: the lock guards the list,
- * entries do not change once they are in it, and none is ever removed. Adding fails when the name
- * is taken by another format, is no directory's name, or all numbers are taken. */
+ * entries do not change once they are in it but for `gone`, and none ever leaves it. Adding fails
+ * when the name is taken by another format, is no directory's name, or all numbers are taken. */
 #include "event/catalogue.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ void events_free(struct event_catalogue *c)
 
 		event_format_free((struct event_format *)e->format);
 		free((char *)e->text);
+		probe_definition_free((struct probe_definition *)e->probe);
 		free(e);
 	}
 	vec_free(&c->entries);
@@ -87,7 +89,8 @@ static struct event_entry *find_event(const struct event_catalogue *c, const cha
 	for (size_t i = 0; i < c->entries.n; i++) {
 		const struct event_format *f = c->entries.at[i]->format;
 
-		if (!strcmp(f->name, name) && !strcmp(f->system, system))
+		if (!strcmp(f->name, name) && !strcmp(f->system, system) &&
+		    !events_is_gone(c->entries.at[i]))
 			return c->entries.at[i];
 	}
 	return NULL;
@@ -117,11 +120,15 @@ static bool is_same_event(const struct event_entry *e, struct event_format *f)
 }
 
 /* Finds or adds the event; with the lock. Returns 1: it is new, and f is taken over; 0: it was
- * there. */
+ * there. A defined event has to be new. */
 static int enter_event(struct event_catalogue *c, const struct event_provider *of,
-		       struct event_format *f, const struct event_entry **entry, struct err *err)
+		       struct event_format *f, bool defined, const struct event_entry **entry,
+		       struct err *err)
 {
 	*entry = find_event(c, f->system, f->name);
+	if (*entry && defined)
+		return err_set(err, EEXIST,
+			       "Given group/event name is already used by another event");
 	if (*entry && is_same_event(*entry, f))
 		return 0;
 	if (*entry)
@@ -134,9 +141,11 @@ static int enter_event(struct event_catalogue *c, const struct event_provider *o
 	return 1;
 }
 
-/* Adds f, which it takes over also when it fails, and tells the watcher. */
+/* Adds f, which it takes over also when it fails, with the definition (NULL: it has none), and
+ * tells the watcher. */
 static int add_event(struct event_catalogue *c, const struct event_provider *of,
-		     struct event_format *f, const struct event_entry **entry, struct err *err)
+		     struct event_format *f, struct probe_definition *probe,
+		     const struct event_entry **entry, struct err *err)
 {
 	void (*grown)(void *arg, const struct event_entry *e);
 	void *arg;
@@ -145,18 +154,23 @@ static int add_event(struct event_catalogue *c, const struct event_provider *of,
 	if (!is_name(f->system) || !is_name(f->name)) {
 		e = err_set(err, EINVAL, "'%s:%s' is no name for an event", f->system, f->name);
 		event_format_free(f);
+		probe_definition_free(probe);
 		return e;
 	}
 	pthread_mutex_lock(&c->lock);
-	e = enter_event(c, of, f, entry, err);
+	e = enter_event(c, of, f, probe, entry, err);
+	if (e == 1)
+		c->entries.at[(*entry)->index]->probe = probe;
 	grown = c->grown;
 	arg = c->grown_arg;
 	pthread_mutex_unlock(&c->lock);
-	if (e != 1)
+	if (e != 1) {
 		event_format_free(f);
-	/* Without the lock: the watcher looks at the catalogue. */
-	else if (grown)
+		probe_definition_free(probe);
+	} else if (grown) {
+		/* Without the lock: the watcher looks at the catalogue. */
 		grown(arg, *entry);
+	}
 	return e < 0 ? e : 0;
 }
 
@@ -165,7 +179,7 @@ int events_add(struct event_catalogue *c, const struct event_provider *of, const
 {
 	struct event_format *f = event_format_parse(text, n, system, err);
 
-	return f ? add_event(c, of, f, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, NULL, entry, err) : err_code(err, EINVAL);
 }
 
 int events_add_format(struct event_catalogue *c, const struct event_provider *of,
@@ -174,7 +188,20 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 {
 	struct event_format *f = copy_of(format, err);
 
-	return f ? add_event(c, of, f, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, NULL, entry, err) : err_code(err, EINVAL);
+}
+
+int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
+		     const char *system, const char *text, struct probe_definition *probe,
+		     struct err *err)
+{
+	struct event_format *f = event_format_parse(text, strlen(text), system, err);
+	const struct event_entry *entry;
+
+	if (f)
+		return add_event(c, of, f, probe, &entry, err);
+	probe_definition_free(probe);
+	return err_code(err, EINVAL);
 }
 
 /* The number may have grown when the caller uses it; all events below it are there for good. */
@@ -209,10 +236,24 @@ const struct event_entry *events_find(struct event_catalogue *c, const char *sys
 	return e;
 }
 
-/* Entries do not change, so that no lock is needed. */
+/* No lock is needed: `gone` is atomic, and nothing else of an entry changes. */
 bool events_can_enable(const struct event_entry *e)
 {
-	return e->provider->can_enable;
+	return e->provider->can_enable && !events_is_gone(e);
+}
+
+/* Relaxed: who has to know whether an event goes meanwhile has a lock of its own
+ * (tree/dynamic_files.c). */
+bool events_is_gone(const struct event_entry *e)
+{
+	return atomic_load_explicit(&e->gone, memory_order_relaxed);
+}
+
+void events_remove(struct event_catalogue *c, const struct event_entry *e)
+{
+	pthread_mutex_lock(&c->lock);
+	atomic_store_explicit(&c->entries.at[e->index]->gone, true, memory_order_relaxed);
+	pthread_mutex_unlock(&c->lock);
 }
 
 void events_set_context(struct event_catalogue *c, const struct filter_context *context)

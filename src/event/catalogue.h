@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The events a session knows: ftrace's own, and those that programs bring with them. The list only
- * grows: an event keeps its number and its place in memory to the end, because records in buffers
- * and files refer to it. All calls may come from any thread. */
+/* The events a session knows: ftrace's own, those that programs bring with them, and those that
+ * somebody defines and removes. The list only grows: an event keeps its number and its place in
+ * memory to the end, because records in buffers and files refer to it; one that was removed is gone
+ * for all who look for events. All calls may come from any thread. */
 #pragma once
 #include "event/filter_compile.h"
 #include "event/format.h"
+#include "event/probe_command.h"
+#include "event/provider.h"
 
 struct trigger_kinds;
-#include "event/provider.h"
 
 #define EVENT_ID_FIRST 512u  /* ids of events that are not ftrace's own: EVENT_ID_FIRST + index */
 #define EVENTS_MAX 65000u    /* an id has 16 bits */
@@ -17,6 +19,8 @@ struct event_entry {
 	const struct event_provider *provider;
 	const struct event_format *format; /* system, name, id, fields */
 	const char *text;                  /* text of its `format` file, id included */
+	const struct probe_definition *probe; /* of a defined event; NULL: it is none */
+	_Atomic bool gone;                 /* removed: events_is_gone() */
 };
 
 struct event_catalogue;
@@ -36,8 +40,18 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 		      const struct event_format *format, const struct event_entry **entry,
 		      struct err *err);
 
+/* Adds a defined event, and takes over its definition; also when it fails. -EEXIST: there is an
+ * event of that name, equal or not. */
+int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
+		     const char *system, const char *text, struct probe_definition *probe,
+		     struct err *err);
+/* Removes an event: it is not found any more, cannot be enabled, and its name is free. Its entry
+ * stays. */
+void events_remove(struct event_catalogue *c, const struct event_entry *e);
+bool events_is_gone(const struct event_entry *e);
+
 /* Return the number of events; the event at an index, NULL: there are not so many; the event with
- * that name, NULL: none. */
+ * that name that is not gone, NULL: none. */
 uint32_t events_n(struct event_catalogue *c);
 const struct event_entry *events_at(struct event_catalogue *c, uint32_t index);
 const struct event_entry *events_find(struct event_catalogue *c, const char *system,

@@ -2,7 +2,7 @@
 /* Compiles the arguments of probes, in the kernel's words (Documentation/trace/uprobetracer.rst):
  * each becomes a field and a few instructions. Text is nested from the outside, +8(+0(%di)); memory
  * is fetched from the inside. usdt.c builds the programs of markers with the same parts. A
- * malformed argument is an error with its column. */
+ * malformed argument is an error with its column, in the kernel's words. */
 #include "event/fetch.h"
 
 #include <ctype.h>
@@ -12,6 +12,9 @@
 
 #define FIELDS_MAX 128u       /* as in the kernel */
 #define DEPTH_MAX 16u         /* of memory that is fetched through memory */
+#define NAME_MAX_BYTES 32u    /* of an argument */
+#define STACK_WORDS_MAX (INT64_C(1) << 50) /* 8 times it is an offset */
+#define TEXT_MAX_BYTES 63u    /* of an argument behind its name */
 
 /* --- types ---------------------------------------------------------------------------------- */
 
@@ -100,20 +103,39 @@ static bool is_name(const char *name, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
 			return false;
-	return n && n < 64 && !isdigit((unsigned char)*name);
+	return n && !isdigit((unsigned char)*name);
+}
+
+/* Returns why the field cannot have the name, in the kernel's words; NULL: it can. */
+static const char *refused_name(const struct fetch_build *b, const char *name, size_t n)
+{
+	static const char used[] = "This argument name is already used";
+	static const char *const reserved[] = { "common_type", "common_flags", "common_pid",
+						"common_preempt_count", "common_tgid",
+						"__probe_func", "__probe_ret_ip" };
+
+	if (!n)
+		return "Argument name is not specified";
+	if (n > NAME_MAX_BYTES)
+		return "Argument name is too long";
+	if (!is_name(name, n))
+		return "Argument name must follow the same rules as C identifiers";
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
+		if (is_text(name, n, reserved[i]))
+			return used;
+	for (size_t i = 0; i < b->fields.n; i++)
+		if (is_text(name, n, b->fields.at[i].name))
+			return used;
+	return NULL;
 }
 
 int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
 		    const struct fetch_type *type, struct err *err)
 {
-	if (!is_name(name, n))
-		return err_set(err, EINVAL,
-			       "\"%.*s\" is no name for a field: letters, digits and _", (int)n,
-			       name);
-	for (size_t i = 0; i < b->fields.n; i++)
-		if (is_text(name, n, b->fields.at[i].name))
-			return err_set(err, EINVAL, "there is a field \"%.*s\" already", (int)n,
-				       name);
+	const char *why = refused_name(b, name, n);
+
+	if (why)
+		return err_set(err, EINVAL, "%s", why);
 	/* __probe_ip is not an argument: FIELDS_MAX + 1 fields are allowed. */
 	if (b->fields.n > FIELDS_MAX || b->fixed + type->size > FETCH_RECORD_MAX)
 		return err_set(err, E2BIG, "there are too many arguments: a record has %u bytes",
@@ -128,15 +150,38 @@ int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
 
 /* `begin` to `stop` is the whole argument, for error messages; `at` to `end` is the part that is
  * still to be compiled. */
-struct fetch_text { const char *begin, *stop, *at, *end; struct err *err; };
+struct fetch_text {
+	const char *begin, *stop, *at, *end;
+	const char *type;         /* after the colon; where none is, the argument */
+	struct err *err;
+};
 
-/* Sets *err, with the column of the part that is at fault. */
-static int set_fault(const struct fetch_text *t, const char *what)
+/* Sets *err, with the column of the part at fault. */
+static int set_fault_at(const struct fetch_text *t, const char *at, const char *what)
 {
 	char input[256];
 
 	snprintf(input, sizeof(input), "%.*s", (int)(t->stop - t->begin), t->begin);
-	return err_at(t->err, EINVAL, input, (size_t)(t->at - t->begin), "%s", what);
+	return err_at(t->err, EINVAL, input, (size_t)(at - t->begin), "%s", what);
+}
+
+static int set_fault(const struct fetch_text *t, const char *what)
+{
+	return set_fault_at(t, t->at, what);
+}
+
+static bool begins(const char *name, size_t n, const char *with)
+{
+	return n >= strlen(with) && !memcmp(name, with, strlen(with));
+}
+
+/* $arg1 and $retval are the kernel's too, but not at any instruction. */
+static const char *refused_variable(const char *name, size_t n)
+{
+	if (begins(name, n, "arg"))
+		return "$arg* can be used only on function entry or exit";
+	return begins(name, n, "retval") ? "$retval is not available on probe"
+					 : "Invalid $-variable specified";
 }
 
 /* Reads a number up to `end`: decimal, octal or hexadecimal. strtoull() would also take blanks and
@@ -165,18 +210,17 @@ static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 	const char *name = t->at + 1;
 	int64_t slot;
 
-	if (is_text(name, n, "comm")) {
+	if (is_text(name, n, "comm") || is_text(name, n, "COMM")) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_COMM });
 	} else if (is_text(name, n, "stack")) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = 4 });
 	} else if (n > 5 && !memcmp(name, "stack", 5) && parse_number(name + 5, t->end, &slot) &&
-		   slot >= 0 && slot < 1024) {
+		   slot >= 0 && slot < STACK_WORDS_MAX) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = 4 });
 		fetch_insn(b,
 			   (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = 8 * slot });
 	} else {
-		return set_fault(t,
-				 "there is no such variable: $stack, $stack0, $stack1, ..., $comm");
+		return set_fault(t, refused_variable(name, n));
 	}
 	return 0;
 }
@@ -186,7 +230,7 @@ static int parse_register(struct fetch_build *b, struct fetch_text *t)
 	int r = fetch_register(t->at + 1, (size_t)(t->end - t->at - 1));
 
 	if (r < 0)
-		return set_fault(t, "there is no such register");
+		return set_fault(t, "Invalid register name");
 	/* The instruction pointer is not among the saved registers of a probe's context. */
 	if (r == (int)FETCH_REGS)
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP });
@@ -195,20 +239,44 @@ static int parse_register(struct fetch_build *b, struct fetch_text *t)
 	return 0;
 }
 
-/* Compiles @ADDRESS and @+OFFSET, which load 8 bytes from there; an offset counts from the module's
- * begin. */
+/* Returns why @... is refused. */
+static const char *refused_address(const struct fetch_text *t)
+{
+	const char *at = t->at + 1;
+
+	if (at < t->end && *at == '+')
+		return "Invalid file offset value";
+	return at < t->end && isdigit((unsigned char)*at) ? "Invalid memory address"
+							  : "Symbol is not available with uprobe";
+}
+
+/* Compiles @ADDRESS and @+OFFSET, which load 8 bytes from there. An offset counts from the module's
+ * begin; of a probe whose place in its file is known, in that file. */
 static int parse_address(struct fetch_build *b, struct fetch_text *t)
 {
 	bool moves = t->at + 1 < t->end && t->at[1] == '+';
 	int64_t value;
 
 	if (!parse_number(t->at + 1 + moves, t->end, &value))
-		return set_fault(t, "@ wants an address, @+ one of the file");
-	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = value });
-	if (moves)
+		return set_fault(t, refused_address(t));
+	if (moves && b->of_file)
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP,
+						   .value = (int64_t)((uint64_t)value -
+								      b->offset) });
+	else
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = value });
+	if (moves && !b->of_file)
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_BASE });
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8 });
 	return 0;
+}
+
+/* The kernel also has constant strings. */
+static const char *refused_immediate(const struct fetch_text *t)
+{
+	return t->at + 1 < t->end && t->at[1] == '"'
+		       ? "a constant string is not recorded: write \\NUMBER, or leave it out"
+		       : "Invalid immediate value";
 }
 
 /* Compiles \NUMBER: the number itself. */
@@ -217,7 +285,7 @@ static int parse_immediate(struct fetch_build *b, struct fetch_text *t)
 	int64_t value;
 
 	if (!parse_number(t->at + 1, t->end, &value))
-		return set_fault(t, "\\ wants a number");
+		return set_fault_at(t, t->at + 1, refused_immediate(t));
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = value });
 	return 0;
 }
@@ -231,9 +299,10 @@ static int parse_plain(struct fetch_build *b, struct fetch_text *t)
 	case '@': return parse_address(b, t);
 	case '\\': return parse_immediate(b, t);
 	default:
-		return set_fault(
-			t,
-			"an argument is %REG, $stackN, $comm, @ADDRESS, \\NUMBER or +OFFSET(ARGUMENT)");
+		return set_fault(t, t->at < t->end && (isalpha((unsigned char)*t->at) ||
+						       *t->at == '_')
+					    ? "BTF is not available or not supported"
+					    : "Invalid fetch argument");
 	}
 }
 
@@ -250,9 +319,13 @@ static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 		const char *digits = t->at + 1 + (t->at + 1 < t->end && t->at[1] == 'u');
 
 		if (n == DEPTH_MAX)
-			return set_fault(t, "this goes through too many pointers");
-		if (!open || t->end[-1] != ')' || !parse_number(digits, open, &offsets[n]))
-			return set_fault(t, "memory is fetched by +OFFSET(ARGUMENT)");
+			return set_fault(t, "Dereference is too much nested");
+		if (!open)
+			return set_fault(t, "Dereference needs a brace");
+		if (!parse_number(digits, open, &offsets[n]))
+			return set_fault(t, "Invalid dereference offset");
+		if (t->end[-1] != ')')
+			return set_fault_at(t, t->end, "Dereference brace is not closed");
 		/* Unsigned negation: INT64_MIN has no positive counterpart. */
 		offsets[n] = *t->at == '-' ? (int64_t)-(uint64_t)offsets[n] : offsets[n];
 		t->at = open + 1;
@@ -260,6 +333,8 @@ static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 	}
 	if (parse_plain(b, t) < 0)
 		return -EINVAL;
+	if (n && b->code.at[b->code.n - 1].op == FETCH_COMM)
+		return set_fault(t, "$comm can not be dereferenced");
 	while (n--)
 		fetch_insn(b,
 			   (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = offsets[n] });
@@ -274,7 +349,8 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 	struct fetch_insn *last = &b->code.at[b->code.n - 1];
 
 	if (last->op == FETCH_COMM && !type->is_string)
-		return set_fault(t, "$comm is a string");
+		return set_fault_at(t, t->type,
+				    "$comm and immediate-string only accepts string type");
 	if (type->is_string && last->op == FETCH_LOAD) {
 		*last = (struct fetch_insn){ .op = FETCH_STRING,
 					     .at = (uint16_t)at,
@@ -282,7 +358,7 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 		return 0;
 	}
 	if (type->is_string && last->op != FETCH_COMM)
-		return set_fault(t, "a string is in memory: +0(ARGUMENT):string");
+		return set_fault_at(t, t->type, "String accepts only memory argument");
 	if (last->op == FETCH_LOAD)
 		last->size = type->size;
 	fetch_insn(b, (struct fetch_insn){ .op = type->is_string ? FETCH_STRING : FETCH_STORE,
@@ -291,22 +367,33 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 	return 0;
 }
 
+/* The kernel also has arrays, TYPE[N], and bit fields, bWIDTH@OFFSET/BITS. */
+static const char *refused_type(const struct fetch_text *t)
+{
+	size_t n = (size_t)(t->end - t->type);
+
+	if (memchr(t->type, '[', n))
+		return "an array is not recorded: fetch its elements, each as an argument";
+	if (n > 1 && *t->type == 'b' && isdigit((unsigned char)t->type[1]))
+		return "a bit field is not recorded: fetch the number that it is in";
+	return "Unknown type is specified";
+}
+
 /* Returns the type after the colon; without one a 64-bit number, or $comm's string. */
 static const struct fetch_type *type_of(struct fetch_text *t)
 {
-	bool comm = t->end - t->at >= 5 && !memcmp(t->end - 5, "$comm", 5);
+	bool comm = t->end - t->at == 5 && !strncasecmp(t->at, "$comm", 5);
 	const struct fetch_type *type;
 	const char *colon = t->end - 1;
 
 	while (colon > t->at && *colon != ':')
 		colon--;
+	t->type = colon > t->at ? colon + 1 : t->at;
 	if (colon == t->at)
 		return fetch_type_named(comm ? "string" : "x64", comm ? 6 : 3);
 	type = fetch_type_named(colon + 1, (size_t)(t->end - colon - 1));
-	if (!type) {
-		t->at = colon + 1;
-		set_fault(t, "there is no such type: u8 to u64, s8 to s64, x8 to x64, string");
-	}
+	if (!type)
+		set_fault_at(t, t->type, refused_type(t));
 	t->end = colon;
 	return type;
 }
@@ -317,15 +404,22 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	const char *equals = memchr(text, '=', n), *name = text;
 	size_t n_name = equals ? (size_t)(equals - text)
 			       : (size_t)snprintf(own, sizeof(own), "arg%zu", b->fields.n);
-	struct fetch_text t = { text, text + n, equals ? equals + 1 : text, text + n, err };
+	struct fetch_text t = { text, text + n, equals ? equals + 1 : text, text + n, NULL, err };
 	const struct fetch_type *type;
+	const char *why;
 	int at;
 
 	if (!equals)
 		name = own;
-	type = n && t.at < t.end ? type_of(&t) : NULL;
+	why = refused_name(b, name, n_name);
+	if (why)
+		return set_fault_at(&t, text, why);
+	if (t.at == t.end || t.end - t.at > TEXT_MAX_BYTES)
+		return set_fault(&t, t.at == t.end ? "No argument expression"
+						   : "Argument expression is too long");
+	type = type_of(&t);
 	if (!type)
-		return t.at < t.end ? -EINVAL : set_fault(&t, "an argument is missing");
+		return -EINVAL;
 	at = fetch_add_field(b, name, n_name, type, err);
 	if (at < 0)
 		return at;

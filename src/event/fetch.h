@@ -21,6 +21,8 @@ struct fetch_build {
 	VEC(struct fetch_field) fields;
 	VEC(struct fetch_insn) code;
 	uint32_t fixed;           /* bytes of the record so far */
+	bool of_file;             /* the probed instruction's place in its file is known: */
+	uint64_t offset;
 };
 
 /* Begins with __probe_ip alone; fetch_free() frees what is in it. */
@@ -38,8 +40,9 @@ void fetch_insn(struct fetch_build *b, struct fetch_insn i);
  * a name it is arg1, arg2, ...
  *   %REG   $stackN   $stack   $comm   \NUMBER   @ADDRESS   @+ADDRESS
  *   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
- * @+ counts from the module's begin, as it was linked. Offsets may have a `u`, which changes
- * nothing here. Returns 0, or -errno and *err with the column. */
+ * @+ counts from the module's begin, as it was linked; with b->of_file it is an offset in the file.
+ * Offsets may have a `u`, which changes nothing here. Returns 0, or -errno and *err with the
+ * column, in the kernel's words. */
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err);
 
 /* Returns the program (free() it), *bytes long. NULL: it would be too long. */

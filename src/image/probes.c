@@ -248,6 +248,101 @@ static void add_calls(struct marked *m, int fd, const char *path, const struct e
 	call_points_add(&m->calls, set, out);
 }
 
+/* A traced function has its own hook behind endbr64: a probe at the same place can share it. */
+static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const uint8_t *p = sym_bytes(m, vaddr, sizeof(endbr64));
+
+	return p && memcmp(p, endbr64, sizeof(endbr64)) == 0 ? vaddr + sizeof(endbr64) : vaddr;
+}
+
+/* --- defined events ------------------------------------------------------------------------- */
+
+/* Translates an offset in the file; false: there is no code. */
+static bool vaddr_of(const struct sym_module *m, uint64_t offset, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct sym_segment *s = &m->segments.at[i];
+
+		if (s->exec && offset >= s->offset && offset - s->offset < s->filesz) {
+			*vaddr = s->vaddr + (offset - s->offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Lock held. The plan of a probe at the offset; NULL: there is no code. Behind endbr64 it shares the
+ * place with the function's own hook: *behind bytes. */
+static const struct hook_probe *plan_at(struct marked *m, uint64_t offset, uint8_t *behind)
+{
+	const struct sym_module *mod = hook_prober_module(m->prober);
+	uint64_t vaddr, at;
+
+	if (!vaddr_of(mod, offset, &vaddr))
+		return NULL;
+	at = entry_of(mod, vaddr);
+	*behind = (uint8_t)(at - vaddr);
+	return hook_probe_plan(m->prober, at);
+}
+
+enum hook_reason probes_reason(int fd, const char *path, uint64_t offset)
+{
+	enum hook_reason reason = REASON_NOT_CODE;
+	const struct hook_probe *plan = NULL;
+	struct marked *m;
+	uint8_t ignored;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	if (m && has_prober(m, fd, path))
+		plan = plan_at(m, offset, &ignored);
+	if (plan && plan->kind != HOOK_NONE)
+		reason = REASON_NONE;
+	else if (plan && plan->reason)
+		reason = plan->reason;
+	pthread_mutex_unlock(&lock);
+	return reason;
+}
+
+/* Lock held. Adds the event's place, if it is in this file. */
+static void add_defined(struct marked *m, int fd, const char *path, const struct event_set *set,
+			const struct event_entry *e, probe_points *out)
+{
+	const struct probe_definition *d = e->probe;
+	struct probe_point p = { .event = e->index, .program_bytes = d->program_bytes };
+	const struct hook_probe *plan;
+
+	if (d->device != m->is.st_dev || d->inode != m->is.st_ino || !has_prober(m, fd, path))
+		return;
+	plan = plan_at(m, d->offset, &p.behind);
+	if (!plan)
+		return;
+	p.plan = *plan;
+	p.program = mem_zalloc(d->program_bytes);
+	memcpy(p.program, d->program, d->program_bytes);
+	p.filter = filter_of(set, e->index);
+	p.stacked = event_set_stacked(set, e->index);
+	*vec_add(out) = p;
+}
+
+/* Lock held. */
+static void add_all_defined(struct marked *m, int fd, const char *path,
+			    const struct event_set *set, probe_points *out)
+{
+	uint32_t n = events_n(set->catalogue);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = events_at(set->catalogue, i);
+
+		if (e->probe && event_set_armed(set, i))
+			add_defined(m, fd, path, set, e, out);
+	}
+}
+
+/* --- all of a file -------------------------------------------------------------------------- */
+
 void probes_find(int fd, const char *path, const struct event_set *set, probe_points *out)
 {
 	struct marked *m;
@@ -260,8 +355,10 @@ void probes_find(int fd, const char *path, const struct event_set *set, probe_po
 		if (e && has_prober(m, fd, path))
 			add_point(m, &m->markers.at[i], set, e, out);
 	}
-	if (m)
+	if (m) {
+		add_all_defined(m, fd, path, set, out);
 		add_calls(m, fd, path, set, out);
+	}
 	pthread_mutex_unlock(&lock);
 	probes_sort(out);
 }
@@ -270,15 +367,6 @@ void probes_sort(probe_points *p)
 {
 	if (p->n)
 		qsort(p->at, p->n, sizeof(p->at[0]), by_address);
-}
-
-/* A traced function has its own hook behind endbr64: a probe at the same place can share it. */
-static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
-{
-	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	const uint8_t *p = sym_bytes(m, vaddr, sizeof(endbr64));
-
-	return p && memcmp(p, endbr64, sizeof(endbr64)) == 0 ? vaddr + sizeof(endbr64) : vaddr;
 }
 
 /* Lock held. Adds a place at the handler's entry. A plan that would move bytes before it is

@@ -9,6 +9,7 @@
 
 struct probe_point {
 	struct hook_probe plan;       /* reason: also a conflict found later */
+	uint8_t behind;               /* bytes from the place that was asked for to the plan's */
 	uint64_t semaphore;           /* file address; 0 = none */
 	uint32_t event;
 	uint8_t kind;                 /* enum probe_kind: which program this is */
@@ -30,6 +31,8 @@ void probes_find(int fd, const char *path, const struct event_set *set, probe_po
 /* Adds a place for a signal's handler at vaddr, `address` in the process: kind PROBE_SIGNAL. */
 void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr,
 			uint64_t address, probe_points *out);
+/* Why no probe can stand at the file's offset; REASON_NONE: it can. */
+enum hook_reason probes_reason(int fd, const char *path, uint64_t offset);
 /* Why calls of rt_sigaction in the file cannot be seen before they are made; REASON_NONE: they can,
  * or there are none. */
 enum hook_reason probes_hidden_handlers(int fd);

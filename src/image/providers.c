@@ -11,6 +11,7 @@
 #include "collect/switches.h"
 #include "event/syscalls.h"
 #include "event/tasks.h"
+#include "image/dynamic_probes.h"
 #include "image/event_sites.h"
 #include "image/probes.h"
 
@@ -18,6 +19,7 @@
 static const struct event_provider *const providers[] = {
 	&syscalls_provider, &tasks_provider,   &switches_provider,
 	&signals_provider,  &markers_provider, &event_sites_provider,
+	&dynamic_provider,
 };
 #define PROVIDERS (sizeof(providers) / sizeof(*providers))
 

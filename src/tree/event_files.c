@@ -450,7 +450,7 @@ static int show_set(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
-/* Reads the catalogue without in->lock: it only grows, and entries do not move. */
+/* Reads the catalogue without in->lock: entries do not move. */
 static int show_available(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct event_catalogue *c = instance_of(f)->events;
@@ -489,7 +489,7 @@ static int show_all_filters(struct tree_file *f, struct out *text, struct err *e
 		const struct event_filter *of_event =
 			&event_set_get(&in->settings.events, i)->filter;
 
-		if (of_event->text)
+		if (of_event->text && !events_is_gone(events_at(in->events, i)))
 			show_row(text, events_at(in->events, i), event_filter_read(of_event));
 	}
 	pthread_mutex_unlock(&in->lock);
@@ -597,8 +597,11 @@ void event_files_grow(struct instance *in)
 
 	for (; in->events_shown < n; in->events_shown++) {
 		const struct event_entry *e = events_at(in->events, in->events_shown);
-		struct tree_node *system = system_dir(in, e), *dir;
+		struct tree_node *system, *dir;
 
+		if (events_is_gone(e))
+			continue;
+		system = system_dir(in, e);
 		if (!system)
 			return;
 		dir = tree_dir_new(in->tree, e->format->name, 0755, NULL, &in->owner);
@@ -606,6 +609,32 @@ void event_files_grow(struct instance *in)
 		tree_attach(system, dir);
 		tree_put(system);
 	}
+}
+
+/* Whether the system has an event that is there. */
+static bool has_events(struct event_catalogue *c, const char *system)
+{
+	uint32_t n = events_n(c);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = events_at(c, i);
+
+		if (!events_is_gone(e) && !strcmp(e->format->system, system))
+			return true;
+	}
+	return false;
+}
+
+void event_files_remove(struct instance *in, const struct event_entry *e)
+{
+	struct tree_node *system = tree_lookup(in->events_dir, e->format->system);
+
+	if (!system)
+		return;
+	tree_detach(system, e->format->name);
+	tree_put(system);
+	if (!has_events(in->events, e->format->system))
+		tree_detach(in->events_dir, e->format->system);
 }
 
 /* Makes events/ with the files that do not depend on any event; event_files_grow() adds the rest. */

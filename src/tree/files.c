@@ -328,6 +328,8 @@ static const struct file_row {
 	  "what the commands dump and cpudump printed last (brace's own: the kernel's is on the console)" },
 	{ "dyn_ftrace_total_info", 0440, TOP, &total_functions_file,
 	  "how many functions can be traced" },
+	{ "dynamic_events", 0640, TOP, &dynamic_events_file,
+	  "events that were defined; p:NAME PATH:OFFSET ARGS defines one, -:NAME removes it" },
 	{ "enabled_functions", 0440, TOP, &hooked_functions_file, "functions that are hooked now" },
 	{ "error_log", 0640, EVERYWHERE, &error_log,
 	  "the last writes that failed, and why; `> error_log` clears it" },
@@ -397,6 +399,8 @@ static const struct file_row {
 	SETTING("tracing_on", EVERYWHERE, "1: recording, 0: not"),
 	SETTING("tracing_thresh", TOP,
 		"only calls at least so many microseconds long are recorded; 0: all"),
+	{ "uprobe_events", 0640, TOP, &dynamic_events_file,
+	  "the same: events at an instruction of a file" },
 };
 
 /* README's lines for directories. The code makes each of them by itself (files_fill). */

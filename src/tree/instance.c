@@ -163,7 +163,12 @@ int instance_change(struct instance *in, const char *file,
 	if (!e)
 		e = check_printk(in, &next, err);
 	if (!e)
+		e = dynamic_events_claim(in, &next.events, err);
+	if (!e)
 		e = apply_settings(in, &next, file, err);
+	if (e)
+		/* None of these was removed meanwhile. */
+		dynamic_events_claim(in, &in->settings.events, NULL);
 	if (!e) {
 		struct settings before = in->settings;
 
@@ -332,6 +337,7 @@ static struct instance *instance_new(struct event_catalogue *events)
 static void instance_free(struct instance *in)
 {
 	settings_free(&in->settings);
+	vec_free(&in->claimed);
 	error_log_free(&in->errors);
 	pthread_mutex_destroy(&in->lock);
 	pthread_rwlock_destroy(&in->target_lock);

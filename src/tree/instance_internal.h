@@ -26,6 +26,9 @@ struct instance {
 	struct tree_node *events_dir;
 	/* number of the catalogue's events that have directories; protected by events_lock */
 	uint32_t events_shown;
+	/* defined events that the settings have armed, by index; protected by the top's
+	 * events_lock */
+	VEC(uint32_t) claimed;
 	/* list of all instances, the top first; protected by the top's events_lock */
 	struct instance *next;
 	/* the top's: protects the list of instances and directories of events; taken after `lock`,
@@ -38,6 +41,7 @@ extern const struct tree_dir_ops instances_ops;
 extern const struct tree_file_ops function_list_file, all_functions_file, all_addresses_file;
 extern const struct tree_file_ops set_event_file, available_events_file, all_filters_file,
 	all_triggers_file, pid_list_file; /* event_files.c */
+extern const struct tree_file_ops dynamic_events_file; /* dynamic_files.c */
 
 /* buffer_files.c */
 extern const struct tree_file_ops buffer_total_file, free_buffer_file, dump_file, snapshot_file,
@@ -80,6 +84,13 @@ void instance_log(struct instance *in, const char *location, const char *sentenc
 void event_files_fill(struct instance *in, struct tree_node *dir);
 /* Makes directories for events that were added. The top's events_lock is held. */
 void event_files_grow(struct instance *in);
+
+/* Removes the directories of an event that is gone. The top's events_lock is held. */
+void event_files_remove(struct instance *in, const struct event_entry *e);
+
+/* Notes the defined events that the set has armed: they cannot be removed meanwhile. in->lock is
+ * held. 0, or -ENODEV and *err: one was removed. */
+int dynamic_events_claim(struct instance *in, const struct event_set *set, struct err *err);
 
 /* Updates trace_printk_dest in the instance's settings, which are locked. */
 void instance_show_printk(struct instance *in);

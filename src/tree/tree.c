@@ -440,6 +440,19 @@ static int remove_child(struct tree_node *dir, struct tree_node *child, unsigned
 	return e;
 }
 
+void tree_detach(struct tree_node *dir, const char *name)
+{
+	struct tree_node *child;
+
+	pthread_mutex_lock(&dir->tree->lock);
+	child = child_named(dir, name);
+	if (child) {
+		set_gone(child, true);
+		detach_child(dir, child);
+	}
+	pthread_mutex_unlock(&dir->tree->lock);
+}
+
 int tree_rmdir(struct tree_node *dir, const char *name, unsigned patience_ms, struct err *err)
 {
 	struct tree_node *child = tree_lookup(dir, name);

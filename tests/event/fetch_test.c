@@ -132,9 +132,9 @@ static void test_strings(void **state)
 static void test_refused(void **state)
 {
 	static const struct { const char *text; size_t column; } all[] = {
-		{ "%zz", 0 }, { "a=%zz", 2 }, { "%di:u7", 4 }, { "+x(%di)", 0 }, { "+8(%di", 0 }, { "+8(+8(%dq))", 6 },
-		{ "$stac", 0 }, { "$stack1025", 0 }, { "%di:string", 0 }, { "$comm:u8", 0 }, { "@symbol", 0 }, { "", 0 },
-		{ "a=", 2 }, { "=%di", 0 }, { "1=%di", 0 }, { "\\", 0 }, { "+8()", 3 }, { "__probe_ip=%di", 0 },
+		{ "%zz", 0 }, { "a=%zz", 2 }, { "%di:u7", 4 }, { "+x(%di)", 0 }, { "+8(%di", 6 }, { "+8(+8(%dq))", 6 },
+		{ "$stac", 0 }, { "$stack9999999999999999999", 0 }, { "%di:string", 4 }, { "$comm:u8", 6 }, { "@symbol", 0 }, { "", 0 },
+		{ "a=", 2 }, { "=%di", 0 }, { "1=%di", 0 }, { "\\", 1 }, { "+8()", 3 }, { "__probe_ip=%di", 0 },
 	};
 	struct fetch_build b;
 

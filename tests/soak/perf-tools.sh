@@ -23,7 +23,7 @@ iosnoop-perf -d 1	| block devices
 kprobe-perf -d 1 p:vfs_read	| kprobe_events
 opensnoop-perf -d 1	| kprobe_events
 tcpretrans-perf		| kprobe_events
-uprobe-perf -d 1 p:/usr/bin/env:main	| uprobe_events
+uprobe-perf -d 1 p:/usr/bin/env:main	| a symbol of a stripped file
 END
 ELSEWHERE="perf-stat-hist-perf syscount-perf" # use perf, which does not look at the tree
 

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes apart the lines that define and remove probes. They come from anybody who may write the
+ * file, on the thread that writes; nothing is kept here. What the kernel refuses is refused with
+ * its sentence, at its column; return probes and reference counters are refused too. */
+#include "event/probe_command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define WORDS_MAX 130u            /* command, place, 128 arguments */
+
+/* The line's words; each ends in the copy with a NUL. */
+struct line_words {
+	const char *line;
+	char *copy;
+	char *at[WORDS_MAX];
+	size_t n;
+	struct err *err;
+};
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+/* `at` points into the copy. */
+static int set_fault(const struct line_words *w, const char *at, const char *what)
+{
+	return err_at(w->err, EINVAL, w->line, (size_t)(at - w->copy), "%s", what);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+/* Cuts the line at blanks; a # begins a comment. */
+static int cut_words(const char *line, struct line_words *w)
+{
+	size_t n = strlen(line);
+	char *rest = NULL;
+
+	if (n > PROBE_LINE_MAX)
+		return err_set(w->err, EINVAL, "a line has at most %u characters", PROBE_LINE_MAX);
+	w->line = line;
+	w->copy = mem_strndup(line, strcspn(line, "#"));
+	for (char *word = strtok_r(w->copy, " \t\n\r\v\f", &rest); word;
+	     word = strtok_r(NULL, " \t\n\r\v\f", &rest)) {
+		if (w->n == WORDS_MAX)
+			return err_at(w->err, E2BIG, line, (size_t)(word - w->copy),
+				      "Too many arguments are specified");
+		w->at[w->n++] = word;
+	}
+	return 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Whether the n bytes are a C identifier; a group's name may have dashes too. */
+static bool is_good_name(const char *name, size_t n, bool dashes)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isalpha((unsigned char)name[i]) && name[i] != '_' &&
+		    !(dashes && name[i] == '-') && !(i && isdigit((unsigned char)name[i])))
+			return false;
+	return n;
+}
+
+/* Reads [GRP/]EVENT; the separator may be a dot. The caller frees *group and *event; each is NULL
+ * if it is not there. */
+static int parse_name(const struct line_words *w, const char *name, char **group, char **event)
+{
+	const char *slash = strchr(name, '/');
+	size_t n;
+
+	if (!slash)
+		slash = strchr(name, '.');
+	if (slash) {
+		n = (size_t)(slash - name);
+		if (!n)
+			return set_fault(w, name, "Group name is not specified");
+		if (n > PROBE_NAME_MAX)
+			return set_fault(w, name, "Group name is too long");
+		if (!is_good_name(name, n, true))
+			return set_fault(
+				w, name,
+				"Group name must follow the same rules as C identifiers");
+		*group = mem_strndup(name, n);
+		name = slash + 1;
+	}
+	n = strlen(name);
+	if (!n)
+		return slash ? 0 : set_fault(w, name, "Event name is not specified");
+	if (n > PROBE_NAME_MAX)
+		return set_fault(w, name, "Event name is too long");
+	if (!is_good_name(name, n, false))
+		return set_fault(w, name, "Event name must follow the same rules as C identifiers");
+	*event = mem_strdup(name);
+	return 0;
+}
+
+/* p_FILE_0xOFFSET: the file's name up to the first dot, dash or underline. */
+static char *name_itself(const struct probe_definition *d)
+{
+	const char *slash = strrchr(d->path, '/'), *file = slash ? slash + 1 : d->path;
+	char *name = mem_printf("p_%.*s_0x%llx", (int)strcspn(file, ".-_"), file,
+				(unsigned long long)d->offset);
+
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c))
+			*c = '_';
+	return name;
+}
+
+/* --- the place ------------------------------------------------------------------------------ */
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+	char *rest;
+
+	errno = 0;
+	*out = strtoull(text, &rest, 0);
+	return isdigit((unsigned char)*text) && !*rest && !errno;
+}
+
+/* OFFSET(COUNTER) counts who looks at a place. Never 0. */
+static int refuse_counter(const struct line_words *w, char *counter)
+{
+	char *end = strchr(counter, ')');
+	uint64_t ignored;
+
+	if (!end)
+		return set_fault(w, counter + strlen(counter),
+				 "Reference counter brace is not closed");
+	if (end[1])
+		return set_fault(w, end + 1, "Reference counter has wrong suffix");
+	*end = '\0';
+	if (!parse_number(counter + 1, &ignored))
+		return set_fault(w, counter + 1, "Invalid reference counter offset");
+	return set_fault(
+		w, counter,
+		"a reference counter is not raised here: enable the marker's own event, sdt_PROVIDER:NAME");
+}
+
+/* Reads PATH:OFFSET. */
+static int parse_place(const struct line_words *w, struct probe_command *c)
+{
+	char *word = w->at[1], *colon = strrchr(word, ':'), *counter, *suffix;
+
+	if (!strchr(word, '/') || !colon || !isdigit((unsigned char)colon[1]))
+		return set_fault(w, word, "a probe's place is PATH:OFFSET, the path with a /");
+	c->path_column = (size_t)(word - w->copy);
+	c->offset_column = (size_t)(colon + 1 - w->copy);
+	c->definition->path = mem_strndup(word, (size_t)(colon - word));
+	counter = strchr(colon, '(');
+	if (counter)
+		return refuse_counter(w, counter);
+	suffix = strchr(colon, '%');
+	if (suffix && strcmp(suffix, "%return") != 0)
+		return set_fault(w, suffix, "Invalid probed address suffix");
+	if (suffix)
+		return set_fault(w, suffix, "returns are not probed: trace the function instead");
+	return parse_number(colon + 1, &c->definition->offset)
+		       ? 0
+		       : set_fault(w, colon + 1, "Invalid uprobe offset");
+}
+
+/* --- arguments ------------------------------------------------------------------------------ */
+
+static int parse_arguments(const struct line_words *w, struct probe_command *c,
+			   struct fetch_build *b)
+{
+	char *more;
+
+	c->definition->arguments = mem_strdup("");
+	for (size_t i = 2; i < w->n; i++, free(more)) {
+		const char *word = w->at[i];
+		const struct fetch_field *f;
+		int r = fetch_add(b, word, strlen(word), w->err);
+
+		if (r < 0) {
+			struct err why = *w->err;
+
+			return err_at(w->err, -r, w->line,
+				      (size_t)(word - w->copy) + why.column, "%s", why.text);
+		}
+		f = &b->fields.at[b->fields.n - 1];
+		more = c->definition->arguments;
+		c->definition->arguments =
+			strchr(word, '=') ? mem_printf("%s %s", more, word)
+					  : mem_printf("%s %s=%s", more, f->name, word);
+	}
+	c->definition->program = fetch_finish(b, &c->definition->program_bytes);
+	return c->definition->program
+		       ? 0
+		       : err_at(w->err, E2BIG, w->line, (size_t)(w->at[2] - w->copy),
+				"these arguments take more than %u instructions", FETCH_INSNS_MAX);
+}
+
+/* --- commands ------------------------------------------------------------------------------- */
+
+static int parse_definition(const struct line_words *w, struct probe_command *c)
+{
+	struct fetch_build b;
+	int r;
+
+	if (w->at[0][1] && w->at[0][1] != ':')
+		return set_fault(w, w->at[0] + 1, "Maxactive is only for function exit");
+	if (w->n < 2)
+		return set_fault(w, w->at[0], "a probe's place is missing: p:NAME PATH:OFFSET");
+	c->definition = mem_zalloc(sizeof(*c->definition));
+	r = parse_place(w, c);
+	if (r == 0 && w->at[0][1])
+		r = parse_name(w, w->at[0] + 2, &c->group, &c->event);
+	if (r < 0)
+		return r;
+	if (!c->group)
+		c->group = mem_strdup("uprobes");
+	if (!c->event)
+		c->event = name_itself(c->definition);
+	fetch_begin(&b);
+	b.of_file = true;
+	b.offset = c->definition->offset;
+	r = parse_arguments(w, c, &b);
+	if (r == 0)
+		c->format = fetch_format(&b, c->event);
+	fetch_free(&b);
+	return r;
+}
+
+/* Of -:[GRP/]EVENT, and of -:GRP/. */
+static int parse_removal(const struct line_words *w, struct probe_command *c)
+{
+	if (w->at[0][1] != ':' || !w->at[0][2])
+		return set_fault(w, w->at[0], "a removal names what goes: -:[GROUP/]EVENT, -:GROUP/");
+	if (w->n > 1)
+		return set_fault(w, w->at[1],
+				 "an event goes with all that it has: write its name alone");
+	return parse_name(w, w->at[0] + 2, &c->group, &c->event);
+}
+
+static int parse_words(const struct line_words *w, struct probe_command *c)
+{
+	if (!w->n)
+		return 0;
+	switch (*w->at[0]) {
+	case 'p':
+		c->action = PROBE_DEFINE;
+		return parse_definition(w, c);
+	case '-':
+		c->action = PROBE_REMOVE;
+		return parse_removal(w, c);
+	case 'r':
+		return set_fault(w, w->at[0], "returns are not probed: trace the function instead");
+	default:
+		return set_fault(w, w->at[0],
+				 "a line begins with p (a probe) or -: (a removal)");
+	}
+}
+
+int probe_command_parse(const char *line, struct probe_command *out, struct err *err)
+{
+	struct line_words w = { .err = err };
+	int r;
+
+	*out = (struct probe_command){ 0 };
+	r = cut_words(line, &w);
+	if (r == 0)
+		r = parse_words(&w, out);
+	free(w.copy);
+	if (r < 0)
+		probe_command_free(out);
+	return r;
+}
+
+void probe_command_free(struct probe_command *c)
+{
+	free(c->group);
+	free(c->event);
+	free(c->format);
+	probe_definition_free(c->definition);
+	*c = (struct probe_command){ 0 };
+}
+
+void probe_definition_free(struct probe_definition *d)
+{
+	if (!d)
+		return;
+	free(d->path);
+	free(d->arguments);
+	free(d->program);
+	free(d);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Defined events: whether there can be one at an instruction, asked when it is defined. Their places
+ * in programs are found with all others (probes.c). Any thread; nothing is kept here. The kernel
+ * takes any offset and fails when the event is enabled; here the definition fails, because whoever
+ * wrote it is still there. */
+#include "image/dynamic_probes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "image/probes.h"
+
+/* How far from a refused instruction the nearest one is looked for, in bytes. */
+#define NEAR_BYTES 64u
+
+const struct event_provider dynamic_provider = { .name = "probe", .can_enable = true };
+
+/* Returns the offset of the nearest place that can be probed; 0: there is none nearby. */
+static uint64_t nearest_place(int fd, const char *path, uint64_t offset)
+{
+	for (uint64_t by = 1; by <= NEAR_BYTES; by++) {
+		if (probes_reason(fd, path, offset + by) == REASON_NONE)
+			return offset + by;
+		if (by < offset && probes_reason(fd, path, offset - by) == REASON_NONE)
+			return offset - by;
+	}
+	return 0;
+}
+
+/* Says why the instruction cannot be probed, and which can. */
+static int refuse_place(const struct probe_command *command, int fd, enum hook_reason reason,
+			const char *line, struct err *err)
+{
+	const struct probe_definition *d = command->definition;
+	uint64_t other = nearest_place(fd, d->path, d->offset);
+
+	if (other)
+		return err_at(err, EINVAL, line, command->offset_column,
+			      "no probe fits at this offset (%s: %s); the nearest that can be had is 0x%llx",
+			      hook_reason_words[reason], hook_reason_texts[reason],
+			      (unsigned long long)other);
+	return err_at(err, EINVAL, line, command->offset_column,
+		      "no probe fits at this offset (%s: %s), and none nearby",
+		      hook_reason_words[reason], hook_reason_texts[reason]);
+}
+
+/* Opens the regular file, or returns -errno. */
+static int open_file(const struct probe_command *command, const char *line, struct err *err)
+{
+	struct err ignored;
+	struct stat is;
+	int fd;
+
+	if (!file_look(command->definition->path, &is))
+		return err_at(err, ENOENT, line, command->path_column,
+			      "Failed to find the given file");
+	if (!S_ISREG(is.st_mode))
+		return err_at(err, EINVAL, line, command->path_column, "Not a regular file");
+	fd = file_open(command->definition->path, &ignored);
+	if (fd < 0)
+		return err_at(err, -fd, line, command->path_column, "%s", ignored.text);
+	return fd;
+}
+
+int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
+			  const char *line, struct err *err)
+{
+	struct probe_definition *d = command->definition;
+	enum hook_reason reason;
+	struct stat is;
+	struct err why;
+	int fd, r;
+
+	fd = open_file(command, line, err);
+	if (fd < 0)
+		return fd;
+	reason = probes_reason(fd, d->path, d->offset);
+	r = reason ? refuse_place(command, fd, reason, line, err) : 0;
+	if (r == 0 && file_stat(fd, &is) < 0)
+		r = err_at(err, EINVAL, line, command->path_column, "Not a regular file");
+	close(fd);
+	if (r < 0)
+		return r;
+	d->device = is.st_dev;
+	d->inode = is.st_ino;
+	command->definition = NULL;
+	r = events_add_probe(c, &dynamic_provider, command->group, command->format, d, &why);
+	return r < 0 ? err_at(err, -r, line, 0, "%s", why.text) : 0;
+}

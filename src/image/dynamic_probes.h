@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Events that somebody defines at an instruction of a file (event/probe_command.h). */
+#pragma once
+#include "event/catalogue.h"
+
+extern const struct event_provider dynamic_provider;
+
+/* Defines the event in the catalogue: the file has to exist and the instruction to be one that can
+ * be probed. Takes the definition out of the command, whose line stands in sentences. 0, or -errno
+ * and *err with the column: -ENOENT, -EINVAL, -EEXIST. Any thread. */
+int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
+			  const char *line, struct err *err);

@@ -1,0 +1,110 @@
+/* Lines of uprobe_events against what Linux 6.12 said of each (golden/k6.12-debian.uprobe_commands.txt: a line, then "taken",
+ * "COLUMN SENTENCE" of its error_log, or "refused" where it logs nothing); and what lines define. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "event/probe_command.h"
+
+/* Lines of which the answer differs, and why. */
+static const char *const differ[] = {
+	/* the kernel's answer depends on events that were defined before */
+	"p /bin/cat:0x3000 a=+0(%di):b4@4/8", "p /bin/cat:0x3000 \\\"abc\"", "p:sched/sched_switch /bin/cat:0x3000",
+	"p:dup /bin/cat:0x3000 a=%di", "p:dup /bin/cat:0x3004 b=%di", "p10 /bin/cat:0x3000", "px /bin/cat:0x3000",
+	/* the kernel looks at the file here, brace when it defines the event */
+	"p /:0x10",
+	/* not here: arrays, constant strings, returns, reference counters */
+	"p /bin/cat:0x3000 a=+0(%di):u8[0]", "p /bin/cat:0x3000 \\\"abc", "p /bin/cat:0x3000%return", "r:dup /bin/cat:0x3004 a=%di",
+	/* the kernel drops what is behind the bracket */
+	"p /bin/cat:0x3000 +0(%di)x",
+	/* of several unknown types the first is told: char is none here */
+	"p:t1 /bin/cat:0x3000 %di %ax:u8 s=+0(%si):string $comm $stack $stack2:s16 @0x10 @+0x10:x8 \\5:s64 +8(+16(%dx)):u32 $COMM c=\\-3 "
+	"+u8(%di) d=%di:char e=+0(%di):symbol",
+};
+
+static bool differs(const char *line)
+{
+	for (size_t i = 0; i < sizeof(differ) / sizeof(*differ); i++)
+		if (!strcmp(line, differ[i]))
+			return true;
+	return false;
+}
+
+static void check(const char *line, const char *said)
+{
+	struct probe_command c;
+	struct err err = { 0 };
+	int r = probe_command_parse(line, &c, &err);
+	char *text;
+	size_t column = strtoul(said, &text, 10);
+
+	if (r >= 0)
+		probe_command_free(&c);
+	if (!strcmp(said, "taken") || (!strcmp(said, "refused") && r < 0)) {
+		if ((r >= 0) != !strcmp(said, "taken"))
+			fail_msg("%s: %s", line, err.text);
+	} else if (!strcmp(said, "refused")) {
+		fail_msg("%s is taken", line);
+	} else if (r >= 0 || strcmp(err.text, text + 1) != 0 || err.column != column) {
+		fail_msg("%s: %zu %s, not %s", line, err.column, err.text, said);
+	}
+}
+
+static void as_the_kernel(void **state)
+{
+	FILE *f = fopen(GOLDEN "/k6.12-debian.uprobe_commands.txt", "re");
+	char line[1024], said[1024];
+	unsigned n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) && fgets(said, sizeof(said), f)) {
+		line[strcspn(line, "\n")] = said[strcspn(said, "\n")] = '\0';
+		if (!differs(line))
+			check(line, said);
+		n++;
+	}
+	fclose(f);
+	assert_int_equal(n, 71);
+}
+
+static void what_is_defined(void **state)
+{
+	struct probe_command c;
+	struct err err;
+
+	assert_int_equal(probe_command_parse("p:a.b  /lib/x.so.6:0x10   %di n=%si:u8\t# why", &c, &err), 0);
+	assert_int_equal(c.action, PROBE_DEFINE);
+	assert_string_equal(c.group, "a");
+	assert_string_equal(c.event, "b");
+	assert_string_equal(c.definition->path, "/lib/x.so.6");
+	assert_int_equal(c.definition->offset, 0x10);
+	assert_string_equal(c.definition->arguments, " arg1=%di n=%si:u8");
+	assert_non_null(strstr(c.format, "\"(%lx) arg1=0x%Lx n=%u\", REC->__probe_ip, REC->arg1, REC->n"));
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse("p /lib/x86/libc.so.6:12300", &c, &err), 0);
+	assert_string_equal(c.group, "uprobes");
+	assert_string_equal(c.event, "p_libc_0x300c");
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse("-:g/", &c, &err), 0);
+	assert_true(c.action == PROBE_REMOVE && !strcmp(c.group, "g") && !c.event);
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse("-:e", &c, &err), 0);
+	assert_true(c.action == PROBE_REMOVE && !c.group && !strcmp(c.event, "e"));
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse("  # nothing", &c, &err), 0);
+	assert_int_equal(c.action, PROBE_NOTHING);
+	probe_command_free(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_kernel), cmocka_unit_test(what_is_defined) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+#!/bin/bash
+# uprobe_events and dynamic_events of the mounted tree: events defined at an instruction of a program that runs, with what is
+# fetched there, their directories, a filter, a trigger, removal. The program says how often it was there.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/answers-lib.sh"
+need readelf nm
+D=$T/tree
+mkdir "$D"
+E=$D/events/uprobes/request
+
+# offset FUNCTION: where it begins in the file.
+offset() {
+	local address begin at
+	address=$((16#$(nm "$A" | sed -n "s/^\([0-9a-f]*\) t $1\$/\1/p")))
+	read -r begin at < <(readelf -SW "$A" | sed -n 's/.* \.text  *PROGBITS  *\([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')
+	printf '0x%x\n' $((address - 16#$begin + 16#$at))
+}
+# refused NAME ERRNO-SENTENCE SENTENCE TEXT: uprobe_events does not take it, and error_log says why.
+refused() {
+	! printf '%s\n' "$4" 2>"$T/err" >>"$D/uprobe_events" && grep -q "$2" "$T/err" && grep -qF -- "$3" "$D/error_log"
+	result "$1" $? "$D/error_log"
+}
+listed() { [ "$(cat "$D/uprobe_events")" = "$1" ] && [ "$(cat "$D/dynamic_events")" = "$1" ]; }
+count() { [ "$(grep -c "$2" "$D/trace")" = "$1" ]; }
+
+start_program
+[ "$SAID" = ready ] || not_ok "the program runs"
+"$BRACE" mount "$D" -p "$PID" 2>"$T/err" || no_mount
+ON_EXIT+=("$BRACE umount --lazy $D")
+O=$(offset request)
+L="p:uprobes/request $A:$(printf '0x%016x' "$O") n=%di:u64 s=\$comm"
+
+# --- defined
+check_that "nothing is defined at first" listed ''
+echo "p:request $A:$O n=%di:u64 s=\$comm" >"$D/uprobe_events"
+result "an event is defined" $? "$D/error_log"
+check_that "and listed, as the kernel lists it" listed "$L"
+check_that "and has its directory" [ "$(cd "$E" && echo enable filter for* id trig*)" = "enable filter format id trigger" ]
+check_that "and its format" grep -qF 'field:u64 n;	offset:16;	size:8;	signed:0;' "$E/format"
+check_that "and is among all events" grep -qx uprobes:request "$D/available_events"
+mkdir "$D/instances/i"
+check_that "and in an instance" [ -e "$D/instances/i/events/uprobes/request/enable" ]
+refused "a second one of that name" 'File exists' 'already used by another event' "p:request $A:$O"
+refused "no such file" 'No such file' 'Failed to find the given file' "p:x $T/absent:$O"
+refused "no regular file" 'Invalid' 'Not a regular file' "p:x $T/:$O"
+refused "no such register" 'Invalid' 'Invalid register name' "p:x $A:$O %zz"
+refused "where no code is" 'Invalid' 'no probe fits at this offset' "p:x $A:0x1"
+refused "no such event to remove" 'No such file' 'there is no such event' "-:absent"
+check_that "nothing of these is left" listed "$L"
+
+# --- recorded
+tell 1
+check_that "it records nothing before it is enabled" count 0 request:
+echo 1 >"$E/enable"
+tell 3 t4 5
+count 3 'request: (' && grep -q 'request: ([0-9a-f]*) n=3 s="answers"' "$D/trace" && grep -q ' n=4 s=' "$D/trace"
+result "each time, in each thread, with its values" $? "$D/trace"
+echo 'n > 5' >"$E/filter"
+tell 5 6
+check_that "a filter" count 4 'request: ('
+refused "what is enabled is not removed" 'busy' 'is in use' '-:request'
+! (: >"$D/uprobe_events") 2>/dev/null
+result "nor by >" $?
+echo 0 >"$E/enable"
+echo 0 >"$E/filter"
+echo 'traceoff if n == 8' >"$E/trigger"
+refused "nor what has a trigger" 'busy' 'is in use' '-:request'
+tell 7 8
+check_that "a trigger" [ "$(cat "$D/tracing_on")" = 0 ]
+echo '!traceoff if n == 8' >>"$E/trigger"
+echo 1 >"$D/instances/i/events/uprobes/request/enable"
+refused "nor what an instance records" 'busy' 'is in use' '-:request'
+echo 0 >"$D/instances/i/events/uprobes/request/enable"
+
+# --- removed
+echo '-:request' >>"$D/uprobe_events"
+result "an event is removed" $? "$D/error_log"
+check_that "and not listed" listed ''
+check_that "and its directories are gone" [ ! -e "$D/events/uprobes" ]
+check_that "also the instance's" [ ! -e "$D/instances/i/events/uprobes" ]
+check_that "its records stay" count 4 'request: ('
+printf 'p:a %s:%s\n# a comment\n\np:b %s:%s %%di # another\np:c %s:%s\n' "$A" "$O" "$A" "$O" "$T/absent" "$O" 2>/dev/null >"$D/uprobe_events"
+check_that "of several lines those before a wrong one stay" [ "$(wc -l <"$D/uprobe_events")" = 2 ]
+echo "-:uprobes/" >>"$D/dynamic_events"
+check_that "a group is removed" listed ''
+echo "p:request $A:$O m=%di:s32" >>"$D/uprobe_events"
+echo 1 >"$D/tracing_on"
+echo 1 >"$E/enable"
+tell 9
+check_that "the name can be had again, with other fields" count 1 'request: ([0-9a-f]*) m=9$'
+echo 0 >"$E/enable"
+: >"$D/uprobe_events"
+check_that "> removes all" listed ''
+rmdir "$D/instances/i"
+result "and the instance goes" $?
+tell 2
+"$BRACE" umount "$D" 2>"$T/err"
+end_program
+check_that "the program ends as ever" [ "$STATUS" = 0 ]
+finish
