@@ -44,13 +44,22 @@ bool tree_run_needed(const struct invocation *inv)
 }
 
 /* Writes without a file are filters and triggers of events (struct setting_write). */
-static int refuse_snapshots(const struct invocation *inv, struct err *err)
+static int refuse_unread(const struct invocation *inv, struct err *err)
 {
-	for (size_t i = 0; i < inv->writes.n; i++)
-		if (!inv->writes.at[i].file && !strncmp(inv->writes.at[i].text, "snapshot", 8))
-			return err_at(
-				err, EINVAL, inv->writes.at[i].text, 0,
-				"a trace file has no snapshot; brace start has one, for brace show snapshot");
+	static const struct { const char *begin, *sentence; } unread[] = {
+		{ "snapshot", "a trace file has no snapshot; brace start has one, for brace show "
+			      "snapshot" },
+		{ "hist:", "a trace file has no histogram; brace start has one, for brace show "
+			   "events/SYSTEM/EVENT/hist" },
+	};
+
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		for (size_t k = 0; k < sizeof(unread) / sizeof(unread[0]); k++)
+			if (!w->file && !strncmp(w->text, unread[k].begin, strlen(unread[k].begin)))
+				return err_at(err, EINVAL, w->text, 0, "%s", unread[k].sentence);
+	}
 	return 0;
 }
 
@@ -58,7 +67,7 @@ static int refuse_snapshots(const struct invocation *inv, struct err *err)
 static int set_up(const struct invocation *inv, char *const *argv, struct tree *tree,
 		  struct err *err)
 {
-	int e = refuse_snapshots(inv, err);
+	int e = refuse_unread(inv, err);
 
 	if (!e)
 		e = tree_echo(tree, "current_tracer", inv->settings.tracer->name, false, err);

@@ -147,6 +147,8 @@ refuses "a mode that is none" 'stream, overwrite or block' record --mode x true
 refuses "a filter without an event" 'name one before it' record -f 'x == 1' true
 refuses "a trigger without an event" 'name one before it' record -R traceoff true
 refuses "a snapshot in a trace file" 'has no snapshot' record -e task:task_exit -R snapshot true
+refuses "a histogram in a trace file" 'has no histogram' record -e task:task_exit -R hist:keys=pid true
+refuses "a histogram beside a graph" 'brace show events/SYSTEM/EVENT/hist' graph -e task:task_exit -R hist:keys=pid true
 refuses "an event that is not there" 'no event has this name' record -e nonesuch -R traceoff true
 refuses "an argument too many" 'unexpected argument: x' stat x
 refuses "an argument too few" 'needs DIRECTORY' mount
