@@ -13,7 +13,7 @@
 /* One reason to trace functions. */
 struct want {
 	const struct settings *of;
-	bool graph;                 /* entries and exits, not entries alone */
+	const struct tracer *tracer; /* its records are needed */
 	bool call;                  /* the function tracer's record at entries */
 	bool sleeps;                /* sleep times are needed, too */
 	bool values;                /* returned values are needed, too */
@@ -27,7 +27,7 @@ static void add_tracer(want_list *l, const struct settings *s)
 {
 	if (s->tracer->functions)
 		*vec_add(l) = (struct want){ .of = s,
-					     .graph = s->tracer->exits,
+					     .tracer = s->tracer,
 					     .call = !s->tracer->exits,
 					     .sleeps = s->tracer->exits &&
 						       settings_exclude_sleep(s),
@@ -38,7 +38,8 @@ static void add_tracer(want_list *l, const struct settings *s)
 static void add_profile(want_list *l, const struct settings *s)
 {
 	if (s->function_profile)
-		*vec_add(l) = (struct want){ .of = s, .graph = true,
+		*vec_add(l) = (struct want){ .of = s,
+					     .tracer = &tracer_function_graph,
 					     .sleeps = settings_exclude_sleep(s) };
 }
 
@@ -49,20 +50,20 @@ static void add_stacks(want_list *l, const struct settings *s)
 	static const struct settings all;
 
 	if (s->stack_trace)
-		*vec_add(l) = (struct want){ .of = &all, .graph = true };
+		*vec_add(l) = (struct want){ .of = &all, .tracer = &tracer_function_graph };
 }
 
 /* Stacks at events are told by entries and exits, whatever the tracer. */
 static void add_open_calls(want_list *l, const struct settings *s)
 {
 	if (rules_want_calls(s))
-		*vec_add(l) = (struct want){ .of = s, .graph = true };
+		*vec_add(l) = (struct want){ .of = s, .tracer = &tracer_function_graph };
 }
 
 /* Function commands need to see their functions called; the records of either tracer show that. */
 static void add_commands(want_list *l, const struct settings *s)
 {
-	struct want w = { .of = s };
+	struct want w = { .of = s, .tracer = &tracer_function };
 	struct err ignored;
 
 	for (size_t i = 0; i < s->commands.at.n; i++)
@@ -146,19 +147,25 @@ static void as_one(const struct want *w, struct settings *out)
 		function_list_copy(&out->notrace, &w->of->notrace);
 }
 
+/* The tracer that records all that both do; the first one, where either would. */
+static const struct tracer *wider(const struct tracer *a, const struct tracer *b)
+{
+	return (b->functions && !a->functions) || (b->exits && !a->exits) ? b : a;
+}
+
 void settings_union(const struct settings *const *settings, size_t n, struct settings *out)
 {
-	bool exits = false, call = false, sleeps = false, values = false;
+	bool call = false, sleeps = false, values = false;
 	want_list l = { 0 };
 
+	out->tracer = &tracer_nop;
 	collect_wants(&l, settings, n);
 	for (size_t i = 0; i < l.n; i++) {
-		exits = exits || l.at[i].graph;
+		out->tracer = wider(out->tracer, l.at[i].tracer);
 		call = call || l.at[i].call;
 		sleeps = sleeps || l.at[i].sleeps;
 		values = values || l.at[i].values;
 	}
-	out->tracer = !l.n ? &tracer_nop : exits ? &tracer_function_graph : &tracer_function;
 	/* Bits of three options are rewritten; the rest of out->options is the top's. */
 	for (size_t i = 0; i < n; i++)
 		out->options |= settings[i]->options & OPTION_BIT(OPTION_CAUSAL_ORDER);
@@ -169,7 +176,7 @@ void settings_union(const struct settings *const *settings, size_t n, struct set
 	out->options |= (uint64_t)values << OPTION_GRAPH_RETVAL;
 	/* Calls as the function tracer records them, beside entries and exits, if instances need
 	 * both. */
-	out->calls_too = exits && call;
+	out->calls_too = out->tracer->exits && call;
 	function_list_free(&out->filter);
 	function_list_free(&out->notrace);
 	if (l.n == 1) {
