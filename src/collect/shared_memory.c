@@ -154,6 +154,7 @@ static void set_settings(struct memory_settings *s, const struct memory_settings
 	s->calls_too = to->calls_too;
 	s->places = to->places;
 	s->causal = to->causal;
+	s->tracer_number = to->tracer_number;
 	/* The drain reads these meanwhile. */
 	__atomic_store_n(&s->tracer, to->tracer, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->values, to->values, __ATOMIC_RELAXED);

@@ -41,6 +41,20 @@ const struct tracer *tracer_find(const char *name)
 	return NULL;
 }
 
+uint32_t tracer_number(const struct tracer *t)
+{
+	uint32_t i = 0;
+
+	while (i < TRACERS_N && tracers[i] != t)
+		i++;
+	return i + 1;
+}
+
+const struct tracer *tracer_numbered(uint32_t number)
+{
+	return number >= 1 && number <= TRACERS_N ? tracers[number - 1] : NULL;
+}
+
 char *tracer_names(void)
 {
 	char *names = mem_strdup(tracers[0]->name);

@@ -6,6 +6,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "model/option.h"
 
@@ -24,6 +25,10 @@ extern const struct tracer tracer_function_graph, tracer_function, tracer_nop;
 
 /* Returns the row, or NULL if there is no tracer of that name. */
 const struct tracer *tracer_find(const char *name);
+/* A row's number in files and memories of this version, from 1 on; and the row with that number, or
+ * NULL if there is none. */
+uint32_t tracer_number(const struct tracer *t);
+const struct tracer *tracer_numbered(uint32_t number);
 /* Returns the names, separated by blanks, latest registered first, as available_tracers has them;
  * malloc'ed. */
 char *tracer_names(void);

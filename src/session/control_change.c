@@ -44,6 +44,7 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 			.graph_functions = s->graph_function.patterns.n > 0,
 			.calls_too = s->calls_too, .places = s->stack_trace,
 			.values = settings_values(s), .causal = settings_causal(s),
+			.tracer_number = tracer_number(s->tracer),
 			.thresh_ticks = thresh_ticks,
 		},
 	};

@@ -195,14 +195,22 @@ static void add_image(struct trace_info *info, struct image_update *update)
 	vec_free(&update->modules);
 }
 
+/* As the dead tracer had it; the program may have spoiled it, or a brace of another version made the
+ * memory. */
+static const struct tracer *tracer_of(const struct shared_memory *memory)
+{
+	const struct tracer *t = tracer_numbered(memory->settings.tracer_number);
+
+	if (t)
+		return t;
+	return memory->settings.tracer != MEMORY_FUNCTION ? &tracer_function_graph
+							  : &tracer_function;
+}
+
 struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory)
 {
 	struct trace_info *info =
-		describe(describe_cmdline(pid),
-			 (memory->settings.tracer != MEMORY_FUNCTION ? &tracer_function_graph
-								     : &tracer_function)
-				 ->name,
-			 0);
+		describe(describe_cmdline(pid), tracer_of(memory)->name, 0);
 	struct image_update update = { .image = image_of(memory, pid) };
 	struct clock clock = { 0 };
 	struct remote r;

@@ -183,6 +183,24 @@ kill -9 "$(field 0)"
 [ "$ms" -le 1100 ] && [ "$after" -gt $((before + 100000)) ]
 result "block mode: brace killed, the program stood still for $ms ms, then called $((2 * (after - before))) times a second" $?
 
+# Without a file, the memory tells the tracer.
+for tracer in function_graph function nop; do
+	rm -f "$ledger" "$T/trace" "$T/whole"
+	"$BRACE" record -q --tracer $tracer -l step -e task:task_newtask -o "$T/trace" -- "$victim" "$ledger" 4 200 wait \
+		>"$T/out" 2>&1 &
+	pid=$!
+	until_is stands_still
+	program=$(field 0)
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	check "$tracer: recover from the memory alone" "$BRACE" recover -p "$program" -o "$T/whole"
+	"$BRACE" info --json "$T/whole" >"$T/summary" 2>&1
+	grep -q "\"tracer\":\"$tracer\"" "$T/summary"
+	result "$tracer: the memory tells it" $? "$T/summary"
+	let_go
+	until_is is_gone "$program"
+done
+
 # A program that was attached to: its tracer dies, it goes on, what is left is recovered, and another tracer comes.
 rm -f "$ledger" "$T/trace" "$T/whole"
 "$victim" "$ledger" 2 100000000000 >"$T/out" 2>&1 &
