@@ -560,12 +560,3 @@ struct calls_counts tracks_counts(const struct tracks *t)
 	}
 	return sum;
 }
-
-uint32_t tracks_coroutines(const struct tracks *t)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < t->processes.n; i++)
-		n += t->processes.at[i]->coroutines;
-	return n;
-}

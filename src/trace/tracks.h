@@ -84,7 +84,6 @@ void tracks_free(struct tracks *t);
 void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg);
 /* Sums over all tracks, ended ones too. */
 struct calls_counts tracks_counts(const struct tracks *t);
-uint32_t tracks_coroutines(const struct tracks *t); /* number of coroutines seen */
 
 /* The thread's lane, made at need. The pointer is valid until another thread's lane is asked
  * for. */

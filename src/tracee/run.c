@@ -88,8 +88,3 @@ bool regs_restart(const struct user_regs_struct *regs)
 	return regs_call(regs) >= 0 && (result == RESTART_SYS || result == RESTART_NOINTR ||
 					result == RESTART_NOHAND || result == RESTART_BLOCK);
 }
-
-bool tracee_restarts(const struct tracee *t, size_t i)
-{
-	return regs_restart(&t->threads.at[i].regs);
-}

@@ -41,10 +41,9 @@ bool tracee_alive(const struct tracee *t);       /* false once it died in our ha
 size_t tracee_threads(const struct tracee *t);   /* at least 1 */
 pid_t tracee_tid(const struct tracee *t, size_t i);
 /* Registers as the program has them (borrowing for calls does not show). regs_pc() is the
- * instruction at which the thread goes on; if tracee_restarts(), it goes on REGS_CALL_BYTES before
- * (a system call instruction, again), or there when a signal handler ran first. */
+ * instruction at which the thread goes on; where the kernel restarts a system call, it goes on
+ * REGS_CALL_BYTES before (that instruction again), or there when a signal handler ran first. */
 const struct user_regs_struct *tracee_regs(const struct tracee *t, size_t i);
-bool tracee_restarts(const struct tracee *t, size_t i);
 /* Sets the pc at once, not only at release: the code at its old place may be changed next. */
 void tracee_set_pc(struct tracee *t, size_t i, uint64_t pc);
 /* Lets the threads i with which[i] go on for about `ns` of processor time, or up to their next

@@ -227,16 +227,6 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what
 	reply_attr(req, ino);
 }
 
-static void do_readlink(fuse_req_t req, fuse_ino_t ino)
-{
-	const char *target = tree_link_target(node_of(req, ino));
-
-	if (target)
-		fuse_reply_readlink(req, target);
-	else
-		fuse_reply_err(req, EINVAL);
-}
-
 static void do_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs st = { .f_bsize = 4096, .f_frsize = 4096, .f_namemax = 255 };
@@ -387,7 +377,6 @@ void fuse_nodes_ops(struct fuse_lowlevel_ops *ops)
 	ops->forget_multi = do_forget_multi;
 	ops->getattr = do_getattr;
 	ops->setattr = do_setattr;
-	ops->readlink = do_readlink;
 	ops->statfs = do_statfs;
 	ops->mkdir = do_mkdir;
 	ops->rmdir = do_rmdir;

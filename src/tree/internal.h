@@ -7,7 +7,7 @@ struct tree_node {
 	struct tree *tree;
 	struct tree_node *parent;     /* held; NULL: the root, or not attached yet */
 	VEC(struct tree_node *) children; /* held */
-	char *name, *target;          /* target: that of a symbolic link */
+	char *name;
 	mode_t mode;                  /* with the type */
 	uid_t uid;
 	gid_t gid;

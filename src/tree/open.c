@@ -90,7 +90,7 @@ static int reserve_node(struct tree_node *n, unsigned patience_ms, struct err *e
 	int e;
 
 	if (!n->ops)
-		return err_set(err, S_ISDIR(n->mode) ? EISDIR : ELOOP, "%s is no file", n->name);
+		return err_set(err, EISDIR, "%s is no file", n->name);
 	pthread_mutex_lock(&n->tree->lock);
 	e = may_open(n, patience_ms);
 	if (!e) {

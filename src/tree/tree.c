@@ -58,7 +58,6 @@ static void node_free(struct tree_node *n)
 
 	vec_free(&n->children);
 	free(n->name);
-	free(n->target);
 	free(n);
 	if (parent)
 		tree_put_locked(parent);
@@ -205,14 +204,6 @@ struct tree_node *tree_file(struct tree_node *parent, const char *name, mode_t m
 	return tree_attach(parent, n) ? NULL : n;
 }
 
-struct tree_node *tree_link(struct tree_node *parent, const char *name, const char *target)
-{
-	struct tree_node *n = node_new(parent->tree, name, S_IFLNK | 0777, parent->owner);
-
-	n->target = mem_strdup(target);
-	return tree_attach(parent, n) ? NULL : n;
-}
-
 /* --- finding ------------------------------------------------------------------------ */
 
 struct tree_node *tree_lookup(struct tree_node *dir, const char *name)
@@ -264,8 +255,6 @@ void tree_stat(const struct tree_node *n, struct stat *st)
 	st->st_mtim = st->st_ctim = n->modified;
 	if (S_ISDIR(n->mode))
 		st->st_nlink = 2;
-	if (n->target)
-		st->st_size = (off_t)strlen(n->target);
 	for (size_t i = 0; i < n->children.n; i++)
 		st->st_nlink += S_ISDIR(n->children.at[i]->mode);
 	pthread_mutex_unlock(&n->tree->lock);
@@ -295,16 +284,6 @@ void tree_utimes(struct tree_node *n, const struct timespec *accessed,
 	n->accessed = accessed ? *accessed : n->accessed;
 	n->modified = modified ? *modified : n->modified;
 	pthread_mutex_unlock(&n->tree->lock);
-}
-
-const char *tree_link_target(const struct tree_node *n)
-{
-	return n->target;
-}
-
-const char *tree_node_name(const struct tree_node *n)
-{
-	return n->name;
 }
 
 void tree_list(struct tree_node *dir, struct tree_list *out)

@@ -108,7 +108,6 @@ struct tree_node *tree_file(struct tree_node *parent, const char *name, mode_t m
 /* Makes two exclusive files one: neither can be open while the other is. The whole lives longer.
  * Call it before they are attached. */
 void tree_set_whole(struct tree_node *part, struct tree_node *whole);
-struct tree_node *tree_link(struct tree_node *parent, const char *name, const char *target);
 
 /* --- finding; every node found is held until tree_put ---------------------------------- */
 
@@ -127,8 +126,6 @@ void tree_chown(struct tree_node *n, uid_t uid, gid_t gid); /* (uid_t)-1: as it 
 /* NULL: as it is */
 void tree_utimes(struct tree_node *n, const struct timespec *accessed,
 		 const struct timespec *modified);
-const char *tree_link_target(const struct tree_node *n);
-const char *tree_node_name(const struct tree_node *n);
 
 struct tree_entry { char *name; ino_t ino; mode_t mode; };
 struct tree_list { VEC(struct tree_entry) entries; };

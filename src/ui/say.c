@@ -81,18 +81,3 @@ void say_warning(const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 }
-
-/* A shell's statuses: 127 if the program is not there, 126 if it cannot be executed. */
-int say_start_error(const struct err *err)
-{
-	static const struct { int code, status; } table[] = {
-		{ ENOENT, EXIT_NOT_FOUND },	 { ENOTDIR, EXIT_NOT_FOUND },
-		{ EACCES, EXIT_NOT_EXECUTABLE }, { ENOEXEC, EXIT_NOT_EXECUTABLE },
-	};
-
-	say_error(err);
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		if (table[i].code == err->code)
-			return table[i].status;
-	return EXIT_BRACE;
-}

@@ -18,5 +18,3 @@ int say_bytes(void *arg, const char *bytes, size_t n);
 int say_error(const struct err *err);
 /* Prints "brace: warning: sentence". */
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Prints the error; returns the status for a program that could not be started. */
-int say_start_error(const struct err *err);
