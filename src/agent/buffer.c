@@ -34,7 +34,7 @@ struct own_thread agent_own[MEMORY_THREADS_MAX];
 
 /* Returns the thread's slot, NULL if none was free. thread_slot() also checks that it is in the
  * present memory. */
-static struct memory_thread *thread_of(struct agent_tls *t)
+static struct memory_thread *block_slot(struct agent_tls *t)
 {
 	return (struct memory_thread *)t->thread;
 }
@@ -473,7 +473,7 @@ static void append_own(struct memory_thread *slot, uint32_t i)
 /* Hands the thread's sub-buffer to the tracer, or, in overwrite mode, to the thread's ring. */
 static void close_buffer(struct agent_tls *t)
 {
-	struct memory_thread *slot = thread_of(t);
+	struct memory_thread *slot = block_slot(t);
 	struct memory_desc *d = &agent.descs[t->buffer];
 	uint64_t begin = (uint64_t)words_of(t->buffer);
 
@@ -505,7 +505,7 @@ static void have_pages(const struct memory_thread *slot, const uint64_t *at)
  * shared/memory.pml. */
 static void open_buffer(struct agent_tls *t, uint32_t i)
 {
-	struct memory_thread *slot = thread_of(t);
+	struct memory_thread *slot = block_slot(t);
 	struct memory_desc *d = &agent.descs[i];
 	uint64_t *at = words_of(i);
 
@@ -545,7 +545,7 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 /* Counts the records of the window as lost, if the thread is in the discard window. */
 static void nonlocal_discard(struct agent_tls *t)
 {
-	struct memory_thread *slot = thread_of(t);
+	struct memory_thread *slot = block_slot(t);
 	uint64_t holes;
 
 	if (slot && slot->discarding) {
@@ -577,7 +577,7 @@ static uint32_t next_window(uint32_t window)
  * threads without a slot share. */
 static void enter_void(struct agent_tls *t)
 {
-	struct memory_thread *slot = thread_of(t);
+	struct memory_thread *slot = block_slot(t);
 	uint64_t *at = slot ? slot->discard : threadless;
 	uint32_t window = MEMORY_DISCARD_MOST;
 
@@ -598,7 +598,7 @@ static void enter_void(struct agent_tls *t)
 static void next_buffer(struct agent_tls *t)
 {
 	struct memory_header *m = agent.memory;
-	struct memory_thread *slot = thread_of(t);
+	struct memory_thread *slot = block_slot(t);
 	uint32_t i = MEMORY_NONE;
 
 	if (t->buffer != MEMORY_NONE)
@@ -642,7 +642,7 @@ void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64
 /* Records that the thread runs on another CPU than before. */
 static void note_cpu(struct agent_tls *t)
 {
-	struct memory_thread *slot = thread_of(t);
+	struct memory_thread *slot = block_slot(t);
 	uint64_t cpu = current_cpu();
 
 	if (!slot || cpu == slot->cpu)
@@ -680,7 +680,7 @@ static uint64_t count_left_behind(struct agent_tls *t)
 	uint64_t holes, n;
 	const uint64_t *at = t->buffer != MEMORY_NONE
 				     ? (const uint64_t *)(t->end - MEMORY_BUFFER_USABLE)
-				     : thread_of(t)->discard;
+				     : block_slot(t)->discard;
 
 	n = ((t->pos < t->end ? t->pos : t->end) - (uint64_t)at) / 8;
 	for (n = n < MEMORY_BUFFER_WORDS ? n : 0; n && !*at; n--)
@@ -711,7 +711,7 @@ static bool have_slot(struct agent_tls *t)
 	if (t->known & TLS_THREAD)
 		return false;
 	thread_start(t);
-	__atomic_fetch_add(t->thread ? &thread_of(t)->lost : &agent.memory->lost_threadless, lost,
+	__atomic_fetch_add(t->thread ? &block_slot(t)->lost : &agent.memory->lost_threadless, lost,
 			   __ATOMIC_RELAXED);
 	return true;
 }
@@ -754,8 +754,8 @@ void buffer_lose(void)
 
 	if (!agent_fork_guard[0])
 		buffer_after_fork(t);
-	__atomic_fetch_add(thread_slot(t) ? &thread_of(t)->lost : &agent.memory->lost_threadless, 1,
-			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(thread_slot(t) ? &block_slot(t)->lost : &agent.memory->lost_threadless,
+			   1, __ATOMIC_RELAXED);
 }
 
 /* The first record of a thread is reserved with position and end both 0. If a handler interrupts it
@@ -779,7 +779,7 @@ static uint64_t offset_in_pool(uint64_t at)
 static bool place_reserved_record(struct agent_tls *t, const uint64_t *words, unsigned n,
 				  uint64_t at)
 {
-	struct memory_thread *slot = thread_of(t);
+	struct memory_thread *slot = block_slot(t);
 	uint64_t offset = offset_in_pool(at), i = offset / MEMORY_BUFFER_BYTES;
 
 	if (i < agent.layout.buffers_max && i != t->buffer) {

@@ -150,7 +150,7 @@ void lend_begin(uint64_t slot)
 }
 
 /* Gives the block back to its lender, with all that the lender had in it. */
-static void give_back(struct agent_tls *own, const struct borrowed_block *lender)
+static void return_block(struct agent_tls *own, const struct borrowed_block *lender)
 {
 	const struct agent_tls block = lender->block;
 	uint64_t signals = signals_block();
@@ -185,7 +185,7 @@ bool lend_settle_lent(uint64_t slot)
 	/* The lender has it back if it is above the call that lent it, or if a child has been seen:
 	 * it could not run before that one ended. */
 	if (l && l->lender && (slot >= l->slot || has_children(own)))
-		give_back(own, l);
+		return_block(own, l);
 	return true;
 }
 

@@ -17,7 +17,7 @@ static bool ranges_overlap(uint64_t start, uint64_t end, const void *at, uint64_
 	return start < (uint64_t)at + bytes && end > (uint64_t)at;
 }
 
-static bool is_ours(uint64_t start, uint64_t end)
+static bool is_in_agent(uint64_t start, uint64_t end)
 {
 	return ranges_overlap(start, end, agent.memory, agent.memory_size) ||
 	       ranges_overlap(start, end, agent.image, sizeof(*agent.image)) ||
@@ -30,7 +30,7 @@ static void fill_others(struct own_maps *m)
 	struct own_map map;
 
 	while (own_maps_next(m, &map))
-		if (map.end > map.start && !is_ours(map.start, map.end))
+		if (map.end > map.start && !is_in_agent(map.start, map.end))
 			sys2(__NR_mlock, map.start, map.end - map.start);
 }
 

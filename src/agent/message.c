@@ -19,7 +19,7 @@ static uint32_t own_pid(void)
 static bool is_same_message(const struct memory_message *n, enum message_kind kind, uint32_t number,
 			    const char *name)
 {
-	/* Pairs with the release at the end of place_of(): the fields hold. */
+	/* Pairs with the release at the end of index_of(): the fields hold. */
 	if (!__atomic_load_n(&n->written, __ATOMIC_ACQUIRE) || n->kind != kind ||
 	    n->number != number)
 		return false;
@@ -29,7 +29,7 @@ static bool is_same_message(const struct memory_message *n, enum message_kind ki
 	return true;
 }
 
-static uint32_t place_of(struct memory_messages *messages, enum message_kind kind, uint32_t number,
+static uint32_t index_of(struct memory_messages *messages, enum message_kind kind, uint32_t number,
 			 const char *name)
 {
 	uint32_t used = __atomic_load_n(&messages->used, __ATOMIC_RELAXED), i;
@@ -66,7 +66,7 @@ static void add_count(uint32_t message, uint32_t more)
 
 uint32_t message_write(enum message_kind kind, uint32_t number, const char *name)
 {
-	uint32_t message = kind << 16 | place_of(&agent.memory->messages, kind, number, name);
+	uint32_t message = kind << 16 | index_of(&agent.memory->messages, kind, number, name);
 
 	add_count(message, 1);
 	return message;

@@ -301,7 +301,7 @@ bool site_of_handler(uint64_t ret)
 
 /* Returns the slot where trampolines look, and for further probes slots that are scattered, so that
  * two texts with equal low bits do not fill the same ones. */
-static uint32_t slot_of(uint64_t ret, uint32_t probe)
+static uint32_t probe_slot(uint64_t ret, uint32_t probe)
 {
 	uint32_t slot = ((uint32_t)ret * SITE_HASH_MULTIPLIER) >> (32 - SITE_HASH_BITS);
 
@@ -320,7 +320,8 @@ static uint64_t find_stub(uint64_t ret)
 	for (uint32_t i = 0; i < PROBES; i++) {
 		/* Pairs with the release in insert_stub(): the return address that the slot
 		 * leads to is there. */
-		int32_t to = __atomic_load_n(&agent_table.slots[slot_of(ret, i)], __ATOMIC_ACQUIRE);
+		int32_t to = __atomic_load_n(&agent_table.slots[probe_slot(ret, i)],
+					     __ATOMIC_ACQUIRE);
 		uint64_t at = (uint64_t)&agent_table + (uint64_t)(int64_t)to;
 
 		if (!to)
@@ -348,7 +349,7 @@ static void insert_stub(uint64_t ret, uint64_t stub)
 	for (uint32_t i = 0; i < PROBES; i++) {
 		int32_t empty = 0;
 
-		if (__atomic_compare_exchange_n(&agent_table.slots[slot_of(ret, i)], &empty, to,
+		if (__atomic_compare_exchange_n(&agent_table.slots[probe_slot(ret, i)], &empty, to,
 						false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return;
 	}

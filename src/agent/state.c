@@ -22,7 +22,7 @@
 #define OVERWRITTEN_MAX 8 /* innermost calls that are looked at */
 
 /* True if this call is to be recorded; dead calls are gone already. */
-static bool is_wanted(struct live_calls l, uint32_t id_word)
+static bool call_is_recorded(struct live_calls l, uint32_t id_word)
 {
 	const struct memory_settings *m = &agent.settings;
 
@@ -195,7 +195,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	/* +1: a live call with this very sp is dead as well, since its place holds a new return
 	 * address. */
 	l = forget_returned(t, live_forget(t, sp + 1), sp);
-	if (!is_wanted(l, id_word))
+	if (!call_is_recorded(l, id_word))
 		return 0;
 	if (must_tell(t))
 		tell_where(t, sp + 8, ret);

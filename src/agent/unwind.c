@@ -191,7 +191,7 @@ static enum asker asker_of(const char *path)
 	return version || *behind(path, "/libgcc_s.so.") ? ASKER_UNWINDER : ASKER_OTHER;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t bytes, void *data)
+static int check_object(struct dl_phdr_info *info, size_t bytes, void *data)
 {
 	struct whose *whose = data;
 
@@ -217,7 +217,7 @@ static enum asker who_asks(phdr_callback *callback, iterate_phdr *original)
 	for (enum asker a = 0; a < ASKERS; a++)
 		if (last[a] == whose.code)
 			return a;
-	original(look_at, &whose);
+	original(check_object, &whose);
 	__atomic_store_n(&last[whose.is], whose.code, __ATOMIC_RELAXED);
 	return whose.is;
 }

@@ -95,7 +95,7 @@ static void leave_range(void *at, uint64_t bytes)
 		sys2(__NR_munmap, at, bytes);
 }
 
-static void let_go(void)
+static void leave_memory(void)
 {
 	char name[MESSAGE_NAME] = { 0 };
 
@@ -180,7 +180,7 @@ void user_move(void)
 					__ATOMIC_ACQUIRE)) {
 		/* Asked again: another thread may have moved the process since. */
 		if (user_has_changed() && !move_to_user())
-			let_go();
+			leave_memory();
 		user = user_now();
 		__atomic_store_n(&moving, 0, __ATOMIC_RELEASE);
 	}

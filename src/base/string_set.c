@@ -21,7 +21,7 @@ static uint64_t hash_string(const char *s)
 
 /* Returns the slot of a string, or the free one it would take. Needs n < size, else there is no
  * free one to end at. */
-static const char **slot_of(const struct string_set *s, const char *string)
+static const char **string_slot(const struct string_set *s, const char *string)
 {
 	size_t i = hash_string(string) & (s->size - 1);
 
@@ -39,7 +39,7 @@ static void grow_table(struct string_set *s)
 	bigger.slots = mem_zalloc(bigger.size * sizeof(*bigger.slots));
 	for (size_t i = 0; i < s->size; i++)
 		if (s->slots[i])
-			*slot_of(&bigger, s->slots[i]) = s->slots[i];
+			*string_slot(&bigger, s->slots[i]) = s->slots[i];
 	bigger.n = s->n;
 	free(s->slots);
 	*s = bigger;
@@ -51,14 +51,14 @@ void string_set_add(struct string_set *s, const char *string)
 
 	if (s->n * 2 >= s->size)
 		grow_table(s);
-	slot = slot_of(s, string);
+	slot = string_slot(s, string);
 	s->n += !*slot;
 	*slot = string;
 }
 
 bool string_set_has(const struct string_set *s, const char *string)
 {
-	return s->n && *slot_of(s, string);
+	return s->n && *string_slot(s, string);
 }
 
 void string_set_free(struct string_set *s)

@@ -157,7 +157,7 @@ static bool session_runs(const char *dir, const char *name)
 }
 
 /* readdir() gives no order, and `brace sessions` should print one. */
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -182,6 +182,6 @@ int run_dir_list(name_list *out, struct err *err)
 	closedir(d);
 	free(dir);
 	if (out->n)
-		qsort(out->at, out->n, sizeof(out->at[0]), by_name);
+		qsort(out->at, out->n, sizeof(out->at[0]), compare_names);
 	return 0;
 }

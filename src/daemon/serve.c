@@ -124,7 +124,7 @@ static struct client_visit *send_away_silent(struct server *s, uint64_t ms)
 }
 
 /* Makes room for one more client. Called with s->mutex held. False: all clients are busy. */
-static bool make_room(struct server *s)
+static bool make_client_room(struct server *s)
 {
 	struct client_visit *silent = send_away_silent(s, QUESTION_MS);
 
@@ -155,7 +155,7 @@ static struct client_visit *new_visit(struct server *s, int fd)
 	bool room;
 
 	pthread_mutex_lock(&s->mutex);
-	room = make_room(s);
+	room = make_client_room(s);
 	if (room)
 		await_leaving(s);
 	if (s->inside < AT_ONCE_MAX + TURNED_AWAY_MAX) {

@@ -63,7 +63,7 @@ uint64_t cache_hash(uint64_t seed, const void *bytes, size_t n)
 struct cache_layout { size_t functions, entries, bytes, calls, segments, strings, texts, size; };
 
 /* Up to a multiple of 8, which is enough for every structure in the block. */
-static size_t aligned(size_t n)
+static size_t align8(size_t n)
 {
 	return (n + 7) & ~(size_t)7;
 }
@@ -71,15 +71,15 @@ static size_t aligned(size_t n)
 /* Counts are 32 bits wide, so sums of products cannot overflow 64. */
 static struct cache_layout layout_of(const struct header *h)
 {
-	struct cache_layout l = { .functions = aligned(sizeof(*h)) };
+	struct cache_layout l = { .functions = align8(sizeof(*h)) };
 
-	l.entries = l.functions + aligned(h->n * sizeof(struct hook_function));
-	l.bytes = l.entries + aligned(h->n * sizeof(struct hook_plan_entry));
-	l.calls = l.bytes + aligned(h->n * sizeof(struct hook_bytes));
+	l.entries = l.functions + align8(h->n * sizeof(struct hook_function));
+	l.bytes = l.entries + align8(h->n * sizeof(struct hook_plan_entry));
+	l.calls = l.bytes + align8(h->n * sizeof(struct hook_bytes));
 	l.segments = l.calls + h->n_calls * sizeof(struct hook_call);
 	l.strings = l.segments + h->n_segments * sizeof(struct sym_segment);
-	l.texts = l.strings + aligned(h->n_strings);
-	l.size = l.texts + aligned(h->n_texts);
+	l.texts = l.strings + align8(h->n_strings);
+	l.size = l.texts + align8(h->n_texts);
 	return l;
 }
 
@@ -127,7 +127,7 @@ static void put_texts(const struct sym_module *m, char *to)
 }
 
 /* Returns the header without magic, size, key and checksum, which cache_file_seal() adds. */
-static struct header header_of(const struct sym_module *m, const struct hook_plan *p)
+static struct header make_header(const struct sym_module *m, const struct hook_plan *p)
 {
 	struct header h = {
 		.entry = m->entry, .n = p->n, .n_strings = (uint32_t)m->strings.n,
@@ -146,7 +146,7 @@ static struct header header_of(const struct sym_module *m, const struct hook_pla
 uint8_t *cache_file_make(const struct sym_module *m, const struct hook_plan *p,
 			 const struct cache_key *key, size_t *n)
 {
-	struct header h = header_of(m, p);
+	struct header h = make_header(m, p);
 	struct cache_layout l = layout_of(&h);
 	uint8_t *out = mem_zalloc(l.size);
 

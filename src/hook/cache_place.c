@@ -68,7 +68,7 @@ bool cache_key_of(int fd, const char *path, const char *root, struct cache_key *
 /* --- the directory ---------------------------------------------------------------- */
 
 /* True if only the user (and root) can write it. */
-static bool is_ours(int fd, mode_t type)
+static bool only_user_writes(int fd, mode_t type)
 {
 	struct stat st;
 
@@ -122,7 +122,7 @@ static int open_directory(bool make)
 		mkdirat(base, "brace", 0700);
 	fd = open_own(base, "brace", O_NOFOLLOW);
 	close(base);
-	if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
+	if (fd >= 0 && !only_user_writes(fd, S_IFDIR)) {
 		close(fd);
 		fd = -1;
 	}
@@ -131,7 +131,7 @@ static int open_directory(bool make)
 
 /* Returns the file's name in the cache: the build-id, for people, and a hash of the whole key.
  * free() it. */
-static char *name_of(const struct cache_key *key)
+static char *cache_file_name(const struct cache_key *key)
 {
 	const struct file_key *f = &key->file;
 	char id[41] = "file";
@@ -147,7 +147,7 @@ static uint8_t *read_block(int fd, size_t *n)
 	uint8_t *bytes;
 	struct stat st;
 
-	if (!is_ours(fd, S_IFREG) || fstat(fd, &st) < 0 || st.st_size <= 0 ||
+	if (!only_user_writes(fd, S_IFREG) || fstat(fd, &st) < 0 || st.st_size <= 0 ||
 	    st.st_size > BLOCK_MOST)
 		return NULL;
 	*n = (size_t)st.st_size;
@@ -164,7 +164,7 @@ static uint8_t *read_block(int fd, size_t *n)
 uint8_t *cache_fetch(const struct cache_key *key, size_t *n)
 {
 	int dir = open_directory(false), fd;
-	char *name = name_of(key);
+	char *name = cache_file_name(key);
 	uint8_t *bytes = NULL;
 
 	/* O_NONBLOCK: a FIFO of that name must not stop us. */
@@ -197,7 +197,7 @@ static bool write_all(int fd, const uint8_t *bytes, size_t n)
 void cache_store(const struct cache_key *key, const uint8_t *bytes, size_t n)
 {
 	int dir = open_directory(true), fd;
-	char *name = name_of(key), *temporary = mem_printf(".%s.%d", name, (int)getpid());
+	char *name = cache_file_name(key), *temporary = mem_printf(".%s.%d", name, (int)getpid());
 
 	fd = dir < 0 ? -1 : openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0) {

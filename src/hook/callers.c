@@ -81,7 +81,7 @@ static bool is_transfer(const struct insn *in)
 }
 
 /* Looks at a candidate: the four bytes at `field` would lead to `target`. */
-static void look_at(struct caller_search *c, uint64_t field, uint64_t target)
+static void check_branch(struct caller_search *c, uint64_t field, uint64_t target)
 {
 	struct insn in;
 	bool certain = decode_until(c, field, &in);
@@ -118,7 +118,7 @@ static void search_range(struct caller_search *c, const struct address_range *r)
 		memcpy(&distance, r->bytes + i, FIELD);
 		target = r->vaddr + i + FIELD + (uint64_t)(int64_t)distance;
 		if (target - c->low <= c->high - c->low && address_set_has(&c->wanted, target))
-			look_at(c, r->vaddr + i, target);
+			check_branch(c, r->vaddr + i, target);
 	}
 }
 

@@ -110,7 +110,7 @@ static const struct special_entry prefixes[] = {
 };
 
 /* bsearch()'s order, for `exact`. */
-static int by_name(const void *key, const void *entry)
+static int compare_name(const void *key, const void *entry)
 {
 	return strcmp(key, ((const struct special_entry *)entry)->name);
 }
@@ -126,7 +126,7 @@ static struct special special_of(const struct special_entry *e)
 struct special special_function(const char *name)
 {
 	const struct special_entry *e =
-		bsearch(name, exact, sizeof(exact) / sizeof(*exact), sizeof(*exact), by_name);
+		bsearch(name, exact, sizeof(exact) / sizeof(*exact), sizeof(*exact), compare_name);
 
 	if (e)
 		return special_of(e);

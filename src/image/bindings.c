@@ -20,7 +20,7 @@ struct wanted_symbol {
 	bool *by_exe; /* the executable defines it: other definers do not matter */
 };
 
-static int by_name(const void *a, const void *b)
+static int compare_binding_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -46,7 +46,7 @@ static void collect_wanted(const struct modules *m, struct wanted_symbol *w)
 				*vec_add(&w->names) = plt_name(h, k);
 	}
 	if (w->names.n)
-		qsort(w->names.at, w->names.n, sizeof(*w->names.at), by_name);
+		qsort(w->names.at, w->names.n, sizeof(*w->names.at), compare_binding_names);
 	for (size_t i = 0; i < w->names.n; i++)
 		if (!kept || strcmp(w->names.at[kept - 1], w->names.at[i]))
 			w->names.at[kept++] = w->names.at[i];
@@ -56,7 +56,7 @@ static void collect_wanted(const struct modules *m, struct wanted_symbol *w)
 }
 
 /* A file has several mappings; its symbols are read once. */
-static bool is_known(const struct modules *m, const struct map *map)
+static bool bindings_have_file(const struct modules *m, const struct map *map)
 {
 	for (size_t i = 0; i < m->libraries.n; i++)
 		if (strcmp(m->libraries.at[i].path, map->path) == 0)
@@ -116,7 +116,7 @@ static void look_everywhere(const struct maps *maps, const char *exe, const char
 			const struct map *map = &maps->at.at[i];
 
 			if (is_library(map, agent) && (strcmp(map->path, exe) == 0) == exes &&
-			    !is_known(m, map))
+			    !bindings_have_file(m, map))
 				add_library(m, map, w, exes);
 		}
 }
@@ -134,7 +134,7 @@ static void bind_all(struct modules *m, const struct wanted_symbol *w)
 		for (uint32_t k = 0; h && k < h->n; k++) {
 			const char *name = plt_name(h, k);
 			const char **at = name ? bsearch(&name, w->names.at, w->names.n,
-							 sizeof(name), by_name)
+							 sizeof(name), compare_binding_names)
 					       : NULL;
 			uint32_t library = at ? w->library[at - w->names.at] : 0;
 

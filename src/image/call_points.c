@@ -51,7 +51,7 @@ bool call_points_possible(const uint8_t *bytes, size_t n)
 }
 
 /* NULL: there is no call of that name on this machine. */
-static const struct syscall_info *by_name(const char *name)
+static const struct syscall_info *syscall_by_name(const char *name)
 {
 	size_t n;
 	const struct syscall_info *all = syscalls_all(&n);
@@ -72,7 +72,7 @@ static void wanted_event(struct wanted_call *w, const struct event_entry *e)
 	bool stacked = event_set_stacked(w->set, e->index);
 
 	w->any[behind] = true;
-	s = *rest ? by_name(rest + 1) : NULL;
+	s = *rest ? syscall_by_name(rest + 1) : NULL;
 	if (!*rest)
 		w->raw[behind] =
 			(struct call_event){ .event = (uint16_t)e->index, .stacked = stacked };
@@ -101,7 +101,7 @@ static void read_wanted(const struct event_set *set, struct wanted_call *w)
 }
 
 /* Whether the set wants records of the call, before or behind it. */
-static bool is_wanted(const struct wanted_call *w, const struct hook_syscall *c, bool behind)
+static bool wants_syscall(const struct wanted_call *w, const struct hook_syscall *c, bool behind)
 {
 	if (task_points_at(w->tasks, c->number, behind))
 		return true;
@@ -125,7 +125,7 @@ static const struct filter_program *filter_of(const struct wanted_call *w,
 	return e->event == CALL_NO_EVENT ? NULL : event_set_program(w->set, e->event);
 }
 
-static uint32_t aligned(uint32_t n)
+static uint32_t align8(uint32_t n)
 {
 	return (n + 7) & ~7u;
 }
@@ -141,10 +141,10 @@ static void append_filter(const struct wanted_call *w, struct call_about **a, ui
 	e->filter = f ? *bytes : 0;
 	if (!f)
 		return;
-	*a = mem_realloc(*a, *bytes + aligned(f->bytes), 1);
-	memset((uint8_t *)*a + *bytes, 0, aligned(f->bytes));
+	*a = mem_realloc(*a, *bytes + align8(f->bytes), 1);
+	memset((uint8_t *)*a + *bytes, 0, align8(f->bytes));
 	memcpy((uint8_t *)*a + *bytes, f, f->bytes);
-	*bytes += aligned(f->bytes);
+	*bytes += align8(f->bytes);
 }
 
 /* Appends the task events and their filters behind the present bytes. */
@@ -259,10 +259,10 @@ void call_points_add(const hook_syscall_list *calls, const struct event_set *set
 	read_wanted(set, &w);
 	for (size_t i = 0; i < calls->n; i++) {
 		const struct hook_syscall *c = &calls->at[i];
-		bool behind = is_wanted(&w, c, true);
+		bool behind = wants_syscall(&w, c, true);
 
 		/* A kept call needs its place before even if only its return is wanted. */
-		if (is_wanted(&w, c, false) || (behind && is_kept(c)))
+		if (wants_syscall(&w, c, false) || (behind && is_kept(c)))
 			add_point(&w, c, false, out);
 		if (behind)
 			add_point(&w, c, true, out);

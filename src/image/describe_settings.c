@@ -27,7 +27,7 @@ static void add_setting(struct trace_info *info, char *file, char *text, bool ch
 
 /* settings_read() lists events that exist, so names that still wait for a program's events are
  * listed here. */
-static char *read_file(const struct settings *s, const char *file)
+static char *read_setting(const struct settings *s, const char *file)
 {
 	char *all, *longer;
 
@@ -46,7 +46,7 @@ static char *read_file(const struct settings *s, const char *file)
 static void describe_file(struct trace_info *info, const struct settings *s,
 			  const struct settings *usual, const char *file)
 {
-	char *text = read_file(s, file), *other = read_file(usual, file);
+	char *text = read_setting(s, file), *other = read_setting(usual, file);
 	bool chosen = strcmp(text, other) != 0;
 
 	add_setting(info, mem_strdup(file), text, chosen);

@@ -26,7 +26,8 @@ static char *type_of(const struct static_field *f)
 }
 
 /* Adds one event to the catalogue. An event of that name that is there already stays. */
-static int add_event(struct event_catalogue *c, const struct static_event *e, struct err *err)
+static int add_static_event(struct event_catalogue *c, const struct static_event *e,
+			    struct err *err)
 {
 	struct event_field *fields = mem_zalloc((e->fields.n + 1) * sizeof(*fields));
 	struct event_format format = { e->system, e->name, 0, fields, e->fields.n, e->print };
@@ -59,7 +60,7 @@ static void add_events(struct event_catalogue *c, const struct static_events *ev
 	struct err ignored;
 
 	for (size_t i = 0; i < events->events.n; i++)
-		add_event(c, &events->events.at[i], &ignored);
+		add_static_event(c, &events->events.at[i], &ignored);
 }
 
 bool event_sites_load(struct module *mod)

@@ -50,7 +50,7 @@ static void drop_marked(struct marked *m)
 }
 
 /* A file that cannot be read has no markers, which is no error. */
-static void read_file(struct marked *m, int fd, const char *path)
+static void read_markers(struct marked *m, int fd, const char *path)
 {
 	if (elf_file_read(fd, path, ELF_NOTES, &m->notes, NULL) == 0)
 		sym_usdt_bytes(m->notes.bytes, m->notes.n, &m->markers);
@@ -76,7 +76,7 @@ static struct marked *marked_file(int fd, const char *path)
 	if (!m->used || !file_is_same(&m->is, &is)) {
 		drop_marked(m);
 		m->is = is;
-		read_file(m, fd, path);
+		read_markers(m, fd, path);
 	}
 	m->used = ++clock_of_use;
 	return m;
@@ -104,7 +104,7 @@ static char *system_of(const struct usdt_marker *m)
 }
 
 /* All sites of a marker are one event, with the widest arguments. */
-static void add_event(const usdt_markers *all, size_t i, struct event_catalogue *c)
+static void add_marker_event(const usdt_markers *all, size_t i, struct event_catalogue *c)
 {
 	struct usdt_fields fields = { 0 };
 	const struct event_entry *ignored;
@@ -132,7 +132,7 @@ static void add_markers(int fd, const char *path, struct event_catalogue *c)
 	m = marked_file(fd, path);
 	for (size_t i = 0; m && i < m->markers.n; i++)
 		if (is_first(&m->markers, i))
-			add_event(&m->markers, i, c);
+			add_marker_event(&m->markers, i, c);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -78,7 +78,7 @@ bool task_points_at_begin(uint32_t kinds)
 }
 
 /* Filters begin at multiples of 8, as their words need. */
-static uint32_t aligned(uint32_t n)
+static uint32_t align8(uint32_t n)
 {
 	return (n + 7) & ~7u;
 }
@@ -86,14 +86,14 @@ static uint32_t aligned(uint32_t n)
 uint32_t task_points_bytes(const struct event_set *set)
 {
 	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0,
-		 bytes = aligned(sizeof(struct task_block));
+		 bytes = align8(sizeof(struct task_block));
 	enum task_event kind;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct filter_program *f =
 			armed_task(set, i, &kind) ? event_set_program(set, i) : NULL;
 
-		bytes += f ? aligned(f->bytes) : 0;
+		bytes += f ? align8(f->bytes) : 0;
 	}
 	return bytes;
 }
@@ -102,7 +102,7 @@ uint32_t task_points_bytes(const struct event_set *set)
  * from the block. */
 void task_points_write(const struct event_set *set, struct task_block *to, bool executable)
 {
-	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0, at = aligned(sizeof(*to));
+	uint32_t n = set->catalogue ? events_n(set->catalogue) : 0, at = align8(sizeof(*to));
 	enum task_event kind;
 
 	for (unsigned k = 0; k < TASK_EVENTS; k++)
@@ -122,6 +122,6 @@ void task_points_write(const struct event_set *set, struct task_block *to, bool 
 		/* The filter's machine code cannot run there: it is interpreted. */
 		if (!executable)
 			((struct filter_program *)((uint8_t *)to + at))->code = 0;
-		at += aligned(f->bytes);
+		at += align8(f->bytes);
 	}
 }

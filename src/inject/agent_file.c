@@ -196,7 +196,7 @@ void agent_file_relocate(const struct agent_file *f, uint64_t base, int64_t tls,
 }
 
 /* An address in the process, from one of the descriptor's offsets. */
-static uint64_t place_of(uint64_t descriptor_at, int32_t offset)
+static uint64_t descriptor_address(uint64_t descriptor_at, int32_t offset)
 {
 	return descriptor_at + (uint64_t)(int64_t)offset;
 }
@@ -204,26 +204,26 @@ static uint64_t place_of(uint64_t descriptor_at, int32_t offset)
 void agent_file_hello(const struct agent_descriptor *c, uint64_t descriptor_at,
 		      struct protocol_hello *out)
 {
-	uint64_t arena = place_of(descriptor_at, c->arena);
+	uint64_t arena = descriptor_address(descriptor_at, c->arena);
 
 	out->request = PROTOCOL_HELLO;
 	out->version = PROTOCOL_VERSION;
 	out->image = MEMORY_NONE;
-	out->table = place_of(descriptor_at, c->table);
+	out->table = descriptor_address(descriptor_at, c->table);
 	/* The arena is aligned to its blocks: the descriptor tells only where it begins. */
 	out->arena = (arena + SITE_BLOCK_BYTES - 1) & ~(uint64_t)(SITE_BLOCK_BYTES - 1);
-	out->slow_record = place_of(descriptor_at, c->slow_record);
-	out->slow_record2 = place_of(descriptor_at, c->slow_record2);
-	out->slow_entry = place_of(descriptor_at, c->slow_entry);
-	out->slow_site = place_of(descriptor_at, c->slow_site);
-	out->state_entry = place_of(descriptor_at, c->state_entry);
-	out->slow_nonlocal = place_of(descriptor_at, c->slow_nonlocal);
-	out->find_fde = place_of(descriptor_at, c->find_fde);
-	out->find_object = place_of(descriptor_at, c->find_object);
-	out->iterate_phdr = place_of(descriptor_at, c->iterate_phdr);
-	out->intercept = place_of(descriptor_at, c->intercept);
-	out->probe = place_of(descriptor_at, c->probe);
-	out->event = place_of(descriptor_at, c->event);
-	out->syscall = place_of(descriptor_at, c->syscall);
-	out->delivery = place_of(descriptor_at, c->delivery);
+	out->slow_record = descriptor_address(descriptor_at, c->slow_record);
+	out->slow_record2 = descriptor_address(descriptor_at, c->slow_record2);
+	out->slow_entry = descriptor_address(descriptor_at, c->slow_entry);
+	out->slow_site = descriptor_address(descriptor_at, c->slow_site);
+	out->state_entry = descriptor_address(descriptor_at, c->state_entry);
+	out->slow_nonlocal = descriptor_address(descriptor_at, c->slow_nonlocal);
+	out->find_fde = descriptor_address(descriptor_at, c->find_fde);
+	out->find_object = descriptor_address(descriptor_at, c->find_object);
+	out->iterate_phdr = descriptor_address(descriptor_at, c->iterate_phdr);
+	out->intercept = descriptor_address(descriptor_at, c->intercept);
+	out->probe = descriptor_address(descriptor_at, c->probe);
+	out->event = descriptor_address(descriptor_at, c->event);
+	out->syscall = descriptor_address(descriptor_at, c->syscall);
+	out->delivery = descriptor_address(descriptor_at, c->delivery);
 }

@@ -24,7 +24,7 @@
 
 /* access() asks for the real user and would wait for a server: of a served file the mode alone is
  * judged, and execve says the rest. */
-static bool is_program(const char *path)
+static bool can_execute(const char *path)
 {
 	struct stat st;
 
@@ -44,7 +44,7 @@ static char *search_path(const char *command)
 		char *full = n ? mem_printf("%.*s/%s", (int)n, path, command) : mem_strdup(command);
 
 		next = path[n] ? path + n + 1 : NULL;
-		if (is_program(full))
+		if (can_execute(full))
 			return full;
 		free(full);
 	}
@@ -209,7 +209,7 @@ int launch_resolve(const char *command, char **path, char **image, struct err *e
 	*path = strchr(command, '/') ? mem_strdup(command) : search_path(command);
 	if (!*path)
 		return err_set(err, ENOENT, "%s: no such program in PATH", command);
-	if (!is_program(*path)) {
+	if (!can_execute(*path)) {
 		r = explain_missing(*path, err);
 	} else {
 		*image = mem_strdup(*path);

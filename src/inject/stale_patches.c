@@ -52,7 +52,7 @@ static void add_patch(struct stale_look *l, uint64_t at, const uint8_t *there,
 }
 
 /* Adds a jump of five bytes that leads into a region. */
-static bool look_at(struct stale_look *l, uint64_t at, const uint8_t *expected)
+static bool add_jump(struct stale_look *l, uint64_t at, const uint8_t *expected)
 {
 	uint8_t there[5];
 	int32_t rel;
@@ -79,8 +79,9 @@ static void look_at_function(struct stale_look *l, const struct module *mod, uin
 	hook_function_name(mod->hooks, i, name, sizeof(name));
 	l->function = modules_is_look_up(name) ? PATCH_LOOK_UP : 0;
 	if (e->kind != HOOK_SHORT)
-		look_at(l, at + e->patch_offset, hook_module_bytes(mod->hooks, i));
-	else if (look_at(l, at + (uint64_t)(int64_t)e->island, hook_module_island(mod->hooks, i)) &&
+		add_jump(l, at + e->patch_offset, hook_module_bytes(mod->hooks, i));
+	else if (add_jump(l, at + (uint64_t)(int64_t)e->island,
+			  hook_module_island(mod->hooks, i)) &&
 		 pread(l->fd, there, 2, (off_t)(at + e->patch_offset)) == 2 && there[0] == 0xeb)
 		/* The short jump of two bytes that leads to the island. */
 		add_patch(l, at + e->patch_offset, there, hook_module_bytes(mod->hooks, i), 2);
@@ -141,7 +142,7 @@ static void look_at_module(struct stale_look *l, struct module *mod)
 		intercepts_find(mod->fd, mod->path, mod->hooks, &calls);
 	l->function = PATCH_CALL;
 	for (size_t i = 0; i < calls.n; i++)
-		look_at(l, mod->base + calls.at[i].vaddr, calls.at[i].bytes);
+		add_jump(l, mod->base + calls.at[i].vaddr, calls.at[i].bytes);
 	vec_free(&calls);
 	look_at_events(l, mod);
 }
@@ -163,8 +164,8 @@ static bool site_stands(struct stale_look *l, const struct probe_site *s)
 	uint8_t there[2];
 
 	if (!s->island)
-		return look_at(l, s->patch, s->expected);
-	if (!look_at(l, s->island, s->island_expected))
+		return add_jump(l, s->patch, s->expected);
+	if (!add_jump(l, s->island, s->island_expected))
 		return false;
 	if (pread(l->fd, there, 2, (off_t)s->patch) == 2 && there[0] == 0xeb)
 		add_patch(l, s->patch, there, s->expected, 2);

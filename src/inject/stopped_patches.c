@@ -129,7 +129,7 @@ static void put_in(struct patch *p, uint8_t *at)
 }
 
 /* Takes a patch out, unless somebody changed its bytes meanwhile. */
-static void take_out(struct patch *p, uint8_t *at)
+static void remove_patch(struct patch *p, uint8_t *at)
 {
 	if (p->status != PATCH_APPLIED)
 		return;
@@ -157,7 +157,7 @@ static int take_out_rest(struct tracee *t, const patch_order *o, size_t first, s
 	if (n == 1)
 		o->at[first]->status = PATCH_GONE;
 	for (size_t i = first; i < first + n && n > 1 && r == 0; i++)
-		r = edit_run(t, o, i, 1, take_out, err);
+		r = edit_run(t, o, i, 1, remove_patch, err);
 	return r;
 }
 
@@ -171,7 +171,7 @@ static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t
 	int r = tracee_read(t, from, bytes, len, err);
 
 	if (r < 0)
-		return edit == take_out ? take_out_rest(t, o, first, n, err) : r;
+		return edit == remove_patch ? take_out_rest(t, o, first, n, err) : r;
 	for (size_t i = first; i < first + n; i++)
 		edit(o->at[i], bytes + (o->at[i]->address - from));
 	return tracee_write(t, from, bytes, len, err);
@@ -272,7 +272,7 @@ static bool is_cut(const void *context, uint64_t pc)
 }
 
 /* Lets threads leave the bytes to be changed. Refuses patches in which one stays. */
-static void make_room(struct tracee *t, const struct maps *maps, patch_order *o)
+static void step_threads_out(struct tracee *t, const struct maps *maps, patch_order *o)
 {
 	/* Most threads leave a patch's few bytes by themselves in a moment. */
 	stopped_run_on(t, is_cut, o, ROUNDS_MAX);
@@ -292,12 +292,12 @@ int stopped_patches_apply(struct tracee *t, const struct maps *maps, struct patc
 	if (!n)
 		return 0;
 	sort_patches(patches, n, &order);
-	make_room(t, maps, &order);
+	step_threads_out(t, maps, &order);
 	refuse_crossing(&order);
 	r = edit_all(t, &order, put_in, err);
 	if (r < 0)
 		/* Takes out again what was written. */
-		edit_all(t, &order, take_out, &ignored);
+		edit_all(t, &order, remove_patch, &ignored);
 	vec_free(&order);
 	return r;
 }
@@ -358,7 +358,7 @@ int stopped_patches_undo(struct tracee *t, struct patch *patches, size_t n,
 	sort_patches(copy, some, &order);
 	if (some) {
 		leave_islands(t, &order);
-		r = edit_all(t, &order, take_out, err);
+		r = edit_all(t, &order, remove_patch, err);
 	}
 	for (size_t i = 0; i < some; i++)
 		changed += copy[i].status != PATCH_APPLIED && copy[i].status != PATCH_GONE;

@@ -232,7 +232,7 @@ static bool in_ranges(const struct stopped_range *ranges, size_t n, uint64_t add
 	return false;
 }
 
-static void look_at(void *context, uint64_t pc)
+static void search_ranges(void *context, uint64_t pc)
 {
 	struct stack_search *s = context;
 
@@ -245,8 +245,8 @@ bool stopped_is_inside(struct tracee *t, const struct maps *maps,
 	struct stack_search s = { ranges, n, false };
 
 	for (size_t i = 0; i < tracee_threads(t) && !s.found; i++) {
-		look_at(&s, regs_pc(tracee_regs(t, i)));
-		stopped_interrupted(t, i, maps, look_at, &s);
+		search_ranges(&s, regs_pc(tracee_regs(t, i)));
+		stopped_interrupted(t, i, maps, search_ranges, &s);
 	}
 	return s.found;
 }
@@ -301,7 +301,7 @@ bool stopped_run_out(struct tracee *t, const struct stopped_range *ranges, size_
 #define UNWINDER_FRAMES 8192
 
 /* Whether the mapping's file has a name that begins with one of these. */
-static bool is_named(const struct map *m, const char *const *names)
+static bool file_name_begins(const struct map *m, const char *const *names)
 {
 	const char *slash = strrchr(m->path, '/');
 
@@ -332,7 +332,7 @@ bool stopped_is_unwinding(struct tracee *t, size_t i, const struct maps *maps,
 	const struct map *at = map_at(maps, regs_pc(r));
 	struct stack_search s = { u->ranges, u->n, in_ranges(u->ranges, u->n, regs_pc(r)) };
 
-	if (s.found || !at || !(u->in_program || is_named(at, helpers)))
+	if (s.found || !at || !(u->in_program || file_name_begins(at, helpers)))
 		return s.found;
 	if (!(patient && regs_call(r) >= 0))
 		walk(t, regs_sp(r) & ~UINT64_C(7), regs_sp(r) + UNWINDER_FRAMES, look_for, &s);

@@ -152,7 +152,7 @@ uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint
 	return *at = return_address(a, info, image, address, tsc);
 }
 
-static bool is_named(const struct trace_module *m, const struct trace_function *f, const char *name)
+static bool has_name(const struct trace_module *m, const struct trace_function *f, const char *name)
 {
 	return f->name && f->name < m->strings.n && !strcmp(m->strings.at + f->name, name);
 }
@@ -175,7 +175,7 @@ static bool find_in_file(const struct trace_module *m, const char *name, uint64_
 
 		*begin = f->vaddr;
 		*end = end_of(m, i);
-		if (name ? is_named(m, f, name) : vaddr >= *begin && vaddr < *end)
+		if (name ? has_name(m, f, name) : vaddr >= *begin && vaddr < *end)
 			return true;
 	}
 	return false;
@@ -257,18 +257,13 @@ static void print_gap(struct out *out, const struct symbols *s, uint64_t from, u
 		print_place(out, s, from);
 }
 
-static bool is_program(const struct trace_info *info, const struct trace_module *m)
-{
-	return m->image < info->images.n && !strcmp(info->images.at[m->image].exe, m->path);
-}
-
 static void print_file(const struct trace_info *info, const struct address_file *file,
 		       struct out *out)
 {
 	const struct trace_module *m = &info->modules.at[file->module];
 	const struct symbols program = { m, file->base, "", "", "" },
 			     library = { m, file->base, "\t[", m->name, "]" };
-	const struct symbols *s = is_program(info, m) ? &program : &library;
+	const struct symbols *s = trace_info_is_program(info, m) ? &program : &library;
 	uint64_t end = m->start - m->base;
 
 	for (size_t i = 0; i < m->functions.n; i++) {

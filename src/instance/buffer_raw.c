@@ -55,7 +55,7 @@ struct filling {
 };
 
 /* Returns the CPU's state, made at need with the usual limit. */
-static struct raw_cpu *cpu_of(struct filling *f, uint32_t cpu)
+static struct raw_cpu *raw_cpu_state(struct filling *f, uint32_t cpu)
 {
 	while (f->raw->cpus.n <= cpu)
 		*vec_add(&f->raw->cpus) = (struct raw_cpu){ .pages.limit = f->limit };
@@ -78,7 +78,7 @@ static uint64_t ns_of(const struct filling *f, uint64_t tsc)
 static void add_record(struct filling *f, uint16_t cpu, uint64_t tsc, const void *record, size_t n)
 {
 	if (cpu < CPUS_MAX)
-		reorder_add(&cpu_of(f, cpu)->reorder, ns_of(f, tsc), record, n);
+		reorder_add(&raw_cpu_state(f, cpu)->reorder, ns_of(f, tsc), record, n);
 }
 
 /* --- functions ---------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static void add_exit(struct filling *f, const struct call_step *s)
 static void add_miss(struct filling *f, const struct call_step *s)
 {
 	if (s->cpu < CPUS_MAX)
-		reorder_miss(&cpu_of(f, s->cpu)->reorder, ns_of(f, s->tsc), s->count);
+		reorder_miss(&raw_cpu_state(f, s->cpu)->reorder, ns_of(f, s->tsc), s->count);
 }
 
 /* --- events ------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static void move_addresses(struct filling *f, const struct event *e, uint64_t *r
 				addresses_place(f->addresses, f->info, image, record[i], e->tsc);
 }
 
-static void add_event(struct filling *f, const struct event *e)
+static void add_page_event(struct filling *f, const struct event *e)
 {
 	uint64_t record[1 + RECORD_PAYLOAD_MAX];
 	uint16_t id = id_of(f, e->fn);
@@ -198,11 +198,11 @@ static void add_step(void *arg, const struct call_step *s)
 	case CALL_LEAVE:
 	case CALL_SPAN: add_exit(f, s); break;
 	case CALL_LOST: add_miss(f, s); break;
-	case CALL_EVENT: add_event(f, s->event); break;
+	case CALL_EVENT: add_page_event(f, s->event); break;
 	}
 }
 
-static void take_event(struct filling *f, const struct event *e)
+static void take_page_event(struct filling *f, const struct event *e)
 {
 	struct tracks *t = &f->raw->tracks;
 
@@ -227,7 +227,7 @@ static void tell_gone(struct filling *f, struct ring *ring, uint64_t tsc)
 	for (uint32_t i = 0; i < f->info->cpus && i < CPUS_MAX; i++) {
 		const struct ring_losses g = ring_losses(ring, i);
 		uint64_t gone = g.overrun + g.dropped + g.lost_gone;
-		struct raw_cpu *c = cpu_of(f, i);
+		struct raw_cpu *c = raw_cpu_state(f, i);
 
 		if (gone > c->gone)
 			reorder_miss(&c->reorder, ns_of(f, tsc), gone - c->gone);
@@ -247,7 +247,7 @@ static void take_events(struct filling *f, struct source *source, struct ring *r
 		if (!n && ring)
 			tell_gone(f, ring, e.tsc);
 		if (e.thread < f->info->threads.n)
-			take_event(f, &e);
+			take_page_event(f, &e);
 		if (++n % RELEASE_EVERY == 0)
 			release_records(f, ns_of(f, e.tsc));
 	}

@@ -168,7 +168,7 @@ void buffer_show_dump(struct buffer *b, struct out *out)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static struct trace_header header_of(const struct ring_counts *c)
+static struct trace_header make_trace_header(const struct ring_counts *c)
 {
 	return (struct trace_header){ .empty = !c->entries,
 				      .entries = c->entries,
@@ -206,7 +206,7 @@ int buffer_show(struct buffer *b, struct trace_info *info, const struct settings
 		struct out *out, struct err *err)
 {
 	struct ring_counts counts = count_for(b, info, cpu);
-	struct trace_header header = header_of(&counts);
+	struct trace_header header = make_trace_header(&counts);
 	struct callers *callers;
 	chunk_list chunks = { 0 };
 
@@ -337,7 +337,7 @@ bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struc
 			  unsigned cpu, struct out *out)
 {
 	struct ring_counts counts = count_snapshot(b, info, cpu);
-	struct trace_header header = header_of(&counts);
+	struct trace_header header = make_trace_header(&counts);
 	struct source *source = counts.entries ? buffer_snapshot_merge(b, info, cpu) : NULL,
 		      *again = NULL;
 	struct err ignored;

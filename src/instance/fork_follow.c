@@ -158,7 +158,7 @@ static void is_born(struct fork_follow *f, pid_t parent, pid_t child)
 
 /* Takes one record's effect. A payload shorter than the structure comes from a program that
  * overwrote it. */
-static void take_event(struct fork_follow *f, const struct event *e)
+static void follow_event(struct fork_follow *f, const struct event *e)
 {
 	struct task_fork fork;
 	struct task_exit exit;
@@ -184,7 +184,7 @@ static void scan_chunk(struct fork_follow *f, const struct chunk *c)
 	struct event e;
 
 	while (unpack_next(&u, &e))
-		take_event(f, &e);
+		follow_event(f, &e);
 }
 
 /* --- chunks ------------------------------------------------------------------------- */

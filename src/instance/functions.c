@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "hook/list.h"
 
-static bool is_known(const struct functions *f, const char *path)
+static bool functions_have_file(const struct functions *f, const char *path)
 {
 	for (size_t i = 0; i < f->files.n; i++)
 		if (strcmp(f->files.at[i], path) == 0)
@@ -43,12 +43,6 @@ static void add_file(struct functions *f, const struct trace_module *m, bool pro
 	hook_list_free(&list);
 }
 
-/* Whether the module is its image's program, not a library. */
-static bool is_program(const struct trace_info *info, const struct trace_module *m)
-{
-	return m->image < info->images.n && strcmp(info->images.at[m->image].exe, m->path) == 0;
-}
-
 void functions_update(struct functions *f, const struct trace_info *info)
 {
 	for (size_t i = 0; i < info->modules.n; i++) {
@@ -56,8 +50,8 @@ void functions_update(struct functions *f, const struct trace_info *info)
 
 		/* A module without functions is not selected by set_ftrace_module: its file is not
 		 * opened. */
-		if (m->functions.n && !is_known(f, m->path))
-			add_file(f, m, is_program(info, m));
+		if (m->functions.n && !functions_have_file(f, m->path))
+			add_file(f, m, trace_info_is_program(info, m));
 	}
 }
 

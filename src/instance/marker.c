@@ -19,7 +19,7 @@
 
 /* Returns the writer's index in trace_info, appending it if no thread there has its number. The
  * latest is taken: numbers are reused. Called under pump_lock. */
-static uint32_t thread_of(struct trace_info *info, pid_t tid, bool named)
+static uint32_t writer_index(struct trace_info *info, pid_t tid, bool named)
 {
 	struct trace_thread t = {
 		.tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(), .unnamed = !named
@@ -41,7 +41,7 @@ struct marker { struct trace_array *array; uint32_t thread, event; uint16_t cpu;
 
 /* The CPU on which the writer runs. The writer waits for the answer to its write, so that its last
  * CPU is the one it wrote on. */
-static uint16_t cpu_of(pid_t tid)
+static uint16_t last_cpu_of_thread(pid_t tid)
 {
 	struct proc_stat stat;
 	int cpu = tid && proc_stat_read(tid, tid, &stat) == 0 ? stat.cpu : sched_getcpu();
@@ -119,7 +119,7 @@ int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, s
 	struct trace_array *tr = arg;
 	struct marker m = {
 		tr, 0, events_find(tr->live->events, "ftrace", raw ? "raw_data" : "print")->index,
-		cpu_of(thread)
+		last_cpu_of_thread(thread)
 	};
 	unsigned buffers = 1, took;
 
@@ -127,8 +127,8 @@ int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, s
 		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id",
 			       RAW_MAX);
 	/* An index in trace_info stays valid after pump_unlock: threads are never removed. */
-	m.thread = thread_of(pump_lock(tr->live->pump), thread,
-			     option_is_set(tr->live->top->settings.options, OPTION_RECORD_CMD));
+	m.thread = writer_index(pump_lock(tr->live->pump), thread,
+				option_is_set(tr->live->top->settings.options, OPTION_RECORD_CMD));
 	pump_unlock(tr->live->pump);
 	took = tr->name ? write_marker(&m, text, n, raw) : write_copies(&m, text, n, raw, &buffers);
 	if (!buffers)

@@ -43,7 +43,7 @@ static bool is_chunk_kept(const struct instance_merge *m, const struct stream_it
 }
 
 /* Whether the event passes the CPU filter and was not read or cleared. */
-static bool is_wanted(const struct instance_merge *m, const struct stream_item *i)
+static bool is_unread(const struct instance_merge *m, const struct stream_item *i)
 {
 	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) &&
 	       i->time >= discard_time(&m->filter.gone, i->event->cpu);
@@ -63,7 +63,7 @@ static int merge_next(struct source *s, struct event *out, struct err *err)
 
 	while (stream_next(m->stream, m->filter.until, &i))
 		if (is_sleep(&i) ? is_chunk_kept(m, &i)
-				 : !is_off(m, i.time) && is_chunk_kept(m, &i) && is_wanted(m, &i)) {
+				 : !is_off(m, i.time) && is_chunk_kept(m, &i) && is_unread(m, &i)) {
 			*out = *i.event;
 			return 1;
 		}

@@ -10,7 +10,7 @@
 
 /* Index of the first period that ends after tsc. Searches from the end: lists may be long, and most
  * questions are about now. */
-static size_t place_of(const off_periods *l, uint64_t tsc)
+static size_t first_ending_after(const off_periods *l, uint64_t tsc)
 {
 	size_t i = l->n;
 
@@ -21,7 +21,7 @@ static size_t place_of(const off_periods *l, uint64_t tsc)
 
 bool off_at(const off_periods *l, uint64_t tsc)
 {
-	size_t i = place_of(l, tsc);
+	size_t i = first_ending_after(l, tsc);
 
 	return i < l->n && l->at[i].from <= tsc;
 }
@@ -32,7 +32,7 @@ bool off_now(const off_periods *l)
 }
 
 /* Removes period i: recording was turned on at the moment it was turned off. */
-static void take_out(off_periods *l, size_t i)
+static void remove_period(off_periods *l, size_t i)
 {
 	l->n--;
 	memmove(&l->at[i], &l->at[i + 1], (l->n - i) * sizeof(l->at[0]));
@@ -40,14 +40,14 @@ static void take_out(off_periods *l, size_t i)
 
 void off_turn(off_periods *l, bool on, uint64_t tsc)
 {
-	size_t i = place_of(l, tsc);
+	size_t i = first_ending_after(l, tsc);
 	bool off = i < l->n && l->at[i].from <= tsc;
 
 	/* Nothing changes: recording is so already at tsc. */
 	if (off != on)
 		return;
 	if (off && l->at[i].from == tsc)
-		take_out(l, i);
+		remove_period(l, i);
 	else if (off)
 		l->at[i].to = tsc;
 	/* Off already from a later time on: that period begins earlier. */

@@ -46,7 +46,7 @@ static void drop_oldest(struct pages *p)
 }
 
 /* Moves the queue to the front when its dead part is the longer one (and at least 64 pages). */
-static void close_up(struct pages *p)
+static void compact_pages(struct pages *p)
 {
 	if (p->first < 64 || p->first < p->full.n / 2)
 		return;
@@ -66,7 +66,7 @@ static void finish_page(struct pages *p)
 	while (p->limit && (p->full.n - p->first) * (uint64_t)PAGE_BYTES > p->limit &&
 	       p->full.n - p->first > 1)
 		drop_oldest(p);
-	close_up(p);
+	compact_pages(p);
 }
 
 static void begin_page(struct pages *p, uint64_t ns)
@@ -157,7 +157,7 @@ bool pages_take(struct pages *p, bool unfinished, void *to)
 	free(page->bytes);
 	p->records -= page->records;
 	p->read += page->records;
-	close_up(p);
+	compact_pages(p);
 	return true;
 }
 

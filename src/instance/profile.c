@@ -67,8 +67,8 @@ struct profile {
 
 /* Whether the settings select the function. Other instances may have more functions hooked than the
  * profile wants. */
-static bool is_wanted(const struct settings *s, const struct trace_module *m,
-		      const struct trace_function *f)
+static bool selects(const struct settings *s, const struct trace_module *m,
+		    const struct trace_function *f)
 {
 	char place[NAME_MAX_BYTES];
 	const char *name = m->strings.at + f->name;
@@ -108,7 +108,7 @@ static uint32_t *id_slot(struct ids *ids, uint32_t fn)
 	return &ids->at[fn];
 }
 
-/* The slow path of number_of(): numbers a function that is met for the first time. Kept out of
+/* The slow path of counted_index(): numbers a function that is met for the first time. Kept out of
  * line, for the sake of the loop that calls it. */
 static __attribute__((noinline)) uint32_t ask_function(struct profile *p, uint32_t fn)
 {
@@ -120,12 +120,12 @@ static __attribute__((noinline)) uint32_t ask_function(struct profile *p, uint32
 		return LEFT_OUT; /* not kept: it may become known */
 	*vec_add(&p->functions) = (struct counted){ p->image, fn };
 	slot = id_slot(ids_of(p, p->image), fn);
-	*slot = (uint32_t)p->functions.n | (is_wanted(&p->settings, m, f) ? 0 : LEFT_OUT);
+	*slot = (uint32_t)p->functions.n | (selects(&p->settings, m, f) ? 0 : LEFT_OUT);
 	return *slot;
 }
 
 /* Returns 1 + the function's index in p->functions, with LEFT_OUT if it is not to be counted. */
-static inline uint32_t number_of(struct profile *p, uint32_t fn)
+static inline uint32_t counted_index(struct profile *p, uint32_t fn)
 {
 	const struct ids *ids = &p->images.at[p->image];
 
@@ -141,14 +141,14 @@ static __attribute__((noinline)) void grow_sums(struct cpu_sums *c, size_t n)
 		c->functions.at[c->functions.n++] = (struct sums){ 0 };
 }
 
-static inline struct cpu_sums *cpu_of(struct profile *p, unsigned cpu)
+static inline struct cpu_sums *sums_of_cpu(struct profile *p, unsigned cpu)
 {
 	return &p->cpus[cpu < p->n_cpus ? cpu : 0];
 }
 
 static inline struct sums *sums_of(struct profile *p, unsigned cpu, uint32_t number)
 {
-	struct cpu_sums *c = cpu_of(p, cpu);
+	struct cpu_sums *c = sums_of_cpu(p, cpu);
 
 	if (__builtin_expect(c->functions.n < number, 0))
 		grow_sums(c, p->functions.n);
@@ -173,7 +173,7 @@ static inline void add_call(struct sums *s, uint64_t ticks, uint64_t inside)
 
 /* Takes the time of a call that is not counted back out of its caller's `inside`: only the calls
  * that it made are subtracted from the caller's own time. */
-static void give_back(struct profile *p, const struct call_step *s)
+static void take_time_from_caller(struct profile *p, const struct call_step *s)
 {
 	struct calls *c = &p->now->lane->now->calls;
 	uint64_t own = s->tsc - s->begin - s->inside;
@@ -207,19 +207,19 @@ static void add_span(struct profile *p, const struct call_step *s, uint32_t numb
 
 /* Inlined into tracks_feed's callers, one step of a call. A loss is counted on the CPU where the
  * next record was made. */
-static inline __attribute__((always_inline)) void take_step(void *arg, const struct call_step *s)
+static inline __attribute__((always_inline)) void count_step(void *arg, const struct call_step *s)
 {
 	struct profile *p = arg;
 	uint32_t number;
 
 	if (__builtin_expect(s->kind == CALL_LOST || s->kind == CALL_EVENT, 0)) {
-		cpu_of(p, s->cpu)->lost += s->kind == CALL_LOST ? s->count : 0;
+		sums_of_cpu(p, s->cpu)->lost += s->kind == CALL_LOST ? s->count : 0;
 		return;
 	}
-	number = number_of(p, s->fn);
+	number = counted_index(p, s->fn);
 	if (__builtin_expect(number & LEFT_OUT, 0)) {
 		if (s->kind == CALL_LEAVE)
-			give_back(p, s);
+			take_time_from_caller(p, s);
 	} else if (s->kind == CALL_LEAVE) {
 		add_call(sums_of(p, s->cpu, number), s->tsc - s->begin, s->inside);
 	} else if (s->kind == CALL_SPAN) {
@@ -256,7 +256,7 @@ static void feed_lost(struct profile *p, const struct event *e, uint64_t count)
 				    .thread = e->thread,
 				    .cpu = e->cpu };
 
-	tracks_feed(&p->now->tracks, p->now->lane, &lost, take_step, p);
+	tracks_feed(&p->now->tracks, p->now->lane, &lost, count_step, p);
 }
 
 /* Feeds the chunk's records between p->from and p->to. One unsigned comparison tests both ends. */
@@ -281,7 +281,7 @@ static void feed_events(struct profile *p, const struct chunk *c)
 		if (__builtin_expect(lost != 0, 0))
 			feed_lost(p, &e, lost);
 		lost = 0;
-		tracks_feed(&f->tracks, f->lane, &e, take_step, p);
+		tracks_feed(&f->tracks, f->lane, &e, count_step, p);
 	}
 	/* A chunk without records tells what its thread lost at its end. */
 	e = (struct event){ .tsc = c->near_tsc, .thread = c->thread, .cpu = c->cpu };
@@ -295,7 +295,7 @@ void profile_feed(struct profile *p, const struct chunk *c)
 		return;
 	p->image = p->info->threads.at[c->thread].image;
 	p->now = followed_of(p, c->thread);
-	/* number_of() relies on p->images having the image. */
+	/* counted_index() relies on p->images having the image. */
 	ids_of(p, p->image);
 	if (p->now->wanted && p->to > p->from)
 		feed_events(p, c);
@@ -373,7 +373,7 @@ static void choose_functions(struct profile *p)
 
 		if (f)
 			p->images.at[c->image].at[c->fn] =
-				(uint32_t)(i + 1) | (is_wanted(&p->settings, m, f) ? 0 : LEFT_OUT);
+				(uint32_t)(i + 1) | (selects(&p->settings, m, f) ? 0 : LEFT_OUT);
 	}
 }
 
@@ -435,7 +435,7 @@ static void find_rows(const struct profile *p, const struct cpu_sums *c, bool gr
 }
 
 /* free() it. */
-static char *name_of(const struct profile_found *f)
+static char *found_name(const struct profile_found *f)
 {
 	size_t n = (size_t)trace_function_name(f->module, f->function, NULL, 0) + 1;
 	char *name = mem_zalloc(n);
@@ -454,7 +454,7 @@ static void print_rows(const struct profile *p, const found_list *all, uint64_t 
 			profile_sums_add(&rows.at[rows.n - 1].sums, &all->at[i].sums);
 		else
 			*vec_add(&rows) =
-				(struct profile_row){ name_of(&all->at[i]), all->at[i].sums };
+				(struct profile_row){ found_name(&all->at[i]), all->at[i].sums };
 	}
 	profile_print(rows.at, rows.n, &p->info->clock, thresh_ns, out);
 	for (size_t i = 0; i < rows.n; i++)

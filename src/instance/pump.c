@@ -66,7 +66,7 @@ static void offer_run(struct pump *p, const struct drain_run *run, pid_t tid)
 }
 
 /* The drain's sink, called for each run of a pass. */
-static int take_run(void *context, const struct drain_run *run, struct err *err)
+static int pump_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct pump *p = context;
 	pid_t tid;
@@ -132,7 +132,7 @@ static void resolve(struct pump *p, size_t most)
 	chunk_list chunks;
 	uint64_t complete;
 
-	/* The list is taken out, so that take_run() can go on. */
+	/* The list is taken out, so that pump_run() can go on. */
 	pthread_mutex_lock(&p->lock);
 	chunks = p->unresolved;
 	p->unresolved = (chunk_list){ 0 };
@@ -195,7 +195,7 @@ static void *pump_thread(void *arg)
 			session_stop(p->session);
 		over |= consumer_over(p->session);
 		note_begin(p);
-		consumer_pass(p->session, over, take_run, p, &lost, &ignored);
+		consumer_pass(p->session, over, pump_run, p, &lost, &ignored);
 		take_threadless(p, lost);
 		note_taken(p, over);
 		/* A holder of `names` resolves everything itself in pump_lock(). */
@@ -256,7 +256,7 @@ void pump_stop(struct pump *p)
 
 void pump_add(struct pump *p, struct buffer *b)
 {
-	/* Both locks: `names` for resolve_in_buffers(), `lock` for take_run(). */
+	/* Both locks: `names` for resolve_in_buffers(), `lock` for pump_run(). */
 	pthread_mutex_lock(&p->names);
 	pthread_mutex_lock(&p->lock);
 	*vec_add(&p->buffers) = b;

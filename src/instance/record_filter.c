@@ -115,12 +115,12 @@ struct filter_pass {
 	bool ended, ended_ours; /* this exit ended a call; a call of the instance's */
 };
 
-static bool is_ours(const struct filter_pass *p, uint32_t fn)
+static bool selects_function(const struct filter_pass *p, uint32_t fn)
 {
 	return is_traced(p->s, p->info, p->image, fn);
 }
 
-static void put_words(struct filter_pass *p, const uint64_t *words, size_t n)
+static void keep_words(struct filter_pass *p, const uint64_t *words, size_t n)
 {
 	chunk_add(p->out, words, n);
 }
@@ -134,7 +134,7 @@ static void note_end(void *arg, const struct call_step *step)
 	if (step->kind != CALL_LEAVE || step->flags & CALL_UNWOUND)
 		return;
 	p->ended = true;
-	p->ended_ours = p->ended_ours || is_ours(p, step->fn);
+	p->ended_ours = p->ended_ours || selects_function(p, step->fn);
 }
 
 static void feed_event(struct filter_pass *p, const struct event *e)
@@ -147,8 +147,8 @@ static void take_entry(struct filter_pass *p, const struct event *e, const uint6
 		       size_t n)
 {
 	feed_event(p, e);
-	if (is_ours(p, e->fn))
-		put_words(p, words, n);
+	if (selects_function(p, e->fn))
+		keep_words(p, words, n);
 }
 
 /* A tail call shares its exit with its caller. If no open call of that chain is the instance's, the
@@ -160,15 +160,15 @@ static void take_tail(struct filter_pass *p, const struct event *e, const uint64
 	uint64_t entry;
 
 	feed_event(p, e);
-	if (!is_ours(p, e->fn))
+	if (!selects_function(p, e->fn))
 		return;
 	/* The new call is the last one; the chain of those that share its exit is before it. */
 	c = &p->lane->now->calls;
 	for (size_t i = calls_top(c); i + 1 < c->n; i++)
-		shares = shares || is_ours(p, c->at[i].fn);
+		shares = shares || selects_function(p, c->at[i].fn);
 	shares = shares || (c->n && c->at[c->n - 1].fn == e->fn && c->at[c->n - 1].begin != e->tsc);
 	entry = (words[0] & ~UINT64_C(3)) | RECORD_ENTRY;
-	put_words(p, shares ? words : &entry, n);
+	keep_words(p, shares ? words : &entry, n);
 }
 
 /* Whether the record's returned value, if it has one, is to stay: only if the instance asked for
@@ -189,9 +189,9 @@ static void take_exit(struct filter_pass *p, const struct event *e, const uint64
 	if (!(p->ended ? p->ended_ours : !p->s->others_before))
 		return;
 	if (union_value(p, e))
-		put_words(p, words, n);
+		keep_words(p, words, n);
 	else
-		put_words(p, &plain, 1);
+		keep_words(p, &plain, 1);
 }
 
 /* A span is a whole call in one record, so that no track is needed. */
@@ -204,19 +204,19 @@ static void take_span(struct filter_pass *p, const struct event *e, const uint64
 		words[2],
 	};
 
-	if (!is_ours(p, e->fn))
+	if (!selects_function(p, e->fn))
 		return;
 	if (union_value(p, e))
-		put_words(p, words, n);
+		keep_words(p, words, n);
 	else
-		put_words(p, plain, 3);
+		keep_words(p, plain, 3);
 }
 
 static void take_by_function(struct filter_pass *p, const struct event *e, const uint64_t *words,
 			     size_t n)
 {
-	if (is_ours(p, e->fn))
-		put_words(p, words, n);
+	if (selects_function(p, e->fn))
+		keep_words(p, words, n);
 }
 
 /* A switch leaves the current stack. RECORD_SWITCH_FOLLOWED says that its call will return there;
@@ -231,11 +231,11 @@ static void take_switch(struct filter_pass *p, const struct event *e, const uint
 
 	memcpy(copy, words, n * sizeof(*words));
 	for (size_t i = calls_top(c); i < c->n; i++)
-		mine = mine || is_ours(p, c->at[i].fn);
+		mine = mine || selects_function(p, c->at[i].fn);
 	if (!mine)
 		copy[1] &= ~(uint64_t)RECORD_SWITCH_FOLLOWED;
 	feed_event(p, e);
-	put_words(p, copy, n);
+	keep_words(p, copy, n);
 }
 
 /* How many of the n calls that an unwinder leaves are the instance's, from the innermost on. A call
@@ -252,7 +252,7 @@ static uint64_t count_unwound(const struct filter_pass *p, uint64_t n)
 		bool mine = false;
 
 		do
-			mine = is_ours(p, c->at[--i].fn) || mine;
+			mine = selects_function(p, c->at[--i].fn) || mine;
 		while (i && c->at[i].flags & CALL_TAIL);
 		count += mine;
 	}
@@ -266,7 +266,7 @@ static void take_unwind(struct filter_pass *p, const struct event *e, const uint
 
 	feed_event(p, e);
 	if (copy[1])
-		put_words(p, copy, 2);
+		keep_words(p, copy, 2);
 }
 
 /* Places on the stack concern every instance: tracks need them. */
@@ -274,14 +274,14 @@ static void take_place(struct filter_pass *p, const struct event *e, const uint6
 		       size_t n)
 {
 	feed_event(p, e);
-	put_words(p, words, n);
+	keep_words(p, words, n);
 }
 
 /* Events and sleeps are not functions' records; other code selects them. */
 static void take_words(struct filter_pass *p, const struct event *e, const uint64_t *words,
 		       size_t n)
 {
-	put_words(p, words, n);
+	keep_words(p, words, n);
 }
 
 typedef void taker(struct filter_pass *p, const struct event *e, const uint64_t *words, size_t n);
@@ -331,7 +331,7 @@ static void sift_chunk(struct filter_pass *p, const struct chunk *c)
 			break;
 		u.end = words + n;
 		if (!unpack_next(&u, &e))
-			put_words(p, words, n); /* a change of CPU */
+			keep_words(p, words, n); /* a change of CPU */
 		else
 			sift_record(p, &e, words, n);
 	}

@@ -12,11 +12,6 @@
 
 /* --- the files ------------------------------------------------------------------------ */
 
-static bool is_program(const struct trace_info *info, const struct trace_module *m)
-{
-	return m->image < info->images.n && strcmp(info->images.at[m->image].exe, m->path) == 0;
-}
-
 static bool is_found(const refusal_files *files, const char *path)
 {
 	for (size_t i = 0; i < files->n; i++)
@@ -32,9 +27,9 @@ void refusal_files_find(const struct trace_info *info, refusal_files *out)
 		const struct trace_module *m = &info->modules.at[i];
 
 		if (!is_found(out, m->path))
-			*vec_add(out) =
-				(struct refusal_file){ mem_strdup(m->path), is_program(info, m),
-						       m->functions.n > 0 };
+			*vec_add(out) = (struct refusal_file){ mem_strdup(m->path),
+							       trace_info_is_program(info, m),
+							       m->functions.n > 0 };
 	}
 }
 

@@ -36,7 +36,7 @@ void reorder_miss(struct reorder *o, uint64_t ns, uint64_t n)
 
 /* Frees the space of released records by copying the rest, when at least half (and 1024) are
  * released: each record is copied about once. */
-static void close_up(struct reorder *o)
+static void compact_records(struct reorder *o)
 {
 	struct reorder rest = { 0 };
 
@@ -64,7 +64,7 @@ void reorder_release(struct reorder *o, uint64_t until_ns, struct pages *to)
 		else
 			pages_add(to, r->ns, o->bytes.at + r->at, r->n);
 	}
-	close_up(o);
+	compact_records(o);
 }
 
 bool reorder_is_empty(const struct reorder *o)

@@ -212,7 +212,7 @@ static void drop_oldest(struct ring *r)
 }
 
 /* Moves the queue to the front when its dead part is the longer one (and at least 64 chunks). */
-static void close_up(struct ring *r)
+static void compact_chunks(struct ring *r)
 {
 	if (r->first < 64 || r->first < r->at.n / 2)
 		return;
@@ -226,7 +226,7 @@ static void shrink_ring(struct ring *r)
 {
 	while (r->counts.bytes > r->limit && r->at.n - r->first > 1)
 		drop_oldest(r);
-	close_up(r);
+	compact_chunks(r);
 }
 
 static void keep_chunk(struct ring *r, const struct chunk_ref *k)
@@ -347,7 +347,7 @@ void ring_take(struct ring *r, bool reader, chunk_list *out)
 		}
 		*vec_add(out) = *k;
 	}
-	close_up(r);
+	compact_chunks(r);
 	pthread_mutex_unlock(&r->lock);
 }
 

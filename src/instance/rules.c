@@ -103,7 +103,7 @@ static bool is_marker(const struct event_entry *e)
 	return !events_can_enable(e) && !strcmp(e->format->name, "print");
 }
 
-static void add_event(struct rules *r, const struct event_entry *entry)
+static void add_event_rule(struct rules *r, const struct event_entry *entry)
 {
 	const struct event_setting *e = event_set_get(&r->events, entry->index);
 	bool marker = is_marker(entry);
@@ -125,7 +125,7 @@ static void add_events(struct rules *r)
 	uint32_t n = r->events.catalogue ? events_n(r->events.catalogue) : 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		add_event(r, events_at(r->events.catalogue, i));
+		add_event_rule(r, events_at(r->events.catalogue, i));
 }
 
 /* Notes the events that these settings enable or disable: triggers may have switched them since,
@@ -185,7 +185,7 @@ static uint16_t find_commands(struct rules *r, const char *name)
 	return (uint16_t)r->ranges.n;
 }
 
-static uint16_t *place_of(struct rules *r, uint32_t image, uint32_t fn)
+static uint16_t *function_rule_at(struct rules *r, uint32_t image, uint32_t fn)
 {
 	while (r->images.n <= image)
 		memset(vec_add(&r->images), 0, sizeof(r->images.at[0]));
@@ -203,7 +203,7 @@ struct rule_range rules_of_function(struct rules *r, const struct trace_info *in
 
 	if (image >= info->images.n || fn > RECORD_ID_MAX)
 		return r->ranges.at[0]; /* the program overwrote the record */
-	place = place_of(r, image, fn);
+	place = function_rule_at(r, image, fn);
 	if (!*place) {
 		f = trace_info_function(info, image, fn, &module);
 		/* Not kept: the function may become known. */

@@ -192,7 +192,7 @@ static void enter_call(struct stacks *s, struct thread *t, const struct call_ste
 }
 
 /* The step of one call, from the trackers. */
-static void take_step(void *arg, const struct call_step *step)
+static void follow_step(void *arg, const struct call_step *step)
 {
 	struct stacks *s = arg;
 	struct thread *t = s->now;
@@ -209,7 +209,7 @@ static void take_step(void *arg, const struct call_step *step)
 
 /* Returns the thread's state, made at its first chunk; unfollow_thread() may have dropped the
  * trackers in between. */
-static struct thread *thread_of(struct stacks *s, uint32_t thread)
+static struct thread *stacks_thread(struct stacks *s, uint32_t thread)
 {
 	struct thread *t;
 
@@ -230,7 +230,7 @@ static void feed_event(struct stacks *s, const struct event *e)
 {
 	struct thread *t = s->now;
 
-	tracks_feed(&t->tracks, t->lane, e, take_step, s);
+	tracks_feed(&t->tracks, t->lane, e, follow_step, s);
 	t->at = e->kind == EVENT_AT ? e->count : 0;
 	t->at_site = e->kind == EVENT_AT ? e->site : 0;
 }
@@ -252,7 +252,7 @@ void stacks_feed(struct stacks *s, const struct chunk *c)
 		return;
 	s->thread = c->thread;
 	s->image = s->info->threads.at[c->thread].image;
-	s->now = thread_of(s, c->thread);
+	s->now = stacks_thread(s, c->thread);
 	if (c->lost)
 		feed_event(s, &e);
 	while (unpack_next(&u, &e))
@@ -386,11 +386,6 @@ static void print_function(const struct trace_module *m, const struct trace_func
 		out_printf(out, " [%s]", m->name);
 }
 
-static bool is_program(const struct trace_info *info, const struct trace_module *m)
-{
-	return m->image < info->images.n && !strcmp(info->images.at[m->image].exe, m->path);
-}
-
 /* Prints the place of a call. The byte before a return address belongs to the call, the return
  * address may not. */
 static void print_site(const struct trace_info *info, uint32_t image, uint32_t site, uint64_t tsc,
@@ -402,7 +397,8 @@ static void print_site(const struct trace_info *info, uint32_t image, uint32_t s
 		address ? trace_info_function_at(info, image, address - 1, tsc, &m) : NULL;
 
 	if (f)
-		print_function(m, f, address - m->base - f->vaddr, is_program(info, m), out);
+		print_function(m, f, address - m->base - f->vaddr, trace_info_is_program(info, m),
+			       out);
 	else if (address && (m = trace_info_module_at(info, image, address - 1, tsc)))
 		out_printf(out, "%s+%#lx", m->name, address - m->base);
 	else if (address)
@@ -441,7 +437,7 @@ static void print_table(const struct stacks *s, uint32_t thread, const struct th
 		if (called)
 			print_site(s->info, image, called->site, t->tsc, out);
 		else if ((last = trace_info_function(s->info, image, f.at[f.n - 1].fn, &m)))
-			print_function(m, last, 0, is_program(s->info, m), out);
+			print_function(m, last, 0, trace_info_is_program(s->info, m), out);
 		out_char(out, '\n');
 	}
 	vec_free(&f);

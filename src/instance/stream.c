@@ -75,7 +75,7 @@ static bool lane_before(const struct stream_lane *a, const struct stream_lane *b
 /* --- a thread ----------------------------------------------------------------------- */
 
 /* Moves the list to the front when its dead part is the longer one (and at least 16 chunks). */
-static void close_up(struct stream_lane *l)
+static void compact_lane(struct stream_lane *l)
 {
 	if (l->now < 16 || l->now < l->chunks.n / 2)
 		return;
@@ -95,7 +95,7 @@ static bool open_chunk(struct stream_lane *l, bool stacks)
 	/* One chunk is kept open: its words are pointed to by the item given out last. */
 	while (l->now < l->next)
 		chunk_ref_put(&l->chunks.at[l->now++]);
-	close_up(l);
+	compact_lane(l);
 	c = l->chunks.at[l->next++].chunk;
 	l->unpack = (struct unpack){ .at = c->words,
 				     .end = c->words + c->n,

@@ -302,7 +302,8 @@ static bool passes_filter(const struct triggers *t, const struct rule *r,
 }
 
 /* Whether the instance keeps the event's record. */
-static bool is_wanted(const struct triggers *t, const struct rule *r, const struct stream_item *i)
+static bool keeps_record(const struct triggers *t, const struct rule *r,
+			 const struct stream_item *i)
 {
 	return i->ref->what & CHUNK_EVENTS && (r->always || is_on(t, r->index)) &&
 	       is_recording(t, i) && passes_filter(t, r, r->filter, i->event);
@@ -334,7 +335,7 @@ static void keep_event(struct triggers *t, const struct rule *r, const struct st
 /* Looks at an event. In ftrace triggers run before their event's record is made if none of them
  * looks at it: their effect then holds for the record, too. Otherwise the record is made first, and
  * is in the buffer by then, unless the event's filter is still to decide. */
-static void take_event(struct triggers *t, const struct stream_item *i)
+static void trigger_event(struct triggers *t, const struct stream_item *i)
 {
 	const struct rule *r = rules_of_event(t->now, i->event->fn);
 	struct occurrence m = { .t = t, .item = i, .from = i->time };
@@ -347,7 +348,7 @@ static void take_event(struct triggers *t, const struct stream_item *i)
 	run_triggers(&m, r, false);
 	if (!r->conditional)
 		finish_occurrence(&m);
-	if (is_wanted(t, r, i))
+	if (keeps_record(t, r, i))
 		keep_event(t, r, i);
 	if (r->conditional)
 		finish_occurrence(&m);
@@ -449,7 +450,7 @@ static void take_item(struct triggers *t, const struct stream_item *i)
 		hists_lose(t->now, i->event->count);
 		keep_item(t, i);
 	} else if (i->event->kind == EVENT_TRACE) {
-		take_event(t, i);
+		trigger_event(t, i);
 	} else {
 		take_function(t, i);
 	}

@@ -164,7 +164,7 @@ static bool same_kind(const struct function_command *a, const struct function_co
 }
 
 /* Removes the commands that `removal` matches, by name or glob. */
-static void take_out(struct function_commands *l, const struct function_command *removal)
+static void remove_commands(struct function_commands *l, const struct function_command *removal)
 {
 	size_t kept = 0;
 
@@ -205,7 +205,7 @@ int function_commands_write(struct function_commands *l, const char *word,
 		e = err_at(err, EINVAL, word, (size_t)(strstr(word, c->event) - word),
 			   "there is no event %s:%s", c->system, c->event);
 	if (!e && remove)
-		take_out(l, c);
+		remove_commands(l, c);
 	if (e || remove || is_there(l, c))
 		free_command(c);
 	else

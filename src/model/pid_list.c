@@ -11,21 +11,21 @@
 #define PID_END (1ul << 30) /* size of the kernel's own lists */
 
 /* Index of the first number that is not smaller: where `pid` is, or belongs. */
-static size_t place_of(const struct pid_list *l, pid_t pid)
+static size_t first_not_below(const struct pid_list *l, pid_t pid)
 {
 	return vec_bisect(&l->pids, p, *p < pid);
 }
 
 bool pid_list_has(const struct pid_list *l, pid_t pid)
 {
-	size_t i = place_of(l, pid);
+	size_t i = first_not_below(l, pid);
 
 	return i < l->pids.n && l->pids.at[i] == pid;
 }
 
 void pid_list_add(struct pid_list *l, pid_t pid)
 {
-	size_t i = place_of(l, pid);
+	size_t i = first_not_below(l, pid);
 
 	if (pid_list_has(l, pid))
 		return;
@@ -43,7 +43,7 @@ bool pid_lists_allow(const struct pid_list *these, const struct pid_list *not_th
 
 void pid_list_remove(struct pid_list *l, pid_t pid)
 {
-	size_t i = place_of(l, pid);
+	size_t i = first_not_below(l, pid);
 
 	if (!pid_list_has(l, pid))
 		return;

@@ -62,7 +62,7 @@ static open_calls *stack_of(struct report_search *f, const struct call_step *s)
 }
 
 /* calls_emit: a call's beginning takes the next number; its end tells the site, for that number. */
-static void take_step(void *arg, const struct call_step *s)
+static void note_caller(void *arg, const struct call_step *s)
 {
 	struct report_search *f = arg;
 	struct callers *c = f->callers;
@@ -114,7 +114,7 @@ struct callers *callers_find(struct source *source, struct err *err)
 	tracks_init(&tracks, source->info, &sites);
 	while ((r = source->ops->next(source, &e, err)) > 0)
 		if (e.thread < source->info->threads.n && e.kind != EVENT_TRACE)
-			tracks_feed(&tracks, tracks_lane(&tracks, e.thread), &e, take_step, &f);
+			tracks_feed(&tracks, tracks_lane(&tracks, e.thread), &e, note_caller, &f);
 	source->ops->close(source);
 	tracks_free(&tracks);
 	sites_free(&sites);

@@ -175,7 +175,7 @@ static bool shows_ns(const struct function_printer *p)
 }
 
 /* The number shown by a clock without seconds. */
-static uint64_t number_of(const struct function_printer *p, const struct event *e)
+static uint64_t plain_time(const struct function_printer *p, const struct event *e)
 {
 	return p->info->clock.unit == CLOCK_IN_RECORDS ? p->before + p->index + 1 : time_of(p, e);
 }
@@ -190,7 +190,7 @@ static void print_time(struct function_printer *p, const struct event *e)
 		out_char(p->out, '.');
 		out_u64(p->out, us % 1000000, 6, '0');
 	} else {
-		out_u64(p->out, number_of(p, e), 12, ' ');
+		out_u64(p->out, plain_time(p, e), 12, ' ');
 	}
 	out_bytes(p->out, ": ", 2);
 }
@@ -254,7 +254,7 @@ static void print_latency_context(struct function_printer *p, const struct event
 		out_bytes(p->out, "us", 2);
 		out_char(p->out, format_mark(rel * 1000));
 	} else {
-		out_u64(p->out, number_of(p, e) - p->start_ns, 4, ' ');
+		out_u64(p->out, plain_time(p, e) - p->start_ns, 4, ' ');
 	}
 	out_bytes(p->out, ": ", 2);
 }
@@ -270,8 +270,8 @@ static void print_verbose_context(struct function_printer *p, const struct event
 	if (!shows_ns(p)) {
 		out_printf(p->out, " %7u %3u 0 00000000 %08llx [%016llx] %llu (+%llu): ", t->tid,
 			   e->cpu, (unsigned long long)p->index,
-			   (unsigned long long)number_of(p, e),
-			   (unsigned long long)(number_of(p, e) - p->start_ns),
+			   (unsigned long long)plain_time(p, e),
+			   (unsigned long long)(plain_time(p, e) - p->start_ns),
 			   (unsigned long long)(next > ns ? next - ns : 0));
 		return;
 	}
@@ -486,7 +486,7 @@ static void print_text(struct function_printer *p, const struct event *e, uint64
 }
 
 /* Options bin, hex and raw come before the text, in the kernel's order. */
-static void print_event(struct function_printer *p, const struct event *e, uint64_t next)
+static void print_event_line(struct function_printer *p, const struct event *e, uint64_t next)
 {
 	if (is_message_only(p, e))
 		print_message(p, event_text(p->texts, e, p->options & ~OPTION_BIT(OPTION_FIELDS)));
@@ -505,7 +505,7 @@ static void print_event(struct function_printer *p, const struct event *e, uint6
 void function_flush(struct function_printer *p)
 {
 	if (p->held)
-		print_event(p, &p->last, time_of(p, &p->last));
+		print_event_line(p, &p->last, time_of(p, &p->last));
 	p->held = false;
 }
 
@@ -536,11 +536,11 @@ void function_event(struct function_printer *p, const struct event *e)
 		p->start_ns = start_of(p, e);
 	}
 	if (!option_on(p, OPTION_LATENCY_FORMAT)) {
-		print_event(p, e, 0);
+		print_event_line(p, e, 0);
 		return;
 	}
 	if (p->held)
-		print_event(p, &p->last, time_of(p, e));
+		print_event_line(p, &p->last, time_of(p, e));
 	p->last = *e;
 	p->held = true;
 	if (e->kind == EVENT_TRACE && e->count <= sizeof(p->payload)) {

@@ -177,7 +177,7 @@ void graph_header(struct graph *g, const struct trace_header *h)
 /* --- one line -------------------------------------------------------------------------- */
 
 /* Made when the CPU is first met. A pointer is valid until another new CPU is. */
-static struct graph_cpu *cpu_of(struct graph *g, uint16_t cpu)
+static struct graph_cpu *graph_cpu_state(struct graph *g, uint16_t cpu)
 {
 	while (g->cpus.n <= cpu)
 		*vec_add(&g->cpus) = (struct graph_cpu){ .thread = NO_THREAD };
@@ -258,7 +258,7 @@ static bool is_same_thread(const struct graph *g, uint32_t a, uint32_t b)
 /* Prints everything to the left of the duration. */
 static void print_context(struct graph *g, const struct call_step *s)
 {
-	struct graph_cpu *cpu = cpu_of(g, s->cpu);
+	struct graph_cpu *cpu = graph_cpu_state(g, s->cpu);
 
 	if (cpu->thread != s->thread || cpu->track != s->track) {
 		if (cpu->thread != NO_THREAD &&
@@ -314,7 +314,7 @@ static void print_indent(struct graph *g, uint32_t depth)
 }
 
 /* Prints the function's name. True: it ends with its parameters, and needs no "()". */
-static bool print_name(struct graph *g, const struct call_step *s)
+static bool print_function(struct graph *g, const struct call_step *s)
 {
 	struct name name = names_of(&g->names, g->info->threads.at[s->thread].image, s->fn);
 
@@ -331,7 +331,7 @@ static uint64_t swap_open(struct graph *g, const struct call_step *s, uint64_t k
 	if (s->depth >= GRAPH_MATCH_DEPTH)
 		/* Too deep to be noted: taken as matching, as ftrace does. */
 		return function_key(g, s);
-	open = &cpu_of(g, s->cpu)->open[s->depth];
+	open = &graph_cpu_state(g, s->cpu)->open[s->depth];
 	was = *open;
 	*open = key;
 	return was;
@@ -400,7 +400,7 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 	else
 		print_no_duration(g);
 	print_indent(g, w->step.depth);
-	out_str(g->out, print_name(g, &w->step) ? ";" : "();");
+	out_str(g->out, print_function(g, &w->step) ? ";" : "();");
 	if (shows_value(g, &w->step) || shows_caller(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
 		if (shows_caller(g, &w->step))
@@ -425,7 +425,7 @@ static void print_enter(struct graph *g, const struct waiting *w)
 	swap_open(g, &w->step, function_key(g, &w->step));
 	print_no_duration(g);
 	print_indent(g, w->step.depth);
-	out_str(g->out, print_name(g, &w->step) ? " {" : "() {");
+	out_str(g->out, print_function(g, &w->step) ? " {" : "() {");
 	if (shows_caller(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
 		print_caller(g, &w->step);
@@ -448,7 +448,7 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	if (!match || s->flags & CALL_UNWOUND || option_on(g, OPTION_GRAPH_TAIL) ||
 	    shows_value(g, s)) {
 		out_bytes(g->out, " /* ", 4);
-		print_name(g, s);
+		print_function(g, s);
 		if (shows_value(g, s))
 			print_value(g, s->value);
 		out_str(g->out, s->flags & CALL_UNWOUND ? " unwound */" : " */");
@@ -544,7 +544,7 @@ static bool decide_leaf(struct graph *g, uint64_t *pending, const struct call_st
 static void force_oldest(struct graph *g)
 {
 	struct waiting *w = waiting_at(g, g->first);
-	uint64_t *of_cpu = &cpu_of(g, w->step.cpu)->pending;
+	uint64_t *of_cpu = &graph_cpu_state(g, w->step.cpu)->pending;
 	uint64_t *of_thread = &g->threads.at[w->step.thread].pending;
 
 	if (*of_cpu == g->first + 1)
@@ -581,10 +581,10 @@ static bool is_hidden(struct graph *g, struct graph_thread *t, const struct call
 }
 
 /* Puts a step into the window, and decides the entries that waited for it. */
-static void take_step(void *arg, const struct call_step *s)
+static void take_graph_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
-	struct graph_cpu *cpu = cpu_of(g, s->cpu);
+	struct graph_cpu *cpu = graph_cpu_state(g, s->cpu);
 	struct graph_thread *thread = &g->threads.at[s->thread];
 	uint32_t site = s->site;
 	bool swallowed;
@@ -637,7 +637,7 @@ static __attribute__((noinline)) void take_trace(struct graph *g, const struct e
 	struct event own = *e;
 
 	own.thread = place_of_calls(g, e->thread);
-	tracks_feed_slow(&g->tracks, tracks_lane(&g->tracks, own.thread), &own, take_step, g);
+	tracks_feed_slow(&g->tracks, tracks_lane(&g->tracks, own.thread), &own, take_graph_step, g);
 }
 
 void graph_event(struct graph *g, const struct event *e)
@@ -654,7 +654,7 @@ void graph_event(struct graph *g, const struct event *e)
 		g->threads.at[e->thread].calls = true;
 		g->callers++;
 	}
-	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_step, g);
+	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_graph_step, g);
 }
 
 void graph_flush(struct graph *g)

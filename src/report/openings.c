@@ -49,7 +49,7 @@ static const struct stay *stay_at(const struct openings *o, uint64_t tsc)
 }
 
 /* Left out: a span whose beginning is in no stay, and a depth that stands for "not known". One more
- * than OPENINGS_MOST is noted, by which read_all() sees that there are too many. */
+ * than OPENINGS_MOST is noted, by which read_openings() sees that there are too many. */
 static void note_span(struct openings *o, const struct event *e)
 {
 	const struct stay *stay = stay_at(o, e->begin);
@@ -89,7 +89,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* All threads' beginnings, by time; none if there are more than OPENINGS_MOST. */
-static int read_all(struct openings *o, const struct summary_input *in, struct err *err)
+static int read_openings(struct openings *o, const struct summary_input *in, struct err *err)
 {
 	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
 	int r = 0;
@@ -150,7 +150,7 @@ struct source *openings_add(struct source *inner, const struct summary_input *in
 	o->source.ops = &ops;
 	o->source.info = inner->info;
 	o->inner = inner;
-	if (in->info->exclude_sleep || read_all(o, in, err) == 0)
+	if (in->info->exclude_sleep || read_openings(o, in, err) == 0)
 		return &o->source;
 	openings_close(&o->source);
 	return NULL;

@@ -37,8 +37,8 @@ static void print_place(const struct trace_info *info, const struct event *e, ui
 }
 
 /* Prints the function's name, with the offset in it if `offset`; without a function, the place. */
-static void print_name(const struct trace_info *info, const struct event *e, uint64_t address,
-		       bool offset, struct trace_seq *to)
+static void print_symbol(const struct trace_info *info, const struct event *e, uint64_t address,
+			 bool offset, struct trace_seq *to)
 {
 	const struct trace_module *module;
 	const struct trace_function *f = function_of(info, e, address, &module);
@@ -82,7 +82,7 @@ void stack_text(const struct trace_info *info, const struct event *e, bool user,
 
 		trace_seq_puts(to, "\n => ");
 		if (!user)
-			print_name(info, e, at, option_is_set(options, OPTION_SYM_OFFSET), to);
+			print_symbol(info, e, at, option_is_set(options, OPTION_SYM_OFFSET), to);
 		else if (option_is_set(options, OPTION_SYM_USEROBJ))
 			told = print_object(info, e, at, to);
 		if (addresses || !told)

@@ -198,7 +198,7 @@ static int by_place(const void *a, const void *b)
 
 /* The name that a row shows; free() it. known: false for a PLT entry whose library is not known,
  * which is marked "@plt". */
-static char *name_of(struct overloads *o, const struct summary_found *f, bool known)
+static char *row_name(struct overloads *o, const struct summary_found *f, bool known)
 {
 	bool whole;
 	char *name, *longer;
@@ -228,7 +228,7 @@ static void add_row(struct summary *s, const struct trace_clock *clock,
 	const char *file =
 		found->module ? trace_function_file(found->module, found->function, &known) : "";
 	struct summary_row row = {
-		.name = name_of(o, found, known),
+		.name = row_name(o, found, known),
 		.module = file,
 		.symbol = found->module && found->function->name,
 	};

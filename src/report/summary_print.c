@@ -119,7 +119,7 @@ static void print_time(struct out *o, uint64_t ns)
 }
 
 /* Self time is unknown where short calls were not recorded. */
-static bool is_known(const struct summary *s, enum summary_column column)
+static bool column_is_known(const struct summary *s, enum summary_column column)
 {
 	return column != SUMMARY_SELF || !s->cut;
 }
@@ -155,7 +155,7 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 
 		out_u64(o, r->value[SUMMARY_CALLS], COLUMN, ' ');
 		for (unsigned c = SUMMARY_TOTAL; c < columns; c++)
-			is_known(s, c) ? print_time(o, r->value[c]) : print_unknown(o);
+			column_is_known(s, c) ? print_time(o, r->value[c]) : print_unknown(o);
 		out_bytes(o, "  ", 2);
 		out_str(o, r->name);
 		if (r->symbol) { /* names without a symbol contain their module */
@@ -191,7 +191,7 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 			out_str(o, ",\"");
 			out_str(o, summary_column_words[c]);
 			out_str(o, c == SUMMARY_CALLS ? "\":" : "_ns\":");
-			if (is_known(s, c))
+			if (column_is_known(s, c))
 				out_u64(o, r->value[c], 0, ' ');
 			else
 				out_str(o, "null");

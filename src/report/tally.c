@@ -44,7 +44,7 @@ static struct tally_slot *slot_for(struct tally *t, uint32_t fn)
 	return &m->slot[fn];
 }
 
-/* The slow path of slot_of(): the first call of a function. */
+/* The slow path of function_slot(): the first call of a function. */
 static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t, uint32_t fn)
 {
 	bool known = fn <= RECORD_ID_MAX && trace_info_function(t->info, t->image, fn, NULL);
@@ -59,7 +59,7 @@ static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t
 }
 
 /* The fast path: nearly every call is of a function that was seen before. */
-static inline struct tally_slot *slot_of(struct tally *t, uint32_t fn)
+static inline struct tally_slot *function_slot(struct tally *t, uint32_t fn)
 {
 	if (__builtin_expect(fn < t->map->n && t->map->slot[fn].index, 1))
 		return &t->map->slot[fn];
@@ -132,16 +132,17 @@ static void count_event(struct tally *t, uint32_t index)
 }
 
 /* Inlined into tracks_feed's fast path. */
-static inline __attribute__((always_inline)) void take_step(void *arg, const struct call_step *s)
+static inline __attribute__((always_inline)) void tally_step(void *arg, const struct call_step *s)
 {
 	struct tally *t = arg;
 
 	if (s->kind == CALL_ENTER)
-		slot_of(t, s->fn)->active++;
+		function_slot(t, s->fn)->active++;
 	else if (s->kind == CALL_LEAVE)
-		end_call(t, slot_of(t, s->fn), s->tsc - s->begin, s->tsc - s->begin - s->inside);
+		end_call(t, function_slot(t, s->fn), s->tsc - s->begin,
+			 s->tsc - s->begin - s->inside);
 	else if (s->kind == CALL_ONLY)
-		function_of(t, slot_of(t, s->fn)->index)->untimed++;
+		function_of(t, function_slot(t, s->fn)->index)->untimed++;
 	else if (s->kind == CALL_SPAN)
 		add_span(t, s);
 	else if (s->kind == CALL_EVENT)
@@ -167,7 +168,7 @@ void tally_begin(struct tally *t, uint32_t thread)
 void tally_events(struct tally *t, const struct event *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		tracks_feed(&t->tracks, t->lane, &events[i], take_step, t);
+		tracks_feed(&t->tracks, t->lane, &events[i], tally_step, t);
 	if (n)
 		t->last = events[n - 1];
 }
@@ -186,12 +187,12 @@ static void tally_spans(struct tally *t)
 		while (open.n && (!s || open.at[open.n - 1].begin > s->begin)) {
 			const struct tally_span *o = &open.at[--open.n];
 
-			end_call(t, slot_of(t, o->fn), o->ticks, 0);
+			end_call(t, function_slot(t, o->fn), o->ticks, 0);
 		}
 		if (!s)
 			break;
 		i--;
-		slot_of(t, s->fn)->active++;
+		function_slot(t, s->fn)->active++;
 		*vec_add(&open) = *s;
 	}
 	vec_free(&open);
@@ -202,7 +203,7 @@ void tally_end(struct tally *t)
 {
 	struct calls_counts counts;
 
-	tracks_end(&t->tracks, &t->last, take_step, t);
+	tracks_end(&t->tracks, &t->last, tally_step, t);
 	tally_spans(t);
 	add_queue(t);
 	counts = tracks_counts(&t->tracks);

@@ -114,7 +114,7 @@ static void put_payload_word(struct encoder *e, uint64_t header, unsigned index,
 }
 
 /* Codes one record, header and payload. Returns the number of its words. */
-static inline size_t put_words(struct encoder *e, const uint64_t *words)
+static inline size_t encode_record(struct encoder *e, const uint64_t *words)
 {
 	uint64_t tsc = record_tsc(words[0], e->tsc);
 	unsigned payload = record_payload(words[0]);
@@ -176,7 +176,7 @@ int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk
 	e->tsc = head->first_tsc;
 	e->shift = head->tsc_shift;
 	for (size_t i = 0; i < n;)
-		i += put_words(e, words + i);
+		i += encode_record(e, words + i);
 	/* The run at the chunk's end; the decoder stops before it would read its miss. */
 	put_miss(e);
 	head->last_tsc = e->tsc;

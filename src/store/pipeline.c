@@ -159,7 +159,7 @@ int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const st
 }
 
 /* Keeps a block of words for the next job, up to SPARE_MAX of them. */
-static void give_back(struct pipeline *p, struct words *words)
+static void keep_spare_words(struct pipeline *p, struct words *words)
 {
 	words->n = 0;
 	if (p->spare.n < SPARE_MAX)
@@ -188,7 +188,7 @@ static void write_coded(struct pipeline *p)
 			if (err.code)
 				p->failed = err;
 		}
-		give_back(p, &job->words);
+		keep_spare_words(p, &job->words);
 		job->state = JOB_FREE;
 		p->first++;
 		pthread_cond_broadcast(&p->changed);

@@ -19,7 +19,7 @@
 
 /* Reads n bytes at offset. False if there are fewer; *error is set if the end of the file is not
  * the reason. */
-static bool read_file(int fd, uint64_t offset, uint8_t *to, size_t n, int *error)
+static bool read_bytes(int fd, uint64_t offset, uint8_t *to, size_t n, int *error)
 {
 	while (n) {
 		ssize_t r = pread(fd, to, n, (off_t)offset);
@@ -55,7 +55,7 @@ static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, str
 			memcpy(b->at, r->bytes + offset, n);
 		return true;
 	}
-	if (!read_file(r->fd, offset, b->at, n, &l->error))
+	if (!read_bytes(r->fd, offset, b->at, n, &l->error))
 		b->n = 0;
 	return b->n == n;
 }

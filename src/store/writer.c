@@ -160,7 +160,7 @@ int store_sync_info(struct store_writer *w, struct err *err)
 }
 
 /* The table grows with the threads of the trace. A pointer into it is valid until the next call. */
-static struct pending_run *thread_of(struct store_writer *w, uint32_t thread)
+static struct pending_run *pending_of_thread(struct store_writer *w, uint32_t thread)
 {
 	while (thread >= w->threads.n)
 		*vec_add(&w->threads) = (struct pending_run){0};
@@ -223,8 +223,8 @@ static void begin_pending(struct store_writer *w, struct pending_run *p, uint32_
 }
 
 /* At least 64 words of room: small runs would make the buffer grow each time. */
-static void put_words(struct store_writer *w, struct pending_run *p, const uint64_t *words,
-		      size_t n)
+static void add_pending_words(struct store_writer *w, struct pending_run *p, const uint64_t *words,
+			      size_t n)
 {
 	vec_reserve(&p->words, p->words.n + (n > 64 ? n : 64));
 	w->n_pending += n;
@@ -241,7 +241,7 @@ static int add_words(struct store_writer *w, struct pending_run *p, uint32_t thr
 	if (r)
 		return r;
 	begin_pending(w, p, thread, tsc);
-	put_words(w, p, words, n);
+	add_pending_words(w, p, words, n);
 	p->tsc = tsc;
 	return 0;
 }
@@ -318,7 +318,7 @@ static size_t add_plain(struct store_writer *w, struct pending_run *p, const uin
 	if (!p->words.n || !room)
 		return 0;
 	took = plain_run(p, words, n < room ? n : room);
-	put_words(w, p, words, took);
+	add_pending_words(w, p, words, took);
 	return took;
 }
 
@@ -405,7 +405,7 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 	if (thread >= w->info->threads.n)
 		return err_set(err, EINVAL, "records of a thread that trace_info does not have: %u",
 			       thread);
-	p = thread_of(w, thread);
+	p = pending_of_thread(w, thread);
 	/* Too far from the chunk's last record, in either direction. */
 	if (p->words.n && tsc - p->tsc >= GAP_MAX && p->tsc - tsc >= GAP_MAX)
 		r = flush_pending(w, p, err);
@@ -468,7 +468,7 @@ void writer_begin_anew(struct store_writer *w)
 
 int writer_put_lost(struct store_writer *w, uint32_t thread, uint64_t lost, struct err *err)
 {
-	struct pending_run *p = thread_of(w, thread);
+	struct pending_run *p = pending_of_thread(w, thread);
 	/* A thread that never wrote: when it was first seen. */
 	int r = add_lost(w, p, thread, p->tsc ? p->tsc : w->info->threads.at[thread].tsc, lost,
 			 err);

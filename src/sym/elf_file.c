@@ -131,7 +131,7 @@ static int read_spans(struct elf_reading *r)
 
 /* True if the bytes begin with a 64-bit ELF header. Of other files the first page is all that is
  * read. */
-static bool header_of(const struct elf_reading *r, Elf64_Ehdr *h)
+static bool read_elf_header(const struct elf_reading *r, Elf64_Ehdr *h)
 {
 	if (r->file->n < sizeof(*h))
 		return false;
@@ -184,7 +184,7 @@ static bool is_debug(const struct elf_section *s)
 }
 
 /* True if the section belongs to the part that is asked for. */
-static bool is_wanted(const struct elf_reading *r, const struct elf_section *s)
+static bool is_in_part(const struct elf_reading *r, const struct elf_section *s)
 {
 	switch (r->part) {
 	case ELF_NOTES:
@@ -221,7 +221,7 @@ static void want_sections(struct elf_reading *r)
 
 	if (elf_view_tables(&v, r->file->bytes, r->file->n, r->path, &ignored) == 0)
 		for (size_t i = 0; i < v.sections.n; i++)
-			if (v.sections.at[i].bytes && is_wanted(r, &v.sections.at[i]))
+			if (v.sections.at[i].bytes && is_in_part(r, &v.sections.at[i]))
 				want_bytes(r, (uint64_t)(v.sections.at[i].bytes - r->file->bytes),
 					   v.sections.at[i].size);
 	elf_view_free(&v);
@@ -235,7 +235,7 @@ static int read_parts(struct elf_reading *r)
 
 	want_bytes(r, 0, r->part == ELF_WHOLE ? r->file->n : HEAD);
 	e = read_spans(r);
-	if (e || r->part == ELF_WHOLE || !header_of(r, &h))
+	if (e || r->part == ELF_WHOLE || !read_elf_header(r, &h))
 		return e;
 	e = read_tables(r, &h);
 	if (e)
@@ -249,7 +249,7 @@ static int read_parts(struct elf_reading *r)
 
 /* Huge pages only for large parts: notes and symbols are a few pages here and there, and clearing 2
  * MiB for each would take longer than all the rest. */
-static int make_room(struct elf_file *f, enum elf_part part, const char *path, struct err *err)
+static int allocate_part(struct elf_file *f, enum elf_part part, const char *path, struct err *err)
 {
 	void *at;
 
@@ -279,7 +279,7 @@ int elf_file_read(int fd, const char *path, enum elf_part part, struct elf_file 
 		return err_set(err, ENOEXEC, "%s is not a regular file, not a program", path);
 	if (out->is.st_size <= 0)
 		return 0;
-	e = make_room(out, part, path, err);
+	e = allocate_part(out, part, path, err);
 	if (!e)
 		e = read_parts(&r);
 	/* Size, mtime or ctime differ: the bytes may be a mix. */

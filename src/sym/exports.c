@@ -10,7 +10,7 @@
 #include "sym/elf_view.h"
 
 /* The caller has sorted `names` by strcmp(). */
-static int by_name(const void *key, const void *element)
+static int compare_name(const void *key, const void *element)
 {
 	return strcmp(key, *(const char *const *)element);
 }
@@ -32,7 +32,7 @@ static void look_up_names(const struct elf_symtab *t, const char *const *names, 
 		const Elf64_Sym symbol = elf_symbol(t, i);
 		const char *name = is_export(&symbol) ? elf_string(t, symbol.st_name) : NULL;
 		const char *const *at =
-			name ? bsearch(name, names, n, sizeof(*names), by_name) : NULL;
+			name ? bsearch(name, names, n, sizeof(*names), compare_name) : NULL;
 
 		if (at)
 			found[at - names] = true;

@@ -40,7 +40,7 @@ static void take_build_id(const struct elf_view *v, struct file_key *out)
 struct key_places { struct file_key *key; unsigned n; };
 
 /* False asks for the next place: all of them are wanted. A place without a file stays zeros. */
-static bool look_at(void *context, const char *path, const uint32_t *crc)
+static bool stat_debug_file(void *context, const char *path, const uint32_t *crc)
 {
 	struct key_places *p = context;
 	struct stat st;
@@ -68,7 +68,7 @@ bool file_key_read(int fd, const char *path, const char *root, struct file_key *
 	if (is) {
 		take_build_id(&v, out);
 		out->file = file_id_of(&f.is);
-		debug_file_places(&v, path, root, look_at, &places);
+		debug_file_places(&v, path, root, stat_debug_file, &places);
 	}
 	elf_view_free(&v);
 	elf_file_free(&f);

@@ -93,7 +93,7 @@ static uint64_t table_word(const struct pclntab *t, uint64_t i)
 }
 
 /* Returns the function's name; NULL: it lies outside of the table, or does not end. */
-static const char *name_of(const struct pclntab *t, uint64_t function)
+static const char *go_function_name(const struct pclntab *t, uint64_t function)
 {
 	struct cursor f = bytes_at(t, (t->version == GO_1_2 ? 0 : t->functions) + function), name;
 
@@ -128,7 +128,7 @@ static void read_functions(const struct elf_view *v, const struct pclntab *t,
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t start = table_word(t, 2 * i), end = table_word(t, 2 * i + 2);
-		const char *name = name_of(t, table_word(t, 2 * i + 1));
+		const char *name = go_function_name(t, table_word(t, 2 * i + 1));
 		struct found f = { .vaddr = t->text + start, .size = end - start,
 				   .source = SYM_GOPCLNTAB };
 

@@ -71,7 +71,7 @@ static bool origin_has_name(struct inlined_search *w, Dwarf_Die *inlined)
 }
 
 /* Returns a number attribute; 0: there is none, or none that can be read. */
-static Dwarf_Word number_of(Dwarf_Die *die, unsigned attribute)
+static Dwarf_Word number_attribute(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word value = 0;
@@ -101,7 +101,7 @@ static bool may_read_lines(struct inlined_search *w)
 /* Returns the path as the compiler was called with it: without its working directory. */
 static const char *call_file(struct inlined_search *w, Dwarf_Die *inlined)
 {
-	Dwarf_Word index = number_of(inlined, DW_AT_call_file);
+	Dwarf_Word index = number_attribute(inlined, DW_AT_call_file);
 	Dwarf_Files *files;
 	size_t n, dir = w->comp_dir ? strlen(w->comp_dir) : 0;
 	const char *path;
@@ -136,7 +136,7 @@ static void add_copy(struct inlined_search *w, Dwarf_Die *inlined, Dwarf_Die *bo
 	*vec_add(&w->out->copies) = (struct sym_inline_copy){
 		.caller = caller ? mem_strdup(caller) : NULL,
 		.file = file ? mem_strdup(file) : NULL,
-		.line = (uint32_t)number_of(inlined, DW_AT_call_line),
+		.line = (uint32_t)number_attribute(inlined, DW_AT_call_line),
 		.vaddr = first_pc(inlined),
 	};
 }

@@ -11,7 +11,7 @@ struct slot { uint64_t vaddr; uint64_t symbol; uint64_t resolver; };
 struct slots { VEC(struct slot) list; };
 
 /* True if the relocation fills a slot that a PLT entry may jump through. */
-static bool slot_of(const Elf64_Rela *r, struct slot *out)
+static bool relocated_slot(const Elf64_Rela *r, struct slot *out)
 {
 	uint32_t type = ELF64_R_TYPE(r->r_info);
 
@@ -35,7 +35,7 @@ static struct slots read_slots(const struct elf_view *v)
 	struct slot slot;
 
 	for (size_t i = 0; i < v->relocs.n; i++)
-		if (slot_of(&v->relocs.at[i], &slot))
+		if (relocated_slot(&v->relocs.at[i], &slot))
 			*vec_add(&s.list) = slot;
 	if (s.list.n)
 		qsort(s.list.at, s.list.n, sizeof(slot), by_vaddr);

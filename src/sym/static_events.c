@@ -93,7 +93,7 @@ static bool read_field(struct cursor *c, struct static_field *f)
 }
 
 /* Each source file that includes the event has a note of it. */
-static bool is_known(const struct static_events *e, const struct static_event *new)
+static bool has_static_event(const struct static_events *e, const struct static_event *new)
 {
 	for (size_t i = 0; i < e->events.n; i++)
 		if (!strcmp(e->events.at[i].name, new->name) &&
@@ -112,7 +112,7 @@ static void read_event(const struct note_reading *r, struct cursor *c)
 	e.name = cursor_str(c);
 	e.at = cursor_str(c);
 	e.print = cursor_str(c);
-	whole = !c->bad && n <= FIELDS_MAX && !is_known(r->out, &e);
+	whole = !c->bad && n <= FIELDS_MAX && !has_static_event(r->out, &e);
 	for (uint32_t i = 0; i < n && whole; i++)
 		whole = read_field(c, vec_add(&e.fields));
 	if (whole)
@@ -152,7 +152,7 @@ static void read_notes(const struct note_reading *r, const struct elf_section *s
 	}
 }
 
-static bool is_ours(const struct elf_section *s)
+static bool is_event_section(const struct elf_section *s)
 {
 	return s->type == SHT_NOTE && s->bytes &&
 	       (!strcmp(s->name, ".note.brace") || !strcmp(s->name, ".note.brace.event"));
@@ -168,7 +168,7 @@ static bool has_notes(const void *bytes, size_t n)
 
 	if (elf_view_tables(&v, bytes, n, "", &ignored) == 0)
 		for (size_t i = 0; i < v.sections.n; i++)
-			has |= is_ours(&v.sections.at[i]);
+			has |= is_event_section(&v.sections.at[i]);
 	elf_view_free(&v);
 	return has;
 }
@@ -196,7 +196,7 @@ void static_events_read(const void *bytes, size_t n, struct static_events *out)
 	if (elf_view_image(&v, bytes, n, "", &ignored) == 0) {
 		out->lowest = lowest_vaddr(&v);
 		for (size_t i = 0; i < v.sections.n; i++)
-			if (is_ours(&v.sections.at[i]))
+			if (is_event_section(&v.sections.at[i]))
 				read_notes(&r, &v.sections.at[i]);
 	}
 	elf_view_free(&v);

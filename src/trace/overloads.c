@@ -18,7 +18,7 @@ static const char *symbol_of(const struct trace_module *m, const struct trace_fu
 }
 
 /* Collects the module's plain names; doubles_keep() leaves those that occur twice. */
-static void look_at(struct overloads_of *o, const struct trace_module *m)
+static void collect_names(struct overloads_of *o, const struct trace_module *m)
 {
 	char plain[NAME_MOST];
 
@@ -43,7 +43,7 @@ static const struct overloads_of *of_module(struct overloads *o, const struct tr
 		    o->modules.at[i].n == m->functions.n)
 			return &o->modules.at[i];
 	*vec_add(&o->modules) = (struct overloads_of){ 0 };
-	look_at(&o->modules.at[o->modules.n - 1], m);
+	collect_names(&o->modules.at[o->modules.n - 1], m);
 	return &o->modules.at[o->modules.n - 1];
 }
 

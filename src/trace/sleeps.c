@@ -36,7 +36,7 @@ static void thin_out(struct sleeps *s, bool all)
 }
 
 /* At least 1/8 must become free, or the next additions would come here again. */
-static void make_room(struct sleeps *s)
+static void drop_old_sleeps(struct sleeps *s)
 {
 	thin_out(s, false);
 	if (s->at.n > MANY / 8 * 7)
@@ -50,7 +50,7 @@ void sleeps_add(struct sleeps *s, uint64_t from, uint64_t to)
 	if (to <= from)
 		return;
 	if (s->at.n == MANY)
-		make_room(s);
+		drop_old_sleeps(s);
 	*vec_add(&s->at) = (struct sleep){ from, to, s->total };
 	s->total += to - from;
 }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* sp is a multiple of 8; the factor is 2^64 divided by the golden ratio. */
-static size_t place_of(const struct sp_map *m, uint64_t sp)
+static size_t hash_sp(const struct sp_map *m, uint64_t sp)
 {
 	return (size_t)((sp >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & m->mask;
 }
@@ -16,7 +16,7 @@ static size_t place_of(const struct sp_map *m, uint64_t sp)
 /* The entry that has sp, or the free one where it belongs. */
 static struct sp_entry *find_entry(const struct sp_map *m, uint64_t sp)
 {
-	size_t i = place_of(m, sp);
+	size_t i = hash_sp(m, sp);
 
 	while (m->at[i].sp && m->at[i].sp != sp)
 		i = (i + 1) & m->mask;
@@ -70,7 +70,7 @@ void sp_map_remove(struct sp_map *m, uint64_t sp)
 		i = (i + 1) & m->mask;
 		if (!m->at[i].sp)
 			break;
-		if (((i - place_of(m, m->at[i].sp)) & m->mask) < ((i - hole) & m->mask))
+		if (((i - hash_sp(m, m->at[i].sp)) & m->mask) < ((i - hole) & m->mask))
 			continue;
 		m->at[hole] = m->at[i];
 		hole = i;

@@ -152,6 +152,11 @@ const struct trace_function *trace_info_function(const struct trace_info *info, 
 	return NULL;
 }
 
+bool trace_info_is_program(const struct trace_info *info, const struct trace_module *m)
+{
+	return m->image < info->images.n && !strcmp(info->images.at[m->image].exe, m->path);
+}
+
 const struct trace_module *trace_info_module_at(const struct trace_info *info, uint32_t image,
 						uint64_t addr, uint64_t tsc)
 {

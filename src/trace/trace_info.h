@@ -173,6 +173,8 @@ const struct trace_event *trace_info_event(const struct trace_info *info, uint32
 /* The function with this id in an image, and its module; NULL if the id is unknown. */
 const struct trace_function *trace_info_function(const struct trace_info *info, uint32_t image,
 						 uint32_t id, const struct trace_module **module);
+/* Whether the module is its image's program, not a library. */
+bool trace_info_is_program(const struct trace_info *info, const struct trace_module *m);
 /* The module mapped at a runtime address at time tsc, or NULL. */
 const struct trace_module *trace_info_module_at(const struct trace_info *info, uint32_t image,
 						uint64_t addr, uint64_t tsc);

@@ -97,7 +97,7 @@ static const struct thread *main_thread(const struct tracee *t)
 }
 
 /* Notes a mapping if it may serve. */
-static void look_at(struct tracee *t, const struct proc_map *l, struct borrow_places *p)
+static void note_mapping(struct tracee *t, const struct proc_map *l, struct borrow_places *p)
 {
 	const struct thread *main = main_thread(t);
 	uint64_t sp = regs_sp(&t->borrowed.th->regs);
@@ -127,7 +127,7 @@ static void find_places(struct tracee *t, struct borrow_places *p)
 
 	while (f && proc_maps_next(f, &map))
 		if (!(map.start >> 47)) /* the kernel's half has a mapping, too (vsyscall) */
-			look_at(t, &map, p);
+			note_mapping(t, &map, p);
 	if (f)
 		fclose(f);
 }

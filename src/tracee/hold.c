@@ -46,7 +46,7 @@ static void forget_thread(struct tracee *t, size_t i)
 }
 
 /* Lets a stopped thread run, untraced. False: it was killed meanwhile. */
-static bool let_go(const struct thread *th)
+static bool resume_untraced(const struct thread *th)
 {
 	return ptrace(PTRACE_DETACH, th->tid, NULL, NULL) == 0;
 }
@@ -103,7 +103,7 @@ uint64_t tracee_release(struct tracee *t)
 		uint64_t stood;
 
 		/* Only a killed thread cannot be let go. */
-		if (th->stopped && !holder_keep(t, th) && !let_go(th))
+		if (th->stopped && !holder_keep(t, th) && !resume_untraced(th))
 			t->dead = true;
 		stood = th->asked_at ? clock_ns() - th->asked_at : 0;
 		longest = stood > longest ? stood : longest;

@@ -182,7 +182,7 @@ static void end_holder(struct holder *h)
 }
 
 /* Called as caller.let_go when the request has its final result. */
-static void let_go(struct caller *c, int64_t result)
+static void finish_caller(struct caller *c, int64_t result)
 {
 	run_work(c->holder, free_caller, &result);
 	end_holder(c->holder);
@@ -206,6 +206,6 @@ int holder_run(int (*work)(void *of), void *of, struct err *err)
 		return r;
 	}
 	c->holder = h;
-	c->let_go = let_go;
+	c->let_go = finish_caller;
 	return r;
 }

@@ -21,7 +21,7 @@ static struct instance *instance_of(const struct tree_file *f)
 }
 
 /* The CPU of a file in per_cpu/cpuN. */
-static unsigned cpu_of(const struct tree_file *f)
+static unsigned file_cpu(const struct tree_file *f)
 {
 	return (unsigned)(uintptr_t)f->arg;
 }
@@ -57,7 +57,7 @@ static int show_cpu_size(struct tree_file *f, struct out *text, struct err *err)
 	uint64_t kb;
 
 	pthread_mutex_lock(&in->lock);
-	kb = buffer_size_of(&in->settings, cpu_of(f));
+	kb = buffer_size_of(&in->settings, file_cpu(f));
 	pthread_mutex_unlock(&in->lock);
 	out_u64(text, kb, 0, ' ');
 	out_char(text, '\n');
@@ -70,7 +70,7 @@ static ssize_t write_cpu_size(struct tree_file *f, const char *text, size_t n, s
 	char file[48];
 	int e;
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", cpu_of(f));
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", file_cpu(f));
 	e = instance_write(instance_of(f), file, text, false, err);
 	return e ? e : (ssize_t)n;
 }
@@ -189,7 +189,7 @@ static int show_snapshot(struct tree_file *f, struct out *text, struct err *err)
 
 static int show_cpu_snapshot(struct tree_file *f, struct out *text, struct err *err)
 {
-	return show_snapshot_of(instance_of(f), cpu_of(f), cpu_snapshot_commands, text, err);
+	return show_snapshot_of(instance_of(f), file_cpu(f), cpu_snapshot_commands, text, err);
 }
 
 /* Carries out a write to snapshot. 0: free it, 1: move the buffer's records there, another number:
@@ -250,7 +250,7 @@ static ssize_t write_cpu_snapshot(struct tree_file *f, const char *text, size_t 
 		return e;
 	t = instance_lock(in);
 	if (t.ops->snapshot_clear)
-		t.ops->snapshot_clear(t.arg, cpu_of(f));
+		t.ops->snapshot_clear(t.arg, file_cpu(f));
 	instance_unlock(in);
 	return (ssize_t)n;
 }
@@ -273,7 +273,7 @@ static int show_cpu_trace(struct tree_file *f, struct out *text, struct err *err
 	instance_settings(in, &s);
 	t = instance_lock(in);
 	if (t.ops->cpu_trace)
-		e = t.ops->cpu_trace(t.arg, cpu_of(f), &s, text, err);
+		e = t.ops->cpu_trace(t.arg, file_cpu(f), &s, text, err);
 	else
 		show_empty_trace(&s, text);
 	instance_unlock(in);
@@ -290,7 +290,7 @@ static int clear_cpu(struct tree_file *f, struct err *err)
 
 	pthread_mutex_lock(&in->lock);
 	t = instance_lock(in);
-	e = t.ops->cpu_clear ? t.ops->cpu_clear(t.arg, cpu_of(f), err) : 0;
+	e = t.ops->cpu_clear ? t.ops->cpu_clear(t.arg, file_cpu(f), err) : 0;
 	instance_unlock(in);
 	pthread_mutex_unlock(&in->lock);
 	return e;
@@ -301,9 +301,9 @@ static ssize_t stream_cpu(struct tree_file *f, char *buf, size_t n, struct err *
 {
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_lock(in);
-	ssize_t got = t.ops->cpu_pipe ? t.ops->cpu_pipe(t.arg, cpu_of(f), buf, n, err) : -EAGAIN;
+	ssize_t got = t.ops->cpu_pipe ? t.ops->cpu_pipe(t.arg, file_cpu(f), buf, n, err) : -EAGAIN;
 
-	got = instance_pipe_end(f, t, cpu_of(f), got, buf, n, err);
+	got = instance_pipe_end(f, t, file_cpu(f), got, buf, n, err);
 	instance_unlock(in);
 	return got;
 }
@@ -313,7 +313,7 @@ static bool cpu_ready(struct tree_file *f)
 {
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_lock(in);
-	bool ready = t.ops->cpu_pipe_ready && t.ops->cpu_pipe_ready(t.arg, cpu_of(f));
+	bool ready = t.ops->cpu_pipe_ready && t.ops->cpu_pipe_ready(t.arg, file_cpu(f));
 
 	instance_unlock(in);
 	return ready;
@@ -349,7 +349,7 @@ typedef ssize_t page_taker(struct tree_target t, struct tree_file *f, char *page
 static ssize_t page_of_buffer(struct tree_target t, struct tree_file *f, char *page,
 			      struct err *err)
 {
-	return t.ops->cpu_raw ? t.ops->cpu_raw(t.arg, cpu_of(f), page, f->flags & O_NONBLOCK, err)
+	return t.ops->cpu_raw ? t.ops->cpu_raw(t.arg, file_cpu(f), page, f->flags & O_NONBLOCK, err)
 			      : -EAGAIN;
 }
 
@@ -357,7 +357,7 @@ static ssize_t page_of_buffer(struct tree_target t, struct tree_file *f, char *p
 static ssize_t page_of_snapshot(struct tree_target t, struct tree_file *f, char *page,
 				struct err *err)
 {
-	return t.ops->snapshot_raw ? t.ops->snapshot_raw(t.arg, cpu_of(f), page) : -EAGAIN;
+	return t.ops->snapshot_raw ? t.ops->snapshot_raw(t.arg, file_cpu(f), page) : -EAGAIN;
 }
 
 /* Fills *rest. Returns the page's bytes, or -EAGAIN. The size is read after the target was
@@ -417,7 +417,7 @@ static bool raw_ready(struct tree_file *f)
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_lock(in);
 	bool ready = rest->at < rest->size ||
-		     (t.ops->cpu_raw_ready && t.ops->cpu_raw_ready(t.arg, cpu_of(f)));
+		     (t.ops->cpu_raw_ready && t.ops->cpu_raw_ready(t.arg, file_cpu(f)));
 
 	instance_unlock(in);
 	return ready;
@@ -429,7 +429,7 @@ static bool snapshot_raw_ready(struct tree_file *f)
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_lock(in);
 	bool ready = rest->at < rest->size ||
-		     (t.ops->snapshot_raw_ready && t.ops->snapshot_raw_ready(t.arg, cpu_of(f)));
+		     (t.ops->snapshot_raw_ready && t.ops->snapshot_raw_ready(t.arg, file_cpu(f)));
 
 	instance_unlock(in);
 	return ready;
@@ -456,7 +456,7 @@ static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 	/* The target may leave it: a trace clock of ns counts like this. */
 	s.now = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	if (t.ops->cpu_stats)
-		t.ops->cpu_stats(t.arg, cpu_of(f), &s);
+		t.ops->cpu_stats(t.arg, file_cpu(f), &s);
 	instance_unlock(in);
 	out_printf(text, "entries: %lu\noverrun: %lu\ncommit overrun: 0\nbytes: %lu\n", s.entries,
 		   s.overrun, s.bytes);

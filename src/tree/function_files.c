@@ -72,7 +72,7 @@ static void add_words(struct draft *d, const char *text, size_t n)
 
 /* Returns the function that a number means, as the line of available_filter_functions; NULL: the
  * word is no number. function_graph's own lists take no numbers. */
-static char *is_named(const struct tree_file *f, struct tree_target t, const char *word)
+static char *name_by_line(const struct tree_file *f, struct tree_target t, const char *word)
 {
 	static const char graph[] = "set_graph_";
 	unsigned long line;
@@ -210,7 +210,7 @@ static int take_name(struct tree_file *f, char *word, struct err *err)
 	bool commands = t.ops->functions && function_command_in(word);
 	int e;
 
-	name = is_named(f, t, word + removes);
+	name = name_by_line(f, t, word + removes);
 	e = check_word(f, t, name ? name : function_command_in(word) ? word : word + removes, err);
 	if (!e && name) {
 		char *both = mem_printf("%s%s", removes ? "!" : "", name);

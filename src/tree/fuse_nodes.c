@@ -67,7 +67,7 @@ static pthread_mutex_t inodes_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Where the mount's inode of the directory is linked, or would be: the end of the list. Called with
  * inodes_lock held. */
-static void **place_of(struct fuse_mount *f, struct tree_node *n)
+static void **find_inode_link(struct fuse_mount *f, struct tree_node *n)
 {
 	void **at = tree_node_front(n);
 
@@ -84,7 +84,7 @@ static struct fuse_inode *inode_for(struct fuse_mount *f, struct tree_node *n, b
 
 	pthread_mutex_lock(&inodes_lock);
 	if (dir)
-		place = place_of(f, n);
+		place = find_inode_link(f, n);
 	i = dir ? *place : NULL;
 	if (!i) {
 		i = mem_zalloc(sizeof(*i));
@@ -115,7 +115,7 @@ static void forget_inode(struct fuse_mount *f, fuse_ino_t ino, uint64_t times)
 	/* The kernel's count cannot exceed ours, unless a hostile connection sends it. */
 	i->lookups -= times < i->lookups ? times : i->lookups;
 	last = !i->lookups;
-	place = place_of(f, i->node);
+	place = find_inode_link(f, i->node);
 	if (last && *place == i)
 		*place = i->of_others;
 	if (last)

@@ -84,7 +84,7 @@ static int may_open(struct tree_node *n, unsigned patience_ms)
 }
 
 /* Counts the open and holds the node, so that neither rmdir nor another exclusive open can pass.
- * give_back() undoes both. 0, or -errno and *err. */
+ * free_open_file() undoes both. 0, or -errno and *err. */
 static int reserve_node(struct tree_node *n, unsigned patience_ms, struct err *err)
 {
 	int e;
@@ -103,7 +103,7 @@ static int reserve_node(struct tree_node *n, unsigned patience_ms, struct err *e
 
 /* Frees the open file before the node is released: a remover that waits for the close goes on right
  * after, and takes the owner away. */
-static void give_back(struct tree_open *o)
+static void free_open_file(struct tree_open *o)
 {
 	struct tree_node *n = o->file.node;
 	struct tree *t = n->tree;
@@ -155,7 +155,7 @@ int tree_open(struct tree_node *n, int flags, pid_t thread, unsigned patience_ms
 		if (err)
 			*err = own;
 		*out = NULL;
-		give_back(o);
+		free_open_file(o);
 	}
 	return e;
 }
@@ -190,7 +190,7 @@ void tree_close(struct tree_open *o)
 	tree_flush(o, NULL);
 	if (ops->release)
 		ops->release(&o->file);
-	give_back(o);
+	free_open_file(o);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -234,7 +234,7 @@ static int need_text(struct tree_open *o, bool from_start, struct err *err)
 }
 
 /* Length of the lines that begin with #, which change with what follows. */
-static size_t header_of(const char *text)
+static size_t comment_length(const char *text)
 {
 	const char *at = text;
 
@@ -248,14 +248,14 @@ static size_t header_of(const char *text)
 static int grow_text(struct tree_open *o, struct err *err)
 {
 	char *was = mem_strndup(o->text.at, o->text.n);
-	size_t head = header_of(was), n = o->text.n - head, used = o->text.n, now;
+	size_t head = comment_length(was), n = o->text.n - head, used = o->text.n, now;
 	int e = make_text(o, err);
 
 	if (e) {
 		free(was);
 		return e;
 	}
-	now = header_of(o->text.at);
+	now = comment_length(o->text.at);
 	if (o->text.n - now >= n && !memcmp(o->text.at + now, was + head, n)) {
 		memmove(o->text.at, o->text.at + now + n, o->text.n - now - n);
 		o->text.n -= now + n;

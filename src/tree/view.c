@@ -233,7 +233,7 @@ char *view_mounts(const char *mounts)
 	return text.at;
 }
 
-static char *read_all(const char *path)
+static char *read_text_file(const char *path)
 {
 	FILE *file = fopen(path, "re");
 	size_t size = 0;
@@ -252,7 +252,7 @@ static char *read_all(const char *path)
  * tools. */
 static int replace_mounts(struct err *err)
 {
-	char *mounts = read_all("/proc/self/mounts"), *text = view_mounts(mounts);
+	char *mounts = read_text_file("/proc/self/mounts"), *text = view_mounts(mounts);
 	int fd = text ? make_file("mounts", text, 0444, err) : 0;
 	int e = fd < 0 ? -err->code : 0;
 

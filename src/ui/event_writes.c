@@ -24,7 +24,7 @@ bool event_writes_trigger(const struct invocation *inv)
 }
 
 /* A pattern without a colon may name the system or the event. */
-static bool is_named(const char *pattern, const char *system, const char *event)
+static bool pattern_names(const char *pattern, const char *system, const char *event)
 {
 	const char *colon = strchr(pattern, ':');
 	char *of_system;
@@ -43,7 +43,7 @@ bool event_is_named(const char *pattern, const char *event)
 {
 	const char *colon = strchr(event, ':');
 	char *system = colon ? mem_strndup(event, (size_t)(colon - event)) : NULL;
-	bool is = colon && is_named(pattern, system, colon + 1);
+	bool is = colon && pattern_names(pattern, system, colon + 1);
 
 	free(system);
 	return is;

@@ -27,7 +27,7 @@ struct event_listing {
 };
 
 /* Whether an operand names the event, or there are no operands. */
-static bool is_wanted(const struct event_listing *l, const char *system, const char *name)
+static bool operand_names(const struct event_listing *l, const char *system, const char *name)
 {
 	char *event = mem_printf("%s:%s", system, name);
 	bool wanted = !l->inv->n_operands;
@@ -39,7 +39,7 @@ static bool is_wanted(const struct event_listing *l, const char *system, const c
 }
 
 /* Prints the event's name; the line, or the object, is still open. */
-static void print_name(struct event_listing *l, const char *system, const char *name)
+static void print_event_name(struct event_listing *l, const char *system, const char *name)
 {
 	struct out *o = &l->screen.text;
 
@@ -58,11 +58,11 @@ static void print_name(struct event_listing *l, const char *system, const char *
 	json_string(o, l->path);
 }
 
-static void print_event(struct event_listing *l, const struct static_event *e)
+static void print_static_event(struct event_listing *l, const struct static_event *e)
 {
-	if (!is_wanted(l, e->system, e->name))
+	if (!operand_names(l, e->system, e->name))
 		return;
-	print_name(l, e->system, e->name);
+	print_event_name(l, e->system, e->name);
 	out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
 }
 
@@ -73,9 +73,9 @@ static void print_marker(void *context, const struct probe_marker *m)
 	struct out *o = &l->screen.text;
 	const char *reason = hook_reason_words[m->reason];
 
-	if (!is_wanted(l, m->system, m->name))
+	if (!operand_names(l, m->system, m->name))
 		return;
-	print_name(l, m->system, m->name);
+	print_event_name(l, m->system, m->name);
 	if (l->inv->json)
 		out_printf(o, ",\"sites\":%u,\"refused\":%u,\"reason\":\"%s\"}\n", m->sites,
 			   m->refused, reason);
@@ -94,7 +94,7 @@ static int list_open_file(struct event_listing *l, int fd, const char *path, str
 
 	l->path = path;
 	for (size_t i = 0; r == 0 && i < events.events.n; i++)
-		print_event(l, &events.events.at[i]);
+		print_static_event(l, &events.events.at[i]);
 	if (r == 0)
 		static_events_free(&events);
 	if (r == 0)
@@ -148,9 +148,9 @@ static void list_everybodys(struct event_listing *l)
 	for (uint32_t i = 0; i < events_n(c); i++) {
 		const struct event_entry *e = events_at(c, i);
 
-		if (!events_can_enable(e) || !is_wanted(l, e->format->system, e->format->name))
+		if (!events_can_enable(e) || !operand_names(l, e->format->system, e->format->name))
 			continue;
-		print_name(l, e->format->system, e->format->name);
+		print_event_name(l, e->format->system, e->format->name);
 		out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
 	}
 	events_free(c);

@@ -171,7 +171,7 @@ static int print_set(struct session_listing *l, const char *event, const char *f
 }
 
 /* JSON tells system and name apart; the text is a line of available_events. */
-static void print_event(struct session_listing *l, const char *event)
+static void print_session_event(struct session_listing *l, const char *event)
 {
 	const char *colon = strchr(event, ':');
 	char *system;
@@ -201,7 +201,7 @@ static int event(struct session_listing *l, char *line, struct err *err)
 	if (!found || !strchr(line, ':'))
 		return 0;
 	if (!inv->list_format && !inv->list_full && !inv->list_filters && !inv->list_triggers) {
-		print_event(l, line);
+		print_session_event(l, line);
 		return 0;
 	}
 	if (inv->list_format || inv->list_full) {

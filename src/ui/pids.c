@@ -14,7 +14,7 @@
 #define COMM 15 /* bytes that the kernel keeps of a name */
 
 /* Compares 15 bytes: the kernel cuts a process' name there, and the user may type the whole one. */
-static bool is_named(const char *pid, const char *name)
+static bool process_has_name(const char *pid, const char *name)
 {
 	char path[sizeof("/proc//comm") + NAME_MAX], comm[COMM + 2] = "";
 	FILE *f;
@@ -53,7 +53,7 @@ void pids_named(const char *name, struct process_ids *out)
 
 	while (all && (d = readdir(all)))
 		if (strspn(d->d_name, "0123456789") == strlen(d->d_name) &&
-		    atoi(d->d_name) != getpid() && is_named(d->d_name, name) &&
+		    atoi(d->d_name) != getpid() && process_has_name(d->d_name, name) &&
 		    has_program(d->d_name))
 			*vec_add(&out->at) = atoi(d->d_name);
 	if (all)

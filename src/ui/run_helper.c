@@ -15,7 +15,7 @@
 extern char **environ;
 
 /* Everything up to the end of the file. The caller frees it. */
-static char *read_all(int fd)
+static char *read_to_end(int fd)
 {
 	VEC(char) text = { 0 };
 	ssize_t n;
@@ -60,7 +60,7 @@ char *run_helper(const char *const *argv)
 	}
 	/* Only the helper has the write end now: its end is the text's end. */
 	close(fd[1]);
-	text = read_all(fd[0]);
+	text = read_to_end(fd[0]);
 	close(fd[0]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;

@@ -12,14 +12,14 @@ static int write_file(void *arg, const char *path, const char *text, bool append
 	return ask_echo(((const struct invocation *)arg)->session, path, text, append, err);
 }
 
-static int read_file(void *arg, const char *path, char **text, struct err *err)
+static int read_session_file(void *arg, const char *path, char **text, struct err *err)
 {
 	return ask_cat(((const struct invocation *)arg)->session, path, text, err);
 }
 
 int session_set(const struct invocation *inv, struct err *err)
 {
-	const struct event_files files = { write_file, read_file, (void *)inv };
+	const struct event_files files = { write_file, read_session_file, (void *)inv };
 	int e = 0;
 
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {

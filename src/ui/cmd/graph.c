@@ -40,7 +40,7 @@ static void print_waiting(void *arg)
 }
 
 /* Prints one event. False: nobody reads any more. */
-static bool print_event(struct graph_run *l, const struct event *e)
+static bool print_live_event(struct graph_run *l, const struct event *e)
 {
 	bool wanted;
 
@@ -67,7 +67,7 @@ static int print_all(struct graph_run *l, struct err *err)
 	printer_begin(&l->printer, source->info, l->options, &l->output.text);
 	run_monitor_begin(&l->run_monitor, l->inv, l->session, print_waiting, l);
 	while ((r = source->ops->next(source, &e, err)) > 0) {
-		if (stopped || print_event(l, &e))
+		if (stopped || print_live_event(l, &e))
 			continue;
 		session_stop(l->session);
 		stopped = true;

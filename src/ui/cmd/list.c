@@ -46,7 +46,7 @@ static void print_why(struct out *o, const struct hook_list_row *r)
 }
 
 /* Without --why the list has functions alone, one a line. */
-static void print_name(struct out *o, const struct hook_list_row *r)
+static void print_row_name(struct out *o, const struct hook_list_row *r)
 {
 	if (is_fragment(r))
 		return;
@@ -109,7 +109,7 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l,
 		       struct screen *o)
 {
 	void (*print)(struct out *, const struct hook_list_row *) =
-		inv->json ? print_json : inv->why ? print_why : print_name;
+		inv->json ? print_json : inv->why ? print_why : print_row_name;
 
 	if (inv->json)
 		out_str(&o->text, "{\"schema\":\"brace-list\",\"version\":1}\n");
