@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links: store trace base zstd threads */
 /* The trace file's reader on arbitrary bytes, in three ways by the first byte: as they are; as
- * the contents of chunks, wrapped with the right checksums and compression so that the fuzzer
+ * the contents of packets, wrapped with the right checksums and compression so that the fuzzer
  * gets behind them; and as records, which must come back from the coding word for word. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -62,14 +62,14 @@ static void use_info(const struct trace_info *info)
 			bool known;
 
 			trace_function_name(m, &m->functions.at[f], name, sizeof(name));
-			if (strlen(trace_function_file(m, &m->functions.at[f], &known)) > CHUNK_RAW_MAX)
+			if (strlen(trace_function_file(m, &m->functions.at[f], &known)) > PACKET_RAW_MAX)
 				abort();
 		}
 		trace_info_function_at(info, m->image, m->start, m->from_tsc, NULL);
 		trace_info_site(info, m->image, m->first_id);
 	}
 	for (size_t i = 0; i < info->settings.n; i++)
-		if (strlen(info->settings.at[i].file) + strlen(info->settings.at[i].text) > CHUNK_RAW_MAX)
+		if (strlen(info->settings.at[i].file) + strlen(info->settings.at[i].text) > PACKET_RAW_MAX)
 			abort();
 	if (strpbrk(info->run.invocation, "\n\x1b"))
 		abort();
@@ -101,7 +101,7 @@ static void put_compressed(struct bytes *out, const void *p, size_t n)
 	out->n += ZSTD_compress(out->at + out->n, bound, p, n, 1);
 }
 
-/* A record chunk's payload: each stream a length byte and so many bytes of the input. */
+/* A record packet's payload: each stream a length byte and so many bytes of the input. */
 static void put_streams(struct bytes *out, struct cursor *c)
 {
 	for (int s = 0; s < STREAMS; s++) {
@@ -122,7 +122,7 @@ static void put_streams(struct bytes *out, struct cursor *c)
 	}
 }
 
-static void put_records_header(struct chunk_header *h, struct cursor *c)
+static void put_records_header(struct packet_header *h, struct cursor *c)
 {
 	h->records.thread = cursor_u8(c) % 4;
 	h->records.words = cursor_u16(c);
@@ -132,14 +132,14 @@ static void put_records_header(struct chunk_header *h, struct cursor *c)
 	h->records.last_tsc = h->records.first_tsc + cursor_u32(c);
 }
 
-/* One chunk, its contents from the input. */
-static void put_chunk(struct bytes *file, struct places *places, struct cursor *c)
+/* One packet, its contents from the input. */
+static void put_packet(struct bytes *file, struct places *places, struct cursor *c)
 {
-	struct chunk_header h = { .type = 1 + cursor_u8(c) % 4 };
+	struct packet_header h = { .type = 1 + cursor_u8(c) % 4 };
 	struct bytes payload = {0};
 	size_t n;
 
-	if (h.type == CHUNK_RECORDS) {
+	if (h.type == PACKET_RECORDS) {
 		put_records_header(&h, c);
 		put_streams(&payload, c);
 	} else {
@@ -150,17 +150,18 @@ static void put_chunk(struct bytes *file, struct places *places, struct cursor *
 	}
 	h.payload = (uint32_t)payload.n;
 	h.crc = crc32c(payload.at, payload.n);
-	*vec_add(places) = (struct chunk_place){ file->n, h };
-	format_chunk_header(file, &h);
+	*vec_add(places) = (struct packet_place){ file->n, h };
+	format_packet_header(file, &h);
 	bytes_put(file, payload.at, payload.n);
 	vec_free(&payload);
 }
 
-/* The information that a writer puts first: a host, settings, two images, a module, four threads. */
+/* The information that a writer puts first: a host, settings, two images, a module, four threads.
+ */
 static void put_usual_info(struct bytes *file, struct places *places)
 {
 	struct trace_info *info = trace_info_new();
-	struct chunk_header h = { .type = CHUNK_INFO };
+	struct packet_header h = { .type = PACKET_INFO };
 	struct bytes items = {0}, payload = {0};
 	struct info_writer *w = info_writer_new();
 
@@ -175,8 +176,8 @@ static void put_usual_info(struct bytes *file, struct places *places)
 	h.raw = (uint32_t)items.n;
 	h.payload = (uint32_t)payload.n;
 	h.crc = crc32c(payload.at, payload.n);
-	*vec_add(places) = (struct chunk_place){ file->n, h };
-	format_chunk_header(file, &h);
+	*vec_add(places) = (struct packet_place){ file->n, h };
+	format_packet_header(file, &h);
 	bytes_put(file, payload.at, payload.n);
 	vec_free(&items);
 	vec_free(&payload);
@@ -194,7 +195,7 @@ static void read_wrapped(const uint8_t *data, size_t size, bool indexed)
 	format_file_header(&file, FORMAT_VERSION, 0);
 	put_usual_info(&file, &places);
 	while (cursor_left(&c))
-		put_chunk(&file, &places, &c);
+		put_packet(&file, &places, &c);
 	if (indexed) {
 		index = file.n;
 		index_encode(places.at, places.n, &file, NULL);
@@ -219,7 +220,7 @@ static void code_records(const uint8_t *data, size_t size)
 {
 	size_t n = size / 8;
 	uint64_t *words = mem_realloc(NULL, n + 1, 8), *again = mem_realloc(NULL, n + 1, 8);
-	struct chunk_records head = {0};
+	struct packet_records head = {0};
 	struct bytes payload = {0};
 	static struct encoder *encoder;
 	static struct decoder *decoder;

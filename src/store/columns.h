@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Codes a run of one thread's record words as the payload of a CHUNK_RECORDS, and back. Times are
+/* Codes a run of one thread's record words as the payload of a PACKET_RECORDS, and back. Times are
  * stored apart from what happened, what happened only where a predictor fails, and each column is
- * compressed by itself. Every payload stands alone, so that chunks decode in any order and in
+ * compressed by itself. Every payload stands alone, so that packets decode in any order and in
  * parallel. */
 #pragma once
 #include "base/err.h"
@@ -11,10 +11,10 @@ struct encoder;
 /* One thread at a time uses an encoder. encoder_free frees it; NULL is fine. */
 struct encoder *encoder_new(void);
 void encoder_free(struct encoder *e);
-/* Codes n words (whole records, 1 to CHUNK_WORDS_MAX), the first with the full TSC head->first_tsc,
- * and sets head's words, last_tsc, table_bits and tsc_shift. The payload is valid until the next
- * call. 0, or -errno and *err (no memory, zstd). */
-int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk_records *head,
+/* Codes n words (whole records, 1 to PACKET_WORDS_MAX), the first with the full TSC
+ * head->first_tsc, and sets head's words, last_tsc, table_bits and tsc_shift. The payload is valid
+ * until the next call. 0, or -errno and *err (no memory, zstd). */
+int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct packet_records *head,
 		struct bytes *payload, struct err *err);
 
 struct decoder;
@@ -23,5 +23,5 @@ struct decoder *decoder_new(void);
 void decoder_free(struct decoder *d);
 /* Restores the words; out has room for head->words. Any payload is survived: -EBADMSG if it is not
  * one that encoder_run made. */
-int decoder_run(struct decoder *d, const struct chunk_records *head, const uint8_t *payload,
+int decoder_run(struct decoder *d, const struct packet_records *head, const uint8_t *payload,
 		size_t n, uint64_t *out, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Columns to words, for readers (reader.c, track.c); each reading thread has its own decoder. The
  * bytes may be anybody's: each stream is read through a cursor, and no record is written that does
- * not fit what the chunk's header promised. A cursor that runs out reads 0 and is marked bad, so
+ * not fit what the packet's header promised. A cursor that runs out reads 0 and is marked bad, so
  * that the loops need no check of their own; any_bad() decides at the end. */
 #include <errno.h>
 #include <zstd.h>
@@ -118,7 +118,7 @@ static inline bool get_hit(struct decoder *d)
 			d->run--;
 			return true;
 		}
-		/* An exhausted stream reads as misses, which ends the chunk as damaged. */
+		/* An exhausted stream reads as misses, which ends the packet as damaged. */
 		if (d->in[STREAM_RUNS].bad)
 			return false;
 	}
@@ -196,20 +196,20 @@ static bool get_all(struct decoder *d, uint32_t words, uint64_t *out)
 	return !any_bad(d);
 }
 
-int decoder_run(struct decoder *d, const struct chunk_records *head, const uint8_t *payload,
+int decoder_run(struct decoder *d, const struct packet_records *head, const uint8_t *payload,
 		size_t n, uint64_t *out, struct err *err)
 {
 	if (!d->zstd)
 		return err_set(err, ENOMEM, "no memory to decompress records");
 	if (head->table_bits < PREDICT_BITS_MIN || head->table_bits > PREDICT_BITS_MAX ||
 	    head->tsc_shift >= RECORD_TSC_BITS || !get_streams(d, payload, n, head->words))
-		return err_set(err, EBADMSG, "a chunk of records is damaged");
+		return err_set(err, EBADMSG, "a packet of records is damaged");
 	predictor_reset(&d->predictor, head->table_bits);
 	d->run = 0;
 	d->miss_next = false;
 	d->tsc = head->first_tsc;
 	d->shift = head->tsc_shift;
 	if (!get_all(d, head->words, out))
-		return err_set(err, EBADMSG, "a chunk of records is damaged");
+		return err_set(err, EBADMSG, "a packet of records is damaged");
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Words to columns. The pipeline's workers run it, each with an encoder of its own, at some ten
  * nanoseconds a record on the machine that runs the traced program too. So the loop has no call and
- * no bounds check: every stream has room for the worst that CHUNK_WORDS_MAX words can do. */
+ * no bounds check: every stream has room for the worst that PACKET_WORDS_MAX words can do. */
 #include <errno.h>
 #include <zstd.h>
 
@@ -32,7 +32,7 @@ struct encoder *encoder_new(void)
 	if (e->zstd)
 		ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel, LEVEL);
 	for (int s = 0; s < STREAMS; s++)
-		e->start[s] = mem_realloc(NULL, CHUNK_WORDS_MAX + 8, stream_room[s]);
+		e->start[s] = mem_realloc(NULL, PACKET_WORDS_MAX + 8, stream_room[s]);
 	return e;
 }
 
@@ -160,7 +160,7 @@ static int put_stream(struct encoder *e, int s, struct bytes *out, struct err *e
 	return 0;
 }
 
-int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk_records *head,
+int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct packet_records *head,
 		struct bytes *payload, struct err *err)
 {
 	int r = 0;
@@ -177,7 +177,7 @@ int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct chunk
 	e->shift = head->tsc_shift;
 	for (size_t i = 0; i < n;)
 		i += encode_record(e, words + i);
-	/* The run at the chunk's end; the decoder stops before it would read its miss. */
+	/* The run at the packet's end; the decoder stops before it would read its miss. */
 	put_miss(e);
 	head->last_tsc = e->tsc;
 	payload->n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CRC-32C (Castagnoli), the checksum of every header and chunk of a trace file. */
+/* CRC-32C (Castagnoli), the checksum of every header and packet of a trace file. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

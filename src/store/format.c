@@ -54,7 +54,7 @@ enum file_verdict format_check_file(const uint8_t *p, size_t n, uint32_t *versio
 }
 
 /* The order of fields is the file format's: get_records() reads them in the same one. */
-static void put_records(struct bytes *out, const struct chunk_records *r)
+static void put_records(struct bytes *out, const struct packet_records *r)
 {
 	bytes_u32(out, r->thread);
 	bytes_u32(out, r->words);
@@ -68,7 +68,7 @@ static void put_records(struct bytes *out, const struct chunk_records *r)
 	bytes_u64(out, r->lost);
 }
 
-static void get_records(struct cursor *c, struct chunk_records *r)
+static void get_records(struct cursor *c, struct packet_records *r)
 {
 	r->thread = cursor_u32(c);
 	r->words = cursor_u32(c);
@@ -84,19 +84,19 @@ static void get_records(struct cursor *c, struct chunk_records *r)
 
 /* Magic, type, this header's size, the payload's, its size before compression, its checksum;
  * records have more fields. docs/trace-file.md has the layout. */
-void format_chunk_header(struct bytes *out, const struct chunk_header *h)
+void format_packet_header(struct bytes *out, const struct packet_header *h)
 {
 	size_t from = out->n;
 	uint16_t size;
 
-	bytes_u32(out, CHUNK_MAGIC);
+	bytes_u32(out, PACKET_MAGIC);
 	bytes_u16(out, h->type);
 	/* The size is known at the end. */
 	bytes_u16(out, 0);
 	bytes_u32(out, h->payload);
 	bytes_u32(out, h->raw);
 	bytes_u32(out, h->crc);
-	if (h->type == CHUNK_RECORDS)
+	if (h->type == PACKET_RECORDS)
 		put_records(out, &h->records);
 	size = (uint16_t)(out->n - from + 4);
 	memcpy(out->at + from + 6, &size, sizeof(size));
@@ -104,15 +104,15 @@ void format_chunk_header(struct bytes *out, const struct chunk_header *h)
 }
 
 /* Limits the memory that a header can make a reader allocate. */
-static bool is_plausible(const struct chunk_header *h)
+static bool is_plausible(const struct packet_header *h)
 {
-	if (h->payload > CHUNK_PAYLOAD_MAX || h->raw > CHUNK_RAW_MAX)
+	if (h->payload > PACKET_PAYLOAD_MAX || h->raw > PACKET_RAW_MAX)
 		return false;
-	return h->type != CHUNK_RECORDS ||
-	       (h->records.words && h->records.words <= CHUNK_WORDS_MAX);
+	return h->type != PACKET_RECORDS ||
+	       (h->records.words && h->records.words <= PACKET_WORDS_MAX);
 }
 
-bool format_read_chunk_header(const uint8_t *p, size_t n, struct chunk_header *out)
+bool format_read_packet_header(const uint8_t *p, size_t n, struct packet_header *out)
 {
 	struct cursor c = cursor_of(p, n);
 	uint32_t magic = cursor_u32(&c);
@@ -123,13 +123,13 @@ bool format_read_chunk_header(const uint8_t *p, size_t n, struct chunk_header *o
 	out->payload = cursor_u32(&c);
 	out->raw = cursor_u32(&c);
 	out->crc = cursor_u32(&c);
-	if (c.bad || magic != CHUNK_MAGIC || out->size < CHUNK_HEADER_MIN ||
-	    out->size > CHUNK_HEADER_MAX || out->size > n || !crc_matches(p, out->size))
+	if (c.bad || magic != PACKET_MAGIC || out->size < PACKET_HEADER_MIN ||
+	    out->size > PACKET_HEADER_MAX || out->size > n || !crc_matches(p, out->size))
 		return false;
 	/* The fields end before the checksum. Newer writers may have more of them: the rest is
 	 * skipped. */
 	c.end = p + out->size - 4;
-	if (out->type == CHUNK_RECORDS)
+	if (out->type == PACKET_RECORDS)
 		get_records(&c, &out->records);
 	return !c.bad && is_plausible(out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a trace file outside its chunks' payloads: file header, chunk header, trailer.
+/* The bytes of a trace file outside its packets' payloads: file header, packet header, trailer.
  * docs/trace-file.md describes them for people. All functions are pure; readers survive any
  * bytes. */
 #pragma once
@@ -17,47 +17,47 @@
 #define TRAILER_MAGIC "braceEND"
 #define TRAILER_SIZE 24
 
-#define CHUNK_MAGIC 0x6b6e6863u /* "chnk" */
-#define CHUNK_HEADER_MIN 24
-#define CHUNK_HEADER_MAX 128
-#define CHUNK_WORDS_MAX (128u << 10)     /* words of records in a chunk: 1 MiB */
-#define CHUNK_PAYLOAD_MAX (16u << 20)
-#define CHUNK_RAW_MAX (16u << 20)        /* bytes of an info or index chunk, decompressed */
+#define PACKET_MAGIC 0x6b6e6863u /* "chnk" */
+#define PACKET_HEADER_MIN 24
+#define PACKET_HEADER_MAX 128
+#define PACKET_WORDS_MAX (128u << 10)     /* words of records in a packet: 1 MiB */
+#define PACKET_PAYLOAD_MAX (16u << 20)
+#define PACKET_RAW_MAX (16u << 20)        /* bytes of an info or index packet, decompressed */
 
-enum chunk_type {
-	CHUNK_INFO = 1,    /* items of trace_info: info.h */
-	CHUNK_RECORDS = 2, /* words of one thread: columns.h */
-	CHUNK_INDEX = 3,   /* where the other chunks are; the last of the file */
+enum packet_type {
+	PACKET_INFO = 1,    /* items of trace_info: info.h */
+	PACKET_RECORDS = 2, /* words of one thread: columns.h */
+	PACKET_INDEX = 3,   /* where the other packets are; the last of the file */
 };
 
 /* Facts about a run of records that a reader needs before it decodes the run. */
-struct chunk_records {
+struct packet_records {
 	uint32_t thread;
-	uint32_t words;     /* 1 to CHUNK_WORDS_MAX */
+	uint32_t words;     /* 1 to PACKET_WORDS_MAX */
 	/* records that record_counts, without those that the writer added itself */
 	uint32_t records;
 	uint32_t calls;
 	uint16_t cpu;       /* CPU of the first record */
 	uint8_t table_bits; /* log2 of the predictor tables' size */
-	uint8_t tsc_shift;  /* low TSC bits that never change in this chunk */
+	uint8_t tsc_shift;  /* low TSC bits that never change in this packet */
 	uint64_t first_tsc; /* full, of the first word */
 	uint64_t last_tsc;  /* full, of the last record */
-	uint64_t lost;      /* sum of the EVENT_LOST in the chunk */
+	uint64_t lost;      /* sum of the EVENT_LOST in the packet */
 };
 
-struct chunk_header {
+struct packet_header {
 	uint16_t type;
 	uint16_t size;      /* of this header, with its checksum */
 	uint32_t payload;   /* bytes that follow it */
 	uint32_t raw;       /* info, index: bytes of the payload when decompressed */
 	uint32_t crc;       /* checksum of the payload */
-	struct chunk_records records; /* CHUNK_RECORDS only */
+	struct packet_records records; /* PACKET_RECORDS only */
 };
 
 /* Appends the file header. real_ns: CLOCK_REALTIME of the beginning of the trace. */
 void format_file_header(struct bytes *out, uint32_t version, uint64_t real_ns);
 /* Appends the header, its checksum last; header->size is ignored. */
-void format_chunk_header(struct bytes *out, const struct chunk_header *header);
+void format_packet_header(struct bytes *out, const struct packet_header *header);
 /* Appends the trailer. */
 void format_trailer(struct bytes *out, uint64_t index_offset);
 
@@ -65,6 +65,6 @@ enum file_verdict { FILE_OK, FILE_FOREIGN, FILE_SHORT, FILE_NEWER, FILE_DAMAGED 
 /* Judges the first n bytes of a file. *version is set as far as it could be read. */
 enum file_verdict format_check_file(const uint8_t *p, size_t n, uint32_t *version);
 /* False if the n bytes at p do not begin with a whole, undamaged header. */
-bool format_read_chunk_header(const uint8_t *p, size_t n, struct chunk_header *out);
+bool format_read_packet_header(const uint8_t *p, size_t n, struct packet_header *out);
 /* False if the n bytes at p are no trailer. */
 bool format_read_trailer(const uint8_t *p, size_t n, uint64_t *index_offset);

@@ -10,19 +10,19 @@
 #include "base/cursor.h"
 #include "store/crc.h"
 
-#define PER_CHUNK 65536u /* entries of one index chunk */
+#define PER_PACKET 65536u /* entries of one index packet */
 #define LEVEL 3
 
 /* Offsets and times are differences from the preceding place, which makes them short. */
-static void put_place(struct bytes *b, const struct chunk_place *place, uint64_t last_offset,
+static void put_place(struct bytes *b, const struct packet_place *place, uint64_t last_offset,
 		      uint64_t last_tsc)
 {
-	const struct chunk_records *r = &place->head.records;
+	const struct packet_records *r = &place->head.records;
 
 	bytes_uleb(b, place->head.type);
 	bytes_uleb(b, place->offset - last_offset);
 	bytes_uleb(b, place->head.payload);
-	if (place->head.type != CHUNK_RECORDS)
+	if (place->head.type != PACKET_RECORDS)
 		return;
 	bytes_uleb(b, r->thread);
 	bytes_uleb(b, r->words);
@@ -33,10 +33,10 @@ static void put_place(struct bytes *b, const struct chunk_place *place, uint64_t
 	bytes_uleb(b, r->lost);
 }
 
-/* Compresses the index into a chunk of its own. 0, or -errno and *err. */
-static int put_chunk(struct bytes *out, const struct bytes *raw, struct err *err)
+/* Compresses the index into a packet of its own. 0, or -errno and *err. */
+static int put_packet(struct bytes *out, const struct bytes *raw, struct err *err)
 {
-	struct chunk_header head = { .type = CHUNK_INDEX, .raw = (uint32_t)raw->n };
+	struct packet_header head = { .type = PACKET_INDEX, .raw = (uint32_t)raw->n };
 	size_t bound = ZSTD_compressBound(raw->n), n;
 	uint8_t *payload = mem_realloc(NULL, bound, 1);
 	int r = 0;
@@ -47,21 +47,21 @@ static int put_chunk(struct bytes *out, const struct bytes *raw, struct err *err
 	} else {
 		head.payload = (uint32_t)n;
 		head.crc = crc32c(payload, n);
-		format_chunk_header(out, &head);
+		format_packet_header(out, &head);
 		bytes_put(out, payload, n);
 	}
 	free(payload);
 	return r;
 }
 
-int index_encode(const struct chunk_place *places, size_t n, struct bytes *out, struct err *err)
+int index_encode(const struct packet_place *places, size_t n, struct bytes *out, struct err *err)
 {
 	struct bytes raw = {0};
 	int r = 0;
 
-	/* Each index chunk is decoded by itself: differences begin from 0 in each. */
+	/* Each index packet is decoded by itself: differences begin from 0 in each. */
 	while (n && !r) {
-		size_t count = n < PER_CHUNK ? n : PER_CHUNK;
+		size_t count = n < PER_PACKET ? n : PER_PACKET;
 		uint64_t offset = 0, tsc = 0;
 
 		raw.n = 0;
@@ -70,10 +70,10 @@ int index_encode(const struct chunk_place *places, size_t n, struct bytes *out, 
 		for (size_t i = 0; i < count; i++) {
 			put_place(&raw, &places[i], offset, tsc);
 			offset = places[i].offset;
-			if (places[i].head.type == CHUNK_RECORDS)
+			if (places[i].head.type == PACKET_RECORDS)
 				tsc = places[i].head.records.first_tsc;
 		}
-		r = put_chunk(out, &raw, err);
+		r = put_packet(out, &raw, err);
 		places += count;
 		n -= count;
 	}
@@ -91,7 +91,7 @@ static uint32_t get_u32(struct cursor *c)
 	return (uint32_t)v;
 }
 
-static void get_records(struct cursor *c, struct chunk_records *r, uint64_t last_tsc)
+static void get_records(struct cursor *c, struct packet_records *r, uint64_t last_tsc)
 {
 	r->thread = get_u32(c);
 	r->words = get_u32(c);
@@ -112,13 +112,13 @@ bool index_decode(const uint8_t *p, size_t n, struct places *places)
 	if (c.bad || count > cursor_left(&c) / 3)
 		return false;
 	for (; count && !c.bad; count--) {
-		struct chunk_place place = {0};
+		struct packet_place place = {0};
 
 		place.head.type = (uint16_t)cursor_uleb(&c);
 		offset += cursor_uleb(&c);
 		place.offset = offset;
 		place.head.payload = get_u32(&c);
-		if (place.head.type == CHUNK_RECORDS) {
+		if (place.head.type == PACKET_RECORDS) {
 			get_records(&c, &place.head.records, tsc);
 			tsc = place.head.records.first_tsc;
 		}

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The index at the end of a trace file: where the chunks are, so that opening a file of any
+/* The index at the end of a trace file: where the packets are, so that opening a file of any
  * size reads only what it needs. */
 #pragma once
 #include "store/pipeline.h"
 
-/* Appends CHUNK_INDEX chunks, headers and all. 0 or -errno. */
-int index_encode(const struct chunk_place *places, size_t n, struct bytes *out, struct err *err);
+/* Appends PACKET_INDEX packets, headers and all. 0 or -errno. */
+int index_encode(const struct packet_place *places, size_t n, struct bytes *out, struct err *err);
 
 struct places {
-	struct chunk_place *at;
+	struct packet_place *at;
 	size_t n, cap;
 };
-/* Adds the chunks that one index chunk's payload (decompressed) lists; false if it is malformed. A
- * header gets only its type, the payload's size and the records' thread, words, records, calls,
+/* Adds the packets that one index packet's payload (decompressed) lists; false if it is malformed.
+ * A header gets only its type, the payload's size and the records' thread, words, records, calls,
  * first_tsc, last_tsc and lost. */
 bool index_decode(const uint8_t *p, size_t n, struct places *places);

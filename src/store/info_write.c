@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds out which parts of a trace_info the file does not have yet, and writes their items. The
- * store_writer calls it before each chunk of records, so that it has to be cheap when nothing is
+ * store_writer calls it before each packet of records, so that it has to be cheap when nothing is
  * new: counters say how far each list was written. What changes afterwards (threads' totals, hooks,
  * messages) is compared by checksum, and only at the end. */
 #include "store/crc.h"
 #include "store/info.h"
 
-#define ENOUGH (1u << 20) /* bytes of one call; the rest goes into the next chunk */
+#define ENOUGH (1u << 20) /* bytes of one call; the rest goes into the next packet */
 #define PIECE 16384u      /* functions or sites of one item */
 
 struct image_state {
@@ -500,7 +500,7 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 {
 	size_t from = out->n;
 
-	/* The host's item comes with the first chunk: readers take a file without it for empty. */
+	/* The host's item comes with the first packet: readers take a file without it for empty. */
 	if (!w->host_crc || last) {
 		write_host(w, info, out);
 		clock_item(w, &info->clock, out);

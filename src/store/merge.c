@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Merges all threads' events by time (store_source). A heap holds the threads whose records overlap
- * the present one: a thread enters when the merge reaches its first record, gives its decoded chunk
- * back while it waits for its next one, and leaves after its last. So memory follows what went on
- * at one time, not the length of the file or the number of threads it ever had. If so many threads
- * live at one time that their chunks would be too much, each holds only a window of its chunk,
- * which is decoded again for the next window: slower, but never bigger.
+ * the present one: a thread enters when the merge reaches its first record, gives its decoded
+ * packet back while it waits for its next one, and leaves after its last. So memory follows what
+ * went on at one time, not the length of the file or the number of threads it ever had. If so many
+ * threads live at one time that their packets would be too much, each holds only a window of its
+ * packet, which is decoded again for the next window: slower, but never bigger.
  *
- * A source belongs to one thread; several may read one store_reader. A damaged chunk ends the merge
- * with an error for good. */
+ * A source belongs to one thread; several may read one store_reader. A damaged packet ends the
+ * merge with an error for good. */
 #include <string.h>
 
 #include "base/heap.h"
@@ -23,11 +23,11 @@ struct lane {
 	struct track track;
 	uint64_t *words;    /* the words that the track unpacks now */
 	size_t room;
-	/* words of the chunk in earlier windows and this one; 0: the chunk is used up */
+	/* words of the packet in earlier windows and this one; 0: the packet is used up */
 	size_t done;
 	/* never falls: a thread's events keep their order whatever their stamps */
 	uint64_t key;
-	bool ready;         /* `event` is the next one; otherwise a chunk must be loaded first */
+	bool ready;         /* `event` is the next one; otherwise a packet must be loaded first */
 	struct event event;
 };
 
@@ -127,7 +127,8 @@ static void raise_key(struct lane *lane, uint64_t tsc)
 		lane->key = tsc;
 }
 
-/* Moves the first lane on to its next event, to its wait for the next chunk, or out of the heap. */
+/* Moves the first lane on to its next event, to its wait for the next packet, or out of the heap.
+ */
 static void advance_track(struct store_merge *m)
 {
 	struct lane *lane = m->heap.at[0];
@@ -136,7 +137,7 @@ static void advance_track(struct store_merge *m)
 	if (lane->ready) {
 		raise_key(lane, lane->event.tsc);
 	} else if (lane->track.next < lane->track.end) {
-		/* Between windows of one chunk the key stays: the next event is known to be no
+		/* Between windows of one packet the key stays: the next event is known to be no
 		 * earlier. */
 		if (!lane->done)
 			raise_key(lane, track_next_tsc(m->reader, &lane->track));
@@ -157,13 +158,13 @@ static size_t window_words(const struct store_merge *m, const uint64_t *at, cons
 	if (all <= m->window)
 		return all;
 	while (n < m->window)
-		/* May end beyond m->window by a record's payload, but not beyond `end`: a chunk
+		/* May end beyond m->window by a record's payload, but not beyond `end`: a packet
 		 * ends with a whole record. */
 		n += 1 + record_payload(at[n]);
 	return n;
 }
 
-/* Takes the next window of the chunk that was just decoded for the lane. `before` has the time and
+/* Takes the next window of the packet that was just decoded for the lane. `before` has the time and
  * CPU that the previous window ended with. */
 static void take_window(struct store_merge *m, struct lane *lane, const struct unpack *before)
 {
@@ -178,7 +179,7 @@ static void take_window(struct store_merge *m, struct lane *lane, const struct u
 	n = window_words(m, u->at, u->end);
 	lane->done = u->at + n < u->end ? lane->done + n : 0;
 	if (lane->done)
-		lane->track.next--; /* the same chunk is decoded once more */
+		lane->track.next--; /* the same packet is decoded once more */
 	take_room(m, lane, n);
 	/* The loader's buffer is shared by all lanes. */
 	memcpy(lane->words, u->at, n * sizeof(*lane->words));

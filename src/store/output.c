@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the trace file's bytes. The pipeline calls it, one thread at a time (p->writing), for
- * every chunk. An error leaves a partial chunk in the file; pipeline_keep cuts it off. */
+ * every packet. An error leaves a partial packet in the file; pipeline_keep cuts it off. */
 #include "store/output.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of jobs between the thread that submits chunks and the workers that code them. p->lock
+/* A ring of jobs between the thread that submits packets and the workers that code them. p->lock
  * protects everything; coding and writing happen without it. Whoever finds the oldest job coded
- * writes it (write_coded), so that chunks reach the file in order without a thread of its own.
+ * writes it (write_coded), so that packets reach the file in order without a thread of its own.
  * After an error nothing more is written, and every later call returns it; the jobs are still
  * drained, so that the submitter never hangs. */
 #include "store/pipeline.h"
@@ -25,11 +25,11 @@
 
 enum job_state { JOB_FREE, JOB_WAITING, JOB_CODING, JOB_CODED };
 
-struct chunk_job {
+struct packet_job {
 	enum job_state state;
-	struct chunk_header head;
-	struct words words;   /* CHUNK_RECORDS */
-	struct bytes items;   /* CHUNK_INFO */
+	struct packet_header head;
+	struct words words;   /* PACKET_RECORDS */
+	struct bytes items;   /* PACKET_INFO */
 	struct bytes payload; /* either, coded */
 };
 
@@ -38,22 +38,22 @@ struct pipeline {
 	pthread_cond_t changed;
 	pthread_t workers[WORKERS_MAX];
 	unsigned n_workers;
-	/* stopping: workers end once all is coded. writing: a thread is in write_chunk(). */
+	/* stopping: workers end once all is coded. writing: a thread is in write_packet(). */
 	bool stopping, writing;
 	bool ended;                   /* the index is written */
-	struct chunk_job jobs[JOBS];        /* a ring: */
+	struct packet_job jobs[JOBS];        /* a ring: */
 	uint64_t first, next, submitted; /* counts, not indices: job_at() */
 	/* first: oldest job; next: to code next; submitted: one beyond the newest. */
 	VEC(struct words) spare;
 	struct output out;
 	uint64_t bytes;               /* out.bytes, for other threads */
 	struct err failed;
-	VEC(struct chunk_place) places;
+	VEC(struct packet_place) places;
 	struct encoder *own;          /* when there are no workers the submitter codes */
 };
 
 /* The place of job number n in the ring. */
-static struct chunk_job *job_at(struct pipeline *p, uint64_t n)
+static struct packet_job *job_at(struct pipeline *p, uint64_t n)
 {
 	return &p->jobs[n % JOBS];
 }
@@ -95,8 +95,8 @@ struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, s
 	return p;
 }
 
-/* Compresses a chunk of trace information into job->payload. */
-static int code_items(struct chunk_job *job, struct err *err)
+/* Compresses a packet of trace information into job->payload. */
+static int code_items(struct packet_job *job, struct err *err)
 {
 	size_t bound = ZSTD_compressBound(job->items.n), n;
 
@@ -110,13 +110,13 @@ static int code_items(struct chunk_job *job, struct err *err)
 	return 0;
 }
 
-/* Codes a job's chunk, and fills in its header. Without the lock, on a worker or the submitting
+/* Codes a job's packet, and fills in its header. Without the lock, on a worker or the submitting
  * thread. */
-static int code_job(struct chunk_job *job, struct encoder *encoder, struct err *err)
+static int code_job(struct packet_job *job, struct encoder *encoder, struct err *err)
 {
 	int r;
 
-	if (job->head.type == CHUNK_RECORDS)
+	if (job->head.type == PACKET_RECORDS)
 		r = encoder_run(encoder, job->words.at, job->words.n, &job->head.records,
 				&job->payload, err);
 	else
@@ -126,34 +126,34 @@ static int code_job(struct chunk_job *job, struct encoder *encoder, struct err *
 	return r;
 }
 
-/* Writes a chunk, and notes its place for the index. */
-static int write_chunk(struct pipeline *p, const struct chunk_header *head,
-		       const struct bytes *payload, struct err *err)
+/* Writes a packet, and notes its place for the index. */
+static int write_packet(struct pipeline *p, const struct packet_header *head,
+			const struct bytes *payload, struct err *err)
 {
 	struct bytes b = {0};
 	int r;
 
 	/* Noted before it is written: a failed write is taken back below. */
-	*vec_add(&p->places) = (struct chunk_place){ p->out.bytes, *head };
-	POINT(chunk_to_write);
-	format_chunk_header(&b, head);
+	*vec_add(&p->places) = (struct packet_place){ p->out.bytes, *head };
+	POINT(packet_to_write);
+	format_packet_header(&b, head);
 	bytes_put(&b, payload->at, payload->n);
 	r = output_write(&p->out, b.at, b.n, err);
 	if (r)
 		p->places.n--;
-	POINT(chunk_written);
+	POINT(packet_written);
 	vec_free(&b);
 	return r;
 }
 
-/* The chunk is copied as it was written, its header included. No worker runs yet. */
-int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const struct bytes *chunk,
+/* The packet is copied as it was written, its header included. No worker runs yet. */
+int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const struct bytes *packet,
 		   struct err *err)
 {
 	int r;
 
-	*vec_add(&p->places) = (struct chunk_place){ p->out.bytes, *head };
-	r = output_write(&p->out, chunk->at, chunk->n, err);
+	*vec_add(&p->places) = (struct packet_place){ p->out.bytes, *head };
+	r = output_write(&p->out, packet->at, packet->n, err);
 	p->bytes = p->out.bytes;
 	return r;
 }
@@ -174,14 +174,14 @@ static void keep_spare_words(struct pipeline *p, struct words *words)
 static void write_coded(struct pipeline *p)
 {
 	while (!p->writing && p->first < p->submitted && job_at(p, p->first)->state == JOB_CODED) {
-		struct chunk_job *job = job_at(p, p->first);
+		struct packet_job *job = job_at(p, p->first);
 		struct err err = {0};
 
 		/* After an error jobs are only freed. */
 		if (!p->failed.code) {
 			p->writing = true;
 			pthread_mutex_unlock(&p->lock);
-			write_chunk(p, &job->head, &job->payload, &err);
+			write_packet(p, &job->head, &job->payload, &err);
 			pthread_mutex_lock(&p->lock);
 			p->writing = false;
 			p->bytes = p->out.bytes;
@@ -198,12 +198,12 @@ static void write_coded(struct pipeline *p)
 /* Codes the oldest waiting job. Called with p->lock held, and returns with it. */
 static void code_next(struct pipeline *p, struct encoder *encoder)
 {
-	struct chunk_job *job = job_at(p, p->next++);
+	struct packet_job *job = job_at(p, p->next++);
 	struct err err = {0};
 
 	job->state = JOB_CODING;
 	pthread_mutex_unlock(&p->lock);
-	POINT(chunk_to_code);
+	POINT(packet_to_code);
 	code_job(job, encoder, &err);
 	pthread_mutex_lock(&p->lock);
 	if (err.code && !p->failed.code)
@@ -259,7 +259,7 @@ static int pipeline_failure(const struct pipeline *p, struct err *err)
 }
 
 /* Locks p->lock and waits for a free place in the ring. */
-static struct chunk_job *begin_job(struct pipeline *p)
+static struct packet_job *begin_job(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	while (p->submitted - p->first == JOBS)
@@ -268,7 +268,7 @@ static struct chunk_job *begin_job(struct pipeline *p)
 }
 
 /* Submits the job, unlocks, and returns the first error so far. */
-static int end_job(struct pipeline *p, struct chunk_job *job, struct err *err)
+static int end_job(struct pipeline *p, struct packet_job *job, struct err *err)
 {
 	int r;
 
@@ -283,27 +283,27 @@ static int end_job(struct pipeline *p, struct chunk_job *job, struct err *err)
 	return r;
 }
 
-int pipeline_records(struct pipeline *p, const struct chunk_records *head, struct words *words,
+int pipeline_records(struct pipeline *p, const struct packet_records *head, struct words *words,
 		     struct err *err)
 {
-	struct chunk_job *job = begin_job(p);
+	struct packet_job *job = begin_job(p);
 
 	/* Once: a failed start leaves p->own. */
 	if (!p->n_workers && !p->own)
 		start_workers(p);
-	job->head = (struct chunk_header){ .type = CHUNK_RECORDS, .records = *head };
+	job->head = (struct packet_header){ .type = PACKET_RECORDS, .records = *head };
 	job->words = *words;
 	*words = (struct words){0};
 	return end_job(p, job, err);
 }
 
-/* Swaps buffers with the job, so that neither side allocates for each chunk. */
+/* Swaps buffers with the job, so that neither side allocates for each packet. */
 int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err)
 {
-	struct chunk_job *job = begin_job(p);
+	struct packet_job *job = begin_job(p);
 	struct bytes old = job->items;
 
-	job->head = (struct chunk_header){ .type = CHUNK_INFO };
+	job->head = (struct packet_header){ .type = PACKET_INFO };
 	job->items = *items;
 	*items = old;
 	items->n = 0;
@@ -332,7 +332,7 @@ bool pipeline_is_idle(struct pipeline *p)
 	return idle;
 }
 
-/* For other threads: out.bytes changes while a chunk is written. */
+/* For other threads: out.bytes changes while a packet is written. */
 uint64_t pipeline_bytes(struct pipeline *p)
 {
 	uint64_t bytes;
@@ -380,7 +380,7 @@ void pipeline_stop(struct pipeline *p)
 
 int pipeline_keep(struct pipeline *p, size_t keep)
 {
-	/* A chunk's offset is also where the one before it ends. */
+	/* A packet's offset is also where the one before it ends. */
 	uint64_t end = keep < p->places.n ? p->places.at[keep].offset : p->out.bytes;
 
 	if (!p->out.regular)
@@ -392,13 +392,13 @@ int pipeline_keep(struct pipeline *p, size_t keep)
 	return output_cut(&p->out, end);
 }
 
-size_t pipeline_places(const struct pipeline *p, const struct chunk_place **places)
+size_t pipeline_places(const struct pipeline *p, const struct packet_place **places)
 {
 	*places = p->places.at;
 	return p->places.n;
 }
 
-/* All chunks are written by now; the index and the trailer make the file whole. */
+/* All packets are written by now; the index and the trailer make the file whole. */
 int pipeline_end(struct pipeline *p, struct err *err)
 {
 	uint64_t at = p->out.bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks on their way to the file: coded by worker threads, several at a time, and written in the
- * order in which they were submitted, so that whatever a chunk refers to stands before it. One
+/* Packets on their way to the file: coded by worker threads, several at a time, and written in the
+ * order in which they were submitted, so that whatever a packet refers to stands before it. One
  * thread submits; the functions that any thread may call say so. */
 #pragma once
 #include "store/format.h"
@@ -11,10 +11,10 @@ struct words {
 	size_t n, cap;
 };
 
-/* A written chunk, for the index. */
-struct chunk_place {
+/* A written packet, for the index. */
+struct packet_place {
 	uint64_t offset;
-	struct chunk_header head;
+	struct packet_header head;
 };
 
 struct pipeline;
@@ -22,14 +22,14 @@ struct pipeline;
  * CLOCK_REALTIME of the trace's beginning; 0: now. NULL and *err if it cannot. */
 struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, struct err *err);
 
-/* Writes a chunk of another file unchanged (header and payload), before anything else is submitted.
- * 0, or -errno and *err. */
-int pipeline_adopt(struct pipeline *p, const struct chunk_header *head, const struct bytes *chunk,
+/* Writes a packet of another file unchanged (header and payload), before anything else is
+ * submitted. 0, or -errno and *err. */
+int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const struct bytes *packet,
 		   struct err *err);
 
-/* Submit a chunk. Both wait while too many are on their way, and return the error of an earlier
- * chunk if writing has failed. The buffer given away is replaced by an empty one. */
-int pipeline_records(struct pipeline *p, const struct chunk_records *head, struct words *words,
+/* Submit a packet. Both wait while too many are on their way, and return the error of an earlier
+ * packet if writing has failed. The buffer given away is replaced by an empty one. */
+int pipeline_records(struct pipeline *p, const struct packet_records *head, struct words *words,
 		     struct err *err);
 int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err);
 
@@ -46,13 +46,13 @@ int pipeline_error(struct pipeline *p, struct err *err);
 /* For the end of a file that cannot take everything: ends the workers. The submitting thread codes
  * and writes from then on. */
 void pipeline_stop(struct pipeline *p);
-/* After pipeline_stop, for a regular file: cuts off a failed write and all chunks but the first
+/* After pipeline_stop, for a regular file: cuts off a failed write and all packets but the first
  * `keep`, and forgets the error. -errno if it cannot. */
 int pipeline_keep(struct pipeline *p, size_t keep);
-/* The chunks in the file, and their number as the result. Valid until the next one is written. */
-size_t pipeline_places(const struct pipeline *p, const struct chunk_place **places);
-/* Writes the index. All chunks are written, and no more will come. 0, or -errno and *err. */
+/* The packets in the file, and their number as the result. Valid until the next one is written. */
+size_t pipeline_places(const struct pipeline *p, const struct packet_place **places);
+/* Writes the index. All packets are written, and no more will come. 0, or -errno and *err. */
 int pipeline_end(struct pipeline *p, struct err *err);
-/* Waits for all chunks, writes the index unless it is there, closes and frees. `keep` false:
+/* Waits for all packets, writes the index unless it is there, closes and frees. `keep` false:
  * removes the file instead. 0, or the first error. */
 int pipeline_finish(struct pipeline *p, bool keep, struct err *err);

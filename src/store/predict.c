@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of the predictor that is called once a chunk. Only the tables' used part is cleared;
+/* The part of the predictor that is called once a packet. Only the tables' used part is cleared;
  * payload words have a table of fixed size. */
 #include "store/predict.h"
 

@@ -32,7 +32,7 @@ static inline uint32_t predict_hash(uint64_t a, uint64_t b, unsigned bits)
 			  (64 - bits));
 }
 
-/* log2 of the tables' size: larger tables cost more to clear than a short chunk takes to code. */
+/* log2 of the tables' size: larger tables cost more to clear than a short packet takes to code. */
 static inline unsigned predict_bits(uint32_t words)
 {
 	unsigned bits = PREDICT_BITS_MIN;
@@ -42,7 +42,7 @@ static inline unsigned predict_bits(uint32_t words)
 	return bits;
 }
 
-/* Empties the predictor: every chunk starts with the same one. */
+/* Empties the predictor: every packet starts with the same one. */
 void predictor_reset(struct predictor *p, unsigned bits);
 
 /* The guess for the next record. Call predict_learn if it fails, then predict_step. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a trace file by its index or, if it was cut short and has none, by going from chunk to
- * chunk as far as they are whole. Commands call store_open from one thread; reader_chunk runs in
+/* Opens a trace file by its index or, if it was cut short and has none, by going from packet to
+ * packet as far as they are whole. Commands call store_open from one thread; reader_packet runs in
  * any reading thread and uses pread, so that no file position is shared. Every offset and size is
  * checked against the file's size before it is used. A read error is told apart from damage
  * (loader.error): a file on a failing disk is not called damaged. */
@@ -37,11 +37,11 @@ static bool read_bytes(int fd, uint64_t offset, uint8_t *to, size_t n, int *erro
 	return true;
 }
 
-/* Reads up to n bytes at offset into l->chunk; fewer only at the end of the file. False: nothing
+/* Reads up to n bytes at offset into l->packet; fewer only at the end of the file. False: nothing
  * was read; l->error says why if it was an error. */
 static bool read_at(const struct store_reader *r, uint64_t offset, size_t n, struct loader *l)
 {
-	struct bytes *b = &l->chunk;
+	struct bytes *b = &l->packet;
 
 	if (offset > r->size)
 		return false;
@@ -66,46 +66,47 @@ static int err_unreadable(const struct store_reader *r, const struct loader *l, 
 	return err_set(err, l->error, "cannot read trace file %s: %s", r->name, strerror(l->error));
 }
 
-/* Reports why a chunk could not be read: a read error, or damage. */
+/* Reports why a packet could not be read: a read error, or damage. */
 static int err_damaged(const struct store_reader *r, uint64_t offset, const struct loader *l,
 		       struct err *err)
 {
 	if (l->error)
 		return err_unreadable(r, l, err);
 	return err_set(err, EBADMSG,
-		       "trace file %s is damaged at byte %llu: a chunk there does not "
+		       "trace file %s is damaged at byte %llu: a packet there does not "
 		       "match its checksum",
 		       r->name, (unsigned long long)offset);
 }
 
-int reader_chunk(struct store_reader *r, struct chunk_place *place, struct loader *l,
-		 struct err *err)
+int reader_packet(struct store_reader *r, struct packet_place *place, struct loader *l,
+		  struct err *err)
 {
-	struct chunk_header head;
+	struct packet_header head;
 
-	/* One read for header and payload; the header may be shorter than CHUNK_HEADER_MAX. */
-	if (!read_at(r, place->offset, CHUNK_HEADER_MAX + (size_t)place->head.payload, l) ||
-	    !format_read_chunk_header(l->chunk.at, l->chunk.n, &head) ||
+	/* One read for header and payload; the header may be shorter than PACKET_HEADER_MAX. */
+	if (!read_at(r, place->offset, PACKET_HEADER_MAX + (size_t)place->head.payload, l) ||
+	    !format_read_packet_header(l->packet.at, l->packet.n, &head) ||
 	    head.type != place->head.type || head.payload != place->head.payload ||
-	    head.payload > l->chunk.n - head.size ||
-	    crc32c(l->chunk.at + head.size, head.payload) != head.crc)
+	    head.payload > l->packet.n - head.size ||
+	    crc32c(l->packet.at + head.size, head.payload) != head.crc)
 		return err_damaged(r, place->offset, l, err);
-	l->chunk.n = head.size + (size_t)head.payload;
+	l->packet.n = head.size + (size_t)head.payload;
 	place->head = head;
 	return 0;
 }
 
-int reader_raw(struct store_reader *r, struct chunk_place *place, struct loader *l, struct err *err)
+int reader_raw(struct store_reader *r, struct packet_place *place, struct loader *l,
+	       struct err *err)
 {
-	const struct chunk_header *h = &place->head;
-	int res = reader_chunk(r, place, l, err);
+	const struct packet_header *h = &place->head;
+	int res = reader_packet(r, place, l, err);
 	size_t n;
 
 	if (res)
 		return res;
 	vec_reserve(&l->raw, (size_t)h->raw + 1);
 	l->raw.n = h->raw;
-	n = ZSTD_decompress(l->raw.at, h->raw, l->chunk.at + l->chunk.n - h->payload, h->payload);
+	n = ZSTD_decompress(l->raw.at, h->raw, l->packet.at + l->packet.n - h->payload, h->payload);
 	/* A lack of memory says nothing about the file. */
 	if (ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
 		l->error = ENOMEM;
@@ -116,76 +117,76 @@ int reader_raw(struct store_reader *r, struct chunk_place *place, struct loader 
 
 void loader_free(struct loader *l)
 {
-	vec_free(&l->chunk);
+	vec_free(&l->packet);
 	vec_free(&l->raw);
 	free(l->words);
 	decoder_free(l->decoder);
 	*l = (struct loader){0};
 }
 
-/* Reads the header of the chunk at offset. False unless its payload lies inside the file. */
-static bool peek_chunk(struct store_reader *r, uint64_t offset, struct loader *l,
-		       struct chunk_place *out)
+/* Reads the header of the packet at offset. False unless its payload lies inside the file. */
+static bool peek_packet(struct store_reader *r, uint64_t offset, struct loader *l,
+			struct packet_place *out)
 {
 	out->offset = offset;
-	return read_at(r, offset, CHUNK_HEADER_MAX, l) &&
-	       format_read_chunk_header(l->chunk.at, l->chunk.n, &out->head) &&
+	return read_at(r, offset, PACKET_HEADER_MAX, l) &&
+	       format_read_packet_header(l->packet.at, l->packet.n, &out->head) &&
 	       out->head.payload <= r->size - offset - out->head.size;
 }
 
-/* Offset of the chunk behind it. */
-static uint64_t end_of(const struct chunk_place *place)
+/* Offset of the packet behind it. */
+static uint64_t end_of(const struct packet_place *place)
 {
 	return place->offset + place->head.size + place->head.payload;
 }
 
-/* Whether the index lists chunks in order, without overlap, before the index itself. Readers rely
+/* Whether the index lists packets in order, without overlap, before the index itself. Readers rely
  * on offsets from it. */
 static bool index_ascends(const struct places *places, uint64_t end)
 {
 	uint64_t least = FILE_HEADER_SIZE;
 
 	for (size_t i = 0; i < places->n; i++) {
-		const struct chunk_place *p = &places->at[i];
+		const struct packet_place *p = &places->at[i];
 
 		if (p->offset < least || p->offset >= end ||
-		    p->head.payload > CHUNK_PAYLOAD_MAX || p->head.payload > end - p->offset)
+		    p->head.payload > PACKET_PAYLOAD_MAX || p->head.payload > end - p->offset)
 			return false;
-		least = p->offset + CHUNK_HEADER_MIN + p->head.payload;
+		least = p->offset + PACKET_HEADER_MIN + p->head.payload;
 	}
 	return true;
 }
 
 /* Fills r->places from the index. False if there is none that can be believed; scan_file() then
- * finds the chunks. */
+ * finds the packets. */
 static bool read_index(struct store_reader *r, struct loader *l)
 {
 	uint64_t first, at, end = r->size - TRAILER_SIZE;
-	struct chunk_place place;
+	struct packet_place place;
 
 	if (r->size < FILE_HEADER_SIZE + TRAILER_SIZE || !read_at(r, end, TRAILER_SIZE, l) ||
-	    !format_read_trailer(l->chunk.at, l->chunk.n, &first) || first >= end)
+	    !format_read_trailer(l->packet.at, l->packet.n, &first) || first >= end)
 		return false;
-	/* A long index takes several chunks. */
+	/* A long index takes several packets. */
 	for (at = first; at < end; at = end_of(&place))
-		if (!peek_chunk(r, at, l, &place) || place.head.type != CHUNK_INDEX ||
+		if (!peek_packet(r, at, l, &place) || place.head.type != PACKET_INDEX ||
 		    reader_raw(r, &place, l, NULL) ||
 		    !index_decode(l->raw.at, l->raw.n, &r->places))
 			return false;
 	return at == end && index_ascends(&r->places, first);
 }
 
-/* Fills r->places with the whole chunks, from the file's beginning. Stops at the first damaged one:
- * what follows could not be trusted to be this thread's next. */
+/* Fills r->places with the whole packets, from the file's beginning. Stops at the first damaged
+ * one: what follows could not be trusted to be this thread's next. */
 static void scan_file(struct store_reader *r, struct loader *l)
 {
 	uint64_t at = FILE_HEADER_SIZE;
-	struct chunk_place place;
+	struct packet_place place;
 
 	r->places.n = 0;
-	for (; peek_chunk(r, at, l, &place) && place.head.type != CHUNK_INDEX;
+	for (; peek_packet(r, at, l, &place) && place.head.type != PACKET_INDEX;
 	     at = end_of(&place)) {
-		if (reader_chunk(r, &place, l, NULL))
+		if (reader_packet(r, &place, l, NULL))
 			break;
 		*vec_add(&r->places) = place;
 	}
@@ -193,10 +194,10 @@ static void scan_file(struct store_reader *r, struct loader *l)
 	r->cut_bytes = r->size - at;
 }
 
-/* For a chunk whose checksum is right and whose content cannot be. */
+/* For a packet whose checksum is right and whose content cannot be. */
 static int err_malformed(const struct store_reader *r, uint64_t offset, struct err *err)
 {
-	return err_set(err, EBADMSG, "trace file %s is malformed: the chunk at byte %llu says what "
+	return err_set(err, EBADMSG, "trace file %s is malformed: the packet at byte %llu says what "
 		       "cannot be", r->name, (unsigned long long)offset);
 }
 
@@ -208,10 +209,10 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 	r->info = trace_info_new();
 	r->info->values = r->version > FORMAT_VERSION_PLAIN;
 	for (size_t i = 0; i < r->places.n; i++) {
-		struct chunk_place *place = &r->places.at[i];
+		struct packet_place *place = &r->places.at[i];
 		int res;
 
-		if (place->head.type != CHUNK_INFO)
+		if (place->head.type != PACKET_INFO)
 			continue;
 		res = reader_raw(r, place, l, err);
 		if (res)
@@ -225,10 +226,10 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 	return 0;
 }
 
-/* Sorts record chunks by thread, in three passes: count each thread's, sum up where each thread's
- * begin, put each chunk in its place. The counts stand two places ahead, so that `first` ends up as
- * the table of beginnings. */
-static int group_chunks(struct store_reader *r, struct err *err)
+/* Sorts record packets by thread, in three passes: count each thread's, sum up where each thread's
+ * begin, put each packet in its place. The counts stand two places ahead, so that `first` ends up
+ * as the table of beginnings. */
+static int group_packets(struct store_reader *r, struct err *err)
 {
 	size_t threads = r->info->threads.n, n = 0;
 	uint32_t *first = mem_realloc(NULL, threads + 2, sizeof(*first));
@@ -237,9 +238,9 @@ static int group_chunks(struct store_reader *r, struct err *err)
 	r->first.n = r->first.cap = threads + 2;
 	memset(first, 0, (threads + 2) * sizeof(*first));
 	for (size_t i = 0; i < r->places.n; i++) {
-		const struct chunk_place *p = &r->places.at[i];
+		const struct packet_place *p = &r->places.at[i];
 
-		if (p->head.type != CHUNK_RECORDS)
+		if (p->head.type != PACKET_RECORDS)
 			continue;
 		if (p->head.records.thread >= threads)
 			return err_malformed(r, p->offset, err);
@@ -248,16 +249,16 @@ static int group_chunks(struct store_reader *r, struct err *err)
 	}
 	for (size_t t = 2; t < threads + 2; t++)
 		first[t] += first[t - 1];
-	vec_reserve(&r->chunks, n);
-	r->chunks.n = n;
+	vec_reserve(&r->packets, n);
+	r->packets.n = n;
 	for (size_t i = 0; i < r->places.n; i++)
-		if (r->places.at[i].head.type == CHUNK_RECORDS)
-			r->chunks.at[first[r->places.at[i].head.records.thread + 1]++] =
+		if (r->places.at[i].head.type == PACKET_RECORDS)
+			r->packets.at[first[r->places.at[i].head.records.thread + 1]++] =
 				(uint32_t)i;
 	return 0;
 }
 
-/* Counts each thread's records from the chunks. The writer puts these counts at the end, which a
+/* Counts each thread's records from the packets. The writer puts these counts at the end, which a
  * cut file lacks. */
 static void count_threads(struct store_reader *r)
 {
@@ -266,7 +267,7 @@ static void count_threads(struct store_reader *r)
 
 		thread->records = thread->lost = 0;
 		for (uint32_t c = r->first.at[t]; c < r->first.at[t + 1]; c++) {
-			const struct chunk_place *p = &r->places.at[r->chunks.at[c]];
+			const struct packet_place *p = &r->places.at[r->packets.at[c]];
 
 			thread->records += p->head.records.records;
 			thread->lost += p->head.records.lost;
@@ -281,10 +282,11 @@ static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 
 	if (!r->size)
 		return err_set(err, ENODATA, "trace file %s is empty", r->name);
-	/* An earlier chunk of this loader is not there yet: l->chunk holds a short file's bytes. */
+	/* An earlier packet of this loader is not there yet: l->packet holds a short file's bytes.
+	 */
 	if (!read_at(r, 0, FILE_HEADER_SIZE, l) && l->error)
 		return err_unreadable(r, l, err);
-	verdict = format_check_file(l->chunk.at, l->chunk.n, &r->version);
+	verdict = format_check_file(l->packet.at, l->packet.n, &r->version);
 	switch (verdict) {
 	case FILE_FOREIGN:
 		return err_set(err, EINVAL, "%s is not a brace trace file", r->name);
@@ -305,11 +307,11 @@ static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 		break;
 	}
 	/* The header's field created, after magic and version. */
-	memcpy(&r->created_ns, l->chunk.at + 12, sizeof(r->created_ns));
+	memcpy(&r->created_ns, l->packet.at + 12, sizeof(r->created_ns));
 	return 0;
 }
 
-/* Reads the places of chunks and the trace information: by the index, else by a scan of the
+/* Reads the places of packets and the trace information: by the index, else by a scan of the
  * file. */
 static int load_file(struct store_reader *r, struct err *err)
 {
@@ -318,7 +320,7 @@ static int load_file(struct store_reader *r, struct err *err)
 
 	if (!res) {
 		res = read_index(r, &l) ? read_info(r, &l, err) : -EBADMSG;
-		/* The index may be damaged while the chunks are whole. After a read error a scan
+		/* The index may be damaged while the packets are whole. After a read error a scan
 		 * would fail too. */
 		if (res && !l.error) {
 			scan_file(r, &l);
@@ -328,7 +330,7 @@ static int load_file(struct store_reader *r, struct err *err)
 			res = err_unreadable(r, &l, err);
 	}
 	if (!res)
-		res = group_chunks(r, err);
+		res = group_packets(r, err);
 	if (!res && r->cut)
 		count_threads(r);
 	else if (!res)
@@ -393,7 +395,7 @@ void store_close(struct store_reader *r)
 		close(r->fd);
 	trace_info_free(r->info);
 	vec_free(&r->places);
-	vec_free(&r->chunks);
+	vec_free(&r->packets);
 	vec_free(&r->first);
 	free(r->name);
 	free(r);
@@ -416,13 +418,13 @@ void store_describe(const struct store_reader *r, struct store_description *out)
 	*out = (struct store_description){ .bytes = r->size, .created_ns = r->created_ns,
 					   .cut = r->cut, .cut_bytes = r->cut_bytes };
 	for (size_t i = 0; i < r->places.n; i++) {
-		const struct chunk_header *h = &r->places.at[i].head;
+		const struct packet_header *h = &r->places.at[i].head;
 
-		if (h->type == CHUNK_INFO) {
-			out->info_chunks++;
+		if (h->type == PACKET_INFO) {
+			out->info_packets++;
 			out->info_bytes += h->payload;
-		} else if (h->type == CHUNK_RECORDS) {
-			out->record_chunks++;
+		} else if (h->type == PACKET_RECORDS) {
+			out->record_packets++;
 			out->record_bytes += h->payload;
 			out->words += h->records.words;
 			out->records += h->records.records;

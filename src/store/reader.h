@@ -15,21 +15,21 @@ struct store_reader {
 	struct trace_info *info;
 	uint64_t created_ns;
 	uint32_t version;
-	struct places places;   /* the whole chunks, in the file's order */
-	/* cut: the file has no index; cut_bytes: at its end that are no whole chunk. */
+	struct places places;   /* the whole packets, in the file's order */
+	/* cut: the file has no index; cut_bytes: at its end that are no whole packet. */
 	bool cut;
 	uint64_t cut_bytes;
-	/* Record chunks by thread, each thread's in the file's order: thread t has
-	 * chunks.at[first[t]] to chunks.at[first[t + 1] - 1], which are indices into places. */
-	VEC(uint32_t) chunks;
+	/* Record packets by thread, each thread's in the file's order: thread t has
+	 * packets.at[first[t]] to packets.at[first[t + 1] - 1], which are indices into places. */
+	VEC(uint32_t) packets;
 	VEC(uint32_t) first;
 };
 
 /* Scratch memory of one reading thread. All zero is ready for use. */
 struct loader {
-	struct bytes chunk;
+	struct bytes packet;
 	struct bytes raw;
-	uint64_t *words;        /* words of the chunk decoded last */
+	uint64_t *words;        /* words of the packet decoded last */
 	size_t room;
 	struct decoder *decoder;
 	/* positive errno: the file could not be read, so that it is not known to be damaged */
@@ -37,26 +37,26 @@ struct loader {
 };
 void loader_free(struct loader *l);
 
-/* A position in one thread's chunks. */
+/* A position in one thread's packets. */
 struct track {
 	uint32_t thread;
-	size_t next, end;       /* into store_reader.chunks */
+	size_t next, end;       /* into store_reader.packets */
 	struct unpack unpack;
 };
-/* Starts at the thread's first chunk. False if the thread has no records. */
+/* Starts at the thread's first packet. False if the thread has no records. */
 bool track_begin(struct store_reader *r, uint32_t thread, struct track *out);
-/* Decodes the next chunk into l->words and begins to unpack it. 1; 0 if there is none; -errno and
+/* Decodes the next packet into l->words and begins to unpack it. 1; 0 if there is none; -errno and
  * *err on damage. */
 int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err);
-/* The TSC at which the next chunk begins. There must be a next chunk. */
+/* The TSC at which the next packet begins. There must be a next packet. */
 uint64_t track_next_tsc(const struct store_reader *r, const struct track *t);
 /* The TSC at which the last one ends. */
 uint64_t track_last_tsc(const struct store_reader *r, const struct track *t);
 
-/* Reads the chunk at *place into l->chunk, checks it and completes place->head. The payload is
- * l->chunk's last head.payload bytes. 0, or -errno and *err. */
-int reader_chunk(struct store_reader *r, struct chunk_place *place, struct loader *l,
-		 struct err *err);
-/* reader_chunk for info and index chunks, decompressed to l->raw. */
-int reader_raw(struct store_reader *r, struct chunk_place *place, struct loader *l,
+/* Reads the packet at *place into l->packet, checks it and completes place->head. The payload is
+ * l->packet's last head.payload bytes. 0, or -errno and *err. */
+int reader_packet(struct store_reader *r, struct packet_place *place, struct loader *l,
+		  struct err *err);
+/* reader_packet for info and index packets, decompressed to l->raw. */
+int reader_raw(struct store_reader *r, struct packet_place *place, struct loader *l,
 	       struct err *err);

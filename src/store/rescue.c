@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ends a file that cannot take everything: a full disk, a quota, a limit, no memory to compress.
  * The information that makes a file readable stands at its end, so that as many of its last
- * chunks as needed make room for it, and the records that are not in the file are reported as
+ * packets as needed make room for it, and the records that are not in the file are reported as
  * lost, thread by thread. store_end calls it in the writer's thread, after the workers have
  * ended. */
 #include <errno.h>
@@ -19,18 +19,18 @@ static void count_all(const struct trace_info *info, struct counts *counts)
 		counts[t].all = info->threads.at[t].records + info->threads.at[t].lost;
 }
 
-/* Counts what the chunks in the file have. */
+/* Counts what the packets in the file have. */
 static void count_kept(const struct pipeline *p, struct counts *counts, size_t n)
 {
-	const struct chunk_place *places;
+	const struct packet_place *places;
 	size_t n_places = pipeline_places(p, &places);
 
 	for (size_t t = 0; t < n; t++)
 		counts[t].kept = counts[t].told = counts[t].calls = 0;
 	for (size_t i = 0; i < n_places; i++) {
-		const struct chunk_records *r = &places[i].head.records;
+		const struct packet_records *r = &places[i].head.records;
 
-		if (places[i].head.type != CHUNK_RECORDS || r->thread >= n)
+		if (places[i].head.type != PACKET_RECORDS || r->thread >= n)
 			continue;
 		counts[r->thread].kept += r->records;
 		counts[r->thread].told += r->lost;
@@ -82,14 +82,14 @@ static int put_end(struct store_writer *w, const struct trace_info *info,
 	return r ? r : pipeline_end(writer_pipeline(w), err);
 }
 
-/* Writes the end of the file, giving up more and more chunks (1, 2, 4, ...) until it fits. Returns
+/* Writes the end of the file, giving up more and more packets (1, 2, 4, ...) until it fits. Returns
  * 0 if the file has an end, otherwise the last error. */
 static int rescue_counts(struct store_writer *w, struct trace_info *info, int error,
 			 struct err *err)
 {
 	struct counts *counts = mem_zalloc((info->threads.n + 1) * sizeof(*counts));
 	struct pipeline *p = writer_pipeline(w);
-	const struct chunk_place *places;
+	const struct packet_place *places;
 	size_t keep, less = 1;
 	int r = error;
 

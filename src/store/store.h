@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The trace file: self-contained, compressed a chunk at a time as it is written, readable up to the
- * cut when it ends early. Layout and coding: docs/trace-file.md.
+/* The trace file: self-contained, compressed a packet at a time as it is written, readable up to
+ * the cut when it ends early. Layout and coding: docs/trace-file.md.
  *
  * A writer belongs to one thread; store_bytes may be asked from any. */
 #pragma once
@@ -13,11 +13,11 @@ struct store_writer;
 /* Creates path (0600; a trace of ours under that name becomes PATH.old until nothing comes of this
  * one, another file and a symbolic link are refused, anything else - /dev/null, a pipe - written as
  * it is); 0 or -errno and *err. `info` must stay until store_finish. Worker threads start with the
- * first chunk of records, not before: fork first. */
+ * first packet of records, not before: fork first. */
 int store_create(const char *path, const struct trace_info *info, struct store_writer **out,
 		 struct err *err);
 
-/* Takes up what `info` has gained since the last call: images, modules, threads, sites. A chunk of
+/* Takes up what `info` has gained since the last call: images, modules, threads, sites. A packet of
  * records does so too; call it for information that must be in the file although no records need
  * it. Returns the error of an earlier write as well. */
 int store_sync_info(struct store_writer *w, struct err *err);
@@ -35,7 +35,7 @@ int store_flush_info(struct store_writer *w, struct err *err);
 int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, uint16_t cpu,
 		  uint64_t lost, const uint64_t *words, size_t n, struct err *err);
 
-/* Sends off chunks that have waited since `before_tsc` or longer. Records wait at most two seconds
+/* Sends off packets that have waited since `before_tsc` or longer. Records wait at most two seconds
  * of the traced program's time; call this with the present TSC minus that when no record comes. */
 int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
 
@@ -43,14 +43,14 @@ int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
  * but for the index and the totals that store_finish adds. */
 int store_settle(struct store_writer *w, struct err *err);
 
-/* Writes everything: pending chunks, info->total, the index. Frees w whatever happens. -errno and
+/* Writes everything: pending packets, info->total, the index. Frees w whatever happens. -errno and
  * *err (ENOSPC, EIO) if the file is not whole; it is then readable up to where it ends. A reader of
  * a whole file gets its size as total.bytes, whatever info said. */
 int store_finish(struct store_writer *w, struct err *err);
 /* Like store_finish, but if the file cannot take everything (*why: ENOSPC, EDQUOT, EFBIG) its last
- * chunks make room for its end, a note says so, and info, which is the writer's, counts the records
- * in the file, all others as lost. Returns 0, with why->code 0 if the file has everything; -errno
- * and *err if it ends early: then info counts what can be read. */
+ * packets make room for its end, a note says so, and info, which is the writer's, counts the
+ * records in the file, all others as lost. Returns 0, with why->code 0 if the file has everything;
+ * -errno and *err if it ends early: then info counts what can be read. */
 int store_end(struct store_writer *w, struct trace_info *info, struct err *why, struct err *err);
 /* Frees w and removes what was written. */
 void store_discard(struct store_writer *w);
@@ -78,12 +78,12 @@ bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost); /* bytes
  * store_close. */
 struct source *store_source(struct store_reader *r);
 
-/* Facts that only the file knows. Counts are those of the chunks, so that a cut file has them
+/* Facts that only the file knows. Counts are those of the packets, so that a cut file has them
  * too. */
 struct store_description {
 	uint64_t bytes;         /* of the file */
 	uint64_t created_ns;    /* CLOCK_REALTIME */
-	uint64_t info_chunks, record_chunks;
+	uint64_t info_packets, record_packets;
 	uint64_t info_bytes, record_bytes; /* in the file */
 	uint64_t words;         /* 8-byte words that the records were */
 	uint64_t records, calls, lost;

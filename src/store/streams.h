@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The columns of a CHUNK_RECORDS payload, shared by columns_encode.c and columns_decode.c. */
+/* The columns of a PACKET_RECORDS payload, shared by columns_encode.c and columns_decode.c. */
 #pragma once
 
 enum stream {

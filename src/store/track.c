@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads one thread's chunks in order, for the merge and for the public cursor. Any number of
+/* Reads one thread's packets in order, for the merge and for the public cursor. Any number of
  * threads may do this on one reader: all state is in the track and the loader. */
 #include <errno.h>
 
 #include "store/reader.h"
 
-/* Chunks of thread t are r->chunks from r->first[t] to r->first[t + 1]. False: the thread has
+/* Packets of thread t are r->packets from r->first[t] to r->first[t + 1]. False: the thread has
  * none. */
 bool track_begin(struct store_reader *r, uint32_t thread, struct track *out)
 {
@@ -16,25 +16,25 @@ bool track_begin(struct store_reader *r, uint32_t thread, struct track *out)
 	return true;
 }
 
-/* Call it only while there is a next chunk. */
+/* Call it only while there is a next packet. */
 uint64_t track_next_tsc(const struct store_reader *r, const struct track *t)
 {
-	return r->places.at[r->chunks.at[t->next]].head.records.first_tsc;
+	return r->places.at[r->packets.at[t->next]].head.records.first_tsc;
 }
 
 uint64_t track_last_tsc(const struct store_reader *r, const struct track *t)
 {
-	return r->places.at[r->chunks.at[t->end - 1]].head.records.last_tsc;
+	return r->places.at[r->packets.at[t->end - 1]].head.records.last_tsc;
 }
 
-/* Whether the index and the chunk agree. The index was believed when the chunks were put in order,
- * before the chunk itself is seen. */
-static bool same_records(const struct chunk_records *a, const struct chunk_records *b)
+/* Whether the index and the packet agree. The index was believed when the packets were put in
+ * order, before the packet itself is seen. */
+static bool same_records(const struct packet_records *a, const struct packet_records *b)
 {
 	return a->thread == b->thread && a->words == b->words && a->first_tsc == b->first_tsc;
 }
 
-/* Gives the loader a decoder and room for the words of a chunk. */
+/* Gives the loader a decoder and room for the words of a packet. */
 static void make_ready(struct loader *l, size_t words)
 {
 	if (!l->decoder)
@@ -46,26 +46,26 @@ static void make_ready(struct loader *l, size_t words)
 	l->room = words;
 }
 
-/* 1: words are there to be unpacked; 0: the thread's chunks are used up; -errno and *err. */
+/* 1: words are there to be unpacked; 0: the thread's packets are used up; -errno and *err. */
 int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err)
 {
-	struct chunk_place place;
-	const struct chunk_records *head = &place.head.records;
-	struct chunk_records known;
+	struct packet_place place;
+	const struct packet_records *head = &place.head.records;
+	struct packet_records known;
 	int res;
 
 	if (t->next == t->end)
 		return 0;
-	place = r->places.at[r->chunks.at[t->next]];
+	place = r->places.at[r->packets.at[t->next]];
 	known = *head;
-	res = reader_chunk(r, &place, l, err);
+	res = reader_packet(r, &place, l, err);
 	if (res)
 		return res;
 	if (!same_records(head, &known))
-		return err_set(err, EBADMSG, "trace file %s is damaged: its index and the chunk at "
+		return err_set(err, EBADMSG, "trace file %s is damaged: its index and the packet at "
 			       "byte %llu differ", r->name, (unsigned long long)place.offset);
 	make_ready(l, head->words);
-	res = decoder_run(l->decoder, head, l->chunk.at + l->chunk.n - place.head.payload,
+	res = decoder_run(l->decoder, head, l->packet.at + l->packet.n - place.head.payload,
 			  place.head.payload, l->words, err);
 	if (res)
 		return err_prefix(err, "trace file %s, byte %llu", r->name,
@@ -83,7 +83,7 @@ struct store_cursor {
 	struct store_reader *reader;
 	struct track track;
 	struct loader loader;
-	struct err failed; /* a damaged chunk ends the thread for good */
+	struct err failed; /* a damaged packet ends the thread for good */
 };
 
 struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
@@ -99,7 +99,7 @@ struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
 	return c;
 }
 
-/* After an error the same error again: what follows a damaged chunk is not given out. */
+/* After an error the same error again: what follows a damaged packet is not given out. */
 static int load_next(struct store_cursor *c)
 {
 	if (c->failed.code)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects each thread's runs until they make a chunk worth coding, and passes them to the
+/* Collects each thread's runs until they make a packet worth coding, and passes them to the
  * pipeline. One thread writes: the recording one, which also drains the session memory, so that the
- * loops here are on its path. Chunks wait in a list by age; the oldest goes when too much is
+ * loops here are on its path. Packets wait in a list by age; the oldest goes when too much is
  * pending or it has waited for AGE_MAX. An error of the pipeline comes back from the next call. */
 #include <errno.h>
 #include <string.h>
@@ -13,24 +13,24 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
-/* Words that are collected at most, all threads together; beyond it the oldest chunk goes. That
- * bounds a reader's memory too: chunks that overlap in time were collected together, and by the
- * time as many more words have come all of them are gone, so that overlapping chunks are twice this
- * at most. */
+/* Words that are collected at most, all threads together; beyond it the oldest packet goes. That
+ * bounds a reader's memory too: packets that overlap in time were collected together, and by the
+ * time as many more words have come all of them are gone, so that overlapping packets are twice
+ * this at most. */
 #define PENDING_WORDS (4u << 20)
-/* words with which a chunk goes to an idle worker: less is left to code when the program has
+/* words with which a packet goes to an idle worker: less is left to code when the program has
  * ended */
-#define EARLY_WORDS (CHUNK_WORDS_MAX / 4)
-/* ticks between runs in one chunk: the format stores differences */
+#define EARLY_WORDS (PACKET_WORDS_MAX / 4)
+/* ticks between runs in one packet: the format stores differences */
 #define GAP_MAX (UINT64_C(1) << (RECORD_TSC_BITS - 2))
 #define AGE_MAX 2          /* seconds that a record may wait; a killed tracer loses no more */
-/* Bytes of items that make a chunk of their own. */
+/* Bytes of items that make a packet of their own. */
 #define INFO_ENOUGH (64u << 10)
 #define NONE UINT32_MAX
 
 struct pending_run {
 	struct words words;
-	struct chunk_records head;
+	struct packet_records head;
 	uint64_t tsc;            /* of the last record */
 	uint16_t cpu;            /* after the last record */
 	/* neighbours in the list of threads with pending records, by their first record */
@@ -63,7 +63,7 @@ static int put_info(struct store_writer *w, struct err *err)
 	return w->raw.n ? pipeline_info(w->pipeline, &w->raw, err) : 0;
 }
 
-/* Collects the items that are new. They become a chunk when there are enough, or before the next
+/* Collects the items that are new. They become a packet when there are enough, or before the next
  * records: a program's first seconds bring a few call sites with every run. */
 static int sync_info(struct store_writer *w, bool last, struct err *err)
 {
@@ -111,7 +111,7 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
 		return err ? -err->code : -EIO;
 	w = new_writer(pipeline, info);
 	r = store_flush_info(w, err);
-	/* The first chunk must be info: a file that is cut later is readable from here on. */
+	/* The first packet must be info: a file that is cut later is readable from here on. */
 	if (r)
 		store_discard(w);
 	else
@@ -119,16 +119,16 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
 	return r;
 }
 
-/* Copies the chunks of a file that is continued, each checked. */
-static int adopt_chunks(struct pipeline *p, struct store_reader *reader, struct err *err)
+/* Copies the packets of a file that is continued, each checked. */
+static int adopt_packets(struct pipeline *p, struct store_reader *reader, struct err *err)
 {
 	struct loader l = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < reader->places.n && !r; i++) {
-		r = reader_chunk(reader, &reader->places.at[i], &l, err);
+		r = reader_packet(reader, &reader->places.at[i], &l, err);
 		if (!r)
-			r = pipeline_adopt(p, &reader->places.at[i].head, &l.chunk, err);
+			r = pipeline_adopt(p, &reader->places.at[i].head, &l.packet, err);
 	}
 	loader_free(&l);
 	return r;
@@ -144,7 +144,7 @@ int store_continue(const char *path, struct store_reader *reader, struct store_w
 	*out = NULL;
 	if (!pipeline)
 		return err ? -err->code : -EIO;
-	r = adopt_chunks(pipeline, reader, err);
+	r = adopt_packets(pipeline, reader, err);
 	if (r)
 		pipeline_finish(pipeline, false, NULL);
 	else
@@ -179,7 +179,7 @@ static void link_youngest(struct store_writer *w, struct pending_run *p)
 	w->youngest = p->head.thread;
 }
 
-/* The chunk leaves the list when it goes to the pipeline; its thread may come back as the
+/* The packet leaves the list when it goes to the pipeline; its thread may come back as the
  * youngest. */
 static void unlink_pending(struct store_writer *w, struct pending_run *p)
 {
@@ -193,7 +193,7 @@ static void unlink_pending(struct store_writer *w, struct pending_run *p)
 		w->youngest = p->older;
 }
 
-/* Sends the thread's chunk off, after the items that it refers to. */
+/* Sends the thread's packet off, after the items that it refers to. */
 static int flush_pending(struct store_writer *w, struct pending_run *p, struct err *err)
 {
 	int r;
@@ -210,7 +210,7 @@ static int flush_pending(struct store_writer *w, struct pending_run *p, struct e
 	return pipeline_records(w->pipeline, &p->head, &p->words, err);
 }
 
-/* Begins a chunk if the thread has none. */
+/* Begins a packet if the thread has none. */
 static void begin_pending(struct store_writer *w, struct pending_run *p, uint32_t thread,
 			  uint64_t tsc)
 {
@@ -218,7 +218,7 @@ static void begin_pending(struct store_writer *w, struct pending_run *p, uint32_
 		return;
 	if (!p->words.at)
 		p->words = pipeline_buffer(w->pipeline);
-	p->head = (struct chunk_records){ .thread = thread, .first_tsc = tsc, .cpu = p->cpu };
+	p->head = (struct packet_records){ .thread = thread, .first_tsc = tsc, .cpu = p->cpu };
 	link_youngest(w, p);
 }
 
@@ -236,7 +236,7 @@ static void add_pending_words(struct store_writer *w, struct pending_run *p, con
 static int add_words(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t tsc,
 	       const uint64_t *words, size_t n, struct err *err)
 {
-	int r = p->words.n + n > CHUNK_WORDS_MAX ? flush_pending(w, p, err) : 0;
+	int r = p->words.n + n > PACKET_WORDS_MAX ? flush_pending(w, p, err) : 0;
 
 	if (r)
 		return r;
@@ -269,7 +269,7 @@ static int add_cpu(struct store_writer *w, struct pending_run *p, uint32_t threa
 	};
 	int r;
 
-	if (!p->words.n) { /* the chunk's header tells */
+	if (!p->words.n) { /* the packet's header tells */
 		p->cpu = cpu;
 		return 0;
 	}
@@ -309,11 +309,11 @@ static size_t plain_run(struct pending_run *p, const uint64_t *words, size_t n)
 	return i;
 }
 
-/* Adds as many plain records as fit into the open chunk. */
+/* Adds as many plain records as fit into the open packet. */
 static size_t add_plain(struct store_writer *w, struct pending_run *p, const uint64_t *words,
 			size_t n)
 {
-	size_t room = CHUNK_WORDS_MAX - p->words.n, took;
+	size_t room = PACKET_WORDS_MAX - p->words.n, took;
 
 	if (!p->words.n || !room)
 		return 0;
@@ -354,7 +354,7 @@ static int add_one(struct store_writer *w, struct pending_run *p, uint32_t threa
 	return r;
 }
 
-/* Adds records to the thread's pending chunk: plain ones at once, others one by one. */
+/* Adds records to the thread's pending packet: plain ones at once, others one by one. */
 static int add_run(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t tsc,
 		   const uint64_t *words, size_t n, struct err *err)
 {
@@ -406,7 +406,7 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 		return err_set(err, EINVAL, "records of a thread that trace_info does not have: %u",
 			       thread);
 	p = pending_of_thread(w, thread);
-	/* Too far from the chunk's last record, in either direction. */
+	/* Too far from the packet's last record, in either direction. */
 	if (p->words.n && tsc - p->tsc >= GAP_MAX && p->tsc - tsc >= GAP_MAX)
 		r = flush_pending(w, p, err);
 	if (!r && cpu != p->cpu)

@@ -162,7 +162,7 @@ static void write_long(struct sample *s, uint32_t thread, size_t times)
 	}
 }
 
-/* 4 threads, 16 million records (131 MB of words): memory is four chunks. */
+/* 4 threads, 16 million records (131 MB of words): memory is four packets. */
 static void test_long_file(void **state)
 {
 	struct store_reader *r;

@@ -71,7 +71,7 @@ static void test_every_kind(void **state)
 	}
 }
 
-/* The 40 bits of a stamp wrap inside a chunk, and between runs minutes and years apart. */
+/* The 40 bits of a stamp wrap inside a packet, and between runs minutes and years apart. */
 static void test_wraps(void **state)
 {
 	struct sample s;
@@ -296,7 +296,7 @@ static void test_info(void **state)
 	sample_free(&s);
 }
 
-/* A program as big as a browser: its tables take several chunks. */
+/* A program as big as a browser: its tables take several packets. */
 static void test_big_module(void **state)
 {
 	struct store_reader *r;
