@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls, and nothing else: `calls N` prints what one cost, by the thread's own time; under strace, of which most passes in
- * another process, `calls N real` by the clock's. */
+/* System calls, and nothing else: `calls N` prints what one cost, by the thread's own time; under
+ * strace, of which most passes in another process, `calls N real` by the clock's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

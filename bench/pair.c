@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two threads that do nothing but call, for SECONDS: `pair SECONDS` prints calls, and calls a second. */
+/* Two threads that do nothing but call, for SECONDS: `pair SECONDS` prints calls, and calls a
+ * second. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

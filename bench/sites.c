@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Twenty thousand call sites of one function, in a hundred functions, called in turn: `sites ROUNDS`. Prints what a call of the
- * first round cost, and the least that one of a later round did, by the thread's own time. f() is long enough for every
- * peer to patch. */
+/* Twenty thousand call sites of one function, in a hundred functions, called in turn: `sites
+ * ROUNDS`. Prints what a call of the first round cost, and the least that one of a later round did,
+ * by the thread's own time. f() is long enough for every peer to patch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

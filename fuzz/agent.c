@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* links: session inject image collect tracee hook sym arch model event shared store trace base */
-/* Two traced programs that speak to their tracer as agents do, or as none does: the input is a script, steps of one size, of what
- * they say on their connections, of what they write into the memories that they are given, and of what the session asks for.
- * The socket thread, its planners and the plans are those of a session. Each peer is a process of its own, a shell that waits: the kernel
- * says who it is that has connected, so it connects, and its connections are then ours. */
+/* Two traced programs that speak to their tracer as agents do, or as none does: the input is a
+ * script, steps of one size, of what they say on their connections, of what they write into the
+ * memories that they are given, and of what the session asks for. The socket thread, its planners
+ * and the plans are those of a session. Each peer is a process of its own, a shell that waits: the
+ * kernel says who it is that has connected, so it connects, and its connections are then ours. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -45,7 +46,8 @@ struct peer_process {
 	struct connection at[CONNECTIONS];
 };
 
-/* A step: what is done, who does it (a peer and a connection of its), and how. Few bytes, of which each matters. */
+/* A step: what is done, who does it (a peer and a connection of its), and how. Few bytes, of which
+ * each matters. */
 struct step { uint8_t what, who, how, which, low, high; };
 static struct step step;
 static struct settings settings;
@@ -56,7 +58,8 @@ static char cache[] = "/tmp/brace-fuzz-agent-XXXXXX";
 
 #define require(holds) do { if (!(holds)) { perror(#holds); abort(); } } while (0)
 
-/* --- processes ------------------------------------------------------------------------------------ */
+/* --- processes
+ * ------------------------------------------------------------------------------------ */
 
 struct start { struct sockaddr_un to; socklen_t n; struct peer_process *peer; char *const *argv; };
 
@@ -129,7 +132,8 @@ static void peer_end(struct peer_process *p)
 	require(TEMP_FAILURE_RETRY(waitpid(p->pid, NULL, 0)) == p->pid);
 }
 
-/* --- what they say ---------------------------------------------------------------------------------- */
+/* --- what they say
+ * ---------------------------------------------------------------------------------- */
 
 static void take_memories(struct connection *c, const struct protocol_setup *w, const int fds[FDS])
 {
@@ -230,7 +234,8 @@ static void say_anything(struct connection *c)
 	hear(c, 0);
 }
 
-/* --- what they write ---------------------------------------------------------------------------------- */
+/* --- what they write
+ * ---------------------------------------------------------------------------------- */
 
 /* Edits all patches: `how` says which fields; they end as their agent would leave them, or not. */
 static void write_patches(const struct connection *c)
@@ -266,7 +271,8 @@ static void write_image(const struct connection *c)
 	memcpy(c->image + step.which % 4 * 4096 + step.how * 8, &value, 8);
 }
 
-/* --- what the session does ---------------------------------------------------------------------------- */
+/* --- what the session does
+ * ---------------------------------------------------------------------------- */
 
 static void take_update(void)
 {
@@ -276,7 +282,8 @@ static void take_update(void)
 		image_update_free(&update);
 }
 
-/* Peers that have been welcomed go: the control waits until nobody is inside, seconds if they stay silent. */
+/* Peers that have been welcomed go: the control waits until nobody is inside, seconds if they stay
+ * silent. */
 static void change_alone(bool leaves, pid_t pid)
 {
 	struct attach_report rep = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that is whole, as bytes, with a section of the fuzzer's: .text of nops and returns at PROGRAM_TEXT, and behind it
- * the section's bytes at PROGRAM_DATA; functions f and g in the symbol table, if that is asked for. */
+/* A program that is whole, as bytes, with a section of the fuzzer's: .text of nops and returns at
+ * PROGRAM_TEXT, and behind it the section's bytes at PROGRAM_DATA; functions f and g in the symbol
+ * table, if that is asked for. */
 #pragma once
 #include <elf.h>
 #include <stdint.h>
@@ -30,7 +31,8 @@ static void program_segments(Elf64_Phdr *p, uint64_t table)
 	p[1] = (Elf64_Phdr){ PT_LOAD, PF_R, 2 * PROGRAM_PAGE, PROGRAM_DATA, PROGRAM_DATA, table, table, PROGRAM_PAGE };
 }
 
-/* `table` bytes of a section named .gopclntab are the caller's to write, at *at; symbols: 0, or 2. free() it. */
+/* `table` bytes of a section named .gopclntab are the caller's to write, at *at; symbols: 0, or 2.
+ * free() it. */
 static uint8_t *program_make(size_t table, unsigned symbols, uint8_t **at, size_t *n)
 {
 	static const char strings[] = "\0f\0g";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* links: session inject image collect tracee hook sym arch model event shared store trace base */
-/* brace recover on a session memory of arbitrary bytes: the header, the threads, the descriptors and the sub-buffers are
- * the program's to spoil. By the first byte the header is what the bytes say, or one that makes sense, so that the
- * fuzzer gets behind it. What comes out must be a whole trace file that adds up. */
+/* brace recover on a session memory of arbitrary bytes: the header, the threads, the descriptors
+ * and the sub-buffers are the program's to spoil. By the first byte the header is what the bytes
+ * say, or one that makes sense, so that the fuzzer gets behind it. What comes out must be a whole
+ * trace file that adds up. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -109,7 +110,8 @@ static void fill(uint8_t *at, const struct memory_header *h, struct cursor *c)
 	}
 }
 
-/* The output must be whole, and have what the result says: less only of what is no record (padding that is none). */
+/* The output must be whole, and have what the result says: less only of what is no record (padding
+ * that is none). */
 static void check(const char *output, const struct recover_result *res)
 {
 	struct store_description about;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* links: arch tree report store trace model event shared base zstd threads */
-/* Any writes, to any files of ftrace's tree, and directories made and removed between them. A write that fails
- * changes nothing and is in the error_log, whose carets stand under its commands; what was accepted reads
- * back, and can be written again. And what /proc/self/mountinfo
- * and /proc/mounts might say. */
+/* Any writes, to any files of ftrace's tree, and directories made and removed between them. A write
+ * that fails changes nothing and is in the error_log, whose carets stand under its commands; what
+ * was accepted reads back, and can be written again. And what /proc/self/mountinfo and /proc/mounts
+ * might say. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static void check_log(struct tree *t, const char *path)
 	free(log);
 }
 
-/* `>` clears a list of functions even if what follows is refused; a filter that is refused stands in its file. */
+/* `>` clears a list of functions even if what follows is refused; a filter that is refused stands
+ * in its file. */
 static bool is_setting(const char *path, int flags)
 {
 	if ((strstr(path, "set_") && (flags & O_TRUNC)) || strstr(path, "/filter"))

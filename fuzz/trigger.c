@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links: arch event shared base */
-/* Any lines as writes to a trigger file: each is refused and changes nothing, or stands in the list, whose own lines
- * can be written to another event and show the same there. */
+/* Any lines as writes to a trigger file: each is refused and changes nothing, or stands in the
+ * list, whose own lines can be written to another event and show the same there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,8 @@ static void write_line(struct trigger_list *l, const char *line)
 	free(after);
 }
 
-/* What is shown, from the oldest on, with its "count=" and "unlimited" taken back to what is written. */
+/* What is shown, from the oldest on, with its "count=" and "unlimited" taken back to what is
+ * written. */
 static void again(const struct trigger_list *l)
 {
 	struct trigger_list other = { 0 };

@@ -67,8 +67,8 @@ static const struct trampoline_place *places_of(const struct patch_region *r)
 		       : NULL;
 }
 
-/* Returns the region's unwind table, once its code is mapped; NULL: it has none, or it is not in the
- * region. */
+/* Returns the region's unwind table, once its code is mapped; NULL: it has none, or it is not in
+ * the region. */
 static const struct unwind_about *rule_of(const struct patch_region *r)
 {
 	const struct unwind_about *rule = (const struct unwind_about *)r->rule;

@@ -25,8 +25,8 @@ bool place_find_code(uint64_t pc, struct found_place *out);
 /* Finds the trampoline that took the instruction at pc away. False: there is none. It looks at all
  * of them: for rare questions. */
 bool place_find_function(uint64_t pc, struct found_place *out);
-/* Returns the unwind table of region i, below agent.n_regions; NULL: it has none. The table is in the
- * region; what its about says of `bytes` and of the islands is, too. */
+/* Returns the unwind table of region i, below agent.n_regions; NULL: it has none. The table is in
+ * the region; what its about says of `bytes` and of the islands is, too. */
 struct unwind_about;
 const struct unwind_about *mappings_rule(uint64_t i);
 /* Unmaps n regions of trampolines from `first` on: no thread may be in one. */

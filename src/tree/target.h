@@ -36,9 +36,9 @@ struct tree_target_ops {
 	/* The target runs function commands (set_ftrace_filter's `f:traceoff`) and triggers. If
 	 * false, writes of them are refused. */
 	bool commands;
-	/* Applies settings, because of a write to `file` ("options/overwrite"; "set_event" also
-	 * for a file below events/; NULL: all are new, the target is being attached). 0: they hold. -errno and *err with the column in what was
-	 * written: nothing has changed. */
+	/* Applies settings, because of a write to `file` ("options/overwrite"; "set_event" also for
+	 * a file below events/; NULL: all are new, the target is being attached). 0: they hold.
+	 * -errno and *err with the column in what was written: nothing has changed. */
 	int (*apply)(void *arg, const struct settings *next, const char *file, struct err *err);
 	/* Returns when triggers and function commands have been run over everything recorded before
 	 * the call. NULL: there are none. */

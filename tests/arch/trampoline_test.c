@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent reads the function tracer's trampoline at places that call_resume.h states, and the unwind
- * table at those of shared/unwind_rule.h. */
+/* The agent reads the function tracer's trampoline at places that call_resume.h states, and the
+ * unwind table at those of shared/unwind_rule.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

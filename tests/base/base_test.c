@@ -68,7 +68,8 @@ static void only_regular_files_are_opened(void **state)
 }
 
 /* The examples of DWARF 5, figures 22 and 23 (7.6). */
-/* Characters that a terminal obeys, or that hide or turn text, and bytes that are no UTF-8 are escaped; all else stays. */
+/* Characters that a terminal obeys, or that hide or turn text, and bytes that are no UTF-8 are
+ * escaped; all else stays. */
 static void what_is_not_printable_is_escaped(void **state)
 {
 	static const struct { const char *text, *line; } cases[] = {

@@ -1,6 +1,7 @@
-/* cutter N COMMAND...: runs a command and kills it at the exit from the N-th system call of those by which one
- * process acts upon another. Every state that a tracer can leave a program in lies behind one of them. Prints
- * "killed after N NAME", or "passed COUNT" if there were not so many, and exits as the command did. */
+/* cutter N COMMAND...: runs a command and kills it at the exit from the N-th system call of those
+ * by which one process acts upon another. Every state that a tracer can leave a program in lies
+ * behind one of them. Prints "killed after N NAME", or "passed COUNT" if there were not so many,
+ * and exits as the command did. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* killer BRACE AGENT VICTIM DIRECTORY SCENARIOS: kills one side of a traced run at test points, and looks at what is
- * left. Or the program gets signals there, for a handler that calls, forks, or jumps out of the call.
- * A scenario is a deed, a mode, a shape of the program, a point, and the how-manieth passing of it.
- * First each side, mode and shape runs once and counts how often each point is passed; then so many
- * scenarios as asked for are spread over what there is. Prints TAP.
+/* killer BRACE AGENT VICTIM DIRECTORY SCENARIOS: kills one side of a traced run at test points, and
+ * looks at what is left. Or the program gets signals there, for a handler that calls, forks, or
+ * jumps out of the call. A scenario is a deed, a mode, a shape of the program, a point, and the
+ * how-manieth passing of it. First each side, mode and shape runs once and counts how often each
+ * point is passed; then so many scenarios as asked for are spread over what there is. Prints TAP.
  *
  * What must hold, whatever the moment:
  *   the file reads (info, report, recover), or says that nothing was recorded;
@@ -78,7 +78,8 @@ static enum side side_of(const struct scenario *s)
 	return deeds[s->deed].side;
 }
 
-/* --- small things ---------------------------------------------------------------------------------- */
+/* --- small things
+ * ---------------------------------------------------------------------------------- */
 
 static double now(void)
 {
@@ -132,7 +133,8 @@ static bool number_after(const char *text, const char *key, unsigned long *out)
 	return at && sscanf(at + strlen(key), "%lu", out) == 1;
 }
 
-/* --- one scenario -------------------------------------------------------------------------------------- */
+/* --- one scenario
+ * -------------------------------------------------------------------------------------- */
 
 struct trial {
 	struct scenario s;
@@ -434,7 +436,8 @@ static void describe(const struct trial *t, char *line, size_t size)
 			*c = ' ';
 }
 
-/* --- all of them --------------------------------------------------------------------------------------- */
+/* --- all of them
+ * --------------------------------------------------------------------------------------- */
 
 static void run_untraced(void)
 {

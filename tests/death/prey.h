@@ -1,6 +1,6 @@
-/* A traced run under ptrace: brace, or the program that it runs, with breakpoints at test points. When
- * the chosen one is passed for the n-th time, that side is killed; or the program's thread gets a signal there, and at
- * each of the next passings. All in one thread. */
+/* A traced run under ptrace: brace, or the program that it runs, with breakpoints at test points.
+ * When the chosen one is passed for the n-th time, that side is killed; or the program's thread
+ * gets a signal there, and at each of the next passings. All in one thread. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,8 +11,8 @@
 
 enum side { SIDE_AGENT, SIDE_BRACE };
 
-/* Places that are made while the program runs: the trampoline of step and the stub of its call in run, behind
- * the reservation of a slot and before it is filled. */
+/* Places that are made while the program runs: the trampoline of step and the stub of its call in
+ * run, behind the reservation of a slot and before it is filled. */
 #define POINT_TRAMPOLINE "trampoline"
 #define POINT_STUB "stub"
 

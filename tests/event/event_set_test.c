@@ -1,5 +1,5 @@
-/* The catalogue, and what is set of its events: names as set_event takes them, the states that `enable` files show, values
- * that are copied and compared. */
+/* The catalogue, and what is set of its events: names as set_event takes them, the states that
+ * `enable` files show, values that are copied and compared. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

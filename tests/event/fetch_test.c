@@ -1,5 +1,5 @@
-/* Probes' arguments: what they become is run over registers and memory of this process, and must be what the
- * compiler's own code finds there. */
+/* Probes' arguments: what they become is run over registers and memory of this process, and must be
+ * what the compiler's own code finds there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,7 +153,8 @@ static void test_refused(void **state)
 	fetch_free(&b);
 }
 
-/* As Linux 6.12 shows `p:kprobes/str do_sys_openat2 dfd=%di:s32 name=+0(%si):ustring` (../shared/golden). */
+/* As Linux 6.12 shows `p:kprobes/str do_sys_openat2 dfd=%di:s32 name=+0(%si):ustring`
+ * (../shared/golden). */
 static void test_format(void **state)
 {
 	static const char expected[] =

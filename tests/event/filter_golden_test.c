@@ -13,7 +13,8 @@
 #include "event/filter.h"
 #include "golden.h"
 
-/* signal:signal_generate, whose filters error_log.filter was written with; no golden file has its format. */
+/* signal:signal_generate, whose filters error_log.filter was written with; no golden file has its
+ * format. */
 static const struct event_field signal_fields[] = {
 	{ "int", "sig", 8, 4, true },    { "int", "errno", 12, 4, true },   { "int", "code", 16, 4, true },
 	{ "char[16]", "comm", 20, 16, false }, { "pid_t", "pid", 36, 4, true }, { "int", "group", 40, 4, true },
@@ -31,8 +32,8 @@ static uint64_t stamp(const char *line)
 	return sscanf(line, "[%llu.%llu]", &seconds, &us) == 2 ? (seconds * 1000000 + us) * 1000 : 0;
 }
 
-/* One "# FILTER" and what followed it. Linux 6.12.117 refuses a filter that ends in an operator, and so do we;
- * the two others take it as if the operator were not there. */
+/* One "# FILTER" and what followed it. Linux 6.12.117 refuses a filter that ends in an operator,
+ * and so do we; the two others take it as if the operator were not there. */
 static void one_command(const char *line, size_t n, const char *then, bool lenient, FILE *to)
 {
 	char *text = mem_strndup(line, n), *s;

@@ -1,5 +1,5 @@
-/* `format` files: every one a kernel wrote is read and written again byte for byte; our own events' files are the
- * kernel's; what is no format file is refused. */
+/* `format` files: every one a kernel wrote is read and written again byte for byte; our own events'
+ * files are the kernel's; what is no format file is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

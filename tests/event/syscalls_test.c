@@ -1,5 +1,5 @@
-/* System calls as events: the kernel's own files byte for byte where there are some, its numbers by the C library's
- * header, and the one rule all others follow. */
+/* System calls as events: the kernel's own files byte for byte where there are some, its numbers by
+ * the C library's header, and the one rule all others follow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

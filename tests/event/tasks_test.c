@@ -1,5 +1,5 @@
-/* Events of threads and processes: the kernel's own files byte for byte where there are some, and records at the places that
- * the formats say. */
+/* Events of threads and processes: the kernel's own files byte for byte where there are some, and
+ * records at the places that the formats say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* `trigger` files as three kernels wrote them, and what kernel and events.rst say about the rest of the grammar. */
+/* `trigger` files as three kernels wrote them, and what kernel and events.rst say about the rest of
+ * the grammar. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -176,7 +177,8 @@ static void grammar(void **state)
 	event_format_free(e);
 }
 
-/* One trigger of a kind, traceon and traceoff being one kind, and one for each event that is switched. */
+/* One trigger of a kind, traceon and traceoff being one kind, and one for each event that is
+ * switched. */
 static void slots(void **state)
 {
 	struct event_format *e = golden_event("k6.12-debian", "sched", "sched_switch");

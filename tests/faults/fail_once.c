@@ -1,8 +1,10 @@
-/* A library for LD_PRELOAD: one call that brace makes of the system fails, once. Which one stands in the file that
- * FAIL_ONCE names (fail_once.h). Both variables leave the environment before brace's main: what brace executes runs without this
- * library; brace's own children (the daemon, the server of a mount) keep it, and the file's mapping, over their fork.
+/* A library for LD_PRELOAD: one call that brace makes of the system fails, once. Which one stands
+ * in the file that FAIL_ONCE names (fail_once.h). Both variables leave the environment before
+ * brace's main: what brace executes runs without this library; brace's own children (the daemon,
+ * the server of a mount) keep it, and the file's mapping, over their fork.
  *
- * Only calls out of brace's executable count. What a libc function needs for itself is the failure of that function. */
+ * Only calls out of brace's executable count. What a libc function needs for itself is the failure
+ * of that function. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -45,7 +47,8 @@ static struct fail_once *state;
 static uintptr_t brace_begin, brace_end;
 static __thread bool looking __attribute__((tls_model("initial-exec"))); /* our own calls do not count */
 
-/* --- places --------------------------------------------------------------------------------------- */
+/* --- places
+ * --------------------------------------------------------------------------------------- */
 
 static bool is_braces(uintptr_t at)
 {
@@ -74,7 +77,8 @@ static void describe(const char *name, struct fail_once_place *out)
 	out->key += !out->key;
 }
 
-/* Any thread of any process may come here: a place is taken by its key, and filled in by who took it. */
+/* Any thread of any process may come here: a place is taken by its key, and filled in by who took
+ * it. */
 static void count(const struct fail_once_place *p)
 {
 	for (uint64_t i = 0; i < FAIL_ONCE_PLACES; i++) {
@@ -121,7 +125,8 @@ static bool fails(const char *name, const void *caller)
 	return chosen;
 }
 
-/* --- before brace's main -------------------------------------------------------------------------------- */
+/* --- before brace's main
+ * -------------------------------------------------------------------------------- */
 
 static int find_brace(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -150,11 +155,13 @@ __attribute__((constructor)) static void begin(void)
 		state = at;
 }
 
-/* --- functions that fail ----------------------------------------------------------------------------------- */
+/* --- functions that fail
+ * ----------------------------------------------------------------------------------- */
 
 #define FAILS(name) __builtin_expect(fails(name, __builtin_return_address(0)), 0)
 
-/* A function that says by errno why it failed. Its own name is the assembler's: headers declare some otherwise. */
+/* A function that says by errno why it failed. Its own name is the assembler's: headers declare
+ * some otherwise. */
 #define WRAP(type, name, parameters, arguments, failure, code)              \
 	EXPORT type once_##name parameters __asm__(#name);                  \
 	type once_##name parameters                                         \
@@ -192,7 +199,8 @@ WRAP(int, madvise, (void *at, size_t n, int advice), (at, n, advice), -1, ENOMEM
 WRAP(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1, EMFILE)
 WRAP(int, setenv, (const char *name, const char *value, int over), (name, value, over), -1, ENOMEM)
 
-/* Files. open and openat have an argument that need not be there: passing on a stray one does no harm. */
+/* Files. open and openat have an argument that need not be there: passing on a stray one does no
+ * harm. */
 WRAP(int, open64, (const char *path, int flags, unsigned mode), (path, flags, mode), -1, EMFILE)
 WRAP(int, openat64, (int dir, const char *path, int flags, unsigned mode), (dir, path, flags, mode), -1, EMFILE)
 WRAP(int, __openat64_2, (int dir, const char *path, int flags), (dir, path, flags), -1, EMFILE)

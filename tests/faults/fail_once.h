@@ -1,8 +1,10 @@
-/* The state that a driver of fault injection (faults.py) shares with every process of brace in a run (fail_once.c): a file
- * of FAIL_ONCE_SIZE bytes, mapped by all. The driver writes the header's first fields before a run and reads the rest after it.
+/* The state that a driver of fault injection (faults.py) shares with every process of brace in a
+ * run (fail_once.c): a file of FAIL_ONCE_SIZE bytes, mapped by all. The driver writes the header's
+ * first fields before a run and reads the rest after it.
  *
- * A place is a call of brace's: the function's name, and the chain of callers that are in brace's own text. Chains, not
- * numbers, tell the calls apart: how often a thread asks for something depends on the time, who asks does not. */
+ * A place is a call of brace's: the function's name, and the chain of callers that are in brace's
+ * own text. Chains, not numbers, tell the calls apart: how often a thread asks for something
+ * depends on the time, who asks does not. */
 #pragma once
 #include <stdint.h>
 

@@ -292,8 +292,9 @@ static const struct hook_plan_entry *entry_of(const struct hook_module *m, const
 	return NULL;
 }
 
-/* Somebody's copy of a program, with its build-id, size, first page and times, and with one byte changed: where a branch goes.
- * A plan of one is no plan of the other: a patch that fits here is jumped into there. */
+/* Somebody's copy of a program, with its build-id, size, first page and times, and with one byte
+ * changed: where a branch goes. A plan of one is no plan of the other: a patch that fits here is
+ * jumped into there. */
 static void test_forged(void **state)
 {
 	char *good = make_looping("good"), *evil = mem_printf("%s/evil", home), *command;
@@ -337,7 +338,8 @@ static void test_changed_in_place(void **state)
 	free(path);
 }
 
-/* Two builds that were given one build-id: another directory's, and one that takes the other's place. */
+/* Two builds that were given one build-id: another directory's, and one that takes the other's
+ * place. */
 static void test_same_build_id(void **state)
 {
 	char *one = make_looping("one"), *two = make_looping("two"), *command = mem_printf("mv '%s' '%s'", two, one);

@@ -1,5 +1,5 @@
-/* Modules that are kept: who loads one again has it as planned, whatever the last one did to it; a file that has changed
- * is another. */
+/* Modules that are kept: who loads one again has it as planned, whatever the last one did to it; a
+ * file that has changed is another. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

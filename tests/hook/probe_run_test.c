@@ -1,6 +1,7 @@
-/* A probe at each instruction of some functions, run in this process. Ground truth is ptrace: a child runs them a step at
- * a time, and what its registers were before each instruction is what the probe there must see, as often. Then a
- * child is stepped through its own probes, with a signal between any two instructions. */
+/* A probe at each instruction of some functions, run in this process. Ground truth is ptrace: a
+ * child runs them a step at a time, and what its registers were before each instruction is what the
+ * probe there must see, as often. Then a child is stepped through its own probes, with a signal
+ * between any two instructions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* Probes at any instruction, by what objdump and readelf say of the same files: a window is whole instructions of one
- * function, nothing jumps into it, and the markers are those that readelf lists. */
+/* Probes at any instruction, by what objdump and readelf say of the same files: a window is whole
+ * instructions of one function, nothing jumps into it, and the markers are those that readelf
+ * lists. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -93,8 +93,8 @@ static void test_shares(void **state)
 	assert_true(seen >= 5);
 }
 
-/* A file that starts threads with clone itself is watched, or costs a system call for each record: not
- * libc, and no file that has threads of libc's. */
+/* A file that starts threads with clone itself is watched, or costs a system call for each record:
+ * not libc, and no file that has threads of libc's. */
 static void test_threads(void **state)
 {
 	static const char *const files[] = {
@@ -139,7 +139,8 @@ static void mark(uint8_t *marks, size_t n, uint64_t at, uint64_t bytes)
 		memset(marks + at, 1, bytes);
 }
 
-/* Marks the bytes that patches take but for the first one of each hook, the only one that may be jumped to. */
+/* Marks the bytes that patches take but for the first one of each hook, the only one that may be
+ * jumped to. */
 static void mark_patches(const struct planned *p, uint64_t base, uint8_t *marks, size_t n)
 {
 	for (uint32_t i = 0; i < p->plan->n; i++) {

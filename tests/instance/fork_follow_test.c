@@ -1,4 +1,5 @@
-/* Who is whose child: chunks of many threads in any order that keeps each thread's own, against the tree they were made from. */
+/* Who is whose child: chunks of many threads in any order that keeps each thread's own, against the
+ * tree they were made from. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Sub-buffers as the kernel's: what we write is read back by libtraceevent's decoder, and what a kernel wrote, read by
- * it and written again by us, is the same bytes. */
+/* Sub-buffers as the kernel's: what we write is read back by libtraceevent's decoder, and what a
+ * kernel wrote, read by it and written again by us, is the same bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -270,7 +270,8 @@ static void test_kernels(void **state)
 
 /* --- order -------------------------------------------------------------------------- */
 
-/* As passes bring them: each thread's in order, threads one after the other, and what is too young stays. */
+/* As passes bring them: each thread's in order, threads one after the other, and what is too young
+ * stays. */
 static void test_order(void **state)
 {
 	for (unsigned round = 0; round < 50; round++) {

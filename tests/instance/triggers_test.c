@@ -1,5 +1,6 @@
-/* Triggers over many threads' records, which come in pieces and late: what is left is what a plain walk through all of
- * them, sorted by time, leaves. And what the stream, the spans and the cut are made of. */
+/* Triggers over many threads' records, which come in pieces and late: what is left is what a plain
+ * walk through all of them, sorted by time, leaves. And what the stream, the spans and the cut are
+ * made of. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +84,8 @@ static struct chunk *chunk_of(unsigned thread, const uint64_t *words, size_t n, 
 	return c;
 }
 
-/* A pass at time `until`: each thread's records up to then, but what is still on its way; `most` are looked at. */
+/* A pass at time `until`: each thread's records up to then, but what is still on its way; `most`
+ * are looked at. */
 static void pass(struct buffer *b, size_t *next, uint64_t until, size_t most)
 {
 	uint64_t words[2 * RECORDS];

@@ -1,6 +1,6 @@
-/* Events in reports: the kernel's own format file, and the lines it printed of such records, in trace, in
- * function_graph, by the option `fields`, as types; records that are not of their format; and all of it again from
- * a trace file. */
+/* Events in reports: the kernel's own format file, and the lines it printed of such records, in
+ * trace, in function_graph, by the option `fields`, as types; records that are not of their format;
+ * and all of it again from a trace file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ static char *print(struct trace_info *info, const struct event *e, uint64_t opti
 	return text.bytes.at;
 }
 
-/* What Linux 7.2 printed of this record (golden nop.events, option by option), but for the id, which is 6.12's as the
- * format is: 7.2 has dynamic strings. */
+/* What Linux 7.2 printed of this record (golden nop.events, option by option), but for the id,
+ * which is 6.12's as the format is: 7.2 has dynamic strings. */
 static void as_the_kernel(void **state)
 {
 	static const struct { uint64_t option; const char *line; } runs[] = {
@@ -90,8 +90,8 @@ static void as_the_kernel(void **state)
 	fixture_free(f);
 }
 
-/* As between the functions of golden function_graph.event-comment: not indented in an outermost function; and one
- * further in. */
+/* As between the functions of golden function_graph.event-comment: not indented in an outermost
+ * function; and one further in. */
 static void as_comments(void **state)
 {
 	struct fixture *f = fixture_new();

@@ -159,8 +159,8 @@ static void test_binary(void **state)
 	fixture_free(f);
 }
 
-/* The CPUs of the lines of a trace whose buffer was too small, and where it says which of them begins. Lines that say so
- * are told by a '#'. */
+/* The CPUs of the lines of a trace whose buffer was too small, and where it says which of them
+ * begins. Lines that say so are told by a '#'. */
 static char *shape_of(const char *text, struct fixture *f)
 {
 	char *shape = mem_zalloc(strlen(text) + 1), *to = shape;

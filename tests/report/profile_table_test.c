@@ -47,7 +47,8 @@ static void as_the_kernels_formula(void **unused)
 	}
 }
 
-/* Where its 64 bits overflow. A million calls of 1 and of 3 seconds by turns: they are 1 s from the mean. */
+/* Where its 64 bits overflow. A million calls of 1 and of 3 seconds by turns: they are 1 s from the
+ * mean. */
 static void without_overflow(void **unused)
 {
 	struct profile_sums s = { 0 };
@@ -167,7 +168,8 @@ static void as_the_kernel_printed(void **unused)
 	}
 }
 
-/* A row whose average is below tracing_thresh is left out, as are functions that were not called; names are cut. */
+/* A row whose average is below tracing_thresh is left out, as are functions that were not called;
+ * names are cut. */
 static void which_rows(void **unused)
 {
 	struct profile_row rows[] = { { (char *)"short", { 10, 99999, 0 } }, { (char *)"never", { 0, 0, 0 } },

@@ -326,7 +326,8 @@ static void test_any_number_of_workers(void **state)
 	}
 }
 
-/* With tracing_thresh calls come as spans, at their ends: the same rows must come out, but that self time is not known. */
+/* With tracing_thresh calls come as spans, at their ends: the same rows must come out, but that
+ * self time is not known. */
 static void test_spans(void **state)
 {
 	static const struct event spans[] = {

@@ -1,5 +1,6 @@
-/* Filters and tracers changed in programs that run, under full load, again and again: what is recorded
- * between two changes is what the settings of that time say, in every process, and the programs compute on. */
+/* Filters and tracers changed in programs that run, under full load, again and again: what is
+ * recorded between two changes is what the settings of that time say, in every process, and the
+ * programs compute on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -208,8 +209,8 @@ static bool lets_through(const struct way *w, const char *name)
 	return w->names[0] == '*' || strstr(w->names, word);
 }
 
-/* *last: the period of the thread's call before. A call that was on its way into the record at a change is still
- * of the settings before. */
+/* *last: the period of the thread's call before. A call that was on its way into the record at a
+ * change is still of the settings before. */
 static void check_event(struct run *r, const struct trace_info *info, const struct event *e, uint64_t *seen, size_t *last)
 {
 	char name[512];

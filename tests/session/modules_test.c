@@ -1,4 +1,5 @@
-/* The modules of a process, of this one: each is the file that is mapped, and what is given back is there for the next look. */
+/* The modules of a process, of this one: each is the file that is mapped, and what is given back is
+ * there for the next look. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -64,7 +64,8 @@ static void test_between(void **state)
 	pending_free(&p);
 }
 
-/* The end was stamped a little later than the record that followed it: clocks are compared, not the same. */
+/* The end was stamped a little later than the record that followed it: clocks are compared, not the
+ * same. */
 static void test_late(void **state)
 {
 	struct pending_sleeps p = { 0 };

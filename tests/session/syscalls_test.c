@@ -1,4 +1,5 @@
-/* System calls of programs that run, as events: what they did themselves, and what strace saw of them. */
+/* System calls of programs that run, as events: what they did themselves, and what strace saw of
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -201,8 +202,8 @@ static void filtered(void **state)
 	end(&r);
 }
 
-/* Calls with every number of arguments, often enough to fill many sub-buffers: what the call's own events have is what those of
- * all calls have. */
+/* Calls with every number of arguments, often enough to fill many sub-buffers: what the call's own
+ * events have is what those of all calls have. */
 static void arguments(void **state)
 {
 	static const struct { const char *name; unsigned number, arguments; } calls[] = {

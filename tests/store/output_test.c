@@ -253,7 +253,8 @@ static void test_full_later(void **state)
 
 #define PRODUCED (768 << 10)
 
-/* Names that no compression shortens, in a module of their own: the end of the file needs room for them once more. */
+/* Names that no compression shortens, in a module of their own: the end of the file needs room for
+ * them once more. */
 static void add_names(struct trace_info *info, size_t n)
 {
 	struct trace_module *m = vec_add(&info->modules);
@@ -271,7 +272,8 @@ static void add_names(struct trace_info *info, size_t n)
 	}
 }
 
-/* Records of one thread until long after `limit` bytes are full; another's come when it is too late. */
+/* Records of one thread until long after `limit` bytes are full; another's come when it is too
+ * late. */
 static void fill(const char *path, struct trace_info *info, uint64_t limit, int want, struct err *why)
 {
 	struct rlimit old, small = { limit, 0 };
@@ -291,7 +293,8 @@ static void fill(const char *path, struct trace_info *info, uint64_t limit, int 
 	setrlimit(RLIMIT_FSIZE, &old);
 }
 
-/* The file has an end, and kept + lost = produced, of each thread, in the file and in what its writer says. */
+/* The file has an end, and kept + lost = produced, of each thread, in the file and in what its
+ * writer says. */
 static void check_short(const char *path, const struct trace_info *said, size_t names)
 {
 	struct store_reader *r;

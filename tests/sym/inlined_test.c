@@ -166,7 +166,8 @@ static void bombs(void **state)
 	write_text("zeros.s", ".section .debug_info,\"\",@progbits\n .zero 0x2000000\n");
 	run("gcc -gz=zlib zeros.s main.s -o zeros && test $(stat -c %%s zeros) -lt 1000000");
 	left_out("zeros", ".debug_info is 32 MiB, compressed more than debug information can be", false);
-	/* One byte a DIE, of 10,000 attributes each; and DIEs that end only where all of those below them do. */
+	/* One byte a DIE, of 10,000 attributes each; and DIEs that end only where all of those
+	 * below them do. */
 	write_text("below.s", ".section .debug_abbrev,\"\",@progbits\n .uleb128 1, 0x11\n .byte 1, 0, 0\n"
 		   " .uleb128 2, 0x01\n .byte 1, 0, 0\n .uleb128 3, 0x21\n .byte 0\n .rept 10000\n .uleb128 0x3f, 0x19\n .endr\n .byte 0, 0, 0\n"
 		   ".section .debug_info,\"\",@progbits\n .long 2f - 1f\n1: .value 4\n .long 0\n .byte 8, 1, 2\n"

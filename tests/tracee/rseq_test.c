@@ -1,5 +1,5 @@
-/* A restartable sequence that is stopped in the middle, and its thread borrowed, begins again: counters of
- * each CPU, added to without a lock by four threads, come out right. */
+/* A restartable sequence that is stopped in the middle, and its thread borrowed, begins again:
+ * counters of each CPU, added to without a lock by four threads, come out right. */
 #include "child.h"
 
 #include <pthread.h>

@@ -298,7 +298,8 @@ static void triggers(void **state)
 	shows("events/ftrace/print/trigger", "traceoff:count=1\n");
 }
 
-/* Columns as Linux 7.0 has them: what belongs to an event begins at the 33rd byte, or one blank behind a longer name. */
+/* Columns as Linux 7.0 has them: what belongs to an event begins at the 33rd byte, or one blank
+ * behind a longer name. */
 static void all_filters_and_triggers(void **state)
 {
 	shows("show_event_filters", "");

@@ -1,5 +1,5 @@
-/* events_tree DIRECTORY: serves a tree with events of a kernel's on the directory until it is unmounted, for tests that
- * drive events/ by tools. */
+/* events_tree DIRECTORY: serves a tree with events of a kernel's on the directory until it is
+ * unmounted, for tests that drive events/ by tools. */
 #include <stdio.h>
 
 #include "golden_events.h"

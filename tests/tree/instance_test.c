@@ -51,8 +51,8 @@ static void cut(char *text, const char *line)
 	memmove(at, at + strlen(line), strlen(at + strlen(line)) + 1);
 }
 
-/* Linux 7.2 has three options more, of things that there are none of here; graph-time is a common one there. causal-order is
- * brace's own. */
+/* Linux 7.2 has three options more, of things that there are none of here; graph-time is a common
+ * one there. causal-order is brace's own. */
 static void options_after_boot(void)
 {
 	char *want = golden("k7.2-own.init.trace_options.txt"), *got;
@@ -209,7 +209,8 @@ static char *newer(const char *name)
 	return list;
 }
 
-/* Everything listed here is in the list of 6.12 or 7.2, or brace's own, and if `all`, 6.12's is here but for `except`. */
+/* Everything listed here is in the list of 6.12 or 7.2, or brace's own, and if `all`, 6.12's is
+ * here but for `except`. */
 static void lists(const char *path, const char *name, bool all, const char *except)
 {
 	char *want = golden(name), *latest = newer(name);
@@ -268,7 +269,8 @@ static void profile_without_a_program(void **state)
 	assert_int_equal(echo("stack_max_size", "0"), 0);
 }
 
-/* --- golden results of single writes: FLAG FILE: open ok; write "TEXT" (N) -> RESULT; ... close ok ---- */
+/* --- golden results of single writes: FLAG FILE: open ok; write "TEXT" (N) -> RESULT; ... close ok
+ * ---- */
 
 static const struct errno_name { const char *name; int code; } errnos[] = {
 	{ "EINVAL", EINVAL }, { "ENOMEM", ENOMEM }, { "EOVERFLOW", EOVERFLOW }, { "EBUSY", EBUSY }, { "EEXIST", EEXIST },

@@ -1,5 +1,5 @@
-/* Two functions that brace cannot hook, since they are shorter than a jump, have no padding after them, and are called through pointers
- * only; and one that it can hook. */
+/* Two functions that brace cannot hook, since they are shorter than a jump, have no padding after
+ * them, and are called through pointers only; and one that it can hook. */
 #include <stdio.h>
 #include <unistd.h>
 

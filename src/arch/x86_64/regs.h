@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/regs.h for x86-64. The kernel keeps a system call's number in orig_rax while the thread is in
- * it, and decides by rax whether an interrupted one begins again. */
+/* arch/regs.h for x86-64. The kernel keeps a system call's number in orig_rax while the thread is
+ * in it, and decides by rax whether an interrupted one begins again. */
 #pragma once
 #include <asm/prctl.h>
 #include <elf.h>

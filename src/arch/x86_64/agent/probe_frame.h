@@ -21,11 +21,11 @@
 	.cfi_restore %\register
 	.endm
 
-	/* To unwinders this is a signal's frame: its caller is the program at the probed instruction, not the
-	   trampoline, of which they know nothing.
-	   RA is saved at the site's `ip`: CFA - 136 holds the nop's address r; r + *(int32_t *)(r + 3) + 8:
-	   DW_CFA_expression RA, const1u 136, minus, deref, dup, plus_uconst 3, deref_size 4, const1u 32, shl, const1u 32, shra, plus,
-	   plus_uconst 8 */
+	/* To unwinders this is a signal's frame: its caller is the program at the probed
+	 * instruction, not the trampoline, of which they know nothing. RA is saved at the site's
+	 * `ip`: CFA - 136 holds the nop's address r; r + *(int32_t *)(r + 3) + 8: DW_CFA_expression
+	 * RA, const1u 136, minus, deref, dup, plus_uconst 3, deref_size 4, const1u 32, shl, const1u
+	 * 32, shra, plus, plus_uconst 8 */
 	.macro PROBE_BEGINS
 	.cfi_startproc
 	.cfi_signal_frame
