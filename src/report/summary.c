@@ -22,6 +22,7 @@ struct summary_job { uint32_t thread; bool piped; };
 
 struct work {
 	const struct summary_input *in;
+	struct summary *out; /* by thread: protected by lock */
 	VEC(struct summary_job) jobs;
 	atomic_size_t next_job;
 	pthread_mutex_t lock; /* protects result, err and calls of in->open */
@@ -35,6 +36,72 @@ struct worker {
 	pthread_t thread;
 	bool started;
 };
+
+/* --- values ---------------------------------------------------------------------------- */
+
+/* A percentile is the middle of a bucket: it must not leave the range of real durations. */
+static uint64_t clamp_total(uint64_t v, const struct tally_function *f)
+{
+	return v < f->min ? f->min : v > f->max ? f->max : v;
+}
+
+/* Calls without times count, but have no durations. */
+static void set_values(struct summary_row *row, const struct trace_clock *clock,
+		       const struct tally_function *f)
+{
+	uint64_t ticks[SUMMARY_NUMBERS] = { 0 };
+
+	if (f->timed) {
+		ticks[SUMMARY_TOTAL] = f->total;
+		ticks[SUMMARY_SELF] = f->self;
+		ticks[SUMMARY_MIN] = f->min;
+		ticks[SUMMARY_MAX] = f->max;
+		ticks[SUMMARY_MEAN] = f->sum / f->timed;
+		ticks[SUMMARY_P50] =
+			clamp_total(histogram_percentile(&f->durations, f->timed, 50), f);
+		ticks[SUMMARY_P99] =
+			clamp_total(histogram_percentile(&f->durations, f->timed, 99), f);
+	}
+	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
+		row->value[c] = trace_clock_delta_ns(clock, ticks[c]);
+	row->value[SUMMARY_CALLS] = f->timed + f->untimed;
+}
+
+/* All calls of the one thread that the tally has. Each is in some function's self time once. */
+static void add_thread_row(struct summary *s, struct tally *t, uint32_t thread)
+{
+	const struct trace_thread *about = &s->info->threads.at[thread];
+	struct summary_row row = { .module = "", .thread = thread };
+	struct tally_function *all = t->functions.at;
+
+	for (size_t i = 1; i < t->functions.n; i++)
+		tally_merge(all, &t->functions.at[i]);
+	if (!t->functions.n || !(all->timed + all->untimed))
+		return;
+	all->total = all->self;
+	set_values(&row, &s->info->clock, all);
+	row.name = mem_printf("%.*s-%u", TRACE_COMM, trace_thread_name(about), about->tid);
+	*vec_add(&s->rows) = row;
+}
+
+static void add_counts(struct summary *s, const struct tally *t)
+{
+	s->counts.unwound += t->counts.unwound;
+	s->counts.orphans += t->counts.orphans;
+	s->counts.lost += t->counts.lost;
+	s->cut |= t->cut;
+}
+
+/* Makes the thread's row, and empties the tally for the next one. */
+static void end_thread(struct worker *w, uint32_t thread)
+{
+	pthread_mutex_lock(&w->work->lock);
+	add_thread_row(w->work->out, &w->tally, thread);
+	add_counts(w->work->out, &w->tally);
+	pthread_mutex_unlock(&w->work->lock);
+	tally_free(&w->tally);
+	tally_init(&w->tally, w->work->in->info);
+}
 
 /* --- the jobs -------------------------------------------------------------------------- */
 
@@ -91,6 +158,8 @@ static int do_job(struct worker *w, const struct summary_job *job, struct err *e
 	tally_begin(&w->tally, job->thread);
 	r = (job->piped ? read_piped : read_directly)(in, cursor, &w->tally, err);
 	tally_end(&w->tally);
+	if (in->by_thread)
+		end_thread(w, job->thread);
 	in->close(cursor);
 	return r;
 }
@@ -213,12 +282,6 @@ static char *row_name(struct overloads *o, const struct summary_found *f, bool k
 	return longer;
 }
 
-/* A percentile is the middle of a bucket: it must not leave the range of real durations. */
-static uint64_t clamp_total(uint64_t v, const struct tally_function *f)
-{
-	return v < f->min ? f->min : v > f->max ? f->max : v;
-}
-
 /* A row of a function's sums. Calls without times count, but have no durations. */
 static void add_row(struct summary *s, const struct trace_clock *clock,
 		    const struct summary_found *found, struct overloads *o)
@@ -232,22 +295,8 @@ static void add_row(struct summary *s, const struct trace_clock *clock,
 		.module = file,
 		.symbol = found->module && found->function->name,
 	};
-	uint64_t ticks[SUMMARY_NUMBERS] = { 0 };
 
-	if (f->timed) {
-		ticks[SUMMARY_TOTAL] = f->total;
-		ticks[SUMMARY_SELF] = f->self;
-		ticks[SUMMARY_MIN] = f->min;
-		ticks[SUMMARY_MAX] = f->max;
-		ticks[SUMMARY_MEAN] = f->sum / f->timed;
-		ticks[SUMMARY_P50] =
-			clamp_total(histogram_percentile(&f->durations, f->timed, 50), f);
-		ticks[SUMMARY_P99] =
-			clamp_total(histogram_percentile(&f->durations, f->timed, 99), f);
-	}
-	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
-		row.value[c] = trace_clock_delta_ns(clock, ticks[c]);
-	row.value[SUMMARY_CALLS] = f->timed + f->untimed;
+	set_values(&row, clock, f);
 	*vec_add(&s->rows) = row;
 }
 
@@ -306,6 +355,8 @@ static void make_event_rows(struct summary *s, const struct trace_info *info,
 static void make_all_rows(struct summary *s, const struct trace_info *info, struct worker *workers,
 			  unsigned n)
 {
+	if (s->by_thread)
+		return;
 	make_rows(s, info, workers, n);
 	make_event_rows(s, info, workers, n);
 }
@@ -342,9 +393,10 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned n = workers_for(wanted, in->info->threads.n);
 	struct worker *workers = mem_zalloc(n * sizeof(*workers));
-	struct work work = { .in = in };
+	struct work work = { .in = in, .out = out };
 
-	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns };
+	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns,
+				 .by_thread = in->by_thread };
 	pthread_mutex_init(&work.lock, NULL);
 	/* Shares are those of the cores, even if there are fewer threads than cores. */
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
@@ -354,12 +406,7 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	else if (err)
 		*err = work.err;
 	for (unsigned i = 0; i < n; i++) {
-		const struct calls_counts *c = &workers[i].tally.counts;
-
-		out->counts.unwound += c->unwound;
-		out->counts.orphans += c->orphans;
-		out->counts.lost += c->lost;
-		out->cut |= workers[i].tally.cut;
+		add_counts(out, &workers[i].tally);
 		tally_free(&workers[i].tally);
 	}
 	free(workers);

@@ -8,6 +8,8 @@
  *   self   the part of it that was not spent in traced functions it called
  *   min, mean, p50, p99, max  of the single calls' durations; p50 and p99 are the values of
  *          rank ceil(n/2) and ceil(99n/100), within 1 %. All 0 when no call's end is known.
+ * By thread, a row is of all calls of one, total and self are the time that it spent in them, and
+ * threads without calls have none.
  * An event of the program's is a row too, SYSTEM:NAME, with the number of its records as calls. A
  * call that is open at the end of the trace lasts until its thread's last record. */
 #pragma once
@@ -23,6 +25,7 @@ struct summary_input {
 	/* as store_cursor_next */
 	int (*next)(void *cursor, struct event *out, size_t n, struct err *err);
 	void (*close)(void *cursor);
+	bool by_thread;                /* a row for each thread, not for each function */
 };
 
 struct store_reader;
@@ -59,10 +62,12 @@ struct summary_row {
 	 * Owned by info */
 	const char *module;
 	bool symbol;                     /* name is a symbol, not module+offset */
+	uint32_t thread;                 /* by thread: index into info->threads */
 };
 
 struct summary {
-	VEC(struct summary_row) rows;    /* functions that were called */
+	VEC(struct summary_row) rows;    /* functions that were called, or threads that called */
+	bool by_thread;
 	struct calls_counts counts;
 	/* short calls are missing (a threshold): self times are not known, and all 0 */
 	bool cut;

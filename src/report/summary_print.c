@@ -79,7 +79,7 @@ bool summary_is_timed(const struct summary *s)
 /* Calls where nothing has a time, total where self times are unknown, else self. */
 enum summary_column summary_default_column(const struct summary *s)
 {
-	if (!summary_is_timed(s))
+	if (!summary_is_timed(s) || (s->cut && s->by_thread))
 		return SUMMARY_CALLS;
 	return s->cut ? SUMMARY_TOTAL : SUMMARY_SELF;
 }
@@ -121,7 +121,7 @@ static void print_time(struct out *o, uint64_t ns)
 /* Self time is unknown where short calls were not recorded. */
 static bool column_is_known(const struct summary *s, enum summary_column column)
 {
-	return column != SUMMARY_SELF || !s->cut;
+	return !s->cut || (column != SUMMARY_SELF && (column != SUMMARY_TOTAL || !s->by_thread));
 }
 
 static void print_unknown(struct out *o)
@@ -130,7 +130,7 @@ static void print_unknown(struct out *o)
 	out_char(o, '-');
 }
 
-static void print_titles(unsigned columns, struct out *o)
+static void print_titles(unsigned columns, bool by_thread, struct out *o)
 {
 	static const char *const titles[SUMMARY_NUMBERS] = {
 		"CALLS", "TOTAL", "SELF", "MIN", "MEAN", "P50", "P99", "MAX",
@@ -138,7 +138,7 @@ static void print_titles(unsigned columns, struct out *o)
 
 	for (unsigned c = 0; c < columns; c++)
 		out_printf(o, "%*s", COLUMN, titles[c]);
-	out_str(o, "  FUNCTION\n");
+	out_str(o, by_thread ? "  THREAD\n" : "  FUNCTION\n");
 }
 
 /* Without any time (the function tracer, events) the table has calls alone. */
@@ -149,7 +149,7 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 	n = rows_shown(s, n);
 	losses_print(s->info, o);
 	threshold_print(s->info, s->cut, o);
-	print_titles(columns, o);
+	print_titles(columns, s->by_thread, o);
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
 
@@ -157,7 +157,8 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 		for (unsigned c = SUMMARY_TOTAL; c < columns; c++)
 			column_is_known(s, c) ? print_time(o, r->value[c]) : print_unknown(o);
 		out_bytes(o, "  ", 2);
-		out_str(o, r->name);
+		/* A thread's name is the program's to choose. */
+		s->by_thread ? out_name(o, r->name, strlen(r->name)) : out_str(o, r->name);
 		if (r->symbol) { /* names without a symbol contain their module */
 			out_str(o, " [");
 			out_str(o, r->module);
@@ -172,6 +173,25 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 
 /* --- JSON ------------------------------------------------------------------------------ */
 
+/* What a row is of. */
+static void print_json_key(const struct summary *s, const struct summary_row *r, struct out *o)
+{
+	const struct trace_thread *t = s->by_thread ? &s->info->threads.at[r->thread] : NULL;
+	char comm[TRACE_COMM + 1] = "";
+
+	if (!t) {
+		out_str(o, "{\"name\":");
+		json_string(o, r->name);
+		out_str(o, ",\"module\":");
+		json_string(o, r->module);
+		return;
+	}
+	memcpy(comm, trace_thread_name(t), strnlen(trace_thread_name(t), TRACE_COMM));
+	out_str(o, "{\"comm\":");
+	json_string(o, comm);
+	out_printf(o, ",\"pid\":%u,\"tid\":%u", t->pid, t->tid);
+}
+
 /* Every row has every column; a value that is not known is null. */
 void summary_print_json(const struct summary *s, size_t n, struct out *o)
 {
@@ -183,10 +203,7 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
 
-		out_str(o, "{\"name\":");
-		json_string(o, r->name);
-		out_str(o, ",\"module\":");
-		json_string(o, r->module);
+		print_json_key(s, r, o);
 		for (unsigned c = 0; c < SUMMARY_NUMBERS; c++) {
 			out_str(o, ",\"");
 			out_str(o, summary_column_words[c]);

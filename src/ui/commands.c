@@ -157,11 +157,12 @@ static const struct option replay_options[] = {
 };
 
 static const struct option report_options[] = {
+	{ 0, "by", "WHAT", "a row for each function (the default) or thread", set_text, TO(by) },
 	{ 's', "sort", "COLUMN", "calls, total, self (the default), min, mean, p50, p99, max, name or "
 	  "module", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
 	CHARGE_HANDLERS,
-	{ 0, "limit", "N", "print the first N functions only", set_limit },
+	{ 0, "limit", "N", "print the first N rows only", set_limit },
 	END
 };
 

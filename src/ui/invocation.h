@@ -55,7 +55,7 @@ struct invocation {
 	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
 	struct settings settings;
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
-	const char *output, *binary, *sort, *run;
+	const char *output, *binary, *sort, *by, *run;
 	const char *session;  /* name of the session in the background */
 	bool session_named;   /* named by the user */
 	uint64_t limit;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace report: one row for each function of a trace file. */
+/* brace report: one row for each function, or each thread, of a trace file. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/demangle.h"
 #include "base/mem.h"
@@ -22,6 +23,16 @@ static int sort_column(const struct invocation *inv, enum summary_column *out)
 	for (unsigned c = 0; c < SUMMARY_COLUMNS_N; c++)
 		say("%s %s", c ? "," : "", summary_column_words[c]);
 	say("\n");
+	return EXIT_BRACE;
+}
+
+/* EXIT_BRACE: there are no such rows. */
+static int rows_by(const struct invocation *inv, bool *by_thread)
+{
+	*by_thread = inv->by && strcmp(inv->by, "thread") == 0;
+	if (!inv->by || *by_thread || strcmp(inv->by, "function") == 0)
+		return 0;
+	say("brace: no rows by %s; there are function and thread\n", inv->by);
 	return EXIT_BRACE;
 }
 
@@ -53,6 +64,11 @@ static void keep_matching(struct summary *s, const struct function_list *globs)
 	s->rows.n = kept;
 }
 
+static const char *what_called(const struct summary *s)
+{
+	return s->by_thread ? "thread that called" : "function that was called";
+}
+
 /* A pattern that matches no function of the trace is a slip: warns, or fails if nothing is left to
  * show. */
 static int check_matched(const struct summary *s, const struct function_list *globs)
@@ -69,11 +85,12 @@ static int check_matched(const struct summary *s, const struct function_list *gl
 			found = row_matches(&one, &s->rows.at[k]);
 		function_list_free(&one);
 		if (!found && s->rows.n)
-			say_warning("no function that was called matches `%s`", p->text);
+			say_warning("no %s matches `%s`", what_called(s), p->text);
 	}
 	if (s->rows.n)
 		return 0;
-	say("brace: no function that was called matches: brace report without a name lists those that were\n");
+	say("brace: no %s matches: brace report without a name lists those that %s\n", what_called(s),
+	    s->by_thread ? "did" : "were");
 	return EXIT_BRACE;
 }
 
@@ -89,17 +106,19 @@ static int print_summary(const struct invocation *inv, const struct summary *s)
 /* The rows are made of all functions first: times of a function count those it calls, matched or
  * not. */
 static int print_report(const struct invocation *inv, struct store_reader *reader,
-		  enum summary_column column, const struct function_list *globs)
+		  bool by_thread, enum summary_column column, const struct function_list *globs)
 {
 	struct summary_input in = summary_from_store(reader);
 	struct summary s = { 0 };
 	struct err err;
 	int status;
 
+	in.by_thread = by_thread;
 	if (summary_make(&in, 0, &s, &err)) {
 		status = say_error(&err);
-	} else if (s.cut && column == SUMMARY_SELF) {
-		say("brace: cannot sort by self: short calls were not recorded (--threshold), and self time is not known\n");
+	} else if (s.cut && (column == SUMMARY_SELF || (by_thread && column == SUMMARY_TOTAL))) {
+		say("brace: cannot sort by %s: short calls were not recorded (--threshold), and self time is not known\n",
+		    summary_column_words[column]);
 		status = EXIT_BRACE;
 	} else {
 		status = 0;
@@ -120,14 +139,17 @@ int cmd_report(struct invocation *inv)
 	struct function_list globs = { 0 };
 	struct store_reader *reader;
 	enum summary_column column;
+	bool by_thread;
 	int status = sort_column(inv, &column);
 
+	if (!status)
+		status = rows_by(inv, &by_thread);
 	if (!status)
 		status = globs_read(&globs, inv->operands, inv->n_operands, 1);
 	if (!status)
 		status = trace_file_open(inv, &reader);
 	if (!status) {
-		status = print_report(inv, reader, column, &globs);
+		status = print_report(inv, reader, by_thread, column, &globs);
 		store_close(reader);
 	}
 	function_list_free(&globs);
