@@ -26,6 +26,7 @@ struct fault_info { int32_t number, error, code; };
 
 #define LABEL(name) extern const uint8_t name[] __attribute__((visibility("hidden")))
 LABEL(touch_handler); LABEL(touch_entry); LABEL(touch_site); LABEL(touch_state); LABEL(touch_leave);
+LABEL(touch_record); LABEL(touch_record2);
 #undef LABEL
 
 bool faults_frame(uint64_t sp)
@@ -105,6 +106,8 @@ static bool put_before_entry(uint64_t *context)
 		code = kept[AT_BODY];
 	else if (pc == (uint64_t)touch_site)
 		code = kept[AT_FOUND];
+	else if (pc == (uint64_t)touch_record || pc == (uint64_t)touch_record2)
+		code = context[UC_RCX]; /* where it goes on: in the trampoline, or in the agent */
 	if (!place_find_code(code, &f) || (code == pc && pc >= f.code + f.place->body))
 		return false;
 	enter_again(context, &f);

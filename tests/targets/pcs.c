@@ -12,7 +12,7 @@
 
 #include "truth.h"
 
-enum { ROUNDS = 200, PAGE = 4096, ENDS = 1536 };
+enum { ROUNDS = 200, PAGE = 4096, ENDS = 1536, AGAIN = 20000 };
 static volatile uint64_t expected, skip; /* the pc; bytes to go on behind it, 0: again */
 static volatile int expected_signal;
 static volatile unsigned long handled;
@@ -132,6 +132,10 @@ int main(void)
 	for (unsigned left = 0; left < ENDS; left += 8)
 		end_of_stack(low, left);
 	require(handled == ENDS / 8, "every end of the stack was met");
+	/* So often that the records' memory ends at that very entry, too. */
+	for (unsigned i = 0; i < AGAIN; i++)
+		end_of_stack(low, ENDS / 2);
+	require(handled == ENDS / 8 + AGAIN, "every end of the stack was met again");
 	printf("%lu\n", called);
 	return 0;
 }

@@ -114,7 +114,7 @@
 /* rax = record, rdx = its slot or -1, rcx = where to go on. */
 agent_slow_record:
 	.cfi_startproc
-	CALL_C	agent_record
+	CALL_C	agent_record, touch_record
 	jmp	*%rcx
 	.cfi_endproc
 
@@ -145,7 +145,7 @@ agent_slow_valued:
 agent_slow_record2:
 	.cfi_startproc
 	mov	-32(%rsp), %rdx
-	CALL_C	agent_record2
+	CALL_C	agent_record2, touch_record2
 	jmp	*%rcx
 	.cfi_endproc
 
