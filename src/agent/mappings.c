@@ -102,9 +102,11 @@ static bool map_region(struct patch_region *r, int code_fd)
 		return false;
 	at = sys6(__NR_mmap, (long)r->address, (long)r->bytes, PROT_READ | PROT_EXEC,
 		  MAP_PRIVATE | MAP_FIXED_NOREPLACE, code_fd, (long)r->offset);
-	/* Only the fork guard is unmapped: at the region's place may be a mapping of the
-	 * program's. */
+	/* At the region's place may be a mapping of the program's: it is unmapped only if it is
+	 * ours. */
 	if (at != (long)r->address || !arm_fork_guard((uint32_t *)r->fork_guard)) {
+		if (at == (long)r->address)
+			sys2(__NR_munmap, at, r->bytes);
 		sys2(__NR_munmap, r->fork_guard, FORK_GUARD_BYTES);
 		return false;
 	}

@@ -21,7 +21,9 @@ static void note_name(struct memory_thread *slot, const char *comm)
 	uint32_t n = __atomic_fetch_add(&slot->renames, 1, __ATOMIC_RELAXED);
 	struct memory_name *to = &slot->names[n % MEMORY_NAMES];
 
-	__atomic_store_n(&to->number, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
+	/* Keeps the 0 before what follows, which a release store would not. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	to->tsc = read_tsc();
 	for (unsigned i = 0; i < TASK_COMM; i++)
 		((volatile char *)to->comm)[i] = comm[i];
