@@ -35,7 +35,7 @@ void aside_until(const volatile bool *word)
 }
 
 /* A plain read is enough: the word is set once, and a wait looks again after STEP_MS. */
-static bool is_over(void)
+bool aside_is_over(void)
 {
 	return over && *over;
 }
@@ -105,7 +105,7 @@ static bool ends_within(int pidfd, unsigned ms, bool anyway)
 	const long long until = now_ms() + ms;
 	long long left = ms;
 
-	while (left > 0 && (anyway || !is_over())) {
+	while (left > 0 && (anyway || !aside_is_over())) {
 		if (poll(&ended, 1, left < STEP_MS ? (int)left : STEP_MS) > 0)
 			return true;
 		left = until - now_ms();
@@ -139,7 +139,7 @@ int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms)
 	int pidfd, e = -ECANCELED;
 	pid_t pid;
 
-	if (is_over())
+	if (aside_is_over())
 		return e;
 	shared = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
@@ -151,7 +151,7 @@ int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms)
 	} else if (is_done(pidfd, pid, ms)) {
 		memcpy(work, shared, n);
 		e = 0;
-	} else if (!is_over()) {
+	} else if (!aside_is_over()) {
 		e = -ETIMEDOUT;
 	}
 	if (pid > 0)

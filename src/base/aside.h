@@ -20,6 +20,8 @@ int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms);
 /* In this thread no wait begins or goes on once *over is true; NULL: they last as long as they may.
  */
 void aside_until(const volatile bool *over);
+/* Whether the word has come, for waits of other kinds (base/apart.h). */
+bool aside_is_over(void);
 
 /* Such a copy, of ours: it maps what brace maps, and is none of the traced. Any thread. */
 bool aside_is(pid_t pid);

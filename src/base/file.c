@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/aside.h"
 #include "base/mounts.h"
 
@@ -279,6 +281,15 @@ static int open_known(int directory, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Only the kernel's own link by a mapping: it waits while somebody changes the mappings. */
+static bool is_mapping(const char *path)
+{
+	const char *file = strstr(path, "/map_files/");
+
+	return file && strncmp(path, "/proc/", 6) == 0 &&
+	       strspn(path + 6, "0123456789") == (size_t)(file - path) - 6;
+}
+
 /* -EAGAIN: it may have to wait. Other links of /proc are followed without that. */
 static int reach(const char *path)
 {
@@ -286,6 +297,9 @@ static int reach(const char *path)
 	char root[PATH_MAX];
 	int directory, fd;
 
+	if (is_mapping(path))
+		return apart_open((pid_t)strtol(path + 6, NULL, 10), strstr(path, "/map_files/") + 1,
+				  O_PATH);
 	if (!below && strncmp(path, "/proc/", 6) == 0)
 		return (fd = open(path, O_PATH | O_CLOEXEC)) < 0 ? -errno : fd;
 	if (!below)

@@ -78,7 +78,7 @@ static bool read_status(pid_t pid, const char *field, bool last, uint32_t *value
 }
 
 /* Maps of an undumpable process may not be read, except by root: a process of our own user is then
- * taken to map the file. */
+ * taken to map the file. So is one whose maps somebody keeps from being read. */
 bool processes_maps(pid_t pid, const struct stat *memory)
 {
 	struct proc_map map;
@@ -90,6 +90,8 @@ bool processes_maps(pid_t pid, const struct stat *memory)
 		found = map.inode == memory->st_ino && map.device == memory->st_dev;
 	if (f)
 		fclose(f);
+	else if (errno == ETIMEDOUT)
+		return true;
 	else if (errno == EACCES && getuid() != 0)
 		return read_status(pid, "Uid:", false, &uid) && uid == getuid();
 	return found;

@@ -9,6 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/apart.h"
+
 /* The caller frees it. */
 static char *cpu_model(void)
 {
@@ -46,12 +48,10 @@ struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_n
 char *describe_cmdline(int pid)
 {
 	/* Longer command lines are cut. */
-	char name[64], text[4096];
+	char text[4096];
 	size_t n;
-	FILE *f;
+	FILE *f = apart_stream(pid, "cmdline"); /* the kernel reads it from the process's memory */
 
-	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
-	f = fopen(name, "re");
 	if (!f)
 		return mem_strdup("");
 	n = fread(text, 1, sizeof(text) - 1, f);

@@ -3,6 +3,7 @@
  * memory at any time: a place that is free here has to be tested again when it is held
  * (maps_are_free), or mapped with MAP_FIXED_NOREPLACE. */
 #include "image/maps.h"
+#include "base/apart.h"
 #include "shared/aot.h"
 
 #include <errno.h>
@@ -50,17 +51,26 @@ bool maps_is_text(const struct map *m)
 	       !aot_is_file(m->path);
 }
 
+static int cannot_read(pid_t pid, int code, struct err *err)
+{
+	if (code == ETIMEDOUT)
+		return err_set(
+			err, code,
+			"the mappings of process %d cannot be read: somebody holds them, and brace waited %d s",
+			(int)pid, APART_MS / 1000);
+	return err_set(err, code, "cannot read /proc/%d/maps: %s", (int)pid, strerror(code));
+}
+
 int maps_read(pid_t pid, struct maps *out, struct err *err)
 {
-	char name[64], *line = NULL;
+	char *line = NULL;
 	size_t cap = 0;
 	FILE *f;
 
 	memset(out, 0, sizeof(*out));
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	f = fopen(name, "re");
+	f = apart_stream(pid, "maps");
 	if (!f)
-		return err_set(err, errno, "cannot read %s: %s", name, strerror(errno));
+		return cannot_read(pid, errno, err);
 	while (getline(&line, &cap, f) > 0) {
 		struct map m;
 

@@ -7,14 +7,13 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/apart.h"
+
 #define LINE_BYTES 512
 
 FILE *proc_maps_open(pid_t pid)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	return fopen(name, "re");
+	return apart_stream(pid, "maps");
 }
 
 /* Reads a line and keeps its beginning. The rest is a file's name, which the traced program chose:

@@ -16,7 +16,8 @@ struct proc_map {
 	char path[64];       /* its beginning; "" if there is none */
 };
 
-/* Opens the maps of a process, or of a thread; fclose() it. NULL: errno says why. */
+/* Opens a copy of the maps of a process, or of a thread; fclose() it. NULL: errno says why
+ * (ETIMEDOUT: base/apart.h). */
 FILE *proc_maps_open(pid_t pid);
 
 /* Reads the next mapping. Returns false at the end. Malformed lines are left out. */

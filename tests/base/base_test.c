@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/apart.h"
 #include "base/cursor.h"
 #include "base/demangle.h"
 #include "base/err.h"
@@ -34,6 +38,37 @@ static void a_cursor_never_reads_past_the_end(void **state)
 	assert_true(c.bad);
 	assert_int_equal(cursor_u8(&c), 0); /* bad stays bad, though a byte was left */
 	assert_int_equal(cursor_left(&c), 0);
+}
+
+/* The copy is that of the process that is asked for, whole; a process that is not there has none. */
+static void maps_are_copied_apart(void **state)
+{
+	char line[512];
+	bool found = false;
+	pid_t child = fork();
+	FILE *f;
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	f = apart_stream(child, "maps");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) && !found) {
+		unsigned long start, end, at = (unsigned long)(uintptr_t)maps_are_copied_apart;
+
+		found = sscanf(line, "%lx-%lx", &start, &end) == 2 && start <= at && at < end;
+	}
+	assert_true(found);
+	fclose(f);
+	assert_int_equal(apart_open(child, "map_files/1-2", O_PATH), -ENOENT);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_null(apart_stream(-1, "maps"));
+	assert_int_equal(errno, ENOENT);
 }
 
 /* To open a device may set it going: what is no regular file is looked at, and not opened. */
@@ -276,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cursor_never_reads_past_the_end),
+		cmocka_unit_test(maps_are_copied_apart),
 		cmocka_unit_test(only_regular_files_are_opened),
 		cmocka_unit_test(what_is_not_printable_is_escaped),
 		cmocka_unit_test(leb128_is_dwarfs),

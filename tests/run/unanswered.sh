@@ -84,6 +84,26 @@ check_that "others were executed meanwhile, and the process ran to its end" [ "$
 check_that "and what was executed is traced" calls step caller 3
 end_server
 
+# --- the same, while nobody may read the process's mappings: its own program has ended, and brace asks whether it runs
+serve -1
+begin -L 'libuntyped*' -l paged -l reader_loop -- bash -c \
+	"'$FIXTURES/absent' '$FIXTURES/libuntyped.so' '$MOUNT/bound-preload.so' busy <'$T/go' & echo \$! >'$T/busy'; wait"
+until_is test -s "$T/busy"
+exec 9>"$T/go"
+# One of brace's threads waits in the kernel: the one that reads there, or the one that was made for it.
+waits() { grep -qs '^State:.*D' "/proc/$TRACER/task"/*/status; }
+until_is waits
+result "where the mappings of a process cannot be read, brace waits" $?
+exec 9>&-
+# Two kinds, for two of one kind count as one while the first waits; INT is ignored in the background of a script.
+kill -HUP $TRACER
+kill -TERM $TRACER
+until_is eval '! kill -0 $TRACER 2>/dev/null'
+ended=$?
+end_server
+wait $TRACER
+result "and ends all the same" $ended "$T/summary"
+
 # --- into a process that runs, and by name
 serve 1
 LD_PRELOAD=$MOUNT/bound-preload.so bash -c "echo \$\$ >'$T/running'; read x <'$T/go'" &
