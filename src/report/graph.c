@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints function_graph traces: calls from trace/tracks.h pass through a window in which entries
- * wait for the record that makes them `f();` or `f() {`. One graph per reader; the window is its
+/* Prints function_graph traces: calls from trace/tracks.h pass through a lookahead in which entries
+ * wait for the record that makes them `f();` or `f() {`. One graph per reader; the lookahead is its
  * only state beyond open calls, so that memory is bounded. `out` keeps write errors for its
  * owner. */
 #include "report/graph.h"
@@ -16,10 +16,10 @@
 #define GRAPH_MATCH_DEPTH 50 /* ftrace's FTRACE_RETFUNC_DEPTH */
 #define ERRNO_MAX 4095       /* the kernel's MAX_ERRNO: values from -4095 to -1 are error codes */
 
-/* Why a step is in the window: not at all, undecided, decided, or part of a leaf's line. */
+/* Why a step is in the lookahead: not at all, undecided, decided, or part of a leaf's line. */
 enum wait { WAIT_NOT, WAIT_FOR_END, WAIT_LEAF, WAIT_NESTED, WAIT_SWALLOWED };
 
-/* A step in the window. `end`: when an entry that became a leaf ended. */
+/* A step in the lookahead. `end`: when an entry that became a leaf ended. */
 struct waiting {
 	struct call_step step;
 	union {
@@ -58,16 +58,16 @@ struct graph {
 	VEC(struct graph_cpu) cpus;
 	VEC(struct graph_thread) threads;
 	size_t callers;          /* threads that made calls */
-	struct waiting *window;  /* step number i is at i % GRAPH_WINDOW */
+	struct waiting *lookahead;  /* step number i is at i % GRAPH_LOOKAHEAD */
 	uint64_t first, next;    /* numbers: of the oldest that waits, of the next to come */
 	const struct callers *sites_of_calls; /* or NULL */
 	uint64_t entered;        /* calls so far */
 };
 
-/* Valid until GRAPH_WINDOW more steps have come. */
+/* Valid until GRAPH_LOOKAHEAD more steps have come. */
 static struct waiting *waiting_at(struct graph *g, uint64_t number)
 {
-	return &g->window[number % GRAPH_WINDOW];
+	return &g->lookahead[number % GRAPH_LOOKAHEAD];
 }
 
 struct graph *graph_new(const struct trace_info *info, uint64_t options, struct out *out)
@@ -78,7 +78,7 @@ struct graph *graph_new(const struct trace_info *info, uint64_t options, struct 
 	g->out = out;
 	g->options = options;
 	g->cpu_width = out_width(info->cpus ? info->cpus - 1 : 0);
-	g->window = mem_realloc(NULL, GRAPH_WINDOW, sizeof(*g->window));
+	g->lookahead = mem_realloc(NULL, GRAPH_LOOKAHEAD, sizeof(*g->lookahead));
 	sites_init(&g->sites, info);
 	tracks_init(&g->tracks, info, &g->sites);
 	names_init(&g->names, info);
@@ -100,7 +100,7 @@ void graph_free(struct graph *g)
 	vec_free(&g->cpus);
 	sites_free(&g->sites);
 	names_free(&g->names);
-	free(g->window);
+	free(g->lookahead);
 	free(g);
 }
 
@@ -490,7 +490,7 @@ static void print_step(struct graph *g, const struct waiting *w)
 	print[w->step.kind](g, w);
 }
 
-/* --- the window ------------------------------------------------------------------------ */
+/* --- the lookahead -------------------------------------------------------------------- */
 
 /* Writes the steps that no longer wait, up to the first that does. */
 static void drain_pending(struct graph *g)
@@ -540,7 +540,7 @@ static bool decide_leaf(struct graph *g, uint64_t *pending, const struct call_st
 	return leaf;
 }
 
-/* Makes room in a full window: the oldest entry is written as `f() {`. */
+/* Makes room in a full lookahead: the oldest entry is written as `f() {`. */
 static void force_oldest(struct graph *g)
 {
 	struct waiting *w = waiting_at(g, g->first);
@@ -580,7 +580,7 @@ static bool is_hidden(struct graph *g, struct graph_thread *t, const struct call
 	return true;
 }
 
-/* Puts a step into the window, and decides the entries that waited for it. */
+/* Puts a step into the lookahead, and decides the entries that waited for it. */
 static void take_graph_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
@@ -597,7 +597,7 @@ static void take_graph_step(void *arg, const struct call_step *s)
 		return;
 	swallowed = decide_leaf(g, &thread->pending, s);
 	decide_leaf(g, &cpu->pending, s);
-	if (g->next - g->first == GRAPH_WINDOW)
+	if (g->next - g->first == GRAPH_LOOKAHEAD)
 		force_oldest(g);
 	w = waiting_at(g, g->next++);
 	w->step = *s;

@@ -3,7 +3,7 @@
  *
  * A call is written `name();` if the next record of its CPU is its return, which means looking
  * ahead: an entry waits until a record of the same CPU or the same thread decides, and records of
- * other CPUs wait behind it, up to GRAPH_WINDOW steps. After that, and at graph_flush, it is
+ * other CPUs wait behind it, up to GRAPH_LOOKAHEAD steps. After that, and at graph_flush, it is
  * written `name() {` and its end `}`.
  *
  * `}` gets a comment with the name if the last `name() {` written for this CPU at this depth was
@@ -22,7 +22,7 @@
 #include "trace/tracks.h"
 #include "report/format.h"
 
-#define GRAPH_WINDOW 32768
+#define GRAPH_LOOKAHEAD 32768
 
 struct graph;
 struct callers;
@@ -35,7 +35,7 @@ void graph_free(struct graph *g);
 /* Prints the lines that begin with #. */
 void graph_header(struct graph *g, const struct trace_header *h);
 /* For funcgraph-retaddr: `callers` come from the stream that follows, from its beginning, and stay
- * the caller's. Without them, only calls that end within the window have the address. */
+ * the caller's. Without them, only calls that end within the lookahead have the address. */
 void graph_set_callers(struct graph *g, const struct callers *callers);
 void graph_event(struct graph *g, const struct event *e);
 /* Writes everything that waits: no more events come for now. Does not flush `out`. */

@@ -273,13 +273,13 @@ static void test_flush(void **state)
 	free(got);
 }
 
-/* An entry waits for its end behind at most GRAPH_WINDOW steps of other CPUs. */
+/* An entry waits for its end behind at most GRAPH_LOOKAHEAD steps of other CPUs. */
 static void test_window(void **state)
 {
 	for (int fits = 0; fits < 2; fits++) {
 		struct fixture *f = fixture_new();
 		uint32_t fn = fixture_function(f, "f", 1), a = fixture_thread(f, "a", 1), b = fixture_thread(f, "b", 2);
-		size_t others = (GRAPH_WINDOW - (fits ? 2 : 0)) / 2;
+		size_t others = (GRAPH_LOOKAHEAD - (fits ? 2 : 0)) / 2;
 		struct event e = { .tsc = 1, .fn = fn, .thread = a, .kind = EVENT_ENTRY };
 		struct text text = { 0 };
 		struct out out;
