@@ -3,8 +3,8 @@
  * the present one: a thread enters when the merge reaches its first record, gives its decoded
  * packet back while it waits for its next one, and leaves after its last. So memory follows what
  * went on at one time, not the length of the file or the number of threads it ever had. If so many
- * threads live at one time that their packets would be too much, each holds only a window of its
- * packet, which is decoded again for the next window: slower, but never bigger.
+ * threads live at one time that their packets would be too much, each holds only a slice of its
+ * packet, which is decoded again for the next slice: slower, but never bigger.
  *
  * A source belongs to one thread; several may read one store_reader. A damaged packet ends the
  * merge with an error for good. */
@@ -17,13 +17,13 @@
 #define SPARE_MAX 64
 #define BUDGET (8u << 20) /* words decoded and waiting: 64 MiB */
 /* words that a lane has at least, beyond the budget if need be, for the sake of speed */
-#define WINDOW_LEAST 512u
+#define SLICE_LEAST 512u
 
 struct lane {
 	struct track track;
 	uint64_t *words;    /* the words that the track unpacks now */
 	size_t room;
-	/* words of the packet in earlier windows and this one; 0: the packet is used up */
+	/* words of the packet in earlier slices and this one; 0: the packet is used up */
 	size_t done;
 	/* never falls: a thread's events keep their order whatever their stamps */
 	uint64_t key;
@@ -47,7 +47,7 @@ struct store_merge {
 	VEC(struct merge_turn) starts;
 	size_t started;
 	VEC(struct spare) spare;
-	size_t window;      /* words that a lane may hold */
+	size_t slice;      /* words that a lane may hold */
 	struct err failed;
 	uint64_t payload[RECORD_PAYLOAD_MAX]; /* payload of the event given out last */
 };
@@ -137,7 +137,7 @@ static void advance_track(struct store_merge *m)
 	if (lane->ready) {
 		raise_key(lane, lane->event.tsc);
 	} else if (lane->track.next < lane->track.end) {
-		/* Between windows of one packet the key stays: the next event is known to be no
+		/* Between slices of one packet the key stays: the next event is known to be no
 		 * earlier. */
 		if (!lane->done)
 			raise_key(lane, track_next_tsc(m->reader, &lane->track));
@@ -149,24 +149,24 @@ static void advance_track(struct store_merge *m)
 	heap_settle(&m->heap, lane_before);
 }
 
-/* Number of words at the beginning of [at, end) that a lane takes: whole records, about m->window
+/* Number of words at the beginning of [at, end) that a lane takes: whole records, about m->slice
  * words. */
-static size_t window_words(const struct store_merge *m, const uint64_t *at, const uint64_t *end)
+static size_t slice_words(const struct store_merge *m, const uint64_t *at, const uint64_t *end)
 {
 	size_t all = (size_t)(end - at), n = 0;
 
-	if (all <= m->window)
+	if (all <= m->slice)
 		return all;
-	while (n < m->window)
-		/* May end beyond m->window by a record's payload, but not beyond `end`: a packet
+	while (n < m->slice)
+		/* May end beyond m->slice by a record's payload, but not beyond `end`: a packet
 		 * ends with a whole record. */
 		n += 1 + record_payload(at[n]);
 	return n;
 }
 
-/* Takes the next window of the packet that was just decoded for the lane. `before` has the time and
- * CPU that the previous window ended with. */
-static void take_window(struct store_merge *m, struct lane *lane, const struct unpack *before)
+/* Takes the next slice of the packet that was just decoded for the lane. `before` has the time and
+ * CPU that the previous slice ended with. */
+static void take_slice(struct store_merge *m, struct lane *lane, const struct unpack *before)
 {
 	struct unpack *u = &lane->track.unpack;
 	size_t n;
@@ -176,7 +176,7 @@ static void take_window(struct store_merge *m, struct lane *lane, const struct u
 		u->tsc = before->tsc;
 		u->cpu = before->cpu;
 	}
-	n = window_words(m, u->at, u->end);
+	n = slice_words(m, u->at, u->end);
 	lane->done = u->at + n < u->end ? lane->done + n : 0;
 	if (lane->done)
 		lane->track.next--; /* the same packet is decoded once more */
@@ -194,7 +194,7 @@ static void wake_tracks(struct store_merge *m)
 	struct unpack before_it = lane->track.unpack;
 
 	if (track_load(m->reader, &lane->track, &m->loader, &m->failed) > 0) {
-		take_window(m, lane, &before_it);
+		take_slice(m, lane, &before_it);
 		advance_track(m);
 	}
 }
@@ -290,9 +290,9 @@ static void plan_merge(struct store_merge *m)
 	}
 	sort_turns(m->starts.at, m->starts.n);
 	sort_turns(ends.at, ends.n);
-	m->window = BUDGET / most_at_once(m->starts.at, ends.at, ends.n);
-	if (m->window < WINDOW_LEAST)
-		m->window = WINDOW_LEAST;
+	m->slice = BUDGET / most_at_once(m->starts.at, ends.at, ends.n);
+	if (m->slice < SLICE_LEAST)
+		m->slice = SLICE_LEAST;
 	vec_free(&ends);
 }
 
