@@ -13,6 +13,7 @@
 #include "agent/agent.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
+#include "arch/elf.h"
 
 #define AT_EMPTY_PATH 0x1000
 #define SCRIPT_LEVELS 5 /* the kernel's limit */
@@ -151,7 +152,7 @@ static enum message_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name
 {
 	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
 		return MESSAGE_32BIT;
-	if (eh->e_machine != EM_X86_64)
+	if (eh->e_machine != ELF_MACHINE)
 		return MESSAGE_MACHINE;
 	return kind_by_loader(fd, eh, name);
 }

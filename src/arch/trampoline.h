@@ -67,6 +67,3 @@ int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env,
 
 /* Returns the offset of the moved instructions in what trampoline_emit() writes. */
 size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *env);
-
-/* Writes `jmp rel32` (5 bytes). Returns 0 or -ERANGE. */
-int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/code.h"
 #include "event/syscalls.h"
 #include "image/task_points.h"
 #include "shared/calls.h"
@@ -46,8 +47,7 @@ bool call_points_wanted(const struct event_set *set)
 
 bool call_points_possible(const uint8_t *bytes, size_t n)
 {
-	/* 0f 05 is the instruction syscall. */
-	return bytes && memmem(bytes, n, "\x0f\x05", 2);
+	return bytes && code_may_call_system(bytes, n);
 }
 
 /* NULL: there is no call of that name on this machine. */

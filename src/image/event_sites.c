@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/code.h"
 #include "shared/event.h"
 #include "shared/probe.h"
 #include "shared/record.h"
@@ -142,12 +143,10 @@ static bool module_describes(const struct module *mod, const struct event_entry 
 static void add_site(struct module *mod, const struct static_site *s)
 {
 	struct event_site *site = vec_add(&mod->sites.at);
-	int32_t distance = (int32_t)(s->slow - (s->nop + STATIC_NOP_BYTES));
 
 	*site = (struct event_site){ .vaddr = s->nop,
-				     .length = STATIC_NOP_BYTES,
-				     .bytes = { 0xe9 } };
-	memcpy(site->bytes + 1, &distance, sizeof(distance));
+				     .length = STATIC_NOP_BYTES };
+	code_jump(s->nop, s->slow, site->bytes);
 	memcpy(site->expected, static_nop, STATIC_NOP_BYTES);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/code.h"
 #include "arch/unwind_rule.h"
 #include "shared/tls.h"
 
@@ -68,7 +69,7 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 		return 0;
 	}
 	if (e->kind != HOOK_SHORT) {
-		if (trampoline_jump(from, trampoline, jump) < 0)
+		if (code_jump(from, trampoline, jump) < 0)
 			return -ERANGE;
 		memcpy(patch_list_add(j->list, from, 5, hook_module_bytes(j->mod->hooks, i),
 				      id, j->region)
@@ -77,7 +78,7 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 		return 0;
 	}
 	island = j->mod->base + e->vaddr + (uint64_t)(int64_t)e->island;
-	if (trampoline_jump(island, trampoline, jump) < 0)
+	if (code_jump(island, trampoline, jump) < 0)
 		return -ERANGE;
 	memcpy(patch_list_add(j->list, island, 5, hook_module_island(j->mod->hooks, i), id,
 			      j->region)
@@ -85,10 +86,7 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 	       jump, 5);
 	*vec_add(&j->islands) = (int32_t)(island - j->at);
 	hop = patch_list_add(j->list, from, 2, hook_module_bytes(j->mod->hooks, i), id, j->region);
-	/* jmp rel8 */
-	hop->bytes[0] = 0xeb;
-	hop->bytes[1] = (uint8_t)(island - (from + 2));
-	return 0;
+	return code_short_jump(from, island, hop->bytes);
 }
 
 static void note_place(struct patch_job *j, const struct relocate_recipe *recipe, uint64_t from,

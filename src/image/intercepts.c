@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "arch/code.h"
 #include "image/patch_source.h"
 
 #define INTERCEPT_BYTES 32u /* of code for each */
@@ -119,7 +120,7 @@ static void write_calls(struct patch_job *j)
 		uint8_t jump[5];
 
 		if (j->used + INTERCEPT_BYTES > j->room ||
-		    trampoline_jump(from, j->at + j->used, jump) < 0)
+		    code_jump(from, j->at + j->used, jump) < 0)
 			continue;
 		emit_code(c, from, j->req->hello->intercept, j->at + j->used, j->code + j->used);
 		j->used += INTERCEPT_BYTES;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "arch/code.h"
 #include "arch/probe_code.h"
 #include "image/handlers.h"
 #include "shared/calls.h"
@@ -193,7 +194,7 @@ static bool redirect_function(struct patch_job *j, const struct probe_point *p,
 	uint8_t jump[5];
 	struct patch *hop;
 
-	if (trampoline_jump(from, code, jump) < 0)
+	if (code_jump(from, code, jump) < 0)
 		return false;
 	if (!function)
 		function = add_patch(
@@ -202,8 +203,7 @@ static bool redirect_function(struct patch_job *j, const struct probe_point *p,
 	memcpy(function->bytes, jump, sizeof(jump));
 	if (p->plan.kind == HOOK_SHORT) {
 		hop = add_patch(j, patch, 2, p->plan.bytes, as);
-		hop->bytes[0] = 0xeb;
-		hop->bytes[1] = (uint8_t)(p->plan.island - 2);
+		code_short_jump(patch, island, hop->bytes);
 	}
 	return true;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "arch/code.h"
 #include "base/file.h"
 #include "event/usdt.h"
 #include "image/call_points.h"
@@ -251,10 +252,9 @@ static void add_calls(struct marked *m, int fd, const char *path, const struct e
 /* A traced function has its own hook behind endbr64: a probe at the same place can share it. */
 static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
 {
-	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	const uint8_t *p = sym_bytes(m, vaddr, sizeof(endbr64));
+	const uint8_t *p = sym_bytes(m, vaddr, CODE_LANDING_MAX);
 
-	return p && memcmp(p, endbr64, sizeof(endbr64)) == 0 ? vaddr + sizeof(endbr64) : vaddr;
+	return p ? vaddr + code_landing(p, CODE_LANDING_MAX) : vaddr;
 }
 
 /* --- defined events ------------------------------------------------------------------------- */

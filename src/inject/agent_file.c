@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "base/mem.h"
 
 #define PAGE UINT64_C(4096)
@@ -90,12 +91,12 @@ static bool read_segments(struct agent_file *f, const Elf64_Ehdr *eh)
 /* False: a kind of relocation that the agent does not have. */
 static bool add_relocation(struct agent_file *f, const Elf64_Rela *r)
 {
-	switch (ELF64_R_TYPE(r->r_info)) {
-	case R_X86_64_RELATIVE:
+	switch (elf_reloc(r)) {
+	case ELF_RELOC_RELATIVE:
 		*vec_add(&f->relocations) =
 			(struct agent_relocation){ r->r_offset, (uint64_t)r->r_addend };
 		return true;
-	case R_X86_64_TPOFF64:
+	case ELF_RELOC_TLS_OFFSET:
 		f->tpoff = r->r_offset;
 		return true;
 	default:

@@ -17,6 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -137,11 +138,12 @@ static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err 
 {
 	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
 		return err_set(err, ENOTSUP,
-			       "%s is a 32-bit program: brace traces x86-64 programs only", path);
-	if (eh->e_machine != EM_X86_64)
+			       "%s is a 32-bit program: brace traces " ELF_MACHINE_NAME
+			       " programs only", path);
+	if (eh->e_machine != ELF_MACHINE)
 		return err_set(err, ENOTSUP,
 			       "%s is a program for another machine (ELF machine %u): brace traces "
-			       "x86-64 programs only",
+			       ELF_MACHINE_NAME " programs only",
 			       path, eh->e_machine);
 	if (eh->e_phentsize != sizeof(Elf64_Phdr) ||
 	    (eh->e_type != ET_EXEC && eh->e_type != ET_DYN))

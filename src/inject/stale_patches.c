@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/code.h"
 #include "hook/cache.h"
 #include "image/event_sites.h"
 #include "image/maps.h"
@@ -51,19 +52,28 @@ static void add_patch(struct stale_look *l, uint64_t at, const uint8_t *there,
 	memcpy(p->bytes, there, length);
 }
 
-/* Adds a jump of five bytes that leads into a region. */
+/* Adds a jump that leads into a region. */
 static bool add_jump(struct stale_look *l, uint64_t at, const uint8_t *expected)
 {
-	uint8_t there[5];
-	int32_t rel;
+	uint8_t there[CODE_JUMP_BYTES];
+	uint64_t to;
 
-	if (pread(l->fd, there, sizeof(there), (off_t)at) != sizeof(there) || there[0] != 0xe9)
-		return false;
-	memcpy(&rel, there + 1, 4);
-	if (!is_trampoline(l->maps, at + 5 + (uint64_t)(int64_t)rel))
+	if (pread(l->fd, there, sizeof(there), (off_t)at) != sizeof(there) ||
+	    !code_is_jump(there, at, &to) || !is_trampoline(l->maps, to))
 		return false;
 	add_patch(l, at, there, expected, sizeof(there));
 	return true;
+}
+
+/* Adds the short jump to an island, if there is one. */
+static void add_short_jump(struct stale_look *l, uint64_t at, const uint8_t *expected)
+{
+	uint8_t there[CODE_SHORT_JUMP_BYTES];
+	uint64_t to;
+
+	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) &&
+	    code_is_short_jump(there, at, &to))
+		add_patch(l, at, there, expected, sizeof(there));
 }
 
 /* Adds the function's patch, if it leads into a region. */
@@ -71,7 +81,6 @@ static void look_at_function(struct stale_look *l, const struct module *mod, uin
 {
 	const struct hook_plan_entry *e = &mod->hooks->entries[i];
 	uint64_t at = mod->base + e->vaddr;
-	uint8_t there[2];
 	char name[512];
 
 	if (e->kind == HOOK_NONE || hook_by_callers(e->kind))
@@ -80,11 +89,8 @@ static void look_at_function(struct stale_look *l, const struct module *mod, uin
 	l->function = modules_is_look_up(name) ? PATCH_LOOK_UP : 0;
 	if (e->kind != HOOK_SHORT)
 		add_jump(l, at + e->patch_offset, hook_module_bytes(mod->hooks, i));
-	else if (add_jump(l, at + (uint64_t)(int64_t)e->island,
-			  hook_module_island(mod->hooks, i)) &&
-		 pread(l->fd, there, 2, (off_t)(at + e->patch_offset)) == 2 && there[0] == 0xeb)
-		/* The short jump of two bytes that leads to the island. */
-		add_patch(l, at + e->patch_offset, there, hook_module_bytes(mod->hooks, i), 2);
+	else if (add_jump(l, at + (uint64_t)(int64_t)e->island, hook_module_island(mod->hooks, i)))
+		add_short_jump(l, at + e->patch_offset, hook_module_bytes(mod->hooks, i));
 }
 
 /* --- static events -------------------------------------------------------------------------- */
@@ -93,8 +99,10 @@ static void look_at_function(struct stale_look *l, const struct module *mod, uin
 static void look_at_site(struct stale_look *l, uint64_t at)
 {
 	uint8_t there[STATIC_NOP_BYTES];
+	uint64_t to;
 
-	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) && there[0] == 0xe9)
+	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) &&
+	    code_is_jump(there, at, &to))
 		add_patch(l, at, there, static_nop, sizeof(there));
 }
 
@@ -161,14 +169,11 @@ static bool has_patch(const struct patch_list *list, uint64_t address)
 /* Adds the probe's patches. False: none stands there. */
 static bool site_stands(struct stale_look *l, const struct probe_site *s)
 {
-	uint8_t there[2];
-
 	if (!s->island)
 		return add_jump(l, s->patch, s->expected);
 	if (!add_jump(l, s->island, s->island_expected))
 		return false;
-	if (pread(l->fd, there, 2, (off_t)s->patch) == 2 && there[0] == 0xeb)
-		add_patch(l, s->patch, there, s->expected, 2);
+	add_short_jump(l, s->patch, s->expected);
 	return true;
 }
 

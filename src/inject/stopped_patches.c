@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/code.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -305,10 +306,11 @@ int stopped_patches_apply(struct tracee *t, const struct maps *maps, struct patc
 /* Whether a short jump in the list leads to the patch. */
 static bool is_island(const patch_order *o, const struct patch *p)
 {
+	uint64_t to;
+
 	for (size_t i = 0; i < o->n; i++)
-		if (o->at[i]->length == 2 &&
-		    o->at[i]->address + 2 + (uint64_t)(int64_t)(int8_t)o->at[i]->bytes[1] ==
-			    p->address)
+		if (o->at[i]->length == CODE_SHORT_JUMP_BYTES &&
+		    code_is_short_jump(o->at[i]->bytes, o->at[i]->address, &to) && to == p->address)
 			return true;
 	return false;
 }
@@ -320,12 +322,11 @@ static void leave_islands(struct tracee *t, const patch_order *o)
 	for (size_t i = 0; i < tracee_threads(t); i++) {
 		uint64_t pc = regs_pc(tracee_regs(t, i));
 		const struct patch *p = patch_around(o, pc);
-		int32_t distance;
+		uint64_t to;
 
-		if (!p || p->address != pc || p->length != 5 || !is_island(o, p))
-			continue;
-		memcpy(&distance, p->bytes + 1, sizeof(distance));
-		tracee_set_pc(t, i, pc + 5 + (uint64_t)(int64_t)distance);
+		if (p && p->address == pc && p->length == CODE_JUMP_BYTES && is_island(o, p) &&
+		    code_is_jump(p->bytes, pc, &to))
+			tracee_set_pc(t, i, to);
 	}
 }
 

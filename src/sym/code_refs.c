@@ -4,6 +4,8 @@
  * must not meet a patch. */
 #include "sym/code_refs.h"
 
+#include "arch/elf.h"
+
 /* Adds the targets of relocations: these are exact. */
 static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsym,
 			struct code_set *out)
@@ -12,15 +14,17 @@ static void from_relocs(const struct elf_view *v, const struct elf_symtab *dynsy
 		const Elf64_Rela *r = &v->relocs.at[i];
 		uint64_t symbol = ELF64_R_SYM(r->r_info);
 
-		switch (ELF64_R_TYPE(r->r_info)) {
-		case R_X86_64_RELATIVE:
-		case R_X86_64_IRELATIVE:
+		switch (elf_reloc(r)) {
+		case ELF_RELOC_RELATIVE:
+		case ELF_RELOC_RESOLVER:
 			code_set_add(out, (uint64_t)r->r_addend);
 			break;
-		case R_X86_64_64:
+		case ELF_RELOC_ADDRESS:
 			if (symbol < dynsym->n)
 				code_set_add(out, elf_symbol(dynsym, symbol).st_value +
 					     (uint64_t)r->r_addend);
+			break;
+		default:
 			break;
 		}
 	}

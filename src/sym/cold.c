@@ -9,8 +9,8 @@
  * a few thousand candidates is a real reference, apart from one in a million, and the bytes before
  * it say of which kind. That is one pass at memory speed. module.c calls it when a file is opened;
  * it cannot fail. */
-#include <emmintrin.h>
-
+#include "arch/code.h"
+#include "arch/code_fields.h"
 #include "sym/functions.h"
 
 struct cold_search {
@@ -47,19 +47,6 @@ static size_t mark_frames(struct sym_module *m, const struct eh_frame *frame)
 	return symbols ? 0 : left;
 }
 
-/* The meaning of a 32-bit field, relative to its own end, by the bytes before it. */
-static bool is_jcc(const uint8_t *field)
-{
-	return (field[-1] & 0xf0) == 0x80 && field[-2] == 0x0f;
-}
-
-/* True if the field belongs to a call, or to an operand relative to rip, whatever the
- * instruction. */
-static bool is_use(const uint8_t *field)
-{
-	return field[-1] == 0xe8 || (field[-1] & 0xc7) == 0x05; /* call; modrm of disp32(%rip) */
-}
-
 /* Notes a reference to a candidate: `used` by a call or an address, `branched` by a conditional
  * jump. */
 static void note_relative(struct cold_search *s, const uint8_t *field, uint64_t field_vaddr,
@@ -67,7 +54,7 @@ static void note_relative(struct cold_search *s, const uint8_t *field, uint64_t 
 {
 	const struct eh_fde *from;
 
-	if (is_use(field)) {
+	if (code_field_is_use(field)) {
 		code_set_add(&s->used, target);
 		return;
 	}
@@ -88,32 +75,6 @@ struct cold_pass {
 	uint32_t absolute;     /* 0: the file has no absolute addresses; all bits: it may have */
 };
 
-typedef uint32_t lanes __attribute__((vector_size(16)));
-typedef uint8_t octets __attribute__((vector_size(16)));
-
-/* Bit k of four becomes bit 4k of sixteen. */
-static const uint16_t spread[16] = {
-	0x0000, 0x0001, 0x0010, 0x0011, 0x0100, 0x0101, 0x0110, 0x0111,
-	0x1000, 0x1001, 0x1010, 0x1011, 0x1100, 0x1101, 0x1110, 0x1111,
-};
-
-/* Returns bit 4k for each lane k that is all ones. */
-static uint32_t spread_mask(lanes mask)
-{
-	return spread[_mm_movemask_ps((__m128)mask)];
-}
-
-/* is_use() or is_jcc() for the 16 fields that begin at `at`. */
-static uint32_t fields_with_opcode(const uint8_t *at)
-{
-	octets last, before;
-
-	memcpy(&last, at - 1, sizeof(last));
-	memcpy(&before, at - 2, sizeof(before));
-	return (uint32_t)_mm_movemask_epi8((__m128i)((last == 0xe8) | ((last & 0xc7) == 0x05) |
-						     (((last & 0xf0) == 0x80) & (before == 0x0f))));
-}
-
 /* For the 16 fields that begin at `at` (position i of the area): bit k says that field k is worth
  * judge_field(). Few are. */
 static uint32_t fields_to_judge(const struct cold_pass *p, const uint8_t *at, uint32_t i)
@@ -121,15 +82,15 @@ static uint32_t fields_to_judge(const struct cold_pass *p, const uint8_t *at, ui
 	uint32_t size = (uint32_t)p->range->size, relative = 0, absolute = 0;
 
 	for (uint32_t shift = 0; shift < 4; shift++) {
-		lanes value, to;
+		code_lanes value, to;
 
 		memcpy(&value, at + shift, sizeof(value));
-		to = value + (p->base + i + shift + 4) + (lanes){ 0, 4, 8, 12 };
-		relative |= spread_mask((lanes)(to < size)) << shift;
+		to = value + (p->base + i + shift + 4) + (code_lanes){ 0, 4, 8, 12 };
+		relative |= code_spread_mask((code_lanes)(to < size)) << shift;
 		to = value - p->low;
-		absolute |= spread_mask((lanes)(to < size)) << shift;
+		absolute |= code_spread_mask((code_lanes)(to < size)) << shift;
 	}
-	return (relative & fields_with_opcode(at)) | (absolute & p->absolute);
+	return (relative & code_fields_used(at)) | (absolute & p->absolute);
 }
 
 /* Decides about one field, at position i, byte by byte: the slow check behind the one of 16 fields
@@ -141,7 +102,8 @@ static void judge_field(const struct cold_pass *p, uint32_t i)
 
 	memcpy(&value, field, 4);
 	to = p->base + i + 4 + value;
-	if (to < size && (is_use(field) || is_jcc(field)) && code_range_has(p->range, to))
+	if (to < size && (code_field_is_use(field) || code_field_branches(field)) &&
+	    code_range_has(p->range, to))
 		note_relative(p->s, field, p->area->vaddr + i, p->range->vaddr + to);
 	to = value - p->low;
 	if (p->absolute && to < size && code_range_has(p->range, to))
@@ -185,7 +147,7 @@ static bool behind_padding(const struct elf_view *v, uint64_t vaddr)
 {
 	const uint8_t *before = elf_at(v, vaddr - 1, 1);
 
-	return vaddr % 16 == 0 && before && (*before == 0xcc || *before == 0x90 || *before == 0);
+	return vaddr % 16 == 0 && before && code_is_filler(*before);
 }
 
 /* Test (b), with what the search has found. */

@@ -3,6 +3,7 @@
  * headers. elf_view.c calls it. Relocations of every kind become one list; symbols are counted by
  * the hash table, since no tag holds their number. Offsets that leave the file end a table
  * early. */
+#include "arch/elf.h"
 #include "sym/elf_view.h"
 
 /* Tags that are read, and where in struct elf_dynamic their value goes. */
@@ -67,7 +68,7 @@ static void add_relocs(struct elf_view *v, struct cursor c)
 static void add_relative(struct elf_view *v, uint64_t at)
 {
 	const uint8_t *word = elf_at(v, at, 8);
-	Elf64_Rela r = { .r_offset = at, .r_info = ELF64_R_INFO(0, R_X86_64_RELATIVE) };
+	Elf64_Rela r = { .r_offset = at, .r_info = ELF64_R_INFO(0, ELF_RELATIVE) };
 
 	if (!word || v->relocs.n > v->n) /* more relocations than bytes: nonsense */
 		return;

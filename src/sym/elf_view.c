@@ -5,6 +5,7 @@
  * larger than twice the file. Errors say what the file is instead of a program. */
 #include <errno.h>
 
+#include "arch/elf.h"
 #include "sym/elf_view.h"
 
 #define MAX_SEGMENTS 512
@@ -22,10 +23,10 @@ static int refuse_machine(uint16_t machine, const char *path, struct err *err)
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
 		if (machines[i].machine == machine)
 			return err_set(err, ENOEXEC,
-				       "%s is a program for %s; brace traces x86-64 only", path,
-				       machines[i].name);
+				       "%s is a program for %s; brace traces " ELF_MACHINE_NAME
+				       " only", path, machines[i].name);
 	return err_set(err, ENOEXEC, "%s is a program for another processor (ELF machine %u); "
-		       "brace traces x86-64 only", path, machine);
+		       "brace traces " ELF_MACHINE_NAME " only", path, machine);
 }
 
 /* A file without the ELF magic: a script is told by its first two bytes, and gets the advice to
@@ -64,8 +65,8 @@ static int read_header(struct elf_view *v, const char *path, struct err *err)
 	if (v->n < SELFMAG || memcmp(v->bytes, ELFMAG, SELFMAG))
 		return refuse_foreign(v->bytes, v->n, path, err);
 	if (v->n > EI_CLASS && v->bytes[EI_CLASS] == ELFCLASS32)
-		return err_set(err, ENOEXEC, "%s is a 32-bit program; brace traces x86-64 only",
-			       path);
+		return err_set(err, ENOEXEC, "%s is a 32-bit program; brace traces " ELF_MACHINE_NAME
+			       " only", path);
 	if (v->n < sizeof(v->header))
 		return err_set(err, ENOEXEC, "%s is truncated: its ELF header is not whole", path);
 	memcpy(&v->header, v->bytes, sizeof(v->header));
@@ -73,9 +74,9 @@ static int read_header(struct elf_view *v, const char *path, struct err *err)
 		return err_set(err, ENOEXEC, "%s is malformed: ELF class %u", path,
 			       v->bytes[EI_CLASS]);
 	if (v->bytes[EI_DATA] != ELFDATA2LSB)
-		return err_set(err, ENOEXEC, "%s is a big-endian program; brace traces x86-64 only",
-			       path);
-	if (v->header.e_machine != EM_X86_64)
+		return err_set(err, ENOEXEC, "%s is a big-endian program; brace traces "
+			       ELF_MACHINE_NAME " only", path);
+	if (v->header.e_machine != ELF_MACHINE)
 		return refuse_machine(v->header.e_machine, path, err);
 	return 0;
 }

@@ -2,6 +2,8 @@
 /* The simple sources of functions: symbol tables, unwind ranges, and the addresses that the loader
  * calls. module.c calls each; they add to a list that functions.c merges. Names point into the
  * file. Malformed entries are skipped. */
+#include "arch/code.h"
+#include "arch/elf.h"
 #include "sym/functions.h"
 
 #define MAX_NAME 4096
@@ -39,24 +41,6 @@ void found_symbols(const struct elf_view *v, const struct elf_symtab *t, uint8_t
 	}
 }
 
-/* Returns the length of the nop that begins here; 0: none. Forms with 66 prefixes count. */
-static size_t nop_length(const uint8_t *p, size_t n)
-{
-	static const uint8_t by_modrm_size[256] = {
-		[0x00] = 3, [0x40] = 4, [0x44] = 5, [0x80] = 7, [0x84] = 8,
-	};
-	size_t prefix = 0;
-
-	while (prefix < n && (p[prefix] == 0x66 || p[prefix] == 0x2e))
-		prefix++;
-	if (prefix < n && p[prefix] == 0x90)
-		return prefix + 1;
-	if (n - prefix >= 3 && p[prefix] == 0x0f && p[prefix + 1] == 0x1f &&
-	    by_modrm_size[p[prefix + 2]])
-		return prefix + by_modrm_size[p[prefix + 2]];
-	return 0;
-}
-
 /* Hand-written CFI may begin before the padding that aligns its function. Returns the function's
  * begin. */
 static uint64_t behind_padding(const struct elf_view *v, const struct eh_fde *fde)
@@ -67,7 +51,7 @@ static uint64_t behind_padding(const struct elf_view *v, const struct eh_fde *fd
 
 	if (!n || !p || n >= fde->size)
 		return fde->start;
-	while (at < n && (step = nop_length(p + at, n - at)))
+	while (at < n && (step = code_nop(p + at, n - at)))
 		at += step;
 	return at == n ? aligned : fde->start;
 }
@@ -77,13 +61,13 @@ static bool is_plt(const struct elf_view *v, uint64_t vaddr)
 {
 	const uint8_t *p = elf_at(v, vaddr, 8);
 
-	if (p && p[0] != 0xff && p[0] != 0xf3) /* a push or jmp through memory, or endbr64 */
+	if (p && !code_may_begin_plt(p))
 		return false;
 	for (size_t i = 0; i < v->sections.n && i < SECTIONS_MOST; i++)
 		if (vaddr - v->sections.at[i].vaddr < v->sections.at[i].size &&
 		    plt_section(&v->sections.at[i]))
 			return true;
-	return p && p[0] == 0xff && p[1] == 0x35 && (p[6] == 0xff || p[6] == 0xf2);
+	return p && code_is_plt_header(p);
 }
 
 /* Adds the unwind ranges. Nops that were made for patching, before a function, are not padding. */
@@ -120,7 +104,7 @@ static void found_array(const struct elf_view *v, uint64_t vaddr, uint64_t size,
 		return;
 	for (size_t i = 0; i < v->relocs.n; i++)
 		if (v->relocs.at[i].r_offset - vaddr < size &&
-		    ELF64_R_TYPE(v->relocs.at[i].r_info) == R_X86_64_RELATIVE)
+		    elf_reloc(&v->relocs.at[i]) == ELF_RELOC_RELATIVE)
 			found_entry(v, (uint64_t)v->relocs.at[i].r_addend, out);
 }
 

@@ -4,6 +4,8 @@
  * relocated, so the relocations are applied to a copy. Addresses that are no code are dropped. */
 #include "sym/patch_maps.h"
 
+#include "arch/elf.h"
+
 /* LLVM's XRaySledEntry: address, function, kind, always, version, and padding. Sleds at entries are
  * of kinds 0 and 3. */
 #define XRAY_ENTRY_SIZE 32
@@ -19,7 +21,7 @@ static uint8_t *is_relocated(const struct elf_view *v, const struct elf_section 
 		const Elf64_Rela *r = &v->relocs.at[i];
 		uint64_t into = r->r_offset - s->vaddr;
 
-		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE && into < s->size &&
+		if (elf_reloc(r) == ELF_RELOC_RELATIVE && into < s->size &&
 		    s->size - into >= 8)
 			memcpy(copy + into, &r->r_addend, 8);
 	}

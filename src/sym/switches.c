@@ -3,28 +3,14 @@
  * coroutine_transfer, boost.context's jump_fcontext): code between the known functions, in which
  * the stack pointer is loaded. It begins at a symbol without a type, or at the target of a call.
  * functions.c calls it; the hook layer decodes the result, and believes nothing of this before. */
+#include "arch/code.h"
 #include "sym/functions.h"
 
 #define GAP_MAX 4096u      /* bytes: a larger unknown part is not such a function */
-#define CALL_LEN 5u
 
 /* Switches: address of the load of the stack pointer; start: 0 = not known. */
 struct gap { uint64_t from, switches, start; const char *name; };
 typedef VEC(struct gap) gap_list;
-
-/* With REX.W: mov, xchg or lea to %rsp, except from %rsp or %rbp, as frames are made and left. */
-static bool loads_stack(const uint8_t *p)
-{
-	unsigned reg = p[2] >> 3 & 7, rm = p[2] & 7;
-	bool low = !(p[0] & 1), plain = low && (rm == 4 || rm == 5);
-
-	if ((p[0] & 0xfa) != 0x48)
-		return false;
-	if (p[1] == 0x8b || p[1] == 0x8d || p[1] == 0x87)
-		return reg == 4 && !(p[0] & 4) && !plain;
-	return p[1] == 0x89 && p[2] >> 6 == 3 && rm == 4 && low &&
-	       !(!(p[0] & 4) && (reg == 4 || reg == 5));
-}
 
 /* Adds the gap if the stack pointer is loaded in it. The first load is enough. */
 static void search_function(const struct elf_view *v, const struct eh_frame *frame, uint64_t from,
@@ -32,8 +18,8 @@ static void search_function(const struct elf_view *v, const struct eh_frame *fra
 {
 	const uint8_t *p = end - from <= GAP_MAX ? elf_at(v, from, end - from) : NULL;
 
-	for (uint64_t i = 0; p && i + 3 <= end - from; i++)
-		if (loads_stack(p + i) && !eh_frame_around(frame, from + i)) {
+	for (uint64_t i = 0; p && i + CODE_LOADS_STACK_BYTES <= end - from; i++)
+		if (code_loads_stack(p + i) && !eh_frame_around(frame, from + i)) {
 			*vec_add(out) = (struct gap){ .from = from, .switches = from + i };
 			return;
 		}
@@ -97,13 +83,9 @@ static void from_calls(const struct elf_area *a, gap_list *gaps)
 	uint64_t low = gaps->at[0].from, high = gaps->at[gaps->n - 1].switches;
 	const uint8_t *p = a->bytes, *end = a->bytes + a->size;
 
-	for (; (p = memchr(p, 0xe8, (size_t)(end - p))) != NULL && end - p >= CALL_LEN; p++) {
-		int32_t distance;
-		uint64_t target;
+	for (; (p = code_find_call(p, end)) != NULL; p++) {
+		uint64_t target = code_call_target(p, a->vaddr + (uint64_t)(p - a->bytes));
 
-		memcpy(&distance, p + 1, sizeof(distance));
-		target = a->vaddr + (uint64_t)(p - a->bytes) + CALL_LEN +
-			 (uint64_t)(int64_t)distance;
 		if (target - low <= high - low)
 			begins_switch(gaps, target, NULL);
 	}

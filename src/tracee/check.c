@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "tracee/seccomp.h"
 #include "tracee/tracee.h"
 
@@ -122,7 +123,8 @@ static int check_class(pid_t pid, const struct proc_status *s, struct err *err)
 	    ident[EI_CLASS] == ELFCLASS32)
 		return err_set(
 			err, ENOTSUP,
-			"process %d (%s) is a 32-bit program: brace traces x86-64 programs only",
+			"process %d (%s) is a 32-bit program: brace traces " ELF_MACHINE_NAME
+			       " programs only",
 			(int)pid, s->name);
 	return 0;
 }

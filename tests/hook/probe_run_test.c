@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/code.h"
 #include "arch/probe_code.h"
 #include "arch/trampoline.h"
 #include "hook/probe.h"
@@ -118,12 +119,12 @@ static void put_in(size_t i)
 	*site = (struct probe_site){ .magic = PROBE_MAGIC, .ip = spots[i].ip, .event = (uint32_t)i };
 	put_bytes(code, out, (size_t)n);
 	assert_memory_equal((void *)(uintptr_t)patch, p->bytes, p->len);
-	assert_int_equal(trampoline_jump(patch, code, jump), 0);
+	assert_int_equal(code_jump(patch, code, jump), 0);
 	if (p->kind == HOOK_SHORT) {
 		uint64_t island = patch + (uint64_t)(int64_t)p->island;
 		const uint8_t hop[2] = { 0xeb, (uint8_t)(p->island - 2) };
 
-		assert_int_equal(trampoline_jump(island, code, jump), 0);
+		assert_int_equal(code_jump(island, code, jump), 0);
 		put_bytes(island, jump, 5);
 		put_bytes(patch, hop, 2);
 	} else {

@@ -28,6 +28,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "arch/code.h"
 #include "arch/probe_code.h"
 #include "arch/trampoline.h"
 #include "hook/syscalls.h"
@@ -171,11 +172,11 @@ static void put_in(const struct hook_probe *p, uint32_t event)
 		uint64_t island = patch + (uint64_t)(int64_t)p->island;
 
 		MUST(memcmp((void *)island, p->island_bytes, 5) == 0);
-		MUST(trampoline_jump(island, (uint64_t)code, jump) == 0);
+		MUST(code_jump(island, (uint64_t)code, jump) == 0);
 		memcpy((void *)island, jump, 5);
 		memcpy((void *)patch, (uint8_t[]){ 0xeb, (uint8_t)(p->island - 2) }, 2);
 	} else {
-		MUST(trampoline_jump(patch, (uint64_t)code, jump) == 0);
+		MUST(code_jump(patch, (uint64_t)code, jump) == 0);
 		memcpy((void *)patch, jump, 5);
 	}
 }

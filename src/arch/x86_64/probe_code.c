@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/trampoline.h"
+#include "arch/code.h"
 
 /* lea -128(%rsp), %rsp */
 static const uint8_t step_over[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 };
@@ -70,7 +70,7 @@ int probe_code_emit(const struct probe_code *p, uint64_t at, uint8_t *out)
 		return r;
 	/* A hooked function's trampoline goes on: it has the moved instructions. */
 	if (p->then) {
-		r = trampoline_jump(at + e.n, p->then, out + e.n);
+		r = code_jump(at + e.n, p->then, out + e.n);
 		return r < 0 ? r : (int)e.n + 5;
 	}
 	n = relocate_emit(p->rest, p->original + lead.len, p->vaddr, p->ip, at + e.n, out + e.n);

@@ -284,12 +284,6 @@ size_t trampoline_room(enum trampoline_kind kind, bool calls_too,
 	       template_size(kind) + body;
 }
 
-int trampoline_jump(uint64_t from, uint64_t to, uint8_t *out)
-{
-	out[0] = 0xe9;
-	return put_rel32(out + 1, from + 5, to);
-}
-
 /* Addresses of one trampoline: the function, the template, the code after it. */
 struct template_place { uint64_t from, at, body; };
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Relative displacements in code, searched without decoding it: sym/cold.c's inner loop, which sees
+ * each byte of a program's text. A field is 32 bits, relative to its own end. No state; any
+ * thread. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* By the bytes before the field: of a conditional jump; of a call, or of an operand that is an
+ * address. */
+static inline bool code_field_branches(const uint8_t *field);
+static inline bool code_field_is_use(const uint8_t *field);
+/* Either of the two, for the 16 fields that begin at `at`: a bit each. */
+static inline uint32_t code_fields_used(const uint8_t *at);
+/* Returns bit 4k for each of the four lanes k that is all ones. */
+typedef uint32_t code_lanes __attribute__((vector_size(16)));
+static inline uint32_t code_spread_mask(code_lanes mask);
+
+#if defined(__x86_64__)
+#include "arch/x86_64/code_fields.h"
+#else
+#error "no fields of this machine's code: CONTRIBUTING.md, Add a machine"
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine's numbers in ELF files. Constant; any thread. */
+#pragma once
+#include <elf.h>
+#include <stdint.h>
+
+/* What a relocation puts into its word. */
+enum elf_reloc {
+	ELF_RELOC_OTHER,
+	ELF_RELOC_RELATIVE,  /* load bias + addend */
+	ELF_RELOC_RESOLVER,  /* what the function at load bias + addend returns */
+	ELF_RELOC_ADDRESS,   /* the symbol's address + addend */
+	ELF_RELOC_SLOT,      /* the symbol's address, for a PLT or the GOT */
+	ELF_RELOC_TLS_OFFSET /* distance of thread-local memory from the thread pointer */
+};
+static inline enum elf_reloc elf_reloc(const Elf64_Rela *r);
+
+/* The machine's part has ELF_MACHINE (of e_machine), ELF_MACHINE_NAME for sentences, and
+ * ELF_RELATIVE (a relocation's type, for RELR, which does not say it). */
+#if defined(__x86_64__)
+#include "arch/x86_64/elf.h"
+#else
+#error "no numbers of ELF of this machine: CONTRIBUTING.md, Add a machine"
+#endif
