@@ -33,8 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		struct unwind_regs r = { { 0 } };
 		bool interrupted;
 
-		r.at[UNWIND_RIP] = begins[i];
-		for (int k = 0; k < 16 && unwind_step(f, r.at[UNWIND_RIP], &r, &interrupted, read_word, &m); k++)
+		r.at[UNWIND_PC] = begins[i];
+		for (int k = 0; k < 16 && unwind_step(f, r.at[UNWIND_PC], &r, &interrupted, read_word, &m); k++)
 			;
 	}
 	unwind_close(f);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/stamp.h"
 #include "shared/memory.h"
 #include "shared/record.h"
 #include "shared/tls.h"
@@ -106,12 +107,9 @@ static inline const struct own_thread *own_thread(const struct agent_tls *t)
 
 static inline uint64_t read_tsc(void)
 {
-	uint32_t lo, hi;
-
 	if (__builtin_expect(agent.settings.causal, 0))
-		__asm__ volatile("lfence" : : : "memory");
-	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-	return (uint64_t)hi << 32 | lo;
+		stamp_wait();
+	return stamp_read();
 }
 
 /* signals.c. Every slow path runs with all signals blocked, so that a handler on this thread finds

@@ -42,7 +42,7 @@ static struct memory_thread *block_slot(struct agent_tls *t)
 /* A byte loop by the processor: the compiler would call memset or use vector registers. */
 static void zero_sub_buffer(void *at, uint64_t bytes)
 {
-	__asm__ volatile("rep stosb" : "+D"(at), "+c"(bytes) : "a"(0) : "memory");
+	inside_fill(at, 0, bytes);
 }
 
 /* A seccomp filter that forbids the call may kill the process, so it is not tried. */
@@ -60,7 +60,7 @@ static bool read_key(uint32_t *key)
 	int64_t at = __atomic_load_n(&agent.key, __ATOMIC_RELAXED);
 
 	if (at)
-		__asm__ volatile("mov %%fs:(%1), %0" : "=r"(*key) : "r"(at));
+		*key = inside_thread_word(at);
 	return at;
 }
 
@@ -871,11 +871,9 @@ void buffer_unwound(void)
 
 void buffer_write(struct agent_tls *t, uint64_t word)
 {
-	uint64_t at = 8;
+	/* A handler on this thread reserves before or after it; no other thread uses pos. */
+	uint64_t at = inside_add(&t->pos, 8);
 
-	/* One instruction, so that a handler on this thread reserves before or after it; no lock,
-	 * since no other thread uses pos. */
-	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
 	if (at >= t->end || !agent_fork_guard[0])
 		record_words(&word, 1, at, 0);
 	else
@@ -906,7 +904,7 @@ write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp,
 		record_words(words, n, UNRESERVED, sp);
 		return;
 	}
-	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->pos) : : "memory");
+	at = inside_add(&t->pos, at);
 	if (at >= t->end || t->end - at < 8 * n)
 		record_words(words, n, at, sp);
 	else if (halves)

@@ -10,6 +10,7 @@
 #include "agent/calls.h"
 #include "agent/tasks.h"
 #include "shared/calls.h"
+#include "arch/probe_regs.h"
 #include "shared/filter.h"
 
 /* Slots beyond the last hash value keep the WAYS neighbours inside of the array. */
@@ -18,7 +19,6 @@
 #define KEPT_BITS 16         /* bits of a slot for the call's number */
 #define MIX UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio: multiplicative hashing */
 
-enum { RAX = 0, RDX = 2, RSP = 4, RSI = 6, RDI = 7, R8 = 8, R9 = 9, R10 = 10 };
 
 /* An entry is stack pointer << KEPT_BITS | number, which fits as user addresses have 47 bits; 0:
  * free. */
@@ -113,14 +113,19 @@ static void begin_call(const struct call_at *at)
 {
 	const uint64_t *regs = at->regs->at;
 	const struct call_about *c = at->about;
-	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[RAX] : c->number;
-	uint64_t words[2 + CALL_ARGUMENTS] = { 0,	  number,    c->ahead ? 0 : regs[RDI],
-					       regs[RSI], regs[RDX], regs[R10],
-					       regs[R8],  regs[R9] };
+	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[PROBE_NUMBER] : c->number;
+	uint64_t words[2 + CALL_ARGUMENTS] = { 0,
+					       number,
+					       c->ahead ? 0 : regs[PROBE_ARG0],
+					       regs[PROBE_ARG1],
+					       regs[PROBE_ARG2],
+					       regs[PROBE_ARG3],
+					       regs[PROBE_ARG4],
+					       regs[PROBE_ARG5] };
 	const struct call_event *e = names_call(c, number);
 
 	if (c->kept)
-		keep_entry(regs[RSP], number);
+		keep_entry(regs[PROBE_SP], number);
 	write_event(at, &c->raw, words, 2 + CALL_ARGUMENTS);
 	write_event(at, e, words,
 		    2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
@@ -133,13 +138,13 @@ static void end_call(const struct call_at *at)
 	const uint64_t *regs = at->regs->at;
 	const struct call_about *c = at->about;
 	uint32_t number = c->number;
-	uint64_t words[3] = { 0, 0, regs[RAX] };
+	uint64_t words[3] = { 0, 0, regs[PROBE_RESULT] };
 
 	if (c->kept)
-		number = take_entry(regs[RSP]);
+		number = take_entry(regs[PROBE_SP]);
 	if (c->tasks)
 		task_behind(&(struct task_at){ write_task_events(c), at->regs, at->ip }, number);
-	if (number == CALL_UNKNOWN || is_child(number, regs[RAX]))
+	if (number == CALL_UNKNOWN || is_child(number, regs[PROBE_RESULT]))
 		return;
 	words[1] = number;
 	write_event(at, &c->raw, words, 3);
@@ -160,14 +165,14 @@ void call_hit(const struct probe_regs *regs, const struct probe_site *site)
 static unsigned fill_record(uint64_t *words, const uint64_t *regs, const struct call_quick *q,
 			    uint64_t header, unsigned arguments)
 {
-	const uint64_t of[CALL_ARGUMENTS] = { regs[RDI], regs[RSI], regs[RDX],
-					      regs[R10], regs[R8],  regs[R9] };
+	const uint64_t of[CALL_ARGUMENTS] = { regs[PROBE_ARG0], regs[PROBE_ARG1], regs[PROBE_ARG2],
+					      regs[PROBE_ARG3], regs[PROBE_ARG4], regs[PROBE_ARG5] };
 
 	if (!header)
 		return 0;
 	words[0] = header | record_word(read_tsc(), 0, RECORD_EVENT);
 	words[1] = q->number;
-	words[2] = regs[RAX];
+	words[2] = regs[PROBE_RESULT];
 	for (unsigned i = 0; !q->behind && i < arguments; i++)
 		words[2 + i] = of[i];
 	return 2 + (q->behind ? 1 : arguments);

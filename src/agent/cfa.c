@@ -11,6 +11,8 @@
 
 #include "agent/agent.h"
 #include "agent/sys.h"
+#include "arch/code.h"
+#include "arch/libc_calls.h"
 
 #define PAGE UINT64_C(4096)
 
@@ -41,30 +43,23 @@ static uint64_t bytes_of(const Elf64_Ehdr *eh)
 	return end;
 }
 
-/* The whole function: [endbr64;] mov 0x90(%rdi), %rax; ret. Any other code is not patched. */
+/* The whole function is a load and a return, perhaps behind a landing pad. Any other code is not
+ * patched. */
 static void redirect_function(uint8_t *function, uint64_t base)
 {
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa },
-			     get[] = { 0x48, 0x8b, 0x87, 0x90, 0, 0, 0, 0xc3 };
 	uint64_t page = (uint64_t)function & ~(PAGE - 1);
-	int64_t distance;
 
-	for (unsigned i = 0; i < sizeof(endbr) && function[i] == endbr[i]; i++)
-		if (i + 1 == sizeof(endbr))
-			function += sizeof(endbr);
-	for (unsigned i = 0; i < sizeof(get); i++)
-		if (function[i] != get[i])
-			return;
+	function += code_landing(function, CODE_LANDING_MAX);
 	/* Within one page, so that one mprotect does; and in reach of a jump. */
-	distance = agent_get_cfa - (function + 5);
-	if ((uint64_t)function - page > PAGE - sizeof(get) || distance != (int32_t)distance ||
+	if (!libc_is_get_cfa(function) ||
+	    (uint64_t)function - page > PAGE - LIBC_GET_CFA_BYTES ||
+	    !code_in_reach((uint64_t)function, (uint64_t)agent_get_cfa) ||
 	    sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
 		return;
 	agent_libgcc = base;
 	agent_libgcc_bytes = bytes_of((const Elf64_Ehdr *)base);
-	/* The operand before the opcode: no thread executes here yet. */
-	*(int32_t *)(function + 1) = (int32_t)distance;
-	*function = 0xe9;
+	/* No thread executes here yet. */
+	code_jump((uint64_t)function, (uint64_t)agent_get_cfa, function);
 	sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_EXEC);
 }
 

@@ -16,6 +16,7 @@
 #include "agent/sys.h"
 #include "agent/talk.h"
 #include "agent/tasks.h"
+#include "arch/probe_regs.h"
 
 #define SIGNALS 64u
 #define MASK_BYTES 8u
@@ -26,7 +27,6 @@
 #define FLAGS_KNOWN 0xdc000c07u /* SA_* flags that the kernel keeps */
 #define ASKED 512u
 
-enum { RDX = 2, RSP = 4, RSI = 6, RDI = 7, R10 = 10 };
 
 /* The kernel's struct kernel_sigaction. */
 struct signal_action { uint64_t handler, flags, restorer, mask; };
@@ -88,20 +88,20 @@ static bool action_of(uint32_t sig, uint64_t handler, struct signal_action *out)
  * pointer. */
 static bool is_frame(const uint64_t *regs)
 {
-	return regs[RDI] - 1 < SIGNALS && regs[RSI] == regs[RSP] + FRAME_INFO &&
-	       regs[RDX] == regs[RSP] + FRAME_CONTEXT;
+	return regs[PROBE_ARG0] - 1 < SIGNALS && regs[PROBE_ARG1] == regs[PROBE_SP] + FRAME_INFO &&
+	       regs[PROBE_ARG2] == regs[PROBE_SP] + FRAME_CONTEXT;
 }
 
 void delivery_hit(const struct probe_regs *regs, const struct probe_site *site)
 {
 	const struct signal_about *about = (const struct signal_about *)&site->program;
-	const int32_t *info = (const int32_t *)regs->at[RSI];
+	const int32_t *info = (const int32_t *)regs->at[PROBE_ARG1];
 	struct { uint64_t header; struct task_signal r; } record;
-	uint32_t sig = (uint32_t)regs->at[RDI];
+	uint32_t sig = (uint32_t)regs->at[PROBE_ARG0];
 	struct signal_action a;
 
 	if (!is_frame(regs->at) || !action_of(sig, about->handler, &a) ||
-	    *(const uint64_t *)regs->at[RSP] != a.restorer)
+	    *(const uint64_t *)regs->at[PROBE_SP] != a.restorer)
 		return;
 	record.r = (struct task_signal){ .sig = (int32_t)sig,
 					 .code = TASK_CODE_UNKNOWN,
@@ -149,12 +149,12 @@ static void ask_for_handler(uint64_t handler)
 
 void delivery_changes(const uint64_t *regs)
 {
-	uint64_t sig = regs[RDI];
+	uint64_t sig = regs[PROBE_ARG0];
 	struct signal_action new;
 
 	/* Only real handlers: SIG_DFL and SIG_IGN need no probe. */
-	if (sig - 1 >= SIGNALS || regs[R10] != MASK_BYTES || !regs[RSI] ||
-	    read_anywhere(regs[RSI], &new, sizeof(new)) != sizeof(new) || !is_function(&new))
+	if (sig - 1 >= SIGNALS || regs[PROBE_ARG3] != MASK_BYTES || !regs[PROBE_ARG1] ||
+	    read_anywhere(regs[PROBE_ARG1], &new, sizeof(new)) != sizeof(new) || !is_function(&new))
 		return;
 	new.flags &= FLAGS_KNOWN;
 	coming[sig] = new;

@@ -12,26 +12,25 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "agent/texts.h"
+#include "arch/code.h"
+#include "arch/libc_calls.h"
 
 #define PAGE UINT64_C(4096)
-#define RET 0xc3
 
 static const struct r_debug *debug;
 extern uint8_t agent_dl_debug_state[];
 
-/* The function is a single `ret` and 16 bytes from the next: a jump fits. Anything else is left
+/* The function is a single return and 16 bytes from the next: a jump fits. Anything else is left
  * alone. */
-static bool patch_displacement(uint8_t *at, int64_t distance)
+static bool redirect_function(uint8_t *at, uint64_t to)
 {
 	uint64_t page = (uint64_t)at & ~(PAGE - 1);
-	int32_t rel = (int32_t)distance;
 
-	if (rel != distance || *at != RET || (uint64_t)at % 16)
+	if (!code_in_reach((uint64_t)at, to) || !libc_is_empty(at) || (uint64_t)at % 16)
 		return false;
 	if (sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
 		return false;
-	*(int32_t *)(at + 1) = rel;
-	*at = 0xe9;
+	code_jump((uint64_t)at, to, at);
 	sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_EXEC);
 	return true;
 }
@@ -42,7 +41,7 @@ void dlopen_watch(char **envp)
 
 	debug = ldso_symbol(envp, "_r_debug");
 	if (at && debug)
-		patch_displacement(at, agent_dl_debug_state - (at + 5));
+		redirect_function(at, (uint64_t)agent_dl_debug_state);
 }
 
 /* `going` needs no lock: ld.so holds its own. ld.so calls before it unmaps, too; that call changes

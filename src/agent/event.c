@@ -27,9 +27,7 @@ _Static_assert(offsetof(struct event_state, block) == 8 &&
 		       offsetof(struct filter_program, code) == 12 &&
 		       offsetof(struct filter_program, code_needs) == 14 && EVENT_RECORD_MAX == 512,
 	       "event.S says so");
-_Static_assert(STACK_REGS == 8 && offsetof(struct stack_regs, rbx) == 24 &&
-		       offsetof(struct stack_regs, r12) == 32,
-	       "it builds one");
+_Static_assert(STACK_REGS == 8 && offsetof(struct stack_regs, kept) == 24, "it builds one");
 
 /* Reads a string of the program's, at an address that may lead nowhere. The kernel copies it, a
  * page at a time, since it fails as a whole where one page is missing. */
@@ -82,7 +80,7 @@ static int32_t cpu_now(void)
 	uint32_t cpu = 0;
 
 	if (key && !(agent.flags & AGENT_KEY_IS_TID))
-		__asm__ volatile("mov %%fs:(%1), %0" : "=r"(cpu) : "r"(key));
+		cpu = inside_thread_word(key);
 	else if (!(agent.forbidden & NEED_CPU))
 		sys3(__NR_getcpu, &cpu, 0, 0);
 	return (int32_t)cpu;
@@ -162,7 +160,7 @@ void agent_event_stacked(const struct event_state *state, void *record, uint32_t
 	if (filter_bytes && !event_passes(&b->filter, filter_bytes, b->event, record, bytes))
 		return;
 	if (regs)
-		stack_copy_write(b->event, regs, regs->rsp - 8, true);
+		stack_copy_write(b->event, regs, regs->sp - 8, true);
 	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event),
 			       RECORD_EVENT);
 	buffer_write_event(tls_block(), words, n);

@@ -226,10 +226,11 @@ static char **fill_environment(char *const *envp, char *area)
 
 static char *const nothing[] = { 0 };
 
-/* execve has its environment in rdx, execveat in r10. NULL means empty, as in the kernel. */
+/* The environment is execve's third argument, and execveat's fourth. NULL means empty, as in the
+ * kernel. */
 static char *const *environment_of(const struct call_registers *r)
 {
-	uint64_t at = r->rax == __NR_execve ? r->rdx : r->r10;
+	uint64_t at = r->number == __NR_execve ? r->arg2 : r->arg3;
 
 	return at ? (char *const *)at : nothing;
 }
@@ -242,9 +243,10 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 	*p = call_as_it_is(r);
 	if (!agent.memory || !preload[0] || !environment_is_there(environment_of(r)))
 		return 0;
-	kind = r->rax == __NR_execve
-		       ? untraced_kind(UNTRACED_CWD, (const char *)r->rdi, 0, name)
-		       : untraced_kind((int)r->rdi, (const char *)r->rsi, (uint32_t)r->r8, name);
+	kind = r->number == __NR_execve
+		       ? untraced_kind(UNTRACED_CWD, (const char *)r->arg0, 0, name)
+		       : untraced_kind((int)r->arg0, (const char *)r->arg1, (uint32_t)r->arg4,
+				       name);
 	if (!kind && is_another_braces(environment_of(r)))
 		kind = MESSAGE_BRACE;
 	if (kind) {
@@ -271,7 +273,7 @@ void agent_call_ready(const struct call_registers *r, struct call_plan *p, char 
 	if (!p->environment)
 		return;
 	env = (uint64_t)fill_environment(environment_of(r), area);
-	*(r->rax == __NR_execve ? &p->rdx : &p->r10) = env;
+	*(r->number == __NR_execve ? &p->arg2 : &p->arg3) = env;
 }
 
 /* A result of exec means failure; other calls come here, too, and theirs may be success. */

@@ -14,13 +14,10 @@
 
 #include "agent/agent.h"
 #include "agent/mappings.h"
+#include "arch/inside.h"
+#include "arch/trampoline_faults.h"
 #include "shared/signal_frame.h"
 
-/* Places of registers in the kernel's ucontext, in words. */
-enum { UC_RDX = 17, UC_RAX = 18, UC_RCX = 19, UC_RSP = 20, UC_RIP = 21 };
-/* Places below a return address where trampolines keep registers (arch/x86_64/trampoline.S), in
- * words. */
-enum { AT_RAX = -1, AT_RDX = -2, AT_RCX = -3, AT_BODY = -4, AT_FOUND = -5 };
 /* The begin of struct siginfo. */
 struct fault_info { int32_t number, error, code; };
 
@@ -43,16 +40,6 @@ static bool is_fault(const struct fault_info *info)
 				  info->number == SIGFPE || info->number == SIGILL);
 }
 
-/* True if the processor compares return addresses with a shadow stack, on which a replaced one is
- * not. Where there is none, rdsspq is a nop and leaves 0. */
-static bool has_shadow_stack(void)
-{
-	uint64_t pointer = 0;
-
-	__asm__ volatile("rdsspq %0" : "+r"(pointer));
-	return pointer;
-}
-
 /* True for the agent's first access to the stack, in the entries that a trampoline's body leads
  * to. */
 static bool is_touch(uint64_t pc)
@@ -61,53 +48,27 @@ static bool is_touch(uint64_t pc)
 	       pc == (uint64_t)touch_state || pc == (uint64_t)touch_leave;
 }
 
-/* True at one of the stores after a trampoline's first: mov %rdx, -16(%rsp); mov %rcx,
- * -24(%rsp). */
-static bool keeps_another(uint64_t pc)
-{
-	static const uint8_t stores[2][5] = { { 0x48, 0x89, 0x54, 0x24, 0xf0 },
-					      { 0x48, 0x89, 0x4c, 0x24, 0xe8 } };
-	const uint8_t *at = (const uint8_t *)pc;
-	unsigned same[2] = { 0, 0 };
-
-	for (unsigned i = 0; i < 5; i++) {
-		same[0] += at[i] == stores[0][i];
-		same[1] += at[i] == stores[1][i];
-	}
-	return same[0] == 5 || same[1] == 5;
-}
-
-/* Restores registers as at the function's entry. A trampoline changes none before its first
- * store, and only rax before the third. */
+/* Restores registers as at the function's entry. */
 static void enter_again(uint64_t *context, const struct found_place *f)
 {
-	const uint64_t *kept = (const uint64_t *)context[UC_RSP];
-	uint64_t pc = context[UC_RIP];
-
-	if (pc != f->code + f->place->at) {
-		context[UC_RAX] = kept[AT_RAX];
-		if (!keeps_another(pc)) {
-			context[UC_RDX] = kept[AT_RDX];
-			context[UC_RCX] = kept[AT_RCX];
-		}
-	}
-	context[UC_RIP] = f->code + (uint64_t)(int64_t)f->place->from;
+	faults_restore(context, context[UCONTEXT_PC] == f->code + f->place->at);
+	context[UCONTEXT_PC] = f->code + (uint64_t)(int64_t)f->place->from;
 }
 
 /* Puts the context before the function's entry if the stack ended in a trampoline or in the agent's
  * entry, where the registers are kept. False: it did not. */
 static bool put_before_entry(uint64_t *context)
 {
-	const uint64_t *kept = (const uint64_t *)context[UC_RSP];
-	uint64_t pc = context[UC_RIP], code = pc;
+	const uint64_t *kept = (const uint64_t *)context[UCONTEXT_SP];
+	uint64_t pc = context[UCONTEXT_PC], code = pc;
 	struct found_place f;
 
 	if (is_touch(pc))
-		code = kept[AT_BODY];
+		code = kept[FAULTS_AT_BODY];
 	else if (pc == (uint64_t)touch_site)
-		code = kept[AT_FOUND];
+		code = kept[FAULTS_AT_FOUND];
 	else if (pc == (uint64_t)touch_record || pc == (uint64_t)touch_record2)
-		code = context[UC_RCX]; /* where it goes on: in the trampoline, or in the agent */
+		code = context[UCONTEXT_GOES_ON]; /* in the trampoline, or in the agent */
 	if (!place_find_code(code, &f) || (code == pc && pc >= f.code + f.place->body))
 		return false;
 	enter_again(context, &f);
@@ -120,12 +81,12 @@ uint64_t faults_enter(uint64_t sp, uint64_t ret)
 	struct found_place f;
 
 	if (!is_fault((const struct fault_info *)(sp + 8 + SIGNAL_CONTEXT_BYTES)) ||
-	    put_before_entry(context) || !place_find_code(context[UC_RIP], &f))
+	    put_before_entry(context) || !place_find_code(context[UCONTEXT_PC], &f))
 		return ret;
-	offset = context[UC_RIP] - f.code - f.place->body;
-	if (offset > f.place->plain || offset >= f.place->len || has_shadow_stack())
+	offset = context[UCONTEXT_PC] - f.code - f.place->body;
+	if (offset > f.place->plain || offset >= f.place->len || inside_has_shadow_stack())
 		return ret;
-	context[UC_RIP] = f.code + (uint64_t)(int64_t)f.place->from + offset;
+	context[UCONTEXT_PC] = f.code + (uint64_t)(int64_t)f.place->from + offset;
 	*(uint64_t *)sp = (uint64_t)agent_fault_return;
 	return (uint64_t)agent_fault_return;
 }
@@ -137,9 +98,9 @@ void agent_fault_returns(uint64_t *context)
 	struct found_place f;
 	uint64_t offset;
 
-	if (!place_find_function(context[UC_RIP], &f))
+	if (!place_find_function(context[UCONTEXT_PC], &f))
 		return;
-	offset = context[UC_RIP] - (f.code + (uint64_t)(int64_t)f.place->from);
+	offset = context[UCONTEXT_PC] - (f.code + (uint64_t)(int64_t)f.place->from);
 	if (offset <= f.place->plain)
-		context[UC_RIP] = f.code + f.place->body + offset;
+		context[UCONTEXT_PC] = f.code + f.place->body + offset;
 }

@@ -15,6 +15,7 @@
 #include "agent/needs.h"
 #include "agent/message.h"
 #include "agent/sys.h"
+#include "arch/elf.h"
 
 #define P UINT64_C(0x7ffff0000000) /* some pointer: filters cannot look where it leads */
 #define STUB_BYTES (SITE_BLOCK_BYTES - SITE_RETURNS_BYTES)
@@ -88,7 +89,7 @@ uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t 
 
 	for (unsigned i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
 		struct seccomp_data data = {
-			.nr = needed[i].number, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = P,
+			.nr = needed[i].number, .arch = ELF_AUDIT_ARCH, .instruction_pointer = P,
 		};
 
 		for (int a = 0; a < 6; a++)
@@ -120,12 +121,12 @@ bool filter_can_read(uint64_t at, uint64_t bytes)
 
 static uint64_t mode_of(const struct call_registers *r)
 {
-	if (r->rax == __NR_prctl)
-		return r->rsi;
-	if (r->rdi == SECCOMP_SET_MODE_STRICT && (r->rsi || r->rdx))
+	if (r->number == __NR_prctl)
+		return r->arg1;
+	if (r->arg0 == SECCOMP_SET_MODE_STRICT && (r->arg1 || r->arg2))
 		/* Libseccomp asks in this way whether the call exists. */
 		return SECCOMP_MODE_DISABLED;
-	return r->rdi + 1; /* SECCOMP_MODE_* are SECCOMP_SET_MODE_* and one */
+	return r->arg0 + 1; /* SECCOMP_MODE_* are SECCOMP_SET_MODE_* and one */
 }
 
 /* True if the process has a filter; strict mode is then refused by the kernel. */
@@ -142,7 +143,7 @@ static void ask_for_strict(struct call_plan *p)
 {
 	static const struct sock_filter four[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 5),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ELF_AUDIT_ARCH, 0, 5),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, __NR_write, 0, 2),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit, 1, 0),
@@ -155,10 +156,10 @@ static void ask_for_strict(struct call_plan *p)
 	program.len = sizeof(four) / sizeof(*four);
 	program.filter = (struct sock_filter *)four;
 	sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	p->rax = __NR_seccomp;
-	p->rdi = SECCOMP_SET_MODE_FILTER;
-	p->rsi = 0;
-	p->rdx = (uint64_t)&program;
+	p->number = __NR_seccomp;
+	p->arg0 = SECCOMP_SET_MODE_FILTER;
+	p->arg1 = 0;
+	p->arg2 = (uint64_t)&program;
 }
 
 /* Returns the needs that the process is about to forbid itself; 0 also for a call that the kernel
@@ -166,7 +167,7 @@ static void ask_for_strict(struct call_plan *p)
 static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
 {
 	uint64_t mode = mode_of(r);
-	const struct sock_fprog *f = (const struct sock_fprog *)r->rdx;
+	const struct sock_fprog *f = (const struct sock_fprog *)r->arg2;
 
 	*first = __NR_rt_sigprocmask;
 	if (mode == SECCOMP_MODE_STRICT && has_filter())
@@ -206,9 +207,9 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	*p = call_as_it_is(r);
 	if (!agent.memory)
 		return 0;
-	if (r->rax == __NR_prctl && (uint32_t)r->rdi == PR_SET_TSC) {
+	if (r->number == __NR_prctl && (uint32_t)r->arg0 == PR_SET_TSC) {
 		/* No option of prctl's: the call fails, as on a processor that cannot do it. */
-		p->rdi = 0;
+		p->arg0 = 0;
 		return 0;
 	}
 	forbidden = about_to_forbid(r, &first);

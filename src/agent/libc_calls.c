@@ -12,6 +12,7 @@
 
 #include "agent/agent.h"
 #include "agent/sys.h"
+#include "arch/code.h"
 
 #define PAGE UINT64_C(4096)
 #define FUNCTION_MAX 160 /* bytes after a function's entry in which its system call is looked for */
@@ -54,37 +55,31 @@ static const struct link_map *find_libc(char **envp)
 	return 0;
 }
 
-/* syscall; cmp $imm32, %rax */
-static bool is_call(const uint8_t *at)
-{
-	return at[0] == 0x0f && at[1] == 0x05 && at[2] == 0x48 && at[3] == 0x3d;
-}
-
-static bool redirect_call(uint8_t *at, const struct libc_call *c)
+static bool redirect_call(uint8_t *at, int64_t limit, const struct libc_call *c)
 {
 	uint64_t page = (uint64_t)at & ~(PAGE - 1),
-		 bytes = (((uint64_t)at + 5 + PAGE - 1) & ~(PAGE - 1)) - page;
-	int64_t distance = c->ours - (at + 5);
+		 bytes = (((uint64_t)at + CODE_JUMP_BYTES + PAGE - 1) & ~(PAGE - 1)) - page;
 
-	if (distance != (int32_t)distance ||
+	if (!code_in_reach((uint64_t)at, (uint64_t)c->ours) ||
 	    sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_WRITE) < 0)
 		return false;
 	/* The comparison's operand and the way back, for libc_calls.S, which does what the
 	 * overwritten bytes did. */
-	*c->limit = *(int32_t *)(at + 4);
-	*c->back = (uint64_t)at + 8;
-	/* The operand before the opcode; no other thread exists. */
-	*(int32_t *)(at + 1) = (int32_t)distance;
-	*at = 0xe9;
+	*c->limit = limit;
+	*c->back = (uint64_t)at + LIBC_CALL_BYTES;
+	/* No other thread exists. */
+	code_jump((uint64_t)at, (uint64_t)c->ours, at);
 	sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_EXEC);
 	return true;
 }
 
 static bool lead_function(uint8_t *entry, const struct libc_call *c)
 {
+	int64_t limit;
+
 	for (unsigned i = 0; entry && i < FUNCTION_MAX; i++)
-		if (is_call(entry + i))
-			return redirect_call(entry + i, c);
+		if (libc_call_is(entry + i, &limit))
+			return redirect_call(entry + i, limit, c);
 	return false;
 }
 

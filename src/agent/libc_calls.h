@@ -4,15 +4,17 @@
 #pragma once
 #include <stdint.h>
 
-/* The registers in the order in which libc_calls.S pushes them. */
-struct call_registers { uint64_t r9, r8, r10, rdx, rsi, rdi, rax; };
+#include "arch/libc_calls.h"
+
+/* A call as the program makes it, from the registers that libc_calls.S pushes. */
+struct call_registers { CALL_REGISTERS; };
 
 /* The kernel's struct rlimit64. */
 struct call_limit { uint64_t now, max; };
 
 /* Decisions made before the call and needed after it. */
 struct call_plan {
-	uint64_t r10, rdx, rsi, rdi, rax; /* registers of the call that is made */
+	CALL_PLAN_REGISTERS; /* the call that is made */
 	/* Handle of a message to withdraw if the call fails, see message_write(); 0 = none. */
 	uint32_t note;
 	uint32_t environment;  /* exec: 1 = the environment is to be built */
@@ -28,7 +30,8 @@ struct call_plan {
 static inline struct call_plan call_as_it_is(const struct call_registers *r)
 {
 	return (struct call_plan){
-		.r10 = r->r10, .rdx = r->rdx, .rsi = r->rsi, .rdi = r->rdi, .rax = r->rax,
+		.arg3 = r->arg3, .arg2 = r->arg2, .arg1 = r->arg1, .arg0 = r->arg0,
+		.number = r->number,
 		.forbidden = UINT32_MAX,
 	};
 }

@@ -58,18 +58,18 @@ static bool may_shift(void)
 
 uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p)
 {
-	const struct call_limit *wanted = (const struct call_limit *)r->rdx;
+	const struct call_limit *wanted = (const struct call_limit *)r->arg2;
 
 	*p = call_as_it_is(r);
-	if (!agent.memory || (uint32_t)r->rsi != RLIMIT_AS || agent.forbidden & NEED_START ||
-	    !is_own(r->rdi))
+	if (!agent.memory || (uint32_t)r->arg1 != RLIMIT_AS || agent.forbidden & NEED_START ||
+	    !is_own(r->arg0))
 		return 0;
 	/* The result is corrected only where our part is in the limit. */
 	if (agent.limit_shifted)
-		p->limit_told = r->r10;
-	if (filter_can_read(r->rdx, sizeof(*wanted)) && may_shift()) {
+		p->limit_told = r->arg3;
+	if (filter_can_read(r->arg2, sizeof(*wanted)) && may_shift()) {
 		p->limit = (struct call_limit){ add_ours(wanted->now), add_ours(wanted->max) };
-		p->rdx = (uint64_t)&p->limit;
+		p->arg2 = (uint64_t)&p->limit;
 		p->limit_set = 1;
 	}
 	return 0;

@@ -13,6 +13,7 @@
  * allowed. While the word changes, depth is 0, and trampolines ask. Nothing here reads the two. */
 #pragma once
 #include "agent/agent.h"
+#include "arch/inside.h"
 #include "shared/points.h"
 
 struct call_state {
@@ -61,7 +62,7 @@ static inline void live_show(struct agent_tls *t, const struct call_state *top)
 }
 
 /* One call more (1) or less (-1). False: a handler has run, and nothing is changed. The exchange
- * has no lock prefix, because no other thread writes to the word. */
+ * is one for this thread alone, because no other writes to the word. */
 static inline bool live_change(struct agent_tls *t, struct live_calls l, int by)
 {
 	uint64_t next = l.word + LIVE_MAX + (uint64_t)by;
@@ -69,10 +70,7 @@ static inline bool live_change(struct agent_tls *t, struct live_calls l, int by)
 
 	t->depth = 0;
 	POINT(live_ready);
-	__asm__ volatile("cmpxchg %3, %1"
-			 : "=@ccz"(done), "+m"(t->live), "+a"(l.word)
-			 : "r"(next)
-			 : "memory");
+	done = inside_exchange(&t->live, l.word, next);
 	POINT(live_changed);
 	if (done)
 		live_show(t, l.top + by);

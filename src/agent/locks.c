@@ -38,9 +38,9 @@ uint64_t agent_lock_coming(const struct call_registers *r, struct call_plan *p)
 {
 	*p = call_as_it_is(r);
 	if (agent.memory && !(agent.forbidden & NEED_LOCKS) &&
-	    (r->rdi & (MCL_CURRENT | MCL_ONFAULT)) == MCL_CURRENT) {
-		p->rdi = r->rdi | MCL_ONFAULT;
-		p->lock = (uint32_t)r->rdi;
+	    (r->arg0 & (MCL_CURRENT | MCL_ONFAULT)) == MCL_CURRENT) {
+		p->arg0 = r->arg0 | MCL_ONFAULT;
+		p->lock = (uint32_t)r->arg0;
 	}
 	return 0;
 }

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions on memory and strings. The compiler may call memset and memcpy in any C code, and the
- * agent is linked without libc; `rep` uses no vector register. Any thread; cannot fail. */
+ * agent is linked without libc. Any thread; cannot fail. */
 #include "agent/agent.h"
+#include "arch/inside.h"
 
 void *memset(void *to, int byte, size_t n)
 {
-	void *at = to;
-
-	__asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte) : "memory");
+	inside_fill(to, byte, n);
 	return to;
 }
 
 void *memcpy(void *to, const void *from, size_t n)
 {
-	void *at = to;
-
-	__asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n) : : "memory");
+	inside_copy(to, from, n);
 	return to;
 }
 

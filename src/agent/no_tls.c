@@ -70,7 +70,7 @@ static void leave_thread_pointers(void)
 	if (agent_no_tls || !agent.memory)
 		return;
 	signals = signals_block();
-	__asm__("mov %%fs:0x30, %0" : "=r"(agent_pointer_guard));
+	agent_pointer_guard = inside_pointer_guard();
 	if (!map_blocks())
 		agent.forbidden |= NEED_SIGNALS | NEED_THREADS;
 	agent.key = 0;

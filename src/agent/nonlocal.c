@@ -7,6 +7,8 @@
 #include "agent/agent.h"
 #include "agent/lend.h"
 #include "agent/sys.h"
+#include "arch/inside.h"
+#include "arch/trampoline_faults.h"
 
 /* Above any user address, and far enough from the top that records of nested handlers do not wrap
  * it. */
@@ -128,13 +130,13 @@ static uint64_t jmp_buf_sp(const uint64_t *buf)
 		return 0;
 	guard = agent_pointer_guard;
 	if (!agent_no_tls)
-		__asm__("mov %%fs:0x30, %0" : "=r"(guard));
+		guard = inside_pointer_guard();
 	return (sp >> 17 | sp << 47) ^ guard;
 }
 
 static uint64_t context_sp(const uint64_t *ucontext)
 {
-	return ucontext[20]; /* uc_mcontext.gregs[REG_RSP] */
+	return ucontext[UCONTEXT_SP];
 }
 
 /* sp: stack address of the return address; below it agent_slow_nonlocal keeps the arguments. */

@@ -12,13 +12,11 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "shared/probe.h"
+#include "arch/probe_regs.h"
 #include "shared/stack.h"
 
 #define PAGE UINT64_C(4096)
 #define EVENTS_MAX 64        /* at one instruction; bounds the chain in shared memory */
-/* Bytes below the program's stack pointer that arch/x86_64/agent/probe.S has written by now. */
-#define PUSHED (128 + 16)
-enum { RBX = 3, RSP = 4, RBP = 5, R12 = 12, R13, R14, R15 };
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 
@@ -62,7 +60,7 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t n)
 static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t n)
 {
 	const struct probe_regs *regs = context;
-	uint64_t page = (regs->at[RSP] - PUSHED) & ~(PAGE - 1);
+	uint64_t page = (regs->at[PROBE_SP] - PROBE_PUSHED) & ~(PAGE - 1);
 
 	if (address - page >= PAGE || address - page > PAGE - n)
 		return read_anywhere(address, to, n);
@@ -80,9 +78,9 @@ static void read_comm(void *context, char *to)
 void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event)
 {
 	const uint64_t *r = regs->at;
-	const struct stack_regs s = { ip, r[RSP], r[RBP], r[RBX], r[R12], r[R13], r[R14], r[R15] };
+	const struct stack_regs s = { ip, r[PROBE_SP], r[PROBE_FP], PROBE_KEPT(r) };
 
-	stack_copy_write(event, &s, s.rsp - PUSHED, false);
+	stack_copy_write(event, &s, s.sp - PROBE_PUSHED, false);
 }
 
 static bool passes_filter(const struct probe_site *site, uint64_t *record, uint32_t n)

@@ -21,6 +21,8 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "agent/texts.h"
+#include "arch/libc_calls.h"
+#include "arch/stamp.h"
 #include "shared/points.h"
 
 #define PROBES 512 /* slots that are tried for one return address */
@@ -77,13 +79,13 @@ static void put32(uint8_t *field_end, int64_t value)
 	*(int32_t *)(field_end - 4) = (int32_t)value;
 }
 
-static const uint8_t lfence[3] = { 0x0f, 0xae, 0xe8 };
+static const uint8_t wait_code[] = STAMP_WAIT_CODE;
 
 /* Over a nop as long. */
 static void put_fence(uint8_t *at)
 {
-	for (unsigned i = 0; i < sizeof(lfence); i++)
-		at[i] = lfence[i];
+	for (unsigned i = 0; i < sizeof(wait_code); i++)
+		at[i] = wait_code[i];
 }
 
 static void write_exit_code(uint8_t *at, const struct exit_code *x)
@@ -95,7 +97,7 @@ static void write_exit_code(uint8_t *at, const struct exit_code *x)
 	if (!x->fork_guard)
 		return;
 	if (agent.settings.causal)
-		put_fence(END(fence) - sizeof(lfence));
+		put_fence(END(fence) - sizeof(wait_code));
 	put32(END(fork_guard) - x->guard_rest,
 	      (uint8_t *)&agent_fork_guard[x->fork_guard_index] - END(fork_guard));
 	put32(END(pos), agent.tls_offset + TLS_POS);
@@ -238,27 +240,12 @@ void site_begin(void)
 
 #define LOWEST_CODE (UINT64_C(4) << 20)
 
-/* mov $15, %rax (or %eax); syscall */
 bool site_is_sigreturn(uint64_t ret)
 {
-	static const uint8_t forms[2][9] = {
-		{ 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
-		{ 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 },
-	};
-	static const uint8_t lengths[2] = { 9, 7 };
-
 	if (ret < LOWEST_CODE)
 		/* No code: _start has no return address, and argc stands in its place. */
 		return false;
-	for (unsigned i = 0; i < 2; i++) {
-		unsigned n = 0;
-
-		while (n < lengths[i] && ((const uint8_t *)ret)[n] == forms[i][n])
-			n++;
-		if (n == lengths[i])
-			return true;
-	}
-	return false;
+	return libc_is_sigreturn((const uint8_t *)ret);
 }
 
 /* Return addresses of handlers, and their stubs. The table does not have them, so trampolines miss,

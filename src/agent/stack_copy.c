@@ -32,7 +32,7 @@ static void take_stubs_out(uint64_t *words, uint32_t n)
 
 void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t known, bool returns)
 {
-	uint64_t at = regs->rsp & ~UINT64_C(7), end = at + 8 * STACK_WORDS_MAX,
+	uint64_t at = regs->sp & ~UINT64_C(7), end = at + 8 * STACK_WORDS_MAX,
 		 known_end = (known & ~(PAGE - 1)) + PAGE;
 	uint64_t words[1 + STACK_PIECE_WORDS];
 	uint32_t n = STACK_FIRST_WORDS, want, got;

@@ -16,9 +16,9 @@
 #include "agent/needs.h"
 #include "agent/rename.h"
 #include "agent/sys.h"
+#include "arch/probe_regs.h"
 #include "shared/filter.h"
 
-enum { RAX = 0, RSI = 6, RDI = 7 };
 
 #define PRIORITY_NORMAL 120 /* nice 0, as the kernel counts */
 #define POLICY_FIFO 1
@@ -110,9 +110,9 @@ static uint64_t clone_flags(const uint64_t *regs, uint32_t number)
 	if (number == __NR_vfork)
 		flags = CLONE_VFORK | CLONE_VM;
 	else if (number == __NR_clone)
-		flags = (uint32_t)regs[RDI] & ~CSIGNAL;
+		flags = (uint32_t)regs[PROBE_ARG0] & ~CSIGNAL;
 	else if (number == __NR_clone3)
-		read_anywhere(regs[RDI], &flags, sizeof(flags));
+		read_anywhere(regs[PROBE_ARG0], &flags, sizeof(flags));
 	return flags;
 }
 
@@ -161,7 +161,7 @@ static void tell_new(const struct task_at *t, uint64_t flags, int32_t child, int
 void task_behind(const struct task_at *t, uint32_t number)
 {
 	const uint64_t *regs = t->regs->at;
-	int64_t result = (int64_t)regs[RAX];
+	int64_t result = (int64_t)regs[PROBE_RESULT];
 	uint64_t flags;
 
 	if (number != __NR_clone && number != __NR_clone3 && number != __NR_vfork &&
@@ -183,13 +183,13 @@ void task_behind(const struct task_at *t, uint32_t number)
  * probed. This is the block that was last seen before such a call. */
 const struct task_block *agent_clones_told;
 
-void task_cloned(uint64_t number, uint64_t rdi, int64_t child)
+void task_cloned(uint64_t number, uint64_t arg0, int64_t child)
 {
 	/* Pairs with the releases in task_before() and task_forget(): the block is there, or not
 	 * used any more. */
 	const struct task_at at = { .block =
 					    __atomic_load_n(&agent_clones_told, __ATOMIC_ACQUIRE) };
-	const uint64_t regs[RDI + 1] = { [RDI] = rdi };
+	const uint64_t regs[PROBE_ARG0 + 1] = { [PROBE_ARG0] = arg0 };
 
 	if (at.block && agent.memory)
 		tell_new(&at, clone_flags(regs, (uint32_t)number), (int32_t)child, current_tid());
@@ -339,8 +339,9 @@ void task_before(const struct task_at *t, uint32_t number)
 			delivery_changes(regs);
 		break;
 	case __NR_prctl:
-		if ((uint32_t)regs[RDI] == PR_SET_NAME && wants_event(t, TASK_RENAME, TASK_RENAME))
-			tell_name(t, regs[RSI]);
+		if ((uint32_t)regs[PROBE_ARG0] == PR_SET_NAME &&
+		    wants_event(t, TASK_RENAME, TASK_RENAME))
+			tell_name(t, regs[PROBE_ARG1]);
 		break;
 	case __NR_exit:
 	case __NR_exit_group:

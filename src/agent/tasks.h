@@ -15,7 +15,7 @@ void task_behind(const struct task_at *t, uint32_t number);
  * it pass. */
 void task_write(const struct task_at *t, enum task_event kind, void *record, unsigned n);
 /* Call after a clone that libc's syscall() made: libc_calls.S. */
-void task_cloned(uint64_t number, uint64_t rdi, int64_t child);
+void task_cloned(uint64_t number, uint64_t arg0, int64_t child);
 /* Forgets the last block, which may be gone or replaced. Call while no thread is in here. */
 void task_forget(void);
 /* A program begins: tells of the execution and of the name that the process had. */

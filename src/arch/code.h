@@ -14,7 +14,9 @@
 
 /* Writes a jump of CODE_JUMP_BYTES bytes. Returns 0, or -ERANGE: `to` is out of reach. */
 static inline int code_jump(uint64_t from, uint64_t to, uint8_t *out);
-/* The same in CODE_SHORT_JUMP_BYTES bytes. */
+/* True if code_jump() reaches. */
+static inline bool code_in_reach(uint64_t from, uint64_t to);
+/* code_jump() in CODE_SHORT_JUMP_BYTES bytes. */
 static inline int code_short_jump(uint64_t from, uint64_t to, uint8_t *out);
 /* True if the bytes that stand at `at` are such a jump; *to is its target. */
 static inline bool code_is_jump(const uint8_t *p, uint64_t at, uint64_t *to);

@@ -15,8 +15,9 @@ enum elf_reloc {
 };
 static inline enum elf_reloc elf_reloc(const Elf64_Rela *r);
 
-/* The machine's part has ELF_MACHINE (of e_machine), ELF_MACHINE_NAME for sentences, and
- * ELF_RELATIVE (a relocation's type, for RELR, which does not say it). */
+/* The machine's part has ELF_MACHINE (of e_machine), ELF_MACHINE_NAME for sentences, ELF_AUDIT_ARCH
+ * (the kernel's number of it in struct seccomp_data), and ELF_RELATIVE (a relocation's type, for
+ * RELR, which does not say it). */
 #if defined(__x86_64__)
 #include "arch/x86_64/elf.h"
 #else

@@ -4,7 +4,6 @@
  * Nothing here fails: a frequency that nobody tells is measured. */
 #include "collect/clock.h"
 
-#include <cpuid.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +11,14 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
+
+#include "arch/stamp.h"
 
 #define NS UINT64_C(1000000000)
 
 uint64_t clock_tsc(void)
 {
-	return __rdtsc();
+	return stamp_read();
 }
 
 #define READINGS 1000
@@ -31,7 +31,7 @@ uint64_t clock_step(void)
 	bool within_one = false;
 
 	for (size_t i = 0; i < READINGS; i++)
-		stamps[i] = __rdtsc();
+		stamps[i] = stamp_read();
 	for (size_t i = 1; i < READINGS; i++) {
 		uint64_t apart = stamps[i] - stamps[i - 1];
 
@@ -51,14 +51,6 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
 }
 
-/* CPUID's promise of one constant rate, and of one count on all processors. */
-static bool tsc_is_invariant(void)
-{
-	unsigned a, b, c, d;
-
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
-}
-
 /* The kernel has the last word: it removes "tsc" from this list when it finds that the TSC runs
  * unevenly, or differently on two processors. */
 static bool is_steady(void)
@@ -73,17 +65,7 @@ static bool is_steady(void)
 	}
 	if (f)
 		fclose(f);
-	return any ? listed : tsc_is_invariant();
-}
-
-/* Leaf 0x15: TSC = crystal * ebx / eax. */
-static uint64_t hz_cpuid(void)
-{
-	unsigned a, b, c, d;
-
-	if (!__get_cpuid_count(0x15, 0, &a, &b, &c, &d) || !a || !b || !c)
-		return 0;
-	return (uint64_t)c * b / a;
+	return any ? listed : stamp_is_steady();
 }
 
 /* perf's user page gives the conversion of the kernel's own clock: ns = ticks * time_mult >>
@@ -121,7 +103,7 @@ static void same_instant(clockid_t clock, uint64_t *tsc, uint64_t *ns)
 	*tsc = *ns = 0;
 
 	for (int i = 0; i < 20; i++) {
-		uint64_t a = __rdtsc(), now = now_ns(clock), b = __rdtsc();
+		uint64_t a = stamp_read(), now = now_ns(clock), b = stamp_read();
 
 		if (b - a >= best)
 			continue;
@@ -165,13 +147,13 @@ void clock_begin(struct clock *c)
 	memset(c, 0, sizeof(*c));
 	same_instant(CLOCK_MONOTONIC_RAW, &c->first_tsc, &c->first_ns);
 	c->steady = is_steady();
-	c->cpuid_hz = hz_cpuid();
-	if (!c->cpuid_hz)
+	c->told_hz = stamp_hz();
+	if (!c->told_hz)
 		c->asking = pthread_create(&c->thread, NULL, ask_kernel, c) == 0;
 }
 
-/* A figure from CPUID or the kernel is finer than a measured one; but a hypervisor may pass on
- * another machine's, so it has to agree with the measurement to 1 %. */
+/* A figure from the processor or the kernel is finer than a measured one; but a hypervisor may pass
+ * on another machine's, so it has to agree with the measurement to 1 %. */
 static void decide_rate(const struct clock *c, uint64_t told, const char *by,
 			struct trace_clock *out)
 {
@@ -187,7 +169,7 @@ void clock_measure_end(struct clock *c, struct trace_clock *out)
 	if (c->settled)
 		return;
 	c->settled = true;
-	decide_rate(c, c->cpuid_hz, "cpuid", out);
+	decide_rate(c, c->told_hz, STAMP_TOLD_BY, out);
 	same_instant(CLOCK_MONOTONIC, &out->tsc, &out->mono_ns);
 	/* The first of the two readings is a little older than the second: an error of
 	 * nanoseconds. */
@@ -199,8 +181,8 @@ void clock_refine(struct clock *c, struct trace_clock *clock)
 	clock_end(c);
 	if (!c->settled)
 		return;
-	if (c->cpuid_hz)
-		decide_rate(c, c->cpuid_hz, "cpuid", clock);
+	if (c->told_hz)
+		decide_rate(c, c->told_hz, STAMP_TOLD_BY, clock);
 	else
 		decide_rate(c, c->kernel_hz, "kernel", clock);
 }

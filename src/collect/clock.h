@@ -10,7 +10,7 @@
 
 struct clock {
 	uint64_t first_tsc, first_ns; /* one instant on the TSC and CLOCK_MONOTONIC_RAW */
-	uint64_t cpuid_hz, kernel_hz; /* 0 = does not say */
+	uint64_t told_hz, kernel_hz; /* 0 = does not say */
 	pthread_t thread;
 	bool asking, settled;
 	/* else the TSC's rate changes, or processors' counts differ: times are not to be relied

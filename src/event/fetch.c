@@ -5,6 +5,8 @@
  * malformed argument is an error with its column, in the kernel's words. */
 #include "event/fetch.h"
 
+#include "arch/reg_names.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -59,16 +61,7 @@ const struct fetch_type *fetch_type_number(unsigned size, bool is_signed)
 
 int fetch_register(const char *name, size_t n)
 {
-	/* The index is the number of the register in instructions. `flags` is FETCH_FLAGS_REG; `ip`
-	 * is FETCH_REGS, one behind the last. */
-	static const char *const names[] = { "ax",  "cx",  "dx",  "bx",	 "sp",	  "bp",
-					     "si",  "di",  "r8",  "r9",	 "r10",	  "r11",
-					     "r12", "r13", "r14", "r15", "flags", "ip" };
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (is_text(name, n, names[i]))
-			return (int)i;
-	return -1;
+	return reg_names_kernel(name, n);
 }
 
 /* --- fields --------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@
 /* One row a call, sorted by number for bsearch(). */
 static const struct syscall_info all[] = {
 #define S(number, name, arguments) { number, #name, arguments },
-#include "event/syscalls_x86_64.h"
+#include "arch/syscalls.h"
 #undef S
 };
 

@@ -5,6 +5,8 @@
  * is not trusted. image/ calls it for each site. An operand that cannot be fetched is 0. */
 #include "event/usdt.h"
 
+#include "arch/reg_names.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -63,30 +65,6 @@ void usdt_fields_meet(struct usdt_fields *f, const char *arguments)
 /* One operand in AT&T syntax, as the assembler wrote it into the note; `names` finds objects by
  * their symbols. */
 struct operand { const char *at, *end; const struct usdt_names *names; };
-
-/* Returns the register's number: al, ax, eax, rax; r8b, r8w, r8d, r8. -1: none, or a vector
- * register. */
-static int register_of(const char *name, size_t n, unsigned *shift)
-{
-	/* In the order of the registers' numbers: 0 rax, 1 rcx, 2 rdx, 3 rbx. */
-	static const char letters[] = "acdb";
-	char plain[8];
-	const char *letter;
-
-	*shift = 0;
-	if (n < 2 || n >= sizeof(plain))
-		return -1;
-	letter = strchr(letters, name[0]);
-	if (n == 2 && name[0] && letter && (name[1] == 'l' || name[1] == 'h')) {
-		*shift = name[1] == 'h' ? 8 : 0;
-		return (int)(letter - letters);
-	}
-	if (name[0] == 'r' && isdigit((unsigned char)name[1]))
-		return fetch_register(name, strchr("bwd", name[n - 1]) ? n - 1 : n);
-	if (n == 3 && (name[0] == 'r' || name[0] == 'e' || name[2] == 'l'))
-		return fetch_register(name[2] == 'l' ? name : name + 1, 2); /* rdi, edi, dil */
-	return n == 2 ? fetch_register(name, 2) : -1;
-}
 
 /* Returns the length of the number or name at o->at. Names of the assembler's may contain ., $ and
  * @. */
@@ -152,7 +130,7 @@ static int base_register(struct operand *o)
 		return -1;
 	o->at++;
 	n = parse_word(o);
-	r = n == 3 && !memcmp(o->at, "rip", 3) ? (int)FETCH_REGS : register_of(o->at, n, &shift);
+	r = reg_names_assembler(o->at, n, &shift);
 	if (r < 0 || (*o->at != 'r' && n)) /* 32-bit addresses, which no compiler uses */
 		return -1;
 	o->at += n;
@@ -215,7 +193,7 @@ static bool parse_memory(struct fetch_build *b, struct operand *o, uint64_t *sum
 static bool in_register(struct fetch_build *b, const struct operand *o)
 {
 	unsigned shift;
-	int r = register_of(o->at + 1, (size_t)(o->end - o->at - 1), &shift);
+	int r = reg_names_assembler(o->at + 1, (size_t)(o->end - o->at - 1), &shift);
 
 	if (r < 0 || r >= (int)FETCH_FLAGS_REG)
 		return false;

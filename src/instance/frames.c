@@ -135,18 +135,19 @@ static bool read_copy(void *context, uint64_t address, uint64_t *word)
 	return true;
 }
 
-/* Registers at the time of the copy. rip and the callee-saved ones are all that unwind tables refer
- * to. */
+/* Registers at the time of the copy. The pc and those that a call keeps are all that unwind tables
+ * refer to. */
 static void begin_unwind(const struct stack_copy *s, struct unwind_regs *r)
 {
+	static const uint8_t kept[STACK_KEPT] = DWARF_KEPT;
 	const struct stack_regs *from = &s->regs;
 
 	*r = (struct unwind_regs){ 0 };
-	r->at[UNWIND_RIP] = from->rip;
-	r->at[UNWIND_RSP] = from->rsp;
-	r->at[UNWIND_RBP] = from->rbp;
-	r->at[UNWIND_RBX] = from->rbx;
-	memcpy(&r->at[UNWIND_R12], &from->r12, 4 * sizeof(uint64_t));
+	r->at[UNWIND_PC] = from->pc;
+	r->at[UNWIND_SP] = from->sp;
+	r->at[UNWIND_FP] = from->fp;
+	for (unsigned i = 0; i < STACK_KEPT; i++)
+		r->at[kept[i]] = from->kept[i];
 }
 
 size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc,
@@ -157,18 +158,18 @@ size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t ima
 	size_t n = 0;
 
 	begin_unwind(s, &r);
-	while (n < max && r.at[UNWIND_RIP]) {
+	while (n < max && r.at[UNWIND_PC]) {
 		/* A return address may be the first byte of the next function; its call is in the
 		 * byte before it. `exact` is set for an address at which the thread stood. */
-		uint64_t at = r.at[UNWIND_RIP] - !exact, sp = r.at[UNWIND_RSP];
+		uint64_t at = r.at[UNWIND_PC] - !exact, sp = r.at[UNWIND_SP];
 		const struct trace_module *m = trace_info_module_at(info, image, at, tsc);
 		struct unwind_file *file = m ? unwind_of(f, info, m) : NULL;
 
-		to[n++] = r.at[UNWIND_RIP];
+		to[n++] = r.at[UNWIND_PC];
 		/* A frame that is not above the one before would loop: tables and stack are the
 		 * program's. */
 		if (!file || !unwind_step(file, at - m->base, &r, &exact, read_copy, (void *)s) ||
-		    r.at[UNWIND_RSP] <= sp)
+		    r.at[UNWIND_SP] <= sp)
 			break;
 	}
 	return n;

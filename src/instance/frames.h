@@ -12,6 +12,6 @@ void frames_free(struct frames *f); /* NULL is fine */
 
 /* Writes at most max addresses, innermost first: where the thread stood, then return addresses.
  * Stops where the copy ends or a file has no unwind table for the address. Returns their number, at
- * least one unless rip or max is 0. */
+ * least one unless the pc or max is 0. */
 size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc,
 		   const struct stack_copy *s, uint64_t *to, size_t max);

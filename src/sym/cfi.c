@@ -115,8 +115,7 @@ static struct op_shape decode_operands(struct cursor *c, struct value *a, struct
 	return s;
 }
 
-/* The _SF effects have factored offsets: they count in units of data_align, usually -8 on
- * x86-64. */
+/* The _SF effects have factored offsets: they count in units of data_align, usually -8. */
 static void set_cfa(struct cfi_machine *m, uint8_t effect, struct value a, struct value b)
 {
 	struct cfi_state *s = &m->state;

@@ -2,6 +2,7 @@
 /* Runs call frame instructions to find out what a frame looks like at one instruction. Private to
  * src/sym. */
 #pragma once
+#include "arch/dwarf.h"
 #include "base/cursor.h"
 
 /* Rules of a caller's register (DWARF 5, 6.4.1). The two expressions give its address, or its
@@ -26,7 +27,7 @@ struct cfi_rule {
 	};
 };
 
-#define CFI_RULES 17u          /* columns of x86-64 that calls keep, and the return address */
+#define CFI_RULES (unsigned)DWARF_REGS /* columns that calls keep, and the return address */
 
 struct cfi_state {
 	uint64_t cfa_register;

@@ -7,7 +7,6 @@
 #include "sym/eh_frame.h"
 #include "sym/eh_pointer.h"
 
-#define RSP 7
 #define MAX_CIE 512 /* bytes; real ones have 20 to 60, and every FDE reads its own again */
 
 /* The table's address, and its bytes. */
@@ -111,10 +110,11 @@ static struct cursor program_of(const struct elf_view *v, uint64_t vaddr, uint32
 	return elf_cursor(v, at, n);
 }
 
-/* True if the frame is that of a function at its first instruction: the return address at rsp. */
+/* True if the frame is that of a function at its first instruction. */
 static bool fresh_cfa(const struct cfi_state *s)
 {
-	return !s->cfa_expression && s->cfa_register == RSP && s->cfa_offset == 8;
+	return !s->cfa_expression && s->cfa_register == DWARF_SP &&
+	       s->cfa_offset == DWARF_FRESH_CFA;
 }
 
 /* Notes what the unwinder believes at the first instruction. A fragment or assembly may begin with

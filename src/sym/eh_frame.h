@@ -11,7 +11,7 @@ struct eh_fde {
 	uint32_t program_n;   /* and their bytes */
 	uint32_t cie;         /* index into eh_frame.cies */
 	bool signal;          /* a signal frame: not a function */
-	bool cfa_moved;       /* at start: CFA is not rsp+8 */
+	bool cfa_moved;       /* at start: CFA is not DWARF_FRESH_CFA above sp */
 	bool saved;           /* at start: a register is already saved on the stack */
 	bool ra_undefined;    /* at start: there is no return address */
 };
@@ -41,8 +41,8 @@ void eh_frame_free(struct eh_frame *f);
 const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr);
 /* eh_frame_around() for ascending vaddrs; *at begins as 0. */
 const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at);
-/* True if the unwinder, at vaddr inside of the FDE, sees anything but a fresh call: CFA = rsp+8,
- * and a return address there. */
+/* True if the unwinder, at vaddr inside of the FDE, sees anything but a fresh call: the CFA
+ * DWARF_FRESH_CFA above the stack pointer, and a return address. */
 bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
 		  uint64_t vaddr);
 

@@ -147,11 +147,11 @@ bool unwind_step(struct unwind_file *f, uint64_t vaddr, struct unwind_regs *regs
 
 	if (!c || c->ra >= CFI_RULES || !find_cfa(&s, &c->state))
 		return false;
-	if (!caller_has(&s, &c->state.rules[c->ra], &next.at[UNWIND_RIP]))
+	if (!caller_has(&s, &c->state.rules[c->ra], &next.at[UNWIND_PC]))
 		return false;
 	/* A register without a rule keeps its value; the stack pointer of the caller is the CFA. */
-	next.at[UNWIND_RSP] = s.cfa;
-	for (unsigned i = 0; i < UNWIND_RIP; i++)
+	next.at[UNWIND_SP] = s.cfa;
+	for (unsigned i = 0; i < UNWIND_PC; i++)
 		caller_has(&s, &c->state.rules[i], &next.at[i]);
 	*regs = next;
 	*interrupted = c->signal;

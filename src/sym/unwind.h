@@ -5,18 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/dwarf.h"
 #include "base/err.h"
 
-/* DWARF's register numbers (System V ABI, x86-64, 3.6.2): those that a call keeps, the stack
- * pointer, and 16: the instruction pointer. */
-enum {
-	UNWIND_RBX = 3,
-	UNWIND_RBP = 6,
-	UNWIND_RSP = 7,
-	UNWIND_R12 = 12,
-	UNWIND_RIP = 16,
-	UNWIND_REGS
-};
+/* Registers by DWARF's numbers (arch/dwarf.h); that of the pc is the last one. */
+enum { UNWIND_SP = DWARF_SP, UNWIND_FP = DWARF_FP, UNWIND_PC = DWARF_PC, UNWIND_REGS = DWARF_REGS };
 
 struct unwind_regs { uint64_t at[UNWIND_REGS]; };
 

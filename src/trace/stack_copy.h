@@ -12,7 +12,7 @@ struct stack_copy {
 	bool told;
 	uint32_t event;          /* the record it is for: an event's index, or STACK_OF_CALL */
 	struct stack_regs regs;
-	bool returns;            /* regs.rip is where the thread returns to */
+	bool returns;            /* regs.pc is where the thread returns to */
 	uint64_t at;             /* address of words[0] */
 	uint32_t n;
 	uint64_t words[STACK_WORDS_MAX];

@@ -16,10 +16,10 @@ static void function_and_site(struct event *e, uint64_t word)
 }
 
 /* The register as it was at the return. Whether the function has a value at all is not known here. */
-static void unpack_value(struct event *e, uint64_t rax)
+static void unpack_value(struct event *e, uint64_t result)
 {
 	e->flags = EVENT_VALUE;
-	e->value = rax;
+	e->value = result;
 }
 
 /* One for each row of `types`: they fill in *e from a payload of at least the row's words, and

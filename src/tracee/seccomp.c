@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "arch/elf.h"
 #include "base/vec.h"
 #include "shared/bpf.h"
 #include "shared/memory.h"
@@ -71,7 +72,7 @@ uint32_t seccomp_run(const struct sock_filter *program, size_t n, long number,
 		     const uint64_t args[6])
 {
 	struct seccomp_data data = {
-		.nr = (int)number, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = POINTER,
+		.nr = (int)number, .arch = ELF_AUDIT_ARCH, .instruction_pointer = POINTER,
 	};
 
 	memcpy(data.args, args, sizeof(data.args));

@@ -24,15 +24,22 @@ static inline int32_t code_displacement(const uint8_t *p)
 	return d;
 }
 
-static inline int code_jump(uint64_t from, uint64_t to, uint8_t *out)
+static inline bool code_in_reach(uint64_t from, uint64_t to)
 {
 	int64_t distance = (int64_t)(to - (from + CODE_JUMP_BYTES));
-	int32_t d = (int32_t)distance;
 
-	if (d != distance)
+	return (int32_t)distance == distance;
+}
+
+/* The operand before the opcode: it may be the process's own text, which nobody executes yet. */
+static inline int code_jump(uint64_t from, uint64_t to, uint8_t *out)
+{
+	int32_t distance = (int32_t)(to - (from + CODE_JUMP_BYTES));
+
+	if (!code_in_reach(from, to))
 		return -ERANGE;
+	__builtin_memcpy(out + 1, &distance, sizeof(distance));
 	out[0] = CODE_OP_JUMP;
-	__builtin_memcpy(out + 1, &d, sizeof(d));
 	return 0;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* arch/elf.h for x86-64. */
 #pragma once
+#include <linux/audit.h>
 
 #define ELF_MACHINE EM_X86_64
 #define ELF_MACHINE_NAME "x86-64"
+#define ELF_AUDIT_ARCH AUDIT_ARCH_X86_64
 #define ELF_RELATIVE R_X86_64_RELATIVE
 
 static inline enum elf_reloc elf_reloc(const Elf64_Rela *r)

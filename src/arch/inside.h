@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Instructions of the agent's C code, inside of the traced process: system calls, the thread
+ * pointer's words, and changes that a signal handler on the same thread sees whole. No vector
+ * register, no libc. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One system call with six arguments; those that a call does not take are not looked at by the
+ * kernel. Returns its result, -errno on failure. */
+static inline long inside_syscall(long n, long a, long b, long c, long d, long e, long f);
+
+/* Adds to a word that other threads do not use, in one instruction: a handler on this thread comes
+ * before or after it. Returns what the word was. */
+static inline uint64_t inside_add(uint64_t *word, uint64_t by);
+/* Replaces such a word if it is still `before`. */
+static inline bool inside_exchange(uint64_t *word, uint64_t before, uint64_t next);
+
+/* Loads the 4 bytes at an offset from the thread pointer. */
+static inline uint32_t inside_thread_word(int64_t offset);
+/* glibc's number that addresses in a jmp_buf are mixed with. */
+static inline uint64_t inside_pointer_guard(void);
+
+/* Byte loops that the compiler does not turn into calls. */
+static inline void inside_fill(void *to, int byte, size_t n);
+static inline void inside_copy(void *to, const void *from, size_t n);
+
+/* True if the processor compares return addresses with a shadow stack, on which a replaced one is
+ * not. */
+static inline bool inside_has_shadow_stack(void);
+
+#if defined(__x86_64__)
+#include "arch/x86_64/inside.h"
+#else
+#error "no instructions of the agent of this machine: CONTRIBUTING.md, Add a machine"
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Places of a probed thread's registers in struct probe_regs (shared/probe.h), as the agent's
+ * assembly leaves them. The machine's part has:
+ *   PROBE_SP, PROBE_FP        stack pointer, frame pointer
+ *   PROBE_KEPT(r)             { } of the others that a call keeps, as in stack_regs.kept
+ *   PROBE_ARG0 to PROBE_ARG5  arguments of a system call; the first three are a function's, too
+ *   PROBE_NUMBER              before a system call: its number
+ *   PROBE_RESULT              after it: its result
+ *   PROBE_PUSHED              bytes below the stack pointer that are written before C is called */
+#pragma once
+#if defined(__x86_64__)
+#include "arch/x86_64/probe_regs.h"
+#else
+#error "no registers of probes of this machine: CONTRIBUTING.md, Add a machine"
+#endif

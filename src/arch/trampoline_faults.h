@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* A trampoline that faults because the stack ends: where it keeps the registers that it uses, and
+ * the kernel's ucontext that they go back to. Inside of the traced process, in a signal's handler.
+ * The machine's part has:
+ *   UCONTEXT_PC, UCONTEXT_SP   places in the ucontext, in words
+ *   UCONTEXT_GOES_ON           the place of the address at which a record's slow path goes on
+ *   FAULTS_AT_BODY, FAULTS_AT_FOUND
+ *                              words below a return address: the trampoline's body, the way on */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Puts the registers of the context back to what they were when the trampoline was entered. first:
+ * the pc is its first instruction that touches the stack, and none has changed. */
+static inline void faults_restore(uint64_t *context, bool first);
+
+#if defined(__x86_64__)
+#include "arch/x86_64/trampoline_faults.h"
+#else
+#error "no trampolines of this machine: CONTRIBUTING.md, Add a machine"
+#endif
