@@ -165,8 +165,8 @@ void call_hit(const struct probe_regs *regs, const struct probe_site *site)
 static unsigned fill_record(uint64_t *words, const uint64_t *regs, const struct call_quick *q,
 			    uint64_t header, unsigned arguments)
 {
-	const uint64_t of[CALL_ARGUMENTS] = { regs[PROBE_ARG0], regs[PROBE_ARG1], regs[PROBE_ARG2],
-					      regs[PROBE_ARG3], regs[PROBE_ARG4], regs[PROBE_ARG5] };
+	const uint64_t of[] = { regs[PROBE_ARG0], regs[PROBE_ARG1], regs[PROBE_ARG2],
+				regs[PROBE_ARG3], regs[PROBE_ARG4], regs[PROBE_ARG5] };
 
 	if (!header)
 		return 0;

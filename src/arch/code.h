@@ -29,7 +29,9 @@ static inline bool code_is_short_jump(const uint8_t *p, uint64_t at, uint64_t *t
 static inline size_t code_landing(const uint8_t *p, size_t n);
 /* Returns the length of the nop at p that fills up to an aligned function; 0: none. */
 static inline size_t code_nop(const uint8_t *p, size_t n);
-/* True for a byte that stands between functions. */
+/* True for an instruction of one byte that stops the program, as stands between functions. */
+static inline bool code_is_trap(uint8_t byte);
+/* True for any byte that stands between functions. */
 static inline bool code_is_filler(uint8_t byte);
 /* True if code among the bytes may make a system call. False: certainly none does. */
 static inline bool code_may_call_system(const uint8_t *bytes, size_t n);

@@ -22,7 +22,7 @@ enum insn_map {
 	MAP_0F,
 	MAP_0F38,
 	MAP_0F3A,
-	MAP_VEX /* or EVEX: only len, flow and rip are set */
+	MAP_VEX /* or EVEX: only len, flow and relative are set */
 };
 
 #define PREFIX_66 1
@@ -41,7 +41,7 @@ struct insn {
 	uint8_t rex;        /* 0 = none */
 	uint8_t modrm;      /* the byte, if modrm_at */
 	uint8_t modrm_at;   /* its offset; 0 = there is none */
-	bool rip;           /* names target by a rip-relative operand */
+	bool relative;      /* names target by an operand relative to the pc */
 	uint64_t target;    /* of the branch, or of the operand */
 };
 
@@ -73,6 +73,43 @@ size_t insn_nop(const uint8_t *p, size_t n);
 /* Adds to *delta the change of the stack pointer; false: the change is not known. A call counts
  * with its return. */
 bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta);
+
+/* Numbers of registers, as in insn_copy.from: stack pointer, frame pointer, and a bit for each of
+ * the others that a call keeps. */
+#define INSN_SP 4u
+#define INSN_FP 5u
+#define INSN_KEPT 0xf008u
+
+/* True if the instruction takes the address of its operand; names one and loads nothing from it;
+ * makes the stack pointer the frame pointer. */
+bool insn_takes_address(const struct insn *in);
+bool insn_only_names(const struct insn *in);
+bool insn_makes_frame(const uint8_t *p, const struct insn *in);
+/* FLOW_JUMP_INDIRECT: true if a register has the target. */
+bool insn_jumps_by_register(const struct insn *in);
+
+/* --- system calls: insn_number.c ------------------------------------------------------------ */
+
+#define INSN_SYSTEM_CALL_BYTES 2u
+bool insn_is_system_call(const uint8_t *p, const struct insn *in);
+/* True for the instruction by which compilers put a constant where a system call's number is, or
+ * its first argument. */
+bool insn_sets_number(const uint8_t *p, const struct insn *in, uint32_t *number);
+bool insn_sets_first(const uint8_t *p, const struct insn *in, uint32_t *first);
+/* insn_sets_number() in every form in which it is written. */
+bool insn_loads_number(const uint8_t *p, const struct insn *in, uint32_t *number);
+/* True if the instruction certainly leaves the number alone. */
+bool insn_keeps_number(const struct insn *in);
+bool insn_is_nop(const struct insn *in);
+/* True for a constant of 32 bits into a register other than the number's, by an instruction of
+ * INSN_LOAD_BYTES. */
+#define INSN_LOAD_BYTES 5u
+bool insn_loads_other(const uint8_t *p, const struct insn *in, unsigned *reg, uint32_t *value);
+/* True if a system call stands at p + INSN_END_LOADS in the loop by which glibc ends a thread, with
+ * its number in the register. INSN_END_BYTES are readable. */
+#define INSN_END_LOADS 4u
+#define INSN_END_BYTES 8u
+bool insn_is_end_loop(const uint8_t *p, unsigned reg);
 
 /* True for a load of 8 bytes from displacement(%rsp), or from displacement(%rbp); *offset is then
  * the displacement. */

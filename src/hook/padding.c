@@ -4,6 +4,7 @@
  * own. Room that was given away is not given again; no room is no error. */
 #include "hook/padding.h"
 
+#include "arch/code.h"
 #include "arch/insn.h"
 
 #define ISLAND 5
@@ -58,7 +59,7 @@ static uint64_t padding_until(const struct address_range *r, uint64_t from, uint
 {
 	while (from < limit) {
 		const uint8_t *b = r->bytes + (from - r->vaddr);
-		size_t n = *b == 0xcc ? 1 : insn_nop(b, limit - from);
+		size_t n = code_is_trap(*b) ? 1 : insn_nop(b, limit - from);
 
 		if (!n)
 			break;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/code.h"
 #include "arch/insn.h"
 #include "hook/callers.h"
 #include "hook/planner.h"
@@ -219,15 +220,18 @@ static bool try_fentry(const struct planner *p, struct site *s)
 		return false;
 	fentry = in.flow == FLOW_CALL
 			 ? is_listed(p->fentry.functions.at, p->fentry.functions.n, in.target)
-			 : in.flow == FLOW_CALL_INDIRECT && in.rip &&
+			 : in.flow == FLOW_CALL_INDIRECT && in.relative &&
 				   is_listed(p->fentry.slots.at, p->fentry.slots.n, in.target);
 	return fentry && !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_FENTRY, in.len);
 }
 
-/* jmp +9 over 9 bytes of nop. */
+/* A short jump over 9 bytes of nop. */
 static bool try_xray(const struct planner *p, struct site *s)
 {
-	if (!p->m->xray || s->own < XRAY_LEN || memcmp(s->code, "\xeb\x09", 2) != 0 ||
+	uint64_t to;
+
+	if (!p->m->xray || s->own < XRAY_LEN ||
+	    !code_is_short_jump(s->code, 0, &to) || to != XRAY_LEN ||
 	    insn_nop(s->code + 2, s->own - 2) != 9)
 		return false;
 	return !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_XRAY, XRAY_LEN);
@@ -315,14 +319,16 @@ static struct site site_of(const struct planner *p, uint32_t i)
 	struct site s = { .i = i, .f = f, .e = &p->plan->entries[i], .at = f->vaddr };
 	uint64_t into = f->vaddr - r->vaddr;
 
-	/* endbr64 stays in its place: indirect calls must find it (CET). */
 	s.code = r->bytes + into;
 	s.readable = r->size - into;
-	if (s.readable > 4 && f->size > 4 && memcmp(s.code, "\xf3\x0f\x1e\xfa", 4) == 0) {
-		s.e->patch_offset = 4;
-		s.at += 4;
-		s.code += 4;
-		s.readable -= 4;
+	/* A landing pad stays in its place: indirect calls must find it (CET). */
+	if (s.readable > CODE_LANDING_MAX && f->size > CODE_LANDING_MAX) {
+		size_t pad = code_landing(s.code, CODE_LANDING_MAX);
+
+		s.e->patch_offset = (uint8_t)pad;
+		s.at += pad;
+		s.code += pad;
+		s.readable -= pad;
 	}
 	s.own = f->vaddr + f->size - s.at;
 	s.own = s.own < s.readable ? s.own : s.readable;

@@ -67,7 +67,7 @@ static uint64_t function_end(const struct spot *s)
 /* A lea of an address in the function: the base of a table, or a computed label. */
 static bool is_own_address(const struct spot *s, const struct insn *in)
 {
-	return in->rip && in->map == MAP_ONE && in->opcode == 0x8d && in->target > s->f->vaddr &&
+	return in->relative && insn_takes_address(in) && in->target > s->f->vaddr &&
 	       in->target < s->f->vaddr + s->f->size;
 }
 
@@ -319,7 +319,7 @@ static void plan_one(struct hook_prober *p, struct known *k)
 	out->reason = (uint8_t)find_insn(&s, out->vaddr);
 	if (out->reason)
 		return;
-	/* After endbr64 nothing is lost: control that enters there enters here. */
+	/* After a landing pad nothing is lost: control that enters there enters here. */
 	out->reason = REASON_TOO_SHORT;
 	if (try_all(&s))
 		meet_entry(&s);

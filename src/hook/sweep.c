@@ -19,9 +19,6 @@
 #define KEPT_MAX 16
 /* Forward jumps whose target is still to come; beyond that the oldest are forgotten. */
 #define AHEAD_MAX 64
-#define CALLEE_SAVED 0xf008u    /* rbx, r12 to r15 */
-#define RSP 4
-#define RBP 5
 #define ANY_FLAGS UINT32_MAX
 /* First bytes of a function: if an instruction loads from them they are data. */
 #define DATA_REACH 8
@@ -45,23 +42,23 @@ struct sweep_walk {
 	uint64_t f_end;
 	size_t f_tables;               /* tables.n when the function began */
 	bool jumps_indirect;
-	/* The function's stack: rsp minus rsp at entry. */
+	/* The function's stack: the pointer minus that at entry. */
 	int64_t depth;
 	bool known, touched, framed;
 	uint32_t own;                  /* registers that hold addresses of its stack, as bits */
-	/* Callee-saved ones that ever did; ones that rsp was loaded from while they did not. */
+	/* Callee-saved ones that ever did; ones that it was loaded from while they did not. */
 	uint32_t owned, loaded;
 	/* Places in its frame that hold addresses of its stack. */
 	struct { int64_t at; uint8_t base; } kept[KEPT_MAX];
 	unsigned n_kept;
-	/* Targets of forward jumps of this function, and rsp there. */
+	/* Targets of forward jumps of this function, and the depth there. */
 	struct { uint64_t at; int64_t depth; } ahead[AHEAD_MAX];
 	unsigned n_ahead;
 	/* The flags. */
 	uint16_t watched; /* flags not written since the entry, or since the call of `callee` */
 	uint64_t callee, since;        /* callee; 0 = the entry */
-	uint32_t number;               /* the number last put into eax, for system calls */
-	uint32_t first; /* the constant put into edi since the last jump or call; ANY_FLAGS: none */
+	uint32_t number;               /* the constant last loaded as a system call's number */
+	uint32_t first; /* and as its first argument since the last jump or call, or ANY_FLAGS */
 };
 
 static const struct sym_function *sweep_function(const struct sweep_walk *w, uint32_t i)
@@ -116,7 +113,7 @@ static void enter_function(struct sweep_walk *w)
 	w->watched = f->cold ? 0 : FLAGS_ALL;
 	w->touched = false;
 	w->depth = 0;
-	w->own = 1u << RSP | 1u << RBP;
+	w->own = 1u << INSN_SP | 1u << INSN_FP;
 	w->n_kept = w->n_ahead = 0;
 	w->owned = w->loaded = 0;
 	w->callee = 0;
@@ -168,8 +165,8 @@ static void judge_readers(struct sweep_walk *w)
 
 /* --- the stack ---------------------------------------------------------------- */
 
-/* Follows rsp, and notes loads of the return address: by rsp, or by rbp once it is the frame
- * pointer (8 above it). */
+/* Follows the stack pointer, and notes loads of the return address: by it, or by the frame pointer
+ * (8 above that), once there is one. */
 static void watch_stack(struct sweep_walk *w, const uint8_t *p, const struct insn *in)
 {
 	int64_t offset = 0, before = w->depth;
@@ -186,8 +183,7 @@ static void watch_stack(struct sweep_walk *w, const uint8_t *p, const struct ins
 		w->s->facts[w->f] |= FACT_READS_CALLER; /* the return address was popped */
 		w->known = false;
 	}
-	w->framed |= w->depth == -8 && in->len == 3 &&
-		     !memcmp(p, "\x48\x89\xe5", 3); /* mov %rsp, %rbp */
+	w->framed |= w->depth == -8 && insn_makes_frame(p, in);
 }
 
 /* --- where a stack pointer comes from -------------------------------------------------------- */
@@ -222,16 +218,16 @@ static void watch_copies(struct sweep_walk *w, const uint8_t *p, const struct in
 		own = w->own >> c.from & 1;
 	else
 		own = c.from == COPY_FRAME && w->own >> c.base & 1 &&
-		      (c.to == RSP || is_kept(w, &c));
-	if (c.exchange && c.to != RSP && c.from != RSP)
+		      (c.to == INSN_SP || is_kept(w, &c));
+	if (c.exchange && c.to != INSN_SP && c.from != INSN_SP)
 		own = false;
-	if (c.to == RSP && !own && c.from < COPY_FRAME && CALLEE_SAVED >> c.from & 1)
+	if (c.to == INSN_SP && !own && c.from < COPY_FRAME && INSN_KEPT >> c.from & 1)
 		w->loaded |= 1u << c.from;
-	else if ((c.to == RSP || (c.exchange && c.from == RSP)) && !own)
+	else if ((c.to == INSN_SP || (c.exchange && c.from == INSN_SP)) && !own)
 		w->s->facts[w->f] |= FACT_LEAVES_STACK;
 	if (c.to == COPY_FRAME && own)
 		keep_insn(w, &c);
-	else if (c.to < COPY_FRAME && c.to != RSP)
+	else if (c.to < COPY_FRAME && c.to != INSN_SP)
 		w->own = (w->own & ~(1u << c.to)) | (uint32_t)own << c.to;
 	w->owned |= w->own;
 }
@@ -301,8 +297,9 @@ static bool is_hook(const uint64_t *list, size_t n, uint64_t vaddr)
 static void note_call(struct sweep_walk *w, const struct insn *in)
 {
 	const struct sweep_hooks *h = w->hooks;
-	bool hook = in->flow == FLOW_CALL ? is_hook(h->functions.at, h->functions.n, in->target) :
-					    in->rip && is_hook(h->slots.at, h->slots.n, in->target);
+	bool hook = in->flow == FLOW_CALL
+			    ? is_hook(h->functions.at, h->functions.n, in->target)
+			    : in->relative && is_hook(h->slots.at, h->slots.n, in->target);
 
 	if (hook && w->f != NO_FUNCTION)
 		w->s->facts[w->f] |= FACT_MCOUNT;
@@ -320,26 +317,16 @@ static void note_new_task(struct sweep_walk *w)
 		w->s->facts[w->f] |= FACT_LENDS_THREAD;
 }
 
-/* Follows constants in eax and edi up to a `syscall`. Only the first argument is dropped at a call
- * or jump. */
+/* Follows the number and the first argument, if constant, up to a system call. Only the first
+ * argument is dropped at a call or jump. */
 static void watch_system_calls(struct sweep_walk *w, const uint8_t *p, const struct insn *in)
 {
-	if (in->len == 5 && p[0] == 0xb8) /* mov $number, %eax */
-		memcpy(&w->number, p + 1, 4);
-	else if (in->len == 5 && p[0] == 0xbf) /* mov $flags, %edi */
-		memcpy(&w->first, p + 1, 4);
-	else if (in->len == 2 && p[0] == 0x0f && p[1] == 0x05)
+	if (insn_sets_number(p, in, &w->number) || insn_sets_first(p, in, &w->first))
+		return;
+	if (insn_is_system_call(p, in))
 		note_new_task(w);
 	else if (in->flow != FLOW_NEXT)
 		w->first = ANY_FLAGS;
-}
-
-/* True for instructions that name an address and load nothing from it. */
-static bool is_address_only(const struct insn *in)
-{
-	return (in->map == MAP_ONE && in->opcode == 0x8d) || /* lea */
-	       (in->map == MAP_0F && (in->opcode == 0x1f || in->opcode == 0x18 ||
-				      in->opcode == 0x0d)); /* nop, prefetch */
 }
 
 /* Notes an address that may be a function's. */
@@ -352,17 +339,17 @@ static void note_name(struct sweep_walk *w, uint64_t vaddr)
 		add_fact(w, f, FACT_NAMED);
 }
 
-/* Notes an operand relative to rip: code that is named or loaded from, or data whose address is
+/* Notes an operand relative to the pc: code that is named or loaded from, or data whose address is
  * taken (perhaps a jump table). */
 static void note_operand(struct sweep_walk *w, const struct insn *in)
 {
-	bool lea = in->map == MAP_ONE && in->opcode == 0x8d;
+	bool lea = insn_takes_address(in);
 
 	if (address_set_range(&w->s->targets, in->target)) {
 		const struct sym_function *f = sym_around(w->s->m, in->target);
 
 		address_set_add(&w->s->targets, in->target);
-		if (f && !is_address_only(in))
+		if (f && !insn_only_names(in))
 			add_fact(w, f,
 				 in->target - f->vaddr < DATA_REACH
 					 ? FACT_READ_AS_DATA | FACT_HOLDS_DATA
@@ -393,7 +380,7 @@ static void note_flow(struct sweep_walk *w, const struct insn *in, uint64_t end)
 			note_call(w, in);
 		break;
 	case FLOW_JUMP_INDIRECT:
-		w->jumps_indirect |= in->modrm >> 6 == 3;
+		w->jumps_indirect |= insn_jumps_by_register(in);
 		break;
 	}
 	if (in->flow != FLOW_NEXT && in->flow != FLOW_BRANCH)
@@ -425,7 +412,7 @@ static void note_insn(struct sweep_walk *w, const uint8_t *p, const struct insn 
 		watch_copies(w, p, in);
 		watch_system_calls(w, p, in);
 	}
-	if (in->rip)
+	if (in->relative)
 		note_operand(w, in);
 	if (in->flow != FLOW_NEXT) {
 		note_flow(w, in, end);

@@ -10,10 +10,7 @@
 
 #include "arch/insn.h"
 
-#define SYSCALL_LEN 2u
 #define BACK_MAX 16u       /* bytes before the call that its window may use */
-#define RAX 0
-#define KEPT_LEN 5u       /* length of mov $number, %edx */
 
 const char *const syscall_bar_words[] = {
 #define X(id, word, text) word,
@@ -27,14 +24,14 @@ const char *const syscall_bar_words[] = {
 
 static const struct hook_probe no_probe = { .kind = HOOK_NONE, .function = PROBE_ALONE };
 
-/* Instructions in address order, as far as their effect on %eax is followed. */
+/* Instructions in address order, as far as their effect on the number is followed. */
 struct syscall_walk {
 	struct hook_prober *p;
 	const struct sym_module *m;
 	hook_syscall_list *out;
 	uint32_t function;
 	uint64_t begin; /* begin of the function, or of the code after its last system call */
-	uint64_t loaded;           /* address of the instruction that put the number into %eax */
+	uint64_t loaded;           /* address of the instruction that loaded the number */
 	uint64_t loads;            /* begin of the run of such loads that ends here */
 	uint32_t number;
 	uint64_t end_of_loads;
@@ -47,128 +44,42 @@ struct syscall_walk {
 
 /* --- the number ------------------------------------------------------------------------------- */
 
-/* mov $number, %eax; xor %eax, %eax; mov $number, %rax. */
-static bool loads_number(const uint8_t *p, const struct insn *in, uint32_t *number)
-{
-	*number = 0;
-	if (in->len == 2 && (p[0] == 0x31 || p[0] == 0x33) && p[1] == 0xc0)
-		return true;
-	if (in->len == 5 && p[0] == 0xb8)
-		memcpy(number, p + 1, 4);
-	else if (in->len == 7 && memcmp(p, "\x48\xc7\xc0", 3) == 0)
-		memcpy(number, p + 3, 4);
-	else
-		return false;
-	return true;
-}
-
-/* Returns the register of the modrm byte's reg field. */
-static unsigned reg_operand(const struct insn *in)
-{
-	return (in->modrm >> 3 & 7) | (in->rex & 4) << 1;
-}
-
-/* Returns the register of the r/m operand; UINT32_MAX: it is in memory. */
-static unsigned rm_operand(const struct insn *in)
-{
-	return in->modrm >> 6 == 3 ? (in->modrm & 7u) | (in->rex & 1u) << 3 : UINT32_MAX;
-}
-
-/* Opcodes that write their r/m operand, their other operand, or none, of those that stand between a
- * number and its call. No others are known. */
-static const uint8_t to_rm[] = { 0x01, 0x09, 0x21, 0x29, 0x31, 0x80, 0x81,
-				 0x83, 0x88, 0x89, 0xc1, 0xc6, 0xc7, 0xd1 };
-static const uint8_t to_reg[] = { 0x03, 0x0b, 0x23, 0x2b, 0x33, 0x63, 0x8b, 0x8d };
-static const uint8_t to_none[] = { 0x38, 0x39, 0x3a, 0x3b, 0x3d, 0x84, 0x85, 0x90 };
-
-static bool is_in(uint8_t opcode, const uint8_t *list, size_t n)
-{
-	return memchr(list, opcode, n) != NULL;
-}
-
-/* %ah is a part of it, and has number 4 in byte instructions. */
-static bool is_rax(unsigned reg, bool byte)
-{
-	return reg == RAX || (byte && reg == 4);
-}
-
-/* The part of keeps_rax() for opcodes after 0f: cmov, set, nop. */
-static bool keeps_rax_0f(const struct insn *in)
-{
-	if (in->opcode >= 0x40 && in->opcode <= 0x4f) /* cmov */
-		return reg_operand(in) != RAX;
-	if (in->opcode >= 0x90 && in->opcode <= 0x9f) /* set */
-		return !is_rax(rm_operand(in), true);
-	return in->opcode == 0x1f;
-}
-
-/* True if the instruction leaves %rax alone for certain. */
-static bool keeps_rax(const struct insn *in)
-{
-	bool byte = in->opcode == 0x80 || in->opcode == 0x88 || in->opcode == 0xc6;
-
-	if (in->flow != FLOW_NEXT)
-		return in->flow == FLOW_BRANCH;
-	if (in->map == MAP_0F)
-		return keeps_rax_0f(in);
-	if (in->map != MAP_ONE)
-		return false;
-	if (is_in(in->opcode, to_rm, sizeof(to_rm)))
-		return !is_rax(rm_operand(in), byte);
-	if (is_in(in->opcode, to_reg, sizeof(to_reg)))
-		return reg_operand(in) != RAX;
-	if (in->opcode >= 0xb8 && in->opcode <= 0xbf)
-		return in->opcode != 0xb8 || in->rex & 1;
-	return is_in(in->opcode, to_none, sizeof(to_none)) || (in->opcode & 0xf8) == 0x50;
-}
-
-/* Follows the number in %eax through one instruction. */
-static void follow_rax(struct syscall_walk *w, uint64_t at, const uint8_t *p, const struct insn *in)
+/* Follows the number through one instruction. */
+static void follow_number(struct syscall_walk *w, uint64_t at, const uint8_t *p,
+			  const struct insn *in)
 {
 	uint32_t number;
 
-	if (loads_number(p, in, &number)) {
+	if (insn_loads_number(p, in, &number)) {
 		w->number = number;
 		w->loaded = at;
 		w->loads = w->end_of_loads == at ? w->loads : at;
 		w->end_of_loads = at + in->len;
-	} else if (!keeps_rax(in)) {
+	} else if (!insn_keeps_number(in)) {
 		w->number = SYSCALL_UNKNOWN;
 	}
 }
 
-static bool is_nop(const struct insn *in)
-{
-	return (in->map == MAP_ONE && in->opcode == 0x90) ||
-	       (in->map == MAP_0F && in->opcode == 0x1f);
-}
-
-/* mov $number, %edx */
+/* Follows a number that another register keeps. */
 static void follow_kept(struct syscall_walk *w, uint64_t at, const uint8_t *p,
 			const struct insn *in)
 {
-	if (w->kept_end == at && is_nop(in)) {
+	if (w->kept_end == at && insn_is_nop(in)) {
 		w->kept_end = at + in->len;
-	} else if (in->len == 5 && p[0] > 0xb8 && p[0] <= 0xbf) {
+	} else if (insn_loads_other(p, in, &w->kept_in, &w->kept_number)) {
 		w->kept = at;
 		w->kept_end = at + in->len;
-		w->kept_in = p[0] & 7u;
-		memcpy(&w->kept_number, p + 1, 4);
 	}
 }
 
-/* The way in which glibc ends a thread: the call in a loop of 8 bytes, which leaves no room for a
- * jump. The code before the loop runs once, and then the call.
- *
- *   mov $60, %edx; nop;  again: xor %edi, %edi; mov %edx, %eax; syscall; jmp again */
-#define END_LOADS 4u
+/* The way in which glibc ends a thread: the call in a short loop, which leaves no room for a jump.
+ * The code before the loop runs once, and then the call. */
 static bool is_end_loop(const struct syscall_walk *w, uint64_t vaddr)
 {
-	const uint8_t *p = sym_bytes(w->m, vaddr - END_LOADS, END_LOADS + SYSCALL_LEN + 2);
+	const uint8_t *p = sym_bytes(w->m, vaddr - INSN_END_LOADS, INSN_END_BYTES);
 
-	return p && w->kept_end == vaddr - END_LOADS && w->kept_number == SYS_exit &&
-	       p[0] == 0x31 && p[1] == 0xff && p[2] == 0x89 && p[3] == (0xc0 | w->kept_in << 3) &&
-	       p[6] == 0xeb && p[7] == 0xf8;
+	return p && w->kept_end == vaddr - INSN_END_LOADS && w->kept_number == SYS_exit &&
+	       insn_is_end_loop(p, w->kept_in);
 }
 
 /* --- one call --------------------------------------------------------------------------------- */
@@ -196,7 +107,9 @@ static const struct hook_probe *plan_before(const struct syscall_walk *w, uint64
 /* No lead: its instructions would come before the call. */
 static const struct hook_probe *plan_behind(const struct syscall_walk *w, uint64_t vaddr)
 {
-	return hook_probe_within(w->p, vaddr + SYSCALL_LEN, vaddr + SYSCALL_LEN, UINT64_MAX);
+	uint64_t behind = vaddr + INSN_SYSTEM_CALL_BYTES;
+
+	return hook_probe_within(w->p, behind, behind, UINT64_MAX);
 }
 
 /* Returns why events of the call cannot be had: which probe is missing, or that the code is not to
@@ -219,6 +132,7 @@ static void add_syscall(struct syscall_walk *w, uint64_t vaddr)
 {
 	static const uint16_t twice[] = { SYS_fork, SYS_vfork, SYS_clone, SYS_clone3 },
 			      last[] = { SYS_exit, SYS_exit_group };
+	uint64_t end = vaddr + INSN_SYSTEM_CALL_BYTES;
 	struct hook_syscall c = {
 		.vaddr = vaddr, .function = w->function, .before = &no_probe, .behind = &no_probe
 	};
@@ -230,18 +144,19 @@ static void add_syscall(struct syscall_walk *w, uint64_t vaddr)
 	c.number = c.ahead ? SYS_exit : w->number;
 	c.returns = !is_one_of(c.number, last, 2);
 	c.twice = is_one_of(c.number, twice, 4);
-	c.joined = hook_prober_jumped_into(w->p, vaddr + SYSCALL_LEN - 1, vaddr + SYSCALL_LEN);
+	c.joined = hook_prober_jumped_into(w->p, end - 1, end);
 	if (c.number == SYS_rt_sigreturn) {
 		c.bar = SYSCALL_BAR_SIGNAL_RETURN;
 	} else {
-		c.before = c.ahead ? hook_probe_within(w->p, w->kept, w->begin, w->kept + KEPT_LEN)
+		c.before = c.ahead ? hook_probe_within(w->p, w->kept, w->begin,
+						       w->kept + INSN_LOAD_BYTES)
 				   : plan_before(w, vaddr);
 		if (c.returns)
 			c.behind = plan_behind(w, vaddr);
 		c.bar = (uint8_t)bar_of(&c);
 	}
 	*vec_add(w->out) = c;
-	w->begin = vaddr + SYSCALL_LEN;
+	w->begin = end;
 }
 
 /* --- a module --------------------------------------------------------------------------------- */
@@ -291,11 +206,11 @@ static void walk_code(struct syscall_walk *w, uint64_t at, uint64_t end)
 		if (!insn_decode(p, end - at, at, &in)) {
 			in.len = 1;
 			w->number = SYSCALL_UNKNOWN;
-		} else if (in.len == SYSCALL_LEN && p[0] == 0x0f && p[1] == 0x05) {
+		} else if (insn_is_system_call(p, &in)) {
 			add_syscall(w, at);
 			w->number = SYSCALL_UNKNOWN;
 		} else {
-			follow_rax(w, at, p, &in);
+			follow_number(w, at, p, &in);
 			follow_kept(w, at, p, &in);
 		}
 	}

@@ -7,51 +7,33 @@
 #include <sys/syscall.h>
 
 #include "arch/code.h"
+#include "arch/wrapper.h"
 #include "image/patch_source.h"
 
-#define INTERCEPT_BYTES 32u /* of code for each */
-
-/* glibc's wrappers: mov $number, %eax; perhaps xor %edi, %edi; syscall. */
-static const uint8_t system_call[2] = { 0x0f, 0x05 }, clear_edi[2] = { 0x31, 0xff };
-/* glibc's syscall() loads the sixth argument last. */
-static const uint8_t last_argument[5] = { 0x4c, 0x8b, 0x4c, 0x24, 0x08 }; /* mov 8(%rsp), %r9 */
-
-/* Whether the bytes load the number of a call to be intercepted. */
-static bool is_number(const uint8_t *p)
+/* Whether it is the number of a call to be intercepted. A call that says its number at run time may
+ * be one. */
+static bool is_number(uint32_t number)
 {
 	static const uint32_t numbers[] = { SYS_execve,	 SYS_execveat,	SYS_prctl,
 					    SYS_seccomp, SYS_prlimit64, SYS_mlockall,
 					    SYS_setuid,	 SYS_setreuid,	SYS_setresuid };
-	uint32_t number;
 
-	if (p[0] != 0xb8) /* mov $number, %eax */
-		return false;
-	memcpy(&number, p + 1, 4);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (number == numbers[i])
 			return true;
-	return false;
-}
-
-/* Bytes before the system call; 0: the bytes are not such a call. Nine bytes are readable. */
-static uint8_t length_at(const uint8_t *p)
-{
-	if (is_number(p) && memcmp(p + 5, clear_edi, 2) == 0 && memcmp(p + 7, system_call, 2) == 0)
-		return 7;
-	if ((is_number(p) || memcmp(p, last_argument, 5) == 0) &&
-	    memcmp(p + 5, system_call, 2) == 0)
-		return 5;
-	return 0;
+	return number == WRAPPER_ANY;
 }
 
 static void find_in(const uint8_t *p, uint64_t bytes, uint64_t vaddr, intercept_list *out)
 {
-	/* The longest pattern has 9 bytes. Most bytes are ruled out by the first. */
-	for (uint64_t i = 0; i + 9 <= bytes; i++) {
-		struct intercept c = { .vaddr = vaddr + i,
-				       .n = p[i] == 0xb8 || p[i] == 0x4c ? length_at(p + i) : 0 };
+	for (uint64_t i = 0; i + WRAPPER_READ <= bytes; i++) {
+		struct intercept c = { .vaddr = vaddr + i };
+		uint32_t number;
 
-		if (!c.n)
+		if (!wrapper_may_begin(p[i]))
+			continue;
+		c.n = wrapper_at(p + i, &number);
+		if (!c.n || !is_number(number))
 			continue;
 		memcpy(c.bytes, p + i, c.n);
 		*vec_add(out) = c;
@@ -83,26 +65,10 @@ bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t byte
 
 /* --- into the process ----------------------------------------------------------------------- */
 
-/* Emits code at address `at` for the call that stands at `from`, leading to the agent. */
-static void emit_code(const struct intercept *c, uint64_t from, uint64_t agent, uint64_t at,
-		      uint8_t *out)
-{
-	unsigned n = c->n;
-	int32_t distance = (int32_t)(from + c->n - (at + n + 7));
-
-	memcpy(out, c->bytes, n);
-	/* lea of the system call to %rcx, which the call itself overwrites */
-	memcpy(out + n, "\x48\x8d\x0d", 3);
-	memcpy(out + n + 3, &distance, 4);
-	memcpy(out + n + 7, "\x49\xbb", 2); /* movabs $agent, %r11: and r11 */
-	memcpy(out + n + 9, &agent, 8);
-	memcpy(out + n + 17, "\x41\xff\xe3", 3); /* jmp *%r11 */
-}
-
 static uint64_t calls_room(const struct module *mod, const struct image_request *req)
 {
 	(void)req;
-	return mod->calls.n * INTERCEPT_BYTES;
+	return mod->calls.n * WRAPPER_CODE_MAX;
 }
 
 static uint32_t calls_max(const struct module *mod)
@@ -119,11 +85,12 @@ static void write_calls(struct patch_job *j)
 		uint64_t from = j->mod->base + c->vaddr;
 		uint8_t jump[5];
 
-		if (j->used + INTERCEPT_BYTES > j->room ||
+		if (j->used + WRAPPER_CODE_MAX > j->room ||
 		    code_jump(from, j->at + j->used, jump) < 0)
 			continue;
-		emit_code(c, from, j->req->hello->intercept, j->at + j->used, j->code + j->used);
-		j->used += INTERCEPT_BYTES;
+		wrapper_emit(c->bytes, c->n, from, j->req->hello->intercept, j->at + j->used,
+			     j->code + j->used);
+		j->used += WRAPPER_CODE_MAX;
 		memcpy(patch_list_add(j->list, from, sizeof(jump), c->bytes, PATCH_CALL, j->region)
 			       ->bytes,
 		       jump, sizeof(jump));

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "arch/code.h"
 #include "sym/elf_view.h"
 
 #define NOTE_SITE 1
@@ -21,7 +22,7 @@
 #define FIELDS_MAX 64
 #define RECORD_MAX 512
 
-const uint8_t static_nop[STATIC_NOP_BYTES] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+const uint8_t static_nop[STATIC_NOP_BYTES] = CODE_EVENT_NOP;
 
 /* One reading of a file: what it is read from, and where the answer goes. */
 struct note_reading { const struct elf_view *v; struct static_events *out; };

@@ -53,7 +53,7 @@ static bool agrees(const uint8_t *p, size_t n, uint64_t vaddr, const ZydisDecode
 		   z->raw.modrm.rm == 5;
 	struct insn in;
 
-	if (!insn_decode(p, n, vaddr, &in) || in.len != z->length || in.rip != rip)
+	if (!insn_decode(p, n, vaddr, &in) || in.len != z->length || in.relative != rip)
 		return false;
 	if (z->raw.imm[0].is_relative && in.target != vaddr + z->length + z->raw.imm[0].value.u)
 		return false;

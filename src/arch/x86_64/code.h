@@ -10,6 +10,9 @@
 #define CODE_PLT_READ 16u
 #define CODE_LANDING_MAX 4u
 
+/* The nop that include/brace/event.h leaves. */
+#define CODE_EVENT_NOP { 0x0f, 0x1f, 0x44, 0x00, 0x00 }
+
 #define CODE_OP_CALL 0xe8
 #define CODE_OP_JUMP 0xe9
 #define CODE_OP_SHORT_JUMP 0xeb
@@ -87,6 +90,11 @@ static inline size_t code_nop(const uint8_t *p, size_t n)
 	    by_modrm_size[p[prefix + 2]])
 		return prefix + by_modrm_size[p[prefix + 2]];
 	return 0;
+}
+
+static inline bool code_is_trap(uint8_t byte)
+{
+	return byte == CODE_OP_INT3;
 }
 
 static inline bool code_is_filler(uint8_t byte)

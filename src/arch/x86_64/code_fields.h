@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/code_fields.h for x86-64, by SSE2. */
+/* arch/code_fields.h for x86-64, by SSE2: 16 fields at a time. */
 #pragma once
+
 #include <emmintrin.h>
 
 static inline bool code_field_branches(const uint8_t *field)

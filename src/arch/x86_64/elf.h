@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/elf.h for x86-64. */
+/* arch/elf.h for x86-64: the types of relocations that a program's or library's file has. */
 #pragma once
 #include <linux/audit.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/inside.h for x86-64. */
+/* arch/inside.h for x86-64: inline assembly, of general registers only. */
 #pragma once
 #include "arch/x86_64/tcb.h"
 

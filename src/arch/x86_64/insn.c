@@ -618,11 +618,11 @@ static bool decode_slowly(const uint8_t *p, size_t n, uint64_t vaddr, struct ins
 	if (in.attributes & ZYDIS_ATTRIB_HAS_MODRM) {
 		out->modrm_at = in.raw.modrm.offset;
 		out->modrm = p[in.raw.modrm.offset];
-		out->rip = (out->modrm & 0xc7) == 0x05;
+		out->relative = (out->modrm & 0xc7) == 0x05;
 	}
 	/* The operand's address, or the branch's target; nothing for other instructions. */
 	out->target = vaddr + in.length +
-		      (out->rip ? (uint64_t)in.raw.disp.value : in.raw.imm[0].value.u);
+		      (out->relative ? (uint64_t)in.raw.disp.value : in.raw.imm[0].value.u);
 	return true;
 }
 
@@ -774,7 +774,7 @@ bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out)
 	if ((what & FLOW) && !finish_flow(p + at, vaddr, what, out))
 		return decode_slowly(p, n, vaddr, out);
 	if ((out->modrm & 0xc7) == 0x05 && has_modrm) {
-		out->rip = true;
+		out->relative = true;
 		out->target =
 			vaddr + out->len + (uint64_t)relative_operand(p + out->modrm_at + 1, 4);
 	}

@@ -375,3 +375,28 @@ uint64_t insn_absolute(const uint8_t *p, const struct insn *in)
 		return unsigned_32(p + in->modrm_at + 2);
 	return 0;
 }
+
+/* lea */
+bool insn_takes_address(const struct insn *in)
+{
+	return in->map == MAP_ONE && in->opcode == 0x8d;
+}
+
+/* lea, nop, prefetch */
+bool insn_only_names(const struct insn *in)
+{
+	return insn_takes_address(in) ||
+	       (in->map == MAP_0F &&
+		(in->opcode == 0x1f || in->opcode == 0x18 || in->opcode == 0x0d));
+}
+
+/* mov %rsp, %rbp */
+bool insn_makes_frame(const uint8_t *p, const struct insn *in)
+{
+	return in->len == 3 && !memcmp(p, "\x48\x89\xe5", 3);
+}
+
+bool insn_jumps_by_register(const struct insn *in)
+{
+	return in->modrm >> 6 == 3;
+}

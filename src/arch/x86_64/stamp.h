@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/stamp.h for x86-64: the TSC. */
+/* arch/stamp.h for x86-64: the TSC, which lfence makes wait for loads. */
 #pragma once
 
 #define STAMP_TOLD_BY "cpuid"

@@ -95,7 +95,7 @@ bool walk_is_return(const struct insn *in)
 
 bool walk_takes_address(const struct insn *in)
 {
-	return in->rip && in->map == MAP_ONE && in->opcode == 0x8d; /* lea */
+	return in->relative && in->map == MAP_ONE && in->opcode == 0x8d; /* lea */
 }
 
 /* --- jump tables --- */
