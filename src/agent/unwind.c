@@ -2,7 +2,7 @@
 /* Unwinders: their look-ups, and notes of what they leave. Called by the unwinders, on the thread
  * that throws; nothing is allocated.
  *
- * They know nothing of trampolines, and of an agent only if ld.so loaded it. Three of their look-ups
+ * Unwinders know nothing of trampolines, and of an agent only if ld.so loaded it. Three look-ups
  * lead here: GCC's own, ld.so's for one address, and the walk over all modules. nongnu's libunwind
  * gets tables of its own. */
 #include <elf.h>
@@ -165,7 +165,7 @@ typedef int iterate_phdr(phdr_callback *callback, void *data);
 
 extern const uint8_t agent_align_hdr[] __attribute__((visibility("hidden"))); /* align_cfa.S */
 
-/* Whose code asks for the modules. */
+/* The library whose code asks for the modules. */
 enum asker { ASKER_OTHER, ASKER_NONGNU, ASKER_UNWINDER, ASKERS };
 struct whose { uint64_t code; enum asker is; };
 

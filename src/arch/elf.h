@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stdint.h>
 
-/* What a relocation puts into its word. */
+/* Kinds of relocations, by the value that each puts into its word. */
 enum elf_reloc {
 	ELF_RELOC_OTHER,
 	ELF_RELOC_RELATIVE,  /* load bias + addend */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a walk along a function's control flow asks of its instructions and of the bytes around
- * them: sym/body.c. All functions are free of state, and may be called on any thread. */
+/* Questions of a walk along a function's control flow (sym/body.c) about its instructions and the
+ * bytes around them. All functions are free of state, and may be called on any thread. */
 #pragma once
 #include "arch/insn.h"
 

@@ -29,8 +29,8 @@ void clock_measure_end(struct clock *c, struct trace_clock *out);
 void clock_refine(struct clock *c, struct trace_clock *clock);
 void clock_end(struct clock *c); /* joins the thread; required before c goes away */
 uint64_t clock_tsc(void);
-/* What the TSC can tell apart, in its ticks: 1, or on AMD's processors the ticks of 10 ns, which it
- * counts at once. There a second reading within one step is a tick more than the first. */
+/* Returns the step in which the TSC counts, in ticks: 1, or on AMD's processors those of 10 ns.
+ * There a second reading within one step is a tick more than the first. */
 uint64_t clock_step(void);
 /* One instant on the TSC and CLOCK_MONOTONIC_RAW, as closely as two clocks can be read. */
 void clock_instant(uint64_t *tsc, uint64_t *ns);

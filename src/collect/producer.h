@@ -21,7 +21,7 @@ enum producer_pass {
 
 struct event_set;
 
-/* What to record from now on, and of whom. */
+/* A request to record events of processes from now on. */
 struct follow_request {
 	const struct event_set *events;
 	bool sleeps;                   /* when threads slept */

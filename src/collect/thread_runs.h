@@ -17,7 +17,7 @@ struct cpu_record {
 	size_t n;
 };
 
-/* What is known of a thread between its runs. */
+/* A thread, between its runs. */
 struct run_thread {
 	uint64_t first_tsc, tsc;       /* its first and last records; 0: it has none */
 	uint64_t position;             /* records in runs that were taken out, kept and lost */

@@ -39,8 +39,8 @@ struct filter_fault {
 	size_t position;    /* place of ftrace's caret; may be one or two after the text */
 	const char *text;   /* the filter, in what the caller passed */
 	size_t length;
-	/* Of a trigger whose own parameters are at fault: its kind, and what is wrong; text is the
-	 * whole command. NULL: a filter. */
+	/* The kind of a trigger whose own parameters are at fault, and the sentence; text is the
+	 * whole command then. NULL: a filter is at fault. */
 	const char *kind, *sentence;
 };
 

@@ -227,7 +227,7 @@ static int parse_definition(const struct line_words *w, struct probe_command *c)
 	return r;
 }
 
-/* Of -:[GRP/]EVENT, and of -:GRP/. */
+/* Parses -:[GRP/]EVENT and -:GRP/. */
 static int parse_removal(const struct line_words *w, struct probe_command *c)
 {
 	if (w->at[0][1] != ':' || !w->at[0][2])

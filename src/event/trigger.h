@@ -31,7 +31,7 @@ enum trigger_slot {
 struct event_trigger;
 struct trigger_line;
 
-/* What kinds do in ways of their own. None of them may look at a trigger's users or count. */
+/* Functions in which kinds of triggers differ. None may look at a trigger's users or count. */
 struct trigger_ops {
 	/* Reads what follows the kind's name into t, which is empty. Returns 0, or -errno and, if
 	 * error_log is to have it, *fault. */
@@ -104,7 +104,7 @@ struct trigger_context {
 struct trigger_line {
 	const struct event_format *event;
 	const struct trigger_context *context;
-	/* What follows the name and one `:` or blank, without blanks at both ends; NULL: nothing. */
+	/* The text behind the name and one `:` or blank, without blanks at both ends; NULL: none. */
 	const char *rest;
 	size_t n;
 	/* The line from the name on, without "!" and blanks at its end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a line "hist:keys=...:vals=...[ if FILTER]" asks for. The grammar is the kernel's, without
+/* A line "hist:keys=...:vals=...[ if FILTER]", parsed. The grammar is the kernel's, without
  * variables, expressions and actions, which are refused. A command does not change once it is
  * parsed, so any thread may read it. */
 #pragma once
@@ -55,7 +55,7 @@ struct hist_sort {
 	bool descending;
 };
 
-/* What a write does besides adding a trigger. */
+/* The effect of a write besides adding a trigger. */
 enum hist_order { HIST_ADD, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR };
 
 struct hist_command {

@@ -8,7 +8,7 @@
  * (hist_begin).
  *
  * Functions marked (records) need the lock of whoever looks at records: the instance's pump_lock.
- * The others may be called from any thread. */
+ * Functions without the mark may be called from any thread. */
 #pragma once
 #include "base/out.h"
 #include "event/trigger.h"

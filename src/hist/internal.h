@@ -22,7 +22,7 @@ struct hist_state {
 	atomic_bool paused;
 };
 
-/* What a trigger of the kind `hist` has as its `own`. Constant once the write is done, but for what
+/* The `own` of a trigger of the kind `hist`. Constant once the write is done, but for what
  * the pointers lead to. */
 struct hist {
 	struct hist_command *command;

@@ -205,7 +205,7 @@ enum nonlocal_kind special_nonlocal(const char *name)
 
 /* --- runtimes ---------------------------------------------------------------- */
 
-/* Of the runtime, which is in every program that is linked with it, or of such a program's main. */
+/* True for a symbol of GHC's runtime, which is in every program of GHC's, or of its main. */
 static bool is_ghc_symbol(const char *name)
 {
 	return strncmp(name, "stg_ap_", 7) == 0 || strcmp(name, "ZCMain_main_info") == 0;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum trace_option_group { OPTION_COMMON, OPTION_FUNCTION, OPTION_GRAPH, OPTION_NOP };
-/* What a change of the option concerns: what instances show and keep, or what programs record. */
+/* The reach of a change of an option: the text that instances show, or the records of programs. */
 enum trace_option_reach { OPTION_READERS, OPTION_PROGRAMS };
 
 #define TRACE_OPTIONS(X)                                                       \

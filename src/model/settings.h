@@ -78,16 +78,16 @@ struct settings {
 	uint32_t cmdlines;
 };
 
-/* What a write to a setting's file reaches besides the instance's own buffers and readers: bits. */
+/* The reach of a write to a setting's file, besides the instance's buffers and readers: bits. */
 enum setting_reach {
-	/* It may change what the programs record. */
+	/* The write may change what the programs record. */
 	REACH_PROGRAMS = 1,
 	/* Many writes change nothing there: trace-cmd writes "0" to the filter of each event,
 	 * hundreds of them. A change of the programs stops them all, so that comparing pays. */
 	REACH_SELDOM = 2,
-	/* It changes the functions that the profile counts or the stack tracer looks at. */
+	/* The write changes the functions that the profile counts or the stack tracer looks at. */
 	REACH_COUNTS = 4,
-	/* It selects functions: with events, it asks for a tracer of functions besides. */
+	/* The write selects functions: with events, it asks for a tracer of functions besides. */
 	REACH_SELECTS = 8,
 };
 
@@ -128,7 +128,7 @@ static inline bool settings_causal(const struct settings *s)
 const struct function_list *settings_list(const struct settings *s, const char *file);
 /* Name of the i-th file except options/; NULL behind the last. */
 const char *settings_file(unsigned i);
-/* What a write to the file reaches (enum setting_reach); 0 also if there is no such file. */
+/* Returns the reach of a write to the file (enum setting_reach); 0 also if there is none. */
 unsigned settings_reach(const char *file);
 /* Whether the file can be written. */
 bool settings_can_write(const char *file);

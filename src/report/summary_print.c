@@ -173,7 +173,7 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 
 /* --- JSON ------------------------------------------------------------------------------ */
 
-/* What a row is of. */
+/* Prints the members that say whose row it is: a thread's, or a function's. */
 static void print_json_key(const struct summary *s, const struct summary_row *r, struct out *o)
 {
 	const struct trace_thread *t = s->by_thread ? &s->info->threads.at[r->thread] : NULL;

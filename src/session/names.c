@@ -195,8 +195,8 @@ static void add_image(struct trace_info *info, struct image_update *update)
 	vec_free(&update->modules);
 }
 
-/* As the dead tracer had it; the program may have spoiled it, or a brace of another version made the
- * memory. */
+/* Returns the dead tracer's row, by its number; where that is no tracer's, because the program has
+ * spoiled it or another version of brace made the memory, by the kind of its records. */
 static const struct tracer *tracer_of(const struct shared_memory *memory)
 {
 	const struct tracer *t = tracer_numbered(memory->settings.tracer_number);

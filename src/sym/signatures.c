@@ -87,7 +87,7 @@ static bool has_parameters(struct signature_walk *w, Dwarf_Die *function, struct
 	return s->parameters.n || s->variadic;
 }
 
-/* Those of the function's own DIE, or else of its declaration. */
+/* Reads the parameters of the function's own DIE, or else of its declaration. */
 static void read_parameters(struct signature_walk *w, Dwarf_Die *function, struct sym_signature *s)
 {
 	Dwarf_Die die = *function, origin;

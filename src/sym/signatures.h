@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What functions take and return, as the debug information has it. */
+/* Signatures of functions, as the debug information has them. */
 #pragma once
 #include "sym/module.h"
 

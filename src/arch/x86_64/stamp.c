@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What CPUID says of the TSC. collect/clock.c asks as a session begins. No state; cannot fail. */
+/* The TSC as CPUID describes it, for collect/clock.c as a session begins. No state; cannot fail. */
 #include "arch/stamp.h"
 
 #include <cpuid.h>
