@@ -292,10 +292,21 @@ static void executed(struct prey *p, pid_t tid)
 /* brace's own child is the program; from then on brace is no longer our concern. */
 static void forked(struct prey *p, pid_t tid, pid_t child)
 {
-	if (p->side == SIDE_AGENT && tid == p->brace && !p->program) {
+	if (p->side == SIDE_AGENT && tid == p->brace) {
 		p->program = child;
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return;
+	}
+	resume(p, tid, 0);
+}
+
+/* A new task's first stop. That of the program may be seen before brace's, which tells of the fork. Its threads have to be
+ * followed all the same: a breakpoint ends a process one of whose threads is not. */
+static void came(struct prey *p, pid_t tid)
+{
+	if (p->side == SIDE_AGENT && (!p->program || tid == p->program) && !p->looking && !p->n_planted) {
+		p->program = tid;
+		ptrace(PTRACE_SETOPTIONS, tid, 0, FOLLOW | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK);
 	}
 	resume(p, tid, 0);
 }
@@ -334,9 +345,7 @@ static void stopped(struct prey *p, pid_t tid, int status)
 		if (!hit(p, tid))
 			resume(p, tid, 0);
 	} else if (sig == SIGSTOP) {
-		if (p->side == SIDE_AGENT && tid == p->program && !p->looking && !p->n_planted)
-			ptrace(PTRACE_SETOPTIONS, tid, 0, FOLLOW | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK);
-		resume(p, tid, 0);
+		came(p, tid);
 	} else {
 		resume(p, tid, sig);
 	}
