@@ -27,7 +27,7 @@
 
 /* Makes the memory in which threads note call sites: the process maps it, and the session reads
  * it. */
-static int make_image_memory(struct image *im, struct err *err)
+static int make_image_memory(struct image *im, const struct memory_ends *ends, struct err *err)
 {
 	void *at;
 
@@ -35,6 +35,8 @@ static int make_image_memory(struct image *im, struct err *err)
 	if (im->image_fd < 0)
 		return im->image_fd;
 	im->update.memory = at;
+	im->update.ends = ends;
+	im->update.watch = memory_ends_watch(ends, &im->image_fd);
 	im->setup.image_size = sizeof(struct image_memory);
 	return 0;
 }
@@ -212,7 +214,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	/* A new plan for a known image is told as an addition to it. */
 	out->update.again = out->update.addition = req->again;
 	if (r == 0 && !req->again)
-		r = make_image_memory(out, err);
+		r = make_image_memory(out, req->ends, err);
 	if (r == 0)
 		r = patches_make(req, &modules, &maps, out, err);
 	if (r == 0)
@@ -262,7 +264,8 @@ int image_none_selected(const struct image *im, const struct settings *settings,
 }
 
 /* Without code memory: the process has its patches already. */
-int image_copy(pid_t pid, uint32_t of, struct image *out, struct err *err)
+int image_copy(pid_t pid, uint32_t of, const struct memory_ends *ends, struct image *out,
+	       struct err *err)
 {
 	memset(out, 0, sizeof(*out));
 	out->image_fd = out->code_fd = -1;
@@ -273,7 +276,7 @@ int image_copy(pid_t pid, uint32_t of, struct image *out, struct err *err)
 						  .exe = describe_exe(pid),
 						  .cmdline = describe_cmdline(pid) };
 	out->setup.trace = 1;
-	return make_image_memory(out, err);
+	return make_image_memory(out, ends, err);
 }
 
 void known_modules_copy(struct known_modules *to, const struct known_modules *from)
@@ -542,8 +545,10 @@ void image_update_drop(struct image_update *update)
 {
 	free(update->about.exe);
 	free(update->about.cmdline);
-	if (update->memory)
+	if (update->memory) {
+		memory_ends_forget(update->ends, update->watch);
 		munmap((void *)update->memory, sizeof(*update->memory));
+	}
 	/* The last of several tries to attach is forgotten twice: by the try, and by the caller. */
 	update->about.exe = update->about.cmdline = NULL;
 	update->memory = NULL;

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "model/settings.h"
+#include "collect/memory_ends.h"
 #include "collect/shared_memory.h"
 #include "hook/plan.h"
 #include "image/patch_list.h"
@@ -26,7 +27,9 @@ struct image_update {
 	/* Events that may be recorded from now on; the catalogue's. */
 	VEC(const struct event_entry *) events;
 	image_refusals refused;   /* functions of modules in earlier updates */
-	const struct image_memory *memory; /* its sites; mapped as long as the session lives */
+	const struct image_memory *memory; /* its sites; mapped as long as a process has it */
+	const struct memory_ends *ends; /* by which it is watched; NULL: nothing is */
+	int watch;                /* memory_ends_watch() */
 	/* of a process that became another user's: its modules are those of image `of` */
 	bool is_copy;
 	uint32_t of;
@@ -107,17 +110,19 @@ struct image_request {
 	uint64_t taken_from, taken_bytes; /* where the agent will be put; 0 bytes: it is there */
 	uint64_t distance;        /* as in struct maps */
 	enum memory_tracer tracer;
+	const struct memory_ends *ends; /* of image memories; NULL: none are watched */
 };
 
 /* Adds the counts of a later look, or replaces the counts by a new image's. */
 void image_count_add(struct image_count *total, const struct image_count *more, bool addition);
 
 /* Plans everything; changes nothing in the process. 0, or -errno and *err. In both cases the caller
- * frees *out: image_close, image_update_free. On any thread. */
+ * frees *out: image_update_free, then image_close. On any thread. */
 int image_prepare(const struct image_request *req, struct image *out, struct err *err);
-/* Makes an image memory for a process of image `of` that has become another user's. 0, or -errno
- * and *err. */
-int image_copy(pid_t pid, uint32_t of, struct image *out, struct err *err);
+/* Makes an image memory for a process of image `of` that has become another user's. ends as in the
+ * request. 0, or -errno and *err. */
+int image_copy(pid_t pid, uint32_t of, const struct memory_ends *ends, struct image *out,
+	       struct err *err);
 /* Sets the image's number in the session, if image_prepare was not told. */
 void image_number(struct image *im, uint32_t index);
 /* After the agent is done, or will never be: takes over from the code memory which regions it

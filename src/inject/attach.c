@@ -219,8 +219,8 @@ static int attempt_attach(struct image_request *req, const struct agent_file *f,
 /* Frees the plan of a failed try. */
 static void forget_attempt(struct image_request *req, struct image *out)
 {
-	image_close(out);
 	image_update_free(&out->update);
+	image_close(out);
 	known_modules_free(req->known);
 }
 

@@ -182,7 +182,7 @@ static int attach_image(struct control *c, pid_t pid, struct tracee *stopped, st
 	struct image_request req = {
 		.index = index, .first_id = state.next_id, .known = &state.known, .pid = pid,
 		.settings = c->req.settings, .agent_path = c->req.agent_path,
-		.tracer = c->req.tracer,
+		.tracer = c->req.tracer, .ends = c->req.image_ends,
 		.events = &c->req.events, .distance = MMAP_AWAY, .socket = stopped ? c->way : NULL,
 		.agent_socket = c->way,
 	};

@@ -26,6 +26,7 @@ struct control_request {
 	const char *agent_path;
 	struct memories *memories;
 	const struct producers *producers; /* the session's; they live on */
+	const struct memory_ends *image_ends; /* the session's; they live on */
 	enum memory_tracer tracer;
 	uint64_t thresh_ticks;    /* tracing_thresh of the settings */
 };

@@ -16,6 +16,7 @@
 #include "collect/processes.h"
 #include "session/session.h"
 #include "collect/memories.h"
+#include "collect/memory_ends.h"
 #include "session/thread_names.h"
 #include "tracee/exit_watch.h"
 
@@ -24,6 +25,7 @@ struct store_writer;
 struct switches;
 
 struct site_hole { uint32_t image, site; };
+struct live_image { uint32_t image; int watch; /* memory_ends_watch() */ };
 
 struct session {
 	char *agent_path, *output;       /* output NULL: live only */
@@ -34,7 +36,9 @@ struct session {
 	struct store_writer *store;      /* NULL: live only */
 	struct err full;                 /* why the file takes no more; code 0: it does */
 	struct trace_info *info;
-	VEC(const struct image_memory *) image_memory; /* by image */
+	VEC(const struct image_memory *) image_memory; /* by image; NULL: no process has it */
+	struct memory_ends image_ends;
+	VEC(struct live_image) live_images; /* those in image_memory */
 	/* Sites whose number a thread has taken, and not yet written. */
 	VEC(struct site_hole) site_holes;
 	struct processes processes[MEMORIES_MAX]; /* by memory */

@@ -138,6 +138,7 @@ static int start_session(struct session *s, const struct session_request *req, c
 					   .agent_path = s->agent_path,
 					   .memories = &s->memories,
 					   .producers = &s->producers,
+					   .image_ends = &s->image_ends,
 					   .tracer = control_tracer_of(req->settings) };
 	int r;
 
@@ -174,6 +175,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 	s->unnamed = !option_is_set(req->settings->options, OPTION_RECORD_CMD);
 	s->started_tsc = clock_tsc();
 	clock_begin(&s->clock);
+	memory_ends_begin(&s->image_ends);
 	r = req->argv ? launch_resolve(req->argv[0], &path, &image, err) : 0;
 	if (r == 0 && image)
 		ahead = ahead_begin(image);
@@ -422,6 +424,15 @@ static void take_copies(struct session *s, const struct image_update *update)
 		}
 }
 
+/* Takes over the image that the update is of. */
+static void take_image(struct session *s, const struct image_update *update)
+{
+	*vec_add(&s->live_images) =
+		(struct live_image){ (uint32_t)s->image_memory.n, update->watch };
+	*vec_add(&s->info->images) = update->about;
+	*vec_add(&s->image_memory) = update->memory;
+}
+
 /* Takes over all updates that the control has. True: there were some. */
 static bool take_update(struct session *s)
 {
@@ -430,10 +441,8 @@ static bool take_update(struct session *s)
 
 	while (control_next_update(s->control, &update)) {
 		any = true;
-		if (!update.addition) {
-			*vec_add(&s->info->images) = update.about;
-			*vec_add(&s->image_memory) = update.memory;
-		}
+		if (!update.addition)
+			take_image(s, &update);
 		if (update.is_copy)
 			take_copies(s, &update);
 		for (size_t i = 0; i < update.modules.n; i++)
@@ -456,7 +465,7 @@ static uint64_t site_return(const struct session *s, uint32_t image, uint32_t si
 {
 	const struct image_memory *m = s->image_memory.at[image];
 
-	return site_id_exists(site)
+	return m && site_id_exists(site)
 		       ? __atomic_load_n(&m->sites[site_count_of_id(site)], __ATOMIC_RELAXED)
 		       : 0;
 }
@@ -490,23 +499,53 @@ static void add_site(struct session *s, uint32_t image)
 		*vec_add(&s->site_holes) = (struct site_hole){ image, site };
 }
 
-/* Adds sites that threads have taken since. */
+/* Adds an image's sites that threads have taken since. */
+static void take_sites_of(struct session *s, uint32_t image)
+{
+	const struct image_memory *m = s->image_memory.at[image];
+	/* The agent raises next_site relaxed (agent/site.c): a site that is not there yet
+	 * becomes a hole. */
+	uint32_t count = m ? __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE) : 0;
+	uint32_t id = count ? site_id_of_count(count - 1) : 0;
+
+	if (!count || id >= SITE_IDS)
+		return;
+	while (s->info->images.at[image].sites.n <= id)
+		add_site(s, image);
+}
+
+/* No process has the image any more, and its sites were taken: frees its memory. Its holes stay
+ * unknown. */
+static void leave_image(struct session *s, uint32_t image)
+{
+	size_t kept = 0;
+
+	munmap((void *)s->image_memory.at[image], sizeof(struct image_memory));
+	s->image_memory.at[image] = NULL;
+	for (size_t i = 0; i < s->site_holes.n; i++)
+		if (s->site_holes.at[i].image != image)
+			s->site_holes.at[kept++] = s->site_holes.at[i];
+	s->site_holes.n = kept;
+}
+
+/* Adds sites that threads have taken since. Ends are heard first: what an image's processes wrote
+ * before its end is then seen. */
 static void take_sites(struct session *s)
 {
-	fill_holes(s);
-	for (size_t i = 0; i < s->image_memory.n; i++) {
-		const struct image_memory *m = s->image_memory.at[i];
-		const struct trace_image *image = &s->info->images.at[i];
-		/* The agent raises next_site relaxed (agent/site.c): a site that is not there yet
-		 * becomes a hole. */
-		uint32_t count = m ? __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE) : 0;
-		uint32_t id = count ? site_id_of_count(count - 1) : 0;
+	size_t kept = 0;
 
-		if (!count || id >= SITE_IDS)
-			continue;
-		while (image->sites.n <= id)
-			add_site(s, (uint32_t)i);
+	memory_ends_hear(&s->image_ends);
+	fill_holes(s);
+	for (size_t i = 0; i < s->live_images.n; i++) {
+		const struct live_image live = s->live_images.at[i];
+
+		take_sites_of(s, live.image);
+		if (memory_ends_take(&s->image_ends, live.watch))
+			leave_image(s, live.image);
+		else
+			s->live_images.at[kept++] = live;
 	}
+	s->live_images.n = kept;
 }
 
 /* Describes a thread by its slot. False: its image is not in info, or not yet. The image of a
@@ -820,6 +859,8 @@ static void free_image_memory(struct session *s)
 		if (s->image_memory.at[i])
 			munmap((void *)s->image_memory.at[i], sizeof(struct image_memory));
 	vec_free(&s->image_memory);
+	vec_free(&s->live_images);
+	memory_ends_close(&s->image_ends);
 }
 
 void session_free(struct session *s)

@@ -51,7 +51,7 @@ static struct image_request request_of(struct control *c, struct peer *p)
 		.index = p->image, .first_id = p->first_id, .known = &p->known, .pid = p->pid,
 		.hello = &p->hello,
 		.settings = c->req.settings, .agent_path = c->req.agent_path,
-		.tracer = c->req.tracer, .events = &p->events,
+		.tracer = c->req.tracer, .events = &p->events, .ends = c->req.image_ends,
 	};
 }
 
@@ -70,7 +70,8 @@ void setup_plan(struct control *c, struct peer *p)
 {
 	const struct image_request req = request_of(c, p);
 	int r = p->hello.request == PROTOCOL_USER
-			? image_copy(p->pid, p->hello.image, &p->im, &p->err)
+			? image_copy(p->pid, p->hello.image, c->req.image_ends, &p->im,
+				     &p->err)
 			: image_prepare(&req, &p->im, &p->err);
 
 	if (r == 0)
