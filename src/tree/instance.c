@@ -236,14 +236,34 @@ static void enlist_instance(struct instance *top, struct instance *in)
 	pthread_mutex_unlock(&top->events_lock);
 }
 
-/* Afterwards no event that is added makes directories in it. */
-static void strike_off(struct instance *top, struct instance *in)
+/* With events_lock. Afterwards no event that comes or goes touches its directories. */
+static void unlink_instance(struct instance *top, const struct instance *in)
 {
-	pthread_mutex_lock(&top->events_lock);
 	for (struct instance *at = top; at; at = at->next)
 		if (at->next == in)
 			at->next = in->next;
+}
+
+static void strike_off(struct instance *top, const struct instance *in)
+{
+	pthread_mutex_lock(&top->events_lock);
+	unlink_instance(top, in);
 	pthread_mutex_unlock(&top->events_lock);
+}
+
+/* Attaches the directory of an enlisted instance, or frees the directory and strikes the instance
+ * off: with events_lock, since nobody may look for an event's directory in what is freed. */
+static int attach_instance(struct tree_node *dir, struct tree_node *root, struct instance *top,
+			   const struct instance *in)
+{
+	int e;
+
+	pthread_mutex_lock(&top->events_lock);
+	e = tree_attach(dir, root);
+	if (e)
+		unlink_instance(top, in);
+	pthread_mutex_unlock(&top->events_lock);
+	return e;
 }
 
 /* --- the target --------------------------------------------------------------------- */
@@ -358,20 +378,21 @@ static int make_instance(struct tree_node *dir, const char *name, struct err *er
 	in->tree = top->tree;
 	inherit_options(in, top);
 	files_fill(in, root, false);
-	/* Before the target exists: it may ask for events. */
-	pthread_mutex_lock(&top->events_lock);
-	event_files_grow(in);
-	pthread_mutex_unlock(&top->events_lock);
 	pthread_mutex_lock(&top->lock);
+	/* Before the target exists: it may ask for events. From here on an event that is removed goes
+	 * from this instance, too. */
+	enlist_instance(top, in);
 	target = instance_lock(top);
 	if (target.ops->make)
 		e = target.ops->make(target.arg, in, name, &in->target, err);
 	instance_unlock(top);
-	if (e)
+	if (e) {
+		strike_off(top, in);
 		tree_discard(root);
-	/* The name may have been taken since tree_mkdir looked. */
-	else if (!(e = tree_attach(dir, root)))
-		enlist_instance(top, in);
+	} else {
+		/* The name may have been taken since tree_mkdir looked. */
+		e = attach_instance(dir, root, top, in);
+	}
 	if (e && in->target.ops && in->target.ops->drop)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);

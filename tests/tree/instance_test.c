@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "event/probe_command.h"
 #include "golden.h"
 #include "golden_events.h"
+#include "image/dynamic_probes.h"
 #include "tree/instance.h"
 
 static struct tree *t;
@@ -564,6 +566,8 @@ static int make(void *arg, struct instance *instance, const char *name, struct t
 {
 	if (!strcmp(name, "no"))
 		return err_set(err, ENOSPC, "no more");
+	if (!strcmp(name, "late"))
+		assert_int_equal(tree_echo(t, "uprobe_events", "-:gone", true, NULL), 0);
 	*out = (struct tree_target){ &target_ops, NULL };
 	return 0;
 }
@@ -630,6 +634,47 @@ static void targets_of_instances(void **state)
 	shows("instances/yes/trace", "on 1\n");
 	assert_int_equal(tree_rmdir(dir, "yes", 0, NULL), 0);
 	assert_int_equal(seen.dropped, 1);
+	tree_put(dir);
+}
+
+/* Defines an event, as uprobe_events does, but that no file is looked at. */
+static void define(const char *line)
+{
+	struct probe_command c;
+	struct err err;
+
+	assert_int_equal(probe_command_parse(line, &c, &err), 0);
+	assert_int_equal(events_add_probe(instance_events(t), &dynamic_provider, c.group, c.format, c.definition, &err), 0);
+	c.definition = NULL;
+	probe_command_free(&c);
+}
+
+static bool is_there(const char *path)
+{
+	struct tree_node *n = tree_find(t, path);
+
+	if (n)
+		tree_put(n);
+	return n;
+}
+
+/* The event goes while the instance is being made: the target's make() removes it. */
+static void an_event_goes_meanwhile(void **state)
+{
+	struct tree_node *dir = tree_find(t, "instances");
+
+	define("p:gone /file:0x10");
+	define("p:stays /file:0x10");
+	assert_true(is_there("events/uprobes/gone/id"));
+	assert_int_equal(tree_mkdir(dir, "late", NULL), 0);
+	assert_false(is_there("events/uprobes/gone"));
+	assert_false(is_there("instances/late/events/uprobes/gone"));
+	assert_true(is_there("instances/late/events/uprobes/stays/id"));
+	assert_int_equal(tree_mkdir(dir, "late", NULL), -EEXIST);
+	assert_int_equal(tree_mkdir(dir, "no", NULL), -ENOSPC);
+	define("p:gone /file:0x20");
+	assert_true(is_there("instances/late/events/uprobes/gone/id"));
+	assert_int_equal(tree_rmdir(dir, "late", 0, NULL), 0);
 	tree_put(dir);
 }
 
@@ -806,7 +851,7 @@ int main(void)
 		TEST(profile_without_a_program),
 		TARGET_TEST(writes_as_on_the_kernel), TARGET_TEST(writes_as_on_a_later_kernel), TEST(refusals_are_logged),
 		TEST(per_cpu), TEST(snapshots), TEST(freeing), TEST(logs_of_instances), TEST(instances), TEST(cpumasks), TEST(all_processors), TEST(readme),
-		TARGET_TEST(the_target_decides), TARGET_TEST(the_target_shows), TARGET_TEST(targets_of_instances),
+		TARGET_TEST(the_target_decides), TARGET_TEST(the_target_shows), TARGET_TEST(targets_of_instances), TARGET_TEST(an_event_goes_meanwhile),
 		TARGET_TEST(lists_of_functions), TARGET_TEST(commands_on_functions), TARGET_TEST(a_list_changes_at_the_close), TARGET_TEST(words_that_are_refused),
 		TARGET_TEST(brackets_over_writes), TARGET_TEST(many_threads),
 	};
