@@ -142,6 +142,16 @@ static int remove_event_of(struct instance *top, const struct probe_command *c, 
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
+static int define_event(struct instance *top, struct probe_command *c, const char *line,
+			struct err *err)
+{
+	/* Names that the line does not give are never a file's: the column is right. */
+	if (event_files_have(c->group, c->event))
+		return err_at(err, EEXIST, line, strcspn(line, ":") + 1,
+			      "a file in events has this name already: name the event otherwise");
+	return dynamic_probes_define(top->events, c, line, err);
+}
+
 static int run_line(struct instance *top, const char *line, struct err *err)
 {
 	struct probe_command c;
@@ -150,7 +160,7 @@ static int run_line(struct instance *top, const char *line, struct err *err)
 	if (r < 0)
 		return r;
 	if (c.action == PROBE_DEFINE)
-		r = dynamic_probes_define(top->events, &c, line, err);
+		r = define_event(top, &c, line, err);
 	else if (c.action == PROBE_REMOVE)
 		r = remove_event_of(top, &c, line, err);
 	probe_command_free(&c);

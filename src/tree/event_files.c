@@ -589,6 +589,15 @@ static struct tree_node *system_dir(struct instance *in, const struct event_entr
 	return tree_attach(in->events_dir, dir) ? NULL : tree_lookup(in->events_dir, system);
 }
 
+/* A file has the name already: the event is there, without a directory. Providers name events as
+ * they like; definitions are refused (dynamic_files.c). */
+bool event_files_have(const char *system, const char *event)
+{
+	return !strcmp(system, "enable") || !strcmp(system, "header_event") ||
+	       !strcmp(system, "header_page") || !strcmp(event, "enable") ||
+	       !strcmp(event, "filter");
+}
+
 /* Makes the directories of events that joined the catalogue. Returns early when the instance is
  * just being removed: nothing can be attached then. */
 void event_files_grow(struct instance *in)
@@ -599,7 +608,7 @@ void event_files_grow(struct instance *in)
 		const struct event_entry *e = events_at(in->events, in->events_shown);
 		struct tree_node *system, *dir;
 
-		if (events_is_gone(e))
+		if (events_is_gone(e) || event_files_have(e->format->system, e->format->name))
 			continue;
 		system = system_dir(in, e);
 		if (!system)

@@ -85,6 +85,10 @@ void event_files_fill(struct instance *in, struct tree_node *dir);
 /* Makes directories for events that were added. The top's events_lock is held. */
 void event_files_grow(struct instance *in);
 
+/* Whether a directory of the system, or of the event in it, would have the name of a file that is
+ * beside it. */
+bool event_files_have(const char *system, const char *event);
+
 /* Removes the directories of an event that is gone. The top's events_lock is held. */
 void event_files_remove(struct instance *in, const struct event_entry *e);
 

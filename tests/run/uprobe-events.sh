@@ -46,7 +46,10 @@ refused "no regular file" 'Invalid' 'Not a regular file' "p:x $T/:$O"
 refused "no such register" 'Invalid' 'Invalid register name' "p:x $A:$O %zz"
 refused "where no code is" 'Invalid' 'no probe fits at this offset' "p:x $A:0x1"
 refused "no such event to remove" 'No such file' 'there is no such event' "-:absent"
+refused "a group that a file is named as" 'File exists' 'a file in events has this name already' "p:enable/x $A:$O"
+refused "an event that a file is named as" 'File exists' 'a file in events has this name already' "p:x/filter $A:$O"
 check_that "nothing of these is left" listed "$L"
+check_that "and the files are there" [ -f "$D/events/enable" ]
 
 # --- recorded
 tell 1
