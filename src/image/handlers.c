@@ -99,7 +99,7 @@ static int look_there(void *of)
 	struct tracee *t;
 	struct err ignored;
 
-	if (tracee_stop(l->pid, &t, &ignored) == 0) {
+	if (tracee_stop_unless_given_up(l->pid, &t, &ignored) == 0) {
 		handlers_read(t, l->out);
 		tracee_release(t);
 	}

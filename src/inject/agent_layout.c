@@ -88,7 +88,7 @@ int agent_layout_look(pid_t pid, const struct agent_file *f, const char *agent_p
 {
 	struct tracee *t;
 	struct maps maps;
-	int r = tracee_stop(pid, &t, err);
+	int r = tracee_stop_unless_given_up(pid, &t, err);
 
 	memset(out, 0, sizeof(*out));
 	if (r < 0)

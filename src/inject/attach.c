@@ -2,7 +2,8 @@
 /* Called for a process that runs (attach_process) or was launched by hand (attach_stopped), on the
  * thread that starts the session; the work is done in a holder (tracee/holder.h), by whoever is
  * alone (session/turns.h). A failure before the end undoes every step, so the process runs on
- * untraced. A change of its mappings under the plan costs another try, at most TRIES. */
+ * untraced. A change of its mappings under the plan costs another try, at most TRIES. The user may
+ * give up (tracee_give_up) until the process stands still for the entry. */
 #include "inject/attach.h"
 #include "image/providers.h"
 
@@ -142,7 +143,7 @@ static int enter_process(pid_t pid, const struct agent_file *f, struct agent_lay
 
 	stopped_patches_touch(pid, im->patches, im->setup.n_patches);
 	stale_agent_find(pid, &left);
-	r = tracee_stop(pid, &t, err);
+	r = tracee_stop_unless_given_up(pid, &t, err);
 	if (r == 0) {
 		r = enter_now(t, f, place, users, im, &left, err);
 		attach_release(t, rep);

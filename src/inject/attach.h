@@ -15,8 +15,8 @@ struct attach_report {
 };
 
 /* Brings the agent in if it is not there, plans (image_prepare; fills in req->hello) and hooks. The
- * process records into its user's memory. 0, or -errno and *err, and the process is as before. Adds
- * to *rep. The caller is alone (session/turns.h). */
+ * process records into its user's memory. 0, or -errno and *err, and the process is as before:
+ * -ECANCELED after tracee_give_up(). Adds to *rep. The caller is alone (session/turns.h). */
 int attach_process(struct image_request *req, struct memories *memories, struct image *out,
 		   struct attach_report *rep, struct err *err);
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,26 @@
 #include "tracee/check.h"
 #include "tracee/internal.h"
 #include "tracee/proc_status.h"
+
+/* Written by tracee_give_up(), in whatever thread or signal's handler, and never taken back. */
+static atomic_bool user_gave_up;
+
+void tracee_give_up(void)
+{
+	user_gave_up = true;
+}
+
+/* Whether a wait that may be given up is. */
+static bool is_given_up(bool may_give_up)
+{
+	return may_give_up && user_gave_up;
+}
+
+static int err_given_up(pid_t pid, struct err *err)
+{
+	return err_set(err, ECANCELED, "interrupted: process %d was not stopped, and runs on",
+		       (int)pid);
+}
 
 /* Both lists mostly have the same order: `next` is the place after the last answer, where the
  * search begins. */
@@ -330,7 +351,7 @@ static bool look_again(struct tracee *t)
 	return all;
 }
 
-/* Returns false if the deadline passed. */
+/* Returns false if the deadline passed, or the user gave up. */
 static bool wait_all(struct tracee *t, uint64_t deadline)
 {
 	for (size_t i = t->threads.n; i-- > 0;) {
@@ -338,7 +359,7 @@ static bool wait_all(struct tracee *t, uint64_t deadline)
 
 		if (r < 0)
 			forget_thread(t, i);
-		if (r == 0 && clock_ns() > deadline)
+		if (r == 0 && (clock_ns() > deadline || is_given_up(t->may_give_up)))
 			return false;
 		/* A new round: threads that stood may be gone. */
 		if (r == 0) {
@@ -349,11 +370,13 @@ static bool wait_all(struct tracee *t, uint64_t deadline)
 	return true;
 }
 
-/* Says which thread did not stop, and for what it waits. */
+/* Says which thread did not stop, and for what it waits; or that the user gave up. */
 static int does_not_stop(struct tracee *t, struct err *err)
 {
 	size_t i = 0;
 
+	if (is_given_up(t->may_give_up))
+		return err_given_up(t->pid, err);
 	while (i + 1 < t->threads.n && t->threads.at[i].stopped)
 		i++;
 	return proc_explain_wait(t->pid, t->threads.at[i].tid, err);
@@ -384,6 +407,8 @@ static int stop_all(struct tracee *t, struct err *err)
 				       strerror(-n));
 		if (look_again(t) && n == 0 && !has_others(t))
 			break;
+		if (is_given_up(t->may_give_up))
+			return err_given_up(t->pid, err);
 		if (clock_ns() > deadline)
 			return err_set(
 				err, EBUSY,
@@ -411,12 +436,14 @@ int open_memory(struct tracee *t, struct err *err)
 
 /* An earlier holder has given up and still waits for a thread of the process, which only that
  * holder can let go. */
-static int wait_stragglers(pid_t pid, uint64_t deadline, struct err *err)
+static int wait_stragglers(pid_t pid, uint64_t deadline, bool may_give_up, struct err *err)
 {
 	const struct timespec nap = { 0, 1000000 };
 	pid_t tid;
 
 	while ((tid = stragglers_of(pid))) {
+		if (is_given_up(may_give_up))
+			return err_given_up(pid, err);
 		if (clock_ns() > deadline)
 			return proc_explain_wait(pid, tid, err);
 		nanosleep(&nap, NULL);
@@ -434,14 +461,14 @@ static bool is_caller(pid_t tid)
 /* A thread in an uninterruptible sleep, or one whose vfork child lives, would stop when it wakes,
  * long after brace has given up. So no thread is touched before all were seen awake, or in a usual
  * sleep. */
-static int wait_interruptible(pid_t pid, struct err *err)
+static int wait_interruptible(pid_t pid, bool may_give_up, struct err *err)
 {
 	const struct timespec nap = { 0, 1000000 };
 	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 	char name[32];
 	struct proc_stat stat;
 	struct dirent *e;
-	int r = wait_stragglers(pid, deadline, err);
+	int r = wait_stragglers(pid, deadline, may_give_up, err);
 	DIR *d;
 
 	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
@@ -451,7 +478,9 @@ static int wait_interruptible(pid_t pid, struct err *err)
 
 		while (r == 0 && tid > 0 && proc_stat_read(pid, tid, &stat) == 0 &&
 		       stat.state == 'D' && !is_caller(tid)) {
-			if (clock_ns() > deadline)
+			if (is_given_up(may_give_up))
+				r = err_given_up(pid, err);
+			else if (clock_ns() > deadline)
 				r = proc_explain_wait(pid, tid, err);
 			nanosleep(&nap, NULL);
 		}
@@ -484,7 +513,7 @@ static int explain_failure(pid_t pid, int r, struct err *err)
 {
 	struct proc_status own;
 	struct err why;
-	int rule = r == -EBUSY ? 0 : check_rules(pid, &why);
+	int rule = r == -EBUSY || r == -ECANCELED ? 0 : check_rules(pid, &why);
 
 	if (rule < 0) {
 		*err = why;
@@ -498,16 +527,16 @@ static int explain_failure(pid_t pid, int r, struct err *err)
 	return r;
 }
 
-int tracee_stop(pid_t pid, struct tracee **out, struct err *err)
+static int stop_process(pid_t pid, bool may_give_up, struct tracee **out, struct err *err)
 {
 	struct proc_stat stat;
 	struct tracee *t;
-	int r = wait_interruptible(pid, err);
+	int r = wait_interruptible(pid, may_give_up, err);
 
 	if (r < 0)
 		return r;
 	t = mem_zalloc(sizeof(*t));
-	*t = (struct tracee){ .pid = pid, .mem = -1 };
+	*t = (struct tracee){ .pid = pid, .mem = -1, .may_give_up = may_give_up };
 	if (proc_stat_read(pid, pid, &stat) == 0 && stat.ppid == getpid())
 		t->ticks.keep = pid;
 	holder_take(t);
@@ -524,6 +553,16 @@ int tracee_stop(pid_t pid, struct tracee **out, struct err *err)
 	}
 	*out = t;
 	return 0;
+}
+
+int tracee_stop(pid_t pid, struct tracee **out, struct err *err)
+{
+	return stop_process(pid, false, out, err);
+}
+
+int tracee_stop_unless_given_up(pid_t pid, struct tracee **out, struct err *err)
+{
+	return is_given_up(true) ? err_given_up(pid, err) : stop_process(pid, true, out, err);
 }
 
 /* --- looking at it -------------------------------------------------------------------------- */

@@ -58,6 +58,7 @@ struct boost {
 struct tracee {
 	pid_t pid;
 	bool dead;
+	bool may_give_up; /* its stop ends with tracee_give_up() */
 	struct ticks ticks;
 	VEC(struct thread) threads;
 	int mem;         /* /proc/TID/mem */

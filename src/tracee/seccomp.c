@@ -170,7 +170,7 @@ static int check_filters(const struct proc_status *s, struct err *err)
 {
 	filter_list list = { 0 };
 	struct tracee *t;
-	int r = tracee_stop(s->tgid, &t, err);
+	int r = tracee_stop_unless_given_up(s->tgid, &t, err);
 
 	if (r < 0)
 		return r;
@@ -268,7 +268,7 @@ uint32_t seccomp_lacks(pid_t pid)
 
 	if (!mode_of(pid))
 		return 0;
-	if (tracee_stop(pid, &t, &ignored) < 0)
+	if (tracee_stop_unless_given_up(pid, &t, &ignored) < 0)
 		return lacks;
 	if (copy_all(t, &list) == 0)
 		lacks = lacks_by(&list);

@@ -25,6 +25,11 @@ int tracee_check(pid_t pid, struct err *err);
  * lives) is named after `TRACEE_STOP_MS`. */
 #define TRACEE_STOP_MS 2000
 int tracee_stop(pid_t pid, struct tracee **out, struct err *err);
+/* Works like tracee_stop, for a process of which nothing depends on this stop: after
+ * tracee_give_up() it fails at once with -ECANCELED and *err. */
+int tracee_stop_unless_given_up(pid_t pid, struct tracee **out, struct err *err);
+/* The user waits no more: for good, in all threads. From any thread, a signal's handler too. */
+void tracee_give_up(void);
 
 /* Lets the process go: borrowed registers are put back, signals that came meanwhile are delivered,
  * a stopped (SIGSTOP) process stays stopped, system calls go on as if not interrupted (those that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The main thread starts and runs the session; the monitor's thread looks ten times a second.
- * Signal handlers only count, so every reaction is the monitor's. Without a thread for it brace
+ * Signal handlers only count, and give up an attach; every other reaction is the monitor's. Without a thread for it brace
  * ends at once: nobody would heed interrupts. */
 #include "ui/run.h"
 
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "inject/launch.h"
+#include "tracee/tracee.h"
 #include "ui/missing.h"
 #include "ui/say.h"
 
@@ -24,9 +25,11 @@
  * thread. */
 static atomic_uint interrupts;
 
+/* Whoever asks twice does not wait until a process can be attached to. */
 static void count_interrupt(int sig)
 {
-	interrupts++;
+	if (++interrupts > 1)
+		tracee_give_up();
 }
 
 static const int interrupt_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
