@@ -16,7 +16,6 @@
 #include "shared/stack.h"
 
 #define PAGE UINT64_C(4096)
-#define EVENTS_MAX 64        /* at one instruction; bounds the chain in shared memory */
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 
@@ -114,7 +113,7 @@ static void hit_probe(const struct probe_regs *regs, const struct probe_site *si
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site)
 {
-	for (unsigned i = 0; i < EVENTS_MAX && agent.memory; i++) {
+	for (unsigned i = 0; i < PROBE_CHAIN_MAX && agent.memory; i++) {
 		if (site->kind == PROBE_CALL)
 			call_hit(regs, site);
 		else if (site->kind == PROBE_SIGNAL)

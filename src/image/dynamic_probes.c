@@ -10,11 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/code.h"
 #include "base/file.h"
 #include "image/probes.h"
+#include "shared/probe.h"
 
 /* How far from a refused instruction the nearest one is looked for, in bytes. */
 #define NEAR_BYTES 64u
+/* Events that can be defined at one instruction. The agent records PROBE_CHAIN_MAX there, and markers
+ * and brace's own probes are among them. */
+#define DEFINED_MAX (PROBE_CHAIN_MAX - 4)
 
 const struct event_provider dynamic_provider = { .name = "probe", .can_enable = true };
 
@@ -65,6 +70,34 @@ static int open_file(const struct probe_command *command, const char *line, stru
 	return fd;
 }
 
+/* Whether both are of one file and at one instruction. What is closer than a landing pad is long
+ * counts as one: a probe of either may stand behind it. */
+static bool is_same_place(const struct probe_definition *a, const struct probe_definition *b)
+{
+	uint64_t between = a->offset > b->offset ? a->offset - b->offset : b->offset - a->offset;
+
+	return a->device == b->device && a->inode == b->inode && between <= CODE_LANDING_MAX;
+}
+
+/* Refuses what the agent would leave out of the records. */
+static int check_room(struct event_catalogue *c, const struct probe_command *command,
+		      const char *line, struct err *err)
+{
+	uint32_t n = events_n(c), here = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = events_at(c, i);
+
+		here += e->probe && !events_is_gone(e) &&
+			is_same_place(e->probe, command->definition);
+	}
+	return here < DEFINED_MAX
+		       ? 0
+		       : err_at(err, ENOSPC, line, command->offset_column,
+				"there are %u events at this instruction already; remove one, or fetch more arguments in one",
+				here);
+}
+
 int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
 			  const char *line, struct err *err)
 {
@@ -86,6 +119,9 @@ int dynamic_probes_define(struct event_catalogue *c, struct probe_command *comma
 		return r;
 	d->device = is.st_dev;
 	d->inode = is.st_ino;
+	r = check_room(c, command, line, err);
+	if (r < 0)
+		return r;
 	command->definition = NULL;
 	r = events_add_probe(c, &dynamic_provider, command->group, command->format, d, &why);
 	return r < 0 ? err_at(err, -r, line, 0, "%s", why.text) : 0;

@@ -7,6 +7,7 @@ extern const struct event_provider dynamic_provider;
 
 /* Defines the event in the catalogue: the file has to exist and the instruction to be one that can
  * be probed. Takes the definition out of the command, whose line stands in sentences. 0, or -errno
- * and *err with the column: -ENOENT, -EINVAL, -EEXIST. Any thread. */
+ * and *err with the column: -ENOENT, -EINVAL, -EEXIST, -ENOSPC: there are too
+ * many at the instruction. Any thread. */
 int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
 			  const char *line, struct err *err);

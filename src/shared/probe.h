@@ -6,6 +6,7 @@
 #ifndef __ASSEMBLER__
 #include "shared/fetch.h"
 
+#define PROBE_CHAIN_MAX 64u /* events at one instruction; bounds the chain in shared memory */
 #define PROBE_MAGIC 0x65626f7270637262ull /* "brcprobe" */
 
 /* PROBE_FETCH: a fetch program gathers the fields. PROBE_CALL: a struct call_about (calls.h) stands

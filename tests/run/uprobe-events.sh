@@ -92,6 +92,14 @@ echo 1 >"$E/enable"
 tell 9
 check_that "the name can be had again, with other fields" count 1 'request: ([0-9a-f]*) m=9$'
 echo 0 >"$E/enable"
+for ((i = 1; i < 60; i++)); do echo "p:e$i $A:$O"; done >"$T/lines"
+cat "$T/lines" >>"$D/uprobe_events"
+refused "one more than an instruction can have" 'No space' 'there are 60 events at this instruction already' "p:more $A:$O"
+echo 1 >"$D/events/uprobes/enable"
+echo >"$D/trace"
+tell 1
+check_that "all that could be defined are recorded" [ "$(grep -o ' e[0-9]*: (' "$D/trace" | sort -u | wc -l)" = 59 ]
+echo 0 >"$D/events/uprobes/enable"
 : >"$D/uprobe_events"
 check_that "> removes all" listed ''
 rmdir "$D/instances/i"
