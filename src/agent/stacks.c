@@ -13,9 +13,12 @@
 
 #define NOTED 8192u /* beyond that many, a stack that is given back is unmapped */
 #define UNUSED UINT64_C(1) /* flag in `noted`: free for the next thread */
+#define KNOWN_NO_STACK 32u /* agent_tls.known: in its session the thread asked, and got none */
+#define ASK_TICKS (UINT64_C(1) << 24) /* some milliseconds */
 
 static uint64_t noted[NOTED];
 static uint32_t n_noted, n_unused;
+static uint64_t refused_at; /* TSC of the last time that the kernel had no memory for a stack */
 
 static uint32_t known_stacks(void)
 {
@@ -49,8 +52,10 @@ static uint64_t take_new(void)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uint32_t i;
 
-	if (at <= 0)
+	if (at <= 0) {
+		__atomic_store_n(&refused_at, read_tsc(), __ATOMIC_RELAXED);
 		return 0;
+	}
 	i = __atomic_fetch_add(&n_noted, 1, __ATOMIC_RELAXED);
 	if (i < NOTED)
 		/* Pairs with the exchange in take_unused(). */
@@ -58,17 +63,27 @@ static uint64_t take_new(void)
 	return (uint64_t)at;
 }
 
+/* Asking takes three system calls, and a thread without a stack would ask at every call. So one that
+ * got none asks again when a stack was given back, or after a while. */
+static bool asks_later(const struct agent_tls *t)
+{
+	return t->known & KNOWN_NO_STACK && (t->known & ~TLS_KNOWN_MASK) == STACK_SESSION &&
+	       !__atomic_load_n(&n_unused, __ATOMIC_RELAXED) &&
+	       read_tsc() - __atomic_load_n(&refused_at, __ATOMIC_RELAXED) < ASK_TICKS;
+}
+
 bool stack_take(struct agent_tls *t)
 {
 	uint64_t signals, base;
 
-	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS))
+	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS) || asks_later(t))
 		return false;
 	signals = signals_block();
 	if (!stack_is_there(t)) {
-		t->known = (t->known & TLS_KNOWN_MASK) | STACK_SESSION;
+		t->known = (t->known & TLS_KNOWN_MASK & ~KNOWN_NO_STACK) | STACK_SESSION;
 		base = take_unused();
 		live_move(t, base ? base : take_new(), live_none(t->live));
+		t->known |= t->stack_base ? 0 : KNOWN_NO_STACK;
 	}
 	signals_restore(signals);
 	return t->stack_base != 0;
