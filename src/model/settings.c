@@ -210,9 +210,13 @@ static int write_tracer(struct settings *s, const struct setting_file *f, const 
 {
 	const struct tracer *tracer = tracer_find(text);
 
-	if (!tracer)
-		return err_at(err, EINVAL, text, 0,
-			      "unknown tracer, there are function_graph, function and nop");
+	if (!tracer) {
+		char *names = tracer_names();
+		int r = err_at(err, EINVAL, text, 0, "unknown tracer, there are: %s", names);
+
+		free(names);
+		return r;
+	}
 	s->tracer = tracer;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -138,6 +139,16 @@ static int add_pid(struct invocation *inv, const char *value, size_t at, size_t 
 	return 0;
 }
 
+static int no_such_name(const char *name, struct err *err)
+{
+	char *names = tracer_names();
+
+	err_at(err, ENOENT, name, 0, "no process that you may see has this name, and no tracer (%s)",
+	       names);
+	free(names);
+	return -ENOENT;
+}
+
 /* Adds all processes of that name, as if each number had been given. -ENOENT: there is none. */
 static int add_named(struct invocation *inv, const char *name, struct err *err)
 {
@@ -149,9 +160,7 @@ static int add_named(struct invocation *inv, const char *name, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&inv->pids) = ids.at.at[i];
 	vec_free(&ids.at);
-	return n ? 0
-		 : err_at(err, ENOENT, name, 0,
-			  "no process that you may see has this name, and no tracer (function_graph, function, nop)");
+	return n ? 0 : no_such_name(name, err);
 }
 
 /* trace-cmd's -p names a tracer. Other words are names of processes, and numbers are ids. */
