@@ -117,8 +117,8 @@ void nonlocal_rearm(struct agent_tls *t)
 /* --- the calls themselves ------------------------------------------------------------------- */
 
 /* Returns the stack pointer that setjmp left. glibc scrambles a jmp_buf's addresses (rotated, xor
- * the guard at %fs:0x30), musl does not. Far programs may have a longjmp of their own, and no
- * thread pointer. 0 = not known. */
+ * the guard at %fs:0x30), musl does not. Programs in no-TLS mode may have a longjmp of
+ * their own, and no thread pointer. 0 = not known. */
 static uint64_t jmp_buf_sp(const uint64_t *buf)
 {
 	uint64_t sp = buf[6], guard;

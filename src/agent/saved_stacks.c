@@ -52,7 +52,7 @@ bool stack_save(struct agent_tls *t, uint64_t sp)
 	p->base = t->stack_base;
 	p->live = t->live;
 	live_move(t, base, live_none(t->live));
-	/* The key last: another thread may unpark at once. */
+	/* The key last: another thread may restore the stack at once. */
 	__atomic_store_n(&p->sp, sp, __ATOMIC_RELEASE);
 	return true;
 }

@@ -3,7 +3,7 @@
  *
  *   lead | lea -128(%rsp), %rsp; call *agent; nopl site; lea 128(%rsp), %rsp | rest, and back
  *
- * The agent (agent/probe.S) keeps every register and the flags; the 128 bytes below the stack
+ * The agent (x86_64/agent/probe.S) keeps every register and the flags; the 128 bytes below the stack
  * pointer may hold a leaf function's variables. The nop's displacement tells the agent which struct
  * probe_site this is. */
 #pragma once

@@ -3,8 +3,8 @@
  * could not tell of them, made from what the kernel tells (perf_rings.h): a source of records
  * (producer.h), with threads of its own beside those of the session memories.
  *
- * Also the threads' sleeps (nosleep-time): records that are woven into the threads' own runs before
- * these are passed on. */
+ * Also the threads' sleeps (nosleep-time): session/merge_sleeps.c merges them into the threads' own
+ * runs. */
 #pragma once
 #include "collect/pending_sleeps.h"
 #include "collect/producer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by image_prepare() for each plan, on its thread; all state is the caller's struct modules.
- * Reads the symbol tables of all mapped files, once for all wanted names. */
+/* Reads the symbol tables of all mapped files, once for all wanted names. Called by image_prepare()
+ * for each plan, on its thread; all state is the caller's struct modules. */
 #include "image/bindings.h"
 
 #include <stdlib.h>

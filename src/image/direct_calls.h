@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that are hooked by their callers (hook/callers.h): their trampolines, and the calls
- * that lead there. Private to patches.c and probe_patches.c. */
+ * that lead there. Private to function_patches.c and probe_patches.c. */
 #pragma once
 #include "image/modules.h"
 #include "image/patch_list.h"

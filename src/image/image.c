@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by planners (session/setup.c), and by attach.c and change.c in holders; each works on
- * structs of its own, and shared caches have locks of theirs. A plan that fails leaves the process
+/* Plans the patches of one address space. Called by planners (session/setup.c), and in holders by
+ * inject/attach.c and inject/change.c; each works on structs of its own, and shared caches have
+ * locks of theirs. A plan that fails leaves the process
  * untouched. The agent's answers come from memory that the program can write: each is read once and
  * compared. */
 #include "image/image.h"

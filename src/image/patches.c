@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of one plan, on its thread. Has sources of patches (patch_source.h) write code into a memory
- * file that the process will map. Addresses are chosen by maps_find_room():
- * the agent, or attach.c, maps there or reports that it could not. */
+/* Lets the sources of patches (patch_source.h) write code into a memory file that the process will
+ * map. Part of one plan, on its thread. Addresses are chosen by maps_find_room(): the agent, or
+ * inject/attach.c, maps there or reports that it could not. */
 #include "image/patches.h"
 
 #include <errno.h>

@@ -22,7 +22,7 @@ struct callers {
 	uint64_t calls;
 	VEC(open_calls *) threads;    /* own stacks; NULL: not seen */
 	VEC(open_calls *) coroutines;
-	struct sp_map by_coroutine;   /* coroutine_key -> its place in coroutines */
+	struct sp_map by_coroutine;   /* process and track -> its place in coroutines */
 };
 
 /* The open calls of a thread's own stack; made if there are none. */

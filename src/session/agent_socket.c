@@ -519,7 +519,8 @@ static void program_ended(struct control *c, int fd)
 	memories_wake(c->memories);
 }
 
-/* One turn: waits at most ms, then hears, welcomes, accepts, gives up and lets in. */
+/* Waits at most ms for peers, then serves them: reads what came, answers, accepts new ones, drops
+ * the silent ones, and lets the next ones in. */
 static void look_at_peers(struct control *c, pollfds *fds, int ms)
 {
 	uint64_t told;

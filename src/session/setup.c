@@ -2,8 +2,9 @@
 /* Brings one image under trace, for the peer that asked: notes what the plan is made from,
  * plans, tells the session, sends the setup reply, and takes the outcome. The socket thread
  * calls the steps in this order (agent_socket.c); only setup_plan() takes long, and a planner
- * calls it. News come before the setup reply, so that no record names an image that the session
- * does not know; refusals come after. A plan that fails leaves the program untraced. */
+ * calls it. The image update comes before the setup reply, so that no record names an image that
+ * the session does not know; refusals come after. A plan that fails leaves the program
+ * untraced. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

@@ -3,9 +3,8 @@
  * its own.
  *
  *	struct tree *t = instance_tree_new();
- *	... tree_echo(t, "tracing_on", "0", false, &err); fuse_face_...(t) ...
+ *	... tree_echo(t, "tracing_on", "0", false, &err); fuse_mount_serve(t, ...) ...
  *	instance_tree_free(t);
- *
  *
  * All functions may be called from any thread, except the two above. */
 #pragma once

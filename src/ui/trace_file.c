@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by the commands that read a trace, on the only thread. A cut file is read up to its
- * cut. */
+/* Opens a trace file for a command and says what is wrong with it. Keeps nothing; called by the
+ * commands that read a trace, on the only thread. A cut file is read up to its cut. */
 #include "ui/trace_file.h"
 
 #include <errno.h>

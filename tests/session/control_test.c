@@ -1,7 +1,7 @@
 /* The session's agent socket, with peers that come all at once: processes of this program's, which
  * speak as an agent does, or do not. They say hello, ask for more, and say that they are done, at
  * the same time; one is silent throughout, one ends in the middle, one says what nobody says. The
- * news must come in order and complete. Also for ThreadSanitizer. */
+ * updates must come in order and complete. Also for ThreadSanitizer. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* A program for test_why: functions that are inlined everywhere, somewhere, nowhere. A line with
+/* A program for why_test.c: functions that are inlined everywhere, somewhere, nowhere. A line with
  * a copy says so in a comment that the test finds. Built with -O2 -g, and without -g. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compiles filter programs to machine code. event/filter_compile.c calls it; no state. The code is
- * put behind the program, in memory that the traced program cannot write, and is called by
- * agent/event.S and agent/event.c. A program with tests of other kinds, or a long one, gets no code
- * and is interpreted. tests/event compare both. */
+ * put behind the program, in memory that the traced program cannot write, and is called by event.S
+ * (in this folder's agent) and agent/event.c. A program with tests of other kinds, or a long one,
+ * gets no code and is interpreted. tests/event compare both. */
 #include "arch/filter_code.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Emits trampolines from the templates of trampoline.S: copies one, fills its fields in, appends
- * the moved prologue. image/patches.c calls it for each selected function while a process is
- * planned, on a planner's thread; no state, no decoder. It fails only with -ERANGE, when something
+ * the moved prologue. image/function_patches.c calls it for each selected function while a process
+ * is planned, on the plan's thread; no state, no decoder. It fails only with -ERANGE, when something
  * is more than 2 GiB away. */
 #include "arch/trampoline.h"
 
@@ -12,12 +12,10 @@
 #include "shared/record.h"
 #include "shared/tls.h"
 
-/* The content of a template's field: a distance, a constant, or a displacement from the
- * thread pointer. */
+/* The content of a template's field: a distance (field_target() says of which fields), or a
+ * constant, or a displacement from the thread pointer (field_value). A field has 4 bytes; F_TABLE
+ * has 8, and F_FENCE is a nop of 3. */
 enum field_kind {
-	/* field_target() says which fields are rip-relative; the others are constants, or
-	 * displacements from the thread pointer (field_value). F_TABLE alone has 8 bytes; F_FENCE
-	 * is a nop of 3. */
 	F_FORK_GUARD,
 	F_TABLE,
 	F_FENCE,
@@ -32,7 +30,7 @@ enum field_kind {
 	F_TOP,
 	F_DEPTH,
 	F_MAX,
-	/* From here to F_ITERATE_PHDR, and F_SLOW_NONLOCAL: words of the pool. */
+	/* From here to F_SLOW_NONLOCAL: words of struct trampoline_pool. */
 	F_SLOW_RECORD,
 	F_SLOW_RECORD2,
 	F_SLOW_ENTRY,
@@ -320,7 +318,8 @@ static int emit_template(enum trampoline_kind kind, const struct trampoline_env 
 	return 0;
 }
 
-/* A silent leaver is not a traced function, so it has no record for the function tracer either. */
+/* The function tracer's record stands before the kind's own. A function that is hooked only because
+ * it may leave its stack (NONLOCAL_SILENT) is not traced, so it has none. */
 static size_t call_size(enum trampoline_kind kind, const struct trampoline_env *env)
 {
 	bool silent = kind == TRAMPOLINE_NONLOCAL && env->id_flags & NONLOCAL_SILENT;

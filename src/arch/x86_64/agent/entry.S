@@ -250,7 +250,7 @@ agent_slow_site:
 	jmp	agent_slow_record2
 	.cfi_endproc
 
-/* State mode, and all far threads: ecx = record's id and kind, -32 = body. Goroutines have small
+/* State mode, and no-TLS mode: ecx = record's id and kind, -32 = body. Goroutines have small
  * stacks: a function that checks whether it has to grow has 792 bytes below its return address, but
  * those that the runtime calls without a check may have fewer. C then has a stack of the agent's
  * own. A call without room for the way there is counted as lost: recording it could overwrite a
