@@ -10,7 +10,8 @@ struct attempt {
 	bool blocked;
 };
 
-static struct attempt is_disturbed(struct agent_tls *t)
+/* An attempt that no handler can disturb. */
+static struct attempt attempt_blocked(struct agent_tls *t)
 {
 	return (struct attempt){ t, signals_block(), true };
 }
@@ -26,7 +27,7 @@ static bool attempt_change(struct attempt *a, struct live_calls l, int by)
 	bool done = live_change(a->t, l, by);
 
 	if (!done && !a->blocked)
-		*a = is_disturbed(a->t);
+		*a = attempt_blocked(a->t);
 	return done;
 }
 
@@ -53,7 +54,7 @@ struct live_calls live_forget_again(struct agent_tls *t, uint64_t sp)
 
 bool live_push_again(struct agent_tls *t, const struct call_state *call)
 {
-	struct attempt a = is_disturbed(t);
+	struct attempt a = attempt_blocked(t);
 	struct live_calls l;
 
 	do {

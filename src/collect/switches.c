@@ -103,14 +103,14 @@ static void add_events(struct event_catalogue *c)
 }
 
 /* Where perf may not tell signals, the agent does (signals_provider). */
-static int is_allowed(const char *name, struct err *err)
+static int check_allowed(const char *name, struct err *err)
 {
 	return strcmp(name, "sched:sched_switch") == 0 ? perf_rings_allowed(PERF_SWITCHES, err) : 0;
 }
 
 const struct event_provider switches_provider = {
 	.name = "kernel", .can_enable = true, .told_by_kernel = true,
-	.everybodys = add_events, .allowed = is_allowed,
+	.everybodys = add_events, .allowed = check_allowed,
 };
 
 /* --- threads -------------------------------------------------------------------------------- */

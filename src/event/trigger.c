@@ -48,7 +48,7 @@ static struct part strip_line(const char *line)
 }
 
 /* Strips blanks at the front; an empty part becomes absent. */
-static struct part is_present(struct part p)
+static struct part strip_front(struct part p)
 {
 	while (p.n && isspace((unsigned char)*p.at)) {
 		p.at++;
@@ -141,7 +141,7 @@ int trigger_parse_filter(struct event_trigger *t, const struct trigger_line *lin
 }
 
 /* Returns the place of the trigger in l that excludes t; -1: none. */
-static int is_taken(const struct trigger_list *l, const struct event_trigger *t)
+static int find_excluding(const struct trigger_list *l, const struct event_trigger *t)
 {
 	for (size_t i = 0; i < l->at.n; i++) {
 		const struct event_trigger *other = l->at.at[i];
@@ -185,7 +185,7 @@ static int parse_counted(struct event_trigger *t, const struct trigger_line *lin
 	if (line->remove)
 		return 0;
 	r = parse_count(t, parameters);
-	rest = is_present(rest);
+	rest = strip_front(rest);
 	return r < 0 ? r : trigger_parse_filter(t, line, rest.at, rest.n, fault);
 }
 
@@ -265,7 +265,7 @@ static void put_in(struct trigger_list *l, struct event_trigger *t, int same)
 static int apply_trigger(struct trigger_list *l, struct event_trigger *t,
 			 const struct trigger_line *line, struct filter_fault *fault)
 {
-	int same = is_taken(l, t), r = 0;
+	int same = find_excluding(l, t), r = 0;
 
 	if (line->remove) {
 		take_out(l, same);
@@ -299,7 +299,7 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	if (strlen(line) >= FILTER_TEXT_MAX || !kind)
 		return -EINVAL;
 	t = trigger_new(kind);
-	rest = is_present(rest);
+	rest = strip_front(rest);
 	of.rest = rest.at;
 	of.n = rest.n;
 	r = kind->ops->parse(t, &of, fault);

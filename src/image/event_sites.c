@@ -93,8 +93,8 @@ const struct event_provider event_sites_provider = {
 /* --- what is wanted ------------------------------------------------------------------------ */
 
 /* The static event of that name, if it is armed; else NULL. */
-static const struct event_entry *is_armed(const struct event_set *set, const char *system,
-					  const char *name)
+static const struct event_entry *find_armed(const struct event_set *set, const char *system,
+					    const char *name)
 {
 	const struct event_entry *e = events_find(set->catalogue, system, name);
 
@@ -112,10 +112,10 @@ static bool is_site_wanted(const struct event_set *set, const struct module *mod
 		char at[256];
 
 		snprintf(at, sizeof(at), "%s:%s", s->system, s->name);
-		if (!strcmp(e->at, at) && is_armed(set, e->system, e->name))
+		if (!strcmp(e->at, at) && find_armed(set, e->system, e->name))
 			return true;
 	}
-	return is_armed(set, s->system, s->name) != NULL;
+	return find_armed(set, s->system, s->name) != NULL;
 }
 
 /* Another module may have brought an event of this name with other fields: then this module's is
@@ -186,7 +186,7 @@ static void choose_sites(struct module *mod, const struct event_set *set,
 			add_site(mod, &mod->events.sites.at[i]);
 	for (size_t i = 0; i < mod->events.states.n; i++) {
 		const struct static_state *s = &mod->events.states.at[i];
-		const struct event_entry *e = is_armed(set, s->system, s->name);
+		const struct event_entry *e = find_armed(set, s->system, s->name);
 
 		if (e && module_describes(mod, e))
 			add_place(mod, set, e, s->at);

@@ -152,7 +152,7 @@ static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err 
 }
 
 /* The interpreter of "#! /path arg"; NULL if there is none. The caller frees it. */
-static char *has_interpreter(const char *head, size_t n)
+static char *read_interpreter(const char *head, size_t n)
 {
 	const char *at = head + 2, *end = head + n;
 	size_t len = 0;
@@ -185,7 +185,7 @@ static int check_file(char **path, int level, struct err *err)
 	    memcmp(head.bytes, ELFMAG, SELFMAG) == 0) {
 		r = check_elf(fd, *path, &head.eh, err);
 	} else if (r == 0 && n > 2 && memcmp(head.bytes, "#!", 2) == 0 && level < SCRIPT_LEVELS) {
-		next = has_interpreter(head.bytes, (size_t)n);
+		next = read_interpreter(head.bytes, (size_t)n);
 		if (next) {
 			free(*path);
 			*path = next;

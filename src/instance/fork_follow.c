@@ -142,7 +142,7 @@ void fork_follow_present(struct fork_follow *f, struct settings *s)
 
 /* Adds a new thread to its creator's lists. The lists are asked when the fork record is scanned:
  * the creator may have left them since. */
-static void is_born(struct fork_follow *f, pid_t parent, pid_t child)
+static void add_child(struct fork_follow *f, pid_t parent, pid_t child)
 {
 	for (unsigned i = 0; i < FOLLOW_LISTS; i++) {
 		if (!f->follows[i])
@@ -167,7 +167,7 @@ static void follow_event(struct fork_follow *f, const struct event *e)
 		return;
 	if (e->fn == f->fork && e->count >= sizeof(fork)) {
 		memcpy(&fork, e->payload, sizeof(fork));
-		is_born(f, fork.parent_pid, fork.child_pid);
+		add_child(f, fork.parent_pid, fork.child_pid);
 	} else if (e->fn == f->exit && e->count >= sizeof(exit)) {
 		memcpy(&exit, e->payload, sizeof(exit));
 		pid_list_add(&f->ended, exit.pid);

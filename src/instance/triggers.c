@@ -488,7 +488,7 @@ static void take_over(struct triggers *t)
 }
 
 /* Takes out the next settings, if they begin before `until`. */
-static struct rules *is_coming(struct triggers *t, uint64_t until)
+static struct rules *take_coming(struct triggers *t, uint64_t until)
 {
 	struct rules *r = NULL;
 
@@ -555,7 +555,7 @@ static bool run_all(struct triggers *t, uint64_t until, size_t most)
 
 		if (t->now && !run_until(t, change < until ? change : until, &most))
 			return false;
-		next = is_coming(t, until);
+		next = take_coming(t, until);
 		if (next)
 			begin_rules(t, next);
 	} while (next);

@@ -12,7 +12,7 @@
 enum { XRAY_ENTER = 0, XRAY_LOG_ARGS_ENTER = 3 };
 
 /* Returns a copy of the section's bytes as the loader leaves them (at bias 0); free() it. */
-static uint8_t *is_relocated(const struct elf_view *v, const struct elf_section *s)
+static uint8_t *copy_relocated(const struct elf_view *v, const struct elf_section *s)
 {
 	uint8_t *copy = mem_zalloc(s->size + 1);
 
@@ -33,7 +33,7 @@ typedef VEC(uint64_t) addresses;
 /* A section of plain addresses. */
 static void read_words(const struct elf_view *v, const struct elf_section *s, addresses *out)
 {
-	uint8_t *bytes = is_relocated(v, s);
+	uint8_t *bytes = copy_relocated(v, s);
 	struct cursor c = cursor_of(bytes, s->size);
 
 	while (cursor_left(&c) >= 8) {
@@ -48,7 +48,7 @@ static void read_words(const struct elf_view *v, const struct elf_section *s, ad
 /* Since version 2 the addresses are relative to the words that hold them. */
 static void read_sleds(const struct elf_view *v, const struct elf_section *s, addresses *out)
 {
-	uint8_t *bytes = is_relocated(v, s);
+	uint8_t *bytes = copy_relocated(v, s);
 
 	for (uint64_t at = 0; at + XRAY_ENTRY_SIZE <= s->size; at += XRAY_ENTRY_SIZE) {
 		struct cursor c = cursor_of(bytes + at, XRAY_ENTRY_SIZE);

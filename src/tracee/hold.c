@@ -371,7 +371,7 @@ static bool wait_all(struct tracee *t, uint64_t deadline)
 }
 
 /* Says which thread did not stop, and for what it waits; or that the user gave up. */
-static int does_not_stop(struct tracee *t, struct err *err)
+static int explain_unstopped(struct tracee *t, struct err *err)
 {
 	size_t i = 0;
 
@@ -417,7 +417,7 @@ static int stop_all(struct tracee *t, struct err *err)
 		interrupt_all(t);
 		holder_answer(t);
 		if (!wait_all(t, deadline))
-			return does_not_stop(t, err);
+			return explain_unstopped(t, err);
 	}
 	if (t->threads.n > 0)
 		return 0;

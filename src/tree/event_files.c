@@ -266,7 +266,7 @@ static int change_triggers(struct settings *next, void *arg, struct err *err)
 }
 
 /* Refuses triggers that nobody would run. Removing triggers is always possible. */
-static int can_trigger(struct instance *in, const char *text, struct err *err)
+static int check_triggers_run(struct instance *in, const char *text, struct err *err)
 {
 	struct tree_target t = instance_lock(in);
 	bool can = !t.ops->apply || t.ops->commands || text[strspn(text, " \t\n")] == '!';
@@ -279,7 +279,7 @@ static int can_trigger(struct instance *in, const char *text, struct err *err)
 static ssize_t write_trigger(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct event_change c = { .event = f->arg, .text = text };
-	int e = can_trigger(instance_of(f), text, err);
+	int e = check_triggers_run(instance_of(f), text, err);
 
 	if (!e)
 		e = instance_change(instance_of(f), "set_event", change_triggers, &c, err);

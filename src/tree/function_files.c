@@ -308,7 +308,7 @@ static ssize_t write_list(struct tree_file *f, const char *text, size_t n, struc
 /* --- closing ------------------------------------------------------------------------ */
 
 /* Readers may go on: the clearing has happened, or will not. */
-static void is_cleared(struct tree_file *f)
+static void end_clearing(struct tree_file *f)
 {
 	struct instance *in = instance_of(f);
 	struct draft *d = f->state;
@@ -381,7 +381,7 @@ static int commit_draft(struct tree_file *f, struct err *err)
 			       err);
 
 	d->words.n = 0;
-	is_cleared(f);
+	end_clearing(f);
 	return e ? e : clear_spent(f, err);
 }
 
@@ -412,7 +412,7 @@ static void release_list(struct tree_file *f)
 	if (!d)
 		return;
 	if (d->refused)
-		is_cleared(f);
+		end_clearing(f);
 	if (d->clears && commit_draft(f, &err))
 		in->owner.failed(&in->owner, f->arg, "", 0, &err);
 	vec_free(&d->words);

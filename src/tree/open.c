@@ -73,7 +73,7 @@ static void count_opens(struct tree_node *n, int by)
 
 /* 0; -ENOENT: the node was removed, before or during the wait; -EBUSY: an exclusive file stayed
  * open for patience_ms. Called with the tree's lock held, which tree_wait_closed() releases. */
-static int may_open(struct tree_node *n, unsigned patience_ms)
+static int wait_openable(struct tree_node *n, unsigned patience_ms)
 {
 	if (n->gone)
 		return -ENOENT;
@@ -92,7 +92,7 @@ static int reserve_node(struct tree_node *n, unsigned patience_ms, struct err *e
 	if (!n->ops)
 		return err_set(err, EISDIR, "%s is no file", n->name);
 	pthread_mutex_lock(&n->tree->lock);
-	e = may_open(n, patience_ms);
+	e = wait_openable(n, patience_ms);
 	if (!e) {
 		n->refs++;
 		count_opens(n, 1);
