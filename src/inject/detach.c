@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by session/attached.c, in a holder, by whoever is alone (session/turns.h). Taking the
- * agent out has an order: functions first, so that no new stub appears; then stacks; then
- * unwinders' look-ups; then the agent detaches. Each try is a short hold, so that the program runs
- * between two; after LEAVE_MS the rest stays for the next attach. */
+/* Takes the agent out of a process (attach.h). Called by session/attached.c, in a holder, by
+ * whoever is alone (session/turns.h). Taking the agent out has an order: functions first, so that
+ * no new stub appears; then stacks; then unwinders' look-ups; then the agent detaches. Each try is
+ * a short hold, so that the program runs between two; after LEAVE_MS the rest stays for the next
+ * attach. */
 #include "inject/attach.h"
 
 #include <errno.h>
