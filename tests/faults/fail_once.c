@@ -197,6 +197,8 @@ WRAP(void *, mmap64, (void *at, size_t n, int prot, int flags, int fd, off_t off
 WRAP(int, mprotect, (void *at, size_t n, int prot), (at, n, prot), -1, ENOMEM)
 WRAP(int, madvise, (void *at, size_t n, int advice), (at, n, advice), -1, ENOMEM)
 WRAP(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1, EMFILE)
+WRAP(int, inotify_init1, (int flags), (flags), -1, EMFILE)
+WRAP(int, inotify_add_watch, (int fd, const char *path, uint32_t events), (fd, path, events), -1, ENOSPC)
 WRAP(int, setenv, (const char *name, const char *value, int over), (name, value, over), -1, ENOMEM)
 
 /* Files. open and openat have an argument that need not be there: passing on a stray one does no
