@@ -7,13 +7,18 @@
  * When the handler returns, into the patched bytes, it goes on in the trampoline:
  * agent_fault_return stands where the handler's return address was. A trampoline itself, and the
  * agent's entry, fault only where the stack ends: the function is then about to be entered, and
- * nothing has been done. Handlers that are not hooked see the pc as it is. */
+ * nothing has been done. Where a trampoline fits, but not the agent's C, the function may fit, too:
+ * it runs, its record is lost, and the handler does not see that fault. Handlers that are not
+ * hooked see the pc as it is. */
 #include "agent/faults.h"
 
 #include <asm/signal.h>
+#include <asm/unistd.h>
 
 #include "agent/agent.h"
 #include "agent/mappings.h"
+#include "agent/needs.h"
+#include "agent/sys.h"
 #include "arch/inside.h"
 #include "arch/trampoline_faults.h"
 #include "shared/signal_frame.h"
@@ -55,33 +60,82 @@ static void enter_again(uint64_t *context, const struct found_place *f)
 	context[UCONTEXT_PC] = f->code + (uint64_t)(int64_t)f->place->from;
 }
 
-/* Puts the context before the function's entry if the stack ended in a trampoline or in the agent's
- * entry, where the registers are kept. False: it did not. */
-static bool put_before_entry(uint64_t *context)
+/* Returns an address in the trampoline that led to the agent's first access to the stack, or
+ * anything if none did; 0: the fault is elsewhere. */
+static uint64_t touched_from(const uint64_t *context)
 {
 	const uint64_t *kept = (const uint64_t *)context[UCONTEXT_SP];
-	uint64_t pc = context[UCONTEXT_PC], code = pc;
-	struct found_place f;
+	uint64_t pc = context[UCONTEXT_PC];
 
 	if (is_touch(pc))
-		code = kept[FAULTS_AT_BODY];
-	else if (pc == (uint64_t)touch_site)
-		code = kept[FAULTS_AT_FOUND];
-	else if (pc == (uint64_t)touch_record || pc == (uint64_t)touch_record2)
-		code = context[UCONTEXT_GOES_ON]; /* in the trampoline, or in the agent */
-	if (!place_find_code(code, &f) || (code == pc && pc >= f.code + f.place->body))
+		return kept[FAULTS_AT_BODY];
+	if (pc == (uint64_t)touch_site)
+		return kept[FAULTS_AT_FOUND];
+	if (pc == (uint64_t)touch_record || pc == (uint64_t)touch_record2)
+		return context[UCONTEXT_GOES_ON]; /* in the trampoline, or in the agent */
+	return 0;
+}
+
+/* True if the program's handler is there for the next fault, too: the kernel has taken one with
+ * SA_RESETHAND away. */
+static bool handler_stays(int32_t signal)
+{
+	uint64_t action[4] = { 0 }; /* the kernel's struct: the handler is its first word */
+
+	return !(agent.forbidden & NEED_HANDLERS) &&
+	       !sys4(__NR_rt_sigaction, signal, 0, action, sizeof(uint64_t)) && action[0] > 1;
+}
+
+/* Runs the function without its record, in place of the handler. Returns only if the handler has to
+ * run: its frame cannot be left behind a shadow stack's back. */
+static void enter_unrecorded(uint64_t *context, const struct found_place *f, int32_t signal)
+{
+	if (inside_has_shadow_stack() || !handler_stays(signal))
+		return;
+	faults_restore(context, false);
+	context[UCONTEXT_PC] = f->code + f->place->body;
+	buffer_lose();
+	faults_leave(context);
+}
+
+/* Undoes what the trampoline reserved for its record, if nothing was reserved since. Else the next
+ * record would be reserved behind it, outside of the sub-buffer. */
+static void give_slot_back(const uint64_t *context)
+{
+	bool two = context[UCONTEXT_PC] == (uint64_t)touch_record2;
+	uint64_t slot = two ? ((const uint64_t *)context[UCONTEXT_SP])[FAULTS_AT_SLOT]
+			    : context[UCONTEXT_SLOT];
+
+	if ((two || context[UCONTEXT_PC] == (uint64_t)touch_record) && slot != UNRESERVED)
+		inside_exchange(&agent_tls_block()->pos, slot + (two ? 16 : 8), slot);
+}
+
+/* Puts the context before the function's entry if the stack ended in a trampoline or in the agent's
+ * entry, where the registers are kept. False: it did not. */
+static bool put_before_entry(uint64_t *context, int32_t signal)
+{
+	uint64_t pc = context[UCONTEXT_PC], touched = touched_from(context);
+	struct found_place f;
+
+	if (!place_find_code(touched ? touched : pc, &f) ||
+	    (!touched && pc >= f.code + f.place->body))
 		return false;
+	if (touched) {
+		give_slot_back(context);
+		enter_unrecorded(context, &f, signal);
+	}
 	enter_again(context, &f);
 	return true;
 }
 
 uint64_t faults_enter(uint64_t sp, uint64_t ret)
 {
+	const struct fault_info *info = (const struct fault_info *)(sp + 8 + SIGNAL_CONTEXT_BYTES);
 	uint64_t *context = (uint64_t *)(sp + 8), offset;
 	struct found_place f;
 
-	if (!is_fault((const struct fault_info *)(sp + 8 + SIGNAL_CONTEXT_BYTES)) ||
-	    put_before_entry(context) || !place_find_code(context[UCONTEXT_PC], &f))
+	if (!is_fault(info) || put_before_entry(context, info->number) ||
+	    !place_find_code(context[UCONTEXT_PC], &f))
 		return ret;
 	offset = context[UCONTEXT_PC] - f.code - f.place->body;
 	if (offset > f.place->plain || offset >= f.place->len || inside_has_shadow_stack())

@@ -4,8 +4,10 @@
  * The machine's part has:
  *   UCONTEXT_PC, UCONTEXT_SP   places in the ucontext, in words
  *   UCONTEXT_GOES_ON           the place of the address at which a record's slow path goes on
- *   FAULTS_AT_BODY, FAULTS_AT_FOUND
- *                              words below a return address: the trampoline's body, the way on */
+ *   UCONTEXT_SLOT              the place of the slot that was reserved for a record of one word
+ *   FAULTS_AT_BODY, FAULTS_AT_FOUND, FAULTS_AT_SLOT
+ *                              words below a return address: the trampoline's body, the way on, the
+ *                              slot for a record of two words */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -181,7 +181,12 @@ call_end:
 	cmp	$0x7fffffff, %eax
 \template\()_max:
 	jb	2f
-3:	mov	-8(%rsp), %rax
+	/* A signal's handler, by its third argument: what it sees of a fault may have to be
+	 * corrected. */
+3:	lea	8(%rsp), %rax
+	cmp	%rax, %rdx
+	je	2f
+	mov	-8(%rsp), %rax
 	jmp	\template\()_end
 1:	test	%rax, %rax
 	jz	\outside

@@ -5,8 +5,10 @@
 /* Places of registers in the kernel's ucontext, in words. */
 enum { UC_RDX = 17, UC_RAX = 18, UC_RCX = 19, UCONTEXT_SP = 20, UCONTEXT_PC = 21 };
 #define UCONTEXT_GOES_ON UC_RCX
+#define UCONTEXT_SLOT UC_RDX
 /* Places below a return address where trampolines keep registers (trampoline.S), in words. */
-enum { AT_RAX = -1, AT_RDX = -2, AT_RCX = -3, FAULTS_AT_BODY = -4, FAULTS_AT_FOUND = -5 };
+enum { AT_RAX = -1, AT_RDX = -2, AT_RCX = -3, FAULTS_AT_BODY = -4, FAULTS_AT_FOUND = -5,
+       FAULTS_AT_SLOT = -5 };
 
 /* True at one of the stores after a trampoline's first: mov %rdx, -16(%rsp); mov %rcx,
  * -24(%rsp). */

@@ -47,4 +47,14 @@ agent_fault_return:
 	.cfi_endproc
 	.size	agent_fault_return, .-agent_fault_return
 
+/* faults_leave(context) */
+	.globl faults_leave
+	.hidden faults_leave
+	.type	faults_leave, @function
+faults_leave:
+	mov	%rdi, %rsp
+	mov	$__NR_rt_sigreturn, %eax
+	syscall
+	.size	faults_leave, .-faults_leave
+
 	.section .note.GNU-stack, "", @progbits
