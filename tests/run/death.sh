@@ -36,7 +36,8 @@ dies() { # WAY STATUS
 		prepare() { rm -f "$ledger"; }
 		record --mode $mode -q -- "$victim" "$ledger" 4 3000 "$1" 7
 		[ "$(cat "$T/traced.status")" = "$2" ]
-		result "$1, $mode mode: ends by status $2 ($(cat "$T/traced.status"))" $? "$T/traced.err"
+		status=$?
+		result "$1, $mode mode: ends by status $2 ($(cat "$T/traced.status"))" $status "$T/traced.err"
 		calls_are step "$(made)"
 	done
 }
@@ -49,7 +50,8 @@ dies overflow 139
 n=$(json_calls deeper)
 # The last entry is in the trace, or its trampoline already found no stack.
 [ "$n" -eq "$(deep)" ] || [ "$n" -eq $(($(deep) + 1)) ]
-result "a stack overflow, $(deep) calls deep, is in the trace ($n)" $? "$T/summary"
+status=$?
+result "a stack overflow, $(deep) calls deep, is in the trace ($n)" $status "$T/summary"
 
 # Killed from outside, in the middle of everything: each thread is in one call at most.
 for threads in 1 4 16; do
@@ -66,7 +68,8 @@ for threads in 1 4 16; do
 		wait $pid 2>/dev/null
 		n=$(($(figure records "$T/trace") + $(figure lost "$T/trace")))
 		[ "$n" -le $((2 * $(made) + threads)) ] && [ "$n" -ge $((2 * ($(made) - threads))) ]
-		result "SIGKILL from outside, $threads threads, $mode mode: $n records of $(made) calls" $?
+		status=$?
+		result "SIGKILL from outside, $threads threads, $mode mode: $n records of $(made) calls" $status
 	done
 done
 
@@ -216,7 +219,8 @@ kill -9 $pid
 wait $pid 2>/dev/null
 check "attached: recover" "$BRACE" recover -p $program -o "$T/whole" "$T/trace"
 [ "$(figure records "$T/whole")" -gt 100000 ]
-result "attached: $(figure records "$T/whole") records were recovered" $?
+status=$?
+result "attached: $(figure records "$T/whole") records were recovered" $status
 # The program waits for a brace that has no processor: how much of a tight loop is recorded is not its speed's affair.
 check "attached: another tracer comes" "$BRACE" record --mode block -l step --duration 300ms -o "$T/again" -p $program
 grep -q ' no records lost' "$T/check.log" && [ "$("$BRACE" info --json "$T/again" | sed -nE 's/.*"type":"trace".*"calls":([0-9]+).*/\1/p')" -gt 1000 ]

@@ -15,7 +15,8 @@ replays() {
 # holds NAME: every line of the trace against every note
 holds() {
 	"$PYTHON" "$HERE/returned.py" "$T/notes" "$T/hex" "$T/plain" >"$T/differences"
-	result "$1: $(head -n 1 "$T/differences")" $? "$T/differences"
+	status=$?
+	result "$1: $(head -n 1 "$T/differences")" $status "$T/differences"
 }
 # recorded NAME PROGRAM OPTIONS...
 recorded() {
@@ -76,7 +77,8 @@ printf 'a\303\251\342\202\254\360\235\204\236x\377y\342\202' >"$T/text"
 } >"$T/gdb"
 timeout "$LIMIT" gdb -nx -batch -x "$T/gdb" --args wc -m "$T/text" 2>/dev/null </dev/null | sed -n 's/^value //p' >"$T/finish"
 [ "$(wc -l <"$T/finish")" -ge 6 ] && cmp -s "$T/finish" "$T/ours"
-result "wc: what gdb's finish says of mbrtowc ($(tr '\n' ' ' <"$T/ours"))" $? "$T/finish"
+status=$?
+result "wc: what gdb's finish says of mbrtowc ($(tr '\n' ' ' <"$T/ours"))" $status "$T/finish"
 
 # --- a program that runs, in rounds
 printf '#!/bin/bash\nexec "%s" 9 -\n' "$FIXTURES/returns" >"$T/program"
@@ -187,7 +189,8 @@ fi
 end_program
 trace-cmd report -R "$T/t.dat" 2>/dev/null | sed -nE 's:.*funcgraph_exit\: *func=(\w+) retval=(\w+) .*:-'"$PID"' | |  \1(); /* = 0x\2 */:p' >"$T/hex"
 "$PYTHON" "$HERE/returned.py" "$T/notes" "$T/hex" >"$T/differences"
-result "trace-cmd extract: $(head -n 1 "$T/differences")" $? "$T/differences"
+status=$?
+result "trace-cmd extract: $(head -n 1 "$T/differences")" $status "$T/differences"
 trace-cmd report "$T/t.dat" 2>/dev/null | grep -qE 'funcgraph_entry: +[0-9.]+ us +\|  +ret_[a-z_]+\(\);$'
 result "and its report reads as ever" $?
 finish

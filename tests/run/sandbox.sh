@@ -32,7 +32,8 @@ for way in strict prctl seccomp twice; do
 	says "a filter ($way): brace says why" "filtered\): stopped recording: its seccomp filter forbids rt_sigprocmask"
 	records=$("$BRACE" info "$T/trace" | awk '$1 == "records" { print $2 }')
 	[ $((records + $(summary_number lost))) -eq 120000 ]
-	result "a filter ($way): kept $records + lost $(summary_number lost) = 120000 produced" $? "$T/summary"
+	status=$?
+	result "a filter ($way): kept $records + lost $(summary_number lost) = 120000 produced" $status "$T/summary"
 done
 for mode in '-p function' '--max-graph-depth 9' '--threshold 1ns'; do
 	# shellcheck disable=SC2086 # an option is two words
@@ -103,7 +104,8 @@ for way in execve execv empty execveat fexecve path syscall syscallat vfork spaw
 	wanted=2
 	case $way in system | popen) wanted=3 ;; esac
 	[ "$(programs)" -eq $wanted ]
-	result "exec by $way: $(programs) programs traced" $? "$T/summary"
+	status=$?
+	result "exec by $way: $(programs) programs traced" $status "$T/summary"
 	same "exec by $way of a static program" -- "$FIXTURES/executes" $way "$FIXTURES/shapes-static"
 	says "exec by $way of a static program: brace says so" '1 program ran untraced: 1 static \(shapes-static\)'
 done

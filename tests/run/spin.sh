@@ -140,7 +140,8 @@ export OPTIMIZE LIMIT_PAN
 worlds | run_all w-
 while read -r name _; do
 	clean "$T/w-$name/out"
-	result "$name: nothing is wrong in $(states_of "$T/w-$name/out") states" $? "$T/w-$name/out"
+	status=$?
+	result "$name: nothing is wrong in $(states_of "$T/w-$name/out") states" $status "$T/w-$name/out"
 done < <(worlds)
 faults | sed -E 's/^([A-Z_]+)/\1 -DBUG_\1/' | run_all bug-
 while read -r name _; do

@@ -133,7 +133,7 @@ check_that "the program ends as it would" [ "$STATUS" = 0 ]
 # --- gdb, of a run of its own: where frames end
 if command -v gdb >/dev/null; then
 	mkfifo "$T/gate" "$T/end"
-	printf 'r6\nq\n' >"$T/commands"
+	printf 'r20\nq\n' >"$T/commands" # deeper than what the program does before it
 	# shellcheck disable=SC2016 # of the shell inside
 	"$BRACE" mount --mode block "$D" -- "$FIXTURES/gate" "$T/gate" "$T/end" "$FIXTURES/deep" "$T/commands" >/dev/null
 	echo 1 >"$D/stack_tracer_enabled"
@@ -151,7 +151,8 @@ if command -v gdb >/dev/null; then
 	done <"$T/ends" >"$T/gdb"
 	if [ -s "$T/gdb" ]; then
 		[ "$(head -7 "$T/sizes")" = "$(head -7 "$T/gdb")" ]
-		result "a launched program: frames as gdb has them ($(head -7 "$T/gdb" | tr '\n' ' '))" $? "$T/launched"
+		status=$?
+		result "a launched program: frames as gdb has them ($(head -7 "$T/gdb" | tr '\n' ' '))" $status "$T/launched"
 	else
 		skip "frames as gdb has them" "gdb cannot run programs here"
 	fi

@@ -92,7 +92,8 @@ for way in execve fexecve execveat vfork spawn system popen syscall; do
 	wanted=2
 	case $way in system | popen) wanted=3 ;; esac
 	[ "$(programs)" -eq $wanted ]
-	result "exec by $way: $(programs) programs traced" $? "$T/summary"
+	status=$?
+	result "exec by $way: $(programs) programs traced" $status "$T/summary"
 done
 strip -o "$T/executes-static" "$FIXTURES/executes-static"
 prepare() { :; }

@@ -23,7 +23,8 @@ for mode in '-b 1M' '--max-graph-depth 9'; do
 	# shellcheck disable=SC2086
 	attach --duration 200ms $mode
 	[ "$(cat "$T/attach.status")" -eq 0 ] && [ "$(json_calls callee_a)" -gt 1000 ]
-	result "attached to code that is made, $mode ($(json_calls callee_a) calls)" $? "$T/summary"
+	status=$?
+	result "attached to code that is made, $mode ($(json_calls callee_a) calls)" $status "$T/summary"
 done
 ends_right "it ends as it would have" made "$PID"
 

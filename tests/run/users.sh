@@ -42,7 +42,8 @@ if mount -t tmpfs -o mode=1777,size=64m none "$T/namesakes" 2>/dev/null; then
 	ON_EXIT+=("umount '$T/namesakes'")
 	record -l step -l as_root -- "$FIXTURES/users" then "${AS_OTHER[@]}" "$FIXTURES/forger" namesake "$T/namesakes"
 	[ "$(cat "$T/traced.status")" = 3 ]
-	result "nor to who maps a file with the number of its memory ($(cat "$T/traced.status"))" $? "$T/summary"
+	status=$?
+	result "nor to who maps a file with the number of its memory ($(cat "$T/traced.status"))" $status "$T/summary"
 else
 	skip "a file with the number of another user's memory" "no tmpfs can be mounted here"
 fi

@@ -65,6 +65,9 @@ static void set(struct settings *s, const struct way *w, const char *mode)
 	struct err err;
 
 	settings_init(s);
+	/* The tracer may be held up, as the machine may have other work: no period is lost whole. */
+	if (settings_write(s, "buffer_size_kb", "262144", false, &err) < 0)
+		fail_msg("%s", err.text);
 	if (mode && settings_write(s, mode, "1", false, &err) < 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < 4 && w->files[i][0]; i++)

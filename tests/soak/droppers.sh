@@ -40,7 +40,8 @@ dropped() {
 			if (!n) { print "no worker was seen"; bad = 1 }
 			exit bad
 		}' "$T/noted" "$T/info" >"$T/check.log"
-	result "$1: $(wc -l <"$T/noted") workers, each with its records in the file" $? "$T/check.log"
+	status=$?
+	result "$1: $(wc -l <"$T/noted") workers, each with its records in the file" $status "$T/check.log"
 	! grep -q 'stopped recording\|went on without' "$T/summary"
 	result "$1: none was let go" $? "$T/summary"
 }

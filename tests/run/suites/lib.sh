@@ -81,7 +81,8 @@ recorded() {
 	*' block '*) [ "${lost:-1}" -eq 0 ] && [ "${calls:-0}" -ge "$least" ] ;;
 	*) [ -n "$lost" ] && [ "${calls:-0}" -ge "$least" ] ;;
 	esac
-	result "$name: ${calls:-no} calls recorded, ${lost:-?} records lost, $(slower) times as long" $? \
+	status=$?
+	result "$name: ${calls:-no} calls recorded, ${lost:-?} records lost, $(slower) times as long" $status \
 		"$T/summary"
 }
 
