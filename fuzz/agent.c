@@ -52,6 +52,7 @@ struct step { uint8_t what, who, how, which, low, high; };
 static struct step step;
 static struct settings settings;
 static struct memories memories;
+static const struct producers no_sources;
 static struct control *control;
 static struct peer_process peers[PEERS];
 static char cache[] = "/tmp/brace-fuzz-agent-XXXXXX";
@@ -347,7 +348,8 @@ static void take_step(void)
 static void begin(void)
 {
 	const struct shared_memory_shape shape = { .mode = MEMORY_STREAM, .settings.tracer = MEMORY_GRAPH, .thread_kb = 256 };
-	const struct control_request req = { .settings = &settings, .agent_path = "/no/agent", .memories = &memories, .tracer = MEMORY_GRAPH };
+	const struct control_request req = { .settings = &settings, .agent_path = "/no/agent", .memories = &memories,
+					     .producers = &no_sources, .tracer = MEMORY_GRAPH };
 	struct err err;
 
 	require(memories_begin(&memories, &shape, &err) == 0 && control_start(&req, &control, &err) == 0);
