@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an event of a program's own costs: bench:sale, three integers, in a loop. Prints `ns` an
+/* The cost of an event of a program's own: bench:sale, three integers, in a loop. Prints `ns` an
  * iteration, of the empty loop and of a bare rdtsc too: in a traced run the first is the event
  * enabled, or rejected, or as a nop. */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a filter costs where it runs: the traced program's copy of the evaluator (compiled with the
+/* The cost of a filter where it runs: the traced program's copy of the evaluator (compiled with the
  * agent's flags, see bench/run), over records of sched_switch's shape, one after the other so that
  * they are in the cache. Prints a line a filter: `FILTER<tab>ns each<tab>passed`, and the bare
  * rdtsc that ratios refer to. */

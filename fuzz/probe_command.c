@@ -17,7 +17,7 @@ static void check(int ok)
 		abort();
 }
 
-/* What is listed defines the same. */
+/* Parses the listed line again: it defines the same event. */
 static void read_back(const struct probe_command *c)
 {
 	const struct probe_definition *d = c->definition;

@@ -34,8 +34,8 @@ static void write_line(struct trigger_list *l, const char *line)
 	free(after);
 }
 
-/* What is shown, from the oldest on, with its "count=" and "unlimited" taken back to what is
- * written. */
+/* Writes the shown lines again, from the oldest on, with "count=" and "unlimited" taken back to
+ * the written form. */
 static void again(const struct trigger_list *l)
 {
 	struct trigger_list other = { 0 };

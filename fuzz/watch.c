@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links: instance hist tree session inject image collect tracee hook sym arch report store trace
  * model event shared base zstd threads */
-/* What is found out of all records as they come: the function profile and the stack tracer, on any
+/* Findings from all records as they come: the function profile and the stack tracer, on any
  * records of a few threads, with changes of settings in between. Records are whole, as the drain
  * sees to; all else is the program's. */
 #include <stdlib.h>

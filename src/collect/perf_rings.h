@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel tells of threads without their help: where they stop running and go on, which
+/* The kernel's account of threads, without their help: where they stop running and go on, which
  * threads they make, and their names. Opens perf events for all threads of a process, which their
  * children inherit; one ring of records for each CPU. */
 #pragma once
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "shared/tasks.h"
 
-/* What to ask for, beside names and new threads, which always come. */
+/* Notices that can be asked for, as bits; names and new threads always come. */
 #define PERF_SWITCHES 1u
 #define PERF_SIGNALS 2u        /* deliveries, from the kernel's own tracepoint */
 #define PERF_ENDS 4u           /* the ends of threads, however they end; always told */
