@@ -264,14 +264,16 @@ static bool good_function(const struct hook_module *m, uint32_t i)
 	       good_patch(m, e, &m->bytes[i]) && good_calls(m, e);
 }
 
-/* True if there are as many strings as the header says, and the last one ends. */
+/* True if there are as many strings as the header says, and the last one ends. The sum is 64 bits
+ * wide: 2^32 - 1 needed names and an interpreter are not none. */
 static bool good_texts(const struct header *h, const char *texts)
 {
-	uint32_t ends = 0;
+	uint64_t ends = 0;
 
 	for (uint32_t i = 0; i < h->n_texts; i++)
 		ends += !texts[i];
-	return ends == h->n_needed + h->has_interp && (h->n_texts == 0 || !texts[h->n_texts - 1]);
+	return ends == (uint64_t)h->n_needed + h->has_interp &&
+	       (h->n_texts == 0 || !texts[h->n_texts - 1]);
 }
 
 static bool good_header(const struct header *h, const uint8_t *bytes, size_t n,
