@@ -59,7 +59,7 @@ static void describe_options(struct trace_info *info, const struct settings *s,
 {
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
 		if (option_is_set(s->options, o) != option_is_set(usual->options, o))
-			add_setting(info, mem_printf("options/%s", trace_option_info(o)->name),
+			add_setting(info, mem_printf("options/%s", option_info(o)->name),
 				    mem_strdup(option_is_set(s->options, o) ? "1" : "0"), true);
 	add_setting(info, mem_strdup("trace_options"), settings_read(s, "trace_options"), false);
 }

@@ -31,7 +31,7 @@ static const char *last_component(const char *path)
 static bool is_opened(const struct settings *set, const char *path, const char *exe)
 {
 	char *plain = mem_strndup(path, mapped_file_path(path));
-	bool is = strcmp(path, exe) == 0 || module_list_match(&set->modules, plain);
+	bool is = strcmp(path, exe) == 0 || function_list_has_module(&set->modules, plain);
 
 	free(plain);
 	return is;

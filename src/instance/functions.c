@@ -92,7 +92,7 @@ static bool module_to_come(const struct functions *f, const struct function_patt
 	if (!p->module || p->other_modules)
 		return false;
 	for (size_t i = 0; i < f->files.n; i++)
-		if (module_match(p->module, f->files.at[i]))
+		if (function_module_match(p->module, f->files.at[i]))
 			return false;
 	return true;
 }

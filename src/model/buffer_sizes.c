@@ -13,7 +13,7 @@
 /* 64 GB: beyond that it is a typing error. */
 #define SIZE_KB_MAX (64 << 20)
 
-int cpu_of_size_file(const struct settings *s, const char *file)
+int buffer_size_file_cpu(const struct settings *s, const char *file)
 {
 	unsigned cpu;
 	int end = 0;
@@ -44,7 +44,7 @@ int buffer_size_write(struct settings *s, int cpu, const char *text, struct err 
 {
 	uint64_t kb;
 	/* Parsed before anything is changed. */
-	int e = parse_size_kb(text, &kb, err);
+	int e = units_parse_size_kb(text, &kb, err);
 
 	if (e)
 		return e;

@@ -5,7 +5,7 @@
 #include "model/settings.h"
 
 /* The CPU of a file per_cpu/cpuN/buffer_size_kb; -1: another file, or a CPU that cannot exist. */
-int cpu_of_size_file(const struct settings *s, const char *file);
+int buffer_size_file_cpu(const struct settings *s, const char *file);
 
 /* Parses and sets a size. 0, or -errno and *err; CPU -1: all CPUs. */
 int buffer_size_write(struct settings *s, int cpu, const char *text, struct err *err);

@@ -287,7 +287,8 @@ int function_list_write(struct function_list *l, const char *text, bool append, 
 	return list_write(l, text, append, false, err);
 }
 
-int module_list_write(struct function_list *l, const char *text, bool append, struct err *err)
+int function_list_write_modules(struct function_list *l, const char *text, bool append,
+				struct err *err)
 {
 	return list_write(l, text, append, true, err);
 }
@@ -334,7 +335,7 @@ static bool shorter_match(const char *glob, const char *file)
 	return false;
 }
 
-bool module_match(const char *glob, const char *module)
+bool function_module_match(const char *glob, const char *module)
 {
 	const char *slash = strrchr(module, '/');
 	const char *file = slash ? slash + 1 : module;
@@ -345,7 +346,7 @@ bool module_match(const char *glob, const char *module)
 /* A module of NULL does not narrow. */
 static bool pattern_match(const struct function_pattern *p, const char *name, const char *module)
 {
-	if (p->module && module && module_match(p->module, module) == p->other_modules)
+	if (p->module && module && function_module_match(p->module, module) == p->other_modules)
 		return false;
 	return glob_match(p->glob, name);
 }
@@ -378,10 +379,10 @@ bool function_list_has(const struct function_list *l, const char *symbol, const 
 	return function_list_match(l, plain, module);
 }
 
-bool module_list_match(const struct function_list *l, const char *module)
+bool function_list_has_module(const struct function_list *l, const char *module)
 {
 	for (size_t i = l->patterns.n; i-- > 0;)
-		if (module_match(l->patterns.at[i].glob, module))
+		if (function_module_match(l->patterns.at[i].glob, module))
 			return !l->patterns.at[i].remove;
 	return false;
 }

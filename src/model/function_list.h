@@ -36,7 +36,8 @@ int function_list_write(struct function_list *l, const char *text, bool append, 
 size_t function_word_length(const char *text);
 
 /* function_list_write for a list of modules (-L): every word is [!]GLOB of modules' names. */
-int module_list_write(struct function_list *l, const char *text, bool append, struct err *err);
+int function_list_write_modules(struct function_list *l, const char *text, bool append,
+				struct err *err);
 
 /* The patterns, one a line; free() it. `empty` is the text of an empty list. */
 char *function_list_read(const struct function_list *l, const char *empty);
@@ -49,11 +50,11 @@ bool function_list_match(const struct function_list *l, const char *name, const 
 bool function_list_has(const struct function_list *l, const char *symbol, const char *module);
 
 /* Whether a list of modules contains the module with this path. */
-bool module_list_match(const struct function_list *l, const char *module);
+bool function_list_has_module(const struct function_list *l, const char *module);
 
 /* Whether a glob matches the module with this path: it is compared with the path, the file name,
  * and the file name cut at each dot from ".so" on (libz.so.1.2, libz.so.1, libz.so, libz). */
-bool module_match(const char *glob, const char *module);
+bool function_module_match(const char *glob, const char *module);
 
 /* The function's name if the pattern adds functions of that one name; else NULL. */
 const char *function_pattern_name(const struct function_pattern *p);

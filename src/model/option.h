@@ -89,7 +89,7 @@ static inline bool option_is_set(uint64_t options, enum trace_option o)
 	return options >> o & 1;
 }
 
-static inline const struct trace_option_info *trace_option_info(enum trace_option o)
+static inline const struct trace_option_info *option_info(enum trace_option o)
 {
 	static const struct trace_option_info table[TRACE_OPTIONS_N] = {
 #define X(id, name, group, on, reach) { name, OPTION_##group, on, OPTION_##reach },
@@ -101,10 +101,10 @@ static inline const struct trace_option_info *trace_option_info(enum trace_optio
 }
 
 /* The option of this name (n bytes, without a leading "no"), or TRACE_OPTIONS_N. */
-static inline enum trace_option trace_option_find(const char *name, size_t n)
+static inline enum trace_option option_find(const char *name, size_t n)
 {
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++) {
-		const char *s = trace_option_info(o)->name;
+		const char *s = option_info(o)->name;
 
 		if (strlen(s) == n && !memcmp(s, name, n))
 			return o;
@@ -113,12 +113,12 @@ static inline enum trace_option trace_option_find(const char *name, size_t n)
 }
 
 /* The options that a new instance inherits from the top one: the common ones except these. */
-static inline uint64_t trace_options_inherited(void)
+static inline uint64_t options_inherited(void)
 {
 	uint64_t set = 0;
 
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
-		if (trace_option_info(o)->group == OPTION_COMMON)
+		if (option_info(o)->group == OPTION_COMMON)
 			set |= OPTION_BIT(o);
 	return set & ~(OPTION_BIT(OPTION_EVENT_FORK) | OPTION_BIT(OPTION_FUNCTION_FORK) |
 		       OPTION_BIT(OPTION_TRACE_PRINTK_DEST) | OPTION_BIT(OPTION_COPY_TRACE_MARKER) |
@@ -126,11 +126,11 @@ static inline uint64_t trace_options_inherited(void)
 }
 
 /* The options that are set after boot. */
-static inline uint64_t trace_options_default(void)
+static inline uint64_t options_default(void)
 {
 	uint64_t set = 0;
 
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
-		set |= (uint64_t)trace_option_info(o)->on << o;
+		set |= (uint64_t)option_info(o)->on << o;
 	return set;
 }

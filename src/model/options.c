@@ -47,7 +47,7 @@ static struct nearest nearest_option(const char *word)
 	struct nearest near = { word, NULL, 0 };
 
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
-		nearest_offer(&near, trace_option_info(o)->name);
+		nearest_offer(&near, option_info(o)->name);
 	return near;
 }
 
@@ -81,8 +81,8 @@ static int each_option(struct settings *s, const char *text, struct err *err)
 		size_t n = strcspn(p, " \t\n,");
 		/* An option whose own name begins with "no" is found by its whole name first. */
 		bool off =
-			n > 2 && !memcmp(p, "no", 2) && trace_option_find(p, n) == TRACE_OPTIONS_N;
-		enum trace_option o = trace_option_find(p + 2 * off, n - 2 * off);
+			n > 2 && !memcmp(p, "no", 2) && option_find(p, n) == TRACE_OPTIONS_N;
+		enum trace_option o = option_find(p + 2 * off, n - 2 * off);
 
 		if (o == TRACE_OPTIONS_N)
 			return unknown(text, p, n, err);
@@ -106,7 +106,7 @@ int options_write(struct settings *s, const char *text, struct err *err)
 /* Whether trace_options shows it: common ones and those of the current tracer. */
 static bool option_shown(const struct settings *s, enum trace_option o)
 {
-	uint8_t group = trace_option_info(o)->group;
+	uint8_t group = option_info(o)->group;
 
 	return group == OPTION_COMMON || group == s->tracer->options;
 }
@@ -119,7 +119,7 @@ char *options_read(const struct settings *s)
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
 		if (option_shown(s, o))
 			p += snprintf(p, 32, "%s%s\n", option_is_set(s->options, o) ? "" : "no",
-				      trace_option_info(o)->name);
+				      option_info(o)->name);
 	return out;
 }
 
@@ -127,10 +127,10 @@ int options_write_one(struct settings *s, enum trace_option o, const char *text,
 {
 	uint64_t on;
 
-	if (parse_number(text, "an option", 0, 1, &on, NULL))
+	if (units_parse_number(text, "an option", 0, 1, &on, NULL))
 		return err_at(err, EINVAL, text, 0, "an option is 0 or 1");
 	if (!can_set(o, on))
-		return err_at(err, EINVAL, trace_option_info(o)->name, 0, REFUSED);
+		return err_at(err, EINVAL, option_info(o)->name, 0, REFUSED);
 	set_option(s, o, on);
 	return 0;
 }

@@ -145,7 +145,7 @@ static char *read_filter(const struct settings *s, const struct setting_file *f)
 static int write_modules(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
 {
-	return module_list_write(AT(s, f, struct function_list), text, append, err);
+	return function_list_write_modules(AT(s, f, struct function_list), text, append, err);
 }
 
 /* Writes one word after the other into *s. It stops at the first wrong one, with the earlier ones
@@ -239,7 +239,7 @@ static int write_bool(struct settings *s, const struct setting_file *f, const ch
 		      bool append, struct err *err)
 {
 	uint64_t v;
-	int e = parse_number(text, f->name, 0, UINT64_MAX, &v, NULL);
+	int e = units_parse_number(text, f->name, 0, UINT64_MAX, &v, NULL);
 
 	if (e)
 		return err_at(err, -e, text, 0, "%s is 0 or 1", f->name);
@@ -257,7 +257,7 @@ static int write_depth(struct settings *s, const struct setting_file *f, const c
 		       bool append, struct err *err)
 {
 	uint64_t v;
-	int e = parse_number(text, "a depth", 0, INT32_MAX, &v, err);
+	int e = units_parse_number(text, "a depth", 0, INT32_MAX, &v, err);
 
 	if (!e)
 		s->max_graph_depth = (uint32_t)v;
@@ -273,14 +273,14 @@ static int write_thresh(struct settings *s, const struct setting_file *f, const 
 			bool append, struct err *err)
 {
 	/* Microseconds without a unit. */
-	return parse_time_ns(text, 1000, &s->tracing_thresh_ns, err);
+	return units_parse_time_ns(text, 1000, &s->tracing_thresh_ns, err);
 }
 
 static char *read_thresh(const struct settings *s, const struct setting_file *f)
 {
 	char buf[32];
 
-	return mem_printf("%s\n", format_thresh(s->tracing_thresh_ns, buf));
+	return mem_printf("%s\n", units_format_thresh(s->tracing_thresh_ns, buf));
 }
 
 static int write_size(struct settings *s, const struct setting_file *f, const char *text,
@@ -334,14 +334,14 @@ static char *read_cpumask(const struct settings *s, const struct setting_file *f
 	return cpumask_print(&s->cpumask);
 }
 
-/* Out of range is EINVAL, as from the kernel's buffer_percent_write(), where parse_number says
- * ERANGE. */
+/* Out of range is EINVAL, as from the kernel's buffer_percent_write(), where units_parse_number
+ * says ERANGE. */
 static int write_percent(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
 {
 	uint64_t v;
 
-	if (parse_number(text, f->name, 0, 100, &v, err))
+	if (units_parse_number(text, f->name, 0, 100, &v, err))
 		return err_code(err, EINVAL);
 	s->buffer_percent = (uint32_t)v;
 	return 0;
@@ -381,7 +381,7 @@ static char *read_percent(const struct settings *s, const struct setting_file *f
 static int write_latency(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
 {
-	return parse_number(text, f->name, 0, UINT64_MAX / 1000, &s->max_latency_us, err);
+	return units_parse_number(text, f->name, 0, UINT64_MAX / 1000, &s->max_latency_us, err);
 }
 
 static char *read_latency(const struct settings *s, const struct setting_file *f)
@@ -395,7 +395,7 @@ static int write_cmdlines(struct settings *s, const struct setting_file *f, cons
 {
 	uint64_t v;
 
-	if (parse_number(text, f->name, 1, CMDLINES_MAX, &v, err))
+	if (units_parse_number(text, f->name, 1, CMDLINES_MAX, &v, err))
 		return err_code(err, EINVAL);
 	s->cmdlines = (uint32_t)v;
 	return 0;
@@ -495,7 +495,7 @@ static enum trace_option find_option_file(const char *name)
 
 	if (strncmp(name, dir, strlen(dir)))
 		return TRACE_OPTIONS_N;
-	return trace_option_find(name + strlen(dir), strlen(name + strlen(dir)));
+	return option_find(name + strlen(dir), strlen(name + strlen(dir)));
 }
 
 /* The text without blanks and newlines around it, which ftrace's files ignore, too. free() it. */
@@ -523,7 +523,7 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 {
 	const struct setting_file *f = find_file(file);
 	enum trace_option o = find_option_file(file);
-	int e, cpu = cpu_of_size_file(s, file);
+	int e, cpu = buffer_size_file_cpu(s, file);
 	char *value;
 
 	if (!f && o == TRACE_OPTIONS_N && cpu < 0)
@@ -544,7 +544,7 @@ char *settings_read(const struct settings *s, const char *file)
 {
 	const struct setting_file *f = find_file(file);
 	enum trace_option o = find_option_file(file);
-	int cpu = cpu_of_size_file(s, file);
+	int cpu = buffer_size_file_cpu(s, file);
 
 	if (f)
 		return f->read(s, f);
@@ -575,7 +575,7 @@ unsigned settings_reach(const char *file)
 
 	if (f)
 		return f->reach;
-	return o < TRACE_OPTIONS_N && trace_option_info(o)->programs ? SELDOM : 0;
+	return o < TRACE_OPTIONS_N && option_info(o)->programs ? SELDOM : 0;
 }
 
 bool settings_can_write(const char *file)
@@ -591,7 +591,7 @@ void settings_init(struct settings *s)
 		.tracer = &tracer_function_graph,
 		.tracing_on = true,
 		.buffer_size_kb = BUFFER_SIZE_KB,
-		.options = trace_options_default(),
+		.options = options_default(),
 		.clock = TRACE_CLOCK_X86_TSC,
 		.buffer_percent = 50,
 		.subbuf_kb = 4,

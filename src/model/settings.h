@@ -53,7 +53,7 @@ struct settings {
 	struct function_list graph_function; /* set_graph_function */
 	struct function_list graph_notrace;  /* set_graph_notrace */
 	/* set_ftrace_module, brace's own (-L): modules opened besides the main executable;
-	 * module_list_match reads it */
+	 * function_list_has_module reads it */
 	struct function_list modules;
 	/* set_event, events/; the owner of the settings owns the catalogue */
 	struct event_set events;

@@ -102,7 +102,7 @@ static int parse_quantity(const struct quantity *q, const char *text, uint64_t *
 	return 0;
 }
 
-int parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err)
+int units_parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err)
 {
 	const struct quantity q = {
 		"a time is a number with ns, us, ms or s (or min, h)",
@@ -114,7 +114,7 @@ int parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct
 	return parse_quantity(&q, text, out, err);
 }
 
-int parse_size_kb(const char *text, uint64_t *out, struct err *err)
+int units_parse_size_kb(const char *text, uint64_t *out, struct err *err)
 {
 	static const struct quantity q = {
 		"a size is a number of kilobytes, or one with K, M or G", size_units, 1, true,
@@ -130,8 +130,8 @@ int parse_size_kb(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
-int parse_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
-		 struct err *err)
+int units_parse_number(const char *text, const char *what, uint64_t min, uint64_t max,
+		       uint64_t *out, struct err *err)
 {
 	const char *p = text + (*text == '+'), *begin = p;
 	uint64_t value;
@@ -149,7 +149,7 @@ int parse_number(const char *text, const char *what, uint64_t min, uint64_t max,
 	return 0;
 }
 
-const char *format_thresh(uint64_t ns, char *buf)
+const char *units_format_thresh(uint64_t ns, char *buf)
 {
 	if (ns % 1000)
 		snprintf(buf, 32, "%" PRIu64 "ns", ns);

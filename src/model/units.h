@@ -7,15 +7,15 @@
 
 /* Parses "10us", "1.5ms", "2s", "300ns"; a bare number has the unit given, in nanoseconds. 0, or
  * -EINVAL or -ERANGE and *err with the column of the fault. */
-int parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err);
+int units_parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err);
 /* Parses "64K", "4M", "1G" into kilobytes; a bare number is kilobytes. At least 1. Errors as
- * parse_time_ns. */
-int parse_size_kb(const char *text, uint64_t *out, struct err *err);
-/* Parses a whole decimal number from min to max; a `+` may precede it. Errors as parse_time_ns;
- * `what` begins the sentence. */
-int parse_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
-		 struct err *err);
+ * units_parse_time_ns. */
+int units_parse_size_kb(const char *text, uint64_t *out, struct err *err);
+/* Parses a whole decimal number from min to max; a `+` may precede it. Errors as
+ * units_parse_time_ns; `what` begins the sentence. */
+int units_parse_number(const char *text, const char *what, uint64_t min, uint64_t max,
+		       uint64_t *out, struct err *err);
 
-/* The shortest text that parse_time_ns with a bare unit of 1 µs reads back: "10" or "1500ns". buf
- * has at least 32 bytes. Returns buf. */
-const char *format_thresh(uint64_t ns, char *buf);
+/* The shortest text that units_parse_time_ns with a bare unit of 1 µs reads back: "10" or "1500ns".
+ * buf has at least 32 bytes. Returns buf. */
+const char *units_format_thresh(uint64_t ns, char *buf);

@@ -218,7 +218,7 @@ static int parse_snapshot(const char *text, uint64_t *what, struct err *err)
 {
 	size_t length = strlen(text);
 	char *value = mem_strndup(text, length - (length && text[length - 1] == '\n'));
-	int e = parse_number(value, "snapshot", 0, UINT32_MAX, what, err);
+	int e = units_parse_number(value, "snapshot", 0, UINT32_MAX, what, err);
 
 	free(value);
 	return e ? err_code(err, EINVAL) : 0;

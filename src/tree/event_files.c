@@ -108,7 +108,7 @@ static int parse_switch(const char *text, bool *on, struct err *err)
 	size_t length = strlen(text);
 	char *value = mem_strndup(text, length - (length && text[length - 1] == '\n'));
 	uint64_t n;
-	int e = parse_number(value, "enable", 0, UINT64_MAX, &n, err);
+	int e = units_parse_number(value, "enable", 0, UINT64_MAX, &n, err);
 
 	free(value);
 	*on = !e && n;

@@ -444,7 +444,7 @@ static void fill_options(struct tree_node *dir, bool top)
 
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
 		if (top || !of_all(o))
-			tree_file(options, trace_option_info(o)->name, 0640, &setting, names[o]);
+			tree_file(options, option_info(o)->name, 0640, &setting, names[o]);
 }
 
 void files_fill(struct instance *in, struct tree_node *dir, bool top)

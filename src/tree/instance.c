@@ -325,7 +325,7 @@ void instance_wake(struct instance *in)
  * own. */
 static void inherit_options(struct instance *in, struct instance *top)
 {
-	const uint64_t own = ~trace_options_inherited() | OPTION_BIT(OPTION_OVERWRITE) |
+	const uint64_t own = ~options_inherited() | OPTION_BIT(OPTION_OVERWRITE) |
 			     OPTION_BIT(OPTION_BLOCK);
 	const uint64_t never =
 		OPTION_BIT(OPTION_TRACE_PRINTK_DEST) | OPTION_BIT(OPTION_COPY_TRACE_MARKER);

@@ -143,7 +143,7 @@ static ssize_t write_max(struct tree_file *f, const char *text, size_t n, struct
 	char *value = mem_strndup(text, strcspn(text, "\n"));
 	struct tree_target t;
 	uint64_t bytes;
-	int e = parse_number(value, "stack_max_size", 0, INT64_MAX, &bytes, err);
+	int e = units_parse_number(value, "stack_max_size", 0, INT64_MAX, &bytes, err);
 
 	free(value);
 	if (e)

@@ -40,17 +40,17 @@ int set_session(struct invocation *inv, const struct option *o, const char *valu
 
 int set_limit(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	return parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
+	return units_parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
 }
 
 int set_pid(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	return parse_number(value, "a process id", 1, INT32_MAX, &inv->pid, err);
+	return units_parse_number(value, "a process id", 1, INT32_MAX, &inv->pid, err);
 }
 
 int set_last(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	int e = parse_number(value, "a number of calls", 0, 1000000, &inv->last, err);
+	int e = units_parse_number(value, "a number of calls", 0, 1000000, &inv->last, err);
 
 	inv->last++;
 	return e;
@@ -129,7 +129,7 @@ static int add_pid(struct invocation *inv, const char *value, size_t at, size_t 
 		return err_at(err, EINVAL, value, (int)at, "a process id is expected here");
 	memcpy(word, value + at, n);
 	word[n] = '\0';
-	if (parse_number(word, "a process id", 1, INT32_MAX, &pid, err))
+	if (units_parse_number(word, "a process id", 1, INT32_MAX, &pid, err))
 		return err_at(err, EINVAL, value, (int)at, "a process id is a number from 1 on");
 	for (size_t i = 0; i < inv->pids.n; i++)
 		if (inv->pids.at[i] == (pid_t)pid)
@@ -185,7 +185,7 @@ int set_pids(struct invocation *inv, const struct option *o, const char *value, 
 
 int set_duration(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	int e = parse_time_ns(value, 1000000000, &inv->duration_ns, err);
+	int e = units_parse_time_ns(value, 1000000000, &inv->duration_ns, err);
 
 	return !e && !inv->duration_ns
 		       ? err_at(err, EINVAL, value, 0, "a duration is longer than 0")

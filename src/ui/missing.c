@@ -138,7 +138,7 @@ static void find_libraries(struct missing_search *s)
 /* Whether -L opens the library. */
 static bool is_opened(const struct missing_search *s, const char *path)
 {
-	return module_list_match(&s->settings->modules, path);
+	return function_list_has_module(&s->settings->modules, path);
 }
 
 /* The path of a library that has the function: one that -L opens (`opened`), or one that it does
@@ -161,9 +161,9 @@ static bool is_linked(struct missing_search *s, const char *glob)
 {
 	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++)
-		if (module_match(glob, s->libraries.at[i].path))
+		if (function_module_match(glob, s->libraries.at[i].path))
 			return true;
-	return module_match(glob, s->program->path);
+	return function_module_match(glob, s->program->path);
 }
 
 /* Warns of modules of -L that the program does not link: they may be loaded later, or be slips. */
@@ -252,13 +252,13 @@ static bool libraries_match(struct missing_search *s, const struct function_patt
  * later. The caller frees it. */
 static char *closed_module(struct missing_search *s, const struct function_pattern *p)
 {
-	if (!p->module || p->other_modules || module_match(p->module, s->program->path))
+	if (!p->module || p->other_modules || function_module_match(p->module, s->program->path))
 		return NULL;
 	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++) {
 		const char *path = s->libraries.at[i].path, *slash = strrchr(path, '/');
 
-		if (!module_match(p->module, path))
+		if (!function_module_match(p->module, path))
 			continue;
 		return is_opened(s, path) ? NULL
 					  : mem_printf("`%s`: %s is not opened: add -L %s", p->text,

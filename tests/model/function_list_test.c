@@ -85,11 +85,11 @@ static void versions(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		assert_true(module_match(names[i], "/usr/lib/libz.so.1.2.13"));
-	assert_false(module_match("libz.so.1.3", "/usr/lib/libz.so.1.2.13"));
-	assert_false(module_match("lib", "/usr/lib/libz.so.1.2.13"));
-	assert_true(module_match("python3.11", "/usr/bin/python3.11"));
-	assert_false(module_match("python3", "/usr/bin/python3.11"));
+		assert_true(function_module_match(names[i], "/usr/lib/libz.so.1.2.13"));
+	assert_false(function_module_match("libz.so.1.3", "/usr/lib/libz.so.1.2.13"));
+	assert_false(function_module_match("lib", "/usr/lib/libz.so.1.2.13"));
+	assert_true(function_module_match("python3.11", "/usr/bin/python3.11"));
+	assert_false(function_module_match("python3", "/usr/bin/python3.11"));
 }
 
 static void removal(void **state)
@@ -180,11 +180,11 @@ static void module_lists(void **state)
 {
 	struct function_list l = { 0 };
 
-	assert_int_equal(module_list_write(&l, "lib* !libc.so.6 7z.so", false, NULL), 0);
-	assert_true(module_list_match(&l, "/lib/libm.so.6"));
-	assert_false(module_list_match(&l, LIBC));
-	assert_true(module_list_match(&l, "/opt/7z.so"));
-	assert_false(module_list_match(&l, "/usr/bin/true"));
+	assert_int_equal(function_list_write_modules(&l, "lib* !libc.so.6 7z.so", false, NULL), 0);
+	assert_true(function_list_has_module(&l, "/lib/libm.so.6"));
+	assert_false(function_list_has_module(&l, LIBC));
+	assert_true(function_list_has_module(&l, "/opt/7z.so"));
+	assert_false(function_list_has_module(&l, "/usr/bin/true"));
 	function_list_free(&l);
 }
 

@@ -23,7 +23,7 @@ static void times(void **state)
 	uint64_t v;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		assert_int_equal(parse_time_ns(table[i].text, 1000, &v, NULL), 0);
+		assert_int_equal(units_parse_time_ns(table[i].text, 1000, &v, NULL), 0);
 		assert_int_equal(v, table[i].value);
 	}
 }
@@ -39,7 +39,8 @@ static void bad_times(void **state)
 	uint64_t v = 42;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		assert_int_equal(parse_time_ns(table[i].text, 1000, &v, &err), -table[i].code);
+		assert_int_equal(units_parse_time_ns(table[i].text, 1000, &v, &err),
+				 -table[i].code);
 		assert_int_equal(err.column, table[i].column);
 		assert_non_null(strstr(err.text, "a time is a number with ns, us, ms or s"));
 	}
@@ -54,7 +55,7 @@ static void sizes(void **state)
 	uint64_t v;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		assert_int_equal(parse_size_kb(table[i].text, &v, NULL), 0);
+		assert_int_equal(units_parse_size_kb(table[i].text, &v, NULL), 0);
 		assert_int_equal(v, table[i].value);
 	}
 }
@@ -70,7 +71,7 @@ static void bad_sizes(void **state)
 	uint64_t v;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		assert_int_equal(parse_size_kb(table[i].text, &v, &err), -table[i].code);
+		assert_int_equal(units_parse_size_kb(table[i].text, &v, &err), -table[i].code);
 		assert_int_equal(err.column, table[i].column);
 	}
 }
@@ -80,15 +81,15 @@ static void numbers(void **state)
 	struct err err;
 	uint64_t v;
 
-	assert_int_equal(parse_number("12", "N", 0, 12, &v, &err), 0);
+	assert_int_equal(units_parse_number("12", "N", 0, 12, &v, &err), 0);
 	assert_int_equal(v, 12);
-	assert_int_equal(parse_number("13", "N", 0, 12, &v, &err), -ERANGE);
-	assert_int_equal(parse_number("0", "N", 1, 12, &v, &err), -ERANGE);
-	assert_int_equal(parse_number("1x", "N", 0, 12, &v, &err), -EINVAL);
+	assert_int_equal(units_parse_number("13", "N", 0, 12, &v, &err), -ERANGE);
+	assert_int_equal(units_parse_number("0", "N", 1, 12, &v, &err), -ERANGE);
+	assert_int_equal(units_parse_number("1x", "N", 0, 12, &v, &err), -EINVAL);
 	assert_int_equal(err.column, 1);
 	assert_string_equal(err.text, "N is a number from 0 to 12");
-	assert_int_equal(parse_number("", "N", 0, 12, &v, &err), -EINVAL);
-	assert_int_equal(parse_number("99999999999999999999", "N", 0, 12, &v, &err), -ERANGE);
+	assert_int_equal(units_parse_number("", "N", 0, 12, &v, &err), -EINVAL);
+	assert_int_equal(units_parse_number("99999999999999999999", "N", 0, 12, &v, &err), -ERANGE);
 }
 
 /* What tracing_thresh shows can be written to it again. */
@@ -99,7 +100,9 @@ static void thresh_round_trip(void **state)
 	uint64_t v;
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-		assert_int_equal(parse_time_ns(format_thresh(values[i], buf), 1000, &v, NULL), 0);
+		assert_int_equal(
+			units_parse_time_ns(units_format_thresh(values[i], buf), 1000, &v, NULL),
+			0);
 		assert_int_equal(v, values[i]);
 	}
 }

@@ -221,7 +221,7 @@ static void expect(const struct expectation *e, uint64_t options)
 
 static void test_shapes(void **state)
 {
-	uint64_t options = trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
+	uint64_t options = options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
 
 	for (size_t i = 0; i < sizeof(bare) / sizeof(bare[0]); i++)
 		expect(&bare[i], options);
@@ -230,12 +230,12 @@ static void test_shapes(void **state)
 static void test_durations(void **state)
 {
 	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
-		expect(&timed[i], trace_options_default());
+		expect(&timed[i], options_default());
 }
 
 static void test_values(void **state)
 {
-	uint64_t options = trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
+	uint64_t options = options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
 	struct calls_counts counts;
 	char *got;
 
@@ -265,7 +265,7 @@ static void test_marks(void **state)
 /* A live reader that has nothing more to read shows what it has. */
 static void test_flush(void **state)
 {
-	uint64_t options = trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
+	uint64_t options = options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
 	struct calls_counts counts;
 	char *got = graph_text("main{ f{ }main.f }", options, true, &counts);
 
@@ -286,7 +286,7 @@ static void test_window(void **state)
 		struct graph *g;
 
 		out_init(&out, text_flush, &text);
-		g = graph_new(f->info, trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO), &out);
+		g = graph_new(f->info, options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO), &out);
 		graph_event(g, &e);
 		for (size_t i = 0; i < 2 * others; i++) {
 			struct event o = { .tsc = 2 + i, .fn = fn, .thread = b, .cpu = 1,

@@ -82,7 +82,7 @@ static void as_the_kernel(void **state)
 	add_event(f->info);
 	f->info->clock = (struct trace_clock){ .hz = 1000000000 };
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
-		char *text = print(f->info, &e, trace_options_default() ^ runs[i].option);
+		char *text = print(f->info, &e, options_default() ^ runs[i].option);
 
 		assert_string_equal(text, runs[i].line);
 		free(text);
@@ -106,7 +106,7 @@ static void as_comments(void **state)
 	fixture_parse(f, "get{ in{");
 	fixture_event(f, event_of(&fork_602, 0, f->events.at[f->events.n - 1].tsc + 1));
 	out_init(&out, text_flush, &text);
-	g = graph_new(f->info, trace_options_default() & ~OPTION_BIT(OPTION_GRAPH_CPU), &out);
+	g = graph_new(f->info, options_default() & ~OPTION_BIT(OPTION_GRAPH_CPU), &out);
 	for (size_t i = 0; i < f->events.n; i++) {
 		f->events.at[i].cpu = 0;
 		graph_event(g, &f->events.at[i]);

@@ -79,7 +79,7 @@ static void test_thread_groups(void **state)
 {
 	char *want = golden_lines(GOLDEN "/k6.12-own.nop.events.record-tgid=1-while-recording.txt", 12);
 	struct fixture *f = one_call("sh", 67, 25374224000);
-	char *got = print(f, trace_options_default() | OPTION_BIT(OPTION_RECORD_TGID), true);
+	char *got = print(f, options_default() | OPTION_BIT(OPTION_RECORD_TGID), true);
 
 	assert_begins(strchr(got, '\n') + 1, want);
 	assert_string_equal(got + strlen(got) - strlen("callee <-caller\n"), "callee <-caller\n");
@@ -100,7 +100,10 @@ static void test_latency_verbose(void **state)
 	next.tsc = ns + 7036000;
 	fixture_event(f, next);
 	f->info->kernel = mem_strdup("6.12.117");
-	got = print(f, trace_options_default() | OPTION_BIT(OPTION_LATENCY_FORMAT) | OPTION_BIT(OPTION_VERBOSE), true);
+	got = print(f,
+		    options_default() | OPTION_BIT(OPTION_LATENCY_FORMAT) |
+			    OPTION_BIT(OPTION_VERBOSE),
+		    true);
 	/* another tracer's name and other counts */
 	assert_begins(strstr(got, "#    -----"), strstr(want, "#    -----"));
 	free(got);
@@ -110,7 +113,7 @@ static void test_latency_verbose(void **state)
 
 static void test_callers(void **state)
 {
-	uint64_t options = trace_options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
+	uint64_t options = options_default() & ~OPTION_BIT(OPTION_CONTEXT_INFO);
 	struct fixture *f = one_call("x", 1, 1);
 	struct trace_module *m = &f->info->modules.at[0];
 	struct event e = f->events.at[0];
@@ -148,7 +151,7 @@ static void test_binary(void **state)
 		0x01020304, 1, 0x1112131415161718, 0x550000000000, 0x550000010005 };
 
 	out_init_raw(&out, text_flush, &text);
-	p = function_new(f->info, trace_options_default() | OPTION_BIT(OPTION_BIN), &out);
+	p = function_new(f->info, options_default() | OPTION_BIT(OPTION_BIN), &out);
 	function_event(p, &f->events.at[0]);
 	out_flush(&out);
 	assert_int_equal(text.bytes.n, sizeof(want));
@@ -193,17 +196,17 @@ static void test_annotate(void **state)
 	want = shape_of(golden, f);
 	memmove(f->events.at, f->events.at + 1, --f->events.n * sizeof(f->events.at[0]));
 	overrun = true;
-	got = print(f, trace_options_default(), true);
+	got = print(f, options_default(), true);
 	shape = shape_of(got, NULL);
 	assert_string_equal(shape, want);
 	assert_non_null(strchr(want, '#'));
 	free(got);
 	free(shape);
-	got = print(f, trace_options_default() & ~OPTION_BIT(OPTION_ANNOTATE), true);
+	got = print(f, options_default() & ~OPTION_BIT(OPTION_ANNOTATE), true);
 	assert_null(strstr(got, "#####"));
 	overrun = false;
 	free(got);
-	got = print(f, trace_options_default(), true);
+	got = print(f, options_default(), true);
 	assert_null(strstr(got, "#####"));
 	free(got);
 	free(want);

@@ -43,7 +43,7 @@ char *golden_file(const char *path)
 /* "option-A=1,B=0" */
 static uint64_t options_of(const char *name)
 {
-	uint64_t set = trace_options_default();
+	uint64_t set = options_default();
 	const char *at = name + strlen("option-");
 
 	if (!strncmp(name, "marker-comment", 14)) /* read with the task column on */
@@ -52,7 +52,7 @@ static uint64_t options_of(const char *name)
 		return set;
 	while (*at) {
 		size_t n = strcspn(at, "=");
-		enum trace_option o = trace_option_find(at, n);
+		enum trace_option o = option_find(at, n);
 
 		if (o == TRACE_OPTIONS_N)
 			abort();

@@ -183,7 +183,7 @@ static void goes_round(const char *name, uint64_t options)
 
 static void as_the_kernels(void **state)
 {
-	const uint64_t usual = trace_options_default(), objects = usual | OPTION_BIT(OPTION_SYM_USEROBJ);
+	const uint64_t usual = options_default(), objects = usual | OPTION_BIT(OPTION_SYM_USEROBJ);
 
 	goes_round(GOLDEN "/k6.12-own.nop.events.option-stacktrace=1.txt", usual);
 	goes_round(GOLDEN "/k7.2-own.nop.events.option-stacktrace=1.txt", usual);
@@ -215,7 +215,7 @@ static void repeats(void **state)
 	fixture_event(f, (struct event){ .kind = EVENT_TRACE, .fn = REPEATS, .tsc = UINT64_C(12000000000), .cpu = 1,
 					 .thread = fixture_thread(f, "x", 9), .payload = words, .count = sizeof(words) });
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
-		char *got = print(f, trace_options_default() ^ runs[i].option);
+		char *got = print(f, options_default() ^ runs[i].option);
 
 		assert_string_equal(got, runs[i].line);
 		free(got);
@@ -234,7 +234,7 @@ static void spoiled(void **state)
 			fixture_event(f, (struct event){ .kind = EVENT_TRACE, .fn = event, .tsc = 1, .payload = words, .count = n,
 							 .thread = fixture_thread(f, "x", 9) });
 	for (unsigned o = 0; o < TRACE_OPTIONS_N; o++)
-		free(print(f, trace_options_default() ^ OPTION_BIT(o)));
+		free(print(f, options_default() ^ OPTION_BIT(o)));
 	fixture_free(f);
 }
 
