@@ -194,7 +194,7 @@ static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
  * in the midst of a sleep, whose restart block a further call would overwrite. */
 static int thread_preference(const struct thread *th)
 {
-	if (!regs_restart(&th->regs))
+	if (!run_would_restart(&th->regs))
 		return 0;
 	return regs_result(&th->regs) == RESTART_BLOCK ? 2 : 1;
 }
@@ -239,7 +239,7 @@ static struct user_regs_struct regs_alone(struct tracee *t, const struct borrowe
 	struct rseq_section s;
 	struct err ignored;
 
-	if (regs_restart(&regs)) {
+	if (run_would_restart(&regs)) {
 		regs_repeat_call(&regs);
 	} else if (borrowed->rseq_at &&
 		   tracee_read(t, borrowed->rseq_cs, &s, sizeof(s), &ignored) == 0 &&

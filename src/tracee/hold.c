@@ -77,7 +77,8 @@ static void reap_thread(struct tracee *t, pid_t tid)
 {
 	int status;
 
-	wait_thread(&t->ticks, tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000), &status);
+	wait_thread(&t->ticks, tid, tracee_clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000),
+		    &status);
 }
 
 /* The main thread last: the kernel reports its end when all others are waited for. */
@@ -105,7 +106,7 @@ static void free_tracee(struct tracee *t)
 {
 	if (t->mem >= 0)
 		close(t->mem);
-	ticks_end(&t->ticks);
+	wait_ticks_end(&t->ticks);
 	boost_end(&t->boost);
 	vec_free(&t->borrowed.before);
 	vec_free(&t->threads);
@@ -126,7 +127,7 @@ uint64_t tracee_release(struct tracee *t)
 		/* Only a killed thread cannot be let go. */
 		if (th->stopped && !holder_keep(t, th) && !resume_untraced(th))
 			t->dead = true;
-		stood = th->asked_at ? clock_ns() - th->asked_at : 0;
+		stood = th->asked_at ? tracee_clock_ns() - th->asked_at : 0;
 		longest = stood > longest ? stood : longest;
 	}
 	if (t->dead)
@@ -158,7 +159,7 @@ static void reap_meanwhile(void *of)
 	int status;
 
 	for (size_t i = 0; i < t->threads.n; i++)
-		if (t->threads.at[i].tid != t->pid && has_ended(t->threads.at[i].tid))
+		if (t->threads.at[i].tid != t->pid && wait_has_ended(t->threads.at[i].tid))
 			waitpid(t->threads.at[i].tid, &status, __WALL | WNOHANG);
 }
 
@@ -167,9 +168,9 @@ static long seize_and_reap(struct tracee *t, pid_t tid)
 {
 	long r;
 
-	ticks_during(&t->ticks, reap_meanwhile, t);
+	wait_ticks_during(&t->ticks, reap_meanwhile, t);
 	r = ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
-	ticks_during(&t->ticks, NULL, NULL);
+	wait_ticks_during(&t->ticks, NULL, NULL);
 	return r;
 }
 
@@ -238,7 +239,7 @@ static void interrupt_all(struct tracee *t)
 		if (th->stopped)
 			continue;
 		if (!th->asked_at)
-			th->asked_at = clock_ns();
+			th->asked_at = tracee_clock_ns();
 		ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
 	}
 }
@@ -270,7 +271,7 @@ static bool ends_for_a_stop(const struct user_regs_struct *regs)
 	return false;
 }
 
-void thread_stands(struct thread *th)
+void hold_thread_stands(struct thread *th)
 {
 	th->stopped = true;
 	regs_get(th->tid, &th->regs);
@@ -282,13 +283,13 @@ void thread_stands(struct thread *th)
 	}
 }
 
-int thread_take_status(struct thread *th, int status)
+int hold_take_status(struct thread *th, int status)
 {
 	th->stopped = false;
 	if (!WIFSTOPPED(status))
 		return -1;
-	if (is_event_stop(status)) {
-		thread_stands(th);
+	if (wait_is_event_stop(status)) {
+		hold_thread_stands(th);
 		return 1;
 	}
 	/* A signal's stop: the signal goes on to the program, and the interrupt is asked for
@@ -304,7 +305,7 @@ static int stop_one(struct tracee *t, struct thread *th)
 	int status, r = wait_tick(&t->ticks, th->tid, &status);
 
 	if (r > 0)
-		return thread_take_status(th, status);
+		return hold_take_status(th, status);
 	/* The number may be another thread's by now: one that executed a program has the main
 	 * thread's number, and may be ours or not. */
 	return r < 0 || (ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0 && errno == ESRCH) ? -1
@@ -328,7 +329,7 @@ static int stands_still(struct tracee *t, struct thread *th)
 
 	if (r == 0)
 		th->stopped = thread_answers(th);
-	return r > 0 ? thread_take_status(th, status) : r < 0 ? -1 : th->stopped;
+	return r > 0 ? hold_take_status(th, status) : r < 0 ? -1 : th->stopped;
 }
 
 /* A thread that does not stop may wait for others: one that executes a program ends the others, and
@@ -359,7 +360,7 @@ static bool wait_all(struct tracee *t, uint64_t deadline)
 
 		if (r < 0)
 			forget_thread(t, i);
-		if (r == 0 && (clock_ns() > deadline || is_given_up(t->may_give_up)))
+		if (r == 0 && (tracee_clock_ns() > deadline || is_given_up(t->may_give_up)))
 			return false;
 		/* A new round: threads that stood may be gone. */
 		if (r == 0) {
@@ -397,7 +398,7 @@ static bool has_others(const struct tracee *t)
  * the kernel's count agrees. */
 static int stop_all(struct tracee *t, struct err *err)
 {
-	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+	uint64_t deadline = tracee_clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 
 	for (;;) {
 		int n = seize_new(t);
@@ -409,7 +410,7 @@ static int stop_all(struct tracee *t, struct err *err)
 			break;
 		if (is_given_up(t->may_give_up))
 			return err_given_up(t->pid, err);
-		if (clock_ns() > deadline)
+		if (tracee_clock_ns() > deadline)
 			return err_set(
 				err, EBUSY,
 				"process %d starts threads or programs faster than they can be stopped: try again",
@@ -424,7 +425,7 @@ static int stop_all(struct tracee *t, struct err *err)
 	return err_set(err, ESRCH, "there is no process %d", (int)t->pid);
 }
 
-int open_memory(struct tracee *t, struct err *err)
+int hold_open_memory(struct tracee *t, struct err *err)
 {
 	char name[32];
 
@@ -444,7 +445,7 @@ static int wait_stragglers(pid_t pid, uint64_t deadline, bool may_give_up, struc
 	while ((tid = stragglers_of(pid))) {
 		if (is_given_up(may_give_up))
 			return err_given_up(pid, err);
-		if (clock_ns() > deadline)
+		if (tracee_clock_ns() > deadline)
 			return proc_explain_wait(pid, tid, err);
 		nanosleep(&nap, NULL);
 	}
@@ -464,7 +465,7 @@ static bool is_caller(pid_t tid)
 static int wait_interruptible(pid_t pid, bool may_give_up, struct err *err)
 {
 	const struct timespec nap = { 0, 1000000 };
-	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+	uint64_t deadline = tracee_clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 	char name[32];
 	struct proc_stat stat;
 	struct dirent *e;
@@ -480,7 +481,7 @@ static int wait_interruptible(pid_t pid, bool may_give_up, struct err *err)
 		       stat.state == 'D' && !is_caller(tid)) {
 			if (is_given_up(may_give_up))
 				r = err_given_up(pid, err);
-			else if (clock_ns() > deadline)
+			else if (tracee_clock_ns() > deadline)
 				r = proc_explain_wait(pid, tid, err);
 			nanosleep(&nap, NULL);
 		}
@@ -494,13 +495,13 @@ static int wait_interruptible(pid_t pid, bool may_give_up, struct err *err)
  * it. */
 static void stop_to_let_go(struct tracee *t)
 {
-	uint64_t deadline = clock_ns() + LAST_WAIT_MS * UINT64_C(1000000);
+	uint64_t deadline = tracee_clock_ns() + LAST_WAIT_MS * UINT64_C(1000000);
 
 	interrupt_all(t);
 	for (size_t i = t->threads.n; i-- > 0;) {
 		struct thread *th = &t->threads.at[i];
 
-		while (!th->stopped && clock_ns() < deadline)
+		while (!th->stopped && tracee_clock_ns() < deadline)
 			if (stop_one(t, th) < 0) {
 				forget_thread(t, i);
 				break;
@@ -541,11 +542,11 @@ static int stop_process(pid_t pid, bool may_give_up, struct tracee **out, struct
 		t->ticks.keep = pid;
 	holder_take(t);
 	boost_begin(&t->boost);
-	r = ticks_begin(&t->ticks, err);
+	r = wait_ticks_begin(&t->ticks, err);
 	if (r == 0)
 		r = stop_all(t, err);
 	if (r == 0)
-		r = open_memory(t, err);
+		r = hold_open_memory(t, err);
 	if (r < 0) {
 		stop_to_let_go(t);
 		tracee_release(t);

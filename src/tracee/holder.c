@@ -65,8 +65,9 @@ void holder_take(struct tracee *t)
 {
 	if (!here || !here->kept.tid || here->pid != t->pid)
 		return;
-	*vec_add(&t->threads) = (struct thread){ .tid = here->kept.tid, .asked_at = clock_ns() };
-	thread_stands(&t->threads.at[t->threads.n - 1]);
+	*vec_add(&t->threads) =
+		(struct thread){ .tid = here->kept.tid, .asked_at = tracee_clock_ns() };
+	hold_thread_stands(&t->threads.at[t->threads.n - 1]);
 	here->kept.tid = 0;
 }
 

@@ -67,10 +67,10 @@ struct tracee {
 };
 
 /* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t clock_ns(void);
+uint64_t tracee_clock_ns(void);
 
 /* Wait for the thread's next stop or end. Return 1: *status is waitpid's; 0: not within 10 ms (or
- * before the deadline, of clock_ns()); -ESRCH: there is no such thread any more. */
+ * before the deadline, of tracee_clock_ns()); -ESRCH: there is no such thread any more. */
 int wait_tick(struct ticks *ticks, pid_t tid, int *status);
 int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status);
 /* waitpid(), except that the end of the process to be kept is reported as ECHILD and left for
@@ -80,14 +80,14 @@ pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options);
 void boost_begin(struct boost *u);
 void boost_end(struct boost *u);
 /* Create and delete the timer. -errno and *err. */
-int ticks_begin(struct ticks *ticks, struct err *err);
-void ticks_end(struct ticks *ticks);
+int wait_ticks_begin(struct ticks *ticks, struct err *err);
+void wait_ticks_end(struct ticks *ticks);
 /* Makes a signal handler call `call` every 10 ms from now on; NULL: no more. No wait_*()
  * meanwhile. */
-void ticks_during(struct ticks *ticks, void (*call)(void *), void *of);
-bool has_ended(pid_t tid); /* true if it can be waited for */
+void wait_ticks_during(struct ticks *ticks, void (*call)(void *), void *of);
+bool wait_has_ended(pid_t tid); /* true if it can be waited for */
 
-static inline bool is_event_stop(int status)
+static inline bool wait_is_event_stop(int status)
 {
 	return status >> 16 == PTRACE_EVENT_STOP;
 }
@@ -106,12 +106,12 @@ int tracee_died(struct tracee *t, struct err *err);
 /* Returns the address of these bytes (at most 64) in the code of the process, in the vdso or in the
  * rest; 0: nowhere. */
 uint64_t code_find(struct tracee *t, bool vdso, const void *bytes, size_t n);
-int open_memory(struct tracee *t, struct err *err);
+int hold_open_memory(struct tracee *t, struct err *err);
 /* Notes the registers of a thread that came to PTRACE_EVENT_STOP. */
-void thread_stands(struct thread *th);
+void hold_thread_stands(struct thread *th);
 /* Takes waitpid's status of a thread that was asked to stop. Returns 1: it stands; 0: not yet; -1:
  * it is gone. */
-int thread_take_status(struct thread *th, int status);
+int hold_take_status(struct thread *th, int status);
 
 /* Notes that a thread of process pid was asked to stop and has not: the calling holder lets it go
  * when it stops. Does nothing outside of a holder. */
@@ -129,4 +129,4 @@ bool holder_keep(const struct tracee *t, const struct thread *th);
 void holder_take(struct tracee *t); /* adds the kept caller to t, if it is t's */
 
 /* True if a system call that was interrupted in the thread would restart. */
-bool regs_restart(const struct user_regs_struct *regs);
+bool run_would_restart(const struct user_regs_struct *regs);

@@ -278,7 +278,7 @@ static int read_report(int report, const char *path, struct err *err)
 /* Lets it execute, up to the program's first instruction. */
 static int pass_exec(struct tracee *t, struct err *err)
 {
-	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+	uint64_t deadline = tracee_clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 	struct thread *th = &t->threads.at[0];
 	int status, r;
 
@@ -292,17 +292,17 @@ static int pass_exec(struct tracee *t, struct err *err)
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			break;
 		ptrace(PTRACE_CONT, t->pid, NULL,
-		       (void *)(intptr_t)(is_event_stop(status) ? 0 : WSTOPSIG(status)));
+		       (void *)(intptr_t)(wait_is_event_stop(status) ? 0 : WSTOPSIG(status)));
 	}
 	th->stopped = true;
-	th->asked_at = clock_ns();
+	th->asked_at = tracee_clock_ns();
 	/* PTRACE_O_TRACEEXEC has served; EXITKILL stays, so that the program does not outlive us
 	 * half started. */
 	ptrace(PTRACE_SETOPTIONS, t->pid, NULL, (void *)(uintptr_t)OPTIONS);
 	r = run_settle(t, th, 0, err);
 	if (r == 0 && regs_get(t->pid, &th->regs) < 0)
 		r = tracee_died(t, err);
-	return r < 0 ? r : open_memory(t, err);
+	return r < 0 ? r : hold_open_memory(t, err);
 }
 
 /* Seizes the child while it waits for `go`: it stops at its exec. If brace dies, the kernel kills
@@ -312,7 +312,7 @@ static int begin_stop(pid_t pid, struct tracee *t, struct err *err)
 	int r;
 
 	*t = (struct tracee){ .pid = pid, .mem = -1, .ticks.keep = pid };
-	r = ticks_begin(&t->ticks, err);
+	r = wait_ticks_begin(&t->ticks, err);
 	if (r < 0)
 		return r;
 	*vec_add(&t->threads) = (struct thread){ .tid = pid };

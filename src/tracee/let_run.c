@@ -43,11 +43,11 @@ static uint64_t processor_ns(pid_t pid)
 static void wait_used(const struct tracee *t, uint64_t ns)
 {
 	const struct timespec nap = { 0, LOOK_NS };
-	uint64_t began = processor_ns(t->pid), deadline = clock_ns() + WAIT_NS;
+	uint64_t began = processor_ns(t->pid), deadline = tracee_clock_ns() + WAIT_NS;
 
 	do {
 		nanosleep(&nap, NULL);
-	} while (processor_ns(t->pid) - began < ns && clock_ns() < deadline);
+	} while (processor_ns(t->pid) - began < ns && tracee_clock_ns() < deadline);
 }
 
 /* Calls that neither wait nor change anything beyond the thread; the agent makes them. */
@@ -68,7 +68,7 @@ static bool stop_at_call(struct tracee *t, struct thread *th)
 	if ((is_harmless((uint64_t)regs_call(&th->regs)) ||
 	     borrow_from_call(t, th, &ignored) < 0) &&
 	    run_settle(t, th, 0, &ignored) == 0)
-		thread_stands(th);
+		hold_thread_stands(th);
 	return true;
 }
 
@@ -82,8 +82,8 @@ static bool stop_again(struct tracee *t, struct thread *th, uint64_t deadline)
 			return true; /* a straggler: not let go before it stops */
 		if (r < 0 || !WIFSTOPPED(status))
 			return false;
-		if (is_event_stop(status)) {
-			thread_stands(th);
+		if (wait_is_event_stop(status)) {
+			hold_thread_stands(th);
 			return true;
 		}
 		if (WSTOPSIG(status) == TRAP_SYSCALL)
@@ -101,7 +101,7 @@ void tracee_let_run(struct tracee *t, const bool *which, uint64_t ns)
 		return;
 	wait_used(t, ns * set_going(t, which));
 	/* Stops are asked for all at once, then awaited. */
-	deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+	deadline = tracee_clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 	for (size_t i = 0; i < t->threads.n; i++)
 		if (!t->threads.at[i].stopped)
 			ptrace(PTRACE_INTERRUPT, t->threads.at[i].tid, NULL, NULL);

@@ -29,7 +29,7 @@ static int call_back(struct tracee *t, struct thread *th, struct err *err)
 	int status, r;
 
 	ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
-	r = wait_thread(&t->ticks, th->tid, clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000),
+	r = wait_thread(&t->ticks, th->tid, tracee_clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000),
 			&status);
 	if (r < 0 || (r > 0 && !WIFSTOPPED(status)))
 		return tracee_died(t, err);
@@ -43,7 +43,7 @@ static int call_back(struct tracee *t, struct thread *th, struct err *err)
 int run_thread(struct tracee *t, struct thread *th, int request, int signal, int *status,
 	       struct err *err)
 {
-	uint64_t deadline = clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
+	uint64_t deadline = tracee_clock_ns() + TRACEE_STOP_MS * UINT64_C(1000000);
 
 	for (;;) {
 		int r;
@@ -55,9 +55,9 @@ int run_thread(struct tracee *t, struct thread *th, int request, int signal, int
 			return call_back(t, th, err);
 		if (r < 0 || !WIFSTOPPED(*status))
 			return tracee_died(t, err);
-		if (is_event_stop(*status) && request != PTRACE_CONT)
+		if (wait_is_event_stop(*status) && request != PTRACE_CONT)
 			signal = 0; /* the group stops or continues: not the stop we wait for */
-		else if (!is_event_stop(*status) && is_job_signal(WSTOPSIG(*status)))
+		else if (!wait_is_event_stop(*status) && is_job_signal(WSTOPSIG(*status)))
 			signal = WSTOPSIG(*status);
 		else
 			return 0;
@@ -74,14 +74,14 @@ int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err)
 		if (ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL) < 0)
 			return tracee_died(t, err);
 		r = run_thread(t, th, PTRACE_CONT, signal, &status, err);
-		if (r < 0 || is_event_stop(status))
+		if (r < 0 || wait_is_event_stop(status))
 			return r;
 		signal = WSTOPSIG(status) == TRAP_SYSCALL ? 0 : WSTOPSIG(status);
 	}
 }
 
 /* The values are the kernel's ERESTART codes, which programs never see. */
-bool regs_restart(const struct user_regs_struct *regs)
+bool run_would_restart(const struct user_regs_struct *regs)
 {
 	int64_t result = regs_result(regs);
 

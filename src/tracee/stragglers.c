@@ -50,7 +50,7 @@ static bool is_settled(struct straggler *s)
 
 	if (r != s->thread.tid)
 		return r < 0 && errno != EINTR;
-	return thread_take_status(&s->thread, status) < 0 ||
+	return hold_take_status(&s->thread, status) < 0 ||
 	       (s->thread.stopped && ptrace(PTRACE_DETACH, s->thread.tid, NULL, NULL) == 0);
 }
 

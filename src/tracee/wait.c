@@ -16,7 +16,7 @@
 #define TICK_SIGNAL (SIGRTMAX - 1)
 #define TICK_NS 10000000
 
-uint64_t clock_ns(void)
+uint64_t tracee_clock_ns(void)
 {
 	struct timespec now;
 
@@ -38,7 +38,7 @@ static void ticked(int signal)
 	errno = code;
 }
 
-int ticks_begin(struct ticks *ticks, struct err *err)
+int wait_ticks_begin(struct ticks *ticks, struct err *err)
 {
 	/* Without SA_RESTART: waitpid() has to return. */
 	const struct sigaction action = { .sa_handler = ticked };
@@ -56,7 +56,7 @@ int ticks_begin(struct ticks *ticks, struct err *err)
 	return 0;
 }
 
-void ticks_end(struct ticks *ticks)
+void wait_ticks_end(struct ticks *ticks)
 {
 	if (!ticks->began)
 		return;
@@ -73,7 +73,7 @@ static void start_ticks(struct ticks *ticks, long ns)
 	timer_settime(ticks->timer, 0, &every, NULL);
 }
 
-void ticks_during(struct ticks *ticks, void (*call)(void *), void *of)
+void wait_ticks_during(struct ticks *ticks, void (*call)(void *), void *of)
 {
 	on_tick_of = of;
 	on_tick = call;
@@ -81,7 +81,7 @@ void ticks_during(struct ticks *ticks, void (*call)(void *), void *of)
 }
 
 /* WNOWAIT leaves the end for whoever reaps it. __WALL, because threads are no ordinary children. */
-bool has_ended(pid_t tid)
+bool wait_has_ended(pid_t tid)
 {
 	siginfo_t info = { 0 };
 
@@ -93,7 +93,7 @@ bool has_ended(pid_t tid)
 /* True if waitpid() would take the end of a child of ours from the thread that waits for it. */
 static bool must_be_kept(const struct ticks *ticks, pid_t tid)
 {
-	return tid == ticks->keep && has_ended(tid);
+	return tid == ticks->keep && wait_has_ended(tid);
 }
 
 pid_t wait_now(const struct ticks *ticks, pid_t tid, int *status, int options)
@@ -132,7 +132,7 @@ int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status)
 	for (;;) {
 		int r = wait_tick(ticks, tid, status);
 
-		if (r != 0 || clock_ns() > deadline)
+		if (r != 0 || tracee_clock_ns() > deadline)
 			return r;
 	}
 }
