@@ -56,7 +56,7 @@ static bool is_touch(uint64_t pc)
 /* Restores registers as at the function's entry. */
 static void enter_again(uint64_t *context, const struct found_place *f)
 {
-	faults_restore(context, context[UCONTEXT_PC] == f->code + f->place->at);
+	trampoline_faults_restore(context, context[UCONTEXT_PC] == f->code + f->place->at);
 	context[UCONTEXT_PC] = f->code + (uint64_t)(int64_t)f->place->from;
 }
 
@@ -92,7 +92,7 @@ static void enter_unrecorded(uint64_t *context, const struct found_place *f, int
 {
 	if (inside_has_shadow_stack() || !handler_stays(signal))
 		return;
-	faults_restore(context, false);
+	trampoline_faults_restore(context, false);
 	context[UCONTEXT_PC] = f->code + f->place->body;
 	buffer_lose();
 	faults_leave(context);

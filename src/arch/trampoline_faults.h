@@ -14,7 +14,7 @@
 
 /* Puts the registers of the context back to what they were when the trampoline was entered. first:
  * the pc is its first instruction that touches the stack, and none has changed. */
-static inline void faults_restore(uint64_t *context, bool first);
+static inline void trampoline_faults_restore(uint64_t *context, bool first);
 
 #if defined(__x86_64__)
 #include "arch/x86_64/trampoline_faults.h"

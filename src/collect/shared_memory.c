@@ -47,7 +47,7 @@ static int too_large(uint64_t size, struct err *err)
 		(unsigned long long)largest_file() >> 10, (unsigned long long)size >> 10);
 }
 
-int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
+int shared_memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
 {
 	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd = memfd_create(name, flags | (exec ? MFD_EXEC : 0));
@@ -127,7 +127,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 	int fd;
 
 	lay_out(&l, shape);
-	fd = memory_file("brace-session", l.size, false, &at, err);
+	fd = shared_memory_file("brace-session", l.size, false, &at, err);
 	if (fd < 0)
 		return fd;
 	h = at; /* in place: sanitizers align no variable of this type on a stack */

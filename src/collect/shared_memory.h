@@ -72,4 +72,4 @@ void shared_memory_stop(struct shared_memory *m);
 
 /* Makes an anonymous memory file and maps it shared and writable to *mapped. fd, or -errno and
  * *err. */
-int memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err);
+int shared_memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err);

@@ -32,7 +32,8 @@ static int make_image_memory(struct image *im, const struct memory_ends *ends, s
 {
 	void *at;
 
-	im->image_fd = memory_file("brace-image", sizeof(struct image_memory), false, &at, err);
+	im->image_fd =
+		shared_memory_file("brace-image", sizeof(struct image_memory), false, &at, err);
 	if (im->image_fd < 0)
 		return im->image_fd;
 	im->update.memory = at;
@@ -280,7 +281,7 @@ int image_copy(pid_t pid, uint32_t of, const struct memory_ends *ends, struct im
 	return make_image_memory(out, ends, err);
 }
 
-void known_modules_copy(struct known_modules *to, const struct known_modules *from)
+void image_known_copy(struct known_modules *to, const struct known_modules *from)
 {
 	for (size_t i = 0; i < from->at.n; i++) {
 		struct known_module copy = from->at.at[i];
@@ -290,7 +291,7 @@ void known_modules_copy(struct known_modules *to, const struct known_modules *fr
 	}
 }
 
-void known_modules_free(struct known_modules *k)
+void image_known_free(struct known_modules *k)
 {
 	for (size_t i = 0; i < k->at.n; i++)
 		free(k->at.at[i].path);
@@ -315,7 +316,7 @@ static bool has_process(const struct known_modules *k, pid_t pid)
 	return false;
 }
 
-void known_modules_of(struct known_modules *to, const struct known_modules *from, pid_t pid)
+void image_known_of(struct known_modules *to, const struct known_modules *from, pid_t pid)
 {
 	bool own = has_process(from, pid);
 
@@ -331,7 +332,7 @@ void known_modules_of(struct known_modules *to, const struct known_modules *from
 }
 
 /* Paths of the new ones change hands; those of the old ones are freed. */
-void known_modules_replace(struct known_modules *of, pid_t pid, struct known_modules *by)
+void image_known_replace(struct known_modules *of, pid_t pid, struct known_modules *by)
 {
 	size_t kept = 0;
 

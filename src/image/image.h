@@ -79,14 +79,14 @@ struct known_module {
 };
 struct known_modules { VEC(struct known_module) at; };
 
-/* Appends copies, with paths of their own, to *to. known_modules_free frees them. */
-void known_modules_copy(struct known_modules *to, const struct known_modules *from);
-void known_modules_free(struct known_modules *k);
+/* Appends copies, with paths of their own, to *to. image_known_free frees them. */
+void image_known_copy(struct known_modules *to, const struct known_modules *from);
+void image_known_free(struct known_modules *k);
 /* Copies one process' modules to *to. A process that has none was forked just then: it gets those
  * of all others. */
-void known_modules_of(struct known_modules *to, const struct known_modules *from, pid_t pid);
+void image_known_of(struct known_modules *to, const struct known_modules *from, pid_t pid);
 /* Replaces one process' modules by *by, which is emptied. */
-void known_modules_replace(struct known_modules *of, pid_t pid, struct known_modules *by);
+void image_known_replace(struct known_modules *of, pid_t pid, struct known_modules *by);
 
 typedef VEC(uint64_t) handler_list; /* functions' addresses */
 

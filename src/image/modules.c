@@ -260,8 +260,8 @@ static void inherit_modules(struct known_modules *k, pid_t pid)
 {
 	struct known_modules own = { 0 };
 
-	known_modules_of(&own, k, pid);
-	known_modules_replace(k, pid, &own);
+	image_known_of(&own, k, pid);
+	image_known_replace(k, pid, &own);
 }
 
 /* Forgets modules that the process has unmapped. */

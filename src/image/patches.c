@@ -122,7 +122,8 @@ static int make_code_memory(struct image *out, uint64_t code_bytes, uint64_t reg
 	out->setup.tasks_at = tasks ? patches_end : 0;
 	/* 1 byte more: a memory of 0 bytes could not be mapped. */
 	out->setup.code_size = pages(patches_end + (tasks ? task_points_bytes(tasks) : 0) + 1);
-	out->code_fd = memory_file("brace-code", out->setup.code_size, true, &out->code, err);
+	out->code_fd =
+		shared_memory_file("brace-code", out->setup.code_size, true, &out->code, err);
 	if (out->code_fd >= 0 && tasks)
 		task_points_write(tasks, (void *)((char *)out->code + patches_end), false);
 	return out->code_fd < 0 ? out->code_fd : 0;

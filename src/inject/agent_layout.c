@@ -22,7 +22,7 @@ static void note_pause(struct attach_report *rep, uint64_t pause_ns, size_t thre
 		rep->threads = (uint32_t)threads;
 }
 
-void attach_release(struct tracee *t, struct attach_report *rep)
+void agent_layout_release(struct tracee *t, struct attach_report *rep)
 {
 	size_t threads = tracee_threads(t);
 
@@ -107,7 +107,7 @@ int agent_layout_look(pid_t pid, const struct agent_file *f, const char *agent_p
 	if (r == 0 && (!out->there || !out->state.tls) && !(out->layout.flags & AGENT_NO_TLS))
 		out->layout = thread_layout_of(t);
 	maps_free(&maps);
-	attach_release(t, rep);
+	agent_layout_release(t, rep);
 	return r;
 }
 

@@ -49,4 +49,4 @@ int agent_layout_setup(struct tracee *t, const struct agent_layout *place, int32
 		       const int fds[3], struct err *err);
 
 /* Releases the process, and notes in *rep how long it stood still, and how many of its threads. */
-void attach_release(struct tracee *t, struct attach_report *rep);
+void agent_layout_release(struct tracee *t, struct attach_report *rep);

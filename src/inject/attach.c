@@ -146,7 +146,7 @@ static int enter_process(pid_t pid, const struct agent_file *f, struct agent_lay
 	r = tracee_stop_unless_given_up(pid, &t, err);
 	if (r == 0) {
 		r = enter_now(t, f, place, users, im, &left, err);
-		attach_release(t, rep);
+		agent_layout_release(t, rep);
 	}
 	vec_free(&left);
 	return r;
@@ -222,7 +222,7 @@ static void forget_attempt(struct image_request *req, struct image *out)
 {
 	image_update_free(&out->update);
 	image_close(out);
-	known_modules_free(req->known);
+	image_known_free(req->known);
 }
 
 /* Takes out the patches of a tracer that died, or could not leave. */

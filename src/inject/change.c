@@ -52,7 +52,7 @@ int change_look(const struct change *c, struct change_target *t, uint32_t *image
 						  t->place.state.flags };
 	*image = t->place.state.image;
 	maps_free(&maps);
-	attach_release(stopped, c->rep);
+	agent_layout_release(stopped, c->rep);
 	return 0;
 }
 
@@ -297,7 +297,7 @@ static void release_all(const struct change *c)
 		struct change_target *t = &c->targets[i];
 
 		if (t->t)
-			attach_release(t->t, c->rep);
+			agent_layout_release(t->t, c->rep);
 		t->t = NULL;
 		maps_free(&t->maps);
 	}

@@ -204,7 +204,7 @@ static int try_to_detach(struct leaving *l, pid_t pid, struct err *err)
 			"agent's memory stays until the next attach",
 			(int)pid);
 	}
-	attach_release(t, l->rep);
+	agent_layout_release(t, l->rep);
 	return r;
 }
 

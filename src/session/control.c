@@ -200,7 +200,7 @@ static int attach_image(struct control *c, pid_t pid, struct tracee *stopped, st
 	r = stopped ? attach_stopped(&req, stopped, c->req.memories, im, err)
 		    : attach_process(&req, c->req.memories, im, rep, err);
 	if (r < 0) {
-		known_modules_free(&state.known);
+		image_known_free(&state.known);
 		return r; /* no record carries this index: the next image gets it */
 	}
 	state.next_id = im->next_id;
@@ -289,7 +289,7 @@ const char *control_way(const struct control *c)
 static void free_images(struct control *c)
 {
 	for (size_t i = 0; i < c->images.n; i++)
-		known_modules_free(&c->images.at[i].known);
+		image_known_free(&c->images.at[i].known);
 	vec_free(&c->images);
 	patch_lists_free(&c->patches);
 	handlers_free(&c->handlers);

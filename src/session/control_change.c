@@ -100,7 +100,7 @@ static void copy_images(struct changing *ch)
 					    .memory = ch->c->images.at[i].memory,
 					    .by_hand = ch->c->images.at[i].by_hand };
 
-		known_modules_copy(&copy.known, &ch->c->images.at[i].known);
+		image_known_copy(&copy.known, &ch->c->images.at[i].known);
 		*vec_add(&ch->images) = copy;
 	}
 }
@@ -109,7 +109,7 @@ static void copy_images(struct changing *ch)
 static void drop_images(struct changing *ch)
 {
 	for (size_t i = 0; i < ch->images.n; i++)
-		known_modules_free(&ch->images.at[i].known);
+		image_known_free(&ch->images.at[i].known);
 	vec_free(&ch->images);
 }
 
@@ -223,7 +223,7 @@ static void keep_settings(struct changing *ch)
 		image_tell_unread(&t->im, t->pid, control_messages(c));
 	}
 	for (size_t i = 0; i < c->images.n; i++) {
-		known_modules_free(&c->images.at[i].known);
+		image_known_free(&c->images.at[i].known);
 		c->images.at[i] = ch->images.at[i];
 	}
 	ch->images.n = 0;

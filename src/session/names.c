@@ -176,7 +176,7 @@ static void find_modules(pid_t pid, const struct maps *maps, const struct remote
 	number_functions(&modules, r);
 	modules_describe(&modules, update->image, update);
 	modules_free(&modules);
-	known_modules_free(&known);
+	image_known_free(&known);
 	settings_free(&all);
 }
 

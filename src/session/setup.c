@@ -39,7 +39,7 @@ bool setup_begin(struct control *c, struct peer *p)
 		/* Now, while it still has the memory of the process that forked it. */
 		patch_lists_add(&c->patches, p->pid, NULL, NULL, 0);
 		p->first_id = state->next_id;
-		known_modules_of(&p->known, &state->known, p->pid);
+		image_known_of(&p->known, &state->known, p->pid);
 	}
 	event_set_copy(&p->events, &c->req.events);
 	return true;
@@ -157,7 +157,7 @@ static void keep_state(struct control *c, struct peer *p)
 			(struct image_state){ .known = p->known, .memory = p->memory };
 		p->known = (struct known_modules){ 0 };
 	} else {
-		known_modules_replace(&c->images.at[p->image].known, p->pid, &p->known);
+		image_known_replace(&c->images.at[p->image].known, p->pid, &p->known);
 	}
 	c->images.at[p->image].next_id = p->im.next_id;
 	if (c->req.events.catalogue)
@@ -235,7 +235,7 @@ void setup_settle(struct control *c, struct peer *p, const struct protocol_done 
 
 void setup_free(struct peer *p)
 {
-	known_modules_free(&p->known);
+	image_known_free(&p->known);
 	event_set_free(&p->events);
 	image_update_free(&p->im.update);
 	image_close(&p->im);

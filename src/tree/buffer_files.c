@@ -275,7 +275,7 @@ static int show_cpu_trace(struct tree_file *f, struct out *text, struct err *err
 	if (t.ops->cpu_trace)
 		e = t.ops->cpu_trace(t.arg, file_cpu(f), &s, text, err);
 	else
-		show_empty_trace(&s, text);
+		files_show_empty_trace(&s, text);
 	instance_unlock(in);
 	settings_free(&s);
 	return e;
@@ -467,12 +467,12 @@ static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 }
 
 /* Shared by all CPUs' files; f->arg is the CPU. */
-static const struct tree_file_ops cpu_trace = { .open = trace_open,
+static const struct tree_file_ops cpu_trace = { .open = files_trace_open,
 						.show = show_cpu_trace,
 						.grows = true,
 						.truncate = clear_cpu,
 						.write = take_any,
-						.release = trace_release };
+						.release = files_trace_release };
 static const struct tree_file_ops cpu_pipe = { .stream = stream_cpu,
 					       .ready = cpu_ready,
 					       .exclusive = true };
@@ -489,7 +489,7 @@ static const struct tree_file_ops snapshot_raw = { .open = open_raw,
 static const struct tree_file_ops cpu_stats = { .show = show_stats };
 
 /* files_fill() calls this when it has set in->pipe. */
-void per_cpu_fill(struct instance *in, struct tree_node *dir)
+void buffer_files_fill(struct instance *in, struct tree_node *dir)
 {
 	static const struct {
 		const char *name;

@@ -94,7 +94,7 @@ static const struct tree_file_ops error_log = {
 /* --- trace -------------------------------------------------------------------------- */
 
 /* The header needs no session, only a trace_info of this machine. */
-void show_empty_trace(const struct settings *s, struct out *text)
+void files_show_empty_trace(const struct settings *s, struct out *text)
 {
 	struct trace_info *info = trace_info_new();
 	const struct trace_header none = { .empty = true };
@@ -121,7 +121,7 @@ static int show_trace(struct tree_file *f, struct out *text, struct err *err)
 	if (t.ops->trace)
 		e = t.ops->trace(t.arg, &s, text, err);
 	else
-		show_empty_trace(&s, text);
+		files_show_empty_trace(&s, text);
 	instance_unlock(in);
 	settings_free(&s);
 	return e;
@@ -143,7 +143,7 @@ static int clear_trace(struct tree_file *f, struct err *err)
 }
 
 /* Pauses recording while the file is read, if pause-on-trace is set. */
-int trace_open(struct tree_file *f, struct err *err)
+int files_trace_open(struct tree_file *f, struct err *err)
 {
 	struct instance *in = instance_of(f);
 	struct tree_target t;
@@ -159,9 +159,9 @@ int trace_open(struct tree_file *f, struct err *err)
 	return 0;
 }
 
-/* Ends the pause that trace_open() has begun, even if pause-on-trace was turned off since. Without
- * one f->state is NULL. */
-void trace_release(struct tree_file *f)
+/* Ends the pause that files_trace_open() has begun, even if pause-on-trace was turned off since.
+ * Without one f->state is NULL. */
+void files_trace_release(struct tree_file *f)
 {
 	struct instance *in = f->state;
 	struct tree_target t;
@@ -174,12 +174,12 @@ void trace_release(struct tree_file *f)
 	instance_unlock(in);
 }
 
-static const struct tree_file_ops trace = { .open = trace_open,
+static const struct tree_file_ops trace = { .open = files_trace_open,
 					    .show = show_trace,
 					    .grows = true,
 					    .truncate = clear_trace,
 					    .write = take_any,
-					    .release = trace_release };
+					    .release = files_trace_release };
 
 /* Turns "nothing now" into the end of the file for a reader that waits and has read something, once
  * recording is off and nothing is left, as in ftrace. */
@@ -460,10 +460,10 @@ void files_fill(struct instance *in, struct tree_node *dir, bool top)
 			in->pipe = n;
 	}
 	event_files_fill(in, dir);
-	per_cpu_fill(in, dir);
+	buffer_files_fill(in, dir);
 	fill_options(dir, top);
 	if (!top)
 		return;
-	trace_stat_fill(dir);
+	profile_files_fill(dir);
 	tree_dir(dir, "instances", 0750, &instances_ops);
 }

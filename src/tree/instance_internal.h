@@ -48,15 +48,15 @@ extern const struct tree_file_ops buffer_total_file, free_buffer_file, dump_file
 	saved_cmdlines_file, saved_tgids_file, hooked_functions_file, total_functions_file,
 	timestamp_mode_file, printk_formats_file, last_boot_file;
 /* Makes per_cpu/ below dir. */
-void per_cpu_fill(struct instance *in, struct tree_node *dir);
+void buffer_files_fill(struct instance *in, struct tree_node *dir);
 /* Prints what `cat trace` shows while nothing is recorded. */
-void show_empty_trace(const struct settings *s, struct out *text);
+void files_show_empty_trace(const struct settings *s, struct out *text);
 
 /* profile_files.c */
 extern const struct tree_file_ops function_profile_file, stack_enabled_file, stack_max_file,
 	stack_trace_file;
 /* Makes trace_stat/ below dir. */
-void trace_stat_fill(struct tree_node *dir);
+void profile_files_fill(struct tree_node *dir);
 
 /* Brings the settings and counts up to date with what triggers did. Takes in->lock and waits for
  * the target. */
@@ -104,8 +104,8 @@ bool instance_option(struct instance *in, enum trace_option o);
 
 /* Begin and end a pause (pause-on-trace) while a file that shows the trace is open; f->state
  * remembers it. */
-int trace_open(struct tree_file *f, struct err *err);
-void trace_release(struct tree_file *f);
+int files_trace_open(struct tree_file *f, struct err *err);
+void files_trace_release(struct tree_file *f);
 
 /* Returns the bytes that a read of trace_pipe gives, of a CPU or all (UINT_MAX), after the target's
  * pipe gave `got`. Uses f->state. */

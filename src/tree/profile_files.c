@@ -88,7 +88,7 @@ static int show_stat(struct tree_file *f, struct out *text, struct err *err)
 
 static const struct tree_file_ops function_stat = { .show = show_stat };
 
-void trace_stat_fill(struct tree_node *dir)
+void profile_files_fill(struct tree_node *dir)
 {
 	struct tree_node *stat = tree_dir(dir, "trace_stat", 0750, NULL);
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);

@@ -12,7 +12,7 @@ enum { AT_RAX = -1, AT_RDX = -2, AT_RCX = -3, FAULTS_AT_BODY = -4, FAULTS_AT_FOU
 
 /* True at one of the stores after a trampoline's first: mov %rdx, -16(%rsp); mov %rcx,
  * -24(%rsp). */
-static inline bool faults_keeps_another(uint64_t pc)
+static inline bool trampoline_faults_keeps_another(uint64_t pc)
 {
 	static const uint8_t stores[2][5] = { { 0x48, 0x89, 0x54, 0x24, 0xf0 },
 					      { 0x48, 0x89, 0x4c, 0x24, 0xe8 } };
@@ -27,14 +27,14 @@ static inline bool faults_keeps_another(uint64_t pc)
 }
 
 /* A trampoline changes no register before its first store, and only rax before the third. */
-static inline void faults_restore(uint64_t *context, bool first)
+static inline void trampoline_faults_restore(uint64_t *context, bool first)
 {
 	const uint64_t *kept = (const uint64_t *)context[UCONTEXT_SP];
 
 	if (first)
 		return;
 	context[UC_RAX] = kept[AT_RAX];
-	if (faults_keeps_another(context[UCONTEXT_PC]))
+	if (trampoline_faults_keeps_another(context[UCONTEXT_PC]))
 		return;
 	context[UC_RDX] = kept[AT_RDX];
 	context[UC_RCX] = kept[AT_RCX];
