@@ -369,7 +369,7 @@ static uint32_t count_site(void)
 	if (n < SITES_MAX)
 		n = __atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED);
 	POINT(site_counted);
-	return n < SITES_MAX ? site_id_of_count(n) : SITE_IDS;
+	return n < SITES_MAX ? memory_site_id_of_count(n) : SITE_IDS;
 }
 
 /* Binds the stub with this number to ret, for as long as the process lives. False: it is bound
@@ -415,7 +415,7 @@ uint8_t *site_stub(uint64_t ret)
 	id = take_site(ret);
 	if (id >= SITE_IDS)
 		return 0;
-	agent.image->sites[site_count_of_id(id)] = ret;
+	agent.image->sites[memory_site_count_of_id(id)] = ret;
 	POINT(site_noted);
 	stub = (uint64_t)agent.arena + (uint64_t)id * SITE_STUB_BYTES;
 	insert_stub(ret, stub);
@@ -531,7 +531,7 @@ static uint32_t tell_block(uint32_t block)
 	uint32_t counted = 0;
 
 	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_END_IN_BLOCK; i++) {
-		uint32_t count = site_count_of_id(block * SITE_BLOCK_IDS + i);
+		uint32_t count = memory_site_count_of_id(block * SITE_BLOCK_IDS + i);
 
 		agent.image->sites[count] = returns[i];
 		if (returns[i])

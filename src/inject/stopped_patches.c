@@ -229,7 +229,7 @@ static struct patch *patch_around(const patch_order *o, uint64_t address)
 static void refuse_patch(const patch_order *o, struct patch *p, enum patch_status why)
 {
 	p->status = why;
-	for (size_t i = 0; i < o->n && !patch_is_direct(p->function); i++)
+	for (size_t i = 0; i < o->n && !memory_patch_is_direct(p->function); i++)
 		if (o->at[i]->function == p->function)
 			o->at[i]->status = why;
 }

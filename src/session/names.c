@@ -62,7 +62,7 @@ static void read_sites(const struct remote *r, struct trace_image *image)
 	if (!read_remote(r, offsetof(struct image_memory, next_site), &count, sizeof(count)) ||
 	    !count)
 		return;
-	id = site_id_of_count(count - 1);
+	id = memory_site_id_of_count(count - 1);
 	/* A count that cannot be, or one that the file already had. */
 	if (count > SITE_IDS || id >= SITE_IDS || id < image->sites.n)
 		return;
@@ -70,7 +70,7 @@ static void read_sites(const struct remote *r, struct trace_image *image)
 	if (read_remote(r, offsetof(struct image_memory, sites), returns, count * sizeof(*returns)))
 		for (uint32_t i = (uint32_t)image->sites.n; i <= id; i++)
 			*vec_add(&image->sites) =
-				site_id_exists(i) ? returns[site_count_of_id(i)] : 0;
+				memory_site_id_exists(i) ? returns[memory_site_count_of_id(i)] : 0;
 	free(returns);
 }
 

@@ -465,8 +465,8 @@ static uint64_t site_return(const struct session *s, uint32_t image, uint32_t si
 {
 	const struct image_memory *m = s->image_memory.at[image];
 
-	return m && site_id_exists(site)
-		       ? __atomic_load_n(&m->sites[site_count_of_id(site)], __ATOMIC_RELAXED)
+	return m && memory_site_id_exists(site)
+		       ? __atomic_load_n(&m->sites[memory_site_count_of_id(site)], __ATOMIC_RELAXED)
 		       : 0;
 }
 
@@ -495,7 +495,7 @@ static void add_site(struct session *s, uint32_t image)
 	uint64_t ret = site_return(s, image, site);
 
 	*vec_add(&to->sites) = ret;
-	if (!ret && site_id_exists(site))
+	if (!ret && memory_site_id_exists(site))
 		*vec_add(&s->site_holes) = (struct site_hole){ image, site };
 }
 
@@ -506,7 +506,7 @@ static void take_sites_of(struct session *s, uint32_t image)
 	/* The agent raises next_site relaxed (agent/site.c): a site that is not there yet
 	 * becomes a hole. */
 	uint32_t count = m ? __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE) : 0;
-	uint32_t id = count ? site_id_of_count(count - 1) : 0;
+	uint32_t id = count ? memory_site_id_of_count(count - 1) : 0;
 
 	if (!count || id >= SITE_IDS)
 		return;

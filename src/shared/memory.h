@@ -257,7 +257,7 @@ struct image_module { uint64_t start; uint32_t first_id, pad; };
 
 /* The memory of one image. The header takes a page, so that pages of `sites` are pages. */
 struct image_memory {
-	uint32_t next_site;       /* a count, not an id: see site_id_of_count() */
+	uint32_t next_site;       /* a count, not an id: see memory_site_id_of_count() */
 	uint32_t n_modules;       /* opened; the tracer writes these */
 	struct image_module modules[IMAGE_MODULES];
 	uint64_t pad;
@@ -268,19 +268,19 @@ struct image_memory {
 _Static_assert(offsetof(struct image_memory, sites) == 4096, "a page of sites is a page");
 
 /* Returns the id of the n-th site. */
-static inline uint32_t site_id_of_count(uint32_t n)
+static inline uint32_t memory_site_id_of_count(uint32_t n)
 {
 	return n / SITE_PER_BLOCK * SITE_BLOCK_IDS + SITE_FIRST_IN_BLOCK + n % SITE_PER_BLOCK;
 }
 
 /* Returns the number of the site with this id, which must exist. */
-static inline uint32_t site_count_of_id(uint32_t id)
+static inline uint32_t memory_site_count_of_id(uint32_t id)
 {
 	return id / SITE_BLOCK_IDS * SITE_PER_BLOCK + id % SITE_BLOCK_IDS - SITE_FIRST_IN_BLOCK;
 }
 
 /* True if there can be a stub at the id's place. */
-static inline int site_id_exists(uint32_t id)
+static inline int memory_site_id_exists(uint32_t id)
 {
 	return id % SITE_BLOCK_IDS >= SITE_FIRST_IN_BLOCK &&
 	       id % SITE_BLOCK_IDS < SITE_END_IN_BLOCK;
@@ -411,7 +411,7 @@ struct patch {
 /* | an id: the displacement of one of the function's direct calls. Each is applied or not by
  * itself. */
 #define PATCH_DIRECT (1u << 28)
-static inline bool patch_is_direct(uint32_t function)
+static inline bool memory_patch_is_direct(uint32_t function)
 {
 	return function >> 28 == PATCH_DIRECT >> 28;
 }

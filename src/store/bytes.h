@@ -28,7 +28,7 @@ static inline void bytes_u64(struct bytes *b, uint64_t v) { bytes_put(b, &v, siz
 #define ULEB_MAX 10 /* bytes of the longest 64-bit LEB128 */
 
 /* Writes v at p, which has room; returns the byte after it. */
-static inline uint8_t *uleb_write(uint8_t *p, uint64_t v)
+static inline uint8_t *bytes_write_uleb(uint8_t *p, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
 		*p++ = (uint8_t)(v | 0x80);
@@ -39,9 +39,9 @@ static inline uint8_t *uleb_write(uint8_t *p, uint64_t v)
 static inline void bytes_uleb(struct bytes *b, uint64_t v)
 {
 	vec_reserve(b, b->n + ULEB_MAX);
-	b->n = (size_t)(uleb_write(b->at + b->n, v) - b->at);
+	b->n = (size_t)(bytes_write_uleb(b->at + b->n, v) - b->at);
 }
 
 /* Maps signed numbers to unsigned ones that are small when the number is near 0. */
-static inline uint64_t zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
-static inline int64_t unzigzag(uint64_t v) { return (int64_t)(v >> 1) ^ -(int64_t)(v & 1); }
+static inline uint64_t bytes_zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
+static inline int64_t bytes_unzigzag(uint64_t v) { return (int64_t)(v >> 1) ^ -(int64_t)(v & 1); }

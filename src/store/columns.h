@@ -8,20 +8,20 @@
 #include "store/format.h"
 
 struct encoder;
-/* One thread at a time uses an encoder. encoder_free frees it; NULL is fine. */
-struct encoder *encoder_new(void);
-void encoder_free(struct encoder *e);
+/* One thread at a time uses an encoder. columns_encoder_free frees it; NULL is fine. */
+struct encoder *columns_encoder_new(void);
+void columns_encoder_free(struct encoder *e);
 /* Codes n words (whole records, 1 to PACKET_WORDS_MAX), the first with the full TSC
  * head->first_tsc, and sets head's words, last_tsc, table_bits and tsc_shift. The payload is valid
  * until the next call. 0, or -errno and *err (no memory, zstd). */
-int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct packet_records *head,
-		struct bytes *payload, struct err *err);
+int columns_encoder_run(struct encoder *e, const uint64_t *words, size_t n,
+			struct packet_records *head, struct bytes *payload, struct err *err);
 
 struct decoder;
-/* One thread at a time uses a decoder. decoder_free frees it; NULL is fine. */
-struct decoder *decoder_new(void);
-void decoder_free(struct decoder *d);
+/* One thread at a time uses a decoder. columns_decoder_free frees it; NULL is fine. */
+struct decoder *columns_decoder_new(void);
+void columns_decoder_free(struct decoder *d);
 /* Restores the words; out has room for head->words. Any payload is survived: -EBADMSG if it is not
- * one that encoder_run made. */
-int decoder_run(struct decoder *d, const struct packet_records *head, const uint8_t *payload,
-		size_t n, uint64_t *out, struct err *err);
+ * one that columns_encoder_run made. */
+int columns_decoder_run(struct decoder *d, const struct packet_records *head,
+			const uint8_t *payload, size_t n, uint64_t *out, struct err *err);

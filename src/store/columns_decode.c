@@ -23,7 +23,7 @@ struct decoder {
 	unsigned shift;
 };
 
-struct decoder *decoder_new(void)
+struct decoder *columns_decoder_new(void)
 {
 	struct decoder *d = mem_zalloc(sizeof(*d));
 
@@ -31,7 +31,7 @@ struct decoder *decoder_new(void)
 	return d;
 }
 
-void decoder_free(struct decoder *d)
+void columns_decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
@@ -196,15 +196,15 @@ static bool get_all(struct decoder *d, uint32_t words, uint64_t *out)
 	return !any_bad(d);
 }
 
-int decoder_run(struct decoder *d, const struct packet_records *head, const uint8_t *payload,
-		size_t n, uint64_t *out, struct err *err)
+int columns_decoder_run(struct decoder *d, const struct packet_records *head,
+			const uint8_t *payload, size_t n, uint64_t *out, struct err *err)
 {
 	if (!d->zstd)
 		return err_set(err, ENOMEM, "no memory to decompress records");
 	if (head->table_bits < PREDICT_BITS_MIN || head->table_bits > PREDICT_BITS_MAX ||
 	    head->tsc_shift >= RECORD_TSC_BITS || !get_streams(d, payload, n, head->words))
 		return err_set(err, EBADMSG, "a packet of records is damaged");
-	predictor_reset(&d->predictor, head->table_bits);
+	predict_reset(&d->predictor, head->table_bits);
 	d->run = 0;
 	d->miss_next = false;
 	d->tsc = head->first_tsc;

@@ -24,7 +24,7 @@ struct encoder {
 	unsigned shift;
 };
 
-struct encoder *encoder_new(void)
+struct encoder *columns_encoder_new(void)
 {
 	struct encoder *e = mem_zalloc(sizeof(*e));
 
@@ -36,7 +36,7 @@ struct encoder *encoder_new(void)
 	return e;
 }
 
-void encoder_free(struct encoder *e)
+void columns_encoder_free(struct encoder *e)
 {
 	if (!e)
 		return;
@@ -59,7 +59,7 @@ static inline void put_time(struct encoder *e, int64_t delta)
 		*e->at[STREAM_TIME_LOW]++ = (uint8_t)(d - TIME_TWO);
 	} else {
 		*e->at[STREAM_TIME]++ = delta < 0 ? TIME_NEGATIVE : TIME_LONG;
-		e->at[STREAM_LONG] = uleb_write(e->at[STREAM_LONG], delta < 0 ? -d : d);
+		e->at[STREAM_LONG] = bytes_write_uleb(e->at[STREAM_LONG], delta < 0 ? -d : d);
 	}
 }
 
@@ -101,14 +101,15 @@ static void put_payload_word(struct encoder *e, uint64_t header, unsigned index,
 
 	/* A time stamp is near the record's own time; a guess would always fail. */
 	if (record_payload_is_time(header, index)) {
-		e->at[STREAM_PAYLOAD] = uleb_write(p, e->tsc - word);
+		e->at[STREAM_PAYLOAD] = bytes_write_uleb(p, e->tsc - word);
 		return;
 	}
 	if (predict_payload(&e->predictor, index) == word) {
 		put_hit(e);
 	} else {
 		put_miss(e);
-		e->at[STREAM_PAYLOAD] = uleb_write(uleb_write(p, (uint32_t)word), word >> 32);
+		e->at[STREAM_PAYLOAD] =
+			bytes_write_uleb(bytes_write_uleb(p, (uint32_t)word), word >> 32);
 	}
 	predict_step_payload(&e->predictor, word);
 }
@@ -160,8 +161,8 @@ static int put_stream(struct encoder *e, int s, struct bytes *out, struct err *e
 	return 0;
 }
 
-int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct packet_records *head,
-		struct bytes *payload, struct err *err)
+int columns_encoder_run(struct encoder *e, const uint64_t *words, size_t n,
+			struct packet_records *head, struct bytes *payload, struct err *err)
 {
 	int r = 0;
 
@@ -171,7 +172,7 @@ int encoder_run(struct encoder *e, const uint64_t *words, size_t n, struct packe
 	head->table_bits = (uint8_t)predict_bits(head->words);
 	head->tsc_shift = (uint8_t)constant_low_bits(words, n);
 	memcpy(e->at, e->start, sizeof(e->at));
-	predictor_reset(&e->predictor, head->table_bits);
+	predict_reset(&e->predictor, head->table_bits);
 	e->run = 0;
 	e->tsc = head->first_tsc;
 	e->shift = head->tsc_shift;

@@ -28,8 +28,8 @@ static void put_place(struct bytes *b, const struct packet_place *place, uint64_
 	bytes_uleb(b, r->words);
 	bytes_uleb(b, r->records);
 	bytes_uleb(b, r->calls);
-	bytes_uleb(b, zigzag((int64_t)(r->first_tsc - last_tsc)));
-	bytes_uleb(b, zigzag((int64_t)(r->last_tsc - r->first_tsc)));
+	bytes_uleb(b, bytes_zigzag((int64_t)(r->first_tsc - last_tsc)));
+	bytes_uleb(b, bytes_zigzag((int64_t)(r->last_tsc - r->first_tsc)));
 	bytes_uleb(b, r->lost);
 }
 
@@ -97,8 +97,8 @@ static void get_records(struct cursor *c, struct packet_records *r, uint64_t las
 	r->words = get_u32(c);
 	r->records = get_u32(c);
 	r->calls = get_u32(c);
-	r->first_tsc = last_tsc + (uint64_t)unzigzag(cursor_uleb(c));
-	r->last_tsc = r->first_tsc + (uint64_t)unzigzag(cursor_uleb(c));
+	r->first_tsc = last_tsc + (uint64_t)bytes_unzigzag(cursor_uleb(c));
+	r->last_tsc = r->first_tsc + (uint64_t)bytes_unzigzag(cursor_uleb(c));
 	r->lost = cursor_uleb(c);
 }
 

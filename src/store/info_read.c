@@ -187,9 +187,9 @@ static void read_functions(struct trace_info *info, struct cursor *c)
 		return;
 	grow_zeroed(&m->functions, first + count);
 	for (; count--; first++) {
-		last.vaddr += (uint64_t)unzigzag(cursor_uleb(c));
+		last.vaddr += (uint64_t)bytes_unzigzag(cursor_uleb(c));
 		last.size = read_u32(c);
-		last.name += (uint32_t)unzigzag(cursor_uleb(c));
+		last.name += (uint32_t)bytes_unzigzag(cursor_uleb(c));
 		last.hook = cursor_u8(c);
 		last.reason = cursor_u8(c);
 		last.flags = cursor_u8(c);
@@ -290,7 +290,7 @@ static void read_sites(struct trace_info *info, struct cursor *c)
 		return;
 	grow_zeroed(&image->sites, first + count);
 	for (; count--; first++) {
-		at += (uint64_t)unzigzag(cursor_uleb(c));
+		at += (uint64_t)bytes_unzigzag(cursor_uleb(c));
 		image->sites.at[first] = at;
 	}
 }

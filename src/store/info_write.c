@@ -254,9 +254,9 @@ static void encode_functions(struct info_writer *w, const struct trace_module *m
 	bytes_uleb(b, n);
 	/* Differences: addresses ascend mostly, and names follow each other in the string table. */
 	for (const struct trace_function *f = m->functions.at + first; n--; last = *f++) {
-		bytes_uleb(b, zigzag((int64_t)(f->vaddr - last.vaddr)));
+		bytes_uleb(b, bytes_zigzag((int64_t)(f->vaddr - last.vaddr)));
 		bytes_uleb(b, f->size);
-		bytes_uleb(b, zigzag((int64_t)f->name - (int64_t)last.name));
+		bytes_uleb(b, bytes_zigzag((int64_t)f->name - (int64_t)last.name));
 		bytes_u8(b, f->hook);
 		bytes_u8(b, f->reason);
 		bytes_u8(b, f->flags);
@@ -417,7 +417,7 @@ static void put_sites(struct info_writer *w, const struct trace_info *info, size
 	bytes_uleb(b, first);
 	bytes_uleb(b, n);
 	for (size_t k = 0; k < n; last = at[k++])
-		bytes_uleb(b, zigzag((int64_t)(at[k] - last)));
+		bytes_uleb(b, bytes_zigzag((int64_t)(at[k] - last)));
 	put_item(out, INFO_SITES, b);
 }
 

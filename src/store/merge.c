@@ -244,7 +244,7 @@ static void close_merge(struct source *s)
 	vec_free(&m->heap);
 	vec_free(&m->starts);
 	vec_free(&m->spare);
-	loader_free(&m->loader);
+	reader_loader_free(&m->loader);
 	free(m);
 }
 

@@ -117,8 +117,8 @@ static int code_job(struct packet_job *job, struct encoder *encoder, struct err 
 	int r;
 
 	if (job->head.type == PACKET_RECORDS)
-		r = encoder_run(encoder, job->words.at, job->words.n, &job->head.records,
-				&job->payload, err);
+		r = columns_encoder_run(encoder, job->words.at, job->words.n, &job->head.records,
+					&job->payload, err);
 	else
 		r = code_items(job, err);
 	job->head.payload = (uint32_t)job->payload.n;
@@ -216,7 +216,7 @@ static void code_next(struct pipeline *p, struct encoder *encoder)
 /* A worker: codes jobs until all submitted ones are taken and the pipeline stops. */
 static void *pipeline_work(void *arg)
 {
-	struct encoder *encoder = encoder_new();
+	struct encoder *encoder = columns_encoder_new();
 	struct pipeline *p = arg;
 
 	pthread_mutex_lock(&p->lock);
@@ -227,7 +227,7 @@ static void *pipeline_work(void *arg)
 			pthread_cond_wait(&p->changed, &p->lock);
 	}
 	pthread_mutex_unlock(&p->lock);
-	encoder_free(encoder);
+	columns_encoder_free(encoder);
 	return NULL;
 }
 
@@ -247,7 +247,7 @@ static void start_workers(struct pipeline *p)
 		p->n_workers++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!p->n_workers)
-		p->own = encoder_new();
+		p->own = columns_encoder_new();
 }
 
 /* Lock held, or no worker runs. Copies the first error; 0: there is none. */
@@ -388,7 +388,7 @@ int pipeline_keep(struct pipeline *p, size_t keep)
 	p->places.n = keep;
 	p->failed = (struct err){ 0 };
 	if (!p->own)
-		p->own = encoder_new();
+		p->own = columns_encoder_new();
 	return output_cut(&p->out, end);
 }
 
@@ -427,7 +427,7 @@ static void free_pipeline(struct pipeline *p)
 		free(p->spare.at[i].at);
 	vec_free(&p->spare);
 	vec_free(&p->places);
-	encoder_free(p->own);
+	columns_encoder_free(p->own);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	free(p);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void predictor_reset(struct predictor *p, unsigned bits)
+void predict_reset(struct predictor *p, unsigned bits)
 {
 	memset(p->next, 0, sizeof(p->next[0]) << bits);
 	memset(p->exits, 0, sizeof(p->exits[0]) << bits);

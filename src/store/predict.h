@@ -43,7 +43,7 @@ static inline unsigned predict_bits(uint32_t words)
 }
 
 /* Empties the predictor: every packet starts with the same one. */
-void predictor_reset(struct predictor *p, unsigned bits);
+void predict_reset(struct predictor *p, unsigned bits);
 
 /* The guess for the next record. Call predict_learn if it fails, then predict_step. */
 static inline uint32_t predict_record(struct predictor *p)

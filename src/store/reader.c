@@ -115,12 +115,12 @@ int reader_raw(struct store_reader *r, struct packet_place *place, struct loader
 	return 0;
 }
 
-void loader_free(struct loader *l)
+void reader_loader_free(struct loader *l)
 {
 	vec_free(&l->packet);
 	vec_free(&l->raw);
 	free(l->words);
-	decoder_free(l->decoder);
+	columns_decoder_free(l->decoder);
 	*l = (struct loader){0};
 }
 
@@ -336,7 +336,7 @@ static int load_file(struct store_reader *r, struct err *err)
 	else if (!res)
 		/* The writer did not know the size when it wrote the totals. */
 		r->info->total.bytes = r->size;
-	loader_free(&l);
+	reader_loader_free(&l);
 	return res;
 }
 

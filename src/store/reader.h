@@ -35,7 +35,7 @@ struct loader {
 	/* positive errno: the file could not be read, so that it is not known to be damaged */
 	int error;
 };
-void loader_free(struct loader *l);
+void reader_loader_free(struct loader *l);
 
 /* A position in one thread's packets. */
 struct track {

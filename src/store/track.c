@@ -38,7 +38,7 @@ static bool same_records(const struct packet_records *a, const struct packet_rec
 static void make_ready(struct loader *l, size_t words)
 {
 	if (!l->decoder)
-		l->decoder = decoder_new();
+		l->decoder = columns_decoder_new();
 	if (l->room >= words)
 		return;
 	free(l->words);
@@ -65,8 +65,8 @@ int track_load(struct store_reader *r, struct track *t, struct loader *l, struct
 		return err_set(err, EBADMSG, "trace file %s is damaged: its index and the packet at "
 			       "byte %llu differ", r->name, (unsigned long long)place.offset);
 	make_ready(l, head->words);
-	res = decoder_run(l->decoder, head, l->packet.at + l->packet.n - place.head.payload,
-			  place.head.payload, l->words, err);
+	res = columns_decoder_run(l->decoder, head, l->packet.at + l->packet.n - place.head.payload,
+				  place.head.payload, l->words, err);
 	if (res)
 		return err_prefix(err, "trace file %s, byte %llu", r->name,
 				  (unsigned long long)place.offset), res;
@@ -131,6 +131,6 @@ void store_cursor_close(struct store_cursor *c)
 {
 	if (!c)
 		return;
-	loader_free(&c->loader);
+	reader_loader_free(&c->loader);
 	free(c);
 }

@@ -130,7 +130,7 @@ static int adopt_packets(struct pipeline *p, struct store_reader *reader, struct
 		if (!r)
 			r = pipeline_adopt(p, &reader->places.at[i].head, &l.packet, err);
 	}
-	loader_free(&l);
+	reader_loader_free(&l);
 	return r;
 }
 

@@ -226,8 +226,8 @@ static void search_code(struct called_search *s)
 		judge_called(s);
 }
 
-void found_called(const struct sym_module *m, const struct elf_view *v,
-		  const struct eh_frame *frame, struct found_list *out)
+void called_find(const struct sym_module *m, const struct elf_view *v,
+		 const struct eh_frame *frame, struct found_list *out)
 {
 	struct coverage c = coverage_of(m, v);
 	struct called_search s = { .m = m, .v = v, .frame = frame, .out = out };

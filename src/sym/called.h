@@ -5,5 +5,5 @@
 
 /* Replaces the list by functions in the code that m's functions (whose sizes are not bounded yet)
  * leave unknown, if that is much. Not sorted. */
-void found_called(const struct sym_module *m, const struct elf_view *v,
-		  const struct eh_frame *frame, struct found_list *out);
+void called_find(const struct sym_module *m, const struct elf_view *v,
+		 const struct eh_frame *frame, struct found_list *out);

@@ -213,9 +213,9 @@ static void add_found(struct sym_module *m, const struct found_list *found, uint
 static void add_from_gaps(struct sym_module *m, const struct elf_view *v,
 			  const struct eh_frame *frame, struct found_list *found, uint64_t names)
 {
-	found_switches(m, v, frame, found);
+	switches_find(m, v, frame, found);
 	add_found(m, found, names);
-	found_called(m, v, frame, found);
+	called_find(m, v, frame, found);
 	add_found(m, found, names);
 }
 

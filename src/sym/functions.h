@@ -28,15 +28,15 @@ void found_fdes(const struct elf_view *v, const struct eh_frame *f, bool patchab
 		struct found_list *out);
 void found_entries(const struct elf_view *v, struct found_list *out);
 /* Adds Go's functions. Returns true if it is a Go program. */
-bool found_go(const struct elf_view *v, struct found_list *out);
-void found_plt(const struct elf_view *v, struct found_list *out);
+bool gopclntab_find(const struct elf_view *v, struct found_list *out);
+void plt_find(const struct elf_view *v, struct found_list *out);
 /* Sets the name without its @VERSION; the string is not copied. */
 void found_set_name(struct found *f, const char *name);
 
 /* Replaces the list by code that m's functions (whose sizes are not bounded yet) leave unknown, and
  * in which stacks are switched. Sorted by address. */
-void found_switches(const struct sym_module *m, const struct elf_view *v,
-		    const struct eh_frame *frame, struct found_list *out);
+void switches_find(const struct sym_module *m, const struct elf_view *v,
+		   const struct eh_frame *frame, struct found_list *out);
 
 /* True for a section of PLT entries, by its name. */
 bool plt_section(const struct elf_section *s);

@@ -170,7 +170,7 @@ static bool search_table(const struct elf_view *v, struct pclntab *out)
 	return false;
 }
 
-bool found_go(const struct elf_view *v, struct found_list *out)
+bool gopclntab_find(const struct elf_view *v, struct found_list *out)
 {
 	const struct elf_section *s = find_table(v);
 	struct pclntab t;

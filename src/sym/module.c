@@ -89,10 +89,10 @@ static void read_functions(struct sym_module *m, const struct elf_view *v,
 	}
 	found_symbols(v, &dynsym, SYM_DYNSYM, &found);
 	found_fdes(v, frame, m->patchable.n > 0, &found);
-	if (found_go(v, &found))
+	if (gopclntab_find(v, &found))
 		m->language = SYM_LANG_GO;
 	found_entries(v, &found);
-	found_plt(v, &found);
+	plt_find(v, &found);
 	found.symtab = symtab;
 	found.dynsym = dynsym;
 	functions_merge(m, v, frame, &found);

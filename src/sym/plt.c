@@ -118,7 +118,7 @@ static void search_plt(const struct elf_view *v, const struct slots *slots,
 	}
 }
 
-void found_plt(const struct elf_view *v, struct found_list *out)
+void plt_find(const struct elf_view *v, struct found_list *out)
 {
 	struct slots slots = read_slots(v);
 	struct elf_symtab dynsym = elf_dynsym(v);
