@@ -74,7 +74,8 @@ extern struct site_table agent_table;
 extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */
 
 void *memset(void *to, int byte, size_t n); /* mem.c */
-bool string_contains(const char *s, const char *word); /* True if the word stands in s. mem.c */
+/* mem.c. True if the word stands in s. */
+bool agent_string_contains(const char *s, const char *word);
 struct agent_tls *agent_tls_block(void);   /* of the calling thread */
 
 /* The agent's own account of this process's threads, by slot. The slots in the session memory are
@@ -86,7 +87,7 @@ extern struct own_thread agent_own[MEMORY_THREADS_MAX];
  * that an ended thread left behind may be a new thread's by now, and name a slot in the memory of a
  * tracer that has gone. That memory stood elsewhere: where both overlap, the old slot begins in the
  * middle of a new one. */
-static inline struct memory_thread *thread_slot(const struct agent_tls *t)
+static inline struct memory_thread *agent_thread_slot(const struct agent_tls *t)
 {
 	const uint64_t at = t->thread - (uint64_t)agent.threads;
 	const uint64_t i = at / sizeof(struct memory_thread);
@@ -98,14 +99,14 @@ static inline struct memory_thread *thread_slot(const struct agent_tls *t)
 }
 
 /* Returns the own account of the thread in that slot; NULL only if it has no slot. */
-static inline const struct own_thread *own_thread(const struct agent_tls *t)
+static inline const struct own_thread *agent_own_thread(const struct agent_tls *t)
 {
-	const struct memory_thread *slot = thread_slot(t);
+	const struct memory_thread *slot = agent_thread_slot(t);
 
 	return slot ? &agent_own[slot - agent.threads] : NULL;
 }
 
-static inline uint64_t read_tsc(void)
+static inline uint64_t agent_tsc(void)
 {
 	if (__builtin_expect(agent.settings.causal, 0))
 		stamp_wait();
@@ -127,16 +128,16 @@ void signals_after_fork(void);     /* in a child's first slow path: no other thr
 const void *ldso_symbol(char **envp, const char *name);
 const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name);
 /* Offset from the thread pointer to rseq's cpu_id; 0 = there is none. */
-int64_t rseq_cpu_offset(char **envp);
+int64_t ldso_rseq_cpu_offset(char **envp);
 /* AT_EXECFN: the name by which this program was executed; NULL: none. */
 const char *ldso_executed(char **envp);
 
 /* init.c. Asks the tracer what to hook, and hooks it. Signals blocked. Does nothing if the tracer
  * cannot be reached. */
-void session_ask(enum protocol_request request);
+void agent_ask_session(enum protocol_request request);
 
 /* mappings.c. Makes the settings hold from now on. */
-void settings_adopt(const struct memory_settings *s);
+void mappings_adopt_settings(const struct memory_settings *s);
 /* Events' stamps are made in C: no-TLS mode, or causal order. */
 extern uint32_t agent_stamps_in_c;
 
@@ -189,7 +190,7 @@ struct probe_regs;
 void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event);
 /* Copies as many of the n bytes as are there, and returns how many. The kernel does it, so the
  * address may be any. */
-uint32_t read_anywhere(uint64_t address, void *to, uint32_t n);
+uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n);
 
 /* stack_copy.c. Writes the stack of a thread that stands at *regs (or `returns` there) for its next
  * record of the event. From `known` to the end of its page memory is certain to be there. */
@@ -258,7 +259,7 @@ bool site_is_sigreturn(uint64_t ret);
 /* site_is_sigreturn() for a call whose signal frame was seen: a call with this return address is a
  * handler's. The answer is remembered, since such an address is never in the site table. */
 bool site_of_handler(uint64_t ret);
-static inline bool in_arena(uint64_t addr)
+static inline bool site_is_in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
 }
@@ -281,7 +282,7 @@ uint64_t agent_site(uint64_t ret); /* returns the stub, or the arena itself, whi
 
 /* state.c. True if the tracer keeps live calls in each thread's block; else nonlocal.c uses those
  * fields. */
-static inline bool keeps_state(void)
+static inline bool state_is_kept(void)
 {
 	return agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_NO_TLS;
 }
@@ -309,9 +310,9 @@ static inline bool stack_ready(struct agent_tls *t)
 void stack_give(uint64_t base); /* frees a stack for other threads; 0: does nothing */
 void stacks_end(void);          /* at a detach: no thread is in here */
 
-/* saved_stacks.c, in state mode. stack_save() puts away the live calls of a stack that is left
- * at sp, stack_restore() takes them up again when the thread goes on there. False: no room, or
+/* saved_stacks.c, in state mode. saved_stack_put() puts away the live calls of a stack that is left
+ * at sp, saved_stack_take() takes them up again when the thread goes on there. False: no room, or
  * nothing there. Signals blocked. */
-bool stack_save(struct agent_tls *t, uint64_t sp);
-bool stack_restore(struct agent_tls *t, uint64_t sp);
+bool saved_stack_put(struct agent_tls *t, uint64_t sp);
+bool saved_stack_take(struct agent_tls *t, uint64_t sp);
 void saved_stacks_forget(void);

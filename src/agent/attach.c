@@ -105,7 +105,7 @@ int64_t agent_change(void)
 	agent.watch = w.watch && agent.socket[0];
 	agent.oom_score_adj = w.oom_score_adj;
 	delivery_begin(w.signals);
-	settings_adopt(&w.settings);
+	mappings_adopt_settings(&w.settings);
 	/* Both cache places in trampolines that the change replaces. */
 	task_forget();
 	lend_forget_code();
@@ -123,7 +123,7 @@ int64_t agent_forget(void)
 	    agent_params.n > agent.n_regions - agent_params.first)
 		return -EINVAL;
 	mappings_forget_regions(agent_params.first, agent_params.n);
-	settings_adopt(&agent_params.settings);
+	mappings_adopt_settings(&agent_params.settings);
 	return 0;
 }
 

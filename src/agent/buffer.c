@@ -32,8 +32,8 @@ struct own_thread agent_own[MEMORY_THREADS_MAX];
 /* The limit for a thread that has given up before: the second pass began after the wait did. */
 #define VAIN_AGAIN 2
 
-/* Returns the thread's slot, NULL if none was free. thread_slot() also checks that it is in the
- * present memory. */
+/* Returns the thread's slot, NULL if none was free. agent_thread_slot() also checks that it is in
+ * the present memory. */
 static struct memory_thread *block_slot(struct agent_tls *t)
 {
 	return (struct memory_thread *)t->thread;
@@ -116,7 +116,7 @@ static void thread_start(struct agent_tls *t)
 	slot->tid = agent_own[i].tid;
 	slot->block = (uint64_t)t;
 	slot->image = agent.image_id;
-	slot->tsc = read_tsc();
+	slot->tsc = agent_tsc();
 	slot->oldest = slot->newest = MEMORY_NONE;
 	sys2(__NR_prctl, PR_GET_NAME, slot->comm);
 	slot->cpu = current_cpu();
@@ -148,7 +148,7 @@ static void forget_parents(const struct agent_tls *own)
 
 		if (t && agent_own[i].pid == __atomic_load_n(&agent.pid, __ATOMIC_RELAXED) &&
 		    t != own &&
-		    read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) &&
+		    probe_read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) &&
 		    there.thread == (uint64_t)&agent.threads[i])
 			forget_sub_buffer(t);
 	}
@@ -521,7 +521,7 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 	d->used = 0;
 	/* 0: the tracer has not begun to read it. */
 	d->begins = 0;
-	d->tsc = read_tsc();
+	d->tsc = agent_tsc();
 	d->cpu = slot->cpu;
 	d->lost = slot->lost - __atomic_load_n(&slot->lost_reported, __ATOMIC_RELAXED);
 	d->lost_upto = slot->lost;
@@ -649,13 +649,13 @@ static void note_cpu(struct agent_tls *t)
 		return;
 	slot->cpu = (uint32_t)cpu;
 	buffer_put(t, &cpu, 1,
-		   record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT));
+		   record_word(agent_tsc(), record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT));
 }
 
 /* Where blocks belong to thread ids, the block may be that of a thread that ended. */
 static bool is_anothers(const struct agent_tls *t)
 {
-	const struct own_thread *own = own_thread(t);
+	const struct own_thread *own = agent_own_thread(t);
 
 	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() &&
 	       (!own || own->tid != (uint32_t)sys0(__NR_gettid));
@@ -691,7 +691,7 @@ static uint64_t count_left_behind(struct agent_tls *t)
 /* True if the block still refers to a memory that the process has left (user.c). */
 static bool was_left_behind(const struct agent_tls *t)
 {
-	return t->known & TLS_THREAD && !thread_slot(t) && user_left(t->thread) &&
+	return t->known & TLS_THREAD && !agent_thread_slot(t) && user_left(t->thread) &&
 	       (user_left(t->pos) || !t->end);
 }
 
@@ -754,7 +754,8 @@ void buffer_lose(void)
 
 	if (!agent_fork_guard[0])
 		buffer_after_fork(t);
-	__atomic_fetch_add(thread_slot(t) ? &block_slot(t)->lost : &agent.memory->lost_threadless,
+	__atomic_fetch_add(agent_thread_slot(t) ? &block_slot(t)->lost
+						: &agent.memory->lost_threadless,
 			   1, __ATOMIC_RELAXED);
 }
 
@@ -811,7 +812,7 @@ static bool is_settled(struct agent_tls *t, const uint64_t *words, unsigned n, u
 				   __ATOMIC_RELAXED);
 		return true;
 	}
-	return thread_slot(t) && at != UNRESERVED && place_reserved_record(t, words, n, at);
+	return agent_thread_slot(t) && at != UNRESERVED && place_reserved_record(t, words, n, at);
 }
 
 /* Returns the block of the thread that records `word` at sp. While it is lent, nothing is reserved
@@ -863,7 +864,7 @@ void buffer_place_words(const uint64_t *words, unsigned n, uint64_t at)
 void buffer_unwound(void)
 {
 	const uint64_t words[2] = {
-		record_word(read_tsc(), record_event_id(1, RECORD_EVENT_UNWIND), RECORD_EVENT), 1
+		record_word(agent_tsc(), record_event_id(1, RECORD_EVENT_UNWIND), RECORD_EVENT), 1
 	};
 
 	record_words(words, 2, UNRESERVED, 0);

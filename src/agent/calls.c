@@ -48,7 +48,7 @@ static void keep_entry(uint64_t sp, uint32_t number)
 	/* All taken: a random one goes, so that entries of calls that never return do not stay for
 	 * ever. */
 	if (!to)
-		to = &slots[read_tsc() / 64 % WAYS];
+		to = &slots[agent_tsc() / 64 % WAYS];
 	__atomic_store_n(to, sp << KEPT_BITS | number, __ATOMIC_RELAXED);
 }
 
@@ -91,7 +91,7 @@ static void write_event(const struct call_at *at, const struct call_event *e, ui
 		return;
 	if (e->stacked)
 		probe_stack(at->regs, at->ip, e->event);
-	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + e->event),
+	words[0] = record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + e->event),
 			       RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
@@ -170,7 +170,7 @@ static unsigned fill_record(uint64_t *words, const uint64_t *regs, const struct 
 
 	if (!header)
 		return 0;
-	words[0] = header | record_word(read_tsc(), 0, RECORD_EVENT);
+	words[0] = header | record_word(agent_tsc(), 0, RECORD_EVENT);
 	words[1] = q->number;
 	words[2] = regs[PROBE_RESULT];
 	for (unsigned i = 0; !q->behind && i < arguments; i++)

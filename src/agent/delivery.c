@@ -154,7 +154,8 @@ void delivery_changes(const uint64_t *regs)
 
 	/* Only real handlers: SIG_DFL and SIG_IGN need no probe. */
 	if (sig - 1 >= SIGNALS || regs[PROBE_ARG3] != MASK_BYTES || !regs[PROBE_ARG1] ||
-	    read_anywhere(regs[PROBE_ARG1], &new, sizeof(new)) != sizeof(new) || !is_function(&new))
+	    probe_read_anywhere(regs[PROBE_ARG1], &new, sizeof(new)) != sizeof(new) ||
+	    !is_function(&new))
 		return;
 	new.flags &= FLAGS_KNOWN;
 	coming[sig] = new;

@@ -68,6 +68,6 @@ void agent_modules_changed(void)
 		return;
 	signals = signals_block();
 	cfa_align(debug);
-	session_ask(PROTOCOL_DLOPEN);
+	agent_ask_session(PROTOCOL_DLOPEN);
 	signals_restore(signals);
 }

@@ -67,7 +67,7 @@ static inline struct agent_tls *tls_block(void)
 
 static int32_t tid_now(void)
 {
-	const struct own_thread *own = own_thread(agent_tls_block());
+	const struct own_thread *own = agent_own_thread(agent_tls_block());
 
 	if (own && agent_fork_guard[0])
 		return (int32_t)own->tid;
@@ -161,7 +161,7 @@ void agent_event_stacked(const struct event_state *state, void *record, uint32_t
 		return;
 	if (regs)
 		stack_copy_write(b->event, regs, regs->sp - 8, true);
-	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event),
+	words[0] = record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event),
 			       RECORD_EVENT);
 	buffer_write_event(tls_block(), words, n);
 }

@@ -136,7 +136,7 @@ static bool string_is_there(const char *s)
 	uint32_t n;
 
 	do {
-		n = read_anywhere((uint64_t)s, piece, sizeof(piece));
+		n = probe_read_anywhere((uint64_t)s, piece, sizeof(piece));
 		for (uint32_t i = 0; i < n; i++)
 			if (!piece[i])
 				return true;
@@ -154,7 +154,7 @@ static bool environment_is_there(char *const *envp)
 	if (agent.forbidden & NEED_COPY)
 		return true;
 	do {
-		if (read_anywhere((uint64_t)envp++, &s, sizeof(s)) != sizeof(s))
+		if (probe_read_anywhere((uint64_t)envp++, &s, sizeof(s)) != sizeof(s))
 			return false;
 	} while (s && string_is_there(s));
 	return !s;
@@ -240,7 +240,7 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 	enum message_kind kind;
 	char name[MESSAGE_NAME];
 
-	*p = call_as_it_is(r);
+	*p = libc_call_as_it_is(r);
 	if (!agent.memory || !preload[0] || !environment_is_there(environment_of(r)))
 		return 0;
 	kind = r->number == __NR_execve
@@ -261,7 +261,7 @@ uint64_t agent_exec_coming(const struct call_registers *r, struct call_plan *p)
 
 uint64_t agent_user_coming(const struct call_registers *r, struct call_plan *p)
 {
-	*p = call_as_it_is(r);
+	*p = libc_call_as_it_is(r);
 	p->user = agent.memory != NULL;
 	return 0;
 }

@@ -117,7 +117,7 @@ static bool put_before_entry(uint64_t *context, int32_t signal)
 	uint64_t pc = context[UCONTEXT_PC], touched = touched_from(context);
 	struct found_place f;
 
-	if (!place_find_code(touched ? touched : pc, &f) ||
+	if (!mappings_find_code(touched ? touched : pc, &f) ||
 	    (!touched && pc >= f.code + f.place->body))
 		return false;
 	if (touched) {
@@ -135,7 +135,7 @@ uint64_t faults_enter(uint64_t sp, uint64_t ret)
 	struct found_place f;
 
 	if (!is_fault(info) || put_before_entry(context, info->number) ||
-	    !place_find_code(context[UCONTEXT_PC], &f))
+	    !mappings_find_code(context[UCONTEXT_PC], &f))
 		return ret;
 	offset = context[UCONTEXT_PC] - f.code - f.place->body;
 	if (offset > f.place->plain || offset >= f.place->len || inside_has_shadow_stack())
@@ -152,7 +152,7 @@ void agent_fault_returns(uint64_t *context)
 	struct found_place f;
 	uint64_t offset;
 
-	if (!place_find_function(context[UCONTEXT_PC], &f))
+	if (!mappings_find_function(context[UCONTEXT_PC], &f))
 		return;
 	offset = context[UCONTEXT_PC] - (f.code + (uint64_t)(int64_t)f.place->from);
 	if (offset <= f.place->plain)

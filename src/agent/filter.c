@@ -185,9 +185,9 @@ static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
  * to leave, for some seconds. */
 static void wait_for_threads(uint32_t forbidden_before)
 {
-	uint64_t since = read_tsc();
+	uint64_t since = agent_tsc();
 
-	while (agent_fork_guard[0] && signals_inside() && read_tsc() - since < PATIENCE)
+	while (agent_fork_guard[0] && signals_inside() && agent_tsc() - since < PATIENCE)
 		if (!(forbidden_before & NEED_YIELD))
 			sys0(__NR_sched_yield);
 }
@@ -204,7 +204,7 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 {
 	uint32_t first = 0, forbidden, before = agent.forbidden;
 
-	*p = call_as_it_is(r);
+	*p = libc_call_as_it_is(r);
 	if (!agent.memory)
 		return 0;
 	if (r->number == __NR_prctl && (uint32_t)r->arg0 == PR_SET_TSC) {

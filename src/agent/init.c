@@ -2,7 +2,7 @@
 /* The start of the agent that came by LD_PRELOAD. Its constructor runs before all others (-z
  * initfirst), while the process has one thread: it asks the tracer over its socket, maps what it is
  * given, and writes the patches. Whatever fails, the program goes on untraced; a note says why if
- * the memory found no room. session_ask() also serves modules that are opened later. */
+ * the memory found no room. agent_ask_session() also serves modules that are opened later. */
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
@@ -75,7 +75,7 @@ static bool talk_to_tracer(int fd, enum protocol_request request)
 	return !mapped && agent.memory;
 }
 
-void session_ask(enum protocol_request request)
+void agent_ask_session(enum protocol_request request)
 {
 	bool again = true;
 
@@ -127,9 +127,9 @@ __attribute__((constructor, used)) static void agent_init(int argc, char **argv,
 	link_map_asan_first(envp);
 	mappings_find_own();
 	agent.tls_offset = (int64_t)agent_tls_block() - (int64_t)__builtin_thread_pointer();
-	agent.key = rseq_cpu_offset(envp);
+	agent.key = ldso_rseq_cpu_offset(envp);
 	agent.executed = ldso_executed(envp);
-	session_ask(PROTOCOL_HELLO);
+	agent_ask_session(PROTOCOL_HELLO);
 	if (agent.memory)
 		cfa_align(ldso_symbol(envp, "_r_debug"));
 	if (agent.memory)

@@ -73,7 +73,7 @@ const void *ldso_symbol(char **envp, const char *name)
 	return d ? ldso_find(base, d, name) : 0;
 }
 
-int64_t rseq_cpu_offset(char **envp)
+int64_t ldso_rseq_cpu_offset(char **envp)
 {
 	const int64_t *offset = ldso_symbol(envp, "__rseq_offset");
 	const uint32_t *size = ldso_symbol(envp, "__rseq_size");

@@ -100,7 +100,7 @@ static void remove_all(const struct agent_tls *own)
 	for (struct borrowed_block *l = next_of(own, borrowed_blocks); l; l = next_of(own, l + 1)) {
 		if (l->lender)
 			__atomic_fetch_sub(&lend_lenders, 1, __ATOMIC_RELAXED);
-		else if (keeps_state())
+		else if (state_is_kept())
 			stack_give(l->block.stack_base);
 		/* After its fields were read: another thread may claim it at once. */
 		__atomic_store_n(&l->own, 0, __ATOMIC_RELEASE);

@@ -27,7 +27,7 @@ struct call_plan {
 	struct call_limit limit;
 };
 /* Returns the plan that changes nothing. */
-static inline struct call_plan call_as_it_is(const struct call_registers *r)
+static inline struct call_plan libc_call_as_it_is(const struct call_registers *r)
 {
 	return (struct call_plan){
 		.arg3 = r->arg3, .arg2 = r->arg2, .arg1 = r->arg1, .arg0 = r->arg0,

@@ -60,7 +60,7 @@ uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p)
 {
 	const struct call_limit *wanted = (const struct call_limit *)r->arg2;
 
-	*p = call_as_it_is(r);
+	*p = libc_call_as_it_is(r);
 	if (!agent.memory || (uint32_t)r->arg1 != RLIMIT_AS || agent.forbidden & NEED_START ||
 	    !is_own(r->arg0))
 		return 0;

@@ -11,8 +11,8 @@ extern const uint8_t agent_header[] __attribute__((visibility("hidden"))); /* ag
 
 static bool must_be_first(const struct link_map *l)
 {
-	return l->l_name &&
-	       (string_contains(l->l_name, "/libasan.so") || string_contains(l->l_name, "/libclang_rt.asan"));
+	return l->l_name && (agent_string_contains(l->l_name, "/libasan.so") ||
+			     agent_string_contains(l->l_name, "/libclang_rt.asan"));
 }
 
 static void move_behind(struct link_map *l, struct link_map *other)

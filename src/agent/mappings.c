@@ -123,7 +123,7 @@ static uint64_t code_of(const struct region *r)
 	return (uint64_t)r->fork_guard + FORK_GUARD_BYTES;
 }
 
-bool place_find_code(uint64_t pc, struct found_place *out)
+bool mappings_find_code(uint64_t pc, struct found_place *out)
 {
 	for (const struct region *r = regions; r < regions + agent.n_regions; r++) {
 		uint64_t offset = pc - code_of(r);
@@ -145,7 +145,7 @@ bool place_find_code(uint64_t pc, struct found_place *out)
 	return false;
 }
 
-bool place_find_function(uint64_t pc, struct found_place *out)
+bool mappings_find_function(uint64_t pc, struct found_place *out)
 {
 	for (const struct region *r = regions; r < regions + agent.n_regions; r++)
 		for (uint32_t i = 0; r->places && i < r->n_places; i++)
@@ -308,7 +308,7 @@ static bool map_memories(const struct protocol_setup *w, const int fds[TALK_FDS]
 
 uint32_t agent_stamps_in_c;
 
-void settings_adopt(const struct memory_settings *s)
+void mappings_adopt_settings(const struct memory_settings *s)
 {
 	agent.settings = *s;
 	agent_stamps_in_c = s->causal || agent_no_tls;
@@ -320,7 +320,7 @@ static void take_memories(const struct protocol_setup *w, uint8_t *m, void *imag
 
 	agent.image = image;
 	agent.layout = *l;
-	settings_adopt(&w->settings);
+	mappings_adopt_settings(&w->settings);
 	agent.threads = (struct memory_thread *)(m + l->threads_at);
 	agent.descs = (struct memory_desc *)(m + l->descs_at);
 	agent.buffers = m + l->buffers_at;

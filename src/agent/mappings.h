@@ -21,10 +21,10 @@ uint32_t mappings_write_patches(uint8_t *code, const struct protocol_setup *w);
 /* A trampoline, in the region whose code begins at `code`. */
 struct found_place { const struct trampoline_place *place; uint64_t code; };
 /* Finds the trampoline that pc is in. False: it is in none. */
-bool place_find_code(uint64_t pc, struct found_place *out);
+bool mappings_find_code(uint64_t pc, struct found_place *out);
 /* Finds the trampoline that took the instruction at pc away. False: there is none. It looks at all
  * of them: for rare questions. */
-bool place_find_function(uint64_t pc, struct found_place *out);
+bool mappings_find_function(uint64_t pc, struct found_place *out);
 /* Returns the unwind table of region i, below agent.n_regions; NULL: it has none. The table is in
  * the region; what its about says of `bytes` and of the islands is, too. */
 struct unwind_about;

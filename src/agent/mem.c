@@ -16,7 +16,7 @@ void *memcpy(void *to, const void *from, size_t n)
 	return to;
 }
 
-bool string_contains(const char *s, const char *word)
+bool agent_string_contains(const char *s, const char *word)
 {
 	for (; *s; s++) {
 		const char *a = s, *b = word;

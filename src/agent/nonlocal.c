@@ -59,7 +59,7 @@ static bool is_inner_call(const struct agent_tls *t, uint64_t ret)
 
 	/* 0: the trampolines were changed meanwhile, and the function's own went with them. */
 	return (about && ret - nonlocal_function(about) < (about->size & NONLOCAL_SIZE_MASK)) ||
-	       (!in_arena(ret) && site_is_sigreturn(ret));
+	       (!site_is_in_arena(ret) && site_is_sigreturn(ret));
 }
 
 /* True if this record tells where the thread is now. Inner calls do not, until they are over. */
@@ -86,7 +86,8 @@ static uint64_t outer_sp(uint64_t word, uint64_t sp)
 
 static uint64_t site_of(uint64_t ret)
 {
-	return in_arena(ret) ? 0 : (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
+	return site_is_in_arena(ret) ? 0
+				     : (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
 }
 
 static void put_at(struct agent_tls *t, uint64_t word, uint64_t sp)
@@ -95,7 +96,7 @@ static void put_at(struct agent_tls *t, uint64_t word, uint64_t sp)
 				      is_entry(word) ? site_of(*(const uint64_t *)(sp - 8)) : 0 };
 
 	buffer_put(t, payload, 2,
-		   record_word(read_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT));
+		   record_word(agent_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT));
 }
 
 /* Before a record of the slow path. */
@@ -171,7 +172,7 @@ static unsigned nonlocal_words(const struct nonlocal_about *about, const uint64_
 		[NONLOCAL_BY_UNWINDING] = RECORD_SWITCH_UNWINDS,
 	};
 	enum nonlocal_kind kind = kind_of(about);
-	uint64_t now = read_tsc(), outer = (uint64_t)sp + 8;
+	uint64_t now = agent_tsc(), outer = (uint64_t)sp + 8;
 
 	if (kind == NONLOCAL_LENDING)
 		return 0;
@@ -199,7 +200,7 @@ void nonlocal_tell(struct agent_tls *t, const struct nonlocal_about *about, cons
 static void write_nonlocal(struct agent_tls *t, const struct nonlocal_about *about,
 			   const uint64_t *sp, bool tail, bool followed)
 {
-	uint64_t words[5], now = read_tsc();
+	uint64_t words[5], now = agent_tsc();
 	uint32_t id = record_id(about->id_word);
 	unsigned n = 0;
 
@@ -222,10 +223,10 @@ static void write_nonlocal(struct agent_tls *t, const struct nonlocal_about *abo
 static uint64_t nonlocal_lending(struct agent_tls *t, const uint64_t *sp,
 				 const struct nonlocal_about *about)
 {
-	bool silent = about->id_word & NONLOCAL_SILENT, tail = in_arena(*sp);
+	bool silent = about->id_word & NONLOCAL_SILENT, tail = site_is_in_arena(*sp);
 	uint64_t stub = 0;
 
-	if (agent.settings.tracer == MEMORY_FUNCTION || keeps_state()) {
+	if (agent.settings.tracer == MEMORY_FUNCTION || state_is_kept()) {
 		if (!silent)
 			stub = agent_state_entry((uint64_t)sp, about->id_word);
 	} else {
@@ -239,7 +240,7 @@ static uint64_t nonlocal_lending(struct agent_tls *t, const uint64_t *sp,
 
 uint64_t agent_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
 {
-	bool tail = in_arena(*sp),
+	bool tail = site_is_in_arena(*sp),
 	     follow = !tail && !(about->id_word & (STATE_ENTRY_ONLY | NONLOCAL_SILENT));
 	uint64_t stub = 0;
 	struct agent_tls *t;
@@ -250,7 +251,7 @@ uint64_t agent_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
 	t = agent_tls_block();
 	if (kind_of(about) == NONLOCAL_LENDING || agent.settings.tracer == MEMORY_FUNCTION)
 		return nonlocal_lending(t, sp, about);
-	if (keeps_state())
+	if (state_is_kept())
 		return agent_state_nonlocal(sp, about);
 	if (follow)
 		stub = (uint64_t)site_stub(*sp);

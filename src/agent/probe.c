@@ -24,7 +24,7 @@ struct probe_place { void *at; uint64_t bytes; };
 /* A child that has not noticed its fork has its parent's account, so it asks the kernel. */
 static long own_pid(void)
 {
-	const struct own_thread *own = own_thread(agent_tls_block());
+	const struct own_thread *own = agent_own_thread(agent_tls_block());
 
 	if (own && agent_fork_guard[0])
 		return own->pid;
@@ -33,7 +33,7 @@ static long own_pid(void)
 
 /* The kernel copies what is there. Two pieces, cut at a page's end, because it copies a piece as a
  * whole or not at all. */
-uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
+uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
 {
 	uint64_t first = PAGE - address % PAGE < n ? PAGE - address % PAGE : n;
 	const struct probe_place into = { to, n },
@@ -62,7 +62,7 @@ static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t 
 	uint64_t page = (regs->at[PROBE_SP] - PROBE_PUSHED) & ~(PAGE - 1);
 
 	if (address - page >= PAGE || address - page > PAGE - n)
-		return read_anywhere(address, to, n);
+		return probe_read_anywhere(address, to, n);
 	copy_bytes(to, (const uint8_t *)address, n);
 	return n;
 }
@@ -106,8 +106,9 @@ static void hit_probe(const struct probe_regs *regs, const struct probe_site *si
 	n = (n + 7) / 8;
 	if (site->stacked)
 		probe_stack(regs, site->ip, site->event);
-	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event),
-			       RECORD_EVENT);
+	words[0] =
+		record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event),
+			    RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
 

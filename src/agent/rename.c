@@ -24,7 +24,7 @@ static void note_name(struct memory_thread *slot, const char *comm)
 	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
 	/* Keeps the 0 before what follows, which a release store would not. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	to->tsc = read_tsc();
+	to->tsc = agent_tsc();
 	for (unsigned i = 0; i < TASK_COMM; i++)
 		((volatile char *)to->comm)[i] = comm[i];
 	/* Pairs with the acquire in read_name(). */
@@ -39,7 +39,7 @@ void rename_note(const char *comm)
 	if (!agent.memory || !agent_fork_guard[0] || agent.forbidden & NEED_THREADS)
 		return;
 	t = agent_tls_block();
-	slot = thread_slot(t);
+	slot = agent_thread_slot(t);
 	/* In a child of vfork the block, and so the slot, is the parent's. */
 	if (slot && agent_own[slot - agent.threads].tid == (uint32_t)sys0(__NR_gettid))
 		note_name(slot, comm);
@@ -56,7 +56,7 @@ void rename_done(void)
 
 uint64_t agent_name_coming(const struct call_registers *r, struct call_plan *p)
 {
-	*p = call_as_it_is(r);
+	*p = libc_call_as_it_is(r);
 	p->name = 1;
 	return 0;
 }

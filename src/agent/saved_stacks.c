@@ -27,8 +27,8 @@ static struct saved_stack *claim_entry(uint64_t sp, uint64_t from)
 		struct saved_stack *p = entry_at(sp, i);
 		uint64_t seen = from;
 
-		/* Pairs with the releases in stack_save() and stack_restore(): base and live are
-		 * those stored before the key. */
+		/* Pairs with the releases in saved_stack_put() and saved_stack_take(): base and
+		 * live are those stored before the key. */
 		if (__atomic_compare_exchange_n(&p->sp, &seen, BUSY, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED))
 			return p;
@@ -37,8 +37,8 @@ static struct saved_stack *claim_entry(uint64_t sp, uint64_t from)
 }
 
 /* If this stack pointer is saved already, that stack's calls are over, and its memory is reused.
- * Signals blocked, as in stack_restore(). */
-bool stack_save(struct agent_tls *t, uint64_t sp)
+ * Signals blocked, as in saved_stack_take(). */
+bool saved_stack_put(struct agent_tls *t, uint64_t sp)
 {
 	struct saved_stack *p = claim_entry(sp, sp);
 	bool again = p != 0;
@@ -57,7 +57,7 @@ bool stack_save(struct agent_tls *t, uint64_t sp)
 	return true;
 }
 
-bool stack_restore(struct agent_tls *t, uint64_t sp)
+bool saved_stack_take(struct agent_tls *t, uint64_t sp)
 {
 	struct saved_stack *p = claim_entry(sp, sp);
 	uint64_t base = t->stack_base;

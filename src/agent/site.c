@@ -426,7 +426,7 @@ uint8_t *site_stub(uint64_t ret)
 uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 {
 	const uint64_t entry[2] = {
-		record_word(read_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
+		record_word(agent_tsc(), record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT),
 		record_id(id_word)
 	};
 	uint64_t stub;
@@ -442,7 +442,7 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp)
 {
 	const uint64_t entry[2] = {
-		record_word(read_tsc(), record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT),
+		record_word(agent_tsc(), record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT),
 		record_id(id_word)
 	};
 	uint64_t stub;
@@ -471,7 +471,7 @@ uint64_t agent_site(uint64_t ret)
 	uint64_t stub = 0;
 
 	buffer_check_fork();
-	if (in_arena(ret))
+	if (site_is_in_arena(ret))
 		stub = agent.settings.calls_too ? ret & ~(uint64_t)(SITE_STUB_BYTES - 1) : 0;
 	else
 		stub = (uint64_t)site_stub(ret);

@@ -18,7 +18,7 @@ static uint32_t copy_words(uint64_t from, uint64_t known_end, uint64_t *to, uint
 	for (uint32_t i = 0; i < here; i++)
 		to[i] = ((const volatile uint64_t *)from)[i];
 	if (here < n)
-		here += read_anywhere(from + 8 * here, to + here, 8 * (n - here)) / 8;
+		here += probe_read_anywhere(from + 8 * here, to + here, 8 * (n - here)) / 8;
 	return here;
 }
 
@@ -26,7 +26,7 @@ static uint32_t copy_words(uint64_t from, uint64_t known_end, uint64_t *to, uint
 static void take_stubs_out(uint64_t *words, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (in_arena(words[i]))
+		if (site_is_in_arena(words[i]))
 			words[i] = site_return(words[i]);
 }
 
@@ -46,7 +46,7 @@ void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t kn
 			want = (uint32_t)(end - at) / 8;
 		got = copy_words(at, known_end, words + 1 + n, want);
 		take_stubs_out(words + 1 + n, got);
-		words[0] = record_word(read_tsc(), record_event_id(n + got, RECORD_EVENT_STACK),
+		words[0] = record_word(agent_tsc(), record_event_id(n + got, RECORD_EVENT_STACK),
 				       RECORD_EVENT);
 		buffer_write_words(agent_tls_block(), words, 1 + n + got, 0);
 		at += 8 * (uint64_t)got;

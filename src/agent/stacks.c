@@ -53,7 +53,7 @@ static uint64_t take_new(void)
 	uint32_t i;
 
 	if (at <= 0) {
-		__atomic_store_n(&refused_at, read_tsc(), __ATOMIC_RELAXED);
+		__atomic_store_n(&refused_at, agent_tsc(), __ATOMIC_RELAXED);
 		return 0;
 	}
 	i = __atomic_fetch_add(&n_noted, 1, __ATOMIC_RELAXED);
@@ -69,7 +69,7 @@ static bool asks_later(const struct agent_tls *t)
 {
 	return t->known & KNOWN_NO_STACK && (t->known & ~TLS_KNOWN_MASK) == STACK_SESSION &&
 	       !__atomic_load_n(&n_unused, __ATOMIC_RELAXED) &&
-	       read_tsc() - __atomic_load_n(&refused_at, __ATOMIC_RELAXED) < ASK_TICKS;
+	       agent_tsc() - __atomic_load_n(&refused_at, __ATOMIC_RELAXED) < ASK_TICKS;
 }
 
 bool stack_take(struct agent_tls *t)

@@ -40,7 +40,7 @@ static void record_tail(struct agent_tls *t, uint32_t id)
 	if (m->thresh_ticks || (m->max_depth && live_look(t).top->depth >= m->max_depth))
 		return;
 	live_deepen(t);
-	buffer_write(t, record_word(read_tsc(), id, RECORD_TAIL));
+	buffer_write(t, record_word(agent_tsc(), id, RECORD_TAIL));
 }
 
 /* Writes the function tracer's record where no trampoline does (AGENT_NO_TLS). */
@@ -48,7 +48,7 @@ static void record_call(uint64_t ret, uint64_t function)
 {
 	uint64_t site = (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
 
-	agent_record2(record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT),
+	agent_record2(record_word(agent_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT),
 		      function | site << 32, 0);
 }
 
@@ -61,10 +61,11 @@ static bool must_tell(const struct agent_tls *t)
 static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret)
 {
 	const uint64_t words[3] = {
-		record_word(read_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT),
+		record_word(agent_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT),
 		sp,
-		ret && !in_arena(ret) ? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES
-				      : 0,
+		ret && !site_is_in_arena(ret)
+			? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES
+			: 0,
 	};
 
 	t->known &= ~(KNOWN_LEFT | KNOWN_TELL);
@@ -79,7 +80,7 @@ static void come_back(struct agent_tls *t, uint64_t sp)
 
 	if (signals == SIGNALS_UNTOUCHED)
 		return;
-	stack_restore(t, sp);
+	saved_stack_take(t, sp);
 	t->known = (t->known & ~KNOWN_LEFT) | KNOWN_TELL;
 	signals_restore(signals);
 }
@@ -127,7 +128,7 @@ static bool read_above(uint64_t from, uint64_t sp, uint64_t *word)
 {
 	if ((from ^ sp) >= PAGE)
 		return is_handler(sp, *(const uint64_t *)sp) &&
-		       read_anywhere(from, word, sizeof(*word)) == sizeof(*word);
+		       probe_read_anywhere(from, word, sizeof(*word)) == sizeof(*word);
 	*word = *(const uint64_t *)from;
 	return true;
 }
@@ -187,7 +188,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		return 0;
 	if (!stack_ready(t))
 		return 0;
-	if (in_arena(ret)) {
+	if (site_is_in_arena(ret)) {
 		live_forget(t, sp);
 		record_tail(t, id);
 		return 0;
@@ -200,7 +201,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	if (must_tell(t))
 		tell_where(t, sp + 8, ret);
 	stub = id_word & STATE_ENTRY_ONLY ? 0 : (uint64_t)site_stub(ret);
-	tsc = read_tsc();
+	tsc = agent_tsc();
 	if (!stub) {
 		enter_unfollowed(t, l, sp, tsc, id);
 		return 0;
@@ -247,7 +248,7 @@ static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site, uint64_
 void agent_state_exit(uint64_t sp, uint32_t site)
 {
 	struct agent_tls *t;
-	uint64_t now = read_tsc(), limit;
+	uint64_t now = agent_tsc(), limit;
 	struct call_state call;
 	bool known;
 
@@ -256,7 +257,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	limit = agent.settings.thresh_ticks;
 
 	t = block_at(sp - 8);
-	if (!keeps_state()) { /* called while another tracer was attached */
+	if (!state_is_kept()) { /* called while another tracer was attached */
 		agent_record(record_word(now, site, RECORD_EXIT), UNRESERVED, sp);
 		return;
 	}
@@ -289,7 +290,7 @@ static void save_at(struct agent_tls *t, uint64_t sp)
 
 	if (signals == SIGNALS_UNTOUCHED)
 		return;
-	stack_save(t, sp);
+	saved_stack_put(t, sp);
 	t->known |= KNOWN_LEFT;
 	signals_restore(signals);
 }
@@ -307,7 +308,7 @@ static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
 uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
 {
 	struct agent_tls *t = agent_tls_block();
-	bool silent = about->id_word & NONLOCAL_SILENT, tail = in_arena(*sp);
+	bool silent = about->id_word & NONLOCAL_SILENT, tail = site_is_in_arena(*sp);
 	bool followed, inside;
 	uint64_t stub = 0;
 

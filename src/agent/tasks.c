@@ -44,7 +44,7 @@ void task_write(const struct task_at *t, enum task_event kind, void *record, uns
 		return;
 	if (b->at[kind].stacked && t->regs)
 		probe_stack(t->regs, t->ip, event);
-	words[0] = record_word(read_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + event),
+	words[0] = record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + event),
 			       RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
@@ -112,7 +112,7 @@ static uint64_t clone_flags(const uint64_t *regs, uint32_t number)
 	else if (number == __NR_clone)
 		flags = (uint32_t)regs[PROBE_ARG0] & ~CSIGNAL;
 	else if (number == __NR_clone3)
-		read_anywhere(regs[PROBE_ARG0], &flags, sizeof(flags));
+		probe_read_anywhere(regs[PROBE_ARG0], &flags, sizeof(flags));
 	return flags;
 }
 
@@ -129,7 +129,7 @@ static bool child_tells(uint64_t flags)
  * the block. */
 static int32_t parent_of_block(void)
 {
-	const struct own_thread *own = agent.memory ? own_thread(agent_tls_block()) : NULL;
+	const struct own_thread *own = agent.memory ? agent_own_thread(agent_tls_block()) : NULL;
 
 	if (lend_lender())
 		return (int32_t)lend_lender();
@@ -224,7 +224,7 @@ static void tell_name(const struct task_at *t, uint64_t at)
 	char before[TASK_COMM], now[TASK_COMM];
 
 	copy_name(now, (const char[TASK_COMM]){ 0 });
-	if (!read_anywhere(at, now, TASK_COMM))
+	if (!probe_read_anywhere(at, now, TASK_COMM))
 		return;
 	rename_note(now); /* an attached process has no intercepted prctl() that would */
 	read_name(before);

@@ -131,7 +131,7 @@ static bool read_maps(uint64_t address)
 /* Reads the maps again, if that is allowed and not too frequent. */
 static void look_up_mapping(uint64_t address)
 {
-	uint64_t now = read_tsc(), signals;
+	uint64_t now = agent_tsc(), signals;
 	bool doubted;
 
 	if (agent.forbidden & (NEED_TEXTS | NEED_SIGNALS) ||
@@ -146,7 +146,7 @@ static void look_up_mapping(uint64_t address)
 			forget_unseen();
 		looks++;
 		/* The next look may come when this one's time is 1/PART of all. */
-		next_look = read_tsc() + (read_tsc() - now) * PART;
+		next_look = agent_tsc() + (agent_tsc() - now) * PART;
 		unlock_ranges();
 	}
 	signals_restore(signals);

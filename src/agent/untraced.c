@@ -29,7 +29,7 @@ union head { Elf64_Ehdr eh; char bytes[HEAD]; };
 static const char *agent_file;
 static uint64_t network; /* namespace of the tracer's socket; 0 = not known */
 
-uint64_t namespace_number(const char *path)
+uint64_t untraced_namespace_number(const char *path)
 {
 	struct stat st;
 
@@ -38,7 +38,7 @@ uint64_t namespace_number(const char *path)
 
 static uint64_t network_namespace(void)
 {
-	return namespace_number("/proc/self/ns/net");
+	return untraced_namespace_number("/proc/self/ns/net");
 }
 
 void untraced_begin(const char *agent_path)
@@ -127,7 +127,7 @@ static enum message_kind loader_kind(int fd, const Elf64_Phdr *ph)
 	if (n <= 0)
 		return MESSAGE_NONE; /* not executable: the kernel will say so */
 	path[n] = 0;
-	return string_contains(path, "ld-linux") ? MESSAGE_NONE : MESSAGE_LOADER;
+	return agent_string_contains(path, "ld-linux") ? MESSAGE_NONE : MESSAGE_LOADER;
 }
 
 /* A loader that is executed by its name has no loader itself. */
@@ -142,10 +142,11 @@ static enum message_kind kind_by_loader(int fd, const Elf64_Ehdr *eh, const char
 		if (ph.p_type == PT_INTERP)
 			return loader_kind(fd, &ph);
 	}
-	if (string_contains(name, "ld-musl"))
+	if (agent_string_contains(name, "ld-musl"))
 		return MESSAGE_LOADER;
-	return string_contains(name, "ld-linux") || string_contains(name, "ld.so") ? MESSAGE_NONE
-										   : MESSAGE_STATIC;
+	return agent_string_contains(name, "ld-linux") || agent_string_contains(name, "ld.so")
+		       ? MESSAGE_NONE
+		       : MESSAGE_STATIC;
 }
 
 static enum message_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name)

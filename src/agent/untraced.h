@@ -14,4 +14,4 @@ void untraced_begin(const char *agent_path);
  * zero-filled). */
 enum message_kind untraced_kind(int directory, const char *path, uint32_t flags, char *name);
 /* Returns the number of a namespace in /proc/self/ns; 0: not known. */
-uint64_t namespace_number(const char *path);
+uint64_t untraced_namespace_number(const char *path);

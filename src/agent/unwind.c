@@ -36,7 +36,7 @@ int agent_align_personality(int version, int actions, uint64_t class, void *exce
 	const uint64_t *about = context;
 	uint64_t *below = (uint64_t *)about[2] - 1, pc = about[3];
 
-	if (actions & CLEANUP_PHASE && in_arena(pc) && *below == pc)
+	if (actions & CLEANUP_PHASE && site_is_in_arena(pc) && *below == pc)
 		*below = *(const uint64_t *)((pc & ~(uint64_t)(SITE_BLOCK_BYTES - 1)) +
 					     (pc & (SITE_BLOCK_BYTES - 1)) / SITE_STUB_BYTES * 8);
 	return agent_personality(version, actions, class, exception, context);
@@ -69,7 +69,7 @@ static bool is_island(const struct unwind_about *rule, uint64_t pc)
 			high = middle;
 	}
 	return low < rule->n_islands && pc == rule->base + (uint64_t)(int64_t)islands[low] &&
-	       place_find_code(pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1), &to) &&
+	       mappings_find_code(pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1), &to) &&
 	       to.code + to.place->at == pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1);
 }
 

@@ -24,7 +24,7 @@ uint32_t agent_fork_guard[1024] = { SITE_HASH_MULTIPLIER };
 static __thread struct agent_tls tls;
 struct agent_tls *agent_tls_block(void) { return &tls; }
 void site_after_fork(void) { }
-uint32_t read_anywhere(uint64_t address, void *to, uint32_t n)
+uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
 {
 	memcpy(to, (const void *)address, n);
 	return n;
@@ -62,10 +62,12 @@ static void write_record(uint32_t i)
 
 	buffer_prepare(&tls);
 	if (i % 7)
-		buffer_put(&tls, NULL, 0, record_word(read_tsc(), i % RECORD_ID_MAX + 1, RECORD_ENTRY));
+		buffer_put(&tls, NULL, 0,
+			   record_word(agent_tsc(), i % RECORD_ID_MAX + 1, RECORD_ENTRY));
 	else
 		buffer_put(&tls, payload, 2,
-			   record_word(read_tsc(), record_event_id(2, RECORD_EVENT_SPAN), RECORD_EVENT));
+			   record_word(agent_tsc(), record_event_id(2, RECORD_EVENT_SPAN),
+				       RECORD_EVENT));
 }
 
 static void *writer(void *count)
@@ -208,7 +210,7 @@ static void an_interrupted_writer_is_waited_for(void **state)
 	for (uint32_t i = 2; i < 9000; i++)
 		write_record(i);
 	assert_int_equal(drain_pass(d, false, take, &seen, &err), 0);
-	*slot = record_word(read_tsc(), 2, RECORD_ENTRY);
+	*slot = record_word(agent_tsc(), 2, RECORD_ENTRY);
 	assert_int_equal(drain_pass(d, false, take, &seen, &err), 1);
 	assert_true(drain_finish(d, take, &seen, &lost, &err) >= 0);
 	assert_int_equal(seen.next[0], 9000);
@@ -278,7 +280,7 @@ static void a_payload_without_its_header_is_no_record(void **state)
 	words = (uint64_t *)tls.pos - 1;
 	words[0] = 0;
 	words[1] = UINT64_C(0x7ffd12345670);
-	memory.descs[tls.buffer].tsc = read_tsc() & ~((UINT64_C(1) << RECORD_TSC_BITS) - 1);
+	memory.descs[tls.buffer].tsc = agent_tsc() & ~((UINT64_C(1) << RECORD_TSC_BITS) - 1);
 	assert_int_equal(counted(&seen), 0);
 	shared_memory_destroy(&memory);
 }
@@ -300,7 +302,7 @@ static void an_interrupted_writers_slot_is_not_used_again(void **state)
 	for (uint32_t i = 2; i < count; i++)
 		write_record(i);
 	assert_int_equal(*slot, 0);
-	*slot = record_word(read_tsc(), 2, RECORD_ENTRY);
+	*slot = record_word(agent_tsc(), 2, RECORD_ENTRY);
 	assert_int_equal(counted(&seen), count);
 	shared_memory_destroy(&memory);
 }
@@ -326,7 +328,7 @@ static void an_interrupted_loss_is_counted(void **state)
 
 static uint64_t entry(uint32_t i)
 {
-	return record_word(read_tsc(), i + 1, RECORD_ENTRY);
+	return record_word(agent_tsc(), i + 1, RECORD_ENTRY);
 }
 
 /* What xadd does. */
@@ -439,7 +441,9 @@ static void an_empty_slot_of_two_words_is_one_loss(void **state)
 	agent.settings.tracer = memory.settings.tracer = MEMORY_FUNCTION;
 	tls = (struct agent_tls){ 0 };
 	for (int i = 0; i < 5000; i++) {
-		const uint64_t words[2] = { record_word(read_tsc(), record_event_id(1, RECORD_EVENT_CALL), 0), 7 };
+		const uint64_t words[2] = {
+			record_word(agent_tsc(), record_event_id(1, RECORD_EVENT_CALL), 0), 7
+		};
 
 		if (i == 3)
 			tls.pos += 16;
@@ -463,7 +467,9 @@ static void an_empty_slot_of_an_exit_with_a_value_is_one_loss(void **state)
 	agent.settings.values = memory.settings.values = 1;
 	tls = (struct agent_tls){ 0 };
 	for (uint32_t i = 0; i < 5000; i++) {
-		const uint64_t value[2] = { record_word(read_tsc(), 40 | RECORD_EXIT_VALUE, RECORD_EXIT), i % 3 ? i : 0 };
+		const uint64_t value[2] = {
+			record_word(agent_tsc(), 40 | RECORD_EXIT_VALUE, RECORD_EXIT), i % 3 ? i : 0
+		};
 
 		if (i == 4)
 			tls.pos += 8; /* of an entry */
@@ -474,7 +480,7 @@ static void an_empty_slot_of_an_exit_with_a_value_is_one_loss(void **state)
 		else if (i % 2)
 			buffer_write_words(&tls, value, 2, 0);
 		else
-			buffer_write(&tls, record_word(read_tsc(), 9, RECORD_ENTRY));
+			buffer_write(&tls, record_word(agent_tsc(), 9, RECORD_ENTRY));
 	}
 	assert_int_equal(counted(&seen), 5000);
 	assert_int_equal(seen.lost[0], 3);
