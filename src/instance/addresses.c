@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of addresses that a session's raw records and kallsyms share. buffer_raw.c, selection.c
- * and target.c ask it; struct live owns it (internal.h), and all calls are made under pump_lock.
- * Results are cached by image and id, because raw records ask for one or two addresses each.
- * Nothing here can fail: an unknown function has address 0. */
+ * and target.c ask it; struct instances owns it (internal.h), and all calls are made under
+ * pump_lock. Results are cached by image and id, because raw records ask for one or two addresses
+ * each. Nothing here can fail: an unknown function has address 0. */
 #include "instance/addresses.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a buffer's records into a trace file (live_extract). Called under pump_lock; the ring is
- * copied by reference, so recording goes on. What `trace` would not show (off periods, cleared
+/* Writes a buffer's records into a trace file (instances_extract). Called under pump_lock; the ring
+ * is copied by reference, so recording goes on. What `trace` would not show (off periods, cleared
  * CPUs, events of other instances) is left out word by word, since the file has no filters of its
  * own. A failure to write discards the file. */
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists the functions of a session's files for the tree. target.c calls it under struct live's
+/* Lists the functions of a session's files for the tree. target.c calls it under struct instances's
  * `names` lock and, where a trace_info is given, under pump_lock. Each file is planned once
  * (hook_list_load, from the cache if it can); a file that cannot be read contributes nothing and is
  * not tried again. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of a session's programs that can be traced: available_filter_functions lists them,
- * and filters are checked against them. Not locked; struct live's `names` protects it. */
+ * and filters are checked against them. Not locked; struct instances's `names` protects it. */
 #pragma once
 #include "base/string_set.h"
 #include "model/function_list.h"

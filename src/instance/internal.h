@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a session that a tree shows, shared by instance.c (beginning and end), settings.c
+/* The state of a session that a tree shows, shared by instances.c (beginning and end), settings.c
  * (writes to files), target.c (reads of files), profiling.c and marker.c.
  *
  * Locks are taken in this order: changing, names, pump_lock, lock, and a buffer's own. */
 #pragma once
 #include "instance/addresses.h"
 #include "instance/functions.h"
-#include "instance/instance.h"
+#include "instance/instances.h"
 #include "instance/profile.h"
 #include "instance/pump.h"
 #include "instance/stacks.h"
@@ -14,17 +14,17 @@
 /* One instance's buffer and settings, like the kernel's struct trace_array. It is the target of the
  * files in the instance's directory. */
 struct trace_array {
-	struct live *live;
+	struct instances *instances;
 	struct instance *instance;
 	char *name;               /* NULL: the top one's */
 	struct buffer buffer;
 	struct settings settings; /* as last applied */
 };
 
-struct live {
+struct instances {
 	struct session *session;
 	struct pump *pump;
-	/* as the session has them: the union of all instances' (live_for_session) */
+	/* as the session has them: the union of all instances' (instances_for_session) */
 	struct settings *now;
 	/* instances trace functions in different ways: each buffer has a record_filter */
 	bool shared;
@@ -48,35 +48,36 @@ struct live {
 };
 
 /* Creates the array of an instance and adds it to l->arrays. name NULL: the top instance.
- * trace_array_free removes and frees it; the pump must not have its buffer any more. */
-struct trace_array *trace_array_new(struct live *l, struct instance *in, const char *name,
-				    const struct settings *s);
-void trace_array_free(struct trace_array *tr);
+ * instances_remove removes and frees it; the pump must not have its buffer any more. */
+struct trace_array *instances_add(struct instances *l, struct instance *in, const char *name,
+				  const struct settings *s);
+void instances_remove(struct trace_array *tr);
 
 /* Returns after everything recorded before the call is in the buffer and its triggers have run: for
  * one instance, and for all. */
-void trace_array_sync(struct trace_array *tr);
-void live_sync(struct live *l);
+void target_sync(struct trace_array *tr);
+void target_sync_all(struct instances *l);
 
 /* The op tree_target_ops.apply. */
-int live_apply(void *arg, const struct settings *next, const char *file, struct err *err);
+int instances_apply(void *arg, const struct settings *next, const char *file, struct err *err);
 /* The op tree_target_ops.marker. */
-int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err);
-/* Returns the union of all instances' settings, with `next` in place of tr's. live_drop_settings
- * frees it. Needs l->changing. */
-struct settings *live_for_session(struct live *l, struct trace_array *tr,
-				  const struct settings *next);
-/* Frees settings of live_for_session. NULL is fine. */
-void live_drop_settings(struct settings *s);
+int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw,
+		     struct err *err);
+/* Returns the union of all instances' settings, with `next` in place of tr's.
+ * instances_drop_settings frees it. Needs l->changing. */
+struct settings *instances_for_session(struct instances *l, struct trace_array *tr,
+				       const struct settings *next);
+/* Frees settings of instances_for_session. NULL is fine. */
+void instances_drop_settings(struct settings *s);
 
 /* pump_lock, after which trace_info has the names of all events of the catalogue. */
-struct trace_info *live_lock(struct live *l);
+struct trace_info *instances_lock(struct instances *l);
 
 /* Called before and after a write to a file of any instance, with l->changing held. was: the top
  * instance's settings before the write; next: those to come. e: 0, or why the write was refused, so
  * that `was` still holds. */
-void profiling_before(struct live *l, const struct settings *was, const struct settings *next);
-void profiling_after(struct live *l, const struct settings *was, const struct settings *next,
+void profiling_before(struct instances *l, const struct settings *was, const struct settings *next);
+void profiling_after(struct instances *l, const struct settings *was, const struct settings *next,
 		     const char *file, int e);
 /* The ops tree_target_ops.profile, stacks, stack_max and stack_reset. */
 void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct out *out);
@@ -85,4 +86,4 @@ uint64_t profiling_stack_max(void *arg);
 void profiling_stack_reset(void *arg, uint64_t bytes);
 
 /* The operations of a trace array, its target's `arg`. */
-extern const struct tree_target_ops live_ops;
+extern const struct tree_target_ops trace_array_ops;

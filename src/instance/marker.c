@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_marker and trace_marker_raw: text that a program writes into the trace, recorded as
  * ftrace's events `print` and `raw_data`. The writer need not be traced. The tree's threads call
- * live_marker; the record goes to the array's buffer directly, not through the session memory, and
- * gets a thread of trace_info under pump_lock. */
+ * instances_marker; the record goes to the array's buffer directly, not through the session memory,
+ * and gets a thread of trace_info under pump_lock. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static bool write_marker(const struct marker *m, const char *text, size_t n, boo
 static unsigned write_copies(struct marker *m, const char *text, size_t n, bool raw,
 			     unsigned *buffers)
 {
-	struct live *l = m->array->live;
+	struct instances *l = m->array->instances;
 	unsigned took = 0;
 
 	*buffers = 0;
@@ -114,11 +114,12 @@ static unsigned write_copies(struct marker *m, const char *text, size_t n, bool 
 	return took;
 }
 
-int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err)
+int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, struct err *err)
 {
 	struct trace_array *tr = arg;
 	struct marker m = {
-		tr, 0, events_find(tr->live->events, "ftrace", raw ? "raw_data" : "print")->index,
+		tr, 0,
+		events_find(tr->instances->events, "ftrace", raw ? "raw_data" : "print")->index,
 		last_cpu_of_thread(thread)
 	};
 	unsigned buffers = 1, took;
@@ -127,9 +128,10 @@ int live_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw, s
 		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id",
 			       RAW_MAX);
 	/* An index in trace_info stays valid after pump_unlock: threads are never removed. */
-	m.thread = writer_index(pump_lock(tr->live->pump), thread,
-				option_is_set(tr->live->top->settings.options, OPTION_RECORD_CMD));
-	pump_unlock(tr->live->pump);
+	m.thread = writer_index(
+		pump_lock(tr->instances->pump), thread,
+		option_is_set(tr->instances->top->settings.options, OPTION_RECORD_CMD));
+	pump_unlock(tr->instances->pump);
 	took = tr->name ? write_marker(&m, text, n, raw) : write_copies(&m, text, n, raw, &buffers);
 	if (!buffers)
 		return err_set(

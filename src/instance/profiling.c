@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Begins and ends the profile and the stack tracer as settings change, and shows what they found.
  * Both look at all records as they arrive, whatever the buffers keep. The tree's threads call it,
- * writes with live->changing held; the state is protected by pump_lock. Counting begins before
+ * writes with instances->changing held; the state is protected by pump_lock. Counting begins before
  * functions are hooked and ends after the last records have arrived (pump_sync), so that no call is
  * missed. */
 #include "instance/internal.h"
@@ -13,7 +13,7 @@
 /* Called by the pump for each resolved chunk, under pump_lock. */
 static void profile_chunk(void *context, const struct chunk *c)
 {
-	struct live *l = context;
+	struct instances *l = context;
 
 	if (l->profiles)
 		profile_feed(l->profile, c);
@@ -22,7 +22,7 @@ static void profile_chunk(void *context, const struct chunk *c)
 }
 
 /* Tells the pump whether anybody wants chunks. Called under pump_lock. */
-static void watch_chunks(struct live *l)
+static void watch_chunks(struct instances *l)
 {
 	pump_watch(l->pump, l->profiles || l->watches_stacks ? profile_chunk : NULL, l);
 }
@@ -31,7 +31,7 @@ static void watch_chunks(struct live *l)
 
 /* Begins a new profile; the counts of the last one are dropped, as in ftrace. Called before
  * functions are hooked, so that no call is missed. */
-static void begin_profile(struct live *l, const struct settings *s)
+static void begin_profile(struct instances *l, const struct settings *s)
 {
 	const struct trace_info *info = pump_lock(l->pump);
 
@@ -43,7 +43,7 @@ static void begin_profile(struct live *l, const struct settings *s)
 }
 
 /* Ends the profile at this moment. Its counts stay to be shown. */
-static void end_profile(struct live *l)
+static void end_profile(struct instances *l)
 {
 	/* Taken before the sync: records made during it are not the profile's. */
 	uint64_t now = clock_tsc();
@@ -57,7 +57,7 @@ static void end_profile(struct live *l)
 }
 
 /* pump_sync first: records made until now count by the old settings. */
-static void configure_profile(struct live *l, const struct settings *s)
+static void configure_profile(struct instances *l, const struct settings *s)
 {
 	pump_sync(l->pump);
 	pump_lock(l->pump);
@@ -68,7 +68,7 @@ static void configure_profile(struct live *l, const struct settings *s)
 /* --- stacks --------------------------------------------------------------------------- */
 
 /* The stacks found earlier stay: like in ftrace, only stack_max_size resets them. */
-static void begin_stacks(struct live *l, const struct settings *s)
+static void begin_stacks(struct instances *l, const struct settings *s)
 {
 	const struct trace_info *info = pump_lock(l->pump);
 
@@ -80,7 +80,7 @@ static void begin_stacks(struct live *l, const struct settings *s)
 	pump_unlock(l->pump);
 }
 
-static void end_stacks(struct live *l)
+static void end_stacks(struct instances *l)
 {
 	uint64_t now = clock_tsc();
 
@@ -92,7 +92,7 @@ static void end_stacks(struct live *l)
 	pump_unlock(l->pump);
 }
 
-static void configure_stacks(struct live *l, const struct settings *s)
+static void configure_stacks(struct instances *l, const struct settings *s)
 {
 	pump_sync(l->pump);
 	pump_lock(l->pump);
@@ -102,7 +102,7 @@ static void configure_stacks(struct live *l, const struct settings *s)
 
 /* --- changes of settings ---------------------------------------------------------------- */
 
-void profiling_before(struct live *l, const struct settings *was, const struct settings *next)
+void profiling_before(struct instances *l, const struct settings *was, const struct settings *next)
 {
 	if (next->function_profile && !was->function_profile)
 		begin_profile(l, next);
@@ -111,7 +111,7 @@ void profiling_before(struct live *l, const struct settings *was, const struct s
 }
 
 /* Gives the new settings to those that are on. */
-static void configure_all(struct live *l, const struct settings *s)
+static void configure_all(struct instances *l, const struct settings *s)
 {
 	if (l->profiles)
 		configure_profile(l, s);
@@ -119,7 +119,7 @@ static void configure_all(struct live *l, const struct settings *s)
 		configure_stacks(l, s);
 }
 
-void profiling_after(struct live *l, const struct settings *was, const struct settings *next,
+void profiling_after(struct instances *l, const struct settings *was, const struct settings *next,
 		     const char *file, int e)
 {
 	/* A refused write leaves the old settings, also where profiling_before() has begun
@@ -138,7 +138,7 @@ void profiling_after(struct live *l, const struct settings *was, const struct se
 
 void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct out *out)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 
 	pump_sync(l->pump);
 	pump_lock(l->pump);
@@ -149,7 +149,7 @@ void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct ou
 
 bool profiling_show_stacks(void *arg, struct out *out)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 	bool any;
 
 	pump_sync(l->pump);
@@ -161,7 +161,7 @@ bool profiling_show_stacks(void *arg, struct out *out)
 
 uint64_t profiling_stack_max(void *arg)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 	uint64_t max;
 
 	pump_sync(l->pump);
@@ -173,7 +173,7 @@ uint64_t profiling_stack_max(void *arg)
 
 void profiling_stack_reset(void *arg, uint64_t bytes)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 
 	pump_sync(l->pump);
 	pump_lock(l->pump);

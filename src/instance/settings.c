@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns a write to the tree into a change of the session: computes what all instances want
  * together, changes the programs if that differs, and gives each instance its share. The tree's
- * threads call live_apply; l->changing serializes it from check to end. A change that the programs
- * refuse leaves all settings as they were.
+ * threads call instances_apply; l->changing serializes it from check to end. A change that the
+ * programs refuse leaves all settings as they were.
  *
  * Order: counters that need every call begin first, record filters are put in place before the
  * programs record a union and are removed after the last union's records have arrived. */
@@ -64,7 +64,7 @@ static void add_births(struct event_set *to, const struct settings *s)
 
 /* Returns the settings of all trace arrays, with `next` for tr, which may not be in the list yet.
  * Index 0 is the top's. The caller frees the array; its elements stay owned by the trace arrays. */
-static const struct settings **all_settings(struct live *l, struct trace_array *tr,
+static const struct settings **all_settings(struct instances *l, struct trace_array *tr,
 					    const struct settings *next, size_t *n)
 {
 	const struct settings **all = mem_zalloc((l->arrays.n + 1) * sizeof(*all));
@@ -83,8 +83,8 @@ static const struct settings **all_settings(struct live *l, struct trace_array *
 /* Builds what the programs are to do: the top's settings, with the functions and events that any
  * instance wants. Sizes and modes of instances concern the buffers here; the session memory keeps
  * its own. */
-struct settings *live_for_session(struct live *l, struct trace_array *tr,
-				  const struct settings *next)
+struct settings *instances_for_session(struct instances *l, struct trace_array *tr,
+				       const struct settings *next)
 {
 	struct settings *s = mem_zalloc(sizeof(*s)), usual;
 	size_t n;
@@ -106,7 +106,7 @@ struct settings *live_for_session(struct live *l, struct trace_array *tr,
 	return s;
 }
 
-void live_drop_settings(struct settings *s)
+void instances_drop_settings(struct settings *s)
 {
 	if (s)
 		settings_free(s);
@@ -140,7 +140,7 @@ static bool is_same_for_programs(const char *file, const struct settings *a,
 }
 
 /* Remembers the hooked functions for touched_functions before a change unhooks some. */
-static void note_touched(struct live *l)
+static void note_touched(struct instances *l)
 {
 	pthread_mutex_lock(&l->names);
 	functions_touch(&l->functions, pump_lock(l->pump));
@@ -155,8 +155,8 @@ static void note_touched(struct live *l)
 static int change_session(struct trace_array *tr, const struct settings *next, const char *file,
 			  struct err *err)
 {
-	struct live *l = tr->live;
-	struct settings *s = live_for_session(l, tr, next), *old = l->now;
+	struct instances *l = tr->instances;
+	struct settings *s = instances_for_session(l, tr, next), *old = l->now;
 	bool functions = (settings_reach(file) & REACH_PROGRAMS) &&
 			 !is_same_for_programs(file, old, s);
 	bool nothing = (does_nothing(s) && does_nothing(old)) ||
@@ -175,7 +175,7 @@ static int change_session(struct trace_array *tr, const struct settings *next, c
 		e = session_change_sleeps(l->session, s, err);
 	}
 	l->now = e ? old : s;
-	live_drop_settings(e ? s : old);
+	instances_drop_settings(e ? s : old);
 	return e;
 }
 
@@ -184,7 +184,7 @@ static int change_session(struct trace_array *tr, const struct settings *next, c
  * then have arrived, for the settings as they are. */
 static void share_settings(struct trace_array *tr, const struct settings *next, bool begins)
 {
-	struct live *l = tr->live;
+	struct instances *l = tr->instances;
 	size_t n;
 	const struct settings **all = all_settings(l, tr, next, &n);
 	bool several = settings_differ(all, n);
@@ -192,7 +192,7 @@ static void share_settings(struct trace_array *tr, const struct settings *next, 
 	/* Records of the union may still be on their way; they need the filters that are about to
 	 * go. */
 	if (!begins && !several && l->shared)
-		live_sync(l);
+		target_sync_all(l);
 	for (size_t i = 0; i < l->arrays.n && (several || (l->shared && !begins)); i++) {
 		bool alone = !l->shared && l->arrays.at[i]->settings.tracer->functions;
 
@@ -225,7 +225,7 @@ static void add_threads(struct pid_list *to, uint32_t pid)
  * caller has pump_lock. */
 static void follow_threads(struct trace_array *tr)
 {
-	const struct trace_info *info = consumer_info(tr->live->session);
+	const struct trace_info *info = consumer_info(tr->instances->session);
 	struct pid_list threads = { 0 };
 
 	for (size_t i = 0; i < info->images.n; i++)
@@ -240,13 +240,13 @@ static void follow_threads(struct trace_array *tr)
  * settings. */
 static void configure_buffer(struct trace_array *tr, const struct settings *next)
 {
-	struct trace_info *info = pump_lock(tr->live->pump);
+	struct trace_info *info = pump_lock(tr->instances->pump);
 	bool other_records =
 		next->clock != tr->settings.clock || next->subbuf_kb != tr->settings.subbuf_kb;
 
 	if (!tr->name) { /* these hold for all instances */
 		info->thresh_ns = next->tracing_thresh_ns;
-		consumer_name_threads(tr->live->session,
+		consumer_name_threads(tr->instances->session,
 				      option_is_set(next->options, OPTION_RECORD_CMD));
 	}
 	settings_free(&tr->settings);
@@ -257,7 +257,7 @@ static void configure_buffer(struct trace_array *tr, const struct settings *next
 		buffer_clear(&tr->buffer, clock_tsc());
 	if (fork_follow_wanted(next))
 		follow_threads(tr);
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 }
 
 static bool fetches_memory(const struct filter_program *p)
@@ -289,7 +289,7 @@ static int turn_sleeps(struct trace_array *tr, const struct settings *next, stru
 {
 	if (settings_exclude_sleep(next) && perf_rings_allowed(PERF_SWITCHES, err) < 0)
 		return -err->code;
-	live_sync(tr->live);
+	target_sync_all(tr->instances);
 	return 0;
 }
 
@@ -297,7 +297,7 @@ static int turn_sleeps(struct trace_array *tr, const struct settings *next, stru
 static int change_settings(struct trace_array *tr, const struct settings *next, const char *file,
 			   bool session, struct err *err)
 {
-	const struct settings *was = &tr->live->top->settings, *top = tr->name ? was : next;
+	const struct settings *was = &tr->instances->top->settings, *top = tr->name ? was : next;
 	int e = 0;
 
 	if (top->stack_trace && top->tracing_thresh_ns)
@@ -308,25 +308,25 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 		e = turn_sleeps(tr, next, err);
 	if (e)
 		return e;
-	profiling_before(tr->live, was, top);
+	profiling_before(tr->instances, was, top);
 	if (session) {
 		share_settings(tr, next, true);
 		e = change_session(tr, next, file, err);
 	}
 	if (e == 0 && !strcmp(file, "current_tracer"))
 		/* The old tracer's last records must not be taken for the new one's first. */
-		live_sync(tr->live);
-	profiling_after(tr->live, was, top, file, e);
+		target_sync_all(tr->instances);
+	profiling_after(tr->instances, was, top, file, e);
 	return e;
 }
 
-int live_apply(void *arg, const struct settings *next, const char *file, struct err *err)
+int instances_apply(void *arg, const struct settings *next, const char *file, struct err *err)
 {
 	struct trace_array *tr = arg;
 	bool session;
 	int e;
 
-	pthread_mutex_lock(&tr->live->changing);
+	pthread_mutex_lock(&tr->instances->changing);
 	/* A sleep-time that changes needs the session whichever file it came by (trace_options). */
 	session = file && ((settings_reach(file) & REACH_PROGRAMS) ||
 			   settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings));
@@ -338,6 +338,6 @@ int live_apply(void *arg, const struct settings *next, const char *file, struct 
 	/* Also after an error: the filters for settings that were refused go again. */
 	if (session)
 		share_settings(tr, &tr->settings, false);
-	pthread_mutex_unlock(&tr->live->changing);
+	pthread_mutex_unlock(&tr->instances->changing);
 	return e;
 }

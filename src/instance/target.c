@@ -19,7 +19,7 @@
 /* --- functions ---------------------------------------------------------------------- */
 
 /* Returns the list of functions, brought up to date. l->names stays locked until functions_end. */
-static struct functions *functions_begin(struct live *l)
+static struct functions *functions_begin(struct instances *l)
 {
 	pthread_mutex_lock(&l->names);
 	functions_update(&l->functions, pump_lock(l->pump));
@@ -27,14 +27,14 @@ static struct functions *functions_begin(struct live *l)
 	return &l->functions;
 }
 
-static void functions_end(struct live *l)
+static void functions_end(struct instances *l)
 {
 	pthread_mutex_unlock(&l->names);
 }
 
 /* Refuses a word with the reason why nothing matches it. The reason goes into *err and from there
  * to error_log. Files are read without pump_lock. */
-static int refuse_word(struct live *l, const char *word, struct err *err)
+static int refuse_word(struct instances *l, const char *word, struct err *err)
 {
 	refusal_files files;
 	char *why;
@@ -53,7 +53,7 @@ static int refuse_word(struct live *l, const char *word, struct err *err)
 /* The op `check`. set_ftrace_module names modules, not functions: any word will do. */
 static int target_check(void *arg, const char *file, const char *word, struct err *err)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 	bool have = !strcmp(file, "set_ftrace_module");
 
 	if (!have) {
@@ -65,7 +65,7 @@ static int target_check(void *arg, const char *file, const char *word, struct er
 
 static char *function_at(void *arg, unsigned long line)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 	const struct functions *f = functions_begin(l);
 	char *name = line && line <= f->at.n ? mem_strdup(f->at.at[line - 1].name) : NULL;
 
@@ -75,7 +75,7 @@ static char *function_at(void *arg, unsigned long line)
 
 static void target_functions(void *arg, const struct function_list *list, struct out *out)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 
 	functions_print(functions_begin(l), list, out);
 	functions_end(l);
@@ -85,7 +85,7 @@ static void target_functions(void *arg, const struct function_list *list, struct
  * began. */
 static void target_hooked(void *arg, bool ever, struct out *out)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 	const struct trace_info *info;
 
 	pthread_mutex_lock(&l->names);
@@ -101,7 +101,7 @@ static void target_hooked(void *arg, bool ever, struct out *out)
 
 /* --- data --------------------------------------------------------------------------- */
 
-struct trace_info *live_lock(struct live *l)
+struct trace_info *instances_lock(struct instances *l)
 {
 	struct trace_info *info = pump_lock(l->pump);
 	const struct event_entry *e;
@@ -118,15 +118,15 @@ struct trace_info *live_lock(struct live *l)
 }
 
 /* Triggers need all records before theirs, and so wait longer than a plain buffer. */
-void trace_array_sync(struct trace_array *tr)
+void target_sync(struct trace_array *tr)
 {
 	if (buffer_has_triggers(&tr->buffer))
-		pump_complete(tr->live->pump);
+		pump_complete(tr->instances->pump);
 	else
-		pump_sync(tr->live->pump);
+		pump_sync(tr->instances->pump);
 }
 
-void live_sync(struct live *l)
+void target_sync_all(struct instances *l)
 {
 	bool triggers = false;
 
@@ -144,11 +144,11 @@ static void catch_up(void *arg)
 	struct trace_array *tr = arg;
 
 	if (buffer_has_triggers(&tr->buffer)) {
-		pump_complete(tr->live->pump);
+		pump_complete(tr->instances->pump);
 	} else if (buffer_follows_forks(&tr->buffer)) {
-		pump_sync(tr->live->pump);
-		pump_lock(tr->live->pump);
-		pump_unlock(tr->live->pump);
+		pump_sync(tr->instances->pump);
+		pump_lock(tr->instances->pump);
+		pump_unlock(tr->instances->pump);
 	}
 }
 
@@ -156,9 +156,9 @@ static void target_present(void *arg, struct settings *s)
 {
 	struct trace_array *tr = arg;
 
-	pump_lock(tr->live->pump);
+	pump_lock(tr->instances->pump);
 	buffer_present(&tr->buffer, s);
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 }
 
 static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out,
@@ -167,9 +167,9 @@ static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct o
 	struct trace_array *tr = arg;
 	int e;
 
-	trace_array_sync(tr);
-	e = buffer_show(&tr->buffer, live_lock(tr->live), s, cpu, out, err);
-	pump_unlock(tr->live->pump);
+	target_sync(tr);
+	e = buffer_show(&tr->buffer, instances_lock(tr->instances), s, cpu, out, err);
+	pump_unlock(tr->instances->pump);
 	return e;
 }
 
@@ -183,10 +183,10 @@ static int target_clear(void *arg, struct err *err)
 	struct trace_array *tr = arg;
 
 	/* Records from before the write must not arrive after it. */
-	trace_array_sync(tr);
-	pump_lock(tr->live->pump);
+	target_sync(tr);
+	pump_lock(tr->instances->pump);
 	buffer_clear(&tr->buffer, clock_tsc());
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	return 0;
 }
 
@@ -198,9 +198,9 @@ static void pause_recording(void *arg, bool begins)
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
-	ssize_t got = buffer_read(&tr->buffer, live_lock(tr->live), buf, n, err);
+	ssize_t got = buffer_read(&tr->buffer, instances_lock(tr->instances), buf, n, err);
 
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	return got;
 }
 
@@ -219,9 +219,10 @@ static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct er
 
 	if (buffer_is_on(&tr->buffer))
 		return -EAGAIN;
-	pump_complete(tr->live->pump);
-	got = buffer_read_rest(&tr->buffer, live_lock(tr->live), cpu, clock_tsc(), buf, n, err);
-	pump_unlock(tr->live->pump);
+	pump_complete(tr->instances->pump);
+	got = buffer_read_rest(&tr->buffer, instances_lock(tr->instances), cpu, clock_tsc(), buf, n,
+			       err);
+	pump_unlock(tr->instances->pump);
 	return got;
 }
 
@@ -229,12 +230,13 @@ static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct er
  * reader that does not wait, now, after all of them have been fetched. */
 static void fill_raw(struct trace_array *tr, bool unfinished)
 {
-	uint64_t until = unfinished ? clock_tsc() : pump_horizon(tr->live->pump);
+	uint64_t until = unfinished ? clock_tsc() : pump_horizon(tr->instances->pump);
 
 	if (unfinished)
-		trace_array_sync(tr);
-	buffer_raw_fill(&tr->buffer, live_lock(tr->live), &tr->live->addresses, until);
-	pump_unlock(tr->live->pump);
+		target_sync(tr);
+	buffer_raw_fill(&tr->buffer, instances_lock(tr->instances), &tr->instances->addresses,
+			until);
+	pump_unlock(tr->instances->pump);
 }
 
 /* A finished page is given without touching the buffer; only an empty queue makes it convert
@@ -261,9 +263,9 @@ static bool cpu_raw_ready(void *arg, unsigned cpu)
 
 static void target_symbols(void *arg, struct out *out)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 
-	addresses_print(&l->addresses, live_lock(l), out);
+	addresses_print(&l->addresses, instances_lock(l), out);
 	pump_unlock(l->pump);
 }
 
@@ -271,7 +273,7 @@ static int cpu_clear(void *arg, unsigned cpu, struct err *err)
 {
 	struct trace_array *tr = arg;
 
-	trace_array_sync(tr);
+	target_sync(tr);
 	buffer_cpu_clear(&tr->buffer, cpu, clock_tsc());
 	return 0;
 }
@@ -280,20 +282,21 @@ static int cpu_clear(void *arg, unsigned cpu, struct err *err)
 static ssize_t cpu_pipe(void *arg, unsigned cpu, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
-	uint64_t until = pump_horizon(tr->live->pump);
-	ssize_t got = buffer_cpu_read(&tr->buffer, live_lock(tr->live), cpu, until, buf, n, err);
+	uint64_t until = pump_horizon(tr->instances->pump);
+	ssize_t got = buffer_cpu_read(&tr->buffer, instances_lock(tr->instances), cpu, until, buf,
+				      n, err);
 
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	return got;
 }
 
 static bool cpu_pipe_ready(void *arg, unsigned cpu)
 {
 	struct trace_array *tr = arg;
-	uint64_t until = pump_horizon(tr->live->pump);
-	bool ready = buffer_cpu_is_readable(&tr->buffer, live_lock(tr->live), cpu, until);
+	uint64_t until = pump_horizon(tr->instances->pump);
+	bool ready = buffer_cpu_is_readable(&tr->buffer, instances_lock(tr->instances), cpu, until);
 
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	return ready;
 }
 
@@ -307,8 +310,8 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	struct ring_losses gone;
 	uint64_t oldest;
 
-	trace_array_sync(tr);
-	info = pump_lock(tr->live->pump);
+	target_sync(tr);
+	info = pump_lock(tr->instances->pump);
 	c = buffer_count(&tr->buffer, info, cpu, &oldest);
 	buffer_choose_clock(info, &tr->settings);
 	out->oldest = oldest ? trace_clock_shown(&info->clock, oldest) : 0;
@@ -320,7 +323,7 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 		out->now = c.entries + c.overrun + c.read + 1;
 	}
 	/* The raw pages have a lock of their own. */
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	buffer_raw_count(&tr->buffer, cpu, &c, &out->oldest);
 	out->entries = c.entries;
 	out->bytes = c.bytes;
@@ -336,7 +339,7 @@ static int target_snapshot(void *arg, enum tree_snapshot what, struct err *err)
 	struct trace_array *tr = arg;
 
 	if (what == TREE_SNAPSHOT_TAKE) {
-		trace_array_sync(tr);
+		target_sync(tr);
 		buffer_snapshot_take(&tr->buffer);
 		instance_wake(tr->instance); /* wakes readers of snapshot_raw */
 	} else {
@@ -353,20 +356,20 @@ static void snapshot_clear(void *arg, unsigned cpu)
 static ssize_t snapshot_raw(void *arg, unsigned cpu, char *page)
 {
 	struct trace_array *tr = arg;
-	bool took = buffer_snapshot_raw_take(&tr->buffer, live_lock(tr->live), &tr->live->addresses,
-					     cpu, page);
+	bool took = buffer_snapshot_raw_take(&tr->buffer, instances_lock(tr->instances),
+					     &tr->instances->addresses, cpu, page);
 
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	return took ? (ssize_t)PAGE_BYTES : -EAGAIN;
 }
 
 static bool snapshot_raw_ready(void *arg, unsigned cpu)
 {
 	struct trace_array *tr = arg;
-	bool ready = buffer_snapshot_raw_is_filled(&tr->buffer, live_lock(tr->live),
-						   &tr->live->addresses, cpu);
+	bool ready = buffer_snapshot_raw_is_filled(&tr->buffer, instances_lock(tr->instances),
+						   &tr->instances->addresses, cpu);
 
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	return ready;
 }
 
@@ -376,9 +379,9 @@ static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, boo
 	struct trace_array *tr = arg;
 
 	catch_up(tr);
-	if (buffer_snapshot_show(&tr->buffer, live_lock(tr->live), s, cpu, out))
+	if (buffer_snapshot_show(&tr->buffer, instances_lock(tr->instances), s, cpu, out))
 		*shown = true;
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 	return 0;
 }
 
@@ -400,13 +403,13 @@ static void target_cmdlines(void *arg, struct out *out)
 	struct trace_array *tr = arg;
 	const struct trace_info *info;
 
-	trace_array_sync(tr);
-	info = pump_lock(tr->live->pump);
-	consumer_renew_names(tr->live->session);
+	target_sync(tr);
+	info = pump_lock(tr->instances->pump);
+	consumer_renew_names(tr->instances->session);
 	for (size_t i = 0; i < info->threads.n; i++)
 		if (!info->threads.at[i].unnamed)
 			print_cmdline(&info->threads.at[i], out);
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 }
 
 static void target_tgids(void *arg, struct out *out)
@@ -414,11 +417,11 @@ static void target_tgids(void *arg, struct out *out)
 	struct trace_array *tr = arg;
 	const struct trace_info *info;
 
-	trace_array_sync(tr);
-	info = pump_lock(tr->live->pump);
+	target_sync(tr);
+	info = pump_lock(tr->instances->pump);
 	for (size_t i = 0; i < info->threads.n; i++)
 		out_printf(out, "%u %u\n", info->threads.at[i].tid, info->threads.at[i].pid);
-	pump_unlock(tr->live->pump);
+	pump_unlock(tr->instances->pump);
 }
 
 /* --- instances ---------------------------------------------------------------------- */
@@ -427,16 +430,16 @@ static void target_tgids(void *arg, struct out *out)
 static int target_make(void *arg, struct instance *instance, const char *name,
 		       struct tree_target *out, struct err *err)
 {
-	struct live *l = ((struct trace_array *)arg)->live;
+	struct instances *l = ((struct trace_array *)arg)->instances;
 	struct settings s;
 	struct trace_array *tr;
 
 	instance_settings(instance, &s);
-	tr = trace_array_new(l, instance, name, &s);
+	tr = instances_add(l, instance, name, &s);
 	settings_free(&s);
 	/* After the array exists: its buffer gets what arrives from here on. */
 	pump_add(l->pump, &tr->buffer);
-	*out = (struct tree_target){ &live_ops, tr };
+	*out = (struct tree_target){ &trace_array_ops, tr };
 	return 0;
 }
 
@@ -449,11 +452,11 @@ static void target_drop(void *arg)
 
 	settings_copy(&s, &tr->settings);
 	settings_write(&s, "current_tracer", "nop", false, &ignored);
-	live_apply(tr, &s, "current_tracer", &ignored);
+	instances_apply(tr, &s, "current_tracer", &ignored);
 	settings_free(&s);
 	/* Only after this the pump's thread cannot offer to the buffer any more. */
-	pump_remove(tr->live->pump, &tr->buffer);
-	trace_array_free(tr);
+	pump_remove(tr->instances->pump, &tr->buffer);
+	instances_remove(tr);
 }
 
 static void target_hist(void *arg, const struct trigger_list *l, struct out *out)
@@ -461,8 +464,8 @@ static void target_hist(void *arg, const struct trigger_list *l, struct out *out
 	struct trace_array *tr = arg;
 
 	catch_up(tr);
-	hists_print(l, live_lock(tr->live), &tr->live->addresses, out);
-	pump_unlock(tr->live->pump);
+	hists_print(l, instances_lock(tr->instances), &tr->instances->addresses, out);
+	pump_unlock(tr->instances->pump);
 }
 
 static void target_dumped(void *arg, struct out *out)
@@ -473,9 +476,9 @@ static void target_dumped(void *arg, struct out *out)
 	buffer_show_dump(&tr->buffer, out);
 }
 
-const struct tree_target_ops live_ops = {
+const struct tree_target_ops trace_array_ops = {
 	.commands = true, .catch_up = catch_up, .present = target_present, .dumped = target_dumped,
-	.apply = live_apply, .check = target_check, .function_at = function_at,
+	.apply = instances_apply, .check = target_check, .function_at = function_at,
 	.functions = target_functions,
 	.trace = target_trace, .clear = target_clear, .pause = pause_recording, .pipe = read_pipe,
 	.pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
@@ -489,5 +492,5 @@ const struct tree_target_ops live_ops = {
 	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset,
 	.cmdlines = target_cmdlines, .tgids = target_tgids, .hooked = target_hooked,
 	.hist = target_hist,
-	.marker = live_marker, .make = target_make, .drop = target_drop,
+	.marker = instances_marker, .make = target_make, .drop = target_drop,
 };

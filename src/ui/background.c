@@ -266,15 +266,15 @@ int background_set_up(const struct invocation *inv, char *const *argv, struct tr
 }
 
 int background_trace(const struct invocation *inv, char *const *argv, struct tree *tree,
-		     struct live **live, struct err *err)
+		     struct instances **instances, struct err *err)
 {
-	const struct live_request req = { .argv = argv,
+	const struct instances_request req = { .argv = argv,
 					  .pids = inv->pids.at,
 					  .n_pids = inv->pids.n };
 	int e;
 
 	if (!argv && !inv->pids.n)
 		return 0;
-	e = live_start(&req, tree, live, err);
+	e = instances_start(&req, tree, instances, err);
 	return e || !inv->pids.n ? e : set_events(inv, tree, err);
 }

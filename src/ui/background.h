@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A process of brace that stays when the command has ended, and serves a tree. */
 #pragma once
-#include "instance/instance.h"
+#include "instance/instances.h"
 #include "ui/invocation.h"
 
 /* Serves until it is stopped. 0, or -errno and *err; a failure before serving has been told with
@@ -27,7 +27,7 @@ int background_check(const struct invocation *inv, char *const *argv);
  * for background_trace. 0, or -errno and *err. */
 int background_set_up(const struct invocation *inv, char *const *argv, struct tree *tree,
 		      struct err *err);
-/* Starts the program, or attaches to inv's processes; *live stays NULL if there is neither. 0, or
- * -errno and *err. */
+/* Starts the program, or attaches to inv's processes; *instances stays NULL if there is neither. 0,
+ * or -errno and *err. */
 int background_trace(const struct invocation *inv, char *const *argv, struct tree *tree,
-		     struct live **live, struct err *err);
+		     struct instances **instances, struct err *err);

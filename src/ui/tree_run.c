@@ -83,10 +83,10 @@ static int start_tree_run(const struct invocation *inv, struct tree_run *t, stru
 	char *const *argv = inv->pids.n ? NULL : inv->operands;
 	int e = set_up(inv, argv, t->tree, err);
 
-	return e ? e : background_trace(inv, argv, t->tree, &t->live, err);
+	return e ? e : background_trace(inv, argv, t->tree, &t->instances, err);
 }
 
-/* The result is taken before live_stop() ends the session. */
+/* The result is taken before instances_stop() ends the session. */
 int tree_run_begin(struct invocation *inv,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
 		   int *wait_status)
@@ -102,12 +102,12 @@ int tree_run_begin(struct invocation *inv,
 	t.tree = instance_tree_new();
 	e = start_tree_run(inv, &t, &err);
 	if (!e) {
-		run_monitor_begin(&run_monitor, inv, live_session(t.live), NULL, NULL);
+		run_monitor_begin(&run_monitor, inv, instances_session(t.instances), NULL, NULL);
 		e = use(&t, arg, &err);
 		run_monitor_end(&run_monitor);
-		session_result(live_session(t.live), &result);
+		session_result(instances_session(t.instances), &result);
 	}
-	live_stop(t.live);
+	instances_stop(t.instances);
 	instance_tree_free(t.tree);
 	*wait_status = result.wait_status;
 	return e ? say_error(&err) : 0;

@@ -3,12 +3,12 @@
  * which only an instance behind a tree has: record and graph then run one of their own, in this
  * process. */
 #pragma once
-#include "instance/instance.h"
+#include "instance/instances.h"
 #include "ui/invocation.h"
 
 struct tree_run {
 	struct tree *tree;
-	struct live *live;
+	struct instances *instances;
 };
 
 /* Whether an instance is needed: for triggers, and for options that make records from others. */

@@ -118,7 +118,7 @@ static ssize_t next_bytes(struct tree_run *t, struct tree_open *pipe, char *buf,
 
 	for (;;) {
 		/* Asked before reading: records that came before the end are still read. */
-		bool over = live_is_over(t->live);
+		bool over = instances_are_over(t->instances);
 		ssize_t got = tree_read(pipe, buf, n, 0, err);
 
 		/* Bytes, the end, or an error; -EAGAIN: nothing is there now. */
@@ -151,8 +151,8 @@ static int print_pipe(struct tree_run *t, void *arg, struct err *err)
 	}
 	tree_close(pipe);
 	if (screen_is_done(&l->output))
-		session_stop(live_session(t->live));
-	live_wait(t->live);
+		session_stop(instances_session(t->instances));
+	instances_wait(t->instances);
 	return n < 0 ? (int)n : 0;
 }
 

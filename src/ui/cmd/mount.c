@@ -2,7 +2,7 @@
 /* brace mount: serves ftrace's tree on a directory, from a process in the background. */
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "instance/instances.h"
 #include "tree/fuse_mount.h"
 #include "tree/instance.h"
 #include "tree/unmount_watchdog.h"
@@ -28,7 +28,7 @@ static int serve_mount(void *arg, int told, struct err *err)
 	const struct invocation *inv = ((struct mount *)arg)->inv;
 	const char *path = ((struct mount *)arg)->path;
 	struct tree *tree = instance_tree_new();
-	struct live *live = NULL;
+	struct instances *instances = NULL;
 	char *const *argv = inv->n_operands > 1 ? inv->operands + 1 : NULL;
 	int e = background_set_up(inv, argv, tree, err);
 
@@ -38,12 +38,12 @@ static int serve_mount(void *arg, int told, struct err *err)
 	if (!e)
 		e = fuse_mount_start(tree, path, &served, err);
 	if (!e)
-		e = background_trace(inv, argv, tree, &live, err);
+		e = background_trace(inv, argv, tree, &instances, err);
 	if (!e)
 		background_signals(on_signal);
 	if (background_begun(told, e ? err : NULL) && !e)
 		e = fuse_mount_serve(served, err);
-	live_stop(live);
+	instances_stop(instances);
 	if (served)
 		fuse_mount_free(served);
 	instance_tree_free(tree);

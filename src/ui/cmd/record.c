@@ -26,8 +26,8 @@ static int keep_trace(struct tree_run *t, void *arg, struct err *err)
 	const char *file = inv->output ? inv->output : "trace.brace";
 	int e;
 
-	live_wait(t->live);
-	e = live_extract(t->live, file, err);
+	instances_wait(t->instances);
+	e = instances_extract(t->instances, file, err);
 	if (!e && !inv->quiet)
 		say("brace: %s written: brace report and brace replay read it\n", file);
 	return e;

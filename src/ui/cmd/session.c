@@ -10,7 +10,7 @@
 #include "daemon/ask.h"
 #include "daemon/run_dir.h"
 #include "daemon/serve.h"
-#include "instance/instance.h"
+#include "instance/instances.h"
 #include "tree/instance.h"
 #include "ui/background.h"
 #include "ui/commands.h"
@@ -32,12 +32,12 @@ static void on_signal(int sig)
  * the server's socket is open. */
 static int extract_file(void *context, const char *path, struct err *err)
 {
-	return live_extract(*(struct live **)context, path, err);
+	return instances_extract(*(struct instances **)context, path, err);
 }
 
 static bool is_over(void *context)
 {
-	return live_is_over(*(struct live **)context);
+	return instances_are_over(*(struct instances **)context);
 }
 
 /* Runs in the background process until the session ends. `told` leads to the process that `brace
@@ -48,9 +48,9 @@ static int serve_session(void *arg, int told, struct err *err)
 	const struct invocation *inv = arg;
 	char *const *argv = inv->pids.n ? NULL : inv->operands;
 	struct tree *tree = instance_tree_new();
-	struct live *live = NULL;
+	struct instances *instances = NULL;
 	const struct serve_request agent_socket = { inv->session, tree, extract_file, is_over,
-						    &live };
+						    &instances };
 	int e = tree_echo(tree, "current_tracer", invocation_usual_tracer(inv), false, err);
 
 	if (!e)
@@ -58,12 +58,12 @@ static int serve_session(void *arg, int told, struct err *err)
 	if (!e)
 		e = serve_open(&agent_socket, &server, err);
 	if (!e)
-		e = background_trace(inv, argv, tree, &live, err);
+		e = background_trace(inv, argv, tree, &instances, err);
 	if (!e)
 		background_signals(on_signal);
 	if (background_begun(told, e ? err : NULL) && !e)
 		serve_run(server);
-	live_stop(live);
+	instances_stop(instances);
 	if (server)
 		serve_close(server);
 	instance_tree_free(tree);

@@ -16,7 +16,7 @@
 #include <wordexp.h>
 
 #include "daemon/ask.h"
-#include "instance/instance.h"
+#include "instance/instances.h"
 #include "tree/fuse_mount.h"
 #include "tree/instance.h"
 #include "tree/view.h"
@@ -229,7 +229,7 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 		     int *status, struct err *err)
 {
 	struct tree *tree;
-	struct live *live = NULL;
+	struct instances *instances = NULL;
 	int e;
 
 	if (background_check(inv, argv))
@@ -239,10 +239,10 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 	if (argv)
 		take_no_input();
 	if (!e)
-		e = background_trace(inv, argv, tree, &live, err);
+		e = background_trace(inv, argv, tree, &instances, err);
 	if (!e)
 		e = serve_to_the_end(tree, fuse, socket, status, err);
-	live_stop(live);
+	instances_stop(instances);
 	instance_tree_free(tree);
 	return e;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Beginning and end of a session behind the tree, and its trace arrays (one per instance). The
- * commands call live_start and live_stop from one thread; trace arrays come and go on the tree's
- * threads. The order in live_stop matters: first no thread of the tree can ask any more
+ * commands call instances_start and instances_stop from one thread; trace arrays come and go on the
+ * tree's threads. The order in instances_stop matters: first no thread of the tree can ask any more
  * (instance_detach), then the pump stops, then what both used is freed. */
 #include "instance/internal.h"
 
@@ -12,14 +12,14 @@
 
 /* --- arrays -------------------------------------------------------------------------- */
 
-/* Creates the array and adds it to l->arrays. A writer holds `changing` too, so that live_apply
- * sees the same arrays throughout a change. */
-struct trace_array *trace_array_new(struct live *l, struct instance *in, const char *name,
-				    const struct settings *s)
+/* Creates the array and adds it to l->arrays. A writer holds `changing` too, so that
+ * instances_apply sees the same arrays throughout a change. */
+struct trace_array *instances_add(struct instances *l, struct instance *in, const char *name,
+				  const struct settings *s)
 {
 	struct trace_array *tr = mem_zalloc(sizeof(*tr));
 
-	tr->live = l;
+	tr->instances = l;
 	tr->instance = in;
 	tr->name = name ? mem_strdup(name) : NULL;
 	settings_copy(&tr->settings, s);
@@ -36,9 +36,9 @@ struct trace_array *trace_array_new(struct live *l, struct instance *in, const c
 
 /* Nobody asks about the array any more: the tree has detached it, and the pump does not have its
  * buffer. */
-void trace_array_free(struct trace_array *tr)
+void instances_remove(struct trace_array *tr)
 {
-	struct live *l = tr->live;
+	struct instances *l = tr->instances;
 	size_t kept = 0;
 
 	pthread_mutex_lock(&l->changing);
@@ -61,7 +61,7 @@ void trace_array_free(struct trace_array *tr)
  * pump_lock may be with another thread. */
 static void pump_woken(void *context)
 {
-	struct live *l = context;
+	struct instances *l = context;
 
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->arrays.n; i++)
@@ -72,8 +72,8 @@ static void pump_woken(void *context)
 }
 
 /* Starts the session, then the pump that empties its memory. A failure of the pump leaves
- * l->session, which live_stop frees. */
-static int begin_session(struct live *l, const struct live_request *req, struct err *err)
+ * l->session, which instances_stop frees. */
+static int begin_session(struct instances *l, const struct instances_request *req, struct err *err)
 {
 	const struct session_request session = { .settings = l->now,
 						 .argv = req->argv,
@@ -90,7 +90,7 @@ static int begin_session(struct live *l, const struct live_request *req, struct 
 /* Finds a function for filters that name one (`field.function`), by the addresses of kallsyms. */
 static bool find_function(void *arg, const char *name, uint64_t address, struct filter_function *f)
 {
-	struct live *l = arg;
+	struct instances *l = arg;
 	uint64_t end = 0;
 	bool found =
 		addresses_find(&l->addresses, pump_lock(l->pump), name, address, &f->begin, &end);
@@ -100,10 +100,10 @@ static bool find_function(void *arg, const char *name, uint64_t address, struct 
 	return found;
 }
 
-int live_start(const struct live_request *req, struct tree *tree, struct live **out,
-	       struct err *err)
+int instances_start(const struct instances_request *req, struct tree *tree, struct instances **out,
+		    struct err *err)
 {
-	struct live *l = mem_zalloc(sizeof(*l));
+	struct instances *l = mem_zalloc(sizeof(*l));
 	struct instance *top = instance_top(tree);
 	struct settings s;
 	int e;
@@ -116,17 +116,17 @@ int live_start(const struct live_request *req, struct tree *tree, struct live **
 	/* Blocking mode is the programs' concern; overwrite is done by our ring, so that the
 	 * session itself streams. */
 	l->mode = s.mode == BUFFER_BLOCK ? BUFFER_BLOCK : BUFFER_STREAM;
-	trace_array_new(l, top, NULL, &s);
-	l->now = live_for_session(l, l->top, &s);
+	instances_add(l, top, NULL, &s);
+	l->now = instances_for_session(l, l->top, &s);
 	settings_free(&s);
 	e = begin_session(l, req, err);
 	if (e == 0) {
 		events_set_context(l->events,
 				   &(struct filter_context){ .function = find_function, .arg = l });
-		e = instance_attach(top, (struct tree_target){ &live_ops, l->top }, err);
+		e = instance_attach(top, (struct tree_target){ &trace_array_ops, l->top }, err);
 	}
 	if (e) {
-		live_stop(l);
+		instances_stop(l);
 		return e;
 	}
 	*out = l;
@@ -134,55 +134,55 @@ int live_start(const struct live_request *req, struct tree *tree, struct live **
 }
 
 /* instance_detach waits for calls that are under way; later ones find no target. */
-void live_stop(struct live *l)
+void instances_stop(struct instances *l)
 {
 	if (!l)
 		return;
 	events_set_context(l->events, &(struct filter_context){ 0 });
 	for (size_t i = l->arrays.n; i-- > 0;)
 		instance_detach(l->arrays.at[i]->instance);
-	/* NULL if live_start failed before the pump ran. */
+	/* NULL if instances_start failed before the pump ran. */
 	if (l->pump)
 		pump_stop(l->pump);
 	profile_free(l->profile);
 	stacks_free(l->stacks);
 	while (l->arrays.n)
-		trace_array_free(l->arrays.at[l->arrays.n - 1]);
+		instances_remove(l->arrays.at[l->arrays.n - 1]);
 	session_free(l->session); /* printers refer to names in its trace_info */
 	vec_free(&l->arrays);
 	functions_free(&l->functions);
 	addresses_free(&l->addresses);
-	live_drop_settings(l->now);
+	instances_drop_settings(l->now);
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->changing);
 	pthread_mutex_destroy(&l->names);
 	free(l);
 }
 
-bool live_is_over(struct live *l)
+bool instances_are_over(struct instances *l)
 {
 	return pump_is_over(l->pump);
 }
 
-void live_wait(struct live *l)
+void instances_wait(struct instances *l)
 {
 	pump_wait(l->pump);
 }
 
-struct session *live_session(struct live *l)
+struct session *instances_session(struct instances *l)
 {
 	return l->session;
 }
 
-int live_extract(struct live *l, const char *path, struct err *err)
+int instances_extract(struct instances *l, const char *path, struct err *err)
 {
 	struct trace_array *top = l->top;
 	struct trace_info *info;
 	int e;
 
 	/* The trace is complete up to this call. */
-	trace_array_sync(top);
-	info = live_lock(l);
+	target_sync(top);
+	info = instances_lock(l);
 	describe_settings(info, &top->settings);
 	session_tell_run(l->session);
 	e = buffer_extract(&top->buffer, info, path, err);

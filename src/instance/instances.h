@@ -4,18 +4,16 @@
  *
  *	struct tree *t = instance_tree_new();
  *	... settings are written ...
- *	live_start(&request, t, &live, &err);    the programs run, or are attached to
+ *	instances_start(&request, t, &instances, &err);    the programs run, or are attached to
  *	... the tree is served ...
- *	live_stop(live);                         attached programs are as they were
- *
- */
+ *	instances_stop(instances);                         attached programs are as they were */
 #pragma once
 #include "session/session.h"
 #include "tree/instance.h"
 
-struct live;
+struct instances;
 
-struct live_request {
+struct instances_request {
 	char *const *argv;        /* program and arguments, NULL-terminated; NULL: attach */
 	const pid_t *pids;
 	size_t n_pids;
@@ -23,19 +21,19 @@ struct live_request {
 };
 
 /* Starts or attaches to the programs with the settings that the tree has. Returns 0, or -errno and
- * *err as session_start: nothing is left behind then. live_stop frees *out. */
-int live_start(const struct live_request *req, struct tree *tree, struct live **out,
-	       struct err *err);
+ * *err as session_start: nothing is left behind then. instances_stop frees *out. */
+int instances_start(const struct instances_request *req, struct tree *tree, struct instances **out,
+		    struct err *err);
 /* Ends the session: a launched program goes on, untraced. The tree keeps its settings. NULL is
  * fine. No thread may use the tree's files of the session any more once instance_detach has
  * returned for them. */
-void live_stop(struct live *l);
+void instances_stop(struct instances *l);
 /* Whether all programs have ended and their records are in the buffers. */
-bool live_is_over(struct live *l);
-/* Returns when live_is_over is true. */
-void live_wait(struct live *l);
-/* The session behind the tree, for closing figures and session_stop. live_stop frees it. */
-struct session *live_session(struct live *l);
+bool instances_are_over(struct instances *l);
+/* Returns when instances_are_over is true. */
+void instances_wait(struct instances *l);
+/* The session behind the tree, for closing figures and session_stop. instances_stop frees it. */
+struct session *instances_session(struct instances *l);
 /* Writes the top instance's buffer into a trace file, for brace report and its like. The records
  * stay. */
-int live_extract(struct live *l, const char *path, struct err *err);
+int instances_extract(struct instances *l, const char *path, struct err *err);
