@@ -61,7 +61,7 @@ static bool is_chunk_kept(const struct extract *x, const struct chunk_ref *k,
 		return false;
 	}
 	return !record_counts(*p->word) ||
-	       (!off_at(&x->off, p->time) && p->time >= discard_time(&x->gone, p->cpu));
+	       (!off_at(&x->off, p->time) && p->time >= off_discarded_before(&x->gone, p->cpu));
 }
 
 /* Appends the record's words and counts it for the file's totals. */
@@ -140,7 +140,7 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	}
 	pthread_mutex_lock(&b->lock);
 	off_periods_copy(&x.off, &b->off);
-	discard_times_copy(&x.gone, &b->gone);
+	off_discards_copy(&x.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
 	ring_copy(&b->ring, &chunks);
 	/* store_chunk() counts what it writes; the session's own totals are put back afterwards. */

@@ -81,15 +81,15 @@ static void take_cpu(struct buffer *b, struct buffer_pipe *p, struct trace_info 
 	uint64_t from;
 
 	pthread_mutex_lock(&b->lock);
-	from = discard_time(&b->gone, p->cpu);
+	from = off_discarded_before(&b->gone, p->cpu);
 	pthread_mutex_unlock(&b->lock);
 	if (until <= from)
 		return;
 	ring_copy_since(&b->ring, from, &chunks);
 	p->source = buffer_merge_until(b, info, &chunks, p->cpu, until);
 	pthread_mutex_lock(&b->lock);
-	if (discard_time(&b->gone, p->cpu) < until) /* else it was cleared meanwhile */
-		discard_time_set(&b->gone, p->cpu, until);
+	if (off_discarded_before(&b->gone, p->cpu) < until) /* else it was cleared meanwhile */
+		off_discard_before(&b->gone, p->cpu, until);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -284,7 +284,7 @@ void buffer_pipes_forget(struct buffer *b, unsigned cpu)
 void buffer_cpu_clear(struct buffer *b, unsigned cpu, uint64_t tsc)
 {
 	pthread_mutex_lock(&b->lock);
-	discard_time_set(&b->gone, cpu, tsc);
+	off_discard_before(&b->gone, cpu, tsc);
 	pthread_mutex_unlock(&b->lock);
 	buffer_raw_clear_cpu(&b->raw, cpu);
 	buffer_pipes_forget(b, cpu);

@@ -427,7 +427,7 @@ bool buffer_snapshot_raw_take(struct buffer *b, struct trace_info *info, struct 
 	took = cpu < r->cpus.n && pages_take(&r->cpus.at[cpu].pages, true, page);
 	if (took) {
 		pthread_mutex_lock(&b->lock);
-		discard_time_set(&b->snapshot.gone, cpu, UINT64_MAX);
+		off_discard_before(&b->snapshot.gone, cpu, UINT64_MAX);
 		pthread_mutex_unlock(&b->lock);
 	}
 	pthread_mutex_unlock(&r->lock);

@@ -71,7 +71,7 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 	pthread_mutex_lock(&b->lock);
 	off_periods_copy(&filter.off, &b->off);
 	off_periods_unite(&filter.off, &b->pauses);
-	discard_times_copy(&filter.gone, &b->gone);
+	off_discards_copy(&filter.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
 	source = merge_chunks(info, chunks, &filter);
 	vec_free(&filter.off);
@@ -272,7 +272,7 @@ void buffer_snapshot_take(struct buffer *b)
 	buffer_snapshot_free(&b->snapshot);
 	b->snapshot.taken = true;
 	b->snapshot.off = off;
-	discard_times_copy(&b->snapshot.gone, &b->gone);
+	off_discards_copy(&b->snapshot.gone, &b->gone);
 	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
 	pthread_mutex_unlock(&b->lock);
 	pthread_mutex_unlock(&b->snapshot_raw.lock);
@@ -292,7 +292,7 @@ void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu)
 {
 	/* UINT64_MAX: all of its records are from before it. */
 	pthread_mutex_lock(&b->lock);
-	discard_time_set(&b->snapshot.gone, cpu, UINT64_MAX);
+	off_discard_before(&b->snapshot.gone, cpu, UINT64_MAX);
 	pthread_mutex_unlock(&b->lock);
 	buffer_raw_clear_cpu(&b->snapshot_raw, cpu);
 }

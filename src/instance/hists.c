@@ -42,7 +42,7 @@ static size_t stack_of(void *context, uint64_t *to, size_t max)
 {
 	const struct hist_source_state *s = context;
 
-	return synthesize_addresses(s->calls, s->frames, s->item, to, max);
+	return synthesized_addresses(s->calls, s->frames, s->item, to, max);
 }
 
 static uint64_t place_of(void *context, uint64_t address)

@@ -46,7 +46,7 @@ static bool is_chunk_kept(const struct instance_merge *m, const struct stream_it
 static bool is_unread(const struct instance_merge *m, const struct stream_item *i)
 {
 	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) &&
-	       i->time >= discard_time(&m->filter.gone, i->event->cpu);
+	       i->time >= off_discarded_before(&m->filter.gone, i->event->cpu);
 }
 
 /* Sleeps pass whatever period and CPU they are in: they shorten calls that are shown. */
@@ -92,7 +92,7 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks,
 	m->filter.cpu = filter->cpu;
 	m->filter.until = filter->until ? filter->until : UINT64_MAX;
 	off_periods_copy(&m->filter.off, &filter->off);
-	discard_times_copy(&m->filter.gone, &filter->gone);
+	off_discards_copy(&m->filter.gone, &filter->gone);
 	for (size_t i = 0; i < chunks->n; i++)
 		if (chunks->at[i].chunk->resolved)
 			stream_add(m->stream, &chunks->at[i]);

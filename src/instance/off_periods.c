@@ -104,14 +104,14 @@ void off_periods_unite(off_periods *to, const off_periods *from)
 	to->n = to->n ? n + 1 : 0;
 }
 
-void discard_time_set(discard_times *l, unsigned cpu, uint64_t tsc)
+void off_discard_before(discard_times *l, unsigned cpu, uint64_t tsc)
 {
 	while (l->n <= cpu)
 		*vec_add(l) = 0;
 	l->at[cpu] = tsc;
 }
 
-void discard_times_copy(discard_times *to, const discard_times *from)
+void off_discards_copy(discard_times *to, const discard_times *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		*vec_add(to) = from->at[i];

@@ -27,12 +27,12 @@ void off_periods_unite(off_periods *to, const off_periods *from);
 
 typedef VEC(uint64_t) discard_times; /* by CPU: TSC before which its records are read or cleared */
 
-static inline uint64_t discard_time(const discard_times *l, unsigned cpu)
+static inline uint64_t off_discarded_before(const discard_times *l, unsigned cpu)
 {
 	return cpu < l->n ? l->at[cpu] : 0;
 }
 
 /* Sets the CPU's time, in place of an earlier one. */
-void discard_time_set(discard_times *l, unsigned cpu, uint64_t tsc);
+void off_discard_before(discard_times *l, unsigned cpu, uint64_t tsc);
 /* Appends to *to, which is empty before. */
-void discard_times_copy(discard_times *to, const discard_times *from);
+void off_discards_copy(discard_times *to, const discard_times *from);

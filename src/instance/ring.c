@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks and rings of chunks. The pump's thread makes and pushes chunks; readers copy or take them
- * under pump_lock. A ring keeps whole chunks, so that counts by CPU have to look into a chunk when
- * it leaves (count_gone). Memory is bounded by the ring's limit, plus what readers still refer to.
- * Nothing fails. */
+/* Rings of chunks. The pump's thread pushes chunks; readers copy or take them under pump_lock. A
+ * ring keeps whole chunks, so that counts by CPU have to look into a chunk when it leaves
+ * (count_gone). Memory is bounded by the ring's limit, plus what readers still refer to. Nothing
+ * fails. */
 #include "instance/ring.h"
 
 #include <stddef.h>
@@ -12,119 +12,6 @@
 #include "base/mem.h"
 #include "model/cpumask.h"
 #include "shared/record.h"
-
-/* --- chunks ------------------------------------------------------------------------- */
-
-struct chunk *chunk_new(const struct drain_run *run)
-{
-	struct chunk *c = mem_zalloc(sizeof(*c) + run->n * sizeof(c->words[0]));
-
-	atomic_init(&c->refs, 1);
-	c->thread = run->slot;
-	c->cpu = run->cpu;
-	c->near_tsc = run->near_tsc;
-	c->lost = run->lost;
-	c->calls = run->calls;
-	c->records = run->records;
-	c->n = run->n;
-	if (run->n)
-		memcpy(c->words, run->words, run->n * sizeof(c->words[0]));
-	return c;
-}
-
-struct chunk *chunk_like(const struct chunk *c)
-{
-	struct chunk *out = mem_zalloc(sizeof(*out) + c->n * sizeof(c->words[0]));
-
-	atomic_init(&out->refs, 1);
-	out->thread = c->thread;
-	out->resolved = true;
-	out->cpu = c->cpu;
-	out->near_tsc = c->near_tsc;
-	out->lost = c->lost;
-	return out;
-}
-
-void chunk_add(struct chunk *c, const uint64_t *words, size_t n)
-{
-	memcpy(c->words + c->n, words, n * sizeof(*words));
-	c->n += n;
-	c->records += record_counts(words[0]);
-	c->sleeps |= record_is_sleep(words[0]);
-	c->calls += record_is_call(words[0]);
-}
-
-struct chunk *chunk_or_nothing(struct chunk *c)
-{
-	if (c->records || c->lost || c->sleeps)
-		/* Empty chunks are common where a record filter selects little. */
-		return mem_realloc(c, 1, sizeof(*c) + c->n * sizeof(c->words[0]));
-	chunk_put(c);
-	return NULL;
-}
-
-/* Losses and sleeps stay whatever the CPU: nobody knows on which CPU records were lost. */
-struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
-{
-	struct chunk *out = chunk_like(c);
-	uint16_t cpu = c->cpu;
-	size_t n;
-
-	for (size_t at = 0; at < c->n; at += n) {
-		uint64_t word = c->words[at];
-		bool moves =
-			record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU;
-
-		n = 1 + record_payload(word);
-		/* The length is the program's. */
-		if (n > c->n - at)
-			break;
-		cpu = moves && n > 1 ? (uint16_t)c->words[at + 1] : cpu;
-		if (moves || record_is_sleep(word) || cpumask_has(cpus, cpu))
-			chunk_add(out, c->words + at, n);
-	}
-	return chunk_or_nothing(out);
-}
-
-struct chunk *chunk_get(struct chunk *c)
-{
-	atomic_fetch_add(&c->refs, 1);
-	return c;
-}
-
-void chunk_put(struct chunk *c)
-{
-	/* Sequentially consistent: pairs with the other chunk_put() and chunk_get() calls, so that
-	 * the last holder sees all writes to the chunk before it frees it. */
-	if (c && atomic_fetch_sub(&c->refs, 1) == 1)
-		free(c);
-}
-
-struct chunk_ref chunk_ref_get(const struct chunk_ref *k)
-{
-	return (struct chunk_ref){ chunk_get(k->chunk), k->what,
-				   k->events ? selection_get(k->events) : NULL };
-}
-
-void chunk_ref_put(const struct chunk_ref *k)
-{
-	chunk_put(k->chunk);
-	selection_put(k->events);
-}
-
-void chunk_list_copy(chunk_list *to, const struct chunk_ref *from, size_t n)
-{
-	vec_reserve(to, to->n + n + 1);
-	for (size_t i = 0; i < n; i++)
-		*vec_add(to) = chunk_ref_get(&from[i]);
-}
-
-void chunk_list_free(chunk_list *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		chunk_ref_put(&l->at[i]);
-	vec_free(l);
-}
 
 static uint64_t bytes_of(const struct chunk *c)
 {

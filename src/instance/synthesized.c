@@ -28,8 +28,8 @@ static bool fill_head(struct event_catalogue *events, const char *name, const st
 	return e;
 }
 
-size_t synthesize_addresses(struct open_calls *o, struct frames *frames,
-			    const struct stream_item *i, uint64_t *to, size_t max)
+size_t synthesized_addresses(struct open_calls *o, struct frames *frames,
+			     const struct stream_item *i, uint64_t *to, size_t max)
 {
 	const struct event *e = i->event;
 
@@ -39,13 +39,13 @@ size_t synthesize_addresses(struct open_calls *o, struct frames *frames,
 	return open_calls_addresses(o, e, to, max);
 }
 
-bool synthesize_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events,
-		      const struct stream_item *i, bool user, uint64_t *words)
+bool synthesized_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events,
+		       const struct stream_item *i, bool user, uint64_t *words)
 {
 	size_t n;
 
 	memset(words, 0, SYNTHESIZED_WORDS * sizeof(*words));
-	n = synthesize_addresses(o, frames, i, words + 2, user ? USER_FRAMES : FRAMES);
+	n = synthesized_addresses(o, frames, i, words + 2, user ? USER_FRAMES : FRAMES);
 	if (!n) /* no call is known: the kernel's readers do not know empty stacks */
 		return false;
 	words[1] = user ? o->info->threads.at[i->event->thread].pid : n;
@@ -55,7 +55,7 @@ bool synthesize_stack(struct open_calls *o, struct frames *frames, struct event_
 
 /* --- repeats ------------------------------------------------------------------------ */
 
-void repeats_free(struct repeats *r)
+void synthesized_repeats_free(struct repeats *r)
 {
 	vec_free(&r->threads);
 }
@@ -83,8 +83,9 @@ static void tell_repeats(const struct repeated *was, const struct trace_info *in
 		words[0] = 0;
 }
 
-bool repeats_take(struct repeats *r, const struct trace_info *info, struct event_catalogue *events,
-		  const struct stream_item *i, uint64_t *words)
+bool synthesized_repeats_take(struct repeats *r, const struct trace_info *info,
+			      struct event_catalogue *events, const struct stream_item *i,
+			      uint64_t *words)
 {
 	const struct event *e = i->event;
 	struct repeated *was;

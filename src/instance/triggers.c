@@ -87,7 +87,7 @@ void triggers_free(struct triggers *t)
 	vec_free(&t->pauses);
 	vec_free(&t->on);
 	vec_free(&t->told);
-	repeats_free(&t->repeats);
+	synthesized_repeats_free(&t->repeats);
 	if (t->knows_calls)
 		open_calls_free(&t->calls);
 	frames_free(t->frames);
@@ -153,7 +153,7 @@ static void write_stack(struct triggers *t, const struct stream_item *i, bool us
 	if (i->stack && !t->frames)
 		t->frames = frames_new();
 	if (is_recording(t, i) &&
-	    synthesize_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
+	    synthesized_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
 		chunk_builder_record(&t->builder, i, words);
 }
 
@@ -381,7 +381,7 @@ static void keep_call(struct triggers *t, const struct stream_item *i, const uin
 	uint64_t before[SYNTHESIZED_WORDS];
 
 	if (t->now->no_repeats &&
-	    repeats_take(&t->repeats, t->info, t->now->events.catalogue, i, before))
+	    synthesized_repeats_take(&t->repeats, t->info, t->now->events.catalogue, i, before))
 		return;
 	if (t->now->no_repeats && *before)
 		chunk_builder_record(&t->builder, i, before);
@@ -528,7 +528,7 @@ static void begin_rules(struct triggers *t, struct rules *next)
 		open_calls_free(&t->calls);
 	t->knows_calls = next->stacks;
 	if (!next->no_repeats)
-		repeats_free(&t->repeats);
+		synthesized_repeats_free(&t->repeats);
 }
 
 /* Looks at records before `until`. False: *most is used up and records are left. */

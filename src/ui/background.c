@@ -269,8 +269,8 @@ int background_trace(const struct invocation *inv, char *const *argv, struct tre
 		     struct instances **instances, struct err *err)
 {
 	const struct instances_request req = { .argv = argv,
-					  .pids = inv->pids.at,
-					  .n_pids = inv->pids.n };
+					       .pids = inv->pids.at,
+					       .n_pids = inv->pids.n };
 	int e;
 
 	if (!argv && !inv->pids.n)
