@@ -207,6 +207,9 @@ bool buffer_prepare(struct agent_tls *t);
 void buffer_after_fork(struct agent_tls *t);
 /* Counts one lost record; for use when signals_block() returned SIGNALS_UNTOUCHED. */
 void buffer_lose(void);
+/* Counts n lost records of the calling thread, which gets its slot for that if it has none yet.
+ * For a caller that has blocked no signals. */
+void buffer_lose_records(struct agent_tls *t, unsigned n);
 /* buffer_after_fork(), with the signals blocked for it, if this is a child that has not noticed. */
 void buffer_forked(void);
 static inline void buffer_check_fork(void)

@@ -350,15 +350,6 @@ struct wait {
 	uint32_t vain;   /* times with a pass of the tracer's that found nothing to give back */
 };
 
-/* Leaves a note about this process, for the user. */
-static void note_process(enum message_kind kind)
-{
-	char name[MESSAGE_NAME] = "";
-
-	sys2(__NR_prctl, PR_GET_NAME, name);
-	message_write(kind, 0, name);
-}
-
 /* Called after WAIT_NS in which nothing was given back. is_abandoned() takes the decision back when
  * the heart beats again. */
 static bool has_no_tracer(struct wait *w)
@@ -371,7 +362,7 @@ static bool has_no_tracer(struct wait *w)
 		return false;
 	agent.last_beat = 1 + beat;
 	agent.abandoned = true;
-	note_process(MESSAGE_GIVEN_UP);
+	message_process(MESSAGE_GIVEN_UP);
 	return true;
 }
 
@@ -399,7 +390,7 @@ static bool waits_in_vain(const struct memory_thread *slot, struct wait *w, uint
 	if (w->vain < (slot->window ? VAIN_AGAIN : VAIN_MAX))
 		return false;
 	if (!slot->window)
-		note_process(MESSAGE_VAIN);
+		message_process(MESSAGE_VAIN);
 	return true;
 }
 
@@ -747,6 +738,13 @@ bool buffer_prepare(struct agent_tls *t)
 	return first;
 }
 
+static void count_lost(struct agent_tls *t, unsigned n)
+{
+	__atomic_fetch_add(agent_thread_slot(t) ? &block_slot(t)->lost
+						: &agent.memory->lost_threadless,
+			   n, __ATOMIC_RELAXED);
+}
+
 /* A record that needs the slow path when signals cannot be blocked any more. */
 void buffer_lose(void)
 {
@@ -754,9 +752,27 @@ void buffer_lose(void)
 
 	if (!agent_fork_guard[0])
 		buffer_after_fork(t);
-	__atomic_fetch_add(agent_thread_slot(t) ? &block_slot(t)->lost
-						: &agent.memory->lost_threadless,
-			   1, __ATOMIC_RELAXED);
+	count_lost(t, 1);
+}
+
+static bool has_begun(const struct agent_tls *t)
+{
+	return t->known & TLS_THREAD && (!t->thread || agent_thread_slot(t)) && !is_anothers(t);
+}
+
+void buffer_lose_records(struct agent_tls *t, unsigned n)
+{
+	uint64_t signals;
+
+	if (!has_begun(t)) {
+		signals = signals_block();
+		if (signals != SIGNALS_UNTOUCHED) {
+			nonlocal_disarm(t);
+			buffer_prepare(t);
+			signals_restore(signals);
+		}
+	}
+	count_lost(t, n);
 }
 
 /* The first record of a thread is reserved with position and end both 0. If a handler interrupts it

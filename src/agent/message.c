@@ -6,6 +6,7 @@
 #include "agent/message.h"
 
 #include <asm/unistd.h>
+#include <linux/prctl.h>
 
 #include "agent/agent.h"
 #include "agent/needs.h"
@@ -73,6 +74,15 @@ uint32_t message_write(enum message_kind kind, uint32_t number, const char *name
 }
 
 /* Adding UINT32_MAX subtracts one. */
+void message_process(enum message_kind kind)
+{
+	char name[MESSAGE_NAME] = "<...>"; /* where a filter forbids to ask */
+
+	if (!(agent.forbidden & NEED_THREADS))
+		sys2(__NR_prctl, PR_GET_NAME, name);
+	message_write(kind, 0, name);
+}
+
 void message_withdraw(uint32_t message)
 {
 	add_count(message, UINT32_MAX);

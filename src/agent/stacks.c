@@ -8,6 +8,7 @@
 #include <asm/unistd.h>
 
 #include "agent/live.h"
+#include "agent/message.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
 
@@ -63,27 +64,42 @@ static uint64_t take_new(void)
 	return (uint64_t)at;
 }
 
+static bool was_refused(const struct agent_tls *t)
+{
+	return t->known & KNOWN_NO_STACK && (t->known & ~TLS_KNOWN_MASK) == STACK_SESSION;
+}
+
+/* The thread got no stack. Its first time is told. */
+static void note_refused(struct agent_tls *t, bool before)
+{
+	t->known |= KNOWN_NO_STACK;
+	if (!before && agent.memory)
+		message_process(MESSAGE_NO_STACK);
+}
+
 /* Asking takes three system calls, and a thread without a stack would ask at every call. So one that
  * got none asks again when a stack was given back, or after a while. */
 static bool asks_later(const struct agent_tls *t)
 {
-	return t->known & KNOWN_NO_STACK && (t->known & ~TLS_KNOWN_MASK) == STACK_SESSION &&
-	       !__atomic_load_n(&n_unused, __ATOMIC_RELAXED) &&
+	return was_refused(t) && !__atomic_load_n(&n_unused, __ATOMIC_RELAXED) &&
 	       agent_tsc() - __atomic_load_n(&refused_at, __ATOMIC_RELAXED) < ASK_TICKS;
 }
 
 bool stack_take(struct agent_tls *t)
 {
 	uint64_t signals, base;
+	bool before;
 
 	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS) || asks_later(t))
 		return false;
 	signals = signals_block();
 	if (!stack_is_there(t)) {
+		before = was_refused(t);
 		t->known = (t->known & TLS_KNOWN_MASK & ~KNOWN_NO_STACK) | STACK_SESSION;
 		base = take_unused();
 		live_move(t, base ? base : take_new(), live_none(t->live));
-		t->known |= t->stack_base ? 0 : KNOWN_NO_STACK;
+		if (!t->stack_base)
+			note_refused(t, before);
 	}
 	signals_restore(signals);
 	return t->stack_base != 0;

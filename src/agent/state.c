@@ -3,7 +3,7 @@
  * on the recording thread. Live calls (live.h) are keyed by the stack addresses of their return
  * addresses: one below the current stack pointer is dead (longjmp, exception). A mistake here can
  * misnest a report; it cannot misdirect a return, which only the stub knows. Without a stack for
- * its calls, a thread's functions run unrecorded. */
+ * its calls, a thread's functions run unrecorded and are counted as lost. */
 
 #include "agent/faults.h"
 #include "agent/lend.h"
@@ -171,6 +171,25 @@ static void enter_unfollowed(struct agent_tls *t, struct live_calls l, uint64_t 
 		buffer_write_words(t, words, 2, 0);
 }
 
+/* A call that cannot be followed: the thread has no stack for its calls, or no room on it. So it
+ * is not known how deep the call is, nor how long it takes: its records count as lost, whatever
+ * the settings would have left out. It may have led to another stack: the next record tells. */
+static void lose_call(struct agent_tls *t, uint32_t id_word, bool tail)
+{
+	if (agent.memory && !agent.memory->stopped)
+		buffer_lose_records(t, tail || id_word & STATE_ENTRY_ONLY ||
+					       agent.settings.thresh_ticks ? 1 : 2);
+	t->known |= KNOWN_TELL;
+}
+
+/* Function tracers get their record where no trampoline writes it. */
+static void record_for_function(uint64_t ret, uint32_t id)
+{
+	if (agent.settings.tracer == MEMORY_FUNCTION ||
+	    (agent.settings.calls_too && agent.flags & AGENT_NO_TLS))
+		record_call(ret, id);
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	struct agent_tls *t = block_at(sp);
@@ -181,13 +200,13 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	struct live_calls l;
 	uint64_t stub;
 
-	if (agent.settings.tracer == MEMORY_FUNCTION ||
-	    (agent.settings.calls_too && agent.flags & AGENT_NO_TLS))
-		record_call(ret, id);
+	record_for_function(ret, id);
 	if (agent.settings.tracer == MEMORY_FUNCTION)
 		return 0;
-	if (!stack_ready(t))
+	if (!stack_ready(t)) {
+		lose_call(t, id_word, site_is_in_arena(ret));
 		return 0;
+	}
 	if (site_is_in_arena(ret)) {
 		live_forget(t, sp);
 		record_tail(t, id);
@@ -206,8 +225,10 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		enter_unfollowed(t, l, sp, tsc, id);
 		return 0;
 	}
-	if (!live_push(t, l, sp, tsc, id))
+	if (!live_push(t, l, sp, tsc, id)) {
+		lose_call(t, id_word, false);
 		return 0;
+	}
 	if (!agent.settings.thresh_ticks)
 		write_entry(t, sp, tsc, id, stub);
 	return stub;
@@ -312,8 +333,13 @@ uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *a
 	bool followed, inside;
 	uint64_t stub = 0;
 
-	if (!stack_ready(t))
+	if (!stack_ready(t)) {
+		if (!silent) {
+			record_for_function(*sp, record_id(about->id_word));
+			lose_call(t, about->id_word, tail);
+		}
 		return 0;
+	}
 	inside = live_look(t).calls;
 	if (!silent)
 		stub = agent_state_entry((uint64_t)sp, about->id_word);

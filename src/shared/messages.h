@@ -46,6 +46,8 @@ enum message_kind {
 	/* the tracer's own: it ended while it was attached; number: as waitpid gives it, -1: not
 	 * known. */
 	MESSAGE_ENDED,
+	/* count: threads for whose stack of live calls there was no memory, for a while at least */
+	MESSAGE_NO_STACK,
 	MESSAGE_KINDS
 };
 

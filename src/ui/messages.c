@@ -42,7 +42,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_USER] = "user",         [MESSAGE_FULL] = "full",        [MESSAGE_BRACE] = "brace",
 	[MESSAGE_CLOCK] = "clock",       [MESSAGE_STRANGER] = "stranger",
 	[MESSAGE_RENAMES] = "renames",   [MESSAGE_VAIN] = "vain",         [MESSAGE_GIVEN_UP] = "given-up",
-	[MESSAGE_ENDED] = "ended",
+	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack",
 };
 
 const char *messages_kind(uint32_t kind)
@@ -283,6 +283,16 @@ static void print_unblocked(struct out *o, const char *prefix, const struct trac
 		out_str(o, "brace had no turn for 0.9 s, or was stopped\n");
 }
 
+static void print_no_stack(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_printf(o, "%s", prefix);
+	out_foreign(o, note->name, sizeof(note->name));
+	out_printf(o,
+		   " had no memory for the live calls of %" PRIu32
+		   " thread%s, which the settings of depth, time or -g need: calls without it count as lost\n",
+		   note->count, note->count == 1 ? "" : "s");
+}
+
 /* Programs that ran untraced come first, then what befell processes, files, and what is less exact
  * than it looks. */
 void messages_print(struct out *o, const char *prefix, const struct trace_message *messages,
@@ -302,6 +312,8 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 			print_strangers(o, prefix, &messages[i]);
 		else if (messages[i].kind == MESSAGE_VAIN || messages[i].kind == MESSAGE_GIVEN_UP)
 			print_unblocked(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_NO_STACK)
+			print_no_stack(o, prefix, &messages[i]);
 	for (size_t i = 0; i < n; i++)
 		if (messages[i].kind == MESSAGE_FILE)
 			print_file(o, prefix, &messages[i]);

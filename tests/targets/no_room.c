@@ -1,5 +1,5 @@
 /* A thread that begins when the process may map nothing more: the limit comes by the instruction, of which brace is not told. Its
- * calls of step() are as many as the argument says. */
+ * calls of step() are as many as the argument says. A second argument is the depth of down(), in a thread with memory for that. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,31 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+/* Frames of 32 bytes or so. */
+__attribute__((noinline)) void down(unsigned long left)
+{
+	if (left > 1)
+		down(left - 1);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *diver(void *arg)
+{
+	down(*(unsigned long *)arg);
+	return NULL;
+}
+
+static void dive(unsigned long depth)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	if (pthread_attr_setstacksize(&attr, depth * 128 + (1 << 20)) || pthread_create(&thread, &attr, diver, &depth))
+		exit(1);
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
@@ -38,6 +63,8 @@ int main(int argc, char **argv)
 	pthread_attr_t attr;
 	pthread_t thread;
 
+	if (argc > 2)
+		dive(strtoul(argv[2], NULL, 10));
 	step(0);
 	printf("%lu\n", n);
 	fflush(stdout); /* the buffers of stdio and the heap are there */
