@@ -144,7 +144,7 @@ static int enter_event(struct event_catalogue *c, const struct event_provider *o
 /* Adds f, which it takes over also when it fails, with the definition (NULL: it has none), and
  * tells the watcher. */
 static int add_event(struct event_catalogue *c, const struct event_provider *of,
-		     struct event_format *f, struct probe_definition *probe,
+		     struct event_format *f, bool defined, struct probe_definition *probe,
 		     const struct event_entry **entry, struct err *err)
 {
 	void (*grown)(void *arg, const struct event_entry *e);
@@ -158,9 +158,11 @@ static int add_event(struct event_catalogue *c, const struct event_provider *of,
 		return e;
 	}
 	pthread_mutex_lock(&c->lock);
-	e = enter_event(c, of, f, probe, entry, err);
-	if (e == 1)
+	e = enter_event(c, of, f, defined, entry, err);
+	if (e == 1) {
 		c->entries.at[(*entry)->index]->probe = probe;
+		c->entries.at[(*entry)->index]->defined = defined;
+	}
 	grown = c->grown;
 	arg = c->grown_arg;
 	pthread_mutex_unlock(&c->lock);
@@ -179,7 +181,7 @@ int events_add(struct event_catalogue *c, const struct event_provider *of, const
 {
 	struct event_format *f = event_format_parse(text, n, system, err);
 
-	return f ? add_event(c, of, f, NULL, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, false, NULL, entry, err) : err_code(err, EINVAL);
 }
 
 int events_add_format(struct event_catalogue *c, const struct event_provider *of,
@@ -188,7 +190,16 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 {
 	struct event_format *f = copy_of(format, err);
 
-	return f ? add_event(c, of, f, NULL, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, false, NULL, entry, err) : err_code(err, EINVAL);
+}
+
+int events_define(struct event_catalogue *c, const struct event_provider *of,
+		  const struct event_format *format, const struct event_entry **entry,
+		  struct err *err)
+{
+	struct event_format *f = copy_of(format, err);
+
+	return f ? add_event(c, of, f, true, NULL, entry, err) : err_code(err, EINVAL);
 }
 
 int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
@@ -199,7 +210,7 @@ int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 	const struct event_entry *entry;
 
 	if (f)
-		return add_event(c, of, f, probe, &entry, err);
+		return add_event(c, of, f, true, probe, &entry, err);
 	probe_definition_free(probe);
 	return err_code(err, EINVAL);
 }

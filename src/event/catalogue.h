@@ -19,7 +19,8 @@ struct event_entry {
 	const struct event_provider *provider;
 	const struct event_format *format; /* system, name, id, fields */
 	const char *text;                  /* text of its `format` file, id included */
-	const struct probe_definition *probe; /* of a defined event; NULL: it is none */
+	bool defined;                      /* somebody defined it, and may remove it */
+	const struct probe_definition *probe; /* of one that is a probe; else NULL */
 	_Atomic bool gone;                 /* removed: events_is_gone() */
 };
 
@@ -45,6 +46,10 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 		     const char *system, const char *text, struct probe_definition *probe,
 		     struct err *err);
+/* Adds a defined event from its format, of which nothing is kept; as above, and *entry. */
+int events_define(struct event_catalogue *c, const struct event_provider *of,
+		  const struct event_format *format, const struct event_entry **entry,
+		  struct err *err);
 /* Removes an event: it is not found any more, cannot be enabled, and its name is free. Its entry
  * stays. */
 void events_remove(struct event_catalogue *c, const struct event_entry *e);

@@ -1,37 +1,75 @@
 /* SPDX-License-Identifier: MIT */
-/* uprobe_events and dynamic_events, which define events at instructions of files, list them and
- * remove them. Any thread; the top's events_lock protects what is defined against instances that
- * begin to use it (dynamic_events_claim). A line that fails leaves those before it done. */
+/* uprobe_events and synthetic_events, which define events at instructions of files and synthetic
+ * ones, list them and remove them, and dynamic_events, which does both. Any thread; the top's
+ * events_lock protects what is defined against instances that begin to use it
+ * (dynamic_events_claim). A line that fails leaves those before it done. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/synthetic.h"
 #include "image/dynamic_probes.h"
 #include "tree/instance_internal.h"
 
-/* The kernel's name for the parser, in the error_log. */
-#define LOCATION "trace_uprobe"
+/* The kernel's names for the parsers, in the error_log. */
+#define PROBE_LOCATION "trace_uprobe"
+#define SYNTHETIC_LOCATION "synthetic_events"
+
+/* The events that a file is about. */
+enum defined_kind { DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_ALL = 3 };
 
 static struct instance *top_of(const struct instance *in)
 {
 	return instance_top(in->tree);
 }
 
+/* Whether somebody defined the event, it is still there, and of the kind. */
+static bool is_defined(const struct event_entry *e, enum defined_kind kind)
+{
+	return e->defined && !events_is_gone(e) &&
+	       kind & (e->probe ? DEFINED_PROBES : DEFINED_SYNTHETIC);
+}
+
+static void show_event(const struct event_entry *e, enum defined_kind kind, struct out *text)
+{
+	if (e->probe) {
+		out_printf(text, "p:%s/%s %s:0x%016llx%s\n", e->format->system, e->format->name,
+			   e->probe->path, (unsigned long long)e->probe->offset,
+			   e->probe->arguments);
+		return;
+	}
+	if (kind == DEFINED_ALL)
+		out_printf(text, "s:%s/", e->format->system);
+	synthetic_show(e->format, text);
+	out_char(text, '\n');
+}
+
 /* Lists what is defined, in the order in which it was; a line can be written back. */
-static int show_probes(struct tree_file *f, struct out *text, struct err *err)
+static int show_defined(struct tree_file *f, enum defined_kind kind, struct out *text)
 {
 	struct event_catalogue *c = ((struct instance *)f->owner)->events;
 	uint32_t n = events_n(c);
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct event_entry *e = events_at(c, i);
-
-		if (e->probe && !events_is_gone(e))
-			out_printf(text, "p:%s/%s %s:0x%016llx%s\n", e->format->system,
-				   e->format->name, e->probe->path,
-				   (unsigned long long)e->probe->offset, e->probe->arguments);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (is_defined(events_at(c, i), kind))
+			show_event(events_at(c, i), kind, text);
 	return 0;
+}
+
+static int show_probes(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_defined(f, DEFINED_PROBES, text);
+}
+
+static int show_synthetic(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_defined(f, DEFINED_SYNTHETIC, text);
+}
+
+static int show_all(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_defined(f, DEFINED_ALL, text);
 }
 
 /* --- use ------------------------------------------------------------------------------------ */
@@ -56,14 +94,16 @@ static bool is_used(const struct instance *top, uint32_t index)
 int dynamic_events_claim(struct instance *in, const struct event_set *set, struct err *err)
 {
 	struct instance *top = top_of(in);
+	uint32_t n;
 	int r = 0;
 
 	pthread_mutex_lock(&top->events_lock);
 	in->claimed.n = 0;
-	for (size_t i = 0; i < set->at.n; i++) {
-		const struct event_entry *e = events_at(set->catalogue, set->at.at[i].index);
+	n = set->catalogue ? events_n(set->catalogue) : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = events_at(set->catalogue, i);
 
-		if (!e || !e->probe || !event_set_armed(set, e->index))
+		if (!e->defined || !event_set_armed(set, i))
 			continue;
 		if (events_is_gone(e))
 			r = err_set(err, ENODEV, "the event %s:%s was removed", e->format->system,
@@ -77,11 +117,20 @@ int dynamic_events_claim(struct instance *in, const struct event_set *set, struc
 
 /* --- removal -------------------------------------------------------------------------------- */
 
-/* Whether the event is meant. group NULL: any; event NULL: all of the group. */
-static bool is_named(const struct event_entry *e, const char *group, const char *event)
+/* Events to be removed. group NULL: of any; event NULL: all of the group, but for synthetic ones,
+ * which the kernel does not find so. */
+struct removal {
+	enum defined_kind kind;
+	const char *group, *event;
+	bool all_or_none;       /* nothing goes if one is in use; else those before it are gone */
+};
+
+static bool is_named(const struct event_entry *e, const struct removal *what)
 {
-	return e->probe && !events_is_gone(e) && (!group || !strcmp(e->format->system, group)) &&
-	       (!event || !strcmp(e->format->name, event));
+	return is_defined(e, what->kind) &&
+	       (!what->group || !strcmp(e->format->system, what->group)) &&
+	       (what->event ? !strcmp(e->format->name, what->event)
+			    : e->probe || what->all_or_none);
 }
 
 /* Removes the event, and its directories. With events_lock. */
@@ -92,21 +141,19 @@ static void remove_event(struct instance *top, const struct event_entry *e)
 		event_files_remove(in, e);
 }
 
-/* Removes what is named. With `all_or_none` nothing goes if one is in use; else those before it are
- * gone by then. Returns how many, or -EBUSY and *err. */
-static int remove_named(struct instance *top, const char *group, const char *event,
-			bool all_or_none, struct err *err)
+/* Removes what is named. Returns how many, or -EBUSY and *err. */
+static int remove_named(struct instance *top, const struct removal *what, struct err *err)
 {
 	uint32_t n;
 	int removed = 0;
 
 	pthread_mutex_lock(&top->events_lock);
 	n = events_n(top->events);
-	for (unsigned pass = all_or_none ? 0 : 1; pass < 2 && removed >= 0; pass++) {
+	for (unsigned pass = what->all_or_none ? 0 : 1; pass < 2 && removed >= 0; pass++) {
 		for (uint32_t i = 0; i < n && removed >= 0; i++) {
 			const struct event_entry *e = events_at(top->events, i);
 
-			if (!is_named(e, group, event))
+			if (!is_named(e, what))
 				continue;
 			if (is_used(top, i)) {
 				removed = err_set(err, EBUSY, "%s:%s is in use: disable it first",
@@ -121,19 +168,35 @@ static int remove_named(struct instance *top, const char *group, const char *eve
 	return removed;
 }
 
-/* `> uprobe_events` removes all. */
-static int clear_probes(struct tree_file *f, struct err *err)
+/* `> uprobe_events` and its like remove all. */
+static int clear_defined(struct tree_file *f, enum defined_kind kind, struct err *err)
 {
-	int r = remove_named(top_of((struct instance *)f->owner), NULL, NULL, true, err);
+	const struct removal all = { .kind = kind, .all_or_none = true };
+	int r = remove_named(top_of((struct instance *)f->owner), &all, err);
 
 	return r < 0 ? r : 0;
 }
 
-static int remove_event_of(struct instance *top, const struct probe_command *c, const char *line,
+static int clear_probes(struct tree_file *f, struct err *err)
+{
+	return clear_defined(f, DEFINED_PROBES, err);
+}
+
+static int clear_synthetic(struct tree_file *f, struct err *err)
+{
+	return clear_defined(f, DEFINED_SYNTHETIC, err);
+}
+
+static int clear_all(struct tree_file *f, struct err *err)
+{
+	return clear_defined(f, DEFINED_ALL, err);
+}
+
+static int remove_event_of(struct instance *top, const struct removal *what, const char *line,
 			   struct err *err)
 {
 	struct err why;
-	int r = remove_named(top, c->group, c->event, false, &why);
+	int r = remove_named(top, what, &why);
 
 	if (r < 0)
 		return err_at(err, -r, line, 0, "%s", why.text);
@@ -142,46 +205,141 @@ static int remove_event_of(struct instance *top, const struct probe_command *c, 
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
-static int define_event(struct instance *top, struct probe_command *c, const char *line,
-			struct err *err)
+static int check_name(const char *group, const char *event, const char *line, size_t column,
+		      struct err *err)
 {
-	/* Names that the line does not give are never a file's: the column is right. */
-	if (event_files_have(c->group, c->event))
-		return err_at(err, EEXIST, line, strcspn(line, ":") + 1,
-			      "a file in events has this name already: name the event otherwise");
-	return dynamic_probes_define(top->events, c, line, err);
+	if (!event_files_have(group, event))
+		return 0;
+	return err_at(err, EEXIST, line, column,
+		      "a file in events has this name already: name the event otherwise");
 }
 
-static int run_line(struct instance *top, const char *line, struct err *err)
+static int run_probe(struct instance *top, const char *line, enum defined_kind kind,
+		     struct err *err)
 {
 	struct probe_command c;
 	int r = probe_command_parse(line, &c, err);
+	const struct removal what = { .kind = kind, .group = c.group, .event = c.event };
 
 	if (r < 0)
 		return r;
+	/* Names that the line does not give are never a file's: the column is right. */
 	if (c.action == PROBE_DEFINE)
-		r = define_event(top, &c, line, err);
+		r = check_name(c.group, c.event, line, strcspn(line, ":") + 1, err);
+	if (r == 0 && c.action == PROBE_DEFINE)
+		r = dynamic_probes_define(top->events, &c, line, err);
 	else if (c.action == PROBE_REMOVE)
-		r = remove_event_of(top, &c, line, err);
+		r = remove_event_of(top, &what, line, err);
 	probe_command_free(&c);
 	return r;
 }
 
+/* The kernel looks for the name in the line. */
+static size_t column_of(const char *line, const char *name)
+{
+	const char *at = strstr(line, name);
+
+	return at ? (size_t)(at - line) : 0;
+}
+
+static int define_synthetic(struct instance *top, const struct synthetic_command *c,
+			    const char *line, struct err *err)
+{
+	const struct event_entry *entry;
+	struct err why;
+	int r = check_name(SYNTHETIC_SYSTEM, c->name, line, column_of(line, c->name), err);
+
+	if (r < 0)
+		return r;
+	r = events_define(top->events, &synthetic_provider, c->format, &entry, &why);
+	if (r == 0)
+		return 0;
+	return err_at(err, -r, line, column_of(line, c->name), "%s",
+		      r == -EEXIST ? "Event already exists" : why.text);
+}
+
+static int run_synthetic(struct instance *top, const char *line, bool dynamic, struct err *err)
+{
+	struct synthetic_command c;
+	int r = dynamic ? synthetic_command_parse_dynamic(line, &c, err)
+			: synthetic_command_parse(line, &c, err);
+	const struct removal what = { .kind = DEFINED_SYNTHETIC,
+				      .group = SYNTHETIC_SYSTEM,
+				      .event = c.name };
+
+	if (r < 0)
+		return r;
+	if (c.action == SYNTHETIC_DEFINE)
+		r = define_synthetic(top, &c, line, err);
+	else if (c.action == SYNTHETIC_REMOVE)
+		r = remove_event_of(top, &what, line, err);
+	synthetic_command_free(&c);
+	return r;
+}
+
+/* `!ANYTHING:[GRP/]EVENT ...` is another way to write `-:[GRP/]EVENT`. */
+static int run_negated(struct instance *top, const char *line, enum defined_kind kind,
+		       struct err *err)
+{
+	const char *name = strchr(line, ':');
+	struct err why;
+	char *removal;
+	int r;
+
+	if (!name)
+		return err_at(err, EINVAL, line, 0, "a removal names the event: -:[GRP/]EVENT");
+	removal = mem_printf("-%.*s", (int)strcspn(name, " \t"), name);
+	r = run_probe(top, removal, kind, &why);
+	if (r < 0)
+		err_at(err, -r, line, 0, "%s", why.text);
+	free(removal);
+	return r;
+}
+
+/* Runs a line. *location: who is to be named in the error_log. */
+static int run_line(struct instance *top, const char *line, enum defined_kind kind,
+		    const char **location, struct err *err)
+{
+	bool dynamic = kind == DEFINED_ALL && !strncmp(line, "s:", 2);
+
+	if (!dynamic && kind != DEFINED_SYNTHETIC) {
+		*location = PROBE_LOCATION;
+		return *line == '!' ? run_negated(top, line, kind, err)
+				    : run_probe(top, line, kind, err);
+	}
+	*location = SYNTHETIC_LOCATION;
+	if (strlen(line) > PROBE_LINE_MAX)
+		return err_set(err, EINVAL, "a line has at most %u characters", PROBE_LINE_MAX);
+	return run_synthetic(top, line, dynamic, err);
+}
+
+/* Returns the next line, to be freed: without a comment, and without blanks at its begin. */
+static char *next_line(const char *text, size_t *at)
+{
+	size_t end = *at + strcspn(text + *at, "\n"), bare;
+	const char *begin = text + *at;
+
+	while (begin < text + end && isspace((unsigned char)*begin))
+		begin++;
+	*at = end + 1;
+	bare = (size_t)(text + end - begin);
+	return mem_strndup(begin, strcspn(begin, "#") < bare ? strcspn(begin, "#") : bare);
+}
+
 /* Runs line by line. The error_log gets the line that failed, not the whole write. */
-static ssize_t write_probes(struct tree_file *f, const char *text, size_t n, struct err *err)
+static ssize_t write_defined(struct tree_file *f, const char *text, size_t n,
+			     enum defined_kind kind, struct err *err)
 {
 	struct instance *in = (struct instance *)f->owner;
 	int r = 0;
 
-	for (size_t at = 0, end; at < n && r == 0; at = end + 1) {
-		char *line;
+	for (size_t at = 0; at < n && r == 0;) {
+		char *line = next_line(text, &at);
+		const char *location;
 
-		end = at + strcspn(text + at, "\n");
-		line = mem_strndup(text + at, end - at);
-		r = run_line(top_of(in), line, err);
+		r = run_line(top_of(in), line, kind, &location, err);
 		if (r < 0) {
-			instance_log(in, LOCATION, err->text, line,
-				     strlen(line), err->column);
+			instance_log(in, location, err->text, line, strlen(line), err->column);
 			f->told = true;
 		}
 		free(line);
@@ -189,7 +347,32 @@ static ssize_t write_probes(struct tree_file *f, const char *text, size_t n, str
 	return r < 0 ? r : (ssize_t)n;
 }
 
-const struct tree_file_ops dynamic_events_file = {
-	.location = LOCATION, .truncate = clear_probes, .show = show_probes,
+static ssize_t write_probes(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	return write_defined(f, text, n, DEFINED_PROBES, err);
+}
+
+static ssize_t write_synthetic(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	return write_defined(f, text, n, DEFINED_SYNTHETIC, err);
+}
+
+static ssize_t write_all(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	return write_defined(f, text, n, DEFINED_ALL, err);
+}
+
+const struct tree_file_ops uprobe_events_file = {
+	.location = PROBE_LOCATION, .truncate = clear_probes, .show = show_probes,
 	.write = write_probes,
+};
+
+const struct tree_file_ops synthetic_events_file = {
+	.location = SYNTHETIC_LOCATION, .truncate = clear_synthetic, .show = show_synthetic,
+	.write = write_synthetic,
+};
+
+const struct tree_file_ops dynamic_events_file = {
+	.location = PROBE_LOCATION, .truncate = clear_all, .show = show_all,
+	.write = write_all,
 };

@@ -329,7 +329,7 @@ static const struct file_row {
 	{ "dyn_ftrace_total_info", 0440, TOP, &total_functions_file,
 	  "how many functions can be traced" },
 	{ "dynamic_events", 0640, TOP, &dynamic_events_file,
-	  "events that were defined; p:NAME PATH:OFFSET ARGS defines one, -:NAME removes it" },
+	  "events that were defined; p:NAME PATH:OFFSET ARGS or s:NAME TYPE FIELD; ... defines one, -:NAME removes it" },
 	{ "enabled_functions", 0440, TOP, &hooked_functions_file, "functions that are hooked now" },
 	{ "error_log", 0640, EVERYWHERE, &error_log,
 	  "the last writes that failed, and why; `> error_log` clears it" },
@@ -380,6 +380,8 @@ static const struct file_row {
 	{ "stack_tracer_enabled", 0640, TOP, &stack_enabled_file,
 	  "1: how deep stacks become is watched (brace's own: "
 	  "/proc/sys/kernel/stack_tracer_enabled)" },
+	{ "synthetic_events", 0640, TOP, &synthetic_events_file,
+	  "events that histograms make; NAME TYPE FIELD; ... defines one, !NAME removes it" },
 	{ "timestamp_mode", 0440, EVERYWHERE, &timestamp_mode_file,
 	  "how times are kept in trace_pipe_raw" },
 	{ "touched_functions", 0440, TOP, &hooked_functions_file,
@@ -399,8 +401,8 @@ static const struct file_row {
 	SETTING("tracing_on", EVERYWHERE, "1: recording, 0: not"),
 	SETTING("tracing_thresh", TOP,
 		"only calls at least so many microseconds long are recorded; 0: all"),
-	{ "uprobe_events", 0640, TOP, &dynamic_events_file,
-	  "the same: events at an instruction of a file" },
+	{ "uprobe_events", 0640, TOP, &uprobe_events_file,
+	  "events at an instruction of a file: p:NAME PATH:OFFSET ARGS" },
 };
 
 /* README's lines for directories. The code makes each of them by itself (files_fill). */
