@@ -35,7 +35,7 @@ struct msg {
 	size_t control_len;
 	uint32_t flags;
 };
-struct control { size_t len; int level, type; int fds[TALK_FDS]; };
+struct control_message { size_t len; int level, type; int fds[TALK_FDS]; };
 
 /* True if the peer is root or the process's own user. After the tracer's end another process could
  * bind its address, and a setup reply brings code. */
@@ -124,7 +124,7 @@ void talk_wait(int fd)
 
 bool talk_setup(int fd, struct protocol_setup *w, int fds[TALK_FDS])
 {
-	struct control c = { 0 };
+	struct control_message c = { 0 };
 	struct iov iov = { w, sizeof(*w) };
 	struct msg m = { .iov = &iov, .n_iov = 1, .control = &c, .control_len = sizeof(c) };
 	long n;

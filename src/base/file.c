@@ -250,7 +250,7 @@ static int make_visit(struct path_visit *v, uint64_t mount)
 /* --- a path, as far as the kernel knows it by itself ------------------------------------------------ */
 
 /* The result of following a path. fd is to be closed if it is not negative. */
-struct place {
+struct followed_path {
 	/* O_PATH; or -errno; -EAGAIN: it is there, but the kernel asks each time */
 	int fd;
 	bool served;      /* its file system, by a process */
@@ -315,7 +315,7 @@ static int reach(const char *path)
 
 /* 0 or -errno. AT_STATX_DONT_SYNC takes the attributes that the kernel has: a served file system is
  * not asked. Without STATX_MNT_ID (before Linux 5.8) no mount counts as served. */
-static int examine(struct place *p)
+static int examine(struct followed_path *p)
 {
 	struct statx x;
 
@@ -336,12 +336,12 @@ static int examine(struct place *p)
 }
 
 /* Follows the path; once an aside has, the kernel knows the way, unless a process serves it. */
-static void find_place(const char *path, struct place *p)
+static void find_place(const char *path, struct followed_path *p)
 {
 	struct path_visit v = { .place = -1, .to = -1, .mount = UNKNOWN };
 	int r;
 
-	*p = (struct place){ .fd = reach(path), .served = true, .mount = UNKNOWN };
+	*p = (struct followed_path){ .fd = reach(path), .served = true, .mount = UNKNOWN };
 	if (p->fd == -EAGAIN && snprintf(v.path, sizeof(v.path), "%s", path) >= PATH_MAX)
 		p->fd = -ENAMETOOLONG;
 	if (p->fd == -EAGAIN) {
@@ -389,7 +389,7 @@ static int open_again(int place, const char *path, struct err *err)
 
 /* Returns the memfd, which the caller closes, or -errno and *err. The path is given too: where the
  * place could not be opened the aside follows it once more. */
-static int copy(const struct place *p, const char *path, struct err *err)
+static int copy(const struct followed_path *p, const char *path, struct err *err)
 {
 	struct path_visit v = { .place = p->fd, .to = memfd_create("brace-copy", MFD_CLOEXEC) };
 	int r;
@@ -410,7 +410,7 @@ static int copy(const struct place *p, const char *path, struct err *err)
  * p.is. */
 int file_open(const char *path, struct err *err)
 {
-	struct place p;
+	struct followed_path p;
 	int r;
 
 	find_place(path, &p);
@@ -428,7 +428,7 @@ int file_open(const char *path, struct err *err)
 /* A served file that only an aside could reach counts as found: p.is has what the aside saw. */
 bool file_look(const char *path, struct stat *out)
 {
-	struct place p;
+	struct followed_path p;
 
 	find_place(path, &p);
 	if (p.fd >= 0)
@@ -441,7 +441,7 @@ bool file_look(const char *path, struct stat *out)
 
 bool file_is_served(const char *path)
 {
-	struct place p;
+	struct followed_path p;
 
 	find_place(path, &p);
 	if (p.fd >= 0)
@@ -461,7 +461,7 @@ bool file_is_missing(const char *path)
 
 bool file_real_path(const char *path, char out[PATH_MAX])
 {
-	struct place p;
+	struct followed_path p;
 	char name[64];
 	ssize_t n;
 

@@ -29,7 +29,7 @@
 
 /* The ring of one CPU: mapped from its first event; all other events of the CPU are redirected
  * there. */
-struct ring {
+struct cpu_ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* NULL: no event yet */
 	bool full;                 /* at the last reading: the next record would tell of losses */
@@ -38,7 +38,7 @@ struct ring {
 struct perf_rings {
 	unsigned what;
 	int signal_id;             /* of the tracepoint */
-	VEC(struct ring) cpus;
+	VEC(struct cpu_ring) cpus;
 	VEC(int) fds;
 	VEC(pid_t) threads;        /* opened */
 };
@@ -89,7 +89,7 @@ struct perf_rings *perf_rings_new(unsigned what)
 	p->what = what;
 	p->signal_id = what & PERF_SIGNALS ? signal_id() : -1;
 	for (long i = 0; i < n; i++)
-		*vec_add(&p->cpus) = (struct ring){ .fd = -1 };
+		*vec_add(&p->cpus) = (struct cpu_ring){ .fd = -1 };
 	return p;
 }
 
@@ -203,7 +203,7 @@ int perf_rings_allowed(unsigned what, struct err *err)
 }
 
 /* Maps the ring of a CPU's first event; leads later events of the CPU there. */
-static int lead_to_ring(struct ring *r, int fd, struct err *err)
+static int lead_to_ring(struct cpu_ring *r, int fd, struct err *err)
 {
 	void *at;
 
@@ -399,7 +399,7 @@ static uint64_t read_lost(struct cursor c)
 }
 
 /* Gives f the notices in a ring, and frees their room. Returns how many records were lost. */
-static uint64_t read_ring(struct ring *r, void (*f)(void *context, const struct perf_notice *n),
+static uint64_t read_ring(struct cpu_ring *r, void (*f)(void *context, const struct perf_notice *n),
 			  void *context)
 {
 	const uint8_t *data = (const uint8_t *)r->page + page_bytes();

@@ -64,49 +64,49 @@ static uint64_t read_word(const struct hist_command *c, const struct hist_field 
 /* --- strings ---------------------------------------------------------------------------- */
 
 /* Where a string lies: at NULL, it does not. */
-struct bytes {
+struct hist_string {
 	const uint8_t *at;
 	size_t n;
 };
 
 /* A __data_loc or __rel_loc: 4 bytes, length << 16 | place. */
-static struct bytes find_dynamic(const struct hist_record *r, const struct event_field *f,
+static struct hist_string find_dynamic(const struct hist_record *r, const struct event_field *f,
 				 bool relative)
 {
 	uint32_t word, place, length;
 
 	if ((uint32_t)f->offset + sizeof(word) > r->size)
-		return (struct bytes){ NULL, 0 };
+		return (struct hist_string){ NULL, 0 };
 	memcpy(&word, r->bytes + f->offset, sizeof(word));
 	place = (word & 0xffff) + (relative ? f->offset + (uint32_t)sizeof(word) : 0);
 	length = word >> 16;
 	if (place > r->size || length > r->size - place)
-		return (struct bytes){ NULL, 0 };
-	return (struct bytes){ r->bytes + place, length };
+		return (struct hist_string){ NULL, 0 };
+	return (struct hist_string){ r->bytes + place, length };
 }
 
 /* size 0: to the record's end. */
-static struct bytes find_fixed(const struct hist_record *r, const struct event_field *f)
+static struct hist_string find_fixed(const struct hist_record *r, const struct event_field *f)
 {
 	size_t n;
 
 	if (f->offset > r->size)
-		return (struct bytes){ NULL, 0 };
+		return (struct hist_string){ NULL, 0 };
 	n = r->size - f->offset;
-	return (struct bytes){ r->bytes + f->offset, f->size && f->size < n ? f->size : n };
+	return (struct hist_string){ r->bytes + f->offset, f->size && f->size < n ? f->size : n };
 }
 
-static struct bytes find_string(const struct hist_record *r, const struct hist_field *f)
+static struct hist_string find_string(const struct hist_record *r, const struct hist_field *f)
 {
 	if (f->kind == EVENT_COMM)
-		return (struct bytes){ (const uint8_t *)r->comm, strlen(r->comm) };
+		return (struct hist_string){ (const uint8_t *)r->comm, strlen(r->comm) };
 	if (f->kind == EVENT_STRING)
 		return find_fixed(r, f->field);
 	return find_dynamic(r, f->field, f->kind == EVENT_RELATIVE);
 }
 
 /* Up to its NUL, and as much as a key takes. */
-static void add_string(struct hist_key *k, struct bytes s)
+static void add_string(struct hist_key *k, struct hist_string s)
 {
 	size_t n = 0;
 

@@ -114,7 +114,7 @@ bool hists_are_paused(const struct rule *r)
 
 /* --- the file --------------------------------------------------------------------------- */
 
-struct names {
+struct symbol_names {
 	struct addresses *addresses;
 	struct trace_info *info;
 };
@@ -122,7 +122,7 @@ struct names {
 /* hist_symbols.find */
 static bool find_symbol(void *arg, uint64_t address, struct hist_symbol *out)
 {
-	struct names *names = arg;
+	struct symbol_names *names = arg;
 	const struct trace_module *m;
 	const struct trace_function *f;
 	uint64_t begin, end;
@@ -148,7 +148,7 @@ static bool find_symbol(void *arg, uint64_t address, struct hist_symbol *out)
 void hists_print(const struct trigger_list *l, struct trace_info *info, struct addresses *a,
 		 struct out *out)
 {
-	struct names names = { a, info };
+	struct symbol_names names = { a, info };
 
 	hist_print(l, &(struct hist_symbols){ find_symbol, &names }, out);
 }

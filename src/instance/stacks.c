@@ -24,7 +24,7 @@ struct frame {
 typedef VEC(struct frame) frame_list;
 
 /* A thread: its calls now, and its deepest stack. */
-struct thread {
+struct thread_stack {
 	bool follows;          /* tracks and lane are in use */
 	struct tracks tracks;
 	struct lane *lane;
@@ -51,10 +51,10 @@ struct stacks {
 	struct settings settings;
 	uint64_t from, to, floor;
 	struct sites sites;
-	VEC(struct thread *) threads; /* by thread; NULL: nothing came */
+	VEC(struct thread_stack *) threads; /* by thread; NULL: nothing came */
 	VEC(struct checks) images;
 	/* The chunk that is being fed. */
-	struct thread *now;
+	struct thread_stack *now;
 	uint32_t thread, image;
 };
 
@@ -106,7 +106,7 @@ static void forget_checks(struct stacks *s)
 
 /* Finds the mapping that has the address. False: the process is gone, or nothing is mapped
  * there. */
-static bool find_in(pid_t pid, uint64_t at, struct thread *t)
+static bool find_in(pid_t pid, uint64_t at, struct thread_stack *t)
 {
 	struct maps maps = { 0 };
 	struct err ignored;
@@ -125,7 +125,7 @@ static bool find_in(pid_t pid, uint64_t at, struct thread *t)
 /* Finds the thread's stack at the first call that is seen of it. A thread that has ended may have
  * left its process behind, with the stack still mapped; hence the second attempt by pid. If both
  * fail the highest address seen stands for the end. */
-static void find_stack(struct stacks *s, struct thread *t, uint64_t at)
+static void find_stack(struct stacks *s, struct thread_stack *t, uint64_t at)
 {
 	const struct trace_thread *of = &s->info->threads.at[s->thread];
 
@@ -140,7 +140,7 @@ static void find_stack(struct stacks *s, struct thread *t, uint64_t at)
 /* --- steps --------------------------------------------------------------------------------- */
 
 /* Copies the deepest stack out of `now` before calls of it return or are replaced. */
-static void save_deepest(struct thread *t)
+static void save_deepest(struct thread_stack *t)
 {
 	t->deepest.n = 0;
 	vec_reserve(&t->deepest, t->n);
@@ -151,7 +151,7 @@ static void save_deepest(struct thread *t)
 
 /* Compares the call's depth with the deepest so far. `end` is the address right above its return
  * address. */
-static void look_at_stack(struct stacks *s, struct thread *t, uint64_t end,
+static void look_at_stack(struct stacks *s, struct thread_stack *t, uint64_t end,
 			  const struct call_step *step)
 {
 	uint64_t depth;
@@ -170,7 +170,7 @@ static void look_at_stack(struct stacks *s, struct thread *t, uint64_t end,
 }
 
 /* Puts the call at its depth and looks how deep the stack is. */
-static void enter_call(struct stacks *s, struct thread *t, const struct call_step *step)
+static void enter_call(struct stacks *s, struct thread_stack *t, const struct call_step *step)
 {
 	struct frame f = { .fn = step->fn, .end = t->at, .site = t->at_site };
 
@@ -195,7 +195,7 @@ static void enter_call(struct stacks *s, struct thread *t, const struct call_ste
 static void follow_step(void *arg, const struct call_step *step)
 {
 	struct stacks *s = arg;
-	struct thread *t = s->now;
+	struct thread_stack *t = s->now;
 
 	if (step->track)
 		return; /* a call on a coroutine's stack */
@@ -209,9 +209,9 @@ static void follow_step(void *arg, const struct call_step *step)
 
 /* Returns the thread's state, made at its first chunk; unfollow_thread() may have dropped the
  * trackers in between. */
-static struct thread *stacks_thread(struct stacks *s, uint32_t thread)
+static struct thread_stack *stacks_thread(struct stacks *s, uint32_t thread)
 {
-	struct thread *t;
+	struct thread_stack *t;
 
 	while (s->threads.n <= thread)
 		*vec_add(&s->threads) = NULL;
@@ -228,7 +228,7 @@ static struct thread *stacks_thread(struct stacks *s, uint32_t thread)
 /* Feeds one event. The place that an EVENT_AT tells belongs to the very next call. */
 static void feed_event(struct stacks *s, const struct event *e)
 {
-	struct thread *t = s->now;
+	struct thread_stack *t = s->now;
 
 	tracks_feed(&t->tracks, t->lane, e, follow_step, s);
 	t->at = e->kind == EVENT_AT ? e->count : 0;
@@ -276,7 +276,7 @@ struct stacks *stacks_new(const struct trace_info *info)
 }
 
 /* Drops the thread's open calls; the deepest stack is kept. */
-static void unfollow_thread(struct thread *t)
+static void unfollow_thread(struct thread_stack *t)
 {
 	if (!t || !t->follows)
 		return;
@@ -293,7 +293,7 @@ void stacks_free(struct stacks *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->threads.n; i++) {
-		struct thread *t = s->threads.at[i];
+		struct thread_stack *t = s->threads.at[i];
 
 		unfollow_thread(t);
 		if (t) {
@@ -336,7 +336,7 @@ void stacks_reset(struct stacks *s, uint64_t floor)
 {
 	s->floor = floor;
 	for (size_t i = 0; i < s->threads.n; i++) {
-		struct thread *t = s->threads.at[i];
+		struct thread_stack *t = s->threads.at[i];
 
 		if (t) {
 			t->standing = false;
@@ -360,7 +360,7 @@ uint64_t stacks_max(const struct stacks *s)
 
 /* Selects the calls on the thread's own stack. Of a function and its tail calls, the last is shown:
  * they had one frame. */
-static void standing_calls(const struct thread *t, frame_list *out)
+static void standing_calls(const struct thread_stack *t, frame_list *out)
 {
 	const frame_list *all = &t->deepest;
 
@@ -414,7 +414,7 @@ static void print_row(size_t i, uint64_t depth, uint64_t size, struct out *out)
 
 /* Prints a thread's stack, innermost first. The innermost call is as deep as its return address: it
  * had no frame yet when it was looked at. */
-static void print_table(const struct stacks *s, uint32_t thread, const struct thread *t,
+static void print_table(const struct stacks *s, uint32_t thread, const struct thread_stack *t,
 			struct out *out)
 {
 	const uint32_t image = s->info->threads.at[thread].image;
@@ -460,7 +460,7 @@ bool stacks_show(struct stacks *s, struct out *out)
 	bool any;
 
 	for (uint32_t i = 0; i < s->threads.n; i++) {
-		struct thread *t = s->threads.at[i];
+		struct thread_stack *t = s->threads.at[i];
 		bool still = t && t->standing;
 
 		/* save_deepest() for printing only: the calls still stand afterwards. */

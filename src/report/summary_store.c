@@ -19,7 +19,7 @@ static void close_cursor(void *cursor)
 	store_cursor_close(cursor);
 }
 
-/* Cursors may be read by several threads at once, each by one (store/track.c). */
+/* Cursors may be read by several threads at once, each by one (store/thread_packets.c). */
 struct summary_input summary_from_store(struct store_reader *r)
 {
 	return (struct summary_input){ store_info(r), r, open_cursor, next_events, close_cursor };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns to words, for readers (reader.c, track.c); each reading thread has its own decoder. The
- * bytes may be anybody's: each stream is read through a cursor, and no record is written that does
- * not fit what the packet's header promised. A cursor that runs out reads 0 and is marked bad, so
- * that the loops need no check of their own; any_bad() decides at the end. */
+/* Columns to words, for readers (reader.c, thread_packets.c); each reading thread has its own
+ * decoder. The bytes may be anybody's: each stream is read through a cursor, and no record is
+ * written that does not fit what the packet's header promised. A cursor that runs out reads 0 and
+ * is marked bad, so that the loops need no check of their own; any_bad() decides at the end. */
 #include <errno.h>
 #include <zstd.h>
 

@@ -9,13 +9,13 @@
 #define ENOUGH (1u << 20) /* bytes of one call; the rest goes into the next packet */
 #define PIECE 16384u      /* functions or sites of one item */
 
-struct image_state {
+struct written_image {
 	uint32_t crc;
 	size_t sites;
 	VEC(uint32_t) holes; /* sites that were written as 0: no address yet */
 };
 
-struct module_state {
+struct written_module {
 	uint32_t crc, functions_crc;
 	uint64_t to_tsc;
 	size_t functions, strings;
@@ -25,8 +25,8 @@ struct module_state {
 struct info_writer {
 	uint32_t host_crc, clock_crc, run_crc, settings_crc;
 	bool total_done, notes_done;
-	VEC(struct image_state) images;
-	VEC(struct module_state) modules;
+	VEC(struct written_image) images;
+	VEC(struct written_module) modules;
 	VEC(uint32_t) threads; /* checksum of each one's item */
 	size_t threads_checked, events, renames;
 	struct bytes item, piece;
@@ -306,7 +306,7 @@ static void new_functions(struct info_writer *w, const struct trace_info *info, 
 			  struct bytes *out)
 {
 	const struct trace_module *m = &info->modules.at[i];
-	struct module_state *s = &w->modules.at[i];
+	struct written_module *s = &w->modules.at[i];
 
 	while (s->functions < m->functions.n && out->n < ENOUGH) {
 		size_t n = piece_of(s->functions, m->functions.n);
@@ -324,7 +324,7 @@ static void new_strings(struct info_writer *w, const struct trace_info *info, si
 			struct bytes *out)
 {
 	const struct trace_module *m = &info->modules.at[i];
-	struct module_state *s = &w->modules.at[i];
+	struct written_module *s = &w->modules.at[i];
 
 	while (s->strings < m->strings.n && out->n < ENOUGH) {
 		size_t n = m->strings.n - s->strings < ENOUGH ? m->strings.n - s->strings : ENOUGH;
@@ -342,7 +342,7 @@ static void new_modules(struct info_writer *w, const struct trace_info *info, st
 {
 	for (size_t i = 0; i < info->modules.n && out->n < ENOUGH; i++) {
 		if (i == w->modules.n)
-			*vec_add(&w->modules) = (struct module_state){0};
+			*vec_add(&w->modules) = (struct written_module){0};
 		/* to_tsc changes when a module is unmapped. */
 		if (!w->modules.at[i].crc || w->modules.at[i].to_tsc != info->modules.at[i].to_tsc)
 			write_module(w, info, i, out);
@@ -371,7 +371,7 @@ static void new_events(struct info_writer *w, const struct trace_info *info, str
 static void new_images(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	for (size_t i = w->images.n; i < info->images.n && out->n < ENOUGH; i++) {
-		*vec_add(&w->images) = (struct image_state){0};
+		*vec_add(&w->images) = (struct written_image){0};
 		write_image(w, info, i, out);
 	}
 }
@@ -425,7 +425,7 @@ static void put_sites(struct info_writer *w, const struct trace_info *info, size
 static void fill_holes(struct info_writer *w, const struct trace_info *info, size_t i,
 		       struct bytes *out)
 {
-	struct image_state *s = &w->images.at[i];
+	struct written_image *s = &w->images.at[i];
 	size_t kept = 0;
 
 	for (size_t k = 0; k < s->holes.n; k++) {
@@ -444,7 +444,7 @@ static void new_sites(struct info_writer *w, const struct trace_info *info, size
 		      struct bytes *out)
 {
 	const struct trace_image *image_now = &info->images.at[i];
-	struct image_state *s = &w->images.at[i];
+	struct written_image *s = &w->images.at[i];
 
 	fill_holes(w, info, i, out);
 	while (s->sites < image_now->sites.n && out->n < ENOUGH) {
@@ -477,7 +477,7 @@ static void changed_functions(struct info_writer *w, const struct trace_info *in
 			      struct bytes *out)
 {
 	for (size_t i = 0; i < info->modules.n && out->n < ENOUGH; i++) {
-		struct module_state *s = &w->modules.at[i];
+		struct written_module *s = &w->modules.at[i];
 
 		write_module(w, info, i, out);
 		if (s->checked || s->functions < info->modules.at[i].functions.n)

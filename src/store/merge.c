@@ -19,9 +19,9 @@
 /* words that a lane has at least, beyond the budget if need be, for the sake of speed */
 #define SLICE_LEAST 512u
 
-struct lane {
-	struct track track;
-	uint64_t *words;    /* the words that the track unpacks now */
+struct merge_lane {
+	struct thread_packets packets;
+	uint64_t *words;    /* the words that are being unpacked */
 	size_t room;
 	/* words of the packet in earlier slices and this one; 0: the packet is used up */
 	size_t done;
@@ -43,7 +43,7 @@ struct store_merge {
 	struct source source;
 	struct store_reader *reader;
 	struct loader loader;
-	VEC(struct lane *) heap;
+	VEC(struct merge_lane *) heap;
 	VEC(struct merge_turn) starts;
 	size_t started;
 	VEC(struct spare) spare;
@@ -58,13 +58,13 @@ static bool key_before(uint64_t key_a, uint32_t thread_a, uint64_t key_b, uint32
 	return key_a != key_b ? key_a < key_b : thread_a < thread_b;
 }
 
-static bool lane_before(const struct lane *a, const struct lane *b)
+static bool lane_before(const struct merge_lane *a, const struct merge_lane *b)
 {
-	return key_before(a->key, a->track.thread, b->key, b->track.thread);
+	return key_before(a->key, a->packets.thread, b->key, b->packets.thread);
 }
 
 /* Gives a lane room for n words, from the spare buffers if one is large enough. */
-static void take_room(struct store_merge *m, struct lane *lane, size_t n)
+static void take_room(struct store_merge *m, struct merge_lane *lane, size_t n)
 {
 	struct spare s = {0};
 
@@ -78,7 +78,7 @@ static void take_room(struct store_merge *m, struct lane *lane, size_t n)
 	lane->room = s.room;
 }
 
-static void give_room_back(struct store_merge *m, struct lane *lane)
+static void give_room_back(struct store_merge *m, struct merge_lane *lane)
 {
 	if (m->spare.n < SPARE_MAX && lane->words)
 		*vec_add(&m->spare) = (struct spare){ lane->words, lane->room };
@@ -92,9 +92,9 @@ static void give_room_back(struct store_merge *m, struct lane *lane)
 static void come_in(struct store_merge *m)
 {
 	struct merge_turn *s = &m->starts.at[m->started++];
-	struct lane *lane = mem_zalloc(sizeof(*lane));
+	struct merge_lane *lane = mem_zalloc(sizeof(*lane));
 
-	track_begin(m->reader, s->thread, &lane->track);
+	thread_packets_begin(m->reader, s->thread, &lane->packets);
 	lane->key = s->tsc;
 	heap_push(&m->heap, lane, lane_before);
 }
@@ -108,20 +108,20 @@ static bool start_is_next(const struct store_merge *m)
 		return false;
 	s = &m->starts.at[m->started];
 	return !m->heap.n ||
-	       key_before(s->tsc, s->thread, m->heap.at[0]->key, m->heap.at[0]->track.thread);
+	       key_before(s->tsc, s->thread, m->heap.at[0]->key, m->heap.at[0]->packets.thread);
 }
 
 /* Frees the first lane: its thread's records are all given out. */
 static void leave_track(struct store_merge *m)
 {
-	struct lane *lane = m->heap.at[0];
+	struct merge_lane *lane = m->heap.at[0];
 
 	give_room_back(m, lane);
 	free(lane);
 	heap_pop(&m->heap, lane_before);
 }
 
-static void raise_key(struct lane *lane, uint64_t tsc)
+static void raise_key(struct merge_lane *lane, uint64_t tsc)
 {
 	if (tsc > lane->key)
 		lane->key = tsc;
@@ -131,16 +131,16 @@ static void raise_key(struct lane *lane, uint64_t tsc)
  */
 static void advance_track(struct store_merge *m)
 {
-	struct lane *lane = m->heap.at[0];
+	struct merge_lane *lane = m->heap.at[0];
 
-	lane->ready = unpack_next(&lane->track.unpack, &lane->event);
+	lane->ready = unpack_next(&lane->packets.unpack, &lane->event);
 	if (lane->ready) {
 		raise_key(lane, lane->event.tsc);
-	} else if (lane->track.next < lane->track.end) {
+	} else if (lane->packets.next < lane->packets.end) {
 		/* Between slices of one packet the key stays: the next event is known to be no
 		 * earlier. */
 		if (!lane->done)
-			raise_key(lane, track_next_tsc(m->reader, &lane->track));
+			raise_key(lane, thread_packets_next_tsc(m->reader, &lane->packets));
 		give_room_back(m, lane);
 	} else {
 		leave_track(m);
@@ -166,9 +166,9 @@ static size_t slice_words(const struct store_merge *m, const uint64_t *at, const
 
 /* Takes the next slice of the packet that was just decoded for the lane. `before` has the time and
  * CPU that the previous slice ended with. */
-static void take_slice(struct store_merge *m, struct lane *lane, const struct unpack *before)
+static void take_slice(struct store_merge *m, struct merge_lane *lane, const struct unpack *before)
 {
-	struct unpack *u = &lane->track.unpack;
+	struct unpack *u = &lane->packets.unpack;
 	size_t n;
 
 	if (lane->done) {
@@ -179,7 +179,7 @@ static void take_slice(struct store_merge *m, struct lane *lane, const struct un
 	n = slice_words(m, u->at, u->end);
 	lane->done = u->at + n < u->end ? lane->done + n : 0;
 	if (lane->done)
-		lane->track.next--; /* the same packet is decoded once more */
+		lane->packets.next--; /* the same packet is decoded once more */
 	take_room(m, lane, n);
 	/* The loader's buffer is shared by all lanes. */
 	memcpy(lane->words, u->at, n * sizeof(*lane->words));
@@ -190,10 +190,10 @@ static void take_slice(struct store_merge *m, struct lane *lane, const struct un
 /* Loads the first lane's next words. */
 static void wake_tracks(struct store_merge *m)
 {
-	struct lane *lane = m->heap.at[0];
-	struct unpack before_it = lane->track.unpack;
+	struct merge_lane *lane = m->heap.at[0];
+	struct unpack before_it = lane->packets.unpack;
 
-	if (track_load(m->reader, &lane->track, &m->loader, &m->failed) > 0) {
+	if (thread_packets_load(m->reader, &lane->packets, &m->loader, &m->failed) > 0) {
 		take_slice(m, lane, &before_it);
 		advance_track(m);
 	}
@@ -281,12 +281,14 @@ static void plan_merge(struct store_merge *m)
 	VEC(struct merge_turn) ends = {0};
 
 	for (uint32_t t = 0; t < m->reader->info->threads.n; t++) {
-		struct track track;
+		struct thread_packets packets;
 
-		if (!track_begin(m->reader, t, &track))
+		if (!thread_packets_begin(m->reader, t, &packets))
 			continue;
-		*vec_add(&m->starts) = (struct merge_turn){ track_next_tsc(m->reader, &track), t };
-		*vec_add(&ends) = (struct merge_turn){ track_last_tsc(m->reader, &track), t };
+		*vec_add(&m->starts) =
+			(struct merge_turn){ thread_packets_next_tsc(m->reader, &packets), t };
+		*vec_add(&ends) =
+			(struct merge_turn){ thread_packets_last_tsc(m->reader, &packets), t };
 	}
 	sort_turns(m->starts.at, m->starts.n);
 	sort_turns(ends.at, ends.n);

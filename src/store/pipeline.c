@@ -28,7 +28,7 @@ enum job_state { JOB_FREE, JOB_WAITING, JOB_CODING, JOB_CODED };
 struct packet_job {
 	enum job_state state;
 	struct packet_header head;
-	struct words words;   /* PACKET_RECORDS */
+	struct pipeline_words words;   /* PACKET_RECORDS */
 	struct bytes items;   /* PACKET_INFO */
 	struct bytes payload; /* either, coded */
 };
@@ -44,7 +44,7 @@ struct pipeline {
 	struct packet_job jobs[JOBS];        /* a ring: */
 	uint64_t first, next, submitted; /* counts, not indices: job_at() */
 	/* first: oldest job; next: to code next; submitted: one beyond the newest. */
-	VEC(struct words) spare;
+	VEC(struct pipeline_words) spare;
 	struct output out;
 	uint64_t bytes;               /* out.bytes, for other threads */
 	struct err failed;
@@ -159,14 +159,14 @@ int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const s
 }
 
 /* Keeps a block of words for the next job, up to SPARE_MAX of them. */
-static void keep_spare_words(struct pipeline *p, struct words *words)
+static void keep_spare_words(struct pipeline *p, struct pipeline_words *words)
 {
 	words->n = 0;
 	if (p->spare.n < SPARE_MAX)
 		*vec_add(&p->spare) = *words;
 	else
 		free(words->at);
-	*words = (struct words){0};
+	*words = (struct pipeline_words){0};
 }
 
 /* Writes the coded jobs at the head of the ring, unless another thread is doing that. Called with
@@ -283,8 +283,8 @@ static int end_job(struct pipeline *p, struct packet_job *job, struct err *err)
 	return r;
 }
 
-int pipeline_records(struct pipeline *p, const struct packet_records *head, struct words *words,
-		     struct err *err)
+int pipeline_records(struct pipeline *p, const struct packet_records *head,
+		     struct pipeline_words *words, struct err *err)
 {
 	struct packet_job *job = begin_job(p);
 
@@ -293,7 +293,7 @@ int pipeline_records(struct pipeline *p, const struct packet_records *head, stru
 		start_workers(p);
 	job->head = (struct packet_header){ .type = PACKET_RECORDS, .records = *head };
 	job->words = *words;
-	*words = (struct words){0};
+	*words = (struct pipeline_words){0};
 	return end_job(p, job, err);
 }
 
@@ -310,9 +310,9 @@ int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err)
 	return end_job(p, job, err);
 }
 
-struct words pipeline_buffer(struct pipeline *p)
+struct pipeline_words pipeline_buffer(struct pipeline *p)
 {
-	struct words words = {0};
+	struct pipeline_words words = {0};
 
 	pthread_mutex_lock(&p->lock);
 	if (p->spare.n)

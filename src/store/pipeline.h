@@ -6,7 +6,7 @@
 #include "store/format.h"
 #include "store/output.h"
 
-struct words {
+struct pipeline_words {
 	uint64_t *at;
 	size_t n, cap;
 };
@@ -29,12 +29,12 @@ int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const s
 
 /* Submit a packet. Both wait while too many are on their way, and return the error of an earlier
  * packet if writing has failed. The buffer given away is replaced by an empty one. */
-int pipeline_records(struct pipeline *p, const struct packet_records *head, struct words *words,
-		     struct err *err);
+int pipeline_records(struct pipeline *p, const struct packet_records *head,
+		     struct pipeline_words *words, struct err *err);
 int pipeline_info(struct pipeline *p, struct bytes *items, struct err *err);
 
 /* Returns an empty buffer, one that was used before if there is one. The caller owns it. */
-struct words pipeline_buffer(struct pipeline *p);
+struct pipeline_words pipeline_buffer(struct pipeline *p);
 /* Whether workers have nothing to do, and the bytes written so far; any thread may ask. */
 bool pipeline_is_idle(struct pipeline *p);
 uint64_t pipeline_bytes(struct pipeline *p);

@@ -38,20 +38,21 @@ struct loader {
 void reader_loader_free(struct loader *l);
 
 /* A position in one thread's packets. */
-struct track {
+struct thread_packets {
 	uint32_t thread;
 	size_t next, end;       /* into store_reader.packets */
 	struct unpack unpack;
 };
 /* Starts at the thread's first packet. False if the thread has no records. */
-bool track_begin(struct store_reader *r, uint32_t thread, struct track *out);
+bool thread_packets_begin(struct store_reader *r, uint32_t thread, struct thread_packets *out);
 /* Decodes the next packet into l->words and begins to unpack it. 1; 0 if there is none; -errno and
  * *err on damage. */
-int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err);
+int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct loader *l,
+			struct err *err);
 /* The TSC at which the next packet begins. There must be a next packet. */
-uint64_t track_next_tsc(const struct store_reader *r, const struct track *t);
+uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t);
 /* The TSC at which the last one ends. */
-uint64_t track_last_tsc(const struct store_reader *r, const struct track *t);
+uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t);
 
 /* Reads the packet at *place into l->packet, checks it and completes place->head. The payload is
  * l->packet's last head.payload bytes. 0, or -errno and *err. */

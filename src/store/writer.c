@@ -29,7 +29,7 @@
 #define NONE UINT32_MAX
 
 struct pending_run {
-	struct words words;
+	struct pipeline_words words;
 	struct packet_records head;
 	uint64_t tsc;            /* of the last record */
 	uint16_t cpu;            /* after the last record */

@@ -76,12 +76,12 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Sections that compilers write, by which reader, and the module's list that they fill. */
-struct map {
+struct patch_map {
 	const char *section;
 	void (*read)(const struct elf_view *v, const struct elf_section *s, addresses *out);
 	size_t field; /* in struct sym_module */
 };
-static const struct map maps[] = {
+static const struct patch_map maps[] = {
 	{ "__patchable_function_entries", read_words, offsetof(struct sym_module, patchable) },
 	{ "__mcount_loc", read_words, offsetof(struct sym_module, mcount_loc) },
 	{ "xray_instr_map", read_sleds, offsetof(struct sym_module, xray_sleds) },

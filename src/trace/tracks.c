@@ -20,7 +20,7 @@ void tracks_init(struct tracks *t, const struct trace_info *info, struct sites *
 /* Adds a track to the process. home: the thread whose own stack it is, or NO_THREAD. Nobody runs on
  * it yet (put_on). Tracks are allocated one by one, so that pointers to them stay valid when the
  * list grows. */
-static struct track *track_new(struct tracks *t, struct process *p, uint32_t home)
+static struct track *track_new(struct tracks *t, struct process_tracks *p, uint32_t home)
 {
 	struct track *k = mem_zalloc(sizeof(*k));
 
@@ -33,9 +33,9 @@ static struct track *track_new(struct tracks *t, struct process *p, uint32_t hom
 }
 
 /* The process of a thread, made if there is none. */
-static struct process *process_of(struct tracks *t, const struct trace_thread *thread)
+static struct process_tracks *process_of(struct tracks *t, const struct trace_thread *thread)
 {
-	struct process *p;
+	struct process_tracks *p;
 
 	/* The newest first: a pid may be used again. */
 	for (size_t i = t->processes.n; i; i--)
@@ -91,7 +91,7 @@ static void track_free(struct track *k)
 	free(k);
 }
 
-static void process_free(struct process *p)
+static void process_free(struct process_tracks *p)
 {
 	for (size_t i = 0; i < p->tracks.n; i++)
 		track_free(p->tracks.at[i]);
@@ -119,7 +119,7 @@ void tracks_free(struct tracks *t)
 }
 
 /* NULL also for SP_NONE, which is no index, and for a track that has been discarded. */
-static struct track *track_at(const struct process *p, uint64_t index)
+static struct track *track_at(const struct process_tracks *p, uint64_t index)
 {
 	return index < p->tracks.n ? p->tracks.at[index] : NULL;
 }
@@ -127,7 +127,7 @@ static struct track *track_at(const struct process *p, uint64_t index)
 /* --- tracks come and go --------------------------------------------------------------------- */
 
 /* The track cannot be found by its stack pointers any more. */
-static void forget_track(struct process *p, uint32_t index)
+static void forget_track(struct process_tracks *p, uint32_t index)
 {
 	struct track *k = p->tracks.at[index];
 
@@ -147,7 +147,7 @@ static void add_counts(struct calls_counts *sum, const struct calls_counts *c)
 
 /* Frees the track and keeps its counts. The place in the list stays empty: indices of other tracks
  * are in the maps. */
-static void discard_track(struct tracks *t, struct process *p, uint32_t index)
+static void discard_track(struct tracks *t, struct process_tracks *p, uint32_t index)
 {
 	struct track *k = p->tracks.at[index];
 
@@ -157,8 +157,8 @@ static void discard_track(struct tracks *t, struct process *p, uint32_t index)
 }
 
 /* Ends a coroutine. A thread that has not recorded yet where it is keeps the track's memory. */
-static void retire_track(struct tracks *t, struct process *p, uint32_t index, const struct event *e,
-			 calls_emit *emit, void *arg)
+static void retire_track(struct tracks *t, struct process_tracks *p, uint32_t index,
+			 const struct event *e, calls_emit *emit, void *arg)
 {
 	struct track *k = p->tracks.at[index];
 
@@ -191,7 +191,7 @@ static void lane_leave(struct tracks *t, struct lane *l, const struct event *e, 
 
 /* Numbers a track as a coroutine. A thread's own stack becomes one when another thread runs on
  * it. */
-static void number_track(struct process *p, struct track *k, uint32_t thread)
+static void number_track(struct process_tracks *p, struct track *k, uint32_t thread)
 {
 	if (!k->calls.track && k->home != thread) {
 		k->calls.track = ++p->coroutines;
@@ -216,7 +216,7 @@ static void go_to(struct tracks *t, struct lane *l, uint32_t index, const struct
 static void begin_track(struct tracks *t, struct lane *l, uint64_t base, const struct event *e,
 			calls_emit *emit, void *arg)
 {
-	struct process *p = l->process;
+	struct process_tracks *p = l->process;
 	const uint64_t old[2] = { sp_map_get(&p->bases, base), sp_map_get(&p->left, base) };
 	struct track *k;
 
@@ -241,7 +241,7 @@ static bool track_holds(const struct track *k, uint64_t sp)
 }
 
 /* The mark at sp, if the calls that were open then still are. */
-static const struct stack_mark *valid_mark(const struct process *p, uint64_t sp)
+static const struct stack_mark *valid_mark(const struct process_tracks *p, uint64_t sp)
 {
 	uint64_t i = sp_map_get(&p->marked, sp);
 	const struct stack_mark *m = i < p->marks.n ? &p->marks.at[i] : NULL;
@@ -267,13 +267,13 @@ static bool arrived_at(struct tracks *t, struct lane *l, uint64_t sp, const stru
 }
 
 /* The newest SEARCH_MAX tracks are looked at, which bounds a search. */
-static size_t first_searched(const struct process *p)
+static size_t first_searched(const struct process_tracks *p)
 {
 	return p->tracks.n > SEARCH_MAX ? p->tracks.n - SEARCH_MAX : 0;
 }
 
 /* The innermost stack, of those that were left, which is known to reach up to sp; SP_NONE: none. */
-static uint64_t track_holding(const struct process *p, uint64_t sp)
+static uint64_t track_holding(const struct process_tracks *p, uint64_t sp)
 {
 	uint64_t best = SP_NONE;
 
@@ -328,7 +328,7 @@ static void arrived_by_exit(struct tracks *t, struct lane *l, const struct event
 
 /* Whether some track was left from within fn. A process has few such functions (swapcontext and its
  * like), so that a list does. */
-static bool is_leaver(const struct process *p, uint32_t fn)
+static bool is_leaver(const struct process_tracks *p, uint32_t fn)
 {
 	for (size_t i = 0; i < p->leavers.n; i++)
 		if (p->leavers.at[i] == fn)
@@ -338,7 +338,7 @@ static bool is_leaver(const struct process *p, uint32_t fn)
 
 /* The track that was left from within fn, in whose frame a call was made at sp: it was resumed
  * there. The nearest above sp, within NEAR. */
-static uint64_t resumed_inside(const struct process *p, uint32_t fn, uint64_t sp)
+static uint64_t resumed_inside(const struct process_tracks *p, uint32_t fn, uint64_t sp)
 {
 	uint64_t best = SP_NONE;
 
@@ -358,7 +358,7 @@ static uint64_t resumed_inside(const struct process *p, uint32_t fn, uint64_t sp
 static void arrived_by_call(struct tracks *t, struct lane *l, const struct event *e,
 			    calls_emit *emit, void *arg)
 {
-	struct process *p = l->process;
+	struct process_tracks *p = l->process;
 	uint64_t index = sp_map_get(&p->left, l->at);
 	struct track *k = track_at(p, index);
 	uint32_t caller = site_caller(t->info, l->now->calls.map, p->image, l->at_site, e->tsc);
@@ -432,7 +432,7 @@ static bool lane_arrive(struct tracks *t, struct lane *l, const struct event *e,
 /* --- events ---------------------------------------------------------------------------------- */
 
 /* Remembered for resumed_inside(), which searches tracks only for callers that ever left one. */
-static void note_leaver(struct process *p, uint32_t fn)
+static void note_leaver(struct process_tracks *p, uint32_t fn)
 {
 	if (fn != FN_NONE && !is_leaver(p, fn))
 		*vec_add(&p->leavers) = fn;
@@ -441,7 +441,7 @@ static void note_leaver(struct process *p, uint32_t fn)
 /* Notes that the thread may leave its stack by the call that is open. */
 static void take_switch(struct lane *l, const struct event *e)
 {
-	struct process *p = l->process;
+	struct process_tracks *p = l->process;
 	struct track *k = l->now;
 	bool followed = e->flags & EVENT_FOLLOWED && k->calls.n;
 
@@ -470,7 +470,7 @@ static void take_switch(struct lane *l, const struct event *e)
 /* Notes a setjmp: the open calls at this stack pointer. */
 static void take_mark(struct lane *l, const struct event *e)
 {
-	struct process *p = l->process;
+	struct process_tracks *p = l->process;
 	const struct calls *c = &l->now->calls;
 	uint64_t i = sp_map_get(&p->marked, e->count);
 
@@ -539,7 +539,7 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg)
 {
 	for (size_t i = 0; i < t->processes.n; i++) {
-		const struct process *p = t->processes.at[i];
+		const struct process_tracks *p = t->processes.at[i];
 
 		for (size_t k = 0; k < p->tracks.n; k++)
 			if (p->tracks.at[k])
@@ -552,7 +552,7 @@ struct calls_counts tracks_counts(const struct tracks *t)
 	struct calls_counts sum = t->ended;
 
 	for (size_t i = 0; i < t->processes.n; i++) {
-		const struct process *p = t->processes.at[i];
+		const struct process_tracks *p = t->processes.at[i];
 
 		for (size_t k = 0; k < p->tracks.n; k++)
 			if (p->tracks.at[k])

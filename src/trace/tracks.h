@@ -38,7 +38,7 @@ struct track {
 struct stack_mark { uint32_t track; size_t depth; uint64_t begin; };
 
 /* An address space with its stacks. */
-struct process {
+struct process_tracks {
 	uint32_t pid, image;
 	VEC(struct track *) tracks;  /* NULL: the track ended */
 	VEC(struct stack_mark) marks;
@@ -51,7 +51,7 @@ struct process {
 
 /* A thread and the track that it is on. */
 struct lane {
-	struct process *process; /* NULL: no event came yet */
+	struct process_tracks *process; /* NULL: no event came yet */
 	struct track *now;
 	uint32_t thread;
 	struct sleeps *sleeps;   /* NULL: none */
@@ -66,7 +66,7 @@ struct lane {
 struct tracks {
 	const struct trace_info *info;
 	struct sites *sites;
-	VEC(struct process *) processes;
+	VEC(struct process_tracks *) processes;
 	uint32_t first_thread;
 	VEC(struct lane) lanes;      /* by thread, from the first on */
 	/* exits of calls whose track was not found, perhaps another thread's */

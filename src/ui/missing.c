@@ -15,7 +15,7 @@
 #include "ui/say.h"
 #include "hook/why.h"
 
-struct library { char *path; uint64_t start; /* where the process has it mapped */ };
+struct mapped_library { char *path; uint64_t start; /* where the process has it mapped */ };
 
 struct missing_search {
 	const struct settings *settings;
@@ -25,7 +25,7 @@ struct missing_search {
 	/* the program's; NULL: it cannot be planned, and the session will say so */
 	struct hook_module *plan;
 	char *package; /* "" if none was found; NULL: not looked for yet */
-	VEC(struct library) libraries;
+	VEC(struct mapped_library) libraries;
 	bool searched; /* `libraries` is filled in */
 };
 
@@ -60,7 +60,7 @@ static const char *missing_package(struct missing_search *s)
 /* --- the libraries ------------------------------------------------------------------ */
 
 /* Opens a library's symbols: of a process, those of the mapped file; else of the path. */
-static int open_library(const struct missing_search *s, const struct library *l,
+static int open_library(const struct missing_search *s, const struct mapped_library *l,
 			struct sym_module **out)
 {
 	int fd, e;
@@ -76,7 +76,8 @@ static int open_library(const struct missing_search *s, const struct library *l,
 }
 
 /* False, too, if the library cannot be read. */
-static bool library_has(const struct missing_search *s, const struct library *l, const char *name)
+static bool library_has(const struct missing_search *s, const struct mapped_library *l,
+			const char *name)
 {
 	struct sym_module *m;
 	bool found;
@@ -98,8 +99,9 @@ static void find_mapped(struct missing_search *s)
 		return;
 	for (size_t i = 0; i < maps.at.n; i++)
 		if (maps.at.at[i].exec && maps.at.at[i].path[0] == '/')
-			*vec_add(&s->libraries) = (struct library){ mem_strdup(maps.at.at[i].path),
-								    maps.at.at[i].start };
+			*vec_add(&s->libraries) =
+				(struct mapped_library){ mem_strdup(maps.at.at[i].path),
+							 maps.at.at[i].start };
 	maps_free(&maps);
 }
 
@@ -118,7 +120,8 @@ static void find_linked(struct missing_search *s)
 
 		if (path)
 			*vec_add(&s->libraries) =
-				(struct library){ .path = mem_strndup(path, strcspn(path, " ")) };
+				(struct mapped_library){ .path = mem_strndup(path,
+									     strcspn(path, " ")) };
 	}
 	free(list);
 }
@@ -147,7 +150,7 @@ static const char *library_with(struct missing_search *s, const char *name, bool
 {
 	find_libraries(s);
 	for (size_t i = 0; i < s->libraries.n; i++) {
-		const struct library *l = &s->libraries.at[i];
+		const struct mapped_library *l = &s->libraries.at[i];
 
 		if (is_opened(s, l->path) == opened && strcmp(l->path, s->program->path) &&
 		    library_has(s, l, name))
@@ -215,7 +218,7 @@ static struct why_hooks meant_by(const struct missing_search *s, const struct fu
 }
 
 /* Whether a function of the library matches the pattern. */
-static bool library_matches(const struct missing_search *s, const struct library *l,
+static bool library_matches(const struct missing_search *s, const struct mapped_library *l,
 			    const struct function_pattern *p)
 {
 	struct function_list one = { 0 };

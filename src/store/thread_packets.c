@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads one thread's packets in order, for the merge and for the public cursor. Any number of
- * threads may do this on one reader: all state is in the track and the loader. */
+ * threads may do this on one reader: all state is in struct thread_packets and the loader. */
 #include <errno.h>
 
 #include "store/reader.h"
 
 /* Packets of thread t are r->packets from r->first[t] to r->first[t + 1]. False: the thread has
  * none. */
-bool track_begin(struct store_reader *r, uint32_t thread, struct track *out)
+bool thread_packets_begin(struct store_reader *r, uint32_t thread, struct thread_packets *out)
 {
 	if (thread >= r->info->threads.n || r->first.at[thread] == r->first.at[thread + 1])
 		return false;
-	*out = (struct track){ .thread = thread, .next = r->first.at[thread],
-			       .end = r->first.at[thread + 1] };
+	*out = (struct thread_packets){ .thread = thread,
+					.next = r->first.at[thread],
+					.end = r->first.at[thread + 1] };
 	return true;
 }
 
 /* Call it only while there is a next packet. */
-uint64_t track_next_tsc(const struct store_reader *r, const struct track *t)
+uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
 	return r->places.at[r->packets.at[t->next]].head.records.first_tsc;
 }
 
-uint64_t track_last_tsc(const struct store_reader *r, const struct track *t)
+uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
 	return r->places.at[r->packets.at[t->end - 1]].head.records.last_tsc;
 }
@@ -47,7 +48,8 @@ static void make_ready(struct loader *l, size_t words)
 }
 
 /* 1: words are there to be unpacked; 0: the thread's packets are used up; -errno and *err. */
-int track_load(struct store_reader *r, struct track *t, struct loader *l, struct err *err)
+int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct loader *l,
+			struct err *err)
 {
 	struct packet_place place;
 	const struct packet_records *head = &place.head.records;
@@ -62,8 +64,10 @@ int track_load(struct store_reader *r, struct track *t, struct loader *l, struct
 	if (res)
 		return res;
 	if (!same_records(head, &known))
-		return err_set(err, EBADMSG, "trace file %s is damaged: its index and the packet at "
-			       "byte %llu differ", r->name, (unsigned long long)place.offset);
+		return err_set(err, EBADMSG,
+			       "trace file %s is damaged: its index and the packet at "
+			       "byte %llu differ",
+			       r->name, (unsigned long long)place.offset);
 	make_ready(l, head->words);
 	res = columns_decoder_run(l->decoder, head, l->packet.at + l->packet.n - place.head.payload,
 				  place.head.payload, l->words, err);
@@ -81,21 +85,21 @@ int track_load(struct store_reader *r, struct track *t, struct loader *l, struct
 
 struct store_cursor {
 	struct store_reader *reader;
-	struct track track;
+	struct thread_packets packets;
 	struct loader loader;
 	struct err failed; /* a damaged packet ends the thread for good */
 };
 
 struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
 {
-	struct track track;
+	struct thread_packets packets;
 	struct store_cursor *c;
 
-	if (!track_begin(r, thread, &track))
+	if (!thread_packets_begin(r, thread, &packets))
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
 	c->reader = r;
-	c->track = track;
+	c->packets = packets;
 	return c;
 }
 
@@ -104,7 +108,7 @@ static int load_next(struct store_cursor *c)
 {
 	if (c->failed.code)
 		return -c->failed.code;
-	return track_load(c->reader, &c->track, &c->loader, &c->failed);
+	return thread_packets_load(c->reader, &c->packets, &c->loader, &c->failed);
 }
 
 int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struct err *err)
@@ -113,7 +117,7 @@ int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struc
 	int r = 1;
 
 	while (done < n && r > 0) {
-		if (unpack_next(&c->track.unpack, &out[done]))
+		if (unpack_next(&c->packets.unpack, &out[done]))
 			done++;
 		else
 			r = load_next(c);
