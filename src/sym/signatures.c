@@ -12,9 +12,11 @@
 #include "sym/type_name.h"
 
 #define PARAMETERS_MOST 256
+#define CHILDREN_MOST 4096  /* of a function, looked at for parameters, which come first */
 #define ORIGINS_MOST 4      /* a clone of an inlined copy of a declared function */
 #define LONGEST 4096        /* of a signature, about */
 #define WORK_A_STEP 16      /* in the walk's measure: a step looks up a type and writes it */
+#define WORK_A_CHILD 8
 
 struct signature_walk {
 	struct sym_signatures *out;
@@ -79,7 +81,8 @@ static bool has_parameters(struct signature_walk *w, Dwarf_Die *function, struct
 	Dwarf_Die child;
 	int r = dwarf_child(function, &child);
 
-	for (; r == 0 && s->parameters.n < PARAMETERS_MOST; r = type_next(&child)) {
+	for (unsigned n = 0; r == 0 && n < CHILDREN_MOST && s->parameters.n < PARAMETERS_MOST;
+	     n++, r = type_next(&w->scopes, &child)) {
 		s->variadic |= dwarf_tag(&child) == DW_TAG_unspecified_parameters;
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter)
 			add_parameter(w, &child, s);
@@ -137,9 +140,10 @@ static void end_unit(struct dwarf_walk *walk, void *context)
 	struct signature_walk *w = context;
 
 	for (size_t i = 0; i < w->functions.n; i++) {
-		w->scopes.taken = 0;
+		w->scopes.taken = w->scopes.passed = 0;
 		write_signature(w, &w->functions.at[i]);
-		if (!dwarf_walk_spend(walk, WORK_A_STEP * w->scopes.taken))
+		if (!dwarf_walk_spend(walk, WORK_A_STEP * w->scopes.taken +
+						    WORK_A_CHILD * w->scopes.passed))
 			return;
 	}
 }

@@ -13,7 +13,7 @@
 
 #define DEEPEST 24
 #define LONGEST 512
-#define STEPS_MOST 200 /* of a declaration: pointers to functions branch */
+#define STEPS_MOST 400 /* of a declaration: pointers to functions branch */
 
 void type_scopes_note(struct type_scopes *s, const Dwarf_Die *die, Dwarf_Die *holder)
 {
@@ -80,8 +80,9 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
 	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), type) != NULL;
 }
 
-int type_next(Dwarf_Die *child)
+int type_next(struct type_scopes *s, Dwarf_Die *child)
 {
+	s->passed++;
 	if (dwarf_haschildren(child) > 0 && !dwarf_hasattr(child, DW_AT_sibling))
 		return -1;
 	return dwarf_siblingof(child, child);
@@ -89,17 +90,19 @@ int type_next(Dwarf_Die *child)
 
 static char *declare(struct type_scopes *s, Dwarf_Die *die, const char *inner, int depth);
 
-/* "int, char *" of what a pointer to a function takes. */
+/* "int, char *" of what a pointer to a function takes. Each child is a step, whatever it is: many
+ * functions may have a type with a million of them. */
 static char *parameters_of(struct type_scopes *s, Dwarf_Die *function, int depth)
 {
 	char *all = mem_strdup("");
 	Dwarf_Die child;
 	int n = 0, r = dwarf_child(function, &child);
 
-	for (; r == 0 && s->steps; r = type_next(&child)) {
+	for (; r == 0 && s->steps; r = type_next(s, &child)) {
 		int tag = dwarf_tag(&child);
 		char *one;
 
+		s->steps--;
 		if (tag != DW_TAG_formal_parameter && tag != DW_TAG_unspecified_parameters)
 			continue;
 		one = tag == DW_TAG_formal_parameter ? declare(s, &child, "", depth)
@@ -114,13 +117,13 @@ static char *parameters_of(struct type_scopes *s, Dwarf_Die *function, int depth
 }
 
 /* "[4][2]"; "[]" where the length is not a constant. */
-static char *bounds_of(Dwarf_Die *array)
+static char *bounds_of(struct type_scopes *s, Dwarf_Die *array)
 {
 	char *all = mem_strdup("");
 	Dwarf_Die child;
 	int r = dwarf_child(array, &child);
 
-	for (int n = 0; r == 0 && n < DEEPEST; n++, r = type_next(&child)) {
+	for (int n = 0; r == 0 && n < DEEPEST; n++, r = type_next(s, &child)) {
 		Dwarf_Attribute attr;
 		Dwarf_Word count;
 
@@ -243,7 +246,7 @@ static char *name_of(struct type_scopes *s, Dwarf_Die *type, int tag, const char
 static char *around_array(struct type_scopes *s, Dwarf_Die *type, const char *inner,
 			  int depth)
 {
-	char *bounds = bounds_of(type), *grown = mem_printf("%s%s", inner, bounds);
+	char *bounds = bounds_of(s, type), *grown = mem_printf("%s%s", inner, bounds);
 	char *whole = declare(s, type, grown, depth);
 
 	free(bounds);

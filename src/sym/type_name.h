@@ -11,6 +11,7 @@ struct type_scopes {
 	VEC(struct type_scope) at; /* in the file's order, so sorted by address */
 	unsigned steps;            /* left in the declaration under way */
 	uint64_t taken;            /* in all declarations: for the caller, who begins with 0 */
+	uint64_t passed;           /* children passed over by type_next(), likewise */
 };
 
 void type_scopes_note(struct type_scopes *s, const Dwarf_Die *die, Dwarf_Die *holder);
@@ -26,5 +27,5 @@ char *type_scoped_name(const struct type_scopes *s, Dwarf_Die *die);
 char *type_declare(struct type_scopes *s, Dwarf_Die *die, const char *declared);
 
 /* Goes on to the next child of a DIE: 0, or there is none. Not past a child whose end elfutils would
- * have to look for: parameters and bounds have nothing below them. */
-int type_next(Dwarf_Die *child);
+ * have to look for: parameters and bounds have nothing below them. s->passed counts the call. */
+int type_next(struct type_scopes *s, Dwarf_Die *child);

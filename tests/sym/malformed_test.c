@@ -364,12 +364,33 @@ static void damaged_dwarf(void **state)
 	free(bytes);
 }
 
+/* Signatures that share a DIE of many children: reading each by itself is little work, and all of
+ * them more than a file may take. */
+static void shared_children(void **state)
+{
+	static const char *const files[] = { "types", "copies" };
+	struct sym_signatures signatures;
+	struct sym_module *m;
+	struct err err;
+
+	copy_fixture("children.s");
+	run("gcc -Wa,--defsym,TYPE=1 children.s -o types && gcc children.s -o copies");
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		m = open_module(files[i]);
+		assert_int_equal(sym_signatures_read(m, &signatures, &err), 0);
+		assert_non_null(signatures.left_out);
+		assert_non_null(strstr(signatures.left_out, "it would take unreasonably long"));
+		sym_signatures_free(&signatures);
+		sym_close(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals), cmocka_unit_test(shortened), cmocka_unit_test(shortened_while_read),
 		cmocka_unit_test(sparse), cmocka_unit_test(parts), cmocka_unit_test(truncations), cmocka_unit_test(flips),
-		cmocka_unit_test(damaged_dwarf), cmocka_unit_test(names_that_overlap), cmocka_unit_test(rules_that_repeat),
+		cmocka_unit_test(damaged_dwarf), cmocka_unit_test(shared_children), cmocka_unit_test(names_that_overlap), cmocka_unit_test(rules_that_repeat),
 	};
 
 	return cmocka_run_group_tests(tests, tools_setup, tools_teardown);
