@@ -150,7 +150,9 @@ static struct cfi_rule rule_of(const struct cfi_machine *m, uint8_t effect, uint
 	case OFFSET:
 	case OFFSET_SF:
 		return (struct cfi_rule){ .kind = CFI_AT_CFA, .offset = offset };
-	case OFFSET_NEGATIVE: return (struct cfi_rule){ .kind = CFI_AT_CFA, .offset = -offset };
+	case OFFSET_NEGATIVE:
+		return (struct cfi_rule){ .kind = CFI_AT_CFA,
+					  .offset = (int64_t)(0 - (uint64_t)offset) };
 	case VALUE_OFFSET:
 	case VALUE_OFFSET_SF:
 		return (struct cfi_rule){ .kind = CFI_IS_CFA, .offset = offset };
