@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* links: arch report store trace model event shared base zstd threads */
 /* The printers and the summary on any events and any tables: what a damaged trace file can
- * hold once it has been read. The first 8 bytes are the options, then come the tables' odd
- * values, then events. */
+ * hold once it has been read. The first 8 bytes are the options. If the next one is even, the
+ * tables are those of a whole file, and the others are events; else the tables' odd values stand
+ * before the events. */
 #include <stdlib.h>
 
 #include "base/cursor.h"
@@ -89,6 +90,35 @@ static struct trace_info *make_info(struct cursor *c)
 		memset(t->comm, cursor_u8(c), sizeof(t->comm));
 	}
 	add_events(info, c);
+	return info;
+}
+
+/* Three modules of eight functions each: ids 1 to 24, and sites 1 to 15 in the first of them. */
+static struct trace_info *true_info(void)
+{
+	static const char strings[] = "\0main\0longjmp\0_ZN1a1bEv\0f";
+	static const uint32_t names[] = { 1, 6, 14, 24 };
+	struct trace_info *info = trace_info_new();
+	struct cursor none = cursor_of("", 0);
+
+	info->clock = (struct trace_clock){ .hz = 1000000000, .tsc = 1, .mono_ns = 1, .real_ns = 1 };
+	info->cpus = 4;
+	*vec_add(&info->images) = (struct trace_image){ .exe = mem_strdup("/m"), .cmdline = mem_strdup("m") };
+	for (uint32_t s = 0; s < 16; s++)
+		*vec_add(&info->images.at[0].sites) = s ? 0x10000 + 64 * s + 5 : 0;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct trace_module *m = vec_add(&info->modules);
+
+		*m = (struct trace_module){ .path = mem_strdup("/m"), .name = mem_strdup("m"), .base = 0x10000 * (i + 1),
+					    .start = 0x10000 * (i + 1), .end = 0x10000 * (i + 2), .first_id = 1 + 8 * i };
+		for (size_t k = 0; k < sizeof(strings); k++)
+			*vec_add(&m->strings) = strings[k];
+		for (uint32_t k = 0; k < 8; k++)
+			*vec_add(&m->functions) = (struct trace_function){ .vaddr = 128 * k, .size = 128, .name = names[k % 4] };
+	}
+	for (uint32_t i = 0; i < 4; i++)
+		*vec_add(&info->threads) = (struct trace_thread){ .pid = 1 + i / 2, .tid = 1 + i, .comm = "t" };
+	add_events(info, &none);
 	return info;
 }
 
@@ -222,7 +252,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	struct cursor c = cursor_of(bytes, n);
 	struct all_events *all = mem_zalloc(sizeof(*all));
 	uint64_t options = cursor_u64(&c);
-	struct trace_info *info = make_info(&c);
+	struct trace_info *info = cursor_u8(&c) & 1 ? make_info(&c) : true_info();
 
 	for (; cursor_left(&c) && all->n < EVENTS_MOST; all->n++)
 		all->at[all->n] = make_event(&c, payloads[all->n]);
