@@ -9,13 +9,11 @@
 #include <stdint.h>
 #include <sys/user.h>
 
+#include "arch/machine.h"
+
 /* BORROWED_CODE_BYTES, and the offsets BORROWED_CODE_RESULT, _BACK and _END (after the last
  * instruction). */
-#if defined(__x86_64__)
-#include "arch/x86_64/borrowed_code.h"
-#else
-#error "no code for borrowed threads on this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(borrowed_code.h)
 
 /* Writes them, for a frame (arch/sigframe.h) at this address. */
 void borrowed_code_emit(uint8_t out[BORROWED_CODE_BYTES], uint64_t frame);

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "arch/machine.h"
+
 /* --- jumps ---------------------------------------------------------------------------------- */
 
 /* Writes a jump of CODE_JUMP_BYTES bytes. Returns 0, or -ERANGE: `to` is out of reach. */
@@ -60,8 +62,4 @@ static inline bool code_may_begin_plt(const uint8_t *p);
 /* True for the begin of a PLT's first entry, which calls the dynamic linker. 8 bytes. */
 static inline bool code_is_plt_header(const uint8_t *p);
 
-#if defined(__x86_64__)
-#include "arch/x86_64/code.h"
-#else
-#error "no machine code of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(code.h)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "arch/machine.h"
+
 /* By the bytes before the field: of a conditional jump; of a call, or of an operand that is an
  * address. */
 static inline bool code_field_branches(const uint8_t *field);
@@ -17,8 +19,4 @@ static inline uint32_t code_fields_used(const uint8_t *at);
 typedef uint32_t code_lanes __attribute__((vector_size(16)));
 static inline uint32_t code_spread_mask(code_lanes mask);
 
-#if defined(__x86_64__)
-#include "arch/x86_64/code_fields.h"
-#else
-#error "no fields of this machine's code: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(code_fields.h)

@@ -5,8 +5,5 @@
  *   DWARF_KEPT                     { } of the others that a call keeps, as in stack_regs.kept
  *   DWARF_FRESH_CFA                CFA minus stack pointer at a function's first instruction */
 #pragma once
-#if defined(__x86_64__)
-#include "arch/x86_64/dwarf.h"
-#else
-#error "no DWARF numbers of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include "arch/machine.h"
+#include MACHINE_HEADER(dwarf.h)

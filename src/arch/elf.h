@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
+
 /* Kinds of relocations, by the value that each puts into its word. */
 enum elf_reloc {
 	ELF_RELOC_OTHER,
@@ -18,8 +20,4 @@ static inline enum elf_reloc elf_reloc(const Elf64_Rela *r);
 /* The machine's part has ELF_MACHINE (of e_machine), ELF_MACHINE_NAME for sentences, ELF_AUDIT_ARCH
  * (the kernel's number of it in struct seccomp_data), and ELF_RELATIVE (a relocation's type, for
  * RELR, which does not say it). */
-#if defined(__x86_64__)
-#include "arch/x86_64/elf.h"
-#else
-#error "no numbers of ELF of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(elf.h)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
+
 /* One system call with six arguments; those that a call does not take are not looked at by the
  * kernel. Returns its result, -errno on failure. */
 static inline long inside_syscall(long n, long a, long b, long c, long d, long e, long f);
@@ -30,8 +32,4 @@ static inline void inside_copy(void *to, const void *from, size_t n);
  * not. */
 static inline bool inside_has_shadow_stack(void);
 
-#if defined(__x86_64__)
-#include "arch/x86_64/inside.h"
-#else
-#error "no instructions of the agent of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(inside.h)

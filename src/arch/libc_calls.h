@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
+
 /* True if the system call and the comparison after it stand at `at`, as libc_calls.S does them; then
  * *limit is what the result is compared with. */
 static inline bool libc_call_is(const uint8_t *at, int64_t *limit);
@@ -19,8 +21,4 @@ static inline bool libc_is_empty(const uint8_t *at);
 /* True if code at a return address is a call of rt_sigreturn. */
 static inline bool libc_is_sigreturn(const uint8_t *at);
 
-#if defined(__x86_64__)
-#include "arch/x86_64/libc_calls.h"
-#else
-#error "no code of libc of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(libc_calls.h)

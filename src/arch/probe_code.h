@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The code that a probed instruction's jump leads to:
  *
- *   lead | lea -128(%rsp), %rsp; call *agent; nopl site; lea 128(%rsp), %rsp | rest, and back
+ *   lead | step over what a function may keep below the stack pointer; call the agent; say which
+ *   site this is; step back | rest, and back
  *
- * The agent (x86_64/agent/probe.S) keeps every register and the flags; the 128 bytes below the stack
- * pointer may hold a leaf function's variables. The nop's displacement tells the agent which struct
- * probe_site this is. */
+ * The agent (probe.S in the machine's folder) keeps every register and the flags. Where the site is
+ * said, the agent finds the address of its struct probe_site. */
 #pragma once
 #include "arch/relocate.h"
 

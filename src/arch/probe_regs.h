@@ -8,8 +8,5 @@
  *   PROBE_RESULT              after it: its result
  *   PROBE_PUSHED              bytes below the stack pointer that are written before C is called */
 #pragma once
-#if defined(__x86_64__)
-#include "arch/x86_64/probe_regs.h"
-#else
-#error "no registers of probes of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include "arch/machine.h"
+#include MACHINE_HEADER(probe_regs.h)

@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include "arch/machine.h"
+
 /* Transfer all registers of a thread that stands. Return 0, or -1 and errno. */
 static inline long regs_get(pid_t tid, struct user_regs_struct *r);
 static inline long regs_put(pid_t tid, const struct user_regs_struct *r);
@@ -60,8 +62,4 @@ static inline bool regs_sets_thread_pointer(const struct user_regs_struct *r, ui
  *   REGS_RED_ZONE          bytes below a stack pointer that a leaf function uses
  *   REGS_VECTORS           the set of PTRACE_GETREGSET that has the vector registers
  *   REGS_START_MARK        bytes { ... } that code which sets the thread pointer has in it */
-#if defined(__x86_64__)
-#include "arch/x86_64/regs.h"
-#else
-#error "no registers of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(regs.h)

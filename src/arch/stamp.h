@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
+
 static inline uint64_t stamp_read(void);
 /* Makes the next stamp_read() wait for the loads before it. */
 static inline void stamp_wait(void);
@@ -16,8 +18,4 @@ bool stamp_is_steady(void);
 /* The counter's rate in Hz as the processor tells it; 0: it does not. */
 uint64_t stamp_hz(void);
 
-#if defined(__x86_64__)
-#include "arch/x86_64/stamp.h"
-#else
-#error "no time stamp of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(stamp.h)

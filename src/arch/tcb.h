@@ -7,8 +7,5 @@
  *   TCB_TID        the thread's id, 32 bits
  *   TCB_GUARD      the number that addresses in a jmp_buf are mixed with */
 #pragma once
-#if defined(__x86_64__)
-#include "arch/x86_64/tcb.h"
-#else
-#error "no thread's control block of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include "arch/machine.h"
+#include MACHINE_HEADER(tcb.h)

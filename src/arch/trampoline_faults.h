@@ -12,12 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
+
 /* Puts the registers of the context back to what they were when the trampoline was entered. first:
  * the pc is its first instruction that touches the stack, and none has changed. */
 static inline void trampoline_faults_restore(uint64_t *context, bool first);
 
-#if defined(__x86_64__)
-#include "arch/x86_64/trampoline_faults.h"
-#else
-#error "no trampolines of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(trampoline_faults.h)

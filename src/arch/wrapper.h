@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
+
 /* The machine's part has WRAPPER_READ, the bytes that wrapper_at() reads, and WRAPPER_CODE_MAX, those
  * that wrapper_emit() writes at most. */
 
@@ -19,8 +21,4 @@ uint8_t wrapper_at(const uint8_t *p, uint32_t *number);
 unsigned wrapper_emit(const uint8_t *bytes, unsigned n, uint64_t from, uint64_t agent, uint64_t at,
 		      uint8_t *out);
 
-#if defined(__x86_64__)
-#include "arch/x86_64/wrapper.h"
-#else
-#error "no wrappers of this machine: CONTRIBUTING.md, Add a machine"
-#endif
+#include MACHINE_HEADER(wrapper.h)
