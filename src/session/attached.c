@@ -62,12 +62,18 @@ bool session_attached_run(const struct session *s)
 	return false;
 }
 
-/* Leaves one process. A failure is counted, and its reason kept. */
+/* Leaves one process. A failure is counted, and its reason kept; who ended meanwhile is left. */
 static void leave_process(struct session *s, pid_t pid)
 {
-	if (session_is_running((uint32_t)pid) &&
-	    control_detach(s->control, pid, &s->leave, &s->stuck_why) < 0)
-		s->stuck++;
+	struct err why;
+
+	if (!session_is_running((uint32_t)pid) ||
+	    control_detach(s->control, pid, &s->leave, &why) == 0 ||
+	    !session_is_running((uint32_t)pid))
+		return;
+	s->stuck++;
+	s->stuck_why = why;
+	s->stuck_pid = pid;
 }
 
 /* Sets *pids to the attached processes, or to the launched one; returns their number. */

@@ -55,6 +55,7 @@ struct session {
 	struct attach_report attach, leave;
 	uint32_t stuck;
 	struct err stuck_why;
+	pid_t stuck_pid;
 	bool left;
 	int status;
 	struct rusage usage;             /* of the program, once it has ended */

@@ -847,6 +847,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->changed = s->leave.changed;
 	res->stuck = s->stuck;
 	res->stuck_why = s->stuck_why;
+	res->stuck_pid = s->stuck_pid;
 	res->full = s->full;
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
 	res->run_ns = run_ns(s);

@@ -41,7 +41,8 @@ struct session_result {
 	/* places that somebody else had changed at the end: left as they are */
 	uint32_t changed;
 	uint32_t stuck;           /* processes that could not be left as they were */
-	struct err stuck_why;     /* the last of them */
+	struct err stuck_why;     /* of the last of them */
+	pid_t stuck_pid;          /* the last of them; its functions are patched still */
 	/* why the file could not take all, while the counts are of what it has; code 0: it could */
 	struct err full;
 };

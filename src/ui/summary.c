@@ -164,9 +164,6 @@ static void say_attached(const struct session_result *r)
 	if (r->changed)
 		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n",
 		    r->changed);
-	if (r->stuck)
-		say("brace: %u process%s could not be left as before: %s\n", r->stuck,
-		    r->stuck == 1 ? "" : "es", r->stuck_why.text);
 }
 
 static void say_messages(const struct session_result *r)
@@ -189,6 +186,17 @@ void summary_full(const struct session_result *r)
 		    summary_grouped(r->lost, lost), summary_grouped(r->lost + r->records, all));
 	else if (r->full.code)
 		say_error(&r->full);
+}
+
+bool summary_stuck(const struct session_result *r)
+{
+	if (!r->stuck)
+		return false;
+	say("brace: %u process%s could not be left as before: %s\n", r->stuck,
+	    r->stuck == 1 ? "" : "es", r->stuck_why.text);
+	say("brace: process %d runs on, its functions still patched; brace record -p %d --duration 1ms takes the patches out\n",
+	    (int)r->stuck_pid, (int)r->stuck_pid);
+	return r->attached;
 }
 
 /* Figures first, then what was hooked, what was left in attached processes, messages, and where the

@@ -9,6 +9,10 @@ void summary_print(const struct session_result *r, const char *trace_file);
 /* Says that the file could not take all, and how much it lacks; nothing if it could. */
 void summary_full(const struct session_result *r);
 
+/* Says which process could not be left as it was, and the cure. True if brace had attached to it,
+ * which is an error then; of a launched program, its own status matters more. */
+bool summary_stuck(const struct session_result *r);
+
 /* Prints the black box: the last n calls of each thread of a program that a signal ended, from its
  * trace file. */
 void summary_black_box(const char *trace_file, int wait_status, unsigned n);

@@ -94,6 +94,33 @@ kill -TERM $tracer
 wait $tracer
 ends_right "the second ends right" second "$PID"
 
+# --- another tracer, from the middle on --------------------------------------------------------------
+start taken "$FIXTURES/attachee" 2
+"$BRACE" record -q -p "$PID" -o "$T/trace" 2>"$T/summary" &
+tracer=$!
+attached "$PID"
+if command -v strace >/dev/null; then
+	strace -qq -o /dev/null -p "$PID" 2>/dev/null &
+	strace=$!
+	until ! kill -0 $strace 2>/dev/null || grep -qE "^TracerPid:.$strace\$" "/proc/$PID/status"; do :; done
+	kill -TERM $tracer
+	wait $tracer
+	status=$?
+	kill -INT $strace
+	wait $strace
+	[ $status -eq 125 ] && grep -q "brace record -p $PID --duration 1ms takes the patches out" "$T/summary"
+	result "a process that cannot be left is an error (status $status), with its cure" $? "$T/summary"
+	! "$FIXTURES/same_text" "$PID" >"$T/differences"
+	result "which stands patched" $?
+	attach -q --duration 1ms
+	same_text "and is clean after the cure" "$PID"
+else
+	skip "a process that cannot be left" "strace is not installed"
+	kill -TERM $tracer
+	wait $tracer
+fi
+ends_right "and ends right" taken "$PID"
+
 # --- children forked meanwhile -------------------------------------------------------------------
 start parent "$FIXTURES/attachee" 2
 "$BRACE" record -p "$PID" -o "$T/trace" 2>"$T/summary" &

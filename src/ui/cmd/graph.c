@@ -189,5 +189,7 @@ int cmd_graph(struct invocation *inv)
 		return say_error(&err);
 	if (!inv->quiet)
 		summary_print(&result, NULL);
+	if (summary_stuck(&result) && !status)
+		status = EXIT_BRACE;
 	return status ? status : run_exit(result.wait_status);
 }

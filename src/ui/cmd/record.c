@@ -67,5 +67,6 @@ int cmd_record(struct invocation *inv)
 		summary_black_box(file, result.wait_status, last_calls(inv));
 		summary_print(&result, file);
 	}
-	return run_exit(result.wait_status);
+	/* Said even with -q: something is left to do. */
+	return summary_stuck(&result) ? EXIT_BRACE : run_exit(result.wait_status);
 }
