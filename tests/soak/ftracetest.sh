@@ -23,7 +23,9 @@ fi
 FTRACE=$SOURCES/$PACKAGE/$PACKAGE/tools/testing/selftests/ftrace
 TABLE=$(dirname "$(readlink -f "$0")")/ftracetest.table
 SELF="event/event-pid ftrace/func-filter-pid ftrace/fgraph-retval ftrace/func-filter-stacktrace
-	trigger/trigger-eventonoff trigger/trigger-filter trigger/trigger-snapshot trigger/trigger-stacktrace trigger/trigger-traceonoff"
+	trigger/trigger-eventonoff trigger/trigger-filter trigger/trigger-snapshot trigger/trigger-stacktrace trigger/trigger-traceonoff
+	trigger/trigger-hist-mod trigger/trigger-multihist dynevent/add_remove_uprobe"
+NAMED=trigger/trigger-hist # which wants a call site's name: bash exports its functions, dash has none
 
 # verdicts DIRECTORY: "TEST RESULT" of what ftracetest printed into DIRECTORY.out: its logs say which test a number is of, and
 # those that are repeated in an instance come behind the others.
@@ -49,15 +51,15 @@ over() {
 	done
 }
 
-# traced DIRECTORY TEST...: by a traced shell. It comes into the namespace of the command, and goes on there; the command waits for it.
+# traced SHELL DIRECTORY TEST...: by a traced shell. It comes into the namespace of the command, and goes on there; the command waits for it.
 traced() {
-	local directory=$1
-	shift
+	local shell=$1 directory=$2
+	shift 2
 	cp -r "$FTRACE" "$T/$directory"
 	rm -f command
 	cat >traced.sh <<EOF
 while ! [ -s '$T/command' ]; do :; done
-nsenter -m -t \$(cat '$T/command') sh -c "cd '$T/$directory' && ./ftracetest -k -l '$T/$directory/logs' $*" >'$T/$directory.out' 2>&1
+nsenter -m -t \$(cat '$T/command') sh -c "cd '$T/$directory' && $shell ./ftracetest -k -l '$T/$directory/logs' $*" >'$T/$directory.out' 2>&1
 EOF
 	cat >command.sh <<EOF
 echo \$\$ >'$T/command.new'
@@ -89,32 +91,37 @@ compare() {
 		END { for (t in want) if (!(t in seen)) print t ": is in the table, and did not run" }' - seen >differs
 }
 
+# way NAME: how the test runs: by a traced sh or bash, or over the fixture
+way() {
+	case " $SELF " in *"/$1"[[:space:]]*) echo sh && return ;; esac
+	[ "$1" != "${NAMED#*/}" ] && echo over || echo bash
+}
+
 # again ROUND: those that differ, by themselves, as the gate does with tests that fail
 again() {
-	local self=() others=() name
-	for name in $(sed -n 's/: .*//; s/^instance://; p' differs | sort -u); do
-		case " $(printf '%s ' $SELF)" in
-		*"/$name "*) self+=("$name") ;;
-		*) others+=("$name") ;;
-		esac
-	done
+	local way name names
 	: >newer
-	if [ ${#others[@]} -gt 0 ]; then
-		over "again$1" "$(tests_of "${others[@]}")"
-		verdicts "again$1" >>newer
-	fi
-	if [ ${#self[@]} -gt 0 ]; then
-		traced "traced$1" "$(tests_of "${self[@]}")"
-		verdicts "traced$1" >>newer
-	fi
+	for way in over sh bash; do
+		names=()
+		for name in $(sed -n 's/: .*//; s/^instance://; p' differs | sort -u); do
+			[ "$(way "$name")" != $way ] || names+=("$name")
+		done
+		[ ${#names[@]} -gt 0 ] || continue
+		case $way in
+		over) over "again-$1-$way" "$(tests_of "${names[@]}")" ;;
+		*) traced $way "again-$1-$way" "$(tests_of "${names[@]}")" ;;
+		esac
+		verdicts "again-$1-$way" >>newer
+	done
 	merge newer
 }
 
 cd "$T" || exit
 over all
-traced traced "$(printf 'test.d/%s.tc ' $SELF)"
+traced sh traced "$(printf 'test.d/%s.tc ' $SELF)"
+traced bash named "test.d/$NAMED.tc"
 verdicts all >seen
-verdicts traced >newer # of a test that ran in both, the traced shell's counts
+cat <(verdicts traced) <(verdicts named) >newer # of a test that ran twice, the traced shell's counts
 merge newer
 compare
 cp differs first
@@ -130,7 +137,7 @@ result "the kernel's tests ran" $? all.out
 [ ! -s differs ]
 result "each passes, or is in ftracetest.table" $? differs
 for name in $(sed -n 's/: .*//; s/^instance://; p' differs | sort -u); do
-	for log in {all,traced,again?,traced?}/logs/*-"$name".tc-log.*; do
+	for log in {all,traced,named,again-*}/logs/*-"$name".tc-log.*; do
 		[ ! -e "$log" ] || { echo "# $log"; tail -n 12 "$log" | sed 's/^/# /'; }
 	done
 done

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kern_kmalloc.h"
+
 #define TICK_US 700
 #define FORK_US 3000
 
@@ -17,9 +19,6 @@ BRACE_EVENT(kmem, kmem_cache_free, BRACE_PROTO(void *site, void *at, const char 
 	BRACE_FIELDS(BRACE_FIELD(unsigned long, call_site, (unsigned long)site), BRACE_FIELD(unsigned long, ptr, (unsigned long)at),
 		     BRACE_STRING(name, name)),
 	BRACE_PRINT("call_site=%pS ptr=%p name=%s", (void *)REC->call_site, (void *)REC->ptr, __get_str(name)))
-BRACE_EVENT(kmem, kmalloc, BRACE_PROTO(void *site, unsigned long n), BRACE_ARGS(site, n),
-	BRACE_FIELDS(BRACE_FIELD(unsigned long, call_site, (unsigned long)site), BRACE_FIELD(unsigned long, bytes_req, n)),
-	BRACE_PRINT("call_site=%pS bytes_req=%lu", (void *)REC->call_site, REC->bytes_req))
 BRACE_EVENT(timer, timer_start, BRACE_PROTO(unsigned long n), BRACE_ARGS(n),
 	BRACE_FIELDS(BRACE_FIELD(unsigned long, expires, n)), BRACE_PRINT("expires=%lu", REC->expires))
 BRACE_EVENT(irq, softirq_entry, BRACE_PROTO(unsigned vec), BRACE_ARGS(vec),
