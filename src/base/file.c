@@ -30,6 +30,7 @@
 
 #define COPY_MOST (UINT64_C(512) << 20) /* bytes of a served file */
 #define COPIES 64     /* copies that file_stat knows; the oldest is forgotten */
+#define LOW 0x200000  /* below every program; above what vm.mmap_min_addr forbids */
 #define SILENT_MOST 8 /* waits in vain; after so many no served file is tried */
 
 /* Both parts: two writes in one second differ in the nanoseconds only. */
@@ -46,6 +47,9 @@ bool file_is_same(const struct stat *a, const struct stat *b)
 
 /* --- in an aside: what a process serves ---------------------------------------------------------- */
 
+/* What maps say of a mapping of the file; inode 0: that is not known. */
+struct mapped { dev_t device; ino_t inode; };
+
 /* One visit, in memory that brace and the aside share for its time (aside_run copies it both ways).
  * Descriptors have the same numbers there, because the aside is a fork. */
 struct path_visit {
@@ -54,6 +58,7 @@ struct path_visit {
 	int error;
 	uint64_t mount;      /* of the place */
 	struct stat is;
+	struct mapped mapped;
 };
 
 /* A raw call: libc's close_range() came with glibc 2.34. Kernels before 5.9 refuse it, and the
@@ -114,6 +119,41 @@ static int copy_bytes(int from, int to)
 	return n < 0 ? errno : 0;
 }
 
+/* "START-END PROT OFFSET MAJOR:MINOR INODE": false if the line is of another mapping. */
+static bool parse_mapped(const char *line, const void *at, struct mapped *out)
+{
+	unsigned long major, minor;
+	char *end;
+
+	if (strtoul(line, &end, 16) != (uintptr_t)at)
+		return false;
+	for (unsigned blanks = 0; *end && blanks < 3; end++)
+		blanks += *end == ' ';
+	major = strtoul(end, &end, 16);
+	minor = *end == ':' ? strtoul(end + 1, &end, 16) : 0;
+	*out = (struct mapped){ makedev(major, minor), strtoul(end, NULL, 10) };
+	return true;
+}
+
+/* Maps a page below everything else, so that it is the first line of maps. A machine where no page
+ * can be mapped there leaves *out as it was. */
+static void find_mapped(int from, struct mapped *out)
+{
+	const long page = 4096;
+	void *low = (void *)(uintptr_t)LOW;
+	char line[512];
+	ssize_t n;
+	int maps;
+
+	if ((void *)syscall(SYS_mmap, low, page, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, from,
+			    0L) != low)
+		return;
+	maps = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY);
+	n = maps < 0 ? 0 : (ssize_t)syscall(SYS_read, maps, line, sizeof(line) - 1);
+	line[n > 0 ? n : 0] = '\0';
+	parse_mapped(line, low, out);
+}
+
 /* 0 or an errno. ESTALE: somebody wrote to the file while it was copied, so that the copy may mix
  * two versions. */
 static int copy_file(struct path_visit *v)
@@ -130,6 +170,7 @@ static int copy_file(struct path_visit *v)
 	from = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (from < 0)
 		return errno;
+	find_mapped(from, &v->mapped);
 	e = copy_bytes(from, v->to);
 	return e ? e : fstat(from, &after) || !file_is_same(&v->is, &after) ? ESTALE : 0;
 }
@@ -163,7 +204,13 @@ static void visit(void *work)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t silent[SILENT_MOST];
 static unsigned n_silent, n_copies;
-static struct { int fd; dev_t device; ino_t inode; struct stat is; } copies[COPIES];
+static struct copy {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	struct stat is;
+	struct mapped mapped;
+} copies[COPIES];
 
 /* When the list is full every mount counts as silent: an attacker with many mounts costs
  * SILENT_MOST waits, not one for each. UNKNOWN stands for many mounts and is never found by itself. */
@@ -189,23 +236,20 @@ static void add_silent(uint64_t mount)
 
 /* If the copy itself cannot be looked at it stays unknown: file_stat() then tells the memfd's own
  * times. */
-static void add_copy(int fd, const struct stat *is)
+static void add_copy(int fd, const struct path_visit *v)
 {
 	struct stat own;
 
 	if (fstat(fd, &own))
 		return;
 	pthread_mutex_lock(&lock);
-	copies[n_copies].fd = fd;
-	copies[n_copies].device = own.st_dev;
-	copies[n_copies].inode = own.st_ino;
-	copies[n_copies].is = *is;
+	copies[n_copies] = (struct copy){ fd, own.st_dev, own.st_ino, v->is, v->mapped };
 	n_copies = (n_copies + 1) % COPIES;
 	pthread_mutex_unlock(&lock);
 }
 
 /* An inode of 0 marks an entry that was never used: memfds have none with that number. */
-static bool is_copy(int fd, const struct stat *own, struct stat *was)
+static bool find_copy(int fd, const struct stat *own, struct copy *out)
 {
 	bool is = false;
 
@@ -214,7 +258,7 @@ static bool is_copy(int fd, const struct stat *own, struct stat *was)
 		is = copies[i].inode && copies[i].fd == fd && copies[i].device == own->st_dev &&
 		     copies[i].inode == own->st_ino;
 		if (is)
-			*was = copies[i].is;
+			*out = copies[i];
 	}
 	pthread_mutex_unlock(&lock);
 	return is;
@@ -222,18 +266,29 @@ static bool is_copy(int fd, const struct stat *own, struct stat *was)
 
 bool file_is_copy(int fd)
 {
-	struct stat own, was;
+	struct copy copy;
+	struct stat own;
 
-	return fd >= 0 && fstat(fd, &own) == 0 && is_copy(fd, &own, &was);
+	return fd >= 0 && fstat(fd, &own) == 0 && find_copy(fd, &own, &copy);
+}
+
+bool file_copy_maps_as(int fd, dev_t device, ino_t inode)
+{
+	struct copy copy;
+	struct stat own;
+
+	return fstat(fd, &own) == 0 && find_copy(fd, &own, &copy) && copy.mapped.inode &&
+	       copy.mapped.device == device && copy.mapped.inode == inode;
 }
 
 int file_stat(int fd, struct stat *out)
 {
+	struct copy copy;
 	struct stat own;
 	int r = fstat(fd, &own);
 
-	if (r == 0 && !is_copy(fd, &own, out))
-		*out = own;
+	if (r == 0)
+		*out = find_copy(fd, &own, &copy) ? copy.is : own;
 	return r;
 }
 
@@ -399,7 +454,7 @@ static int copy(const struct followed_path *p, const char *path, struct err *err
 	snprintf(v.path, sizeof(v.path), "%s", path);
 	r = make_visit(&v, p->mount);
 	if (r == 0) {
-		add_copy(v.to, &v.is);
+		add_copy(v.to, &v);
 		return v.to;
 	}
 	close(v.to);

@@ -16,6 +16,9 @@
  * whatever else is mounted there. Any thread. */
 int file_open(const char *path, struct err *err);
 bool file_is_copy(int fd);
+/* Whether maps show these numbers for a mapping of the file that the copy was made of. Those of
+ * stat may be others (btrfs, overlayfs). */
+bool file_copy_maps_as(int fd, dev_t device, ino_t inode);
 /* fstat(); of a copy, what the file was when it was made. */
 int file_stat(int fd, struct stat *out);
 

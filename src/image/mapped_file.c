@@ -76,15 +76,16 @@ static bool maps_as(int fd, const struct map *map)
 	return is;
 }
 
-/* A copy is not mapped by brace: what a process serves is what the kernel leads to by the mapping,
- * or has the mapping's numbers. */
+/* A copy's own mapping says nothing: what a process serves is what the kernel leads to by the
+ * mapping, or the file that was copied has the mapping's numbers. */
 static bool is_mapped(int fd, bool led, const struct map *map)
 {
 	struct stat st;
 
 	return file_stat(fd, &st) == 0 &&
 	       ((st.st_dev == map->device && st.st_ino == map->inode) ||
-		(file_is_copy(fd) ? led : maps_as(fd, map)));
+		(file_is_copy(fd) ? led || file_copy_maps_as(fd, map->device, map->inode) :
+				      maps_as(fd, map)));
 }
 
 /* --- the ways to it --------------------------------------------------------------------------- */
