@@ -18,45 +18,12 @@
 #define STACK_WORDS_MAX (INT64_C(1) << 50) /* 8 times it is an offset */
 #define TEXT_MAX_BYTES 63u    /* of an argument behind its name */
 
-/* --- types ---------------------------------------------------------------------------------- */
-
-/* Names, fields and print formats are the kernel's (trace_probe.c). x8 to x64 are unsigned numbers
- * that are printed in hexadecimal. The field of a string is its length and place in the record, 4
- * bytes. */
-static const struct fetch_type types[] = {
-	{ "u8", "u8", "%u", 1, false, false },    { "u16", "u16", "%u", 2, false, false },
-	{ "u32", "u32", "%u", 4, false, false },  { "u64", "u64", "%Lu", 8, false, false },
-	{ "s8", "s8", "%d", 1, true, false },     { "s16", "s16", "%d", 2, true, false },
-	{ "s32", "s32", "%d", 4, true, false },   { "s64", "s64", "%Ld", 8, true, false },
-	{ "x8", "u8", "0x%x", 1, false, false },  { "x16", "u16", "0x%x", 2, false, false },
-	{ "x32", "u32", "0x%x", 4, false, false }, { "x64", "u64", "0x%Lx", 8, false, false },
-	{ "string", "__data_loc char[]", "\\\"%s\\\"", 4, true, true },
-	{ "ustring", "__data_loc char[]", "\\\"%s\\\"", 4, true, true },
-};
 /* The type of __probe_ip, the first field of every probe's record. */
 static const struct fetch_type ip_type = { "ip", "unsigned long", "(%lx)", 8, false, false };
-#define TYPES (sizeof(types) / sizeof(types[0]))
 
 static bool is_text(const char *text, size_t n, const char *word)
 {
 	return strlen(word) == n && memcmp(text, word, n) == 0;
-}
-
-const struct fetch_type *fetch_type_named(const char *name, size_t n)
-{
-	for (size_t i = 0; i < TYPES; i++)
-		if (is_text(name, n, types[i].name))
-			return &types[i];
-	return NULL;
-}
-
-/* Each u row stands before the x row of its width, so that the number is a decimal one. */
-const struct fetch_type *fetch_type_number(unsigned size, bool is_signed)
-{
-	for (size_t i = 0; i < TYPES; i++)
-		if (types[i].size == size && types[i].is_signed == is_signed && !types[i].is_string)
-			return &types[i];
-	return NULL;
 }
 
 int fetch_register(const char *name, size_t n)
@@ -75,7 +42,7 @@ void fetch_begin(struct fetch_build *b)
 {
 	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES };
 	*vec_add(&b->fields) =
-		(struct fetch_field){ mem_strdup("__probe_ip"), &ip_type, (uint16_t)b->fixed };
+		(struct fetch_field){ mem_strdup("__probe_ip"), &ip_type, (uint16_t)b->fixed, 0 };
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP });
 	fetch_insn(b,
 		   (struct fetch_insn){ .op = FETCH_STORE, .size = 8, .at = (uint16_t)b->fixed });
@@ -122,21 +89,29 @@ static const char *refused_name(const struct fetch_build *b, const char *name, s
 	return NULL;
 }
 
-int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
-		    const struct fetch_type *type, struct err *err)
+/* count: elements of an array; 0: it is none. As fetch_add_field(). */
+static int add_fields(struct fetch_build *b, const char *name, size_t n,
+		      const struct fetch_type *type, uint16_t count, struct err *err)
 {
+	uint32_t bytes = type->size * (count ? count : 1u);
 	const char *why = refused_name(b, name, n);
 
 	if (why)
 		return err_set(err, EINVAL, "%s", why);
 	/* __probe_ip is not an argument: FIELDS_MAX + 1 fields are allowed. */
-	if (b->fields.n > FIELDS_MAX || b->fixed + type->size > FETCH_RECORD_MAX)
+	if (b->fields.n > FIELDS_MAX || b->fixed + bytes > FETCH_RECORD_MAX)
 		return err_set(err, E2BIG, "there are too many arguments: a record has %u bytes",
 			       FETCH_RECORD_MAX);
-	*vec_add(&b->fields) =
-		(struct fetch_field){ mem_printf("%.*s", (int)n, name), type, (uint16_t)b->fixed };
-	b->fixed += type->size;
-	return (int)(b->fixed - type->size);
+	*vec_add(&b->fields) = (struct fetch_field){ mem_printf("%.*s", (int)n, name), type,
+						     (uint16_t)b->fixed, count };
+	b->fixed += bytes;
+	return (int)(b->fixed - bytes);
+}
+
+int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
+		    const struct fetch_type *type, struct err *err)
+{
+	return add_fields(b, name, n, type, 0, err);
 }
 
 /* --- arguments ------------------------------------------------------------------------------ */
@@ -168,15 +143,6 @@ static bool begins(const char *name, size_t n, const char *with)
 	return n >= strlen(with) && !memcmp(name, with, strlen(with));
 }
 
-/* $arg1 and $retval are the kernel's too, but not at any instruction. */
-static const char *refused_variable(const char *name, size_t n)
-{
-	if (begins(name, n, "arg"))
-		return "$arg* can be used only on function entry or exit";
-	return begins(name, n, "retval") ? "$retval is not available on probe"
-					 : "Invalid $-variable specified";
-}
-
 /* Reads a number up to `end`: decimal, octal or hexadecimal. strtoull() would also take blanks and
  * a plus sign, so the first character is checked. */
 static bool parse_number(const char *from, const char *end, int64_t *out)
@@ -193,6 +159,18 @@ static bool parse_number(const char *from, const char *end, int64_t *out)
 	errno = 0;
 	*out = *digits == '-' ? strtoll(digits, &rest, 0) : (int64_t)strtoull(digits, &rest, 0);
 	return !*rest && !errno;
+}
+
+/* $arg1 and $retval are the kernel's too, but not at any instruction. */
+static const char *refused_variable(const char *name, size_t n)
+{
+	int64_t number;
+
+	if (begins(name, n, "arg") && parse_number(name + 3, name + n, &number))
+		return number > 0 ? "$arg* can be used only on function entry or exit"
+				  : "Invalid argument number";
+	return begins(name, n, "retval") ? "$retval is not available on probe"
+					 : "Invalid $-variable specified";
 }
 
 /* Compiles $comm, $stack (the stack pointer), or $stackN, the word number N from there on. Register
@@ -264,21 +242,34 @@ static int parse_address(struct fetch_build *b, struct fetch_text *t)
 	return 0;
 }
 
-/* The kernel also has constant strings. */
-static const char *refused_immediate(const struct fetch_text *t)
+/* Compiles \"TEXT": pieces of 8 bytes; emit_store() tells them their field. */
+static int parse_text(struct fetch_build *b, struct fetch_text *t)
 {
-	return t->at + 1 < t->end && t->at[1] == '"'
-		       ? "a constant string is not recorded: write \\NUMBER, or leave it out"
-		       : "Invalid immediate value";
+	const char *at = t->at + 2, *end = t->end - 1;
+
+	if (end < at || *end != '"')
+		return set_fault_at(t, t->end, "String is not closed with '\"'");
+	do {
+		uint64_t value = 0;
+		uint8_t n = 0;
+
+		for (; n < 8 && at < end; n++)
+			value |= (uint64_t)(uint8_t)*at++ << 8 * n;
+		fetch_insn(b, (struct fetch_insn){
+				      .op = FETCH_TEXT, .size = n, .value = (int64_t)value });
+	} while (at < end);
+	return 0;
 }
 
-/* Compiles \NUMBER: the number itself. */
+/* Compiles \NUMBER: the number itself; or \"TEXT". */
 static int parse_immediate(struct fetch_build *b, struct fetch_text *t)
 {
 	int64_t value;
 
+	if (t->at + 1 < t->end && t->at[1] == '"')
+		return parse_text(b, t);
 	if (!parse_number(t->at + 1, t->end, &value))
-		return set_fault_at(t, t->at + 1, refused_immediate(t));
+		return set_fault_at(t, t->at + 1, "Invalid immediate value");
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = value });
 	return 0;
 }
@@ -297,6 +288,14 @@ static int parse_plain(struct fetch_build *b, struct fetch_text *t)
 					    ? "BTF is not available or not supported"
 					    : "Invalid fetch argument");
 	}
+}
+
+/* Whether what was compiled last is a text, and no address of one. */
+static bool is_constant_text(const struct fetch_build *b)
+{
+	uint8_t op = b->code.at[b->code.n - 1].op;
+
+	return op == FETCH_COMM || op == FETCH_TEXT;
 }
 
 /* Compiles [+|-]OFFSET(ARGUMENT), to any depth. The loop takes the parentheses off from the
@@ -326,7 +325,7 @@ static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 	}
 	if (parse_plain(b, t) < 0)
 		return -EINVAL;
-	if (n && b->code.at[b->code.n - 1].op == FETCH_COMM)
+	if (n && is_constant_text(b))
 		return set_fault(t, "$comm can not be dereferenced");
 	while (n--)
 		fetch_insn(b,
@@ -334,61 +333,105 @@ static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 	return 0;
 }
 
-/* Ends an argument's code with a store to `at`. A load that is the last instruction becomes as wide
- * as the type, or, for a string, the load of the string. */
-static int emit_store(struct fetch_build *b, const struct fetch_text *t,
-		      const struct fetch_type *type, int at)
+/* Compiles the elements of a string array: a pointer to each stands in memory. */
+static void emit_strings(struct fetch_build *b, unsigned count, uint16_t at)
+{
+	b->code.at[b->code.n - 1].op = FETCH_KEEP;
+	for (unsigned i = 0; i < count; i++) {
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_RECALL });
+		fetch_insn(b, (struct fetch_insn){
+				      .op = FETCH_LOAD, .size = 8, .value = 8 * (int64_t)i });
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_STRING,
+						   .at = (uint16_t)(at + 4 * i) });
+	}
+}
+
+/* Tells the pieces of a text, which are the last instructions, their field. */
+static void place_text(struct fetch_build *b, uint16_t at)
+{
+	for (size_t i = b->code.n; i > 0; i--) {
+		struct fetch_insn *piece = &b->code.at[i - 1];
+
+		if (piece->op != FETCH_TEXT || piece->at)
+			break;
+		piece->at = at;
+	}
+}
+
+/* Ends the code of an argument of type string. */
+static int emit_string(struct fetch_build *b, const struct fetch_text *t,
+		       const struct fetch_shape *shape, uint16_t at)
 {
 	struct fetch_insn *last = &b->code.at[b->code.n - 1];
 
-	if (last->op == FETCH_COMM && !type->is_string)
-		return set_fault_at(t, t->type,
-				    "$comm and immediate-string only accepts string type");
-	if (type->is_string && last->op == FETCH_LOAD) {
-		*last = (struct fetch_insn){ .op = FETCH_STRING,
-					     .at = (uint16_t)at,
-					     .value = last->value };
-		return 0;
-	}
-	if (type->is_string && last->op != FETCH_COMM)
+	if (last->op == FETCH_TEXT)
+		place_text(b, at);
+	else if (last->op == FETCH_LOAD && shape->count)
+		emit_strings(b, shape->count, at);
+	else if (last->op == FETCH_LOAD)
+		*last = (struct fetch_insn){ .op = FETCH_STRING, .at = at, .value = last->value };
+	else if (shape->count || (last->op != FETCH_COMM && last->op != FETCH_IMM))
 		return set_fault_at(t, t->type, "String accepts only memory argument");
-	if (last->op == FETCH_LOAD)
-		last->size = type->size;
-	fetch_insn(b, (struct fetch_insn){ .op = type->is_string ? FETCH_STRING : FETCH_STORE,
-					   .size = type->size,
-					   .at = (uint16_t)at });
+	else
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_STRING, .at = at });
 	return 0;
 }
 
-/* The kernel also has arrays, TYPE[N], and bit fields, bWIDTH@OFFSET/BITS. */
-static const char *refused_type(const struct fetch_text *t)
+/* Ends an argument's code with a store to `at`. A load that is the last instruction becomes as wide
+ * as the type, or, for a string, the load of the string. */
+static int emit_store(struct fetch_build *b, const struct fetch_text *t,
+		      const struct fetch_shape *shape, uint16_t at)
 {
-	size_t n = (size_t)(t->end - t->type);
+	struct fetch_insn *last = &b->code.at[b->code.n - 1];
+	uint8_t size = shape->type->size;
+	uint16_t count = shape->count ? shape->count : 1;
 
-	if (memchr(t->type, '[', n))
-		return "an array is not recorded: fetch its elements, each as an argument";
-	if (n > 1 && *t->type == 'b' && isdigit((unsigned char)t->type[1]))
-		return "a bit field is not recorded: fetch the number that it is in";
-	return "Unknown type is specified";
+	if (shape->type->is_string)
+		return emit_string(b, t, shape, at);
+	if (shape->bad_bits)
+		return set_fault_at(t, t->type, "Invalid bitfield");
+	if (shape->count && last->op != FETCH_LOAD)
+		return set_fault_at(t, t->type, "String accepts only memory argument");
+	if (last->op == FETCH_LOAD)
+		last->size = size;
+	if (shape->count)
+		*last = (struct fetch_insn){ .op = FETCH_ARRAY, .size = size, .at = at,
+					     .count = count, .value = last->value };
+	else
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_STORE, .size = size, .at = at });
+	if (shape->bits)
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_BITS, .size = size, .at = at,
+						   .count = count,
+						   .value = shape->bits << 8 | shape->shift });
+	return 0;
 }
 
-/* Returns the type after the colon; without one a 64-bit number, or $comm's string. */
-static const struct fetch_type *type_of(struct fetch_text *t)
+/* Whether the argument can be nothing but a string: $comm, \"TEXT". */
+static bool is_text_only(const char *at, size_t n)
 {
-	bool comm = t->end - t->at == 5 && !strncasecmp(t->at, "$comm", 5);
-	const struct fetch_type *type;
-	const char *colon = t->end - 1;
+	return is_text(at, n, "$comm") || is_text(at, n, "$COMM") || begins(at, n, "\\\"");
+}
 
-	while (colon > t->at && *colon != ':')
-		colon--;
-	t->type = colon > t->at ? colon + 1 : t->at;
-	if (colon == t->at)
-		return fetch_type_named(comm ? "string" : "x64", comm ? 6 : 3);
-	type = fetch_type_named(colon + 1, (size_t)(t->end - colon - 1));
-	if (!type)
-		set_fault_at(t, t->type, refused_type(t));
-	t->end = colon;
-	return type;
+/* Parses the type behind the colon; without one a 64-bit number, or a text's string. */
+static int parse_type(struct fetch_text *t, struct fetch_shape *out)
+{
+	const char *colon = memchr(t->at, ':', (size_t)(t->end - t->at)), *where, *why;
+	bool text = is_text_only(t->at, (size_t)((colon ? colon : t->end) - t->at));
+	char *type = colon ? mem_strndup(colon + 1, (size_t)(t->end - colon - 1))
+			   : mem_strdup(text ? "string" : "x64");
+
+	t->type = colon ? colon + 1 : t->at;
+	why = fetch_shape_parse(type, out, &where);
+	if (text && (!why || where == type) && (out->count || strcmp(type, "string") != 0)) {
+		why = "$comm and immediate-string only accepts string type";
+		where = type;
+	}
+	if (why)
+		set_fault_at(t, t->type + (where - type), why);
+	if (colon)
+		t->end = colon;
+	free(type);
+	return why ? -EINVAL : 0;
 }
 
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err)
@@ -398,7 +441,7 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	size_t n_name = equals ? (size_t)(equals - text)
 			       : (size_t)snprintf(own, sizeof(own), "arg%zu", b->fields.n);
 	struct fetch_text t = { text, text + n, equals ? equals + 1 : text, text + n, NULL, err };
-	const struct fetch_type *type;
+	struct fetch_shape shape;
 	const char *why;
 	int at;
 
@@ -410,13 +453,13 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	if (t.at == t.end || t.end - t.at > TEXT_MAX_BYTES)
 		return set_fault(&t, t.at == t.end ? "No argument expression"
 						   : "Argument expression is too long");
-	type = type_of(&t);
-	if (!type)
+	if (parse_type(&t, &shape) < 0)
 		return -EINVAL;
-	at = fetch_add_field(b, name, n_name, type, err);
+	at = add_fields(b, name, n_name, shape.type, shape.count, err);
 	if (at < 0)
 		return at;
-	return parse_fetchargs(b, &t) < 0 || emit_store(b, &t, type, at) < 0 ? -EINVAL : 0;
+	return parse_fetchargs(b, &t) < 0 || emit_store(b, &t, &shape, (uint16_t)at) < 0 ? -EINVAL
+											 : 0;
 }
 
 /* --- results -------------------------------------------------------------------------------- */
@@ -435,27 +478,55 @@ struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes)
 	return p;
 }
 
+/* Number of elements of the field; 1 if it is no array. */
+static unsigned elements_of(const struct fetch_field *f)
+{
+	return f->count ? f->count : 1;
+}
+
+/* Writes " a=%u", " b={%u,%u}". */
+static void print_shape(FILE *to, const struct fetch_field *f)
+{
+	fprintf(to, " %s=%s", f->name, f->count ? "{" : "");
+	for (unsigned i = 0; i < elements_of(f); i++)
+		fprintf(to, "%s%s", i ? "," : "", f->type->print);
+	fputs(f->count ? "}" : "", to);
+}
+
+/* Writes ", REC->a", ", REC->b[0], REC->b[1]", ", __get_str(s)". */
+static void print_values(FILE *to, const struct fetch_field *f)
+{
+	for (unsigned i = 0; i < elements_of(f); i++) {
+		fprintf(to, f->type->is_string ? ", __get_str(%s" : ", REC->%s", f->name);
+		if (f->count)
+			fprintf(to, "[%u]", i);
+		fputs(f->type->is_string ? ")" : "", to);
+	}
+}
+
 /* Returns the print format: "(%lx) a=%u b=\"%s\"", REC->__probe_ip, REC->a, __get_str(b) */
 static char *print_of(const struct fetch_build *b)
 {
-	char *text = mem_strdup("\"(%lx)"), *more;
+	char *text;
+	size_t n;
+	FILE *to = mem_stream(&text, &n);
 
-	for (size_t i = 1; i < b->fields.n; i++, free(more)) {
-		more = text;
-		text = mem_printf("%s %s=%s", more, b->fields.at[i].name,
-				  b->fields.at[i].type->print);
-	}
-	more = text;
-	text = mem_printf("%s\", REC->__probe_ip", more);
-	free(more);
-	for (size_t i = 1; i < b->fields.n; i++, free(more)) {
-		const struct fetch_field *f = &b->fields.at[i];
-
-		more = text;
-		text = mem_printf(f->type->is_string ? "%s, __get_str(%s)" : "%s, REC->%s", more,
-				  f->name);
-	}
+	fputs("\"(%lx)", to);
+	for (size_t i = 1; i < b->fields.n; i++)
+		print_shape(to, &b->fields.at[i]);
+	fputs("\", REC->__probe_ip", to);
+	for (size_t i = 1; i < b->fields.n; i++)
+		print_values(to, &b->fields.at[i]);
+	fclose(to);
 	return text;
+}
+
+/* The type as the kernel shows it: "u8", "u8[]", "__data_loc char[][3]"; free() it. */
+static char *type_text(const struct fetch_field *f)
+{
+	if (f->count && f->type->is_string)
+		return mem_printf("%s[%u]", f->type->field, f->count);
+	return mem_printf("%s%s", f->type->field, f->count ? "[]" : "");
 }
 
 char *fetch_format(const struct fetch_build *b, const char *name)
@@ -467,11 +538,14 @@ char *fetch_format(const struct fetch_build *b, const char *name)
 	for (size_t i = 0; i < b->fields.n; i++) {
 		const struct fetch_field *f = &b->fields.at[i];
 
-		fields[i] = (struct event_field){ f->type->field, f->name, f->at, f->type->size,
+		fields[i] = (struct event_field){ type_text(f), f->name, f->at,
+						  (uint16_t)(f->type->size * elements_of(f)),
 						  f->type->is_signed };
 	}
 	text = event_format_read(&e);
 	free(print);
+	for (size_t i = 0; i < b->fields.n; i++)
+		free((char *)fields[i].type);
 	free(fields);
 	return text;
 }

@@ -6,14 +6,29 @@
 #include "event/format.h"
 #include "shared/fetch.h"
 
-/* A field's type: u8 to u64, s8 to s64, x8 to x64 (shown in hexadecimal), string. */
+/* A field's type: u8 to u64, s8 to s64, x8 to x64 (shown in hexadecimal), char, symbol (an address
+ * that is shown as a function), string. */
 struct fetch_type { const char *name, *field, *print; uint8_t size; bool is_signed, is_string; };
+/* What stands behind an argument's colon. */
+struct fetch_shape {
+	const struct fetch_type *type; /* of an element */
+	uint16_t count;           /* elements of an array; 0: it is none */
+	uint8_t bits, shift;      /* of the number, `bits` from bit `shift` on; 0: all */
+	bool bad_bits;            /* there are no such bits */
+};
+/* Parses TYPE, TYPE[N] or bWIDTH@OFFSET/BITS, with [N] or without. NULL; or a sentence, and *where in
+ * the text. */
+const char *fetch_shape_parse(const char *text, struct fetch_shape *out, const char **where);
 /* Returns the type of that name, n characters; NULL: none. */
 const struct fetch_type *fetch_type_named(const char *name, size_t n);
 /* Returns the type of a number of that width. */
 const struct fetch_type *fetch_type_number(unsigned size, bool is_signed);
 
-struct fetch_field { char *name; const struct fetch_type *type; uint16_t at; };
+struct fetch_field {
+	char *name;
+	const struct fetch_type *type;
+	uint16_t at, count;       /* count: elements of an array; 0: it is none */
+};
 
 /* A probe's fields, one after the other without gaps, as in the kernel's probes; the first is
  * __probe_ip. */
@@ -38,7 +53,7 @@ void fetch_insn(struct fetch_build *b, struct fetch_insn i);
 
 /* Adds `[NAME=]FETCHARG[:TYPE]`, as in kprobe_events and uprobe_events, n characters of it; without
  * a name it is arg1, arg2, ...
- *   %REG   $stackN   $stack   $comm   \NUMBER   @ADDRESS   @+ADDRESS
+ *   %REG   $stackN   $stack   $comm   \NUMBER   \"TEXT"   @ADDRESS   @+ADDRESS
  *   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
  * @+ counts from the module's begin, as it was linked; with b->of_file it is an offset in the file.
  * Offsets may have a `u`, which changes nothing here. Returns 0, or -errno and *err with the

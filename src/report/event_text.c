@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "event/format.h"
 #include "model/option.h"
+#include "report/probe_text.h"
 #include "report/stack_text.h"
 #include "shared/record.h"
 
@@ -421,6 +422,29 @@ static void print_by_format(struct event_texts *t, const struct shown *s, const 
 	tep_print_event(s->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
 }
 
+/* Prints a probe's record; false: nothing, its format is unusual. */
+static bool print_probe(struct event_texts *t, const struct shown *s, const struct event *e,
+			uint32_t size)
+{
+	if (!probe_text_is(s->format))
+		return false;
+	t->printed = e;
+	trace_seq_printf(&t->seq, "%s: ", s->format->name);
+	if (probe_text(s->format, t->record, size, function_of, t, &t->seq))
+		return true;
+	trace_seq_reset(&t->seq);
+	return false;
+}
+
+static void print_as_asked(struct event_texts *t, const struct shown *s, const struct event *e,
+			   bool by_field, uint32_t size)
+{
+	if (by_field || !s->event)
+		print_fields(t, s, size);
+	else
+		print_by_format(t, s, e);
+}
+
 /* Makes one line of the text, whatever a program wrote into it. */
 static const char *one_line(struct event_texts *t)
 {
@@ -523,9 +547,7 @@ const char *event_text(struct event_texts *t, const struct event *e, uint64_t op
 				 (const char *)t->record + MARKER_AT);
 	else if (is_raw_marker(s->format) && !by_field)
 		print_raw_marker(t, size);
-	else if (by_field || !s->event)
-		print_fields(t, s, size);
-	else
-		print_by_format(t, s, e);
+	else if (by_field || !print_probe(t, s, e, size))
+		print_as_asked(t, s, e, by_field, size);
 	return one_line(t);
 }

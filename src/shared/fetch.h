@@ -3,9 +3,9 @@
  * in the event's record. The tracer compiles it (event/fetch.h); the agent runs it in the probed
  * thread. Both sides know this file, as they know filter.h: no libc, no pointers, no allocation.
  *
- * One value is at hand, from instruction to instruction. REG, IMM, IP and COMM begin a field. A
- * load from memory that is not there makes the number 0 and the string empty until the next field
- * begins.
+ * One value is at hand, from instruction to instruction. REG, IMM, IP, COMM and RECALL begin a
+ * field. A load from memory that is not there makes the number 0 and the string empty until the
+ * next field begins.
  *
  * fetch_run() does not trust the program: it loads every instruction once, checks where it writes,
  * and goes forward only. A program that is overwritten while it runs gives a wrong record at
@@ -17,6 +17,7 @@
 #define FETCH_INSNS_MAX 256u
 #define FETCH_RECORD_MAX 512u  /* with the 8 common bytes */
 #define FETCH_COMM_BYTES 16u
+#define FETCH_COUNT_MAX 64u    /* elements of an array */
 /* Registers have instructions' numbers: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... */
 #define FETCH_FLAGS_REG 16u
 #define FETCH_REGS 17u
@@ -34,6 +35,14 @@ enum fetch_op {
 	FETCH_STORE,   /* its lowest `size` bytes to `at` of the record */
 	FETCH_STRING,  /* the string in memory at value + the number: behind the fixed fields, with
 			  its NUL, and  length << 16 | place as 4 bytes to `at` */
+	FETCH_TEXT,    /* `size` bytes of value, the lowest first, and a NUL: as STRING; or more of
+			  it, if the instruction before was TEXT for the same `at` */
+	FETCH_ARRAY,   /* `count` elements of `size` bytes of memory at value + the number, to
+			  `at` */
+	FETCH_BITS,    /* of `count` elements of `size` bytes at `at`: (value >> 8) bits from bit
+			  (value & 255) on */
+	FETCH_KEEP,    /* value + the number is kept for RECALL */
+	FETCH_RECALL,  /* begins a field: the kept number */
 	FETCH_OPS
 };
 
@@ -43,7 +52,7 @@ struct fetch_insn {
 	uint8_t op;            /* enum fetch_op */
 	uint8_t size;          /* 1, 2, 4, 8; ADD_REG: 0 to 3 */
 	uint8_t reg, flags;
-	uint16_t at, pad;
+	uint16_t at, count;    /* count: 1 to FETCH_COUNT_MAX */
 	int64_t value;
 };
 

@@ -9,8 +9,10 @@ struct fetch_run_state {
 	const struct fetch_context *c;
 	uint8_t *record;
 	uint32_t fixed, used, room; /* bytes: fixed fields, all so far, at most */
-	uint64_t number;
-	bool fault, comm;
+	uint64_t number, kept;
+	uint32_t text;            /* place of the text that TEXT may continue; 0: none */
+	uint16_t text_at;         /* the field whose text that is */
+	bool fault, comm, kept_fault;
 };
 
 static bool size_good(uint8_t size)
@@ -101,7 +103,7 @@ __attribute__((noinline)) static void string(struct fetch_run_state *r, const st
 }
 
 /* Begins a field: a fault of the one before is over. */
-static void begin_string(struct fetch_run_state *r, uint64_t number)
+static void begin_field(struct fetch_run_state *r, uint64_t number)
 {
 	r->number = number;
 	r->fault = r->comm = false;
@@ -113,12 +115,81 @@ static bool is_within(const struct fetch_run_state *r, const struct fetch_insn *
 	return i->at >= 8 && i->at + size <= r->fixed;
 }
 
+/* Writes a text of the program's own, up to 8 bytes at a time: the NUL moves on with each. Without
+ * room it is cut. */
+static bool put_text(struct fetch_run_state *r, const struct fetch_insn *i)
+{
+	uint32_t at = r->used;
+
+	if (i->size > 8 || !is_within(r, i, 4))
+		return false;
+	if (r->text && r->text_at == i->at)
+		at--; /* onto the NUL */
+	else
+		r->text = at;
+	r->text_at = i->at;
+	for (unsigned n = 0; n < i->size && at + 1 < r->room; n++)
+		r->record[at++] = (uint8_t)((uint64_t)i->value >> 8 * n);
+	if (at < r->room)
+		r->record[at++] = 0;
+	put_number(r, i->at, (uint64_t)(at - r->text) << 16 | r->text, 4);
+	if (at == r->text)
+		r->text = 0; /* no room even for the NUL */
+	r->used = at;
+	return true;
+}
+
+static bool array_good(const struct fetch_run_state *r, const struct fetch_insn *i)
+{
+	return size_good(i->size) && i->count && i->count <= FETCH_COUNT_MAX &&
+	       is_within(r, i, (unsigned)i->size * i->count);
+}
+
+/* Elements behind unreadable memory stay 0. */
+static void load_array(struct fetch_run_state *r, const struct fetch_insn *i)
+{
+	if (!r->fault)
+		r->c->read(r->c->context, r->number + (uint64_t)i->value, r->record + i->at,
+			   (uint32_t)i->size * i->count);
+}
+
+/* Cuts bits out of each element that was stored. */
+static void cut_bits(struct fetch_run_state *r, const struct fetch_insn *i)
+{
+	unsigned shift = (uint64_t)i->value & 63, bits = (uint64_t)i->value >> 8 & 127;
+	uint64_t mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+
+	for (unsigned n = 0; n < i->count; n++) {
+		uint32_t at = i->at + n * i->size;
+		uint64_t number = 0;
+
+		for (unsigned k = i->size; k--;)
+			number = number << 8 | r->record[at + k];
+		put_number(r, at, number >> shift & mask, i->size);
+	}
+}
+
 /* Stores the number; false: the program is malformed. */
 static bool store_number(struct fetch_run_state *r, const struct fetch_insn *i)
 {
 	if (!size_good(i->size) || !is_within(r, i, i->size))
 		return false;
 	put_number(r, i->at, r->number, i->size);
+	return true;
+}
+
+/* Executes an instruction that writes several elements. Out of line, as string(). */
+__attribute__((noinline)) static bool run_long_step(struct fetch_run_state *r,
+						    const struct fetch_insn *i)
+{
+	if (i->op == FETCH_TEXT)
+		return put_text(r, i);
+	if ((i->op != FETCH_ARRAY && i->op != FETCH_BITS) || !array_good(r, i))
+		return false;
+	if (i->op == FETCH_ARRAY)
+		load_array(r, i);
+	else
+		cut_bits(r, i);
 	return true;
 }
 
@@ -129,10 +200,18 @@ static bool run_step(struct fetch_run_state *r, const struct fetch_insn *i)
 	const uint64_t value = (uint64_t)i->value;
 
 	switch (i->op) {
-	case FETCH_IMM: begin_string(r, value); return true;
-	case FETCH_REG: begin_string(r, r->c->regs[i->reg % FETCH_REGS] + value); return true;
-	case FETCH_IP: begin_string(r, r->c->ip + value); return true;
-	case FETCH_COMM: begin_string(r, 0); r->comm = true; return true;
+	case FETCH_IMM: begin_field(r, value); return true;
+	case FETCH_REG: begin_field(r, r->c->regs[i->reg % FETCH_REGS] + value); return true;
+	case FETCH_IP: begin_field(r, r->c->ip + value); return true;
+	case FETCH_COMM: begin_field(r, 0); r->comm = true; return true;
+	case FETCH_KEEP:
+		r->kept = r->number + value;
+		r->kept_fault = r->fault;
+		return true;
+	case FETCH_RECALL:
+		begin_field(r, r->kept);
+		r->fault = r->kept_fault;
+		return true;
 	case FETCH_ADD_REG:
 		r->number += r->c->regs[i->reg % FETCH_REGS] << (i->size & 3);
 		return true;
@@ -150,9 +229,10 @@ static bool run_step(struct fetch_run_state *r, const struct fetch_insn *i)
 		if (!is_within(r, i, 4))
 			return false;
 		string(r, i);
+		r->text = 0;
 		return true;
 	default:
-		return false;
+		return run_long_step(r, i);
 	}
 }
 
@@ -164,7 +244,7 @@ static struct fetch_insn insn_load(const struct fetch_insn *from)
 	uint64_t a = words[0], b = words[1];
 
 	return (struct fetch_insn){ (uint8_t)a,		(uint8_t)(a >> 8),   (uint8_t)(a >> 16),
-				    (uint8_t)(a >> 24), (uint16_t)(a >> 32), 0,
+				    (uint8_t)(a >> 24), (uint16_t)(a >> 32), (uint16_t)(a >> 48),
 				    (int64_t)b };
 }
 

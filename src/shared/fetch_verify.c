@@ -8,14 +8,34 @@ static bool size_good(uint8_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+static bool is_of_array(const struct fetch_insn *i)
+{
+	return i->op == FETCH_ARRAY || i->op == FETCH_BITS;
+}
+
+/* Bytes of the fixed fields that the instruction writes. */
+static unsigned bytes_written(const struct fetch_insn *i)
+{
+	if (is_of_array(i))
+		return (unsigned)i->size * i->count;
+	if (i->op == FETCH_STORE)
+		return i->size;
+	return i->op == FETCH_STRING || i->op == FETCH_TEXT ? 4 : 0;
+}
+
 static bool insn_good(const struct fetch_program *p, const struct fetch_insn *i)
 {
-	unsigned writes = i->op == FETCH_STORE ? i->size : i->op == FETCH_STRING ? 4 : 0;
+	unsigned writes = bytes_written(i);
 
 	if (i->op >= FETCH_OPS || i->reg >= FETCH_REGS)
 		return false;
-	if ((i->op == FETCH_LOAD || i->op == FETCH_NARROW || i->op == FETCH_STORE) &&
+	if ((i->op == FETCH_LOAD || i->op == FETCH_NARROW || i->op == FETCH_STORE ||
+	     is_of_array(i)) &&
 	    !size_good(i->size))
+		return false;
+	if (is_of_array(i) && (!i->count || i->count > FETCH_COUNT_MAX))
+		return false;
+	if (i->op == FETCH_TEXT && i->size > 8)
 		return false;
 	if (i->op == FETCH_ADD_REG && i->size > 3)
 		return false;

@@ -103,6 +103,51 @@ static void test_numbers(void **state)
 	fetch_free(&b);
 }
 
+static const struct { uint16_t numbers[4]; const char *names[3]; uint32_t bits; } many = {
+	{ 1, 2, 0xffff, 4 }, { "one", "", "three" }, 0xdeadbeef
+};
+
+/* Arrays, bits of numbers, texts of the definition's own; at the end of memory elements stay 0. */
+static void test_shapes(void **state)
+{
+	static const char *const all[] = { "+0(%di):u16[4]", "+0(%di):s16[4]", "+8(%di):string[3]", "+32(%di):b8@4/32",
+					   "+32(%di):b4@4/8[4]", "%ax:b3@1/8", "\\\"short\"", "\\\"exactly8\"", "\\\"some more than 8\"",
+					   "\\\"\"", "+0(%dx):u32[2]", "+0(%dx):string[2]" };
+	struct fetch_build b;
+	struct err err;
+	const uint8_t *a;
+
+	regs[0] = 0xb;
+	regs[2] = 0x10; /* nothing is there */
+	regs[7] = (uintptr_t)&many;
+	fetch_begin(&b);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (fetch_add(&b, all[i], strlen(all[i]), &err) < 0)
+			fail_msg("%s: %s", all[i], err.text);
+	assert_true(run(&b) > b.fixed);
+	assert_memory_equal(record + b.fields.at[1].at, many.numbers, 8);
+	assert_memory_equal(record + b.fields.at[2].at, many.numbers, 8);
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t at;
+
+		memcpy(&at, record + b.fields.at[3].at + 4 * i, 4);
+		assert_string_equal(record + (at & 0xffff), many.names[i]);
+		assert_int_equal(at >> 16, strlen(many.names[i]) + 1);
+	}
+	assert_int_equal(field(&b, 4), many.bits >> 4 & 0xff);
+	a = record + b.fields.at[5].at;
+	assert_true(a[0] == 0xe && a[1] == 0xb && a[2] == 0xa && a[3] == 0xd);
+	assert_int_equal(field(&b, 6), 5);
+	assert_string_equal(string_of(&b, 7), "short");
+	assert_string_equal(string_of(&b, 8), "exactly8");
+	assert_string_equal(string_of(&b, 9), "some more than 8");
+	assert_string_equal(string_of(&b, 10), "");
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(record[b.fields.at[11].at + i], 0);
+	assert_string_equal(string_of(&b, 12), "(none)");
+	fetch_free(&b);
+}
+
 static void test_strings(void **state)
 {
 	static char big[2000];
@@ -288,7 +333,7 @@ static void test_any_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_strings), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_strings), cmocka_unit_test(test_shapes), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_format), cmocka_unit_test(test_markers), cmocka_unit_test(test_sites),
 		cmocka_unit_test(test_any_bytes),
 	};

@@ -56,7 +56,7 @@ tell 1
 check_that "it records nothing before it is enabled" count 0 request:
 echo 1 >"$E/enable"
 tell 3 t4 5
-count 3 'request: (' && grep -q 'request: ([0-9a-f]*) n=3 s="answers"' "$D/trace" && grep -q ' n=4 s=' "$D/trace"
+count 3 'request: (' && grep -q 'request: (0x[0-9a-f]*) n=3 s="answers"' "$D/trace" && grep -q ' n=4 s=' "$D/trace"
 result "each time, in each thread, with its values" $? "$D/trace"
 echo 'n > 5' >"$E/filter"
 tell 5 6
@@ -90,7 +90,7 @@ echo "p:request $A:$O m=%di:s32" >>"$D/uprobe_events"
 echo 1 >"$D/tracing_on"
 echo 1 >"$E/enable"
 tell 9
-check_that "the name can be had again, with other fields" count 1 'request: ([0-9a-f]*) m=9$'
+check_that "the name can be had again, with other fields" count 1 'request: (0x[0-9a-f]*) m=9$'
 echo 0 >"$E/enable"
 for ((i = 1; i < 60; i++)); do echo "p:e$i $A:$O"; done >"$T/lines"
 cat "$T/lines" >>"$D/uprobe_events"

@@ -45,7 +45,7 @@ if command -v g++ >/dev/null && g++ -O2 -o "$T/throws" "$T/throws.cc" 2>"$T/err"
 	done
 	timeout 60 "$BRACE" graph --no-pager -l main -e sdt_libstdcxx:throw -- "$T/throws" 3 >"$T/graph" 2>"$T/err"
 	equal "function_graph shows them where they happened" 3 \
-		"$(grep -Ec '/\* throw: \([0-9a-f]+\) arg1=[0-9]+ arg2=[0-9]+ \*/' "$T/graph")"
+		"$(grep -Ec '/\* throw: \(0x[0-9a-f]+\) arg1=[0-9]+ arg2=[0-9]+ \*/' "$T/graph")"
 else
 	skip "C++ exceptions" "no g++"
 fi

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints probes' records; event_text.c calls, on its thread. The kernel prints them by its own types
+ * rather than by the print format, and libtraceevent cannot print arrays of strings. Formats and
+ * records come from files and programs: a conversion is looked up in a table, every value is read
+ * within the record, and a format that is no probe's is told. */
+#include "report/probe_text.h"
+
+#include <string.h>
+
+struct probe_print {
+	const struct event_format *format;
+	const uint8_t *record;
+	uint32_t size;
+	size_t field, element;    /* of the next value */
+	probe_symbol symbol;
+	void *context;
+	struct trace_seq *to;
+};
+
+static bool is_named(const struct event_format *f, size_t i, const char *name)
+{
+	return i < f->n && f->fields[i].size == 8 && strcmp(f->fields[i].name, name) == 0;
+}
+
+static bool is_return(const struct event_format *f)
+{
+	return is_named(f, 0, "__probe_func") && is_named(f, 1, "__probe_ret_ip");
+}
+
+bool probe_text_is(const struct event_format *f)
+{
+	return is_named(f, 0, "__probe_ip") || is_return(f);
+}
+
+/* Bytes of an element of the field; 0: no probe has such a field. */
+static unsigned element_bytes(const struct event_field *f)
+{
+	static const struct { const char *type; unsigned bytes; } sizes[] = {
+		{ "u8", 1 }, { "s8", 1 }, { "u16", 2 }, { "s16", 2 }, { "u32", 4 }, { "s32", 4 },
+		{ "u64", 8 }, { "s64", 8 }, { "__data_loc char", 4 },
+	};
+	size_t n = strcspn(f->type, "[");
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (strlen(sizes[i].type) == n && memcmp(sizes[i].type, f->type, n) == 0)
+			return sizes[i].bytes;
+	return 0;
+}
+
+/* Takes the next value; false: there is none. Signed ones are extended. */
+static bool next_value(struct probe_print *p, uint64_t *value)
+{
+	const struct event_field *f;
+	unsigned bytes;
+
+	if (p->field == p->format->n)
+		return false;
+	f = &p->format->fields[p->field];
+	bytes = element_bytes(f);
+	if (!bytes || (p->element + 1) * bytes > f->size ||
+	    f->offset + (p->element + 1) * bytes > p->size)
+		return false;
+	*value = 0;
+	memcpy(value, p->record + f->offset + p->element * bytes, bytes);
+	if (f->is_signed)
+		*value = (uint64_t)((int64_t)(*value << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+	if ((++p->element + 1) * bytes > f->size) {
+		p->field++;
+		p->element = 0;
+	}
+	return true;
+}
+
+static void print_symbol(struct probe_print *p, uint64_t address)
+{
+	unsigned long long begin = address;
+	char *module, *name = p->symbol(p->context, &begin, &module);
+
+	if (name && begin != address)
+		trace_seq_printf(p->to, "%s+0x%llx", name, (unsigned long long)address - begin);
+	else if (name)
+		trace_seq_printf(p->to, "%s", name);
+	else
+		trace_seq_printf(p->to, "0x%llx", (unsigned long long)address);
+}
+
+/* place: length << 16 | offset in the record. */
+static void print_string(struct probe_print *p, uint64_t place)
+{
+	uint32_t at = place & 0xffff, n = place >> 16 & 0xffff;
+
+	if (!n || at > p->size || n > p->size - at)
+		trace_seq_printf(p->to, "(fault)");
+	else
+		trace_seq_printf(p->to, "\"%.*s\"", (int)n, (const char *)p->record + at);
+}
+
+static void print_letter(struct probe_print *p, uint64_t letter)
+{
+	if (letter & 0xff)
+		trace_seq_putc(p->to, (unsigned char)letter);
+}
+
+static void print_unsigned(struct probe_print *p, uint64_t v)
+{
+	trace_seq_printf(p->to, "%llu", (unsigned long long)v);
+}
+
+static void print_signed(struct probe_print *p, uint64_t v)
+{
+	trace_seq_printf(p->to, "%lld", (long long)v);
+}
+
+static void print_hexadecimal(struct probe_print *p, uint64_t v)
+{
+	trace_seq_printf(p->to, "%llx", (unsigned long long)v);
+}
+
+/* The conversions of fetch_types.c. */
+static const struct conversion {
+	const char *text;
+	void (*print)(struct probe_print *p, uint64_t value);
+} conversions[] = {
+	{ "\\\"%s\\\"", print_string },   { "%u", print_unsigned }, { "%Lu", print_unsigned },
+	{ "%d", print_signed },           { "%Ld", print_signed },  { "%x", print_hexadecimal },
+	{ "%Lx", print_hexadecimal },     { "%c", print_letter },   { "%pS", print_symbol },
+};
+
+static const struct conversion *conversion_at(const char *text)
+{
+	for (size_t i = 0; i < sizeof(conversions) / sizeof(*conversions); i++)
+		if (!strncmp(text, conversions[i].text, strlen(conversions[i].text)))
+			return &conversions[i];
+	return NULL;
+}
+
+/* Prints (0x1) or (0x1 <- 0x2); returns what follows it in the print format, NULL: it is another. */
+static const char *print_place(struct probe_print *p)
+{
+	static const char at[] = "\"(%lx)", from[] = "\"(%lx <- %lx)";
+	bool returns = is_return(p->format);
+	const char *text = p->format->print;
+	size_t n = returns ? sizeof(from) - 1 : sizeof(at) - 1;
+	uint64_t first, second = 0;
+
+	if (strncmp(text, returns ? from : at, n) != 0)
+		return NULL;
+	memcpy(&first, p->record + p->format->fields[0].offset, 8);
+	if (returns)
+		memcpy(&second, p->record + p->format->fields[1].offset, 8);
+	if (returns)
+		trace_seq_printf(p->to, "(0x%llx <- 0x%llx)", (unsigned long long)second,
+				 (unsigned long long)first);
+	else
+		trace_seq_printf(p->to, "(0x%llx)", (unsigned long long)first);
+	p->field = returns ? 2 : 1;
+	return text + n;
+}
+
+bool probe_text(const struct event_format *f, const uint8_t *record, uint32_t size,
+		probe_symbol symbol, void *context, struct trace_seq *to)
+{
+	struct probe_print p = { .format = f, .record = record, .size = size,
+				 .symbol = symbol, .context = context, .to = to };
+	const char *text = print_place(&p);
+	uint64_t value;
+
+	while (text && *text && *text != '"') {
+		const struct conversion *c = conversion_at(text);
+
+		if (!c && (*text == '%' || *text == '\\'))
+			return false;
+		if (c && !next_value(&p, &value))
+			return false;
+		if (c)
+			c->print(&p, value);
+		else
+			trace_seq_putc(to, (unsigned char)*text);
+		text += c ? strlen(c->text) : 1;
+	}
+	return text && *text;
+}
