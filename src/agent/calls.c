@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/calls.h"
 #include "agent/tasks.h"
+#include "shared/call_copies.h"
 #include "shared/calls.h"
 #include "arch/probe_regs.h"
 #include "shared/filter.h"
@@ -109,28 +110,60 @@ static const struct task_block *write_task_events(const struct call_about *c)
 	return (const struct task_block *)((const uint8_t *)c + c->tasks);
 }
 
+/* Out of line, as write_return() is: their records take half of the stack that there is. */
+__attribute__((noinline)) static void write_entry(const struct call_at *at, uint32_t number)
+{
+	const uint64_t *regs = at->regs->at;
+	const struct call_about *c = at->about;
+	const uint64_t arguments[CALL_ARGUMENTS] = { c->ahead ? 0 : regs[PROBE_ARG0],
+						     regs[PROBE_ARG1],
+						     regs[PROBE_ARG2],
+						     regs[PROBE_ARG3],
+						     regs[PROBE_ARG4],
+						     regs[PROBE_ARG5] };
+	const struct call_values values = { arguments, 0, probe_read_anywhere };
+	uint64_t words[CALL_RECORD_WORDS];
+	const struct call_event *e = names_call(c, number);
+	unsigned n = 2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS);
+
+	words[1] = number;
+	for (unsigned i = 0; i < CALL_ARGUMENTS; i++)
+		words[2 + i] = arguments[i];
+	write_event(at, &c->raw, words, 2 + CALL_ARGUMENTS);
+	if (e->event != CALL_NO_EVENT)
+		write_event(at, e, words, call_copies_add(e, words, n, &values));
+}
+
 static void begin_call(const struct call_at *at)
 {
 	const uint64_t *regs = at->regs->at;
 	const struct call_about *c = at->about;
 	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[PROBE_NUMBER] : c->number;
-	uint64_t words[2 + CALL_ARGUMENTS] = { 0,
-					       number,
-					       c->ahead ? 0 : regs[PROBE_ARG0],
-					       regs[PROBE_ARG1],
-					       regs[PROBE_ARG2],
-					       regs[PROBE_ARG3],
-					       regs[PROBE_ARG4],
-					       regs[PROBE_ARG5] };
-	const struct call_event *e = names_call(c, number);
 
 	if (c->kept)
 		keep_entry(regs[PROBE_SP], number);
-	write_event(at, &c->raw, words, 2 + CALL_ARGUMENTS);
-	write_event(at, e, words,
-		    2 + (e->arguments < CALL_ARGUMENTS ? e->arguments : CALL_ARGUMENTS));
+	write_entry(at, number);
 	if (c->tasks)
 		task_before(&(struct task_at){ write_task_events(c), at->regs, at->ip }, number);
+}
+
+__attribute__((noinline)) static void write_return(const struct call_at *at, uint32_t number)
+{
+	const uint64_t *regs = at->regs->at;
+	const struct call_about *c = at->about;
+	/* Linux preserves the registers that arguments are in. */
+	const uint64_t arguments[CALL_ARGUMENTS] = { regs[PROBE_ARG0], regs[PROBE_ARG1],
+						     regs[PROBE_ARG2], regs[PROBE_ARG3],
+						     regs[PROBE_ARG4], regs[PROBE_ARG5] };
+	const struct call_values values = { arguments, regs[PROBE_RESULT], probe_read_anywhere };
+	const struct call_event *e = names_call(c, number);
+	uint64_t words[CALL_RECORD_WORDS];
+
+	words[1] = number;
+	words[2] = values.result;
+	write_event(at, &c->raw, words, 3);
+	if (e->event != CALL_NO_EVENT)
+		write_event(at, e, words, call_copies_add(e, words, 3, &values));
 }
 
 static void end_call(const struct call_at *at)
@@ -138,17 +171,13 @@ static void end_call(const struct call_at *at)
 	const uint64_t *regs = at->regs->at;
 	const struct call_about *c = at->about;
 	uint32_t number = c->number;
-	uint64_t words[3] = { 0, 0, regs[PROBE_RESULT] };
 
 	if (c->kept)
 		number = take_entry(regs[PROBE_SP]);
 	if (c->tasks)
 		task_behind(&(struct task_at){ write_task_events(c), at->regs, at->ip }, number);
-	if (number == CALL_UNKNOWN || is_child(number, regs[PROBE_RESULT]))
-		return;
-	words[1] = number;
-	write_event(at, &c->raw, words, 3);
-	write_event(at, names_call(c, number), words, 3);
+	if (number != CALL_UNKNOWN && !is_child(number, regs[PROBE_RESULT]))
+		write_return(at, number);
 }
 
 void call_hit(const struct probe_regs *regs, const struct probe_site *site)
@@ -161,9 +190,10 @@ void call_hit(const struct probe_regs *regs, const struct probe_site *site)
 		begin_call(&at);
 }
 
-/* Fills in one of the two records of a quick call; returns its words. */
+/* Fills in one of the two records of a quick call; returns its words. `empty`: with copies of
+ * nothing. */
 static unsigned fill_record(uint64_t *words, const uint64_t *regs, const struct call_quick *q,
-			    uint64_t header, unsigned arguments)
+			    uint64_t header, unsigned arguments, bool empty)
 {
 	const uint64_t of[] = { regs[PROBE_ARG0], regs[PROBE_ARG1], regs[PROBE_ARG2],
 				regs[PROBE_ARG3], regs[PROBE_ARG4], regs[PROBE_ARG5] };
@@ -175,16 +205,19 @@ static unsigned fill_record(uint64_t *words, const uint64_t *regs, const struct 
 	words[2] = regs[PROBE_RESULT];
 	for (unsigned i = 0; !q->behind && i < arguments; i++)
 		words[2 + i] = of[i];
-	return 2 + (q->behind ? 1 : arguments);
+	arguments = q->behind ? 1 : arguments;
+	if (empty)
+		words[2 + arguments] = CALL_NOTHING_COPIED * UINT64_C(0x100000001);
+	return 2 + arguments + empty;
 }
 
 void agent_syscall_full(const struct probe_regs *regs, const struct probe_site *site, uint64_t at)
 {
 	const struct call_quick *q = &((const struct call_about *)&site->program)->quick;
-	uint64_t words[2 * (2 + CALL_ARGUMENTS)];
-	unsigned n = fill_record(words, regs->at, q, q->raw, CALL_ARGUMENTS);
+	uint64_t words[2 * (2 + CALL_ARGUMENTS) + 1];
+	unsigned n = fill_record(words, regs->at, q, q->raw, CALL_ARGUMENTS, false);
 
 	n += fill_record(words + n, regs->at, q, q->named,
-			 q->arguments < CALL_ARGUMENTS ? q->arguments : CALL_ARGUMENTS);
+			 q->arguments < CALL_ARGUMENTS ? q->arguments : CALL_ARGUMENTS, q->empty);
 	buffer_place_words(words, n, at);
 }

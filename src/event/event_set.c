@@ -52,6 +52,7 @@ void event_set_copy(struct event_set *to, const struct event_set *from)
 {
 	*to = (struct event_set){ .catalogue = from->catalogue,
 				  .waits = from->waits,
+				  .syscall_bytes = from->syscall_bytes,
 				  .seen = from->seen };
 	for (size_t i = 0; i < from->at.n; i++) {
 		const struct event_setting *e = &from->at.at[i];

@@ -14,6 +14,10 @@
 #include "event/filter.h"
 #include "event/trigger.h"
 
+/* The kernel's values of syscall_user_buf_size: after boot, and the maximum. */
+#define SYSCALL_BYTES 63u
+#define SYSCALL_BYTES_MAX 165u
+
 struct event_setting {
 	uint32_t index;               /* in the catalogue */
 	bool enabled;
@@ -36,6 +40,9 @@ struct event_set {
 	/* not the set's own; NULL: none yet, only pending names */
 	struct event_catalogue *catalogue;
 	bool waits;                         /* names stay pending */
+	/* At most so many bytes of each string and buffer that an argument of a system call leads to
+	 * are copied: SYSCALL_BYTES_MAX at most, 0 = none. */
+	uint32_t syscall_bytes;
 	VEC(struct event_setting) at; /* by index; events that are not in it are as after boot */
 	VEC(struct event_system_filter) systems;
 	VEC(struct event_pending) pending;

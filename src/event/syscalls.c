@@ -4,11 +4,13 @@
  * catalogue changes; an event that cannot be added is left out. */
 #include "event/syscalls.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/syscall_copies.h"
 
 /* After the 8 common bytes: the number as an int, 4 bytes of padding, then 8 bytes for each
  * argument. */
@@ -43,11 +45,16 @@ const struct syscall_info *syscall_by_number(uint32_t number)
 
 /* --- enter: all arguments take eight bytes, whatever their type ------------------------------ */
 
-/* The format of one call's enter event while it is made; events_add_format() copies it. */
+/* The format of one call's event while it is made; events_add_format() copies it. */
 struct syscall_row {
+	const struct syscall_info *call;
 	char *words;           /* the arguments, cut into types and names; fields point into it */
-	struct event_field fields[1 + SYSCALL_ARGS];
-	size_t n;
+	struct event_field fields[2 + SYSCALL_ARGS + CALL_COPIES];
+	size_t n;              /* of them */
+	size_t arguments;      /* fields [1] and so on */
+	struct call_copy copies[CALL_COPIES];
+	char *copy_names[CALL_COPIES];
+	unsigned n_copies;     /* the last fields */
 	char *print;
 };
 
@@ -73,7 +80,114 @@ static void cut_arguments(struct syscall_row *c, const char *arguments)
 	}
 }
 
-/* "a: 0x%08lx, b: 0x%08lx", ((unsigned long)(REC->a)), ((unsigned long)(REC->b)) */
+/* Adds the fields of copies, from that offset on. An argument buf has its copy in __buf_val. */
+static void add_copies(struct syscall_row *c, bool behind, uint32_t offset)
+{
+	char name[64];
+
+	c->n_copies = syscall_copies(c->call, behind, c->copies);
+	for (unsigned i = 0; i < c->n_copies; i++) {
+		syscall_argument(c->call, c->copies[i].argument - 1u, NULL, name, sizeof(name));
+		c->copy_names[i] = mem_printf("__%s_val", name);
+		c->fields[c->n++] = (struct event_field){ "__data_loc char[]", c->copy_names[i],
+							  (uint16_t)(offset + 4 * i), 4, false };
+	}
+}
+
+static void drop_row(struct syscall_row *c)
+{
+	for (unsigned i = 0; i < c->n_copies; i++)
+		free(c->copy_names[i]);
+	free(c->print);
+	free(c->words);
+}
+
+/* The copy of argument field i; NULL: it has none. */
+static const struct call_copy *copy_of(const struct syscall_row *c, size_t i, const char **name)
+{
+	for (unsigned k = 0; k < c->n_copies; k++) {
+		*name = c->copy_names[k];
+		if (c->copies[k].argument == i)
+			return &c->copies[k];
+	}
+	return NULL;
+}
+
+static bool is_string(const struct call_copy *c)
+{
+	return c && c->length == CALL_COPY_STRING;
+}
+
+/* Structures are not printed: the kernel has none. */
+static bool is_buffer(const struct call_copy *c)
+{
+	return c && c->length < CALL_COPY_BYTES + CALL_ARGUMENTS;
+}
+
+/* The kernel prints these flags of open by name. */
+static bool is_open_flags(const struct syscall_row *c, size_t i)
+{
+	return strcmp(c->call->name, "openat") == 0 && strcmp(c->fields[i].name, "flags") == 0;
+}
+
+static bool is_open_mode(const struct syscall_row *c, size_t i)
+{
+	return strcmp(c->call->name, "openat") == 0 && strcmp(c->fields[i].name, "mode") == 0;
+}
+
+static void print_argument_text(const struct syscall_row *c, size_t i, FILE *f)
+{
+	const char *name, *as = is_open_flags(c, i) ? "%s%s"
+			      : is_open_mode(c, i)  ? "0%03o"
+						    : "0x%08lx";
+	const struct call_copy *copy = copy_of(c, i, &name);
+
+	fprintf(f, "%s%s: %s", i > 1 ? ", " : "", c->fields[i].name, as);
+	if (is_buffer(copy))
+		fputs(" (%s)", f);
+	else if (is_string(copy))
+		fputs(" \\\"%s\\\"", f);
+}
+
+#define LARGE_FILE 0x8000 /* the C library has 0 for it where all files may be large */
+
+static const struct { unsigned bit; const char *name; } open_flags[] = {
+	{ O_WRONLY, "O_WRONLY" }, { O_RDWR, "O_RDWR" }, { O_CREAT, "O_CREAT" },
+	{ O_EXCL, "O_EXCL" }, { O_NOCTTY, "O_NOCTTY" }, { O_TRUNC, "O_TRUNC" },
+	{ O_APPEND, "O_APPEND" }, { O_NONBLOCK, "O_NONBLOCK" }, { O_DSYNC, "O_DSYNC" },
+	{ O_DIRECT, "O_DIRECT" }, { LARGE_FILE, "O_LARGEFILE" },
+	{ O_DIRECTORY, "O_DIRECTORY" }, { O_NOFOLLOW, "O_NOFOLLOW" },
+	{ O_NOATIME, "O_NOATIME" }, { O_CLOEXEC, "O_CLOEXEC" },
+};
+
+static void print_open_flags(FILE *f)
+{
+	fputs(", (REC->flags & ~3) && !(REC->flags & 3) ? \"O_RDONLY|\" : \"\",  REC->flags ? "
+	      "__print_flags(REC->flags, \"|\"", f);
+	for (size_t i = 0; i < sizeof(open_flags) / sizeof(*open_flags); i++)
+		fprintf(f, ", { 0x%x, \"%s\" }", open_flags[i].bit, open_flags[i].name);
+	fputs(") : \"O_RDONLY\"", f);
+}
+
+static void print_argument(const struct syscall_row *c, size_t i, FILE *f)
+{
+	const char *name;
+	const struct call_copy *copy = copy_of(c, i, &name);
+
+	if (is_open_flags(c, i))
+		print_open_flags(f);
+	else
+		fprintf(f, ",%s ((unsigned long)(REC->%s))", is_open_mode(c, i) ? " " : "",
+			c->fields[i].name);
+	if (is_string(copy))
+		fprintf(f, ", __get_str(%s)", name);
+	else if (is_buffer(copy))
+		fprintf(f, ", __print_hex(__get_dynamic_array(%s), __get_dynamic_array_len(%s))",
+			name, name);
+}
+
+/* "a: 0x%08lx, b: 0x%08lx", ((unsigned long)(REC->a)), ((unsigned long)(REC->b)); what a string
+ * leads to stands behind it in quotes. */
 static char *print_arguments(const struct syscall_row *c)
 {
 	size_t size;
@@ -81,11 +195,11 @@ static char *print_arguments(const struct syscall_row *c)
 	FILE *f = mem_stream(&text, &size);
 
 	fputc('"', f);
-	for (size_t i = 1; i < c->n; i++)
-		fprintf(f, "%s%s: 0x%%08lx", i > 1 ? ", " : "", c->fields[i].name);
+	for (size_t i = 1; i <= c->arguments; i++)
+		print_argument_text(c, i, f);
 	fputc('"', f);
-	for (size_t i = 1; i < c->n; i++)
-		fprintf(f, ", ((unsigned long)(REC->%s))", c->fields[i].name);
+	for (size_t i = 1; i <= c->arguments; i++)
+		print_argument(c, i, f);
 	fclose(f);
 	return text;
 }
@@ -93,37 +207,44 @@ static char *print_arguments(const struct syscall_row *c)
 /* Adds syscalls:sys_enter_NAME, with a field for each argument. */
 static int add_enter(struct event_catalogue *c, const struct syscall_info *s, struct err *err)
 {
-	struct syscall_row call = { 0 };
+	struct syscall_row call = { .call = s };
 	const struct event_entry *entry;
 	char *name = mem_printf("sys_enter_%s", s->name);
 	struct event_format format = { .system = "syscalls", .name = name };
 	int r;
 
 	cut_arguments(&call, s->arguments);
+	call.arguments = call.n - 1;
+	add_copies(&call, false, FIRST_OFFSET + 8 * (uint32_t)call.arguments);
 	call.print = print_arguments(&call);
 	format.fields = call.fields;
 	format.n = call.n;
 	format.print = call.print;
 	r = events_add_format(c, &syscalls_provider, &format, &entry, err);
-	free(call.print);
-	free(call.words);
+	drop_row(&call);
 	free(name);
 	return r;
 }
 
 /* --- exit, and both raw ones: equal for every call --- */
 
-/* Adds syscalls:sys_exit_NAME. */
+/* Adds syscalls:sys_exit_NAME. It is printed as the kernel prints it; what the call gave back is in
+ * further fields. */
 static int add_exit(struct event_catalogue *c, const struct syscall_info *s, struct err *err)
 {
 	static const struct event_field ret = { "long", "ret", FIRST_OFFSET, 8, true };
-	const struct event_field fields[] = { number_field, ret };
+	struct syscall_row call = { .call = s, .fields = { number_field, ret }, .n = 2 };
 	const struct event_entry *entry;
 	char *name = mem_printf("sys_exit_%s", s->name);
-	struct event_format format = { .system = "syscalls", .name = name, .fields = fields, .n = 2,
+	struct event_format format = { .system = "syscalls", .name = name,
 				       .print = "\"0x%lx\", REC->ret" };
-	int r = events_add_format(c, &syscalls_provider, &format, &entry, err);
+	int r;
 
+	add_copies(&call, true, FIRST_OFFSET + 8);
+	format.fields = call.fields;
+	format.n = call.n;
+	r = events_add_format(c, &syscalls_provider, &format, &entry, err);
+	drop_row(&call);
 	free(name);
 	return r;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "arch/code.h"
-#include "event/syscalls.h"
+#include "event/syscall_copies.h"
 #include "image/task_points.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
@@ -76,11 +76,15 @@ static void wanted_event(struct wanted_call *w, const struct event_entry *e)
 	if (!*rest)
 		w->raw[behind] =
 			(struct call_event){ .event = (uint16_t)e->index, .stacked = stacked };
-	else if (s)
-		w->named[behind][s->number] =
-			(struct call_event){ .event = (uint16_t)e->index,
-					     .arguments = (uint8_t)(e->format->n - 1),
-					     .stacked = stacked };
+	else if (s) {
+		struct call_event *named = &w->named[behind][s->number];
+
+		*named = (struct call_event){ .event = (uint16_t)e->index,
+					      .arguments = (uint8_t)syscall_arguments(s),
+					      .stacked = stacked,
+					      .most = (uint8_t)w->set->syscall_bytes };
+		syscall_copies(s, behind, named->copies);
+	}
 }
 
 /* Collects the set's armed events, by place and number. */
@@ -196,12 +200,19 @@ static bool is_stacked(const struct call_event *e)
 	return e->event != CALL_NO_EVENT && e->stacked;
 }
 
+/* Whether the record has copies that the short way cannot make: it writes up to two of nothing. */
+static bool is_copying(const struct call_event *e)
+{
+	return e->event != CALL_NO_EVENT && e->copies[0].argument &&
+	       (e->most || e->copies[2].argument);
+}
+
 /* Whether the short way of the agent suffices. A child's start behind a call is not a return. */
 static bool is_plain(const struct hook_syscall *c, const struct call_about *a)
 {
 	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) &&
 	       !a->raw.filter && !a->named[0].filter && !is_stacked(&a->raw) &&
-	       !is_stacked(&a->named[0]);
+	       !is_stacked(&a->named[0]) && !is_copying(&a->named[0]);
 }
 
 /* A record's header without its time, 0 for none. Adds the record's size to *bytes. */
@@ -221,10 +232,12 @@ static void make_quick(const struct hook_syscall *c, struct call_about *a)
 
 	if (!is_plain(c, a))
 		return;
-	q.arguments = (uint8_t)(a->named[0].arguments < CALL_ARGUMENTS ? a->named[0].arguments
-								       : CALL_ARGUMENTS);
+	q.arguments = a->behind ? 1
+		      : a->named[0].arguments < CALL_ARGUMENTS ? a->named[0].arguments
+							       : CALL_ARGUMENTS;
+	q.empty = a->named[0].event != CALL_NO_EVENT && a->named[0].copies[0].argument;
 	q.raw = fill_header(&a->raw, a->behind ? 1 : CALL_ARGUMENTS, &q.bytes);
-	q.named = fill_header(&a->named[0], a->behind ? 1 : q.arguments, &q.bytes);
+	q.named = fill_header(&a->named[0], q.arguments + q.empty, &q.bytes);
 	a->quick = q;
 }
 

@@ -20,10 +20,12 @@
 #include "collect/clock.h"
 #include "collect/perf_rings.h"
 
-/* Adds the events that an instance has armed. Programs record an event whole if several instances
+/* Adds the events that an instance has armed, and the longest copies that one wants. Programs record an event whole if several instances
  * want it; each applies its own filter to it (selection.c). */
 static void add_events(struct event_set *to, const struct event_set *from)
 {
+	if (to->syscall_bytes < from->syscall_bytes)
+		to->syscall_bytes = from->syscall_bytes;
 	for (size_t i = 0; i < from->at.n; i++) {
 		uint32_t index = from->at.at[i].index;
 		struct filter_fault ignored;
@@ -130,6 +132,7 @@ static bool is_same_for_programs(const char *file, const struct settings *a,
 	if (!(settings_reach(file) & REACH_SELDOM) || a->tracer != b->tracer ||
 	    a->calls_too != b->calls_too ||
 	    settings_values(a) != settings_values(b) || settings_causal(a) != settings_causal(b) ||
+	    a->events.syscall_bytes != b->events.syscall_bytes ||
 	    !function_list_is_same(&a->filter, &b->filter) ||
 	    !function_list_is_same(&a->notrace, &b->notrace))
 		return false;

@@ -323,6 +323,24 @@ static char *read_clock(const struct settings *s, const struct setting_file *f)
 	return mem_printf("%s\n", text);
 }
 
+/* As in the kernel, what is more than the maximum is the maximum. */
+static int write_copies(struct settings *s, const struct setting_file *f, const char *text,
+			bool append, struct err *err)
+{
+	uint64_t v;
+	int e = units_parse_number(text, "a number of bytes", 0, UINT32_MAX, &v, err);
+
+	if (!e)
+		s->events.syscall_bytes =
+			v < SYSCALL_BYTES_MAX ? (uint32_t)v : SYSCALL_BYTES_MAX;
+	return e;
+}
+
+static char *read_copies(const struct settings *s, const struct setting_file *f)
+{
+	return mem_printf("%" PRIu32 "\n", s->events.syscall_bytes);
+}
+
 static int write_cpumask(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
 {
@@ -469,6 +487,7 @@ static const struct setting_file files[] = {
 	       offsetof(struct settings, stack_trace)),
 	LIST("stack_trace_filter", COUNTS, stack_filter, write_functions,
 	     "#### all functions enabled ####\n"),
+	NUMBER("syscall_user_buf_size", SELDOM, write_copies, read_copies, 0),
 	{ "trace_clock", 0, write_clock, read_clock, 0, NULL },
 	{ "trace_options", SELDOM, write_options, read_options, 0, NULL },
 	{ "tracing_cpumask", 0, write_cpumask, read_cpumask, 0, NULL },
@@ -599,6 +618,7 @@ void settings_init(struct settings *s)
 	};
 	/* The command line names events before any program is there to have them. */
 	s->events.waits = true;
+	s->events.syscall_bytes = SYSCALL_BYTES;
 	cpumask_all(&s->cpumask);
 	options_set_mode(s, BUFFER_STREAM);
 }

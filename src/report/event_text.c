@@ -364,7 +364,36 @@ static void print_number(struct trace_seq *s, const struct event_field *f, const
 			 f->is_signed ? (long long)narrow : (long long)v);
 }
 
-static void print_field(struct event_texts *t, const struct event_field *f, uint32_t size)
+/* Whether the field is a string that a system call was given. */
+static bool is_given_string(const struct event_format *e, const struct event_field *f)
+{
+	const char *at = e->print;
+	size_t n = strlen(f->name);
+
+	if (event_field_kind(f) != EVENT_DYNAMIC || strcmp(e->system, "syscalls") != 0)
+		return false;
+	while ((at = strstr(at, "__get_str("))) {
+		at += strlen("__get_str(");
+		if (!strncmp(at, f->name, n) && at[n] == ')')
+			return true;
+	}
+	return false;
+}
+
+/* Whether the field is a buffer of a system call that is not plain text: any bytes. */
+static bool is_given_bytes(const struct event_texts *t, const struct shown *s,
+			   const struct event_field *f, uint32_t at, uint32_t n)
+{
+	if (strcmp(s->format->system, "syscalls") != 0 || is_given_string(s->format, f))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (t->record[at + i] < ' ' || t->record[at + i] > '~')
+			return true;
+	return false;
+}
+
+static void print_field(struct event_texts *t, const struct shown *s, const struct event_field *f,
+			uint32_t size)
 {
 	enum event_field_kind kind = event_field_kind(f);
 	const uint8_t *at = t->record + f->offset;
@@ -374,7 +403,7 @@ static void print_field(struct event_texts *t, const struct event_field *f, uint
 
 	if (has_place(f)) {
 		dynamic_of(t, f, size, &place, &n);
-		if (strstr(f->type, "char"))
+		if (strstr(f->type, "char") && !is_given_bytes(t, s, f, place, n))
 			trace_seq_printf(&t->seq, "%.*s", (int)n, (const char *)t->record + place);
 		else
 			print_bytes(&t->seq, t->record + place, n);
@@ -392,7 +421,7 @@ static void print_fields(struct event_texts *t, const struct shown *s, uint32_t 
 	trace_seq_printf(&t->seq, "%s:", s->format->name);
 	for (size_t i = 0; i < s->format->n; i++) {
 		trace_seq_printf(&t->seq, " %s=", s->format->fields[i].name);
-		print_field(t, &s->format->fields[i], size);
+		print_field(t, s, &s->format->fields[i], size);
 	}
 }
 
@@ -408,6 +437,21 @@ static void put_wide(struct event_texts *t, const struct shown *s)
 		memcpy(&v, t->record + f->offset, f->size);
 		v = f->size == 1 ? (int8_t)v : (int16_t)v;
 		memcpy(t->record + s->wide[i].offset, &v, sizeof(v));
+	}
+}
+
+/* Puts dots for control characters of such strings, as the kernel does when it records them. */
+static void blank_controls(struct event_texts *t, const struct shown *s, uint32_t size)
+{
+	for (size_t i = 0; i < s->format->n; i++) {
+		uint32_t at, n;
+
+		if (!is_given_string(s->format, &s->format->fields[i]) ||
+		    !dynamic_of(t, &s->format->fields[i], size, &at, &n))
+			continue;
+		for (uint32_t k = 0; k + 1 < n; k++)
+			if (iscntrl(t->record[at + k]))
+				t->record[at + k] = '.';
 	}
 }
 
@@ -439,10 +483,12 @@ static bool print_probe(struct event_texts *t, const struct shown *s, const stru
 static void print_as_asked(struct event_texts *t, const struct shown *s, const struct event *e,
 			   bool by_field, uint32_t size)
 {
-	if (by_field || !s->event)
+	if (by_field || !s->event) {
 		print_fields(t, s, size);
-	else
-		print_by_format(t, s, e);
+		return;
+	}
+	blank_controls(t, s, size);
+	print_by_format(t, s, e);
 }
 
 /* Makes one line of the text, whatever a program wrote into it. */

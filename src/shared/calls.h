@@ -9,13 +9,38 @@
 #define CALL_NUMBERS 512u       /* every number of a system call is smaller */
 #define CALL_ARGUMENTS 6u
 
+/* How many bytes of what an argument leads to are copied: at most as many as the event allows. */
+enum call_copy_length {
+	CALL_COPY_BYTES = 0,     /* | n: argument n says how many */
+	CALL_COPY_WORDS = 0x10,  /* | n: argument n says how many pieces of 8 bytes */
+	CALL_COPY_PAIRS = 0x20,  /* | n: of 16 bytes */
+	CALL_COPY_FIXED = 0x40,  /* | n: 4 * n bytes; after the call, if it did not fail */
+	CALL_COPY_RESULT = 0x80, /* after the call: as many as it returned */
+	CALL_COPY_STRING,        /* to its NUL */
+};
+#define CALL_COPIES 3u
+#define CALL_COPY_MOST 165u /* bytes of a string or buffer, as the kernel's maximum */
+
+/* A copy at the record's end; a __data_loc of it stands behind the arguments. */
+struct call_copy {
+	uint8_t argument;        /* 1 + its number; 0 = there is no copy */
+	uint8_t length;          /* enum call_copy_length */
+};
+
+/* In a record: nothing was copied. The place is one of a zero, so that readers of strings find an
+ * empty one. */
+#define CALL_NOTHING_COPIED 12u
+
 /* One event that a call brings about. */
 struct call_event {
 	uint16_t event;
 	uint8_t arguments;      /* in its record */
 	uint8_t stacked;        /* its records come with the stack */
 	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = all */
+	struct call_copy copies[CALL_COPIES];
+	uint8_t most, pad;      /* bytes of each copy; 0 = all copies are empty */
 };
+_Static_assert(sizeof(struct call_event) == 16, "struct call_about stays a multiple of 8");
 
 /* The short way of the machine's agent/syscall.S, which writes both events at once. `raw` and
  * `named` are record headers without a time; 0: that event is not wanted. */
@@ -26,7 +51,8 @@ struct call_quick {
 	uint64_t bytes;
 	uint8_t arguments;      /* of named */
 	uint8_t behind; /* 1: this is the side after the call */
-	uint8_t pad[6];
+	uint8_t empty;  /* 1: behind the arguments of `named`, two copies of nothing */
+	uint8_t pad[5];
 };
 _Static_assert(sizeof(struct call_quick) == 40, "arch/x86_64/agent/syscall.S reads it");
 

@@ -382,6 +382,9 @@ static const struct file_row {
 	  "/proc/sys/kernel/stack_tracer_enabled)" },
 	{ "synthetic_events", 0640, TOP, &synthetic_events_file,
 	  "events that histograms make; NAME TYPE FIELD; ... defines one, !NAME removes it" },
+	SETTING("syscall_user_buf_size", EVERYWHERE,
+		"how much is copied of each string and buffer that a system call is given, "
+		"in bytes; 0: nothing"),
 	{ "timestamp_mode", 0440, EVERYWHERE, &timestamp_mode_file,
 	  "how times are kept in trace_pipe_raw" },
 	{ "touched_functions", 0440, TOP, &hooked_functions_file,

@@ -65,6 +65,8 @@ static const struct option event_options[] = {
 	  "functions unless they are asked for too", ADDS_TO("set_event") },
 	{ 'f', "event-filter", "FILTER", "of the events of the -e before it, only those that pass (\"size > 100 && name ~ \"a*\"\")",
 	  .set = set_of_event, .file = "filter" },
+	{ 0, "syscall-bytes", "N", "copy at most N bytes of each string and buffer that a system call is given (default 63, at most "
+	  "165; 0: none)", WRITES("syscall_user_buf_size") },
 	END
 };
 

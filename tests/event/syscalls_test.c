@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "event/syscalls.h"
+#include "event/syscall_copies.h"
 #include "golden.h"
 
 static struct event_catalogue *c;
@@ -49,13 +49,14 @@ static void same_but_id(const char *kernel, const char *system, const char *name
 
 static void as_the_kernel_has_them(void **state)
 {
-	static const char *const kernels[] = { "k6.12-own", "k6.12-debian" };
+	static const char *const kernels[] = { "k6.12-own", "k6.12-debian", "k7.2-own" };
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		same_but_id(kernels[i], "raw_syscalls", "sys_enter");
-		same_but_id(kernels[i], "syscalls", "sys_enter_openat");
 		same_but_id(kernels[i], "syscalls", "sys_exit_openat");
 	}
+	/* Older kernels copy no strings. */
+	same_but_id("k7.2-own", "syscalls", "sys_enter_openat");
 }
 
 static void without_arguments(void **state)
@@ -133,6 +134,61 @@ static void by_their_numbers(void **state)
 	assert_in_range(n, 340, 600);
 }
 
+/* An argument each in 8 bytes (or the result), then 4 bytes for each copy. */
+static void arguments_and_copies(const struct syscall_info *s, const struct event_format *f, bool behind)
+{
+	size_t n = behind ? 1 : syscall_arguments(s);
+	struct call_copy copies[CALL_COPIES];
+	unsigned k = syscall_copies(s, behind, copies);
+
+	assert_true(n <= SYSCALL_ARGS);
+	assert_int_equal(f->n, 1 + n + k);
+	for (size_t i = 1; i < f->n; i++) {
+		assert_true(*f->fields[i].name && *f->fields[i].type);
+		assert_int_equal(f->fields[i].offset, i <= n ? 8 + 8 * i : 16 + 8 * n + 4 * (i - 1 - n));
+	}
+	for (unsigned i = 0; i < k; i++) {
+		char name[64], want[80];
+
+		syscall_argument(s, copies[i].argument - 1u, NULL, name, sizeof(name));
+		snprintf(want, sizeof(want), "__%s_val", name);
+		assert_string_equal(f->fields[1 + n + i].name, want);
+		assert_string_equal(f->fields[1 + n + i].type, "__data_loc char[]");
+	}
+}
+
+/* Each row of the table of copies names a call and an argument that exist; the strings are those of
+ * the calls that have paths. */
+static void copies(void **state)
+{
+	static const struct { const char *call; bool behind; unsigned n; uint8_t first, length; } want[] = {
+		{ "open", false, 1, 1, CALL_COPY_STRING },     { "openat", false, 1, 2, CALL_COPY_STRING },
+		{ "rename", false, 2, 1, CALL_COPY_STRING },   { "renameat2", false, 2, 2, CALL_COPY_STRING },
+		{ "mount", false, 3, 1, CALL_COPY_STRING },    { "execve", false, 1, 1, CALL_COPY_STRING },
+		{ "write", false, 1, 2, CALL_COPY_BYTES | 2 }, { "writev", false, 1, 2, CALL_COPY_PAIRS | 2 },
+		{ "read", false, 0, 0, 0 },                    { "read", true, 1, 2, CALL_COPY_RESULT },
+		{ "write", true, 0, 0, 0 },                    { "sethostname", false, 1, 1, CALL_COPY_BYTES | 1 },
+		{ "newuname", false, 0, 0, 0 },                { "newfstatat", true, 1, 3, CALL_COPY_FIXED | 36 },
+		{ "getpid", false, 0, 0, 0 },                  { "sendto", false, 2, 2, CALL_COPY_BYTES | 2 },
+	};
+	size_t n;
+	const struct syscall_info *all = syscalls_all(&n);
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		struct call_copy got[CALL_COPIES] = { { 0, 0 } };
+		size_t k = 0;
+
+		while (k < n && strcmp(all[k].name, want[i].call) != 0)
+			k++;
+		assert_true(k < n);
+		if (syscall_copies(&all[k], want[i].behind, got) != want[i].n || got[0].argument != want[i].first ||
+		    got[0].length != want[i].length)
+			fail_msg("%s: %u, %u", want[i].call, got[0].argument, got[0].length);
+	}
+	assert_true(syscall_copies_are_right(&n));
+	assert_in_range(n, 40, 100);
+}
+
 static void every_line_is_right(void **state)
 {
 	size_t n;
@@ -147,11 +203,8 @@ static void every_line_is_right(void **state)
 		assert_non_null(e.enter);
 		assert_non_null(e.exit);
 		assert_true(events_can_enable(e.enter) && e.enter->provider == &syscalls_provider);
-		assert_true(e.enter->format->n <= 1 + SYSCALL_ARGS);
-		for (size_t k = 1; k < e.enter->format->n; k++) {
-			assert_true(*e.enter->format->fields[k].name && *e.enter->format->fields[k].type);
-			assert_int_equal(e.enter->format->fields[k].offset, 8 + 8 * k);
-		}
+		arguments_and_copies(&all[i], e.enter->format, false);
+		arguments_and_copies(&all[i], e.exit->format, true);
 	}
 	assert_null(syscall_by_number(134));
 	assert_null(syscall_by_number(400));
@@ -162,15 +215,21 @@ static void every_line_is_right(void **state)
 /* A field of them in a filter. */
 static void filtered(void **state)
 {
-	static const struct { const char *text; bool right; } filters[] = {
-		{ "fd == 3 && count > 100", true }, { "__syscall_nr == 0", true }, { "length > 1", false },
+	static const struct { unsigned number; const char *text; bool right; } filters[] = {
+		{ 0, "fd == 3 && count > 100", true },
+		{ 0, "__syscall_nr == 0", true },
+		{ 0, "length > 1", false },
+		{ 0, "__buf_val ~ \"a*\"", false },
+		{ 1, "__buf_val ~ \"a*\"", true },
+		{ 257, "filename ~ \"/etc/*\"", true },
+		{ 257, "__filename_val ~ \"/etc/*\" && flags & 1", true },
 	};
 	struct filter_context context = { 0 };
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++) {
 		struct filter_fault fault = { 0 };
 		struct filter_program *f = NULL;
-		int r = filter_compile(syscalls_find(c, 0).enter->format, filters[i].text, strlen(filters[i].text),
+		int r = filter_compile(syscalls_find(c, filters[i].number).enter->format, filters[i].text, strlen(filters[i].text),
 				       &context, &f, &fault);
 
 		assert_int_equal(r == 0, filters[i].right);
@@ -182,7 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_the_kernel_has_them), cmocka_unit_test(without_arguments),
-		cmocka_unit_test(with_six), cmocka_unit_test(by_their_numbers),
+		cmocka_unit_test(with_six), cmocka_unit_test(copies), cmocka_unit_test(by_their_numbers),
 		cmocka_unit_test(every_line_is_right), cmocka_unit_test(filtered),
 	};
 

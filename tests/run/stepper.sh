@@ -17,6 +17,12 @@ unset STEPS
 SYSTEM=(-p nop -e 'raw_syscalls:*' -e 'syscalls:sys_*_getppid')
 same "handlers that return, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper"
 check_that "the calls were led" test "$("$BRACE" replay "$T/trace" | grep -c 'NR 110 ')" = 12
+# A call with a copy of what its argument leads to, and with room for one that stays empty.
+for bytes in 63 0; do
+	same "handlers that return, copies of $bytes bytes" -p nop -e 'syscalls:sys_*_access' --syscall-bytes $bytes \
+		-- "$FIXTURES/stepper" return named
+	check_that "the calls were led, with copies of $bytes bytes" test "$("$BRACE" replay "$T/trace" | grep -c 'sys_enter_access')" = 2
+done
 same "handlers that return, filtered system calls" -p nop -e raw_syscalls:sys_enter -f 'id != 1' -e raw_syscalls:sys_exit -f 'id != 1' \
 	-- "$FIXTURES/stepper"
 same "handlers that jump, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper" jump

@@ -56,6 +56,7 @@ void call_calling(void);
 void call_hop(void);
 void hop(void);
 void call_system(void);
+void call_named(void);
 void (*hop_at)(void) = hop;
 extern const char known_before[], known_after[], fresh_before[], fresh_after[], tail_before[], tail_after[],
 	plt_before[], plt_after[], brief_before[], brief_after[], framed_before[], framed_after[], branching_before[],
@@ -69,6 +70,11 @@ const char *fresh_next;
 #define CALL(name, target) \
 	FUNCTION(call_##name, "\tlea -8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset 8\n" #name "_before:\n\tcall " target "\n" \
 		 #name "_after:\n\tlea 8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n")
+
+#define SYSTEM(name, number) \
+	FUNCTION(call_##name, "\tlea -8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset 8\n\tmov $" number ", %eax\n" \
+		 "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tsyscall\n\tlea (%rsp), %rsp\n" \
+		 "\tlea (%rsp), %rsp\n\tlea 8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n")
 
 __asm__(".text\n"
 	FUNCTION(leaf, "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tret\n")
@@ -92,9 +98,9 @@ __asm__(".text\n"
 	CALL(known, "leaf") CALL(fresh, "*fresh_next(%rip)") CALL(tail, "tailing")
 	/* A system call: what its events need is done before it and behind it. No names here, and no
 	   addresses anywhere: somebody might jump there. */
-	FUNCTION(call_system, "\tlea -8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset 8\n\tmov $110, %eax\n"
-		 "\tlea (%rsp), %rsp\n\tlea (%rsp), %rsp\n\tsyscall\n\tlea (%rsp), %rsp\n"
-		 "\tlea (%rsp), %rsp\n\tlea 8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n")
+	SYSTEM(system, "110")
+	/* access(), with any bits for a path. */
+	SYSTEM(named, "21")
 	".p2align 4\nthunks:\n.cfi_startproc\n.rept 2000\n\tcall leaf\n\tret\n\tnop\n\tnop\n.endr\n.cfi_endproc\n");
 
 static void fresh(void)
@@ -146,6 +152,8 @@ static const struct scenario {
 	{ "system", call_system, .from = 20, .to = 28 },
 	{ "system", call_system, .from = 20, .to = 28 },
 	{ "system", call_system, .from = 20, .to = 28 },
+	{ "named", call_named, .from = 10, .to = 18 },
+	{ "named", call_named, .from = 10, .to = 18 },
 	{ "event", call_event, .from = NOWHERE },
 };
 enum { SCENARIOS = sizeof(scenarios) / sizeof(*scenarios) };

@@ -22,6 +22,8 @@
 	.set BYTES, RAW + 24
 	.set ARGUMENTS, RAW + 32
 	.set BEHIND, RAW + 33
+	.set EMPTY, RAW + 34
+	.set NOTHING_COPIED, 12 /* CALL_NOTHING_COPIED */
 
 	/* Below: rax = the header's time, rcx = the site, r11 = where the record goes. These macros
 	 * clobber rdx. */
@@ -107,7 +109,10 @@ before_named:
 3:	COPY	RDX(%rsp), 32
 2:	mov	%rsi, 24(%r11)
 1:	mov	%rdi, 16(%r11)
-named:	HEADER	NAMED
+named:	cmpb	$0, EMPTY(%rcx)
+	jne	empty
+with_copies:
+	HEADER	NAMED
 end:	mov	FLAGS(%rsp), %eax
 	/* Restores the flags as in delivery.S. */
 	add	$0x7f, %al
@@ -121,6 +126,12 @@ few:	cmpb	$1, ARGUMENTS(%rcx)
 	jb	named
 	je	1b
 	jmp	2b
+
+empty:	movzbl	ARGUMENTS(%rcx), %edx
+	lea	16(%r11,%rdx,8), %rdx
+	movl	$NOTHING_COPIED, (%rdx)
+	movl	$NOTHING_COPIED, 4(%rdx)
+	jmp	with_copies
 
 behind:	cmpq	$0, RAW(%rcx)
 	je	behind_named

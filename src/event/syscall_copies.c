@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Constant tables, by the names that the kernel gives to calls and arguments: so they hold for
+ * every machine. syscalls.c makes fields of the copies, image/call_points.c tells the agent. An
+ * argument whose call is not in a table has no copy. */
+#include "event/syscall_copies.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A text that ends with a NUL is what an argument of one of these names leads to, if its type is
+ * char *. */
+static const char *const texts[] = {
+	"filename",      "pathname",    "path",     "oldname",      "newname",
+	"from_pathname", "to_pathname", "new_root", "put_old",      "name",
+	"specialfile",   "special",     "dev_name", "dir_name",     "type",
+	"name_user",     "u_name",      "uname",    "_fs_name",     "_key",
+	"_type",         "_description", "_callout_info",
+};
+
+/* Other copies: of the call, the argument; as many pieces as the argument `count` says, or a
+ * structure of 4-byte pieces, or after the call as many bytes as it returned. */
+struct copied {
+	const char *call, *argument;
+	enum call_copy_length length; /* without the number of the argument `count` */
+	uint8_t pieces;
+	bool behind;
+	const char *count;
+};
+
+#define BYTES(call, argument, count) { call, argument, CALL_COPY_BYTES, 0, false, count }
+#define WORDS(call, argument, count) { call, argument, CALL_COPY_WORDS, 0, false, count }
+#define PAIRS(call, argument, count) { call, argument, CALL_COPY_PAIRS, 0, false, count }
+#define STRUCT(call, argument, bytes) \
+	{ call, argument, CALL_COPY_FIXED, (bytes) / 4, false, NULL }
+#define GIVES(call, argument) { call, argument, CALL_COPY_RESULT, 0, true, NULL }
+#define GIVES_STRUCT(call, argument, bytes) \
+	{ call, argument, CALL_COPY_FIXED, (bytes) / 4, true, NULL }
+
+#define TIME_BYTES 16
+#define STAT_BYTES 144
+#define ADDRESS_BYTES 28 /* struct sockaddr_in6 */
+
+static const struct copied copied[] = {
+	BYTES("write", "buf", "count"),
+	BYTES("pwrite64", "buf", "count"),
+	BYTES("sendto", "buff", "len"),
+	BYTES("sendto", "addr", "addr_len"),
+	BYTES("connect", "uservaddr", "addrlen"),
+	BYTES("bind", "umyaddr", "addrlen"),
+	BYTES("setsockopt", "optval", "optlen"),
+	BYTES("mq_timedsend", "u_msg_ptr", "msg_len"),
+	BYTES("sethostname", "name", "len"),
+	BYTES("setdomainname", "name", "len"),
+	BYTES("setxattr", "value", "size"),
+	BYTES("lsetxattr", "value", "size"),
+	BYTES("fsetxattr", "value", "size"),
+	WORDS("poll", "ufds", "nfds"),
+	WORDS("ppoll", "ufds", "nfds"),
+	PAIRS("writev", "vec", "vlen"),
+	PAIRS("readv", "vec", "vlen"),
+	PAIRS("pwritev", "vec", "vlen"),
+	PAIRS("preadv", "vec", "vlen"),
+	STRUCT("nanosleep", "rqtp", TIME_BYTES),
+	STRUCT("clock_nanosleep", "rqtp", TIME_BYTES),
+	STRUCT("clock_settime", "tp", TIME_BYTES),
+	STRUCT("futex", "utime", TIME_BYTES),
+	STRUCT("ppoll", "tsp", TIME_BYTES),
+	STRUCT("pselect6", "tsp", TIME_BYTES),
+	STRUCT("timerfd_settime", "utmr", 2 * TIME_BYTES),
+	STRUCT("epoll_ctl", "event", 12),
+	GIVES("read", "buf"),
+	GIVES("pread64", "buf"),
+	GIVES("recvfrom", "ubuf"),
+	GIVES("readlink", "buf"),
+	GIVES("readlinkat", "buf"),
+	GIVES("getcwd", "buf"),
+	GIVES("getrandom", "ubuf"),
+	GIVES_STRUCT("newstat", "statbuf", STAT_BYTES),
+	GIVES_STRUCT("newlstat", "statbuf", STAT_BYTES),
+	GIVES_STRUCT("newfstat", "statbuf", STAT_BYTES),
+	GIVES_STRUCT("newfstatat", "statbuf", STAT_BYTES),
+	GIVES_STRUCT("pipe", "fildes", 8),
+	GIVES_STRUCT("pipe2", "fildes", 8),
+	GIVES_STRUCT("socketpair", "usockvec", 8),
+	GIVES_STRUCT("clock_gettime", "tp", TIME_BYTES),
+	GIVES_STRUCT("wait4", "stat_addr", 4),
+	GIVES_STRUCT("accept", "upeer_sockaddr", ADDRESS_BYTES),
+	GIVES_STRUCT("accept4", "upeer_sockaddr", ADDRESS_BYTES),
+	GIVES_STRUCT("getsockname", "usockaddr", ADDRESS_BYTES),
+	GIVES_STRUCT("getpeername", "usockaddr", ADDRESS_BYTES),
+};
+
+#define NAME_BYTES 64
+
+unsigned syscall_arguments(const struct syscall_info *s)
+{
+	unsigned n = *s->arguments != '\0';
+
+	for (const char *c = s->arguments; *c; c++)
+		n += *c == ',';
+	return n;
+}
+
+void syscall_argument(const struct syscall_info *s, unsigned i, char *type, char *name, size_t n)
+{
+	const char *at = s->arguments, *end, *blank;
+
+	for (; i && strchr(at, ','); i--)
+		at = strchr(at, ',') + 1;
+	at += *at == ' ';
+	end = at + strcspn(at, ",");
+	for (blank = end; blank > at && blank[-1] != ' '; blank--)
+		continue;
+	if (type)
+		snprintf(type, n, "%.*s", (int)(blank > at ? blank - 1 - at : 0), at);
+	if (name)
+		snprintf(name, n, "%.*s", (int)(end - blank), blank);
+}
+
+/* The number of the argument; CALL_ARGUMENTS: there is none of that name. */
+static unsigned argument_number(const struct syscall_info *s, const char *wanted)
+{
+	unsigned n = syscall_arguments(s);
+	char name[NAME_BYTES];
+
+	for (unsigned i = 0; i < n; i++) {
+		syscall_argument(s, i, NULL, name, sizeof(name));
+		if (strcmp(name, wanted) == 0)
+			return i;
+	}
+	return CALL_ARGUMENTS;
+}
+
+static bool is_text(const char *type, const char *name)
+{
+	if (strcmp(type, "const char *") != 0 && strcmp(type, "char *") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (strcmp(texts[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* NULL: the table has no such copy. */
+static const struct copied *copied_of(const struct syscall_info *s, const char *argument,
+				      bool behind)
+{
+	for (size_t i = 0; i < sizeof(copied) / sizeof(*copied); i++)
+		if (copied[i].behind == behind && strcmp(copied[i].call, s->name) == 0 &&
+		    strcmp(copied[i].argument, argument) == 0)
+			return &copied[i];
+	return NULL;
+}
+
+/* Whether argument i has a copy, and how long it is. */
+static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, uint8_t *length)
+{
+	char type[NAME_BYTES], name[NAME_BYTES];
+	const struct copied *c;
+
+	syscall_argument(s, i, type, name, NAME_BYTES);
+	c = copied_of(s, name, behind);
+	if (c)
+		*length = (uint8_t)(c->length |
+				    (c->count ? argument_number(s, c->count) : c->pieces));
+	else
+		*length = CALL_COPY_STRING;
+	return c || (!behind && is_text(type, name));
+}
+
+bool syscall_copies_are_right(size_t *rows)
+{
+	size_t n;
+	const struct syscall_info *all = syscalls_all(&n);
+
+	*rows = sizeof(copied) / sizeof(*copied);
+	for (size_t i = 0; i < *rows; i++) {
+		size_t k = 0;
+
+		while (k < n && strcmp(all[k].name, copied[i].call) != 0)
+			k++;
+		if (k == n || argument_number(&all[k], copied[i].argument) == CALL_ARGUMENTS ||
+		    (copied[i].count &&
+		     argument_number(&all[k], copied[i].count) == CALL_ARGUMENTS))
+			return false;
+	}
+	return true;
+}
+
+unsigned syscall_copies(const struct syscall_info *s, bool behind,
+			struct call_copy copies[CALL_COPIES])
+{
+	unsigned n = syscall_arguments(s), found = 0;
+	uint8_t length;
+
+	for (unsigned i = 0; i < n && found < CALL_COPIES; i++)
+		if (is_copied(s, i, behind, &length))
+			copies[found++] = (struct call_copy){ (uint8_t)(i + 1), length };
+	return found;
+}
