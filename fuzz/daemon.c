@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* links: daemon tree image collect tracee hook sym arch hist report store trace model event shared
  * base zstd threads */
-/* Any bytes from somebody who connects to a session: questions whole, cut short, of other versions. */
+/* Any bytes from somebody who connects to a session: questions whole, cut short, of other
+ * versions. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

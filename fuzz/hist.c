@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* links: arch hist event shared base */
-/* Any lines as writes of histograms: each is refused with a sentence that points into it and changes nothing, or stands in
- * the list and shows a line that is a histogram again; then any bytes as records, which are counted and printed. */
+/* Any lines as writes of histograms: each is refused with a sentence that points into it and
+ * changes nothing, or stands in the list and shows a line that is a histogram again; then any bytes
+ * as records, which are counted and printed. */
 #include <stdlib.h>
 #include <string.h>
 

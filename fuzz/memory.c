@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* links: session inject image collect tracee hook sym arch model event shared store trace base */
-/* The tracer's passes over a session memory that the program changes under its hands: the input is a script of stores
- * into headers, thread slots, descriptors and sub-buffers, of passes, and of what is stored while a run is handed
- * on. Each part of the memory is an allocation of its own, so that ASan sees who leaves it. A run must be whole
- * records, and its counts those of its words. */
+/* The tracer's passes over a session memory that the program changes under its hands: the input is
+ * a script of stores into headers, thread slots, descriptors and sub-buffers, of passes, and of
+ * what is stored while a run is handed on. Each part of the memory is an allocation of its own, so
+ * that ASan sees who leaves it. A run must be whole records, and its counts those of its words. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void spoil(void)
 	}
 }
 
-/* --- what the tracer makes of it --------------------------------------------------------------- */
+/* --- what the tracer makes of it -------------------------------------------------------------- */
 
 static void require(bool holds)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links: arch event shared base */
-/* Any text as a line of uprobe_events: it is refused with a sentence, or its definition reads back as the same, its
- * format is one, and its program is one that the verifier takes. */
+/* Any text as a line of uprobe_events: it is refused with a sentence, or its definition reads back
+ * as the same, its format is one, and its program is one that the verifier takes. */
 #include <stdlib.h>
 #include <string.h>
 

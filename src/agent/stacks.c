@@ -77,8 +77,8 @@ static void note_refused(struct agent_tls *t, bool before)
 		message_process(MESSAGE_NO_STACK);
 }
 
-/* Asking takes three system calls, and a thread without a stack would ask at every call. So one that
- * got none asks again when a stack was given back, or after a while. */
+/* Asking takes three system calls, and a thread without a stack would ask at every call. So one
+ * that got none asks again when a stack was given back, or after a while. */
 static bool asks_later(const struct agent_tls *t)
 {
 	return was_refused(t) && !__atomic_load_n(&n_unused, __ATOMIC_RELAXED) &&

@@ -295,7 +295,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 		write_span(now, &call, site, sp);
 }
 
-/* --- calls that may leave their stack (nonlocal.c) --------------------------------------------- */
+/* --- calls that may leave their stack (nonlocal.c) -------------------------------------------- */
 
 /* True if the call may return: its target cannot be known here, so the calls above stay. */
 static bool may_come_back(const struct nonlocal_about *about)

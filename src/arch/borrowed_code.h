@@ -3,7 +3,8 @@
  * thread's own state by rt_sigreturn. A function that was called returns to BORROWED_CODE_RESULT.
  * No state; any thread.
  *
- *   0: system call    RESULT: keep the result    BACK: sp = frame; frame's link = 0; rt_sigreturn */
+ *   0: system call    RESULT: keep the result    BACK: sp = frame; frame's link = 0;
+ *                     rt_sigreturn */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes of machine code that are written or recognised without a decoder: jumps, landing pads,
  * padding, calls, and what linkers write (PLT). A machine's folder has the definitions. No state;
- * any thread, and inside of the traced process too. `at`, `from` and `to` are addresses at run time;
- * p is where the bytes can be read. */
+ * any thread, and inside of the traced process too. `at`, `from` and `to` are addresses at run
+ * time; p is where the bytes can be read. */
 #pragma once
 #include <errno.h>
 #include <stdbool.h>

@@ -10,8 +10,8 @@
 
 #include "arch/machine.h"
 
-/* True if the system call and the comparison after it stand at `at`, as libc_calls.S does them; then
- * *limit is what the result is compared with. */
+/* True if the system call and the comparison after it stand at `at`, as libc_calls.S does them;
+ * then *limit is what the result is compared with. */
 static inline bool libc_call_is(const uint8_t *at, int64_t *limit);
 /* True for libgcc's _Unwind_GetCFA, all of whose LIBC_GET_CFA_BYTES instructions stand at `at`: a
  * load from its first argument, and a return. */

@@ -7,13 +7,13 @@
 
 #include "arch/machine.h"
 
-/* The machine's part has WRAPPER_READ, the bytes that wrapper_at() reads, and WRAPPER_CODE_MAX, those
- * that wrapper_emit() writes at most. */
+/* The machine's part has WRAPPER_READ, the bytes that wrapper_at() reads, and WRAPPER_CODE_MAX,
+ * those that wrapper_emit() writes at most. */
 
 /* False: no wrapper's load begins with this byte. */
 static inline bool wrapper_may_begin(uint8_t byte);
-/* Returns the bytes from p up to the system call, at least a jump's; 0: no load and call stand here.
- * *number: the call's; WRAPPER_ANY: the program says which at run time. */
+/* Returns the bytes from p up to the system call, at least a jump's; 0: no load and call stand
+ * here. *number: the call's; WRAPPER_ANY: the program says which at run time. */
 #define WRAPPER_ANY UINT32_MAX
 uint8_t wrapper_at(const uint8_t *p, uint32_t *number);
 /* Writes code for address `at`: the n bytes that wrapper_at() counted, then the way to the agent,

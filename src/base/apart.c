@@ -207,8 +207,8 @@ static bool await_errand(struct errand *e, long ms)
 	return done;
 }
 
-/* Our own process is looked at by the calling thread: a new one would change the mappings, and where
- * they are held brace itself stands still. */
+/* Our own process is looked at by the calling thread: a new one would change the mappings, and
+ * where they are held brace itself stands still. */
 static int run_apart(pid_t pid, const char *file, int flags, bool copies)
 {
 	long ms = patience_for(pid);

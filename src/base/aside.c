@@ -82,7 +82,8 @@ static pid_t begin(void (*f)(void *), void *work, int *pidfd)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_mutex_lock(&lock);
-	/* Without memory brace ends here, and not behind the clone: a copy would end by a signal. */
+	/* Without memory brace ends here, and not behind the clone: a copy would end by a
+	 * signal. */
 	vec_reserve(&copies, copies.n + 1);
 	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, pidfd, NULL, 0);
 	if (pid == 0) {

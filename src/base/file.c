@@ -45,7 +45,7 @@ bool file_is_same(const struct stat *a, const struct stat *b)
 	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
 }
 
-/* --- in an aside: what a process serves ---------------------------------------------------------- */
+/* --- in an aside: what a process serves ------------------------------------------------------- */
 
 /* What maps say of a mapping of the file; inode 0: that is not known. */
 struct mapped { dev_t device; ino_t inode; };
@@ -194,7 +194,7 @@ static void visit(void *work)
 		v->mount = x.stx_mnt_id;
 }
 
-/* --- mounts that did not answer, and copies ------------------------------------------------------- */
+/* --- mounts that did not answer, and copies --------------------------------------------------- */
 
 #define UNKNOWN UINT64_MAX /* a mount that is not reached */
 
@@ -213,7 +213,8 @@ static struct copy {
 } copies[COPIES];
 
 /* When the list is full every mount counts as silent: an attacker with many mounts costs
- * SILENT_MOST waits, not one for each. UNKNOWN stands for many mounts and is never found by itself. */
+ * SILENT_MOST waits, not one for each. UNKNOWN stands for many mounts and is never found by
+ * itself. */
 static bool is_silent(uint64_t mount)
 {
 	bool is;
@@ -302,7 +303,7 @@ static int make_visit(struct path_visit *v, uint64_t mount)
 	return r ? r : -v->error;
 }
 
-/* --- a path, as far as the kernel knows it by itself ------------------------------------------------ */
+/* --- a path, as far as the kernel knows it by itself ------------------------------------------ */
 
 /* The result of following a path. fd is to be closed if it is not negative. */
 struct followed_path {
@@ -412,7 +413,7 @@ static void find_place(const char *path, struct followed_path *p)
 	}
 }
 
-/* --- opening -------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* ENOEXEC is file_open's code for everything that is neither a regular file nor a directory. */
 static int refuse_kind(const char *path, mode_t mode, struct err *err)

@@ -22,7 +22,8 @@ uint64_t clock_tsc(void)
 }
 
 #define READINGS 1000
-/* Two readings are further apart than this, by the instruction's own time, unless one step has both. */
+/* Two readings are further apart than this, by the instruction's own time, unless one step has
+ * both. */
 #define AT_ONCE 2
 
 uint64_t clock_step(void)

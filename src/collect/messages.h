@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages that traced processes, and the tracer for them, left in the session memory for the user. */
+/* Messages that traced processes, and the tracer for them, left in the session memory for the
+ * user. */
 #pragma once
 #include <sys/types.h>
 
 #include "shared/messages.h"
 #include "trace/trace_info.h"
 
-/* Adds the messages of one session memory to info->messages; equal ones about one program become one with
- * a count. The memory may hold anything. */
+/* Adds the messages of one session memory to info->messages; equal ones about one program become
+ * one with a count. The memory may hold anything. */
 void messages_take(const struct memory_messages *from, struct trace_info *info);
 /* Adds a handler that is not probed, once for each name. reason: enum hook_reason, or
  * MESSAGE_NOT_HELD. */

@@ -217,7 +217,8 @@ static void show_front_end(const struct request_context *a, int fd)
 		fuse_mount_free(front_end);
 }
 
-/* WIRE_END is not here: request_handle() tells serve.c, which answers when the session has ended. */
+/* WIRE_END is not here: request_handle() tells serve.c, which answers when the session has
+ * ended. */
 static void carry_out(const struct request_context *a, int fd, const struct wire_question *q,
 		      const char *path, const char *text)
 {

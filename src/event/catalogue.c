@@ -284,7 +284,8 @@ struct filter_context events_context(struct event_catalogue *c)
 	return context;
 }
 
-/* A call that began before may still come after this returns: add_event() calls without the lock. */
+/* A call that began before may still come after this returns: add_event() calls without the
+ * lock. */
 void events_set_kinds(struct event_catalogue *c, const struct trigger_kinds *k)
 {
 	pthread_mutex_lock(&c->lock);

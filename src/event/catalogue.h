@@ -31,9 +31,9 @@ struct event_catalogue *events_new(void);
 void events_free(struct event_catalogue *c);
 
 /* Adds an event from the text of a format file. Its id does not matter: the next free one is given.
- * An equal event (of another process) is entered once, and keeps its provider. Returns 0 and *entry, which lives as long as
- * the catalogue; or -EEXIST: the system has another event of that name; -EINVAL: the text, or a
- * name that no directory can have; -ENOSPC. */
+ * An equal event (of another process) is entered once, and keeps its provider. Returns 0 and
+ * *entry, which lives as long as the catalogue; or -EEXIST: the system has another event of that
+ * name; -EINVAL: the text, or a name that no directory can have; -ENOSPC. */
 int events_add(struct event_catalogue *c, const struct event_provider *of, const char *system,
 	       const char *text, size_t n, const struct event_entry **entry, struct err *err);
 /* events_add() from a format that is not text yet; nothing of it is kept. */
@@ -69,8 +69,8 @@ void events_set_context(struct event_catalogue *c, const struct filter_context *
 /* Returns a copy of the context. */
 struct filter_context events_context(struct event_catalogue *c);
 
-/* Sets the kinds of triggers beside those of trigger.c; none at first. *k has to live as long as the
- * catalogue. events_kinds() returns them; NULL: none. */
+/* Sets the kinds of triggers beside those of trigger.c; none at first. *k has to live as long as
+ * the catalogue. events_kinds() returns them; NULL: none. */
 void events_set_kinds(struct event_catalogue *c, const struct trigger_kinds *k);
 const struct trigger_kinds *events_kinds(struct event_catalogue *c);
 

@@ -40,8 +40,8 @@ struct event_set {
 	/* not the set's own; NULL: none yet, only pending names */
 	struct event_catalogue *catalogue;
 	bool waits;                         /* names stay pending */
-	/* At most so many bytes of each string and buffer that an argument of a system call leads to
-	 * are copied: SYSCALL_BYTES_MAX at most, 0 = none. */
+	/* At most so many bytes of each string and buffer that an argument of a system call leads
+	 * to are copied: SYSCALL_BYTES_MAX at most, 0 = none. */
 	uint32_t syscall_bytes;
 	VEC(struct event_setting) at; /* by index; events that are not in it are as after boot */
 	VEC(struct event_system_filter) systems;

@@ -16,8 +16,8 @@ struct fetch_shape {
 	uint8_t bits, shift;      /* of the number, `bits` from bit `shift` on; 0: all */
 	bool bad_bits;            /* there are no such bits */
 };
-/* Parses TYPE, TYPE[N] or bWIDTH@OFFSET/BITS, with [N] or without. NULL; or a sentence, and *where in
- * the text. */
+/* Parses TYPE, TYPE[N] or bWIDTH@OFFSET/BITS, with [N] or without. NULL; or a sentence, and *where
+ * in the text. */
 const char *fetch_shape_parse(const char *text, struct fetch_shape *out, const char **where);
 /* Returns the type of that name, n characters; NULL: none. */
 const struct fetch_type *fetch_type_named(const char *name, size_t n);

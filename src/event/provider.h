@@ -13,8 +13,8 @@ struct event_provider {
 	const char *name;         /* in one word, for people */
 	bool can_enable;          /* false: tracers and markers write it, whatever is enabled */
 	bool told_by_kernel;      /* no code of the agent's runs when it happens */
-	/* Each function may be NULL, and may be called on any thread, several times for a catalogue.
-	 * An event that cannot be added is left out.
+	/* Each function may be NULL, and may be called on any thread, several times for a
+	 * catalogue. An event that cannot be added is left out.
 	 *
 	 * Adds the events that every program has. */
 	void (*everybodys)(struct event_catalogue *c);

@@ -104,7 +104,8 @@ struct trigger_context {
 struct trigger_line {
 	const struct event_format *event;
 	const struct trigger_context *context;
-	/* The text behind the name and one `:` or blank, without blanks at both ends; NULL: none. */
+	/* The text behind the name and one `:` or blank, without blanks at both ends; NULL:
+	 * none. */
 	const char *rest;
 	size_t n;
 	/* The line from the name on, without "!" and blanks at its end. */

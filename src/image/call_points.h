@@ -4,7 +4,8 @@
 #include "hook/syscalls.h"
 #include "image/probes.h"
 
-/* Whether the set wants records of any event of every program, for which a place in the code is needed. */
+/* Whether the set wants records of any event of every program, for which a place in the code is
+ * needed. */
 bool call_points_wanted(const struct event_set *set);
 /* Whether the file may make system calls. (Other bytes may look like one.) */
 bool call_points_possible(const uint8_t *bytes, size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of one plan, on its thread; a struct direct_calls lives as long as its module's
- * struct patch_job (patch_source.h). Nothing fails: a call out of a jump's reach stays as it is, and goes unseen. */
+/* Part of one plan, on its thread; a struct direct_calls lives as long as its module's struct
+ * patch_job (patch_source.h). Nothing fails: a call out of a jump's reach stays as it is, and goes
+ * unseen. */
 #include "image/direct_calls.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Defined events: whether there can be one at an instruction, asked when it is defined. Their places
- * in programs are found with all others (probes.c). Any thread; nothing is kept here. The kernel
- * takes any offset and fails when the event is enabled; here the definition fails, because whoever
- * wrote it is still there. */
+/* Defined events: whether there can be one at an instruction, asked when it is defined. Their
+ * places in programs are found with all others (probes.c). Any thread; nothing is kept here. The
+ * kernel takes any offset and fails when the event is enabled; here the definition fails, because
+ * whoever wrote it is still there. */
 #include "image/dynamic_probes.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 /* How far from a refused instruction the nearest one is looked for, in bytes. */
 #define NEAR_BYTES 64u
-/* Events that can be defined at one instruction. The agent records PROBE_CHAIN_MAX there, and markers
- * and brace's own probes are among them. */
+/* Events that can be defined at one instruction. The agent records PROBE_CHAIN_MAX there, and
+ * markers and brace's own probes are among them. */
 #define DEFINED_MAX (PROBE_CHAIN_MAX - 4)
 
 const struct event_provider dynamic_provider = { .name = "probe", .can_enable = true };

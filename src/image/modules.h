@@ -13,8 +13,8 @@
  * functions' effects on stacks. No function of either is traced. */
 enum module_choice { MODULE_CLOSED, MODULE_PROBED, MODULE_UNWINDER, MODULE_OPEN };
 
-/* Addresses are the file's. Bytes that are changed while an event is wanted: its site, or the words of its state that lead to
- * the agent. */
+/* Addresses are the file's. Bytes that are changed while an event is wanted: its site, or the words
+ * of its state that lead to the agent. */
 struct event_site {
 	uint64_t vaddr;
 	uint8_t length, bytes[8], expected[8];

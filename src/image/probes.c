@@ -273,8 +273,8 @@ static bool vaddr_of(const struct sym_module *m, uint64_t offset, uint64_t *vadd
 	return false;
 }
 
-/* Lock held. The plan of a probe at the offset; NULL: there is no code. Behind endbr64 it shares the
- * place with the function's own hook: *behind bytes. */
+/* Lock held. The plan of a probe at the offset; NULL: there is no code. Behind endbr64 it shares
+ * the place with the function's own hook: *behind bytes. */
 static const struct hook_probe *plan_at(struct marked *m, uint64_t offset, uint8_t *behind)
 {
 	const struct sym_module *mod = hook_prober_module(m->prober);

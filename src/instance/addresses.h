@@ -38,8 +38,8 @@ uint64_t addresses_place(struct addresses *a, const struct trace_info *info, uin
  * the one that contains the address. Writes its bounds; false: there is none. */
 bool addresses_find(struct addresses *a, const struct trace_info *info, const char *name,
 		    uint64_t address, uint64_t *begin, uint64_t *end);
-/* Finds the function that contains the address: its bounds, the module of its file, and itself, which
- * is NULL in a gap between functions. False: the address is in no module. */
+/* Finds the function that contains the address: its bounds, the module of its file, and itself,
+ * which is NULL in a gap between functions. False: the address is in no module. */
 bool addresses_symbol(struct addresses *a, const struct trace_info *info, uint64_t address,
 		      uint64_t *begin, uint64_t *end, const struct trace_module **module,
 		      const struct trace_function **f);

@@ -20,8 +20,9 @@
 #include "collect/clock.h"
 #include "collect/perf_rings.h"
 
-/* Adds the events that an instance has armed, and the longest copies that one wants. Programs record an event whole if several instances
- * want it; each applies its own filter to it (selection.c). */
+/* Adds the events that an instance has armed, and the longest copies that one wants. Programs
+ * record an event whole if several instances want it; each applies its own filter to it
+ * (selection.c). */
 static void add_events(struct event_set *to, const struct event_set *from)
 {
 	if (to->syscall_bytes < from->syscall_bytes)

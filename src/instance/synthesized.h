@@ -18,8 +18,8 @@
 bool synthesized_stack(struct open_calls *o, struct frames *frames, struct event_catalogue *events,
 		       const struct stream_item *i, bool user, uint64_t *words);
 
-/* Writes the addresses of that stack, at most max, innermost first. Returns their number; 0: no open
- * call is known. */
+/* Writes the addresses of that stack, at most max, innermost first. Returns their number; 0: no
+ * open call is known. */
 size_t synthesized_addresses(struct open_calls *o, struct frames *frames,
 			     const struct stream_item *i, uint64_t *to, size_t max);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints probes' records; event_text.c calls, on its thread. The kernel prints them by its own types
- * rather than by the print format, and libtraceevent cannot print arrays of strings. Formats and
- * records come from files and programs: a conversion is looked up in a table, every value is read
- * within the record, and a format that is no probe's is told. */
+/* Prints probes' records; event_text.c calls, on its thread. The kernel prints them by its own
+ * types rather than by the print format, and libtraceevent cannot print arrays of strings. Formats
+ * and records come from files and programs: a conversion is looked up in a table, every value is
+ * read within the record, and a format that is no probe's is told. */
 #include "report/probe_text.h"
 
 #include <string.h>
@@ -134,7 +134,8 @@ static const struct conversion *conversion_at(const char *text)
 	return NULL;
 }
 
-/* Prints (0x1) or (0x1 <- 0x2); returns what follows it in the print format, NULL: it is another. */
+/* Prints (0x1) or (0x1 <- 0x2); returns what follows it in the print format, NULL: it is
+ * another. */
 static const char *print_place(struct probe_print *p)
 {
 	static const char at[] = "\"(%lx)", from[] = "\"(%lx <- %lx)";

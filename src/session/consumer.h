@@ -22,8 +22,8 @@ void consumer_wake(struct session *s); /* from any thread */
  * not used. -EPROTO: the traced program overwrote the session memory. */
 int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *thread,
 		     struct err *err);
-/* Counts records that no thread of consumer_info can be told for, and returns the index of the entry
- * that stands for those threads. The caller holds the lock of consumer_resolve. */
+/* Counts records that no thread of consumer_info can be told for, and returns the index of the
+ * entry that stands for those threads. The caller holds the lock of consumer_resolve. */
 uint32_t consumer_threadless(struct session *s, uint64_t lost);
 /* Brings new images, modules, call sites and messages into consumer_info. */
 void consumer_catch_up(struct session *s);

@@ -45,9 +45,9 @@ static char *join_words(char *const *argv)
 
 /* --- starting ------------------------------------------------------------------------------ */
 
-/* 128 bits, because nanoseconds times a clock of some GHz pass 2^64 after a few seconds. A threshold
- * within one step of the clock is a tick: of a call that is measured as shorter, it is not known
- * that it was. */
+/* 128 bits, because nanoseconds times a clock of some GHz pass 2^64 after a few seconds. A
+ * threshold within one step of the clock is a tick: of a call that is measured as shorter, it is
+ * not known that it was. */
 uint64_t session_thresh_ticks(const struct session *s, const struct settings *set)
 {
 	unsigned __int128 ticks =

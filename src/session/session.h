@@ -50,8 +50,9 @@ struct session_result {
 struct session;
 
 /* Starts the program under trace. Returns when it is about to run its own first constructor. 0, or
- * -errno and *err (-ENOENT, -EACCES, -ENOEXEC; -EPERM for set-uid; -ENOTSUP for 32-bit or another machine;
- * -EINVAL for a filter that matches nothing); then nothing was run, and nothing is left behind. */
+ * -errno and *err (-ENOENT, -EACCES, -ENOEXEC; -EPERM for set-uid; -ENOTSUP for 32-bit or another
+ * machine; -EINVAL for a filter that matches nothing); then nothing was run, and nothing is left
+ * behind. */
 int session_start(const struct session_request *req, struct session **out, struct err *err);
 
 /* `brace record`: drains into the trace file until the program (and its traced children) end. If

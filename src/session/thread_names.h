@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of a session's threads, each with the time from which it holds: from the threads
- * themselves (shared/memory.h), from sources that tell names (collect/producer.h), and from /proc. Called only
- * by the thread that may write the session's trace_info. */
+ * themselves (shared/memory.h), from sources that tell names (collect/producer.h), and from /proc.
+ * Called only by the thread that may write the session's trace_info. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -22,26 +22,31 @@
  * * Records and desc.used, then state FULL: close_buffer() releases it; collect() and read_claim()
  *   acquire it [close_buffer, BUG_USED].
  * * The other fields of a descriptor, then state FILLING: open_buffer() releases it, read_claim()
- *   acquires it [open_buffer, BUG_LATE]. thread.lost_reported follows the state: a thread that dies
+ *   acquires it [open_buffer, BUG_LATE]. thread.lost_reported follows the state: a thread that
+ *     dies
  *   between both has told in the descriptor, and the tracer makes up for it [tell_losses,
  *   BUG_REPORTED, BUG_TOLD].
  * * thread.overwritten[], then first_seq, whose lowest bit chooses the element: both throw_away()
- *   release it; is_overwritten() and overwritten() acquire it [throw_away_own, BUG_FIRST_SEQ]. Then
+ *   release it; is_overwritten() and overwritten() acquire it [throw_away_own, BUG_FIRST_SEQ].
+ *     Then
  *   state FREE, before the descriptor is written anew [BUG_OLD_FIELDS].
  * * desc.next and state FREE, then free_head: shared_memory_give_back() releases it, pop_free()
  *   acquires it [give_back, pop_free, BUG_TAG].
  * * Block mode, no lost wake: wait_and_take() raises free_waiters, reads free_futex, then looks for
- *   a sub-buffer; the tracer gives one back, then reads free_waiters and raises free_futex. Store
+ *   a sub-buffer; the tracer gives one back, then reads free_waiters and raises free_futex.
+ *     Store
  *   before load on both sides: SEQ_CST [wait_and_take, wake_writers, BUG_WAKE].
  * * The tracer's sleep: memories_wait() sets tracer_waits and sleeps on the full_futex that it saw
- *   before its pass; tell_tracer() raises full_futex, then reads tracer_waits. SEQ_CST again. Not
+ *   before its pass; tell_tracer() raises full_futex, then reads tracer_waits. SEQ_CST again.
+ *     Not
  *   in the model: the tracer wakes by its own clock anyway.
  * * heartbeat is relaxed: only whether it moves matters [abandoned, BUG_HEART].
  * * Fields of a thread slot, then `ready`: thread_start() releases it.
  * * A name that a thread gave itself, then its number: note() of agent/rename.c releases it,
  *   read_name() of collect/renames.c acquires it and reads it again behind the name.
  * * Told ends and notes: tell_end() of agent/tasks.c releases a bit of `ends`,
- *   shared_memory_take_end() acquires it; both writers of notes release note.written, messages_take()
+ *   shared_memory_take_end() acquires it; both writers of notes release note.written,
+ *     messages_take()
  *   acquires it.
  * * image_memory.modules[], then n_modules: released by note_module() of session/session.c. sites[]
  *   needs no order: 0 is a return address that is not there yet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks a module's debug information for the questions of inlined.c and signatures.c, on their
- * caller's thread. Work is bounded, so that a file cannot be made to take long: a walk that has used
- * it up says so. A walk that does not advance, or is too deep, is a malformed file. */
+ * caller's thread. Work is bounded, so that a file cannot be made to take long: a walk that has
+ * used it up says so. A walk that does not advance, or is too deep, is a malformed file. */
 #include <dwarf.h>
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the signatures of a module's functions from its debug information, in one walk
- * (dwarf_walk.h), on the caller's thread. Functions are noted while a unit is walked, and written at
- * its end, when the scopes of all its names are known. A file that is malformed fails as a whole; a
- * type that makes no sense is written as "...". */
+ * (dwarf_walk.h), on the caller's thread. Functions are noted while a unit is walked, and written
+ * at its end, when the scopes of all its names are known. A file that is malformed fails as a
+ * whole; a type that makes no sense is written as "...". */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes types as C declares them, from inside out: a declarator grows around the name, and the
- * type at the end of the chain stands before it. signatures.c calls it while it walks; owns nothing.
- * A file's types may be chained for ever or be of any length: DEEPEST, LONGEST and STEPS_MOST bound
- * that. */
+ * type at the end of the chain stands before it. signatures.c calls it while it walks; owns
+ * nothing. A file's types may be chained for ever or be of any length: DEEPEST, LONGEST and
+ * STEPS_MOST bound that. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>

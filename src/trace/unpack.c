@@ -15,7 +15,8 @@ static void function_and_site(struct event *e, uint64_t word)
 	e->site = (uint32_t)(word >> 32);
 }
 
-/* The register as it was at the return. Whether the function has a value at all is not known here. */
+/* The register as it was at the return. Whether the function has a value at all is not known
+ * here. */
 static void unpack_value(struct event *e, uint64_t result)
 {
 	e->flags = EVENT_VALUE;

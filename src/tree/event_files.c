@@ -438,7 +438,8 @@ static ssize_t write_event(struct tree_file *f, const char *text, size_t n, stru
 	return e ? e : (ssize_t)(end + (end < n));
 }
 
-/* Only events that are enabled now: triggers may have switched some since they were written here. */
+/* Only events that are enabled now: triggers may have switched some since they were written
+ * here. */
 static int show_set(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -646,7 +647,8 @@ void event_files_remove(struct instance *in, const struct event_entry *e)
 		tree_detach(in->events_dir, e->format->system);
 }
 
-/* Makes events/ with the files that do not depend on any event; event_files_grow() adds the rest. */
+/* Makes events/ with the files that do not depend on any event; event_files_grow() adds the
+ * rest. */
 void event_files_fill(struct instance *in, struct tree_node *dir)
 {
 	in->events_dir = tree_dir(dir, "events", 0755, NULL);

@@ -127,7 +127,8 @@ static int show_trace(struct tree_file *f, struct out *text, struct err *err)
 	return e;
 }
 
-/* in->lock comes first: a change of settings must not run beside the target's `clear` (target.h). */
+/* in->lock comes first: a change of settings must not run beside the target's `clear`
+ * (target.h). */
 static int clear_trace(struct tree_file *f, struct err *err)
 {
 	struct instance *in = instance_of(f);

@@ -211,7 +211,8 @@ static void set_times(struct tree_node *n, const struct stat *st, int what)
 		    what & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW) ? &modified : NULL);
 }
 
-/* FUSE_SET_ATTR_SIZE is ignored: O_TRUNC arrives at open, where `truncate` of the operations runs. */
+/* FUSE_SET_ATTR_SIZE is ignored: O_TRUNC arrives at open, where `truncate` of the operations
+ * runs. */
 static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what,
 		       struct fuse_file_info *fi)
 {
@@ -271,7 +272,8 @@ static void do_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	tree_put(dir);
 }
 
-/* The list is fi->fh until releasedir, which does not come if the caller was interrupted (ENOENT). */
+/* The list is fi->fh until releasedir, which does not come if the caller was interrupted
+ * (ENOENT). */
 static void do_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct tree_list *l;

@@ -379,8 +379,8 @@ static int make_instance(struct tree_node *dir, const char *name, struct err *er
 	inherit_options(in, top);
 	files_fill(in, root, false);
 	pthread_mutex_lock(&top->lock);
-	/* Before the target exists: it may ask for events. From here on an event that is removed goes
-	 * from this instance, too. */
+	/* Before the target exists: it may ask for events. From here on an event that is removed
+	 * goes from this instance, too. */
 	enlist_instance(top, in);
 	target = instance_lock(top);
 	if (target.ops->make)

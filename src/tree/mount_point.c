@@ -220,7 +220,8 @@ static int absolute_path(const char *dir, char **path, struct err *err)
 			       dir, strerror(errno));
 }
 
-/* The kernel would mount over files without a word; a user who did not mean that would miss them. */
+/* The kernel would mount over files without a word; a user who did not mean that would miss
+ * them. */
 static int check_empty(const char *path, struct err *err)
 {
 	DIR *dir = opendir(path);

@@ -100,8 +100,8 @@ struct tree_target_ops {
 	 * settings.function_profile has counted on a CPU. NULL: it cannot count, and
 	 * function_profile_enabled is refused. */
 	void (*profile)(void *arg, unsigned cpu, const struct settings *s, struct out *out);
-	/* Prints an event's `hist` file, whose triggers are l: src/hist's hist_print() with the names
-	 * of functions. NULL: nothing is counted. */
+	/* Prints an event's `hist` file, whose triggers are l: src/hist's hist_print() with the
+	 * names of functions. NULL: nothing is counted. */
 	void (*hist)(void *arg, const struct trigger_list *l, struct out *out);
 	/* Dump: what the commands dump and cpudump printed last. */
 	void (*dumped)(void *arg, struct out *out);

@@ -133,8 +133,8 @@ struct tree_list { VEC(struct tree_entry) entries; };
 void tree_list(struct tree_node *dir, struct tree_list *out);
 void tree_list_free(struct tree_list *l);
 
-/* Takes a directory out of the tree, for its owner. Nothing in it can be opened any more; files that
- * are open stay so, and their operations are called until they are closed. */
+/* Takes a directory out of the tree, for its owner. Nothing in it can be opened any more; files
+ * that are open stay so, and their operations are called until they are closed. */
 void tree_detach(struct tree_node *dir, const char *name);
 /* 0, or -errno and *err; EPERM where no directory can be made. */
 int tree_mkdir(struct tree_node *dir, const char *name, struct err *err);

@@ -40,7 +40,8 @@ static void a_cursor_never_reads_past_the_end(void **state)
 	assert_int_equal(cursor_left(&c), 0);
 }
 
-/* The copy is that of the process that is asked for, whole; a process that is not there has none. */
+/* The copy is that of the process that is asked for, whole; a process that is not there has
+ * none. */
 static void maps_are_copied_apart(void **state)
 {
 	char line[512];

@@ -6,8 +6,10 @@
  *
  * What must hold, whatever the moment:
  *   the file reads (info, report, recover), or says that nothing was recorded;
- *   agent's side killed: records kept + lost are those that the program made, but for what each thread was doing;
- *   brace killed: the program goes on to its right result; while it stands still, recover finds kept + lost =
+ *   agent's side killed: records kept + lost are those that the program made, but for what
+ *     each thread was doing;
+ *   brace killed: the program goes on to its right result; while it stands still, recover
+ *     finds kept + lost =
  *   produced exactly, from the file and its memory;
  *   signals: the program's result is right, and records kept + lost are those that it made;
  *   no process is left over, and no file but those that were asked for. */

@@ -73,7 +73,7 @@ static uint64_t find_mapping(pid_t pid, const char *path, uint64_t offset, bool 
 	return at;
 }
 
-/* --- breakpoints -------------------------------------------------------------------------------- */
+/* --- breakpoints ------------------------------------------------------------------------------ */
 
 static void plant(struct prey *p, pid_t tid, uint64_t at, unsigned point)
 {
@@ -135,7 +135,8 @@ static uint64_t trampoline_of(pid_t pid, uint64_t function)
 	return code[at] == 0xe9 ? function + at + 5 + (uint64_t)(int64_t)distance : 0;
 }
 
-/* The agent's stub arena is its segment without bytes in the file, from a boundary of a block on (shared/memory.h). */
+/* The agent's stub arena is its segment without bytes in the file, from a boundary of a block on
+ * (shared/memory.h). */
 static uint64_t arena_of(const struct prey *p, pid_t pid)
 {
 	uint64_t base = find_mapping(pid, p->agent, 0, false);
@@ -151,7 +152,8 @@ static uint64_t arena_of(const struct prey *p, pid_t pid)
 	return 0;
 }
 
-/* The code that stubs call stands at the end of their block, which exists once a site of run has a number (shared/memory.h). */
+/* The code that stubs call stands at the end of their block, which exists once a site of run has a
+ * number (shared/memory.h). */
 static uint64_t stub_in(const struct prey *p, pid_t pid, uint64_t function)
 {
 	uint64_t image = find_mapping(pid, "/memfd:brace-image", 0, false), arena = arena_of(p, pid), sites[512];
@@ -188,7 +190,7 @@ static bool has_late(const struct prey *p)
 	return !p->name || !strcmp(p->name, POINT_TRAMPOLINE) || !strcmp(p->name, POINT_STUB);
 }
 
-/* --- tasks ----------------------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 static pid_t tgid_of(pid_t tid)
 {
@@ -239,7 +241,8 @@ static void count(struct prey *p, const struct breakpoint *b)
 		p->passed_handling[b->point]++;
 }
 
-/* The signal is the thread's own. Where the agent blocks signals, the signal waits until the agent no longer does. */
+/* The signal is the thread's own. Where the agent blocks signals, the signal waits until the agent
+ * no longer does. */
 static void signal_at(struct prey *p, pid_t tid)
 {
 	if (!p->ledger->handles || p->sent == SEND_MOST || ++p->hits < p->nth)
@@ -272,7 +275,7 @@ static bool hit(struct prey *p, pid_t tid)
 	return true;
 }
 
-/* --- events ------------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void executed(struct prey *p, pid_t tid)
 {
@@ -300,8 +303,9 @@ static void forked(struct prey *p, pid_t tid, pid_t child)
 	resume(p, tid, 0);
 }
 
-/* A new task's first stop. That of the program may be seen before brace's, which tells of the fork. Its threads have to be
- * followed all the same: a breakpoint ends a process one of whose threads is not. */
+/* A new task's first stop. That of the program may be seen before brace's, which tells of the fork.
+ * Its threads have to be followed all the same: a breakpoint ends a process one of whose threads is
+ * not. */
 static void came(struct prey *p, pid_t tid)
 {
 	if (p->side == SIDE_AGENT && (!p->program || tid == p->program) && !p->looking && !p->n_planted) {

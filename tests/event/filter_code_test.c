@@ -1,5 +1,6 @@
-/* A filter's machine code says what its program says: programs with every comparison, width, sign and jump, over records and with
- * values at the edges of all widths. filter_run is the truth (filter_test.c has that of filter_run). */
+/* A filter's machine code says what its program says: programs with every comparison, width, sign
+ * and jump, over records and with values at the edges of all widths. filter_run is the truth
+ * (filter_test.c has that of filter_run). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ static uint64_t edge(void)
 	return rnd() % 4 ? v : rnd() % 2 ? -v : rnd();
 }
 
-/* --- machine code that can be executed; right behind it there is nothing ------------------------- */
+/* --- machine code that can be executed; right behind it there is nothing ---------------------- */
 
 static uint8_t *pages;
 
@@ -58,7 +59,7 @@ static bool says(const struct filter_program *p, const uint8_t *bytes)
 	return filter_run(p, p->bytes, &r);
 }
 
-/* --- programs -------------------------------------------------------------------------------------- */
+/* --- programs --------------------------------------------------------------------------------- */
 
 static struct filter_insn any_insn(unsigned at, unsigned n)
 {

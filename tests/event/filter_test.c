@@ -1,6 +1,6 @@
-/* Filters mean what their text says: random expressions over random records, against an evaluator that walks the
- * tree the text was printed from; strings against glibc's fnmatch; the kernel's habits one by one; and programs
- * that somebody spoiled. */
+/* Filters mean what their text says: random expressions over random records, against an evaluator
+ * that walks the tree the text was printed from; strings against glibc's fnmatch; the kernel's
+ * habits one by one; and programs that somebody spoiled. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -205,7 +205,8 @@ static void print_cpus(FILE *to, int64_t mask)
 	}
 }
 
-/* In every spelling the grammar has. && binds before ||, and both group to the left or right alike. */
+/* In every spelling the grammar has. && binds before ||, and both group to the left or right
+ * alike. */
 static void print(FILE *to, const struct tree *t, unsigned above)
 {
 	bool parens = t->kind == OR && above >= 1;
@@ -592,8 +593,8 @@ static void hostile_records(void **state)
 	assert_false(passes("comm != 'x'", &r)); /* no name given */
 }
 
-/* Every byte of a program overwritten: it ends, touches nothing it must not (ASan watches), and the verifier lets
- * none pass that jumps back or out. */
+/* Every byte of a program overwritten: it ends, touches nothing it must not (ASan watches), and the
+ * verifier lets none pass that jumps back or out. */
 static void hostile_programs(void **state)
 {
 	static const char text[] = "u8 == 1 && (fixed ~ \"a*b\" || dynamic ~ \"*x*\") && mask & CPUS{1,9} || comm == \"c\"";

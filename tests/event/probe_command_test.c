@@ -1,5 +1,6 @@
-/* Lines of uprobe_events against what Linux 6.12 said of each (golden/k6.12-debian.uprobe_commands.txt: a line, then "taken",
- * "COLUMN SENTENCE" of its error_log, or "refused" where it logs nothing); and what lines define. */
+/* Lines of uprobe_events against what Linux 6.12 said of each
+ * (golden/k6.12-debian.uprobe_commands.txt: a line, then "taken", "COLUMN SENTENCE" of its
+ * error_log, or "refused" where it logs nothing); and what lines define. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,8 @@ static const char *const differ[] = {
 	"p /bin/cat:0x3000(0x10)%return", "p /bin/cat:0x3000%return(0x10)", "p /bin/cat:0x3000 a=%cs b=%ss c=%orig_ax",
 	/* the kernel drops what is behind the bracket */
 	"p /bin/cat:0x3000 +0(%di)x",
-	/* a symbol is a function of the program here; in the kernel it is one of its own, so that uprobes have none */
+	/* a symbol is a function of the program here; in the kernel it is one of its own, so that
+	 * uprobes have none */
 	"p /bin/cat:0x3000 a=+0(%di):symbol b=%di:symbol", "p /bin/cat:0x3000 a=+0(%di):char[2] b=+0(%di):symbol[2]",
 	"p:t1 /bin/cat:0x3000 %di %ax:u8 s=+0(%si):string $comm $stack $stack2:s16 @0x10 @+0x10:x8 \\5:s64 +8(+16(%dx)):u32 $COMM c=\\-3 "
 	"+u8(%di) d=%di:char e=+0(%di):symbol",

@@ -33,7 +33,7 @@ CODE = 7    # of the program
 THREADS, CALLS = 2, 300
 PR_SET_CHILD_SUBREAPER = 36
 
-# --- the state shared with brace: fail_once.h ----------------------------------------------------------------------
+# --- the state shared with brace: fail_once.h -----------------------------------------------------
 
 HEADER = struct.Struct('<QIIiI')
 PLACE = struct.Struct('<QII32s24Q')
@@ -62,7 +62,7 @@ def state_read(path):
     return failed, places
 
 
-# --- one run ---------------------------------------------------------------------------------------------------------
+# --- one run --------------------------------------------------------------------------------------
 
 class Ledger:
     """What the program counts of its own deeds (tests/targets/ledger.h)."""
@@ -270,7 +270,7 @@ def where(pid):
     return '\n' + '\n'.join(line for line in text.splitlines() if line.startswith(('#', 'Thread')))
 
 
-# --- scenarios ----------------------------------------------------------------------------------------------------------
+# --- scenarios ------------------------------------------------------------------------------------
 
 MADE = 1 + THREADS * CALLS
 
@@ -457,7 +457,7 @@ SCENARIOS = {
 }
 
 
-# --- all runs ---------------------------------------------------------------------------------------------------------------
+# --- all runs -------------------------------------------------------------------------------------
 
 class Given:
     """The command line, and the shapes of what brace says when nothing fails."""

@@ -1,7 +1,7 @@
-/* Histograms of the kernel (golden/, `hist` files that Linux 6.12 printed) made again from records that have the keys and
- * values of their rows: the trigger's line, every row and the totals must come out as the kernel printed them. And what
- * the kernel's documents say of a table that is full, of names, pauses and clears. The grammar is held against a real
- * kernel in tests/oracle. */
+/* Histograms of the kernel (golden/, `hist` files that Linux 6.12 printed) made again from records
+ * that have the keys and values of their rows: the trigger's line, every row and the totals must
+ * come out as the kernel printed them. And what the kernel's documents say of a table that is full,
+ * of names, pauses and clears. The grammar is held against a real kernel in tests/oracle. */
 #include <ctype.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -68,7 +68,7 @@ static void count(struct event_trigger *t, struct made *m)
 	hist_count(t, &r);
 }
 
-/* --- a trigger file, and a hist file ----------------------------------------------------------- */
+/* --- a trigger file, and a hist file ---------------------------------------------------------- */
 
 static struct trigger_list other; /* another event's */
 
@@ -119,7 +119,7 @@ static char *printed(const struct trigger_list *l, const struct hist_symbols *sy
 	return text;
 }
 
-/* --- golden files -------------------------------------------------------------------------------- */
+/* --- golden files ----------------------------------------------------------------------------- */
 
 static char *golden(const char *name)
 {
@@ -275,7 +275,7 @@ static void the_kernels_histograms(void **state)
 		is_golden(names[i]);
 }
 
-/* --- the table -------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* Whether the text has the line. */
 static void has(const struct trigger_list *l, const char *line)
@@ -322,7 +322,8 @@ static void pause_continue_clear(void **state)
 	must_write(&l, "hist:keys=bytes_req:cont");
 	fill(l.at.at[0], 20);
 	has(&l, "    Hits: 30\n    Entries: 20\n");
-	/* settings that hold until the records of the write come: they go on counting, and the clear is still to come */
+	/* settings that hold until the records of the write come: they go on counting, and the
+	 * clear is still to come */
 	trigger_list_copy(&before, &l);
 	assert_int_equal(trigger_write(&l, &event, "hist:keys=bytes_req:clear", &context, &(struct filter_fault){ 0 }), 0);
 	fill(before.at.at[0], 5);

@@ -1,5 +1,5 @@
-/* Functions to be probed at each of their instructions: flags alive across instructions, the red zone of a leaf,
- * switch tables, string instructions, calls, recursion, vector registers. */
+/* Functions to be probed at each of their instructions: flags alive across instructions, the red
+ * zone of a leaf, switch tables, string instructions, calls, recursion, vector registers. */
 #include "probe_subjects.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
-/* A program that leads its own C library's system calls past a counter, and then makes them in every way it can: interrupted
- * and restarted, cancelled, from a handler, in threads, forks, vforks and clones. It checks its own results, and prints what
- * was counted; syscalls_truth.py compares that with what strace saw of the same run.
+/* A program that leads its own C library's system calls past a counter, and then makes them in
+ * every way it can: interrupted and restarted, cancelled, from a handler, in threads, forks, vforks
+ * and clones. It checks its own results, and prints what was counted; syscalls_truth.py compares
+ * that with what strace saw of the same run.
  *
  *     syscalls_subject FILE   the counts go there */
 #include <dlfcn.h>
@@ -55,7 +56,8 @@ static uint64_t bias, region_at, text_at, text_end;
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10 };
 
-/* Calls whose return does not tell which they were, or that there was one, by the place of the stack it was made from: handlers are below. */
+/* Calls whose return does not tell which they were, or that there was one, by the place of the
+ * stack it was made from: handlers are below. */
 static __thread struct { uint64_t rsp; uint32_t number; } pending[8];
 static __thread unsigned depth;
 
@@ -351,7 +353,7 @@ static void processes(void)
 	}
 }
 
-/* --- a filter, and where it says the call was made ------------------------------------------------ */
+/* --- a filter, and where it says the call was made -------------------------------------------- */
 
 static void on_trap(int number, siginfo_t *info, void *context)
 {

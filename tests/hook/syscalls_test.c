@@ -1,5 +1,6 @@
-/* Where modules make system calls, by what objdump says of the same files: each is found and nothing else; a probe before one
- * ends before it, one behind begins behind it, and what leads there leads through both. */
+/* Where modules make system calls, by what objdump says of the same files: each is found and
+ * nothing else; a probe before one ends before it, one behind begins behind it, and what leads
+ * there leads through both. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -185,7 +186,7 @@ static void test_files(void **state)
 			check_file(files[i].path, files[i].glibc, files[i].at_least);
 }
 
-/* --- numbers: wrappers of known names ---------------------------------------------------------- */
+/* --- numbers: wrappers of known names --------------------------------------------------------- */
 
 static const struct { const char *function; uint32_t number; } wrappers[] = {
 	{ "getpid", SYS_getpid }, { "close", SYS_close }, { "__close", SYS_close }, { "read", SYS_read }, { "write", SYS_write },

@@ -1,5 +1,5 @@
-# Runs a program under strace that counts its own system calls, and compares: every number, as often, with the same arguments
-# and the same results.
+# Runs a program under strace that counts its own system calls, and compares: every number, as
+# often, with the same arguments and the same results.
 #
 #     syscalls_truth.py PROGRAM
 import collections, os, re, shutil, subprocess, sys, tempfile
@@ -7,7 +7,8 @@ import collections, os, re, shutil, subprocess, sys, tempfile
 MARK = 0x7eadbeef
 # Not led: the last call of a handler (hook/syscalls.h).
 NOT_LED = {"rt_sigreturn"}
-# Two of libc's 526 calls have no room for a jump behind them: pthread_create and pthread_kill mask signals there.
+# Two of libc's 526 calls have no room for a jump behind them: pthread_create and pthread_kill mask
+# signals there.
 NO_RETURN = {"rt_sigprocmask"}
 
 

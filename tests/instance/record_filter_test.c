@@ -1,4 +1,5 @@
-/* Out of records made for several instances: those that the program would have made for one alone. */
+/* Out of records made for several instances: those that the program would have made for one
+ * alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,8 +90,8 @@ static struct record_filter *record_filter_for(const char *tracer, const char *f
 
 /* --- said in words -------------------------------------------------------------------- */
 
-/* From each `all` word the records of the same number of the fixture's language; in `ours` a dot stands for what is
- * left out. */
+/* From each `all` word the records of the same number of the fixture's language; in `ours` a dot
+ * stands for what is left out. */
 static void check_with(const char *options, const char *filter, const char *all, const char *ours)
 {
 	struct fixture *f = fixture_new();

@@ -4,8 +4,9 @@
 #	apt-get download linux-image-6.12.107+deb13-cloud-amd64 (Debian 13), dpkg-deb -x FILE DIRECTORY
 #	kernel.sh DIRECTORY/boot/vmlinuz-* >kernel-6.12
 #
-# The kernel, with ftrace and a serial console built in, as Debian's cloud kernels are, is booted in QEMU with an initramfs of busybox,
-# the runner (operate.c, linked statically) and the operations; what the runner prints comes through the second serial port.
+# The kernel, with ftrace and a serial console built in, as Debian's cloud kernels are, is booted in
+# QEMU with an initramfs of busybox, the runner (operate.c, linked statically) and the operations;
+# what the runner prints comes through the second serial port.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 KERNEL=$1 OPERATIONS=${2:-$HERE/operations}
@@ -31,7 +32,8 @@ cat >"$D/root/init" <<'END'
 END
 chmod +x "$D/root/init"
 (cd "$D/root" && find . | busybox cpio -o -H newc 2>/dev/null | gzip -1) >"$D/initramfs"
-# QEMU 7.2's cmpxchg16b now and then spoils the flags, and the kernel dies of it: without; and tried again.
+# QEMU 7.2's cmpxchg16b now and then spoils the flags, and the kernel dies of it: without; and tried
+# again.
 for _ in 1 2 3; do
 	timeout "${LIMIT:-500}" qemu-system-x86_64 -accel "${ACCEL:-tcg}" -cpu qemu64,-cx16 -smp 2 -m 512 -nodefaults -display none -no-reboot \
 		-kernel "$KERNEL" -initrd "$D/initramfs" -append "console=ttyS0 quiet panic=-1" \

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
-/*
- * operate TREE OPERATIONS: does to a directory of ftrace's what the operations say, one a line, and prints what came of
- * it. It is run in a kernel's tracefs and in a tree of brace's, and the answers are compared (compare.py); so it has
- * no opinion of its own: it prints errors by name, and what the files then say, as it is.
+/* operate TREE OPERATIONS: does to a directory of ftrace's what the operations say, one a line, and
+ * prints what came of it. It is run in a kernel's tracefs and in a tree of brace's, and the answers
+ * are compared (compare.py); so it has no opinion of its own: it prints errors by name, and what
+ * the files then say, as it is.
  *
- *	t FILE TEXT...         open as a shell's > does, write each, close; then what the file says, and the error_log
+ *	t FILE TEXT...         open as a shell's > does, write each, close; then what the file
+ *	                       says, and the error_log
  *	a FILE TEXT...         as >> does
  *	w FILE TEXT...         neither truncated nor appended to
  *	T, A, W                the same, but the file is not read
  *	r FILE [LINES]         what it says (its first lines)
- *	s FILE                 the same, of which only the shape is compared: numbers and blanks are not
+ *	s FILE                 the same, of which only the shape is compared: numbers and blanks
+ *	                       are not
  *	n FILE                 the first word of each line, sorted
  *	open NAME FLAGS FILE   a descriptor that stays: r, w, rw, with t, a, n (O_NONBLOCK)
  *	read NAME BYTES (sread: its shape), write NAME TEXT, seek NAME OFFSET, close NAME
- *	mkdir rmdir unlink create DIRECTORY|FILE; rename A B; link A B; symlink A B; truncate FILE SIZE
+ *	mkdir rmdir unlink create DIRECTORY|FILE; rename A B; link A B; symlink A B;
+ *	truncate FILE SIZE
  *	chmod MODE FILE; mode FILE; ls DIRECTORY
  *
- * A TEXT is a word or "...", with \n \t \\ \" \xHH; "..."*N repeats it; %{NAME} in it is the number of the line that NAME
- * has in available_filter_functions. A line that begins with # is printed only.
- */
+ * A TEXT is a word or "...", with \n \t \\ \" \xHH; "..."*N repeats it; %{NAME} in it is the number
+ * of the line that NAME has in available_filter_functions. A line that begins with # is printed
+ * only. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -23,7 +23,8 @@ size_t fixture_event(struct fixture *f, struct event e);
 
 /* A tiny language, blanks between words, one microsecond a word:
  *   f{ entry   f~ tail entry   f. entry only   }g.f exit of f called by g   } exit, site unknown
- *   }g.f@f2 the same, by another site   }g.f=-2 and it returned -2   *3 unwind 3   ?7 lost 7   #2 thread 2 from here   %1 CPU 1 from here
+ *   }g.f@f2 the same, by another site   }g.f=-2 and it returned -2   *3 unwind 3   ?7 lost 7
+ *                                       #2 thread 2 from here   %1 CPU 1 from here
  *   +500 time goes on by 500 ns   /300 the thread slept until now, for 300 ns
  * Functions are hooked, but for those whose names begin with "un". */
 void fixture_parse(struct fixture *f, const char *text);

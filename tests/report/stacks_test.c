@@ -1,5 +1,6 @@
-/* Every stack that a kernel printed goes round: lines of golden files are read back into records and printed again. And counts
- * of repeated calls, by the format that the kernel's own printer has. */
+/* Every stack that a kernel printed goes round: lines of golden files are read back into records
+ * and printed again. And counts of repeated calls, by the format that the kernel's own printer
+ * has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -195,7 +196,8 @@ static void as_the_kernels(void **state)
 	goes_round(GOLDEN "/k7.2-own.function.option-func_stack_trace=1.txt", usual);
 }
 
-/* No kernel here was asked for its text: these lines are as trace_func_repeats_print and its raw form are written. */
+/* No kernel here was asked for its text: these lines are as trace_func_repeats_print and its raw
+ * form are written. */
 static void repeats(void **state)
 {
 	struct fixture *f = new_fixture();

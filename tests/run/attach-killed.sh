@@ -1,7 +1,8 @@
 #!/bin/bash
-# A tracer that is killed at any step of coming into a running program, or of leaving it: the program computes on,
-# the next tracer takes over and leaves it as its file is. tests/death/cutter.c kills it behind every KILLS-th part of
-# the system calls by which it acts upon the program (KILLS is for the first program, others have fewer).
+# A tracer that is killed at any step of coming into a running program, or of leaving it: the
+# program computes on, the next tracer takes over and leaves it as its file is. tests/death/cutter.c
+# kills it behind every KILLS-th part of the system calls by which it acts upon the program (KILLS
+# is for the first program, others have fewer).
 . "$(dirname "$0")/attach-lib.sh"
 KILLS=${KILLS:-36}
 CUTTER=$FIXTURES/../death/cutter
@@ -41,7 +42,8 @@ clean() {
 	[ "$(cat "$T/attach.status")" -eq 0 ] && "$FIXTURES/same_text" "$PID" >>"$T/summary" && alive
 }
 
-# killed NAME COUNT ALIVE: KILLS spread over the steps; ALIVE is what the program must do after each.
+# killed NAME COUNT ALIVE: KILLS spread over the steps; ALIVE is what the program must do after
+# each.
 killed() {
 	local name=$1 count=$2 steps kills=0 bad=0 unclean=0
 	alive=$3

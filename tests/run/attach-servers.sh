@@ -1,7 +1,7 @@
 #!/bin/bash
-# Servers under load, attached to and left CYCLES times meanwhile: their clients see no error, the results
-# are right, the text is the files' again, and afterwards they do as much in a second of processor time as
-# before. SERVERS: which.
+# Servers under load, attached to and left CYCLES times meanwhile: their clients see no error, the
+# results are right, the text is the files' again, and afterwards they do as much in a second of
+# processor time as before. SERVERS: which.
 . "$(dirname "$0")/attach-lib.sh"
 CYCLES=${CYCLES:-4}
 SERVERS=${SERVERS:-redis nginx}
@@ -10,7 +10,7 @@ PORT=$((20000 + $$ % 20000))
 mkdir "$T/www"
 seq 1 300 >"$T/www/numbers"
 
-# --- the servers: start_X, chunk_X (a piece of load: prints "work N", how many requests it was, and "wrong ..." if
+# --- the servers: start_X, chunk_X (a piece of load: prints "work N", how many requests it was, and "wrong ..." if 
 # something was), pids_X, end_X (prints what was wrong in the end) ---------------------------------
 background() {
 	"$@" >"$T/server.log" 2>&1 &
@@ -169,7 +169,8 @@ processor() {
 		sed 's/.*) //' | awk '{ n += $12 + $13 + $14 + $15 } END { print n + 0 }'
 }
 
-# chunks NAME N: N pieces of load; leaves in $DONE how much work was done in a second of processor time.
+# chunks NAME N: N pieces of load; leaves in $DONE how much work was done in a second of processor
+# time.
 chunks() {
 	local i pids ticks
 	pids=$("pids_$1")

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Attaching to processes that run, and leaving them as they were: text compared with the files byte for
-# byte, descriptors, signal dispositions, results. CYCLES (25) is how often under load.
+# Attaching to processes that run, and leaving them as they were: text compared with the files byte
+# for byte, descriptors, signal dispositions, results. CYCLES (25) is how often under load.
 . "$(dirname "$0")/attach-lib.sh"
 CYCLES=${CYCLES:-25}
 
@@ -94,7 +94,7 @@ kill -TERM $tracer
 wait $tracer
 ends_right "the second ends right" second "$PID"
 
-# --- another tracer, from the middle on --------------------------------------------------------------
+# --- another tracer, from the middle on -----------------------------------------------------------
 start taken "$FIXTURES/attachee" 2
 "$BRACE" record -q -p "$PID" -o "$T/trace" 2>"$T/summary" &
 tracer=$!
@@ -136,7 +136,7 @@ same_text "leaves the parent clean" "$PID"
 same_text "leaves the child clean" "$child"
 ends_right "parent and child end right" parent "$PID"
 
-# --- a library that is closed meanwhile, with the jumps that were in it ---------------------------------
+# --- a library that is closed meanwhile, with the jumps that were in it ---------------------------
 cat >"$T/closes.py" <<'PY'
 import _ctypes, ctypes, signal
 library = ctypes.CDLL("libsqlite3.so.0")

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A program that profiles itself by a timer's signal and backtrace(): what a handler sees that begins in the agent's slow paths, in a
-# trampoline, or anywhere else, is the program's whole stack, as it is untraced.
+# A program that profiles itself by a timer's signal and backtrace(): what a handler sees that
+# begins in the agent's slow paths, in a trampoline, or anywhere else, is the program's whole stack,
+# as it is untraced.
 . "$(dirname "$0")/lib.sh"
 profiled=$FIXTURES/profiled
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# brace beneath brace: each traces the program it runs, and the outer one says what the inner one took.
+# brace beneath brace: each traces the program it runs, and the outer one says what the inner one
+# took.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 said() { grep -q "$1" "$T/err"; }

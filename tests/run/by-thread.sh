@@ -1,5 +1,6 @@
 #!/bin/bash
-# `brace report --by thread`: each thread's calls and time, against the account that the program gives of itself.
+# `brace report --by thread`: each thread's calls and time, against the account that the program
+# gives of itself.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export ACCOUNT=$T/account

@@ -1,11 +1,13 @@
 #!/bin/bash
-# Functions without a symbol or an unwind range are found by who calls them, and nothing else is taken for one: truth is
-# what strip took away. With all of them hooked the programs do what they do untraced.
+# Functions without a symbol or an unwind range are found by who calls them, and nothing else is
+# taken for one: truth is what strip took away. With all of them hooked the programs do what they do
+# untraced.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need objcopy readelf nm python3
 
-# bare PROGRAM: a copy without symbols and unwind tables, in $BARE; what brace finds there, in $T/list.
+# bare PROGRAM: a copy without symbols and unwind tables, in $BARE; what brace finds there, in
+# $T/list.
 bare() {
 	BARE=$T/bare/$(basename "$1")
 	mkdir -p "$T/bare"
@@ -13,7 +15,8 @@ bare() {
 	"$BRACE" list -f "$BARE" --why >"$T/list" 2>&1
 }
 
-# It holds data, labels and calls that do not return, and prints what a patch in a wrong place changes.
+# It holds data, labels and calls that do not return, and prints what a patch in a wrong place
+# changes.
 for level in O1 O2 Os O2-fixed; do
 	bare "$FIXTURES/called-$level"
 	check "called-$level: nothing else is taken for a function" \

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The option causal-order: two threads that hand over through one word of memory, a million times, have records in the order of
-# what happened; each time stamp in the process waits for the loads before it, and none does without the option, as it is turned
-# on and off while the program runs.
+# The option causal-order: two threads that hand over through one word of memory, a million times,
+# have records in the order of what happened; each time stamp in the process waits for the loads
+# before it, and none does without the option, as it is turned on and off while the program runs.
 . "$(dirname "$0")/lib.sh"
 PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The TSC of this machine: where the kernel found it uneven, brace says that times may be wrong; where the kernel does not tell,
-# CPUID does.
+# The TSC of this machine: where the kernel found it uneven, brace says that times may be wrong;
+# where the kernel does not tell, CPUID does.
 . "$(dirname "$0")/lib.sh"
 SOURCES=/sys/devices/system/clocksource/clocksource0/available_clocksource
 WORDS="this machine's TSC is not steady"

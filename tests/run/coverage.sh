@@ -1,5 +1,6 @@
 #!/bin/bash
-# Where much of the code belongs to no known function, that is said, with how much: by the sizes that readelf tells.
+# Where much of the code belongs to no known function, that is said, with how much: by the sizes
+# that readelf tells.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need readelf strip python3
@@ -8,7 +9,8 @@ strip -o "$T/uncovered" "$FIXTURES/uncovered"
 record -- "$T/uncovered"
 cat >"$T/known.py" <<'end'
 import re, subprocess, sys
-# Sections with an X among their flags; ranges of FDEs. What brace says is between: short gaps are padding.
+# Sections with an X among their flags; ranges of FDEs. What brace says is between: short gaps are
+# padding.
 read = lambda *a: subprocess.run(["readelf", "-W", *a, sys.argv[1]], capture_output=True, text=True).stdout
 code = sum(int(s, 16) for s, f in re.findall(r"PROGBITS +\w+ \w+ (\w+) \w+ +(\w*) ", read("-S")) if "X" in f)
 known = sum(int(b, 16) - int(a, 16) for a, b in re.findall(r"pc=(\w+)\.\.(\w+)", read("--debug-dump=frames")))

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Nothing lost: programs that die in every way, tracers that die, test points, storms. What must be in a file is known
-# from the program's own ledger, which is mapped shared and outlives it (tests/targets/ledger.h).
+# Nothing lost: programs that die in every way, tracers that die, test points, storms. What must be
+# in a file is known from the program's own ledger, which is mapped shared and outlives it
+# (tests/targets/ledger.h).
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=60
@@ -204,7 +205,8 @@ for tracer in function_graph function nop; do
 	until_is is_gone "$program"
 done
 
-# A program that was attached to: its tracer dies, it goes on, what is left is recovered, and another tracer comes.
+# A program that was attached to: its tracer dies, it goes on, what is left is recovered, and
+# another tracer comes.
 rm -f "$ledger" "$T/trace" "$T/whole"
 "$victim" "$ledger" 2 100000000000 >"$T/out" 2>&1 &
 program=$!
@@ -221,7 +223,8 @@ check "attached: recover" "$BRACE" recover -p $program -o "$T/whole" "$T/trace"
 [ "$(figure records "$T/whole")" -gt 100000 ]
 status=$?
 result "attached: $(figure records "$T/whole") records were recovered" $status
-# The program waits for a brace that has no processor: how much of a tight loop is recorded is not its speed's affair.
+# The program waits for a brace that has no processor: how much of a tight loop is recorded is not
+# its speed's affair.
 check "attached: another tracer comes" "$BRACE" record --mode block -l step --duration 300ms -o "$T/again" -p $program
 grep -q ' no records lost' "$T/check.log" && [ "$("$BRACE" info --json "$T/again" | sed -nE 's/.*"type":"trace".*"calls":([0-9]+).*/\1/p')" -gt 1000 ]
 result "attached: and records" $? "$T/check.log"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# signal:signal_deliver for an ordinary user, by the handlers' own entries: every delivery that the program counted itself, and
-# no other, with the same numbers, codes and flags. Launched and attached, alone and beside function tracers.
+# signal:signal_deliver for an ordinary user, by the handlers' own entries: every delivery that the
+# program counted itself, and no other, with the same numbers, codes and flags. Launched and
+# attached, alone and beside function tracers.
 . "$(dirname "$0")/lib.sh"
 PYTHON=$(readlink -f /usr/bin/python3)
 EVENT=signal:signal_deliver

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A limit of depth, and -g, where no return is followed: what is recorded is what is that deep by the program's own account.
+# A limit of depth, and -g, where no return is followed: what is recorded is what is that deep by
+# the program's own account.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export TRUTH=$T/truth

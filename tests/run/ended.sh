@@ -1,5 +1,6 @@
 #!/bin/bash
-# A process that ends while it is attached is said to have, and how: waited for by its parent, or still a zombie.
+# A process that ends while it is attached is said to have, and how: waited for by its parent, or
+# still a zombie.
 . "$(dirname "$0")/lib.sh"
 LIMIT=60
 mkfifo "$T/go"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Functions in events: filters on `field.function`, by name and by address, in a tree over two processes of one program, which have
-# them at different addresses; and print formats with %pS behind a cast, as the kernel's.
+# Functions in events: filters on `field.function`, by name and by address, in a tree over two
+# processes of one program, which have them at different addresses; and print formats with %pS
+# behind a cast, as the kernel's.
 . "$(dirname "$0")/lib.sh"
 D=$T/tree
 mkdir "$D"

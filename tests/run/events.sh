@@ -1,7 +1,8 @@
 #!/bin/bash
-# Events of a program's own (include/brace/event.h): what is recorded against the program's own account. Launched and
-# attached; every width, strings, arrays; in threads, signal handlers, a forked child, a library, a plugin; filters; enabled
-# and disabled while it runs; names that no event has.
+# Events of a program's own (include/brace/event.h): what is recorded against the program's own
+# account. Launched and attached; every width, strings, arrays; in threads, signal handlers, a
+# forked child, a library, a plugin; filters; enabled and disabled while it runs; names that no
+# event has.
 . "$(dirname "$0")/lib.sh"
 events=$FIXTURES/events
 

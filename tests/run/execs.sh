@@ -1,5 +1,6 @@
 #!/bin/bash
-# A session in which programs are executed over and over: what brace keeps of each image goes when no process has it any more.
+# A session in which programs are executed over and over: what brace keeps of each image goes when
+# no process has it any more.
 . "$(dirname "$0")/lib.sh"
 
 mkfifo "$T/go"
@@ -7,7 +8,8 @@ images() { grep -c brace-image "/proc/$TRACER/maps"; }
 has_images() { [ "$(images)" -eq "$1" ]; }
 mappings() { wc -l <"/proc/$TRACER/maps"; }
 
-# begin SCRIPT: records bash with it, in the background; TRACER is brace. The script makes $T/ready, and ends with a read of $T/go.
+# begin SCRIPT: records bash with it, in the background; TRACER is brace. The script makes $T/ready,
+# and ends with a read of $T/go.
 begin() {
 	rm -f "$T/ready"
 	"$BRACE" record -o "$T/trace" -- bash -c "$1; : >'$T/ready'; read x <'$T/go'" >"$T/out" 2>"$T/summary" </dev/null &
@@ -38,7 +40,8 @@ check_that "250 programs more cost less than a mapping for every two of them" [ 
 # The image's first process ends at once; the one that it forked lives on, and has it.
 mkfifo "$T/fork"
 begin "bash -c '(read x <\"$T/fork\") & :'; for ((i = 0; i < 5; i++)); do /bin/true; done"
-# The kernel tells the ends in their order: when those of /bin/true are known, that process' end is, too.
+# The kernel tells the ends in their order: when those of /bin/true are known, that process' end is,
+# too.
 until_is has_images 2
 result "an image whose first process has ended is kept for the fork" $? "/proc/$TRACER/maps"
 echo >"$T/fork"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# One call that brace makes of the system fails, in a sample of all places and scenarios (tests/faults/faults.py); all of them
-# in tests/soak/faults.sh.
+# One call that brace makes of the system fails, in a sample of all places and scenarios
+# (tests/faults/faults.py); all of them in tests/soak/faults.sh.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 mkdir "$T/faults"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A traced program that speaks to its tracer itself and writes into what it is given (tests/targets/forger.c): brace goes on, says
-# who it was, and what it recorded of that program and of others is right.
+# A traced program that speaks to its tracer itself and writes into what it is given
+# (tests/targets/forger.c): brace goes on, says who it was, and what it recorded of that program and
+# of others is right.
 . "$(dirname "$0")/attach-lib.sh"
 forger=$FIXTURES/forger
 SEEDS=${SEEDS:-3}

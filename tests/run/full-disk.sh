@@ -1,6 +1,7 @@
 #!/bin/bash
-# A trace that is larger than its disk: the program computes and ends as untraced, brace says how many records are lost, and the file
-# has an end that says so, too. kept + lost = produced, by a file that had room.
+# A trace that is larger than its disk: the program computes and ends as untraced, brace says how
+# many records are lost, and the file has an end that says so, too. kept + lost = produced, by a
+# file that had room.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 [ "$(id -u)" -eq 0 ] || { echo '1..0 # SKIP only root mounts a small disk'; exit 0; }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A program that could make threads without a C library costs no system call a record before it does: strace counts them, in the
-# run that is traced, and callgrind says how often the program calls.
+# A program that could make threads without a C library costs no system call a record before it
+# does: strace counts them, in the run that is traced, and callgrind says how often the program
+# calls.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 command -v strace >/dev/null || { printf '1..0 # SKIP no strace\n'; exit 0; }

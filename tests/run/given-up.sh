@@ -1,5 +1,6 @@
 #!/bin/bash
-# Who interrupts brace twice while it attaches does not wait for a thread that does not stop, and the program is unharmed.
+# Who interrupts brace twice while it attaches does not wait for a thread that does not stop, and
+# the program is unharmed.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Signal handlers interrupt: they are drawn as ftrace draws interrupts, and their time is nobody else's. What each function lasted
-# at most, and its handlers at least, the program says itself (tests/targets/interrupted.c).
+# Signal handlers interrupt: they are drawn as ftrace draws interrupts, and their time is nobody
+# else's. What each function lasted at most, and its handlers at least, the program says itself
+# (tests/targets/interrupted.c).
 . "$(dirname "$0")/lib.sh"
 P=$FIXTURES/interrupted
 
@@ -82,7 +83,7 @@ timeout "$LIMIT" "$BRACE" graph -o "$T/lines" --mode block -n clock_gettime -- "
 [ "$(grep -c '^ *[0-9]*)   ==========> |$' "$T/lines")" = 7 ] && [ "$(grep -c '^ *[0-9]*)   <========== |$' "$T/lines")" = 7 ]
 result "brace graph" $? "$T/lines"
 
-# --- the tree's trace, and whoever attaches again -----------------------------------------------------
+# --- the tree's trace, and whoever attaches again -------------------------------------------------
 "$BRACE" start --mode block -b 16M -n clock_gettime -- "$P" >/dev/null 2>"$T/err" </dev/null
 drawn_in_tree() { "$BRACE" show trace >"$T/lines" 2>"$T/err" && [ "$(grep -c '==> |$' "$T/lines")" = 7 ] && [ "$(grep -c '<=* |$' "$T/lines")" = 7 ]; }
 until_is drawn_in_tree

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Mode block, and a brace that gets no turn: after 0.9 s the program goes on without it. What it loses meanwhile is counted, and
-# why is said; what it calls once brace goes on again is recorded.
+# Mode block, and a brace that gets no turn: after 0.9 s the program goes on without it. What it
+# loses meanwhile is counted, and why is said; what it calls once brace goes on again is recorded.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 EACH=10000000 # calls of each of four threads

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Histograms over a running program, in the mounted tree. The program (tests/targets/kin.c) says how often each of its threads and
-# processes has emitted its event: the hit counts are those numbers, and those that a recount of the recorded events gives.
+# Histograms over a running program, in the mounted tree. The program (tests/targets/kin.c) says how
+# often each of its threads and processes has emitted its event: the hit counts are those numbers,
+# and those that a recount of the recorded events gives.
 . "$(dirname "$0")/lib.sh"
 ANSWERS=kin
 . "$(dirname "$0")/answers-lib.sh"

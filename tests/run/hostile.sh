@@ -1,7 +1,7 @@
 #!/bin/bash
-# A program that scribbles over the session memory while it is traced (tests/targets/scribbles.c). It may die of that;
-# brace must neither crash nor hang, must say how it went, and what it writes must be readable. SEEDS: how many
-# of each.
+# A program that scribbles over the session memory while it is traced (tests/targets/scribbles.c).
+# It may die of that; brace must neither crash nor hang, must say how it went, and what it writes
+# must be readable. SEEDS: how many of each.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=30
@@ -9,7 +9,8 @@ SEEDS=${SEEDS:-1}
 scribbles=$FIXTURES/scribbles
 kinds=(header counters notes threads fields descriptors states buffers records sites all)
 
-# The program's own status and figures that can be: brace never gives the recording up, which may be of others, too.
+# The program's own status and figures that can be: brace never gives the recording up, which may be
+# of others, too.
 ended_well() {
 	[ "$(cat "$T/traced.status")" = 3 ] && grep -Eq ' calls, .* lost' "$T/summary" && ! grep -Eq '([0-9]+,){6}' "$T/summary"
 }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What a trace file keeps of the run: the settings, both command lines, how the program ended and how long it took.
+# What a trace file keeps of the run: the settings, both command lines, how the program ended and
+# how long it took.
 . "$(dirname "$0")/lib.sh"
 
 info() { "$BRACE" info --no-pager "$T/trace" >"$T/info" 2>&1; "$BRACE" info --json "$T/trace" >"$T/info.json"; }

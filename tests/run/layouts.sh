@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where a module's text lies is not always what the first mapping of its file says: a file whose one page is mapped
-# twice, and a program that maps its own text again.
+# Where a module's text lies is not always what the first mapping of its file says: a file whose one
+# page is mapped twice, and a program that maps its own text again.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need clang ld.lld

@@ -69,7 +69,8 @@ finish() {
 	exit $((TAP_FAILED > 0))
 }
 
-# What `brace mount` said is in $T/err, and it did not: this machine cannot, and all is skipped, or it failed.
+# What `brace mount` said is in $T/err, and it did not: this machine cannot, and all is skipped, or
+# it failed.
 no_mount() {
 	grep -qE '/dev/fuse|cannot mount on|ptrace' "$T/err" || { not_ok mount; diag "$T/err"; finish; }
 	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
@@ -210,7 +211,8 @@ calls_are() {
 	result "$1 was called $2${3:+ to $3} times (trace: $n)" $? "$T/summary"
 }
 
-# counted: every count that the program wrote itself ($TRUTH; "FUNCTION N" or "FUNCTION LEAST-MOST") is the trace's.
+# counted: every count that the program wrote itself ($TRUTH; "FUNCTION N" or "FUNCTION LEAST-MOST")
+# is the trace's.
 counted() {
 	local function least most
 	[ -s "$TRUTH" ] || not_ok "it writes its counts"

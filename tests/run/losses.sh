@@ -1,6 +1,7 @@
 #!/bin/bash
-# What was lost is said by whoever reads a trace, and every figure of it is the same: the total, the sum over threads, and
-# what the graph marks. Many runs of a program whose threads are through before anything can be taken from them.
+# What was lost is said by whoever reads a trace, and every figure of it is the same: the total, the
+# sum over threads, and what the graph marks. Many runs of a program whose threads are through
+# before anything can be taken from them.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 RUNS=8 CALLS=20000 ALL=320000 # records: 8 threads, entry and exit

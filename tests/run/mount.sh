@@ -1,5 +1,6 @@
 #!/bin/bash
-# The mounted tree as an ftrace user has it: a shell, the usual tools, several at once, another user, brace killed.
+# The mounted tree as an ftrace user has it: a shell, the usual tools, several at once, another
+# user, brace killed.
 . "$(dirname "$0")/lib.sh"
 need setpriv
 D=$T/tree
@@ -22,7 +23,8 @@ until_true() {
 
 mounted() { grep -q " $1 .* - fuse.tracefs brace " /proc/self/mountinfo; }
 not_mounted() { ! mounted "$1"; }
-# The process that serves a directory, and its watchdog: they have the command line they were started with.
+# The process that serves a directory, and its watchdog: they have the command line they were
+# started with.
 of_mount() { # DIRECTORY COMM
 	local pid
 	for pid in $(pgrep -f "^$BRACE mount .*$1\$"); do
@@ -247,7 +249,7 @@ wait "$server"
 [ $? -eq 0 ] && not_mounted "$D"
 result "and another one does" $?
 
-# --- an ordinary user, in a mount namespace where /dev/fuse is open to all, as distributions have it
+# --- an ordinary user, in a mount namespace where /dev/fuse is open to all, as distributions have it 
 export AS_USER="setpriv --reuid=65534 --regid=65534 --clear-groups"
 as_user() { $AS_USER "$@"; }
 ordinary() { # TAP lines

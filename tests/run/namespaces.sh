@@ -1,6 +1,7 @@
 #!/bin/bash
-# Files that are another's by the path: in another mount namespace, replaced, deleted, without a path. What is traced is what the
-# process runs; planned by the file at the path, elsewhere's loop jumps into the middle of a patch.
+# Files that are another's by the path: in another mount namespace, replaced, deleted, without a
+# path. What is traced is what the process runs; planned by the file at the path, elsewhere's loop
+# jumps into the middle of a patch.
 . "$(dirname "$0")/attach-lib.sh"
 IN=$FIXTURES/elsewhere-inside OUT=$FIXTURES/elsewhere-outside
 TIMES=20000

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Call trees are true when control leaves a stack other than by returning: programs that keep an account of every
-# call (tests/targets/tree.h), line by line against the replayed graph.
+# Call trees are true when control leaves a stack other than by returning: programs that keep an
+# account of every call (tests/targets/tree.h), line by line against the replayed graph.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tree-lib.sh"
 LIMIT=60
@@ -11,7 +11,8 @@ for program in coroutines jumps2 exceptions2 fibers fibers-lib; do
 	tree "$program, its own functions alone" "$program" -l 't_*'
 done
 
-# Without a symbol: what is called in the midst of nowhere, and loads the stack pointer. Both ways of a fiber are in tracks then.
+# Without a symbol: what is called in the midst of nowhere, and loads the stack pointer. Both ways
+# of a fiber are in tracks then.
 strip -o "$T/stripped" "$FIXTURES/fibers"
 record --mode block -- "$T/stripped"
 "$BRACE" replay -O funcgraph-proc -O funcgraph-tail "$T/trace" >"$T/replay"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A thread for whose stack of live calls the process has no memory runs on: it does not ask the kernel at each of its calls, which
-# strace counts, and each call is counted as lost.
+# A thread for whose stack of live calls the process has no memory runs on: it does not ask the
+# kernel at each of its calls, which strace counts, and each call is counted as lost.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need strace
@@ -17,7 +17,8 @@ check_that "not at every tenth of its calls" [ "$asked" -lt $((CALLS / 10)) ]
 check_that "the calls of the thread that has a stack are there" \
 	bash -c "'$BRACE' report --json '$T/trace' | grep -q '\"name\":\"step\",.*\"calls\":1,'"
 
-# lost_is NAME LOST RECORDS: the last file's LOST records are those of the thread that has no stack, and RECORDS were kept.
+# lost_is NAME LOST RECORDS: the last file's LOST records are those of the thread that has no stack,
+# and RECORDS were kept.
 lost_is() {
 	"$BRACE" report --json "$T/trace" >"$T/json"
 	result "$1: the file is read" $? "$T/json"

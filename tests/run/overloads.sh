@@ -1,5 +1,6 @@
 #!/bin/bash
-# Functions that have one name but for their parameters are told apart by these, and selected by them; others have none.
+# Functions that have one name but for their parameters are told apart by these, and selected by
+# them; others have none.
 . "$(dirname "$0")/lib.sh"
 [ -x "${FIXTURES:?is the directory of the compiled test programs}/overloads" ] || { printf '1..0 # SKIP no C++ compiler\n'; exit 0; }
 LIMIT=60

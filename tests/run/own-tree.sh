@@ -1,11 +1,12 @@
 #!/bin/bash
-# A program that is traced and writes to its own tree: what changes it, with it standing, is done, and the answer is true.
+# A program that is traced and writes to its own tree: what changes it, with it standing, is done,
+# and the answer is true.
 . "$(dirname "$0")/lib.sh"
 D=$T/tree
 mkdir "$D"
 
-# drives SHELL: it says what became of each write, and what the file then was. `both` are a filter and its contrary: nothing is
-# left to trace, which is found when the program was held already.
+# drives SHELL: it says what became of each write, and what the file then was. `both` are a filter
+# and its contrary: nothing is left to trace, which is found when the program was held already.
 cat >"$T/drive.sh" <<'END'
 while ! [ -e current_tracer ]; do cd . && cd "$1"; done
 say() { echo "$* $(cat "$FILE" | head -1)"; }

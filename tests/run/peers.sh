@@ -1,6 +1,7 @@
 #!/bin/bash
-# Peers of a session that are silent, slow or many delay nobody else: programs are executed while a hostile one
-# (tests/targets/caller.c) keeps its connections, and what counts is how many run to their end before brace gives those up.
+# Peers of a session that are silent, slow or many delay nobody else: programs are executed while a
+# hostile one (tests/targets/caller.c) keeps its connections, and what counts is how many run to
+# their end before brace gives those up.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 caller=$FIXTURES/caller

@@ -1,6 +1,6 @@
 #!/bin/bash
-# per_cpu/cpuN: what ran on one processor, read, cleared and counted by itself. The program is moved from one to the other, and
-# says how often it called what.
+# per_cpu/cpuN: what ran on one processor, read, cleared and counted by itself. The program is moved
+# from one to the other, and says how often it called what.
 # shellcheck disable=SC2034 # descriptors that only keep pipes open
 . "$(dirname "$0")/lib.sh"
 need taskset

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A child that gave up its rights, and is an attacker's, writes to all that brace shares with it (tests/targets/privileges.c).
-# Its parent, root's, goes on as if it were not traced.
+# A child that gave up its rights, and is an attacker's, writes to all that brace shares with it
+# (tests/targets/privileges.c). Its parent, root's, goes on as if it were not traced.
 . "$(dirname "$0")/attach-lib.sh"
 [ "$(id -u)" -eq 0 ] || { echo '1..0 # SKIP only root has rights to give up'; exit 0; }
 program=$FIXTURES/privileges

@@ -1,6 +1,7 @@
 #!/bin/bash
-# function_profile_enabled and trace_stat/ over running programs: hits are the program's own account, callgrind's, and
-# those of `brace report`. In mode block, where nothing is lost, but for the case that says what is.
+# function_profile_enabled and trace_stat/ over running programs: hits are the program's own
+# account, callgrind's, and those of `brace report`. In mode block, where nothing is lost, but for
+# the case that says what is.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 D=$T/tree
@@ -156,7 +157,8 @@ as_report() {
 	status=$?
 	result "$name: hits as in brace report ($(wc -l <"$T/counted") functions)" $status "$T/diff"
 }
-# as_callgrind MODULE COMMAND...: the program's own functions, as often as callgrind counts them (tests/run/counts.sh).
+# as_callgrind MODULE COMMAND...: the program's own functions, as often as callgrind counts them
+# (tests/run/counts.sh).
 as_callgrind() {
 	local environment=(env -i "PATH=/usr/bin:/bin" LC_ALL=C HOME=/) valgrind preload status module=$1
 	shift

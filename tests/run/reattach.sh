@@ -1,6 +1,7 @@
 #!/bin/bash
-# One program, many tracers, one after the other, with memories of different sizes; threads come and go under each. glibc gives
-# a new thread the stack of one that ended, with what the agent kept there for another tracer's.
+# One program, many tracers, one after the other, with memories of different sizes; threads come and
+# go under each. glibc gives a new thread the stack of one that ended, with what the agent kept
+# there for another tracer's.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 D=$T/tree

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Threads that get other names while they are recorded: the program calls as_NAME while a thread is called NAME, and each line
-# of every output has the name of its time. Renamed by itself, by another thread, in a child; launched, static, attached.
+# Threads that get other names while they are recorded: the program calls as_NAME while a thread is
+# called NAME, and each line of every output has the name of its time. Renamed by itself, by another
+# thread, in a child; launched, static, attached.
 . "$(dirname "$0")/lib.sh"
 renames=$FIXTURES/renames
 
@@ -9,7 +10,8 @@ record() { # ARGUMENTS...
 	timeout -k 5 "$LIMIT" "$BRACE" record -q -o "$T/t.brace" -l 'as_*' "$@" >"$T/out" 2>"$T/err" </dev/null
 }
 info() { "$BRACE" info "$T/t.brace" 2>>"$T/err" | sed -n 's,^thread  *[0-9]*/[0-9]* ,,p' >"$T/info"; }
-# wrong NAME...: lines whose thread has another name than its function says, but for these functions; or none that are right.
+# wrong NAME...: lines whose thread has another name than its function says, but for these
+# functions; or none that are right.
 wrong() {
 	awk -v but="$*" 'BEGIN { n = split(but, b, " "); for (i = 1; i <= n; i++) skip["as_" b[i]] = 1 }
 	match($0, /as_[a-z]+/) {

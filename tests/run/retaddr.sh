@@ -1,6 +1,7 @@
 #!/bin/bash
-# funcgraph-retaddr: where each call was made, held against objdump's disassembly: of a trace file, of the tree's trace, of a snapshot.
-# The program (tests/targets/returns.c) has threads, tail calls, longjmp and signal handlers.
+# funcgraph-retaddr: where each call was made, held against objdump's disassembly: of a trace file,
+# of the tree's trace, of a snapshot. The program (tests/targets/returns.c) has threads, tail calls,
+# longjmp and signal handlers.
 . "$(dirname "$0")/lib.sh"
 need objdump nm
 PYTHON=$(readlink -f /usr/bin/python3)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# funcgraph-retval: what functions returned. Held line by line against what a program wrote down itself (tests/targets/returns.c),
-# against gdb's `finish` and against what Python computed; launched, static, attached; turned on and off while it runs, in
-# several instances; by trace-cmd.
+# funcgraph-retval: what functions returned. Held line by line against what a program wrote down
+# itself (tests/targets/returns.c), against gdb's `finish` and against what Python computed;
+# launched, static, attached; turned on and off while it runs, in several instances; by trace-cmd.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 PYTHON=$(readlink -f /usr/bin/python3)

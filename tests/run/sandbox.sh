@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that change their own world: each computes the same, is traced as far as can be, and where
-# it cannot be, brace says so.
+# Programs that change their own world: each computes the same, is traced as far as can be, and
+# where it cannot be, brace says so.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export TRUTH=$T/truth
@@ -26,7 +26,8 @@ for way in no-pages no-mprotect no-futex no-prctl no-socket questions trap; do
 	target "a filter ($way)" -l step -- "$FIXTURES/filtered" $way
 	nothing_lost "a filter ($way): nothing lost"
 done
-# No signals can be blocked: what is not recorded any more is counted. 30,000 steps before, 30,000 after.
+# No signals can be blocked: what is not recorded any more is counted. 30,000 steps before, 30,000
+# after.
 for way in strict prctl seccomp twice; do
 	same "a filter ($way): same result" -l step -- "$FIXTURES/filtered" $way
 	says "a filter ($way): brace says why" "filtered\): stopped recording: its seccomp filter forbids rt_sigprocmask"

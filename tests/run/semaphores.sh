@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where a marker's semaphore is says the file. It is raised if it is data of this file: what else is mapped there, brace leaves
-# alone, also if it is writable.
+# Where a marker's semaphore is says the file. It is raised if it is data of this file: what else is
+# mapped there, brace leaves alone, also if it is writable.
 . "$(dirname "$0")/attach-lib.sh"
 truncate -s 4096 "$T/shared"
 start misled "$FIXTURES/misled" "$T/shared"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Sessions in the background: start, stop, restart, show, stream, set, extract, stat, reset, as trace-cmd's user has them.
+# Sessions in the background: start, stop, restart, show, stream, set, extract, stat, reset, as
+# trace-cmd's user has them.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 TOLD=26

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Unmodified trace-cmd on a running user-space program, in a shell where the tree stands at /sys/kernel/tracing.
+# Unmodified trace-cmd on a running user-space program, in a shell where the tree stands at
+# /sys/kernel/tracing.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 need trace-cmd

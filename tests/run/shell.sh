@@ -1,6 +1,7 @@
 #!/bin/bash
-# brace shell: a command that finds the tree where the kernel's ftrace would be; trace-cmd, unmodified, on it; events by
-# a plain shell and by trace-cmd; nothing of it outside, and nothing left behind.
+# brace shell: a command that finds the tree where the kernel's ftrace would be; trace-cmd,
+# unmodified, on it; events by a plain shell and by trace-cmd; nothing of it outside, and nothing
+# left behind.
 . "$(dirname "$0")/lib.sh"
 need setpriv
 : "${EVENTS_TREE:?is the program that serves a tree with events}"
@@ -88,7 +89,8 @@ result "is said" $? "$T/err"
 ends "one that cannot be executed" 126 in_shell "$T"
 ends "death by a signal" 143 bash -c "'$BRACE' shell -- sh -c 'kill -TERM \$\$'"
 ends "a command that unmounts the tree goes on" 3 in_shell sh -c "umount $W; exit 3"
-# Not <(:) to wait on: a bash that runs a trap inside the parsing of one may say that its ) is missing.
+# Not <(:) to wait on: a bash that runs a trap inside the parsing of one may say that its ) is
+# missing.
 mkfifo "$T/never"
 "$BRACE" shell -- bash -c "trap 'echo got; exit 5' USR1; echo ready; while :; do read -rt 1 _ <>$T/never; done" >"$T/signals" &
 shell=$!

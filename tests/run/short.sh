@@ -1,6 +1,6 @@
 #!/bin/bash
-# Functions that are shorter than a jump are entered through their callers: counted as callgrind counts them, hooked and let go as
-# all others, and the bytes of the callers are the file's again.
+# Functions that are shorter than a jump are entered through their callers: counted as callgrind
+# counts them, hooked and let go as all others, and the bytes of the callers are the file's again.
 . "$(dirname "$0")/attach-lib.sh"
 export TRUTH=$T/truth
 prepare() { rm -f "$TRUTH"; }

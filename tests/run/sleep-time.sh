@@ -1,18 +1,21 @@
 #!/bin/bash
-# The option sleep-time turned off: a function's time is what its thread ran, as the kernel itself counted it for the program
-# (CLOCK_THREAD_CPUTIME_ID), on processors that others want too. Launched and attached, in files and in the tree, of one instance
-# and not of another, in the function profile; and with it on, the time that went by.
+# The option sleep-time turned off: a function's time is what its thread ran, as the kernel itself
+# counted it for the program (CLOCK_THREAD_CPUTIME_ID), on processors that others want too. Launched
+# and attached, in files and in the tree, of one instance and not of another, in the function
+# profile; and with it on, the time that went by.
 . "$(dirname "$0")/lib.sh"
 PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON"
 sleeps=$FIXTURES/sleeps
 FUNCTIONS=(-l outer -l sleeps -l computes -l locks -l reads -l both)
 
-# compare.py ACCOUNT cpu|wall LINES [FUNCTION...]: of lines of function_graph, a thread's times in a function against its account.
+# compare.py ACCOUNT cpu|wall LINES [FUNCTION...]: of lines of function_graph, a thread's times in a
+# function against its account.
 cat >"$T/near.py" <<'PY'
-# Between the function's ends and its looks at the clocks it may be preempted, and the kernel counts a switch to either side:
-# some tens of us. The time that went by is ten times as long. The kernel's count of what a thread ran leaves out what a hypervisor
-# took from it; the trace, like ftrace's, knows of switches only.
+# Between the function's ends and its looks at the clocks it may be preempted, and the kernel counts
+# a switch to either side: some tens of us. The time that went by is ten times as long. The kernel's
+# count of what a thread ran leaves out what a hypervisor took from it; the trace, like ftrace's,
+# knows of switches only.
 import sys
 def near(have, want, stolen):
     return want * 0.95 - 4000 <= have and (sys.argv[2] == "wall" or have <= (want + stolen) * 1.05 + 4000)
@@ -68,8 +71,8 @@ record() { timeout -k 5 "$LIMIT" "$BRACE" record -o "$T/t.brace" "$@" >"$T/out" 
 replayed() { "$BRACE" replay --no-pager -O funcgraph-proc,funcgraph-tail "$T/t.brace" >"$T/lines" 2>>"$T/err"; }
 stolen() { awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%d\n", $9 * 1000000 / hz }' /proc/stat; }
 begin() { STOLEN=$(stolen); }
-# only_stolen FILE PATTERN: the calls of FILE that match took together no longer than a hypervisor kept processors back since begin, as
-# the kernel counts it, in ticks of each processor.
+# only_stolen FILE PATTERN: the calls of FILE that match took together no longer than a hypervisor
+# kept processors back since begin, as the kernel counts it, in ticks of each processor.
 only_stolen() {
 	grep -E "$2" "$1" | awk -v most=$(($(stolen) - STOLEN + 20000)) '
 		{ for (i = 2; i <= NF; i++) if ($i == "us") { us += $(i - 1); break } }

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The session memory's protocol (src/shared/memory.pml), checked in every order its steps can take: in each of these
-# worlds nothing is wrong; each of these faults is found; and every step of the model is taken in one world or
-# another. LARGER=1 (tests/soak/spin.sh): larger worlds.
+# The session memory's protocol (src/shared/memory.pml), checked in every order its steps can take:
+# in each of these worlds nothing is wrong; each of these faults is found; and every step of the
+# model is taken in one world or another. LARGER=1 (tests/soak/spin.sh): larger worlds.
 . "$(dirname "$0")/lib.sh"
 need spin
 need gcc
@@ -109,7 +109,8 @@ run_all() {
 	with_handled | xargs -P "$JOBS" -L1 bash -c 'name=$2; shift 2; explore "$0$name" "$OPTIMIZE" "$@"' "$1" --
 }
 
-# A fault that stops nothing but the clock is not found: pan must say what is wrong, or where it stands still.
+# A fault that stops nothing but the clock is not found: pan must say what is wrong, or where it
+# stands still.
 found() { grep -Eq '^pan:[0-9]*: (assertion violated|invalid end state)' "$1"; }
 clean() { grep -q 'errors: 0' "$1" && ! grep -q 'error: max search depth\|^pan: reached\|out of memory' "$1"; }
 

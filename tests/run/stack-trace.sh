@@ -1,6 +1,7 @@
 #!/bin/bash
-# The stack tracer over running programs: stack_trace, stack_max_size, stack_trace_filter. The program says how deep it
-# went and how large each frame was (tests/targets/deep.c), gdb says it of another run.
+# The stack tracer over running programs: stack_trace, stack_max_size, stack_trace_filter. The
+# program says how deep it went and how large each frame was (tests/targets/deep.c), gdb says it of
+# another run.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 A=$FIXTURES/deep
@@ -11,7 +12,8 @@ ON_EXIT+=("$BRACE umount --lazy $D")
 max() { cat "$D/stack_max_size"; }
 # Of the table of the thread whose line says $1 (or of the only one): a column.
 column() { awk -v of="${2:-}" -v c="$1" 'BEGIN { on = !of } /^# / { on = $0 ~ of "$" } on && $1 ~ /^[0-9]+\)$/ { print $c }' "$D/stack_trace"; }
-# deepest NAME: the last command's depth and frames are the table's, but for what is above main's frame.
+# deepest NAME: the last command's depth and frames are the table's, but for what is above main's
+# frame.
 deepest() {
 	local -a said sizes
 	read -ra said <<<"$SAID"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Stacks at events (trigger stacktrace): against what the program's own backtrace() saw there, and gdb in a real, stripped program.
+# Stacks at events (trigger stacktrace): against what the program's own backtrace() saw there, and
+# gdb in a real, stripped program.
 . "$(dirname "$0")/lib.sh"
 need gdb redis-server redis-cli
 stacked=$FIXTURES/stacked

@@ -1,6 +1,6 @@
-# stacks_truth.py TRUTH REPLAYED: does each stk:at have, behind it, the stack that the program's own backtrace() saw there? First
-# stand the event's function and the one that it happens in. A stack has 62 calls and 8 KiB at most, and ends with the memory that
-# the thread is on.
+# stacks_truth.py TRUTH REPLAYED: does each stk:at have, behind it, the stack that the program's own
+# backtrace() saw there? First stand the event's function and the one that it happens in. A stack
+# has 62 calls and 8 KiB at most, and ends with the memory that the thread is on.
 import re
 import sys
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Static programs, which no loader brings the agent into: glibc's (also position independent), musl's, Go's,
-# one without a libc, busybox. Results as untraced, counts as the programs keep them.
+# Static programs, which no loader brings the agent into: glibc's (also position independent),
+# musl's, Go's, one without a libc, busybox. Results as untraced, counts as the programs keep them.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export TRUTH=$T/truth
@@ -52,7 +52,7 @@ for name in threads-static jumps-static-pie cancels-static exceptions-static thr
 done
 prepare() { :; }
 
-# --- Go: entries; a call that makes its stack grow, or meets a wish for its processor, begins twice: once more behind each morestack
+# --- Go: entries; a call that makes its stack grow, or meets a wish for its processor, begins twice: once more behind each morestack 
 if [ -x "$FIXTURES/goroutines" ]; then
 	for options in "" "-t function"; do
 		# shellcheck disable=SC2086 # words

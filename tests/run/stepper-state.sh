@@ -1,13 +1,14 @@
 #!/bin/bash
-# A signal between any two instructions where limits of depth or time, or -g, make the agent keep the calls that are open: the same
-# program as stepper.sh's.
+# A signal between any two instructions where limits of depth or time, or -g, make the agent keep
+# the calls that are open: the same program as stepper.sh's.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=300
 
-# State mode: every call of a handler's is in the trace, and a depth is what it was when all is over. Behind each run eight calls are
-# within each other, of which the depth limit allows seven; none of the handlers' is deeper. Calls that a handler has left count as
-# open as long as the stack pointer is below them, and have no duration.
+# State mode: every call of a handler's is in the trace, and a depth is what it was when all is
+# over. Behind each run eight calls are within each other, of which the depth limit allows seven;
+# none of the handlers' is deeper. Calls that a handler has left count as open as long as the stack
+# pointer is below them, and have no duration.
 export TRUTH=$T/truth
 prepare() { rm -f "$TRUTH"; }
 CALLS=(-l in_handler -l leap -l 'call_*' -l leaf -l tailing -l after)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A signal between any two instructions of trampolines, stubs and the agent's slow paths: tests/targets/stepper.c
-# checks every register and every return itself.
+# A signal between any two instructions of trampolines, stubs and the agent's slow paths:
+# tests/targets/stepper.c checks every register and every return itself.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=300
@@ -13,7 +13,8 @@ same "handlers that return, function tracer" -t function -- "$FIXTURES/stepper"
 check_that "from everywhere they see the whole stack" \
 	awk '/stack complete/ { n++; partial += $NF } END { exit n < 60 || partial }' "$STEPS"
 unset STEPS
-# The calls' own instructions too: all events of one at once, and each by itself through the general way, for its filter.
+# The calls' own instructions too: all events of one at once, and each by itself through the general
+# way, for its filter.
 SYSTEM=(-p nop -e 'raw_syscalls:*' -e 'syscalls:sys_*_getppid')
 same "handlers that return, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper"
 check_that "the calls were led" test "$("$BRACE" replay "$T/trace" | grep -c 'NR 110 ')" = 12

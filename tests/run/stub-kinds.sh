@@ -1,7 +1,7 @@
 #!/bin/bash
-# funcgraph-retval needs stubs of another kind: turned on and off while several threads return through those there are, and met by them
-# anew each time, the program lives (tests/targets/kern.c: a thread on each processor, children). A block that is made twice would be no
-# code for a moment.
+# funcgraph-retval needs stubs of another kind: turned on and off while several threads return
+# through those there are, and met by them anew each time, the program lives (tests/targets/kern.c:
+# a thread on each processor, children). A block that is made twice would be no code for a moment.
 . "$(dirname "$0")/lib.sh"
 D=$T/tree
 mkdir "$D"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# sched_switch enabled, and sleep-time turned off, while a process and its child run already: both are followed, and the child's child
-# that comes after it, each record once.
+# sched_switch enabled, and sleep-time turned off, while a process and its child run already: both
+# are followed, and the child's child that comes after it, each record once.
 . "$(dirname "$0")/lib.sh"
 D=$T/tree
 mkdir "$D"

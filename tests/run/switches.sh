@@ -1,6 +1,7 @@
 #!/bin/bash
-# sched:sched_switch: for each thread as many switches, of its own accord and preempted, as the kernel itself counted between
-# two moments. Launched and attached, threads and children, with filters; and where the kernel does not allow it.
+# sched:sched_switch: for each thread as many switches, of its own accord and preempted, as the
+# kernel itself counted between two moments. Launched and attached, threads and children, with
+# filters; and where the kernel does not allow it.
 . "$(dirname "$0")/lib.sh"
 PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON"
@@ -31,7 +32,8 @@ for line in open(sys.argv[2]):
         turn[tid] = out
         if not out or tid not in on:
             continue
-        # The thread tells of its new name before the kernel knows it, and may stop meanwhile; once only the new one is right.
+        # The thread tells of its new name before the kernel knows it, and may stop meanwhile; once
+        # only the new one is right.
         if "prev_comm=begins " in text:
             named.add(tid)
             on[tid]["prev_state=R+" in text] += 1

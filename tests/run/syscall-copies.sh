@@ -1,6 +1,7 @@
 #!/bin/bash
-# What system calls are given and give back, in their events: paths and flags against strace's account of the same program,
-# buffers against what it wrote and read; cut strings, wrong pointers, the end of a page; in filters; another length, while it runs.
+# What system calls are given and give back, in their events: paths and flags against strace's
+# account of the same program, buffers against what it wrote and read; cut strings, wrong pointers,
+# the end of a page; in filters; another length, while it runs.
 . "$(dirname "$0")/lib.sh"
 need /usr/bin/python3 strace
 
@@ -25,7 +26,8 @@ try: os.stat("missing")
 except OSError: pass
 f = os.open("renamed", os.O_RDONLY)
 os.read(f, 100)
-# A path that ends where the readable memory ends, one that has no end, and addresses where nothing is.
+# A path that ends where the readable memory ends, one that has no end, and addresses where nothing
+# is.
 two = mmap.mmap(-1, 8192)
 at = ctypes.addressof(ctypes.c_char.from_buffer(two))
 libc.mprotect(ctypes.c_void_p(at + 4096), 4096, 0)
@@ -41,8 +43,8 @@ libc.rename(ctypes.c_void_p(16), b"second")
 P
 CALLS=(openat newfstatat rename mkdir symlink readlink unlink rmdir access)
 
-# Lines "CALL PATH... [FLAGS]", of strace and of brace. Strace does not cut paths; where it has an address the string is empty, or
-# has no end.
+# Lines "CALL PATH... [FLAGS]", of strace and of brace. Strace does not cut paths; where it has an
+# address the string is empty, or has no end.
 cat >"$T/lines.py" <<'P'
 import re, sys
 calls, wanted = sys.argv[2].split(), []

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The self-checking programs of tests/targets: the same result as untraced, and every count they keep
-# themselves equal to the trace's, in every way of recording.
+# The self-checking programs of tests/targets: the same result as untraced, and every count they
+# keep themselves equal to the trace's, in every way of recording.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export TRUTH=$T/truth
@@ -25,13 +25,15 @@ tracers() {
 	TRACER=function target "$name, function tracer" -p function "$@"
 }
 
-# each NAME PROGRAM ARGS...: its own functions, then those of every library. A threshold leaves out calls: the result only.
+# each NAME PROGRAM ARGS...: its own functions, then those of every library. A threshold leaves out
+# calls: the result only.
 each() {
 	local name=$1
 	shift
 	target "$name" -- "$@"
 	if [ "$name" = pcs ]; then
-		# Its stacks end where the agent has no room, in 20,200 calls (ROUNDS + AGAIN of pcs.c).
+		# Its stacks end where the agent has no room, in 20,200 calls (ROUNDS + AGAIN of
+		# pcs.c).
 		check_that "$name: nothing lost but where a stack ends" [ "$(summary_number lost)" -le 20200 ]
 	else
 		nothing_lost "$name: nothing lost"
@@ -66,7 +68,8 @@ for options in '' "$STATE" '-p function'; do
 	calls_are plugin_answer 120
 done
 unset PLUGIN_COUNTS
-# The handler sees the stack end where the program's own would: the same result, though records are lost.
+# The handler sees the stack end where the program's own would: the same result, though records are
+# lost.
 for options in '' '-b 128K' '-p function' '--max-graph-depth 3' "$STATE" '--threshold 1us' '-g descends'; do
 	# shellcheck disable=SC2086 # an option is two words
 	same "the stack ends${options:+, $options}" $options -- "$FIXTURES/stack_ends"
@@ -94,7 +97,8 @@ for options in '' '-L *' "$STATE" '-p function'; do
 	set +f
 done
 
-# gdb, attached to a program that stands deep in traced calls: the frames that are not the agent's are the untraced ones.
+# gdb, attached to a program that stands deep in traced calls: the frames that are not the agent's
+# are the untraced ones.
 frames() { # NAME COMMAND...
 	local out=$1 pid i
 	shift

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Events of threads and processes: every one that strace saw in the same run, and no other, with the same numbers, flags,
-# names and paths. Then a process that runs already, in the mounted tree.
+# Events of threads and processes: every one that strace saw in the same run, and no other, with the
+# same numbers, flags, names and paths. Then a process that runs already, in the mounted tree.
 . "$(dirname "$0")/lib.sh"
 PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON" strace

@@ -1,4 +1,5 @@
-# Holds the events of threads and processes of a trace, as text, against what `strace -f` saw in the same run.
+# Holds the events of threads and processes of a trace, as text, against what `strace -f` saw in the
+# same run.
 #
 #     task_truth.py STRACE TRACE [WHAT...]
 #

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What a hostile program calls itself, its threads, functions, libraries and events (tests/targets/named.c) reaches no terminal as
-# it is: every command's output and errors are looked at, for every byte that is not of a printable character.
+# What a hostile program calls itself, its threads, functions, libraries and events
+# (tests/targets/named.c) reaches no terminal as it is: every command's output and errors are looked
+# at, for every byte that is not of a printable character.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 brace() { timeout -k 5 "$LIMIT" "$BRACE" "$@" </dev/null; }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Losses of threads that have no slot are known when a session is over: what is kept and what is lost is then what was produced, in a
-# session in the background, in its files, and in what is extracted from it. tests/targets/threadless.c says how many it lost.
+# Losses of threads that have no slot are known when a session is over: what is kept and what is
+# lost is then what was produced, in a session in the background, in its files, and in what is
+# extracted from it. tests/targets/threadless.c says how many it lost.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=60

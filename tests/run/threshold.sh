@@ -1,5 +1,6 @@
 #!/bin/bash
-# --threshold: what is left reads from above, no time is made of what was left out, and it is said that something was.
+# --threshold: what is left reads from above, no time is made of what was left out, and it is said
+# that something was.
 . "$(dirname "$0")/lib.sh"
 F=(-l 'slow_*' -l main)
 
@@ -7,8 +8,8 @@ record --threshold 1ms "${F[@]}" -- "$FIXTURES/slow"
 nothing_lost "recorded" 13
 "$BRACE" replay --no-pager -O nofuncgraph-cpu -O nofuncgraph-duration -O nofuncgraph-overhead "$T/trace" >"$T/replay" 2>&1
 
-# The text is a tree: each } closes the nearest line that is open at its depth. Where the thread had changed its CPU, the line that
-# closes has a name; a call that did not open has only that.
+# The text is a tree: each } closes the nearest line that is open at its depth. Where the thread had
+# changed its CPU, the line that closes has a name; a call that did not open has only that.
 cat >"$T/nested.awk" <<'END'
 /^#/ || NF == 0 || /-----/ || / => / { next }
 { depth = match($0, /[^ ]/) - 1; text = substr($0, depth + 1) }

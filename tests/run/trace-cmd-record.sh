@@ -1,6 +1,7 @@
 #!/bin/bash
-# Unmodified trace-cmd records a running program: what it takes out of per_cpu/cpuN/trace_pipe_raw, by splice and by read,
-# is what the program says it did; names come from kallsyms, formats from events/.
+# Unmodified trace-cmd records a running program: what it takes out of per_cpu/cpuN/trace_pipe_raw,
+# by splice and by read, is what the program says it did; names come from kallsyms, formats from
+# events/.
 # shellcheck disable=SC2034 # descriptors that only keep pipes open
 . "$(dirname "$0")/lib.sh"
 need trace-cmd setpriv
@@ -23,7 +24,8 @@ tell() { # NAME COMMAND...: each is done when this returns
 		read -rt 30 _ <"$T/$name.from" || return 1
 	done
 }
-# trace-cmd leaves its recorders out if they are told to end before they have begun: a command waits for its brothers.
+# trace-cmd leaves its recorders out if they are told to end before they have begun: a command waits
+# for its brothers.
 begun() {
 	local child tries=0
 	for child in $(pgrep -P "$1"); do
@@ -72,7 +74,8 @@ functions() {
 	echo 50 >$W/buffer_percent
 	[ "$(grep -cE 'function: +leaf$' "$T/out")" -eq 6 ]
 	result "trace-cmd stream, by a buffer_percent that says at once" $? "$T/out"
-	# Without a command it ends at the second interrupt, or the first and a record more: here it waits for nothing else.
+	# Without a command it ends at the second interrupt, or the first and a record more: here it
+	# waits for nothing else.
 	: >"$T/out" # before the shell of the next line empties it
 	timeout -k 5 60 stdbuf -oL trace-cmd stream -p function -l leaf >"$T/out" 2>"$T/err" </dev/null &
 	local stream=$! child tries

@@ -1,6 +1,6 @@
 #!/bin/bash
-# ftrace's options over a running program, in the mounted tree: what each does to what is recorded and printed. The program
-# (tests/targets/kin.c) says who did what.
+# ftrace's options over a running program, in the mounted tree: what each does to what is recorded
+# and printed. The program (tests/targets/kin.c) says who did what.
 . "$(dirname "$0")/lib.sh"
 ANSWERS=kin
 . "$(dirname "$0")/answers-lib.sh"
@@ -292,7 +292,8 @@ result "trace_clock: another one clears the buffer" $? "$D/trace"
 tell 3
 [ "$(times | tr '\n' ' ')" = '1 2 3 ' ]
 result "counter" $? "$D/trace"
-# clock NAME NOW SECOND: a record's time is between NOW before and after it, in units of SECOND to a second.
+# clock NAME NOW SECOND: a record's time is between NOW before and after it, in units of SECOND to a
+# second.
 clock() {
 	local before after
 	echo "$1" >"$D/trace_clock"

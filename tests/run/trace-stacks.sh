@@ -1,14 +1,15 @@
 #!/bin/bash
-# The options that make records of others: stacktrace, userstacktrace, func_stack_trace, func-no-repeats. The program
-# (tests/targets/kin.c) calls leaf() and emits kin:met as often as it says, in work(), which main() or a thread's function calls.
+# The options that make records of others: stacktrace, userstacktrace, func_stack_trace,
+# func-no-repeats. The program (tests/targets/kin.c) calls leaf() and emits kin:met as often as it
+# says, in work(), which main() or a thread's function calls.
 . "$(dirname "$0")/lib.sh"
 need addr2line readelf
 ANSWERS=kin
 . "$(dirname "$0")/answers-lib.sh"
 D=$T/tree
 mkdir "$D"
-# shape FILE: what is recorded, without who and when. Of stacks the program's own functions: what is called to emit an event, and what
-# calls main, is the compiler's and libc's.
+# shape FILE: what is recorded, without who and when. Of stacks the program's own functions: what is
+# called to emit an event, and what calls main, is the compiler's and libc's.
 shape() { sed -n '/^ => \(brace__hit_\|_start\|[^ ]*\.so\)/d; s/^\( => [a-z_]*\)\.cold$/\1/; s/^[^#]*\] ..... *[0-9.]*: //p; /^ => /p' "$1" | sed 's/met: who=.*/met/; s/last_ts: *[0-9]*\.[0-9]*/last_ts/'; }
 # leaves NAME LINE...: the trace has these, and no others.
 leaves() {
@@ -63,8 +64,8 @@ leaves "off again" met
 result "and nothing is hooked" $? "$D/enabled_functions"
 
 # --- userstacktrace, sym-userobj: what addr2line says of the addresses
-# named NAME MAPPED PATTERN: the program's calls on the stack are met's, work's, main's. Their addresses are what PATTERN leaves of the lines; MAPPED: where
-# address 0 of the file is among them.
+# named NAME MAPPED PATTERN: the program's calls on the stack are met's, work's, main's. Their
+# addresses are what PATTERN leaves of the lines; MAPPED: where address 0 of the file is among them.
 named() {
 	sed -n "s/$3/\\1/p" "$D/trace" | while read -r at; do printf '%x\n' $((16#$at - $2 - 1)); done |
 		addr2line -f -i -e "$A" | sed -n '/^\//d; s/\.cold$//; /^\(brace__hit_kin_met\|work\|main\)$/p' >"$T/got"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Several instances trace the functions of one program at once, each with a tracer and filters of its own, and each sees
-# what it would see alone.
+# Several instances trace the functions of one program at once, each with a tracer and filters of
+# its own, and each sees what it would see alone.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 D=$T/tree

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Programs that make code, and look its callers up by return addresses: a call from code of no file keeps its own, and
-# is recorded when it begins. One from a file's code is followed, wherever that was mapped.
+# Programs that make code, and look its callers up by return addresses: a call from code of no file
+# keeps its own, and is recorded when it begins. One from a file's code is followed, wherever that
+# was mapped.
 . "$(dirname "$0")/attach-lib.sh"
 export TRUTH=$T/truth
 LIMIT=60

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Events of a running program in the mounted tree: the markers that Debian's python has (sys/sdt.h). It collects
-# garbage when it is told to, and never by itself: how often each marker is passed is known.
+# Events of a running program in the mounted tree: the markers that Debian's python has (sys/sdt.h).
+# It collects garbage when it is told to, and never by itself: how often each marker is passed is
+# known.
 . "$(dirname "$0")/lib.sh"
 PYTHON=$(readlink -f /usr/bin/python3)
 need "$PYTHON" readelf

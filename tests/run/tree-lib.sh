@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# A program's own account of its calls (tests/targets/tree.h) against the replayed graph. Sourced behind lib.sh.
+# A program's own account of its calls (tests/targets/tree.h) against the replayed graph. Sourced
+# behind lib.sh.
 : "${FIXTURES:?is the directory of the compiled test programs}"
 
 # By stack, because lines of different stacks may stand in any order; each stack's keep theirs.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs behind the mounted tree, as an ftrace user has them: echo and cat. The program does what it is told and
-# says how often it called what, so counts are exact.
+# Programs behind the mounted tree, as an ftrace user has them: echo and cat. The program does what
+# it is told and says how often it called what, so counts are exact.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 D=$T/tree

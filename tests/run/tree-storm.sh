@@ -1,6 +1,7 @@
 #!/bin/bash
-# The tree at its worst: several shells that write at once, readers meanwhile, one that never reads, the program's death and
-# the tree's end under those who read. Nothing hangs, nothing is lost, and afterwards counts are exact again.
+# The tree at its worst: several shells that write at once, readers meanwhile, one that never reads,
+# the program's death and the tree's end under those who read. Nothing hangs, nothing is lost, and
+# afterwards counts are exact again.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 D=$T/tree

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Triggers by the command line: brace record, start and set with -R, and trace-cmd -R in brace shell. The program is that of
-# triggers.sh.
+# Triggers by the command line: brace record, start and set with -R, and trace-cmd -R in brace
+# shell. The program is that of triggers.sh.
 . "$(dirname "$0")/lib.sh"
 ANSWERS=steps
 . "$(dirname "$0")/answers-lib.sh"
@@ -87,7 +87,8 @@ if ! "$BRACE" shell -- true 2>"$T/err"; then
 fi
 start_program
 mkfifo "$T/begun" "$T/stepped"
-# in_shell SCRIPT: with $0 for $T; it says on $0/begun when the program is to take 10 steps, and reads $0/stepped when it has.
+# in_shell SCRIPT: with $0 for $T; it says on $0/begun when the program is to take 10 steps, and
+# reads $0/stepped when it has.
 in_shell() {
 	timeout -k 5 "$LIMIT" "$BRACE" shell -p "$PID" -- bash -c "$1" "$T" >"$T/got" 2>"$T/err" &
 	read -rt "$LIMIT" _ <>"$T/begun"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Triggers and function commands over a running program, in the mounted tree. The program (tests/targets/steps.c) numbers its
-# events in the order of time, whichever of its threads emits them: what each trigger has to leave is known to the record.
+# Triggers and function commands over a running program, in the mounted tree. The program
+# (tests/targets/steps.c) numbers its events in the order of time, whichever of its threads emits
+# them: what each trigger has to leave is known to the record.
 . "$(dirname "$0")/lib.sh"
 ANSWERS=steps
 . "$(dirname "$0")/answers-lib.sh"

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Nobody that others depend on waits without a bound for what a stranger controls: a process that is not the session's and
-# speaks as an agent, a file system that does not answer.
+# Nobody that others depend on waits without a bound for what a stranger controls: a process that is
+# not the session's and speaks as an agent, a file system that does not answer.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 
-# begin PROGRAM...: a recorded program, in the background; its pid is in $T/pid when it runs. TRACER is brace.
+# begin PROGRAM...: a recorded program, in the background; its pid is in $T/pid when it runs. TRACER
+# is brace.
 begin() {
 	"$BRACE" record -o "$T/trace" "$@" >"$T/out" 2>"$T/summary" </dev/null &
 	TRACER=$!
@@ -27,7 +28,8 @@ result "the session ends as its program does" $? "$T/summary"
 check_that "and says that a connection was refused" said '1 connection was refused: process [0-9]* is none of the session'
 
 # --- a file system that answers so many times, and then no more (tests/targets/silent_fs.c)
-# serve OPENS: $MOUNT/bound-preload.so can be opened so often; then $T/fs says "silent", and who opens it waits.
+# serve OPENS: $MOUNT/bound-preload.so can be opened so often; then $T/fs says "silent", and who
+# opens it waits.
 serve() {
 	MOUNT=$(mktemp -d "$T/mount.XXXXXX")
 	: >"$T/fs" # the last server's "ready" is not this one's
@@ -67,7 +69,8 @@ end_server
 serve 1
 begin -L 'bound-*' -l step -l reader_loop -- bash -c "LD_PRELOAD=$MOUNT/bound-preload.so '$FIXTURES/caller' step"
 until_is grep -q silent "$T/fs"
-# TERM (0x4000) is caught once the program is on its way; INT is ignored in the background of a script.
+# TERM (0x4000) is caught once the program is on its way; INT is ignored in the background of a
+# script.
 catches_term() { (($((16#$(sed -n 's/^SigCgt:\s*//p' "/proc/$TRACER/status"))) & 0x4000)); }
 until_is catches_term
 kill -TERM $TRACER
@@ -75,7 +78,7 @@ wait $TRACER
 result "brace that is interrupted while a file does not answer ends" $? "$T/summary"
 end_server
 
-# --- a page of a process where brace looks for what it wrote (tests/targets/absent.c). The process itself waits, too: the kernel
+# --- a page of a process where brace looks for what it wrote (tests/targets/absent.c). The process itself waits, too: the kernel 
 # keeps its memory from changing while somebody reads there.
 serve -1
 timeout -k 5 30 "$BRACE" record -L 'libuntyped*' -l paged -l step -l reader_loop -o "$T/trace" -- bash -c \
@@ -87,13 +90,14 @@ check_that "others were executed meanwhile, and the process ran to its end" [ "$
 check_that "and what was executed is traced" calls step caller 3
 end_server
 
-# --- the same, while nobody may read the process's mappings: its own program has ended, and brace asks whether it runs
+# --- the same, while nobody may read the process's mappings: its own program has ended, and brace asks whether it runs 
 serve -1
 begin -L 'libuntyped*' -l paged -l reader_loop -- bash -c \
 	"'$FIXTURES/absent' '$FIXTURES/libuntyped.so' '$MOUNT/bound-preload.so' busy <'$T/go' & echo \$! >'$T/busy'; wait"
 until_is test -s "$T/busy"
 exec 9>"$T/go"
-# One of brace's threads waits in the kernel: the one that reads there, or the one that was made for it.
+# One of brace's threads waits in the kernel: the one that reads there, or the one that was made for
+# it.
 waits() { grep -qs '^State:.*D' "/proc/$TRACER/task"/*/status; }
 until_is waits
 result "where the mappings of a process cannot be read, brace waits" $?

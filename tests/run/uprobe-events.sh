@@ -1,6 +1,7 @@
 #!/bin/bash
-# uprobe_events and dynamic_events of the mounted tree: events defined at an instruction of a program that runs, with what is
-# fetched there, their directories, a filter, a trigger, removal. The program says how often it was there.
+# uprobe_events and dynamic_events of the mounted tree: events defined at an instruction of a
+# program that runs, with what is fetched there, their directories, a filter, a trigger, removal.
+# The program says how often it was there.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 need readelf nm

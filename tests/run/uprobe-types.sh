@@ -1,7 +1,8 @@
 #!/bin/bash
-# The types of fetch-args in uprobe_events: arrays, bit fields, characters, strings through pointers. What is listed and printed is
-# what Linux 6.12 lists and prints of the same definition over the same values; but for symbols and constant strings, which the kernel
-# does not read in user space.
+# The types of fetch-args in uprobe_events: arrays, bit fields, characters, strings through
+# pointers. What is listed and printed is what Linux 6.12 lists and prints of the same definition
+# over the same values; but for symbols and constant strings, which the kernel does not read in user
+# space.
 . "$(dirname "$0")/lib.sh"
 ANSWERS=values
 . "$(dirname "$0")/answers-lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# USDT markers by the command line: postgres' count what its clients ask, libstdc++'s what a program throws; how reports
-# show them, and which cannot be had. (Everything else: tests/session/markers_test.c.)
+# USDT markers by the command line: postgres' count what its clients ask, libstdc++'s what a program
+# throws; how reports show them, and which cannot be had. (Everything else:
+# tests/session/markers_test.c.)
 . "$(dirname "$0")/attach-lib.sh"
 
 equal() { # NAME WANTED GOT

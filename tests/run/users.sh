@@ -1,5 +1,6 @@
 #!/bin/bash
-# Programs of several users in one session: none maps a memory that another user's program maps, and what each recorded is exact.
+# Programs of several users in one session: none maps a memory that another user's program maps, and
+# what each recorded is exact.
 . "$(dirname "$0")/attach-lib.sh"
 [ "$(id -u)" -eq 0 ] || { echo '1..0 # SKIP only root has programs of several users'; exit 0; }
 chmod 755 "$T" # other users execute what is here
@@ -36,7 +37,8 @@ record -l step -l as_root -- "$FIXTURES/users" then "${AS_OTHER[@]}" "$FIXTURES/
 result "threads of a program that does not exist are told of" $? "$T/summary"
 calls_are as_root $MANY
 
-# The number of a file is not the file: it maps one of another file system that has the number of that program's memory.
+# The number of a file is not the file: it maps one of another file system that has the number of
+# that program's memory.
 mkdir "$T/namesakes"
 if mount -t tmpfs -o mode=1777,size=64m none "$T/namesakes" 2>/dev/null; then
 	ON_EXIT+=("umount '$T/namesakes'")

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Children that run in their parent's memory have tracks of their own, and what the parent has open stays as it was: a program's
-# own account of all calls (tests/targets/vforks.c), and the children of a Python that strace watches.
+# Children that run in their parent's memory have tracks of their own, and what the parent has open
+# stays as it was: a program's own account of all calls (tests/targets/vforks.c), and the children
+# of a Python that strace watches.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tree-lib.sh"
 LIMIT=60
@@ -29,7 +30,8 @@ record --mode block -- "$FIXTURES/vforks"
 check_that "each vfork returns" [ "$(grep -c 'vfork() {' "$T/replay")" -eq 128 -a "$(grep -c '} /\* vfork \*/' "$T/replay")" -eq 128 ]
 check_that "nothing is unwound" [ "$(grep -c unwound "$T/replay")" -eq 0 ]
 
-# Who executes, by strace, in the run that is traced: subprocess uses vfork, and posix_spawn where it can.
+# Who executes, by strace, in the run that is traced: subprocess uses vfork, and posix_spawn where
+# it can.
 if command -v strace >/dev/null && command -v python3 >/dev/null; then
 	cat >"$T/spawns.py" <<-'end'
 		import subprocess

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Visitors of a session in the background that say nothing, say it slowly, do not read, or are too many
-# (tests/targets/visitor.c): others are answered meanwhile, and `brace reset` ends the session.
+# Visitors of a session in the background that say nothing, say it slowly, do not read, or are too
+# many (tests/targets/visitor.c): others are answered meanwhile, and `brace reset` ends the session.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"

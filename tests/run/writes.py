@@ -43,8 +43,8 @@ def main():
                 print(f'{path}: open gave {errno.errorcode[e.errno]}, the kernel {opened}')
             continue
         for text, _, want in CALL.findall(calls):
-            # FUSE's kernel side answers writes of nothing itself; and as long as no program is traced no
-            # function is known, none unknown, and there are no events
+            # FUSE's kernel side answers writes of nothing itself; and as long as no program is
+            # traced no function is known, none unknown, and there are no events
             if not text or (path.startswith('set_') and 'nosuch' in text and '\n' in text) or 'sched:' in text:
                 continue
             got = attempt(lambda: os.write(fd, text.encode()))

@@ -266,8 +266,8 @@ static uint64_t counted(struct seen *seen)
 	return total(seen->got) + total(seen->lost) + lost;
 }
 
-/* The writer died between a record's payload and its header. The payload is a stack pointer, which reads like the
- * header of a record from when the time's low 40 bits began anew last. */
+/* The writer died between a record's payload and its header. The payload is a stack pointer, which
+ * reads like the header of a record from when the time's low 40 bits began anew last. */
 static void a_payload_without_its_header_is_no_record(void **state)
 {
 	struct seen seen = { 0 };
@@ -285,8 +285,8 @@ static void a_payload_without_its_header_is_no_record(void **state)
 	shared_memory_destroy(&memory);
 }
 
-/* A handler that overwrites the whole ring between a writer's reservation and its store: nobody else's
- * record may stand in that slot by then. */
+/* A handler that overwrites the whole ring between a writer's reservation and its store: nobody
+ * else's record may stand in that slot by then. */
 static void an_interrupted_writers_slot_is_not_used_again(void **state)
 {
 	const uint32_t count = 60000;
@@ -350,8 +350,9 @@ static uint32_t fill_up_to(uint32_t i, unsigned places)
 	return i;
 }
 
-/* A handler between a trampoline's reservation and its comparison with the end, which is another by then. lower: the
- * new sub-buffer lies below the old one, so that the trampoline takes the slow path; else it stores. */
+/* A handler between a trampoline's reservation and its comparison with the end, which is another by
+ * then. lower: the new sub-buffer lies below the old one, so that the trampoline takes the slow
+ * path; else it stores. */
 static void interrupted_before_comparing(bool lower, unsigned places)
 {
 	struct seen seen = { 0 };
@@ -411,7 +412,8 @@ static void a_slot_of_a_counted_window_is_lost_once(void **state)
 	shared_memory_destroy(&memory);
 }
 
-/* The first record of a thread has its slot at 0: its trampoline must never find an end above it. */
+/* The first record of a thread has its slot at 0: its trampoline must never find an end above
+ * it. */
 static void a_handler_in_a_threads_first_record_opens_nothing(void **state)
 {
 	struct seen seen = { 0 };
@@ -487,8 +489,8 @@ static void an_empty_slot_of_an_exit_with_a_value_is_one_loss(void **state)
 	shared_memory_destroy(&memory);
 }
 
-/* What a descriptor tells is told when it was read, even if its thread died before it said so; and the tracer's own
- * word is never taken back. */
+/* What a descriptor tells is told when it was read, even if its thread died before it said so; and
+ * the tracer's own word is never taken back. */
 static void the_tracers_death_tells_nothing_twice(void **state)
 {
 	struct seen seen = { 0 };
@@ -516,8 +518,8 @@ static void the_tracers_death_tells_nothing_twice(void **state)
 	shared_memory_destroy(&memory);
 }
 
-/* Slots that stay empty keep their sub-buffers from others until the thread ends, but not the thread from
- * new ones: else a few siglongjmps would end its recording. */
+/* Slots that stay empty keep their sub-buffers from others until the thread ends, but not the
+ * thread from new ones: else a few siglongjmps would end its recording. */
 static void quarantine_takes_nothing_from_the_quota(void **state)
 {
 	struct seen seen = { 0 };
@@ -560,7 +562,8 @@ static void *hold_one(void *arg)
 	return NULL;
 }
 
-/* The tracer's side in threads of its own: a heart that beats, and passes. A pass that takes something takes slow_ms. */
+/* The tracer's side in threads of its own: a heart that beats, and passes. A pass that takes
+ * something takes slow_ms. */
 struct tracer {
 	pthread_t heart, passes;
 	struct drain *drain;
@@ -638,7 +641,8 @@ static uint32_t noted(enum message_kind kind)
 	return memory.header->messages.counts[kind];
 }
 
-/* Block mode, every sub-buffer with a thread that waits for this one, which has none: it goes on, and says so. */
+/* Block mode, every sub-buffer with a thread that waits for this one, which has none: it goes on,
+ * and says so. */
 static void waiting_for_those_who_wait_ends(void **state)
 {
 	pthread_barrier_t b;
@@ -671,7 +675,8 @@ static void *write_one(void *arg)
 	return NULL;
 }
 
-/* A slow disk, say: longer than a thread that holds nothing waits for a tracer that finds nothing to give back. */
+/* A slow disk, say: longer than a thread that holds nothing waits for a tracer that finds nothing
+ * to give back. */
 static void a_slow_tracer_is_waited_for(void **state)
 {
 	struct tracer tracer;

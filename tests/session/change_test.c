@@ -65,7 +65,8 @@ static void set(struct settings *s, const struct way *w, const char *mode)
 	struct err err;
 
 	settings_init(s);
-	/* The tracer may be held up, as the machine may have other work: no period is lost whole. */
+	/* The tracer may be held up, as the machine may have other work: no period is lost
+	 * whole. */
 	if (settings_write(s, "buffer_size_kb", "262144", false, &err) < 0)
 		fail_msg("%s", err.text);
 	if (mode && settings_write(s, mode, "1", false, &err) < 0)

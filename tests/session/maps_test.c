@@ -116,8 +116,9 @@ static bool is_forged(uint64_t start, const char *path)
 
 /*
  * A child with our mappings, which stand still: reading them maps memory here. It stops itself once
- * it is whole; a sanitizer starts a thread in each child, which maps memory as well. It dies with us.
- */
+ * it is whole; a sanitizer starts a thread in each child, which maps memory as well. It dies with
+ * us.
+ * */
 static pid_t stopped_child(void)
 {
 	pid_t child = fork();

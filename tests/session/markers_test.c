@@ -1,4 +1,5 @@
-/* USDT markers of programs that run: what is written down is what the program itself says it did. */
+/* USDT markers of programs that run: what is written down is what the program itself says it
+ * did. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -418,7 +419,8 @@ static uint64_t end_program(pid_t pid, int in, int out)
 
 enum { CHANGES = 24 };
 
-/* Four threads pass the marker all the time, while it is enabled and disabled, and left in the end. */
+/* Four threads pass the marker all the time, while it is enabled and disabled, and left in the
+ * end. */
 static void test_storm(void **state)
 {
 	static const char *const events[] = { "sdt_marked:storm", NULL };
@@ -469,7 +471,8 @@ static void test_storm(void **state)
 	free(program);
 }
 
-/* Who dies while a marker is enabled leaves it enabled; the next one finds it, and lowers the semaphore. */
+/* Who dies while a marker is enabled leaves it enabled; the next one finds it, and lowers the
+ * semaphore. */
 static void test_death(void **state)
 {
 	static const char *const events[] = { "sdt_marked:storm", NULL }, *const none[] = { NULL };

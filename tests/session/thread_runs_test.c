@@ -1,5 +1,6 @@
-/* Records that come by CPU become runs of threads: in order, at the right CPU and time, and every record that was made
- * is in a run or in the losses of one. The runs are read by the reader of all records (trace/unpack.h). */
+/* Records that come by CPU become runs of threads: in order, at the right CPU and time, and every
+ * record that was made is in a run or in the losses of one. The runs are read by the reader of all
+ * records (trace/unpack.h). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The filter interpreter against the kernel's: thousands of random filters, each installed in a child that
- * then makes the calls, and run here on the same numbers. */
+/* The filter interpreter against the kernel's: thousands of random filters, each installed in a
+ * child that then makes the calls, and run here on the same numbers. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -99,7 +99,8 @@ static void child(struct sock_filter *f, unsigned n, const uint64_t args[CALLS][
 	_exit(write(to, said, sizeof(said)) != sizeof(said));
 }
 
-/* The upper half of the address of the call is not known here: it is left to what the kernel says. */
+/* The upper half of the address of the call is not known here: it is left to what the kernel
+ * says. */
 static uint32_t ours(const struct sock_filter *f, unsigned n, const uint64_t *args)
 {
 	struct seccomp_data data = { .nr = NUMBER, .arch = AUDIT_ARCH_X86_64 };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Attaching and leaving again and again under full load, with every way of recording: the program
-# computes right to the end, its text is the files', descriptors and signals are as before, and it does
-# not grow. CYCLES (1000) of a dynamic program, a third as many of a static one.
+# computes right to the end, its text is the files', descriptors and signals are as before, and it
+# does not grow. CYCLES (1000) of a dynamic program, a third as many of a static one.
 : "${BUILD:=$(cd "$(dirname "$0")/../.." && pwd)/build}"
 export BRACE=${BRACE:-$BUILD/brace} FIXTURES=${FIXTURES:-$BUILD/tests/targets}
 . "$(dirname "$0")/../run/attach-lib.sh"
@@ -31,8 +31,8 @@ unchanged() {
 	diff "$T/state.before" "$T/state.after" >>"$T/changes"
 }
 
-# not_grown: but for what the program's own threads come and go with: 16 mappings, a heap of 64 MiB of address
-# space, 1 MiB in use.
+# not_grown: but for what the program's own threads come and go with: 16 mappings, a heap of 64 MiB
+# of address space, 1 MiB in use.
 not_grown() {
 	awk 'BEGIN { split("maps VmSize VmRSS VmData VmPTE", name); split("16 70000 1024 2048 64", slack) }
 		{ for (i = 1; i <= 5; i++) if (NR == 1) was[i] = $i; else if ($i > was[i] + slack[i]) {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# brace in fresh installations of Debian 12 and 13, by an ordinary user: the package is built from what Build-Depends names,
-# is without fault for lintian, and what it installs works; `make demo` and some tests pass.
+# brace in fresh installations of Debian 12 and 13, by an ordinary user: the package is built from
+# what Build-Depends names, is without fault for lintian, and what it installs works; `make demo`
+# and some tests pass.
 . "$(dirname "$0")/lib.sh"
 cd "$(dirname "$0")/../.." || exit
 read -ra RELEASES <<<"${SOAK_RELEASES:-bookworm trixie}"
@@ -31,8 +32,9 @@ installation() { # RELEASE: a new one in $ROOT, with a user who may become root
 		tar -x -C "$ROOT/home/user" --one-top-level=brace && as_root 'chown -R user: /home/user'
 }
 
-# as_root, as_user COMMAND: a shell's, in $ROOT. The mounts are in a namespace of their own, and go with it. $ROOT becomes its
-# root, not chroot's: the kernel gives nobody a user namespace beneath chroot. /dev/fuse is open to all, as Debian has it.
+# as_root, as_user COMMAND: a shell's, in $ROOT. The mounts are in a namespace of their own, and go
+# with it. $ROOT becomes its root, not chroot's: the kernel gives nobody a user namespace beneath
+# chroot. /dev/fuse is open to all, as Debian has it.
 as_root() {
 	unshare --mount --propagation private bash -c '
 		mount --rbind "$1" "$1" && cd "$1" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev &&

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Servers of root's that give their user up, wholly traced by root: nginx, whose workers become www-data, and postgres, which
-# runuser makes its own user's before it is executed. What clients get is the same as untraced; every worker's records are in the
-# file, as its new user's.
+# Servers of root's that give their user up, wholly traced by root: nginx, whose workers become
+# www-data, and postgres, which runuser makes its own user's before it is executed. What clients get
+# is the same as untraced; every worker's records are in the file, as its new user's.
 . "$(dirname "$0")/../run/programs/lib.sh"
 . "$HERE/programs/server.sh"
 [ "$(id -u)" -eq 0 ] || { printf '1..0 # SKIP only root has rights to give up\n'; exit 0; }
@@ -18,8 +18,9 @@ chmod 755 "$T" # other users read and execute what is here
 # note_workers USER: the processes of the server that are this user's now. Several calls add up.
 note_workers() { ps -o pid= -o user:32= --ppid "$MASTER" | awk -v user="$1" '$2 == user { print $1 }' >>"$T/workers"; }
 
-# dropped NAME LEAST TIMES: of each that was noted there are LEAST records, in TIMES threads of that number (one before it was another
-# user's, one after), and the sum of all threads' is what the trace has.
+# dropped NAME LEAST TIMES: of each that was noted there are LEAST records, in TIMES threads of that
+# number (one before it was another user's, one after), and the sum of all threads' is what the
+# trace has.
 dropped() {
 	sort -un "$T/workers" >"$T/noted"
 	"$BRACE" info --json "$T/trace" >"$T/info"

@@ -1,8 +1,9 @@
 #!/bin/bash
-# The kernel's own tests of ftrace (tools/testing/selftests/ftrace of Debian's linux-source-6.12), unmodified, in `brace shell` over a
-# program that does what they expect of a kernel (tests/targets/kern.c): once all of them, and then, by a shell that is traced
-# itself, those that trace the shell they run in. Every test passes, but for those in ftracetest.table, each with its reason. What
-# differs is run again by itself, twice.
+# The kernel's own tests of ftrace (tools/testing/selftests/ftrace of Debian's linux-source-6.12),
+# unmodified, in `brace shell` over a program that does what they expect of a kernel
+# (tests/targets/kern.c): once all of them, and then, by a shell that is traced itself, those that
+# trace the shell they run in. Every test passes, but for those in ftracetest.table, each with its
+# reason. What differs is run again by itself, twice.
 . "$(dirname "$0")/lib.sh"
 PACKAGE=linux-source-6.12
 [ "$(id -u)" -eq 0 ] || { echo '1..0 # SKIP ftracetest wants to be root'; exit 0; }
@@ -27,8 +28,8 @@ SELF="event/event-pid ftrace/func-filter-pid ftrace/fgraph-retval ftrace/func-fi
 	trigger/trigger-hist-mod trigger/trigger-multihist dynevent/add_remove_uprobe"
 NAMED=trigger/trigger-hist # which wants a call site's name: bash exports its functions, dash has none
 
-# verdicts DIRECTORY: "TEST RESULT" of what ftracetest printed into DIRECTORY.out: its logs say which test a number is of, and
-# those that are repeated in an instance come behind the others.
+# verdicts DIRECTORY: "TEST RESULT" of what ftracetest printed into DIRECTORY.out: its logs say
+# which test a number is of, and those that are repeated in an instance come behind the others.
 verdicts() {
 	local number result what log name
 	sed -n 's/^\[\([0-9]*\)\] \(.*\)\t\[\([A-Z]*\)\]$/\1 \3 \2/p' "$1.out" | while read -r number result what; do
@@ -51,7 +52,8 @@ over() {
 	done
 }
 
-# traced SHELL DIRECTORY TEST...: by a traced shell. It comes into the namespace of the command, and goes on there; the command waits for it.
+# traced SHELL DIRECTORY TEST...: by a traced shell. It comes into the namespace of the command, and
+# goes on there; the command waits for it.
 traced() {
 	local shell=$1 directory=$2
 	shift 2

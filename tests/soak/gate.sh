@@ -1,6 +1,6 @@
 #!/bin/bash
-# The whole gate while every core is busy twice over: a test that leans on time or on the order of things shows itself. One
-# that is flaky here is a fault, as one that fails.
+# The whole gate while every core is busy twice over: a test that leans on time or on the order of
+# things shows itself. One that is flaky here is a fault, as one that fails.
 : "${BUILD:=$(cd "$(dirname "$0")/../.." && pwd)/build}"
 cd "$(dirname "$0")/../.." || exit 1
 T=$(mktemp -d "${TMPDIR:-/tmp}/brace-soak.XXXXXX")

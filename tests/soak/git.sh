@@ -1,6 +1,6 @@
 #!/bin/bash
-# Part of git's own t/ from Debian's source package, run against Debian's git. Only the suite's helper
-# is built. The shell, git and all it starts are traced: thousands of short processes.
+# Part of git's own t/ from Debian's source package, run against Debian's git. Only the suite's
+# helper is built. The shell, git and all it starts are traced: thousands of short processes.
 . "$(dirname "$0")/lib.sh"
 need git
 source_of git

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The tests of languages whose compilers are too large for `make check`: there they run where those happen to be
-# installed. Here they are (tools/packages), and none may skip itself.
+# The tests of languages whose compilers are too large for `make check`: there they run where those
+# happen to be installed. Here they are (tools/packages), and none may skip itself.
 . "$(dirname "$0")/../run/lib.sh"
 
 for name in java mono haskell; do

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What the long tests add to tests/run/suites/lib.sh: Debian's source packages, which bring the test
-# suites that binary packages leave out. They are kept, with what was built of them, for the next run.
+# suites that binary packages leave out. They are kept, with what was built of them, for the next
+# run.
 . "$(dirname "${BASH_SOURCE[0]}")/../run/suites/lib.sh"
 export LIMIT=${SOAK_SUITE_LIMIT:-1500}
 SOURCES=${SOAK_SOURCES:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/brace-soak}
@@ -36,7 +37,8 @@ source_of() {
 	fi
 }
 
-# original_of PACKAGE: the same without Debian's changes, which are not needed for what is only data.
+# original_of PACKAGE: the same without Debian's changes, which are not needed for what is only
+# data.
 original_of() {
 	[ ! -d "$SOURCES/$1" ] || return 0
 	mkdir -p "$SOURCES/$1.new"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A real kernel's answers once more (tests/oracle/kernel.sh, some minutes), compared with those the tree is held against. KERNEL_IMAGE is
-# its image; without it, or without qemu, there is nothing to ask.
+# A real kernel's answers once more (tests/oracle/kernel.sh, some minutes), compared with those the
+# tree is held against. KERNEL_IMAGE is its image; without it, or without qemu, there is nothing to
+# ask.
 . "$(dirname "$0")/lib.sh"
 ORACLE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../oracle" && pwd)
 if [ ! -r "${KERNEL_IMAGE:-}" ] || ! command -v qemu-system-x86_64 >/dev/null; then

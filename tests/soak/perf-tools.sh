@@ -1,6 +1,7 @@
 #!/bin/bash
-# perf-tools (Debian's perf-tools-unstable), unmodified, in `brace shell`: each script that needs no probes of the kernel's does what it
-# says, over a program that calls what it is told to; each of the others has its reason below, and ends with an error of its own.
+# perf-tools (Debian's perf-tools-unstable), unmodified, in `brace shell`: each script that needs no
+# probes of the kernel's does what it says, over a program that calls what it is told to; each of
+# the others has its reason below, and ends with an error of its own.
 . "$(dirname "$0")/lib.sh"
 PACKAGE=perf-tools-unstable
 [ "$(id -u)" -eq 0 ] || { echo '1..0 # SKIP perf-tools want to be root'; exit 0; }
@@ -37,7 +38,8 @@ read -rt "$LIMIT" -u "$FROM" _
 
 cat >"$T/inside.sh" <<'END'
 cd /sys/kernel/tracing
-# during COMMAND...: the command, whose output goes to $T/out; when it has set up and sleeps the program makes 1000 calls
+# during COMMAND...: the command, whose output goes to $T/out; when it has set up and sleeps the
+# program makes 1000 calls
 during() {
 	local tries tool
 	"$@" >"$T/out" 2>&1 </dev/null &

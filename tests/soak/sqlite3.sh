@@ -1,6 +1,6 @@
 #!/bin/bash
-# sqlite's own suite (Tcl). It needs sqlite built into a Tcl interpreter, which is built from Debian's
-# source package: every function of that one binary is hooked.
+# sqlite's own suite (Tcl). It needs sqlite built into a Tcl interpreter, which is built from
+# Debian's source package: every function of that one binary is hooked.
 . "$(dirname "$0")/lib.sh"
 need tclsh
 source_of sqlite3

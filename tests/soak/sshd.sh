@@ -1,6 +1,7 @@
 #!/bin/bash
-# sshd under its own sandbox: the process that speaks to strangers binds itself by seccomp, changes its root and its
-# user. All of it traced, fifty logins, each with its right answer, and nothing lost.
+# sshd under its own sandbox: the process that speaks to strangers binds itself by seccomp, changes
+# its root and its user. All of it traced, fifty logins, each with its right answer, and nothing
+# lost.
 . "$(dirname "$0")/../run/lib.sh"
 LOGINS=50
 PORT=$((20000 + $$ % 20000))

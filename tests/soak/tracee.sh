@@ -1,6 +1,6 @@
 #!/bin/bash
-# The tests of src/tracee, again and again beside each other: what happens rarely under load is found here.
-# BRACE as for tests/run: the test programs are in its build.
+# The tests of src/tracee, again and again beside each other: what happens rarely under load is
+# found here. BRACE as for tests/run: the test programs are in its build.
 set -u
 cd "$(dirname "${BRACE:?path of brace}")/tests/tracee" || exit
 rounds=${ROUNDS:-50} n=0 failed=0

@@ -274,7 +274,8 @@ static void write_many(const char *file, const char *head, const char *function)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* All functions have one name, which is as long as it may be: what does not fit the file has none. */
+/* All functions have one name, which is as long as it may be: what does not fit the file has
+ * none. */
 static void names_that_overlap(void **state)
 {
 	size_t n, named = 0;
@@ -308,8 +309,8 @@ static void names_that_overlap(void **state)
 	free(bytes);
 }
 
-/* All functions stand in one unwind range, with 400,000 rules before the last: of those that would take too long nothing is
- * known, so they are not hooked as others are. */
+/* All functions stand in one unwind range, with 400,000 rules before the last: of those that would
+ * take too long nothing is known, so they are not hooked as others are. */
 static void rules_that_repeat(void **state)
 {
 	struct sym_module *m;

@@ -1,9 +1,11 @@
-/* A hostile program: where patches stand its child maps a file whose file system never reads it, and whoever looks at that page
- * waits. The child asks its tracer for more by dlopen, which has the tracer look whose patches it has.
+/* A hostile program: where patches stand its child maps a file whose file system never reads it,
+ * and whoever looks at that page waits. The child asks its tracer for more by dlopen, which has the
+ * tracer look whose patches it has.
  *
  * absent LIBRARY FILE: prints "child" when the child has ended well.
- * absent LIBRARY FILE busy: the child's mappings change all the time, so that the kernel lets nobody read them either once
- * somebody waits for the page; ends, before its child, at the end of its input. */
+ * absent LIBRARY FILE busy: the child's mappings change all the time, so that the kernel lets
+ * nobody read them either once somebody waits for the page; ends, before its child, at the end of
+ * its input. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

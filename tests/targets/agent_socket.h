@@ -48,7 +48,8 @@ static inline int agent_socket_find_token(const char *address, char *token)
 	return found ? 0 : -1;
 }
 
-/* The socket whose name has the tracer's pid: everybody may read it. 0: out has that, and the token. */
+/* The socket whose name has the tracer's pid: everybody may read it. 0: out has that, and the
+ * token. */
 static inline int agent_socket_find(int tracer, struct agent_socket *out)
 {
 	char line[512], want[64], address[512] = "", *at;

@@ -1,5 +1,5 @@
-/* Does what it is told, a line at a time, and says when it is done: what was called between two moments is known
- * exactly.
+/* Does what it is told, a line at a time, and says when it is done: what was called between two
+ * moments is known exactly.
  *
  *	N     request() once, which calls leaf() N times
  *	tN    the same in a thread of its own

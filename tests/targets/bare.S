@@ -1,6 +1,6 @@
-/* A program without a libc and without a thread pointer: 1,000 calls of `work`, each of two of `leaf`, whose
- * results it adds up. It says "right" and ends with 7. Its longjmp is its own: what glibc would have
- * scrambled is no address there. */
+/* A program without a libc and without a thread pointer: 1,000 calls of `work`, each of two of
+ * `leaf`, whose results it adds up. It says "right" and ends with 7. Its longjmp is its own: what
+ * glibc would have scrambled is no address there. */
 	.macro FUNCTION name
 	.balign	16
 	.globl	\name

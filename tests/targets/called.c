@@ -1,6 +1,7 @@
-/* Built without unwind tables, and stripped by tests/run/called.sh: its functions are known by their callers alone. It
- * holds what must not be taken for one: data between the code, labels, code behind calls that do not return. It prints
- * a sum of its work and of the data, which a patch in a wrong place changes. */
+/* Built without unwind tables, and stripped by tests/run/called.sh: its functions are known by
+ * their callers alone. It holds what must not be taken for one: data between the code, labels, code
+ * behind calls that do not return. It prints a sum of its work and of the data, which a patch in a
+ * wrong place changes. */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,8 +92,9 @@ static jmp_buf back;
 NOINLINE static void jumps(uint64_t n) { if (leaf(n)) longjmp(back, 1); }
 NOINLINE static uint64_t returns_twice(uint64_t n) { if (!setjmp(back)) jumps(n | 1); return leaf(n); }
 
-/* Data in the text. Behind a call that does not return: bytes that read as a call into the middle of decoy. Aligned and
- * named: bytes that read as a function. A thunk pops its return address; another one is called to tell an address. */
+/* Data in the text. Behind a call that does not return: bytes that read as a call into the middle
+ * of decoy. Aligned and named: bytes that read as a function. A thunk pops its return address;
+ * another one is called to tell an address. */
 __asm__(".text; .p2align 4; .type fails, @function; fails: sub $8, %rsp; lea .Lwhy(%rip), %rdi; call stops;"
 	".Ldata: .byte 0xe8; .long decoy + 6 - . - 4; .byte 0xc3; .asciz \"data of fails\"; .size fails, . - fails;"
 	".p2align 4; .type decoy, @function; decoy: mov $0x11223344, %eax; push %rbx; mov %rdi, %rbx; add %rbx, %rax;"
@@ -103,7 +105,8 @@ __asm__(".text; .p2align 4; .type fails, @function; fails: sub $8, %rsp; lea .Lw
 	".size asks, . - asks;"
 	".p2align 4; .type enters, @function; enters: push %rbx; call inner; add $1, %rax; pop %rbx; ret; nop; .type inner, @function; inner:"
 	"mov %rdi, %rbx; lea 5(%rbx), %rax; test %rax, %rax; ret; .size inner, . - inner; .size enters, . - enters;"
-	/* An aligned label in the middle, which data names; behind its call that does not return stands a function. */
+	/* An aligned label in the middle, which data names; behind its call that does not return
+	 * stands a function. */
 	".p2align 4; .type holds, @function; holds: push %rbx; sub $16, %rsp; mov %rdi, %rbx; cmp $900, %rbx; jbe 1f; jmp *.Lwhere(%rip); 1:"
 	"call leaf_of_holds; add %rbx, %rax; add $16, %rsp; pop %rbx; ret;"
 	".p2align 4, 0x90; .Llabel: lea .Lwhy(%rip), %rdi; call stops; .size holds, . - holds;"

@@ -1,15 +1,18 @@
-/* A hostile program: it comes to its tracer's socket as often as it likes, and does not speak as an agent does. Meanwhile
- * it executes programs of the session and counts how many run to their end while its own connections are still open:
- * nobody had to wait for those.
+/* A hostile program: it comes to its tracer's socket as often as it likes, and does not speak as an
+ * agent does. Meanwhile it executes programs of the session and counts how many run to their end
+ * while its own connections are still open: nobody had to wait for those.
  *
- * caller WAY TIMES: prints "EXECS OPEN", OPEN: connections that were still open after the execs, all together.
+ * caller WAY TIMES: prints "EXECS OPEN", OPEN: connections that were still open after the execs,
+ * all together.
  *   silent: one connection before each exec, which says nothing
  *   hello:  the same, which says hello and never that it is done
  *   many:   900 connections that say nothing
  *   crowd:  60 children with 8 such connections each
- *   handlers: as hello, and six children say on 8 connections each that they set handlers of signals
+ *   handlers: as hello, and six children say on 8 connections each that they set handlers of
+ *     signals
  * caller step: what is executed; three calls of step.
- * caller stranger PID: by who is not traced: says hello to that tracer without its token. Status 0: it was sent away. */
+ * caller stranger PID: by who is not traced: says hello to that tracer without its token. Status 0:
+ * it was sent away. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

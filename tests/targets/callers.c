@@ -1,8 +1,9 @@
-/* Who called: backtrace(), _Unwind_Backtrace, libunwind (where it is installed), __builtin_return_address and dladdr, from
- * deep recursion, through a library's callback, from a signal handler in the middle of a call; and dlsym(RTLD_NEXT),
- * which looks at its caller. Prints every frame as function+offset, so that each must be the untraced run's; the
- * agent's own between them are left out. `callers wait FILE`: makes FILE, deep in its recursion, and stands there
- * until it is gone, for a debugger. */
+/* Who called: backtrace(), _Unwind_Backtrace, libunwind (where it is installed),
+ * __builtin_return_address and dladdr, from deep recursion, through a library's callback, from a
+ * signal handler in the middle of a call; and dlsym(RTLD_NEXT), which looks at its caller. Prints
+ * every frame as function+offset, so that each must be the untraced run's; the agent's own between
+ * them are left out. `callers wait FILE`: makes FILE, deep in its recursion, and stands there until
+ * it is gone, for a debugger. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
-/* Threads that no library started: the system call clone, by hand, in the way its argument says. Parent and
- * child compute at once. `shared`: the child has its parent's thread pointer; `zero`: none; `own`: one of its own,
- * with nothing behind it that anybody set up; `process`: a process of its own in the same memory; `libc`: the same by libc's
- * function; `vfork`: the parent waits; `storm`: many, of all kinds; `beside`: while threads of the library's compute, which have begun
+/* Threads that no library started: the system call clone, by hand, in the way its argument says.
+ * Parent and child compute at once. `shared`: the child has its parent's thread pointer; `zero`:
+ * none; `own`: one of its own, with nothing behind it that anybody set up; `process`: a process of
+ * its own in the same memory; `libc`: the same by libc's function; `vfork`: the parent waits;
+ * `storm`: many, of all kinds; `beside`: while threads of the library's compute, which have begun
  * before; `none`: no such thread at all, though the program could make one. */
 #include <asm/unistd.h>
 #include <linux/futex.h>

@@ -1,6 +1,7 @@
-/* Coroutines of every make: swapcontext; a hand-written switch, with generators that are suspended at
- * the same place, that move from thread to thread, and whose stacks lie in an array in main's own
- * frame; jumps in Boost.Context's manner that never come back from a finished one; a switch inlined into a C function. */
+/* Coroutines of every make: swapcontext; a hand-written switch, with generators that are suspended
+ * at the same place, that move from thread to thread, and whose stacks lie in an array in main's
+ * own frame; jumps in Boost.Context's manner that never come back from a finished one; a switch
+ * inlined into a C function. */
 #include <string.h>
 #include <ucontext.h>
 

@@ -1,5 +1,6 @@
-/* Threads that name themselves and call: each tells what it did in the file that $ACCOUNT names, as "NAME-TID CALLS", and the
- * least nanoseconds that it spent in its calls, between two readings of the clock inside of them. One calls nothing. */
+/* Threads that name themselves and call: each tells what it did in the file that $ACCOUNT names, as
+ * "NAME-TID CALLS", and the least nanoseconds that it spent in its calls, between two readings of
+ * the clock inside of them. One calls nothing. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
-/* A storm of threads that live for a moment, in several processes: `crowd PROCESSES THREADS CALLS`. Each process starts
- * THREADS threads, 32 at a time, and each thread calls step CALLS times. Threads take slots and sub-buffers
- * and die with both half used. */
+/* A storm of threads that live for a moment, in several processes: `crowd PROCESSES THREADS CALLS`.
+ * Each process starts THREADS threads, 32 at a time, and each thread calls step CALLS times.
+ * Threads take slots and sub-buffers and die with both half used. */
 #include <pthread.h>
 #include <sys/wait.h>
 

@@ -7,8 +7,9 @@
  *	jN    down() N times, then hop(), which jumps to leaf()
  *	q     ends
  *
- * It answers "done DEPTH SIZE...": bytes from the end of the stack's mapping to leaf's return address, and those of the
- * frames: leaf's return address, and of each function from the end of the frame that it called to its own end. */
+ * It answers "done DEPTH SIZE...": bytes from the end of the stack's mapping to leaf's return
+ * address, and those of the frames: leaf's return address, and of each function from the end of the
+ * frame that it called to its own end. */
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
  *
  *     HANDLER sig=SIG [code=CODE] flags=FLAGS TIMES
  *
- * A code is told if the handler has SA_SIGINFO. `deliveries WHAT...`: alone, or all but `later`, which waits for a line of
- * input first; `load N` sends itself N signals. */
+ * A code is told if the handler has SA_SIGINFO. `deliveries WHAT...`: alone, or all but `later`,
+ * which waits for a line of input first; `load N` sends itself N signals. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -198,7 +198,8 @@ static void on_a_stack(void)
 	sigaltstack(&none, NULL);
 }
 
-/* As little as the kernel takes, with nothing below it. Returns the deliveries that no record may fit beside. */
+/* As little as the kernel takes, with nothing below it. Returns the deliveries that no record may
+ * fit beside. */
 static void on_a_small_stack(void)
 {
 	long bytes = (long)getauxval(AT_MINSIGSTKSZ), pages = (bytes + 4095) & ~4095L;

@@ -1,5 +1,5 @@
-/* elsewhere TIMES [LIBRARY]: calls WHICH so often, or the library's work(); TIMES 0: until SIGTERM comes. It says "ready",
- * and at the end "right", or its sum was wrong. */
+/* elsewhere TIMES [LIBRARY]: calls WHICH so often, or the library's work(); TIMES 0: until SIGTERM
+ * comes. It says "ready", and at the end "right", or its sum was wrong. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>

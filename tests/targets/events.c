@@ -1,8 +1,10 @@
-/* Emits known events and prints the truth about them: a line for each record of truth:widths and truth:texts as its print
- * format has it, and how many truth:tick there were, in all and of those that tests filter for.
+/* Emits known events and prints the truth about them: a line for each record of truth:widths and
+ * truth:texts as its print format has it, and how many truth:tick there were, in all and of those
+ * that tests filter for.
  *
  *	events [PLUGIN]     once: threads, a signal handler, a forked child, the library, PLUGIN
- *	events -s           until standard input ends: ticks for ever; one line a tick count at the end */
+ *	events -s           until standard input ends: ticks for ever; one line a tick count at
+ *	                    the end */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <poll.h>

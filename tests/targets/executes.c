@@ -1,5 +1,5 @@
-/* Executes a program in the way the first argument says: what it runs is to be traced on by any of them.
- * Fails first: names that are not there, a file that is no program. */
+/* Executes a program in the way the first argument says: what it runs is to be traced on by any of
+ * them. Fails first: names that are not there, a file that is no program. */
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>

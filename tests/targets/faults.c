@@ -1,5 +1,6 @@
-/* Faults that handlers repair: by leaving with siglongjmp, by going on behind the instruction, by returning for
- * a function that is not there, by making the page accessible. Signals of every kind a processor sends. */
+/* Faults that handlers repair: by leaving with siglongjmp, by going on behind the instruction, by
+ * returning for a function that is not there, by making the page accessible. Signals of every kind
+ * a processor sends. */
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Coroutines over a switch that no symbol table and no unwind information describes (untyped.S): in the program, or in a library
- * that it calls through its PLT. SWITCH is its name. The account of all calls is tests/targets/tree.h's. */
+/* Coroutines over a switch that no symbol table and no unwind information describes (untyped.S): in
+ * the program, or in a library that it calls through its PLT. SWITCH is its name. The account of
+ * all calls is tests/targets/tree.h's. */
 #include "tree.h"
 
 #define FIBERS 3

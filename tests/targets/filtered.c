@@ -1,5 +1,6 @@
-/* Binds itself by seccomp in the way its argument says, and goes on computing. Filters that let through
- * only what a sandbox of four calls needs must not kill it for what a tracer does in its name.
+/* Binds itself by seccomp in the way its argument says, and goes on computing. Filters that let
+ * through only what a sandbox of four calls needs must not kill it for what a tracer does in its
+ * name.
  * The only function to be traced is step(): its count is known whatever is lost. */
 #include <errno.h>
 #include <linux/audit.h>

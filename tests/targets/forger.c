@@ -1,17 +1,20 @@
-/* A hostile program: beside its agent it speaks to its tracer itself, as an agent would, and writes into what it is given:
- * into the list of patches, which says what stands where in this process. Then a child that it forks asks for more, which has
- * the tracer look whose patches the child has.
+/* A hostile program: beside its agent it speaks to its tracer itself, as an agent would, and writes
+ * into what it is given: into the list of patches, which says what stands where in this process.
+ * Then a child that it forks asks for more, which has the tracer look whose patches the child has.
  *
- * forger WAY [SEED]: three calls of step, three of the child's, and three of a program that it executes; the status is 3.
+ * forger WAY [SEED]: three calls of step, three of the child's, and three of a program that it
+ * executes; the status is 3.
  *   lengths:   patches of 255 bytes, at bytes of our own
  *   addresses: patches all over the address space
  *   statuses:  what became of them, in no order
  *   anything:  any bytes, also in the regions
- * forger stranger: asks for more of the session's first program, which is another user's. Status 3: it got nothing.
- * forger namesake DIR: the same, and maps files of DIR (a tmpfs), one of which has the number of that program's session memory.
- * forger homeless: says of its threads that they are of a program that does not exist.
- * forger WAY SEED waits: says "ready", does it when it is traced, without another program; says "done", and waits to be ended.
- * forger step: what is executed. */
+ * forger stranger: asks for more of the session's first program, which is another user's. Status 3:
+ * it got nothing.
+ * forger namesake DIR: the same, and maps files of DIR (a tmpfs), one of which has the number of
+ * that program's session memory. forger homeless: says of its threads that they are of a program
+ * that does not exist.
+ * forger WAY SEED waits: says "ready", does it when it is traced, without another program; says
+ * "done", and waits to be ended. forger step: what is executed. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
@@ -94,7 +97,8 @@ static void forge(const char *way, const struct protocol_setup *w, int code)
 
 static struct agent_socket tracer;
 
-/* The image, by the tracer's number. It is not done before the tracer has heard all of it: that hangs up. */
+/* The image, by the tracer's number. It is not done before the tracer has heard all of it: that
+ * hangs up. */
 static uint32_t speak(const char *way, uint32_t request, uint32_t image)
 {
 	struct protocol_hello hello = {

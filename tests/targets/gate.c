@@ -1,5 +1,6 @@
-/* gate FIFO END PROGRAM [ARGUMENT]...: waits for somebody who writes to the FIFO, then becomes the program, with END open for
- * writing: who reads END learns when the program and all its children are no more. */
+/* gate FIFO END PROGRAM [ARGUMENT]...: waits for somebody who writes to the FIFO, then becomes the
+ * program, with END open for writing: who reads END learns when the program and all its children
+ * are no more. */
 #include <fcntl.h>
 #include <unistd.h>
 

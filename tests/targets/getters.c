@@ -1,5 +1,6 @@
-/* Functions shorter than a jump with no padding behind them, called in every way that a compiler calls: directly, by tail calls of
- * both kinds, from the first bytes of a hooked function, through a pointer, recursively. Counts its calls.
+/* Functions shorter than a jump with no padding behind them, called in every way that a compiler
+ * calls: directly, by tail calls of both kinds, from the first bytes of a hooked function, through
+ * a pointer, recursively. Counts its calls.
  *   getters         a fixed number of calls; a forked child makes as many
  *   getters spin    threads that call until SIGTERM; prints "right" if every result was */
 #include <pthread.h>

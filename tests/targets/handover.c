@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT
- * Two threads hand a turn to each other by an atomic variable, N times: ping() happens before pong() before ping(). With a second
- * argument it then waits for the end of its input. */
+/* SPDX-License-Identifier: MIT Two threads hand a turn to each other by an atomic variable, N
+ * times: ping() happens before pong() before ping(). With a second argument it then waits for the
+ * end of its input. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

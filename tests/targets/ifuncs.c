@@ -1,5 +1,5 @@
-/* Functions chosen by a resolver (IFUNC): called by name, through a pointer, and those of libc, whose resolvers choose by
- * the processor. */
+/* Functions chosen by a resolver (IFUNC): called by name, through a pointer, and those of libc,
+ * whose resolvers choose by the processor. */
 #include <string.h>
 
 #include "truth.h"

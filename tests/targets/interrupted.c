@@ -1,6 +1,7 @@
-/* Functions that are interrupted by a signal whose handler takes a known time of the CPU. What each lasted at most without its
- * handlers, and what those took at least, is written at the end, in ns: "NAME LEAST MOST" by clocks that stand around the calls
- * and inside of the handlers, so that whatever else the machine does is in both. */
+/* Functions that are interrupted by a signal whose handler takes a known time of the CPU. What each
+ * lasted at most without its handlers, and what those took at least, is written at the end, in ns:
+ * "NAME LEAST MOST" by clocks that stand around the calls and inside of the handlers, so that
+ * whatever else the machine does is in both. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

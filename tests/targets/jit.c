@@ -1,7 +1,8 @@
-/* Makes code and calls through it: call sites that are rewritten, unmapped, and mapped again at the same
- * place as others, in memory of no file and in such as it writes to elsewhere; more of them, in a file, than a tracer has room
- * for; and code of its own text that it changes. As translators do it looks its callers up by their return addresses, which it finds
- * where the code that it made says that its stack is: they must be in that code. */
+/* Makes code and calls through it: call sites that are rewritten, unmapped, and mapped again at the
+ * same place as others, in memory of no file and in such as it writes to elsewhere; more of them,
+ * in a file, than a tracer has room for; and code of its own text that it changes. As translators
+ * do it looks its callers up by their return addresses, which it finds where the code that it made
+ * says that its stack is: they must be in that code. */
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* longjmp and what it leaves: over many frames, out of recursive functions at every depth, out of
- * handlers on the same and on another stack, to one of several places, through a library's frames, and as a
- * way to switch coroutines. */
+ * handlers on the same and on another stack, to one of several places, through a library's frames,
+ * and as a way to switch coroutines. */
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>

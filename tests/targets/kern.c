@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: MIT
- * A program that does what tests of ftrace expect of a kernel: on each processor a thread ticks, which schedules and
- * takes locks; forks come and go. Functions and events have the kernel's names. `kern lone`: one thread, which ticks once for each
- * line it reads, and forks nothing: how often what is called is known. */
+/* SPDX-License-Identifier: MIT A program that does what tests of ftrace expect of a kernel: on each
+ * processor a thread ticks, which schedules and takes locks; forks come and go. Functions and
+ * events have the kernel's names. `kern lone`: one thread, which ticks once for each line it reads,
+ * and forks nothing: how often what is called is known. */
 #include <brace/event.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- * Functions of the kernel's names do what a shell asks of the kernel: preloaded into a traced shell, for tests of ftrace which
- * trace themselves. */
+/* SPDX-License-Identifier: MIT Functions of the kernel's names do what a shell asks of the kernel:
+ * preloaded into a traced shell, for tests of ftrace which trace themselves. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <unistd.h>

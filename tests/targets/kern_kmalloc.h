@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT
- * The kernel's event kmem:kmalloc as far as its tests of ftrace ask for it, of kern.c and kern_calls.c. */
+/* SPDX-License-Identifier: MIT The kernel's event kmem:kmalloc as far as its tests of ftrace ask
+ * for it, of kern.c and kern_calls.c. */
 #pragma once
 #include <brace/event.h>
 

@@ -1,6 +1,7 @@
-/* A program whose functions are named as some of the kernel's: what a kernel answers to a filter with these names, brace
- * must answer behind this program (tests/run/oracle.sh). They stand in the order in which Linux 6.12 lists them, and each
- * glob of tests/oracle/operations means the same of them here as there. Waits for its input's end. */
+/* A program whose functions are named as some of the kernel's: what a kernel answers to a filter
+ * with these names, brace must answer behind this program (tests/run/oracle.sh). They stand in the
+ * order in which Linux 6.12 lists them, and each glob of tests/oracle/operations means the same of
+ * them here as there. Waits for its input's end. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Makes threads and processes when it is told to, a line at a time, and says what each of them did: how often it called leaf(),
- * and emitted the event kin:met.
+/* Makes threads and processes when it is told to, a line at a time, and says what each of them did:
+ * how often it called leaf(), and emitted the event kin:met.
  *
  *	N     the main thread: N times
  *	tN    the main thread makes a thread, that one a process, that one a thread: each N times
@@ -9,8 +9,8 @@
  *	e     it ends
  *	q     ends
  *
- * The first line says "ready TID PID", of the thread that was there. Every other one is answered with "done", and for each who did
- * anything " TID=N". */
+ * The first line says "ready TID PID", of the thread that was there. Every other one is answered
+ * with "done", and for each who did anything " TID=N". */
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -1,8 +1,10 @@
-/* A program with markers that keeps account of them: how often each was passed, and the sum of its arguments.
+/* A program with markers that keeps account of them: how often each was passed, and the sum of its
+ * arguments.
  *   marked [ROUNDS]          one thread
- *   marked threads SECONDS   four threads, until the time is up or a line comes in; the semaphore is shown
- * Built at every optimisation level, so that arguments stand in registers, on the stack, in memory, in the
- * instruction. */
+ *   marked threads SECONDS   four threads, until the time is up or a line comes in; the
+ *                            semaphore is shown
+ * Built at every optimisation level, so that arguments stand in registers, on the stack, in memory,
+ * in the instruction. */
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 

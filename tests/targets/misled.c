@@ -1,5 +1,6 @@
-/* A program with a marker whose note says that its semaphore is where other processes' memory is: `misled FILE` has FILE mapped
- * there, shared. It says "ready", passes the marker until it is terminated, and says "right" if nobody wrote to the file. */
+/* A program with a marker whose note says that its semaphore is where other processes' memory is:
+ * `misled FILE` has FILE mapped there, shared. It says "ready", passes the marker until it is
+ * terminated, and says "right" if nobody wrote to the file. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

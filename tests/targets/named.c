@@ -1,6 +1,7 @@
-/* named LIBRARY [IN OUT]: a program with places for names that nobody would expect. tests/run/terminal.sh puts them there: over
- * each run of one letter in the two files. Its threads and the strings of its event bear such names from the beginning. It works
- * once, and again for each byte of IN, and writes a byte to OUT when it has. */
+/* named LIBRARY [IN OUT]: a program with places for names that nobody would expect.
+ * tests/run/terminal.sh puts them there: over each run of one letter in the two files. Its threads
+ * and the strings of its event bear such names from the beginning. It works once, and again for
+ * each byte of IN, and writes a byte to OUT when it has. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* A thread that begins when the process may map nothing more: the limit comes by the instruction, of which brace is not told. Its
- * calls of step() are as many as the argument says. A second argument is the depth of down(), in a thread with memory for that. */
+/* A thread that begins when the process may map nothing more: the limit comes by the instruction,
+ * of which brace is not told. Its calls of step() are as many as the argument says. A second
+ * argument is the depth of down(), in a thread with memory for that. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

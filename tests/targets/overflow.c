@@ -1,7 +1,9 @@
-/* Recursion into the guard page, again and again, with a handler on an alternate stack of the usual size that
- * leaves by siglongjmp: on the main thread's stack and on small ones, from frames of several sizes. What was
- * called at the very end is told as a range: an entry may or may not have come before the fault.
- * `overflow edge`: threads whose first call of `last` has little stack left, each eight bytes more. */
+/* Recursion into the guard page, again and again, with a handler on an alternate stack of the usual
+ * size that leaves by siglongjmp: on the main thread's stack and on small ones, from frames of
+ * several sizes. What was called at the very end is told as a range: an entry may or may not have
+ * come before the fault.
+ * `overflow edge`: threads whose first call of `last` has little stack left, each eight bytes
+ * more. */
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>

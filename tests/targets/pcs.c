@@ -1,7 +1,8 @@
-/* Handlers that look at the pc of a fault. Functions by hand, so that every instruction's length is known:
- * the first, the second or the third one faults, which brace moves. The handler requires that the pc is the
- * instruction's own, and skips it, repairs what it needs and lets it run again, or leaves; an unwinder in it
- * finds the function. A stack that ends is met at the function's own entry. */
+/* Handlers that look at the pc of a fault. Functions by hand, so that every instruction's length is
+ * known: the first, the second or the third one faults, which brace moves. The handler requires
+ * that the pc is the instruction's own, and skips it, repairs what it needs and lets it run again,
+ * or leaves; an unwinder in it finds the function. A stack that ends is met at the function's own
+ * entry. */
 #include <execinfo.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -91,7 +92,8 @@ static void one(unsigned i, int again)
 	called++;
 }
 
-/* Calls with so many bytes of stack as are left: its return address may fit, what follows does not. */
+/* Calls with so many bytes of stack as are left: its return address may fit, what follows does
+ * not. */
 BY_HAND(enters, "mov %rdi, %r11; lea -2048(%rsp), %r10; mov %r11, (%r10); ret");
 static void end_of_stack(char *low, unsigned left)
 {

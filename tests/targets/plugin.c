@@ -1,5 +1,6 @@
-/* A library that is loaded, called and unloaded again by loads.c. How often that really happens depends on what
- * the other thread holds at the moment, so it counts itself, where $PLUGIN_COUNTS is set. */
+/* A library that is loaded, called and unloaded again by loads.c. How often that really happens
+ * depends on what the other thread holds at the moment, so it counts itself, where $PLUGIN_COUNTS
+ * is set. */
 #include "truth.h"
 
 int plugin_answer(int (*back)(int), int n);

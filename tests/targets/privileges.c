@@ -1,6 +1,8 @@
-/* A server with privilege separation: root's, its child gives up root, and is then an attacker's: all that it can write to of
- * what brace shares with it becomes one address, over and over. The parent is in the midst of calls all the time.
- *     privileges WHAT [attached]      WHAT: the part of the names of the files whose mappings are written to */
+/* A server with privilege separation: root's, its child gives up root, and is then an attacker's:
+ * all that it can write to of what brace shares with it becomes one address, over and over. The
+ * parent is in the midst of calls all the time.
+ *     privileges WHAT [attached]      WHAT: the part of the names of the files whose mappings
+ *                                     are written to */
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,7 +31,7 @@ TRACED static void astray(void)
 	_exit(write(1, said, sizeof(said) - 1) > 0 ? 77 : 78);
 }
 
-/* --- the child --------------------------------------------------------------------------------- */
+/* --- the child -------------------------------------------------------------------------------- */
 
 static struct { uint64_t *at; size_t n; } parts[16];
 static size_t n_parts;
@@ -79,7 +81,7 @@ __attribute__((noreturn)) static void child(const char *what)
 	}
 }
 
-/* --- the parent -------------------------------------------------------------------------------- */
+/* --- the parent ------------------------------------------------------------------------------- */
 
 /* Returns when the child has written everything since the call. */
 TRACED static unsigned long step(unsigned long n)

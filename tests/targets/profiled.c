@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT
- * A program that profiles itself: a timer's signal comes at any instruction, its handler takes a backtrace, which is to end in _start().
- * Runs until N of them have come in the library that its argument names ("anywhere": at all), and prints how many did.
+/* SPDX-License-Identifier: MIT A program that profiles itself: a timer's signal comes at any
+ * instruction, its handler takes a backtrace, which is to end in _start(). Runs until N of them
+ * have come in the library that its argument names ("anywhere": at all), and prints how many did.
  * With USE_LIBUNWIND it walks by libunwind: linked with that, it has its backtrace(), too. */
 #include <execinfo.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT
- * Threads that are renamed at known points: each calls as_NAME while it bears NAME, and stops running now and then. They rename
- * themselves; `other`: then one is renamed by another, and calls again when a line comes in. `spin N`: N renames of one
- * thread, a call behind each. `later`: the first thread renames itself after a line, and calls again after a second one. */
+/* SPDX-License-Identifier: MIT Threads that are renamed at known points: each calls as_NAME while
+ * it bears NAME, and stops running now and then. They rename themselves; `other`: then one is
+ * renamed by another, and calls again when a line comes in. `spin N`: N renames of one thread, a
+ * call behind each. `later`: the first thread renames itself after a line, and calls again after a
+ * second one. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

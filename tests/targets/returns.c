@@ -1,11 +1,13 @@
-/* Functions that return what is known, of every kind and width, in trees of calls at random: each notes what it is about to
- * return, so that a tracer's lines can be held against it one by one. Threads, tail calls, longjmp across calls, and signals
- * whose handlers call, too.
+/* Functions that return what is known, of every kind and width, in trees of calls at random: each
+ * notes what it is about to return, so that a tracer's lines can be held against it one by one.
+ * Threads, tail calls, longjmp across calls, and signals whose handlers call, too.
  *
- *     returns SEED CALLS THREADS    what was returned goes to $RETURNS: "tid function bits value" lines, each thread's in order
+ *     returns SEED CALLS THREADS    what was returned goes to $RETURNS: "tid function bits
+ *                                   value" lines, each thread's in order
  *
- * With `-` as CALLS, it does a round of so many calls for each number that comes on its standard input, and answers "done".
- */
+ * With `-` as CALLS, it does a round of so many calls for each number that comes on its standard
+ * input, and answers "done".
+ * */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* same_text PID: is the executable memory of a process, byte for byte, what its files hold? Prints each
- * difference; exits 1 if there is one. */
+/* same_text PID: is the executable memory of a process, byte for byte, what its files hold? Prints
+ * each difference; exits 1 if there is one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
-/* A program that spoils the session memory it is recorded into. `scribbles WHAT SEED SECONDS/10`: a child finds the
- * mapping in /proc/self/maps, records, and scribbles over WHAT of it meanwhile (below); it may well die of that. Only
- * step is to be hooked: the parent, which records nothing after the fork, waits for it and ends with status 3.
- * With `apart` behind it all, the child gives up root and records nothing; the parent and a thread of its work until the child
- * has ended, and it says whether its result is right. */
+/* A program that spoils the session memory it is recorded into. `scribbles WHAT SEED SECONDS/10`: a
+ * child finds the mapping in /proc/self/maps, records, and scribbles over WHAT of it meanwhile
+ * (below); it may well die of that. Only step is to be hooked: the parent, which records nothing
+ * after the fork, waits for it and ends with status 3.
+ * With `apart` behind it all, the child gives up root and records nothing; the parent and a thread
+ * of its work until the child has ended, and it says whether its result is right. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>

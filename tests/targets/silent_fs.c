@@ -1,5 +1,7 @@
-/* A file system that stops answering: silent_fs DIR FILE OPENS, by root. DIR has a copy of FILE. So many times it is opened; from
- * then on whoever opens it waits, until we are ended; OPENS -1: it can be opened, and whoever reads it waits. Says "ready" when it is mounted, and "silent" when the first one waits. */
+/* A file system that stops answering: silent_fs DIR FILE OPENS, by root. DIR has a copy of FILE. So
+ * many times it is opened; from then on whoever opens it waits, until we are ended; OPENS -1: it
+ * can be opened, and whoever reads it waits. Says "ready" when it is mounted, and "silent" when the
+ * first one waits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>

@@ -1,7 +1,8 @@
-/* Threads that sleep, wait and compute, and know of each call how long it ran: "TID FUNCTION CALLS CPU-NS WALL-NS STOLEN-NS" of
- * each thread and function, where CPU is the kernel's own count of the time that the thread ran. That count leaves out the time that
- * a hypervisor takes from a processor. No switch tells of such time: the thread computed, waited for no processor, and the clock
- * went on. */
+/* Threads that sleep, wait and compute, and know of each call how long it ran: "TID FUNCTION CALLS
+ * CPU-NS WALL-NS STOLEN-NS" of each thread and function, where CPU is the kernel's own count of the
+ * time that the thread ran. That count leaves out the time that a hypervisor takes from a
+ * processor. No switch tells of such time: the thread computed, waited for no processor, and the
+ * clock went on. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -214,7 +215,8 @@ static void usual(void)
 	wait(NULL);
 }
 
-/* With an argument it begins when a line of input comes, and ends when there is no more: as usual, or in a "storm". */
+/* With an argument it begins when a line of input comes, and ends when there is no more: as usual,
+ * or in a "storm". */
 int main(int argc, char **argv)
 {
 	int c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that take long, in calls that take long: what a threshold leaves. slow_handle is called ROUNDS times and each fifth time
- * calls slow_refill, which naps; slow_quick is always short. */
+/* Calls that take long, in calls that take long: what a threshold leaves. slow_handle is called
+ * ROUNDS times and each fifth time calls slow_refill, which naps; slow_quick is always short. */
 #include <stdio.h>
 #include <time.h>
 

@@ -1,6 +1,7 @@
-/* A handler that takes a fault for a stack's end only as OCaml's runtime does: the pc is in the program's own code, the
- * address is aligned, at most 256 bytes below the stack pointer, and beyond the stack. A function by hand calls
- * itself until its stack ends, so often that records' memory ends everywhere on the way down, too. */
+/* A handler that takes a fault for a stack's end only as OCaml's runtime does: the pc is in the
+ * program's own code, the address is aligned, at most 256 bytes below the stack pointer, and beyond
+ * the stack. A function by hand calls itself until its stack ends, so often that records' memory
+ * ends everywhere on the way down, too. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>

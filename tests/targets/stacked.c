@@ -1,7 +1,8 @@
-/* Stacks at events, with the program's own account: each `n: ADDRESS...` line has the return addresses that glibc's
- * backtrace() sees from the function on that the event `stk:at` with this n happens in (`n+:` on a stack that is not the
- * first's); those of no file are the tracer's. In recursion, big frames, frames
- * whose size is known at run time only, a handler on another stack, a callback of libc's, a thread.
+/* Stacks at events, with the program's own account: each `n: ADDRESS...` line has the return
+ * addresses that glibc's backtrace() sees from the function on that the event `stk:at` with this n
+ * happens in (`n+:` on a stack that is not the first's); those of no file are the tracer's. In
+ * recursion, big frames, frames whose size is known at run time only, a handler on another stack, a
+ * callback of libc's, a thread.
  *
  *	stacked            each once
  *	stacked COUNT      COUNT events of one kind, without an account */

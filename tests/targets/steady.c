@@ -1,6 +1,6 @@
-/* steady THREADS: computes, until SIGTERM, what it knows the result of, in plain C so that it can be linked with any
- * libc: recursion, longjmp, a timer's signals, threads that sleep. Prints its threads' number when all run, at
- * the end "right" or what was wrong. */
+/* steady THREADS: computes, until SIGTERM, what it knows the result of, in plain C so that it can
+ * be linked with any libc: recursion, longjmp, a timer's signals, threads that sleep. Prints its
+ * threads' number when all run, at the end "right" or what was wrong. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,17 +1,17 @@
 /* A signal between any two instructions. A child calls a function through every way a hooked call
- * can take (a known call site, one seen for the first time, a tail call, the PLT); its parent
- * steps it by ptrace, instruction by instruction, and sends it a signal at each: through
- * trampoline, stub and the agent's slow paths. Before the call the parent fills every register
- * there is (general, x87, vector, mask) with random bits; they must be the same behind each
- * signal and behind the call.
+ * can take (a known call site, one seen for the first time, a tail call, the PLT); its parent steps
+ * it by ptrace, instruction by instruction, and sends it a signal at each: through trampoline, stub
+ * and the agent's slow paths. Before the call the parent fills every register there is (general,
+ * x87, vector, mask) with random bits; they must be the same behind each signal and behind the
+ * call.
  *   stepper         the handler calls functions, looks at its stack and returns
  *   stepper calls   the handler calls functions, one after the other, and returns
  *   stepper leap    the handler calls functions, leaves them by siglongjmp, and returns
  *   stepper jump    the handler leaves by siglongjmp, once for each instruction
  *   stepper unwind  the handler ends its thread by pthread_exit, once for each instruction
  * A second argument is the name of the scenarios to be run, in place of all.
- * Behind each run eight calls are made, one within the other, when nothing else is open: a depth that was miscounted
- * shows there. */
+ * Behind each run eight calls are made, one within the other, when nothing else is open: a depth
+ * that was miscounted shows there. */
 #include <elf.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -91,13 +91,14 @@ __asm__(".text\n"
 		 "\tpush %rax\n\t.cfi_adjust_cfa_offset 8\n\tlea 16(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -16\n"
 		 "1:\tlea 8(%rsp), %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n")
 	FUNCTION(calling, "\tcall beside\n\tret\n")
-	/* Too short for a jump, too, but with padding near: it is entered through an island there. */
+	/* Too short for a jump, too, but with padding near: it is entered through an island
+	 * there. */
 	FUNCTION(hop, "\tnop\n\tret\n")
 	".globl behind\n.type behind, @function\nbehind:\n.cfi_startproc\n\tnop\n\tret\n.cfi_endproc\n.size behind, .-behind\n"
 	CALL(framed, "framed") CALL(branching, "branching") CALL(calling, "calling") CALL(hop, "*hop_at(%rip)")
 	CALL(known, "leaf") CALL(fresh, "*fresh_next(%rip)") CALL(tail, "tailing")
-	/* A system call: what its events need is done before it and behind it. No names here, and no
-	   addresses anywhere: somebody might jump there. */
+	/* A system call: what its events need is done before it and behind it. No names here, and
+	 * no addresses anywhere: somebody might jump there. */
 	SYSTEM(system, "110")
 	/* access(), with any bits for a path. */
 	SYSTEM(named, "21")
@@ -112,8 +113,8 @@ static void fresh(void)
 	call_fresh();
 }
 
-/* An event of our own: C calls the agent there, which may use what C functions may. What is looked at is the record, and those of
- * the handlers: stepper.sh counts them. */
+/* An event of our own: C calls the agent there, which may use what C functions may. What is looked
+ * at is the record, and those of the handlers: stepper.sh counts them. */
 BRACE_EVENT(stepper, at, BRACE_PROTO(long a, int b, int c), BRACE_ARGS(a, b, c),
 	    BRACE_FIELDS(BRACE_FIELD(long, a, a), BRACE_FIELD(int, b, b), BRACE_FIELD(int, c, c)),
 	    BRACE_PRINT("a=%ld b=%d c=%d", REC->a, REC->b, REC->c))
@@ -126,8 +127,8 @@ static void call_event(void)
 
 #define NOWHERE UINT32_MAX
 
-/* Without `before`: from so many bytes of `run` to so many, and between them the flags and the 128 bytes below the stack
- * pointer are kept, too. */
+/* Without `before`: from so many bytes of `run` to so many, and between them the flags and the 128
+ * bytes below the stack pointer are kept, too. */
 static const struct scenario {
 	const char *name;
 	void (*run)(void);

@@ -1,5 +1,6 @@
-/* Takes steps when it is told to, a line at a time, and emits two events for each: their numbers go up with time,
- * whichever thread takes them, so what was recorded of them between two moments is known exactly.
+/* Takes steps when it is told to, a line at a time, and emits two events for each: their numbers go
+ * up with time, whichever thread takes them, so what was recorded of them between two moments is
+ * known exactly.
  *
  *	N     N steps
  *	tN    the same, by four threads that take turns, one step each

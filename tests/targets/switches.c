@@ -1,5 +1,6 @@
-/* Threads, and a child's, that wait, yield and compute, each between two names that it gives itself; it prints how often
- * the kernel says that it stopped meanwhile: of its own accord, and preempted. */
+/* Threads, and a child's, that wait, yield and compute, each between two names that it gives
+ * itself; it prints how often the kernel says that it stopped meanwhile: of its own accord, and
+ * preempted. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>

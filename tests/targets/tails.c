@@ -41,8 +41,9 @@ __asm__(".pushsection .text\n.p2align 4\n.type countdown, @function\ncountdown:\
 	"\tlea -1(%rdi), %rdi\n\ttest %rdi, %rdi\n\tjne countdown\n\tlea 7(%rdi), %rax\n\tret\n"
 	".size countdown, .-countdown\n.popsection\n");
 
-/* A walk over a tree, as gcc makes it of `if (n->left) walk(n->left); if (n->right) walk(n->right)`: what stands behind the call
- * is reached by a branch as well, and ends with a jump to the entry, where nothing is on the stack any more. */
+/* A walk over a tree, as gcc makes it of `if (n->left) walk(n->left); if (n->right)
+ * walk(n->right)`: what stands behind the call is reached by a branch as well, and ends with a jump
+ * to the entry, where nothing is on the stack any more. */
 struct node { struct node *left, *right; };
 void walk(struct node *n);
 __asm__(".pushsection .text\n.p2align 4\n.type walk, @function\nwalk:\n"

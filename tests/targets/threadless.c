@@ -1,4 +1,5 @@
-/* A program that says of itself what its agent would say of threads without a slot: that so many of their records were lost.
+/* A program that says of itself what its agent would say of threads without a slot: that so many of
+ * their records were lost.
  *   threadless N */
 #include <string.h>
 

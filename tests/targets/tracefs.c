@@ -1,5 +1,6 @@
-/* A program on libtracefs that knows nothing of brace: traces a function as it would the kernel's, lets a command run
- * meanwhile, and prints what it reads from the raw buffers: "CALLS of FUNCTION by PID", and the sum of the times between.
+/* A program on libtracefs that knows nothing of brace: traces a function as it would the kernel's,
+ * lets a command run meanwhile, and prints what it reads from the raw buffers: "CALLS of FUNCTION
+ * by PID", and the sum of the times between.
  *
  *	tracefs FUNCTION COMMAND...	the top directory, then an instance of its own */
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Uses what a debugger uses: int3 in its own code, a debugged child with breakpoints on functions that are
- * hooked (by int3 and by the processor's), single steps through them, and no tracer beside it. */
+/* Uses what a debugger uses: int3 in its own code, a debugged child with breakpoints on functions
+ * that are hooked (by int3 and by the processor's), single steps through them, and no tracer beside
+ * it. */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A program's own account of its call tree: a line for each call's beginning and end, with the stack
- * it was made on and its depth there, counted by the program. The functions that count begin
+/* A program's own account of its call tree: a line for each call's beginning and end, with the
+ * stack it was made on and its depth there, counted by the program. The functions that count begin
  * with t_. tests/run/nesting.sh compares with what brace replays. */
 #pragma once
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Functions that return twice, of every make: a pair written by hand, the compiler's own, contexts, vfork; and
- * gotos out of nested functions, which drop frames without a function's help. */
+/* Functions that return twice, of every make: a pair written by hand, the compiler's own, contexts,
+ * vfork; and gotos out of nested functions, which drop frames without a function's help. */
 #include <setjmp.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,7 +9,8 @@
 
 enum { ROUNDS = 500 };
 
-/* What a setjmp does: keeps what a caller expects to find again, and its own return address with it. */
+/* What a setjmp does: keeps what a caller expects to find again, and its own return address with
+ * it. */
 struct place { long registers[8]; };
 int keep_place(struct place *) __attribute__((returns_twice));
 _Noreturn void go_to_place(const struct place *, int);

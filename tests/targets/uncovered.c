@@ -1,4 +1,5 @@
-/* Most of this program's code has neither a symbol nor unwind information: tests/run/coverage.sh. */
+/* Most of this program's code has neither a symbol nor unwind information:
+ * tests/run/coverage.sh. */
 #include <stdio.h>
 
 __asm__(".text; .rept 4000; mov %rdi, %rax; add $1, %rax; ret; int3; .endr");

@@ -1,6 +1,8 @@
-/* Programs of several users: each says what it did, and which memories of brace's it maps, a line each:
+/* Programs of several users: each says what it did, and which memories of brace's it maps, a line
+ * each:
  *     WHO uid NUMBER memory INODE image INODE
- * Calls of as_root() and of as_other() are made by the one and the other, so that they can be counted apart. */
+ * Calls of as_root() and of as_other() are made by the one and the other, so that they can be
+ * counted apart. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
-/* Values of every kind in memory, and functions that are called with them when its input says so: a number N calls
- * values_outer(N), and its result is printed. */
+/* Values of every kind in memory, and functions that are called with them when its input says so: a
+ * number N calls values_outer(N), and its result is printed. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Waits in vfork until its standard input brings a byte, or ends: until then it cannot be stopped. Then it says "well". */
+/* Waits in vfork until its standard input brings a byte, or ends: until then it cannot be stopped.
+ * Then it says "well". */
 #include <stdio.h>
 #include <unistd.h>
 

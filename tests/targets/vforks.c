@@ -1,6 +1,7 @@
-/* Children that run in their parent's memory until they execute or end: vfork, the system call of that name, clone with the
- * same flags on a stack of its own, posix_spawn; one in another, in several threads, with functions called on either side.
- * The account of all calls is tests/targets/tree.h's. A child's are on a stack of its own. */
+/* Children that run in their parent's memory until they execute or end: vfork, the system call of
+ * that name, clone with the same flags on a stack of its own, posix_spawn; one in another, in
+ * several threads, with functions called on either side. The account of all calls is
+ * tests/targets/tree.h's. A child's are on a stack of its own. */
 #include <dlfcn.h>
 #include <sched.h>
 #include <spawn.h>

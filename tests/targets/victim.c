@@ -1,12 +1,12 @@
-/* A program to be killed, or to outlive its tracer. `victim LEDGER THREADS CALLS [END [CODE]]`: each thread calls
- * step CALLS times and keeps its count in a file that is mapped shared, so that whoever killed the
- * program, or its tracer, can read how far it came. Then, by END:
+/* A program to be killed, or to outlive its tracer. `victim LEDGER THREADS CALLS [END [CODE]]`:
+ * each thread calls step CALLS times and keeps its count in a file that is mapped shared, so that
+ * whoever killed the program, or its tracer, can read how far it came. Then, by END:
  *   wait    says so in the ledger, and goes on for another CALLS when the ledger allows
  *   kill, abort, _exit, overflow, fault, memory, trap   dies so, in the thread that came last
  *   forks   does so, and a child of it does as much
  *   (none)  ends
- * A fifth argument says what a handler of SIGUSR1 does: calls step, forks a child that does, or jumps out of the
- * call that was interrupted, which is then made once more. */
+ * A fifth argument says what a handler of SIGUSR1 does: calls step, forks a child that does, or
+ * jumps out of the call that was interrupted, which is then made once more. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -188,7 +188,8 @@ static void *body(void *arg)
 	return (void *)x;
 }
 
-/* One call, so that its site is known; whoever watches the system calls then knows that it was made. */
+/* One call, so that its site is known; whoever watches the system calls then knows that it was
+ * made. */
 static void start(void)
 {
 	unsigned long all = calls;

@@ -1,5 +1,6 @@
-/* A visitor of a session's socket who does not behave: visitor SOCKET WAY TIMES. It holds TIMES connections until it is
- * ended, says "ready" when all of them stand, and "sent away" when one is closed.
+/* A visitor of a session's socket who does not behave: visitor SOCKET WAY TIMES. It holds TIMES
+ * connections until it is ended, says "ready" when all of them stand, and "sent away" when one is
+ * closed.
  *   silent: says nothing
  *   slow:   a byte a second
  *   unread: asks for the trace and does not read it

@@ -1,5 +1,5 @@
-/* Changes the world it lives in, in the way its argument says, and computes before and after: its root, its
- * user, its namespaces, its descriptors, its limits, its memory. */
+/* Changes the world it lives in, in the way its argument says, and computes before and after: its
+ * root, its user, its namespaces, its descriptors, its limits, its memory. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

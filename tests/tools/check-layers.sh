@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tools/check-layers finds what it forbids: each line here is planted in a copy of the tree, in a file of a folder that
-# must not have it, and must be named by file, line and text.
+# tools/check-layers finds what it forbids: each line here is planted in a copy of the tree, in a
+# file of a folder that must not have it, and must be named by file, line and text.
 . "$(dirname "$0")/../run/lib.sh"
 : "${SOURCE:?is the folder of the sources}"
 mkdir -p "$T/tree/src" "$T/tree/tools"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every fuzz target compiles against the headers as they are: `make` does not build them, and tools/check does only at its end.
+# Every fuzz target compiles against the headers as they are: `make` does not build them, and
+# tools/check does only at its end.
 . "$(dirname "$0")/../run/lib.sh"
 : "${SOURCE:?is the folder of the sources}"
 cd "$SOURCE" || exit 1

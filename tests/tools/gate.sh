@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/check itself: a scratch project whose tests pass, fail or crash as they are told, run after run. Which of them
-# are repeated, which are flaky, what is counted, and the last line.
+# tools/check itself: a scratch project whose tests pass, fail or crash as they are told, run after
+# run. Which of them are repeated, which are flaky, what is counted, and the last line.
 . "$(dirname "$0")/../run/lib.sh"
 : "${SOURCE:?is the folder of the sources}"
 unset MAKEFLAGS MFLAGS MAKELEVEL

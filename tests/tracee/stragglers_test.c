@@ -1,5 +1,5 @@
-/* Threads that wait in a FUSE file system, which answers when brace has given up: they go on, and see no more of it than of
- * nothing. */
+/* Threads that wait in a FUSE file system, which answers when brace has given up: they go on, and
+ * see no more of it than of nothing. */
 #define FUSE_USE_VERSION 31
 #include <fuse.h>
 
@@ -23,7 +23,7 @@ static char directory[] = "/tmp/stragglers_test.XXXXXX";
 static char file[sizeof(directory) + 2];
 static int go[2];           /* a byte for each answer: 'n' is EINTR */
 
-/* --- the file system --------------------------------------------------------------------------- */
+/* --- the file system -------------------------------------------------------------------------- */
 
 static int get_attributes(const char *path, struct stat *st, struct fuse_file_info *fi)
 {
@@ -72,7 +72,7 @@ static bool is_served(void)
 	return stat(file, &st) == 0;
 }
 
-/* --- the program ------------------------------------------------------------------------------- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static void read_slowly(struct report *r)
 {

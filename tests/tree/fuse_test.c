@@ -1,4 +1,5 @@
-/* The mounted tree by real system calls: what reading, waiting, polling, splicing and closing give. */
+/* The mounted tree by real system calls: what reading, waiting, polling, splicing and closing
+ * give. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -161,8 +162,8 @@ static int end(void)
 	return 0;
 }
 
-/* We serve ourselves: if a test crashes in the middle of a call there is nobody who answers it, and the
- * kernel waits for ever. A child then breaks the mount, and the crash can be seen. */
+/* We serve ourselves: if a test crashes in the middle of a call there is nobody who answers it, and
+ * the kernel waits for ever. A child then breaks the mount, and the crash can be seen. */
 #define LONGEST_MS 90000
 
 static int watched; /* closed when all is well */
@@ -549,7 +550,8 @@ static void many_threads(void **state)
 	}
 }
 
-/* A reader that waits sees the end; files that are open answer with errors; the directory is free. */
+/* A reader that waits sees the end; files that are open answer with errors; the directory is
+ * free. */
 static void the_end(void **state)
 {
 	struct reader r;

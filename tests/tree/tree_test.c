@@ -51,7 +51,8 @@ static const struct tree_file_ops text_ops = {
 };
 static const struct tree_file_ops once_ops = { .show = show, .exclusive = true, .location = "somewhere" };
 
-/* Each time a line longer, with how many there are at its head; `rewritten`: of another beginning. */
+/* Each time a line longer, with how many there are at its head; `rewritten`: of another
+ * beginning. */
 static unsigned lines;
 static bool rewritten;
 

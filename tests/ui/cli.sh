@@ -175,7 +175,8 @@ result "it says the commit it was built from" $?
 "$BRACE" --version | cmp -s - <("$BRACE" version)
 result "--version" $?
 
-# Each option that the help has is known to the parser, and takes a value or does not as the help says.
+# Each option that the help has is known to the parser, and takes a value or does not as the help
+# says.
 answers() { # PATTERN WORD ARGUMENT...: what it says is so, else WORD is printed
 	local pattern=$1 word=$2 said
 	shift 2

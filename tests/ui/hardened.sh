@@ -1,6 +1,7 @@
 #!/bin/bash
-# What stands in the way of who attacks brace with a file or a process: position independence, canaries, checked sizes,
-# nothing writable that decides where control goes. The agent's own list is in tests/agent/object.sh.
+# What stands in the way of who attacks brace with a file or a process: position independence,
+# canaries, checked sizes, nothing writable that decides where control goes. The agent's own list is
+# in tests/agent/object.sh.
 . "$(dirname "$0")/../run/lib.sh"
 need readelf
 need nm

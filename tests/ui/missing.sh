@@ -86,7 +86,7 @@ warns "a glob of events that matches none" 'no event that the program has now ma
 quiet "events by their name alone, or their system's" -e sched_process_exit -e task -- "$SHORT"
 warns "-L with events alone" '-L opens libraries for functions, .*: add -t function_graph' -L libc.so.6 -e task:task_exec -- "$SHORT"
 
-# --- the other commands -----------------------------------------------------------------------------
+# --- the other commands ---------------------------------------------------------------------------
 says() { # NAME STATUS WORD ARGUMENT...
 	local name=$1 status=$2 word=$3
 	shift 3
@@ -104,7 +104,7 @@ says "shell" 125 '`tiny_one` cannot be hooked' shell --run "$SHORT" -l tiny_one 
 says "report" 125 'no function that was called matches' report "$T/trace" nonesuch
 says "report of one that is there too" 0 'no function that was called matches `nonesuch`' report "$T/trace" large nonesuch
 
-# --- a session: the write is refused as the kernel's, the error_log says why ------------------------------
+# --- a session: the write is refused as the kernel's, the error_log says why ----------------------
 mkfifo "$T/go"
 "$SHORT" wait <"$T/go" >"$T/ready" &
 P=$!

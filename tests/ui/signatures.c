@@ -1,5 +1,5 @@
-/* Functions of many types, for `brace list --signatures`: signatures.sh gives what brace says back to
- * the compiler, which knows these declarations. */
+/* Functions of many types, for `brace list --signatures`: signatures.sh gives what brace says back
+ * to the compiler, which knows these declarations. */
 #include <complex.h>
 #include <stdarg.h>
 #include <stdbool.h>

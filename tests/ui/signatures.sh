@@ -1,6 +1,7 @@
 #!/bin/bash
-# brace list --signatures: what functions take and return. The truth is the compiler's: each signature is given back to it as a
-# declaration beside the source, and in C++ as a pointer to which the function is assigned; and gdb's, by name and type.
+# brace list --signatures: what functions take and return. The truth is the compiler's: each
+# signature is given back to it as a declaration beside the source, and in C++ as a pointer to which
+# the function is assigned; and gdb's, by name and type.
 . "$(dirname "$0")/../run/lib.sh"
 
 signatures() { "$BRACE" list -f "$@" --signatures 2>"$T/err"; }
@@ -25,7 +26,8 @@ check_that "one of them by name" [ "$(signatures "$T/c" only_here)" = 'long only
 g++ -g -O1 -w -o "$T/cc" "$HERE/../ui/signatures.cc"
 result "a C++ program is built" $?
 signatures "$T/cc" 'shop::*' | grep -v '(?)' >"$T/said"
-# Free functions and static members as pointers: "double shop::price(...)" is "double (*p1)(...) = shop::price".
+# Free functions and static members as pointers: "double shop::price(...)" is "double (*p1)(...) =
+# shop::price".
 { cat "$HERE/../ui/signatures.cc" && grep -v '\<this\>' "$T/said" |
 	sed -E 's/^(.*[ *&])(shop::[A-Za-z_:]+(<[a-z]+>)?)\((.*)\)$/\1(*pNR)(\4) = \2;/' | awk '{ sub(/pNR/, "p" NR); print }'; } >"$T/again.cc"
 check_that "each free function's is there" [ "$(grep -c '^.*(\*p[0-9]*)' "$T/again.cc")" = 7 ]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/probe_regs.h for x86-64: instructions' numbers of the registers; the kernel's conventions. */
+/* arch/probe_regs.h for x86-64: instructions' numbers of the registers; the kernel's
+ * conventions. */
 #pragma once
 
 enum {

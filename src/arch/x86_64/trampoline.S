@@ -19,8 +19,8 @@
 
 	.section .rodata.trampolines, "a", @progbits
 
-/* The word `tsc << 24 | id << 2 | kind` in rax; clobbers rdx. The nop is as long as an lfence, which
- * takes its place where the order of several threads' records is to be causal. */
+/* The word `tsc << 24 | id << 2 | kind` in rax; clobbers rdx. The nop is as long as an lfence,
+ * which takes its place where the order of several threads' records is to be causal. */
 	.macro STAMP template
 	.byte	0x0f, 0x1f, 0x00
 \template\()_fence:
@@ -159,8 +159,8 @@ call_site:
 call_end:
 
 /* --- function_graph with state: depth, graph functions, threshold. A few instructions decide
- * whether the call is to be recorded at all; the agent does the rest. Where the fork guard is closed the
- * thread may have no thread pointer. --- */
+ * whether the call is to be recorded at all; the agent does the rest. Where the fork guard is
+ * closed the thread may have no thread pointer. --- */
 	.macro STATE template, outside
 	.globl \template\()_begin, \template\()_end, \template\()_fork_guard, \template\()_top, \template\()_depth
 	.globl \template\()_body, \template\()_id, \template\()_entry

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Emits trampolines from the templates of trampoline.S: copies one, fills its fields in, appends
  * the moved prologue. image/function_patches.c calls it for each selected function while a process
- * is planned, on the plan's thread; no state, no decoder. It fails only with -ERANGE, when something
- * is more than 2 GiB away. */
+ * is planned, on the plan's thread; no state, no decoder. It fails only with -ERANGE, when
+ * something is more than 2 GiB away. */
 #include "arch/trampoline.h"
 
 #include <errno.h>

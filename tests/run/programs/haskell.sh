@@ -1,5 +1,6 @@
 #!/bin/bash
-# Haskell: GHC's code has a stack of its own, and calls C, which calls it back. Launched and attached.
+# Haskell: GHC's code has a stack of its own, and calls C, which calls it back. Launched and
+# attached.
 . "$(dirname "$0")/../lib.sh"
 need ghc
 

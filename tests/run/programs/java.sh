@@ -1,5 +1,6 @@
 #!/bin/bash
-# Java: HotSpot finds the callers of its virtual machine in code of its own making. Launched and attached.
+# Java: HotSpot finds the callers of its virtual machine in code of its own making. Launched and
+# attached.
 . "$(dirname "$0")/../lib.sh"
 need java javac
 

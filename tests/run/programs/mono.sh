@@ -1,5 +1,6 @@
 #!/bin/bash
-# Mono, with its runtime open: what it makes calls the runtime, which asks who called. Launched and attached.
+# Mono, with its runtime open: what it makes calls the runtime, which asks who called. Launched and
+# attached.
 . "$(dirname "$0")/../lib.sh"
 need mono mcs
 

@@ -1,5 +1,6 @@
-/* A test whose verdicts are given: verdicts FILE PF... passes or fails as the next letter says; FILE remembers how
- * often it ran. C crashes it. Every run prints two cases of TAP, and only the second may fail. */
+/* A test whose verdicts are given: verdicts FILE PF... passes or fails as the next letter says;
+ * FILE remembers how often it ran. C crashes it. Every run prints two cases of TAP, and only the
+ * second may fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Ends by a signal at its first instruction; the number makes it look as if it would set fs (0x1002). */
+/* Ends by a signal at its first instruction; the number makes it look as if it would set fs
+ * (0x1002). */
 	.globl	_start
 _start:
 	ud2

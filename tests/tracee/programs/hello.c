@@ -1,4 +1,5 @@
-/* A static program's account of itself: its arguments, a constructor, a thread-local, its signals. */
+/* A static program's account of itself: its arguments, a constructor, a thread-local, its
+ * signals. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* struct agent_descriptor (shared/memory.h), at the file's entry point: a tracer that puts the agent
- * into a process by hand reads it from the file (inject/agent_file.c). Data only; the offsets count
- * from here. */
+/* struct agent_descriptor (shared/memory.h), at the file's entry point: a tracer that puts the
+ * agent into a process by hand reads it from the file (inject/agent_file.c). Data only; the offsets
+ * count from here. */
 #include "shared/version.h"
 
 	.macro AT name

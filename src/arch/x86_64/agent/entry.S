@@ -21,9 +21,9 @@
 	.cfi_adjust_cfa_offset -8
 	.endm
 
-/* Unwind rules: a trampoline has jumped here at its function's entry, so the return address stands at
- * the stack pointer, as after a call. A handler of a signal that was blocked in here begins in here,
- * and may ask for a backtrace. */
+/* Unwind rules: a trampoline has jumped here at its function's entry, so the return address stands
+ * at the stack pointer, as after a call. A handler of a signal that was blocked in here begins in
+ * here, and may ask for a backtrace. */
 
 /* C's frames on a stack of the agent's own: rdi and rsi are its arguments, rbx is the stack pointer
  * of before. rax = its result, or 0 without a stack. */
@@ -489,9 +489,11 @@ state_exit_end:
 agent_tls:
 	.skip 64
 
-/* --- the arena. One unwind rule for every stub and what it calls, exact at every instruction, for a signal may come
- * at any, and its handler may look at the stack or leave through it. With p = pc, o = p & 0xffff:
- *   rsp = rsp, and 8 more where a return address stands on the stack: at the stub's `ret`, and in what stubs call:
+/* --- the arena. One unwind rule for every stub and what it calls, exact at every instruction, for
+ * a signal may come at any, and its handler may look at the stack or leave through it. With p = pc,
+ * o = p & 0xffff:
+ *   rsp = rsp, and 8 more where a return address stands on the stack: at the stub's `ret`, and
+ *     in what stubs call:
  *         rsp + (((p & 31) == STUB_RET | o >= EXITS_AT) << 3)
  *   CFA = that + 1: libgcc tells frames apart by CFA, and this frame has no size
  *   RA  = the return address that belongs to the stub: with q = o < EXITS_AT ? p : *rsp,

@@ -54,8 +54,8 @@ agent_syscall:
 	mov	(%rsp), %rcx
 	movslq	3(%rcx), %rdx
 	add	%rdx, %rcx
-	/* Detached, a child that has not noticed its fork, a no-TLS thread, a stamp that has to wait
-	 * for loads: C code knows them. */
+	/* Detached, a child that has not noticed its fork, a no-TLS thread, a stamp that has to
+	 * wait for loads: C code knows them. */
 	cmpq	$0, agent(%rip)
 	je	general
 	cmpl	$0, agent_fork_guard(%rip)
