@@ -14,7 +14,7 @@
  *
  *	brace_shop_sale(7, 250, "tea");
  *
- * BRACE_EVENT stands outside of functions, in as many source files as use it. An event has 1 to 16 fields:
+ * BRACE_EVENT stands outside of functions, in as many source files as use it. An event has up to 16 fields:
  *
  *	BRACE_FIELD(type, name, value)                 an integer of 1, 2, 4 or 8 bytes, an enum or a bool
  *	BRACE_ARRAY(type, name, n, from)               n elements, n a constant, copied from a pointer
@@ -56,13 +56,24 @@ struct brace__state {
 
 #define BRACE__GET(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, x, ...) x
 #define BRACE__COUNT(...) BRACE__GET(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+/* 1 of what is in parentheses, as a field is, 0 of nothing: BRACE__FIELDS_N tells no field from one. */
+#define BRACE__COMMA(...) ,
+#define BRACE__THIRD(a, b, c, ...) c
+#define BRACE__IS(...) BRACE__THIRD(__VA_ARGS__)
+#define BRACE__IS_FIELD(a) BRACE__IS(BRACE__COMMA a, 1, 0, 0)
+#define BRACE__FIRST(a, ...) a
+#define BRACE__FIELDS_N(...) (BRACE__COUNT(__VA_ARGS__) * BRACE__IS_FIELD(BRACE__FIRST(__VA_ARGS__, )))
 #define BRACE__JOIN(a, b) a##b
 #define BRACE__CALL(m, n, ...) BRACE__JOIN(m, n)(__VA_ARGS__)
 #define BRACE__OPEN(...) __VA_ARGS__
 #define BRACE__WITH(m, tuple) m tuple
 #define BRACE__APPLY(m, of, tuple) BRACE__WITH(m, (of, BRACE__OPEN tuple))
 #define BRACE__MAP(m, of, ...) BRACE__CALL(BRACE__MAP, BRACE__COUNT(__VA_ARGS__), m, of, __VA_ARGS__)
-#define BRACE__MAP1(m, of, a) BRACE__APPLY(m, of, a)
+#define BRACE__MAP1(m, of, a) BRACE__CHOOSE(BRACE__MAP1_, BRACE__IS_FIELD(a))(m, of, a)
+#define BRACE__MAP1_1(m, of, a) BRACE__APPLY(m, of, a)
+#define BRACE__MAP1_0(m, of, a)
+#define BRACE__CHOOSE(m, n) BRACE__PASTE(m, n) /* BRACE__CALL is not expanded within itself */
+#define BRACE__PASTE(a, b) a##b
 #define BRACE__MAP2(m, of, a, ...) BRACE__APPLY(m, of, a) BRACE__MAP1(m, of, __VA_ARGS__)
 #define BRACE__MAP3(m, of, a, ...) BRACE__APPLY(m, of, a) BRACE__MAP2(m, of, __VA_ARGS__)
 #define BRACE__MAP4(m, of, a, ...) BRACE__APPLY(m, of, a) BRACE__MAP3(m, of, __VA_ARGS__)
@@ -79,7 +90,9 @@ struct brace__state {
 #define BRACE__MAP15(m, of, a, ...) BRACE__APPLY(m, of, a) BRACE__MAP14(m, of, __VA_ARGS__)
 #define BRACE__MAP16(m, of, a, ...) BRACE__APPLY(m, of, a) BRACE__MAP15(m, of, __VA_ARGS__)
 
-/* The record: 8 bytes for who traces, then the fields. */
+/* The record: 8 bytes for who traces, then the fields; a word if there are none. */
+#define BRACE__NONE_0 unsigned long long brace__nothing;
+#define BRACE__NONE_1
 #define BRACE__MEMBER(of, kind, type, name, n, value) BRACE__MEMBER_##kind(type, name, n)
 #define BRACE__MEMBER_FIELD(type, name, n) type name;
 #define BRACE__MEMBER_ARRAY(type, name, n) type name[n];
@@ -210,6 +223,7 @@ static inline __attribute__((always_inline, unused)) unsigned brace__append_stri
 	BRACE__DATA struct brace__state brace_state_##system##_##name BRACE__ZERO;                               \
 	struct brace__record_##system##_##name {                                                                 \
 		unsigned long long brace__head;                                                                  \
+		BRACE__CHOOSE(BRACE__NONE_, BRACE__IS_FIELD(BRACE__FIRST(__VA_ARGS__, )))                        \
 		BRACE__MAP(BRACE__MEMBER, brace__record_##system##_##name, __VA_ARGS__)                          \
 	};                                                                                                       \
 	typedef char brace__fits_##system##_##name                                                               \
@@ -224,7 +238,7 @@ static inline __attribute__((always_inline, unused)) unsigned brace__append_stri
 	} __attribute__((packed, aligned(4)));                                                                   \
 	static const struct brace__note_##system##_##name brace__note_##system##_##name                          \
 		__attribute__((BRACE__KEPT, aligned(4), section(".note.brace.event"))) = {                       \
-		6, sizeof(struct brace__note_##system##_##name) - 20, 2, "brace", BRACE__COUNT(__VA_ARGS__),     \
+		6, sizeof(struct brace__note_##system##_##name) - 20, 2, "brace", BRACE__FIELDS_N(__VA_ARGS__),  \
 		#system, #name, at, print,                                                                       \
 		BRACE__MAP(BRACE__DESCRIBE, brace__record_##system##_##name, __VA_ARGS__)                        \
 	};                                                                                                       \

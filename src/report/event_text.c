@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "event/format.h"
+#include "event/print_names.h"
 #include "model/option.h"
 #include "report/probe_text.h"
 #include "report/stack_text.h"
@@ -192,6 +193,22 @@ static bool is_safe(const struct event_format *e)
 	return safe && depth <= PARENTHESES_MAX;
 }
 
+static bool has_field(const void *format, const char *name, size_t n)
+{
+	enum event_field_kind kind;
+
+	return event_find_field(format, name, n, &kind) != NULL;
+}
+
+/* Whether libtraceevent prints all of a record by this format. It leaves out what has a name that
+ * no field has. */
+static bool is_complete(const struct event_format *e)
+{
+	size_t n;
+
+	return !event_print_unknown(e->print, has_field, e, &n);
+}
+
 /* Whether the field is a signed 8- or 16-bit number. libtraceevent 1.7 prints those as unsigned, so
  * that such fields are copied behind the record as ints. */
 static bool is_narrow(const struct event_field *f)
@@ -252,7 +269,7 @@ static void parse_event(struct event_texts *t, struct shown *s, const struct tra
 	struct err ignored;
 
 	s->format = event_format_parse(e->format, strlen(e->format), e->system, &ignored);
-	if (!s->format || !is_safe(s->format))
+	if (!s->format || !is_safe(s->format) || !is_complete(s->format))
 		return;
 	s->tep = tep_alloc();
 	if (!s->tep)

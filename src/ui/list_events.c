@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "event/print_names.h"
 #include "image/maps.h"
 #include "image/probes.h"
 #include "image/providers.h"
@@ -58,12 +59,39 @@ static void print_event_name(struct event_listing *l, const char *system, const 
 	json_string(o, l->path);
 }
 
+static bool has_field(const void *event, const char *name, size_t n)
+{
+	const struct static_event *e = event;
+
+	for (size_t i = 0; i < e->fields.n; i++)
+		if (!strncmp(e->fields.at[i].name, name, n) && !e->fields.at[i].name[n])
+			return true;
+	return n > 7 && !strncmp(name, "common_", 7);
+}
+
+/* An event, with the name in its BRACE_PRINT that none of its fields has. */
 static void print_static_event(struct event_listing *l, const struct static_event *e)
 {
+	struct out *o = &l->screen.text;
+	const char *unknown;
+	char *name;
+	size_t n;
+
 	if (!operand_names(l, e->system, e->name))
 		return;
 	print_event_name(l, e->system, e->name);
-	out_str(&l->screen.text, l->inv->json ? "}\n" : "\n");
+	unknown = event_print_unknown(e->print, has_field, e, &n);
+	name = mem_strndup(unknown ? unknown : "", unknown ? n : 0);
+	if (l->inv->json && unknown) {
+		out_str(o, ",\"print_unknown\":");
+		json_string(o, name);
+	} else if (unknown) {
+		out_str(o, " (its print format names `");
+		out_foreign(o, name, SIZE_MAX);
+		out_str(o, "`, which is no field of it: records are shown field by field)");
+	}
+	free(name);
+	out_str(o, l->inv->json ? "}\n" : "\n");
 }
 
 /* A marker, with the number of its places that cannot be hooked and the first reason. */

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "event/format.h"
+#include "event/print_names.h"
 #include "golden.h"
 
 static void written_again(const char *name, const char *text)
@@ -47,6 +48,63 @@ static void our_events_are_the_kernels(void **state)
 		free(want);
 		free(name);
 	}
+}
+
+static bool has_field(const void *format, const char *name, size_t n)
+{
+	enum event_field_kind kind;
+
+	return event_find_field(format, name, n, &kind) != NULL;
+}
+
+static void prints_its_fields(const char *name, const char *text)
+{
+	struct err err = { 0 };
+	struct event_format *e = event_format_parse(text, strlen(text), "any", &err);
+	const char *unknown;
+	size_t n = 0;
+
+	if (!e)
+		fail_msg("%s: %s", name, err.text);
+	unknown = event_print_unknown(e->print, has_field, e, &n);
+	if (unknown)
+		fail_msg("%s: %.*s is no field of it", name, (int)n, unknown);
+	event_format_free(e);
+}
+
+static void each_name_in_a_print_format_is_a_fields(void **state)
+{
+	assert_in_range(golden_each(".format", prints_its_fields), 100, 1000);
+}
+
+static void names_that_no_field_has(void **state)
+{
+	static const struct { const char *print, *unknown; } cases[] = {
+		{ "\"a=%s\", REC->b", "b" },
+		{ "\"REC->b\", REC->prev_pid", NULL },
+		{ "\"a \\\" REC->b\", REC->prev_pid", NULL },
+		{ "\"%s\", __get_str(next_com)", "next_com" },
+		{ "\"%s\", __get_dynamic_array_len( nothing )", "nothing" },
+		{ "\"%d %d\", REC->prev_pid, (REC->prev_pid_ + 1)", "prev_pid_" },
+		{ "\"%d\", REC -> x", "x" },
+		{ "\"%d\", REC->", "" },
+		{ "\"%d\", RECORD->x + MYREC->x + REC.x + __got_str(x)", NULL },
+		{ "\"%s __get_str(x)", NULL },
+		{ "\"\\", NULL },
+		{ "__get_str(", "" },
+		{ "", NULL },
+	};
+	struct event_format *e = golden_event("k6.12-debian", "sched", "sched_switch");
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t n = 0;
+		const char *got = event_print_unknown(cases[i].print, has_field, e, &n);
+
+		if (!got != !cases[i].unknown ||
+		    (got && (n != strlen(cases[i].unknown) || strncmp(got, cases[i].unknown, n) != 0)))
+			fail_msg("%s: %.*s", cases[i].print, (int)n, got ? got : "");
+	}
+	event_format_free(e);
 }
 
 static void fields_by_name(void **state)
@@ -108,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_format_of_the_kernels),
 		cmocka_unit_test(our_events_are_the_kernels),
+		cmocka_unit_test(each_name_in_a_print_format_is_a_fields), cmocka_unit_test(names_that_no_field_has),
 		cmocka_unit_test(fields_by_name),
 		cmocka_unit_test(malformed),
 	};

@@ -80,6 +80,35 @@ refused "a filter without an event" "name one before it" -f 'n == 1'
 equal "list -e -f" "custom:square truth:texts truth:tick truth:widths" \
 	"$("$BRACE" list -e -f "$events" | sort | xargs)"
 
+# --- what a hand that writes an event does wrong --------------------------------------------
+cat >"$T/by_hand.c" <<'END'
+#include <brace/event.h>
+BRACE_EVENT(shop, opened, BRACE_PROTO(void), BRACE_ARGS(), BRACE_FIELDS(), BRACE_PRINT("at last"))
+BRACE_EVENT(shop, sale, BRACE_PROTO(int cents), BRACE_ARGS(cents), BRACE_FIELDS(BRACE_FIELD(int, cents, cents)),
+	BRACE_PRINT("cents=%d", REC->price))
+BRACE_CUSTOM_EVENT(shop, sale, audit, one, BRACE_PROTO(int cents), BRACE_ARGS(cents), BRACE_FIELDS(), BRACE_PRINT("one"))
+int main(void)
+{
+	brace_shop_opened();
+	brace_shop_sale(250);
+	return 0;
+}
+END
+for compiler in "${CC:-gcc} -std=gnu99" "${CXX:-g++} -x c++ -std=c++11"; do
+	if ! command -v "${compiler%% *}" >/dev/null; then
+		skip "events by hand, by ${compiler%% *}" "it is not installed"
+		continue
+	fi
+	# shellcheck disable=SC2086 # words
+	check "${compiler%% *}: an event without fields" $compiler -pedantic -Wall -Wextra -Werror -I "$HERE/../../include" \
+		"$T/by_hand.c" -o "$T/by_hand"
+	record -e 'shop:*' -e 'audit:*' -- "$T/by_hand"
+	equal "${compiler%% *}: it is recorded" "opened: at last, one: one" "$(lines | sed -n 's/^opened.*/&, /p; /^one:/p' | tr -d '\n')"
+	equal "${compiler%% *}: a name that no field has: by field" "sale: cents=0xfa (250)" "$(lines | grep '^sale')"
+	equal "${compiler%% *}: and list -e tells" 'shop:sale (its print format names `price`, which is no field of it: records are shown field by field)' \
+		"$("$BRACE" list -e -f "$T/by_hand" 'shop:sale')"
+done
+
 # --- attached -----------------------------------------------------------------------------
 mkfifo "$T/in"
 "$events" -s <"$T/in" >"$T/ticks" &
