@@ -16,6 +16,7 @@ enum trigger_action {
 	TRIGGER_HIST,
 	TRIGGER_ENABLE_HIST,
 	TRIGGER_DISABLE_HIST,
+	TRIGGER_ACTIONS_N,
 };
 
 /* Triggers of the same slot exclude each other if their kind's same() says so. */

@@ -236,7 +236,7 @@ struct rule_action {
 	bool on;
 };
 
-static const struct rule_action of_triggers[] = {
+static const struct rule_action of_triggers[TRIGGER_ACTIONS_N] = {
 	[TRIGGER_TRACEON] = { do_turn, already_turned, true },
 	[TRIGGER_TRACEOFF] = { do_turn, already_turned, false },
 	[TRIGGER_SNAPSHOT] = { do_snapshot, is_never_already, false },
@@ -248,7 +248,7 @@ static const struct rule_action of_triggers[] = {
 	[TRIGGER_DISABLE_HIST] = { do_pause, already_paused, false },
 };
 
-static const struct rule_action of_functions[] = {
+static const struct rule_action of_functions[FUNCTION_ACTIONS_N] = {
 	[FUNCTION_TRACEON] = { do_turn, already_turned, true },
 	[FUNCTION_TRACEOFF] = { do_turn, already_turned, false },
 	[FUNCTION_SNAPSHOT] = { do_snapshot, is_never_already, false },

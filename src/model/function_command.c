@@ -17,7 +17,7 @@ static const struct kind {
 	const char *name;
 	bool switches; /* an event */
 	bool settles;  /* its effect is a state: if it holds already the hit is not counted */
-} kinds[] = {
+} kinds[FUNCTION_ACTIONS_N] = {
 	[FUNCTION_TRACEON] = { "traceon", false, true },
 	[FUNCTION_TRACEOFF] = { "traceoff", false, true },
 	[FUNCTION_SNAPSHOT] = { "snapshot", false, false },

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/option.h"
+#include "model/tracer.h"
 #include "report/event_text.h"
 #include "report/names.h"
 #include "report/place.h"
@@ -104,11 +105,17 @@ static void latency_columns(struct out *out)
 		     "#     \\   /        ||||||  \\    |    /       \n");
 }
 
-/* Prints the header. The tracer nop has the same one. */
+/* The tracer that the header names: the trace's, if this printer is its own. */
+static const char *shown_tracer(const struct trace_info *info)
+{
+	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : NULL;
+
+	return t && !strcmp(t->printer, tracer_function.printer) ? t->name : tracer_function.name;
+}
+
 void function_header(struct function_printer *p, const struct trace_header *h)
 {
-	const char *tracer =
-		p->info->tracer && !strcmp(p->info->tracer, "nop") ? "nop" : "function";
+	const char *tracer = shown_tracer(p->info);
 
 	p->before = h->written - h->entries;
 	p->annotates = h->overrun && option_on(p, OPTION_ANNOTATE);

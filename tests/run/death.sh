@@ -188,7 +188,7 @@ kill -9 "$(field 0)"
 result "block mode: brace killed, the program stood still for $ms ms, then called $((2 * (after - before))) times a second" $?
 
 # Without a file, the memory tells the tracer.
-for tracer in function_graph function nop; do
+for tracer in $TRACERS; do
 	rm -f "$ledger" "$T/trace" "$T/whole"
 	"$BRACE" record -q --tracer $tracer -l step -e task:task_newtask -o "$T/trace" -- "$victim" "$ledger" 4 200 wait \
 		>"$T/out" 2>&1 &

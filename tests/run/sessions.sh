@@ -62,7 +62,7 @@ lists() { # NAME WANT ARGUMENT...
 }
 lists "functions" "leaf request " leaf request
 lists "of a module" "leaf request " 'leaf:mod:answers' 'request:mod:answers'
-lists "-t" "function_graph function nop " -t
+lists "-t" "$TRACERS " -t
 lists "-e" "task:task_exec task:task_exit " -e 'task:*e[x]*'
 lists "-s" "task sched " -s sched task
 lists "-o" "nofuncgraph-overrun funcgraph-cpu " -o funcgraph-overrun funcgraph-cpu

@@ -39,7 +39,7 @@ if [ $? -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no dir
 fi
 
 # --- what the command sees
-in_shell cat "$W/current_tracer" "$W/available_tracers" | cmp -s - <(printf 'nop\nfunction_graph function nop\n')
+in_shell cat "$W/current_tracer" "$W/available_tracers" | cmp -s - <(printf 'nop\n%s\n' "$TRACERS")
 result "the tree stands where the kernel's would" $?
 if [ -e /sys/kernel/debug ]; then
 	in_shell sh -c "cd /sys/kernel/debug/tracing && echo function >current_tracer && cat $W/current_tracer" | grep -qx function
@@ -142,7 +142,7 @@ tc() { # NAME WANT COMMAND...: trace-cmd prints so
 	result "$name" $? "$T/err"
 }
 if command -v trace-cmd >/dev/null; then
-	tc "trace-cmd list -t" "function_graph function nop" trace-cmd list -t
+	tc "trace-cmd list -t" "$TRACERS" trace-cmd list -t
 	tc "trace-cmd list -C" "[local] global counter uptime perf mono mono_raw boot tai x86-tsc" trace-cmd list -C
 	in_shell sh -c "trace-cmd list -o | sed 's/^no//' | sort; ls $W/options | sed 's/^no//' | sort" >"$T/out"
 	[ "$(head -n "$(($(wc -l <"$T/out") / 2))" "$T/out")" = "$(tail -n "$(($(wc -l <"$T/out") / 2))" "$T/out")" ]
@@ -300,7 +300,7 @@ ordinary() { # TAP lines
 	[ "$($as_user "$BRACE" shell -- sh -c "echo function >$W/current_tracer; cat $W/current_tracer")" = function ]
 	result "and uses the tree" $?
 	[ "$($as_user "$BRACE" shell -- sh -c 'trace-cmd start -p nop; trace-cmd stop; trace-cmd list -t' 2>"$T/err")" = \
-		"function_graph function nop" ]
+		"$TRACERS" ]
 	result "also by trace-cmd" $? "$T/err"
 	! $as_user "$BRACE" shell -- sh -c "echo 1 >$W/README" 2>"$T/err"
 	result "but does not write what can only be read" $? "$T/err"
@@ -315,7 +315,7 @@ ordinary() { # TAP lines
 }
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null && $as_user unshare -Um true 2>/dev/null; then
 	export -f ordinary ok not_ok result diag
-	export as_user T W TAP_N
+	export as_user T W TAP_N TRACERS
 	unshare -m bash -c 'TAP_FAILED=0; ordinary; echo "$TAP_N" >"$T/tap_n"' | tee "$T/ordinary"
 	TAP_N=$(cat "$T/tap_n")
 	TAP_FAILED=$((TAP_FAILED + $(grep -c '^not ok' "$T/ordinary")))

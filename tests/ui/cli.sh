@@ -139,7 +139,7 @@ mkdir -p -m 700 "$T/brace"
 refuses "a process id that is none" 'a number from 1 on' start -p 0
 refuses "a process named twice" 'named twice' graph -p 1,1
 refuses "a program and a process" 'not both' record -p 1 true
-refuses "a tracer that is none" 'function_graph function nop' graph -t nonesuch true
+refuses "a tracer that is none" "$TRACERS" graph -t nonesuch true
 refuses "a time that is none" 'ns, us, ms or s' graph --threshold 5parsec true
 refuses "no time at all" 'longer than 0' record --duration 0 true
 refuses "a size that is none" 'kilobytes' record -b x true
