@@ -168,6 +168,11 @@ static const struct option report_options[] = {
 	END
 };
 
+static const struct option query_options[] = {
+	{ 0, "csv", NULL, "comma-separated values, with a heading", set_flag, TO(csv) },
+	END
+};
+
 static const struct option json_options[] = {
 	{ 0, "json", NULL, "one JSON object a line", set_flag, TO(json) },
 	END
@@ -232,6 +237,8 @@ const struct command commands[] = {
 	  TABLES(format_options, replay_options, screen_options), false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
+	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",
+	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
 	  TABLES(list_options, list_session_options, session_options, json_options, screen_options),
 	  false, 0, -1, cmd_list },

@@ -67,8 +67,8 @@ struct invocation {
 	enum colour_choice colour;
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
 		list_systems, list_tracers, list_triggers;
-	bool foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet, reverse,
-		verbose, signatures, why;
+	bool csv, foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet,
+		reverse, verbose, signatures, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a trace once, merged by time, and keeps each call and each event as a row. A call's row
+ * stands where the call began, and is completed when it ends. Called by the tables, on the query's
+ * thread, when a statement first needs records. Fails as the reader does, and where the temporary
+ * files find no room. */
+#include "query/load.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "query/order.h"
+#include "trace/tracks.h"
+
+#define DEPTH_MAX ((1u << 24) - 1)
+
+const char *const slice_end_words[SLICE_ENDS] = {
+	[SLICE_OPEN] = "unfinished", /* on a stack that no thread has kept */
+	[SLICE_RETURNED] = "returned",
+	[SLICE_UNWOUND] = "unwound",
+	[SLICE_UNFINISHED] = "unfinished",
+	[SLICE_UNKNOWN] = "unknown",
+};
+
+static uint64_t process_key(uint32_t pid, uint32_t image)
+{
+	return ((uint64_t)image << 32 | pid) + 1;
+}
+
+static void find_processes(struct load *l)
+{
+	for (size_t i = 0; i < l->info->threads.n; i++) {
+		const struct trace_thread *t = &l->info->threads.at[i];
+		uint64_t key = process_key(t->pid, t->image);
+		uint64_t row = sp_map_get(&l->process_rows, key);
+
+		if (row == SP_NONE) {
+			row = l->processes.n;
+			sp_map_set(&l->process_rows, key, row);
+			*vec_add(&l->processes) = (struct query_process){ t->pid, t->image };
+		}
+		*vec_add(&l->process_of) = (uint32_t)row;
+	}
+}
+
+void load_init(struct load *l, struct store_reader *r)
+{
+	*l = (struct load){ .reader = r, .info = store_info(r) };
+	l->slices.fd = l->events.fd = l->payloads.fd = -1;
+	find_processes(l);
+}
+
+/* Frees what is needed only while the trace is read. */
+static void free_reading(struct load *l)
+{
+	for (size_t i = 0; i < l->tracks.n; i++)
+		vec_free(&l->tracks.at[i].open);
+	sp_map_free(&l->function_rows);
+	sp_map_free(&l->track_rows);
+	l->function_rows = l->track_rows = (struct sp_map){ 0 };
+	overloads_free(&l->overloads);
+	l->overloads = (struct overloads){ 0 };
+	vec_free(&l->last);
+}
+
+void load_free(struct load *l)
+{
+	free_reading(l);
+	for (size_t i = 0; i < l->functions.n; i++)
+		free(l->functions.at[i].text);
+	vec_free(&l->functions);
+	vec_free(&l->names);
+	vec_free(&l->tracks);
+	vec_free(&l->processes);
+	vec_free(&l->process_of);
+	sp_map_free(&l->process_rows);
+	spool_free(&l->slices);
+	spool_free(&l->events);
+	spool_free(&l->payloads);
+}
+
+/* --- functions and tracks ---------------------------------------------------------------- */
+
+/* The text that `report` shows: a PLT entry whose library is not known is marked "@plt". */
+static void describe_function(struct load *l, uint32_t image, uint32_t id,
+			      struct query_function *f)
+{
+	const struct trace_module *module = NULL;
+	const struct trace_function *function = trace_info_function(l->info, image, id, &module);
+	bool known = true, whole;
+	char *text;
+
+	f->module = function ? trace_function_file(module, function, &known) : "";
+	text = function ? overloads_text(&l->overloads, module, function, &whole)
+			: mem_strdup("[unknown]");
+	f->text = known || !function->name ? text : mem_printf("%s@plt", text);
+	if (f->text != text)
+		free(text);
+}
+
+static uint32_t function_row(struct load *l, uint32_t thread, uint32_t id)
+{
+	uint32_t image = l->info->threads.at[thread].image;
+	uint64_t key = ((uint64_t)image << 32 | id) + 1, row = sp_map_get(&l->function_rows, key);
+
+	if (row != SP_NONE)
+		return (uint32_t)row;
+	row = l->functions.n;
+	describe_function(l, image, id, vec_add(&l->functions));
+	sp_map_set(&l->function_rows, key, row);
+	return (uint32_t)row;
+}
+
+/* Threads' own stacks are found by thread, coroutines by process and number. */
+static uint64_t coroutine_key(uint32_t process, uint32_t number)
+{
+	return (uint64_t)process << 32 | number;
+}
+
+static uint32_t track_row(struct load *l, uint32_t thread, uint32_t number)
+{
+	uint64_t key = number ? coroutine_key(l->process_of.at[thread], number)
+			      : (uint64_t)thread << 32 | UINT32_MAX;
+	uint64_t row = sp_map_get(&l->track_rows, key);
+
+	if (row != SP_NONE)
+		return (uint32_t)row;
+	row = l->tracks.n;
+	*vec_add(&l->tracks) = (struct query_track){ .thread = thread, .number = number };
+	sp_map_set(&l->track_rows, key, row);
+	return (uint32_t)row;
+}
+
+/* --- calls ------------------------------------------------------------------------------- */
+
+static struct slice *add_slice(struct load *l, const struct call_step *s, uint64_t begin)
+{
+	uint32_t depth = s->depth < DEPTH_MAX ? s->depth : DEPTH_MAX;
+	size_t n = load_slices_n(l);
+	struct slice *row;
+
+	if (n >= ROW_NONE)
+		l->failed = err_set(l->err, EFBIG,
+				    "the trace has more than %u calls; brace report reads it all",
+				    ROW_NONE);
+	else
+		l->failed = spool_reserve(&l->slices, sizeof(*row), l->err);
+	if (l->failed)
+		return NULL;
+	row = spool_add(&l->slices, sizeof(*row));
+	*row = (struct slice){ .ts = trace_clock_ns(&l->info->clock, begin),
+			       .function = function_row(l, s->thread, s->fn),
+			       .track = track_row(l, s->thread, s->track),
+			       .parent = ROW_NONE, .depth = depth };
+	l->unordered |= n && row->ts < row[-1].ts;
+	return row;
+}
+
+static void enter_slice(struct load *l, const struct call_step *s)
+{
+	uint32_t n = (uint32_t)load_slices_n(l);
+	struct slice *row = add_slice(l, s, s->tsc);
+	struct query_track *t;
+
+	if (!row)
+		return;
+	t = &l->tracks.at[row->track];
+	/* Calls that are missing below leave no hole: the parent is what is known to be open. */
+	if (t->open.n > s->depth)
+		t->open.n = s->depth;
+	if (t->open.n)
+		row->parent = t->open.at[t->open.n - 1];
+	while (t->open.n < s->depth)
+		*vec_add(&t->open) = ROW_NONE;
+	*vec_add(&t->open) = n;
+}
+
+static void set_duration(struct load *l, struct slice *row, uint64_t ticks, uint64_t inside)
+{
+	const struct trace_clock *c = &l->info->clock;
+
+	row->dur = trace_clock_delta_ns(c, ticks);
+	row->self = trace_clock_delta_ns(c, inside < ticks ? ticks - inside : 0);
+}
+
+static void leave_slice(struct load *l, const struct call_step *s)
+{
+	struct query_track *t = &l->tracks.at[track_row(l, s->thread, s->track)];
+	struct slice *row;
+
+	if (t->open.n <= s->depth)
+		return;
+	t->open.n = s->depth;
+	if (t->open.at[s->depth] == ROW_NONE)
+		return;
+	row = &load_slices(l)[t->open.at[s->depth]];
+	row->doubtful = !!(s->flags & CALL_DOUBTFUL);
+	row->valued = !!(s->flags & CALL_VALUE);
+	row->value = s->value;
+	set_duration(l, row, s->tsc - s->begin, s->inside);
+	row->ended = s->flags & CALL_UNFINISHED ? SLICE_UNFINISHED
+		   : s->flags & CALL_UNWOUND	? SLICE_UNWOUND
+						: SLICE_RETURNED;
+}
+
+/* A call that was recorded at its end: what it called is not known, if that was short. */
+static void add_span(struct load *l, const struct call_step *s)
+{
+	struct slice *row = add_slice(l, s, call_step_begin(s));
+
+	if (!row)
+		return;
+	l->spans = true;
+	set_duration(l, row, s->tsc - call_step_begin(s), 0);
+	row->ended = SLICE_RETURNED;
+	row->valued = !!(s->flags & CALL_VALUE);
+	row->value = s->value;
+}
+
+static void add_only(struct load *l, const struct call_step *s)
+{
+	struct slice *row = add_slice(l, s, s->tsc);
+	struct query_track *t;
+
+	if (!row)
+		return;
+	t = &l->tracks.at[row->track];
+	row->ended = SLICE_UNKNOWN;
+	if (t->open.n && t->open.n <= s->depth)
+		row->parent = t->open.at[t->open.n - 1];
+}
+
+/* --- events ------------------------------------------------------------------------------ */
+
+/* Row of the event's description; SIZE_MAX: the trace has none. */
+static size_t event_row(const struct load *l, uint32_t index)
+{
+	const struct trace_event *e = trace_info_event(l->info, index);
+
+	return e ? (size_t)(e - l->info->events.at) : SIZE_MAX;
+}
+
+static void add_event(struct load *l, const struct event *e)
+{
+	size_t bytes = e->count, words = (bytes + 7) / 8, event = event_row(l, e->fn);
+	size_t n = load_events_n(l);
+	struct query_event *row;
+
+	if (event == SIZE_MAX)
+		return;
+	l->failed = spool_reserve(&l->events, sizeof(*row), l->err);
+	if (!l->failed)
+		l->failed = spool_reserve(&l->payloads, words * 8, l->err);
+	if (l->failed)
+		return;
+	row = spool_add(&l->events, sizeof(*row));
+	*row = (struct query_event){ .ts = trace_clock_ns(&l->info->clock, e->tsc),
+				     .payload = l->payloads.bytes / 8, .bytes = bytes,
+				     .event = (uint32_t)event, .thread = e->thread, .cpu = e->cpu };
+	memcpy(spool_add(&l->payloads, words * 8), e->payload, bytes);
+	l->unordered |= n && row->ts < row[-1].ts;
+}
+
+/* --- all of it --------------------------------------------------------------------------- */
+
+static void take_step(void *arg, const struct call_step *s)
+{
+	struct load *l = arg;
+
+	if (l->failed)
+		return;
+	switch (s->kind) {
+	case CALL_ENTER:
+		enter_slice(l, s);
+		break;
+	case CALL_LEAVE:
+		leave_slice(l, s);
+		break;
+	case CALL_SPAN:
+		add_span(l, s);
+		break;
+	case CALL_ONLY:
+		add_only(l, s);
+		break;
+	case CALL_EVENT:
+		add_event(l, s->event);
+		break;
+	default: /* what was lost is in thread.lost */
+		break;
+	}
+}
+
+static void note_last(struct load *l, const struct event *e)
+{
+	while (l->last.n <= e->thread)
+		*vec_add(&l->last) = 0;
+	l->last.at[e->thread] = e->tsc;
+}
+
+/* Calls that are open at the end lasted until their thread's last record. */
+static void end_track(struct load *l, uint32_t process, struct track *t)
+{
+	uint32_t number = t->calls.track, thread = t->home;
+	struct event e = { 0 };
+
+	if (number) {
+		uint64_t row = sp_map_get(&l->track_rows, coroutine_key(process, number));
+
+		if (row == SP_NONE) /* it never had a call */
+			return;
+		thread = l->tracks.at[row].thread;
+	}
+	if (thread >= l->last.n)
+		return;
+	e.thread = thread;
+	e.tsc = l->last.at[thread];
+	calls_end(&t->calls, &e, take_step, l);
+}
+
+static void end_all(struct load *l, const struct tracks *t)
+{
+	for (size_t i = 0; i < t->processes.n; i++) {
+		const struct process_tracks *p = t->processes.at[i];
+		uint64_t row = sp_map_get(&l->process_rows, process_key(p->pid, p->image));
+
+		for (size_t k = 0; k < p->tracks.n && row != SP_NONE; k++)
+			if (p->tracks.at[k])
+				end_track(l, (uint32_t)row, p->tracks.at[k]);
+	}
+}
+
+static int read_source(struct load *l, struct source *from, struct tracks *t, struct err *err)
+{
+	struct event e = { 0 };
+	int r;
+
+	while ((r = from->ops->next(from, &e, err)) > 0) {
+		if (e.thread >= l->info->threads.n)
+			continue;
+		note_last(l, &e);
+		tracks_feed(t, tracks_lane(t, e.thread), &e, take_step, l);
+		if (l->failed)
+			return l->failed;
+	}
+	if (r < 0)
+		return r;
+	end_all(l, t);
+	return l->failed;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct query_function *const *x = a, *const *y = b;
+
+	return strcmp((*x)->text, (*y)->text);
+}
+
+/* Gives equal texts one number, in the order of the alphabet. */
+static void number_names(struct load *l)
+{
+	struct query_function **order = mem_realloc(NULL, l->functions.n + 1, sizeof(*order));
+
+	for (size_t i = 0; i < l->functions.n; i++)
+		order[i] = &l->functions.at[i];
+	qsort(order, l->functions.n, sizeof(*order), by_text);
+	for (size_t i = 0; i < l->functions.n; i++) {
+		if (!i || strcmp(order[i - 1]->text, order[i]->text))
+			*vec_add(&l->names) = order[i]->text;
+		order[i]->name = (uint32_t)l->names.n - 1;
+	}
+	free(order);
+}
+
+static void empty(struct load *l)
+{
+	struct store_reader *r = l->reader;
+
+	load_free(l);
+	load_init(l, r);
+}
+
+int load_records(struct load *l, struct err *err)
+{
+	struct source *from;
+	struct sites sites;
+	struct tracks tracks;
+	int r;
+
+	if (l->done)
+		return 0;
+	l->err = err;
+	from = store_source(l->reader);
+	sites_init(&sites, l->info);
+	tracks_init(&tracks, l->info, &sites);
+	r = read_source(l, from, &tracks, err);
+	tracks_free(&tracks);
+	sites_free(&sites);
+	from->ops->close(from);
+	if (!r && (l->unordered || l->spans))
+		r = order_rows(l, err);
+	if (r) {
+		empty(l);
+		return r;
+	}
+	number_names(l);
+	free_reading(l);
+	l->done = true;
+	return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The records of a trace as rows: calls and events, by time. Private to src/query. */
+#pragma once
+#include "query/spool.h"
+#include "store/store.h"
+#include "trace/overloads.h"
+#include "trace/sp_map.h"
+
+#define ROW_NONE UINT32_MAX /* no row */
+
+enum slice_end {
+	SLICE_OPEN,        /* while the trace is read */
+	SLICE_RETURNED,
+	SLICE_UNWOUND,     /* longjmp, exception */
+	SLICE_UNFINISHED,  /* open at the end of the trace */
+	SLICE_UNKNOWN,     /* its return is not followed: it has no duration */
+	SLICE_ENDS
+};
+extern const char *const slice_end_words[SLICE_ENDS];
+
+/* A call. Times in ns; ts of CLOCK_MONOTONIC. */
+struct slice {
+	uint64_t ts, dur, self, value;
+	uint32_t function; /* row of functions */
+	uint32_t track;    /* row of tracks */
+	uint32_t parent;   /* row of slices, or ROW_NONE */
+	uint32_t depth : 24, ended : 3, valued : 1, doubtful : 1;
+};
+
+/* A record of an event. */
+struct query_event {
+	uint64_t ts, payload, bytes; /* its payload: from that word of `payloads` on */
+	uint32_t event;              /* row of info->events */
+	uint32_t thread, cpu;
+};
+
+struct query_function {
+	char *text;
+	uint32_t name;      /* a number that equal texts share */
+	const char *module; /* info's, or "" */
+};
+
+/* A stack: a thread's own, or a coroutine's. */
+struct query_track {
+	uint32_t thread; /* row of info->threads: the first that ran on it */
+	uint32_t number; /* 0: the thread's own; else as coroutines are numbered in a process */
+	VEC(uint32_t) open;  /* while the trace is read: rows of its open calls */
+};
+
+/* An address space from one exec to the next. */
+struct query_process { uint32_t pid, image; };
+
+struct load {
+	struct store_reader *reader;
+	const struct trace_info *info;
+	VEC(struct query_process) processes;
+	VEC(uint32_t) process_of;      /* row of processes, by thread */
+	struct sp_map process_rows;    /* image << 32 | pid, + 1 -> row */
+	bool done;                     /* the records are read: */
+	struct spool slices, events, payloads;
+	VEC(struct query_function) functions;
+	VEC(const char *) names;       /* a function's text, by its number; sorted */
+	VEC(struct query_track) tracks;
+	/* while the trace is read: */
+	struct overloads overloads;
+	struct sp_map function_rows;   /* image << 32 | id, + 1 -> row */
+	struct sp_map track_rows;      /* process << 32 | number, or thread << 32 | UINT32_MAX */
+	VEC(uint64_t) last;            /* TSC of each thread's last record */
+	bool unordered;                /* a row is earlier than the one before it */
+	bool spans;                    /* calls were recorded at their ends; short ones were not */
+	struct err *err;               /* set with failed */
+	int failed;                    /* -errno */
+};
+
+void load_init(struct load *l, struct store_reader *r);
+void load_free(struct load *l);
+/* Reads the trace, the first time. 0, or -errno and *err; after a failure it is tried again. */
+int load_records(struct load *l, struct err *err);
+
+static inline struct slice *load_slices(const struct load *l) { return l->slices.at; }
+static inline size_t load_slices_n(const struct load *l)
+{
+	return l->slices.bytes / sizeof(struct slice);
+}
+static inline struct query_event *load_events(const struct load *l) { return l->events.at; }
+static inline size_t load_events_n(const struct load *l)
+{
+	return l->events.bytes / sizeof(struct query_event);
+}

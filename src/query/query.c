@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a database in memory whose tables are the trace, and runs statements in it. Called by ui,
+ * on its thread. Fails as SQLite does, and as reading the trace does. */
+#include "query/query.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "query/percentiles.h"
+#include "query/table.h"
+
+static int create_all(struct query *q)
+{
+	int r = percentiles_create(q->db);
+
+	for (const struct query_table *t = query_tables; t->name && r == SQLITE_OK; t++)
+		r = table_create(q, t);
+	return r;
+}
+
+int query_open(struct store_reader *reader, struct query **out, struct err *err)
+{
+	struct query *q = mem_zalloc(sizeof(*q));
+	int r = sqlite3_open_v2(":memory:", &q->db,
+				SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+				NULL);
+
+	load_init(&q->load, reader);
+	if (r == SQLITE_OK)
+		r = create_all(q);
+	if (r != SQLITE_OK) {
+		err_set(err, ENOMEM, "cannot open SQLite's database: %s", sqlite3_errstr(r));
+		query_close(q);
+		return -ENOMEM;
+	}
+	*out = q;
+	return 0;
+}
+
+void query_close(struct query *q)
+{
+	if (!q)
+		return;
+	sqlite3_close(q->db);
+	for (size_t i = 0; i < q->indexes.n; i++)
+		index_free(q->indexes.at[i]);
+	vec_free(&q->indexes);
+	event_values_free(&q->values);
+	if (q->summed)
+		summary_free(&q->summary);
+	load_free(&q->load);
+	free(q);
+}
+
+bool query_is_complete(const char *sql)
+{
+	return sqlite3_complete(sql);
+}
+
+/* --- running ----------------------------------------------------------------------------- */
+
+/* SQLite's message, or the table's own, which says more. `at`: where the statement begins. */
+static int fail(struct query *q, const char *sql, const char *at, struct err *err)
+{
+	int offset = sqlite3_error_offset(q->db);
+
+	if (q->err.code) {
+		*err = q->err;
+		q->err = (struct err){ 0 };
+		return -err->code;
+	}
+	if (offset < 0)
+		return err_set(err, EINVAL, "%s", sqlite3_errmsg(q->db));
+	return err_at(err, EINVAL, sql, (size_t)(at - sql) + (size_t)offset, "%s",
+		      sqlite3_errmsg(q->db));
+}
+
+static int give_columns(sqlite3_stmt *s, const struct query_sink *sink, void *arg)
+{
+	unsigned n = (unsigned)sqlite3_column_count(s);
+	const char **names = mem_zalloc((n + 1) * sizeof(*names));
+	int r;
+
+	for (unsigned i = 0; i < n; i++)
+		names[i] = sqlite3_column_name(s, (int)i);
+	r = sink->columns(arg, names, n);
+	free(names);
+	return r;
+}
+
+static void read_value(sqlite3_stmt *s, int i, struct query_value *v)
+{
+	int type = sqlite3_column_type(s, i);
+
+	v->type = type == SQLITE_NULL                              ? QUERY_NULL
+		: type == SQLITE_INTEGER || type == SQLITE_FLOAT ? QUERY_NUMBER
+								     : QUERY_TEXT;
+	v->text = (const char *)sqlite3_column_text(s, i);
+}
+
+/* Steps through the rows. SQLITE_DONE, or what SQLite failed with. */
+static int give_rows(sqlite3_stmt *s, const struct query_sink *sink, void *arg)
+{
+	unsigned n = (unsigned)sqlite3_column_count(s);
+	struct query_value *values = mem_zalloc((n + 1) * sizeof(*values));
+	int r;
+
+	while ((r = sqlite3_step(s)) == SQLITE_ROW) {
+		for (unsigned i = 0; i < n; i++)
+			read_value(s, (int)i, &values[i]);
+		if (sink->row(arg, values, n)) {
+			r = SQLITE_DONE;
+			break;
+		}
+	}
+	free(values);
+	return r;
+}
+
+/* Statements without columns (CREATE VIEW, ...) give the sink nothing. */
+static int run_statement(sqlite3_stmt *s, const struct query_sink *sink, void *arg)
+{
+	if (sqlite3_column_count(s) && give_columns(s, sink, arg))
+		return SQLITE_DONE;
+	return give_rows(s, sink, arg);
+}
+
+int query_run(struct query *q, const char *sql, const struct query_sink *sink, void *arg,
+	      struct err *err)
+{
+	const char *at = sql, *next;
+	sqlite3_stmt *s;
+	int r = SQLITE_OK;
+
+	for (; *at && (r == SQLITE_OK || r == SQLITE_DONE); at = next) {
+		if (sqlite3_prepare_v2(q->db, at, -1, &s, &next) != SQLITE_OK)
+			return fail(q, sql, at, err);
+		if (!s) /* a comment, or blanks */
+			continue;
+		r = run_statement(s, sink, arg);
+		if (r != SQLITE_DONE)
+			fail(q, sql, at, err);
+		sqlite3_finalize(s);
+	}
+	return r == SQLITE_OK || r == SQLITE_DONE ? 0 : -err->code;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that hold a query's arrays. Space is allocated before it is mapped, so that a full disk
+ * is an error here and not a SIGBUS later. Called by the loader and by indexes, on the query's
+ * thread. */
+#include "query/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SPOOL_MIN ((size_t)1 << 20)
+#define SPOOL_STEP_MAX ((size_t)256 << 20)
+
+/* Opens a file that has no name; where the file system cannot make one, in memory. */
+static int open_nameless(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("brace-query", MFD_CLOEXEC);
+}
+
+/* Doubles small arrays, and lets big ones grow by steps. */
+static size_t next_size(const struct spool *s, size_t want)
+{
+	size_t step = s->size < SPOOL_MIN ? SPOOL_MIN : s->size;
+	size_t size = s->size + (step < SPOOL_STEP_MAX ? step : SPOOL_STEP_MAX);
+
+	return size > want ? size : (want + SPOOL_MIN - 1) & ~(SPOOL_MIN - 1);
+}
+
+int spool_reserve(struct spool *s, size_t n, struct err *err)
+{
+	size_t size;
+	void *at;
+	int r;
+
+	if (s->size - s->bytes >= n)
+		return 0;
+	if (s->fd < 0 && (s->fd = open_nameless()) < 0)
+		return err_set(err, errno, "cannot make a temporary file: %s", strerror(errno));
+	size = next_size(s, s->bytes + n);
+	r = posix_fallocate(s->fd, (off_t)s->size, (off_t)(size - s->size));
+	if (r)
+		return err_set(err, r,
+			       "no room for %zu MB of calls in a temporary file: %s (set TMPDIR to a directory that has it)",
+			       size >> 20, strerror(r));
+	at = s->at ? mremap(s->at, s->size, size, MREMAP_MAYMOVE)
+		   : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (at == MAP_FAILED)
+		return err_set(err, errno, "cannot map %zu MB: %s", size >> 20, strerror(errno));
+	s->at = at;
+	s->size = size;
+	return 0;
+}
+
+void spool_free(struct spool *s)
+{
+	if (s->at)
+		munmap(s->at, s->size);
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = (struct spool){ .fd = -1 };
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* A growing array in a file without a name, in $TMPDIR: the calls of a long trace need not fit into
+ * memory. Private to src/query. */
+#pragma once
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct spool {
+	void *at;     /* moves when the array grows */
+	size_t bytes; /* used */
+	size_t size;  /* of the file, and mapped */
+	int fd;
+};
+
+/* Makes room for n more bytes behind those in use. 0, or -errno and *err (ENOSPC, ...). A zeroed
+ * spool is empty, once fd is -1. */
+int spool_reserve(struct spool *s, size_t n, struct err *err);
+/* Adds n bytes that are uninitialised, which must have been reserved. Returns their address. */
+static inline void *spool_add(struct spool *s, size_t n)
+{
+	void *to = (char *)s->at + s->bytes;
+
+	s->bytes += n;
+	return to;
+}
+void spool_free(struct spool *s);

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* SQLite's virtual tables over arrays. xBestIndex chooses among three ways to the rows: by number,
+ * by a sorted column, and by a key's index; the same ways give rows in the order, or in the
+ * groups, that a statement asks for, so that SQLite need not sort them. Everything that is pushed
+ * down here is checked again by SQLite (omit stays 0): a bound may let too many rows through.
+ * SQLite calls all of it, on the query's thread. */
+#include "query/table.h"
+
+#include <string.h>
+
+/* What a bound is on, in idxStr; each is followed by its operator. */
+enum { ON_ROW = 'r', ON_SORTED = 's', ON_KEY = 'k' };
+
+/* idxNum: which key (1 + number), and whether the rows come backwards. */
+#define PLAN_KEY(plan) ((plan) >> 1)
+#define PLAN_BACKWARDS 1
+
+/* One table in SQLite's hands. */
+struct vtab {
+	sqlite3_vtab base;
+	struct query *query;
+	const struct query_table *table;
+};
+
+struct table_cursor {
+	sqlite3_vtab_cursor base;
+	const uint32_t *rows;   /* of an index; NULL: rows are their own numbers */
+	size_t from, to;        /* places still to come: rows[from] to rows[to - 1] */
+	size_t low, high;       /* rows outside of it are passed over */
+	bool backwards;
+};
+
+static struct query *query_of(sqlite3_vtab_cursor *c)
+{
+	return ((struct vtab *)c->pVtab)->query;
+}
+
+static const struct query_table *table_of(sqlite3_vtab_cursor *c)
+{
+	return ((struct vtab *)c->pVtab)->table;
+}
+
+/* --- planning ---------------------------------------------------------------------------- */
+
+struct plan {
+	sqlite3_index_info *info;
+	const struct query_table *table;
+	sqlite3_str *bounds;
+	int arguments;
+	bool one_row, few_rows;
+	int key;             /* number of the index; -1: none */
+};
+
+/* Number of the key on that column; -1: there is none. */
+static int find_key(const struct query_table *t, int column)
+{
+	for (int k = 0; t->keys && t->keys[k].of_row; k++)
+		if (t->keys[k].column == column)
+			return k;
+	return -1;
+}
+
+/* Returns the operator's letter, 0 for those that bound nothing. */
+static char operator_of(unsigned char op)
+{
+	static const struct { unsigned char op; char letter; } known[] = {
+		{ SQLITE_INDEX_CONSTRAINT_EQ, '=' }, { SQLITE_INDEX_CONSTRAINT_GT, '>' },
+		{ SQLITE_INDEX_CONSTRAINT_GE, 'g' }, { SQLITE_INDEX_CONSTRAINT_LT, '<' },
+		{ SQLITE_INDEX_CONSTRAINT_LE, 'l' },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].op == op)
+			return known[i].letter;
+	return 0;
+}
+
+static void push_down(struct plan *p, int i, char on, char op)
+{
+	sqlite3_str_appendchar(p->bounds, 1, on);
+	sqlite3_str_appendchar(p->bounds, 1, op);
+	p->info->aConstraintUsage[i].argvIndex = ++p->arguments;
+}
+
+/* A key's equality needs SQLite's own comparison of bytes: NOCASE would find more. */
+static bool is_key_bound(const struct plan *p, int i, char op)
+{
+	return op == '=' && p->key < 0 &&
+	       find_key(p->table, p->info->aConstraint[i].iColumn) >= 0 &&
+	       strcmp(sqlite3_vtab_collation(p->info, i), "BINARY") == 0;
+}
+
+static void use_constraint(struct plan *p, int i)
+{
+	int column = p->info->aConstraint[i].iColumn;
+	char op = operator_of(p->info->aConstraint[i].op);
+
+	if (!p->info->aConstraint[i].usable || !op)
+		return;
+	if (column <= 0) {
+		push_down(p, i, ON_ROW, op);
+		p->one_row |= op == '=';
+		p->few_rows = true;
+	} else if (p->table->sorted && column == p->table->sorted) {
+		push_down(p, i, ON_SORTED, op);
+		p->few_rows = true;
+	} else if (is_key_bound(p, i, op)) {
+		p->key = find_key(p->table, column);
+		push_down(p, i, ON_KEY, op);
+	}
+}
+
+/* Rows come by number and sorted column anyhow, in an index's part too. Grouping by one key wants
+ * its index, if nothing has chosen one already. */
+static void use_order(struct plan *p)
+{
+	const struct sqlite3_index_orderby *by = p->info->aOrderBy;
+	bool grouped = sqlite3_vtab_distinct(p->info) != 0;
+
+	if (p->info->nOrderBy != 1)
+		return;
+	if (by->iColumn <= 0 || (p->table->sorted && by->iColumn == p->table->sorted)) {
+		p->info->orderByConsumed = 1;
+		p->info->idxNum |= by->desc ? PLAN_BACKWARDS : 0;
+	} else if (grouped && p->key < 0 && find_key(p->table, by->iColumn) >= 0) {
+		p->key = find_key(p->table, by->iColumn);
+		p->info->orderByConsumed = 1;
+	}
+}
+
+static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
+{
+	struct plan p = { .info = info, .table = ((struct vtab *)v)->table, .key = -1,
+			  .bounds = sqlite3_str_new(NULL) };
+	bool keyed;
+
+	for (int i = 0; i < info->nConstraint; i++)
+		use_constraint(&p, i);
+	keyed = p.key >= 0;
+	info->idxNum = 0;
+	use_order(&p);
+	info->idxNum |= (p.key + 1) << 1;
+	info->idxStr = sqlite3_str_finish(p.bounds);
+	info->needToFreeIdxStr = 1;
+	/* Guesses: SQLite only compares ways with each other. */
+	info->estimatedRows = p.one_row ? 1 : keyed ? 100 : p.few_rows ? 100000 : 10000000;
+	info->estimatedCost = (double)info->estimatedRows;
+	return SQLITE_OK;
+}
+
+/* --- a cursor ---------------------------------------------------------------------------- */
+
+/* The first row whose value in the sorted column is not below v. */
+static size_t row_at(const struct query *q, const struct query_table *table, uint64_t v)
+{
+	size_t low = 0, high = table->rows(q);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->sorted_of(q, middle) < v)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void bound_below(struct table_cursor *c, uint64_t row)
+{
+	c->low = row > c->low ? row : c->low;
+}
+
+static void bound_above(struct table_cursor *c, uint64_t row)
+{
+	c->high = row < c->high ? row : c->high;
+}
+
+/* Narrows the rows by one bound. Only whole numbers narrow; SQLite compares the others. */
+static void bound_rows(struct table_cursor *c, char on, char op, sqlite3_value *v)
+{
+	const struct query *q = query_of(&c->base);
+	const struct query_table *t = table_of(&c->base);
+	uint64_t first, after;
+	sqlite3_int64 value;
+
+	if (sqlite3_value_type(v) == SQLITE_NULL) /* nothing compares to it */
+		c->high = 0;
+	if (sqlite3_value_type(v) != SQLITE_INTEGER)
+		return;
+	value = sqlite3_value_int64(v);
+	if (value < 0) { /* below all rows */
+		if (strchr("=<l", op))
+			c->high = 0;
+		return;
+	}
+	first = on == ON_SORTED ? row_at(q, t, (uint64_t)value) : (uint64_t)value;
+	after = on == ON_SORTED ? row_at(q, t, (uint64_t)value + 1) : (uint64_t)value + 1;
+	if (strchr("=g", op))
+		bound_below(c, first);
+	if (op == '>')
+		bound_below(c, after);
+	if (strchr("=l", op))
+		bound_above(c, after);
+	if (op == '<')
+		bound_above(c, first);
+}
+
+/* Narrows an index to the rows of one key. */
+static void choose_key(struct table_cursor *c, const struct index *x, sqlite3_value *v)
+{
+	uint32_t key;
+
+	if (!x->key->of_value(query_of(&c->base), v, &key)) {
+		c->to = 0;
+		return;
+	}
+	c->from = index_begins(x)[key];
+	c->to = index_begins(x)[key + 1];
+}
+
+static size_t row_of(const struct table_cursor *c)
+{
+	size_t place = c->backwards ? c->to - 1 : c->from;
+
+	return c->rows ? c->rows[place] : place;
+}
+
+/* Passes over rows of an index that the bounds exclude. */
+static void skip_rows(struct table_cursor *c)
+{
+	while (c->from < c->to) {
+		size_t row = row_of(c);
+
+		if (row >= c->low && row < c->high)
+			return;
+		if (c->backwards)
+			c->to--;
+		else
+			c->from++;
+	}
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n,
+		  sqlite3_value **values)
+{
+	struct table_cursor *c = (struct table_cursor *)base;
+	struct query *q = query_of(base);
+	const struct query_table *t = table_of(base);
+	const struct index *x = NULL;
+
+	if (t->load && t->load(q))
+		return SQLITE_ERROR;
+	c->low = c->from = 0;
+	c->high = c->to = t->rows(q);
+	c->backwards = plan & PLAN_BACKWARDS;
+	c->rows = NULL;
+	if (PLAN_KEY(plan)) {
+		x = index_of(q, t, &t->keys[PLAN_KEY(plan) - 1]);
+		if (!x)
+			return SQLITE_ERROR;
+		c->rows = index_rows(x);
+	}
+	for (int i = 0; i < n; i++) {
+		if (bounds[2 * i] == ON_KEY)
+			choose_key(c, x, values[i]);
+		else
+			bound_rows(c, bounds[2 * i], bounds[2 * i + 1], values[i]);
+	}
+	if (!x) {
+		c->from = c->low;
+		c->to = c->high;
+	}
+	skip_rows(c);
+	return SQLITE_OK;
+}
+
+static int next_row(sqlite3_vtab_cursor *base)
+{
+	struct table_cursor *c = (struct table_cursor *)base;
+
+	if (c->backwards)
+		c->to--;
+	else
+		c->from++;
+	if (c->rows)
+		skip_rows(c);
+	return SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	const struct table_cursor *c = (const struct table_cursor *)base;
+
+	return c->from >= c->to;
+}
+
+static int read_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int column)
+{
+	size_t row = row_of((const struct table_cursor *)base);
+
+	if (column == 0)
+		sqlite3_result_int64(to, (sqlite3_int64)row);
+	else
+		table_of(base)->column(query_of(base), row, column, to);
+	return SQLITE_OK;
+}
+
+static int row_number(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	*out = (sqlite3_int64)row_of((const struct table_cursor *)base);
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
+{
+	struct table_cursor *c = mem_zalloc(sizeof(*c));
+
+	*out = &c->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *c)
+{
+	free(c);
+	return SQLITE_OK;
+}
+
+/* --- the module -------------------------------------------------------------------------- */
+
+/* What sqlite3_create_module hands on. */
+struct table_of_query { struct query *query; const struct query_table *table; };
+
+static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *argv,
+			 sqlite3_vtab **out, char **error)
+{
+	const struct table_of_query *m = arg;
+	struct vtab *v = mem_zalloc(sizeof(*v));
+	char *text = mem_printf("CREATE TABLE x(%s)", m->table->columns);
+	int r = sqlite3_declare_vtab(db, text);
+
+	v->query = m->query;
+	v->table = m->table;
+	free(text);
+	*out = &v->base;
+	return r;
+}
+
+static int disconnect_table(sqlite3_vtab *v)
+{
+	free(v);
+	return SQLITE_OK;
+}
+
+/* Without xCreate the table is there by its name alone. */
+static const sqlite3_module table_module = {
+	.xConnect = connect_table, .xBestIndex = best_index, .xDisconnect = disconnect_table,
+	.xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next_row,
+	.xEof = at_end, .xColumn = read_column, .xRowid = row_number,
+};
+
+int table_create(struct query *q, const struct query_table *t)
+{
+	struct table_of_query *m = mem_zalloc(sizeof(*m));
+
+	*m = (struct table_of_query){ q, t };
+	return sqlite3_create_module_v2(q->db, t->name, &table_module, m, free);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* A table of SQL whose rows are numbered and computed when they are asked for. Column 0 is the
+ * row's number, and is called id, utid or the like. Private to src/query. */
+#pragma once
+#include <sqlite3.h>
+
+#include "query/event_values.h"
+#include "query/load.h"
+#include "report/summary.h"
+
+/* What the tables are made of. */
+struct query {
+	sqlite3 *db;
+	struct load load;
+	struct summary summary; /* of the table `function` */
+	bool summed;
+	struct event_values values;  /* of the table `args` */
+	struct err err;         /* why a table could not be read; code 0: none */
+	VEC(struct index *) indexes;
+};
+
+/* A column of small numbers by which rows can be found and grouped without sorting. */
+struct query_key {
+	int column;
+	/* The number of row `row`, less than size(). */
+	uint32_t (*of_row)(const struct query *q, size_t row);
+	size_t (*size)(const struct query *q);
+	/* The number that rows with this value have; false: no row has it. */
+	bool (*of_value)(const struct query *q, sqlite3_value *v, uint32_t *key);
+};
+
+struct query_table {
+	const char *name, *columns; /* columns: as in CREATE TABLE */
+	/* Makes the rows, the first time. 0, or -errno and q->err. NULL: they are there. */
+	int (*load)(struct query *q);
+	size_t (*rows)(const struct query *q);
+	/* Sets the column of this row as the result; nothing set: NULL. */
+	void (*column)(struct query *q, size_t row, int column, sqlite3_context *to);
+	int sorted;                   /* a column that never falls by row; 0: only the id */
+	uint64_t (*sorted_of)(const struct query *q, size_t row);
+	const struct query_key *keys; /* ends with a NULL of_row; NULL: none */
+};
+
+extern const struct query_table query_tables[]; /* ends with a NULL name */
+
+/* Adds the table to q->db, as SQLite's module of its name. Returns SQLite's result. */
+int table_create(struct query *q, const struct query_table *t);
+
+/* Rows by a key, each key's in their order: those of key k are at[begin[k]] to at[begin[k + 1]]. */
+struct index {
+	const struct query_key *key;
+	struct spool rows, begins;
+};
+/* The index of that key, made at need. NULL, and q->err: no room. */
+const struct index *index_of(struct query *q, const struct query_table *t,
+			     const struct query_key *key);
+void index_free(struct index *x);
+static inline const uint32_t *index_rows(const struct index *x) { return x->rows.at; }
+static inline const uint32_t *index_begins(const struct index *x) { return x->begins.at; }

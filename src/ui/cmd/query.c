@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* brace query: SQL over a trace file, from the command line, a script or a prompt. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "query/query.h"
+#include "report/losses.h"
+#include "ui/commands.h"
+#include "ui/rows.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/trace_file.h"
+
+#define PROMPT "brace> "
+#define PROMPT_MORE "  ...> "
+
+/* A single operand is the file if there is one of that name, and otherwise the statement. */
+static const char *take_statement(struct invocation *inv)
+{
+	struct stat st;
+
+	if (inv->n_operands == 2)
+		return inv->operands[1];
+	if (inv->n_operands == 1 && strpbrk(inv->operands[0], " \t\n") &&
+	    !file_look(inv->operands[0], &st))
+		return inv->operands[--inv->n_operands];
+	return NULL;
+}
+
+/* Figures that are too low are told as such, apart from the rows. */
+static void warn_of_losses(const struct trace_info *info)
+{
+	struct losses l = losses_of(info);
+
+	if (l.lost)
+		say_warning("%" PRIu64 " of %" PRIu64 " records were lost: figures are too low",
+			    l.lost, l.lost + l.records);
+}
+
+static enum rows_form form_of(const struct invocation *inv)
+{
+	return inv->json ? ROWS_JSON : inv->csv ? ROWS_CSV : ROWS_TABLE;
+}
+
+/* Runs one text of statements. 0, or -errno and *err. */
+static int run_text(const struct invocation *inv, struct query *q, const char *sql,
+		    struct screen *to, struct err *err)
+{
+	struct rows rows;
+	int r;
+
+	rows_init(&rows, form_of(inv), to);
+	r = query_run(q, sql, &rows_sink, &rows, err);
+	rows_end(&rows);
+	out_flush(&to->text);
+	return r;
+}
+
+/* A failure is said when the pager has ended. */
+static int run_operand(const struct invocation *inv, struct query *q, const char *sql)
+{
+	struct screen o;
+	struct err err;
+	int r, status;
+
+	screen_open(&o, inv, SCREEN_PAGED, NULL);
+	r = run_text(inv, q, sql, &o, &err);
+	status = screen_close(&o, 0);
+	return r ? say_error(&err) : status;
+}
+
+/* --- statements from standard input ------------------------------------------------------ */
+
+/* Statements from standard input: a prompt on a terminal; otherwise a script, which the first
+ * failure ends. */
+struct input {
+	const struct invocation *inv;
+	struct query *query;
+	struct screen screen;
+	bool prompt, ended;
+	int status;
+	char *text; /* of a statement that has not ended yet */
+};
+
+static void run_statement(struct input *s, const char *sql)
+{
+	struct err err;
+
+	if (run_text(s->inv, s->query, sql, &s->screen, &err))
+		s->status = say_error(&err);
+	s->ended |= (s->status && !s->prompt) || screen_is_done(&s->screen);
+}
+
+/* A line that begins with a dot is the prompt's own. */
+static void obey(struct input *s, const char *line)
+{
+	static const struct { const char *line, *sql; } dot[] = {
+		{ ".tables", "SELECT name FROM brace_table" },
+		{ ".schema", "SELECT name, columns FROM brace_table" },
+	};
+
+	if (strcmp(line, ".quit") == 0 || strcmp(line, ".exit") == 0) {
+		s->ended = true;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(dot) / sizeof(*dot); i++)
+		if (strcmp(line, dot[i].line) == 0) {
+			run_statement(s, dot[i].sql);
+			return;
+		}
+	say("brace: no command %s; there are .tables, .schema, .quit, and SQL that ends with a semicolon\n",
+	    line);
+	s->status = EXIT_BRACE;
+	s->ended |= !s->prompt;
+}
+
+static void take_line(struct input *s, char *line)
+{
+	char *longer;
+
+	if (!*s->text && line[0] == '.') {
+		line[strcspn(line, "\r\n")] = 0;
+		obey(s, line);
+		return;
+	}
+	longer = mem_printf("%s%s", s->text, line);
+	free(s->text);
+	s->text = longer;
+	if (query_is_complete(s->text)) {
+		run_statement(s, s->text);
+		*s->text = 0;
+	}
+}
+
+/* The last statement needs no semicolon. */
+static int run_input(const struct invocation *inv, struct query *q)
+{
+	struct input s = {
+		.inv = inv, .query = q, .text = mem_strdup(""),
+		.prompt = isatty(STDIN_FILENO) && isatty(STDERR_FILENO),
+	};
+	char *line = NULL;
+	size_t room = 0;
+
+	screen_open(&s.screen, inv, SCREEN_PLAIN, NULL);
+	while (!s.ended) {
+		if (s.prompt)
+			say("%s", *s.text ? PROMPT_MORE : PROMPT);
+		if (getline(&line, &room, stdin) < 0)
+			break;
+		take_line(&s, line);
+	}
+	if (!s.ended && s.text[strspn(s.text, " \t\r\n")])
+		run_statement(&s, s.text);
+	free(s.text);
+	free(line);
+	return screen_close(&s.screen, s.prompt ? 0 : s.status);
+}
+
+int cmd_query(struct invocation *inv)
+{
+	const char *sql = take_statement(inv);
+	struct store_reader *reader;
+	struct query *q;
+	struct err err;
+	int status;
+
+	if (inv->json && inv->csv) {
+		say("brace: --csv and --json are two forms of the same rows: give one\n");
+		return EXIT_BRACE;
+	}
+	status = trace_file_open(inv, &reader);
+	if (status)
+		return status;
+	if (query_open(reader, &q, &err)) {
+		status = say_error(&err);
+	} else {
+		warn_of_losses(store_info(reader));
+		status = sql ? run_operand(inv, q, sql) : run_input(inv, q);
+		query_close(q);
+	}
+	store_close(reader);
+	return status;
+}

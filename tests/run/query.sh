@@ -1,0 +1,182 @@
+#!/bin/bash
+# `brace query`: what is pushed down to the tables is held against SQLite's own copies of them, the rows against report and
+# against another SQLite.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+export ACCOUNT=$T/account
+
+record() { # FILE ARGUMENT...
+	timeout -k 5 "$LIMIT" "$BRACE" record -q --mode block -o "$T/$1" "${@:2}" >"$T/out" 2>"$T/err" </dev/null
+}
+query() { "$BRACE" query --no-pager --color never "$@" 2>"$T/err"; }
+rows() { query --csv "$T/$1" "$2" | tail -n +2; } # FILE STATEMENT
+
+# Statements about the table @: they are asked of slice, and of a copy of it that SQLite has made.
+cat >"$T/statements" <<'S'
+SELECT count(*), sum(dur), sum(self), min(ts), max(ts) FROM @
+SELECT name, count(*), sum(dur), p50(dur), p99(dur), max(depth) FROM @ GROUP BY name
+SELECT name_id, count(*), sum(self) FROM @ GROUP BY name_id
+SELECT utid, count(*) FROM @ GROUP BY utid
+SELECT track_id, name, count(*) FROM @ GROUP BY track_id, name
+SELECT parent_id, count(*) FROM @ GROUP BY parent_id
+SELECT DISTINCT name FROM @
+SELECT DISTINCT name, depth FROM @
+SELECT * FROM @ ORDER BY ts, id LIMIT 100
+SELECT id, ts FROM @ ORDER BY id DESC LIMIT 100
+SELECT * FROM @ ORDER BY dur DESC, id LIMIT 50 OFFSET 7
+SELECT name, count(*) n FROM @ GROUP BY name ORDER BY n DESC, name
+SELECT * FROM @ WHERE id = 17
+SELECT * FROM @ WHERE id IN (3, 5, 5, 99999999, -1)
+SELECT * FROM @ WHERE id BETWEEN 10 AND 20
+SELECT * FROM @ WHERE id > 10.5 AND id < '20'
+SELECT count(*) FROM @ WHERE id > 9223372036854775807
+SELECT count(*) FROM @ WHERE id < -5
+SELECT count(*) FROM @ WHERE ts >= (SELECT ts FROM @ WHERE id = 30) AND ts < (SELECT ts FROM @ WHERE id = 60)
+SELECT count(*) FROM @ WHERE ts <= (SELECT ts FROM @ WHERE id = 30)
+SELECT count(*) FROM @ WHERE ts = (SELECT ts FROM @ WHERE id = 30)
+SELECT count(*), sum(dur) FROM @ WHERE name = (SELECT name FROM @ WHERE id = 12)
+SELECT count(*) FROM @ WHERE name = (SELECT upper(name) FROM @ WHERE id = 12) COLLATE NOCASE
+SELECT count(*) FROM @ WHERE name = 'there is none'
+SELECT count(*) FROM @ WHERE name = NULL OR name IS NULL
+SELECT count(*) FROM @ WHERE name IN (SELECT name FROM @ WHERE id < 30)
+SELECT count(*) FROM @ WHERE name GLOB '*e*' AND dur > 100
+SELECT count(*) FROM @ WHERE utid = '0' AND track_id = 0.0
+SELECT count(*) FROM @ WHERE parent_id IS NULL
+SELECT count(*) FROM @ WHERE parent_id = 4
+SELECT id, ts FROM @ WHERE parent_id = (SELECT parent_id FROM @ WHERE id = 12) ORDER BY ts DESC LIMIT 5
+SELECT c.name, p.name, count(*) FROM @ c JOIN @ p ON c.parent_id = p.id GROUP BY 1, 2
+SELECT p.id, count(c.id) FROM @ p LEFT JOIN @ c ON c.parent_id = p.id WHERE p.depth < 2 GROUP BY p.id
+SELECT count(*) FROM @ a WHERE EXISTS (SELECT 1 FROM @ b WHERE b.name = a.name AND b.depth = a.depth + 1) AND a.id < 50
+SELECT ended, count(*) FROM @ GROUP BY ended
+S
+agree_all() { # FILE
+	sed 's/@/slice/g; s/$/;/' "$T/statements" | query --json "$T/$1" >"$T/slices"
+	(echo "CREATE TABLE copy AS SELECT * FROM slice;" && sed 's/@/copy/g; s/$/;/' "$T/statements") |
+		query --json "$T/$1" >"$T/copies"
+	python3 - "$T/statements" "$T/slices" "$T/copies" <<'P'
+import sys
+statements = open(sys.argv[1]).read().splitlines()
+def results(path):
+    out = []
+    for line in open(path):
+        out.append([]) if line.startswith('{"schema"') else out[-1].append(line)
+    return out
+ours, theirs = results(sys.argv[2]), results(sys.argv[3])
+assert len(ours) == len(theirs) == len(statements), (len(ours), len(theirs), len(statements))
+for statement, a, b in zip(statements, ours, theirs):
+    if "ORDER BY" not in statement: # then the order is SQLite's own business
+        a, b = sorted(a), sorted(b)
+    assert a == b, (statement, a[:5], b[:5])
+assert sum(map(bool, ours)) > 28, [s for s, r in zip(statements, ours) if not r]
+P
+}
+
+record threads -- "$FIXTURES/threads"
+check_that "a trace was made" test -s "$T/threads"
+record recursion -- "$FIXTURES/recursion"
+record contexts -- "$FIXTURES/contexts"
+record short --threshold 2us -- "$FIXTURES/threads"
+record function -t function -- "$FIXTURES/recursion"
+for trace in threads recursion contexts short function; do
+	agree_all "$trace" >"$T/check.log" 2>&1
+	result "$trace: $(wc -l <"$T/statements") statements give what SQLite's own tables give" $? "$T/check.log"
+done
+
+# The rows themselves.
+sums() { # FILE: name, calls and the sum of self times by report
+	"$BRACE" report --json --no-pager "$T/$1" 2>>"$T/err" | python3 -c 'import json, sys
+for r in [json.loads(l) for l in sys.stdin][1:]:
+    print(r["name"], r["module"], r["calls"], sep="|")' | sort
+}
+for trace in threads recursion short function; do
+	sums "$trace" >"$T/report"
+	query --csv "$T/$trace" "SELECT name || '|' || module || '|' || count(*) FROM slice GROUP BY name, module" | tail -n +2 |
+		sed 's/^"\(.*\)"$/\1/; s/""/"/g' | sort | diff "$T/report" - >"$T/differences"
+	result "$trace: calls by name and file are report's" $? "$T/differences"
+	rows "$trace" "SELECT name, module, calls, total, self, p99 FROM function" | sort >"$T/table"
+	"$BRACE" report --json --no-pager "$T/$trace" 2>>"$T/err" | python3 -c 'import csv, json, sys
+out = csv.writer(sys.stdout, lineterminator="\n")
+for r in [json.loads(l) for l in sys.stdin][1:]:
+    out.writerow([r[k] for k in ("name", "module", "calls", "total_ns", "self_ns", "p99_ns")])' |
+		sort >"$T/report"
+	check_that "$trace: the table function is report's" diff "$T/report" "$T/table"
+done
+# Times are whole ns for each call there, and of the sum here: less than 1 ns a call apart.
+near() {
+	local calls self sum
+	IFS=, read -r calls self < <(rows "$1" "SELECT sum(calls), sum(self) FROM function")
+	IFS=, read -r sum < <(rows "$1" "SELECT sum(self) FROM slice")
+	echo "$1: $calls calls, $self ns by report, $sum ns by rows"
+	[ "$sum" -le "$self" ] && [ $((self - sum)) -le "$calls" ]
+}
+check_that "self times sum up to report's" near threads
+check_that "those of a program with coroutines do" near recursion
+check_that "each call's duration is its own time and that of the calls it made" \
+	test "$(rows threads "SELECT count(*) FROM slice p WHERE ended = 'returned' AND abs(p.dur - p.self -
+		coalesce((SELECT sum(c.dur) FROM slice c WHERE c.parent_id = p.id), 0)) > 2 +
+		(SELECT count(*) FROM slice c WHERE c.parent_id = p.id)")" = 0
+check_that "short calls that were left out leave parents that last longer" \
+	test "$(rows short "SELECT count(*) FROM slice c JOIN slice p ON p.id = c.parent_id
+		WHERE c.ts < p.ts OR c.ts + c.dur > p.ts + p.dur OR p.track_id <> c.track_id")" = 0
+
+# Programs that were killed with calls open.
+record killed -- bash -c 'read -r line < <(sleep 0.01; echo x); kill -9 $$'
+check_that "calls that were open are unfinished" test "$(rows killed "SELECT count(*) FROM slice WHERE ended = 'unfinished' AND dur IS NULL")" = 0
+check_that "threads and processes are info's" \
+	diff <("$BRACE" info --json "$T/killed" | python3 -c 'import json, sys
+for r in map(json.loads, sys.stdin):
+    if r.get("type") == "thread": print(r["pid"], r["tid"])' | sort) \
+	<(rows killed "SELECT pid || ' ' || tid FROM thread JOIN process USING (upid)" | sort)
+
+# Events.
+record events -e 'tick:*' -e syscalls:sys_enter_write -- "$FIXTURES/events"
+"$BRACE" replay --no-pager "$T/events" 2>"$T/err" | grep -c sys_enter_write: >"$T/seen"
+check_that "events are those of replay" \
+	test "$(rows events "SELECT count(*) FROM ftrace_event WHERE name = 'sys_enter_write'")" = "$(cat "$T/seen")" -a "$(cat "$T/seen")" -gt 0
+check_that "their fields are args" \
+	test "$(rows events "SELECT DISTINCT key FROM args JOIN ftrace_event e USING (arg_set_id)
+		WHERE e.name = 'sys_enter_write' AND key IN ('__syscall_nr', 'buf', 'count', 'fd', 'size') ORDER BY 1" |
+		tr '\n' ' ')" = "__syscall_nr buf count fd "
+check_that "a field has the values that replay prints" \
+	diff <("$BRACE" replay --no-pager "$T/events" 2>>"$T/err" | sed -nE 's/.*sys_enter_write:.* fd: 0x([0-9a-f]+).*/\1/p') \
+	<(rows events "SELECT printf('%08x', int_value) FROM ftrace_event JOIN args USING (arg_set_id)
+		WHERE ftrace_event.name = 'sys_enter_write' AND key = 'fd' ORDER BY ftrace_event.id")
+
+# Forms.
+query --json "$T/threads" "SELECT 1 AS a, 2.5 AS b, NULL AS c, 'x\"y' || char(27) || char(10) AS d, 9e999 AS e" >"$T/json"
+check_that "JSON is JSON" python3 -c 'import json, sys
+head, row = [json.loads(l) for l in open(sys.argv[1])]
+assert head == {"schema": "brace-query", "version": 1, "columns": ["a", "b", "c", "d", "e"]}, head
+assert row == {"a": 1, "b": 2.5, "c": None, "d": "x\"y\x1b\n", "e": None}, row' "$T/json"
+query --csv "$T/threads" "SELECT 'a,b' AS \"x,y\", 'q\"r' AS z" >"$T/csv"
+check_that "CSV is CSV" python3 -c 'import csv, sys
+assert list(csv.reader(open(sys.argv[1]))) == [["x,y", "z"], ["a,b", "q\"r"]]' "$T/csv"
+check_that "no escape sequence reaches the terminal" \
+	test "$(query "$T/threads" "SELECT char(27) || '[31m' AS a" | tail -1)" = '\033[31m'
+printf 'SELECT 1\n AS one;\n.tables\nSELECT 2 AS two' | query "$T/threads" >"$T/script"
+check_that "statements come from standard input" \
+	test "$(grep -cE '^ *(one|two|slice|process|args|metadata)$' "$T/script")" = 6
+printf 'CREATE VIEW v AS SELECT name n FROM slice;\nSELECT count(*) > 0 AS "any" FROM v;' | query --csv "$T/threads" >"$T/view"
+check_that "views are kept while they come" diff <(printf 'any\n1\n') "$T/view"
+
+# Errors.
+fails() { # NAME TEXT ARGUMENT...
+	query "${@:3}" >"$T/out" </dev/null
+	local status=$?
+	[ $status = 125 ] && grep -qF -- "$2" "$T/err"
+	result "$1" $? "$T/err"
+}
+fails "an unknown column" 'no such column: nme' "$T/threads" 'SELECT nme FROM slice'
+check_that "is pointed at" grep -qE '^ {9}\^$' "$T/err"
+fails "an unknown table" 'no such table: slices' "$T/threads" 'SELECT 1 FROM slices'
+fails "half a statement" 'incomplete input' "$T/threads" 'SELECT 1 FROM'
+fails "a percentage that is none" 'from 0 to 100' "$T/threads" 'SELECT percentile(dur, 101) FROM slice'
+fails "two forms" '--csv and --json' --csv --json "$T/threads" 'SELECT 1'
+fails "a trace that is none" 'trace' "$0" 'SELECT 1'
+(
+	ulimit -f 512 # kB, for any file
+	query "$T/threads" 'SELECT count(*) FROM slice' >"$T/out"
+	[ $? = 125 ] && grep -q 'set TMPDIR' "$T/err"
+)
+result "no room for the rows" $? "$T/err"
+finish
