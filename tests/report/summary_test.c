@@ -289,13 +289,57 @@ static void test_against_slow_count(void **state)
 	}
 }
 
-static char *json_of(struct memory *m, unsigned workers)
+/* All of a thread's calls as one: its total is the time in which any of them runs. */
+static void check_thread(const struct summary_row *r, const events *e)
+{
+	struct count counts[100] = { 0 };
+	uint64_t calls = 0, self = 0, sum = 0, timed = 0;
+
+	count_thread(counts, e, r->thread);
+	for (size_t i = 0; i < FUNCTIONS; i++) {
+		calls += counts[i].calls;
+		self += counts[i].self;
+		sum += counts[i].sum;
+		timed += counts[i].spans.n;
+		vec_free(&counts[i].spans);
+	}
+	assert_int_equal(r->value[SUMMARY_CALLS], calls);
+	assert_int_equal(r->value[SUMMARY_SELF], ns(self));
+	assert_int_equal(r->value[SUMMARY_TOTAL], ns(self));
+	assert_int_equal(r->value[SUMMARY_MEAN], timed ? ns(sum / timed) : 0);
+}
+
+static void test_threads_against_slow_count(void **state)
+{
+	for (unsigned round = 1; round <= 60; round++) {
+		struct summary_input in;
+		struct memory *m;
+		struct summary s;
+		size_t rows = 0;
+
+		seed = round * UINT64_C(0x9E3779B97F4A7C15);
+		m = memory_new(1 + (unsigned)any(9), 1 + any(1500));
+		in = input_of(m);
+		in.by_thread = true;
+		assert_int_equal(summary_make(&in, 1 + round % 5, &s, NULL), 0);
+		for (size_t i = 0; i < s.rows.n; i++)
+			check_thread(&s.rows.at[i], &m->threads.at[s.rows.at[i].thread]);
+		for (size_t i = 0; i < m->threads.n; i++)
+			rows += m->threads.at[i].n > 0;
+		assert_int_equal(s.rows.n, rows);
+		summary_free(&s);
+		memory_free(m);
+	}
+}
+
+static char *json_of(struct memory *m, unsigned workers, bool by_thread)
 {
 	struct summary_input in = input_of(m);
 	struct text text = { 0 };
 	struct summary s;
 	struct out out;
 
+	in.by_thread = by_thread;
 	out_init(&out, text_flush, &text);
 	assert_int_equal(summary_make(&in, workers, &s, NULL), 0);
 	summary_sort(&s, SUMMARY_TOTAL, false);
@@ -310,13 +354,14 @@ static char *json_of(struct memory *m, unsigned workers)
 static void test_any_number_of_workers(void **state)
 {
 	seed = 42;
-	for (unsigned threads = 1; threads <= 40; threads += 13) {
-		struct memory *m = memory_new(threads, 20000);
-		char *one = json_of(m, 1);
+	for (unsigned round = 0; round < 8; round++) {
+		const bool by_thread = round % 2;
+		struct memory *m = memory_new(1 + round / 2 * 13, 20000);
+		char *one = json_of(m, 1, by_thread);
 
-		assert_true(strlen(one) > 500);
+		assert_true(strlen(one) > (by_thread ? 200 : 500));
 		for (unsigned workers = 2; workers < 9; workers += 3) {
-			char *many = json_of(m, workers);
+			char *many = json_of(m, workers, by_thread);
 
 			assert_string_equal(one, many);
 			free(many);
@@ -485,7 +530,8 @@ static void test_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_slow_count), cmocka_unit_test(test_any_number_of_workers),
+		cmocka_unit_test(test_against_slow_count), cmocka_unit_test(test_threads_against_slow_count),
+		cmocka_unit_test(test_any_number_of_workers),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_error), cmocka_unit_test(test_histogram_error), cmocka_unit_test(test_histogram_counts),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_json),
 	};
