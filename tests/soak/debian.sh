@@ -1,10 +1,12 @@
 #!/bin/bash
 # brace in fresh installations of Debian 12 and 13, by an ordinary user: the package is built from
 # what Build-Depends names, is without fault for lintian, and what it installs works; `make demo`
-# and some tests pass.
+# and some tests pass. SOAK_PARTS=brief leaves the package out, and most of the tests: tools/check
+# asks for that.
 . "$(dirname "$0")/lib.sh"
 cd "$(dirname "$0")/../.." || exit
 read -ra RELEASES <<<"${SOAK_RELEASES:-bookworm trixie}"
+read -ra PARTS <<<"${SOAK_PARTS:-package installed sources}"
 ROOTS=$SOURCES/debian # one folder a release, and the downloaded packages in `packages`
 need debootstrap
 need unshare
@@ -16,6 +18,7 @@ fi
 # The tests that say most of what another libc, kernel interface or compiler changes.
 TESTS=(launch object base layers cli install nesting options files stacks attach mount tree-live sessions
 	events usdt counts death handlers losses namespaces profile triggers vforks units)
+BRIEF=(launch object install nesting options stacks attach events namespaces units)
 TEST_PACKAGES=(binutils file fuse3 g++ gawk git mandoc procps python3)
 
 mirror() { # this machine's own
@@ -80,13 +83,25 @@ installed() { # RELEASE
 		apt-get purge -y "brace*" "libbrace*" && for file in $files; do [ -d "$file" ] || [ ! -e "$file" ] || exit 1; done'
 }
 
+tests() { # RELEASE NAME...
+	local release=$1
+	shift
+	check_that "$release: what the tests need" as_root "apt-get install -y --no-install-recommends ${TEST_PACKAGES[*]}"
+	check_that "$release: the tests are built" as_user 'ninja -C build --quiet'
+	for name; do
+		check_that "$release: $name" as_user "meson test -C build --no-rebuild $name || { grep -a -A4 \"^not ok\" build/meson-logs/testlog.txt; false; }"
+	done
+}
+
 sources() { # RELEASE
 	check_that "$1: make demo" as_user 'make demo | grep "_PyEval_EvalFrameDefault\|PyObject"'
-	check_that "$1: what the tests need" as_root "apt-get install -y --no-install-recommends ${TEST_PACKAGES[*]}"
-	check_that "$1: the tests are built" as_user 'ninja -C build --quiet'
-	for name in "${TESTS[@]}"; do
-		check_that "$1: $name" as_user "meson test -C build --no-rebuild $name || { grep -a -A4 \"^not ok\" build/meson-logs/testlog.txt; false; }"
-	done
+	tests "$1" "${TESTS[@]}"
+}
+
+# `make` reports warnings as errors (meson.build).
+brief() { # RELEASE
+	check_that "$1: make" as_user 'tools/deps build && make'
+	tests "$1" "${BRIEF[@]}"
 }
 
 for release in "${RELEASES[@]}"; do
@@ -97,9 +112,7 @@ for release in "${RELEASES[@]}"; do
 		skip "$release" 'no installation could be had'
 		continue
 	fi
-	package "$release"
-	installed "$release"
-	sources "$release"
+	for part in "${PARTS[@]}"; do $part "$release"; done
 	rm -rf --one-file-system "$ROOT"
 done
 finish
