@@ -203,7 +203,9 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 	const struct settings *s = &b->settings;
 
 	pthread_mutex_lock(&b->lock);
-	if (b->fork_follow)
+	if (!tid)
+		keep_chunk(b, c, CHUNK_FUNCTIONS | CHUNK_EVENTS);
+	else if (b->fork_follow)
 		fork_follow_offer(b->fork_follow, c, tid);
 	else
 		keep_chunk(

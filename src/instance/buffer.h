@@ -80,7 +80,7 @@ void buffer_clear(struct buffer *b, uint64_t tsc); /* drops records from before 
 /* Begins or ends a pause; recording is off while any pause lasts. */
 void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
 /* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or
- * nothing in it can be its own. */
+ * nothing in it can be its own. tid 0: of threads that nobody knows, which no list leaves out. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
 
 /* From now on the buffer takes only the functions' records that settings s select

@@ -22,4 +22,26 @@ brace extract -o "$T/trace"
 check "what is extracted has what was kept" grep -qx "records    $KEPT" "$T/info"
 check "and what was lost" grep -qx "lost       $LOST" "$T/info"
 check "of a thread without a number" grep -qE "^thread +[0-9]+/0 .*, 0 records, $LOST lost$" "$T/info"
+
+# --- a list of threads leaves out what others did, but not what nobody knows the thread of ------
+mkdir "$T/tree"
+mkfifo "$T/in"
+"$FIXTURES/threadless" $LOST wait <"$T/in" >"$T/ready" &
+pid=$!
+ON_EXIT+=("kill $pid")
+exec 9>"$T/in"
+until_is grep -q ready "$T/ready"
+if ! "$BRACE" mount "$T/tree" -p $pid 2>"$T/err"; then
+	skip "set_ftrace_pid: the loss is told" "$(cut -d' ' -f2- "$T/err")"
+	finish
+fi
+ON_EXIT+=("$BRACE umount --lazy $T/tree")
+echo 'step' >"$T/tree/set_ftrace_filter"
+echo 1 | tee "$T/tree/set_ftrace_pid" >"$T/tree/set_event_pid"
+echo function >"$T/tree/current_tracer"
+echo >&9
+until_is grep -q "LOST $LOST EVENTS" "$T/tree/trace"
+result "set_ftrace_pid: the loss is told" $? "$T/tree/trace"
+check_that "and no call of the thread" test "$(grep -c ': step <-' "$T/tree/trace")" = 0
+exec 9>&-
 finish

@@ -1,6 +1,7 @@
 /* A program that says of itself what its agent would say of threads without a slot: that so many of
  * their records were lost.
- *   threadless N */
+ *   threadless N         at once
+ *   threadless N wait    when there is a line to read */
 #include <string.h>
 
 #include "shared/memory.h"
@@ -24,9 +25,12 @@ static struct memory_header *session_memory(void)
 
 int main(int argc, char **argv)
 {
-	struct memory_header *header = session_memory();
+	struct memory_header *header;
 	long n = 0;
 
+	if (argc > 2 && (puts("ready") < 0 || fflush(stdout) || getchar() == EOF))
+		return 2;
+	header = session_memory();
 	for (int i = 0; i < 10; i++)
 		n = step(n);
 	if (header && argc > 1)
