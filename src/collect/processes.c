@@ -162,13 +162,17 @@ void processes_free(struct processes *p)
 	vec_free(&p->all);
 }
 
+/* Sorted by the pid that they say: new processes mostly have the highest. */
 static struct process *process_of(struct processes *p, uint32_t said)
 {
-	for (size_t i = 0; i < p->at.n; i++)
-		if (p->at.at[i].said == said)
-			return &p->at.at[i];
-	*vec_add(&p->at) = (struct process){ .said = said };
-	return &p->at.at[p->at.n - 1];
+	size_t at = vec_bisect(&p->at, process, process->said < said);
+
+	if (at == p->at.n || p->at.at[at].said != said) {
+		(void)vec_add(&p->at);
+		memmove(p->at.at + at + 1, p->at.at + at, (p->at.n - 1 - at) * sizeof(*p->at.at));
+		p->at.at[at] = (struct process){ .said = said };
+	}
+	return &p->at.at[at];
 }
 
 bool processes_run(struct processes *p, uint32_t said, uint32_t slot, uint32_t n,

@@ -18,7 +18,8 @@ struct process {
 };
 struct named { uint32_t pid, own; }; /* a process' pid for us, and for itself */
 struct processes {
-	VEC(struct process) at;
+	VEC(struct process) at; /* sorted by `said` */
+	uint32_t over; /* the processes of thread slots below this have ended, or need no look */
 	VEC(struct named) all;  /* all that run, if `listed` */
 	bool listed;
 };

@@ -108,12 +108,7 @@ struct trace_info *instances_lock(struct instances *l)
 
 	/* Modules can bring new events into the catalogue while the session runs. */
 	for (; (e = events_at(l->events, l->named)); l->named++)
-		/* the session may have added it with its module */
-		if (!trace_info_event(info, e->index))
-			*vec_add(&info->events) =
-				(struct trace_event){ e->index, mem_strdup(e->format->system),
-						      mem_strdup(e->format->name),
-						      mem_strdup(e->text) };
+		trace_info_add_event(info, e->index, e->format->system, e->format->name, e->text);
 	return info;
 }
 

@@ -261,22 +261,25 @@ void session_tell_run(struct session *s)
 	r->system_ns = timeval_ns(&s->usage.ru_stime);
 }
 
-/* Whether a process with a slot in this memory, other than the program, still runs. */
+/* Whether a process with a slot in this memory, other than the program, still runs. Slots whose
+ * processes have ended are not looked at again: a session may have had many thousands. */
 static bool others_run_in(struct session *s, uint32_t memory)
 {
 	const struct shared_memory *m = &s->memories.at[memory];
+	struct processes *processes = &s->processes[memory];
 	uint32_t n = shared_memory_threads(m), last = 0;
 	struct stat st;
 
 	if (fstat(m->fd, &st) < 0)
 		return false;
-	processes_look(&s->processes[memory]);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t pid = m->threads[i].pid;
+	processes_look(processes);
+	for (uint32_t i = processes->over; i < n; i++) {
+		uint32_t pid = m->threads[i].pid; /* 0: not written yet */
 
 		if (pid && pid != last && pid != (uint32_t)s->pid &&
-		    processes_run(&s->processes[memory], pid, i, n, &st))
+		    processes_run(processes, pid, i, n, &st))
 			return true;
+		processes->over += pid && processes->over == i;
 		last = pid;
 	}
 	return false;
@@ -381,18 +384,6 @@ static void take_refusal(struct session *s, uint32_t image, const struct image_r
 	}
 }
 
-/* Adds an event's format, once. */
-static void take_event(struct session *s, const struct event_entry *e)
-{
-	if (!trace_info_event(s->info, e->index))
-		*vec_add(&s->info->events) = (struct trace_event){
-			e->index,
-			mem_strdup(e->format->system),
-			mem_strdup(e->format->name),
-			mem_strdup(e->text),
-		};
-}
-
 /* A copy with strings of its own, for another image. */
 static struct trace_module module_copy(const struct trace_module *m, uint32_t image)
 {
@@ -448,7 +439,10 @@ static bool take_update(struct session *s)
 		for (size_t i = 0; i < update.modules.n; i++)
 			take_module(s, &update, &update.modules.at[i]);
 		for (size_t i = 0; i < update.events.n; i++)
-			take_event(s, update.events.at[i]);
+			trace_info_add_event(s->info, update.events.at[i]->index,
+					     update.events.at[i]->format->system,
+					     update.events.at[i]->format->name,
+					     update.events.at[i]->text);
 		for (size_t i = 0; i < update.refused.n; i++)
 			take_refusal(s, update.image, &update.refused.at[i]);
 		if (update.addition)
@@ -522,6 +516,7 @@ static void leave_image(struct session *s, uint32_t image)
 
 	munmap((void *)s->image_memory.at[image], sizeof(struct image_memory));
 	s->image_memory.at[image] = NULL;
+	s->info->images.at[image].complete = true;
 	for (size_t i = 0; i < s->site_holes.n; i++)
 		if (s->site_holes.at[i].image != image)
 			s->site_holes.at[kept++] = s->site_holes.at[i];

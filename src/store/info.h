@@ -33,9 +33,11 @@ enum info_item {
 struct info_writer;
 struct info_writer *info_writer_new(void);
 void info_writer_free(struct info_writer *w);
-/* Appends items for what is new, at most about 1 MiB; nothing appended: nothing is new. At the end
- * of the trace `last` is true, and items follow for everything that changed after it was written,
- * then the totals. Call it until it appends nothing. */
+/* Appends items for what is new, at most about 1 MiB; nothing appended: nothing is new. It takes as
+ * long as what is new, and the images that are not complete: a module has all its functions and
+ * strings when it comes, and later changes of it are written at the end. At the end of the trace
+ * `last` is true, and items follow for everything that changed after it was written, then the
+ * totals. Call it until it appends nothing. */
 void info_write(struct info_writer *w, const struct trace_info *info, bool last, struct bytes *out);
 
 /* Applies a sequence of items to info; false if it is malformed. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds out which parts of a trace_info the file does not have yet, and writes their items. The
  * store_writer calls it before each packet of records, so that it has to be cheap when nothing is
- * new: counters say how far each list was written. What changes afterwards (threads' totals, hooks,
- * messages) is compared by checksum, and only at the end. */
+ * new, however many programs a session has executed: counters say how far each list was written,
+ * and of the images only those are looked at that may get sites. What changes afterwards (threads'
+ * totals, hooks, messages) is compared by checksum, and only at the end. */
 #include "store/crc.h"
 #include "store/info.h"
 
@@ -17,18 +18,19 @@ struct written_image {
 
 struct written_module {
 	uint32_t crc, functions_crc;
-	uint64_t to_tsc;
 	size_t functions, strings;
-	bool checked;        /* functions were compared, in the last call */
+	bool checked;        /* functions were compared, at the end */
 };
 
 struct info_writer {
 	uint32_t host_crc, clock_crc, run_crc, settings_crc;
 	bool total_done, notes_done;
 	VEC(struct written_image) images;
+	VEC(uint32_t) open;    /* images that may get sites */
 	VEC(struct written_module) modules;
+	size_t modules_whole;  /* those below were written with all that they had */
 	VEC(uint32_t) threads; /* checksum of each one's item */
-	size_t threads_checked, events, renames;
+	size_t images_checked, modules_checked, threads_checked, events, renames;
 	struct bytes item, piece;
 };
 
@@ -45,6 +47,7 @@ void info_writer_free(struct info_writer *w)
 	for (size_t i = 0; i < w->images.n; i++)
 		vec_free(&w->images.at[i].holes);
 	vec_free(&w->images);
+	vec_free(&w->open);
 	vec_free(&w->modules);
 	vec_free(&w->threads);
 	vec_free(&w->item);
@@ -181,7 +184,6 @@ static void write_module(struct info_writer *w, const struct trace_info *info, s
 	bytes_uleb(b, m->to_tsc);
 	bytes_uleb(b, m->first_id);
 	put_changed(w, INFO_MODULE, &w->modules.at[i].crc, out);
-	w->modules.at[i].to_tsc = m->to_tsc;
 }
 
 /* A thread whose names are not kept gets the newest one as its only one. */
@@ -338,16 +340,26 @@ static void new_strings(struct info_writer *w, const struct trace_info *info, si
 	}
 }
 
+static bool module_is_whole(const struct info_writer *w, const struct trace_info *info, size_t i)
+{
+	return w->modules.at[i].functions >= info->modules.at[i].functions.n &&
+	       w->modules.at[i].strings >= info->modules.at[i].strings.n;
+}
+
+/* A module that was written is not looked at again before the end. */
 static void new_modules(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
-	for (size_t i = 0; i < info->modules.n && out->n < ENOUGH; i++) {
-		if (i == w->modules.n)
+	size_t i;
+
+	while (w->modules_whole < info->modules.n && out->n < ENOUGH) {
+		i = w->modules_whole;
+		if (i == w->modules.n) {
 			*vec_add(&w->modules) = (struct written_module){0};
-		/* to_tsc changes when a module is unmapped. */
-		if (!w->modules.at[i].crc || w->modules.at[i].to_tsc != info->modules.at[i].to_tsc)
 			write_module(w, info, i, out);
+		}
 		new_functions(w, info, i, out);
 		new_strings(w, info, i, out);
+		w->modules_whole += module_is_whole(w, info, i);
 	}
 }
 
@@ -372,6 +384,7 @@ static void new_images(struct info_writer *w, const struct trace_info *info, str
 {
 	for (size_t i = w->images.n; i < info->images.n && out->n < ENOUGH; i++) {
 		*vec_add(&w->images) = (struct written_image){0};
+		*vec_add(&w->open) = (uint32_t)i;
 		write_image(w, info, i, out);
 	}
 }
@@ -458,6 +471,25 @@ static void new_sites(struct info_writer *w, const struct trace_info *info, size
 	}
 }
 
+/* An image that gets no more sites is left alone once it has been written. */
+static void sites_of_open_images(struct info_writer *w, const struct trace_info *info,
+				 struct bytes *out)
+{
+	size_t kept = 0;
+
+	for (size_t k = 0; k < w->open.n; k++) {
+		uint32_t i = w->open.at[k];
+
+		new_sites(w, info, i, out);
+		if (!info->images.at[i].complete ||
+		    w->images.at[i].sites < info->images.at[i].sites.n)
+			w->open.at[kept++] = i;
+		else
+			vec_free(&w->images.at[i].holes);
+	}
+	w->open.n = kept;
+}
+
 /* The sum that new_functions made, of the functions as they are now. */
 static uint32_t functions_crc(struct info_writer *w, const struct trace_module *m, size_t i)
 {
@@ -471,21 +503,29 @@ static uint32_t functions_crc(struct info_writer *w, const struct trace_module *
 	return crc;
 }
 
-/* Writes a module's functions again if a hook changed after they were written. `checked` keeps the
- * comparison from being repeated when the items take several calls. */
-static void changed_functions(struct info_writer *w, const struct trace_info *info,
-			      struct bytes *out)
+static void changed_images(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
-	for (size_t i = 0; i < info->modules.n && out->n < ENOUGH; i++) {
+	for (; w->images_checked < w->images.n && out->n < ENOUGH; w->images_checked++)
+		write_image(w, info, w->images_checked, out);
+}
+
+/* Writes a module again if it changed after it was written, and its functions if a hook did.
+ * `checked` keeps the comparison from being repeated when the items take several calls. */
+static void changed_modules(struct info_writer *w, const struct trace_info *info, struct bytes *out)
+{
+	while (w->modules_checked < w->modules_whole && out->n < ENOUGH) {
+		size_t i = w->modules_checked;
 		struct written_module *s = &w->modules.at[i];
 
-		write_module(w, info, i, out);
-		if (s->checked || s->functions < info->modules.at[i].functions.n)
-			continue;
-		s->checked = true;
-		if (functions_crc(w, &info->modules.at[i], i) != s->functions_crc)
-			s->functions = 0;
+		if (!s->checked) {
+			write_module(w, info, i, out);
+			if (functions_crc(w, &info->modules.at[i], i) != s->functions_crc)
+				s->functions = 0;
+			s->checked = true;
+		}
 		new_functions(w, info, i, out);
+		new_strings(w, info, i, out);
+		w->modules_checked += module_is_whole(w, info, i);
 	}
 }
 
@@ -514,13 +554,11 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 	new_modules(w, info, out);
 	new_threads(w, info, out);
 	new_renames(w, info, out);
-	for (size_t i = 0; i < w->images.n; i++)
-		new_sites(w, info, i, out);
+	sites_of_open_images(w, info, out);
 	if (!last)
 		return;
-	for (size_t i = 0; i < w->images.n; i++)
-		write_image(w, info, i, out);
-	changed_functions(w, info, out);
+	changed_images(w, info, out);
+	changed_modules(w, info, out);
 	changed_threads(w, info, out);
 	write_messages(w, info, out);
 	/* The totals come last, when a call had nothing else to say. */

@@ -46,6 +46,7 @@ static void free_events(struct trace_info *info)
 		free(info->events.at[i].format);
 	}
 	vec_free(&info->events);
+	vec_free(&info->event_added);
 }
 
 void trace_info_drop_settings(struct trace_info *info)
@@ -125,6 +126,18 @@ void trace_info_rename(struct trace_info *info, uint32_t thread, uint64_t tsc, c
 		info->renames_left_out++;
 	else if (add_name(&info->threads.at[thread], &r.name))
 		*vec_add(&info->renames) = r;
+}
+
+void trace_info_add_event(struct trace_info *info, uint32_t index, const char *system,
+			  const char *name, const char *format)
+{
+	while (info->event_added.n <= index)
+		*vec_add(&info->event_added) = false;
+	if (info->event_added.at[index])
+		return;
+	info->event_added.at[index] = true;
+	*vec_add(&info->events) = (struct trace_event){ index, mem_strdup(system),
+							mem_strdup(name), mem_strdup(format) };
 }
 
 const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index)

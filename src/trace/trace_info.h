@@ -47,6 +47,7 @@ struct trace_image {
 	uint64_t tsc;         /* when */
 	char *exe, *cmdline;  /* cmdline: arguments separated by a space */
 	VEC(uint64_t) sites;  /* site id -> return address; 0 = not used */
+	bool complete;        /* no process has it any more: its sites change no more */
 };
 
 #define TRACE_COMM 16     /* bytes of a thread's name, the NUL included */
@@ -149,6 +150,7 @@ struct trace_info {
 	uint64_t renames_left_out; /* for which there was no room */
 	VEC(struct trace_message) messages;
 	VEC(struct trace_event) events;
+	VEC(bool) event_added; /* by index: trace_info_add_event() was called for it */
 };
 
 /* An empty one. trace_info_free frees it and everything in it; NULL is fine. */
@@ -168,6 +170,10 @@ static inline const char *trace_thread_name(const struct trace_thread *t)
 	return trace_thread_name_at(t, UINT64_MAX);
 }
 
+/* Adds an event with copies of these strings, once. The indices are the caller's own, 0, 1, ...:
+ * they decide how much memory this takes. */
+void trace_info_add_event(struct trace_info *info, uint32_t index, const char *system,
+			  const char *name, const char *format);
 /* The event with this index, or NULL. */
 const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index);
 /* The function with this id in an image, and its module; NULL if the id is unknown. */
