@@ -21,7 +21,7 @@ static void check(int ok)
 static void read_back(const struct probe_command *c)
 {
 	const struct probe_definition *d = c->definition;
-	char *line = mem_printf("p:%s/%s %s:0x%016llx%s", c->group, c->event, d->path,
+	char *line = mem_printf("%c:%s/%s %s:0x%016llx%s", d->returns ? 'r' : 'p', c->group, c->event, d->path,
 				(unsigned long long)d->offset, d->arguments);
 	struct probe_command again;
 	struct event_format *f;

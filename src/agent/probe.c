@@ -74,6 +74,16 @@ static void read_comm(void *context, char *to)
 		sys2(__NR_prctl, PR_GET_NAME, to);
 }
 
+/* A function that is traced, too, returns by way of a stub. */
+static uint64_t read_caller(void *context)
+{
+	const struct probe_regs *regs = context;
+	uint64_t ret = 0;
+
+	read_memory(context, regs->at[PROBE_SP], &ret, sizeof(ret));
+	return site_is_in_arena(ret) ? site_return(ret) : ret;
+}
+
 void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event)
 {
 	const uint64_t *r = regs->at;
@@ -93,7 +103,7 @@ static bool passes_filter(const struct probe_site *site, uint64_t *record, uint3
 static void hit_probe(const struct probe_regs *regs, const struct probe_site *site)
 {
 	const struct fetch_context c = { regs->at,    site->ip,	 site->base,
-					 read_memory, read_comm, (void *)regs };
+					 read_memory, read_comm, (void *)regs, read_caller };
 	uint64_t words[FETCH_RECORD_MAX / 8];
 	uint32_t n =
 		fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words, sizeof(words));

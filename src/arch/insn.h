@@ -85,6 +85,8 @@ bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta);
 bool insn_takes_address(const struct insn *in);
 bool insn_only_names(const struct insn *in);
 bool insn_makes_frame(const uint8_t *p, const struct insn *in);
+/* True for a return to the caller, of any kind. */
+bool insn_is_return(const struct insn *in);
 /* FLOW_JUMP_INDIRECT: true if a register has the target. */
 bool insn_jumps_by_register(const struct insn *in);
 

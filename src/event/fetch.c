@@ -18,7 +18,7 @@
 #define STACK_WORDS_MAX (INT64_C(1) << 50) /* 8 times it is an offset */
 #define TEXT_MAX_BYTES 63u    /* of an argument behind its name */
 
-/* The type of __probe_ip, the first field of every probe's record. */
+/* The type of __probe_ip, __probe_func and __probe_ret_ip, the first fields of probes' records. */
 static const struct fetch_type ip_type = { "ip", "unsigned long", "(%lx)", 8, false, false };
 
 static bool is_text(const char *text, size_t n, const char *word)
@@ -38,15 +38,34 @@ void fetch_insn(struct fetch_build *b, struct fetch_insn i)
 	*vec_add(&b->code) = i;
 }
 
-void fetch_begin(struct fetch_build *b)
+/* Adds one of the fields that are there without an argument. */
+static void add_head(struct fetch_build *b, const char *name, uint8_t op)
 {
-	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES };
 	*vec_add(&b->fields) =
-		(struct fetch_field){ mem_strdup("__probe_ip"), &ip_type, (uint16_t)b->fixed, 0 };
-	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP });
+		(struct fetch_field){ mem_strdup(name), &ip_type, (uint16_t)b->fixed, 0 };
+	fetch_insn(b, (struct fetch_insn){ .op = op });
 	fetch_insn(b,
 		   (struct fetch_insn){ .op = FETCH_STORE, .size = 8, .at = (uint16_t)b->fixed });
 	b->fixed += 8;
+}
+
+void fetch_begin(struct fetch_build *b)
+{
+	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES };
+	add_head(b, "__probe_ip", FETCH_IP);
+}
+
+void fetch_begin_return(struct fetch_build *b)
+{
+	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES, .at_return = true };
+	add_head(b, "__probe_func", FETCH_IP);
+	add_head(b, "__probe_ret_ip", FETCH_CALLER);
+}
+
+/* Number of the fields that are no arguments. */
+static size_t heads_of(const struct fetch_build *b)
+{
+	return b->at_return ? 2 : 1;
 }
 
 void fetch_free(struct fetch_build *b)
@@ -72,7 +91,8 @@ static const char *refused_name(const struct fetch_build *b, const char *name, s
 	static const char used[] = "This argument name is already used";
 	static const char *const reserved[] = { "common_type", "common_flags", "common_pid",
 						"common_preempt_count", "common_tgid",
-						"__probe_func", "__probe_ret_ip" };
+						"__probe_ip", "__probe_func",
+						"__probe_ret_ip" };
 
 	if (!n)
 		return "Argument name is not specified";
@@ -98,8 +118,7 @@ static int add_fields(struct fetch_build *b, const char *name, size_t n,
 
 	if (why)
 		return err_set(err, EINVAL, "%s", why);
-	/* __probe_ip is not an argument: FIELDS_MAX + 1 fields are allowed. */
-	if (b->fields.n > FIELDS_MAX || b->fixed + bytes > FETCH_RECORD_MAX)
+	if (b->fields.n - heads_of(b) >= FIELDS_MAX || b->fixed + bytes > FETCH_RECORD_MAX)
 		return err_set(err, E2BIG, "there are too many arguments: a record has %u bytes",
 			       FETCH_RECORD_MAX);
 	*vec_add(&b->fields) = (struct fetch_field){ mem_printf("%.*s", (int)n, name), type,
@@ -162,19 +181,30 @@ static bool parse_number(const char *from, const char *end, int64_t *out)
 }
 
 /* $arg1 and $retval are the kernel's too, but not at any instruction. */
-static const char *refused_variable(const char *name, size_t n)
+static const char *refused_variable(const struct fetch_build *b, const char *name, size_t n)
 {
 	int64_t number;
 
 	if (begins(name, n, "arg") && parse_number(name + 3, name + n, &number))
 		return number > 0 ? "$arg* can be used only on function entry or exit"
 				  : "Invalid argument number";
-	return begins(name, n, "retval") ? "$retval is not available on probe"
-					 : "Invalid $-variable specified";
+	return begins(name, n, "retval") && !b->at_return ? "$retval is not available on probe"
+							  : "Invalid $-variable specified";
 }
 
-/* Compiles $comm, $stack (the stack pointer), or $stackN, the word number N from there on. Register
- * 4 is rsp. */
+/* Numbers of registers: the stack pointer, and where a function's value is when it returns. */
+#define REG_STACK 4u
+#define REG_VALUE 0u
+
+/* Compiles the stack pointer, which at a return is the caller's: past the return address. */
+static void emit_stack(struct fetch_build *b)
+{
+	fetch_insn(b, (struct fetch_insn){
+			      .op = FETCH_REG, .reg = REG_STACK, .value = b->at_return ? 8 : 0 });
+}
+
+/* Compiles $comm, $retval, $stack (the stack pointer), or $stackN, the word number N from there
+ * on. */
 static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 {
 	size_t n = (size_t)(t->end - t->at - 1);
@@ -183,15 +213,17 @@ static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 
 	if (is_text(name, n, "comm") || is_text(name, n, "COMM")) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_COMM });
+	} else if (b->at_return && is_text(name, n, "retval")) {
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = REG_VALUE });
 	} else if (is_text(name, n, "stack")) {
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = 4 });
+		emit_stack(b);
 	} else if (n > 5 && !memcmp(name, "stack", 5) && parse_number(name + 5, t->end, &slot) &&
 		   slot >= 0 && slot < STACK_WORDS_MAX) {
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = 4 });
+		emit_stack(b);
 		fetch_insn(b,
 			   (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = 8 * slot });
 	} else {
-		return set_fault(t, refused_variable(name, n));
+		return set_fault(t, refused_variable(b, name, n));
 	}
 	return 0;
 }
@@ -204,7 +236,9 @@ static int parse_register(struct fetch_build *b, struct fetch_text *t)
 		return set_fault(t, "Invalid register name");
 	/* The instruction pointer is not among the saved registers of a probe's context. */
 	if (r == (int)FETCH_REGS)
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP });
+		fetch_insn(b, (struct fetch_insn){ .op = b->at_return ? FETCH_CALLER : FETCH_IP });
+	else if (r == (int)REG_STACK)
+		emit_stack(b);
 	else
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)r });
 	return 0;
@@ -439,7 +473,8 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	char own[16];
 	const char *equals = memchr(text, '=', n), *name = text;
 	size_t n_name = equals ? (size_t)(equals - text)
-			       : (size_t)snprintf(own, sizeof(own), "arg%zu", b->fields.n);
+			       : (size_t)snprintf(own, sizeof(own), "arg%zu",
+						  b->fields.n + 1 - heads_of(b));
 	struct fetch_text t = { text, text + n, equals ? equals + 1 : text, text + n, NULL, err };
 	struct fetch_shape shape;
 	const char *why;
@@ -511,11 +546,11 @@ static char *print_of(const struct fetch_build *b)
 	size_t n;
 	FILE *to = mem_stream(&text, &n);
 
-	fputs("\"(%lx)", to);
-	for (size_t i = 1; i < b->fields.n; i++)
+	fputs(b->at_return ? "\"(%lx <- %lx)" : "\"(%lx)", to);
+	for (size_t i = heads_of(b); i < b->fields.n; i++)
 		print_shape(to, &b->fields.at[i]);
-	fputs("\", REC->__probe_ip", to);
-	for (size_t i = 1; i < b->fields.n; i++)
+	fputs("\"", to);
+	for (size_t i = 0; i < b->fields.n; i++)
 		print_values(to, &b->fields.at[i]);
 	fclose(to);
 	return text;

@@ -31,17 +31,21 @@ struct fetch_field {
 };
 
 /* A probe's fields, one after the other without gaps, as in the kernel's probes; the first is
- * __probe_ip. */
+ * __probe_ip, or of a return __probe_func and then __probe_ret_ip. */
 struct fetch_build {
 	VEC(struct fetch_field) fields;
 	VEC(struct fetch_insn) code;
 	uint32_t fixed;           /* bytes of the record so far */
+	bool at_return;           /* it stands at a return instruction */
 	bool of_file;             /* the probed instruction's place in its file is known: */
 	uint64_t offset;
 };
 
 /* Begins with __probe_ip alone; fetch_free() frees what is in it. */
 void fetch_begin(struct fetch_build *b);
+/* Begins the program of a function's return. The probe's site has the function's address. Registers
+ * are as in the caller: the stack pointer has passed the return address, %ip is that. */
+void fetch_begin_return(struct fetch_build *b);
 void fetch_free(struct fetch_build *b);
 
 /* Adds a field without code. Returns its offset in the record; -EINVAL and *err if the name is
@@ -53,7 +57,7 @@ void fetch_insn(struct fetch_build *b, struct fetch_insn i);
 
 /* Adds `[NAME=]FETCHARG[:TYPE]`, as in kprobe_events and uprobe_events, n characters of it; without
  * a name it is arg1, arg2, ...
- *   %REG   $stackN   $stack   $comm   \NUMBER   \"TEXT"   @ADDRESS   @+ADDRESS
+ *   %REG   $stackN   $stack   $comm   $retval   \NUMBER   \"TEXT"   @ADDRESS   @+ADDRESS
  *   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
  * @+ counts from the module's begin, as it was linked; with b->of_file it is an offset in the file.
  * Offsets may have a `u`, which changes nothing here. Returns 0, or -errno and *err with the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes apart the lines that define and remove probes. They come from anybody who may write the
  * file, on the thread that writes; nothing is kept here. What the kernel refuses is refused with
- * its sentence, at its column; return probes and reference counters are refused too. */
+ * its sentence, at its column; reference counters are refused too. */
 #include "event/probe_command.h"
 
 #include <ctype.h>
@@ -158,7 +158,9 @@ static int parse_place(const struct line_words *w, struct probe_command *c)
 	if (suffix && strcmp(suffix, "%return") != 0)
 		return set_fault(w, suffix, "Invalid probed address suffix");
 	if (suffix)
-		return set_fault(w, suffix, "returns are not probed: trace the function instead");
+		c->definition->returns = true;
+	if (suffix)
+		*suffix = '\0';
 	return parse_number(colon + 1, &c->definition->offset)
 		       ? 0
 		       : set_fault(w, colon + 1, "Invalid uprobe offset");
@@ -204,10 +206,14 @@ static int parse_definition(const struct line_words *w, struct probe_command *c)
 	int r;
 
 	if (w->at[0][1] && w->at[0][1] != ':')
-		return set_fault(w, w->at[0] + 1, "Maxactive is only for function exit");
+		return set_fault(w, w->at[0] + 1,
+				 *w->at[0] == 'r'
+					 ? "returns are all seen, however many calls are active: write r:NAME"
+					 : "Maxactive is only for function exit");
 	if (w->n < 2)
 		return set_fault(w, w->at[0], "a probe's place is missing: p:NAME PATH:OFFSET");
 	c->definition = mem_zalloc(sizeof(*c->definition));
+	c->definition->returns = *w->at[0] == 'r';
 	r = parse_place(w, c);
 	if (r == 0 && w->at[0][1])
 		r = parse_name(w, w->at[0] + 2, &c->group, &c->event);
@@ -217,7 +223,10 @@ static int parse_definition(const struct line_words *w, struct probe_command *c)
 		c->group = mem_strdup("uprobes");
 	if (!c->event)
 		c->event = name_itself(c->definition);
-	fetch_begin(&b);
+	if (c->definition->returns)
+		fetch_begin_return(&b);
+	else
+		fetch_begin(&b);
 	b.of_file = true;
 	b.offset = c->definition->offset;
 	r = parse_arguments(w, c, &b);
@@ -244,16 +253,15 @@ static int parse_words(const struct line_words *w, struct probe_command *c)
 		return 0;
 	switch (*w->at[0]) {
 	case 'p':
+	case 'r':
 		c->action = PROBE_DEFINE;
 		return parse_definition(w, c);
 	case '-':
 		c->action = PROBE_REMOVE;
 		return parse_removal(w, c);
-	case 'r':
-		return set_fault(w, w->at[0], "returns are not probed: trace the function instead");
 	default:
 		return set_fault(w, w->at[0],
-				 "a line begins with p (a probe) or -: (a removal)");
+				 "a line begins with p (a probe), r (a function's return) or -: (a removal)");
 	}
 }
 

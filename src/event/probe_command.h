@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A line of uprobe_events or dynamic_events:
  *   p[:[GRP/][EVENT]] PATH:OFFSET [FETCHARG...]     defines an event (fetch.h: FETCHARG)
+ *   r[:[GRP/][EVENT]] PATH:OFFSET [FETCHARG...]     when the function there returns
+ *   p[:[GRP/][EVENT]] PATH:OFFSET%return [FETCHARG...]
  *   -:[GRP/]EVENT     -:GRP/                        removes it, or those of a group
  * and the definition that it makes. Sentences are the kernel's where it has one. */
 #pragma once
@@ -17,6 +19,7 @@ enum probe_action { PROBE_NOTHING /* empty, or a comment */, PROBE_DEFINE, PROBE
 struct probe_definition {
 	char *path;               /* as written */
 	uint64_t offset;          /* in the file */
+	bool returns;             /* it is a function, and its return is meant */
 	dev_t device;             /* the file */
 	ino_t inode;
 	char *arguments;          /* as listed: " a=%di b=%si", or "" */

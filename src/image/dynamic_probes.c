@@ -6,6 +6,7 @@
 #include "image/dynamic_probes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,6 +51,42 @@ static int refuse_place(const struct probe_command *command, int fd, enum hook_r
 	return err_at(err, EINVAL, line, command->offset_column,
 		      "no probe fits at this offset (%s: %s), and none nearby",
 		      hook_reason_words[reason], hook_reason_texts[reason]);
+}
+
+/* Says why the function's return cannot be probed. */
+static int refuse_returns(const struct probe_command *command, const struct probe_returns *r,
+			  const char *line, struct err *err)
+{
+	char place[32] = "";
+
+	if (r->where)
+		snprintf(place, sizeof(place), " (at 0x%llx)", (unsigned long long)r->where);
+	if (r->bar == RETURN_BAR_WINDOW)
+		return err_at(err, EINVAL, line, command->offset_column,
+			      "%s%s: %s (%s); trace the function instead, with funcgraph-retval",
+			      return_bar_texts[r->bar], place, hook_reason_texts[r->reason],
+			      hook_reason_words[r->reason]);
+	return err_at(err, EINVAL, line, command->offset_column,
+		      "the return cannot be probed: %s%s%s", return_bar_texts[r->bar], place,
+		      r->bar == RETURN_BAR_NO_FUNCTION
+			      ? ""
+			      : "; trace the function instead, with funcgraph-retval");
+}
+
+/* Refuses a place that no probe fits. */
+static int check_place(const struct probe_command *command, int fd, const char *line,
+		       struct err *err)
+{
+	const struct probe_definition *d = command->definition;
+	struct probe_returns returns;
+	enum hook_reason reason;
+
+	if (d->returns) {
+		returns = probes_returns(fd, d->path, d->offset);
+		return returns.bar ? refuse_returns(command, &returns, line, err) : 0;
+	}
+	reason = probes_reason(fd, d->path, d->offset);
+	return reason ? refuse_place(command, fd, reason, line, err) : 0;
 }
 
 /* Opens the regular file, or returns -errno. */
@@ -102,7 +139,6 @@ int dynamic_probes_define(struct event_catalogue *c, struct probe_command *comma
 			  const char *line, struct err *err)
 {
 	struct probe_definition *d = command->definition;
-	enum hook_reason reason;
 	struct stat is;
 	struct err why;
 	int fd, r;
@@ -110,8 +146,7 @@ int dynamic_probes_define(struct event_catalogue *c, struct probe_command *comma
 	fd = open_file(command, line, err);
 	if (fd < 0)
 		return fd;
-	reason = probes_reason(fd, d->path, d->offset);
-	r = reason ? refuse_place(command, fd, reason, line, err) : 0;
+	r = check_place(command, fd, line, err);
 	if (r == 0 && file_stat(fd, &is) < 0)
 		r = err_at(err, EINVAL, line, command->path_column, "Not a regular file");
 	close(fd);

@@ -132,7 +132,7 @@ static struct probe_site *add_site(struct patch_job *j, const struct probe_point
 
 	*s = (struct probe_site){
 		.magic = PROBE_MAGIC,
-		.ip = j->mod->base + p->plan.vaddr - p->behind,
+		.ip = j->mod->base + p->plan.vaddr - (uint64_t)p->behind,
 		.patch = patch,
 		.base = j->mod->base,
 		.semaphore = p->semaphore ? j->mod->base + p->semaphore : 0,

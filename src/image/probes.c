@@ -275,7 +275,7 @@ static bool vaddr_of(const struct sym_module *m, uint64_t offset, uint64_t *vadd
 
 /* Lock held. The plan of a probe at the offset; NULL: there is no code. Behind endbr64 it shares
  * the place with the function's own hook: *behind bytes. */
-static const struct hook_probe *plan_at(struct marked *m, uint64_t offset, uint8_t *behind)
+static const struct hook_probe *plan_at(struct marked *m, uint64_t offset, int64_t *behind)
 {
 	const struct sym_module *mod = hook_prober_module(m->prober);
 	uint64_t vaddr, at;
@@ -283,7 +283,7 @@ static const struct hook_probe *plan_at(struct marked *m, uint64_t offset, uint8
 	if (!vaddr_of(mod, offset, &vaddr))
 		return NULL;
 	at = entry_of(mod, vaddr);
-	*behind = (uint8_t)(at - vaddr);
+	*behind = (int64_t)(at - vaddr);
 	return hook_probe_plan(m->prober, at);
 }
 
@@ -292,7 +292,7 @@ enum hook_reason probes_reason(int fd, const char *path, uint64_t offset)
 	enum hook_reason reason = REASON_NOT_CODE;
 	const struct hook_probe *plan = NULL;
 	struct marked *m;
-	uint8_t ignored;
+	int64_t ignored;
 
 	pthread_mutex_lock(&lock);
 	m = marked_file(fd, path);
@@ -306,25 +306,92 @@ enum hook_reason probes_reason(int fd, const char *path, uint64_t offset)
 	return reason;
 }
 
-/* Lock held. Adds the event's place, if it is in this file. */
-static void add_defined(struct marked *m, int fd, const char *path, const struct event_set *set,
-			const struct event_entry *e, probe_points *out)
+/* The offset in the file of an address in code; 0: there is none. */
+static uint64_t offset_of(const struct sym_module *m, uint64_t vaddr)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct sym_segment *s = &m->segments.at[i];
+
+		if (s->exec && vaddr - s->vaddr < s->filesz)
+			return vaddr - s->vaddr + s->offset;
+	}
+	return 0;
+}
+
+/* Lock held. Finds the returns of the function at the offset; hook_returns_free(). */
+static void returns_at(struct marked *m, uint64_t offset, uint64_t *entry,
+		       struct hook_returns *out)
+{
+	*out = (struct hook_returns){ .bar = RETURN_BAR_NO_FUNCTION };
+	if (vaddr_of(hook_prober_module(m->prober), offset, entry))
+		hook_returns_find(m->prober, *entry, out);
+}
+
+struct probe_returns probes_returns(int fd, const char *path, uint64_t offset)
+{
+	struct probe_returns out = { .bar = RETURN_BAR_NO_FUNCTION };
+	struct hook_returns found = { 0 };
+	struct marked *m;
+	uint64_t entry;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	if (m && has_prober(m, fd, path)) {
+		returns_at(m, offset, &entry, &found);
+		out.bar = found.bar;
+		out.reason = found.reason;
+		out.where = found.where ? offset_of(hook_prober_module(m->prober), found.where) : 0;
+	}
+	pthread_mutex_unlock(&lock);
+	hook_returns_free(&found);
+	return out;
+}
+
+/* Adds one place of the event. */
+static void add_place(const struct hook_probe *plan, int64_t behind, const struct event_set *set,
+		      const struct event_entry *e, probe_points *out)
 {
 	const struct probe_definition *d = e->probe;
-	struct probe_point p = { .event = e->index, .program_bytes = d->program_bytes };
-	const struct hook_probe *plan;
+	struct probe_point p = { .plan = *plan, .behind = behind, .event = e->index,
+				 .program_bytes = d->program_bytes };
 
-	if (d->device != m->is.st_dev || d->inode != m->is.st_ino || !has_prober(m, fd, path))
-		return;
-	plan = plan_at(m, d->offset, &p.behind);
-	if (!plan)
-		return;
-	p.plan = *plan;
 	p.program = mem_zalloc(d->program_bytes);
 	memcpy(p.program, d->program, d->program_bytes);
 	p.filter = filter_of(set, e->index);
 	p.stacked = event_set_stacked(set, e->index);
 	*vec_add(out) = p;
+}
+
+/* Lock held. Each return tells the function's begin as its place. */
+static void add_returns(struct marked *m, const struct event_set *set, const struct event_entry *e,
+			probe_points *out)
+{
+	struct hook_returns found;
+	uint64_t entry;
+
+	returns_at(m, e->probe->offset, &entry, &found);
+	for (size_t i = 0; i < found.at.n; i++)
+		add_place(found.at.at[i], (int64_t)(found.at.at[i]->vaddr - entry), set, e, out);
+	hook_returns_free(&found);
+}
+
+/* Lock held. Adds the event's places, if they are in this file. */
+static void add_defined(struct marked *m, int fd, const char *path, const struct event_set *set,
+			const struct event_entry *e, probe_points *out)
+{
+	const struct probe_definition *d = e->probe;
+	const struct hook_probe *plan;
+	int64_t behind;
+
+	if (d->device != m->is.st_dev || d->inode != m->is.st_ino || !has_prober(m, fd, path))
+		return;
+	if (d->returns) {
+		add_returns(m, set, e, out);
+		return;
+	}
+	plan = plan_at(m, d->offset, &behind);
+	if (plan)
+		add_place(plan, behind, set, e, out);
 }
 
 /* Lock held. */

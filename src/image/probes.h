@@ -4,12 +4,12 @@
  * (docs/probes.md). */
 #pragma once
 #include "event/event_set.h"
-#include "hook/probe.h"
+#include "hook/returns.h"
 #include "shared/fetch.h"
 
 struct probe_point {
 	struct hook_probe plan;       /* reason: also a conflict found later */
-	uint8_t behind;               /* bytes from the place that was asked for to the plan's */
+	int64_t behind;               /* bytes from the place that was asked for to the plan's */
 	uint64_t semaphore;           /* file address; 0 = none */
 	uint32_t event;
 	uint8_t kind;                 /* enum probe_kind: which program this is */
@@ -33,6 +33,14 @@ void probes_add_handler(int fd, const char *path, const struct event_set *set, u
 			uint64_t address, probe_points *out);
 /* Why no probe can stand at the file's offset; REASON_NONE: it can. */
 enum hook_reason probes_reason(int fd, const char *path, uint64_t offset);
+/* Why the returns of the function at the file's offset cannot all be seen; RETURN_BAR_NONE: they
+ * can. */
+struct probe_returns {
+	enum return_bar bar;
+	uint64_t where;               /* offset in the file of what bars; 0: none */
+	enum hook_reason reason;      /* RETURN_BAR_WINDOW */
+};
+struct probe_returns probes_returns(int fd, const char *path, uint64_t offset);
 /* Why calls of rt_sigaction in the file cannot be seen before they are made; REASON_NONE: they can,
  * or there are none. */
 enum hook_reason probes_hidden_handlers(int fd);

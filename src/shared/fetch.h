@@ -3,9 +3,9 @@
  * in the event's record. The tracer compiles it (event/fetch.h); the agent runs it in the probed
  * thread. Both sides know this file, as they know filter.h: no libc, no pointers, no allocation.
  *
- * One value is at hand, from instruction to instruction. REG, IMM, IP, COMM and RECALL begin a
- * field. A load from memory that is not there makes the number 0 and the string empty until the
- * next field begins.
+ * One value is at hand, from instruction to instruction. REG, IMM, IP, CALLER, COMM and RECALL
+ * begin a field. A load from memory that is not there makes the number 0 and the string empty until
+ * the next field begins.
  *
  * fetch_run() does not trust the program: it loads every instruction once, checks where it writes,
  * and goes forward only. A program that is overwritten while it runs gives a wrong record at
@@ -26,6 +26,7 @@ enum fetch_op {
 	FETCH_IMM,     /* value */
 	FETCH_REG,     /* register `reg` + value */
 	FETCH_IP,      /* the address of the probed instruction + value */
+	FETCH_CALLER,  /* at a return instruction: the address that it returns to */
 	FETCH_COMM,    /* no number: STRING writes the thread's name */
 	FETCH_ADD_REG, /* + register `reg` << size */
 	FETCH_BASE,    /* adds the load bias of the module */
@@ -74,6 +75,8 @@ struct fetch_context {
 	/* Writes the thread's name, FETCH_COMM_BYTES of it. */
 	void (*comm)(void *context, char *to);
 	void *context;
+	/* Returns the address that the probed instruction, a return, leads to. NULL: it is none. */
+	uint64_t (*caller)(void *context);
 };
 
 /* Writes a record's fields, from offset 8 on; the fixed ones are zeroed first. `bytes` is the size

@@ -204,6 +204,9 @@ static bool run_step(struct fetch_run_state *r, const struct fetch_insn *i)
 	case FETCH_REG: begin_field(r, r->c->regs[i->reg % FETCH_REGS] + value); return true;
 	case FETCH_IP: begin_field(r, r->c->ip + value); return true;
 	case FETCH_COMM: begin_field(r, 0); r->comm = true; return true;
+	case FETCH_CALLER:
+		begin_field(r, r->c->caller ? r->c->caller(r->c->context) : 0);
+		return true;
 	case FETCH_KEEP:
 		r->kept = r->number + value;
 		r->kept_fault = r->fault;

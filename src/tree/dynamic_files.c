@@ -34,9 +34,9 @@ static bool is_defined(const struct event_entry *e, enum defined_kind kind)
 static void show_event(const struct event_entry *e, enum defined_kind kind, struct out *text)
 {
 	if (e->probe) {
-		out_printf(text, "p:%s/%s %s:0x%016llx%s\n", e->format->system, e->format->name,
-			   e->probe->path, (unsigned long long)e->probe->offset,
-			   e->probe->arguments);
+		out_printf(text, "%c:%s/%s %s:0x%016llx%s\n", e->probe->returns ? 'r' : 'p',
+			   e->format->system, e->format->name, e->probe->path,
+			   (unsigned long long)e->probe->offset, e->probe->arguments);
 		return;
 	}
 	if (kind == DEFINED_ALL)

@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hook/probe.h"
+#include "hook/returns.h"
 #include "sym/usdt.h"
 
 #define BYTES (64u << 20)
 #define INSN 1u
 #define TARGET 2u
+#define RETURN 4u
 
 struct file { const char *path; unsigned markers; /* at least so many, hookable */ };
 static const struct file files[] = {
@@ -53,6 +54,14 @@ static bool branch_target(const char *line, uint64_t *target)
 	return end != operand && (*end == ' ' || *end == '\n');
 }
 
+/* "ret", "bnd ret", "repz ret", "ret $0x8" */
+static bool is_return(const char *line)
+{
+	const char *tab = strrchr(line, '\t'), *ret = tab ? strstr(tab, "ret") : NULL;
+
+	return ret && (ret[-1] == '\t' || ret[-1] == ' ') && strchr(" \n", ret[3]) && !strchr(tab, '<');
+}
+
 static void read_objdump(struct view *v, const char *path)
 {
 	char *command = mem_printf("objdump -d --no-show-raw-insn '%s'", path), *line = NULL, *end;
@@ -66,6 +75,8 @@ static void read_objdump(struct view *v, const char *path)
 
 		if (*line == ' ' && *end == ':' && at < BYTES)
 			v->marks[at] |= INSN;
+		if (*line == ' ' && *end == ':' && at < BYTES && is_return(line))
+			v->marks[at] |= RETURN;
 		if (branch_target(line, &target) && target - v->base < BYTES)
 			v->marks[target - v->base] |= TARGET;
 	}
@@ -194,6 +205,63 @@ static void test_no_instruction(void **state)
 	hook_prober_close(p);
 }
 
+/* --- returns -------------------------------------------------------------------------------- */
+
+/* Returns within the function, by objdump. */
+static size_t returns_within(const struct view *v, const struct sym_function *f)
+{
+	size_t n = 0;
+
+	for (uint64_t at = f->vaddr; at < f->vaddr + f->size; at++)
+		n += is_marked(v, at, RETURN);
+	return n;
+}
+
+static unsigned check_returns(const struct view *v, const struct sym_function *f, const struct hook_returns *r)
+{
+	size_t inside = 0;
+	unsigned bad = 0;
+
+	for (size_t i = 0; i < r->at.n; i++) {
+		bad += !is_marked(v, r->at.at[i]->vaddr, RETURN) || r->at.at[i]->kind == HOOK_NONE || check(v, r->at.at[i]);
+		bad += i && hook_probes_overlap(r->at.at[i], r->at.at[i - 1]);
+		inside += r->at.at[i]->vaddr - f->vaddr < f->size;
+	}
+	bad += r->bar ? r->at.n != 0 : inside != returns_within(v, f);
+	bad += r->bar == RETURN_BAR_NEVER && returns_within(v, f);
+	bad += r->bar == RETURN_BAR_WINDOW && !is_marked(v, r->where, RETURN);
+	if (bad)
+		print_error("%s: returns of %#llx: %s\n", v->m->path, (unsigned long long)f->vaddr, return_bar_texts[r->bar]);
+	return bad;
+}
+
+/* Every function: the returns that can be probed are objdump's, all of them. */
+static void test_returns(void **state)
+{
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		unsigned n[RETURN_BARS_N] = { 0 }, bad = 0, all = 0;
+		struct view v;
+
+		if (!open_view(&v, files[i].path))
+			continue;
+		for (size_t k = 0; k < v.m->functions.n; k += 1 + v.m->functions.n / 1000) {
+			struct hook_returns r;
+
+			hook_returns_find(v.prober, v.m->functions.at[k].vaddr, &r);
+			n[r.bar]++;
+			all += r.bar != RETURN_BAR_NO_FUNCTION;
+			bad += check_returns(&v, &v.m->functions.at[k], &r);
+			hook_returns_free(&r);
+		}
+		printf("%s: returns of %u of %u functions; not of %u that go on elsewhere, %u that compute a jump, %u without a window, "
+		       "%u that never return\n", files[i].path, n[RETURN_BAR_NONE], all, n[RETURN_BAR_TAIL_CALL],
+		       n[RETURN_BAR_COMPUTED], n[RETURN_BAR_WINDOW] + n[RETURN_BAR_OVERLAP], n[RETURN_BAR_NEVER]);
+		assert_int_equal(bad, 0);
+		assert_true(n[RETURN_BAR_NONE] > all / 5);
+		close_view(&v);
+	}
+}
+
 /* --- markers -------------------------------------------------------------------------------- */
 
 struct noted { char provider[64], name[64], arguments[256]; unsigned long long at, base, semaphore; };
@@ -264,6 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_instructions),
 		cmocka_unit_test(test_no_instruction),
+		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_markers),
 	};
 

@@ -1,5 +1,5 @@
-/* Values of every kind in memory, and functions that are called with them when its input says so: a
- * number N calls values_outer(N), and its result is printed. */
+/* Values of every kind in memory, and functions that are called with them when its input says so: N
+ * calls values_outer(N), mN values_many(N), tN values_tail(N), and the result is printed. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +30,25 @@ __attribute__((noipa)) static long values_outer(const struct values *p, long n)
 	return values_hit(p, n, p->names) + 1;
 }
 
+/* Leaves in several ways: at once, behind a call, out of a loop. */
+__attribute__((noipa)) static long values_many(long n)
+{
+	if (n == 1)
+		return -7;
+	if (n == 2)
+		return values_hit(&it, 5, it.names) * 3;
+	for (long i = 0; i < n; i++)
+		if (it.b[i & 7] == 250)
+			return i + values_hit(&it, n, it.names);
+	return 0x123456789;
+}
+
+/* Goes on in another function by a jump. */
+__attribute__((noipa)) static long values_tail(long n)
+{
+	return values_many(n + 1);
+}
+
 int main(void)
 {
 	char line[64];
@@ -37,7 +56,12 @@ int main(void)
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) && *line != 'q') {
-		printf("%ld\n", values_outer(&it, atol(line)));
+		if (*line == 'm')
+			printf("%ld\n", values_many(atol(line + 1)));
+		else if (*line == 't')
+			printf("%ld\n", values_tail(atol(line + 1)));
+		else
+			printf("%ld\n", values_outer(&it, atol(line)));
 		fflush(stdout);
 	}
 	return 0;

@@ -400,3 +400,9 @@ bool insn_jumps_by_register(const struct insn *in)
 {
 	return in->modrm >> 6 == 3;
 }
+
+/* ret, and ret that takes bytes off the stack; a prefix before them means nothing. */
+bool insn_is_return(const struct insn *in)
+{
+	return in->flow == FLOW_STOP && in->map == MAP_ONE && (in->opcode & 0xfe) == 0xc2;
+}
