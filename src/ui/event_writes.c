@@ -115,8 +115,12 @@ static int write_parts(const struct invocation *inv, const struct event_files *f
 
 int event_writes(const struct invocation *inv, const struct event_files *f, struct err *err)
 {
-	int e = write_parts(inv, f, err);
+	int e = 0;
 
+	for (size_t i = 0; i < inv->definitions.n && !e; i++)
+		e = f->echo(f->arg, "uprobe_events", inv->definitions.at[i].line, true, err);
+	if (!e)
+		e = write_parts(inv, f, err);
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
 

@@ -14,6 +14,7 @@
 #include "ui/others.h"
 #include "ui/pids.h"
 #include "ui/say.h"
+#include "ui/probe_option.h"
 
 /* --- setters ------------------------------------------------------------------------ */
 
@@ -358,7 +359,8 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 	inv->operands[inv->n_operands] = NULL;
 	if (e || inv->help)
 		return e;
-	return check_operands(inv, err);
+	e = check_operands(inv, err);
+	return e ? e : probe_options_resolve(inv, err);
 }
 
 /* --- the writes --------------------------------------------------------------------- */
@@ -441,6 +443,8 @@ int invocation_settings(struct invocation *inv, struct err *err)
 		e = carry_out(inv, &inv->writes.at[i], err);
 	if (!e && inv->settings.events.pending.n && !inv->events)
 		inv->settings.events.catalogue = inv->events = events_new();
+	if (!e)
+		e = probe_options_define(inv, err);
 	if (!e && inv->settings.mode == BUFFER_OVERWRITE && !is_written(inv, kept.file))
 		e = carry_out(inv, &kept, err);
 	return e;
@@ -450,6 +454,7 @@ void invocation_free(struct invocation *inv)
 {
 	vec_free(&inv->writes);
 	vec_free(&inv->pids);
+	probe_options_free(inv);
 	settings_free(&inv->settings);
 	if (inv->events)
 		events_free(inv->events);

@@ -48,11 +48,15 @@ struct setting_write {
 	bool append;
 };
 
+/* An event that -e defines: a line of uprobe_events, and "GROUP:EVENT". */
+struct probe_definition_line { char *line, *name; };
+
 struct invocation {
 	const struct command *command;
 	char **operands; /* NULL-terminated, as in argv */
 	int n_operands;
 	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
+	VEC(struct probe_definition_line) definitions; /* probe_option.h */
 	struct settings settings;
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	const char *output, *binary, *sort, *by, *run;

@@ -22,7 +22,7 @@ static const struct { const char *word, *instead; } commands[] = {
 	{ "tui", "`brace replay` and `brace report` show what was recorded, in a pager" },
 	{ "diff", "`brace report --json A` and `--json B` have numbers that can be compared" },
 	{ "annotate", "brace has calls, not samples: `brace report` tells which functions take the time" },
-	{ "probe", "`brace record -e 'sdt_*:*'` records markers, `brace list -e -f BINARY` names those a binary has" },
+	{ "probe", "`brace record -e 'p:NAME FUNCTION a=%di' -- PROGRAM` defines and records a probe, -e 'sdt_*:*' markers" },
 };
 
 /* command NULL: of any that records. */

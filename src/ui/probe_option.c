@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* Definitions of events on the command line, on the main thread. Files are opened to look symbols
+ * up; what is malformed or not there is an error with its column, and nothing is defined then. */
+#include "ui/probe_option.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "image/dynamic_probes.h"
+#include "inject/launch.h"
+#include "sym/module.h"
+#include "sym/usdt.h"
+
+/* One definition, as its words. */
+struct probe_option {
+	const struct invocation *inv;
+	const char *text;
+	char *head, *place;       /* "p:name", "malloc+4%return" */
+	const char *arguments;    /* behind the place, with the blank; or "" */
+	size_t column;            /* of the place */
+	struct err *err;
+};
+
+static bool is_definition(const struct setting_write *w)
+{
+	return w->file && !strcmp(w->file, "set_event") && (*w->text == 'p' || *w->text == 'r') &&
+	       (w->text[1] == ':' || w->text[1] == ' ') && strchr(w->text, ' ');
+}
+
+static int set_fault(const struct probe_option *o, const char *what, const char *name)
+{
+	return err_at(o->err, EINVAL, o->text, o->column, "%s%s", what, name);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* The file of the program that is started or attached to; NULL and the error. */
+static char *program_file(const struct probe_option *o)
+{
+	char *path, *image, link[64], at[PATH_MAX];
+	ssize_t n;
+
+	if (o->inv->pids.n) {
+		snprintf(link, sizeof(link), "/proc/%d/exe", (int)o->inv->pids.at[0]);
+		n = readlink(link, at, sizeof(at) - 1);
+		if (n > 0)
+			return mem_strndup(at, (size_t)n);
+	} else if (o->inv->command->stops && o->inv->n_operands &&
+		   launch_resolve(o->inv->operands[0], &path, &image, NULL) == 0) {
+		free(path);
+		return image;
+	}
+	set_fault(o, "whose function this is is not known: write PATH:", o->place);
+	return NULL;
+}
+
+/* Whether a file's name is the module's: libc.so.6, or libc of libc.so.6 and libc-2.31.so. */
+static bool is_module(const char *path, const char *module)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t n = strlen(module);
+
+	return !strncmp(name, module, n) && (!name[n] || name[n] == '.' || name[n] == '-');
+}
+
+/* The module in a process's maps; NULL: it has none. */
+static char *mapped_module(pid_t pid, const char *module)
+{
+	char path[64], *line = NULL, *found = NULL;
+	size_t cap = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps && !found && getline(&line, &cap, maps) > 0) {
+		char *at = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (at && is_module(at, module))
+			found = mem_strdup(at);
+	}
+	if (maps)
+		fclose(maps);
+	free(line);
+	return found;
+}
+
+/* The file in the folder, if it is there. */
+static char *file_in(const char *folder, size_t n, const char *name)
+{
+	char *path = mem_printf("%.*s/%s", (int)n, folder, name), real[PATH_MAX];
+	bool is = file_real_path(path, real);
+
+	free(path);
+	return is ? mem_strdup(real) : NULL;
+}
+
+/* A library of the system by its whole file name; NULL: there is none. The first folder is that of
+ * brace's own C library. */
+static char *system_library(const char *module)
+{
+	static const char *const folders[] = { "/lib64", "/usr/lib64", "/lib", "/usr/lib" };
+	char *libc = mapped_module(getpid(), "libc"),
+	     *found = libc ? file_in(libc, (size_t)(strrchr(libc, '/') - libc), module) : NULL;
+
+	free(libc);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders) && !found; i++)
+		found = file_in(folders[i], strlen(folders[i]), module);
+	return found;
+}
+
+static char *module_file(const struct probe_option *o, const char *module)
+{
+	char *found = o->inv->pids.n ? mapped_module(o->inv->pids.at[0], module)
+				      : system_library(module);
+
+	if (!found)
+		set_fault(o, o->inv->pids.n ? "the process has no module of this name: "
+					    : "no library of the system has this name; write its path: ",
+			  module);
+	return found;
+}
+
+/* --- symbols ---------------------------------------------------------------------------------- */
+
+/* Translates an address of code into an offset in the file; false: there is no code. */
+static bool offset_of(const struct sym_module *m, uint64_t vaddr, uint64_t *offset)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct sym_segment *s = &m->segments.at[i];
+
+		if (s->exec && vaddr - s->vaddr < s->filesz) {
+			*offset = vaddr - s->vaddr + s->offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Finds SYMBOL[+OFFSET] in the file. */
+static int find_symbol(const struct probe_option *o, const char *path, const char *symbol,
+		       uint64_t *offset)
+{
+	const char *plus = strrchr(symbol, '+');
+	size_t n = plus ? (size_t)(plus - symbol) : strlen(symbol);
+	struct sym_module *m;
+	struct err why;
+	uint64_t vaddr, more = 0;
+	char *rest;
+	bool found;
+
+	if (plus) {
+		errno = 0;
+		more = strtoull(plus + 1, &rest, 0);
+		if (!isdigit((unsigned char)plus[1]) || *rest || errno)
+			return set_fault(o, "behind + stands a number of bytes: ", symbol);
+	}
+	if (sym_open(path, &m, &why) < 0)
+		return err_at(o->err, EINVAL, o->text, o->column, "%s", why.text);
+	found = sym_object(m, symbol, n, &vaddr) && offset_of(m, vaddr + more, offset);
+	sym_close(m);
+	return found ? 0
+		     : err_at(o->err, EINVAL, o->text, o->column, "%s has no function %s", path,
+			      symbol);
+}
+
+/* --- definitions ------------------------------------------------------------------------------ */
+
+/* Whether the word is p:name or r:name. */
+static bool has_name(const char *head)
+{
+	return head[1] == ':' && head[2];
+}
+
+/* Makes the line; returns it, or NULL and the error. */
+static char *make_line(struct probe_option *o)
+{
+	char *suffix = strchr(o->place, '%'), *colon = strrchr(o->place, ':'), *path, *line = NULL;
+	char *symbol = colon ? colon + 1 : o->place, *name;
+	uint64_t offset = 0;
+
+	if (colon && isdigit((unsigned char)colon[1]))
+		return mem_strdup(o->text);
+	if (suffix)
+		*suffix = '\0';
+	if (colon)
+		*colon = '\0';
+	path = !colon			   ? program_file(o)
+	       : strchr(o->place, '/') ? mem_strdup(o->place)
+				       : module_file(o, o->place);
+	if (path && find_symbol(o, path, symbol, &offset) == 0) {
+		/* As perf does, the symbol names an event that has no name. */
+		name = mem_strndup(symbol, strcspn(symbol, "+@."));
+		line = mem_printf("%s%s%s %s:0x%llx%s%s%s", o->head,
+				  has_name(o->head) ? "" : o->head[1] ? "" : ":",
+				  has_name(o->head) ? "" : name, path, (unsigned long long)offset,
+				  suffix ? "%" : "", suffix ? suffix + 1 : "", o->arguments);
+		free(name);
+	}
+	free(path);
+	return line;
+}
+
+/* Cuts the text into its parts, and resolves the place. */
+static char *resolve_text(const struct invocation *inv, const char *text, struct err *err)
+{
+	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),
+	       n = strcspn(text + at, " \t");
+	struct probe_option o = { .inv = inv, .text = text, .column = at, .err = err };
+	char *line;
+
+	o.head = mem_strndup(text, head);
+	o.place = mem_strndup(text + at, n);
+	o.arguments = text + at + n;
+	line = make_line(&o);
+	free(o.head);
+	free(o.place);
+	return line;
+}
+
+/* Gives the write the event's name for its text. */
+static int resolve_write(struct invocation *inv, struct setting_write *w, struct err *err)
+{
+	struct probe_definition_line d = { .line = resolve_text(inv, w->text, err) };
+	struct probe_command c;
+	struct err why;
+
+	if (!d.line)
+		return -EINVAL;
+	/* The command line's own text is shown, whose places are others. */
+	if (probe_command_parse(d.line, &c, &why) < 0) {
+		free(d.line);
+		return err_at(err, EINVAL, w->text, 0, "%s", why.text);
+	}
+	d.name = mem_printf("%s:%s", c.group, c.event);
+	probe_command_free(&c);
+	w->text = d.name;
+	*vec_add(&inv->definitions) = d;
+	return 0;
+}
+
+int probe_options_resolve(struct invocation *inv, struct err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < inv->writes.n && !e; i++)
+		if (is_definition(&inv->writes.at[i]))
+			e = resolve_write(inv, &inv->writes.at[i], err);
+	return e ? err_prefix(err, "-e") : 0;
+}
+
+int probe_options_define(struct invocation *inv, struct err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < inv->definitions.n && !e; i++) {
+		const char *line = inv->definitions.at[i].line;
+		struct probe_command c;
+
+		e = probe_command_parse(line, &c, err);
+		if (e < 0)
+			break;
+		if (inv->verbose)
+			invocation_show_write(&(struct setting_write){
+				.file = "uprobe_events", .text = line, .append = true });
+		e = dynamic_probes_define(inv->events, &c, line, err);
+		probe_command_free(&c);
+	}
+	return e ? err_prefix(err, "-e") : 0;
+}
+
+void probe_options_free(struct invocation *inv)
+{
+	for (size_t i = 0; i < inv->definitions.n; i++) {
+		free(inv->definitions.at[i].line);
+		free(inv->definitions.at[i].name);
+	}
+	vec_free(&inv->definitions);
+}

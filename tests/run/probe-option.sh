@@ -1,0 +1,67 @@
+#!/bin/bash
+# -e with a definition: by a function's name in the program, in a library, by its offset in a file; launched, attached, in the
+# background and in the graph; what is recorded is what the program says. What cannot be defined is refused before anything runs.
+. "$(dirname "$0")/lib.sh"
+ANSWERS=values
+. "$(dirname "$0")/answers-lib.sh"
+need nm
+
+# recorded NAME EVENT TEXT...: the trace's records of the event are these, in this order.
+recorded() {
+	local name=$1 event=$2
+	shift 2
+	"$BRACE" replay "$T/trace" 2>"$T/err" | sed -n "s/.* $event: ([^)]*) //p" >"$T/seen"
+	printf '%s\n' "$@" | cmp -s - "$T/seen"
+	result "$name" $? "$T/seen" "$T/err"
+}
+# refused NAME SENTENCE DEFINITION: with status 125, and the program does not run.
+refused() {
+	"$BRACE" record -o "$T/none" -e "$3" -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+	local status=$?
+	[ $status = 125 ] && grep -qF -- "$2" "$T/err" && [ ! -s "$T/out" ] && [ ! -e "$T/none" ]
+	result "$1" $? "$T/err" "$T/out"
+}
+
+printf '%s\n' 1 2 m2 m1 q >"$T/in"
+printf '%s\n' ready 0 2 15 -7 >"$T/wanted"
+"$BRACE" record -q -o "$T/trace" -e 'p:hit values_hit n=%si:u64' -f 'n != 2' -e 'r values_many v=$retval:s64' \
+	-e 'p libc.so.6:fgets size=%si:s32' -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+result "three definitions" $? "$T/err"
+check_that "the program computes the same" cmp "$T/out" "$T/wanted"
+recorded "a function of the program, with a filter" hit n=1 n=5
+recorded "a return, named by its function" values_many v=15 v=-7
+recorded "a library's function, and a program that its own" fgets size=64 size=64 size=64 size=64 size=64
+vaddr=$((16#$(nm "$A" | sed -n 's/^\([0-9a-f]*\) t values_hit$/\1/p')))
+"$BRACE" record -q -o "$T/trace" -e "p:a $A:values_hit n=%si:u64" -e "p:g/b $(printf '%s:0x%x' "$A" $vaddr) n=%si:u64" \
+	-e 'p:c values_hit+0 n=%si:u64' -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+result "by a path, by an offset in the file, by a distance" $? "$T/err"
+for event in a b c; do recorded "the same records: $event" $event n=1 n=2 n=5; done
+"$BRACE" graph --no-pager -l values_outer -e 'p:hit values_hit n=%si:u64' -- "$A" <"$T/in" >"$T/graph" 2>"$T/err"
+grep -Eq '/\* hit: \(0x[0-9a-f]+\) n=1 \*/' "$T/graph"
+result "in the graph" $? "$T/graph" "$T/err"
+
+# --- a process that runs
+export XDG_RUNTIME_DIR=$T
+start_program
+"$BRACE" start --session probes -p "$PID" -e 'p:hit values_hit n=%si:u64' -e 'p:line libc:fgets' -f 'common_pid != 0' >"$T/out" 2>"$T/err"
+result "in the background, attached" $? "$T/err"
+ON_EXIT+=("$BRACE reset --session probes")
+tell 3 4
+"$BRACE" show --session probes >"$T/shown" 2>"$T/err"
+sed -n 's/.* hit: ([^)]*) //p' "$T/shown" >"$T/seen"
+check_that "each call, with its value" [ "$(paste -sd' ' "$T/seen")" = 'n=3 n=4' ]
+check_that "a library by a part of its name" grep -q ' line: (0x' "$T/shown"
+"$BRACE" reset --session probes 2>"$T/err"
+result "and removed" $? "$T/err"
+end_program
+check_that "the program ends as ever" [ "$STATUS" = 0 ]
+
+# --- refused
+refused "no such function" 'has no function nosuch' 'p:x nosuch'
+refused "no such library" 'no library of the system has this name' 'p:x libnosuch.so:f'
+refused "no such file" 'No such file' 'p:x /nosuch/file:main'
+refused "no number behind +" 'behind + stands a number of bytes' 'p:x values_hit+zz'
+refused "a bad argument" 'Invalid register name' 'p:x values_hit %zz'
+refused "inside an instruction" 'no probe fits' 'p:x values_hit+1'
+refused "a return that is somebody else's" 'goes on in another one by a jump' 'r:x values_tail'
+finish
