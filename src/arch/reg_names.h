@@ -10,3 +10,6 @@ int reg_names_kernel(const char *name, size_t n);
 /* The number by the assembler's name, of any width; *shift: bits of it below the named part. -1:
  * none, or a vector register. */
 int reg_names_assembler(const char *name, size_t n, unsigned *shift);
+/* Returns the kernel's name of the register in which a function gets its n-th integer argument,
+ * from 1 on, when it begins; NULL: it comes on the stack. */
+const char *reg_names_argument(unsigned n);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/reg_names.h"
 #include "base/file.h"
 #include "image/dynamic_probes.h"
 #include "inject/launch.h"
@@ -178,11 +179,36 @@ static bool has_name(const char *head)
 	return head[1] == ':' && head[2];
 }
 
+/* Copies the arguments, $arg1 to $arg6 as the registers that have them when the function begins.
+ * Others stay, and are refused as in uprobe_events. */
+static char *registers_for_arguments(const char *arguments)
+{
+	static const char word[] = "$arg";
+	const size_t n = sizeof(word) - 1;
+	char *text;
+	size_t bytes;
+	FILE *to = mem_stream(&text, &bytes);
+
+	for (const char *at = arguments; *at;) {
+		bool is = !strncmp(at, word, n) && isdigit((unsigned char)at[n]) &&
+			  !isdigit((unsigned char)at[n + 1]);
+		const char *reg = is ? reg_names_argument((unsigned)(at[n] - '0')) : NULL;
+
+		if (reg)
+			fprintf(to, "%%%s", reg);
+		else
+			fputc(*at, to);
+		at += reg ? n + 1 : 1;
+	}
+	fclose(to);
+	return text;
+}
+
 /* Makes the line; returns it, or NULL and the error. */
 static char *make_line(struct probe_option *o)
 {
 	char *suffix = strchr(o->place, '%'), *colon = strrchr(o->place, ':'), *path, *line = NULL;
-	char *symbol = colon ? colon + 1 : o->place, *name;
+	char *symbol = colon ? colon + 1 : o->place, *name, *arguments;
 	uint64_t offset = 0;
 
 	if (colon && isdigit((unsigned char)colon[1]))
@@ -197,10 +223,14 @@ static char *make_line(struct probe_option *o)
 	if (path && find_symbol(o, path, symbol, &offset) == 0) {
 		/* As perf does, the symbol names an event that has no name. */
 		name = mem_strndup(symbol, strcspn(symbol, "+@."));
+		arguments = *o->head == 'p' && !suffix && !strchr(symbol, '+')
+				    ? registers_for_arguments(o->arguments)
+				    : mem_strdup(o->arguments);
 		line = mem_printf("%s%s%s %s:0x%llx%s%s%s", o->head,
 				  has_name(o->head) ? "" : o->head[1] ? "" : ":",
 				  has_name(o->head) ? "" : name, path, (unsigned long long)offset,
-				  suffix ? "%" : "", suffix ? suffix + 1 : "", o->arguments);
+				  suffix ? "%" : "", suffix ? suffix + 1 : "", arguments);
+		free(arguments);
 		free(name);
 	}
 	free(path);

@@ -3,7 +3,8 @@
  * PLACE is one of
  *   SYMBOL[+OFFSET]          in the program's own file
  *   MODULE:SYMBOL[+OFFSET]   in a library that the process has, or of the system
- *   PATH:SYMBOL[+OFFSET]     PATH:OFFSET, an offset in the file, as in uprobe_events */
+ *   PATH:SYMBOL[+OFFSET]     PATH:OFFSET, an offset in the file, as in uprobe_events
+ * At a SYMBOL itself FETCHARG may be $arg1 to $arg6. */
 #pragma once
 #include "ui/invocation.h"
 

@@ -35,6 +35,11 @@ vaddr=$((16#$(nm "$A" | sed -n 's/^\([0-9a-f]*\) t values_hit$/\1/p')))
 "$BRACE" record -q -o "$T/trace" -e "p:a $A:values_hit n=%si:u64" -e "p:g/b $(printf '%s:0x%x' "$A" $vaddr) n=%si:u64" \
 	-e 'p:c values_hit+0 n=%si:u64' -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
 result "by a path, by an offset in the file, by a distance" $? "$T/err"
+"$BRACE" record -q -o "$T/trace" -e 'p values_hit b=+1($arg1):u8 n=$arg2:u64 s=+0(+16($arg3)):string' -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+recorded "arguments by their numbers" values_hit 'b=2 n=1 s="three"' 'b=2 n=2 s="three"' 'b=2 n=5 s="three"'
+refused "an argument inside of the function" 'only on function entry or exit' 'p:x values_many+4 n=$arg1'
+"$BRACE" record -q -o "$T/trace" -e "p:a $A:values_hit n=%si:u64" -e "p:g/b $(printf '%s:0x%x' "$A" $vaddr) n=%si:u64" \
+	-e 'p:c values_hit+0 n=%si:u64' -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
 for event in a b c; do recorded "the same records: $event" $event n=1 n=2 n=5; done
 "$BRACE" graph --no-pager -l values_outer -e 'p:hit values_hit n=%si:u64' -- "$A" <"$T/in" >"$T/graph" 2>"$T/err"
 grep -Eq '/\* hit: \(0x[0-9a-f]+\) n=1 \*/' "$T/graph"

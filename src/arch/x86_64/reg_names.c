@@ -44,3 +44,10 @@ int reg_names_assembler(const char *name, size_t n, unsigned *shift)
 		return reg_names_kernel(name[2] == 'l' ? name : name + 1, 2); /* rdi, edi, dil */
 	return n == 2 ? reg_names_kernel(name, 2) : -1;
 }
+
+const char *reg_names_argument(unsigned n)
+{
+	static const char *const names[] = { "di", "si", "dx", "cx", "r8", "r9" };
+
+	return n - 1 < sizeof(names) / sizeof(*names) ? names[n - 1] : NULL;
+}
