@@ -107,11 +107,24 @@ static bool read_section(struct elf_view *v, uint64_t i, Elf64_Shdr *out)
 	return at != NULL;
 }
 
+/* Returns the section's bytes. NULL also for a section that overruns the file, and for those with
+ * which all sections would be more than twice the file (*total): their readers find nothing. */
+static const uint8_t *section_bytes(const struct elf_view *v, const Elf64_Shdr *s, uint64_t *total)
+{
+	const uint8_t *bytes =
+		s->sh_type == SHT_NOBITS ? NULL : elf_file_part(v, s->sh_offset, s->sh_size);
+
+	if (!bytes || s->sh_size > 2 * v->n - *total)
+		return NULL;
+	*total += s->sh_size;
+	return bytes;
+}
+
 /* Missing section headers, or ones that overrun the file, are no error: programs run without them,
  * and so do we. */
 static void read_sections(struct elf_view *v)
 {
-	uint64_t n = v->header.e_shnum, names = v->header.e_shstrndx;
+	uint64_t n = v->header.e_shnum, names = v->header.e_shstrndx, total = 0;
 	struct elf_symtab strings = { 0 };
 	Elf64_Shdr s;
 
@@ -137,10 +150,7 @@ static void read_sections(struct elf_view *v)
 			.vaddr = s.sh_addr,
 			.size = s.sh_size,
 			.entsize = s.sh_entsize,
-			/* NULL also for a section that overruns the file: its readers then find
-			 * nothing. */
-			.bytes = s.sh_type == SHT_NOBITS ? NULL
-							 : elf_file_part(v, s.sh_offset, s.sh_size),
+			.bytes = section_bytes(v, &s, &total),
 		};
 	}
 }
@@ -425,14 +435,17 @@ static const uint8_t *note_in(struct cursor c, uint32_t type, size_t *n)
 const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n)
 {
 	const uint8_t *found = NULL;
+	uint64_t left = 2 * v->n; /* segments may share bytes, but not without limit */
 
 	/* Segments first: they are there when the section headers are stripped. */
 	for (size_t i = 0; i < v->phdrs.n && !found; i++) {
 		const Elf64_Phdr *p = &v->phdrs.at[i];
 		const uint8_t *at = elf_file_part(v, p->p_offset, p->p_filesz);
 
-		if (p->p_type == PT_NOTE && at)
-			found = note_in(cursor_of(at, p->p_filesz), type, n);
+		if (p->p_type != PT_NOTE || !at || p->p_filesz > left)
+			continue;
+		left -= p->p_filesz;
+		found = note_in(cursor_of(at, p->p_filesz), type, n);
 	}
 	for (size_t i = 0; i < v->sections.n && !found; i++) {
 		const struct elf_section *s = &v->sections.at[i];

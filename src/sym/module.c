@@ -49,15 +49,17 @@ static void read_build_id(struct sym_module *m, const struct elf_view *v)
 	memcpy(m->build_id, id, m->build_id_len);
 }
 
+#define NEEDED_MOST 4096 /* libraries; chromium's largest build has some five hundred */
+
 /* Copies the names of the libraries that the loader loads with this file. Each is bounded by
- * PATH_MAX. */
+ * PATH_MAX, and so is their number: entries of 16 bytes may all name the same 4 KiB. */
 static void read_needed(struct sym_module *m, const struct elf_view *v)
 {
 	const Elf64_Phdr *p = elf_find_phdr(v, PT_DYNAMIC);
 	struct cursor c = elf_from(v, p ? p->p_vaddr : 0), strings = elf_from(v, v->dynamic.strtab);
 	uint64_t left = p ? p->p_filesz : 0;
 
-	for (; left >= 16 && !c.bad; left -= 16) {
+	for (; left >= 16 && !c.bad && m->needed.n < NEEDED_MOST; left -= 16) {
 		uint64_t tag = cursor_u64(&c), value = cursor_u64(&c);
 		struct cursor name = strings;
 

@@ -9,6 +9,8 @@
 /* LLVM's XRaySledEntry: address, function, kind, always, version, and padding. Sleds at entries are
  * of kinds 0 and 3. */
 #define XRAY_ENTRY_SIZE 32
+/* With one name: linkers leave one, and each takes a look at all relocations. */
+#define SECTIONS_MOST 64
 enum { XRAY_ENTER = 0, XRAY_LOG_ARGS_ENTER = 3 };
 
 /* Returns a copy of the section's bytes as the loader leaves them (at bias 0); free() it. */
@@ -91,11 +93,14 @@ void patch_maps_read(struct sym_module *m, const struct elf_view *v)
 {
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
 		addresses *out = (addresses *)((char *)m + maps[i].field);
+		unsigned n = 0;
 
-		for (size_t k = 0; k < v->sections.n; k++)
+		for (size_t k = 0; k < v->sections.n && n < SECTIONS_MOST; k++)
 			if (!strcmp(v->sections.at[k].name, maps[i].section) &&
-			    v->sections.at[k].bytes)
+			    v->sections.at[k].bytes) {
 				maps[i].read(v, &v->sections.at[k], out);
+				n++;
+			}
 		if (out->n)
 			qsort(out->at, out->n, sizeof(*out->at), by_value);
 	}

@@ -21,6 +21,7 @@
 #define NOTE_STATE 3
 #define FIELDS_MAX 64
 #define RECORD_MAX 512
+#define EVENTS_MOST 4096 /* of a file: each note is compared with them */
 
 const uint8_t static_nop[STATIC_NOP_BYTES] = CODE_EVENT_NOP;
 
@@ -113,7 +114,8 @@ static void read_event(const struct note_reading *r, struct cursor *c)
 	e.name = cursor_str(c);
 	e.at = cursor_str(c);
 	e.print = cursor_str(c);
-	whole = !c->bad && n <= FIELDS_MAX && !has_static_event(r->out, &e);
+	whole = !c->bad && n <= FIELDS_MAX && r->out->events.n < EVENTS_MOST &&
+		!has_static_event(r->out, &e);
 	for (uint32_t i = 0; i < n && whole; i++)
 		whole = read_field(c, vec_add(&e.fields));
 	if (whole)

@@ -9,6 +9,7 @@
 
 #include "sym/elf_view.h"
 #include "sym/signatures.h"
+#include "sym/usdt.h"
 #include "tools.h"
 
 #define MANY 20000
@@ -365,6 +366,99 @@ static void damaged_dwarf(void **state)
 	free(bytes);
 }
 
+/* Returns the file with 20,000 more headers of the section; free() it. */
+static uint8_t *repeat_section(const uint8_t *bytes, size_t *n, const char *name)
+{
+	Elf64_Ehdr h;
+	size_t old = *n + 8 - *n % 8, at = old;
+	uint8_t *out;
+	struct elf_view v;
+	struct err err;
+
+	memcpy(&h, bytes, sizeof(h));
+	assert_int_equal(elf_view_tables(&v, bytes, *n, name, &err), 0);
+	out = mem_zalloc(old + (h.e_shnum + MANY) * sizeof(Elf64_Shdr));
+	memcpy(out, bytes, *n);
+	memcpy(out + at, bytes + h.e_shoff, h.e_shnum * sizeof(Elf64_Shdr));
+	at += h.e_shnum * sizeof(Elf64_Shdr);
+	for (size_t i = 0; i < v.sections.n; i++)
+		for (size_t k = 0; !strcmp(v.sections.at[i].name, name) && k < MANY; k++, at += sizeof(Elf64_Shdr))
+			memcpy(out + at, bytes + h.e_shoff + i * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
+	assert_int_equal(at, old + (h.e_shnum + MANY) * sizeof(Elf64_Shdr));
+	h.e_shoff = old;
+	h.e_shnum = (uint16_t)(h.e_shnum + MANY);
+	memcpy(out, &h, sizeof(h));
+	elf_view_free(&v);
+	*n = at;
+	return out;
+}
+
+/* What sections say is read once, or a few times: not as often as they say that it is there. */
+static void sections_that_overlap(void **state)
+{
+	size_t whole, n;
+	uint8_t *bytes, *more;
+	usdt_markers markers = { 0 };
+	struct sym_module *m;
+	struct err err;
+
+	copy_fixture("sections.s");
+	run("gcc -no-pie sections.s -o sections");
+	bytes = read_whole(path_of("sections"), &whole);
+	n = whole;
+	more = repeat_section(bytes, &n, "__mcount_loc");
+	assert_int_equal(sym_open_bytes(more, n, "sections", &m, &err), 0);
+	assert_in_range(m->mcount_loc.n, 100, 100 * 64);
+	sym_close(m);
+	free(more);
+	n = whole;
+	more = repeat_section(bytes, &n, ".note.stapsdt");
+	sym_usdt_bytes(more, n, &markers);
+	assert_in_range(markers.n, 100, 2 * n / 64);
+	vec_free(&markers);
+	free(more);
+	free(bytes);
+}
+
+/* Copies the first needed library's entry to all spare ones. */
+static size_t need_again(uint8_t *bytes)
+{
+	const Elf64_Ehdr *h = (const void *)bytes;
+	const Elf64_Phdr *p = (const void *)(bytes + h->e_phoff);
+	Elf64_Dyn *d;
+	size_t n, needed = 0;
+
+	while (p->p_type != PT_DYNAMIC)
+		p++;
+	d = (void *)(bytes + p->p_offset);
+	n = p->p_filesz / sizeof(*d) - 1;
+	assert_int_equal(d[0].d_tag, DT_NEEDED);
+	for (size_t i = 0; i < n; i++) {
+		if (d[i].d_tag == DT_NULL)
+			d[i] = d[0];
+		needed += d[i].d_tag == DT_NEEDED;
+	}
+	return needed;
+}
+
+/* Each entry of 16 bytes may name a library of 4 KiB: they are not all copied. */
+static void needs_many(void **state)
+{
+	struct sym_module *m;
+	struct err err;
+	uint8_t *bytes;
+	size_t n;
+
+	copy_fixture("main.c");
+	run("gcc -Wl,--spare-dynamic-tags=20000 main.c -o needs");
+	bytes = read_whole(path_of("needs"), &n);
+	assert_in_range(need_again(bytes), 20000, 20100);
+	assert_int_equal(sym_open_bytes(bytes, n, "needs", &m, &err), 0);
+	assert_in_range(m->needed.n, 1, 4096);
+	sym_close(m);
+	free(bytes);
+}
+
 /* Signatures that share a DIE of many children: reading each by itself is little work, and all of
  * them more than a file may take. */
 static void shared_children(void **state)
@@ -391,7 +485,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals), cmocka_unit_test(shortened), cmocka_unit_test(shortened_while_read),
 		cmocka_unit_test(sparse), cmocka_unit_test(parts), cmocka_unit_test(truncations), cmocka_unit_test(flips),
-		cmocka_unit_test(damaged_dwarf), cmocka_unit_test(shared_children), cmocka_unit_test(names_that_overlap), cmocka_unit_test(rules_that_repeat),
+		cmocka_unit_test(damaged_dwarf), cmocka_unit_test(shared_children), cmocka_unit_test(needs_many), cmocka_unit_test(sections_that_overlap), cmocka_unit_test(names_that_overlap), cmocka_unit_test(rules_that_repeat),
 	};
 
 	return cmocka_run_group_tests(tests, tools_setup, tools_teardown);
