@@ -34,7 +34,7 @@ static int program_fd(void)
 
 	if (fd >= 0)
 		return fd;
-	bytes = program_make(64, 2, &at, &n);
+	bytes = program_make(PROGRAM_LINKED, 4, &at, &n);
 	fd = memfd_create("program", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
 		abort();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that is whole, as bytes, with a section of the fuzzer's: .text of nops and returns at
  * PROGRAM_TEXT, and behind it the section's bytes at PROGRAM_DATA; functions f and g in the symbol
- * table, if that is asked for. */
+ * table, if that is asked for. With four symbols, and a table of PROGRAM_LINKED bytes or more, it
+ * needs a loader and two libraries, and has a function h without room for a jump, which k calls. */
 #pragma once
 #include <elf.h>
 #include <stdint.h>
@@ -11,6 +12,8 @@
 #define PROGRAM_TEXT 0x401000
 #define PROGRAM_DATA 0x402000
 #define PROGRAM_PAGE 4096
+#define PROGRAM_LINKED 256
+#define PROGRAM_SHORT 192 /* offset of h; k is behind it */
 
 static const char program_names[] = "\0.text\0.gopclntab\0.symtab\0.strtab\0.shstrtab";
 enum { NAME_TEXT = 1, NAME_TABLE = 7, NAME_SYMTAB = 18, NAME_STRTAB = 26, NAME_NAMES = 34 };
@@ -31,11 +34,35 @@ static void program_segments(Elf64_Phdr *p, uint64_t table)
 	p[1] = (Elf64_Phdr){ PT_LOAD, PF_R, 2 * PROGRAM_PAGE, PROGRAM_DATA, PROGRAM_DATA, table, table, PROGRAM_PAGE };
 }
 
-/* `table` bytes of a section named .gopclntab are the caller's to write, at *at; symbols: 0, or 2.
- * free() it. */
+/* k: nop; call h; nop...; ret. */
+static void program_short(uint8_t *text)
+{
+	static const uint8_t code[] = { 0xc3, 0x90, 0xe8, 0xf9, 0xff, 0xff, 0xff, 0x0f, 0x1f, 0x44, 0, 0, 0xc3 };
+
+	memcpy(text + PROGRAM_SHORT, code, sizeof(code));
+}
+
+/* What the loader reads, in the table's bytes. */
+static void program_link(uint8_t *b, Elf64_Phdr *p)
+{
+	static const char strings[] = "\0liba.so.1\0libb.so.2", interp[] = "/lib/ld.so";
+	const Elf64_Dyn dynamic[] = { { DT_NEEDED, { 1 } }, { DT_NEEDED, { 11 } }, { DT_STRTAB, { PROGRAM_DATA + 128 } },
+				      { DT_STRSZ, { sizeof(strings) } }, { DT_NULL, { 0 } } };
+	uint8_t *table = b + 2 * PROGRAM_PAGE;
+
+	((Elf64_Ehdr *)b)->e_phnum = 4;
+	p[2] = (Elf64_Phdr){ PT_DYNAMIC, PF_R, 2 * PROGRAM_PAGE, PROGRAM_DATA, PROGRAM_DATA, sizeof(dynamic), sizeof(dynamic), 8 };
+	p[3] = (Elf64_Phdr){ PT_INTERP, PF_R, 2 * PROGRAM_PAGE + 192, PROGRAM_DATA + 192, PROGRAM_DATA + 192, sizeof(interp), sizeof(interp), 1 };
+	memcpy(table, dynamic, sizeof(dynamic));
+	memcpy(table + 128, strings, sizeof(strings));
+	memcpy(table + 192, interp, sizeof(interp));
+}
+
+/* `table` bytes of a section named .gopclntab are the caller's to write, at *at; symbols: 0, 2 or
+ * 4. free() it. */
 static uint8_t *program_make(size_t table, unsigned symbols, uint8_t **at, size_t *n)
 {
-	static const char strings[] = "\0f\0g";
+	static const char strings[] = "\0f\0g\0h\0k";
 	size_t end = 2 * PROGRAM_PAGE + ((table + 7) & ~(size_t)7), sections = end + 256;
 	uint8_t *b = calloc(1, sections + 6 * sizeof(Elf64_Shdr));
 	Elf64_Ehdr *e = (void *)b;
@@ -52,6 +79,12 @@ static uint8_t *program_make(size_t table, unsigned symbols, uint8_t **at, size_
 	memcpy(b + end + 96, strings, sizeof(strings));
 	y[1] = (Elf64_Sym){ 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, PROGRAM_TEXT, 10 };
 	y[2] = (Elf64_Sym){ 3, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, PROGRAM_TEXT + 64, 10 };
+	y[3] = (Elf64_Sym){ 5, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, PROGRAM_TEXT + PROGRAM_SHORT, 1 };
+	y[4] = (Elf64_Sym){ 7, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, PROGRAM_TEXT + PROGRAM_SHORT + 1, 12 };
+	if (symbols == 4) {
+		program_short(b + PROGRAM_PAGE);
+		program_link(b, (void *)(b + 64));
+	}
 	s[1] = (Elf64_Shdr){ NAME_TEXT, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, PROGRAM_TEXT, PROGRAM_PAGE, PROGRAM_PAGE, 0, 0, 16, 0 };
 	s[2] = (Elf64_Shdr){ NAME_TABLE, SHT_PROGBITS, SHF_ALLOC, PROGRAM_DATA, 2 * PROGRAM_PAGE, table, 0, 0, 32, 0 };
 	s[3] = (Elf64_Shdr){ NAME_SYMTAB, SHT_SYMTAB, 0, 0, end + 128, symbols ? (symbols + 1) * sizeof(*y) : 0, 4, 1, 8, sizeof(*y) };

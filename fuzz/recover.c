@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* links: session inject image collect tracee hook sym arch model event shared store trace base */
-/* brace recover on a session memory of arbitrary bytes: the header, the threads, the descriptors
- * and the sub-buffers are the program's to spoil. By the first byte the header is what the bytes
- * say, or one that makes sense, so that the fuzzer gets behind it. What comes out must be a whole
- * trace file that adds up. */
+/* brace recover on a session memory that the program spoiled. The memory is a true one, of two
+ * threads that the file knows and one that it does not, with the input's changes: each six bytes
+ * are a part, a place in it and a word. By the second byte the header is the input's, too. What
+ * comes out must be a whole trace file that adds up. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 
 #define THREADS 6
 #define BUFFERS 4
+#define WORDS 12 /* of each sub-buffer */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -68,46 +69,63 @@ static struct memory_header sensible_header(uint8_t mode)
 	return h;
 }
 
-/* Fields that decide where the reader goes get values near those that are legal. */
-static void make_plausible(uint8_t *at, const struct memory_header *h)
+/* Records of every kind: calls, an exit with a value, an event of a CPU, a traced event. */
+static void put_words(uint64_t *at, uint64_t tsc)
 {
+	const uint64_t words[WORDS] = {
+		record_word(tsc, 1, RECORD_ENTRY),
+		record_word(tsc + 1, record_event_id(1, RECORD_EVENT_CPU), RECORD_EVENT), 2,
+		record_word(tsc + 2, 2, RECORD_ENTRY),
+		record_word(tsc + 3, record_event_id(3, RECORD_EVENT_TRACE), RECORD_EVENT), 1, 2, 3,
+		record_word(tsc + 4, 40, RECORD_EXIT),
+		record_word(tsc + 5, 3, RECORD_TAIL),
+		record_word(tsc + 6, 40, RECORD_EXIT),
+	};
+
+	memcpy(at, words, sizeof(words));
+}
+
+/* The file has five records of the first thread, kept and lost: the middle of its first sub-buffer
+ * here. Two sub-buffers are FULL, one is being filled, one is another thread's. */
+static void make_true(uint8_t *at, const struct memory_header *h)
+{
+	static const uint32_t owners[BUFFERS] = { 0, 0, 2, 1 }, seqs[BUFFERS] = { 0, 1, 0, 0 };
 	struct memory_thread *threads = (void *)(at + h->layout.threads_at);
 	struct memory_desc *descs = (void *)(at + h->layout.descs_at);
 
-	for (unsigned i = 0; i < THREADS; i++) {
-		threads[i].image %= 3;
-		threads[i].pid %= 3;
-		threads[i].tid %= 4;
-		threads[i].tsc %= 3;
-	}
-	for (unsigned i = 0; i < BUFFERS; i++) {
-		descs[i].state %= 4;
-		descs[i].thread %= THREADS + 1;
-		descs[i].seq %= 8;
-		descs[i].used %= MEMORY_BUFFER_BYTES + 64;
+	memcpy(at, h, sizeof(*h));
+	for (uint32_t i = 0; i < 3; i++)
+		threads[i] = (struct memory_thread){ .pid = 1, .tid = 1 + i, .tsc = i, .ready = 1, .comm = "t", .seq = 1,
+						     .held = 1, .lost = i, .renames = i };
+	for (uint32_t i = 0; i < BUFFERS; i++) {
+		descs[i] = (struct memory_desc){ .state = i == 1 ? MEMORY_FILLING : MEMORY_FULL, .thread = owners[i], .seq = seqs[i],
+						 .used = WORDS * 8, .tsc = 2000 + 100 * i, .begins = i ? 0 : 4 };
+		put_words((void *)(at + h->layout.buffers_at + i * (uint64_t)MEMORY_BUFFER_BYTES), 2000 + 100 * i);
 	}
 }
 
-static void take(struct cursor *c, void *to, size_t n)
+/* The lowest bits of `part` tell a thread, a descriptor, a sub-buffer or (rarely) the header, the
+ * others which, and how wide the word is; a wide one is small and negative by turns. */
+static void change(uint8_t *at, const struct memory_header *h, struct cursor *c)
 {
-	if (n > cursor_left(c))
-		n = cursor_left(c);
-	memcpy(to, cursor_bytes(c, n), n);
-}
+	uint8_t part = cursor_u8(c), which = part >> 2 & 7;
+	uint32_t place = cursor_u8(c) * 8u;
+	uint64_t word = cursor_u32(c), wide = part & 32 ? word : (uint64_t)(int64_t)(int32_t)word;
+	size_t n = part & 64 ? 8 : part & 128 ? 4 : 1;
 
-/* The threads' fields, the descriptors, and the rest to the sub-buffers' beginnings. */
-static void fill(uint8_t *at, const struct memory_header *h, struct cursor *c)
-{
-	for (unsigned i = 0; i < THREADS; i++)
-		take(c, at + h->layout.threads_at + i * sizeof(struct memory_thread), offsetof(struct memory_thread, discard) + 16);
-	for (unsigned i = 0; i < BUFFERS; i++)
-		take(c, at + h->layout.descs_at + i * sizeof(struct memory_desc), sizeof(struct memory_desc));
-	for (unsigned i = 0; i < BUFFERS; i++) {
-		size_t n = cursor_left(c) / (BUFFERS - i);
-
-		take(c, at + h->layout.buffers_at + i * (uint64_t)MEMORY_BUFFER_BYTES,
-		     n < MEMORY_BUFFER_BYTES ? n : MEMORY_BUFFER_BYTES);
-	}
+	if (c->bad)
+		return;
+	if ((part & 3) == 0)
+		at += h->layout.threads_at + which % THREADS * sizeof(struct memory_thread) +
+		      place % sizeof(struct memory_thread);
+	else if ((part & 3) == 1)
+		at += h->layout.descs_at + which % BUFFERS * sizeof(struct memory_desc) +
+		      place / 2 % sizeof(struct memory_desc);
+	else if ((part & 3) == 2)
+		at += h->layout.buffers_at + which % BUFFERS * (uint64_t)MEMORY_BUFFER_BYTES + place;
+	else
+		at += offsetof(struct memory_header, layout) + place / 2 % (sizeof(*h) - offsetof(struct memory_header, layout) - 8);
+	memcpy(at, &wide, n);
 }
 
 /* The output must be whole, and have what the result says: less only of what is no record (padding
@@ -166,17 +184,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ftruncate(fd, (off_t)h.layout.size))
 		abort();
 	at = mmap(NULL, h.layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	memcpy(at, &h, sizeof(h));
-	if (how % 4 == 0) {
+	make_true(at, &h);
+	if (how % 4 == 3) {
 		size_t n = cursor_left(&c) < sizeof(h) ? cursor_left(&c) : sizeof(h);
 
 		memcpy(at, cursor_bytes(&c, n), n);
 		memcpy(at, &(uint64_t){ MEMORY_MAGIC }, 8);
 		((struct memory_header *)at)->version = MEMORY_VERSION;
 	}
-	fill(at, &h, &c);
-	if (how % 2)
-		make_plausible(at, &h);
+	while (cursor_left(&c) >= 6)
+		change(at, &h, &c);
 	recover(fd, h.layout.size);
 	munmap(at, h.layout.size);
 	close(fd);

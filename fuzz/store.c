@@ -96,16 +96,6 @@ static void read_wrapped(const uint8_t *data, size_t size, bool indexed)
 	vec_free(&file);
 }
 
-/* The longest run of whole records at the beginning of n words. */
-static size_t whole_records(const uint64_t *words, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && (words[i] & 0xffffff) && i + 1 + record_payload(words[i]) <= n)
-		i += 1 + record_payload(words[i]);
-	return i;
-}
-
 static void code_records(const uint8_t *data, size_t size)
 {
 	size_t n = size / 8;

@@ -8,6 +8,8 @@
 #include <zstd.h>
 
 #include "base/cursor.h"
+#include "shared/record.h"
+#include "store/columns.h"
 #include "store/crc.h"
 #include "store/format.h"
 #include "store/index.h"
@@ -53,14 +55,68 @@ static void put_records_header(struct packet_header *h, struct cursor *c)
 	h->records.last_tsc = h->records.first_tsc + cursor_u32(c);
 }
 
-/* One packet, its contents from the input. */
+/* The longest run of whole records at the beginning of n words. */
+static size_t whole_records(const uint64_t *words, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (words[i] & 0xffffff) && i + 1 + record_payload(words[i]) <= n)
+		i += 1 + record_payload(words[i]);
+	return i;
+}
+
+/* Records of all kinds, mostly ones that brace writes. */
+static uint64_t any_word(struct cursor *c)
+{
+	uint8_t how = cursor_u8(c);
+	uint64_t tsc = cursor_u8(c);
+	uint32_t type;
+
+	if (how & 0x80)
+		return cursor_u64(c);
+	if (!(how & 0x40))
+		return record_word(tsc, how >> 2, 1 + how % 3);
+	type = how & 32 ? RECORD_STORE_LOST : how & 16 ? RECORD_EVENT_TRACE : cursor_u8(c) % 14;
+	return record_word(tsc, record_event_id(how & 3, type), RECORD_EVENT);
+}
+
+/* A packet as the writer makes it, of up to 255 words of the input. */
+static bool put_coded(struct packet_records *h, struct bytes *out, struct cursor *c)
+{
+	static struct encoder *encoder;
+	struct bytes payload = {0};
+	uint64_t words[256];
+	size_t n = 0, want;
+	struct err err;
+
+	encoder = encoder ? encoder : columns_encoder_new();
+	h->thread = cursor_u8(c) % 4;
+	h->first_tsc = cursor_u16(c);
+	want = cursor_u8(c);
+	while (n < want && cursor_left(c))
+		words[n++] = any_word(c);
+	n = whole_records(words, n);
+	if (!n || columns_encoder_run(encoder, words, n, h, &payload, &err))
+		return false;
+	bytes_put(out, payload.at, payload.n);
+	vec_free(&payload);
+	return true;
+}
+
+/* One packet, its contents from the input; if its type's highest bit is set, as a writer makes
+ * it. */
 static void put_packet(struct bytes *file, struct places *places, struct cursor *c)
 {
-	struct packet_header h = { .type = 1 + cursor_u8(c) % 4 };
+	uint8_t type = cursor_u8(c);
+	bool coded = type & 0x80;
+	struct packet_header h = { .type = coded ? PACKET_RECORDS : 1 + type % 4 };
 	struct bytes payload = {0};
 	size_t n;
 
-	if (h.type == PACKET_RECORDS) {
+	if (coded) {
+		if (!put_coded(&h.records, &payload, c))
+			return;
+	} else if (h.type == PACKET_RECORDS) {
 		put_records_header(&h, c);
 		put_streams(&payload, c);
 	} else {

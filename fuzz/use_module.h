@@ -17,6 +17,8 @@ static void use_module(const struct hook_module *m, const char *needed)
 
 		sum += strlen(m->strings + m->functions[i].name) +
 		       strlen(hook_kind_words[e->kind]) + strlen(hook_reason_words[e->reason]);
+		for (uint32_t k = 0; k < e->n_calls; k++)
+			sum += m->calls[e->first_call + k].at;
 		if (e->kind != HOOK_NONE)
 			relocate_emit(&e->recipe, m->bytes[i].window, e->vaddr, e->vaddr,
 				      e->vaddr + 4096, out);
