@@ -35,7 +35,7 @@ static struct hook_module *finish_load(struct loaded *l, const char *path, const
 {
 	l->path = mem_strdup(path);
 	l->module.name = last_component(l->path);
-	l->needed = mem_zalloc((l->module.n_needed + 1) * sizeof(*l->needed));
+	l->needed = mem_zalloc(((size_t)l->module.n_needed + 1) * sizeof(*l->needed));
 	for (uint32_t i = 0; i < l->module.n_needed; i++, needed += strlen(needed) + 1)
 		l->needed[i] = needed;
 	l->module.needed = l->needed;

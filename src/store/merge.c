@@ -8,6 +8,7 @@
  *
  * A source belongs to one thread; several may read one store_reader. A damaged packet ends the
  * merge with an error for good. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -187,16 +188,32 @@ static void take_slice(struct store_merge *m, struct merge_lane *lane, const str
 	u->end = lane->words + n;
 }
 
+/* Whether the words that earlier slices took are whole records of the packet still: it was read
+ * anew, and somebody may write to the file. */
+static bool is_read_again(const struct merge_lane *lane)
+{
+	size_t n = 0;
+
+	while (n < lane->done)
+		n += 1 + record_payload(lane->packets.unpack.at[n]);
+	return n == lane->done;
+}
+
 /* Loads the first lane's next words. */
 static void wake_tracks(struct store_merge *m)
 {
 	struct merge_lane *lane = m->heap.at[0];
 	struct unpack before_it = lane->packets.unpack;
 
-	if (thread_packets_load(m->reader, &lane->packets, &m->loader, &m->failed) > 0) {
-		take_slice(m, lane, &before_it);
-		advance_track(m);
+	if (thread_packets_load(m->reader, &lane->packets, &m->loader, &m->failed) <= 0)
+		return;
+	if (!is_read_again(lane)) {
+		err_set(&m->failed, ESTALE, "trace file %s changed while brace read it",
+			m->reader->name);
+		return;
 	}
+	take_slice(m, lane, &before_it);
+	advance_track(m);
 }
 
 /* Copies the event out. Its payload would be gone when the lane moves on. */
