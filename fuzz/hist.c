@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/catalogue.h"
+#include "event/synthetic.h"
 #include "hist/hist.h"
+#include "shared/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -16,7 +19,58 @@ static const struct event_field fields[] = {
 	{ "unsigned long", "l", 32, 8, false },    { "unsigned long[6]", "array", 40, 48, false },
 };
 static const struct event_format event = { "fuzz", "fuzz", 1, fields, 6, "" };
-static const struct trigger_context context = { .kinds = &hist_kinds };
+static struct event_catalogue *events;
+static const struct event_entry *own;
+static struct trigger_list list;
+
+/* trigger_context.find */
+static const struct event_trigger *find(void *arg, bool (*fits)(const struct event_trigger *t, const void *what),
+					const void *what)
+{
+	for (size_t i = 0; i < list.at.n; i++)
+		if (fits(list.at.at[i], what))
+			return list.at.at[i];
+	return NULL;
+}
+
+static const struct event_entry *find_event(void *arg, const char *system, const char *name)
+{
+	return strcmp(system, event.system) || strcmp(name, event.name) ? events_find(events, system, name) : own;
+}
+
+static const struct trigger_context context = { .kinds = &hist_kinds, .find = find, .find_event = find_event };
+
+/* The synthetic events that actions may name. */
+static void define_all(void)
+{
+	static const char *const lines[] = { "lat u64 lat; int a; char s[8]", "dyn char d[]; unsigned long st[]; u64 v",
+					     "one u64 v", "small u8 v; char s[]" };
+	struct synthetic_command c;
+	struct err err;
+
+	events = events_new();
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (synthetic_command_parse(lines[i], &c, &err) < 0 ||
+		    events_define(events, &synthetic_provider, c.format, &own, &err) < 0)
+			abort();
+		synthetic_command_free(&c);
+	}
+}
+
+static bool make(void *record, const struct event_entry *e, const uint64_t *payload, size_t words)
+{
+	uint64_t sum = 0;
+
+	if (words > RECORD_PAYLOAD_MAX || 8 * words + EVENT_COMMON_BYTES < event_record_bytes(e->format))
+		abort();
+	for (size_t i = 0; i < words; i++)
+		sum += payload[i];
+	return sum % 5;
+}
+
+static void snapshot(void *record)
+{
+}
 
 static uint64_t time_of(void *record, const char *clock)
 {
@@ -51,7 +105,7 @@ static void count_all(struct trigger_list *l, const uint8_t *data, size_t n)
 {
 	for (size_t at = 0; at < n; at += 16) {
 		uint32_t size = n - at < 79 ? (uint32_t)(n - at) : 79;
-		struct hist_record r = { data + at, size, 1, "fuzz", time_of, stack_of, NULL, NULL };
+		struct hist_record r = { data + at, size, 1, "fuzz", time_of, stack_of, NULL, NULL, make, snapshot };
 
 		for (size_t i = 0; i < l->at.n; i++) {
 			if (!hist_is(l->at.at[i]))
@@ -71,18 +125,20 @@ static int drop_text(void *arg, const char *bytes, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	char *text = mem_strndup((const char *)data, n), *save, *line;
-	struct trigger_list l = { 0 };
 	size_t printed = 0;
 	struct out out;
 
+	if (!events)
+		define_all();
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		write_line(&l, line);
-	count_all(&l, data, n);
+		write_line(&list, line);
+	count_all(&list, data, n);
 	out_init_raw(&out, drop_text, &printed);
-	hist_print(&l, NULL, &out);
+	hist_print(&list, NULL, &out);
 	out_flush(&out);
 	out_free(&out);
-	trigger_list_free(&l);
+	trigger_list_free(&list);
+	list = (struct trigger_list){ 0 };
 	free(text);
 	return 0;
 }

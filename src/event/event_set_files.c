@@ -128,16 +128,36 @@ static const struct event_trigger *find_trigger(void *arg,
 	return NULL;
 }
 
+/* trigger_context.find_event */
+static const struct event_entry *find_event(void *arg, const char *system, const char *event)
+{
+	struct lookup *l = arg;
+	const struct event_entry *e = events_find(l->catalogue, system, event);
+
+	return e && events_can_enable(e) ? e : NULL;
+}
+
+static struct lookup lookup_in(const struct event_set *s)
+{
+	return (struct lookup){ s->catalogue, s, events_context(s->catalogue) };
+}
+
+static struct trigger_context context_of(struct lookup *l)
+{
+	return (struct trigger_context){
+		{ l->context.cpus, l->context.function ? function_by_name : NULL, l },
+		exists,
+		find_trigger,
+		events_kinds(l->catalogue),
+		find_event
+	};
+}
+
 int event_set_trigger(struct event_set *s, uint32_t index, const char *line,
 		      struct filter_fault *fault)
 {
-	struct lookup l = { s->catalogue, s, events_context(s->catalogue) };
-	struct trigger_context context = {
-		{ l.context.cpus, l.context.function ? function_by_name : NULL, &l },
-		exists,
-		find_trigger,
-		events_kinds(s->catalogue)
-	};
+	struct lookup l = lookup_in(s);
+	struct trigger_context context = context_of(&l);
 	int r = trigger_write(&event_set_of(s, index)->triggers,
 			      events_at(s->catalogue, index)->format, line, &context, fault);
 
@@ -147,7 +167,10 @@ int event_set_trigger(struct event_set *s, uint32_t index, const char *line,
 
 void event_set_wipe_triggers(struct event_set *s, uint32_t index)
 {
-	trigger_list_wipe(&event_set_of(s, index)->triggers);
+	struct lookup l = lookup_in(s);
+	struct trigger_context context = context_of(&l);
+
+	trigger_list_wipe(&event_set_of(s, index)->triggers, &context);
 	event_set_tidy(s, index);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The grammar of synthetic_events, on the thread that writes the file; nothing is kept here. Faults
- * are found in the kernel's order. Like it, the column of a fault is that of the first occurrence
+ * are found in the kernel's order. As there, the column of a fault is that of the first occurrence
  * of the words at fault in the line.
  *
  * The record has a word for each field, and a string with a length as many as that takes. (The

@@ -85,6 +85,7 @@ static struct event_trigger *trigger_new(const struct trigger_kind *kind)
 
 	t->kind = kind;
 	t->needs_stack = kind->action == TRIGGER_STACKTRACE;
+	t->takes_snapshots = kind->action == TRIGGER_SNAPSHOT;
 	t->count = TRIGGER_UNLIMITED;
 	t->users = 1;
 	return t;
@@ -261,6 +262,11 @@ static void put_in(struct trigger_list *l, struct event_trigger *t, int same)
 	l->at.at[0] = t;
 }
 
+static bool is_needed(const struct event_trigger *t, const struct trigger_context *c)
+{
+	return t->kind->ops->needed && t->kind->ops->needed(t, c);
+}
+
 /* Adds the trigger, or removes those that exclude it. */
 static int apply_trigger(struct trigger_list *l, struct event_trigger *t,
 			 const struct trigger_line *line, struct filter_fault *fault)
@@ -268,6 +274,8 @@ static int apply_trigger(struct trigger_list *l, struct event_trigger *t,
 	int same = find_excluding(l, t), r = 0;
 
 	if (line->remove) {
+		if (same >= 0 && is_needed(l->at.at[same], line->context))
+			return -EBUSY;
 		take_out(l, same);
 		return 0;
 	}
@@ -310,8 +318,11 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	return r;
 }
 
-void trigger_list_wipe(struct trigger_list *l)
+void trigger_list_wipe(struct trigger_list *l, const struct trigger_context *c)
 {
+	for (size_t i = 0; i < l->at.n; i++)
+		if (is_needed(l->at.at[i], c))
+			return;
 	for (size_t i = l->at.n; i-- > 0;)
 		if (l->at.at[i]->kind->wiped)
 			take_out(l, (int)i);

@@ -29,7 +29,9 @@ enum trigger_slot {
 	TRIGGER_SLOT_HIST,
 };
 
+struct event_entry;
 struct event_trigger;
+struct trigger_context;
 struct trigger_line;
 
 /* Functions in which kinds of triggers differ. None may look at a trigger's users or count. */
@@ -49,6 +51,13 @@ struct trigger_ops {
 	 * is -EEXIST. */
 	int (*meet)(struct event_trigger *t, const struct event_trigger *same,
 		    const struct trigger_line *line, struct filter_fault *fault);
+	/* Whether the trigger may not go, because others of the context's settings need it. NULL:
+	 * it always may. */
+	bool (*needed)(const struct event_trigger *t, const struct trigger_context *c);
+	/* Calls use() with each event, by its index, that the trigger makes records of. NULL:
+	 * none. */
+	void (*makes)(const struct event_trigger *t, void (*use)(void *arg, uint32_t index),
+		      void *arg);
 };
 
 /* The operations of kinds that have a count and no more: NAME[:SYSTEM:EVENT][:COUNT]. */
@@ -80,6 +89,7 @@ struct event_trigger {
 	char *filter;                   /* as it was written; or NULL */
 	struct filter_program *program; /* on the event that triggers; NULL: no condition */
 	bool needs_stack;               /* the program has to leave its stack with each record */
+	bool takes_snapshots;
 	void *own;                      /* the kind's; NULL: it needs no more than the above */
 };
 
@@ -99,6 +109,9 @@ struct trigger_context {
 		void *arg, bool (*fits)(const struct event_trigger *t, const void *what),
 		const void *what);
 	const struct trigger_kinds *kinds; /* beside those of trigger.c; NULL: none */
+	/* Finds an event that can be enabled. NULL, or a NULL function: there is none. Gets
+	 * filter.arg. */
+	const struct event_entry *(*find_event)(void *arg, const char *system, const char *event);
 };
 
 /* A line that is written to the file, as a kind's parse() gets it. */
@@ -127,8 +140,8 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 		  const struct trigger_context *c, struct filter_fault *fault);
 /* `cat trigger`; free() it. kinds: as in the context. */
 char *trigger_read(const struct trigger_list *l, const struct trigger_kinds *kinds);
-/* `> trigger`: removes triggers of kinds that are wiped. */
-void trigger_list_wipe(struct trigger_list *l);
+/* `> trigger`: removes triggers of kinds that are wiped; none if one of them is needed. */
+void trigger_list_wipe(struct trigger_list *l, const struct trigger_context *c);
 char *trigger_line(const struct event_trigger *t); /* its line there; free() it */
 /* Makes `to` a list of the same triggers, whose counts both lists share; trigger_list_free() frees
  * it. */

@@ -4,85 +4,16 @@
  * the column of a fault by looking for the first occurrence of the words at fault in the line, and
  * points at the line's begin if they are empty. Where the kernel has no sentence brace has one of
  * its own; error_log gets it, too. */
-#include "hist/command.h"
-
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "hist/parse.h"
 
 #define KIND_BYTES 4u /* "hist" */
 #define SIZE_DEFAULT 2048u
 #define SIZE_MIN 128u
 #define SIZE_MAX_ENTRIES 131072u
-
-/* A part of the line. at NULL: absent. */
-struct words {
-	const char *at;
-	size_t n;
-};
-
-/* The line that is parsed. Assignments are collected first, because the kernel looks at values
- * before keys, in whatever order they are written; of several of a kind the last one counts. */
-struct parse {
-	const struct event_format *event;
-	const struct hist_line *line;
-	struct filter_fault *fault;
-	struct hist_command *c;
-	struct words keys, values, sort, size, clock, name;
-	bool counted;           /* `hitcount` stood among the values */
-};
-
-/* --- words ---------------------------------------------------------------------------- */
-
-static bool words_are(struct words w, const char *text)
-{
-	return w.n == strlen(text) && !memcmp(w.at, text, w.n);
-}
-
-static bool words_begin(struct words w, const char *text)
-{
-	return w.n >= strlen(text) && !memcmp(w.at, text, strlen(text));
-}
-
-static bool words_have(struct words w, char c)
-{
-	return w.n && memchr(w.at, c, w.n);
-}
-
-/* Splits *rest at the first c: returns what is before it; *rest is then what is behind it, or
- * absent. */
-static struct words words_split(struct words *rest, char c)
-{
-	const char *at = rest->n ? memchr(rest->at, c, rest->n) : NULL;
-	struct words first = *rest;
-
-	if (!at) {
-		*rest = (struct words){ NULL, 0 };
-		return first;
-	}
-	first.n = (size_t)(at - first.at);
-	*rest = (struct words){ at + 1, rest->n - first.n - 1 };
-	return first;
-}
-
-/* Reads an unsigned number in C's notations, all of the words. */
-static bool words_number(struct words w, uint64_t *out)
-{
-	char *text, *end;
-	bool ok;
-
-	if (!w.n || !isdigit((unsigned char)*w.at))
-		return false;
-	text = mem_strndup(w.at, w.n);
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	ok = !errno && !*end;
-	free(text);
-	return ok;
-}
 
 /* --- faults --------------------------------------------------------------------------- */
 
@@ -107,203 +38,40 @@ int hist_refuse(const struct hist_line *line, struct filter_fault *fault, int co
 	return fill_fault(line, fault, code, sentence, found ? (size_t)(found - line->at) : 0);
 }
 
-static int refuse(struct parse *p, const char *sentence, struct words at)
+int parse_refuse(struct hist_parse *p, const char *sentence, struct words at)
 {
 	return hist_refuse(p->line, p->fault, EINVAL, sentence, at.at, at.n);
 }
 
-/* A fault for which the kernel has no sentence: the caret is where the words are. */
-static int refuse_here(struct parse *p, const char *sentence, struct words at)
+int parse_refuse_here(struct hist_parse *p, const char *sentence, struct words at)
 {
 	return fill_fault(p->line, p->fault, EINVAL, sentence, (size_t)(at.at - p->line->at));
 }
 
-/* --- fields --------------------------------------------------------------------------- */
-
-static const struct {
-	const char *name;
-	enum hist_modifier modifier;
-	bool prefix;            /* more may follow, as in the kernel */
-	bool of_values;         /* a value may have it */
-} modifiers[] = {
-	{ "hex", HIST_HEX, false, true },
-	{ "sym", HIST_SYM, false, false },
-	{ "sym-offset", HIST_SYM_OFFSET, false, false },
-	{ "execname", HIST_EXECNAME, false, true },
-	{ "syscall", HIST_SYSCALL, false, false },
-	{ "stacktrace", HIST_STACKTRACE, false, false },
-	{ "log2", HIST_LOG2, false, false },
-	{ "usecs", HIST_USECS, false, true },
-	{ "percent", HIST_PERCENT, true, true },
-	{ "graph", HIST_GRAPH, true, true },
-};
-#define MODIFIERS (sizeof(modifiers) / sizeof(modifiers[0]))
-
-/* Reads "buckets=N" or "bucket=N". The fault is at what is no number. */
-static int set_buckets(struct parse *p, struct hist_field *f, struct words text)
-{
-	static const char *const skipped[] = { "bucket", "s", "=" };
-
-	for (size_t i = 0; i < 3; i++) {
-		size_t n = words_begin(text, skipped[i]) ? strlen(skipped[i]) : 0;
-
-		text = (struct words){ text.at + n, text.n - n };
-	}
-	f->modifier = HIST_BUCKETS;
-	if (words_number(text, &f->buckets) && f->buckets)
-		return 0;
-	/* A minus would be an operator, whose left side has no number. */
-	return refuse(p, "Invalid field modifier",
-		      words_begin(text, "-") ? (struct words){ NULL, 0 } : text);
-}
-
-static int set_modifier(struct parse *p, struct hist_field *f, struct words name,
-			struct words text)
-{
-	if (words_begin(text, "bucket"))
-		return set_buckets(p, f, text);
-	for (size_t i = 0; i < MODIFIERS; i++) {
-		if (modifiers[i].prefix ? !words_begin(text, modifiers[i].name)
-					: !words_are(text, modifiers[i].name))
-			continue;
-		f->modifier = modifiers[i].modifier;
-		/* The name is the thread's that made the record: of no other number. */
-		if (f->modifier == HIST_EXECNAME && !words_are(name, "common_pid"))
-			break;
-		return 0;
-	}
-	return refuse(p, "Invalid field modifier", text);
-}
-
-/* Names of things that every event has, beside the fields of its record. */
-static bool is_generic(struct hist_field *f, struct words name)
-{
-	static const struct { const char *name; enum hist_source source; } generic[] = {
-		{ "common_timestamp", HIST_TIMESTAMP },
-		{ "common_stacktrace", HIST_STACK },
-		{ "common_cpu", HIST_CPU },
-		{ "hitcount", HIST_HITCOUNT },
-	};
-
-	for (size_t i = 0; i < sizeof(generic) / sizeof(generic[0]); i++) {
-		if (!words_are(name, generic[i].name))
-			continue;
-		f->source = generic[i].source;
-		f->name = generic[i].name;
-		return true;
-	}
-	return false;
-}
-
-static const enum hist_source source_of[] = {
-	[EVENT_NUMBER] = HIST_NUMBER, [EVENT_STRING] = HIST_STRING,
-	[EVENT_DYNAMIC] = HIST_STRING, [EVENT_RELATIVE] = HIST_STRING,
-	[EVENT_POINTER] = HIST_NUMBER, [EVENT_CPUMASK] = HIST_NUMBER,
-	[EVENT_COMM] = HIST_STRING, [EVENT_CPU] = HIST_CPU, [EVENT_STACK] = HIST_STACK,
-};
-
-static bool is_number_size(size_t n)
-{
-	return n == 1 || n == 2 || n == 4 || n == 8;
-}
-
-static int set_field(struct parse *p, struct hist_field *f, struct words name)
-{
-	if (is_generic(f, name))
-		return 0;
-	f->field = name.n ? event_find_field(p->event, name.at, name.n, &f->kind) : NULL;
-	if (!f->field)
-		return refuse(p, "Couldn't find field", name);
-	f->source = source_of[f->kind];
-	f->name = f->source == HIST_CPU	  ? "common_cpu"
-		  : f->source == HIST_STACK ? "common_stacktrace"
-					    : f->field->name;
-	if (f->source == HIST_NUMBER && !is_number_size(f->field->size))
-		return refuse_here(p, "An array is neither a key nor a value", name);
-	if (f->source == HIST_STRING && f->modifier != HIST_PLAIN)
-		return refuse_here(p, "A string has no modifier", name);
-	return 0;
-}
-
-/* Reads NAME[.MODIFIER]. */
-static int read_field(struct parse *p, struct hist_field *f, struct words text)
-{
-	struct words rest = text, name = words_split(&rest, '.');
-	int r;
-
-	*f = (struct hist_field){ 0 };
-	/* SYSTEM.EVENT.VARIABLE: the kernel looks for the last word. */
-	if (words_have(rest, '.')) {
-		while (words_have(rest, '.'))
-			words_split(&rest, '.');
-		return refuse(p, "Couldn't find field", rest);
-	}
-	if (rest.at) {
-		r = set_modifier(p, f, name, rest);
-		if (r < 0)
-			return r;
-	}
-	if (name.n && (isdigit((unsigned char)*name.at) || *name.at == '$'))
-		return refuse_here(p, "Constants and variables are not supported yet", text);
-	r = set_field(p, f, name);
-	if (r == 0 && f->source == HIST_STACK)
-		f->modifier = HIST_PLAIN;
-	return r;
-}
-
-/* An operator that stands in no modifier: an expression. */
-static bool has_operator(struct words text)
-{
-	static const char offset[] = ".sym-offset";
-
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.at[i] == '-' && i >= 4 && text.n - (i - 4) >= sizeof(offset) - 1 &&
-		    !memcmp(text.at + i - 4, offset, sizeof(offset) - 1))
-			continue;
-		if (strchr("+-*/", text.at[i]))
-			return true;
-	}
-	return false;
-}
-
-/* Whether the words are what a negative width of buckets looks like: no expression. */
-static bool is_bad_bucket(struct words text)
-{
-	struct words rest = text;
-
-	words_split(&rest, '.');
-	return words_begin(rest, "bucket");
-}
-
-static int read_operand(struct parse *p, struct hist_field *f, struct words text)
-{
-	struct words name = text;
-
-	name.n = 0;
-	while (name.n < text.n && !strchr("+-*/.", text.at[name.n]))
-		name.n++;
-	if (has_operator(text) && !is_bad_bucket(text) && name.n)
-		return refuse_here(p, "Expressions are not supported yet", text);
-	return read_field(p, f, text);
-}
-
 /* --- keys and values ------------------------------------------------------------------ */
 
-static int check_value(struct parse *p, const struct hist_field *f, struct words text)
+/* Whether values or variables may not have the modifier. */
+static bool is_bad_modifier(const struct hist_field *f, enum parse_role role)
 {
-	bool allowed = f->modifier == HIST_PLAIN && f->source != HIST_STACK;
+	if (f->source == HIST_EXPRESSION)
+		return false;
+	if (role == PARSE_VARIABLE)
+		return f->modifier == HIST_LOG2 || f->modifier == HIST_BUCKETS;
+	return !parse_may_be_value(f->modifier) || f->source == HIST_STACK;
+}
 
-	for (size_t i = 0; i < MODIFIERS; i++)
-		allowed |= modifiers[i].modifier == f->modifier && modifiers[i].of_values;
-	if (!allowed)
-		return refuse(p, "Invalid field modifier",
-			      f->modifier == HIST_SYM_OFFSET ? (struct words){ NULL, 0 } : text);
-	if (f->source == HIST_STRING)
-		return refuse_here(p, "A string has no sum: make it a key", text);
+static int check_value(struct hist_parse *p, const struct hist_field *f, struct words text)
+{
+	if (is_bad_modifier(f, PARSE_VALUE))
+		return parse_refuse(p, "Invalid field modifier",
+				    f->modifier == HIST_SYM_OFFSET ? (struct words){ NULL, 0 }
+								    : text);
+	if (!hist_field_is_number(f))
+		return parse_refuse_here(p, "A string has no sum: make it a key", text);
 	return 0;
 }
 
-static int read_value(struct parse *p, struct words text)
+static int read_value(struct hist_parse *p, struct words text)
 {
 	struct hist_command *c = p->c;
 	struct hist_field f;
@@ -314,38 +82,40 @@ static int read_value(struct parse *p, struct words text)
 		p->counted = true;
 		return 0;
 	}
-	r = read_operand(p, &f, text);
+	r = parse_value(p, &f, text, PARSE_VALUE);
 	if (r == 0)
 		r = check_value(p, &f, text);
 	if (r == 0 && c->n_values == HIST_VALUES_MAX)
-		r = refuse_here(p, "Too many values (Max = 8)", text);
+		r = parse_refuse_here(p, "Too many values (Max = 8)", text);
 	if (r == 0)
 		c->values[c->n_values++] = f;
 	return r;
 }
 
-static int read_key(struct parse *p, struct words text)
+static int read_key(struct hist_parse *p, struct words text)
 {
 	struct hist_command *c = p->c;
 	struct hist_field f;
-	int r = read_operand(p, &f, text);
+	int r = parse_value(p, &f, text, PARSE_KEY);
 	struct words modifier = text;
 
 	words_split(&modifier, '.');
 	if (r == 0 && (f.modifier == HIST_PERCENT || f.modifier == HIST_GRAPH))
-		r = refuse(p, "Invalid field modifier", modifier);
+		r = parse_refuse(p, "Invalid field modifier", modifier);
+	if (r == 0 && f.source == HIST_REFERENCE)
+		r = parse_refuse(p, "Using variable references in keys not supported", text);
 	if (r == 0 && f.modifier == HIST_STACKTRACE)
-		r = refuse(p, "Invalid field modifier", text);
+		r = parse_refuse(p, "Invalid field modifier", text);
 	if (r == 0 && c->n_keys == HIST_KEYS_MAX)
-		r = refuse_here(p, "Too many keys (Max = 8)", text);
+		r = parse_refuse_here(p, "Too many keys (Max = 8)", text);
 	if (r == 0)
 		c->keys[c->n_keys++] = f;
 	return r;
 }
 
 /* Calls read for each of the words between commas. */
-static int read_list(struct parse *p, struct words list,
-		     int (*read)(struct parse *p, struct words text))
+static int read_list(struct hist_parse *p, struct words list,
+		     int (*read)(struct hist_parse *p, struct words text))
 {
 	int r = 0;
 
@@ -354,6 +124,72 @@ static int read_list(struct parse *p, struct words list,
 
 		r = read(p, text);
 	}
+	return r;
+}
+
+/* --- variables ------------------------------------------------------------------------ */
+
+/* Splits NAME=VALUE[,NAME=VALUE...]. */
+static int split_variables(struct hist_parse *p, struct words list)
+{
+	while (list.at) {
+		struct words value = words_split(&list, ','), name = words_split(&value, '=');
+
+		if (!value.at)
+			return parse_refuse(p, "Malformed assignment", name);
+		if (p->n_variables == HIST_VARIABLES_MAX)
+			return parse_refuse(p, "Too many variables defined", name);
+		p->variables[p->n_variables].name = name;
+		p->variables[p->n_variables++].value = value;
+	}
+	return 0;
+}
+
+static int split_all_variables(struct hist_parse *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->n_assignments && r == 0; i++)
+		r = split_variables(p, p->assignments[i]);
+	return r;
+}
+
+/* Whether this line, or another histogram of the event, has a variable of that name. Whoever pauses
+ * or clears writes the line of that other one. */
+static bool is_defined(struct hist_parse *p, struct words name)
+{
+	for (size_t i = 0; i < p->c->n_variables; i++)
+		if (words_are(name, p->c->variables[i].name))
+			return true;
+	return p->c->order == HIST_ADD && parse_is_taken(p, name);
+}
+
+static int read_variable(struct hist_parse *p, struct words name, struct words value)
+{
+	struct hist_variable *v;
+	struct hist_field f;
+	int r;
+
+	if (!p->line->remove && is_defined(p, name))
+		return parse_refuse(p, "Variable already defined", name);
+	r = parse_value(p, &f, value, PARSE_VARIABLE);
+	if (r == 0 && is_bad_modifier(&f, PARSE_VARIABLE))
+		r = parse_refuse(p, "Invalid field modifier", value);
+	if (r < 0)
+		return r;
+	v = &p->c->variables[p->c->n_variables++];
+	v->name = words_copy(name);
+	v->field = f;
+	return 0;
+}
+
+static int read_variables(struct hist_parse *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->n_variables && r == 0; i++)
+		r = read_variable(p, p->variables[i].name, p->variables[i].value);
+	p->c->n_slots = p->c->n_variables;
 	return r;
 }
 
@@ -379,21 +215,21 @@ static int find_sorted(const struct hist_command *c, struct words name)
 	return -1;
 }
 
-static int read_sort(struct parse *p, struct words text)
+static int read_sort(struct hist_parse *p, struct words text)
 {
 	struct words rest = text, name = words_split(&rest, '.');
 	int field = find_sorted(p->c, name);
 
 	if (field < 0)
-		return refuse(p, "Sort field must be a key or a val", name);
+		return parse_refuse(p, "Sort field must be a key or a val", name);
 	if (rest.at && !words_are(rest, "descending") && !words_are(rest, "ascending"))
-		return refuse(p, "Invalid sort modifier", rest);
+		return parse_refuse(p, "Invalid sort modifier", rest);
 	p->c->sort[p->c->n_sort++] =
 		(struct hist_sort){ (size_t)field, rest.at && *rest.at == 'd' };
 	return 0;
 }
 
-static int read_sorts(struct parse *p)
+static int read_sorts(struct hist_parse *p)
 {
 	struct words list = p->sort, text;
 	int r = 0;
@@ -406,9 +242,9 @@ static int read_sorts(struct parse *p)
 	while (r == 0 && list.at) {
 		text = words_split(&list, ',');
 		if (!text.n)
-			return refuse(p, "Empty sort field", p->sort);
+			return parse_refuse(p, "Empty sort field", p->sort);
 		if (p->c->n_sort == HIST_SORT_MAX - 1 && list.at)
-			return refuse(p, "Too many sort fields (Max = 2)", p->sort);
+			return parse_refuse(p, "Too many sort fields (Max = 2)", p->sort);
 		r = read_sort(p, text);
 	}
 	return r;
@@ -416,7 +252,7 @@ static int read_sorts(struct parse *p)
 
 /* --- the rest --------------------------------------------------------------------------- */
 
-static int read_size(struct parse *p)
+static int read_size(struct hist_parse *p)
 {
 	struct words number = p->size;
 	uint64_t n;
@@ -426,15 +262,15 @@ static int read_size(struct parse *p)
 		return 0;
 	words_split(&number, '=');
 	if (!words_number(number, &n))
-		return refuse_here(p, "The size is not a number", number);
+		return parse_refuse_here(p, "The size is not a number", number);
 	if (n <= SIZE_MIN / 2 || n > SIZE_MAX_ENTRIES)
-		return refuse_here(p, "The size is not between 65 and 131072", number);
+		return parse_refuse_here(p, "The size is not between 65 and 131072", number);
 	for (p->c->size = SIZE_MIN; p->c->size < n;)
 		p->c->size *= 2;
 	return 0;
 }
 
-static int read_name(struct parse *p)
+static int read_name(struct hist_parse *p)
 {
 	struct words name = p->name;
 
@@ -445,7 +281,7 @@ static int read_name(struct parse *p)
 	return 0;
 }
 
-static int read_clock(struct parse *p)
+static int read_clock(struct hist_parse *p)
 {
 	static const char *const clocks[] = { "local", "global", "counter", "uptime", "perf",
 					      "mono", "mono_raw", "boot", "tai", "x86-tsc" };
@@ -461,11 +297,11 @@ static int read_clock(struct parse *p)
 		if (words_are(name, clocks[i]))
 			return 0;
 	/* The kernel tries to set a clock only if a time is asked for. */
-	return p->c->timestamps ? refuse(p, "Couldn't set trace_clock", name) : 0;
+	return p->c->timestamps ? parse_refuse(p, "Couldn't set trace_clock", name) : 0;
 }
 
 /* Takes a part "NAME=...". */
-static int take_assignment(struct parse *p, struct words part)
+static int take_assignment(struct hist_parse *p, struct words part)
 {
 	const struct { const char *name; struct words *to; } known[] = {
 		{ "key=", &p->keys },	  { "keys=", &p->keys },     { "val=", &p->values },
@@ -476,17 +312,20 @@ static int take_assignment(struct parse *p, struct words part)
 
 	words_split(&value, '=');
 	if (!value.n)
-		return refuse(p, "Empty assignment", part);
+		return parse_refuse(p, "Empty assignment", part);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (words_begin(part, known[i].name)) {
 			*known[i].to = part;
 			return 0;
 		}
 	}
-	return refuse_here(p, "Variables are not supported yet", part);
+	if (p->n_assignments == HIST_VARIABLES_MAX)
+		return parse_refuse(p, "Too many variables defined", part);
+	p->assignments[p->n_assignments++] = part;
+	return 0;
 }
 
-static int take_word(struct parse *p, struct words part)
+static int take_word(struct hist_parse *p, struct words part)
 {
 	static const struct { const char *name; enum hist_order order; } orders[] = {
 		{ "pause", HIST_PAUSE },
@@ -506,13 +345,18 @@ static int take_word(struct parse *p, struct words part)
 		p->c->nohitcount = true;
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++)
-		if (words_begin(part, handlers[i]))
-			return refuse_here(p, "Actions are not supported yet", part);
-	return refuse_here(p, "A part is NAME=..., pause, continue, clear or nohitcount", part);
+	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
+		if (!words_begin(part, handlers[i]))
+			continue;
+		if (p->n_actions == HIST_ACTIONS_MAX)
+			return parse_refuse_here(p, "Too many actions (Max = 8)", part);
+		p->actions[p->n_actions++] = part;
+		return 0;
+	}
+	return parse_refuse_here(p, "A part is NAME=..., pause, continue, clear or nohitcount", part);
 }
 
-static int take_parts(struct parse *p, struct words rest)
+static int take_parts(struct hist_parse *p, struct words rest)
 {
 	int r = 0;
 
@@ -531,36 +375,45 @@ static struct words behind_equals(struct words w)
 }
 
 /* Keys and values are there: what follows from them. */
-static int finish(struct parse *p)
+static int finish(struct hist_parse *p)
 {
 	struct hist_command *c = p->c;
 
-	for (size_t i = 0; i < c->n_keys; i++) {
-		c->timestamps |= c->keys[i].source == HIST_TIMESTAMP;
+	for (size_t i = 0; i < c->n_keys; i++)
 		c->stacks |= c->keys[i].source == HIST_STACK;
-	}
-	for (size_t i = 0; i < c->n_values; i++)
-		c->timestamps |= c->values[i].source == HIST_TIMESTAMP;
+	for (size_t i = 0; i < c->n_variables; i++)
+		c->stacks |= c->variables[i].field.source == HIST_STACK;
+	for (size_t i = 0; i < c->n_actions; i++)
+		for (size_t k = 0; k < c->actions[i].fields.n; k++)
+			c->stacks |= c->actions[i].fields.at[k].source == HIST_STACK;
 	if (c->nohitcount && !c->n_values)
 		return hist_refuse(p->line, p->fault, ENOENT,
 				   "Non-hitcount value is required for 'nohitcount'", NULL, 0);
 	return 0;
 }
 
-static int read_all(struct parse *p, struct words text)
+static int read_all(struct hist_parse *p, struct words text)
 {
 	int r = take_parts(p, text);
 
 	if (r == 0 && !p->keys.at)
-		r = refuse_here(p, "A key is missing: keys=FIELD", (struct words){ p->line->at, 0 });
+		r = parse_refuse_here(p, "A key is missing: keys=FIELD", (struct words){ p->line->at, 0 });
 	if (r == 0)
 		r = read_size(p);
+	if (r == 0)
+		r = parse_actions(p);
+	if (r == 0)
+		r = split_all_variables(p);
 	if (r == 0 && p->values.at)
 		r = read_list(p, behind_equals(p->values), read_value);
+	if (r == 0)
+		r = read_variables(p);
 	if (r == 0)
 		r = read_list(p, behind_equals(p->keys), read_key);
 	if (r == 0)
 		r = read_sorts(p);
+	if (r == 0 && !p->line->remove)
+		r = parse_finish_actions(p);
 	if (r == 0)
 		r = finish(p);
 	if (r == 0)
@@ -571,7 +424,7 @@ static int read_all(struct parse *p, struct words text)
 int hist_command_parse(const struct event_format *e, const struct hist_line *line,
 		       struct hist_command **out, struct filter_fault *fault)
 {
-	struct parse p = { .event = e,
+	struct hist_parse p = { .event = e,
 			   .line = line,
 			   .fault = fault,
 			   .c = mem_zalloc(sizeof(struct hist_command)) };
@@ -592,6 +445,19 @@ int hist_command_parse(const struct event_format *e, const struct hist_line *lin
 
 void hist_command_free(struct hist_command *c)
 {
+	for (size_t i = 0; i < c->n_variables; i++)
+		free(c->variables[i].name);
+	for (size_t i = 0; i < c->n_actions; i++)
+		parse_free_action(&c->actions[i]);
+	for (size_t i = 0; i < c->references.n; i++)
+		hist_shared_put(c->references.at[i].shared);
+	for (size_t i = 0; i < c->nodes.n; i++)
+		free(c->nodes.at[i]);
+	for (size_t i = 0; i < c->strings.n; i++)
+		free(c->strings.at[i]);
+	vec_free(&c->references);
+	vec_free(&c->nodes);
+	vec_free(&c->strings);
 	free(c->name);
 	free(c->clock);
 	free(c);
@@ -599,14 +465,12 @@ void hist_command_free(struct hist_command *c)
 
 /* --- showing and comparing -------------------------------------------------------------- */
 
-void hist_field_show(const struct hist_field *f, FILE *to)
+static void show_variables(const struct hist_command *c, FILE *to)
 {
-	fputs(f->name, to);
-	if (f->modifier == HIST_BUCKETS)
-		fprintf(to, ".buckets=%lld", (long long)f->buckets);
-	for (size_t i = 0; i < MODIFIERS; i++)
-		if (f->modifier == modifiers[i].modifier)
-			fprintf(to, ".%s", modifiers[i].name);
+	for (size_t i = 0; i < c->n_variables; i++) {
+		fprintf(to, "%c%s=", i ? ',' : ':', c->variables[i].name);
+		hist_field_show(&c->variables[i].field, to);
+	}
 }
 
 static void show_sort(const struct hist_command *c, FILE *to)
@@ -636,12 +500,41 @@ void hist_command_show(const struct hist_command *c, FILE *to)
 		fputs(i || !c->nohitcount ? "," : "", to);
 		hist_field_show(&c->values[i], to);
 	}
+	show_variables(c, to);
 	show_sort(c, to);
 	fprintf(to, ":size=%u", c->size);
 	if (c->timestamps)
 		fprintf(to, ":clock=%s", c->clock);
 	if (c->nohitcount)
 		fputs(":nohitcount", to);
+	for (size_t i = 0; i < c->n_actions; i++)
+		hist_action_show(&c->actions[i], to);
+}
+
+/* Compares what has no order of its own by its text. */
+static bool same_text(const struct hist_command *a, const struct hist_command *b,
+		      void (*show)(const struct hist_command *c, FILE *to))
+{
+	char *x = NULL, *y = NULL;
+	size_t n;
+	FILE *to = mem_stream(&x, &n);
+	bool same;
+
+	show(a, to);
+	fclose(to);
+	to = mem_stream(&y, &n);
+	show(b, to);
+	fclose(to);
+	same = !strcmp(x, y);
+	free(x);
+	free(y);
+	return same;
+}
+
+static void show_actions(const struct hist_command *c, FILE *to)
+{
+	for (size_t i = 0; i < c->n_actions; i++)
+		hist_action_show(&c->actions[i], to);
 }
 
 static bool same_fields(const struct hist_field *a, const struct hist_field *b, size_t n)
@@ -662,7 +555,8 @@ bool hist_command_shares(const struct hist_command *a, const struct hist_command
 		    a->sort[i].descending != b->sort[i].descending)
 			return false;
 	return same_fields(a->keys, b->keys, a->n_keys) &&
-	       same_fields(a->values, b->values, a->n_values);
+	       same_fields(a->values, b->values, a->n_values) &&
+	       same_text(a, b, show_variables) && same_text(a, b, show_actions);
 }
 
 bool hist_command_same(const struct hist_command *a, const struct hist_command *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A line "hist:keys=...:vals=...[ if FILTER]", parsed. The grammar is the kernel's, without
- * variables, expressions and actions, which are refused. A command does not change once it is
- * parsed, so any thread may read it. */
+/* A line "hist:keys=...:vals=...[ if FILTER]", parsed. The grammar is the kernel's. A command does
+ * not change once it is parsed, so any thread may read it. It refers to tables of other histograms
+ * (variables) and keeps them. */
 #pragma once
 #include <stdio.h>
 
@@ -12,6 +12,9 @@
 #define HIST_SORT_MAX 2u
 #define HIST_FRAMES 16u     /* the kernel's depth of a stack that is a key */
 #define HIST_STRING_MAX 256u
+#define HIST_VARIABLES_MAX 16u
+#define HIST_ACTIONS_MAX 8u
+#define HIST_PARAMS_MAX 64u
 
 /* Where the number or string comes from. */
 enum hist_source {
@@ -20,8 +23,15 @@ enum hist_source {
 	HIST_CPU,
 	HIST_TIMESTAMP,
 	HIST_STACK,
-	HIST_HITCOUNT,   /* the entry's own */
+	HIST_HITCOUNT,   /* the entry's own; in expressions and variables 1 */
+	HIST_CONSTANT,
+	HIST_EXPRESSION,
+	HIST_REFERENCE,  /* another histogram's variable: hist_command.references */
+	HIST_VARIABLE,   /* the entry's own */
 };
+
+/* A value is a number, or bytes. */
+enum hist_shape { HIST_IS_NUMBER, HIST_IS_STRING, HIST_IS_STACK };
 
 enum hist_modifier {
 	HIST_PLAIN,
@@ -46,6 +56,54 @@ struct hist_field {
 	const struct event_field *field;
 	enum event_field_kind kind;      /* of field */
 	const char *name;                /* as it is shown */
+	enum hist_shape shape;
+	bool usecs;                      /* a time in microseconds, or made of one */
+	uint64_t constant;               /* HIST_CONSTANT */
+	/* HIST_EXPRESSION: `+`, `-`, `*`, `/`, or `n` for a minus before it; the operands are the
+	 * command's */
+	char operator;
+	const struct hist_field *operands[2];
+	size_t reference;                /* HIST_REFERENCE, HIST_VARIABLE: its number */
+	/* what a synthetic event's field is compared with; the strings live as long as events */
+	const char *type;
+	uint32_t size;
+	bool is_signed;
+};
+
+struct hist_shared;
+
+/* A variable that is read: of the entry with the same key in another histogram's table. */
+struct hist_reference {
+	struct hist_shared *shared;      /* kept */
+	size_t variable;                 /* its number there */
+	bool hidden;                     /* no variable of its: a field that is asked for */
+	struct hist_field field;         /* hidden: of that event */
+	const struct event_format *event;
+	bool once;                       /* reading it takes it away */
+};
+
+struct hist_variable {
+	char *name;
+	struct hist_field field;
+};
+
+enum hist_handler { HIST_ONMATCH, HIST_ONMAX, HIST_ONCHANGE };
+enum hist_act { HIST_TRACE, HIST_SAVE, HIST_SNAPSHOT };
+
+/* HANDLER(...).ACT(...) */
+struct hist_action {
+	enum hist_handler handler;
+	enum hist_act act;
+	char *system, *event;            /* of onmatch */
+	char *tracked;                   /* of the others: `$NAME` */
+	size_t variable;                 /* number of that variable */
+	size_t track;                    /* slot that has its latest value */
+	bool keyword;                    /* trace(NAME,...), not NAME(...) */
+	char *name;                      /* of the synthetic event */
+	VEC(char *) params;              /* as they are written, without blanks */
+	const struct event_entry *synthetic;
+	VEC(struct hist_field) fields;   /* the values of the params */
+	size_t saved;                    /* of HIST_SAVE: slot of the first value */
 };
 
 /* A level of the order of rows. */
@@ -70,6 +128,14 @@ struct hist_command {
 	char *name;                      /* NULL: none */
 	char *clock;
 	enum hist_order order;
+	struct hist_variable variables[HIST_VARIABLES_MAX];
+	size_t n_variables;
+	VEC(struct hist_reference) references;
+	struct hist_action actions[HIST_ACTIONS_MAX];
+	size_t n_actions;
+	size_t n_slots;                  /* values that an entry keeps, variables first */
+	VEC(struct hist_field *) nodes;  /* operands */
+	VEC(char *) strings;             /* names of expressions */
 };
 
 /* A line of n characters, the first four of which are `hist`; a filter begins behind `bare` of
@@ -77,6 +143,8 @@ struct hist_command {
 struct hist_line {
 	const char *at;
 	size_t n, bare;
+	bool remove;                           /* it removes: other histograms do not matter */
+	const struct trigger_context *context;
 };
 
 /* Parses all but the filter. Returns 0 and *out, which hist_command_free() frees; or -errno and
@@ -88,6 +156,8 @@ int hist_command_parse(const struct event_format *e, const struct hist_line *lin
 int hist_refuse(const struct hist_line *line, struct filter_fault *fault, int code,
 		const char *sentence, const char *at, size_t n);
 void hist_command_free(struct hist_command *c);
+/* Writes ":HANDLER(...).ACTION(...)". */
+void hist_action_show(const struct hist_action *a, FILE *to);
 
 /* Writes the command as the kernel shows it, without filter and state. */
 void hist_command_show(const struct hist_command *c, FILE *to);
@@ -95,5 +165,7 @@ void hist_command_show(const struct hist_command *c, FILE *to);
 bool hist_command_same(const struct hist_command *a, const struct hist_command *b);
 /* Whether both can have one table: as above without the name. */
 bool hist_command_shares(const struct hist_command *a, const struct hist_command *b);
+/* Whether the value of the field is a number. */
+bool hist_field_is_number(const struct hist_field *f);
 /* Writes the field's name with its modifier. */
 void hist_field_show(const struct hist_field *f, FILE *to);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From a record to its key and values. Called for every record of an event with a histogram, under
- * the lock of whoever looks at records. Records are the program's bytes: a field that does not lie
- * in the record is 0 or empty. */
+/* From a record to its key, values and variables. Called for every record of an event with a
+ * histogram, under the lock of whoever looks at records. Records are the program's bytes: a field
+ * that does not lie in the record is 0 or empty. */
 #include <string.h>
 
 #include "hist/internal.h"
@@ -29,21 +29,57 @@ static uint64_t log2_above(uint64_t value)
 	return value < 2 ? 0 : 64 - (uint64_t)__builtin_clzll(value - 1);
 }
 
-static uint64_t plain_word(const struct hist_command *c, const struct hist_field *f,
-			   const struct hist_record *r)
+static uint64_t read_reference(const struct hist_reading *g, const struct hist_field *f)
 {
-	if (f->source == HIST_CPU)
-		return (uint64_t)(int64_t)r->cpu;
-	if (f->source == HIST_TIMESTAMP)
-		return read_time(c, r);
-	return f->source == HIST_NUMBER ? read_number(r, f->field) : 0;
+	return g->values ? g->values[f->reference].number : 0;
 }
 
-/* The word that a field counts under, or that is summed. */
-static uint64_t read_word(const struct hist_command *c, const struct hist_field *f,
-			  const struct hist_record *r)
+/* A quotient of nothing is as large as can be, as in the kernel. */
+static uint64_t read_expression(const struct hist_reading *g, const struct hist_field *f)
 {
-	uint64_t value = plain_word(c, f, r);
+	uint64_t a = hist_read_number(g, f->operands[0]),
+		 b = f->operands[1] ? hist_read_number(g, f->operands[1]) : 0;
+
+	switch (f->operator) {
+	case '+':
+		return a + b;
+	case '-':
+		return a - b;
+	case '*':
+		return a * b;
+	case '/':
+		return b ? a / b : UINT64_MAX;
+	default:
+		return 0 - a;
+	}
+}
+
+static uint64_t plain_word(const struct hist_reading *g, const struct hist_field *f)
+{
+	switch (f->source) {
+	case HIST_CPU:
+		return (uint64_t)(int64_t)g->r->cpu;
+	case HIST_TIMESTAMP:
+		return read_time(g->c, g->r);
+	case HIST_NUMBER:
+		return read_number(g->r, f->field);
+	case HIST_CONSTANT:
+		return f->constant;
+	case HIST_HITCOUNT:
+		return 1;
+	case HIST_EXPRESSION:
+		return read_expression(g, f);
+	case HIST_REFERENCE:
+		return read_reference(g, f);
+	default:
+		return 0;
+	}
+}
+
+uint64_t hist_read_number(const struct hist_reading *g, const struct hist_field *f)
+{
+	const struct hist_record *r = g->r;
+	uint64_t value = plain_word(g, f);
 
 	switch (f->modifier) {
 	case HIST_LOG2:
@@ -98,20 +134,27 @@ static struct hist_string find_fixed(const struct hist_record *r, const struct e
 
 static struct hist_string find_string(const struct hist_record *r, const struct hist_field *f)
 {
-	if (f->kind == EVENT_COMM)
+	if (f->kind == EVENT_COMM || f->modifier == HIST_EXECNAME)
 		return (struct hist_string){ (const uint8_t *)r->comm, strlen(r->comm) };
 	if (f->kind == EVENT_STRING)
 		return find_fixed(r, f->field);
 	return find_dynamic(r, f->field, f->kind == EVENT_RELATIVE);
 }
 
-/* Up to its NUL, and as much as a key takes. */
-static void add_string(struct hist_key *k, struct hist_string s)
+/* Bytes up to the NUL, and as many as a key takes. */
+static size_t string_length(struct hist_string s)
 {
 	size_t n = 0;
 
 	while (n < s.n && n < HIST_STRING_MAX - 1 && s.at[n])
 		n++;
+	return n;
+}
+
+static void add_string(struct hist_key *k, struct hist_string s)
+{
+	size_t n = string_length(s);
+
 	k->words[k->n++] = n;
 	if (n)
 		k->words[k->n + hist_string_words(n) - 1] = 0; /* what is behind the string */
@@ -120,31 +163,57 @@ static void add_string(struct hist_key *k, struct hist_string s)
 }
 
 /* Frames are one in all processes that map the file, as functions are. */
-static void add_stack(struct hist_key *k, const struct hist_record *r)
+static size_t read_stack(const struct hist_record *r, uint64_t *frames)
 {
-	uint64_t *frames = &k->words[k->n + 1];
 	size_t n = r->stack ? r->stack(r->context, frames, HIST_FRAMES) : 0;
 
 	for (size_t i = 0; i < n && r->place; i++)
 		frames[i] = r->place(r->context, frames[i]);
+	return n;
+}
+
+static void add_stack(struct hist_key *k, const struct hist_record *r)
+{
+	size_t n = read_stack(r, &k->words[k->n + 1]);
+
 	k->words[k->n] = n;
 	k->n += 1 + n;
 }
 
-void hist_read_record(const struct hist_command *c, const struct hist_record *r,
-		      struct hist_key *k, uint64_t *values)
+void hist_read_key(const struct hist_reading *g, struct hist_key *k)
 {
 	k->n = 0;
-	for (size_t i = 0; i < c->n_keys; i++) {
-		const struct hist_field *f = &c->keys[i];
+	for (size_t i = 0; i < g->c->n_keys; i++) {
+		const struct hist_field *f = &g->c->keys[i];
 
-		if (f->source == HIST_STRING)
-			add_string(k, find_string(r, f));
-		else if (f->source == HIST_STACK)
-			add_stack(k, r);
+		if (f->shape == HIST_IS_STRING)
+			add_string(k, find_string(g->r, f));
+		else if (f->shape == HIST_IS_STACK)
+			add_stack(k, g->r);
 		else
-			k->words[k->n++] = read_word(c, f, r);
+			k->words[k->n++] = hist_read_number(g, f);
 	}
-	for (size_t i = 0; i < c->n_values; i++)
-		values[i] = read_word(c, &c->values[i], r);
+}
+
+/* --- variables -------------------------------------------------------------------------- */
+
+void hist_read_slot(const struct hist_reading *g, const struct hist_field *f,
+		    struct hist_slot *slot)
+{
+	uint64_t frames[HIST_FRAMES];
+	struct hist_string s;
+
+	if (hist_field_is_number(f)) {
+		slot->number = hist_read_number(g, f);
+		slot->set = true;
+	} else if (f->source == HIST_REFERENCE) {
+		const struct hist_slot *from = &g->values[f->reference];
+
+		hist_slot_set(slot, from->bytes, from->n);
+	} else if (f->shape == HIST_IS_STACK) {
+		hist_slot_set(slot, frames, read_stack(g->r, frames) * sizeof(*frames));
+	} else {
+		s = find_string(g->r, f);
+		hist_slot_set(slot, s.at, string_length(s));
+	}
 }

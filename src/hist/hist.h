@@ -30,6 +30,12 @@ struct hist_record {
 	/* Translates an address of the process to the one that kallsyms shows. */
 	uint64_t (*place)(void *context, uint64_t address);
 	void *context;
+	/* Makes a record of a synthetic event, `words` long without common fields, at the time and
+	 * of the thread of this one. False: it was not made, since too many are in a chain. */
+	bool (*make)(void *context, const struct event_entry *e, const uint64_t *payload,
+		     size_t words);
+	/* Takes a snapshot of the buffer, with this record in it. */
+	void (*snapshot)(void *context);
 };
 
 /* The function around an address. */

@@ -6,13 +6,24 @@
 #include "hist/hist.h"
 #include "hist/table.h"
 
-/* A table, shared by the triggers of a name and by those that writes made of one histogram. */
+/* A field that other histograms want to know of an event's latest record of a key. */
+struct hist_extra {
+	const struct event_format *event;
+	struct hist_field field;
+};
+
+/* A table, shared by the triggers of a name and by those that writes made of one histogram, and
+ * kept by those that read its variables. */
 struct hist_shared {
 	atomic_uint users;
 	atomic_uint wishes;        /* to clear it, so far */
 	atomic_uint clears;        /* the latest of them that came true */
 	struct hist_table table;   /* (records) */
+	VEC(struct hist_extra) extras; /* (records) */
 };
+
+struct hist_shared *hist_shared_get(struct hist_shared *s);
+void hist_shared_put(struct hist_shared *s); /* NULL: nothing */
 
 /* The state of a histogram of one event, shared by the triggers that writes made of it. */
 struct hist_state {
@@ -25,6 +36,7 @@ struct hist_state {
 /* The `own` of a trigger of the kind `hist`. Constant once the write is done, but for what
  * the pointers lead to. */
 struct hist {
+	const struct event_format *event;
 	struct hist_command *command;
 	struct hist_shared *shared;
 	struct hist_state *state;
@@ -34,6 +46,19 @@ struct hist {
 
 /* Whether it is paused, now or, if a write wished so that is not in force yet, then. */
 bool hist_is_paused(const struct hist *h);
-/* Fills the key and the values of a record. */
-void hist_read_record(const struct hist_command *c, const struct hist_record *r,
-		      struct hist_key *k, uint64_t *values);
+/* A record that is being counted. values: those of the references that are known so far. */
+struct hist_reading {
+	const struct hist_command *c;
+	const struct hist_record *r;
+	const struct hist_slot *values;
+};
+
+/* Fills the key of a record. */
+void hist_read_key(const struct hist_reading *g, struct hist_key *k);
+/* Returns the number that a field has. */
+uint64_t hist_read_number(const struct hist_reading *g, const struct hist_field *f);
+/* Fills the slot with the field's value, and marks it as set. */
+void hist_read_slot(const struct hist_reading *g, const struct hist_field *f,
+		    struct hist_slot *slot);
+/* (records) The command's fields of other events are read from here on. */
+void hist_ask_extras(const struct hist_command *c);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "event/syscalls.h"
 #include "hist/internal.h"
 
@@ -114,9 +115,9 @@ static void print_word(const struct hist_printing *p, const struct hist_field *f
 static void print_key(const struct hist_printing *p, const struct hist_field *f,
 		      const struct hist_entry *e, const uint64_t *at)
 {
-	if (f->source == HIST_STRING)
+	if (f->shape == HIST_IS_STRING)
 		print_string(p, f, at);
-	else if (f->source == HIST_STACK)
+	else if (f->shape == HIST_IS_STACK)
 		print_stack(p, f, at);
 	else if (f->modifier == HIST_SYM || f->modifier == HIST_SYM_OFFSET)
 		print_address(p, f, *at);
@@ -185,6 +186,68 @@ static uint64_t value_of(const struct hist_command *c, const struct hist_entry *
 	return !i || c->values[i - 1].source == HIST_HITCOUNT ? e->hits : e->sums[i - 1];
 }
 
+/* --- actions ---------------------------------------------------------------------------- */
+
+static const char *const handler_names[] = { [HIST_ONMAX] = "onmax", [HIST_ONCHANGE] = "onchange" };
+
+/* Slot i of the entry; it may not have come so far. */
+static const struct hist_slot *slot_of(const struct hist_entry *e, size_t i)
+{
+	static const struct hist_slot unset;
+
+	return i < e->slots.n ? &e->slots.at[i] : &unset;
+}
+
+static void print_saved(const struct hist_printing *p, const struct hist_field *f, const char *name,
+			const struct hist_slot *s)
+{
+	out_printf(p->out, "  %.*s: ", (int)strcspn(name, "."), name);
+	if (hist_field_is_number(f)) {
+		out_printf(p->out, "%10" PRIu64, s->number);
+		return;
+	}
+	out_name(p->out, s->bytes ? (const char *)s->bytes : "", s->n);
+	pad(p->out, s->n, 32);
+}
+
+/* The kernel shows what save() kept behind whatever tracks, unless that takes a snapshot. */
+static void print_tracked(const struct hist_printing *p, const struct hist_action *tracks,
+			  const struct hist_entry *e)
+{
+	out_printf(p->out, "\n\t%s: %10" PRIu64,
+		   tracks->handler == HIST_ONMAX ? "max" : "changed",
+		   slot_of(e, tracks->track)->number);
+	if (tracks->act == HIST_SNAPSHOT)
+		return;
+	for (size_t i = 0; i < p->c->n_actions; i++) {
+		const struct hist_action *a = &p->c->actions[i];
+
+		for (size_t k = 0; a->act == HIST_SAVE && k < a->fields.n; k++)
+			print_saved(p, &a->fields.at[k], a->params.at[k], slot_of(e, a->saved + k));
+	}
+}
+
+static void print_snapshot(const struct hist_printing *p, const struct hist_table *t)
+{
+	struct hist_entry *e;
+	const struct hist_action *a = p->c->actions;
+
+	if (!t->snapshot_key)
+		return;
+	while (a->act != HIST_SNAPSHOT)
+		a++;
+	e = mem_zalloc(sizeof(*e) + t->snapshot_n * sizeof(e->key[0]));
+	memcpy(e->key, t->snapshot_key, t->snapshot_n * sizeof(e->key[0]));
+	memcpy(e->comm, t->snapshot_comm, sizeof(e->comm));
+	out_printf(p->out,
+		   "\nSnapshot taken (see tracing/snapshot).  Details:\n"
+		   "\ttriggering value { %s(%s) }: %10" PRIu64 "\ttriggered by event with key: ",
+		   handler_names[a->handler], a->tracked, t->snapshot_value);
+	print_keys(p, e);
+	out_char(p->out, '\n');
+	free(e);
+}
+
 static void print_entry(const struct hist_printing *p, const struct hist_entry *e)
 {
 	print_keys(p, e);
@@ -194,6 +257,9 @@ static void print_entry(const struct hist_printing *p, const struct hist_entry *
 		out_char(p->out, ' ');
 		print_value(p, &p->c->values[i - 1], i, value_of(p->c, e, i));
 	}
+	for (size_t i = 0; i < p->c->n_actions; i++)
+		if (p->c->actions[i].handler != HIST_ONMATCH)
+			print_tracked(p, &p->c->actions[i], e);
 	out_char(p->out, '\n');
 }
 
@@ -227,9 +293,15 @@ static void print_histogram(const struct event_trigger *trigger, const struct hi
 	out_str(out, "#\n\n");
 	for (size_t i = 0; i < t->entries.n; i++)
 		print_entry(&p, sorted[i]);
+	print_snapshot(&p, t);
 	out_printf(out,
 		   "\nTotals:\n    Hits: %" PRIu64 "\n    Entries: %zu\n    Dropped: %" PRIu64 "\n",
 		   t->hits, t->entries.n, t->dropped);
+	/* Lines that the kernel does not have, for what it does not count. */
+	if (t->unmatched)
+		out_printf(out, "    Unmatched: %" PRIu64 "\n", t->unmatched);
+	if (t->unsent)
+		out_printf(out, "    Unsent: %" PRIu64 "\n", t->unsent);
 	free(line);
 	free(sorted);
 }

@@ -16,13 +16,46 @@ void hist_table_init(struct hist_table *t, uint32_t size)
 	*t = (struct hist_table){ .size = size };
 }
 
+/* --- slots ------------------------------------------------------------------------------ */
+
+void hist_slot_set(struct hist_slot *s, const void *bytes, size_t n)
+{
+	s->bytes = mem_realloc(s->bytes, n + 1, 1);
+	if (n)
+		memcpy(s->bytes, bytes, n);
+	s->bytes[n] = 0;
+	s->n = (uint32_t)n;
+	s->set = true;
+}
+
+void hist_slot_free(struct hist_slot *s)
+{
+	free(s->bytes);
+	*s = (struct hist_slot){ 0 };
+}
+
+static void free_entry(struct hist_entry *e)
+{
+	for (size_t i = 0; i < e->slots.n; i++)
+		hist_slot_free(&e->slots.at[i]);
+	for (size_t i = 0; i < e->extras.n; i++)
+		hist_slot_free(&e->extras.at[i]);
+	vec_free(&e->slots);
+	vec_free(&e->extras);
+	free(e);
+}
+
+/* --- entries ---------------------------------------------------------------------------- */
+
 void hist_table_free(struct hist_table *t)
 {
 	for (size_t i = 0; i < t->entries.n; i++)
-		free(t->entries.at[i]);
+		free_entry(t->entries.at[i]);
 	vec_free(&t->entries);
 	free(t->places);
+	free(t->snapshot_key);
 	t->places = NULL;
+	t->snapshot_key = NULL;
 }
 
 void hist_table_clear(struct hist_table *t)
@@ -100,26 +133,32 @@ static struct hist_entry *entry_of(struct hist_table *t, const struct hist_key *
 	return t->entries.at[*place - 1];
 }
 
-void hist_table_add(struct hist_table *t, const struct hist_key *k, const uint64_t *values,
-		    size_t n_values, const char *comm)
+struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k,
+				  const char *comm)
 {
 	struct hist_entry *e = entry_of(t, k, comm);
 
 	if (!e) {
 		t->dropped++;
-		return;
+		return NULL;
 	}
 	t->hits++;
 	e->hits++;
-	for (size_t i = 0; i < n_values; i++)
-		e->sums[i] += values[i];
+	return e;
+}
+
+struct hist_entry *hist_table_find(const struct hist_table *t, const struct hist_key *k)
+{
+	uint32_t *place = t->n_places ? find_place(t, k->words, k->n) : NULL;
+
+	return place && *place ? t->entries.at[*place - 1] : NULL;
 }
 
 /* --- order ------------------------------------------------------------------------------ */
 
 bool hist_field_is_word(const struct hist_field *f)
 {
-	return f->source != HIST_STRING && f->source != HIST_STACK;
+	return hist_field_is_number(f);
 }
 
 /* Words that the field's key takes, its length included. */
@@ -127,7 +166,7 @@ static size_t key_words(const struct hist_field *f, const uint64_t *at)
 {
 	if (hist_field_is_word(f))
 		return 1;
-	return 1 + (f->source == HIST_STRING ? hist_string_words(*at) : (size_t)*at);
+	return 1 + (f->shape == HIST_IS_STRING ? hist_string_words(*at) : (size_t)*at);
 }
 
 const uint64_t *hist_entry_key(const struct hist_entry *e, const struct hist_command *c, size_t i)
@@ -154,7 +193,7 @@ static int compare_content(const struct hist_field *f, const uint64_t *a, const 
 	size_t n = *a < *b ? (size_t)*a : (size_t)*b;
 	int r;
 
-	if (f->source == HIST_STACK)
+	if (f->shape == HIST_IS_STACK)
 		n *= sizeof(*a);
 	r = memcmp(a + 1, b + 1, n);
 	return r ? r : compare_words(*a, *b);
@@ -168,7 +207,7 @@ static int compare_keys(const struct hist_command *c, size_t i, const struct his
 
 	if (!hist_field_is_word(f))
 		return compare_content(f, x, y);
-	return f->field && f->field->is_signed ? compare_signed(*x, *y) : compare_words(*x, *y);
+	return f->is_signed ? compare_signed(*x, *y) : compare_words(*x, *y);
 }
 
 /* By field number `field` of struct hist_sort. */

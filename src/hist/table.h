@@ -13,8 +13,18 @@ struct hist_key {
 	size_t n;
 };
 
+/* A value that an entry keeps: a number, or bytes. */
+struct hist_slot {
+	bool set;
+	uint64_t number;
+	uint32_t n;                /* bytes */
+	uint8_t *bytes;            /* n of them, and a NUL */
+};
+
 struct hist_entry {
 	uint64_t hits;
+	VEC(struct hist_slot) slots;   /* of its own histogram */
+	VEC(struct hist_slot) extras;  /* that others asked for */
 	uint64_t sums[HIST_VALUES_MAX];
 	char comm[16];             /* of the thread whose record made the entry */
 	size_t n;                  /* words of the key */
@@ -28,6 +38,13 @@ struct hist_table {
 	uint32_t n_places;         /* a power of two */
 	uint64_t hits;             /* records that found or made an entry */
 	uint64_t dropped;          /* records for which there was no room, or which were lost */
+	uint64_t unmatched;        /* records for which a variable of another event was not set */
+	uint64_t unsent;           /* synthetic events that were not made: too many in a chain */
+	/* the latest snapshot that an action took: its key, and the value */
+	uint64_t *snapshot_key;
+	size_t snapshot_n;
+	uint64_t snapshot_value;
+	char snapshot_comm[16];
 };
 
 /* size: number of entries at most. hist_table_free() frees what is in *t. */
@@ -35,9 +52,15 @@ void hist_table_init(struct hist_table *t, uint32_t size);
 void hist_table_free(struct hist_table *t);
 /* Empties it. */
 void hist_table_clear(struct hist_table *t);
-/* Adds a hit with its values (n_values of them); comm: the thread's name. */
-void hist_table_add(struct hist_table *t, const struct hist_key *k, const uint64_t *values,
-		    size_t n_values, const char *comm);
+/* Counts a hit and returns its entry, new or not; comm: the thread's name. NULL: there is no room,
+ * and it is counted as dropped. */
+struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k,
+				  const char *comm);
+/* Returns the entry of the key; NULL: there is none. */
+struct hist_entry *hist_table_find(const struct hist_table *t, const struct hist_key *k);
+/* Sets the slot to bytes, which are copied. */
+void hist_slot_set(struct hist_slot *s, const void *bytes, size_t n);
+void hist_slot_free(struct hist_slot *s);
 /* Returns the entries in the command's order, those that are equal in it by their keys; free() the
  * array, which is valid until the table changes. */
 struct hist_entry **hist_table_sorted(const struct hist_table *t, const struct hist_command *c);

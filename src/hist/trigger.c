@@ -7,9 +7,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/catalogue.h"
 #include "hist/internal.h"
 
 /* --- what triggers share ---------------------------------------------------------------- */
+
+struct hist_shared *hist_shared_get(struct hist_shared *s)
+{
+	atomic_fetch_add(&s->users, 1);
+	return s;
+}
 
 static struct hist_shared *shared_new(uint32_t size)
 {
@@ -21,11 +28,12 @@ static struct hist_shared *shared_new(uint32_t size)
 }
 
 /* Sequentially consistent, here and below: the last user sees all uses before it frees. */
-static void shared_put(struct hist_shared *s)
+void hist_shared_put(struct hist_shared *s)
 {
 	if (!s || atomic_fetch_sub(&s->users, 1) != 1)
 		return;
 	hist_table_free(&s->table);
+	vec_free(&s->extras);
 	free(s);
 }
 
@@ -47,9 +55,10 @@ static void state_put(struct hist_state *s)
 /* Takes `from`'s table in place of h's own. */
 static void take_shared(struct hist *h, const struct hist *from)
 {
-	atomic_fetch_add(&from->shared->users, 1);
-	shared_put(h->shared);
-	h->shared = from->shared;
+	struct hist_shared *shared = hist_shared_get(from->shared);
+
+	hist_shared_put(h->shared);
+	h->shared = shared;
 	h->clears = from->clears;
 }
 
@@ -66,7 +75,7 @@ static void hist_free(void *own)
 {
 	struct hist *h = own;
 
-	shared_put(h->shared);
+	hist_shared_put(h->shared);
 	state_put(h->state);
 	hist_command_free(h->command);
 	free(h);
@@ -93,7 +102,7 @@ static size_t find_filter(const char *line, size_t n)
 
 static struct hist_line split_line(const struct trigger_line *line, size_t *filter)
 {
-	struct hist_line l = { line->whole, line->whole_n, 0 };
+	struct hist_line l = { line->whole, line->whole_n, 0, line->remove, line->context };
 
 	*filter = l.bare = find_filter(l.at, l.n);
 	while (l.bare && is_blank(l.at[l.bare - 1]))
@@ -113,11 +122,14 @@ static int parse_hist(struct event_trigger *t, const struct trigger_line *line,
 	if (r < 0)
 		return r;
 	h = t->own = mem_zalloc(sizeof(*h));
+	h->event = line->event;
 	h->command = c;
 	h->paused = c->order == HIST_PAUSE;
 	h->shared = shared_new(c->size);
 	h->state = state_new(h->paused);
 	t->needs_stack = c->stacks;
+	for (size_t i = 0; i < c->n_actions; i++)
+		t->takes_snapshots |= c->actions[i].act == HIST_SNAPSHOT;
 	if (filter == l.n)
 		return 0;
 	return trigger_parse_filter(t, line, l.at + filter, l.n - filter, fault);
@@ -218,7 +230,52 @@ static int meet_hist(struct event_trigger *t, const struct event_trigger *same,
 	return 0;
 }
 
-static const struct trigger_ops ops = { .parse = parse_hist,
+/* --- what others need of it -------------------------------------------------------------- */
+
+/* The tables of others that a histogram reads. */
+struct hist_need {
+	const struct hist *of;
+	unsigned n;             /* triggers that have its table */
+	bool needed;
+};
+
+/* trigger_context.find's callback: goes on to the end. */
+static bool look_at_needs(const struct event_trigger *t, const void *what)
+{
+	struct hist_need *need = (struct hist_need *)what;
+	const struct hist *h = hist_is(t) ? t->own : NULL;
+
+	if (!h)
+		return false;
+	need->n += h->shared == need->of->shared;
+	for (size_t i = 0; i < h->command->references.n; i++)
+		need->needed |= h->command->references.at[i].shared == need->of->shared;
+	return false;
+}
+
+/* Whether variables of it are read, and no other trigger of its name remains. */
+static bool is_needed(const struct event_trigger *t, const struct trigger_context *context)
+{
+	struct hist_need need = { .of = t->own };
+
+	if (context->find)
+		context->find(context->filter.arg, look_at_needs, &need);
+	return need.needed && need.n <= 1;
+}
+
+static void tell_made(const struct event_trigger *t, void (*use)(void *arg, uint32_t index),
+		      void *arg)
+{
+	const struct hist_command *c = ((const struct hist *)t->own)->command;
+
+	for (size_t i = 0; i < c->n_actions; i++)
+		if (c->actions[i].synthetic)
+			use(arg, c->actions[i].synthetic->index);
+}
+
+static const struct trigger_ops ops = { .needed = is_needed,
+					.makes = tell_made,
+					.parse = parse_hist,
 					.show = show_hist,
 					.same = is_same_hist,
 					.free = hist_free,
@@ -251,6 +308,7 @@ void hist_begin(struct event_trigger *t)
 {
 	struct hist *h = t->own;
 
+	hist_ask_extras(h->command);
 	if (is_later(h->clears, atomic_load(&h->shared->clears))) {
 		hist_table_clear(&h->shared->table);
 		atomic_store(&h->shared->clears, h->clears);
@@ -281,16 +339,4 @@ void hist_lose(struct event_trigger *t, uint64_t n)
 
 	if (!atomic_load(&h->state->paused))
 		h->shared->table.dropped += n;
-}
-
-void hist_count(struct event_trigger *t, const struct hist_record *r)
-{
-	struct hist *h = t->own;
-	uint64_t values[HIST_VALUES_MAX];
-	struct hist_key k;
-
-	if (atomic_load(&h->state->paused))
-		return;
-	hist_read_record(h->command, r, &k, values);
-	hist_table_add(&h->shared->table, &k, values, h->command->n_values, r->comm);
 }

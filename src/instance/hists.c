@@ -52,6 +52,21 @@ static uint64_t place_of(void *context, uint64_t address)
 	return addresses_place(s->addresses, s->info, image_of(s), address, s->item->event->tsc);
 }
 
+static bool make_record(void *context, const struct event_entry *e, const uint64_t *payload,
+			size_t words)
+{
+	const struct hist_source_state *s = context;
+
+	return s->make(s->arg, e, payload, words);
+}
+
+static void take_snapshot(void *context)
+{
+	const struct hist_source_state *s = context;
+
+	s->snapshot(s->arg);
+}
+
 void hists_count(struct event_trigger *t, const struct hist_source_state *s)
 {
 	const struct event *e = s->item->event;
@@ -64,6 +79,8 @@ void hists_count(struct event_trigger *t, const struct hist_source_state *s)
 				 .comm = comm,
 				 .time = time_of,
 				 .stack = stack_of,
+				 .make = make_record,
+				 .snapshot = take_snapshot,
 				 .place = place_of,
 				 .context = (void *)s };
 

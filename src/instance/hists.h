@@ -16,6 +16,10 @@ struct hist_source_state {
 	struct open_calls *calls; /* where the event needs stacks */
 	struct frames *frames;    /* NULL: no stack was copied yet */
 	uint16_t id;              /* of the event's format */
+	/* hist_record.make and .snapshot, and what they get */
+	bool (*make)(void *arg, const struct event_entry *e, const uint64_t *payload, size_t words);
+	void (*snapshot)(void *arg);
+	void *arg;
 	const struct stream_item *item; /* an EVENT_TRACE of a thread that info has */
 };
 

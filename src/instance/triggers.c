@@ -28,6 +28,9 @@
  * programs' memory fills: they wait, or lose records that are counted. */
 #define BEHIND_MOST (256u << 20)
 
+/* Synthetic events, one made by a histogram of another, that are made from one record. */
+#define CHAIN_MOST 8
+
 struct triggers {
 	struct buffer *buffer;
 	chunk_list waiting;          /* locked */
@@ -49,6 +52,7 @@ struct triggers {
 	/* By thread: 1 + the function of the record before, if that was an EVENT_CALL. */
 	VEC(uint32_t) told;
 	const struct trace_info *info;
+	unsigned chained;            /* synthetic events that are being looked at, one in another */
 };
 
 /* The record that is looked at, and what it causes. */
@@ -177,6 +181,41 @@ static void do_stack(struct occurrence *m, bool on, uint32_t target)
 	write_stack(m->t, m->item, false);
 }
 
+static void trigger_event(struct triggers *t, const struct stream_item *i);
+
+/* hist_source_state.make: looks at a synthetic event as if the thread had recorded it now. Whoever
+ * has it make itself again is stopped. */
+static bool make_event(void *arg, const struct event_entry *e, const uint64_t *payload,
+		       size_t words)
+{
+	struct occurrence *m = arg;
+	uint64_t record[SYNTHESIZED_WORDS];
+	struct event event = *m->item->event;
+	struct stream_item i = *m->item;
+
+	if (m->t->chained == CHAIN_MOST)
+		return false;
+	record[0] = record_word(event.tsc,
+				record_event_id((unsigned)words, RECORD_EVENT_TRACE + e->index),
+				RECORD_EVENT);
+	memcpy(record + 1, payload, words * sizeof(*payload));
+	event.fn = e->index;
+	event.payload = record + 1;
+	event.count = words * sizeof(*payload);
+	i.event = &event;
+	i.words = record;
+	m->t->chained++;
+	trigger_event(m->t, &i);
+	m->t->chained--;
+	return true;
+}
+
+/* hist_source_state.snapshot */
+static void note_snapshot(void *arg)
+{
+	((struct occurrence *)arg)->snapshot = true;
+}
+
 /* Counts the record, whether recording is on or not, as in ftrace. */
 static void do_hist(struct occurrence *m, bool on, uint32_t target)
 {
@@ -185,7 +224,10 @@ static void do_hist(struct occurrence *m, bool on, uint32_t target)
 				       .addresses = t->buffer->addresses,
 				       .calls = &t->calls,
 				       .item = m->item,
-				       .id = m->id };
+				       .id = m->id,
+				       .make = make_event,
+				       .snapshot = note_snapshot,
+				       .arg = m };
 
 	if (m->item->stack && !t->frames)
 		t->frames = frames_new();
@@ -305,7 +347,7 @@ static bool passes_filter(const struct triggers *t, const struct rule *r,
 static bool keeps_record(const struct triggers *t, const struct rule *r,
 			 const struct stream_item *i)
 {
-	return i->ref->what & CHUNK_EVENTS && (r->always || is_on(t, r->index)) &&
+	return (i->ref->what & CHUNK_EVENTS || t->chained) && (r->always || is_on(t, r->index)) &&
 	       is_recording(t, i) && passes_filter(t, r, r->filter, i->event);
 }
 

@@ -13,8 +13,8 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "event/format.h"
 #include "event/print_names.h"
+#include "event/synthetic.h"
 #include "model/option.h"
 #include "report/probe_text.h"
 #include "report/stack_text.h"
@@ -442,6 +442,58 @@ static void print_fields(struct event_texts *t, const struct shown *s, uint32_t 
 	}
 }
 
+static bool is_synthetic(const struct event_format *f)
+{
+	return !strcmp(f->system, SYNTHETIC_SYSTEM);
+}
+
+/* The number as its type is shown by the kernel. */
+static void print_plain(struct trace_seq *s, const struct event_field *f, const uint8_t *at)
+{
+	uint64_t v = 0;
+	unsigned unused = 64 - 8u * f->size;
+
+	memcpy(&v, at, f->size);
+	if (!strcmp(f->type, "gfp_t"))
+		trace_seq_printf(s, "%llx", (unsigned long long)v);
+	else if (f->is_signed)
+		trace_seq_printf(s, "%lld", (long long)((int64_t)(v << unused) >> unused));
+	else
+		trace_seq_printf(s, "%llu", (unsigned long long)v);
+}
+
+static void print_frames(struct event_texts *t, const uint8_t *at, uint32_t n)
+{
+	trace_seq_puts(&t->seq, "STACK:");
+	for (uint32_t i = 0; i + 8 <= n; i += 8) {
+		uint64_t address;
+
+		memcpy(&address, at + i, sizeof(address));
+		trace_seq_printf(&t->seq, " => 0x%llx", (unsigned long long)address);
+	}
+}
+
+/* Prints NAME=VALUE with blanks between, as the kernel's `trace` does, unlike the event's print
+ * format. */
+static void print_synthetic(struct event_texts *t, const struct shown *s, uint32_t size)
+{
+	trace_seq_printf(&t->seq, "%s:", s->format->name);
+	for (size_t i = 0; i < s->format->n; i++) {
+		const struct event_field *f = &s->format->fields[i];
+		uint32_t at = f->offset, n = f->size;
+
+		trace_seq_printf(&t->seq, " %s=", f->name);
+		if (has_place(f))
+			dynamic_of(t, f, size, &at, &n);
+		if (synthetic_is_string(f))
+			trace_seq_printf(&t->seq, "%.*s", (int)n, (const char *)t->record + at);
+		else if (has_place(f))
+			print_frames(t, t->record + at, n);
+		else if (n == 1 || n == 2 || n == 4 || n == 8)
+			print_plain(&t->seq, f, t->record + at);
+	}
+}
+
 /* Copies narrow fields to the places that the widened format names. */
 static void put_wide(struct event_texts *t, const struct shown *s)
 {
@@ -610,6 +662,8 @@ const char *event_text(struct event_texts *t, const struct event *e, uint64_t op
 				 (const char *)t->record + MARKER_AT);
 	else if (is_raw_marker(s->format) && !by_field)
 		print_raw_marker(t, size);
+	else if (is_synthetic(s->format) && !by_field)
+		print_synthetic(t, s, size);
 	else if (by_field || !print_probe(t, s, e, size))
 		print_as_asked(t, s, e, by_field, size);
 	return one_line(t);

@@ -91,6 +91,25 @@ static bool is_used(const struct instance *top, uint32_t index)
 	return false;
 }
 
+/* event_trigger's makes(): notes an event that a trigger makes records of. */
+static void claim_made(void *arg, uint32_t index)
+{
+	struct instance *in = arg;
+
+	if (!claims(in, index))
+		*vec_add(&in->claimed) = index;
+}
+
+static void claim_all_made(struct instance *in, const struct event_setting *s)
+{
+	for (size_t i = 0; i < s->triggers.at.n; i++) {
+		const struct event_trigger *t = s->triggers.at.at[i];
+
+		if (t->kind->ops->makes)
+			t->kind->ops->makes(t, claim_made, in);
+	}
+}
+
 int dynamic_events_claim(struct instance *in, const struct event_set *set, struct err *err)
 {
 	struct instance *top = top_of(in);
@@ -99,6 +118,8 @@ int dynamic_events_claim(struct instance *in, const struct event_set *set, struc
 
 	pthread_mutex_lock(&top->events_lock);
 	in->claimed.n = 0;
+	for (size_t i = 0; i < set->at.n; i++)
+		claim_all_made(in, &set->at.at[i]);
 	n = set->catalogue ? events_n(set->catalogue) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);

@@ -143,7 +143,7 @@ static bool takes_snapshots(const struct settings *s)
 			return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
 		for (size_t k = 0; k < s->events.at.at[i].triggers.at.n; k++)
-			if (s->events.at.at[i].triggers.at.at[k]->kind->action == TRIGGER_SNAPSHOT)
+			if (s->events.at.at[i].triggers.at.at[k]->takes_snapshots)
 				return true;
 	return false;
 }

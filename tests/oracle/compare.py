@@ -2,7 +2,7 @@
 
 What must differ from run to run (times, process numbers, processors) is masked in both. brace writes an entry into
 error_log for every write that it refuses, the kernel only for some: where the kernel has none, there must be one, and
-its text is not compared. Options that brace says it does not have are not compared, nor are those of newer kernels and brace's own. Every other difference must be listed in DIFFERENCES with what brace answers, and every one
+its text is not compared; where the kernel has several for one write, brace has the first. Options that brace says it does not have are not compared, nor are those of newer kernels and brace's own. Every other difference must be listed in DIFFERENCES with what brace answers, and every one
 that is listed must be there: prints what is not so, as the list would have it, and how many were compared. Without a
 list both are kernels.
 """
@@ -88,12 +88,25 @@ def plain(operation, lines):
     return sorted_list(lines) if LISTS.match(operation) else lines
 
 
+def first_entry(kernel, brace):
+    """The kernel logs several sentences for some faults, and one for some writes that it takes; brace logs the first,
+    and none."""
+    entries = [i for i, line in enumerate(kernel) if re.match('! .*error: ', line)]
+    logged = sum(bool(re.match('! .*error: ', line)) for line in brace)
+    if len(entries) > 1 and logged == 1:
+        return kernel[:entries[1]]
+    if entries and not logged and re.search(r'\bwrite \d', kernel[0]):
+        return [line for line in kernel if not line.startswith('!')]
+    return kernel
+
+
 def alike(operation, kernel, brace, two_kernels=False):
     """The two blocks as they are compared."""
     if two_kernels:  # what stands behind a raw marker's end is left from others
         kernel, brace = [[re.sub(r'( buf:( ..){27}).*', r'\1', line) for line in lines] for lines in (kernel, brace)]
         return plain(operation, kernel), plain(operation, brace)
     brace = [line for line in brace if not NEWER.match(line)]
+    kernel = first_entry(kernel, brace)
     if any(NO_EFFECT.search(line) for line in brace):
         return [], []
     if not any(line.startswith('!') for line in kernel):

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds variables of other histograms, and makes references to them. On the thread that writes to a
+ * trigger file, which has the settings that it changes: triggers in them stay as long as it looks.
+ * A reference keeps the other histogram's table. */
+#include <errno.h>
+
+#include "hist/parse.h"
+
+static bool is_name(struct words w, const char *name)
+{
+	return words_are(w, name);
+}
+
+/* What is looked for among all triggers, and what was found. */
+struct variable_search {
+	struct words system, event, name;  /* absent system: of any event */
+	const struct event_format *of;     /* or this event; NULL: by name */
+	const struct hist *found;
+	size_t variable;
+	unsigned n;                        /* events that have it */
+};
+
+static bool is_searched(const struct variable_search *s, const struct event_format *e)
+{
+	if (s->of)
+		return s->of == e;
+	return !s->system.at || (is_name(s->system, e->system) && is_name(s->event, e->name));
+}
+
+/* trigger_context.find's callback: goes on to the end. */
+static bool look_at_variables(const struct event_trigger *t, const void *what)
+{
+	struct variable_search *s = (struct variable_search *)what;
+	const struct hist *h = hist_is(t) ? t->own : NULL;
+
+	if (!h || !is_searched(s, h->event))
+		return false;
+	for (size_t i = 0; i < h->command->n_variables; i++) {
+		if (!is_name(s->name, h->command->variables[i].name))
+			continue;
+		s->n += !s->found || s->found->event != h->event;
+		s->found = h;
+		s->variable = i;
+	}
+	return false;
+}
+
+static void search(const struct hist_parse *p, struct variable_search *s)
+{
+	const struct trigger_context *context = p->line->context;
+
+	if (context->find)
+		context->find(context->filter.arg, look_at_variables, s);
+}
+
+/* Returns the number of the reference, which may be there already. Takes over `r`'s field. */
+static size_t add_reference(struct hist_parse *p, const struct hist_reference *r)
+{
+	struct hist_reference *to;
+
+	for (size_t i = 0; i < p->c->references.n; i++) {
+		const struct hist_reference *have = &p->c->references.at[i];
+
+		if (have->shared == r->shared && have->hidden == r->hidden &&
+		    (r->hidden ? have->field.field == r->field.field &&
+					 have->field.source == r->field.source
+			       : have->variable == r->variable))
+			return i;
+	}
+	to = vec_add(&p->c->references);
+	*to = *r;
+	hist_shared_get(to->shared);
+	return p->c->references.n - 1;
+}
+
+/* *f reads what `like` is the value of. */
+static void refer(struct hist_parse *p, const struct hist_reference *r,
+		  const struct hist_field *like, struct hist_field *f)
+{
+	*f = (struct hist_field){ .source = HIST_REFERENCE,
+				  .shape = like->shape,
+				  .usecs = like->usecs,
+				  .type = like->type,
+				  .size = like->size,
+				  .is_signed = like->is_signed };
+	f->reference = add_reference(p, r);
+	f->name = "";
+}
+
+static int several(struct hist_parse *p, struct words name)
+{
+	return parse_refuse(p,
+			    "Variable name not unique, need to use fully qualified name "
+			    "(subsys.event.var) for variable",
+			    name);
+}
+
+/* The variable among those of the events that onmatch names. Two handlers are two events. */
+static int search_matched(struct hist_parse *p, struct words name, struct variable_search *out)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < p->c->n_actions; i++) {
+		const struct hist_action *a = &p->c->actions[i];
+		struct variable_search s = { .name = name };
+
+		if (a->handler != HIST_ONMATCH)
+			continue;
+		s.system = (struct words){ a->system, strlen(a->system) };
+		s.event = (struct words){ a->event, strlen(a->event) };
+		search(p, &s);
+		if (s.found && n++)
+			return several(p, name);
+		if (s.found)
+			*out = s;
+	}
+	return 0;
+}
+
+int parse_find_variable(struct hist_parse *p, struct words system, struct words event,
+			struct words name, struct hist_field *f)
+{
+	struct variable_search s = { .name = name };
+	struct hist_reference r = { 0 };
+	int e = system.at ? 0 : search_matched(p, name, &s);
+
+	if (e < 0)
+		return e;
+	if (!s.found) {
+		s = (struct variable_search){ .system = system, .event = event, .name = name };
+		search(p, &s);
+	}
+	if (s.n > 1)
+		return several(p, name);
+	if (!s.found)
+		return 0;
+	r.shared = s.found->shared;
+	r.variable = s.variable;
+	refer(p, &r, &s.found->command->variables[s.variable].field, f);
+	return 1;
+}
+
+bool parse_is_taken(struct hist_parse *p, struct words name)
+{
+	struct variable_search s = { .name = name, .of = p->event };
+
+	search(p, &s);
+	return s.found;
+}
+
+/* --- fields of matched events ------------------------------------------------------------- */
+
+struct compatible_search {
+	const struct hist_parse *p;
+	struct words system, event;
+	const struct hist *found;
+};
+
+/* As the kernel's compatible_keys(). */
+static bool has_like_keys(const struct hist_command *a, const struct hist_command *b)
+{
+	if (a->n_keys != b->n_keys)
+		return false;
+	for (size_t i = 0; i < a->n_keys; i++)
+		if (a->keys[i].shape != b->keys[i].shape || a->keys[i].size != b->keys[i].size ||
+		    a->keys[i].is_signed != b->keys[i].is_signed)
+			return false;
+	return true;
+}
+
+static bool look_at_keys(const struct event_trigger *t, const void *what)
+{
+	struct compatible_search *s = (struct compatible_search *)what;
+	const struct hist *h = hist_is(t) ? t->own : NULL;
+
+	if (h && !s->found && is_name(s->system, h->event->system) &&
+	    is_name(s->event, h->event->name) && has_like_keys(h->command, s->p->c))
+		s->found = h;
+	return s->found;
+}
+
+/* Reads the field as the other event has it. */
+static int read_theirs(struct hist_parse *p, const struct event_format *theirs, struct words name,
+		       struct hist_field *f)
+{
+	const struct event_format *own = p->event;
+	bool timestamps = p->c->timestamps;
+	int r;
+
+	p->event = theirs;
+	r = parse_value(p, f, name, PARSE_VARIABLE);
+	p->event = own;
+	p->c->timestamps = timestamps;
+	return r;
+}
+
+int parse_find_field(struct hist_parse *p, struct words system, struct words event,
+		     struct words name, struct hist_field *f)
+{
+	const struct trigger_context *context = p->line->context;
+	struct compatible_search s = { .p = p, .system = system, .event = event };
+	struct hist_reference r = { .hidden = true };
+	int e;
+
+	if (context->find)
+		context->find(context->filter.arg, look_at_keys, &s);
+	if (!s.found)
+		return parse_refuse(p, "Matching event histogram not found", name);
+	e = read_theirs(p, s.found->event, name, &r.field);
+	if (e < 0)
+		return e;
+	r.shared = s.found->shared;
+	r.event = s.found->event;
+	refer(p, &r, &r.field, f);
+	return 0;
+}
