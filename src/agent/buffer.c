@@ -243,8 +243,8 @@ static uint32_t pop_free(struct memory_header *m)
 		next = ((head >> 32) + 1) << 32 |
 		       __atomic_load_n(&agent.descs[i].next, __ATOMIC_RELAXED);
 		POINT(free_before_pop);
-		/* The tag makes the exchange fail if the same head was popped and pushed
-		 * meanwhile. */
+		/* Pairs with the release in shared_memory_give_back(), as the load above. The tag
+		 * makes the exchange fail if the same head was popped and pushed meanwhile. */
 		if (__atomic_compare_exchange_n(&m->free_head, &head, next, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
 			POINT(free_popped);
@@ -422,7 +422,8 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 		if (i != MEMORY_NONE || m->stopped || agent.forbidden & NEED_FUTEX)
 			break;
 		futex(&m->free_futex, FUTEX_WAIT, seen, &timeout);
-		/* Before free_futex: what these passes gave back shows there. */
+		/* Pair with shared_memory_passed() and shared_memory_wake_writers(). `passes`
+		 * before free_futex: what these passes gave back shows there. */
 		passes = __atomic_load_n(&m->passes, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST) != seen)
 			w = wait_begin(m); /* something was given back, to whomever */

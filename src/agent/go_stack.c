@@ -39,7 +39,8 @@ uint64_t go_stack_take(void)
 	return 0;
 }
 
-/* Release: the frames on it are behind us when another thread takes it. */
+/* Pairs with the acquire in take(): the frames on it are behind us when another thread takes
+ * it. */
 void go_stack_give(uint64_t top)
 {
 	uint64_t i = (top - (uint64_t)stacks) / STACK_BYTES - 1;

@@ -102,7 +102,8 @@ static void remove_all(const struct agent_tls *own)
 			__atomic_fetch_sub(&lend_lenders, 1, __ATOMIC_RELAXED);
 		else if (state_is_kept())
 			stack_give(l->block.stack_base);
-		/* After its fields were read: another thread may claim it at once. */
+		/* Pairs with the exchange that claims an entry, which may follow at once: the
+		 * fields have been read. */
 		__atomic_store_n(&l->own, 0, __ATOMIC_RELEASE);
 	}
 }

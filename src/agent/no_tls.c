@@ -124,7 +124,7 @@ static bool read_block(uint32_t i, uint32_t tid, struct agent_tls *to)
 
 /* Fills the thread's block in the table with what the thread had at its thread pointer. The block
  * that stays there has no room, like one that is lent (lend.c). */
-static void settle_block(struct agent_tls *t, uint32_t tid)
+static void fill_block(struct agent_tls *t, uint32_t tid)
 {
 	uint64_t signals = signals_block();
 	struct agent_tls there;
@@ -158,6 +158,6 @@ struct agent_tls *agent_no_tls_block(void)
 	tid = (uint32_t)sys0(__NR_gettid);
 	t = &blocks[tid & (TIDS - 1)];
 	if (!(t->known & TLS_SETTLED) && !(agent.flags & AGENT_NO_TLS))
-		settle_block(t, tid);
+		fill_block(t, tid);
 	return t;
 }

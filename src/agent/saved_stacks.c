@@ -52,7 +52,8 @@ bool saved_stack_put(struct agent_tls *t, uint64_t sp)
 	p->base = t->stack_base;
 	p->live = t->live;
 	live_move(t, base, live_none(t->live));
-	/* The key last: another thread may restore the stack at once. */
+	/* Pairs with the acquire of the key in claim_entry(). The key last: another thread may
+	 * restore the stack at once. */
 	__atomic_store_n(&p->sp, sp, __ATOMIC_RELEASE);
 	return true;
 }

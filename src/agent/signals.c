@@ -27,8 +27,8 @@ uint64_t signals_block(void)
 {
 	uint64_t all = ~UINT64_C(0), old = 0;
 
-	/* Counted before `forbidden` is read: either this thread sees what filter.c has set, or
-	 * filter.c sees this thread. */
+	/* Pairs with signals_inside(). Counted before `forbidden` is read: either this thread sees
+	 * what filter.c has set, or filter.c sees this thread. */
 	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 	if (agent.forbidden & NEED_SIGNALS) {
 		__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
@@ -43,6 +43,7 @@ void signals_restore(uint64_t old)
 	if (old == SIGNALS_UNTOUCHED)
 		return;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &old, 0, sizeof(old));
-	/* After the call: from here on the thread makes none that could be forbidden. */
+	/* Pairs with signals_inside(). After the call: from here on the thread makes none that
+	 * could be forbidden. */
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
 }

@@ -190,6 +190,7 @@ static bool block_ready(uint32_t block)
 	uint64_t signals;
 	bool ready;
 
+	/* Pairs with the release in make_or_wait(): the block has its code. */
 	if (__atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY)
 		return true;
 	if (agent.forbidden & (NEED_STUBS | NEED_SIGNALS))

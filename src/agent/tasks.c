@@ -332,6 +332,7 @@ void task_before(const struct task_at *t, uint32_t number)
 	case __NR_fork:
 	case __NR_vfork:
 		if (wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
+			/* Pairs with the acquire in task_cloned(). */
 			__atomic_store_n(&agent_clones_told, t->block, __ATOMIC_RELEASE);
 		break;
 	case __NR_rt_sigaction:

@@ -38,7 +38,7 @@
 #define STATE_WAITS 1           /* S; perf does not tell S from D */
 #define STATE_PREEMPTED 0x100   /* R+ */
 
-struct follower {
+struct switched_thread {
 	uint32_t pid, tid;
 	uint32_t next;              /* with the same head */
 	char first[TASK_COMM], comm[TASK_COMM]; /* its name when it was met, and now */
@@ -78,7 +78,7 @@ struct switches {
 	uint32_t watch;             /* how often sleeps began to be wanted; 0: never */
 	struct armed armed[KINDS];
 	VEC(pid_t) pids;            /* followed, with their children */
-	VEC(struct follower) at;
+	VEC(struct switched_thread) at;
 	uint32_t heads[HEADS];      /* by tid, the newest first */
 	VEC(struct perf_notice) notices; /* later than the last reading began */
 	struct thread_runs runs;    /* to be passed on, with the losses of events */
@@ -110,12 +110,12 @@ static int check_allowed(const char *name, struct err *err)
 
 const struct event_provider switches_provider = {
 	.name = "kernel", .can_enable = true, .told_by_kernel = true,
-	.everybodys = add_events, .allowed = check_allowed,
+	.add_common = add_events, .allowed = check_allowed,
 };
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-static uint32_t find_follower(const struct switches *s, uint32_t tid)
+static uint32_t find_switched_thread(const struct switches *s, uint32_t tid)
 {
 	uint32_t i = s->heads[tid % HEADS];
 
@@ -125,9 +125,9 @@ static uint32_t find_follower(const struct switches *s, uint32_t tid)
 }
 
 /* Threads beyond the numbers that a source has, 67 million, are told as the last one. */
-static uint32_t add_follower(struct switches *s, uint32_t pid, uint32_t tid)
+static uint32_t add_switched_thread(struct switches *s, uint32_t pid, uint32_t tid)
 {
-	struct follower f = { .pid = pid,
+	struct switched_thread f = { .pid = pid,
 			      .tid = tid,
 			      .next = s->heads[tid % HEADS],
 			      .comm = UNKNOWN_COMM,
@@ -141,7 +141,7 @@ static uint32_t add_follower(struct switches *s, uint32_t pid, uint32_t tid)
 }
 
 /* Takes its name and priority from /proc. */
-static void look_up(struct follower *f)
+static void look_up(struct switched_thread *f)
 {
 	struct proc_status status;
 	struct proc_stat stat;
@@ -152,17 +152,17 @@ static void look_up(struct follower *f)
 		f->prio = stat.priority + PRIORITY_OFFSET;
 }
 
-static void begin_named(struct follower *f)
+static void begin_named(struct switched_thread *f)
 {
 	memcpy(f->first, f->comm, sizeof(f->first));
 }
 
 static uint32_t find_or_add(struct switches *s, uint32_t pid, uint32_t tid)
 {
-	uint32_t i = find_follower(s, tid);
+	uint32_t i = find_switched_thread(s, tid);
 
 	if (i == NOBODY) {
-		i = add_follower(s, pid, tid);
+		i = add_switched_thread(s, pid, tid);
 		look_up(&s->at.at[i]);
 		begin_named(&s->at.at[i]);
 	}
@@ -182,7 +182,8 @@ static uint64_t tsc_of(const struct switches *s, uint64_t ns)
 	return s->tsc + (uint64_t)(int64_t)((double)(int64_t)(ns - s->ns) * rate);
 }
 
-static void fill_switch(struct task_switch *r, const struct follower *f, enum perf_notice_kind kind)
+static void fill_switch(struct task_switch *r, const struct switched_thread *f,
+			enum perf_notice_kind kind)
 {
 	bool runs = kind == PERF_RUNS;
 
@@ -197,7 +198,7 @@ static void fill_switch(struct task_switch *r, const struct follower *f, enum pe
 		r->prev_state = kind == PERF_PREEMPTED ? STATE_PREEMPTED : STATE_WAITS;
 }
 
-static bool passes_filter(const struct armed *a, const struct follower *f, uint16_t cpu,
+static bool passes_filter(const struct armed *a, const struct switched_thread *f, uint16_t cpu,
 			  uint64_t *words, size_t n)
 {
 	/* The filter sees a record as ftrace has it, with the common fields where our header will
@@ -236,7 +237,7 @@ static void write_record(struct switches *s, uint32_t i, const struct perf_notic
 }
 
 /* A thread that goes on with no notice before stood still at least since watching began. */
-static void take_sleep(struct switches *s, struct follower *f, const struct perf_notice *n)
+static void take_sleep(struct switches *s, struct switched_thread *f, const struct perf_notice *n)
 {
 	if (n->kind != PERF_RUNS) {
 		pending_stop(&f->pending, tsc_of(s, n->ns));
@@ -260,7 +261,7 @@ static void take_lost(struct switches *s)
 static void take_switch(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
-	struct follower *f = &s->at.at[i];
+	struct switched_thread *f = &s->at.at[i];
 	bool runs = n->kind == PERF_RUNS;
 	uint64_t words[WORDS];
 
@@ -287,7 +288,7 @@ static void take_end(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
 	struct { uint64_t header; struct task_exit r; } end = { 0 };
-	struct follower *f = &s->at.at[i];
+	struct switched_thread *f = &s->at.at[i];
 
 	if (f->ended)
 		return; /* told twice */
@@ -303,7 +304,7 @@ static void take_end(struct switches *s, const struct perf_notice *n)
 }
 
 /* When a thread that is not the first one executes a program, the first thread ends, and the other
- * goes on by its number: a new follower. */
+ * goes on by its number: a new thread. */
 static void take_name(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
@@ -312,7 +313,7 @@ static void take_name(struct switches *s, const struct perf_notice *n)
 	bool again = s->at.at[i].ended;
 
 	if (again) {
-		i = add_follower(s, n->pid, n->tid);
+		i = add_switched_thread(s, n->pid, n->tid);
 		s->at.at[i].prio = prio;
 	}
 	memcpy(s->at.at[i].comm, n->comm, sizeof(n->comm));
@@ -325,11 +326,11 @@ static void take_name(struct switches *s, const struct perf_notice *n)
 
 static void take_made(struct switches *s, const struct perf_notice *n)
 {
-	uint32_t parent = find_follower(s, n->parent), i = find_follower(s, n->tid);
+	uint32_t parent = find_switched_thread(s, n->parent), i = find_switched_thread(s, n->tid);
 
 	if (i != NOBODY && s->at.at[i].pid == n->pid && !s->at.at[i].seen && !s->at.at[i].ended)
 		return; /* told twice */
-	i = add_follower(s, n->pid, n->tid);
+	i = add_switched_thread(s, n->pid, n->tid);
 	if (parent != NOBODY) {
 		memcpy(s->at.at[i].comm, s->at.at[parent].comm, sizeof(s->at.at[i].comm));
 		s->at.at[i].prio = s->at.at[parent].prio;
@@ -558,7 +559,7 @@ bool switches_merge_sleeps(struct switches *s, pid_t tid, const struct drain_run
 	pthread_mutex_lock(&s->lock);
 	if (s->watch) {
 		gather_rings(s, false);
-		i = find_follower(s, (uint32_t)tid);
+		i = find_switched_thread(s, (uint32_t)tid);
 		merged = i != NOBODY && pending_merge(&s->at.at[i].pending, run, words);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -625,7 +626,7 @@ static bool describe_thread(const struct producer *p, uint32_t slot, struct trac
 	*out = (struct trace_thread){ 0 };
 	pthread_mutex_lock(&s->lock);
 	if (i < s->at.n) {
-		const struct follower *f = &s->at.at[i];
+		const struct switched_thread *f = &s->at.at[i];
 
 		*out = (struct trace_thread){
 			.pid = f->pid, .tid = f->tid, .tsc = thread_runs_first(&s->runs, i)

@@ -17,7 +17,7 @@ struct event_provider {
 	 * catalogue. An event that cannot be added is left out.
 	 *
 	 * Adds the events that every program has. */
-	void (*everybodys)(struct event_catalogue *c);
+	void (*add_common)(struct event_catalogue *c);
 	/* Adds the events that the open file brings along. path: for sentences. A file that cannot
 	 * be read has none. */
 	void (*of_file)(int fd, const char *path, struct event_catalogue *c);

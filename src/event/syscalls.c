@@ -291,7 +291,7 @@ static void add_calls(struct event_catalogue *c)
 }
 
 const struct event_provider syscalls_provider = {
-	.name = "syscall", .can_enable = true, .everybodys = add_calls
+	.name = "syscall", .can_enable = true, .add_common = add_calls
 };
 
 /* Both NULL for a number that has no row, as for calls that are newer than the table. */

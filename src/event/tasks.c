@@ -133,10 +133,10 @@ static void add_signal(struct event_catalogue *c)
 }
 
 const struct event_provider tasks_provider = {
-	.name = "task", .can_enable = true, .everybodys = add_tasks
+	.name = "task", .can_enable = true, .add_common = add_tasks
 };
 const struct event_provider signals_provider = {
-	.name = "signal", .can_enable = true, .everybodys = add_signal
+	.name = "signal", .can_enable = true, .add_common = add_signal
 };
 
 /* TASK_EVENTS: not one of these. Names are compared without the system, as none is in both with one

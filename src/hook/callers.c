@@ -152,7 +152,7 @@ static bool is_reached_otherwise(const struct caller_search *c, uint32_t i)
 }
 
 /* Gives each function its calls, which are sorted by function, and its kind. */
-static void settle_callers(struct caller_search *c)
+static void assign_callers(struct caller_search *c)
 {
 	struct hook_plan *p = c->plan;
 
@@ -202,7 +202,7 @@ void callers_plan(const struct sweep *s, const bool *led, struct hook_plan *plan
 	for (size_t i = 0; i < s->targets.ranges.n; i++)
 		search_range(&c, &s->targets.ranges.at[i]);
 	count_unseen_jumps(&c);
-	settle_callers(&c);
+	assign_callers(&c);
 	address_set_free(&c.wanted);
 	free(c.unseen);
 	free(c.jumps);

@@ -31,7 +31,7 @@ struct wanted_call {
 /* True if a place in the code is wanted for the event: the kernel tells of some by itself. */
 static bool wants_place(const struct event_set *set, const struct event_entry *e)
 {
-	return e->provider->everybodys && !e->provider->told_by_kernel &&
+	return e->provider->add_common && !e->provider->told_by_kernel &&
 	       event_set_armed(set, e->index);
 }
 

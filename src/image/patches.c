@@ -85,7 +85,7 @@ void patches_describe(const struct modules *m, const struct event_set *set,
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);
 
-		if (e->provider->everybodys && event_set_armed(set, i))
+		if (e->provider->add_common && event_set_armed(set, i))
 			*vec_add(&update->events) = e;
 	}
 }

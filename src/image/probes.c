@@ -118,7 +118,7 @@ static void add_marker_event(const usdt_markers *all, size_t i, struct event_cat
 	if (usdt_build(&b, &fields, "", NULL, &err) == 0) {
 		char *text = fetch_format(&b, all->at[i].name), *system = system_of(&all->at[i]);
 
-		events_add(c, &markers_provider, system, text, strlen(text), &ignored, &err);
+		events_add(c, &usdt_provider, system, text, strlen(text), &ignored, &err);
 		free(system);
 		free(text);
 	}
@@ -137,7 +137,7 @@ static void add_markers(int fd, const char *path, struct event_catalogue *c)
 	pthread_mutex_unlock(&lock);
 }
 
-const struct event_provider markers_provider = {
+const struct event_provider usdt_provider = {
 	.name = "marker", .can_enable = true, .of_file = add_markers
 };
 
@@ -201,7 +201,7 @@ static const struct event_entry *armed_event(const struct event_set *set,
 	const struct event_entry *e = events_find(set->catalogue, system, m->name);
 
 	free(system);
-	return e && e->provider == &markers_provider && event_set_armed(set, e->index) ? e : NULL;
+	return e && e->provider == &usdt_provider && event_set_armed(set, e->index) ? e : NULL;
 }
 
 /* Events at one address are ordered by their numbers: a plan of the same file is always the

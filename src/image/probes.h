@@ -21,7 +21,7 @@ struct probe_point {
 typedef VEC(struct probe_point) probe_points;
 
 /* USDT's markers, as sdt_PROVIDER:NAME. */
-extern const struct event_provider markers_provider;
+extern const struct event_provider usdt_provider;
 
 /* Files are given open; path is for sentences. Any thread: probes.c has a lock.
  *

@@ -18,7 +18,7 @@
 /* signals_provider stands behind switches_provider, whose event of the same name goes before. */
 static const struct event_provider *const providers[] = {
 	&syscalls_provider, &tasks_provider,   &switches_provider,
-	&signals_provider,  &markers_provider, &event_sites_provider,
+	&signals_provider,  &usdt_provider, &event_sites_provider,
 	&dynamic_provider,
 };
 #define PROVIDERS (sizeof(providers) / sizeof(*providers))
@@ -29,7 +29,7 @@ static bool has_everybodys(struct event_catalogue *c)
 	uint32_t n = events_n(c);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (events_at(c, i)->provider->everybodys)
+		if (events_at(c, i)->provider->add_common)
 			return true;
 	return false;
 }
@@ -39,8 +39,8 @@ void providers_everybodys(struct event_catalogue *c)
 	if (has_everybodys(c))
 		return;
 	for (size_t i = 0; i < PROVIDERS; i++)
-		if (providers[i]->everybodys)
-			providers[i]->everybodys(c);
+		if (providers[i]->add_common)
+			providers[i]->add_common(c);
 }
 
 void providers_catalogue(int fd, const char *path, struct event_catalogue *c)

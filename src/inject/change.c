@@ -279,7 +279,7 @@ static void go_back(struct change_target *t)
 }
 
 /* After success: frees everything of the old that no thread needs. */
-static void settle_target(const struct change *c, struct change_target *t, bool quiet)
+static void finish_target(const struct change *c, struct change_target *t, bool quiet)
 {
 	/* A thread that stood in an island was sent along the jump there (stopped_patches.c), so
 	 * the bytes below new look-ups may be called the functions' own again. */
@@ -366,7 +366,7 @@ static int enter_all(const struct change *c, bool quiet, struct err *err)
 		c->commit(c->context, false);
 	for (size_t i = 0; i < c->n; i++)
 		if (r == 0)
-			settle_target(c, &c->targets[i], quiet);
+			finish_target(c, &c->targets[i], quiet);
 		else if (c->targets[i].entered)
 			go_back(&c->targets[i]);
 	return r;

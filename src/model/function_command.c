@@ -102,7 +102,7 @@ static int parse_count(struct function_command *c, const char *word, const char 
 }
 
 /* dump and cpudump have counts of their own, as in ftrace: once, and every time. */
-static void settle_count(struct function_command *c)
+static void set_own_count(struct function_command *c)
 {
 	if (c->action != FUNCTION_DUMP && c->action != FUNCTION_CPUDUMP)
 		return;
@@ -125,7 +125,7 @@ static int parse_parameters(struct function_command *c, const char *word, const 
 	}
 	if (parse_count(c, word, at, err))
 		return -EINVAL;
-	settle_count(c);
+	set_own_count(c);
 	return 0;
 }
 

@@ -114,7 +114,7 @@ static void end_peer(struct peer *p)
 }
 
 /* Takes the outcome over, then ends the peer. */
-static void settle_peer(struct peer *p, const struct protocol_done *done)
+static void finish_peer(struct peer *p, const struct protocol_done *done)
 {
 	setup_settle(p->control, p, done);
 	end_peer(p);
@@ -129,7 +129,7 @@ static void hear_done(struct peer *p)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	/* No answer, or a cut one: the process died. */
-	settle_peer(p, n == (ssize_t)sizeof(done) ? &done : NULL);
+	finish_peer(p, n == (ssize_t)sizeof(done) ? &done : NULL);
 }
 
 /* Anything that the process said on another connection has to be known first: that trampolines
@@ -356,7 +356,7 @@ static void give_way(struct control *c, uint64_t now)
 			slow = p;
 	}
 	if (slow)
-		settle_peer(slow, NULL);
+		finish_peer(slow, NULL);
 }
 
 /* Lets waiting peers in, in order of arrival, at most INSIDE_MAX at a time. */
@@ -480,7 +480,7 @@ static void look_at_clock(struct control *c)
 		struct peer *p = c->peers.at[i];
 
 		if (p->phase == PEER_SET_UP && now - p->since > REPLY_MS)
-			settle_peer(p, NULL);
+			finish_peer(p, NULL);
 		else if ((p->phase == PEER_SILENT && now - p->since > REPLY_MS) ||
 			 (p->phase == PEER_REFUSED && now - p->since > REFUSED_MS))
 			end_peer(p);

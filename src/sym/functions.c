@@ -213,7 +213,7 @@ static void add_found(struct sym_module *m, const struct found_list *found, uint
 static void add_from_gaps(struct sym_module *m, const struct elf_view *v,
 			  const struct eh_frame *frame, struct found_list *found, uint64_t names)
 {
-	switches_find(m, v, frame, found);
+	stack_switches_find(m, v, frame, found);
 	add_found(m, found, names);
 	called_find(m, v, frame, found);
 	add_found(m, found, names);

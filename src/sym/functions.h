@@ -35,8 +35,8 @@ void found_set_name(struct found *f, const char *name);
 
 /* Replaces the list by code that m's functions (whose sizes are not bounded yet) leave unknown, and
  * in which stacks are switched. Sorted by address. */
-void switches_find(const struct sym_module *m, const struct elf_view *v,
-		   const struct eh_frame *frame, struct found_list *out);
+void stack_switches_find(const struct sym_module *m, const struct elf_view *v,
+			 const struct eh_frame *frame, struct found_list *out);
 
 /* True for a section of PLT entries, by its name. */
 bool plt_section(const struct elf_section *s);

@@ -55,7 +55,7 @@ static bool is_settled(struct straggler *s)
 }
 
 /* Lets go the calling thread's stragglers that stand. Returns how many are left. */
-static size_t settle_stragglers(void)
+static size_t release_stragglers(void)
 {
 	size_t left = 0;
 
@@ -81,14 +81,14 @@ static size_t settle_stragglers(void)
 void stragglers_await(void)
 {
 	const struct timespec nap = { 0, NAP_NS };
-	size_t left = settle_stragglers();
+	size_t left = release_stragglers();
 
 	while (left > 0) {
 		size_t before = left;
 		siginfo_t info;
 
 		waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | __WALL | __WNOTHREAD | WNOWAIT);
-		left = settle_stragglers();
+		left = release_stragglers();
 		if (left == before)
 			nanosleep(&nap, NULL);
 	}

@@ -19,7 +19,7 @@ static struct event_catalogue *c;
 static int setup(void **state)
 {
 	c = events_new();
-	syscalls_provider.everybodys(c);
+	syscalls_provider.add_common(c);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ static int setup(void **state)
 	struct err err = { 0 };
 
 	c = events_new();
-	tasks_provider.everybodys(c);
+	tasks_provider.add_common(c);
 	if (tasks_add_switch(c, &kernel, &err) < 0 || tasks_add_signal(c, &kernel, &err) < 0)
 		fail_msg("%s", err.text);
 	return 0;

@@ -33,7 +33,7 @@ static unsigned random_below(unsigned n)
 static int set_up(void **state)
 {
 	catalogue = events_new();
-	tasks_provider.everybodys(catalogue);
+	tasks_provider.add_common(catalogue);
 	return 0;
 }
 

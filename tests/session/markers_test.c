@@ -253,7 +253,7 @@ static void test_disabled(void **state)
 	begin(&r, "function_graph", none);
 	record_to(&r, argv, "/dev/null");
 	for (uint32_t i = 0; i < events_n(r.catalogue); i++)
-		if (events_at(r.catalogue, i)->provider == &markers_provider)
+		if (events_at(r.catalogue, i)->provider == &usdt_provider)
 			assert_int_equal(each(&r, events_at(r.catalogue, i)->format->system, events_at(r.catalogue, i)->format->name,
 					      add_all, &(uint64_t){ 0 }), 0);
 	end(&r);

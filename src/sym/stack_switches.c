@@ -91,8 +91,8 @@ static void from_calls(const struct elf_area *a, gap_list *gaps)
 	}
 }
 
-void switches_find(const struct sym_module *m, const struct elf_view *v,
-		   const struct eh_frame *frame, struct found_list *out)
+void stack_switches_find(const struct sym_module *m, const struct elf_view *v,
+			 const struct eh_frame *frame, struct found_list *out)
 {
 	gap_list gaps = gaps_of(m, v, frame);
 
