@@ -131,7 +131,7 @@ static void test_shapes(void **state)
 		uint32_t at;
 
 		memcpy(&at, record + b.fields.at[3].at + 4 * i, 4);
-		assert_string_equal(record + (at & 0xffff), many.names[i]);
+		assert_string_equal((const char *)record + (at & 0xffff), many.names[i]);
 		assert_int_equal(at >> 16, strlen(many.names[i]) + 1);
 	}
 	assert_int_equal(field(&b, 4), many.bits >> 4 & 0xff);
