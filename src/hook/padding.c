@@ -15,7 +15,8 @@ void padding_init(const struct sweep *s, struct padding *out)
 	size_t n = s->m->functions.n;
 	uint64_t end = 0;
 
-	*out = (struct padding){ s, mem_zalloc((n + 1) * 8), mem_zalloc((n + 1) * 8) };
+	*out = (struct padding){ s, mem_zalloc((n + 1) * 8), mem_zalloc((n + 1) * 8),
+				 mem_zalloc((n + 1) * 8) };
 	/* Functions may overlap (aliases of parts), so `end` is the largest end so far. */
 	for (size_t i = 0; i < n; i++) {
 		uint64_t own = s->m->functions.at[i].vaddr + s->m->functions.at[i].size;
@@ -29,6 +30,7 @@ void padding_free(struct padding *p)
 {
 	free(p->end);
 	free(p->free_from);
+	free(p->island);
 }
 
 /* Returns the address where the room after function i certainly ends: the next function, nops that
@@ -76,6 +78,9 @@ bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to)
 
 	if (to > end && p->end[i] != end)
 		return false; /* the bytes are inside of another function */
+	/* A prober plans in any order: an island may have been taken before. */
+	if (p->island[i] && to > p->island[i])
+		return false;
 	if (!r || padding_until(r, from, limit_behind(p, i, r)) < to ||
 	    address_set_any(&p->s->targets, from, to))
 		return false;
@@ -97,6 +102,9 @@ static uint64_t take_behind(struct padding *p, uint32_t i, uint64_t low, uint64_
 	    address_set_any(&p->s->targets, p->end[i], at + ISLAND))
 		return 0;
 	p->free_from[i] = at + ISLAND;
+	/* Islands are taken upwards. */
+	if (!p->island[i])
+		p->island[i] = at;
 	return at;
 }
 

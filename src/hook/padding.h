@@ -8,6 +8,7 @@ struct padding {
 	const struct sweep *s;
 	uint64_t *end;       /* for each function: the end of it and of all functions before it */
 	uint64_t *free_from; /* for each function: the bytes after it are given away up to here */
+	uint64_t *island;    /* for each function: its first island after it; 0 = none */
 };
 
 /* Starts with all padding free; padding_free() frees the arrays. */

@@ -18,6 +18,8 @@
 #define INSN 1u
 #define TARGET 2u
 #define RETURN 4u
+#define TAKEN 8u
+#define PLANNED 16u
 
 struct file { const char *path; unsigned markers; /* at least so many, hookable */ };
 static const struct file files[] = {
@@ -217,7 +219,32 @@ static size_t returns_within(const struct view *v, const struct sym_function *f)
 	return n;
 }
 
-static unsigned check_returns(const struct view *v, const struct sym_function *f, const struct hook_returns *r)
+/* Takes the bytes of a patch; false: another probe has some of them. */
+static bool take_bytes(struct view *v, uint64_t from, unsigned n)
+{
+	bool is = true;
+
+	for (uint64_t at = from - v->base; n--; at++) {
+		is &= !(v->marks[at] & TAKEN);
+		v->marks[at] |= TAKEN;
+	}
+	return is;
+}
+
+/* Each probe has the bytes of its jump, and of its island, for itself. */
+static bool take_patches(struct view *v, const struct hook_probe *p)
+{
+	uint64_t from = p->vaddr - p->before;
+	bool is;
+
+	if (is_marked(v, p->vaddr, PLANNED))
+		return true; /* the same one: functions may share their end */
+	v->marks[p->vaddr - v->base] |= PLANNED;
+	is = take_bytes(v, from, p->patch_len);
+	return (p->kind != HOOK_SHORT || take_bytes(v, from + (uint64_t)(int64_t)p->island, 5)) && is;
+}
+
+static unsigned check_returns(struct view *v, const struct sym_function *f, const struct hook_returns *r)
 {
 	size_t inside = 0;
 	unsigned bad = 0;
@@ -226,6 +253,7 @@ static unsigned check_returns(const struct view *v, const struct sym_function *f
 		bad += !is_marked(v, r->at.at[i]->vaddr, RETURN) || r->at.at[i]->kind == HOOK_NONE || check(v, r->at.at[i]);
 		bad += i && hook_probes_overlap(r->at.at[i], r->at.at[i - 1]);
 		inside += r->at.at[i]->vaddr - f->vaddr < f->size;
+		bad += !take_patches(v, r->at.at[i]);
 	}
 	bad += r->bar ? r->at.n != 0 : inside != returns_within(v, f);
 	bad += r->bar == RETURN_BAR_NEVER && returns_within(v, f);
@@ -244,7 +272,7 @@ static void test_returns(void **state)
 
 		if (!open_view(&v, files[i].path))
 			continue;
-		for (size_t k = 0; k < v.m->functions.n; k += 1 + v.m->functions.n / 1000) {
+		for (size_t k = 0; k < v.m->functions.n; k += 1 + v.m->functions.n / 4000) {
 			struct hook_returns r;
 
 			hook_returns_find(v.prober, v.m->functions.at[k].vaddr, &r);
