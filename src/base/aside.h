@@ -18,9 +18,10 @@
 int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms);
 
 /* In this thread no wait begins or goes on once *over is true; NULL: they last as long as they may.
- */
+ * Nor does work that may take seconds, as the planning of a large file: it fails with -ECANCELED.
+ * *over never becomes false again. */
 void aside_until(const volatile bool *over);
-/* Whether the word has come, for waits of other kinds (base/apart.h). */
+/* Whether the word has come, for waits of other kinds (base/apart.h), and work. */
 bool aside_is_over(void);
 
 /* Such a copy, of ours: it maps what brace maps, and is none of the traced. Any thread. */

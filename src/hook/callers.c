@@ -13,9 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aside.h"
+
 #include "arch/insn.h"
 
 #define FIELD HOOK_CALL_BYTES
+#define LOOK_BYTES 65536 /* how often it looks whether anybody waits for the result (aside_until) */
 
 struct caller_search {
 	const struct sweep *s;
@@ -112,6 +115,8 @@ static void check_branch(struct caller_search *c, uint64_t field, uint64_t targe
 static void search_range(struct caller_search *c, const struct address_range *r)
 {
 	for (uint64_t i = 0; i + FIELD <= r->size; i++) {
+		if (i % LOOK_BYTES == 0 && aside_is_over())
+			return;
 		uint64_t target;
 		int32_t distance;
 

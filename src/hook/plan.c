@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/aside.h"
+
 #include "arch/code.h"
 #include "arch/insn.h"
 #include "hook/callers.h"
@@ -391,7 +393,7 @@ static void plan_all(struct planner *p)
 	uint32_t n = p->plan->n;
 	struct special *special = mem_zalloc((n + 1) * sizeof(*special));
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && !aside_is_over(); i++) {
 		const char *name = sym_name(p->m, &p->m->functions.at[i]);
 
 		p->plan->entries[i].vaddr = p->m->functions.at[i].vaddr;
@@ -492,6 +494,13 @@ int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct
 	plan_all(&p);
 	free_hooks(&p.fentry);
 	free_hooks(&p.mcount);
+	if (aside_is_over()) {
+		/* Parts of the plan were left out. */
+		hook_plan_free(p.plan);
+		padding_free(padding);
+		sweep_free(sweep);
+		return err_set(err, ECANCELED, "interrupted while %s was planned", m->path);
+	}
 	*out = p.plan;
 	return 0;
 }

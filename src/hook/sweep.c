@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/aside.h"
+
 #include "arch/insn.h"
 
 #define NO_FUNCTION UINT32_MAX
@@ -33,6 +35,7 @@ struct sweep_walk {
 	struct address_set named;      /* data whose address is taken */
 	VEC(uint64_t) tables;          /* data that may begin a jump table */
 	VEC(struct flag_reader) readers;
+	bool over;     /* nobody waits for the result any more (aside_until) */
 	bool absolute; /* the file is linked for fixed addresses, so immediates may be addresses */
 
 	/* The place of decoding. */
@@ -105,6 +108,7 @@ static void enter_function(struct sweep_walk *w)
 		/* Control falls in from the function before. */
 		w->s->facts[w->i_next] |= FACT_ODD_ENTRY;
 	leave_function(w);
+	w->over = aside_is_over();
 	w->f = w->i_next++;
 	w->f_end = f->vaddr + f->size;
 	w->next =
@@ -439,7 +443,7 @@ static void walk_range(struct sweep_walk *w, const struct address_range *r)
 	while (w->i_next < n && sweep_function(w, w->i_next)->vaddr < r->vaddr)
 		w->i_next++;
 	w->next = w->i_next < n ? sweep_function(w, w->i_next)->vaddr : UINT64_MAX;
-	for (w->at = r->vaddr; w->at < end;) {
+	for (w->at = r->vaddr; w->at < end && !w->over;) {
 		const uint8_t *p = r->bytes + (w->at - r->vaddr);
 		struct insn in;
 

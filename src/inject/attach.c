@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "inject/agent_map.h"
 #include "inject/agent_layout.h"
 #include "inject/stopped_patches.h"
@@ -196,6 +197,20 @@ static int plan_attach(struct image_request *req, const struct agent_file *f,
 	return r;
 }
 
+/* plan_attach() until tracee_give_up(): what is planned then may lack parts, and does not count. */
+static int plan_unless_given_up(struct image_request *req, const struct agent_file *f,
+				struct agent_layout *place, struct shared_memory *memory,
+				struct protocol_hello *hello, struct image *out, struct err *err)
+{
+	int r, given_up;
+
+	aside_until(tracee_given_up());
+	r = plan_attach(req, f, place, memory, hello, out, err);
+	aside_until(NULL);
+	given_up = tracee_check_given_up(req->pid, err);
+	return given_up ? given_up : r;
+}
+
 /* One try: plans, then holds and enters. -EAGAIN: the plan is out of date. */
 static int attempt_attach(struct image_request *req, const struct agent_file *f,
 			  struct agent_layout *place, struct memories *memories, struct image *out,
@@ -206,7 +221,7 @@ static int attempt_attach(struct image_request *req, const struct agent_file *f,
 	int r = memories_of_process(memories, req->pid, &users.memory, err);
 
 	if (r == 0)
-		r = plan_attach(req, f, place, users.memory, &hello, out, err);
+		r = plan_unless_given_up(req, f, place, users.memory, &hello, out, err);
 	if (r == 0)
 		r = enter_process(req->pid, f, place, &users, out, rep, err);
 	out->memory = users.memory;

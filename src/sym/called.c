@@ -15,6 +15,7 @@
  * before it calls, and a label behind that place does not. */
 #include "sym/called.h"
 
+#include "base/aside.h"
 #include "sym/body.h"
 #include "sym/code_refs.h"
 #include "sym/coverage.h"
@@ -144,7 +145,7 @@ static bool is_proven(const struct called_search *s)
 /* Judges all that is called, and what that calls. */
 static void judge_called(struct called_search *s)
 {
-	while (s->queue.n) {
+	while (s->queue.n && !aside_is_over()) {
 		uint64_t vaddr = s->queue.at[--s->queue.n];
 
 		if (walk_unknown(s, vaddr) && is_proven(s))
@@ -158,7 +159,7 @@ static bool judge_named(struct called_search *s)
 {
 	size_t n = s->named.n, left = 0, before = s->out->list.n;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !aside_is_over(); i++) {
 		uint64_t vaddr = s->named.at[i];
 
 		if (code_set_has(&s->body.all.first, vaddr) || !walk_unknown(s, vaddr) ||
@@ -217,7 +218,7 @@ static void search_code(struct called_search *s)
 {
 	for (size_t i = 0; i < s->m->functions.n; i++)
 		code_set_add(&s->starts, s->m->functions.at[i].vaddr);
-	for (size_t i = 0; i < s->m->functions.n; i++)
+	for (size_t i = 0; i < s->m->functions.n && !aside_is_over(); i++)
 		walk_known(s, &s->m->functions.at[i]);
 	consider_main(s);
 	judge_called(s);

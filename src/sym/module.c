@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "base/file.h"
 #include "sym/coverage.h"
 #include "sym/code_refs.h"
@@ -137,7 +138,8 @@ static void read_code(struct sym_module *m, const struct elf_view *v)
 }
 
 /* Runs all readers. Only elf_view_image() can fail: a reader above it that finds nonsense finds
- * less. */
+ * less. Nor is what they found of use when the caller's wait is over (aside_until): some have then
+ * stopped early. */
 static int read_module(struct sym_module *m, struct err *err)
 {
 	struct elf_view v = { 0 };
@@ -157,6 +159,8 @@ static int read_module(struct sym_module *m, struct err *err)
 		coverage_read(m, &v);
 	}
 	elf_view_free(&v);
+	if (!r && aside_is_over())
+		r = err_set(err, ECANCELED, "interrupted while %s was read", m->path);
 	return r;
 }
 

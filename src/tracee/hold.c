@@ -38,10 +38,20 @@ static bool is_given_up(bool may_give_up)
 	return may_give_up && user_gave_up;
 }
 
+const volatile bool *tracee_given_up(void)
+{
+	return (const volatile bool *)&user_gave_up;
+}
+
 static int err_given_up(pid_t pid, struct err *err)
 {
 	return err_set(err, ECANCELED, "interrupted: process %d was not stopped, and runs on",
 		       (int)pid);
+}
+
+int tracee_check_given_up(pid_t pid, struct err *err)
+{
+	return user_gave_up ? err_given_up(pid, err) : 0;
 }
 
 /* Both lists mostly have the same order: `next` is the place after the last answer, where the

@@ -30,6 +30,10 @@ int tracee_stop(pid_t pid, struct tracee **out, struct err *err);
 int tracee_stop_unless_given_up(pid_t pid, struct tracee **out, struct err *err);
 /* The user waits no more: for good, in all threads. From any thread, a signal's handler too. */
 void tracee_give_up(void);
+/* -ECANCELED and *err if that was called. */
+int tracee_check_given_up(pid_t pid, struct err *err);
+/* What becomes true by it, for aside_until(). */
+const volatile bool *tracee_given_up(void);
 
 /* Lets the process go: borrowed registers are put back, signals that came meanwhile are delivered,
  * a stopped (SIGSTOP) process stays stopped, system calls go on as if not interrupted (those that

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "hook/cache_file.h"
 #include "hook/list.h"
 
@@ -459,6 +461,60 @@ static void test_errors(void **state)
 	free(text);
 }
 
+/* --- nobody waits any more ---------------------------------------------------- */
+
+static volatile bool over;
+
+static void *end_wait(void *delay)
+{
+	const struct timespec t = { 0, *(long *)delay };
+
+	nanosleep(&t, NULL);
+	over = true;
+	return NULL;
+}
+
+/* Loads the plan of bash while another thread says that nobody waits for it: there is the whole
+ * plan, or none, in the cache neither. */
+static int load_until(long delay, const struct hook_module *whole)
+{
+	struct hook_module *m;
+	struct err err = { 0 };
+	char name[4096];
+	pthread_t thread;
+	int r;
+
+	run("rm -rf '%s/brace'", home);
+	over = !delay;
+	aside_until(&over);
+	if (delay)
+		assert_int_equal(pthread_create(&thread, NULL, end_wait, &delay), 0);
+	r = hook_module_load("/usr/bin/bash", &m, &err);
+	aside_until(NULL);
+	if (delay)
+		pthread_join(thread, NULL);
+	if (r == 0) {
+		assert_same(m, whole);
+		hook_module_free(m);
+		return r;
+	}
+	assert_int_equal(r, -ECANCELED);
+	assert_non_null(strstr(err.text, "interrupted while /usr/bin/bash was "));
+	assert_null(m);
+	assert_int_equal(stored(name, sizeof(name)), 0);
+	return r;
+}
+
+static void test_given_up(void **state)
+{
+	struct hook_module *whole = load("/usr/bin/bash", false);
+
+	assert_int_equal(load_until(0, whole), -ECANCELED);
+	for (long delay = 100000; delay < 1000000000 && load_until(delay, whole) != 0; delay += delay / 4)
+		;
+	hook_module_free(whole);
+}
+
 /* --- the list ---------------------------------------------------------------- */
 
 static bool is_factorial(const char *name, void *arg)
@@ -509,7 +565,7 @@ int main(void)
 		TEST(test_forged),	     TEST(test_changed_in_place),
 		TEST(test_same_build_id),    TEST(test_debug_file),
 		TEST(test_home_of_another),
-		TEST(test_errors),	     TEST(test_list),
+		TEST(test_errors), TEST(test_given_up), TEST(test_list),
 	};
 
 	return cmocka_run_group_tests_name("hook_cache", tests, NULL, NULL);
