@@ -87,6 +87,10 @@ bool summary_is_timed(const struct summary *s);
  * known; calls where there are no times. */
 enum summary_column summary_default_column(const struct summary *s);
 
+/* Prints "123 ns", "12.345 us", "1.234 ms", "12.345 s" in SUMMARY_COLUMN columns: three decimals
+ * below the unit. */
+void summary_print_time(struct out *out, uint64_t ns);
+#define SUMMARY_COLUMN 11
 /* Prints at most n rows (0: all), times only if there are any. Losses are reported first. */
 void summary_print_table(const struct summary *s, size_t n, struct out *out);
 /* Prints {"schema":"brace-report","version":1,...} with the losses, then an object a line. */

@@ -92,11 +92,10 @@ static size_t rows_shown(const struct summary *s, size_t n)
 
 /* --- table ----------------------------------------------------------------------------- */
 
-#define COLUMN 11
+#define COLUMN SUMMARY_COLUMN
 #define ROWS_SEEN 20 /* rows after which the heading is out of sight */
 
-/* Prints "123 ns", "12.345 us", "1.234 ms", "12.345 s": three decimals below the unit. */
-static void print_time(struct out *o, uint64_t ns)
+void summary_print_time(struct out *o, uint64_t ns)
 {
 	static const struct { uint64_t ns; const char *word; } units[] = {
 		{ 1000000000, " s" }, { 1000000, " ms" }, { 1000, " us" }, { 1, " ns" },
@@ -155,7 +154,8 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 
 		out_u64(o, r->value[SUMMARY_CALLS], COLUMN, ' ');
 		for (unsigned c = SUMMARY_TOTAL; c < columns; c++)
-			column_is_known(s, c) ? print_time(o, r->value[c]) : print_unknown(o);
+			column_is_known(s, c) ? summary_print_time(o, r->value[c])
+					      : print_unknown(o);
 		out_bytes(o, "  ", 2);
 		/* A thread's name is the program's to choose. */
 		s->by_thread ? out_name(o, r->name, strlen(r->name)) : out_str(o, r->name);

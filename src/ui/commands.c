@@ -173,6 +173,23 @@ static const struct option query_options[] = {
 	END
 };
 
+/* cmd_syscalls(): a program is run, or a process attached to, or a file is read. */
+static const struct option syscalls_options[] = {
+	{ 0, "by", "WHAT", "a row for each call (the default), thread or file", set_text, TO(by) },
+	{ 's', "sort", "COLUMN", "calls, errors, total (the default), min, mean, p50, p99, max or name",
+	  set_text, TO(sort) },
+	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
+	{ 0, "limit", "N", "print the first N rows only", set_limit },
+	{ 'o', "output", "FILE", "print the table into FILE, apart from the program's own output", set_text, TO(output) },
+	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms; a bare number: seconds); the program goes on",
+	  .set = set_duration },
+	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
+	  WRITES("buffer_size_kb") },
+	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "
+	  "(the program waits, nothing is lost)", .set = set_mode },
+	END
+};
+
 static const struct option json_options[] = {
 	{ 0, "json", NULL, "one JSON object a line", set_flag, TO(json) },
 	END
@@ -239,6 +256,10 @@ const struct command commands[] = {
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
 	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
+	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Print calls, errors and times of each system call of a program or a trace file",
+	  TABLES(syscalls_options, process_options, json_options, screen_options), false, 0, -1,
+	  cmd_syscalls, true },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
 	  TABLES(list_options, list_session_options, session_options, json_options, screen_options),
 	  false, 0, -1, cmd_list },

@@ -344,7 +344,7 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 		char *word = *s.at++;
 
 		if (!ended && !strcmp(word, "--"))
-			ended = true;
+			inv->is_program = ended = true;
 		else if (!ended && !strncmp(word, "--", 2))
 			e = long_option(&s, word + 2);
 		else if (!ended && word[0] == '-' && word[1])

@@ -62,6 +62,7 @@ struct invocation {
 	const char *output, *binary, *sort, *by, *run;
 	const char *session;  /* name of the session in the background */
 	bool session_named;   /* named by the user */
+	bool is_program;      /* `--` stands before the operands */
 	uint64_t limit;
 	VEC(pid_t) pids;      /* to attach to */
 	uint64_t duration_ns; /* 0: to the end */

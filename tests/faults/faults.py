@@ -454,6 +454,7 @@ SCENARIOS = {
     'record': record, 'graph': graph, 'attach': attach, 'static': static, 'events': events, 'daemon': daemon,
     'daemon-attach': daemon_attach, 'mount': mount, 'recover': recover, 'report': reads('report'),
     'report-json': reads('report', '--json'), 'replay': reads('replay'), 'info': reads('info'),
+    'syscalls': reads('syscalls'),
 }
 
 

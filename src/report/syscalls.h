@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* `brace syscalls`: a row for each system call, thread or file, from the events of a trace or of a
+ * live session: raw_syscalls:sys_enter and sys_exit, or those of syscalls:. Where a trace has both,
+ * raw_syscalls counts, and syscalls: gives the files' names.
+ *   calls   calls that began
+ *   errors  those that returned -1 to -4095
+ *   total   time between begin and return (min, mean, p50, p99, max of it within 1 %)
+ * A call that does not return, or whose return is not seen (docs/syscalls.md), has no time.
+ *
+ * Files: a call belongs to the path that it is given, or to the descriptor that is its first
+ * argument, by the name under which that was opened in the trace; `fd 3` if it was not, and
+ * `(none)` if it has neither. Not locked. */
+#pragma once
+#include "base/out.h"
+#include "trace/event.h"
+
+enum syscalls_by { SYSCALLS_BY_CALL, SYSCALLS_BY_THREAD, SYSCALLS_BY_FILE };
+
+#define SYSCALLS_COLUMNS(X) \
+	X(CALLS, "calls")   \
+	X(ERRORS, "errors") \
+	X(TOTAL, "total")   \
+	X(MIN, "min")       \
+	X(MEAN, "mean")     \
+	X(P50, "p50")       \
+	X(P99, "p99")       \
+	X(MAX, "max")       \
+	X(NAME, "name")
+
+enum syscalls_column {
+#define X(id, word) SYSCALLS_##id,
+	SYSCALLS_COLUMNS(X)
+#undef X
+	SYSCALLS_COLUMNS_N
+};
+extern const char *const syscalls_column_words[SYSCALLS_COLUMNS_N];
+
+struct syscalls;
+
+/* info may grow; it must outlive the result, which syscalls_free() frees. */
+struct syscalls *syscalls_new(const struct trace_info *info, enum syscalls_by by);
+void syscalls_free(struct syscalls *s);
+/* Takes the next event of any kind, in the order of time. */
+void syscalls_event(struct syscalls *s, const struct event *e);
+/* There are no more events; called once, before the others. */
+void syscalls_end(struct syscalls *s);
+/* Returns the number of rows. */
+size_t syscalls_rows(const struct syscalls *s);
+/* Finds a column by name; SYSCALLS_COLUMNS_N: there is none. */
+enum syscalls_column syscalls_column_find(const char *word);
+/* Sorts: numbers largest first, names A to Z; `reverse` turns that around. */
+void syscalls_sort(struct syscalls *s, enum syscalls_column by, bool reverse);
+/* Print at most n rows (0: all): a table with its sum, or a JSON object a line. */
+void syscalls_print_table(const struct syscalls *s, size_t n, struct out *o);
+void syscalls_print_json(const struct syscalls *s, size_t n, struct out *o);

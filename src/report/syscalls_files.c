@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of descriptors, by process: from what calls opened, copied and closed. A process that a
+ * fork made begins with the names that its parent has when it is seen first. It may be seen before
+ * the fork returns to its parent: then the parent is the one process that is forking; if several
+ * are, its descriptors have no names. Called by syscalls.c alone. Descriptors and processes are a
+ * trace's to choose: all have a limit, beyond which there are no names. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/syscall_copies.h"
+#include "report/syscalls_internal.h"
+
+#define DESCRIPTORS_MOST 4096
+#define PROCESSES_MOST 4096
+#define BIRTHS_MOST 1024
+
+struct files_process {
+	uint32_t pid;
+	VEC(char *) names;        /* by descriptor; NULL: not known */
+};
+
+struct files_birth { uint32_t child, parent; };
+
+struct syscalls_files {
+	VEC(struct files_process) processes;
+	struct files_birth births[BIRTHS_MOST]; /* the latest ones, in a ring */
+	size_t n_births;
+	VEC(uint32_t) forking;    /* processes, one entry for each call */
+};
+
+struct syscalls_files *syscalls_files_new(void)
+{
+	return mem_zalloc(sizeof(struct syscalls_files));
+}
+
+void syscalls_files_free(struct syscalls_files *f)
+{
+	for (size_t i = 0; i < f->processes.n; i++) {
+		for (size_t k = 0; k < f->processes.at[i].names.n; k++)
+			free(f->processes.at[i].names.at[k]);
+		vec_free(&f->processes.at[i].names);
+	}
+	vec_free(&f->processes);
+	vec_free(&f->forking);
+	free(f);
+}
+
+/* NULL: not known. */
+static struct files_process *find_process(const struct syscalls_files *f, uint32_t pid)
+{
+	for (size_t i = f->processes.n; i-- > 0;)
+		if (f->processes.at[i].pid == pid)
+			return &f->processes.at[i];
+	return NULL;
+}
+
+static const struct files_process *parent_of(const struct syscalls_files *f, uint32_t pid)
+{
+	for (size_t i = 0; i < BIRTHS_MOST && i < f->n_births; i++) {
+		const struct files_birth *b = &f->births[(f->n_births - 1 - i) % BIRTHS_MOST];
+
+		if (b->child == pid)
+			return find_process(f, b->parent);
+	}
+	return f->forking.n == 1 ? find_process(f, f->forking.at[0]) : NULL;
+}
+
+/* NULL: there are too many. */
+static struct files_process *add_process(struct syscalls_files *f, uint32_t pid)
+{
+	struct files_process *p = find_process(f, pid);
+	const struct files_process *parent;
+	size_t at;
+
+	if (p || f->processes.n >= PROCESSES_MOST)
+		return p;
+	at = f->processes.n;
+	*vec_add(&f->processes) = (struct files_process){ .pid = pid };
+	parent = parent_of(f, pid);
+	p = &f->processes.at[at];
+	for (size_t i = 0; parent && i < parent->names.n; i++)
+		*vec_add(&p->names) =
+			parent->names.at[i] ? mem_strdup(parent->names.at[i]) : NULL;
+	return p;
+}
+
+static const char *name_of(const struct files_process *p, uint64_t fd)
+{
+	return p && fd < p->names.n ? p->names.at[fd] : NULL;
+}
+
+/* Takes the name over; NULL: the descriptor has none from now on. */
+static void set_name(struct files_process *p, uint64_t fd, char *name)
+{
+	if (!p || fd >= DESCRIPTORS_MOST) {
+		free(name);
+		return;
+	}
+	while (p->names.n <= fd)
+		*vec_add(&p->names) = NULL;
+	free(p->names.at[fd]);
+	p->names.at[fd] = name;
+}
+
+/* --- what calls are about ------------------------------------------------------------------ */
+
+/* Whether the first argument is a descriptor. */
+static bool takes_descriptor(const struct syscall_info *call)
+{
+	static const char *const names[] = { "fd", "ufd", "epfd", "fildes", "oldfd", "dfd", "out_fd",
+					     "fd_in", "mqdes", "fanotify_fd", "pidfd" };
+	char name[64];
+
+	if (!*call->arguments)
+		return false;
+	syscall_argument(call, 0, NULL, name, sizeof(name));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void write_name(const struct files_process *p, const struct syscalls_call *c, char *name,
+		       size_t n)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+	uint32_t fd = (uint32_t)c->args[0];
+	const char *known;
+
+	if (c->path) {
+		snprintf(name, n, "%s", c->path);
+		return;
+	}
+	if (!call || !takes_descriptor(call) || fd == (uint32_t)AT_FDCWD) {
+		snprintf(name, n, "(none)");
+		return;
+	}
+	known = name_of(p, fd);
+	if (known)
+		snprintf(name, n, "%s", known);
+	else
+		snprintf(name, n, "fd %d", (int)fd);
+}
+
+/* --- what calls change --------------------------------------------------------------------- */
+
+/* What a call's new descriptor is of: a path, the descriptor that is its first argument, or
+ * something without a name. */
+enum file_source { OF_PATH, OF_DESCRIPTOR, OF_KIND };
+
+struct opening { const char *call; enum file_source source; const char *kind; };
+
+static const struct opening openings[] = {
+	{ "open", OF_PATH, NULL },
+	{ "openat", OF_PATH, NULL },
+	{ "openat2", OF_PATH, NULL },
+	{ "creat", OF_PATH, NULL },
+	{ "memfd_create", OF_PATH, NULL },
+	{ "mq_open", OF_PATH, NULL },
+	{ "dup", OF_DESCRIPTOR, NULL },
+	{ "dup2", OF_DESCRIPTOR, NULL },
+	{ "dup3", OF_DESCRIPTOR, NULL },
+	{ "socket", OF_KIND, "socket" },
+	{ "accept", OF_KIND, "socket" },
+	{ "accept4", OF_KIND, "socket" },
+	{ "epoll_create", OF_KIND, "epoll" },
+	{ "epoll_create1", OF_KIND, "epoll" },
+	{ "eventfd", OF_KIND, "eventfd" },
+	{ "eventfd2", OF_KIND, "eventfd" },
+	{ "timerfd_create", OF_KIND, "timerfd" },
+	{ "signalfd4", OF_KIND, "signalfd" },
+	{ "inotify_init1", OF_KIND, "inotify" },
+};
+
+static const struct opening *opening_of(const struct syscalls_call *c)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+	static const struct opening copied = { "fcntl", OF_DESCRIPTOR, NULL };
+
+	for (size_t i = 0; call && i < sizeof(openings) / sizeof(*openings); i++)
+		if (strcmp(openings[i].call, call->name) == 0)
+			return &openings[i];
+	return call && strcmp(call->name, "fcntl") == 0 &&
+			       (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC)
+		       ? &copied
+		       : NULL;
+}
+
+static void open_file(struct files_process *p, const struct opening *o,
+		      const struct syscalls_call *c, uint64_t fd)
+{
+	const char *name = o->source == OF_PATH	      ? c->path
+			   : o->source == OF_DESCRIPTOR ? name_of(p, (uint32_t)c->args[0])
+							: o->kind;
+
+	if (o->source != OF_DESCRIPTOR || fd != (uint32_t)c->args[0])
+		set_name(p, fd, name ? mem_strdup(name) : NULL);
+}
+
+static bool is_call(const struct syscalls_call *c, const char *name)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+
+	return call && strcmp(call->name, name) == 0;
+}
+
+/* A thread's birth is noted, too, where the call does not tell; no process has its number. */
+static bool is_birth(const struct syscalls_call *c)
+{
+	return is_call(c, "fork") || is_call(c, "vfork") || is_call(c, "clone3") ||
+	       (is_call(c, "clone") && !(c->args[0] & CLONE_THREAD));
+}
+
+void syscalls_files_begin(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
+			  char *name, size_t n)
+{
+	write_name(add_process(f, pid), c, name, n);
+	if (is_birth(c) && f->forking.n < BIRTHS_MOST)
+		*vec_add(&f->forking) = pid;
+}
+
+void syscalls_files_forget(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c)
+{
+	if (!is_birth(c))
+		return;
+	for (size_t i = 0; i < f->forking.n; i++)
+		if (f->forking.at[i] == pid) {
+			f->forking.at[i] = f->forking.at[--f->forking.n];
+			return;
+		}
+}
+
+void syscalls_files_return(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
+			   int64_t result)
+{
+	const struct opening *o = opening_of(c);
+
+	syscalls_files_forget(f, pid, c);
+	if (result < 0)
+		return;
+	if (is_birth(c))
+		f->births[f->n_births++ % BIRTHS_MOST] =
+			(struct files_birth){ (uint32_t)result, pid };
+	else if (o)
+		open_file(add_process(f, pid), o, c, (uint64_t)result);
+	else if (is_call(c, "close"))
+		set_name(add_process(f, pid), (uint32_t)c->args[0], NULL);
+}

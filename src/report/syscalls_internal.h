@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this report share: rows, and the calls that they are made of. */
+#pragma once
+#include "base/vec.h"
+#include "event/syscalls.h"
+#include "report/histogram.h"
+#include "report/syscalls.h"
+
+#define SYSCALLS_NUMBERS SYSCALLS_NAME
+
+struct syscalls_row {
+	char *name;                       /* as it is shown */
+	uint32_t thread;                  /* by thread: index into info->threads */
+	uint64_t value[SYSCALLS_NUMBERS]; /* calls, errors; total, min and max in ticks */
+	uint64_t timed;                   /* calls with a time */
+	struct histogram durations;       /* in ticks */
+};
+
+/* A call that has begun. */
+struct syscalls_call {
+	uint32_t nr;
+	bool named;                       /* its own event was seen */
+	uint64_t tsc, args[SYSCALL_ARGS];
+	char *path;                       /* what it was given; NULL: none, or not known */
+	struct syscalls_row *row;
+};
+
+struct syscalls_files;
+/* The descriptors of all processes. */
+struct syscalls_files *syscalls_files_new(void);
+void syscalls_files_free(struct syscalls_files *f);
+/* A call of process pid begins; writes the name of the file that it is about. */
+void syscalls_files_begin(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
+			  char *name, size_t n);
+/* The return of a call that has begun is not known, and will not be. */
+void syscalls_files_forget(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c);
+/* Takes note of what the call has opened, closed or copied. */
+void syscalls_files_return(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
+			   int64_t result);
+
+#define SYSCALLS_OPEN 16 /* calls of one thread: handlers' within those that they interrupt */
+
+struct syscalls_thread {
+	struct syscalls_call open[SYSCALLS_OPEN];
+	unsigned n;
+};
+
+enum syscalls_kind { SYSCALLS_OTHER, SYSCALLS_RAW_ENTER, SYSCALLS_RAW_EXIT, SYSCALLS_ENTER,
+		     SYSCALLS_EXIT };
+
+/* One of the trace's events, by its index. */
+struct syscalls_event {
+	bool known;
+	enum syscalls_kind kind;
+	uint32_t nr;                      /* ENTER, EXIT */
+	uint16_t path;                    /* place of the path's __data_loc; 0 = none */
+};
+
+struct syscalls {
+	const struct trace_info *info;
+	enum syscalls_by by;
+	bool raw;                         /* raw_syscalls counts */
+	void *rows_by_name;               /* a tree of tsearch() */
+	VEC(struct syscalls_row *) rows;
+	VEC(struct syscalls_thread) threads;
+	VEC(struct syscalls_event) events;
+	struct syscalls_files *files;
+	struct histogram_pool pool;
+	uint64_t first, last;             /* TSC */
+};

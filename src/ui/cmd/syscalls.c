@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* brace syscalls: a table of system calls, of a trace file or of a program that is run or attached
+ * to for it. Live, the main thread takes the records and the monitor's heeds interrupts (run.h);
+ * the table comes when the recording ends. */
+#include <errno.h>
+#include <string.h>
+
+#include "report/syscalls.h"
+#include "ui/commands.h"
+#include "ui/run.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/summary.h"
+#include "ui/trace_file.h"
+
+struct syscalls_choice { enum syscalls_by by; enum syscalls_column column; };
+
+/* EXIT_BRACE: no such rows. */
+static int choose_rows(const struct invocation *inv, enum syscalls_by *by)
+{
+	static const char *const words[] = { "call", "thread", "file" };
+
+	*by = SYSCALLS_BY_CALL;
+	for (unsigned i = 0; inv->by && i < 3; i++)
+		if (strcmp(words[i], inv->by) == 0) {
+			*by = i;
+			return 0;
+		}
+	if (!inv->by)
+		return 0;
+	say("brace: no rows by %s; there are call, thread and file\n", inv->by);
+	return EXIT_BRACE;
+}
+
+/* EXIT_BRACE: no such column. */
+static int choose_column(const struct invocation *inv, enum syscalls_column *out)
+{
+	*out = inv->sort ? syscalls_column_find(inv->sort) : SYSCALLS_TOTAL;
+	if (*out != SYSCALLS_COLUMNS_N)
+		return 0;
+	say("brace: no column %s to sort by; there are", inv->sort);
+	for (unsigned c = 0; c < SYSCALLS_COLUMNS_N; c++)
+		say("%s %s", c ? "," : "", syscalls_column_words[c]);
+	say("\n");
+	return EXIT_BRACE;
+}
+
+static int print_rows(const struct invocation *inv, const struct syscalls_choice *choice,
+		      struct syscalls *s)
+{
+	struct screen o;
+
+	syscalls_end(s);
+	syscalls_sort(s, choice->column, inv->reverse);
+	if (inv->output) {
+		if (screen_open_file(&o, inv->output))
+			return EXIT_BRACE;
+	} else {
+		screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table);
+	}
+	(inv->json ? syscalls_print_json : syscalls_print_table)(s, inv->limit, &o.text);
+	return screen_close(&o, 0);
+}
+
+static int take_all(struct source *source, struct syscalls *s, struct err *err)
+{
+	struct event e;
+	int r;
+
+	while ((r = source->ops->next(source, &e, err)) > 0)
+		syscalls_event(s, &e);
+	return r;
+}
+
+/* --- a file ------------------------------------------------------------------------------ */
+
+static int read_file(const struct invocation *inv, const struct syscalls_choice *choice)
+{
+	struct store_reader *reader;
+	struct syscalls *s;
+	struct source *source;
+	struct err err;
+	int status = trace_file_open(inv, &reader);
+
+	if (status)
+		return status;
+	source = store_source(reader);
+	s = syscalls_new(source->info, choice->by);
+	if (take_all(source, s, &err) < 0) {
+		status = say_error(&err);
+	} else {
+		syscalls_end(s);
+		if (!syscalls_rows(s))
+			say_warning("no system call is in the trace: record with -e 'raw_syscalls:*', or with -e "
+				    "'syscalls:*' for --by file");
+		status = print_rows(inv, choice, s);
+	}
+	syscalls_free(s);
+	source->ops->close(source);
+	store_close(reader);
+	return status;
+}
+
+/* --- a program ----------------------------------------------------------------------------- */
+
+/* The events that the table needs. Paths are in those of the calls alone, as long as they can be
+ * had. */
+static int name_events(struct invocation *inv, enum syscalls_by by, struct err *err)
+{
+	static const struct option events = { 'e', "event", .file = "set_event", .append = true },
+				   bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" };
+	int e;
+
+	if (by != SYSCALLS_BY_FILE)
+		return set_setting(inv, &events, "raw_syscalls:*", err);
+	e = set_setting(inv, &bytes, "165", err);
+	return e ? e : set_setting(inv, &events, "syscalls:*", err);
+}
+
+static int run_program(struct invocation *inv, const struct syscalls_choice *choice)
+{
+	struct session_result result = { 0 };
+	struct run_monitor monitor;
+	struct session *session;
+	struct source *source;
+	struct syscalls *s;
+	struct err err;
+	int status, r;
+
+	if (name_events(inv, choice->by, &err))
+		return say_error(&err);
+	status = run_start(inv, NULL, &session);
+	if (status)
+		return status;
+	source = session_source(session);
+	s = syscalls_new(source->info, choice->by);
+	run_monitor_begin(&monitor, inv, session, NULL, NULL);
+	r = take_all(source, s, &err);
+	run_monitor_end(&monitor);
+	status = r < 0 ? say_error(&err) : print_rows(inv, choice, s);
+	syscalls_free(s);
+	source->ops->close(source);
+	session_result(session, &result);
+	session_free(session);
+	if (summary_stuck(&result) && !status)
+		status = EXIT_BRACE;
+	return status ? status : run_exit(result.wait_status);
+}
+
+int cmd_syscalls(struct invocation *inv)
+{
+	struct syscalls_choice choice;
+	int status = choose_rows(inv, &choice.by);
+
+	if (!status)
+		status = choose_column(inv, &choice.column);
+	if (status)
+		return status;
+	if (inv->is_program && !inv->n_operands && !inv->pids.n) {
+		say("brace: no program stands behind --\n");
+		return EXIT_BRACE;
+	}
+	if (inv->is_program || inv->pids.n)
+		return run_program(inv, &choice);
+	if (inv->n_operands < 2)
+		return read_file(inv, &choice);
+	say("brace: one trace file, not %d; a program to run stands behind --\n", inv->n_operands);
+	return EXIT_BRACE;
+}
