@@ -121,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (how & 4)
 		odd_format(info, cursor_u16(&c));
-	s = syscalls_new(info, how % 4 < 3 ? how % 4 : SYSCALLS_BY_FILE);
+	s = syscalls_new(info, how % 4);
 	run_steps(s, &c);
 	syscalls_end(s);
 	syscalls_sort(s, syscalls_column_find(columns[how >> 3 & 3]), how & 32);

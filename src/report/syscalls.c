@@ -169,6 +169,18 @@ static uint32_t pid_of(const struct syscalls *s, uint32_t thread)
 	return s->info->threads.at[thread].pid;
 }
 
+/* Numbers that have no name are those of the kernel's own, such as ERESTARTSYS. */
+static void write_error(const struct syscalls_call *c, char *name, size_t n)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+	const char *error = strerrorname_np(c->error);
+	char number[16], call_number[24];
+
+	snprintf(number, sizeof(number), "%d", c->error);
+	snprintf(call_number, sizeof(call_number), "syscall_%u", c->nr);
+	snprintf(name, n, "%s %s", call ? call->name : call_number, error ? error : number);
+}
+
 static struct syscalls_row *row_of(struct syscalls *s, const struct syscalls_call *c,
 				   uint32_t thread)
 {
@@ -177,7 +189,9 @@ static struct syscalls_row *row_of(struct syscalls *s, const struct syscalls_cal
 
 	if (s->by == SYSCALLS_BY_THREAD)
 		return row_named(s, "", thread);
-	if (s->by == SYSCALLS_BY_FILE)
+	if (s->by == SYSCALLS_BY_ERROR)
+		write_error(c, name, sizeof(name));
+	else if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_begin(s->files, pid_of(s, thread), c, name, sizeof(name));
 	else if (call)
 		snprintf(name, sizeof(name), "%s", call->name);
@@ -209,7 +223,7 @@ static struct syscalls_thread *thread_of(struct syscalls *s, uint32_t thread)
 /* Counts the call, when all that its begin tells is known. */
 static void count_call(struct syscalls *s, struct syscalls_call *c, uint32_t thread)
 {
-	if (c->row)
+	if (c->row || (s->by == SYSCALLS_BY_ERROR && !c->error))
 		return;
 	c->row = row_of(s, c, thread);
 	c->row->value[SYSCALLS_CALLS]++;
@@ -318,10 +332,12 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 	for (; t->n > i; t->n--)
 		forget_call(s, &t->open[t->n - 1], e->thread);
 	c = t->open[--t->n];
+	c.error = result < 0 && result >= -FAILED_MOST ? (int)-result : 0;
 	count_call(s, &c, e->thread);
-	if (result < 0 && result >= -FAILED_MOST)
-		c.row->value[SYSCALLS_ERRORS]++;
-	add_duration(s, c.row, e->tsc > c.tsc ? e->tsc - c.tsc : 0);
+	if (c.row) {
+		c.row->value[SYSCALLS_ERRORS] += c.error != 0;
+		add_duration(s, c.row, e->tsc > c.tsc ? e->tsc - c.tsc : 0);
+	}
 	if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_return(s->files, pid_of(s, e->thread), &c, result);
 	free(c.path);

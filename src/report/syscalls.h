@@ -9,12 +9,13 @@
  *
  * Files: a call belongs to the path that it is given, or to the descriptor that is its first
  * argument, by the name under which that was opened in the trace; `fd 3` if it was not, and
- * `(none)` if it has neither. Not locked. */
+ * `(none)` if it has neither. Errors: the calls that failed, a row for each call and errno. Not
+ * locked. */
 #pragma once
 #include "base/out.h"
 #include "trace/event.h"
 
-enum syscalls_by { SYSCALLS_BY_CALL, SYSCALLS_BY_THREAD, SYSCALLS_BY_FILE };
+enum syscalls_by { SYSCALLS_BY_CALL, SYSCALLS_BY_THREAD, SYSCALLS_BY_FILE, SYSCALLS_BY_ERROR };
 
 #define SYSCALLS_COLUMNS(X) \
 	X(CALLS, "calls")   \

@@ -22,6 +22,7 @@ struct syscalls_call {
 	bool named;                       /* its own event was seen */
 	uint64_t tsc, args[SYSCALL_ARGS];
 	char *path;                       /* what it was given; NULL: none, or not known */
+	int error;                        /* its errno; 0 = none, or not known yet */
 	struct syscalls_row *row;
 };
 

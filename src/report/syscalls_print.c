@@ -93,7 +93,7 @@ static void print_titles(const struct syscalls *s, struct out *o)
 {
 	static const char *const titles[SYSCALLS_NUMBERS] = { "CALLS", "ERRORS", "TOTAL", "MIN",
 							      "MEAN",  "P50",	 "P99",	  "MAX" };
-	static const char *const rows[] = { "SYSCALL", "THREAD", "FILE" };
+	static const char *const rows[] = { "SYSCALL", "THREAD", "FILE", "ERROR" };
 
 	for (unsigned c = 0; c < SYSCALLS_NUMBERS; c++)
 		out_printf(o, "%*s", SUMMARY_COLUMN, titles[c]);
@@ -166,7 +166,7 @@ void syscalls_print_table(const struct syscalls *s, size_t n, struct out *o)
 
 static void print_json_key(const struct syscalls *s, const struct syscalls_row *r, struct out *o)
 {
-	static const char *const keys[] = { "name", "comm", "file" };
+	static const char *const keys[] = { "name", "comm", "file", "error" };
 	char comm[TRACE_COMM + 1] = "";
 	const struct trace_thread *t = NULL;
 

@@ -175,7 +175,7 @@ static const struct option query_options[] = {
 
 /* cmd_syscalls(): a program is run, or a process attached to, or a file is read. */
 static const struct option syscalls_options[] = {
-	{ 0, "by", "WHAT", "a row for each call (the default), thread or file", set_text, TO(by) },
+	{ 0, "by", "WHAT", "a row for each call (the default), thread or file, or error of a call", set_text, TO(by) },
 	{ 's', "sort", "COLUMN", "calls, errors, total (the default), min, mean, p50, p99, max or name",
 	  set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },

@@ -105,6 +105,10 @@ grep -qx 'of its own 43 0' "$T/files"
 result "files, of a trace that has both" $? "$T/files"
 [ "$("$BRACE" syscalls -s calls --limit 2 "$T/trace" | awk 'NR == 2 { print $NF, $1 }')" = "$(awk '$1 == "getppid" { print $1, $2 }' "$T/wanted")" ]
 result "sorted, and cut" $? "$T/table"
+"$BRACE" syscalls --by error -s name "$T/trace" >"$T/table" 2>"$T/err"
+grep -qE '^ +50 +50 .* rmdir ENOENT$' "$T/table" && [ "$(sed '1d;$d' "$T/table" | awk '$1 != $2' | wc -l)" = 0 ] &&
+	[ "$(tail -n 1 "$T/table" | awk '{ print $2 }')" = "$("$BRACE" syscalls "$T/trace" | tail -n 1 | awk '{ print $2 }')" ]
+result "failures, by the names of their errors" $? "$T/table"
 [ "$("$BRACE" syscalls -s name -r --json "$T/trace" | sed -n 2p | grep -c '"name":"write"')" = 1 ]
 result "the other way round" $? "$T/table"
 
@@ -137,7 +141,7 @@ refused() { # NAME WORDS ARGUMENT...
 	[ $status = 125 ] && [ "$(wc -l <"$T/err")" = 1 ] && grep -qF "$words" "$T/err" && [ ! -s "$T/out" ]
 	result "$name" $? "$T/err"
 }
-refused "no such rows" "there are call, thread and file" --by day "$T/trace"
+refused "no such rows" "there are call, thread, file and error" --by day "$T/trace"
 refused "no such column" "there are calls, errors" -s self "$T/trace"
 refused "a program without --" "a program to run stands behind --" /bin/ls /
 refused "no program" "no program stands behind --" --

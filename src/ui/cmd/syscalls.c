@@ -18,17 +18,17 @@ struct syscalls_choice { enum syscalls_by by; enum syscalls_column column; };
 /* EXIT_BRACE: no such rows. */
 static int choose_rows(const struct invocation *inv, enum syscalls_by *by)
 {
-	static const char *const words[] = { "call", "thread", "file" };
+	static const char *const words[] = { "call", "thread", "file", "error" };
 
 	*by = SYSCALLS_BY_CALL;
-	for (unsigned i = 0; inv->by && i < 3; i++)
+	for (unsigned i = 0; inv->by && i < 4; i++)
 		if (strcmp(words[i], inv->by) == 0) {
 			*by = i;
 			return 0;
 		}
 	if (!inv->by)
 		return 0;
-	say("brace: no rows by %s; there are call, thread and file\n", inv->by);
+	say("brace: no rows by %s; there are call, thread, file and error\n", inv->by);
 	return EXIT_BRACE;
 }
 
@@ -90,7 +90,7 @@ static int read_file(const struct invocation *inv, const struct syscalls_choice 
 		status = say_error(&err);
 	} else {
 		syscalls_end(s);
-		if (!syscalls_rows(s))
+		if (!syscalls_rows(s) && choice->by != SYSCALLS_BY_ERROR)
 			say_warning("no system call is in the trace: record with -e 'raw_syscalls:*', or with -e "
 				    "'syscalls:*' for --by file");
 		status = print_rows(inv, choice, s);
