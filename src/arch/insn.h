@@ -93,6 +93,7 @@ bool insn_jumps_by_register(const struct insn *in);
 /* --- system calls: insn_number.c ------------------------------------------------------------ */
 
 #define INSN_SYSTEM_CALL_BYTES 2u
+/* True if the instruction at p, decoded in *in, is a system call of this machine. */
 bool insn_is_system_call(const uint8_t *p, const struct insn *in);
 /* True for the instruction by which compilers put a constant where a system call's number is, or
  * its first argument. */

@@ -19,6 +19,7 @@ static inline long regs_put(pid_t tid, const struct user_regs_struct *r);
 static inline long regs_put_pc(pid_t tid, uint64_t pc);
 static inline long regs_put_result(pid_t tid, int64_t result);
 
+/* Read and change *r, which regs_put() gives to the thread. */
 static inline uint64_t regs_pc(const struct user_regs_struct *r);
 static inline uint64_t regs_sp(const struct user_regs_struct *r);
 static inline uint64_t regs_thread_pointer(const struct user_regs_struct *r);

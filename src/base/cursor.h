@@ -70,6 +70,7 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 	return 0;
 }
 
+/* Reads a signed LEB128. Sets c->bad and returns 0 where the bytes end first. */
 static inline int64_t cursor_sleb(struct cursor *c)
 {
 	uint64_t v = 0;

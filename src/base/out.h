@@ -53,6 +53,7 @@ static inline void out_room(struct out *o, size_t n)
 		out_make_room(o, n);
 }
 
+/* Append n bytes as they are, a string, a character, n blanks. */
 static inline void out_bytes(struct out *o, const char *bytes, size_t n)
 {
 	if ((size_t)(o->end - o->at) < n) {
@@ -111,6 +112,7 @@ static inline void out_hex(struct out *o, uint64_t v)
 	out_bytes(o, at, n);
 }
 
+/* Returns the number of decimal digits of v. */
 static inline unsigned out_width(uint64_t v)
 {
 	unsigned n = 1;

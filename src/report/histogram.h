@@ -39,6 +39,7 @@ static inline unsigned histogram_page_of(uint64_t value, unsigned *shift)
 	return value >= HISTOGRAM_SUB ? bits + 1 : 0;
 }
 
+/* Returns where the page with the bucket of this value is, or is to be. */
 static inline uint8_t **histogram_page(struct histogram *h, uint64_t value)
 {
 	unsigned shift;
@@ -57,6 +58,7 @@ uint8_t *histogram_new_page(struct histogram_pool *pool);
 /* Adds n to a bucket's wide counter. */
 void histogram_carry(struct histogram *h, unsigned page, unsigned sub, uint64_t n);
 
+/* Counts a value; new pages come from the pool. */
 static inline void histogram_add(struct histogram *h, struct histogram_pool *pool, uint64_t value)
 {
 	unsigned shift, page = histogram_page_of(value, &shift);

@@ -12,6 +12,7 @@ static inline uint64_t aot_tail(uint64_t tail, char c)
 	return tail << 8 | (uint8_t)c;
 }
 
+/* True if a path with this tail is a file of code compiled ahead of time. */
 static inline bool aot_is_tail(uint64_t tail)
 {
 	static const char suffixes[2][8] = { ".dll.so", ".exe.so" };
@@ -27,6 +28,7 @@ static inline bool aot_is_tail(uint64_t tail)
 	return false;
 }
 
+/* aot_is_tail() of a whole path. */
 static inline bool aot_is_file(const char *path)
 {
 	uint64_t tail = 0;

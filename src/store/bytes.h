@@ -20,6 +20,7 @@ static inline void bytes_put(struct bytes *b, const void *p, size_t n)
 	b->n += n;
 }
 
+/* Append a number of so many bits, little-endian. */
 static inline void bytes_u8(struct bytes *b, uint8_t v) { bytes_put(b, &v, sizeof(v)); }
 static inline void bytes_u16(struct bytes *b, uint16_t v) { bytes_put(b, &v, sizeof(v)); }
 static inline void bytes_u32(struct bytes *b, uint32_t v) { bytes_put(b, &v, sizeof(v)); }
@@ -36,6 +37,7 @@ static inline uint8_t *bytes_write_uleb(uint8_t *p, uint64_t v)
 	return p;
 }
 
+/* Appends an unsigned LEB128. */
 static inline void bytes_uleb(struct bytes *b, uint64_t v)
 {
 	vec_reserve(b, b->n + ULEB_MAX);

@@ -12,6 +12,7 @@ struct code_set { VEC(struct code_range) ranges; };
 struct code_set code_set_new(const struct elf_view *v);
 void code_set_free(struct code_set *s);
 
+/* Whether the range has the byte at `into`, which is below its size. */
 static inline bool code_range_has(const struct code_range *r, uint64_t into)
 {
 	return r->bits[into / 64] >> (into % 64) & 1;
