@@ -209,6 +209,9 @@ int parse_find_field(struct hist_parse *p, struct words system, struct words eve
 	e = read_theirs(p, s.found->event, name, &r.field);
 	if (e < 0)
 		return e;
+	/* The other histogram's table has it for longer than this line lives: no operands. */
+	if (r.field.source >= HIST_CONSTANT || r.field.modifier != HIST_PLAIN)
+		return parse_refuse(p, "Of another event a param is a plain field", name);
 	r.shared = s.found->shared;
 	r.event = s.found->event;
 	refer(p, &r, &r.field, f);

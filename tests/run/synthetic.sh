@@ -70,6 +70,10 @@ tell l30
 [ "$(total "$J/began" Hits)" -eq 200 ] && [ "$(total "$J/began" Unmatched)" -eq 30 ]
 result "what nobody woke is counted as unmatched" $? "$J/began/hist"
 
+! (echo 'hist:keys=job:x=job:onmatch(jobs.woken).total(prio+1,job,job)' >>"$J/ended/trigger") 2>"$T/err" &&
+	grep -q 'Of another event a param is a plain field' "$D/error_log"
+result "an expression of another event's fields is refused" $? "$D/error_log"
+
 # --- in use
 ! (echo '!wakeup_lat' >>"$D/synthetic_events") 2>"$T/err" && grep -q busy "$T/err"
 result "an event that a histogram makes is not removed" $? "$T/err"
